@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+# Thin: each rule hands over to CMake or to a script.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ARGS ?=
+BUILD := build/release
+
+all: setup
+	@cmake --preset release >/dev/null
+	cmake --build $(BUILD)
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make                     install what is missing, build into build/release
+#: make demo                build, then show a real program on uslab
+demo: all
+	scripts/demo
+
+#: make test                the whole suite: GCC and Clang, rseq and not, sanitizers, valgrind
+test: setup
+	scripts/test $(ARGS)
+
+#: make check               the house rules (a few seconds)
+check:
+	scripts/check.py --build $(BUILD)
+
+#: make bench [ARGS=...]    measure against the other mallocs
+bench: all
+	scripts/bench $(ARGS)
+
+#: make soak [ARGS=...]     the stress tests, for long
+soak: all
+	scripts/soak $(ARGS)
+
+#: make install [PREFIX=/usr/local] [DESTDIR=]
+install: all
+	DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
+
+#: make setup               install missing packages (Debian)
+setup:
+	@scripts/setup
+
+#: make format              lay out the C sources by .clang-format
+format:
+	git ls-files -z --cached --others --exclude-standard '*.c' '*.h' | xargs -0 -r clang-format-14 -i
+
+#: make clean               remove everything that was built
+clean:
+	rm -rf build
+
+.PHONY: all help demo test check bench soak install setup format clean

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# Compiler flags, as interface targets:
+#
+#   uslab_flags        every C file of the project
+#   uslab_lto_objects  objects of the library: machine code and LTO code side by side, so that
+#                      libuslab.a serves any compiler and linker, with LTO or without
+#   uslab_lto_link     links that optimise the whole
+#   uslab_plain_link   links that take the machine code of such objects (quick; the tests)
+
+add_library(uslab_flags INTERFACE)
+add_library(uslab_lto_objects INTERFACE)
+add_library(uslab_lto_link INTERFACE)
+add_library(uslab_plain_link INTERFACE)
+
+target_compile_options(uslab_flags INTERFACE
+	-std=gnu17 -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror
+	# An allocator hands the same bytes out under one type after another.
+	-fno-strict-aliasing)
+# Empty, so that a file that says "#define _GNU_SOURCE" for itself agrees.
+target_compile_definitions(uslab_flags INTERFACE _GNU_SOURCE=)
+
+if(USLAB_DEBUG)
+	target_compile_definitions(uslab_flags INTERFACE USLAB_DEBUG_BUILD=1)
+endif()
+if(USLAB_NO_RSEQ)
+	target_compile_definitions(uslab_flags INTERFACE USLAB_NO_RSEQ=1)
+endif()
+
+if(USLAB_SANITIZE)
+	target_compile_options(uslab_flags INTERFACE -fsanitize=${USLAB_SANITIZE}
+		-fno-sanitize-recover=all -fno-omit-frame-pointer)
+	target_link_options(uslab_flags INTERFACE -fsanitize=${USLAB_SANITIZE})
+	if(USLAB_SANITIZE MATCHES "thread" AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		# GCC says that tsan does not see fences; the places that rely on one say so themselves.
+		target_compile_options(uslab_flags INTERFACE -Wno-tsan)
+	endif()
+endif()
+
+# Clang's LTO objects have no machine code in them, and an archive of them serves Clang with one
+# linker only: with Clang the library is built without.
+if(USLAB_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT USLAB_SANITIZE)
+	include(CheckIPOSupported)
+	check_ipo_supported(RESULT has_lto OUTPUT why LANGUAGES C)
+	if(has_lto)
+		target_compile_options(uslab_lto_objects INTERFACE -flto=auto -ffat-lto-objects)
+		target_link_options(uslab_lto_link INTERFACE -flto=auto -O2)
+		target_link_options(uslab_plain_link INTERFACE -fno-lto)
+	else()
+		message(STATUS "uslab: built without LTO: ${why}")
+	endif()
+endif()

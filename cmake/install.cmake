@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+#
+# What `make install` puts where: libraries, headers, the command, uslab.pc, the CMake package with
+# the targets uslab::uslab (shared) and uslab::uslab_static, and the man pages.
+
+include(CMakePackageConfigHelpers)
+
+install(TARGETS uslab uslab_static EXPORT uslab-targets
+	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS uslab_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/uslab DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+	FILES_MATCHING PATTERN "*.h")
+if(TARGET uslab_command)
+	install(TARGETS uslab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/uslab)
+install(EXPORT uslab-targets NAMESPACE uslab:: DESTINATION ${cmake_dir})
+configure_package_config_file(cmake/uslab-config.cmake.in ${PROJECT_BINARY_DIR}/uslab-config.cmake
+	INSTALL_DESTINATION ${cmake_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/uslab-config-version.cmake
+	COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/uslab-config.cmake
+	${PROJECT_BINARY_DIR}/uslab-config-version.cmake DESTINATION ${cmake_dir})
+
+# uslab.pc finds its prefix from its own place, so that the tree may be moved.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix /p/${pc_dir} /p)
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+set(pc_cflags "")
+if(USLAB_NO_RSEQ)
+	set(pc_cflags " -DUSLAB_NO_RSEQ=1")
+endif()
+configure_file(cmake/uslab.pc.in uslab.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/uslab.pc DESTINATION ${pc_dir})
+
+# docs/man/NAME.SECTION.scd -> man pages
+find_program(USLAB_SCDOC scdoc NO_CACHE)
+file(GLOB man_sources CONFIGURE_DEPENDS docs/man/*.scd)
+set(man_pages "")
+foreach(source IN LISTS man_sources)
+	cmake_path(GET source STEM LAST_ONLY page)
+	cmake_path(GET page EXTENSION LAST_ONLY section)
+	string(SUBSTRING "${section}" 1 -1 section)
+	if(USLAB_SCDOC)
+		set(output ${PROJECT_BINARY_DIR}/man/man${section}/${page})
+		add_custom_command(OUTPUT ${output} DEPENDS ${source} VERBATIM
+			COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man/man${section}
+			COMMAND sh -c "exec \"$1\" <\"$2\" >\"$3\"" scdoc ${USLAB_SCDOC} ${source} ${output})
+		list(APPEND man_pages ${output})
+		install(FILES ${output} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+	endif()
+endforeach()
+if(man_pages)
+	add_custom_target(man ALL DEPENDS ${man_pages})
+endif()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+#
+# The tests, all by glob; each C file is an executable of its own:
+#
+#   tests/unit/<floor>/*_test.c    label quick   also as norseq, and valgrind in the generic preset
+#   tests/conformance/*_test.c     label quick   also as norseq
+#   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds
+#   tests/race/*_test.c            label race
+#   tests/stress/*_test.c          label stress
+#   tests/tools/*.sh|*.py          label quick   scripts; exit status 77 says "skipped"
+#   tests/programs/*.sh|*.py       label full
+#   tests/install/*.sh|*.py        label full
+#   scripts/check.py               label quick
+#
+# tests/support/*.c is linked into every C test. A line "ctest: timeout=SECONDS label=NAME serial
+# sanitize=no" in a comment at the top of a test changes what is said here for that test.
+
+enable_testing()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+# Debian's own Python first: its test suite is what tests/programs run.
+find_program(USLAB_PYTHON python3 HINTS /usr/bin NO_CACHE REQUIRED)
+find_program(USLAB_VALGRIND valgrind NO_CACHE)
+
+# The sanitizers' fixed address layouts do not suit kernels with many random bits; where the system
+# allows it, their tests run without.
+set(launcher "")
+if(USLAB_SANITIZE)
+	execute_process(COMMAND setarch -R true RESULT_VARIABLE cannot ERROR_QUIET)
+	if(cannot EQUAL 0)
+		set(launcher setarch -R)
+	endif()
+endif()
+
+file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.c)
+uslab_at_least_one(support_sources)
+add_library(uslab_test_support STATIC ${support_sources})
+target_include_directories(uslab_test_support PUBLIC tests tests/support include src)
+set_target_properties(uslab_test_support PROPERTIES
+	ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+target_link_libraries(uslab_test_support PUBLIC uslab_static PkgConfig::CMOCKA uslab_plain_link m
+	PRIVATE uslab_flags)
+
+# uslab_test_options(<file> <label> <timeout>): sets label, timeout, serial, sanitize in the caller,
+# from the defaults given and the file's "ctest:" line.
+function(uslab_test_options file label timeout)
+	set(serial OFF)
+	set(sanitize yes)
+	file(STRINGS ${file} lines LIMIT_COUNT 30)
+	list(FILTER lines INCLUDE REGEX "ctest: ")
+	string(REGEX MATCHALL "[a-z]+(=[a-z0-9]+)?" words "${lines}")
+	foreach(word IN LISTS words)
+		if(word MATCHES "^(label|timeout|sanitize)=(.*)$")
+			set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+		elseif(word STREQUAL "serial")
+			set(serial ON)
+		endif()
+	endforeach()
+	foreach(variable label timeout serial sanitize)
+		set(${variable} ${${variable}} PARENT_SCOPE)
+	endforeach()
+endfunction()
+
+# uslab_add_test(<name> <label> <timeout> <serial> <environment> <command>...)
+function(uslab_add_test name label timeout serial environment)
+	add_test(NAME ${name} COMMAND ${ARGN})
+	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
+		RUN_SERIAL ${serial} ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
+endfunction()
+
+function(uslab_c_tests kind pattern default_label default_timeout)
+	file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+		RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/${kind}/${pattern})
+	foreach(source IN LISTS sources)
+		set(file ${PROJECT_SOURCE_DIR}/tests/${source})
+		uslab_test_options(${file} ${default_label} ${default_timeout})
+		cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE name)
+		string(REGEX REPLACE "_(test|fuzz)$" "" name ${name})
+		if(source MATCHES "^unit/([a-z]+)/" AND NOT CMAKE_MATCH_1 STREQUAL "tools"
+				AND NOT CMAKE_MATCH_1 IN_LIST USLAB_FLOORS)
+			continue()
+		endif()
+		if(USLAB_SANITIZE AND sanitize STREQUAL "no")
+			continue()
+		endif()
+
+		string(MAKE_C_IDENTIFIER test_${name} target)
+		add_executable(${target} ${file})
+		cmake_path(GET source PARENT_PATH folder)
+		cmake_path(GET source STEM stem)
+		set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
+			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
+		target_compile_definitions(${target} PRIVATE
+			USLAB_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+		if(source MATCHES "malloc/|/malloc_[a-z]+\\.c$")
+			# All of the drop-in, not what an archive would give: this program's malloc is uslab's.
+			target_sources(${target} PRIVATE $<TARGET_OBJECTS:uslab_malloc_core>)
+			uslab_rename_malloc(${target})
+		endif()
+		if(source MATCHES "^unit/tools/")
+			if(NOT TARGET uslab_tool)
+				continue()
+			endif()
+			target_link_libraries(${target} PRIVATE uslab_tool)
+		endif()
+		target_link_libraries(${target} PRIVATE uslab_test_support uslab_flags)
+
+		uslab_add_test(${name} ${label} ${timeout} ${serial} "${sanitizer_environment}"
+			${launcher} $<TARGET_FILE:${target}>)
+		if(kind MATCHES "unit|conformance" AND NOT USLAB_SANITIZE)
+			uslab_variants(${kind} ${name} ${timeout} ${target})
+		endif()
+	endforeach()
+endfunction()
+
+# A test once more without the C library's rseq; and where no rseq is compiled in, the unit tests under
+# valgrind.
+function(uslab_variants kind name timeout target)
+	if(NOT USLAB_NO_RSEQ)
+		uslab_add_test(norseq/${name} norseq ${timeout} OFF
+			"GLIBC_TUNABLES=glibc.pthread.rseq=0" $<TARGET_FILE:${target}>)
+	elseif(USLAB_VALGRIND AND kind STREQUAL "unit")
+		math(EXPR timeout "${timeout} * 10")
+		uslab_add_test(valgrind/${name} valgrind ${timeout} OFF "USLAB_TEST_VALGRIND=1"
+			${USLAB_VALGRIND} --quiet --error-exitcode=99 $<TARGET_FILE:${target}>)
+	endif()
+endfunction()
+
+function(uslab_script_tests kind default_label default_timeout)
+	file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests
+		${PROJECT_SOURCE_DIR}/tests/${kind}/*.sh ${PROJECT_SOURCE_DIR}/tests/${kind}/*.py)
+	foreach(source IN LISTS sources)
+		set(file ${PROJECT_SOURCE_DIR}/tests/${source})
+		cmake_path(REMOVE_EXTENSION source OUTPUT_VARIABLE name)
+		uslab_test_options(${file} ${default_label} ${default_timeout})
+		if(USLAB_SANITIZE AND NOT sanitize STREQUAL "both")
+			continue()	# scripts run programs of the system, which are not instrumented
+		endif()
+		set(runner sh)
+		if(source MATCHES "\\.py$")
+			set(runner ${USLAB_PYTHON})
+		else()
+			file(STRINGS ${file} shebang LIMIT_COUNT 1)
+			if(shebang MATCHES "bash")
+				set(runner bash)
+			endif()
+		endif()
+		uslab_add_test(${name} ${label} ${timeout} ${serial} "${script_environment}"
+			${runner} ${file})
+	endforeach()
+endfunction()
+
+set(sanitizer_environment
+	"ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1"
+	"UBSAN_OPTIONS=print_stacktrace=1"
+	"TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
+if(NOT USLAB_SANITIZE)
+	set(sanitizer_environment "")
+endif()
+set(script_environment
+	"USLAB_BIN=${PROJECT_BINARY_DIR}/bin/uslab"
+	"USLAB_LIB=${PROJECT_BINARY_DIR}/lib"
+	"USLAB_MALLOC_SO=${PROJECT_BINARY_DIR}/lib/libuslab_malloc.so"
+	"USLAB_SRC=${PROJECT_SOURCE_DIR}"
+	"USLAB_BUILD=${PROJECT_BINARY_DIR}"
+	"USLAB_PYTHON=${USLAB_PYTHON}"
+	"USLAB_CC=${CMAKE_C_COMPILER}")
+
+uslab_c_tests(unit *_test.c quick 60)
+uslab_c_tests(conformance *_test.c quick 120)
+uslab_c_tests(fuzz *_fuzz.c quick 120)
+uslab_c_tests(race *_test.c race 300)
+uslab_c_tests(stress *_test.c stress 600)
+uslab_script_tests(tools quick 120)
+uslab_script_tests(programs full 600)
+uslab_script_tests(install full 300)
+if(NOT USLAB_SANITIZE)
+	uslab_add_test(check quick 60 OFF "" ${USLAB_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/check.py
+		--build ${PROJECT_BINARY_DIR})
+endif()

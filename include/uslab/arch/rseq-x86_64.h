@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/arch/rseq-x86_64.h - pop and push on the CPU's own array, as restartable sequences
+ *
+ * The only inline assembly that a program which includes <uslab/slab.h> sees. Contract, in
+ * pseudo-code; each runs as if no other thread of this CPU existed, or not at all:
+ *
+ *     void *uslab_rseq_pop(handle):                  bool uslab_rseq_push(handle, obj):
+ *         word = WORD(handle, this_cpu)                  word = WORD(handle, this_cpu)
+ *         top = *word                                    top = *word
+ *         obj = *top                                     top = top + 8
+ *         if obj == NULL: miss                           if low byte of top carried: miss
+ *         top = top - 8                                  *top = obj
+ *         *word = top             (the commit)           *word = top             (the commit)
+ *
+ * Progress: a sequence that the kernel interrupts (preemption, migration, signal) starts again
+ * from its first instruction; registers that it reads stay untouched until the commit.
+ * The commit is one plain store of a value derived from the loaded one: front/percpu.c relies on
+ * that when it takes an array away from another CPU.
+ * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
+ * the kernel clears it when it next interrupts the thread outside of the sequence.
+ */
+#ifndef USLAB_ARCH_RSEQ_X86_64_H
+#define USLAB_ARCH_RSEQ_X86_64_H
+
+#include <stddef.h>
+
+#include <uslab/layout.h>
+
+/* Delays for race tests: text put into the sequence at step n; see tests/race. */
+#ifndef USLAB_RSEQ_INJECT
+#define USLAB_RSEQ_INJECT(n) ""
+#endif
+
+#define USLAB_STR1(x) #x
+#define USLAB_STR(x) USLAB_STR1(x)
+
+/* Descriptor of the sequence 1..2 with abort handler 4, which goes back to 0. */
+#define USLAB_RSEQ_TABLE                                                  \
+	".pushsection __rseq_cs, \"aw\"\n\t"                              \
+	".balign 32\n"                                                    \
+	"3:\n\t"                                                          \
+	".long 0, 0\n\t"                                                  \
+	".quad 1f, (2f - 1f), 4f\n\t"                                     \
+	".popsection\n\t"                                                 \
+	".pushsection __rseq_failure, \"ax\"\n\t"                         \
+	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: makes the signature a trap */ \
+	".long 0x53053053\n"                                              \
+	"4:\n\t"                                                          \
+	"jmp 0f\n\t"                                                      \
+	".popsection\n"
+
+/* Arms the sequence: rseq_cs = &table. Clobbers %[tmp]. */
+#define USLAB_RSEQ_ARM                       \
+	"0:\n\t"                             \
+	"leaq 3b(%%rip), %[tmp]\n\t"         \
+	"movq %[tmp], %%fs:8(%[rseq])\n"     \
+	"1:\n\t"
+
+/* tmp = (long)rseq.cpu_id << USLAB_WINDOW_SHIFT */
+#define USLAB_RSEQ_WINDOW                    \
+	"movslq %%fs:4(%[rseq]), %[tmp]\n\t" \
+	"shlq $" USLAB_STR(USLAB_WINDOW_SHIFT) ", %[tmp]\n\t"
+
+#define USLAB_RSEQ_WORD "3145728(%[handle],%[tmp])" /* 3 << USLAB_WINDOW_SHIFT */
+
+/* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
+static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle, ptrdiff_t rseq,
+								void **result)
+{
+	unsigned long tmp;
+	char *top;
+	void *obj;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
+		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
+		     "testq %[obj], %[obj]\n\t"
+		     "jz %l[miss]\n\t"
+		     "subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)
+		     "movq %[top], " USLAB_RSEQ_WORD "\n"	/* commit */
+		     "2:"
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [handle] "r"(handle), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	*result = obj;
+	return 1;
+miss:
+	return 0;
+}
+
+/* Returns 1 when done, 0 when the array is full, stopped or absent. */
+static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handle, void *obj,
+								 ptrdiff_t rseq)
+{
+	unsigned long tmp;
+	char *top;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
+		     "addb $8, %b[top]\n\t"
+		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
+		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
+		     "2:"
+		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	return 1;
+miss:
+	return 0;
+}
+
+#endif /* USLAB_ARCH_RSEQ_X86_64_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/arch/rseq.h - does this CPU, and this libc, have restartable sequences
+ *
+ * USLAB_HAVE_RSEQ is 1 where the inline hit paths exist: x86-64 with glibc >= 2.35, which
+ * registers each thread. USLAB_NO_RSEQ, defined by the program, switches them off.
+ */
+#ifndef USLAB_ARCH_RSEQ_H
+#define USLAB_ARCH_RSEQ_H
+
+#include <stddef.h>
+
+#if defined(__x86_64__) && defined(__GLIBC_PREREQ) && !defined(USLAB_NO_RSEQ)
+#if __GLIBC_PREREQ(2, 35)
+#define USLAB_HAVE_RSEQ 1
+#endif
+#endif
+#ifndef USLAB_HAVE_RSEQ
+#define USLAB_HAVE_RSEQ 0
+#endif
+
+#if USLAB_HAVE_RSEQ
+#include <uslab/arch/rseq-x86_64.h>
+#ifdef __cplusplus
+extern "C" const ptrdiff_t __rseq_offset; /* <sys/rseq.h>: of struct rseq from the thread pointer */
+#else
+extern const ptrdiff_t __rseq_offset;
+#endif
+#endif
+
+#endif /* USLAB_ARCH_RSEQ_H */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/fastpath.h - the inline hit paths; include <uslab/slab.h> instead
+ *
+ * A hit is a pop or a push on the CPU's own array (<uslab/arch/...>); everything else is a call.
+ * Without rseq in libc's interface (glibc < 2.35, other CPUs, USLAB_NO_RSEQ) every call goes out
+ * of line, with the same results.
+ */
+#ifndef USLAB_FASTPATH_H
+#define USLAB_FASTPATH_H
+
+#include <uslab/arch/rseq.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One object, or NULL. __GFP_ZERO clears kmem_cache_size() bytes of it. */
+static inline void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
+{
+#if USLAB_HAVE_RSEQ
+	void *obj;
+
+	if (!(flags & __GFP_ZERO) && __builtin_expect(uslab_rseq_pop(s, __rseq_offset, &obj), 1))
+		return obj;
+#endif
+	return uslab_cache_alloc(s, flags);
+}
+
+/* Gives an object of this cache back. obj must not be NULL. */
+static inline void kmem_cache_free(struct kmem_cache *s, void *obj)
+{
+#if USLAB_HAVE_RSEQ
+	if (__builtin_expect(uslab_rseq_push(s, obj, __rseq_offset), 1))
+		return;
+#endif
+	uslab_cache_free(s, obj);
+}
+
+static inline void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
+{
+	return kmem_cache_alloc(s, flags | __GFP_ZERO);
+}
+
+/* The kernel's index of the kmalloc cache for size, 1..KMALLOC_MAX_CACHE_SIZE. */
+static inline unsigned int uslab_kmalloc_index(size_t size)
+{
+	if (size <= 8)
+		return 3;
+	if (size > 64 && size <= 96)
+		return 1;
+	if (size > 128 && size <= 192)
+		return 2;
+	return 64u - (unsigned int)__builtin_clzl(size - 1);
+}
+
+/* size bytes, see uslab_kmalloc(). Inline where the compiler knows size and flags. */
+static inline __attribute__((__always_inline__)) void *kmalloc(size_t size, gfp_t flags)
+{
+#if USLAB_HAVE_RSEQ
+	if (__builtin_constant_p(size) && __builtin_constant_p(flags) && size > 0 &&
+	    size <= KMALLOC_MAX_CACHE_SIZE &&
+	    !(flags & (__GFP_DMA | __GFP_RECLAIMABLE | __GFP_ACCOUNT | __GFP_ZERO))) {
+		char *handle = (char *)uslab_kmalloc_handles + uslab_kmalloc_index(size) * 8;
+		void *obj;
+
+		if (__builtin_expect(uslab_rseq_pop(handle, __rseq_offset, &obj), 1))
+			return obj;
+	}
+#endif
+	return uslab_kmalloc(size, flags);
+}
+
+static inline __attribute__((__always_inline__)) void *kzalloc(size_t size, gfp_t flags)
+{
+	return kmalloc(size, flags | __GFP_ZERO);
+}
+
+static inline void *kzalloc_node(size_t size, gfp_t flags, int node)
+{
+	return kmalloc_node(size, flags | __GFP_ZERO, node);
+}
+
+/* n * size bytes, NULL if the product overflows. */
+static inline void *kmalloc_array(size_t n, size_t size, gfp_t flags)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		return NULL;
+	return uslab_kmalloc(bytes, flags);
+}
+
+static inline void *kcalloc(size_t n, size_t size, gfp_t flags)
+{
+	return kmalloc_array(n, size, flags | __GFP_ZERO);
+}
+
+/* krealloc to new_n * new_size bytes, NULL (p stays valid) if the product overflows. */
+static inline void *krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(new_n, new_size, &bytes))
+		return NULL;
+	return krealloc(p, bytes, flags);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* USLAB_FASTPATH_H */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/slab.h - the Linux slab allocators in user space (mirrors <linux/slab.h>)
+ *
+ * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
+ * from any thread. From a signal handler only the hit path of kmem_cache_alloc, kmem_cache_free,
+ * kmalloc and kfree is safe; a miss takes locks. A forked child may go on using every cache.
+ * After vfork(), as with any other function, nothing but exec and _exit may be called.
+ *
+ * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
+ */
+#ifndef USLAB_SLAB_H
+#define USLAB_SLAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <uslab/gfp.h>
+#include <uslab/layout.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define USLAB_API __attribute__((__visibility__("default")))
+
+/* Cache flags: values of Linux 6.1, include/linux/slab.h. */
+typedef unsigned int slab_flags_t;
+
+#define SLAB_CONSISTENCY_CHECKS 0x00000100u
+#define SLAB_RED_ZONE 0x00000400u
+#define SLAB_POISON 0x00000800u
+#define SLAB_KMALLOC 0x00001000u
+#define SLAB_HWCACHE_ALIGN 0x00002000u
+#define SLAB_CACHE_DMA 0x00004000u
+#define SLAB_CACHE_DMA32 0x00008000u
+#define SLAB_STORE_USER 0x00010000u
+#define SLAB_RECLAIM_ACCOUNT 0x00020000u
+#define SLAB_TEMPORARY SLAB_RECLAIM_ACCOUNT
+#define SLAB_PANIC 0x00040000u
+#define SLAB_TYPESAFE_BY_RCU 0x00080000u
+#define SLAB_MEM_SPREAD 0x00100000u
+#define SLAB_TRACE 0x00200000u
+#define SLAB_DEBUG_OBJECTS 0x00400000u
+#define SLAB_NOLEAKTRACE 0x00800000u
+#define SLAB_FAILSLAB 0x02000000u
+#define SLAB_ACCOUNT 0x04000000u
+#define SLAB_KASAN 0x08000000u
+#define SLAB_NO_USER_FLAGS 0x10000000u
+#define SLAB_SKIP_KFENCE 0x20000000u
+
+/* Result of a request for zero bytes: not NULL, not to be touched, accepted by kfree. */
+#define ZERO_SIZE_PTR ((void *)16)
+#define ZERO_OR_NULL_PTR(p) ((uintptr_t)(p) <= (uintptr_t)ZERO_SIZE_PTR)
+
+#define KMALLOC_MAX_CACHE_SIZE 8192ul
+#define KMALLOC_MAX_SIZE (4ul << 20) /* kmalloc of more is NULL, as in the kernel */
+#define ARCH_KMALLOC_MINALIGN 8
+
+struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab/layout.h> */
+
+/**
+ * struct kmem_cache_args - what kmem_cache_create_args() can be told beyond name and size
+ * @align:    bytes, a power of two, or 0 for the word
+ * @ctor:     called once per object when its slab is made; objects must be freed in that state
+ * @engine:   "slub", or NULL for the default (USLAB_CONF=engine=)
+ * @front:    "array", "cpuslab", "none", or NULL for the default (USLAB_CONF=front=)
+ * @capacity: objects that one array of the array front holds, 1..31; 0: by object size
+ */
+struct kmem_cache_args {
+	unsigned int align;
+	void (*ctor)(void *obj);
+	const char *engine;
+	const char *front;
+	unsigned int capacity;
+};
+
+/* ---- caches ---- */
+
+/**
+ * kmem_cache_create - make a cache, or share an existing one that merges (kernel: slab_common.c)
+ * @name:  copied; need not be unique
+ * @size:  object size, 1 .. KMALLOC_MAX_SIZE
+ * @align: power of two, or 0
+ * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error
+ * @ctor:  or NULL; caches with one never merge
+ *
+ * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, ENOSPC
+ * when USLAB_MAX_CACHES exist). With SLAB_PANIC a failure aborts the program.
+ */
+USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
+					       unsigned int align, slab_flags_t flags,
+					       void (*ctor)(void *obj));
+
+/* The same with a choice of engine and front. Caches merge only with equal choices. */
+USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned int size,
+						    const struct kmem_cache_args *args,
+						    slab_flags_t flags);
+
+#define KMEM_CACHE(type, flags) \
+	kmem_cache_create(#type, sizeof(struct type), __alignof__(struct type), (flags), NULL)
+
+/**
+ * kmem_cache_destroy - drop one reference; the last one gives all memory back
+ *
+ * NULL is ignored. If objects are still allocated the cache stays registered, its objects stay
+ * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour).
+ */
+USLAB_API void kmem_cache_destroy(struct kmem_cache *s);
+
+/* Gives every free object and empty slab back. Returns 0, or 1 if slabs with objects remain. */
+USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
+
+/* Object size in bytes; merging may have raised it above what this caller asked for. */
+USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s);
+
+/* Name of the cache: that of its first creator. Valid until the cache is destroyed. */
+USLAB_API const char *kmem_cache_name(struct kmem_cache *s);
+
+/* Out-of-line forms; the inlines below call them on a miss. */
+USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
+	__attribute__((malloc, __noinline__));
+USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj) __attribute__((__noinline__));
+
+/* One object from a node's memory (a preference unless __GFP_THISNODE). node -1: any. */
+USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node);
+
+/**
+ * kmem_cache_alloc_bulk - nr objects into p[], all or none
+ * Returns nr, or 0 when memory ran out (nothing is kept then) or nr is 0.
+ */
+USLAB_API int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p);
+
+/* Frees nr objects. s == NULL: from any caches, large kmallocs too. May permute p[]. */
+USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p);
+#define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
+
+/* ---- kmalloc ---- */
+
+/**
+ * uslab_kmalloc - size bytes, out of line; programs call kmalloc()
+ *
+ * Alignment: at least 8; a power-of-two size is aligned to itself. 0 bytes: ZERO_SIZE_PTR.
+ * More than KMALLOC_MAX_SIZE: NULL.
+ */
+USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags) __attribute__((__malloc__, __alloc_size__(1)));
+USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1)));
+USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignored */
+USLAB_API void kfree_sensitive(const void *p); /* clears the whole object first */
+USLAB_API size_t ksize(const void *p);	       /* usable bytes; 0 for NULL and ZERO_SIZE_PTR */
+USLAB_API size_t kmalloc_size_roundup(size_t size);
+
+/**
+ * krealloc - resize; the first min(old, new) bytes are kept
+ *
+ * new_size 0 frees p and returns ZERO_SIZE_PTR; p NULL or ZERO_SIZE_PTR is kmalloc. Up to
+ * ksize(p) the pointer stays. On failure NULL, and p stays valid.
+ */
+USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
+	__attribute__((__alloc_size__(2)));
+
+/* ---- whole library ---- */
+
+USLAB_API const char *uslab_version(void);
+
+/* Shrinks every cache and returns free pages to the system. Returns bytes returned. */
+USLAB_API size_t uslab_trim(void);
+
+/* Handles of the kmalloc caches of the normal type; entry i is the kernel's index i. */
+USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
+
+#ifdef __cplusplus
+}
+#endif
+
+#include <uslab/fastpath.h>
+
+#endif /* USLAB_SLAB_H */

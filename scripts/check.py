@@ -1,0 +1,500 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The house rules, checked: scripts/check.py [--build DIR] [--root DIR] [--only RULE,...]
+
+Prints one line per violation, `file:line: rule: text`, and ends with status 1 if there is any.
+A rule that needs something that is not there (a build, clang-format) says loudly that it was
+skipped. Each rule is one generator that takes the Tree and yields (file, line, text); its
+docstring is what --list prints. tests/tools/check_test.py plants a violation of each.
+"""
+import argparse
+import ast
+import concurrent.futures
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+# Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
+# base and arch share the bottom floor: arch may use base's words, not the other way round.
+RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debug": 5,
+        "cache": 6, "api": 7, "malloc": 7, "report": 7}
+# The one name that is called upwards: a failed assertion ends in the os floor.
+UPWARD = {"os_die"}
+
+MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
+HEADINGS = ("Data:", "Invariants:", "Locks:", "Flow:")
+SPDX = "SPDX-License-Identifier: MIT"
+CLANG_FORMAT_MAJOR = "14"
+
+CPU_WORDS = re.compile(
+    r"\b(__x86_64__|__amd64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__s390\w*"
+    r"|__loongarch\w*|__ARM_\w+|__SSE\w*__|__AVX\w*__|__builtin_ia32_\w+|_mm_\w+)\b"
+    r"|#\s*include\s*<\w*(intrin|cpuid|arm_neon|arm_acle)\w*\.h>")
+ASM_WORDS = re.compile(r"\b(asm|__asm__|__asm)\b")
+OS_HEADERS = re.compile(
+    r"#\s*include\s*<((sys|linux|asm|bits)/[\w./-]+|unistd\.h|fcntl\.h|sched\.h|pthread\.h"
+    r"|poll\.h|dlfcn\.h|signal\.h|time\.h|semaphore\.h|spawn\.h|link\.h)>")
+OS_CALLS = re.compile(
+    r"(?<![\w.>])(mmap|mmap64|munmap|mremap|madvise|mprotect|mincore|mlock|brk|sbrk|syscall"
+    r"|open|openat|creat|read|pread|write|pwrite|close|fcntl|ioctl|fork|vfork|clone|execve?"
+    r"|waitpid|kill|getpid|gettid|getenv|secure_getenv|sysconf|getauxval|getrlimit|setrlimit"
+    r"|getrandom|clock_gettime|nanosleep|usleep|sleep|sched_\w+|pthread_\w+|sigaction"
+    r"|sigprocmask|process_vm_readv|prctl|membarrier|getcpu|abort|exit|_exit)\s*\(")
+LIBC_CALLS = re.compile(
+    r"(?<![\w.>])(malloc|calloc|realloc|reallocarray|strdup|strndup|asprintf|printf|fprintf"
+    r"|puts|fputs|fopen|fwrite|perror)\s*\(")
+PRIVATE_PATHS = re.compile("|".join(("/wo" r"rk/", "/tmp/bash_" "jobs", r"\.lib" "rary", "/fa" r"rm/")))
+
+
+class Source:
+    """One file: its lines, and for C its lines without comments and strings."""
+
+    def __init__(self, root, path):
+        self.path = path
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as stream:
+            self.text = stream.read()
+        self.lines = self.text.splitlines()
+        self._code = None
+
+    @property
+    def code(self):
+        """Lines of a C file with comments and the insides of literals blanked."""
+        if self._code is None:
+            blank = lambda m: m.group(0)[0] + re.sub(r"[^\n]", " ", m.group(0)[1:-1]) \
+                + m.group(0)[-1] if m.group(0)[0] in "\"'" else re.sub(r"[^\n]", " ", m.group(0))
+            pattern = r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+            self._code = re.sub(pattern, blank, self.text, flags=re.S).splitlines()
+        return self._code
+
+
+class Tree:
+    """The files of the repository and where its build is."""
+
+    def __init__(self, root, build):
+        self.root, self.build = os.path.abspath(root), os.path.abspath(build)
+        self.paths = self._list()
+        self.notes = []
+        self._sources = {}
+
+    def _list(self):
+        if os.path.exists(os.path.join(self.root, ".git")):
+            run = subprocess.run(
+                ["git", "-c", "safe.directory=*", "-C", self.root, "ls-files", "-z", "--cached",
+                 "--others", "--exclude-standard"], capture_output=True, text=True, check=False)
+            if run.returncode == 0:
+                found = run.stdout.split("\0")
+                return sorted(p for p in found if os.path.isfile(os.path.join(self.root, p)))
+        found = []
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = [f for f in folders if f not in (".git", "build", "__pycache__")]
+            found += [os.path.relpath(os.path.join(folder, f), self.root) for f in files]
+        return sorted(found)
+
+    def source(self, path):
+        if path not in self._sources:
+            self._sources[path] = Source(self.root, path)
+        return self._sources[path]
+
+    def c_files(self, *prefixes):
+        return [self.source(p) for p in self.paths
+                if p.endswith((".c", ".h")) and (not prefixes or p.startswith(prefixes))]
+
+    def skip(self, rule, why):
+        self.notes.append(f"check: {rule}: SKIPPED: {why}")
+
+    def tool(self, *command):
+        """Standard output of a program, or None if it is missing or fails."""
+        if not shutil.which(command[0]):
+            return None
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        return run.stdout if run.returncode == 0 else None
+
+
+def room_of(path):
+    """src/engine/slub/x.c -> ("engine", "engine/slub"); None outside of src/."""
+    parts = path.split("/")
+    if parts[0] != "src" or len(parts) < 3:
+        return None, None
+    return parts[1], "/".join(parts[1:-1])
+
+
+def rank_of(room):
+    """Rooms as numbers: engine/slub stands above engine, beside engine/slab; arch chooses a CPU's
+    folder, which therefore stands below it."""
+    floor, _, part = room.partition("/")
+    return RANK.get(floor, 99) + ((-0.5 if floor == "arch" else 0.5) if part else 0)
+
+
+def below(lower, upper):
+    return lower == upper or rank_of(lower) < rank_of(upper)
+
+
+def matches(source, pattern):
+    """(line number, matched word) of each match in the code of a C file."""
+    for number, line in enumerate(source.code, 1):
+        for match in pattern.finditer(line):
+            yield number, next((g for g in match.groups() if g), match.group(0))
+
+
+# ---- rules --------------------------------------------------------------------------------------
+
+def rule_includes(tree):
+    """includes go down only, and siblings never meet"""
+    quoted = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+    for source in tree.c_files("src/", "include/", "tools/", "bench/"):
+        floor, room = room_of(source.path)
+        if floor is not None and floor not in RANK:
+            yield source.path, 1, f"src/{floor} is no floor; the floors are {' '.join(RANK)}"
+            continue
+        for number, line in enumerate(source.lines, 1):
+            match = quoted.match(line)
+            if not match or f"src/{match.group(1)}" not in tree.paths:
+                continue
+            target = room_of(f"src/{match.group(1)}")[1]
+            if floor is None:
+                if source.path.startswith("tools/") and target == "report":
+                    continue
+                yield source.path, number, f"{match.group(1)} is inside the library"
+            elif not below(target, room):
+                side = "a sibling" if rank_of(target) == rank_of(room) else "above"
+                yield source.path, number, f"{room} includes {match.group(1)}, which is {side}"
+
+
+def object_symbols(tree, path):
+    """(defined, undefined) names of an object; readelf shows machine code where nm shows LTO's."""
+    defined, undefined = set(), set()
+    for line in (tree.tool("readelf", "-sW", path) or "").splitlines():
+        fields = line.split()
+        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK"):
+            (undefined if fields[6] == "UND" else defined).add(fields[7].split("@")[0])
+    return defined, undefined
+
+
+def strongly_connected(graph):
+    """Tarjan's components of more than one member, of {node: set of nodes}."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for following in sorted(graph.get(node, ())):
+            if following not in index:
+                visit(following)
+            if following in stack:
+                low[node] = min(low[node], low[following])
+        if low[node] == index[node]:
+            position = stack.index(node)
+            if len(stack) - position > 1:
+                found.append(sorted(stack[position:]))
+            del stack[position:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def rule_links(tree):
+    """the link graph has no cycle across folders, and calls go down only"""
+    objects = []
+    for folder, _, files in os.walk(os.path.join(tree.build, "CMakeFiles")):
+        objects += [os.path.join(folder, f) for f in files if f.endswith(".c.o")]
+    rooms, uses = {}, []
+    for path in sorted(objects):
+        inside = re.search(r"uslab(?:_malloc)?_core\.dir/(src/.+\.c)\.o$", path)
+        if inside and inside.group(1) in tree.paths:
+            defined, undefined = object_symbols(tree, path)
+            uses.append((inside.group(1), undefined))
+            rooms.update((name, inside.group(1)) for name in defined)
+    if not uses:
+        tree.skip("links", f"no objects in {tree.build}; build first")
+        return
+    graph = {}
+    for user, names in uses:
+        room = room_of(user)[1]
+        for name in sorted(names - UPWARD):
+            target = room_of(rooms[name])[1] if name in rooms else room
+            if target != room:
+                graph.setdefault(room, set()).add(target)
+            if not below(target, room):
+                yield user, 1, f"{room} calls {name}() up in {rooms[name]}"
+    for cycle in strongly_connected(graph):
+        yield "src", 1, f"link cycle: {' '.join(cycle)}"
+
+
+def rule_asm(tree):
+    """asm and CPU macros only in src/arch and include/uslab/arch"""
+    for source in tree.c_files("src/", "include/", "tools/"):
+        if source.path.startswith(("src/arch/", "include/uslab/arch/")):
+            continue
+        for pattern in (ASM_WORDS, CPU_WORDS):
+            for number, word in matches(source, pattern):
+                yield source.path, number, f"{word} belongs in an arch folder"
+
+
+def rule_os(tree):
+    """OS calls and headers only in src/os; no heap and no stdio of libc inside the library"""
+    for source in tree.c_files("src/"):
+        floor = room_of(source.path)[0]
+        if floor != "os":
+            for pattern in (OS_HEADERS, OS_CALLS):
+                for number, word in matches(source, pattern):
+                    yield source.path, number, f"{word} belongs in src/os"
+        if floor != "malloc":
+            for number, word in matches(source, LIBC_CALLS):
+                yield source.path, number, f"{word}() of libc inside the allocator"
+
+
+def rule_header(tree):
+    """C files open with a comment; in src/ it names the file and has the four headings"""
+    for source in tree.c_files():
+        match = re.match(r"[^\n]*\n/\*\n \* (.*?)\*/", source.text, flags=re.S)
+        if not match:
+            yield source.path, 2, "no header comment after the SPDX line"
+            continue
+        comment, path = match.group(1), source.path
+        if not path.startswith(("src/", "include/")):
+            continue
+        name = path.split("/", 1)[1]
+        if not comment.startswith(f"{name} - "):
+            yield path, 3, f"the header comment starts with something else than '{name} - '"
+        for heading in HEADINGS if path.startswith("src/") else ():
+            if f" * {heading}" not in comment:
+                yield path, 3, f"the header comment has no '{heading}'"
+
+
+def rule_spdx(tree):
+    """every source says its licence in its first lines"""
+    for path in tree.paths:
+        base = os.path.basename(path)
+        if path.endswith((".c", ".h")):
+            if tree.source(path).lines[:1] != [f"/* {SPDX} */"]:
+                yield path, 1, f"the first line is not '/* {SPDX} */'"
+        elif path.endswith((".py", ".sh", ".cmake")) or base in ("CMakeLists.txt", "Makefile") \
+                or (path.startswith("scripts/") and "." not in base and base != "EXEMPT"):
+            if not any(SPDX in line for line in tree.source(path).lines[:3]):
+                yield path, 1, f"no '{SPDX}' in the first three lines"
+
+
+def c_functions(source):
+    """(first line, name, lines) of each function: kernel layout, braces in column 0."""
+    start, name = None, "?"
+    for number, line in enumerate(source.code, 1):
+        match = re.match(r"[A-Za-z_].*?(\w+)\s*\(", line)
+        if match and not start:
+            name = match.group(1)
+        if line.startswith("{"):
+            start = number
+        elif line.startswith("}") and start:
+            yield start, name, number - start + 1
+            start = None
+
+
+def rule_size(tree):
+    """files have at most 700 lines, functions at most 80"""
+    for path in tree.paths:
+        if not path.endswith((".c", ".h", ".py", ".sh", ".cmake", "CMakeLists.txt")):
+            continue
+        source = tree.source(path)
+        if len(source.lines) > MAX_FILE:
+            yield path, MAX_FILE, f"{len(source.lines)} lines; at most {MAX_FILE}"
+        found = []
+        if path.endswith((".c", ".h")):
+            found = c_functions(source)
+        elif path.endswith(".py"):
+            found = [(n.lineno, n.name, n.end_lineno - n.lineno + 1)
+                     for n in ast.walk(ast.parse(source.text)) if isinstance(n, ast.FunctionDef)]
+        for number, name, length in found:
+            if length > MAX_FUNCTION:
+                yield path, number, f"{name}() has {length} lines; at most {MAX_FUNCTION}"
+
+
+def rule_ifs(tree):
+    """at most 10 #if lines in 1000 outside arch, os and base (guards and __cplusplus are free)"""
+    total, lines, worst = 0, 0, ("src", 0)
+    for source in tree.c_files("src/", "include/"):
+        if re.match(r"src/(arch|os|base)/|include/uslab/arch/", source.path):
+            continue
+        count = sum(1 for line in source.code if re.match(r"\s*#\s*if", line)
+                    and not re.search(r"__cplusplus|_H$", line.rstrip()))
+        total, lines = total + count, lines + len(source.lines)
+        worst = max(worst, (source.path, count), key=lambda pair: pair[1])
+    allowed = max(MIN_IF, lines * MAX_IF_PER_1000 // 1000)
+    if total > allowed:
+        yield worst[0], 1, (f"{total} #if lines in {lines}; at most {allowed}; "
+                            f"this file has most of them, {worst[1]}")
+
+
+def exemptions(tree):
+    """{path: reason} of tests/EXEMPT, and the violations in that file itself."""
+    reasons, wrong, path = {}, [], "tests/EXEMPT"
+    for number, line in enumerate(tree.source(path).lines if path in tree.paths else [], 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        name, _, reason = line.partition(":")
+        if not reason.strip():
+            wrong.append((path, number, f"{name} is exempt without a reason"))
+        if name not in tree.paths:
+            wrong.append((path, number, f"{name} is no file"))
+        reasons[name] = reason
+    return reasons, wrong
+
+
+def rule_tests(tree):
+    """tests mirror sources: src/a/b.c has tests/unit/a/b_test.c, or a reason in tests/EXEMPT"""
+    exempt, wrong = exemptions(tree)
+    yield from wrong
+    for path in tree.paths:
+        if path.startswith("src/") and path.endswith(".c"):
+            mirror = f"tests/unit/{path[4:-2]}_test.c"
+            if mirror not in tree.paths and path not in exempt:
+                yield path, 1, f"has no {mirror}"
+            elif mirror in tree.paths and path in exempt:
+                yield path, 1, f"is named in tests/EXEMPT, yet {mirror} exists"
+        match = re.match(r"tests/unit/(.+)_test\.c$", path)
+        if match:
+            home = re.sub(r"^tools/", "tools/uslab/", match.group(1))
+            home = home if home.startswith("tools/") else f"src/{home}"
+            if f"{home}.c" not in tree.paths and f"{home}.h" not in tree.paths:
+                yield path, 1, f"tests nothing: neither {home}.c nor {home}.h"
+
+
+def path_exists(tree, token, doc):
+    """Does a path named in a document name something: from the root, src/, or the document?"""
+    for braces in re.findall(r"\{([^{}]*)\}", token)[:1]:
+        return all(path_exists(tree, token.replace("{" + braces + "}", part.strip(), 1), doc)
+                   for part in braces.split(","))
+    token = token.rstrip("/")
+    for base in ("", "src/", "include/", os.path.dirname(doc) + "/"):
+        full = os.path.normpath(base + token)
+        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/") or fnmatch.fnmatch(p, full + "/*")
+               for p in tree.paths):
+            return True
+    return False
+
+
+def rule_docs(tree):
+    """every path named in docs, README.md, CONTRIBUTING.md and CHANGELOG.md exists"""
+    tops = {p.split("/")[0] for p in tree.paths if "/" in p} | set(RANK)
+    tops |= {"src", "include", "tests", "tools", "scripts", "docs", "bench", "cmake"}
+    word = re.compile(r"(?<![\w/.<>~$=:@-])[\w.-]+/[\w.,{}*/+-]*[\w}*/]")
+    for path in tree.paths:
+        if not path.endswith(".md") or not (path.startswith("docs/") or "/" not in path):
+            continue
+        fenced = False
+        for number, line in enumerate(tree.source(path).lines, 1):
+            fenced ^= line.startswith("```")
+            for link in re.findall(r"\]\(([^)#\s]+)", line):
+                if "://" not in link and not path_exists(tree, link, path):
+                    yield path, number, f"links to {link}, which does not exist"
+            for span in [line] if fenced else re.findall(r"`([^`]+)`", line):
+                for match in word.finditer(span):
+                    token = match.group(0)
+                    if token.split("/")[0] not in tops or span[match.end():match.end() + 1] == "<":
+                        continue
+                    if not path_exists(tree, token, path):
+                        yield path, number, f"names {token}, which does not exist"
+
+
+def rule_exports(tree):
+    """what the shared libraries export equals scripts/symbols.txt and scripts/symbols-malloc.txt"""
+    for library, listed in (("libuslab.so", "scripts/symbols.txt"),
+                            ("libuslab_malloc.so", "scripts/symbols-malloc.txt")):
+        path = os.path.join(tree.build, "lib", library)
+        if not os.path.exists(path):
+            tree.skip("exports", f"no {path}; build first")
+            continue
+        if listed not in tree.paths:
+            yield listed, 1, f"is missing; {library} has no list of exports"
+            continue
+        want = {line.strip(): number for number, line in enumerate(tree.source(listed).lines, 1)
+                if line.strip() and not line.startswith("#")}
+        output = tree.tool("nm", "-D", "--defined-only", path)
+        if output is None:
+            tree.skip("exports", f"nm cannot read {path}")
+            continue
+        have = {line.split()[-1].split("@")[0] for line in output.splitlines()
+                if line.split()[-2] != "A"}
+        for name in sorted(have - set(want)):
+            yield listed, 1, f"{library} exports {name}, which is not listed"
+        for name in sorted(set(want) - have):
+            yield listed, want[name], f"{library} does not export {name}"
+
+
+def rule_format(tree):
+    """the layout is what clang-format 14 makes of it"""
+    for name in (f"clang-format-{CLANG_FORMAT_MAJOR}", "clang-format"):
+        version = tree.tool(name, "--version")
+        if version and f"version {CLANG_FORMAT_MAJOR}." in version:
+            break
+    else:
+        tree.skip("format", f"no clang-format {CLANG_FORMAT_MAJOR} here")
+        return
+    files = [source.path for source in tree.c_files()]
+
+    def check(part):
+        return subprocess.run([name, "--dry-run", *part], cwd=tree.root, capture_output=True,
+                              text=True, check=False).stderr
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        output = "".join(pool.map(check, [files[i:i + 8] for i in range(0, len(files), 8)]))
+    seen = set()
+    for match in re.finditer(r"^(\S+?):(\d+):\d+: (?:warning|error): .*clang-format", output, re.M):
+        if match.group(1) not in seen:  # the first place of a file; `make format` mends them all
+            seen.add(match.group(1))
+            yield match.group(1), int(match.group(2)), "not as clang-format lays it out: make format"
+
+
+def rule_private(tree):
+    """no path of a private machine"""
+    for path in tree.paths:
+        for number, line in enumerate(tree.source(path).lines, 1):
+            match = PRIVATE_PATHS.search(line)
+            if match:
+                yield path, number, f"'{match.group(0)}' is a place of one machine"
+
+
+def rule_todo(tree):
+    """no TODO, FIXME or XXX left in the sources"""
+    for source in tree.c_files():
+        for number, line in enumerate(source.lines, 1):
+            match = re.search(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", line)
+            if match:
+                yield source.path, number, f"{match.group(0)}: do it, or file an issue"
+
+
+RULES = {name[5:]: rule for name, rule in sorted(globals().items()) if name.startswith("rule_")}
+
+
+def main():
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser = argparse.ArgumentParser(description="Checks the house rules of this repository.")
+    parser.add_argument("--root", default=here, help="the tree to check")
+    parser.add_argument("--build", help="the build folder (default: ROOT/build/release)")
+    parser.add_argument("--only", help="only these rules, comma-separated")
+    parser.add_argument("--list", action="store_true", help="say what the rules are")
+    options = parser.parse_args()
+    if options.list:
+        for name, rule in RULES.items():
+            print(f"{name:10} {rule.__doc__}")
+        return 0
+    names = options.only.split(",") if options.only else list(RULES)
+    unknown = [name for name in names if name not in RULES]
+    if unknown:
+        parser.error(f"no rule '{unknown[0]}'; --list names them")
+
+    tree = Tree(options.root, options.build or os.path.join(options.root, "build", "release"))
+    wrong = [(path, line, name, text) for name in names for path, line, text in RULES[name](tree)]
+    for path, line, name, text in sorted(wrong):
+        print(f"{path}:{line}: {name}: {text}")
+    for note in tree.notes:
+        print(note)
+    print(f"check: {len(names)} rules, {len(tree.paths)} files, {len(wrong)} violations")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/cpu.h - small facts and words of the CPU
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       used by os/lock.c and os/rseq.c.
+ *
+ * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.
+ *           ARCH_HAS_SEQUENCES: 1 where include/uslab/arch has restartable sequences, else 0.
+ */
+#ifndef ARCH_CPU_H
+#define ARCH_CPU_H
+
+#include "base/compiler.h"
+
+#if defined(__x86_64__)
+#include "arch/x86_64/cpu.h"
+#else
+#include "arch/generic/cpu.h"
+#endif
+
+#endif /* ARCH_CPU_H */

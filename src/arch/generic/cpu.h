@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/generic/cpu.h - small facts and words of a CPU that nobody described
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none; contract in arch/cpu.h.
+ * Flow:       included by arch/cpu.h only.
+ */
+#ifndef ARCH_GENERIC_CPU_H
+#define ARCH_GENERIC_CPU_H
+
+#define ARCH_HAS_SEQUENCES 0
+
+static inline void arch_pause(void)
+{
+}
+
+#endif /* ARCH_GENERIC_CPU_H */

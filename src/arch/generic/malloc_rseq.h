@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/generic/malloc_rseq.h - no restartable sequences: every pop and push misses
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       included by arch/malloc_rseq.h, which has the contract; the caller's slow path works
+ *             on the same objects through front/.
+ */
+#ifndef ARCH_GENERIC_MALLOC_RSEQ_H
+#define ARCH_GENERIC_MALLOC_RSEQ_H
+
+#include "base/compiler.h"
+
+static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdiff_t rseq,
+					  void **obj)
+{
+	(void)base;
+	(void)class;
+	(void)rseq;
+	(void)obj;
+	return false;
+}
+
+static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrdiff_t rseq,
+					   void *obj)
+{
+	(void)base;
+	(void)class;
+	(void)rseq;
+	(void)obj;
+	return false;
+}
+
+#endif /* ARCH_GENERIC_MALLOC_RSEQ_H */

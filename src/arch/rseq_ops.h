@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/rseq_ops.h - restartable sequences of the slow paths: contract
+ *
+ * Data:       words in the window of one CPU (<uslab/layout.h>).
+ * Invariants: each sequence has one store, the commit, as its last instruction.
+ * Locks:      none. Sequences of one CPU exclude one another; no fence is implied.
+ * Flow:       used by front/percpu.c only. The hit paths are in <uslab/arch/...>.
+ *
+ *     int arch_rseq_xchg(rseq, cpu, word, new, *old):
+ *         if this CPU != cpu: return -1
+ *         *old = *word; *word = new; return 0
+ *
+ *     int arch_rseq_cmp2_store(rseq, cpu, word, expect, word2, expect2, new):
+ *         if this CPU != cpu: return -1
+ *         if *word != expect: return 1
+ *         if *word2 != expect2: return 1          (read after *word)
+ *         *word = new; return 0
+ */
+#ifndef ARCH_RSEQ_OPS_H
+#define ARCH_RSEQ_OPS_H
+
+#include "base/compiler.h"
+#include <uslab/slab.h>
+
+#if USLAB_HAVE_RSEQ
+#include "arch/x86_64/rseq_ops.h"
+#else
+#include "arch/generic/rseq_ops.h"
+#endif
+
+#endif /* ARCH_RSEQ_OPS_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/x86_64/malloc_rseq.h - pop and push by class number, as restartable sequences
+ *
+ * Data:       none.
+ * Invariants: inputs stay untouched until the commit, so that an aborted sequence starts again.
+ * Locks:      none.
+ * Flow:       included by arch/malloc_rseq.h, which has the contract.
+ *
+ * Table, arming and inject points are those of <uslab/arch/rseq-x86_64.h>.
+ */
+#ifndef ARCH_X86_64_MALLOC_RSEQ_H
+#define ARCH_X86_64_MALLOC_RSEQ_H
+
+#include "base/compiler.h"
+#include <uslab/arch/rseq-x86_64.h>
+
+/* USLAB_WINDOWS_OFFSET + (USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT), as text for the assembler */
+#define ARCH_MALLOC_WORD "-1875902464(%[tmp],%[class],8)"
+BUILD_ASSERT(USLAB_WINDOWS_OFFSET + ((long)USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT) == -1875902464l);
+
+/* tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) */
+#define ARCH_MALLOC_WINDOW                   \
+	USLAB_RSEQ_WINDOW                    \
+	"addq %[base], %[tmp]\n\t"
+
+static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdiff_t rseq,
+					  void **result)
+{
+	unsigned long tmp;
+	char *top;
+	void *obj;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW
+		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t"	/* top = *word */
+		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
+		     "testq %[obj], %[obj]\n\t"
+		     "jz %l[miss]\n\t"
+		     "subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)
+		     "movq %[top], " ARCH_MALLOC_WORD "\n"	/* commit */
+		     "2:"
+		     : [obj] "=&a"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	*result = obj;
+	return true;
+miss:
+	return false;
+}
+
+static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrdiff_t rseq,
+					   void *obj)
+{
+	unsigned long tmp;
+	char *top;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW
+		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */
+		     "addb $8, %b[top]\n\t"
+		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
+		     USLAB_RSEQ_INJECT(6) "movq %[top], " ARCH_MALLOC_WORD "\n" /* commit */
+		     "2:"
+		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq), [obj] "r"(obj)
+		     : "memory", "cc"
+		     : miss);
+	return true;
+miss:
+	return false;
+}
+
+#endif /* ARCH_X86_64_MALLOC_RSEQ_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/x86_64/rseq_ops.h - the sequences of arch/rseq_ops.h
+ *
+ * Data:       none.
+ * Invariants: see the contract.
+ * Locks:      none.
+ * Flow:       included by arch/rseq_ops.h only; uses the macros of <uslab/arch/rseq-x86_64.h>.
+ */
+#ifndef ARCH_X86_64_RSEQ_OPS_H
+#define ARCH_X86_64_RSEQ_OPS_H
+
+#include <uslab/arch/rseq-x86_64.h>
+
+static inline int arch_rseq_xchg(ptrdiff_t rseq, int cpu, uintptr_t *word, uintptr_t new_value,
+				 uintptr_t *old)
+{
+	uintptr_t value;
+	unsigned long tmp;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(7)
+			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
+			      "jne %l[elsewhere]\n\t"
+			      "movq (%[word]), %[value]\n\t" /* old = *word */
+			      USLAB_RSEQ_INJECT(8) "movq %[new_value], (%[word])\n" /* commit */
+			      "2:"
+			      : [tmp] "=&r"(tmp), [value] "=&r"(value)
+			      : [rseq] "r"(rseq), [cpu] "r"(cpu), [word] "r"(word),
+				[new_value] "r"(new_value)
+			      : "memory", "cc"
+			      : elsewhere);
+	*old = value;
+	return 0;
+elsewhere:
+	return -1;
+}
+
+static inline int arch_rseq_cmp2_store(ptrdiff_t rseq, int cpu, uintptr_t *word, uintptr_t expect,
+				       const uintptr_t *word2, uintptr_t expect2,
+				       uintptr_t new_value)
+{
+	unsigned long tmp;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(9)
+			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
+			      "jne %l[elsewhere]\n\t"
+			      "cmpq %[expect], (%[word])\n\t"
+			      "jne %l[differs]\n\t" USLAB_RSEQ_INJECT(10)
+			      "cmpq %[expect2], (%[word2])\n\t"
+			      "jne %l[differs]\n\t" USLAB_RSEQ_INJECT(11)
+			      "movq %[new_value], (%[word])\n" /* commit */
+			      "2:"
+			      : [tmp] "=&r"(tmp)
+			      : [rseq] "r"(rseq), [cpu] "r"(cpu), [word] "r"(word),
+				[expect] "r"(expect), [word2] "r"(word2), [expect2] "r"(expect2),
+				[new_value] "r"(new_value)
+			      : "memory", "cc"
+			      : elsewhere, differs);
+	return 0;
+elsewhere:
+	return -1;
+differs:
+	return 1;
+}
+
+#endif /* ARCH_X86_64_RSEQ_OPS_H */

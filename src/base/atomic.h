@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/atomic.h - atomic access to plain fields, one word for each memory order
+ *
+ * Data:       none; the operand is any naturally aligned scalar or pointer.
+ * Invariants: none.
+ * Locks:      none; every use says which other function it pairs with.
+ * Flow:       used everywhere. The double-word exchange is in arch/dwcas.h.
+ */
+#ifndef BASE_ATOMIC_H
+#define BASE_ATOMIC_H
+
+#define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define fetch_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_RELAXED)
+
+/* true when *p was expect and is now v */
+#define cmpxchg(p, expect, v)                                                                 \
+	({                                                                                    \
+		__typeof__(*(p)) cmpxchg_expect = (expect);                                   \
+		__atomic_compare_exchange_n((p), &cmpxchg_expect, (v), 0, __ATOMIC_ACQ_REL,   \
+					    __ATOMIC_ACQUIRE);                                \
+	})
+
+/* Full barrier; every use names its partner. */
+#define fence_seq_cst() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+/* A counter that loses an increment when two CPUs meet on it, and costs nothing: statistics. */
+#define count_event(p) store_relaxed((p), load_relaxed(p) + 1)
+
+#endif /* BASE_ATOMIC_H */

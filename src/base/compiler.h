@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/compiler.h - words for the compiler
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       included by everything.
+ */
+#ifndef BASE_COMPILER_H
+#define BASE_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define noinline __attribute__((__noinline__))
+#define cold __attribute__((__cold__, __noinline__))
+#define always_inline inline __attribute__((always_inline))
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define BUILD_ASSERT(expr) _Static_assert(expr, #expr)
+
+#define CACHE_LINE 64
+#define PAGE_SHIFT 12
+#define PAGE_SIZE 4096ul /* of the arena; the system's own may be larger, see os/vm.h */
+
+#endif /* BASE_COMPILER_H */

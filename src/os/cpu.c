@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/cpu.c - the topology as a value: CPUs, nodes, which of them runs this thread
+ *
+ * Data:       os_topology, filled once; acting_for, what a thread pretends to be.
+ * Invariants: os/cpu.h has them; checked by os_cpu_check().
+ * Locks:      none; the library's init calls os_cpu_init() before there is a second user.
+ * Flow:       called by every floor above; calls os/file.h, os/cpulist.h, sched_getcpu.
+ *
+ * CPU numbers may have holes (0-3,8-11) and present CPUs may be fewer than possible ones. What is
+ * indexed by CPU number takes nr_cpu_ids, what depends on how many there are takes nr_cpus.
+ */
+#include <sched.h>
+
+#include <uslab/layout.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "os/cpu.h"
+#include "os/cpulist.h"
+#include "os/die.h"
+#include "os/file.h"
+#include "os/rseq.h"
+#include "os/sys.h"
+
+#define SYS_FOLDER "/sys/devices/system"
+#define PATH_BYTES 256
+#define LIST_BYTES 4097 /* sysfs prints at most a page */
+
+BUILD_ASSERT(USLAB_MAX_CPUS <= ARRAY_SIZE(os_topology.node_of));
+BUILD_ASSERT(OS_MAX_NODES <= UINT8_MAX);
+
+struct topology os_topology = { .nr_cpu_ids = 1, .nr_cpus = 1, .nr_nodes = 1 };
+
+static bool is_read; /* os_cpu_init() has run, or os_topology_set() instead */
+
+/* CPU + 1, or 0: no pretence. initial-exec: an access must never allocate. */
+static __thread unsigned int acting_for __attribute__((tls_model("initial-exec")));
+
+/* Reads folder/name. Returns bytes or -errno. */
+static long read_list(char list[LIST_BYTES], const char *folder, const char *name)
+{
+	char path[PATH_BYTES];
+
+	if (os_format(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
+		return -ENAMETOOLONG;
+	return os_read_text(path, list, LIST_BYTES);
+}
+
+/* Highest number and count of such a file. 0 or -errno. */
+static int measure_file(const char *folder, const char *name, unsigned int *highest,
+			unsigned int *count)
+{
+	char list[LIST_BYTES];
+	long ret = read_list(list, folder, name);
+
+	return ret < 0 ? (int)ret : os_cpulist_measure(list, highest, count);
+}
+
+/*
+ * Without /sys: the affinity mask. It may leave out CPUs that the thread gets later, so its length,
+ * which the kernel derives from its own highest CPU number, bounds the numbers.
+ */
+static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus)
+{
+	struct os_cpumask mask = { { 0 } };
+	long bytes = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), &mask);
+	unsigned int i;
+
+	*nr_cpus = 0;
+	*nr_ids = bytes > 0 ? (unsigned int)bytes * 8 : 1;
+	for (i = 0; i < ARRAY_SIZE(mask.word); i++)
+		*nr_cpus += (unsigned int)__builtin_popcountl(mask.word[i]);
+}
+
+static void read_cpus(struct topology *t, const char *sys)
+{
+	unsigned int nr_ids;
+	unsigned int nr_cpus;
+	unsigned int highest;
+	unsigned int count;
+
+	if (measure_file(sys, "cpu/possible", &highest, &count) == 0) {
+		nr_ids = highest + 1;
+		nr_cpus = count;
+		if (measure_file(sys, "cpu/present", &highest, &count) == 0)
+			nr_cpus = count;
+	} else {
+		count_affinity(&nr_ids, &nr_cpus);
+	}
+
+	t->folded = nr_ids > USLAB_MAX_CPUS;
+	t->nr_cpu_ids = MIN(nr_ids, (unsigned int)USLAB_MAX_CPUS);
+	t->nr_cpus = CLAMP(nr_cpus, 1u, t->nr_cpu_ids);
+}
+
+/* Gives the CPUs of one node's list that node. CPUs that are offline now appear in no list. */
+static void read_node(struct topology *t, const char *sys, unsigned int node)
+{
+	char list[LIST_BYTES];
+	char name[64];
+	const char *next = list;
+	unsigned int first;
+	unsigned int last;
+
+	os_format(name, sizeof(name), "node/node%u/cpulist", node);
+	if (read_list(list, sys, name) < 0)
+		return;
+	while (os_cpulist_next(&next, &first, &last) > 0)
+		for (; first <= last && first < t->nr_cpu_ids; first++)
+			t->node_of[first] = (uint8_t)(node % OS_MAX_NODES);
+}
+
+/*
+ * Online nodes are the ones with CPUs or memory; virtual machines often call many more possible.
+ * Kernels without NUMA have no such folder: one node.
+ */
+static void read_nodes(struct topology *t, const char *sys)
+{
+	char list[LIST_BYTES];
+	const char *next = list;
+	unsigned int first;
+	unsigned int last;
+	unsigned int count;
+
+	t->nr_nodes = 1;
+	if (measure_file(sys, "node/online", &last, &count) == 0)
+		read_list(list, sys, "node/online");
+	else if (measure_file(sys, "node/possible", &last, &count) == 0)
+		read_list(list, sys, "node/possible");
+	else
+		return;
+
+	/* More nodes than fit share, like CPUs. */
+	t->nr_nodes = MIN(last + 1, (unsigned int)OS_MAX_NODES);
+	while (os_cpulist_next(&next, &first, &last) > 0)
+		for (; first <= last; first++)
+			read_node(t, sys, first);
+}
+
+void os_topology_read(struct topology *t, const char *sys)
+{
+	*t = (struct topology){ 0 };
+	read_cpus(t, sys);
+	read_nodes(t, sys);
+}
+
+void os_cpu_init(void)
+{
+	if (is_read)
+		return;
+	is_read = true;
+	os_topology_read(&os_topology, SYS_FOLDER);
+}
+
+int os_topology_set(unsigned int cpus, unsigned int nodes)
+{
+	unsigned int cpu;
+
+	if (cpus < 1 || cpus > USLAB_MAX_CPUS || nodes < 1 || nodes > OS_MAX_NODES || nodes > cpus)
+		return -EINVAL;
+	is_read = true;
+	/* The kernel's CPU numbers, which rseq goes by, mean nothing from now on. */
+	os_rseq_on = false;
+	os_topology = (struct topology){
+		.nr_cpu_ids = cpus,
+		.nr_cpus = cpus,
+		.nr_nodes = nodes,
+		.made_up = true,
+	};
+	for (cpu = 0; cpu < cpus; cpu++)
+		os_topology.node_of[cpu] = (uint8_t)(cpu * nodes / cpus);
+	return 0;
+}
+
+unsigned int os_current_cpu(void)
+{
+	int saved = errno;
+	int cpu;
+
+	if (unlikely(os_topology.made_up) && acting_for)
+		return (acting_for - 1) % os_topology.nr_cpu_ids;
+	cpu = sched_getcpu();
+	if (unlikely(cpu < 0)) { /* neither rseq nor getcpu: everybody shares CPU 0 */
+		errno = saved;
+		return 0;
+	}
+	if (unlikely((unsigned int)cpu >= os_topology.nr_cpu_ids))
+		return (unsigned int)cpu % os_topology.nr_cpu_ids;
+	return (unsigned int)cpu;
+}
+
+void os_act_as_cpu(unsigned int cpu)
+{
+	CHECK(os_topology.made_up && cpu < os_topology.nr_cpu_ids);
+	acting_for = cpu + 1;
+}
+
+void os_cpu_check(void)
+{
+	const struct topology *t = &os_topology;
+	unsigned int cpu;
+
+	CHECK(t->nr_cpus >= 1 && t->nr_cpus <= t->nr_cpu_ids);
+	CHECK(t->nr_cpu_ids <= USLAB_MAX_CPUS);
+	CHECK(t->nr_nodes >= 1 && t->nr_nodes <= OS_MAX_NODES);
+	CHECK(!(os_rseq_on && (t->made_up || t->folded)));
+	for (cpu = 0; cpu < ARRAY_SIZE(t->node_of); cpu++)
+		CHECK(t->node_of[cpu] < t->nr_nodes);
+}

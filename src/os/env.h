@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/env.h - text from the environment: "key=value,key=value"
+ *
+ * Data:       none; reads secure_getenv() each time.
+ * Invariants: no allocation; works before any constructor ran.
+ * Locks:      none.
+ * Flow:       called by api/init.c.
+ */
+#ifndef OS_ENV_H
+#define OS_ENV_H
+
+#include "base/compiler.h"
+
+/* The variable's text or NULL; NULL in a set-user-ID program. */
+const char *os_env(const char *name);
+
+/*
+ * Calls set(key, value, arg) for each pair of a "key=value,key=value" text, in order, with
+ * NUL-terminated copies of at most 127 bytes each; "key" alone gives value "". A set that returns
+ * false, or a pair that is too long, is reported once by os_say() and skipped. Never aborts.
+ */
+void os_env_pairs(const char *name, bool (*set)(const char *key, const char *value, void *arg),
+		  void *arg);
+
+/* "64", "16k", "1M", "2g" -> bytes. false for anything else or overflow. */
+bool os_parse_size(const char *text, size_t *bytes);
+
+#endif /* OS_ENV_H */

@@ -1,0 +1,78 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# package_test.sh - installs into an empty folder and uses what is there as a stranger would: from C
+# and C++, through pkg-config and find_package, shared and static, and after the tree was moved.
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=$USLAB_SRC/tests/install/use.c
+warnings="-Wall -Wextra -Werror"
+
+# expect_ok <what> <program>...: the program says "ok".
+expect_ok() {
+	what=$1
+	shift
+	answer=$("$@") || { echo "$what: failed: $*"; exit 1; }
+	case $answer in
+	"ok "*) echo "$what: $answer" ;;
+	*) echo "$what: said '$answer'"; exit 1 ;;
+	esac
+}
+
+cmake --install "$USLAB_BUILD" --prefix "$work/first" >"$work/install.log"
+mv "$work/first" "$work/prefix"
+prefix=$work/prefix
+# The multiarch folder of some systems, or plain lib.
+lib=$(dirname "$(find "$prefix" -name libuslab.a)")
+
+for file in "$lib/libuslab.so.0" "$lib/libuslab_malloc.so" "$prefix/include/uslab/slab.h"; do
+	[ -e "$file" ] || { echo "not installed: $file"; exit 1; }
+done
+# Internal headers stay at home, and so do the formatter's files.
+if find "$prefix/include" -type f ! -name '*.h' | grep .; then
+	echo "the files above do not belong in include/"
+	exit 1
+fi
+
+# ---- pkg-config -------------------------------------------------------------------------------
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+flags=$(pkg-config --cflags --libs uslab)
+[ "$(pkg-config --modversion uslab)" = "0.1.0" ] || { echo "wrong version in uslab.pc"; exit 1; }
+export LD_LIBRARY_PATH="$lib"
+for compiler in gcc clang; do
+	# shellcheck disable=SC2086
+	$compiler $warnings -std=gnu11 -O2 "$source" $flags -o "$work/c_$compiler"
+	expect_ok "$compiler, pkg-config, shared" "$work/c_$compiler"
+	# shellcheck disable=SC2086
+	$compiler $warnings -std=gnu11 -O2 "$source" $(pkg-config --cflags uslab) "$lib/libuslab.a" \
+		-o "$work/s_$compiler"
+	expect_ok "$compiler, archive" env -u LD_LIBRARY_PATH "$work/s_$compiler"
+done
+for compiler in g++ clang++; do
+	# shellcheck disable=SC2086
+	$compiler $warnings -std=c++17 -O2 -x c++ "$source" -x none $flags -o "$work/x_$compiler"
+	expect_ok "$compiler, pkg-config, shared" "$work/x_$compiler"
+done
+
+# ---- the archive in one's own LTO build ---------------------------------------------------------
+# shellcheck disable=SC2086
+gcc -O2 -flto=auto "$source" $(pkg-config --cflags uslab) "$lib/libuslab.a" -o "$work/lto"
+expect_ok "gcc -flto, archive" env -u LD_LIBRARY_PATH "$work/lto"
+
+# ---- CMake ------------------------------------------------------------------------------------
+unset LD_LIBRARY_PATH
+cmake -G Ninja -S "$USLAB_SRC/tests/install/cmake" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+	-DCMAKE_BUILD_TYPE=Release >"$work/cmake.log"
+cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
+for program in c_uslab cxx_uslab c_uslab_static cxx_uslab_static; do
+	expect_ok "find_package, $program" "$work/cmake/$program"
+done
+
+# ---- the command finds the drop-in beside itself --------------------------------------------------
+if [ -x "$prefix/bin/uslab" ]; then
+	[ "$("$prefix/bin/uslab" run -- sh -c 'echo ran')" = ran ] ||
+		{ echo "the installed 'uslab run' does not run a program"; exit 1; }
+	echo "installed uslab run: ok"
+fi

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support/child.c - run something in a forked child and look at how it ended
+ *
+ * The child's stderr is a pipe that the parent reads until the child is gone.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+
+static _Noreturn void give_up(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void read_all(int fd, char *text, size_t size)
+{
+	char rest[256];
+	size_t len = 0;
+	ssize_t n;
+
+	while ((n = read(fd, text + len, size - 1 - len)) != 0) {
+		if (n < 0 && errno != EINTR)
+			give_up("read");
+		if (n > 0)
+			len += (size_t)n;
+		if (len == size - 1)
+			break;
+	}
+	text[len] = '\0';
+	while (read(fd, rest, sizeof(rest)) > 0)
+		; /* so that the child never blocks on a full pipe */
+}
+
+struct child child_run(void (*fn)(void *arg), void *arg)
+{
+	struct child c = { 0 };
+	int pipes[2];
+	pid_t pid;
+
+	fflush(NULL);
+	if (pipe(pipes) != 0)
+		give_up("pipe");
+	pid = fork();
+	if (pid < 0)
+		give_up("fork");
+	if (pid == 0) {
+		const struct rlimit no_core = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		dup2(pipes[1], STDERR_FILENO);
+		close(pipes[0]);
+		close(pipes[1]);
+		fn(arg);
+		_exit(0);
+	}
+	close(pipes[1]);
+	read_all(pipes[0], c.text, sizeof(c.text));
+	close(pipes[0]);
+	while (waitpid(pid, &c.status, 0) < 0)
+		if (errno != EINTR)
+			give_up("waitpid");
+	return c;
+}
+
+bool child_passed(const struct child *c)
+{
+	bool passed = WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0;
+
+	if (!passed)
+		fprintf(stderr, "child: status %#x: %s\n", c->status, c->text);
+	return passed;
+}
+
+bool child_aborted(const struct child *c)
+{
+	bool aborted = WIFSIGNALED(c->status) && WTERMSIG(c->status) == SIGABRT;
+
+	if (!aborted)
+		fprintf(stderr, "child: status %#x: %s\n", c->status, c->text);
+	return aborted;
+}
+
+void child_failed(const char *file, int line, const char *what)
+{
+	dprintf(STDERR_FILENO, "%s:%d: %s\n", file, line, what);
+	_exit(1);
+}
+
+void child_deny(long nr, int error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		give_up("seccomp");
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support/child.h - run something in a forked child and look at how it ended
+ *
+ * For what a test cannot do to itself: abort, lower a resource limit, lose a system call.
+ */
+#ifndef SUPPORT_CHILD_H
+#define SUPPORT_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct child {
+	int status;	 /* as waitpid() gives it */
+	char text[8192]; /* what it wrote to stderr, ends with NUL */
+};
+
+/* Forks, calls fn(arg), exits with 0 unless fn ends the child otherwise. */
+struct child child_run(void (*fn)(void *arg), void *arg);
+
+/* Did the child return from fn? Shows its last words if not. */
+bool child_passed(const struct child *c);
+/* Did the child abort()? */
+bool child_aborted(const struct child *c);
+
+/* For use inside of a child, where cmocka's assertions do not work: says what and exits with 1. */
+#define CHILD_CHECK(expr)                                        \
+	do {                                                     \
+		if (!(expr))                                     \
+			child_failed(__FILE__, __LINE__, #expr); \
+	} while (0)
+_Noreturn void child_failed(const char *file, int line, const char *what);
+
+/* From now on the system call nr fails with error in this process. For children only. */
+void child_deny(long nr, int error);
+
+#endif /* SUPPORT_CHILD_H */

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Runs programs with and without libuslab_malloc.so and compares what they say and what they take.
+
+Used by tests/programs/*.py. From the environment (set by ctest, see cmake/tests.cmake):
+USLAB_MALLOC_SO (the library), USLAB_CC (compiler), USLAB_SRC (the repository), and
+USLAB_SOAK=N: N times as much of everything, for long runs.
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIP = 77
+PEAK_LIMIT = 1.1  # of glibc's peak resident memory
+SOAK = max(1, int(os.environ.get("USLAB_SOAK", "1")))
+SRC = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+LIBRARY = os.path.abspath(os.environ.get("USLAB_MALLOC_SO") or os.path.join(
+    SRC, "build/release/lib/libuslab_malloc.so"))
+CC = os.environ.get("USLAB_CC") or "cc"
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIP)
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            skip(f"{program} is not installed")
+
+
+def fail(why):
+    print(f"FAILED: {why}")
+    sys.exit(1)
+
+
+class Result:
+    def __init__(self, status, out, err, peak, cpu):
+        self.status, self.out, self.err = status, out, err
+        self.peak, self.cpu = peak, cpu  # KiB of the largest process; milliseconds
+
+
+class Lab:
+    """A temporary folder with what the tests need in it."""
+
+    def __init__(self):
+        if not os.path.exists(LIBRARY):
+            fail(f"there is no {LIBRARY}; build it, or set USLAB_MALLOC_SO")
+        self._folder = tempfile.TemporaryDirectory(prefix="uslab-test-")
+        self.path = self._folder.name
+        self.peak_tool = self.build("peak", ["tests/programs/src/peak.c"])
+
+    def file(self, name):
+        return os.path.join(self.path, name)
+
+    def build(self, name, sources, *options, compiler=None):
+        """Compiles sources of the repository; the result's path."""
+        target = self.file(name)
+        paths = [os.path.join(SRC, s) for s in sources]
+        run = subprocess.run([compiler or CC, "-O2", "-g", "-D_GNU_SOURCE=", *paths, "-o", target,
+                              *options], capture_output=True, text=True, check=False)
+        if run.returncode:
+            fail(f"{name} does not compile:\n{run.stderr}")
+        return target
+
+    def command(self, command, preload):
+        """The command line and environment that run it through the measuring parent."""
+        env = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PEAK_PRELOAD")}
+        if preload:
+            env["PEAK_PRELOAD"] = preload
+        return [self.peak_tool, self.file("peak.txt"), *command], env
+
+    def run(self, command, preload=None, cwd=None, stdin=None, timeout=600, env=None):
+        line, full = self.command(command, preload)
+        full.update(env or {})
+        try:
+            run = subprocess.run(line, cwd=cwd, input=stdin, env=full, capture_output=True,
+                                 text=True, errors="replace", timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            fail(f"{' '.join(command)[:100]}: not done after {timeout} s"
+                 f"{' with uslab' if preload else ''}")
+        peak, cpu = 0, 0
+        if os.path.exists(self.file("peak.txt")):
+            with open(self.file("peak.txt"), encoding="ascii") as stream:
+                peak, cpu = map(int, stream.read().split())
+            os.unlink(self.file("peak.txt"))
+        return Result(run.returncode, run.stdout, run.stderr, peak, cpu)
+
+    def run_ok(self, command, preload=LIBRARY, **more):
+        """Under uslab by default; must end with status 0 and no word of the allocator."""
+        result = self.run(command, preload, **more)
+        if result.status or "uslab:" in result.err:
+            print(result.out[-2000:], result.err[-4000:], sep="\n")
+            fail(f"{' '.join(command)[:100]}: status {result.status}")
+        return result
+
+
+class Peaks:
+    """Peak memory of programs on glibc and on uslab; a table, and whether it is good enough."""
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, name, glibc, uslab):
+        """Each a list of Results of the same runs; the smallest counts, noise only adds."""
+        self.rows.append((name, min(r.peak for r in glibc), min(r.peak for r in uslab),
+                          min(r.cpu for r in glibc), min(r.cpu for r in uslab)))
+
+    def finish(self):
+        """Prints the table and ends the test."""
+        bad = 0
+        print(f"{'program':20}{'glibc KiB':>12}{'uslab KiB':>12}{'ratio':>8}"
+              f"{'glibc ms':>12}{'uslab ms':>12}{'ratio':>8}")
+        for name, glibc, uslab, cpu, uslab_cpu in self.rows:
+            ratio = uslab / max(glibc, 1)
+            bad += ratio > PEAK_LIMIT
+            print(f"{name:20}{glibc:12}{uslab:12}{ratio:8.3f}{cpu:12}{uslab_cpu:12}"
+                  f"{uslab_cpu / max(cpu, 1):8.3f}{'   TOO MUCH' if ratio > PEAK_LIMIT else ''}")
+        if bad:
+            fail(f"peak memory above {PEAK_LIMIT} times glibc's")
+        sys.exit(0)
+
+
+def compare(lab, peaks, name, command, outcome=lambda result: result.out, rounds=2, before=None,
+            **more):
+    """
+    Runs a command on glibc and on uslab, `rounds` times each in turn; all outcomes must be equal.
+    before(): makes the state that a run starts from.
+    """
+    runs = {None: [], LIBRARY: []}
+    expected = None
+    for _ in range(rounds * SOAK):
+        for preload, results in runs.items():
+            if before:
+                before()
+            result = lab.run_ok(command, preload, **more)
+            got = outcome(result)
+            if expected is None:
+                expected = got
+            if got != expected:
+                print(f"expected:\n{str(expected)[-1500:]}\ngot:\n{str(got)[-1500:]}")
+                fail(f"{name}: another outcome {'with uslab' if preload else 'with glibc'}")
+            results.append(result)
+    peaks.add(name, runs[None], runs[LIBRARY])

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scripts/check.py finds what it says it finds.
+
+A small tree that keeps every rule is made in a temporary folder; each test plants one violation
+in it and expects the rule's name and the place. A test that finds the clean tree unclean fails too.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+CHECK = os.path.join(SOURCE, "scripts", "check.py")
+CC = os.environ.get("USLAB_CC", "cc")
+
+HEAD = """/* SPDX-License-Identifier: MIT */
+/*
+ * {} - one line
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       none.
+ */
+"""
+
+
+def c_file(path, body=""):
+    return HEAD.format(path.split("/", 1)[1]) + body
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        with open(os.path.join(SOURCE, ".clang-format"), encoding="utf-8") as layout:
+            self.put(".clang-format", layout.read())
+        self.c("src/base/bits.h", "int bits_one(void);\n")
+        self.c("src/base/bits.c", '#include "base/bits.h"\n\nint bits_one(void)\n{\n\treturn 1;\n}\n')
+        self.c("src/os/vm.c", "#include <unistd.h>\n\nint os_close(int fd);\n\n"
+               "int os_close(int fd)\n{\n\treturn close(fd);\n}\n")
+        self.c("src/page/buddy.h", '#include "base/bits.h"\n')
+        self.c("include/uslab/slab.h", "int kmem_cache_size(void);\n")
+        for name in ("base/bits", "os/vm"):
+            self.put(f"tests/unit/{name}_test.c",
+                     f"/* SPDX-License-Identifier: MIT */\n/*\n * {name}_test.c - a test\n */\n")
+        self.put("README.md", "Read `src/base/bits.c` and [this](docs/a.md), `src/<floor>/x.c`.\n")
+        self.put("docs/a.md", "See `base/bits.{c,h}`, `tests/unit/*/*_test.c` and [up](../README.md).\n")
+        self.put("scripts/symbols.txt", "# names\nkmem_cache_size\n")
+        self.put("scripts/symbols-malloc.txt", "# names\nmalloc\n")
+
+    def put(self, path, text):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+    def c(self, path, body):
+        self.put(path, c_file(path, body))
+
+    def check(self, *arguments):
+        run = subprocess.run([sys.executable, CHECK, "--root", self.root, *arguments],
+                             capture_output=True, text=True, check=False)
+        return run.returncode, run.stdout + run.stderr
+
+    def expect(self, *wanted):
+        status, output = self.check()
+        self.assertEqual(status, 1, output)
+        for text in wanted:
+            self.assertIn(text, output)
+
+    def compile(self, source, output, *flags):
+        full = os.path.join(self.root, "build/release", output)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        subprocess.run([CC, "-fPIC", "-I", os.path.join(self.root, "src"), *flags,
+                        os.path.join(self.root, source), "-o", full], check=True)
+
+    # ---- the clean tree, and the command line -------------------------------------------------
+
+    def test_clean_tree(self):
+        status, output = self.check()
+        self.assertEqual(status, 0, output)
+        self.assertIn("links: SKIPPED", output)
+        self.assertIn("exports: SKIPPED", output)
+
+    def test_unknown_rule_is_wrong_usage(self):
+        self.assertEqual(self.check("--only", "nonsense")[0], 2)
+
+    def test_only_runs_one_rule(self):
+        self.c("src/page/buddy.h", "/* TO" "DO */\n#include <sys/mman.h>\n")
+        output = self.check("--only", "todo")[1]
+        self.assertIn("src/page/buddy.h:10: todo:", output)
+        self.assertNotIn(" os:", output)
+
+    # ---- one violation each -------------------------------------------------------------------
+
+    def test_include_upwards(self):
+        self.c("src/base/bits.h", '#include "page/buddy.h"\n')
+        self.expect("src/base/bits.h:10: includes: base includes page/buddy.h, which is above")
+
+    def test_include_sibling(self):
+        self.c("src/engine/slab/slab.h", "")
+        self.c("src/engine/slub/slub.h", '#include "engine/slab/slab.h"\n')
+        self.expect("src/engine/slub/slub.h:10: includes: ", "a sibling")
+
+    def test_include_from_tools(self):
+        self.put("tools/uslab/x.c", c_file("tools/uslab/x.c", '#include "base/bits.h"\n'))
+        self.expect("tools/uslab/x.c:10: includes: base/bits.h is inside the library")
+
+    def test_unknown_floor(self):
+        self.c("src/attic/x.h", "")
+        self.expect("src/attic/x.h:1: includes: src/attic is no floor")
+
+    def test_link_upwards_and_cycle(self):
+        self.c("src/page/buddy.c", "int bits_one(void);\nint page_up(void);\n\nint page_up(void)\n{\n"
+               "\treturn bits_one();\n}\n")
+        self.c("src/base/bits.c", "int bits_one(void);\nint page_up(void);\n\nint bits_one(void)\n{\n"
+               "\treturn page_up();\n}\n")
+        for path in ("src/page/buddy.c", "src/base/bits.c"):
+            self.compile(path, f"CMakeFiles/uslab_core.dir/{path}.o", "-c")
+        self.expect("src/base/bits.c:1: links: base calls page_up() up in src/page/buddy.c",
+                    "links: link cycle: base page")
+
+    def test_asm_outside_arch(self):
+        self.c("src/page/buddy.h", 'static inline void f(void)\n{\n\t__asm__("nop");\n}\n')
+        self.c("src/arch/x86_64/x.h", 'static inline void g(void)\n{\n\t__asm__("nop");\n}\n')
+        self.expect("src/page/buddy.h:12: asm: __asm__ belongs in an arch folder")
+        self.assertNotIn("src/arch", self.check()[1])
+
+    def test_cpu_macro_outside_arch(self):
+        self.c("include/uslab/slab.h", "#ifdef __x86_64__\n#endif\n")
+        self.expect("include/uslab/slab.h:10: asm: __x86_64__")
+
+    def test_asm_in_a_comment_or_string_is_none(self):
+        self.c("src/page/buddy.h", '/* __asm__ and mmap() */\n#define TEXT "asm malloc(3)"\n')
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+
+    def test_os_call_and_header(self):
+        self.c("src/page/buddy.h", "#include <sys/mman.h>\n\nstatic inline int f(void)\n{\n"
+               "\treturn munmap(0, 1);\n}\n")
+        self.expect("src/page/buddy.h:10: os: sys/mman.h", "src/page/buddy.h:14: os: munmap")
+
+    def test_os_call_of_a_table_is_none(self):
+        self.c("src/page/buddy.h", "#define CALL(ops) ((ops)->open(1) + (ops).read(2))\n")
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+
+    def test_libc_heap(self):
+        self.c("src/os/vm.c", "#include <stdlib.h>\n\nvoid *f(void);\n\nvoid *f(void)\n{\n"
+               "\treturn malloc(1);\n}\n")
+        self.expect("src/os/vm.c:16: os: malloc() of libc")
+
+    def test_header_missing(self):
+        self.put("src/page/buddy.h", "/* SPDX-License-Identifier: MIT */\nint x;\n")
+        self.expect("src/page/buddy.h:2: header: no header comment")
+
+    def test_header_heading_and_name(self):
+        self.put("src/page/buddy.h", c_file("src/page/other.h").replace("Locks:", "Latches:"))
+        self.expect("src/page/buddy.h:3: header: the header comment has no 'Locks:'",
+                    "something else than 'page/buddy.h - '")
+
+    def test_spdx(self):
+        self.put("scripts/tool", "#!/bin/sh\necho\n")
+        self.put("src/page/buddy.h", c_file("src/page/buddy.h").replace("MIT", "GPL-2.0"))
+        self.expect("scripts/tool:1: spdx:", "src/page/buddy.h:1: spdx:")
+
+    def test_file_size(self):
+        self.c("src/page/buddy.h", "\n".join(f"int x{i};" for i in range(700)) + "\n")
+        self.expect("src/page/buddy.h:700: size: 709 lines")
+
+    def test_function_size(self):
+        self.c("src/page/buddy.h", "static inline int f(int x)\n{\n" + "\tx++;\n" * 80
+               + "\treturn x;\n}\n")
+        self.put("scripts/x.py", "# SPDX-License-Identifier: MIT\ndef g():\n" + "    pass\n" * 80)
+        self.expect("src/page/buddy.h:11: size: f() has 83 lines", "scripts/x.py:2: size: g() has 81")
+
+    def test_if_budget(self):
+        self.c("src/page/buddy.h", "#ifdef A\n#endif\n" * 11)
+        self.c("src/os/os.h", "#ifdef A\n#endif\n" * 11)
+        self.expect("src/page/buddy.h:1: ifs: 11 #if lines")
+
+    def test_source_without_test(self):
+        self.c("src/page/run.c", "")
+        self.expect("src/page/run.c:1: tests: has no tests/unit/page/run_test.c")
+
+    def test_exemption(self):
+        self.c("src/page/run.c", "")
+        self.put("tests/EXEMPT", "# why\nsrc/page/run.c: constant table, read by the engine's tests\n")
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.put("tests/EXEMPT", "src/page/run.c:\nsrc/page/gone.c: moved\nsrc/os/vm.c: lazy\n")
+        self.expect("tests/EXEMPT:1: tests: src/page/run.c is exempt without a reason",
+                    "tests/EXEMPT:2: tests: src/page/gone.c is no file",
+                    "src/os/vm.c:1: tests: is named in tests/EXEMPT, yet")
+
+    def test_test_without_source(self):
+        self.put("tests/unit/page/gone_test.c", c_file("tests/unit/page/gone_test.c"))
+        self.expect("tests/unit/page/gone_test.c:1: tests: tests nothing")
+
+    def test_document_paths(self):
+        self.put("docs/a.md", "See `src/base/gone.c`,\n`base/{bits,gone}.h` and [x](gone.md).\n"
+                 "```\ncc -I include src/base/absent.c\n```\n")
+        self.expect("docs/a.md:1: docs: names src/base/gone.c",
+                    "docs/a.md:2: docs: names base/{bits,gone}.h",
+                    "docs/a.md:2: docs: links to gone.md",
+                    "docs/a.md:4: docs: names src/base/absent.c")
+
+    def test_exports(self):
+        body = "int kmem_cache_size(void);\nint leaked(void);\n\nint kmem_cache_size(void)\n{\n" \
+            "\treturn 1;\n}\n\nint leaked(void)\n{\n\treturn 2;\n}\n"
+        self.c("src/base/bits.c", body)
+        self.compile("src/base/bits.c", "lib/libuslab.so", "-shared")
+        self.compile("src/base/bits.c", "lib/libuslab_malloc.so", "-shared")
+        self.expect("scripts/symbols.txt:1: exports: libuslab.so exports leaked",
+                    "scripts/symbols-malloc.txt:2: exports: libuslab_malloc.so does not export malloc")
+
+    def test_layout(self):
+        self.c("src/page/buddy.h", "int   x ;\n")
+        status, output = self.check("--only", "format")
+        if "SKIPPED" in output:
+            self.skipTest(output)
+        self.assertEqual(status, 1, output)
+        self.assertIn("src/page/buddy.h:10: format:", output)
+
+    def test_private_path(self):
+        self.put("docs/a.md", "\nas in /wo" "rk/shared\n")
+        self.expect("docs/a.md:2: private:")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/os/file_test.c - short text files: whole, cut, missing
+ *
+ * Works on a temporary file and on real ones of /proc.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "os/file.h"
+
+static char path[] = "/tmp/uslab-file-test-XXXXXX";
+
+static int make_file(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	return fd >= 0 && write(fd, "0-3,8\n", 6) == 6 && close(fd) == 0 ? 0 : -1;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+static void test_whole(void **state)
+{
+	char buf[64];
+
+	(void)state;
+	memset(buf, 'z', sizeof(buf));
+	assert_int_equal(os_read_text(path, buf, sizeof(buf)), 6);
+	assert_string_equal(buf, "0-3,8\n");
+	assert_int_equal(buf[7], 'z');
+}
+
+static void test_cut(void **state)
+{
+	char buf[8] = "zzzzzzz";
+
+	(void)state;
+	assert_int_equal(os_read_text(path, buf, 4), 3);
+	assert_memory_equal(buf, "0-3\0zzz", 8);
+	assert_int_equal(os_read_text(path, buf, 7), 6);
+	assert_string_equal(buf, "0-3,8\n");
+	assert_int_equal(os_read_text(path, buf, 1), 0);
+	assert_string_equal(buf, "");
+}
+
+static void test_missing(void **state)
+{
+	char buf[8] = "zzzzzzz";
+
+	(void)state;
+	errno = 77;
+	assert_int_equal(os_read_text("/nonexistent/file", buf, sizeof(buf)), -ENOENT);
+	assert_string_equal(buf, "");
+	assert_int_equal(os_read_text("/proc", buf, sizeof(buf)), -EISDIR);
+	assert_string_equal(buf, "");
+	assert_int_equal(errno, 77);
+}
+
+/* /proc hands out text in pieces of a page at most. */
+static void test_pieces(void **state)
+{
+	static char buf[1 << 17];
+	long len;
+
+	(void)state;
+	len = os_read_text("/proc/self/smaps", buf, sizeof(buf));
+	assert_true(len > 8192);
+	assert_int_equal(strlen(buf), len);
+}
+
+/* The lowest free descriptor is the same after success and after failure. */
+static void test_closes(void **state)
+{
+	char buf[8];
+	int before = dup(0);
+	int after;
+
+	(void)state;
+	close(before);
+	os_read_text(path, buf, sizeof(buf));
+	os_read_text("/proc", buf, sizeof(buf));
+	after = dup(0);
+	close(after);
+	assert_int_equal(before, after);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),	cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_missing), cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_closes),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
