@@ -5,13 +5,15 @@
  * Data:       none; libc knows the system's page size (4 KiB to 64 KiB) from the kernel.
  * Invariants: errno is the same before and after every function.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/ only; calls mmap, mprotect, madvise, mremap, prctl, os/file.h.
+ * Flow:       called by page/ only; calls mmap, mprotect, madvise, mbind, mremap, prctl,
+ *             os/file.h.
  *
  * Reserved addresses have PROT_NONE. The kernel charges a private mapping to the overcommit limit
  * and to RLIMIT_DATA when it becomes writable, which is in os_commit(). MAP_NORESERVE would take the
  * range out of that account for good (measured: Committed_AS stays the same over mprotect), so it is
  * not used; a range without access costs nothing without it, under every vm.overcommit_memory.
  */
+#include <linux/mempolicy.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -126,6 +128,15 @@ int os_purge(void *addr, size_t size)
 	ret = madvise(addr, size, MADV_DONTNEED) ? -errno : 0;
 	errno = saved;
 	return ret;
+}
+
+void os_bind(void *addr, size_t size, unsigned int node)
+{
+	unsigned long nodes = 1ul << node;
+
+	ASSERT(node < OS_WORD_BITS);
+	/* The kernel reads one bit less than it is told of. */
+	os_syscall(SYS_mbind, addr, size, MPOL_PREFERRED, &nodes, OS_WORD_BITS + 1, 0);
 }
 
 void *os_map(size_t size, size_t align)

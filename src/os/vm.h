@@ -5,7 +5,7 @@
  * Data:       none but the system's page size.
  * Invariants: all addresses and sizes are multiples of os_page_size() unless said otherwise.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/ only; calls mmap, mprotect, madvise, mremap, prctl.
+ * Flow:       called by page/ only; calls mmap, mprotect, madvise, mbind, mremap, prctl.
  *
  * errno is preserved by every function here (an allocator must not disturb its caller's).
  */
@@ -29,6 +29,12 @@ void os_release(void *addr, size_t size);
 int os_commit(void *addr, size_t size);
 /* Gives the memory behind a committed range back; it reads as zero afterwards. 0 or -errno. */
 int os_purge(void *addr, size_t size);
+
+/*
+ * Asks for the memory behind a range to come from a node (its real number) where that has some;
+ * failure is ignored.
+ */
+void os_bind(void *addr, size_t size, unsigned int node);
 
 /* Anonymous memory anywhere, aligned; NULL when out of memory. os_release() frees it. */
 void *os_map(size_t size, size_t align);

@@ -9,6 +9,7 @@
 #define USLAB_ARCH_RSEQ_H
 
 #include <stddef.h>
+#include <stdint.h> /* glibc: __GLIBC_PREREQ, which <stddef.h> alone does not define */
 
 #if defined(__x86_64__) && defined(__GLIBC_PREREQ) && !defined(USLAB_NO_RSEQ)
 #if __GLIBC_PREREQ(2, 35)

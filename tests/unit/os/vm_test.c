@@ -5,6 +5,7 @@
  * What must fault or hit a limit happens in a child. /proc/self/smaps is the judge.
  */
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -431,6 +433,30 @@ static void test_many_mappings(void **state)
 	assert_true(child_passed(&c));
 }
 
+/* The preference is readable where the kernel has nodes and lets this process choose. */
+static void test_bind(void **state)
+{
+	char *p = os_map(4 * page, page);
+	unsigned long nodes = 0;
+	int mode = -1;
+
+	(void)state;
+	errno = 0;
+	os_bind(p + page, page, 0);
+	os_bind(p + 2 * page, page, 63); /* no such node: nothing happens */
+	assert_int_equal(errno, 0);
+	memset(p, 1, 4 * page);
+	if (syscall(SYS_mbind, p, page, MPOL_DEFAULT, NULL, 0, 0) != 0)
+		skip();
+	assert_int_equal(syscall(SYS_get_mempolicy, &mode, &nodes, 65, p + page, MPOL_F_ADDR), 0);
+	assert_int_equal(mode, MPOL_PREFERRED);
+	assert_int_equal(nodes, 1);
+	assert_int_equal(syscall(SYS_get_mempolicy, &mode, &nodes, 65, p + 3 * page, MPOL_F_ADDR),
+			 0);
+	assert_int_equal(mode, MPOL_DEFAULT);
+	os_release(p, 4 * page);
+}
+
 static void test_physical_memory(void **state)
 {
 	size_t expected = (size_t)sysconf(_SC_PHYS_PAGES) * page;
@@ -458,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_many_mappings),
+		cmocka_unit_test(test_bind),
 		cmocka_unit_test(test_physical_memory),
 	};
 

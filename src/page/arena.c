@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/arena.c - the reserved range, committed chunk by chunk
+ *
+ * Data:       page_map; ready_pages: pages whose descriptors, class bytes and dirty bits are
+ *             committed, in steps of STEP_PAGES ahead of nr_pages.
+ * Invariants: nr_pages <= ready_pages <= limit, all multiples of a chunk; what a descriptor or a
+ *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
+ * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
+ *             holding all zones' locks (fork) holds it off as well.
+ * Flow:       called by page/buddy.c, api/init.c; calls os/vm.c.
+ *
+ * What is readable and writable grows with what is used, because the system may count it
+ * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
+ */
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/cpu.h"
+#include "os/lock.h"
+#include "os/vm.h"
+#include "page/arena.h"
+
+#define CHUNK_PAGES (1ul << ARENA_CHUNK_ORDER)
+#define CHUNK_SIZE (CHUNK_PAGES << PAGE_SHIFT)
+#define STEP_PAGES (16 * CHUNK_PAGES) /* 64 MiB of arena: 1 MiB of descriptors */
+#define MIN_PAGES (4 * CHUNK_PAGES)
+#define MIN_DEFAULT (64ul << 30) /* bytes */
+
+/* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, dirty bit. */
+#define BYTES_PER_PAGE (PAGE_SIZE + sizeof(struct page) + 2)
+
+/* Where a first look for a place under RLIMIT_AS starts to go away from, and how far. */
+#define PROBE_STEP (2ul << 30)
+#define PROBES 64
+
+/* The four parts of the range, from low to high. */
+struct part {
+	char *start;
+	size_t size;
+};
+
+enum { TABLES, WINDOWS, CLASSES, ARENA, PARTS };
+
+static struct lock arena_lock = { 0, RANK_ARENA };
+static unsigned long ready_pages; /* arena_lock */
+
+/* Dirty bits, then descriptors, end where the windows begin. */
+static size_t bits_size(unsigned long limit)
+{
+	return ALIGN_UP(limit / 8, os_page_size());
+}
+
+static void place_parts(struct part *part, char *base, unsigned long limit, size_t windows)
+{
+	size_t tables = bits_size(limit) + limit * sizeof(struct page);
+	char *first_window = base + USLAB_WINDOWS_OFFSET;
+
+	part[TABLES] = (struct part){ first_window - tables, tables };
+	part[WINDOWS] = (struct part){ first_window, windows };
+	part[CLASSES] =
+		(struct part){ base + USLAB_CLASSES_OFFSET, ALIGN_UP(limit, os_page_size()) };
+	part[ARENA] = (struct part){ base, limit << PAGE_SHIFT };
+}
+
+static void release_parts(const struct part *part, unsigned int n)
+{
+	while (n-- > 0)
+		os_release(part[n].start, part[n].size);
+}
+
+/* Everything from the tables to the arena's end, as one range. Returns the arena's base or NULL. */
+static char *reserve_whole(unsigned long limit)
+{
+	size_t below = ALIGN_UP(bits_size(limit) + limit * sizeof(struct page), CHUNK_SIZE) +
+		       (size_t)-USLAB_WINDOWS_OFFSET;
+	char *start = os_reserve(below + (limit << PAGE_SHIFT), CHUNK_SIZE);
+
+	return start ? start + below : NULL;
+}
+
+static bool reserve_parts_at(char *base, unsigned long limit, size_t windows)
+{
+	struct part part[PARTS];
+	unsigned int i;
+
+	place_parts(part, base, limit, windows);
+	for (i = 0; i < PARTS; i++) {
+		if (!os_reserve_at(part[i].start, part[i].size)) {
+			release_parts(part, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Under RLIMIT_AS the holes between the parts would count, so the parts are reserved alone. Asking
+ * for the whole hole first would exceed the limit: places are tried, in growing distance from where
+ * the system puts mappings, below it (where it goes next) and above.
+ */
+static char *reserve_parts(unsigned long limit, size_t windows)
+{
+	size_t below = limit * sizeof(struct page) + 2 * CHUNK_SIZE + (size_t)-USLAB_WINDOWS_OFFSET;
+	size_t above = limit << PAGE_SHIFT;
+	char *hint = os_reserve(CHUNK_SIZE, CHUNK_SIZE);
+	size_t distance;
+	unsigned int i;
+
+	if (!hint)
+		return NULL;
+	os_release(hint, CHUNK_SIZE);
+	below = ALIGN_UP(below, CHUNK_SIZE);
+	for (i = 1; i <= PROBES; i++) {
+		distance = i * PROBE_STEP;
+		if ((uintptr_t)hint > above + below + distance &&
+		    reserve_parts_at(hint - above - distance, limit, windows))
+			return hint - above - distance;
+		if (reserve_parts_at(hint + below + distance, limit, windows))
+			return hint + below + distance;
+	}
+	return NULL;
+}
+
+/* Pages to ask for first: 4 times the machine's memory, or what fits in half of the limit's rest. */
+static unsigned long wanted_pages(size_t space_left, size_t windows)
+{
+	size_t size = MAX(4 * os_physical_memory(), MIN_DEFAULT);
+	unsigned long pages = MIN(size, USLAB_MAX_ARENA) >> PAGE_SHIFT;
+
+	if (space_left != SIZE_MAX) {
+		size_t half = space_left / 2;
+
+		half = half > windows ? half - windows : 0;
+		pages = MIN(pages, half / BYTES_PER_PAGE);
+		/* Half of little is too little: then it may be more than half. */
+		pages = MAX(pages, MIN_PAGES);
+	}
+	return ALIGN_DOWN(pages, CHUNK_PAGES);
+}
+
+static void name_parts(const struct part *part)
+{
+	os_name(part[TABLES].start, part[TABLES].size, "uslab-pages");
+	os_name(part[WINDOWS].start, part[WINDOWS].size, "uslab-cpus");
+	os_name(part[CLASSES].start, part[CLASSES].size, "uslab-classes");
+	os_name(part[ARENA].start, part[ARENA].size, "uslab-arena");
+}
+
+int arena_init(unsigned int nr_cpu_ids)
+{
+	size_t windows = (USLAB_WINDOW_CPU0 + nr_cpu_ids) * USLAB_WINDOW_SIZE;
+	size_t space_left = os_address_space_left();
+	unsigned long limit = wanted_pages(space_left, windows);
+	struct part part[PARTS];
+	char *base = NULL;
+
+	ASSERT(nr_cpu_ids <= USLAB_MAX_CPUS);
+	while (!base && limit >= MIN_PAGES) {
+		base = space_left == SIZE_MAX ? reserve_whole(limit)
+					      : reserve_parts(limit, windows);
+		if (!base)
+			limit = ALIGN_DOWN(limit / 2, CHUNK_PAGES);
+	}
+	if (!base)
+		return -ENOMEM;
+	place_parts(part, base, limit, windows);
+	if (os_commit(part[WINDOWS].start, part[WINDOWS].size) != 0) {
+		/* What lies between the parts of a whole range stays reserved: addresses only. */
+		release_parts(part, PARTS);
+		return -ENOMEM;
+	}
+	name_parts(part);
+	page_map.dirty = (unsigned long *)(void *)part[TABLES].start;
+	page_map.pages = (struct page *)(void *)(part[TABLES].start + bits_size(limit));
+	page_map.class = (unsigned char *)part[CLASSES].start;
+	page_map.limit = limit;
+	page_map.base = base;
+	return 0;
+}
+
+/* Commits the system's pages that hold bytes from .. to of a table. */
+static int commit_span(void *table, size_t from, size_t to)
+{
+	size_t page = os_page_size();
+
+	from = ALIGN_DOWN(from, page);
+	to = ALIGN_UP(to, page);
+	return os_commit((char *)table + from, to - from);
+}
+
+/* The tables' share of the next step. Context: arena_lock. */
+static int commit_tables_locked(void)
+{
+	unsigned long from = ready_pages;
+	unsigned long to = MIN(from + STEP_PAGES, page_map.limit);
+	int ret;
+
+	ret = commit_span(page_map.pages, from * sizeof(struct page), to * sizeof(struct page));
+	if (!ret)
+		ret = commit_span(page_map.class, from, to);
+	if (!ret)
+		ret = commit_span(page_map.dirty, from / 8, to / 8);
+	if (!ret)
+		ready_pages = to;
+	return ret;
+}
+
+/* Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. */
+static struct page *hand_out(unsigned long index, unsigned int node)
+{
+	unsigned long i;
+
+	if (os_topology.nr_nodes > 1 && !os_topology.made_up)
+		os_bind(page_map.base + (index << PAGE_SHIFT), CHUNK_SIZE, node);
+	if (node != 0)
+		for (i = index; i < index + CHUNK_PAGES; i++)
+			page_at(i)->node = (uint8_t)node;
+	return page_at(index);
+}
+
+struct page *arena_grow(unsigned int node)
+{
+	struct page *page = NULL;
+	unsigned long index;
+
+	lock_acquire(&arena_lock);
+	index = page_map.nr_pages;
+	if (index + CHUNK_PAGES <= page_map.limit &&
+	    (index < ready_pages || commit_tables_locked() == 0) &&
+	    os_commit(page_map.base + (index << PAGE_SHIFT), CHUNK_SIZE) == 0) {
+		page = hand_out(index, node);
+		/* release: a tool that sees the new count sees committed descriptors. */
+		store_release(&page_map.nr_pages, index + CHUNK_PAGES);
+	}
+	lock_release(&arena_lock);
+	return page;
+}
+
+size_t arena_size(void)
+{
+	return load_relaxed(&page_map.nr_pages) << PAGE_SHIFT;
+}
+
+void arena_check(void)
+{
+	unsigned long nr_pages = load_acquire(&page_map.nr_pages); /* pairs with arena_grow() */
+	unsigned long ready = load_relaxed(&ready_pages);
+	unsigned long i;
+
+	if (page_map.limit == 0)
+		return;
+	CHECK(((uintptr_t)page_map.base & (CHUNK_SIZE - 1)) == 0);
+	CHECK(nr_pages <= page_map.limit && nr_pages % CHUNK_PAGES == 0);
+	CHECK(ready >= nr_pages && ready <= page_map.limit && ready % CHUNK_PAGES == 0);
+	CHECK((char *)(page_map.pages + page_map.limit) == page_windows());
+	CHECK((char *)page_map.class == page_map.base + USLAB_CLASSES_OFFSET);
+	for (i = 0; i < nr_pages; i += CHUNK_PAGES)
+		CHECK(page_at(i)->node == page_at(i + CHUNK_PAGES - 1)->node);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/arena.h - the reserved range, committed chunk by chunk
+ *
+ * Data:       page_map (page/page.h); chunks of 4 MiB (one order-10 block) are committed upward.
+ * Invariants: descriptors, class bytes and memory of pages below page_map.nr_pages are committed.
+ *             Checked by arena_check().
+ * Locks:      RANK_ARENA for growth.
+ * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork), api/init.c; calls os/vm.c.
+ *
+ * Reserved, from low to high: dirty bits, descriptors, windows, class bytes, arena (see
+ * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.
+ * The arena is 4 times the machine's memory, at least 64 GiB, at most 1 TiB, halved until the
+ * system agrees (down to 16 MiB); under RLIMIT_AS it takes at most half of what is left, and the
+ * parts are mapped one by one without the holes between them.
+ */
+#ifndef PAGE_ARENA_H
+#define PAGE_ARENA_H
+
+#include "page/page.h"
+
+#define ARENA_CHUNK_ORDER 10
+
+/* Reserves the range, commits window 0 to 2 and those of nr_cpu_ids CPUs. 0 or -ENOMEM. */
+int arena_init(unsigned int nr_cpu_ids);
+
+/*
+ * Commits the next chunk and gives it to the caller as one free block that is on no list
+ * (type NONE, node as given, not dirty). NULL: range or memory exhausted.
+ */
+struct page *arena_grow(unsigned int node);
+
+/* Bytes committed for the arena itself (grown so far). */
+size_t arena_size(void);
+
+void arena_check(void);
+
+#endif /* PAGE_ARENA_H */

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/buddy.c - power-of-two page blocks with immediate merging
+ *
+ * Data:       buddy_zones[node]: lists, counts and locks; page_map.dirty: one bit for each page.
+ * Invariants: see page/buddy.h. A bit of zone.orders is set iff a list of that order is not empty.
+ *             Chunks begin at multiples of the highest order and belong to one node, so buddies
+ *             always exist and lie in one zone, and no two zones share a word of dirty bits.
+ *             Checked by buddy_check().
+ * Locks:      zone.lock (RANK_PAGE) for lists, counts, free blocks' descriptors and dirty bits.
+ *             Who owns a block in use may write its descriptors without it; a merge next door then
+ *             sees a type that is not BUDDY, whichever it is.
+ * Flow:       alloc: zone_alloc -> take_locked -> split; else arena_grow(), else other nodes.
+ *             free:  free_locked -> merge -> put; then purge.c when there is too much.
+ */
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/zone.h"
+
+/* The kernel looks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
+#define LIKELY_BELOW (BUDDY_MAX_ORDER + 1 - 2)
+
+#define CLOCK_EVERY 64 /* frees */
+
+BUILD_ASSERT(ARENA_CHUNK_ORDER == BUDDY_MAX_ORDER);
+
+struct buddy_zone buddy_zones[OS_MAX_NODES];
+unsigned int buddy_nr_nodes;
+
+/* ---- dirty bits ------------------------------------------------------------------------------ */
+
+/* The bits from bit first of a word on, n of them (1..64). */
+static inline unsigned long bits_mask(unsigned int first, unsigned long n)
+{
+	return (n < 64 ? (1ul << n) - 1 : ~0ul) << first;
+}
+
+unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages)
+{
+	unsigned long count = 0;
+
+	while (nr_pages > 0) {
+		unsigned long n = MIN(64 - index % 64, nr_pages);
+		unsigned long word = page_map.dirty[index / 64] & bits_mask(index % 64, n);
+
+		count += (unsigned long)__builtin_popcountl(word);
+		index += n;
+		nr_pages -= n;
+	}
+	return count;
+}
+
+void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
+{
+	while (nr_pages > 0) {
+		unsigned long n = MIN(64 - index % 64, nr_pages);
+		unsigned long mask = bits_mask(index % 64, n);
+
+		if (dirty)
+			page_map.dirty[index / 64] |= mask;
+		else
+			page_map.dirty[index / 64] &= ~mask;
+		index += n;
+		nr_pages -= n;
+	}
+}
+
+/* ---- blocks on lists: all with zone.lock held ------------------------------------------------ */
+
+static inline unsigned long index_of(const struct page *page)
+{
+	return (unsigned long)(page - page_map.pages);
+}
+
+/* Puts a block on its list; nr_free and nr_dirty are the caller's. */
+static inline void put_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+			      unsigned long nr_dirty, bool tail)
+{
+	struct list_head *list = &zone->free[order][nr_dirty ? BUDDY_DIRTY : BUDDY_CLEAN];
+
+	page->order = (uint8_t)order;
+	page->dirty = nr_dirty != 0;
+	page->nr_pages = (uint32_t)nr_dirty;
+	store_relaxed(&page->head, (uint32_t)index_of(page));
+	store_relaxed(&page->type, PAGE_BUDDY);
+	if (tail)
+		list_add_tail(&page->lru, list);
+	else
+		list_add(&page->lru, list);
+	zone->orders |= 1u << order;
+}
+
+/* Takes a block off its list: type NONE; order and nr_pages keep what they say. */
+static inline void remove_locked(struct buddy_zone *zone, struct page *page)
+{
+	unsigned int order = page->order;
+
+	list_del(&page->lru);
+	store_relaxed(&page->type, PAGE_NONE);
+	if (list_empty(&zone->free[order][BUDDY_DIRTY]) &&
+	    list_empty(&zone->free[order][BUDDY_CLEAN]))
+		zone->orders &= ~(1u << order);
+}
+
+/* The free block of exactly this order that starts at index, or NULL. */
+static inline struct page *free_block(unsigned long index, unsigned int order)
+{
+	struct page *page = page_at(index);
+
+	/* order is valid, and stays so under the lock, only on a BUDDY. */
+	return load_relaxed(&page->type) == PAGE_BUDDY && page->order == order ? page : NULL;
+}
+
+/* Dirty pages in the upper half of a block that has nr_dirty; half: order of the half. */
+static inline unsigned long upper_dirty(struct page *upper, unsigned int half,
+					unsigned long nr_dirty)
+{
+	if (nr_dirty == 0 || nr_dirty == 2ul << half)
+		return nr_dirty / 2;
+	return zone_count_dirty(index_of(upper), 1ul << half);
+}
+
+/* Cuts a block that is on no list down to an order; the upper halves go to the heads of lists. */
+static void split_locked(struct buddy_zone *zone, struct page *page, unsigned int order)
+{
+	unsigned long nr_dirty = page->nr_pages;
+	unsigned int half = page->order;
+
+	while (half > order) {
+		struct page *upper = page + (1ul << --half);
+		unsigned long upper_nr = upper_dirty(upper, half, nr_dirty);
+
+		upper->stamp = page->stamp;
+		put_locked(zone, upper, half, upper_nr, false);
+		nr_dirty -= upper_nr;
+	}
+	page->order = (uint8_t)order;
+	page->nr_pages = (uint32_t)nr_dirty;
+}
+
+/* A block from the lists, or NULL. Its nr_pages is the number of its dirty pages. */
+static struct page *take_locked(struct buddy_zone *zone, unsigned int order)
+{
+	uint32_t orders = zone->orders >> order;
+	struct list_head *lists;
+	struct list_head *list;
+	struct page *page;
+
+	if (!orders)
+		return NULL;
+	lists = zone->free[order + (unsigned int)__builtin_ctz(orders)];
+	list = list_empty(&lists[BUDDY_DIRTY]) ? &lists[BUDDY_CLEAN] : &lists[BUDDY_DIRTY];
+	page = list_first(list, struct page, lru);
+	remove_locked(zone, page);
+	split_locked(zone, page, order);
+
+	zone->stats.nr_free -= 1ul << order;
+	zone->stats.nr_dirty -= page->nr_pages;
+	zone->stats.nr_alloc++;
+	return page;
+}
+
+/* The next-higher buddy of a block is free: its list's tail keeps it back for the merge to come. */
+static bool merge_likely(unsigned long index, unsigned int order)
+{
+	unsigned long parent = index & ~(1ul << order);
+
+	return order < LIKELY_BELOW && free_block(parent ^ (2ul << order), order + 1);
+}
+
+void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+		      unsigned long nr_dirty)
+{
+	unsigned long index = index_of(page);
+	unsigned long most_dirty = nr_dirty;
+	uint32_t stamp = zone->clock;
+	struct page *buddy;
+
+	zone->stats.nr_free += 1ul << order;
+	zone->stats.nr_dirty += nr_dirty;
+	while (order < BUDDY_MAX_ORDER && (buddy = free_block(index ^ (1ul << order), order))) {
+		remove_locked(zone, buddy);
+		/*
+		 * The whole is as old as the part that has most to purge, so that a page in constant
+		 * use does not keep what it merges with young.
+		 */
+		if (buddy->nr_pages > 0 && buddy->nr_pages >= most_dirty) {
+			most_dirty = buddy->nr_pages;
+			stamp = buddy->stamp;
+		}
+		nr_dirty += buddy->nr_pages;
+		index &= ~(1ul << order);
+		order++;
+	}
+	page = page_at(index);
+	page->stamp = stamp;
+	put_locked(zone, page, order, nr_dirty, merge_likely(index, order));
+}
+
+void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
+{
+	remove_locked(zone, page);
+	zone->stats.nr_free -= 1ul << page->order;
+	zone->stats.nr_dirty -= page->nr_pages;
+}
+
+/* Frees nr_pages pages in the largest aligned blocks, ascending. Their dirty bits are right. */
+static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsigned long nr_pages)
+{
+	while (nr_pages > 0) {
+		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
+
+		if (index)
+			order = MIN(order, (unsigned int)__builtin_ctzl(index));
+		zone_free_locked(zone, page_at(index), order,
+				 zone_count_dirty(index, 1ul << order));
+		index += 1ul << order;
+		nr_pages -= 1ul << order;
+	}
+}
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+/* A new chunk for the zone, under its lock, so that two threads do not both grow. */
+static cold bool grow_locked(struct buddy_zone *zone, unsigned int node)
+{
+	struct page *chunk = arena_grow(node);
+
+	if (!chunk)
+		return false;
+	zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
+	zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 0);
+	return true;
+}
+
+/* From the lists of a zone, or from a new chunk if grow. */
+static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+	bool purge = false;
+	struct page *page;
+
+	lock_acquire(&zone->lock);
+	page = take_locked(zone, order);
+	if (unlikely(!page) && grow && grow_locked(zone, node))
+		page = take_locked(zone, order);
+	/* More memory becomes resident, although enough may be, in blocks too small for this. */
+	if (page && page->nr_pages < 1ul << order)
+		purge = zone_purge_due(zone);
+	lock_release(&zone->lock);
+	if (unlikely(purge))
+		zone_purge_slow(zone);
+	return page;
+}
+
+/* The lists of all other nodes, next number first. */
+static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
+{
+	struct page *page = NULL;
+	unsigned int i;
+
+	for (i = 1; i < buddy_nr_nodes && !page; i++)
+		page = zone_alloc((node + i) % buddy_nr_nodes, order, false);
+	return page;
+}
+
+/* Out of memory, unless what is being purged right now is enough: waits for it. */
+static cold struct page *alloc_after_purge(unsigned int node, unsigned int order)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+
+	lock_acquire(&zone->purge_lock);
+	lock_release(&zone->purge_lock);
+	return zone_alloc(node, order, false);
+}
+
+struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed)
+{
+	unsigned int home = node < 0 ? os_current_node() : (unsigned int)node;
+	struct page *page;
+
+	if (unlikely(order > BUDDY_MAX_ORDER || home >= buddy_nr_nodes))
+		return NULL;
+	page = zone_alloc(home, order, true);
+	if (unlikely(!page) && !thisnode)
+		page = alloc_elsewhere(home, order);
+	if (unlikely(!page))
+		page = alloc_after_purge(home, order);
+	if (page && zeroed)
+		*zeroed = page->nr_pages == 0;
+	return page;
+}
+
+/* ---- free ------------------------------------------------------------------------------------ */
+
+/* Pages leave their owner: nothing finds a block by them any more. */
+static void forget_pages(struct page *page, unsigned long nr_pages)
+{
+	unsigned long i;
+
+	page_set_class(page, nr_pages, USLAB_ID_NONE);
+	for (i = 0; i < nr_pages; i++)
+		store_relaxed(&page[i].type, PAGE_NONE);
+}
+
+/* Unlocks after blocks came back, and purges when it is time for that. */
+static void unlock_after_free(struct buddy_zone *zone)
+{
+	bool purge = zone_purge_due(zone);
+
+	if (unlikely(++zone->frees % CLOCK_EVERY == 0)) {
+		zone_tick_locked(zone);
+		purge = purge || zone_aging_due(zone);
+	}
+	lock_release(&zone->lock);
+	if (unlikely(purge))
+		zone_purge_slow(zone);
+}
+
+void buddy_free(struct page *page, unsigned int order, bool dirty)
+{
+	struct buddy_zone *zone = &buddy_zones[page->node];
+	unsigned long index = index_of(page);
+	unsigned long nr_pages = 1ul << order;
+
+	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
+	ASSERT(page->type != PAGE_BUDDY);
+	forget_pages(page, nr_pages);
+	lock_acquire(&zone->lock);
+	zone_note_peak_locked(zone);
+	if (dirty)
+		zone_set_dirty(index, nr_pages, true);
+	zone_free_locked(zone, page, order, dirty ? nr_pages : zone_count_dirty(index, nr_pages));
+	unlock_after_free(zone);
+}
+
+void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
+{
+	struct buddy_zone *zone = &buddy_zones[page->node];
+	unsigned long index = index_of(page);
+
+	if (nr_pages == 0)
+		return;
+	forget_pages(page, nr_pages);
+	lock_acquire(&zone->lock);
+	zone_note_peak_locked(zone);
+	if (dirty)
+		zone_set_dirty(index, nr_pages, true);
+	free_range_locked(zone, index, nr_pages);
+	unlock_after_free(zone);
+}
+
+/* ---- claiming pages where they are ----------------------------------------------------------- */
+
+/* The free block that holds page index, or NULL. */
+static struct page *find_free_locked(unsigned long index)
+{
+	unsigned int order;
+
+	for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
+		struct page *page = free_block(ALIGN_DOWN(index, 1ul << order), order);
+
+		if (page)
+			return page;
+	}
+	return NULL;
+}
+
+static bool range_is_free_locked(unsigned int node, unsigned long index, unsigned long end)
+{
+	while (index < end) {
+		struct page *page;
+
+		/* The neighbouring chunk may be of another node, whose lock is not held. */
+		if (page_at(index)->node != node)
+			return false;
+		page = find_free_locked(index);
+		if (!page)
+			return false;
+		index = index_of(page) + (1ul << page->order);
+	}
+	return true;
+}
+
+static void claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
+{
+	unsigned long i = index;
+
+	while (i < end) {
+		struct page *page = find_free_locked(i);
+		unsigned long start = index_of(page);
+		unsigned long next = start + (1ul << page->order);
+
+		zone_take_block_locked(zone, page);
+		if (start < i)
+			free_range_locked(zone, start, i - start);
+		if (next > end)
+			free_range_locked(zone, end, next - end);
+		i = next;
+	}
+}
+
+bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
+{
+	unsigned long index = index_of(page);
+	unsigned long end = index + nr_pages;
+	struct buddy_zone *zone;
+	bool ok;
+
+	if (end > load_relaxed(&page_map.nr_pages))
+		return false;
+	zone = &buddy_zones[page->node];
+	lock_acquire(&zone->lock);
+	ok = range_is_free_locked(page->node, index, end);
+	if (ok) {
+		if (zeroed)
+			*zeroed = zone_count_dirty(index, nr_pages) == 0;
+		claim_locked(zone, index, end);
+		zone->stats.nr_alloc++;
+	}
+	lock_release(&zone->lock);
+	return ok;
+}
+
+/* ---- start, counts, fork --------------------------------------------------------------------- */
+
+void buddy_init(unsigned int nr_nodes)
+{
+	unsigned int order;
+
+	for (; buddy_nr_nodes < MIN(nr_nodes, OS_MAX_NODES); buddy_nr_nodes++) {
+		struct buddy_zone *zone = &buddy_zones[buddy_nr_nodes];
+
+		lock_init(&zone->lock, RANK_PAGE);
+		lock_init(&zone->purge_lock, RANK_PURGE);
+		for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
+			list_init(&zone->free[order][BUDDY_DIRTY]);
+			list_init(&zone->free[order][BUDDY_CLEAN]);
+		}
+		zone_tick_locked(zone); /* nobody else knows it yet */
+		zone->aged = zone->clock;
+		zone->purge_after = zone->clock;
+	}
+}
+
+void buddy_stats(unsigned int node, struct buddy_stats *stats)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+
+	lock_acquire(&zone->lock);
+	*stats = zone->stats;
+	lock_release(&zone->lock);
+}
+
+/* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */
+void buddy_fork_prepare(void)
+{
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++)
+		lock_fork_prepare(&buddy_zones[node].purge_lock);
+	for (node = 0; node < buddy_nr_nodes; node++)
+		lock_fork_prepare(&buddy_zones[node].lock);
+}
+
+void buddy_fork_parent(void)
+{
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++) {
+		lock_fork_parent(&buddy_zones[node].lock);
+		lock_fork_parent(&buddy_zones[node].purge_lock);
+	}
+}
+
+void buddy_fork_child(void)
+{
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++) {
+		lock_fork_child(&buddy_zones[node].lock);
+		lock_fork_child(&buddy_zones[node].purge_lock);
+	}
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+/* One free block. Returns its pages; adds to *nr_dirty. */
+static unsigned long check_block(unsigned int node, struct page *page, unsigned int order,
+				 unsigned int list, unsigned long *nr_dirty)
+{
+	unsigned long index = index_of(page);
+	unsigned long nr_pages = 1ul << order;
+	unsigned long i;
+
+	CHECK(page->type == PAGE_BUDDY && page->order == order && page->node == node);
+	CHECK(page->head == index && index % nr_pages == 0);
+	CHECK(index + nr_pages <= load_relaxed(&page_map.nr_pages));
+	CHECK(page->nr_pages == zone_count_dirty(index, nr_pages));
+	CHECK(page->dirty == (page->nr_pages != 0));
+	CHECK(list == (page->nr_pages ? BUDDY_DIRTY : BUDDY_CLEAN));
+	CHECK(order == BUDDY_MAX_ORDER || !free_block(index ^ nr_pages, order));
+	for (i = 0; i < nr_pages; i++) {
+		CHECK(i == 0 || page[i].type == PAGE_NONE);
+		CHECK(page_map.class[index + i] == USLAB_ID_NONE);
+	}
+	*nr_dirty += page->nr_pages;
+	return nr_pages;
+}
+
+static void check_zone(unsigned int node)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+	unsigned long nr_dirty = 0;
+	unsigned long nr_free = 0;
+	unsigned int order;
+	unsigned int list;
+	struct list_head *pos;
+
+	for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
+		for (list = 0; list < BUDDY_LISTS; list++) {
+			list_for_each(pos, &zone->free[order][list]) {
+				CHECK(pos->next->prev == pos && pos->prev->next == pos);
+				CHECK(zone->orders & (1u << order));
+				nr_free += check_block(node, list_entry(pos, struct page, lru),
+						       order, list, &nr_dirty);
+			}
+		}
+		CHECK(!!(zone->orders & (1u << order)) ==
+		      !(list_empty(&zone->free[order][BUDDY_DIRTY]) &&
+			list_empty(&zone->free[order][BUDDY_CLEAN])));
+	}
+	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
+	CHECK(nr_dirty == zone->stats.nr_dirty);
+}
+
+void buddy_check(void)
+{
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++) {
+		lock_acquire(&buddy_zones[node].lock);
+		check_zone(node);
+		lock_release(&buddy_zones[node].lock);
+	}
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/buddy.h - power-of-two page blocks with immediate merging, one zone per node (spec 0.3)
+ *
+ * Data:       zone.free[order][DIRTY or CLEAN] lists of free blocks, orders 0..10; one bit for
+ *             each page of the arena: may hold non-zero bytes, that is, may be resident.
+ * Invariants: a free block is on exactly one list; two free buddies never coexist below order 10;
+ *             sum(count << order) == nr_free; a block's nr_pages is the number of its dirty bits,
+ *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
+ * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
+ *             around a purge, in which zone.lock is dropped while the system works.
+ * Flow:       called by engine/ and page/run.c; calls arena.c, os_purge.
+ *
+ * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
+ * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
+ * its next-higher buddy is free already (it will likely merge soon). No migrate types: user space
+ * has no movable pages.
+ *
+ * One deviation: within an order, blocks without a resident page come after all the others, so that
+ * memory that the process pays for already is used first. The two lists of an order are that one
+ * list cut in two. A page in use keeps its bit as it was when it was handed out, which is what
+ * buddy_free(dirty = false) relies on.
+ */
+#ifndef PAGE_BUDDY_H
+#define PAGE_BUDDY_H
+
+#include "os/cpu.h"
+#include "os/lock.h"
+#include "page/page.h"
+
+#define BUDDY_MAX_ORDER 10
+
+enum { BUDDY_DIRTY, BUDDY_CLEAN, BUDDY_LISTS };
+
+struct buddy_stats {
+	unsigned long nr_free;	 /* pages in free blocks */
+	unsigned long nr_dirty;	 /* of these, pages that are resident */
+	unsigned long nr_total;	 /* pages that the node's zone was given */
+	unsigned long nr_purged; /* pages given back to the system since start */
+	unsigned long nr_alloc;	 /* blocks handed out since start */
+	unsigned long nr_peak;	 /* most pages in use at once, those of page/large.c included */
+};
+
+struct buddy_zone {
+	struct lock lock;	  /* everything below but purge_lock */
+	struct lock purge_lock;	  /* taken before lock; at most one purge of a zone at a time */
+	uint32_t orders;	  /* bit o: a list of order o is not empty */
+	uint32_t frees;		  /* blocks given back; every 64th looks at the clock */
+	uint32_t clock;		  /* os_clock_ms() >> 4, as of one of the last 64 frees */
+	uint32_t aged;		  /* clock when old blocks were last looked for */
+	uint32_t halved;	  /* clock when recent_peak was last brought down */
+	uint32_t purge_after;	  /* no purge before this clock: the last one achieved nothing */
+	unsigned long recent_peak; /* like stats.nr_peak, but halves its excess over time */
+	unsigned long nr_purging; /* pages of the block that is off its list to be purged */
+	struct buddy_stats stats; /* read by tools from outside, without the lock */
+	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
+} __attribute__((aligned(CACHE_LINE)));
+
+/* By node; tools read it from outside. */
+extern struct buddy_zone buddy_zones[OS_MAX_NODES];
+extern unsigned int buddy_nr_nodes;
+
+/*
+ * Prepares the zones of nr_nodes nodes; call after arena_init(). Again with more nodes: adds those
+ * (a made-up topology, before other threads allocate).
+ */
+void buddy_init(unsigned int nr_nodes);
+
+/*
+ * A block of 1 << order pages from node (-1: the current CPU's), or, unless thisnode, from the
+ * next node that has one. The block is on no list, type NONE; *zeroed (may be NULL) tells that all
+ * its bytes are known to be zero. NULL: out of memory. The caller marks it with page_set_block().
+ */
+struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
+
+/*
+ * Gives a block back (class bytes are cleared, types reset here). dirty: it was written to; else it
+ * holds what it held when it was handed out.
+ */
+void buddy_free(struct page *page, unsigned int order, bool dirty);
+
+/* The same for nr_pages consecutive pages that need not be a power of two. */
+void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
+
+/*
+ * Takes the free pages [page, page + nr_pages) out of their free blocks, all or none (to grow a
+ * run in place). true: the caller owns them (types NONE). *zeroed as above.
+ */
+bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed);
+
+/*
+ * Returns dirty free memory of all nodes, and mappings kept by page/keep.c, to the system, but for
+ * keep_bytes. Bytes returned.
+ */
+size_t buddy_trim(size_t keep_bytes);
+
+/*
+ * Purge policy, for each node: at most limit_bytes of dirty free pages stay, for about delay_ms.
+ * Beyond the limit the largest blocks go at once; what has been free for longer than the delay goes
+ * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
+ *
+ * Default limit: used and dirty pages together may reach the largest number of used pages so far
+ * and a slack of max(256 KiB, 1/16 of those in use). What was resident at the peak costs the peak
+ * nothing when it stays, and to take a page and fault it in again takes 0.5 to 2 us. Default
+ * delay: 1000 ms. Used pages include the mappings of page/large.c, dirty ones those of page/keep.c.
+ * limit_bytes SIZE_MAX is this default.
+ */
+void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
+
+/* To be called before less, and after more, is mapped outside of the arena: purges as a free does. */
+void buddy_rebalance(void);
+
+void buddy_stats(unsigned int node, struct buddy_stats *stats);
+
+void buddy_fork_prepare(void);
+void buddy_fork_parent(void);
+void buddy_fork_child(void);
+
+void buddy_check(void);
+
+#endif /* PAGE_BUDDY_H */

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/large.c - blocks beyond order 10, each a mapping of its own
+ *
+ * Data:       table: open addressing with linear probing, start address -> size, a power of two
+ *             of slots, mapped; it doubles at half full and never shrinks.
+ * Invariants: no empty slot between an entry's home slot and its place; 2 * entries <= slots.
+ *             An entry marked MOVING belongs to the thread that resizes that block: it is found by
+ *             nobody else, for its address may be mapped anew, and entered anew, at any moment.
+ *             Checked by large_check().
+ * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
+ * Flow:       called by page/run.c; calls keep.c, os/vm.c.
+ */
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/lock.h"
+#include "os/vm.h"
+#include "page/keep.h"
+#include "page/large.h"
+
+#define MOVING 1ul /* in size, which is a multiple of the page size */
+#define NOWHERE (~0ul)
+
+struct large_block {
+	uintptr_t addr; /* 0: empty slot */
+	size_t size;	/* bytes, or'ed with MOVING */
+};
+
+static struct lock large_lock = { 0, RANK_LARGE };
+static struct large_block *table; /* large_lock */
+static unsigned long nr_slots;	  /* large_lock */
+static unsigned long nr_entries;  /* large_lock */
+
+struct large_counters large_counters;
+
+/* ---- the table: all with large_lock held ----------------------------------------------------- */
+
+/* Mappings differ in their middle bits: multiply and take the upper ones. */
+static unsigned long home_slot(uintptr_t addr)
+{
+	return ((addr >> PAGE_SHIFT) * 0x9e3779b97f4a7c15ul >> 32) & (nr_slots - 1);
+}
+
+static unsigned long find_locked(uintptr_t addr, bool moving)
+{
+	unsigned long slot;
+
+	if (!nr_entries)
+		return NOWHERE;
+	for (slot = home_slot(addr); table[slot].addr; slot = (slot + 1) & (nr_slots - 1))
+		if (table[slot].addr == addr && !!(table[slot].size & MOVING) == moving)
+			return slot;
+	return NOWHERE;
+}
+
+static void insert_locked(uintptr_t addr, size_t size)
+{
+	unsigned long slot = home_slot(addr);
+
+	while (table[slot].addr)
+		slot = (slot + 1) & (nr_slots - 1);
+	table[slot] = (struct large_block){ addr, size };
+	nr_entries++;
+}
+
+/* Empties a slot and moves entries that were pushed past it back over it. */
+static void remove_locked(unsigned long slot)
+{
+	unsigned long mask = nr_slots - 1;
+	unsigned long next = slot;
+
+	for (;;) {
+		next = (next + 1) & mask;
+		if (!table[next].addr)
+			break;
+		/* An entry may move to the hole unless its home lies after the hole. */
+		if (((next - home_slot(table[next].addr)) & mask) >= ((next - slot) & mask)) {
+			table[slot] = table[next];
+			slot = next;
+		}
+	}
+	table[slot].addr = 0;
+	nr_entries--;
+}
+
+/* Makes room for one entry more. false: out of memory. */
+static bool reserve_slot_locked(void)
+{
+	struct large_block *old = table;
+	unsigned long old_slots = nr_slots;
+	unsigned long slots;
+	unsigned long i;
+
+	if (2 * (nr_entries + 1) <= nr_slots)
+		return true;
+	slots = nr_slots ? 2 * nr_slots : os_page_size() / sizeof(*table);
+	table = os_map(slots * sizeof(*table), os_page_size());
+	if (!table) {
+		table = old;
+		return false;
+	}
+	nr_slots = slots;
+	nr_entries = 0;
+	for (i = 0; i < old_slots; i++)
+		if (old[i].addr)
+			insert_locked(old[i].addr, old[i].size);
+	if (old)
+		os_release(old, old_slots * sizeof(*old));
+	return true;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+/* Whole pages of the system for size bytes; 0: absurd. */
+static size_t mapped_size(size_t size)
+{
+	size_t page = os_page_size();
+
+	return size <= PTRDIFF_MAX - page ? ALIGN_UP(MAX(size, 1ul), page) : 0;
+}
+
+/* A mapping of a freed block, or a new one. NULL: out of memory, though nothing is kept any more. */
+static void *map_block(size_t mapped, size_t align, bool *zeroed)
+{
+	void *p = keep_take(mapped, align);
+
+	*zeroed = !p;
+	if (!p)
+		p = os_map(mapped, align);
+	if (!p && keep_release(SIZE_MAX) > 0)
+		p = os_map(mapped, align);
+	return p;
+}
+
+static void unmap_block(void *p, size_t mapped)
+{
+	if (!keep_put(p, mapped))
+		os_release(p, mapped);
+}
+
+void *large_alloc(size_t size, size_t align, bool *zeroed)
+{
+	size_t mapped = mapped_size(size);
+	bool fresh = false;
+	void *p = mapped ? map_block(mapped, MAX(align, os_page_size()), &fresh) : NULL;
+	bool entered;
+
+	if (!p)
+		return NULL;
+	if (zeroed)
+		*zeroed = fresh;
+	lock_acquire(&large_lock);
+	entered = reserve_slot_locked();
+	if (entered)
+		insert_locked((uintptr_t)p, mapped);
+	lock_release(&large_lock);
+	if (!entered) {
+		os_release(p, mapped);
+		return NULL;
+	}
+	fetch_add(&large_counters.count, 1);
+	fetch_add(&large_counters.bytes, mapped);
+	return p;
+}
+
+size_t large_size(const void *p)
+{
+	unsigned long slot;
+	size_t size = 0;
+
+	/* Relaxed: whoever has a live block's address has seen the count that includes it. */
+	if (load_relaxed(&large_counters.count) == 0)
+		return 0;
+	lock_acquire(&large_lock);
+	slot = find_locked((uintptr_t)p, false);
+	if (slot != NOWHERE)
+		size = table[slot].size;
+	lock_release(&large_lock);
+	return size;
+}
+
+bool large_free(void *p)
+{
+	unsigned long slot;
+	size_t size = 0;
+
+	lock_acquire(&large_lock);
+	slot = find_locked((uintptr_t)p, false);
+	if (slot != NOWHERE) {
+		size = table[slot].size;
+		remove_locked(slot);
+	}
+	lock_release(&large_lock);
+	if (!size)
+		return false;
+	fetch_sub(&large_counters.count, 1);
+	fetch_sub(&large_counters.bytes, size);
+	unmap_block(p, size);
+	return true;
+}
+
+/* Hides p's entry from others and returns its size; 0: no such block. */
+static size_t begin_resize(uintptr_t addr)
+{
+	unsigned long slot;
+	size_t size = 0;
+
+	lock_acquire(&large_lock);
+	slot = find_locked(addr, false);
+	if (slot != NOWHERE) {
+		size = table[slot].size;
+		table[slot].size |= MOVING;
+	}
+	lock_release(&large_lock);
+	return size;
+}
+
+/*
+ * Replaces an entry hidden by begin_resize(). Several may be hidden under one address when it was
+ * mapped anew after a move; whichever goes, one is left for each thread that still comes for it.
+ */
+static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
+{
+	unsigned long slot;
+
+	lock_acquire(&large_lock);
+	slot = find_locked(old_addr, true);
+	CHECK(slot != NOWHERE);
+	remove_locked(slot);
+	insert_locked(new_addr, new_size);
+	lock_release(&large_lock);
+}
+
+void *large_resize(void *p, size_t new_size, bool may_move)
+{
+	size_t mapped = mapped_size(new_size);
+	size_t old_size = mapped ? begin_resize((uintptr_t)p) : 0;
+	void *moved;
+
+	if (!old_size)
+		return NULL;
+	moved = mapped == old_size ? p : os_remap(p, old_size, mapped, may_move);
+	if (!moved) {
+		end_resize((uintptr_t)p, (uintptr_t)p, old_size);
+		return NULL;
+	}
+	end_resize((uintptr_t)p, (uintptr_t)moved, mapped);
+	fetch_add(&large_counters.bytes, mapped - old_size); /* modulo 2^64 when it shrinks */
+	return moved;
+}
+
+unsigned long large_count(void)
+{
+	return load_relaxed(&large_counters.count);
+}
+
+unsigned long large_bytes(void)
+{
+	return load_relaxed(&large_counters.bytes);
+}
+
+/* ---- fork, check ----------------------------------------------------------------------------- */
+
+void large_fork_prepare(void)
+{
+	lock_fork_prepare(&large_lock);
+	keep_fork_prepare();
+}
+
+void large_fork_parent(void)
+{
+	lock_fork_parent(&large_lock);
+	keep_fork_parent();
+}
+
+void large_fork_child(void)
+{
+	lock_fork_child(&large_lock);
+	keep_fork_child();
+}
+
+void large_check(void)
+{
+	unsigned long entries = 0;
+	unsigned long i;
+
+	lock_acquire(&large_lock);
+	CHECK(nr_slots == 0 || is_pow2(nr_slots));
+	for (i = 0; i < nr_slots; i++) {
+		size_t size = table[i].size & ~MOVING;
+		unsigned long slot;
+
+		if (!table[i].addr)
+			continue;
+		entries++;
+		CHECK(size && size % os_page_size() == 0);
+		CHECK(table[i].addr % os_page_size() == 0);
+		for (slot = home_slot(table[i].addr); slot != i; slot = (slot + 1) & (nr_slots - 1))
+			CHECK(table[slot].addr);
+	}
+	CHECK(entries == nr_entries && 2 * nr_entries <= nr_slots);
+	lock_release(&large_lock);
+	keep_check();
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/large.h - blocks beyond order 10, each a mapping of its own outside of the arena
+ *
+ * Data:       open-addressed hash table from start address to size, grown by os_map().
+ * Invariants: every live block is in the table once; load factor at most 1/2. large_check().
+ * Locks:      RANK_LARGE around the table; never held over mmap/mremap of the blocks themselves
+ *             (mremap that moves: the entry is hidden before and replaced after).
+ * Flow:       called by page/run.c; calls keep.c, os/vm.c.
+ */
+#ifndef PAGE_LARGE_H
+#define PAGE_LARGE_H
+
+#include "page/page.h"
+
+struct large_counters {
+	unsigned long count; /* live blocks; atomic */
+	unsigned long bytes; /* that they map; atomic */
+};
+
+/* Read by tools from outside. */
+extern struct large_counters large_counters;
+
+/* *zeroed (may be NULL): all bytes are zero; else the block is a freed one's mapping. */
+void *large_alloc(size_t size, size_t align, bool *zeroed);
+size_t large_size(const void *p); /* mapped bytes; 0 when p starts no large block */
+bool large_free(void *p);
+void *large_resize(void *p, size_t new_size, bool may_move);
+
+/* Count of live blocks and their bytes (atomics, exact when quiet). */
+unsigned long large_count(void);
+unsigned long large_bytes(void);
+
+void large_fork_prepare(void);
+void large_fork_parent(void);
+void large_fork_child(void);
+
+void large_check(void);
+
+#endif /* PAGE_LARGE_H */

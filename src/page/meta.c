@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/meta.c - blocks for the allocator's own data
+ *
+ * Data:       bump..bump_end: the rest of the newest chunk or of a larger free block; free_blocks[shift]: blocks
+ *             of 1 << shift bytes, linked through their first word, otherwise zero.
+ * Invariants: used + free blocks + rest == mapped: nothing is lost to alignment (what a block must
+ *             skip goes to the free lists in smaller blocks). Checked by meta_check().
+ * Locks:      meta_lock (RANK_META).
+ * Flow:       called by engine/, front/, cache/, malloc/; calls os/vm.c.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/lock.h"
+#include "os/vm.h"
+#include "page/meta.h"
+
+#define MIN_SHIFT 4    /* 16 bytes */
+#define CHUNK_SHIFT 16 /* 64 KiB: the largest block that comes out of a chunk */
+#define MAX_SHIFT 46   /* no mapping is larger than user space */
+#define MAX_ALIGN 4096ul
+#define CHUNK_BYTES (256ul << 10)
+
+struct free_block {
+	struct free_block *next;
+};
+
+static struct lock meta_lock = { 0, RANK_META };
+static char *bump;				      /* meta_lock */
+static char *bump_end;				      /* meta_lock */
+static struct free_block *free_blocks[MAX_SHIFT + 1]; /* meta_lock */
+
+struct meta_counters meta_counters;
+
+static unsigned int size_shift(size_t size)
+{
+	unsigned int shift = size ? fls(size - 1) : 0;
+
+	return MAX(shift, MIN_SHIFT);
+}
+
+static void push_locked(void *p, unsigned int shift)
+{
+	struct free_block *block = p;
+
+	block->next = free_blocks[shift];
+	free_blocks[shift] = block;
+}
+
+static void *pop_locked(unsigned int shift)
+{
+	struct free_block *block = free_blocks[shift];
+
+	if (block) {
+		free_blocks[shift] = block->next;
+		block->next = NULL;
+	}
+	return block;
+}
+
+/* Gives [bump, to) to the free lists, each block as large as alignment and room allow. */
+static void carve_locked(char *to)
+{
+	while (bump < to) {
+		unsigned long room = (unsigned long)(to - bump);
+		unsigned int shift = MIN(ilog2(room), CHUNK_SHIFT);
+		unsigned int aligned = (unsigned int)__builtin_ctzl((uintptr_t)bump);
+
+		if (aligned < ilog2(MAX_ALIGN))
+			shift = MIN(shift, aligned);
+		push_locked(bump, shift);
+		bump += 1ul << shift;
+	}
+}
+
+static void count_mapping_locked(void *p, size_t size)
+{
+	store_relaxed(&meta_counters.mapped, meta_counters.mapped + size);
+	os_name(p, size, "uslab-meta");
+}
+
+/* The smallest free block that is larger than one of 1 << shift bytes, or a new chunk. */
+static char *find_room_locked(unsigned int shift, size_t *size)
+{
+	char *chunk;
+
+	for (shift++; shift <= CHUNK_SHIFT; shift++) {
+		*size = 1ul << shift;
+		if (free_blocks[shift])
+			return pop_locked(shift);
+	}
+	chunk = os_map(CHUNK_BYTES, os_page_size());
+	if (chunk)
+		count_mapping_locked(chunk, CHUNK_BYTES);
+	*size = CHUNK_BYTES;
+	return chunk;
+}
+
+/* A block of at most 64 KiB from where bump points, or from other room that it then points to. */
+static void *bump_locked(unsigned int shift)
+{
+	size_t size = 1ul << shift;
+	char *start = (char *)ALIGN_UP((uintptr_t)bump, MIN(size, MAX_ALIGN));
+	size_t room_size;
+
+	if (!bump || start + size > bump_end) {
+		start = find_room_locked(shift, &room_size);
+		if (!start)
+			return NULL;
+		carve_locked(bump_end);
+		bump = start;
+		bump_end = start + room_size;
+	}
+	carve_locked(start);
+	bump = start + size;
+	return start;
+}
+
+/* A block beyond 64 KiB, mapped on its own; it never joins a chunk. */
+static void *map_locked(unsigned int shift)
+{
+	void *p = os_map(1ul << shift, os_page_size());
+
+	if (p)
+		count_mapping_locked(p, 1ul << shift);
+	return p;
+}
+
+void *meta_alloc(size_t size)
+{
+	unsigned int shift = size_shift(size);
+	void *p;
+
+	if (shift > MAX_SHIFT)
+		return NULL;
+	lock_acquire(&meta_lock);
+	p = pop_locked(shift);
+	if (!p)
+		p = shift <= CHUNK_SHIFT ? bump_locked(shift) : map_locked(shift);
+	if (p)
+		store_relaxed(&meta_counters.used, meta_counters.used + (1ul << shift));
+	lock_release(&meta_lock);
+	return p;
+}
+
+void meta_free(void *p, size_t size)
+{
+	unsigned int shift = size_shift(size);
+
+	if (!p)
+		return;
+	/* Zero again, the large ones without keeping memory for it (but where memory is locked). */
+	if (shift <= CHUNK_SHIFT || os_purge(p, 1ul << shift) != 0)
+		memset(p, 0, 1ul << shift);
+	lock_acquire(&meta_lock);
+	push_locked(p, shift);
+	store_relaxed(&meta_counters.used, meta_counters.used - (1ul << shift));
+	lock_release(&meta_lock);
+}
+
+size_t meta_bytes(void)
+{
+	return load_relaxed(&meta_counters.mapped);
+}
+
+void meta_fork_prepare(void)
+{
+	lock_fork_prepare(&meta_lock);
+}
+
+void meta_fork_parent(void)
+{
+	lock_fork_parent(&meta_lock);
+}
+
+void meta_fork_child(void)
+{
+	lock_fork_child(&meta_lock);
+}
+
+void meta_check(void)
+{
+	size_t known;
+	unsigned int shift;
+
+	lock_acquire(&meta_lock);
+	known = meta_counters.used + (size_t)(bump_end - bump);
+	for (shift = 0; shift <= MAX_SHIFT; shift++) {
+		size_t align = MIN(1ul << shift, MAX_ALIGN);
+		struct free_block *block;
+
+		for (block = free_blocks[shift]; block; block = block->next) {
+			const unsigned long *word = (const unsigned long *)block;
+
+			CHECK(((uintptr_t)block & (align - 1)) == 0);
+			CHECK(word[1] == 0 && word[(1ul << shift) / sizeof(*word) - 1] == 0);
+			known += 1ul << shift;
+		}
+	}
+	CHECK(known == meta_counters.mapped);
+	lock_release(&meta_lock);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/meta.h - blocks for the allocator's own data, so that no cache ever needs a cache
+ *
+ * Data:       bump pointer in mapped chunks of 256 KiB; free lists by power of two from 16 bytes;
+ *             beyond 64 KiB each block is a mapping of its own, kept and purged when freed.
+ * Invariants: blocks are zero-filled and aligned to their power of two, at most 4096; memory is
+ *             never unmapped: a stale pointer into it (lock-free readers, tools) never faults.
+ *             Checked by meta_check().
+ * Locks:      RANK_META.
+ * Flow:       called by engine/, front/, cache/, malloc/; calls os/vm.c.
+ */
+#ifndef PAGE_META_H
+#define PAGE_META_H
+
+#include "page/page.h"
+
+struct meta_counters {
+	unsigned long mapped; /* bytes */
+	unsigned long used;   /* bytes in blocks handed out, rounded up to powers of two */
+};
+
+/* Written under the lock; read by tools from outside. */
+extern struct meta_counters meta_counters;
+
+/* size bytes, zero-filled; NULL: out of memory. More than 64 KiB is mapped on its own. */
+void *meta_alloc(size_t size);
+/* size as given to meta_alloc(). NULL is ignored. */
+void meta_free(void *p, size_t size);
+
+/* Bytes mapped for metadata. */
+size_t meta_bytes(void);
+
+void meta_fork_prepare(void);
+void meta_fork_parent(void);
+void meta_fork_child(void);
+
+void meta_check(void);
+
+#endif /* PAGE_META_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/page.c - marking blocks of pages in the descriptors
+ *
+ * Data:       page_map.
+ * Invariants: see page/page.h.
+ * Locks:      none: the block belongs to the caller. Types are stored atomically because a merge
+ *             in page/buddy.c looks at the neighbours of the block that it frees.
+ * Flow:       called by page/ and engine/.
+ */
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "page/page.h"
+
+/* So far away that page_index() of any pointer is beyond limit 0. */
+struct page_map page_map = { .base = (char *)(1ul << 62) };
+
+static void set_tails(struct page *page, unsigned long from, unsigned long to)
+{
+	uint32_t head = (uint32_t)(page - page_map.pages);
+	unsigned long i;
+
+	for (i = from; i < to; i++) {
+		store_relaxed(&page[i].head, head);
+		store_relaxed(&page[i].type, PAGE_TAIL);
+	}
+}
+
+static void set_size(struct page *page, unsigned long nr_pages)
+{
+	page->nr_pages = (uint32_t)nr_pages;
+	page->order = (uint8_t)fls(nr_pages - 1);
+}
+
+void page_set_block(struct page *page, enum page_type type, unsigned long nr_pages)
+{
+	set_tails(page, 1, nr_pages);
+	set_size(page, nr_pages);
+	store_relaxed(&page->head, (uint32_t)(page - page_map.pages));
+	store_relaxed(&page->type, (uint8_t)type);
+}
+
+void page_grow_block(struct page *page, unsigned long nr_pages)
+{
+	set_tails(page, page->nr_pages, nr_pages);
+	set_size(page, nr_pages);
+}
+
+void page_set_class(struct page *page, unsigned long nr_pages, unsigned char class)
+{
+	memset(page_map.class + (page - page_map.pages), class, nr_pages);
+}

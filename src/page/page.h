@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/page.h - the page descriptor, and address <-> descriptor by arithmetic
+ *
+ * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
+ * Invariants: the head of a block in use has type SLAB or RUN, every other page of it type TAIL
+ *             with head = index of the head; the head of a free block has type BUDDY, the rest of
+ *             it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with a
+ *             number below 256 that takes frees by address.
+ * Locks:      type, order, head: written by the block's owner before it publishes any address in
+ *             the block (store_release of the pointer by whatever publishes it); read without lock.
+ *             lru: list_lock of the node (slabs), zone lock (free blocks).
+ *             freelist/counters: arch_dwcas, see engine/slub.
+ * Flow:       used by page/ and above; tools read the array of another process.
+ */
+#ifndef PAGE_PAGE_H
+#define PAGE_PAGE_H
+
+#include "arch/dwcas.h"
+#include "base/compiler.h"
+#include "base/list.h"
+#include <uslab/layout.h>
+
+enum page_type {
+	PAGE_NONE = 0,	/* inside a free block, or never used */
+	PAGE_BUDDY = 1, /* head of a free block */
+	PAGE_SLAB = 2,	/* head of a slab */
+	PAGE_RUN = 3,	/* head of a large allocation: nr_pages whole pages */
+	PAGE_TAIL = 4,	/* further page of a SLAB or RUN; see head */
+};
+
+struct slab_layout;
+struct engine;
+
+struct page {
+	union {
+		struct list_head lru; /* free list of the zone, or partial/full list of the node */
+		struct {
+			struct page *next;   /* per-CPU partial list of cpuslab */
+			unsigned long slabs; /* its length, valid at the list's head */
+		};
+	};
+	struct engine *engine;		  /* SLAB: owner; const while it is one */
+	const struct slab_layout *layout; /* SLAB: how its objects lie; const while it is one */
+	union {
+		struct dword both;
+		struct {
+			void *freelist;	   /* SLAB: first free object, plain address, or NULL */
+			uint64_t counters; /* SLAB: see engine/slub/slab.h */
+		};
+	};
+	uint8_t type;  /* enum page_type */
+	uint8_t order; /* of the block, valid on BUDDY, SLAB and RUN heads */
+	uint8_t node;  /* of the memory */
+	uint8_t dirty; /* BUDDY: nr_pages != 0, i.e. some of it may be resident; else purged/fresh */
+	uint32_t head;	   /* index of the block's head (its own on a head) */
+	uint32_t nr_pages; /* SLAB, RUN: pages in use; BUDDY: pages that may hold non-zero bytes */
+	uint32_t stamp;	   /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
+};
+
+BUILD_ASSERT(sizeof(struct page) == 64);
+
+/*
+ * The range of addresses; const after arena_init() but for nr_pages and the bits behind dirty.
+ * base is (char *)1 << 62 before init, so that no pointer seems to lie in the arena.
+ */
+struct page_map {
+	char *base;		/* the arena, aligned to 4 MiB */
+	struct page *pages;	/* descriptor of page i of the arena */
+	unsigned char *class;	/* class byte of page i: base + USLAB_CLASSES_OFFSET */
+	unsigned long limit;	/* pages that the reserved range has room for; 0 before init */
+	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
+	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
+};
+
+extern struct page_map page_map;
+
+/* Index of the arena page that holds p; >= page_map.limit when p is not in the arena. */
+static inline unsigned long page_index(const void *p)
+{
+	return (unsigned long)((const char *)p - page_map.base) >> PAGE_SHIFT;
+}
+
+static inline bool page_in_arena(const void *p)
+{
+	return page_index(p) < __atomic_load_n(&page_map.nr_pages, __ATOMIC_RELAXED);
+}
+
+static inline struct page *page_at(unsigned long index)
+{
+	return &page_map.pages[index];
+}
+
+static inline void *page_address(const struct page *page)
+{
+	return page_map.base + ((unsigned long)(page - page_map.pages) << PAGE_SHIFT);
+}
+
+/* Head of the block in use that holds p; NULL if p is not in such a block of the arena. */
+static inline struct page *page_head_of(const void *p)
+{
+	unsigned long index = page_index(p);
+	struct page *page;
+
+	if (unlikely(index >= __atomic_load_n(&page_map.nr_pages, __ATOMIC_RELAXED)))
+		return NULL;
+	page = page_at(index);
+	if (page->type == PAGE_TAIL)
+		page = page_at(page->head);
+	return page->type == PAGE_SLAB || page->type == PAGE_RUN ? page : NULL;
+}
+
+/* The same for an object that its slab vouches for: no checks. */
+static inline struct page *page_head_unchecked(const void *p)
+{
+	return page_at(page_at(page_index(p))->head);
+}
+
+/* Handle window number 0; handle i is at windows + 8 * i. */
+static inline char *page_windows(void)
+{
+	return page_map.base + USLAB_WINDOWS_OFFSET;
+}
+
+/* Marks page .. page + nr_pages as one block in use: types, heads, order (rounded up), nr_pages. */
+void page_set_block(struct page *page, enum page_type type, unsigned long nr_pages);
+/* Makes a block in use longer: the pages from its old end to nr_pages become its tails. */
+void page_grow_block(struct page *page, unsigned long nr_pages);
+/* Writes the class byte of nr_pages pages. */
+void page_set_class(struct page *page, unsigned long nr_pages, unsigned char class);
+
+#endif /* PAGE_PAGE_H */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/purge.c - free memory goes back to the system: too much of it at once, or after a while
+ *
+ * Data:       the two limits; per zone: clock, aged, purge_after, stamps of free blocks.
+ * Invariants: while a purge has a block off its list it holds zone.purge_lock, so whoever holds
+ *             that lock (fork, an allocation about to fail) finds every free block on a list.
+ * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over
+ *             each call of the system. An automatic purge only tries the purge lock: if it is
+ *             taken, somebody does the work already.
+ * Flow:       called by page/buddy.c after a free, by malloc_trim and kmem_cache_shrink (trim);
+ *             calls keep.c, os/vm.c.
+ *
+ * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole, and
+ * then, within an order, those that have been free for longest: the tail of the list, but for the
+ * few that page/buddy.c put there for a merge to come.
+ */
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/clock.h"
+#include "os/vm.h"
+#include "page/buddy.h"
+#include "page/zone.h"
+
+/*
+ * Pages that a purge goes below the limit (or a quarter of it), so that a heap at its limit does not
+ * purge at every free.
+ */
+#define PURGE_BATCH 256ul
+
+#define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
+#define OLD_BLOCKS 64	 /* that one look for old blocks purges at most: bounds a free's time */
+#define OLD_LOOKS 8	 /* blocks from a list's tail that it looks at */
+#define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
+
+unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
+uint32_t zone_purge_delay = 1000 >> CLOCK_SHIFT;
+uint32_t zone_peak_half_life = 64 >> CLOCK_SHIFT;
+
+void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
+{
+	store_relaxed(&zone_purge_limit,
+		      limit_bytes == SIZE_MAX ? ZONE_LIMIT_AUTO : limit_bytes >> PAGE_SHIFT);
+	store_relaxed(&zone_purge_delay, delay_ms >> CLOCK_SHIFT);
+	keep_set_limit(delay_ms > 0 ? limit_bytes : 0);
+}
+
+void zone_tick_locked(struct buddy_zone *zone)
+{
+	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
+	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_peak_half_life);
+	unsigned long used = zone_used(zone);
+
+	zone->clock = now;
+	if (!halvings)
+		return;
+	zone->halved = now;
+	if (zone->recent_peak > used)
+		zone->recent_peak =
+			used + (halvings < 64 ? (zone->recent_peak - used) >> halvings : 0);
+}
+
+/* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
+static unsigned int lowest_order(void)
+{
+	return get_order(os_page_size());
+}
+
+static struct page *pick_largest_locked(struct buddy_zone *zone)
+{
+	unsigned int lowest = lowest_order();
+	unsigned int order = BUDDY_MAX_ORDER + 1;
+
+	while (order-- > lowest)
+		if (!list_empty(&zone->free[order][BUDDY_DIRTY]))
+			return list_last(&zone->free[order][BUDDY_DIRTY], struct page, lru);
+	return NULL;
+}
+
+static struct page *pick_old_locked(struct buddy_zone *zone)
+{
+	uint32_t delay = load_relaxed(&zone_purge_delay);
+	unsigned int lowest = lowest_order();
+	unsigned int order = BUDDY_MAX_ORDER + 1;
+
+	while (order-- > lowest) {
+		struct list_head *list = &zone->free[order][BUDDY_DIRTY];
+		struct list_head *pos = list->prev;
+		unsigned int looks;
+
+		for (looks = 0; pos != list && looks < OLD_LOOKS; looks++, pos = pos->prev) {
+			struct page *page = list_entry(pos, struct page, lru);
+
+			if (zone->clock - page->stamp >= delay)
+				return page;
+		}
+	}
+	return NULL;
+}
+
+/* The part of a block from its first to its last dirty page, in whole pages of the system. */
+static void dirty_span(struct page *page, char **start, size_t *size)
+{
+	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long end = index + (1ul << page->order);
+	unsigned long first = index;
+	unsigned long last = end;
+	size_t system_page = os_page_size();
+	uintptr_t from;
+
+	while (first < end && zone_count_dirty(first, 1) == 0)
+		first++;
+	while (last > first && zone_count_dirty(last - 1, 1) == 0)
+		last--;
+	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);
+	*start = (char *)from;
+	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
+}
+
+/*
+ * Purges one free block. Context: purge_lock, zone->lock, which is dropped meanwhile.
+ * Returns whether the system did it; if not the block is back, dirty as before.
+ */
+static bool purge_block_locked(struct buddy_zone *zone, struct page *page)
+{
+	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned int order = page->order;
+	unsigned long nr_dirty = page->nr_pages;
+	char *start;
+	size_t size;
+	bool done;
+
+	zone_take_block_locked(zone, page);
+	zone->nr_purging = 1ul << order;
+	dirty_span(page, &start, &size);
+	lock_release(&zone->lock);
+	done = os_purge(start, size) == 0;
+	lock_acquire(&zone->lock);
+	if (done) {
+		zone_set_dirty(index, 1ul << order, false);
+		zone->stats.nr_purged += nr_dirty;
+		nr_dirty = 0;
+	}
+	zone->nr_purging = 0;
+	zone_free_locked(zone, page, order, nr_dirty);
+	return done;
+}
+
+/* Purges the largest blocks until no more than keep pages are dirty. false: could not. */
+static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
+{
+	/* Others go on freeing meanwhile: their blocks must not keep us here. */
+	unsigned long budget = zone->stats.nr_dirty;
+	struct page *page;
+
+	while (zone->stats.nr_dirty > keep && budget-- > 0) {
+		page = pick_largest_locked(zone);
+		if (!page || !purge_block_locked(zone, page))
+			return false;
+	}
+	return true;
+}
+
+static bool purge_old_locked(struct buddy_zone *zone)
+{
+	unsigned int budget = OLD_BLOCKS;
+	struct page *page;
+
+	zone->aged = zone->clock;
+	while (budget-- > 0 && (page = pick_old_locked(zone)))
+		if (!purge_block_locked(zone, page))
+			return false;
+	return true;
+}
+
+/* Kept mappings of large blocks go first: one call takes many pages. Context: purge_lock. */
+static void release_kept(struct buddy_zone *zone)
+{
+	unsigned long idle;
+	unsigned long limit;
+
+	lock_acquire(&zone->lock);
+	idle = zone_idle(zone);
+	limit = zone_dirty_limit(zone);
+	lock_release(&zone->lock);
+	if (idle > limit)
+		keep_release((idle - limit) << PAGE_SHIFT);
+	keep_release_old(load_relaxed(&zone_purge_delay) << CLOCK_SHIFT);
+}
+
+cold void zone_purge_slow(struct buddy_zone *zone)
+{
+	unsigned long limit;
+	bool ok = true;
+
+	if (!lock_try(&zone->purge_lock))
+		return;
+	if (load_relaxed(&keep_counters.bytes) > 0)
+		release_kept(zone);
+	lock_acquire(&zone->lock);
+	limit = zone_dirty_limit(zone);
+	if (zone->stats.nr_dirty > limit)
+		ok = purge_down_to_locked(zone, limit - MIN(limit / 4, PURGE_BATCH));
+	if (ok && zone_aging_due(zone))
+		ok = purge_old_locked(zone);
+	if (!ok)
+		zone->purge_after = zone->clock + RETRY_CLOCKS;
+	lock_release(&zone->lock);
+	lock_release(&zone->purge_lock);
+}
+
+void buddy_rebalance(void)
+{
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++) {
+		struct buddy_zone *zone = &buddy_zones[node];
+		bool purge;
+
+		lock_acquire(&zone->lock);
+		zone_note_peak_locked(zone);
+		zone_tick_locked(zone);
+		purge = zone_purge_due(zone) || zone_aging_due(zone);
+		lock_release(&zone->lock);
+		if (purge)
+			zone_purge_slow(zone);
+	}
+}
+
+/* Purges up to *excess pages, which it lowers by what it did. Returns that in bytes. */
+static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
+{
+	unsigned long before;
+	unsigned long done;
+
+	lock_acquire(&zone->purge_lock);
+	lock_acquire(&zone->lock);
+	before = zone->stats.nr_purged;
+	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess));
+	done = zone->stats.nr_purged - before;
+	lock_release(&zone->lock);
+	lock_release(&zone->purge_lock);
+	*excess -= MIN(*excess, done);
+	return done << PAGE_SHIFT;
+}
+
+size_t buddy_trim(size_t keep_bytes)
+{
+	unsigned long keep = keep_bytes >> PAGE_SHIFT;
+	struct buddy_stats stats;
+	unsigned long excess = 0;
+	size_t bytes = 0;
+	unsigned int node;
+
+	for (node = 0; node < buddy_nr_nodes; node++) {
+		buddy_stats(node, &stats);
+		excess += stats.nr_dirty;
+	}
+	excess += load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT;
+	excess -= MIN(excess, keep);
+	bytes = keep_release(excess << PAGE_SHIFT);
+	excess -= MIN(excess, bytes >> PAGE_SHIFT);
+	for (node = 0; node < buddy_nr_nodes && excess > 0; node++)
+		bytes += trim_zone(&buddy_zones[node], &excess);
+	return bytes;
+}

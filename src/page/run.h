@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/run.h - whole pages for allocations larger than any cache's objects
+ *
+ * Data:       type RUN blocks in the arena, up to 4 MiB; beyond that page/large.c.
+ * Invariants: a run of n pages owns exactly n: the rest of its buddy block was given back.
+ *             run_counters agrees with the page descriptors. Checked by run_check().
+ * Locks:      none of its own; the buddy's.
+ * Flow:       called by cache/kmalloc.c and malloc/; calls buddy.c, large.c.
+ */
+#ifndef PAGE_RUN_H
+#define PAGE_RUN_H
+
+#include "page/page.h"
+
+struct run_counters {
+	unsigned long count; /* runs alive, in the arena; atomic */
+	unsigned long pages; /* that they own; atomic */
+};
+
+/* Read by tools from outside. */
+extern struct run_counters run_counters;
+
+struct run_stats {
+	unsigned long count; /* runs and large blocks alive */
+	unsigned long bytes; /* their pages, in bytes */
+};
+
+/*
+ * size bytes in whole pages, aligned to align (power of two; 0: page), on node (-1: any).
+ * *zeroed (may be NULL): all bytes known to be zero. Up to 4 MiB from the arena, else mapped.
+ * NULL: out of memory or absurd size.
+ */
+void *run_alloc(size_t size, size_t align, int node, bool *zeroed);
+
+/* Size in bytes of the run or large block that starts at p; 0 when p starts none. */
+size_t run_size(const void *p);
+
+/* Frees what starts at p; false when nothing does (the caller reports the bad pointer). */
+bool run_free(void *p);
+
+/*
+ * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped
+ * (mremap, which may move it when may_move). NULL: not possible that way, old block untouched.
+ */
+void *run_resize(void *p, size_t new_size, bool may_move);
+
+void run_stats(struct run_stats *stats);
+
+/* Walks all page descriptors; no other thread may change any. */
+void run_check(void);
+
+#endif /* PAGE_RUN_H */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/zone.h - what page/buddy.c and page/purge.c share about a zone; nobody else includes it
+ *
+ * Data:       struct buddy_zone (page/buddy.h); the purge limits.
+ * Invariants: see page/buddy.h.
+ * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
+ * Flow:       buddy.c moves blocks on and off the lists, purge.c decides which to purge when.
+ */
+#ifndef PAGE_ZONE_H
+#define PAGE_ZONE_H
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "page/buddy.h"
+#include "page/keep.h"
+#include "page/large.h"
+
+#define ZONE_LIMIT_AUTO (~0ul)
+#define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
+
+extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
+extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
+extern uint32_t zone_peak_half_life;   /* likewise: of zone.recent_peak above what is in use */
+
+/* buddy.c: dirty bits of a range; blocks off and onto the lists, with merging and counting */
+unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
+void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
+void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
+void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+		      unsigned long nr_dirty);
+
+/* purge.c: what too much and too old mean, and doing something about it */
+void zone_tick_locked(struct buddy_zone *zone);
+void zone_purge_slow(struct buddy_zone *zone);
+
+/* Pages in use; mappings of page/large.c count too, for they are resident like the rest. */
+static inline unsigned long zone_used(const struct buddy_zone *zone)
+{
+	return zone->stats.nr_total - zone->stats.nr_free - zone->nr_purging +
+	       (load_relaxed(&large_counters.bytes) >> PAGE_SHIFT);
+}
+
+/* Before every free: use goes down only there, so this sees every maximum. */
+static inline void zone_note_peak_locked(struct buddy_zone *zone)
+{
+	unsigned long used = zone_used(zone);
+
+	if (unlikely(used > zone->stats.nr_peak))
+		zone->stats.nr_peak = used;
+	if (unlikely(used > zone->recent_peak))
+		zone->recent_peak = used;
+}
+
+/* Dirty free pages that may stay for good, see buddy_set_purge(). */
+static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
+{
+	unsigned long limit = load_relaxed(&zone_purge_limit);
+
+	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 16, ZONE_SLACK_MIN) : limit;
+}
+
+/*
+ * Those that may stay now: what was in use a moment ago may be wanted again in a moment. That
+ * allowance halves with the time (zone_tick_locked), because programs map memory beside us too.
+ */
+static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
+{
+	unsigned long limit = zone_lasting_limit(zone);
+	unsigned long used;
+
+	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
+		return limit;
+	used = zone_used(zone);
+	return used < zone->recent_peak ? limit + zone->recent_peak - used : limit;
+}
+
+/* Pages that nobody uses and that are resident all the same. */
+static inline unsigned long zone_idle(const struct buddy_zone *zone)
+{
+	return zone->stats.nr_dirty + (load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT);
+}
+
+/* Too much is idle, and the system is not known to refuse. */
+static inline bool zone_purge_due(const struct buddy_zone *zone)
+{
+	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) &&
+	       (int32_t)(zone->clock - zone->purge_after) >= 0;
+}
+
+/* Four looks within the delay, so that nothing stays for much longer than that. */
+static inline bool zone_aging_due(const struct buddy_zone *zone)
+{
+	return zone_idle(zone) > 0 &&
+	       zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
+}
+
+#endif /* PAGE_ZONE_H */

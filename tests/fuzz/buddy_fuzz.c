@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz/buddy_fuzz.c - random operations on the buddy allocator against a model of it
+ *
+ * Usage: buddy_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
+ *
+ * The model knows the rules of placement and nothing of the code: for each order a plain array of
+ * free blocks in list order, for each page who owns it and whether it was written to. It says which
+ * page every allocation must return and whether that is zero; buddy_check() runs after each step.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "os/cpu.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/page.h"
+
+#define ORDERS (BUDDY_MAX_ORDER + 1)
+#define CHUNK (1ul << BUDDY_MAX_ORDER)
+#define CHUNKS 3ul /* the model grows no further: keeps buddy_check() quick */
+#define PAGES (CHUNKS * CHUNK)
+#define BLOCKS 400
+
+static unsigned long seed;
+static unsigned long step;
+static uint64_t state;
+
+#define EXPECT(expr)                                                                           \
+	do {                                                                                   \
+		if (!(expr)) {                                                                 \
+			fprintf(stderr, "%s:%d: seed %lu, step %lu: %s\n", __FILE__, __LINE__, \
+				seed, step, #expr);                                            \
+			exit(1);                                                               \
+		}                                                                              \
+	} while (0)
+
+static unsigned long below(unsigned long n)
+{
+	state = state * 6364136223846793005ul + 1442695040888963407ul;
+	return (unsigned long)(state >> 33) % n;
+}
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+struct order_list {
+	unsigned long block[PAGES];
+	unsigned long n;
+};
+
+static struct order_list lists[ORDERS]; /* head first */
+static bool is_free[PAGES];
+static bool dirty[PAGES];
+static unsigned long grown; /* pages */
+
+static unsigned long count_dirty(unsigned long index, unsigned long n)
+{
+	unsigned long count = 0;
+
+	while (n-- > 0)
+		count += dirty[index++];
+	return count;
+}
+
+static void list_drop(struct order_list *list, unsigned long at)
+{
+	list->n--;
+	memmove(&list->block[at], &list->block[at + 1], (list->n - at) * sizeof(list->block[0]));
+}
+
+static void list_put(struct order_list *list, unsigned long at, unsigned long index)
+{
+	memmove(&list->block[at + 1], &list->block[at], (list->n - at) * sizeof(list->block[0]));
+	list->block[at] = index;
+	list->n++;
+}
+
+static long list_find(unsigned int order, unsigned long index)
+{
+	unsigned long i;
+
+	for (i = 0; i < lists[order].n; i++)
+		if (lists[order].block[i] == index)
+			return (long)i;
+	return -1;
+}
+
+/* Blocks with dirty pages come first; head or tail is meant within either part. */
+static void model_put(unsigned long index, unsigned int order, bool tail)
+{
+	struct order_list *list = &lists[order];
+	unsigned long nr_dirty_blocks = 0;
+	unsigned long at;
+
+	while (nr_dirty_blocks < list->n &&
+	       count_dirty(list->block[nr_dirty_blocks], 1ul << order) > 0)
+		nr_dirty_blocks++;
+	if (count_dirty(index, 1ul << order) > 0)
+		at = tail ? nr_dirty_blocks : 0;
+	else
+		at = tail ? list->n : nr_dirty_blocks;
+	list_put(list, at, index);
+}
+
+static void model_free(unsigned long index, unsigned int order)
+{
+	unsigned long parent;
+	unsigned long i;
+	long at;
+
+	for (i = 0; i < 1ul << order; i++)
+		is_free[index + i] = true;
+	while (order < BUDDY_MAX_ORDER && (at = list_find(order, index ^ (1ul << order))) >= 0) {
+		list_drop(&lists[order], (unsigned long)at);
+		index &= ~(1ul << order);
+		order++;
+	}
+	/* Its parent's buddy is free: likely to merge. */
+	parent = index & ~(1ul << order);
+	model_put(index, order, order <= 8 && list_find(order + 1, parent ^ (2ul << order)) >= 0);
+}
+
+static void model_free_range(unsigned long index, unsigned long n)
+{
+	while (n > 0) {
+		unsigned int order = 0;
+
+		while (order < BUDDY_MAX_ORDER && (index & ((2ul << order) - 1)) == 0 &&
+		       2ul << order <= n)
+			order++;
+		model_free(index, order);
+		index += 1ul << order;
+		n -= 1ul << order;
+	}
+}
+
+static void mark_used(unsigned long index, unsigned long n)
+{
+	while (n-- > 0)
+		is_free[index++] = false;
+}
+
+/* The page that an allocation must return; -1: the model may grow no further. */
+static long model_alloc(unsigned int order)
+{
+	unsigned int from = order;
+	unsigned long index;
+
+	while (from < ORDERS && lists[from].n == 0)
+		from++;
+	if (from == ORDERS) {
+		if (grown == PAGES)
+			return -1;
+		model_free(grown, BUDDY_MAX_ORDER);
+		grown += CHUNK;
+		return model_alloc(order);
+	}
+	index = lists[from].block[0];
+	list_drop(&lists[from], 0);
+	while (from-- > order)
+		model_put(index + (1ul << from), from, false);
+	mark_used(index, 1ul << order);
+	return (long)index;
+}
+
+static void model_claim(unsigned long index, unsigned long n)
+{
+	unsigned long end = index + n;
+	unsigned long i = index;
+
+	while (i < end) {
+		unsigned int order = 0;
+		unsigned long start;
+		unsigned long next;
+		long at;
+
+		while ((at = list_find(order, i & ~((1ul << order) - 1))) < 0)
+			order++;
+		start = lists[order].block[at];
+		next = start + (1ul << order);
+		list_drop(&lists[order], (unsigned long)at);
+		model_free_range(start, i - start);
+		if (next > end)
+			model_free_range(end, next - end);
+		i = next;
+	}
+	mark_used(index, n);
+}
+
+/* Largest order first, in an order the last of those that have dirty pages. */
+static size_t model_trim(unsigned long keep)
+{
+	unsigned long before = 0;
+	unsigned long now;
+	unsigned long i;
+
+	for (i = 0; i < grown; i++)
+		before += is_free[i] && dirty[i];
+	now = before;
+	while (now > keep) {
+		unsigned int order = BUDDY_MAX_ORDER;
+		unsigned long index;
+
+		while (lists[order].n == 0 || count_dirty(lists[order].block[0], 1ul << order) == 0)
+			order--;
+		for (i = 0; i + 1 < lists[order].n &&
+			    count_dirty(lists[order].block[i + 1], 1ul << order) > 0;
+		     i++)
+			;
+		index = lists[order].block[i];
+		list_drop(&lists[order], i);
+		now -= count_dirty(index, 1ul << order);
+		memset(&dirty[index], 0, 1ul << order);
+		model_free(index, order);
+	}
+	return (before - now) << PAGE_SHIFT;
+}
+
+/* ---- the operations -------------------------------------------------------------------------- */
+
+struct block {
+	unsigned long index;
+	unsigned long nr_pages; /* a power of two but for claimed ranges */
+	bool written;
+};
+
+static struct block blocks[BLOCKS];
+static unsigned long nr_blocks;
+
+static unsigned char *bytes_of(unsigned long index)
+{
+	return page_address(page_at(index));
+}
+
+static bool range_is_zero(unsigned long index, unsigned long n)
+{
+	const unsigned char *p = bytes_of(index);
+
+	return p[0] == 0 && memcmp(p, p + 1, (n << PAGE_SHIFT) - 1) == 0;
+}
+
+/* Half of all owners write to their pages; a mark in each shows who came last. */
+static void add_block(unsigned long index, unsigned long nr_pages, bool zeroed)
+{
+	struct block *b = &blocks[nr_blocks++];
+	unsigned long i;
+
+	EXPECT(zeroed == (count_dirty(index, nr_pages) == 0));
+	if (zeroed)
+		EXPECT(range_is_zero(index, nr_pages));
+	*b = (struct block){ index, nr_pages, below(2) };
+	for (i = 0; b->written && i < nr_pages; i++)
+		*(unsigned long *)(void *)bytes_of(index + i) = index + 1;
+}
+
+static void do_alloc(void)
+{
+	unsigned int order = (unsigned int)below(below(4) ? 4 : ORDERS);
+	bool zeroed = false;
+	struct page *page;
+	long index;
+
+	if (nr_blocks == BLOCKS)
+		return;
+	index = model_alloc(order);
+	if (index < 0)
+		return;
+	page = buddy_alloc(0, order, true, &zeroed);
+	EXPECT(page == page_at((unsigned long)index) && page->order == order);
+	add_block((unsigned long)index, 1ul << order, zeroed);
+	page_set_block(page, PAGE_SLAB, 1ul << order);
+	page_set_class(page, 1ul << order, (unsigned char)(order + 1));
+}
+
+static void do_free(void)
+{
+	struct block *b;
+	struct page *page;
+	unsigned int order;
+	unsigned long i;
+
+	if (!nr_blocks)
+		return;
+	b = &blocks[below(nr_blocks)];
+	page = page_at(b->index);
+	order = ilog2(b->nr_pages);
+	for (i = 0; b->written && i < b->nr_pages; i++) {
+		EXPECT(*(unsigned long *)(void *)bytes_of(b->index + i) == b->index + 1);
+		dirty[b->index + i] = true;
+	}
+	/* A claimed range need not be aligned to its size. */
+	if (is_pow2(b->nr_pages) && (b->index & (b->nr_pages - 1)) == 0 && below(2)) {
+		buddy_free(page, order, b->written);
+		model_free(b->index, order);
+	} else {
+		buddy_free_range(page, b->nr_pages, b->written);
+		model_free_range(b->index, b->nr_pages);
+	}
+	*b = blocks[--nr_blocks];
+}
+
+/* Gives the tail of a block back, as a run does. */
+static void do_cut(void)
+{
+	struct block *b;
+	unsigned long keep;
+	unsigned long i;
+
+	if (!nr_blocks)
+		return;
+	b = &blocks[below(nr_blocks)];
+	keep = 1 + below(b->nr_pages);
+	for (i = keep; b->written && i < b->nr_pages; i++)
+		dirty[b->index + i] = true;
+	buddy_free_range(page_at(b->index + keep), b->nr_pages - keep, b->written);
+	model_free_range(b->index + keep, b->nr_pages - keep);
+	b->nr_pages = keep;
+}
+
+static void do_claim(void)
+{
+	unsigned long n = 1 + below(below(3) ? 8 : 600);
+	unsigned long index;
+	bool zeroed = false;
+	bool all_free = true;
+	unsigned long i;
+
+	if (nr_blocks == BLOCKS || grown == 0)
+		return;
+	index = below(grown);
+	for (i = index; i < index + n; i++)
+		all_free = all_free && i < grown && is_free[i];
+	EXPECT(buddy_claim_range(page_at(index), n, &zeroed) == all_free);
+	if (!all_free)
+		return;
+	model_claim(index, n);
+	add_block(index, n, zeroed);
+}
+
+static void do_trim(void)
+{
+	unsigned long keep = below(4) ? below(500) : 0;
+
+	EXPECT(buddy_trim(keep << PAGE_SHIFT) == model_trim(keep));
+}
+
+/* The lists themselves, from head to tail. */
+static void compare_lists(void)
+{
+	unsigned int order;
+	unsigned int list;
+
+	for (order = 0; order < ORDERS; order++) {
+		unsigned long i = 0;
+		struct list_head *pos;
+
+		for (list = 0; list < BUDDY_LISTS; list++) {
+			list_for_each(pos, &buddy_zones[0].free[order][list]) {
+				struct page *page = list_entry(pos, struct page, lru);
+
+				EXPECT(i < lists[order].n);
+				EXPECT(page == page_at(lists[order].block[i]));
+				i++;
+			}
+		}
+		EXPECT(i == lists[order].n);
+	}
+}
+
+static void free_everything(void)
+{
+	while (nr_blocks) {
+		do_free();
+		buddy_check();
+	}
+	compare_lists();
+	EXPECT(buddy_zones[0].stats.nr_free == grown);
+}
+
+static void run_seed(unsigned long operations)
+{
+	/* Phases that rather fill and phases that rather empty. */
+	unsigned int fill = 8;
+
+	state = seed * 0x9e3779b97f4a7c15ul + 1;
+	for (step = 0; step < operations; step++) {
+		unsigned long what = below(20);
+
+		if (step % 256 == 0)
+			fill = 5 + (unsigned int)below(7);
+		if (what < fill)
+			do_alloc();
+		else if (what < 16)
+			do_free();
+		else if (what < 18)
+			do_cut();
+		else if (what < 19)
+			do_claim();
+		else if (below(8) == 0)
+			do_trim();
+		buddy_check();
+		if (step % 16 == 0)
+			compare_lists();
+	}
+	free_everything();
+	arena_check();
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+	unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 0) : 6;
+	unsigned long operations = argc > 3 ? strtoul(argv[3], NULL, 0) : 3000;
+
+	if (argc > 4) {
+		fprintf(stderr, "usage: buddy_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]\n");
+		return 2;
+	}
+	os_cpu_init();
+	if (arena_init(os_topology.nr_cpu_ids) != 0)
+		return 1;
+	buddy_init(1);
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30); /* only when the model says so */
+	for (seed = first; seed < first + seeds; seed++)
+		run_seed(operations);
+	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);
+	return 0;
+}

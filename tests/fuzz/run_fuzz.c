@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuzz/run_fuzz.c - random sizes, alignments and resizes of runs and mapped blocks
+ *
+ * Usage: run_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
+ *
+ * The model is a table of what is alive: address, size, a mark in the first and the last word of
+ * every block. Purging runs with its real limits. After each step the checks of page/ run and the
+ * sums of the table must be those that the floor below counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "os/cpu.h"
+#include "os/vm.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/run.h"
+
+#define BLOCKS 40
+#define MIB (1ul << 20)
+
+struct block {
+	char *p;
+	size_t size; /* whole pages */
+	unsigned long mark;
+};
+
+static struct block blocks[BLOCKS];
+static unsigned long seed;
+static unsigned long step;
+static uint64_t state;
+
+#define EXPECT(expr)                                                                           \
+	do {                                                                                   \
+		if (!(expr)) {                                                                 \
+			fprintf(stderr, "%s:%d: seed %lu, step %lu: %s\n", __FILE__, __LINE__, \
+				seed, step, #expr);                                            \
+			exit(1);                                                               \
+		}                                                                              \
+	} while (0)
+
+static unsigned long below(unsigned long n)
+{
+	state = state * 6364136223846793005ul + 1442695040888963407ul;
+	return (unsigned long)(state >> 33) % n;
+}
+
+/* From one byte to 6 MiB, small ones more often. */
+static size_t any_size(void)
+{
+	return 1 + below(1ul << (8 + below(15))) * (1 + below(2)) % (6 * MIB);
+}
+
+static unsigned long *last_word(const struct block *b)
+{
+	return (unsigned long *)(void *)(b->p + b->size) - 1;
+}
+
+static void put_marks(struct block *b)
+{
+	b->mark = (unsigned long)state | 1;
+	*(unsigned long *)(void *)b->p = b->mark;
+	*last_word(b) = b->mark;
+}
+
+static void do_alloc(struct block *b)
+{
+	size_t size = any_size();
+	size_t align = below(3) ? 0 : 1ul << below(24);
+	bool zeroed = false;
+
+	b->p = run_alloc(size, align, below(2) ? -1 : 0, &zeroed);
+	EXPECT(b->p && (!align || ((uintptr_t)b->p & (align - 1)) == 0));
+	b->size = ALIGN_UP(size, PAGE_SIZE);
+	EXPECT(run_size(b->p) == b->size);
+	if (zeroed)
+		EXPECT(b->p[0] == 0 && memcmp(b->p, b->p + 1, b->size - 1) == 0);
+	put_marks(b);
+}
+
+static void do_free(struct block *b)
+{
+	EXPECT(*(unsigned long *)(void *)b->p == b->mark && *last_word(b) == b->mark);
+	EXPECT(run_free(b->p));
+	EXPECT(!run_free(b->p) && run_size(b->p) == 0);
+	b->p = NULL;
+}
+
+static void do_resize(struct block *b)
+{
+	size_t size = any_size();
+	bool may_move = below(2);
+	char *moved = run_resize(b->p, size, may_move);
+
+	EXPECT(*(unsigned long *)(void *)(moved ? moved : b->p) == b->mark);
+	if (!moved) {
+		/* Only growth can fail. */
+		EXPECT(size > b->size && *last_word(b) == b->mark);
+		EXPECT(run_size(b->p) == b->size);
+		return;
+	}
+	EXPECT(moved == b->p || (may_move && run_size(b->p) == 0));
+	b->p = moved;
+	b->size = ALIGN_UP(size, PAGE_SIZE);
+	EXPECT(run_size(b->p) == b->size);
+	put_marks(b);
+}
+
+static void compare(void)
+{
+	const struct buddy_stats *stats = &buddy_zones[0].stats;
+	unsigned long in_arena = 0;
+	struct run_stats sum = { 0, 0 };
+	struct run_stats now;
+	unsigned int i;
+
+	for (i = 0; i < BLOCKS; i++) {
+		if (!blocks[i].p)
+			continue;
+		sum.count++;
+		sum.bytes += blocks[i].size;
+		if (page_in_arena(blocks[i].p))
+			in_arena += blocks[i].size;
+	}
+	run_stats(&now);
+	EXPECT(now.count == sum.count && now.bytes == sum.bytes);
+	EXPECT((stats->nr_total - stats->nr_free) << PAGE_SHIFT == in_arena);
+	EXPECT(large_bytes() == sum.bytes - in_arena);
+	large_check();
+	if (step % 16 == 0) {
+		run_check();
+		buddy_check();
+	}
+}
+
+static void run_seed(unsigned long operations)
+{
+	unsigned int i;
+
+	state = seed * 0x9e3779b97f4a7c15ul + 1;
+	for (step = 0; step < operations; step++) {
+		struct block *b = &blocks[below(BLOCKS)];
+
+		if (!b->p)
+			do_alloc(b);
+		else if (below(3) == 0)
+			do_free(b);
+		else
+			do_resize(b);
+		if (below(200) == 0)
+			buddy_trim(below(2) * MIB);
+		compare();
+	}
+	for (i = 0; i < BLOCKS; i++)
+		if (blocks[i].p)
+			do_free(&blocks[i]);
+	compare();
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+	unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 0) : 4;
+	unsigned long operations = argc > 3 ? strtoul(argv[3], NULL, 0) : 2000;
+
+	if (argc > 4) {
+		fprintf(stderr, "usage: run_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]\n");
+		return 2;
+	}
+	os_cpu_init();
+	if (arena_init(os_topology.nr_cpu_ids) != 0)
+		return 1;
+	buddy_init(1);
+	for (seed = first; seed < first + seeds; seed++)
+		run_seed(operations);
+	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);
+	return 0;
+}

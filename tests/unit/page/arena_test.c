@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/arena_test.c - the reserved range, its limits, its growth
+ *
+ * /proc/self/maps and /proc/self/status are the judges of what is readable and what is counted.
+ */
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+
+#include "fixture.h"
+
+#define CPUS 6
+#define WINDOWS ((USLAB_WINDOW_CPU0 + CPUS) * USLAB_WINDOW_SIZE)
+
+/* Is every byte of [start, start + size) in mappings with these permissions, "rw-p"? */
+static bool mapped_as(const char *start, size_t size, const char *permissions)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uintptr_t at = (uintptr_t)start;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		unsigned long from;
+		unsigned long to;
+		char perms[8];
+
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, perms) != 3)
+			continue;
+		if (from <= at && at < to && strcmp(perms, permissions) == 0)
+			at = to;
+	}
+	if (maps)
+		fclose(maps);
+	return at >= (uintptr_t)start + size;
+}
+
+IN_CHILD(parts_lie_where_the_abi_says)
+{
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	arena_check();
+	CHILD_CHECK(((uintptr_t)page_map.base & (4 * MIB - 1)) == 0);
+	CHILD_CHECK(page_windows() == page_map.base - 1792 * MIB);
+	CHILD_CHECK((char *)page_map.class == page_map.base - 256 * MIB);
+	CHILD_CHECK(mapped_as(page_windows(), WINDOWS, "rw-p"));
+	CHILD_CHECK(mapped_as(page_windows() + WINDOWS, USLAB_WINDOW_SIZE, "---p"));
+	CHILD_CHECK(all_zero(page_windows(), WINDOWS));
+	/* Nothing is handed out, nor readable, before the arena grows. */
+	CHILD_CHECK(arena_size() == 0 && mapped_as(page_map.base, 4 * MIB, "---p"));
+	CHILD_CHECK(page_map.limit << PAGE_SHIFT <= 1ul << 40);
+	NEEDS_BARE_PROCESS(); /* in which the system agrees to the first wish */
+	CHILD_CHECK(page_map.limit << PAGE_SHIFT >= 64ul << 30);
+	CHILD_CHECK(page_map.limit << PAGE_SHIFT >=
+		    MIN(4 * os_physical_memory(), 1ul << 40) - 4 * MIB);
+}
+
+IN_CHILD(the_arena_grows_by_chunks_from_its_first_page)
+{
+	unsigned long i;
+
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	for (i = 0; i < 20; i++) {
+		struct page *page = arena_grow(i % 3);
+
+		CHILD_CHECK(page && index_of(page) == i * CHUNK);
+		CHILD_CHECK(page->type == PAGE_NONE && !page->dirty);
+		CHILD_CHECK(page[0].node == i % 3 && page[CHUNK - 1].node == i % 3);
+		CHILD_CHECK(arena_size() == (i + 1) * 4 * MIB);
+		CHILD_CHECK(mapped_as(page_address(page), 4 * MIB, "rw-p"));
+		memset(page_address(page), 1, 4 * MIB);
+		arena_check();
+	}
+	CHILD_CHECK(mapped_as(page_map.base + 80 * MIB, 4 * MIB, "---p"));
+}
+
+/* A chunk's memory comes from its node, where the kernel has nodes and lets this process choose. */
+IN_CHILD(a_chunk_is_bound_to_its_node)
+{
+	unsigned long nodes = 0;
+	int mode = -1;
+
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(arena_grow(0));
+	if (syscall(SYS_get_mempolicy, &mode, &nodes, 65, page_map.base, MPOL_F_ADDR) != 0 ||
+	    syscall(SYS_mbind, page_map.base, PAGE_SIZE, MPOL_DEFAULT, NULL, 0, 0) != 0)
+		return;
+	CHILD_CHECK(mode == MPOL_DEFAULT); /* one node: nothing to choose */
+	os_topology.nr_nodes = 2;
+	CHILD_CHECK(arena_grow(0));
+	CHILD_CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, 65, page_map.base + 4 * MIB,
+			    MPOL_F_ADDR) == 0);
+	CHILD_CHECK(mode == MPOL_PREFERRED && nodes == 1);
+	os_topology.made_up = true;
+	CHILD_CHECK(arena_grow(0));
+	CHILD_CHECK(syscall(SYS_get_mempolicy, &mode, &nodes, 65, page_map.base + 8 * MIB,
+			    MPOL_F_ADDR) == 0);
+	CHILD_CHECK(mode == MPOL_DEFAULT);
+}
+
+IN_CHILD(what_counts_is_what_has_grown)
+{
+	size_t before = status_bytes("VmData:");
+	size_t rss;
+
+	NEEDS_BARE_PROCESS();
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(status_bytes("VmData:") - before <= WINDOWS + MIB);
+	CHILD_CHECK(arena_grow(0));
+	/* 4 MiB, and the descriptors of 64 MiB. */
+	CHILD_CHECK(status_bytes("VmData:") - before <= WINDOWS + 6 * MIB);
+	rss = status_bytes("VmRSS:");
+	CHILD_CHECK(arena_grow(0) && arena_grow(0));
+	CHILD_CHECK(status_bytes("VmRSS:") - rss <= 256 * 1024);
+}
+
+IN_CHILD(under_an_address_space_limit_it_takes_half)
+{
+	size_t start = status_bytes("VmSize:");
+	unsigned long chunks = 0;
+	size_t used;
+
+	NEEDS_BARE_PROCESS();
+	limit_to(RLIMIT_AS, 200 * MIB);
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	arena_check();
+	used = status_bytes("VmSize:") - start;
+	CHILD_CHECK(used <= 101 * MIB && used >= 80 * MIB);
+	while (arena_grow(0))
+		memset(page_map.base + chunks++ * 4 * MIB, 1, 4 * MIB);
+	CHILD_CHECK(chunks == page_map.limit / CHUNK && chunks >= 18);
+	arena_check();
+	/* No growth costs addresses; others get the other half. */
+	CHILD_CHECK(status_bytes("VmSize:") - start <= used + 64 * 1024);
+	CHILD_CHECK(os_map(80 * MIB, PAGE_SIZE));
+}
+
+IN_CHILD(under_a_tight_limit_it_takes_what_it_needs)
+{
+	NEEDS_BARE_PROCESS();
+	limit_to(RLIMIT_AS, WINDOWS + 22 * MIB);
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(page_map.limit == 4 * CHUNK);
+	CHILD_CHECK(arena_grow(0));
+}
+
+IN_CHILD(too_little_is_an_error_and_leaves_nothing_behind)
+{
+	size_t before = status_bytes("VmSize:");
+	struct rlimit old;
+
+	NEEDS_BARE_PROCESS();
+	old = limit_to(RLIMIT_AS, WINDOWS + 4 * MIB);
+	CHILD_CHECK(arena_init(CPUS) == -ENOMEM);
+	CHILD_CHECK(status_bytes("VmSize:") <= before + 64 * 1024);
+	CHILD_CHECK(page_map.limit == 0 && !arena_grow(0) && !page_in_arena(&before));
+	arena_check();
+	CHILD_CHECK(setrlimit(RLIMIT_AS, &old) == 0);
+	CHILD_CHECK(arena_init(CPUS) == 0 && arena_grow(0));
+}
+
+IN_CHILD(a_place_that_is_taken_is_passed_over)
+{
+	char *first;
+	size_t size;
+	size_t before = status_bytes("VmSize:");
+	unsigned long arena;
+
+	NEEDS_BARE_PROCESS();
+	limit_to(RLIMIT_AS, 200 * MIB);
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	first = page_map.base;
+	arena = page_map.limit << PAGE_SHIFT;
+	size = status_bytes("VmSize:") - before;
+	/* A second one, where the first place to try has its first three parts free. */
+	os_release(page_windows(), WINDOWS);
+	os_release(page_map.class, ALIGN_UP(page_map.limit, os_page_size()));
+	os_release(page_map.dirty, (size_t)(page_windows() - (char *)page_map.dirty));
+	os_release(page_map.base + PAGE_SIZE * 16, arena - PAGE_SIZE * 16);
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(page_map.base != first);
+	CHILD_CHECK(status_bytes("VmSize:") - before <= size + 16 * PAGE_SIZE + 64 * 1024);
+	CHILD_CHECK(arena_grow(0));
+	memset(page_map.base, 1, 4 * MIB);
+}
+
+IN_CHILD(a_data_limit_stops_growth_and_nothing_else)
+{
+	struct rlimit old;
+	struct page *page;
+	unsigned long chunks = 0;
+
+	NEEDS_BARE_PROCESS();
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	old = limit_to(RLIMIT_DATA, 30 * MIB);
+	errno = 0;
+	while ((page = arena_grow(0))) {
+		memset(page_address(page), 1, 4 * MIB);
+		chunks++;
+	}
+	CHILD_CHECK(errno == 0);
+	CHILD_CHECK(chunks >= 5 && chunks <= 7);
+	arena_check();
+	CHILD_CHECK(arena_size() == chunks * 4 * MIB);
+	CHILD_CHECK(setrlimit(RLIMIT_DATA, &old) == 0);
+	page = arena_grow(0);
+	CHILD_CHECK(page && index_of(page) == chunks * CHUNK);
+}
+
+IN_CHILD(a_data_limit_below_the_windows_is_an_error)
+{
+	NEEDS_BARE_PROCESS();
+	limit_to(RLIMIT_DATA, WINDOWS / 2);
+	CHILD_CHECK(arena_init(CPUS) == -ENOMEM);
+	CHILD_CHECK(page_map.limit == 0 && !arena_grow(0));
+}
+
+IN_CHILD(the_most_cpus_fit_below_the_classes)
+{
+	CHILD_CHECK(arena_init(USLAB_MAX_CPUS) == 0);
+	CHILD_CHECK(page_windows() + (USLAB_WINDOW_CPU0 + USLAB_MAX_CPUS) * USLAB_WINDOW_SIZE <=
+		    (char *)page_map.class);
+	CHILD_CHECK(arena_grow(0));
+	arena_check();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_lie_where_the_abi_says),
+		cmocka_unit_test(the_arena_grows_by_chunks_from_its_first_page),
+		cmocka_unit_test(a_chunk_is_bound_to_its_node),
+		cmocka_unit_test(what_counts_is_what_has_grown),
+		cmocka_unit_test(under_an_address_space_limit_it_takes_half),
+		cmocka_unit_test(under_a_tight_limit_it_takes_what_it_needs),
+		cmocka_unit_test(too_little_is_an_error_and_leaves_nothing_behind),
+		cmocka_unit_test(a_place_that_is_taken_is_passed_over),
+		cmocka_unit_test(a_data_limit_stops_growth_and_nothing_else),
+		cmocka_unit_test(a_data_limit_below_the_windows_is_an_error),
+		cmocka_unit_test(the_most_cpus_fit_below_the_classes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

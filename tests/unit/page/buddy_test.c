@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/buddy_test.c - the kernel's placement (spec 0.3), merging, claims, nodes, fork
+ *
+ * Expected page numbers are written out from the rules, for an arena that starts empty.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "base/atomic.h"
+#include "fixture.h"
+
+/* ---- placement ------------------------------------------------------------------------------- */
+
+IN_CHILD(a_fresh_block_is_consumed_upwards)
+{
+	unsigned long i;
+
+	fresh_arena();
+	for (i = 0; i < 2 * CHUNK; i++)
+		CHILD_CHECK(take(0) == (long)i);
+	buddy_check();
+}
+
+IN_CHILD(a_split_keeps_the_lower_half)
+{
+	unsigned int order;
+
+	fresh_arena();
+	CHILD_CHECK(take(0) == 0);
+	for (order = 0; order < BUDDY_MAX_ORDER; order++) {
+		struct list_head *list = &buddy_zones[0].free[order][BUDDY_CLEAN];
+
+		CHILD_CHECK(index_of(list_first(list, struct page, lru)) == 1ul << order);
+		CHILD_CHECK(list->next == list->prev);
+	}
+	CHILD_CHECK(list_empty(&buddy_zones[0].free[BUDDY_MAX_ORDER][BUDDY_CLEAN]));
+	/* Orders mixed: each from the smallest block that fits. */
+	CHILD_CHECK(take(1) == 2 && take(0) == 1 && take(3) == 8 && take(2) == 4);
+	CHILD_CHECK(take(0) == 16 && take(5) == 32 && take(0) == 17 && take(9) == 512);
+	buddy_check();
+}
+
+IN_CHILD(a_block_freed_is_the_next_one_taken)
+{
+	unsigned long i;
+
+	fresh_arena();
+	for (i = 0; i < 16; i++)
+		take(0);
+	give(3, 0);
+	give(9, 0);
+	give(5, 0);
+	CHILD_CHECK(take(0) == 5 && take(0) == 9 && take(0) == 3 && take(0) == 16);
+	buddy_check();
+}
+
+IN_CHILD(upper_halves_go_to_the_head)
+{
+	fresh_arena();
+	CHILD_CHECK(take(3) == 0 && take(3) == 8 && take(3) == 16);
+	give(0, 3);
+	give(16, 3);
+	/* 16 has merged with 24..31, so only 0 is of order 3; its halves come before older blocks. */
+	CHILD_CHECK(take(2) == 0 && take(2) == 4);
+	CHILD_CHECK(take(2) == 16 && take(1) == 20 && take(1) == 22 && take(3) == 24);
+	buddy_check();
+}
+
+/* Tail rule: its next-higher buddy is free, so it is kept back for the merge to come. */
+IN_CHILD(a_likely_merge_goes_to_the_tail)
+{
+	unsigned int i;
+
+	fresh_arena();
+	for (i = 0; i < 8; i++)
+		take(0);
+	give(6, 0);
+	give(2, 0);
+	give(3, 0); /* merges to 2..3, the next-higher buddy of 0 */
+	give(0, 0); /* to the tail, behind 6 */
+	CHILD_CHECK(take(0) == 6);
+	CHILD_CHECK(take(0) == 0);
+	buddy_check();
+}
+
+IN_CHILD(an_unlikely_merge_goes_to_the_head)
+{
+	unsigned int i;
+
+	fresh_arena();
+	for (i = 0; i < 8; i++)
+		take(0);
+	give(6, 0);
+	give(2, 0); /* 3 stays in use: 2..3 is not free as a whole */
+	give(0, 0);
+	CHILD_CHECK(take(0) == 0 && take(0) == 2 && take(0) == 6);
+	buddy_check();
+}
+
+/* Frees halves at index a, then b, whose next-higher buddy is free; which one is taken next? */
+static long next_after_likely(unsigned int order)
+{
+	unsigned long size = 1ul << order;
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		CHILD_CHECK(take(order) == (long)(i * size));
+	give(6 * size, order);
+	give(2 * size, order);
+	give(3 * size, order);
+	give(0, order);
+	return take(order);
+}
+
+IN_CHILD(the_tail_rule_holds_up_to_order_8)
+{
+	fresh_arena();
+	CHILD_CHECK(next_after_likely(8) == 6 * 256);
+}
+
+IN_CHILD(the_tail_rule_ends_at_order_9)
+{
+	fresh_arena();
+	CHILD_CHECK(next_after_likely(9) == 0);
+}
+
+/* The one deviation: memory that is resident already comes first within an order. */
+IN_CHILD(resident_blocks_come_before_purged_ones)
+{
+	unsigned long i;
+
+	fresh_arena();
+	for (i = 0; i < 16; i++)
+		take(0);
+	give(2, 0);
+	give(6, 0);
+	CHILD_CHECK(buddy_trim(0) == 2 * PAGE_SIZE);
+	give(10, 0);
+	buddy_free(page_at(12), 0, false); /* as untouched as it came */
+	buddy_check();
+	CHILD_CHECK(take(0) == 10 && take(0) == 12);
+	buddy_check();
+}
+
+/* ---- merging, dirty bits --------------------------------------------------------------------- */
+
+IN_CHILD(everything_freed_is_one_block_again)
+{
+	static unsigned long order_of[2 * CHUNK];
+	struct buddy_stats stats;
+	unsigned long seed = 7;
+	unsigned long i;
+
+	fresh_arena();
+	memset(order_of, 0xff, sizeof(order_of));
+	for (;;) {
+		unsigned int order = (seed = seed * 6364136223846793005ul + 1) >> 60;
+		long index = order <= 10 ? take(order) : -1;
+
+		if (index >= (long)(2 * CHUNK))
+			break;
+		if (index >= 0)
+			order_of[index] = order;
+	}
+	buddy_check();
+	for (i = 0; i < 2 * CHUNK; i++) {
+		unsigned long index = (i * 1031) % (2 * CHUNK);
+
+		if (order_of[index] <= 10)
+			give(index, (unsigned int)order_of[index]);
+	}
+	buddy_check();
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_total - stats.nr_free <= CHUNK); /* the one taken beyond */
+	CHILD_CHECK(page_at(0)->type == PAGE_BUDDY && page_at(0)->order == 10);
+	CHILD_CHECK(page_at(CHUNK)->type == PAGE_BUDDY && page_at(CHUNK)->order == 10);
+}
+
+IN_CHILD(zeroed_is_said_exactly)
+{
+	struct page *page;
+	bool zeroed = false;
+
+	fresh_arena();
+	page = buddy_alloc(0, 2, true, &zeroed);
+	CHILD_CHECK(zeroed && page->order == 2 && page->type == PAGE_NONE);
+	buddy_free(page, 2, false);
+	CHILD_CHECK(buddy_alloc(0, 2, true, &zeroed) == page && zeroed);
+	buddy_free(page, 2, true);
+	CHILD_CHECK(buddy_alloc(0, 2, true, &zeroed) == page && !zeroed);
+	/* Not written to this time, but by the owner before. */
+	buddy_free(page, 2, false);
+	CHILD_CHECK(buddy_alloc(0, 2, true, &zeroed) == page && !zeroed);
+	/* The pages next to it were never anybody's. */
+	CHILD_CHECK(buddy_alloc(0, 2, true, &zeroed) == page + 4 && zeroed);
+	buddy_free(page, 2, true);
+	buddy_free(page + 4, 2, false);
+	CHILD_CHECK(buddy_alloc(0, 3, true, &zeroed) == page && !zeroed);
+	buddy_free(page, 3, false);
+	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 4);
+	buddy_check();
+}
+
+IN_CHILD(any_number_of_pages_can_be_freed)
+{
+	struct buddy_stats stats;
+
+	fresh_arena();
+	CHILD_CHECK(take(10) == 0 && take(10) == 1024);
+	buddy_free_range(page_at(3), 1, true);
+	buddy_free_range(page_at(5), 1400, true);
+	buddy_check();
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == 1401 && stats.nr_dirty == 1401);
+	CHILD_CHECK(page_at(512)->order == 9 && page_at(512)->type == PAGE_BUDDY);
+	buddy_free_range(page_at(0), 0, true);
+	buddy_free_range(page_at(0), 3, false);
+	buddy_free_range(page_at(4), 1, false);
+	buddy_free_range(page_at(1405), 2048 - 1405, false);
+	buddy_check();
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == 2048 && stats.nr_dirty == 1401);
+	CHILD_CHECK(page_at(0)->order == 10 && page_at(1024)->order == 10);
+}
+
+IN_CHILD(free_pages_can_be_claimed_where_they_are)
+{
+	struct buddy_stats stats;
+	bool zeroed = false;
+
+	fresh_arena();
+	CHILD_CHECK(take(0) == 0);
+	/* From inside a block to inside another; what is around them stays free. */
+	CHILD_CHECK(buddy_claim_range(page_at(3), 100, &zeroed) && zeroed);
+	buddy_check();
+	CHILD_CHECK(!buddy_claim_range(page_at(102), 1, NULL));
+	CHILD_CHECK(!buddy_claim_range(page_at(2), 2, NULL));
+	CHILD_CHECK(!buddy_claim_range(page_at(0), 1, NULL));
+	CHILD_CHECK(!buddy_claim_range(page_at(1023), 2, NULL)); /* beyond the arena */
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == CHUNK - 101);
+	give(50, 0);
+	CHILD_CHECK(buddy_claim_range(page_at(50), 1, &zeroed) && !zeroed);
+	CHILD_CHECK(buddy_claim_range(page_at(1), 2, &zeroed) && zeroed);
+	CHILD_CHECK(buddy_claim_range(page_at(103), 1024 - 103, &zeroed) && zeroed);
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == 0 && stats.nr_dirty == 0);
+	buddy_check();
+}
+
+/* ---- nodes, exhaustion ----------------------------------------------------------------------- */
+
+/* An arena of 32 MiB, without lowering a limit that a sanitizer would suffer from as well. */
+static void two_small_nodes(void)
+{
+	os_cpu_init();
+	CHILD_CHECK(os_topology_set(4, 2) == 0);
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	page_map.limit = 8 * CHUNK;
+	buddy_init(1);
+	buddy_init(2); /* a made-up topology comes after the library's start */
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+}
+
+IN_CHILD(nodes_have_pages_of_their_own)
+{
+	struct page *on_1;
+	struct page *page;
+	unsigned long count = 0;
+
+	two_small_nodes();
+	on_1 = buddy_alloc(1, 10, false, NULL);
+	CHILD_CHECK(on_1 && on_1->node == 1);
+	os_act_as_cpu(3);
+	page = buddy_alloc(-1, 0, false, NULL);
+	CHILD_CHECK(page->node == 1);
+	os_act_as_cpu(0);
+	while ((page = buddy_alloc(-1, 10, true, NULL))) {
+		CHILD_CHECK(page->node == 0);
+		count++;
+	}
+	CHILD_CHECK(count >= 2);
+	/* Node 0 can grow no more: its callers get node 1's, unless they insist. */
+	CHILD_CHECK(!buddy_alloc(0, 10, false, NULL));
+	buddy_free(on_1, 10, true);
+	CHILD_CHECK(!buddy_alloc(0, 10, true, NULL));
+	CHILD_CHECK(buddy_alloc(0, 10, false, NULL) == on_1);
+	CHILD_CHECK(!buddy_alloc(2, 0, false, NULL)); /* no such node */
+	CHILD_CHECK(!buddy_alloc(0, 11, false, NULL));
+	buddy_check();
+}
+
+IN_CHILD(a_claim_does_not_cross_into_another_node)
+{
+	struct page *first;
+
+	two_small_nodes();
+	first = buddy_alloc(0, 10, true, NULL);
+	CHILD_CHECK(buddy_alloc(1, 10, true, NULL) == first + CHUNK);
+	buddy_free(first, 10, true);
+	buddy_free(first + CHUNK, 10, true);
+	CHILD_CHECK(!buddy_claim_range(first + CHUNK - 1, 2, NULL));
+	CHILD_CHECK(buddy_claim_range(first + CHUNK - 1, 1, NULL));
+	CHILD_CHECK(buddy_claim_range(first + CHUNK, 1, NULL));
+	buddy_check();
+}
+
+/* ---- threads, fork --------------------------------------------------------------------------- */
+
+#define HELD 64
+
+static unsigned int stop;
+
+/* Allocates and frees at random until told to stop; each block carries its owner's mark. */
+static void *churn(void *arg)
+{
+	struct page *held[HELD] = { NULL };
+	uint64_t mark = (uintptr_t)arg;
+	uint64_t seed = mark;
+	unsigned int i;
+
+	while (!load_relaxed(&stop)) {
+		seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+		i = seed >> 58;
+		if (held[i]) {
+			uint64_t *words = page_address(held[i]);
+
+			CHILD_CHECK(words[0] == (mark << 32 | i) && words[511] == words[0]);
+			buddy_free(held[i], held[i]->order, true);
+			held[i] = NULL;
+		} else {
+			uint64_t *words;
+
+			held[i] = buddy_alloc(0, seed >> 40 & 3, false, NULL);
+			CHILD_CHECK(held[i]);
+			page_set_block(held[i], PAGE_SLAB, 1ul << held[i]->order);
+			words = page_address(held[i]);
+			words[0] = words[511] = mark << 32 | i;
+		}
+	}
+	for (i = 0; i < HELD; i++)
+		if (held[i])
+			buddy_free(held[i], held[i]->order, true);
+	return NULL;
+}
+
+IN_CHILD(threads_get_different_blocks)
+{
+	pthread_t threads[4];
+	struct buddy_stats stats;
+	uintptr_t i;
+
+	fresh_arena();
+	buddy_set_purge(64 * PAGE_SIZE, 1000); /* purging while others allocate */
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+	for (i = 0; i < 20; i++) {
+		usleep(10000);
+		buddy_trim(0);
+	}
+	store_relaxed(&stop, 1);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	buddy_check();
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == stats.nr_total && stats.nr_purged > 0);
+}
+
+/* In the child of a fork that came at any moment. */
+static void use_after_fork(void)
+{
+	unsigned int i;
+
+	CHILD_CHECK(buddy_zones[0].nr_purging == 0); /* nothing is lost that was on its way */
+	buddy_check();
+	for (i = 0; i < 200; i++) {
+		struct page *page = buddy_alloc(0, i % 4, false, NULL);
+
+		CHILD_CHECK(page);
+		buddy_free(page, i % 4, true);
+	}
+	buddy_trim(0);
+	buddy_check();
+}
+
+IN_CHILD(a_fork_finds_the_zone_whole)
+{
+	pthread_t threads[2];
+	uintptr_t i;
+
+	fresh_arena();
+	buddy_set_purge(64 * PAGE_SIZE, 1000);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+	for (i = 0; i < rounds(60); i++) {
+		int status;
+		pid_t pid;
+
+		buddy_fork_prepare();
+		pid = fork();
+		if (pid == 0) {
+			buddy_fork_child();
+			use_after_fork();
+			_exit(0);
+		}
+		buddy_fork_parent();
+		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	store_relaxed(&stop, 1);
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		pthread_join(threads[i], NULL);
+	buddy_check();
+}
+
+/* ---- the check checks ------------------------------------------------------------------------ */
+
+static void break_count(void *arg)
+{
+	(void)arg;
+	fresh_arena();
+	take(0);
+	buddy_zones[0].stats.nr_free++;
+	buddy_check();
+}
+
+static void break_type(void *arg)
+{
+	(void)arg;
+	fresh_arena();
+	take(0);
+	page_at(5)->type = PAGE_SLAB;
+	buddy_check();
+}
+
+static void break_dirty(void *arg)
+{
+	(void)arg;
+	fresh_arena();
+	take(0);
+	page_map.dirty[3] = 2;
+	buddy_check();
+}
+
+static void the_check_sees_damage(__attribute__((unused)) void **state)
+{
+	void (*const breaks[])(void *) = { break_count, break_type, break_dirty };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(breaks); i++) {
+		struct child c = child_run(breaks[i], NULL);
+
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, "buddy.c"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fresh_block_is_consumed_upwards),
+		cmocka_unit_test(a_split_keeps_the_lower_half),
+		cmocka_unit_test(a_block_freed_is_the_next_one_taken),
+		cmocka_unit_test(upper_halves_go_to_the_head),
+		cmocka_unit_test(a_likely_merge_goes_to_the_tail),
+		cmocka_unit_test(an_unlikely_merge_goes_to_the_head),
+		cmocka_unit_test(the_tail_rule_holds_up_to_order_8),
+		cmocka_unit_test(the_tail_rule_ends_at_order_9),
+		cmocka_unit_test(resident_blocks_come_before_purged_ones),
+		cmocka_unit_test(everything_freed_is_one_block_again),
+		cmocka_unit_test(zeroed_is_said_exactly),
+		cmocka_unit_test(any_number_of_pages_can_be_freed),
+		cmocka_unit_test(free_pages_can_be_claimed_where_they_are),
+		cmocka_unit_test(nodes_have_pages_of_their_own),
+		cmocka_unit_test(a_claim_does_not_cross_into_another_node),
+		cmocka_unit_test(threads_get_different_blocks),
+		cmocka_unit_test(a_fork_finds_the_zone_whole),
+		cmocka_unit_test(the_check_sees_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/fixture.h - a fresh arena for each test
+ *
+ * An arena is made once in the life of a process, so each test runs in a child of its own: IN_CHILD
+ * wraps a function that uses CHILD_CHECK into a cmocka test.
+ */
+#ifndef UNIT_PAGE_FIXTURE_H
+#define UNIT_PAGE_FIXTURE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/bits.h"
+#include "child.h"
+#include "os/cpu.h"
+#include "os/vm.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/keep.h"
+#include "page/large.h"
+#include "page/run.h"
+
+#define MIB (1ul << 20)
+#define CHUNK (1ul << ARENA_CHUNK_ORDER) /* pages */
+
+#define IN_CHILD(name)                                              \
+	static void name##_in_child(void *arg);                     \
+	static void name(void **state)                              \
+	{                                                           \
+		struct child c = child_run(name##_in_child, state); \
+                                                                    \
+		assert_true(child_passed(&c));                      \
+	}                                                           \
+	static void name##_in_child(__attribute__((unused)) void *arg)
+
+/*
+ * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see cmake/tests.cmake) the tool
+ * maps memory of its own: counts of bytes are not ours, and a limit on them would kill the tool.
+ */
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+	HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
+#define SANITIZED 1
+#else
+#define SANITIZED 0
+#endif
+
+#define NEEDS_BARE_PROCESS()                                    \
+	do {                                                    \
+		if (SANITIZED || getenv("USLAB_TEST_VALGRIND")) \
+			return;                                 \
+	} while (0)
+
+/* Rounds of a loop that needs luck rather than completeness: fewer where each takes long. */
+static inline unsigned int rounds(unsigned int n)
+{
+	return getenv("USLAB_TEST_VALGRIND") ? n / 10 : n;
+}
+
+static inline unsigned long index_of(const struct page *page)
+{
+	return (unsigned long)(page - page_map.pages);
+}
+
+/* An arena with one node that purges only what a test asks it to. */
+static inline void fresh_arena(void)
+{
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+}
+
+/* Page of the arena, or -1, for tables of expected placements. */
+static inline long take(unsigned int order)
+{
+	struct page *page = buddy_alloc(0, order, true, NULL);
+
+	return page ? (long)index_of(page) : -1;
+}
+
+static inline void give(unsigned long index, unsigned int order)
+{
+	buddy_free(page_at(index), order, true);
+}
+
+/* A number of kB from /proc/self/status, e.g. "VmData:". In bytes; 0 if there is none. */
+static inline size_t status_bytes(const char *name)
+{
+	FILE *file = fopen("/proc/self/status", "r");
+	char line[256];
+	size_t kb = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0)
+			kb = strtoul(line + strlen(name), NULL, 10);
+	if (file)
+		fclose(file);
+	return kb * 1024;
+}
+
+/* Lowers a soft limit to what is used now plus room; returns the old one. */
+static inline struct rlimit limit_to(int resource, size_t room)
+{
+	struct rlimit old;
+	struct rlimit limit;
+
+	CHILD_CHECK(getrlimit((__rlimit_resource_t)resource, &old) == 0);
+	limit = old;
+	limit.rlim_cur = status_bytes(resource == RLIMIT_AS ? "VmSize:" : "VmData:") + room;
+	CHILD_CHECK(setrlimit((__rlimit_resource_t)resource, &limit) == 0);
+	return old;
+}
+
+static inline bool all_zero(const void *p, size_t size)
+{
+	const unsigned char *byte = p;
+
+	return size == 0 || (byte[0] == 0 && memcmp(byte, byte + 1, size - 1) == 0);
+}
+
+#endif /* UNIT_PAGE_FIXTURE_H */

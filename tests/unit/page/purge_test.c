@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/purge_test.c - when free memory goes back, how much, and what if the system refuses
+ *
+ * mincore() says what is resident.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/atomic.h"
+#include "fixture.h"
+#include "page/zone.h"
+
+#define NEVER (1u << 30) /* milliseconds */
+
+/* Pages of the arena that are resident. */
+static unsigned long resident(void)
+{
+	static unsigned char there[64 * CHUNK];
+	unsigned long nr_pages = arena_size() >> PAGE_SHIFT;
+	unsigned long count = 0;
+	unsigned long i;
+
+	CHILD_CHECK(nr_pages <= sizeof(there));
+	CHILD_CHECK(mincore(page_map.base, arena_size(), there) == 0);
+	for (i = 0; i < nr_pages; i++)
+		count += there[i] & 1;
+	return count;
+}
+
+static unsigned long take_touched(unsigned int order)
+{
+	long index = take(order);
+
+	CHILD_CHECK(index >= 0);
+	memset(page_address(page_at((unsigned long)index)), 0xa5, PAGE_SIZE << order);
+	return (unsigned long)index;
+}
+
+static const struct buddy_stats *stats(void)
+{
+	return &buddy_zones[0].stats;
+}
+
+/* Makes the zone look at the clock without making anything dirty. */
+static void tick(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		buddy_free(page_at((unsigned long)take(0)), 0, false);
+}
+
+IN_CHILD(no_more_than_the_limit_stays)
+{
+	unsigned long block[32];
+	unsigned int i;
+
+	fresh_arena();
+	buddy_set_purge(1 * MIB, NEVER);
+	for (i = 0; i < 32; i++)
+		block[i] = take_touched(6);
+	CHILD_CHECK(resident() == 32 * 64);
+	for (i = 0; i < 32; i++) {
+		give(block[i], 6);
+		CHILD_CHECK(stats()->nr_dirty <= 256);
+		CHILD_CHECK(resident() == (31 - i) * 64 + stats()->nr_dirty);
+		buddy_check();
+	}
+	CHILD_CHECK(stats()->nr_purged == 32 * 64 - stats()->nr_dirty);
+	CHILD_CHECK(stats()->nr_dirty >= 64);
+}
+
+IN_CHILD(what_was_purged_is_zero_and_known_to_be)
+{
+	unsigned long index;
+	struct page *page;
+	bool zeroed = false;
+
+	fresh_arena();
+	buddy_set_purge(0, NEVER);
+	index = take_touched(5);
+	give(index, 5);
+	CHILD_CHECK(stats()->nr_dirty == 0 && resident() == 0);
+	page = buddy_alloc(0, 5, true, &zeroed);
+	CHILD_CHECK(index_of(page) == index && zeroed);
+	CHILD_CHECK(all_zero(page_address(page), 32 * PAGE_SIZE));
+}
+
+IN_CHILD(small_holes_in_use_around_are_left_alone)
+{
+	unsigned long i;
+
+	fresh_arena();
+	buddy_set_purge(0, NEVER);
+	for (i = 0; i < 64; i++)
+		CHILD_CHECK(take_touched(0) == i);
+	for (i = 1; i < 64; i += 2)
+		give(i, 0);
+	CHILD_CHECK(resident() == 32 && stats()->nr_dirty == 0);
+	for (i = 0; i < 64; i += 2)
+		CHILD_CHECK(*(unsigned char *)page_address(page_at(i)) == 0xa5);
+	buddy_check();
+}
+
+IN_CHILD(old_blocks_go_and_young_ones_stay)
+{
+	unsigned long old;
+	unsigned long young;
+
+	fresh_arena();
+	buddy_set_purge(SIZE_MAX >> 1, 160);
+	old = take_touched(4);
+	take_touched(4); /* so that they do not merge */
+	young = take_touched(4);
+	take_touched(4);
+	tick();
+	give(old, 4);
+	tick();
+	CHILD_CHECK(stats()->nr_dirty == 16 && stats()->nr_purged == 0);
+	usleep(120000);
+	tick();
+	give(young, 4);
+	usleep(90000);
+	tick();
+	CHILD_CHECK(stats()->nr_purged == 16 && stats()->nr_dirty == 16);
+	CHILD_CHECK(!page_at(old)->dirty && page_at(young)->dirty);
+	usleep(250000);
+	tick();
+	CHILD_CHECK(stats()->nr_purged == 32 && stats()->nr_dirty == 0);
+	CHILD_CHECK(resident() == 32);
+	buddy_check();
+}
+
+/* A page in constant use next to a large free block must not keep that block young. */
+IN_CHILD(a_busy_neighbour_does_not_keep_a_block_young)
+{
+	unsigned long big;
+	unsigned int i;
+
+	fresh_arena();
+	buddy_set_purge(SIZE_MAX >> 1, 160);
+	big = take_touched(8);
+	tick();
+	give(big, 8);
+	for (i = 0; i < 5; i++) {
+		usleep(60000);
+		give((unsigned long)take(0), 0);
+		tick();
+	}
+	CHILD_CHECK(stats()->nr_purged >= 255);
+}
+
+IN_CHILD(trim_returns_all_but_what_is_to_stay)
+{
+	unsigned long block[16];
+	unsigned int i;
+
+	fresh_arena();
+	for (i = 0; i < 16; i++)
+		block[i] = take_touched(4);
+	for (i = 0; i < 16; i += 2)
+		give(block[i], 4);
+	CHILD_CHECK(buddy_trim(128 * PAGE_SIZE) == 0);
+	CHILD_CHECK(buddy_trim(100 * PAGE_SIZE) == 32 * PAGE_SIZE);
+	CHILD_CHECK(stats()->nr_dirty == 96 && resident() == 128 + 96);
+	CHILD_CHECK(buddy_trim(0) == 96 * PAGE_SIZE);
+	CHILD_CHECK(buddy_trim(0) == 0);
+	CHILD_CHECK(stats()->nr_dirty == 0 && resident() == 128);
+	buddy_check();
+}
+
+/* What the process had resident at its peak costs its peak nothing when it stays for a moment. */
+IN_CHILD(the_default_limit_leaves_room_up_to_the_peak)
+{
+	unsigned long block[64];
+	unsigned int round;
+	unsigned int i;
+
+	zone_peak_half_life = 1u << 30; /* however slow the machine is */
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 64; i++)
+			block[i] = take_touched(5);
+		for (i = 0; i < 64; i++)
+			give(block[i], 5);
+	}
+	CHILD_CHECK(stats()->nr_peak == 64 * 32);
+	CHILD_CHECK(stats()->nr_purged == 0);
+	CHILD_CHECK(resident() == 64 * 32);
+	buddy_check();
+}
+
+/* Holes that nothing fits into must not add up with what is allocated beside them. */
+IN_CHILD(the_default_limit_holds_the_peak)
+{
+	unsigned long peak;
+	unsigned long i;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (i = 0; i < 8192; i++)
+		CHILD_CHECK(take_touched(0) == i);
+	for (i = 0; i < 8192; i += 2)
+		give(i, 0);
+	peak = 8192;
+	CHILD_CHECK(stats()->nr_purged == 0);
+	for (i = 0; i < 256; i++) {
+		take_touched(4);
+		CHILD_CHECK(stats()->nr_total - stats()->nr_free + stats()->nr_dirty <=
+			    peak + peak / 16);
+	}
+	CHILD_CHECK(resident() <= peak + peak / 16);
+	CHILD_CHECK(stats()->nr_purged > 3000);
+	buddy_check();
+}
+
+/* Mappings outside of the arena are part of the peak. */
+IN_CHILD(large_blocks_count_for_the_peak)
+{
+	unsigned long block[64];
+	void *large;
+	unsigned int i;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (i = 0; i < 64; i++)
+		block[i] = take_touched(5);
+	for (i = 0; i < 64; i++)
+		give(block[i], 5);
+	CHILD_CHECK(stats()->nr_dirty == 64 * 32);
+	large = run_alloc(8 * MIB, 0, -1, NULL);
+	CHILD_CHECK(large);
+	give(take_touched(0), 0);
+	CHILD_CHECK(stats()->nr_dirty <= 128);
+	CHILD_CHECK(run_free(large));
+}
+
+static unsigned int stop;
+
+static void *trim_all_the_time(__attribute__((unused)) void *arg)
+{
+	while (!load_relaxed(&stop))
+		buddy_trim(0);
+	return NULL;
+}
+
+/* A block that is off its list to be purged is not in use: here never more than one is. */
+IN_CHILD(purging_does_not_look_like_use)
+{
+	struct buddy_stats now;
+	pthread_t thread;
+	unsigned int i;
+
+	fresh_arena();
+	CHILD_CHECK(pthread_create(&thread, NULL, trim_all_the_time, NULL) == 0);
+	for (i = 0; i < rounds(30); i++) {
+		unsigned long index = (unsigned long)take(10);
+
+		memset(page_address(page_at(index)), 1, MIB);
+		give(index, 10);
+		do
+			buddy_stats(0, &now);
+		while (now.nr_dirty > 0);
+		/* Most likely it is being purged now; another is used meanwhile. */
+		buddy_free(page_at((unsigned long)take(10)), 10, false);
+	}
+	store_relaxed(&stop, 1);
+	pthread_join(thread, NULL);
+	CHILD_CHECK(stats()->nr_peak == CHUNK);
+	buddy_check();
+}
+
+/* As in a process whose memory is locked: nothing is lost, and the system is not asked all the time. */
+IN_CHILD(a_refusal_changes_nothing)
+{
+	unsigned long index;
+	unsigned int i;
+
+	fresh_arena();
+	buddy_set_purge(0, 0);
+	index = take_touched(3);
+	errno = 0;
+	child_deny(SYS_madvise, EINVAL);
+	for (i = 0; i < 1000; i++) {
+		give(index, 3);
+		CHILD_CHECK((unsigned long)take(3) == index);
+		CHILD_CHECK(*(unsigned char *)page_address(page_at(index)) == 0xa5);
+	}
+	give(index, 3);
+	CHILD_CHECK(buddy_trim(0) == 0);
+	CHILD_CHECK(stats()->nr_purged == 0 && stats()->nr_dirty == 8);
+	CHILD_CHECK(errno == 0);
+	CHILD_CHECK((int32_t)(buddy_zones[0].purge_after - buddy_zones[0].clock) > 0);
+	buddy_check();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_more_than_the_limit_stays),
+		cmocka_unit_test(what_was_purged_is_zero_and_known_to_be),
+		cmocka_unit_test(small_holes_in_use_around_are_left_alone),
+		cmocka_unit_test(old_blocks_go_and_young_ones_stay),
+		cmocka_unit_test(a_busy_neighbour_does_not_keep_a_block_young),
+		cmocka_unit_test(trim_returns_all_but_what_is_to_stay),
+		cmocka_unit_test(the_default_limit_leaves_room_up_to_the_peak),
+		cmocka_unit_test(the_default_limit_holds_the_peak),
+		cmocka_unit_test(large_blocks_count_for_the_peak),
+		cmocka_unit_test(purging_does_not_look_like_use),
+		cmocka_unit_test(a_refusal_changes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

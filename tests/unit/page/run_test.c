@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/run_test.c - whole pages: exact sizes, alignment, resizing in place, wrong pointers
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/atomic.h"
+#include "fixture.h"
+
+static unsigned long arena_used(void)
+{
+	return buddy_zones[0].stats.nr_total - buddy_zones[0].stats.nr_free;
+}
+
+static void check_all(void)
+{
+	run_check();
+	buddy_check();
+	large_check();
+}
+
+IN_CHILD(a_run_owns_exactly_its_pages)
+{
+	static const size_t sizes[] = { 0,	  1,	      4096,	      4097,
+					5 * 4096, 100 * 4096, 4 * MIB - 4095, 4 * MIB };
+	struct run_stats stats;
+	unsigned long pages = 0;
+	char *p[ARRAY_SIZE(sizes)];
+	unsigned int i;
+
+	fresh_arena();
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		size_t mapped = ALIGN_UP(MAX(sizes[i], 1ul), PAGE_SIZE);
+
+		p[i] = run_alloc(sizes[i], 0, -1, NULL);
+		CHILD_CHECK(p[i] && page_in_arena(p[i]) && run_size(p[i]) == mapped);
+		memset(p[i], (int)i + 1, mapped);
+		pages += mapped >> PAGE_SHIFT;
+		CHILD_CHECK(arena_used() == pages);
+		check_all();
+	}
+	run_stats(&stats);
+	CHILD_CHECK(stats.count == ARRAY_SIZE(sizes) && stats.bytes == pages << PAGE_SHIFT);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CHILD_CHECK(p[i][0] == (char)(i + 1) && p[i][run_size(p[i]) - 1] == (char)(i + 1));
+		CHILD_CHECK(run_free(p[i]));
+		check_all();
+	}
+	run_stats(&stats);
+	CHILD_CHECK(stats.count == 0 && stats.bytes == 0 && arena_used() == 0);
+}
+
+IN_CHILD(beyond_4_mib_it_is_mapped)
+{
+	struct run_stats stats;
+	bool zeroed = false;
+	char *p;
+
+	fresh_arena();
+	p = run_alloc(4 * MIB + 1, 0, -1, &zeroed);
+	CHILD_CHECK(p && zeroed && !page_in_arena(p) && run_size(p) == 4 * MIB + PAGE_SIZE);
+	CHILD_CHECK(all_zero(p, 4 * MIB + PAGE_SIZE));
+	run_stats(&stats);
+	CHILD_CHECK(stats.count == 1 && stats.bytes == 4 * MIB + PAGE_SIZE);
+	CHILD_CHECK(arena_used() == 0);
+	CHILD_CHECK(run_free(p) && !run_free(p));
+}
+
+/* What was mapped for a freed block serves the next one, and nobody is told that it is zero. */
+IN_CHILD(a_mapping_is_used_again)
+{
+	bool zeroed = true;
+	unsigned int i;
+	char *p;
+	char *q;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	p = run_alloc(8 * MIB, 0, -1, NULL);
+	memset(p, 1, 8 * MIB);
+	for (i = 0; i < 10; i++) {
+		CHILD_CHECK(run_free(p) && run_size(p) == 0 && large_bytes() == 0);
+		CHILD_CHECK(run_alloc(8 * MIB, 0, -1, &zeroed) == p && !zeroed && p[MIB] == 1);
+	}
+	CHILD_CHECK(keep_counters.bytes == 0);
+	/* Larger than it was: it grows, rather than that both are resident. */
+	CHILD_CHECK(run_free(p));
+	q = run_alloc(12 * MIB, 0, -1, &zeroed);
+	CHILD_CHECK(!zeroed && q[8 * MIB - 1] == 1 && q[8 * MIB] == 0);
+	CHILD_CHECK(keep_counters.bytes == 0 && run_size(q) == 12 * MIB);
+	CHILD_CHECK(run_free(q));
+	check_all();
+}
+
+/* The peak is what was in use; kept mappings go when something else needs that much. */
+IN_CHILD(kept_mappings_do_not_raise_the_peak)
+{
+	void *p;
+	unsigned int i;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	CHILD_CHECK(run_free(run_alloc(16 * MIB, 0, -1, NULL)));
+	CHILD_CHECK(keep_counters.bytes == 16 * MIB);
+	for (i = 0; i < 16; i++)
+		CHILD_CHECK(run_alloc(1 * MIB, 0, -1, NULL));
+	CHILD_CHECK(keep_counters.bytes == 0);
+	CHILD_CHECK(run_free(run_alloc(30 * MIB, 0, -1, NULL)));
+	p = run_alloc(48 * MIB, 0, -1, NULL);
+	CHILD_CHECK(p && keep_counters.bytes == 0);
+	CHILD_CHECK(run_free(p) && keep_counters.bytes == 0); /* too large to be kept */
+	check_all();
+}
+
+IN_CHILD(every_alignment_is_kept)
+{
+	size_t align;
+
+	fresh_arena();
+	for (align = 1; align <= 64 * MIB; align *= 2) {
+		size_t size;
+
+		for (size = 1; size <= 8 * MIB; size = size * 5 + 1) {
+			char *p = run_alloc(size, align, -1, NULL);
+
+			CHILD_CHECK(p && ((uintptr_t)p & (align - 1)) == 0);
+			CHILD_CHECK(page_in_arena(p) == (size <= 4 * MIB && align <= 4 * MIB));
+			CHILD_CHECK(run_size(p) == ALIGN_UP(size, PAGE_SIZE));
+			p[0] = p[size - 1] = 1;
+			CHILD_CHECK(run_free(p));
+		}
+	}
+	check_all();
+	CHILD_CHECK(arena_used() == 0);
+}
+
+IN_CHILD(zeroed_is_only_said_of_zeros)
+{
+	bool zeroed = false;
+	char *p;
+
+	fresh_arena();
+	p = run_alloc(5 * PAGE_SIZE, 0, -1, &zeroed);
+	CHILD_CHECK(zeroed);
+	memset(p, 1, 5 * PAGE_SIZE);
+	CHILD_CHECK(run_free(p));
+	CHILD_CHECK(run_alloc(5 * PAGE_SIZE, 0, -1, &zeroed) == p && !zeroed);
+	CHILD_CHECK(run_free(p));
+	/* The three pages that were cut off that block were never written to. */
+	CHILD_CHECK(buddy_claim_range(page_at(5), 3, &zeroed) && zeroed);
+}
+
+IN_CHILD(it_grows_into_free_pages_and_shrinks)
+{
+	char *p;
+	char *wall;
+
+	fresh_arena();
+	p = run_alloc(3 * PAGE_SIZE, 0, -1, NULL);
+	memset(p, 7, 3 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE - 5, false) == p);
+	CHILD_CHECK(run_size(p) == 300 * PAGE_SIZE && arena_used() == 300);
+	CHILD_CHECK(p[0] == 7 && p[3 * PAGE_SIZE - 1] == 7);
+	memset(p, 8, 300 * PAGE_SIZE);
+	check_all();
+	wall = run_alloc(PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(wall == p + 300 * PAGE_SIZE);
+	CHILD_CHECK(!run_resize(p, 301 * PAGE_SIZE, true));
+	CHILD_CHECK(run_resize(p, 299 * PAGE_SIZE + 1, true) == p); /* the same pages */
+	CHILD_CHECK(run_resize(p, 17 * PAGE_SIZE, false) == p && arena_used() == 18);
+	CHILD_CHECK(run_size(p) == 17 * PAGE_SIZE && p[17 * PAGE_SIZE - 1] == 8);
+	check_all();
+	CHILD_CHECK(run_resize(p, 300 * PAGE_SIZE, false) == p);
+	CHILD_CHECK(!run_resize(p, 4 * MIB + 1, true)); /* not in the arena: the caller copies */
+	CHILD_CHECK(run_size(p) == 300 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 0, false) == p && run_size(p) == PAGE_SIZE);
+	CHILD_CHECK(run_free(wall) && run_free(p) && arena_used() == 0);
+	check_all();
+}
+
+IN_CHILD(a_mapped_block_moves_only_if_it_may)
+{
+	char *p;
+	char *moved;
+
+	fresh_arena();
+	p = run_alloc(5 * MIB, 0, -1, NULL);
+	memset(p, 3, 5 * MIB);
+	moved = run_resize(p, 500 * MIB, true);
+	CHILD_CHECK(moved && run_size(moved) == 500 * MIB && moved[5 * MIB - 1] == 3);
+	CHILD_CHECK(moved == p || run_size(p) == 0);
+	CHILD_CHECK(run_resize(moved, 1 * MIB, false) == moved && run_size(moved) == 1 * MIB);
+	CHILD_CHECK(run_free(moved));
+	check_all();
+}
+
+IN_CHILD(what_starts_no_run_is_refused)
+{
+	struct page *slab;
+	char *p;
+	char *large;
+	int on_stack;
+
+	fresh_arena();
+	p = run_alloc(4 * PAGE_SIZE, 0, -1, NULL);
+	large = run_alloc(5 * MIB, 0, -1, NULL);
+	slab = buddy_alloc(0, 1, true, NULL);
+	page_set_block(slab, PAGE_SLAB, 2);
+	{
+		void *wrong[] = { NULL,
+				  &on_stack,
+				  p + 1,
+				  p + PAGE_SIZE,
+				  large + PAGE_SIZE,
+				  large - PAGE_SIZE,
+				  page_address(slab),
+				  page_map.base + 900 * PAGE_SIZE,
+				  page_map.base + 4 * MIB };
+		unsigned int i;
+
+		for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+			CHILD_CHECK(run_size(wrong[i]) == 0);
+			CHILD_CHECK(!run_free(wrong[i]));
+			CHILD_CHECK(!run_resize(wrong[i], 2 * PAGE_SIZE, true));
+		}
+	}
+	CHILD_CHECK(run_free(p) && !run_free(p) && run_size(p) == 0);
+	CHILD_CHECK(run_free(large) && !run_free(large));
+	CHILD_CHECK(!run_alloc(SIZE_MAX, 0, -1, NULL) && !run_alloc(SIZE_MAX / 2, 0, -1, NULL));
+	CHILD_CHECK(!run_alloc(PAGE_SIZE, 1ul << 60, -1, NULL));
+	check_all();
+}
+
+IN_CHILD(a_full_arena_is_not_the_end)
+{
+	void *p = NULL;
+	void *next;
+	unsigned long in_arena = 0;
+	unsigned long outside = 0;
+
+	NEEDS_BARE_PROCESS();
+	os_cpu_init();
+	limit_to(RLIMIT_AS, 120 * MIB);
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	while ((next = run_alloc(2 * MIB, 0, -1, NULL))) {
+		*(void **)next = p;
+		p = next;
+		if (page_in_arena(p))
+			in_arena++;
+		else
+			outside++;
+	}
+	CHILD_CHECK(in_arena >= 20 && outside >= 20);
+	check_all();
+	for (; p; p = next) {
+		next = *(void **)p;
+		CHILD_CHECK(run_free(p));
+	}
+	check_all();
+	CHILD_CHECK(arena_used() == 0 && large_count() == 0);
+}
+
+/* ---- two threads free the same run: one is told that it was wrong ---------------------------- */
+
+static void *shared[2000];
+static unsigned int arrived;
+static bool may_spin; /* with one CPU, or in valgrind, the other must get its turn */
+static unsigned long freed;
+
+static void *free_all(__attribute__((unused)) void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shared); i++) {
+		/* Both at once, for every run. */
+		fetch_add(&arrived, 1);
+		while (load_acquire(&arrived) < 2 * (i + 1))
+			if (!load_relaxed(&may_spin))
+				sched_yield();
+		if (run_free(shared[i]))
+			fetch_add(&freed, 1);
+	}
+	return NULL;
+}
+
+IN_CHILD(a_run_is_freed_once)
+{
+	pthread_t threads[2];
+	unsigned int i;
+
+	fresh_arena();
+	for (i = 0; i < ARRAY_SIZE(shared); i++)
+		shared[i] = run_alloc((i % 3 + 1) * PAGE_SIZE, 0, -1, NULL);
+	may_spin = os_topology.nr_cpus > 1 && !getenv("USLAB_TEST_VALGRIND");
+	for (i = 0; i < 2; i++)
+		CHILD_CHECK(pthread_create(&threads[i], NULL, free_all, NULL) == 0);
+	for (i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	CHILD_CHECK(freed == ARRAY_SIZE(shared));
+	CHILD_CHECK(arena_used() == 0);
+	check_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_run_owns_exactly_its_pages),
+		cmocka_unit_test(beyond_4_mib_it_is_mapped),
+		cmocka_unit_test(a_mapping_is_used_again),
+		cmocka_unit_test(kept_mappings_do_not_raise_the_peak),
+		cmocka_unit_test(every_alignment_is_kept),
+		cmocka_unit_test(zeroed_is_only_said_of_zeros),
+		cmocka_unit_test(it_grows_into_free_pages_and_shrinks),
+		cmocka_unit_test(a_mapped_block_moves_only_if_it_may),
+		cmocka_unit_test(what_starts_no_run_is_refused),
+		cmocka_unit_test(a_full_arena_is_not_the_end),
+		cmocka_unit_test(a_run_is_freed_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
