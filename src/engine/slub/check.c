@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/check.c - is every slab what it says it is; and who is still in use
+ *
+ * Data:       a bitmap of a slab's objects on the stack (4 KiB).
+ * Invariants: those of slub.h, slab.h and of struct page; a violation ends in CHECK().
+ * Locks:      list_lock of each node in turn. Pushes must not run meanwhile: quiescent caches.
+ * Flow:       called through slub_ops.check and .walk: tests, debug builds, reports.
+ */
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/slub/slab.h"
+
+struct bitmap {
+	uint64_t word[SLAB_BITMAP_WORDS];
+};
+
+/* Marks the object; false when it was marked before. */
+static bool bitmap_mark(struct bitmap *map, unsigned int i)
+{
+	uint64_t bit = 1ull << (i % 64);
+	bool fresh = !(map->word[i / 64] & bit);
+
+	map->word[i / 64] |= bit;
+	return fresh;
+}
+
+static bool bitmap_has(const struct bitmap *map, unsigned int i)
+{
+	return map->word[i / 64] & (1ull << (i % 64));
+}
+
+/*
+ * Index of an object of the free list; it must be a carved one of this slab, at its start, since
+ * anything else would be handed out to somebody.
+ */
+static unsigned int object_index(const struct page *slab, const void *obj, unsigned int carved)
+{
+	uintptr_t first = (uintptr_t)slab_object(slab, 0);
+	uintptr_t offset = (uintptr_t)obj - first;
+
+	CHECK((uintptr_t)obj >= first);
+	CHECK(offset % slab->layout->stride == 0);
+	CHECK(offset / slab->layout->stride < carved);
+	return (unsigned int)(offset / slab->layout->stride);
+}
+
+/* Marks the free objects of a slab and returns how many; every one is met once. */
+static unsigned int mark_free(struct engine *e, const struct page *slab, struct bitmap *map)
+{
+	struct slab_state state = slab_read(slab);
+	unsigned int count = 0;
+	void *obj;
+
+	memset(map, 0, ((size_t)state.counters.objects / 64 + 1) * sizeof(map->word[0]));
+	for (obj = state.freelist; obj; obj = freeptr_get(slub_of(e), slab->layout, obj)) {
+		CHECK(bitmap_mark(map, object_index(slab, obj, state.counters.carved)));
+		count++;
+	}
+	return count;
+}
+
+static void check_slab(struct engine *e, struct page *slab)
+{
+	const struct slab_layout *layout = slab->layout;
+	struct slab_counters counters = slab_read(slab).counters;
+	struct bitmap map;
+
+	CHECK(slab->type == PAGE_SLAB);
+	CHECK(slab->engine == e);
+	CHECK(slab->nr_pages == 1u << slab->order);
+	CHECK(slab->order == layout->order || slab->order == layout->min_order);
+	CHECK(counters.objects == (PAGE_SIZE << slab->order) / layout->stride);
+	CHECK(counters.carved <= counters.objects);
+	CHECK(counters.carved == counters.objects || slub_is_lazy(e));
+	CHECK(counters.inuse <= counters.objects);
+	CHECK(!counters.frozen);
+	CHECK(counters.inuse + mark_free(e, slab, &map) + (counters.objects - counters.carved) ==
+	      counters.objects);
+	CHECK(!e->page_class || page_map.class[page_index(page_address(slab))] == e->page_class);
+}
+
+static void check_node(struct engine *e, unsigned int nr)
+{
+	struct slub_node *node = slub_of(e)->node[nr];
+	unsigned long objects = 0;
+	unsigned long pages = 0;
+	unsigned long slabs = 0;
+	struct list_head *pos;
+
+	lock_acquire(&node->list_lock);
+	list_for_each(pos, &node->partial) {
+		struct page *slab = list_entry(pos, struct page, lru);
+		struct slab_counters counters = slab_read(slab).counters;
+
+		CHECK(pos->next->prev == pos && pos->prev->next == pos);
+		CHECK(slab->node == nr);
+		check_slab(e, slab);
+		CHECK(counters.inuse < counters.objects);
+		objects += counters.objects;
+		pages += slab->nr_pages;
+		CHECK(++slabs <= node->nr_partial);
+	}
+	CHECK(slabs == node->nr_partial);
+	list_for_each(pos, &node->full) {
+		struct page *slab = list_entry(pos, struct page, lru);
+		struct slab_counters counters = slab_read(slab).counters;
+
+		CHECK(slab->node == nr);
+		check_slab(e, slab);
+		CHECK(counters.inuse == counters.objects);
+		objects += counters.objects;
+		pages += slab->nr_pages;
+		slabs++;
+	}
+	/* Full slabs of most caches, and frozen ones, are on no list. */
+	CHECK(slabs <= load_relaxed(&node->nr_slabs));
+	CHECK(objects <= load_relaxed(&node->total_objects));
+	CHECK(pages <= load_relaxed(&node->nr_pages));
+	lock_release(&node->list_lock);
+}
+
+void slub_check(struct engine *e)
+{
+	const struct slub *s = slub_of(e);
+	unsigned int i;
+
+	CHECK(e->size == s->layout.stride);
+	CHECK(s->layout.stride >= s->layout.offset + sizeof(void *));
+	CHECK(s->layout.objects >= 1 && s->layout.objects <= SLAB_MAX_OBJECTS);
+	for (i = 0; i < s->nr_nodes; i++)
+		check_node(e, i);
+}
+
+void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	const struct slub *s = slub_of(e);
+	struct list_head *pos;
+	struct bitmap map;
+	unsigned int i;
+	unsigned int n;
+
+	for (n = 0; n < s->nr_nodes; n++) {
+		lock_acquire(&s->node[n]->list_lock);
+		list_for_each(pos, &s->node[n]->partial) {
+			struct page *slab = list_entry(pos, struct page, lru);
+			unsigned int carved = slab_read(slab).counters.carved;
+
+			mark_free(e, slab, &map);
+			for (i = 0; i < carved; i++)
+				if (!bitmap_has(&map, i))
+					visit(page_address(slab), slab_object(slab, i), arg);
+		}
+		lock_release(&s->node[n]->list_lock);
+	}
+}

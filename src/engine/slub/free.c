@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/free.c - objects back to their slabs (spec 4.11)
+ *
+ * Data:       struct chain: objects of one slab, linked through their free pointers.
+ * Invariants: a slab that stops being full joins its node's partial list, and one that becomes
+ *             empty leaves it or is counted as kept, in the same hold of list_lock.
+ * Locks:      most pushes take none; slub_flush() takes list_lock once per node.
+ * Flow:       called by front/ through slub_ops.flush, by front/cpuslab.c; calls slab.c, node.c.
+ *
+ * Who may work on one slab at the same time. Every change of {freelist, counters} is one
+ * double-word exchange, so that + needs no more; L: both hold list_lock; O: both are the owner.
+ *
+ *                             push  push-locked  take  acquire  get_freelist  deactivate  shrink
+ *     chain_push               +        +         +       +          +            +         +
+ *     chain_push, locked       +        L         L       L          +            +         L
+ *     take_objects             +        L         L       L          -            -         L
+ *     acquire (cpu.c)          +        L         L       L          -            -         L
+ *     get_freelist             +        +         -       -          O            O         -
+ *     deactivate, unfreeze     +        +         -       -          O            O         -
+ *     shrink                   +        L         L       L          -            -         L
+ *
+ *     -: cannot meet, one works on frozen slabs only, the other on slabs that are not frozen.
+ *
+ * Without the lock a push may only change slabs that stay on the list they are on: frozen ones,
+ * and those that were not full before and are not empty after. So under the lock a slab of the
+ * partial list can lose no object but through us, cannot become empty, and cannot vanish.
+ *
+ * The exchange in chain_push() releases the links of the chain and whatever the program wrote into
+ * its objects; it pairs with the acquire in slab_read() of whoever takes them. ABA does no harm: a
+ * push is right for any list that begins with `prior`, and takers exclude each other.
+ */
+#include "engine/slub/slab.h"
+
+#define FLUSH_BATCH 32 /* objects grouped at a time: an array of the front has 31 */
+#define HASH_BITS 6
+
+struct chain {
+	struct page *slab;
+	void *head;
+	void *tail;
+	unsigned int cnt;
+};
+
+enum push_result {
+	PUSHED,		   /* done; the slab stays where it is */
+	PUSH_NEEDS_LOCK,   /* nothing done: the slab would have to change lists */
+	PUSH_FROZE,	   /* the slab was full and is now frozen for the caller */
+	PUSH_UNFULLED,	   /* was full: belongs on the partial list (lock held) */
+	PUSH_EMPTIED,	   /* was on the partial list and is empty now (lock held) */
+	PUSH_FULL_EMPTIED, /* was full and is empty now (lock held) */
+};
+
+/*
+ * Puts a chain in front of the slab's free list if the caller may do so with what it holds.
+ * cpu_partial: a slab that was full is frozen instead of being put on a list.
+ */
+static enum push_result chain_push(struct engine *e, const struct chain *chain, bool cpu_partial,
+				   bool locked)
+{
+	struct page *slab = chain->slab;
+	struct slab_state old;
+	struct slab_state new;
+	bool was_full;
+
+	do {
+		old = slab_read(slab);
+		was_full = old.counters.inuse == old.counters.objects;
+		new.counters = old.counters;
+		new.counters.inuse -= chain->cnt;
+		if (!old.counters.frozen) {
+			if (was_full && cpu_partial)
+				new.counters.frozen = 1;
+			else if ((was_full || !new.counters.inuse) && !locked)
+				return PUSH_NEEDS_LOCK;
+		}
+		new.freelist = chain->head;
+		freeptr_link(e, slab->layout, chain->tail, old.freelist);
+	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
+
+	/* Fewer objects in use than came back. */
+	if (unlikely(new.counters.inuse > old.counters.inuse))
+		slub_die_double_free(e, chain->head);
+	if (old.counters.frozen) {
+		slub_count(e, FREE_FROZEN);
+		return PUSHED;
+	}
+	if (was_full && cpu_partial)
+		return PUSH_FROZE;
+	if (was_full)
+		return new.counters.inuse ? PUSH_UNFULLED : PUSH_FULL_EMPTIED;
+	return new.counters.inuse ? PUSHED : PUSH_EMPTIED;
+}
+
+/*
+ * The rows of spec 4.11 that move a slab. Adds a slab that must go to *empty, linked by page.next,
+ * for slab_free_list() once the lock is released.
+ */
+static void chain_push_locked(struct engine *e, struct slub_node *node, const struct chain *chain,
+			      struct page **empty)
+{
+	const struct slub *s = slub_of(e);
+	struct page *slab = chain->slab;
+	enum push_result result = chain_push(e, chain, false, true);
+	bool enough = node->nr_partial >= load_relaxed(&s->min_partial);
+
+	if (result == PUSHED)
+		return;
+	if (result == PUSH_UNFULLED || (result == PUSH_FULL_EMPTIED && !enough)) {
+		node_remove_full_locked(slab);
+		/* pack: at the head, so that the slab with one free object is filled up first */
+		node_add_partial_locked(node, slab, !s->pack);
+		slub_count(e, FREE_ADD_PARTIAL);
+		return;
+	}
+	if (!enough)
+		return; /* stays on the partial list, empty */
+	if (result == PUSH_EMPTIED) {
+		node_remove_partial_locked(node, slab);
+		slub_count(e, FREE_REMOVE_PARTIAL);
+	} else {
+		node_remove_full_locked(slab);
+	}
+	slab_unaccount(e, slab);
+	slab->next = *empty;
+	*empty = slab;
+}
+
+bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail, unsigned int cnt,
+		     bool cpu_partial)
+{
+	struct chain chain = { .slab = slab, .head = head, .tail = tail, .cnt = cnt };
+	struct slub_node *node = slab_node(e, slab);
+	struct page *empty = NULL;
+	enum push_result result;
+
+	slub_count(e, FREE_SLOWPATH);
+	result = chain_push(e, &chain, cpu_partial, false);
+	if (result == PUSH_FROZE) {
+		slub_count(e, CPU_PARTIAL_FREE);
+		return true;
+	}
+	if (result == PUSHED)
+		return false;
+	lock_acquire(&node->list_lock);
+	chain_push_locked(e, node, &chain, &empty);
+	lock_release(&node->list_lock);
+	slab_free_list(e, empty);
+	return false;
+}
+
+static unsigned int hash_slab(const struct page *slab)
+{
+	return (unsigned int)((((uintptr_t)slab / sizeof(*slab)) * 0x9e3779b97f4a7c15ull) >>
+			      (64 - HASH_BITS));
+}
+
+/*
+ * Sorts n <= FLUSH_BATCH objects into one chain per slab; in each the object that came last is the
+ * head, as if they had been freed one by one. A slab whose hash bucket was taken over by another
+ * one may get a second chain, which costs an exchange more and nothing else.
+ */
+static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
+				  struct chain *chains)
+{
+	uint8_t bucket[1 << HASH_BITS] = { 0 }; /* index of a chain + 1 */
+	struct chain *chain = NULL;
+	unsigned int nr = 0;
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		struct page *slab = page_head_unchecked(objs[i]);
+
+		if (!chain || chain->slab != slab) {
+			uint8_t *b = &bucket[hash_slab(slab)];
+
+			if (!*b || chains[*b - 1].slab != slab) {
+				chains[nr] = (struct chain){ slab, objs[i], objs[i], 1 };
+				chain = &chains[nr++];
+				*b = (uint8_t)nr;
+				continue;
+			}
+			chain = &chains[*b - 1];
+		}
+		freeptr_link(e, slab->layout, objs[i], chain->head);
+		chain->head = objs[i];
+		chain->cnt++;
+	}
+	return nr;
+}
+
+/* Chains whose slab has to change lists: list_lock once for neighbours of one node. */
+static void push_pending(struct engine *e, const struct chain *pending, unsigned int nr)
+{
+	struct slub_node *held = NULL;
+	struct page *empty = NULL;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct slub_node *node = slab_node(e, pending[i].slab);
+
+		if (node != held) {
+			if (held)
+				lock_release(&held->list_lock);
+			lock_acquire(&node->list_lock);
+			held = node;
+		}
+		chain_push_locked(e, node, &pending[i], &empty);
+	}
+	if (held)
+		lock_release(&held->list_lock);
+	slab_free_list(e, empty);
+}
+
+static void flush_batch(struct engine *e, void **objs, unsigned int n)
+{
+	struct chain chains[FLUSH_BATCH];
+	unsigned int nr = group_by_slab(e, objs, n, chains);
+	unsigned int pending = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		slub_count(e, FREE_SLOWPATH);
+		if (chain_push(e, &chains[i], false, false) == PUSH_NEEDS_LOCK)
+			chains[pending++] = chains[i];
+	}
+	if (pending)
+		push_pending(e, chains, pending);
+}
+
+void slub_flush(struct engine *e, void **objs, unsigned int n)
+{
+	while (n > FLUSH_BATCH) {
+		flush_batch(e, objs, FLUSH_BATCH);
+		objs += FLUSH_BATCH;
+		n -= FLUSH_BATCH;
+	}
+	if (n == 1)
+		slub_free_chain(e, page_head_unchecked(objs[0]), objs[0], objs[0], 1, false);
+	else if (n)
+		flush_batch(e, objs, n);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/refill.c - objects for a front: of partial slabs, then of new ones (spec 4.8, 4.9)
+ *
+ * Data:       none of its own.
+ * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
+ * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
+ *             without it. Pushes by free.c run at any time; see the table at the head of free.c.
+ * Flow:       called by front/ through slub_ops.refill; calls slab.c, node.c.
+ *
+ * Objects come out in the order of the free lists, then (pack caches) ascending from what was never
+ * touched. A pack cache is content with half of what was wanted before it takes new memory.
+ */
+#include "base/bits.h"
+#include "engine/slub/slab.h"
+
+struct refill {
+	struct engine *e;
+	void **objs;
+	unsigned int want;
+	unsigned int got;
+};
+
+/* A link that leads out of its slab is a write after free; known for sure only when encoded. */
+static void check_link(struct engine *e, const struct page *slab, const void *obj)
+{
+	size_t offset = (size_t)((const char *)obj - (const char *)page_address(slab));
+
+	if (unlikely(obj && offset >= (PAGE_SIZE << slab->order)))
+		slub_die_corrupt(e, page_address(slab));
+}
+
+/*
+ * Takes up to max objects of a slab into objs, linked ones first. Returns how many; *full tells
+ * that none is left. Context: list_lock held, or (node NULL) the slab is private; so nobody else takes,
+ * and the links behind the list's head stay, but pushes may put more before it.
+ *
+ * A slab leaves the partial list before the exchange that makes it full: from then on a push with
+ * CPU partial support may freeze it for its own list at once, without the lock.
+ */
+static unsigned int take_objects(struct engine *e, struct slub_node *node, struct page *slab,
+				 void **objs, unsigned int max, bool *full)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct slub *s = slub_of(e);
+	struct slab_state old;
+	struct slab_state new;
+	unsigned int linked;
+	unsigned int fresh;
+	unsigned int i;
+	bool listed = node;
+
+	do {
+		old = slab_read(slab);
+		new = old;
+		for (linked = 0; linked < max && new.freelist; linked++) {
+			objs[linked] = new.freelist;
+			new.freelist = freeptr_get(s, layout, new.freelist);
+			if (unlikely(s->hardened))
+				check_link(e, slab, new.freelist);
+		}
+		fresh = MIN(max - linked,
+			    (unsigned int)(old.counters.objects - old.counters.carved));
+		new.counters.carved += fresh;
+		new.counters.inuse += linked + fresh;
+		*full = new.counters.inuse == new.counters.objects;
+		if (*full && listed) {
+			node_remove_partial_locked(node, slab);
+			listed = false;
+		}
+	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
+
+	/* None, or more than there are: the list was cut, or runs in a circle (double free). */
+	if (unlikely(!(linked + fresh) || new.counters.inuse > new.counters.objects))
+		slub_die_corrupt(e, page_address(slab));
+	if (unlikely(node && !listed && !*full))
+		node_add_partial_locked(node, slab, false);
+	for (i = 0; i < fresh; i++)
+		objs[linked + i] = slab_object(slab, old.counters.carved + i);
+	return linked + fresh;
+}
+
+/* From a node's partial slabs, head first. true: all that was wanted is there. */
+static bool refill_from_node(struct slub_node *node, void *arg)
+{
+	struct refill *r = arg;
+	bool full;
+
+	/* Without the lock: a slab that is missed here costs at most a new one. */
+	if (!load_relaxed(&node->nr_partial))
+		return false;
+	lock_acquire(&node->list_lock);
+	while (r->got < r->want && !list_empty(&node->partial)) {
+		struct page *slab = list_first(&node->partial, struct page, lru);
+
+		r->got += take_objects(r->e, node, slab, r->objs + r->got, r->want - r->got, &full);
+		slub_count(r->e, ALLOC_FROM_PARTIAL);
+		if (full)
+			node_add_full_locked(r->e, node, slab);
+	}
+	lock_release(&node->list_lock);
+	return r->got == r->want;
+}
+
+/* From a new slab; what is left of it goes to its node. false: out of memory. */
+static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
+{
+	struct page *slab = slab_new(r->e, gfp, node, slub_is_lazy(r->e));
+	struct slub_node *home;
+	bool full;
+
+	if (!slab)
+		return false;
+	slub_count(r->e, ALLOC_SLAB);
+	/* Nobody can free an object of it before this function has returned. */
+	r->got += take_objects(r->e, NULL, slab, r->objs + r->got, r->want - r->got, &full);
+	if (full && !(r->e->flags & SLAB_STORE_USER))
+		return true;
+
+	home = slab_node(r->e, slab);
+	lock_acquire(&home->list_lock);
+	if (full)
+		node_add_full_locked(r->e, home, slab);
+	else /* in front (spec 4.13); freed slabs of pack caches go in front of that again */
+		node_add_partial_locked(home, slab, false);
+	lock_release(&home->list_lock);
+	return true;
+}
+
+unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
+{
+	struct refill r = { .e = e, .objs = objs, .want = want };
+	struct slub *s = slub_of(e);
+	unsigned int first = node_first(s, node);
+	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
+
+	slub_count(e, ALLOC_SLOWPATH);
+	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
+		node = -1; /* spec 4.8a */
+	refill_from_node(s->node[first], &r);
+	if (r.got < enough && node < 0)
+		node_try_others(s, first, refill_from_node, &r);
+	while (r.got < enough && refill_from_new(&r, gfp, node)) {}
+	if (unlikely(!r.got))
+		slub_warn_oom(e, gfp, node);
+	return r.got;
+}

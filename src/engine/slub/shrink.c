@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/shrink.c - empty slabs back, the fullest first on the partial lists (spec 4.14)
+ *
+ * Data:       one list per number of free objects, on the stack.
+ * Invariants: afterwards partial lists are sorted by free objects, ascending, as far as 32; slabs
+ *             with more free objects follow in their old order; none is empty.
+ * Locks:      list_lock, for one walk of a node's partial list; pages go back without it.
+ * Flow:       called by cache/shrink.c through slub_ops.shrink, after the front was drained.
+ */
+#include "engine/slub/slab.h"
+
+#define SHRINK_PROMOTE_MAX 32
+
+/* Moves the slabs of a list, in order, to the head of another one. */
+static void splice_to_head(struct list_head *from, struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->prev->next = to->next;
+	to->next->prev = from->prev;
+	from->next->prev = to;
+	to->next = from->next;
+}
+
+/* Sorts the partial slabs of a node. Returns the empty ones, linked by page.next. */
+static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
+{
+	struct list_head promote[SHRINK_PROMOTE_MAX];
+	struct page *empty = NULL;
+	struct list_head *pos;
+	struct list_head *tmp;
+	unsigned int i;
+
+	for (i = 0; i < SHRINK_PROMOTE_MAX; i++)
+		list_init(&promote[i]);
+
+	list_for_each_safe(pos, tmp, &node->partial) {
+		struct page *slab = list_entry(pos, struct page, lru);
+		/* Pushes may raise the number meanwhile, but not to empty: see free.c. */
+		struct slab_counters counters = slab_read(slab).counters;
+		unsigned int free = counters.objects - counters.inuse;
+
+		if (!counters.inuse) {
+			node_remove_partial_locked(node, slab);
+			slab_unaccount(e, slab);
+			slab->next = empty;
+			empty = slab;
+		} else if (free <= SHRINK_PROMOTE_MAX) {
+			list_del(&slab->lru);
+			list_add(&slab->lru, &promote[free - 1]);
+		}
+	}
+	for (i = SHRINK_PROMOTE_MAX; i-- > 0;)
+		splice_to_head(&promote[i], &node->partial);
+	return empty;
+}
+
+int slub_shrink(struct engine *e)
+{
+	struct slub *s = slub_of(e);
+	int remain = 0;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_nodes; i++) {
+		struct slub_node *node = s->node[i];
+		struct page *empty;
+
+		lock_acquire(&node->list_lock);
+		empty = sort_node_locked(e, node);
+		lock_release(&node->list_lock);
+		slab_free_list(e, empty);
+		if (load_relaxed(&node->nr_slabs))
+			remain = 1;
+	}
+	return remain;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/slub.c - the SLUB engine's table, and its birth and end (spec 4.2)
+ *
+ * Data:       struct slub and one struct slub_node per node, from page/meta.c.
+ * Invariants: const after init but for the knobs min_partial, cpu_partial and
+ *             remote_node_defrag_ratio, which may change at any time.
+ * Locks:      none in init and destroy: the cache is not known to anybody else. fork: all
+ *             list_locks, in node order.
+ * Flow:       called by cache/ through slub_ops; calls layout.c, node.c.
+ */
+#include <errno.h>
+
+#include "base/bits.h"
+#include "engine/slub/slab.h"
+#include "os/cpu.h"
+#include "os/random.h"
+#include "page/meta.h"
+
+void (*slub_count_hook)(const struct engine *e, enum slub_stat item);
+
+static size_t state_size(unsigned int nr_nodes)
+{
+	return sizeof(struct slub) + nr_nodes * sizeof(struct slub_node *);
+}
+
+static void state_delete(struct slub *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->nr_nodes; i++)
+		node_delete(s->node[i]);
+	meta_free(s->random_seq, s->layout.objects * sizeof(*s->random_seq));
+	meta_free(s, state_size(s->nr_nodes));
+}
+
+/* Flags for the pages of a cache's slabs (spec 4.2); shown by tools, no effect in user space. */
+static gfp_t alloc_flags(slab_flags_t flags, unsigned int order)
+{
+	gfp_t gfp = 0;
+
+	if (order)
+		gfp |= __GFP_COMP;
+	if (flags & SLAB_CACHE_DMA)
+		gfp |= __GFP_DMA;
+	if (flags & SLAB_CACHE_DMA32)
+		gfp |= __GFP_DMA32;
+	if (flags & SLAB_RECLAIM_ACCOUNT)
+		gfp |= __GFP_RECLAIMABLE;
+	return gfp;
+}
+
+/* The numbers that follow from the layout. 0 or -ENOMEM. */
+static int init_state(struct slub *s, const struct engine_params *params)
+{
+	const struct slab_layout *layout = &s->layout;
+	unsigned int i;
+
+	s->pack = params->pack;
+	s->hardened = params->hardened;
+	s->remote_node_defrag_ratio = 1000;
+	s->min_partial = s->pack ? slub_pack_min_partial(layout->order)
+				 : slub_min_partial(layout->stride);
+	if (!(params->flags & SLUB_DEBUG_FLAGS))
+		s->cpu_partial = slub_cpu_partial(layout->stride);
+	s->cpu_partial_slabs = DIV_ROUND_UP(2 * s->cpu_partial, layout->objects);
+	if (params->hardened || params->randomised)
+		s->random = os_random();
+	if (params->randomised && layout->objects > 1) {
+		s->random_seq = slab_random_sequence(layout->objects, os_random());
+		if (!s->random_seq)
+			return -ENOMEM;
+	}
+	for (i = 0; i < s->nr_nodes; i++) {
+		s->node[i] = node_new();
+		if (!s->node[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int slub_init(struct engine *e, const struct engine_params *params)
+{
+	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	struct slab_layout layout;
+	struct slub *s;
+	int err;
+
+	slub_layout_sizes(&layout, params->object_size, params->align, params->flags, params->ctor);
+	err = slub_layout_orders(&layout, params->pack);
+	if (err)
+		return err;
+	s = meta_alloc(state_size(nr_nodes));
+	if (!s)
+		return -ENOMEM;
+	s->nr_nodes = nr_nodes;
+	s->layout = layout;
+	err = init_state(s, params);
+	if (err) {
+		state_delete(s);
+		return err;
+	}
+	*e = (struct engine){
+		.ops = &slub_ops,
+		.layout = &s->layout,
+		.state = s,
+		.name = params->name,
+		.size = layout.stride,
+		.object_size = params->object_size,
+		.align = params->align,
+		.id = params->id,
+		.flags = params->flags,
+		.allocflags = alloc_flags(params->flags, layout.order),
+		.ctor = params->ctor,
+		.page_class = params->page_class,
+	};
+	return 0;
+}
+
+static void slub_stats(struct engine *e, struct engine_stats *stats)
+{
+	const struct slub *s = slub_of(e);
+	unsigned int i;
+
+	*stats = (struct engine_stats){ 0 };
+	for (i = 0; i < s->nr_nodes; i++) {
+		struct slub_node *node = s->node[i];
+
+		stats->nr_slabs += load_relaxed(&node->nr_slabs);
+		stats->nr_partial += load_relaxed(&node->nr_partial);
+		stats->total_objects += load_relaxed(&node->total_objects);
+		stats->slab_bytes += load_relaxed(&node->nr_pages) * PAGE_SIZE;
+		stats->free_objects += node_count_free(node);
+	}
+}
+
+static unsigned long slub_destroy(struct engine *e)
+{
+	struct engine_stats stats;
+
+	slub_shrink(e);
+	slub_stats(e, &stats);
+	if (stats.nr_slabs)
+		return stats.total_objects - stats.free_objects;
+	state_delete(slub_of(e));
+	e->state = NULL;
+	e->layout = NULL;
+	return 0;
+}
+
+static void for_each_lock(struct engine *e, void (*act)(struct lock *l))
+{
+	const struct slub *s = slub_of(e);
+	unsigned int i;
+
+	for (i = 0; i < s->nr_nodes; i++)
+		act(&s->node[i]->list_lock);
+}
+
+static void slub_fork_prepare(struct engine *e)
+{
+	for_each_lock(e, lock_fork_prepare);
+}
+
+static void slub_fork_parent(struct engine *e)
+{
+	for_each_lock(e, lock_fork_parent);
+}
+
+static void slub_fork_child(struct engine *e)
+{
+	for_each_lock(e, lock_fork_child);
+}
+
+const struct engine_ops slub_ops = {
+	.name = "slub",
+	.init = slub_init,
+	.refill = slub_refill,
+	.flush = slub_flush,
+	.shrink = slub_shrink,
+	.destroy = slub_destroy,
+	.walk = slub_walk,
+	.stats = slub_stats,
+	.fork_prepare = slub_fork_prepare,
+	.fork_parent = slub_fork_parent,
+	.fork_child = slub_fork_child,
+	.check = slub_check,
+};

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slub/slub.h - SLUB: unqueued slabs (spec 4)
+ *
+ * Data:       struct slub per cache, struct slub_node per node; the slab is the page descriptor.
+ * Invariants: a slab is on its node's partial list iff not frozen and it has a free object or is
+ *             kept empty; nr_partial counts that list; frozen slabs are on no node list.
+ *             inuse + length(freelist) + (objects - carved) == objects for slabs on the list.
+ *             The CPU slab's private free list counts as in use. Checked by slub_check().
+ * Locks:      slub_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
+ *             its holder take objects from a slab that is not frozen. Anybody may push objects.
+ * Flow:       refill/flush called by front/array.c and front/none.c; the slub_cpu_* functions by
+ *             front/cpuslab.c; calls page/buddy.c.
+ */
+#ifndef ENGINE_SLUB_SLUB_H
+#define ENGINE_SLUB_SLUB_H
+
+#include "engine/engine.h"
+#include "os/lock.h"
+#include "page/page.h"
+
+/* The flags that make a cache a debug cache (spec 5.1): no CPU slabs, no CPU partials. */
+#define SLUB_DEBUG_FLAGS \
+	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE)
+
+/*
+ * struct page.counters of a slab. carved: objects that have been linked into a free list or handed
+ * out so far; those above were never touched (pack caches only; otherwise carved == objects).
+ */
+struct slab_counters {
+	uint64_t inuse : 16;
+	uint64_t objects : 15;
+	uint64_t frozen : 1;
+	uint64_t carved : 16;
+	uint64_t unused : 16;
+};
+
+/* Events of spec 4.15, counted per cache and CPU in struct kmem_cache_cpu (front/percpu.h). */
+enum slub_stat {
+	ALLOC_FASTPATH,
+	ALLOC_SLOWPATH,
+	FREE_FASTPATH,
+	FREE_SLOWPATH,
+	FREE_FROZEN,
+	FREE_ADD_PARTIAL,
+	FREE_REMOVE_PARTIAL,
+	ALLOC_FROM_PARTIAL,
+	ALLOC_SLAB,
+	ALLOC_REFILL,
+	ALLOC_NODE_MISMATCH,
+	FREE_SLAB,
+	CPUSLAB_FLUSH,
+	DEACTIVATE_FULL,
+	DEACTIVATE_EMPTY,
+	DEACTIVATE_TO_HEAD,
+	DEACTIVATE_TO_TAIL,
+	DEACTIVATE_REMOTE_FREES,
+	DEACTIVATE_BYPASS,
+	ORDER_FALLBACK,
+	CMPXCHG_DOUBLE_CPU_FAIL,
+	CMPXCHG_DOUBLE_FAIL,
+	CPU_PARTIAL_ALLOC,
+	CPU_PARTIAL_FREE,
+	CPU_PARTIAL_NODE,
+	CPU_PARTIAL_DRAIN,
+	NR_SLUB_STATS
+};
+
+struct slub_node {
+	struct lock list_lock;
+	unsigned long nr_partial;
+	struct list_head partial;
+	struct list_head full;	     /* debug caches with SLAB_STORE_USER only */
+	unsigned long nr_slabs;	     /* atomic */
+	unsigned long total_objects; /* atomic */
+	unsigned long nr_pages;	     /* atomic; of all slabs */
+} __attribute__((aligned(CACHE_LINE)));
+
+struct slub {
+	unsigned long min_partial;	/* slabs, spec 4.2 */
+	unsigned int cpu_partial;	/* objects */
+	unsigned int cpu_partial_slabs; /* slabs */
+	unsigned int remote_node_defrag_ratio;
+	unsigned int nr_nodes;
+	bool pack;
+	bool hardened;
+	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
+	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
+	unsigned int *random_seq;  /* permutation of 0..layout.objects-1, or NULL */
+	struct slab_layout layout; /* the cache's plain layout */
+	struct slub_node *node[];  /* nr_nodes */
+};
+
+static inline struct slub *slub_of(const struct engine *e)
+{
+	return e->state;
+}
+
+/* ---- order choice and derived numbers, pure functions (spec 4.2, 4.3) ---- */
+
+/* min_objects 0: by nr_cpus. Returns the order, or -E2BIG. */
+int slub_calculate_order(unsigned int size, unsigned int nr_cpus, unsigned int min_order,
+			 unsigned int max_order, unsigned int min_objects);
+unsigned long slub_min_partial(unsigned int size);
+unsigned int slub_cpu_partial(unsigned int size); /* objects */
+
+/* Global knobs slab_min_order, slab_max_order, slab_min_objects (spec 4.3). 0 or -EINVAL. */
+int slub_set_orders(unsigned int min_order, unsigned int max_order, unsigned int min_objects);
+
+/*
+ * Counting of events: NULL (off, nothing is counted), or a function set by front/percpu.c that adds
+ * one to this CPU's counter of that cache.
+ */
+extern void (*slub_count_hook)(const struct engine *e, enum slub_stat item);
+
+static inline void slub_count(const struct engine *e, enum slub_stat item)
+{
+	if (unlikely(slub_count_hook))
+		slub_count_hook(e, item);
+}
+
+/* ---- free pointers: freeptr.h has get/set with encoding ---- */
+
+/* One line and no return: an object is freed that is free. */
+_Noreturn void slub_die_double_free(const struct engine *e, const void *obj);
+
+/* ---- what front/cpuslab.c needs: slabs that belong to a CPU ---- */
+
+/*
+ * A partial slab of node (spec 4.9), frozen, its freelist detached into *freelist; further slabs
+ * for the CPU's partial list are returned frozen in *partials, linked by page.next with .slabs
+ * set at the head (NULL: none). NULL: no partial slab.
+ */
+struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **freelist,
+				  struct page **partials);
+/* A new slab, frozen, its whole freelist detached into *freelist. NULL: out of memory. */
+struct page *slub_cpu_new_slab(struct engine *e, gfp_t gfp, int node, void **freelist);
+/* Takes the remote frees of an owned slab: its freelist, or NULL, then the slab is unfrozen. */
+void *slub_cpu_get_freelist(struct engine *e, struct page *slab);
+/* Gives a cpu slab back to its node together with the CPU's private freelist (spec 4.12). */
+void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist);
+/* Unfreezes a whole per-CPU partial list (spec 4.12). */
+void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials);
+/*
+ * Slow free of a chain head..tail of cnt objects of one slab (spec 4.11). Returns true when the
+ * slab was full and is now frozen for the caller, who must put it on its CPU partial list.
+ * cpu_partial false: the "no CPU partial support" rows of the table.
+ */
+bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail, unsigned int cnt,
+		     bool cpu_partial);
+
+#endif /* ENGINE_SLUB_SLUB_H */
