@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/init.c - the library made ready: at load time, or by the first call if that comes earlier
+ *
+ * Data:       ready, and a lock for the first time.
+ * Invariants: uslab_kmalloc_handles is set before any other constructor of the program runs, so
+ *             that the inline kmalloc() needs no check.
+ * Locks:      init_lock (unranked).
+ * Flow:       called by the loader and by the other files here; calls cache/, report/.
+ */
+#include "api/api.h"
+
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "os/die.h"
+#include "os/lock.h"
+#include "page/buddy.h"
+#include "report/root.h"
+#include <uslab/slab.h>
+
+static struct lock init_lock = LOCK_INIT(RANK_NONE);
+static int ready;
+
+static cold int init_slow(void)
+{
+	int ret = cache_init();
+
+	if (ret)
+		return ret;
+	lock_acquire(&init_lock);
+	if (!ready) {
+		ret = kmalloc_init();
+		if (!ret) {
+			root_init("kmalloc-large");
+			store_release(&ready, 1); /* pairs with api_init */
+		}
+	}
+	lock_release(&init_lock);
+	return ret;
+}
+
+int api_init(void)
+{
+	return likely(load_acquire(&ready)) ? 0 : init_slow();
+}
+
+/* 101: the first constructor that a program may have. */
+__attribute__((constructor(101))) static void init_at_load(void)
+{
+	if (api_init())
+		os_say("no memory at program start; kmalloc() must not be called");
+}
+
+USLAB_API const char *uslab_version(void)
+{
+	return USLAB_VERSION_TEXT;
+}
+
+USLAB_API size_t uslab_trim(void)
+{
+	cache_shrink_all();
+	return buddy_trim(0);
+}

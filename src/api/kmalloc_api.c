@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * api/kmalloc_api.c - public functions of kmalloc (<uslab/slab.h>)
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       called by programs; calls cache/kmalloc.c.
+ */
+#include <string.h>
+
+#include "api/api.h"
+#include "base/bits.h"
+#include "cache/cache.h"
+
+USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
+{
+	return kmalloc_node(size, flags, NUMA_NO_NODE);
+}
+
+USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
+{
+	return unlikely(api_init()) ? NULL : kmalloc_alloc(size, flags, node);
+}
+
+USLAB_API void kfree(const void *p)
+{
+	if (likely(!ZERO_OR_NULL_PTR(p)))
+		kmalloc_free(p, __builtin_return_address(0));
+}
+
+USLAB_API size_t ksize(const void *p)
+{
+	return ZERO_OR_NULL_PTR(p) ? 0 : kmalloc_size(p);
+}
+
+USLAB_API void kfree_sensitive(const void *p)
+{
+	size_t size = ksize(p);
+
+	if (size)
+		explicit_bzero((void *)p, size);
+	kfree(p);
+}
+
+USLAB_API size_t kmalloc_size_roundup(size_t size)
+{
+	return api_init() ? size : kmalloc_roundup(size);
+}
+
+/* Moves to a new object; the whole old one is copied (spec 5.7). */
+static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t flags)
+{
+	void *moved = uslab_kmalloc(new_size, flags);
+
+	if (!moved)
+		return NULL;
+	memcpy(moved, p, old_size);
+	kfree(p);
+	return moved;
+}
+
+USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
+{
+	size_t size;
+
+	if (!new_size) {
+		kfree(p);
+		return ZERO_SIZE_PTR;
+	}
+	if (ZERO_OR_NULL_PTR(p))
+		return uslab_kmalloc(new_size, flags);
+	size = ksize(p);
+	if (new_size > size)
+		return realloc_move(p, size, new_size, flags);
+	if (flags & __GFP_ZERO)
+		memset((char *)p + new_size, 0, size - new_size);
+	return (void *)p;
+}

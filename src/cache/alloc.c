@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/alloc.c - one object or many, out of line: the front, then zeroing, then one retry
+ *
+ * Data:       none.
+ * Invariants: __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
+ * Locks:      none held here.
+ * Flow:       called by api/ and malloc/ on a miss; calls the front's alloc and cache/shrink.c.
+ *
+ * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
+ * call repeated; then NULL.
+ */
+#include <string.h>
+
+#include "cache/internal.h"
+
+static void *finish(struct cache *c, void *obj, gfp_t gfp)
+{
+	if (gfp & __GFP_ZERO)
+		memset(obj, 0, c->engine.object_size);
+	return obj;
+}
+
+static cold void *alloc_again(struct cache *c, gfp_t gfp, int node)
+{
+	cache_shrink_all();
+	return c->front.ops->alloc(&c->front, gfp, node);
+}
+
+void *cache_alloc(struct cache *c, gfp_t gfp, int node)
+{
+	/* quiet at first: only the second failure is one */
+	void *obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
+
+	if (unlikely(!obj))
+		obj = alloc_again(c, gfp, node);
+	return likely(obj) ? finish(c, obj, gfp) : NULL;
+}
+
+unsigned int cache_alloc_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
+
+	if (unlikely(n < nr)) {
+		cache_shrink_all();
+		n += c->front.ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
+	}
+	if (unlikely(n < nr)) { /* all or none */
+		c->front.ops->free_bulk(&c->front, n, p);
+		return 0;
+	}
+	for (unsigned int i = 0; (gfp & __GFP_ZERO) && i < n; i++)
+		finish(c, p[i], gfp);
+	return n;
+}

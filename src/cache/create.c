@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/create.c - a new cache, or one more name for an old one
+ *
+ * Data:       none of its own.
+ * Invariants: a cache is registered only when front and engine are ready.
+ * Locks:      cache_lock, over the whole creation.
+ * Flow:       called by api/ and malloc/ through cache_create(); calls merge.c, registry.c, the
+ *             front's and the engine's init.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "cache/internal.h"
+#include "page/meta.h"
+
+/* What the kernel permits a caller to pass (spec 5.1). */
+#define SLAB_PERMITTED                                                                            \
+	(SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_PANIC |                    \
+	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |                \
+	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD |               \
+	 SLAB_NOLEAKTRACE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT | SLAB_NO_USER_FLAGS)
+
+static void copy_name(char *to, const char *name)
+{
+	size_t len = MIN(strlen(name), (size_t)CACHE_NAME_MAX - 1);
+
+	memcpy(to, name, len);
+	to[len] = '\0';
+}
+
+static int check_spec(const struct cache_spec *spec)
+{
+	if (!spec->name || !spec->size || spec->size > KMALLOC_MAX_SIZE)
+		return -EINVAL;
+	if (spec->align && (!is_pow2(spec->align) || spec->align > PAGE_SIZE))
+		return -EINVAL;
+	if (spec->flags & ~(SLAB_PERMITTED | SLAB_KMALLOC))
+		return -EINVAL;
+	if (spec->id >= USLAB_ID_FIRST_FREE || spec->capacity > USLAB_SHEAF_CAPACITY)
+		return -EINVAL;
+	return 0;
+}
+
+static bool has_name(const struct cache *c, const char *name)
+{
+	const struct cache_alias *alias = c->aliases;
+
+	while (alias && strncmp(alias->name, name, CACHE_NAME_MAX - 1))
+		alias = alias->next;
+	return alias || !strncmp(c->name, name, CACHE_NAME_MAX - 1);
+}
+
+/*
+ * One more user, and its name unless the cache goes by it already: names outlive their users, so a
+ * program that comes and goes must not add one each time. The object grows to the largest user's
+ * size (spec 5.4).
+ */
+static int add_alias(struct cache *c, const struct cache_spec *spec)
+{
+	struct cache_alias *alias;
+
+	if (!has_name(c, spec->name)) {
+		alias = meta_alloc(sizeof(*alias));
+		if (!alias)
+			return -ENOMEM;
+		copy_name(alias->name, spec->name);
+		alias->next = c->aliases;
+		c->aliases = alias;
+	}
+	c->refcount++;
+	c->engine.object_size = MAX(c->engine.object_size, spec->size);
+	return 0;
+}
+
+static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned int id)
+{
+	struct engine_params params = {
+		.name = c->name,
+		.object_size = spec->size,
+		.align = cache_calculate_alignment(spec->flags, spec->align, spec->size),
+		.flags = spec->flags,
+		.ctor = spec->ctor,
+		.id = id,
+		.page_class = id < 256 ? (unsigned char)id : 0,
+		.pack = spec->pack,
+		.hardened = cache_defaults.hardened,
+		.randomised = cache_defaults.randomised,
+	};
+
+	c->engine.ops = spec->engine ? spec->engine : cache_defaults.engine;
+	return c->engine.ops->init(&c->engine, &params);
+}
+
+static int init_front(struct cache *c, const struct cache_spec *spec, unsigned int id)
+{
+	c->front.ops = spec->front ? spec->front : cache_defaults.front;
+	c->front.engine = &c->engine;
+	c->front.id = id;
+	return c->front.ops->init(&c->front, spec->capacity);
+}
+
+/* Front and engine of a fresh struct cache; undone on failure. */
+static int init_parts(struct cache *c, const struct cache_spec *spec, unsigned int id)
+{
+	int ret = init_engine(c, spec, id);
+
+	if (ret)
+		return ret;
+	ret = init_front(c, spec, id);
+	if (ret)
+		c->engine.ops->destroy(&c->engine);
+	return ret;
+}
+
+static int create_locked(const struct cache_spec *spec, struct kmem_cache **handle)
+{
+	unsigned int id;
+	struct cache *c;
+	int ret;
+
+	ret = cache_number_get_locked(spec->id, &id);
+	if (ret)
+		return ret;
+	c = meta_alloc(sizeof(*c));
+	ret = c ? 0 : -ENOMEM;
+	if (!ret) {
+		copy_name(c->name, spec->name);
+		c->flags = spec->flags;
+		c->refcount = 1;
+		c->capacity = spec->capacity;
+		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : 0;
+		c->handle = percpu_handle(id);
+		ret = init_parts(c, spec, id);
+	}
+	if (ret) {
+		meta_free(c, sizeof(*c));
+		cache_number_put_locked(id);
+		return ret;
+	}
+	cache_register_locked(c);
+	*handle = c->handle;
+	return 0;
+}
+
+int cache_create(const struct cache_spec *spec, struct kmem_cache **handle)
+{
+	struct cache *c;
+	int ret = check_spec(spec);
+
+	if (ret)
+		return ret;
+	lock_acquire(&cache_lock);
+	c = cache_find_mergeable_locked(spec);
+	if (c) {
+		ret = add_alias(c, spec);
+		if (!ret)
+			*handle = c->handle;
+	} else {
+		ret = create_locked(spec, handle);
+	}
+	lock_release(&cache_lock);
+	return ret;
+}

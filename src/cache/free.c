@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/free.c - an object goes back to its cache
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none held here.
+ * Flow:       called by api/ and malloc/ on a miss; calls the front's free.
+ */
+#include "cache/internal.h"
+
+void cache_free(struct cache *c, void *obj)
+{
+	c->front.ops->free(&c->front, obj);
+}
+
+void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
+{
+	c->front.ops->free_bulk(&c->front, nr, p);
+}
+
+struct cache *cache_of_object(const void *p)
+{
+	struct page *page = page_head_of(p);
+
+	if (!page || page->type != PAGE_SLAB)
+		return NULL;
+	return container_of(page->engine, struct cache, engine);
+}

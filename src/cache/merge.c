@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/merge.c - caches of one stride share one cache (spec 5.3, 5.4)
+ *
+ * Data:       none of its own.
+ * Invariants: candidates are looked at oldest first.
+ * Locks:      cache_lock held by the caller where _locked says so.
+ * Flow:       called by create.c and report/.
+ *
+ * Source: the kernel's find_mergeable(), slab_unmergeable(), calculate_alignment() as specified.
+ * Beyond the kernel: caches merge only within one engine, one front and one capacity.
+ */
+#include "base/bits.h"
+#include "cache/internal.h"
+#include "os/die.h"
+
+#define SLAB_NEVER_MERGE                                                                         \
+	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE | SLAB_TYPESAFE_BY_RCU |      \
+	 SLAB_NOLEAKTRACE | SLAB_FAILSLAB | SLAB_KASAN)
+#define SLAB_MERGE_SAME (SLAB_RECLAIM_ACCOUNT | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_ACCOUNT)
+
+#define WORD sizeof(void *)
+
+unsigned int cache_calculate_alignment(slab_flags_t flags, unsigned int align, unsigned int size)
+{
+	unsigned int line = CACHE_LINE;
+
+	if (flags & SLAB_HWCACHE_ALIGN) {
+		while (size <= line / 2)
+			line /= 2;
+		align = MAX(align, line);
+	}
+	align = MAX(align, (unsigned int)ARCH_KMALLOC_MINALIGN);
+	return ALIGN_UP(align, (unsigned int)WORD);
+}
+
+bool cache_is_mergeable(const struct cache *c)
+{
+	return !(c->flags & SLAB_NEVER_MERGE) && !c->engine.ctor && !c->usersize &&
+	       c->refcount >= 0;
+}
+
+static bool fits(const struct cache *c, const struct cache_spec *spec, unsigned int size,
+		 unsigned int align)
+{
+	const struct front_ops *front = spec->front ? spec->front : cache_defaults.front;
+	const struct engine_ops *engine = spec->engine ? spec->engine : cache_defaults.engine;
+
+	if (!cache_is_mergeable(c) || c->engine.ops != engine || c->front.ops != front)
+		return false;
+	if (spec->capacity != c->capacity)
+		return false;
+	if ((spec->flags & SLAB_MERGE_SAME) != (c->flags & SLAB_MERGE_SAME))
+		return false;
+	return size <= c->engine.size && c->engine.size % align == 0 &&
+	       c->engine.size - size < WORD;
+}
+
+struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
+{
+	unsigned int size = ALIGN_UP(spec->size, (unsigned int)WORD);
+	unsigned int align = cache_calculate_alignment(spec->flags, spec->align, size);
+
+	if (cache_defaults.no_merge || spec->no_merge || spec->ctor ||
+	    (spec->flags & SLAB_NEVER_MERGE))
+		return NULL;
+	size = ALIGN_UP(size, align);
+	for (struct list_head *pos = cache_list.prev; pos != &cache_list; pos = pos->prev) {
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		if (fits(c, spec, size, align))
+			return c;
+	}
+	return NULL;
+}
+
+void cache_unique_id(const struct cache *c, char *buf)
+{
+	char digits[8] = "0000000";
+	unsigned int size = c->engine.size;
+	char *p = buf;
+
+	*p++ = ':';
+	if (c->flags & SLAB_CACHE_DMA)
+		*p++ = 'd';
+	if (c->flags & SLAB_CACHE_DMA32)
+		*p++ = 'D';
+	if (c->flags & SLAB_RECLAIM_ACCOUNT)
+		*p++ = 'a';
+	if (c->flags & SLAB_CONSISTENCY_CHECKS)
+		*p++ = 'F';
+	if (c->flags & SLAB_ACCOUNT)
+		*p++ = 'A';
+	if (p != buf + 1)
+		*p++ = '-';
+	for (int i = 6; i >= 0; i--, size /= 10)
+		digits[i] = (char)('0' + size % 10);
+	os_format(p, 8, "%s", digits);
+}

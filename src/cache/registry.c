@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/registry.c - which caches exist: the list, the numbers, fork
+ *
+ * Data:       cache_list (newest first, as in the kernel), one bit per number.
+ * Invariants: a number is taken iff its handle points at a cache; fixed numbers (below
+ *             USLAB_ID_FIRST_FREE) are taken on request only. Checked by cache_check_all().
+ * Locks:      cache_lock (RANK_CACHE).
+ * Flow:       called by create.c, destroy.c, api/; calls the fronts' and engines' fork hooks.
+ */
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "cache/internal.h"
+#include "os/rseq.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
+#include <errno.h>
+
+struct lock cache_lock = LOCK_INIT(RANK_CACHE);
+struct list_head cache_list = { &cache_list, &cache_list };
+
+static uint64_t numbers[USLAB_MAX_CACHES / 64];
+
+static bool number_taken(unsigned int id)
+{
+	return numbers[id / 64] >> (id % 64) & 1;
+}
+
+/* wanted 0: the lowest free one. -ENOSPC, -EEXIST. */
+int cache_number_get_locked(unsigned int wanted, unsigned int *id)
+{
+	unsigned int n = wanted ? wanted : USLAB_ID_FIRST_FREE;
+
+	if (!wanted)
+		while (n < USLAB_MAX_CACHES && number_taken(n))
+			n++;
+	if (n >= USLAB_MAX_CACHES)
+		return -ENOSPC;
+	if (number_taken(n))
+		return -EEXIST;
+	numbers[n / 64] |= 1ull << (n % 64);
+	*id = n;
+	return 0;
+}
+
+void cache_number_put_locked(unsigned int id)
+{
+	numbers[id / 64] &= ~(1ull << (id % 64));
+}
+
+void cache_register_locked(struct cache *c)
+{
+	list_add(&c->list, &cache_list);
+	store_release(&c->handle->cache, c); /* read by tools from outside */
+}
+
+void cache_unregister_locked(struct cache *c)
+{
+	store_relaxed(&c->handle->cache, NULL);
+	list_del(&c->list);
+}
+
+/*
+ * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
+ * each structure between two operations. What other threads held in their hands (an object, a
+ * sheaf taken out of a depot) is lost to the child, and nothing else.
+ */
+void cache_fork_prepare(void)
+{
+	struct list_head *pos;
+
+	lock_fork_prepare(&cache_lock);
+	percpu_fork_prepare();
+	list_for_each(pos, &cache_list)
+	{
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		c->front.ops->fork_prepare(&c->front);
+		c->engine.ops->fork_prepare(&c->engine);
+	}
+	large_fork_prepare();
+	buddy_fork_prepare();
+	meta_fork_prepare();
+}
+
+void cache_fork_parent(void)
+{
+	struct list_head *pos;
+
+	meta_fork_parent();
+	buddy_fork_parent();
+	large_fork_parent();
+	list_for_each(pos, &cache_list)
+	{
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		c->engine.ops->fork_parent(&c->engine);
+		c->front.ops->fork_parent(&c->front);
+	}
+	percpu_fork_parent();
+	lock_fork_parent(&cache_lock);
+}
+
+void cache_fork_child(void)
+{
+	struct list_head *pos;
+
+	os_rseq_fork_child();
+	meta_fork_child();
+	buddy_fork_child();
+	large_fork_child();
+	list_for_each(pos, &cache_list)
+	{
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		c->engine.ops->fork_child(&c->engine);
+		c->front.ops->fork_child(&c->front);
+		store_relaxed(&c->front.closed, 0); /* a drain died with its thread */
+	}
+	percpu_fork_child();
+	lock_fork_child(&cache_lock);
+}
+
+void cache_check_all(void)
+{
+	struct list_head *pos;
+
+	lock_acquire(&cache_lock);
+	list_for_each(pos, &cache_list)
+	{
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		CHECK(number_taken(c->front.id) && c->engine.id == c->front.id);
+		CHECK(c->handle == percpu_handle(c->front.id) && c->handle->cache == c);
+		CHECK(c->refcount >= 0);
+		c->front.ops->check(&c->front);
+		c->engine.ops->check(&c->engine);
+	}
+	lock_release(&cache_lock);
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array.c - per-CPU arrays that are exchanged whole (SLAB's array_cache, SLUB's sheaf)
+ *
+ * Data:       per CPU the current sheaf (its top in the CPU's word) and a spare one (spare word);
+ *             per node a depot of sheaves.
+ * Invariants: every sheaf has one owner: a word, a spare word, a depot, or the function that took
+ *             it out of one of them. Objects in sheaves count as in use in their slabs.
+ *             Checked by array_check() on quiet caches.
+ * Locks:      none held here; depot.lock and the engine's inside calls.
+ * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops.
+ *
+ * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
+ * runs on by then, taking the old one out in the same sequence. Ownership passes only through
+ * percpu_cmp2_store (word), atomic exchange (spare), or depot.lock; a thread that is preempted,
+ * migrated or interrupted by a signal between these steps holds sheaves that no one else can see.
+ *
+ *   alloc miss: spare with objects | full sheaf of the depot | empty sheaf + engine refill
+ *   free miss:  spare with room | exchange a full spare for an empty sheaf | flush a full one
+ *
+ * Two sheaves per CPU, so that a program which allocates and frees around the boundary of one does
+ * not exchange each time (Bonwick's magazines, USENIX 2001).
+ *
+ * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
+ *   hit paths, install:  sequences of that CPU, exclude one another
+ *   drain:               percpu_stop_xchg with f->closed set; install compares f->closed
+ *   spare:               atomic exchange by anybody
+ */
+#include "front/array.h"
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "front/depot.h"
+#include "os/cpu.h"
+#include "os/rseq.h"
+#include "page/meta.h"
+#include <errno.h>
+
+#define ARRAY_CPU_BYTES (16ul << 10)   /* objects that one sheaf may hold, in bytes */
+#define ARRAY_DEPOT_BYTES (64ul << 10) /* likewise one depot */
+#define ARRAY_MAX_FULL 32	       /* sheaves in a depot (the kernel has 10, whatever the size) */
+#define ARRAY_MAX_EMPTY 10
+
+unsigned int array_capacity(unsigned int size)
+{
+	return (unsigned int)CLAMP(ARRAY_CPU_BYTES / size, 2ul, (unsigned long)USLAB_SHEAF_CAPACITY);
+}
+
+static int array_init(struct front *f, unsigned int capacity)
+{
+	unsigned long sheaf_bytes;
+	unsigned int max_full;
+
+	if (capacity > USLAB_SHEAF_CAPACITY)
+		return -EINVAL;
+	f->capacity = capacity ? capacity : array_capacity(f->engine->size);
+	f->depot = meta_alloc(os_topology.nr_nodes * sizeof(struct depot));
+	if (!f->depot)
+		return -ENOMEM;
+	sheaf_bytes = (unsigned long)f->capacity * f->engine->size;
+	max_full = (unsigned int)CLAMP(ARRAY_DEPOT_BYTES / sheaf_bytes, 2ul, (unsigned long)ARRAY_MAX_FULL);
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		depot_init(&f->depot[node], max_full, ARRAY_MAX_EMPTY);
+	front_stop_words(f->id);
+	return 0;
+}
+
+static struct depot *array_depot(struct front *f)
+{
+	return &f->depot[os_current_node()];
+}
+
+/* ---- hits; the generic mode does in C what <uslab/arch/...> does in a sequence ---- */
+
+static void *word_pop(uintptr_t *word)
+{
+	uintptr_t top = load_relaxed(word);
+	void *obj = *(void **)top;
+
+	if (obj)
+		store_relaxed(word, top - sizeof(void *));
+	return obj;
+}
+
+static bool word_push(uintptr_t *word, void *obj)
+{
+	uintptr_t top = load_relaxed(word);
+
+	if (sheaf_index(top) == USLAB_SHEAF_CAPACITY)
+		return false;
+	top += sizeof(void *);
+	*(void **)top = obj;
+	store_relaxed(word, top);
+	return true;
+}
+
+void *array_pop(unsigned int id, int cpu)
+{
+	void *obj;
+
+#if USLAB_HAVE_RSEQ
+	if (likely(percpu_rseq))
+		return uslab_rseq_pop(percpu_handle(id), os_rseq_offset, &obj) ? obj : NULL;
+#endif
+	percpu_enter(cpu);
+	obj = word_pop(percpu_word(id, cpu));
+	percpu_exit(cpu);
+	return obj;
+}
+
+bool array_push(unsigned int id, int cpu, void *obj)
+{
+	bool done;
+
+#if USLAB_HAVE_RSEQ
+	if (likely(percpu_rseq))
+		return uslab_rseq_push(percpu_handle(id), obj, os_rseq_offset);
+#endif
+	percpu_enter(cpu);
+	done = word_push(percpu_word(id, cpu), obj);
+	percpu_exit(cpu);
+	return done;
+}
+
+/* ---- objects to and from the engine ---- */
+
+static void *engine_one(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+
+	return f->engine->ops->refill(f->engine, &obj, 1, gfp, node) ? obj : NULL;
+}
+
+/*
+ * Fills an empty sheaf that the caller owns. The engine hands out ascending addresses, the sheaf is
+ * taken from its top: put in backwards, so that neighbours are allocated one after the other.
+ * Returns the new top, unchanged when out of memory.
+ */
+static uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
+{
+	void *objs[USLAB_SHEAF_CAPACITY];
+	void **entry = (void **)top;
+	unsigned int n;
+
+	n = f->engine->ops->refill(f->engine, objs, f->capacity, gfp, NUMA_NO_NODE);
+	while (n)
+		*++entry = objs[--n];
+	return (uintptr_t)entry;
+}
+
+/* Gives all objects of a sheaf that the caller owns back; returns the empty top. */
+static uintptr_t sheaf_flush(struct front *f, uintptr_t top)
+{
+	unsigned int count = sheaf_count(top, f->capacity);
+	uintptr_t bottom = top - count * sizeof(void *);
+
+	if (count)
+		f->engine->ops->flush(f->engine, (void **)bottom + 1, count);
+	return bottom;
+}
+
+/* ---- sheaves that the caller owns find a place ---- */
+
+static void sheaf_put_empty(struct front *f, uintptr_t top)
+{
+	if (!depot_put_empty(array_depot(f), top))
+		sheaf_delete(top);
+}
+
+/* Any sheaf: depot if there is room, else its objects go back to their slabs. */
+static void sheaf_put(struct front *f, uintptr_t top)
+{
+	if (sheaf_count(top, f->capacity)) {
+		if (depot_put_full(array_depot(f), top, f->capacity))
+			return;
+		top = sheaf_flush(f, top);
+	}
+	sheaf_put_empty(f, top);
+}
+
+/* Makes a sheaf the spare of a CPU; the one that was goes to the depot. */
+static void sheaf_stash(struct front *f, int cpu, uintptr_t top)
+{
+	uintptr_t previous = xchg(percpu_spare(f->id, cpu), top);
+
+	if (previous)
+		sheaf_put(f, previous);
+}
+
+/*
+ * Makes a sheaf the current one of the CPU that this thread runs on; its old one becomes the spare.
+ * While the front is drained, or without a CPU, the sheaf is emptied instead.
+ */
+static void sheaf_install(struct front *f, uintptr_t top)
+{
+	uintptr_t *word;
+	uintptr_t old;
+	int cpu;
+
+	for (;;) {
+		cpu = percpu_cpu();
+		if (cpu < 0 || load_relaxed(&f->closed)) {
+			sheaf_delete(sheaf_flush(f, top));
+			return;
+		}
+		word = percpu_word(f->id, cpu);
+		old = load_relaxed(word);
+		/* closed is compared in the sequence: pairs with array_drain */
+		if (!percpu_cmp2_store(cpu, word, old, &f->closed, 0, top))
+			break;
+	}
+	if (old != front_stop_word)
+		sheaf_stash(f, cpu, old);
+}
+
+/*
+ * A sheaf that comes out of a depot was mostly filled, or emptied, by another CPU: ask for its lines
+ * all at once instead of waiting for one at every eighth call.
+ */
+static void sheaf_prefetch(uintptr_t top)
+{
+	char *base = (char *)sheaf_base(top);
+
+	for (size_t i = 0; i < USLAB_SHEAF_SIZE; i += CACHE_LINE)
+		__builtin_prefetch(base + i, 1);
+}
+
+/* ---- alloc ---- */
+
+/* A sheaf with objects out of the depot, for which the empty one `top` (or 0) is left; or 0. */
+static uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
+{
+	struct depot *d = array_depot(f);
+	uintptr_t other = top ? depot_exchange_empty(d, top, f->capacity) : 0;
+
+	if (!other) {
+		/* more empty ones than it wants are no reason to leave the full ones there */
+		other = depot_get_full(d, f->capacity);
+		if (other && top)
+			sheaf_delete(top);
+	}
+	if (other)
+		sheaf_prefetch(other);
+	return other;
+}
+
+/* A sheaf with at least one object, owned by the caller; 0: out of memory. */
+static uintptr_t sheaf_with_objects(struct front *f, int cpu, gfp_t gfp)
+{
+	uintptr_t top = xchg(percpu_spare(f->id, cpu), 0);
+	uintptr_t other;
+
+	if (top && sheaf_count(top, f->capacity))
+		return top;
+	other = sheaf_from_depot(f, top);
+	if (other)
+		return other;
+	if (!top)
+		top = depot_get_empty(array_depot(f));
+	if (!top)
+		top = sheaf_new(f->capacity);
+	if (!top)
+		return 0;
+	other = sheaf_fill(f, top, gfp);
+	if (other != top)
+		return other;
+	sheaf_put_empty(f, top);
+	return 0;
+}
+
+static cold void *alloc_miss(struct front *f, int cpu, gfp_t gfp)
+{
+	uintptr_t top = sheaf_with_objects(f, cpu, gfp);
+	void *obj;
+
+	if (!top) /* no memory for a sheaf is not yet no memory for an object */
+		return engine_one(f, gfp, NUMA_NO_NODE);
+	obj = *(void **)top;
+	sheaf_install(f, top - sizeof(void *));
+	return obj;
+}
+
+static void *array_alloc(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+	int cpu;
+
+	/* Objects in hand may lie anywhere, since frees are taken from all nodes. */
+	if (node != NUMA_NO_NODE && os_topology.nr_nodes > 1 &&
+	    (gfp & __GFP_THISNODE || (unsigned int)node != os_current_node()))
+		return engine_one(f, gfp, node);
+	cpu = percpu_cpu();
+	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
+		return engine_one(f, gfp, node);
+	obj = array_pop(f->id, cpu);
+	return likely(obj) ? obj : alloc_miss(f, cpu, gfp);
+}
+
+/* ---- free ---- */
+
+/* A sheaf with room for at least one object, owned by the caller; 0: out of memory. */
+static uintptr_t sheaf_with_room(struct front *f, int cpu)
+{
+	uintptr_t top = xchg(percpu_spare(f->id, cpu), 0);
+	struct depot *d;
+	uintptr_t other;
+
+	if (!top) {
+		top = depot_get_empty(array_depot(f));
+		return top ? top : sheaf_new(f->capacity);
+	}
+	if (sheaf_count(top, f->capacity) < f->capacity)
+		return top;
+	d = array_depot(f);
+	other = depot_exchange_full(d, top, f->capacity);
+	if (other) {
+		sheaf_prefetch(other);
+		return other;
+	}
+	/* a hint: else each overflow would make a sheaf, only to leave it empty in the depot */
+	other = load_relaxed(&d->nr_full) < d->max_full ? sheaf_new(f->capacity) : 0;
+	if (other && depot_put_full(d, top, f->capacity))
+		return other;
+	if (other)
+		sheaf_put_empty(f, other);
+	return sheaf_flush(f, top);
+}
+
+static cold void free_miss(struct front *f, int cpu, void *obj)
+{
+	uintptr_t top = sheaf_with_room(f, cpu);
+
+	if (!top) {
+		f->engine->ops->flush(f->engine, &obj, 1);
+		return;
+	}
+	top += sizeof(void *);
+	*(void **)top = obj;
+	sheaf_install(f, top);
+}
+
+static void array_free(struct front *f, void *obj)
+{
+	int cpu = percpu_cpu();
+
+	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
+		f->engine->ops->flush(f->engine, &obj, 1);
+	else if (!array_push(f->id, cpu, obj))
+		free_miss(f, cpu, obj);
+}
+
+/* ---- bulk ---- */
+
+static unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n = 0;
+	unsigned int got;
+	void *obj;
+	int cpu;
+
+	while (n < nr) {
+		cpu = percpu_cpu();
+		if (cpu >= 0 && (obj = array_pop(f->id, cpu))) {
+			p[n++] = obj;
+			continue;
+		}
+		if (nr - n >= f->capacity) /* a whole sheaf's worth: straight from the slabs */
+			got = f->engine->ops->refill(f->engine, p + n, f->capacity, gfp, NUMA_NO_NODE);
+		else
+			got = (p[n] = array_alloc(f, gfp, NUMA_NO_NODE)) ? 1 : 0;
+		if (!got)
+			break;
+		n += got;
+	}
+	return n;
+}
+
+static void array_free_bulk(struct front *f, unsigned int nr, void **p)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		array_free(f, p[i]);
+}
+
+/* ---- the whole front ---- */
+
+static void drain_cpu(struct front *f, int cpu)
+{
+	uintptr_t *word = percpu_word(f->id, cpu);
+	uintptr_t top;
+
+	if (load_relaxed(word) != front_stop_word &&
+	    !percpu_stop_xchg(cpu, word, front_stop_word, &top) && top != front_stop_word)
+		sheaf_delete(sheaf_flush(f, top));
+	top = xchg(percpu_spare(f->id, cpu), 0);
+	if (top)
+		sheaf_delete(sheaf_flush(f, top));
+}
+
+static void drain_depot(struct front *f, struct depot *d)
+{
+	uintptr_t top;
+
+	while ((top = depot_get_full(d, f->capacity)))
+		sheaf_delete(sheaf_flush(f, top));
+	while ((top = depot_get_empty(d)))
+		sheaf_delete(top);
+}
+
+/* Callers hold the registry lock: one drain at a time. */
+static void array_drain(struct front *f)
+{
+	/* seen by every install that starts after percpu_stop_xchg's fence; pairs with sheaf_install */
+	__atomic_store_n(&f->closed, 1, __ATOMIC_SEQ_CST);
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		drain_cpu(f, (int)cpu);
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		drain_depot(f, &f->depot[node]);
+	store_release(&f->closed, 0);
+}
+
+static unsigned long word_count(struct front *f, uintptr_t top)
+{
+	return top && top != front_stop_word ? sheaf_count(top, f->capacity) : 0;
+}
+
+static unsigned long array_held(struct front *f)
+{
+	unsigned long held = 0;
+
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		held += word_count(f, load_relaxed(percpu_word(f->id, cpu)));
+		held += word_count(f, load_relaxed(percpu_spare(f->id, cpu)));
+	}
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		held += load_relaxed(&f->depot[node].nr_objects);
+	return held;
+}
+
+static void array_destroy(struct front *f)
+{
+	front_stop_words(f->id);
+	meta_free(f->depot, os_topology.nr_nodes * sizeof(struct depot));
+	f->depot = NULL;
+}
+
+static void array_fork_prepare(struct front *f)
+{
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		lock_fork_prepare(&f->depot[node].lock);
+}
+
+static void array_fork_parent(struct front *f)
+{
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		lock_fork_parent(&f->depot[node].lock);
+}
+
+static void array_fork_child(struct front *f)
+{
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		lock_fork_child(&f->depot[node].lock);
+}
+
+static void check_sheaf(struct front *f, uintptr_t top)
+{
+	unsigned int bottom = USLAB_SHEAF_CAPACITY - f->capacity;
+
+	if (!top || top == front_stop_word)
+		return;
+	CHECK(sheaf_index(top) >= bottom);
+	CHECK(!sheaf_base(top)[bottom]);
+	for (unsigned int i = bottom + 1; i <= sheaf_index(top); i++) {
+		struct page *slab = page_head_of(sheaf_base(top)[i]);
+
+		CHECK(slab && slab->type == PAGE_SLAB && slab->engine == f->engine);
+	}
+}
+
+static void array_check(struct front *f)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		check_sheaf(f, load_relaxed(percpu_word(f->id, cpu)));
+		check_sheaf(f, load_relaxed(percpu_spare(f->id, cpu)));
+	}
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		depot_check(&f->depot[node], f->capacity);
+}
+
+const struct front_ops front_array_ops = {
+	.name = "array",
+	.init = array_init,
+	.alloc = array_alloc,
+	.free = array_free,
+	.alloc_bulk = array_alloc_bulk,
+	.free_bulk = array_free_bulk,
+	.drain = array_drain,
+	.held = array_held,
+	.destroy = array_destroy,
+	.fork_prepare = array_fork_prepare,
+	.fork_parent = array_fork_parent,
+	.fork_child = array_fork_child,
+	.check = array_check,
+};

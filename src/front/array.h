@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array.h - pop and push on a CPU's array, both modes
+ *
+ * Data:       the word of a cache on a CPU.
+ * Invariants: see front/array.c.
+ * Locks:      none (rseq mode), the CPU's lock (generic mode).
+ * Flow:       used by front/array.c and by the drop-in malloc's out-of-line classes.
+ */
+#ifndef FRONT_ARRAY_H
+#define FRONT_ARRAY_H
+
+#include "front/front.h"
+#include "os/rseq.h"
+
+/* Objects per sheaf for a stride of size bytes, when the creator asks for nothing else. */
+unsigned int array_capacity(unsigned int size);
+
+/* An object of the CPU's current sheaf, or NULL. In rseq mode: of the CPU that runs this thread. */
+void *array_pop(unsigned int id, int cpu);
+/* false: no room. */
+bool array_push(unsigned int id, int cpu, void *obj);
+
+/* The hit path of programs, for numbers that are no compile-time constant: false on a miss. */
+static always_inline bool array_push_inline(unsigned int id, void *obj)
+{
+#if USLAB_HAVE_RSEQ
+	return uslab_rseq_push(percpu_handle(id), obj, os_rseq_offset);
+#else
+	(void)id, (void)obj;
+	return false;
+#endif
+}
+
+#endif /* FRONT_ARRAY_H */

@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/cpuslab.c - a slab for each CPU: its private free list and partial slabs (spec 4.7 - 4.12)
+ *
+ * Data:       struct kmem_cache_cpu of each CPU: {freelist, slab}, and the list of partial slabs.
+ * Invariants: freelist is not empty => slab is set and all objects of the list are slab's.
+ *             slab and the partial slabs are frozen, and of this CPU only.
+ *             Checked by cpuslab_check().
+ * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): slab and partial change under it only, and so
+ *             does freelist but for the two hit paths. Held over list_lock and a fence, never over
+ *             the making of a slab.
+ * Flow:       called by cache/; calls front/percpu.c, engine/slub/cpu.c, engine/slub/free.c.
+ *
+ * Contract. alloc pops the head of the running CPU's free list; free pushes onto it if the object's
+ * slab is the running CPU's; both in one step that any interruption undoes. All else is slow.
+ *
+ * A thread that holds the lock of CPU c may be moved away from c at any instruction. It then goes
+ * on holding the lock, but every percpu_* step fails with -EAGAIN and changes nothing; so each step
+ * leaves {freelist, slab} true to the invariant, and what the thread has in hand is its own:
+ *
+ *     hit alloc   { freelist == h && link of h == next }  -> freelist = next
+ *     hit free    { freelist == h && slab == S }          -> freelist = obj      (link of obj is h)
+ *     detach      freelist -> 0 (the objects are ours), then
+ *                 { slab == S && freelist == 0 }          -> slab = 0            (S is ours)
+ *     install     { slab == 0 && freelist == 0 }          -> slab = S, then
+ *                 { freelist == 0 && slab == S }          -> freelist = list
+ *     drain       slab = 0, fence; freelist = STOPPED, fence   (percpu_stop_xchg, from any CPU)
+ *
+ * Objects that could not be put onto freelist in the second half of install, or were taken in the
+ * first half of a detach that failed, go back to S as frees do: S is frozen, whoever owns it next
+ * finds them there.
+ *
+ * Which may meet on one CPU's {freelist, slab}; S: sequences of one CPU exclude one another, also
+ * between their steps nothing breaks; L: both hold the lock; F: the fence of drain.
+ *
+ *                  hit alloc   hit free   detach   install   drain
+ *     hit alloc        S           S         S        S        F
+ *     hit free         S           S         S        S        F
+ *     detach           S           S         L        L        L
+ *     install          S           S         L        L        L
+ *     drain            F           F         L        L        L
+ *
+ * F, hit free: it stores only if slab == S; after the first fence none is in flight, and every
+ * later one sees slab == 0. F, hit alloc: STOPPED is a value that no hit stores, so after the second
+ * fence freelist != STOPPED says that a pop committed in between, and percpu_stop_xchg starts over.
+ *
+ * ABA: a hit alloc that compares h again after h was popped and pushed finds another link, or the
+ * same one, and then next is right. Progress: a hit fails only when another thread of this CPU
+ * succeeded or this one was interrupted; the slow path starts over only when it was moved or raced.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "engine/slub/freeptr.h"
+#include "front/front.h"
+#include "os/cpu.h"
+
+#define STOPPED 1ul /* freelist while it is drained: empty, and never stored by a hit */
+#define LOOKAHEAD 3 /* objects of other slabs that a bulk free looks past */
+
+/* A slow path's place of work, and the slab that it has in hand: frozen, nobody else's. */
+struct work {
+	struct engine *e;
+	unsigned int id;
+	int node;
+	gfp_t gfp;
+	int cpu;
+	struct kmem_cache_cpu *c;
+	struct page *slab;
+	void *freelist;
+};
+
+static inline bool node_matches(const struct page *slab, int node)
+{
+	return node < 0 || slab->node == node;
+}
+
+/* ---- hits ------------------------------------------------------------------------------------ */
+
+/*
+ * Where the link of a free list's head lies. Between the load of head and the sequence the object
+ * may be handed out and its slab freed, so that this looks at anything: NULL if it is of no use.
+ * What is returned can be read; whether it was the link then, the sequence finds out.
+ */
+static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
+{
+	struct page *page = page_at(page_index((void *)head));
+	struct page *slab = page_at(load_relaxed(&page->head));
+	const struct slab_layout *layout = load_relaxed(&slab->layout);
+	uintptr_t *slot;
+
+	if (unlikely(!layout || load_relaxed(&slab->engine) != e) || !node_matches(slab, node))
+		return NULL;
+	slot = freeptr_slot(layout, (void *)head);
+	return page_in_arena(slot) ? slot : NULL;
+}
+
+/* An object of the running CPU's free list if it is of node; NULL: take the slow path. */
+static void *pop(struct front *f, int node)
+{
+	const struct slub *s = slub_of(f->engine);
+
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t *slot;
+		uintptr_t head;
+		uintptr_t link;
+		int err;
+
+		if (unlikely(cpu < 0))
+			return NULL;
+		c = percpu_state(f->id, cpu);
+		head = load_relaxed(&c->freelist);
+		if (head <= STOPPED)
+			return NULL;
+		slot = link_slot(f->engine, head, node);
+		if (!slot)
+			return NULL;
+		link = load_relaxed(slot);
+		err = percpu_cmp2_store(cpu, &c->freelist, head, slot, link,
+					freeptr_code(s, link, slot));
+		if (likely(!err))
+			return (void *)head;
+		if (err > 0)
+			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+	}
+}
+
+/* A chain onto the running CPU's free list; false: slab is not that CPU's. */
+static bool push(struct front *f, struct page *slab, void *head, void *tail)
+{
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t first;
+		int err;
+
+		if (unlikely(cpu < 0))
+			return false;
+		c = percpu_state(f->id, cpu);
+		if (load_relaxed(&c->slab) != (uintptr_t)slab)
+			return false;
+		first = load_relaxed(&c->freelist);
+		freeptr_link(f->engine, slab->layout, tail, (void *)first);
+		err = percpu_cmp2_store(cpu, &c->freelist, first, &c->slab, (uintptr_t)slab,
+					(uintptr_t)head);
+		if (likely(!err))
+			return true;
+		if (err > 0)
+			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+	}
+}
+
+/* ---- the slow paths' steps; lock held -------------------------------------------------------- */
+
+/* Locks the running CPU's state; it may be another's a moment later. false: there is none. */
+static bool enter(struct work *w)
+{
+	w->cpu = percpu_cpu();
+	if (w->cpu < 0)
+		return false;
+	w->c = percpu_state(w->id, w->cpu);
+	lock_acquire(&w->c->lock);
+	return true;
+}
+
+static void leave(struct work *w)
+{
+	lock_release(&w->c->lock);
+}
+
+/* Objects of a frozen slab that have no place on the CPU any more: as if they were freed. */
+static void return_chain(struct engine *e, struct page *slab, void *head)
+{
+	void *tail = NULL;
+	unsigned int cnt = 0;
+	void *obj;
+
+	for (obj = head; obj; obj = freeptr_get(slub_of(e), slab->layout, obj)) {
+		tail = obj;
+		cnt++;
+	}
+	if (cnt)
+		slub_free_chain(e, slab, head, tail, cnt, true);
+}
+
+/*
+ * Takes the CPU's slab and its free list away into *slab and *freelist. 0 or -EAGAIN: moved away,
+ * the CPU still has its slab.
+ */
+static int detach_locked(struct work *w, struct page **slab, void **freelist)
+{
+	uintptr_t s = load_relaxed(&w->c->slab);
+	uintptr_t list;
+	int err;
+
+	*slab = (struct page *)s;
+	*freelist = NULL;
+	for (;;) {
+		err = percpu_xchg(w->cpu, &w->c->freelist, 0, &list);
+		if (!err) {
+			/* Twice only if frees came in between: the first list goes back. */
+			return_chain(w->e, *slab, *freelist);
+			*freelist = (void *)list;
+			err = percpu_cmp2_store(w->cpu, &w->c->slab, s, &w->c->freelist, 0, 0);
+		}
+		if (!err)
+			return 0;
+		if (err < 0) {
+			return_chain(w->e, *slab, *freelist);
+			return -EAGAIN;
+		}
+	}
+}
+
+/* Gives the CPU's slab back to its node. 0 or -EAGAIN. */
+static int drop_cpu_slab_locked(struct work *w)
+{
+	struct page *slab;
+	void *freelist;
+
+	if (detach_locked(w, &slab, &freelist))
+		return -EAGAIN;
+	slub_cpu_deactivate(w->e, slab, freelist);
+	return 0;
+}
+
+/*
+ * Steps b and c of spec 4.8: what the CPU's slab has, into w->slab, which stays NULL if there is
+ * no slab, or it is of another node or full. -EAGAIN: moved, or somebody freed into it.
+ */
+static int take_cpu_slab_locked(struct work *w)
+{
+	struct page *slab = (struct page *)load_relaxed(&w->c->slab);
+
+	w->slab = NULL;
+	if (!slab)
+		return 0;
+	if (!node_matches(slab, w->node)) {
+		slub_count(w->e, ALLOC_NODE_MISMATCH);
+		return drop_cpu_slab_locked(w);
+	}
+	/* Off the CPU first: a full slab is nobody's as soon as the engine has unfrozen it. */
+	if (percpu_cmp2_store(w->cpu, &w->c->slab, (uintptr_t)slab, &w->c->freelist, 0, 0))
+		return -EAGAIN;
+	w->freelist = slub_cpu_get_freelist(w->e, slab);
+	if (w->freelist)
+		w->slab = slab;
+	return 0;
+}
+
+/* Step d: the head of the CPU's partial list. */
+static void take_cpu_partial_locked(struct work *w)
+{
+	struct page *slab;
+
+	while (!w->slab && (slab = w->c->partial)) {
+		store_relaxed(&w->c->partial, slab->next);
+		slab->next = NULL;
+		slab->slabs = 0;
+		slub_count(w->e, CPU_PARTIAL_ALLOC);
+		if (!node_matches(slab, w->node)) {
+			slub_count(w->e, ALLOC_NODE_MISMATCH);
+			slub_cpu_deactivate(w->e, slab, NULL);
+			continue;
+		}
+		w->freelist = slub_cpu_get_freelist(w->e, slab);
+		if (w->freelist)
+			w->slab = slab;
+	}
+}
+
+/* Step e: a node's partial slabs; the further ones become the CPU's partial list, empty by now. */
+static void take_node_partial_locked(struct work *w)
+{
+	struct page *partials;
+
+	if (w->slab)
+		return;
+	ASSERT(!w->c->partial);
+	w->slab = slub_cpu_get_partial(w->e, w->node, w->gfp, &w->freelist, &partials);
+	store_relaxed(&w->c->partial, partials);
+}
+
+/*
+ * Step g: makes w->slab the CPU's, with the rest of its free list. A slab that another thread has
+ * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is in hand still.
+ */
+static int install_locked(struct work *w, void *rest)
+{
+	struct kmem_cache_cpu *c = w->c;
+
+	if (load_relaxed(&c->slab)) {
+		slub_count(w->e, CPUSLAB_FLUSH);
+		if (drop_cpu_slab_locked(w))
+			return -EAGAIN;
+	}
+	if (percpu_cmp2_store(w->cpu, &c->slab, 0, &c->freelist, 0, (uintptr_t)w->slab))
+		return -EAGAIN;
+	if (rest && percpu_cmp2_store(w->cpu, &c->freelist, 0, &c->slab, (uintptr_t)w->slab,
+				      (uintptr_t)rest))
+		return_chain(w->e, w->slab, rest);
+	return 0;
+}
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+/* The slab in hand becomes the CPU's but for its first object, which is returned. Lock held. */
+static void *use_slab(struct work *w)
+{
+	void *obj = w->freelist;
+	void *rest = freeptr_get(slub_of(w->e), w->slab->layout, obj);
+
+	while (install_locked(w, rest)) {
+		leave(w);
+		if (!enter(w)) {
+			slub_cpu_deactivate(w->e, w->slab, rest);
+			return obj;
+		}
+	}
+	leave(w);
+	return obj;
+}
+
+/* A thread without a CPU, which has no front. */
+static void *engine_one(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+
+	return f->engine->ops->refill(f->engine, &obj, 1, gfp, node) ? obj : NULL;
+}
+
+static cold void *alloc_slow(struct front *f, gfp_t gfp, int node)
+{
+	struct work w = { .e = f->engine, .id = f->id, .node = node, .gfp = gfp };
+	void *obj;
+
+	if (percpu_cpu() < 0)
+		return engine_one(f, gfp, node);
+	slub_count(f->engine, ALLOC_SLOWPATH);
+	if (node >= (int)slub_of(f->engine)->nr_nodes)
+		w.node = -1; /* spec 4.8a */
+	for (;;) {
+		if (!enter(&w))
+			return engine_one(f, gfp, node);
+		if (!take_cpu_slab_locked(&w))
+			break;
+		leave(&w);
+		obj = pop(f, w.node);
+		if (obj)
+			return obj;
+	}
+	take_cpu_partial_locked(&w);
+	take_node_partial_locked(&w);
+	if (w.slab)
+		return use_slab(&w);
+
+	leave(&w); /* making a slab may take long */
+	w.slab = slub_cpu_new_slab(w.e, gfp, w.node, &w.freelist);
+	if (!w.slab)
+		return NULL;
+	if (enter(&w))
+		return use_slab(&w);
+	obj = w.freelist;
+	slub_cpu_deactivate(w.e, w.slab, freeptr_get(slub_of(w.e), w.slab->layout, obj));
+	return obj;
+}
+
+static void *cpuslab_alloc(struct front *f, gfp_t gfp, int node)
+{
+	void *obj = pop(f, node);
+
+	if (unlikely(!obj))
+		return alloc_slow(f, gfp, node);
+	slub_count(f->engine, ALLOC_FASTPATH);
+	return obj;
+}
+
+/* Pops are not counted here, as in the kernel. */
+static unsigned int cpuslab_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n;
+
+	for (n = 0; n < nr; n++) {
+		p[n] = pop(f, NUMA_NO_NODE);
+		if (!p[n])
+			p[n] = alloc_slow(f, gfp, NUMA_NO_NODE);
+		if (!p[n])
+			break;
+	}
+	return n;
+}
+
+/* ---- free ------------------------------------------------------------------------------------ */
+
+/* A slab that was full and is frozen for this thread: onto the CPU's partial list (spec 4.12). */
+static void put_cpu_partial(struct front *f, struct page *slab)
+{
+	struct work w = { .e = f->engine, .id = f->id };
+	struct page *drained = NULL;
+	struct page *old;
+
+	if (!enter(&w)) {
+		slab->next = NULL;
+		slub_cpu_unfreeze_partials(w.e, slab);
+		return;
+	}
+	old = w.c->partial;
+	if (old && old->slabs >= load_relaxed(&slub_of(w.e)->cpu_partial_slabs)) {
+		drained = old;
+		old = NULL;
+	}
+	slab->next = old;
+	slab->slabs = old ? old->slabs + 1 : 1;
+	store_relaxed(&w.c->partial, slab);
+	leave(&w);
+
+	if (drained) {
+		slub_cpu_unfreeze_partials(w.e, drained);
+		slub_count(w.e, CPU_PARTIAL_DRAIN);
+	}
+}
+
+static void free_chain(struct front *f, struct page *slab, void *head, void *tail, unsigned int cnt)
+{
+	if (likely(push(f, slab, head, tail)))
+		slub_count(f->engine, FREE_FASTPATH);
+	else if (slub_free_chain(f->engine, slab, head, tail, cnt,
+				 !(f->engine->flags & SLUB_DEBUG_FLAGS)))
+		put_cpu_partial(f, slab);
+}
+
+static void cpuslab_free(struct front *f, void *obj)
+{
+	free_chain(f, page_head_unchecked(obj), obj, obj, 1);
+}
+
+/*
+ * Frees the last of nr objects together with those of its slab that are near in the array (spec
+ * 5.8); the others are moved to the front. Returns how many are left.
+ */
+static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
+{
+	void *tail = p[--nr];
+	struct page *slab = page_head_unchecked(tail);
+	unsigned int lookahead = LOOKAHEAD;
+	unsigned int left = nr;
+	unsigned int cnt = 1;
+	void *head = tail;
+
+	while (nr && lookahead) {
+		void *obj = p[--nr];
+
+		if (page_head_unchecked(obj) != slab) {
+			lookahead--;
+			continue;
+		}
+		freeptr_link(f->engine, slab->layout, obj, head);
+		head = obj;
+		cnt++;
+		p[nr] = p[--left];
+		p[left] = obj;
+	}
+	free_chain(f, slab, head, tail, cnt);
+	return left;
+}
+
+static void cpuslab_free_bulk(struct front *f, unsigned int nr, void **p)
+{
+	while (nr)
+		nr = free_last_slab(f, nr, p);
+}
+
+/* ---- the whole front ------------------------------------------------------------------------- */
+
+static int cpuslab_init(struct front *f, unsigned int capacity)
+{
+	(void)capacity;
+	if (f->engine->ops != &slub_ops)
+		return -EINVAL; /* no other engine has slabs that a CPU could own */
+	f->capacity = 0;
+	front_stop_words(f->id);
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
+
+		memset(c, 0, sizeof(*c));
+		lock_init(&c->lock, RANK_CPUSLAB);
+	}
+	return 0;
+}
+
+/* Takes a CPU's slab away from wherever we run; lock held. NULL: none, or it cannot be fenced. */
+static struct page *stop_cpu_locked(int cpu, struct kmem_cache_cpu *c, void **freelist)
+{
+	uintptr_t slab;
+	uintptr_t list;
+
+	if (!load_relaxed(&c->slab) || percpu_stop_xchg(cpu, &c->slab, 0, &slab))
+		return NULL;
+	if (percpu_stop_xchg(cpu, &c->freelist, STOPPED, &list)) {
+		store_relaxed(&c->slab, slab); /* pushes may go on */
+		return NULL;
+	}
+	/* Nothing can be in flight: pushes need a slab, pops an object. */
+	store_relaxed(&c->freelist, 0);
+	*freelist = (void *)list;
+	return (struct page *)slab;
+}
+
+static void drain_cpu(struct front *f, int cpu)
+{
+	struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
+	struct page *partials;
+	struct page *slab;
+	void *freelist = NULL;
+
+	lock_acquire(&c->lock);
+	slab = stop_cpu_locked(cpu, c, &freelist);
+	partials = c->partial;
+	store_relaxed(&c->partial, NULL);
+	lock_release(&c->lock);
+
+	if (slab) {
+		slub_count(f->engine, CPUSLAB_FLUSH);
+		slub_cpu_deactivate(f->engine, slab, freelist);
+	}
+	slub_cpu_unfreeze_partials(f->engine, partials);
+}
+
+/* flush_all of spec 4.12; any number at a time, and alloc and free may go on. */
+static void cpuslab_drain(struct front *f)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
+
+		if (load_relaxed(&c->slab) || load_relaxed(&c->partial))
+			drain_cpu(f, cpu);
+	}
+}
+
+static struct slab_counters counters_of(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters;
+
+	memcpy(&counters, &word, sizeof(counters));
+	return counters;
+}
+
+/* Objects that neither the program has nor the engine counts as free. */
+static unsigned long held_by_cpu(struct front *f, struct kmem_cache_cpu *c)
+{
+	struct page *slab = (struct page *)load_relaxed(&c->slab);
+	void *obj = (void *)load_relaxed(&c->freelist);
+	struct slab_counters counters;
+	unsigned long held = 0;
+
+	if (slab) {
+		counters = counters_of(slab);
+		held += counters.objects - counters.inuse;
+		for (; obj; obj = freeptr_get(slub_of(f->engine), slab->layout, obj))
+			held++;
+	}
+	for (slab = c->partial; slab; slab = slab->next) {
+		counters = counters_of(slab);
+		held += counters.objects - counters.inuse;
+	}
+	return held;
+}
+
+static unsigned long cpuslab_held(struct front *f)
+{
+	unsigned long held = 0;
+
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		held += held_by_cpu(f, percpu_state(f->id, cpu));
+	return held;
+}
+
+static void cpuslab_destroy(struct front *f)
+{
+	front_stop_words(f->id);
+}
+
+static void for_each_lock(struct front *f, void (*act)(struct lock *l))
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		act(&percpu_state(f->id, cpu)->lock);
+}
+
+static void cpuslab_fork_prepare(struct front *f)
+{
+	for_each_lock(f, lock_fork_prepare);
+}
+
+static void cpuslab_fork_parent(struct front *f)
+{
+	for_each_lock(f, lock_fork_parent);
+}
+
+static void cpuslab_fork_child(struct front *f)
+{
+	for_each_lock(f, lock_fork_child);
+}
+
+/* The CPU's free list: objects of its slab, each once as far as its length tells. */
+static void check_freelist(struct front *f, const struct page *slab, uintptr_t freelist)
+{
+	unsigned int count = 0;
+	void *obj;
+
+	CHECK(freelist != STOPPED);
+	for (obj = (void *)freelist; obj;
+	     obj = freeptr_get(slub_of(f->engine), slab->layout, obj)) {
+		CHECK(page_head_of(obj) == slab);
+		CHECK(++count <= counters_of(slab).inuse);
+	}
+}
+
+static void check_frozen(struct front *f, const struct page *slab)
+{
+	CHECK(slab->type == PAGE_SLAB);
+	CHECK(slab->engine == f->engine);
+	CHECK(counters_of(slab).frozen);
+	CHECK(counters_of(slab).inuse <= counters_of(slab).objects);
+}
+
+static void cpuslab_check(struct front *f)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
+		struct page *slab = (struct page *)c->slab;
+
+		CHECK(slab || !c->freelist);
+		if (slab) {
+			check_frozen(f, slab);
+			check_freelist(f, slab, c->freelist);
+		}
+		for (slab = c->partial; slab; slab = slab->next) {
+			check_frozen(f, slab);
+			CHECK(slab->freelist);
+			CHECK(slab->slabs == (slab->next ? slab->next->slabs + 1 : 1));
+		}
+	}
+}
+
+const struct front_ops front_cpuslab_ops = {
+	.name = "cpuslab",
+	.init = cpuslab_init,
+	.alloc = cpuslab_alloc,
+	.free = cpuslab_free,
+	.alloc_bulk = cpuslab_alloc_bulk,
+	.free_bulk = cpuslab_free_bulk,
+	.drain = cpuslab_drain,
+	.held = cpuslab_held,
+	.destroy = cpuslab_destroy,
+	.fork_prepare = cpuslab_fork_prepare,
+	.fork_parent = cpuslab_fork_parent,
+	.fork_child = cpuslab_fork_child,
+	.check = cpuslab_check,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/depot.c - whole sheaves waiting on a node (the kernel's barn)
+ *
+ * Data:       two stacks per depot, linked through entry 0 of each sheaf.
+ * Invariants: see depot.h; depot_check().
+ * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.
+ * Flow:       called by front/array.c; calls page/meta.c.
+ *
+ * Entry 0 is the NULL at the bottom of a sheaf of full capacity, and unused with less: while a
+ * sheaf waits here it holds the link, and it is cleared before the sheaf leaves.
+ */
+#include "front/depot.h"
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "page/meta.h"
+
+uintptr_t sheaf_new(unsigned int capacity)
+{
+	void **base = meta_alloc(USLAB_SHEAF_SIZE); /* zero-filled: every entry is a bottom */
+
+	return base ? sheaf_empty_top(base, capacity) : 0;
+}
+
+void sheaf_delete(uintptr_t top)
+{
+	meta_free(sheaf_base(top), USLAB_SHEAF_SIZE);
+}
+
+void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty)
+{
+	lock_init(&d->lock, RANK_DEPOT);
+	d->max_full = max_full;
+	d->max_empty = max_empty;
+}
+
+static void stack_push(uintptr_t *stack, uintptr_t top)
+{
+	sheaf_base(top)[0] = (void *)*stack;
+	*stack = top;
+}
+
+static uintptr_t stack_pop(uintptr_t *stack)
+{
+	uintptr_t top = *stack;
+
+	*stack = (uintptr_t)sheaf_base(top)[0];
+	sheaf_base(top)[0] = NULL;
+	return top;
+}
+
+static void push_full(struct depot *d, uintptr_t top, unsigned int capacity)
+{
+	stack_push(&d->full, top);
+	store_relaxed(&d->nr_full, d->nr_full + 1);
+	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count(top, capacity));
+}
+
+static uintptr_t pop_full(struct depot *d, unsigned int capacity)
+{
+	uintptr_t top = stack_pop(&d->full);
+
+	store_relaxed(&d->nr_full, d->nr_full - 1);
+	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top, capacity));
+	return top;
+}
+
+static void push_empty(struct depot *d, uintptr_t top)
+{
+	stack_push(&d->empty, top);
+	store_relaxed(&d->nr_empty, d->nr_empty + 1);
+}
+
+static uintptr_t pop_empty(struct depot *d)
+{
+	store_relaxed(&d->nr_empty, d->nr_empty - 1);
+	return stack_pop(&d->empty);
+}
+
+/* The counts are read without the lock first: a dry depot costs no lock. They are only hints. */
+
+uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
+{
+	uintptr_t top = 0;
+
+	if (!load_relaxed(&d->nr_full))
+		return 0;
+	lock_acquire(&d->lock);
+	if (d->nr_full)
+		top = pop_full(d, capacity);
+	lock_release(&d->lock);
+	return top;
+}
+
+uintptr_t depot_get_empty(struct depot *d)
+{
+	uintptr_t top = 0;
+
+	if (!load_relaxed(&d->nr_empty))
+		return 0;
+	lock_acquire(&d->lock);
+	if (d->nr_empty)
+		top = pop_empty(d);
+	lock_release(&d->lock);
+	return top;
+}
+
+bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity)
+{
+	bool room;
+
+	lock_acquire(&d->lock);
+	room = d->nr_full < d->max_full;
+	if (room)
+		push_full(d, top, capacity);
+	lock_release(&d->lock);
+	return room;
+}
+
+bool depot_put_empty(struct depot *d, uintptr_t top)
+{
+	bool room;
+
+	lock_acquire(&d->lock);
+	room = d->nr_empty < d->max_empty;
+	if (room)
+		push_empty(d, top);
+	lock_release(&d->lock);
+	return room;
+}
+
+uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capacity)
+{
+	uintptr_t other = 0;
+
+	lock_acquire(&d->lock);
+	if (d->nr_empty && d->nr_full < d->max_full) {
+		other = pop_empty(d);
+		push_full(d, top, capacity);
+	}
+	lock_release(&d->lock);
+	return other;
+}
+
+uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity)
+{
+	uintptr_t other = 0;
+
+	if (!load_relaxed(&d->nr_full))
+		return 0;
+	lock_acquire(&d->lock);
+	if (d->nr_full && d->nr_empty < d->max_empty) {
+		other = pop_full(d, capacity);
+		push_empty(d, top);
+	}
+	lock_release(&d->lock);
+	return other;
+}
+
+void depot_check(struct depot *d, unsigned int capacity)
+{
+	unsigned long objects = 0;
+	unsigned int full = 0;
+	unsigned int empty = 0;
+
+	lock_acquire(&d->lock);
+	for (uintptr_t top = d->full; top; top = (uintptr_t)sheaf_base(top)[0]) {
+		CHECK(sheaf_count(top, capacity) >= 1 && sheaf_count(top, capacity) <= capacity);
+		objects += sheaf_count(top, capacity);
+		CHECK(++full <= d->max_full);
+	}
+	for (uintptr_t top = d->empty; top; top = (uintptr_t)sheaf_base(top)[0]) {
+		CHECK(sheaf_count(top, capacity) == 0);
+		CHECK(++empty <= d->max_empty);
+	}
+	CHECK(full == d->nr_full && empty == d->nr_empty && objects == d->nr_objects);
+	lock_release(&d->lock);
+}

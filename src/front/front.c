@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/front.c - the fronts by name, and words that always miss
+ *
+ * Data:       one sheaf of NULLs whose last entry is what stopped words point at.
+ * Invariants: that sheaf is never written.
+ * Locks:      none; words are stopped before a cache is published or after it is gone.
+ * Flow:       called by cache/ and the fronts.
+ */
+#include "front/front.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+#include "os/cpu.h"
+
+/* Low byte of the last entry's address is 248: push misses; it holds NULL: pop misses. */
+static void *const stop_sheaf[USLAB_SHEAF_CAPACITY + 1]
+	__attribute__((aligned(USLAB_SHEAF_SIZE)));
+
+const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[USLAB_SHEAF_CAPACITY];
+
+const struct front_ops *front_by_name(const char *name)
+{
+	static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
+							  &front_none_ops };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fronts); i++)
+		if (!strcmp(fronts[i]->name, name))
+			return fronts[i];
+	return NULL;
+}
+
+void front_stop_words(unsigned int id)
+{
+	/* -2 and -1: what threads without a registration use */
+	for (int cpu = -2; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		store_relaxed(percpu_inline_word(id, cpu), front_stop_word);
+		store_relaxed(percpu_word(id, cpu), front_stop_word);
+	}
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/front.h - what a CPU keeps in hand, between the callers and an engine
+ *
+ * Data:       struct front, embedded in struct cache; per-CPU parts in the windows (percpu.h).
+ * Invariants: an object held by a front counts as in use in its slab.
+ * Locks:      see each front. Callers hold nothing above RANK_CACHE.
+ * Flow:       called by cache/; calls engine->ops and percpu.c.
+ *
+ * The inline hit path is the array front's; with any other front the words of a cache always miss
+ * and every call arrives here through cache/.
+ */
+#ifndef FRONT_FRONT_H
+#define FRONT_FRONT_H
+
+#include "engine/engine.h"
+#include "front/percpu.h"
+
+struct front;
+struct depot;
+
+struct front_ops {
+	const char *name;
+
+	/* Prepares f for f->engine; capacity 0: by object size. 0 or -ENOMEM, -EINVAL. */
+	int (*init)(struct front *f, unsigned int capacity);
+
+	/* One object from node (-1: any), by all means up to a new slab; NULL: out of memory. */
+	void *(*alloc)(struct front *f, gfp_t gfp, int node);
+	void (*free)(struct front *f, void *obj);
+
+	/* Up to nr objects (fewer: out of memory); frees of nr objects. */
+	unsigned int (*alloc_bulk)(struct front *f, gfp_t gfp, unsigned int nr, void **p);
+	void (*free_bulk)(struct front *f, unsigned int nr, void **p);
+
+	/* Gives every held object of every CPU back to the engine. */
+	void (*drain)(struct front *f);
+
+	/* Objects held now; exact when quiet. */
+	unsigned long (*held)(struct front *f);
+
+	/* After drain, before the cache's number is used again. */
+	void (*destroy)(struct front *f);
+
+	void (*fork_prepare)(struct front *f);
+	void (*fork_parent)(struct front *f);
+	void (*fork_child)(struct front *f);
+
+	void (*check)(struct front *f);
+};
+
+struct front {
+	const struct front_ops *ops;
+	struct engine *engine;
+	unsigned int id;	/* number of the cache */
+	unsigned int capacity;	/* objects per array; 0 for other fronts */
+	uintptr_t closed;	/* not 0 while drained: nothing may be installed on any CPU */
+	struct depot *depot;	/* array: one per node */
+};
+
+extern const struct front_ops front_none_ops;
+extern const struct front_ops front_array_ops;
+extern const struct front_ops front_cpuslab_ops;
+
+/* By name; NULL: no such front. */
+const struct front_ops *front_by_name(const char *name);
+
+/* The value of a word that misses both ways. */
+extern const uintptr_t front_stop_word;
+
+/* Sets the words of cache id to always-miss on every CPU (a new number, or a destroyed cache). */
+void front_stop_words(unsigned int id);
+
+#endif /* FRONT_FRONT_H */

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/percpu.c - per-CPU words, changed by restartable sequences or under a per-CPU lock
+ *
+ * Data:       the windows; generic mode: a struct lock in the state slot of cache 0, which does
+ *             not exist.
+ * Invariants: see percpu.h.
+ * Locks:      RANK_CPU, generic mode only.
+ * Flow:       called by front/; calls os/rseq.c and arch/rseq_ops.h.
+ *
+ * Who may run at the same time as whom, for one word of CPU c in rseq mode:
+ *
+ *                       sequence on c    percpu_stop_xchg(c)
+ *   sequence on c       never: same CPU  see below
+ *   percpu_stop_xchg    see below        never: the caller's closed flag admits one
+ *
+ * percpu_stop_xchg against a sequence. The sequence's only store (commit) writes a value that it
+ * derived from the value v that it loaded. Let our atomic exchange return v and leave stop:
+ *  1. it loaded and committed before the exchange: we have its value.
+ *  2. it loaded v before, commits after: stop is overwritten. After the fence we see a word that
+ *     is not stop: v is no longer true, whoever committed has taken it over. We start again.
+ *  3. it loads after the exchange: it sees stop, misses, and commits nothing, or is an install that
+ *     compares the caller's closed flag, stored before the exchange: it commits nothing either.
+ *  4. it is in flight during the fence: os_rseq_fence() aborts it; the next run is case 3.
+ * So when the word still holds stop after the fence, v was its last value and is now ours.
+ * Progress: each retry means that the other CPU committed; closed lets it install nothing new, so
+ * it can only run its array up and down until one exchange meets no sequence half-way.
+ *
+ * ThreadSanitizer does not see sequences (they are asm): the tsan build runs the generic mode,
+ * whose locks it sees; the sequences are tested with delays injected (tests/race).
+ */
+#include "front/percpu.h"
+
+#include <errno.h>
+
+#include "arch/rseq_ops.h"
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "os/cpu.h"
+#include "os/rseq.h"
+
+bool percpu_rseq;
+
+/* The state slot of cache 0 of each CPU holds the generic mode's lock. */
+static struct lock *percpu_lock(int cpu)
+{
+	return (struct lock *)percpu_state(USLAB_ID_NONE, cpu);
+}
+
+void percpu_init(void)
+{
+	percpu_rseq = os_rseq_on;
+	if (percpu_rseq)
+		return;
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		lock_init(percpu_lock((int)cpu), RANK_CPU);
+}
+
+void percpu_enter(int cpu)
+{
+	lock_acquire(percpu_lock(cpu));
+}
+
+void percpu_exit(int cpu)
+{
+	lock_release(percpu_lock(cpu));
+}
+
+int percpu_cpu(void)
+{
+	int cpu;
+
+	if (!percpu_rseq)
+		return (int)os_current_cpu();
+	cpu = os_rseq_cpu();
+	return cpu >= 0 ? cpu : -1;
+}
+
+int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
+{
+	if (percpu_rseq)
+		return arch_rseq_xchg(os_rseq_offset, cpu, word, new_value, old) ? -EAGAIN : 0;
+
+	percpu_enter(cpu);
+	*old = load_relaxed(word);
+	store_relaxed(word, new_value);
+	percpu_exit(cpu);
+	return 0;
+}
+
+int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
+		      uintptr_t expect2, uintptr_t new_value)
+{
+	bool equal;
+	int ret;
+
+	if (percpu_rseq) {
+		ret = arch_rseq_cmp2_store(os_rseq_offset, cpu, word, expect, word2, expect2,
+					   new_value);
+		return ret < 0 ? -EAGAIN : ret;
+	}
+
+	percpu_enter(cpu);
+	equal = load_relaxed(word) == expect && load_relaxed(word2) == expect2;
+	if (equal)
+		store_relaxed(word, new_value);
+	percpu_exit(cpu);
+	return equal ? 0 : 1;
+}
+
+struct local_xchg {
+	int cpu;
+	uintptr_t *word;
+	uintptr_t new_value;
+	uintptr_t old;
+	int ret;
+};
+
+static void local_xchg(void *arg)
+{
+	struct local_xchg *x = arg;
+
+	x->ret = percpu_xchg(x->cpu, x->word, x->new_value, &x->old);
+}
+
+/* Without a fence: go to that CPU and take the word there, as any sequence would. */
+static int stop_by_migration(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
+{
+	struct local_xchg x = { .cpu = cpu, .word = word, .new_value = stop };
+	int ret = os_run_on_cpu((unsigned int)cpu, local_xchg, &x);
+
+	if (ret)
+		return ret;
+	*old = x.old;
+	return x.ret;
+}
+
+int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
+{
+	uintptr_t value;
+
+	if (!percpu_rseq)
+		return percpu_xchg(cpu, word, stop, old);
+	if (os_rseq_fence((unsigned int)cpu)) /* is there such a fence at all? */
+		return stop_by_migration(cpu, word, stop, old);
+
+	do {
+		value = xchg(word, stop);
+		if (os_rseq_fence((unsigned int)cpu))
+			os_die(__FILE__, __LINE__, "membarrier worked and then failed");
+	} while (load_acquire(word) != stop);
+	*old = value;
+	return 0;
+}
+
+void percpu_count(unsigned int id, enum slub_stat item)
+{
+	int cpu = percpu_cpu();
+
+	if (cpu >= 0)
+		count_event(&percpu_state(id, cpu)->stat[item]);
+}
+
+static void count_hook(const struct engine *e, enum slub_stat item)
+{
+	percpu_count(e->id, item);
+}
+
+void percpu_set_stats(bool on)
+{
+	slub_count_hook = on ? count_hook : NULL;
+}
+
+void percpu_fork_prepare(void)
+{
+	if (percpu_rseq)
+		return;
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		lock_fork_prepare(percpu_lock((int)cpu));
+}
+
+void percpu_fork_parent(void)
+{
+	if (percpu_rseq)
+		return;
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		lock_fork_parent(percpu_lock((int)cpu));
+}
+
+void percpu_fork_child(void)
+{
+	if (percpu_rseq)
+		return;
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		lock_fork_child(percpu_lock((int)cpu));
+}

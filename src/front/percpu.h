@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/percpu.h - per-CPU words, changed by restartable sequences or under a per-CPU lock
+ *
+ * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array front) and one
+ *             struct kmem_cache_cpu (cpuslab front, statistics).
+ * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, or by
+ *             percpu_stop_xchg(). Generic mode: only under percpu_lock of c.
+ * Locks:      generic mode: one lock per CPU (RANK_CPU), held for a few instructions.
+ * Flow:       called by front/array.c, front/cpuslab.c; calls os/rseq.c, os/lock.c, arch/.
+ *
+ * Both modes give the same results; percpu_rseq says which one this process uses (chosen once).
+ * A thread that has no registration in rseq mode gets CPU -1 from percpu_cpu(): its calls go
+ * straight to the engine.
+ */
+#ifndef FRONT_PERCPU_H
+#define FRONT_PERCPU_H
+
+#include "engine/slub/slub.h"
+#include "os/lock.h"
+
+struct kmem_cache_cpu {
+	/* cpuslab front */
+	uintptr_t freelist;    /* private LIFO list of the cpu slab */
+	uintptr_t slab;	       /* struct page of the cpu slab, or 0 */
+	struct page *partial;  /* per-CPU partial list; under lock */
+	struct lock lock;      /* slow paths of this cache on this CPU */
+
+	uint32_t stat[NR_SLUB_STATS]; /* events; owner CPU, may lose one when a thread migrates */
+};
+
+BUILD_ASSERT(sizeof(struct kmem_cache_cpu) <= USLAB_CPU_STATE_SIZE);
+
+extern bool percpu_rseq;
+
+/* After arena_init(), os_cpu_init(), os_rseq_init(). */
+void percpu_init(void);
+
+static inline unsigned int percpu_id(const struct kmem_cache *s)
+{
+	return (unsigned int)(((const char *)s - page_windows()) / 8);
+}
+
+static inline struct kmem_cache *percpu_handle(unsigned int id)
+{
+	return (struct kmem_cache *)(page_windows() + 8ul * id);
+}
+
+static inline char *percpu_window(int cpu)
+{
+	return page_windows() + ((unsigned long)(cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT);
+}
+
+/* The word that the inline hit paths use. */
+static inline uintptr_t *percpu_inline_word(unsigned int id, int cpu)
+{
+	return (uintptr_t *)(percpu_window(cpu) + 8ul * id);
+}
+
+/*
+ * The word that is in use. Without rseq it lies elsewhere and the inline one is stopped, because a
+ * program's inline hit path may run sequences although the library does not.
+ */
+static inline uintptr_t *percpu_word(unsigned int id, int cpu)
+{
+	return (uintptr_t *)(percpu_window(cpu) + (percpu_rseq ? 0 : USLAB_WINDOW_GENERIC) +
+			     8ul * id);
+}
+
+/* array front: a second sheaf, or 0; taken and put by atomic exchange from any CPU */
+static inline uintptr_t *percpu_spare(unsigned int id, int cpu)
+{
+	return (uintptr_t *)(percpu_window(cpu) + USLAB_WINDOW_SPARES + 8ul * id);
+}
+
+static inline struct kmem_cache_cpu *percpu_state(unsigned int id, int cpu)
+{
+	return (struct kmem_cache_cpu *)(percpu_window(cpu) + USLAB_WINDOW_STATE +
+					 USLAB_CPU_STATE_SIZE * id);
+}
+
+/* Generic mode only: the lock of a CPU, for a few loads and stores. */
+void percpu_enter(int cpu);
+void percpu_exit(int cpu);
+
+/* The CPU to work on: this thread's (may be stale at once), or -1: no front for this thread. */
+int percpu_cpu(void);
+
+/*
+ * If this thread runs on cpu (rseq mode), or under cpu's lock (generic mode):
+ *     { *old = *word; *word = new; } and return 0. Else -EAGAIN, nothing changed.
+ * word belongs to cpu's window.
+ */
+int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old);
+
+/*
+ * Likewise: if (*word == expect && *word2 == expect2) { *word = new; return 0; } return 1 when
+ * they differ, -EAGAIN when not on cpu. word2 may be any readable address, also word itself; it is
+ * compared inside the same sequence.
+ */
+int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
+		      uintptr_t expect2, uintptr_t new_value);
+
+/*
+ * Takes a word away from another CPU: returns its last value and leaves stop in it. To be used
+ * only while nothing can install a new value on that CPU (the caller set a flag that every
+ * install compares as word2): otherwise lost and new values could not be told apart. Sequences in
+ * flight either committed before (their value is returned) or are aborted.
+ * 0; -errno when the CPU could not be fenced (nothing changed).
+ */
+int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
+
+/* Adds one to an event counter of cache id on this CPU. */
+void percpu_count(unsigned int id, enum slub_stat item);
+
+/* Switches the counting of all caches on or off; before threads exist. Off at start. */
+void percpu_set_stats(bool on);
+
+void percpu_fork_prepare(void);
+void percpu_fork_parent(void);
+void percpu_fork_child(void);
+
+#endif /* FRONT_PERCPU_H */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/api/kmalloc_api_test.c - kmalloc and its relatives as a program sees them (spec 5.6, 5.7)
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <uslab/slab.h>
+#include <cmocka.h>
+
+#include "cache/cache.h"
+#include "child.h"
+
+static const char *class_of(const void *p)
+{
+	struct cache *c = cache_of_object(p);
+
+	return c ? c->name : "none";
+}
+
+/* The compiler knows how much was asked for, and objects when a test uses all there is. */
+static void *hide(void *p)
+{
+	static void *volatile box;
+
+	box = p;
+	return box;
+}
+
+/* Allocates, looks at the class and frees. Inline where size is a constant. */
+#define ASSERT_CLASS(size, name)                                          \
+	do {                                                              \
+		void *inlined = kmalloc(size, GFP_KERNEL);                \
+		volatile size_t variable = size;                          \
+		void *called = kmalloc(variable, GFP_KERNEL);             \
+                                                                          \
+		assert_string_equal(class_of(inlined), name);             \
+		assert_string_equal(class_of(called), name);              \
+		kfree(inlined);                                           \
+		kfree(called);                                            \
+	} while (0)
+
+/* Vector 7. */
+static void test_edges(void **state)
+{
+	void *p;
+
+	(void)state;
+	assert_ptr_equal(kmalloc(0, GFP_KERNEL), (void *)16);
+	assert_ptr_equal(kmalloc(0, GFP_KERNEL), ZERO_SIZE_PTR);
+	ASSERT_CLASS(1, "kmalloc-8");
+	ASSERT_CLASS(8, "kmalloc-8");
+	ASSERT_CLASS(9, "kmalloc-16");
+	ASSERT_CLASS(16, "kmalloc-16");
+	ASSERT_CLASS(64, "kmalloc-64");
+	ASSERT_CLASS(65, "kmalloc-96");
+	ASSERT_CLASS(96, "kmalloc-96");
+	ASSERT_CLASS(97, "kmalloc-128");
+	ASSERT_CLASS(128, "kmalloc-128");
+	ASSERT_CLASS(129, "kmalloc-192");
+	ASSERT_CLASS(192, "kmalloc-192");
+	ASSERT_CLASS(193, "kmalloc-256");
+	ASSERT_CLASS(256, "kmalloc-256");
+	ASSERT_CLASS(1024, "kmalloc-1k");
+	ASSERT_CLASS(8192, "kmalloc-8k");
+	ASSERT_CLASS(8193, "none");
+	p = kmalloc(8193, GFP_KERNEL);
+	assert_int_equal(ksize(p), 4 * 4096);
+	kfree(p);
+}
+
+static void test_types(void **state)
+{
+	static const struct {
+		gfp_t gfp;
+		const char *name;
+	} v[] = {
+		{ GFP_KERNEL, "kmalloc-1k" },
+		{ GFP_KERNEL | __GFP_RECLAIMABLE, "kmalloc-rcl-1k" },
+		{ GFP_KERNEL_ACCOUNT, "kmalloc-1k" }, /* no accounting: the cgroup type is normal */
+		{ GFP_KERNEL | GFP_DMA, "kmalloc-1k" }, /* no such zone */
+		{ GFP_ATOMIC, "kmalloc-1k" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		void *p = kmalloc(1000, v[i].gfp);
+
+		assert_string_equal(class_of(p), v[i].name);
+		kfree(p);
+	}
+}
+
+/* Vector 8. */
+static void test_ksize(void **state)
+{
+	void *p = kmalloc(100, GFP_KERNEL);
+
+	(void)state;
+	assert_int_equal(ksize(p), 128);
+	kfree(p);
+	assert_int_equal(ksize(NULL), 0);
+	assert_int_equal(ksize(ZERO_SIZE_PTR), 0);
+	assert_int_equal(kmalloc_size_roundup(0), 0);
+	assert_int_equal(kmalloc_size_roundup(100), 128);
+	assert_int_equal(kmalloc_size_roundup(65), 96);
+	assert_int_equal(kmalloc_size_roundup(8193), 16384);
+	assert_int_equal(kmalloc_size_roundup(SIZE_MAX), SIZE_MAX);
+}
+
+static void test_nothing_to_free(void **state)
+{
+	(void)state;
+	kfree(NULL);
+	kfree(ZERO_SIZE_PTR);
+	kfree_sensitive(NULL);
+	kfree_sensitive(ZERO_SIZE_PTR);
+	assert_true(ZERO_OR_NULL_PTR(NULL) && ZERO_OR_NULL_PTR(ZERO_SIZE_PTR));
+	assert_false(ZERO_OR_NULL_PTR((void *)17));
+}
+
+/* Vector 9. */
+static void test_krealloc(void **state)
+{
+	unsigned char *p = hide(kmalloc(33, GFP_KERNEL));
+	unsigned char *q;
+
+	(void)state;
+	for (unsigned int i = 0; i < 64; i++)
+		p[i] = (unsigned char)i; /* to ksize: all of it is usable */
+	q = hide(krealloc(p, 60, GFP_KERNEL));
+	assert_ptr_equal(q, p);
+	assert_ptr_equal(krealloc(p, 64, GFP_KERNEL), p);
+	assert_ptr_equal(krealloc(p, 1, GFP_KERNEL), p); /* never into a smaller one */
+	q = krealloc(p, 65, GFP_KERNEL);
+	assert_ptr_not_equal(q, p);
+	assert_string_equal(class_of(q), "kmalloc-96");
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(q[i], i);
+	/* to a large one and further */
+	q = hide(krealloc(q, 10000, GFP_KERNEL));
+	assert_int_equal(ksize(q), 16384);
+	memset(q + 96, 0x77, 16384 - 96);
+	p = hide(krealloc(q, 16385, GFP_KERNEL));
+	assert_int_equal(ksize(p), 32768);
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(p[i], i);
+	assert_int_equal(p[16383], 0x77);
+	assert_ptr_equal(krealloc(p, 0, GFP_KERNEL), ZERO_SIZE_PTR);
+	p = krealloc(NULL, 10, GFP_KERNEL);
+	assert_int_equal(ksize(p), 16);
+	kfree(p);
+	p = krealloc(ZERO_SIZE_PTR, 10, GFP_KERNEL);
+	assert_int_equal(ksize(p), 16);
+	kfree(p);
+	assert_ptr_equal(krealloc(NULL, 0, GFP_KERNEL), ZERO_SIZE_PTR);
+}
+
+/* With __GFP_ZERO everything beyond the old contents reads as zero. */
+static void test_krealloc_zero(void **state)
+{
+	unsigned char *p = kmalloc(64, GFP_KERNEL);
+
+	(void)state;
+	memset(p, 0xff, 64);
+	assert_ptr_equal(krealloc(p, 40, GFP_KERNEL | __GFP_ZERO), p);
+	for (unsigned int i = 0; i < 64; i++)
+		assert_int_equal(p[i], i < 40 ? 0xff : 0);
+	p = hide(krealloc(p, 200, GFP_KERNEL | __GFP_ZERO));
+	for (unsigned int i = 0; i < 256; i++)
+		assert_int_equal(p[i], i < 40 ? 0xff : 0);
+	kfree(p);
+}
+
+static void krealloc_fails(void *arg)
+{
+	const struct rlimit none = { 0, 0 };
+	unsigned char *p = kmalloc(100, GFP_KERNEL);
+
+	(void)arg;
+	memset(p, 0x44, 100);
+	CHILD_CHECK(!krealloc(p, KMALLOC_MAX_SIZE + 1, GFP_KERNEL));
+	setrlimit(RLIMIT_DATA, &none);
+	CHILD_CHECK(!krealloc(p, KMALLOC_MAX_SIZE, GFP_KERNEL));
+	CHILD_CHECK(p[0] == 0x44 && p[99] == 0x44 && ksize(p) == 128);
+	kfree(p);
+}
+
+static void test_krealloc_fails(void **state)
+{
+	struct child c = child_run(krealloc_fails, state);
+
+	assert_true(child_passed(&c));
+}
+
+/* A product that does not fit is NULL, and what was there stays. */
+static void test_arrays(void **state)
+{
+	volatile size_t huge = SIZE_MAX / 2 + 1;
+	unsigned char *p;
+
+	(void)state;
+	assert_null(kmalloc_array(huge, 2, GFP_KERNEL));
+	assert_null(kcalloc(3, huge, GFP_KERNEL));
+	p = hide(kmalloc_array(5, 20, GFP_KERNEL));
+	assert_int_equal(ksize(p), 128);
+	memset(p, 0x99, 128);
+	assert_null(krealloc_array(p, huge, 4, GFP_KERNEL));
+	assert_ptr_equal(krealloc_array(p, 8, 16, GFP_KERNEL), p);
+	assert_int_equal(p[127], 0x99);
+	kfree(p);
+	p = hide(kcalloc(4, 32, GFP_KERNEL));
+	for (unsigned int i = 0; i < 128; i++)
+		assert_int_equal(p[i], 0);
+	kfree(p);
+	assert_ptr_equal(kmalloc_array(0, huge, GFP_KERNEL), ZERO_SIZE_PTR);
+	assert_ptr_equal(kcalloc(huge, 0, GFP_KERNEL), ZERO_SIZE_PTR);
+}
+
+static void test_zero(void **state)
+{
+	static const size_t sizes[] = { 1, 8, 60, 96, 1000, 8192, 8193, 100000 };
+
+	(void)state;
+	for (unsigned int round = 0; round < 3; round++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			unsigned char *p = kzalloc(sizes[i], GFP_KERNEL);
+			unsigned char *q = kzalloc_node(sizes[i], GFP_KERNEL, 0);
+
+			for (size_t j = 0; j < ksize(p); j++)
+				assert_int_equal(p[j] | q[j], 0);
+			memset(p, 0xff, ksize(p));
+			memset(q, 0xff, ksize(q));
+			kfree(p);
+			kfree(q);
+		}
+}
+
+/* Spec 5.7: all of ksize() is cleared before it is given away. */
+static void sensitive(void *arg)
+{
+	cpu_set_t set;
+	unsigned char *p;
+	unsigned char *q;
+
+	(void)arg;
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	p = hide(kmalloc(100, GFP_KERNEL));
+	memset(p, 0x5c, 128);
+	kfree_sensitive(p);
+	q = hide(kmalloc(100, GFP_KERNEL));
+	CHILD_CHECK(q == p);
+	for (unsigned int i = 0; i < 128; i++)
+		CHILD_CHECK(q[i] != 0x5c);
+}
+
+static void test_sensitive(void **state)
+{
+	struct child c = child_run(sensitive, state);
+
+	assert_true(child_passed(&c));
+}
+
+/* Vector 17. */
+static void test_alignment(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size <= KMALLOC_MAX_SIZE; size *= 2) {
+		void *p[5];
+
+		for (unsigned int i = 0; i < 5; i++) {
+			p[i] = kmalloc(size, GFP_KERNEL);
+			assert_non_null(p[i]);
+			assert_int_equal((uintptr_t)p[i] & ((size < 8 ? 8 : size) - 1), 0);
+		}
+		for (unsigned int i = 0; i < 5; i++)
+			kfree(p[i]);
+	}
+}
+
+static void test_too_large(void **state)
+{
+	volatile size_t size = KMALLOC_MAX_SIZE + 1;
+	volatile size_t most = SIZE_MAX;
+
+	(void)state;
+	assert_null(kmalloc(size, GFP_KERNEL));
+	assert_null(kzalloc(most, GFP_KERNEL));
+	assert_null(kmalloc_node(size, GFP_KERNEL, 0));
+}
+
+/* kfree takes any object, also a cache's. */
+static void test_kfree_any(void **state)
+{
+	struct kmem_cache *s = kmem_cache_create("any", 72, 0, SLAB_NOLEAKTRACE, NULL);
+
+	(void)state;
+	for (unsigned int i = 0; i < 200; i++)
+		kfree(kmem_cache_alloc(s, GFP_KERNEL));
+	assert_int_equal(kmem_cache_shrink(s), 0);
+	kmem_cache_destroy(s);
+}
+
+static void free_wrong(void *arg)
+{
+	(void)arg;
+	kfree("a string");
+}
+
+static void test_free_wrong(void **state)
+{
+	struct child c = child_run(free_wrong, state);
+
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "): not an object of uslab, called from 0x"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_edges),	      cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ksize),	      cmocka_unit_test(test_nothing_to_free),
+		cmocka_unit_test(test_krealloc),      cmocka_unit_test(test_krealloc_zero),
+		cmocka_unit_test(test_krealloc_fails), cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_zero),	      cmocka_unit_test(test_sensitive),
+		cmocka_unit_test(test_alignment),     cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_kfree_any),     cmocka_unit_test(test_free_wrong),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

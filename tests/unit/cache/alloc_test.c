@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/alloc_test.c - zeroing, constructors, nodes, and what happens when memory runs out
+ */
+#include "cache_fixture.h"
+
+static const char *const fronts[] = { "array", "none", "cpuslab" };
+
+#define ZERO (GFP_KERNEL | __GFP_ZERO)
+
+static bool all(const char *obj, unsigned int size, char value)
+{
+	for (unsigned int i = 0; i < size; i++)
+		if (obj[i] != value)
+			return false;
+	return true;
+}
+
+IN_CHILD(test_zero)
+{
+	ready();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 100, fronts[f]);
+		void *p[50];
+
+		for (unsigned int round = 0; round < 3; round++) {
+			for (unsigned int i = 0; i < 50; i++) {
+				p[i] = cache_alloc(c, ZERO, NUMA_NO_NODE);
+				CHILD_CHECK(all(p[i], 100, 0));
+				memset(p[i], 0x55, 100);
+			}
+			cache_free_bulk(c, 50, p);
+			CHILD_CHECK(cache_alloc_bulk(c, ZERO, 50, p) == 50);
+			for (unsigned int i = 0; i < 50; i++) {
+				CHILD_CHECK(all(p[i], 100, 0));
+				memset(p[i], 0x55, 100);
+			}
+			cache_free_bulk(c, 50, p);
+		}
+	}
+}
+
+/* Without being asked nothing is cleared: what lies away from the free pointer is as it was left. */
+IN_CHILD(test_no_zero)
+{
+	struct cache *c;
+	char *obj;
+
+	ready();
+	stay_here();
+	c = make("c", 64, 0, 0);
+	obj = get(c);
+	memset(obj, 0x55, 64);
+	cache_free(c, obj);
+	CHILD_CHECK(get(c) == obj);
+	CHILD_CHECK(all(obj, 32, 0x55) && all(obj + 40, 24, 0x55));
+}
+
+static unsigned int constructed;
+
+static void ctor(void *obj)
+{
+	constructed++;
+	memset(obj, 0xc7, 72);
+}
+
+/* Once per object, when its slab is made; free and alloc leave the object alone (spec 4.6). */
+IN_CHILD(test_ctor)
+{
+	ready();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = made(&(struct cache_spec){ .name = "ctor", .size = 72,
+							     .front = front_by_name(fronts[f]),
+							     .ctor = ctor });
+		static void *p[300];
+		void *kept[3 * 19];
+		unsigned int nr_kept = 0;
+
+		constructed = 0;
+		for (unsigned int round = 0; round < 3; round++) {
+			for (unsigned int i = 0; i < 300; i++) {
+				p[i] = get(c);
+				CHILD_CHECK(all(p[i], 72, (char)0xc7));
+			}
+			CHILD_CHECK(constructed == stats_of(c).total_objects);
+			/* one object of each slab stays, and with it the slab */
+			for (unsigned int i = 0; i < 300; i++)
+				if (i % 16)
+					cache_free(c, p[i]);
+				else
+					kept[nr_kept++] = p[i];
+			CHILD_CHECK(constructed == stats_of(c).total_objects);
+		}
+		cache_free_bulk(c, nr_kept, kept);
+		CHILD_CHECK(cache_shrink(c) == 0);
+		CHILD_CHECK(get(c) && constructed > stats_of(c).total_objects);
+	}
+}
+
+/* ---- nodes ---- */
+
+IN_CHILD(test_nodes)
+{
+	CHILD_CHECK(os_topology_set(4, 2) == 0);
+	ready();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 64, fronts[f]);
+
+		for (unsigned int i = 0; i < 400; i++) {
+			unsigned int cpu = i % 4;
+			int node = (int)(i / 4 % 2);
+			void *p;
+			void *q;
+
+			os_act_as_cpu(cpu);
+			p = cache_alloc(c, GFP_KERNEL | __GFP_THISNODE, node);
+			CHILD_CHECK(p && page_head_of(p)->node == node);
+			q = cache_alloc(c, GFP_KERNEL, 77); /* no such node: any */
+			CHILD_CHECK(q);
+			/* freed far away, so that every CPU comes to hold objects of both nodes */
+			os_act_as_cpu(3 - cpu);
+			if (i % 3)
+				cache_free(c, p);
+			cache_free(c, q);
+		}
+		CHILD_CHECK(in_use(c) == DIV_ROUND_UP(400, 3));
+	}
+	cache_check_all();
+}
+
+/* ---- out of memory ---- */
+
+/* Takes objects until there are none; returns how many. Links them through their first word. */
+static unsigned long take_all(struct cache *c, void **list)
+{
+	unsigned long n = 0;
+	void **obj;
+
+	while ((obj = cache_alloc(c, GFP_KERNEL | __GFP_NOWARN, NUMA_NO_NODE))) {
+		*obj = *list;
+		*list = obj;
+		n++;
+	}
+	return n;
+}
+
+static void give_all(struct cache *c, void **list)
+{
+	while (*list) {
+		void **obj = *list;
+
+		*list = *obj;
+		cache_free(c, obj);
+	}
+}
+
+/* What other caches hold in hand or keep empty is got back before NULL is the answer. */
+static void check_pressure(const char *front)
+{
+	struct cache *a = make_front("a", 512, front);
+	struct cache *b = make_front("b", 4096, front);
+	void *of_a = NULL;
+	void *of_b = NULL;
+	unsigned long bytes;
+
+	cache_free(b, get(b));
+	no_more_memory();
+	bytes = take_all(a, &of_a) * 512;
+	CHILD_CHECK(bytes > 3 << 20); /* most of a chunk of 4 MiB */
+	CHILD_CHECK(!get(a));
+	take_all(b, &of_b); /* the rest of what it had */
+	CHILD_CHECK(!get(b) && !get(a));
+	give_all(a, &of_a);
+	CHILD_CHECK(take_all(b, &of_b) * 4096 > bytes - bytes / 8);
+	CHILD_CHECK(a->front.ops->held(&a->front) == 0);
+	CHILD_CHECK(stats_of(a).nr_slabs <= 2);
+	cache_check_all();
+	give_all(b, &of_b);
+	CHILD_CHECK(take_all(a, &of_a) * 512 > bytes - bytes / 8);
+}
+
+IN_CHILD(test_pressure_array)
+{
+	ready();
+	check_pressure("array");
+}
+
+IN_CHILD(test_pressure_none)
+{
+	ready();
+	check_pressure("none");
+}
+
+IN_CHILD(test_pressure_cpuslab)
+{
+	ready();
+	check_pressure("cpuslab");
+}
+
+/* All or none: a bulk call that fails gives back what it got. */
+IN_CHILD(test_bulk_all_or_none)
+{
+	ready();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++)
+		get(make_front(fronts[f], 1024, fronts[f]));
+	no_more_memory();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = list_entry(cache_list.next, struct cache, list);
+		static void *p[8192];
+		void *list = NULL;
+		unsigned long most;
+
+		while (strcmp(c->name, fronts[f]))
+			c = list_entry(c->list.next, struct cache, list);
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL | __GFP_NOWARN, 8192, p) == 0);
+		CHILD_CHECK(in_use(c) == 1);
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 1000, p) == 1000);
+		CHILD_CHECK(in_use(c) == 1001);
+		cache_free_bulk(c, 1000, p);
+		most = take_all(c, &list);
+		give_all(c, &list);
+		/* and nothing is lost by failing */
+		CHILD_CHECK(take_all(c, &list) == most);
+		give_all(c, &list);
+		cache_check_all();
+	}
+}
+
+IN_CHILD(test_bulk_of_none)
+{
+	struct cache *c;
+	void *p = &p;
+
+	ready();
+	c = make("c", 64, 0, 0);
+	CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 0, &p) == 0);
+	CHILD_CHECK(p == &p && stats_of(c).nr_slabs == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_zero),
+		cmocka_unit_test(test_no_zero),
+		cmocka_unit_test(test_ctor),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_pressure_array),
+		cmocka_unit_test(test_pressure_none),
+		cmocka_unit_test(test_pressure_cpuslab),
+		cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_bulk_of_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/free_test.c - objects go back, one or many, and whose they are
+ */
+#include "cache_fixture.h"
+
+IN_CHILD(test_one)
+{
+	struct cache *c;
+	void *a;
+
+	ready();
+	stay_here();
+	c = make("c", 64, 0, 0);
+	a = get(c);
+	CHILD_CHECK(in_use(c) == 1);
+	cache_free(c, a);
+	CHILD_CHECK(in_use(c) == 0 && get(c) == a);
+}
+
+IN_CHILD(test_free_bulk)
+{
+	static const char *const fronts[] = { "array", "none", "cpuslab" };
+
+	ready();
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 200, fronts[f]);
+		static void *p[1000];
+
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 1000, p) == 1000);
+		CHILD_CHECK(in_use(c) == 1000);
+		/* of every slab some, in a mixed order */
+		for (unsigned int i = 0; i < 1000; i++) {
+			unsigned int j = (i * 389 + 7) % 1000;
+			void *swapped = p[i];
+
+			p[i] = p[j];
+			p[j] = swapped;
+		}
+		cache_free_bulk(c, 400, p);
+		CHILD_CHECK(in_use(c) == 600);
+		cache_check_all();
+		cache_free_bulk(c, 0, p);
+		cache_free_bulk(c, 600, p + 400);
+		CHILD_CHECK(in_use(c) == 0);
+		CHILD_CHECK(cache_shrink(c) == 0 && stats_of(c).nr_slabs == 0);
+	}
+	cache_check_all();
+}
+
+IN_CHILD(test_whose)
+{
+	struct cache *a;
+	struct cache *b;
+	char *obj;
+	void *run;
+
+	ready();
+	a = make("a", 64, 0, 0);
+	b = make("b", 5000, 0, 0); /* slabs of several pages */
+	obj = get(a);
+	CHILD_CHECK(cache_of_object(obj) == a && cache_of_object(obj + 63) == a);
+	obj = get(b);
+	CHILD_CHECK(cache_of_object(obj) == b && cache_of_object(obj + 4999) == b);
+	run = run_alloc(3 * PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(!cache_of_object(run) && !cache_of_object((char *)run + PAGE_SIZE));
+	CHILD_CHECK(!cache_of_object(&obj) && !cache_of_object(NULL));
+	CHILD_CHECK(!cache_of_object(ZERO_SIZE_PTR) && !cache_of_object(page_map.base - 1));
+	cache_free(b, obj);
+	cache_shrink(b);
+	CHILD_CHECK(!cache_of_object(obj)); /* its slab has gone */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_free_bulk),
+		cmocka_unit_test(test_whose),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/front/depot_test.c - sheaves as addresses, two bounded stacks, exchanges, counts
+ */
+#include "front/depot.h"
+#include "fake_engine.h"
+
+#define CAPACITY 20u
+
+static struct depot depot;
+
+static void make(void)
+{
+	floors_init(0, 0);
+	depot_init(&depot, 3, 2);
+}
+
+/* A sheaf with n made-up objects. */
+static uintptr_t sheaf_of(unsigned int n, uintptr_t mark)
+{
+	uintptr_t top = sheaf_new(CAPACITY);
+
+	CHILD_CHECK(top);
+	while (n--) {
+		top += sizeof(void *);
+		*(void **)top = (void *)mark++;
+	}
+	return top;
+}
+
+IN_CHILD(test_sheaf_arithmetic)
+{
+	make();
+	for (unsigned int capacity = 1; capacity <= USLAB_SHEAF_CAPACITY; capacity++) {
+		uintptr_t top = sheaf_new(capacity);
+		void **base = sheaf_base(top);
+
+		CHILD_CHECK(((uintptr_t)base & (USLAB_SHEAF_SIZE - 1)) == 0);
+		CHILD_CHECK(top == sheaf_empty_top(base, capacity));
+		CHILD_CHECK(sheaf_index(top) == USLAB_SHEAF_CAPACITY - capacity);
+		CHILD_CHECK(sheaf_count(top, capacity) == 0);
+		CHILD_CHECK(*(void **)top == NULL); /* pop misses */
+		top += capacity * sizeof(void *);
+		CHILD_CHECK(sheaf_base(top) == base && sheaf_count(top, capacity) == capacity);
+		CHILD_CHECK((top & 255) == USLAB_SHEAF_FULL); /* push misses */
+		sheaf_delete(top);
+	}
+}
+
+IN_CHILD(test_sheaves_are_zero_again)
+{
+	size_t used;
+	uintptr_t top;
+
+	make();
+	used = meta_counters.used;
+	top = sheaf_of(CAPACITY, 1);
+	CHILD_CHECK(meta_counters.used == used + USLAB_SHEAF_SIZE);
+	sheaf_delete(top);
+	CHILD_CHECK(meta_counters.used == used);
+	top = sheaf_new(CAPACITY);
+	for (unsigned int i = 0; i <= USLAB_SHEAF_CAPACITY; i++)
+		CHILD_CHECK(!sheaf_base(top)[i]);
+	meta_check();
+}
+
+IN_CHILD(test_full_stack)
+{
+	uintptr_t sheaf[4];
+
+	make();
+	CHILD_CHECK(depot_get_full(&depot, CAPACITY) == 0);
+	for (unsigned int i = 0; i < 4; i++)
+		sheaf[i] = sheaf_of(CAPACITY - i, 100);
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(depot_put_full(&depot, sheaf[i], CAPACITY));
+	CHILD_CHECK(depot.nr_full == 3 && depot.nr_objects == 3 * CAPACITY - 3);
+	CHILD_CHECK(!depot_put_full(&depot, sheaf[3], CAPACITY));
+	CHILD_CHECK(sheaf_base(sheaf[3])[0] == NULL);
+	depot_check(&depot, CAPACITY);
+	/* newest first, each as it was left, with the link gone from its bottom */
+	for (unsigned int i = 3; i-- > 0;) {
+		CHILD_CHECK(depot_get_full(&depot, CAPACITY) == sheaf[i]);
+		CHILD_CHECK(sheaf_base(sheaf[i])[0] == NULL);
+		CHILD_CHECK(depot.nr_full == i);
+		depot_check(&depot, CAPACITY);
+	}
+	CHILD_CHECK(depot.nr_objects == 0 && depot_get_full(&depot, CAPACITY) == 0);
+	for (unsigned int i = 0; i < CAPACITY; i++)
+		CHILD_CHECK(((uintptr_t *)sheaf[0])[-(long)i] == 100 + CAPACITY - 1 - i);
+}
+
+IN_CHILD(test_empty_stack)
+{
+	uintptr_t a;
+	uintptr_t b;
+	uintptr_t c;
+
+	make();
+	a = sheaf_of(0, 0);
+	b = sheaf_of(0, 0);
+	c = sheaf_of(0, 0);
+	CHILD_CHECK(depot_get_empty(&depot) == 0);
+	CHILD_CHECK(depot_put_empty(&depot, a) && depot_put_empty(&depot, b));
+	CHILD_CHECK(!depot_put_empty(&depot, c));
+	CHILD_CHECK(depot.nr_empty == 2 && depot.nr_objects == 0);
+	depot_check(&depot, CAPACITY);
+	CHILD_CHECK(depot_get_empty(&depot) == b && depot_get_empty(&depot) == a);
+	CHILD_CHECK(sheaf_base(a)[0] == NULL && sheaf_base(b)[0] == NULL);
+	CHILD_CHECK(depot_get_empty(&depot) == 0);
+}
+
+/* A full one for an empty one: only when both stacks agree. */
+IN_CHILD(test_exchange_full)
+{
+	uintptr_t full = 0;
+	uintptr_t empty;
+
+	make();
+	full = sheaf_of(CAPACITY, 1);
+	CHILD_CHECK(depot_exchange_full(&depot, full, CAPACITY) == 0); /* no empty one */
+	CHILD_CHECK(depot.nr_full == 0);
+	empty = sheaf_of(0, 0);
+	CHILD_CHECK(depot_put_empty(&depot, empty));
+	CHILD_CHECK(depot_exchange_full(&depot, full, CAPACITY) == empty);
+	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 0 && depot.nr_objects == CAPACITY);
+	depot_check(&depot, CAPACITY);
+	/* no room for one more full one */
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
+	CHILD_CHECK(depot_put_empty(&depot, empty));
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(depot.nr_full == 3 && depot.nr_empty == 1);
+}
+
+IN_CHILD(test_exchange_empty)
+{
+	uintptr_t full;
+	uintptr_t empty;
+
+	make();
+	empty = sheaf_of(0, 0);
+	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == 0); /* no full one */
+	full = sheaf_of(7, 1);
+	CHILD_CHECK(depot_put_full(&depot, full, CAPACITY));
+	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == full);
+	CHILD_CHECK(depot.nr_full == 0 && depot.nr_empty == 1 && depot.nr_objects == 0);
+	depot_check(&depot, CAPACITY);
+	/* no room for one more empty one */
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	CHILD_CHECK(depot_put_full(&depot, full, CAPACITY));
+	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0), CAPACITY) == 0);
+	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 2);
+}
+
+/* In a sheaf of 31 the link lies in the NULL at the bottom, in smaller ones below it. */
+IN_CHILD(test_largest_capacity)
+{
+	uintptr_t top;
+
+	make();
+	top = sheaf_new(USLAB_SHEAF_CAPACITY);
+	CHILD_CHECK(depot_put_empty(&depot, top));
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_new(USLAB_SHEAF_CAPACITY)));
+	depot_check(&depot, USLAB_SHEAF_CAPACITY);
+	CHILD_CHECK(*(void **)depot_get_empty(&depot) == NULL);
+	CHILD_CHECK(*(void **)depot_get_empty(&depot) == NULL);
+}
+
+/* Each wrong number makes the check die. arg: which. */
+static void spoil(void *arg)
+{
+	make();
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(5, 1), CAPACITY));
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	depot_check(&depot, CAPACITY);
+	switch (*(int *)arg) {
+	case 0:
+		depot.nr_full++;
+		break;
+	case 1:
+		depot.nr_empty--;
+		break;
+	case 2:
+		depot.nr_objects++;
+		break;
+	case 3: /* a circle */
+		sheaf_base(depot.full)[0] = (void *)depot.full;
+		break;
+	case 4: /* an empty one among the full */
+		depot.full = depot.empty;
+		break;
+	case 5:
+		depot.empty = depot.full;
+		break;
+	}
+	depot_check(&depot, CAPACITY);
+}
+
+static void test_check_finds(void **state)
+{
+	(void)state;
+	for (int what = 0; what <= 5; what++) {
+		struct child c = child_run(spoil, &what);
+
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, "front/depot.c"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sheaf_arithmetic),
+		cmocka_unit_test(test_sheaves_are_zero_again),
+		cmocka_unit_test(test_full_stack),
+		cmocka_unit_test(test_empty_stack),
+		cmocka_unit_test(test_exchange_full),
+		cmocka_unit_test(test_exchange_empty),
+		cmocka_unit_test(test_largest_capacity),
+		cmocka_unit_test(test_check_finds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

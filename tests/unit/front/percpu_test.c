@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/front/percpu_test.c - where words lie, and who may change them, in both modes
+ *
+ * Every test runs with sequences where this process has them, and again with a made-up topology,
+ * which goes without.
+ */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+
+#include "base/atomic.h"
+#include "fake_engine.h"
+
+#define ID 400u
+
+BOTH_MODES(test_mode)
+{
+	CHILD_CHECK(percpu_rseq == os_rseq_on);
+	CHILD_CHECK(!(percpu_rseq && os_topology.made_up));
+	if (USLAB_HAVE_RSEQ && !os_topology.made_up)
+		CHILD_CHECK(percpu_rseq == (__rseq_size != 0));
+}
+
+/* <uslab/layout.h> says where; the inline hit paths and tools rely on it. */
+BOTH_MODES(test_layout)
+{
+	char *windows = page_windows();
+
+	CHILD_CHECK(page_map.base + USLAB_WINDOWS_OFFSET == windows);
+	for (unsigned int id = 0; id < USLAB_MAX_CACHES; id += 89) {
+		char *handle = (char *)percpu_handle(id);
+
+		CHILD_CHECK(handle == windows + id * 8);
+		CHILD_CHECK(percpu_id((struct kmem_cache *)handle) == id);
+		for (int cpu = -2; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+			char *window = windows + ((long)cpu + 3) * (long)USLAB_WINDOW_SIZE;
+
+			CHILD_CHECK(percpu_window(cpu) == window);
+			CHILD_CHECK((char *)percpu_inline_word(id, cpu) ==
+				    handle + (((long)cpu + 3) << USLAB_WINDOW_SHIFT));
+			CHILD_CHECK((char *)percpu_spare(id, cpu) ==
+				    window + USLAB_WINDOW_SPARES + id * 8);
+			CHILD_CHECK((char *)percpu_state(id, cpu) ==
+				    window + USLAB_WINDOW_STATE + id * USLAB_CPU_STATE_SIZE);
+			CHILD_CHECK((char *)percpu_word(id, cpu) ==
+				    window + (percpu_rseq ? 0 : USLAB_WINDOW_GENERIC) + id * 8);
+		}
+	}
+}
+
+/* The parts of a window for the highest cache number end before the next part. */
+BOTH_MODES(test_layout_parts)
+{
+	char *window = percpu_window(0);
+	unsigned int last = USLAB_MAX_CACHES - 1;
+
+	CHILD_CHECK((char *)percpu_inline_word(last, 0) + 8 <= (char *)percpu_spare(0, 0));
+	CHILD_CHECK((char *)percpu_spare(last, 0) + 8 <= window + USLAB_WINDOW_TABLES);
+	CHILD_CHECK(window + USLAB_WINDOW_GENERIC + 8 * (last + 1) <= (char *)percpu_state(0, 0));
+	CHILD_CHECK((char *)percpu_state(last, 0) + USLAB_CPU_STATE_SIZE <= percpu_window(1));
+	/* and it can be written */
+	memset(percpu_state(last, (int)os_topology.nr_cpu_ids - 1), 0, USLAB_CPU_STATE_SIZE);
+}
+
+BOTH_MODES(test_cpu)
+{
+	int cpu = here();
+
+	CHILD_CHECK(percpu_cpu() == cpu);
+}
+
+static void *unregistered(void *arg)
+{
+	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+	uintptr_t old = 0;
+	int *cpu = arg;
+
+	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) &&
+	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG))
+		return NULL;
+	*cpu = percpu_cpu();
+	/* no sequence runs for such a thread, whatever CPU it names */
+	for (int i = 0; i < (int)os_topology.nr_cpu_ids; i++)
+		CHILD_CHECK(percpu_xchg(i, percpu_word(ID, i), 1, &old) == -EAGAIN);
+	percpu_count(ID, FREE_SLAB); /* nowhere to count; no harm */
+	return NULL;
+}
+
+IN_CHILD(test_cpu_unregistered)
+{
+	pthread_t thread;
+	int cpu = -1;
+
+	floors_init(0, 0);
+	if (!percpu_rseq)
+		return;
+	pthread_create(&thread, NULL, unregistered, &cpu);
+	pthread_join(thread, NULL);
+	CHILD_CHECK(cpu == -1);
+}
+
+/* Some CPU of the window that this thread is not on, or -1. */
+static int elsewhere(int cpu)
+{
+	return os_topology.nr_cpu_ids > 1 ? !cpu : -1;
+}
+
+BOTH_MODES(test_xchg)
+{
+	int cpu = here();
+	int other = elsewhere(cpu);
+	uintptr_t *word = percpu_word(ID, cpu);
+	uintptr_t old = 0;
+
+	*word = 11;
+	CHILD_CHECK(percpu_xchg(cpu, word, 12, &old) == 0);
+	CHILD_CHECK(old == 11 && *word == 12);
+	if (other < 0)
+		return;
+	word = percpu_word(ID, other);
+	*word = 21;
+	old = 5;
+	if (percpu_rseq) {
+		CHILD_CHECK(percpu_xchg(other, word, 22, &old) == -EAGAIN);
+		CHILD_CHECK(*word == 21);
+	} else {
+		CHILD_CHECK(percpu_xchg(other, word, 22, &old) == 0);
+		CHILD_CHECK(old == 21 && *word == 22);
+	}
+}
+
+BOTH_MODES(test_cmp2_store)
+{
+	int cpu = here();
+	int other = elsewhere(cpu);
+	uintptr_t *word = percpu_word(ID, cpu);
+	uintptr_t flag = 7;
+
+	*word = 1;
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 1, &flag, 7, 2) == 0 && *word == 2);
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 1, &flag, 7, 3) == 1 && *word == 2);
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 2, &flag, 6, 3) == 1 && *word == 2);
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 2, &flag, 7 + (1ul << 32), 3) == 1 && *word == 2);
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 2 + (1ul << 32), &flag, 7, 3) == 1 && *word == 2);
+	CHILD_CHECK(percpu_cmp2_store(cpu, word, 2, word, 2, ~0ul) == 0 && *word == ~0ul);
+	CHILD_CHECK(flag == 7);
+	if (other < 0 || !percpu_rseq)
+		return;
+	word = percpu_word(ID, other);
+	*word = 1;
+	CHILD_CHECK(percpu_cmp2_store(other, word, 1, &flag, 7, 2) == -EAGAIN && *word == 1);
+}
+
+BOTH_MODES(test_stop_xchg)
+{
+	here();
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		uintptr_t *word = percpu_word(ID, cpu);
+		uintptr_t old = 0;
+
+		*word = 100 + (uintptr_t)cpu;
+		CHILD_CHECK(percpu_stop_xchg(cpu, word, front_stop_word, &old) == 0);
+		CHILD_CHECK(old == 100 + (uintptr_t)cpu && *word == front_stop_word);
+	}
+}
+
+/* Old kernels have no fence for sequences: the taker goes to that CPU itself. */
+IN_CHILD(test_stop_by_migration)
+{
+	cpu_set_t allowed;
+	cpu_set_t after;
+	uintptr_t old = 0;
+
+	floors_init(0, 0);
+	child_deny(SYS_membarrier, EINVAL);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int cpu = 0; cpu < (int)MIN(os_topology.nr_cpu_ids, (unsigned int)CPU_SETSIZE); cpu++) {
+		uintptr_t *word = percpu_word(ID, cpu);
+		int ret;
+
+		*word = 100 + (uintptr_t)cpu;
+		old = 0;
+		ret = percpu_stop_xchg(cpu, word, front_stop_word, &old);
+		if (CPU_ISSET(cpu, &allowed) || !percpu_rseq)
+			CHILD_CHECK(!ret && old == 100 + (uintptr_t)cpu && *word == front_stop_word);
+		else if (ret) /* outside of the cpuset: nothing may have changed */
+			CHILD_CHECK(*word == 100 + (uintptr_t)cpu);
+	}
+	sched_getaffinity(0, sizeof(after), &after);
+	CHILD_CHECK(CPU_EQUAL(&allowed, &after));
+	/* a CPU that nobody can go to */
+	if (percpu_rseq)
+		CHILD_CHECK(percpu_stop_xchg(8000, &old, 1, &old) < 0);
+}
+
+/* Sequences of several threads on one CPU do not lose a step of one another. */
+#define STEPS 20000
+
+static void *add_steps(void *arg)
+{
+	uintptr_t *done = arg;
+
+	while (*done < STEPS) {
+		int cpu = percpu_cpu();
+		uintptr_t *word = percpu_word(ID, cpu);
+		uintptr_t value = load_relaxed(word);
+
+		if (!percpu_cmp2_store(cpu, word, value, word, value, value + 1))
+			++*done;
+	}
+	return NULL;
+}
+
+BOTH_MODES(test_steps_are_atomic)
+{
+	uintptr_t done[4] = { 0 };
+	pthread_t thread[4];
+	uintptr_t sum = 0;
+
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		*percpu_word(ID, cpu) = 0;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, add_steps, &done[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		sum += *percpu_word(ID, cpu);
+	CHILD_CHECK(sum == 4 * STEPS);
+}
+
+BOTH_MODES(test_count)
+{
+	int cpu = here();
+	struct engine e = { .id = ID };
+
+	percpu_count(ID, ALLOC_SLAB);
+	percpu_count(ID, ALLOC_SLAB);
+	percpu_count(ID, CPU_PARTIAL_DRAIN);
+	CHILD_CHECK(percpu_state(ID, cpu)->stat[ALLOC_SLAB] == 2);
+	CHILD_CHECK(percpu_state(ID, cpu)->stat[CPU_PARTIAL_DRAIN] == 1);
+	CHILD_CHECK(percpu_state(ID, cpu)->stat[FREE_SLAB] == 0);
+	CHILD_CHECK(percpu_state(ID + 1, cpu)->stat[ALLOC_SLAB] == 0);
+
+	/* the engine's events: off, on, off again */
+	slub_count(&e, FREE_SLAB);
+	percpu_set_stats(true);
+	slub_count(&e, FREE_SLAB);
+	percpu_set_stats(false);
+	slub_count(&e, FREE_SLAB);
+	CHILD_CHECK(percpu_state(ID, cpu)->stat[FREE_SLAB] == 1);
+}
+
+/* Without sequences a CPU's lock keeps others out, and fork finds all of them free. */
+static void *enter_it(void *arg)
+{
+	int *done = arg;
+
+	percpu_enter(1);
+	store_release(done, 1); /* pairs with the load in test_enter */
+	percpu_exit(1);
+	return NULL;
+}
+
+IN_CHILD(test_enter)
+{
+	pthread_t thread;
+	int done = 0;
+
+	floors_init(4, 2);
+	percpu_enter(1);
+	pthread_create(&thread, NULL, enter_it, &done);
+	usleep(20000);
+	CHILD_CHECK(!load_acquire(&done));
+	percpu_exit(1);
+	pthread_join(thread, NULL);
+	CHILD_CHECK(done);
+	percpu_enter(0);
+	percpu_exit(0);
+}
+
+IN_CHILD(test_fork)
+{
+	uintptr_t word = 1;
+	uintptr_t old;
+
+	floors_init(4, 2);
+	percpu_fork_prepare();
+	percpu_fork_parent();
+	CHILD_CHECK(percpu_xchg(2, &word, 2, &old) == 0);
+	percpu_fork_prepare();
+	percpu_fork_child();
+	for (int cpu = 0; cpu < 4; cpu++) {
+		percpu_enter(cpu);
+		percpu_exit(cpu);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mode),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_layout_parts),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_cpu_unregistered),
+		cmocka_unit_test(test_xchg),
+		cmocka_unit_test(test_cmp2_store),
+		cmocka_unit_test(test_stop_xchg),
+		cmocka_unit_test(test_stop_by_migration),
+		cmocka_unit_test(test_steps_are_atomic),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_enter),
+		cmocka_unit_test(test_fork),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
