@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/internal.h - the parts of taking a snapshot
+ *
+ * Data:       struct snapshot (report/snapshot.h).
+ * Invariants: once s->error is set every further read fails at once.
+ * Locks:      none.
+ * Flow:       snapshot.c calls pages.c, then fronts.c; all of them read through snapshot_read().
+ */
+#ifndef REPORT_INTERNAL_H
+#define REPORT_INTERNAL_H
+
+#include "report/snapshot.h"
+
+/*
+ * Reads from the process. false: could not. Memory that is not mapped is one more thing that does
+ * not add up (a cache that has just gone, a lie); every other error ends the snapshot.
+ */
+bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len);
+
+/* Index of the cache whose struct engine is at that address; -1: no such cache. */
+int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
+
+/* Reads all page descriptors: slabs and objects in use per cache, runs, free pages. */
+void snapshot_pages(struct snapshot *s);
+
+/* Reads what CPUs and depots hold, and the event counters. */
+void snapshot_fronts(struct snapshot *s);
+
+#endif /* REPORT_INTERNAL_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/root.c - uslab_root of this process
+ *
+ * Data:       uslab_root, found by its name in the ELF symbols of the library or program.
+ * Invariants: addresses and sizes come from the linker and loader: there is no moment at which a
+ *             tool could see them half filled.
+ * Locks:      none; root_init() is called by whoever initialises the library, once at a time.
+ * Flow:       called by api/init.c; calls nothing.
+ */
+#include "report/root.h"
+
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "front/depot.h"
+#include "os/cpu.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
+
+/*
+ * The library writes to this name, not to the exported one: in a program with two of our libraries
+ * (linked with one, started with the other) the exported names of both mean the first one's.
+ */
+static struct uslab_root root = {
+	.magic = USLAB_ROOT_MAGIC,
+	.version = USLAB_ROOT_VERSION,
+	.root_size = sizeof(struct uslab_root),
+	.page_size = sizeof(struct page),
+	.cache_size = sizeof(struct cache),
+	.cpu_state_size = sizeof(struct kmem_cache_cpu),
+	.depot_size = sizeof(struct depot),
+	.slub_size = sizeof(struct slub),
+	.version_text = USLAB_VERSION_TEXT,
+	.page_map = (uint64_t)&page_map,
+	.topology = (uint64_t)&os_topology,
+	.cache_list = (uint64_t)&cache_list,
+	.zones = (uint64_t)&buddy_zones,
+	.large_counters = (uint64_t)&large_counters,
+	.meta_counters = (uint64_t)&meta_counters,
+	.rseq_on = (uint64_t)&percpu_rseq,
+};
+
+extern USLAB_API struct uslab_root uslab_root __attribute__((alias("root")));
+
+void root_init(const char *large_name)
+{
+	root.large_name = (uint64_t)large_name;
+	/* pairs with the check in snapshot_open(), which sees the name when it sees ready */
+	store_release(&root.ready, 1);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/root.h - uslab_root: the door for tools that look from outside
+ *
+ * Data:       one exported structure of addresses of everything that a tool reads, with a version
+ *             and the sizes of the structures, so that a tool of another version says so instead
+ *             of guessing.
+ * Invariants: all but ready and large_name is const from load time on; addresses never change.
+ * Locks:      none. A reader outside sees values that change while it reads: it must bound every
+ *             count and check every pointer.
+ * Flow:       filled by report/root.c, called from api/init.c; read by report/snapshot.c.
+ */
+#ifndef REPORT_ROOT_H
+#define REPORT_ROOT_H
+
+#include <stdint.h>
+#include <uslab/slab.h>
+
+#define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
+#define USLAB_ROOT_VERSION 1
+
+struct uslab_root {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t ready; /* 1 once everything below is valid */
+	uint32_t root_size;
+	uint32_t page_size; /* sizeof(struct page) */
+	uint32_t cache_size;
+	uint32_t cpu_state_size;
+	uint32_t depot_size;
+	uint32_t slub_size;
+	char version_text[16];
+
+	uint64_t page_map;	 /* struct page_map */
+	uint64_t topology;	 /* struct topology */
+	uint64_t cache_list;	 /* struct list_head of struct cache */
+	uint64_t zones;		 /* struct buddy_zone[OS_MAX_NODES] */
+	uint64_t large_counters; /* struct large_counters */
+	uint64_t meta_counters;	 /* struct meta_counters */
+	uint64_t rseq_on;	 /* bool percpu_rseq */
+	uint64_t large_name;	 /* char[]: "kmalloc-large" or "malloc-large" */
+};
+
+extern USLAB_API struct uslab_root uslab_root;
+
+/* Opens the door; large_name lives as long as the process. May be called again with another one. */
+void root_init(const char *large_name);
+
+#endif /* REPORT_ROOT_H */

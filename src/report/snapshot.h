@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/snapshot.h - a process that uses uslab, as plain numbers
+ *
+ * Data:       struct snapshot, given by the caller (about 2 MiB, so mapped and not on a stack).
+ * Invariants: every text ends with NUL and holds printable ASCII only; nr_caches and nr_aliases
+ *             are within the arrays, alias ranges within nr_aliases.
+ * Locks:      none; the process read goes on meanwhile. Numbers that are read at different times
+ *             may not add up exactly unless it is quiet.
+ * Flow:       called by tools, and by malloc/ for this process; calls a struct reader.
+ *
+ * Nothing that the process says is trusted: every count is bounded by the array it counts, every
+ * address is only ever given to the reader, and no list is followed but the private free list of a
+ * cpu slab (bounded by the slab's objects) and the aliases of a cache (bounded by the array).
+ */
+#ifndef REPORT_SNAPSHOT_H
+#define REPORT_SNAPSHOT_H
+
+#include "engine/slub/slub.h"
+#include "report/reader.h"
+#include "report/root.h"
+
+#define SNAPSHOT_NAME_MAX 64
+#define SNAPSHOT_MAX_ALIASES 1024
+#define SNAPSHOT_EXTRA_ROWS 3 /* "free-pages", "malloc-large" and "malloc-mapped" */
+#define SNAPSHOT_MAX_CACHES (USLAB_MAX_CACHES + SNAPSHOT_EXTRA_ROWS)
+
+struct snapshot_cache {
+#define CACHE_TEXT(member, size, key, help) char member[size];
+#define CACHE_FIELD(type, member, key, help) type member;
+#include "report/fields.def"
+	slab_flags_t flags;
+	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
+	unsigned int nr_aliases;
+	unsigned long stat[NR_SLUB_STATS]; /* events, all CPUs */
+};
+
+struct snapshot_totals {
+#define TOTAL_TEXT(member, size, key, help) char member[size];
+#define TOTAL_FIELD(type, member, key, help) type member;
+#define TOTAL_ADDRESS(member, key, help) uint64_t member;
+#include "report/fields.def"
+};
+
+/* What is needed of a cache only while the snapshot is being taken. */
+struct snapshot_work {
+	uint64_t engine;     /* address of its struct engine in the process */
+	uint64_t depots;     /* of its struct depot[nodes], or 0 */
+	unsigned long inuse; /* as its slabs see it: what the fronts hold is in use */
+	uint64_t random;     /* of free pointers */
+	bool hardened;
+};
+
+#define SNAPSHOT_HASH 4096    /* slots; a power of two, at least twice USLAB_MAX_CACHES */
+#define SNAPSHOT_BUFFER 65536 /* bytes read at once */
+
+struct snapshot {
+	struct uslab_root root; /* as read; also when it is of another version */
+	struct snapshot_totals totals;
+	unsigned int nr_caches;
+	unsigned int nr_aliases;
+	struct snapshot_cache cache[SNAPSHOT_MAX_CACHES]; /* by number, then the extra rows */
+	char alias[SNAPSHOT_MAX_ALIASES][SNAPSHOT_NAME_MAX];
+
+	/* ---- while it is being taken: report/internal.h ---- */
+	const struct reader *reader;
+	int error; /* first error of the reader that ends everything, or 0 */
+	uint64_t descriptors;
+	unsigned long nr_pages;
+	struct snapshot_work work[USLAB_MAX_CACHES]; /* by index in cache[] */
+	uint16_t by_id[USLAB_MAX_CACHES];	     /* index + 1 of that number; 0: none */
+	uint16_t hash[SNAPSHOT_HASH];		     /* index + 1 of that engine; 0: free slot */
+	uint64_t word[USLAB_MAX_CACHES];	     /* handles, then stop words */
+	char buffer[SNAPSHOT_BUFFER] __attribute__((aligned(64)));
+};
+
+/*
+ * Reads uslab_root at that address into s->root. 0; -EPROTO: that is no uslab_root;
+ * -EPROTONOSUPPORT: of another version or with other structures; -EAGAIN: not ready (the library
+ * was not used so far); or what the reader says.
+ */
+int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root);
+
+/* The same, then everything else. s needs no preparation. Returns the same. */
+int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root);
+
+#endif /* REPORT_SNAPSHOT_H */

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/tools/util_test.c - messages, numbers, sizes
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "child.h"
+#include "util.h"
+
+static void say_usage(void *arg)
+{
+	(void)arg;
+	CHILD_CHECK(util_usage_error("info", "no %s", "such") == EXIT_USAGE);
+	CHILD_CHECK(util_usage_error(NULL, "which?") == EXIT_USAGE);
+	CHILD_CHECK(util_fail("run", "%d", 7) == EXIT_FAILED);
+	util_warn("run", "so so");
+}
+
+static void test_messages(void **state)
+{
+	struct child c = child_run(say_usage, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "uslab info: no such\nTry 'uslab info --help'.\n"
+				    "uslab: which?\nTry 'uslab --help'.\n"
+				    "uslab run: 7\nuslab run: so so\n");
+}
+
+static void test_numbers(void **state)
+{
+	static const char *const wrong[] = { "",     " 1", "+1", "-1", "1 ",
+					     "0x10", "1k", "4",	 "11", "18446744073709551616" };
+	unsigned long value = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_false(util_parse_number(wrong[i], 5, 10, &value));
+		assert_int_equal(value, 77);
+	}
+	assert_true(util_parse_number("5", 5, 10, &value));
+	assert_int_equal(value, 5);
+	assert_true(util_parse_number("010", 5, 10, &value)); /* decimal, not octal */
+	assert_int_equal(value, 10);
+	assert_true(util_parse_number("18446744073709551615", 0, ~0ul, &value));
+	assert_true(value == ~0ul);
+}
+
+static void test_sizes(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} cases[] = {
+		{ 0, "0 B" },
+		{ 1023, "1023 B" },
+		{ 1024, "1.0 KiB" },
+		{ 1536, "1.5 KiB" },
+		{ 1048575, "1.0 MiB" },
+		{ 1ull << 30, "1.0 GiB" },
+		{ UINT64_MAX, "16.0 EiB" },
+	};
+	char buf[UTIL_SIZE_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(util_size(buf, sizeof(buf), cases[i].bytes), cases[i].text);
+}
+
+static void parse(void *arg)
+{
+	static const struct option options[] = {
+		{ "value", required_argument, NULL, 'v' },
+		{ "switch", no_argument, NULL, 's' },
+		{ NULL, 0, NULL, 0 },
+	};
+	char *argv[] = { "cmd", arg, NULL };
+	int got;
+
+	opterr = 0;
+	optind = 0;
+	got = getopt_long(2, argv, ":v:s", options, NULL);
+	CHILD_CHECK(util_bad_option("cmd", argv, got) == EXIT_USAGE);
+}
+
+static void test_bad_options(void **state)
+{
+	static const struct {
+		const char *argument;
+		const char *text;
+	} cases[] = {
+		{ "-x", "unknown option '-x'" },
+		{ "--nope", "unknown or ambiguous option '--nope'" },
+		{ "-v", "option '-v' needs a value" },
+		{ "--value", "option '--value' needs a value" },
+		{ "--switch=1", "option '--switch' takes no value" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct child c = child_run(parse, (void *)cases[i].argument);
+
+		assert_true(child_passed(&c));
+		assert_non_null(strstr(c.text, cases[i].text));
+	}
+}
+
+/* Standard error is no terminal here: nothing may be written to it. */
+static void show_progress(void *arg)
+{
+	struct progress p;
+
+	(void)arg;
+	progress_start(&p, "cmd");
+	progress_show(&p, "%d", 1);
+	progress_end(&p);
+}
+
+static void test_no_progress(void **state)
+{
+	struct child c = child_run(show_progress, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages),    cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_no_progress),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

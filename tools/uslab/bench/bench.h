@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/bench/bench.h - what the parts of `uslab bench` share
+ *
+ * One run of the command is one struct session: a benchmark, the contestants that take part in it,
+ * and what their workers printed, round by round. plan.c makes it, run.c fills it, count_step.c and
+ * count_valgrind.c add instruction counts, report.c and json.c print it.
+ */
+#ifndef TOOLS_BENCH_H
+#define TOOLS_BENCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stats.h"
+
+#define MAX_ROUNDS 99
+#define MAX_CONTESTANTS 20
+#define MAX_METRICS 12
+#define MAX_LISTS 6
+#define MAX_MODES 4
+#define MAX_NAME 32
+
+enum role {
+	ROLE_USLAB,
+	ROLE_PEER,   /* the fastest of these is what ratios refer to */
+	ROLE_SYSTEM, /* the C library's own malloc: listed, no peer */
+	ROLE_FLOOR,  /* no allocator: what the harness costs by itself */
+};
+
+/* Who can be measured, and how. Static. */
+struct contestant {
+	const char *name;
+	enum role role;
+	unsigned int benchmarks; /* bits 1 << enum benchmark_id that it takes part in */
+	const char *worker;	 /* program that measures it */
+	const char *argument;	 /* the worker's --contestant */
+	const char *library;	 /* to preload, or NULL */
+	const char *package;	 /* Debian package of a peer's library, or NULL */
+	const char *what;	 /* one line for people */
+};
+
+enum benchmark_id {
+	BENCH_PAIR,
+	BENCH_BATCH,
+	BENCH_REMOTE,
+	BENCH_MALLOC,
+	BENCH_LOCALITY,
+	NR_BENCHMARKS,
+};
+
+struct benchmark {
+	const char *name;
+	const char *what;	      /* one line: what the numbers are */
+	const char *modes[MAX_MODES]; /* of the workers, each a run of its own */
+	const char *key;	      /* metric of the headline */
+	unsigned int size;	      /* bytes, when not asked for */
+	bool sized;		      /* --size means something */
+	bool two_cpus;
+	bool counts; /* instructions are counted */
+};
+
+struct metric {
+	char name[MAX_NAME];
+	double values[MAX_ROUNDS];
+	struct stats stats;
+};
+
+/* A list that the first round's worker printed. */
+struct list {
+	char name[MAX_NAME];
+	long *values;
+	size_t n;
+};
+
+/* Instructions per pair, the loop's own taken off; negative: not counted. */
+struct counts {
+	double stepped;	   /* all, by single steps on the CPU itself */
+	double in_library; /* of those, outside of the worker: the allocator behind the PLT */
+	double callgrind;  /* all, by valgrind, where there is no rseq */
+};
+
+struct entry {
+	const struct contestant *who;
+	unsigned int size; /* bytes per object */
+	char worker_path[PATH_MAX];
+	char library_path[PATH_MAX]; /* "": nothing is preloaded */
+	char version[MAX_NAME];	     /* of the package, or "" */
+	struct metric metrics[MAX_METRICS];
+	size_t nr_metrics;
+	struct list lists[MAX_LISTS];
+	size_t nr_lists;
+	struct counts counts;
+};
+
+struct options {
+	unsigned int rounds, ms;
+	unsigned int size; /* 0: the benchmark's own */
+	int cpu[2];	   /* negative: chosen */
+	bool quick, json, counts;
+	const char *output;   /* folder for the results, or NULL */
+	const char *note;     /* kept with the results, or NULL */
+	const char *peers;    /* comma-separated, or NULL: all */
+	const char *only;     /* comma-separated, or NULL: all */
+	const char *peer_dir; /* look for peers there only, or NULL */
+	char command[1024];   /* the command line */
+};
+
+struct session {
+	const struct benchmark *benchmark;
+	struct options options;
+	struct entry entries[MAX_CONTESTANTS];
+	size_t nr;
+	char count_note[128]; /* why a count is missing, or "" */
+};
+
+#define COMMAND "bench" /* for util_fail() and the like */
+
+/* ---- plan.c ---- */
+
+const struct benchmark *benchmark_find(const char *name);
+const struct benchmark *benchmark_at(size_t i); /* NULL after the last */
+
+/* Chooses CPUs and contestants and finds their files. 0 or an exit status, with a message. */
+int plan_session(struct session *s);
+
+/* The contestant "loop" for a count of its own, whether or not it takes part. False: no worker. */
+bool plan_loop(const struct session *s, struct entry *e);
+
+/* ---- files.c ---- */
+
+/* A program or library of this build, or of its installation: sets path. */
+bool find_own_file(char path[PATH_MAX], const char *name);
+
+/* A shared library of the system, in dir only if given. */
+bool find_library(char path[PATH_MAX], const char *name, const char *dir);
+
+/* The Debian package's version, "" if dpkg does not know. */
+void package_version(char version[MAX_NAME], const char *package);
+
+/* ---- run.c ---- */
+
+struct entry_args { /* what a worker is told beyond the entry */
+	const char *mode;
+	uint64_t count;
+};
+
+/* In the child: environment, arguments, exec. tool: program with arguments put before, or NULL. */
+void exec_worker(const struct session *s, const struct entry *e, const struct entry_args *args,
+		 const char *const *tool) __attribute__((noreturn));
+
+/* All rounds. 0 or an exit status, with a message. */
+int run_session(struct session *s);
+
+const struct metric *entry_metric(const struct entry *e, const char *name);
+const struct list *entry_list(const struct entry *e, const char *name);
+
+/* ---- count_step.c, count_valgrind.c ---- */
+
+/* Fill counts of every entry; what cannot be counted stays negative, and count_note says why (the
+ * last reason stays).
+ */
+void count_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void count_by_steps(struct session *s);
+void count_by_valgrind(struct session *s);
+
+/* ---- machine.c ---- */
+
+struct machine {
+	char cpu[128], kernel[192], libc[64], compiler[96];
+	long cpus;	 /* online */
+	uint64_t memory; /* bytes */
+	double load;	 /* average of the last minute: others on the machine */
+	char date[32];	 /* UTC, ISO 8601 */
+};
+
+void machine_describe(struct machine *m);
+
+/* Calls visit for every variable of the environment that changes how an allocator behaves. */
+void machine_environment(void (*visit)(const char *name, const char *value, void *arg), void *arg);
+
+/* ---- report.c, locality.c, json.c, save.c ---- */
+
+/* The peer with the smallest median of that metric; NULL if no peer has it. */
+const struct entry *fastest_peer(const struct session *s, const char *metric);
+
+const char *role_name(enum role role);
+
+void report_text(const struct session *s, const struct machine *m, FILE *out);
+void report_locality(const struct session *s, FILE *out);
+
+/* The whole session as JSON text, ending in a newline; to be freed. NULL: out of memory. */
+char *report_json(const struct session *s, const struct machine *m);
+
+/* Neighbourhood of consecutive objects, from the list "offsets". */
+struct distances {
+	size_t steps;	    /* distances looked at */
+	long stride;	    /* smallest distance of any two of the objects, bytes */
+	size_t next_to;	    /* steps to the very next place, up or down */
+	size_t within_page; /* further, but less than 4096 bytes */
+	long median;	    /* of the distances' sizes, bytes */
+};
+
+void distances_of(struct distances *d, const struct list *offsets);
+
+/* Did the allocator answer like a stack in all parts of the reuse experiment? */
+bool reuse_is_lifo(const struct entry *e);
+
+/* Writes DIR/BENCHMARK.txt and .json. 0 or an exit status, with a message. */
+int save_session(const struct session *s, const char *text, const char *json);
+
+#endif /* TOOLS_BENCH_H */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/bench/json.c - the results as JSON
+ *
+ * Everything that the text says and every single sample, so that runs can be compared by program.
+ * bench/README.md lists the keys.
+ */
+#include "bench.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+static void put_string(struct json_object *o, const char *key, const char *value)
+{
+	json_object_object_add(o, key, value && value[0] ? json_object_new_string(value) : NULL);
+}
+
+/* Negative: not known. Six digits are more than a clock gives. */
+static void put_number(struct json_object *o, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	json_object_object_add(o, key, value < 0 ? NULL : json_object_new_double_s(value, text));
+}
+
+static void put_int(struct json_object *o, const char *key, int64_t value)
+{
+	json_object_object_add(o, key, json_object_new_int64(value));
+}
+
+static void put_variable(const char *name, const char *value, void *object)
+{
+	json_object_object_add(object, name, json_object_new_string(value));
+}
+
+static struct json_object *machine_json(const struct machine *m)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *environment = json_object_new_object();
+
+	put_string(o, "cpu", m->cpu);
+	put_int(o, "cpus", m->cpus);
+	put_int(o, "memory_bytes", (int64_t)m->memory);
+	put_number(o, "load", m->load);
+	put_string(o, "kernel", m->kernel);
+	put_string(o, "libc", m->libc);
+	put_string(o, "compiler", m->compiler);
+	machine_environment(put_variable, environment);
+	json_object_object_add(o, "environment", environment);
+	return o;
+}
+
+static struct json_object *settings_json(const struct session *s)
+{
+	const struct options *o = &s->options;
+	struct json_object *j = json_object_new_object();
+	struct json_object *cpus = json_object_new_array();
+
+	put_int(j, "rounds", o->rounds);
+	put_int(j, "ms", o->ms);
+	put_int(j, "size", o->size ? o->size : s->benchmark->size);
+	json_object_array_add(cpus, json_object_new_int(o->cpu[0]));
+	if (s->benchmark->two_cpus)
+		json_object_array_add(cpus, json_object_new_int(o->cpu[1]));
+	json_object_object_add(j, "cpus", cpus);
+	return j;
+}
+
+static struct json_object *metric_json(const struct session *s, const struct metric *m)
+{
+	const struct entry *peer = fastest_peer(s, m->name);
+	struct json_object *o = json_object_new_object();
+	struct json_object *samples = json_object_new_array();
+
+	put_number(o, "median", m->stats.median);
+	put_number(o, "min", m->stats.min);
+	put_number(o, "max", m->stats.max);
+	put_number(o, "q1", m->stats.q1);
+	put_number(o, "q3", m->stats.q3);
+	put_number(o, "spread", m->stats.spread);
+	put_number(o, "ratio",
+		   peer ? stats_ratio(m->stats.median, entry_metric(peer, m->name)->stats.median)
+			: -1);
+	for (size_t i = 0; i < m->stats.n; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%.6g", m->values[i]);
+		json_object_array_add(samples, json_object_new_double_s(m->values[i], text));
+	}
+	json_object_object_add(o, "samples", samples);
+	return o;
+}
+
+static struct json_object *counts_json(const struct counts *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_number(o, "single_step", c->stepped);
+	put_number(o, "in_library", c->in_library);
+	put_number(o, "callgrind", c->callgrind);
+	return o;
+}
+
+static struct json_object *list_json(const struct list *l)
+{
+	struct json_object *o = json_object_new_array();
+
+	for (size_t i = 0; l && i < l->n; i++)
+		json_object_array_add(o, json_object_new_int64(l->values[i]));
+	return o;
+}
+
+static struct json_object *locality_json(const struct entry *e)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *reuse = json_object_new_object();
+	struct distances d;
+
+	distances_of(&d, entry_list(e, "offsets"));
+	put_int(o, "steps", (int64_t)d.steps);
+	put_int(o, "stride_bytes", d.stride);
+	put_int(o, "next_to", (int64_t)d.next_to);
+	put_int(o, "within_page", (int64_t)d.within_page);
+	put_int(o, "median_bytes", d.median);
+	json_object_object_add(o, "lifo", json_object_new_boolean(reuse_is_lifo(e)));
+	for (size_t i = 0; i < e->nr_lists; i++)
+		if (!strncmp(e->lists[i].name, "reuse.", 6))
+			json_object_object_add(reuse, e->lists[i].name + 6,
+					       list_json(&e->lists[i]));
+	json_object_object_add(o, "reuse_after_free_of", reuse);
+	json_object_object_add(o, "offsets", list_json(entry_list(e, "offsets")));
+	return o;
+}
+
+static struct json_object *entry_json(const struct session *s, const struct entry *e)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *metrics = json_object_new_object();
+
+	put_string(o, "name", e->who->name);
+	put_string(o, "role", role_name(e->who->role));
+	put_string(o, "what", e->who->what);
+	put_string(o, "library", e->library_path);
+	put_string(o, "package", e->who->package);
+	put_string(o, "version", e->version);
+	for (size_t i = 0; i < e->nr_metrics; i++)
+		json_object_object_add(metrics, e->metrics[i].name, metric_json(s, &e->metrics[i]));
+	json_object_object_add(o, "metrics", metrics);
+	if (s->options.counts)
+		json_object_object_add(o, "instructions", counts_json(&e->counts));
+	if (s->benchmark == benchmark_at(BENCH_LOCALITY))
+		json_object_object_add(o, "locality", locality_json(e));
+	return o;
+}
+
+char *report_json(const struct session *s, const struct machine *m)
+{
+	const struct entry *peer = fastest_peer(s, s->benchmark->key);
+	struct json_object *o = json_object_new_object();
+	struct json_object *all = json_object_new_array();
+	const char *text;
+	char *result = NULL;
+
+	put_string(o, "benchmark", s->benchmark->name);
+	put_string(o, "what", s->benchmark->what);
+	put_string(o, "command", s->options.command);
+	put_string(o, "version", USLAB_VERSION_TEXT);
+	put_string(o, "date", m->date);
+	put_string(o, "note", s->options.note);
+	json_object_object_add(o, "machine", machine_json(m));
+	json_object_object_add(o, "settings", settings_json(s));
+	put_string(o, "key", s->benchmark->key);
+	put_string(o, "fastest_peer", peer ? peer->who->name : NULL);
+	for (size_t i = 0; i < s->nr; i++)
+		json_object_array_add(all, entry_json(s, &s->entries[i]));
+	json_object_object_add(o, "contestants", all);
+	put_string(o, "count_note", s->count_note);
+	text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							 JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text) {
+		size_t length = strlen(text);
+
+		result = malloc(length + 2);
+		if (result)
+			memcpy(mempcpy(result, text, length), "\n", 2);
+	}
+	json_object_put(o);
+	return result;
+}

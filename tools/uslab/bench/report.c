@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/bench/report.c - the results as text
+ *
+ * A benchmark with one number per contestant gets one line for each, with range and instructions;
+ * one with several gets two tables, medians and ratios. Ratios are to the fastest peer of the very
+ * same column.
+ */
+#include "bench.h"
+
+#include <string.h>
+
+#include "../util.h"
+
+#define NAME_WIDTH 18
+
+const char *role_name(enum role role)
+{
+	static const char *const names[] = { "uslab", "peer", "system", "floor" };
+
+	return names[role];
+}
+
+const struct entry *fastest_peer(const struct session *s, const char *metric)
+{
+	const struct entry *best = NULL;
+
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct entry *e = &s->entries[i];
+		const struct metric *m = entry_metric(e, metric);
+
+		if (e->who->role == ROLE_PEER && m &&
+		    (!best || m->stats.median < entry_metric(best, metric)->stats.median))
+			best = e;
+	}
+	return best;
+}
+
+static double ratio_of(const struct session *s, const struct metric *m)
+{
+	const struct entry *peer = fastest_peer(s, m->name);
+
+	return peer ? stats_ratio(m->stats.median, entry_metric(peer, m->name)->stats.median) : -1;
+}
+
+/* A number in a column of its own, "-" for one that is not there (negative). */
+static void cell(FILE *out, int width, int digits, double value)
+{
+	if (value < 0)
+		fprintf(out, "%*s", width, "-");
+	else
+		fprintf(out, "%*.*f", width, value >= 10000 ? 0 : digits, value);
+}
+
+/* ---- one metric ---- */
+
+static void single_table(const struct session *s, FILE *out)
+{
+	const char *key = s->benchmark->key;
+
+	fprintf(out, "%-*s %8s %8s %8s %7s %7s", NAME_WIDTH, "contestant", "median", "min", "max",
+		"spread", "ratio");
+	if (s->options.counts)
+		fprintf(out, " %8s %8s %9s", "insns", "in-lib", "callgrind");
+	fputc('\n', out);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct entry *e = &s->entries[i];
+		const struct metric *m = entry_metric(e, key);
+
+		if (!m)
+			continue;
+		fprintf(out, "%-*s", NAME_WIDTH, e->who->name);
+		cell(out, 9, 2, m->stats.median);
+		cell(out, 9, 2, m->stats.min);
+		cell(out, 9, 2, m->stats.max);
+		fprintf(out, "%7.1f%%", m->stats.spread * 100);
+		cell(out, 8, 2, e->who->role == ROLE_FLOOR ? -1 : ratio_of(s, m));
+		if (s->options.counts) {
+			cell(out, 9, 1, e->counts.stepped);
+			cell(out, 9, 1,
+			     e->library_path[0] || e->who->role == ROLE_SYSTEM
+				     ? e->counts.in_library
+				     : -1);
+			cell(out, 10, 1, e->counts.callgrind);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void explain_counts(const struct session *s, FILE *out)
+{
+	if (!s->options.counts)
+		return;
+	fputs("\ninsns      instructions per pair by single steps, the loop's own taken off\n"
+	      "in-lib     those of them inside of the preloaded library (without call and PLT)\n"
+	      "callgrind  instructions per pair under valgrind, where uslab runs without rseq\n",
+	      out);
+	if (s->count_note[0])
+		fprintf(out, "note: %s\n", s->count_note);
+}
+
+/* ---- several metrics ---- */
+
+static int column_width(const char *name)
+{
+	int width = (int)strlen(name) + 1;
+
+	return width < 9 ? 9 : width;
+}
+
+static void matrix(const struct session *s, FILE *out, const char *title, bool ratios)
+{
+	const struct entry *first = &s->entries[0];
+
+	fprintf(out, "%-*s", NAME_WIDTH, title);
+	for (size_t j = 0; j < first->nr_metrics; j++)
+		fprintf(out, "%*s", column_width(first->metrics[j].name), first->metrics[j].name);
+	fputc('\n', out);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct entry *e = &s->entries[i];
+
+		if (ratios && e->who->role == ROLE_FLOOR)
+			continue;
+		fprintf(out, "%-*s", NAME_WIDTH, e->who->name);
+		for (size_t j = 0; j < first->nr_metrics; j++) {
+			const struct metric *m = entry_metric(e, first->metrics[j].name);
+			double value = !m ? -1 : ratios ? ratio_of(s, m) : m->stats.median;
+
+			cell(out, column_width(first->metrics[j].name), 2, value);
+		}
+		fputc('\n', out);
+	}
+}
+
+/* ---- the page ---- */
+
+static void show_variable(const char *name, const char *value, void *out)
+{
+	fprintf(out, "environment: %s=%s\n", name, value);
+}
+
+static void head(const struct session *s, const struct machine *m, FILE *out)
+{
+	const struct options *o = &s->options;
+	char memory[UTIL_SIZE_TEXT];
+
+	fprintf(out, "%s\n", o->command);
+	fprintf(out, "date:    %s%s%s\n", m->date, o->note ? ", " : "", o->note ? o->note : "");
+	fprintf(out, "machine: %s, %ld CPUs, %s; load before: %.2f\n", m->cpu, m->cpus,
+		util_size(memory, sizeof(memory), m->memory), m->load);
+	fprintf(out, "system:  %s, %s; uslab " USLAB_VERSION_TEXT " built by %s\n", m->kernel,
+		m->libc, m->compiler);
+	machine_environment(show_variable, out);
+	fprintf(out, "\n%s: %s", s->benchmark->name, s->benchmark->what);
+	if (s->benchmark->size)
+		fprintf(out, "; %u bytes", o->size ? o->size : s->benchmark->size);
+	fprintf(out, "\n%u round%s of about %u ms each, in turn, on CPU %d", o->rounds,
+		o->rounds == 1 ? "" : "s", o->ms, o->cpu[0]);
+	if (s->benchmark->two_cpus)
+		fprintf(out, " and %d", o->cpu[1]);
+	fputs("; spread: middle half of the rounds\n\n", out);
+}
+
+static void foot(const struct session *s, FILE *out)
+{
+	const char *key = s->benchmark->key;
+	const struct entry *peer = fastest_peer(s, key);
+
+	if (peer)
+		fprintf(out, "\nratios are to the fastest peer of each column (%s: %s)\n", key,
+			peer->who->name);
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->entries[i].who->what)
+			fprintf(out, "%-*s %s\n", NAME_WIDTH, s->entries[i].who->name,
+				s->entries[i].who->what);
+		else if (s->entries[i].version[0])
+			fprintf(out, "%-*s %s %s\n", NAME_WIDTH, s->entries[i].who->name,
+				s->entries[i].who->package, s->entries[i].version);
+}
+
+void report_text(const struct session *s, const struct machine *m, FILE *out)
+{
+	head(s, m, out);
+	if (s->entries[0].nr_metrics == 1) {
+		single_table(s, out);
+		explain_counts(s, out);
+	} else {
+		matrix(s, out, "median", false);
+		fputc('\n', out);
+		matrix(s, out, "ratio", true);
+	}
+	if (s->benchmark == benchmark_at(BENCH_LOCALITY))
+		report_locality(s, out);
+	foot(s, out);
+}

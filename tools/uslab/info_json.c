@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/info_json.c - a snapshot as JSON; every key comes from report/fields.def
+ *
+ * json-c answers out of memory with NULL at every step, and adding NULL would write "null": a step
+ * that fails marks the whole document as failed.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "info.h"
+
+static void add(struct json_object *to, const char *key, struct json_object *value, bool *failed)
+{
+	if (!to || !value || json_object_object_add(to, key, value)) {
+		json_object_put(value);
+		*failed = true;
+	}
+}
+
+static void append(struct json_object *to, struct json_object *value, bool *failed)
+{
+	if (!to || !value || json_object_array_add(to, value)) {
+		json_object_put(value);
+		*failed = true;
+	}
+}
+
+static struct json_object *new_bool(uint64_t value)
+{
+	return json_object_new_boolean(value != 0);
+}
+
+static struct json_object *new_address(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+	return json_object_new_string(text);
+}
+
+/* A number, or for members of type bool true and false. */
+#define NEW_FIELD(value) \
+	(_Generic((value), bool : new_bool, default : json_object_new_uint64)(value))
+
+static struct json_object *totals_json(const struct snapshot_totals *t, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+#define TOTAL_TEXT(member, size, key, help) \
+	add(object, key, json_object_new_string(t->member), failed);
+#define TOTAL_FIELD(type, member, key, help) add(object, key, NEW_FIELD(t->member), failed);
+#define TOTAL_ADDRESS(member, key, help) add(object, key, new_address(t->member), failed);
+#include "report/fields.def"
+	return object;
+}
+
+static struct json_object *flags_json(slab_flags_t flags, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+#define CACHE_FLAG(letter, bit, key, help) add(object, key, new_bool(flags &(bit)), failed);
+#include "report/fields.def"
+	return object;
+}
+
+static struct json_object *stats_json(const unsigned long *stat, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+#define CACHE_STAT(item, key, help) add(object, key, json_object_new_uint64(stat[item]), failed);
+#include "report/fields.def"
+	return object;
+}
+
+static struct json_object *cache_json(const struct snapshot *s, const struct snapshot_cache *c,
+				      bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *aliases = json_object_new_array();
+
+#define CACHE_TEXT(member, size, key, help) \
+	add(object, key, json_object_new_string(c->member), failed);
+#define CACHE_FIELD(type, member, key, help) add(object, key, NEW_FIELD(c->member), failed);
+#include "report/fields.def"
+	for (unsigned int i = 1; i <= c->nr_aliases; i++)
+		append(aliases, json_object_new_string(info_name(s, c, i)), failed);
+	add(object, "aliases", aliases, failed);
+	add(object, "flags", flags_json(c->flags, failed), failed);
+	add(object, "stats", stats_json(c->stat, failed), failed);
+	return object;
+}
+
+int info_print_json(const struct target *t, const struct target_root *root,
+		    const struct snapshot *s, const struct info_row *rows, unsigned int count)
+{
+	struct json_object *top = json_object_new_object();
+	struct json_object *caches = json_object_new_array();
+	bool failed = false;
+	const char *text;
+
+	for (unsigned int i = 0; i < count; i++)
+		append(caches, cache_json(s, rows[i].cache, &failed), &failed);
+	add(top, "pid", json_object_new_int((int)t->pid), &failed);
+	add(top, "program", json_object_new_string(t->program), &failed);
+	add(top, "object", json_object_new_string(root->object), &failed);
+	add(top, "uslab", totals_json(&s->totals, &failed), &failed);
+	add(top, "caches", caches, &failed);
+	text = failed ? NULL
+		      : json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
+								    JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text)
+		puts(text);
+	json_object_put(top);
+	return text ? 0 : -ENOMEM;
+}

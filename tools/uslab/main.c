@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/main.c - the command: one table of subcommands
+ *
+ * Everything else is in an archive that the unit tests link as well; a new subcommand is a line in
+ * the table here, a prototype in util.h and a file cmd_NAME.c.
+ */
+#include "util.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct command commands[] = {
+	{ "run", cmd_run, "start a program whose malloc is uslab" },
+	{ "info", cmd_info, "list the caches of a running program" },
+	{ "replay", cmd_replay, "perform the allocations of a recorded kernel trace" },
+	{ "bench", cmd_bench, "measure uslab beside other allocators" },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_help(void)
+{
+	puts("usage: uslab COMMAND [ARGUMENT]...\n"
+	     "The Linux slab allocators in user space: run programs on them and look inside.\n");
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		printf("  %-8s %s\n", commands[i].name, commands[i].help);
+	puts("\n"
+	     "  -h, --help     this text; 'uslab COMMAND --help' says more about a command\n"
+	     "  -V, --version  the version");
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : NULL;
+
+	if (!name)
+		return util_usage_error(NULL, "which command?");
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		print_help();
+		return util_finish(NULL, EXIT_OK);
+	}
+	if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		return util_version();
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(name, commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return util_usage_error(NULL, "unknown command '%s'", name);
+}

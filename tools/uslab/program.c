@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/program.c - what an executable file is like
+ *
+ * A script is judged by the program that its first line names.
+ */
+#define _GNU_SOURCE
+#include "program.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden"))); /* this command's */
+
+static bool is_executable(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+bool program_find(const char *name, char *path, size_t size)
+{
+	const char *folders = getenv("PATH");
+	const char *end;
+
+	if (strchr(name, '/'))
+		return snprintf(path, size, "%s", name) < (int)size && is_executable(path);
+	for (folders = folders ? folders : "/bin:/usr/bin"; folders;
+	     folders = *end ? end + 1 : NULL) {
+		end = strchrnul(folders, ':');
+		/* an empty entry is the current folder */
+		if (snprintf(path, size, "%.*s%s%s", (int)(end - folders), folders,
+			     end > folders ? "/" : "./", name) < (int)size &&
+		    is_executable(path))
+			return true;
+	}
+	return false;
+}
+
+/* Does exec change who we are? Then the dynamic linker distrusts the environment. */
+static bool changes_identity(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	return ((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+	       ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid()) ||
+	       (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
+}
+
+static bool has_interpreter(Elf *elf)
+{
+	size_t count = 0;
+	GElf_Phdr header;
+
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
+static const char *judge_elf(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
+		return NULL; /* exec will say what is wrong with it */
+	if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != __ehdr_start.e_machine)
+		return "it is made for another kind of machine than the library";
+	if (!has_interpreter(elf))
+		return "it is statically linked, and LD_PRELOAD has no effect on it";
+	return NULL;
+}
+
+/* The program in a "#!" line; false: there is no such line. */
+static bool script_program(int fd, char *path, size_t size)
+{
+	char line[256];
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	char *start;
+
+	line[n > 0 ? n : 0] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return false;
+	start = line + 2 + strspn(line + 2, " \t");
+	start[strcspn(start, " \t\n")] = '\0';
+	return *start && snprintf(path, size, "%s", start) < (int)size;
+}
+
+static const char *judge(const char *path, bool follow)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char script[PATH_MAX];
+	const char *why = NULL;
+	Elf *elf;
+
+	if (fd < 0)
+		return NULL; /* may be executable and not readable */
+	if (follow && script_program(fd, script, sizeof(script))) {
+		/* set-user-ID bits of scripts have no effect */
+		why = judge(script, false);
+	} else if (changes_identity(fd)) {
+		why = "it is set-user-ID or has capabilities, and LD_PRELOAD has no effect on it";
+	} else if (elf_version(EV_CURRENT) != EV_NONE) {
+		elf = elf_begin(fd, ELF_C_READ, NULL);
+		if (elf)
+			why = judge_elf(elf);
+		elf_end(elf);
+	}
+	close(fd);
+	return why;
+}
+
+const char *program_ignores_preload(const char *path)
+{
+	return judge(path, true);
+}

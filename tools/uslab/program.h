@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/program.h - an executable file: where it is, and whether LD_PRELOAD has an effect on it
+ */
+#ifndef TOOLS_PROGRAM_H
+#define TOOLS_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The file that execvp(name) would run. false: none. */
+bool program_find(const char *name, char *path, size_t size);
+
+/* Why the dynamic linker would not take LD_PRELOAD into this program; NULL: it would. */
+const char *program_ignores_preload(const char *path);
+
+#endif /* TOOLS_PROGRAM_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/util.c - messages, exit codes, arguments and progress, the same for all subcommands
+ */
+#define _GNU_SOURCE
+#include "util.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROGRESS_INTERVAL_NS 100000000u
+
+static void message(const char *command, const char *format, va_list args)
+{
+	fflush(stdout);
+	if (command)
+		fprintf(stderr, "uslab %s: ", command);
+	else
+		fputs("uslab: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int util_usage_error(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(command, format, args);
+	va_end(args);
+	if (command)
+		fprintf(stderr, "Try 'uslab %s --help'.\n", command);
+	else
+		fputs("Try 'uslab --help'.\n", stderr);
+	return EXIT_USAGE;
+}
+
+int util_fail(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(command, format, args);
+	va_end(args);
+	return EXIT_FAILED;
+}
+
+void util_warn(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	message(command, format, args);
+	va_end(args);
+}
+
+int util_bad_option(const char *command, char **argv, int got)
+{
+	/* Of a long option only the argument itself tells the name; of a short one only optopt. */
+	const char *last = argv[optind - 1];
+	bool is_long = strncmp(last, "--", 2) == 0;
+
+	if (got == ':' && is_long)
+		return util_usage_error(command, "option '%s' needs a value", last);
+	if (got == ':')
+		return util_usage_error(command, "option '-%c' needs a value", optopt);
+	/* "--help=x": getopt_long sets optopt to the option's short form. */
+	if (is_long && optopt)
+		return util_usage_error(command, "option '%.*s' takes no value",
+					(int)strcspn(last, "="), last);
+	if (is_long)
+		return util_usage_error(command, "unknown or ambiguous option '%s'", last);
+	return util_usage_error(command, "unknown option '-%c'", optopt);
+}
+
+int util_version(void)
+{
+	puts("uslab " USLAB_VERSION_TEXT);
+	return util_finish(NULL, EXIT_OK);
+}
+
+int util_finish(const char *command, int status)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	/* Whoever read our output went away: nothing to say, and nobody to say it to. */
+	if (errno == EPIPE)
+		return EXIT_FAILED;
+	return util_fail(command, "cannot write the output: %s", strerror(errno));
+}
+
+bool util_parse_number(const char *text, unsigned long min, unsigned long max, unsigned long *value)
+{
+	unsigned long number;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	number = strtoul(text, &end, 10);
+	if (errno || *end || number < min || number > max)
+		return false;
+	*value = number;
+	return true;
+}
+
+const char *util_size(char *buf, size_t size, uint64_t bytes)
+{
+	static const char units[] = "KMGTPE";
+	double value = (double)bytes;
+	int unit = -1;
+
+	/* 1023.95 would print as 1024.0 of the smaller unit. */
+	while (value >= 1023.95 && unit < (int)sizeof(units) - 2) {
+		value /= 1024;
+		unit++;
+	}
+	if (unit < 0)
+		snprintf(buf, size, "%llu B", (unsigned long long)bytes);
+	else
+		snprintf(buf, size, "%.1f %ciB", value, units[unit]);
+	return buf;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void progress_start(struct progress *p, const char *command)
+{
+	p->command = command;
+	p->on = isatty(STDERR_FILENO) == 1;
+	p->next_ns = 0;
+}
+
+void progress_show(struct progress *p, const char *format, ...)
+{
+	va_list args;
+	uint64_t now;
+
+	if (!p->on)
+		return;
+	now = now_ns();
+	if (now < p->next_ns)
+		return;
+	p->next_ns = now + PROGRESS_INTERVAL_NS;
+	fprintf(stderr, "\ruslab %s: ", p->command);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	/* Clear to the end of the line: the last text may have been longer. */
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+void progress_end(struct progress *p)
+{
+	if (p->on && p->next_ns)
+		fputs("\r\033[K", stderr);
+	p->on = false;
+}
