@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/align.c - aligned allocation: posix_memalign, aligned_alloc, memalign, valloc, pvalloc
+ *
+ * Data:       none.
+ * Invariants: a class serves an alignment when its size is a multiple of it: every object lies at a
+ *             multiple of the largest power of two in its size (malloc_class_align).
+ * Locks:      none.
+ * Flow:       called by the program and cxx.c; calls slow.c, page/run.c.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "malloc/internal.h"
+#include "os/vm.h"
+#include "page/run.h"
+
+void *malloc_aligned(size_t align, size_t size)
+{
+	unsigned int class;
+	bool zeroed;
+
+	if (align <= MALLOC_ALIGN)
+		return malloc_any(size, &zeroed);
+	if (unlikely(size > PTRDIFF_MAX || align > PTRDIFF_MAX))
+		return NULL;
+	if (unlikely(!malloc_usable()))
+		return early_alloc(size, align);
+	class = malloc_class_aligned(size, align);
+	if (class)
+		return malloc_class_alloc(class);
+	return run_alloc(size, align, NUMA_NO_NODE, NULL);
+}
+
+static void *aligned_or_errno(size_t align, size_t size)
+{
+	void *p = malloc_aligned(align, size);
+
+	if (unlikely(!p))
+		errno = ENOMEM;
+	return p;
+}
+
+USLAB_API int posix_memalign(void **result, size_t align, size_t size)
+{
+	void *p;
+
+	if (!is_pow2(align) || align % sizeof(void *))
+		return EINVAL;
+	p = malloc_aligned(align, size);
+	if (!p)
+		return ENOMEM;
+	*result = p;
+	return 0;
+}
+
+USLAB_API void *aligned_alloc(size_t align, size_t size)
+{
+	if (unlikely(!is_pow2(align))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return aligned_or_errno(align, size);
+}
+
+/* As glibc: an alignment that is no power of two counts as the next one. */
+USLAB_API void *memalign(size_t align, size_t size)
+{
+	if (unlikely(align > PTRDIFF_MAX)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return aligned_or_errno(align > 1 ? 1ul << fls(align - 1) : 1, size);
+}
+
+USLAB_API void *valloc(size_t size)
+{
+	return aligned_or_errno(os_page_size(), size);
+}
+
+USLAB_API void *pvalloc(size_t size)
+{
+	size_t page = os_page_size();
+
+	if (unlikely(size > PTRDIFF_MAX)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page));
+}

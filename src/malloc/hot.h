@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/hot.h - the hit paths of malloc and free, inline
+ *
+ * Data:       malloc_hot (malloc/internal.h), the table of window 0, the page class bytes.
+ * Invariants: a hit changes one per-CPU word and one entry of the array that it points at.
+ * Locks:      none, see arch/malloc_rseq.h.
+ * Flow:       used by malloc.c and cxx.c.
+ *
+ * 19 instructions each on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
+ * they fall out of tests that are there anyway. Size 0 is entry 0 of the table; class 0 (no cache,
+ * e.g. pages of a run) and every stopped array have words that miss; NULL and foreign pointers lie
+ * beyond page_limit.
+ */
+#ifndef MALLOC_HOT_H
+#define MALLOC_HOT_H
+
+#include "arch/malloc_rseq.h"
+#include "malloc/internal.h"
+
+/* An object for size bytes, or false. */
+static always_inline bool malloc_hot_alloc(size_t size, void **result)
+{
+	const unsigned char *table;
+	char *base;
+
+	if (unlikely(size >= malloc_hot.size_limit))
+		return false;
+	/*
+	 * Acquire, pairs with the release of size_limit in malloc_init(). A compiler barrier is
+	 * enough: CPUs that reorder loads have no hit path (arch/generic always misses).
+	 */
+	__atomic_signal_fence(__ATOMIC_ACQUIRE);
+	base = malloc_hot.base;
+	table = (const unsigned char *)base + USLAB_WINDOWS_OFFSET + USLAB_WINDOW_TABLES;
+	return arch_malloc_pop(base, table[(size + MALLOC_ALIGN - 1) / MALLOC_ALIGN],
+			       malloc_hot.rseq, result);
+}
+
+static always_inline bool malloc_hot_free(void *p)
+{
+	char *base = malloc_hot.base;
+	unsigned long index = (unsigned long)((char *)p - base) >> PAGE_SHIFT;
+	const unsigned char *classes;
+
+	if (unlikely(index >= malloc_hot.page_limit))
+		return false;
+	classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
+	return arch_malloc_push(base, classes[index], malloc_hot.rseq, p);
+}
+
+#endif /* MALLOC_HOT_H */

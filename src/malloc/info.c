@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/info.c - mallinfo, mallinfo2, malloc_info, malloc_stats, malloc_trim, mallopt
+ *
+ * Data:       none: sums over the caches, made when asked.
+ * Invariants: sums are exact while no other thread allocates.
+ * Locks:      those of the counters that are read.
+ * Flow:       called by the program; calls cache/, page/.
+ *
+ * glibc's words for what it has and we have not: "fastbin" numbers are the objects that CPUs hold
+ * in their arrays, "top" is free memory that malloc_trim() would give back.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+
+#include "malloc/internal.h"
+#include "os/cpu.h"
+#include "os/die.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
+#include "page/run.h"
+
+struct class_info {
+	size_t size;	    /* bytes of an object */
+	unsigned long used; /* objects that the program has */
+	unsigned long held; /* objects in the CPUs' arrays */
+	unsigned long free; /* objects in slabs */
+	unsigned long slabs;
+	size_t bytes; /* of the slabs */
+};
+
+struct heap_info {
+	struct class_info sum; /* size is 0; used, held and free are bytes here */
+	unsigned long free_objects;
+	unsigned long held_objects;
+	struct run_stats runs; /* large ones included */
+	unsigned long large_count;
+	size_t large_bytes;
+	size_t arena_bytes;
+	size_t free_bytes;  /* free pages of the arena that are resident */
+	size_t total_bytes; /* arena and large blocks */
+};
+
+static struct class_info class_info(unsigned int class)
+{
+	struct cache *c = cache_of(percpu_handle(class));
+	struct class_info info = { .size = malloc_class_size(class) };
+	struct engine_stats stats;
+	unsigned long idle;
+
+	c->engine.ops->stats(&c->engine, &stats);
+	info.held = c->front.ops->held(&c->front);
+	info.slabs = stats.nr_slabs;
+	info.bytes = stats.slab_bytes;
+	info.free = MIN(stats.free_objects, stats.total_objects);
+	/* read one after the other, the numbers may disagree while other threads allocate */
+	idle = MIN(info.free + info.held, stats.total_objects);
+	info.used = stats.total_objects - idle;
+	return info;
+}
+
+static struct heap_info heap_info(void)
+{
+	struct heap_info heap = { .arena_bytes = 0 };
+
+	if (!malloc_usable())
+		return heap;
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
+		struct class_info info = class_info(class);
+
+		heap.sum.used += info.used * info.size;
+		heap.sum.held += info.held * info.size;
+		heap.sum.free += info.free * info.size;
+		heap.sum.slabs += info.slabs;
+		heap.sum.bytes += info.bytes;
+		heap.free_objects += info.free;
+		heap.held_objects += info.held;
+	}
+	run_stats(&heap.runs);
+	heap.large_count = large_count();
+	heap.large_bytes = large_bytes();
+	heap.arena_bytes = arena_size();
+	heap.total_bytes = heap.arena_bytes + heap.large_bytes;
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
+		struct buddy_stats stats;
+
+		buddy_stats(node, &stats);
+		heap.free_bytes += stats.nr_dirty * PAGE_SIZE;
+	}
+	return heap;
+}
+
+USLAB_API struct mallinfo2 mallinfo2(void)
+{
+	struct heap_info heap = heap_info();
+	size_t used = heap.sum.used + heap.runs.bytes - heap.large_bytes;
+
+	return (struct mallinfo2){
+		.arena = heap.arena_bytes,
+		.ordblks = heap.free_objects,
+		.smblks = heap.held_objects,
+		.hblks = heap.large_count,
+		.hblkhd = heap.large_bytes,
+		.fsmblks = heap.sum.held,
+		.uordblks = used,
+		.fordblks = heap.arena_bytes - MIN(used, heap.arena_bytes),
+		.keepcost = heap.free_bytes,
+	};
+}
+
+/* The old form has int fields; glibc lets them wrap around, and so does this. */
+USLAB_API struct mallinfo mallinfo(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (struct mallinfo){
+		.arena = (int)info.arena,
+		.ordblks = (int)info.ordblks,
+		.smblks = (int)info.smblks,
+		.hblks = (int)info.hblks,
+		.hblkhd = (int)info.hblkhd,
+		.fsmblks = (int)info.fsmblks,
+		.uordblks = (int)info.uordblks,
+		.fordblks = (int)info.fordblks,
+		.keepcost = (int)info.keepcost,
+	};
+}
+
+/* glibc's XML with one heap: free memory by size, then the sums. */
+USLAB_API int malloc_info(int options, FILE *stream)
+{
+	struct heap_info heap;
+
+	if (options)
+		return EINVAL;
+	heap = heap_info();
+	fprintf(stream, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n");
+	for (unsigned int class = 1; malloc_ready() && class <= MALLOC_CLASSES; class += 1) {
+		struct class_info info = class_info(class);
+		unsigned long count = info.free + info.held;
+
+		if (count)
+			fprintf(stream,
+				"  <size from=\"%zu\" to=\"%zu\" total=\"%zu\" count=\"%lu\"/>\n",
+				class > 1 ? malloc_class_size(class - 1) + 1 : 1, info.size,
+				count * info.size, count);
+	}
+	fprintf(stream, "</sizes>\n</heap>\n");
+	fprintf(stream, "<total type=\"fast\" count=\"%lu\" size=\"%zu\"/>\n", heap.held_objects,
+		(size_t)heap.sum.held);
+	fprintf(stream, "<total type=\"rest\" count=\"%lu\" size=\"%zu\"/>\n", heap.free_objects,
+		(size_t)heap.sum.free);
+	fprintf(stream, "<total type=\"mmap\" count=\"%lu\" size=\"%zu\"/>\n", heap.large_count,
+		heap.large_bytes);
+	fprintf(stream, "<system type=\"current\" size=\"%zu\"/>\n", heap.total_bytes);
+	fprintf(stream, "<aspace type=\"total\" size=\"%zu\"/>\n</malloc>\n", heap.total_bytes);
+	return ferror(stream) ? EIO : 0;
+}
+
+#define STATS_COLUMNS 6
+#define STATS_WIDTH 12 /* characters of a column */
+
+/* One line of numbers, right-aligned, on stderr; text (may be NULL) stands for the first one. */
+static void stats_line(const char *text, const unsigned long *values)
+{
+	char line[STATS_COLUMNS * STATS_WIDTH + 2];
+	char number[32];
+	size_t at = 0;
+
+	for (unsigned int i = 0; i < STATS_COLUMNS; i++) {
+		size_t length = i == 0 && text
+					? os_format(number, sizeof(number), "%s", text)
+					: os_format(number, sizeof(number), "%lu", values[i]);
+
+		for (size_t pad = length; pad < STATS_WIDTH; pad++)
+			line[at++] = ' ';
+		length = MIN(length, (size_t)STATS_WIDTH);
+		__builtin_memcpy(line + at, number, length);
+		at += length;
+	}
+	line[at++] = '\n';
+	os_write(2, line, at);
+}
+
+/* A table on stderr, without stdio: usable however broken the program is. */
+USLAB_API void malloc_stats(void)
+{
+	static const char head[] =
+		"        size        used        held        free       slabs       bytes\n";
+	struct heap_info heap = heap_info();
+
+	os_write(2, head, sizeof(head) - 1);
+	for (unsigned int class = 1; malloc_ready() && class <= MALLOC_CLASSES; class += 1) {
+		struct class_info info = class_info(class);
+
+		if (info.slabs)
+			stats_line(NULL, (unsigned long[]){ info.size, info.used, info.held,
+							    info.free, info.slabs, info.bytes });
+	}
+	stats_line("bytes", (unsigned long[]){ 0, heap.sum.used, heap.sum.held, heap.sum.free,
+					       heap.sum.slabs, heap.sum.bytes });
+	os_say("malloc: %lu larger blocks of %lu bytes, %zu bytes of free pages, arena %zu bytes, "
+	       "metadata %zu bytes",
+	       heap.runs.count, heap.runs.bytes, heap.free_bytes, heap.arena_bytes, meta_bytes());
+}
+
+/* Gives free memory back to the system but for pad bytes. 1: some was given back. */
+USLAB_API int malloc_trim(size_t pad)
+{
+	if (!malloc_usable())
+		return 0;
+	cache_shrink_all();
+	return buddy_trim(pad) > 0;
+}
+
+/* glibc's knobs turn nothing here; 1 is "done", which is what callers check for. */
+USLAB_API int mallopt(int parameter, int value)
+{
+	(void)parameter;
+	(void)value;
+	return 1;
+}

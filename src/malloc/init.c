@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/init.c - the caches of the drop-in malloc, made at the first request
+ *
+ * Data:       malloc_hot, malloc_state, and how many caches exist.
+ * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
+ *             (size + 15) / 16 to the class. The hit paths open last. Checked by malloc_check().
+ * Locks:      init_lock, once.
+ * Flow:       called by the slow paths; calls cache/init.c, cache/create.c, report/root.c.
+ *
+ * The first request comes before any constructor of a program ran, often from the dynamic loader
+ * or from libc's own start, so nothing here may rely on a constructor of this library.
+ */
+#include "front/percpu.h"
+#include "malloc/internal.h"
+#include "os/die.h"
+#include "os/lock.h"
+#include "os/rseq.h"
+#include "page/page.h"
+#include "report/root.h"
+
+struct malloc_hot malloc_hot;
+uint32_t malloc_state; /* 1: the caches exist; written under init_lock */
+
+static struct lock init_lock;	/* unranked: cache_init() takes every rank below it */
+static unsigned int nr_created; /* caches that exist, so that a failed start can go on */
+static __thread bool in_init;	/* this thread is inside of malloc_init() */
+
+/*
+ * Has the dynamic loader relocated this library? A pointer to itself holds its own address only
+ * after that; volatile, because the compiler knows better.
+ */
+static bool relocated(void)
+{
+	static void *volatile self = (void *)&self;
+
+	return self == (void *)&self;
+}
+
+static int create_cache(unsigned int class)
+{
+	char name[32];
+	struct kmem_cache *handle;
+	struct cache_spec spec = {
+		.name = name,
+		.size = (unsigned int)malloc_class_size(class),
+		.align = (unsigned int)malloc_class_align(class),
+		.id = USLAB_ID_MALLOC + class - 1,
+		.pack = true,
+		.no_merge = true,
+	};
+
+	os_format(name, sizeof(name), "malloc-%u", spec.size);
+	return cache_create(&spec, &handle);
+}
+
+/* Class of every multiple of 16 up to MALLOC_MAX_TABLE, where one base register reaches it. */
+static void fill_table(void)
+{
+	unsigned char *table = (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
+
+	for (unsigned int i = 0; i < MALLOC_TABLE_SIZE; i++)
+		table[i] = (unsigned char)malloc_class_of(i * MALLOC_ALIGN);
+}
+
+/* size_limit opens malloc() and vouches for the rest; free() sees nothing of ours before that. */
+static void open_hit_paths(void)
+{
+	malloc_hot.base = page_map.base;
+	malloc_hot.rseq = os_rseq_offset;
+	malloc_hot.page_limit = page_map.limit;
+	store_release(&malloc_hot.size_limit, MALLOC_MAX_TABLE + 1); /* pairs: malloc_hot_alloc() */
+}
+
+static int init_locked(void)
+{
+	int error = cache_init();
+
+	if (error)
+		return error;
+	for (; nr_created < MALLOC_CLASSES; nr_created++) {
+		error = create_cache(nr_created + 1);
+		if (error)
+			return error;
+	}
+	fill_table();
+	root_init("malloc-large");
+	if (os_rseq_on)
+		open_hit_paths();
+	store_release(&malloc_state, 1u); /* pairs with malloc_ready() */
+	return 0;
+}
+
+cold bool malloc_init(void)
+{
+	bool ready;
+
+	if (!relocated() || in_init)
+		return false;
+	in_init = true;
+	lock_acquire(&init_lock);
+	ready = load_relaxed(&malloc_state) == 1 || init_locked() == 0;
+	lock_release(&init_lock);
+	in_init = false;
+	return ready;
+}
+
+void malloc_check(void)
+{
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
+		const struct cache *c = cache_of(percpu_handle(class));
+
+		CHECK(c && c->engine.object_size == malloc_class_size(class));
+		CHECK(c->engine.page_class == class);
+		CHECK(c->engine.size % malloc_class_align(class) == 0);
+	}
+	CHECK(!malloc_hot.size_limit || malloc_hot.page_limit == page_map.limit);
+}

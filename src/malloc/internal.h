@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/internal.h - what the files of the drop-in malloc share
+ *
+ * Data:       malloc_hot, the one cache line that the hit paths read.
+ * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const afterwards; with
+ *             limits of 0 every call goes to the slow paths. It stays so where there is no rseq.
+ * Locks:      none; init.c publishes.
+ * Flow:       included by malloc/ only.
+ */
+#ifndef MALLOC_INTERNAL_H
+#define MALLOC_INTERNAL_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "cache/cache.h"
+#include "malloc/classes.h"
+
+struct malloc_hot {
+	unsigned long size_limit; /* sizes below it hit; stored last, pairs with malloc_hot_alloc() */
+	char *base;		  /* page_map.base */
+	unsigned long page_limit; /* page_map.limit */
+	ptrdiff_t rseq;		  /* os_rseq_offset */
+} __attribute__((aligned(CACHE_LINE)));
+
+/* Hidden here already, so that no access goes through the GOT. */
+extern struct malloc_hot malloc_hot __attribute__((visibility("hidden")));
+
+/* GFP flags of every allocation here: failure is the caller's to report. */
+#define MALLOC_GFP (GFP_NOWAIT | __GFP_NOWARN)
+
+/* ---- init.c ---- */
+
+extern uint32_t malloc_state __attribute__((visibility("hidden")));
+
+/* True when the caches are there. Anything but malloc_ready() may be called before. */
+static inline bool malloc_ready(void)
+{
+	/* pairs with the release in malloc_init() */
+	return likely(load_acquire(&malloc_state) == 1);
+}
+
+/*
+ * Makes the caches, once. false: no memory for them, or this thread is inside of malloc_init()
+ * already, or the dynamic loader has not relocated this library yet: early.c serves then.
+ */
+bool malloc_init(void);
+
+static inline bool malloc_usable(void)
+{
+	return malloc_ready() || malloc_init();
+}
+
+/* Dies unless every class has its cache with the right numbers. */
+void malloc_check(void);
+
+/* ---- early.c: a few requests from before malloc_init() can work; never given back ---- */
+void *early_alloc(size_t size, size_t align);
+/* Size of an early block; 0 when p is none. */
+size_t early_size(const void *p);
+
+/* ---- slow.c ---- */
+
+/* Everything beyond a hit; sets errno to ENOMEM. */
+noinline void *malloc_slow(size_t size);
+noinline void free_slow(void *p);
+
+/* size bytes (any value), without errno. *zeroed: known to be zero. */
+void *malloc_any(size_t size, bool *zeroed);
+/* One object of a class. NULL: out of memory. */
+void *malloc_class_alloc(unsigned int class);
+/* Usable bytes of a block; 0 when p starts none. */
+size_t malloc_block_size(const void *p);
+/* Ends the program: what() was given a pointer that no block starts at. */
+_Noreturn cold void malloc_bad_pointer(const char *what, const void *p);
+
+/* ---- align.c ---- */
+
+/* align a power of two; without errno. */
+void *malloc_aligned(size_t align, size_t size);
+
+#endif /* MALLOC_INTERNAL_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/malloc.c - malloc and free: a hit, or a jump to the slow path
+ *
+ * Data:       none.
+ * Invariants: no stack frame in any function here (tests/tools/hitpath_test.py).
+ * Locks:      none.
+ * Flow:       called by the program; calls slow.c.
+ *
+ * Safe in a signal handler as long as it hits; a miss takes locks.
+ */
+#include <stdlib.h>
+
+#include "malloc/hot.h"
+#include <uslab/slab.h>
+
+USLAB_API void *malloc(size_t size)
+{
+	void *p;
+
+	if (likely(malloc_hot_alloc(size, &p)))
+		return p;
+	return malloc_slow(size);
+}
+
+USLAB_API void free(void *p)
+{
+	if (likely(malloc_hot_free(p)))
+		return;
+	free_slow(p);
+}
+
+/* C23: the caller says the size again; it is not needed here. */
+USLAB_API void free_sized(void *p, size_t size);
+USLAB_API void free_sized(void *p, size_t size)
+{
+	(void)size;
+	free(p);
+}
+
+USLAB_API void free_aligned_sized(void *p, size_t align, size_t size);
+USLAB_API void free_aligned_sized(void *p, size_t align, size_t size)
+{
+	(void)align;
+	(void)size;
+	free(p);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/resize.c - calloc, realloc, reallocarray, malloc_usable_size
+ *
+ * Data:       none.
+ * Invariants: after a failure the old block is untouched; shrinking never fails.
+ * Locks:      none.
+ * Flow:       called by the program; calls slow.c, page/run.c.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "malloc/hot.h"
+#include "page/run.h"
+
+static void *no_memory(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+USLAB_API void *calloc(size_t n, size_t size)
+{
+	bool zeroed;
+	size_t bytes;
+	void *p;
+
+	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
+		return no_memory();
+	if (likely(malloc_hot_alloc(bytes, &p)))
+		return memset(p, 0, bytes);
+	p = malloc_any(bytes, &zeroed);
+	if (unlikely(!p))
+		return no_memory();
+	/* fresh pages are zero; not writing to them keeps them out of memory */
+	return zeroed ? p : memset(p, 0, bytes);
+}
+
+/*
+ * May a block of old bytes stay where it is for size bytes? One class of slack on shrinking spares
+ * a copy and keeps the waste below a quarter. Runs decide for themselves, page by page.
+ */
+static bool may_stay(size_t old, size_t size)
+{
+	if (size > old || old > MALLOC_MAX_SMALL)
+		return false;
+	return malloc_class_of(size) + 1 >= malloc_class_of(old);
+}
+
+static void *move(void *p, size_t old, size_t size)
+{
+	void *new_block = malloc(size);
+
+	if (unlikely(!new_block))
+		return size <= old ? p : NULL;
+	memcpy(new_block, p, MIN(old, size));
+	free(p);
+	return new_block;
+}
+
+USLAB_API void *realloc(void *p, size_t size)
+{
+	size_t old;
+	void *resized;
+
+	if (!p)
+		return malloc(size);
+	if (!size) { /* as glibc */
+		free(p);
+		return NULL;
+	}
+	old = malloc_block_size(p);
+	if (unlikely(!old))
+		malloc_bad_pointer("realloc", p);
+	if (may_stay(old, size))
+		return p;
+	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
+		resized = run_resize(p, size, true);
+		if (resized)
+			return resized;
+	}
+	return move(p, old, size);
+}
+
+USLAB_API void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
+		return no_memory();
+	return realloc(p, bytes);
+}
+
+/* Bytes that may be used; 0 for NULL and for what is no block. */
+USLAB_API size_t malloc_usable_size(void *p)
+{
+	return p ? malloc_block_size(p) : 0;
+}

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""redis-server under load on loopback: the same data at the end, byte by byte.
+
+Debian's redis brings jemalloc; the run to compare with has glibc's malloc, by preloading libc.
+"""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import preload  # noqa: E402
+
+LIBC = "libc.so.6"
+KEYS = 20000
+REQUESTS = 40000
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Server:
+    """One redis-server, measured."""
+
+    def __init__(self, lab, library):
+        self.lab, self.port = lab, free_port()
+        line, env = lab.command(["redis-server", "--port", str(self.port), "--save", "",
+                                 "--bind", "127.0.0.1", "--enable-debug-command", "yes",
+                                 "--dir", lab.path], library)
+        self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                self.link = socket.create_connection(("127.0.0.1", self.port), 30)
+                break
+            except OSError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    self.process.terminate()
+                    preload.fail(f"redis-server does not start:\n{self.process.stdout.read()}")
+                time.sleep(0.05)
+        self.reply = self.link.makefile("rb")
+
+    def send(self, commands):
+        """Replies of a list of commands, sent in one go; each reply's first line, or its text."""
+        out = []
+        for command in commands:
+            out.append(b"*%d\r\n" % len(command))
+            for word in command:
+                word = word if isinstance(word, bytes) else str(word).encode()
+                out.append(b"$%d\r\n%s\r\n" % (len(word), word))
+        self.link.sendall(b"".join(out))
+        return [self.read() for _ in commands]
+
+    def read(self):
+        line = self.reply.readline()
+        if line[:1] == b"$" and line != b"$-1\r\n":
+            return self.reply.read(int(line[1:]) + 2)[:-2]
+        if line[:1] == b"-":
+            preload.fail(f"redis says {line}")
+        return line.strip()
+
+    def stop(self):
+        self.link.sendall(b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n")
+        output = self.process.communicate(timeout=60)[0]
+        if self.process.returncode or "uslab:" in output:
+            preload.fail(f"redis-server ended with {self.process.returncode}:\n{output[-3000:]}")
+        with open(self.lab.file("peak.txt"), encoding="ascii") as stream:
+            peak, cpu = map(int, stream.read().split())
+        return preload.Result(0, output, "", peak, cpu)
+
+
+def fill(server):
+    """Values of every kind and many sizes; a third of them changed, a third deleted."""
+    for start in range(0, KEYS, 500):
+        server.send([("SET", f"string:{i}", "v" * (i * 37 % 900)) for i in range(start, start + 500)])
+        server.send([("HSET", f"hash:{i % 700}", f"field{i}", i) for i in range(start, start + 500)])
+        server.send([("RPUSH", f"list:{i % 90}", f"item {i}") for i in range(start, start + 500)])
+        server.send([("ZADD", f"zset:{i % 60}", i * 7919 % 10007, f"m{i}")
+                     for i in range(start, start + 500)])
+        server.send([("SADD", f"set:{i % 80}", i * 31) for i in range(start, start + 500)])
+    for start in range(0, KEYS, 500):
+        server.send([("APPEND", f"string:{i}", "x" * (i % 2000))
+                     for i in range(start, start + 500, 3)])
+        server.send([("DEL", f"string:{i}") for i in range(start + 1, start + 500, 3)])
+
+
+def one_run(lab, library):
+    """(digest of the data, Result)"""
+    server = Server(lab, library)
+    try:
+        fill(server)
+        digest = server.send([("DEBUG", "DIGEST"), ("DBSIZE",)])
+        benchmark = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(server.port), "-q", "-P", "8",
+                     "-n", str(REQUESTS * preload.SOAK), "-r", "5000", "-d", "100", "-t",
+                     "set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset"]
+        run = subprocess.run(benchmark, capture_output=True, text=True, timeout=600, check=False)
+        if run.returncode or "rror" in run.stdout + run.stderr:
+            preload.fail(f"redis-benchmark: {run.stdout}{run.stderr}")
+        after = server.send([("DEBUG", "DIGEST-VALUE", "hash:1", "zset:1"), ("PING",)])
+        return (digest, after[1]), server.stop()
+    finally:
+        if server.process.poll() is None:
+            server.process.send_signal(signal.SIGTERM)
+
+
+def main():
+    preload.need("redis-server", "redis-benchmark")
+    lab, peaks = preload.Lab(), preload.Peaks()
+    results = {LIBC: [], preload.LIBRARY: []}
+    expected = None
+    for _ in range(2):
+        for library, runs in results.items():
+            data, result = one_run(lab, library)
+            expected = expected or data
+            if data != expected:
+                preload.fail(f"with {library}: {data}, expected {expected}")
+            runs.append(result)
+    peaks.add("redis-server", *results.values())
+    peaks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/malloc/cxx_test.c - operator new and delete by their ABI names, in a program without C++
+ *
+ * ctest: sanitize=no (the sanitizers bring operators of their own)
+ *
+ * Throwing, handlers and a real C++ library are tested by tests/programs/cxx.py.
+ */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "child.h"
+#include "malloc/internal.h"
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+struct nothrow;
+
+void *_Znwm(size_t size);
+void *_Znam(size_t size);
+void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag);
+void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag);
+void *_ZnwmSt11align_val_t(size_t size, size_t align);
+void *_ZnamSt11align_val_t(size_t size, size_t align);
+void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
+void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
+void _ZdlPv(void *p);
+void _ZdaPv(void *p);
+void _ZdlPvm(void *p, size_t size);
+void _ZdaPvm(void *p, size_t size);
+void _ZdlPvSt11align_val_t(void *p, size_t align);
+void _ZdaPvSt11align_val_t(void *p, size_t align);
+void _ZdlPvmSt11align_val_t(void *p, size_t size, size_t align);
+void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align);
+void _ZdlPvRKSt9nothrow_t(void *p, const struct nothrow *tag);
+void _ZdaPvRKSt9nothrow_t(void *p, const struct nothrow *tag);
+void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag);
+void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag);
+
+static size_t used(void)
+{
+	return mallinfo2().uordblks;
+}
+
+static void *checked(void *p, size_t size, size_t align)
+{
+	assert_non_null(p);
+	assert_int_equal((uintptr_t)p % align, 0);
+	assert_true(malloc_usable_size(p) >= size);
+	memset(p, 1, size);
+	return p;
+}
+
+static void test_pairs(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 40, 1000, 10000, 100000 };
+	size_t before = used();
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
+		size_t size = sizes[i];
+
+		_ZdlPv(checked(_Znwm(size), size, 16));
+		_ZdaPv(checked(_Znam(size), size, 16));
+		_ZdlPvm(checked(_Znwm(size), size, 16), size);
+		_ZdaPvm(checked(_Znam(size), size, 16), size);
+		_ZdlPvRKSt9nothrow_t(checked(_ZnwmRKSt9nothrow_t(size, NULL), size, 16), NULL);
+		_ZdaPvRKSt9nothrow_t(checked(_ZnamRKSt9nothrow_t(size, NULL), size, 16), NULL);
+	}
+	_ZdlPv(NULL);
+	_ZdaPvm(NULL, 0);
+	assert_int_equal(used(), before);
+}
+
+static void test_aligned_pairs(void **state)
+{
+	size_t before = used();
+
+	(void)state;
+	for (size_t a = 32; a <= 65536; a *= 2) {
+		_ZdlPvSt11align_val_t(checked(_ZnwmSt11align_val_t(100, a), 100, a), a);
+		_ZdaPvSt11align_val_t(checked(_ZnamSt11align_val_t(100, a), 100, a), a);
+		_ZdlPvmSt11align_val_t(checked(_ZnwmSt11align_val_t(9, a), 9, a), 9, a);
+		_ZdaPvmSt11align_val_t(checked(_ZnamSt11align_val_t(9, a), 9, a), 9, a);
+		_ZdlPvSt11align_val_tRKSt9nothrow_t(
+			checked(_ZnwmSt11align_val_tRKSt9nothrow_t(1, a, NULL), 1, a), a, NULL);
+		_ZdaPvSt11align_val_tRKSt9nothrow_t(
+			checked(_ZnamSt11align_val_tRKSt9nothrow_t(1, a, NULL), 1, a), a, NULL);
+	}
+	assert_int_equal(used(), before);
+}
+
+static void test_nothrow_failure(void **state)
+{
+	(void)state;
+	assert_null(_ZnwmRKSt9nothrow_t(SIZE_MAX / 2 + 1, NULL));
+	assert_null(_ZnamRKSt9nothrow_t(SIZE_MAX, NULL));
+	assert_null(_ZnwmSt11align_val_tRKSt9nothrow_t(SIZE_MAX - 100, 64, NULL));
+	assert_null(_ZnamSt11align_val_tRKSt9nothrow_t(SIZE_MAX - 100, 64, NULL));
+}
+
+static void new_too_much(void *arg)
+{
+	(void)arg;
+	_Znwm(SIZE_MAX / 2 + 1);
+}
+
+/* Nobody here can throw: one line instead of silence. */
+static void test_no_cxx_library(void **state)
+{
+	struct child c = child_run(new_too_much, NULL);
+
+	(void)state;
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "uslab: operator new: out of memory"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_aligned_pairs),
+		cmocka_unit_test(test_nothrow_failure),
+		cmocka_unit_test(test_no_cxx_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

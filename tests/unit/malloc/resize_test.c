@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/malloc/resize_test.c - calloc and realloc against a model that holds the bytes
+ *
+ * ctest: sanitize=no (the sanitizers bring a malloc of their own)
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "malloc/internal.h"
+
+static void *(*volatile alloc)(size_t) = malloc;
+static void *(*volatile zalloc)(size_t, size_t) = calloc;
+static void *(*volatile resize)(void *, size_t) = realloc;
+static void *(*volatile resize_array)(void *, size_t, size_t) = reallocarray;
+static void (*volatile give)(void *) = free;
+
+static uint64_t seed = 1;
+
+static uint64_t next_random(void)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return seed >> 33;
+}
+
+/* Byte i of block number n. */
+static unsigned char pattern(unsigned int n, size_t i)
+{
+	return (unsigned char)(n * 31 + i * 7 + (i >> 8));
+}
+
+static void test_calloc_is_zero(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size < 12 << 20; size = size * 3 / 2 + 1) {
+		for (int round = 0; round < 3; round++) {
+			unsigned char *p = zalloc(1, size);
+
+			assert_non_null(p);
+			for (size_t i = 0; i < size; i++)
+				if (p[i])
+					fail_msg("calloc(%zu): byte %zu is %u", size, i, p[i]);
+			memset(p, 0xee, size);
+			give(p);
+		}
+	}
+	give(zalloc(0, 100));
+	give(zalloc(100, 0));
+}
+
+static void test_overflow(void **state)
+{
+	void *p = alloc(10);
+
+	(void)state;
+	errno = 0;
+	assert_null(zalloc(SIZE_MAX / 2, 3));
+	assert_int_equal(errno, ENOMEM);
+	errno = 0;
+	assert_null(resize_array(p, (size_t)1 << 32, (size_t)1 << 32));
+	assert_int_equal(errno, ENOMEM);
+	errno = 0;
+	assert_null(resize(p, SIZE_MAX - 100));
+	assert_int_equal(errno, ENOMEM);
+	give(p); /* failures left it alone */
+}
+
+/* Any size to any other: the common bytes stay. */
+static void test_realloc_model(void **state)
+{
+	enum { NR = 40 };
+	static struct {
+		unsigned char *p;
+		size_t size;
+	} blocks[NR];
+
+	(void)state;
+	for (unsigned int step = 0; step < 6000; step++) {
+		unsigned int n = (unsigned int)(next_random() % NR);
+		size_t size = 1 + (next_random() & ((1ul << (next_random() % 18)) - 1));
+		size_t kept = MIN(size, blocks[n].size);
+		unsigned char *p;
+
+		if (step % 500 == 0)
+			size += 5 << 20; /* beyond the arena, now and then */
+		p = resize(blocks[n].p, size);
+		assert_non_null(p);
+		assert_true(malloc_usable_size(p) >= size);
+		for (size_t i = 0; i < kept; i++)
+			if (p[i] != pattern(n, i))
+				fail_msg("step %u: %zu -> %zu: byte %zu is wrong", step,
+					 blocks[n].size, size, i);
+		for (size_t i = kept; i < size; i++)
+			p[i] = pattern(n, i);
+		blocks[n].p = p;
+		blocks[n].size = size;
+	}
+	for (unsigned int n = 0; n < NR; n++)
+		assert_null(resize(blocks[n].p, 0)); /* frees, as in glibc */
+}
+
+static void test_realloc_in_place(void **state)
+{
+	void *p = alloc(1000);
+	size_t usable = malloc_usable_size(p);
+
+	(void)state;
+	assert_int_equal(usable, 1024);
+	assert_ptr_equal(resize(p, usable), p);
+	assert_ptr_equal(resize(p, 1000), p);
+	p = resize(p, usable + 1);
+	assert_true(malloc_usable_size(p) > usable);
+	p = resize(p, 10); /* a far smaller object does not stay */
+	assert_int_equal(malloc_usable_size(p), 16);
+	give(p);
+}
+
+static void test_realloc_null(void **state)
+{
+	char *p = resize(NULL, 100);
+
+	(void)state;
+	assert_non_null(p);
+	p = resize_array(p, 50, 4);
+	assert_true(malloc_usable_size(p) >= 200);
+	give(p);
+	p = resize(NULL, 0); /* as malloc(0) */
+	assert_non_null(p);
+	give(p);
+}
+
+/* A block beyond the arena grows by mremap: 1 GiB without a copy is quick and needs no memory. */
+static void test_realloc_huge(void **state)
+{
+	unsigned char *p = alloc(8 << 20);
+
+	(void)state;
+	p[0] = 1;
+	p[(8 << 20) - 1] = 2;
+	for (size_t mib = 16; mib <= 1024; mib *= 2) {
+		p = resize(p, mib << 20);
+		assert_non_null(p);
+		assert_int_equal(p[0], 1);
+		assert_int_equal(p[(8 << 20) - 1], 2);
+	}
+	p = resize(p, 100);
+	assert_int_equal(p[0], 1);
+	give(p);
+}
+
+static void test_usable_size(void **state)
+{
+	(void)state;
+	assert_int_equal(malloc_usable_size(NULL), 0);
+	for (size_t size = 0; size < 100000; size = size * 2 + 1) {
+		void *p = alloc(size);
+
+		assert_true(malloc_usable_size(p) >= size);
+		give(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_calloc_is_zero), cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_realloc_model),  cmocka_unit_test(test_realloc_in_place),
+		cmocka_unit_test(test_realloc_null),   cmocka_unit_test(test_realloc_huge),
+		cmocka_unit_test(test_usable_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

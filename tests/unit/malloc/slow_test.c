@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/malloc/slow_test.c - what free() says of pointers that are none of ours, and sizes of blocks
+ *
+ * ctest: sanitize=no (the sanitizers bring a malloc of their own)
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "child.h"
+#include "malloc/internal.h"
+#include "page/page.h"
+
+static void *(*volatile alloc)(size_t) = malloc;
+static void (*volatile give)(void *) = free;
+
+static void test_block_size(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size < 40 << 20; size += 1 + size / 7) {
+		char *p = alloc(size);
+		size_t usable = malloc_block_size(p);
+
+		assert_true(usable >= size);
+		if (size <= MALLOC_MAX_SMALL)
+			assert_int_equal(usable, malloc_class_size(malloc_class_of(size)));
+		else
+			assert_true(usable < size + PAGE_SIZE);
+		memset(p + size - 1, 1, usable - size + 1);
+		give(p);
+	}
+	assert_int_equal(malloc_block_size(&state), 0);
+}
+
+/* Fills the array of this CPU, so that the next free of that size goes to the slow path. */
+static void fill_array(size_t size)
+{
+	enum { NR = 4 * USLAB_SHEAF_CAPACITY };
+	static void *objects[NR];
+
+	for (unsigned int i = 0; i < NR; i++)
+		objects[i] = alloc(size);
+	for (unsigned int i = 0; i < NR; i++)
+		free_slow(objects[i]);
+}
+
+static void free_stack(void *arg)
+{
+	char local[64];
+
+	(void)arg;
+	give(local + 16);
+}
+
+static void free_inside_object(void *arg)
+{
+	char *p = alloc(64);
+
+	(void)arg;
+	free_slow(p + 16);
+}
+
+static void free_inside_run(void *arg)
+{
+	char *p = alloc(100000);
+
+	(void)arg;
+	give(p + PAGE_SIZE);
+}
+
+static void free_run_twice(void *arg)
+{
+	char *p = alloc(100000);
+
+	(void)arg;
+	give(p);
+	give(p);
+}
+
+static void free_large_twice(void *arg)
+{
+	char *p = alloc(20 << 20);
+
+	(void)arg;
+	give(p);
+	give(p);
+}
+
+static void free_object_twice(void *arg)
+{
+	void *p = alloc(64);
+
+	(void)arg;
+	free_slow(p);
+	free_slow(p);
+}
+
+static void realloc_stack(void *arg)
+{
+	void *(*volatile resize)(void *, size_t) = realloc;
+	char local[64];
+
+	(void)arg;
+	resize(local, 100);
+}
+
+static void test_bad_pointers(void **state)
+{
+	static const struct {
+		void (*fn)(void *arg);
+		const char *text;
+	} cases[] = {
+		{ free_stack, "was not allocated by uslab" },
+		{ free_inside_object, "lies inside of an object of malloc-64, not at its start" },
+		{ free_inside_run, "lies inside of a block of 102400 bytes, not at its start" },
+		{ free_run_twice, "lies in free memory: freed twice?" },
+		{ free_large_twice, "free(): 0x" },
+		{ free_object_twice, "is free already: freed twice" },
+		{ realloc_stack, "realloc(): 0x" },
+	};
+
+	(void)state;
+	fill_array(64);
+	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct child c = child_run(cases[i].fn, NULL);
+
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, cases[i].text));
+		assert_memory_equal(c.text, "uslab: ", 7);
+		assert_ptr_equal(strchr(c.text, '\n'), c.text + strlen(c.text) - 1);
+	}
+}
+
+static void test_slow_is_complete(void **state)
+{
+	(void)state;
+	for (size_t size = 0; size < 100000; size = size * 5 / 4 + 1) {
+		char *p = malloc_slow(size);
+
+		assert_non_null(p);
+		memset(p, 1, size);
+		free_slow(p);
+	}
+	free_slow(NULL);
+}
+
+static void test_zeroed_is_true(void **state)
+{
+	(void)state;
+	for (size_t size = 1000; size < 16 << 20; size *= 3) {
+		for (int round = 0; round < 3; round++) {
+			bool zeroed;
+			unsigned char *p = malloc_any(size, &zeroed);
+
+			assert_non_null(p);
+			for (size_t i = 0; zeroed && i < size; i++)
+				assert_int_equal(p[i], 0);
+			memset(p, 0xff, size);
+			give(p);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_block_size),
+		cmocka_unit_test(test_bad_pointers),
+		cmocka_unit_test(test_slow_is_complete),
+		cmocka_unit_test(test_zeroed_is_true),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
