@@ -3,8 +3,7 @@
 # Compiler flags, as interface targets:
 #
 #   uslab_flags        every C file of the project
-#   uslab_lto_objects  objects of the library: machine code and LTO code side by side, so that
-#                      libuslab.a serves any compiler and linker, with LTO or without
+#   uslab_lto_objects  objects of the library: machine code and LTO code side by side
 #   uslab_lto_link     links that optimise the whole
 #   uslab_plain_link   links that take the machine code of such objects (quick; the tests)
 
@@ -12,6 +11,7 @@ add_library(uslab_flags INTERFACE)
 add_library(uslab_lto_objects INTERFACE)
 add_library(uslab_lto_link INTERFACE)
 add_library(uslab_plain_link INTERFACE)
+set(uslab_relocatable_flags "") # of the link of all objects into the one of libuslab.a
 
 target_compile_options(uslab_flags INTERFACE
 	-std=gnu17 -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror
@@ -46,6 +46,8 @@ if(USLAB_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT USLAB_SANITIZE)
 		target_compile_options(uslab_lto_objects INTERFACE -flto=auto -ffat-lto-objects)
 		target_link_options(uslab_lto_link INTERFACE -flto=auto -O2)
 		target_link_options(uslab_plain_link INTERFACE -fno-lto)
+		# Machine code, so that any compiler and linker can use the archive.
+		set(uslab_relocatable_flags -flto=auto -O2 -flinker-output=nolto-rel)
 	else()
 		message(STATUS "uslab: built without LTO: ${why}")
 	endif()

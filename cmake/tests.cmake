@@ -38,7 +38,7 @@ add_library(uslab_test_support STATIC ${support_sources})
 target_include_directories(uslab_test_support PUBLIC tests tests/support include src)
 set_target_properties(uslab_test_support PROPERTIES
 	ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-target_link_libraries(uslab_test_support PUBLIC uslab_static PkgConfig::CMOCKA uslab_plain_link m
+target_link_libraries(uslab_test_support PUBLIC uslab_internal PkgConfig::CMOCKA uslab_plain_link m
 	PRIVATE uslab_flags)
 
 # uslab_test_options(<file> <label> <timeout>): sets label, timeout, serial, sanitize in the caller,

@@ -144,7 +144,8 @@ USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p);
  * Alignment: at least 8; a power-of-two size is aligned to itself. 0 bytes: ZERO_SIZE_PTR.
  * More than KMALLOC_MAX_SIZE: NULL.
  */
-USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags) __attribute__((__malloc__, __alloc_size__(1)));
+USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
+	__attribute__((__malloc__, __alloc_size__(1)));
 USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
 	__attribute__((__malloc__, __alloc_size__(1)));
 USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignored */

@@ -25,16 +25,16 @@ _Noreturn void os_die(const char *file, int line, const char *what);
 #define ASSERT_ENABLED 0
 #endif
 
-#define CHECK(expr)                                         \
-	do {                                                \
-		if (unlikely(!(expr)))                      \
-			os_die(__FILE__, __LINE__, #expr);  \
+#define CHECK(expr)                                        \
+	do {                                               \
+		if (unlikely(!(expr)))                     \
+			os_die(__FILE__, __LINE__, #expr); \
 	} while (0)
 
-#define ASSERT(expr)                                                      \
-	do {                                                              \
-		if (ASSERT_ENABLED && unlikely(!(expr)))                  \
-			os_die(__FILE__, __LINE__, #expr);                \
+#define ASSERT(expr)                                       \
+	do {                                               \
+		if (ASSERT_ENABLED && unlikely(!(expr)))   \
+			os_die(__FILE__, __LINE__, #expr); \
 	} while (0)
 
 #define ASSERT_SLOW(expr) ASSERT(expr)

@@ -19,11 +19,11 @@
 #define fetch_sub(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_RELAXED)
 
 /* true when *p was expect and is now v */
-#define cmpxchg(p, expect, v)                                                                 \
-	({                                                                                    \
-		__typeof__(*(p)) cmpxchg_expect = (expect);                                   \
-		__atomic_compare_exchange_n((p), &cmpxchg_expect, (v), 0, __ATOMIC_ACQ_REL,   \
-					    __ATOMIC_ACQUIRE);                                \
+#define cmpxchg(p, expect, v)                                                               \
+	({                                                                                  \
+		__typeof__(*(p)) cmpxchg_expect = (expect);                                 \
+		__atomic_compare_exchange_n((p), &cmpxchg_expect, (v), 0, __ATOMIC_ACQ_REL, \
+					    __ATOMIC_ACQUIRE);                              \
 	})
 
 /* Full barrier; every use names its partner. */

@@ -21,7 +21,7 @@
 #define always_inline inline __attribute__((always_inline))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define BUILD_ASSERT(expr) _Static_assert(expr, #expr)
 
 #define CACHE_LINE 64

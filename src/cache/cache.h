@@ -31,8 +31,8 @@ struct cache {
 	struct list_head list; /* cache_list, newest first */
 	int refcount;	       /* users; 0: destroyed with live objects */
 	slab_flags_t flags;
-	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
-	unsigned int capacity; /* of the front, as asked for; 0: by object size */
+	unsigned int usersize;	     /* not 0 (kmalloc caches): nothing merges with it */
+	unsigned int capacity;	     /* of the front, as asked for; 0: by object size */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };
@@ -51,9 +51,9 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: default */
 	const struct front_ops *front;	 /* NULL: default */
 	unsigned int capacity;
-	unsigned int id;   /* fixed number, or 0: the next free one */
-	bool pack;	   /* see struct engine_params */
-	bool no_merge;	   /* kmalloc and malloc caches */
+	unsigned int id; /* fixed number, or 0: the next free one */
+	bool pack;	 /* see struct engine_params */
+	bool no_merge;	 /* kmalloc and malloc caches */
 };
 
 extern struct list_head cache_list;

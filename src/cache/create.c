@@ -17,10 +17,10 @@
 #include "page/meta.h"
 
 /* What the kernel permits a caller to pass (spec 5.1). */
-#define SLAB_PERMITTED                                                                            \
-	(SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_PANIC |                    \
-	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |                \
-	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD |               \
+#define SLAB_PERMITTED                                                              \
+	(SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_PANIC |      \
+	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |  \
+	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD | \
 	 SLAB_NOLEAKTRACE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT | SLAB_NO_USER_FLAGS)
 
 static void copy_name(char *to, const char *name)

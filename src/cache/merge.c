@@ -14,8 +14,8 @@
 #include "cache/internal.h"
 #include "os/die.h"
 
-#define SLAB_NEVER_MERGE                                                                         \
-	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE | SLAB_TYPESAFE_BY_RCU |      \
+#define SLAB_NEVER_MERGE                                                                     \
+	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE | SLAB_TYPESAFE_BY_RCU | \
 	 SLAB_NOLEAKTRACE | SLAB_FAILSLAB | SLAB_KASAN)
 #define SLAB_MERGE_SAME (SLAB_RECLAIM_ACCOUNT | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_ACCOUNT)
 

@@ -71,12 +71,16 @@ void cache_fork_prepare(void)
 	struct list_head *pos;
 
 	lock_fork_prepare(&cache_lock);
-	percpu_fork_prepare();
-	list_for_each(pos, &cache_list)
-	{
+	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		c->front.ops->fork_prepare(&c->front);
+	}
+	percpu_fork_prepare();
+	list_for_each(pos, &cache_list) {
+		struct cache *c = list_entry(pos, struct cache, list);
+
 		c->engine.ops->fork_prepare(&c->engine);
 	}
 	large_fork_prepare();
@@ -91,8 +95,7 @@ void cache_fork_parent(void)
 	meta_fork_parent();
 	buddy_fork_parent();
 	large_fork_parent();
-	list_for_each(pos, &cache_list)
-	{
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		c->engine.ops->fork_parent(&c->engine);
@@ -110,8 +113,7 @@ void cache_fork_child(void)
 	meta_fork_child();
 	buddy_fork_child();
 	large_fork_child();
-	list_for_each(pos, &cache_list)
-	{
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		c->engine.ops->fork_child(&c->engine);
@@ -127,8 +129,7 @@ void cache_check_all(void)
 	struct list_head *pos;
 
 	lock_acquire(&cache_lock);
-	list_for_each(pos, &cache_list)
-	{
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		CHECK(number_taken(c->front.id) && c->engine.id == c->front.id);

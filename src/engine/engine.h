@@ -64,7 +64,8 @@ struct engine_ops {
 	 * Returns how many; 0 is out of memory. Objects are constructed if there is a ctor, and
 	 * otherwise hold anything.
 	 */
-	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
+	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
+			       int node);
 
 	/* Takes n objects of this engine back; may permute objs[]. */
 	void (*flush)(struct engine *e, void **objs, unsigned int n);

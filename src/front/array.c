@@ -39,12 +39,13 @@
 
 #define ARRAY_CPU_BYTES (16ul << 10)   /* objects that one sheaf may hold, in bytes */
 #define ARRAY_DEPOT_BYTES (64ul << 10) /* likewise one depot */
-#define ARRAY_MAX_FULL 32	       /* sheaves in a depot (the kernel has 10, whatever the size) */
+#define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
 #define ARRAY_MAX_EMPTY 10
 
 unsigned int array_capacity(unsigned int size)
 {
-	return (unsigned int)CLAMP(ARRAY_CPU_BYTES / size, 2ul, (unsigned long)USLAB_SHEAF_CAPACITY);
+	return (unsigned int)CLAMP(ARRAY_CPU_BYTES / size, 2ul,
+				   (unsigned long)USLAB_SHEAF_CAPACITY);
 }
 
 static int array_init(struct front *f, unsigned int capacity)
@@ -59,7 +60,8 @@ static int array_init(struct front *f, unsigned int capacity)
 	if (!f->depot)
 		return -ENOMEM;
 	sheaf_bytes = (unsigned long)f->capacity * f->engine->size;
-	max_full = (unsigned int)CLAMP(ARRAY_DEPOT_BYTES / sheaf_bytes, 2ul, (unsigned long)ARRAY_MAX_FULL);
+	max_full = (unsigned int)CLAMP(ARRAY_DEPOT_BYTES / sheaf_bytes, 2ul,
+				       (unsigned long)ARRAY_MAX_FULL);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		depot_init(&f->depot[node], max_full, ARRAY_MAX_EMPTY);
 	front_stop_words(f->id);
@@ -366,7 +368,8 @@ static unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr
 			continue;
 		}
 		if (nr - n >= f->capacity) /* a whole sheaf's worth: straight from the slabs */
-			got = f->engine->ops->refill(f->engine, p + n, f->capacity, gfp, NUMA_NO_NODE);
+			got = f->engine->ops->refill(f->engine, p + n, f->capacity, gfp,
+						     NUMA_NO_NODE);
 		else
 			got = (p[n] = array_alloc(f, gfp, NUMA_NO_NODE)) ? 1 : 0;
 		if (!got)

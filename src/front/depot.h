@@ -20,11 +20,11 @@
 
 struct depot {
 	struct lock lock;
-	uint32_t nr_full;  /* sheaves with objects */
+	uint32_t nr_full; /* sheaves with objects */
 	uint32_t nr_empty;
 	uint32_t max_full;
 	uint32_t max_empty;
-	uintptr_t full;	 /* top of the newest, 0: none */
+	uintptr_t full; /* top of the newest, 0: none */
 	uintptr_t empty;
 	unsigned long nr_objects; /* in the sheaves with objects */
 } __attribute__((aligned(CACHE_LINE)));

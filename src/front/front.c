@@ -15,8 +15,7 @@
 #include "os/cpu.h"
 
 /* Low byte of the last entry's address is 248: push misses; it holds NULL: pop misses. */
-static void *const stop_sheaf[USLAB_SHEAF_CAPACITY + 1]
-	__attribute__((aligned(USLAB_SHEAF_SIZE)));
+static void *const stop_sheaf[USLAB_SHEAF_CAPACITY + 1] __attribute__((aligned(USLAB_SHEAF_SIZE)));
 
 const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[USLAB_SHEAF_CAPACITY];
 

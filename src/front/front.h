@@ -52,10 +52,10 @@ struct front_ops {
 struct front {
 	const struct front_ops *ops;
 	struct engine *engine;
-	unsigned int id;	/* number of the cache */
-	unsigned int capacity;	/* objects per array; 0 for other fronts */
-	uintptr_t closed;	/* not 0 while drained: nothing may be installed on any CPU */
-	struct depot *depot;	/* array: one per node */
+	unsigned int id;       /* number of the cache */
+	unsigned int capacity; /* objects per array; 0 for other fronts */
+	uintptr_t closed;      /* not 0 while drained: nothing may be installed on any CPU */
+	struct depot *depot;   /* array: one per node */
 };
 
 extern const struct front_ops front_none_ops;

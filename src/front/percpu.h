@@ -21,10 +21,10 @@
 
 struct kmem_cache_cpu {
 	/* cpuslab front */
-	uintptr_t freelist;    /* private LIFO list of the cpu slab */
-	uintptr_t slab;	       /* struct page of the cpu slab, or 0 */
-	struct page *partial;  /* per-CPU partial list; under lock */
-	struct lock lock;      /* slow paths of this cache on this CPU */
+	uintptr_t freelist;   /* private LIFO list of the cpu slab */
+	uintptr_t slab;	      /* struct page of the cpu slab, or 0 */
+	struct page *partial; /* per-CPU partial list; under lock */
+	struct lock lock;     /* slow paths of this cache on this CPU */
 
 	uint32_t stat[NR_SLUB_STATS]; /* events; owner CPU, may lose one when a thread migrates */
 };

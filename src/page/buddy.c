@@ -248,8 +248,10 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 	if (unlikely(!page) && grow && grow_locked(zone, node))
 		page = take_locked(zone, order);
 	/* More memory becomes resident, although enough may be, in blocks too small for this. */
-	if (page && page->nr_pages < 1ul << order)
+	if (page && page->nr_pages < 1ul << order) {
+		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
 		purge = zone_purge_due(zone);
+	}
 	lock_release(&zone->lock);
 	if (unlikely(purge))
 		zone_purge_slow(zone);
@@ -309,11 +311,13 @@ static void forget_pages(struct page *page, unsigned long nr_pages)
 /* Unlocks after blocks came back, and purges when it is time for that. */
 static void unlock_after_free(struct buddy_zone *zone)
 {
-	bool purge = zone_purge_due(zone);
+	bool purge = false;
 
-	if (unlikely(++zone->frees % CLOCK_EVERY == 0)) {
+	/* The clock is looked at now and then, and while more is kept than may stay for good. */
+	if (unlikely(++zone->frees % CLOCK_EVERY == 0 ||
+		     zone_idle(zone) > zone_lasting_limit(zone))) {
 		zone_tick_locked(zone);
-		purge = purge || zone_aging_due(zone);
+		purge = zone_purge_due(zone) || zone_aging_due(zone);
 	}
 	lock_release(&zone->lock);
 	if (unlikely(purge))

@@ -42,17 +42,18 @@ struct buddy_stats {
 };
 
 struct buddy_zone {
-	struct lock lock;	  /* everything below but purge_lock */
-	struct lock purge_lock;	  /* taken before lock; at most one purge of a zone at a time */
-	uint32_t orders;	  /* bit o: a list of order o is not empty */
-	uint32_t frees;		  /* blocks given back; every 64th looks at the clock */
-	uint32_t clock;		  /* os_clock_ms() >> 4, as of one of the last 64 frees */
-	uint32_t aged;		  /* clock when old blocks were last looked for */
-	uint32_t halved;	  /* clock when recent_peak was last brought down */
-	uint32_t purge_after;	  /* no purge before this clock: the last one achieved nothing */
-	unsigned long recent_peak; /* like stats.nr_peak, but halves its excess over time */
-	unsigned long nr_purging; /* pages of the block that is off its list to be purged */
-	struct buddy_stats stats; /* read by tools from outside, without the lock */
+	struct lock lock;	   /* everything below but purge_lock */
+	struct lock purge_lock;	   /* taken before lock; at most one purge of a zone at a time */
+	uint32_t orders;	   /* bit o: a list of order o is not empty */
+	uint32_t frees;		   /* blocks given back; every 64th looks at the clock */
+	uint32_t clock;		   /* os_clock_ms() >> 4, as of one of the last 64 frees */
+	uint32_t aged;		   /* clock when old blocks were last looked for */
+	uint32_t halved;	   /* clock when purged_lately and regret were last halved */
+	uint32_t purge_after;	   /* no purge before this clock: the last one achieved nothing */
+	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
+	unsigned long regret;	   /* pages taken again soon after a purge; halves with time */
+	unsigned long nr_purging;  /* pages of the block that is off its list to be purged */
+	struct buddy_stats stats;  /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -99,10 +100,12 @@ size_t buddy_trim(size_t keep_bytes);
  * Beyond the limit the largest blocks go at once; what has been free for longer than the delay goes
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
- * Default limit: used and dirty pages together may reach the largest number of used pages so far
- * and a slack of max(256 KiB, 1/16 of those in use). What was resident at the peak costs the peak
- * nothing when it stays, and to take a page and fault it in again takes 0.5 to 2 us. Default
- * delay: 1000 ms. Used pages include the mappings of page/large.c, dirty ones those of page/keep.c.
+ * Default limit: max(256 KiB, 1/16 of the pages in use), and what the zone has come to regret:
+ * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in again
+ * costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn and then
+ * keeps its memory; one that frees for good, or maps memory beside us, does not carry it along.
+ * Never more than what was in use at the peak. Default delay: 1000 ms. Used pages include the
+ * mappings of page/large.c, dirty ones those of page/keep.c.
  * limit_bytes SIZE_MAX is this default.
  */
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);

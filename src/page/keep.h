@@ -9,7 +9,7 @@
  * Flow:       called by page/large.c (put, take) and page/purge.c (release); calls os/vm.c.
  *
  * A program that needs 8 MiB again and again would pay a page fault for every 4 KiB each time: here
- * 3.4 ms instead of 0.3. What is kept was in use a moment ago, so it does not raise the peak; it
+ * 3.5 ms instead of 0.2. What is kept was in use a moment ago, so it does not raise the peak; it
  * counts like dirty free pages (buddy_set_purge()), and goes before those.
  */
 #ifndef PAGE_KEEP_H

@@ -36,7 +36,7 @@
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
 uint32_t zone_purge_delay = 1000 >> CLOCK_SHIFT;
-uint32_t zone_peak_half_life = 64 >> CLOCK_SHIFT;
+uint32_t zone_half_life = 64 >> CLOCK_SHIFT;
 
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 {
@@ -49,16 +49,14 @@ void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 void zone_tick_locked(struct buddy_zone *zone)
 {
 	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
-	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_peak_half_life);
-	unsigned long used = zone_used(zone);
+	uint32_t halvings = (now - zone->halved) / load_relaxed(&zone_half_life);
 
 	zone->clock = now;
 	if (!halvings)
 		return;
 	zone->halved = now;
-	if (zone->recent_peak > used)
-		zone->recent_peak =
-			used + (halvings < 64 ? (zone->recent_peak - used) >> halvings : 0);
+	zone->purged_lately = halvings < 64 ? zone->purged_lately >> halvings : 0;
+	zone->regret = halvings < 64 ? zone->regret >> halvings : 0;
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -140,6 +138,7 @@ static bool purge_block_locked(struct buddy_zone *zone, struct page *page)
 	if (done) {
 		zone_set_dirty(index, 1ul << order, false);
 		zone->stats.nr_purged += nr_dirty;
+		zone->purged_lately += nr_dirty;
 		nr_dirty = 0;
 	}
 	zone->nr_purging = 0;

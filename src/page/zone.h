@@ -21,7 +21,7 @@
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
-extern uint32_t zone_peak_half_life;   /* likewise: of zone.recent_peak above what is in use */
+extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.regret */
 
 /* buddy.c: dirty bits of a range; blocks off and onto the lists, with merging and counting */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
@@ -48,8 +48,6 @@ static inline void zone_note_peak_locked(struct buddy_zone *zone)
 
 	if (unlikely(used > zone->stats.nr_peak))
 		zone->stats.nr_peak = used;
-	if (unlikely(used > zone->recent_peak))
-		zone->recent_peak = used;
 }
 
 /* Dirty free pages that may stay for good, see buddy_set_purge(). */
@@ -60,19 +58,25 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 16, ZONE_SLACK_MIN) : limit;
 }
 
-/*
- * Those that may stay now: what was in use a moment ago may be wanted again in a moment. That
- * allowance halves with the time (zone_tick_locked), because programs map memory beside us too.
- */
+/* Those that may stay now: with what was regretted, up to what the peak had anyway. */
 static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 {
+	unsigned long used = zone_used(zone);
+	unsigned long below_peak = zone->stats.nr_peak - MIN(used, zone->stats.nr_peak);
 	unsigned long limit = zone_lasting_limit(zone);
-	unsigned long used;
 
 	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
 		return limit;
-	used = zone_used(zone);
-	return used < zone->recent_peak ? limit + zone->recent_peak - used : limit;
+	return limit + MIN(zone->regret, below_peak);
+}
+
+/* Clean pages are taken: if they were purged lately, that purge was a mistake. */
+static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages)
+{
+	unsigned long again = MIN(nr_pages, zone->purged_lately);
+
+	zone->purged_lately -= again;
+	zone->regret += again;
 }
 
 /* Pages that nobody uses and that are resident all the same. */

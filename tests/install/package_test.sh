@@ -56,6 +56,26 @@ for compiler in g++ clang++; do
 	expect_ok "$compiler, pkg-config, shared" "$work/x_$compiler"
 done
 
+# ---- the archive takes no name from a program that is not the API's ------------------------------
+
+cat >"$work/names.c" <<'C'
+#include <stdio.h>
+#include <uslab/slab.h>
+int cache_create(void);
+int cache_create(void) { return 7; }
+int page_map = 8;
+int main(void)
+{
+	struct kmem_cache *s = kmem_cache_create("mine", 24, 0, 0, NULL);
+
+	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
+	puts(cache_create() + page_map == 15 ? "ok names" : "wrong");
+	return 0;
+}
+C
+gcc -O2 -I"$prefix/include" "$work/names.c" "$lib/libuslab.a" -o "$work/names"
+expect_ok "own cache_create and page_map, archive" env -u LD_LIBRARY_PATH "$work/names"
+
 # ---- the archive in one's own LTO build ---------------------------------------------------------
 # shellcheck disable=SC2086
 gcc -O2 -flto=auto "$source" $(pkg-config --cflags uslab) "$lib/libuslab.a" -o "$work/lto"

@@ -14,40 +14,7 @@
  * The same with one thing broken on purpose must fail: a test that cannot see those would prove
  * nothing. Usage: sequences_test [seconds of the storm [test]]
  */
-/* Counters in the thread's table; memory only, since an abort restores no register. */
-#define DELAY(n)                                                  \
-	"9:\n\t"                                                  \
-	"cmpl $0, %%fs:race_delay@tpoff+4*" #n "\n\t"             \
-	"jle 8f\n\t"                                              \
-	"decl %%fs:race_delay@tpoff+4*" #n "\n\t"                 \
-	"pause\n\t"                                               \
-	"jmp 9b\n"                                                \
-	"8:\n\t"
-
-/* Mutations: text that is jumped over unless the bit is set. */
-#define BROKEN(bit, text)                                         \
-	"testl $" #bit ", race_broken(%%rip)\n\t"                 \
-	"je 7f\n\t" text "\n"                                     \
-	"7:\n\t"
-#define NOT_RESTARTED BROKEN(1, "movq $0, %%fs:8(%[rseq])")
-#define COMMIT_FIRST BROKEN(2, "movq %[new_value], (%[word])")
-#define CLOSED_UNSEEN BROKEN(4, "jmp 6f")
-
-#define USLAB_RSEQ_INJECT(n) INJECT_##n
-#define INJECT_1 NOT_RESTARTED DELAY(1)
-#define INJECT_2 DELAY(2)
-#define INJECT_3 DELAY(3)
-#define INJECT_4 NOT_RESTARTED DELAY(4)
-#define INJECT_5 DELAY(5)
-#define INJECT_6 DELAY(6)
-#define INJECT_7 NOT_RESTARTED DELAY(7)
-#define INJECT_8 DELAY(8)
-#define INJECT_9 NOT_RESTARTED COMMIT_FIRST DELAY(9)
-#define INJECT_10 DELAY(10) CLOSED_UNSEEN
-#define INJECT_11 "6:\n\t" DELAY(11)
-#define PLACES 12
-
-#include <uslab/slab.h>
+#include "inject.h"
 
 #if !USLAB_HAVE_RSEQ
 int main(void)
@@ -55,66 +22,6 @@ int main(void)
 	return 77; /* no sequences in this build */
 }
 #else
-
-/* Used by the text above, so they need names that the assembler sees. */
-extern __thread int race_delay[PLACES];
-extern int race_broken;
-
-#include "os/rseq.h"
-
-enum {
-	BROKEN_RESTART = 1, /* sequences go on where they were interrupted */
-	BROKEN_ORDER = 2,   /* an install stores first and then looks */
-	BROKEN_CLOSED = 4,  /* an install does not look at front.closed */
-	BROKEN_FENCE = 8,   /* a drain does not wait for sequences in flight */
-	BROKEN_RETRY = 16,  /* a drain does not look whether its exchange was overwritten */
-};
-
-extern __thread int race_skip; /* loads until place 0 */
-
-static void spin(int loops)
-{
-	for (volatile int i = 0; i < loops; i++) {
-	}
-}
-
-/* A drain is slow on both sides of its fences, by turns. */
-static int race_fence(unsigned int cpu)
-{
-	static int turn;
-	int loops = (turn += 37) % 128;
-	int ret;
-
-	spin(loops & 1 ? 20 * loops : 0);
-	ret = race_broken & BROKEN_FENCE ? 0 : os_rseq_fence(cpu);
-	spin(loops & 2 ? 20 * loops : 0);
-	return ret;
-}
-
-/* Place 0: before one of the loads of the C code around the sequences. */
-static inline void race_delay_load(void)
-{
-	if (race_delay[0] > 0 && race_skip-- <= 0) {
-		spin(race_delay[0]);
-		race_delay[0] = 0;
-	}
-}
-
-/* The drain's look at the word after the fence is the only load_acquire() of percpu.c. */
-#include "base/atomic.h"
-#undef load_acquire
-#define load_acquire(p) (race_broken & BROKEN_RETRY ? stop : __atomic_load_n((p), __ATOMIC_ACQUIRE))
-#define os_rseq_fence race_fence
-#include "front/percpu.c"
-#undef os_rseq_fence
-#undef load_acquire
-#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
-
-#undef load_relaxed
-#define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
-#include "front/array.c"
-#undef load_relaxed
-#define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 
 #include <pthread.h>
 #include <sched.h>
@@ -124,7 +31,6 @@ static inline void race_delay_load(void)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -135,12 +41,9 @@ static inline void race_delay_load(void)
 #include "cache/cache.h"
 #include "child.h"
 
-__thread int race_skip;
-__thread int race_delay[PLACES] __attribute__((used, tls_model("local-exec")));
-int race_broken __attribute__((used));
-
 #define WORKERS 4
-#define CACHES 4 /* three of the array front, one of cpuslab */
+#define ARRAYS 3 /* caches of the array front; one more is of cpuslab */
+#define CACHES (ARRAYS + 1)
 #define POOL 150 /* objects of one cache that a worker may have */
 #define STASH 6	 /* objects of one cache that a worker's signal handler may have */
 #define SLOTS 16 /* through which workers pass objects to one another */
@@ -170,6 +73,7 @@ struct worker {
 static struct worker workers[WORKERS];
 static __thread struct worker *self;
 static struct kmem_cache *caches[CACHES];
+static unsigned int nr_caches = CACHES;
 static struct object *slots[SLOTS];
 static unsigned int working; /* workers that are not done with the round */
 static bool stop_storm;
@@ -294,7 +198,7 @@ static void pass_on(struct worker *w, unsigned int c, uint64_t r)
 static void one_op(struct worker *w)
 {
 	uint64_t r = draw(&w->seed);
-	unsigned int c = (unsigned int)(r >> 40) % CACHES;
+	unsigned int c = (unsigned int)(r >> 40) % nr_caches;
 	/* long times of more allocating, then of more freeing */
 	bool grow = (r >> 44 & 15) < (w->ops >> 9 & 1 ? 10u : 6u);
 
@@ -328,7 +232,7 @@ static void one_op(struct worker *w)
 static void handler_op(struct worker *w)
 {
 	uint64_t r = draw(&w->handler_seed);
-	unsigned int c = (unsigned int)(r >> 40) % CACHES;
+	unsigned int c = (unsigned int)(r >> 40) % nr_caches;
 	struct object *obj;
 	void *popped;
 
@@ -373,7 +277,7 @@ static void block_signals(bool block)
 static void give_everything_back(struct worker *w)
 {
 	memset(race_delay, 0, sizeof(race_delay));
-	for (unsigned int c = 0; c < CACHES; c++) {
+	for (unsigned int c = 0; c < nr_caches; c++) {
 		while (w->nr[c])
 			kmem_cache_free(caches[c], drop_some(w, c, 0));
 		while (w->nr_stash[c]) {
@@ -457,7 +361,7 @@ static void signal_one(uint64_t r)
 static void drain_one(uint64_t r)
 {
 	set_delay(r >> 20);
-	kmem_cache_shrink(caches[r % CACHES]);
+	kmem_cache_shrink(caches[r % nr_caches]);
 	count.drains++;
 }
 
@@ -488,7 +392,7 @@ static _Noreturn void be_the_child(void)
 	static void *p[CHILD_OBJECTS];
 
 	memset(race_delay, 0, sizeof(race_delay));
-	for (unsigned int c = 0; c < CACHES; c++) {
+	for (unsigned int c = 0; c < nr_caches; c++) {
 		for (unsigned int i = 0; i < CHILD_OBJECTS; i++) {
 			p[i] = kmem_cache_alloc(caches[c], GFP_KERNEL);
 			if (!p[i])
@@ -543,7 +447,7 @@ static void take_stock(void)
 		}
 	}
 	cache_check_all();
-	for (unsigned int c = 0; c < CACHES; c++) {
+	for (unsigned int c = 0; c < nr_caches; c++) {
 		if (in_use(cache_of(caches[c])))
 			die("lost", caches[c], (unsigned int)in_use(cache_of(caches[c])));
 		if (kmem_cache_shrink(caches[c]))
@@ -580,9 +484,9 @@ static void prepare(void)
 	sigaction(SIGALRM, &action, NULL);
 	block_signals(true);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (unsigned int c = 0; c < CACHES; c++) {
+	for (unsigned int c = 0; c < nr_caches; c++) {
 		struct kmem_cache_args args = { .ctor = construct, .capacity = capacity[c],
-						.front = c < 3 ? "array" : "cpuslab" };
+						.front = c < ARRAYS ? "array" : "cpuslab" };
 
 		caches[c] = kmem_cache_create_args("race", sizeof(struct object), &args, 0);
 	}
@@ -624,7 +528,7 @@ static void storm(double seconds_to_go, unsigned long min_ops, bool with_forks)
 		pthread_join(workers[i].thread, NULL);
 	for (unsigned int i = 0; i < 3; i++)
 		pthread_join(around[i], NULL);
-	for (unsigned int c = 0; c < CACHES; c++)
+	for (unsigned int c = 0; c < nr_caches; c++)
 		kmem_cache_destroy(caches[c]);
 }
 
@@ -667,9 +571,14 @@ static void test_storm_with_forks(void **state)
 /* One thing broken: it must not get through half a minute of the same storm. */
 static void broken_storm(void *arg)
 {
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+	const struct itimerspec later = { .it_value = { .tv_sec = 60 } };
+	timer_t timer;
+
 	race_broken = *(int *)arg;
-	alarm(0);
-	prctl(PR_SET_DUMPABLE, 0);
+	nr_caches = ARRAYS;
+	timer_create(CLOCK_MONOTONIC, &event, &timer); /* it may also run in circles */
+	timer_settime(timer, 0, &later, NULL);
 	storm(30, 0, false);
 }
 

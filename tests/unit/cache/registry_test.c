@@ -151,9 +151,9 @@ static _Noreturn void be_the_child(struct cache **c)
 	_exit(0);
 }
 
-IN_CHILD(test_fork_among_threads)
+static void fork_among_threads(void)
 {
-	static const char *const fronts[] = { "none", "none", "none" };
+	static const char *const fronts[] = { "none", "array", "cpuslab" };
 	pthread_t thread[3];
 	struct cache *c[3];
 
@@ -162,7 +162,7 @@ IN_CHILD(test_fork_among_threads)
 		c[i] = make_front("c", 64, fronts[i]);
 		pthread_create(&thread[i], NULL, churn, c[i]);
 	}
-	for (unsigned int round = 0; round < 20; round++) {
+	for (unsigned int round = 0; round < 40; round++) {
 		pid_t pid = fork();
 		int status;
 
@@ -174,6 +174,18 @@ IN_CHILD(test_fork_among_threads)
 	for (unsigned int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
 	cache_check_all();
+}
+
+IN_CHILD(test_fork_among_threads)
+{
+	fork_among_threads();
+}
+
+/* Without sequences each CPU has a lock more, which is taken under cpuslab's. */
+IN_CHILD(test_fork_among_threads_made_up)
+{
+	CHILD_CHECK(os_topology_set(2, 1) == 0);
+	fork_among_threads();
 }
 
 /* ---- the check ---- */
@@ -229,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers), cmocka_unit_test(test_list),
 		cmocka_unit_test(test_threads), cmocka_unit_test(test_hooks),
+		cmocka_unit_test(test_fork_among_threads_made_up),
 		cmocka_unit_test(test_fork_among_threads), cmocka_unit_test(test_check_finds),
 	};
 

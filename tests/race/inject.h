@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/inject.h - a copy of front/percpu.c and front/array.c with delays and mutations in it
+ *
+ * For one C file of a program, in the place of <uslab/slab.h>. The linker then leaves the library's
+ * own objects of the two files out. race_delay[n] loops are run at place n of the sequences (see
+ * <uslab/arch/...> and arch/rseq_ops.h for the numbers), once; race_broken breaks what its bits say.
+ */
+#ifndef RACE_INJECT_H
+#define RACE_INJECT_H
+
+/* Counters in the thread's table; memory only, since an abort restores no register. */
+#define DELAY(n)                                                  \
+	"9:\n\t"                                                  \
+	"cmpl $0, %%fs:race_delay@tpoff+4*" #n "\n\t"             \
+	"jle 8f\n\t"                                              \
+	"decl %%fs:race_delay@tpoff+4*" #n "\n\t"                 \
+	"pause\n\t"                                               \
+	"jmp 9b\n"                                                \
+	"8:\n\t"
+
+/* Mutations: text that is jumped over unless the bit is set. */
+#define BROKEN(bit, text)                                         \
+	"testl $" #bit ", race_broken(%%rip)\n\t"                 \
+	"je 7f\n\t" text "\n"                                     \
+	"7:\n\t"
+#define NOT_RESTARTED BROKEN(1, "movq $0, %%fs:8(%[rseq])")
+#define COMMIT_FIRST BROKEN(2, "movq %[new_value], (%[word])")
+#define CLOSED_UNSEEN BROKEN(4, "jmp 6f")
+
+#define USLAB_RSEQ_INJECT(n) INJECT_##n
+#define INJECT_1 NOT_RESTARTED DELAY(1)
+#define INJECT_2 DELAY(2)
+#define INJECT_3 DELAY(3)
+#define INJECT_4 NOT_RESTARTED DELAY(4)
+#define INJECT_5 DELAY(5)
+#define INJECT_6 DELAY(6)
+#define INJECT_7 NOT_RESTARTED DELAY(7)
+#define INJECT_8 DELAY(8)
+#define INJECT_9 NOT_RESTARTED COMMIT_FIRST DELAY(9)
+#define INJECT_10 DELAY(10) CLOSED_UNSEEN
+#define INJECT_11 "6:\n\t" DELAY(11)
+#define PLACES 12
+
+#include <uslab/slab.h>
+
+#if USLAB_HAVE_RSEQ
+
+/* Used by the text above, so they need names that the assembler sees. */
+extern __thread int race_delay[PLACES];
+extern int race_broken;
+__thread int race_delay[PLACES] __attribute__((used, tls_model("local-exec")));
+int race_broken __attribute__((used));
+
+#include "os/rseq.h"
+
+enum {
+	BROKEN_RESTART = 1, /* sequences go on where they were interrupted */
+	BROKEN_ORDER = 2,   /* an install stores first and then looks */
+	BROKEN_CLOSED = 4,  /* an install does not look at front.closed */
+	BROKEN_FENCE = 8,   /* a drain does not wait for sequences in flight */
+	BROKEN_RETRY = 16,  /* a drain does not look whether its exchange was overwritten */
+};
+
+static __thread int race_skip; /* loads until place 0 */
+
+static void spin(int loops)
+{
+	for (volatile int i = 0; i < loops; i++) {
+	}
+}
+
+/* A drain is slow on both sides of its fences, by turns. */
+static int race_fence(unsigned int cpu)
+{
+	static unsigned int turn;
+	int loops = (int)((turn += 37) % 128);
+	int ret;
+
+	spin(loops & 1 ? 20 * loops : 0);
+	ret = race_broken & BROKEN_FENCE ? 0 : os_rseq_fence(cpu);
+	spin(loops & 2 ? 20 * loops : 0);
+	return ret;
+}
+
+/* Place 0: before one of the loads of the C code around the sequences. */
+static inline void race_delay_load(void)
+{
+	if (race_delay[0] > 0 && race_skip-- <= 0) {
+		spin(race_delay[0]);
+		race_delay[0] = 0;
+	}
+}
+
+/* The drain's look at the word after the fence is the only load_acquire() of percpu.c. */
+#include "base/atomic.h"
+#undef load_acquire
+#define load_acquire(p) (race_broken & BROKEN_RETRY ? stop : __atomic_load_n((p), __ATOMIC_ACQUIRE))
+#define os_rseq_fence race_fence
+#include "front/percpu.c"
+#undef os_rseq_fence
+#undef load_acquire
+#define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+
+#undef load_relaxed
+#define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
+#include "front/array.c"
+#undef load_relaxed
+#define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+
+#endif /* USLAB_HAVE_RSEQ */
+#endif /* RACE_INJECT_H */

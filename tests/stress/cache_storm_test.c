@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stress/cache_storm_test.c - threads that come and go, migrations, signals, forks, drains, at once
+ *
+ * ctest: timeout=300 serial
+ *
+ * Usage: cache_storm_test [seconds]. Short-lived threads allocate and free through all public
+ * functions, pass objects on to one another, create and destroy caches of their own, and hop from
+ * CPU to CPU; a timer interrupts whoever runs, and its handler uses the hit paths; one thread
+ * shrinks, another forks children that go on with everything they find. Objects are stamped. In the
+ * end the books of all caches and the page allocator must show that nothing is left.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include <uslab/slab.h>
+
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "child.h"
+#include "os/cpu.h"
+#include "page/buddy.h"
+#include "page/large.h"
+
+#define WORKERS 5
+#define CACHES 4
+#define POOL 200  /* objects that a worker has at most */
+#define SLOTS 128 /* for passing on */
+#define STASH 8	  /* objects in the hands of a thread's signal handler */
+
+/* At the start of every object that is out; the rest of it is filled with `fill`. */
+struct stamp {
+	struct kmem_cache *cache; /* NULL: kmalloc */
+	unsigned int size;	  /* with the stamp */
+	unsigned int fill;
+};
+
+static struct kmem_cache *caches[CACHES];
+static struct stamp *slots[SLOTS];
+static bool stop;
+static cpu_set_t allowed;
+static double storm_seconds = 10;
+static unsigned long ops, threads, forks, handled; /* atomic */
+
+static __thread struct stamp *stash[STASH];
+static __thread volatile sig_atomic_t nr_stash;
+static __thread bool may_handle;
+
+static _Noreturn void wrong(const char *what, const void *p)
+{
+	dprintf(STDERR_FILENO, "storm: %s: %p\n", what, p);
+	abort();
+}
+
+static uint64_t draw(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed >> 8;
+}
+
+/* ---- objects ---- */
+
+static struct stamp *stamp_it(void *p, struct kmem_cache *s, unsigned int size, uint64_t r)
+{
+	struct stamp *o = p;
+
+	if (!o)
+		wrong("no memory", s);
+	o->cache = s;
+	o->size = size;
+	o->fill = (unsigned int)r & 0xff;
+	memset(o + 1, (int)o->fill, size - sizeof(*o));
+	return o;
+}
+
+static void check_stamp(const struct stamp *o)
+{
+	const unsigned char *byte = (const unsigned char *)(o + 1);
+
+	for (unsigned int i = 0; i < o->size - sizeof(*o); i++)
+		if (byte[i] != o->fill)
+			wrong("overwritten", o);
+}
+
+static struct stamp *new_object(uint64_t *seed)
+{
+	uint64_t r = draw(seed);
+	struct kmem_cache *s = caches[(r >> 8) % CACHES];
+	unsigned int size = sizeof(struct stamp) + (unsigned int)(r >> 16) % 500;
+
+	switch (r % 16) {
+	case 0:
+		return stamp_it(kmalloc(size * 40, GFP_KERNEL), NULL, size * 40, r);
+	case 1:
+	case 2:
+	case 3:
+		return stamp_it(kmalloc(size, GFP_KERNEL), NULL, size, r);
+	case 4:
+		return stamp_it(kmalloc(100, GFP_KERNEL), NULL, 100, r); /* inline */
+	case 5:
+		return stamp_it(kmem_cache_zalloc(s, GFP_KERNEL), s, kmem_cache_size(s), r);
+	case 6:
+		return stamp_it(kmem_cache_alloc_node(s, GFP_KERNEL, (int)(r >> 40 & 1)), s,
+				kmem_cache_size(s), r);
+	default:
+		return stamp_it(kmem_cache_alloc(s, GFP_KERNEL), s, kmem_cache_size(s), r);
+	}
+}
+
+static void free_object(struct stamp *o, uint64_t r)
+{
+	check_stamp(o);
+	o->fill = ~0u; /* a second free would trip over it */
+	if (o->cache && r % 4)
+		kmem_cache_free(o->cache, o);
+	else
+		kfree(o);
+}
+
+static struct stamp *resize(struct stamp *o, uint64_t r)
+{
+	unsigned int size = sizeof(*o) + (unsigned int)(r >> 16) % 1000;
+	unsigned int kept = o->size < size ? o->size : size;
+
+	check_stamp(o);
+	o = krealloc(o, size, GFP_KERNEL);
+	if (!o)
+		wrong("no memory", o);
+	o->size = kept;
+	check_stamp(o);
+	return stamp_it(o, NULL, size, r);
+}
+
+static void bulk(uint64_t r)
+{
+	struct kmem_cache *s = caches[(r >> 8) % CACHES];
+	int n = 1 + (int)((r >> 16) % 70);
+	void *p[70];
+
+	if (kmem_cache_alloc_bulk(s, GFP_KERNEL, (size_t)n, p) != n)
+		wrong("no memory", s);
+	for (int i = 0; i < n; i++)
+		stamp_it(p[i], s, kmem_cache_size(s), r + (uint64_t)i);
+	for (int i = 0; i < n; i++)
+		check_stamp(p[i]);
+	kmem_cache_free_bulk(r & 1 ? s : NULL, (size_t)n, p);
+}
+
+/* A cache of this thread's own. */
+static void own_cache(uint64_t r)
+{
+	static const char *const fronts[] = { "array", "cpuslab", "none" };
+	struct kmem_cache_args args = { .front = fronts[r % 3] };
+	unsigned int size = 32 + (unsigned int)(r >> 8) % 300;
+	struct kmem_cache *s = kmem_cache_create_args("own", size, &args, SLAB_NOLEAKTRACE);
+	struct stamp *p[60];
+
+	for (unsigned int i = 0; i < 60; i++)
+		p[i] = stamp_it(kmem_cache_alloc(s, GFP_KERNEL), s, size, r + i);
+	for (unsigned int i = 0; i < 60; i++)
+		free_object(p[i], i);
+	kmem_cache_destroy(s);
+	/* and a name for one that is shared */
+	s = kmem_cache_create("shared", kmem_cache_size(caches[0]), 0, 0, NULL);
+	free_object(stamp_it(kmem_cache_alloc(s, GFP_KERNEL), s, kmem_cache_size(s), r), r);
+	kmem_cache_destroy(s);
+}
+
+/* ---- workers ---- */
+
+static void hop(uint64_t r)
+{
+	unsigned int wanted = (unsigned int)r % (unsigned int)CPU_COUNT(&allowed);
+	cpu_set_t set;
+	int cpu = 0;
+
+	for (;; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && !wanted--)
+			break;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), r >> 20 & 1 ? &set : &allowed);
+}
+
+static void one_op(struct stamp **pool, unsigned int *nr, uint64_t *seed)
+{
+	uint64_t r = draw(seed);
+	unsigned int i = *nr ? (unsigned int)(r >> 32) % *nr : 0;
+	struct stamp *o;
+
+	switch (r % 128) {
+	case 0:
+		hop(r >> 8);
+		break;
+	case 1:
+		bulk(r >> 8);
+		break;
+	case 2:
+		if ((r >> 8) % 32 == 0)
+			own_cache(r >> 16);
+		break;
+	case 3:
+	case 4:
+		if (*nr && !pool[i]->cache)
+			pool[i] = resize(pool[i], r >> 8);
+		break;
+	case 5 ... 20:
+		o = *nr ? pool[--*nr] : NULL;
+		o = xchg(&slots[(r >> 8) % SLOTS], o);
+		if (o)
+			free_object(o, r);
+		break;
+	case 21 ... 75:
+		if (*nr < POOL)
+			pool[(*nr)++] = new_object(seed);
+		break;
+	default:
+		if (*nr) {
+			o = pool[i];
+			pool[i] = pool[--*nr];
+			free_object(o, r >> 8);
+		}
+	}
+}
+
+static void block_signal(bool block)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(block ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+static void empty_stash(void)
+{
+	may_handle = false;
+	while (nr_stash) {
+		nr_stash--;
+		free_object(stash[nr_stash], 1);
+	}
+}
+
+static void *work(void *arg)
+{
+	uint64_t seed = ((uintptr_t)arg + 1) * 0x9e3779b97f4a7c15ull;
+	unsigned int lifetime = 500 + (unsigned int)(draw(&seed) % 20000);
+	struct stamp *pool[POOL];
+	unsigned int nr = 0;
+
+	may_handle = true;
+	block_signal(false); /* the workers are who is interrupted */
+	for (unsigned int i = 0; i < lifetime && !load_relaxed(&stop); i++)
+		one_op(pool, &nr, &seed);
+	block_signal(true);
+	fetch_add(&ops, lifetime);
+	while (nr)
+		free_object(pool[--nr], 1);
+	empty_stash();
+	return NULL;
+}
+
+/* Keeps a worker's place filled with one thread after another. */
+static void *place(void *arg)
+{
+	uintptr_t number = (uintptr_t)arg;
+	pthread_t thread;
+
+	for (uintptr_t n = 0; !load_relaxed(&stop); n++) {
+		if (pthread_create(&thread, NULL, work, (void *)(n * WORKERS + number)))
+			wrong("pthread_create", NULL);
+		pthread_join(thread, NULL);
+		fetch_add(&threads, 1);
+	}
+	return NULL;
+}
+
+/* The hit paths only: everything else takes locks. Without sequences these do, too. */
+static void on_signal(int sig)
+{
+#if USLAB_HAVE_RSEQ
+	static uint64_t turn; /* need not be exact */
+	struct kmem_cache *s = caches[turn++ % CACHES];
+	void *obj;
+
+	if (!may_handle || !percpu_rseq)
+		return;
+	if (nr_stash && turn & 4) {
+		struct stamp *o = stash[nr_stash - 1];
+
+		check_stamp(o);
+		if (uslab_rseq_push(o->cache, o, __rseq_offset))
+			nr_stash--;
+	} else if (nr_stash < STASH && uslab_rseq_pop(s, __rseq_offset, &obj)) {
+		stash[nr_stash] = stamp_it(obj, s, kmem_cache_size(s), turn);
+		nr_stash++;
+	}
+	fetch_add(&handled, 1);
+#endif
+	(void)sig;
+}
+
+static void *shrinker(void *arg)
+{
+	for (unsigned int i = 0; !load_relaxed(&stop); i++) {
+		kmem_cache_shrink(caches[i % CACHES]);
+		if (i % 64 == 0)
+			uslab_trim();
+		usleep(200);
+	}
+	return arg;
+}
+
+/* ---- forks ---- */
+
+/* Works with what it finds; at half-way a child of its own does, too. */
+static void child_work(bool with_child)
+{
+	uint64_t seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15ull;
+	struct stamp *pool[POOL];
+	unsigned int nr = 0;
+	int status = 0;
+	pid_t pid = 1;
+
+	for (unsigned int i = 0; i < 3000; i++) {
+		one_op(pool, &nr, &seed);
+		if (with_child && i == 1500)
+			pid = fork();
+	}
+	own_cache(seed);
+	while (nr)
+		free_object(pool[--nr], 1);
+	for (unsigned int i = 0; i < CACHES; i++)
+		kmem_cache_shrink(caches[i]);
+	uslab_trim();
+	if (pid == 0)
+		_exit(0);
+	if (with_child && (waitpid(pid, &status, 0) != pid || status))
+		wrong("grandchild", NULL);
+}
+
+static void fork_once(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid < 0)
+		wrong("fork", NULL);
+	if (pid == 0) {
+		child_work(forks % 4 == 0);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0) {
+	}
+	if (status) {
+		dprintf(STDERR_FILENO, "storm: child: status %#x\n", status);
+		wrong("child", NULL);
+	}
+	forks++;
+}
+
+/* ---- the whole ---- */
+
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static unsigned long bytes_out(void)
+{
+	unsigned long pages = 0;
+	struct buddy_stats stats;
+
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
+		buddy_stats(node, &stats);
+		pages += stats.nr_total - stats.nr_free;
+	}
+	return pages * PAGE_SIZE + large_bytes();
+}
+
+static void make_caches(void)
+{
+	static const struct {
+		unsigned int size;
+		struct kmem_cache_args args;
+	} v[CACHES] = { { 64, { .front = "array" } },
+			{ 200, { .front = "cpuslab" } },
+			{ 96, { .front = "none" } },
+			{ 40, { .front = "array", .capacity = 4 } } };
+
+	for (unsigned int i = 0; i < CACHES; i++)
+		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args, 0);
+}
+
+static void check_end(unsigned long start)
+{
+	for (unsigned int i = 0; i < SLOTS; i++)
+		if (slots[i])
+			free_object(slots[i], i);
+	cache_check_all();
+	for (unsigned int i = 0; i < CACHES; i++) {
+		CHILD_CHECK(kmem_cache_shrink(caches[i]) == 0);
+		kmem_cache_destroy(caches[i]);
+	}
+	uslab_trim();
+	cache_check_all();
+	buddy_check();
+	CHILD_CHECK(bytes_out() == start);
+}
+
+static void storm(void *arg)
+{
+	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
+	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	pthread_t around[WORKERS + 1];
+	unsigned long start;
+	double end;
+
+	(void)arg;
+	uslab_trim();
+	start = bytes_out();
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	make_caches();
+	sigaction(SIGALRM, &action, NULL);
+	block_signal(true);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (uintptr_t i = 0; i < WORKERS; i++)
+		pthread_create(&around[i], NULL, place, (void *)i);
+	pthread_create(&around[WORKERS], NULL, shrinker, NULL);
+	for (end = seconds() + storm_seconds; seconds() < end;) {
+		fork_once();
+		usleep(5000);
+	}
+	store_relaxed(&stop, true);
+	for (unsigned int i = 0; i <= WORKERS; i++)
+		pthread_join(around[i], NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	check_end(start);
+	printf("storm: %lu operations, %lu threads, %lu forks, %lu handler calls that worked\n", ops,
+	       threads, forks, handled);
+	fflush(stdout);
+}
+
+static void test_storm(void **state)
+{
+	struct child c = child_run(storm, state);
+
+	assert_true(child_passed(&c));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_storm) };
+
+	if (argc > 1)
+		storm_seconds = atof(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
