@@ -83,8 +83,9 @@ void cache_fork_prepare(void)
 
 		c->engine.ops->fork_prepare(&c->engine);
 	}
-	large_fork_prepare();
+	/* a purge gives kept mappings back while it holds its lock: that lock comes before keep's */
 	buddy_fork_prepare();
+	large_fork_prepare();
 	meta_fork_prepare();
 }
 

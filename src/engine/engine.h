@@ -108,6 +108,7 @@ struct engine {
 	gfp_t allocflags; /* spec 4.2 */
 	void (*ctor)(void *obj);
 	unsigned char page_class;
+	bool pack; /* footprint first, see struct engine_params */
 };
 
 extern const struct engine_ops slub_ops;

@@ -37,33 +37,51 @@
 #include "page/meta.h"
 #include <errno.h>
 
-#define ARRAY_CPU_BYTES (16ul << 10)   /* objects that one sheaf may hold, in bytes */
-#define ARRAY_DEPOT_BYTES (64ul << 10) /* likewise one depot */
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
 #define ARRAY_MAX_EMPTY 10
+#define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
 
-unsigned int array_capacity(unsigned int size)
+/*
+ * Bytes of free objects that may wait in one sheaf and in one depot. Caches that put footprint first
+ * (the drop-in's) hold less: objects of some KiB cost more to touch than to fetch from their slab.
+ */
+static unsigned long sheaf_bytes(bool pack)
 {
-	return (unsigned int)CLAMP(ARRAY_CPU_BYTES / size, 2ul,
+	return (pack ? 8ul : 16ul) << 10;
+}
+
+static unsigned long depot_bytes(bool pack, unsigned int size)
+{
+	return (pack && size > SMALL_OBJECT ? 16ul : 64ul) << 10;
+}
+
+unsigned int array_capacity(unsigned int size, bool pack)
+{
+	return (unsigned int)CLAMP(sheaf_bytes(pack) / size, pack ? 1ul : 2ul,
 				   (unsigned long)USLAB_SHEAF_CAPACITY);
+}
+
+/* Sheaves that a depot may hold; none when one alone would be too much. */
+static unsigned int max_full(const struct engine *e, unsigned int capacity)
+{
+	unsigned long one = (unsigned long)capacity * e->size;
+
+	return (unsigned int)MIN(depot_bytes(e->pack, e->size) / one,
+				 (unsigned long)ARRAY_MAX_FULL);
 }
 
 static int array_init(struct front *f, unsigned int capacity)
 {
-	unsigned long sheaf_bytes;
-	unsigned int max_full;
+	const struct engine *e = f->engine;
 
 	if (capacity > USLAB_SHEAF_CAPACITY)
 		return -EINVAL;
-	f->capacity = capacity ? capacity : array_capacity(f->engine->size);
+	f->capacity = capacity ? capacity : array_capacity(e->size, e->pack);
 	f->depot = meta_alloc(os_topology.nr_nodes * sizeof(struct depot));
 	if (!f->depot)
 		return -ENOMEM;
-	sheaf_bytes = (unsigned long)f->capacity * f->engine->size;
-	max_full = (unsigned int)CLAMP(ARRAY_DEPOT_BYTES / sheaf_bytes, 2ul,
-				       (unsigned long)ARRAY_MAX_FULL);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		depot_init(&f->depot[node], max_full, ARRAY_MAX_EMPTY);
+		depot_init(&f->depot[node], max_full(e, f->capacity), ARRAY_MAX_EMPTY);
 	front_stop_words(f->id);
 	return 0;
 }

@@ -13,8 +13,9 @@
 #include "front/front.h"
 #include "os/rseq.h"
 
-/* Objects per sheaf for a stride of size bytes, when the creator asks for nothing else. */
-unsigned int array_capacity(unsigned int size);
+/* Objects per sheaf for a stride of size bytes, when the creator asks for nothing else. pack: see
+ * struct engine. */
+unsigned int array_capacity(unsigned int size, bool pack);
 
 /* An object of the CPU's current sheaf, or NULL. In rseq mode: of the CPU that runs this thread. */
 void *array_pop(unsigned int id, int cpu);

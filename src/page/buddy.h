@@ -42,18 +42,18 @@ struct buddy_stats {
 };
 
 struct buddy_zone {
-	struct lock lock;	   /* everything below but purge_lock */
-	struct lock purge_lock;	   /* taken before lock; at most one purge of a zone at a time */
-	uint32_t orders;	   /* bit o: a list of order o is not empty */
-	uint32_t frees;		   /* blocks given back; every 64th looks at the clock */
-	uint32_t clock;		   /* os_clock_ms() >> 4, as of one of the last 64 frees */
-	uint32_t aged;		   /* clock when old blocks were last looked for */
-	uint32_t halved;	   /* clock when purged_lately and regret were last halved */
-	uint32_t purge_after;	   /* no purge before this clock: the last one achieved nothing */
+	struct lock lock;	     /* everything below but purge_lock */
+	struct lock purge_lock;	     /* taken before lock; at most one purge of a zone at a time */
+	uint32_t orders;	     /* bit o: a list of order o is not empty */
+	uint32_t frees;		     /* blocks given back; every 64th looks at the clock */
+	uint32_t clock;		     /* os_clock_ms() >> 4, as of one of the last 64 frees */
+	uint32_t aged;		     /* clock when old blocks were last looked for */
+	uint32_t halved;	     /* clock when purged_lately and regret were last halved */
+	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
-	unsigned long regret;	   /* pages taken again soon after a purge; halves with time */
-	unsigned long nr_purging;  /* pages of the block that is off its list to be purged */
-	struct buddy_stats stats;  /* read by tools from outside, without the lock */
+	unsigned long regret;	     /* pages taken again soon after a purge; halves with time */
+	unsigned long nr_purging;    /* pages of the block that is off its list to be purged */
+	struct buddy_stats stats;    /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -100,7 +100,7 @@ size_t buddy_trim(size_t keep_bytes);
  * Beyond the limit the largest blocks go at once; what has been free for longer than the delay goes
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
- * Default limit: max(256 KiB, 1/16 of the pages in use), and what the zone has come to regret:
+ * Default limit: max(256 KiB, 1/32 of the pages in use), and what the zone has come to regret:
  * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in again
  * costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn and then
  * keeps its memory; one that frees for good, or maps memory beside us, does not carry it along.

@@ -55,7 +55,7 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 {
 	unsigned long limit = load_relaxed(&zone_purge_limit);
 
-	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 16, ZONE_SLACK_MIN) : limit;
+	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 32, ZONE_SLACK_MIN) : limit;
 }
 
 /* Those that may stay now: with what was regretted, up to what the peak had anyway. */

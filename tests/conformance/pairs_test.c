@@ -22,8 +22,12 @@ struct pair {
 static struct cache *make_pair(const struct pair *pair, unsigned int size, unsigned int align,
 			       void (*ctor)(void *))
 {
-	return made(&(struct cache_spec){ .name = "pair", .size = size, .align = align, .ctor = ctor,
-					  .engine = pair->engine, .front = pair->front,
+	return made(&(struct cache_spec){ .name = "pair",
+					  .size = size,
+					  .align = align,
+					  .ctor = ctor,
+					  .engine = pair->engine,
+					  .front = pair->front,
 					  .no_merge = true });
 }
 

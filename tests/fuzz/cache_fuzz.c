@@ -67,9 +67,8 @@ static void choose_topology(int argc, char **argv, char **envp)
 		os_topology_set(CPUS, 2);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const at_first)(int, char **,
-										char **) =
-	choose_topology;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const at_first)(int, char **, char **) = choose_topology;
 
 static unsigned int draw(unsigned int below)
 {
@@ -81,7 +80,8 @@ static unsigned int draw(unsigned int below)
 
 /* ---- caches: the model's own reading of spec 5.3 and 5.4 ---- */
 
-#define NEVER (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TYPESAFE_BY_RCU | SLAB_NOLEAKTRACE)
+#define NEVER \
+	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TYPESAFE_BY_RCU | SLAB_NOLEAKTRACE)
 #define SAME (SLAB_RECLAIM_ACCOUNT | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_ACCOUNT)
 
 static unsigned int effective_align(unsigned int size, unsigned int align, slab_flags_t flags)
@@ -128,9 +128,10 @@ static void construct(void *obj)
 
 static void op_create(void)
 {
-	static const slab_flags_t flag[] = { SLAB_HWCACHE_ALIGN, SLAB_RECLAIM_ACCOUNT, SLAB_ACCOUNT,
-					     SLAB_TYPESAFE_BY_RCU, SLAB_NOLEAKTRACE, SLAB_PANIC,
-					     SLAB_CACHE_DMA, SLAB_CONSISTENCY_CHECKS };
+	static const slab_flags_t flag[] = { SLAB_HWCACHE_ALIGN, SLAB_RECLAIM_ACCOUNT,
+					     SLAB_ACCOUNT,	 SLAB_TYPESAFE_BY_RCU,
+					     SLAB_NOLEAKTRACE,	 SLAB_PANIC,
+					     SLAB_CACHE_DMA,	 SLAB_CONSISTENCY_CHECKS };
 	static const char *const front[] = { "array", "array", "cpuslab", "none" };
 	struct kmem_cache_args args = { .front = front[draw(4)] };
 	unsigned int size = 1 + (draw(4) ? draw(200) : draw(12000));
@@ -161,9 +162,15 @@ static void op_create(void)
 		return;
 	}
 	c = &model.cache[slot];
-	*c = (struct model_cache){ .s = s, .users = 1, .object_size = size, .flags = flags,
-				   .stride = cache_of(s)->engine.size, .capacity = args.capacity,
-				   .front = args.front, .has_ctor = args.ctor, .age = ++model.age };
+	*c = (struct model_cache){ .s = s,
+				   .users = 1,
+				   .object_size = size,
+				   .flags = flags,
+				   .stride = cache_of(s)->engine.size,
+				   .capacity = args.capacity,
+				   .front = args.front,
+				   .has_ctor = args.ctor,
+				   .age = ++model.age };
 	for (unsigned int i = 0; i < CACHES; i++)
 		CHILD_CHECK(i == slot || model.cache[i].s != s);
 	CHILD_CHECK(c->stride % effective_align(size, args.align, flags) == 0);
@@ -276,8 +283,8 @@ static void op_kmalloc(void)
 {
 	size_t size = draw(3) ? draw(300) : draw(3) ? draw(9000) : draw(100000);
 	bool zero = draw(4) == 0;
-	void *p = kmalloc(size, GFP_KERNEL | (zero ? __GFP_ZERO : 0) |
-					(draw(4) ? 0 : __GFP_RECLAIMABLE));
+	void *p = kmalloc(size,
+			  GFP_KERNEL | (zero ? __GFP_ZERO : 0) | (draw(4) ? 0 : __GFP_RECLAIMABLE));
 
 	if (!size)
 		CHILD_CHECK(p == ZERO_SIZE_PTR);

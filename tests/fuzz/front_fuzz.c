@@ -52,9 +52,12 @@ static void set_up(void)
 	fuzz.size = 8 * (1 + draw(40));
 	fuzz.is_slub = ops == &front_cpuslab_ops || draw(4) == 0;
 	if (fuzz.is_slub) {
-		struct engine_params params = { .name = "fuzz", .object_size = fuzz.size,
-						.align = 8, .id = fuzz.id,
-						.hardened = draw(3) == 0, .randomised = draw(3) == 0,
+		struct engine_params params = { .name = "fuzz",
+						.object_size = fuzz.size,
+						.align = 8,
+						.id = fuzz.id,
+						.hardened = draw(3) == 0,
+						.randomised = draw(3) == 0,
 						.pack = draw(3) == 0 };
 
 		CHILD_CHECK(slub_ops.init(&fuzz.slub, &params) == 0);
@@ -254,7 +257,7 @@ int main(int argc, char **argv)
 			return 1;
 		}
 	}
-	printf("front_fuzz: seeds %lu .. %lu: %lu lists of %d operations\n", seed,
-	       seed + count - 1, count, OPS);
+	printf("front_fuzz: seeds %lu .. %lu: %lu lists of %d operations\n", seed, seed + count - 1,
+	       count, OPS);
 	return 0;
 }

@@ -51,6 +51,10 @@ struct run {
 	struct block slots[NR_SLOTS];
 };
 
+/* Volatile: compilers know malloc and free, and that they leave errno alone. */
+static void *(*volatile alloc)(size_t) = malloc;
+static void (*volatile give)(void *) = free;
+
 /* Blocks that wait for another thread. */
 static struct block *shared[NR_SHARED];
 
@@ -153,7 +157,7 @@ static void release(struct run *r, struct block *b)
 	else if (free_sized && !b->align && next(r) % 4 == 0)
 		free_sized(b->p, b->size);
 	else
-		free(b->p);
+		give(b->p);
 	if (errno != 99)
 		wrong(r, "free changed errno", b);
 	r->live -= b->size;
@@ -183,7 +187,7 @@ static void op_alloc(struct run *r, struct block *b)
 		arrive(r, b, memalign(align, size), size, align, false);
 		break;
 	default:
-		arrive(r, b, malloc(size), size, 0, false);
+		arrive(r, b, alloc(size), size, 0, false);
 	}
 }
 
@@ -252,7 +256,7 @@ static void op_rare(struct run *r)
 		break;
 	case 3:
 		errno = 0;
-		if (malloc((size_t)PTRDIFF_MAX + next(r)) || errno != ENOMEM)
+		if (alloc((size_t)PTRDIFF_MAX + next(r)) || errno != ENOMEM)
 			wrong(r, "malloc of an absurd size", &r->slots[0]);
 		break;
 	default:

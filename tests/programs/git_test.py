@@ -54,8 +54,12 @@ def main():
         packs = [f for f in os.listdir(os.path.join(clone, "objects/pack")) if f.endswith(".pack")]
         return objects, packs  # a pack is named after what is in it
 
-    preload.compare(lab, peaks, "git gc", [*GIT, "-C", clone, "gc", "--quiet", "--aggressive"],
-                    outcome, before=before)
+    preload.compare(lab, peaks, "git gc", [*GIT, "-C", clone, "gc", "--quiet"], outcome,
+                    before=before)
+    # Hundreds of short-lived objects of 4 to 13 KiB in all sizes, the worst there is for size classes.
+    preload.compare(lab, peaks, "git gc --aggressive",
+                    [*GIT, "-C", clone, "gc", "--quiet", "--aggressive"], outcome, before=before,
+                    limit=1.15)
     peaks.finish()
 
 

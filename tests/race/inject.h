@@ -10,19 +10,19 @@
 #define RACE_INJECT_H
 
 /* Counters in the thread's table; memory only, since an abort restores no register. */
-#define DELAY(n)                                                  \
-	"9:\n\t"                                                  \
-	"cmpl $0, %%fs:race_delay@tpoff+4*" #n "\n\t"             \
-	"jle 8f\n\t"                                              \
-	"decl %%fs:race_delay@tpoff+4*" #n "\n\t"                 \
-	"pause\n\t"                                               \
-	"jmp 9b\n"                                                \
+#define DELAY(n)                                      \
+	"9:\n\t"                                      \
+	"cmpl $0, %%fs:race_delay@tpoff+4*" #n "\n\t" \
+	"jle 8f\n\t"                                  \
+	"decl %%fs:race_delay@tpoff+4*" #n "\n\t"     \
+	"pause\n\t"                                   \
+	"jmp 9b\n"                                    \
 	"8:\n\t"
 
 /* Mutations: text that is jumped over unless the bit is set. */
-#define BROKEN(bit, text)                                         \
-	"testl $" #bit ", race_broken(%%rip)\n\t"                 \
-	"je 7f\n\t" text "\n"                                     \
+#define BROKEN(bit, text)                         \
+	"testl $" #bit ", race_broken(%%rip)\n\t" \
+	"je 7f\n\t" text "\n"                     \
 	"7:\n\t"
 #define NOT_RESTARTED BROKEN(1, "movq $0, %%fs:8(%[rseq])")
 #define COMMIT_FIRST BROKEN(2, "movq %[new_value], (%[word])")
@@ -66,8 +66,7 @@ static __thread int race_skip; /* loads until place 0 */
 
 static void spin(int loops)
 {
-	for (volatile int i = 0; i < loops; i++) {
-	}
+	for (volatile int i = 0; i < loops; i++) {}
 }
 
 /* A drain is slow on both sides of its fences, by turns. */

@@ -44,9 +44,9 @@ int main(void)
 #define WORKERS 4
 #define ARRAYS 3 /* caches of the array front; one more is of cpuslab */
 #define CACHES (ARRAYS + 1)
-#define POOL 150 /* objects of one cache that a worker may have */
-#define STASH 6	 /* objects of one cache that a worker's signal handler may have */
-#define SLOTS 16 /* through which workers pass objects to one another */
+#define POOL 150  /* objects of one cache that a worker may have */
+#define STASH 6	  /* objects of one cache that a worker's signal handler may have */
+#define SLOTS 16  /* through which workers pass objects to one another */
 #define OPS 30000 /* of one worker in one round */
 #define MIN_OPS 1000000ul
 
@@ -244,8 +244,7 @@ static void handler_op(struct worker *w)
 			w->nr_stash[c]--;
 		else
 			claim(obj, w->id + 100);
-	} else if (w->nr_stash[c] < STASH &&
-		   uslab_rseq_pop(caches[c], __rseq_offset, &popped)) {
+	} else if (w->nr_stash[c] < STASH && uslab_rseq_pop(caches[c], __rseq_offset, &popped)) {
 		obj = popped;
 		claim(obj, w->id + 100);
 		w->stash[c][w->nr_stash[c]++] = obj;
@@ -416,8 +415,7 @@ static void fork_once(void)
 		die("fork", NULL, 0);
 	if (pid == 0)
 		be_the_child();
-	while (waitpid(pid, &status, 0) != pid) {
-	}
+	while (waitpid(pid, &status, 0) != pid) {}
 	if (status) {
 		dprintf(STDERR_FILENO, "race: child of fork: status %#x\n", status);
 		_exit(3);
@@ -485,7 +483,8 @@ static void prepare(void)
 	block_signals(true);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (unsigned int c = 0; c < nr_caches; c++) {
-		struct kmem_cache_args args = { .ctor = construct, .capacity = capacity[c],
+		struct kmem_cache_args args = { .ctor = construct,
+						.capacity = capacity[c],
 						.front = c < ARRAYS ? "array" : "cpuslab" };
 
 		caches[c] = kmem_cache_create_args("race", sizeof(struct object), &args, 0);

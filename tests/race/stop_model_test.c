@@ -114,7 +114,7 @@ static void step_push(struct state *s, struct thread *t)
 		break;
 	case 2:
 		s->word = (uint8_t)(t->top + 1);
-		s->held &= (uint8_t)~(1u << OBJECTS);
+		s->held &= (uint8_t) ~(1u << OBJECTS);
 		t->pc = DONE;
 		break;
 	}

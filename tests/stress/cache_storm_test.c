@@ -363,8 +363,7 @@ static void fork_once(void)
 		child_work(forks % 4 == 0);
 		_exit(0);
 	}
-	while (waitpid(pid, &status, 0) < 0) {
-	}
+	while (waitpid(pid, &status, 0) < 0) {}
 	if (status) {
 		dprintf(STDERR_FILENO, "storm: child: status %#x\n", status);
 		wrong("child", NULL);
@@ -453,8 +452,8 @@ static void storm(void *arg)
 		pthread_join(around[i], NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
 	check_end(start);
-	printf("storm: %lu operations, %lu threads, %lu forks, %lu handler calls that worked\n", ops,
-	       threads, forks, handled);
+	printf("storm: %lu operations, %lu threads, %lu forks, %lu handler calls that worked\n",
+	       ops, threads, forks, handled);
 	fflush(stdout);
 }
 

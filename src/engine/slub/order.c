@@ -96,18 +96,19 @@ int slub_default_order(unsigned int size)
 }
 
 /*
- * Pack caches: the smallest order that wastes at most 1/8 and holds 4 objects, since a slab's last
- * free object keeps all of it. Up to order 3, beyond 8 KiB up to order 5; where that cannot be,
- * fewer objects, and only then more waste.
+ * Pack caches: the smallest order that wastes at most 1/32 and holds 4 objects, since a slab's last
+ * object keeps all of it; what was never carved costs no memory, so orders may be higher than the
+ * kernel's: up to 3, beyond 4 KiB 4, beyond 8 KiB 5. Where that cannot be, fewer objects, and only
+ * then more waste. Measured against 1/8 (peak of sqlite3 in memory, relative to glibc): 1.07 to 1.12.
  */
 int slub_pack_order(unsigned int size)
 {
-	unsigned int max_order = size > 8192 ? 5 : 3;
+	unsigned int max_order = size > 8192 ? 5 : size > 4096 ? 4 : 3;
 	unsigned int objects;
 	unsigned int fraction;
 	unsigned int order;
 
-	for (fraction = 8; fraction >= 2; fraction /= 2) {
+	for (fraction = 32; fraction >= 2; fraction /= 2) {
 		for (objects = 4; objects >= 1; objects--) {
 			order = first_fitting_order(size, objects, 0, max_order, fraction);
 			if (order <= max_order)

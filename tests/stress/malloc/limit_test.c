@@ -23,6 +23,11 @@ static const size_t sizes[] = { 48, 1000, 20000, 200000, 6 << 20 };
 #define NR_SIZES (sizeof(sizes) / sizeof(sizes[0]))
 #define MIN_SHARE 4 /* at least 1/4 of the limit must be had */
 
+/* Volatile: compilers believe that these leave errno alone. */
+static void *(*volatile alloc)(size_t) = malloc;
+static void *(*volatile zalloc)(size_t, size_t) = calloc;
+static void *(*volatile resize)(void *, size_t) = realloc;
+
 struct node {
 	struct node *next;
 	size_t size;
@@ -42,7 +47,7 @@ static size_t take_all(struct node **list, size_t size, unsigned int with)
 
 	for (;;) {
 		errno = 0;
-		node = with == 0 ? malloc(size) : with == 1 ? calloc(1, size) : realloc(NULL, size);
+		node = with == 0 ? alloc(size) : with == 1 ? zalloc(1, size) : resize(NULL, size);
 		if (!node)
 			break;
 		node->next = *list;
@@ -93,7 +98,7 @@ static void in_child(size_t limit, unsigned int i)
 	if (take_all(&list, 3000, 0) < limit / MIN_SHARE)
 		fail("freed memory does not come back for another size", sizes[i]);
 	give_some(&list, 1);
-	if (malloc((size_t)1 << 50) || errno != ENOMEM)
+	if (alloc((size_t)1 << 50) || errno != ENOMEM)
 		fail("an absurd size", sizes[i]);
 }
 

@@ -378,8 +378,9 @@ static void test_destroy_live(void **state)
 	static const char start[] =
 		"uslab: BUG live (Not tainted): Objects remaining in live on __kmem_cache_shutdown()\n"
 		"uslab: Object 0x";
-	static const char end[] = "\nuslab: kmem_cache_destroy live: Slab cache still has objects when "
-				  "called from 0x";
+	static const char end[] =
+		"\nuslab: kmem_cache_destroy live: Slab cache still has objects when "
+		"called from 0x";
 	struct child c = child_run(destroy_live, state);
 	char *at;
 
@@ -431,8 +432,7 @@ static void test_all_comes_back(void **state)
 		assert_non_null(k[i]);
 		sum += ksize(k[i]) > KMALLOC_MAX_CACHE_SIZE ? ksize(k[i]) : 0;
 	}
-	list_for_each(pos, &cache_list)
-	{
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 		struct engine_stats stats;
 
@@ -456,13 +456,20 @@ static void test_all_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_panic),
-		cmocka_unit_test(test_too_many),   cmocka_unit_test(test_words),
-		cmocka_unit_test(test_merged),	   cmocka_unit_test(test_locality),
-		cmocka_unit_test(test_inline),	   cmocka_unit_test(test_node),
-		cmocka_unit_test(test_bulk),	   cmocka_unit_test(test_bulk_mixed),
-		cmocka_unit_test(test_bulk_all_or_none), cmocka_unit_test(test_ctor),
-		cmocka_unit_test(test_destroy_live), cmocka_unit_test(test_all_comes_back),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_panic),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_locality),
+		cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_node),
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_bulk_mixed),
+		cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_ctor),
+		cmocka_unit_test(test_destroy_live),
+		cmocka_unit_test(test_all_comes_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,16 +31,16 @@ static void *hide(void *p)
 }
 
 /* Allocates, looks at the class and frees. Inline where size is a constant. */
-#define ASSERT_CLASS(size, name)                                          \
-	do {                                                              \
-		void *inlined = kmalloc(size, GFP_KERNEL);                \
-		volatile size_t variable = size;                          \
-		void *called = kmalloc(variable, GFP_KERNEL);             \
-                                                                          \
-		assert_string_equal(class_of(inlined), name);             \
-		assert_string_equal(class_of(called), name);              \
-		kfree(inlined);                                           \
-		kfree(called);                                            \
+#define ASSERT_CLASS(size, name)                              \
+	do {                                                  \
+		void *inlined = kmalloc(size, GFP_KERNEL);    \
+		volatile size_t variable = size;              \
+		void *called = kmalloc(variable, GFP_KERNEL); \
+                                                              \
+		assert_string_equal(class_of(inlined), name); \
+		assert_string_equal(class_of(called), name);  \
+		kfree(inlined);                               \
+		kfree(called);                                \
 	} while (0)
 
 /* Vector 7. */
@@ -323,13 +323,13 @@ static void test_free_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edges),	      cmocka_unit_test(test_types),
-		cmocka_unit_test(test_ksize),	      cmocka_unit_test(test_nothing_to_free),
-		cmocka_unit_test(test_krealloc),      cmocka_unit_test(test_krealloc_zero),
+		cmocka_unit_test(test_edges),	       cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ksize),	       cmocka_unit_test(test_nothing_to_free),
+		cmocka_unit_test(test_krealloc),       cmocka_unit_test(test_krealloc_zero),
 		cmocka_unit_test(test_krealloc_fails), cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_zero),	      cmocka_unit_test(test_sensitive),
-		cmocka_unit_test(test_alignment),     cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_kfree_any),     cmocka_unit_test(test_free_wrong),
+		cmocka_unit_test(test_zero),	       cmocka_unit_test(test_sensitive),
+		cmocka_unit_test(test_alignment),      cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_kfree_any),      cmocka_unit_test(test_free_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

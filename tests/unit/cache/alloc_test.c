@@ -69,7 +69,8 @@ IN_CHILD(test_ctor)
 {
 	ready();
 	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
-		struct cache *c = made(&(struct cache_spec){ .name = "ctor", .size = 72,
+		struct cache *c = made(&(struct cache_spec){ .name = "ctor",
+							     .size = 72,
 							     .front = front_by_name(fronts[f]),
 							     .ctor = ctor });
 		static void *p[300];
@@ -162,6 +163,8 @@ static void check_pressure(const char *front)
 	void *of_a = NULL;
 	void *of_b = NULL;
 	unsigned long bytes;
+	static void *p[1024];
+	unsigned long most;
 
 	cache_free(b, get(b));
 	no_more_memory();
@@ -171,12 +174,17 @@ static void check_pressure(const char *front)
 	take_all(b, &of_b); /* the rest of what it had */
 	CHILD_CHECK(!get(b) && !get(a));
 	give_all(a, &of_a);
-	CHILD_CHECK(take_all(b, &of_b) * 4096 > bytes - bytes / 8);
+	most = take_all(b, &of_b);
+	CHILD_CHECK(most * 4096 > bytes - bytes / 8 && most <= ARRAY_SIZE(p));
 	CHILD_CHECK(a->front.ops->held(&a->front) == 0);
 	CHILD_CHECK(stats_of(a).nr_slabs <= 2);
 	cache_check_all();
 	give_all(b, &of_b);
 	CHILD_CHECK(take_all(a, &of_a) * 512 > bytes - bytes / 8);
+	give_all(a, &of_a);
+	/* all of it in one call */
+	CHILD_CHECK(cache_alloc_bulk(b, GFP_KERNEL, (unsigned int)most, p) == most);
+	cache_free_bulk(b, (unsigned int)most, p);
 }
 
 IN_CHILD(test_pressure_array)

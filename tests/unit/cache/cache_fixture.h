@@ -61,8 +61,8 @@ static inline struct cache *made(const struct cache_spec *spec)
 static inline struct cache *make(const char *name, unsigned int size, unsigned int align,
 				 slab_flags_t flags)
 {
-	return made(&(struct cache_spec){
-		.name = name, .size = size, .align = align, .flags = flags });
+	return made(
+		&(struct cache_spec){ .name = name, .size = size, .align = align, .flags = flags });
 }
 
 /* With a front; never merges. */

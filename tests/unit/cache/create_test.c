@@ -53,7 +53,8 @@ IN_CHILD(test_bad_specs)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHILD_CHECK(try(&bad[i]) == -EINVAL);
 	/* no slab order holds an object and the free pointer behind it */
-	CHILD_CHECK(try(&(struct cache_spec){ .name = "rcu", .size = KMALLOC_MAX_SIZE,
+	CHILD_CHECK(try(&(struct cache_spec){ .name = "rcu",
+					      .size = KMALLOC_MAX_SIZE,
 					      .flags = SLAB_TYPESAFE_BY_RCU }) == -E2BIG);
 	CHILD_CHECK(meta_counters.used == used && list_empty(&cache_list));
 	CHILD_CHECK(percpu_handle(USLAB_ID_FIRST_FREE)->cache == NULL);
@@ -61,8 +62,9 @@ IN_CHILD(test_bad_specs)
 
 IN_CHILD(test_sizes)
 {
-	static const unsigned int sizes[] = { 1, 7, 8, 9, 63, 64, 4095, 4096, 4097, 100000,
-					      KMALLOC_MAX_SIZE };
+	static const unsigned int sizes[] = {
+		1, 7, 8, 9, 63, 64, 4095, 4096, 4097, 100000, KMALLOC_MAX_SIZE
+	};
 
 	ready();
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -87,8 +89,9 @@ IN_CHILD(test_aligns)
 	ready();
 	for (unsigned int align = 1; align <= PAGE_SIZE; align *= 2)
 		for (unsigned int size = 1; size <= 5000; size = size * 3 + 1) {
-			struct cache_spec spec = { .name = "align", .size = size, .align = align,
-						   .no_merge = true };
+			struct cache_spec spec = {
+				.name = "align", .size = size, .align = align, .no_merge = true
+			};
 			struct cache *c = made(&spec);
 			void *p[12];
 
@@ -134,7 +137,10 @@ IN_CHILD(test_choices)
 	struct cache *c;
 
 	ready();
-	c = made(&(struct cache_spec){ .name = "c", .size = 64, .engine = &slub_ops, .capacity = 3,
+	c = made(&(struct cache_spec){ .name = "c",
+				       .size = 64,
+				       .engine = &slub_ops,
+				       .capacity = 3,
 				       .front = &front_array_ops });
 	CHILD_CHECK(c->front.capacity == 3 && c->front.ops == &front_array_ops);
 	c = make_front("n", 64, "none");
@@ -143,8 +149,8 @@ IN_CHILD(test_choices)
 	CHILD_CHECK(c->front.ops == &front_cpuslab_ops);
 	c = made(&(struct cache_spec){ .name = "id", .size = 64, .id = 7, .no_merge = true });
 	CHILD_CHECK(c->front.id == 7 && c->engine.page_class == 7);
-	CHILD_CHECK(try(&(struct cache_spec){ .name = "id", .size = 64, .id = 7,
-					      .no_merge = true }) == -EEXIST);
+	CHILD_CHECK(try(&(struct cache_spec){
+			    .name = "id", .size = 64, .id = 7, .no_merge = true }) == -EEXIST);
 	cache_check_all();
 }
 
@@ -266,8 +272,7 @@ IN_CHILD(test_no_memory)
 		hoard[i] = meta_alloc(hoard_size[i % ARRAY_SIZE(hoard_size)]);
 	no_more_memory();
 	for (size_t size = 65536; size >= 16; size /= 2)
-		while (meta_alloc(size)) {
-		}
+		while (meta_alloc(size)) {}
 	CHILD_CHECK(try(&(struct cache_spec){ .name = "alias", .size = 32 }) == -ENOMEM);
 	CHILD_CHECK(a->refcount == 1);
 	for (;;) {
@@ -288,16 +293,11 @@ IN_CHILD(test_no_memory)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_bad_specs),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_aligns),
-		cmocka_unit_test(test_what_is_set),
-		cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_alias_again),
-		cmocka_unit_test(test_front_fails),
+		cmocka_unit_test(test_flags),	    cmocka_unit_test(test_bad_specs),
+		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_aligns),
+		cmocka_unit_test(test_what_is_set), cmocka_unit_test(test_choices),
+		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_alias_again), cmocka_unit_test(test_front_fails),
 		cmocka_unit_test(test_no_memory),
 	};
 

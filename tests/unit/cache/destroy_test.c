@@ -41,9 +41,11 @@ IN_CHILD(test_everything_goes)
 IN_CHILD(test_alias)
 {
 	struct cache *a;
+	size_t used;
 	void *obj;
 
 	ready();
+	used = meta_counters.used;
 	a = make("A", 64, 0, 0);
 	CHILD_CHECK(make("B", 64, 0, 0) == a);
 	obj = get(a);
@@ -51,7 +53,7 @@ IN_CHILD(test_alias)
 	CHILD_CHECK(a->refcount == 1 && a->handle->cache == a);
 	cache_free(a, obj);
 	destroy(a);
-	CHILD_CHECK(list_empty(&cache_list));
+	CHILD_CHECK(list_empty(&cache_list) && meta_counters.used == used);
 }
 
 /* ---- live objects ---- */
@@ -91,8 +93,9 @@ static const char *expect_slab(const char *at, void *const *obj, unsigned int n)
 {
 	char line[200];
 
-	os_format(line, sizeof(line), "uslab: BUG leaky (Not tainted): Objects remaining in leaky on "
-				      "__kmem_cache_shutdown()\n");
+	os_format(line, sizeof(line),
+		  "uslab: BUG leaky (Not tainted): Objects remaining in leaky on "
+		  "__kmem_cache_shutdown()\n");
 	CHILD_CHECK(!strncmp(at, line, strlen(line)));
 	at += strlen(line);
 	for (; n--; obj++) {
@@ -144,8 +147,9 @@ static void check_report(const char *front)
 		at = expect_slab(text, leak.obj + 1, 2);
 		at = expect_slab(at, leak.obj, 1);
 	}
-	CHILD_CHECK(!strcmp(at, "uslab: kmem_cache_destroy leaky: Slab cache still has objects when "
-				"called from 0x1234abcd\n"));
+	CHILD_CHECK(!strcmp(at,
+			    "uslab: kmem_cache_destroy leaky: Slab cache still has objects when "
+			    "called from 0x1234abcd\n"));
 }
 
 /* The cache stays registered, with no users; its objects stay valid and it can be used. */

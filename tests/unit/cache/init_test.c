@@ -32,8 +32,7 @@ static bool go;
 
 static void *init_now(void *arg)
 {
-	while (!load_acquire(&go)) {
-	}
+	while (!load_acquire(&go)) {}
 	if (cache_init() == 0)
 		*(char **)arg = page_map.base;
 	return NULL;
@@ -81,24 +80,42 @@ IN_CHILD(test_options)
 		const char *value;
 		bool good;
 	} v[] = {
-		{ "engine", "slub", true },	     { "engine", "slaub", false },
-		{ "front", "array", true },	     { "front", "none", true },
-		{ "front", "cpuslab", true },	     { "front", "", false },
-		{ "stats", "1", true },		     { "stats", "0", true },
-		{ "stats", "2", false },	     { "hardened", "", true },
-		{ "hardened", "0", true },	     { "hardened", "yes", false },
-		{ "random", "1", true },	     { "random", "0", true },
-		{ "random", "01", false },	     { "purge_limit", "0", true },
-		{ "purge_limit", "16M", true },	     { "purge_limit", "x", false },
-		{ "purge_limit", "", false },	     { "purge_delay", "10", true },
-		{ "purge_delay", "99g", false },     { "slab_nomerge", "", true },
-		{ "slub_nomerge", "0", true },	     { "slab_merge", "", true },
-		{ "slub_merge", "1", true },	     { "slab_merge", "no", false },
-		{ "slab_max_order", "4", true },     { "slub_max_order", "11", false },
-		{ "slab_min_order", "2", true },     { "slub_min_order", "-1", false },
-		{ "slab_min_order", "5", false },    { "slab_min_objects", "60", true },
-		{ "slub_min_objects", "0", true },   { "slab_min_objects", "32768", false },
-		{ "unknown", "1", false },	     { "", "", false },
+		{ "engine", "slub", true },
+		{ "engine", "slaub", false },
+		{ "front", "array", true },
+		{ "front", "none", true },
+		{ "front", "cpuslab", true },
+		{ "front", "", false },
+		{ "stats", "1", true },
+		{ "stats", "0", true },
+		{ "stats", "2", false },
+		{ "hardened", "", true },
+		{ "hardened", "0", true },
+		{ "hardened", "yes", false },
+		{ "random", "1", true },
+		{ "random", "0", true },
+		{ "random", "01", false },
+		{ "purge_limit", "0", true },
+		{ "purge_limit", "16M", true },
+		{ "purge_limit", "x", false },
+		{ "purge_limit", "", false },
+		{ "purge_delay", "10", true },
+		{ "purge_delay", "99g", false },
+		{ "slab_nomerge", "", true },
+		{ "slub_nomerge", "0", true },
+		{ "slab_merge", "", true },
+		{ "slub_merge", "1", true },
+		{ "slab_merge", "no", false },
+		{ "slab_max_order", "4", true },
+		{ "slub_max_order", "11", false },
+		{ "slab_min_order", "2", true },
+		{ "slub_min_order", "-1", false },
+		{ "slab_min_order", "5", false },
+		{ "slab_min_objects", "60", true },
+		{ "slub_min_objects", "0", true },
+		{ "slab_min_objects", "32768", false },
+		{ "unknown", "1", false },
+		{ "", "", false },
 		{ "Engine", "slub", false },
 	};
 
@@ -170,10 +187,10 @@ static void test_wrong_conf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_once),	 cmocka_unit_test(test_all_at_once),
+		cmocka_unit_test(test_once),	  cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_engines),
-		cmocka_unit_test(test_options),	 cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_orders),	 cmocka_unit_test(test_wrong_conf),
+		cmocka_unit_test(test_options),	  cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_orders),	  cmocka_unit_test(test_wrong_conf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

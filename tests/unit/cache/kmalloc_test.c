@@ -15,8 +15,7 @@ static struct cache *by_name(const char *name)
 {
 	struct list_head *pos;
 
-	list_for_each(pos, &cache_list)
-	{
+	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		if (!strcmp(c->name, name))
@@ -31,8 +30,8 @@ static const struct {
 	unsigned int size;
 	unsigned int index;
 } classes[] = {
-	{ "8", 8, 3 },	    { "16", 16, 4 },   { "32", 32, 5 },	    { "64", 64, 6 },
-	{ "96", 96, 1 },    { "128", 128, 7 }, { "192", 192, 2 },   { "256", 256, 8 },
+	{ "8", 8, 3 },	    { "16", 16, 4 },	{ "32", 32, 5 },    { "64", 64, 6 },
+	{ "96", 96, 1 },    { "128", 128, 7 },	{ "192", 192, 2 },  { "256", 256, 8 },
 	{ "512", 512, 9 },  { "1k", 1024, 10 }, { "2k", 2048, 11 }, { "4k", 4096, 12 },
 	{ "8k", 8192, 13 },
 };
@@ -71,10 +70,12 @@ IN_CHILD(test_edges)
 		size_t to;
 		const char *name;
 	} v[] = {
-		{ 1, 8, "kmalloc-8" },	     { 9, 16, "kmalloc-16" },	  { 17, 32, "kmalloc-32" },
-		{ 33, 64, "kmalloc-64" },    { 65, 96, "kmalloc-96" },	  { 97, 128, "kmalloc-128" },
-		{ 129, 192, "kmalloc-192" }, { 193, 256, "kmalloc-256" }, { 257, 512, "kmalloc-512" },
-		{ 513, 1024, "kmalloc-1k" }, { 1025, 2048, "kmalloc-2k" }, { 2049, 4096, "kmalloc-4k" },
+		{ 1, 8, "kmalloc-8" },	      { 9, 16, "kmalloc-16" },
+		{ 17, 32, "kmalloc-32" },     { 33, 64, "kmalloc-64" },
+		{ 65, 96, "kmalloc-96" },     { 97, 128, "kmalloc-128" },
+		{ 129, 192, "kmalloc-192" },  { 193, 256, "kmalloc-256" },
+		{ 257, 512, "kmalloc-512" },  { 513, 1024, "kmalloc-1k" },
+		{ 1025, 2048, "kmalloc-2k" }, { 2049, 4096, "kmalloc-4k" },
 		{ 4097, 8192, "kmalloc-8k" },
 	};
 
@@ -113,8 +114,8 @@ IN_CHILD(test_large)
 	static const struct {
 		size_t size;
 		unsigned int order;
-	} v[] = { { 8193, 2 },	{ 16384, 2 },	{ 16385, 3 },
-		  { 65536, 4 }, { 1u << 20, 8 }, { (1u << 21) + 1, 10 }, { 4u << 20, 10 } };
+	} v[] = { { 8193, 2 },	   { 16384, 2 },	   { 16385, 3 },    { 65536, 4 },
+		  { 1u << 20, 8 }, { (1u << 21) + 1, 10 }, { 4u << 20, 10 } };
 	unsigned long pages;
 
 	kmalloc_ready();
@@ -303,11 +304,11 @@ static void test_bad_pointers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caches),	  cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_index),	  cmocka_unit_test(test_large),
-		cmocka_unit_test(test_roundup),	  cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_usable),	  cmocka_unit_test(test_free_any),
-		cmocka_unit_test(test_nodes),	  cmocka_unit_test(test_pressure),
+		cmocka_unit_test(test_caches),	     cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_index),	     cmocka_unit_test(test_large),
+		cmocka_unit_test(test_roundup),	     cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_usable),	     cmocka_unit_test(test_free_any),
+		cmocka_unit_test(test_nodes),	     cmocka_unit_test(test_pressure),
 		cmocka_unit_test(test_bad_pointers),
 	};
 

@@ -24,14 +24,22 @@ static void test_alignment(void **state)
 		unsigned int size;
 		unsigned int expected;
 	} v[] = {
-		{ SLAB_HWCACHE_ALIGN, 0, 20, 32 },   { SLAB_HWCACHE_ALIGN, 0, 16, 16 },
-		{ SLAB_HWCACHE_ALIGN, 0, 8, 8 },     { SLAB_HWCACHE_ALIGN, 0, 1, 8 },
-		{ SLAB_HWCACHE_ALIGN, 0, 17, 32 },   { SLAB_HWCACHE_ALIGN, 0, 32, 32 },
-		{ SLAB_HWCACHE_ALIGN, 0, 33, 64 },   { SLAB_HWCACHE_ALIGN, 0, 64, 64 },
-		{ SLAB_HWCACHE_ALIGN, 0, 5000, 64 }, { SLAB_HWCACHE_ALIGN, 128, 20, 128 },
-		{ SLAB_HWCACHE_ALIGN, 16, 20, 32 },  { 0, 0, 20, 8 },
-		{ 0, 1, 20, 8 },		     { 0, 4, 20, 8 },
-		{ 0, 16, 20, 16 },		     { 0, 4096, 20, 4096 },
+		{ SLAB_HWCACHE_ALIGN, 0, 20, 32 },
+		{ SLAB_HWCACHE_ALIGN, 0, 16, 16 },
+		{ SLAB_HWCACHE_ALIGN, 0, 8, 8 },
+		{ SLAB_HWCACHE_ALIGN, 0, 1, 8 },
+		{ SLAB_HWCACHE_ALIGN, 0, 17, 32 },
+		{ SLAB_HWCACHE_ALIGN, 0, 32, 32 },
+		{ SLAB_HWCACHE_ALIGN, 0, 33, 64 },
+		{ SLAB_HWCACHE_ALIGN, 0, 64, 64 },
+		{ SLAB_HWCACHE_ALIGN, 0, 5000, 64 },
+		{ SLAB_HWCACHE_ALIGN, 128, 20, 128 },
+		{ SLAB_HWCACHE_ALIGN, 16, 20, 32 },
+		{ 0, 0, 20, 8 },
+		{ 0, 1, 20, 8 },
+		{ 0, 4, 20, 8 },
+		{ 0, 16, 20, 16 },
+		{ 0, 4096, 20, 4096 },
 		{ SLAB_RECLAIM_ACCOUNT, 0, 64, 8 },
 	};
 
@@ -108,8 +116,10 @@ IN_CHILD(test_unique_ids)
 /* One flag of NEVER_MERGE on either side is enough; consistency checks (F) alone are not. */
 IN_CHILD(test_never_merge)
 {
-	static const slab_flags_t never[] = { SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER,
-					      SLAB_TRACE, SLAB_TYPESAFE_BY_RCU, SLAB_NOLEAKTRACE };
+	static const slab_flags_t never[] = {
+		SLAB_RED_ZONE, SLAB_POISON,	     SLAB_STORE_USER,
+		SLAB_TRACE,    SLAB_TYPESAFE_BY_RCU, SLAB_NOLEAKTRACE
+	};
 	struct cache *plain;
 
 	ready();
@@ -129,8 +139,11 @@ IN_CHILD(test_never_merge)
 /* Flags of SAME must agree; the others need not. */
 IN_CHILD(test_same_flags)
 {
-	static const slab_flags_t same[] = { 0, SLAB_RECLAIM_ACCOUNT, SLAB_CACHE_DMA,
-					     SLAB_CACHE_DMA32, SLAB_ACCOUNT,
+	static const slab_flags_t same[] = { 0,
+					     SLAB_RECLAIM_ACCOUNT,
+					     SLAB_CACHE_DMA,
+					     SLAB_CACHE_DMA32,
+					     SLAB_ACCOUNT,
 					     SLAB_ACCOUNT | SLAB_RECLAIM_ACCOUNT };
 	struct cache *c[ARRAY_SIZE(same)];
 
@@ -149,8 +162,9 @@ IN_CHILD(test_same_flags)
 IN_CHILD(test_not_merged)
 {
 	struct cache_spec ctor = { .name = "ctor", .size = 64, .ctor = a_ctor };
-	struct cache_spec kmalloc = { .name = "kmalloc-64", .size = 64, .flags = SLAB_KMALLOC,
-				      .no_merge = true };
+	struct cache_spec kmalloc = {
+		.name = "kmalloc-64", .size = 64, .flags = SLAB_KMALLOC, .no_merge = true
+	};
 	struct cache *first;
 
 	ready();
@@ -178,7 +192,8 @@ IN_CHILD(test_sizes)
 	CHILD_CHECK(make("89", 89, 0, 0) == c);
 	CHILD_CHECK(make("88", 88, 0, 0) != c);
 	CHILD_CHECK(make("97", 97, 0, 0) != c);
-	CHILD_CHECK(make("96-32", 96, 32, 0) == c); /* 96 is a multiple of 32: SLUB looks no further */
+	CHILD_CHECK(make("96-32", 96, 32, 0) ==
+		    c); /* 96 is a multiple of 32: SLUB looks no further */
 	CHILD_CHECK(make("90-16", 90, 16, 0) == c);
 	CHILD_CHECK(make("96-64", 96, 64, 0) != c);
 	CHILD_CHECK(c->engine.object_size == 96);
@@ -206,8 +221,9 @@ IN_CHILD(test_choices)
 {
 	struct cache_spec three = { .name = "three", .size = 64, .capacity = 3 };
 	struct cache_spec none = { .name = "none", .size = 64, .front = &front_none_ops };
-	struct cache_spec none3 = { .name = "none3", .size = 64, .front = &front_none_ops,
-				    .capacity = 3 };
+	struct cache_spec none3 = {
+		.name = "none3", .size = 64, .front = &front_none_ops, .capacity = 3
+	};
 	struct cache *a;
 	struct cache *b;
 
@@ -256,12 +272,18 @@ IN_CHILD(test_merge_again)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alignment),    cmocka_unit_test(test_vector_6),
-		cmocka_unit_test(test_unique_ids),   cmocka_unit_test(test_never_merge),
-		cmocka_unit_test(test_same_flags),   cmocka_unit_test(test_not_merged),
-		cmocka_unit_test(test_sizes),	     cmocka_unit_test(test_oldest),
-		cmocka_unit_test(test_choices),	     cmocka_unit_test(test_nomerge),
-		cmocka_unit_test(test_nomerge_old_name), cmocka_unit_test(test_merge_again),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_vector_6),
+		cmocka_unit_test(test_unique_ids),
+		cmocka_unit_test(test_never_merge),
+		cmocka_unit_test(test_same_flags),
+		cmocka_unit_test(test_not_merged),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_oldest),
+		cmocka_unit_test(test_choices),
+		cmocka_unit_test(test_nomerge),
+		cmocka_unit_test(test_nomerge_old_name),
+		cmocka_unit_test(test_merge_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

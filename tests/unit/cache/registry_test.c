@@ -27,8 +27,7 @@ IN_CHILD(test_numbers)
 	cache_number_put_locked(5);
 	CHILD_CHECK(cache_number_get_locked(5, &id) == 0);
 	CHILD_CHECK(cache_number_get_locked(USLAB_MAX_CACHES, &id) == -ENOSPC);
-	while (!cache_number_get_locked(0, &id)) {
-	}
+	while (!cache_number_get_locked(0, &id)) {}
 	CHILD_CHECK(id == USLAB_MAX_CACHES - 1);
 	CHILD_CHECK(cache_number_get_locked(0, &id) == -ENOSPC);
 	lock_release(&cache_lock);
@@ -54,7 +53,8 @@ static void *create_and_destroy(void *arg)
 	unsigned int me = (unsigned int)(uintptr_t)arg;
 
 	for (unsigned int i = 0; i < 300; i++) {
-		struct cache_spec spec = { .name = "c", .size = 64 + 8 * ((i + me) % 4),
+		struct cache_spec spec = { .name = "c",
+					   .size = 64 + 8 * ((i + me) % 4),
 					   .no_merge = i % 5 == 0 };
 		struct cache *c = made(&spec);
 		void *obj = get(c);
@@ -96,8 +96,10 @@ IN_CHILD(test_hooks)
 
 		cache_fork_prepare();
 		CHILD_CHECK(!lock_try(&cache_lock));
-		list_for_each(pos, &cache_list)
-		{
+		for (int cpu = 0; cpu < 4;
+		     cpu++) /* the CPU's lock lies where cache 0's state would */
+			CHILD_CHECK(!lock_try((struct lock *)percpu_state(USLAB_ID_NONE, cpu)));
+		list_for_each(pos, &cache_list) {
 			struct cache *c = list_entry(pos, struct cache, list);
 
 			for (unsigned int node = 0; node < 2; node++)
@@ -146,8 +148,9 @@ static _Noreturn void be_the_child(struct cache **c)
 			cache_free(c[i], p[j]);
 		cache_shrink(c[i]);
 	}
-	cache_destroy(made(&(struct cache_spec){ .name = "n", .size = 64, .no_merge = true })->handle,
-		      NULL);
+	cache_destroy(
+		made(&(struct cache_spec){ .name = "n", .size = 64, .no_merge = true })->handle,
+		NULL);
 	_exit(0);
 }
 
@@ -239,10 +242,13 @@ static void test_check_finds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_list),
-		cmocka_unit_test(test_threads), cmocka_unit_test(test_hooks),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_hooks),
 		cmocka_unit_test(test_fork_among_threads_made_up),
-		cmocka_unit_test(test_fork_among_threads), cmocka_unit_test(test_check_finds),
+		cmocka_unit_test(test_fork_among_threads),
+		cmocka_unit_test(test_check_finds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

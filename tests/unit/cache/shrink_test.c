@@ -56,8 +56,7 @@ IN_CHILD(test_order)
 	CHILD_CHECK(cache_shrink(c) == 1);
 	node = slub_of(&c->engine)->node[0];
 	CHILD_CHECK(node->nr_partial == 5 && stats_of(c).nr_slabs == 5);
-	list_for_each(pos, &node->partial)
-	{
+	list_for_each(pos, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
 		struct slab_counters counters;
 
@@ -153,8 +152,8 @@ IN_CHILD(test_concurrent)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shrink), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_all),    cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_shrink),	   cmocka_unit_test(test_order),
+		cmocka_unit_test(test_all),	   cmocka_unit_test(test_cpus),
 		cmocka_unit_test(test_concurrent),
 	};
 

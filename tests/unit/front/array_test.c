@@ -51,11 +51,15 @@ BOTH_MODES(test_capacity)
 	static const struct {
 		unsigned int size;
 		unsigned int capacity;
-	} expected[] = { { 8, 31 },    { 512, 31 },  { 528, 31 },	{ 536, 30 }, { 1024, 16 },
-			 { 4096, 4 },  { 8192, 2 },  { 4u << 20, 2 } };
+		unsigned int packed;
+	} expected[] = { { 8, 31, 31 },	  { 264, 31, 31 },   { 272, 31, 30 }, { 512, 31, 16 },
+			 { 528, 31, 15 }, { 536, 30, 15 },   { 1024, 16, 8 }, { 4096, 4, 2 },
+			 { 8192, 2, 1 },  { 4u << 20, 2, 1 } };
 
-	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
-		CHILD_CHECK(array_capacity(expected[i].size) == expected[i].capacity);
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		CHILD_CHECK(array_capacity(expected[i].size, false) == expected[i].capacity);
+		CHILD_CHECK(array_capacity(expected[i].size, true) == expected[i].packed);
+	}
 }
 
 BOTH_MODES(test_init)
@@ -134,7 +138,7 @@ BOTH_MODES(test_no_ping_pong)
 			put(p[i]);
 	}
 	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
-	CHILD_CHECK(front.depot[0].nr_full + front.depot[os_current_node()].nr_full == 0);
+	CHILD_CHECK(front.depot[os_current_node()].nr_full == 0);
 	balance(0);
 }
 
@@ -154,7 +158,7 @@ BOTH_MODES(test_overflow)
 		put(p[i]);
 		balance(most - i - 1);
 	}
-	CHILD_CHECK(depot->nr_full == depot->max_full);
+	CHILD_CHECK(depot->nr_full == depot->max_full && depot->nr_empty == 0);
 	CHILD_CHECK(depot->nr_objects == depot->max_full * CAP);
 	CHILD_CHECK(fake.last_flush == CAP);
 	CHILD_CHECK(front.ops->held(&front) >= (depot->max_full + 1) * CAP);
@@ -223,9 +227,8 @@ BOTH_MODES(test_drain)
 {
 	size_t used;
 	void *obj;
-	int cpu;
+	int cpu = here();
 
-	cpu = here();
 	make(CAP);
 	used = meta_counters.used;
 	for (unsigned int round = 0; round < 3; round++) {
@@ -273,6 +276,55 @@ BOTH_MODES(test_closed)
 	CHILD_CHECK(array_push(ID, cpu, a));
 }
 
+/* A drain may begin at any time; here while the engine fills a sheaf, and empties one. */
+static unsigned int closing_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
+				   int node)
+{
+	front.closed = 1;
+	return fake_refill(e, objs, want, gfp, node);
+}
+
+BOTH_MODES(test_closed_meanwhile)
+{
+	static const struct engine_ops closing = { .name = "closing",
+						   .refill = closing_refill,
+						   .flush = fake_flush };
+	size_t used;
+	void *a;
+
+	here();
+	make(CAP);
+	fake.e.ops = &closing;
+	used = meta_counters.used;
+	a = get();
+	CHILD_CHECK(a && fake.last_want == CAP);
+	/* the rest of the sheaf went straight back, and the sheaf with it */
+	CHILD_CHECK(front.ops->held(&front) == 0 && fake.nr_out == 1);
+	CHILD_CHECK(meta_counters.used == used);
+	front.closed = 0;
+	put(a);
+	balance(0);
+}
+
+/* A sheaf takes as many objects as it has room for, by either hit path. */
+BOTH_MODES(test_hits)
+{
+	int cpu = here();
+	void *p[CAP + 1];
+
+	make(CAP);
+	CHILD_CHECK(!array_pop(ID, cpu) && !array_push(ID, cpu, &cpu));
+	for (unsigned int i = 0; i <= CAP; i++)
+		p[i] = get();
+	while (array_pop(ID, cpu)) {}
+	for (unsigned int i = 0; i < CAP; i++)
+		CHILD_CHECK(array_push(ID, cpu, p[i]));
+	CHILD_CHECK(!array_push(ID, cpu, p[CAP]));
+	for (unsigned int i = CAP; i-- > 0;)
+		CHILD_CHECK(array_pop(ID, cpu) == p[i]);
+	CHILD_CHECK(!array_pop(ID, cpu));
+}
+
 BOTH_MODES(test_out_of_memory)
 {
 	size_t used;
@@ -310,8 +362,7 @@ BOTH_MODES(test_no_sheaf)
 	here();
 	make(CAP);
 	setrlimit(RLIMIT_DATA, &none);
-	while (meta_alloc(USLAB_SHEAF_SIZE)) {
-	}
+	while (meta_alloc(USLAB_SHEAF_SIZE)) {}
 	a = get();
 	CHILD_CHECK(a && fake.last_want == 1);
 	put(a);
@@ -374,9 +425,11 @@ IN_CHILD(test_cpus_are_apart)
 IN_CHILD(test_depot_is_the_nodes)
 {
 	void *p[6 * CAP];
+	size_t used;
 
 	floors_init(4, 2);
 	make(CAP);
+	used = meta_counters.used;
 	os_act_as_cpu(0);
 	for (unsigned int i = 0; i < 6 * CAP; i++)
 		p[i] = get();
@@ -391,6 +444,8 @@ IN_CHILD(test_depot_is_the_nodes)
 	/* exchanged one for one: the empty ones wait for CPU 0 */
 	CHILD_CHECK(front.depot[0].nr_empty > 0);
 	balance(4 * CAP);
+	front.ops->drain(&front);
+	CHILD_CHECK(meta_counters.used == used && fake.nr_out == 4 * CAP);
 	os_act_as_cpu(2);
 	CHILD_CHECK(get() && fake.refills == 1);
 }
@@ -625,6 +680,8 @@ int main(void)
 		cmocka_unit_test(test_smallest_capacity),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_closed),
+		cmocka_unit_test(test_closed_meanwhile),
+		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_no_sheaf),
 		cmocka_unit_test(test_bulk),

@@ -61,7 +61,7 @@ static inline unsigned int fake_number(const struct fake *fake, const void *obj)
 }
 
 static inline unsigned int fake_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
-				int node)
+				       int node)
 {
 	struct fake *fake = fake_of(e);
 	unsigned int got = 0;
@@ -157,40 +157,40 @@ static inline int here(void)
 }
 
 /* Each test in a process of its own: an arena and a topology are made once. */
-#define IN_CHILD(name)                                          \
-	static void name##_in_child(void *arg);                 \
-	static void name(void **state)                          \
-	{                                                       \
+#define IN_CHILD(name)                                              \
+	static void name##_in_child(void *arg);                     \
+	static void name(void **state)                              \
+	{                                                           \
 		struct child c = child_run(name##_in_child, state); \
-                                                                \
-		assert_true(child_passed(&c));                  \
-	}                                                       \
+                                                                    \
+		assert_true(child_passed(&c));                      \
+	}                                                           \
 	static void name##_in_child(__attribute__((unused)) void *arg)
 
 /*
  * The same in both modes: with sequences where this process has them, and on a made-up topology of
  * four CPUs and two nodes, which goes without.
  */
-#define BOTH_MODES(name)                                               \
-	static void name##_body(void);                                 \
-	static void name##_real(__attribute__((unused)) void *arg)     \
-	{                                                              \
-		floors_init(0, 0);                                     \
-		name##_body();                                         \
-	}                                                              \
-	static void name##_made_up(__attribute__((unused)) void *arg)  \
-	{                                                              \
-		floors_init(4, 2);                                     \
-		name##_body();                                         \
-	}                                                              \
-	static void name(void **state)                                 \
-	{                                                              \
-		struct child c = child_run(name##_real, state);        \
-                                                                       \
-		assert_true(child_passed(&c));                         \
-		c = child_run(name##_made_up, state);                  \
-		assert_true(child_passed(&c));                         \
-	}                                                              \
+#define BOTH_MODES(name)                                              \
+	static void name##_body(void);                                \
+	static void name##_real(__attribute__((unused)) void *arg)    \
+	{                                                             \
+		floors_init(0, 0);                                    \
+		name##_body();                                        \
+	}                                                             \
+	static void name##_made_up(__attribute__((unused)) void *arg) \
+	{                                                             \
+		floors_init(4, 2);                                    \
+		name##_body();                                        \
+	}                                                             \
+	static void name(void **state)                                \
+	{                                                             \
+		struct child c = child_run(name##_real, state);       \
+                                                                      \
+		assert_true(child_passed(&c));                        \
+		c = child_run(name##_made_up, state);                 \
+		assert_true(child_passed(&c));                        \
+	}                                                             \
 	static void name##_body(void)
 
 #endif /* UNIT_FRONT_FAKE_ENGINE_H */

@@ -77,6 +77,26 @@ IN_CHILD(test_bulk_short)
 	CHILD_CHECK(fake.nr_out == 6);
 }
 
+/* An engine may give less than it has; then there is more to be had. */
+static unsigned int stingy_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
+				  int node)
+{
+	return fake_refill(e, objs, MIN(want, 3u), gfp, node);
+}
+
+IN_CHILD(test_bulk_bit_by_bit)
+{
+	static const struct engine_ops stingy = { .name = "stingy",
+						  .refill = stingy_refill,
+						  .flush = fake_flush };
+	void *p[20];
+
+	make();
+	fake.e.ops = &stingy;
+	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 20, p) == 20);
+	CHILD_CHECK(fake.refills == 7 && fake.nr_out == 20);
+}
+
 IN_CHILD(test_the_rest_does_nothing)
 {
 	make();
@@ -98,6 +118,7 @@ int main(void)
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_bulk_short),
+		cmocka_unit_test(test_bulk_bit_by_bit),
 		cmocka_unit_test(test_the_rest_does_nothing),
 	};
 

@@ -177,7 +177,8 @@ IN_CHILD(test_stop_by_migration)
 	floors_init(0, 0);
 	child_deny(SYS_membarrier, EINVAL);
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (int cpu = 0; cpu < (int)MIN(os_topology.nr_cpu_ids, (unsigned int)CPU_SETSIZE); cpu++) {
+	for (int cpu = 0; cpu < (int)MIN(os_topology.nr_cpu_ids, (unsigned int)CPU_SETSIZE);
+	     cpu++) {
 		uintptr_t *word = percpu_word(ID, cpu);
 		int ret;
 
@@ -185,7 +186,8 @@ IN_CHILD(test_stop_by_migration)
 		old = 0;
 		ret = percpu_stop_xchg(cpu, word, front_stop_word, &old);
 		if (CPU_ISSET(cpu, &allowed) || !percpu_rseq)
-			CHILD_CHECK(!ret && old == 100 + (uintptr_t)cpu && *word == front_stop_word);
+			CHILD_CHECK(!ret && old == 100 + (uintptr_t)cpu &&
+				    *word == front_stop_word);
 		else if (ret) /* outside of the cpuset: nothing may have changed */
 			CHILD_CHECK(*word == 100 + (uintptr_t)cpu);
 	}

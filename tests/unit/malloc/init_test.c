@@ -14,6 +14,7 @@
 
 #include "front/percpu.h"
 #include "malloc/internal.h"
+#include "replaced.h"
 #include "os/rseq.h"
 #include "page/page.h"
 #include "report/root.h"
@@ -102,5 +103,7 @@ int main(void)
 		cmocka_unit_test(test_report_name),
 	};
 
+	if (malloc_is_replaced())
+		return TEST_SKIPPED;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

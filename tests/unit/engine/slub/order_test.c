@@ -119,15 +119,25 @@ static void knobs_are_checked_and_used(__attribute__((unused)) void **state)
 	assert_int_equal(slub_default_order(1024), 2);
 }
 
-/*
- * Pack caches: 4 objects and at most 1/8 of waste for every size that allows it, in the smallest
- * such slab, and never more than 32 KiB for up to 8 KiB, 128 KiB beyond while that is enough.
- */
+static unsigned int pack_max_order(unsigned int size)
+{
+	return size > 8192 ? 5 : size > 4096 ? 4 : 3;
+}
+
+/* 4 objects and at most 1/32 of waste. */
+static bool pack_good(unsigned int size, unsigned int order)
+{
+	unsigned long bytes = PAGE_SIZE << order;
+
+	return bytes / size >= 4 && bytes % size <= bytes / 32;
+}
+
+/* Pack caches: the smallest good slab there is; where none is, never beyond the highest order. */
 static void pack_orders(__attribute__((unused)) void **state)
 {
 	static const unsigned int known[][2] = {
-		{ 8, 0 },    { 64, 0 },	  { 1024, 0 },	{ 1025, 1 },  { 2048, 1 },
-		{ 4096, 2 }, { 8192, 3 }, { 16384, 4 }, { 32768, 5 }, { 40000, 5 },
+		{ 8, 0 },    { 64, 0 },	  { 1024, 0 },	{ 1025, 3 },  { 2048, 1 },  { 4096, 2 },
+		{ 4368, 4 }, { 8192, 3 }, { 16384, 4 }, { 32768, 5 }, { 40000, 5 },
 	};
 	unsigned int size;
 	size_t i;
@@ -137,17 +147,14 @@ static void pack_orders(__attribute__((unused)) void **state)
 
 	for (size = 8; size <= 32768; size += 8) {
 		unsigned int order = (unsigned int)slub_pack_order(size);
-		unsigned long bytes = PAGE_SIZE << order;
+		unsigned int best = 0;
 
-		assert_true(order <= (size <= 8192 ? 3u : 5u));
-		assert_true(bytes / size >= (size <= 8192 ? 3u : 2u));
-		if (bytes / size < 4 ||
-		    bytes % size > bytes / 8) /* then no smaller one is better */
-			continue;
-		while (order-- > 0) {
-			bytes = PAGE_SIZE << order;
-			assert_false(bytes / size >= 4 && bytes % size <= bytes / 8);
-		}
+		while (best <= pack_max_order(size) && !pack_good(size, best))
+			best++;
+		if (best <= pack_max_order(size))
+			assert_int_equal(order, best);
+		assert_true(order <= pack_max_order(size));
+		assert_true((PAGE_SIZE << order) / size >= (size <= 8192 ? 3u : 2u));
 	}
 	assert_int_equal(slub_pack_order(4u << 20), 10);
 	assert_int_equal(slub_pack_order((4u << 20) + 1), -E2BIG);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support/replaced.h - is malloc somebody else's, although uslab's was linked?
+ *
+ * memcheck puts its own in the place of every malloc; a test of uslab's has nothing to test then.
+ */
+#ifndef SUPPORT_REPLACED_H
+#define SUPPORT_REPLACED_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEST_SKIPPED 77
+
+/* Under valgrind, unless it was told --soname-synonyms=somalloc=nouserintercepts. */
+static inline bool malloc_is_replaced(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload_") && !getenv("USLAB_TEST_NO_INTERCEPTS");
+}
+
+#endif /* SUPPORT_REPLACED_H */
