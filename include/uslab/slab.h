@@ -4,7 +4,8 @@
  *
  * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
  * from any thread. From a signal handler only the hit path of kmem_cache_alloc, kmem_cache_free,
- * kmalloc and kfree is safe; a miss takes locks. A forked child may go on using every cache.
+ * kmalloc and kfree is safe; a miss takes locks, and so does everything where there is no rseq.
+ * A forked child may go on using every cache.
  * After vfork(), as with any other function, nothing but exec and _exit may be called.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.

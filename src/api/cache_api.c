@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "api/api.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
 #include "os/die.h"
@@ -76,7 +77,7 @@ USLAB_API int kmem_cache_shrink(struct kmem_cache *s)
 
 USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s)
 {
-	return cache_of(s)->engine.object_size;
+	return load_relaxed(&cache_of(s)->engine.object_size);
 }
 
 USLAB_API const char *kmem_cache_name(struct kmem_cache *s)

@@ -12,12 +12,13 @@
  */
 #include <string.h>
 
+#include "base/atomic.h"
 #include "cache/internal.h"
 
 static void *finish(struct cache *c, void *obj, gfp_t gfp)
 {
 	if (gfp & __GFP_ZERO)
-		memset(obj, 0, c->engine.object_size);
+		memset(obj, 0, load_relaxed(&c->engine.object_size));
 	return obj;
 }
 

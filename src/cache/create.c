@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/internal.h"
 #include "page/meta.h"
@@ -71,7 +72,8 @@ static int add_alias(struct cache *c, const struct cache_spec *spec)
 		c->aliases = alias;
 	}
 	c->refcount++;
-	c->engine.object_size = MAX(c->engine.object_size, spec->size);
+	/* atomic: others may be clearing objects of the cache */
+	store_relaxed(&c->engine.object_size, MAX(c->engine.object_size, spec->size));
 	return 0;
 }
 

@@ -52,7 +52,9 @@ static unsigned long sheaf_bytes(bool pack)
 
 static unsigned long depot_bytes(bool pack, unsigned int size)
 {
-	return (pack && size > SMALL_OBJECT ? 16ul : 64ul) << 10;
+	if (!pack)
+		return 64ul << 10;
+	return (size > SMALL_OBJECT ? 16ul : 32ul) << 10;
 }
 
 unsigned int array_capacity(unsigned int size, bool pack)

@@ -11,10 +11,12 @@
  * indexed by CPU number takes nr_cpu_ids, what depends on how many there are takes nr_cpus.
  */
 #include <sched.h>
+#include <string.h>
 
 #include <uslab/layout.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "os/cpu.h"
 #include "os/cpulist.h"
@@ -147,10 +149,18 @@ void os_topology_read(struct topology *t, const char *sys)
 
 void os_cpu_init(void)
 {
+	struct topology t;
+
 	if (is_read)
 		return;
 	is_read = true;
-	os_topology_read(&os_topology, SYS_FOLDER);
+	os_topology_read(&t, SYS_FOLDER);
+	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
+	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);
+	os_topology.nr_cpu_ids = t.nr_cpu_ids;
+	os_topology.nr_nodes = t.nr_nodes;
+	os_topology.folded = t.folded;
+	memcpy(os_topology.node_of, t.node_of, sizeof(t.node_of));
 }
 
 int os_topology_set(unsigned int cpus, unsigned int nodes)

@@ -34,7 +34,7 @@ static bool try_spin(struct lock *l)
 	unsigned int i;
 
 	/* With one CPU the owner cannot run while we spin. */
-	if (os_topology.nr_cpus <= 1)
+	if (load_relaxed(&os_topology.nr_cpus) <= 1)
 		return false;
 	for (i = 0; i < SPIN_PAUSES; i++) {
 		uint32_t word = load_relaxed(&l->word);

@@ -9,6 +9,7 @@
  */
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
+#include <uslab/arch/rseq.h>
 
 #include "arch/cpu.h"
 #include "base/atomic.h"
@@ -16,11 +17,8 @@
 #include "os/rseq.h"
 #include "os/sys.h"
 
-#ifdef USLAB_NO_RSEQ
-#define HAVE_SEQUENCES false
-#else
-#define HAVE_SEQUENCES ARCH_HAS_SEQUENCES
-#endif
+/* As this library was built: a newer libc at run time brings no sequences with it. */
+#define HAVE_SEQUENCES (ARCH_HAS_SEQUENCES && USLAB_HAVE_RSEQ)
 
 /* <sys/rseq.h> of glibc >= 2.35; weak, so that the library also loads where libc has none. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));

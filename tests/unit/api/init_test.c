@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "api/api.h"
+#include "bare.h"
 #include "cache/cache.h"
 #include "child.h"
 #include "report/root.h"
@@ -168,10 +169,11 @@ static int main_without_memory(void)
 
 static void test_without_memory(void **state)
 {
-	struct child c = child_run(without_memory, state);
+	struct child c;
 
-	if (getenv("USLAB_TEST_VALGRIND"))
-		skip(); /* which does not start in so little memory */
+	if (!bare_process())
+		skip();
+	c = child_run(without_memory, state);
 	assert_true(child_passed(&c));
 	assert_non_null(strstr(c.text, "uslab: no memory at program start; kmalloc() must not be "
 				       "called\n"));

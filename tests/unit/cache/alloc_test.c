@@ -187,26 +187,26 @@ static void check_pressure(const char *front)
 	cache_free_bulk(b, (unsigned int)most, p);
 }
 
-IN_CHILD(test_pressure_array)
+IN_BARE_CHILD(test_pressure_array)
 {
 	ready();
 	check_pressure("array");
 }
 
-IN_CHILD(test_pressure_none)
+IN_BARE_CHILD(test_pressure_none)
 {
 	ready();
 	check_pressure("none");
 }
 
-IN_CHILD(test_pressure_cpuslab)
+IN_BARE_CHILD(test_pressure_cpuslab)
 {
 	ready();
 	check_pressure("cpuslab");
 }
 
 /* All or none: a bulk call that fails gives back what it got. */
-IN_CHILD(test_bulk_all_or_none)
+IN_BARE_CHILD(test_bulk_all_or_none)
 {
 	ready();
 	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++)

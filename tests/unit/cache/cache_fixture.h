@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "bare.h"
 #include "base/bits.h"
 #include "cache/cache.h"
 #include "child.h"
@@ -39,6 +40,17 @@
 		assert_true(child_passed(&c));                      \
 	}                                                           \
 	static void name##_in_child(__attribute__((unused)) void *arg)
+
+/* The same for what limits the process's memory. */
+#define IN_BARE_CHILD(name)                    \
+	static void name##_bare(void **state); \
+	static void name(void **state)         \
+	{                                      \
+		if (!bare_process())           \
+			skip();                \
+		name##_bare(state);            \
+	}                                      \
+	IN_CHILD(name##_bare)
 
 static inline void ready(void)
 {

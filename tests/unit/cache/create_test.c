@@ -259,7 +259,7 @@ IN_CHILD(test_front_fails)
 static const size_t hoard_size[] = { 64, 128, 256, 512, 1024 };
 
 /* However far the memory reaches, a failure undoes what was done until then. */
-IN_CHILD(test_no_memory)
+IN_BARE_CHILD(test_no_memory)
 {
 	struct cache_spec spec = { .name = "later", .size = 64, .no_merge = true };
 	void *hoard[HOARD];

@@ -54,7 +54,7 @@ IN_CHILD(test_all_at_once)
 }
 
 /* Without addresses it fails, each time, and says so by its result. */
-IN_CHILD(test_no_memory)
+IN_BARE_CHILD(test_no_memory)
 {
 	const struct rlimit none = { 0, 0 };
 

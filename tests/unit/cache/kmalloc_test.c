@@ -228,7 +228,7 @@ IN_CHILD(test_nodes)
 }
 
 /* Large requests, too, get back what caches hold before they fail. */
-IN_CHILD(test_pressure)
+IN_BARE_CHILD(test_pressure)
 {
 	void *list = NULL;
 	void **p;

@@ -165,7 +165,7 @@ static void fork_among_threads(void)
 		c[i] = make_front("c", 64, fronts[i]);
 		pthread_create(&thread[i], NULL, churn, c[i]);
 	}
-	for (unsigned int round = 0; round < 40; round++) {
+	for (unsigned int round = 0; round < (bare_process() ? 40 : 4); round++) {
 		pid_t pid = fork();
 		int status;
 
