@@ -5,9 +5,10 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by os/lock.c and os/rseq.c.
+ * Flow:       used by os/lock.c, os/rseq.c and front/array.c.
  *
  * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.
+ *           void arch_prefetch_write(p): asks for p's cache line, to be written soon.
  *           ARCH_HAS_SEQUENCES: 1 where include/uslab/arch has restartable sequences, else 0.
  */
 #ifndef ARCH_CPU_H

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import preload  # noqa: E402
 
 LIBC = "libc.so.6"
-KEYS = 6000
+KEYS = 2000
 REQUESTS = 40000
 
 

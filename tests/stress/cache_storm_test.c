@@ -2,7 +2,7 @@
 /*
  * stress/cache_storm_test.c - threads that come and go, migrations, signals, forks, drains, at once
  *
- * ctest: timeout=300 serial
+ * ctest: label=full timeout=300 serial
  *
  * Usage: cache_storm_test [seconds]. Short-lived threads allocate and free through all public
  * functions, pass objects on to one another, create and destroy caches of their own, and hop from

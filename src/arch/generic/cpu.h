@@ -16,4 +16,9 @@ static inline void arch_pause(void)
 {
 }
 
+static inline void arch_prefetch_write(const void *p)
+{
+	__builtin_prefetch(p, 1);
+}
+
 #endif /* ARCH_GENERIC_CPU_H */

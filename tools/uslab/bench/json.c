@@ -5,6 +5,10 @@
  * Everything that the text says and every single sample, so that runs can be compared by program.
  * bench/README.md lists the keys.
  */
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "bench.h"
 
 #include <json-c/json.h>
@@ -13,6 +17,18 @@
 static void put_string(struct json_object *o, const char *key, const char *value)
 {
 	json_object_object_add(o, key, value && value[0] ? json_object_new_string(value) : NULL);
+}
+
+/* A path without the working folder in front: results are kept, and compared between machines. */
+static const char *below_here(const char *path)
+{
+	static char here[PATH_MAX];
+	size_t len;
+
+	if (!path || !getcwd(here, sizeof(here)))
+		return path;
+	len = strlen(here);
+	return !strncmp(path, here, len) && path[len] == '/' ? path + len + 1 : path;
 }
 
 /* Negative: not known. Six digits are more than a clock gives. */
@@ -141,7 +157,7 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	put_string(o, "name", e->who->name);
 	put_string(o, "role", role_name(e->who->role));
 	put_string(o, "what", e->who->what);
-	put_string(o, "library", e->library_path);
+	put_string(o, "library", below_here(e->library_path));
 	put_string(o, "package", e->who->package);
 	put_string(o, "version", e->version);
 	for (size_t i = 0; i < e->nr_metrics; i++)
