@@ -122,7 +122,7 @@ function(uslab_variants kind name timeout target)
 	elseif(USLAB_VALGRIND AND kind STREQUAL "unit")
 		math(EXPR timeout "${timeout} * 10")
 		uslab_add_test(valgrind/${name} valgrind ${timeout} OFF "USLAB_TEST_VALGRIND=1"
-			${USLAB_VALGRIND} --quiet --error-exitcode=99 $<TARGET_FILE:${target}>)
+			${USLAB_VALGRIND} --quiet --fair-sched=try --error-exitcode=99 $<TARGET_FILE:${target}>)
 	endif()
 endfunction()
 
