@@ -28,6 +28,8 @@
  */
 #include "front/array.h"
 
+#include <errno.h>
+
 #include "arch/cpu.h"
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -36,7 +38,6 @@
 #include "os/cpu.h"
 #include "os/rseq.h"
 #include "page/meta.h"
-#include <errno.h>
 
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
 #define ARRAY_MAX_EMPTY 10
