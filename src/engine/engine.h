@@ -16,6 +16,43 @@
 struct engine;
 
 /*
+ * A heap: pages whose objects belong to several caches, and blocks of any size beside them (slob,
+ * slobseg:pow2). One for the whole process, const; its pages have type PAGE_HEAP. A page alone does
+ * not say whose an object is, so what kfree() and free() get needs a header that does.
+ */
+struct engine_heap {
+	const char *name; /* of the engine */
+	size_t max_size;  /* bytes; larger requests are whole pages */
+
+	/*
+	 * A block for kmalloc or malloc: size bytes (1 .. max_size), aligned to align (a power of two,
+	 * 8 .. page) and, if size is a power of two, to size. gfp: __GFP_THISNODE. Holds anything.
+	 * NULL: out of memory.
+	 */
+	void *(*alloc)(size_t size, size_t align, gfp_t gfp, int node);
+
+	/* Of a block from alloc, or (owner, size) of an object of a cache with by_address set. */
+	void (*free)(void *p);
+	size_t (*size)(const void *p);	      /* usable bytes */
+	unsigned int (*owner)(const void *p); /* number of its cache; 0: from alloc */
+
+	struct engine_heap_counters *counters;
+
+	void (*fork_prepare)(void);
+	void (*fork_parent)(void);
+	void (*fork_child)(void);
+	void (*check)(void);
+};
+
+/* Written under the heap's lock; read by tools from outside. */
+struct engine_heap_counters {
+	unsigned long pages;   /* of type PAGE_HEAP */
+	unsigned long objects; /* blocks and objects in use in them */
+	unsigned long blocks;  /* of these, from alloc */
+	unsigned long bytes; /* in use, with headers and rounding: pages * PAGE_SIZE - free bytes */
+};
+
+/*
  * How objects lie in a slab. Belongs to the slab, not to the cache: a slab keeps the layout that it
  * was made with, so that debug layouts can come and go on a live cache. Immutable once published.
  */
@@ -31,6 +68,18 @@ struct slab_layout {
 	unsigned int min_objects;
 };
 
+/*
+ * struct page.counters of a PAGE_SLAB, the same for all engines so that tools can count without
+ * knowing them. inuse: objects that are not free in the slab (what fronts hold is in use).
+ */
+struct slab_counters {
+	uint64_t inuse : 16;
+	uint64_t objects : 15;
+	uint64_t frozen : 1;  /* slub: belongs to a CPU */
+	uint64_t carved : 16; /* slub: objects that were linked or handed out so far, see slub.h */
+	uint64_t colour : 16; /* slab: object 0 lies at colour * colour_off of the cache */
+};
+
 /* What cache/ wants; engines fill in the rest of struct engine. */
 struct engine_params {
 	const char *name;	  /* for messages; lives as long as the cache */
@@ -40,6 +89,7 @@ struct engine_params {
 	void (*ctor)(void *obj);
 	unsigned int id;	  /* number of the cache, for statistics */
 	unsigned char page_class; /* class byte of this cache's pages, 0: none */
+	bool by_address;	  /* kfree() or free() must find the cache from the address alone */
 	bool pack;		  /* footprint first: small orders, free lists built as used */
 	bool hardened;		  /* encode free pointers (spec 4.5) */
 	bool randomised;	  /* shuffle the free list of a new slab (spec 4.5) */
@@ -50,11 +100,16 @@ struct engine_stats {
 	unsigned long nr_partial; /* on the nodes' partial lists */
 	unsigned long total_objects;
 	unsigned long free_objects; /* on the free lists of slabs on partial lists */
-	unsigned long slab_bytes;
+	unsigned long slab_bytes; /* of slabs and whole pages that are this cache's; not of a heap */
 };
 
 struct engine_ops {
 	const char *name;
+	const char *front; /* the historical one, by name */
+
+	const struct engine_heap *heap; /* NULL: every page belongs to one cache */
+	unsigned int kmalloc_min;	/* bytes of the smallest kmalloc cache; 0: 8 */
+	slab_flags_t kmalloc_flags;	/* further flags of kmalloc caches */
 
 	/* Computes layout and state. 0, -E2BIG (no order fits), -ENOMEM. */
 	int (*init)(struct engine *e, const struct engine_params *params);
@@ -62,7 +117,8 @@ struct engine_ops {
 	/*
 	 * Up to want objects (>= 1) into objs[], from node (-1: local first); gfp: __GFP_THISNODE.
 	 * Returns how many; 0 is out of memory. Objects are constructed if there is a ctor, and
-	 * otherwise hold anything.
+	 * otherwise hold anything. Heaps (and slobseg) construct here, each time; SLAB and SLUB when
+	 * the slab is made.
 	 */
 	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 			       int node);
@@ -87,6 +143,13 @@ struct engine_ops {
 
 	void (*stats)(struct engine *e, struct engine_stats *stats);
 
+	/*
+	 * Optional (NULL): the front's queues move so many objects at once, on so many CPUs of a node;
+	 * and one step of giving idle slabs of a node back, a little each time. Returns slabs freed.
+	 */
+	void (*tune)(struct engine *e, unsigned int batchcount);
+	unsigned long (*reap)(struct engine *e, unsigned int node);
+
 	void (*fork_prepare)(struct engine *e);
 	void (*fork_parent)(struct engine *e);
 	void (*fork_child)(struct engine *e);
@@ -103,7 +166,8 @@ struct engine {
 	unsigned int size;	  /* stride, bytes: s->size of the kernel */
 	unsigned int object_size; /* raised by merging (under the registry lock) */
 	unsigned int align;
-	unsigned int id; /* number of the cache */
+	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
+	unsigned int id;	    /* number of the cache */
 	slab_flags_t flags;
 	gfp_t allocflags; /* spec 4.2 */
 	void (*ctor)(void *obj);
@@ -111,6 +175,11 @@ struct engine {
 	bool pack; /* footprint first, see struct engine_params */
 };
 
+extern const struct engine_ops slob_1991_ops;
+extern const struct engine_ops slob_ops;
+extern const struct engine_ops slobseg_pow2_ops;
+extern const struct engine_ops slobseg_ops;
+extern const struct engine_ops slab_ops;
 extern const struct engine_ops slub_ops;
 
 #endif /* ENGINE_ENGINE_H */

@@ -36,6 +36,16 @@ struct front_ops {
 	/* Gives every held object of every CPU back to the engine. */
 	void (*drain)(struct front *f);
 
+	/* Optional (NULL): one round of giving back what lies idle, for a CPU (spec 3.9). */
+	void (*reap)(struct front *f, unsigned int cpu);
+
+	/*
+	 * Optional (NULL): other limits of the queues while they are in use (spec 3.5, 9.2). 0; -EINVAL:
+	 * limit < 1, batchcount < 1, batchcount > limit; -ENOMEM. Nothing changed on error.
+	 */
+	int (*tune)(struct front *f, unsigned int limit, unsigned int batchcount,
+		    unsigned int shared);
+
 	/* Objects held now; exact when quiet. */
 	unsigned long (*held)(struct front *f);
 
@@ -56,11 +66,13 @@ struct front {
 	unsigned int capacity; /* objects per array; 0 for other fronts */
 	uintptr_t closed;      /* not 0 while drained: nothing may be installed on any CPU */
 	struct depot *depot;   /* array: one per node */
+	void *state;	       /* queues: struct queues */
 };
 
 extern const struct front_ops front_none_ops;
 extern const struct front_ops front_array_ops;
 extern const struct front_ops front_cpuslab_ops;
+extern const struct front_ops front_queues_ops;
 
 /* By name; NULL: no such front. */
 const struct front_ops *front_by_name(const char *name);

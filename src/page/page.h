@@ -3,7 +3,7 @@
  * page/page.h - the page descriptor, and address <-> descriptor by arithmetic
  *
  * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
- * Invariants: the head of a block in use has type SLAB or RUN, every other page of it type TAIL
+ * Invariants: the head of a block in use has type SLAB, HEAP or RUN, every other page of it type TAIL
  *             with head = index of the head; the head of a free block has type BUDDY, the rest of
  *             it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with a
  *             number below 256 that takes frees by address.
@@ -27,10 +27,12 @@ enum page_type {
 	PAGE_SLAB = 2,	/* head of a slab */
 	PAGE_RUN = 3,	/* head of a large allocation: nr_pages whole pages */
 	PAGE_TAIL = 4,	/* further page of a SLAB or RUN; see head */
+	PAGE_HEAP = 5,	/* single page with objects of several caches (engine/engine.h) */
 };
 
 struct slab_layout;
 struct engine;
+struct engine_heap;
 
 struct page {
 	union {
@@ -40,13 +42,16 @@ struct page {
 			unsigned long slabs; /* its length, valid at the list's head */
 		};
 	};
-	struct engine *engine;		  /* SLAB: owner; const while it is one */
+	union {
+		struct engine *engine;		/* SLAB: owner; const while it is one */
+		const struct engine_heap *heap; /* HEAP: what knows its objects; likewise */
+	};
 	const struct slab_layout *layout; /* SLAB: how its objects lie; const while it is one */
 	union {
 		struct dword both;
 		struct {
 			void *freelist;	   /* SLAB: first free object, plain address, or NULL */
-			uint64_t counters; /* SLAB: see engine/slub/slab.h */
+			uint64_t counters; /* SLAB: the engine's; HEAP: low half free bytes */
 		};
 	};
 	uint8_t type;  /* enum page_type */
@@ -107,7 +112,14 @@ static inline struct page *page_head_of(const void *p)
 	page = page_at(index);
 	if (page->type == PAGE_TAIL)
 		page = page_at(page->head);
-	return page->type == PAGE_SLAB || page->type == PAGE_RUN ? page : NULL;
+	switch (page->type) {
+	case PAGE_SLAB:
+	case PAGE_HEAP:
+	case PAGE_RUN:
+		return page;
+	default:
+		return NULL;
+	}
 }
 
 /* The same for an object that its slab vouches for: no checks. */

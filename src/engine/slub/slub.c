@@ -175,6 +175,7 @@ static void slub_fork_child(struct engine *e)
 
 const struct engine_ops slub_ops = {
 	.name = "slub",
+	.front = "cpuslab",
 	.init = slub_init,
 	.refill = slub_refill,
 	.flush = slub_flush,

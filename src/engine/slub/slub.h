@@ -24,16 +24,9 @@
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE)
 
 /*
- * struct page.counters of a slab. carved: objects that have been linked into a free list or handed
+ * struct slab_counters of a slab. carved: objects that have been linked into a free list or handed
  * out so far; those above were never touched (pack caches only; otherwise carved == objects).
  */
-struct slab_counters {
-	uint64_t inuse : 16;
-	uint64_t objects : 15;
-	uint64_t frozen : 1;
-	uint64_t carved : 16;
-	uint64_t unused : 16;
-};
 
 /* Events of spec 4.15, counted per cache and CPU in struct kmem_cache_cpu (front/percpu.h). */
 enum slub_stat {
