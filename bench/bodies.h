@@ -14,7 +14,7 @@
 
 #include "harness.h"
 
-#define ALWAYS static inline __attribute__((always_inline))
+#define ALWAYS static inline __attribute__((__always_inline__))
 
 typedef void *(*alloc_fn)(void *ctx, size_t size);
 typedef void (*free_fn)(void *ctx, void *p);

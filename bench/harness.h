@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/harness.h - what both workers share: arguments, clock, CPUs, random numbers, output
+ * bench/harness.h - what the workers share: arguments, clock, CPUs, random numbers, output
  *
  * A worker is a small program that `uslab bench` starts once per round and contestant. It measures
  * one thing with one allocator and prints lines that the parent collects:
@@ -40,7 +40,11 @@ struct worker_args {
 	unsigned int ms;	/* how long to measure */
 	int cpu[2];		/* where to run; [1] for the second thread, -1: none */
 	uint64_t count;		/* pairs of the count mode */
-	unsigned int threads;	/* of the larson mode */
+	unsigned int threads;	/* of larson and the kernel's protocols */
+
+	/* The kernel's protocols only. */
+	uint64_t objects;		 /* per thread and repetition */
+	unsigned int groups, fds, loops; /* hackbench */
 };
 
 static inline __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...)
@@ -180,6 +184,10 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 		{ "cpu2", required_argument, NULL, '1' },
 		{ "count", required_argument, NULL, 'n' },
 		{ "threads", required_argument, NULL, 'T' },
+		{ "objects", required_argument, NULL, 'o' },
+		{ "groups", required_argument, NULL, 'g' },
+		{ "fds", required_argument, NULL, 'f' },
+		{ "loops", required_argument, NULL, 'l' },
 		{ 0 },
 	};
 	static char buffer[1 << 16]; /* so that printf asks no contestant for memory */
@@ -211,6 +219,18 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 			break;
 		case 'T':
 			a->threads = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		case 'o':
+			a->objects = strtoull(optarg, NULL, 10);
+			break;
+		case 'g':
+			a->groups = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		case 'f':
+			a->fds = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		case 'l':
+			a->loops = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		default:
 			die("is started by `uslab bench`, not by hand; see bench/README.md");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/modes.h - the modes that every allocator has: pair, count, batch, remote
+ * bench/modes.h - the modes that every allocator has: pair, count, batch, handoff
  *
  * Drives the loops of bodies.h for one allocator and prints the metrics. Locality is in
  * locality.h; the mixed workloads, which need realloc and calloc, are in workloads.h.
@@ -92,7 +92,7 @@ static inline void mode_batch(struct subject *s)
 	}
 }
 
-/* ---- remote ---- */
+/* ---- handoff ---- */
 
 struct duelist {
 	const struct subject *subject;
@@ -143,12 +143,12 @@ static inline double duel_run(const struct subject *s, bool both_ways, bool touc
  * remote free in each thread per object), each with objects written and read and, as ".bare", with
  * objects that nobody looks into.
  */
-static inline void mode_remote(struct subject *s)
+static inline void mode_handoff(struct subject *s)
 {
 	unsigned int ms = s->args->ms / 4 + 1;
 
 	if (s->args->cpu[1] < 0)
-		die("the remote mode needs --cpu2");
+		die("the handoff mode needs --cpu2");
 	emit_metric("one-way", duel_run(s, false, true, ms));
 	emit_metric("one-way.bare", duel_run(s, false, false, ms));
 	emit_metric("two-way", duel_run(s, true, true, ms));
@@ -165,7 +165,7 @@ static inline bool run_common_mode(struct subject *s)
 		{ "pair", mode_pair },
 		{ "count", mode_count },
 		{ "batch", mode_batch },
-		{ "remote", mode_remote },
+		{ "handoff", mode_handoff },
 	};
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -5,7 +5,7 @@
  * One range per process. Everything that a fast path needs lies at a constant offset from the
  * arena's base A, so that one register reaches all of it:
  *
- *     A - 1792 MiB      windows of 1 MiB each:
+ *     A - 1792 MiB      windows of 512 KiB each:
  *                         window 0        handles: struct kmem_cache[USLAB_MAX_CACHES]
  *                         window 1, 2     "CPU -2" and "CPU -1": words that always miss
  *                         window 3 + n    CPU n
@@ -21,7 +21,8 @@
  *     offset i * 8                         the word: top of the array, see below
  *     USLAB_WINDOW_SPARES + i * 8          a second array of the array front, or 0
  *     USLAB_WINDOW_GENERIC + i * 8         the word's place without rseq (the one above then misses)
- *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only
+ *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only; beyond
+ *                                          all windows, with the same distance from CPU to CPU
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
@@ -32,12 +33,12 @@
 #define USLAB_LAYOUT_H
 
 #define USLAB_MAX_CACHES 2048
-#define USLAB_WINDOW_SHIFT 20
+#define USLAB_WINDOW_SHIFT 19
 #define USLAB_WINDOW_SIZE (1ul << USLAB_WINDOW_SHIFT)
 #define USLAB_WINDOW_CPU0 3 /* number of the window of CPU 0 */
 #define USLAB_WINDOW_SPARES 0x4000ul
 #define USLAB_WINDOW_GENERIC 0x10000ul
-#define USLAB_WINDOW_STATE 0x40000ul
+#define USLAB_WINDOW_STATE (768ul << 20)
 #define USLAB_WINDOW_TABLES 0x8000ul /* in window 0: constant tables of the drop-in malloc */
 #define USLAB_CPU_STATE_SIZE 256ul
 

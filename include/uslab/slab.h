@@ -64,10 +64,19 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
 /**
  * struct kmem_cache_args - what kmem_cache_create_args() can be told beyond name and size
  * @align:    bytes, a power of two, or 0 for the word
- * @ctor:     called once per object when its slab is made; objects must be freed in that state
- * @engine:   "slub", or NULL for the default (USLAB_CONF=engine=)
- * @front:    "array", "cpuslab", "none", or NULL for the default (USLAB_CONF=front=)
- * @capacity: objects that one array of the array front holds, 1..31; 0: by object size
+ * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
+ *            leaves the engine (slobseg, slob); objects must be freed in that state
+ * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
+ *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all caches)
+ *            or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
+ * @front:    what a CPU keeps in hand: "array", "queues" (SLAB's arrays, shared and alien ones
+ *            too), "none", "cpuslab" (slub only), "historical" (what the engine had in the kernel)
+ *            or "default"; NULL: by USLAB_CONF, else "array"
+ * @capacity: objects in an array of a CPU: 1..31 with "array", 1..1024 with "queues"; 0: by
+ *            USLAB_CONF, else by object size
+ *
+ * What is named here goes before USLAB_CONF. Naming a front that the engine cannot have is an error
+ * (EINVAL).
  */
 struct kmem_cache_args {
 	unsigned int align;
@@ -113,6 +122,29 @@ USLAB_API void kmem_cache_destroy(struct kmem_cache *s);
 /* Gives every free object and empty slab back. Returns 0, or 1 if slabs with objects remain. */
 USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
 
+/**
+ * kmem_cache_reap - one round of giving back what lies idle, of all caches and for all CPUs
+ *
+ * What the kernel's SLAB does every two seconds. Of a cache with the queues front: a CPU that has not
+ * allocated since the last round gives a fifth of its limit back, the oldest objects first; arrays
+ * of other nodes' objects are emptied one node at a time; every four seconds a node's shared array
+ * gives a fifth back and the engine some of its empty slabs. With other fronts CPUs keep what they
+ * hold. USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
+ */
+USLAB_API void kmem_cache_reap(void);
+
+/**
+ * kmem_cache_tune - other limits of a cache's queues, while it is in use (kernel: /proc/slabinfo)
+ * @limit:      objects that a CPU may hold, 1 .. 65536
+ * @batchcount: objects that move between a CPU and its node at once, 1 .. limit (256 at most do)
+ * @shared:     the CPUs of a node share an array of shared * batchcount further objects; 0: none
+ *
+ * All objects that the queues hold go back to their slabs. Returns 0; -EINVAL for other numbers and
+ * -EOPNOTSUPP for a cache without queues (any front but "queues"), and nothing has changed then.
+ */
+USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned int batchcount,
+			      unsigned int shared);
+
 /* Object size in bytes; merging may have raised it above what this caller asked for. */
 USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s);
 
@@ -133,11 +165,24 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
  */
 USLAB_API int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p);
 
-/* Frees nr objects. s == NULL: from any caches, large kmallocs too. May permute p[]. */
+/*
+ * Frees nr objects. s == NULL: from any caches that kfree() knows, and kmallocs of all sizes. May
+ * permute p[].
+ */
 USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p);
 #define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
 
-/* ---- kmalloc ---- */
+/*
+ * ---- kmalloc ----
+ *
+ * Its caches have the engine and front that USLAB_CONF says. Over slob and slobseg:pow2 with front
+ * "none" (their historical one) there are no size classes: a block has the size that was asked for
+ * (ksize: rounded up to 2 bytes, or to a power of two), and what does not fit a page is whole pages.
+ *
+ * kfree(), ksize() and kmem_cache_free_bulk(NULL, ...) take kmallocs, and objects of caches but for
+ * those with the engines slob, slob:1991 and slobseg:pow2: such objects have no header and share
+ * their pages with others, so that nothing says whose they are (kernel: SLOB likewise).
+ */
 
 /**
  * uslab_kmalloc - size bytes, out of line; programs call kmalloc()
@@ -166,6 +211,28 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 /* ---- whole library ---- */
 
 USLAB_API const char *uslab_version(void);
+
+/* Memory policies: modes of uslab_set_mempolicy(), values of set_mempolicy(2). */
+#define USLAB_POLICY_DEFAULT 0	      /* as LOCAL */
+#define USLAB_POLICY_PREFERRED 1      /* the lowest node of the mask; an empty one: as LOCAL */
+#define USLAB_POLICY_BIND 2	      /* the node of the mask that is nearest to the thread */
+#define USLAB_POLICY_INTERLEAVE 3     /* the nodes of the mask in turn */
+#define USLAB_POLICY_LOCAL 4	      /* the node that the thread runs on */
+#define USLAB_POLICY_PREFERRED_MANY 5 /* as BIND */
+
+/**
+ * uslab_set_mempolicy - from which node this thread's objects come if it names none
+ * @mode:     USLAB_POLICY_*
+ * @nodemask: bit n % 64 of word n / 64 is node n; NULL: empty
+ * @nr_nodes: bits of nodemask
+ *
+ * With the queues front the policy holds for each object, as in the kernel's SLAB; with the others
+ * for each new slab, as in SLUB. It is a preference: when the node has no memory others serve. A
+ * thread begins with the default; a child of fork() has that of the thread that forked. The policy
+ * of the kernel (set_mempolicy) is neither read nor changed. Returns 0; -EINVAL: no such mode, a mask
+ * for DEFAULT or LOCAL, or no node of this machine in the mask of another.
+ */
+USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
 
 /* Shrinks every cache and returns free pages to the system. Returns bytes returned. */
 USLAB_API size_t uslab_trim(void);

@@ -30,7 +30,7 @@ static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args 
 {
 	if (args->engine && !(spec->engine = cache_engine_by_name(args->engine)))
 		return -EINVAL;
-	if (args->front && !(spec->front = front_by_name(args->front)))
+	if (args->front && !(spec->front = cache_front_by_name(args->front)))
 		return -EINVAL;
 	spec->align = args->align;
 	spec->ctor = args->ctor;
@@ -73,6 +73,17 @@ USLAB_API void kmem_cache_destroy(struct kmem_cache *s)
 USLAB_API int kmem_cache_shrink(struct kmem_cache *s)
 {
 	return cache_shrink(cache_of(s));
+}
+
+USLAB_API void kmem_cache_reap(void)
+{
+	cache_reap();
+}
+
+USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned int batchcount,
+			      unsigned int shared)
+{
+	return cache_tune(cache_of(s), limit, batchcount, shared);
 }
 
 USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s)

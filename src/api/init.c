@@ -49,6 +49,8 @@ __attribute__((constructor(101))) static void init_at_load(void)
 {
 	if (api_init())
 		os_say("no memory at program start; kmalloc() must not be called");
+	else
+		cache_start_threads();
 }
 
 USLAB_API const char *uslab_version(void)

@@ -25,8 +25,7 @@ USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
 
 USLAB_API void kfree(const void *p)
 {
-	if (likely(!ZERO_OR_NULL_PTR(p)))
-		kmalloc_free(p, __builtin_return_address(0));
+	kmalloc_free(p, __builtin_return_address(0));
 }
 
 USLAB_API size_t ksize(const void *p)

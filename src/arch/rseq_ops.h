@@ -3,7 +3,8 @@
  * arch/rseq_ops.h - restartable sequences of the slow paths: contract
  *
  * Data:       words in the window of one CPU (<uslab/layout.h>).
- * Invariants: each sequence has one store, the commit, as its last instruction.
+ * Invariants: the commit, a store to word, is the last instruction of each sequence; what it stores
+ *             before that, nobody reads until the commit says so.
  * Locks:      none. Sequences of one CPU exclude one another; no fence is implied.
  * Flow:       used by front/percpu.c only. The hit paths are in <uslab/arch/...>.
  *
@@ -16,6 +17,13 @@
  *         if *word != expect: return 1
  *         if *word2 != expect2: return 1          (read after *word)
  *         *word = new; return 0
+ *
+ *     int arch_rseq_cmp2_push(rseq, cpu, word, expect, word2, expect2, slot, value):
+ *         if this CPU != cpu: return -1
+ *         if *word != expect: return 1
+ *         if *word2 != expect2: return 1          (read after *word)
+ *         *slot = value
+ *         *word = slot; return 0
  */
 #ifndef ARCH_RSEQ_OPS_H
 #define ARCH_RSEQ_OPS_H

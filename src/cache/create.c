@@ -40,7 +40,7 @@ static int check_spec(const struct cache_spec *spec)
 		return -EINVAL;
 	if (spec->flags & ~(SLAB_PERMITTED | SLAB_KMALLOC))
 		return -EINVAL;
-	if (spec->id >= USLAB_ID_FIRST_FREE || spec->capacity > USLAB_SHEAF_CAPACITY)
+	if (spec->id >= USLAB_ID_FIRST_FREE || spec->capacity > CACHE_MAX_CAPACITY)
 		return -EINVAL;
 	return 0;
 }
@@ -87,18 +87,20 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.ctor = spec->ctor,
 		.id = id,
 		.page_class = id < 256 ? (unsigned char)id : 0,
+		.by_address = spec->id != 0,
+		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,
 		.hardened = cache_defaults.hardened,
 		.randomised = cache_defaults.randomised,
 	};
 
-	c->engine.ops = spec->engine ? spec->engine : cache_defaults.engine;
+	c->engine.ops = spec->engine;
 	return c->engine.ops->init(&c->engine, &params);
 }
 
 static int init_front(struct cache *c, const struct cache_spec *spec, unsigned int id)
 {
-	c->front.ops = spec->front ? spec->front : cache_defaults.front;
+	c->front.ops = spec->front;
 	c->front.engine = &c->engine;
 	c->front.id = id;
 	return c->front.ops->init(&c->front, spec->capacity);
@@ -134,6 +136,8 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		c->refcount = 1;
 		c->capacity = spec->capacity;
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : 0;
+		if (spec->id && spec->front == &front_none_ops)
+			c->heap = spec->engine->heap;
 		c->handle = percpu_handle(id);
 		ret = init_parts(c, spec, id);
 	}
@@ -147,21 +151,24 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	return 0;
 }
 
-int cache_create(const struct cache_spec *spec, struct kmem_cache **handle)
+int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 {
+	struct cache_spec spec = *wanted;
 	struct cache *c;
-	int ret = check_spec(spec);
+	int ret = check_spec(&spec);
 
+	if (!ret)
+		ret = cache_resolve(&spec);
 	if (ret)
 		return ret;
 	lock_acquire(&cache_lock);
-	c = cache_find_mergeable_locked(spec);
+	c = cache_find_mergeable_locked(&spec);
 	if (c) {
-		ret = add_alias(c, spec);
+		ret = add_alias(c, &spec);
 		if (!ret)
 			*handle = c->handle;
 	} else {
-		ret = create_locked(spec, handle);
+		ret = create_locked(&spec, handle);
 	}
 	lock_release(&cache_lock);
 	return ret;

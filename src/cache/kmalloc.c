@@ -3,12 +3,16 @@
  * cache/kmalloc.c - caches by size: the kernel's size classes (spec 5.6, 5.7)
  *
  * Data:       caches of fixed numbers, USLAB_ID_KMALLOC + type * 16 + index.
- * Invariants: they are created together by kmalloc_init() and never destroyed.
+ * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
+ *             a cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by api/; calls alloc.c, free.c, page/run.c for more than two pages.
+ * Flow:       called by api/; calls alloc.c, free.c, heap.c, page/run.c for more than two pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
+ *
+ * Over a heap without a front the caches choose the heap and hold nothing: a block has the size that
+ * was asked for. With a front a CPU holds objects, and they have the cache's size as everywhere.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,10 +28,14 @@
 
 #define KMALLOC_INDEX_LOW 3   /* 8 bytes */
 #define KMALLOC_INDEX_HIGH 13 /* 8192 bytes */
+#define KMALLOC_INDEXES 16
 #define KMALLOC_TYPES 2
 #define KMALLOC_RECLAIM 1
 
 struct kmem_cache *uslab_kmalloc_handles;
+
+/* Index of the cache that serves the kernel's index; const after kmalloc_init(). */
+static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
 
 /* Bytes of the cache with the kernel's index i. */
 static unsigned int index_size(unsigned int i)
@@ -46,6 +54,16 @@ static void make_name(char *name, unsigned int type, unsigned int size)
 		os_format(name, CACHE_NAME_MAX, "%s-%u", prefix, size);
 }
 
+/*
+ * An engine may have a smallest size: what is below has no cache, its words miss, and its index
+ * means the cache of that size (spec 5.6).
+ */
+static void map_to_minimum(unsigned int type, unsigned int index, unsigned int min)
+{
+	cache_index[type][index] = (unsigned char)uslab_kmalloc_index(min);
+	front_stop_words(USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index);
+}
+
 static int create_one(unsigned int type, unsigned int index)
 {
 	unsigned int size = index_size(index);
@@ -56,11 +74,21 @@ static int create_one(unsigned int type, unsigned int index)
 		.size = size,
 		.align = is_pow2(size) ? MIN(size, (unsigned int)PAGE_SIZE) : 0,
 		.flags = SLAB_KMALLOC | (type == KMALLOC_RECLAIM ? SLAB_RECLAIM_ACCOUNT : 0),
-		.id = USLAB_ID_KMALLOC + type * 16 + index,
+		.id = USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index,
 		.no_merge = true,
 	};
+	int ret;
 
 	make_name(name, type, size);
+	ret = cache_resolve(&spec);
+	if (ret)
+		return ret;
+	if (size < spec.engine->kmalloc_min) {
+		map_to_minimum(type, index, spec.engine->kmalloc_min);
+		return 0;
+	}
+	cache_index[type][index] = (unsigned char)index;
+	spec.flags |= spec.engine->kmalloc_flags;
 	return cache_create(&spec, &handle);
 }
 
@@ -83,8 +111,9 @@ int kmalloc_init(void)
 static struct cache *kmalloc_cache(size_t size, gfp_t gfp)
 {
 	unsigned int type = gfp & __GFP_RECLAIMABLE ? KMALLOC_RECLAIM : 0;
+	unsigned int index = cache_index[type][uslab_kmalloc_index(size)];
 
-	return cache_of(percpu_handle(USLAB_ID_KMALLOC + type * 16 + uslab_kmalloc_index(size)));
+	return cache_of(percpu_handle(USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index));
 }
 
 /* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
@@ -109,22 +138,40 @@ static void *alloc_large(size_t size, gfp_t gfp, int node)
 	return p;
 }
 
+/* Over a heap: a block of exactly this size, else whole pages (spec 1.6). */
+static void *alloc_block(const struct engine_heap *heap, size_t size, gfp_t gfp, int node)
+{
+	if (size > heap->max_size)
+		return alloc_large(size, gfp, node);
+	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
+}
+
 void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 {
+	struct cache *c;
+
 	if (unlikely(!size))
 		return ZERO_SIZE_PTR;
 	if (unlikely(size > KMALLOC_MAX_CACHE_SIZE))
 		return alloc_large(size, gfp, node);
-	return cache_alloc(kmalloc_cache(size, gfp), gfp, node);
+	c = kmalloc_cache(size, gfp);
+	return c->heap ? alloc_block(c->heap, size, gfp, node) : cache_alloc(c, gfp, node);
 }
 
+/*
+ * What a caller may ask for at no further cost. Of a heap's blocks: spec 1.6; its whole pages are
+ * rounded up as all whole pages here, where SLOB in the kernel says less than ksize() does.
+ */
 size_t kmalloc_roundup(size_t size)
 {
-	if (!size || size == SIZE_MAX)
+	const struct cache *c;
+
+	if (!size || size > KMALLOC_MAX_SIZE)
 		return size;
-	if (size > KMALLOC_MAX_CACHE_SIZE)
-		return size > KMALLOC_MAX_SIZE ? size : PAGE_SIZE << get_order(size);
-	return kmalloc_cache(size, 0)->engine.object_size;
+	c = kmalloc_cache(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0);
+	if (size > (c->heap ? c->heap->max_size : KMALLOC_MAX_CACHE_SIZE))
+		return PAGE_SIZE << get_order(size);
+	return c->heap ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN) : c->engine.object_size;
 }
 
 static cold void bad_pointer(const char *function, const void *p, const void *caller)
@@ -135,29 +182,40 @@ static cold void bad_pointer(const char *function, const void *p, const void *ca
 /* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
 static noinline void free_slow(const void *p, const void *caller)
 {
-	struct page *page = page_head_of(p);
+	struct page *page;
 
+	if (ZERO_OR_NULL_PTR(p))
+		return;
+	page = page_head_of(p);
 	if (likely(page && page->type == PAGE_SLAB))
 		cache_free(container_of(page->engine, struct cache, engine), (void *)p);
+	else if (page && page->type == PAGE_HEAP)
+		cache_heap_free(page->heap, (void *)p);
 	else if (!run_free((void *)p))
 		bad_pointer("kfree", p, caller);
 }
 
-/* The page's class byte names the cache; numbers above 255 and runs have 0, whose word misses. */
+/*
+ * The page's class byte names the cache; numbers above 255 and runs have 0, whose word misses. NULL
+ * and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is at fixed distances from it.
+ */
 void kmalloc_free(const void *p, const void *caller)
 {
-	unsigned long index = page_index(p);
+	char *base = page_map.base;
+	unsigned long index = (unsigned long)((const char *)p - base) >> PAGE_SHIFT;
+	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
 
 	if (likely(index < load_relaxed(&page_map.nr_pages)) &&
-	    likely(array_push_inline(page_map.class[index], (void *)p)))
+	    likely(array_push_handle(base + USLAB_WINDOWS_OFFSET + 8ul * classes[index],
+				     (void *)p)))
 		return;
 	free_slow(p, caller);
 }
 
-/* Spec 5.7: stride for plain caches, less where metadata lies behind the object. */
+/* Spec 5.7: SLUB's stride for plain caches, less where metadata lies behind the object. */
 static size_t object_usable(const struct cache *c)
 {
-	if (c->flags & (SLAB_RED_ZONE | SLAB_POISON))
+	if (c->engine.ops != &slub_ops || c->flags & (SLAB_RED_ZONE | SLAB_POISON))
 		return c->engine.object_size;
 	if (c->flags & (SLAB_STORE_USER | SLAB_TYPESAFE_BY_RCU))
 		return c->engine.layout->inuse;
@@ -171,6 +229,8 @@ size_t kmalloc_size(const void *p)
 
 	if (page && page->type == PAGE_SLAB)
 		return object_usable(container_of(page->engine, struct cache, engine));
+	if (page && page->type == PAGE_HEAP)
+		return page->heap->size(p);
 	size = run_size(p);
 	if (!size)
 		bad_pointer("ksize", p, __builtin_return_address(0));

@@ -8,7 +8,8 @@
  * Flow:       called by create.c and report/.
  *
  * Source: the kernel's find_mergeable(), slab_unmergeable(), calculate_alignment() as specified.
- * Beyond the kernel: caches merge only within one engine, one front and one capacity.
+ * Beyond the kernel: caches merge only within one engine, one front and one capacity. Caches of a
+ * heap share its pages as it is and do not merge (spec 1.7).
  */
 #include "base/bits.h"
 #include "cache/internal.h"
@@ -43,12 +44,8 @@ bool cache_is_mergeable(const struct cache *c)
 static bool fits(const struct cache *c, const struct cache_spec *spec, unsigned int size,
 		 unsigned int align)
 {
-	const struct front_ops *front = spec->front ? spec->front : cache_defaults.front;
-	const struct engine_ops *engine = spec->engine ? spec->engine : cache_defaults.engine;
-
-	if (!cache_is_mergeable(c) || c->engine.ops != engine || c->front.ops != front)
-		return false;
-	if (spec->capacity != c->capacity)
+	if (!cache_is_mergeable(c) || c->engine.ops != spec->engine ||
+	    c->front.ops != spec->front || c->capacity != spec->capacity)
 		return false;
 	if ((spec->flags & SLAB_MERGE_SAME) != (c->flags & SLAB_MERGE_SAME))
 		return false;
@@ -61,7 +58,7 @@ struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
 	unsigned int size = ALIGN_UP(spec->size, (unsigned int)WORD);
 	unsigned int align = cache_calculate_alignment(spec->flags, spec->align, size);
 
-	if (cache_defaults.no_merge || spec->no_merge || spec->ctor ||
+	if (cache_defaults.no_merge || spec->no_merge || spec->ctor || spec->engine->heap ||
 	    (spec->flags & SLAB_NEVER_MERGE))
 		return NULL;
 	size = ALIGN_UP(size, align);

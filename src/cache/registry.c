@@ -61,6 +61,26 @@ void cache_unregister_locked(struct cache *c)
 	list_del(&c->list);
 }
 
+static void heap_fork_prepare(const struct engine_heap *heap)
+{
+	heap->fork_prepare();
+}
+
+static void heap_fork_parent(const struct engine_heap *heap)
+{
+	heap->fork_parent();
+}
+
+static void heap_fork_child(const struct engine_heap *heap)
+{
+	heap->fork_child();
+}
+
+static void heap_check(const struct engine_heap *heap)
+{
+	heap->check();
+}
+
 /*
  * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
  * each structure between two operations. What other threads held in their hands (an object, a
@@ -83,6 +103,7 @@ void cache_fork_prepare(void)
 
 		c->engine.ops->fork_prepare(&c->engine);
 	}
+	cache_heaps_each(heap_fork_prepare);
 	/* a purge gives kept mappings back while it holds its lock: that lock comes before keep's */
 	buddy_fork_prepare();
 	large_fork_prepare();
@@ -96,6 +117,7 @@ void cache_fork_parent(void)
 	meta_fork_parent();
 	buddy_fork_parent();
 	large_fork_parent();
+	cache_heaps_each(heap_fork_parent);
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
@@ -114,6 +136,7 @@ void cache_fork_child(void)
 	meta_fork_child();
 	buddy_fork_child();
 	large_fork_child();
+	cache_heaps_each(heap_fork_child);
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
@@ -139,5 +162,6 @@ void cache_check_all(void)
 		c->front.ops->check(&c->front);
 		c->engine.ops->check(&c->engine);
 	}
+	cache_heaps_each(heap_check);
 	lock_release(&cache_lock);
 }

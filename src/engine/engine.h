@@ -36,7 +36,8 @@ struct engine_heap {
 	size_t (*size)(const void *p);	      /* usable bytes */
 	unsigned int (*owner)(const void *p); /* number of its cache; 0: from alloc */
 
-	struct engine_heap_counters *counters;
+	struct engine_heap_counters *counters; /* readers add up counters[0 .. more_counters] */
+	unsigned int more_counters;	       /* a heap with one lock has none */
 
 	void (*fork_prepare)(void);
 	void (*fork_parent)(void);
@@ -62,6 +63,7 @@ struct slab_layout {
 	unsigned int inuse;	   /* offset where metadata begins (spec 4.4) */
 	unsigned int offset;	   /* of the free pointer in the object */
 	unsigned int red_left_pad; /* bytes before each object (debug layouts) */
+	unsigned int colour_off;   /* slab: bytes of one step of slab_counters.colour; else 0 */
 	unsigned int order;	   /* preferred slab order */
 	unsigned int objects;	   /* objects in a slab of that order */
 	unsigned int min_order;	   /* fallback order when memory is short */
@@ -77,7 +79,7 @@ struct slab_counters {
 	uint64_t objects : 15;
 	uint64_t frozen : 1;  /* slub: belongs to a CPU */
 	uint64_t carved : 16; /* slub: objects that were linked or handed out so far, see slub.h */
-	uint64_t colour : 16; /* slab: object 0 lies at colour * colour_off of the cache */
+	uint64_t colour : 16; /* slab: object 0 lies at colour * layout->colour_off */
 };
 
 /* What cache/ wants; engines fill in the rest of struct engine. */
@@ -90,6 +92,7 @@ struct engine_params {
 	unsigned int id;	  /* number of the cache, for statistics */
 	unsigned char page_class; /* class byte of this cache's pages, 0: none */
 	bool by_address;	  /* kfree() or free() must find the cache from the address alone */
+	bool queued;		  /* a front queues free objects: they come and go in batches */
 	bool pack;		  /* footprint first: small orders, free lists built as used */
 	bool hardened;		  /* encode free pointers (spec 4.5) */
 	bool randomised;	  /* shuffle the free list of a new slab (spec 4.5) */

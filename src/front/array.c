@@ -253,7 +253,7 @@ static void sheaf_prefetch(uintptr_t top)
 /*
  * So were its objects, which are about to be written. Measured with one thread that allocates and
  * writes and one that reads and frees 64 bytes: 10.4 ns without, 6.5 ns with this; nothing lost
- * where nobody looks into the objects (bench remote).
+ * where nobody looks into the objects (bench handoff).
  */
 static void sheaf_prefetch_objects(uintptr_t top)
 {
@@ -509,9 +509,12 @@ static void check_sheaf(struct front *f, uintptr_t top)
 	CHECK(sheaf_index(top) >= bottom);
 	CHECK(!sheaf_base(top)[bottom]);
 	for (unsigned int i = bottom + 1; i <= sheaf_index(top); i++) {
-		struct page *slab = page_head_of(sheaf_base(top)[i]);
+		struct page *page = page_head_of(sheaf_base(top)[i]);
 
-		CHECK(slab && slab->type == PAGE_SLAB && slab->engine == f->engine);
+		if (page && page->type == PAGE_HEAP)
+			CHECK(page->heap == f->engine->ops->heap);
+		else
+			CHECK(page && page->type == PAGE_SLAB && page->engine == f->engine);
 	}
 }
 

@@ -22,15 +22,20 @@ void *array_pop(unsigned int id, int cpu);
 /* false: no room. */
 bool array_push(unsigned int id, int cpu, void *obj);
 
-/* The hit path of programs, for numbers that are no compile-time constant: false on a miss. */
-static always_inline bool array_push_inline(unsigned int id, void *obj)
+/* The hit path of programs, for handles that are no compile-time constant: false on a miss. */
+static always_inline bool array_push_handle(void *handle, void *obj)
 {
 #if USLAB_HAVE_RSEQ
-	return uslab_rseq_push(percpu_handle(id), obj, os_rseq_offset);
+	return uslab_rseq_push(handle, obj, os_rseq_offset);
 #else
-	(void)id, (void)obj;
+	(void)handle, (void)obj;
 	return false;
 #endif
+}
+
+static always_inline bool array_push_inline(unsigned int id, void *obj)
+{
+	return array_push_handle(percpu_handle(id), obj);
 }
 
 #endif /* FRONT_ARRAY_H */

@@ -53,11 +53,9 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "engine/slub/freeptr.h"
-#include "front/front.h"
+#include "front/cpuslab_hit.h"
 #include "os/cpu.h"
 
-#define STOPPED 1ul /* freelist while it is drained: empty, and never stored by a hit */
 #define LOOKAHEAD 3 /* objects of other slabs that a bulk free looks past */
 
 /* A slow path's place of work, and the slab that it has in hand: frozen, nobody else's. */
@@ -71,88 +69,6 @@ struct work {
 	struct page *slab;
 	void *freelist;
 };
-
-static inline bool node_matches(const struct page *slab, int node)
-{
-	return node < 0 || slab->node == node;
-}
-
-/* ---- hits ------------------------------------------------------------------------------------ */
-
-/*
- * Where the link of a free list's head lies. Between the load of head and the sequence the object
- * may be handed out and its slab freed, so that this looks at anything: NULL if it is of no use.
- * What is returned can be read; whether it was the link then, the sequence finds out.
- */
-static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
-{
-	struct page *page = page_at(page_index((void *)head));
-	struct page *slab = page_at(load_relaxed(&page->head));
-	const struct slab_layout *layout = load_relaxed(&slab->layout);
-	uintptr_t *slot;
-
-	if (unlikely(!layout || load_relaxed(&slab->engine) != e) || !node_matches(slab, node))
-		return NULL;
-	slot = freeptr_slot(layout, (void *)head);
-	return page_in_arena(slot) ? slot : NULL;
-}
-
-/* An object of the running CPU's free list if it is of node; NULL: take the slow path. */
-static void *pop(struct front *f, int node)
-{
-	const struct slub *s = slub_of(f->engine);
-
-	for (;;) {
-		int cpu = percpu_cpu();
-		struct kmem_cache_cpu *c;
-		uintptr_t *slot;
-		uintptr_t head;
-		uintptr_t link;
-		int err;
-
-		if (unlikely(cpu < 0))
-			return NULL;
-		c = percpu_state(f->id, cpu);
-		head = load_relaxed(&c->freelist);
-		if (head <= STOPPED)
-			return NULL;
-		slot = link_slot(f->engine, head, node);
-		if (!slot)
-			return NULL;
-		link = load_relaxed(slot);
-		err = percpu_cmp2_store(cpu, &c->freelist, head, slot, link,
-					freeptr_code(s, link, slot));
-		if (likely(!err))
-			return (void *)head;
-		if (err > 0)
-			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
-	}
-}
-
-/* A chain onto the running CPU's free list; false: slab is not that CPU's. */
-static bool push(struct front *f, struct page *slab, void *head, void *tail)
-{
-	for (;;) {
-		int cpu = percpu_cpu();
-		struct kmem_cache_cpu *c;
-		uintptr_t first;
-		int err;
-
-		if (unlikely(cpu < 0))
-			return false;
-		c = percpu_state(f->id, cpu);
-		if (load_relaxed(&c->slab) != (uintptr_t)slab)
-			return false;
-		first = load_relaxed(&c->freelist);
-		freeptr_link(f->engine, slab->layout, tail, (void *)first);
-		err = percpu_cmp2_store(cpu, &c->freelist, first, &c->slab, (uintptr_t)slab,
-					(uintptr_t)head);
-		if (likely(!err))
-			return true;
-		if (err > 0)
-			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
-	}
-}
 
 /* ---- the slow paths' steps; lock held -------------------------------------------------------- */
 
@@ -426,7 +342,7 @@ static void put_cpu_partial(struct front *f, struct page *slab)
 
 static void free_chain(struct front *f, struct page *slab, void *head, void *tail, unsigned int cnt)
 {
-	if (likely(push(f, slab, head, tail)))
+	if (likely(push_chain(f, slab, head, tail)))
 		slub_count(f->engine, FREE_FASTPATH);
 	else if (slub_free_chain(f->engine, slab, head, tail, cnt,
 				 !(f->engine->flags & SLUB_DEBUG_FLAGS)))
@@ -435,7 +351,12 @@ static void free_chain(struct front *f, struct page *slab, void *head, void *tai
 
 static void cpuslab_free(struct front *f, void *obj)
 {
-	free_chain(f, page_head_unchecked(obj), obj, obj, 1);
+	struct page *slab = page_head_unchecked(obj);
+
+	if (likely(has_sequences(slub_of(f->engine)) && push_plain(f, slab, obj)))
+		slub_count(f->engine, FREE_FASTPATH);
+	else
+		free_chain(f, slab, obj, obj, 1);
 }
 
 /*

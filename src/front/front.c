@@ -22,7 +22,7 @@ const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[USLAB_SHEAF_CAPACITY];
 const struct front_ops *front_by_name(const char *name)
 {
 	static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
-							  &front_none_ops };
+							  &front_queues_ops, &front_none_ops };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fronts); i++)
 		if (!strcmp(fronts[i]->name, name))
@@ -33,7 +33,7 @@ const struct front_ops *front_by_name(const char *name)
 void front_stop_words(unsigned int id)
 {
 	/* -2 and -1: what threads without a registration use */
-	for (int cpu = -2; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+	for (int cpu = -2; cpu < (int)os_topology.nr_windows; cpu++) {
 		store_relaxed(percpu_inline_word(id, cpu), front_stop_word);
 		store_relaxed(percpu_word(id, cpu), front_stop_word);
 	}

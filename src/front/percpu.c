@@ -66,21 +66,14 @@ void percpu_exit(int cpu)
 	lock_release(percpu_lock(cpu));
 }
 
-int percpu_cpu(void)
+/*
+ * ---- the generic mode's steps; apart, so that the others need no stack frame ----
+ *
+ * Release: a word is also read without its lock, and what it points at with it.
+ */
+
+static noinline int locked_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
 {
-	int cpu;
-
-	if (!percpu_rseq)
-		return (int)os_current_cpu();
-	cpu = os_rseq_cpu();
-	return cpu >= 0 ? cpu : -1;
-}
-
-int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
-{
-	if (percpu_rseq)
-		return arch_rseq_xchg(os_rseq_offset, cpu, word, new_value, old) ? -EAGAIN : 0;
-
 	percpu_enter(cpu);
 	*old = load_relaxed(word);
 	store_relaxed(word, new_value);
@@ -88,24 +81,76 @@ int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
 	return 0;
 }
 
-int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
-		      uintptr_t expect2, uintptr_t new_value)
+static noinline int locked_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect,
+				      const uintptr_t *word2, uintptr_t expect2,
+				      uintptr_t new_value)
 {
 	bool equal;
-	int ret;
-
-	if (percpu_rseq) {
-		ret = arch_rseq_cmp2_store(os_rseq_offset, cpu, word, expect, word2, expect2,
-					   new_value);
-		return ret < 0 ? -EAGAIN : ret;
-	}
 
 	percpu_enter(cpu);
 	equal = load_relaxed(word) == expect && load_relaxed(word2) == expect2;
 	if (equal)
-		store_relaxed(word, new_value);
+		store_release(word, new_value);
 	percpu_exit(cpu);
 	return equal ? 0 : 1;
+}
+
+static noinline int locked_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect,
+				     const uintptr_t *word2, uintptr_t expect2, uintptr_t *slot,
+				     uintptr_t value)
+{
+	bool equal;
+
+	percpu_enter(cpu);
+	equal = load_relaxed(word) == expect && load_relaxed(word2) == expect2;
+	if (equal) {
+		store_relaxed(slot, value);
+		store_release(word, (uintptr_t)slot);
+	}
+	percpu_exit(cpu);
+	return equal ? 0 : 1;
+}
+
+/* ---- the steps ---- */
+
+int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old)
+{
+	if (unlikely(!percpu_rseq))
+		return locked_xchg(cpu, word, new_value, old);
+	return arch_rseq_xchg(os_rseq_offset, cpu, word, new_value, old) ? -EAGAIN : 0;
+}
+
+int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
+		      uintptr_t expect2, uintptr_t new_value)
+{
+	int ret;
+
+	if (unlikely(!percpu_rseq))
+		return locked_cmp2_store(cpu, word, expect, word2, expect2, new_value);
+	ret = arch_rseq_cmp2_store(os_rseq_offset, cpu, word, expect, word2, expect2, new_value);
+	return unlikely(ret < 0) ? -EAGAIN : ret;
+}
+
+int percpu_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
+		     uintptr_t expect2, uintptr_t *slot, uintptr_t value)
+{
+	int ret;
+
+	if (unlikely(!percpu_rseq))
+		return locked_cmp2_push(cpu, word, expect, word2, expect2, slot, value);
+	ret = arch_rseq_cmp2_push(os_rseq_offset, cpu, word, expect, word2, expect2, slot, value);
+	return unlikely(ret < 0) ? -EAGAIN : ret;
+}
+
+void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value)
+{
+	bool locked = !percpu_rseq;
+
+	if (unlikely(locked))
+		percpu_enter(cpu);
+	store_release(word, value); /* pairs with the acquire of who reads word */
+	if (unlikely(locked))
+		percpu_exit(cpu);
 }
 
 struct local_xchg {

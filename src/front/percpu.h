@@ -2,12 +2,13 @@
 /*
  * front/percpu.h - per-CPU words, changed by restartable sequences or under a per-CPU lock
  *
- * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array front) and one
- *             struct kmem_cache_cpu (cpuslab front, statistics).
- * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, or by
- *             percpu_stop_xchg(). Generic mode: only under percpu_lock of c.
+ * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array
+ *             front) and one struct kmem_cache_cpu (cpuslab and queues fronts, statistics).
+ * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
+ *             percpu_stop_xchg() or by percpu_put_back(). Generic mode: only under percpu_lock of c.
  * Locks:      generic mode: one lock per CPU (RANK_CPU), held for a few instructions.
- * Flow:       called by front/array.c, front/cpuslab.c; calls os/rseq.c, os/lock.c, arch/.
+ * Flow:       called by front/array.c, front/cpuslab.c, front/queues*.c; calls os/rseq.c, os/lock.c,
+ *             arch/.
  *
  * Both modes give the same results; percpu_rseq says which one this process uses (chosen once).
  * A thread that has no registration in rseq mode gets CPU -1 from percpu_cpu(): its calls go
@@ -17,14 +18,26 @@
 #define FRONT_PERCPU_H
 
 #include "engine/slub/slub.h"
+#include "os/cpu.h"
 #include "os/lock.h"
+#include "os/rseq.h"
 
 struct kmem_cache_cpu {
-	/* cpuslab front */
-	uintptr_t freelist;   /* private LIFO list of the cpu slab */
-	uintptr_t slab;	      /* struct page of the cpu slab, or 0 */
-	struct page *partial; /* per-CPU partial list; under lock */
-	struct lock lock;     /* slow paths of this cache on this CPU */
+	union {
+		struct {		      /* cpuslab front */
+			uintptr_t freelist;   /* private LIFO list of the cpu slab */
+			uintptr_t slab;	      /* struct page of the cpu slab, or 0 */
+			struct page *partial; /* per-CPU partial list; under lock */
+		};
+		struct {		    /* queues front, see front/queues.h */
+			uintptr_t top;	    /* address of the array's newest entry, or stopped */
+			uintptr_t bottom;   /* of its entry 0, NULL; 0: no array yet; under lock */
+			uintptr_t end;	    /* of the entry that makes it full; under lock */
+			uint32_t touched;   /* since the last reap somebody allocated */
+			uint32_t reap_node; /* whose alien array is reaped next; reaper only */
+		};
+	};
+	struct lock lock; /* slow paths of this cache on this CPU */
 
 	uint32_t stat[NR_SLUB_STATS]; /* events; owner CPU, may lose one when a thread migrates */
 };
@@ -84,7 +97,15 @@ void percpu_enter(int cpu);
 void percpu_exit(int cpu);
 
 /* The CPU to work on: this thread's (may be stale at once), or -1: no front for this thread. */
-int percpu_cpu(void);
+static inline int percpu_cpu(void)
+{
+	int cpu;
+
+	if (unlikely(!percpu_rseq))
+		return (int)os_current_cpu();
+	cpu = os_rseq_cpu_unchecked();
+	return likely(cpu >= 0) ? cpu : -1;
+}
 
 /*
  * If this thread runs on cpu (rseq mode), or under cpu's lock (generic mode):
@@ -100,6 +121,21 @@ int percpu_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *old);
  */
 int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 		      uintptr_t expect2, uintptr_t new_value);
+
+/*
+ * Likewise: if (*word == expect && *word2 == expect2) { *slot = value; *word = (uintptr_t)slot;
+ * return 0; } return 1 when they differ, -EAGAIN when not on cpu. slot is an entry that nobody reads
+ * or writes as long as *word == expect.
+ */
+int percpu_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
+		     uintptr_t expect2, uintptr_t *slot, uintptr_t value);
+
+/*
+ * Ends what percpu_xchg() or percpu_stop_xchg() began: *word = value, from any CPU, while no step of
+ * any thread compares equal with what word holds. Release: who sees value sees all that was done
+ * before.
+ */
+void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 
 /*
  * Takes a word away from another CPU: returns its last value and leaves stop in it. To be used

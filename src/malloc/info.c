@@ -33,7 +33,8 @@ struct class_info {
 };
 
 struct heap_info {
-	struct class_info sum; /* size is 0; used, held and free are bytes here */
+	struct class_info sum;	  /* size is 0; used, held and free are bytes here */
+	struct class_info blocks; /* likewise; part of it */
 	unsigned long free_objects;
 	unsigned long held_objects;
 	struct run_stats runs; /* large ones included */
@@ -62,6 +63,55 @@ static struct class_info class_info(unsigned int class)
 	return info;
 }
 
+/* Returns how many blocks lie there. */
+static unsigned long add_pages(const struct engine_heap *heap, struct class_info *blocks)
+{
+	unsigned long count = 0;
+
+	for (unsigned int i = 0; i <= heap->more_counters; i++) {
+		const struct engine_heap_counters *counters = &heap->counters[i];
+
+		count += load_relaxed(&counters->blocks);
+		blocks->slabs += load_relaxed(&counters->pages);
+		blocks->used += load_relaxed(&counters->bytes);
+	}
+	return count;
+}
+
+/*
+ * Pages of the engines' heaps, as a class without size: used, held and free are bytes. Objects that
+ * lie there are their caches', what is in use beside them is blocks; where there are both, headers of
+ * objects count as blocks.
+ */
+static struct class_info blocks_info(void)
+{
+	struct class_info blocks = { .size = 0 };
+	unsigned long objects = 0; /* bytes */
+	unsigned long count = 0;
+
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
+		if (cache_engines[i]->heap)
+			count += add_pages(cache_engines[i]->heap, &blocks);
+	for (unsigned int class = 1; blocks.slabs && class <= MALLOC_CLASSES; class += 1) {
+		const struct engine *e = &cache_of(percpu_handle(class))->engine;
+
+		objects += load_relaxed(&e->heap_objects) * e->size;
+	}
+	blocks.bytes = blocks.slabs * PAGE_SIZE;
+	blocks.free = blocks.bytes - MIN(blocks.used, blocks.bytes);
+	blocks.used = count ? blocks.used - MIN(objects, blocks.used) : 0;
+	return blocks;
+}
+
+static void add_blocks(struct heap_info *heap)
+{
+	heap->blocks = blocks_info();
+	heap->sum.used += heap->blocks.used;
+	heap->sum.free += heap->blocks.free;
+	heap->sum.slabs += heap->blocks.slabs;
+	heap->sum.bytes += heap->blocks.bytes;
+}
+
 static struct heap_info heap_info(void)
 {
 	struct heap_info heap = { .arena_bytes = 0 };
@@ -79,6 +129,7 @@ static struct heap_info heap_info(void)
 		heap.free_objects += info.free;
 		heap.held_objects += info.held;
 	}
+	add_blocks(&heap);
 	run_stats(&heap.runs);
 	heap.large_count = large_count();
 	heap.large_bytes = large_bytes();
@@ -196,10 +247,13 @@ USLAB_API void malloc_stats(void)
 	for (unsigned int class = 1; malloc_ready() && class <= MALLOC_CLASSES; class += 1) {
 		struct class_info info = class_info(class);
 
-		if (info.slabs)
+		if (info.slabs || info.used)
 			stats_line(NULL, (unsigned long[]){ info.size, info.used, info.held,
 							    info.free, info.slabs, info.bytes });
 	}
+	if (heap.blocks.slabs)
+		stats_line("heap", (unsigned long[]){ 0, heap.blocks.used, 0, heap.blocks.free,
+						      heap.blocks.slabs, heap.blocks.bytes });
 	stats_line("bytes", (unsigned long[]){ 0, heap.sum.used, heap.sum.held, heap.sum.free,
 					       heap.sum.slabs, heap.sum.bytes });
 	os_say("malloc: %lu larger blocks of %lu bytes, %zu bytes of free pages, arena %zu bytes, "

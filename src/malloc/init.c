@@ -105,6 +105,13 @@ cold bool malloc_init(void)
 	return ready;
 }
 
+/* The first request comes too early for threads; here libc has been started. */
+__attribute__((constructor)) static void start_at_load(void)
+{
+	if (malloc_usable())
+		cache_start_threads();
+}
+
 void malloc_check(void)
 {
 	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {

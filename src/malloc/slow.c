@@ -9,6 +9,7 @@
  * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls cache/, page/run.c, early.c.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "front/percpu.h"
 #include "malloc/hot.h"
@@ -27,6 +28,14 @@ static unsigned int class_at(const void *p)
 	return page_in_arena(p) ? page_map.class[page_index(p)] : 0;
 }
 
+/* The heap that the page of p belongs to; NULL: none. */
+static const struct engine_heap *heap_at(const void *p)
+{
+	const struct page *page = page_head_of(p);
+
+	return page && page->type == PAGE_HEAP ? page->heap : NULL;
+}
+
 void *malloc_class_alloc(unsigned int class)
 {
 	void *p;
@@ -34,6 +43,18 @@ void *malloc_class_alloc(unsigned int class)
 	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, class, malloc_hot.rseq, &p))
 		return p;
 	return cache_alloc(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE);
+}
+
+/* Over a heap without a front a block of this size, or what is too large for it; else an object. */
+static void *alloc_small(size_t size)
+{
+	unsigned int class = malloc_class_of(size);
+	const struct engine_heap *heap = cache_of_class(class)->heap;
+
+	if (unlikely(heap && size <= heap->max_size))
+		return cache_heap_alloc(heap, MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
+					NUMA_NO_NODE);
+	return malloc_class_alloc(class);
 }
 
 void *malloc_any(size_t size, bool *zeroed)
@@ -46,7 +67,7 @@ void *malloc_any(size_t size, bool *zeroed)
 		return early_alloc(size, MALLOC_ALIGN);
 	}
 	if (size <= MALLOC_MAX_SMALL)
-		return malloc_class_alloc(malloc_class_of(size));
+		return alloc_small(size);
 	return run_alloc(size, 0, NUMA_NO_NODE, zeroed);
 }
 
@@ -63,12 +84,16 @@ void *malloc_slow(size_t size)
 size_t malloc_block_size(const void *p)
 {
 	size_t early = early_size(p);
+	const struct engine_heap *heap;
 	unsigned int class;
 
 	if (unlikely(early || !malloc_ready()))
 		return early;
 	class = class_at(p);
-	return class ? cache_of_class(class)->engine.object_size : run_size(p);
+	if (class)
+		return cache_of_class(class)->engine.object_size;
+	heap = heap_at(p);
+	return heap ? heap->size(p) : run_size(p);
 }
 
 cold void malloc_bad_pointer(const char *what, const void *p)
@@ -102,6 +127,17 @@ static bool freed_last(unsigned int class, const void *p)
 	return top && load_relaxed(top) == p;
 }
 
+/* Where object 0 of a slab lies, bytes. */
+static unsigned int first_object(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters;
+
+	memcpy(&counters, &word, sizeof(counters));
+	return slab->layout->red_left_pad +
+	       (unsigned int)counters.colour * slab->layout->colour_off;
+}
+
 static void free_object(unsigned int class, void *p)
 {
 	const struct page *page = page_head_of(p);
@@ -110,11 +146,22 @@ static void free_object(unsigned int class, void *p)
 	if (unlikely(!page || page->type != PAGE_SLAB))
 		malloc_bad_pointer("free", p);
 	offset = (unsigned int)((char *)p - (char *)page_address(page));
-	if (unlikely((offset - page->layout->red_left_pad) % page->layout->stride))
+	if (unlikely((offset - first_object(page)) % page->layout->stride))
 		malloc_bad_pointer("free", p);
 	if (unlikely(freed_last(class, p)))
 		os_die_fmt("free(): 0x%lx is free already: freed twice", (unsigned long)p);
 	cache_free(cache_of_class(class), p);
+}
+
+/* What no class byte knows: blocks of heaps, whole pages, mistakes. */
+static void free_other(void *p)
+{
+	const struct engine_heap *heap = heap_at(p);
+
+	if (heap)
+		cache_heap_free(heap, p);
+	else if (!malloc_ready() || !run_free(p))
+		malloc_bad_pointer("free", p);
 }
 
 void free_slow(void *p)
@@ -126,6 +173,6 @@ void free_slow(void *p)
 	class = class_at(p);
 	if (class)
 		free_object(class, p);
-	else if (!malloc_ready() || !run_free(p))
-		malloc_bad_pointer("free", p);
+	else
+		free_other(p);
 }

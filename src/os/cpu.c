@@ -32,7 +32,7 @@
 BUILD_ASSERT(USLAB_MAX_CPUS <= ARRAY_SIZE(os_topology.node_of));
 BUILD_ASSERT(OS_MAX_NODES <= UINT8_MAX);
 
-struct topology os_topology = { .nr_cpu_ids = 1, .nr_cpus = 1, .nr_nodes = 1 };
+struct topology os_topology = { .nr_cpu_ids = 1, .nr_cpus = 1, .nr_nodes = 1, .nr_windows = 1 };
 
 static bool is_read; /* os_cpu_init() has run, or os_topology_set() instead */
 
@@ -94,6 +94,7 @@ static void read_cpus(struct topology *t, const char *sys)
 	t->folded = nr_ids > USLAB_MAX_CPUS;
 	t->nr_cpu_ids = MIN(nr_ids, (unsigned int)USLAB_MAX_CPUS);
 	t->nr_cpus = CLAMP(nr_cpus, 1u, t->nr_cpu_ids);
+	t->nr_windows = t->nr_cpu_ids;
 }
 
 /* Gives the CPUs of one node's list that node. CPUs that are offline now appear in no list. */
@@ -159,23 +160,27 @@ void os_cpu_init(void)
 	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);
 	os_topology.nr_cpu_ids = t.nr_cpu_ids;
 	os_topology.nr_nodes = t.nr_nodes;
+	os_topology.nr_windows = t.nr_windows;
 	os_topology.folded = t.folded;
 	memcpy(os_topology.node_of, t.node_of, sizeof(t.node_of));
 }
 
 int os_topology_set(unsigned int cpus, unsigned int nodes)
 {
+	struct topology real;
 	unsigned int cpu;
 
 	if (cpus < 1 || cpus > USLAB_MAX_CPUS || nodes < 1 || nodes > OS_MAX_NODES || nodes > cpus)
 		return -EINVAL;
 	is_read = true;
+	read_cpus(&real, SYS_FOLDER);
 	/* The kernel's CPU numbers, which rseq goes by, mean nothing from now on. */
 	os_rseq_on = false;
 	os_topology = (struct topology){
 		.nr_cpu_ids = cpus,
 		.nr_cpus = cpus,
 		.nr_nodes = nodes,
+		.nr_windows = MAX(cpus, real.nr_cpu_ids),
 		.made_up = true,
 	};
 	for (cpu = 0; cpu < cpus; cpu++)
@@ -212,7 +217,7 @@ void os_cpu_check(void)
 	unsigned int cpu;
 
 	CHECK(t->nr_cpus >= 1 && t->nr_cpus <= t->nr_cpu_ids);
-	CHECK(t->nr_cpu_ids <= USLAB_MAX_CPUS);
+	CHECK(t->nr_cpu_ids <= t->nr_windows && t->nr_windows <= USLAB_MAX_CPUS);
 	CHECK(t->nr_nodes >= 1 && t->nr_nodes <= OS_MAX_NODES);
 	CHECK(!(os_rseq_on && (t->made_up || t->folded)));
 	for (cpu = 0; cpu < ARRAY_SIZE(t->node_of); cpu++)

@@ -28,6 +28,15 @@ void os_rseq_fork_child(void);
 /* This thread's CPU by its rseq area; -1 or -2 when this thread is not registered. */
 int os_rseq_cpu(void);
 
+/* The same where os_rseq_on: then libc has an area for every thread. */
+static inline int os_rseq_cpu_unchecked(void)
+{
+	const char *area = (const char *)__builtin_thread_pointer() + os_rseq_offset;
+
+	/* struct rseq.cpu_id; the kernel writes it whenever this thread has been moved */
+	return __atomic_load_n((const int *)(area + 4), __ATOMIC_RELAXED);
+}
+
 /*
  * After return every sequence that ran on cpu when this was called has committed or was aborted,
  * and sequences that start later see all stores made before the call. 0 or -errno (-EINVAL or

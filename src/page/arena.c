@@ -36,13 +36,13 @@
 #define PROBE_STEP (2ul << 30)
 #define PROBES 64
 
-/* The four parts of the range, from low to high. */
+/* The five parts of the range, from low to high. */
 struct part {
 	char *start;
 	size_t size;
 };
 
-enum { TABLES, WINDOWS, CLASSES, ARENA, PARTS };
+enum { TABLES, WINDOWS, STATES, CLASSES, ARENA, PARTS };
 
 static struct lock arena_lock = { 0, RANK_ARENA };
 static unsigned long ready_pages; /* arena_lock */
@@ -60,6 +60,7 @@ static void place_parts(struct part *part, char *base, unsigned long limit, size
 
 	part[TABLES] = (struct part){ first_window - tables, tables };
 	part[WINDOWS] = (struct part){ first_window, windows };
+	part[STATES] = (struct part){ first_window + USLAB_WINDOW_STATE, windows };
 	part[CLASSES] =
 		(struct part){ base + USLAB_CLASSES_OFFSET, ALIGN_UP(limit, os_page_size()) };
 	part[ARENA] = (struct part){ base, limit << PAGE_SHIFT };
@@ -145,15 +146,18 @@ static void name_parts(const struct part *part)
 {
 	os_name(part[TABLES].start, part[TABLES].size, "uslab-pages");
 	os_name(part[WINDOWS].start, part[WINDOWS].size, "uslab-cpus");
+	os_name(part[STATES].start, part[STATES].size, "uslab-cpus");
 	os_name(part[CLASSES].start, part[CLASSES].size, "uslab-classes");
 	os_name(part[ARENA].start, part[ARENA].size, "uslab-arena");
 }
 
 int arena_init(unsigned int nr_cpu_ids)
 {
-	size_t windows = (USLAB_WINDOW_CPU0 + nr_cpu_ids) * USLAB_WINDOW_SIZE;
+	/* inline hit paths go by the CPU numbers of the machine, also when the topology is made up */
+	size_t windows =
+		(USLAB_WINDOW_CPU0 + MAX(nr_cpu_ids, os_topology.nr_windows)) * USLAB_WINDOW_SIZE;
 	size_t space_left = os_address_space_left();
-	unsigned long limit = wanted_pages(space_left, windows);
+	unsigned long limit = wanted_pages(space_left, 2 * windows);
 	struct part part[PARTS];
 	char *base = NULL;
 
@@ -167,7 +171,8 @@ int arena_init(unsigned int nr_cpu_ids)
 	if (!base)
 		return -ENOMEM;
 	place_parts(part, base, limit, windows);
-	if (os_commit(part[WINDOWS].start, part[WINDOWS].size) != 0) {
+	if (os_commit(part[WINDOWS].start, part[WINDOWS].size) != 0 ||
+	    os_commit(part[STATES].start, part[STATES].size) != 0) {
 		/* What lies between the parts of a whole range stays reserved: addresses only. */
 		release_parts(part, PARTS);
 		return -ENOMEM;

@@ -5,7 +5,7 @@
  * Data:       struct snapshot of the caller; a CPU's window is read in pieces of its buffer.
  * Invariants: array front: the words themselves carry the counts, no array is read. cpuslab front:
  *             the private free list of a cpu slab is followed inside of that slab only, for at most
- *             as many steps as it has objects.
+ *             as many steps as it has objects. queues front: each array has its count beside it.
  * Locks:      none.
  * Flow:       called by report/snapshot.c after pages.c.
  *
@@ -15,9 +15,11 @@
 #include "engine/slub/freeptr.h"
 #include "front/depot.h"
 #include "front/percpu.h"
+#include "front/queues.h"
 #include "page/arena.h"
 #include "report/internal.h"
 
+#define MAX_QUEUE 65536u /* objects: far more than one of the queues holds */
 #define WORDS_BYTES (USLAB_MAX_CACHES * sizeof(uint64_t))
 
 /* The states of this many caches at once, in the lower half of the buffer; slabs in the upper. */
@@ -149,13 +151,30 @@ static unsigned long count_free_list(struct snapshot *s, int index, uint64_t des
 	return n;
 }
 
+/* Objects in a CPU's array of the queues front; one that is missing or in somebody's hand has none. */
+static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu *state)
+{
+	uint64_t bytes = state->top - state->bottom;
+
+	if (!state->bottom || state->top == QUEUES_STOPPED)
+		return 0;
+	if (state->top < state->bottom || bytes % sizeof(void *) ||
+	    bytes / sizeof(void *) > MAX_QUEUE) {
+		s->totals.inconsistent++;
+		return 0;
+	}
+	return bytes / sizeof(void *);
+}
+
 static void count_state(struct snapshot *s, int index, const struct kmem_cache_cpu *state)
 {
 	struct snapshot_cache *c = &s->cache[index];
 
 	for (unsigned int i = 0; i < NR_SLUB_STATS; i++)
 		c->stat[i] += state->stat[i];
-	if (!c->capacity && state->slab)
+	if (s->work[index].queues)
+		c->objects_cpu += count_queue(s, state);
+	else if (!c->capacity && state->slab)
 		c->objects_cpu += count_free_list(s, index, state->slab, state->freelist);
 }
 
@@ -192,6 +211,41 @@ static void read_depots(struct snapshot *s, unsigned int index)
 	}
 }
 
+/* Objects in arrays of a node that hold objects of each other node; alien is the address of all. */
+static unsigned long count_aliens(struct snapshot *s, uint64_t alien)
+{
+	unsigned long count = 0;
+	struct queue queue;
+
+	for (unsigned int node = 0; node < s->totals.nodes; node++)
+		if (snapshot_read(s, alien + node * sizeof(queue), &queue, sizeof(queue)))
+			count += MIN(queue.avail, MAX_QUEUE);
+	return count;
+}
+
+static void read_queues(struct snapshot *s, unsigned int index)
+{
+	struct snapshot_cache *c = &s->cache[index];
+	uint64_t address = s->work[index].queues;
+	struct queues_node node;
+	struct queues queues;
+
+	if (!address || !snapshot_read(s, address, &queues, sizeof(queues)))
+		return;
+	c->capacity = queues.limit;
+	address += offsetof(struct queues, node);
+	for (unsigned int n = 0; n < MIN(queues.nr_nodes, s->totals.nodes); n++) {
+		if (!snapshot_read(s, address + n * sizeof(node), &node, sizeof(node)))
+			return;
+		c->objects_shared += MIN(node.shared.avail, MAX_QUEUE);
+		if (node.alien)
+			c->objects_alien += count_aliens(s, (uintptr_t)node.alien);
+	}
+	/* a lie stays within what there is */
+	c->objects_shared = MIN(c->objects_shared, c->total_objects);
+	c->objects_alien = MIN(c->objects_alien, c->total_objects);
+}
+
 void snapshot_fronts(struct snapshot *s)
 {
 	/* The handles are done with; from here on word[] is what CPU -1 has: words that always miss. */
@@ -204,4 +258,6 @@ void snapshot_fronts(struct snapshot *s)
 	}
 	for (unsigned int i = 0; i < s->nr_caches; i++)
 		read_depots(s, i);
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		read_queues(s, i);
 }

@@ -5,7 +5,7 @@
  * Data:       struct snapshot (report/snapshot.h).
  * Invariants: once s->error is set every further read fails at once.
  * Locks:      none.
- * Flow:       snapshot.c calls pages.c, then fronts.c; all of them read through snapshot_read().
+ * Flow:       snapshot.c calls heaps.c, pages.c, then fronts.c; all of them read through snapshot_read().
  */
 #ifndef REPORT_INTERNAL_H
 #define REPORT_INTERNAL_H
@@ -18,11 +18,23 @@
  */
 bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len);
 
+/* Reads a string; printable ASCII only, NUL last, empty when it cannot be read. */
+void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size);
+
+/* A row for what is no cache: count blocks of whole pages. */
+struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
+					unsigned long bytes);
+
 /* Index of the cache whose struct engine is at that address; -1: no such cache. */
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
 
 /* Reads all page descriptors: slabs and objects in use per cache, runs, free pages. */
 void snapshot_pages(struct snapshot *s);
+
+/* heaps.c: which there are; one page of one of them; their rows, once all pages are counted. */
+void snapshot_heaps(struct snapshot *s);
+void snapshot_heap_page(struct snapshot *s, const struct page *page);
+void snapshot_heap_rows(struct snapshot *s);
 
 /* Reads what CPUs and depots hold, and the event counters. */
 void snapshot_fronts(struct snapshot *s);

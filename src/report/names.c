@@ -2,23 +2,21 @@
 /*
  * report/names.c - the engines and fronts that there are
  *
- * Data:       two constant tables.
+ * Data:       a constant table.
  * Invariants: see report/names.h; the defaults come first.
  * Locks:      none.
- * Flow:       called by tools; reads the ops tables of engine/ and front/.
+ * Flow:       called by tools; reads the ops tables of front/ and those that cache/ names.
  */
 #include "report/names.h"
 
-#include "front/front.h"
-
-static const struct engine_ops *const engines[] = { &slub_ops };
+#include "cache/cache.h"
 
 static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
-						  &front_none_ops };
+						  &front_queues_ops, &front_none_ops };
 
 const char *names_engine(unsigned int i)
 {
-	return i < ARRAY_SIZE(engines) ? engines[i]->name : NULL;
+	return i < CACHE_NR_ENGINES ? cache_engines[i]->name : NULL;
 }
 
 const char *names_front(unsigned int i)

@@ -54,6 +54,9 @@ static void count_page(struct snapshot *s, const struct page *page)
 		if (possible)
 			count_slab(s, page);
 		break;
+	case PAGE_HEAP:
+		snapshot_heap_page(s, page);
+		break;
 	case PAGE_RUN:
 		possible = page->nr_pages <= 1u << ARENA_CHUNK_ORDER;
 		if (possible) {

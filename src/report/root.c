@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "cache/cache.h"
 #include "front/depot.h"
+#include "front/queues.h"
 #include "os/cpu.h"
 #include "page/buddy.h"
 #include "page/large.h"
@@ -31,6 +32,10 @@ static struct uslab_root root = {
 	.cpu_state_size = sizeof(struct kmem_cache_cpu),
 	.depot_size = sizeof(struct depot),
 	.slub_size = sizeof(struct slub),
+	.queues_size = sizeof(struct queues),
+	.engine_ops_size = sizeof(struct engine_ops),
+	.engine_heap_size = sizeof(struct engine_heap),
+	.nr_engines = CACHE_NR_ENGINES,
 	.version_text = USLAB_VERSION_TEXT,
 	.page_map = (uint64_t)&page_map,
 	.topology = (uint64_t)&os_topology,
@@ -38,6 +43,7 @@ static struct uslab_root root = {
 	.zones = (uint64_t)&buddy_zones,
 	.large_counters = (uint64_t)&large_counters,
 	.meta_counters = (uint64_t)&meta_counters,
+	.engines = (uint64_t)&cache_engines,
 	.rseq_on = (uint64_t)&percpu_rseq,
 };
 

@@ -17,7 +17,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 1
+#define USLAB_ROOT_VERSION 2
 
 struct uslab_root {
 	uint64_t magic;
@@ -29,7 +29,11 @@ struct uslab_root {
 	uint32_t cpu_state_size;
 	uint32_t depot_size;
 	uint32_t slub_size;
-	char version_text[16];
+	char version_text[16]; /* at this place in every version */
+	uint32_t queues_size;
+	uint32_t engine_ops_size;
+	uint32_t engine_heap_size;
+	uint32_t nr_engines;
 
 	uint64_t page_map;	 /* struct page_map */
 	uint64_t topology;	 /* struct topology */
@@ -38,6 +42,7 @@ struct uslab_root {
 	uint64_t large_counters; /* struct large_counters */
 	uint64_t meta_counters;	 /* struct meta_counters */
 	uint64_t rseq_on;	 /* bool percpu_rseq */
+	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
 	uint64_t large_name;	 /* char[]: "kmalloc-large" or "malloc-large" */
 };
 

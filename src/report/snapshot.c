@@ -6,7 +6,7 @@
  * Invariants: see report/snapshot.h; s->by_id and s->hash lead only to indexes below nr_caches.
  * Locks:      none.
  * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an array: there is
- *             no list to be led astray on) -> pages.c -> fronts.c -> totals and extra rows.
+ *             no list to be led astray on) -> heaps.c -> pages.c -> fronts.c -> totals and extra rows.
  */
 #include "report/snapshot.h"
 
@@ -17,6 +17,7 @@
 #include "base/bits.h"
 #include "cache/cache.h"
 #include "front/depot.h"
+#include "front/queues.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/large.h"
@@ -54,8 +55,8 @@ static void clean_text(char *to, size_t size)
 	memset(to + i, 0, size - i);
 }
 
-/* Reads a string that may end right before unmapped memory. Empty when it cannot be read. */
-static void read_text(struct snapshot *s, uint64_t addr, char *to, size_t size)
+/* The string may end right before unmapped memory. */
+void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size)
 {
 	size_t done = 0;
 
@@ -82,7 +83,11 @@ static bool same_structures(const struct uslab_root *root)
 	       root->root_size == sizeof(struct uslab_root) &&
 	       root->page_size == sizeof(struct page) && root->cache_size == sizeof(struct cache) &&
 	       root->cpu_state_size == sizeof(struct kmem_cache_cpu) &&
-	       root->depot_size == sizeof(struct depot) && root->slub_size == sizeof(struct slub);
+	       root->depot_size == sizeof(struct depot) && root->slub_size == sizeof(struct slub) &&
+	       root->queues_size == sizeof(struct queues) &&
+	       root->engine_ops_size == sizeof(struct engine_ops) &&
+	       root->engine_heap_size == sizeof(struct engine_heap) &&
+	       root->nr_engines == CACHE_NR_ENGINES;
 }
 
 int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root)
@@ -228,7 +233,7 @@ static void read_ops_name(struct snapshot *s, uint64_t ops, char *to, size_t siz
 	BUILD_ASSERT(offsetof(struct front_ops, name) == 0);
 	*to = '\0';
 	if (snapshot_read(s, ops, &name, sizeof(name)))
-		read_text(s, name, to, size);
+		snapshot_text(s, name, to, size);
 }
 
 /*
@@ -269,6 +274,9 @@ static void read_cache(struct snapshot *s, unsigned int id, uint64_t handle, uin
 		cache_unique_id(&from, c->unique_id);
 	work->engine = address + offsetof(struct cache, engine);
 	work->depots = (uintptr_t)from.front.depot;
+	if (!strcmp(c->front, front_queues_ops.name))
+		work->queues = (uintptr_t)from.front.state;
+	work->inuse = c->total_objects = from.engine.heap_objects;
 	read_layout(s, c, &from.engine);
 	read_slub(s, c, work, &from.engine);
 	read_aliases(s, c, &from);
@@ -289,9 +297,8 @@ static void read_caches(struct snapshot *s)
 
 /* ---- what is no cache ------------------------------------------------------------------------- */
 
-/* A row for count blocks of whole pages. */
-static struct snapshot_cache *add_row(struct snapshot *s, const char *name, unsigned long count,
-				      unsigned long bytes)
+struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
+					unsigned long bytes)
 {
 	struct snapshot_cache *c = &s->cache[s->nr_caches++];
 
@@ -304,6 +311,7 @@ static struct snapshot_cache *add_row(struct snapshot *s, const char *name, unsi
 	c->object_size = (unsigned int)MIN(count ? bytes / count : 0, (unsigned long)UINT32_MAX);
 	c->slab_size = c->object_size;
 	c->align = PAGE_SIZE;
+	c->object_bytes = c->objects * c->object_size;
 	c->objs_per_slab = 1;
 	return c;
 }
@@ -317,19 +325,21 @@ static void add_extra_rows(struct snapshot *s)
 	static const char suffix[] = "-large";
 	const struct snapshot_totals *t = &s->totals;
 	char name[SNAPSHOT_NAME_MAX] = "";
+	struct snapshot_cache *c;
 	size_t len;
 
-	add_row(s, "free-pages", t->dirty_bytes >> PAGE_SHIFT, t->dirty_bytes)->objects = 0;
+	c = snapshot_add_row(s, "free-pages", t->dirty_bytes >> PAGE_SHIFT, t->dirty_bytes);
+	c->objects = c->object_bytes = 0;
 
-	read_text(s, s->root.large_name, name, 32);
+	snapshot_text(s, s->root.large_name, name, 32);
 	len = strlen(name);
 	if (len < sizeof(suffix) || strcmp(name + len - sizeof(suffix) + 1, suffix) != 0) {
 		memcpy(name, "pages-large", sizeof("pages-large"));
 		len = strlen(name);
 	}
-	add_row(s, name, t->runs, t->run_bytes);
+	snapshot_add_row(s, name, t->runs, t->run_bytes);
 	memcpy(name + len - sizeof(suffix) + 1, "-mapped", sizeof("-mapped"));
-	add_row(s, name, t->mapped, t->mapped_bytes);
+	snapshot_add_row(s, name, t->mapped, t->mapped_bytes);
 }
 
 /* Objects in use, as the slabs see it, less what the fronts hold. */
@@ -339,8 +349,10 @@ static void finish_caches(struct snapshot *s)
 		struct snapshot_cache *c = &s->cache[i];
 		unsigned long inuse = s->work[i].inuse;
 
-		c->objects_held = c->objects_cpu + c->objects_depot;
+		c->objects_held =
+			c->objects_cpu + c->objects_depot + c->objects_shared + c->objects_alien;
 		c->objects = inuse > c->objects_held ? inuse - c->objects_held : 0;
+		c->object_bytes = c->objects * c->object_size;
 		s->totals.slab_bytes += c->slab_bytes;
 	}
 }
@@ -355,6 +367,7 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 	s->error = 0;
 	s->nr_caches = s->nr_aliases = 0;
 	s->nr_pages = 0;
+	s->nr_heaps = 0;
 	memset(&s->totals, 0, sizeof(s->totals));
 	memset(s->by_id, 0, sizeof(s->by_id));
 	memset(s->hash, 0, sizeof(s->hash));
@@ -362,10 +375,12 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 	read_globals(s);
 	if (read_page_map(s)) {
 		read_caches(s);
+		snapshot_heaps(s);
 		snapshot_pages(s);
 		snapshot_fronts(s);
 	}
 	finish_caches(s);
 	add_extra_rows(s);
+	snapshot_heap_rows(s);
 	return s->error;
 }

@@ -23,7 +23,8 @@
 #define SNAPSHOT_NAME_MAX 64
 #define SNAPSHOT_MAX_ALIASES 1024
 #define SNAPSHOT_EXTRA_ROWS 3 /* "free-pages", "malloc-large" and "malloc-mapped" */
-#define SNAPSHOT_MAX_CACHES (USLAB_MAX_CACHES + SNAPSHOT_EXTRA_ROWS)
+#define SNAPSHOT_MAX_HEAPS 8  /* one row for each that has pages */
+#define SNAPSHOT_MAX_CACHES (USLAB_MAX_CACHES + SNAPSHOT_EXTRA_ROWS + SNAPSHOT_MAX_HEAPS)
 
 struct snapshot_cache {
 #define CACHE_TEXT(member, size, key, help) char member[size];
@@ -46,9 +47,21 @@ struct snapshot_totals {
 struct snapshot_work {
 	uint64_t engine;     /* address of its struct engine in the process */
 	uint64_t depots;     /* of its struct depot[nodes], or 0 */
-	unsigned long inuse; /* as its slabs see it: what the fronts hold is in use */
+	uint64_t queues;     /* of its struct queues, or 0 */
+	unsigned long inuse; /* as its slabs and heap see it: what the fronts hold is in use */
 	uint64_t random;     /* of free pointers */
 	bool hardened;
+};
+
+/* A heap (engine/engine.h): what its counters say, and its pages as they were found. */
+struct snapshot_heap {
+	uint64_t address; /* of struct engine_heap in the process */
+	char name[16];
+	unsigned long objects; /* of caches and blocks */
+	unsigned long blocks;
+	unsigned long bytes; /* in use */
+	unsigned long pages;
+	unsigned long partial; /* of these, with free bytes */
 };
 
 #define SNAPSHOT_HASH 4096    /* slots; a power of two, at least twice USLAB_MAX_CACHES */
@@ -59,7 +72,7 @@ struct snapshot {
 	struct snapshot_totals totals;
 	unsigned int nr_caches;
 	unsigned int nr_aliases;
-	struct snapshot_cache cache[SNAPSHOT_MAX_CACHES]; /* by number, then the extra rows */
+	struct snapshot_cache cache[SNAPSHOT_MAX_CACHES]; /* by number, extra rows, heaps */
 	char alias[SNAPSHOT_MAX_ALIASES][SNAPSHOT_NAME_MAX];
 
 	/* ---- while it is being taken: report/internal.h ---- */
@@ -67,6 +80,8 @@ struct snapshot {
 	int error; /* first error of the reader that ends everything, or 0 */
 	uint64_t descriptors;
 	unsigned long nr_pages;
+	unsigned int nr_heaps;
+	struct snapshot_heap heap[SNAPSHOT_MAX_HEAPS];
 	struct snapshot_work work[USLAB_MAX_CACHES]; /* by index in cache[] */
 	uint16_t by_id[USLAB_MAX_CACHES];	     /* index + 1 of that number; 0: none */
 	uint16_t hash[SNAPSHOT_HASH];		     /* index + 1 of that engine; 0: free slot */

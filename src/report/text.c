@@ -45,7 +45,8 @@ size_t text_scale(char *buf, size_t size, unsigned long value)
 
 unsigned long text_loss(const struct snapshot_cache *c)
 {
-	return c->slab_bytes - c->objects * c->object_size;
+	/* objects may lie in pages of a heap, which are not the cache's */
+	return c->slab_bytes > c->object_bytes ? c->slab_bytes - c->object_bytes : 0;
 }
 
 static const char *text_space(struct text_parts *text, const struct snapshot_cache *c,

@@ -5,12 +5,15 @@
  * Data:       none of its own.
  * Invariants: see report/usage.h.
  * Locks:      none; the zones' counters are read without their locks, as tools outside do.
- * Flow:       called by tools; reads page/buddy.c and page/run.c.
+ * Flow:       called by tools; reads page/buddy.c, page/run.c and, slowly, the caches' fronts.
  */
 #include "report/usage.h"
 
 #include "base/atomic.h"
+#include "cache/cache.h"
 #include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
 #include "page/run.h"
 
 void usage_read(struct usage *usage)
@@ -26,4 +29,36 @@ void usage_read(struct usage *usage)
 	/* Read at different times: another thread may have come between. */
 	usage->slab_bytes = used > large ? (used - large) * PAGE_SIZE : 0;
 	usage->large_bytes = large * PAGE_SIZE;
+	usage->mapped_bytes = load_relaxed(&large_counters.bytes);
+}
+
+void usage_read_slow(struct usage_slow *usage)
+{
+	struct list_head *pos;
+
+	*usage = (struct usage_slow){ .meta_bytes = load_relaxed(&meta_counters.used) };
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
+		usage->page_blocks += load_relaxed(&buddy_zones[node].stats.nr_alloc);
+	list_for_each(pos, &cache_list) {
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		usage->held_bytes += c->front.ops->held(&c->front) * c->engine.size;
+	}
+}
+
+uint64_t usage_nr_pages(void)
+{
+	return load_relaxed(&page_map.nr_pages);
+}
+
+uint64_t usage_page_of(const void *p)
+{
+	return page_index(p);
+}
+
+bool usage_page_in_use(uint64_t page)
+{
+	uint8_t type = page_at(page)->type;
+
+	return type != PAGE_NONE && type != PAGE_BUDDY;
 }

@@ -4,9 +4,10 @@
  *
  * cache_fuzz [seed [count [made-up]]]: runs the lists of seeds seed .. seed + count - 1; without
  * arguments a fixed number of them, first on this machine's CPUs, then once more on six made-up ones
- * of two nodes. Each list runs in a process of its own. The model foretells which cache a creation
- * merges with (spec 5.4), how large objects are and what is in them; cache_check_all() is called
- * after each step, and the pages that are out are counted at the end (spec vector 16).
+ * of two nodes, then a few with each engine and front for kmalloc (USLAB_CONF). Each list runs in a
+ * process of its own. The model foretells which cache a creation merges with (spec 5.4), how large
+ * objects are and what is in them; cache_check_all() is called after each step, and the pages that are
+ * out are counted at the end (spec vector 16).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include <uslab/slab.h>
@@ -38,9 +40,11 @@ struct model_cache {
 	unsigned int stride;
 	unsigned int object_size;
 	unsigned int capacity;
+	const char *engine;
 	const char *front;
 	slab_flags_t flags;
 	bool has_ctor;
+	bool in_heap;	   /* kfree() does not know its objects, and nothing merges with it */
 	unsigned long age; /* of creation */
 	unsigned int live; /* objects */
 };
@@ -104,14 +108,15 @@ static struct model_cache *foretell(unsigned int size, const struct kmem_cache_a
 	unsigned int stride = (words + align - 1) / align * align;
 	struct model_cache *oldest = NULL;
 
-	if (args->ctor || flags & NEVER)
+	if (args->ctor || flags & NEVER || cache_engine_by_name(args->engine)->heap)
 		return NULL;
 	for (unsigned int i = 0; i < CACHES; i++) {
 		struct model_cache *c = &model.cache[i];
 
 		if (!c->s || c->has_ctor || c->flags & NEVER || (c->flags ^ flags) & SAME)
 			continue;
-		if (strcmp(c->front, args->front) || c->capacity != args->capacity)
+		if (strcmp(c->engine, args->engine) || strcmp(c->front, args->front) ||
+		    c->capacity != args->capacity)
 			continue;
 		if (c->stride % align || stride > c->stride || c->stride - stride >= 8)
 			continue;
@@ -132,8 +137,10 @@ static void op_create(void)
 					     SLAB_ACCOUNT,	 SLAB_TYPESAFE_BY_RCU,
 					     SLAB_NOLEAKTRACE,	 SLAB_PANIC,
 					     SLAB_CACHE_DMA,	 SLAB_CONSISTENCY_CHECKS };
-	static const char *const front[] = { "array", "array", "cpuslab", "none" };
-	struct kmem_cache_args args = { .front = front[draw(4)] };
+	static const char *const front[] = { "array", "none", "queues", "cpuslab" };
+	const struct engine_ops *engine = cache_engines[draw(2) ? 0 : draw(CACHE_NR_ENGINES)];
+	struct kmem_cache_args args = { .engine = engine->name,
+					.front = front[draw(engine == &slub_ops ? 4 : 3)] };
 	unsigned int size = 1 + (draw(4) ? draw(200) : draw(12000));
 	slab_flags_t flags = 0;
 	struct model_cache *c;
@@ -168,12 +175,14 @@ static void op_create(void)
 				   .flags = flags,
 				   .stride = cache_of(s)->engine.size,
 				   .capacity = args.capacity,
+				   .engine = args.engine,
 				   .front = args.front,
+				   .in_heap = engine->heap,
 				   .has_ctor = args.ctor,
 				   .age = ++model.age };
 	for (unsigned int i = 0; i < CACHES; i++)
 		CHILD_CHECK(i == slot || model.cache[i].s != s);
-	CHILD_CHECK(c->stride % effective_align(size, args.align, flags) == 0);
+	CHILD_CHECK(c->in_heap || c->stride % effective_align(size, args.align, flags) == 0);
 	CHILD_CHECK(c->stride >= size);
 }
 
@@ -208,8 +217,8 @@ static void op_shrink(void)
 
 	if (draw(4) == 0)
 		uslab_trim();
-	else if (c)
-		CHILD_CHECK(kmem_cache_shrink(c->s) == !!c->live);
+	else if (c) /* pages of a heap are not the cache's */
+		CHILD_CHECK(kmem_cache_shrink(c->s) == !!c->live || c->in_heap);
 }
 
 /* ---- objects ---- */
@@ -231,7 +240,13 @@ static void check_stamp(const struct model_object *o, size_t size)
 		CHILD_CHECK(o->p[i] == ((uintptr_t)o->p >> 3 & 0xff));
 }
 
-static void add_object(void *p, struct model_cache *c, size_t size, bool zeroed)
+static void check_zero(const unsigned char *p, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		CHILD_CHECK(p[i] == 0);
+}
+
+static void add_object(void *p, struct model_cache *c, size_t size)
 {
 	struct model_object *o = &model.object[model.nr_objects];
 
@@ -240,8 +255,6 @@ static void add_object(void *p, struct model_cache *c, size_t size, bool zeroed)
 		CHILD_CHECK((unsigned char *)p + size <= model.object[i].p ||
 			    model.object[i].p + model.object[i].size <= (unsigned char *)p);
 	*o = (struct model_object){ .p = p, .cache = c, .size = size };
-	for (size_t i = 0; zeroed && i < size; i++)
-		CHILD_CHECK(o->p[i] == 0);
 	stamp(o);
 	model.nr_objects++;
 	if (c) {
@@ -263,7 +276,9 @@ static void op_alloc(void)
 		p = kmem_cache_alloc(c->s, gfp);
 	else
 		p = kmem_cache_alloc_node(c->s, gfp, (int)draw(4) - 1);
-	add_object(p, c, c->object_size, zero);
+	if (zero)
+		check_zero(p, c->object_size);
+	add_object(p, c, c->object_size);
 }
 
 static void op_alloc_bulk(void)
@@ -276,13 +291,14 @@ static void op_alloc_bulk(void)
 		return;
 	CHILD_CHECK(kmem_cache_alloc_bulk(c->s, GFP_KERNEL, n, p) == (int)n);
 	for (unsigned int i = 0; i < n; i++)
-		add_object(p[i], c, c->object_size, false);
+		add_object(p[i], c, c->object_size);
 }
 
 static void op_kmalloc(void)
 {
 	size_t size = draw(3) ? draw(300) : draw(3) ? draw(9000) : draw(100000);
 	bool zero = draw(4) == 0;
+	bool exact;
 	void *p = kmalloc(size,
 			  GFP_KERNEL | (zero ? __GFP_ZERO : 0) | (draw(4) ? 0 : __GFP_RECLAIMABLE));
 
@@ -292,11 +308,15 @@ static void op_kmalloc(void)
 		kfree(p);
 		return;
 	}
-	CHILD_CHECK(ksize(p) == kmalloc_size_roundup(size) && ksize(p) >= size);
+	CHILD_CHECK(ksize(p) >= size);
+	/* a block of a heap has the size that was asked for, in the heap's steps */
+	exact = size <= 8192 && page_head_of(p)->type == PAGE_HEAP;
+	CHILD_CHECK(ksize(p) == kmalloc_size_roundup(size) || exact);
 	if (is_pow2(size))
 		CHILD_CHECK(((uintptr_t)p & (size - 1)) == 0);
-	/* what is cleared is the whole object */
-	add_object(p, NULL, ksize(p), zero);
+	if (zero) /* what is cleared is the whole object, or the block that was asked for */
+		check_zero(p, exact ? size : ksize(p));
+	add_object(p, NULL, ksize(p));
 }
 
 /* Forgets an object, untouched since it was given out. */
@@ -313,7 +333,7 @@ static struct model_object take_object(unsigned int i)
 
 static void free_object(struct model_object o)
 {
-	if (o.cache && draw(4))
+	if (o.cache && (o.cache->in_heap || draw(4)))
 		kmem_cache_free(o.cache->s, o.p);
 	else if (o.cache || draw(4))
 		kfree(o.p);
@@ -327,6 +347,11 @@ static void op_free(void)
 		free_object(take_object(draw(model.nr_objects)));
 }
 
+static bool kfree_knows(const struct model_object *o)
+{
+	return !o->cache || !o->cache->in_heap;
+}
+
 static void op_free_bulk(void)
 {
 	unsigned int n = draw(MIN(model.nr_objects, 50u) + 1);
@@ -335,7 +360,7 @@ static void op_free_bulk(void)
 	void *p[50];
 
 	for (unsigned int i = model.nr_objects; i-- > 0 && nr < n;)
-		if (!c || model.object[i].cache == c)
+		if (c ? model.object[i].cache == c : kfree_knows(&model.object[i]))
 			p[nr++] = take_object(i).p;
 	kmem_cache_free_bulk(c ? c->s : NULL, nr, p);
 }
@@ -367,7 +392,7 @@ static void op_krealloc(void)
 	for (size_t j = 0; j < stamped; j++)
 		CHILD_CHECK(p[j] == ((uintptr_t)o.p >> 3 & 0xff));
 	CHILD_CHECK(ksize(p) >= size);
-	add_object(p, NULL, ksize(p), false);
+	add_object(p, NULL, ksize(p));
 }
 
 /* ---- lists ---- */
@@ -453,17 +478,51 @@ static int run_lists(unsigned long seed, unsigned long count)
 	return 0;
 }
 
+/* This program with other arguments; conf may be NULL. */
+static bool run_self(const char *count, const char *mode, const char *conf)
+{
+	char *const args[] = { "cache_fuzz", "0", (char *)count, (char *)mode, NULL };
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (conf)
+			setenv("USLAB_CONF", conf, 1);
+		execv("/proc/self/exe", args);
+		_exit(127);
+	}
+	if (waitpid(pid, &status, 0) == pid && status == 0)
+		return true;
+	fprintf(stderr, "cache_fuzz: USLAB_CONF=%s %s\n", conf ? conf : "", mode);
+	return false;
+}
+
+static bool run_pairs(void)
+{
+	static const char *const fronts[] = { "none", "array", "queues", "cpuslab" };
+	char conf[64];
+
+	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)
+		for (unsigned int f = 0; f < ARRAY_SIZE(fronts); f++) {
+			if (f == 3 && cache_engines[e] != &slub_ops)
+				continue;
+			snprintf(conf, sizeof(conf), "engine=%s,front=%s", cache_engines[e]->name,
+				 fronts[f]);
+			if (!run_self("2", "real", conf) || !run_self("1", "made-up", conf))
+				return false;
+		}
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
-	unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 0) : argc > 1 ? 1 : 40;
-	char *again[] = { "cache_fuzz", "0", "40", "made-up", NULL };
+	unsigned long count = argc > 2 ? strtoul(argv[2], NULL, 0) : 1;
 
-	if (run_lists(seed, count))
-		return 1;
 	if (argc > 1)
-		return 0;
-	fflush(stdout);
-	execv("/proc/self/exe", again);
-	return 1;
+		return run_lists(seed, count);
+	return run_self("30", "real", NULL) && run_self("30", "made-up", NULL) && run_pairs() ? 0
+											      : 1;
 }

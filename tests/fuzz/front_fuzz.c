@@ -12,6 +12,8 @@
 
 #include "base/atomic.h"
 #include "front/array.h"
+#include "front/queues.h"
+#include "os/policy.h"
 #include "unit/front/fake_engine.h"
 
 #define CPUS 8
@@ -21,9 +23,10 @@
 
 struct fuzz {
 	uint64_t seed;
+	uint64_t now; /* ms */
 	struct front front;
 	struct fake fake;
-	struct engine slub; /* cpuslab knows no other engine */
+	struct engine slub; /* cpuslab knows no other engine, queues wants to know nodes */
 	bool is_slub;
 	unsigned int size;
 	unsigned int nr;
@@ -41,16 +44,22 @@ static unsigned int draw(unsigned int below)
 	return (unsigned int)(fuzz.seed >> 24) % below;
 }
 
+static uint64_t fuzz_clock(void)
+{
+	return fuzz.now;
+}
+
 static void set_up(void)
 {
 	static const struct front_ops *const fronts[] = { &front_array_ops, &front_none_ops,
-							  &front_cpuslab_ops };
-	const struct front_ops *ops = fronts[draw(8) < 5 ? 0 : 1 + draw(2)];
+							  &front_cpuslab_ops, &front_queues_ops };
+	const struct front_ops *ops = fronts[draw(8) < 4 ? 0 : 1 + draw(3)];
 
 	floors_init(CPUS, NODES);
 	fuzz.id = 1 + draw(USLAB_MAX_CACHES - 1);
 	fuzz.size = 8 * (1 + draw(40));
-	fuzz.is_slub = ops == &front_cpuslab_ops || draw(4) == 0;
+	fuzz.is_slub = ops == &front_cpuslab_ops || ops == &front_queues_ops || draw(4) == 0;
+	queues_clock = fuzz_clock;
 	if (fuzz.is_slub) {
 		struct engine_params params = { .name = "fuzz",
 						.object_size = fuzz.size,
@@ -188,6 +197,24 @@ static void op_closed(void)
 		fuzz.front.closed = draw(3) == 0;
 }
 
+/* Time goes by, limits change, and the thread may want its objects from elsewhere. */
+static void op_queues(void)
+{
+	static const unsigned int most[] = { 3, 20, 200 };
+	unsigned int limit = 1 + draw(most[draw(3)]);
+	unsigned long nodes = 1 + draw((1 << NODES) - 1);
+
+	fuzz.now += draw(6000);
+	os_policy_set(OS_POLICY_DEFAULT, NULL, 0);
+	if (draw(3) == 0)
+		CHILD_CHECK(os_policy_set(1 + (int)draw(3), &nodes, NODES) == 0);
+	if (fuzz.front.ops->reap && draw(4))
+		fuzz.front.ops->reap(&fuzz.front, draw(CPUS));
+	else if (fuzz.front.ops->tune)
+		CHILD_CHECK(fuzz.front.ops->tune(&fuzz.front, limit, 1 + draw(limit), draw(9)) ==
+			    0);
+}
+
 static void op_fork(void)
 {
 	percpu_fork_prepare();
@@ -215,12 +242,14 @@ static void one_op(void)
 		op_alloc_bulk();
 	else if (what < 92)
 		op_free_bulk();
-	else if (what < 94)
+	else if (what < 93)
 		op_drain();
-	else if (what < 96)
+	else if (what < 95)
 		op_budget();
-	else if (what < 98)
+	else if (what < 97)
 		op_closed();
+	else if (what < 99)
+		op_queues();
 	else
 		op_fork();
 }

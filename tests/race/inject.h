@@ -3,32 +3,16 @@
  * race/inject.h - a copy of front/percpu.c and front/array.c with delays and mutations in it
  *
  * For one C file of a program, in the place of <uslab/slab.h>. The linker then leaves the library's
- * own objects of the two files out. race_delay[n] loops are run at place n of the sequences (see
- * <uslab/arch/...> and arch/rseq_ops.h for the numbers), once; race_broken breaks what its bits say.
+ * own objects of the two files out. Places: see <uslab/arch/...> and arch/rseq_ops.h.
  */
 #ifndef RACE_INJECT_H
 #define RACE_INJECT_H
 
-/* Counters in the thread's table; memory only, since an abort restores no register. */
-#define DELAY(n)                                      \
-	"9:\n\t"                                      \
-	"cmpl $0, %%fs:race_delay@tpoff+4*" #n "\n\t" \
-	"jle 8f\n\t"                                  \
-	"decl %%fs:race_delay@tpoff+4*" #n "\n\t"     \
-	"pause\n\t"                                   \
-	"jmp 9b\n"                                    \
-	"8:\n\t"
+#include "delay.h"
 
-/* Mutations: text that is jumped over unless the bit is set. */
-#define BROKEN(bit, text)                         \
-	"testl $" #bit ", race_broken(%%rip)\n\t" \
-	"je 7f\n\t" text "\n"                     \
-	"7:\n\t"
-#define NOT_RESTARTED BROKEN(1, "movq $0, %%fs:8(%[rseq])")
 #define COMMIT_FIRST BROKEN(2, "movq %[new_value], (%[word])")
 #define CLOSED_UNSEEN BROKEN(4, "jmp 6f")
 
-#define USLAB_RSEQ_INJECT(n) INJECT_##n
 #define INJECT_1 NOT_RESTARTED DELAY(1)
 #define INJECT_2 DELAY(2)
 #define INJECT_3 DELAY(3)
@@ -40,17 +24,17 @@
 #define INJECT_9 NOT_RESTARTED COMMIT_FIRST DELAY(9)
 #define INJECT_10 DELAY(10) CLOSED_UNSEEN
 #define INJECT_11 "6:\n\t" DELAY(11)
-#define PLACES 12
+#define INJECT_12 NOT_RESTARTED DELAY(12)
+#define INJECT_13 DELAY(13)
+#define INJECT_14 DELAY(14)
+#define INJECT_15 DELAY(15)
+#define PLACES 16
 
 #include <uslab/slab.h>
 
 #if USLAB_HAVE_RSEQ
 
-/* Used by the text above, so they need names that the assembler sees. */
-extern __thread int race_delay[PLACES];
-extern int race_broken;
-__thread int race_delay[PLACES] __attribute__((used, tls_model("local-exec")));
-int race_broken __attribute__((used));
+RACE_TABLES
 
 #include "os/rseq.h"
 

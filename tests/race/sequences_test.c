@@ -42,8 +42,9 @@ int main(void)
 #include "child.h"
 
 #define WORKERS 4
-#define ARRAYS 3 /* caches of the array front; one more is of cpuslab */
-#define CACHES (ARRAYS + 1)
+#define ARRAYS 3	    /* caches of the array front, then one of cpuslab, then: */
+#define QUEUES (ARRAYS + 1) /* one of queues, whose limits change all the time */
+#define CACHES (ARRAYS + 2)
 #define POOL 150  /* objects of one cache that a worker may have */
 #define STASH 6	  /* objects of one cache that a worker's signal handler may have */
 #define SLOTS 16  /* through which workers pass objects to one another */
@@ -360,7 +361,13 @@ static void signal_one(uint64_t r)
 static void drain_one(uint64_t r)
 {
 	set_delay(r >> 20);
-	kmem_cache_shrink(caches[r % nr_caches]);
+	if (r % nr_caches == QUEUES && r >> 8 & 3)
+		kmem_cache_tune(caches[QUEUES], 1 + (unsigned int)(r >> 10 & 15), 1,
+				(unsigned int)(r >> 14 & 7));
+	else if (r >> 16 & 3)
+		kmem_cache_shrink(caches[r % nr_caches]);
+	else
+		kmem_cache_reap();
 	count.drains++;
 }
 
@@ -473,7 +480,8 @@ static unsigned long all_ops(void)
 
 static void prepare(void)
 {
-	static const unsigned int capacity[CACHES] = { 0, 3, 1, 0 };
+	static const unsigned int capacity[CACHES] = { 0, 3, 1, 0, 6 };
+	static const char *const front[CACHES] = { "array", "array", "array", "cpuslab", "queues" };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
 	sigaddset(&action.sa_mask, SIGUSR1);
@@ -485,7 +493,7 @@ static void prepare(void)
 	for (unsigned int c = 0; c < nr_caches; c++) {
 		struct kmem_cache_args args = { .ctor = construct,
 						.capacity = capacity[c],
-						.front = c < ARRAYS ? "array" : "cpuslab" };
+						.front = front[c] };
 
 		caches[c] = kmem_cache_create_args("race", sizeof(struct object), &args, 0);
 	}

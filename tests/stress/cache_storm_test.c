@@ -34,7 +34,7 @@
 #include "page/large.h"
 
 #define WORKERS 5
-#define CACHES 4
+#define CACHES 5
 #define POOL 200  /* objects that a worker has at most */
 #define SLOTS 128 /* for passing on */
 #define STASH 8	  /* objects in the hands of a thread's signal handler */
@@ -162,8 +162,8 @@ static void bulk(uint64_t r)
 /* A cache of this thread's own. */
 static void own_cache(uint64_t r)
 {
-	static const char *const fronts[] = { "array", "cpuslab", "none" };
-	struct kmem_cache_args args = { .front = fronts[r % 3] };
+	static const char *const fronts[] = { "array", "cpuslab", "none", "queues" };
+	struct kmem_cache_args args = { .front = fronts[r % 4] };
 	unsigned int size = 32 + (unsigned int)(r >> 8) % 300;
 	struct kmem_cache *s = kmem_cache_create_args("own", size, &args, SLAB_NOLEAKTRACE);
 	struct stamp *p[60];
@@ -317,6 +317,9 @@ static void *shrinker(void *arg)
 {
 	for (unsigned int i = 0; !load_relaxed(&stop); i++) {
 		kmem_cache_shrink(caches[i % CACHES]);
+		kmem_cache_tune(caches[CACHES - 1], 1 + i % 130, 1 + i % 130 / 2, i % 5);
+		if (i % 16 == 0)
+			kmem_cache_reap();
 		if (i % 64 == 0)
 			uslab_trim();
 		usleep(200);
@@ -401,7 +404,8 @@ static void make_caches(void)
 	} v[CACHES] = { { 64, { .front = "array" } },
 			{ 200, { .front = "cpuslab" } },
 			{ 96, { .front = "none" } },
-			{ 40, { .front = "array", .capacity = 4 } } };
+			{ 40, { .front = "array", .capacity = 4 } },
+			{ 120, { .front = "queues" } } };
 
 	for (unsigned int i = 0; i < CACHES; i++)
 		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args, 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=240 serial
+# ctest: timeout=300 serial
 """uslab bench: each benchmark runs, its JSON makes sense, and wrong use is told apart from failure.
 
 Times are not judged here (that is scripts/bench, on a quiet machine), only that they are there,
@@ -17,6 +17,8 @@ import unittest
 USLAB = os.environ["USLAB_BIN"]
 PEERS = ["mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"]
 MALLOCS = ["uslab-malloc", *PEERS, "glibc"]
+KERNEL = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
+SIZES = [8 << i for i in range(10)]
 OWN = ["own-cache", "own-cache-cpuslab", "own-cache-none", "kmalloc"]
 
 
@@ -32,6 +34,7 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, "", "nothing but results when no terminal is there")
         result = json.loads(run.stdout)
+        self.assertEqual(result["benchmark"], arguments[0])
         self.assertEqual(result["command"].split()[:3], ["uslab", "bench", arguments[0]])
         for key in ("cpu", "cpus", "kernel", "libc", "compiler", "memory_bytes"):
             self.assertTrue(result["machine"][key], key)
@@ -81,13 +84,13 @@ class BenchTest(unittest.TestCase):
         self.check_metrics(result, by_name, [f"{count}.{order}" for count in (100, 1000, 10000)
                                              for order in ("fifo", "lifo", "mix")])
 
-    def test_remote(self):
+    def test_handoff(self):
         if len(os.sched_getaffinity(0)) < 2:
-            run = bench("remote", "--quick")
+            run = bench("handoff", "--quick")
             self.assertEqual(run.returncode, 1)
             self.assertIn("two CPUs", run.stderr)
             return
-        result, by_name = self.run_json("remote", "--quick", "--size", "128")
+        result, by_name = self.run_json("handoff", "--quick", "--size", "128")
         self.assertEqual(set(by_name), set(OWN + MALLOCS + ["ring"]))
         self.assertEqual(result["settings"]["size"], 128)
         self.assertEqual(len(set(result["settings"]["cpus"])), 2)
@@ -115,6 +118,119 @@ class BenchTest(unittest.TestCase):
         self.assertLess(shared["next_to"], 100)
         for name in ("own-cache", "own-cache-cpuslab"):
             self.assertTrue(by_name[name]["locality"]["lifo"], name)
+
+    def check_protocol(self, by_name, names, sizes):
+        """Per size, the lowest of the sizes without one; all in cycles of a sane clock."""
+        for entry in by_name.values():
+            metrics = {name: m["median"] for name, m in entry["metrics"].items()}
+            self.assertEqual(set(metrics), {"ns-per-cycle"} | set(names) |
+                             {f"{name}.{size}" for name in names for size in sizes})
+            self.assertTrue(0.1 <= metrics["ns-per-cycle"] <= 2, metrics["ns-per-cycle"])
+            for name in names:
+                lowest = min(metrics[f"{name}.{size}"] for size in sizes)
+                self.assertGreater(lowest, 0)
+                self.assertAlmostEqual(metrics[name], lowest, delta=lowest * 1e-3)
+
+    def test_fastpath(self):
+        result, by_name = self.run_json("fastpath", "--quick", "--objects", "200")
+        self.assertEqual(list(by_name), KERNEL)
+        self.check_protocol(by_name, ["alloc", "free", "pair"], SIZES + [8192, 16384])
+        self.assertEqual(result["unit"], "cycles")
+        self.assertEqual(result["base"], "slub")
+        self.assertEqual(result["settings"]["objects"], 200)
+        self.assertEqual([c["title"] for c in result["columns"]], ["Alloc", "Free", "Alloc/Free"])
+        # slide 28
+        self.assertEqual([c["published"] for c in result["columns"]], [
+            {"slob": 183, "slab": 66, "slub": 45}, {"slob": 173, "slab": 73, "slub": 70},
+            {"slob": 172, "slab": 102, "slub": 52}])
+        for name, conf in (("slab", "engine=slab,front=queues"),
+                           ("slub+array", "engine=slub,front=array")):
+            self.assertEqual(by_name[name]["conf"], conf)
+        self.assertEqual(by_name["slub"]["metrics"]["pair"]["ratio"], 1)
+
+    def test_concurrent_and_remote(self):
+        run = bench("concurrent", "remote", "--quick", "--objects", "50", "--threads", "3",
+                    "--only", "slab,slub,slub+array", "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        concurrent, remote = json.loads(run.stdout)
+        self.assertEqual((concurrent["benchmark"], remote["benchmark"]), ("concurrent", "remote"))
+        for result, names in ((concurrent, ["alloc", "free", "pair"]),
+                              (remote, ["free-one", "free-one-object", "free-all"])):
+            self.assertEqual(result["settings"]["threads"], 3)
+            by_name = {entry["name"]: entry for entry in result["contestants"]}
+            self.assertEqual(list(by_name), ["slab", "slub", "slub+array"])
+            self.check_protocol(by_name, names, SIZES)
+        for entry in remote["contestants"]:
+            # of three CPUs two had objects, and the average is over all three
+            m = {name: metric["median"] for name, metric in entry["metrics"].items()}
+            self.assertAlmostEqual(m["free-one-object"], m["free-one"] * 1.5, delta=0.01 *
+                                   m["free-one"])
+
+    def test_topology(self):
+        """Threads that act for CPUs which this machine does not have."""
+        only = ["--only", "slab,slub", "--cpus", "4", "--nodes", "2"]
+        result, by_name = self.run_json("remote", "--quick", "--objects", "20", *only)
+        self.assertEqual(result["settings"]["threads"], 4)
+        self.assertEqual(result["settings"]["made_up_nodes"], 2)
+        self.check_protocol(by_name, ["free-one", "free-one-object", "free-all"], SIZES)
+        here, there = (self.run_json("memory", "--model", "small", *more)[1]["slub"]["metrics"]
+                       ["small.slab"]["median"] for more in (["--only", "slub"], [*only[2:], "--only",
+                                                                               "slub"]))
+        self.assertGreater(there, here, "more CPUs and nodes hold more")
+
+    def test_hackbench(self):
+        result, by_name = self.run_json("hackbench", "-g", "2", "-f", "3", "-l", "4", "-s", "512",
+                                        "--rounds", "2")
+        self.assertEqual(list(by_name), KERNEL)
+        self.assertEqual([result["settings"][key] for key in ("groups", "fds", "loops", "size")],
+                         [2, 3, 4, 512])
+        for entry in by_name.values():
+            self.assertEqual(len(entry["metrics"]["seconds"]["samples"]), 2)
+            self.assertGreater(entry["metrics"]["seconds"]["min"], 0)
+            for name in ("peak", "end"):
+                self.assertGreaterEqual(entry["metrics"][name]["min"], 0)
+        # All messages are freed, and SLOB keeps no page that has nothing in it.
+        self.assertEqual(by_name["slob"]["metrics"]["end"]["max"], 0)
+        self.assertGreater(by_name["slub"]["metrics"]["end"]["min"], 0)
+
+    def test_memory(self):
+        result, by_name = self.run_json("memory", "--model", "small")
+        self.assertEqual(list(by_name), KERNEL)
+        self.assertEqual(result["unit"], "KiB")
+        requested = {entry["metrics"]["small.requested"]["median"] for entry in by_name.values()}
+        self.assertEqual(len(requested), 1, "the same for all")
+        for name, entry in by_name.items():
+            metrics = {key: m["median"] for key, m in entry["metrics"].items()}
+            self.assertTrue(1 < metrics["small.slab"] / min(requested) < 2, (name, metrics))
+            if "slob" in name:
+                self.assertNotIn("small.reclaimable", metrics)
+            else:
+                self.assertAlmostEqual(metrics["small.reclaimable"] + metrics["small.unreclaimable"],
+                                       metrics["small.slab"], delta=1)
+        slab = {name: entry["metrics"]["small.slab"]["median"] for name, entry in by_name.items()}
+        self.assertLess(slab["slob"], slab["slub"])  # what SLOB is for
+
+    def test_protocol_text(self):
+        run = bench("fastpath", "hackbench", "--quick", "--only", "slub,slab", "--groups", "1")
+        self.assertEqual(run.returncode, 2, "fastpath has no --groups")
+        run = bench("fastpath", "--quick", "--objects", "20", "--only", "slub,slab", "--sizes")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"\ncycles +Alloc +Free +Alloc/Free +spread\n")
+        self.assertRegex(run.stdout, r"\nslab +[\d.]+ +\(66\) +[\d.]+ +\(73\) +[\d.]+ +\(102\)")
+        self.assertRegex(run.stdout, r"\nslub +[\d.]+ +\(45\) +[\d.]+ +\(70\) +[\d.]+ +\(52\)")
+        self.assertRegex(run.stdout, r"\nns +Alloc ")
+        self.assertRegex(run.stdout, r"\n +pair\.8 +pair\.16 ")
+        run = bench("hackbench", "--quick", "--rounds", "3", "--only", "slub")
+        self.assertRegex(run.stdout, r"\nslub +1\.00( +[\d.]+){3}\n")
+
+    def test_engine_that_is_not_there(self):
+        """The library only warns of a configuration that it does not understand: this must fail."""
+        worker = os.path.join(os.path.dirname(USLAB), "uslab-bench-kernel")
+        run = subprocess.run([worker, "--mode", "fastpath", "--contestant", "slob/none",
+                              "--objects", "10"], capture_output=True, text=True, check=False,
+                             env={**os.environ, "USLAB_CONF": "engine=slub,front=none"})
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("slub/none, not slob/none", run.stderr)
 
     def test_text(self):
         run = bench("locality", "--quick")
@@ -176,7 +292,16 @@ class BenchTest(unittest.TestCase):
 
     def test_wrong_use(self):
         for arguments, word in (
-                ([], "which benchmark"), (["speed"], "speed"), (["pair", "batch"], "batch"),
+                ([], "which benchmark"), (["speed"], "speed"), (["pair", "speed"], "speed"),
+                (["pair", "--loops", "2"], "pair has no --loops"),
+                (["fastpath", "hackbench", "--loops", "2"], "fastpath has no --loops"),
+                (["fastpath", "--threads", "2"], "fastpath has no --threads"),
+                (["fastpath", "--size", "64"], "fastpath has no --size"),
+                (["hackbench", "--sizes"], "hackbench has no --sizes"),
+                (["hackbench", "--model", "small"], "hackbench has no --model"),
+                (["memory", "--model", "large"], "large"), (["remote", "--threads", "1"], "2 to 64"),
+                (["remote", "--nodes", "2"], "--cpus"), (["hackbench", "-g", "0"], "--groups"),
+                (["remote", "--cpus", "2", "--nodes", "3"], "--nodes 3"),
                 (["pair", "--rounds", "0"], "--rounds"), (["pair", "--rounds"], "--rounds"),
                 (["pair", "--size", "7"], "--size"), (["pair", "--size", "8193"], "--size"),
                 (["malloc", "--size", "64"], "--size"), (["pair", "--ms", "x"], "--ms"),
@@ -192,7 +317,8 @@ class BenchTest(unittest.TestCase):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("pair", "batch", "remote", "malloc", "locality", "--quick", "--peers"):
+        for name in ("pair", "batch", "handoff", "malloc", "locality", "fastpath", "concurrent",
+                     "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
             self.assertIn(name, run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
         self.assertRegex(bench("--version").stdout, r"^uslab \d+\.\d+\.\d+\n$")

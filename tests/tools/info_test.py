@@ -260,8 +260,8 @@ class Usage(Case):
         with Started(self.folder.compile("newer", IMPOSTOR, "-DVERSION=99")) as pid:
             self.refused(1, "version 99", "-p", pid)
             self.refused(1, "uslab 5.4.3", "-p", pid)
-            self.refused(1, "reads version 1", "-p", pid)
-        with Started(self.folder.compile("same", IMPOSTOR, "-DVERSION=1")) as pid:
+            self.refused(1, "reads version 2", "-p", pid)
+        with Started(self.folder.compile("same", IMPOSTOR, "-DVERSION=2")) as pid:
             self.refused(1, "other data structures", "-p", pid)
 
     def test_full_output(self):
@@ -399,6 +399,26 @@ class Space(Case):
 
     def test_python_cpuslab(self):
         self.check(PYTHONMALLOC="malloc", USLAB_CONF="front=cpuslab")
+
+    def test_python_engines(self):
+        for engine in ("slab", "slobseg", "slobseg:pow2", "slob"):
+            with self.subTest(engine):
+                self.check(USLAB_CONF=f"engine={engine},front=historical")
+
+    def test_heap_row(self):
+        environment = dict(os.environ, USLAB_CONF="engine=slob,front=historical",
+                           PYTHONMALLOC="malloc")
+        code = ("import time; x = [bytes(n % 900) for n in range(30000)]; "
+                "print('ready', flush=True); time.sleep(60)")
+        with Started(BIN, "run", "--", PYTHON, "-c", code, env=environment) as pid:
+            data = self.json(pid)
+            heap = {cache["name"]: cache for cache in data["caches"]}["slob-heap"]
+            self.assertGreaterEqual(heap["objects"], 30000 - 900)
+            self.assertLessEqual(heap["object_bytes"], heap["slab_bytes"])
+            self.assertEqual(heap["slab_bytes"], 4096 * heap["slabs"])
+            self.assertEqual(heap["engine"], "slob")
+            self.assertEqual(data["uslab"]["inconsistent"], 0)
+            self.assertIn("slob-heap", self.rows(pid))
 
     def test_stopped_program(self):
         # Nothing is asked of the program: it may as well be stopped.

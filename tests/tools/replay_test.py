@@ -20,6 +20,8 @@ BINARY = os.environ.get("USLAB_BIN") or os.path.join(SOURCE, "build", "release",
 DATA = os.path.join(SOURCE, "tests", "data")
 DEMO = os.path.join(SOURCE, "data", "hackbench-demo.txt.zst")
 FRONTS = ("array", "cpuslab", "none")
+PAIRS = (("slob:1991", "none"), ("slob", "none"), ("slobseg:pow2", "none"), ("slobseg", "none"),
+         ("slab", "queues"), ("slab", "none"), ("slob", "array"), ("slobseg", "queues"))
 KINDS = ("kmalloc", "kmalloc_node", "kmem_cache_alloc", "kmem_cache_alloc_node", "kfree",
          "kmem_cache_free")
 FORMAT = "an event of the kernel's: 'TASK-PID [CPU] TIME: EVENT: FIELDS'"
@@ -166,6 +168,53 @@ class Replay(unittest.TestCase):
                                          bytes_["slabs_peak"] + bytes_["large_peak"])
                     self.assertLessEqual(bytes_["requested_end"],
                                          bytes_["slabs_end"] + bytes_["large_end"])
+
+    def test_every_engine(self):
+        """The same objects for all, kfree() of an object of a cache included."""
+        for name in ("hackbench.txt.zst", "gcc.txt.zst", "old-kernels.txt"):
+            expected = Expected(text_of(data(name)))
+            for engine, front in PAIRS:
+                with self.subTest(name=name, engine=engine, front=front):
+                    got = replay(data(name), "-e", engine, "-f", front, "--free-at-end")
+                    self.agrees(got, expected)
+                    self.assertEqual((got["replay"]["engine"], got["replay"]["front"]),
+                                     (engine, front))
+                    self.assertEqual(got["objects"]["live_freed"], 0)
+
+    # ---- made-up machines ----
+
+    def test_made_up_machine(self):
+        expected = Expected(text_of(data("gcc.txt.zst")))
+        for engine, front in (("slub", "array"), ("slub", "cpuslab"), ("slab", "queues")):
+            got = replay(data("gcc.txt.zst"), "-e", engine, "-f", front, "--cpus", "1",
+                         "--free-at-end")
+            self.agrees(got, expected)
+            self.assertEqual(got["replay"]["made_up_cpus"], 1)
+            one = got["bytes"]["slabs_end"]
+            got = replay(data("gcc.txt.zst"), "-e", engine, "-f", front, "--cpus", "6",
+                         "--nodes", "2", "--free-at-end")
+            self.agrees(got, expected)
+            self.assertEqual([got["replay"][k] for k in ("made_up_cpus", "made_up_nodes",
+                                                         "copies")], [6, 2, 1])
+            # the trace's two CPUs have a front each: CPU 0 and 1 of the same node
+            self.assertGreater(got["bytes"]["slabs_end"], one)
+
+    def test_spread(self):
+        """Eight CPUs are four copies of a trace of two; an odd one is left over."""
+        path = data("gcc.txt.zst")
+        once = replay(path, "--cpus", "2")
+        self.assertEqual(once["trace"]["cpus"], 2)
+        for cpus, copies in ((1, 1), (8, 4), (9, 4)):
+            got = replay(path, "--cpus", str(cpus), "--spread", "--free-at-end")
+            self.assertEqual(got["replay"]["copies"], copies)
+            self.assertEqual(got["objects"]["live"], copies * once["objects"]["live"])
+            self.assertEqual(got["objects"]["live_library"], got["objects"]["live"])
+            self.assertEqual(got["objects"]["live_freed"], 0)
+            for verb in ("alloc", "free"):
+                self.assertEqual(got["time"][verb]["operations"],
+                                 copies * once["time"][verb]["operations"])
+            self.assertGreater(got["bytes"]["slabs_peak"], copies * 3 // 4
+                               * once["bytes"]["slabs_peak"])
 
     def test_demo_trace(self):
         self.agrees(replay(DEMO), Expected(text_of(DEMO)))
@@ -326,8 +375,15 @@ class Replay(unittest.TestCase):
         for message, arguments in (
                 ("which trace? ('-' for standard input)", ()),
                 ("one trace at a time, please: 'b'", ("a", "b")),
-                ("no front 'x'; there are: array, cpuslab, none", ("--front", "x", "a")),
-                ("no engine 'slob'; there are: slub", ("--engine=slob", "a")),
+                ("no front 'x'; there are: array, cpuslab, queues, none", ("--front", "x", "a")),
+                ("no engine 'buddy'; there are: slob:1991, slob, slobseg:pow2, slobseg, slab, slub",
+                 ("--engine=buddy", "a")),
+                ("--cpus takes a number from 1 to 1500, not '0'", ("--cpus", "0", "a")),
+                ("--cpus takes a number from 1 to 1500, not '1501'", ("--cpus=1501", "a")),
+                ("--nodes takes a number from 1 to 64, not '65'", ("--nodes=65", "a")),
+                ("--nodes needs --cpus", ("--nodes", "2", "a")),
+                ("--nodes 5: more nodes than the 4 CPUs", ("--cpus=4", "--nodes=5", "a")),
+                ("--spread needs --cpus", ("--spread", "a")),
                 ("no touch ''; there are: none, line, all", ("-t", "", "a")),
                 ("--events takes a number from 1 to 1099511627776, not '0'", ("-n", "0", "a")),
                 ("--rounds takes a number from 1 to 999, not '1k'", ("-r", "1k", "a")),

@@ -98,7 +98,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(uslab("run", "--", "printenv", "USLAB_CONF").returncode, 1)
 
     def test_choice_is_taken(self):
-        for front in ("array", "cpuslab", "none"):
+        for front in ("array", "cpuslab", "queues", "none"):
             code = ("import os, subprocess, sys; "
                     "print(subprocess.run([sys.argv[1], 'info', '--json', '-p', str(os.getpid())],"
                     " stdout=subprocess.PIPE, text=True).stdout)")
@@ -138,7 +138,7 @@ class RunTest(unittest.TestCase):
         for text, *arguments in (("which program?",), ("which program?", "--front=none"),
                                  ("which program?", "--"),
                                  ("no engine 'sleb'; there is: slub", "--engine=sleb", "true"),
-                                 ("no front 'arr'; there is: array, cpuslab, none", "-f", "arr",
+                                 ("no front 'arr'; there is: array, cpuslab, queues, none, historical", "-f", "arr",
                                   "true"),
                                  ("needs a value", "--front"), ("'-x'", "-x", "true")):
             run = uslab("run", *arguments)
@@ -149,7 +149,7 @@ class RunTest(unittest.TestCase):
     def test_help(self):
         run = uslab("run", "--help")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.assertIn("Fronts: array cpuslab none", run.stdout)
+        self.assertIn("Fronts: array cpuslab queues none historical", run.stdout)
         self.assertRegex(uslab("run", "--version").stdout, r"^uslab \d")
 
     # ---- programs on which it has no effect

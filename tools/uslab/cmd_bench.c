@@ -2,12 +2,14 @@
 /*
  * uslab/cmd_bench.c - uslab bench: measures uslab beside other allocators, in turn, on this machine
  *
- * Reads the command line, then: plan (who and where), run (rounds), count (instructions), report.
+ * Reads the command line, then, for each benchmark: plan (who and where), run (rounds), count
+ * (instructions), report.
  * The parts are in tools/uslab/bench; the programs that measure are in bench.
  */
 #define _GNU_SOURCE
 #include "bench/bench.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,25 +29,52 @@ enum {
 	OPT_PEER_DIR,
 	OPT_ONLY,
 	OPT_NO_COUNTS,
+	OPT_THREADS,
+	OPT_OBJECTS,
+	OPT_SIZES,
+	OPT_CPUS,
+	OPT_NODES,
+	OPT_MODEL,
 };
+
+/* hackbench: of the kernel people's, with fewer messages than on the slides */
+#define DEFAULT_GROUPS 15
+#define DEFAULT_FDS 25
+#define DEFAULT_LOOPS 20
+#define DEFAULT_OBJECTS 10000 /* TEST_COUNT of the kernel's module */
+#define QUICK_OBJECTS 1000
 
 static void print_help(void)
 {
-	puts("usage: uslab bench NAME [OPTION]...\n"
-	     "Measure uslab beside mimalloc, jemalloc, tcmalloc, tbbmalloc and glibc.\n");
-	for (size_t i = 0; benchmark_at(i); i++)
-		printf("  %-9s %s\n", benchmark_at(i)->name, benchmark_at(i)->what);
+	puts("usage: uslab bench NAME... [OPTION]...\n"
+	     "Measure uslab beside mimalloc, jemalloc, tcmalloc, tbbmalloc and glibc:\n");
+	for (size_t i = 0; benchmark_at(i); i++) {
+		if (i == BENCH_FASTPATH)
+			puts("\nand the kernel's allocators beside each other, as kernel people do:\n");
+		printf("  %-10s %s\n", benchmark_at(i)->name, benchmark_at(i)->what);
+	}
 	puts("\n"
-	     "  -r, --rounds N     rounds over all contestants (default 9, 1 to 99)\n"
+	     "  -r, --rounds N     rounds over all contestants (1 to 99; default 9; 5 in the second\n"
+	     "                     list, memory 1)\n"
 	     "  -t, --ms N         milliseconds that a contestant measures per round (default 60)\n"
-	     "  -s, --size N       bytes per object (default 64, 8 to 8192; pair, batch, remote)\n"
+	     "  -s, --size N       bytes per object (default 64, 8 to 8192; pair, batch, handoff) or\n"
+	     "                     message (hackbench, default 512)\n"
 	     "      --cpu A[,B]    CPUs to run on (default: the last ones allowed)\n"
 	     "      --peers LIST   only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none\n"
 	     "      --peer-dir DIR look for the peers' libraries in DIR only\n"
 	     "      --only LIST    only these contestants, by the names in the result\n"
 	     "      --no-counts    count no instructions (pair)\n"
+	     "      --objects N    objects per thread (default 10000; fastpath, concurrent, remote)\n"
+	     "      --sizes        also a table for each size of objects (the same)\n"
+	     "      --threads N    2 to 64 threads (default: one per CPU; concurrent, remote)\n"
+	     "      --cpus N       threads act for N made-up CPUs ...\n"
+	     "      --nodes N      ... on N memory nodes (all five of the second list)\n"
+	     "  -g, --groups N     groups of senders and receivers (default 15; hackbench)\n"
+	     "  -f, --fds N        senders, and receivers, in a group (default 25)\n"
+	     "  -l, --loops N      messages from each sender to each receiver (default 20)\n"
+	     "      --model NAME   only the model small or desktop (memory)\n"
 	     "  -q, --quick        one short round: does it work at all?\n"
-	     "  -j, --json         print JSON\n"
+	     "  -j, --json         print JSON; an array if there are several benchmarks\n"
 	     "      --save         keep the result in " RESULTS "\n"
 	     "      --output DIR   keep it in DIR\n"
 	     "      --note TEXT    keep TEXT with it, such as a commit\n"
@@ -74,29 +103,48 @@ static bool parse_cpus(const char *text, int cpu[2])
 	return cpu[0] != cpu[1];
 }
 
-static int parse_numeric(struct options *o, int option, const char *text)
-{
-	static const struct {
-		int option;
-		const char *name;
-		unsigned long min, max;
-	} ranges[] = {
-		{ 'r', "--rounds", 1, MAX_ROUNDS },
-		{ 't', "--ms", 1, 10000 },
-		{ 's', "--size", 8, 8192 },
-	};
-	unsigned int *const targets[] = { &o->rounds, &o->ms, &o->size };
+/* Options that take a number. */
+static const struct numeric {
+	int option;
+	const char *name;
+	unsigned long min, max;
+	size_t target;	    /* offset in struct options */
+	unsigned int takes; /* who has it; 0: all */
+} numerics[] = {
+	{ 'r', "--rounds", 1, MAX_ROUNDS, offsetof(struct options, rounds), 0 },
+	{ 't', "--ms", 1, 10000, offsetof(struct options, ms), 0 },
+	{ 's', "--size", 8, 8192, offsetof(struct options, size), TAKES_SIZE },
+	{ 'g', "--groups", 1, 100, offsetof(struct options, groups), TAKES_GROUPS },
+	{ 'f', "--fds", 1, 100, offsetof(struct options, fds), TAKES_GROUPS },
+	{ 'l', "--loops", 1, 1000000, offsetof(struct options, loops), TAKES_GROUPS },
+	{ OPT_THREADS, "--threads", 2, MAX_THREADS, offsetof(struct options, threads),
+	  TAKES_THREADS },
+	{ OPT_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects), TAKES_OBJECTS },
+	{ OPT_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
+	{ OPT_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
+};
+#define NR_NUMERICS (sizeof(numerics) / sizeof(numerics[0]))
 
-	for (size_t i = 0; i < 3; i++) {
+static unsigned int *numeric_target(struct options *o, const struct numeric *n)
+{
+	return (unsigned int *)((char *)o + n->target);
+}
+
+/* 0 or an exit status; *taken: it was one of those. */
+static int parse_numeric(struct options *o, int option, const char *text, bool *taken)
+{
+	for (size_t i = 0; i < NR_NUMERICS; i++) {
+		const struct numeric *n = &numerics[i];
 		unsigned long value;
 
-		if (ranges[i].option != option)
+		if (n->option != option)
 			continue;
-		if (!util_parse_number(text, ranges[i].min, ranges[i].max, &value))
+		*taken = true;
+		if (!util_parse_number(text, n->min, n->max, &value))
 			return util_usage_error(COMMAND,
 						"%s takes a number from %lu to %lu, not '%s'",
-						ranges[i].name, ranges[i].min, ranges[i].max, text);
-		*targets[i] = (unsigned int)value;
+						n->name, n->min, n->max, text);
+		*numeric_target(o, n) = (unsigned int)value;
 	}
 	return 0;
 }
@@ -104,11 +152,12 @@ static int parse_numeric(struct options *o, int option, const char *text)
 /* One option. 0, or an exit status; *done: nothing more is to do. */
 static int take_option(struct options *o, int option, const char *value, char **argv, bool *done)
 {
+	bool taken = false;
+	int status = parse_numeric(o, option, value, &taken);
+
+	if (taken)
+		return status;
 	switch (option) {
-	case 'r':
-	case 't':
-	case 's':
-		return parse_numeric(o, option, value);
 	case OPT_CPU:
 		if (!parse_cpus(value, o->cpu))
 			return util_usage_error(COMMAND,
@@ -121,6 +170,12 @@ static int take_option(struct options *o, int option, const char *value, char **
 		break;
 	case 'j':
 		o->json = true;
+		break;
+	case OPT_MODEL:
+		if (strcmp(value, "small") && strcmp(value, "desktop"))
+			return util_usage_error(COMMAND, "--model is small or desktop, not '%s'",
+						value);
+		o->model = value;
 		break;
 	case OPT_SAVE:
 		o->output = RESULTS;
@@ -142,6 +197,9 @@ static int take_option(struct options *o, int option, const char *value, char **
 		break;
 	case OPT_NO_COUNTS:
 		o->counts = false;
+		break;
+	case OPT_SIZES:
+		o->sizes = true;
 		break;
 	case 'h':
 		*done = true;
@@ -168,7 +226,8 @@ static void keep_command(struct options *o, int argc, char **argv)
 	}
 }
 
-static int parse_command_line(struct session *s, int argc, char **argv, bool *done)
+/* Options only: what is left in argv from optind on are names. */
+static int parse_options(struct options *o, int argc, char **argv, bool *done)
 {
 	static const struct option options[] = {
 		{ "rounds", required_argument, NULL, 'r' },
@@ -184,38 +243,86 @@ static int parse_command_line(struct session *s, int argc, char **argv, bool *do
 		{ "peer-dir", required_argument, NULL, OPT_PEER_DIR },
 		{ "only", required_argument, NULL, OPT_ONLY },
 		{ "no-counts", no_argument, NULL, OPT_NO_COUNTS },
+		{ "threads", required_argument, NULL, OPT_THREADS },
+		{ "objects", required_argument, NULL, OPT_OBJECTS },
+		{ "sizes", no_argument, NULL, OPT_SIZES },
+		{ "cpus", required_argument, NULL, OPT_CPUS },
+		{ "nodes", required_argument, NULL, OPT_NODES },
+		{ "model", required_argument, NULL, OPT_MODEL },
+		{ "groups", required_argument, NULL, 'g' },
+		{ "fds", required_argument, NULL, 'f' },
+		{ "loops", required_argument, NULL, 'l' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ 0 },
 	};
-	struct options *o = &s->options;
 	int option, status;
 
 	*o = (struct options){ .cpu = { -1, -1 }, .counts = true };
 	keep_command(o, argc, argv);
 	opterr = 0;
 	optind = 0;
-	while ((option = getopt_long(argc, argv, ":r:t:s:qjhV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":r:t:s:g:f:l:qjhV", options, NULL)) != -1) {
 		status = take_option(o, option, optarg, argv, done);
 		if (status || *done)
 			return status;
 	}
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which benchmark?");
-	s->benchmark = benchmark_find(argv[optind]);
-	if (!s->benchmark)
-		return util_usage_error(COMMAND, "no benchmark '%s'", argv[optind]);
-	if (optind + 1 < argc)
-		return util_usage_error(COMMAND, "one benchmark at a time, not '%s' as well",
-					argv[optind + 1]);
-	if (o->size && !s->benchmark->sized)
-		return util_usage_error(COMMAND, "%s has no --size", s->benchmark->name);
+	if (o->nodes > o->cpus)
+		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
+					o->nodes);
+	return 0;
+}
+
+/* Is every option one that this benchmark has? */
+static int check_options(const struct options *o, const struct benchmark *b)
+{
+	struct options copy = *o;
+
+	for (size_t i = 0; i < NR_NUMERICS; i++)
+		if (numerics[i].takes && !(numerics[i].takes & b->takes) &&
+		    *numeric_target(&copy, &numerics[i]))
+			return util_usage_error(COMMAND, "%s has no %s", b->name, numerics[i].name);
+	if (o->sizes && !(b->takes & TAKES_OBJECTS))
+		return util_usage_error(COMMAND, "%s has no --sizes", b->name);
+	if (o->model && !(b->takes & TAKES_MODEL))
+		return util_usage_error(COMMAND, "%s has no --model", b->name);
+	return 0;
+}
+
+static int check_names(const struct options *o, char **names)
+{
+	for (; *names; names++) {
+		const struct benchmark *b = benchmark_find(*names);
+		int status;
+
+		if (!b)
+			return util_usage_error(COMMAND, "no benchmark '%s'", *names);
+		status = check_options(o, b);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static void set_defaults(struct options *o, const struct benchmark *b)
+{
 	if (!o->rounds)
-		o->rounds = o->quick ? 1 : DEFAULT_ROUNDS;
+		o->rounds = o->quick ? 1 : b->rounds ? b->rounds : DEFAULT_ROUNDS;
 	if (!o->ms)
 		o->ms = o->quick ? QUICK_MS : DEFAULT_MS;
-	o->counts &= s->benchmark->counts;
-	return 0;
+	if (!o->objects)
+		o->objects = o->quick ? QUICK_OBJECTS : DEFAULT_OBJECTS;
+	if (!o->groups)
+		o->groups = o->quick ? 2 : DEFAULT_GROUPS;
+	if (!o->fds)
+		o->fds = o->quick ? 3 : DEFAULT_FDS;
+	if (!o->loops)
+		o->loops = DEFAULT_LOOPS;
+	if (o->cpus && !o->nodes)
+		o->nodes = 1;
+	o->counts &= b->counts;
 }
 
 static int measure(struct session *s)
@@ -231,7 +338,8 @@ static int measure(struct session *s)
 	return status;
 }
 
-static int print_results(const struct session *s, const struct machine *m)
+/* first, last: of several, which JSON makes an array. */
+static int print_results(const struct session *s, const struct machine *m, bool first, bool last)
 {
 	char *json = report_json(s, m), *text = NULL;
 	size_t length = 0;
@@ -245,7 +353,11 @@ static int print_results(const struct session *s, const struct machine *m)
 	if (!json || !text) {
 		status = util_fail(COMMAND, "out of memory");
 	} else {
-		fputs(s->options.json ? json : text, stdout);
+		if (s->options.json)
+			printf("%s%s%s", first && !last ? "[\n" : "", json,
+			       last ? first ? "" : "]\n" : ",\n");
+		else
+			printf("%s%s", first ? "" : "\n", text);
 		if (s->options.output)
 			status = save_session(s, text, json);
 	}
@@ -254,25 +366,39 @@ static int print_results(const struct session *s, const struct machine *m)
 	return util_finish(COMMAND, status);
 }
 
-int cmd_bench(int argc, char **argv)
+/* One benchmark, from the plan to the page. */
+static int run_benchmark(const struct options *o, const char *name, bool first, bool last)
 {
 	struct session *s = calloc(1, sizeof(*s));
 	struct machine machine;
-	bool done = false;
 	int status;
 
 	if (!s)
 		return util_fail(COMMAND, "out of memory");
-	status = parse_command_line(s, argc, argv, &done);
-	if (!status && !done) {
-		machine_describe(&machine); /* before the load that it makes itself */
-		status = measure(s);
-		if (!status)
-			status = print_results(s, &machine);
-	}
+	s->benchmark = benchmark_find(name);
+	s->options = *o;
+	set_defaults(&s->options, s->benchmark);
+	machine_describe(&machine); /* before the load that it makes itself */
+	status = measure(s);
+	if (!status)
+		status = print_results(s, &machine, first, last);
 	for (size_t i = 0; i < s->nr; i++)
 		for (size_t j = 0; j < s->entries[i].nr_lists; j++)
 			free(s->entries[i].lists[j].values);
 	free(s);
+	return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct options options;
+	bool done = false;
+	int status = parse_options(&options, argc, argv, &done), first = optind;
+
+	if (status || done)
+		return status;
+	status = check_names(&options, argv + first);
+	for (int i = first; i < argc && !status; i++)
+		status = run_benchmark(&options, argv[i], i == first, i + 1 == argc);
 	return status;
 }

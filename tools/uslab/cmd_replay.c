@@ -23,6 +23,8 @@ struct options {
 	const char *trace;
 	unsigned long max_events;
 	bool keep_going;
+	unsigned long cpus; /* of a made-up topology; 0: the machine's own */
+	unsigned long nodes;
 	bool nomerge;
 	bool stats;
 	bool json;
@@ -35,8 +37,14 @@ static const char usage[] =
 	"TRACE is the text of kmem events as tracefs, 'trace-cmd report' or 'perf script'\n"
 	"print them, plain or compressed by zstd; '-' is standard input.\n"
 	"\n"
-	"  -e, --engine ENGINE  how objects are packed into pages: slub\n"
-	"  -f, --front FRONT    what a CPU keeps in hand: array, cpuslab or none\n"
+	"  -e, --engine ENGINE  how objects are packed into pages: slob:1991, slob,\n"
+	"                       slobseg:pow2, slobseg, slab or slub\n"
+	"  -f, --front FRONT    what a CPU keeps in hand: array, cpuslab, queues or none\n"
+	"      --cpus N         on a made-up machine with N CPUs: CPU c of the trace is CPU\n"
+	"                       c modulo N of it\n"
+	"      --nodes M        with M nodes of memory\n"
+	"      --spread         perform so many copies of the trace at once, each on CPUs of\n"
+	"                       its own, that all N CPUs are loaded\n"
 	"      --nomerge        caches of like objects stay apart\n"
 	"  -t, --touch WHAT     write to new objects: none, line (the first 64 bytes, the\n"
 	"                       default) or all\n"
@@ -51,11 +59,14 @@ static const char usage[] =
 	"  -V, --version        the version\n";
 
 /* Long options without a letter. */
-enum { OPT_NOMERGE = 256, OPT_FREE_AT_END, OPT_NO_PROGRESS };
+enum { OPT_NOMERGE = 256, OPT_FREE_AT_END, OPT_NO_PROGRESS, OPT_CPUS, OPT_NODES, OPT_SPREAD };
 
 static const struct option long_options[] = {
 	{ "engine", required_argument, NULL, 'e' },
 	{ "front", required_argument, NULL, 'f' },
+	{ "cpus", required_argument, NULL, OPT_CPUS },
+	{ "nodes", required_argument, NULL, OPT_NODES },
+	{ "spread", no_argument, NULL, OPT_SPREAD },
 	{ "nomerge", no_argument, NULL, OPT_NOMERGE },
 	{ "touch", required_argument, NULL, 't' },
 	{ "events", required_argument, NULL, 'n' },
@@ -70,8 +81,9 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static const char *const engines[] = { "slub", NULL };
-static const char *const fronts[] = { "array", "cpuslab", "none", NULL };
+static const char *const engines[] = { "slob:1991", "slob", "slobseg:pow2", "slobseg", "slab",
+				       "slub",	    NULL };
+static const char *const fronts[] = { "array", "cpuslab", "queues", "none", NULL };
 static const char *const touches[] = {
 	[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all", NULL
 };
@@ -136,6 +148,15 @@ static int set_option(struct options *o, int got, char **argv)
 		status = set_number("--rounds", optarg, REPLAY_MAX_ROUNDS, &number);
 		o->replay.rounds = (unsigned int)number;
 		break;
+	case OPT_CPUS:
+		status = set_number("--cpus", optarg, act_max_cpus(), &o->cpus);
+		break;
+	case OPT_NODES:
+		status = set_number("--nodes", optarg, act_max_nodes(), &o->nodes);
+		break;
+	case OPT_SPREAD:
+		o->replay.spread = true;
+		break;
 	case OPT_NOMERGE:
 		o->nomerge = true;
 		break;
@@ -185,7 +206,7 @@ static int parse_options(int argc, char **argv, struct options *o, bool *done)
 		return util_usage_error(COMMAND, "one trace at a time, please: '%s'",
 					argv[optind + 1]);
 	o->trace = argv[optind];
-	return EXIT_OK;
+	return util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
 }
 
 /* ---- USLAB_CONF ---- */
@@ -212,7 +233,8 @@ static bool conf_has(const char *conf, const char *wanted)
 static int prepare_conf(const struct options *o, int argc, char **argv)
 {
 	const char *conf = getenv("USLAB_CONF");
-	char wanted[128] = "";
+	char wanted[192] = "";
+	char topology[32];
 	char *joined;
 	char **args;
 
@@ -220,6 +242,10 @@ static int prepare_conf(const struct options *o, int argc, char **argv)
 		append(wanted, sizeof(wanted), "engine=", o->replay.engine);
 	if (o->replay.front)
 		append(wanted, sizeof(wanted), "front=", o->replay.front);
+	if (o->cpus) {
+		snprintf(topology, sizeof(topology), "%lux%lu", o->cpus, o->nodes);
+		append(wanted, sizeof(wanted), "topology=", topology);
+	}
 	if (o->nomerge)
 		append(wanted, sizeof(wanted), "slab_nomerge", "");
 	if (o->stats)

@@ -27,7 +27,7 @@ static const char help[] =
 	"Start a program whose malloc is uslab.\n"
 	"\n"
 	"  -e, --engine=ENGINE  how objects are packed into pages\n"
-	"  -f, --front=FRONT    what a CPU keeps in hand\n"
+	"  -f, --front=FRONT    what a CPU keeps in hand; historical: the engine's own\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        the version\n"
 	"\n"
@@ -46,6 +46,14 @@ struct run {
 	const char *front;
 	char library[PATH_MAX];
 };
+
+/* The fronts, and the one that the engine had in the kernel. */
+static const char *front_choice(unsigned int i)
+{
+	const char *name = names_front(i);
+
+	return name || (i && !names_front(i - 1)) ? name : "historical";
+}
 
 static void print_choices(const char *what, const char *(*name)(unsigned int))
 {
@@ -82,7 +90,7 @@ static int parse(struct run *run, int argc, char **argv)
 		case 'h':
 			puts(help);
 			print_choices("Engines", names_engine);
-			print_choices("Fronts", names_front);
+			print_choices("Fronts", front_choice);
 			return util_finish(COMMAND, EXIT_OK);
 		case 'V':
 			return util_version();
@@ -92,7 +100,7 @@ static int parse(struct run *run, int argc, char **argv)
 			break;
 		case 'f':
 			run->front = optarg;
-			status = check_choice("front", optarg, names_front);
+			status = check_choice("front", optarg, front_choice);
 			break;
 		default:
 			return util_bad_option(COMMAND, argv, got);

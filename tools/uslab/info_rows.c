@@ -53,7 +53,9 @@ static const char *rename_cache(const struct snapshot *s, const struct snapshot_
 
 static bool passes(const struct snapshot_cache *c, const struct info_options *options)
 {
-	if (options->only_empty ? c->slabs != 0 : !c->slabs && !options->with_empty)
+	bool empty = !c->slabs && !c->objects; /* objects without slabs lie in a heap */
+
+	if (options->only_empty ? !empty : empty && !options->with_empty)
 		return false;
 	return !options->unreclaimable || !(c->flags & SLAB_RECLAIM_ACCOUNT);
 }

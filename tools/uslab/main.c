@@ -20,6 +20,7 @@ static const struct command commands[] = {
 	{ "run", cmd_run, "start a program whose malloc is uslab" },
 	{ "info", cmd_info, "list the caches of a running program" },
 	{ "replay", cmd_replay, "perform the allocations of a recorded kernel trace" },
+	{ "compare", cmd_compare, "compare the kernel's allocators on recorded traces" },
 	{ "bench", cmd_bench, "measure uslab beside other allocators" },
 };
 

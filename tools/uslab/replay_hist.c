@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/replay_hist.c - quantiles of a histogram
+ * uslab/replay_hist.c - quantiles and sums of histograms
  */
 #include "replay_hist.h"
 
@@ -41,4 +41,21 @@ double hist_quantile(const struct hist *h, unsigned int permille, uint64_t resol
 		return value > 0.0 ? value : 0.0;
 	}
 	return (double)h->max;
+}
+
+uint64_t hist_bucket_start(unsigned int bucket)
+{
+	uint64_t width;
+
+	return bucket_start(bucket, &width);
+}
+
+void hist_merge(struct hist *h, const struct hist *more)
+{
+	h->count += more->count;
+	h->sum += more->sum;
+	if (h->max < more->max)
+		h->max = more->max;
+	for (unsigned int bucket = 0; bucket < HIST_BUCKETS; bucket++)
+		h->bucket[bucket] += more->bucket[bucket];
 }

@@ -17,6 +17,7 @@
 struct hist {
 	uint64_t count;
 	uint64_t max; /* exact */
+	uint64_t sum; /* exact */
 	uint64_t bucket[HIST_BUCKETS];
 };
 
@@ -34,6 +35,7 @@ static inline unsigned int hist_bucket(uint64_t value)
 static inline void hist_add(struct hist *h, uint64_t value)
 {
 	h->count++;
+	h->sum += value;
 	if (h->max < value)
 		h->max = value;
 	h->bucket[hist_bucket(value)]++;
@@ -45,5 +47,11 @@ static inline void hist_add(struct hist *h, uint64_t value)
  * up to half of it around them: within a bucket the rank decides.
  */
 double hist_quantile(const struct hist *h, unsigned int permille, uint64_t resolution);
+
+/* The smallest value of a bucket. */
+uint64_t hist_bucket_start(unsigned int bucket);
+
+/* Adds all values of more to h. */
+void hist_merge(struct hist *h, const struct hist *more);
 
 #endif /* TOOLS_REPLAY_HIST_H */

@@ -156,6 +156,11 @@ static void put_replay(struct sink *sink, const struct replay_report *report)
 	put_text(sink, "touch", "bytes written to objects", touch_name(replay->options.touch));
 	if (replay->cpu >= 0)
 		put_count(sink, "cpu", "on CPU", (uint64_t)replay->cpu);
+	if (replay->topology.made_up) {
+		put_count(sink, "made_up_cpus", "made-up CPUs", replay->topology.cpus);
+		put_count(sink, "made_up_nodes", "on nodes", replay->topology.nodes);
+		put_count(sink, "copies", "copies of the trace", replay->copies);
+	}
 	put_count(sink, "rounds", "rounds", replay->options.rounds);
 	put_count(sink, "caches", "caches in the trace", replay->trace->nr_caches);
 	put_count(sink, "library_caches", "caches that serve them", replay->nr_caches);

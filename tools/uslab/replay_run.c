@@ -2,14 +2,13 @@
 /*
  * uslab/replay_run.c - performs the operations of a trace and measures each of them
  *
- * Single-threaded, in the order of the trace, on one CPU. A round makes the caches, performs all
+ * Single-threaded, in the order of the trace, on one CPU (which may act for others). A round makes the caches, performs all
  * operations, looks at the library's own counts, and gives everything back, so that the next round
  * starts on fresh caches.
  *
  * Only the call itself stands between two readings of the clock; choosing it, touching the object
  * and looking at the counters of pages are outside.
  */
-#define _GNU_SOURCE
 #include "replay_run.h"
 #include "replay_hist.h"
 #include "report/snapshot.h"
@@ -17,7 +16,6 @@
 #include "util.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,58 +23,27 @@
 #include <uslab/slab.h>
 
 #define PROGRESS_OPS 16384u /* operations from one look at the clock to the next */
-#define TOUCH_LINE 64u
-#define TOUCH_BYTE 0xa5
 
 struct round {
 	const struct trace_ops *trace;
 	const struct replay_options *options;
 	const struct clock_info *clock;
+	struct stage stage;
 	struct snapshot *snapshot;
-	struct kmem_cache **caches; /* by trace_class.cache */
-	void **objects;		    /* by slot; NULL: not alive */
-	struct hist *hist;	    /* REPLAY_NR_VERBS, in ticks */
+	struct hist *hist; /* REPLAY_NR_VERBS, in ticks */
 	struct replay_result *result;
 	unsigned int number; /* from 1 */
 };
 
-/* ---- caches ---- */
-
-static int create_caches(struct round *r, char *error, size_t size)
-{
-	struct kmem_cache_args args = { .engine = r->options->engine, .front = r->options->front };
-
-	for (uint32_t i = 0; i < r->trace->nr_caches; i++) {
-		const struct trace_cache *c = &r->trace->caches[i];
-
-		r->caches[i] = kmem_cache_create_args(c->name, c->size, &args, 0);
-		if (r->caches[i])
-			continue;
-		snprintf(error, size, "cannot create cache '%s' of %u bytes: %s", c->name, c->size,
-			 strerror(errno));
-		return errno ? -errno : -ENOMEM;
-	}
-	return 0;
-}
-
-static void destroy_caches(struct round *r)
-{
-	for (uint32_t i = 0; i < r->trace->nr_caches; i++) {
-		kmem_cache_destroy(r->caches[i]);
-		r->caches[i] = NULL;
-	}
-	uslab_trim();
-}
-
 /* How many of the library's caches serve those of the trace. */
-static uint32_t count_distinct(const struct round *r)
+static uint32_t count_distinct(const struct stage *s)
 {
 	uint32_t distinct = 0;
 
-	for (uint32_t i = 0; i < r->trace->nr_caches; i++) {
+	for (uint32_t i = 0; i < s->trace->nr_caches; i++) {
 		uint32_t j = 0;
 
-		while (r->caches[j] != r->caches[i])
+		while (s->caches[j] != s->caches[i])
 			j++;
 		distinct += j == i;
 	}
@@ -84,55 +51,6 @@ static uint32_t count_distinct(const struct round *r)
 }
 
 /* ---- single operations ---- */
-
-static void *timed_alloc(const struct round *r, const struct trace_class *class)
-{
-	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | class->gfp; /* we count failures */
-	uint64_t start, end;
-	void *p;
-
-	if (class->cache == TRACE_NO_CACHE) {
-		start = clock_start();
-		p = kmalloc(class->size, gfp);
-		end = clock_end();
-	} else {
-		struct kmem_cache *s = r->caches[class->cache];
-
-		start = clock_start();
-		p = kmem_cache_alloc(s, gfp);
-		end = clock_end();
-	}
-	hist_add(&r->hist[REPLAY_ALLOC], end - start);
-	return p;
-}
-
-static void timed_free(const struct round *r, const struct trace_class *class, bool by_kfree,
-		       void *p)
-{
-	uint64_t start, end;
-
-	if (by_kfree || class->cache == TRACE_NO_CACHE) {
-		start = clock_start();
-		kfree(p);
-		end = clock_end();
-	} else {
-		struct kmem_cache *s = r->caches[class->cache];
-
-		start = clock_start();
-		kmem_cache_free(s, p);
-		end = clock_end();
-	}
-	hist_add(&r->hist[REPLAY_FREE], end - start);
-}
-
-static void touch(enum replay_touch how, void *p, size_t size)
-{
-	if (how == REPLAY_TOUCH_NONE)
-		return;
-	if (how == REPLAY_TOUCH_LINE && size > TOUCH_LINE)
-		size = TOUCH_LINE;
-	memset(p, TOUCH_BYTE, size);
-}
 
 /* Only an allocation can make the peak. */
 static void look_at_peak(struct replay_result *result)
@@ -142,28 +60,47 @@ static void look_at_peak(struct replay_result *result)
 	usage_read(&usage);
 	if (result->slab_peak < usage.slab_bytes)
 		result->slab_peak = usage.slab_bytes;
-	if (result->large_peak < usage.large_bytes)
-		result->large_peak = usage.large_bytes;
+	if (result->large_peak < usage.large_bytes + usage.mapped_bytes)
+		result->large_peak = usage.large_bytes + usage.mapped_bytes;
 }
 
-static void perform(const struct round *r, const struct trace_op *op)
+static void perform_alloc(const struct round *r, const struct trace_class *class, void **object)
 {
-	const struct trace_class *class = &r->trace->classes[op->class];
-	void **object = &r->objects[op->slot];
+	uint64_t ticks;
 
-	if (op->kind == TRACE_OP_ALLOC) {
-		*object = timed_alloc(r, class);
-		if (*object) {
-			touch(r->options->touch, *object, class->size);
-			r->result->live++;
-			look_at_peak(r->result);
-		} else {
-			r->result->out_of_memory++;
-		}
-	} else if (*object) {
-		timed_free(r, class, op->kind == TRACE_OP_KFREE, *object);
-		*object = NULL;
-		r->result->live--;
+	*object = stage_timed_alloc(&r->stage, class, &ticks);
+	hist_add(&r->hist[REPLAY_ALLOC], ticks);
+	if (!*object) {
+		r->result->out_of_memory++;
+		return;
+	}
+	stage_touch(&r->stage, *object, class->size);
+	r->result->live++;
+	look_at_peak(r->result);
+}
+
+static void perform_free(const struct round *r, const struct trace_class *class, void **object)
+{
+	uint64_t ticks;
+
+	if (!*object) /* its allocation failed */
+		return;
+	stage_timed_free(&r->stage, class, *object, &ticks);
+	hist_add(&r->hist[REPLAY_FREE], ticks);
+	*object = NULL;
+	r->result->live--;
+}
+
+static void perform(struct round *r, const struct trace_op *op)
+{
+	const struct trace_class *class = stage_class(&r->stage, op);
+
+	for (unsigned int copy = 0; copy < r->stage.copies; copy++) {
+		stage_act(&r->stage, op, copy);
+		if (op->kind == TRACE_OP_ALLOC)
+			perform_alloc(r, class, stage_object(&r->stage, op, copy));
+		else
+			perform_free(r, class, stage_object(&r->stage, op, copy));
 	}
 }
 
@@ -215,15 +152,6 @@ static void quantiles(const struct round *r, enum replay_verb verb)
 	time->max = quantile(r, verb, 1000);
 }
 
-/* Frees every object that is still alive, untimed. */
-static void free_all(const struct round *r)
-{
-	for (uint32_t slot = 0; slot < r->trace->nr_slots; slot++) {
-		kfree(r->objects[slot]); /* takes objects of any cache, and NULL */
-		r->objects[slot] = NULL;
-	}
-}
-
 /* Performs the whole trace and looks at the end of it. */
 static int perform_all(struct round *r)
 {
@@ -233,7 +161,6 @@ static int perform_all(struct round *r)
 
 	/* Also maps the pages of the histograms, so that no fault falls into a measurement. */
 	memset(r->hist, 0, REPLAY_NR_VERBS * sizeof(*r->hist));
-	memset(r->objects, 0, r->trace->nr_slots * sizeof(*r->objects));
 	start = clock_ns();
 	for (size_t i = 0; i < r->trace->nr_ops; i++) {
 		perform(r, &r->trace->ops[i]);
@@ -242,7 +169,7 @@ static int perform_all(struct round *r)
 	result->seconds = (double)(clock_ns() - start) / 1e9;
 	usage_read(&usage);
 	result->slab_end = usage.slab_bytes;
-	result->large_end = usage.large_bytes;
+	result->large_end = usage.large_bytes + usage.mapped_bytes;
 	for (int verb = 0; verb < REPLAY_NR_VERBS; verb++)
 		quantiles(r, verb);
 	return count_live(r->snapshot, &result->live_library);
@@ -256,13 +183,13 @@ static int run_round(struct replay *replay, struct round *r, struct snapshot *sc
 
 	*r->result = (struct replay_result){ 0 };
 	r->snapshot = r->number == 1 ? replay->snapshot : scratch;
-	ret = create_caches(r, replay->error, sizeof(replay->error));
+	ret = stage_create_caches(&r->stage, replay->error, sizeof(replay->error));
 	if (ret)
 		return ret;
 	if (r->number == 1)
-		replay->nr_caches = count_distinct(r);
+		replay->nr_caches = count_distinct(&r->stage);
 	ret = perform_all(r);
-	free_all(r);
+	stage_free_all(&r->stage, r->trace->nr_ops);
 	if (!ret) {
 		usage_read(&usage);
 		r->result->slab_freed = usage.slab_bytes;
@@ -271,7 +198,7 @@ static int run_round(struct replay *replay, struct round *r, struct snapshot *sc
 	if (ret)
 		snprintf(replay->error, sizeof(replay->error),
 			 "cannot read the library's counts: %s", strerror(-ret));
-	destroy_caches(r);
+	stage_destroy_caches(&r->stage);
 	return ret;
 }
 
@@ -353,27 +280,6 @@ static int check_round(struct replay *replay, const struct round *r)
 	return -EUCLEAN;
 }
 
-/* Measurements and per-CPU counts mean little when the thread moves. */
-static int pin(void)
-{
-	int cpu = sched_getcpu();
-	cpu_set_t *set;
-	size_t size;
-	int ret;
-
-	if (cpu < 0)
-		return -1;
-	set = CPU_ALLOC(cpu + 1);
-	if (!set)
-		return -1;
-	size = CPU_ALLOC_SIZE(cpu + 1);
-	CPU_ZERO_S(size, set);
-	CPU_SET_S(cpu, size, set);
-	ret = sched_setaffinity(0, size, set);
-	CPU_FREE(set);
-	return ret ? -1 : cpu;
-}
-
 static struct snapshot *map_snapshot(void)
 {
 	void *p = mmap(NULL, sizeof(struct snapshot), PROT_READ | PROT_WRITE,
@@ -385,21 +291,29 @@ static struct snapshot *map_snapshot(void)
 int replay_run(struct replay *replay)
 {
 	const struct trace_ops *trace = replay->trace;
-	unsigned int nr = replay->options.rounds;
-	struct round r = { .trace = trace, .options = &replay->options, .clock = &replay->clock };
+	const struct replay_options *options = &replay->options;
+	unsigned int nr = options->rounds;
+	struct round r = { .trace = trace,
+			   .options = options,
+			   .clock = &replay->clock,
+			   .stage = { .trace = trace,
+				      .engine = options->engine,
+				      .front = options->front,
+				      .touch = options->touch } };
 	struct replay_result *results = calloc(nr, sizeof(*results));
 	struct snapshot *scratch = map_snapshot();
 	int ret = 0;
 
+	act_topology(&replay->topology);
+	replay->copies = options->spread ? stage_copies(trace, replay->topology.cpus) : 1;
+	r.stage.copies = replay->copies;
 	replay->snapshot = map_snapshot();
-	r.caches = calloc(trace->nr_caches + 1u, sizeof(struct kmem_cache *));
-	r.objects = calloc(trace->nr_slots + 1u, sizeof(void *));
 	r.hist = calloc(REPLAY_NR_VERBS, sizeof(struct hist));
-	if (!results || !scratch || !replay->snapshot || !r.caches || !r.objects || !r.hist) {
+	if (stage_init(&r.stage) || !results || !scratch || !replay->snapshot || !r.hist) {
 		snprintf(replay->error, sizeof(replay->error), "out of memory");
 		ret = -ENOMEM;
 	}
-	replay->cpu = pin();
+	replay->cpu = stage_pin(-1);
 	if (!ret)
 		clock_calibrate(&replay->clock);
 	for (r.number = 1; !ret && r.number <= nr; r.number++) {
@@ -413,8 +327,7 @@ int replay_run(struct replay *replay)
 	if (scratch)
 		munmap(scratch, sizeof(*scratch));
 	free(results);
-	free(r.caches);
-	free(r.objects);
+	stage_exit(&r.stage);
 	free(r.hist);
 	return ret;
 }

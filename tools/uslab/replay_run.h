@@ -5,17 +5,10 @@
 #ifndef TOOLS_REPLAY_RUN_H
 #define TOOLS_REPLAY_RUN_H
 
-#include "clock.h"
-#include "trace_ops.h"
+#include "replay_stage.h"
 
 struct progress;
 struct snapshot;
-
-enum replay_touch {
-	REPLAY_TOUCH_NONE,
-	REPLAY_TOUCH_LINE, /* writes the first cache line of each new object */
-	REPLAY_TOUCH_ALL
-};
 
 #define REPLAY_MAX_ROUNDS 999u
 
@@ -24,6 +17,7 @@ struct replay_options {
 	const char *front;
 	enum replay_touch touch;
 	unsigned int rounds; /* 1..REPLAY_MAX_ROUNDS */
+	bool spread;	     /* copies of the trace load all CPUs of a made-up topology */
 	bool free_at_end;
 	struct progress *progress; /* or NULL */
 };
@@ -36,8 +30,6 @@ struct replay_times {
 	double p99_9;
 	double max;
 };
-
-enum replay_verb { REPLAY_ALLOC, REPLAY_FREE, REPLAY_NR_VERBS };
 
 /* One round, or the median of each number over all rounds. */
 struct replay_result {
@@ -62,6 +54,8 @@ struct replay {
 	/* result */
 	struct replay_result result;
 	struct clock_info clock;
+	struct act_topology topology;
+	unsigned int copies;	   /* performed of each operation */
 	int cpu;		   /* on which all ran; -1: the system would not pin us */
 	uint32_t nr_caches;	   /* of the library that serve the trace's: merging shares them */
 	struct snapshot *snapshot; /* the library at the end of the first round; unmap after use */

@@ -33,6 +33,7 @@ struct trace_index {
 	uint32_t free_slot; /* first of that list, or NO_SLOT */
 	size_t max_slots;
 	size_t max_ops;
+	size_t max_stamps;
 	size_t max_classes;
 	size_t max_caches;
 	uint32_t class_chain[NR_CHAINS]; /* index + 1 */
@@ -245,27 +246,67 @@ static int class_intern(struct trace_ops *t, const struct trace_event *event, ui
 	return 0;
 }
 
+/* ---- time ---- */
+
+/* The clocks of two CPUs may differ a little: time stands still then. */
+static int stamp_add(struct trace_ops *t, uint64_t time)
+{
+	size_t nr_stamps = t->nr_ops / TRACE_STAMP_OPS;
+	int ret;
+
+	if (!t->nr_ops || time > t->last_stamp)
+		t->last_stamp = time;
+	if (t->nr_ops % TRACE_STAMP_OPS)
+		return 0;
+	ret = grow(&t->stamps, &t->index->max_stamps, nr_stamps, sizeof(*t->stamps), 1024);
+	if (!ret)
+		t->stamps[nr_stamps] = t->last_stamp;
+	return ret;
+}
+
+uint64_t trace_ops_time(const struct trace_ops *t, size_t op)
+{
+	size_t stamp = op / TRACE_STAMP_OPS;
+	size_t first = stamp * TRACE_STAMP_OPS;
+	size_t next = first + TRACE_STAMP_OPS;
+	uint64_t from, to;
+
+	if (op >= t->nr_ops)
+		return 0;
+	from = t->stamps[stamp];
+	to = next < t->nr_ops ? t->stamps[stamp + 1] : t->last_stamp;
+	if (next >= t->nr_ops)
+		next = t->nr_ops - 1;
+	from -= t->stamps[0];
+	to -= t->stamps[0];
+	return next > first ? from + (uint64_t)((double)(to - from) * (double)(op - first) /
+						(double)(next - first))
+			    : from;
+}
+
 /* ---- events ---- */
 
 static int op_add(struct trace_ops *t, enum trace_op_kind kind, uint32_t slot, uint32_t class,
-		  unsigned int cpu)
+		  const struct trace_event *event)
 {
 	int ret = grow(&t->ops, &t->index->max_ops, t->nr_ops, sizeof(*t->ops), 65536);
 
+	if (!ret)
+		ret = stamp_add(t, event->time);
 	if (ret)
 		return ret;
 	t->ops[t->nr_ops++] =
-		(struct trace_op){ .slot = slot, .class = class, .cpu = cpu, .kind = kind };
+		(struct trace_op){ .slot = slot, .class = class, .cpu = event->cpu, .kind = kind };
 	return 0;
 }
 
 /* Ends the life of the object in entry. */
 static int add_free(struct trace_ops *t, struct pointer *entry, enum trace_op_kind kind,
-		    unsigned int cpu)
+		    const struct trace_event *event)
 {
 	uint32_t slot = (uint32_t)entry->slot;
 	uint32_t class = t->index->slots[slot];
-	int ret = op_add(t, kind, slot, class, cpu);
+	int ret = op_add(t, kind, slot, class, event);
 
 	if (ret)
 		return ret;
@@ -312,7 +353,7 @@ static int on_free(struct trace_ops *t, const struct trace_event *event)
 		t->counts.other_cache_frees++;
 	by_kfree = trace_kind_is_kmalloc(event->kind) ||
 		   t->classes[t->index->slots[entry->slot]].cache == TRACE_NO_CACHE;
-	return add_free(t, entry, by_kfree ? TRACE_OP_KFREE : TRACE_OP_FREE, event->cpu);
+	return add_free(t, entry, by_kfree ? TRACE_OP_KFREE : TRACE_OP_FREE, event);
 }
 
 /* An allocation that is to be performed. */
@@ -327,7 +368,7 @@ static int add_alloc(struct trace_ops *t, const struct trace_event *event)
 	if (!ret)
 		ret = slot_get(t, class, &slot);
 	if (!ret)
-		ret = op_add(t, TRACE_OP_ALLOC, slot, class, event->cpu);
+		ret = op_add(t, TRACE_OP_ALLOC, slot, class, event);
 	if (!ret)
 		ret = pointers_reserve(t->index);
 	if (ret)
@@ -340,8 +381,10 @@ static int add_alloc(struct trace_ops *t, const struct trace_event *event)
 	counts->live_bytes += event->bytes_req;
 	if (counts->peak_objects < counts->live_objects)
 		counts->peak_objects = counts->live_objects;
-	if (counts->peak_bytes < counts->live_bytes)
+	if (counts->peak_bytes < counts->live_bytes) {
 		counts->peak_bytes = counts->live_bytes;
+		counts->peak_op = t->nr_ops - 1;
+	}
 	return 0;
 }
 
@@ -361,7 +404,7 @@ static int on_alloc(struct trace_ops *t, const struct trace_event *event)
 	entry = pointer_find(t->index, event->ptr);
 	if (entry->ptr) {
 		t->counts.implied_frees++;
-		ret = add_free(t, entry, TRACE_OP_IMPLIED_FREE, event->cpu);
+		ret = add_free(t, entry, TRACE_OP_IMPLIED_FREE, event);
 		if (ret)
 			return ret;
 	}
@@ -418,6 +461,7 @@ void trace_ops_destroy(struct trace_ops *t)
 {
 	trace_ops_finish(t);
 	free(t->ops);
+	free(t->stamps);
 	free(t->classes);
 	free(t->caches);
 	*t = (struct trace_ops){ 0 };

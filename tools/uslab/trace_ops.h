@@ -6,8 +6,9 @@
  * an operation only if its object is alive, an object that the trace allocates twice is freed in
  * between, and what no allocator could serve is left out. All of that is counted.
  *
- * Memory: 8 bytes per allocation or free, and at most 80 bytes per object that is alive at the
- * same time (hash table of pointers, slots, the replay's own pointer), whatever the length of the trace.
+ * Memory: 8 bytes per allocation or free, 8 more for every 64th of them, which has a time stamp, and
+ * at most 80 bytes per object that is alive at the same time (hash table of pointers, slots, the
+ * replay's own pointer), whatever the length of the trace.
  */
 #ifndef TOOLS_TRACE_OPS_H
 #define TOOLS_TRACE_OPS_H
@@ -34,6 +35,8 @@ struct trace_op {
 #define TRACE_MAX_SLOTS (1u << 28)
 #define TRACE_MAX_CLASSES (1u << 20)
 #define TRACE_MAX_CPUS (1u << 13)
+
+#define TRACE_STAMP_OPS 64u
 
 #define TRACE_NO_CACHE UINT32_MAX
 
@@ -67,12 +70,15 @@ struct trace_counts {
 	uint64_t live_bytes;	    /* bytes requested */
 	uint64_t peak_objects;
 	uint64_t peak_bytes;
-	uint64_t cpus; /* highest CPU number + 1 */
+	uint64_t peak_op; /* index of the first operation after which so many bytes are alive */
+	uint64_t cpus;	  /* highest CPU number + 1 */
 };
 
 struct trace_ops {
 	struct trace_op *ops;
 	size_t nr_ops;
+	uint64_t *stamps;    /* time of operations 0, TRACE_STAMP_OPS, ...; never go back */
+	uint64_t last_stamp; /* of the last operation */
 	struct trace_class *classes;
 	uint32_t nr_classes;
 	struct trace_cache *caches;
@@ -90,6 +96,9 @@ int trace_ops_init(struct trace_ops *t);
  * than an operation has room for.
  */
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
+
+/* Nanoseconds from the first operation to op, between two stamps by interpolation. */
+uint64_t trace_ops_time(const struct trace_ops *t, size_t op);
 
 /* Frees what only trace_ops_add() needs. */
 void trace_ops_finish(struct trace_ops *t);

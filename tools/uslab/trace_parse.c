@@ -442,7 +442,7 @@ static size_t task_length(struct trace_text t)
 	return skip_spaces(trim_end(before)).length;
 }
 
-/* "655.182115:" or "123456:" and a blank: the length with the colon, else 0. */
+/* "655.182115:" or "123456:": the length with the colon, else 0. */
 static size_t time_length(struct trace_text t)
 {
 	size_t n = span(t, is_digit);
@@ -457,9 +457,36 @@ static size_t time_length(struct trace_text t)
 	return n && n < t.length && t.start[n] == ':' ? n + 1 : 0;
 }
 
-/* Is the '[' at line[at] that of "[CPU]" of a header? Then *rest is what follows the time. */
-static bool try_header(struct trace_text line, size_t at, size_t *task, unsigned int *cpu,
-		       struct trace_text *rest)
+/* Nanoseconds of such a time. What does not fit 64 bits wraps: nobody's order depends on it. */
+static uint64_t time_value(struct trace_text t)
+{
+	uint64_t value = 0;
+	unsigned int decimals = 0;
+	bool fraction = false;
+
+	for (; t.start[0] != ':'; t = skip(t, 1)) {
+		if (t.start[0] == '.') {
+			fraction = true;
+		} else if (decimals < 9) {
+			value = value * 10 + (unsigned int)(t.start[0] - '0');
+			decimals += fraction;
+		}
+	}
+	for (; fraction && decimals < 9; decimals++)
+		value *= 10;
+	return value;
+}
+
+/* What stands before the event. */
+struct header {
+	size_t task; /* length of the task's name */
+	unsigned int cpu;
+	uint64_t time;
+	struct trace_text rest; /* behind it */
+};
+
+/* Is the '[' at line[at] that of "[CPU]" of a header? */
+static bool try_header(struct trace_text line, size_t at, struct header *header)
 {
 	struct trace_text t = skip(line, at + 1);
 	size_t digits = span(t, is_digit);
@@ -471,8 +498,8 @@ static bool try_header(struct trace_text line, size_t at, size_t *task, unsigned
 		return false;
 	if (!parse_digits((struct trace_text){ t.start, digits }, 10, &number))
 		return false;
-	*task = task_length((struct trace_text){ line.start, at });
-	if (!*task)
+	header->task = task_length((struct trace_text){ line.start, at });
+	if (!header->task)
 		return false;
 	t = skip_spaces(skip(t, digits + 1));
 	length = time_length(t);
@@ -486,8 +513,9 @@ static bool try_header(struct trace_text line, size_t at, size_t *task, unsigned
 	}
 	if (!length)
 		return false;
-	*cpu = (unsigned int)number;
-	*rest = skip_spaces(skip(t, length));
+	header->cpu = (unsigned int)number;
+	header->time = time_value(t);
+	header->rest = skip_spaces(skip(t, length));
 	return true;
 }
 
@@ -496,7 +524,7 @@ static bool try_header(struct trace_text line, size_t at, size_t *task, unsigned
  * 15 bytes, so of all possible headers the last one with so short a name is the true one; text
  * further right (that of trace_marker) would make the name longer. Only perf prints longer names.
  */
-static bool find_header(struct trace_text line, unsigned int *cpu, struct trace_text *rest)
+static bool find_header(struct trace_text line, struct header *header)
 {
 	struct trace_text reach = { line.start,
 				    line.length < HEADER_REACH ? line.length : HEADER_REACH };
@@ -504,19 +532,16 @@ static bool find_header(struct trace_text line, unsigned int *cpu, struct trace_
 
 	for (size_t at = 0; at < reach.length; at++) {
 		const char *bracket = memchr(line.start + at, '[', reach.length - at);
-		struct trace_text candidate;
-		unsigned int number;
-		size_t task;
+		struct header candidate;
 
 		if (!bracket)
 			break;
 		at = (size_t)(bracket - line.start);
-		if (!try_header(line, at, &task, &number, &candidate) || task > COMM_MAX_PERF)
+		if (!try_header(line, at, &candidate) || candidate.task > COMM_MAX_PERF)
 			continue;
-		if (task > COMM_MAX && found)
+		if (candidate.task > COMM_MAX && found)
 			continue;
-		*cpu = number;
-		*rest = candidate;
+		*header = candidate;
 		found = true;
 	}
 	return found;
@@ -600,6 +625,7 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 				 struct trace_error *error)
 {
 	struct trace_text whole = { line, length };
+	struct header header = { 0 };
 	struct trace_text rest;
 	struct trace_text name;
 
@@ -610,7 +636,7 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 	/* Tracers indent the task's name, so that one with a '#' stands further right. */
 	if (whole.length && line[0] == '#')
 		return TRACE_LINE_NOTHING;
-	if (!find_header(whole, &event->cpu, &rest)) {
+	if (!find_header(whole, &header)) {
 		rest = skip_spaces(whole);
 		if (!rest.length || is_stack(whole, rest) || is_preamble(rest))
 			return TRACE_LINE_NOTHING;
@@ -619,6 +645,9 @@ enum trace_line trace_parse_line(const char *line, size_t length, struct trace_e
 		return bad(error, line, rest,
 			   "an event of the kernel's: 'TASK-PID [CPU] TIME: EVENT: FIELDS'");
 	}
+	event->cpu = header.cpu;
+	event->time = header.time;
+	rest = header.rest;
 	if (!rest.length)
 		return bad(error, line, rest, "an event after the time");
 	if (equals(rest, "<stack trace>") || equals(rest, "<user stack trace>"))

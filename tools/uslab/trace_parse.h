@@ -50,6 +50,7 @@ enum trace_line {
 struct trace_event {
 	enum trace_kind kind;
 	unsigned int cpu;
+	uint64_t time;		/* ns: "655.182115" is seconds, a plain "123456" is ns already */
 	uint64_t ptr;		/* 0: the allocation failed, or kfree(NULL) */
 	uint64_t bytes_req;	/* allocations only */
 	unsigned int gfp;	/* <uslab/gfp.h>: only flags that change what an allocator does */

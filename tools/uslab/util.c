@@ -110,6 +110,20 @@ bool util_parse_number(const char *text, unsigned long min, unsigned long max, u
 	return true;
 }
 
+int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread)
+{
+	if (!cpus && *nodes)
+		return util_usage_error(command, "--nodes needs --cpus");
+	if (!cpus && spread)
+		return util_usage_error(command, "--spread needs --cpus");
+	if (*nodes > cpus)
+		return util_usage_error(command, "--nodes %lu: more nodes than the %lu CPUs",
+					*nodes, cpus);
+	if (cpus && !*nodes)
+		*nodes = 1;
+	return EXIT_OK;
+}
+
 const char *util_size(char *buf, size_t size, uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";

@@ -22,6 +22,7 @@ enum {
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 /* "uslab COMMAND: text" and where to read more, on stderr. Returns EXIT_USAGE. */
@@ -49,6 +50,12 @@ int util_finish(const char *command, int status);
 /* A decimal number in min..max and nothing else; false leaves *value alone. */
 bool util_parse_number(const char *text, unsigned long min, unsigned long max,
 		       unsigned long *value);
+
+/*
+ * Options of a made-up topology: cpus and *nodes 0 when not given; *nodes becomes 1 with cpus. EXIT_OK,
+ * or EXIT_USAGE after a message.
+ */
+int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread);
 
 /* 1234567 -> "1.2 MiB" (binary units, for people; the table of info has its own scaling). */
 const char *util_size(char *buf, size_t size, uint64_t bytes);

@@ -57,12 +57,19 @@
 	"movq %[tmp], %%fs:8(%[rseq])\n"     \
 	"1:\n\t"
 
-/* tmp = (long)rseq.cpu_id << USLAB_WINDOW_SHIFT */
-#define USLAB_RSEQ_WINDOW                    \
-	"movslq %%fs:4(%[rseq]), %[tmp]\n\t" \
-	"shlq $" USLAB_STR(USLAB_WINDOW_SHIFT) ", %[tmp]\n\t"
+/*
+ * tmp = (long)rseq.cpu_id << (USLAB_WINDOW_SHIFT - 3): the four bytes at 2 are the upper half of
+ * cpu_id_start, which is 0, and the lower half of cpu_id.
+ */
+#define USLAB_RSEQ_CPU "movslq %%fs:2(%[rseq]), %[tmp]\n\t"
 
-#define USLAB_RSEQ_WORD "3145728(%[handle],%[tmp])" /* 3 << USLAB_WINDOW_SHIFT */
+/*
+ * The word's address goes into a register of its own. With (%[handle],%[tmp]) each sequence would
+ * wait some 5 cycles for what the one before it stored: CPUs that hand a store on to a load without
+ * a delay (Intel since Golden Cove) do so for addresses of a base and a constant only.
+ */
+#define USLAB_RSEQ_WINDOW USLAB_RSEQ_CPU "leaq (%[handle],%[tmp],8), %[tmp]\n\t"
+#define USLAB_RSEQ_WORD "1572864(%[tmp])" /* 3 << USLAB_WINDOW_SHIFT */
 
 /* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle, ptrdiff_t rseq,

@@ -26,4 +26,13 @@ static inline int arch_rseq_cmp2_store(ptrdiff_t rseq, int cpu, uintptr_t *word,
 	return -1;
 }
 
+static inline int arch_rseq_cmp2_push(ptrdiff_t rseq, int cpu, uintptr_t *word, uintptr_t expect,
+				      const uintptr_t *word2, uintptr_t expect2, uintptr_t *slot,
+				      uintptr_t value)
+{
+	(void)rseq, (void)cpu, (void)word, (void)expect, (void)word2, (void)expect2;
+	(void)slot, (void)value;
+	return -1;
+}
+
 #endif /* ARCH_GENERIC_RSEQ_OPS_H */

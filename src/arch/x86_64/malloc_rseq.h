@@ -16,13 +16,14 @@
 #include <uslab/arch/rseq-x86_64.h>
 
 /* USLAB_WINDOWS_OFFSET + (USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT), as text for the assembler */
-#define ARCH_MALLOC_WORD "-1875902464(%[tmp],%[class],8)"
-BUILD_ASSERT(USLAB_WINDOWS_OFFSET + ((long)USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT) == -1875902464l);
+#define ARCH_MALLOC_WORD "-1877475328(%[tmp])"
+BUILD_ASSERT(USLAB_WINDOWS_OFFSET + ((long)USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT) == -1877475328l);
 
-/* tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) */
-#define ARCH_MALLOC_WINDOW                   \
-	USLAB_RSEQ_WINDOW                    \
-	"addq %[base], %[tmp]\n\t"
+/* tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8 */
+#define ARCH_MALLOC_WINDOW                     \
+	USLAB_RSEQ_CPU                         \
+	"leaq (%[base],%[tmp],8), %[tmp]\n\t"  \
+	"leaq (%[tmp],%[class],8), %[tmp]\n\t"
 
 static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdiff_t rseq,
 					  void **result)

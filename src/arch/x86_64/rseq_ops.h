@@ -63,4 +63,33 @@ differs:
 	return 1;
 }
 
+static inline int arch_rseq_cmp2_push(ptrdiff_t rseq, int cpu, uintptr_t *word, uintptr_t expect,
+				      const uintptr_t *word2, uintptr_t expect2, uintptr_t *slot,
+				      uintptr_t value)
+{
+	unsigned long tmp;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(12)
+			      "cmpl %[cpu], %%fs:4(%[rseq])\n\t"
+			      "jne %l[elsewhere]\n\t"
+			      "cmpq %[expect], (%[word])\n\t"
+			      "jne %l[differs]\n\t" USLAB_RSEQ_INJECT(13)
+			      "cmpq %[expect2], (%[word2])\n\t"
+			      "jne %l[differs]\n\t" USLAB_RSEQ_INJECT(14)
+			      "movq %[value], (%[slot])\n\t" /* seen by nobody yet */
+			      USLAB_RSEQ_INJECT(15) "movq %[slot], (%[word])\n" /* commit */
+			      "2:"
+			      : [tmp] "=&r"(tmp)
+			      : [rseq] "r"(rseq), [cpu] "r"(cpu), [word] "r"(word),
+				[expect] "r"(expect), [word2] "r"(word2), [expect2] "r"(expect2),
+				[slot] "r"(slot), [value] "r"(value)
+			      : "memory", "cc"
+			      : elsewhere, differs);
+	return 0;
+elsewhere:
+	return -1;
+differs:
+	return 1;
+}
+
 #endif /* ARCH_X86_64_RSEQ_OPS_H */

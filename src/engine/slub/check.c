@@ -72,7 +72,7 @@ static void check_slab(struct engine *e, struct page *slab)
 	CHECK(slab->order == layout->order || slab->order == layout->min_order);
 	CHECK(counters.objects == (PAGE_SIZE << slab->order) / layout->stride);
 	CHECK(counters.carved <= counters.objects);
-	CHECK(counters.carved == counters.objects || slub_is_lazy(e));
+	CHECK(counters.carved == counters.objects || slub_of(e)->lazy);
 	CHECK(counters.inuse <= counters.objects);
 	CHECK(!counters.frozen);
 	CHECK(counters.inuse + mark_free(e, slab, &map) + (counters.objects - counters.carved) ==

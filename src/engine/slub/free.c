@@ -30,6 +30,7 @@
  * its objects; it pairs with the acquire in slab_read() of whoever takes them. ABA does no harm: a
  * push is right for any list that begins with `prior`, and takers exclude each other.
  */
+#include "arch/cpu.h"
 #include "engine/slub/slab.h"
 
 #define FLUSH_BATCH 32 /* objects grouped at a time: an array of the front has 31 */
@@ -168,6 +169,9 @@ static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
 	unsigned int nr = 0;
 	unsigned int i;
 
+	/* the links that are about to be written, all at once instead of one by one */
+	for (i = 0; i < n; i++)
+		arch_prefetch_write(freeptr_slot(e->layout, objs[i]));
 	for (i = 0; i < n; i++) {
 		struct page *slab = page_head_unchecked(objs[i]);
 

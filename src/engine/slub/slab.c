@@ -10,6 +10,8 @@
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
+#include "os/cpu.h"
+#include "os/policy.h"
 #include "page/buddy.h"
 #include "page/meta.h"
 
@@ -69,8 +71,11 @@ static struct page *alloc_pages(struct engine *e, const struct slab_layout *layo
 {
 	bool thisnode = gfp & __GFP_THISNODE;
 	unsigned int order = layout->order;
-	struct page *page = buddy_alloc(node, order, thisnode, NULL);
+	struct page *page;
 
+	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: SLUB's policies are by slab */
+		node = (int)os_policy_node(os_current_node());
+	page = buddy_alloc(node, order, thisnode, NULL);
 	*objects = layout->objects;
 	if (!page && layout->min_order < order) {
 		order = layout->min_order;

@@ -76,14 +76,6 @@ static inline struct slub_node *slab_node(const struct engine *e, const struct p
 	return slub_of(e)->node[slab->node];
 }
 
-/* Free lists are built as used: nothing above `carved` is touched. */
-static inline bool slub_is_lazy(const struct engine *e)
-{
-	const struct slub *s = slub_of(e);
-
-	return s->pack && !s->random_seq && !e->ctor;
-}
-
 /* ---- layout.c ---- */
 
 /* Everything of layout but the orders (spec 4.4, no debug flags). */

@@ -71,6 +71,7 @@ static int init_state(struct slub *s, const struct engine_params *params)
 		if (!s->random_seq)
 			return -ENOMEM;
 	}
+	s->lazy = (params->pack || params->queued) && !params->randomised && !params->ctor;
 	for (i = 0; i < s->nr_nodes; i++) {
 		s->node[i] = node_new();
 		if (!s->node[i])
@@ -87,6 +88,9 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 	int err;
 
 	slub_layout_sizes(&layout, params->object_size, params->align, params->flags, params->ctor);
+	/* In the line that the user writes first and last, so that batches find it in the cache. */
+	if (params->queued && !params->hardened && layout.offset < layout.inuse)
+		layout.offset = 0;
 	err = slub_layout_orders(&layout, params->pack);
 	if (err)
 		return err;

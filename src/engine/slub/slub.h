@@ -25,7 +25,7 @@
 
 /*
  * struct slab_counters of a slab. carved: objects that have been linked into a free list or handed
- * out so far; those above were never touched (pack caches only; otherwise carved == objects).
+ * out so far; those above were never touched (lazy caches only; otherwise carved == objects).
  */
 
 /* Events of spec 4.15, counted per cache and CPU in struct kmem_cache_cpu (front/percpu.h). */
@@ -76,6 +76,7 @@ struct slub {
 	unsigned int remote_node_defrag_ratio;
 	unsigned int nr_nodes;
 	bool pack;
+	bool lazy; /* free lists are built as used: nothing above `carved` is touched */
 	bool hardened;
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */

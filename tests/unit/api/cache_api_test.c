@@ -42,6 +42,8 @@ static struct {
 	{ "engine", 8, { .engine = "slaub" }, 0, EINVAL },
 	{ "front", 8, { .front = "rear" }, 0, EINVAL },
 	{ "capacity", 8, { .capacity = 32 }, 0, EINVAL },
+	{ "pair", 8, { .engine = "slab", .front = "cpuslab" }, 0, EINVAL },
+	{ "queue", 8, { .front = "queues", .capacity = 1025 }, 0, EINVAL },
 	{ "order", KMALLOC_MAX_SIZE, { 0 }, SLAB_TYPESAFE_BY_RCU, E2BIG },
 };
 
@@ -103,6 +105,43 @@ static void test_too_many(void **state)
 
 	assert_true(child_passed(&c));
 	assert_string_equal(c.text, "uslab: kmem_cache_create_usercopy(n) failed with error -28\n");
+}
+
+/* ---- engines and fronts by name ---- */
+
+static void every_choice(void *arg)
+{
+	static const char *const fronts[] = { NULL,	"array",      "none",
+					      "queues", "historical", "default" };
+
+	(void)arg;
+	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)
+		for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+			struct kmem_cache_args args = { .engine = cache_engines[e]->name,
+							.front = fronts[f] };
+			struct kmem_cache *s = kmem_cache_create_args("s", 96, &args, 0);
+			void *obj = kmem_cache_alloc(s, GFP_KERNEL | __GFP_ZERO);
+			const char *front = cache_of(s)->front.ops->name;
+
+			CHILD_CHECK(cache_of(s)->engine.ops == cache_engines[e]);
+			if (f == 0 || f == 5)
+				CHILD_CHECK(!strcmp(front, "array"));
+			else
+				CHILD_CHECK(!strcmp(front,
+						    f == 4 ? cache_engines[e]->front : fronts[f]));
+			for (unsigned int i = 0; i < 96; i++)
+				CHILD_CHECK(((char *)obj)[i] == 0);
+			kmem_cache_free(s, obj);
+			CHILD_CHECK(kmem_cache_shrink(s) == 0);
+			kmem_cache_destroy(s);
+		}
+}
+
+static void test_every_choice(void **state)
+{
+	struct child c = child_run(every_choice, state);
+
+	assert_true(child_passed(&c));
 }
 
 /* ---- names and sizes ---- */
@@ -202,6 +241,46 @@ static void test_locality(void **state)
 
 	assert_true(child_passed(&c));
 	c = child_run(locality_cpuslab, state);
+	assert_true(child_passed(&c));
+}
+
+/* ---- queues: other limits, and what lies idle ---- */
+
+static unsigned long held(struct kmem_cache *s)
+{
+	return cache_of(s)->front.ops->held(&cache_of(s)->front);
+}
+
+static void queues(void *arg)
+{
+	struct kmem_cache_args args = { .front = "queues" };
+	struct kmem_cache *s = kmem_cache_create_args("q", 64, &args, 0);
+	struct kmem_cache *other;
+	void *p[40];
+
+	(void)arg;
+	stay_here();
+	args.front = "array";
+	other = kmem_cache_create_args("q", 64, &args, 0);
+	CHILD_CHECK(kmem_cache_tune(other, 10, 5, 1) == -EOPNOTSUPP);
+	CHILD_CHECK(kmem_cache_tune(s, 10, 11, 1) == -EINVAL);
+	CHILD_CHECK(kmem_cache_tune(s, 20, 10, 0) == 0);
+	CHILD_CHECK(kmem_cache_alloc_bulk(s, GFP_KERNEL, 40, p) == 40);
+	kmem_cache_free_bulk(s, 40, p);
+	CHILD_CHECK(held(s) > 0 && held(s) <= 20);
+	kmem_cache_reap(); /* spares who allocated */
+	CHILD_CHECK(held(s) > 8);
+	for (unsigned int i = 0; i < 10; i++)
+		kmem_cache_reap();
+	CHILD_CHECK(held(s) == 0 && kmem_cache_shrink(s) == 0);
+	kmem_cache_destroy(s);
+	kmem_cache_destroy(other);
+}
+
+static void test_queues(void **state)
+{
+	struct child c = child_run(queues, state);
+
 	assert_true(child_passed(&c));
 }
 
@@ -460,20 +539,14 @@ static void test_all_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_panic),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_locality),
-		cmocka_unit_test(test_inline),
-		cmocka_unit_test(test_node),
-		cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_mixed),
-		cmocka_unit_test(test_bulk_all_or_none),
-		cmocka_unit_test(test_ctor),
-		cmocka_unit_test(test_destroy_live),
-		cmocka_unit_test(test_all_comes_back),
+		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_panic),
+		cmocka_unit_test(test_too_many),       cmocka_unit_test(test_every_choice),
+		cmocka_unit_test(test_words),	       cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_locality),       cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_node),	       cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_bulk_mixed),     cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_ctor),	       cmocka_unit_test(test_destroy_live),
+		cmocka_unit_test(test_all_comes_back), cmocka_unit_test(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,6 +186,105 @@ IN_CHILD(test_usable)
 	CHILD_CHECK(kmalloc_size(get(c)) == 104 && c->engine.size == 112);
 }
 
+/* ---- other engines ---- */
+
+static void kmalloc_ready_with(const char *conf)
+{
+	setenv("USLAB_CONF", conf, 1);
+	kmalloc_ready();
+}
+
+static void *alloc(size_t size)
+{
+	return kmalloc_alloc(size, GFP_KERNEL, -1);
+}
+
+/* Spec 3.2 and 3.12: nothing below 32 bytes, and objects on cache lines. */
+IN_CHILD(test_slab)
+{
+	kmalloc_ready_with("engine=slab,front=historical");
+	CHILD_CHECK(!by_name("kmalloc-8") && !by_name("kmalloc-16") && !by_name("kmalloc-rcl-16"));
+	for (size_t size = 1; size <= 32; size++)
+		CHILD_CHECK(cache_of_object(alloc(size)) == by_name("kmalloc-32"));
+	CHILD_CHECK(by_name("kmalloc-32")->engine.size == 32);
+	CHILD_CHECK(by_name("kmalloc-96")->engine.size == 128);
+	CHILD_CHECK(by_name("kmalloc-192")->engine.size == 192);
+	CHILD_CHECK(kmalloc_size(alloc(90)) == 96 && kmalloc_roundup(3) == 32);
+	CHILD_CHECK(!strcmp(by_name("kmalloc-64")->front.ops->name, "queues"));
+	/* the words of those that are not there miss, on every CPU */
+	for (int cpu = -2; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		CHILD_CHECK(*percpu_inline_word(USLAB_ID_KMALLOC + 3, cpu) == front_stop_word);
+}
+
+/* One class of SLAB's among SLUB's: only it is missing. */
+IN_CHILD(test_slab_in_part)
+{
+	kmalloc_ready_with("engine:kmalloc-8=slab");
+	CHILD_CHECK(!by_name("kmalloc-8") && by_name("kmalloc-rcl-8"));
+	CHILD_CHECK(cache_of_object(alloc(8)) == by_name("kmalloc-32"));
+	CHILD_CHECK(cache_of_object(alloc(9)) == by_name("kmalloc-16"));
+}
+
+/* Spec 1.6 and 1.8: what was asked for, behind 8 bytes, in the first gap. */
+IN_CHILD(test_slob)
+{
+	static const unsigned int offsets[] = { 8, 32, 56, 96, 192, 264, 136, 384 };
+	static const size_t sizes[] = { 8, 16, 24, 32, 64, 100, 8, 128 };
+
+	kmalloc_ready_with("engine=slob,front=historical");
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		CHILD_CHECK(((uintptr_t)alloc(sizes[i]) & 4095) == offsets[i]);
+	CHILD_CHECK(kmalloc_size(alloc(101)) == 102 && kmalloc_size(alloc(100)) == 100);
+	CHILD_CHECK(kmalloc_roundup(101) == 104 && kmalloc_roundup(1) == 8);
+	CHILD_CHECK(kmalloc_roundup(4087) == 4088 && kmalloc_roundup(5000) == 8192);
+	/* from a page less the header on: whole pages */
+	CHILD_CHECK(page_head_of(alloc(4087))->type == PAGE_HEAP);
+	CHILD_CHECK(page_head_of(alloc(4088))->type == PAGE_RUN);
+	CHILD_CHECK(kmalloc_size(alloc(4088)) == 4096 && kmalloc_size(alloc(4097)) == 8192);
+}
+
+/* Vector 15: a page never survives empty. */
+IN_CHILD(test_slob_empty)
+{
+	kmalloc_ready_with("engine=slob:1991,front=none");
+	for (unsigned int i = 0; i < 100; i++) {
+		kmalloc_free(alloc(200), NULL);
+		CHILD_CHECK(pages_out() == 0);
+	}
+}
+
+/* With a front the classes come back: a CPU holds objects, not blocks of any size. */
+IN_CHILD(test_slob_array)
+{
+	void *p;
+
+	kmalloc_ready_with("engine=slob,front=array");
+	p = alloc(101);
+	CHILD_CHECK(cache_of_object(p) == by_name("kmalloc-128") && kmalloc_size(p) == 128);
+	CHILD_CHECK(kmalloc_roundup(101) == 128);
+	kmalloc_free(p, NULL);
+	CHILD_CHECK(in_use(by_name("kmalloc-128")) == 0);
+}
+
+/* Spec 2.2: pages of one size, the table of classes, no header. */
+IN_CHILD(test_slobseg)
+{
+	kmalloc_ready_with("engine=slobseg,front=historical");
+	CHILD_CHECK(kmalloc_size(alloc(100)) == 128 && kmalloc_size(alloc(3000)) == 4096);
+	CHILD_CHECK(((uintptr_t)alloc(3000) & 4095) == 0);
+	CHILD_CHECK(kmalloc_size(alloc(5000)) == 8192);
+	kmalloc_free(alloc(70), NULL);
+	CHILD_CHECK(stats_of(by_name("kmalloc-96")).nr_slabs == 0);
+}
+
+IN_CHILD(test_slobseg_pow2)
+{
+	kmalloc_ready_with("engine=slobseg:pow2,front=historical");
+	CHILD_CHECK(kmalloc_size(alloc(65)) == 128 && kmalloc_size(alloc(129)) == 256);
+	CHILD_CHECK(page_head_of(alloc(4096))->type == PAGE_HEAP);
+	CHILD_CHECK(page_head_of(alloc(4097))->type == PAGE_RUN);
+}
+
 /* kfree finds the cache of any object, kmalloc's or not. */
 IN_CHILD(test_free_any)
 {
@@ -309,7 +408,10 @@ int main(void)
 		cmocka_unit_test(test_roundup),	     cmocka_unit_test(test_alignment),
 		cmocka_unit_test(test_usable),	     cmocka_unit_test(test_free_any),
 		cmocka_unit_test(test_nodes),	     cmocka_unit_test(test_pressure),
-		cmocka_unit_test(test_bad_pointers),
+		cmocka_unit_test(test_bad_pointers), cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_slab_in_part), cmocka_unit_test(test_slob),
+		cmocka_unit_test(test_slob_empty),   cmocka_unit_test(test_slob_array),
+		cmocka_unit_test(test_slobseg),	     cmocka_unit_test(test_slobseg_pow2),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@ IN_CHILD(test_by_name)
 
 	CHILD_CHECK(front_by_name("array") == &front_array_ops);
 	CHILD_CHECK(front_by_name("cpuslab") == &front_cpuslab_ops);
+	CHILD_CHECK(front_by_name("queues") == &front_queues_ops);
 	CHILD_CHECK(front_by_name("none") == &front_none_ops);
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		CHILD_CHECK(!front_by_name(unknown[i]));

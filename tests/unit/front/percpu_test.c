@@ -59,8 +59,10 @@ BOTH_MODES(test_layout_parts)
 
 	CHILD_CHECK((char *)percpu_inline_word(last, 0) + 8 <= (char *)percpu_spare(0, 0));
 	CHILD_CHECK((char *)percpu_spare(last, 0) + 8 <= window + USLAB_WINDOW_TABLES);
-	CHILD_CHECK(window + USLAB_WINDOW_GENERIC + 8 * (last + 1) <= (char *)percpu_state(0, 0));
-	CHILD_CHECK((char *)percpu_state(last, 0) + USLAB_CPU_STATE_SIZE <= percpu_window(1));
+	CHILD_CHECK(window + USLAB_WINDOW_GENERIC + 8 * (last + 1) <= percpu_window(1));
+	CHILD_CHECK(percpu_window((int)os_topology.nr_cpu_ids) <= (char *)percpu_state(0, 0));
+	CHILD_CHECK((char *)percpu_state(last, 0) + USLAB_CPU_STATE_SIZE <=
+		    (char *)percpu_state(0, 1));
 	/* and it can be written */
 	memset(percpu_state(last, (int)os_topology.nr_cpu_ids - 1), 0, USLAB_CPU_STATE_SIZE);
 }
@@ -154,6 +156,30 @@ BOTH_MODES(test_cmp2_store)
 	CHILD_CHECK(percpu_cmp2_store(other, word, 1, &flag, 7, 2) == -EAGAIN && *word == 1);
 }
 
+BOTH_MODES(test_cmp2_push)
+{
+	int cpu = here();
+	int other = elsewhere(cpu);
+	uintptr_t *word = percpu_word(ID, cpu);
+	uintptr_t slot[3] = { 0 };
+	uintptr_t end = 7;
+
+	*word = 1;
+	CHILD_CHECK(percpu_cmp2_push(cpu, word, 1, &end, 7, &slot[1], 99) == 0);
+	CHILD_CHECK(*word == (uintptr_t)&slot[1] && slot[1] == 99);
+	CHILD_CHECK(percpu_cmp2_push(cpu, word, 1, &end, 7, &slot[2], 98) == 1);
+	CHILD_CHECK(percpu_cmp2_push(cpu, word, *word, &end, 6, &slot[2], 98) == 1);
+	CHILD_CHECK(percpu_cmp2_push(cpu, word, *word, &end, 7 + (1ul << 32), &slot[2], 98) == 1);
+	CHILD_CHECK(percpu_cmp2_push(cpu, word, *word + (1ul << 32), &end, 7, &slot[2], 98) == 1);
+	CHILD_CHECK(*word == (uintptr_t)&slot[1] && !slot[2] && !slot[0] && end == 7);
+	if (other < 0 || !percpu_rseq)
+		return;
+	word = percpu_word(ID, other);
+	*word = 1;
+	CHILD_CHECK(percpu_cmp2_push(other, word, 1, &end, 7, &slot[2], 98) == -EAGAIN);
+	CHILD_CHECK(*word == 1 && !slot[2]);
+}
+
 BOTH_MODES(test_stop_xchg)
 {
 	here();
@@ -164,6 +190,21 @@ BOTH_MODES(test_stop_xchg)
 		*word = 100 + (uintptr_t)cpu;
 		CHILD_CHECK(percpu_stop_xchg(cpu, word, front_stop_word, &old) == 0);
 		CHILD_CHECK(old == 100 + (uintptr_t)cpu && *word == front_stop_word);
+	}
+}
+
+/* The way back is open from any CPU. */
+BOTH_MODES(test_put_back)
+{
+	here();
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		uintptr_t *word = percpu_word(ID, cpu);
+		uintptr_t old;
+
+		*word = 5;
+		CHILD_CHECK(percpu_stop_xchg(cpu, word, front_stop_word, &old) == 0);
+		percpu_put_back(cpu, word, old + 1);
+		CHILD_CHECK(*word == 6);
 	}
 }
 
@@ -255,6 +296,43 @@ BOTH_MODES(test_count)
 	CHILD_CHECK(percpu_state(ID, cpu)->stat[FREE_SLAB] == 1);
 }
 
+/* And no slot is written by two: each CPU's pushes make a chain of all of them. */
+static void *push_steps(void *arg)
+{
+	uintptr_t *done = arg;
+
+	while (*done < STEPS) {
+		int cpu = percpu_cpu();
+		uintptr_t *word = percpu_word(ID, cpu);
+		uintptr_t top = load_relaxed(word);
+
+		if (!percpu_cmp2_push(cpu, word, top, word, top, (uintptr_t *)top + 1, top))
+			++*done;
+	}
+	return NULL;
+}
+
+BOTH_MODES(test_pushes_are_atomic)
+{
+	unsigned int cpus = os_topology.nr_cpu_ids;
+	uintptr_t(*slots)[4 * STEPS + 2] = calloc(cpus, sizeof(*slots));
+	uintptr_t done[4] = { 0 };
+	unsigned int pushed = 0;
+	pthread_t thread[4];
+
+	for (unsigned int cpu = 0; cpu < cpus; cpu++)
+		*percpu_word(ID, (int)cpu) = (uintptr_t)slots[cpu];
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, push_steps, &done[i]);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	for (unsigned int cpu = 0; cpu < cpus; cpu++)
+		for (uintptr_t *slot = slots[cpu]; slot[1]; slot++, pushed++)
+			CHILD_CHECK(slot[1] == (uintptr_t)slot);
+	CHILD_CHECK(pushed == 4 * STEPS);
+	free(slots);
+}
+
 /* Without sequences a CPU's lock keeps others out, and fork finds all of them free. */
 static void *enter_it(void *arg)
 {
@@ -310,9 +388,12 @@ int main(void)
 		cmocka_unit_test(test_cpu_unregistered),
 		cmocka_unit_test(test_xchg),
 		cmocka_unit_test(test_cmp2_store),
+		cmocka_unit_test(test_cmp2_push),
 		cmocka_unit_test(test_stop_xchg),
+		cmocka_unit_test(test_put_back),
 		cmocka_unit_test(test_stop_by_migration),
 		cmocka_unit_test(test_steps_are_atomic),
+		cmocka_unit_test(test_pushes_are_atomic),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_enter),
 		cmocka_unit_test(test_fork),

@@ -296,6 +296,10 @@ static void test_made_up_uneven(void **state)
 	os_act_as_cpu(1000);
 	assert_int_equal(os_topology_set(3, 1), 0);
 	assert_true(os_current_cpu() < 3);
+	/* and yet rseq shows the machine's numbers: these words are looked at too */
+	assert_true(os_topology.nr_windows >= 3);
+	assert_true((long)os_topology.nr_windows >= sysconf(_SC_NPROCESSORS_ONLN));
+	os_cpu_check();
 }
 
 static void act_as(void *arg)

@@ -44,6 +44,10 @@ IN_CHILD(parts_lie_where_the_abi_says)
 	CHILD_CHECK(mapped_as(page_windows(), WINDOWS, "rw-p"));
 	CHILD_CHECK(mapped_as(page_windows() + WINDOWS, USLAB_WINDOW_SIZE, "---p"));
 	CHILD_CHECK(all_zero(page_windows(), WINDOWS));
+	CHILD_CHECK(mapped_as(page_windows() + USLAB_WINDOW_STATE, WINDOWS, "rw-p"));
+	CHILD_CHECK(mapped_as(page_windows() + USLAB_WINDOW_STATE + WINDOWS, USLAB_WINDOW_SIZE,
+			      "---p"));
+	CHILD_CHECK(all_zero(page_windows() + USLAB_WINDOW_STATE, WINDOWS));
 	/* Nothing is handed out, nor readable, before the arena grows. */
 	CHILD_CHECK(arena_size() == 0 && mapped_as(page_map.base, 4 * MIB, "---p"));
 	CHILD_CHECK(page_map.limit << PAGE_SHIFT <= 1ul << 40);
@@ -103,10 +107,10 @@ IN_CHILD(what_counts_is_what_has_grown)
 
 	NEEDS_BARE_PROCESS();
 	CHILD_CHECK(arena_init(CPUS) == 0);
-	CHILD_CHECK(status_bytes("VmData:") - before <= WINDOWS + MIB);
+	CHILD_CHECK(status_bytes("VmData:") - before <= 2 * WINDOWS + MIB);
 	CHILD_CHECK(arena_grow(0));
 	/* 4 MiB, and the descriptors of 64 MiB. */
-	CHILD_CHECK(status_bytes("VmData:") - before <= WINDOWS + 6 * MIB);
+	CHILD_CHECK(status_bytes("VmData:") - before <= 2 * WINDOWS + 6 * MIB);
 	rss = status_bytes("VmRSS:");
 	CHILD_CHECK(arena_grow(0) && arena_grow(0));
 	CHILD_CHECK(status_bytes("VmRSS:") - rss <= 256 * 1024);
@@ -136,7 +140,7 @@ IN_CHILD(under_an_address_space_limit_it_takes_half)
 IN_CHILD(under_a_tight_limit_it_takes_what_it_needs)
 {
 	NEEDS_BARE_PROCESS();
-	limit_to(RLIMIT_AS, WINDOWS + 22 * MIB);
+	limit_to(RLIMIT_AS, 2 * WINDOWS + 22 * MIB);
 	CHILD_CHECK(arena_init(CPUS) == 0);
 	CHILD_CHECK(page_map.limit == 4 * CHUNK);
 	CHILD_CHECK(arena_grow(0));
@@ -148,7 +152,7 @@ IN_CHILD(too_little_is_an_error_and_leaves_nothing_behind)
 	struct rlimit old;
 
 	NEEDS_BARE_PROCESS();
-	old = limit_to(RLIMIT_AS, WINDOWS + 4 * MIB);
+	old = limit_to(RLIMIT_AS, 2 * WINDOWS + 4 * MIB);
 	CHILD_CHECK(arena_init(CPUS) == -ENOMEM);
 	CHILD_CHECK(status_bytes("VmSize:") <= before + 64 * 1024);
 	CHILD_CHECK(page_map.limit == 0 && !arena_grow(0) && !page_in_arena(&before));
@@ -170,8 +174,9 @@ IN_CHILD(a_place_that_is_taken_is_passed_over)
 	first = page_map.base;
 	arena = page_map.limit << PAGE_SHIFT;
 	size = status_bytes("VmSize:") - before;
-	/* A second one, where the first place to try has its first three parts free. */
+	/* A second one, where the first place to try has its first four parts free. */
 	os_release(page_windows(), WINDOWS);
+	os_release(page_windows() + USLAB_WINDOW_STATE, WINDOWS);
 	os_release(page_map.class, ALIGN_UP(page_map.limit, os_page_size()));
 	os_release(page_map.dirty, (size_t)(page_windows() - (char *)page_map.dirty));
 	os_release(page_map.base + PAGE_SIZE * 16, arena - PAGE_SIZE * 16);
@@ -208,7 +213,7 @@ IN_CHILD(a_data_limit_stops_growth_and_nothing_else)
 IN_CHILD(a_data_limit_below_the_windows_is_an_error)
 {
 	NEEDS_BARE_PROCESS();
-	limit_to(RLIMIT_DATA, WINDOWS / 2);
+	limit_to(RLIMIT_DATA, WINDOWS);
 	CHILD_CHECK(arena_init(CPUS) == -ENOMEM);
 	CHILD_CHECK(page_map.limit == 0 && !arena_grow(0));
 }
@@ -216,7 +221,9 @@ IN_CHILD(a_data_limit_below_the_windows_is_an_error)
 IN_CHILD(the_most_cpus_fit_below_the_classes)
 {
 	CHILD_CHECK(arena_init(USLAB_MAX_CPUS) == 0);
-	CHILD_CHECK(page_windows() + (USLAB_WINDOW_CPU0 + USLAB_MAX_CPUS) * USLAB_WINDOW_SIZE <=
+	CHILD_CHECK((USLAB_WINDOW_CPU0 + USLAB_MAX_CPUS) * USLAB_WINDOW_SIZE <= USLAB_WINDOW_STATE);
+	CHILD_CHECK(page_windows() + USLAB_WINDOW_STATE +
+			    (USLAB_WINDOW_CPU0 + USLAB_MAX_CPUS) * USLAB_WINDOW_SIZE <=
 		    (char *)page_map.class);
 	CHILD_CHECK(arena_grow(0));
 	arena_check();

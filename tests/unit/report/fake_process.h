@@ -15,6 +15,7 @@
 
 #include "cache/cache.h"
 #include "front/depot.h"
+#include "front/queues.h"
 #include "front/percpu.h"
 #include "os/cpu.h"
 #include "page/large.h"
@@ -110,8 +111,13 @@ enum {
 	FAKE_LARGE_NAME = 0x2300,
 	FAKE_SLUB_OPS = 0x2400,
 	FAKE_ARRAY_OPS = 0x2500,
-	FAKE_CPUSLAB_OPS = 0x2600,
+	FAKE_CPUSLAB_OPS = 0x2580,
+	FAKE_QUEUES_OPS = 0x2640,
 	FAKE_NAMES = 0x2700,
+	FAKE_ENGINES = 0x2800,
+	FAKE_HEAP_OPS = 0x2900,
+	FAKE_HEAP = 0x2b00,
+	FAKE_HEAP_COUNTERS = 0x2c00,
 	FAKE_GLOBALS_SIZE = 0x3000,
 };
 
@@ -155,6 +161,11 @@ static inline void fake_globals(const struct fake_process *f)
 	fake_ops(f, FAKE_SLUB_OPS, 0, "slub");
 	fake_ops(f, FAKE_ARRAY_OPS, 16, "array");
 	fake_ops(f, FAKE_CPUSLAB_OPS, 32, "cpuslab");
+	fake_ops(f, FAKE_QUEUES_OPS, 64, "queues");
+	fake_ops(f, FAKE_HEAP_OPS, 48, "slob");
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
+		*(uint64_t *)fake_at(f, FAKE_GLOBALS + FAKE_ENGINES + i * 8) =
+			FAKE_GLOBALS + FAKE_SLUB_OPS;
 }
 
 static inline uint64_t fake_window(int cpu)
@@ -173,6 +184,7 @@ static inline void fake_init(struct fake_process *f)
 	fake_map(f, FAKE_PAGES, FAKE_NR_PAGES * sizeof(struct page));
 	fake_map(f, FAKE_ARENA, FAKE_NR_PAGES * PAGE_SIZE);
 	fake_map(f, fake_window(-3), (FAKE_CPUS + 3) * USLAB_WINDOW_SIZE);
+	fake_map(f, fake_window(-3) + USLAB_WINDOW_STATE, (FAKE_CPUS + 3) * USLAB_WINDOW_SIZE);
 	*fake_root(f) = (struct uslab_root){
 		.magic = USLAB_ROOT_MAGIC,
 		.version = USLAB_ROOT_VERSION,
@@ -183,6 +195,11 @@ static inline void fake_init(struct fake_process *f)
 		.cpu_state_size = sizeof(struct kmem_cache_cpu),
 		.depot_size = sizeof(struct depot),
 		.slub_size = sizeof(struct slub),
+		.queues_size = sizeof(struct queues),
+		.engine_ops_size = sizeof(struct engine_ops),
+		.engine_heap_size = sizeof(struct engine_heap),
+		.nr_engines = CACHE_NR_ENGINES,
+		.engines = FAKE_GLOBALS + FAKE_ENGINES,
 		.version_text = "9.8.7",
 		.page_map = FAKE_GLOBALS + FAKE_PAGE_MAP,
 		.topology = FAKE_GLOBALS + FAKE_TOPOLOGY,

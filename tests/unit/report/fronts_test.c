@@ -301,14 +301,106 @@ static void test_too_many_cpus(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- queues ---- */
+
+#define ENTRIES 0x77770000ul /* memory of queues: only addresses count */
+
+static struct queues *queues;
+static struct queue *aliens; /* of node 0 */
+
+/* Cache 192 with 64 objects in use, as its only slab sees it; two nodes, a limit of 16. */
+static void with_queues(void)
+{
+	uint64_t addr;
+	struct cache *c = fake_cache(&f, 192, "q", 64, 0);
+
+	fake_slab(&f, 0, 192, 64, 64, false);
+	addr = fake_cache_addr(&f, 192);
+	c->front.ops = (void *)(FAKE_GLOBALS + FAKE_QUEUES_OPS);
+	c->front.state = (void *)(addr + 0x800);
+	queues = fake_at(&f, addr + 0x800);
+	aliens = fake_at(&f, addr + 0xc00);
+	queues->limit = 16;
+	queues->nr_nodes = 2;
+	queues->node[0].alien = (void *)(addr + 0xc00);
+	for (int cpu = 0; cpu < (int)FAKE_CPUS; cpu++)
+		fake_state(&f, 192, cpu)->top = QUEUES_STOPPED;
+}
+
+static void queue_of_cpu(int cpu, unsigned int count)
+{
+	fake_state(&f, 192, cpu)->bottom = ENTRIES;
+	fake_state(&f, 192, cpu)->top = ENTRIES + count * sizeof(void *);
+}
+
+static void test_queues(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	with_queues();
+	queue_of_cpu(0, 7);
+	queue_of_cpu(1, 0);
+	queues->node[0].shared.avail = 4;
+	queues->node[1].shared.avail = 5;
+	aliens[1].avail = 3;
+	fake_state(&f, 192, 0)->stat[ALLOC_FASTPATH] = 11;
+	c = take(192);
+	assert_string_equal(c->front, "queues");
+	assert_int_equal(c->capacity, 16);
+	assert_int_equal(c->objects_cpu, 7);
+	assert_int_equal(c->objects_shared, 9);
+	assert_int_equal(c->objects_alien, 3);
+	assert_int_equal(c->objects_held, 19);
+	assert_int_equal(c->objects, 64 - 19);
+	assert_int_equal(c->stat[ALLOC_FASTPATH], 11);
+	assert_int_equal(s->totals.inconsistent, 0);
+}
+
+static void test_wild_queues(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	with_queues();
+	queue_of_cpu(0, 7);
+	fake_state(&f, 192, 0)->top += 3;
+	queue_of_cpu(1, 1u << 20);
+	queue_of_cpu(2, 0);
+	fake_state(&f, 192, 2)->top -= 8;
+	queues->node[0].shared.avail = ~0u;
+	aliens[0].avail = ~0u;
+	queues->nr_nodes = ~0u;
+	queues->node[1].alien = (void *)8;
+	c = take(192);
+	assert_int_equal(c->objects_cpu, 0);
+	assert_int_equal(c->objects_shared, 64); /* never more than there are */
+	assert_int_equal(c->objects_alien, 64);
+	assert_int_equal(c->objects, 0);
+	assert_int_equal(s->totals.inconsistent, 3 + 2);
+	/* a front of that name without its structure */
+	((struct cache *)fake_at(&f, fake_cache_addr(&f, 192)))->front.state = NULL;
+	assert_int_equal(take(192)->objects_shared, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_words),	  TEST(test_generic_words), TEST(test_depots),
-		TEST(test_stats),	  TEST(test_cpuslab),	    TEST(test_cpuslab_hardened),
-		TEST(test_cpuslab_large), TEST(test_loop),	    TEST(test_wild_free_lists),
-		TEST(test_wild_slabs),	  TEST(test_wild_layouts),  TEST(test_wild_words),
+		TEST(test_words),
+		TEST(test_generic_words),
+		TEST(test_depots),
+		TEST(test_stats),
+		TEST(test_cpuslab),
+		TEST(test_cpuslab_hardened),
+		TEST(test_cpuslab_large),
+		TEST(test_loop),
+		TEST(test_wild_free_lists),
+		TEST(test_wild_slabs),
+		TEST(test_wild_layouts),
+		TEST(test_wild_words),
 		TEST(test_too_many_cpus),
+		cmocka_unit_test_setup_teardown(test_queues, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wild_queues, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,6 +43,7 @@ static void test_examples(void **state)
 	struct snapshot_cache merged = {
 		.objects = 41635,
 		.object_size = 40,
+		.object_bytes = 41635 * 40,
 		.slabs = 412,
 		.cpu_slabs = 9,
 		.partial = 10,
@@ -54,6 +55,7 @@ static void test_examples(void **state)
 	struct snapshot_cache plain_one = {
 		.objects = 8423,
 		.object_size = 56,
+		.object_bytes = 8423 * 56,
 		.slabs = 158,
 		.cpu_slabs = 60,
 		.partial = 40,
@@ -64,6 +66,7 @@ static void test_examples(void **state)
 	struct snapshot_cache aligned = {
 		.objects = 23,
 		.object_size = 1760,
+		.object_bytes = 23 * 1760,
 		.slabs = 4,
 		.cpu_slabs = 1,
 		.partial = 3,
@@ -91,9 +94,12 @@ static void test_examples(void **state)
 
 static void test_options(void **state)
 {
-	struct snapshot_cache c = {
-		.objects = 10, .object_size = 100, .slabs = 2, .slab_bytes = 8192, .refcount = 1
-	};
+	struct snapshot_cache c = { .objects = 10,
+				    .object_size = 100,
+				    .object_bytes = 1000,
+				    .slabs = 2,
+				    .slab_bytes = 8192,
+				    .refcount = 1 };
 	struct text_options loss = { .loss = true };
 	struct text_options bytes = { .bytes = true };
 	struct text_options both = { .loss = true, .bytes = true };
@@ -107,6 +113,8 @@ static void test_options(void **state)
 	text_line(line, sizeof(line), "c", &c, &both);
 	assert_non_null(strstr(line, "           7192 "));
 	assert_int_equal(text_loss(&c), 7192);
+	c.slab_bytes = 0; /* objects in a heap lose nothing here */
+	assert_int_equal(text_loss(&c), 0);
 }
 
 static void test_flags(void **state)

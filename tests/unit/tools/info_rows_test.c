@@ -151,6 +151,7 @@ static void test_order(void **state)
 	assert_string_equal(list(&options), "Alpha :0000128 delta twin ");
 	s->cache[4].objects = 2;
 	s->cache[4].object_size = 4096;
+	s->cache[4].object_bytes = 2 * 4096;
 	options.order = INFO_BY_LOSS;
 	assert_string_equal(list(&options), "delta :0000128 twin Alpha ");
 	s->cache[2].stat[FREE_SLOWPATH] = 1;

@@ -115,6 +115,24 @@ static void coarse_clock(void **state)
 	assert_true(hist_quantile(&h, 999, 26) <= 78.0);
 }
 
+static void sums(void **state)
+{
+	static struct hist more;
+
+	(void)state;
+	for (uint64_t i = 1; i <= 1000; i++)
+		hist_add(i % 2 ? &h : &more, i);
+	assert_int_equal(h.sum, 250000);
+	hist_merge(&h, &more);
+	assert_int_equal(h.count, 1000);
+	assert_int_equal(h.sum, 500500);
+	assert_int_equal(h.max, 1000);
+	assert_int_equal(h.bucket[hist_bucket(10)], 1);
+	assert_int_equal(h.bucket[hist_bucket(11)], 1);
+	for (unsigned int bucket = 0; bucket < HIST_BUCKETS; bucket++)
+		assert_int_equal(hist_bucket(hist_bucket_start(bucket)), bucket);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +141,7 @@ int main(void)
 		cmocka_unit_test_setup(one_value, reset),
 		cmocka_unit_test_setup(quantiles_of_random_values, reset),
 		cmocka_unit_test_setup(coarse_clock, reset),
+		cmocka_unit_test_setup(sums, reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,42 @@ static void random_trace(void **state)
 	assert_true(m.implied > 1000 && m.unmatched > 1000);
 }
 
+/* A stamp for every 64th operation; between them by interpolation; clocks that differ stand still. */
+static void times(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 200; i++) {
+		uint64_t time = 5000 + i * 10;
+		struct trace_event event = { .kind = TRACE_KMALLOC,
+					     .ptr = 4096 + i,
+					     .bytes_req = i < 150 ? 8 : 4,
+					     .time = i == 64 || i == 100 ? time - 700 : time };
+
+		assert_int_equal(trace_ops_add(&t, &event), 0);
+	}
+	trace_ops_finish(&t);
+	assert_int_equal(trace_ops_time(&t, 0), 0);
+	assert_int_equal(trace_ops_time(&t, 32), 315); /* halfway to op 64, whose time is op 63's */
+	assert_int_equal(trace_ops_time(&t, 64), 630);
+	assert_int_equal(trace_ops_time(&t, 128), 1280);
+	assert_int_equal(trace_ops_time(&t, 192), 1920);
+	assert_int_equal(trace_ops_time(&t, 199), 1990);
+	assert_int_equal(trace_ops_time(&t, 200), 0);
+	assert_int_equal(t.counts.peak_op, 199);
+}
+
+static void peak_op(void **state)
+{
+	(void)state;
+	add(TRACE_KMALLOC, 0x1000, 100, 0, NULL);
+	add(TRACE_KMALLOC, 0x2000, 100, 0, NULL);
+	add(TRACE_KFREE, 0x2000, 0, 0, NULL);
+	add(TRACE_KMALLOC, 0x3000, 100, 0, NULL); /* as much again: the first one counts */
+	assert_int_equal(t.counts.peak_op, 1);
+	add(TRACE_KMALLOC, 0x4000, 1, 0, NULL);
+	assert_int_equal(t.counts.peak_op, 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +345,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(caches_by_name_and_size, setup, teardown),
 		cmocka_unit_test_setup_teardown(long_and_odd_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(frees_that_say_something_else, setup, teardown),
+		cmocka_unit_test_setup_teardown(times, setup, teardown),
+		cmocka_unit_test_setup_teardown(peak_op, setup, teardown),
 		cmocka_unit_test_setup_teardown(too_many_cpus, setup, teardown),
 		cmocka_unit_test_setup_teardown(random_trace, setup, teardown),
 	};

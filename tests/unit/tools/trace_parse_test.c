@@ -372,9 +372,39 @@ static void copied_text_is_cut(void **state)
 	assert_string_equal(buf, "a");
 }
 
+static void times(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} cases[] = {
+		{ "655.182115", 655182115000 },
+		{ "655.182115123", 655182115123 },
+		{ "655.1821151239", 655182115123 },
+		{ "0.5", 500000000 },
+		{ "123456", 123456 },
+		{ "1", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct trace_event event;
+		struct trace_error error;
+		char line[128];
+
+		snprintf(line, sizeof(line), "  a-1  [002] ..... %s: kfree: call_site=f ptr=12",
+			 cases[i].text);
+		assert_int_equal(trace_parse_line(line, strlen(line), &event, &error),
+				 TRACE_LINE_EVENT);
+		assert_int_equal(event.time, cases[i].ns);
+		assert_int_equal(event.cpu, 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times),
 		cmocka_unit_test(tracefs),
 		cmocka_unit_test(trace_cmd_and_perf),
 		cmocka_unit_test(every_kind),

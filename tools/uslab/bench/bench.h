@@ -15,20 +15,32 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "machine.h"
 #include "stats.h"
 
 #define MAX_ROUNDS 99
 #define MAX_CONTESTANTS 20
-#define MAX_METRICS 12
+#define MAX_METRICS 48
 #define MAX_LISTS 6
 #define MAX_MODES 4
 #define MAX_NAME 32
+#define MAX_THREADS 64
 
 enum role {
 	ROLE_USLAB,
 	ROLE_PEER,   /* the fastest of these is what ratios refer to */
 	ROLE_SYSTEM, /* the C library's own malloc: listed, no peer */
 	ROLE_FLOOR,  /* no allocator: what the harness costs by itself */
+};
+
+/* Allocators that others have published figures of. */
+enum published {
+	PUBLISHED_NONE,
+	PUBLISHED_SLOB,
+	PUBLISHED_SLOBSEG,
+	PUBLISHED_SLAB,
+	PUBLISHED_SLUB,
+	NR_PUBLISHED,
 };
 
 /* Who can be measured, and how. Static. */
@@ -41,15 +53,39 @@ struct contestant {
 	const char *library;	 /* to preload, or NULL */
 	const char *package;	 /* Debian package of a peer's library, or NULL */
 	const char *what;	 /* one line for people */
+	const char *conf;	 /* its engine and front as USLAB_CONF has them, or NULL */
+	enum published published;
 };
 
 enum benchmark_id {
 	BENCH_PAIR,
 	BENCH_BATCH,
-	BENCH_REMOTE,
+	BENCH_HANDOFF,
 	BENCH_MALLOC,
 	BENCH_LOCALITY,
+	BENCH_FASTPATH,
+	BENCH_CONCURRENT,
+	BENCH_REMOTE,
+	BENCH_HACKBENCH,
+	BENCH_MEMORY,
 	NR_BENCHMARKS,
+};
+
+/* Options that mean something to a benchmark. */
+enum takes {
+	TAKES_SIZE = 1 << 0,	 /* --size */
+	TAKES_TOPOLOGY = 1 << 1, /* --cpus, --nodes */
+	TAKES_THREADS = 1 << 2,	 /* --threads */
+	TAKES_OBJECTS = 1 << 3,	 /* --objects, --sizes */
+	TAKES_GROUPS = 1 << 4,	 /* --groups, --fds, --loops */
+	TAKES_MODEL = 1 << 5,	 /* --model */
+};
+
+/* One of the figures that a kernel protocol comes to. */
+struct column {
+	const char *metric;
+	const char *title;
+	double published[NR_PUBLISHED]; /* 0: nobody did */
 };
 
 struct benchmark {
@@ -58,9 +94,15 @@ struct benchmark {
 	const char *modes[MAX_MODES]; /* of the workers, each a run of its own */
 	const char *key;	      /* metric of the headline */
 	unsigned int size;	      /* bytes, when not asked for */
-	bool sized;		      /* --size means something */
+	unsigned int takes;	      /* enum takes */
 	bool two_cpus;
 	bool counts; /* instructions are counted */
+
+	/* The kernel's protocols only (NULL and 0 otherwise). */
+	const struct column *columns; /* up to one without a metric */
+	const char *unit;	      /* of the columns */
+	const char *source;	      /* of the published figures */
+	unsigned int rounds;	      /* when not asked for */
 };
 
 struct metric {
@@ -101,12 +143,18 @@ struct options {
 	unsigned int size; /* 0: the benchmark's own */
 	int cpu[2];	   /* negative: chosen */
 	bool quick, json, counts;
-	const char *output;   /* folder for the results, or NULL */
-	const char *note;     /* kept with the results, or NULL */
-	const char *peers;    /* comma-separated, or NULL: all */
-	const char *only;     /* comma-separated, or NULL: all */
-	const char *peer_dir; /* look for peers there only, or NULL */
-	char command[1024];   /* the command line */
+	bool sizes;			 /* a table for each size of objects */
+	unsigned int threads;		 /* 0: one per CPU */
+	unsigned int objects;		 /* per thread and repetition; 0: as the kernel's module */
+	unsigned int cpus, nodes;	 /* a made-up topology; 0: none */
+	unsigned int groups, fds, loops; /* hackbench; 0: its defaults */
+	const char *model;		 /* of memory, or NULL: all */
+	const char *output;		 /* folder for the results, or NULL */
+	const char *note;		 /* kept with the results, or NULL */
+	const char *peers;		 /* comma-separated, or NULL: all */
+	const char *only;		 /* comma-separated, or NULL: all */
+	const char *peer_dir;		 /* look for peers there only, or NULL */
+	char command[1024];		 /* the command line */
 };
 
 struct session {
@@ -119,13 +167,19 @@ struct session {
 
 #define COMMAND "bench" /* for util_fail() and the like */
 
-/* ---- plan.c ---- */
+/* ---- catalogue.c ---- */
 
 const struct benchmark *benchmark_find(const char *name);
-const struct benchmark *benchmark_at(size_t i); /* NULL after the last */
+const struct benchmark *benchmark_at(size_t i);	  /* NULL after the last */
+const struct contestant *contestant_at(size_t i); /* NULL after the last */
+
+/* ---- plan.c ---- */
 
 /* Chooses CPUs and contestants and finds their files. 0 or an exit status, with a message. */
 int plan_session(struct session *s);
+
+/* Threads of a kernel protocol: as asked for, else one per CPU. */
+unsigned int plan_threads(const struct session *s);
 
 /* The contestant "loop" for a count of its own, whether or not it takes part. False: no worker. */
 bool plan_loop(const struct session *s, struct entry *e);
@@ -167,30 +221,26 @@ void count_note(struct session *s, const char *format, ...) __attribute__((forma
 void count_by_steps(struct session *s);
 void count_by_valgrind(struct session *s);
 
-/* ---- machine.c ---- */
+/* ---- report.c, locality.c, protocol.c, json.c, save.c ---- */
 
-struct machine {
-	char cpu[128], kernel[192], libc[64], compiler[96];
-	long cpus;	 /* online */
-	uint64_t memory; /* bytes */
-	double load;	 /* average of the last minute: others on the machine */
-	char date[32];	 /* UTC, ISO 8601 */
-};
-
-void machine_describe(struct machine *m);
-
-/* Calls visit for every variable of the environment that changes how an allocator behaves. */
-void machine_environment(void (*visit)(const char *name, const char *value, void *arg), void *arg);
-
-/* ---- report.c, locality.c, json.c, save.c ---- */
-
-/* The peer with the smallest median of that metric; NULL if no peer has it. */
-const struct entry *fastest_peer(const struct session *s, const char *metric);
+/*
+ * What ratios refer to: the peer with the smallest median of that metric, and slub where the kernel's
+ * allocators are the contestants. NULL if it is not there.
+ */
+const struct entry *ratio_base(const struct session *s, const char *metric);
 
 const char *role_name(enum role role);
 
 void report_text(const struct session *s, const struct machine *m, FILE *out);
 void report_locality(const struct session *s, FILE *out);
+void report_protocol(const struct session *s, FILE *out);
+
+/* A number in a column of its own, "-" for one that is not there (negative). */
+void report_cell(FILE *out, int width, int digits, double value);
+/* One line per contestant, one column per metric whose name begins with prefix. */
+void report_matrix(const struct session *s, FILE *out, const char *title, const char *prefix,
+		   bool ratios);
+#define REPORT_NAME_WIDTH 18
 
 /* The whole session as JSON text, ending in a newline; to be freed. NULL: out of memory. */
 char *report_json(const struct session *s, const struct machine *m);

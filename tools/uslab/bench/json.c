@@ -67,6 +67,25 @@ static struct json_object *machine_json(const struct machine *m)
 	return o;
 }
 
+static void put_known(struct json_object *o, const char *key, bool known, unsigned int value)
+{
+	put_number(o, key, known ? (double)value : -1);
+}
+
+static void put_protocol_settings(struct json_object *j, const struct session *s)
+{
+	const struct options *o = &s->options;
+	unsigned int takes = s->benchmark->takes;
+
+	put_known(j, "objects", takes & TAKES_OBJECTS, o->objects);
+	put_known(j, "threads", takes & TAKES_THREADS, plan_threads(s));
+	put_known(j, "groups", takes & TAKES_GROUPS, o->groups);
+	put_known(j, "fds", takes & TAKES_GROUPS, o->fds);
+	put_known(j, "loops", takes & TAKES_GROUPS, o->loops);
+	put_known(j, "made_up_cpus", o->cpus, o->cpus);
+	put_known(j, "made_up_nodes", o->cpus, o->nodes);
+}
+
 static struct json_object *settings_json(const struct session *s)
 {
 	const struct options *o = &s->options;
@@ -80,12 +99,14 @@ static struct json_object *settings_json(const struct session *s)
 	if (s->benchmark->two_cpus)
 		json_object_array_add(cpus, json_object_new_int(o->cpu[1]));
 	json_object_object_add(j, "cpus", cpus);
+	if (s->benchmark->columns)
+		put_protocol_settings(j, s);
 	return j;
 }
 
 static struct json_object *metric_json(const struct session *s, const struct metric *m)
 {
-	const struct entry *peer = fastest_peer(s, m->name);
+	const struct entry *peer = ratio_base(s, m->name);
 	struct json_object *o = json_object_new_object();
 	struct json_object *samples = json_object_new_array();
 
@@ -157,6 +178,7 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	put_string(o, "name", e->who->name);
 	put_string(o, "role", role_name(e->who->role));
 	put_string(o, "what", e->who->what);
+	put_string(o, "conf", e->who->conf);
 	put_string(o, "library", below_here(e->library_path));
 	put_string(o, "package", e->who->package);
 	put_string(o, "version", e->version);
@@ -170,9 +192,35 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 	return o;
 }
 
+/* What each column of the table is, and what others have published for it. */
+static void put_columns(struct json_object *o, const struct benchmark *b)
+{
+	static const char *const names[NR_PUBLISHED] = { [PUBLISHED_SLOB] = "slob",
+							 [PUBLISHED_SLOBSEG] = "slobseg",
+							 [PUBLISHED_SLAB] = "slab",
+							 [PUBLISHED_SLUB] = "slub" };
+	struct json_object *all = json_object_new_array();
+
+	put_string(o, "unit", b->unit);
+	put_string(o, "published_by", b->source);
+	for (const struct column *c = b->columns; c->metric; c++) {
+		struct json_object *column = json_object_new_object();
+		struct json_object *published = json_object_new_object();
+
+		put_string(column, "metric", c->metric);
+		put_string(column, "title", c->title);
+		for (size_t i = 0; i < NR_PUBLISHED; i++)
+			if (c->published[i] > 0)
+				put_number(published, names[i], c->published[i]);
+		json_object_object_add(column, "published", published);
+		json_object_array_add(all, column);
+	}
+	json_object_object_add(o, "columns", all);
+}
+
 char *report_json(const struct session *s, const struct machine *m)
 {
-	const struct entry *peer = fastest_peer(s, s->benchmark->key);
+	const struct entry *peer = ratio_base(s, s->benchmark->key);
 	struct json_object *o = json_object_new_object();
 	struct json_object *all = json_object_new_array();
 	const char *text;
@@ -187,7 +235,10 @@ char *report_json(const struct session *s, const struct machine *m)
 	json_object_object_add(o, "machine", machine_json(m));
 	json_object_object_add(o, "settings", settings_json(s));
 	put_string(o, "key", s->benchmark->key);
-	put_string(o, "fastest_peer", peer ? peer->who->name : NULL);
+	put_string(o, s->benchmark->columns ? "base" : "fastest_peer",
+		   peer ? peer->who->name : NULL);
+	if (s->benchmark->columns)
+		put_columns(o, s->benchmark);
 	for (size_t i = 0; i < s->nr; i++)
 		json_object_array_add(all, entry_json(s, &s->entries[i]));
 	json_object_object_add(o, "contestants", all);

@@ -3,9 +3,10 @@
  * uslab/bench/machine.c - what the numbers were measured on
  */
 #define _GNU_SOURCE
-#include "bench.h"
+#include "machine.h"
 
 #include <gnu/libc-version.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>

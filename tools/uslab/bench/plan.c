@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/plan.c - the benchmarks, the contestants, and who takes part in this run
+ * uslab/bench/plan.c - who takes part in this run, on which CPUs, by which files
  *
- * Two tables and what follows from them: files are looked for before anything runs, so that a
- * missing library ends the command at once and by name instead of halving the comparison.
+ * What follows from the tables of catalogue.c and the options. Files are looked for before anything
+ * runs, so that a missing library ends the command at once and by name instead of halving the
+ * comparison.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -13,98 +14,6 @@
 #include <string.h>
 
 #include "../util.h"
-
-#define ON_MALLOC_WORKER "uslab-bench-worker"
-#define ON_CACHE_WORKER "uslab-bench-cache"
-
-#define PAIR (1u << BENCH_PAIR)
-#define BATCH (1u << BENCH_BATCH)
-#define REMOTE (1u << BENCH_REMOTE)
-#define MALLOC (1u << BENCH_MALLOC)
-#define LOCALITY (1u << BENCH_LOCALITY)
-#define ALL (PAIR | BATCH | REMOTE | MALLOC | LOCALITY)
-
-static const struct benchmark benchmarks[NR_BENCHMARKS] = {
-	[BENCH_PAIR] = { .name = "pair",
-			 .what = "ns for one alloc and one free of the same object, in a loop",
-			 .modes = { "pair" },
-			 .key = "pair",
-			 .size = 64,
-			 .sized = true,
-			 .counts = true },
-	[BENCH_BATCH] = { .name = "batch",
-			  .what = "ns per object: N allocs, N frees in order (fifo), reversed (lifo), "
-				  "shuffled (mix)",
-			  .modes = { "batch" },
-			  .key = "1000.fifo",
-			  .size = 64,
-			  .sized = true },
-	[BENCH_REMOTE] = { .name = "remote",
-			   .what = "ns per object allocated by one thread and freed by another",
-			   .modes = { "remote" },
-			   .key = "one-way",
-			   .size = 64,
-			   .sized = true,
-			   .two_cpus = true },
-	[BENCH_MALLOC] = { .name = "malloc",
-			   .what = "ns per step of mixed workloads, and peak resident memory (KiB)",
-			   .modes = { "mixed", "larson", "python" },
-			   .key = "mixed" },
-	[BENCH_LOCALITY] = { .name = "locality",
-			     .what = "where 200 consecutive objects lie, ns per item of a walk "
-				     "over them, order of reuse",
-			     .modes = { "locality" },
-			     .key = "walk-cold",
-			     .size = 40 },
-};
-
-static const struct contestant contestants[] = {
-	{ "own-cache", ROLE_USLAB, PAIR | BATCH | REMOTE | LOCALITY, ON_CACHE_WORKER, "array",
-	  .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
-	{ "own-cache-cpuslab", ROLE_USLAB, PAIR | BATCH | REMOTE | LOCALITY, ON_CACHE_WORKER,
-	  "cpuslab", .what = "the same with SLUB's front" },
-	{ "own-cache-none", ROLE_USLAB, PAIR | BATCH | REMOTE, ON_CACHE_WORKER, "none",
-	  .what = "the same without a front" },
-	{ "own-cache-bulk", ROLE_USLAB, BATCH, ON_CACHE_WORKER, "bulk",
-	  .what = "kmem_cache_alloc_bulk and _free_bulk" },
-	{ "own-cache-used", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "array-used",
-	  .what = "own-cache after much use of that very cache" },
-	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | REMOTE | LOCALITY, ON_CACHE_WORKER, "kmalloc",
-	  .what = "kmalloc of constant size and kfree" },
-	{ "kmalloc-quiet", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "kmalloc-quiet",
-	  .what = "kmalloc(32), a size that nobody else uses" },
-	{ "uslab-malloc", ROLE_USLAB, ALL, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
-	  .what = "the drop-in malloc" },
-	{ "mimalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libmimalloc.so.2",
-	  "libmimalloc2.0", .what = NULL },
-	{ "jemalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libjemalloc.so.2",
-	  "libjemalloc2", .what = NULL },
-	{ "tcmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtcmalloc_minimal.so.4",
-	  "libtcmalloc-minimal4", .what = NULL },
-	{ "tbbmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtbbmalloc_proxy.so.2",
-	  "libtbbmalloc2", .what = NULL },
-	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", NULL, "libc6", .what = NULL },
-	{ "null-malloc", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "malloc", "libuslab_bench_null.so",
-	  .what = "floor: a malloc that does nothing, through the PLT" },
-	{ "loop", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "loop",
-	  .what = "floor: the loop with nothing in it" },
-	{ "ring", ROLE_FLOOR, REMOTE, ON_MALLOC_WORKER, "ring",
-	  .what = "floor: the queue between the threads, static objects" },
-};
-#define NR_CONTESTANTS (sizeof(contestants) / sizeof(contestants[0]))
-
-const struct benchmark *benchmark_at(size_t i)
-{
-	return i < NR_BENCHMARKS ? &benchmarks[i] : NULL;
-}
-
-const struct benchmark *benchmark_find(const char *name)
-{
-	for (size_t i = 0; i < NR_BENCHMARKS; i++)
-		if (!strcmp(benchmarks[i].name, name))
-			return &benchmarks[i];
-	return NULL;
-}
 
 /* ---- lists of names ---- */
 
@@ -130,10 +39,12 @@ static bool unknown_name(const char *list, bool peers, char name[MAX_NAME])
 		size_t length = strcspn(at, ",");
 		bool known = peers && length == 4 && !strncmp(at, "none", 4);
 
-		for (size_t i = 0; i < NR_CONTESTANTS && !known; i++)
-			known = strlen(contestants[i].name) == length &&
-				!strncmp(contestants[i].name, at, length) &&
-				(!peers || is_peer(&contestants[i]));
+		for (size_t i = 0; contestant_at(i) && !known; i++) {
+			const struct contestant *c = contestant_at(i);
+
+			known = strlen(c->name) == length && !strncmp(c->name, at, length) &&
+				(!peers || is_peer(c));
+		}
 		if (!known) {
 			snprintf(name, MAX_NAME, "%.*s", (int)length, at);
 			return true;
@@ -161,7 +72,7 @@ static bool takes_part(const struct session *s, const struct contestant *c)
 {
 	const struct options *o = &s->options;
 
-	if (!(c->benchmarks & 1u << (s->benchmark - benchmarks)))
+	if (!(c->benchmarks & 1u << (s->benchmark - benchmark_at(0))))
 		return false;
 	if (o->only && !in_list(o->only, c->name))
 		return false;
@@ -188,9 +99,26 @@ static int plan_cpus(struct session *s)
 			if (CPU_ISSET(cpu, &allowed) && cpu != o->cpu[!i])
 				o->cpu[i] = cpu;
 	}
-	if (s->benchmark->two_cpus && (o->cpu[1] < 0 || o->cpu[0] == o->cpu[1]))
-		return util_fail(COMMAND, "%s needs two CPUs", s->benchmark->name);
+	if (s->benchmark->two_cpus && !o->threads && !o->cpus &&
+	    (o->cpu[1] < 0 || o->cpu[0] == o->cpu[1]))
+		return util_fail(COMMAND, "%s needs two CPUs%s", s->benchmark->name,
+				 s->benchmark->takes & TAKES_THREADS ? ", or --threads" : "");
 	return 0;
+}
+
+unsigned int plan_threads(const struct session *s)
+{
+	cpu_set_t allowed;
+	unsigned int cpus;
+
+	if (s->options.threads)
+		return s->options.threads;
+	if (s->options.cpus)
+		return s->options.cpus < MAX_THREADS ? s->options.cpus : MAX_THREADS;
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return 1;
+	cpus = (unsigned int)CPU_COUNT(&allowed);
+	return cpus < MAX_THREADS ? cpus : MAX_THREADS;
 }
 
 /* ---- files ---- */
@@ -239,9 +167,9 @@ int plan_session(struct session *s)
 
 	if (!status)
 		status = plan_cpus(s);
-	for (size_t i = 0; i < NR_CONTESTANTS && !status; i++)
-		if (takes_part(s, &contestants[i]))
-			status = plan_entry(s, &contestants[i]);
+	for (size_t i = 0; contestant_at(i) && !status; i++)
+		if (takes_part(s, contestant_at(i)))
+			status = plan_entry(s, contestant_at(i));
 	if (!status && !s->nr)
 		status = util_fail(COMMAND, "nobody is left to measure");
 	return status;
@@ -251,8 +179,8 @@ bool plan_loop(const struct session *s, struct entry *e)
 {
 	memset(e, 0, sizeof(*e));
 	e->size = s->options.size ? s->options.size : s->benchmark->size;
-	for (size_t i = 0; i < NR_CONTESTANTS; i++)
-		if (!strcmp(contestants[i].name, "loop"))
-			e->who = &contestants[i];
+	for (size_t i = 0; contestant_at(i); i++)
+		if (!strcmp(contestant_at(i)->name, "loop"))
+			e->who = contestant_at(i);
 	return find_own_file(e->worker_path, e->who->worker);
 }

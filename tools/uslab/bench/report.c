@@ -4,15 +4,13 @@
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
  * one with several gets two tables, medians and ratios. Ratios are to the fastest peer of the very
- * same column.
+ * same column. The kernel's protocols have a page of their own (protocol.c).
  */
 #include "bench.h"
 
 #include <string.h>
 
 #include "../util.h"
-
-#define NAME_WIDTH 18
 
 const char *role_name(enum role role)
 {
@@ -21,15 +19,17 @@ const char *role_name(enum role role)
 	return names[role];
 }
 
-const struct entry *fastest_peer(const struct session *s, const char *metric)
+const struct entry *ratio_base(const struct session *s, const char *metric)
 {
 	const struct entry *best = NULL;
 
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct entry *e = &s->entries[i];
 		const struct metric *m = entry_metric(e, metric);
+		bool candidate = s->benchmark->columns ? !strcmp(e->who->name, "slub")
+						       : e->who->role == ROLE_PEER;
 
-		if (e->who->role == ROLE_PEER && m &&
+		if (candidate && m &&
 		    (!best || m->stats.median < entry_metric(best, metric)->stats.median))
 			best = e;
 	}
@@ -38,13 +38,12 @@ const struct entry *fastest_peer(const struct session *s, const char *metric)
 
 static double ratio_of(const struct session *s, const struct metric *m)
 {
-	const struct entry *peer = fastest_peer(s, m->name);
+	const struct entry *peer = ratio_base(s, m->name);
 
 	return peer ? stats_ratio(m->stats.median, entry_metric(peer, m->name)->stats.median) : -1;
 }
 
-/* A number in a column of its own, "-" for one that is not there (negative). */
-static void cell(FILE *out, int width, int digits, double value)
+void report_cell(FILE *out, int width, int digits, double value)
 {
 	if (value < 0)
 		fprintf(out, "%*s", width, "-");
@@ -58,8 +57,8 @@ static void single_table(const struct session *s, FILE *out)
 {
 	const char *key = s->benchmark->key;
 
-	fprintf(out, "%-*s %8s %8s %8s %7s %7s", NAME_WIDTH, "contestant", "median", "min", "max",
-		"spread", "ratio");
+	fprintf(out, "%-*s %8s %8s %8s %7s %7s", REPORT_NAME_WIDTH, "contestant", "median", "min",
+		"max", "spread", "ratio");
 	if (s->options.counts)
 		fprintf(out, " %8s %8s %9s", "insns", "in-lib", "callgrind");
 	fputc('\n', out);
@@ -69,19 +68,19 @@ static void single_table(const struct session *s, FILE *out)
 
 		if (!m)
 			continue;
-		fprintf(out, "%-*s", NAME_WIDTH, e->who->name);
-		cell(out, 9, 2, m->stats.median);
-		cell(out, 9, 2, m->stats.min);
-		cell(out, 9, 2, m->stats.max);
+		fprintf(out, "%-*s", REPORT_NAME_WIDTH, e->who->name);
+		report_cell(out, 9, 2, m->stats.median);
+		report_cell(out, 9, 2, m->stats.min);
+		report_cell(out, 9, 2, m->stats.max);
 		fprintf(out, "%7.1f%%", m->stats.spread * 100);
-		cell(out, 8, 2, e->who->role == ROLE_FLOOR ? -1 : ratio_of(s, m));
+		report_cell(out, 8, 2, e->who->role == ROLE_FLOOR ? -1 : ratio_of(s, m));
 		if (s->options.counts) {
-			cell(out, 9, 1, e->counts.stepped);
-			cell(out, 9, 1,
-			     e->library_path[0] || e->who->role == ROLE_SYSTEM
-				     ? e->counts.in_library
-				     : -1);
-			cell(out, 10, 1, e->counts.callgrind);
+			report_cell(out, 9, 1, e->counts.stepped);
+			report_cell(out, 9, 1,
+				    e->library_path[0] || e->who->role == ROLE_SYSTEM
+					    ? e->counts.in_library
+					    : -1);
+			report_cell(out, 10, 1, e->counts.callgrind);
 		}
 		fputc('\n', out);
 	}
@@ -108,25 +107,35 @@ static int column_width(const char *name)
 	return width < 9 ? 9 : width;
 }
 
-static void matrix(const struct session *s, FILE *out, const char *title, bool ratios)
+/* prefix "free." for the metrics of each size, "" for all. */
+static bool in_matrix(const struct metric *m, const char *prefix)
+{
+	return !strncmp(m->name, prefix, strlen(prefix));
+}
+
+void report_matrix(const struct session *s, FILE *out, const char *title, const char *prefix,
+		   bool ratios)
 {
 	const struct entry *first = &s->entries[0];
 
-	fprintf(out, "%-*s", NAME_WIDTH, title);
+	fprintf(out, "%-*s", REPORT_NAME_WIDTH, title);
 	for (size_t j = 0; j < first->nr_metrics; j++)
-		fprintf(out, "%*s", column_width(first->metrics[j].name), first->metrics[j].name);
+		if (in_matrix(&first->metrics[j], prefix))
+			fprintf(out, "%*s", column_width(first->metrics[j].name),
+				first->metrics[j].name);
 	fputc('\n', out);
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct entry *e = &s->entries[i];
 
 		if (ratios && e->who->role == ROLE_FLOOR)
 			continue;
-		fprintf(out, "%-*s", NAME_WIDTH, e->who->name);
+		fprintf(out, "%-*s", REPORT_NAME_WIDTH, e->who->name);
 		for (size_t j = 0; j < first->nr_metrics; j++) {
 			const struct metric *m = entry_metric(e, first->metrics[j].name);
 			double value = !m ? -1 : ratios ? ratio_of(s, m) : m->stats.median;
 
-			cell(out, column_width(first->metrics[j].name), 2, value);
+			if (in_matrix(&first->metrics[j], prefix))
+				report_cell(out, column_width(first->metrics[j].name), 2, value);
 		}
 		fputc('\n', out);
 	}
@@ -137,6 +146,26 @@ static void matrix(const struct session *s, FILE *out, const char *title, bool r
 static void show_variable(const char *name, const char *value, void *out)
 {
 	fprintf(out, "environment: %s=%s\n", name, value);
+}
+
+/* Behind "9 rounds". */
+static void protocol_settings(const struct session *s, FILE *out)
+{
+	const struct options *o = &s->options;
+
+	if (s->benchmark->takes & TAKES_OBJECTS)
+		fprintf(out, " of about %u ms each", o->ms);
+	fputs(", in turn", out);
+	if (s->benchmark->takes & TAKES_OBJECTS)
+		fprintf(out, ", %u objects", o->objects);
+	if (s->benchmark->takes & TAKES_THREADS)
+		fprintf(out, ", %u threads", plan_threads(s));
+	if (s->benchmark->takes & TAKES_GROUPS)
+		fprintf(out, ", %u groups of %u senders and %u receivers, %u messages each",
+			o->groups, o->fds, o->fds, o->loops);
+	if (o->cpus)
+		fprintf(out, ", acting for %u CPUs on %u node%s", o->cpus, o->nodes,
+			o->nodes == 1 ? "" : "s");
 }
 
 static void head(const struct session *s, const struct machine *m, FILE *out)
@@ -154,9 +183,12 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 	fprintf(out, "\n%s: %s", s->benchmark->name, s->benchmark->what);
 	if (s->benchmark->size)
 		fprintf(out, "; %u bytes", o->size ? o->size : s->benchmark->size);
-	fprintf(out, "\n%u round%s of about %u ms each, in turn, on CPU %d", o->rounds,
-		o->rounds == 1 ? "" : "s", o->ms, o->cpu[0]);
-	if (s->benchmark->two_cpus)
+	fprintf(out, "\n%u round%s", o->rounds, o->rounds == 1 ? "" : "s");
+	if (s->benchmark->columns)
+		protocol_settings(s, out);
+	else
+		fprintf(out, " of about %u ms each, in turn, on CPU %d", o->ms, o->cpu[0]);
+	if (s->benchmark->two_cpus && !s->benchmark->columns)
 		fprintf(out, " and %d", o->cpu[1]);
 	fputs("; spread: middle half of the rounds\n\n", out);
 }
@@ -164,30 +196,32 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 static void foot(const struct session *s, FILE *out)
 {
 	const char *key = s->benchmark->key;
-	const struct entry *peer = fastest_peer(s, key);
+	const struct entry *peer = ratio_base(s, key);
 
-	if (peer)
+	if (peer && !s->benchmark->columns)
 		fprintf(out, "\nratios are to the fastest peer of each column (%s: %s)\n", key,
 			peer->who->name);
 	for (size_t i = 0; i < s->nr; i++)
 		if (s->entries[i].who->what)
-			fprintf(out, "%-*s %s\n", NAME_WIDTH, s->entries[i].who->name,
+			fprintf(out, "%-*s %s\n", REPORT_NAME_WIDTH, s->entries[i].who->name,
 				s->entries[i].who->what);
 		else if (s->entries[i].version[0])
-			fprintf(out, "%-*s %s %s\n", NAME_WIDTH, s->entries[i].who->name,
+			fprintf(out, "%-*s %s %s\n", REPORT_NAME_WIDTH, s->entries[i].who->name,
 				s->entries[i].who->package, s->entries[i].version);
 }
 
 void report_text(const struct session *s, const struct machine *m, FILE *out)
 {
 	head(s, m, out);
-	if (s->entries[0].nr_metrics == 1) {
+	if (s->benchmark->columns) {
+		report_protocol(s, out);
+	} else if (s->entries[0].nr_metrics == 1) {
 		single_table(s, out);
 		explain_counts(s, out);
 	} else {
-		matrix(s, out, "median", false);
+		report_matrix(s, out, "median", "", false);
 		fputc('\n', out);
-		matrix(s, out, "ratio", true);
+		report_matrix(s, out, "ratio", "", true);
 	}
 	if (s->benchmark == benchmark_at(BENCH_LOCALITY))
 		report_locality(s, out);

@@ -17,45 +17,94 @@
 
 #include "../util.h"
 
-#define MAX_ARGS 32
+#define MAX_ARGS 48
 
 /* ---- one worker ---- */
+
+struct command {
+	const char *argv[MAX_ARGS];
+	char numbers[MAX_ARGS][24];
+	size_t n;
+};
+
+static void put_words(struct command *c, const char *const *words)
+{
+	while (*words)
+		c->argv[c->n++] = *words++;
+	c->argv[c->n] = NULL;
+}
+
+static void put_number(struct command *c, const char *name, unsigned long long value)
+{
+	snprintf(c->numbers[c->n], sizeof(c->numbers[0]), "%llu", value);
+	put_words(c, (const char *const[]){ name, c->numbers[c->n], NULL });
+}
+
+/* What only the kernel's protocols are told; 0 is their own choice. */
+static void put_protocol(struct command *c, const struct session *s)
+{
+	const struct options *o = &s->options;
+
+	put_number(c, "--objects", o->objects);
+	put_number(c, "--groups", o->groups);
+	put_number(c, "--fds", o->fds);
+	put_number(c, "--loops", o->loops);
+}
+
+/* What the contestant needs goes behind what the user has there, and so wins. */
+static void set_conf(const char *conf, const struct options *o)
+{
+	const char *set = getenv("USLAB_CONF");
+	char all[1024], topology[40] = "";
+
+	if (o->cpus)
+		snprintf(topology, sizeof(topology), ",topology=%ux%u", o->cpus, o->nodes);
+	snprintf(all, sizeof(all), "%s%s%s%s", set ? set : "", set && *set ? "," : "", conf,
+		 topology);
+	setenv("USLAB_CONF", all, 1);
+}
+
+static void set_environment(const struct session *s, const struct entry *e)
+{
+	if (e->library_path[0])
+		setenv("LD_PRELOAD", e->library_path, 1);
+	else
+		unsetenv("LD_PRELOAD");
+	if (e->who->conf)
+		set_conf(e->who->conf, &s->options);
+}
+
+/* The threads of these go wherever the scheduler puts them. */
+static bool is_pinned(const char *mode)
+{
+	return strcmp(mode, "larson") && strcmp(mode, "hackbench");
+}
 
 void exec_worker(const struct session *s, const struct entry *e, const struct entry_args *args,
 		 const char *const *tool)
 {
 	const struct options *o = &s->options;
-	char size[16], ms[16], cpu[16], cpu2[16], threads[16], count[24];
-	const char *argv[MAX_ARGS];
-	size_t n = 0;
+	struct command c = { .n = 0 };
 
-	snprintf(size, sizeof(size), "%u", e->size ? e->size : 64);
-	snprintf(ms, sizeof(ms), "%u", o->ms);
-	snprintf(cpu, sizeof(cpu), "%d", o->cpu[0]);
-	snprintf(cpu2, sizeof(cpu2), "%d", o->cpu[1]);
-	snprintf(threads, sizeof(threads), "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	snprintf(count, sizeof(count), "%llu", (unsigned long long)args->count);
-	while (tool && *tool)
-		argv[n++] = *tool++;
-	argv[n++] = e->worker_path;
-	for (const char *const *a =
-		     (const char *const[]){ "--mode", args->mode, "--contestant", e->who->argument,
-					    "--size", size, "--ms", ms, "--count", count, "--cpu2",
-					    cpu2, "--threads", threads, NULL };
-	     *a; a++)
-		argv[n++] = *a;
-	/* The threads of larson go wherever the scheduler puts them. */
-	if (strcmp(args->mode, "larson")) {
-		argv[n++] = "--cpu";
-		argv[n++] = cpu;
-	}
-	argv[n] = NULL;
-	if (e->library_path[0])
-		setenv("LD_PRELOAD", e->library_path, 1);
-	else
-		unsetenv("LD_PRELOAD");
-	execvp(argv[0], (char *const *)argv);
-	fprintf(stderr, "uslab bench: cannot run %s: %s\n", argv[0], strerror(errno));
+	if (tool)
+		put_words(&c, tool);
+	put_words(&c, (const char *const[]){ e->worker_path, "--mode", args->mode, "--contestant",
+					     e->who->argument, NULL });
+	put_number(&c, "--size", e->size ? e->size : 64);
+	put_number(&c, "--ms", o->ms);
+	put_number(&c, "--count", args->count);
+	put_number(&c, "--threads",
+		   s->benchmark->columns ? plan_threads(s)
+					 : (unsigned long long)sysconf(_SC_NPROCESSORS_ONLN));
+	if (o->cpu[1] >= 0)
+		put_number(&c, "--cpu2", (unsigned int)o->cpu[1]);
+	if (is_pinned(args->mode))
+		put_number(&c, "--cpu", (unsigned int)o->cpu[0]);
+	if (s->benchmark->columns)
+		put_protocol(&c, s);
+	set_environment(s, e);
+	execvp(c.argv[0], (char *const *)c.argv);
+	fprintf(stderr, "uslab bench: cannot run %s: %s\n", c.argv[0], strerror(errno));
 	_exit(127);
 }
 
@@ -177,6 +226,14 @@ static void summarise(struct session *s)
 		}
 }
 
+/* Every mode, but of the models of memory only the one asked for. */
+static bool is_wanted(const struct session *s, const char *mode)
+{
+	const char *dash = strchr(mode, '-');
+
+	return !s->options.model || !dash || !strcmp(dash + 1, s->options.model);
+}
+
 int run_session(struct session *s)
 {
 	const struct benchmark *b = s->benchmark;
@@ -193,7 +250,8 @@ int run_session(struct session *s)
 			for (size_t m = 0; m < MAX_MODES && b->modes[m] && !status; m++) {
 				struct entry_args args = { b->modes[m], 0 };
 
-				status = run_worker(s, e, &args, round);
+				if (is_wanted(s, b->modes[m]))
+					status = run_worker(s, e, &args, round);
 			}
 		}
 	progress_end(&progress);

@@ -73,6 +73,36 @@ static void partial_slabs_from_the_head_then_a_new_one(__attribute__((unused)) v
 	END_ENGINE(&e);
 }
 
+/* More slabs than lists are followed side by side; all in list order, each last in first out. */
+static void many_partial_slabs_in_order(__attribute__((unused)) void **state)
+{
+	enum { SLABS = 20, HOLES = 3 };
+	static void *objs[SLABS][64];
+	struct engine e = make_plain(64);
+	void *got[SLABS * HOLES];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < SLABS; i++)
+		fill_slab(&e, objs[i]);
+	for (unsigned int i = 0; i < SLABS; i++)
+		for (unsigned int hole = 0; hole < HOLES; hole++)
+			free_one(&e, objs[i][10 * hole]);
+	events_reset();
+	assert_int_equal(slub_refill(&e, got, SLABS * HOLES - 1, 0, -1), SLABS * HOLES - 1);
+	assert_int_equal(events[ALLOC_FROM_PARTIAL], SLABS);
+	assert_int_equal(events[ALLOC_SLAB], 0);
+	for (unsigned int i = 0; i < SLABS; i++)
+		for (unsigned int hole = HOLES; hole-- && n < SLABS * HOLES - 1; n++)
+			assert_ptr_equal(got[n], objs[i][10 * hole]);
+	assert_int_equal(nr_partial(&e), 1); /* the last one, with one object left */
+	slub_check(&e);
+	assert_int_equal(slub_refill(&e, got, 1, 0, -1), 1);
+	assert_ptr_equal(got[0], objs[SLABS - 1][0]);
+	for (unsigned int i = 0; i < SLABS; i++)
+		slub_flush(&e, objs[i], 64);
+	END_ENGINE(&e);
+}
+
 static void more_than_a_slab_at_once(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(1024); /* 16 in a slab */
@@ -115,6 +145,27 @@ static void pack_links_before_it_carves(__attribute__((unused)) void **state)
 	objs[2] = objs[9];
 	objs[6] = objs[8];
 	slub_flush(&e, (void **)objs, 8);
+	END_ENGINE(&e);
+}
+
+/* With a front that queues: the link in the first word, and none in what was never handed out. */
+static void queued_links_first_and_late(__attribute__((unused)) void **state)
+{
+	struct engine_params params = plain_params(64);
+	void *objs[3];
+	struct engine e;
+
+	params.queued = true;
+	e = make_engine(params);
+	assert_int_equal(e.layout->offset, 0);
+	assert_int_equal(slub_refill(&e, objs, 3, 0, -1), 3);
+	assert_int_equal(counters_of(slab_of(objs[0])).carved, 3);
+	slub_flush(&e, objs, 3);
+	END_ENGINE(&e);
+
+	params.hardened = true; /* in the middle, where the kernel has it */
+	e = make_engine(params);
+	assert_int_equal(e.layout->offset, 32);
 	END_ENGINE(&e);
 }
 
@@ -213,6 +264,21 @@ static void corrupt(void *arg)
 	}
 }
 
+/* Lists that are taken whole: one that ends early, and one that does not end. */
+static void corrupt_whole(void *arg)
+{
+	bool circle = arg;
+	struct engine e;
+	void *objs[64];
+
+	slub_machine(2, 1);
+	e = make_plain(64);
+	fill_slab(&e, objs);
+	slub_flush(&e, objs, 3);
+	freeptr_set(slub_of(&e), e.layout, objs[circle ? 0 : 1], circle ? objs[2] : NULL);
+	slub_refill(&e, objs, 31, 0, -1);
+}
+
 static void corrupt_lists_are_fatal(__attribute__((unused)) void **state)
 {
 	struct child c = child_run(corrupt, (void *)1);
@@ -223,6 +289,11 @@ static void corrupt_lists_are_fatal(__attribute__((unused)) void **state)
 	c = child_run(corrupt, NULL);
 	assert_true(child_aborted(&c));
 	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+	for (unsigned long circle = 0; circle < 2; circle++) {
+		c = child_run(corrupt_whole, (void *)circle);
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+	}
 }
 
 int main(void)
@@ -234,7 +305,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ascending_then_last_in_first_out),
 		cmocka_unit_test(partial_slabs_from_the_head_then_a_new_one),
+		cmocka_unit_test(many_partial_slabs_in_order),
 		cmocka_unit_test(more_than_a_slab_at_once),
+		cmocka_unit_test(queued_links_first_and_late),
 		cmocka_unit_test(pack_links_before_it_carves),
 		cmocka_unit_test(pack_is_content_with_half),
 		cmocka_unit_test(pack_fills_up_before_it_touches),

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// scaling.js - what engines keep in hand for more and more CPUs, with the nodes given and with one
+"use strict";
+
+const SCALING = [["queue_bytes", "queue bytes", bytes], ["slab_bytes", "slab bytes", bytes],
+	["ns_per_op", "time per operation", nanoseconds]];
+const ONE_NODE_DASH = [3, 4];
+
+function scalingChart(trace, what, format) {
+	const scaling = trace.scaling;
+	const names = engineNames(scaling.engines).filter((name) => Array.isArray(scaling.engines[name][what]));
+	const series = names.flatMap((engine) => {
+		const both = [{ engine, dash: [], points: true, values: scaling.engines[engine][what] }];
+		const one = scaling.engines[engine][`${what}_one_node`];
+		return one ? both.concat([{ engine, dash: ONE_NODE_DASH, points: true, values: one }]) : both;
+	});
+	const most = Math.max(1, ...series.flatMap((one) => one.values.filter(number)));
+	const isBytes = format === bytes;
+	return curveChart({
+		name: "scaling", label: `${what} of each engine over the number of CPUs in ${trace.path}`, height: 360,
+		hint: "Point at the curves to read them: with the nodes given / with all CPUs on one node.", solid: true,
+		data: [scaling.cpus, ...series.map((one) => one.values)], series,
+		scales: {
+			x: { time: false, distr: 3, log: 2 },
+			y: isBytes ? { distr: 4, asinh: KIB, range: [0, most * 1.3] } :
+				{ distr: 1, range: (u, low, high) => [0, high * 1.05] },
+		},
+		axes: () => [
+			axis((value) => value === 1 ? "1 CPU" : group(value), { splits: () => scaling.cpus, filter: (u, splits) => splits }),
+			axis(isBytes ? byteTick : format, { size: AXIS_SIZE, ...(isBytes ? {
+				splits: () => [0, ...binarySplits(most, 20).filter((v) => v >= KIB)].filter((v, i, all) =>
+					i === 0 || (all.length - 1 - i) % Math.ceil(all.length / 9) === 0),
+				filter: (u, splits) => splits } : {}) }),
+		],
+		xText: (value) => {
+			const nodes = (scaling.nodes || [])[scaling.cpus.indexOf(value)];
+			return `${value} CPU${value === 1 ? "" : "s"}` +
+				(number(nodes) ? `, ${nodes} node${nodes === 1 ? "" : "s"} / one node:` : ":");
+		},
+		yText: format,
+	});
+}
+
+function scalingTable(trace) {
+	const { scaling } = trace;
+	const names = engineNames(scaling.engines);
+	const head = el("tr", {}, el("th", { scope: "col" }, "queue bytes"), ...scaling.cpus.map((cpus, i) =>
+		el("th", { scope: "col" }, `${cpus} CPU${cpus === 1 ? "" : "s"}`,
+			number((scaling.nodes || [])[i]) ? el("small", {}, `, ${scaling.nodes[i]} n.`) : null)));
+	const row = (name, key, note) => el("tr", { "data-engine": name }, el("th", { scope: "row" }, swatch(name), name,
+		note ? el("small", {}, note) : null), ...scaling.cpus.map((cpus, i) => {
+		const value = (scaling.engines[name][key] || [])[i];
+		return el("td", { "data-key": key, "data-cpus": cpus, "data-value": number(value) ? value : "" }, bytes(value));
+	}));
+	const rows = names.flatMap((name) => [row(name, "queue_bytes", ""),
+		...(scaling.engines[name].queue_bytes_one_node ? [row(name, "queue_bytes_one_node", "one node")] : [])]);
+	return el("details", {}, el("summary", {}, "The same as a table"),
+		el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Queue bytes by number of CPUs" },
+			el("table", { class: "figures", "data-table": "Scaling" }, el("thead", {}, head), el("tbody", {}, ...rows))));
+}
+
+function scalingCard(trace) {
+	const place = el("div", {});
+	const show = (what) => {
+		const [, , format] = SCALING.find(([key]) => key === what);
+		place.replaceChildren(scalingChart(trace, what, format).box);
+	};
+	const measured = SCALING.filter(([key]) =>
+		Object.values(trace.scaling.engines).some((engine) => Array.isArray(engine[key])));
+	const control = choice("Show", measured, (what) => {
+		show(what);
+		placeAll();
+	});
+	show(measured[0][0]);
+	return el("section", { class: "card" },
+		el("div", { class: "head" },
+			el("div", {}, el("h3", {}, "More CPUs"),
+				el("p", { class: "note" }, "The same " + (number(trace.scaling.events) ?
+					`${group(trace.scaling.events)} events` : "events") + " spread over more and more made-up CPUs: what " +
+					"each engine then keeps in hand, on log scales. Solid: with the nodes given; dotted: all CPUs on one node.")),
+			el("div", { class: "controls" }, control)),
+		place, scalingTable(trace));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/heap.c - blocks of any size, for kmalloc and malloc over an engine that has a heap
+ *
+ * Data:       none.
+ * Invariants: what lies in a page of type PAGE_HEAP and says that it belongs to a cache goes back
+ *             through that cache's front, everything else to the heap.
+ * Locks:      none held here; the heap's own.
+ * Flow:       called by kmalloc.c, registry.c and malloc/; calls engine_heap, free.c, shrink.c.
+ */
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/internal.h"
+#include "os/cpu.h"
+
+void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
+		       int node)
+{
+	void *p;
+
+	if (node >= (int)os_topology.nr_nodes)
+		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
+	p = heap->alloc(size, align, gfp | __GFP_NOWARN, node);
+	if (unlikely(!p)) {
+		cache_shrink_all();
+		p = heap->alloc(size, align, gfp, node);
+	}
+	if (p && gfp & __GFP_ZERO)
+		memset(p, 0, size);
+	return p;
+}
+
+void cache_heap_free(const struct engine_heap *heap, void *p)
+{
+	struct cache *c = cache_of_object(p);
+
+	if (c)
+		cache_free(c, p);
+	else
+		heap->free(p);
+}
+
+/* Every engine has a heap of its own, if any. */
+void cache_heaps_each(void (*visit)(const struct engine_heap *heap))
+{
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
+		if (cache_engines[i]->heap)
+			visit(cache_engines[i]->heap);
+}

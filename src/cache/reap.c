@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and other queue limits (3.5)
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.
+ * Flow:       called by api/, by init.c and by the ticker's thread; calls the fronts' reap and tune.
+ *
+ * A round works for every CPU in turn, wherever it runs; in the kernel each CPU has its own timer.
+ */
+#include <errno.h>
+
+#include "cache/internal.h"
+#include "os/cpu.h"
+#include "os/ticker.h"
+
+/* A front without queues still may stand on an engine that keeps idle slabs. */
+static void reap_engine(struct engine *e)
+{
+	if (!e->ops->reap)
+		return;
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		e->ops->reap(e, node);
+}
+
+static void reap_cache(struct cache *c)
+{
+	if (!c->front.ops->reap) {
+		reap_engine(&c->engine);
+		return;
+	}
+	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		c->front.ops->reap(&c->front, cpu);
+}
+
+static void reap_all_locked(void)
+{
+	struct list_head *pos;
+
+	list_for_each(pos, &cache_list)
+		reap_cache(list_entry(pos, struct cache, list));
+}
+
+void cache_reap(void)
+{
+	lock_acquire(&cache_lock);
+	reap_all_locked();
+	lock_release(&cache_lock);
+}
+
+/* The timer's: somebody creates, destroys or shrinks, so this round is skipped (spec 3.9). */
+static void try_reap(void)
+{
+	if (!lock_try(&cache_lock))
+		return;
+	reap_all_locked();
+	lock_release(&cache_lock);
+}
+
+int cache_reap_start(unsigned int interval_ms)
+{
+	return os_ticker_start("uslab-reap", interval_ms, try_reap);
+}
+
+int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, unsigned int shared)
+{
+	int ret;
+
+	if (!c->front.ops->tune)
+		return -EOPNOTSUPP;
+	lock_acquire(&cache_lock);
+	ret = c->front.ops->tune(&c->front, limit, batchcount, shared);
+	lock_release(&cache_lock);
+	return ret;
+}

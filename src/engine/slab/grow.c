@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slab/grow.c - a slab from its first page to its last (spec 3.7)
+ *
+ * Data:       struct page of type SLAB: engine, layout, freelist, counters.
+ * Invariants: type and class bytes are written before any object's address leaves this file, and
+ *             cleared by buddy_free() after the last object has come back.
+ * Locks:      list_lock for colour_next; the slab itself is private here.
+ * Flow:       called by refill.c, free.c, reap.c; calls index.c, page/buddy.c.
+ */
+#include "engine/slab/slab.h"
+#include "page/buddy.h"
+
+/* Slabs of a node take turns, so that objects of equal number do not share cache sets. */
+static unsigned int next_colour(const struct slab_cache *c, struct slab_node *node)
+{
+	unsigned int colour;
+
+	lock_acquire(&node->list_lock);
+	colour = node->colour_next + 1;
+	if (colour >= c->geometry.colour)
+		colour = 0;
+	node->colour_next = colour;
+	lock_release(&node->list_lock);
+	return colour;
+}
+
+static void construct(const struct engine *e, const struct page *slab)
+{
+	const struct slab_geometry *g = &slab_cache_of(e)->geometry;
+	char *first = slab_objects(slab_cache_of(e), slab);
+	unsigned int i;
+
+	for (i = 0; i < g->num; i++)
+		e->ctor(first + (size_t)i * g->size);
+}
+
+struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
+{
+	struct slab_cache *c = slab_cache_of(e);
+	const struct slab_geometry *g = &c->geometry;
+	struct page *slab = buddy_alloc((int)node, g->order, thisnode, NULL);
+	struct slab_counters counters = { .objects = (uint16_t)(g->num & SLAB_MAX_NUM) };
+
+	if (!slab)
+		return NULL;
+	counters.colour = (uint16_t)next_colour(c, c->node[slab->node]);
+	slab_set_counters(slab, counters);
+	if (!slab_index_new(c, slab)) {
+		buddy_free(slab, g->order, false);
+		return NULL;
+	}
+	slab->lru.next = NULL;
+	slab->lru.prev = NULL;
+	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
+	store_relaxed(&slab->engine, e);
+	store_relaxed(&slab->layout, &c->layout);
+	if (e->ctor)
+		construct(e, slab);
+	if (e->page_class)
+		page_set_class(slab, 1ul << g->order, e->page_class);
+	page_set_block(slab, PAGE_SLAB, 1ul << g->order);
+	return slab;
+}
+
+void slab_release(struct engine *e, struct page *slabs)
+{
+	while (slabs) {
+		struct page *slab = slabs;
+
+		slabs = slab->next;
+		slab_index_delete(slab_cache_of(e), slab);
+		buddy_free(slab, slab->order, true);
+	}
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slab/refill.c - objects for a front: of the node's slabs, else of one new slab (spec 3.6)
+ *
+ * Data:       none of its own.
+ * Invariants: a slab changes lists in the same hold of list_lock that changed its inuse.
+ * Locks:      list_lock, once for all slabs of a node; new slabs are made without it.
+ * Flow:       called by front/ through slab_ops.refill; calls node.c, index.c, grow.c.
+ *
+ * Objects come out ascending as the index array of each slab has them; a queue that takes the last
+ * one first consumes a new slab in descending order of addresses. A request is content with one
+ * object: a slab is made only when there is none at all, and never a second one.
+ */
+#include "engine/slab/slab.h"
+#include "os/cpu.h"
+
+/* From the partial and the free slabs of a node. Returns how many. */
+static unsigned int refill_from_node(const struct slab_cache *c, unsigned int nr, void **objs,
+				     unsigned int want)
+{
+	struct slab_node *node = c->node[nr];
+	unsigned int got = 0;
+	struct page *slab;
+
+	/* Without the lock: objects that are missed here cost at most a new slab. */
+	if (!load_relaxed(&node->free_objects))
+		return 0;
+	lock_acquire(&node->list_lock);
+	while (got < want && (slab = slab_node_pick_locked(node))) {
+		slab_node_unlink_locked(node, slab);
+		got += slab_index_take(c, slab, objs + got, want - got);
+		slab_node_link_locked(node, slab, false);
+	}
+	slab_node_add_free_locked(node, -(long)got);
+	lock_release(&node->list_lock);
+	return got;
+}
+
+/* From a new slab; what is left of it goes to its node. Returns 0 if out of memory. */
+static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool thisnode, void **objs,
+				    unsigned int want)
+{
+	struct slab_cache *c = slab_cache_of(e);
+	struct page *slab = slab_grow(e, nr, thisnode);
+	struct slab_node *node;
+	unsigned int got;
+
+	if (!slab)
+		return 0;
+	got = slab_index_take(c, slab, objs, want);
+	node = c->node[slab->node];
+	lock_acquire(&node->list_lock);
+	node->total_slabs++;
+	slab_node_link_locked(node, slab, false);
+	slab_node_add_free_locked(node, (long)(c->geometry.num - got));
+	lock_release(&node->list_lock);
+	return got;
+}
+
+/*
+ * fallback_alloc (spec 3.10): the node that was asked for has no memory. Free objects of any node,
+ * the CPU's own first, and then a slab of whatever memory there is.
+ */
+static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigned int want)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	unsigned int local = slab_node_first(c, -1);
+	unsigned int i;
+
+	for (i = 0; i < c->nr_nodes; i++) {
+		unsigned int got = refill_from_node(c, (local + i) % c->nr_nodes, objs, want);
+
+		if (got)
+			return got;
+	}
+	return refill_from_new(e, local, false, objs, want);
+}
+
+unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
+{
+	unsigned int first = slab_node_first(slab_cache_of(e), node);
+	unsigned int got = refill_from_node(slab_cache_of(e), first, objs, want);
+
+	if (!got)
+		got = refill_from_new(e, first, true, objs, want);
+	if (unlikely(!got) && !(gfp & __GFP_THISNODE))
+		got = refill_elsewhere(e, objs, want);
+	return got;
+}

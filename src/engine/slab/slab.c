@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slab/slab.c - the SLAB engine's table, and its birth and end (spec 3.3, 3.5)
+ *
+ * Data:       struct slab_cache and one struct slab_node per node, from page/meta.c.
+ * Invariants: const after init but for the nodes.
+ * Locks:      none in init and destroy: the cache is not known to anybody else. tune, stats: each
+ *             list_lock in turn. fork: all list_locks, in node order.
+ * Flow:       called by front/ and cache/ through slab_ops; calls geometry.c, node.c.
+ */
+#include <errno.h>
+
+#include "base/bits.h"
+#include "engine/slab/slab.h"
+#include "os/cpu.h"
+#include "page/meta.h"
+
+static size_t state_size(unsigned int nr_nodes)
+{
+	return sizeof(struct slab_cache) + nr_nodes * sizeof(struct slab_node *);
+}
+
+static void state_delete(struct slab_cache *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_nodes; i++)
+		slab_node_delete(c->node[i]);
+	meta_free(c, state_size(c->nr_nodes));
+}
+
+/* CPUs that do not exist (yet) count to node 0 in the topology, but not here. */
+static unsigned int node_cpus(unsigned int node)
+{
+	unsigned int count = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
+		count += os_cpu_to_node(cpu) == node;
+	return MIN(count, os_topology.nr_cpus);
+}
+
+static void slab_tune(struct engine *e, unsigned int batchcount)
+{
+	struct slab_cache *c = slab_cache_of(e);
+	unsigned int i;
+
+	for (i = 0; i < c->nr_nodes; i++) {
+		struct slab_node *node = c->node[i];
+
+		lock_acquire(&node->list_lock);
+		node->free_limit = slab_free_limit(c->geometry.num, node_cpus(i), batchcount);
+		lock_release(&node->list_lock);
+	}
+}
+
+/* Flags for the pages of a cache's slabs; shown by tools, no effect in user space. */
+static gfp_t alloc_flags(slab_flags_t flags)
+{
+	gfp_t gfp = __GFP_COMP;
+
+	if (flags & SLAB_CACHE_DMA)
+		gfp |= __GFP_DMA;
+	if (flags & SLAB_CACHE_DMA32)
+		gfp |= __GFP_DMA32;
+	if (flags & SLAB_RECLAIM_ACCOUNT)
+		gfp |= __GFP_RECLAIMABLE;
+	return gfp;
+}
+
+static struct slab_layout make_layout(const struct slab_geometry *g, unsigned int object_size)
+{
+	return (struct slab_layout){
+		.stride = g->size,
+		.object_size = object_size,
+		.inuse = ALIGN_UP(object_size, (unsigned int)sizeof(void *)),
+		.colour_off = g->colour_off,
+		.order = g->order,
+		.objects = g->num,
+		.min_order = g->order,
+		.min_objects = g->num,
+	};
+}
+
+/* NULL: out of memory. */
+static struct slab_cache *state_new(const struct slab_geometry *g, unsigned int object_size)
+{
+	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	struct slab_cache *c = meta_alloc(state_size(nr_nodes));
+	unsigned int i;
+
+	if (!c)
+		return NULL;
+	c->geometry = *g;
+	c->reciprocal = DIV_ROUND_UP(1ull << 32, g->size);
+	c->layout = make_layout(g, object_size);
+	c->nr_nodes = nr_nodes;
+	for (i = 0; i < nr_nodes; i++) {
+		c->node[i] = slab_node_new();
+		if (!c->node[i]) {
+			state_delete(c);
+			return NULL;
+		}
+	}
+	return c;
+}
+
+static int slab_init(struct engine *e, const struct engine_params *params)
+{
+	struct slab_geometry g;
+	struct slab_cache *c;
+	int err;
+
+	err = slab_geometry(&g, params->object_size, params->align, params->flags, params->ctor,
+			    slab_max_order());
+	if (err)
+		return err;
+	c = state_new(&g, params->object_size);
+	if (!c)
+		return -ENOMEM;
+	*e = (struct engine){
+		.ops = &slab_ops,
+		.layout = &c->layout,
+		.state = c,
+		.name = params->name,
+		.size = g.size,
+		.object_size = params->object_size,
+		.align = params->align,
+		.id = params->id,
+		.flags = params->flags,
+		.allocflags = alloc_flags(params->flags),
+		.ctor = params->ctor,
+		.page_class = params->page_class,
+		.pack = params->pack,
+	};
+	slab_tune(e, slab_batchcount(g.size));
+	return 0;
+}
+
+static void slab_stats(struct engine *e, struct engine_stats *stats)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	unsigned int i;
+
+	*stats = (struct engine_stats){ 0 };
+	for (i = 0; i < c->nr_nodes; i++) {
+		struct slab_node *node = c->node[i];
+
+		lock_acquire(&node->list_lock);
+		stats->nr_slabs += node->total_slabs;
+		stats->nr_partial += node->nr_partial;
+		stats->free_objects += node->free_objects;
+		lock_release(&node->list_lock);
+	}
+	stats->total_objects = stats->nr_slabs * c->geometry.num;
+	stats->slab_bytes = stats->nr_slabs * (PAGE_SIZE << c->geometry.order);
+}
+
+static unsigned long slab_destroy(struct engine *e)
+{
+	struct engine_stats stats;
+
+	slab_shrink(e);
+	slab_stats(e, &stats);
+	if (stats.nr_slabs)
+		return stats.total_objects - stats.free_objects;
+	state_delete(slab_cache_of(e));
+	e->state = NULL;
+	e->layout = NULL;
+	return 0;
+}
+
+static void for_each_lock(struct engine *e, void (*act)(struct lock *l))
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	unsigned int i;
+
+	for (i = 0; i < c->nr_nodes; i++)
+		act(&c->node[i]->list_lock);
+}
+
+static void slab_fork_prepare(struct engine *e)
+{
+	for_each_lock(e, lock_fork_prepare);
+}
+
+static void slab_fork_parent(struct engine *e)
+{
+	for_each_lock(e, lock_fork_parent);
+}
+
+static void slab_fork_child(struct engine *e)
+{
+	for_each_lock(e, lock_fork_child);
+}
+
+const struct engine_ops slab_ops = {
+	.name = "slab",
+	.front = "queues",
+	.kmalloc_min = 32,
+	.kmalloc_flags = SLAB_HWCACHE_ALIGN,
+	.init = slab_init,
+	.refill = slab_refill,
+	.flush = slab_flush,
+	.shrink = slab_shrink,
+	.destroy = slab_destroy,
+	.walk = slab_walk,
+	.stats = slab_stats,
+	.tune = slab_tune,
+	.reap = slab_reap,
+	.fork_prepare = slab_fork_prepare,
+	.fork_parent = slab_fork_parent,
+	.fork_child = slab_fork_child,
+	.check = slab_check,
+};

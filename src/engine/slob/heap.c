@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slob/heap.c - pages with free bytes on lists, searched from where it went well
+ *
+ * Data:       slob_1991_heap and slob_heap (spec 1.3 to 1.5).
+ * Invariants: see slob.h. counters.bytes == PAGE_SIZE * counters.pages - free bytes of all pages.
+ * Locks:      heap->lock; see slob.h. The page floor is called only without it.
+ * Flow:       take: a list's pages, or a new page. put: page.c; then the page goes onto a list, or
+ *             away, or stays where it is.
+ *
+ * Nothing but these lists leads to free memory: an allocation walks pages until one has room, and the
+ * blocks of each page that might. That is what this allocator is, and what it costs.
+ */
+#include "base/bits.h"
+#include "engine/slob/slob.h"
+#include "os/cpu.h"
+#include "os/die.h"
+#include "os/policy.h"
+#include "page/buddy.h"
+
+/* clang-format off */
+#define EMPTY_LIST(head) { &(head), &(head) }
+#define HEAP_INIT(heap, face_of, last) {				\
+	.lock = LOCK_INIT(RANK_ENGINE),					\
+	.last_list = (last),						\
+	.face = &(face_of),						\
+	.list = { EMPTY_LIST((heap).list[0]), EMPTY_LIST((heap).list[1]),	\
+		  EMPTY_LIST((heap).list[2]) },				\
+}
+/* clang-format on */
+
+struct slob_heap slob_1991_heap = HEAP_INIT(slob_1991_heap, slob_1991_face, 0);
+struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_face, SLOB_LISTS - 1);
+
+int slob_node(int node)
+{
+	return node < (int)os_topology.nr_nodes ? node : NUMA_NO_NODE;
+}
+
+/* By the size of a block, with its header. */
+static struct list_head *class_list(struct slob_heap *heap, unsigned int size)
+{
+	unsigned int class = size < SLOB_SMALL ? 0 : size < SLOB_MEDIUM ? 1 : 2;
+
+	return &heap->list[MIN(class, heap->last_list)];
+}
+
+/*
+ * After a block was cut out of a listed page. Full: off the list, whose order does not change.
+ * Else the list is rotated until the page is first: the next search starts where this one ended.
+ */
+static void settle_locked(struct list_head *list, struct page *page)
+{
+	if (!slob_page_free_bytes(page)) {
+		list_del(&page->lru);
+	} else if (list->next != &page->lru) {
+		list_del(list);
+		list_insert(list, page->lru.prev, &page->lru);
+	}
+}
+
+static void *take_from_list_locked(struct list_head *list, const struct slob_shape *shape, int node)
+{
+	unsigned int bytes = (unsigned int)ALIGN_UP(shape->size, SLOB_UNIT);
+	struct list_head *pos;
+
+	list_for_each(pos, list) {
+		struct page *page = list_entry(pos, struct page, lru);
+		void *block;
+
+		if (node >= 0 && page->node != node)
+			continue;
+		if (slob_page_free_bytes(page) < bytes)
+			continue;
+		block = slob_page_take(page, shape);
+		if (block) {
+			settle_locked(list, page);
+			return block;
+		}
+	}
+	return NULL;
+}
+
+struct page *slob_get_pages(unsigned int order, gfp_t gfp, int node)
+{
+	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: for pages, not for objects */
+		node = (int)os_policy_node(os_current_node());
+	return buddy_alloc(node, order, gfp & __GFP_THISNODE, NULL);
+}
+
+/* A page that is one free block, on no list. NULL: out of memory. */
+static struct page *new_page(struct slob_heap *heap, gfp_t gfp, int node)
+{
+	struct page *page = slob_get_pages(0, gfp, node);
+
+	if (!page)
+		return NULL;
+	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
+	store_relaxed(&page->heap, heap->face);
+	store_relaxed(&page->layout, NULL);
+	slob_page_init(page);
+	page_set_block(page, PAGE_HEAP, 1);
+	return page;
+}
+
+/*
+ * From a new page. The list is not searched again although others may have added pages meanwhile:
+ * so did the kernel. Whatever shape fits into a page at all fits into this one.
+ */
+static void *take_from_new_locked(struct slob_heap *heap, struct list_head *list,
+				  const struct slob_shape *shape, gfp_t gfp, int node)
+{
+	struct page *page;
+	void *block;
+
+	lock_release(&heap->lock);
+	page = new_page(heap, gfp, node);
+	lock_acquire(&heap->lock);
+	if (unlikely(!page))
+		return NULL;
+	list_add(&page->lru, list);
+	slob_add_locked(&heap->counters.pages, 1);
+	block = slob_page_take(page, shape);
+	settle_locked(list, page);
+	return block;
+}
+
+void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, gfp_t gfp, int node)
+{
+	struct list_head *list = class_list(heap, shape->size);
+	void *block;
+
+	node = slob_node(node);
+	block = take_from_list_locked(list, shape, node);
+	if (!block)
+		block = take_from_new_locked(heap, list, shape, gfp, node);
+	if (likely(block)) {
+		slob_add_locked(&heap->counters.objects, 1);
+		slob_add_locked(&heap->counters.bytes, ALIGN_UP(shape->size, SLOB_UNIT));
+	}
+	return block;
+}
+
+static cold _Noreturn void die_foreign(const void *p)
+{
+	os_die_fmt(
+		"SLOB: %p is freed, but in no page of this heap: freed twice, or never allocated",
+		p);
+}
+
+static inline struct page *heap_page(const void *p)
+{
+	struct page *page;
+
+	if (unlikely(!page_in_arena(p)))
+		die_foreign(p);
+	page = page_at(page_index(p));
+	if (unlikely(load_relaxed(&page->type) != PAGE_HEAP))
+		die_foreign(p);
+	return page;
+}
+
+struct slob_heap *slob_heap_of(const void *p)
+{
+	return container_of(heap_page(p)->heap->counters, struct slob_heap, counters);
+}
+
+void slob_put_locked(struct slob_heap *heap, void *block, unsigned int size, struct page **empty)
+{
+	struct page *page = heap_page(block);
+	bool was_full = !slob_page_free_bytes(page);
+
+	if (unlikely(page->heap != heap->face))
+		die_foreign(block);
+	slob_page_put(page, block, size);
+	slob_sub_locked(&heap->counters.objects, 1);
+	slob_sub_locked(&heap->counters.bytes, ALIGN_UP(size, SLOB_UNIT));
+	if (slob_page_free_bytes(page) == PAGE_SIZE) {
+		if (!was_full)
+			list_del(&page->lru);
+		slob_sub_locked(&heap->counters.pages, 1);
+		page->next = *empty;
+		*empty = page;
+	} else if (was_full) {
+		/* By the size of what is freed now, whichever list it was on before. */
+		list_add(&page->lru, class_list(heap, size));
+	}
+}
+
+void slob_free_pages(struct page *pages)
+{
+	while (pages) {
+		struct page *page = pages;
+
+		pages = page->next;
+		buddy_free(page, 0, true);
+	}
+}

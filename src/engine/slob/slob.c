@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slob/slob.c - the tables of both forms, and caches over the heap (spec 1.7)
+ *
+ * Data:       struct slob of a cache, from page/meta.c.
+ * Invariants: const after init but for nr_direct and engine.heap_objects.
+ * Locks:      the heap's lock, once for a batch; constructors run without it.
+ * Flow:       called by front/ and cache/ through slob_1991_ops and slob_ops.
+ *
+ * Differences from the kernel, beside the front that may hold objects back:
+ * - a cache knows how many of its objects are out, so that destroy notices those that are left;
+ * - SLAB_TYPESAFE_BY_RCU makes room for the kernel's footer, but a free is immediate: user space has
+ *   no grace periods here;
+ * - the objects of a cache cannot be walked: in the heap's pages nothing says whose a block is, and
+ *   whole pages are on no list.
+ */
+#include <errno.h>
+
+#include "base/bits.h"
+#include "engine/slob/slob.h"
+#include "page/buddy.h"
+#include "page/meta.h"
+
+/* ---- birth ---- */
+
+/* Shape, layout and whether objects are whole pages. 0 or -E2BIG. */
+static int init_sizes(struct slob *s, const struct engine_params *params)
+{
+	bool rcu = params->flags & SLAB_TYPESAFE_BY_RCU;
+	unsigned int asked = params->object_size + (rcu ? SLOB_RCU_FOOTER : 0);
+	unsigned int size = (unsigned int)ALIGN_UP(asked, SLOB_UNIT);
+	unsigned int order = 0;
+
+	if (params->by_address) {
+		s->shape = slob_block_shape(asked, params->align);
+		s->direct = !slob_block_fits(asked, s->shape.align);
+	} else {
+		s->shape = (struct slob_shape){ .size = size, .align = params->align };
+		s->direct = size >= PAGE_SIZE;
+	}
+	if (s->direct)
+		order = get_order(size);
+	if (order > BUDDY_MAX_ORDER)
+		return -E2BIG;
+	s->layout = (struct slab_layout){
+		.stride = size,
+		.object_size = params->object_size,
+		.inuse = rcu ? params->object_size : size,
+		.order = order,
+		.objects = s->direct ? 1 : (unsigned int)(PAGE_SIZE / size),
+		.min_order = order,
+	};
+	s->layout.min_objects = s->layout.objects;
+	return 0;
+}
+
+static int init_cache(struct engine *e, const struct engine_params *params,
+		      const struct engine_ops *ops, struct slob_heap *heap)
+{
+	struct slob *s = meta_alloc(sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->heap = heap;
+	err = init_sizes(s, params);
+	if (err) {
+		meta_free(s, sizeof(*s));
+		return err;
+	}
+	*e = (struct engine){
+		.ops = ops,
+		.layout = &s->layout,
+		.state = s,
+		.name = params->name,
+		.size = s->layout.stride,
+		.object_size = params->object_size,
+		.align = params->align,
+		.id = params->id,
+		.flags = params->flags,
+		.ctor = params->ctor,
+		.page_class = params->page_class,
+		.pack = params->pack,
+	};
+	return 0;
+}
+
+static int init_1991(struct engine *e, const struct engine_params *params)
+{
+	return init_cache(e, params, &slob_1991_ops, &slob_1991_heap);
+}
+
+static int init_lists(struct engine *e, const struct engine_params *params)
+{
+	return init_cache(e, params, &slob_ops, &slob_heap);
+}
+
+/* ---- objects ---- */
+
+static unsigned int heap_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
+				int node)
+{
+	const struct slob *s = slob_of(e);
+	unsigned int got = 0;
+	unsigned int i;
+
+	lock_acquire(&s->heap->lock);
+	while (got < want && (objs[got] = slob_take_locked(s->heap, &s->shape, gfp, node)))
+		got++;
+	slob_add_locked(&e->heap_objects, got);
+	lock_release(&s->heap->lock);
+	for (i = 0; s->shape.header && i < got; i++)
+		objs[i] = slob_block_open(objs[i], s->shape.size - SLOB_HEADER, e->id);
+	return got;
+}
+
+/* Every object is constructed each time: a free one holds the list (spec 15, 10). */
+static unsigned int slob_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
+				int node)
+{
+	unsigned int got = slob_of(e)->direct ? slob_direct_refill(e, objs, want, gfp, node)
+					      : heap_refill(e, objs, want, gfp, node);
+	unsigned int i;
+
+	for (i = 0; e->ctor && i < got; i++)
+		e->ctor(objs[i]);
+	return got;
+}
+
+static void heap_flush(struct engine *e, void **objs, unsigned int n)
+{
+	const struct slob *s = slob_of(e);
+	struct page *empty = NULL;
+	unsigned int i;
+
+	lock_acquire(&s->heap->lock);
+	for (i = 0; i < n; i++) {
+		void *block = objs[i];
+
+		if (s->shape.header)
+			block = slob_block_close(block, s->shape.size - SLOB_HEADER, e->id);
+		slob_put_locked(s->heap, block, s->shape.size, &empty);
+	}
+	slob_sub_locked(&e->heap_objects, n);
+	lock_release(&s->heap->lock);
+	slob_free_pages(empty);
+}
+
+static void slob_flush(struct engine *e, void **objs, unsigned int n)
+{
+	if (slob_of(e)->direct)
+		slob_direct_flush(e, objs, n);
+	else
+		heap_flush(e, objs, n);
+}
+
+/* ---- numbers, and the end ---- */
+
+/* Nothing to give back: empty pages never stay. 1: whole pages are in use. */
+static int slob_shrink(struct engine *e)
+{
+	return load_relaxed(&slob_of(e)->nr_direct) != 0;
+}
+
+static void slob_stats(struct engine *e, struct engine_stats *stats)
+{
+	const struct slob *s = slob_of(e);
+	unsigned long direct = load_relaxed(&s->nr_direct);
+
+	*stats = (struct engine_stats){
+		.nr_slabs = direct,
+		.total_objects = load_relaxed(&e->heap_objects) + direct,
+		.slab_bytes = direct * (PAGE_SIZE << s->layout.order),
+	};
+}
+
+static unsigned long slob_destroy(struct engine *e)
+{
+	struct engine_stats stats;
+
+	slob_stats(e, &stats);
+	if (stats.total_objects)
+		return stats.total_objects;
+	meta_free(e->state, sizeof(struct slob));
+	e->state = NULL;
+	e->layout = NULL;
+	return 0;
+}
+
+static void slob_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	(void)e;
+	(void)visit;
+	(void)arg;
+}
+
+/* A cache has no lock of its own. */
+static void slob_fork(struct engine *e)
+{
+	(void)e;
+}
+
+/* ---- the heaps as other floors see them ---- */
+
+static void *alloc_1991(size_t size, size_t align, gfp_t gfp, int node)
+{
+	return slob_block_alloc(&slob_1991_heap, size, align, gfp, node);
+}
+
+static void *alloc_lists(size_t size, size_t align, gfp_t gfp, int node)
+{
+	return slob_block_alloc(&slob_heap, size, align, gfp, node);
+}
+
+static void fork_prepare_1991(void)
+{
+	lock_fork_prepare(&slob_1991_heap.lock);
+}
+
+static void fork_parent_1991(void)
+{
+	lock_fork_parent(&slob_1991_heap.lock);
+}
+
+static void fork_child_1991(void)
+{
+	lock_fork_child(&slob_1991_heap.lock);
+}
+
+static void fork_prepare_lists(void)
+{
+	lock_fork_prepare(&slob_heap.lock);
+}
+
+static void fork_parent_lists(void)
+{
+	lock_fork_parent(&slob_heap.lock);
+}
+
+static void fork_child_lists(void)
+{
+	lock_fork_child(&slob_heap.lock);
+}
+
+static void check_1991(void)
+{
+	slob_heap_check(&slob_1991_heap);
+}
+
+static void check_lists(void)
+{
+	slob_heap_check(&slob_heap);
+}
+
+const struct engine_heap slob_1991_face = {
+	.name = "slob:1991",
+	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
+	.alloc = alloc_1991,
+	.free = slob_block_free,
+	.size = slob_block_size,
+	.owner = slob_block_owner,
+	.counters = &slob_1991_heap.counters,
+	.fork_prepare = fork_prepare_1991,
+	.fork_parent = fork_parent_1991,
+	.fork_child = fork_child_1991,
+	.check = check_1991,
+};
+
+const struct engine_heap slob_face = {
+	.name = "slob",
+	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
+	.alloc = alloc_lists,
+	.free = slob_block_free,
+	.size = slob_block_size,
+	.owner = slob_block_owner,
+	.counters = &slob_heap.counters,
+	.fork_prepare = fork_prepare_lists,
+	.fork_parent = fork_parent_lists,
+	.fork_child = fork_child_lists,
+	.check = check_lists,
+};
+
+const struct engine_ops slob_1991_ops = {
+	.name = "slob:1991",
+	.front = "none",
+	.heap = &slob_1991_face,
+	.init = init_1991,
+	.refill = slob_refill,
+	.flush = slob_flush,
+	.shrink = slob_shrink,
+	.destroy = slob_destroy,
+	.walk = slob_walk,
+	.stats = slob_stats,
+	.fork_prepare = slob_fork,
+	.fork_parent = slob_fork,
+	.fork_child = slob_fork,
+	.check = slob_check,
+};
+
+const struct engine_ops slob_ops = {
+	.name = "slob",
+	.front = "none",
+	.heap = &slob_face,
+	.init = init_lists,
+	.refill = slob_refill,
+	.flush = slob_flush,
+	.shrink = slob_shrink,
+	.destroy = slob_destroy,
+	.walk = slob_walk,
+	.stats = slob_stats,
+	.fork_prepare = slob_fork,
+	.fork_parent = slob_fork,
+	.fork_child = slob_fork,
+	.check = slob_check,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slobseg/check.c - is every page what it says it is; who is still in use; last words
+ *
+ * Data:       a bitmap of a page's objects on the stack.
+ * Invariants: those of slobseg.h; a violation ends in CHECK().
+ * Locks:      slobseg.lock.
+ * Flow:       called through check and walk of the tables and of the heap: tests, debug builds, reports.
+ */
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "engine/slobseg/slobseg.h"
+#include "os/cpu.h"
+#include "os/die.h"
+
+struct bitmap {
+	uint64_t word[PAGE_SIZE / SLOBSEG_WORD / 64];
+};
+
+static bool bitmap_has(const struct bitmap *map, unsigned int i)
+{
+	return map->word[i / 64] >> (i % 64) & 1;
+}
+
+/* Marks the free objects of a page; each lies at its place, is met once. Returns how many. */
+static unsigned int mark_free(const struct slobseg *s, const struct page *page, struct bitmap *map)
+{
+	unsigned int count = 0;
+	void *obj;
+
+	memset(map, 0, sizeof(*map));
+	for (obj = page->freelist; obj; obj = *slobseg_link(s, obj)) {
+		uintptr_t offset = (uintptr_t)obj - (uintptr_t)page_address(page);
+		unsigned int i = (unsigned int)(offset / s->layout.stride);
+
+		CHECK(offset % s->layout.stride == 0 && i < s->layout.objects);
+		CHECK(!bitmap_has(map, i));
+		map->word[i / 64] |= 1ull << (i % 64);
+		count++;
+	}
+	return count;
+}
+
+/* A page of a list. Returns its free objects. */
+static unsigned int check_page(const struct slobseg *s, const struct page *page)
+{
+	struct bitmap map;
+	unsigned int free = mark_free(s, page, &map);
+
+	CHECK(page->type == s->type && page->layout == &s->layout);
+	CHECK(slobseg_is_pool(s) ? page->heap == s->heap : page->engine == s->engine);
+	CHECK(page->order == 0 && page->nr_pages == 1);
+	CHECK(page->counters == s->empty + s->one * (s->layout.objects - free));
+	CHECK(page->counters != s->empty && page->counters != s->full);
+	CHECK(page_map.class[page - page_map.pages] == s->page_class);
+	return free;
+}
+
+void slobseg_check_lists(struct slobseg *s)
+{
+	unsigned long pages = 0;
+	unsigned long free = 0;
+	unsigned int node;
+
+	lock_acquire(&s->lock);
+	for (node = 0; node < s->nr_nodes; node++) {
+		struct list_head *prev = NULL;
+		struct list_head *pos;
+
+		for (pos = s->first[node]; pos; prev = pos, pos = pos->next) {
+			const struct page *page = list_entry(pos, struct page, lru);
+
+			CHECK(pos->prev == prev && page->node == node);
+			CHECK(++pages <= s->nr_partial);
+			free += check_page(s, page);
+		}
+	}
+	CHECK(pages == s->nr_partial && pages <= s->count->pages);
+	CHECK(s->count->objects + free == s->count->pages * s->layout.objects);
+	CHECK(s->count->bytes == s->count->objects * s->layout.stride);
+	CHECK(s->count->blocks <= s->count->objects);
+	lock_release(&s->lock);
+}
+
+void slobseg_check(struct engine *e)
+{
+	struct slobseg *s = slobseg_of(e);
+
+	CHECK(s->engine == e && e->layout == &s->layout && e->size == s->layout.stride);
+	CHECK(e->size % e->align == 0 && e->size >= e->object_size);
+	if (slobseg_is_direct(s))
+		CHECK(!s->nr_partial);
+	else
+		slobseg_check_lists(s);
+}
+
+void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	struct slobseg *s = slobseg_of(e);
+	struct list_head *pos;
+	struct bitmap map;
+	unsigned int node;
+	unsigned int i;
+
+	lock_acquire(&s->lock);
+	for (node = 0; node < s->nr_nodes; node++) {
+		for (pos = s->first[node]; pos; pos = pos->next) {
+			const struct page *page = list_entry(pos, struct page, lru);
+
+			mark_free(s, page, &map);
+			for (i = 0; i < s->layout.objects; i++)
+				if (!bitmap_has(&map, i))
+					visit(page_address(page), slobseg_object(page, i), arg);
+		}
+	}
+	lock_release(&s->lock);
+}
+
+cold void slobseg_die_double_free(const struct slobseg *s, const void *obj)
+{
+	if (slobseg_is_pool(s))
+		os_die_fmt("slobseg: double free of %p, of %u bytes", obj, s->layout.stride);
+	os_die_fmt("slobseg: double free of %p in cache %s", obj, s->engine->name);
+}

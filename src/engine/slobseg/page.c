@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slobseg/page.c - a page of objects of one size, from its first day to its last (spec 2.2)
+ *
+ * Data:       struct page of type SLAB or HEAP: owner, layout, freelist, counters.
+ * Invariants: a new page's free list is in ascending order of addresses. Type and class byte are
+ *             written before an object's address leaves, and cleared by buddy_free().
+ * Locks:      none: a new or an empty page is private.
+ * Flow:       called by list.c; calls page/buddy.c.
+ */
+#include "engine/slobseg/slobseg.h"
+#include "page/buddy.h"
+
+/* Links all objects in ascending order. Returns the first: at most 512 steps. */
+static void *link_ascending(const struct slobseg *s, struct page *page)
+{
+	unsigned int stride = s->layout.stride;
+	char *first = page_address(page);
+	char *obj = first + (size_t)(s->layout.objects - 1) * stride;
+
+	*slobseg_link(s, obj) = NULL;
+	for (; obj > first; obj -= stride)
+		*slobseg_link(s, obj - stride) = obj;
+	return first;
+}
+
+struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode)
+{
+	struct page *page = buddy_alloc((int)node, 0, thisnode, NULL);
+
+	if (!page)
+		return NULL;
+	/* atomic: the fronts' hit paths and tools may look at what is another's page by now */
+	if (slobseg_is_pool(s))
+		store_relaxed(&page->heap, s->heap);
+	else
+		store_relaxed(&page->engine, s->engine);
+	store_relaxed(&page->layout, &s->layout);
+	store_relaxed(&page->freelist, link_ascending(s, page));
+	store_relaxed(&page->counters, s->empty);
+	if (s->page_class)
+		page_set_class(page, 1, s->page_class);
+	page_set_block(page, (enum page_type)s->type, 1);
+	return page;
+}
+
+void slobseg_pages_free(struct page *pages)
+{
+	while (pages) {
+		struct page *page = pages;
+
+		pages = page->next;
+		buddy_free(page, 0, true);
+	}
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/slobseg/slobseg.c - the table of slobseg: each cache has its pages to itself (spec 2.2)
+ *
+ * Data:       struct slobseg per cache, with a list for each node behind it, from page/meta.c.
+ * Invariants: const after init but for lists and counts. Pages without an object in use are never
+ *             kept, so that there is nothing to shrink.
+ * Locks:      none in init and destroy: the cache is not known to anybody else. One per cache.
+ * Flow:       called by cache/ and front/ through slobseg_ops, by pow2.c; calls list.c, direct.c.
+ *
+ * Worst case of an allocation or a free, in steps: at the head of slobseg.h.
+ */
+#include <errno.h>
+
+#include "base/bits.h"
+#include "engine/slobseg/slobseg.h"
+#include "os/cpu.h"
+#include "page/buddy.h"
+#include "page/meta.h"
+
+/* Of SLAB_TYPESAFE_BY_RCU caches: head of a callback and the size, padded (spec 1.7). */
+#define RCU_FOOTER 24
+
+static size_t state_size(unsigned int nr_nodes)
+{
+	return sizeof(struct slobseg) + nr_nodes * sizeof(struct list_head *);
+}
+
+unsigned int slobseg_object_bytes(const struct engine_params *params)
+{
+	unsigned int size = ALIGN_UP(params->object_size, SLOBSEG_WORD);
+
+	return params->flags & SLAB_TYPESAFE_BY_RCU ? size + RCU_FOOTER : size;
+}
+
+static struct slab_layout make_layout(const struct engine_params *params, unsigned int stride)
+{
+	struct slab_layout layout = {
+		.stride = stride,
+		.object_size = params->object_size,
+		.inuse = ALIGN_UP(params->object_size, SLOBSEG_WORD),
+		.order = get_order(stride),
+	};
+
+	/* What an RCU cache's free object holds must stay: its link goes into the footer. */
+	layout.offset = params->flags & SLAB_TYPESAFE_BY_RCU ? layout.inuse : 0;
+	layout.objects = (unsigned int)((PAGE_SIZE << layout.order) / stride);
+	layout.min_order = layout.order;
+	layout.min_objects = layout.objects;
+	return layout;
+}
+
+void slobseg_init_engine(struct engine *e, const struct engine_params *params,
+			 const struct engine_ops *ops, unsigned int stride)
+{
+	*e = (struct engine){
+		.ops = ops,
+		.name = params->name,
+		.size = stride,
+		.object_size = params->object_size,
+		.align = params->align,
+		.id = params->id,
+		.flags = params->flags,
+		.ctor = params->ctor,
+		.page_class = params->page_class,
+		.pack = params->pack,
+	};
+}
+
+int slobseg_init_own(struct engine *e, const struct engine_params *params,
+		     const struct engine_ops *ops, unsigned int stride)
+{
+	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	struct slobseg *s;
+
+	if (get_order(stride) > BUDDY_MAX_ORDER)
+		return -E2BIG;
+	s = meta_alloc(state_size(nr_nodes));
+	if (!s)
+		return -ENOMEM;
+	lock_init(&s->lock, RANK_ENGINE);
+	s->first = (struct list_head **)(s + 1);
+	s->nr_nodes = nr_nodes;
+	s->count = &s->own;
+	s->layout = make_layout(params, stride);
+	s->offset = s->layout.offset;
+	s->one = slobseg_counters(1, 0);
+	s->empty = slobseg_counters(0, s->layout.objects);
+	s->full = slobseg_counters(s->layout.objects, s->layout.objects);
+	s->page_class = params->page_class;
+	s->type = PAGE_SLAB;
+	s->engine = e;
+
+	slobseg_init_engine(e, params, ops, stride);
+	e->layout = &s->layout;
+	e->state = s;
+	if (s->layout.order)
+		e->allocflags = __GFP_COMP;
+	return 0;
+}
+
+static int slobseg_init(struct engine *e, const struct engine_params *params)
+{
+	unsigned int stride = ALIGN_UP(slobseg_object_bytes(params), params->align);
+
+	return slobseg_init_own(e, params, &slobseg_ops, stride);
+}
+
+unsigned int slobseg_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
+{
+	struct slobseg *s = slobseg_of(e);
+	unsigned int got;
+
+	if (unlikely(slobseg_is_direct(s)))
+		got = slobseg_direct_take(s, objs, want, gfp, node);
+	else
+		got = slobseg_take(s, objs, want, gfp, node, &s->own.blocks);
+	slobseg_construct(e, objs, got);
+	return got;
+}
+
+void slobseg_flush(struct engine *e, void **objs, unsigned int n)
+{
+	struct slobseg *s = slobseg_of(e);
+
+	if (unlikely(slobseg_is_direct(s)))
+		slobseg_direct_put(s, objs, n);
+	else
+		slobseg_put(s, objs, n, &s->own.blocks);
+}
+
+int slobseg_shrink(struct engine *e)
+{
+	return load_relaxed(&slobseg_of(e)->own.pages) != 0;
+}
+
+void slobseg_stats(struct engine *e, struct engine_stats *stats)
+{
+	struct slobseg *s = slobseg_of(e);
+	unsigned long objects;
+
+	lock_acquire(&s->lock);
+	objects = load_relaxed(&s->own.objects);
+	stats->nr_slabs = load_relaxed(&s->own.pages);
+	stats->nr_partial = s->nr_partial;
+	stats->total_objects = stats->nr_slabs * s->layout.objects;
+	stats->slab_bytes = stats->nr_slabs * (PAGE_SIZE << s->layout.order);
+	lock_release(&s->lock);
+	/* every page with a free object is on a list; direct: the counts change without the lock */
+	stats->free_objects = stats->total_objects - MIN(objects, stats->total_objects);
+}
+
+unsigned long slobseg_destroy(struct engine *e)
+{
+	struct slobseg *s = slobseg_of(e);
+	unsigned long objects = load_relaxed(&s->own.objects);
+
+	if (objects)
+		return objects;
+	meta_free(s, state_size(s->nr_nodes));
+	e->state = NULL;
+	e->layout = NULL;
+	return 0;
+}
+
+void slobseg_fork_prepare(struct engine *e)
+{
+	lock_fork_prepare(&slobseg_of(e)->lock);
+}
+
+void slobseg_fork_parent(struct engine *e)
+{
+	lock_fork_parent(&slobseg_of(e)->lock);
+}
+
+void slobseg_fork_child(struct engine *e)
+{
+	lock_fork_child(&slobseg_of(e)->lock);
+}
+
+const struct engine_ops slobseg_ops = {
+	.name = "slobseg",
+	.front = "none",
+	.init = slobseg_init,
+	.refill = slobseg_refill,
+	.flush = slobseg_flush,
+	.shrink = slobseg_shrink,
+	.destroy = slobseg_destroy,
+	.walk = slobseg_walk,
+	.stats = slobseg_stats,
+	.fork_prepare = slobseg_fork_prepare,
+	.fork_parent = slobseg_fork_parent,
+	.fork_child = slobseg_fork_child,
+	.check = slobseg_check,
+};

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/cpuslab_hit.h - the hit paths of the cpuslab front: one object off, or onto, a CPU's free list
+ *
+ * Data:       {freelist, slab} of struct kmem_cache_cpu.
+ * Invariants: see front/cpuslab.c, whose contract says what a hit is and what it may meet.
+ * Locks:      none.
+ * Flow:       included by front/cpuslab.c only; calls front/percpu.c and arch/list_rseq.h.
+ */
+#ifndef FRONT_CPUSLAB_HIT_H
+#define FRONT_CPUSLAB_HIT_H
+
+#include "arch/list_rseq.h"
+#include "base/atomic.h"
+#include "engine/slub/freeptr.h"
+#include "front/front.h"
+#include "os/rseq.h"
+
+#define STOPPED 1ul /* freelist while it is drained: empty, and never stored by a hit */
+
+/* As arch/list_rseq.h wants them. */
+BUILD_ASSERT(offsetof(struct kmem_cache_cpu, freelist) == 0);
+BUILD_ASSERT(offsetof(struct kmem_cache_cpu, slab) == sizeof(uintptr_t));
+
+static inline bool node_matches(const struct page *slab, int node)
+{
+	return node < 0 || slab->node == node;
+}
+
+/*
+ * Where the link of a free list's head lies. Between the load of head and the sequence the object
+ * may be handed out and its slab freed, so that this looks at anything: NULL if it is of no use.
+ * What is returned can be read; whether it was the link then, the sequence finds out.
+ */
+static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
+{
+	struct page *page = page_at(page_index((void *)head));
+	struct page *slab = page_at(load_relaxed(&page->head));
+	const struct slab_layout *layout = load_relaxed(&slab->layout);
+	uintptr_t *slot;
+
+	if (unlikely(!layout || load_relaxed(&slab->engine) != e) || !node_matches(slab, node))
+		return NULL;
+	slot = freeptr_slot(layout, (void *)head);
+	return page_in_arena(slot) ? slot : NULL;
+}
+
+/*
+ * The hits as the kernel has them, in one sequence each: where there are sequences, links are plain,
+ * and no node was asked for. All other cases do in C, step by step, what these do at once.
+ */
+static inline bool has_sequences(const struct slub *s)
+{
+	return USLAB_HAVE_RSEQ && likely(percpu_rseq && !s->hardened);
+}
+
+static inline bool pop_plain(struct front *f, void **obj)
+{
+	return arch_list_pop(percpu_state(f->id, 0), os_rseq_offset,
+			     slub_of(f->engine)->layout.offset, page_map.base,
+			     load_relaxed(&page_map.nr_pages) << PAGE_SHIFT, obj);
+}
+
+static inline bool push_plain(struct front *f, struct page *slab, void *obj)
+{
+	return arch_list_push(percpu_state(f->id, 0), os_rseq_offset, slab, obj,
+			      freeptr_slot(slab->layout, obj));
+}
+
+/* An object of the running CPU's free list if it is of node; NULL: take the slow path. */
+static noinline void *pop_general(struct front *f, int node)
+{
+	const struct slub *s = slub_of(f->engine);
+
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t *slot;
+		uintptr_t head;
+		uintptr_t link;
+		int err;
+
+		if (unlikely(cpu < 0))
+			return NULL;
+		c = percpu_state(f->id, cpu);
+		head = load_relaxed(&c->freelist);
+		if (head <= STOPPED)
+			return NULL;
+		slot = link_slot(f->engine, head, node);
+		if (!slot)
+			return NULL;
+		link = load_relaxed(slot);
+		err = percpu_cmp2_store(cpu, &c->freelist, head, slot, link,
+					freeptr_code(s, link, slot));
+		if (likely(!err))
+			return (void *)head;
+		if (err > 0)
+			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+	}
+}
+
+static inline void *pop(struct front *f, int node)
+{
+	void *obj;
+
+	if (node < 0 && has_sequences(slub_of(f->engine)))
+		return pop_plain(f, &obj) ? obj : NULL;
+	return pop_general(f, node);
+}
+
+/* A chain onto the running CPU's free list; false: slab is not that CPU's. */
+static noinline bool push_chain(struct front *f, struct page *slab, void *head, void *tail)
+{
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t first;
+		int err;
+
+		if (unlikely(cpu < 0))
+			return false;
+		c = percpu_state(f->id, cpu);
+		if (load_relaxed(&c->slab) != (uintptr_t)slab)
+			return false;
+		first = load_relaxed(&c->freelist);
+		freeptr_link(f->engine, slab->layout, tail, (void *)first);
+		err = percpu_cmp2_store(cpu, &c->freelist, first, &c->slab, (uintptr_t)slab,
+					(uintptr_t)head);
+		if (likely(!err))
+			return true;
+		if (err > 0)
+			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+	}
+}
+
+#endif /* FRONT_CPUSLAB_HIT_H */

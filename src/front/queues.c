@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/queues.c - a LIFO array of objects for each CPU, filled in batches (spec 3.6, 3.8)
+ *
+ * Data:       {top, bottom, end, touched} of struct kmem_cache_cpu; struct queue_array behind them.
+ * Invariants: front/queues.h. Checked by queues_check().
+ * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): bottom and end change under it only, and so does
+ *             top but for the two hit paths. Held over the node's shared lock and a fence, never
+ *             over a call of the engine.
+ * Flow:       called by cache/; calls front/percpu.c, front/queues_hand.c, front/queues_node.c,
+ *             engine->ops.
+ *
+ * Contract. A hit pops the newest object of the running CPU's array, or pushes onto it, in one step
+ * that any interruption undoes. All else first takes the array in hand: lock, then top becomes
+ * STOPPED and its value the hand's own. Between that and queues_hand_release(), a store of top,
+ * nobody else writes top: no hit begins with STOPPED, none ends that began with another value.
+ *
+ *     hit alloc   { top == t && *t == obj, t != STOPPED }      -> top = t - 8
+ *     hit free    { top == t && end == e,  t < e }             -> t[1] = obj, top = t + 8
+ *     take        on the CPU itself   (lock) { }               -> top = STOPPED   (percpu_xchg)
+ *     seize       from any CPU        (lock) top = STOPPED, fence          (percpu_stop_xchg)
+ *     let go      (lock) entries, bottom, end, then top with release
+ *
+ * A thread that took its CPU's array may be moved away at once; it goes on holding lock and array.
+ * The hits of the CPU that it has left find STOPPED, take the slow path and wait for the lock.
+ *
+ * Who may run at the same time as whom on one CPU's array. S: sequences of one CPU exclude one
+ * another, and one that is interrupted starts over; L: both hold the lock; F: the fence.
+ *
+ *                  hit alloc   hit free   take   seize   let go
+ *     hit alloc        S           S        S      F        *
+ *     hit free         S           S        S      F        *
+ *     take             S           S        L      L        L
+ *     seize            F           F        L      L        L
+ *
+ * S, take: whoever runs the sequence of take on a CPU has interrupted every hit under way there.
+ * F: percpu_stop_xchg() returns top as the last hit left it, once no hit is in flight (percpu.c).
+ * *: hits read top with acquire: who sees the new top sees the entries, bottom and end behind it.
+ *
+ * ABA. A hit alloc that finds t in top again after t was popped and pushed compares the entry as
+ * well, so obj is the newest object whatever happened in between. A hit free needs t to be below
+ * the end of this very array: t and e were read apart, maybe of two arrays one after the other, but
+ * the sequence finds both in force. What a hit reads before its sequence may be of an array that was
+ * replaced: such arrays are kept until the cache is destroyed, and what is in them is not believed.
+ * Progress: a hit fails only if another thread of this CPU succeeded or this one was interrupted; a
+ * take only if the thread was moved.
+ */
+#include "front/queues.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/clock.h"
+#include "os/cpu.h"
+#include "os/die.h"
+#include "os/policy.h"
+#include "page/meta.h"
+
+bool front_queues_noalien;
+uint64_t (*queues_clock)(void) = os_clock_ms;
+
+#define UNTOUCHED_BATCH 16u /* objects that a CPU gets that did not allocate for a while */
+
+/* ---- hits ------------------------------------------------------------------------------------ */
+
+/* Several nodes: is the CPU of that one? NUMA_NO_NODE: as it pleases. */
+static inline bool cpu_is_of(int cpu, int node)
+{
+	return node < 0 || os_cpu_to_node((unsigned int)cpu) == (unsigned int)node;
+}
+
+/* The newest object of the running CPU if that is of node; NULL: take the slow path. */
+static inline void *pop(struct front *f, int node)
+{
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t top;
+		uintptr_t obj;
+
+		if (unlikely(cpu < 0) || !cpu_is_of(cpu, node))
+			return NULL;
+		c = percpu_state(f->id, cpu);
+		top = load_acquire(&c->top); /* pairs with queues_hand_release */
+		if (unlikely(top == QUEUES_STOPPED))
+			return NULL;
+		obj = load_relaxed((uintptr_t *)top);
+		if (unlikely(!obj))
+			return NULL;
+		if (likely(!percpu_cmp2_store(cpu, &c->top, top, (uintptr_t *)top, obj,
+					      top - sizeof(void *)))) {
+			/* of a CPU that this thread may have left by now: a hint */
+			store_relaxed(&c->touched, 1);
+			return (void *)obj;
+		}
+	}
+}
+
+/* false: full, or the object is another node's, or it lies on top already (a double free). */
+static inline bool push(struct front *f, void *obj)
+{
+	for (;;) {
+		int cpu = percpu_cpu();
+		struct kmem_cache_cpu *c;
+		uintptr_t top;
+		uintptr_t end;
+
+		if (unlikely(cpu < 0))
+			return false;
+		if (os_topology.nr_nodes > 1 && !cpu_is_of(cpu, (int)queues_node_of(obj)))
+			return false;
+		c = percpu_state(f->id, cpu);
+		top = load_acquire(&c->top); /* pairs with queues_hand_release */
+		end = load_relaxed(&c->end);
+		if (unlikely(top >= end)) /* STOPPED is above all */
+			return false;
+		if (unlikely(load_relaxed((uintptr_t *)top) == (uintptr_t)obj))
+			return false;
+		if (likely(!percpu_cmp2_push(cpu, &c->top, top, &c->end, end,
+					     (uintptr_t *)(top + sizeof(void *)), (uintptr_t)obj)))
+			return true;
+	}
+}
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+static void *engine_one(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+
+	return f->engine->ops->refill(f->engine, &obj, 1, gfp, node) ? obj : NULL;
+}
+
+/*
+ * Objects of this node and no other: only such may lie in its arrays. Fewer than wanted, also 0,
+ * say nothing about other nodes.
+ */
+static unsigned int refill_local(struct front *f, unsigned int node, void **objs, unsigned int want,
+				 gfp_t gfp)
+{
+	if (os_topology.nr_nodes > 1)
+		gfp |= __GFP_THISNODE | __GFP_NOWARN;
+	return f->engine->ops->refill(f->engine, objs, want, gfp, (int)node);
+}
+
+/* What the engine gave for the CPUs of node: into the running CPU's array, and the rest back. */
+static void keep(struct front *f, unsigned int node, void **objs, unsigned int n)
+{
+	unsigned int kept = 0;
+	struct queue_hand h;
+
+	if (queues_hand_take(f, &h)) {
+		if (h.node == node)
+			kept = MIN(n, hand_room(&h));
+		queues_hand_put(&h, objs, kept);
+		queues_hand_release(&h);
+	}
+	queues_flush(f, objs + kept, n - kept);
+}
+
+static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, unsigned int want)
+{
+	void *objs[QUEUES_BATCH];
+	unsigned int n = refill_local(f, node, objs, want, gfp);
+
+	if (!n) {
+		if (os_topology.nr_nodes == 1 || gfp & __GFP_THISNODE)
+			return NULL;
+		return engine_one(f, gfp, (int)node); /* then from wherever there is memory */
+	}
+	if (n > 1)
+		keep(f, node, objs, n - 1);
+	return objs[n - 1];
+}
+
+/* Spec 3.6: how many objects a refill moves. */
+static unsigned int batch_of(const struct queues *q, const struct queue_hand *h)
+{
+	unsigned int batch = MIN(load_relaxed(&q->batchcount), QUEUES_BATCH);
+
+	if (!load_relaxed(&h->c->touched))
+		batch = MIN(batch, UNTOUCHED_BATCH);
+	return MAX(MIN(batch, (unsigned int)(h->end - h->bottom)), 1u);
+}
+
+static void refill_from_shared(struct front *f, struct queue_hand *h, unsigned int batch)
+{
+	void *objs[QUEUES_BATCH];
+	unsigned int n = queues_shared_take(f, h->node, objs, MIN(batch, hand_room(h)));
+
+	queues_hand_put(h, objs, n);
+}
+
+/* node: the CPU must be of that one. NUMA_NO_NODE with one node. */
+static noinline void *alloc_slow(struct front *f, gfp_t gfp, int node)
+{
+	struct queue_hand h;
+	unsigned int batch;
+	void *obj = NULL;
+
+	if (!queues_hand_take(f, &h))
+		return engine_one(f, gfp, node);
+	if (node >= 0 && h.node != (unsigned int)node) { /* moved to another node */
+		queues_hand_release(&h);
+		return engine_one(f, gfp, node);
+	}
+	batch = batch_of(queues_of(f), &h);
+	if (!hand_avail(&h))
+		refill_from_shared(f, &h, batch);
+	if (hand_avail(&h))
+		obj = *h.top--;
+	store_relaxed(&h.c->touched, 1);
+	queues_hand_release(&h);
+	return obj ? obj : alloc_from_engine(f, gfp, h.node, batch);
+}
+
+/*
+ * Several nodes: the object's one, by request or by the thread's policy (spec 3.10); anything but
+ * the local one goes past the arrays.
+ */
+static noinline void *alloc_by_node(struct front *f, gfp_t gfp, int node)
+{
+	unsigned int local = os_current_node();
+	void *obj;
+
+	if (node >= (int)os_topology.nr_nodes)
+		node = NUMA_NO_NODE;
+	if (node < 0)
+		node = (int)os_policy_node(local);
+	if ((unsigned int)node != local) {
+		count_event(&queues_of(f)->node_allocs);
+		return engine_one(f, gfp, node);
+	}
+	obj = pop(f, node);
+	return obj ? obj : alloc_slow(f, gfp, node);
+}
+
+static void *queues_alloc(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+
+	if (unlikely(os_topology.nr_nodes > 1))
+		return alloc_by_node(f, gfp, node);
+	obj = pop(f, NUMA_NO_NODE);
+	return likely(obj) ? obj : alloc_slow(f, gfp, NUMA_NO_NODE);
+}
+
+static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n;
+
+	for (n = 0; n < nr; n++) {
+		p[n] = queues_alloc(f, gfp, NUMA_NO_NODE);
+		if (!p[n])
+			break;
+	}
+	return n;
+}
+
+/* ---- free ------------------------------------------------------------------------------------ */
+
+/*
+ * Spec 3.8, point 5, which the kernel has in hardened builds only: here the look costs nothing. The
+ * object stays free once.
+ */
+static cold void warn_double_free(struct front *f, const void *obj)
+{
+	static bool warned;
+
+	if (!xchg(&warned, true))
+		os_say("SLAB: double free of %p, cache %s: not freed again", obj, f->engine->name);
+}
+
+/*
+ * Spec 3.8, point 3: makes room by moving the oldest objects to the shared array, or else into objs
+ * for the engine. Returns how many of those.
+ */
+static unsigned int flush_oldest(struct front *f, struct queue_hand *h, void **objs)
+{
+	unsigned int batch = load_relaxed(&queues_of(f)->batchcount);
+	unsigned int n = MIN(MIN(batch, QUEUES_BATCH), hand_avail(h));
+	unsigned int moved = queues_shared_put(f, h->node, h->bottom + 1, n);
+
+	queues_hand_take_oldest(h, objs, moved ? moved : n);
+	return moved ? 0 : n;
+}
+
+static noinline void free_slow(struct front *f, void *obj)
+{
+	void *objs[QUEUES_BATCH];
+	unsigned int n = 0;
+	struct queue_hand h;
+	bool done = true;
+
+	if (!queues_hand_take(f, &h)) {
+		queues_flush(f, &obj, 1);
+		return;
+	}
+	if (queues_is_remote(obj, h.node)) {
+		done = false;
+	} else if (*h.top == obj) {
+		warn_double_free(f, obj);
+	} else {
+		if (!hand_room(&h))
+			n = flush_oldest(f, &h, objs);
+		queues_hand_put(&h, &obj, 1);
+	}
+	queues_hand_release(&h);
+	if (!done)
+		queues_alien_put(f, h.node, queues_node_of(obj), obj);
+	queues_flush(f, objs, n);
+}
+
+/* An object of another node needs no hand to find that out. */
+static noinline void free_miss(struct front *f, void *obj)
+{
+	int cpu = percpu_cpu();
+
+	if (cpu >= 0 && queues_is_remote(obj, os_cpu_to_node((unsigned int)cpu)))
+		queues_alien_put(f, os_cpu_to_node((unsigned int)cpu), queues_node_of(obj), obj);
+	else
+		free_slow(f, obj);
+}
+
+static void queues_free(struct front *f, void *obj)
+{
+	if (unlikely(!push(f, obj)))
+		free_miss(f, obj);
+}
+
+static void queues_free_bulk(struct front *f, unsigned int nr, void **p)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		queues_free(f, p[i]);
+}
+
+/* ---- the whole front ------------------------------------------------------------------------- */
+
+/* Spec 3.5. */
+static unsigned int limit_of(unsigned int size)
+{
+	if (size > 131072)
+		return 1;
+	if (size > PAGE_SIZE)
+		return 8;
+	if (size > 1024)
+		return 24;
+	return size > 256 ? 54 : 120;
+}
+
+static size_t queues_bytes(unsigned int nr_nodes)
+{
+	return sizeof(struct queues) + nr_nodes * sizeof(struct queues_node);
+}
+
+/* capacity: the limit, if not 0. */
+static int queues_init(struct front *f, unsigned int capacity)
+{
+	unsigned int limit = capacity ? capacity : limit_of(f->engine->size);
+	bool shared = f->engine->size <= PAGE_SIZE && os_topology.nr_cpu_ids > 1;
+	struct queues *q = meta_alloc(queues_bytes(os_topology.nr_nodes));
+
+	if (!q)
+		return -ENOMEM;
+	f->capacity = 0;
+	f->state = q;
+	q->nr_nodes = os_topology.nr_nodes;
+	queues_nodes_init(f);
+	front_stop_words(f->id);
+	queues_cpus_init(f);
+	queues_set_limits(f, limit, (limit + 1) / 2, shared ? 8 : 0);
+	return 0;
+}
+
+static void queues_destroy(struct front *f)
+{
+	struct queues *q = queues_of(f);
+
+	front_stop_words(f->id);
+	queues_cpus_destroy(f);
+	queues_nodes_destroy(f);
+	meta_free(q, queues_bytes(q->nr_nodes));
+	f->state = NULL;
+}
+
+static unsigned long queues_held(struct front *f)
+{
+	return queues_held_cpus(f) + queues_held_shared(f) + queues_held_alien(f);
+}
+
+static void for_each_lock(struct front *f, void (*act)(struct lock *l), bool taking)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		act(&percpu_state(f->id, cpu)->lock);
+	queues_nodes_for_each_lock(f, act, taking);
+	act(&queues_of(f)->retired_lock);
+}
+
+static void queues_fork_prepare(struct front *f)
+{
+	for_each_lock(f, lock_fork_prepare, true);
+}
+
+static void queues_fork_parent(struct front *f)
+{
+	for_each_lock(f, lock_fork_parent, false);
+}
+
+static void queues_fork_child(struct front *f)
+{
+	for_each_lock(f, lock_fork_child, false);
+}
+
+static void queues_check(struct front *f)
+{
+	const struct queues *q = queues_of(f);
+
+	CHECK(q->limit >= 1 && q->batchcount >= 1 && q->batchcount <= q->limit);
+	queues_cpus_check(f);
+	queues_nodes_check(f);
+}
+
+const struct front_ops front_queues_ops = {
+	.name = "queues",
+	.init = queues_init,
+	.alloc = queues_alloc,
+	.free = queues_free,
+	.alloc_bulk = queues_alloc_bulk,
+	.free_bulk = queues_free_bulk,
+	.drain = queues_drain,
+	.reap = queues_reap,
+	.tune = queues_tune,
+	.held = queues_held,
+	.destroy = queues_destroy,
+	.fork_prepare = queues_fork_prepare,
+	.fork_parent = queues_fork_parent,
+	.fork_child = queues_fork_child,
+	.check = queues_check,
+};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * conformance/pairs.h - tests that run for every engine with every front
+ *
+ * Each test runs in a child of its own for each pair. Objects carry stamps, so that one handed out
+ * twice, or written to by the allocator while it is in use, is seen; after each test the books of
+ * engine and front must agree with what the test has.
+ */
+#ifndef CONFORMANCE_PAIRS_H
+#define CONFORMANCE_PAIRS_H
+
+#include "unit/cache/cache_fixture.h"
+
+struct pair {
+	const struct engine_ops *engine;
+	const struct front_ops *front;
+	void (*body)(const struct pair *pair);
+	char name[64];
+};
+
+static inline struct cache *make_pair(const struct pair *pair, unsigned int size,
+				      unsigned int align, void (*ctor)(void *))
+{
+	return made(&(struct cache_spec){ .name = "pair",
+					  .size = size,
+					  .align = align,
+					  .ctor = ctor,
+					  .engine = pair->engine,
+					  .front = pair->front,
+					  .no_merge = true });
+}
+
+/* As the inline functions do it: the hit path first. */
+static inline void *obj_alloc(struct cache *c)
+{
+#if USLAB_HAVE_RSEQ
+	void *obj;
+
+	if (uslab_rseq_pop(c->handle, __rseq_offset, &obj))
+		return obj;
+#endif
+	return get(c);
+}
+
+static inline void obj_free(struct cache *c, void *obj)
+{
+#if USLAB_HAVE_RSEQ
+	if (uslab_rseq_push(c->handle, obj, __rseq_offset))
+		return;
+#endif
+	cache_free(c, obj);
+}
+
+static inline uint64_t draw(uint64_t *seed)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed >> 11;
+}
+
+/* All of an object's bytes say whose it is. */
+static inline void stamp(struct cache *c, void *obj)
+{
+	memset(obj, (int)((uintptr_t)obj >> 3 & 0xff) ^ 0x35, c->engine.object_size);
+}
+
+static inline void check_stamp(struct cache *c, const void *obj)
+{
+	const unsigned char *byte = obj;
+	unsigned char expected = (unsigned char)(((uintptr_t)obj >> 3 & 0xff) ^ 0x35);
+
+	for (unsigned int i = 0; i < c->engine.object_size; i++)
+		CHILD_CHECK(byte[i] == expected);
+}
+
+/* In pages of a heap, which all caches share, plain objects do not say whose they are. */
+static inline bool is_of(const struct cache *c, const void *obj)
+{
+	return page_head_of(obj)->type == PAGE_HEAP || cache_of_object(obj) == c;
+}
+
+static inline void take(struct cache *c, void **slot)
+{
+	*slot = obj_alloc(c);
+	CHILD_CHECK(*slot && is_of(c, *slot));
+	stamp(c, *slot);
+}
+
+static inline void give(struct cache *c, void *obj)
+{
+	check_stamp(c, obj);
+	obj_free(c, obj);
+}
+
+static inline void balance(struct cache *c, unsigned long live)
+{
+	cache_check_all();
+	CHILD_CHECK(in_use(c) == live);
+}
+
+/* Nobody has an object: nothing is left, and the cache goes. */
+static inline void finish(struct cache *c)
+{
+	balance(c, 0);
+	CHILD_CHECK(cache_shrink(c) == 0);
+	CHILD_CHECK(stats_of(c).nr_slabs == 0 && stats_of(c).slab_bytes == 0);
+	cache_destroy(c->handle, NULL);
+}
+
+static const unsigned int sizes[] = { 1, 8, 24, 64, 100, 512, 2000, 5000, 20000 };
+
+/* ---- all pairs ---- */
+
+struct body {
+	const char *name;
+	void (*body)(const struct pair *pair);
+	bool real;    /* on this machine's CPUs */
+	bool made_up; /* on eight CPUs of four nodes */
+};
+
+static inline void run_real(void *arg)
+{
+	const struct pair *pair = arg;
+
+	ready();
+	pair->body(pair);
+}
+
+static inline void run_made_up(void *arg)
+{
+	const struct pair *pair = arg;
+
+	CHILD_CHECK(os_topology_set(8, 4) == 0);
+	ready();
+	pair->body(pair);
+}
+
+static inline void test_real(void **state)
+{
+	struct child c = child_run(run_real, *state);
+
+	assert_true(child_passed(&c));
+}
+
+static inline void test_made_up(void **state)
+{
+	struct child c = child_run(run_made_up, *state);
+
+	assert_true(child_passed(&c));
+}
+
+#define MAX_TESTS 700
+
+static struct pair pairs[MAX_TESTS];
+static struct CMUnitTest tests[MAX_TESTS];
+static size_t nr_tests;
+
+static inline void add(const struct engine_ops *engine, const struct front_ops *front,
+		       const struct body *body, bool made_up)
+{
+	struct pair *pair = &pairs[nr_tests];
+
+	pair->engine = engine;
+	pair->front = front;
+	pair->body = body->body;
+	snprintf(pair->name, sizeof(pair->name), "%s/%s: %s%s", engine->name, front->name,
+		 body->name, made_up ? " (made-up CPUs)" : "");
+	tests[nr_tests].name = pair->name;
+	tests[nr_tests].test_func = made_up ? test_made_up : test_real;
+	tests[nr_tests].initial_state = pair;
+	nr_tests++;
+}
+
+static inline void add_pair(const struct engine_ops *engine, const struct front_ops *front,
+			    const struct body *bodies)
+{
+	for (size_t b = 0; bodies[b].name; b++) {
+		if (bodies[b].real)
+			add(engine, front, &bodies[b], false);
+		if (bodies[b].made_up)
+			add(engine, front, &bodies[b], true);
+	}
+}
+
+/* bodies: ends with a name of NULL. With an argument only the pairs of that engine. */
+static inline int pairs_main(int argc, char **argv, const char *name, const struct body *bodies)
+{
+	static const struct front_ops *const fronts[] = { &front_none_ops, &front_array_ops,
+							  &front_queues_ops, &front_cpuslab_ops };
+
+	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)
+		for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+			const struct engine_ops *engine = cache_engines[e];
+
+			/* cpuslab needs slabs that a CPU can own */
+			if (fronts[f] == &front_cpuslab_ops && engine != &slub_ops)
+				continue;
+			if (argc < 2 || !strcmp(argv[1], engine->name))
+				add_pair(engine, fronts[f], bodies);
+		}
+	return _cmocka_run_group_tests(name, tests, nr_tests, NULL, NULL);
+}
+
+#endif /* CONFORMANCE_PAIRS_H */

@@ -1,0 +1,414 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""uslab compare: one set of numbers that agree with each other, with the trace, and with its reading here.
+
+ctest: timeout=300
+
+Bytes are checked against the independent reading of replay_test.py; what cannot be known in advance
+(times, bytes of slabs) against what must hold for every allocator.
+"""
+import json
+import math
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from replay_test import BINARY, Expected, bytes_of, data, text_of  # noqa: E402
+
+NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
+FRONTS = dict(zip(NAMES, ["none"] * 4 + ["queues", "cpuslab", "array", "array"]))
+PAGE = 4096
+EVENTS = 1500
+TRACES = [data("gcc.txt.zst"), data("hackbench.txt.zst")]
+TIMES = ["median", "p99", "p99_9", "max", "mean"]
+
+
+def environment():
+    return {k: v for k, v in os.environ.items() if k != "USLAB_CONF"}
+
+
+def run(*arguments, **keywords):
+    return subprocess.run([BINARY, "compare", *arguments], capture_output=True, env=environment(),
+                          timeout=200, check=False, **keywords)
+
+
+def compare(*arguments):
+    done = run("--json", *arguments)
+    if done.returncode or done.stderr:
+        raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr.decode()}")
+    return json.loads(done.stdout)
+
+
+def ratio(a, b):
+    return a / b if b else None
+
+
+class Everything(unittest.TestCase):
+    """All contestants on two traces, once."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.html = os.path.join(cls.folder.name, "page.html")
+        cls.got = compare("--rounds", "2", "--events", str(EVENTS), "--html", cls.html,
+                          "--no-instructions", *TRACES)
+        cls.expected = [Expected(text_of(path), EVENTS) for path in TRACES]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def engines(self):
+        """(expectation, trace, name, engine) of each contestant on each trace."""
+        for expected, trace in zip(self.expected, self.got["traces"]):
+            self.assertEqual(list(trace["engines"]), NAMES)
+            for name, engine in trace["engines"].items():
+                with self.subTest(trace=trace["path"], name=name):
+                    yield expected, trace, name, engine
+
+    def near(self, a, b, places=3):
+        self.assertAlmostEqual(a, b, delta=max(abs(b), 1.0) * 10 ** -places)
+
+    def test_head(self):
+        got = self.got
+        self.assertEqual((got["version"], got["tool"]), (1, "uslab compare"))
+        self.assertRegex(got["uslab"], r"^\d+\.\d+\.\d+$")
+        self.assertTrue(got["command"].startswith("uslab compare --json --rounds 2 "))
+        self.assertEqual(set(got["machine"]), {"cpu", "kernel", "cpus", "date"})
+        self.assertEqual((got["rounds"], got["touch"]), (2, "line"))
+        self.assertEqual(got["topology"]["made_up"], False)
+        self.assertEqual(got["topology"]["spread"], False)
+        self.assertEqual([t["path"] for t in got["traces"]], TRACES)
+
+    def test_trace(self):
+        for expected, trace in zip(self.expected, self.got["traces"]):
+            self.assertEqual(trace["events"], EVENTS)
+            self.assertEqual(trace["allocations"], expected.objects["allocations"])
+            self.assertEqual(trace["frees"], expected.objects["matched_frees"])
+            self.assertEqual(trace["live_peak_bytes"], expected.peak)
+            self.assertEqual((trace["copies"], trace["stride"], trace["errors"]), (1, 1, {}))
+            self.assertIsNone(trace["scaling"])
+            self.assertGreater(trace["seconds"], 0)
+            curve = trace["curve"]
+            self.assertEqual(len(curve["time"]), len(curve["op"]))
+            self.assertEqual(len(curve["time"]), len(curve["live_bytes"]))
+            self.assertEqual(curve["time"], sorted(curve["time"]))
+            self.assertEqual(curve["op"], sorted(set(curve["op"])))
+            self.assertEqual((curve["time"][0], curve["op"][0]), (0, 0))
+            self.assertEqual(curve["op"][-1], trace["allocations"] + trace["frees"] - 1)
+            self.assertAlmostEqual(curve["time"][-1], trace["seconds"], places=6)
+            self.assertEqual(max(curve["live_bytes"]), expected.peak)
+            at = curve["op"].index(trace["live_peak_op"])
+            self.assertEqual(curve["live_bytes"][at], expected.peak)
+            self.assertEqual(curve["live_bytes"][-1], expected.requested)
+
+    def test_times(self):
+        for _, trace, name, engine in self.engines():
+            self.assertEqual((engine["engine"], engine["front"]),
+                             (name.split("+")[0], FRONTS[name]))
+            self.assertEqual(engine["rounds"], 2)
+            operations = {"alloc": trace["allocations"], "free": trace["frees"]}
+            self.assertGreater(engine["ns_per_op"], 0)
+            for verb in operations:
+                part = engine[verb]
+                self.assertEqual(list(part["ns"]), TIMES)
+                self.assertEqual(list(part["cycles"]), TIMES)
+                values = [part["ns"][k] for k in TIMES[:4]]
+                self.assertEqual(values, sorted(values))
+                self.assertLessEqual(part["ns"]["mean"], part["ns"]["max"])
+                if part["cycles"]["max"] is not None:
+                    self.near(part["cycles"]["max"] / part["ns"]["max"],
+                              engine["cycles_per_op"] / engine["ns_per_op"], 1)
+                self.assertIsNone(part["instructions"])
+            histogram = engine["histogram"]
+            for verb in operations:
+                self.assertEqual(len(histogram[verb]["ns"]), len(histogram[verb]["count"]))
+                self.assertEqual(histogram[verb]["ns"], sorted(histogram[verb]["ns"]))
+            self.assertEqual(sum(sum(histogram[verb]["count"]) for verb in operations)
+                             + engine["disturbed"], 2 * sum(operations.values()))
+
+    def test_bytes(self):
+        for expected, _, name, engine in self.engines():
+            slab, requested = engine["slab_bytes"], engine["requested_bytes"]
+            queue = engine["queue_bytes"]
+            self.assertEqual(requested["at_live_peak"], expected.peak)
+            self.assertEqual(requested["peak"], expected.peak)
+            self.assertEqual(requested["end"], expected.requested)
+            self.assertLess(requested["mean"], expected.peak)
+            for when in ("at_live_peak", "end"):
+                self.assertGreaterEqual(slab[when], requested[when])
+                self.assertEqual(slab[when] % PAGE, 0)
+                self.assertLessEqual(slab[when], slab["peak"])
+                self.assertLessEqual(queue[when], queue["peak"])
+                self.assertLessEqual(queue[when] + requested[when], slab[when])
+                self.near(engine["fragmentation"][when], slab[when] / requested[when])
+            self.assertGreaterEqual(slab["mean"], requested["mean"])
+            self.assertLessEqual(slab["mean"], slab["peak"])
+            self.near(engine["fragmentation"]["mean"], slab["mean"] / requested["mean"])
+            self.assertEqual(queue["peak"] == 0, FRONTS[name] == "none")
+            self.assertGreater(engine["page_allocations"], 0)
+            self.assertGreater(engine["meta_bytes"], 0)
+
+    def test_curves(self):
+        for _, trace, _, engine in self.engines():
+            curve, live = engine["curve"], trace["curve"]
+            self.assertEqual(len(curve["slab_bytes"]), len(live["op"]))
+            self.assertEqual(len(curve["queue_bytes"]), len(live["op"]))
+            for slab, queue, requested in zip(curve["slab_bytes"], curve["queue_bytes"],
+                                              live["live_bytes"]):
+                self.assertLessEqual(queue + requested, slab)
+            at = live["op"].index(trace["live_peak_op"])
+            self.assertEqual(curve["slab_bytes"][at], engine["slab_bytes"]["at_live_peak"])
+            self.assertEqual(curve["queue_bytes"][at], engine["queue_bytes"]["at_live_peak"])
+            self.assertEqual(curve["slab_bytes"][-1], engine["slab_bytes"]["end"])
+            self.assertLessEqual(max(curve["slab_bytes"]), engine["slab_bytes"]["peak"])
+            self.assertEqual(max(curve["queue_bytes"]), engine["queue_bytes"]["peak"])
+
+    def test_map(self):
+        for expected, _, _, engine in self.engines():
+            pages = bytes.fromhex(engine["map"]["live"])
+            self.assertEqual(len(pages), engine["map"]["pages"])
+            self.assertEqual(len(pages), engine["map"]["all_pages"])
+            used = [page for page in pages if page != 255]
+            self.assertEqual(len(used) * PAGE, engine["slab_bytes"]["at_live_peak"])
+            live = sum(page / 254 * PAGE for page in used)
+            self.assertAlmostEqual(live, expected.peak, delta=len(used) * 17)
+
+    def test_ratios(self):
+        for _, trace, _, engine in self.engines():
+            base = trace["engines"]["slob"]
+            self.near(engine["ratio_to_slob"]["time"], engine["ns_per_op"] / base["ns_per_op"])
+            self.near(engine["ratio_to_slob"]["slab_bytes"],
+                      engine["slab_bytes"]["at_live_peak"] / base["slab_bytes"]["at_live_peak"])
+        summary = self.got["summary"]["engines"]
+        self.assertEqual(list(summary), NAMES)
+        for name in NAMES:
+            for key in ("time", "slab_bytes"):
+                product = math.prod(t["engines"][name]["ratio_to_slob"][key]
+                                    for t in self.got["traces"])
+                self.near(summary[name][f"{key}_ratio_to_slob"], math.sqrt(product))
+
+    def test_html(self):
+        page = bytes_of(self.html).decode()
+        self.assertTrue(page.lower().startswith("<!doctype html>"))
+        for name in NAMES:
+            self.assertIn(name, page)
+
+
+class Options(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def put(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as stream:
+            stream.write(content)
+        return path
+
+    def fails(self, message, *arguments, status=1, **keywords):
+        done = run(*arguments, **keywords)
+        self.assertEqual((done.returncode, done.stdout.decode(), done.stderr.decode()),
+                         (status, "", message))
+
+    def test_table(self):
+        done = run("-r", "3", "-e", "slub,slob,slab", "-n", "300", "--no-instructions", *TRACES)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        text = done.stdout.decode()
+        lines = text.splitlines()
+        self.assertTrue(lines[0].startswith("uslab compare -r 3 -e slub,slob,slab "))
+        self.assertLessEqual(max(map(len, lines[1:])), 120)
+        self.assertIn("3 rounds, each in a process of its own", lines[2])
+        first = [line.split()[0] for line in lines if line]
+        for name in NAMES:
+            # speed and bytes of two traces, and the summary
+            self.assertEqual(first.count(name), 5 if name in ("slub", "slob", "slab") else 0, name)
+        for row in [line for line in lines if line.startswith("slob ")][:4:2]:
+            self.assertEqual(row.split()[-1], "3")
+            self.assertEqual(row.split()[2], "1.000")
+        self.assertIn("Summary", first)
+
+    def test_instructions(self):
+        """A hit of the array front takes a dozen or two; SLOB's search takes more, always."""
+        trace = compare("-r1", "-n150", "-e", "slob,slub+array", data("vector1.txt"))["traces"][0]
+        counts = {name: [engine[verb]["instructions"] for verb in ("alloc", "free")]
+                  for name, engine in trace["engines"].items()}
+        if counts["slob"][0] is None:
+            self.skipTest("neither counters nor ptrace here")
+        self.assertGreater(min(counts["slob"]), 30)
+        self.assertGreater(min(counts["slub+array"]), 8)
+        self.assertLess(counts["slub+array"][1], 40)
+        self.assertLess(counts["slub+array"][1], counts["slob"][1])
+
+    def test_some_engines_and_standard_input(self):
+        done = run("-j", "-r1", "-e", "slub+array", "--no-instructions", "-", input=bytes_of(data("vector1.txt")))
+        got = json.loads(done.stdout)
+        self.assertEqual([t["path"] for t in got["traces"]], ["-"])
+        trace = got["traces"][0]
+        self.assertEqual(list(trace["engines"]), ["slub+array"])
+        self.assertEqual(trace["engines"]["slub+array"]["ratio_to_slob"],
+                         {"time": None, "slab_bytes": None})
+        self.assertIsNone(got["summary"])
+
+    def test_made_up_machine(self):
+        got = compare("-r1", "-n300", "-e", "slab,slub", "--cpus", "4", "--nodes", "2",
+                      "--no-instructions", TRACES[0])
+        self.assertEqual(got["topology"],
+                         {"cpus": 4, "nodes": 2, "made_up": True, "spread": False})
+        self.assertEqual(got["traces"][0]["copies"], 1)
+        self.assertIsNone(got["traces"][0]["scaling"])
+
+    def test_spread(self):
+        got = compare("-r1", "-n500", "--cpus", "6", "--nodes", "2", "--spread",
+                      "--no-instructions", TRACES[1])
+        trace = got["traces"][0]
+        expected = Expected(text_of(TRACES[1]), 500)
+        self.assertEqual((trace["copies"], trace["stride"]), (3, 1))
+        self.assertEqual(trace["live_peak_bytes"], 3 * expected.peak)
+        for name in NAMES:
+            engine = trace["engines"][name]
+            self.assertEqual(engine["requested_bytes"]["at_live_peak"], 3 * expected.peak)
+            self.assertEqual(engine["requested_bytes"]["peak"], 3 * expected.peak)
+            self.assertGreaterEqual(engine["slab_bytes"]["at_live_peak"], 3 * expected.peak)
+        scaling = trace["scaling"]
+        self.assertEqual((scaling["cpus"], scaling["nodes"]), ([1, 2, 4, 6], [1, 1, 1, 2]))
+        self.assertEqual(scaling["events"], trace["operations"])
+        self.assertEqual(list(scaling["engines"]), ["slab", "slub", "slub+array"])
+        for name, engine in scaling["engines"].items():
+            self.assertEqual(engine["slab_bytes"], sorted(engine["slab_bytes"]), name)
+            self.assertEqual(engine["slab_bytes"][-1],
+                             trace["engines"][name]["slab_bytes"]["peak"])
+            self.assertEqual(engine["queue_bytes"][-1],
+                             trace["engines"][name]["queue_bytes"]["peak"])
+            self.assertGreater(engine["queue_bytes"][-1], engine["queue_bytes"][0])
+            self.assertEqual(engine["queue_bytes_one_node"][:3], engine["queue_bytes"][:3])
+            self.assertEqual(len(engine["ns_per_op"]), 4)
+            self.assertGreater(min(engine["ns_per_op"]), 0)
+
+    def test_many_copies_lose_objects(self):
+        """320000 operations of one CPU, on two: half of the objects stay, over all of the time."""
+        line = ("     x-1     [000] .....     1.{0:06d}: kmalloc: call_site=f ptr={0:x}0000 "
+                "bytes_req=100 bytes_alloc=128 gfp_flags=GFP_KERNEL\n"
+                "     x-1     [000] .....     1.{0:06d}: kfree: call_site=f ptr={1:x}0000\n")
+        path = self.put("long", "".join(line.format(i, max(i - 50, 0) or 0xffff)
+                                        for i in range(1, 160001)).encode())
+        trace = compare("-r1", "-e", "slub", "--cpus", "2", "--spread", "--no-instructions",
+                        path)["traces"][0]
+        self.assertEqual((trace["copies"], trace["stride"], trace["events"]), (2, 2, 320000))
+        self.assertLess(abs(trace["allocations"] - 80000), 4000)
+        self.assertEqual(trace["operations"], trace["allocations"] + trace["frees"])
+        self.assertGreater(trace["seconds"], 0.159)
+        self.assertEqual(trace["scaling"]["events"], trace["operations"])
+
+    def test_help_and_version(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertIn(b"usage: uslab compare ", done.stdout)
+        for name in NAMES:
+            self.assertIn(name.encode(), done.stdout)
+        self.assertRegex(run("-V").stdout.decode(), r"^uslab \d+\.\d+\.\d+\n$")
+
+    # ---- what is wrong ----
+
+    def test_wrong_usage(self):
+        hint = "Try 'uslab compare --help'.\n"
+        known = ", ".join(NAMES)
+        for message, arguments in (
+                ("which traces? ('-' for standard input)", ()),
+                (f"no engine 'slip'; there are: {known}", ("-e", "slab,slip", "a")),
+                (f"no engine ''; there are: {known}", ("--engines=slab,", "a")),
+                ("no touch 'x'; there are: none, line, all", ("-tx", "a")),
+                ("--rounds takes a number from 1 to 99, not '100'", ("-r100", "a")),
+                ("--events takes a number from 1 to 1099511627776, not '-1'", ("-n-1", "a")),
+                ("--cpus takes a number from 1 to 1500, not '1501'", ("--cpus=1501", "a")),
+                ("--nodes takes a number from 1 to 64, not '99999999999999999999'",
+                 ("--nodes=99999999999999999999", "a")),
+                ("--nodes 5: more nodes than the 4 CPUs", ("--cpus=4", "--nodes=5", "a")),
+                ("--nodes needs --cpus", ("--nodes=1", "a")),
+                ("--spread needs --cpus", ("--spread", "a")),
+                ("unknown or ambiguous option '--no'", ("--no", "a")),
+                ("option '--html' needs a value", ("a", "--html")),
+                ("--worker is for the command itself", ("--worker", "x"))):
+            self.fails(f"uslab compare: {message}\n{hint}", *arguments, status=2)
+
+    def test_traces_that_cannot_be_read(self):
+        self.fails("uslab compare: /does/not/exist: cannot open: No such file or directory\n",
+                   TRACES[0], "/does/not/exist")
+        cut = self.put("cut.zst", bytes_of(TRACES[0])[:5000])
+        done = run(TRACES[1], cut)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertRegex(done.stderr.decode(), "^uslab compare: " + re.escape(cut) + r":\d+: the "
+                         "zstd data ends early: expected the rest of the compressed frame\n$")
+        text = text_of(data("vector1.txt"))[:-10]
+        line = text.count(b"\n") + 1
+        path = self.put("cut.txt", text)
+        wrong = (f"{path}:{line}: expected the rest of the line and a newline, found the end of "
+                 "the file\n")
+        self.fails(f"uslab compare: {wrong}", path)
+        done = run("-k", "-j", "-r1", "-e", "slab", "--no-instructions", path)
+        self.assertEqual((done.returncode, done.stderr.decode()),
+                         (0, f"uslab compare: lines left out: 1; the first: {wrong}"))
+        frees = self.put("frees", b"     x-1     [000] .....     1.000001: kfree: call_site=f "
+                         b"ptr=0000000000001000\n")
+        self.fails(f"uslab compare: {frees}: no allocation that could be performed\n", frees)
+
+    def test_html_that_cannot_be_written(self):
+        arguments = ("-r1", "-e", "slub", "-n100", "--no-instructions", data("vector1.txt"))
+        for path, message in (("/does/not/exist", "cannot create: No such file or directory"),
+                              ("/dev/full", "cannot write: No space left on device")):
+            done = run("--html", path, *arguments)
+            self.assertEqual((done.returncode, done.stderr.decode()),
+                             (1, f"uslab compare: {path}: {message}\n"))
+            self.assertIn(b"Speed", done.stdout)
+
+    def kill_worker(self, *arguments):
+        """Runs the command and kills the first worker that it has. (status, stdout, stderr)."""
+        with subprocess.Popen([BINARY, "compare", *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=environment()) as process:
+            children = f"/proc/{process.pid}/task/{process.pid}/children"
+            deadline = time.monotonic() + 30
+            while process.poll() is None and time.monotonic() < deadline:
+                with open(children, encoding="ascii") as stream:
+                    pids = stream.read().split()
+                if pids:
+                    os.kill(int(pids[0]), signal.SIGKILL)
+                    break
+            output = process.communicate(timeout=100)
+            return process.returncode, output[0].decode(), output[1].decode()
+
+    def test_worker_that_dies(self):
+        death = (f"uslab compare: {TRACES[1]}: slab: its process was killed by signal 9 "
+                 "(Killed)\n")
+        arguments = ("-r1", "-e", "slab,slub", "-j", TRACES[1])
+        self.assertEqual(self.kill_worker(*arguments), (1, "", death))
+        status, text, errors = self.kill_worker("-k", *arguments)
+        self.assertEqual((status, errors), (1, death))
+        trace = json.loads(text)["traces"][0]
+        self.assertEqual(list(trace["engines"]), ["slub"])
+        self.assertEqual(trace["errors"], {"slab": "its process was killed by signal 9 (Killed)"})
+
+    def test_worker_without_memory(self):
+        """512 MiB of kmallocs do not fit a limit of 400 MiB of addresses."""
+        line = ("     x-1     [000] .....     1.{0:06d}: kmalloc: call_site=f ptr={0:x}000 "
+                "bytes_req=4194304 bytes_alloc=4194304 gfp_flags=GFP_KERNEL\n")
+        path = self.put("large", "".join(line.format(i + 1) for i in range(128)).encode())
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+        done = run("-r1", "-e", "slub", path, preexec_fn=limit)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertRegex(done.stderr.decode(), "uslab compare: " + re.escape(path) + ": slub: out "
+                         r"of memory: no 4194304 bytes for operation \d+ of the trace\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

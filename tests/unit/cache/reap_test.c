@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/reap_test.c - a round of reaping over all caches and CPUs; other limits of queues
+ */
+#include "cache_fixture.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "base/atomic.h"
+#include "cache/internal.h"
+#include "front/queues.h"
+
+static unsigned long held(struct cache *c)
+{
+	return c->front.ops->held(&c->front);
+}
+
+static void fill(struct cache *c, unsigned int n)
+{
+	void *p[200];
+
+	for (unsigned int i = 0; i < n; i++)
+		p[i] = get(c);
+	for (unsigned int i = 0; i < n; i++)
+		cache_free(c, p[i]);
+}
+
+/* All caches, the CPUs that nobody runs on as well. */
+IN_CHILD(test_round)
+{
+	struct cache *c[3];
+
+	CHILD_CHECK(os_topology_set(4, 1) == 0);
+	ready();
+	for (unsigned int i = 0; i < 3; i++) {
+		c[i] = make_front("c", 64, "queues");
+		for (unsigned int cpu = 0; cpu < 4; cpu++) {
+			os_act_as_cpu(cpu);
+			fill(c[i], 10);
+		}
+		CHILD_CHECK(held(c[i]) == 4 * 16);
+	}
+	cache_reap(); /* spared once */
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(held(c[i]) == 4 * 16);
+	cache_reap();
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(held(c[i]) == 4 * 8);
+	os_act_as_cpu(2);
+	fill(c[1], 1);
+	cache_reap();
+	CHILD_CHECK(held(c[0]) == 4 * 4 && held(c[1]) == 3 * 4 + 8);
+	for (unsigned int i = 0; i < 10; i++)
+		cache_reap();
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(held(c[i]) == 0 && in_use(c[i]) == 0);
+	cache_check_all();
+}
+
+/* Fronts without queues keep what they have. */
+IN_CHILD(test_other_fronts)
+{
+	static const char *const fronts[] = { "array", "cpuslab", "none" };
+
+	ready();
+	stay_here();
+	for (unsigned int i = 0; i < 3; i++) {
+		struct cache *c = make_front("c", 64, fronts[i]);
+		unsigned long before;
+
+		fill(c, 100);
+		before = held(c);
+		cache_reap();
+		cache_reap();
+		CHILD_CHECK(held(c) == before);
+		CHILD_CHECK(cache_tune(c, 10, 5, 1) == -EOPNOTSUPP);
+	}
+}
+
+IN_CHILD(test_tune)
+{
+	struct cache *c;
+
+	ready();
+	stay_here();
+	c = make_front("c", 64, "queues");
+	fill(c, 100);
+	CHILD_CHECK(held(c) >= 100);
+	CHILD_CHECK(cache_tune(c, 10, 11, 1) == -EINVAL);
+	CHILD_CHECK(held(c) >= 100);
+	CHILD_CHECK(cache_tune(c, 10, 5, 1) == 0);
+	CHILD_CHECK(held(c) == 0 && queues_of(&c->front)->limit == 10);
+	fill(c, 100);
+	CHILD_CHECK(held(c) <= 15 && in_use(c) == 0);
+	cache_check_all();
+}
+
+/* The thread does the same; a round is skipped while somebody holds the registry lock. */
+IN_CHILD(test_thread)
+{
+	struct cache *c;
+	unsigned int i;
+
+	ready();
+	stay_here();
+	c = make_front("c", 64, "queues");
+	fill(c, 30); /* the shared array gets nothing, which waits for seconds */
+	lock_acquire(&cache_lock);
+	CHILD_CHECK(cache_reap_start(1) == 0);
+	usleep(20000);
+	CHILD_CHECK(held(c) >= 30);
+	lock_release(&cache_lock);
+	for (i = 0; held(c) && i < 10000; i++)
+		usleep(1000);
+	CHILD_CHECK(held(c) == 0 && in_use(c) == 0);
+	CHILD_CHECK(cache_reap_start(0) == -EINVAL);
+}
+
+/* fork while the thread works: the child is whole, and has no such thread. */
+IN_CHILD(test_fork)
+{
+	struct cache *c;
+
+	ready();
+	c = make_front("c", 64, "queues");
+	CHILD_CHECK(cache_reap_start(1) == 0);
+	for (unsigned int round = 0; round < 30; round++) {
+		int status;
+		pid_t pid;
+
+		fill(c, 100);
+		usleep(500);
+		pid = fork();
+		if (pid == 0) {
+			unsigned long before;
+
+			alarm(10);
+			fill(c, 100);
+			before = held(c);
+			usleep(round ? 0 : 20000);
+			CHILD_CHECK(held(c) == before);
+			cache_reap();
+			CHILD_CHECK(cache_shrink(c) == 0);
+			cache_check_all();
+			_exit(0);
+		}
+		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
+static bool stop;
+
+static void *churn(void *arg)
+{
+	while (!load_relaxed(&stop))
+		fill(arg, 150);
+	return NULL;
+}
+
+IN_CHILD(test_concurrent)
+{
+	pthread_t thread[3];
+	struct cache *c[3];
+
+	ready();
+	for (unsigned int i = 0; i < 3; i++) {
+		c[i] = make_front("c", 64 << i, "queues");
+		pthread_create(&thread[i], NULL, churn, c[i]);
+	}
+	for (unsigned int round = 0; round < 300; round++) {
+		cache_reap();
+		CHILD_CHECK(cache_tune(c[round % 3], 1 + round % 130, 1, round % 4) == 0);
+		if (round % 10 == 0)
+			cache_shrink_all();
+	}
+	store_relaxed(&stop, true);
+	for (unsigned int i = 0; i < 3; i++) {
+		pthread_join(thread[i], NULL);
+		CHILD_CHECK(in_use(c[i]) == 0);
+		CHILD_CHECK(cache_shrink(c[i]) == 0);
+	}
+	cache_check_all();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round), cmocka_unit_test(test_other_fronts),
+		cmocka_unit_test(test_tune),  cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_fork),  cmocka_unit_test(test_concurrent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

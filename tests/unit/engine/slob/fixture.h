@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/engine/slob/fixture.h - an arena, both forms of the heap, and what is free in a page
+ *
+ * Most tests share one arena in the process (slob_group_setup) and leave the heaps empty; those that
+ * need a machine of their own or end badly run in a child, with CHILD_CHECK for assertions.
+ */
+#ifndef UNIT_ENGINE_SLOB_FIXTURE_H
+#define UNIT_ENGINE_SLOB_FIXTURE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/bits.h"
+#include "child.h"
+#include "engine/slob/slob.h"
+#include "os/cpu.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+
+/* The two forms, for tests that hold for both. */
+static const struct form {
+	const struct engine_ops *ops;
+	struct slob_heap *heap;
+} forms[] = {
+	{ &slob_1991_ops, &slob_1991_heap },
+	{ &slob_ops, &slob_heap },
+};
+
+static inline void slob_machine(unsigned int cpus, unsigned int nodes)
+{
+	os_cpu_init();
+	if (os_topology_set(cpus, nodes) || arena_init(os_topology.nr_cpu_ids))
+		abort();
+	buddy_init(os_topology.nr_nodes);
+}
+
+static inline int slob_group_setup(__attribute__((unused)) void **state)
+{
+	slob_machine(2, 1);
+	return 0;
+}
+
+/* Room for so much more address space, whatever a sanitizer has taken; in children only. */
+static inline void limit_address_space(unsigned long room)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	struct rlimit limit;
+	unsigned long pages = 0;
+
+	if (!file || fscanf(file, "%lu", &pages) != 1)
+		abort();
+	fclose(file);
+	limit.rlim_cur = limit.rlim_max = pages * (unsigned long)sysconf(_SC_PAGESIZE) + room;
+	if (setrlimit(RLIMIT_AS, &limit))
+		abort();
+}
+
+/* Takes all pages that there are; in children with a limit only. */
+static inline void exhaust(void)
+{
+	unsigned int order;
+
+	for (order = BUDDY_MAX_ORDER + 1; order-- > 0;) {
+		struct page *page;
+
+		while ((page = buddy_alloc(-1, order, true, NULL)))
+			page_set_block(page, PAGE_RUN, 1ul << order);
+	}
+}
+
+/* Pages of node 0 that are not free. */
+static inline unsigned long pages_used(void)
+{
+	struct buddy_stats stats;
+
+	buddy_stats(0, &stats);
+	return stats.nr_total - stats.nr_free;
+}
+
+/* The free blocks of a page as text, "(unit,units)", read from its bytes. */
+static inline const char *free_blocks(const struct page *page)
+{
+	static char text[40000];
+	const int16_t *unit = page_address(page);
+	unsigned int at = page->freelist ? (uintptr_t)page->freelist % PAGE_SIZE / 2 : 2048;
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (at < 2048) {
+		int size = unit[at] > 0 ? unit[at] : 1;
+
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "(%u,%d)", at, size);
+		at = (unsigned int)(unit[at] > 0 ? unit[at + 1] : -unit[at]);
+	}
+	return text;
+}
+
+static inline unsigned int offset_of(const void *p)
+{
+	return (unsigned int)((uintptr_t)p % PAGE_SIZE);
+}
+
+static inline struct page *page_of(const void *p)
+{
+	struct page *page = page_head_of(p);
+
+	if (!page)
+		abort();
+	return page;
+}
+
+static inline struct slob_shape plain_shape(unsigned int size)
+{
+	return (struct slob_shape){ .size = size, .align = 2 };
+}
+
+/* A plain block of a heap; size is its class too. */
+static inline void *take_block(struct slob_heap *heap, unsigned int size)
+{
+	struct slob_shape shape = plain_shape(size);
+	void *block;
+
+	lock_acquire(&heap->lock);
+	block = slob_take_locked(heap, &shape, 0, -1);
+	lock_release(&heap->lock);
+	return block;
+}
+
+static inline void put_block(struct slob_heap *heap, void *block, unsigned int size)
+{
+	struct page *empty = NULL;
+
+	lock_acquire(&heap->lock);
+	slob_put_locked(heap, block, size, &empty);
+	lock_release(&heap->lock);
+	slob_free_pages(empty);
+}
+
+/* The pages of a list in order, as letters: the i-th of pages[] is 'A' + i; others '?'. */
+static inline const char *list_order(const struct list_head *list, struct page *const *pages,
+				     unsigned int n)
+{
+	static char text[64];
+	const struct list_head *pos;
+	size_t used = 0;
+
+	list_for_each(pos, list) {
+		const struct page *page = list_entry(pos, struct page, lru);
+		unsigned int i;
+
+		for (i = 0; i < n && pages[i] != page; i++)
+			;
+		text[used++] = i < n ? (char)('A' + i) : '?';
+	}
+	text[used] = '\0';
+	return text;
+}
+
+static inline struct engine_params plain_params(unsigned int size)
+{
+	return (struct engine_params){ .name = "test", .object_size = size, .align = 8, .id = 77 };
+}
+
+static inline struct engine make_engine(const struct engine_ops *ops, struct engine_params params)
+{
+	struct engine e;
+
+	if (ops->init(&e, &params))
+		abort();
+	return e;
+}
+
+static inline void *get_one(struct engine *e)
+{
+	void *obj = NULL;
+
+	e->ops->refill(e, &obj, 1, 0, -1);
+	return obj;
+}
+
+static inline void free_one(struct engine *e, void *obj)
+{
+	e->ops->flush(e, &obj, 1);
+}
+
+static inline void assert_heap_is_empty(struct slob_heap *heap)
+{
+	slob_heap_check(heap);
+	assert_int_equal(heap->counters.pages, 0);
+	assert_int_equal(heap->counters.objects, 0);
+	assert_int_equal(heap->counters.blocks, 0);
+	assert_int_equal(heap->counters.bytes, 0);
+}
+
+/* Checks the engine and ends it; all its objects must have come back. */
+#define END_ENGINE(e)                                      \
+	do {                                               \
+		(e)->ops->check(e);                        \
+		(e)->ops->heap->check();                   \
+		assert_int_equal((e)->ops->destroy(e), 0); \
+		buddy_check();                             \
+	} while (0)
+
+#endif /* UNIT_ENGINE_SLOB_FIXTURE_H */

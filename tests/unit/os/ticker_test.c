@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/os/ticker_test.c - the thread that calls again and again
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bare.h"
+#include "base/atomic.h"
+#include "child.h"
+#include "os/ticker.h"
+
+static unsigned int ticks;
+static unsigned int others; /* of the second function */
+static char name[16];
+static unsigned int blocked; /* signals */
+static pthread_t ticker;
+
+static void count(void)
+{
+	sigset_t set;
+
+	if (!load_relaxed(&ticks)) {
+		ticker = pthread_self();
+		prctl(PR_GET_NAME, name);
+		pthread_sigmask(SIG_BLOCK, NULL, &set);
+		for (int sig = 1; sig < 32; sig++)
+			blocked += sigismember(&set, sig) == 1;
+	}
+	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELEASE); /* pairs with wait_for */
+}
+
+static void count_others(void)
+{
+	__atomic_fetch_add(&others, 1, __ATOMIC_RELEASE);
+}
+
+static void wait_for(unsigned int *counter, unsigned int n)
+{
+	for (unsigned int i = 0; load_acquire(counter) < n; i++) {
+		CHILD_CHECK(i < 10000);
+		usleep(1000);
+	}
+}
+
+static unsigned int nr_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n - 2;
+}
+
+static void in_child(__attribute__((unused)) void *arg)
+{
+	sigset_t before;
+	sigset_t after;
+	unsigned int threads;
+	int status;
+	pid_t pid;
+
+	sigemptyset(&before);
+	sigemptyset(&after);
+	CHILD_CHECK(os_ticker_start("ticker-test", 0, count) == -EINVAL);
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == 0);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (int sig = 1; sig < 65; sig++)
+		CHILD_CHECK(sigismember(&before, sig) == sigismember(&after, sig));
+	wait_for(&ticks, 3);
+	CHILD_CHECK(!strcmp(name, "ticker-test"));
+	CHILD_CHECK(blocked == 29); /* all but KILL and STOP */
+
+	/* Again: no second thread. (A sanitizer may have one of its own.) */
+	threads = nr_threads();
+	CHILD_CHECK(threads == 2 || !bare_process());
+	CHILD_CHECK(os_ticker_start("ticker-test", 1, count_others) == 0);
+	wait_for(&others, 3);
+	CHILD_CHECK(nr_threads() == threads);
+
+	if (!bare_process()) /* ThreadSanitizer does not like threads of children */
+		return;
+
+	/* A child has none until it asks for one. */
+	pid = fork();
+	if (pid == 0) {
+		unsigned int n = load_acquire(&others);
+
+		alarm(10);
+		usleep(20000);
+		CHILD_CHECK(load_acquire(&others) == n && nr_threads() == 1);
+		CHILD_CHECK(os_ticker_start("ticker-test", 1, count_others) == 0);
+		wait_for(&others, n + 3);
+		CHILD_CHECK(nr_threads() == 2);
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	wait_for(&others, load_acquire(&others) + 2);
+}
+
+static void test_ticker(void **state)
+{
+	struct child c = child_run(in_child, state);
+
+	assert_true(child_passed(&c));
+}
+
+static void no_thread(__attribute__((unused)) void *arg)
+{
+	child_deny(SYS_clone3, ENOSYS);
+	child_deny(SYS_clone, EAGAIN);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN); /* nothing is left over */
+}
+
+static void test_no_thread(void **state)
+{
+	struct child c = child_run(no_thread, state);
+
+	assert_true(child_passed(&c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ticker),
+		cmocka_unit_test(test_no_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

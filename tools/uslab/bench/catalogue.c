@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/bench/catalogue.c - the benchmarks and the contestants, and what others have published
+ */
+#include "bench.h"
+
+#include <string.h>
+
+#define ON_MALLOC_WORKER "uslab-bench-worker"
+#define ON_CACHE_WORKER "uslab-bench-cache"
+#define ON_KERNEL_WORKER "uslab-bench-kernel"
+
+#define PAIR (1u << BENCH_PAIR)
+#define BATCH (1u << BENCH_BATCH)
+#define HANDOFF (1u << BENCH_HANDOFF)
+#define MALLOC (1u << BENCH_MALLOC)
+#define LOCALITY (1u << BENCH_LOCALITY)
+#define KERNEL                                                                \
+	(1u << BENCH_FASTPATH | 1u << BENCH_CONCURRENT | 1u << BENCH_REMOTE | \
+	 1u << BENCH_HACKBENCH | 1u << BENCH_MEMORY)
+#define ALL (PAIR | BATCH | HANDOFF | MALLOC | LOCALITY)
+
+#define TALK "Lameter, Slab allocators in the Linux kernel, 2015; Haswell, 8 CPUs"
+
+/* Slides 28 and 30 of the talk, in cycles. */
+static const struct column fastpath_columns[] = {
+	{ "alloc",
+	  "Alloc",
+	  { [PUBLISHED_SLOB] = 183, [PUBLISHED_SLAB] = 66, [PUBLISHED_SLUB] = 45 } },
+	{ "free", "Free", { [PUBLISHED_SLOB] = 173, [PUBLISHED_SLAB] = 73, [PUBLISHED_SLUB] = 70 } },
+	{ "pair",
+	  "Alloc/Free",
+	  { [PUBLISHED_SLOB] = 172, [PUBLISHED_SLAB] = 102, [PUBLISHED_SLUB] = 52 } },
+	{ NULL },
+};
+
+static const struct column concurrent_columns[] = {
+	{ "alloc",
+	  "Alloc concurrent",
+	  { [PUBLISHED_SLOB] = 3008, [PUBLISHED_SLAB] = 232, [PUBLISHED_SLUB] = 90 } },
+	{ "free",
+	  "Free concurrent",
+	  { [PUBLISHED_SLOB] = 3037, [PUBLISHED_SLAB] = 984, [PUBLISHED_SLUB] = 119 } },
+	{ "pair", "Alloc/Free concurrent", { 0 } },
+	{ NULL },
+};
+
+static const struct column remote_columns[] = {
+	{ "free-one",
+	  "Alloc all/Free on one",
+	  { [PUBLISHED_SLOB] = 2650, [PUBLISHED_SLAB] = 650, [PUBLISHED_SLUB] = 595 } },
+	{ "free-one-object", "(per object)", { 0 } },
+	{ "free-all",
+	  "Alloc one/Free all",
+	  { [PUBLISHED_SLOB] = 2013, [PUBLISHED_SLAB] = 761, [PUBLISHED_SLUB] = 498 } },
+	{ NULL },
+};
+
+/* Slide 29: medians of its five runs. Its threads sent through sockets, 8 CPUs, other arguments. */
+static const struct column hackbench_columns[] = {
+	{ "seconds", "seconds", { [PUBLISHED_SLAB] = 4.87, [PUBLISHED_SLUB] = 4.84 } },
+	{ "peak", "peak KiB", { 0 } },
+	{ "end", "end KiB", { 0 } },
+	{ NULL },
+};
+
+/* Slide 26 (a desktop, SLOB's by difference) and the mail of 17 October 2021 (a small system). */
+static const struct column memory_columns[] = {
+	{ "small.requested", "small: requested", { 0 } },
+	{ "small.slab", "slab", { [PUBLISHED_SLOB] = 7908, [PUBLISHED_SLOBSEG] = 7560 } },
+	{ "small.reclaimable", "reclaimable", { 0 } },
+	{ "small.unreclaimable", "unreclaimable", { 0 } },
+	{ "desktop.requested", "desktop: requested", { 0 } },
+	{ "desktop.slab",
+	  "slab",
+	  { [PUBLISHED_SLOB] = 62180, [PUBLISHED_SLAB] = 65560, [PUBLISHED_SLUB] = 62480 } },
+	{ "desktop.reclaimable",
+	  "reclaimable",
+	  { [PUBLISHED_SLAB] = 29028, [PUBLISHED_SLUB] = 29852 } },
+	{ "desktop.unreclaimable",
+	  "unreclaimable",
+	  { [PUBLISHED_SLAB] = 36532, [PUBLISHED_SLUB] = 32628 } },
+	{ NULL },
+};
+
+static const struct benchmark benchmarks[NR_BENCHMARKS] = {
+	[BENCH_PAIR] = { .name = "pair",
+			 .what = "ns for one alloc and one free of the same object, in a loop",
+			 .modes = { "pair" },
+			 .key = "pair",
+			 .size = 64,
+			 .takes = TAKES_SIZE,
+			 .counts = true },
+	[BENCH_BATCH] = { .name = "batch",
+			  .what = "ns per object: N allocs, N frees in order (fifo), reversed (lifo), "
+				  "shuffled (mix)",
+			  .modes = { "batch" },
+			  .key = "1000.fifo",
+			  .size = 64,
+			  .takes = TAKES_SIZE },
+	[BENCH_HANDOFF] = { .name = "handoff",
+			    .what = "ns per object allocated by one thread and freed by another",
+			    .modes = { "handoff" },
+			    .key = "one-way",
+			    .size = 64,
+			    .takes = TAKES_SIZE,
+			    .two_cpus = true },
+	[BENCH_MALLOC] = { .name = "malloc",
+			   .what = "ns per step of mixed workloads, and peak resident memory (KiB)",
+			   .modes = { "mixed", "larson", "python" },
+			   .key = "mixed" },
+	[BENCH_LOCALITY] = { .name = "locality",
+			     .what = "where 200 consecutive objects lie, ns per item of a walk "
+				     "over them, order of reuse",
+			     .modes = { "locality" },
+			     .key = "walk-cold",
+			     .size = 40 },
+	[BENCH_FASTPATH] = { .name = "fastpath",
+			     .what = "one CPU: N kmallocs, N kfrees; N pairs (the kernel's tests 1, 2)",
+			     .modes = { "fastpath" },
+			     .key = "pair",
+			     .takes = TAKES_TOPOLOGY | TAKES_OBJECTS,
+			     .columns = fastpath_columns,
+			     .unit = "cycles",
+			     .source = TALK,
+			     .rounds = 5 },
+	[BENCH_CONCURRENT] = { .name = "concurrent",
+			       .what = "every CPU at once: the same (the kernel's tests 3, 4)",
+			       .modes = { "concurrent" },
+			       .key = "alloc",
+			       .takes = TAKES_TOPOLOGY | TAKES_THREADS | TAKES_OBJECTS,
+			       .two_cpus = true,
+			       .columns = concurrent_columns,
+			       .unit = "cycles",
+			       .source = TALK,
+			       .rounds = 5 },
+	[BENCH_REMOTE] = { .name = "remote",
+			   .what = "objects freed by another CPU (the kernel's tests 5, 6)",
+			   .modes = { "remote" },
+			   .key = "free-one",
+			   .takes = TAKES_TOPOLOGY | TAKES_THREADS | TAKES_OBJECTS,
+			   .two_cpus = true,
+			   .columns = remote_columns,
+			   .unit = "cycles",
+			   .source = TALK,
+			   .rounds = 5 },
+	[BENCH_HACKBENCH] = { .name = "hackbench",
+			      .what = "groups of threads that send messages, allocated as the "
+				      "kernel does for a socket",
+			      .modes = { "hackbench" },
+			      .key = "seconds",
+			      .size = 512,
+			      .takes = TAKES_SIZE | TAKES_TOPOLOGY | TAKES_GROUPS,
+			      .columns = hackbench_columns,
+			      .unit = "seconds, KiB",
+			      .source = TALK,
+			      .rounds = 5 },
+	[BENCH_MEMORY] = { .name = "memory",
+			   .what = "KiB of slabs after a model of a boot, small system and desktop",
+			   .modes = { "boot-small", "boot-desktop" },
+			   .key = "small.slab",
+			   .takes = TAKES_TOPOLOGY | TAKES_MODEL,
+			   .columns = memory_columns,
+			   .unit = "KiB",
+			   .source = "desktop: Lameter, 2015; small system: Yoo, 17 October 2021",
+			   .rounds = 1 },
+};
+
+#define KERNEL_CONTESTANT(engine, front, of, called, text)                      \
+	{                                                                       \
+		called, ROLE_USLAB, KERNEL, ON_KERNEL_WORKER, engine "/" front, \
+			.what = text, .conf = "engine=" engine ",front=" front, \
+			.published = PUBLISHED_##of                             \
+	}
+
+static const struct contestant contestants[] = {
+	{ "own-cache", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "array",
+	  .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
+	{ "own-cache-cpuslab", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER,
+	  "cpuslab", .what = "the same with SLUB's front" },
+	{ "own-cache-none", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER, "none",
+	  .what = "the same without a front" },
+	{ "own-cache-bulk", ROLE_USLAB, BATCH, ON_CACHE_WORKER, "bulk",
+	  .what = "kmem_cache_alloc_bulk and _free_bulk" },
+	{ "own-cache-used", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "array-used",
+	  .what = "own-cache after much use of that very cache" },
+	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "kmalloc",
+	  .what = "kmalloc of constant size and kfree" },
+	{ "kmalloc-quiet", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "kmalloc-quiet",
+	  .what = "kmalloc(32), a size that nobody else uses" },
+	{ "uslab-malloc", ROLE_USLAB, ALL, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
+	  .what = "the drop-in malloc" },
+	{ "mimalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libmimalloc.so.2",
+	  "libmimalloc2.0", .what = NULL },
+	{ "jemalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libjemalloc.so.2",
+	  "libjemalloc2", .what = NULL },
+	{ "tcmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtcmalloc_minimal.so.4",
+	  "libtcmalloc-minimal4", .what = NULL },
+	{ "tbbmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtbbmalloc_proxy.so.2",
+	  "libtbbmalloc2", .what = NULL },
+	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", NULL, "libc6", .what = NULL },
+	{ "null-malloc", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "malloc", "libuslab_bench_null.so",
+	  .what = "floor: a malloc that does nothing, through the PLT" },
+	{ "loop", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "loop",
+	  .what = "floor: the loop with nothing in it" },
+	{ "ring", ROLE_FLOOR, HANDOFF, ON_MALLOC_WORKER, "ring",
+	  .what = "floor: the queue between the threads, static objects" },
+	KERNEL_CONTESTANT("slob:1991", "none", NONE, "slob:1991", "one list, first fit"),
+	KERNEL_CONTESTANT("slob", "none", SLOB, "slob", "three lists, next fit"),
+	KERNEL_CONTESTANT("slobseg:pow2", "none", NONE, "slobseg:pow2", "lists by powers of two"),
+	KERNEL_CONTESTANT("slobseg", "none", SLOBSEG, "slobseg", "lists by cache"),
+	KERNEL_CONTESTANT("slab", "queues", SLAB, "slab", "SLAB with its queues"),
+	KERNEL_CONTESTANT("slub", "cpuslab", SLUB, "slub", "SLUB with its cpu slabs"),
+	KERNEL_CONTESTANT("slub", "array", NONE, "slub+array", "uslab's own: arrays before SLUB"),
+	KERNEL_CONTESTANT("slob", "array", NONE, "slob+array", "arrays before SLOB"),
+};
+#define NR_CONTESTANTS (sizeof(contestants) / sizeof(contestants[0]))
+
+const struct benchmark *benchmark_at(size_t i)
+{
+	return i < NR_BENCHMARKS ? &benchmarks[i] : NULL;
+}
+
+const struct benchmark *benchmark_find(const char *name)
+{
+	for (size_t i = 0; i < NR_BENCHMARKS; i++)
+		if (!strcmp(benchmarks[i].name, name))
+			return &benchmarks[i];
+	return NULL;
+}
+
+const struct contestant *contestant_at(size_t i)
+{
+	return i < NR_CONTESTANTS ? &contestants[i] : NULL;
+}

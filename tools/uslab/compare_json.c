@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/compare_json.c - what `uslab compare` found, as JSON
+ *
+ * What there is not is null. When memory runs out one of the values is missing, and the text with it.
+ */
+#define _GNU_SOURCE
+#include "compare.h"
+
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const verbs[REPLAY_NR_VERBS] = { "alloc", "free" };
+
+/* ---- values ---- */
+
+static void put(json_object *o, const char *key, json_object *value)
+{
+	json_object_object_add(o, key, value);
+}
+
+static void put_text(json_object *o, const char *key, const char *value)
+{
+	put(o, key, json_object_new_string(value));
+}
+
+static void put_count(json_object *o, const char *key, uint64_t value)
+{
+	put(o, key, json_object_new_uint64(value));
+}
+
+static void put_bool(json_object *o, const char *key, bool value)
+{
+	put(o, key, json_object_new_boolean(value));
+}
+
+/* NULL, which json-c prints as null, for what is no number. */
+static json_object *number(double value, int digits)
+{
+	char text[40];
+
+	if (!isfinite(value))
+		return NULL;
+	snprintf(text, sizeof(text), "%.*f", digits, value);
+	return json_object_new_double_s(value, text);
+}
+
+static void put_number(json_object *o, const char *key, double value, int digits)
+{
+	put(o, key, number(value, digits));
+}
+
+static json_object *new_counts(const uint64_t *values, size_t nr)
+{
+	json_object *array = json_object_new_array_ext((int)nr);
+
+	for (size_t i = 0; i < nr; i++)
+		json_object_array_add(array, json_object_new_uint64(values[i]));
+	return array;
+}
+
+/* ---- one contestant on one trace ---- */
+
+/* scale: from ns; NaN makes all of them null. */
+static json_object *new_times(const double *ns, double scale)
+{
+	static const char *const keys[NR_TIMES] = { "median", "p99", "p99_9", "max", "mean" };
+	json_object *o = json_object_new_object();
+
+	for (int i = 0; i < NR_TIMES; i++)
+		put_number(o, keys[i], ns[i] * scale, 2);
+	return o;
+}
+
+/* Cycles of the time stamp counter for a nanosecond. */
+static double cycles_per_ns(const struct outcome *o)
+{
+	return o->is_tsc && o->ns_per_tick > 0 ? 1.0 / o->ns_per_tick : NAN;
+}
+
+static json_object *new_verb(const struct outcome *o, int verb)
+{
+	const struct verb_times *v = &o->verb[verb];
+	json_object *object = json_object_new_object();
+
+	put(object, "ns", new_times(v->ns, 1.0));
+	put(object, "cycles", new_times(v->ns, cycles_per_ns(o)));
+	put_number(object, "instructions", v->instructions >= 0 ? v->instructions : NAN, 1);
+	return object;
+}
+
+static json_object *new_fragmentation(const struct job_memory *m)
+{
+	json_object *o = json_object_new_object();
+
+	put_number(o, "at_live_peak", stats_fragmentation(&m->at_live_peak), 4);
+	put_number(o, "end", stats_fragmentation(&m->end), 4);
+	put_number(o, "mean", m->requested_mean > 0 ? m->slab_mean / m->requested_mean : NAN, 4);
+	return o;
+}
+
+static void put_memory(json_object *o, const struct job_memory *m)
+{
+	json_object *slab = json_object_new_object();
+	json_object *requested = json_object_new_object();
+	json_object *queue = json_object_new_object();
+
+	put_count(slab, "at_live_peak", m->at_live_peak.slab);
+	put_count(slab, "peak", m->peak.slab);
+	put_count(slab, "end", m->end.slab);
+	put_number(slab, "mean", m->slab_mean, 1);
+	put(o, "slab_bytes", slab);
+	put_count(requested, "at_live_peak", m->at_live_peak.requested);
+	put_count(requested, "peak", m->peak.requested);
+	put_count(requested, "end", m->end.requested);
+	put_number(requested, "mean", m->requested_mean, 1);
+	put(o, "requested_bytes", requested);
+	put(o, "fragmentation", new_fragmentation(m));
+	put_count(queue, "at_live_peak", m->at_live_peak.queue);
+	put_count(queue, "peak", m->peak.queue);
+	put_count(queue, "end", m->end.queue);
+	put(o, "queue_bytes", queue);
+	put_count(o, "page_allocations", m->page_blocks);
+	put_count(o, "meta_bytes", m->meta_bytes);
+}
+
+static json_object *new_ratios(const struct compared_trace *t, unsigned int kind)
+{
+	json_object *o = json_object_new_object();
+
+	put_number(o, "time", stats_time_ratio(t, kind), 4);
+	put_number(o, "slab_bytes", stats_memory_ratio(t, kind), 4);
+	return o;
+}
+
+static json_object *new_engine_curve(const struct compared_trace *t, const struct job_memory *m)
+{
+	json_object *o = json_object_new_object();
+	json_object *slab = json_object_new_array();
+	json_object *queue = json_object_new_array();
+
+	for (unsigned int i = 0; i < t->nr_points; i++) {
+		json_object_array_add(slab, json_object_new_uint64(m->point[i].slab));
+		json_object_array_add(queue, json_object_new_uint64(m->point[i].queue));
+	}
+	put(o, "slab_bytes", slab);
+	put(o, "queue_bytes", queue);
+	return o;
+}
+
+/* From the first step with a count to the last. */
+static json_object *new_histogram(const struct outcome *o, int verb)
+{
+	json_object *object = json_object_new_object();
+	json_object *edges = json_object_new_array();
+	uint64_t count[STATS_STEPS];
+	unsigned int first = 0;
+	unsigned int end = STATS_STEPS;
+
+	stats_steps(o, verb, count);
+	while (end && !count[end - 1])
+		end--;
+	while (first < end && !count[first])
+		first++;
+	for (unsigned int step = first; step < end; step++)
+		json_object_array_add(edges, number(stats_step_start(step), 3));
+	put(object, "ns", edges);
+	put(object, "count", new_counts(count + first, end - first));
+	return object;
+}
+
+static json_object *new_map(const struct job_memory *m)
+{
+	static char text[JOB_MAP_PAGES * 2 + 1];
+	uint64_t shown = m->nr_pages < JOB_MAP_PAGES ? m->nr_pages : JOB_MAP_PAGES;
+	json_object *o = json_object_new_object();
+
+	for (uint64_t i = 0; i < shown; i++)
+		snprintf(text + i * 2, 3, "%02x", m->map[i]);
+	text[shown * 2] = '\0';
+	put_count(o, "pages", shown);
+	put_count(o, "all_pages", m->nr_pages);
+	put_text(o, "live", text);
+	return o;
+}
+
+static json_object *new_engine(const struct compared_trace *t, unsigned int kind)
+{
+	const struct outcome *outcome = &t->outcomes[kind];
+	json_object *o = json_object_new_object();
+	json_object *histogram = json_object_new_object();
+
+	put_text(o, "engine", compare_kinds[kind].engine);
+	put_text(o, "front", compare_kinds[kind].front);
+	put_count(o, "rounds", outcome->rounds);
+	put_count(o, "disturbed", outcome->disturbed);
+	put_number(o, "ns_per_op", outcome->ns_per_op, 3);
+	put_number(o, "cycles_per_op", outcome->ns_per_op * cycles_per_ns(outcome), 3);
+	for (int verb = 0; verb < REPLAY_NR_VERBS; verb++) {
+		put(o, verbs[verb], new_verb(outcome, verb));
+		put(histogram, verbs[verb], new_histogram(outcome, verb));
+	}
+	put_memory(o, &outcome->memory);
+	put(o, "ratio_to_slob", new_ratios(t, kind));
+	put(o, "curve", new_engine_curve(t, &outcome->memory));
+	put(o, "histogram", histogram);
+	put(o, "map", new_map(&outcome->memory));
+	return o;
+}
+
+/* ---- one trace ---- */
+
+static json_object *new_curve(const struct compared_trace *t)
+{
+	json_object *o = json_object_new_object();
+	json_object *time = json_object_new_array();
+
+	for (unsigned int i = 0; i < t->nr_points; i++)
+		json_object_array_add(
+			time,
+			number((double)trace_ops_time(&t->load.ops, t->point_op[i]) / 1e9, 6));
+	put(o, "time", time);
+	put(o, "op", new_counts(t->point_op, t->nr_points));
+	put(o, "live_bytes", new_counts(t->point_live, t->nr_points));
+	return o;
+}
+
+static json_object *new_scaled_engine(const struct scaling *s, unsigned int kind)
+{
+	json_object *o = json_object_new_object();
+	json_object *array[4];
+
+	for (int i = 0; i < 4; i++)
+		array[i] = json_object_new_array();
+	for (unsigned int at = 0; at < s->nr; at++) {
+		const struct scale_point *p = &s->points[kind][at];
+
+		json_object_array_add(array[0],
+				      p->ok ? json_object_new_uint64(p->queue_bytes) : NULL);
+		json_object_array_add(array[1],
+				      p->ok ? json_object_new_uint64(p->slab_bytes) : NULL);
+		json_object_array_add(array[2], number(p->ok ? p->ns_per_op : NAN, 3));
+		json_object_array_add(
+			array[3], p->ok ? json_object_new_uint64(p->queue_bytes_one_node) : NULL);
+	}
+	put(o, "queue_bytes", array[0]);
+	put(o, "slab_bytes", array[1]);
+	put(o, "ns_per_op", array[2]);
+	put(o, "queue_bytes_one_node", array[3]);
+	return o;
+}
+
+static json_object *new_scaling(const struct compared_trace *t)
+{
+	const struct scaling *s = &t->scaling;
+	json_object *o, *cpus, *nodes, *engines;
+
+	if (!s->nr)
+		return NULL;
+	o = json_object_new_object();
+	cpus = json_object_new_array();
+	nodes = json_object_new_array();
+	engines = json_object_new_object();
+	for (unsigned int at = 0; at < s->nr; at++) {
+		json_object_array_add(cpus, json_object_new_int64(s->cpus[at]));
+		json_object_array_add(nodes, json_object_new_int64(s->nodes[at]));
+	}
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++)
+		if (s->chosen & 1u << kind)
+			put(engines, compare_kinds[kind].name, new_scaled_engine(s, kind));
+	put(o, "cpus", cpus);
+	put(o, "nodes", nodes);
+	put_count(o, "events", t->load.ops.nr_ops);
+	put(o, "engines", engines);
+	return o;
+}
+
+static json_object *new_trace(const struct compare *c, const struct compared_trace *t)
+{
+	const struct trace_ops *ops = &t->load.ops;
+	json_object *o = json_object_new_object();
+	json_object *engines = json_object_new_object();
+	json_object *errors = json_object_new_object();
+
+	put_text(o, "path", t->load.path);
+	put_count(o, "events", t->load.events);
+	put_count(o, "copies", t->copies);
+	put_count(o, "stride", t->stride);
+	put_count(o, "operations", ops->nr_ops);
+	put_count(o, "allocations", ops->counts.allocations);
+	put_count(o, "frees", ops->counts.matched_frees);
+	put_number(o, "seconds", (double)trace_ops_time(ops, ops->nr_ops - 1) / 1e9, 6);
+	put_count(o, "live_peak_bytes", ops->counts.peak_bytes * t->copies);
+	put_count(o, "live_peak_op", ops->counts.peak_op);
+	put(o, "curve", new_curve(t));
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
+		if (!compare_takes_part(c, kind))
+			continue;
+		if (t->outcomes[kind].ok)
+			put(engines, compare_kinds[kind].name, new_engine(t, kind));
+		else
+			put_text(errors, compare_kinds[kind].name, t->outcomes[kind].error);
+	}
+	put(o, "engines", engines);
+	put(o, "errors", errors);
+	put(o, "scaling", new_scaling(t));
+	return o;
+}
+
+/* ---- the whole ---- */
+
+static json_object *new_machine(const struct machine *m)
+{
+	json_object *o = json_object_new_object();
+
+	put_text(o, "cpu", m->cpu);
+	put_text(o, "kernel", m->kernel);
+	put_count(o, "cpus", (uint64_t)m->cpus);
+	put_text(o, "date", m->date);
+	return o;
+}
+
+static json_object *new_topology(const struct compare_options *options)
+{
+	struct act_topology real;
+	json_object *o = json_object_new_object();
+
+	act_topology(&real);
+	put_count(o, "cpus", options->cpus ? options->cpus : real.cpus);
+	put_count(o, "nodes", options->cpus ? options->nodes : real.nodes);
+	put_bool(o, "made_up", options->cpus);
+	put_bool(o, "spread", options->spread);
+	return o;
+}
+
+static json_object *new_summary(const struct compare *c)
+{
+	json_object *o, *engines;
+
+	if (c->nr_traces < 2)
+		return NULL;
+	o = json_object_new_object();
+	engines = json_object_new_object();
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
+		json_object *engine;
+
+		if (!compare_takes_part(c, kind))
+			continue;
+		engine = json_object_new_object();
+		put_number(engine, "time_ratio_to_slob", stats_overall(c, kind, stats_time_ratio),
+			   4);
+		put_number(engine, "slab_bytes_ratio_to_slob",
+			   stats_overall(c, kind, stats_memory_ratio), 4);
+		put(engines, compare_kinds[kind].name, engine);
+	}
+	put(o, "engines", engines);
+	return o;
+}
+
+char *compare_json(const struct compare *c, const struct machine *m)
+{
+	static const char *const touches[] = {
+		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
+	};
+	json_object *o = json_object_new_object();
+	json_object *traces = json_object_new_array();
+	const char *text;
+	char *copy = NULL;
+
+	put_count(o, "version", 1);
+	put_text(o, "tool", "uslab compare");
+	put_text(o, "uslab", USLAB_VERSION_TEXT);
+	put_text(o, "command", c->options.command);
+	put(o, "machine", new_machine(m));
+	put_count(o, "rounds", c->options.rounds);
+	put_text(o, "touch", touches[c->options.touch]);
+	put(o, "topology", new_topology(&c->options));
+	for (unsigned int i = 0; i < c->nr_traces; i++)
+		json_object_array_add(traces, new_trace(c, &c->traces[i]));
+	put(o, "traces", traces);
+	put(o, "summary", new_summary(c));
+	text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE);
+	if (text && asprintf(&copy, "%s\n", text) < 0)
+		copy = NULL;
+	json_object_put(o);
+	return copy;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/trace_thin.h - a trace with a part of its objects, over all of its time
+ */
+#ifndef TOOLS_TRACE_THIN_H
+#define TOOLS_TRACE_THIN_H
+
+#include "trace_ops.h"
+
+/*
+ * Keeps about one of stride objects, from its allocation to its free, and forgets the others; the
+ * first one always stays. Counts of allocations, frees, live and peak become those of what is left.
+ * 0 or -ENOMEM (nothing changed).
+ */
+int trace_thin(struct trace_ops *t, unsigned int stride);
+
+#endif /* TOOLS_TRACE_THIN_H */
