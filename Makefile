@@ -30,6 +30,10 @@ check:
 bench: all
 	scripts/bench $(ARGS)
 
+#: make results [ARGS=...]  what was published about slab allocators, and ours: docs/results.md
+results: all
+	scripts/results $(ARGS)
+
 #: make soak [ARGS=...]     the stress tests, for long
 soak: all
 	scripts/soak $(ARGS)
@@ -50,4 +54,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test check bench soak install setup format clean
+.PHONY: all help demo test check bench results soak install setup format clean

@@ -99,31 +99,28 @@ static struct {
 
 static void phase_alloc(struct member *m)
 {
-	uint64_t start = clock_start();
-
+	m->start = clock_start();
 	job.sized->alloc(m->slots, job.n);
-	m->ticks = clock_end() - start;
+	m->end = clock_end();
 }
 
 static void phase_free(struct member *m)
 {
-	uint64_t start = clock_start();
-
+	m->start = clock_start();
 	free_all(m->slots, job.n);
-	m->ticks = clock_end() - start;
+	m->end = clock_end();
 }
 
 static void phase_pairs(struct member *m)
 {
-	uint64_t start = clock_start();
-
+	m->start = clock_start();
 	job.sized->pairs(job.n);
-	m->ticks = clock_end() - start;
+	m->end = clock_end();
 }
 
 static void phase_alloc_but_0(struct member *m)
 {
-	m->ticks = 0;
+	m->start = m->end = 0;
 	if (m->number)
 		phase_alloc(m);
 }
@@ -131,14 +128,13 @@ static void phase_alloc_but_0(struct member *m)
 /* Member 0 frees what the others have, one member after the other. */
 static void phase_free_on_0(struct member *m)
 {
-	uint64_t start = clock_start();
-
-	m->ticks = 0;
+	m->start = m->end = 0;
 	if (m->number)
 		return;
+	m->start = clock_start();
 	for (unsigned int i = 1; i < m->team->nr; i++)
 		free_all(m->team->members[i].slots, job.n);
-	m->ticks = clock_end() - start;
+	m->end = clock_end();
 }
 
 /* The next object, as soon as it is there. */
@@ -156,15 +152,15 @@ ALWAYS void consume(struct member *m, uint64_t i, unsigned int *spins)
 /* Member 0 allocates for all others, who free meanwhile. */
 static void phase_hand_out(struct member *m)
 {
-	uint64_t start = clock_start();
 	unsigned int spins = 0;
 
+	m->start = clock_start();
 	if (!m->number)
 		job.sized->hand_out(m->team, job.n);
 	else
 		for (uint64_t i = 0; i < job.n; i++)
 			consume(m, i, &spins);
-	m->ticks = clock_end() - start;
+	m->end = clock_end();
 }
 
 static void phase_clear(struct member *m)
@@ -176,23 +172,30 @@ static void phase_clear(struct member *m)
 
 struct figures {
 	double least[MAX_FIGURES]; /* 0: none so far */
+	double alone[MAX_FIGURES]; /* of repetitions in which the members did not overlap; likewise */
 };
 
-static void keep_least(struct figures *f, size_t i, double value)
+static void keep_least(double *least, double value)
 {
-	if (f->least[i] == 0 || value < f->least[i])
-		f->least[i] = value;
+	if (value > 0 && (*least == 0 || value < *least))
+		*least = value;
+}
+
+/* The last phase, in which all members worked. */
+static void keep_average(struct figures *f, size_t i, const struct team *t)
+{
+	keep_least(team_overlapped(t) ? &f->least[i] : &f->alone[i], team_average(t, job.n));
 }
 
 /* Tests 1 and 2, and with several threads 3 and 4. */
 static void repeat_local(struct team *t, struct figures *f)
 {
 	team_run(t, phase_alloc);
-	keep_least(f, 0, team_average(t, job.n));
+	keep_average(f, 0, t);
 	team_run(t, phase_free);
-	keep_least(f, 1, team_average(t, job.n));
+	keep_average(f, 1, t);
 	team_run(t, phase_pairs);
-	keep_least(f, 2, team_average(t, job.n));
+	keep_average(f, 2, t);
 }
 
 /* Tests 5 and 6. The second figure is what test 5 costs per object, whatever the number of CPUs. */
@@ -200,11 +203,11 @@ static void repeat_remote(struct team *t, struct figures *f)
 {
 	team_run(t, phase_alloc_but_0);
 	team_run(t, phase_free_on_0);
-	keep_least(f, 0, team_average(t, job.n));
-	keep_least(f, 1, team_average(t, job.n) * t->nr / (t->nr - 1));
+	keep_least(&f->least[0], team_average(t, job.n));
+	keep_least(&f->least[1], team_average(t, job.n) * t->nr / (t->nr - 1));
 	team_run(t, phase_clear);
 	team_run(t, phase_hand_out);
-	keep_least(f, 2, team_average(t, job.n));
+	keep_average(f, 2, t);
 }
 
 struct protocol {
@@ -243,6 +246,9 @@ static void measure_size(struct team *t, const struct protocol *p, double ms, st
 		p->repeat(t, f);
 		spent = (now_ns() - start) / 1e6;
 	}
+	for (size_t i = 0; i < MAX_FIGURES; i++)
+		if (f->least[i] == 0) /* never at the same time: that is all there is */
+			f->least[i] = f->alone[i];
 }
 
 static void emit_figures(const struct protocol *p, const struct figures *f, size_t size)
@@ -257,7 +263,7 @@ static void emit_figures(const struct protocol *p, const struct figures *f, size
 
 static void mode_protocol(struct worker_args *a, const struct protocol *p)
 {
-	struct figures lowest = { { 0 } };
+	struct figures lowest = { 0 };
 	struct clock_info clock;
 	struct team *t;
 
@@ -269,13 +275,13 @@ static void mode_protocol(struct worker_args *a, const struct protocol *p)
 	t = team_start(a);
 	job.n = a->objects;
 	for (size_t i = 0; i < p->nr_sizes; i++) {
-		struct figures f = { { 0 } };
+		struct figures f = { 0 };
 
 		job.sized = &sizeds[i];
 		measure_size(t, p, (double)a->ms / (double)p->nr_sizes, &f);
 		emit_figures(p, &f, sizeds[i].size);
 		for (size_t j = 0; j < MAX_FIGURES; j++)
-			keep_least(&lowest, j, f.least[j]);
+			keep_least(&lowest.least[j], f.least[j]);
 	}
 	emit_figures(p, &lowest, 0);
 	emit_metric("ns-per-cycle", clock.ns_per_tick);

@@ -23,8 +23,10 @@ struct team;
 struct member {
 	_Alignas(128) struct team *team;
 	unsigned int number;
-	uint64_t ticks; /* of its last phase, by its own clock */
-	void **slots;	/* one per object */
+	/* of its last phase, by its own clock; equal: it had nothing to do */
+	uint64_t start;
+	uint64_t end;
+	void **slots; /* one per object */
 	pthread_t thread;
 };
 
@@ -103,7 +105,7 @@ static inline void team_wait(struct team *t)
 		ring_wait(&spins);
 }
 
-/* All members run phase, which sets their ticks; returns when all have done so. */
+/* All members run phase, which sets their start and end; returns when all have done so. */
 static inline void team_run(struct team *t, void (*phase)(struct member *m))
 {
 	t->phase = phase;
@@ -164,8 +166,28 @@ static inline double team_average(const struct team *t, uint64_t objects)
 	double sum = 0;
 
 	for (unsigned int i = 0; i < t->nr; i++)
-		sum += (double)t->members[i].ticks;
+		sum += (double)(t->members[i].end - t->members[i].start);
 	return sum / t->nr / (double)objects;
+}
+
+/*
+ * Did all members work at the same time, but for a tenth of the last phase? A CPU that is shared with
+ * others, or with another machine, may let them work one after the other: then nothing was
+ * concurrent, and the figure would be the luckiest of all.
+ */
+static inline bool team_overlapped(const struct team *t)
+{
+	uint64_t first = UINT64_MAX, last = 0, from = 0, to = UINT64_MAX;
+
+	for (unsigned int i = 0; i < t->nr; i++) {
+		const struct member *m = &t->members[i];
+
+		first = m->start < first ? m->start : first;
+		from = m->start > from ? m->start : from;
+		last = m->end > last ? m->end : last;
+		to = m->end < to ? m->end : to;
+	}
+	return to > from && (to - from) * 10 >= (last - first) * 9;
 }
 
 #endif /* BENCH_TEAM_H */

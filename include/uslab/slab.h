@@ -63,7 +63,7 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
 
 /**
  * struct kmem_cache_args - what kmem_cache_create_args() can be told beyond name and size
- * @align:    bytes, a power of two, or 0 for the word
+ * @align:    bytes, a power of two of at most a page, or 0 for the word
  * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
  *            leaves the engine (slobseg, slob); objects must be freed in that state
  * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
@@ -92,12 +92,13 @@ struct kmem_cache_args {
  * kmem_cache_create - make a cache, or share an existing one that merges (kernel: slab_common.c)
  * @name:  copied; need not be unique
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
- * @align: power of two, or 0
+ * @align: power of two of at most a page, or 0
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error
  * @ctor:  or NULL; caches with one never merge
  *
- * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, ENOSPC
- * when USLAB_MAX_CACHES exist). With SLAB_PANIC a failure aborts the program.
+ * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG when
+ * an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES exist).
+ * With SLAB_PANIC a failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
 					       unsigned int align, slab_flags_t flags,
@@ -115,7 +116,9 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
  * kmem_cache_destroy - drop one reference; the last one gives all memory back
  *
  * NULL is ignored. If objects are still allocated the cache stays registered, its objects stay
- * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour).
+ * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour). Of the
+ * engines slob, slob:1991 and slobseg:pow2 it may name the cache only: pages do not say whose their
+ * objects are.
  */
 USLAB_API void kmem_cache_destroy(struct kmem_cache *s);
 
@@ -227,10 +230,12 @@ USLAB_API const char *uslab_version(void);
  * @nr_nodes: bits of nodemask
  *
  * With the queues front the policy holds for each object, as in the kernel's SLAB; with the others
- * for each new slab, as in SLUB. It is a preference: when the node has no memory others serve. A
- * thread begins with the default; a child of fork() has that of the thread that forked. The policy
- * of the kernel (set_mempolicy) is neither read nor changed. Returns 0; -EINVAL: no such mode, a mask
- * for DEFAULT or LOCAL, or no node of this machine in the mask of another.
+ * for each new slab of slub and new page of slob and slob:1991. Over slobseg, slobseg:pow2 and slab
+ * these know no policy: new slabs are of the node that the thread runs on. It is a preference: when
+ * the node has no memory others serve. A thread begins with the default; a child of fork() has that
+ * of the thread that forked. The policy of the kernel (set_mempolicy) is neither read nor changed.
+ * Returns 0; -EINVAL: no such mode, a mask for DEFAULT or LOCAL, or no node of this machine in the
+ * mask of another.
  */
 USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
 

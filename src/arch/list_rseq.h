@@ -11,12 +11,12 @@
  * state is that of CPU 0; this CPU's lies cpu_id << USLAB_WINDOW_SHIFT behind it (cpu_id is -1 or -2
  * in a thread without registration: those states are 0 for ever, and miss).
  *
- *     bool arch_list_pop(state, rseq, link, base, limit, &obj):
+ *     void *arch_list_pop(state, rseq, link, base, limit):
  *         head = state[cpu].freelist
- *         if head - base >= limit: miss        (unsigned; 0 and the stop value lie outside as well)
+ *         if head - base >= limit: return NULL (unsigned; 0 and the stop value lie outside as well)
  *         next = *(head + link)
  *         state[cpu].freelist = next           (the commit)
- *         obj = head
+ *         return head
  *
  *     bool arch_list_push(state, rseq, slab, obj, slot):
  *         if state[cpu].slab != slab: miss

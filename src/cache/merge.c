@@ -41,6 +41,15 @@ bool cache_is_mergeable(const struct cache *c)
 	       c->refcount >= 0;
 }
 
+/*
+ * Where a slab's objects begin at a page, the stride says how they are aligned. SLAB's begin at a
+ * colour, a multiple of what the cache was made for.
+ */
+static bool keeps_alignment(const struct engine *e, unsigned int align)
+{
+	return e->ops != &slab_ops || e->align % align == 0;
+}
+
 static bool fits(const struct cache *c, const struct cache_spec *spec, unsigned int size,
 		 unsigned int align)
 {
@@ -50,7 +59,7 @@ static bool fits(const struct cache *c, const struct cache_spec *spec, unsigned 
 	if ((spec->flags & SLAB_MERGE_SAME) != (c->flags & SLAB_MERGE_SAME))
 		return false;
 	return size <= c->engine.size && c->engine.size % align == 0 &&
-	       c->engine.size - size < WORD;
+	       keeps_alignment(&c->engine, align) && c->engine.size - size < WORD;
 }
 
 struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)

@@ -145,6 +145,18 @@ static int drop_cpu_slab_locked(struct work *w)
 }
 
 /*
+ * The CPU's free list is not empty, and yet no hit took from it: one that begins outside of the slab
+ * was written to, and no hit ever will.
+ */
+static void check_head_locked(struct work *w, const struct page *slab)
+{
+	uintptr_t head = load_relaxed(&w->c->freelist);
+
+	if (unlikely(head && head - (uintptr_t)page_address(slab) >= PAGE_SIZE << slab->order))
+		slub_die_corrupt(w->e, page_address(slab));
+}
+
+/*
  * Steps b and c of spec 4.8: what the CPU's slab has, into w->slab, which stays NULL if there is
  * no slab, or it is of another node or full. -EAGAIN: moved, or somebody freed into it.
  */
@@ -160,8 +172,10 @@ static int take_cpu_slab_locked(struct work *w)
 		return drop_cpu_slab_locked(w);
 	}
 	/* Off the CPU first: a full slab is nobody's as soon as the engine has unfrozen it. */
-	if (percpu_cmp2_store(w->cpu, &w->c->slab, (uintptr_t)slab, &w->c->freelist, 0, 0))
+	if (percpu_cmp2_store(w->cpu, &w->c->slab, (uintptr_t)slab, &w->c->freelist, 0, 0)) {
+		check_head_locked(w, slab);
 		return -EAGAIN;
+	}
 	w->freelist = slub_cpu_get_freelist(w->e, slab);
 	if (w->freelist)
 		w->slab = slab;
@@ -349,13 +363,21 @@ static void free_chain(struct front *f, struct page *slab, void *head, void *tai
 		put_cpu_partial(f, slab);
 }
 
+/* Then its free list is where the object belongs. A hint: the thread may be moved. */
+static inline bool is_this_cpus(struct front *f, const struct page *slab)
+{
+	int cpu = percpu_cpu();
+
+	return cpu < 0 || load_relaxed(&percpu_state(f->id, cpu)->slab) == (uintptr_t)slab;
+}
+
 static void cpuslab_free(struct front *f, void *obj)
 {
 	struct page *slab = page_head_unchecked(obj);
 
 	if (likely(has_sequences(slub_of(f->engine)) && push_plain(f, slab, obj)))
 		slub_count(f->engine, FREE_FASTPATH);
-	else
+	else if (is_this_cpus(f, slab) || !slub_push_frozen(f->engine, slab, obj))
 		free_chain(f, slab, obj, obj, 1);
 }
 

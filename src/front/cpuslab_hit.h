@@ -34,11 +34,16 @@ static inline bool node_matches(const struct page *slab, int node)
  */
 static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
 {
-	struct page *page = page_at(page_index((void *)head));
-	struct page *slab = page_at(load_relaxed(&page->head));
-	const struct slab_layout *layout = load_relaxed(&slab->layout);
+	const struct slab_layout *layout;
+	struct page *page;
+	struct page *slab;
 	uintptr_t *slot;
 
+	if (unlikely(!page_in_arena((void *)head))) /* a link that a program has overwritten */
+		return NULL;
+	page = page_at(page_index((void *)head));
+	slab = page_at(load_relaxed(&page->head));
+	layout = load_relaxed(&slab->layout);
 	if (unlikely(!layout || load_relaxed(&slab->engine) != e) || !node_matches(slab, node))
 		return NULL;
 	slot = freeptr_slot(layout, (void *)head);
@@ -54,11 +59,11 @@ static inline bool has_sequences(const struct slub *s)
 	return USLAB_HAVE_RSEQ && likely(percpu_rseq && !s->hardened);
 }
 
-static inline bool pop_plain(struct front *f, void **obj)
+static inline void *pop_plain(struct front *f)
 {
 	return arch_list_pop(percpu_state(f->id, 0), os_rseq_offset,
 			     slub_of(f->engine)->layout.offset, page_map.base,
-			     load_relaxed(&page_map.nr_pages) << PAGE_SHIFT, obj);
+			     load_relaxed(&page_map.nr_pages) << PAGE_SHIFT);
 }
 
 static inline bool push_plain(struct front *f, struct page *slab, void *obj)
@@ -101,10 +106,8 @@ static noinline void *pop_general(struct front *f, int node)
 
 static inline void *pop(struct front *f, int node)
 {
-	void *obj;
-
 	if (node < 0 && has_sequences(slub_of(f->engine)))
-		return pop_plain(f, &obj) ? obj : NULL;
+		return pop_plain(f);
 	return pop_general(f, node);
 }
 

@@ -201,10 +201,12 @@ unsigned long queues_held_cpus(struct front *f)
 
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
 		struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
+		uintptr_t bottom = load_relaxed(&c->bottom);
 		uintptr_t top = load_relaxed(&c->top);
 
-		if (top != QUEUES_STOPPED)
-			held += (top - load_relaxed(&c->bottom)) / sizeof(void *);
+		/* read apart: the array may have been replaced meanwhile */
+		if (bottom && top >= bottom && top <= load_relaxed(&c->end))
+			held += (top - bottom) / sizeof(void *);
 	}
 	return held;
 }

@@ -19,7 +19,7 @@
 #include "page/arena.h"
 #include "report/internal.h"
 
-#define MAX_QUEUE 65536u /* objects: far more than one of the queues holds */
+#define MAX_QUEUE (16 * QUEUES_MAX_LIMIT) /* objects: no queue has room for more */
 #define WORDS_BYTES (USLAB_MAX_CACHES * sizeof(uint64_t))
 
 /* The states of this many caches at once, in the lower half of the buffer; slabs in the upper. */
@@ -159,7 +159,7 @@ static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu
 	if (!state->bottom || state->top == QUEUES_STOPPED)
 		return 0;
 	if (state->top < state->bottom || bytes % sizeof(void *) ||
-	    bytes / sizeof(void *) > MAX_QUEUE) {
+	    bytes / sizeof(void *) > QUEUES_MAX_LIMIT) {
 		s->totals.inconsistent++;
 		return 0;
 	}

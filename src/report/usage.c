@@ -32,6 +32,17 @@ void usage_read(struct usage *usage)
 	usage->mapped_bytes = load_relaxed(&large_counters.bytes);
 }
 
+/* What a front keeps in hand, and whether in queues or in slabs of CPUs. */
+static void add_held(struct usage_slow *usage, struct cache *c)
+{
+	uint64_t bytes = c->front.ops->held(&c->front) * c->engine.size;
+
+	if (c->front.ops == &front_cpuslab_ops)
+		usage->cpu_slab_bytes += bytes;
+	else
+		usage->queue_bytes += bytes;
+}
+
 void usage_read_slow(struct usage_slow *usage)
 {
 	struct list_head *pos;
@@ -39,11 +50,8 @@ void usage_read_slow(struct usage_slow *usage)
 	*usage = (struct usage_slow){ .meta_bytes = load_relaxed(&meta_counters.used) };
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
 		usage->page_blocks += load_relaxed(&buddy_zones[node].stats.nr_alloc);
-	list_for_each(pos, &cache_list) {
-		struct cache *c = list_entry(pos, struct cache, list);
-
-		usage->held_bytes += c->front.ops->held(&c->front) * c->engine.size;
-	}
+	list_for_each(pos, &cache_list)
+		add_held(usage, list_entry(pos, struct cache, list));
 }
 
 uint64_t usage_nr_pages(void)

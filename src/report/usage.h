@@ -25,9 +25,10 @@ struct usage {
 void usage_read(struct usage *usage);
 
 struct usage_slow {
-	uint64_t held_bytes;  /* objects that the fronts of all caches have in hand */
-	uint64_t meta_bytes;  /* handed out to the library itself, page/meta.h */
-	uint64_t page_blocks; /* blocks of pages taken since start */
+	uint64_t queue_bytes;	 /* objects in arrays and queues of CPUs and nodes */
+	uint64_t cpu_slab_bytes; /* free objects in slabs that belong to a CPU: front cpuslab */
+	uint64_t meta_bytes;	 /* handed out to the library itself, page/meta.h */
+	uint64_t page_blocks;	 /* blocks of pages taken since start */
 };
 
 /* What takes a walk over all caches and CPUs. */

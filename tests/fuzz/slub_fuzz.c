@@ -320,45 +320,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-#ifndef USLAB_LIBFUZZER
-static void run_seed(unsigned int seed)
-{
-	uint8_t data[600];
-	size_t i;
-
-	data[0] = (uint8_t)seed;
-	for (i = 1; i < sizeof(data); i++)
-		data[i] = (uint8_t)(rand_r(&seed) >> 8);
-	LLVMFuzzerTestOneInput(data, sizeof(data));
-}
-
-static int run_file(const char *name)
-{
-	static uint8_t data[1 << 16];
-	FILE *file = fopen(name, "rb");
-	size_t size;
-
-	if (!file) {
-		perror(name);
-		return 2;
-	}
-	size = fread(data, 1, sizeof(data), file);
-	fclose(file);
-	LLVMFuzzerTestOneInput(data, size);
-	return 0;
-}
-
-int main(int argc, char **argv)
-{
-	unsigned int seed;
-	int i;
-
-	for (i = 1; i < argc; i++)
-		if (run_file(argv[i]))
-			return 2;
-	for (seed = 0; argc == 1 && seed < 256; seed++)
-		run_seed(seed);
-	printf("slub_fuzz: passed\n");
-	return 0;
-}
-#endif
+#define FUZZ_NAME "slub_fuzz"
+#define FUZZ_BYTES 600
+#define FUZZ_SEEDS 256
+#include "driver.h"

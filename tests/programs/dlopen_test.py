@@ -20,6 +20,12 @@ def main():
     # A program that opens its libraries late, and many of them.
     result = lab.run_ok([program, str(20 * preload.SOAK), *plugins], env={"LD_BIND_NOW": "1"})
     print(result.out.strip())
+    # libuslab.so itself, opened and closed.
+    unload = lab.build("unload", ["tests/programs/src/unload.c"], "-ldl")
+    library = os.path.join(os.path.dirname(preload.LIBRARY), "libuslab.so")
+    for conf in "front=array", "front=cpuslab", "front=queues,reap=5":
+        result = lab.run_ok([unload, library], preload=None, env={"USLAB_CONF": conf})
+        print(result.out.strip())
 
 
 if __name__ == "__main__":

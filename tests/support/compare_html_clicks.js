@@ -85,9 +85,22 @@ const click = (chart, what) => {
     seen.again = { curves: paint("curves").slub, marks: marks() };
     await click("curves", '[data-choice="queue_bytes"]');
     seen.queues = paint("curves");
+    await click("curves", '[data-choice="cpu_slab_bytes"]');
+    seen.cpuSlabs = paint("curves");
     await click("curves", '[data-choice="op"]');
     await click("latency-alloc", '[data-choice="tail"]');
-    await click("scaling", '[data-choice="ns_per_op"]');
+    const scaling = trace.querySelector('[data-chart="scaling"]').closest("section");
+    const choose = (what) => {
+        scaling.querySelector(`[data-choice="${what}"]`).click();
+        return later();
+    };
+    await choose("cpu_slab_bytes");
+    seen.scalingCpuSlabs = paint("scaling");
+    await choose("constant");
+    seen.scalingConstant = paint("scaling");
+    await choose("ns_per_op");
+    seen.notMeasured = scaling.querySelector(".head + div").textContent;
+    await choose("growing");
     seen.tail = paint("latency-alloc");
     seen.tailTop = paint.top.slub;
     seen.scalingTime = paint("scaling");

@@ -40,7 +40,8 @@ FIGURES = {
     "Memory": ["slab_bytes.at_live_peak", "slab_bytes.peak", "slab_bytes.mean", "slab_bytes.end",
                "ratio_to_slob.slab_bytes", "fragmentation.at_live_peak", "fragmentation.mean",
                "fragmentation.end", "queue_bytes.at_live_peak", "queue_bytes.peak",
-               "queue_bytes.end", "page_allocations", "meta_bytes"],
+               "queue_bytes.end", "cpu_slab_bytes.at_live_peak", "cpu_slab_bytes.peak",
+               "cpu_slab_bytes.end", "page_allocations", "meta_bytes"],
     "Summary": ["time_ratio_to_slob", "slab_bytes_ratio_to_slob"],
 }
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -60,10 +61,16 @@ def number_in(text):
 
 def made_up_scaling(engines):
     cpus, nodes = [1, 2, 4, 8, 16, 32, 64], [1, 1, 1, 1, 2, 4, 8]
-    return {"cpus": cpus, "nodes": nodes, "events": 1000, "engines": {
+    constant = {"cpus": cpus, "nodes": nodes, "operations": 54321, "engines": {
+        name: {"queue_bytes": [5000 * n + c for c in cpus], "slab_bytes": [1 << 20] * 7,
+               "cpu_slab_bytes": [6000 * (n == 5) + c for c in cpus]}
+        for n, name in enumerate(engines)}}
+    return {"cpus": cpus, "nodes": nodes, "events": 1000, "constant": constant, "engines": {
         name: {"queue_bytes": [4096 * n * c for c in cpus],
+               "cpu_slab_bytes": [7000 * (n == 5) * c for c in cpus],
                "slab_bytes": [1 << 20] * 7, "ns_per_op": [20 + n + c / 10 for c in cpus],
-               "queue_bytes_one_node": [2048 * n * c for c in cpus]}
+               "queue_bytes_one_node": [2048 * n * c for c in cpus],
+               "cpu_slab_bytes_one_node": [3000 * (n == 5) * c for c in cpus]}
         for n, name in enumerate(engines)}}
 
 
@@ -98,6 +105,8 @@ class Test(unittest.TestCase):
         # Any front's queues may be empty in so short a trace.
         several["traces"][0]["engines"]["slab"]["curve"]["queue_bytes"] = [
             10000 + i for i, _ in enumerate(several["traces"][0]["curve"]["time"])]
+        several["traces"][0]["engines"]["slub"]["curve"]["cpu_slab_bytes"] = [
+            20000 + i for i, _ in enumerate(several["traces"][0]["curve"]["time"])]
         del several["traces"][1]["engines"][names[0]]
         several["traces"][0]["engines"]["slub"]["histogram"]["alloc"] = {
             "ns": [1000, 1258.925, 1584.893], "count": [10, 10, 20]}
@@ -223,13 +232,21 @@ class Test(unittest.TestCase):
         section = next(self.views["several"].dom.find("section", trace=self.trace))
         scaling = self.several["traces"][0]["scaling"]
         table = next(section.find("table", table="Scaling"))
-        for key in ("queue_bytes", "queue_bytes_one_node"):
-            shown = {}
-            for row in table.find("tr", engine=True):
-                for cell in row.find("td", key=key):
-                    shown.setdefault(row["data-engine"], []).append(float(cell["data-value"]))
-            wanted = {name: engine[key] for name, engine in scaling["engines"].items()}
-            self.assertEqual(shown, wanted)
+        shown = {}
+        for row in table.find("tr", engine=True):
+            for cell in row.find("td"):
+                place = (row["data-series"] or "", cell["data-key"], row["data-engine"])
+                shown.setdefault(place, []).append(float(cell["data-value"]))
+        wanted = {}
+        for series, data, keys in (
+                ("", scaling, ("queue_bytes", "queue_bytes_one_node", "cpu_slab_bytes",
+                               "cpu_slab_bytes_one_node")),
+                ("constant", scaling["constant"], ("queue_bytes", "cpu_slab_bytes"))):
+            for key in keys:
+                for name, engine in data["engines"].items():
+                    if (series, key) == ("", "queue_bytes") or any(engine[key]):
+                        wanted[series, key, name] = engine[key]
+        self.assertEqual(shown, wanted)
 
     def test_words(self):
         text = self.views["page"].dom.text()
@@ -238,6 +255,8 @@ class Test(unittest.TestCase):
                       self.data["uslab"]):
             self.assertIn(words, text)
         self.assertIn(str(trace["events"]), text.replace("\u202f", ""))
+        text = self.views["several"].dom.text().replace("\u202f", "")
+        self.assertIn("At constant work the CPUs share the same 54321 operations.", text)
 
     # ---- what it draws
 
@@ -359,6 +378,14 @@ class Test(unittest.TestCase):
         seen = self.views["several"].seen()
         self.assertNotEqual(seen["queues"], seen["painted"]["curves"])
         self.assertGreater(seen["queues"]["slab"], 20)
+        self.assertGreater(seen["cpuSlabs"]["slub"], 20)
+        self.assertNotEqual(seen["cpuSlabs"]["slub"], seen["queues"]["slub"])
+        for what in ("scalingCpuSlabs", "scalingConstant"):
+            self.assertGreater(seen[what]["slub"], 20, what)
+            self.assertNotEqual(seen[what], seen["painted"]["scaling"], what)
+        self.assertNotEqual(seen["scalingConstant"], seen["scalingCpuSlabs"])
+        self.assertEqual(seen["notMeasured"],
+                         "Not measured at constant work: time per operation.")
         self.assertNotEqual(seen["tail"], seen["painted"]["alloc"])
         self.assertGreater(seen["tail"]["slub"], 20)
         self.assertLess(seen["tailTop"], 15, "the tail does not begin with all calls")

@@ -138,7 +138,7 @@ class Everything(unittest.TestCase):
     def test_bytes(self):
         for expected, _, name, engine in self.engines():
             slab, requested = engine["slab_bytes"], engine["requested_bytes"]
-            queue = engine["queue_bytes"]
+            queue, cpu_slab = engine["queue_bytes"], engine["cpu_slab_bytes"]
             self.assertEqual(requested["at_live_peak"], expected.peak)
             self.assertEqual(requested["peak"], expected.peak)
             self.assertEqual(requested["end"], expected.requested)
@@ -148,12 +148,14 @@ class Everything(unittest.TestCase):
                 self.assertEqual(slab[when] % PAGE, 0)
                 self.assertLessEqual(slab[when], slab["peak"])
                 self.assertLessEqual(queue[when], queue["peak"])
-                self.assertLessEqual(queue[when] + requested[when], slab[when])
+                self.assertLessEqual(cpu_slab[when], cpu_slab["peak"])
+                self.assertLessEqual(queue[when] + cpu_slab[when] + requested[when], slab[when])
                 self.near(engine["fragmentation"][when], slab[when] / requested[when])
             self.assertGreaterEqual(slab["mean"], requested["mean"])
             self.assertLessEqual(slab["mean"], slab["peak"])
             self.near(engine["fragmentation"]["mean"], slab["mean"] / requested["mean"])
-            self.assertEqual(queue["peak"] == 0, FRONTS[name] == "none")
+            self.assertEqual(queue["peak"] > 0, FRONTS[name] in ("queues", "array"))
+            self.assertEqual(cpu_slab["peak"] > 0, FRONTS[name] == "cpuslab")
             self.assertGreater(engine["page_allocations"], 0)
             self.assertGreater(engine["meta_bytes"], 0)
 
@@ -162,15 +164,17 @@ class Everything(unittest.TestCase):
             curve, live = engine["curve"], trace["curve"]
             self.assertEqual(len(curve["slab_bytes"]), len(live["op"]))
             self.assertEqual(len(curve["queue_bytes"]), len(live["op"]))
-            for slab, queue, requested in zip(curve["slab_bytes"], curve["queue_bytes"],
-                                              live["live_bytes"]):
-                self.assertLessEqual(queue + requested, slab)
+            self.assertEqual(len(curve["cpu_slab_bytes"]), len(live["op"]))
+            for slab, *parts in zip(curve["slab_bytes"], curve["queue_bytes"],
+                                    curve["cpu_slab_bytes"], live["live_bytes"]):
+                self.assertLessEqual(sum(parts), slab)
             at = live["op"].index(trace["live_peak_op"])
             self.assertEqual(curve["slab_bytes"][at], engine["slab_bytes"]["at_live_peak"])
-            self.assertEqual(curve["queue_bytes"][at], engine["queue_bytes"]["at_live_peak"])
+            for key in ("queue_bytes", "cpu_slab_bytes"):
+                self.assertEqual(curve[key][at], engine[key]["at_live_peak"])
+                self.assertEqual(max(curve[key]), engine[key]["peak"])
             self.assertEqual(curve["slab_bytes"][-1], engine["slab_bytes"]["end"])
             self.assertLessEqual(max(curve["slab_bytes"]), engine["slab_bytes"]["peak"])
-            self.assertEqual(max(curve["queue_bytes"]), engine["queue_bytes"]["peak"])
 
     def test_map(self):
         for expected, _, _, engine in self.engines():
@@ -228,7 +232,7 @@ class Options(unittest.TestCase):
         text = done.stdout.decode()
         lines = text.splitlines()
         self.assertTrue(lines[0].startswith("uslab compare -r 3 -e slub,slob,slab "))
-        self.assertLessEqual(max(map(len, lines[1:])), 120)
+        self.assertLessEqual(self.width(text), 124)
         self.assertIn("3 rounds, each in a process of its own", lines[2])
         first = [line.split()[0] for line in lines if line]
         for name in NAMES:
@@ -289,12 +293,102 @@ class Options(unittest.TestCase):
             self.assertEqual(engine["slab_bytes"], sorted(engine["slab_bytes"]), name)
             self.assertEqual(engine["slab_bytes"][-1],
                              trace["engines"][name]["slab_bytes"]["peak"])
-            self.assertEqual(engine["queue_bytes"][-1],
-                             trace["engines"][name]["queue_bytes"]["peak"])
-            self.assertGreater(engine["queue_bytes"][-1], engine["queue_bytes"][0])
-            self.assertEqual(engine["queue_bytes_one_node"][:3], engine["queue_bytes"][:3])
+            for key in ("queue_bytes", "cpu_slab_bytes"):
+                self.assertEqual(engine[key][-1], trace["engines"][name][key]["peak"])
+                self.assertEqual(engine[f"{key}_one_node"][:3], engine[key][:3])
+                self.assertEqual(len(engine[f"{key}_one_node"]), 4)
+            held, other = self.held(engine, name)
+            self.assertGreater(held[-1], held[0])
+            self.assertEqual(other, [0] * 4)
             self.assertEqual(len(engine["ns_per_op"]), 4)
             self.assertGreater(min(engine["ns_per_op"]), 0)
+        self.check_constant(scaling, expected)
+        one = compare("-r1", "-n500", "-e", "slab,slub", "--cpus", "6", "--spread",
+                      "--no-instructions", TRACES[1])["traces"][0]["scaling"]["engines"]
+        for name, key in (("slab", "queue_bytes"), ("slub", "cpu_slab_bytes")):
+            self.assertEqual(scaling["engines"][name][f"{key}_one_node"], one[name][key])
+
+    def held(self, engine, name):
+        """(what the contestant keeps in hand, the other quantity) by number of CPUs."""
+        keys = ["queue_bytes", "cpu_slab_bytes"]
+        return [engine[key] for key in (keys[::-1] if FRONTS[name] == "cpuslab" else keys)]
+
+    def check_constant(self, scaling, expected):
+        """One copy of the trace, however many CPUs share it."""
+        constant = scaling["constant"]
+        self.assertEqual(list(constant), ["cpus", "nodes", "operations", "engines"])
+        self.assertEqual([constant[key] for key in ("cpus", "nodes")],
+                         [scaling[key] for key in ("cpus", "nodes")])
+        self.assertEqual(constant["operations"], scaling["events"])
+        self.assertEqual(list(constant["engines"]), list(scaling["engines"]))
+        for name, engine in constant["engines"].items():
+            growing = scaling["engines"][name]
+            self.assertEqual(set(engine), {"queue_bytes", "cpu_slab_bytes", "slab_bytes"})
+            for key in engine:  # as long as there is one copy, it has everything
+                self.assertEqual(engine[key][:2], growing[key][:2], (name, key))
+                self.assertEqual(len(engine[key]), 4)
+            for slab, all_copies in zip(engine["slab_bytes"][2:], growing["slab_bytes"][2:]):
+                self.assertGreaterEqual(slab, expected.peak)
+                self.assertLess(slab, all_copies)
+            held, other = self.held(engine, name)
+            self.assertGreater(held[-1], held[0])
+            self.assertEqual(other, [0] * 4)
+
+    def test_spread_as_text(self):
+        """Its tables and its sentences say what JSON says."""
+        arguments = ("-r1", "-n500", "-e", "slob,slab,slub,slub+array", "--cpus", "4", "--nodes",
+                     "2", "--spread", "--no-instructions", TRACES[1])
+        scaling = compare(*arguments)["traces"][0]["scaling"]
+        text = run(*arguments).stdout.decode()
+        self.assertLessEqual(self.width(text), 124)
+        self.assertEqual(re.findall(r" +$", text, re.M), [])
+        growing, constant = text.split("\nScaling: ")[1].split("\nAt constant work: ")
+        self.assertIn(f"the same {scaling['constant']['operations']} operations,", constant)
+        for part, got in ((growing, scaling), (constant, scaling["constant"])):
+            self.assertEqual(re.findall("^(Bytes in queues|Free bytes in slabs of CPUs|Slabs)$",
+                                        part, re.M),
+                             ["Bytes in queues", "Free bytes in slabs of CPUs", "Slabs"])
+            self.assertEqual(self.slabs_table(part), self.slabs_wanted(got))
+            self.assertIn("\nslob: no queues;\n", part)
+            times = self.times_as_much(got["engines"]["slab"]["queue_bytes"])
+            one = got["engines"]["slab"].get("queue_bytes_one_node")
+            one = one and got["engines"]["slab"]["queue_bytes"][-1] / one[-1]
+            self.assertIn(f"\nslab: {times} times as much on 4 CPUs and 2 nodes as on 1 CPU" + (
+                f", {one:.2f} times what the same 4 CPUs hold on one node" if one else "") + ";\n",
+                          part)
+            size = self.size(got["engines"]["slub"]["cpu_slab_bytes"][-1])
+            self.assertIn(f"\nslub: no queues; its CPU slabs hold {size};\n", part)
+            times = self.times_as_much(got["engines"]["slub+array"]["queue_bytes"])
+            self.assertIn(f"\nslub+array: {times} times as much on 4 CPUs and 2 nodes ", part)
+        self.assertIn("ns per operation", growing)
+        self.assertNotIn("ns per operation", constant)
+        self.assertNotIn("(1 node)", constant)
+
+    def width(self, text):
+        """Of all lines but those with names of files."""
+        return max(len(line) for line in text.splitlines()[1:] if not line.startswith("Trace "))
+
+    def times_as_much(self, values):
+        return f"{values[-1] / values[0]:.1f}"
+
+    def size(self, value):
+        """As the tables have it."""
+        for unit in ("B", "KiB", "MiB"):
+            if value < 1024:
+                return f"{value:.1f} {unit}" if unit != "B" else f"{value} B"
+            value /= 1024
+        return f"{value:.1f} GiB"
+
+    def slabs_table(self, part):
+        """Rows of the table of slabs: CPUs, nodes and the sizes, without spaces in them."""
+        rows = part.split("\nSlabs\n")[1].split("\n\n")[0].splitlines()
+        self.assertEqual(rows[0].split(), ["CPUs", "nodes", "slob", "slab", "slub", "slub+array"])
+        return [re.sub(r" ([KMG]?i?B)\b", r"\1", row).split() for row in rows[1:]]
+
+    def slabs_wanted(self, got):
+        return [[str(got["cpus"][i]), str(got["nodes"][i])] +
+                [self.size(engine["slab_bytes"][i]).replace(" ", "")
+                 for engine in got["engines"].values()] for i in range(len(got["cpus"]))]
 
     def test_many_copies_lose_objects(self):
         """320000 operations of one CPU, on two: half of the objects stay, over all of the time."""
@@ -310,6 +404,7 @@ class Options(unittest.TestCase):
         self.assertEqual(trace["operations"], trace["allocations"] + trace["frees"])
         self.assertGreater(trace["seconds"], 0.159)
         self.assertEqual(trace["scaling"]["events"], trace["operations"])
+        self.assertEqual(trace["scaling"]["constant"]["operations"], 160000 + 159950)
 
     def test_help_and_version(self):
         done = run("--help")

@@ -3,8 +3,8 @@
  * uslab/compare.h - what the parts of `uslab compare` share
  *
  * One run of the command is one struct compare: options, the contestants that take part, and what
- * was measured of them on each trace. compare_run.c fills it, compare_table.c and compare_json.c
- * print it.
+ * was measured of them on each trace. compare_run.c and compare_scale.c fill it, compare_table.c,
+ * compare_scale_table.c and compare_json.c print it.
  */
 #ifndef TOOLS_COMPARE_H
 #define TOOLS_COMPARE_H
@@ -13,6 +13,8 @@
 #include "compare_job.h"
 #include "trace_load.h"
 #include "util.h"
+
+#include <string.h>
 
 #define COMPARE_COMMAND "compare" /* for util_fail() and the like */
 #define COMPARE_MAX_ROUNDS 99u
@@ -74,13 +76,12 @@ struct outcome {
 	struct job_memory memory;
 };
 
-/* One contestant on one number of CPUs. */
+/* One contestant on one number of CPUs: the highest bytes. */
 struct scale_point {
 	bool ok;
-	uint64_t slab_bytes;  /* highest */
-	uint64_t queue_bytes; /* highest */
-	uint64_t queue_bytes_one_node;
-	double ns_per_op;
+	struct job_bytes peak;
+	struct job_bytes one_node; /* were all CPUs on it; unused at constant work */
+	double ns_per_op;	   /* the same */
 };
 
 struct scaling {
@@ -88,16 +89,24 @@ struct scaling {
 	unsigned int cpus[COMPARE_SCALES];
 	unsigned int nodes[COMPARE_SCALES];
 	unsigned int chosen; /* bits 1 << index of compare_kinds */
-	struct scale_point points[COMPARE_NR][COMPARE_SCALES];
+	struct scale_point points[COMPARE_NR][COMPARE_SCALES]; /* a copy of the trace for its CPUs */
+	struct scale_point constant[COMPARE_NR][COMPARE_SCALES]; /* one for all, split among them */
+};
+
+/* What workers perform. */
+struct shared_trace {
+	int fd; /* of trace_share() */
+	size_t nr_ops;
+	unsigned int nr_points;
+	uint64_t point_op[JOB_POINTS];
 };
 
 struct compared_trace {
 	struct trace_load load;
 	unsigned int stride; /* one of so many objects is performed: copies of all are too much */
-	int fd;		     /* of trace_share() */
 	unsigned int copies; /* performed of each operation */
-	unsigned int nr_points;
-	uint64_t point_op[JOB_POINTS];
+	struct shared_trace shared;
+	struct shared_trace whole; /* with --spread: with the objects of one copy that is split */
 	uint64_t point_live[JOB_POINTS]; /* bytes requested there, by all copies */
 	struct outcome *outcomes;	 /* COMPARE_NR of them, by index of compare_kinds */
 	struct scaling scaling;
@@ -111,6 +120,18 @@ struct compare {
 	struct progress progress;
 };
 
+/* Does it keep objects in arrays? */
+static inline bool compare_has_queues(unsigned int kind)
+{
+	return !strcmp(compare_kinds[kind].front, "array") ||
+	       !strcmp(compare_kinds[kind].front, "queues");
+}
+
+static inline bool compare_has_cpu_slabs(unsigned int kind)
+{
+	return !strcmp(compare_kinds[kind].front, "cpuslab");
+}
+
 static inline bool compare_takes_part(const struct compare *c, unsigned int kind)
 {
 	return c->options.chosen & 1u << kind;
@@ -121,6 +142,9 @@ static inline bool compare_takes_part(const struct compare *c, unsigned int kind
 /* Reads a trace and makes it ready to be performed. 0 or an exit status, with a message. */
 int compare_load(struct compare *c, struct compared_trace *t, const char *path);
 void compare_unload(struct compared_trace *t);
+
+/* Says where the job reads slow counts. */
+void compare_set_points(struct job *job, const struct shared_trace *shared);
 
 /* ---- compare_process.c ---- */
 
@@ -176,9 +200,21 @@ double stats_overall(const struct compare *c, unsigned int kind,
 double stats_step_start(unsigned int step);
 void stats_steps(const struct outcome *o, enum replay_verb verb, uint64_t count[STATS_STEPS]);
 
-/* ---- compare_table.c, compare_json.c ---- */
+/* ---- compare_table.c ---- */
 
 void compare_print(const struct compare *c, const struct machine *m);
+
+/* Cells of a table, with a space before. "-" for what there is not. */
+void table_number(int width, int digits, double value);
+/* Few digits for large numbers: 12.3, 123, 12345. */
+void table_ns(int width, double ns);
+void table_bytes(int width, uint64_t bytes);
+
+/* ---- compare_scale_table.c ---- */
+
+void compare_print_scaling(const struct scaling *s, size_t constant_ops);
+
+/* ---- compare_json.c ---- */
 
 /* JSON text that ends in a newline, to be freed. NULL: out of memory. */
 char *compare_json(const struct compare *c, const struct machine *m);

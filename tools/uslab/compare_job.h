@@ -34,13 +34,14 @@ enum job_counter {
 struct job_bytes {
 	uint64_t slab;	    /* all pages of slabs, heaps and large kmallocs */
 	uint64_t requested; /* by what is alive */
-	uint64_t queue;	    /* objects that fronts hold */
+	uint64_t queue;	    /* objects in arrays and queues */
+	uint64_t cpu_slab;  /* free objects in slabs of CPUs */
 };
 
 struct job_memory {
 	struct job_bytes at_live_peak;
 	struct job_bytes end;
-	struct job_bytes peak; /* highest of each; queue: of the points and the live peak */
+	struct job_bytes peak; /* highest of each; queue, cpu_slab: of the points and the live peak */
 	double slab_mean;      /* over the time of the trace */
 	double requested_mean;
 	uint64_t page_blocks; /* taken from the page allocator */
@@ -82,6 +83,7 @@ struct job {
 	char front[16];
 	enum replay_touch touch;
 	unsigned int copies;
+	bool split;	    /* JOB_MEMORY: the copies share one trace, see replay_stage.h */
 	int cpu;	    /* to run on */
 	uint64_t resident;  /* JOB_TIME: bytes on each node that are made resident first */
 	uint32_t nr_points; /* up to JOB_POINTS */

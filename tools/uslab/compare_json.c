@@ -5,9 +5,8 @@
  * What there is not is null. When memory runs out one of the values is missing, and the text with it.
  */
 #define _GNU_SOURCE
-#include "compare.h"
+#include "compare_json.h"
 
-#include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +36,7 @@ static void put_bool(json_object *o, const char *key, bool value)
 	put(o, key, json_object_new_boolean(value));
 }
 
-/* NULL, which json-c prints as null, for what is no number. */
-static json_object *number(double value, int digits)
+json_object *compare_json_number(double value, int digits)
 {
 	char text[40];
 
@@ -50,7 +48,7 @@ static json_object *number(double value, int digits)
 
 static void put_number(json_object *o, const char *key, double value, int digits)
 {
-	put(o, key, number(value, digits));
+	put(o, key, compare_json_number(value, digits));
 }
 
 static json_object *new_counts(const uint64_t *values, size_t nr)
@@ -102,27 +100,28 @@ static json_object *new_fragmentation(const struct job_memory *m)
 	return o;
 }
 
+static json_object *new_moments(const struct job_memory *m, size_t offset)
+{
+	json_object *o = json_object_new_object();
+
+	put_count(o, "at_live_peak", reading(&m->at_live_peak, offset));
+	put_count(o, "peak", reading(&m->peak, offset));
+	put_count(o, "end", reading(&m->end, offset));
+	return o;
+}
+
 static void put_memory(json_object *o, const struct job_memory *m)
 {
-	json_object *slab = json_object_new_object();
-	json_object *requested = json_object_new_object();
-	json_object *queue = json_object_new_object();
+	json_object *slab = new_moments(m, SLAB);
+	json_object *requested = new_moments(m, REQUESTED);
 
-	put_count(slab, "at_live_peak", m->at_live_peak.slab);
-	put_count(slab, "peak", m->peak.slab);
-	put_count(slab, "end", m->end.slab);
 	put_number(slab, "mean", m->slab_mean, 1);
 	put(o, "slab_bytes", slab);
-	put_count(requested, "at_live_peak", m->at_live_peak.requested);
-	put_count(requested, "peak", m->peak.requested);
-	put_count(requested, "end", m->end.requested);
 	put_number(requested, "mean", m->requested_mean, 1);
 	put(o, "requested_bytes", requested);
 	put(o, "fragmentation", new_fragmentation(m));
-	put_count(queue, "at_live_peak", m->at_live_peak.queue);
-	put_count(queue, "peak", m->peak.queue);
-	put_count(queue, "end", m->end.queue);
-	put(o, "queue_bytes", queue);
+	put(o, "queue_bytes", new_moments(m, QUEUE));
+	put(o, "cpu_slab_bytes", new_moments(m, CPU_SLAB));
 	put_count(o, "page_allocations", m->page_blocks);
 	put_count(o, "meta_bytes", m->meta_bytes);
 }
@@ -141,13 +140,16 @@ static json_object *new_engine_curve(const struct compared_trace *t, const struc
 	json_object *o = json_object_new_object();
 	json_object *slab = json_object_new_array();
 	json_object *queue = json_object_new_array();
+	json_object *cpu_slab = json_object_new_array();
 
-	for (unsigned int i = 0; i < t->nr_points; i++) {
+	for (unsigned int i = 0; i < t->shared.nr_points; i++) {
 		json_object_array_add(slab, json_object_new_uint64(m->point[i].slab));
 		json_object_array_add(queue, json_object_new_uint64(m->point[i].queue));
+		json_object_array_add(cpu_slab, json_object_new_uint64(m->point[i].cpu_slab));
 	}
 	put(o, "slab_bytes", slab);
 	put(o, "queue_bytes", queue);
+	put(o, "cpu_slab_bytes", cpu_slab);
 	return o;
 }
 
@@ -166,7 +168,7 @@ static json_object *new_histogram(const struct outcome *o, int verb)
 	while (first < end && !count[first])
 		first++;
 	for (unsigned int step = first; step < end; step++)
-		json_object_array_add(edges, number(stats_step_start(step), 3));
+		json_object_array_add(edges, compare_json_number(stats_step_start(step), 3));
 	put(object, "ns", edges);
 	put(object, "count", new_counts(count + first, end - first));
 	return object;
@@ -215,66 +217,18 @@ static json_object *new_engine(const struct compared_trace *t, unsigned int kind
 
 static json_object *new_curve(const struct compared_trace *t)
 {
+	const struct shared_trace *s = &t->shared;
 	json_object *o = json_object_new_object();
 	json_object *time = json_object_new_array();
 
-	for (unsigned int i = 0; i < t->nr_points; i++)
+	for (unsigned int i = 0; i < s->nr_points; i++)
 		json_object_array_add(
 			time,
-			number((double)trace_ops_time(&t->load.ops, t->point_op[i]) / 1e9, 6));
+			compare_json_number(
+				(double)trace_ops_time(&t->load.ops, s->point_op[i]) / 1e9, 6));
 	put(o, "time", time);
-	put(o, "op", new_counts(t->point_op, t->nr_points));
-	put(o, "live_bytes", new_counts(t->point_live, t->nr_points));
-	return o;
-}
-
-static json_object *new_scaled_engine(const struct scaling *s, unsigned int kind)
-{
-	json_object *o = json_object_new_object();
-	json_object *array[4];
-
-	for (int i = 0; i < 4; i++)
-		array[i] = json_object_new_array();
-	for (unsigned int at = 0; at < s->nr; at++) {
-		const struct scale_point *p = &s->points[kind][at];
-
-		json_object_array_add(array[0],
-				      p->ok ? json_object_new_uint64(p->queue_bytes) : NULL);
-		json_object_array_add(array[1],
-				      p->ok ? json_object_new_uint64(p->slab_bytes) : NULL);
-		json_object_array_add(array[2], number(p->ok ? p->ns_per_op : NAN, 3));
-		json_object_array_add(
-			array[3], p->ok ? json_object_new_uint64(p->queue_bytes_one_node) : NULL);
-	}
-	put(o, "queue_bytes", array[0]);
-	put(o, "slab_bytes", array[1]);
-	put(o, "ns_per_op", array[2]);
-	put(o, "queue_bytes_one_node", array[3]);
-	return o;
-}
-
-static json_object *new_scaling(const struct compared_trace *t)
-{
-	const struct scaling *s = &t->scaling;
-	json_object *o, *cpus, *nodes, *engines;
-
-	if (!s->nr)
-		return NULL;
-	o = json_object_new_object();
-	cpus = json_object_new_array();
-	nodes = json_object_new_array();
-	engines = json_object_new_object();
-	for (unsigned int at = 0; at < s->nr; at++) {
-		json_object_array_add(cpus, json_object_new_int64(s->cpus[at]));
-		json_object_array_add(nodes, json_object_new_int64(s->nodes[at]));
-	}
-	for (unsigned int kind = 0; kind < COMPARE_NR; kind++)
-		if (s->chosen & 1u << kind)
-			put(engines, compare_kinds[kind].name, new_scaled_engine(s, kind));
-	put(o, "cpus", cpus);
-	put(o, "nodes", nodes);
-	put_count(o, "events", t->load.ops.nr_ops);
-	put(o, "engines", engines);
+	put(o, "op", new_counts(s->point_op, s->nr_points));
+	put(o, "live_bytes", new_counts(t->point_live, s->nr_points));
 	return o;
 }
 
@@ -306,7 +260,7 @@ static json_object *new_trace(const struct compare *c, const struct compared_tra
 	}
 	put(o, "engines", engines);
 	put(o, "errors", errors);
-	put(o, "scaling", new_scaling(t));
+	put(o, "scaling", compare_json_scaling(t));
 	return o;
 }
 

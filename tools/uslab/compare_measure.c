@@ -56,10 +56,12 @@ static struct job_bytes read_bytes(struct memory_pass *p)
 	struct usage_slow slow;
 
 	usage_read_slow(&slow);
-	p->memory->peak.queue = highest(p->memory->peak.queue, slow.held_bytes);
+	p->memory->peak.queue = highest(p->memory->peak.queue, slow.queue_bytes);
+	p->memory->peak.cpu_slab = highest(p->memory->peak.cpu_slab, slow.cpu_slab_bytes);
 	return (struct job_bytes){ .slab = p->slab,
 				   .requested = p->requested,
-				   .queue = slow.held_bytes };
+				   .queue = slow.queue_bytes,
+				   .cpu_slab = slow.cpu_slab_bytes };
 }
 
 struct page_map_pass {
@@ -143,6 +145,21 @@ static int perform_untimed(struct memory_pass *p, const struct trace_op *op, uns
 	return 0;
 }
 
+/* Operation i of the trace, in its copies. */
+static int perform_copies(struct memory_pass *p, size_t i)
+{
+	const struct trace_op *op = &p->stage->trace->ops[i];
+	int ret = 0;
+
+	p->marks = count_marks_for(p->job, p->stage->trace, i);
+	if (p->stage->split)
+		ret = perform_untimed(p, op, stage_part(p->stage, op));
+	else
+		for (unsigned int copy = 0; copy < p->stage->copies && !ret; copy++)
+			ret = perform_untimed(p, op, copy);
+	return ret ? out_of_memory(p->job, stage_class(p->stage, op), i) : 0;
+}
+
 /* What holds from operation i to the next. */
 static int look(struct memory_pass *p, size_t i)
 {
@@ -186,14 +203,9 @@ int measure_memory(struct stage *stage, struct job *job)
 	usage_read_slow(&before);
 	p.memory->page_blocks = before.page_blocks;
 	for (size_t i = 0; i < trace->nr_ops && !ret; i++) {
-		const struct trace_op *op = &trace->ops[i];
-
-		p.marks = count_marks_for(job, trace, i);
-		for (unsigned int copy = 0; copy < stage->copies && !ret; copy++)
-			ret = perform_untimed(&p, op, copy);
-		if (ret)
-			return out_of_memory(job, stage_class(stage, op), i);
-		ret = look(&p, i);
+		ret = perform_copies(&p, i);
+		if (!ret)
+			ret = look(&p, i);
 	}
 	if (!ret)
 		finish_memory(&p);

@@ -45,7 +45,7 @@ static bool run_job(struct run *r, unsigned int kind, enum job_task task, enum j
 
 	r->job->task = task;
 	r->job->counter = counter;
-	return job_run(r->job, r->job_fd, r->t->fd, &place, o->error, sizeof(o->error));
+	return job_run(r->job, r->job_fd, r->t->shared.fd, &place, o->error, sizeof(o->error));
 }
 
 /* EXIT_OK when the command goes on without this contestant. */
@@ -154,8 +154,7 @@ static int run_all(struct run *r, struct round_times (*rounds)[COMPARE_MAX_ROUND
 	r->job->touch = r->c->options.touch;
 	r->job->copies = r->t->copies;
 	r->job->cpu = sched_getcpu();
-	r->job->nr_points = r->t->nr_points;
-	memcpy(r->job->point_op, r->t->point_op, sizeof(r->job->point_op));
+	compare_set_points(r->job, &r->t->shared);
 	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
 		int status;
 

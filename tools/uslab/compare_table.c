@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare_table.c - what `uslab compare` found, for people: at most 120 columns wide
+ * uslab/compare_table.c - what `uslab compare` found, for people: at most 124 columns wide
  */
 #include "compare.h"
 
@@ -9,12 +9,10 @@
 #include <stdio.h>
 
 #define NAME_WIDTH 12 /* of contestants */
-#define SCALES_WIDE 3 /* contestants side by side */
 
 /* ---- cells ---- */
 
-/* "-" for what there is not. */
-static void put_number(int width, int digits, double value)
+void table_number(int width, int digits, double value)
 {
 	if (isnan(value) || value < 0)
 		printf(" %*s", width, "-");
@@ -22,13 +20,12 @@ static void put_number(int width, int digits, double value)
 		printf(" %*.*f", width, digits, value);
 }
 
-/* Few digits for large numbers: 12.3, 123, 12345. */
-static void put_ns(int width, double ns)
+void table_ns(int width, double ns)
 {
-	put_number(width, ns < 999.95 ? 1 : 0, ns);
+	table_number(width, ns < 999.95 ? 1 : 0, ns);
 }
 
-static void put_bytes(int width, uint64_t bytes)
+void table_bytes(int width, uint64_t bytes)
 {
 	char size[UTIL_SIZE_TEXT];
 
@@ -79,11 +76,11 @@ static void print_verb(const struct verb_times *v)
 {
 	double any = v->hist.count ? 1.0 : NAN; /* a trace without frees */
 
-	put_ns(7, v->ns[TIME_MEDIAN] * any);
-	put_ns(7, v->ns[TIME_P99] * any);
-	put_ns(7, v->ns[TIME_P99_9] * any);
-	put_number(8, 0, v->ns[TIME_MAX] * any);
-	put_number(6, 0, v->instructions);
+	table_ns(7, v->ns[TIME_MEDIAN] * any);
+	table_ns(7, v->ns[TIME_P99] * any);
+	table_ns(7, v->ns[TIME_P99_9] * any);
+	table_number(8, 0, v->ns[TIME_MAX] * any);
+	table_number(6, 0, v->instructions);
 }
 
 static void print_speed(const struct compare *c, const struct compared_trace *t)
@@ -99,8 +96,8 @@ static void print_speed(const struct compare *c, const struct compared_trace *t)
 		if (!compare_takes_part(c, kind) || !o->ok)
 			continue;
 		printf("%-*s", NAME_WIDTH, compare_kinds[kind].name);
-		put_ns(7, o->ns_per_op);
-		put_number(6, 3, stats_time_ratio(t, kind));
+		table_ns(7, o->ns_per_op);
+		table_number(6, 3, stats_time_ratio(t, kind));
 		printf(" |");
 		print_verb(&o->verb[REPLAY_ALLOC]);
 		printf(" |");
@@ -113,11 +110,11 @@ static void print_speed(const struct compare *c, const struct compared_trace *t)
 
 static void print_memory(const struct compare *c, const struct compared_trace *t)
 {
-	printf("\n%-*s | %-34s | %-9s | %-16s | %-16s |\n", NAME_WIDTH, "Bytes",
+	printf("\n%-*s | %-41s | %-9s | %-15s | %-15s |\n", NAME_WIDTH, "Bytes",
 	       "when most is alive", "highest", "mean over time", "at the end");
-	printf("%-*s | %10s %5s %6s %10s | %9s | %10s %5s | %10s %5s | %7s %9s\n", NAME_WIDTH, "",
-	       "slabs", "x", "/ slob", "queues", "slabs", "slabs", "x", "slabs", "x", "blocks",
-	       "metadata");
+	printf("%-*s | %9s %4s %6s %9s %9s | %9s | %9s %5s | %9s %5s | %7s %9s\n", NAME_WIDTH, "",
+	       "slabs", "x", "/ slob", "queues", "CPU slabs", "slabs", "slabs", "x", "slabs", "x",
+	       "blocks", "metadata");
 	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
 		const struct outcome *o = &t->outcomes[kind];
 		const struct job_memory *m = &o->memory;
@@ -126,74 +123,26 @@ static void print_memory(const struct compare *c, const struct compared_trace *t
 			continue;
 		printf("%-*s", NAME_WIDTH, compare_kinds[kind].name);
 		printf(" |");
-		put_bytes(10, m->at_live_peak.slab);
-		put_number(5, 2, stats_fragmentation(&m->at_live_peak));
-		put_number(6, 3, stats_memory_ratio(t, kind));
-		put_bytes(10, m->at_live_peak.queue);
+		table_bytes(9, m->at_live_peak.slab);
+		table_number(4, 2, stats_fragmentation(&m->at_live_peak));
+		table_number(6, 3, stats_memory_ratio(t, kind));
+		table_bytes(9, m->at_live_peak.queue);
+		table_bytes(9, m->at_live_peak.cpu_slab);
 		printf(" |");
-		put_bytes(9, m->peak.slab);
+		table_bytes(9, m->peak.slab);
 		printf(" |");
-		put_bytes(10, (uint64_t)m->slab_mean);
-		put_number(5, 2, m->slab_mean / m->requested_mean);
+		table_bytes(9, (uint64_t)m->slab_mean);
+		table_number(5, 2, m->slab_mean / m->requested_mean);
 		printf(" |");
-		put_bytes(10, m->end.slab);
-		put_number(5, 2, stats_fragmentation(&m->end));
+		table_bytes(9, m->end.slab);
+		table_number(5, 2, stats_fragmentation(&m->end));
 		printf(" | %7" PRIu64, m->page_blocks);
-		put_bytes(9, m->meta_bytes);
+		table_bytes(9, m->meta_bytes);
 		putchar('\n');
 	}
-	puts("x: bytes of slabs for each byte requested; queues: objects held for the next "
-	     "allocations; blocks: of pages, taken");
-}
-
-/* ---- scaling ---- */
-
-static void print_scale_rows(const struct scaling *s, const unsigned int *kinds, unsigned int nr)
-{
-	for (unsigned int at = 0; at < s->nr; at++) {
-		printf("%5u %5u", s->cpus[at], s->nodes[at]);
-		for (unsigned int i = 0; i < nr; i++) {
-			const struct scale_point *p = &s->points[kinds[i]][at];
-
-			printf(" |");
-			if (!p->ok) {
-				printf("%33s", "-");
-				continue;
-			}
-			put_bytes(9, p->slab_bytes);
-			put_bytes(9, p->queue_bytes);
-			if (s->nodes[at] > 1)
-				put_bytes(9, p->queue_bytes_one_node);
-			else
-				printf(" %9s", "");
-			put_ns(6, p->ns_per_op);
-		}
-		putchar('\n');
-	}
-}
-
-static void print_scaling(const struct scaling *s)
-{
-	unsigned int kinds[COMPARE_NR];
-	unsigned int nr = 0;
-
-	for (unsigned int kind = 0; kind < COMPARE_NR; kind++)
-		if (s->chosen & 1u << kind)
-			kinds[nr++] = kind;
-	for (unsigned int from = 0; from < nr; from += SCALES_WIDE) {
-		unsigned int wide = nr - from < SCALES_WIDE ? nr - from : SCALES_WIDE;
-
-		printf("\nScaling    ");
-		for (unsigned int i = 0; i < wide; i++)
-			printf(" | %-35s", compare_kinds[kinds[from + i]].name);
-		printf("\n%5s %5s", "CPUs", "nodes");
-		for (unsigned int i = 0; i < wide; i++)
-			printf(" | %9s %9s %9s %6s", "slabs", "queues", "(1 node)", "ns/op");
-		putchar('\n');
-		print_scale_rows(s, kinds + from, wide);
-	}
-	puts("bytes: the highest seen; (1 node): queues, were all these CPUs on one node; one round "
-	     "each");
+	puts("x: bytes of slabs for each byte requested; queues: objects in arrays of CPUs and nodes; "
+	     "blocks: of pages, taken");
+	puts("CPU slabs: free objects in slabs that belong to a CPU, no queues");
 }
 
 /* ---- all ---- */
@@ -207,8 +156,8 @@ static void print_summary(const struct compare *c)
 		if (!compare_takes_part(c, kind))
 			continue;
 		printf("%-*s", NAME_WIDTH, compare_kinds[kind].name);
-		put_number(12, 3, stats_overall(c, kind, stats_time_ratio));
-		put_number(24, 3, stats_overall(c, kind, stats_memory_ratio));
+		table_number(12, 3, stats_overall(c, kind, stats_time_ratio));
+		table_number(24, 3, stats_overall(c, kind, stats_memory_ratio));
 		putchar('\n');
 	}
 }
@@ -221,7 +170,7 @@ void compare_print(const struct compare *c, const struct machine *m)
 		print_speed(c, &c->traces[i]);
 		print_memory(c, &c->traces[i]);
 		if (c->traces[i].scaling.nr)
-			print_scaling(&c->traces[i].scaling);
+			compare_print_scaling(&c->traces[i].scaling, c->traces[i].whole.nr_ops);
 	}
 	if (c->nr_traces > 1)
 		print_summary(c);

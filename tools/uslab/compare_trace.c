@@ -12,33 +12,61 @@
 #define SPREAD_OPS 600000u /* operations of all copies of a trace that is spread */
 
 /* A trace that is to be performed many times at once loses objects, unless it was cut already. */
-static int thin(struct compare *c, struct compared_trace *t)
+static int thin(struct compare *c, struct compared_trace *t, unsigned int copies)
 {
-	uint64_t all = (uint64_t)t->load.ops.nr_ops * t->copies;
+	uint64_t all = (uint64_t)t->load.ops.nr_ops * copies;
+	unsigned int stride;
 
-	t->stride = 1;
 	if (t->copies == 1 || c->options.max_events || all <= SPREAD_OPS)
-		return EXIT_OK;
-	t->stride = (unsigned int)((all + SPREAD_OPS - 1) / SPREAD_OPS);
-	if (!trace_thin(&t->load.ops, t->stride))
-		return EXIT_OK;
-	return util_fail(COMPARE_COMMAND, "%s: out of memory", t->load.path);
+		return 0;
+	stride = (unsigned int)((all + SPREAD_OPS - 1) / SPREAD_OPS);
+	t->stride *= stride;
+	return trace_thin(&t->load.ops, stride);
 }
 
 /* Even steps through the operations; one of the points is the peak. */
-static void choose_points(struct compared_trace *t)
+static void choose_points(struct shared_trace *s, const struct trace_ops *ops)
 {
-	size_t nr_ops = t->load.ops.nr_ops;
-	uint64_t peak = t->load.ops.counts.peak_op;
+	uint64_t peak = ops->counts.peak_op;
 	unsigned int nearest = 0;
 
-	t->nr_points = nr_ops < JOB_POINTS ? (unsigned int)nr_ops : JOB_POINTS;
-	for (unsigned int i = 0; i < t->nr_points; i++) {
-		t->point_op[i] = t->nr_points > 1 ? i * (nr_ops - 1) / (t->nr_points - 1) : 0;
-		if (t->point_op[i] <= peak)
+	s->nr_points = s->nr_ops < JOB_POINTS ? (unsigned int)s->nr_ops : JOB_POINTS;
+	for (unsigned int i = 0; i < s->nr_points; i++) {
+		s->point_op[i] = s->nr_points > 1 ? i * (s->nr_ops - 1) / (s->nr_points - 1) : 0;
+		if (s->point_op[i] <= peak)
 			nearest = i;
 	}
-	t->point_op[nearest] = peak;
+	s->point_op[nearest] = peak;
+}
+
+/* The trace as it is now. 0 or -errno. */
+static int share(struct shared_trace *s, const struct trace_ops *ops)
+{
+	s->nr_ops = ops->nr_ops;
+	choose_points(s, ops);
+	s->fd = trace_share(ops);
+	return s->fd < 0 ? s->fd : 0;
+}
+
+static int share_all(struct compare *c, struct compared_trace *t)
+{
+	int err = 0;
+
+	t->stride = 1;
+	if (c->options.spread) {
+		err = thin(c, t, 1);
+		if (!err)
+			err = share(&t->whole, &t->load.ops);
+		if (!err)
+			err = thin(c, t, t->copies);
+	}
+	return err ? err : share(&t->shared, &t->load.ops);
+}
+
+void compare_set_points(struct job *job, const struct shared_trace *shared)
+{
+	job->nr_points = shared->nr_points;
+	memcpy(job->point_op, shared->point_op, sizeof(job->point_op));
 }
 
 /* Bytes requested at the points, by a walk over the operations. */
@@ -52,7 +80,7 @@ static void find_live(struct compared_trace *t)
 		uint64_t size = (uint64_t)ops->classes[ops->ops[i].class].size * t->copies;
 
 		live += ops->ops[i].kind == TRACE_OP_ALLOC ? size : -size;
-		if (next < t->nr_points && t->point_op[next] == i)
+		if (next < t->shared.nr_points && t->shared.point_op[next] == i)
 			t->point_live[next++] = live;
 	}
 }
@@ -84,24 +112,22 @@ int compare_load(struct compare *c, struct compared_trace *t, const char *path)
 {
 	int status = load(c, t, path);
 
-	if (!status)
-		status = thin(c, t);
 	if (status)
 		return status;
-	choose_points(t);
-	find_live(t);
-	t->fd = trace_share(&t->load.ops);
 	t->outcomes = calloc(COMPARE_NR, sizeof(*t->outcomes));
-	if (t->fd < 0 || !t->outcomes)
+	if (!t->outcomes || share_all(c, t))
 		return util_fail(COMPARE_COMMAND, "%s: out of memory", path);
+	find_live(t);
 	return EXIT_OK;
 }
 
 void compare_unload(struct compared_trace *t)
 {
 	trace_ops_destroy(&t->load.ops);
-	if (t->fd > 0)
-		close(t->fd);
+	if (t->shared.fd > 0)
+		close(t->shared.fd);
+	if (t->whole.fd > 0)
+		close(t->whole.fd);
 	free(t->outcomes);
 	t->outcomes = NULL;
 }

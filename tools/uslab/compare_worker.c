@@ -95,6 +95,7 @@ int compare_worker(int argc, char **argv)
 				.engine = job->engine,
 				.front = job->front,
 				.copies = job->copies,
+				.split = job->split,
 				.touch = job->touch };
 	/* Whoever steps us sees it all the same; and nobody may. */
 	signal(SIGUSR1, SIG_IGN);

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "replay_stage.h"
+#include "trace_thin.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -52,15 +53,18 @@ int stage_init(struct stage *s)
 	s->acting = s->topology.cpus;
 	s->caches = calloc(s->trace->nr_caches + 1u, sizeof(struct kmem_cache *));
 	s->objects = calloc((size_t)s->copies * s->trace->nr_slots + 1u, sizeof(void *));
-	return s->caches && s->objects ? 0 : -ENOMEM;
+	s->parts = calloc(s->trace->nr_slots + 1u, sizeof(*s->parts));
+	return s->caches && s->objects && s->parts ? 0 : -ENOMEM;
 }
 
 void stage_exit(struct stage *s)
 {
 	free(s->caches);
 	free(s->objects);
+	free(s->parts);
 	s->caches = NULL;
 	s->objects = NULL;
+	s->parts = NULL;
 }
 
 int stage_create_caches(struct stage *s, char *error, size_t size)
@@ -87,6 +91,13 @@ void stage_destroy_caches(struct stage *s)
 		s->caches[i] = NULL;
 	}
 	uslab_trim();
+}
+
+unsigned int stage_part(struct stage *s, const struct trace_op *op)
+{
+	if (op->kind == TRACE_OP_ALLOC)
+		s->parts[op->slot] = (uint16_t)trace_part(s->nr_objects++, s->copies);
+	return s->parts[op->slot];
 }
 
 void stage_touch(const struct stage *s, void *object, size_t size)

@@ -3,7 +3,8 @@
  * uslab/replay_stage.h - where a trace is performed: caches, objects, CPUs
  *
  * Every operation of the trace is performed once for each copy, with slots of its own: operation i
- * of copy 0, operation i of copy 1, ... On a made-up topology the thread acts for the CPU that the
+ * of copy 0, operation i of copy 1, ... Or the trace is split: each of its objects is one copy's, all
+ * operations together are those of the trace. On a made-up topology the thread acts for the CPU that the
  * trace says, plus the trace's number of CPUs for each copy, modulo the topology's CPUs; else
  * everything happens on the CPU that runs the thread.
  */
@@ -30,6 +31,7 @@ struct stage {
 	const char *engine; /* NULL: the library's default */
 	const char *front;
 	unsigned int copies; /* from 1 */
+	bool split;	     /* among the copies */
 	enum replay_touch touch;
 
 	/* private */
@@ -37,6 +39,8 @@ struct stage {
 	unsigned int acting;	    /* for that CPU; topology.cpus: for none so far */
 	struct kmem_cache **caches; /* by trace_class.cache */
 	void **objects;		    /* by copy, slot; NULL: not alive */
+	uint16_t *parts;	    /* split: the copy that has the object, by slot */
+	uint64_t nr_objects;	    /* split: allocated so far */
 };
 
 /* Copies that load a topology of so many CPUs with a trace of so many: what --spread means. */
@@ -82,6 +86,9 @@ static inline void **stage_object(const struct stage *s, const struct trace_op *
 {
 	return &s->objects[(size_t)copy * s->trace->nr_slots + op->slot];
 }
+
+/* The copy that performs the next operation of a trace that is split; called for each in turn. */
+unsigned int stage_part(struct stage *s, const struct trace_op *op);
 
 /* To be called before the operation. */
 static inline void stage_act(struct stage *s, const struct trace_op *op, unsigned int copy)

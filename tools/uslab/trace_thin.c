@@ -2,7 +2,7 @@
 /*
  * uslab/trace_thin.c - a trace with a part of its objects, over all of its time
  *
- * Which objects stay is decided by a hash of their number, the same in every run: traces have
+ * Which part an object is in is decided by a hash of its number, the same in every run: traces have
  * rhythms (header, data, header, data, ...), and every n-th object would follow one of them.
  */
 #include "trace_thin.h"
@@ -25,13 +25,13 @@ struct thinning {
 	size_t nr_ops;
 };
 
-static bool stays(const struct thinning *n)
+unsigned int trace_part(uint64_t number, unsigned int parts)
 {
-	uint64_t x = n->nr_objects * 0x9e3779b97f4a7c15u;
+	uint64_t x = number * 0x9e3779b97f4a7c15u;
 
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return (x ^ (x >> 31)) % n->stride == 0; /* object 0 does */
+	return (unsigned int)((x ^ (x >> 31)) % parts);
 }
 
 static uint32_t take_slot(struct thinning *n)
@@ -81,7 +81,7 @@ static void look_at(struct thinning *n, size_t i)
 	uint32_t *slot = &n->slot_of[op.slot];
 
 	if (op.kind == TRACE_OP_ALLOC) {
-		*slot = stays(n) ? take_slot(n) : DROPPED;
+		*slot = trace_part(n->nr_objects, n->stride) == 0 ? take_slot(n) : DROPPED;
 		n->nr_objects++;
 	}
 	if (*slot == DROPPED)

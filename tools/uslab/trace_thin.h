@@ -14,4 +14,10 @@
  */
 int trace_thin(struct trace_ops *t, unsigned int stride);
 
+/*
+ * Which of so many parts of a trace its object of that number, counted from 0, belongs to: as if by
+ * chance, and the same in every run. Object 0 is in part 0.
+ */
+unsigned int trace_part(uint64_t number, unsigned int parts);
+
 #endif /* TOOLS_TRACE_THIN_H */

@@ -12,16 +12,15 @@
 
 #include "base/compiler.h"
 
-static always_inline bool arch_list_pop(const void *state, ptrdiff_t rseq, unsigned long link,
-					const char *base, unsigned long limit, void **obj)
+static always_inline void *arch_list_pop(const void *state, ptrdiff_t rseq, unsigned long link,
+					 const char *base, unsigned long limit)
 {
 	(void)state;
 	(void)rseq;
 	(void)link;
 	(void)base;
 	(void)limit;
-	(void)obj;
-	return false;
+	return NULL;
 }
 
 static always_inline bool arch_list_push(const void *state, ptrdiff_t rseq, const void *slab,

@@ -62,14 +62,10 @@ static inline unsigned int start_node(int node)
 	return likely(os_topology.nr_nodes <= 1) ? 0 : slobseg_node_slow(node);
 }
 
-/*
- * A page with free objects, on its list, when that of `node` is empty: a new one; or, when there is
- * no memory, what other nodes have. NULL: out of memory. Drops the lock meanwhile.
- */
-static noinline struct page *more_locked(struct slobseg *s, unsigned int node, bool thisnode)
+/* A new page, on its list. NULL: out of memory. Drops the lock meanwhile. */
+static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool thisnode)
 {
 	struct page *page;
-	unsigned int i;
 
 	lock_release(&s->lock);
 	page = slobseg_page_new(s, node, thisnode);
@@ -77,12 +73,26 @@ static noinline struct page *more_locked(struct slobseg *s, unsigned int node, b
 	if (likely(page)) {
 		store_relaxed(&s->count->pages, s->count->pages + 1);
 		link_page_locked(s, page);
-		return page;
 	}
-	page = first_page(s, node); /* freed meanwhile */
-	for (i = 0; !page && !thisnode && i < os_topology.nr_nodes; i++)
-		page = first_page(s, i);
 	return page;
+}
+
+/*
+ * A page with free objects, on its list, when that of `node` is empty: a new one of the node; or, when
+ * it has no memory, what other nodes have on their lists; or a new one of theirs. NULL: out of
+ * memory. Drops the lock meanwhile.
+ */
+static noinline struct page *more_locked(struct slobseg *s, unsigned int node, bool thisnode)
+{
+	bool others = !thisnode && os_topology.nr_nodes > 1;
+	struct page *page = new_page_locked(s, node, true);
+
+	if (likely(page))
+		return page;
+	page = first_page(s, node); /* freed meanwhile */
+	for (unsigned int i = 0; !page && others && i < os_topology.nr_nodes; i++)
+		page = first_page(s, i);
+	return page || !others ? page : new_page_locked(s, node, false);
 }
 
 /* Takes objects of a page of the list until it is full or `want` are there. Returns how many. */

@@ -15,12 +15,16 @@
  *     chain_push               +        +         +       +          +            +         +
  *     chain_push, locked       +        L         L       L          +            +         L
  *     take_objects             +        L         L       L          -            -         L
+ *     try_detach (refill.c)    +        L         L       L          -            -         L
  *     acquire (cpu.c)          +        L         L       L          -            -         L
  *     get_freelist             +        +         -       -          O            O         -
  *     deactivate, unfreeze     +        +         -       -          O            O         -
  *     shrink                   +        L         L       L          -            -         L
  *
  *     -: cannot meet, one works on frozen slabs only, the other on slabs that are not frozen.
+ *
+ * Taking is take_objects() or try_detach_locked(). A list that was detached is followed without the
+ * lock: its objects count as in use, so that its slab cannot become empty until they are freed.
  *
  * Without the lock a push may only change slabs that stay on the list they are on: frozen ones,
  * and those that were not full before and are not empty after. So under the lock a slab of the
@@ -148,6 +152,22 @@ bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail
 	lock_release(&node->list_lock);
 	slab_free_list(e, empty);
 	return false;
+}
+
+bool slub_push_frozen(struct engine *e, struct page *slab, void *obj)
+{
+	struct slab_state old = slab_read(slab);
+	struct slab_state new = { .freelist = obj, .counters = old.counters };
+
+	if (unlikely(!old.counters.frozen || !old.counters.inuse))
+		return false;
+	new.counters.inuse--;
+	freeptr_link(e, slab->layout, obj, old.freelist);
+	if (unlikely(!slab_exchange(e, slab, &old, &new)))
+		return false;
+	slub_count(e, FREE_SLOWPATH);
+	slub_count(e, FREE_FROZEN);
+	return true;
 }
 
 static unsigned int hash_slab(const struct page *slab)

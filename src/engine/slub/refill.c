@@ -102,9 +102,10 @@ static inline unsigned int count_free(const struct slab_state *state)
 	return state->counters.objects - state->counters.inuse;
 }
 
+/* A list that was cut to nothing is left to take_objects(), which says so. */
 static inline bool can_detach(const struct refill *r, const struct slab_state *state)
 {
-	return r->nr_chains < MAX_CHAINS && !slub_of(r->e)->hardened &&
+	return r->nr_chains < MAX_CHAINS && !slub_of(r->e)->hardened && state->freelist &&
 	       state->counters.carved == state->counters.objects &&
 	       count_free(state) <= r->want - r->got;
 }

@@ -133,8 +133,6 @@ bool node_try_others(struct slub *s, unsigned int first, bool (*take)(struct slu
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
-/* One line and no return: a free list that was written to. */
-_Noreturn void slub_die_corrupt(const struct engine *e, const void *slab);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 void slub_check(struct engine *e);
 /* The message of spec 4.16, rate-limited, unless __GFP_NOWARN. */

@@ -117,6 +117,8 @@ static inline void slub_count(const struct engine *e, enum slub_stat item)
 
 /* One line and no return: an object is freed that is free. */
 _Noreturn void slub_die_double_free(const struct engine *e, const void *obj);
+/* The same: a free list that was written to. */
+_Noreturn void slub_die_corrupt(const struct engine *e, const void *slab);
 
 /* ---- what front/cpuslab.c needs: slabs that belong to a CPU ---- */
 
@@ -142,5 +144,11 @@ void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials);
  */
 bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail, unsigned int cnt,
 		     bool cpu_partial);
+
+/*
+ * The commonest row of that table in one straight line: the object goes onto the list of a slab that
+ * belongs to some CPU. false: nothing was done, slub_free_chain() finds out what is to be done.
+ */
+bool slub_push_frozen(struct engine *e, struct page *slab, void *obj);
 
 #endif /* ENGINE_SLUB_SLUB_H */

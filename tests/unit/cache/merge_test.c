@@ -269,20 +269,37 @@ IN_CHILD(test_merge_again)
 	CHILD_CHECK(make("B", 64, 0, 0) == a);
 }
 
+/* Spec 5.4, of SLAB only: its colours keep no more alignment than the first user asked for. */
+IN_CHILD(test_slab_keeps_alignment)
+{
+	struct cache *a;
+	struct cache *b;
+
+	setenv("USLAB_CONF", "engine=slab", 1);
+	ready();
+	a = make("A", 384, 8, 0);
+	b = make("B", 384, 128, 0);
+	CHILD_CHECK(b != a && b->engine.size == 384);
+	for (unsigned int i = 0; i < 100; i++)
+		CHILD_CHECK((uintptr_t)get(b) % 128 == 0);
+	CHILD_CHECK(make("C", 384, 64, 0) == b && make("D", 384, 8, 0) == a);
+	a = make("E", 64, 0, 0);
+	CHILD_CHECK(make("F", 64, 0, SLAB_HWCACHE_ALIGN) != a);
+	/* of SLUB's caches the stride says it all */
+	CHILD_CHECK(made(&(struct cache_spec){ .name = "G", .size = 384, .engine = &slub_ops }) ==
+		    made(&(struct cache_spec){
+			    .name = "H", .size = 384, .align = 128, .engine = &slub_ops }));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_vector_6),
-		cmocka_unit_test(test_unique_ids),
-		cmocka_unit_test(test_never_merge),
-		cmocka_unit_test(test_same_flags),
-		cmocka_unit_test(test_not_merged),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_oldest),
-		cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_nomerge),
-		cmocka_unit_test(test_nomerge_old_name),
+		cmocka_unit_test(test_alignment),   cmocka_unit_test(test_vector_6),
+		cmocka_unit_test(test_unique_ids),  cmocka_unit_test(test_never_merge),
+		cmocka_unit_test(test_same_flags),  cmocka_unit_test(test_not_merged),
+		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_oldest),
+		cmocka_unit_test(test_choices),	    cmocka_unit_test(test_slab_keeps_alignment),
+		cmocka_unit_test(test_nomerge),	    cmocka_unit_test(test_nomerge_old_name),
 		cmocka_unit_test(test_merge_again),
 	};
 

@@ -436,6 +436,65 @@ static void test_double_free(__attribute__((unused)) void **state)
 	assert_non_null(strstr(c.text, "SLUB: double free of 0x"));
 }
 
+/* The link of a free object leads out of its slab: whoever takes that one has nowhere to go on. */
+static void overwritten_link(bool hardened, uintptr_t link, int node)
+{
+	struct engine_params params = params_of(64);
+	void *objs[2];
+
+	params.hardened = hardened;
+	make_with(params);
+	get_many(objs, 2);
+	put(objs[1]);
+	put(objs[0]);
+	*freeptr_slot(engine.layout, objs[0]) = link;
+	alarm(10);
+	for (;;)
+		CHILD_CHECK(front.ops->alloc(&front, GFP_KERNEL, node) == objs[0]);
+}
+
+static void overwritten_plain(__attribute__((unused)) void *arg)
+{
+	floors_init(0, 0);
+	overwritten_link(false, 0x4141414141414141, NUMA_NO_NODE);
+}
+
+/* Into the arena, but not into a slab: where a node is asked for, somebody looks. */
+static void overwritten_node(__attribute__((unused)) void *arg)
+{
+	struct page *page;
+
+	floors_init(0, 0);
+	page = buddy_alloc(-1, 0, false, NULL);
+	page_set_block(page, PAGE_RUN, 1);
+	overwritten_link(false, (uintptr_t)page_address(page), 0);
+}
+
+static void overwritten_hardened(__attribute__((unused)) void *arg)
+{
+	floors_init(0, 0);
+	overwritten_link(true, 0x4141414141414141, NUMA_NO_NODE);
+}
+
+static void overwritten_without_sequences(__attribute__((unused)) void *arg)
+{
+	floors_init(4, 1);
+	overwritten_link(false, 0x4141414141414141, NUMA_NO_NODE);
+}
+
+static void test_overwritten_link(__attribute__((unused)) void **state)
+{
+	void (*const all[])(void *) = { overwritten_plain, overwritten_node, overwritten_hardened,
+					overwritten_without_sequences };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(all); i++) {
+		struct child c = child_run(all[i], NULL);
+
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+	}
+}
+
 /* A thread that the kernel has no area of: it has no CPU, and the engine serves it. */
 static void *without_cpu(__attribute__((unused)) void *arg)
 {
@@ -611,6 +670,7 @@ int main(void)
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_other_engines_are_refused),
 		cmocka_unit_test(test_double_free),
+		cmocka_unit_test(test_overwritten_link),
 		cmocka_unit_test(test_thread_without_cpu),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_threads),

@@ -11,6 +11,8 @@
 #include <sys/rseq.h>
 #include <sys/syscall.h>
 
+#include "arch/list_rseq.h"
+#include "arch/malloc_rseq.h"
 #include "base/atomic.h"
 #include "fake_engine.h"
 
@@ -66,6 +68,79 @@ BOTH_MODES(test_layout_parts)
 	/* and it can be written */
 	memset(percpu_state(last, (int)os_topology.nr_cpu_ids - 1), 0, USLAB_CPU_STATE_SIZE);
 }
+
+#if USLAB_HAVE_RSEQ
+/* An area of this thread that the kernel does not know, in front of sequences. */
+static __thread struct rseq area;
+
+static ptrdiff_t area_on(int number)
+{
+	area.cpu_id = (uint32_t)number;
+	area.cpu_id_start = number < 0 ? 0 : (uint32_t)number;
+	return (char *)&area - (char *)__builtin_thread_pointer();
+}
+
+/* One object where all hit paths of that CPU find it. */
+static void put_one(int number, uintptr_t *array, uintptr_t *obj)
+{
+	obj[0] = 0;
+	array[0] = 0;
+	array[1] = (uintptr_t)obj;
+	store_relaxed(percpu_inline_word(ID % 128, number), (uintptr_t)&array[1]);
+	percpu_state(ID, number)->freelist = (uintptr_t)obj;
+	percpu_state(ID, number)->slab = (uintptr_t)array;
+}
+
+static void take_and_put_one(int number, uintptr_t *array, uintptr_t *obj)
+{
+	ptrdiff_t rseq = area_on(number);
+	void *state = percpu_state(ID, 0);
+	void *handle = percpu_handle(ID % 128);
+	void *p = NULL;
+
+	CHILD_CHECK(uslab_rseq_pop(handle, rseq, &p) && p == obj);
+	CHILD_CHECK(!uslab_rseq_pop(handle, rseq, &p));
+	CHILD_CHECK(uslab_rseq_push(handle, obj, rseq) && array[1] == (uintptr_t)obj);
+	CHILD_CHECK(arch_malloc_pop(page_map.base, ID % 128, rseq, &p) && p == obj);
+	CHILD_CHECK(!arch_malloc_pop(page_map.base, ID % 128, rseq, &p));
+	CHILD_CHECK(arch_malloc_push(page_map.base, ID % 128, rseq, obj));
+	CHILD_CHECK(*percpu_inline_word(ID % 128, number) == (uintptr_t)&array[1]);
+	CHILD_CHECK(arch_list_pop(state, rseq, 0, (char *)obj, 64) == obj);
+	CHILD_CHECK(!arch_list_pop(state, rseq, 0, (char *)obj, 64));
+	CHILD_CHECK(arch_list_push(state, rseq, array, obj, obj));
+	CHILD_CHECK(!arch_list_push(state, rseq, array, obj, obj));   /* it is the head */
+	CHILD_CHECK(!arch_list_push(state, rseq, obj, array, array)); /* not its slab */
+	CHILD_CHECK(percpu_state(ID, number)->freelist == (uintptr_t)obj);
+}
+
+/* Every CPU number that the layout has room for, and those of threads that have none. */
+IN_CHILD(test_every_cpu_number)
+{
+	static uintptr_t array[32] __attribute__((aligned(256)));
+	static uintptr_t obj[8];
+	void *p = NULL;
+
+	floors_init(USLAB_MAX_CPUS, 1);
+	for (int number = 0; number < USLAB_MAX_CPUS; number++) {
+		put_one(number, array, obj);
+		take_and_put_one(number, array, obj);
+		store_relaxed(percpu_inline_word(ID % 128, number), 0ul);
+		memset(percpu_state(ID, number), 0, USLAB_CPU_STATE_SIZE);
+	}
+	front_stop_words(ID % 128);
+	for (int number = -2; number < 0; number++) {
+		ptrdiff_t rseq = area_on(number);
+		void *state = percpu_state(ID, 0);
+
+		CHILD_CHECK(!uslab_rseq_pop(percpu_handle(ID % 128), rseq, &p));
+		CHILD_CHECK(!uslab_rseq_push(percpu_handle(ID % 128), obj, rseq));
+		CHILD_CHECK(!arch_malloc_pop(page_map.base, ID % 128, rseq, &p));
+		CHILD_CHECK(!arch_malloc_push(page_map.base, ID % 128, rseq, obj));
+		CHILD_CHECK(!arch_list_pop(state, rseq, 0, page_map.base, PAGE_SIZE));
+		CHILD_CHECK(!arch_list_push(state, rseq, array, obj, obj));
+	}
+}
+#endif
 
 BOTH_MODES(test_cpu)
 {
@@ -384,6 +459,9 @@ int main(void)
 		cmocka_unit_test(test_mode),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_layout_parts),
+#if USLAB_HAVE_RSEQ
+		cmocka_unit_test(test_every_cpu_number),
+#endif
 		cmocka_unit_test(test_cpu),
 		cmocka_unit_test(test_cpu_unregistered),
 		cmocka_unit_test(test_xchg),

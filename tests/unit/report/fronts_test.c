@@ -357,6 +357,24 @@ static void test_queues(void **state)
 	assert_int_equal(s->totals.inconsistent, 0);
 }
 
+/* As many as QUEUES_MAX_LIMIT allows. */
+static void test_largest_queues(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	with_queues();
+	for (unsigned long i = 0; i < 35; i++)
+		fake_slab(&f, i, 192, 32767, 32767, false);
+	queue_of_cpu(0, QUEUES_MAX_LIMIT);
+	queues->node[0].shared.avail = 16 * QUEUES_MAX_LIMIT;
+	c = take(192);
+	assert_int_equal(c->objects_cpu, QUEUES_MAX_LIMIT);
+	assert_int_equal(c->objects_shared, 16 * QUEUES_MAX_LIMIT);
+	assert_int_equal(c->objects, 35 * 32767 - 17 * QUEUES_MAX_LIMIT);
+	assert_int_equal(s->totals.inconsistent, 0);
+}
+
 static void test_wild_queues(void **state)
 {
 	const struct snapshot_cache *c;
@@ -400,6 +418,7 @@ int main(void)
 		TEST(test_wild_words),
 		TEST(test_too_many_cpus),
 		cmocka_unit_test_setup_teardown(test_queues, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_largest_queues, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wild_queues, setup, teardown),
 	};
 

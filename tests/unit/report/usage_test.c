@@ -144,10 +144,33 @@ static void slow_counts(void **state)
 	assert_int_equal(pages * 4096, usage.slab_bytes + usage.large_bytes);
 	kmem_cache_free(s, objects[0]);
 	usage_read_slow(&after);
-	assert_int_equal(after.held_bytes - full.held_bytes, 2000);
+	assert_int_equal(after.queue_bytes - full.queue_bytes, 2000);
+	assert_int_equal(after.cpu_slab_bytes, full.cpu_slab_bytes);
 	for (unsigned int i = 1; i < 1000; i++)
 		kmem_cache_free(s, objects[i]);
 	kmem_cache_destroy(s);
+}
+
+/* By the front: arrays and queues are queues, slabs of CPUs are not, and "none" holds nothing. */
+static void held_by_front(void **state)
+{
+	static const char *const fronts[] = { "none", "array", "queues", "cpuslab" };
+
+	(void)state;
+	for (unsigned int i = 0; i < 4; i++) {
+		struct kmem_cache_args args = { .engine = "slub", .front = fronts[i] };
+		struct kmem_cache *s = kmem_cache_create_args("usage-held", 1000, &args, 0);
+		struct usage_slow before, after;
+
+		assert_non_null(s);
+		usage_read_slow(&before);
+		objects[0] = kmem_cache_alloc(s, GFP_KERNEL);
+		kmem_cache_free(s, objects[0]);
+		usage_read_slow(&after);
+		assert_int_equal(after.queue_bytes > before.queue_bytes, i == 1 || i == 2);
+		assert_int_equal(after.cpu_slab_bytes > before.cpu_slab_bytes, i == 3);
+		kmem_cache_destroy(s);
+	}
 }
 
 int main(void)
@@ -157,6 +180,7 @@ int main(void)
 		cmocka_unit_test(slabs_come_and_go),
 		cmocka_unit_test(large_kmallocs_are_apart),
 		cmocka_unit_test(slow_counts),
+		cmocka_unit_test(held_by_front),
 		cmocka_unit_test(every_engine),
 	};
 

@@ -126,6 +126,30 @@ static void free_in_the_middle(void **state)
 	assert_int_equal(seen.objects, 0);
 }
 
+/* Every object is one copy's, from its allocation to its free, and all copies have some. */
+static void split(void **state)
+{
+	unsigned int owner[64] = { 0 };
+	unsigned int nr[COPIES] = { 0 };
+
+	(void)state;
+	stage.split = true;
+	assert_true(trace.nr_slots <= 64);
+	for (size_t i = 0; i < trace.nr_ops; i++) {
+		const struct trace_op *op = &trace.ops[i];
+		unsigned int part = stage_part(&stage, op);
+
+		assert_true(part < COPIES);
+		if (op->kind == TRACE_OP_ALLOC) {
+			owner[op->slot] = part;
+			nr[part]++;
+		}
+		assert_int_equal(part, owner[op->slot]);
+	}
+	for (unsigned int part = 0; part < COPIES; part++)
+		assert_true(nr[part] >= 1 && nr[part] <= 12);
+}
+
 static void copies(void **state)
 {
 	(void)state;
@@ -164,6 +188,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_is_alive, setup, teardown),
 		cmocka_unit_test_setup_teardown(free_in_the_middle, setup, teardown),
+		cmocka_unit_test_setup_teardown(split, setup, teardown),
 		cmocka_unit_test_setup_teardown(copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(touch, setup, teardown),
 	};

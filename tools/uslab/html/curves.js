@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// curves.js - slab bytes and queue bytes of every engine while the trace goes on
+// curves.js - slab bytes, queue bytes and CPU slab bytes of every engine while the trace goes on
 "use strict";
 
 function curvesCard(trace) {
@@ -33,7 +33,8 @@ function curvesCard(trace) {
 			el("div", {}, el("h3", {}, "Memory over the trace"),
 				el("p", { class: "note" }, "The grey area is what the program itself asked for and has not freed.")),
 			el("div", { class: "controls" },
-				choice("Show", [["slab_bytes", "slab bytes"], ["queue_bytes", "queue bytes"]], change("what")),
+				choice("Show", [["slab_bytes", "slab bytes"], ["queue_bytes", "queue bytes"],
+					["cpu_slab_bytes", "CPU slab bytes"]], change("what")),
 				choice("Over", [["time", "time"], ["op", "operations"]], change("over")))),
 		chart.box);
 }

@@ -20,6 +20,8 @@ const MEMORY_COLUMNS = [
 		["fragmentation.mean", "mean", "ratio"], ["fragmentation.end", "end", "ratio"]]],
 	["queue bytes", [["queue_bytes.at_live_peak", "at live peak", "bytes"], ["queue_bytes.peak", "highest", "bytes"],
 		["queue_bytes.end", "end", "bytes"]]],
+	["CPU slab bytes", [["cpu_slab_bytes.at_live_peak", "at live peak", "bytes"],
+		["cpu_slab_bytes.peak", "highest", "bytes"], ["cpu_slab_bytes.end", "end", "bytes"]]],
 	["", [["page_allocations", "page blocks", "count"], ["meta_bytes", "metadata", "bytes"]]],
 ];
 const SUMMARY_COLUMNS = [
@@ -154,7 +156,8 @@ function memoryTable(trace, data) {
 	const rows = engineRows(trace.engines, data.rounds).map((row) => ({ ...row, notes: "" }));
 	return el("section", { class: "card" }, el("h3", {}, "Memory"),
 		el("p", { class: "note" }, "Slab bytes: the pages that an engine took for objects. " +
-			"Queue bytes: free objects that a front keeps in hand for CPUs and nodes. " +
+			"Queue bytes: free objects in arrays of CPUs and nodes. " +
+		"CPU slab bytes: free objects in slabs that belong to a CPU, which are no queues. " +
 			"Page blocks: how many an engine took in all."),
 		figuresTable("Memory", MEMORY_COLUMNS, rows));
 }

@@ -233,6 +233,31 @@ static void exhausted(void *arg)
 	CHILD_CHECK(ops->destroy(&e) == 0);
 }
 
+/* Node 0 has no page left, node 1 many: one of them serves many objects. */
+static void short_of_one_node(void *arg)
+{
+	const struct engine_ops *ops = arg;
+	struct page *far[4];
+	struct engine e;
+	void *objs[64];
+
+	make(&e, ops, 64);
+	for (unsigned int i = 0; i < ARRAY_SIZE(far); i++)
+		far[i] = buddy_alloc(1, 0, true, NULL);
+	no_more_memory();
+	while (buddy_alloc(0, 0, true, NULL)) {}
+	while (buddy_alloc(1, 0, true, NULL)) {}
+	for (unsigned int i = 0; i < ARRAY_SIZE(far); i++)
+		buddy_free(far[i], 0, false);
+	for (unsigned int i = 0; i < 64; i++) {
+		objs[i] = take_from(&e, 0, 0);
+		CHILD_CHECK(objs[i] && page_head_of(objs[i]) == page_head_of(objs[0]));
+	}
+	CHILD_CHECK(page_head_of(objs[0])->node == 1);
+	ops->flush(&e, objs, 64);
+	ops->check(&e);
+}
+
 static void other_nodes_when_memory_is_short(UNUSED_STATE)
 {
 	const struct engine_ops *ops;
@@ -241,6 +266,8 @@ static void other_nodes_when_memory_is_short(UNUSED_STATE)
 	{
 		struct child c = child_run(exhausted, (void *)ops);
 
+		assert_true(child_passed(&c));
+		c = child_run(short_of_one_node, (void *)ops);
 		assert_true(child_passed(&c));
 	}
 }

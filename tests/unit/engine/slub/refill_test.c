@@ -279,6 +279,21 @@ static void corrupt_whole(void *arg)
 	slub_refill(&e, objs, 31, 0, -1);
 }
 
+/* One that ended early already when only its head was taken. */
+static void corrupt_rest(__attribute__((unused)) void *arg)
+{
+	struct engine e;
+	void *objs[64];
+
+	slub_machine(2, 1);
+	e = make_plain(64);
+	fill_slab(&e, objs);
+	slub_flush(&e, objs, 3);
+	freeptr_set(slub_of(&e), e.layout, objs[2], NULL);
+	CHILD_CHECK(slub_refill(&e, objs, 1, 0, -1) == 1);
+	slub_refill(&e, objs, 31, 0, -1);
+}
+
 static void corrupt_lists_are_fatal(__attribute__((unused)) void **state)
 {
 	struct child c = child_run(corrupt, (void *)1);
@@ -294,6 +309,9 @@ static void corrupt_lists_are_fatal(__attribute__((unused)) void **state)
 		assert_true(child_aborted(&c));
 		assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
 	}
+	c = child_run(corrupt_rest, NULL);
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
 }
 
 int main(void)
