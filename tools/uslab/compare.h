@@ -187,6 +187,8 @@ void stats_round(struct round_times *round, const struct job_times *times);
 void stats_finish(struct outcome *o, const struct round_times *rounds);
 
 /* NaN where there is nothing to divide by. */
+/* Of the time stamp counter; NAN: the clock was another one. */
+double stats_cycles_per_ns(const struct outcome *o);
 double stats_fragmentation(const struct job_bytes *bytes);
 double stats_time_ratio(const struct compared_trace *t, unsigned int kind);
 double stats_memory_ratio(const struct compared_trace *t, unsigned int kind);

@@ -73,19 +73,13 @@ static json_object *new_times(const double *ns, double scale)
 	return o;
 }
 
-/* Cycles of the time stamp counter for a nanosecond. */
-static double cycles_per_ns(const struct outcome *o)
-{
-	return o->is_tsc && o->ns_per_tick > 0 ? 1.0 / o->ns_per_tick : NAN;
-}
-
 static json_object *new_verb(const struct outcome *o, int verb)
 {
 	const struct verb_times *v = &o->verb[verb];
 	json_object *object = json_object_new_object();
 
 	put(object, "ns", new_times(v->ns, 1.0));
-	put(object, "cycles", new_times(v->ns, cycles_per_ns(o)));
+	put(object, "cycles", new_times(v->ns, stats_cycles_per_ns(o)));
 	put_number(object, "instructions", v->instructions >= 0 ? v->instructions : NAN, 1);
 	return object;
 }
@@ -200,7 +194,7 @@ static json_object *new_engine(const struct compared_trace *t, unsigned int kind
 	put_count(o, "rounds", outcome->rounds);
 	put_count(o, "disturbed", outcome->disturbed);
 	put_number(o, "ns_per_op", outcome->ns_per_op, 3);
-	put_number(o, "cycles_per_op", outcome->ns_per_op * cycles_per_ns(outcome), 3);
+	put_number(o, "cycles_per_op", outcome->ns_per_op * stats_cycles_per_ns(outcome), 3);
 	for (int verb = 0; verb < REPLAY_NR_VERBS; verb++) {
 		put(o, verbs[verb], new_verb(outcome, verb));
 		put(histogram, verbs[verb], new_histogram(outcome, verb));

@@ -68,6 +68,11 @@ void stats_finish(struct outcome *o, const struct round_times *rounds)
 
 /* ---- ratios ---- */
 
+double stats_cycles_per_ns(const struct outcome *o)
+{
+	return o->is_tsc && o->ns_per_tick > 0 ? 1.0 / o->ns_per_tick : NAN;
+}
+
 double stats_fragmentation(const struct job_bytes *bytes)
 {
 	return bytes->requested ? (double)bytes->slab / (double)bytes->requested : NAN;

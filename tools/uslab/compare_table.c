@@ -44,8 +44,9 @@ static void print_head(const struct compare *c, const struct machine *m)
 
 	printf("%s\n", o->command);
 	printf("uslab " USLAB_VERSION_TEXT " on %s, %ld CPUs, %s\n", m->cpu, m->cpus, m->kernel);
-	printf("%s%lu rounds, each in a process of its own; new objects %s\n",
-	       o->rounds_given ? "" : "up to ", o->rounds, touches[o->touch]);
+	printf("%s%lu round%s, each in a process of its own; new objects %s\n",
+	       o->rounds_given ? "" : "up to ", o->rounds, o->rounds == 1 ? "" : "s",
+	       touches[o->touch]);
 	if (o->cpus)
 		printf("made-up machine: %lu CPUs on %lu nodes, one thread acts for all; without "
 		       "restartable sequences\n",
@@ -106,10 +107,55 @@ static void print_speed(const struct compare *c, const struct compared_trace *t)
 	}
 }
 
+static void print_verb_cycles(const struct verb_times *v, double scale)
+{
+	for (int i = TIME_MEDIAN; i <= TIME_MAX; i++)
+		table_number(i == TIME_MAX ? 9 : 8, 0, v->hist.count ? v->ns[i] * scale : NAN);
+}
+
+static void print_cycles(const struct compare *c, const struct compared_trace *t)
+{
+	static const char verb[] = "   median      p99    p99.9       max";
+
+	printf("\n%-*s %7s %6s | %-*s | %-*s |\n", NAME_WIDTH, "Cycles", "mean of", "",
+	       (int)sizeof(verb) - 2, "one allocation", (int)sizeof(verb) - 2, "one free");
+	printf("%-*s %7s %6s |%s |%s |\n", NAME_WIDTH, "", "all", "", verb, verb);
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
+		const struct outcome *o = &t->outcomes[kind];
+		double scale = stats_cycles_per_ns(o);
+
+		if (!compare_takes_part(c, kind) || !o->ok)
+			continue;
+		printf("%-*s", NAME_WIDTH, compare_kinds[kind].name);
+		table_number(7, 0, o->ns_per_op * scale);
+		printf(" %6s |", "");
+		print_verb_cycles(&o->verb[REPLAY_ALLOC], scale);
+		printf(" |");
+		print_verb_cycles(&o->verb[REPLAY_FREE], scale);
+		puts(" |");
+	}
+}
+
 /* ---- memory ---- */
+
+/* The same for all contestants, in the columns of the table. */
+static void print_requested(const struct job_memory *m)
+{
+	printf("%-*s |", NAME_WIDTH, "requested");
+	table_bytes(9, m->at_live_peak.requested);
+	printf("%32s |", "");
+	table_bytes(9, m->peak.requested);
+	printf(" |");
+	table_bytes(9, (uint64_t)m->requested_mean);
+	printf("%6s |", "");
+	table_bytes(9, m->end.requested);
+	printf("%6s |\n", "");
+}
 
 static void print_memory(const struct compare *c, const struct compared_trace *t)
 {
+	bool first = true;
+
 	printf("\n%-*s | %-41s | %-9s | %-15s | %-15s |\n", NAME_WIDTH, "Bytes",
 	       "when most is alive", "highest", "mean over time", "at the end");
 	printf("%-*s | %9s %4s %6s %9s %9s | %9s | %9s %5s | %9s %5s | %7s %9s\n", NAME_WIDTH, "",
@@ -121,6 +167,9 @@ static void print_memory(const struct compare *c, const struct compared_trace *t
 
 		if (!compare_takes_part(c, kind) || !o->ok)
 			continue;
+		if (first)
+			print_requested(m);
+		first = false;
 		printf("%-*s", NAME_WIDTH, compare_kinds[kind].name);
 		printf(" |");
 		table_bytes(9, m->at_live_peak.slab);
@@ -168,6 +217,7 @@ void compare_print(const struct compare *c, const struct machine *m)
 	for (unsigned int i = 0; i < c->nr_traces; i++) {
 		print_trace(&c->traces[i]);
 		print_speed(c, &c->traces[i]);
+		print_cycles(c, &c->traces[i]);
 		print_memory(c, &c->traces[i]);
 		if (c->traces[i].scaling.nr)
 			compare_print_scaling(&c->traces[i].scaling, c->traces[i].whole.nr_ops);
