@@ -180,7 +180,7 @@ static void cache_name(char *buf, const struct trace_event *event)
 static int cache_intern(struct trace_ops *t, const struct trace_event *event, uint32_t *cache)
 {
 	uint32_t size = (uint32_t)event->bytes_req;
-	char name[TRACE_CACHE_NAME];
+	char name[TRACE_CACHE_NAME] = ""; /* all of it: it is handed to other processes as it is */
 	uint32_t *chain;
 	int ret;
 
@@ -323,7 +323,7 @@ static bool same_cache(const struct trace_ops *t, const struct pointer *entry,
 		       const struct trace_event *event)
 {
 	const struct trace_class *class = &t->classes[t->index->slots[entry->slot]];
-	char name[TRACE_CACHE_NAME];
+	char name[TRACE_CACHE_NAME] = ""; /* all of it: it is handed to other processes as it is */
 
 	if (trace_kind_is_kmalloc(event->kind)) /* kfree() may be given any object */
 		return true;

@@ -31,7 +31,7 @@ static const struct column fastpath_columns[] = {
 	{ "pair",
 	  "Alloc/Free",
 	  { [PUBLISHED_SLOB] = 172, [PUBLISHED_SLAB] = 102, [PUBLISHED_SLUB] = 52 } },
-	{ NULL },
+	{ .title = NULL },
 };
 
 static const struct column concurrent_columns[] = {
@@ -42,7 +42,7 @@ static const struct column concurrent_columns[] = {
 	  "Free concurrent",
 	  { [PUBLISHED_SLOB] = 3037, [PUBLISHED_SLAB] = 984, [PUBLISHED_SLUB] = 119 } },
 	{ "pair", "Alloc/Free concurrent", { 0 } },
-	{ NULL },
+	{ .title = NULL },
 };
 
 static const struct column remote_columns[] = {
@@ -53,7 +53,7 @@ static const struct column remote_columns[] = {
 	{ "free-all",
 	  "Alloc one/Free all",
 	  { [PUBLISHED_SLOB] = 2013, [PUBLISHED_SLAB] = 761, [PUBLISHED_SLUB] = 498 } },
-	{ NULL },
+	{ .title = NULL },
 };
 
 /* Slide 29: medians of its five runs. Its threads sent through sockets, 8 CPUs, other arguments. */
@@ -61,7 +61,7 @@ static const struct column hackbench_columns[] = {
 	{ "seconds", "seconds", { [PUBLISHED_SLAB] = 4.87, [PUBLISHED_SLUB] = 4.84 } },
 	{ "peak", "peak KiB", { 0 } },
 	{ "end", "end KiB", { 0 } },
-	{ NULL },
+	{ .title = NULL },
 };
 
 /* Slide 26 (a desktop, SLOB's by difference) and the mail of 17 October 2021 (a small system). */
@@ -80,7 +80,7 @@ static const struct column memory_columns[] = {
 	{ "desktop.unreclaimable",
 	  "unreclaimable",
 	  { [PUBLISHED_SLAB] = 36532, [PUBLISHED_SLUB] = 32628 } },
-	{ NULL },
+	{ .title = NULL },
 };
 
 static const struct benchmark benchmarks[NR_BENCHMARKS] = {
