@@ -323,7 +323,7 @@ static bool same_cache(const struct trace_ops *t, const struct pointer *entry,
 		       const struct trace_event *event)
 {
 	const struct trace_class *class = &t->classes[t->index->slots[entry->slot]];
-	char name[TRACE_CACHE_NAME] = ""; /* all of it: it is handed to other processes as it is */
+	char name[TRACE_CACHE_NAME];
 
 	if (trace_kind_is_kmalloc(event->kind)) /* kfree() may be given any object */
 		return true;
