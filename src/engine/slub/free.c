@@ -21,6 +21,9 @@
  *     deactivate, unfreeze     +        +         -       -          O            O         -
  *     shrink                   +        L         L       L          -            -         L
  *
+ * slub_push_frozen() is the row chain_push for a slab that is frozen already: the same exchange, which
+ * fails when the slab was unfrozen, taken from or pushed to since it was read.
+ *
  *     -: cannot meet, one works on frozen slabs only, the other on slabs that are not frozen.
  *
  * Taking is take_objects() or try_detach_locked(). A list that was detached is followed without the

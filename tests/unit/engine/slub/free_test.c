@@ -35,6 +35,40 @@ static void frozen_push_only(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* Row 1 in one straight line; any other row, and an empty slab, are left to slub_free_chain(). */
+static void frozen_push_in_one_line(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(1024);
+	void *freelist;
+	struct page *slab = slub_cpu_new_slab(&e, 0, -1, &freelist);
+	void *objs[16];
+	void *other;
+
+	for (unsigned int i = 0; i < 16; i++) {
+		objs[i] = freelist;
+		freelist = freeptr_get(slub_of(&e), slab->layout, freelist);
+	}
+	events_reset();
+	for (unsigned int i = 0; i < 16; i++)
+		assert_true(slub_push_frozen(&e, slab, objs[i]));
+	assert_int_equal(events[FREE_SLOWPATH], 16);
+	assert_int_equal(events[FREE_FROZEN], 16);
+	assert_int_equal(counters_of(slab).inuse, 0);
+	assert_int_equal(counters_of(slab).frozen, 1);
+	assert_ptr_equal(slab->freelist, objs[15]);
+	assert_ptr_equal(freeptr_get(slub_of(&e), slab->layout, objs[15]), objs[14]);
+	assert_false(slub_push_frozen(&e, slab, objs[0])); /* nothing is in use */
+	slub_cpu_deactivate(&e, slab, NULL);
+
+	assert_int_equal(slub_refill(&e, &other, 1, 0, -1), 1);
+	events_reset();
+	assert_false(slub_push_frozen(&e, slab_of(other), other)); /* not frozen */
+	assert_int_equal(events[FREE_SLOWPATH], 0);
+	assert_int_equal(counters_of(slab_of(other)).inuse, 1);
+	free_one(&e, other);
+	END_ENGINE(&e);
+}
+
 /* Row 2: on the partial list already, not empty: no lock, no move. */
 static void partial_push_only(__attribute__((unused)) void **state)
 {
@@ -319,6 +353,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frozen_push_only),
+		cmocka_unit_test(frozen_push_in_one_line),
 		cmocka_unit_test(partial_push_only),
 		cmocka_unit_test(full_is_frozen_for_the_cpu),
 		cmocka_unit_test(full_freed_at_once_is_frozen_too),
