@@ -105,8 +105,9 @@ static inline void slob_sub_locked(unsigned long *counter, unsigned long n)
 {
 	store_relaxed(counter, load_relaxed(counter) - n);
 }
+
 /*
- The lock is held on return, but dropped while a page
+ * A block of that shape from the heap's pages. The lock is held on return, but dropped while a page
  * is fetched. node as slob_node() says. NULL: out of memory.
  */
 void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, gfp_t gfp, int node);
