@@ -239,6 +239,66 @@ USLAB_API const char *uslab_version(void);
  */
 USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
 
+/* ---- debugging ---- */
+
+/**
+ * kmem_cache_validate - check every object of a cache's debug slabs (kernel: validate_slab_cache)
+ *
+ * What is wrong is reported and repaired as when it is met in an allocation. Returns the number of
+ * slabs checked; -EINVAL: the cache has no debug slabs.
+ */
+USLAB_API long kmem_cache_validate(struct kmem_cache *s);
+
+/**
+ * uslab_set_debug - debug flags of live caches, switched on and off at any time
+ * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*")
+ * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab), any
+ *           case; "" or "-": none
+ *
+ * Objects allocated from now on are debugged so; those that exist stay as they are until they are
+ * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG does the
+ * same from the start, in the syntax of the kernel's slab_debug= option. Returns the number of caches
+ * switched; -EINVAL: no such letter, -ENOENT: no such cache, -ENOMEM.
+ */
+USLAB_API int uslab_set_debug(const char *pattern, const char *letters);
+
+/**
+ * uslab_dump_obj - what is this pointer? (kernel: kmem_dump_obj)
+ *
+ * Writes a line on stderr that says which cache p points into, where its object begins and, where users
+ * are tracked (U), who allocated and freed it. Any address is allowed. Returns whether uslab knows it.
+ */
+USLAB_API bool uslab_dump_obj(const void *p);
+
+/**
+ * uslab_report_hook - called for each error report, after it was written; see uslab_set_report_hook()
+ * @cache: name of the cache
+ * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
+ * @arg:   as given
+ *
+ * It runs in the thread that allocated or freed, and may neither allocate nor free.
+ */
+typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
+
+/**
+ * uslab_set_report_hook - have reports given to the program
+ * @hook: NULL: none
+ * @quiet: reports are given to the hook only, and not written
+ *
+ * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue, as
+ * in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
+ */
+USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);
+
+/**
+ * uslab_set_failslab - make allocations fail (kernel: failslab=, spec of fault injection)
+ * @text: "interval,probability,space,times", e.g. "1,10,0,-1": one in ten, for ever; "": stop
+ *
+ * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are switched to A if
+ * USLAB_CONF=failslab.cache-filter is given, else of all. Returns 0 or -EINVAL.
+ */
+USLAB_API int uslab_set_failslab(const char *text);
+
 /* Shrinks every cache and returns free pages to the system. Returns bytes returned. */
 USLAB_API size_t uslab_trim(void);
 

@@ -98,41 +98,42 @@ USLAB_API const char *kmem_cache_name(struct kmem_cache *s)
 
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
-	return cache_alloc(cache_of(s), flags, NUMA_NO_NODE);
+	return cache_alloc_for(cache_of(s), flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
 }
 
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
 {
-	return cache_alloc(cache_of(s), flags, node);
+	return cache_alloc_for(cache_of(s), flags, node, 0, __builtin_return_address(0));
 }
 
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj)
 {
-	cache_free(cache_of(s), obj);
+	cache_free_for(cache_of(s), obj, __builtin_return_address(0));
 }
 
 USLAB_API int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p)
 {
 	if (nr > INT32_MAX)
 		return 0;
-	return (int)cache_alloc_bulk(cache_of(s), flags, (unsigned int)nr, p);
+	return (int)cache_alloc_bulk_for(cache_of(s), flags, (unsigned int)nr, p,
+					 __builtin_return_address(0));
 }
 
 /* From the end, as the kernel does; NULL cache: each object's own. */
-static void free_bulk_any(size_t nr, void **p)
+static void free_bulk_any(size_t nr, void **p, const void *caller)
 {
 	while (nr)
-		kfree(p[--nr]);
+		kmalloc_free(p[--nr], caller);
 }
 
 USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {
 	if (!s) {
-		free_bulk_any(nr, p);
+		free_bulk_any(nr, p, __builtin_return_address(0));
 		return;
 	}
 	for (size_t n; nr; nr -= n, p += n) {
 		n = MIN(nr, (size_t)1 << 30);
-		cache_free_bulk(cache_of(s), (unsigned int)n, p);
+		cache_free_bulk_for(cache_of(s), (unsigned int)n, p, __builtin_return_address(0));
 	}
 }

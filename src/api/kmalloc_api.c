@@ -13,14 +13,19 @@
 #include "base/bits.h"
 #include "cache/cache.h"
 
+static void *alloc(size_t size, gfp_t flags, int node, const void *caller)
+{
+	return unlikely(api_init()) ? NULL : kmalloc_alloc_for(size, flags, node, caller);
+}
+
 USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
 {
-	return kmalloc_node(size, flags, NUMA_NO_NODE);
+	return alloc(size, flags, NUMA_NO_NODE, __builtin_return_address(0));
 }
 
 USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
 {
-	return unlikely(api_init()) ? NULL : kmalloc_alloc(size, flags, node);
+	return alloc(size, flags, node, __builtin_return_address(0));
 }
 
 USLAB_API void kfree(const void *p)
@@ -39,7 +44,7 @@ USLAB_API void kfree_sensitive(const void *p)
 
 	if (size)
 		explicit_bzero((void *)p, size);
-	kfree(p);
+	kmalloc_free(p, __builtin_return_address(0));
 }
 
 USLAB_API size_t kmalloc_size_roundup(size_t size)
@@ -48,30 +53,32 @@ USLAB_API size_t kmalloc_size_roundup(size_t size)
 }
 
 /* Moves to a new object; the whole old one is copied (spec 5.7). */
-static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t flags)
+static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t flags,
+			  const void *caller)
 {
-	void *moved = uslab_kmalloc(new_size, flags);
+	void *moved = alloc(new_size, flags, NUMA_NO_NODE, caller);
 
 	if (!moved)
 		return NULL;
 	memcpy(moved, p, old_size);
-	kfree(p);
+	kmalloc_free(p, caller);
 	return moved;
 }
 
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 {
+	const void *caller = __builtin_return_address(0);
 	size_t size;
 
 	if (!new_size) {
-		kfree(p);
+		kmalloc_free(p, caller);
 		return ZERO_SIZE_PTR;
 	}
 	if (ZERO_OR_NULL_PTR(p))
-		return uslab_kmalloc(new_size, flags);
+		return alloc(new_size, flags, NUMA_NO_NODE, caller);
 	size = ksize(p);
 	if (new_size > size)
-		return realloc_move(p, size, new_size, flags);
+		return realloc_move(p, size, new_size, flags, caller);
 	if (flags & __GFP_ZERO)
 		memset((char *)p + new_size, 0, size - new_size);
 	return (void *)p;

@@ -28,8 +28,11 @@ static cold void *alloc_again(struct cache *c, gfp_t gfp, int node)
 	return c->front.ops->alloc(&c->front, gfp, node);
 }
 
-void *cache_alloc(struct cache *c, gfp_t gfp, int node)
+void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
+	(void)size;
+	(void)caller;
+
 	/* quiet at first: only the second failure is one */
 	void *obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
 
@@ -38,8 +41,11 @@ void *cache_alloc(struct cache *c, gfp_t gfp, int node)
 	return likely(obj) ? finish(c, obj, gfp) : NULL;
 }
 
-unsigned int cache_alloc_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				  const void *caller)
 {
+	(void)caller;
+
 	unsigned int n = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
 
 	if (unlikely(n < nr)) {

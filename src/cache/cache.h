@@ -26,6 +26,21 @@ struct cache_alias {
 	char name[CACHE_NAME_MAX];
 };
 
+/*
+ * Why the slow paths of a cache have more to do, see watch.c; written under cache_lock, read
+ * without. Any of WATCH_SHUT: the front is shut, and every call comes to the slow paths.
+ */
+enum cache_watch {
+	WATCH_DEBUG = 1,  /* new objects come from debug slabs: F, Z, P, U or T is set */
+	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
+	WATCH_PROBES = 4, /* somebody listens to our tracepoints */
+	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants to hear of each object */
+	WATCH_SHUT = 15,
+	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
+	WATCH_SAMPLE = 32, /* allocations that miss are tracked (U), the front stays open */
+	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
+};
+
 struct cache {
 	struct front front;
 	struct engine engine;
@@ -33,7 +48,8 @@ struct cache {
 	struct list_head list; /* cache_list, newest first */
 	/* not NULL: kmalloc and malloc take blocks of the exact size here and no objects */
 	const struct engine_heap *heap;
-	int refcount; /* users; 0: destroyed with live objects */
+	int refcount;	    /* users; 0: destroyed with live objects */
+	unsigned int watch; /* enum cache_watch; 0: slow paths have nothing more to do */
 	slab_flags_t flags;
 	unsigned int usersize;	     /* not 0 (kmalloc caches): nothing merges with it */
 	unsigned int capacity;	     /* of the front, as chosen; 0: by object size */
@@ -78,11 +94,77 @@ void cache_unique_id(const struct cache *c, char *buf);
 bool cache_is_mergeable(const struct cache *c);
 void cache_destroy(struct kmem_cache *s, const void *caller);
 
-/* ---- alloc.c, free.c ---- */
-void *cache_alloc(struct cache *c, gfp_t gfp, int node);
-unsigned int cache_alloc_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p);
-void cache_free(struct cache *c, void *obj);
-void cache_free_bulk(struct cache *c, unsigned int nr, void **p);
+/*
+ * ---- alloc.c, free.c ----
+ *
+ * size: bytes that the program asked for, at most the cache's; 0: the cache's. caller: where in the
+ * program the call came from. Both are for debug slabs.
+ */
+void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				  const void *caller);
+void cache_free_for(struct cache *c, void *obj, const void *caller);
+void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
+
+static inline void *cache_alloc(struct cache *c, gfp_t gfp, int node)
+{
+	return cache_alloc_for(c, gfp, node, 0, __builtin_return_address(0));
+}
+
+static inline unsigned int cache_alloc_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+{
+	return cache_alloc_bulk_for(c, gfp, nr, p, __builtin_return_address(0));
+}
+
+static inline void cache_free(struct cache *c, void *obj)
+{
+	cache_free_for(c, obj, __builtin_return_address(0));
+}
+
+static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
+{
+	cache_free_bulk_for(c, nr, p, __builtin_return_address(0));
+}
+
+/*
+ * ---- watch.c: the slow paths of caches with watch bits ----
+ *
+ * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free goes
+ * where the page of the object says, whatever the bits say by then.
+ */
+void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+void cache_free_watched(struct cache *c, void *obj, const void *caller);
+
+/* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
+size_t cache_usable_size(const struct page *slab, const void *obj);
+
+/* ---- debug.c: debug flags, given at creation and switched on live caches (design 3.6) ---- */
+
+/*
+ * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | what the first block that names the
+ * cache says, or what the last block without names says. Reads the environment once.
+ */
+slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
+
+/*
+ * Sets the letters F Z P U T A of a cache to exactly flags, at any time, with live objects of any
+ * layout, while others allocate and free. New objects are of the new layout when it returns. 0;
+ * -ENOMEM, -E2BIG (no slab is large enough): as before.
+ */
+int cache_set_debug(struct cache *c, slab_flags_t flags);
+int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
+
+/* Tracks (U) one allocation of each miss and leaves the front open; every 0: not any more. */
+int cache_set_sampling(struct cache *c, unsigned int every);
+
+/* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
+int cache_parse_debug(const char *letters, slab_flags_t *flags);
+
+/* Sets or clears one watch bit of WATCH_SHUT; shuts or opens the front. */
+void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
+
+/* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
+long cache_validate(struct cache *c);
 
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only
@@ -119,7 +201,11 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);
-void *kmalloc_alloc(size_t size, gfp_t gfp, int node);
+void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller);
+static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
+{
+	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));
+}
 void kmalloc_free(const void *p, const void *caller);
 size_t kmalloc_size(const void *p);
 size_t kmalloc_roundup(size_t size);

@@ -9,13 +9,15 @@
  */
 #include "cache/internal.h"
 
-void cache_free(struct cache *c, void *obj)
+void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
+	(void)caller;
 	c->front.ops->free(&c->front, obj);
 }
 
-void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
+void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
+	(void)caller;
 	c->front.ops->free_bulk(&c->front, nr, p);
 }
 

@@ -146,7 +146,7 @@ static void *alloc_block(const struct engine_heap *heap, size_t size, gfp_t gfp,
 	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
 }
 
-void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
+void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 {
 	struct cache *c;
 
@@ -155,7 +155,8 @@ void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 	if (unlikely(size > KMALLOC_MAX_CACHE_SIZE))
 		return alloc_large(size, gfp, node);
 	c = kmalloc_cache(size, gfp);
-	return c->heap ? alloc_block(c->heap, size, gfp, node) : cache_alloc(c, gfp, node);
+	return c->heap ? alloc_block(c->heap, size, gfp, node)
+		       : cache_alloc_for(c, gfp, node, size, caller);
 }
 
 /*
@@ -188,7 +189,7 @@ static noinline void free_slow(const void *p, const void *caller)
 		return;
 	page = page_head_of(p);
 	if (likely(page && page->type == PAGE_SLAB))
-		cache_free(container_of(page->engine, struct cache, engine), (void *)p);
+		cache_free_for(container_of(page->engine, struct cache, engine), (void *)p, caller);
 	else if (page && page->type == PAGE_HEAP)
 		cache_heap_free(page->heap, (void *)p);
 	else if (!run_free((void *)p))

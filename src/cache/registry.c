@@ -142,7 +142,8 @@ void cache_fork_child(void)
 
 		c->engine.ops->fork_child(&c->engine);
 		c->front.ops->fork_child(&c->front);
-		store_relaxed(&c->front.closed, 0); /* a drain died with its thread */
+		/* a drain died with its thread */
+		store_relaxed(&c->front.closed, c->front.closed & FRONT_SHUT);
 	}
 	percpu_fork_child();
 	lock_fork_child(&cache_lock);

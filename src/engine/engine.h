@@ -14,6 +14,7 @@
 #include <uslab/slab.h>
 
 struct engine;
+struct debug;
 
 /*
  * A heap: pages whose objects belong to several caches, and blocks of any size beside them (slob,
@@ -53,6 +54,13 @@ struct engine_heap_counters {
 	unsigned long bytes; /* in use, with headers and rounding: pages * PAGE_SIZE - free bytes */
 };
 
+/* Who a slab belongs to: its engine, or what stands between the cache and the engine. */
+enum layout_kind {
+	LAYOUT_PLAIN, /* the engine */
+	LAYOUT_DEBUG, /* debug/debug.h: checked, poisoned, tracked */
+	LAYOUT_GUARD, /* debug/kfence.h: one object beside an inaccessible page */
+};
+
 /*
  * How objects lie in a slab. Belongs to the slab, not to the cache: a slab keeps the layout that it
  * was made with, so that debug layouts can come and go on a live cache. Immutable once published.
@@ -68,6 +76,8 @@ struct slab_layout {
 	unsigned int objects;	   /* objects in a slab of that order */
 	unsigned int min_order;	   /* fallback order when memory is short */
 	unsigned int min_objects;
+	enum layout_kind kind;
+	slab_flags_t debug; /* SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER: what is around objects */
 };
 
 /*
@@ -165,6 +175,7 @@ struct engine {
 	const struct engine_ops *ops;
 	const struct slab_layout *layout; /* of new slabs */
 	void *state;			  /* struct slub, ... */
+	struct debug *debug;		  /* debug/debug.h; NULL: all slabs are plain ones */
 	const char *name;
 	unsigned int size;	  /* stride, bytes: s->size of the kernel */
 	unsigned int object_size; /* raised by merging (under the registry lock) */

@@ -449,12 +449,12 @@ static void drain_depot(struct front *f, struct depot *d)
 static void array_drain(struct front *f)
 {
 	/* seen by every install that starts after percpu_stop_xchg's fence; pairs with sheaf_install */
-	__atomic_store_n(&f->closed, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
 	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
 		drain_cpu(f, (int)cpu);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		drain_depot(f, &f->depot[node]);
-	store_release(&f->closed, 0);
+	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_DRAINING, __ATOMIC_RELEASE);
 }
 
 static unsigned long word_count(struct front *f, uintptr_t top)

@@ -59,12 +59,18 @@ struct front_ops {
 	void (*check)(struct front *f);
 };
 
+/* Why a front is closed; bits, written under the registry lock. */
+enum front_closed {
+	FRONT_DRAINING = 1, /* for a moment */
+	FRONT_SHUT = 2,	    /* until front_open() */
+};
+
 struct front {
 	const struct front_ops *ops;
 	struct engine *engine;
 	unsigned int id;       /* number of the cache */
 	unsigned int capacity; /* objects per array; 0 for other fronts */
-	uintptr_t closed;      /* not 0 while drained: nothing may be installed on any CPU */
+	uintptr_t closed;      /* enum front_closed: not 0: nothing may be installed on any CPU */
 	struct depot *depot;   /* array: one per node */
 	void *state;	       /* queues: struct queues */
 };
@@ -76,6 +82,15 @@ extern const struct front_ops front_queues_ops;
 
 /* By name; NULL: no such front. */
 const struct front_ops *front_by_name(const char *name);
+
+/*
+ * Shuts a front: every hit path misses from now on, on all CPUs, and every held object is back in
+ * the engine. Callers of alloc and free that are under way may finish as before, with the engine,
+ * and may leave plain objects in a depot; new ones are kept away by cache/. Opens it again.
+ * Callers hold the registry lock. 
+ */
+void front_shut(struct front *f);
+void front_open(struct front *f);
 
 /* The value of a word that misses both ways. */
 extern const uintptr_t front_stop_word;

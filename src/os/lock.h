@@ -17,7 +17,10 @@
 enum lock_rank {
 	RANK_NONE = 0,
 	RANK_OS = 10,
+	RANK_REPORT = 15,  /* debug/text.c: the text of a report */
 	RANK_META = 25,	   /* page/meta.c */
+	RANK_STACKS = 26,  /* debug/stacks.c */
+	RANK_KFENCE = 27,  /* debug/kfence.c */
 	RANK_ARENA = 28,   /* page/arena.c growth */
 	RANK_PAGE = 30,	   /* buddy zone */
 	RANK_LARGE = 31,   /* page/large.c table */

@@ -3,9 +3,9 @@
  * os/symbol.h - a function of another library, found at run time
  *
  * Data:       none.
- * Invariants: errno is preserved. May allocate, through the program's malloc.
- * Locks:      none held by the caller: the dynamic loader takes its own.
- * Flow:       called by malloc/cxx.c, on its failure paths only.
+ * Invariants: errno is preserved. os_symbol() may allocate, through the program's malloc.
+ * Locks:      none held by the caller of os_symbol(): the dynamic loader takes its own.
+ * Flow:       called by malloc/cxx.c, on its failure paths only, and by debug/text.c.
  */
 #ifndef OS_SYMBOL_H
 #define OS_SYMBOL_H
@@ -18,5 +18,14 @@
  * opened with RTLD_LOCAL brings a C++ library that nobody else sees). NULL: no such symbol.
  */
 void *os_symbol(const char *name, const void *caller);
+
+/*
+ * `name+0x1c/0x80 [object]` of a code address: function, offset and size in it, file name of the shared
+ * object (none for the program itself); "0x..." where nothing is known. Static functions too, from the
+ * object's .symtab. For a return address look up the call, i.e. address - 1, and say the offset of address
+ * itself. Neither allocates nor takes the loader's lock; safe in a signal handler. Returns the length of
+ * the whole text, as os_format().
+ */
+size_t os_symbol_text(char *buf, size_t size, uintptr_t address);
 
 #endif /* OS_SYMBOL_H */

@@ -17,7 +17,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 2
+#define USLAB_ROOT_VERSION 3
 
 struct uslab_root {
 	uint64_t magic;
@@ -34,6 +34,8 @@ struct uslab_root {
 	uint32_t engine_ops_size;
 	uint32_t engine_heap_size;
 	uint32_t nr_engines;
+	uint32_t debug_size;   /* sizeof(struct debug), up to node[] */
+	uint32_t control_size; /* sizeof(struct control) */
 
 	uint64_t page_map;	 /* struct page_map */
 	uint64_t topology;	 /* struct topology */
@@ -43,6 +45,11 @@ struct uslab_root {
 	uint64_t meta_counters;	 /* struct meta_counters */
 	uint64_t rseq_on;	 /* bool percpu_rseq */
 	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
+	uint64_t control;	 /* struct control (cache/control.h): commands from outside */
+	uint64_t kick;		 /* size_t: 0 written there brings the next malloc() to it; or 0 */
+	uint64_t stacks;	 /* struct stacks ** (debug/stacks.h) */
+	uint64_t reports;	 /* struct report_counters */
+	uint64_t kfence;	 /* struct kfence_counters */
 	uint64_t large_name;	 /* char[]: "kmalloc-large" or "malloc-large" */
 };
 

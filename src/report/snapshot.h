@@ -26,6 +26,16 @@
 #define SNAPSHOT_MAX_HEAPS 8  /* one row for each that has pages */
 #define SNAPSHOT_MAX_CACHES (USLAB_MAX_CACHES + SNAPSHOT_EXTRA_ROWS + SNAPSHOT_MAX_HEAPS)
 
+#define SNAPSHOT_MAX_NODES 64 /* OS_MAX_NODES */
+
+/* What sysfs breaks down by node (spec 6.3); with the meanings of the fields of the same names. */
+struct snapshot_node {
+	uint32_t slabs;
+	uint32_t partial;
+	uint32_t total_objects;
+	uint32_t objects_partial;
+};
+
 struct snapshot_cache {
 #define CACHE_TEXT(member, size, key, help) char member[size];
 #define CACHE_FIELD(type, member, key, help) type member;
@@ -34,6 +44,7 @@ struct snapshot_cache {
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;
 	unsigned long stat[NR_SLUB_STATS]; /* events, all CPUs */
+	struct snapshot_node node[SNAPSHOT_MAX_NODES];
 };
 
 struct snapshot_totals {

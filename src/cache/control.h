@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control.h - the mailbox: commands that tools write from outside (design 3.6)
+ *
+ * Data:       struct control, one per library, found through uslab_root.
+ * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on /proc/PID/mem
+ *             against other tools) -> RUNNING -> DONE (a thread of the process) -> IDLE (the tool). A tool
+ *             writes the rest before PENDING, and reads it after DONE. Nothing in it is trusted.
+ * Locks:      none; RUNNING is taken by compare and swap. Commands take cache_lock.
+ * Flow:       slow paths and the control thread call control_poll(); tools write and read the structure.
+ *
+ * A program that never takes a slow path would never look. So a tool also clears *kick (uslab_root.kick),
+ * the drop-in's size limit: the next malloc() takes the slow path, and puts it back (control_rearm).
+ * USLAB_CONF=control=MS has a thread look every MS milliseconds.
+ */
+#ifndef CACHE_CONTROL_H
+#define CACHE_CONTROL_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+enum control_state {
+	CONTROL_IDLE,
+	CONTROL_CLAIMED,
+	CONTROL_PENDING,
+	CONTROL_RUNNING,
+	CONTROL_DONE,
+};
+
+/* pattern: names of caches as a shell's pattern; also the kernel's ids (":0000064"). */
+enum control_command {
+	CONTROL_NOTHING,  /* only to be answered */
+	CONTROL_DEBUG,	  /* argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change */
+	CONTROL_SAMPLE,	  /* value: track one allocation of each miss; 0: no more */
+	CONTROL_SHRINK,	  /* gives memory back */
+	CONTROL_VALIDATE, /* result value: slabs checked */
+	CONTROL_SET,	  /* argument "attribute=number": as the writable files of spec 6.3 */
+	CONTROL_TUNE,	  /* argument "LIMIT BATCHCOUNT SHARED" (spec 9.2) */
+	CONTROL_KFENCE,	  /* argument "sample=N": see debug/kfence.h */
+	CONTROL_TRIM,	  /* all caches, and free pages to the system */
+};
+
+#define CONTROL_TEXT 64
+
+struct control {
+	uint32_t size; /* of this structure */
+	uint32_t state;
+	uint32_t command;
+	int32_t result;	  /* 0, or the first -errno that a cache gave */
+	uint32_t matched; /* caches that the pattern named */
+	uint32_t failed;  /* of these, caches that gave an error */
+	uint64_t value;	  /* of the command; then of the answer */
+	uint64_t serial;  /* commands carried out since start */
+	char pattern[CONTROL_TEXT];
+	char argument[CONTROL_TEXT];
+	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
+};
+
+extern struct control control;
+
+/* Set by malloc/: opens its hit path again after a tool closed it. NULL: there is none. */
+extern void (*control_rearm)(void);
+
+void control_run(void);
+
+/* One load. No lock may be held. */
+static inline void control_poll(void)
+{
+	if (unlikely(load_relaxed(&control.state) == CONTROL_PENDING))
+		control_run();
+}
+
+#endif /* CACHE_CONTROL_H */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/debug.h - debug slabs: objects that are checked, poisoned, fenced and tracked (spec 4.4, 4.13)
+ *
+ * Data:       struct debug per cache that ever had a debug flag, with its own slabs and lists; one
+ *             layout for each combination of Z, P and U that was asked for.
+ * Invariants: a debug slab is on its node's partial list iff it has a free object, on the full list iff
+ *             it has none; retired slabs (a check failed) are on neither. frozen marks retired slabs.
+ *             Objects that a front holds count as in use. Checked by debug_check().
+ * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the node's
+ *             debug slabs, and the bytes around their objects. Stacks are taken before it.
+ * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug_ops from
+ *             debug_attach() on, which gives debug objects back to debug slabs and everything else to
+ *             the engine's own ops. Calls engine->debug->inner, page/buddy.c, report.c, stacks.c.
+ *
+ * Debug slabs are the same for every engine: SLUB's of the kernel, page type PAGE_SLAB, page->engine
+ * the cache's engine, layout->kind LAYOUT_DEBUG. So a full cache can be switched: what is plain stays
+ * in the engine until it is freed, what is debugged stays here until it is freed.
+ */
+#ifndef DEBUG_DEBUG_H
+#define DEBUG_DEBUG_H
+
+#include "engine/engine.h"
+#include "engine/slub/slub.h"
+#include "os/lock.h"
+#include "page/page.h"
+
+#define DEBUG_LAYOUT_FLAGS (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+#define DEBUG_LAYOUTS 8 /* combinations of these */
+/* What asks for debug slabs, and DEBUG_DEFAULT of spec 5.1. */
+#define DEBUG_SLAB_FLAGS SLUB_DEBUG_FLAGS
+#define DEBUG_DEFAULT (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+
+/* Bytes (spec 0.5). */
+#define POISON_INUSE 0x5a
+#define POISON_FREE 0x6b
+#define POISON_END 0xa5
+#define RED_INACTIVE 0xbb
+#define RED_ACTIVE 0xcc
+
+/* Who allocated or freed an object; two of them behind info_end when U is set. Read by tools. */
+struct track {
+	uint64_t addr;	 /* the caller; 0: never */
+	uint32_t handle; /* of its stack, debug/stacks.h; 0: none */
+	uint32_t cpu;
+	uint32_t pid; /* of the thread */
+	uint32_t reserved;
+	uint64_t when; /* jiffies: milliseconds of os_clock_ms() */
+};
+
+BUILD_ASSERT(sizeof(struct track) == 32);
+
+enum track_item { TRACK_ALLOC, TRACK_FREE };
+
+struct debug_node {
+	struct lock list_lock;
+	unsigned long nr_partial;
+	struct list_head partial;
+	struct list_head full;
+	unsigned long nr_slabs;	     /* atomic; retired ones included */
+	unsigned long total_objects; /* atomic */
+	unsigned long nr_pages;	     /* atomic */
+} __attribute__((aligned(CACHE_LINE)));
+
+struct debug {
+	struct engine *engine;
+	const struct engine_ops *inner;	  /* the engine's own */
+	slab_flags_t flags;		  /* F Z P U T of now; atomic */
+	const struct slab_layout *layout; /* of new debug slabs; atomic */
+	bool orig_size; /* objects remember how many bytes were asked for (kmalloc, malloc; U) */
+	bool hardened;
+	uint64_t random; /* of free pointers, if hardened */
+	unsigned long min_partial;
+	unsigned int nr_nodes;
+	struct slab_layout layouts[DEBUG_LAYOUTS]; /* by debug_layout_index(); stride 0: not made */
+	struct debug_node *node[];
+};
+
+/* ---- layout.c: pure functions ---- */
+
+/*
+ * Spec 4.4 to the byte. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more bytes after
+ * the tracks. Leaves the orders alone.
+ */
+void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size, unsigned int align,
+			slab_flags_t flags, bool has_ctor, bool orig_size);
+/* Order and objects by the kernel's rules (spec 4.3). 0 or -E2BIG. */
+int debug_layout_orders(struct slab_layout *layout);
+/* Offset behind the last metadata of an object: where its padding begins. */
+unsigned int debug_info_end(const struct slab_layout *layout, bool orig_size);
+
+static inline unsigned int debug_layout_index(slab_flags_t flags)
+{
+	return (flags & SLAB_RED_ZONE ? 1u : 0u) | (flags & SLAB_POISON ? 2u : 0u) |
+	       (flags & SLAB_STORE_USER ? 4u : 0u);
+}
+
+/* ---- where things are; slab and obj belong together ---- */
+
+static inline bool debug_is_slab(const struct page *page)
+{
+	return page && page->type == PAGE_SLAB && page->layout->kind == LAYOUT_DEBUG;
+}
+
+/* Is the free pointer behind the object? (spec 4.4) */
+static inline bool debug_freeptr_outside(const struct slab_layout *layout)
+{
+	return layout->offset >= layout->inuse;
+}
+
+static inline unsigned int debug_tracks_offset(const struct slab_layout *layout)
+{
+	return layout->inuse + (debug_freeptr_outside(layout) ? (unsigned int)sizeof(void *) : 0);
+}
+
+static inline struct track *debug_track(const struct slab_layout *layout, void *obj,
+					enum track_item item)
+{
+	return (struct track *)((char *)obj + debug_tracks_offset(layout)) + item;
+}
+
+static inline uint32_t *debug_orig_size(const struct slab_layout *layout, void *obj)
+{
+	return (uint32_t *)debug_track(layout, obj, TRACK_FREE + 1);
+}
+
+/* Code of a free pointer, both ways (spec 4.5). */
+static inline uintptr_t debug_freeptr_code(const struct debug *d, uintptr_t value,
+					   const uintptr_t *slot)
+{
+	return d->hardened ? value ^ d->random ^ __builtin_bswap64((uintptr_t)slot) : value;
+}
+
+static inline void *debug_freeptr_get(const struct debug *d, const struct slab_layout *layout,
+				      void *obj)
+{
+	uintptr_t *slot = (uintptr_t *)((char *)obj + layout->offset);
+
+	return (void *)debug_freeptr_code(d, *slot, slot);
+}
+
+/* ---- wrap.c ---- */
+
+/*
+ * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts debug_ops in
+ * front of the engine's ops. by_address: kfree or free find its objects from the address: its debug
+ * slabs then have page class 0, so that no hit path takes their objects. 0 or -ENOMEM. Again: 0.
+ */
+int debug_attach(struct engine *e, bool orig_size, bool hardened);
+
+/*
+ * Sets the flags of new debug slabs and of checks: F Z P U T, 0 for none. no_higher_order: option O,
+ * Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG, -ENOMEM.
+ */
+int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
+
+/* Frees struct debug, after ops->destroy() said 0; puts the inner ops back. */
+void debug_detach(struct engine *e);
+
+extern const struct engine_ops debug_ops;
+
+/* ---- alloc.c, free.c (spec 4.13, 7.3, 7.4) ---- */
+
+/*
+ * One object out of a debug slab, checked, filled, tracked. size: bytes asked for, 0: object_size.
+ * Not zeroed. NULL: out of memory.
+ */
+void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
+
+/*
+ * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj))) that
+ * the program frees into cache e. Any mistake is reported, and the object not freed. Objects of another
+ * cache are reported and go to their own.
+ */
+void debug_free(struct engine *e, void *obj, const void *caller);
+
+/* ---- object.c ---- */
+
+/* Bytes that may be used: what was asked for if it is known, else object_size. */
+size_t debug_usable_size(const struct page *slab, const void *obj);
+/*
+ * The program resizes the object in place; new_size is at most object_size. Remembers it, and makes
+ * the rest red. false: nothing to remember in this slab.
+ */
+bool debug_resize(struct page *slab, void *obj, size_t new_size);
+
+/* ---- validate.c (spec 7.8) ---- */
+
+/* Checks all debug slabs, full ones too. Returns how many. */
+unsigned long debug_validate(struct engine *e);
+
+#endif /* DEBUG_DEBUG_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/control.h - the mailbox as tools see it
+ *
+ * Data:       struct control, see cache/control.h.
+ * Invariants: as there.
+ * Locks:      none.
+ * Flow:       used by tools/uslab/command.c, which may include report/ and nothing below it.
+ */
+#ifndef REPORT_CONTROL_H
+#define REPORT_CONTROL_H
+
+#include "cache/control.h"
+
+#endif /* REPORT_CONTROL_H */

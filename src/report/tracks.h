@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report/tracks.h - objects of debug slabs with their users, and what an address is
+ *
+ * Data:       none of its own; reads the process of a snapshot that was taken.
+ * Invariants: as for snapshots: every count bounded, free lists followed for at most as many steps as a
+ *             slab has objects; which objects are free is known from the free list, or said to be unknown.
+ * Locks:      none; the process goes on meanwhile. An object that changes while it is read may be given
+ *             with the track of its old or its new user.
+ * Flow:       called by tools (track, info -t, fs, top, gdb script's helper); reads through s->reader,
+ *             which must still be usable.
+ */
+#ifndef REPORT_TRACKS_H
+#define REPORT_TRACKS_H
+
+#include "debug/debug.h"
+#include "debug/stacks.h"
+#include "report/snapshot.h"
+
+struct track_record {
+	unsigned int cache; /* index in snapshot.cache[] */
+	uint64_t address;   /* of the object */
+	uint32_t size;	    /* bytes asked for if known, else the cache's object_size */
+	uint32_t waste;	    /* object_size - bytes asked for */
+	uint8_t node;	    /* of the memory */
+	bool live;
+	struct track alloc;
+	struct track free; /* of its life before; addr 0: none */
+};
+
+/*
+ * Calls visit for each live object of debug slabs with U, of cache index `cache` (UINT_MAX: of all).
+ * Returns how many, or -errno of the reader.
+ */
+long tracks_visit(struct snapshot *s, unsigned int cache,
+		  void (*visit)(const struct track_record *record, void *arg), void *arg);
+
+/* Frames of a stack; 0: unknown handle. max: STACKS_DEPTH suffices. */
+unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);
+
+/* os_clock_ms() of the process now, so that age = now - track.when. */
+uint64_t tracks_now(struct snapshot *s);
+
+enum address_kind {
+	ADDRESS_UNKNOWN,  /* not in the arena, nor a mapping of ours */
+	ADDRESS_FREE,	  /* a free page */
+	ADDRESS_PAGES,	  /* whole pages: a large allocation */
+	ADDRESS_HEAP,	  /* in a page of a heap (slob) */
+	ADDRESS_OBJECT,	  /* in an object of a slab */
+	ADDRESS_PADDING,  /* in a slab, between objects or behind the last */
+	ADDRESS_GUARDED,  /* in an object's guarded page */
+	ADDRESS_METADATA, /* the allocator's own */
+};
+
+enum object_state {
+	OBJECT_UNKNOWN, /* the slab's engine keeps no list that can be read, or the slab belongs to a CPU */
+	OBJECT_LIVE,
+	OBJECT_FREE,	/* on its slab's free list */
+	OBJECT_IN_HAND, /* free, in a front's array */
+};
+
+struct address_info {
+	enum address_kind kind;
+	enum object_state state;
+	unsigned int cache; /* index in snapshot.cache[]; UINT_MAX: none */
+	uint64_t slab;	    /* address of the first page of its block, and the block's bytes */
+	uint64_t slab_bytes;
+	uint64_t descriptor;
+	unsigned int index; /* number of the object in its slab */
+	uint64_t object;    /* start of the object; offset of the address = address - object */
+	uint32_t object_size;
+	uint32_t red_left_pad;
+	slab_flags_t debug; /* Z, P, U of its slab */
+	bool tracked;
+	struct track_record track;
+};
+
+/* What is at that address of the process? 0 or -errno of the reader. */
+int tracks_address(struct snapshot *s, uint64_t address, struct address_info *info);
+
+#endif /* REPORT_TRACKS_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/source.h - where the numbers come from: a process, a core file, a tree as /sys/kernel/slab
+ * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, totals) is 0 there, and
+ * has says so.
+ */
+#ifndef TOOLS_SOURCE_H
+#define TOOLS_SOURCE_H
+
+#include <stdbool.h>
+
+#include "report/snapshot.h"
+#include "target.h"
+
+enum source_kind {
+	SOURCE_PROCESS, /* uslab in a running process */
+	SOURCE_CORE,	/* uslab in a core file */
+	SOURCE_TREE, /* a directory with one directory per cache (spec 6.3): --kernel, --root DIR */
+};
+
+struct source_options {
+	const char *command; /* for messages */
+	enum source_kind kind;
+	pid_t pid;
+	const char *core;    /* file */
+	const char *program; /* of the core; NULL: as the core says */
+	const char *library; /* NULL: the one with the largest arena */
+	const char *tree;    /* directory; NULL with SOURCE_TREE: the running kernel's */
+};
+
+struct source {
+	struct source_options options;
+	char title[64];	      /* "redis-server (1234)", "core.1234", "Linux 6.1.0", "DIR" */
+	struct target target; /* process and core */
+	const struct target_root *root; /* of the last snapshot; NULL with a tree */
+	struct core *core;		/* tools/uslab/core.h */
+	char tree[4096];
+};
+
+/* EXIT_OK, or EXIT_FAILED after saying why not. */
+int source_open(struct source *source, const struct source_options *options);
+void source_close(struct source *source);
+
+/* A new snapshot. EXIT_OK; EXIT_FAILED after a message (the process has ended, ...). */
+int source_snapshot(struct source *source, struct snapshot *s);
+
+/* Has the process ended since? Trees and cores never do. */
+bool source_gone(const struct source *source);
+
+#endif /* TOOLS_SOURCE_H */
