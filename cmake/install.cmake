@@ -15,6 +15,16 @@ if(TARGET uslab_command)
 	install(TARGETS uslab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# gdb loads NAME-gdb.py together with the library of that name, from the library's folder as seen from
+# its auto-load directory; a program with libuslab.a inside says "source .../share/uslab/uslab-gdb.py".
+install(FILES tools/gdb/uslab-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/uslab)
+foreach(library libuslab.so.${PROJECT_VERSION} libuslab_malloc.so)
+	install(FILES tools/gdb/uslab-gdb.py RENAME ${library}-gdb.py
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR})
+endforeach()
+
+install(DIRECTORY tools/bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/uslab FILES_MATCHING PATTERN "*.bt")
+
 set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/uslab)
 install(EXPORT uslab-targets NAMESPACE uslab:: DESTINATION ${cmake_dir})
 configure_package_config_file(cmake/uslab-config.cmake.in ${PROJECT_BINARY_DIR}/uslab-config.cmake

@@ -10,6 +10,7 @@
 #   tests/tools/*.sh|*.py          label quick   scripts; exit status 77 says "skipped"
 #   tests/programs/*.sh|*.py       label full
 #   tests/install/*.sh|*.py        label full
+#   tests/misuse/*.c               programs with a mistake each, for tests/misuse/misuse_test.py (quick)
 #   scripts/check.py               label quick
 #
 # tests/support/*.c is linked into every C test. A line "ctest: timeout=SECONDS label=NAME serial
@@ -36,6 +37,8 @@ file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.c)
 uslab_at_least_one(support_sources)
 add_library(uslab_test_support STATIC ${support_sources})
 target_include_directories(uslab_test_support PUBLIC tests tests/support include src)
+# Linked in although nothing names it: under valgrind these tests look at what tools would change.
+target_link_options(uslab_test_support INTERFACE -Wl,-u,support_decline)
 set_target_properties(uslab_test_support PROPERTIES
 	ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 target_link_libraries(uslab_test_support PUBLIC uslab_internal PkgConfig::CMOCKA uslab_plain_link m
@@ -150,6 +153,25 @@ function(uslab_script_tests kind default_label default_timeout)
 	endforeach()
 endfunction()
 
+# Programs with a mistake each. Those named malloc_* run under the drop-in, the others use the library.
+# Optimised, so that the inline hit paths are inline; the rest as it is written, so that calls stay calls.
+function(uslab_misuse_programs)
+	file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/misuse/*.c)
+	foreach(source IN LISTS sources)
+		cmake_path(GET source STEM name)
+		add_executable(misuse_${name} ${source})
+		set_target_properties(misuse_${name} PROPERTIES OUTPUT_NAME ${name}
+			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/misuse)
+		target_compile_options(misuse_${name} PRIVATE -O2 -g -fno-builtin -fno-inline-functions
+			-fno-optimize-sibling-calls)
+		target_include_directories(misuse_${name} PRIVATE src)
+		target_link_libraries(misuse_${name} PRIVATE uslab_flags)
+		if(NOT name MATCHES "^malloc_")
+			target_link_libraries(misuse_${name} PRIVATE uslab)
+		endif()
+	endforeach()
+endfunction()
+
 set(sanitizer_environment
 	"ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1"
 	"UBSAN_OPTIONS=print_stacktrace=1"
@@ -173,6 +195,10 @@ uslab_c_tests(race *_test.c race 300)
 uslab_c_tests(stress *_test.c stress 600)
 uslab_script_tests(tools quick 120)
 uslab_script_tests(programs full 600)
+if(NOT USLAB_SANITIZE)
+	uslab_misuse_programs()
+	uslab_script_tests(misuse quick 120)
+endif()
 uslab_script_tests(install full 300)
 if(NOT USLAB_SANITIZE)
 	uslab_add_test(check quick 60 OFF "" ${USLAB_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/check.py

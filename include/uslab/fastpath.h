@@ -15,8 +15,11 @@
 extern "C" {
 #endif
 
+/* Always: reports name the caller of what is called here, which is to be the program's own function. */
+#define USLAB_INLINE static inline __attribute__((__always_inline__))
+
 /* One object, or NULL. __GFP_ZERO clears kmem_cache_size() bytes of it. */
-static inline void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
+USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ
 	void *obj;
@@ -28,7 +31,7 @@ static inline void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 }
 
 /* Gives an object of this cache back. obj must not be NULL. */
-static inline void kmem_cache_free(struct kmem_cache *s, void *obj)
+USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {
 #if USLAB_HAVE_RSEQ
 	if (__builtin_expect(uslab_rseq_push(s, obj, __rseq_offset), 1))
@@ -37,7 +40,7 @@ static inline void kmem_cache_free(struct kmem_cache *s, void *obj)
 	uslab_cache_free(s, obj);
 }
 
-static inline void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
+USLAB_INLINE void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
 {
 	return kmem_cache_alloc(s, flags | __GFP_ZERO);
 }
@@ -55,7 +58,7 @@ static inline unsigned int uslab_kmalloc_index(size_t size)
 }
 
 /* size bytes, see uslab_kmalloc(). Inline where the compiler knows size and flags. */
-static inline __attribute__((__always_inline__)) void *kmalloc(size_t size, gfp_t flags)
+USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ
 	if (__builtin_constant_p(size) && __builtin_constant_p(flags) && size > 0 &&
@@ -71,18 +74,18 @@ static inline __attribute__((__always_inline__)) void *kmalloc(size_t size, gfp_
 	return uslab_kmalloc(size, flags);
 }
 
-static inline __attribute__((__always_inline__)) void *kzalloc(size_t size, gfp_t flags)
+USLAB_INLINE void *kzalloc(size_t size, gfp_t flags)
 {
 	return kmalloc(size, flags | __GFP_ZERO);
 }
 
-static inline void *kzalloc_node(size_t size, gfp_t flags, int node)
+USLAB_INLINE void *kzalloc_node(size_t size, gfp_t flags, int node)
 {
 	return kmalloc_node(size, flags | __GFP_ZERO, node);
 }
 
 /* n * size bytes, NULL if the product overflows. */
-static inline void *kmalloc_array(size_t n, size_t size, gfp_t flags)
+USLAB_INLINE void *kmalloc_array(size_t n, size_t size, gfp_t flags)
 {
 	size_t bytes;
 
@@ -91,13 +94,13 @@ static inline void *kmalloc_array(size_t n, size_t size, gfp_t flags)
 	return uslab_kmalloc(bytes, flags);
 }
 
-static inline void *kcalloc(size_t n, size_t size, gfp_t flags)
+USLAB_INLINE void *kcalloc(size_t n, size_t size, gfp_t flags)
 {
 	return kmalloc_array(n, size, flags | __GFP_ZERO);
 }
 
 /* krealloc to new_n * new_size bytes, NULL (p stays valid) if the product overflows. */
-static inline void *krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
+USLAB_INLINE void *krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
 {
 	size_t bytes;
 

@@ -253,12 +253,12 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s);
  * uslab_set_debug - debug flags of live caches, switched on and off at any time
  * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*")
  * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab), any
- *           case; "" or "-": none
+ *           case; "" or "-": none; "+U", "-T" change these letters only
  *
  * Objects allocated from now on are debugged so; those that exist stay as they are until they are
  * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG does the
  * same from the start, in the syntax of the kernel's slab_debug= option. Returns the number of caches
- * switched; -EINVAL: no such letter, -ENOENT: no such cache, -ENOMEM.
+ * switched; -EINVAL: no such letter, -ENOENT: no such cache; if none could be switched: -ENOMEM, -E2BIG.
  */
 USLAB_API int uslab_set_debug(const char *pattern, const char *letters);
 
@@ -295,7 +295,8 @@ USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool qui
  * @text: "interval,probability,space,times", e.g. "1,10,0,-1": one in ten, for ever; "": stop
  *
  * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are switched to A if
- * USLAB_CONF=failslab.cache-filter is given, else of all. Returns 0 or -EINVAL.
+ * USLAB_CONF=failslab.cache-filter is given, else of all. As in the kernel requests that may block
+ * (GFP_KERNEL) never fail, unless USLAB_CONF=failslab.ignore-gfp-wait=N. Returns 0 or -EINVAL.
  */
 USLAB_API int uslab_set_failslab(const char *text);
 

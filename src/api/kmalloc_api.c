@@ -79,6 +79,8 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	size = ksize(p);
 	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);
+	if (kmalloc_resize(p, new_size))
+		return (void *)p; /* what lies behind it is nobody's now */
 	if (flags & __GFP_ZERO)
 		memset((char *)p + new_size, 0, size - new_size);
 	return (void *)p;

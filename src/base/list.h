@@ -48,6 +48,17 @@ static inline void list_add_tail(struct list_head *node, struct list_head *head)
 	list_insert(node, head->prev, head);
 }
 
+/* Moves the nodes of a list, in order, to the head of another one; from is not a list any more. */
+static inline void list_splice(struct list_head *from, struct list_head *to)
+{
+	if (list_empty(from))
+		return;
+	from->prev->next = to->next;
+	to->next->prev = from->prev;
+	from->next->prev = to;
+	to->next = from->next;
+}
+
 /* The node's own pointers are left NULL, so that use after removal faults. */
 static inline void list_del(struct list_head *node)
 {

@@ -5,7 +5,8 @@
  * Data:       none.
  * Invariants: __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
- * Flow:       called by api/ and malloc/ on a miss; calls the front's alloc and cache/shrink.c.
+ * Flow:       called by api/ and malloc/ on a miss; calls the front's alloc and cache/shrink.c; of a
+ *             cache that is watched, watch.c. Looks into the mailbox first.
  *
  * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
  * call repeated; then NULL.
@@ -13,6 +14,8 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "cache/control.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
 
 static void *finish(struct cache *c, void *obj, gfp_t gfp)
@@ -30,12 +33,14 @@ static cold void *alloc_again(struct cache *c, gfp_t gfp, int node)
 
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
-	(void)size;
-	(void)caller;
+	void *obj;
 
+	control_poll();
+	friends_poll();
+	if (unlikely(load_acquire(&c->watch) & WATCH_ALLOC)) /* pairs with set_watch() */
+		return cache_alloc_watched(c, gfp, node, size, caller);
 	/* quiet at first: only the second failure is one */
-	void *obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
-
+	obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
 	if (unlikely(!obj))
 		obj = alloc_again(c, gfp, node);
 	return likely(obj) ? finish(c, obj, gfp) : NULL;
@@ -44,10 +49,13 @@ void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const v
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  const void *caller)
 {
-	(void)caller;
+	unsigned int n;
 
-	unsigned int n = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
-
+	control_poll();
+	friends_poll();
+	if (unlikely(load_acquire(&c->watch) & WATCH_ALLOC)) /* pairs with set_watch() */
+		return cache_alloc_bulk_watched(c, gfp, nr, p, caller);
+	n = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
 	if (unlikely(n < nr)) {
 		cache_shrink_all();
 		n += c->front.ops->alloc_bulk(&c->front, gfp, nr - n, p + n);

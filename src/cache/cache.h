@@ -39,7 +39,12 @@ enum cache_watch {
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that miss are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
+	/* The front is being shut, is shut or is about to be open: everything goes past it. */
+	WATCH_PAST_FRONT = 128,
 };
+
+/* What allocations have to know: where an object comes from, not where others lie. */
+#define WATCH_ALLOC (~(unsigned int)WATCH_ROUTE)
 
 struct cache {
 	struct front front;
@@ -48,11 +53,13 @@ struct cache {
 	struct list_head list; /* cache_list, newest first */
 	/* not NULL: kmalloc and malloc take blocks of the exact size here and no objects */
 	const struct engine_heap *heap;
-	int refcount;	    /* users; 0: destroyed with live objects */
-	unsigned int watch; /* enum cache_watch; 0: slow paths have nothing more to do */
-	slab_flags_t flags;
-	unsigned int usersize;	     /* not 0 (kmalloc caches): nothing merges with it */
-	unsigned int capacity;	     /* of the front, as chosen; 0: by object size */
+	int refcount;	       /* users; 0: destroyed with live objects */
+	unsigned int watch;    /* enum cache_watch; 0: slow paths have nothing more to do; atomic */
+	slab_flags_t flags;    /* the letters F Z P U T A are those of now; atomic */
+	unsigned int sample;   /* WATCH_SAMPLE: one in so many calls that miss; atomic */
+	unsigned int misses;   /* calls counted for that; may lose one */
+	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
+	unsigned int capacity; /* of the front, as chosen; 0: by object size */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };
@@ -133,6 +140,10 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
  * where the page of the object says, whatever the bits say by then.
  */
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+/* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. */
+void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
+unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				      const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
 
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
@@ -154,14 +165,35 @@ slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
 int cache_set_debug(struct cache *c, slab_flags_t flags);
 int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
-/* Tracks (U) one allocation of each miss and leaves the front open; every 0: not any more. */
+/*
+ * Tracks (U) one of `every` allocations that miss, and leaves the front open: the miss of an array stands
+ * for all of its objects. 0: not any more. 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are
+ * freed by an inline hit, which would make plain objects of tracked ones.
+ */
 int cache_set_sampling(struct cache *c, unsigned int every);
 
 /* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
 int cache_parse_debug(const char *letters, slab_flags_t *flags);
 
-/* Sets or clears one watch bit of WATCH_SHUT; shuts or opens the front. */
+/*
+ * The same for all caches of that name: a shell's pattern, which is compared with their names, aliases
+ * and the kernel's ids (":0000064"). letters as for cache_parse_debug(), or "+U", "-T" to change those
+ * only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no such cache, or what
+ * the first one said that could not be switched.
+ */
+int cache_set_debug_pattern(const char *pattern, const char *letters);
+
+/* Sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one opens it. */
 void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
+
+/* failslab.c; uslab_set_failslab(), see <uslab/slab.h>. 0 or -EINVAL. */
+int cache_set_failslab(const char *text);
+
+/*
+ * dump.c: one line that says what p points into (spec 5.14), where reports go. Any address; whether uslab
+ * knows it.
+ */
+bool cache_dump_obj(const void *p);
 
 /* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
 long cache_validate(struct cache *c);
@@ -178,7 +210,7 @@ struct cache *cache_of_object(const void *p);
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node);
 /* A block, or an object of a cache that is found by address. */
-void cache_heap_free(const struct engine_heap *heap, void *p);
+void cache_heap_free(const struct engine_heap *heap, void *p, const void *caller);
 /* Each heap once; a heap that was never used is among them. */
 void cache_heaps_each(void (*visit)(const struct engine_heap *heap));
 
@@ -208,6 +240,8 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 }
 void kmalloc_free(const void *p, const void *caller);
 size_t kmalloc_size(const void *p);
+/* An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest. */
+bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);
 
 /* ---- init.c: floors 1 to 5 made ready, once; safe to call from anywhere, any number of times ---- */

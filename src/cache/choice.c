@@ -65,8 +65,7 @@ static bool go_together(const struct engine_ops *engine, const struct front_ops 
 
 /* ---- rules ---- */
 
-/* As a shell's pattern: * is any text, ? any one character. */
-static bool matches(const char *pattern, const char *name)
+bool cache_pattern_matches(const char *pattern, const char *name)
 {
 	const char *star = NULL; /* behind the last one, and where its text ended so far */
 	const char *end = name;
@@ -138,7 +137,7 @@ static void apply_rules(struct cache_spec *spec)
 	for (unsigned int i = nr_rules; i-- > 0;) {
 		const struct rule *rule = &rules[i];
 
-		if (!matches(rule->pattern, spec->name))
+		if (!cache_pattern_matches(rule->pattern, spec->name))
 			continue;
 		spec->engine = spec->engine ? spec->engine : rule->engine;
 		spec->front = spec->front ? spec->front : rule->front;

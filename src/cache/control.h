@@ -12,6 +12,10 @@
  * A program that never takes a slow path would never look. So a tool also clears *kick (uslab_root.kick),
  * the drop-in's size limit: the next malloc() takes the slow path, and puts it back (control_rearm).
  * USLAB_CONF=control=MS has a thread look every MS milliseconds.
+ *
+ * Misses are no fair sample of allocations: an array runs dry where a program holds most objects, and what is
+ * allocated elsewhere is never seen. So a tool that samples writes CONTROL_PICK there at times of its choice:
+ * then the next malloc() of a cache with WATCH_SAMPLE is tracked, whether it would have hit or not.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -41,6 +45,7 @@ enum control_command {
 };
 
 #define CONTROL_TEXT 64
+#define CONTROL_PICK 1 /* in *kick: smaller than every size but 0 */
 
 struct control {
 	uint32_t size; /* of this structure */
@@ -62,6 +67,12 @@ extern struct control control;
 extern void (*control_rearm)(void);
 
 void control_run(void);
+
+/* USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see os/ticker.h. */
+int control_start(unsigned int interval_ms);
+
+/* A child of fork() has an empty mailbox. */
+void control_fork_child(void);
 
 /* One load. No lock may be held. */
 static inline void control_poll(void)

@@ -14,6 +14,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "cache/friends.h"
+#include "cache/guard.h"
 #include "cache/internal.h"
 #include "page/meta.h"
 
@@ -81,9 +83,10 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 {
 	struct engine_params params = {
 		.name = c->name,
-		.object_size = spec->size,
+		.object_size = spec->size + friends_gap(spec->engine, spec->size),
 		.align = cache_calculate_alignment(spec->flags, spec->align, spec->size),
-		.flags = spec->flags,
+		/* the engine's own slabs are plain ones, whatever the letters say */
+		.flags = spec->flags & ~CACHE_LETTERS,
 		.ctor = spec->ctor,
 		.id = id,
 		.page_class = id < 256 ? (unsigned char)id : 0,
@@ -93,9 +96,12 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.hardened = cache_defaults.hardened,
 		.randomised = cache_defaults.randomised,
 	};
+	int ret;
 
 	c->engine.ops = spec->engine;
-	return c->engine.ops->init(&c->engine, &params);
+	ret = c->engine.ops->init(&c->engine, &params);
+	c->engine.object_size = spec->size;
+	return ret;
 }
 
 static int init_front(struct cache *c, const struct cache_spec *spec, unsigned int id)
@@ -106,7 +112,14 @@ static int init_front(struct cache *c, const struct cache_spec *spec, unsigned i
 	return c->front.ops->init(&c->front, spec->capacity);
 }
 
-/* Front and engine of a fresh struct cache; undone on failure. */
+static void destroy_engine(struct cache *c)
+{
+	c->engine.ops->destroy(&c->engine);
+	if (c->engine.debug)
+		debug_detach(&c->engine);
+}
+
+/* Front, engine and debug slabs of a fresh struct cache; undone on failure. */
 static int init_parts(struct cache *c, const struct cache_spec *spec, unsigned int id)
 {
 	int ret = init_engine(c, spec, id);
@@ -114,8 +127,13 @@ static int init_parts(struct cache *c, const struct cache_spec *spec, unsigned i
 	if (ret)
 		return ret;
 	ret = init_front(c, spec, id);
+	if (!ret) {
+		ret = cache_start_debug(c, spec->flags);
+		if (ret)
+			c->front.ops->destroy(&c->front);
+	}
 	if (ret)
-		c->engine.ops->destroy(&c->engine);
+		destroy_engine(c);
 	return ret;
 }
 
@@ -147,6 +165,8 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		return ret;
 	}
 	cache_register_locked(c);
+	friends_created_locked(c);
+	guard_created_locked(c);
 	*handle = c->handle;
 	return 0;
 }
@@ -162,6 +182,7 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 	if (ret)
 		return ret;
 	lock_acquire(&cache_lock);
+	spec.flags = cache_debug_flags(spec.name, spec.flags);
 	c = cache_find_mergeable_locked(&spec);
 	if (c) {
 		ret = add_alias(c, &spec);

@@ -2,45 +2,59 @@
 /*
  * cache/destroy.c - the last reference ends a cache; live objects keep it (spec 5.5)
  *
- * Data:       none of its own.
+ * Data:       the objects that are left in a cache, while its report is written.
  * Invariants: a cache with live objects stays registered with refcount 0, its objects valid.
  * Locks:      cache_lock. The caller guarantees that nobody else uses the cache any more.
- * Flow:       called by api/; calls the front's drain and the engine's destroy and walk.
+ * Flow:       called by api/; calls the front's drain, the engine's destroy and walk, debug/report.c.
  */
 #include "base/assert.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
-#include "os/die.h"
+#include "debug/kfence.h"
+#include "debug/report.h"
 #include "page/meta.h"
 
-struct leak_report {
-	struct cache *cache;
-	void *slab; /* start of the one whose banner was printed last */
-};
+#define LEFT_MAX 2048 /* more lines than fit in a report */
 
-static void report_object(void *slab, void *obj, void *arg)
+/* Nothing is reported while the engine walks: it takes locks in between. */
+static struct {
+	void *obj[LEFT_MAX];
+	unsigned int nr;
+} left;
+
+static void note_object_left(void *slab, void *obj, void *arg)
 {
-	struct leak_report *report = arg;
-	if (report->slab != slab) {
-		os_say("BUG %s (Not tainted): Objects remaining in %s on __kmem_cache_shutdown()",
-		       report->cache->name, report->cache->name);
-		report->slab = slab;
-	}
-	os_say("Object %p @offset=%lu", obj, (unsigned long)((char *)obj - (char *)slab));
+	(void)slab;
+	(void)arg;
+	if (left.nr < LEFT_MAX)
+		left.obj[left.nr++] = obj;
 }
 
 static void report_leak(struct cache *c, const void *caller)
 {
-	struct leak_report report = { .cache = c };
+	struct page *last = NULL;
 
-	c->engine.ops->walk(&c->engine, report_object, &report);
-	os_say("kmem_cache_destroy %s: Slab cache still has objects when called from %p", c->name,
-	       caller);
+	left.nr = 0;
+	c->engine.ops->walk(&c->engine, note_object_left, NULL);
+	for (unsigned int i = 0; i < left.nr; i++) {
+		struct page *slab = page_head_of(left.obj[i]);
+
+		if (slab != last)
+			report_leak_begin(&c->engine, slab);
+		report_leak_object(&c->engine, slab, left.obj[i]);
+		last = slab;
+	}
+	report_leak_end(&c->engine, caller);
 }
 
 static void free_cache(struct cache *c)
 {
 	struct cache_alias *next;
 
+	kfence_cache_gone(&c->engine);
+	friends_destroyed_locked(c);
+	if (c->engine.debug)
+		debug_detach(&c->engine);
 	for (struct cache_alias *alias = c->aliases; alias; alias = next) {
 		next = alias->next;
 		meta_free(alias, sizeof(*alias));
@@ -56,6 +70,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 	c = cache_of(s);
 	CHECK(c && c->refcount > 0); /* else: destroyed once too often */
 	if (--c->refcount == 0) {
+		friends_enter();
 		c->front.ops->drain(&c->front);
 		if (c->engine.ops->destroy(&c->engine)) {
 			report_leak(c, caller);
@@ -65,6 +80,8 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 			cache_number_put_locked(c->front.id);
 			free_cache(c);
 		}
+		friends_leave();
 	}
 	lock_release(&cache_lock);
+	report_deliver(); /* of the objects that are left, and of what debug slabs said when they went */
 }

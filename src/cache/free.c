@@ -5,20 +5,55 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none held here.
- * Flow:       called by api/ and malloc/ on a miss; calls the front's free.
+ * Flow:       called by api/ and malloc/ on a miss; calls the front's free; of a cache that is
+ *             watched, watch.c. Looks into the mailbox first.
  */
+#include "base/atomic.h"
+#include "cache/control.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
+#include "os/die.h"
+#include "os/symbol.h"
+
+#define SYMBOL_MAX 128 /* bytes of a function's name in a message */
+
+static cold _Noreturn void die_no_object(const struct cache *c, const void *p, const void *caller)
+{
+	char where[SYMBOL_MAX];
+
+	os_symbol_text(where, sizeof(where), (uintptr_t)caller);
+	os_die_fmt("%p was freed into cache %s by %s, but is no object of uslab", p, c->name,
+		   where);
+}
+
+void cache_check_pointer(const struct cache *c, const void *p, const void *caller)
+{
+	if (unlikely(!page_in_arena(p) || (uintptr_t)p % sizeof(void *)))
+		die_no_object(c, p, caller);
+}
 
 void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
-	(void)caller;
+	control_poll();
+	friends_poll();
+	if (unlikely(load_acquire(&c->watch))) { /* pairs with set_watch() */
+		cache_free_watched(c, obj, caller);
+		return;
+	}
+	cache_check_pointer(c, obj, caller);
 	c->front.ops->free(&c->front, obj);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
-	(void)caller;
-	c->front.ops->free_bulk(&c->front, nr, p);
+	control_poll();
+	friends_poll();
+	if (likely(!load_acquire(&c->watch))) { /* pairs with set_watch() */
+		c->front.ops->free_bulk(&c->front, nr, p);
+		return;
+	}
+	for (unsigned int i = nr; i-- > 0;) /* from the end, as the kernel does */
+		cache_free_watched(c, p[i], caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */

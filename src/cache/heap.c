@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
 #include "os/cpu.h"
 
@@ -31,14 +32,23 @@ void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align
 	return p;
 }
 
-void cache_heap_free(const struct engine_heap *heap, void *p)
+static void free_block(const struct engine_heap *heap, void *p, const void *caller)
+{
+	friends_enter();
+	if (friends_are_there())
+		friends_block_free(p, heap->size(p), caller);
+	heap->free(p);
+	friends_leave();
+}
+
+void cache_heap_free(const struct engine_heap *heap, void *p, const void *caller)
 {
 	struct cache *c = cache_of_object(p);
 
 	if (c)
-		cache_free(c, p);
+		cache_free_for(c, p, caller);
 	else
-		heap->free(p);
+		free_block(heap, p, caller);
 }
 
 /* Every engine has a heap of its own, if any. */

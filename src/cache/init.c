@@ -9,6 +9,9 @@
  *             first. May run before any constructor and before main.
  */
 #include "base/atomic.h"
+#include "cache/control.h"
+#include "cache/friends.h"
+#include "cache/guard.h"
 #include "cache/internal.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -20,6 +23,14 @@
 
 static struct lock init_lock = LOCK_INIT(RANK_NONE);
 static int state;
+
+/* As the kernel's failslab= */
+static void set_failslab(const char *text)
+{
+	if (text && cache_set_failslab(text))
+		os_say("USLAB_FAILSLAB: ignored \"%s\", not interval,probability,space,times",
+		       text);
+}
 
 static int init_floors(void)
 {
@@ -36,6 +47,10 @@ static int init_floors(void)
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
 	os_env_pairs("USLAB_CONF", cache_set_option, NULL);
+	set_failslab(os_env("USLAB_FAILSLAB"));
+	friends_init();
+	if (guard_start())
+		os_say("USLAB_CONF: kfence: no memory for its pages");
 	return 0;
 }
 
@@ -72,7 +87,12 @@ void cache_start_threads(void)
 {
 	static bool started;
 
-	if (cache_defaults.reap_ms && !xchg(&started, true) &&
-	    cache_reap_start(cache_defaults.reap_ms))
+	if (xchg(&started, true))
+		return;
+	if (cache_defaults.reap_ms && cache_reap_start(cache_defaults.reap_ms))
 		os_say("USLAB_CONF: reap: no thread could be made for it");
+	if (cache_defaults.control_ms && control_start(cache_defaults.control_ms))
+		os_say("USLAB_CONF: control: no thread could be made for it");
+	if (guard_start_thread())
+		os_say("USLAB_CONF: kfence.interval: no thread could be made for it");
 }

@@ -11,12 +11,14 @@
 #define CACHE_INTERNAL_H
 
 #include "cache/cache.h"
+#include "debug/debug.h"
 #include "os/lock.h"
 
 struct cache_defaults {
 	const struct engine_ops *engine;
 	const struct front_ops *front;
-	unsigned int reap_ms; /* time between two rounds of reaping; 0: no reaping */
+	unsigned int reap_ms;	 /* time between two rounds of reaping; 0: no reaping */
+	unsigned int control_ms; /* between two looks into the mailbox; 0: no thread looks */
 	bool no_merge;
 	bool hardened;
 	bool randomised;
@@ -38,6 +40,9 @@ bool cache_add_engine_rule(const char *pattern, const char *name);
 bool cache_add_front_rule(const char *pattern, const char *name);
 bool cache_add_capacity_rule(const char *pattern, unsigned int capacity);
 
+/* As a shell's pattern: * is any text, ? any one character. */
+bool cache_pattern_matches(const char *pattern, const char *name);
+
 /* topology.c: the option of that name, before everything else; did it take this value? */
 void cache_make_topology(void);
 bool cache_topology_is(const char *value);
@@ -47,5 +52,64 @@ int cache_number_get_locked(unsigned int wanted, unsigned int *id);
 void cache_number_put_locked(unsigned int id);
 void cache_register_locked(struct cache *c);
 void cache_unregister_locked(struct cache *c);
+/* Is one of the names that it ever had, or its id, like the pattern? */
+bool cache_matches_locked(const struct cache *c, const char *pattern);
+
+/* ---- debug_option.c ---- */
+
+/* Takes the text in place of the environment's; NULL: none. */
+void cache_read_debug_option(const char *text);
+/* Option O was among the letters. */
+bool cache_no_higher_order(void);
+
+/* ---- debug.c ---- */
+
+#define CACHE_LETTERS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)
+
+/*
+ * A new cache, as its creator and USLAB_DEBUG want it; nobody else knows it. 0 or -errno, and then
+ * engine->ops->destroy() and debug_detach() are the caller's.
+ */
+int cache_start_debug(struct cache *c, slab_flags_t letters);
+int cache_set_sampling_locked(struct cache *c, unsigned int every);
+long cache_validate_locked(struct cache *c);
+/* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
+int cache_route_locked(struct cache *c);
+
+/* What a pattern of names did. */
+struct cache_result {
+	unsigned int matched;
+	unsigned int failed;
+	int error;		/* of the first that failed */
+	const struct cache *at; /* that one */
+	uint64_t value;		/* sum of what is not negative */
+};
+
+/* Calls act for each cache of that name; a negative value is -errno. */
+void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const void *arg),
+		       const void *arg, struct cache_result *result);
+
+/* The letters that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
+int cache_change_debug(const char *text, slab_flags_t *flags);
+/* cache_each_locked() with such a text as arg. */
+long cache_change_debug_locked(struct cache *c, const void *text);
+
+/* ---- attribute.c ---- */
+
+/* The writable files of spec 6.3 by name; a result of 0 or more is the answer's value. -ENOENT: no such one. */
+long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long value);
+
+/* ---- shrink.c ---- */
+int cache_shrink_locked(struct cache *c);
+
+/* ---- reap.c ---- */
+int cache_tune_locked(struct cache *c, unsigned int limit, unsigned int batchcount,
+		      unsigned int shared);
+
+/*
+ * free.c: dies if p is what no cache ever gave, an address outside of the arena or between two words. Two
+ * comparisons: always, wherever a call is no hit.
+ */
+void cache_check_pointer(const struct cache *c, const void *p, const void *caller);
 
 #endif /* CACHE_INTERNAL_H */

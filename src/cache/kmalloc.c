@@ -6,7 +6,7 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
  *             a cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by api/; calls alloc.c, free.c, heap.c, page/run.c for more than two pages.
+ * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, page/run.c for more than two pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
@@ -20,6 +20,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "cache/control.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
 #include "front/array.h"
 #include "os/cpu.h"
@@ -117,12 +119,14 @@ static struct cache *kmalloc_cache(size_t size, gfp_t gfp)
 }
 
 /* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
-static void *alloc_large(size_t size, gfp_t gfp, int node)
+static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 {
 	size_t bytes;
 	bool zeroed;
 	void *p;
 
+	control_poll();
+	friends_poll();
 	if (size > KMALLOC_MAX_SIZE)
 		return NULL;
 	if (node >= (int)os_topology.nr_nodes)
@@ -135,15 +139,25 @@ static void *alloc_large(size_t size, gfp_t gfp, int node)
 	}
 	if (p && gfp & __GFP_ZERO && !zeroed)
 		memset(p, 0, bytes);
+	friends_block_alloc(p, (struct friends_block){ size, bytes, gfp, node, caller });
 	return p;
 }
 
 /* Over a heap: a block of exactly this size, else whole pages (spec 1.6). */
-static void *alloc_block(const struct engine_heap *heap, size_t size, gfp_t gfp, int node)
+static void *alloc_block(const struct engine_heap *heap, size_t size, gfp_t gfp, int node,
+			 const void *caller)
 {
 	if (size > heap->max_size)
-		return alloc_large(size, gfp, node);
+		return alloc_large(size, gfp, node, caller);
 	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
+}
+
+/* Is this no object of the cache, but a block of its heap, or whole pages? */
+static bool is_block(const struct cache *c, size_t size)
+{
+	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
+
+	return c->heap && (!watch || (size > c->heap->max_size && !(watch & WATCH_DEBUG)));
 }
 
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
@@ -153,10 +167,14 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 	if (unlikely(!size))
 		return ZERO_SIZE_PTR;
 	if (unlikely(size > KMALLOC_MAX_CACHE_SIZE))
-		return alloc_large(size, gfp, node);
+		return alloc_large(size, gfp, node, caller);
 	c = kmalloc_cache(size, gfp);
-	return c->heap ? alloc_block(c->heap, size, gfp, node)
-		       : cache_alloc_for(c, gfp, node, size, caller);
+	if (is_block(c, size)) {
+		control_poll();
+		friends_poll();
+		return alloc_block(c->heap, size, gfp, node, caller);
+	}
+	return cache_alloc_for(c, gfp, node, size, caller);
 }
 
 /*
@@ -180,6 +198,15 @@ static cold void bad_pointer(const char *function, const void *p, const void *ca
 	os_die_fmt("%s(%p): not an object of uslab, called from %p", function, p, caller);
 }
 
+static void free_run(void *p, const void *caller)
+{
+	if (friends_are_there() && run_size(p))
+		friends_block_free(p, run_size(p), caller);
+	if (!run_free(p))
+		bad_pointer("kfree", p, caller);
+	control_poll();
+}
+
 /* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
 static noinline void free_slow(const void *p, const void *caller)
 {
@@ -191,9 +218,9 @@ static noinline void free_slow(const void *p, const void *caller)
 	if (likely(page && page->type == PAGE_SLAB))
 		cache_free_for(container_of(page->engine, struct cache, engine), (void *)p, caller);
 	else if (page && page->type == PAGE_HEAP)
-		cache_heap_free(page->heap, (void *)p);
-	else if (!run_free((void *)p))
-		bad_pointer("kfree", p, caller);
+		cache_heap_free(page->heap, (void *)p, caller);
+	else
+		free_run((void *)p, caller);
 }
 
 /*
@@ -213,27 +240,37 @@ void kmalloc_free(const void *p, const void *caller)
 	free_slow(p, caller);
 }
 
-/* Spec 5.7: SLUB's stride for plain caches, less where metadata lies behind the object. */
-static size_t object_usable(const struct cache *c)
+static size_t usable_size(const void *p)
 {
-	if (c->engine.ops != &slub_ops || c->flags & (SLAB_RED_ZONE | SLAB_POISON))
-		return c->engine.object_size;
-	if (c->flags & (SLAB_STORE_USER | SLAB_TYPESAFE_BY_RCU))
-		return c->engine.layout->inuse;
-	return c->engine.size;
+	struct page *page = page_head_of(p);
+
+	if (page && page->type == PAGE_SLAB)
+		return cache_usable_size(page, p);
+	if (page && page->type == PAGE_HEAP)
+		return page->heap->size(p);
+	return run_size(p);
 }
 
 size_t kmalloc_size(const void *p)
 {
-	struct page *page = page_head_of(p);
 	size_t size;
 
-	if (page && page->type == PAGE_SLAB)
-		return object_usable(container_of(page->engine, struct cache, engine));
-	if (page && page->type == PAGE_HEAP)
-		return page->heap->size(p);
-	size = run_size(p);
+	friends_enter(); /* metadata may know it */
+	size = usable_size(p);
+	friends_leave();
 	if (!size)
 		bad_pointer("ksize", p, __builtin_return_address(0));
+	friends_tell_size(p, size);
 	return size;
+}
+
+bool kmalloc_resize(const void *p, size_t size)
+{
+	struct page *page = page_head_of(p);
+	bool remembered;
+
+	friends_enter();
+	remembered = debug_is_slab(page) && debug_resize(page, (void *)p, size);
+	friends_leave();
+	return remembered;
 }

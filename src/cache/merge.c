@@ -47,14 +47,15 @@ bool cache_is_mergeable(const struct cache *c)
  */
 static bool keeps_alignment(const struct engine *e, unsigned int align)
 {
-	return e->ops != &slab_ops || e->align % align == 0;
+	return !engine_is(e, &slab_ops) || e->align % align == 0;
 }
 
 static bool fits(const struct cache *c, const struct cache_spec *spec, unsigned int size,
 		 unsigned int align)
 {
-	if (!cache_is_mergeable(c) || c->engine.ops != spec->engine ||
-	    c->front.ops != spec->front || c->capacity != spec->capacity)
+	if (!cache_is_mergeable(c) || !debug_may_merge(&c->engine) ||
+	    !engine_is(&c->engine, spec->engine) || c->front.ops != spec->front ||
+	    c->capacity != spec->capacity)
 		return false;
 	if ((spec->flags & SLAB_MERGE_SAME) != (c->flags & SLAB_MERGE_SAME))
 		return false;

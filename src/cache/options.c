@@ -11,7 +11,11 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cache/failslab.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/kfence.h"
+#include "debug/report.h"
 #include "engine/slab/slab.h"
 #include "front/queues.h"
 #include "os/env.h"
@@ -90,6 +94,18 @@ static bool set_reap(const char *value)
 	if (*value && (!parse_number(value, 1u << 30, &ms) || !ms))
 		return false;
 	cache_defaults.reap_ms = ms;
+	return true;
+}
+
+#define CONTROL_MS 100
+
+static bool set_control(const char *value)
+{
+	unsigned int ms = CONTROL_MS;
+
+	if (*value && (!parse_number(value, 1u << 30, &ms) || !ms))
+		return false;
+	cache_defaults.control_ms = ms;
 	return true;
 }
 
@@ -173,6 +189,12 @@ static const struct option {
 	{ "topology", cache_topology_is },
 	{ "noaliencache", set_noalien },
 	{ "reap", set_reap },
+	{ "control", set_control },
+	{ "report", report_set_policy },
+	{ "report.format", report_set_format },
+	{ "report.file", report_set_file },
+	{ "valgrind", friends_set_valgrind },
+	{ "asan", friends_set_asan },
 	{ "hardened", set_hardened },
 	{ "random", set_randomised },
 	{ "purge_limit", set_purge_limit },
@@ -197,14 +219,17 @@ static bool set_capacity_rule(const char *pattern, const char *value)
 	       cache_add_capacity_rule(pattern, capacity);
 }
 
-/* "engine:kmalloc-*=slob": for caches with such a name, over what holds for all. */
+/*
+ * "engine:kmalloc-*=slob": for caches with such a name, over what holds for all; and options that know
+ * their own keys.
+ */
 static const struct rule_option {
 	const char *prefix;
-	bool (*set)(const char *pattern, const char *value);
+	bool (*set)(const char *rest, const char *value); /* rest: of the key, behind the prefix */
 } rule_options[] = {
-	{ "engine:", cache_add_engine_rule },
-	{ "front:", cache_add_front_rule },
-	{ "capacity:", set_capacity_rule },
+	{ "engine:", cache_add_engine_rule }, { "front:", cache_add_front_rule },
+	{ "capacity:", set_capacity_rule },   { "failslab.", failslab_set },
+	{ "kfence.", kfence_set_option },
 };
 
 bool cache_set_option(const char *key, const char *value, void *arg)

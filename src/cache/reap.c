@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 
+#include "cache/friends.h"
 #include "cache/internal.h"
 #include "os/cpu.h"
 #include "os/ticker.h"
@@ -38,8 +39,10 @@ static void reap_all_locked(void)
 {
 	struct list_head *pos;
 
+	friends_enter();
 	list_for_each(pos, &cache_list)
 		reap_cache(list_entry(pos, struct cache, list));
+	friends_leave();
 }
 
 void cache_reap(void)
@@ -63,14 +66,20 @@ int cache_reap_start(unsigned int interval_ms)
 	return os_ticker_start("uslab-reap", interval_ms, try_reap);
 }
 
+int cache_tune_locked(struct cache *c, unsigned int limit, unsigned int batchcount,
+		      unsigned int shared)
+{
+	if (!c->front.ops->tune)
+		return -EOPNOTSUPP;
+	return c->front.ops->tune(&c->front, limit, batchcount, shared);
+}
+
 int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, unsigned int shared)
 {
 	int ret;
 
-	if (!c->front.ops->tune)
-		return -EOPNOTSUPP;
 	lock_acquire(&cache_lock);
-	ret = c->front.ops->tune(&c->front, limit, batchcount, shared);
+	ret = cache_tune_locked(c, limit, batchcount, shared);
 	lock_release(&cache_lock);
 	return ret;
 }

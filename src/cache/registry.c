@@ -10,7 +10,13 @@
  */
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "cache/control.h"
+#include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/kfence.h"
+#include "debug/report.h"
+#include "debug/stacks.h"
+#include "os/process.h"
 #include "os/rseq.h"
 #include "page/buddy.h"
 #include "page/large.h"
@@ -61,6 +67,44 @@ void cache_unregister_locked(struct cache *c)
 	list_del(&c->list);
 }
 
+bool cache_matches_locked(const struct cache *c, const char *pattern)
+{
+	const struct cache_alias *alias = c->aliases;
+	char id[32];
+
+	if (cache_pattern_matches(pattern, c->name))
+		return true;
+	while (alias && !cache_pattern_matches(pattern, alias->name))
+		alias = alias->next;
+	if (alias)
+		return true;
+	cache_unique_id(c, id);
+	return *pattern == ':' && cache_pattern_matches(pattern, id);
+}
+
+void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const void *arg),
+		       const void *arg, struct cache_result *result)
+{
+	struct list_head *pos;
+
+	*result = (struct cache_result){ 0 };
+	list_for_each(pos, &cache_list) {
+		struct cache *c = list_entry(pos, struct cache, list);
+		long ret;
+
+		if (!cache_matches_locked(c, pattern))
+			continue;
+		ret = act(c, arg);
+		result->matched++;
+		if (ret >= 0) {
+			result->value += (uint64_t)ret;
+		} else if (!result->failed++) {
+			result->error = (int)ret;
+			result->at = c;
+		}
+	}
+}
+
 static void heap_fork_prepare(const struct engine_heap *heap)
 {
 	heap->fork_prepare();
@@ -107,6 +151,8 @@ void cache_fork_prepare(void)
 	/* a purge gives kept mappings back while it holds its lock: that lock comes before keep's */
 	buddy_fork_prepare();
 	large_fork_prepare();
+	kfence_fork_prepare();
+	stacks_fork_prepare();
 	meta_fork_prepare();
 }
 
@@ -115,6 +161,8 @@ void cache_fork_parent(void)
 	struct list_head *pos;
 
 	meta_fork_parent();
+	stacks_fork_parent();
+	kfence_fork_parent();
 	buddy_fork_parent();
 	large_fork_parent();
 	cache_heaps_each(heap_fork_parent);
@@ -132,8 +180,12 @@ void cache_fork_child(void)
 {
 	struct list_head *pos;
 
+	os_process_fork_child();
 	os_rseq_fork_child();
 	meta_fork_child();
+	report_fork_child();
+	stacks_fork_child();
+	kfence_fork_child();
 	buddy_fork_child();
 	large_fork_child();
 	cache_heaps_each(heap_fork_child);
@@ -146,13 +198,26 @@ void cache_fork_child(void)
 		store_relaxed(&c->front.closed, c->front.closed & FRONT_SHUT);
 	}
 	percpu_fork_child();
+	control_fork_child();
 	lock_fork_child(&cache_lock);
+}
+
+static void check_watch(const struct cache *c)
+{
+	bool shut = c->watch & WATCH_SHUT;
+
+	CHECK(!(c->flags & DEBUG_SLAB_FLAGS) == !(c->watch & WATCH_DEBUG));
+	CHECK(shut == !!(c->watch & WATCH_PAST_FRONT));
+	CHECK(shut == !!(c->front.closed & FRONT_SHUT));
+	CHECK(c->engine.debug || !(c->watch & (WATCH_ROUTE | WATCH_DEBUG)));
+	CHECK(!(c->watch & WATCH_DEBUG) || (c->engine.debug->flags && c->engine.debug->layout));
 }
 
 void cache_check_all(void)
 {
 	struct list_head *pos;
 
+	friends_enter();
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
@@ -160,9 +225,11 @@ void cache_check_all(void)
 		CHECK(number_taken(c->front.id) && c->engine.id == c->front.id);
 		CHECK(c->handle == percpu_handle(c->front.id) && c->handle->cache == c);
 		CHECK(c->refcount >= 0);
+		check_watch(c);
 		c->front.ops->check(&c->front);
 		c->engine.ops->check(&c->engine);
 	}
 	cache_heaps_each(heap_check);
 	lock_release(&cache_lock);
+	friends_leave();
 }

@@ -7,12 +7,18 @@
  * Locks:      cache_lock: one drain of a front at a time, and no cache disappears meanwhile.
  * Flow:       called by api/ and by cache/alloc.c when memory is short.
  */
+#include "cache/friends.h"
 #include "cache/internal.h"
 
-static int shrink_locked(struct cache *c)
+int cache_shrink_locked(struct cache *c)
 {
+	int ret;
+
+	friends_enter();
 	c->front.ops->drain(&c->front);
-	return c->engine.ops->shrink(&c->engine);
+	ret = c->engine.ops->shrink(&c->engine);
+	friends_leave();
+	return ret;
 }
 
 int cache_shrink(struct cache *c)
@@ -20,7 +26,7 @@ int cache_shrink(struct cache *c)
 	int ret;
 
 	lock_acquire(&cache_lock);
-	ret = shrink_locked(c);
+	ret = cache_shrink_locked(c);
 	lock_release(&cache_lock);
 	return ret;
 }
@@ -31,6 +37,6 @@ void cache_shrink_all(void)
 
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
-		shrink_locked(list_entry(pos, struct cache, list));
+		cache_shrink_locked(list_entry(pos, struct cache, list));
 	lock_release(&cache_lock);
 }

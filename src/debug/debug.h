@@ -4,12 +4,13 @@
  *
  * Data:       struct debug per cache that ever had a debug flag, with its own slabs and lists; one
  *             layout for each combination of Z, P and U that was asked for.
- * Invariants: a debug slab is on its node's partial list iff it has a free object, on the full list iff
- *             it has none; retired slabs (a check failed) are on neither. frozen marks retired slabs.
- *             Objects that a front holds count as in use. Checked by debug_check().
+ * Invariants: a debug slab is on its node's partial list iff it has a free object and the layout of new
+ *             slabs, else on the full list; retired slabs (a check failed) are on neither. frozen marks
+ *             retired slabs. Objects that a front holds count as in use. The class byte of their pages is
+ *             0, so that kfree() and free() take no hit path. Checked by engine_ops.check.
  * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the node's
  *             debug slabs, and the bytes around their objects. Stacks are taken before it.
- * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug_ops from
+ * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug.ops from
  *             debug_attach() on, which gives debug objects back to debug slabs and everything else to
  *             the engine's own ops. Calls engine->debug->inner, page/buddy.c, report.c, stacks.c.
  *
@@ -56,7 +57,7 @@ struct debug_node {
 	struct lock list_lock;
 	unsigned long nr_partial;
 	struct list_head partial;
-	struct list_head full;
+	struct list_head full;	     /* and those with another layout */
 	unsigned long nr_slabs;	     /* atomic; retired ones included */
 	unsigned long total_objects; /* atomic */
 	unsigned long nr_pages;	     /* atomic */
@@ -69,10 +70,11 @@ struct debug {
 	const struct slab_layout *layout; /* of new debug slabs; atomic */
 	bool orig_size; /* objects remember how many bytes were asked for (kmalloc, malloc; U) */
 	bool hardened;
-	uint64_t random; /* of free pointers, if hardened */
-	unsigned long min_partial;
+	uint64_t random;	   /* of free pointers, if hardened */
+	unsigned long min_partial; /* fewer partial slabs than this: an empty one stays; atomic */
 	unsigned int nr_nodes;
 	struct slab_layout layouts[DEBUG_LAYOUTS]; /* by debug_layout_index(); stride 0: not made */
+	struct engine_ops ops; /* inner's, but for what goes through here first */
 	struct debug_node *node[];
 };
 
@@ -139,25 +141,26 @@ static inline void *debug_freeptr_get(const struct debug *d, const struct slab_l
 	return (void *)debug_freeptr_code(d, *slot, slot);
 }
 
-/* ---- wrap.c ---- */
+/* ---- attach.c; callers hold the registry lock ---- */
 
 /*
- * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts debug_ops in
- * front of the engine's ops. by_address: kfree or free find its objects from the address: its debug
- * slabs then have page class 0, so that no hit path takes their objects. 0 or -ENOMEM. Again: 0.
+ * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts its ops in
+ * front of the engine's. orig_size: objects remember how many bytes were asked for (kmalloc, malloc).
+ * 0 or -ENOMEM. Again: 0.
  */
 int debug_attach(struct engine *e, bool orig_size, bool hardened);
 
 /*
  * Sets the flags of new debug slabs and of checks: F Z P U T, 0 for none. no_higher_order: option O,
- * Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG, -ENOMEM.
+ * Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG (nothing changed).
  */
 int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
 
+/* May other caches still merge with this one? Not where a layout knows the object's size (spec 5.4). */
+bool debug_may_merge(const struct engine *e);
+
 /* Frees struct debug, after ops->destroy() said 0; puts the inner ops back. */
 void debug_detach(struct engine *e);
-
-extern const struct engine_ops debug_ops;
 
 /* ---- alloc.c, free.c (spec 4.13, 7.3, 7.4) ---- */
 

@@ -6,7 +6,13 @@
  * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its cache's,
  *             one object; guard pages and pages of freed objects are inaccessible.
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
- * Flow:       called by cache/watch.c and debug_ops; the SIGSEGV handler calls report functions.
+ * Flow:       called by cache/watch.c, cache/guard.c and debug_ops; the SIGSEGV handler calls report
+ *             functions.
+ *
+ * An object that kfree() or free() gets comes here at once, for its page has no class. One that
+ * kmem_cache_free() gets may go into the CPU's array on the hit path, which does not look at pages:
+ * until it leaves the array (debug_ops.flush) it counts as allocated, uses after its free are not
+ * noticed, and it may be allocated again as if it were any object of the cache.
  */
 #ifndef DEBUG_KFENCE_H
 #define DEBUG_KFENCE_H
@@ -14,29 +20,55 @@
 #include "engine/engine.h"
 #include "page/page.h"
 
+#define KFENCE_DEFAULT_SAMPLE 100000
+#define KFENCE_MAX_SAMPLE (1ul << 31)
+
 /*
- * USLAB_CONF=kfence.sample=N,kfence.objects=N,kfence.interval=MS. sample: about one allocation in N goes
- * to a guarded page; 0: off (default). Before threads, or by a command at run time. 0 or -errno.
+ * USLAB_CONF=kfence.sample=N,kfence.objects=N,kfence.interval=MS; the key is what follows the point.
+ * sample: about one allocation in N is guarded; none given: KFENCE_DEFAULT_SAMPLE; 0: off (default).
+ * objects: 1 .. 511, before kfence_start(). interval: see cache/guard.h; 0: off; with no sample so far
+ * it means that of the default. false: refused.
  */
 bool kfence_set_option(const char *key, const char *value);
+bool kfence_is_wanted(void); /* sample is not 0 */
+unsigned int kfence_interval(void);
 
-/* Pool and signal handler are made. 0 or -errno; again: 0. */
+/* Pool and fault handler are made. 0 or -errno; again: 0. */
 int kfence_start(void);
+/* They are; some objects may be guarded, whatever the sample is by now. */
 bool kfence_is_on(void);
 
 /*
- * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size bytes. NULL:
- * it is not, or there is none free. One load when the gate is closed. weight: how many allocations this
- * call stands for (a miss of an array stands for all of its objects).
+ * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size bytes (0,
+ * or with a constructor: the cache's), zeroed if gfp says so: exactly these bytes may be written. NULL:
+ * it is not, or there is none free. One load when the sample is 0. weight: how many allocations this
+ * call stands for (a miss of an array stands for all of its objects). No lock may be held.
  */
 void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 		   unsigned int weight);
 
-/* An object whose page has LAYOUT_GUARD. Mistakes are reported, and nothing freed. */
+/* On each CPU the next allocation that comes by is one. */
+void kfence_open_gate(void);
+
+/*
+ * Any address in a page with LAYOUT_GUARD. Mistakes are reported, and nothing freed. Locks: none held
+ * above RANK_KFENCE; reports are delivered here.
+ */
 void kfence_free(void *obj, const void *caller);
 
 /* Exact bytes of the object that p points into the page of. */
 size_t kfence_size(const void *p);
+
+/* What is known of the object whose page p lies in. */
+struct kfence_info {
+	const void *start;
+	const struct engine *engine; /* NULL: its cache is gone */
+	uint32_t allocated;	     /* stacks, see debug/stacks.h; 0: none */
+	uint32_t freed;
+};
+
+/* false: p lies in no page of an object. Any address; the object may change meanwhile. */
+bool kfence_describe(const void *p, struct kfence_info *info);
 
 /* The cache goes away: its objects stay readable to nobody and are never used again (zombies). */
 void kfence_cache_gone(struct engine *e);
@@ -58,6 +90,9 @@ struct kfence_counters {
 	unsigned long skipped_covered;
 };
 extern struct kfence_counters kfence_counters; /* read by tools from outside */
+
+/* Dies on a violation. */
+void kfence_check(void);
 
 void kfence_fork_prepare(void);
 void kfence_fork_parent(void);

@@ -49,6 +49,8 @@ void report_deliver(void);
 /* Spec 5.5: the object's line and tracks, in the report of a cache that is destroyed too early. */
 void report_leak_begin(struct engine *e, struct page *slab);
 void report_leak_object(struct engine *e, struct page *slab, void *obj);
+/* Its last line, also where no slab was listed: the cache still has objects. */
+void report_leak_end(struct engine *e, const void *caller);
 
 /* ---- policy, set by USLAB_CONF and programs ---- */
 

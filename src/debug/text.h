@@ -14,10 +14,12 @@
 
 #include "base/compiler.h"
 
+#define TEXT_MAX (64ul << 10) /* bytes, with the NUL */
+
 void text_open(void);
 bool text_is_open(void); /* by this thread */
 
-/* os_format()'s subset, and beyond it widths: %4d, %-9s, %02x, %016lx. No newline of its own. */
+/* As os_format(). No newline of its own. */
 void text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* `name+0xoff/0xsize [object]`, or 0x... where there is no symbol. No newline. */
@@ -32,5 +34,8 @@ unsigned int text_stack(const char *prefix, uint32_t handle);
 const char *text_get(size_t *len);
 /* Empties the buffer and lets the next one in. */
 void text_close(void);
+
+/* Whoever had the text open is not in the child. */
+void text_fork_child(void);
 
 #endif /* DEBUG_TEXT_H */

@@ -11,6 +11,7 @@
 #define ENGINE_ENGINE_H
 
 #include "base/compiler.h"
+#include "os/memcheck.h"
 #include <uslab/slab.h>
 
 struct engine;
@@ -87,9 +88,9 @@ struct slab_layout {
 struct slab_counters {
 	uint64_t inuse : 16;
 	uint64_t objects : 15;
-	uint64_t frozen : 1;  /* slub: belongs to a CPU */
+	uint64_t frozen : 1;  /* slub: belongs to a CPU; debug: retired */
 	uint64_t carved : 16; /* slub: objects that were linked or handed out so far, see slub.h */
-	uint64_t colour : 16; /* slab: object 0 lies at colour * layout->colour_off */
+	uint64_t colour : 16; /* slab: object 0 lies at colour * layout->colour_off; debug: its list */
 };
 
 /* What cache/ wants; engines fill in the rest of struct engine. */
@@ -172,7 +173,8 @@ struct engine_ops {
 };
 
 struct engine {
-	const struct engine_ops *ops;
+	/* atomic: whoever finds those of debug/ here (debug_attach()) finds struct debug ready */
+	const struct engine_ops *_Atomic ops;
 	const struct slab_layout *layout; /* of new slabs */
 	void *state;			  /* struct slub, ... */
 	struct debug *debug;		  /* debug/debug.h; NULL: all slabs are plain ones */
@@ -188,6 +190,19 @@ struct engine {
 	unsigned char page_class;
 	bool pack; /* footprint first, see struct engine_params */
 };
+
+/* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */
+static inline bool engine_is(const struct engine *e, const struct engine_ops *ops)
+{
+	return e->ops->name == ops->name;
+}
+
+/* A new slab, linked and constructed: for valgrind and the like no byte of it is an object's as yet. */
+static inline void engine_hide_slab(const struct engine *e, void *slab, size_t size)
+{
+	if (unlikely(os_memcheck_on) && !(e->flags & SLAB_TYPESAFE_BY_RCU))
+		os_memcheck_close(slab, size, e->ctor ? OS_HIDE_FROM_VALGRIND : OS_HIDE_FROM_ALL);
+}
 
 extern const struct engine_ops slob_1991_ops;
 extern const struct engine_ops slob_ops;

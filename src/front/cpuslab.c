@@ -422,7 +422,7 @@ static void cpuslab_free_bulk(struct front *f, unsigned int nr, void **p)
 static int cpuslab_init(struct front *f, unsigned int capacity)
 {
 	(void)capacity;
-	if (f->engine->ops != &slub_ops)
+	if (!engine_is(f->engine, &slub_ops))
 		return -EINVAL; /* no other engine has slabs that a CPU could own */
 	f->capacity = 0;
 	front_stop_words(f->id);

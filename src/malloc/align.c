@@ -16,26 +16,26 @@
 #include "os/vm.h"
 #include "page/run.h"
 
-void *malloc_aligned(size_t align, size_t size)
+void *malloc_aligned(size_t align, size_t size, const void *caller)
 {
 	unsigned int class;
 	bool zeroed;
 
 	if (align <= MALLOC_ALIGN)
-		return malloc_any(size, &zeroed);
+		return malloc_any(size, &zeroed, caller);
 	if (unlikely(size > PTRDIFF_MAX || align > PTRDIFF_MAX))
 		return NULL;
 	if (unlikely(!malloc_usable()))
 		return early_alloc(size, align);
 	class = malloc_class_aligned(size, align);
 	if (class)
-		return malloc_class_alloc(class);
-	return run_alloc(size, align, NUMA_NO_NODE, NULL);
+		return malloc_class_alloc(class, size, caller);
+	return malloc_run(size, align, NULL, caller);
 }
 
-static void *aligned_or_errno(size_t align, size_t size)
+static void *aligned_or_errno(size_t align, size_t size, const void *caller)
 {
-	void *p = malloc_aligned(align, size);
+	void *p = malloc_aligned(align, size, caller);
 
 	if (unlikely(!p))
 		errno = ENOMEM;
@@ -48,7 +48,7 @@ USLAB_API int posix_memalign(void **result, size_t align, size_t size)
 
 	if (!is_pow2(align) || align % sizeof(void *))
 		return EINVAL;
-	p = malloc_aligned(align, size);
+	p = malloc_aligned(align, size, MALLOC_CALLER);
 	if (!p)
 		return ENOMEM;
 	*result = p;
@@ -61,7 +61,7 @@ USLAB_API void *aligned_alloc(size_t align, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	return aligned_or_errno(align, size);
+	return aligned_or_errno(align, size, MALLOC_CALLER);
 }
 
 /* As glibc: an alignment that is no power of two counts as the next one. */
@@ -71,12 +71,12 @@ USLAB_API void *memalign(size_t align, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	return aligned_or_errno(align > 1 ? 1ul << fls(align - 1) : 1, size);
+	return aligned_or_errno(align > 1 ? 1ul << fls(align - 1) : 1, size, MALLOC_CALLER);
 }
 
 USLAB_API void *valloc(size_t size)
 {
-	return aligned_or_errno(os_page_size(), size);
+	return aligned_or_errno(os_page_size(), size, MALLOC_CALLER);
 }
 
 USLAB_API void *pvalloc(size_t size)
@@ -87,5 +87,5 @@ USLAB_API void *pvalloc(size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page));
+	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page), MALLOC_CALLER);
 }

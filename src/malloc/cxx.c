@@ -22,15 +22,13 @@
 /* The names are the compiler's; no header declares them for C. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define CALLER __builtin_return_address(0)
-
 struct nothrow; /* std::nothrow_t: an empty tag */
 
-static void *aligned_any(size_t size, size_t align)
+static void *aligned_any(size_t size, size_t align, const void *caller)
 {
 	bool zeroed;
 
-	return align ? malloc_aligned(align, size) : malloc_any(size, &zeroed);
+	return align ? malloc_aligned(align, size, caller) : malloc_any(size, &zeroed, caller);
 }
 
 /* align 0: none asked for. Returns memory, or never returns. */
@@ -41,7 +39,7 @@ static noinline void *new_slow(size_t size, size_t align, const void *caller)
 	void (*throw_bad_alloc)(void);
 	void *p;
 
-	while (!(p = aligned_any(size, align))) {
+	while (!(p = aligned_any(size, align, caller))) {
 		get_handler = os_symbol("_ZSt15get_new_handlerv", caller);
 		handler = get_handler ? get_handler() : NULL;
 		if (handler) {
@@ -64,7 +62,7 @@ USLAB_API void *_Znwm(size_t size)
 
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return new_slow(size, 0, CALLER);
+	return new_slow(size, 0, MALLOC_CALLER);
 }
 
 USLAB_API void *_Znam(size_t size)
@@ -73,17 +71,17 @@ USLAB_API void *_Znam(size_t size)
 
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return new_slow(size, 0, CALLER);
+	return new_slow(size, 0, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnwmSt11align_val_t(size_t size, size_t align)
 {
-	return new_slow(size, align, CALLER);
+	return new_slow(size, align, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnamSt11align_val_t(size_t size, size_t align)
 {
-	return new_slow(size, align, CALLER);
+	return new_slow(size, align, MALLOC_CALLER);
 }
 
 /* self: the function that asks, in case that is what the C++ library's name leads to. */
@@ -91,7 +89,7 @@ static noinline void *nothrow_slow(size_t size, const struct nothrow *tag, const
 				   const void *self)
 {
 	void *(*library_new)(size_t, const struct nothrow *);
-	void *p = aligned_any(size, 0);
+	void *p = aligned_any(size, 0, caller);
 
 	if (likely(p))
 		return p;
@@ -105,23 +103,23 @@ USLAB_API void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return nothrow_slow(size, tag, CALLER, (const void *)_ZnwmRKSt9nothrow_t);
+	return nothrow_slow(size, tag, MALLOC_CALLER, (const void *)_ZnwmRKSt9nothrow_t);
 }
 
 USLAB_API void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 {
-	return nothrow_slow(size, tag, CALLER, (const void *)_ZnwmRKSt9nothrow_t);
+	return nothrow_slow(size, tag, MALLOC_CALLER, (const void *)_ZnwmRKSt9nothrow_t);
 }
 
 USLAB_API void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						   const struct nothrow *tag)
 {
 	void *(*library_new)(size_t, size_t, const struct nothrow *);
-	void *p = aligned_any(size, align);
+	void *p = aligned_any(size, align, MALLOC_CALLER);
 
 	if (likely(p))
 		return p;
-	library_new = os_symbol("_ZnwmSt11align_val_tRKSt9nothrow_t", CALLER);
+	library_new = os_symbol("_ZnwmSt11align_val_tRKSt9nothrow_t", MALLOC_CALLER);
 	return library_new && library_new != _ZnwmSt11align_val_tRKSt9nothrow_t
 		       ? library_new(size, align, tag)
 		       : NULL;
@@ -137,7 +135,7 @@ static always_inline void delete_any(void *p)
 {
 	if (likely(malloc_hot_free(p)))
 		return;
-	free_slow(p);
+	free_slow(p, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPv(void *p)

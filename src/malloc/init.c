@@ -11,6 +11,7 @@
  * The first request comes before any constructor of a program ran, often from the dynamic loader
  * or from libc's own start, so nothing here may rely on a constructor of this library.
  */
+#include "cache/control.h"
 #include "front/percpu.h"
 #include "malloc/internal.h"
 #include "os/die.h"
@@ -63,13 +64,25 @@ static void fill_table(void)
 		table[i] = (unsigned char)malloc_class_of(i * MALLOC_ALIGN);
 }
 
+#define SIZE_LIMIT (MALLOC_MAX_TABLE + 1)
+
 /* size_limit opens malloc() and vouches for the rest; free() sees nothing of ours before that. */
 static void open_hit_paths(void)
 {
 	malloc_hot.base = page_map.base;
 	malloc_hot.rseq = os_rseq_offset;
 	malloc_hot.page_limit = page_map.limit;
-	store_release(&malloc_hot.size_limit, MALLOC_MAX_TABLE + 1); /* pairs: malloc_hot_alloc() */
+	store_release(&malloc_hot.size_limit, SIZE_LIMIT); /* pairs: malloc_hot_alloc() */
+}
+
+/*
+ * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its command and
+ * then 0 here would be overlooked.
+ */
+void malloc_rearm(void)
+{
+	if (malloc_ready() && malloc_hot.page_limit)
+		__atomic_exchange_n(&malloc_hot.size_limit, SIZE_LIMIT, __ATOMIC_SEQ_CST);
 }
 
 static int init_locked(void)
@@ -84,6 +97,9 @@ static int init_locked(void)
 			return error;
 	}
 	fill_table();
+	control_rearm = malloc_rearm;
+	if (os_rseq_on)
+		root_set_kick(&malloc_hot.size_limit);
 	root_init("malloc-large");
 	if (os_rseq_on)
 		open_hit_paths();

@@ -3,8 +3,9 @@
  * malloc/internal.h - what the files of the drop-in malloc share
  *
  * Data:       malloc_hot, the one cache line that the hit paths read.
- * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const afterwards; with
- *             limits of 0 every call goes to the slow paths. It stays so where there is no rseq.
+ * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const afterwards, but for
+ *             size_limit, where a tool may write 0 or CONTROL_PICK. With limits of 0 every call goes to the slow paths.
+ *             It stays so where there is no rseq.
  * Locks:      none; init.c publishes.
  * Flow:       included by malloc/ only.
  */
@@ -51,6 +52,9 @@ static inline bool malloc_usable(void)
 	return malloc_ready() || malloc_init();
 }
 
+/* Opens the hit path of malloc() again after a tool closed it, see cache/control.h. */
+void malloc_rearm(void);
+
 /* Dies unless every class has its cache with the right numbers. */
 void malloc_check(void);
 
@@ -61,22 +65,41 @@ size_t early_size(const void *p);
 
 /* ---- slow.c ---- */
 
+/* The address in the program that an exported function returns to: who called. */
+#define MALLOC_CALLER __builtin_return_address(0)
+
 /* Everything beyond a hit; sets errno to ENOMEM. */
-noinline void *malloc_slow(size_t size);
-noinline void free_slow(void *p);
+noinline void *malloc_slow(size_t size, const void *caller);
+noinline void free_slow(void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
-void *malloc_any(size_t size, bool *zeroed);
-/* One object of a class. NULL: out of memory. */
-void *malloc_class_alloc(unsigned int class);
+void *malloc_any(size_t size, bool *zeroed, const void *caller);
+/* Whole pages, likewise; as run_alloc(). */
+void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);
+/* One object of a class, for size bytes. NULL: out of memory. */
+void *malloc_class_alloc(unsigned int class, size_t size, const void *caller);
 /* Usable bytes of a block; 0 when p starts none. */
 size_t malloc_block_size(const void *p);
+/* Does an object of its slab begin at p? */
+bool malloc_starts_object(const struct page *slab, const void *p);
 /* Ends the program: what() was given a pointer that no block starts at. */
 _Noreturn cold void malloc_bad_pointer(const char *what, const void *p);
+
+/* ---- debug.c ---- */
+
+/* The debug slab or guarded page that p lies in; NULL: none. */
+struct page *malloc_debug_slab(const void *p);
+/* Usable bytes of the block that starts at p there; 0 when none does. */
+size_t malloc_debug_size(const struct page *slab, const void *p);
+/*
+ * p starts a block. Does it lie in a debug slab, which has to know about a new size? Then *stays: the
+ * block has it now, in place.
+ */
+bool malloc_resize_debug(void *p, size_t size, bool *stays);
 
 /* ---- align.c ---- */
 
 /* align a power of two; without errno. */
-void *malloc_aligned(size_t align, size_t size);
+void *malloc_aligned(size_t align, size_t size, const void *caller);
 
 #endif /* MALLOC_INTERNAL_H */

@@ -23,14 +23,14 @@ USLAB_API void *malloc(size_t size)
 
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return malloc_slow(size);
+	return malloc_slow(size, MALLOC_CALLER);
 }
 
 USLAB_API void free(void *p)
 {
 	if (likely(malloc_hot_free(p)))
 		return;
-	free_slow(p);
+	free_slow(p, MALLOC_CALLER);
 }
 
 /* C23: the caller says the size again; it is not needed here. */

@@ -31,7 +31,7 @@ USLAB_API void *calloc(size_t n, size_t size)
 		return no_memory();
 	if (likely(malloc_hot_alloc(bytes, &p)))
 		return memset(p, 0, bytes);
-	p = malloc_any(bytes, &zeroed);
+	p = malloc_any(bytes, &zeroed, MALLOC_CALLER);
 	if (unlikely(!p))
 		return no_memory();
 	/* fresh pages are zero; not writing to them keeps them out of memory */
@@ -49,31 +49,29 @@ static bool may_stay(size_t old, size_t size)
 	return malloc_class_of(size) + 1 >= malloc_class_of(old);
 }
 
-static void *move(void *p, size_t old, size_t size)
+static void *move(void *p, size_t old, size_t size, const void *caller)
 {
-	void *new_block = malloc(size);
+	void *new_block;
 
-	if (unlikely(!new_block))
-		return size <= old ? p : NULL;
+	if (unlikely(!malloc_hot_alloc(size, &new_block))) {
+		new_block = malloc_slow(size, caller);
+		if (unlikely(!new_block))
+			return size <= old ? p : NULL;
+	}
 	memcpy(new_block, p, MIN(old, size));
-	free(p);
+	if (unlikely(!malloc_hot_free(p)))
+		free_slow(p, caller);
 	return new_block;
 }
 
-USLAB_API void *realloc(void *p, size_t size)
+/* p is a block of old bytes, size is not 0. */
+static void *resize(void *p, size_t old, size_t size, const void *caller)
 {
-	size_t old;
 	void *resized;
+	bool stays;
 
-	if (!p)
-		return malloc(size);
-	if (!size) { /* as glibc */
-		free(p);
-		return NULL;
-	}
-	old = malloc_block_size(p);
-	if (unlikely(!old))
-		malloc_bad_pointer("realloc", p);
+	if (unlikely(malloc_resize_debug(p, size, &stays)))
+		return stays ? p : move(p, old, size, caller);
 	if (may_stay(old, size))
 		return p;
 	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
@@ -81,7 +79,26 @@ USLAB_API void *realloc(void *p, size_t size)
 		if (resized)
 			return resized;
 	}
-	return move(p, old, size);
+	return move(p, old, size, caller);
+}
+
+static void *realloc_for(void *p, size_t size, const void *caller)
+{
+	size_t old = malloc_block_size(p);
+
+	if (unlikely(!old))
+		malloc_bad_pointer("realloc", p);
+	return resize(p, old, size, caller);
+}
+
+USLAB_API void *realloc(void *p, size_t size)
+{
+	if (!p)
+		return malloc(size);
+	if (size)
+		return realloc_for(p, size, MALLOC_CALLER);
+	free(p); /* as glibc */
+	return NULL;
 }
 
 USLAB_API void *reallocarray(void *p, size_t n, size_t size)

@@ -6,16 +6,20 @@
  * Invariants: a pointer given back is the start of a live block, or the program ends with one line
  *             that says what it is instead.
  * Locks:      none of its own.
- * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls cache/, page/run.c, early.c.
+ * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, page/run.c, early.c.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "cache/control.h"
+#include "cache/friends.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "os/die.h"
 #include "page/page.h"
 #include "page/run.h"
+
+#define MAX_PICK_CALLS 1024u
 
 static struct cache *cache_of_class(unsigned int class)
 {
@@ -36,28 +40,81 @@ static const struct engine_heap *heap_at(const void *p)
 	return page && page->type == PAGE_HEAP ? page->heap : NULL;
 }
 
-void *malloc_class_alloc(unsigned int class)
+void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 {
 	void *p;
 
 	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, class, malloc_hot.rseq, &p))
 		return p;
-	return cache_alloc(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE);
+	return cache_alloc_for(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul),
+			       caller);
 }
 
-/* Over a heap without a front a block of this size, or what is too large for it; else an object. */
-static void *alloc_small(size_t size)
+/*
+ * Does a tool want the next object of a sampled cache (cache/control.h), and is that this one? It may have
+ * gone away since, and none be sampled: after so many calls nobody wants one any more.
+ */
+static bool is_picked(const struct cache *c)
+{
+	static unsigned int calls; /* lost counts do not matter */
+	bool sampled;
+
+	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_PICK))
+		return false;
+	sampled = load_acquire(&c->watch) & WATCH_SAMPLE;
+	store_relaxed(&calls, load_relaxed(&calls) + 1);
+	if (sampled || load_relaxed(&calls) % MAX_PICK_CALLS == 0)
+		malloc_rearm();
+	return sampled;
+}
+
+/*
+ * Over a heap without a front a block of this size, or what is too large for it; else an object, and of
+ * a cache that is watched what watch.c gives.
+ */
+static void *alloc_small(size_t size, const void *caller)
 {
 	unsigned int class = malloc_class_of(size);
-	const struct engine_heap *heap = cache_of_class(class)->heap;
+	const struct cache *c = cache_of_class(class);
 
-	if (unlikely(heap && size <= heap->max_size))
-		return cache_heap_alloc(heap, MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
+	if (unlikely(c->heap && size <= c->heap->max_size && !load_acquire(&c->watch)))
+		return cache_heap_alloc(c->heap, MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
 					NUMA_NO_NODE);
-	return malloc_class_alloc(class);
+	if (unlikely(is_picked(c)))
+		return cache_alloc_picked(cache_of_class(class), MALLOC_GFP, MAX(size, 1ul),
+					  caller);
+	return malloc_class_alloc(class, size, caller);
 }
 
-void *malloc_any(size_t size, bool *zeroed)
+/* A tool may have brought us here, see cache/control.h. */
+static void look_into_mailbox(void)
+{
+	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
+		malloc_rearm();
+	control_poll();
+	friends_poll();
+}
+
+void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
+{
+	void *p = run_alloc(size, align, NUMA_NO_NODE, zeroed);
+
+	if (friends_are_there() && p)
+		friends_block_alloc(p, (struct friends_block){ size, run_size(p), MALLOC_GFP,
+							       NUMA_NO_NODE, caller });
+	return p;
+}
+
+static bool free_run(void *p, const void *caller)
+{
+	if (!malloc_ready())
+		return false;
+	if (friends_are_there() && run_size(p))
+		friends_block_free(p, run_size(p), caller);
+	return run_free(p);
+}
+
+void *malloc_any(size_t size, bool *zeroed, const void *caller)
 {
 	*zeroed = false;
 	if (unlikely(size > PTRDIFF_MAX))
@@ -66,25 +123,45 @@ void *malloc_any(size_t size, bool *zeroed)
 		*zeroed = true;
 		return early_alloc(size, MALLOC_ALIGN);
 	}
+	look_into_mailbox();
 	if (size <= MALLOC_MAX_SMALL)
-		return alloc_small(size);
-	return run_alloc(size, 0, NUMA_NO_NODE, zeroed);
+		return alloc_small(size, caller);
+	return malloc_run(size, 0, zeroed, caller);
 }
 
-void *malloc_slow(size_t size)
+void *malloc_slow(size_t size, const void *caller)
 {
 	bool zeroed;
-	void *p = malloc_any(size, &zeroed);
+	void *p = malloc_any(size, &zeroed, caller);
 
 	if (unlikely(!p))
 		errno = ENOMEM;
 	return p;
 }
 
+/* Where object 0 of a slab lies, bytes. */
+static unsigned int first_object(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters;
+
+	memcpy(&counters, &word, sizeof(counters));
+	return slab->layout->red_left_pad +
+	       (unsigned int)counters.colour * slab->layout->colour_off;
+}
+
+bool malloc_starts_object(const struct page *slab, const void *p)
+{
+	unsigned int offset = (unsigned int)((const char *)p - (char *)page_address(slab));
+
+	return (offset - first_object(slab)) % slab->layout->stride == 0;
+}
+
 size_t malloc_block_size(const void *p)
 {
 	size_t early = early_size(p);
 	const struct engine_heap *heap;
+	const struct page *slab;
 	unsigned int class;
 
 	if (unlikely(early || !malloc_ready()))
@@ -93,7 +170,10 @@ size_t malloc_block_size(const void *p)
 	if (class)
 		return cache_of_class(class)->engine.object_size;
 	heap = heap_at(p);
-	return heap ? heap->size(p) : run_size(p);
+	if (heap)
+		return heap->size(p);
+	slab = malloc_debug_slab(p);
+	return slab ? malloc_debug_size(slab, p) : run_size(p);
 }
 
 cold void malloc_bad_pointer(const char *what, const void *p)
@@ -127,44 +207,36 @@ static bool freed_last(unsigned int class, const void *p)
 	return top && load_relaxed(top) == p;
 }
 
-/* Where object 0 of a slab lies, bytes. */
-static unsigned int first_object(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return slab->layout->red_left_pad +
-	       (unsigned int)counters.colour * slab->layout->colour_off;
-}
-
-static void free_object(unsigned int class, void *p)
+static void free_object(unsigned int class, void *p, const void *caller)
 {
 	const struct page *page = page_head_of(p);
-	unsigned int offset;
 
-	if (unlikely(!page || page->type != PAGE_SLAB))
-		malloc_bad_pointer("free", p);
-	offset = (unsigned int)((char *)p - (char *)page_address(page));
-	if (unlikely((offset - first_object(page)) % page->layout->stride))
+	if (unlikely(!page || page->type != PAGE_SLAB || !malloc_starts_object(page, p)))
 		malloc_bad_pointer("free", p);
 	if (unlikely(freed_last(class, p)))
 		os_die_fmt("free(): 0x%lx is free already: freed twice", (unsigned long)p);
-	cache_free(cache_of_class(class), p);
+	cache_free_for(cache_of_class(class), p, caller);
 }
 
-/* What no class byte knows: blocks of heaps, whole pages, mistakes. */
-static void free_other(void *p)
+/*
+ * What no class byte knows: blocks of heaps, objects in debug slabs and guarded pages, where mistakes are
+ * reported and not the end, whole pages, mistakes.
+ */
+static void free_other(void *p, const void *caller)
 {
 	const struct engine_heap *heap = heap_at(p);
+	struct page *slab = malloc_debug_slab(p);
 
 	if (heap)
-		cache_heap_free(heap, p);
-	else if (!malloc_ready() || !run_free(p))
+		cache_heap_free(heap, p, caller);
+	else if (slab)
+		cache_free_for(container_of(slab->engine, struct cache, engine), p, caller);
+	else if (!free_run(p, caller))
 		malloc_bad_pointer("free", p);
+	control_poll();
 }
 
-void free_slow(void *p)
+void free_slow(void *p, const void *caller)
 {
 	unsigned int class;
 
@@ -172,7 +244,7 @@ void free_slow(void *p)
 		return;
 	class = class_at(p);
 	if (class)
-		free_object(class, p);
+		free_object(class, p, caller);
 	else
-		free_other(p);
+		free_other(p, caller);
 }

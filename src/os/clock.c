@@ -19,3 +19,11 @@ uint64_t os_clock_ms(void)
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
+
+uint64_t os_clock_us(void)
+{
+	struct timespec now = { 0, 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}

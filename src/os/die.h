@@ -11,8 +11,12 @@
 #define OS_DIE_H
 
 #include "base/assert.h"
+#include <stdarg.h>
 
-/* printf subset for os_say and os_die_fmt: %s %d %u %x %p %lu %lx %zu %c %%; no widths. */
+/*
+ * printf subset for all of these: %s %d %u %x %p %lu %lx %zu %c %%, and between % and the letter a
+ * width with flags 0 and -: %4d, %-9s, %02x, %016lx.
+ */
 
 /* Writes one line "uslab: <text>\n" to stderr. Context: any. */
 void os_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -23,6 +27,10 @@ _Noreturn void os_die_fmt(const char *fmt, ...) __attribute__((format(printf, 1,
 /* Formats into buf (always ends with NUL); returns the length that the whole text has. */
 size_t os_format(char *buf, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The same with the arguments in a list. */
+size_t os_format_list(char *buf, size_t size, const char *fmt, va_list args)
+	__attribute__((format(printf, 3, 0)));
 
 /* Writes all of buf to a descriptor, going on after EINTR. Returns 0 or -errno. */
 int os_write(int fd, const void *buf, size_t len);

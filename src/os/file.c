@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/file.c - short text files of /proc and /sys
+ * os/file.c - short text files of /proc and /sys, and lines for a log
  *
  * Data:       none.
  * Invariants: the descriptor is closed on every way out; buf ends with NUL on every way out.
  * Locks:      none.
- * Flow:       called by os/cpu.c and os/vm.c, calls os/sys.h.
+ * Flow:       called by os/cpu.c, os/vm.c and debug/; calls os/sys.h, os/die.h.
  */
 #include <fcntl.h>
 
 #include "base/assert.h"
+#include "os/die.h"
 #include "os/file.h"
 #include "os/sys.h"
+
+#define LOG_MODE 0644
 
 long os_read_text(const char *path, char *buf, size_t size)
 {
@@ -37,4 +40,31 @@ long os_read_text(const char *path, char *buf, size_t size)
 		len = 0;
 	buf[len] = '\0';
 	return ret < 0 ? ret : (long)len;
+}
+
+int os_append(const char *path, const void *buf, size_t len)
+{
+	int fd = (int)os_syscall(SYS_openat, AT_FDCWD, path,
+				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, LOG_MODE);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ret = os_write(fd, buf, len);
+	os_syscall(SYS_close, fd);
+	return ret;
+}
+
+int os_absolute_path(char *buf, size_t size, const char *path)
+{
+	size_t len;
+	long ret;
+
+	if (path[0] == '/')
+		return os_format(buf, size, "%s", path) < size ? 0 : -ENAMETOOLONG;
+	ret = os_syscall(SYS_getcwd, buf, size);
+	if (ret < 0)
+		return (int)ret;
+	len = (size_t)ret - 1; /* with the NUL */
+	return os_format(buf + len, size - len, "/%s", path) < size - len ? 0 : -ENAMETOOLONG;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/file.h - short text files of /proc and /sys
+ * os/file.h - short text files of /proc and /sys, and lines for a log
  *
  * Data:       none.
  * Invariants: no allocation, no stdio; errno is preserved.
  * Locks:      none.
- * Flow:       called by os/cpu.c and os/vm.c; calls openat(2), read(2), close(2).
+ * Flow:       called by os/cpu.c, os/vm.c and debug/; calls openat(2), read(2), write(2), close(2).
  */
 #ifndef OS_FILE_H
 #define OS_FILE_H
@@ -17,5 +17,11 @@
  * Returns the number of bytes, or -errno.
  */
 long os_read_text(const char *path, char *buf, size_t size);
+
+/* Writes buf to the end of a file, which is made if there is none. 0 or -errno. */
+int os_append(const char *path, const void *buf, size_t len);
+
+/* The path seen from the root, also when the program changes its folder later. 0 or -errno. */
+int os_absolute_path(char *buf, size_t size, const char *path);
 
 #endif /* OS_FILE_H */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/ticker.c - one thread that calls a function again and again
+ * os/ticker.c - one thread that calls functions again and again
  *
- * Data:       interval and function, and the process that has the thread; all atomic.
- * Invariants: owner is 0, or the number of the process whose thread it is: in a child of fork() it is
+ * Data:       a table of functions and intervals, and the process that has the thread; all atomic.
+ * Invariants: an entry whose function is set keeps it until another process makes the table its own.
+ *             owner is 0, or the number of the process whose thread it is: in a child of fork() it is
  *             the parent's, so that nothing needs to be undone there.
- * Locks:      none: whoever writes its number into owner makes the thread.
- * Flow:       called by cache/reap.c; calls pthread_create, clock_nanosleep.
+ * Locks:      none: whoever writes its number into owner makes the thread. Entries are taken by compare
+ *             and swap.
+ * Flow:       called by cache/reap.c, cache/control.c; calls pthread_create, clock_nanosleep.
+ *
+ * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that is
+ * added meanwhile need not wake it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,26 +21,63 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "os/ticker.h"
 
-static unsigned int interval;
-static void (*function)(void);
+#define NAP_MS 1000u
+
+static struct entry {
+	void (*function)(void); /* NULL: free */
+	unsigned int interval;	/* ms */
+	uint64_t due;		/* of now_ms(); 0: not known yet; the thread's own */
+} table[OS_TICKER_MAX];
+
 static pid_t owner;
 
-static void sleep_ms(unsigned int ms)
+static uint64_t now_ms(void)
 {
-	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(uint64_t ms)
+{
+	struct timespec left = { .tv_sec = (time_t)(ms / 1000),
+				 .tv_nsec = (long)(ms % 1000) * 1000000 };
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
+}
+
+/* Calls what is due. Returns ms until it is worth to look again. */
+static uint64_t call_due(void)
+{
+	uint64_t next = NAP_MS;
+
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		struct entry *entry = &table[i];
+		void (*function)(void) = load_acquire(&entry->function); /* pairs with take_entry */
+		uint64_t interval = load_relaxed(&entry->interval);
+		uint64_t now = now_ms();
+
+		if (!function || !interval) /* not there, or only half */
+			continue;
+		if (entry->due && entry->due <= now)
+			function();
+		/* an interval that became shorter counts at once */
+		if (!entry->due || entry->due <= now || entry->due > now + interval)
+			entry->due = now + interval;
+		next = MIN(next, entry->due - now);
+	}
+	return MAX(next, 1ul);
 }
 
 static void *tick(void *name)
 {
 	prctl(PR_SET_NAME, name);
-	for (;;) {
-		sleep_ms(load_relaxed(&interval));
-		load_acquire (&function)(); /* pairs with os_ticker_start */
-	}
+	for (;;)
+		sleep_ms(call_due());
 	return NULL;
 }
 
@@ -58,17 +100,43 @@ static int make_thread(const char *name)
 	return -ret;
 }
 
+/* The function's entry, or a free one; false: there is none. */
+static bool take_entry(void (*fn)(void), unsigned int interval_ms)
+{
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		if (load_relaxed(&table[i].function) != fn &&
+		    !cmpxchg(&table[i].function, NULL, fn))
+			continue;
+		store_relaxed(&table[i].interval, interval_ms);
+		return true;
+	}
+	return false;
+}
+
+/* What the parent called is not called here. */
+static void forget_table(void)
+{
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		store_relaxed(&table[i].function, NULL);
+		table[i].due = 0;
+	}
+}
+
 int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void))
 {
 	pid_t self = getpid();
 	pid_t before = load_relaxed(&owner);
+	bool first;
 	int ret;
 
 	if (!interval_ms)
 		return -EINVAL;
-	store_relaxed(&interval, interval_ms);
-	store_release(&function, fn); /* pairs with tick */
-	if (before == self || !cmpxchg(&owner, before, self))
+	first = before != self && cmpxchg(&owner, before, self);
+	if (first && before)
+		forget_table();
+	if (!take_entry(fn, interval_ms))
+		return -ENOSPC;
+	if (!first)
 		return 0;
 	ret = make_thread(name);
 	if (ret)

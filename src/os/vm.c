@@ -82,9 +82,22 @@ static void *map_aligned(size_t size, size_t align, int prot)
 	return p + head;
 }
 
+/* Debuggers that write core files (gcore) would read all of a range without access. */
+static void leave_out_of_cores(void *addr, size_t size, bool leave_out)
+{
+	int saved = errno;
+
+	madvise(addr, size, leave_out ? MADV_DONTDUMP : MADV_DODUMP);
+	errno = saved;
+}
+
 void *os_reserve(size_t size, size_t align)
 {
-	return map_aligned(size, align, PROT_NONE);
+	void *p = map_aligned(size, align, PROT_NONE);
+
+	if (p)
+		leave_out_of_cores(p, size, true);
+	return p;
 }
 
 bool os_reserve_at(void *addr, size_t size)
@@ -94,7 +107,10 @@ bool os_reserve_at(void *addr, size_t size)
 	/* Before Linux 4.17 the flag is unknown and addr no more than a hint. */
 	if (p && p != addr)
 		os_release(p, size);
-	return p && p == addr;
+	if (!p || p != addr)
+		return false;
+	leave_out_of_cores(p, size, true);
+	return true;
 }
 
 void os_release(void *addr, size_t size)
@@ -115,6 +131,19 @@ int os_commit(void *addr, size_t size)
 
 	ASSERT(is_page_multiple((uintptr_t)addr) && is_page_multiple(size));
 	ret = mprotect(addr, size, PROT_READ | PROT_WRITE);
+	errno = saved;
+	if (!ret)
+		leave_out_of_cores(addr, size, false);
+	return ret ? -ENOMEM : 0;
+}
+
+int os_protect(void *addr, size_t size)
+{
+	int saved = errno;
+	int ret;
+
+	ASSERT(is_page_multiple((uintptr_t)addr) && is_page_multiple(size));
+	ret = mprotect(addr, size, PROT_NONE);
 	errno = saved;
 	return ret ? -ENOMEM : 0;
 }

@@ -16,7 +16,10 @@
 
 size_t os_page_size(void);
 
-/* size bytes of addresses without access, aligned to align (power of two). NULL: none to be had. */
+/*
+ * size bytes of addresses without access, which core files leave out, aligned to align (power of two).
+ * NULL: none to be had.
+ */
 void *os_reserve(size_t size, size_t align);
 /* The same at exactly addr (MAP_FIXED_NOREPLACE); false when something lies there. */
 bool os_reserve_at(void *addr, size_t size);
@@ -27,6 +30,8 @@ void os_release(void *addr, size_t size);
  * against RLIMIT_DATA and the system's overcommit limit. 0 or -ENOMEM.
  */
 int os_commit(void *addr, size_t size);
+/* Takes the access to a committed range away; its bytes stay until os_commit() gives it back. */
+int os_protect(void *addr, size_t size);
 /* Gives the memory behind a committed range back; it reads as zero afterwards. 0 or -errno. */
 int os_purge(void *addr, size_t size);
 

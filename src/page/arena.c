@@ -144,11 +144,11 @@ static unsigned long wanted_pages(size_t space_left, size_t windows)
 
 static void name_parts(const struct part *part)
 {
-	os_name(part[TABLES].start, part[TABLES].size, "uslab-pages");
-	os_name(part[WINDOWS].start, part[WINDOWS].size, "uslab-cpus");
-	os_name(part[STATES].start, part[STATES].size, "uslab-cpus");
-	os_name(part[CLASSES].start, part[CLASSES].size, "uslab-classes");
-	os_name(part[ARENA].start, part[ARENA].size, "uslab-arena");
+	os_name(part[TABLES].start, part[TABLES].size, "uslab pages");
+	os_name(part[WINDOWS].start, part[WINDOWS].size, "uslab windows");
+	os_name(part[STATES].start, part[STATES].size, "uslab windows");
+	os_name(part[CLASSES].start, part[CLASSES].size, "uslab classes");
+	os_name(part[ARENA].start, part[ARENA].size, "uslab arena");
 }
 
 int arena_init(unsigned int nr_cpu_ids)

@@ -16,6 +16,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/memcheck.h"
+#include "os/probe.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/zone.h"
@@ -231,6 +233,9 @@ static cold bool grow_locked(struct buddy_zone *zone, unsigned int node)
 
 	if (!chunk)
 		return false;
+	if (unlikely(os_memcheck_on))
+		os_memcheck_close(page_address(chunk), PAGE_SIZE << BUDDY_MAX_ORDER,
+				  OS_HIDE_FROM_ALL);
 	zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
 	zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 0);
 	return true;
@@ -279,6 +284,15 @@ static cold struct page *alloc_after_purge(unsigned int node, unsigned int order
 	return zone_alloc(node, order, false);
 }
 
+/* For valgrind and the like, and for those who listen to our probes. */
+static inline void tell_alloc(struct page *page, unsigned int order)
+{
+	if (unlikely(os_memcheck_on))
+		os_memcheck_forget(page_address(page), PAGE_SIZE << order);
+	if (unlikely(uslab_mm_page_alloc_semaphore))
+		os_probe_page_alloc(page, index_of(page), order);
+}
+
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed)
 {
 	unsigned int home = node < 0 ? os_current_node() : (unsigned int)node;
@@ -293,6 +307,8 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 		page = alloc_after_purge(home, order);
 	if (page && zeroed)
 		*zeroed = page->nr_pages == 0;
+	if (likely(page))
+		tell_alloc(page, order);
 	return page;
 }
 
@@ -324,6 +340,28 @@ static void unlock_after_free(struct buddy_zone *zone)
 		zone_purge_slow(zone);
 }
 
+/* Blocks as large as their places allow. */
+static cold void probe_free(unsigned long index, unsigned long nr_pages)
+{
+	while (nr_pages) {
+		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
+
+		while (index & ((1ul << order) - 1))
+			order--;
+		os_probe_page_free(page_at(index), index, order);
+		index += 1ul << order;
+		nr_pages -= 1ul << order;
+	}
+}
+
+static inline void tell_free(const struct page *page, unsigned long nr_pages)
+{
+	if (unlikely(os_memcheck_on))
+		os_memcheck_close(page_address(page), nr_pages * PAGE_SIZE, OS_HIDE_FROM_ALL);
+	if (unlikely(uslab_mm_page_free_semaphore))
+		probe_free(index_of(page), nr_pages);
+}
+
 void buddy_free(struct page *page, unsigned int order, bool dirty)
 {
 	struct buddy_zone *zone = &buddy_zones[page->node];
@@ -332,6 +370,7 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 
 	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
 	ASSERT(page->type != PAGE_BUDDY);
+	tell_free(page, nr_pages);
 	forget_pages(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
@@ -349,6 +388,7 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
 	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
 		return;
 	zone = &buddy_zones[page->node];
+	tell_free(page, nr_pages);
 	forget_pages(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
@@ -427,6 +467,8 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 		zone->stats.nr_alloc++;
 	}
 	lock_release(&zone->lock);
+	if (ok && unlikely(os_memcheck_on))
+		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
 	return ok;
 }
 

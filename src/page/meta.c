@@ -79,7 +79,7 @@ static void carve_locked(char *to)
 static void count_mapping_locked(void *p, size_t size)
 {
 	store_relaxed(&meta_counters.mapped, meta_counters.mapped + size);
-	os_name(p, size, "uslab-meta");
+	os_name(p, size, "uslab meta");
 }
 
 /* The smallest free block that is larger than one of 1 << shift bytes, or a new chunk. */

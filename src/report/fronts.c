@@ -174,8 +174,10 @@ static void count_state(struct snapshot *s, int index, const struct kmem_cache_c
 		c->stat[i] += state->stat[i];
 	if (s->work[index].queues)
 		c->objects_cpu += count_queue(s, state);
-	else if (!c->capacity && state->slab)
+	else if (!c->capacity && state->slab) {
 		c->objects_cpu += count_free_list(s, index, state->slab, state->freelist);
+		s->work[index].cpu_slabs++;
+	}
 }
 
 /* The states of PIECE caches from number first on: at once, or not at all where there are none. */

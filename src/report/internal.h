@@ -5,7 +5,7 @@
  * Data:       struct snapshot (report/snapshot.h).
  * Invariants: once s->error is set every further read fails at once.
  * Locks:      none.
- * Flow:       snapshot.c calls heaps.c, pages.c, then fronts.c; all of them read through snapshot_read().
+ * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, then fronts.c; all of them read through snapshot_read().
  */
 #ifndef REPORT_INTERNAL_H
 #define REPORT_INTERNAL_H
@@ -27,6 +27,17 @@ struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, un
 
 /* Index of the cache whose struct engine is at that address; -1: no such cache. */
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
+
+/*
+ * layouts.c: reads the layout of new slabs of cache number index and, if it was ever debugged, flags. Returns
+ * the address of its engine's own ops.
+ */
+uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct engine *e);
+/* What a slab of that cache with the layout at that address is; *debug: SLAB_STORE_USER or 0. */
+enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t layout,
+			       slab_flags_t *debug);
+/* Counts of reports and stacks. */
+void snapshot_debug_totals(struct snapshot *s);
 
 /* Reads all page descriptors: slabs and objects in use per cache, runs, free pages. */
 void snapshot_pages(struct snapshot *s);

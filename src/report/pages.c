@@ -14,33 +14,60 @@
 
 #define PIECE (SNAPSHOT_BUFFER / sizeof(struct page))
 
+/* A slab without objects: SLUB keeps it on its node's partial list, SLAB on a list of its own. */
+static bool is_partial(const struct snapshot_work *work, const struct slab_counters *is,
+		       enum layout_kind kind)
+{
+	if (is->frozen || is->inuse >= is->objects)
+		return false;
+	return is->inuse || !work->free_list || kind == LAYOUT_DEBUG;
+}
+
+static void count_in_cache(struct snapshot *s, unsigned int index, const struct page *page,
+			   const struct slab_counters *is, enum layout_kind kind)
+{
+	struct snapshot_cache *c = &s->cache[index];
+	struct snapshot_node *node = &c->node[MIN(page->node, SNAPSHOT_MAX_NODES - 1)];
+
+	c->slabs++;
+	node->slabs++;
+	c->slab_bytes += PAGE_SIZE << page->order;
+	c->total_objects += is->objects;
+	node->total_objects += is->objects;
+	s->work[index].inuse += is->inuse;
+	node->inuse += is->inuse;
+	if (is->frozen && kind != LAYOUT_DEBUG) { /* retired debug slabs are frozen as well */
+		c->cpu_slabs++;
+		node->cpu_slabs++;
+	} else if (is_partial(&s->work[index], is, kind)) {
+		c->partial++;
+		node->partial++;
+		c->objects_partial += is->inuse;
+		node->objects_partial += is->inuse;
+	}
+}
+
 static void count_slab(struct snapshot *s, const struct page *page)
 {
 	union {
 		uint64_t word;
 		struct slab_counters is;
 	} counters = { .word = page->counters };
-	unsigned long bytes = PAGE_SIZE << page->order;
 	int index = snapshot_find_engine(s, (uintptr_t)page->engine);
-	unsigned long inuse = MIN(counters.is.inuse, counters.is.objects);
-	struct snapshot_cache *c;
+	enum layout_kind kind;
+	slab_flags_t debug;
 
 	if (index < 0) {
-		s->totals.unknown_bytes += bytes;
+		s->totals.unknown_bytes += PAGE_SIZE << page->order;
 		return;
 	}
-	c = &s->cache[index];
-	c->slabs++;
-	c->slab_bytes += bytes;
-	c->total_objects += counters.is.objects;
-	s->work[index].inuse += inuse;
-	if (counters.is.frozen) {
-		c->cpu_slabs++;
-	} else if (inuse < counters.is.objects) {
-		/* not a CPU's, and room in it: then it is on its node's list */
-		c->partial++;
-		c->objects_partial += inuse;
-	}
+	kind = snapshot_kind(s, (unsigned int)index, (uintptr_t)page->layout, &debug);
+	counters.is.inuse = MIN(counters.is.inuse, counters.is.objects);
+	count_in_cache(s, (unsigned int)index, page, &counters.is, kind);
+	s->cache[index].debug_slabs += kind == LAYOUT_DEBUG;
+	s->cache[index].guarded += kind == LAYOUT_GUARD;
+	if (debug & SLAB_STORE_USER)
+		s->cache[index].tracked += counters.is.inuse;
 }
 
 static void count_page(struct snapshot *s, const struct page *page)

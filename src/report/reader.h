@@ -11,6 +11,7 @@
 #ifndef REPORT_READER_H
 #define REPORT_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct reader {
 	 */
 	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
+	bool still; /* a core file: its process, and its clock, stand still */
 };
 
 static inline int reader_read(const struct reader *r, uint64_t addr, void *buf, size_t len)

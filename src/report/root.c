@@ -12,6 +12,11 @@
 
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "cache/control.h"
+#include "debug/debug.h"
+#include "debug/kfence.h"
+#include "debug/report.h"
+#include "debug/stacks.h"
 #include "front/depot.h"
 #include "front/queues.h"
 #include "os/cpu.h"
@@ -36,6 +41,8 @@ static struct uslab_root root = {
 	.engine_ops_size = sizeof(struct engine_ops),
 	.engine_heap_size = sizeof(struct engine_heap),
 	.nr_engines = CACHE_NR_ENGINES,
+	.debug_size = sizeof(struct debug),
+	.control_size = sizeof(struct control),
 	.version_text = USLAB_VERSION_TEXT,
 	.page_map = (uint64_t)&page_map,
 	.topology = (uint64_t)&os_topology,
@@ -45,9 +52,18 @@ static struct uslab_root root = {
 	.meta_counters = (uint64_t)&meta_counters,
 	.engines = (uint64_t)&cache_engines,
 	.rseq_on = (uint64_t)&percpu_rseq,
+	.control = (uint64_t)&control,
+	.stacks = (uint64_t)&stacks_depot,
+	.reports = (uint64_t)&report_counters,
+	.kfence = (uint64_t)&kfence_counters,
 };
 
 extern USLAB_API struct uslab_root uslab_root __attribute__((alias("root")));
+
+void root_set_kick(unsigned long *limit)
+{
+	root.kick = (uint64_t)limit;
+}
 
 void root_init(const char *large_name)
 {

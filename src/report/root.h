@@ -5,7 +5,7 @@
  * Data:       one exported structure of addresses of everything that a tool reads, with a version
  *             and the sizes of the structures, so that a tool of another version says so instead
  *             of guessing.
- * Invariants: all but ready and large_name is const from load time on; addresses never change.
+ * Invariants: all but ready, kick and large_name is const from load time on; addresses never change.
  * Locks:      none. A reader outside sees values that change while it reads: it must bound every
  *             count and check every pointer.
  * Flow:       filled by report/root.c, called from api/init.c; read by report/snapshot.c.
@@ -54,6 +54,9 @@ struct uslab_root {
 };
 
 extern USLAB_API struct uslab_root uslab_root;
+
+/* Where a tool writes 0 to bring the next malloc() to the mailbox; before root_init(). */
+void root_set_kick(unsigned long *limit);
 
 /* Opens the door; large_name lives as long as the process. May be called again with another one. */
 void root_init(const char *large_name);

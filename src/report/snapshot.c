@@ -16,6 +16,8 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
+#include "cache/control.h"
+#include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
 #include "os/cpu.h"
@@ -25,7 +27,6 @@
 #include "report/internal.h"
 
 #define MAX_PAGE_ORDER ARENA_CHUNK_ORDER
-#define MAX_OBJECTS 32767u /* in a slab: 15 bits */
 
 bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len)
 {
@@ -87,7 +88,8 @@ static bool same_structures(const struct uslab_root *root)
 	       root->queues_size == sizeof(struct queues) &&
 	       root->engine_ops_size == sizeof(struct engine_ops) &&
 	       root->engine_heap_size == sizeof(struct engine_heap) &&
-	       root->nr_engines == CACHE_NR_ENGINES;
+	       root->nr_engines == CACHE_NR_ENGINES && root->debug_size == sizeof(struct debug) &&
+	       root->control_size == sizeof(struct control);
 }
 
 int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root)
@@ -195,21 +197,6 @@ static void read_aliases(struct snapshot *s, struct snapshot_cache *c, const str
 	}
 }
 
-/* Order and objects of new slabs. */
-static void read_layout(struct snapshot *s, struct snapshot_cache *c, const struct engine *e)
-{
-	struct slab_layout layout;
-
-	if (!snapshot_read(s, (uintptr_t)e->layout, &layout, sizeof(layout)))
-		return;
-	if (layout.order > MAX_PAGE_ORDER || layout.objects > MAX_OBJECTS) {
-		s->totals.inconsistent++;
-		return;
-	}
-	c->order = layout.order;
-	c->objs_per_slab = layout.objects;
-}
-
 static void read_slub(struct snapshot *s, struct snapshot_cache *c, struct snapshot_work *work,
 		      const struct engine *e)
 {
@@ -219,7 +206,11 @@ static void read_slub(struct snapshot *s, struct snapshot_cache *c, struct snaps
 	    !snapshot_read(s, (uintptr_t)e->state, &slub, sizeof(slub)))
 		return;
 	c->min_partial = slub.min_partial;
-	c->cpu_partial = slub.cpu_partial;
+	c->remote_node_defrag_ratio = slub.remote_node_defrag_ratio;
+	if (!(c->flags & SLUB_DEBUG_FLAGS)) {
+		c->cpu_partial = slub.cpu_partial;
+		c->cpu_partial_slabs = slub.cpu_partial_slabs;
+	}
 	work->hardened = slub.hardened;
 	work->random = slub.random;
 }
@@ -234,6 +225,32 @@ static void read_ops_name(struct snapshot *s, uint64_t ops, char *to, size_t siz
 	*to = '\0';
 	if (snapshot_read(s, ops, &name, sizeof(name)))
 		snapshot_text(s, name, to, size);
+}
+
+/* The numbers below USLAB_ID_FIRST_FREE are those of kmalloc and malloc, which never merge. */
+static void fill_cache(struct snapshot *s, struct snapshot_cache *c, const struct cache *from)
+{
+	uint64_t ops;
+
+	BUILD_ASSERT(sizeof(from->name) == SNAPSHOT_NAME_MAX);
+	memcpy(c->name, from->name, SNAPSHOT_NAME_MAX);
+	clean_text(c->name, sizeof(c->name));
+	c->id = from->front.id;
+	c->refcount = (unsigned int)from->refcount;
+	c->object_size = from->engine.object_size;
+	c->usersize = from->usersize;
+	c->slab_size = from->engine.size;
+	c->align = from->engine.align;
+	c->ctor = from->engine.ctor != NULL;
+	c->ctor_address = (uintptr_t)from->engine.ctor;
+	c->capacity = from->front.capacity;
+	c->sampled = (from->watch & WATCH_SAMPLE) != 0;
+	c->flags = from->flags;
+	ops = snapshot_layouts(s, (unsigned int)(c - s->cache), &from->engine);
+	read_ops_name(s, ops, c->engine, sizeof(c->engine));
+	read_ops_name(s, (uintptr_t)from->front.ops, c->front, sizeof(c->front));
+	if (c->id >= USLAB_ID_FIRST_FREE && cache_is_mergeable(from))
+		cache_unique_id(from, c->unique_id);
 }
 
 /*
@@ -256,28 +273,13 @@ static void read_cache(struct snapshot *s, unsigned int id, uint64_t handle, uin
 
 	memset(c, 0, sizeof(*c));
 	memset(work, 0, sizeof(*work));
-	BUILD_ASSERT(sizeof(from.name) == SNAPSHOT_NAME_MAX);
-	memcpy(c->name, from.name, SNAPSHOT_NAME_MAX);
-	clean_text(c->name, sizeof(c->name));
-	read_ops_name(s, (uintptr_t)from.engine.ops, c->engine, sizeof(c->engine));
-	read_ops_name(s, (uintptr_t)from.front.ops, c->front, sizeof(c->front));
-	c->id = id;
-	c->refcount = (unsigned int)from.refcount;
-	c->object_size = from.engine.object_size;
-	c->slab_size = from.engine.size;
-	c->align = from.engine.align;
-	c->ctor = from.engine.ctor != NULL;
-	c->capacity = from.front.capacity;
-	c->flags = from.flags;
-	/* The numbers below are those of kmalloc and malloc, which never merge. */
-	if (id >= USLAB_ID_FIRST_FREE && cache_is_mergeable(&from))
-		cache_unique_id(&from, c->unique_id);
+	fill_cache(s, c, &from);
 	work->engine = address + offsetof(struct cache, engine);
 	work->depots = (uintptr_t)from.front.depot;
 	if (!strcmp(c->front, front_queues_ops.name))
 		work->queues = (uintptr_t)from.front.state;
 	work->inuse = c->total_objects = from.engine.heap_objects;
-	read_layout(s, c, &from.engine);
+	work->free_list = !strcmp(c->engine, "slab");
 	read_slub(s, c, work, &from.engine);
 	read_aliases(s, c, &from);
 	add_to_indexes(s, s->nr_caches++);
@@ -353,6 +355,9 @@ static void finish_caches(struct snapshot *s)
 			c->objects_cpu + c->objects_depot + c->objects_shared + c->objects_alien;
 		c->objects = inuse > c->objects_held ? inuse - c->objects_held : 0;
 		c->object_bytes = c->objects * c->object_size;
+		if (!strcmp(c->front, front_cpuslab_ops.name) &&
+		    c->cpu_slabs > s->work[i].cpu_slabs)
+			c->slabs_cpu_partial = c->cpu_slabs - s->work[i].cpu_slabs;
 		s->totals.slab_bytes += c->slab_bytes;
 	}
 }
@@ -368,11 +373,13 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 	s->nr_caches = s->nr_aliases = 0;
 	s->nr_pages = 0;
 	s->nr_heaps = 0;
+	s->layouts_read = 0;
 	memset(&s->totals, 0, sizeof(s->totals));
 	memset(s->by_id, 0, sizeof(s->by_id));
 	memset(s->hash, 0, sizeof(s->hash));
 
 	read_globals(s);
+	snapshot_debug_totals(s);
 	if (read_page_map(s)) {
 		read_caches(s);
 		snapshot_heaps(s);

@@ -2,7 +2,7 @@
 /*
  * report/snapshot.h - a process that uses uslab, as plain numbers
  *
- * Data:       struct snapshot, given by the caller (about 2 MiB, so mapped and not on a stack).
+ * Data:       struct snapshot, given by the caller (about 5 MiB, so mapped and not on a stack).
  * Invariants: every text ends with NUL and holds printable ASCII only; nr_caches and nr_aliases
  *             are within the arrays, alias ranges within nr_aliases.
  * Locks:      none; the process read goes on meanwhile. Numbers that are read at different times
@@ -32,6 +32,8 @@
 struct snapshot_node {
 	uint32_t slabs;
 	uint32_t partial;
+	uint32_t cpu_slabs;
+	uint32_t inuse; /* objects, as slabs see it: what fronts hold is in use */
 	uint32_t total_objects;
 	uint32_t objects_partial;
 };
@@ -56,12 +58,16 @@ struct snapshot_totals {
 
 /* What is needed of a cache only while the snapshot is being taken. */
 struct snapshot_work {
-	uint64_t engine;     /* address of its struct engine in the process */
-	uint64_t depots;     /* of its struct depot[nodes], or 0 */
-	uint64_t queues;     /* of its struct queues, or 0 */
-	unsigned long inuse; /* as its slabs and heap see it: what the fronts hold is in use */
-	uint64_t random;     /* of free pointers */
+	uint64_t engine;	/* address of its struct engine in the process */
+	uint64_t depots;	/* of its struct depot[nodes], or 0 */
+	uint64_t queues;	/* of its struct queues, or 0 */
+	uint64_t layout;	/* of the engine's own slabs */
+	uint64_t debug_layouts; /* of its struct debug's layouts[], or 0 */
+	unsigned long inuse;	/* as its slabs and heap see it: what the fronts hold is in use */
+	uint64_t random;	/* of free pointers */
+	unsigned int cpu_slabs; /* CPUs that have one: the other frozen ones are on their lists */
 	bool hardened;
+	bool free_list; /* slabs without objects are on no partial list */
 };
 
 /* A heap (engine/engine.h): what its counters say, and its pages as they were found. */
@@ -91,6 +97,7 @@ struct snapshot {
 	int error; /* first error of the reader that ends everything, or 0 */
 	uint64_t descriptors;
 	unsigned long nr_pages;
+	unsigned int layouts_read; /* while pages are counted */
 	unsigned int nr_heaps;
 	struct snapshot_heap heap[SNAPSHOT_MAX_HEAPS];
 	struct snapshot_work work[USLAB_MAX_CACHES]; /* by index in cache[] */

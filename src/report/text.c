@@ -89,6 +89,13 @@ static const char *text_flags(struct text_parts *text, const struct snapshot_cac
 	return text->flags;
 }
 
+size_t text_flag_letters(char *buf, size_t size, const struct snapshot_cache *c)
+{
+	struct text_parts text;
+
+	return (size_t)snprintf(buf, size, "%s", text_flags(&text, c));
+}
+
 /* Sets a blank before every column but the first, and takes the cut into account. */
 #define APPEND(...)                                                                  \
 	do {                                                                         \

@@ -2,7 +2,7 @@
 /*
  * report/tracks.h - objects of debug slabs with their users, and what an address is
  *
- * Data:       none of its own; reads the process of a snapshot that was taken.
+ * Data:       none of its own; reads the process of a snapshot that was taken, through its buffer.
  * Invariants: as for snapshots: every count bounded, free lists followed for at most as many steps as a
  *             slab has objects; which objects are free is known from the free list, or said to be unknown.
  * Locks:      none; the process goes on meanwhile. An object that changes while it is read may be given
@@ -38,25 +38,28 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 /* Frames of a stack; 0: unknown handle. max: STACKS_DEPTH suffices. */
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);
 
-/* os_clock_ms() of the process now, so that age = now - track.when. */
+/*
+ * os_clock_ms() of the process now, so that age = now - track.when. Of one that stands still (a core file) the
+ * time of the newest track.
+ */
 uint64_t tracks_now(struct snapshot *s);
 
 enum address_kind {
-	ADDRESS_UNKNOWN,  /* not in the arena, nor a mapping of ours */
-	ADDRESS_FREE,	  /* a free page */
-	ADDRESS_PAGES,	  /* whole pages: a large allocation */
-	ADDRESS_HEAP,	  /* in a page of a heap (slob) */
-	ADDRESS_OBJECT,	  /* in an object of a slab */
-	ADDRESS_PADDING,  /* in a slab, between objects or behind the last */
-	ADDRESS_GUARDED,  /* in an object's guarded page */
+	ADDRESS_UNKNOWN, /* not in the arena, nor a mapping of ours */
+	ADDRESS_FREE,	 /* a free page */
+	ADDRESS_PAGES,	 /* whole pages: a large allocation */
+	ADDRESS_HEAP,	 /* in a page of a heap (slob) */
+	ADDRESS_OBJECT,	 /* in an object of a slab */
+	ADDRESS_PADDING, /* in a slab, beside an object (index, object: which one) or behind all (object 0) */
+	ADDRESS_GUARDED,  /* in an object's guarded page; object 0 */
 	ADDRESS_METADATA, /* the allocator's own */
 };
 
 enum object_state {
-	OBJECT_UNKNOWN, /* the slab's engine keeps no list that can be read, or the slab belongs to a CPU */
+	OBJECT_UNKNOWN, /* its slab's list cannot be read, or changes too fast; a retired debug slab */
 	OBJECT_LIVE,
 	OBJECT_FREE,	/* on its slab's free list */
-	OBJECT_IN_HAND, /* free, in a front's array */
+	OBJECT_IN_HAND, /* free, in an array or queue of a front */
 };
 
 struct address_info {

@@ -4,7 +4,7 @@
  *
  * ctest: label=full timeout=300 serial
  *
- * Usage: cache_storm_test [seconds]. Short-lived threads allocate and free through all public
+ * Usage: cache_storm_test [seconds]; USLAB_SOAK=N: N times as long. Short-lived threads allocate and free through all public
  * functions, pass objects on to one another, create and destroy caches of their own, and hop from
  * CPU to CPU; a timer interrupts whoever runs, and its handler uses the hit paths; one thread
  * shrinks, another forks children that go on with everything they find. Objects are stamped. In the
@@ -27,12 +27,16 @@
 #include <uslab/slab.h>
 
 #include "base/atomic.h"
+#include "bare.h"
 #include "cache/cache.h"
 #include "child.h"
+#include "debug/report.h"
 #include "os/cpu.h"
 #include "page/buddy.h"
 #include "page/large.h"
 
+/* Its hit looks at what another thread may have got meanwhile, and then does not use what it saw. */
+#define CPUSLAB (THREAD_SANITIZED ? "array" : "cpuslab")
 #define WORKERS 5
 #define CACHES 5
 #define POOL 200  /* objects that a worker has at most */
@@ -50,7 +54,12 @@ static struct kmem_cache *caches[CACHES];
 static struct stamp *slots[SLOTS];
 static bool stop;
 static cpu_set_t allowed;
-static double storm_seconds = 10;
+/* stress/debug_switch_test.c: letters come and go meanwhile */
+#ifndef STORM_SWITCHES
+#define STORM_SWITCHES 0
+#endif
+static double storm_seconds = STORM_SWITCHES ? 4 : 10;
+static unsigned long switches;
 static unsigned long ops, threads, forks, handled; /* atomic */
 
 static __thread struct stamp *stash[STASH];
@@ -162,7 +171,7 @@ static void bulk(uint64_t r)
 /* A cache of this thread's own. */
 static void own_cache(uint64_t r)
 {
-	static const char *const fronts[] = { "array", "cpuslab", "none", "queues" };
+	static const char *const fronts[] = { "array", CPUSLAB, "none", "queues" };
 	struct kmem_cache_args args = { .front = fronts[r % 4] };
 	unsigned int size = 32 + (unsigned int)(r >> 8) % 300;
 	struct kmem_cache *s = kmem_cache_create_args("own", size, &args, SLAB_NOLEAKTRACE);
@@ -327,6 +336,36 @@ static void *shrinker(void *arg)
 	return arg;
 }
 
+/* Of all caches or of some, all at once or one by one. */
+static void *switcher(void *arg)
+{
+	static const char *const letters[] = {
+		"FZPU", "-", "F", "+U", "-F", "zp", "", "FZPUA", "-Z"
+	};
+	static const char *const patterns[] = { "*",  "storm",	     "kmalloc-*",
+						":*", "kmalloc-128", "own" };
+	uint64_t seed = 99;
+
+	while (!load_relaxed(&stop)) {
+		uint64_t r = draw(&seed);
+		int ret = uslab_set_debug(patterns[r % ARRAY_SIZE(patterns)],
+					  letters[(r >> 8) % ARRAY_SIZE(letters)]);
+
+		if (ret < 0 && ret != -ENOENT)
+			wrong("uslab_set_debug", (void *)(intptr_t)ret);
+		for (unsigned int i = 0; i < CACHES; i++)
+			if ((r >> 16) % 8 == i)
+				cache_set_sampling(cache_of(caches[i]),
+						   (unsigned int)(r >> 24) % 3);
+		if ((r >> 32) % 16 == 0)
+			kmem_cache_validate(caches[(r >> 40) % CACHES]);
+		switches++;
+		usleep((unsigned int)(r >> 48) % 3000);
+	}
+	uslab_set_debug("*", "-");
+	return arg;
+}
+
 /* ---- forks ---- */
 
 /* Works with what it finds; at half-way a child of its own does, too. */
@@ -402,7 +441,7 @@ static void make_caches(void)
 		unsigned int size;
 		struct kmem_cache_args args;
 	} v[CACHES] = { { 64, { .front = "array" } },
-			{ 200, { .front = "cpuslab" } },
+			{ 200, { .front = CPUSLAB } },
 			{ 96, { .front = "none" } },
 			{ 40, { .front = "array", .capacity = 4 } },
 			{ 120, { .front = "queues" } } };
@@ -425,6 +464,7 @@ static void check_end(unsigned long start)
 	cache_check_all();
 	buddy_check();
 	CHILD_CHECK(bytes_out() == start);
+	CHILD_CHECK(report_counters.reports == 0);
 }
 
 static void storm(void *arg)
@@ -432,7 +472,8 @@ static void storm(void *arg)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	pthread_t around[WORKERS + 1];
+	pthread_t around[WORKERS + 2];
+	unsigned int nr = WORKERS;
 	unsigned long start;
 	double end;
 
@@ -446,18 +487,21 @@ static void storm(void *arg)
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		pthread_create(&around[i], NULL, place, (void *)i);
-	pthread_create(&around[WORKERS], NULL, shrinker, NULL);
+	pthread_create(&around[nr++], NULL, shrinker, NULL);
+	if (STORM_SWITCHES)
+		pthread_create(&around[nr++], NULL, switcher, NULL);
 	for (end = seconds() + storm_seconds; seconds() < end;) {
 		fork_once();
 		usleep(5000);
 	}
 	store_relaxed(&stop, true);
-	for (unsigned int i = 0; i <= WORKERS; i++)
+	for (unsigned int i = 0; i < nr; i++)
 		pthread_join(around[i], NULL);
 	setitimer(ITIMER_REAL, &never, NULL);
 	check_end(start);
-	printf("storm: %lu operations, %lu threads, %lu forks, %lu handler calls that worked\n",
-	       ops, threads, forks, handled);
+	printf("storm: %lu operations, %lu threads, %lu forks, %lu handler calls that worked, "
+	       "%lu switches\n",
+	       ops, threads, forks, handled, switches);
 	fflush(stdout);
 }
 
@@ -472,6 +516,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_storm) };
 
+	if (getenv("USLAB_SOAK"))
+		storm_seconds *= atof(getenv("USLAB_SOAK"));
 	if (argc > 1)
 		storm_seconds = atof(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);

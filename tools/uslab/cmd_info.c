@@ -1,298 +1,242 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/cmd_info.c - `uslab info`: the caches of a running process, looked at from outside
+ * uslab/cmd_info.c - `uslab info`: slabinfo for processes, cores and kernels
  *
- * Options are those of the kernel's slabinfo that list; the others are known by name and refused, so
- * that nobody takes silence for an answer.
+ * Once, or again and again: snapshots of all subjects, then what the mode prints of them.
  */
 #define _GNU_SOURCE
-#include <limits.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "info.h"
 #include "util.h"
 
-#define COMMAND "info"
+#define CLEAR_SCREEN "\033[H\033[2J\033[3J"
 
-static const char help[] =
-	"usage: uslab info -p PID [OPTION]... [REGEX]\n"
-	"List the slab caches of a running process that uses uslab.\n"
-	"\n"
-	"REGEX is a POSIX basic regular expression, not anchored, in any case of letters; it\n"
-	"selects caches by name.\n"
-	"\n"
-	"  -p, --pid=PID       the process\n"
-	"      --library=NAME  of several copies of uslab in it, the one in a file named like this\n"
-	"      --json          as JSON, empty caches included\n"
-	"      --fields        explain the keys of the JSON, and exit\n"
-	"\n"
-	"Which caches (empty ones have no slabs):\n"
-	"  -z, --zero          empty ones too\n"
-	"  -e, --empty         empty ones only\n"
-	"  -U, --Unreclaim     without those accounted as reclaimable\n"
-	"  -f, --first-alias   name merged caches by one of their names, not by their id\n"
-	"  -N, --lines=K       the first K only\n"
-	"\n"
-	"In which order (by name otherwise; the first of these that is given):\n"
-	"  -S, --Size          by size\n"
-	"  -A, --activity      by number of allocations and frees (USLAB_CONF=stats counts them)\n"
-	"  -L, --Loss          by loss, which is shown in place of the size\n"
-	"  -P, --partial       by number of partial slabs\n"
-	"  -i, --inverted      the other way round\n"
-	"\n"
-	"Other listings:\n"
-	"  -l, --slabs         the caches (the default)\n"
-	"  -a, --aliases       the names of merged caches; with -i by name\n"
-	"  -1, --1ref          with -a: those with one name too\n"
-	"\n"
-	"  -B, --Bytes         sizes in bytes\n"
-	"  -h, --help          this text\n"
-	"  -V, --version       the version\n"
-	"\n"
-	"Columns: objects that the program holds, bytes of an object, bytes of all slabs, slabs /\n"
-	"partial ones / those of CPUs, objects per slab, order of a slab, percent of partial slabs,\n"
-	"percent of the space that is in use, and flags: * aliases, d DMA, A aligned to cache lines,\n"
-	"P poisoned, a reclaimable, Z red zones, F checked, U users stored, T traced.";
-
-enum { OPTION_JSON = 256, OPTION_FIELDS, OPTION_LIBRARY };
-
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "fields", no_argument, NULL, OPTION_FIELDS },
-	{ "aliases", no_argument, NULL, 'a' },
-	{ "activity", no_argument, NULL, 'A' },
-	{ "Bytes", no_argument, NULL, 'B' },
-	{ "debug", optional_argument, NULL, 'd' },
-	{ "display-active", no_argument, NULL, 'D' },
-	{ "empty", no_argument, NULL, 'e' },
-	{ "first-alias", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "inverted", no_argument, NULL, 'i' },
-	{ "slabs", no_argument, NULL, 'l' },
-	{ "Loss", no_argument, NULL, 'L' },
-	{ "numa", no_argument, NULL, 'n' },
-	{ "lines", required_argument, NULL, 'N' },
-	{ "ops", no_argument, NULL, 'o' },
-	{ "partial", no_argument, NULL, 'P' },
-	{ "report", no_argument, NULL, 'r' },
-	{ "shrink", no_argument, NULL, 's' },
-	{ "Size", no_argument, NULL, 'S' },
-	{ "tracking", no_argument, NULL, 't' },
-	{ "Totals", no_argument, NULL, 'T' },
-	{ "Unreclaim", no_argument, NULL, 'U' },
-	{ "validate", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "Xtotals", no_argument, NULL, 'X' },
-	{ "zero", no_argument, NULL, 'z' },
-	{ "1ref", no_argument, NULL, '1' },
-	{ NULL, 0, NULL, 0 },
-};
-
-struct info {
-	struct info_options options;
-	regex_t pattern;
-	pid_t pid;	    /* 0: none given */
-	const char *object; /* part of a file name; NULL: any */
-	bool by_size, by_activity, by_loss, by_partial;
-	bool aliases;
-	bool json;
-};
-
-static int parse_pid(struct info *info, const char *text)
-{
-	unsigned long pid;
-
-	if (!util_parse_number(text, 1, INT_MAX, &pid))
-		return util_usage_error(COMMAND, "'%s' is no process id", text);
-	info->pid = (pid_t)pid;
-	return EXIT_OK;
-}
-
-static int parse_lines(struct info *info, const char *text)
-{
-	if (!util_parse_number(text, 0, ULONG_MAX, &info->options.lines))
-		return util_usage_error(COMMAND, "'%s' is no number of lines", text);
-	if (!info->options.lines)
-		info->options.lines = 1; /* as in the kernel's tool */
-	return EXIT_OK;
-}
-
-static int refuse(int option)
-{
-	const char *name = "";
-
-	for (const struct option *o = long_options; o->name; o++)
-		if (o->val == option)
-			name = o->name;
-	return util_usage_error(COMMAND, "option -%c (--%s) is not there yet", option, name);
-}
-
-/* An option that only switches something on; false: not one of these. */
-static bool set_switch(struct info *info, int option)
-{
-	const struct {
-		int option;
-		bool *value;
-	} switches[] = {
-		{ 'a', &info->aliases },
-		{ 'A', &info->by_activity },
-		{ 'B', &info->options.bytes },
-		{ 'e', &info->options.only_empty },
-		{ 'f', &info->options.first_alias },
-		{ 'i', &info->options.inverted },
-		{ 'L', &info->by_loss },
-		{ 'P', &info->by_partial },
-		{ 'S', &info->by_size },
-		{ 'U', &info->options.unreclaimable },
-		{ 'z', &info->options.with_empty },
-		{ '1', &info->options.single_refs },
-		{ OPTION_JSON, &info->json },
-	};
-
-	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
-		if (switches[i].option == option) {
-			*switches[i].value = true;
-			return true;
-		}
-	return option == 'l';
-}
-
-static int parse_pattern(struct info *info, const char *text)
-{
-	int error = regcomp(&info->pattern, text, REG_ICASE | REG_NOSUB);
-	char why[128];
-
-	if (error) {
-		regerror(error, &info->pattern, why, sizeof(why));
-		return util_usage_error(COMMAND, "invalid pattern '%s': %s", text, why);
-	}
-	info->options.pattern = &info->pattern;
-	return EXIT_OK;
-}
-
-/* What follows the options, and whether all of it goes together. */
-static int check(struct info *info, int argc, char **argv)
-{
-	struct info_options *options = &info->options;
-
-	if (!info->pid)
-		return util_usage_error(COMMAND, "which process? Say -p PID");
-	if (optind + 1 < argc)
-		return util_usage_error(COMMAND, "one pattern only: '%s' is too much",
-					argv[optind + 1]);
-	if (info->json && info->aliases)
-		return util_usage_error(COMMAND, "--json and --aliases are two listings");
-	options->order = info->by_size	     ? INFO_BY_SIZE
-			 : info->by_activity ? INFO_BY_ACTIVITY
-			 : info->by_loss     ? INFO_BY_LOSS
-			 : info->by_partial  ? INFO_BY_PARTIAL
-					     : INFO_BY_NAME;
-	options->loss_column = info->by_loss;
-	if (info->json)
-		options->with_empty = true;
-	return optind < argc ? parse_pattern(info, argv[optind]) : EXIT_OK;
-}
-
-/* Returns the exit status, or -1: go on. */
-static int parse(struct info *info, int argc, char **argv)
-{
-	int status = EXIT_OK;
-	int got;
-
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, ":aABd::DefhilLnN:oPp:rsStTUvVXz1", long_options,
-				  NULL)) != -1) {
-		if (got == 'h') {
-			puts(help);
-			return util_finish(COMMAND, EXIT_OK);
-		}
-		if (got == 'V')
-			return util_version();
-		if (got == OPTION_FIELDS) {
-			info_print_fields();
-			return util_finish(COMMAND, EXIT_OK);
-		}
-		if (got == '?' || got == ':')
-			return util_bad_option(COMMAND, argv, got);
-		if (got == 'p')
-			status = parse_pid(info, optarg);
-		else if (got == 'N')
-			status = parse_lines(info, optarg);
-		else if (got == OPTION_LIBRARY)
-			info->object = optarg;
-		else if (!set_switch(info, got))
-			status = refuse(got);
-	}
-	if (status == EXIT_OK)
-		status = check(info, argc, argv);
-	return status == EXIT_OK ? -1 : status;
-}
+/* ---- one subject, one mode ------------------------------------------------------------------------ */
 
 static int list_aliases(const struct info *info, const struct snapshot *s)
 {
 	struct info_alias *aliases = calloc(s->nr_caches + s->nr_aliases + 1, sizeof(*aliases));
 
 	if (!aliases)
-		return util_fail(COMMAND, "out of memory");
+		return util_fail(INFO_COMMAND, "out of memory");
 	info_print_aliases(aliases, info_aliases(s, &info->options, aliases),
 			   info->options.inverted);
 	free(aliases);
 	return EXIT_OK;
 }
 
-static int list_caches(const struct info *info, const struct target *t,
-		       const struct target_root *root, const struct snapshot *s)
+static int list_caches(const struct info *info, struct info_subject *subject)
 {
-	struct info_row *rows = calloc(SNAPSHOT_MAX_CACHES, sizeof(*rows));
-	unsigned int count;
-	int error = 0;
+	struct info_row only;
 
-	if (!rows)
-		return util_fail(COMMAND, "out of memory");
-	count = info_rows(s, &info->options, rows);
-	if (info->json)
-		error = info_print_json(t, root, s, rows, count);
+	if (info_only_row(subject->s, &info->options, &only))
+		return info_print_report(subject, &only);
+	if (info->options.activity_columns)
+		info_print_activity(subject->rows, subject->nr_rows);
 	else
-		info_print_table(rows, count, &info->options);
-	free(rows);
-	if (error)
-		return util_fail(COMMAND, "out of memory");
-	if (!count && !info->json && info->options.pattern)
-		util_warn(COMMAND, "no cache in use matches (-z lists empty ones too)");
+		info_print_table(subject->rows, subject->nr_rows, &info->options);
+	if (!subject->nr_rows && info->options.pattern)
+		util_warn(INFO_COMMAND, "no cache in use matches (-z lists empty ones too)");
 	return EXIT_OK;
+}
+
+static int show_each(const struct info *info, struct info_subject *subject)
+{
+	int status = EXIT_OK;
+
+	for (unsigned int i = 0; i < subject->nr_rows && status == EXIT_OK; i++) {
+		const struct info_row *row = &subject->rows[i];
+
+		if (info->mode == INFO_NUMA)
+			info_print_numa(subject->s, row, !i);
+		else if (info->mode == INFO_OPS)
+			info_print_ops(subject, row);
+		else if (info->mode == INFO_TRACKING)
+			status = info_print_tracking(subject, row);
+		else
+			status = info_print_report(subject, row);
+	}
+	return status;
+}
+
+static int show_subject(const struct info *info, struct info_subject *subject)
+{
+	switch (info->mode) {
+	case INFO_ADDRESS:
+		return info_print_address(subject, info->address);
+	case INFO_ALIASES:
+		return list_aliases(info, subject->s);
+	case INFO_XTOTALS:
+		info_print_xtotals(subject->s, &info->options, subject->rows);
+		return EXIT_OK;
+	case INFO_TOTALS:
+		info_print_totals(subject->s, &info->options);
+		return EXIT_OK;
+	case INFO_VALIDATE:
+	case INFO_SHRINK:
+	case INFO_DEBUG:
+		return info_change(info, subject);
+	case INFO_LIST:
+		return list_caches(info, subject);
+	default:
+		return show_each(info, subject);
+	}
+}
+
+/* ---- subjects ------------------------------------------------------------------------------------- */
+
+static void close_subject(struct info_subject *subject)
+{
+	if (subject->open)
+		source_close(&subject->source);
+	if (subject->resolve)
+		resolve_close(subject->resolve);
+	free(subject->s);
+	free(subject->rows);
+	memset(subject, 0, sizeof(*subject));
+}
+
+static int open_subject(struct info_subject *subject, const struct source_options *options)
+{
+	int status;
+
+	subject->s = calloc(1, sizeof(*subject->s));
+	subject->rows = calloc(SNAPSHOT_MAX_CACHES, sizeof(*subject->rows));
+	if (!subject->s || !subject->rows)
+		return util_fail(INFO_COMMAND, "out of memory");
+	status = source_open(&subject->source, options);
+	subject->open = status == EXIT_OK;
+	return status;
+}
+
+static int snapshot_subject(const struct info *info, struct info_subject *subject)
+{
+	int status = source_snapshot(&subject->source, subject->s);
+
+	if (status == EXIT_OK)
+		subject->nr_rows = info_rows(subject->s, &info->options, subject->rows);
+	return status;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------------- */
+
+static int show_all(const struct info *info, struct info_subject *subjects, unsigned int count)
+{
+	int status = EXIT_OK;
+	bool first = true;
+
+	if (info->mode == INFO_OPENMETRICS) {
+		info_print_metrics(subjects, count);
+		return EXIT_OK;
+	}
+	if (info->mode == INFO_JSON)
+		return info_print_json(subjects, count) ? util_fail(INFO_COMMAND, "out of memory")
+							: EXIT_OK;
+	for (unsigned int i = 0; i < count && status == EXIT_OK; i++) {
+		if (!subjects[i].open)
+			continue;
+		if (count > 1)
+			printf("%s%s:\n", first ? "" : "\n", subjects[i].source.title);
+		first = false;
+		status = show_subject(info, &subjects[i]);
+	}
+	return status;
+}
+
+/* Those that have ended are closed; returns how many are left. */
+static unsigned int close_ended(struct info_subject *subjects, unsigned int count)
+{
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (subjects[i].open && source_gone(&subjects[i].source)) {
+			util_warn(INFO_COMMAND, "%s has ended", subjects[i].source.title);
+			close_subject(&subjects[i]);
+		}
+		left += subjects[i].open;
+	}
+	return left;
+}
+
+static int show_round(const struct info *info, struct info_subject *subjects, unsigned int count)
+{
+	int status = EXIT_OK;
+
+	for (unsigned int i = 0; i < count && status == EXIT_OK; i++)
+		if (subjects[i].open)
+			status = snapshot_subject(info, &subjects[i]);
+	return status == EXIT_OK ? show_all(info, subjects, count) : status;
+}
+
+static void wait_for(double seconds)
+{
+	struct timespec time = { .tv_sec = (time_t)seconds };
+
+	time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+	while (nanosleep(&time, &time))
+		;
+}
+
+static int show_rounds(const struct info *info, struct info_subject *subjects, unsigned int count)
+{
+	bool terminal = isatty(STDOUT_FILENO);
+	unsigned long round = 0;
+	int status;
+
+	if (terminal && info->interval > 0)
+		fputs(CLEAR_SCREEN, stdout);
+	for (;;) {
+		status = show_round(info, subjects, count);
+		if (status != EXIT_OK || info->interval <= 0 || ++round == info->rounds)
+			return status;
+		if (fflush(stdout)) /* nobody reads it any more */
+			return util_fail(INFO_COMMAND, "cannot write the output: %s",
+					 strerror(errno));
+		wait_for(info->interval);
+		if (!close_ended(subjects, count))
+			return EXIT_OK;
+		fputs(terminal ? CLEAR_SCREEN : "\n", stdout);
+	}
+}
+
+static int open_and_show(const struct info *info)
+{
+	unsigned int count = info->nr_pids ? info->nr_pids : 1;
+	struct info_subject *subjects = calloc(count, sizeof(*subjects));
+	int status = EXIT_OK;
+
+	if (!subjects)
+		return util_fail(INFO_COMMAND, "out of memory");
+	for (unsigned int i = 0; i < count && status == EXIT_OK; i++) {
+		struct source_options options = info->source;
+
+		options.pid = info->pids[i];
+		status = open_subject(&subjects[i], &options);
+	}
+	if (status == EXIT_OK)
+		status = show_rounds(info, subjects, count);
+	for (unsigned int i = 0; i < count; i++)
+		close_subject(&subjects[i]);
+	free(subjects);
+	return status;
 }
 
 int cmd_info(int argc, char **argv)
 {
-	struct info info = { .options.lines = ULONG_MAX };
-	struct snapshot *s = NULL;
-	struct target *t = NULL;
-	const struct target_root *root;
-	int status;
+	struct info info = { .mode = INFO_LIST };
+	int status = info_parse(&info, argc, argv);
 
-	opterr = 0;
-	optind = 0; /* begin anew, whoever parsed before */
-	status = parse(&info, argc, argv);
-	if (status >= 0)
-		return status;
-
-	s = calloc(1, sizeof(*s));
-	t = calloc(1, sizeof(*t));
-	status = s && t ? target_open(t, COMMAND, info.pid) : util_fail(COMMAND, "out of memory");
-	if (status == EXIT_OK) {
-		status = target_snapshot(t, info.object, s, &root);
-		if (status == EXIT_OK)
-			status = info.aliases ? list_aliases(&info, s)
-					      : list_caches(&info, t, root, s);
-		target_close(t);
+	if (status < 0) {
+		status = open_and_show(&info);
+		status = status == EXIT_OK ? util_finish(INFO_COMMAND, status) : status;
 	}
-	free(t);
-	free(s);
 	if (info.options.pattern)
 		regfree(&info.pattern);
-	return status == EXIT_OK ? util_finish(COMMAND, status) : status;
+	return status;
 }

@@ -34,4 +34,17 @@ int command_send(struct target *t, const struct target_root *root,
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
+/* Picks the next allocation of a sampled cache of the drop-in, see cache/control.h; no answer is waited for. */
+struct command_picker {
+	int fd; /* -1: closed */
+	uint64_t kick;
+};
+
+/* 0; -EOPNOTSUPP: that library has nothing to pick by; -errno. */
+int command_picker_open(struct command_picker *picker, const struct target *t,
+			const struct target_root *root);
+void command_picker_close(struct command_picker *picker);
+/* 0; -ESRCH: the program has ended. */
+int command_pick(const struct command_picker *picker);
+
 #endif /* TOOLS_COMMAND_H */

@@ -61,6 +61,7 @@ static struct json_object *flags_json(slab_flags_t flags, bool *failed)
 	struct json_object *object = json_object_new_object();
 
 #define CACHE_FLAG(letter, bit, key, help) add(object, key, new_bool(flags &(bit)), failed);
+#define CACHE_BIT(bit, key, help) add(object, key, new_bool(flags &(bit)), failed);
 #include "report/fields.def"
 	return object;
 }
@@ -72,6 +73,33 @@ static struct json_object *stats_json(const unsigned long *stat, bool *failed)
 #define CACHE_STAT(item, key, help) add(object, key, json_object_new_uint64(stat[item]), failed);
 #include "report/fields.def"
 	return object;
+}
+
+static struct json_object *node_json(const struct snapshot_node *node, unsigned int number,
+				     bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+#define ADD(member) add(object, #member, json_object_new_uint64(node->member), failed)
+	add(object, "node", json_object_new_uint64(number), failed);
+	ADD(slabs);
+	ADD(partial);
+	ADD(cpu_slabs);
+	ADD(total_objects);
+	ADD(objects_partial);
+#undef ADD
+	return object;
+}
+
+/* Nodes where the cache has slabs. */
+static struct json_object *nodes_json(const struct snapshot_cache *c, bool *failed)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int i = 0; i < SNAPSHOT_MAX_NODES; i++)
+		if (c->node[i].slabs)
+			append(array, node_json(&c->node[i], i, failed), failed);
+	return array;
 }
 
 static struct json_object *cache_json(const struct snapshot *s, const struct snapshot_cache *c,
@@ -87,26 +115,55 @@ static struct json_object *cache_json(const struct snapshot *s, const struct sna
 	for (unsigned int i = 1; i <= c->nr_aliases; i++)
 		append(aliases, json_object_new_string(info_name(s, c, i)), failed);
 	add(object, "aliases", aliases, failed);
+	add(object, "nodes", nodes_json(c, failed), failed);
 	add(object, "flags", flags_json(c->flags, failed), failed);
 	add(object, "stats", stats_json(c->stat, failed), failed);
 	return object;
 }
 
-int info_print_json(const struct target *t, const struct target_root *root,
-		    const struct snapshot *s, const struct info_row *rows, unsigned int count)
+static void add_source(struct json_object *top, const struct info_subject *subject, bool *failed)
+{
+	const struct source *source = &subject->source;
+
+	if (source->options.kind == SOURCE_TREE) {
+		add(top, "tree", json_object_new_string(source->tree), failed);
+		add(top, "title", json_object_new_string(source->title), failed);
+		return;
+	}
+	if (source->options.kind == SOURCE_CORE)
+		add(top, "core", json_object_new_string(source->options.core), failed);
+	add(top, "pid", json_object_new_int((int)source->target.pid), failed);
+	add(top, "program", json_object_new_string(source->target.program), failed);
+	add(top, "object", json_object_new_string(source->root->object), failed);
+	add(top, "uslab", totals_json(&subject->s->totals, failed), failed);
+}
+
+static struct json_object *subject_json(const struct info_subject *subject, bool *failed)
 {
 	struct json_object *top = json_object_new_object();
 	struct json_object *caches = json_object_new_array();
+
+	add_source(top, subject, failed);
+	for (unsigned int i = 0; i < subject->nr_rows; i++)
+		append(caches, cache_json(subject->s, subject->rows[i].cache, failed), failed);
+	add(top, "caches", caches, failed);
+	return top;
+}
+
+int info_print_json(const struct info_subject *subjects, unsigned int count)
+{
+	struct json_object *top = NULL;
 	bool failed = false;
 	const char *text;
 
-	for (unsigned int i = 0; i < count; i++)
-		append(caches, cache_json(s, rows[i].cache, &failed), &failed);
-	add(top, "pid", json_object_new_int((int)t->pid), &failed);
-	add(top, "program", json_object_new_string(t->program), &failed);
-	add(top, "object", json_object_new_string(root->object), &failed);
-	add(top, "uslab", totals_json(&s->totals, &failed), &failed);
-	add(top, "caches", caches, &failed);
+	if (count == 1) {
+		top = subject_json(subjects, &failed);
+	} else {
+		top = json_object_new_array();
+		for (unsigned int i = 0; i < count; i++)
+			if (subjects[i].open)
+				append(top, subject_json(&subjects[i], &failed), &failed);
+	}
 	text = failed ? NULL
 		      : json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |
 								    JSON_C_TO_STRING_NOSLASHESCAPE);

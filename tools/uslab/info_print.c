@@ -52,6 +52,7 @@ void info_print_fields(void)
 #include "report/fields.def"
 	puts("caches, flags:");
 #define CACHE_FLAG(letter, bit, key, help) printf("  %-24s %c  %s\n", key, letter, help);
+#define CACHE_BIT(bit, key, help) printf("  %-24s    %s\n", key, help);
 #include "report/fields.def"
 	puts("caches, stats (counted with USLAB_CONF=stats):");
 #define CACHE_STAT(item, key, help) printf("  %-24s %s\n", key, help);

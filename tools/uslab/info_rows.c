@@ -39,7 +39,7 @@ static const char *rename_cache(const struct snapshot *s, const struct snapshot_
 	for (unsigned int i = 0; i <= c->nr_aliases; i++) {
 		const char *name = info_name(s, c, i);
 
-		if (!matches(options, name))
+		if (!name[0] || !matches(options, name))
 			continue;
 		refs++;
 		if (is_kmalloc)
@@ -98,6 +98,22 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	return options->inverted ? -result : result;
 }
 
+bool info_is_cache(const struct snapshot_cache *c)
+{
+	return c->id || c->engine[0];
+}
+
+/* What the pattern and the rules for names say; NULL: not listed. */
+static const char *row_name(const struct snapshot *s, const struct snapshot_cache *c,
+			    const struct info_options *options)
+{
+	if (options->only_caches && !info_is_cache(c))
+		return NULL;
+	if (c->unique_id[0])
+		return rename_cache(s, c, options);
+	return matches(options, c->name) ? c->name : NULL;
+}
+
 unsigned int info_rows(const struct snapshot *s, const struct info_options *options,
 		       struct info_row *rows)
 {
@@ -105,17 +121,30 @@ unsigned int info_rows(const struct snapshot *s, const struct info_options *opti
 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
-		const char *name = c->name;
+		const char *name = row_name(s, c, options);
 
-		if (c->unique_id[0])
-			name = rename_cache(s, c, options);
-		else if (!matches(options, name))
-			name = NULL;
 		if (name && passes(c, options))
 			rows[count++] = (struct info_row){ .cache = c, .name = name };
 	}
 	qsort_r(rows, count, sizeof(*rows), compare_rows, (void *)options);
 	return options->lines < count ? (unsigned int)options->lines : count;
+}
+
+bool info_only_row(const struct snapshot *s, const struct info_options *options,
+		   struct info_row *row)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < s->nr_caches && count < 2; i++) {
+		const struct snapshot_cache *c = &s->cache[i];
+		const char *name = row_name(s, c, options);
+
+		if (name) {
+			*row = (struct info_row){ .cache = c, .name = name };
+			count++;
+		}
+	}
+	return count == 1 && info_is_cache(row->cache);
 }
 
 static int compare_aliases(const void *a, const void *b, void *arg)
@@ -140,12 +169,14 @@ unsigned int info_aliases(const struct snapshot *s, const struct info_options *o
 		const struct snapshot_cache *c = &s->cache[i];
 		unsigned int first = count;
 
-		for (unsigned int j = 0; c->unique_id[0] && j <= c->nr_aliases; j++) {
+		/* the name of a cache without an id is no alias of it */
+		for (unsigned int j = c->unique_id[0] ? 0 : 1; j <= c->nr_aliases; j++) {
 			const char *name = info_name(s, c, j);
+			const char *target = c->unique_id[0] ? c->unique_id : c->name;
 
-			if (matches(options, name))
+			if (name[0] && matches(options, name))
 				aliases[count++] =
-					(struct info_alias){ .name = name, .target = c->unique_id };
+					(struct info_alias){ .name = name, .target = target };
 		}
 		if (count == first + 1 && !options->single_refs)
 			count = first;

@@ -19,6 +19,10 @@ struct command {
 static const struct command commands[] = {
 	{ "run", cmd_run, "start a program whose malloc is uslab" },
 	{ "info", cmd_info, "list the caches of a running program" },
+	{ "debug", cmd_debug, "switch checks of a running program on and off" },
+	{ "track", cmd_track, "show which call sites of a running program hold memory" },
+	{ "top", cmd_top, "watch the caches of a running program" },
+	{ "fs", cmd_fs, "show the caches of a running program as the kernel's files" },
 	{ "replay", cmd_replay, "perform the allocations of a recorded kernel trace" },
 	{ "compare", cmd_compare, "compare the kernel's allocators on recorded traces" },
 	{ "bench", cmd_bench, "measure uslab beside other allocators" },

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/source.h - where the numbers come from: a process, a core file, a tree as /sys/kernel/slab
- * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, totals) is 0 there, and
- * has says so.
+ *
+ * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, most totals) is 0 or
+ * empty there. A core's target is for snapshots and tracks; commands go to processes only.
  */
 #ifndef TOOLS_SOURCE_H
 #define TOOLS_SOURCE_H
@@ -32,9 +33,9 @@ struct source {
 	struct source_options options;
 	char title[64];	      /* "redis-server (1234)", "core.1234", "Linux 6.1.0", "DIR" */
 	struct target target; /* process and core */
-	const struct target_root *root; /* of the last snapshot; NULL with a tree */
+	const struct target_root *root; /* of the last snapshot; NULL before, and with a tree */
 	struct core *core;		/* tools/uslab/core.h */
-	char tree[4096];
+	char tree[4096];		/* with a tree: its folder */
 };
 
 /* EXIT_OK, or EXIT_FAILED after saying why not. */

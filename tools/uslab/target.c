@@ -73,9 +73,21 @@ static int fail_permission(const struct target *t)
 			 text);
 }
 
+static int fail_core(const struct target *t, int error)
+{
+	if (error != -EFAULT)
+		return util_fail(t->command, "cannot read %s: %s", t->core, strerror(-error));
+	return util_fail(t->command,
+			 "%s lacks memory of uslab's: it is cut short, /proc/PID/coredump_filter "
+			 "left that out, or a mapped file has changed since",
+			 t->core);
+}
+
 /* error: negative errno of opening or reading something of the process. */
 static int fail_access(const struct target *t, int error)
 {
+	if (t->core)
+		return fail_core(t, error);
 	switch (error) {
 	case -ENOENT:
 	case -ESRCH:
@@ -360,6 +372,7 @@ int target_open(struct target *t, const char *command, pid_t pid)
 	int ret;
 
 	t->command = command;
+	t->core = NULL;
 	t->pid = pid;
 	t->program[0] = '\0';
 	t->nr_roots = 0;
@@ -431,6 +444,13 @@ static int choose(struct target *t, const char *library, struct snapshot *s,
 	return EXIT_OK;
 }
 
+int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s)
+{
+	int ret = take(t, root, s);
+
+	return ret ? fail_snapshot(t, s, ret) : EXIT_OK;
+}
+
 int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 		    const struct target_root **root)
 {
@@ -439,9 +459,10 @@ int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 	*root = &t->root[0];
 	if (t->nr_roots > 1 || library) {
 		ret = choose(t, library, s, root);
-		if (ret)
+		if (ret) {
+			*root = NULL;
 			return ret;
+		}
 	}
-	ret = take(t, *root, s);
-	return ret ? fail_snapshot(t, s, ret) : EXIT_OK;
+	return target_snapshot_root(t, *root, s);
 }

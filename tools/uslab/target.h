@@ -22,6 +22,7 @@ struct target_root {
 
 struct target {
 	const char *command; /* for messages */
+	const char *core;    /* the file, if it is the process of a core file (core.h); else NULL */
 	pid_t pid;
 	char program[32]; /* its name in /proc/PID/comm, printable */
 	struct remote remote;
@@ -39,6 +40,9 @@ void target_close(struct target *t);
  */
 int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 		    const struct target_root **root);
+
+/* The same again, of the root that was taken. */
+int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s);
 
 /* What to say about a process that may not be looked into; yama is the path of ptrace_scope. */
 void target_permission_text(char *buf, size_t size, const char *yama);

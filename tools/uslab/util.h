@@ -21,6 +21,10 @@ enum {
 
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_debug(int argc, char **argv);
+int cmd_track(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_fs(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_bench(int argc, char **argv);

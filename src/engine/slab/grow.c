@@ -60,6 +60,7 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 	if (e->page_class)
 		page_set_class(slab, 1ul << g->order, e->page_class);
 	page_set_block(slab, PAGE_SLAB, 1ul << g->order);
+	engine_hide_slab(e, page_address(slab), PAGE_SIZE << g->order);
 	return slab;
 }
 

@@ -41,6 +41,8 @@ struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool t
 	if (s->page_class)
 		page_set_class(page, 1, s->page_class);
 	page_set_block(page, (enum page_type)s->type, 1);
+	if (!slobseg_is_pool(s))
+		engine_hide_slab(s->engine, page_address(page), PAGE_SIZE);
 	return page;
 }
 

@@ -79,26 +79,40 @@ static void format_gfp(char *buf, size_t size, gfp_t gfp)
 		os_format(buf + used, size - used, "%s0x%x", bar, gfp);
 }
 
-cold void slub_warn_oom(struct engine *e, gfp_t gfp, int node)
+cold bool slub_say_oom(const struct engine *e, const struct slab_layout *layout, gfp_t gfp,
+		       int node)
 {
-	const struct slub *s = slub_of(e);
-	const struct slab_layout *layout = load_acquire(&e->layout); /* as in slab_new() */
+	unsigned int object_size = load_relaxed(&e->object_size);
 	char names[256];
-	unsigned int i;
 
 	if ((gfp & __GFP_NOWARN) || !may_speak())
-		return;
+		return false;
 	format_gfp(names, sizeof(names), gfp);
 	os_say("SLUB: Unable to allocate memory on node %d, gfp=0x%x(%s)", node, gfp, names);
 	os_say("  cache: %s, object size: %u, buffer size: %u, default order: %u, min order: %u",
-	       e->name, load_relaxed(&e->object_size), layout->stride, layout->order,
-	       layout->min_order);
-	if (get_order(layout->stride) > get_order(load_relaxed(&e->object_size)))
+	       e->name, object_size, layout->stride, layout->order, layout->min_order);
+	if (get_order(layout->stride) > get_order(object_size))
 		os_say("  %s debugging increased min order, use slub_debug=O to disable.", e->name);
-	for (i = 0; i < s->nr_nodes; i++)
-		os_say("  node %u: slabs: %lu, objs: %lu, free: %lu", i,
-		       load_relaxed(&s->node[i]->nr_slabs),
-		       load_relaxed(&s->node[i]->total_objects), node_count_free(s->node[i]));
+	return true;
+}
+
+cold void slub_say_oom_node(unsigned int node, unsigned long slabs, unsigned long objects,
+			    unsigned long free)
+{
+	os_say("  node %u: slabs: %lu, objs: %lu, free: %lu", node, slabs, objects, free);
+}
+
+cold void slub_warn_oom(struct engine *e, gfp_t gfp, int node)
+{
+	const struct slub *s = slub_of(e);
+
+	/* acquire: as in slab_new() */
+	if (!slub_say_oom(e, load_acquire(&e->layout), gfp, node))
+		return;
+	for (unsigned int i = 0; i < s->nr_nodes; i++)
+		slub_say_oom_node(i, load_relaxed(&s->node[i]->nr_slabs),
+				  load_relaxed(&s->node[i]->total_objects),
+				  node_count_free(s->node[i]));
 }
 
 cold void slub_die_double_free(const struct engine *e, const void *obj)

@@ -29,6 +29,11 @@ int slub_set_orders(unsigned int min_order, unsigned int max_order, unsigned int
 	return 0;
 }
 
+bool slub_order_is_allowed(unsigned int order)
+{
+	return order >= knobs.min_order && order <= knobs.max_order;
+}
+
 static unsigned int order_objects(unsigned int order, unsigned int size)
 {
 	return (unsigned int)((PAGE_SIZE << order) / size);

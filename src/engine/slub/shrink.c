@@ -12,17 +12,6 @@
 
 #define SHRINK_PROMOTE_MAX 32
 
-/* Moves the slabs of a list, in order, to the head of another one. */
-static void splice_to_head(struct list_head *from, struct list_head *to)
-{
-	if (list_empty(from))
-		return;
-	from->prev->next = to->next;
-	to->next->prev = from->prev;
-	from->next->prev = to;
-	to->next = from->next;
-}
-
 /* Sorts the partial slabs of a node. Returns the empty ones, linked by page.next. */
 static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
 {
@@ -52,7 +41,7 @@ static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
 		}
 	}
 	for (i = SHRINK_PROMOTE_MAX; i-- > 0;)
-		splice_to_head(&promote[i], &node->partial);
+		list_splice(&promote[i], &node->partial);
 	return empty;
 }
 

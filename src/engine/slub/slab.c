@@ -167,6 +167,7 @@ struct page *slab_new(struct engine *e, gfp_t gfp, int node, bool lazy)
 	if (e->page_class)
 		page_set_class(slab, 1ul << slab->order, e->page_class);
 	page_set_block(slab, PAGE_SLAB, 1ul << slab->order);
+	engine_hide_slab(e, page_address(slab), PAGE_SIZE << slab->order);
 	return slab;
 }
 

@@ -16,8 +16,7 @@
 #include "engine/slub/freeptr.h"
 #include "engine/slub/slub.h"
 
-#define SLAB_MAX_OBJECTS 32767 /* what 15 bits hold (spec 4.1) */
-#define SLAB_MAX_ORDER 10      /* of the buddy allocator */
+#define SLAB_MAX_ORDER 10 /* of the buddy allocator */
 #define SLAB_BITMAP_WORDS ((SLAB_MAX_OBJECTS + 64) / 64)
 
 BUILD_ASSERT(sizeof(struct slab_counters) == sizeof(uint64_t));
@@ -81,15 +80,19 @@ static inline struct slub_node *slab_node(const struct engine *e, const struct p
 /* Everything of layout but the orders (spec 4.4, no debug flags). */
 void slub_layout_sizes(struct slab_layout *layout, unsigned int object_size, unsigned int align,
 		       slab_flags_t flags, bool has_ctor);
-/* Orders and numbers of objects for layout->stride. 0 or -E2BIG. */
-int slub_layout_orders(struct slab_layout *layout, bool pack);
 
 /* ---- order.c ---- */
 
 /* The kernel's order with the global knobs and this machine's CPUs / the order of pack caches. */
 int slub_default_order(unsigned int size);
+bool slub_order_is_allowed(unsigned int order);
 int slub_pack_order(unsigned int size);
 unsigned int slub_pack_min_partial(unsigned int order);
+
+/* ---- tune.c ---- */
+
+unsigned int slub_cpu_partial_slabs(const struct slub *s);
+void slub_delete_orders(struct slub *s);
 
 /* ---- slab.c ---- */
 
@@ -135,7 +138,7 @@ void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 void slub_check(struct engine *e);
-/* The message of spec 4.16, rate-limited, unless __GFP_NOWARN. */
+/* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);
 
 #endif /* ENGINE_SLUB_SLAB_H */

@@ -31,6 +31,7 @@ static void state_delete(struct slub *s)
 	for (i = 0; i < s->nr_nodes; i++)
 		node_delete(s->node[i]);
 	meta_free(s->random_seq, s->layout.objects * sizeof(*s->random_seq));
+	slub_delete_orders(s);
 	meta_free(s, state_size(s->nr_nodes));
 }
 
@@ -63,7 +64,7 @@ static int init_state(struct slub *s, const struct engine_params *params)
 				 : slub_min_partial(layout->stride);
 	if (!(params->flags & SLUB_DEBUG_FLAGS))
 		s->cpu_partial = slub_cpu_partial(layout->stride);
-	s->cpu_partial_slabs = DIV_ROUND_UP(2 * s->cpu_partial, layout->objects);
+	s->cpu_partial_slabs = slub_cpu_partial_slabs(s);
 	if (params->hardened || params->randomised)
 		s->random = os_random();
 	if (params->randomised && layout->objects > 1) {

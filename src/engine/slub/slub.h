@@ -19,6 +19,8 @@
 #include "os/lock.h"
 #include "page/page.h"
 
+#define SLAB_MAX_OBJECTS 32767 /* what 15 bits hold (spec 4.1) */
+
 /* The flags that make a cache a debug cache (spec 5.1): no CPU slabs, no CPU partials. */
 #define SLUB_DEBUG_FLAGS \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE)
@@ -80,9 +82,10 @@ struct slub {
 	bool hardened;
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
-	unsigned int *random_seq;  /* permutation of 0..layout.objects-1, or NULL */
-	struct slab_layout layout; /* the cache's plain layout */
-	struct slub_node *node[];  /* nr_nodes */
+	unsigned int *random_seq;     /* permutation of 0..layout.objects-1, or NULL */
+	struct slab_layout layout;    /* the cache's plain layout */
+	struct slab_layout *by_order; /* the same for each order; NULL until somebody asks for one */
+	struct slub_node *node[];     /* nr_nodes */
 };
 
 static inline struct slub *slub_of(const struct engine *e)
@@ -95,11 +98,20 @@ static inline struct slub *slub_of(const struct engine *e)
 /* min_objects 0: by nr_cpus. Returns the order, or -E2BIG. */
 int slub_calculate_order(unsigned int size, unsigned int nr_cpus, unsigned int min_order,
 			 unsigned int max_order, unsigned int min_objects);
+/* Orders and numbers of objects for layout->stride, with the global knobs. 0 or -E2BIG. */
+int slub_layout_orders(struct slab_layout *layout, bool pack);
 unsigned long slub_min_partial(unsigned int size);
 unsigned int slub_cpu_partial(unsigned int size); /* objects */
 
 /* Global knobs slab_min_order, slab_max_order, slab_min_objects (spec 4.3). 0 or -EINVAL. */
 int slub_set_orders(unsigned int min_order, unsigned int max_order, unsigned int min_objects);
+
+/* ---- tune.c: knobs of a cache that is in use; callers hold the registry lock ---- */
+
+/* New slabs have that order. 0; -EINVAL: beyond the global knobs, or too small; -ENOMEM. */
+int slub_set_order(struct engine *e, unsigned int order);
+/* Objects that a CPU may have in partial slabs (spec 4.2); those that it has are the caller's to drain. */
+void slub_set_cpu_partial(struct engine *e, unsigned int objects);
 
 /*
  * Counting of events: NULL (off, nothing is counted), or a function set by front/percpu.c that adds
@@ -112,6 +124,14 @@ static inline void slub_count(const struct engine *e, enum slub_stat item)
 	if (unlikely(slub_count_hook))
 		slub_count_hook(e, item);
 }
+
+/*
+ * The message of spec 4.16, rate-limited, unless __GFP_NOWARN: true: it was said, and wants a line for each
+ * node behind it.
+ */
+bool slub_say_oom(const struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node);
+void slub_say_oom_node(unsigned int node, unsigned long slabs, unsigned long objects,
+		       unsigned long free);
 
 /* ---- free pointers: freeptr.h has get/set with encoding ---- */
 

@@ -126,6 +126,7 @@ static inline struct engine_stats stats_of(struct cache *c)
 {
 	struct engine_stats stats;
 
+	CHILD_CHECK(c);
 	c->engine.ops->stats(&c->engine, &stats);
 	return stats;
 }

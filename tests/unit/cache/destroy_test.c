@@ -89,20 +89,30 @@ static unsigned long offset_in_slab(const void *obj)
 	return (unsigned long)((const char *)obj - (const char *)page_address(page_head_of(obj)));
 }
 
-static const char *expect_slab(const char *at, void *const *obj, unsigned int n)
+static const char *expect_line(const char *at, const char *line)
+{
+	CHILD_CHECK(!strncmp(at, line, strlen(line)));
+	return at + strlen(line);
+}
+
+/* Banner, slab line and stack of a slab, then its objects. */
+static const char *expect_slab(const char *at, const char *taint, void *const *obj, unsigned int n)
 {
 	char line[200];
 
-	os_format(line, sizeof(line),
-		  "uslab: BUG leaky (Not tainted): Objects remaining in leaky on "
-		  "__kmem_cache_shutdown()\n");
-	CHILD_CHECK(!strncmp(at, line, strlen(line)));
-	at += strlen(line);
+	at = expect_line(strchr(at, '\n') + 1, "BUG leaky (");
+	at = expect_line(at, taint);
+	at = expect_line(at, "): Objects remaining in leaky on __kmem_cache_shutdown()\n");
+	os_format(line, sizeof(line), "\nSlab %p objects=", (void *)page_head_of(*obj));
+	at = expect_line(strchr(at, '\n') + 1, line);
+	at = strstr(at, "\nCall Trace:\n") + 1;
+	do
+		at = strchr(at, '\n') + 1;
+	while (*at == ' ');
 	for (; n--; obj++) {
-		os_format(line, sizeof(line), "uslab: Object %p @offset=%lu\n", *obj,
+		os_format(line, sizeof(line), "Object %p @offset=%lu\n", *obj,
 			  offset_in_slab(*obj));
-		CHILD_CHECK(!strncmp(at, line, strlen(line)));
-		at += strlen(line);
+		at = expect_line(at, line);
 	}
 	return at;
 }
@@ -110,19 +120,17 @@ static const char *expect_slab(const char *at, void *const *obj, unsigned int n)
 /* Its stderr into text, which is what the test compares. */
 static void destroy_and_read(struct cache *c, char *text, size_t size)
 {
-	int pipes[2];
+	char path[] = "/tmp/uslab-destroy-test-XXXXXX";
 	int saved = dup(STDERR_FILENO);
+	int fd = mkstemp(path);
 	ssize_t n;
 
-	CHILD_CHECK(pipe(pipes) == 0);
-	dup2(pipes[1], STDERR_FILENO);
+	CHILD_CHECK(fd >= 0 && unlink(path) == 0 && dup2(fd, STDERR_FILENO) >= 0);
 	destroy(c);
-	dup2(saved, STDERR_FILENO);
-	close(pipes[1]);
-	n = read(pipes[0], text, size - 1);
+	CHILD_CHECK(dup2(saved, STDERR_FILENO) >= 0 && close(saved) == 0);
+	n = pread(fd, text, size - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
-	close(pipes[0]);
-	close(saved);
+	close(fd);
 }
 
 /* The report word for word: each partial slab with its live objects, then who destroyed. */
@@ -132,7 +140,7 @@ static void check_report(const char *front)
 	struct cache *c = leak.cache;
 	char first[40];
 	const char *at;
-	char text[4096];
+	char text[8192];
 
 	destroy_and_read(c, text, sizeof(text));
 	dprintf(STDERR_FILENO, "%s", text); /* seen if something below fails */
@@ -140,16 +148,15 @@ static void check_report(const char *front)
 	os_format(first, sizeof(first), "Object %p", leak.obj[0]);
 	at = strstr(text, first);
 	CHILD_CHECK(at);
-	if (at < strstr(text, "offset")) {
-		at = expect_slab(text, leak.obj, 1);
-		at = expect_slab(at, leak.obj + 1, 2);
+	if (at < strstr(text, "Tainted")) {
+		at = expect_slab(text, "Not tainted", leak.obj, 1);
+		at = expect_slab(at, "Tainted: G    B             ", leak.obj + 1, 2);
 	} else {
-		at = expect_slab(text, leak.obj + 1, 2);
-		at = expect_slab(at, leak.obj, 1);
+		at = expect_slab(text, "Not tainted", leak.obj + 1, 2);
+		at = expect_slab(at, "Tainted: G    B             ", leak.obj, 1);
 	}
-	CHILD_CHECK(!strcmp(at,
-			    "uslab: kmem_cache_destroy leaky: Slab cache still has objects when "
-			    "called from 0x1234abcd\n"));
+	CHILD_CHECK(!strcmp(at, "kmem_cache_destroy leaky: Slab cache still has objects when "
+				"called from 0x1234abcd\n"));
 }
 
 /* The cache stays registered, with no users; its objects stay valid and it can be used. */
@@ -199,6 +206,71 @@ IN_CHILD(test_leak_cpuslab)
 	leak_with("cpuslab");
 }
 
+static unsigned int count(const char *text, const char *word)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, word)); text++)
+		n++;
+	return n;
+}
+
+/* Slabs of several nodes, plain and debug ones: no lock of theirs is taken while the report is written. */
+IN_CHILD(test_leak_nodes)
+{
+	struct cache *c;
+	char text[16384];
+
+	CHILD_CHECK(os_topology_set(4, 2) == 0);
+	ready();
+	c = make_front("leaky", 64, "array");
+	for (int node = 0; node < 2; node++)
+		CHILD_CHECK(cache_alloc(c, GFP_KERNEL, node));
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_STORE_USER) == 0);
+	for (int node = 0; node < 2; node++)
+		CHILD_CHECK(cache_alloc(c, GFP_KERNEL, node));
+	destroy_and_read(c, text, sizeof(text));
+	dprintf(STDERR_FILENO, "%s", text);
+	CHILD_CHECK(count(text, "\nBUG leaky (") == 4);
+	CHILD_CHECK(count(text, "(slab|node=0)\n") == 2 && count(text, "(slab|node=1)\n") == 2);
+	CHILD_CHECK(count(text, "\nObject 0x") == 4 && count(text, "\nAllocated in ") == 2);
+	CHILD_CHECK(count(text, "\nkmem_cache_destroy leaky: ") == 1);
+}
+
+/* Full slabs are not listed: there is nothing but the last line. */
+IN_CHILD(test_leak_full)
+{
+	static void *p[4096];
+	struct cache *c;
+	char text[1024];
+	unsigned int n;
+
+	ready();
+	c = make_front("leaky", 64, "none");
+	n = c->engine.layout->objects;
+	CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, n, p) == n);
+	destroy_and_read(c, text, sizeof(text));
+	CHILD_CHECK(!strcmp(text, "kmem_cache_destroy leaky: Slab cache still has objects when "
+				  "called from 0x1234abcd\n"));
+}
+
+/* More objects than a report has lines for. */
+IN_CHILD(test_leak_many)
+{
+	enum { MANY = 5000 };
+	static void *p[MANY];
+	static char text[70000];
+	struct cache *c;
+
+	ready();
+	c = make_front("leaky", 64, "none");
+	CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, MANY, p) == MANY);
+	for (int i = 0; i < MANY; i += 10)
+		cache_free(c, p[i]);
+	destroy_and_read(c, text, sizeof(text));
+	CHILD_CHECK(strstr(text, "\n[the report is longer than 64 KiB"));
+}
+
 /* One destroy too many is told apart from everything else. */
 static void twice(void *arg)
 {
@@ -234,6 +306,9 @@ int main(void)
 		cmocka_unit_test(test_leak_array),
 		cmocka_unit_test(test_leak_none),
 		cmocka_unit_test(test_leak_cpuslab),
+		cmocka_unit_test(test_leak_nodes),
+		cmocka_unit_test(test_leak_full),
+		cmocka_unit_test(test_leak_many),
 		cmocka_unit_test_prestate(test_twice, &something),
 	};
 

@@ -71,12 +71,38 @@ IN_CHILD(test_whose)
 	CHILD_CHECK(!cache_of_object(obj)); /* its slab has gone */
 }
 
+/* No letters are set, and the call is no hit: what can be no object of anybody is refused. */
+static void free_nonsense(void *arg)
+{
+	struct cache *c;
+	char *obj;
+
+	ready();
+	c = make_front("victim", 64, "none");
+	obj = get(c);
+	cache_free_for(c, arg ? obj + 1 : (char *)&obj, (char *)free_nonsense + 4);
+}
+
+static void test_no_object(void **state)
+{
+	struct child outside = child_run(free_nonsense, NULL);
+	struct child between = child_run(free_nonsense, state);
+	static const char words[] = " was freed into cache victim by free_nonsense+0x4/";
+
+	assert_true(child_aborted(&outside) && child_aborted(&between));
+	assert_non_null(strstr(outside.text, words));
+	assert_non_null(strstr(between.text, words));
+	assert_ptr_equal(strchr(between.text, '\n') + 1, between.text + strlen(between.text));
+}
+
 int main(void)
 {
+	static int something;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_free_bulk),
 		cmocka_unit_test(test_whose),
+		cmocka_unit_test_prestate(test_no_object, &something),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

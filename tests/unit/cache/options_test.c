@@ -9,13 +9,26 @@
 #include "engine/slab/slab.h"
 #include "front/queues.h"
 
+struct pair {
+	const char *key;
+	const char *value;
+	bool good;
+};
+
+/* Does each take what it should, and nothing else? */
+static void check_pairs(const struct pair *v, size_t n)
+{
+	ready();
+	for (size_t i = 0; i < n; i++)
+		if (cache_set_option(v[i].key, v[i].value, NULL) != v[i].good) {
+			dprintf(STDERR_FILENO, "%s=%s\n", v[i].key, v[i].value);
+			CHILD_CHECK(!"as expected");
+		}
+}
+
 IN_CHILD(test_options)
 {
-	static const struct {
-		const char *key;
-		const char *value;
-		bool good;
-	} v[] = {
+	static const struct pair v[] = {
 		{ "engine", "slub", true },
 		{ "engine", "slaub", false },
 		{ "front", "array", true },
@@ -74,12 +87,33 @@ IN_CHILD(test_options)
 		{ "Engine", "slub", false },
 	};
 
-	ready();
-	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
-		if (cache_set_option(v[i].key, v[i].value, NULL) != v[i].good) {
-			dprintf(STDERR_FILENO, "%s=%s\n", v[i].key, v[i].value);
-			CHILD_CHECK(!"as expected");
-		}
+	check_pairs(v, ARRAY_SIZE(v));
+}
+
+IN_CHILD(test_debug_options)
+{
+	static const struct pair v[] = {
+		{ "control", "", true },
+		{ "control", "50", true },
+		{ "control", "0", false },
+		{ "control", "x", false },
+		{ "report", "continue", true },
+		{ "report", "exit", true },
+		{ "report", "abort", true },
+		{ "report", "", false },
+		{ "report.format", "2.6.29", true },
+		{ "report.format", "modern", true },
+		{ "report.format", "old", false },
+		{ "report.file", "/dev/null", true },
+		{ "report.file", "/no such folder/file", false },
+		{ "failslab.verbose", "2", true },
+		{ "failslab.cache-filter", "Y", true },
+		{ "failslab.", "1", false },
+		{ "kfence.interval", "0", true },
+		{ "kfence.sample", "x", false },
+	};
+
+	check_pairs(v, ARRAY_SIZE(v));
 }
 
 /* What an option does. */
@@ -217,10 +251,11 @@ static void test_wrong_conf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	       cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_orders),	       cmocka_unit_test(test_wrong_conf),
-		cmocka_unit_test(test_orders_of_slab), cmocka_unit_test(test_noalien),
-		cmocka_unit_test(test_reap),	       cmocka_unit_test(test_no_reap),
+		cmocka_unit_test(test_options),	   cmocka_unit_test(test_debug_options),
+		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
+		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_reap),
+		cmocka_unit_test(test_no_reap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

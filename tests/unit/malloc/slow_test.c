@@ -11,7 +11,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "cache/control.h"
 #include "child.h"
+#include "debug/debug.h"
+#include "front/percpu.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 #include "page/page.h"
@@ -46,7 +49,7 @@ static void fill_array(size_t size)
 	for (unsigned int i = 0; i < NR; i++)
 		objects[i] = alloc(size);
 	for (unsigned int i = 0; i < NR; i++)
-		free_slow(objects[i]);
+		free_slow(objects[i], NULL);
 }
 
 static void free_stack(void *arg)
@@ -62,7 +65,7 @@ static void free_inside_object(void *arg)
 	char *p = alloc(64);
 
 	(void)arg;
-	free_slow(p + 16);
+	free_slow(p + 16, NULL);
 }
 
 static void free_inside_run(void *arg)
@@ -96,8 +99,8 @@ static void free_object_twice(void *arg)
 	void *p = alloc(64);
 
 	(void)arg;
-	free_slow(p);
-	free_slow(p);
+	free_slow(p, NULL);
+	free_slow(p, NULL);
 }
 
 static void realloc_stack(void *arg)
@@ -140,13 +143,13 @@ static void test_slow_is_complete(void **state)
 {
 	(void)state;
 	for (size_t size = 0; size < 100000; size = size * 5 / 4 + 1) {
-		char *p = malloc_slow(size);
+		char *p = malloc_slow(size, NULL);
 
 		assert_non_null(p);
 		memset(p, 1, size);
-		free_slow(p);
+		free_slow(p, NULL);
 	}
-	free_slow(NULL);
+	free_slow(NULL, NULL);
 }
 
 static void test_zeroed_is_true(void **state)
@@ -155,7 +158,7 @@ static void test_zeroed_is_true(void **state)
 	for (size_t size = 1000; size < 16 << 20; size *= 3) {
 		for (int round = 0; round < 3; round++) {
 			bool zeroed;
-			unsigned char *p = malloc_any(size, &zeroed);
+			unsigned char *p = malloc_any(size, &zeroed, NULL);
 
 			assert_non_null(p);
 			for (size_t i = 0; zeroed && i < size; i++)
@@ -166,13 +169,58 @@ static void test_zeroed_is_true(void **state)
 	}
 }
 
+static bool is_tracked(void *p)
+{
+	const struct page *slab = page_head_of(p);
+	bool tracked = debug_is_slab(slab) && slab->layout->debug & SLAB_STORE_USER &&
+		       debug_track(slab->layout, p, TRACK_ALLOC)->addr;
+
+	give(p);
+	return tracked;
+}
+
+/* A tool asks for the next object of a sampled cache, which would have hit. */
+static void pick(void *arg)
+{
+	struct cache *c = cache_of(percpu_handle(malloc_class_of(200)));
+	unsigned long open;
+
+	(void)arg;
+	give(alloc(200));
+	open = malloc_hot.size_limit;
+	CHILD_CHECK(cache_set_sampling(c, 1u << 30) == 0);
+	CHILD_CHECK(!is_tracked(alloc(200)));
+	malloc_hot.size_limit = CONTROL_PICK;
+	CHILD_CHECK(!is_tracked(alloc(100))); /* not sampled: goes on to the next */
+	CHILD_CHECK(malloc_hot.size_limit == CONTROL_PICK);
+	CHILD_CHECK(is_tracked(alloc(200)));
+	CHILD_CHECK(malloc_hot.size_limit == open);
+	CHILD_CHECK(!is_tracked(alloc(200)));
+	/* the tool and its sampling are gone: not for ever */
+	CHILD_CHECK(cache_set_sampling(c, 0) == 0);
+	malloc_hot.size_limit = CONTROL_PICK;
+	for (int i = 0; i < 2000; i++)
+		CHILD_CHECK(!is_tracked(alloc(200)));
+	CHILD_CHECK(malloc_hot.size_limit == open);
+}
+
+static void test_picked(void **state)
+{
+	struct child child;
+
+	(void)state;
+	if (!malloc_hot.page_limit)
+		skip(); /* no hit path: nothing to be picked by */
+	child = child_run(pick, NULL);
+	assert_true(child_passed(&child));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_size),
-		cmocka_unit_test(test_bad_pointers),
-		cmocka_unit_test(test_slow_is_complete),
-		cmocka_unit_test(test_zeroed_is_true),
+		cmocka_unit_test(test_block_size),	 cmocka_unit_test(test_bad_pointers),
+		cmocka_unit_test(test_slow_is_complete), cmocka_unit_test(test_zeroed_is_true),
+		cmocka_unit_test(test_picked),
 	};
 
 	if (malloc_is_replaced())

@@ -53,6 +53,18 @@ static void test_format_equals_printf(void **state)
 	SAME("%s:%d: %lu of %zu at %p%c", "f.c", 3, 1ul, (size_t)2, (void *)&on_stack, '.');
 }
 
+static void test_format_widths(void **state)
+{
+	(void)state;
+	SAME("%4d|%-4d|%04d|%4d|%04d", 7, 7, 7, -7, -7);
+	SAME("%2d|%02d|%1d", -12345, -12345, 123);
+	SAME("%-9s|%9s|%2s|%5s", "Redzone", "Redzone", "Redzone", "");
+	SAME("%02x %02x %08x %8x|", 0u, 0xa5u, 0xdeadu, 0xbeefu);
+	SAME("%016lx %-20lx|%20lx|", ULONG_MAX / 3, 1ul, 1ul);
+	SAME("%12lu|%-12zu|%3c|%-3c|", 99ul, (size_t)99, 'a', 'b');
+	SAME("%20p|%-20p|", (void *)state, (void *)state);
+}
+
 static void test_format_null(void **state)
 {
 	const char *volatile nothing = NULL;
@@ -81,8 +93,9 @@ static void test_format_cuts(void **state)
 /* Whatever is not documented is copied, with all that follows it. */
 static void test_format_subset(void **state)
 {
-	static const char *const outside[] = { "%5d %d", "%ld %d", "%i %d", "%",   "%l",
-					       "%z",	 "%-d",	   "%f %d", "%zd", "%hhu" };
+	static const char *const outside[] = { "%5i %d", "%ld %d", "%i %d", "%",     "%l",
+					       "%z",	 "%-",	   "%f %d", "%zd",   "%hhu",
+					       "%.3s",	 "%*d",	   "%+d",   "%04ld", "%1000d" };
 	char buf[32];
 	size_t i;
 
@@ -282,15 +295,11 @@ static void test_write_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format_equals_printf),
-		cmocka_unit_test(test_format_null),
-		cmocka_unit_test(test_format_cuts),
-		cmocka_unit_test(test_format_subset),
-		cmocka_unit_test(test_say),
-		cmocka_unit_test(test_say_long_line),
-		cmocka_unit_test(test_die),
-		cmocka_unit_test(test_write_errors),
-		cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_format_equals_printf), cmocka_unit_test(test_format_widths),
+		cmocka_unit_test(test_format_null),	     cmocka_unit_test(test_format_cuts),
+		cmocka_unit_test(test_format_subset),	     cmocka_unit_test(test_say),
+		cmocka_unit_test(test_say_long_line),	     cmocka_unit_test(test_die),
+		cmocka_unit_test(test_write_errors),	     cmocka_unit_test(test_write_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/file_test.c - short text files: whole, cut, missing
+ * unit/os/file_test.c - short text files: whole, cut, missing; lines for a log
  *
  * Works on a temporary file and on real ones of /proc.
  */
@@ -56,6 +56,41 @@ static void test_cut(void **state)
 	assert_string_equal(buf, "");
 }
 
+static void test_append(void **state)
+{
+	char name[sizeof(path) + 4];
+	char buf[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s.log", path);
+	errno = 77;
+	assert_int_equal(os_append(name, "one\n", 4), 0);
+	assert_int_equal(os_append(name, "", 0), 0);
+	assert_int_equal(os_append(name, "two\n", 4), 0);
+	assert_int_equal(errno, 77);
+	assert_int_equal(os_read_text(name, buf, sizeof(buf)), 8);
+	assert_string_equal(buf, "one\ntwo\n");
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(os_append("/nowhere/at/all", "x", 1), -ENOENT);
+	assert_int_equal(os_append("/dev/full", "x", 1), -ENOSPC);
+}
+
+static void test_absolute_path(void **state)
+{
+	char buf[32];
+
+	(void)state;
+	assert_int_equal(chdir("/proc"), 0);
+	assert_int_equal(os_absolute_path(buf, sizeof(buf), "a/b"), 0);
+	assert_string_equal(buf, "/proc/a/b");
+	assert_int_equal(os_absolute_path(buf, sizeof(buf), "/a"), 0);
+	assert_string_equal(buf, "/a");
+	assert_int_equal(os_absolute_path(buf, 9, "a/b"), -ENAMETOOLONG);
+	assert_int_equal(os_absolute_path(buf, 10, "a/b"), 0);
+	assert_int_equal(os_absolute_path(buf, 2, "/a"), -ENAMETOOLONG);
+	assert_int_equal(os_absolute_path(buf, 3, "a"), -ERANGE);
+}
+
 static void test_missing(void **state)
 {
 	char buf[8] = "zzzzzzz";
@@ -100,8 +135,9 @@ static void test_closes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_missing), cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_whole),	      cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_missing),	      cmocka_unit_test(test_append),
+		cmocka_unit_test(test_absolute_path), cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_closes),
 	};
 

@@ -48,6 +48,16 @@ static void count_others(void)
 	__atomic_fetch_add(&others, 1, __ATOMIC_RELEASE);
 }
 
+static void third(void)
+{
+}
+static void fourth(void)
+{
+}
+static void fifth(void)
+{
+}
+
 static void wait_for(unsigned int *counter, unsigned int n)
 {
 	for (unsigned int i = 0; load_acquire(counter) < n; i++) {
@@ -72,6 +82,7 @@ static void in_child(__attribute__((unused)) void *arg)
 	sigset_t before;
 	sigset_t after;
 	unsigned int threads;
+	unsigned int n;
 	int status;
 	pid_t pid;
 
@@ -87,12 +98,19 @@ static void in_child(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!strcmp(name, "ticker-test"));
 	CHILD_CHECK(blocked == 29); /* all but KILL and STOP */
 
-	/* Again: no second thread. (A sanitizer may have one of its own.) */
+	/* Another function: no second thread, and the first one goes on. (A sanitizer may have one of its own.) */
 	threads = nr_threads();
 	CHILD_CHECK(threads == 2 || !bare_process());
-	CHILD_CHECK(os_ticker_start("ticker-test", 1, count_others) == 0);
+	CHILD_CHECK(os_ticker_start("another", 1, count_others) == 0);
 	wait_for(&others, 3);
+	wait_for(&ticks, load_acquire(&ticks) + 2);
 	CHILD_CHECK(nr_threads() == threads);
+	/* Again: with another interval. */
+	CHILD_CHECK(os_ticker_start("ticker-test", 1000000, count) == 0);
+	usleep(20000);
+	n = load_acquire(&ticks);
+	wait_for(&others, load_acquire(&others) + 20);
+	CHILD_CHECK(load_acquire(&ticks) == n);
 
 	if (!bare_process()) /* ThreadSanitizer does not like threads of children */
 		return;
@@ -100,14 +118,21 @@ static void in_child(__attribute__((unused)) void *arg)
 	/* A child has none until it asks for one. */
 	pid = fork();
 	if (pid == 0) {
-		unsigned int n = load_acquire(&others);
-
 		alarm(10);
+		n = load_acquire(&others);
 		usleep(20000);
 		CHILD_CHECK(load_acquire(&others) == n && nr_threads() == 1);
 		CHILD_CHECK(os_ticker_start("ticker-test", 1, count_others) == 0);
 		wait_for(&others, n + 3);
 		CHILD_CHECK(nr_threads() == 2);
+		/* nor do the parent's functions come back with it */
+		n = load_acquire(&ticks);
+		CHILD_CHECK(os_ticker_start("third", 5, third) == 0);
+		CHILD_CHECK(os_ticker_start("fourth", 5, fourth) == 0);
+		CHILD_CHECK(os_ticker_start("fifth", 5, fifth) == 0);
+		CHILD_CHECK(os_ticker_start("ticker-test", 1, count) == -ENOSPC);
+		wait_for(&others, load_acquire(&others) + 20);
+		CHILD_CHECK(load_acquire(&ticks) == n);
 		_exit(0);
 	}
 	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);

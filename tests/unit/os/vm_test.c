@@ -168,6 +168,33 @@ static void test_reserved_faults(void **state)
 	os_release(p, page);
 }
 
+/* Is the mapping that addr lies in left out of core files ("dd" among its flags)? */
+static bool is_left_out(const void *addr)
+{
+	char entry[4096];
+	const char *flags;
+
+	assert_true(find_smaps(addr, entry, sizeof(entry)));
+	flags = strstr(entry, "VmFlags:");
+	assert_non_null(flags);
+	return strstr(flags, " dd") != NULL;
+}
+
+static void test_core_files(void **state)
+{
+	char *p = os_reserve(8 * page, page);
+
+	(void)state;
+	assert_true(is_left_out(p) && is_left_out(p + 7 * page));
+	assert_int_equal(os_commit(p + 2 * page, 3 * page), 0);
+	assert_true(is_left_out(p) && is_left_out(p + 5 * page));
+	assert_false(is_left_out(p + 2 * page) || is_left_out(p + 4 * page));
+	os_release(p, 8 * page);
+	assert_true(os_reserve_at(p, page));
+	assert_true(is_left_out(p));
+	os_release(p, page);
+}
+
 static void test_commit_purge(void **state)
 {
 	unsigned char *p = os_reserve(16 * page, page);
@@ -474,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_trimmed),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_reserved_faults),
+		cmocka_unit_test(test_core_files),
 		cmocka_unit_test(test_commit_purge),
 		cmocka_unit_test(test_purge_returns_memory),
 		cmocka_unit_test(test_failures),

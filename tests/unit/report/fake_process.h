@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "cache/cache.h"
+#include "cache/control.h"
+#include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
 #include "front/percpu.h"
@@ -199,6 +201,8 @@ static inline void fake_init(struct fake_process *f)
 		.engine_ops_size = sizeof(struct engine_ops),
 		.engine_heap_size = sizeof(struct engine_heap),
 		.nr_engines = CACHE_NR_ENGINES,
+		.debug_size = sizeof(struct debug),
+		.control_size = sizeof(struct control),
 		.engines = FAKE_GLOBALS + FAKE_ENGINES,
 		.version_text = "9.8.7",
 		.page_map = FAKE_GLOBALS + FAKE_PAGE_MAP,

@@ -62,6 +62,36 @@ static void test_slabs(void **state)
 	assert_int_equal(s->totals.inconsistent, 0);
 }
 
+/* SLAB's slabs without objects are on a list of their own; its pages may be of any node. */
+static void test_nodes_and_free_slabs(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_text(&f, FAKE_GLOBALS + FAKE_NAMES, "slab");
+	fake_slab(&f, 0, 192, 64, 10, false);
+	fake_slab(&f, 1, 192, 64, 0, false)->node = 1;
+	fake_slab(&f, 2, 192, 64, 20, false)->node = 1;
+	fake_slab(&f, 3, 192, 64, 64, true)->node = 1;
+	fake_slab(&f, 4, 192, 64, 1, false)->node = 255; /* no such node */
+	take();
+	c = fake_result(s, 192);
+	assert_string_equal(c->engine, "slab");
+	assert_int_equal(c->slabs, 5);
+	assert_int_equal(c->partial, 3);
+	assert_int_equal(c->objects_partial, 31);
+	assert_int_equal(c->node[0].slabs, 1);
+	assert_int_equal(c->node[0].partial, 1);
+	assert_int_equal(c->node[0].objects_partial, 10);
+	assert_int_equal(c->node[1].slabs, 3);
+	assert_int_equal(c->node[1].partial, 1);
+	assert_int_equal(c->node[1].cpu_slabs, 1);
+	assert_int_equal(c->node[1].inuse, 84);
+	assert_int_equal(c->node[1].total_objects, 192);
+	assert_int_equal(c->node[SNAPSHOT_MAX_NODES - 1].slabs, 1);
+}
+
 static void test_runs_and_free(void **state)
 {
 	struct page *run = fake_page(&f, 100);
@@ -155,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_slabs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nodes_and_free_slabs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_runs_and_free, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_engine, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),

@@ -9,6 +9,10 @@
 #include <cmocka.h>
 
 #include "cache/cache.h"
+#include "cache/control.h"
+#include "debug/kfence.h"
+#include "debug/report.h"
+#include "debug/stacks.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/run.h"
@@ -40,6 +44,10 @@ static void test_fields(void **state)
 	assert_int_equal(uslab_root.page_size, sizeof(struct page));
 	assert_ptr_equal((void *)uslab_root.page_map, &page_map);
 	assert_ptr_equal((void *)uslab_root.cache_list, &cache_list);
+	assert_ptr_equal((void *)uslab_root.control, &control);
+	assert_ptr_equal((void *)uslab_root.stacks, &stacks_depot);
+	assert_ptr_equal((void *)uslab_root.reports, &report_counters);
+	assert_ptr_equal((void *)uslab_root.kfence, &kfence_counters);
 	assert_string_equal(uslab_root.version_text, uslab_version());
 	assert_string_equal((const char *)uslab_root.large_name, "kmalloc-large");
 }

@@ -141,6 +141,12 @@ static void test_versions(void **state)
 	root->cache_size++;
 	assert_int_equal(take(), -EPROTONOSUPPORT);
 	root->cache_size--;
+	root->debug_size++;
+	assert_int_equal(take(), -EPROTONOSUPPORT);
+	root->debug_size--;
+	root->control_size--;
+	assert_int_equal(take(), -EPROTONOSUPPORT);
+	root->control_size++;
 	root->ready = 0;
 	assert_int_equal(take(), -EAGAIN);
 	root->magic++;

@@ -20,6 +20,7 @@ static struct snapshot_cache *add(const char *name, const char *id, unsigned lon
 {
 	struct snapshot_cache *c = &s->cache[s->nr_caches++];
 
+	c->id = s->nr_caches;
 	strcpy(c->name, name);
 	strcpy(c->unique_id, id);
 	c->refcount = 1;
@@ -210,13 +211,57 @@ static void test_aliases(void **state)
 	regfree(&compiled);
 }
 
+/* Links to a folder that is named by no id, and an id that nobody links to: trees can have both. */
+static void test_odd_trees(void **state)
+{
+	struct info_options options = defaults();
+
+	(void)state;
+	add("real", "", 1);
+	add_alias("link");
+	add("", ":0000256", 1);
+	assert_string_equal(list(&options), ":0000128 Alpha delta real twin ");
+	options.single_refs = true;
+	assert_string_equal(list_aliases(&options),
+			    "Alpha>:0000064 beta>:0000128 gamma-the-longest>:0000128 "
+			    "kmall-x>:0000128 zeta>:0000128 link>real ");
+}
+
+static void test_only_row(void **state)
+{
+	struct info_options options = defaults();
+	struct info_row row;
+	regex_t compiled;
+
+	(void)state;
+	assert_false(info_only_row(s, &options, &row));
+	options.pattern = &compiled;
+	regcomp(&compiled, "emp", REG_ICASE | REG_NOSUB); /* though it would not be listed */
+	assert_true(info_only_row(s, &options, &row));
+	assert_string_equal(row.name, "empty");
+	regfree(&compiled);
+	regcomp(&compiled, "ZETA", REG_ICASE | REG_NOSUB);
+	assert_true(info_only_row(s, &options, &row));
+	assert_string_equal(row.name, "zeta");
+	regfree(&compiled);
+	regcomp(&compiled, "a", REG_ICASE | REG_NOSUB);
+	assert_false(info_only_row(s, &options, &row));
+	regfree(&compiled);
+	regcomp(&compiled, "twin", REG_ICASE | REG_NOSUB);
+	s->cache[4].id = 0; /* as rows for whole pages have it */
+	assert_false(info_only_row(s, &options, &row));
+	options.only_caches = true;
+	assert_int_equal(info_rows(s, &options, rows), 0);
+	regfree(&compiled);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_names), TEST(test_pattern), TEST(test_filters),
-		TEST(test_order), TEST(test_lines),   TEST(test_aliases),
+		TEST(test_names), TEST(test_pattern), TEST(test_filters),   TEST(test_order),
+		TEST(test_lines), TEST(test_aliases), TEST(test_odd_trees), TEST(test_only_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

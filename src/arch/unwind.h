@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/unwind.h - what a stack looks like on this CPU
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       used by os/unwind.c and os/unwind_cfi.c; includes the file of this CPU.
+ *
+ * Contract: ARCH_HAS_CFI: 1 where the unwind tables (.eh_frame) of this CPU are understood, else 0.
+ *           ARCH_CFI_SP, ARCH_CFI_FP, ARCH_CFI_RA: its numbers of the stack pointer, of the frame
+ *           pointer and of the return address, which lies at CFA - 8.
+ *           ARCH_SIGNAL_SP, ARCH_SIGNAL_FP, ARCH_SIGNAL_PC: where the kernel has put the registers of
+ *           what a signal handler interrupted; bytes from the stack pointer after the handler's return.
+ *
+ * A frame pointer points at the caller's frame pointer, behind which lies the return address: so it is
+ * on x86-64 and on aarch64.
+ */
+#ifndef ARCH_UNWIND_H
+#define ARCH_UNWIND_H
+
+#if defined(__x86_64__)
+#include "arch/x86_64/unwind.h"
+#else
+#include "arch/generic/unwind.h"
+#endif
+
+#endif /* ARCH_UNWIND_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/x86_64/fault.h - what a signal's context says of the instruction that faulted
+ *
+ * Data:       none.
+ * Invariants: none.
+ * Locks:      none; contract in arch/fault.h.
+ * Flow:       included by arch/fault.h only.
+ */
+#ifndef ARCH_X86_64_FAULT_H
+#define ARCH_X86_64_FAULT_H
+
+#include <ucontext.h>
+
+#define ARCH_FAULT_WRITE 2 /* bit of the error code of a page fault */
+
+static inline uintptr_t arch_fault_pc(const void *context)
+{
+	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline bool arch_fault_is_write(const void *context)
+{
+	return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & ARCH_FAULT_WRITE;
+}
+
+#endif /* ARCH_X86_64_FAULT_H */

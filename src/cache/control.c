@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control.c - commands of tools, carried out by whoever takes a slow path next
+ *
+ * Data:       control, the mailbox; written by other processes at any time.
+ * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever it
+ *             says, something is done or refused: nothing in the mailbox can break this process.
+ * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
+ * Flow:       called by control_poll() on slow paths with no lock held, and by the control thread; calls
+ *             debug.c, attribute.c, shrink.c, reap.c.
+ */
+#include "cache/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/friends.h"
+#include "cache/guard.h"
+#include "cache/internal.h"
+#include "debug/kfence.h"
+#include "os/ticker.h"
+#include "page/buddy.h"
+
+struct control control = { .size = sizeof(struct control) };
+void (*control_rearm)(void);
+
+/* A copy of what the tool wrote. */
+struct command {
+	uint32_t number;
+	uint64_t value;
+	char pattern[CONTROL_TEXT];
+	char argument[CONTROL_TEXT];
+};
+
+static void copy_text(char to[CONTROL_TEXT], const char *from)
+{
+	memcpy(to, from, CONTROL_TEXT);
+	to[CONTROL_TEXT - 1] = '\0';
+}
+
+static void copy_command(struct command *command)
+{
+	command->number = load_relaxed(&control.command);
+	command->value = load_relaxed(&control.value);
+	copy_text(command->pattern, control.pattern);
+	copy_text(command->argument, control.argument);
+}
+
+/* ---- what is done with each cache that the pattern names ---- */
+
+static long sample_one(struct cache *c, const void *arg)
+{
+	const struct command *command = arg;
+
+	return cache_set_sampling_locked(c, (unsigned int)MIN(command->value, 1ull << 31));
+}
+
+static long change_one(struct cache *c, const void *arg)
+{
+	return cache_change_debug_locked(c, ((const struct command *)arg)->argument);
+}
+
+/* That slabs with objects remain is no error. */
+static long shrink_one(struct cache *c, const void *arg)
+{
+	(void)arg;
+	cache_shrink_locked(c);
+	return 0;
+}
+
+static long validate_one(struct cache *c, const void *arg)
+{
+	(void)arg;
+	return cache_validate_locked(c);
+}
+
+/* "attribute=number" */
+static long set_one(struct cache *c, const void *arg)
+{
+	const struct command *command = arg;
+	const char *equals = strchr(command->argument, '=');
+	char name[CONTROL_TEXT];
+	unsigned long value;
+	char *end;
+
+	if (!equals || equals[1] < '0' || equals[1] > '9')
+		return -EINVAL;
+	value = strtoul(equals + 1, &end, 10);
+	if (*end)
+		return -EINVAL;
+	memcpy(name, command->argument, (size_t)(equals - command->argument));
+	name[equals - command->argument] = '\0';
+	return cache_set_attribute_locked(c, name, value);
+}
+
+/* "LIMIT BATCHCOUNT SHARED" */
+static long tune_one(struct cache *c, const void *arg)
+{
+	const char *text = ((const struct command *)arg)->argument;
+	unsigned long n[3];
+	char *end;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(n); i++) {
+		text += strspn(text, " ");
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		n[i] = strtoul(text, &end, 10);
+		if (n[i] > 1ul << 30 || (*end && *end != ' ' && *end != '\n'))
+			return -EINVAL;
+		text = end;
+	}
+	if (text[strspn(text, " \n")])
+		return -EINVAL;
+	return cache_tune_locked(c, (unsigned int)n[0], (unsigned int)n[1], (unsigned int)n[2]);
+}
+
+/* ---- commands ---- */
+
+static long (*const each[])(struct cache *c, const void *arg) = {
+	[CONTROL_DEBUG] = change_one,  [CONTROL_SAMPLE] = sample_one,
+	[CONTROL_SHRINK] = shrink_one, [CONTROL_VALIDATE] = validate_one,
+	[CONTROL_SET] = set_one,       [CONTROL_TUNE] = tune_one,
+	[CONTROL_TRIM] = NULL,
+};
+
+static void answer_name(const struct cache *c)
+{
+	size_t len = c ? strlen(c->name) : 0;
+
+	len = MIN(len, (size_t)CONTROL_TEXT - 1);
+	if (c)
+		memcpy(control.failed_name, c->name, len);
+	control.failed_name[len] = '\0';
+}
+
+/* To each cache of that name; the answer while none of them can go away. 0 or -errno. */
+static int perform_each(const struct command *command)
+{
+	struct cache_result result;
+
+	lock_acquire(&cache_lock);
+	cache_each_locked(command->pattern, each[command->number], command, &result);
+	store_relaxed(&control.matched, result.matched);
+	store_relaxed(&control.failed, result.failed);
+	store_relaxed(&control.value, result.value);
+	answer_name(result.at);
+	lock_release(&cache_lock);
+	return result.matched ? result.error : -ENOENT;
+}
+
+/* "sample=100000" */
+static int set_kfence(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char key[CONTROL_TEXT];
+
+	if (!equals)
+		return -EINVAL;
+	memcpy(key, text, (size_t)(equals - text));
+	key[equals - text] = '\0';
+	return kfence_set_option(key, equals + 1) ? guard_start() : -EINVAL;
+}
+
+static int perform(const struct command *command)
+{
+	switch (command->number) {
+	case CONTROL_NOTHING:
+		return 0;
+	case CONTROL_KFENCE:
+		return set_kfence(command->argument);
+	case CONTROL_TRIM:
+		cache_shrink_all();
+		store_relaxed(&control.value, buddy_trim(0));
+		return 0;
+	default:
+		if (command->number >= ARRAY_SIZE(each) || !each[command->number])
+			return -EINVAL;
+		return perform_each(command);
+	}
+}
+
+void control_run(void)
+{
+	struct command command;
+
+	if (control_rearm)
+		control_rearm();
+	/* acquire: pairs with the tool's write of PENDING, behind the rest */
+	if (!cmpxchg(&control.state, CONTROL_PENDING, CONTROL_RUNNING))
+		return;
+	copy_command(&command);
+	store_relaxed(&control.matched, 0);
+	store_relaxed(&control.failed, 0);
+	control.failed_name[0] = '\0';
+	store_relaxed(&control.result, perform(&command));
+	store_relaxed(&control.serial, control.serial + 1);
+	store_release(&control.state, CONTROL_DONE); /* pairs with the tool's read */
+}
+
+void control_fork_child(void)
+{
+	memset(&control, 0, sizeof(control));
+	control.size = sizeof(control);
+}
+
+/* ---- the thread ---- */
+
+static void tick(void)
+{
+	control_poll();
+	friends_poll();
+}
+
+int control_start(unsigned int interval_ms)
+{
+	return os_ticker_start("uslab-control", interval_ms, tick);
+}

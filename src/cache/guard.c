@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/guard.c - guarded pages (debug/kfence.h) for all caches
+ *
+ * Data:       which cache the thread has emptied last.
+ * Invariants: see guard.h.
+ * Locks:      cache_lock.
+ * Flow:       called by create.c, init.c, control.c; calls debug/kfence.c, debug.c, os/ticker.c.
+ */
+#include "cache/guard.h"
+
+#include "cache/internal.h"
+#include "debug/kfence.h"
+#include "os/ticker.h"
+
+static unsigned int emptied; /* number of the cache; cache_lock */
+
+void guard_created_locked(struct cache *c)
+{
+	if (unlikely(kfence_is_on()) && !cache_route_locked(c))
+		cache_watch_locked(c, WATCH_KFENCE, true);
+}
+
+int guard_start(void)
+{
+	struct list_head *pos;
+	int ret;
+
+	if (!kfence_is_wanted() || kfence_is_on())
+		return 0;
+	ret = kfence_start();
+	if (ret)
+		return ret;
+	lock_acquire(&cache_lock);
+	list_for_each(pos, &cache_list)
+		guard_created_locked(list_entry(pos, struct cache, list));
+	lock_release(&cache_lock);
+	return 0;
+}
+
+/* The next one, by number, whose front holds anything; NULL: no front does. */
+static struct cache *next_to_empty_locked(void)
+{
+	struct cache *first = NULL;
+	struct cache *next = NULL;
+	struct list_head *pos;
+
+	list_for_each(pos, &cache_list) {
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		if (!c->front.ops->held(&c->front))
+			continue;
+		if (!first || c->front.id < first->front.id)
+			first = c;
+		if (c->front.id > emptied && (!next || c->front.id < next->front.id))
+			next = c;
+	}
+	return next ? next : first;
+}
+
+static void empty_one(void)
+{
+	struct cache *c;
+
+	/* whoever holds it may hold it for long; there is a next time */
+	if (!kfence_is_wanted() || !lock_try(&cache_lock))
+		return;
+	c = next_to_empty_locked();
+	if (c) {
+		emptied = c->front.id;
+		kfence_open_gate();
+		c->front.ops->drain(&c->front);
+	}
+	lock_release(&cache_lock);
+}
+
+int guard_start_thread(void)
+{
+	unsigned int ms = kfence_interval();
+
+	return ms && kfence_is_on() ? os_ticker_start("uslab-kfence", ms, empty_one) : 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/alloc.c - one object out of a debug slab (spec 4.13, 7.3)
+ *
+ * Data:       none of its own.
+ * Invariants: a slab whose check fails is retired in the same hold of list_lock.
+ * Locks:      list_lock, for one object; new slabs are made without it. Reports are delivered each time
+ *             that it was released, since the next lock may not be taken with one in hand.
+ * Flow:       called by cache/; calls slab.c, check.c, object.c.
+ */
+#include "base/assert.h"
+#include "debug/report.h"
+#include "debug/slab.h"
+#include "os/cpu.h"
+
+/* A constructor that writes behind its object spoils each new slab: that ends here. */
+#define MAX_NEW_SLABS 3
+
+static bool check_alloc(struct engine *e, struct page *slab, void *obj)
+{
+	if (!debug_check_slab_locked(e, slab))
+		return false;
+	if (!debug_is_object(slab, obj)) {
+		report_pointer(e, slab, obj, "Freelist Pointer check fails");
+		return false;
+	}
+	return debug_check_object(e, slab, obj, RED_INACTIVE);
+}
+
+/* Without F: what would hand out memory that is not ours, and nothing else. */
+static void check_links(struct engine *e, struct page *slab, void *obj)
+{
+	void *next = debug_is_object(slab, obj) ? debug_next_free(slab, obj) : obj;
+
+	if (unlikely(next == obj || (next && !debug_is_object(slab, next))))
+		slub_die_corrupt(e, page_address(slab));
+}
+
+/* The first free object; NULL: a check failed, the slab is retired. */
+static void *take_locked(struct engine *e, struct page *slab, const struct debug_request *r)
+{
+	struct slab_counters counters;
+	void *obj = slab->freelist;
+
+	if (!(r->flags & SLAB_CONSISTENCY_CHECKS)) {
+		check_links(e, slab, obj);
+	} else if (!check_alloc(e, slab, obj)) {
+		report_fix(e, "Marking all objects used");
+		debug_retire_locked(slab);
+		return NULL;
+	}
+	slab->freelist = debug_next_free(slab, obj);
+	counters = debug_counters(slab);
+	counters.inuse++;
+	debug_set_counters(slab, counters);
+	if (slab->layout->debug & SLAB_STORE_USER)
+		*debug_track(slab->layout, obj, TRACK_ALLOC) = r->track;
+	debug_set_size_asked(slab, obj, r->size);
+	if (r->flags & SLAB_TRACE)
+		report_trace(e, slab, obj, true);
+	debug_fill(slab, obj, RED_ACTIVE);
+	debug_place_locked(slab, false);
+	return obj;
+}
+
+static void *alloc_from_partial(struct engine *e, struct debug_node *node,
+				const struct debug_request *r)
+{
+	void *obj = NULL;
+
+	/* Without the lock: a slab that is missed here costs at most a new one. */
+	if (!load_relaxed(&node->nr_partial))
+		return NULL;
+	lock_acquire(&node->list_lock);
+	while (!obj && !list_empty(&node->partial))
+		obj = take_locked(e, list_first(&node->partial, struct page, lru), r);
+	lock_release(&node->list_lock);
+	report_deliver();
+	if (obj)
+		slub_count(e, ALLOC_FROM_PARTIAL);
+	return obj;
+}
+
+/* get_any_partial (spec 4.9), but for the draw: debug caches are not about speed. */
+static void *alloc_from_others(struct engine *e, unsigned int first, const struct debug_request *r)
+{
+	const struct debug *d = e->debug;
+	void *obj = NULL;
+
+	for (unsigned int i = 1; !obj && i < d->nr_nodes; i++) {
+		struct debug_node *node = d->node[(first + i) % d->nr_nodes];
+
+		if (load_relaxed(&node->nr_partial) > load_relaxed(&d->min_partial))
+			obj = alloc_from_partial(e, node, r);
+	}
+	return obj;
+}
+
+static cold void warn_oom(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node)
+{
+	const struct debug *d = e->debug;
+
+	if (!slub_say_oom(e, layout, gfp, node))
+		return;
+	for (unsigned int i = 0; i < d->nr_nodes; i++)
+		slub_say_oom_node(i, load_relaxed(&d->node[i]->nr_slabs),
+				  load_relaxed(&d->node[i]->total_objects),
+				  debug_count_free(d->node[i]));
+}
+
+static void *alloc_from_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node,
+			    const struct debug_request *r)
+{
+	struct page *slab;
+	struct debug_node *home;
+	void *obj = NULL;
+
+	for (unsigned int i = 0; !obj && i < MAX_NEW_SLABS; i++) {
+		slab = debug_slab_new(e, layout, gfp, node);
+		if (!slab) {
+			warn_oom(e, layout, gfp, node);
+			return NULL;
+		}
+		home = debug_node_of(slab);
+		lock_acquire(&home->list_lock);
+		obj = take_locked(e, slab, r);
+		lock_release(&home->list_lock);
+		report_deliver();
+	}
+	return obj;
+}
+
+void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller)
+{
+	const struct debug *d = e->debug;
+	/* Acquire: pairs with the release in debug_set_flags(), which made the layout. */
+	const struct slab_layout *layout = load_acquire(&d->layout);
+	struct debug_request r;
+	unsigned int first;
+	void *obj;
+
+	CHECK(layout);
+	if (node >= 0 && (unsigned int)node >= d->nr_nodes)
+		node = -1; /* spec 4.8a */
+	first = node >= 0 ? (unsigned int)node : os_current_node();
+	debug_request_init(&r, e, layout, caller, size);
+	slub_count(e, ALLOC_SLOWPATH);
+	obj = alloc_from_partial(e, d->node[first], &r);
+	if (!obj && node < 0)
+		obj = alloc_from_others(e, first, &r);
+	return obj ? obj : alloc_from_new(e, layout, gfp, node, &r);
+}

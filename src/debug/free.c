@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/free.c - an object back to its debug slab (spec 4.13, 7.4)
+ *
+ * Data:       none of its own.
+ * Invariants: an object whose check fails stays in use for ever; nothing else of the slab changes.
+ * Locks:      list_lock, for one object; empty slabs are given back without it. Reports are delivered as
+ *             soon as it is released.
+ * Flow:       called by cache/, and by wrap.c for what a front gives back; calls check.c, slab.c.
+ */
+#include "debug/report.h"
+#include "debug/slab.h"
+#include "os/die.h"
+
+static bool check_free(struct engine *e, struct page *slab, void *obj)
+{
+	struct slab_counters counters;
+
+	if (!debug_check_slab_locked(e, slab))
+		return false;
+	counters = debug_counters(slab);
+	if (!counters.inuse) {
+		report_slab(e, slab, "Slab has %u allocated objects but %u are to be freed\n", 0u,
+			    1u);
+		return false;
+	}
+	if (!debug_is_object(slab, obj)) {
+		report_slab(e, slab, "Invalid object pointer %p", obj);
+		return false;
+	}
+	if (debug_on_freelist_locked(e, slab, obj)) {
+		report_object(e, slab, obj, "Object already free");
+		return false;
+	}
+	return debug_check_object(e, slab, obj, RED_ACTIVE);
+}
+
+/* Without F: what would make the free list useless, where that can be seen at once. */
+static void check_cheaply(struct engine *e, struct page *slab, void *obj)
+{
+	if (unlikely(!debug_is_object(slab, obj)))
+		os_die_fmt("SLUB: free of %p, which is no object of cache %s", obj, e->name);
+	if (unlikely(obj == slab->freelist || !debug_counters(slab).inuse))
+		slub_die_double_free(e, obj);
+}
+
+static void give_locked(struct engine *e, struct page *slab, void *obj,
+			const struct debug_request *r)
+{
+	struct slab_counters counters;
+
+	if (slab->layout->debug & SLAB_STORE_USER)
+		*debug_track(slab->layout, obj, TRACK_FREE) = r->track;
+	if (r->flags & SLAB_TRACE)
+		report_trace(e, slab, obj, false);
+	debug_fill(slab, obj, RED_INACTIVE);
+	debug_set_next_free(slab, obj, slab->freelist);
+	slab->freelist = obj;
+	counters = debug_counters(slab);
+	counters.inuse--;
+	debug_set_counters(slab, counters);
+}
+
+/*
+ * The slab changes lists, if it has to. Adds it to *empty if it is of no use any more. One that is on no
+ * list is retired, or on its way back already.
+ */
+static void settle_locked(struct engine *e, struct page *slab, struct page **empty)
+{
+	bool was_partial = debug_counters(slab).colour == LIST_PARTIAL;
+
+	if (debug_counters(slab).colour == LIST_NONE)
+		return;
+	if (debug_is_surplus_locked(slab, false)) {
+		debug_forget_locked(slab, empty);
+		if (was_partial)
+			slub_count(e, FREE_REMOVE_PARTIAL);
+		return;
+	}
+	debug_place_locked(slab, true);
+	if (!was_partial && debug_counters(slab).colour == LIST_PARTIAL)
+		slub_count(e, FREE_ADD_PARTIAL);
+}
+
+void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller)
+{
+	struct debug_node *node = debug_node_of(slab);
+	struct page *empty = NULL;
+	struct debug_request r;
+	bool given = true;
+
+	debug_request_init(&r, e, slab->layout, caller, 0);
+	slub_count(e, FREE_SLOWPATH);
+	lock_acquire(&node->list_lock);
+	if (r.flags & SLAB_CONSISTENCY_CHECKS)
+		given = check_free(e, slab, obj);
+	else if (debug_counters(slab).frozen)
+		given = false;
+	else
+		check_cheaply(e, slab, obj);
+	if (given)
+		give_locked(e, slab, obj, &r);
+	else if (r.flags & SLAB_CONSISTENCY_CHECKS)
+		report_fix(e, "Object at %p not freed", obj);
+	settle_locked(e, slab, &empty); /* a check may have mended the free list */
+	lock_release(&node->list_lock);
+	report_deliver();
+	debug_slab_free_list(e, empty);
+}
+
+void debug_free(struct engine *e, void *obj, const void *caller)
+{
+	struct page *slab = page_head_of(obj);
+
+	if (unlikely(slab->engine != e)) {
+		report_line(e, "cache_from_obj: Wrong slab cache. %s but object is from %s",
+			    e->name, slab->engine->name);
+		report_deliver();
+	}
+	debug_free_own(slab->engine, slab, obj, caller);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/kfence_fault.c - somebody touched a page of KFENCE that is closed
+ *
+ * Data:       none.
+ * Invariants: the access is repeated and then succeeds: the page is opened in any case.
+ * Locks:      kfence_pool.lock, waited for with patience but not for ever: the thread that was
+ *             interrupted may hold it, when a signal handler of the program is to blame.
+ * Flow:       called by os/fault.c in a signal handler; calls kfence_report.c, report_policy.c.
+ */
+#include "arch/cpu.h"
+#include "base/atomic.h"
+#include "debug/kfence_pool.h"
+#include "debug/report.h"
+#include "debug/stacks.h"
+#include "os/fault.h"
+#include "os/unwind.h"
+
+#define PATIENCE 10000000ul /* looks at the lock, a fraction of a second */
+
+static bool lock_patiently(void)
+{
+	for (unsigned long i = 0; i < PATIENCE; i++) {
+		if (lock_try(&kfence_pool.lock))
+			return true;
+		arch_pause();
+	}
+	return false;
+}
+
+/* The object beside a guard page, if it is allocated. */
+static struct kfence_object *neighbour(unsigned int index)
+{
+	struct kfence_object *o = kfence_object_at(index);
+
+	return o && o->state == KFENCE_ALLOCATED ? o : NULL;
+}
+
+/* Of the objects beside a guard page the nearer one is to blame. */
+static struct kfence_object *blame(unsigned int guard, const char *address)
+{
+	struct kfence_object *left = neighbour(guard - 1);
+	struct kfence_object *right = neighbour(guard + 1);
+
+	if (!left || !right)
+		return left ? left : right;
+	return right->addr - address < address - (left->addr + left->size) ? right : left;
+}
+
+/* The instruction that faulted counts as a call that returns one byte on, as os_unwind() has it. */
+static void report_locked(const struct os_fault *fault)
+{
+	unsigned int index = kfence_page_index(fault->address);
+	struct kfence_object *o = kfence_object_at(index);
+	enum kfence_bug bug = o ? KFENCE_USE_AFTER_FREE : KFENCE_INVALID_ACCESS;
+	const void *culprit = fault->pc ? (const void *)(fault->pc + 1) : NULL;
+	uintptr_t pcs[STACKS_DEPTH];
+	unsigned int nr = os_unwind(culprit, pcs, STACKS_DEPTH);
+
+	if (index % 2) {
+		o = blame(index, fault->address);
+		bug = o ? KFENCE_OUT_OF_BOUNDS : bug;
+		if (o)
+			o->opened = kfence_page_at(index);
+	}
+	kfence_report_locked(bug, o, fault->address, fault->write, pcs, nr);
+}
+
+static bool handle(const struct os_fault *fault)
+{
+	char *page;
+
+	if (!kfence_in_pool(fault->address))
+		return false;
+	page = kfence_page_at(kfence_page_index(fault->address));
+	if (!lock_patiently()) {
+		kfence_open_locked(page);
+		return true;
+	}
+	report_locked(fault);
+	kfence_open_locked(page);
+	lock_release(&kfence_pool.lock);
+	report_deliver();
+	return true;
+}
+
+int kfence_fault_install(void)
+{
+	return os_fault_install(handle);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/kfence_report.c - the reports of KFENCE, in the kernel's words (spec 11.2)
+ *
+ * Data:       none.
+ * Invariants: nothing here allocates; safe in a signal handler.
+ * Locks:      kfence_pool.lock, held by the caller; opens the text, which report_deliver() closes.
+ * Flow:       called by kfence.c, kfence_fault.c; calls text.c, report_policy.c.
+ *
+ * Addresses are not hidden as the kernel may do: whoever reads the report may read the process.
+ */
+#include "base/bits.h"
+#include "debug/kfence.h"
+#include "debug/kfence_pool.h"
+#include "debug/report_style.h"
+
+#define RULE "=================================================================="
+#define CORRUPTION_BYTES 16
+
+BUILD_ASSERT(sizeof(RULE) == 67);
+
+static const char *what(bool write)
+{
+	return write ? "write" : "read";
+}
+
+static void put_title(enum kfence_bug bug, bool write, uintptr_t pc)
+{
+	text_print("BUG: KFENCE: ");
+	switch (bug) {
+	case KFENCE_OUT_OF_BOUNDS:
+		text_print("out-of-bounds %s", what(write));
+		break;
+	case KFENCE_USE_AFTER_FREE:
+		text_print("use-after-free %s", what(write));
+		break;
+	case KFENCE_CORRUPTION:
+		text_print("memory corruption");
+		break;
+	case KFENCE_INVALID_ACCESS:
+		text_print("invalid %s", what(write));
+		break;
+	case KFENCE_INVALID_FREE:
+		text_print("invalid free");
+		break;
+	}
+	text_print(" in ");
+	text_symbol(pc);
+	text_print("\n\n");
+}
+
+/* The bytes from the first wrong one on, neither into the object nor past the page. */
+static void put_corruption(const struct kfence_object *o, const char *address)
+{
+	const char *end = address < o->addr ? o->addr : kfence_object_page(o) + PAGE_SIZE;
+	size_t n = MIN((size_t)(end - address), (size_t)CORRUPTION_BYTES);
+
+	text_print("Corrupted memory at 0x%lx [", (unsigned long)address);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char byte = (unsigned char)address[i];
+
+		if (byte == kfence_canary(address + i))
+			text_print(" .");
+		else
+			text_print(" 0x%02x", byte);
+	}
+	text_print(" ] (in kfence-#%u):\n", kfence_number(o));
+}
+
+static void put_out_of_bounds(const struct kfence_object *o, const char *address, bool write)
+{
+	bool left = address < o->addr;
+
+	text_print("Out-of-bounds %s at 0x%lx (%luB %s of kfence-#%u):\n", what(write),
+		   (unsigned long)address,
+		   (unsigned long)(left ? o->addr - address : address - o->addr),
+		   left ? "left" : "right", kfence_number(o));
+}
+
+static void put_detail(enum kfence_bug bug, const struct kfence_object *o, const char *address,
+		       bool write)
+{
+	unsigned long a = (unsigned long)address;
+
+	switch (bug) {
+	case KFENCE_OUT_OF_BOUNDS:
+		put_out_of_bounds(o, address, write);
+		break;
+	case KFENCE_USE_AFTER_FREE:
+		text_print("Use-after-free %s at 0x%lx (in kfence-#%u):\n", what(write), a,
+			   kfence_number(o));
+		break;
+	case KFENCE_CORRUPTION:
+		put_corruption(o, address);
+		break;
+	case KFENCE_INVALID_ACCESS:
+		text_print("Invalid %s at 0x%lx:\n", what(write), a);
+		break;
+	case KFENCE_INVALID_FREE:
+		text_print("Invalid free of 0x%lx (in kfence-#%u):\n", a, kfence_number(o));
+		break;
+	}
+}
+
+static void put_track(const struct kfence_track *track, const char *verb, const char *noun)
+{
+	text_print("%s by task %u on cpu %u at %lu.%06lus:\n", verb, track->tid, track->cpu,
+		   (unsigned long)(track->when_us / 1000000),
+		   (unsigned long)(track->when_us % 1000000));
+	if (!text_stack(" ", track->stack))
+		text_print(" no %s stack\n", noun);
+}
+
+static void put_object(const struct kfence_object *o)
+{
+	if (o->state == KFENCE_UNUSED) {
+		text_print("kfence-#%u unused\n", kfence_number(o));
+		return;
+	}
+	text_print("kfence-#%u: 0x%lx-0x%lx, size=%lu, cache=%s\n\n", kfence_number(o),
+		   (unsigned long)o->addr, (unsigned long)(o->addr + o->size - 1),
+		   (unsigned long)o->size, o->engine ? o->engine->name : "<destroyed>");
+	put_track(&o->alloc, "allocated", "allocation");
+	if (o->state != KFENCE_ALLOCATED) {
+		text_print("\n");
+		put_track(&o->free, "freed", "deallocation");
+	}
+}
+
+void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o, const char *address,
+			  bool write, const uintptr_t *pcs, unsigned int nr)
+{
+	report_error_begin(o && o->engine ? o->engine->name : "kfence");
+	text_print("%s\n", RULE);
+	put_title(bug, write, pcs[0]);
+	put_detail(bug, o, address, write);
+	text_frames(" ", pcs, nr);
+	text_print("\n");
+	if (o) {
+		put_object(o);
+		text_print("\n");
+	}
+	report_cpu_line();
+	text_print("%s\n", RULE);
+	report_taint();
+	kfence_counters.bugs++;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/object.c - one object: what is around it, how large it is for the program, who has it
+ *
+ * Data:       the bytes of one slot of a debug slab.
+ * Invariants: red zones of objects in use are RED_ACTIVE from the last byte that was asked for to inuse,
+ *             those of free ones RED_INACTIVE from object_size to inuse (spec 4.4).
+ * Locks:      list_lock of the slab's node, or the slab is private. debug_usable_size(): none; the object
+ *             is the caller's.
+ * Flow:       called by alloc.c, free.c, slab.c and from cache/; calls os/unwind.h and stacks.c.
+ */
+#include "debug/report.h"
+#include "debug/slab.h"
+#include "debug/stacks.h"
+#include "os/clock.h"
+#include "os/cpu.h"
+#include "os/process.h"
+#include "os/unwind.h"
+
+/* 0, or more than there is, is what a program left that wrote behind its object. */
+unsigned int debug_size_asked(const struct page *slab, void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	uint32_t size;
+
+	if (!debug_knows_size(slab))
+		return layout->object_size;
+	size = *debug_orig_size(layout, obj);
+	return size && size < layout->object_size ? size : layout->object_size;
+}
+
+void debug_set_size_asked(const struct page *slab, void *obj, size_t size)
+{
+	const struct slab_layout *layout = slab->layout;
+
+	if (!debug_knows_size(slab))
+		return;
+	if (!size || size > layout->object_size)
+		size = layout->object_size;
+	*debug_orig_size(layout, obj) = (uint32_t)size;
+}
+
+void debug_fill(const struct page *slab, void *obj, unsigned char red)
+{
+	const struct slab_layout *layout = slab->layout;
+	unsigned char *p = obj;
+	unsigned int body = layout->object_size;
+
+	if (layout->debug & SLAB_RED_ZONE) {
+		if (red == RED_ACTIVE)
+			body = debug_size_asked(slab, obj);
+		memset(p - layout->red_left_pad, red, layout->red_left_pad);
+		memset(p + body, red, layout->inuse - body);
+	}
+	if (debug_poisons_objects(slab)) {
+		memset(p, POISON_FREE, body - 1);
+		p[body - 1] = POISON_END;
+	}
+}
+
+void debug_request_init(struct debug_request *r, const struct engine *e,
+			const struct slab_layout *layout, const void *caller, size_t size)
+{
+	uintptr_t pcs[STACKS_DEPTH];
+
+	*r = (struct debug_request){
+		.caller = caller,
+		.size = size,
+		.flags = load_relaxed(&e->debug->flags),
+		.track.addr = (uintptr_t)caller,
+	};
+	/* A front gives back what somebody freed on a hit path: nobody knows who. */
+	if (!caller || !(layout->debug & SLAB_STORE_USER))
+		return;
+	r->track = (struct track){
+		.addr = (uintptr_t)caller,
+		.cpu = os_current_cpu(),
+		.pid = os_thread_id(),
+		.when = os_clock_ms(),
+	};
+	if (r->flags & SLAB_STORE_USER)
+		r->track.handle = stacks_save(pcs, os_unwind(caller, pcs, STACKS_DEPTH));
+}
+
+/* Spec 5.7. */
+size_t debug_usable_size(const struct page *slab, const void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+
+	if (debug_knows_size(slab))
+		return debug_size_asked(slab, (void *)obj);
+	return layout->debug & (SLAB_RED_ZONE | SLAB_POISON) ? layout->object_size : layout->inuse;
+}
+
+/* F: what is no object, or free already, is reported and must not be written to. */
+static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
+{
+	if (!debug_is_object(slab, obj)) {
+		report_slab(e, slab, "Invalid object pointer %p", obj);
+		return false;
+	}
+	if (debug_on_freelist_locked(e, slab, obj)) {
+		report_object(e, slab, obj, "Object already free");
+		return false;
+	}
+	/* What was written behind the old end must not become part of the object unseen. */
+	debug_check_object(e, slab, obj, RED_ACTIVE);
+	return true;
+}
+
+bool debug_resize(struct page *slab, void *obj, size_t new_size)
+{
+	const struct slab_layout *layout = slab->layout;
+	struct debug_node *node = debug_node_of(slab);
+	bool in_use = debug_is_object(slab, obj);
+
+	if (!debug_knows_size(slab))
+		return false;
+	lock_acquire(&node->list_lock);
+	if (load_relaxed(&debug_of_slab(slab)->flags) & SLAB_CONSISTENCY_CHECKS) {
+		in_use = check_resize_locked(slab->engine, slab, obj);
+		if (debug_counters(slab).colour != LIST_NONE)
+			debug_place_locked(slab, true); /* the free list may have been mended */
+	}
+	if (in_use) {
+		debug_set_size_asked(slab, obj, new_size);
+		if (layout->debug & SLAB_RED_ZONE)
+			memset((char *)obj + new_size, RED_ACTIVE, layout->object_size - new_size);
+	}
+	lock_release(&node->list_lock);
+	report_deliver();
+	return true;
+}

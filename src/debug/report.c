@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report.c - error reports in the kernel's words (spec 7): what is said, and in which order
+ *
+ * Data:       what the last banner was about.
+ * Invariants: nothing here writes to what it reports on.
+ * Locks:      every function opens the text and leaves it open, see report.h.
+ * Flow:       called by debug/ and cache/; calls the style (report_modern.c, report_old.c), policy and
+ *             text.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "debug/report_style.h"
+#include "os/clock.h"
+#include "os/die.h"
+
+/* The last banner was about an object's bytes or its free pointer; under the text's lock. */
+static bool object_failed;
+
+static const char *cache_name(const struct engine *e)
+{
+	return e ? e->name : "<none>";
+}
+
+struct slab_counters report_slab_counters(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters = { 0 };
+
+	if (slab->type == PAGE_SLAB)
+		memcpy(&counters, &word, sizeof(counters));
+	return counters;
+}
+
+unsigned long report_age(const struct track *track)
+{
+	uint64_t now = os_clock_ms();
+
+	return now > track->when ? now - track->when : 0;
+}
+
+/* ---- parts of a report ---- */
+
+static void put_banner(const struct engine *e, const char *reason)
+{
+	report_error_begin(cache_name(e));
+	object_failed = false;
+	report_style()->banner(cache_name(e), reason);
+}
+
+static void put_slab(const struct page *slab)
+{
+	if (slab) /* else the address is not even in the arena */
+		report_style()->slab(slab);
+}
+
+static void put_tracks(const struct page *slab, void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct report_style *style = report_style();
+
+	if (!debug_is_slab(slab) || !(layout->debug & SLAB_STORE_USER))
+		return;
+	style->track("Allocated", "allocation", debug_track(layout, obj, TRACK_ALLOC));
+	style->track("Freed", "free", debug_track(layout, obj, TRACK_FREE));
+}
+
+static void put_object(const struct page *slab, void *obj)
+{
+	const void *fp = debug_is_slab(slab)
+				 ? debug_freeptr_get(slab->engine->debug, slab->layout, obj)
+				 : NULL;
+
+	report_style()->object(slab, obj, fp);
+}
+
+/* 16 bytes before the object, but for the first object of a slab (spec 7.1). */
+static void put_bytes_before(const struct report_style *style, const struct page *slab,
+			     const char *obj)
+{
+	if (report_offset(slab, obj) > REPORT_DUMP_LINE)
+		style->dump("Bytes b4", 9, obj - REPORT_DUMP_LINE, REPORT_DUMP_LINE);
+}
+
+static void put_object_padding(const struct report_style *style, const struct page *slab,
+			       const char *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	size_t from = debug_info_end(layout, slab->engine->debug->orig_size);
+	size_t to = layout->stride - layout->red_left_pad;
+
+	if (from < to)
+		style->dump("Padding", 9, obj + from, to - from);
+}
+
+static void put_sections(const struct page *slab, const char *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct report_style *style = report_style();
+	bool red = layout->debug & SLAB_RED_ZONE;
+
+	if (red && style->left_redzone)
+		style->dump("Redzone", 9, obj - layout->red_left_pad, layout->red_left_pad);
+	else
+		put_bytes_before(style, slab, obj);
+	style->dump("Object", 9, obj, MIN((size_t)layout->object_size, style->object_max));
+	if (red)
+		style->dump("Redzone", 9, obj + layout->object_size,
+			    layout->inuse - layout->object_size);
+	if (debug_is_slab(slab))
+		put_object_padding(style, slab, obj);
+}
+
+static void put_trailer(const struct page *slab, void *obj)
+{
+	put_tracks(slab, obj);
+	put_slab(slab);
+	put_object(slab, obj);
+	put_sections(slab, obj);
+	report_style()->stack();
+	report_taint();
+}
+
+static void put_slab_report(const struct engine *e, const struct page *slab, const char *reason)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	report_style()->stack();
+	report_taint();
+}
+
+/* ---- errors ---- */
+
+void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+		  const void *first, const void *last, unsigned char expected)
+{
+	const struct report_style *style = report_style();
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
+	put_banner(e, reason);
+	style->wrong(slab, first, last, expected);
+	put_trailer(slab, obj);
+	object_failed = true;
+}
+
+void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
+		    const void *pad)
+{
+	size_t slab_bytes = slab->nr_pages * PAGE_SIZE;
+	char reason[REPORT_REASON_MAX];
+
+	report_style()->padding(reason, slab, first, last);
+	put_slab_report(e, slab, reason);
+	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
+}
+
+void report_object(struct engine *e, struct page *slab, void *obj, const char *reason)
+{
+	put_banner(e, reason);
+	put_trailer(slab, obj);
+	object_failed = !strcmp(reason, "Freepointer corrupt");
+}
+
+void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
+{
+	char reason[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	put_slab_report(e, slab, reason);
+}
+
+void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	text_print("Invalid pointer 0x%lx\n", (unsigned long)p);
+	report_taint();
+}
+
+void report_line(struct engine *e, const char *fmt, ...)
+{
+	char line[REPORT_LINE_MAX];
+	va_list args;
+
+	report_error_begin(cache_name(e));
+	va_start(args, fmt);
+	os_format_list(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_print("%s\n", line);
+	report_style()->stack();
+}
+
+/* ---- repairs ---- */
+
+/* Spec 7.4: 2.6.29 left an object that failed its check as it was, without a word. */
+static bool fix_is_silent(const char *fix)
+{
+	return !report_style()->says_not_freed && text_is_open() && object_failed &&
+	       !strncmp(fix, "Object at ", strlen("Object at "));
+}
+
+void report_fix(struct engine *e, const char *fmt, ...)
+{
+	char text[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (fix_is_silent(text))
+		return;
+	report_fix_begin(cache_name(e));
+	report_style()->fix(cache_name(e), text);
+}
+
+void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
+		      unsigned char value)
+{
+	report_fix_begin(cache_name(e));
+	report_style()->fix_bytes(cache_name(e), what, first, last, value);
+}
+
+/* ---- what is no mistake of an object ---- */
+
+void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc)
+{
+	text_open();
+	text_print("TRACE %s %s 0x%lx inuse=%u fp=0x%lx\n", cache_name(e), alloc ? "alloc" : "free",
+		   (unsigned long)obj, (unsigned int)report_slab_counters(slab).inuse,
+		   (unsigned long)slab->freelist);
+	if (!alloc)
+		report_style()->dump("Object", 7, obj, slab->layout->object_size);
+	report_style()->stack();
+}
+
+void report_leak_begin(struct engine *e, struct page *slab)
+{
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "Objects remaining in %s on __kmem_cache_shutdown()",
+		  cache_name(e));
+	put_slab_report(e, slab, reason);
+}
+
+void report_leak_object(struct engine *e, struct page *slab, void *obj)
+{
+	(void)e;
+	report_style()->leak(slab, obj);
+	put_tracks(slab, obj);
+}
+
+void report_leak_end(struct engine *e, const void *caller)
+{
+	report_error_begin(cache_name(e));
+	report_style()->leaked(cache_name(e), caller);
+	report_taint();
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report_policy.c - where a report goes, and what comes after it
+ *
+ * Data:       policy, style, file and hook, as the program chose them; the taint; what the open text holds.
+ * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and what goes
+ *             with it change under the text's lock.
+ * Locks:      RANK_REPORT, the text's, guards all but policy, style and tainted, which are atomic.
+ * Flow:       called by report.c, cache/options.c, api/; calls text.c, os/file.c, os/process.c.
+ */
+#include <string.h>
+
+#include "base/atomic.h"
+#include "debug/report_style.h"
+#include "os/die.h"
+#include "os/file.h"
+#include "os/process.h"
+
+#define PATH_BYTES 1024
+#define EXIT_STATUS 1 /* of report=exit */
+#define STDERR 2
+
+struct report_counters report_counters;
+
+static enum report_policy policy = REPORT_CONTINUE;
+static enum report_format format = REPORT_MODERN;
+static bool tainted;
+
+static struct {
+	char path[PATH_BYTES]; /* "": stderr */
+	uslab_report_hook hook;
+	void *arg;
+	bool quiet;
+	bool error;	/* the text reports a mistake, it is not only a trace */
+	bool in_hook;	/* the hook runs: the text stays open until it returns */
+	char cache[64]; /* whose the first one is */
+} state;
+
+const struct report_style *report_style(void)
+{
+	return load_relaxed(&format) == REPORT_MODERN ? &report_modern : &report_old;
+}
+
+bool report_tainted(void)
+{
+	return load_relaxed(&tainted);
+}
+
+void report_taint(void)
+{
+	store_relaxed(&tainted, true);
+}
+
+/* ---- options ---- */
+
+static int index_of(const char *word, const char *const *words, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(word, words[i]))
+			return i;
+	return -1;
+}
+
+bool report_set_policy(const char *word)
+{
+	static const char *const words[] = { "continue", "abort", "exit" };
+	int i = index_of(word, words, ARRAY_SIZE(words));
+
+	if (i >= 0)
+		store_relaxed(&policy, (enum report_policy)i);
+	return i >= 0;
+}
+
+bool report_set_format(const char *word)
+{
+	static const char *const words[] = { "modern", "2.6.29" };
+	int i = index_of(word, words, ARRAY_SIZE(words));
+
+	if (i >= 0)
+		store_relaxed(&format, (enum report_format)i);
+	return i >= 0;
+}
+
+/* Closes the text that it opened, but not that of the hook which called. */
+static void close_options(void)
+{
+	if (!state.in_hook)
+		text_close();
+}
+
+/*
+ * The name is kept, not the descriptor: programs close and use again descriptors that they do not know.
+ */
+bool report_set_file(const char *path)
+{
+	char absolute[PATH_BYTES];
+
+	if (os_absolute_path(absolute, sizeof(absolute), path) || os_append(absolute, "", 0))
+		return false;
+	text_open();
+	memcpy(state.path, absolute, sizeof(state.path));
+	close_options();
+	return true;
+}
+
+void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
+{
+	text_open();
+	state.hook = hook;
+	state.arg = arg;
+	state.quiet = quiet;
+	close_options();
+}
+
+/* ---- a report ---- */
+
+static void note_error(const char *cache)
+{
+	text_open();
+	if (!state.error)
+		os_format(state.cache, sizeof(state.cache), "%s", cache);
+	state.error = true;
+}
+
+void report_error_begin(const char *cache)
+{
+	note_error(cache);
+	store_relaxed(&report_counters.reports, report_counters.reports + 1);
+}
+
+void report_fix_begin(const char *cache)
+{
+	note_error(cache);
+	store_relaxed(&report_counters.fixes, report_counters.fixes + 1);
+}
+
+/* What cannot go to the file still goes to stderr. */
+static void write_text(const char *text, size_t len)
+{
+	if (!state.path[0] || os_append(state.path, text, len))
+		os_write(STDERR, text, len);
+}
+
+/* What is reported meanwhile, as the hook made mistakes of its own, is written and nothing else. */
+static void run_hook(const char *text, size_t len)
+{
+	size_t now;
+
+	state.in_hook = true;
+	state.hook(state.cache, text, state.arg);
+	state.in_hook = false;
+	text_get(&now);
+	if (now > len)
+		write_text(text + len, now - len);
+}
+
+static cold void deliver(void)
+{
+	bool error = state.error;
+	size_t len;
+	const char *text = text_get(&len);
+
+	if (!error || !state.hook || !state.quiet)
+		write_text(text, len);
+	if (error && state.hook)
+		run_hook(text, len);
+	state.error = false;
+	text_close();
+	if (error && load_relaxed(&policy) == REPORT_ABORT)
+		os_abort();
+	if (error && load_relaxed(&policy) == REPORT_EXIT)
+		os_exit(EXIT_STATUS);
+}
+
+void report_deliver(void)
+{
+	if (text_is_open() && !state.in_hook)
+		deliver();
+}
+
+void report_fork_child(void)
+{
+	state.error = false;
+	state.in_hook = false;
+	text_fork_child();
+}

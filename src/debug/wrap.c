@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/wrap.c - the engine's ops with debug slabs in front
+ *
+ * Data:       struct debug.ops, a copy of the engine's own with some functions replaced.
+ * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill: what a front
+ *             takes is plain.
+ * Locks:      fork: first the engine's, then all list_locks in node order.
+ * Flow:       called through engine->ops by front/ and cache/; calls free.c, validate.c, kfence.h and the
+ *             engine.
+ */
+#include "debug/kfence.h"
+#include "debug/slab.h"
+
+/* Plain objects to the front of objs[]. Returns how many. */
+static unsigned int sort_plain_first(void **objs, unsigned int n)
+{
+	unsigned int plain = 0;
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct page *page = page_head_unchecked(objs[i]);
+		void *obj = objs[i];
+
+		if (debug_is_slab(page) || kfence_is_object(page))
+			continue;
+		objs[i] = objs[plain];
+		objs[plain++] = obj;
+	}
+	return plain;
+}
+
+static void wrap_flush(struct engine *e, void **objs, unsigned int n)
+{
+	unsigned int plain = sort_plain_first(objs, n);
+
+	if (plain)
+		e->debug->inner->flush(e, objs, plain);
+	for (unsigned int i = plain; i < n; i++) {
+		struct page *page = page_head_unchecked(objs[i]);
+
+		if (kfence_is_object(page))
+			kfence_free(objs[i], NULL);
+		else
+			debug_free_own(page->engine, page, objs[i], NULL);
+	}
+}
+
+static int wrap_shrink(struct engine *e)
+{
+	int remain = debug_shrink(e);
+
+	return e->debug->inner->shrink(e) | remain;
+}
+
+static void wrap_stats(struct engine *e, struct engine_stats *stats)
+{
+	e->debug->inner->stats(e, stats);
+	debug_add_stats(e, stats);
+}
+
+/* Debug slabs first: while one is left the engine is not ended. */
+static unsigned long wrap_destroy(struct engine *e)
+{
+	struct engine_stats stats;
+
+	if (!debug_shrink(e))
+		return e->debug->inner->destroy(e);
+	wrap_stats(e, &stats);
+	return stats.total_objects - stats.free_objects;
+}
+
+static void wrap_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	debug_walk(e, visit, arg);
+	e->debug->inner->walk(e, visit, arg);
+}
+
+static void each_lock(struct engine *e, void (*act)(struct lock *l))
+{
+	for (unsigned int i = 0; i < e->debug->nr_nodes; i++)
+		act(&e->debug->node[i]->list_lock);
+}
+
+static void wrap_fork_prepare(struct engine *e)
+{
+	e->debug->inner->fork_prepare(e);
+	each_lock(e, lock_fork_prepare);
+}
+
+static void wrap_fork_parent(struct engine *e)
+{
+	each_lock(e, lock_fork_parent);
+	e->debug->inner->fork_parent(e);
+}
+
+static void wrap_fork_child(struct engine *e)
+{
+	each_lock(e, lock_fork_child);
+	e->debug->inner->fork_child(e);
+}
+
+static void wrap_check(struct engine *e)
+{
+	debug_check(e);
+	e->debug->inner->check(e);
+}
+
+void debug_wrap_ops(struct debug *d)
+{
+	d->ops = *d->inner;
+	d->ops.flush = wrap_flush;
+	d->ops.shrink = wrap_shrink;
+	d->ops.destroy = wrap_destroy;
+	d->ops.walk = wrap_walk;
+	d->ops.stats = wrap_stats;
+	d->ops.fork_prepare = wrap_fork_prepare;
+	d->ops.fork_parent = wrap_fork_parent;
+	d->ops.fork_child = wrap_fork_child;
+	d->ops.check = wrap_check;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/process.c - who this thread is, and how its process ends
+ *
+ * Data:       the number of each thread.
+ * Invariants: errno is preserved.
+ * Locks:      none.
+ * Flow:       called by debug/; calls os/sys.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "os/process.h"
+#include "os/sys.h"
+
+/*
+ * Remembered per thread, since a system call for each tracked object would be a quarter of its cost. A child of
+ * fork() has another number; one of vfork() must not come here.
+ */
+static __thread unsigned int thread_id;
+
+unsigned int os_thread_id(void)
+{
+	if (unlikely(!thread_id))
+		thread_id = (unsigned int)os_syscall(SYS_gettid);
+	return thread_id;
+}
+
+void os_process_fork_child(void)
+{
+	thread_id = 0;
+}
+
+void os_thread_name(char name[OS_THREAD_NAME_MAX])
+{
+	memset(name, 0, OS_THREAD_NAME_MAX);
+	if (os_syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0) < 0 || !name[0])
+		memcpy(name, "?", sizeof("?"));
+}
+
+void os_exit(int status)
+{
+	for (;;)
+		os_syscall(SYS_exit_group, status);
+}
+
+void os_abort(void)
+{
+	abort();
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * misuse/misuse.h - what the programs of this folder share
+ *
+ * Each program makes one mistake. Lines of its first comment say how misuse_test.py runs it:
+ *
+ *	misuse: CASE [VARIABLE=VALUE...]
+ *
+ * and expected/CASE.txt is what it must write then.
+ */
+#ifndef MISUSE_H
+#define MISUSE_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* p, of which the compiler knows nothing any more. */
+static inline char *wild(const void *p)
+{
+	const void *volatile hidden = p;
+
+	return (char *)hidden;
+}
+
+/* The program is still there. */
+static inline int survived(void)
+{
+	dprintf(2, "the program goes on\n");
+	return 0;
+}
+
+#endif /* MISUSE_H */

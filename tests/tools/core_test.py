@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=180
+"""uslab info --core: a core file gives the numbers that the process had; damaged ones do no harm."""
+import glob
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+LIB = os.environ["USLAB_LIB"]
+SRC = os.environ["USLAB_SRC"]
+CC = os.environ.get("USLAB_CC", "cc")
+PYTHON = os.environ.get("USLAB_PYTHON", sys.executable)
+
+WIDGETS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+int main(void)
+{
+	static void *objects[3000];
+	static const char *const fronts[] = { "array", "cpuslab", "queues", "none" };
+	char byte;
+
+	for (int i = 0; i < 4; i++) {
+		struct kmem_cache_args args = { .front = fronts[i] };
+		struct kmem_cache *cache = kmem_cache_create_args(fronts[i], 328, &args, 0);
+
+		for (int j = 0; j < 3000; j++)
+			objects[j] = kmem_cache_alloc(cache, GFP_KERNEL);
+		for (int j = 0; j < 3000; j += 3)
+			kmem_cache_free(cache, objects[j]);
+	}
+	kmalloc(1 << 20, GFP_KERNEL);
+	kmalloc(20 << 20, GFP_KERNEL);
+	if (write(1, "ready\n", 6) != 6 || read(0, &byte, 1) < 0)
+		return 1;
+	abort();
+}
+"""
+
+OBJECTS = """
+import sys
+texts = [str(i) * 3 for i in range(100000)]
+lists = {i: [i] for i in range(20000)}
+del texts[::3]
+print("ready", flush=True)
+sys.stdin.read(1)
+"""
+
+
+def pattern():
+    with open("/proc/sys/kernel/core_pattern") as stream:
+        return stream.read().strip()
+
+
+class CoreTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="uslab-core-")
+        cls.widgets = os.path.join(cls.folder, "widgets")
+        subprocess.run([CC, "-O1", "-I", f"{SRC}/include", "-x", "c", "-", "-o", cls.widgets,
+                        "-L", LIB, "-luslab", f"-Wl,-rpath,{LIB}"],
+                       input=WIDGETS, text=True, check=True)
+        with open(os.path.join(cls.folder, "objects.py"), "w") as stream:
+            stream.write(OBJECTS)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        self.place = tempfile.mkdtemp(dir=self.folder)
+
+    # ---- helpers ----
+
+    def start(self, *command):
+        """A process that has said "ready" and waits."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   cwd=self.place, preexec_fn=limit, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        self.wait_asleep(process.pid)
+        return process
+
+    @staticmethod
+    def wait_asleep(pid):
+        while True:
+            with open(f"/proc/{pid}/stat") as stream:
+                if stream.read().rsplit(")", 1)[1].split()[0] == "S":
+                    return
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+    def core_of(self, process, kill=True):
+        """Ends the process; the path of its core."""
+        if pattern().startswith("|") or "/" in pattern():
+            if not shutil.which("gcore"):
+                self.skipTest("cores go elsewhere on this machine, and there is no gcore")
+            subprocess.run(["gcore", "-o", f"{self.place}/core", str(process.pid)], check=True,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        elif kill:
+            process.send_signal(signal.SIGABRT)
+        else:
+            process.stdin.write(b"x")
+            process.stdin.flush()
+        process.wait(timeout=30)
+        found = glob.glob(f"{self.place}/*core*") + glob.glob(f"{self.place}/{pattern()}*")
+        self.assertTrue(found, "no core file was written")
+        return found[0]
+
+    def info(self, *arguments):
+        return subprocess.run([BIN, "info", *arguments], capture_output=True, text=True,
+                              timeout=60, check=False)
+
+    def numbers(self, *arguments):
+        run = self.info(*arguments, "--json")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return json.loads(run.stdout)
+
+    def fails(self, path, text):
+        run = self.info("--core", path)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertEqual(run.stdout, "")
+        self.assertTrue(run.stderr.startswith("uslab info: "), run.stderr)
+        self.assertEqual(run.stderr.count("\n"), 1)
+        self.assertIn(text, run.stderr)
+
+    def same_as_live(self, *command):
+        process = self.start(*command)
+        live = self.numbers("-p", str(process.pid))
+        table = self.info("-p", str(process.pid), "-a").stdout
+        path = self.core_of(process)
+        core = self.numbers("--core", path)
+        self.assertGreater(len(live["caches"]), 3)
+        for key in live:
+            self.assertEqual(core[key], live[key], key)
+        self.assertEqual(self.info("--core", path, "-a").stdout, table)
+        return path, core
+
+    # ---- tests ----
+
+    def test_api_program(self):
+        path, core = self.same_as_live(self.widgets)
+        caches = {cache["name"]: cache for cache in core["caches"]}
+        for front in ("array", "cpuslab", "queues", "none"):
+            self.assertEqual(caches[front]["objects"], 2000)
+        # what is reserved is not in it, by far
+        self.assertLess(os.stat(path).st_size, 100 << 20)
+        self.assertLess(os.stat(path).st_blocks * 512, 8 << 20)
+
+    def test_drop_in(self):
+        path, core = self.same_as_live(BIN, "run", "--", PYTHON, f"{self.folder}/objects.py")
+        self.assertIn("libuslab_malloc.so", core["object"])
+        self.assertLess(os.stat(path).st_size, 200 << 20)
+
+    def test_abort_in_the_program(self):
+        process = self.start(self.widgets)
+        live = self.numbers("-p", str(process.pid))
+        core = self.numbers("--core", self.core_of(process, kill=False))
+        self.assertEqual(core["caches"], live["caches"])
+
+    def test_program_is_gone(self):
+        program = shutil.copy(self.widgets, self.place)
+        process = self.start(program)
+        live = self.numbers("-p", str(process.pid))
+        path = self.core_of(process)
+        os.unlink(program)
+        self.assertEqual(self.numbers("--core", path)["caches"], live["caches"])
+
+    def test_program_without_uslab(self):
+        process = self.start("/bin/sh", "-c", "echo ready; read x")
+        self.fails(self.core_of(process), "did not use uslab")
+
+    def test_no_core_files(self):
+        text = os.path.join(self.place, "text")
+        with open(text, "w") as stream:
+            stream.write("no core\n" * 100)
+        self.fails(text, "it is no core file")
+        with open(text, "w"):
+            pass
+        self.fails(text, "too short")
+        self.fails(self.widgets, "it is no core file, but a program or library")
+        self.fails(self.place, "it is no regular file")
+        self.fails("/no/such/file", "No such file or directory")
+        self.fails("/dev/null", "it is no regular file")
+
+    def test_cut_short(self):
+        path = self.core_of(self.start(self.widgets))
+        with open(path, "rb") as stream:
+            core = stream.read()
+        for size in (10, 70, 1000, 5000, 100000, len(core) // 2):
+            with open(path, "wb") as stream:
+                stream.write(core[:size])
+            run = self.info("--core", path)
+            self.assertIn(run.returncode, (0, 1))
+            self.assertEqual(run.returncode == 1, run.stdout == "")
+            self.assertTrue(run.returncode == 0 or run.stderr.startswith("uslab info: "))
+        with open(path, "wb") as stream:
+            stream.write(core[:100000])
+        self.fails(path, "cut short")
+
+    def test_other_machines(self):
+        path = self.core_of(self.start(self.widgets))
+        with open(path, "rb") as stream:
+            core = bytearray(stream.read())
+        for at, value, text in ((4, 1, "32-bit"), (5, 2, "another kind of machine"),
+                                (18, 0xb7, "another kind of machine")):
+            before, core[at] = core[at], value
+            with open(path, "wb") as stream:
+                stream.write(core)
+            core[at] = before
+            self.fails(path, text)
+
+    def test_damaged(self):
+        """Random words anywhere in headers, notes and uslab's data: no crash, no hang."""
+        path = self.core_of(self.start(self.widgets))
+        with open(path, "rb") as stream:
+            core = stream.read()
+        rnd = random.Random(1)
+        words = (0, 1, 2**64 - 1, 2**63, 2**32, 0x7fff, 4096)
+        for _ in range(25):
+            damaged = bytearray(core)
+            for _ in range(rnd.randrange(1, 200)):
+                reach = rnd.choice((2000, 10000, len(core) - 8))
+                struct.pack_into("<Q", damaged, 64 + rnd.randrange(reach // 8 - 8) * 8,
+                                 rnd.choice(words))
+            with open(path, "wb") as stream:
+                stream.write(damaged)
+            run = self.info("--core", path)
+            self.assertIn(run.returncode, (0, 1), run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=180 serial
+"""uslab debug: checks of a running python3 switched on, an overflow reported, switched off again.
+
+USLAB_TEST_STRICT=1 in the environment asserts the throughput that comes back within 5 %; that takes a
+quiet machine.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+PYTHON = os.environ.get("USLAB_PYTHON", sys.executable)
+STRICT = os.environ.get("USLAB_TEST_STRICT") == "1"
+
+# Allocates all the time; prints its rounds and the time (of the clock, of CPUs that it had) ten times a
+# second; checks what it keeps; on a line
+# of standard input it writes past the end of a block of malloc(50).
+LOAD = """
+import ctypes, os, select, sys, time
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.free.argtypes = [ctypes.c_void_p]
+kept, rounds, next_print = {}, 0, 0
+def overflow():
+    block = libc.malloc(64)
+    ctypes.memset(block + 64, 0x41, 2)
+    libc.free(block)
+while True:
+    for i in range(200):
+        kept[(rounds * 7 + i) % 3000] = (bytearray(50), bytes([i]) * 40, [i] * 5)
+    for key in range(0, 3000, 97):
+        entry = kept.get(key)
+        if entry and (entry[1] != bytes([entry[2][0]]) * 40 or len(entry[0]) != 50):
+            print("LOST", flush=True)
+    rounds += 1
+    now = time.monotonic()
+    if now > next_print:
+        next_print = now + 0.1
+        print(rounds, f"{now:.3f} {time.process_time():.4f}", flush=True)
+        if select.select([sys.stdin], [], [], 0)[0]:
+            if not sys.stdin.readline():
+                sys.exit(0)
+            overflow()
+"""
+
+
+def uslab(*arguments, **options):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=60, **options)
+
+
+class Load:
+    """python3 under the drop-in, with malloc for its objects; what it prints is read by a thread."""
+
+    def __init__(self):
+        self.errors = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(
+            [BIN, "run", PYTHON, "-c", LOAD], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self.errors, text=True, env={**os.environ, "PYTHONMALLOC": "malloc"})
+        self.pid = self.process.pid
+        self.rounds, self.lost, self.longest = [], 0, 0.0
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        self.wait_rounds()
+
+    def read(self):
+        for line in self.process.stdout:
+            if line.startswith("LOST"):
+                self.lost += 1
+                continue
+            rounds, when, used = map(float, line.split())
+            if self.rounds:
+                self.longest = max(self.longest, when - self.rounds[-1][1])
+            self.rounds.append((rounds, when, used))
+
+    def wait_rounds(self, more=3):
+        """Until it has printed a few times more."""
+        want, deadline = len(self.rounds) + more, time.monotonic() + 20
+        while len(self.rounds) < want:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"it stands still; {self.stderr()}")
+            time.sleep(0.02)
+
+    def throughput(self, seconds):
+        """Rounds per second of CPU time from now on: whatever else the machine does."""
+        self.wait_rounds(1)
+        first = self.rounds[-1]
+        time.sleep(seconds)
+        self.wait_rounds(1)
+        last = self.rounds[-1]
+        return (last[0] - first[0]) / (last[2] - first[2])
+
+    def overflow(self):
+        self.process.stdin.write("overflow\n")
+        self.process.stdin.flush()
+
+    def stderr(self):
+        self.errors.seek(0)
+        return self.errors.read()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+        self.errors.close()
+        return self.process.returncode
+
+
+class Live(unittest.TestCase):
+    def setUp(self):
+        self.load = Load()
+
+    def tearDown(self):
+        self.load.close()
+
+    def debug(self, *arguments, status=0):
+        result = uslab("debug", "-p", self.load.pid, *arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stdout + result.stderr
+
+    def test_switched_on_and_off(self):
+        load = self.load
+        before = load.throughput(2)
+        start = time.monotonic()
+        text = self.debug("--cache", "malloc-64", "FZPU")
+        took = time.monotonic() - start
+        self.assertRegex(text, r"malloc-64 +- -> FZPU\n1 cache of process \d+ \(\S+\) switched")
+        self.assertLess(took, 1.0)
+        during = load.throughput(1)
+        self.assertEqual(load.stderr(), "")
+
+        load.overflow()
+        deadline = time.monotonic() + 10
+        while "BUG malloc-64" not in load.stderr() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        report = load.stderr()
+        self.assertRegex(report, r"BUG malloc-64 .*: .*Redzone overwritten")
+        self.assertIn("Allocated in ", report)
+        self.assertRegex(self.debug("--status"), r"(?m)^malloc-64 +FZPU +\d+ +\d+ +\d+$")
+
+        self.assertIn("malloc-64             FZPU -> -", self.debug("--cache", "malloc-64", "-"))
+        after = load.throughput(2)
+        if after < before * 0.95:  # a machine that does something else as well gets a second look
+            after = max(after, load.throughput(3))
+        print(f"rounds per CPU second: {before:.0f} before, {during:.0f} with FZPU, {after:.0f} after "
+              f"({after / before:.3f}); switched on in {took * 1000:.0f} ms; longest time without "
+              f"a sign of life {load.longest * 1000:.0f} ms")
+        self.assertGreater(after, before * (0.95 if STRICT else 0.75))
+        self.assertEqual(load.lost, 0)
+        self.assertLess(load.longest, 2.0)
+        self.assertEqual(load.close(), 0)
+
+    def test_letters_add_up(self):
+        self.assertIn("- -> U", self.debug("--cache", "malloc-?6", "+u"))  # -16 as well
+        self.assertIn("U -> ZU", self.debug("--cache", "malloc-96", "+Z"))
+        self.assertIn("ZU -> Z", self.debug("--cache", "malloc-96", "--", "-U"))
+        text = self.debug("--cache", "malloc-96", "--cache", "malloc-112", "F")
+        self.assertIn("Z -> F", text)
+        self.assertIn("2 caches", text)
+        self.debug("--cache", "*", "-")
+        self.load.wait_rounds()
+        self.assertEqual(self.load.lost, 0)
+
+    def test_validate_and_shrink(self):
+        self.debug("--cache", "malloc-64", "FZP")
+        self.load.wait_rounds()
+        self.assertRegex(self.debug("--cache", "malloc-64", "--validate"),
+                         r"^[1-9]\d* slabs checked, 0 errors reported")
+        self.assertRegex(self.debug("--cache", "malloc-64", "--shrink"), r"slabs of process .* -> ")
+        self.debug("--cache", "malloc-80", "--validate", status=1)  # never debugged
+
+    def test_unknown_cache(self):
+        self.assertIn("no cache 'none-*'", self.debug("--cache", "none-*", "F", status=1))
+        self.debug("--cache", "none-*", "--status", status=1)
+
+    def test_stopped(self):
+        os.kill(self.load.pid, signal.SIGSTOP)
+        try:
+            text = self.debug("--cache", "malloc-64", "--wait", "1", "F", status=1)
+        finally:
+            os.kill(self.load.pid, signal.SIGCONT)
+        self.assertIn("is stopped", text)
+        self.load.wait_rounds()
+        self.assertIn("no cache of process", self.debug("--status"))
+
+
+class Idle(unittest.TestCase):
+    def test_idle_program(self):
+        process = subprocess.Popen([BIN, "run", "sleep", "60"])
+        time.sleep(0.3)
+        try:
+            result = uslab("debug", "-p", process.pid, "--cache", "*", "--wait=1", "F")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("USLAB_CONF=control=100", result.stderr)
+        finally:
+            process.kill()
+            process.wait()
+
+    def test_control_thread(self):
+        process = subprocess.Popen([BIN, "run", "sleep", "60"],
+                                   env={**os.environ, "USLAB_CONF": "control=50"})
+        time.sleep(0.3)
+        try:
+            result = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "F")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+        finally:
+            process.kill()
+            process.wait()
+
+
+class Usage(unittest.TestCase):
+    def refused(self, status, *arguments):
+        result = uslab("debug", *arguments)
+        self.assertEqual(result.returncode, status, arguments)
+        self.assertTrue(re.match(r"uslab debug: .+\n", result.stderr), result.stderr)
+
+    def test_usage(self):
+        for arguments in ([], ["F"], ["-p", "x", "F"], ["-p", "1"], ["-p", "1", "-c", "a"],
+                          ["-p", "1", "F"], ["-p", "1", "-c", "a", "Q"], ["-p", "1", "-c", "a", "+"],
+                          ["-p", "1", "-c", "", "F"], ["-p", "1", "-c", "a", "F", "Z"],
+                          ["-p", "1", "--status", "F"], ["-p", "1", "--status", "--shrink"],
+                          ["-p", "1", "-c", "x" * 64, "F"], ["--no-such"], ["-p"]):
+            self.refused(2, *arguments)
+
+    def test_no_process(self):
+        self.refused(1, "-p", "4194304", "-c", "a", "F")
+        self.refused(1, "-p", str(os.getpid()), "-c", "a", "F")
+
+    def test_help(self):
+        self.assertIn("usage: uslab debug", uslab("debug", "--help").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

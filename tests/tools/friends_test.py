@@ -1,0 +1,438 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=240
+"""What valgrind, AddressSanitizer and bpftrace see of objects, in small programs compiled here.
+
+Each tool is asked for its errors by case, then whether a program without mistakes has none: one that
+does everything at random, over each engine. Tools that are not there, or that the system does not let
+work, are skipped.
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+LIB = os.environ["USLAB_LIB"]
+SRC = os.environ["USLAB_SRC"]
+MALLOC_SO = os.environ["USLAB_MALLOC_SO"]
+CC = os.environ.get("USLAB_CC", "cc")
+
+CASES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uslab/slab.h>
+
+static struct kmem_cache *cache;
+static volatile char sink;
+
+static char *hide(void *p)
+{
+	void *volatile hidden = p;
+
+	return hidden;
+}
+
+static __attribute__((noinline)) void forget(void)
+{
+	memset(kmem_cache_alloc(cache, 0), 0, 100);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	char *p[40];
+	char *q;
+
+	cache = kmem_cache_create("victims", 100, 0, 0, NULL);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 40; i++)
+			memset(p[i] = hide(kmem_cache_alloc(cache, 0)), i, 100);
+		for (int i = 0; i < 40; i++)
+			kmem_cache_free(cache, p[i]);
+	}
+	q = hide(kmem_cache_alloc(cache, __GFP_ZERO));
+	if (q[0] | q[99])
+		return 3;
+	if (!strcmp(what, "uaf")) {
+		kmem_cache_free(cache, q);
+		sink = q[7];
+		return 0;
+	} else if (!strcmp(what, "overrun")) {
+		sink = q[100];
+	} else if (!strcmp(what, "kmalloc")) {
+		char *k = hide(kmalloc(40, 0));
+		k[40] = 1;
+		kfree(k);
+	} else if (!strcmp(what, "large")) {
+		char *k = hide(kmalloc(20000, 0));
+		kfree(k);
+		k[10] = 1;
+	} else if (!strcmp(what, "double")) {
+		kmem_cache_free(cache, q);
+	} else if (!strcmp(what, "leak")) {
+		forget();
+	}
+	kmem_cache_free(cache, q);
+	if (strcmp(what, "leak"))
+		kmem_cache_destroy(cache);
+	return 0;
+}
+"""
+
+# Everything at random; what an object holds is checked before it is freed. No mistake.
+RANDOM = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uslab/slab.h>
+
+#define NR 200
+
+static struct kmem_cache *caches[3];
+
+static void ctor(void *obj)
+{
+	memset(obj, 0x33, 200);
+}
+
+static void *work(void *arg)
+{
+	struct { unsigned char *p; unsigned int size, fill; int cache; } o[NR] = { { 0 } };
+	unsigned int seed = (unsigned int)(long)arg;
+
+	for (int i = 0; i < 6000; i++) {
+		unsigned int n = rand_r(&seed) % NR;
+
+		if (!o[n].p) {
+			int c = (int)(rand_r(&seed) % 4) - 1;
+			gfp_t gfp = rand_r(&seed) % 4 ? 0 : __GFP_ZERO;
+
+			o[n].cache = c;
+			o[n].size = c >= 0 ? kmem_cache_size(caches[c]) :
+				    1 + rand_r(&seed) % (rand_r(&seed) % 20 ? 500 : 40000);
+			if (c == 1)
+				gfp = 0;
+			o[n].p = c >= 0 ? kmem_cache_alloc(caches[c], gfp) : kmalloc(o[n].size, gfp);
+			for (unsigned int b = 0; gfp && b < o[n].size; b++)
+				if (o[n].p[b])
+					abort();
+			if (c == 1)
+				o[n].fill = 0x33;
+			else
+				memset(o[n].p, o[n].fill = n & 255, o[n].size);
+			continue;
+		}
+		for (unsigned int b = 0; b < o[n].size; b++)
+			if (o[n].p[b] != o[n].fill)
+				abort();
+		if (o[n].cache < 0 && rand_r(&seed) % 3 == 0) {
+			unsigned int size = 1 + rand_r(&seed) % 600;
+
+			o[n].p = krealloc(o[n].p, size, 0);
+			memset(o[n].p, (int)o[n].fill, o[n].size = size);
+			continue;
+		}
+		if (o[n].cache < 0)
+			kfree(o[n].p);
+		else
+			kmem_cache_free(caches[o[n].cache], o[n].p);
+		o[n].p = NULL;
+	}
+	for (int n = 0; n < NR; n++)
+		if (o[n].p && o[n].cache < 0)
+			kfree(o[n].p);
+		else if (o[n].p)
+			kmem_cache_free(caches[o[n].cache], o[n].p);
+	return NULL;
+}
+
+static void bulk(void)
+{
+	void *p[50];
+
+	if (kmem_cache_alloc_bulk(caches[0], __GFP_ZERO, 50, p) != 50)
+		abort();
+	for (int i = 0; i < 50; i++)
+		memset(p[i], i, 72);
+	kmem_cache_free_bulk(caches[0], 50, p);
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	caches[0] = kmem_cache_create("plain", 72, 0, 0, NULL);
+	caches[1] = kmem_cache_create("constructed", 200, 0, 0, ctor);
+	caches[2] = kmem_cache_create("stable", 120, 64, SLAB_TYPESAFE_BY_RCU, NULL);
+	pthread_create(&thread, NULL, work, (void *)1);
+	work((void *)2);
+	pthread_join(thread, NULL);
+	bulk();
+	for (int c = 0; c < 3; c++) {
+		kmem_cache_shrink(caches[c]);
+		kmem_cache_validate(caches[c]);
+		kmem_cache_destroy(caches[c]);
+	}
+	uslab_trim();
+	return 0;
+}
+"""
+
+# Objects that only other objects point to.
+REACHABLE = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <uslab/slab.h>
+
+static char **head;
+
+int main(int argc, char **argv)
+{
+	head = kmem_cache_alloc(kmem_cache_create("heads", 64, 0, 0, NULL), 0);
+	*head = strdup(argv[0]);
+	if (argc > 1)
+		*head = NULL;
+	return 0;
+}
+"""
+
+PROBED = r"""
+#include <unistd.h>
+#include <uslab/slab.h>
+
+int main(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("probed", 100, 0, 0, NULL);
+
+	for (int i = 0; i < 3000; i++) {
+		void *p[50];
+
+		for (int j = 0; j < 50; j++)
+			p[j] = kmem_cache_alloc(cache, GFP_KERNEL);
+		for (int j = 0; j < 50; j++)
+			kmem_cache_free(cache, p[j]);
+		kfree(kmalloc(333, GFP_ATOMIC));
+		kfree(kmalloc(20000, 0));
+		kmalloc(77, 0); /* a leak */
+		usleep(5000);
+	}
+	return 0;
+}
+"""
+
+
+def compile_program(folder, name, source, *flags):
+    path = os.path.join(folder, name)
+    with open(path + ".c", "w", encoding="utf-8") as stream:
+        stream.write(source)
+    subprocess.run([CC, "-g", "-O1", "-o", path, path + ".c", *flags,
+                    "-I" + os.path.join(SRC, "include"), "-L" + LIB, "-luslab",
+                    "-Wl,-rpath," + LIB, "-lpthread"], check=True)
+    return path
+
+
+def run(command, **settings):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}
+    environment.update(settings)
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False)
+    return done.returncode, done.stdout
+
+
+class Friends(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+
+@unittest.skipUnless(shutil.which("valgrind") and os.path.exists("/usr/include/valgrind"),
+                     "no valgrind")
+class Valgrind(Friends):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.cases = compile_program(cls.folder, "cases", CASES)
+        cls.random = compile_program(cls.folder, "random", RANDOM)
+
+    def valgrind(self, program, *arguments, **settings):
+        return run(["valgrind", "-q", "--leak-check=full", "--error-exitcode=99", program,
+                    *arguments], **settings)
+
+    def errors(self, case, **settings):
+        status, text = self.valgrind(self.cases, case, **settings)
+        # pids; the library's own frames
+        return status, re.sub(r"(?m)^==\d+== ?", "", text)
+
+    def test_use_after_free(self):
+        status, text = self.errors("uaf")
+        self.assertEqual(status, 99, text)
+        self.assertIn("Invalid read of size 1", text)
+        self.assertIn("is 7 bytes inside a block of size 100 free'd", text)
+        self.assertIn("Block was alloc'd at", text)
+
+    def test_overrun(self):
+        status, text = self.errors("overrun")
+        self.assertEqual(status, 99, text)
+        self.assertIn("is 0 bytes after a block of size 100 client-defined", text)
+
+    def test_kmalloc_knows_what_was_asked_for(self):
+        status, text = self.errors("kmalloc")
+        self.assertEqual(status, 99, text)
+        self.assertIn("Invalid write of size 1", text)
+        self.assertIn("is 0 bytes after a block of size 40 client-defined", text)
+
+    def test_whole_pages(self):
+        status, text = self.errors("large")
+        self.assertEqual(status, 99, text)
+        self.assertIn("is 10 bytes inside a block of size 20,000 free'd", text)
+
+    def test_double_free(self):
+        _, text = self.errors("double")
+        self.assertIn("Invalid free()", text)
+        self.assertIn("is 0 bytes inside a block of size 100 free'd", text)
+
+    def test_leak(self):
+        status, text = self.errors("leak")
+        self.assertEqual(status, 99, text)
+        self.assertIn("100 bytes in 1 blocks are definitely lost", text)
+        self.assertIn("forget (cases.c:", text)
+
+    def test_declined(self):
+        status, text = self.errors("uaf", USLAB_CONF="valgrind=0")
+        self.assertEqual((status, text), (0, ""))
+
+    def test_no_mistake_no_error(self):
+        for engine in ("slub", "slab", "slob", "slob:1991", "slobseg", "slobseg:pow2"):
+            for debug in ("-", "FZPU"):
+                if debug != "-" and engine not in ("slub", "slob"):
+                    continue
+                with self.subTest(engine=engine, debug=debug):
+                    status, text = self.valgrind(self.random, USLAB_CONF=f"engine={engine}",
+                                                 USLAB_DEBUG=debug)
+                    self.assertEqual((status, text), (0, ""))
+
+    def test_with_guarded_pages(self):
+        status, text = self.valgrind(self.random, USLAB_CONF="kfence.sample=10")
+        self.assertEqual((status, text), (0, ""))
+
+
+class AddressSanitizer(Friends):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        try:
+            cls.cases = compile_program(cls.folder, "cases", CASES, "-fsanitize=address")
+        except subprocess.CalledProcessError as error:
+            raise unittest.SkipTest("the compiler has no AddressSanitizer") from error
+        cls.random = compile_program(cls.folder, "random", RANDOM, "-fsanitize=address")
+        cls.reachable = compile_program(cls.folder, "reachable", REACHABLE, "-fsanitize=address")
+        cls.runner = ["setarch", "-R"] if run(["setarch", "-R", "true"])[0] == 0 else []
+
+    def test_errors(self):
+        for case, what in (("uaf", "READ of size 1"), ("overrun", "READ of size 1"),
+                           ("kmalloc", "WRITE of size 1"), ("large", "WRITE of size 1")):
+            with self.subTest(case=case):
+                status, text = run(self.runner + [self.cases, case])
+                self.assertNotEqual(status, 0, text)
+                self.assertIn("AddressSanitizer: use-after-poison", text)
+                self.assertIn(what, text)
+                self.assertRegex(text, r"#0 0x[0-9a-f]+ in main ")
+
+    def test_declined(self):
+        status, text = run(self.runner + [self.cases, "overrun"], USLAB_CONF="asan=0")
+        self.assertEqual((status, text), (0, ""))
+
+    def test_no_mistake_no_error(self):
+        for engine in ("slub", "slab", "slob", "slobseg", "slobseg:pow2"):
+            for debug in ("-", "FZPU"):
+                with self.subTest(engine=engine, debug=debug):
+                    status, text = run(self.runner + [self.random], USLAB_DEBUG=debug,
+                                       USLAB_CONF=f"engine={engine},kfence.sample=100")
+                    self.assertEqual((status, text), (0, ""))
+
+    def test_objects_are_roots(self):
+        self.assertEqual(run(self.runner + [self.reachable]), (0, ""))
+        status, text = run(self.runner + [self.reachable, "lost"])
+        if "LeakSanitizer has encountered a fatal error" in text:
+            self.skipTest("LeakSanitizer cannot work here")
+        self.assertNotEqual(status, 0)
+        self.assertIn("detected memory leaks", text)
+
+
+@unittest.skipUnless(shutil.which("bpftrace") and os.geteuid() == 0, "no bpftrace, or not root")
+class Bpftrace(Friends):
+    def trace(self, program, *script, env=None):
+        """What bpftrace prints of a program that was there before it, and is there afterwards."""
+        with subprocess.Popen([program], env=env) as process:
+            try:
+                time.sleep(0.3)
+                with subprocess.Popen(["bpftrace", "-p", str(process.pid), *script],
+                                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True) as bpftrace:
+                    try:
+                        text, _ = bpftrace.communicate(timeout=5)
+                    except subprocess.TimeoutExpired:
+                        bpftrace.send_signal(signal.SIGINT)
+                        text, _ = bpftrace.communicate(timeout=30)
+                self.assertIsNone(process.poll())
+            finally:
+                process.kill()
+        if "ERROR: Could not" in text or "Error attaching" in text or "@" not in text:
+            self.skipTest("bpftrace cannot attach here: " + text[-300:])
+        return text
+
+    def test_arguments(self):
+        program = compile_program(self.folder, "probed", PROBED)
+        text = self.trace(program, "-e", """
+            usdt:*:uslab:kmem_cache_alloc { @alloc[arg2, arg3, arg4] = count(); }
+            usdt:*:uslab:kmem_cache_free { @free[str(arg2)] = count(); }
+            usdt:*:uslab:kmalloc { @kmalloc[arg2, arg3, arg4] = count(); }
+            usdt:*:uslab:kfree { @kfree = count(); }
+            interval:s:2 { exit(); }""")
+        # bytes_req, bytes_alloc, gfp_flags
+        counts = dict(re.findall(r"(?m)^@([^:\n]+): (\d+)$", text))
+        gfp_kernel = 0x40 | 0x80 | 0x400 | 0x800
+        self.assertGreater(int(counts[f"alloc[100, 104, {gfp_kernel}]"]), 1000)
+        self.assertGreater(int(counts["free[probed]"]), 1000)
+        self.assertGreater(int(counts[f"kmalloc[333, 512, {0x20 | 0x200 | 0x800}]"]), 20)
+        self.assertGreater(int(counts["kmalloc[20000, 32768, 0]"]), 20)
+        self.assertGreater(int(counts["kfree"]), 40)
+
+    def test_scripts(self):
+        program = compile_program(self.folder, "probed", PROBED)
+        folder = os.path.join(SRC, "tools", "bpftrace")
+        for name, expected in (("uslab-sizes.bt", "@asked_bytes"), ("uslab-sites.bt", "@bytes[main]"),
+                               ("uslab-leaks.bt", "@stack[")):
+            with self.subTest(script=name):
+                self.assertIn(expected, self.trace(program, os.path.join(folder, name)))
+
+    def test_drop_in(self):
+        env = dict(os.environ, LD_PRELOAD=MALLOC_SO)
+        program = os.path.join(self.folder, "plain")
+        with open(program + ".c", "w", encoding="utf-8") as stream:
+            stream.write("#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
+                         "for (int i = 0; i < 3000; i++) {\nvoid *volatile p[40];\n"
+                         "for (int j = 0; j < 40; j++) p[j] = malloc(700);\n"
+                         "for (int j = 0; j < 40; j++) free(p[j]);\n"
+                         "free(malloc(100000)); usleep(5000); } }\n")
+        subprocess.run([CC, "-O1", "-o", program, program + ".c"], check=True)
+        text = self.trace(program, "-e", """
+            usdt:*:uslab:kmalloc { @alloc[arg2] = count(); } usdt:*:uslab:kfree { @free = count(); }
+            interval:s:2 { exit(); }""", env=env)
+        counts = dict(re.findall(r"(?m)^@([^:\n]+): (\d+)$", text))
+        self.assertGreater(int(counts["alloc[700]"]), 1000)
+        self.assertGreater(int(counts["alloc[100000]"]), 20)
+        self.assertGreater(int(counts["free"]), 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()

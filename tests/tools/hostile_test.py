@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=300 sanitize=no
+"""No tool hangs or crashes, whatever the memory of a process says (tests/tools/src/liar.c).
+
+USLAB_SOAK=N: N times as many lying processes.
+"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+LIB = os.environ["USLAB_LIB"]
+SRC = os.environ["USLAB_SRC"]
+CC = os.environ.get("USLAB_CC", "cc")
+SEEDS = 12 * max(1, int(os.environ.get("USLAB_SOAK", "1")))
+TIMEOUT = 30  # seconds; a tool that follows a loop never ends
+
+TOOLS = (
+    ("info", "-p", "{}"),
+    ("info", "-p", "{}", "-r"),
+    ("info", "-p", "{}", "-T"),
+    ("info", "-p", "{}", "-X"),
+    ("info", "-p", "{}", "-D", "-z"),
+    ("info", "-p", "{}", "-a"),
+    ("info", "-p", "{}", "-t"),
+    ("info", "-p", "{}", "-n"),
+    ("info", "-p", "{}", "--json"),
+    ("info", "-p", "{}", "--openmetrics"),
+    ("info", "-p", "{}", "--address", "0x4141414141414141"),
+    ("track", "-p", "{}", "--once", "--interval", "0.1", "--cache", "liar-*", "--keep", "--wait", "1"),
+    ("debug", "-p", "{}", "--status"),
+    ("top", "-p", "{}", "-b", "-n", "2", "-d", "0.1"),
+)
+
+
+class Hostile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="uslab-hostile-")
+        cls.liar = os.path.join(cls.folder, "liar")
+        subprocess.run([CC, "-O1", "-o", cls.liar, f"{SRC}/tests/tools/src/liar.c",
+                        f"-I{SRC}/include", f"-I{SRC}/src", f"-L{LIB}", "-luslab",
+                        f"-Wl,-rpath,{LIB}"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def start(self, seed):
+        process = subprocess.Popen([self.liar, str(seed)], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), "ready\n", f"seed {seed}")
+        return process.pid
+
+    def look(self, pid, tool):
+        arguments = [argument.format(pid) for argument in tool]
+        return subprocess.run([BIN, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=TIMEOUT, check=False)
+
+    def test_truth(self):
+        """The same looks at a process that does not lie end well (commands need the program's help)."""
+        pid = self.start(0)
+        for tool in TOOLS:
+            if tool[0] == "track":
+                continue
+            run = self.look(pid, tool)
+            self.assertEqual(run.returncode, 0, (tool, run.stderr))
+
+    def test_lies(self):
+        for seed in range(1, SEEDS + 1):
+            pid = self.start(seed)
+            for tool in TOOLS:
+                with self.subTest(seed=seed, tool=tool):
+                    run = self.look(pid, tool)
+                    self.assertIn(run.returncode, (0, 1), run.stderr[-500:])
+                    if run.returncode:
+                        self.assertTrue(run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,333 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=120
+"""uslab info on living processes: reports, users, addresses, changes, several at once, cores."""
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SRC = os.environ["USLAB_SRC"]
+LIB = os.environ["USLAB_LIB"]
+BIN = os.environ["USLAB_BIN"]
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from info_test import Folder, Started, uslab  # noqa: E402
+
+# Caches of known content, and a loop of slow paths: commands are carried out there. USR1 writes
+# beyond an object, USR2 takes a hundred more.
+SUBJECT = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+static struct kmem_cache *plain, *tracked, *sparse;
+static char *objects[1000], *more[100];
+static volatile sig_atomic_t overrun, grow;
+
+static void on_signal(int number)
+{
+	if (number == SIGUSR1)
+		overrun = 1;
+	else
+		grow = 1;
+}
+
+__attribute__((noinline)) void take_one_hundred(struct kmem_cache *cache)
+{
+	for (int i = 0; i < 100; i++)
+		more[i] = uslab_cache_alloc(cache, GFP_KERNEL);
+	__asm__("");
+}
+
+int main(void)
+{
+	char *users[10];
+
+	signal(SIGUSR1, on_signal);
+	signal(SIGUSR2, on_signal);
+	plain = kmem_cache_create("plain", 200, 0, SLAB_TYPESAFE_BY_RCU, NULL);
+	for (int i = 0; i < 1000; i++)
+		objects[i] = kmem_cache_alloc(plain, GFP_KERNEL);
+	tracked = kmem_cache_create("tracked", 100, 0,
+				    SLAB_STORE_USER | SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS, NULL);
+	for (int i = 0; i < 10; i++)
+		users[i] = kmem_cache_alloc(tracked, GFP_KERNEL);
+	sparse = kmem_cache_create("sparse", 1000, 0, SLAB_RECLAIM_ACCOUNT, NULL);
+	for (int i = 0; i < 400; i++)
+		more[i % 100] = kmem_cache_alloc(sparse, GFP_KERNEL);
+	for (int i = 0; i < 100; i++)
+		kmem_cache_free(sparse, more[i]);
+	printf("ready\n%p %p %p %p\n", users[3], objects[7], kmalloc(1 << 20, GFP_KERNEL), (void *)&main);
+	fflush(stdout);
+	for (;;) {
+		uslab_cache_free(tracked, uslab_cache_alloc(tracked, GFP_KERNEL));
+		if (grow)
+			take_one_hundred(plain);
+		if (overrun)
+			more[50][200] = 1;
+		if (grow || overrun) {
+			puts("done");
+			fflush(stdout);
+		}
+		grow = overrun = 0;
+		usleep(5000);
+	}
+}
+"""
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Folder()
+        cls.program = cls.folder.compile("subject", SUBJECT, f"-I{SRC}/include",
+                                         "-fno-omit-frame-pointer", f"{LIB}/libuslab.a", "-pthread")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder.path)
+
+    def start(self, **environment):
+        """A subject, its pid, and the addresses that it prints."""
+        started = Started(self.program, env=dict(os.environ, **environment),
+                          stderr=subprocess.PIPE)
+        pid = started.__enter__()
+        self.addCleanup(started.process.stderr.close)
+        self.addCleanup(started.__exit__)
+        self.addresses = started.process.stdout.readline().split()
+        self.process = started.process
+        return pid
+
+    def info(self, *arguments):
+        run = uslab("info", *arguments)
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        return run.stdout
+
+    def caches(self, pid):
+        data = json.loads(self.info("-p", pid, "--json"))
+        return {cache["name"]: cache for cache in data["caches"]}
+
+    def tell(self, number):
+        """Has the subject do something."""
+        os.kill(self.process.pid, number)
+        self.assertEqual(self.process.stdout.readline(), "done\n")
+
+
+class Reports(Case):
+    def test_report(self):
+        text = self.info("-p", self.start(), "^tracked$")
+        self.assertTrue(text.startswith(
+            "\nSlabcache: tracked          Aliases:  0 Order :  0 Objects: 10\n\nSizes (bytes) "))
+        for line in ("Object :     100  Total  :       1   Sanity Checks : On   Total:    4096",
+                     "Redzoning     : On   Used :    1000", "Poisoning     : Off  Loss :    3096",
+                     "Tracking      : On   Lalig:", "Tracing       : Off  Lpadd:",
+                     "tracked has no kmem_cache operations"):
+            self.assertIn(line, text)
+        self.assertRegex(text, r"\n     10 main\+0x[0-9a-f]+/0x[0-9a-f]+ \[subject\] age=\d+")
+        self.assertRegex(text, r"\n     10 <not-available> age=")
+
+    def test_tracking(self):
+        pid = self.start()
+        text = self.info("-p", pid, "-t")
+        self.assertIn(f"\nplain: Kernel object allocation\n{'-' * 71}\nNo Data\n", text)
+        self.assertRegex(text, rf"\n     10 main\+[^\n]* pid={pid}")
+        self.assertRegex(text, r"\n        main\+0x[0-9a-f]+/0x[0-9a-f]+ \[subject\]\n")
+
+    def test_performance(self):
+        text = self.info("-p", self.start(USLAB_CONF="stats,front=cpuslab"), "-r", "plain")
+        self.assertRegex(text, r"\nFastpath +\d+ +\d+ +\d+ +\d+\n")
+        self.assertRegex(text, r"\nTotal +1000 +0\n")
+
+    def test_nodes(self):
+        pid = self.start(USLAB_CONF="topology=4x2")
+        text = self.info("-p", pid, "-n")
+        self.assertTrue(text.startswith("\nSlab                 :    0    1\n" + "-" * 32 + "\n"))
+        plain = re.search(r"\nplain +(\d+) +(\d+)\n", text)
+        self.assertEqual(sum(map(int, plain.groups())), self.caches(pid)["plain"]["slabs"])
+
+    def test_totals(self):
+        pid = self.start()
+        caches = [cache for cache in self.caches(pid).values() if cache["id"]]
+        text = self.info("-p", pid, "-TB")
+        used = [cache for cache in caches if cache["slabs"] and
+                cache["objects"] + cache["objects_held"]]
+        self.assertRegex(text, rf"\nSlabcaches : +{len(caches)} .* Active: +{len(used)}\n")
+        self.assertRegex(text, rf"\nMemory used: +{sum(cache['slab_bytes'] for cache in used)} ")
+        self.assertRegex(text, rf"\n# Objects  : +{sum(cache['objects'] for cache in used)} ")
+
+    def test_activity(self):
+        self.assertRegex(self.info("-p", self.start(), "-D"),
+                         r"\nplain                     1000          0          0   0   0     0 0")
+
+    def test_address(self):
+        pid = self.start()
+        user, plain, large, code = self.addresses
+        text = self.info("-p", pid, "--address", user)
+        self.assertRegex(text, rf"^{user} slab tracked start {user} data offset \d+ pointer "
+                               r"offset 0 size 100 allocated at main\+0x\S+ \[subject\]\n    \S+\+")
+        self.assertIn("\n  object     live\n", text)
+        self.assertIn("red zones, users, checked slab\n", text)
+        text = self.info("-p", pid, "--address", hex(int(plain, 16) + 5))
+        self.assertIn(f" slab plain start {plain} pointer offset 5 size 200\n", text)
+        text = self.info("-p", pid, f"--address={large}")
+        self.assertIn(f" large allocation start {large} pointer offset 0 size 1048576\n", text)
+        self.assertEqual(self.info("-p", pid, "--address", code), f"{code} non-slab memory\n")
+
+
+class Changes(Case):
+    def test_debug_of_a_full_cache(self):
+        pid = self.start()
+        self.assertEqual(self.info("-p", pid, "-da", "^plain$"), "")
+        cache = self.caches(pid)["plain"]
+        self.assertTrue(all(cache["flags"][key] for key in
+                            ("sanity_checks", "red_zone", "poison", "store_user")))
+        self.assertGreater(cache["slab_size"], 280)
+        self.assertEqual((cache["debug_slabs"], cache["objects"]), (0, 1000))
+        self.tell(signal.SIGUSR2)
+        self.assertEqual(self.caches(pid)["plain"]["tracked"], 100)
+        self.assertRegex(self.info("-p", pid, "-t", "^plain$"), r"\n    100 take_one_hundred\+")
+        self.assertRegex(self.info("-p", pid, "-v", "^plain$"), r"^plain: \d+ slabs checked\n$")
+        self.assertEqual(self.info("-p", pid, "-d", "^plain$"), "")
+        cache = self.caches(pid)["plain"]
+        self.assertFalse(cache["flags"]["poison"])
+        self.assertEqual(cache["objects"], 1100)
+        self.assertGreater(cache["debug_slabs"], 0)
+
+    def test_validate_finds(self):
+        pid = self.start()
+        self.info("-p", pid, "--debug=FZPU", "^plain$")
+        self.tell(signal.SIGUSR2)
+        self.tell(signal.SIGUSR1)
+        run = uslab("info", "-p", str(pid), "-v", "plain")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("has reported", run.stderr)
+        self.process.kill()
+        self.assertIn("BUG plain", self.process.stderr.read())
+
+    def test_validate_of_nothing(self):
+        run = uslab("info", "-p", str(self.start()), "-v", "^plain$")
+        self.assertEqual((run.returncode, run.stdout), (0, ""))
+        self.assertIn("none of these caches has checked objects", run.stderr)
+
+    def test_shrink(self):
+        pid = self.start()
+        before = self.caches(pid)["sparse"]
+        self.assertEqual(self.info("-p", pid, "-s", "sparse"), "")
+        after = self.caches(pid)["sparse"]
+        self.assertEqual(after["objects"], before["objects"])
+        self.assertLess(after["slabs"], before["slabs"])
+
+    def test_ended(self):
+        pid = self.start()
+        self.process.kill()
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        run = uslab("info", "-p", str(pid), "-s")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+
+
+class Several(Case):
+    def test_headings(self):
+        first, second = self.start(), self.start()
+        text = self.info("-p", first, "-p", second, "-T")
+        parts = text.split("\n\nsubject (")
+        self.assertEqual(len(parts), 2)
+        self.assertTrue(text.startswith(f"subject ({first}):\nSlabcache Totals\n"))
+        self.assertTrue(parts[1].startswith(f"{second}):\nSlabcache Totals\n"))
+
+    def test_json(self):
+        first, second = self.start(), self.start()
+        data = json.loads(self.info("-p", first, "-p", second, "--json"))
+        self.assertEqual([part["pid"] for part in data], [first, second])
+
+    def test_metrics(self):
+        first, second = self.start(USLAB_CONF="stats"), self.start()
+        text = self.info("-p", first, "-p", second, "--openmetrics")
+        for pid in (first, second):
+            self.assertIn('uslab_cache_active_objects{pid="%d",program="subject",cache="plain",'
+                          'engine="slub"} 1000\n' % pid, text)
+            self.assertIn('\nuslab_metadata_bytes{pid="%d",program="subject"} ' % pid, text)
+        self.assertRegex(text, r'\nuslab_cache_events_total{pid="%d",.*cache="plain",.*,'
+                               r'event="alloc_slab"} \d+\n' % first)
+        if shutil.which("promtool"):
+            run = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+                                 capture_output=True, check=False)
+            self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
+        try:
+            from prometheus_client.openmetrics import parser
+        except ImportError:
+            return
+        families = list(parser.text_string_to_metric_families(text))
+        self.assertIn("uslab_resident_bytes", [family.name for family in families])
+
+    def test_one_is_missing(self):
+        run = uslab("info", "-p", str(self.start()), "-p", str(os.getpid()))
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+
+    def test_interval(self):
+        pid = self.start()
+        text = self.info("-p", pid, "--interval", "0.05", "-c", "3", "-D", "-z")
+        self.assertEqual(text.count("Name "), 3)
+        self.assertEqual(text.count("\n\nName "), 2)
+
+    def test_until_the_end(self):
+        pid = self.start()
+        with subprocess.Popen([BIN, "info", "-p", str(pid), "--interval=0.05"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watch:
+            text = watch.stdout.readline()
+            self.process.kill()
+            text += watch.stdout.read()
+            errors = watch.stderr.read()
+        self.assertIn("plain ", text)
+        self.assertEqual((watch.returncode, errors),
+                         (0, f"uslab info: subject ({pid}) has ended\n"))
+
+
+class Cores(Case):
+    def core(self):
+        """A core of a subject, and its list right before."""
+        with open("/proc/sys/kernel/core_pattern", encoding="ascii") as stream:
+            pattern = stream.read().strip()
+        if "/" in pattern or "|" in pattern:
+            self.skipTest("cores go elsewhere: " + pattern)
+        folder = tempfile.mkdtemp(prefix="uslab-core-")
+        self.addCleanup(shutil.rmtree, folder)
+        with Started(self.program, cwd=folder, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)) as pid:
+            os.kill(pid, signal.SIGSTOP)
+            before = self.info("-p", pid)
+            os.kill(pid, signal.SIGABRT)
+            os.kill(pid, signal.SIGCONT)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        cores = [name for name in os.listdir(folder) if name.startswith("core")]
+        if not cores:
+            self.skipTest("the system writes no cores here")
+        return os.path.join(folder, cores[0]), before
+
+    def test_core(self):
+        core, before = self.core()
+        self.assertEqual(self.info("--core", core), before)
+        self.assertRegex(self.info("--core", core, "-t", "^tracked$"),
+                         r"\n     10 main\+0x[0-9a-f]+/0x[0-9a-f]+ \[subject\] age=")
+        self.assertEqual(json.loads(self.info("--core", core, "--json"))["core"], core)
+        for option in ("-s", "-v", "-dF"):
+            run = uslab("info", "--core", core, option)
+            self.assertEqual((run.returncode, run.stdout), (1, ""))
+            self.assertIn("is a core file: nothing can be changed in it", run.stderr)
+
+    def test_no_core(self):
+        for path in ("/nonexistent", BIN, "/dev/null", self.folder.path):
+            run = uslab("info", "--core", path)
+            self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
+            self.assertIn(path, run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tools/src/fs_model.c - caches of all kinds, for fs_test.py to look at
+ * With an argument it goes on allocating, else it is quiet.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+static struct kmem_cache *widgets, *queued;
+static void *objects[3000];
+
+void make_thing(void *p)
+{
+	memset(p, 0, 8);
+}
+
+__attribute__((noinline)) void *take_widget(void)
+{
+	void *p = kmem_cache_alloc(widgets, GFP_KERNEL);
+
+	__asm__ volatile("" ::: "memory");
+	return p;
+}
+
+static void fill(struct kmem_cache *cache, int count)
+{
+	for (int i = 0; i < count; i++)
+		objects[i] = kmem_cache_alloc(cache, GFP_KERNEL);
+	for (int i = 0; i < count; i += 3)
+		kmem_cache_free(cache, objects[i]);
+}
+
+static struct kmem_cache *with_front(const char *name, const char *engine, const char *front)
+{
+	struct kmem_cache_args args = { .engine = engine, .front = front };
+
+	return kmem_cache_create_args(name, 200, &args, 0);
+}
+
+int main(int argc, char **argv)
+{
+	struct kmem_cache *first = kmem_cache_create("first", 440, 0, 0, NULL);
+
+	(void)argv;
+	kmem_cache_create("second", 440, 0, 0, NULL);
+	kmem_cache_create("empty", 1000, 0, 0, make_thing);
+	widgets = kmem_cache_create("widget", 328, 0, SLAB_HWCACHE_ALIGN, NULL);
+	queued = with_front("queued", "slab", "queues");
+	fill(first, 30);
+	fill(widgets, 1000);
+	fill(queued, 1000);
+	fill(with_front("on-cpus", "slub", "cpuslab"), 1000);
+	fill(kmem_cache_create("a/b", 100, 0, SLAB_TYPESAFE_BY_RCU | SLAB_RECLAIM_ACCOUNT,
+			       make_thing),
+	     100);
+	memset(objects, 0, sizeof(objects)); /* of another cache */
+	puts("ready");
+	fflush(stdout);
+	if (argc < 2)
+		pause();
+	for (int i = 0;; i = (i + 1) % 500) {
+		poll(NULL, 0, 1);
+		if (objects[i])
+			kmem_cache_free(widgets, objects[i]);
+		objects[i] = take_widget();
+	}
+}

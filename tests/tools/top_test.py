@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=120
+"""uslab top: on a real terminal (tmux), by keys; in batch mode; errors.
+
+The program looked into allocates steadily from a cache "grower", keeps "steady", and knows "empty".
+"""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+LIB = os.environ["USLAB_LIB"]
+SRC = os.environ["USLAB_SRC"]
+CC = os.environ.get("USLAB_CC", "cc")
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+static void *objects[100000];
+
+int main(void)
+{
+	struct kmem_cache *grower = kmem_cache_create("grower", 1000, 0, 0, NULL);
+	struct kmem_cache *steady = kmem_cache_create("steady", 2000, 0, 0, NULL);
+
+	kmem_cache_create("empty", 3000, 0, 0, NULL);
+	for (int i = 0; i < 500; i++)
+		kmem_cache_alloc(steady, GFP_KERNEL);
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0; i < 100000; i++) {
+		objects[i] = kmem_cache_alloc(grower, GFP_KERNEL);
+		usleep(2000);
+	}
+}
+"""
+
+
+class Terminal:
+    """`uslab top` in a terminal of its own."""
+
+    def __init__(self, folder, width, height, *arguments, term="screen-256color"):
+        self.tmux = ["tmux", "-f", "/dev/null", "-S", os.path.join(folder, "tmux")]
+        command = " ".join([BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 60"
+        self.run("new-session", "-d", "-x", width, "-y", height, "-e", f"TERM={term}", command)
+
+    def run(self, *arguments):
+        return subprocess.run([*self.tmux, *map(str, arguments)], capture_output=True, text=True,
+                              check=False, timeout=20)
+
+    def screen(self):
+        return self.run("capture-pane", "-p").stdout
+
+    def keys(self, *keys):
+        self.run("send-keys", *keys)
+
+    def wait(self, pattern, seconds=15):
+        """The screen once it has that on it."""
+        end = time.monotonic() + seconds
+        while True:
+            screen = self.screen()
+            if re.search(pattern, screen):
+                return screen
+            if time.monotonic() > end:
+                raise AssertionError(f"no {pattern!r} on the screen:\n{screen}")
+            time.sleep(0.05)
+
+    def close(self):
+        self.run("kill-server")
+
+
+@unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
+class OnTerminal(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="uslab-top-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        path = os.path.join(self.folder, "grower")
+        with open(path + ".c", "w", encoding="ascii") as stream:
+            stream.write(PROGRAM)
+        subprocess.run([CC, "-O1", "-g", "-o", path, path + ".c", f"-I{SRC}/include", f"-L{LIB}",
+                        "-luslab", f"-Wl,-rpath,{LIB}"], check=True)
+        self.program = subprocess.Popen([path], stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL)
+        self.addCleanup(self.program.stdout.close)
+        self.addCleanup(self.program.wait)
+        self.addCleanup(self.program.kill)
+        self.assertEqual(self.program.stdout.readline(), "ready\n")
+
+    def top(self, *arguments, size=(120, 24)):
+        terminal = Terminal(self.folder, *size, "-p", self.program.pid, "-d", "0.2", *arguments)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def lines(self, screen):
+        return [line.split()[0] for line in screen.splitlines()[3:] if line.strip()]
+
+    def test_sorts_and_filters(self):
+        top = self.top()
+        screen = top.wait("steady")
+        self.assertIn(f"grower ({self.program.pid})", screen.splitlines()[0])
+        self.assertEqual(self.lines(screen)[0], "steady")  # by bytes
+        top.keys("g")
+        screen = top.wait(r"by growth[\s\S]*grower .*\+[0-9.]+K/s")
+        self.assertEqual(self.lines(screen)[0], "grower")
+        top.keys("n")
+        screen = top.wait("by name")
+        self.assertLess(self.lines(screen).index("grower"), self.lines(screen).index("steady"))
+        self.assertNotIn("empty", screen)
+        top.keys("z")
+        top.wait("empty")
+        top.keys("/")
+        top.wait("show names with:")
+        top.keys("tea", "Enter")
+        screen = top.wait("filter tea")
+        self.assertEqual(self.lines(screen)[0], "steady")
+        self.assertNotIn("grower ", screen.splitlines()[3])
+        top.keys("q")
+        top.wait("status=0")
+
+    def test_detail_and_help(self):
+        top = self.top("-s", "growth")
+        top.wait(r"\+[0-9.]+K/s")
+        top.keys("Home", "Enter")
+        screen = top.wait(r"object_size +1000")
+        self.assertRegex(screen, r"bytes held, newest at the right: \S+")
+        top.keys("Escape")
+        top.wait("Objsize")
+        top.keys("h")
+        top.wait("set its debug letters")
+        top.keys("q")
+        top.wait("status=0")
+
+    def test_switches_debugging_and_tracking(self):
+        top = self.top("-s", "growth")
+        top.wait(r"\+[0-9.]+K/s")
+        top.keys("Home")
+        top.keys("t")
+        top.wait("track grower: done")
+        top.wait(r"(?m)^grower .* U$")
+        top.keys("c")
+        screen = top.wait(r"[0-9]+ of [0-9]+ live objects are tracked[\s\S]*main\+0x")
+        self.assertRegex(screen, r"grower\.c:\d+")
+        top.keys("Escape")
+        top.keys("d")
+        top.wait("debug letters")
+        top.keys("FZP", "Enter")
+        top.wait(r"(?m)^grower .* PZF$")
+        top.keys("v")
+        top.wait("validated [1-9][0-9]* slabs of grower")
+        top.keys("s")
+        top.wait("shrink grower: done")
+        top.keys("d")
+        top.keys("-", "Enter")
+        top.wait(r"(?m)^grower [^A-Z]* 0?[^A-Z]*$")
+        self.assertIsNone(self.program.poll())
+
+    def test_resizes_and_says_when_the_process_ends(self):
+        top = self.top(size=(120, 10))
+        top.wait("steady")
+        top.run("resize-window", "-x", "60", "-y", "30")
+        top.wait(r"(?m)^Name {20}")
+        self.assertTrue(all(len(line) <= 60 for line in top.screen().splitlines()))
+        top.run("resize-window", "-x", "10", "-y", "2")
+        time.sleep(0.5)
+        top.run("resize-window", "-x", "120", "-y", "30")
+        top.wait("steady")
+        self.program.kill()
+        self.program.wait()
+        screen = top.wait("has ended")
+        self.assertIn("steady", screen)
+        top.keys("q")
+        top.wait("status=0")
+
+
+class Batch(unittest.TestCase):
+    def top(self, *arguments, **options):
+        return subprocess.run([BIN, "top", *map(str, arguments)], capture_output=True, text=True,
+                              check=False, timeout=60, **options)
+
+    @unittest.skipUnless(os.access("/sys/kernel/slab/kmalloc-64/objects", os.R_OK),
+                         "the kernel's caches cannot be read")
+    def test_kernel(self):
+        run = self.top("--kernel", "-b", "-n", 2, "-d", 0.1, "-s", "objects")
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        looks = run.stdout.strip().split("\n\n")
+        self.assertEqual(len(looks), 2)
+        objects = [int(line[24:].split()[0]) for line in looks[1].splitlines()[3:]]
+        self.assertGreater(len(objects), 20)
+        self.assertEqual(objects, sorted(objects, reverse=True))
+
+    def test_errors(self):
+        for arguments, status, text in (
+                ((), 2, "-p PID"),
+                (("-p", "x"), 2, "process id"),
+                (("-p", "1", "--kernel"), 2, "once"),
+                (("--kernel", "-s", "colour"), 2, "order"),
+                (("--kernel", "-d", "0"), 2, "interval"),
+                (("--kernel", "-n", "0"), 2, "count"),
+                (("--kernel", "more"), 2, "more"),
+                (("--nonsense",), 2, "nonsense"),
+                (("-b", "-p", os.getpid()), 1, "uslab"),
+                (("-b", "-p", 4194304), 1, "4194304"),
+                (("-b", "--root", "/nonexistent"), 1, "/nonexistent")):
+            run = self.top(*arguments)
+            self.assertEqual(run.returncode, status, (arguments, run.stderr))
+            self.assertIn(text, run.stderr)
+            self.assertEqual(run.stdout, "")
+
+    @unittest.skipUnless(os.access("/sys/kernel/slab/kmalloc-64/objects", os.R_OK),
+                         "the kernel's caches cannot be read")
+    def test_no_terminal(self):
+        run = self.top("--kernel", stdin=subprocess.DEVNULL)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("-b prints lines", run.stderr)
+
+    def test_help(self):
+        self.assertIn("usage: uslab top", self.top("--help").stdout)
+        self.assertRegex(self.top("--version").stdout, r"^uslab \d")
+
+
+if __name__ == "__main__":
+    unittest.main()

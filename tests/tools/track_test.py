@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=180
+"""uslab track: who holds the memory of a program that hoards some and frees the rest.
+
+Tables, JSON, folded stacks, profiles (read back here), and that whatever was switched on is off again.
+"""
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+CC = os.environ.get("USLAB_CC", "cc")
+
+# Blocks of 200 bytes: hoard() keeps one of them every millisecond, churn() frees eight at once.
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void **hoarded;
+
+__attribute__((noinline)) void hoard(void)
+{
+	void **block = malloc(200); /* HOARD */
+	*block = hoarded;
+	hoarded = block;
+}
+
+__attribute__((noinline)) void churn(void)
+{
+	char *text[8];
+
+	for (int i = 0; i < 8; i++) {
+		text[i] = malloc(200); /* CHURN */
+		memset(text[i], i, 200);
+	}
+	for (int i = 0; i < 8; i++)
+		free(text[i]);
+}
+
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		hoard();
+		for (int i = 0; i < 20; i++)
+			churn();
+		usleep(1000);
+	}
+}
+"""
+
+HOARD_LINE = next(i for i, line in enumerate(PROGRAM.split("\n"), 1) if "HOARD" in line)
+CACHE = "malloc-208"
+
+
+def uslab(*arguments, **options):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=60, **options)
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 0x80:
+            return value, at
+
+
+def fields(data):
+    """(number, value or bytes) of a protobuf message."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        value, at = varint(data, at)
+        if key & 7 == 2:
+            value, at = data[at:at + value], at + value
+        yield key >> 3, value
+
+
+def varints(data):
+    at, found = 0, []
+    while at < len(data):
+        value, at = varint(data, at)
+        found.append(value)
+    return found
+
+
+def read_profile(path):
+    """{stack of names, innermost first: (objects, bytes)} and the sample types."""
+    with gzip.open(path) as stream:
+        message = list(fields(stream.read()))
+    strings = [value.decode() for number, value in message if number == 6]
+    functions = {dict(fields(f))[1]: strings[dict(fields(f))[2]] for n, f in message if n == 5}
+    locations = {}
+    for number, value in message:
+        if number == 4:
+            location = dict(fields(value))
+            locations[location[1]] = functions[dict(fields(location[4]))[1]]
+    samples = {}
+    for number, value in message:
+        if number == 2:
+            sample = dict(fields(value))
+            stack = tuple(locations[i] for i in varints(sample[1]))
+            samples[stack] = tuple(varints(sample[2]))
+    types = [tuple(strings[v] for _, v in fields(value)) for n, value in message if n == 1]
+    return samples, types
+
+
+class Track(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="uslab-track-")
+        cls.program = os.path.join(cls.folder, "hoarder")
+        with open(cls.program + ".c", "w", encoding="ascii") as stream:
+            stream.write(PROGRAM)
+        subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def setUp(self):
+        self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)
+        self.pid = self.process.pid
+        self.assertEqual(self.process.stdout.readline(), b"ready\n")
+
+    def tearDown(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def track(self, *arguments, status=0):
+        result = uslab("track", "-p", self.pid, *arguments)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return result.stdout if status == 0 else result.stderr
+
+    def letters(self):
+        """Letters of the cache, and whether it is sampled."""
+        caches = json.loads(uslab("info", "-p", self.pid, "--json").stdout)["caches"]
+        cache = next(c for c in caches if c["name"] == CACHE)
+        return cache["flags"]["store_user"], cache["sampled"]
+
+    def check_site(self, site):
+        self.assertEqual((site["function"], site["line"]), ("hoard", HOARD_LINE))
+        self.assertTrue(site["file"].endswith("hoarder.c"))
+        self.assertEqual(site["object"], "hoarder")
+        self.assertEqual([f["function"] for f in site["stack"]][:2], ["hoard", "main"])
+        self.assertEqual(site["cache"], CACHE)
+
+    def test_full(self):
+        text = self.track("--cache", CACHE, "--once", "--interval", 1.5, "--json")
+        found = json.loads(text)
+        self.assertFalse(found["estimated"])
+        site = found["sites"][0]
+        self.check_site(site)
+        # one a millisecond at most, and sleeping takes longer than it says
+        self.assertTrue(100 < site["objects"] <= 1700, site["objects"])
+        self.assertEqual(site["bytes"], site["objects"] * 200)
+        self.assertGreater(site["kept_per_second"], 50)
+        self.assertTrue(700 < site["age_ms"]["max"] < 5000, site["age_ms"])
+        for other in found["sites"][1:]:
+            self.assertLess(other["objects"], 20)
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_sampled(self):
+        found = json.loads(self.track("-c", CACHE, "--sample", "--once", "-i", 4, "--json"))
+        self.assertTrue(found["estimated"])
+        self.check_site(found["sites"][0])
+        cache = found["caches"][0]
+        self.assertLess(cache["tracked"], cache["objects"])
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_what_grows(self):
+        result = uslab("track", "-p", self.pid, "--once", "--watch=2", "-i3", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stderr, rf"{CACHE} grew by [\d.]+ \w+/s and is sampled now")
+        self.check_site(json.loads(result.stdout)["sites"][0])
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_table(self):
+        lines = self.track("--cache", CACHE, "--once", "-i", 1, "--top", 1).split("\n")
+        self.assertRegex(lines[0], rf"^hoarder \({self.pid}\): tracked for [\d.]+ s: {CACHE} \(")
+        self.assertRegex(lines[1], r"^ +Objects +Bytes +Kept/s Age min/mean/max s  Call site$")
+        self.assertRegex(lines[2], r"^ +\d+ +[\d.]+ KiB +[\d.]+ +[\d.]+/[\d.]+/[\d.]+  hoard "
+                                   rf"hoarder.c:{HOARD_LINE}  {CACHE}$")
+        self.assertRegex(lines[3], r"^ +hoard\+0x[0-9a-f]+/0x[0-9a-f]+ \[hoarder\]  hoarder.c:")
+        self.assertRegex(lines[4], r"^ +main\+")
+
+    def test_live_until_interrupted(self):
+        process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "-i", "0.5"],
+                                   stdout=subprocess.PIPE, text=True)
+        lines = [process.stdout.readline() for _ in range(12)]
+        self.assertIn("tracked for", lines[0])
+        self.assertEqual(self.letters(), (True, False))
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=20)[0]
+        self.assertEqual(process.returncode, 0)
+        self.assertGreater(("".join(lines) + rest).count("tracked for"), 1)
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_program_ends(self):
+        process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "-i", "0.5"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        self.process.kill()
+        self.process.wait()
+        _, errors = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn("has ended", errors)
+
+    def test_keep_and_off(self):
+        self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")
+        self.assertEqual(self.letters(), (True, False))
+        # what was on before stays on
+        self.track("-c", CACHE, "--once", "-i", 0.3)
+        self.assertEqual(self.letters(), (True, False))
+        self.track("--off")
+        self.assertEqual(self.letters(), (False, False))
+        self.track("-c", CACHE, "--sample=2", "--once", "-i", 0.3, "--keep")
+        self.assertEqual(self.letters(), (False, True))
+        self.track("--off")
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_folded(self):
+        text = self.track("-c", CACHE, "--folded=-", "-i", 1)
+        folded = dict(line.rsplit(" ", 1) for line in text.strip().split("\n"))
+        stack = next(s for s in folded if s.endswith("main;hoard"))
+        self.assertEqual(int(folded[stack]) % 200, 0)
+        self.assertGreater(int(folded[stack]), 5000)
+        counted = self.track("-c", CACHE, "--folded=-", "-i", 1, "--by=objects")
+        self.assertRegex(counted, r"(?m)main;hoard \d+$")
+
+    def test_pprof(self):
+        path = os.path.join(self.folder, "profile.gz")
+        found = json.loads(self.track("-c", CACHE, f"--pprof={path}", "-i", 1, "--json"))
+        samples, types = read_profile(path)
+        self.assertEqual(types, [("inuse_objects", "count"), ("inuse_space", "bytes")])
+        stack = next(s for s in samples if s[:2] == ("hoard", "main"))
+        self.assertEqual(samples[stack], (found["sites"][0]["objects"], found["sites"][0]["bytes"]))
+
+    @unittest.skipUnless(shutil.which("gdb"), "no gdb to make a core file with")
+    def test_core(self):
+        self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")
+        core = os.path.join(self.folder, "core")
+        subprocess.run(["gdb", "-p", str(self.pid), "-batch", "-ex", f"gcore {core}"], check=True,
+                       capture_output=True, timeout=60)
+        result = uslab("track", "--core", core, "--json")
+        os.unlink(core)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        site = json.loads(result.stdout)["sites"][0]
+        self.check_site(site)
+        self.assertLess(site["age_ms"]["max"], 60000)
+
+    def test_errors(self):
+        self.assertIn("no such cache", self.track("-c", "none", "--once", status=1))
+        text = self.track("-c", CACHE, "--folded=/nonexistent/f", "-i", 0.3, status=1)
+        self.assertIn("/nonexistent/f", text)
+        self.assertEqual(self.letters(), (False, False))
+
+    def test_usage(self):
+        for arguments in ([], ["-p"], ["-p", "0"], ["-p", "1", "x"], ["-p", "1", "--core=x"],
+                          ["-p", "1", "--full", "--sample"], ["-p", "1", "--sample=0"],
+                          ["-p", "1", "-i", "0"], ["-p", "1", "-i", "nan"], ["-p", "1", "--by=x"],
+                          ["-p", "1", "--off", "--keep"], ["-p", "1", "-n", "0"], ["--core=x", "--off"],
+                          ["-p", "1", "-c", ""], ["-p", "1", "--json", "--folded=-"]):
+            result = uslab("track", *arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)
+        self.assertIn("usage: uslab track", uslab("track", "--help").stdout)
+        self.assertEqual(uslab("track", "-p", os.getpid()).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/debug/report_policy_test.c - where a report goes, who is told, and what happens then
+ */
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "os/file.h"
+#include "report_fixture.h"
+
+static void test_words(void **unused)
+{
+	(void)unused;
+	assert_true(report_set_policy("continue"));
+	assert_false(report_set_policy("contin"));
+	assert_false(report_set_policy(""));
+	assert_true(report_set_format("2.6.29"));
+	assert_ptr_equal(report_style(), &report_old);
+	assert_false(report_set_format("6.1"));
+	assert_ptr_equal(report_style(), &report_old);
+	assert_true(report_set_format("modern"));
+	assert_ptr_equal(report_style(), &report_modern);
+}
+
+static void child_hook(const char *name, const char *report, void *arg)
+{
+	CHILD_CHECK(!strcmp(name, "first"));
+	CHILD_CHECK(strstr(report, "BUG first") && strstr(report, "BUG second"));
+	CHILD_CHECK(text_is_open());
+	++*(int *)arg;
+}
+
+static void report_two(void)
+{
+	struct engine first = { .name = "first" };
+	struct engine second = { .name = "second" };
+
+	report_slab(&first, NULL, "one");
+	report_slab(&second, NULL, "two");
+	report_deliver();
+	report_deliver(); /* nothing more to deliver */
+}
+
+static void child_reports(void *arg)
+{
+	(void)arg;
+	report_set_hook(NULL, NULL, false);
+	report_two();
+}
+
+static void test_to_stderr(void **unused)
+{
+	struct child c = child_run(child_reports, NULL);
+	const char *second;
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_memory_equal(c.text, REPORT_RULE_DOUBLE "\nBUG first (Not tainted): one\n", 107);
+	second = strstr(c.text, "BUG second (Tainted: G    B             ): two\n");
+	assert_non_null(second);
+	assert_null(strstr(second, "BUG first"));
+}
+
+static void child_asks(void *arg)
+{
+	int told = 0;
+
+	report_set_hook(child_hook, &told, arg != NULL);
+	report_two();
+	CHILD_CHECK(told == 1);
+	report_trace(&engine, slab, obj, true);
+	report_deliver();
+	CHILD_CHECK(told == 1); /* a trace is no mistake; it is written even so */
+}
+
+static void test_hook(void **unused)
+{
+	struct child loud = child_run(child_asks, NULL);
+	struct child quiet = child_run(child_asks, "quiet");
+
+	(void)unused;
+	assert_true(child_passed(&loud) && child_passed(&quiet));
+	assert_non_null(strstr(loud.text, "BUG second"));
+	assert_null(strstr(quiet.text, "BUG"));
+	assert_non_null(strstr(loud.text, "TRACE kmalloc-64 alloc"));
+	assert_memory_equal(quiet.text, "TRACE kmalloc-64 alloc", 22);
+}
+
+static void careless_hook(const char *name, const char *report, void *arg)
+{
+	struct engine other = { .name = "other" };
+
+	(void)name;
+	++*(int *)arg;
+	report_slab(&other, NULL, "of the hook");
+	report_deliver();
+	report_set_hook(NULL, NULL, false);
+	CHILD_CHECK(text_is_open());
+	CHILD_CHECK(strstr(report, "BUG first") && strstr(report, "BUG other"));
+}
+
+static void *child_reports_too(void *arg)
+{
+	report_slab(arg, NULL, "later");
+	report_deliver();
+	return NULL;
+}
+
+/* A hook that makes mistakes itself, or takes itself away: it is not called again, others may report. */
+static void child_is_careless(void *arg)
+{
+	struct engine later = { .name = "later" };
+	pthread_t thread;
+	int told = 0;
+
+	(void)arg;
+	report_set_hook(careless_hook, &told, true);
+	report_two();
+	CHILD_CHECK(told == 1);
+	CHILD_CHECK(!text_is_open());
+	CHILD_CHECK(!pthread_create(&thread, NULL, child_reports_too, &later));
+	CHILD_CHECK(!pthread_join(thread, NULL));
+}
+
+static void test_careless_hook(void **unused)
+{
+	struct child c = child_run(child_is_careless, NULL);
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_null(strstr(c.text, "BUG first")); /* it was quiet */
+	assert_non_null(strstr(c.text, "BUG other"));
+	assert_non_null(strstr(c.text, "BUG later"));
+}
+
+static void child_with_policy(void *arg)
+{
+	CHILD_CHECK(report_set_policy(arg));
+	report_set_hook(NULL, NULL, false);
+	report_trace(&engine, slab, obj, true);
+	report_deliver(); /* nothing to end for */
+	report_slab(&engine, slab, "one");
+	report_fix(&engine, "repaired");
+	report_deliver();
+	report_slab(&engine, slab, "two");
+	report_deliver();
+}
+
+static void test_policies(void **unused)
+{
+	struct child c = child_run(child_with_policy, "continue");
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "): two\n"));
+
+	c = child_run(child_with_policy, "abort");
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "): one\n"));
+	assert_non_null(strstr(c.text, "FIX kmalloc-64: repaired\n"));
+	assert_null(strstr(c.text, "): two\n"));
+
+	c = child_run(child_with_policy, "exit");
+	assert_true(WIFEXITED(c.status));
+	assert_int_equal(WEXITSTATUS(c.status), 1);
+	assert_non_null(strstr(c.text, "FIX kmalloc-64: repaired\n"));
+	assert_null(strstr(c.text, "): two\n"));
+}
+
+static char file[] = "/tmp/uslab-report-test-XXXXXX";
+
+static void child_to_file(void *arg)
+{
+	CHILD_CHECK(!report_set_file("/nowhere/at/all"));
+	CHILD_CHECK(chdir("/tmp") == 0 && report_set_file(file + 5) && chdir("/") == 0);
+	for (int fd = 3; fd < 20; fd++)
+		close(fd); /* as daemons do */
+	child_reports(arg);
+	if (arg) {
+		CHILD_CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
+		report_slab(&engine, slab, "three");
+		report_deliver();
+	}
+}
+
+static void test_file(void **unused)
+{
+	static char buf[16384];
+	int fd = mkstemp(file);
+	struct child c;
+
+	(void)unused;
+	assert_true(fd >= 0 && close(fd) == 0);
+	c = child_run(child_to_file, NULL);
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+	c = child_run(child_to_file, NULL);
+	os_read_text(file, buf, sizeof(buf));
+	assert_non_null(strstr(strstr(buf, "BUG second"), "BUG second"));
+
+	/* When it cannot be written to any more stderr is better than nothing. */
+	c = child_run(child_to_file, "gone");
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "): three\n"));
+	assert_null(strstr(c.text, "): two\n"));
+	assert_int_equal(rmdir(file), 0);
+}
+
+/* A child of fork() begins with nothing to report, whatever its parent was about to say. */
+static void child_of_reporter(void *arg)
+{
+	(void)arg;
+	report_fork_child();
+	report_set_hook(NULL, NULL, false);
+	report_deliver();
+	report_slab(&engine, slab, "own");
+	report_deliver();
+}
+
+static void *fork_beside(void *arg)
+{
+	*(struct child *)arg = child_run(child_of_reporter, NULL);
+	return NULL;
+}
+
+static void test_fork(void **unused)
+{
+	static struct child c;
+	pthread_t t;
+
+	(void)unused;
+	report_slab(&engine, slab, "parent's");
+	assert_int_equal(pthread_create(&t, NULL, fork_beside, &c), 0);
+	assert_int_equal(pthread_join(t, NULL), 0);
+	report_deliver();
+	assert_true(child_passed(&c));
+	assert_null(strstr(c.text, "parent's"));
+	assert_non_null(strstr(c.text, "): own\n"));
+	assert_int_equal(calls, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup(test_##name, make_slab)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(words),	TEST(to_stderr), TEST(hook), TEST(careless_hook),
+		TEST(policies), TEST(file),	 TEST(fork),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

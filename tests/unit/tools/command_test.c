@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/tools/command_test.c - commands to a child that has the library inside, and to one that does not look
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "child.h"
+#include "command.h"
+#include "report/root.h"
+#include "util.h"
+
+static struct target t;
+static const struct target_root *root;
+static pid_t pid;
+static volatile int *looks; /* 1: the child looks into its mailbox */
+static struct control reply;
+
+static void child_main(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		if (*looks)
+			control_poll();
+		usleep(1000);
+	}
+}
+
+static int setup(void **state)
+{
+	void *used = kmalloc(64, GFP_KERNEL);
+
+	(void)state;
+	if (!looks)
+		looks = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*looks = 1;
+	pid = fork();
+	if (!pid)
+		child_main();
+	kfree(used);
+	if (target_open(&t, "test", pid) != EXIT_OK)
+		return -1;
+	root = &t.root[0];
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	target_close(&t);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static int send_to(enum control_command command, const char *pattern, const char *argument,
+		   unsigned int wait_ms)
+{
+	struct command_request request = {
+		.command = command,
+		.pattern = pattern,
+		.argument = argument,
+		.wait_ms = wait_ms,
+	};
+
+	return command_send(&t, root, &request, &reply);
+}
+
+static uint32_t read_state(void)
+{
+	uint32_t value = 0;
+
+	assert_int_equal(reader_read(&t.remote.reader, (uintptr_t)&control.state, &value, 4), 0);
+	return value;
+}
+
+static void write_state(uint32_t value)
+{
+	struct iovec from = { &value, 4 }, to = { &control.state, 4 };
+
+	assert_int_equal(process_vm_writev(pid, &from, 1, &to, 1, 0), 4);
+}
+
+static void test_answer(void **state)
+{
+	uint64_t serial;
+
+	(void)state;
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(reply.state, CONTROL_DONE);
+	serial = reply.serial;
+	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "U", 5000), 0);
+	assert_int_equal(reply.matched, 1);
+	assert_int_equal(reply.result, 0);
+	assert_int_equal(reply.serial, serial + 1);
+	assert_int_equal(send_to(CONTROL_DEBUG, "none-such", "U", 5000), 0);
+	assert_int_equal(reply.matched, 0);
+	assert_int_equal(read_state(), CONTROL_IDLE);
+}
+
+/* What nobody came for is taken back, and not done later. */
+static void test_nobody_looks(void **state)
+{
+	(void)state;
+	*looks = 0;
+	usleep(5000);
+	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "FZPU", 30), -ETIMEDOUT);
+	assert_int_equal(read_state(), CONTROL_IDLE);
+	*looks = 1;
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(reply.serial, 1);
+}
+
+/* Left by tools that were killed. */
+static void test_leftovers(void **state)
+{
+	(void)state;
+	*looks = 0;
+	usleep(5000);
+	write_state(CONTROL_CLAIMED);
+	*looks = 1;
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	write_state(CONTROL_DONE);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	*looks = 0;
+	usleep(5000);
+	write_state(CONTROL_PENDING);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -ETIMEDOUT);
+	assert_int_equal(read_state(), CONTROL_IDLE);
+	/* somebody is at it, and does not come to an end */
+	write_state(CONTROL_RUNNING);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -EBUSY);
+	assert_int_equal(read_state(), CONTROL_RUNNING);
+	/* what no version ever wrote there */
+	write_state(77);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -EPROTO);
+}
+
+static void test_other_tool(void **state)
+{
+	char path[40];
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 30), -EBUSY);
+	close(fd);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+}
+
+static void test_ended(void **state)
+{
+	(void)state;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 1000), -ESRCH);
+}
+
+static void test_ends_meanwhile(void **state)
+{
+	(void)state;
+	*looks = 0;
+	if (!fork()) {
+		usleep(30000);
+		kill(pid, SIGKILL);
+		_exit(0);
+	}
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 10000), -ESRCH);
+	wait(NULL);
+}
+
+static void test_long_texts(void **state)
+{
+	char text[CONTROL_TEXT + 1];
+
+	(void)state;
+	memset(text, 'x', CONTROL_TEXT);
+	text[CONTROL_TEXT] = '\0';
+	assert_int_equal(send_to(CONTROL_DEBUG, text, "U", 1000), -ENAMETOOLONG);
+	assert_int_equal(send_to(CONTROL_DEBUG, "a", text, 1000), -ENAMETOOLONG);
+}
+
+/* Another program under the same number: nothing is written. */
+static void test_other_program(void **state)
+{
+	struct target_root wrong = { .address = (uintptr_t)&reply };
+
+	(void)state;
+	root = &wrong;
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 1000), -EPROTO);
+	wrong.address = 16;
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 1000), -EFAULT);
+}
+
+static void send_denied(void *arg)
+{
+	(void)arg;
+	child_deny(SYS_process_vm_writev, EPERM);
+	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 5000) == 0);
+}
+
+static void test_by_file(void **state)
+{
+	struct child child;
+
+	(void)state;
+	if (getenv("USLAB_TEST_VALGRIND"))
+		skip(); /* does not know the filter */
+	child = child_run(send_denied, NULL);
+	assert_true(child_passed(&child));
+}
+
+static void send_to_stopped(void *arg)
+{
+	struct command_request request = { .pattern = "", .wait_ms = 30 };
+
+	(void)arg;
+	kill(pid, SIGSTOP);
+	CHILD_CHECK(command_perform(&t, root, &request, &reply) == EXIT_FAILED);
+	_exit(3);
+}
+
+static void send_to_idle(void *arg)
+{
+	struct command_request request = { .pattern = "", .wait_ms = 30 };
+
+	(void)arg;
+	*looks = 0;
+	usleep(5000);
+	CHILD_CHECK(command_perform(&t, root, &request, &reply) == EXIT_FAILED);
+	_exit(3);
+}
+
+static void test_messages(void **state)
+{
+	struct child child = child_run(send_to_idle, NULL);
+
+	(void)state;
+	assert_int_equal(WEXITSTATUS(child.status), 3);
+	assert_non_null(strstr(child.text, "USLAB_CONF=control=100"));
+	child = child_run(send_to_stopped, NULL);
+	assert_int_equal(WEXITSTATUS(child.status), 3);
+	assert_non_null(strstr(child.text, "is stopped"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nobody_looks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_tool, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends_meanwhile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_texts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_program, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_by_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_messages, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

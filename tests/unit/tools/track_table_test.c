@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/tools/track_table_test.c - call sites over several caches of a made-up process, and what is estimated
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "os/clock.h"
+#include "track.h"
+#include "unit/report/fake_slabs.h"
+
+static struct tracking *t;
+static struct track_options options;
+static struct fake_process f;
+static uint64_t now;
+static uint32_t stack;
+
+/* A cache of 64 bytes with a debug slab on page `page`, nothing in it. */
+static void make_cache(unsigned int number, unsigned int id, const char *name, unsigned long page)
+{
+	struct page *slab;
+
+	fake_cache(&f, id, name, 64, 8);
+	fake_debug(&f, id, SLAB_STORE_USER, false);
+	slab = fake_debug_slab(&f, page, id);
+	for (unsigned int i = 0; i < PAGE_SIZE / 128; i++)
+		fake_free(&f, page, id, i);
+	assert_int_equal(slab->counters & 0xffff, 0);
+	t->cache[number].id = id;
+	strcpy(t->cache[number].name, name);
+	t->nr_caches = number + 1;
+}
+
+/* Fakes count allocations of a caller on a page that has all its objects free; age in ms. */
+static void allocate(unsigned int id, unsigned long page, unsigned int count, uint64_t caller,
+		     uint64_t age)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		struct page *slab = fake_page(&f, page);
+		uint64_t object = (uintptr_t)slab->freelist;
+		const struct slab_layout *l =
+			fake_debug_layout(fake_at(&f, fake_debug_addr(&f, id)));
+		struct track *track = fake_at(&f, object + debug_tracks_offset(l));
+
+		slab->freelist = (void *)*(uint64_t *)fake_at(&f, object + l->offset);
+		slab->counters++;
+		*track = (struct track){ .addr = caller, .handle = stack, .when = now - age };
+	}
+}
+
+static int setup(void **state)
+{
+	static const uint64_t pcs[] = { 0x1110, 0x2220 };
+
+	(void)state;
+	fake_init(&f);
+	t = calloc(1, sizeof(*t));
+	t->snapshot = calloc(1, sizeof(*t->snapshot));
+	options = (struct track_options){ .order = TRACK_BY_BYTES };
+	t->options = &options;
+	stack = fake_stack(&f, 1024, pcs, 2);
+	now = os_clock_ms();
+	t->start = now - 10000;
+	make_cache(0, 192, "a", 1);
+	make_cache(1, 193, "b", 2);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	track_table_free(&t->table);
+	free(t->snapshot);
+	free(t);
+	fake_exit(&f);
+	return 0;
+}
+
+static const struct track_row *make(void)
+{
+	assert_int_equal(snapshot_take(t->snapshot, &f.reader, FAKE_ROOT), 0);
+	assert_int_equal(track_table_make(t), 0);
+	assert_true(t->table.nr > 0);
+	return t->table.row;
+}
+
+static void test_rows(void **state)
+{
+	const struct track_row *row;
+
+	(void)state;
+	allocate(192, 1, 3, 0x1110, 9000);
+	allocate(192, 1, 1, 0x1110, 20000); /* from before */
+	allocate(192, 1, 2, 0x3330, 100);
+	allocate(193, 2, 1, 0x1110, 1000);
+	row = make();
+	assert_int_equal(t->table.nr, 2);
+	assert_int_equal(row->caller, 0x1110);
+	assert_int_equal(row->tracked, 4);
+	assert_true(row->objects == 4 && row->bytes == 256);
+	assert_int_equal(row->nr_caches, 2);
+	assert_in_range(row->age_min, 1000, 3000);
+	assert_in_range(row->age_max, 9000, 11000);
+	assert_in_range((uint64_t)row->age_mean, 7000, 9000);
+	/* three of them are of the first half, of about five seconds */
+	assert_true(row->kept > 0.4 && row->kept < 0.7);
+	assert_int_equal(row->nr, 2);
+	assert_int_equal(row->pc[1], 0x2220);
+	assert_int_equal(row[1].tracked, 2);
+	assert_true(row[1].kept == 0);
+	assert_true(t->table.objects == 6);
+	assert_false(t->table.estimated);
+	assert_int_equal(t->cache[0].tracked, 5);
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	allocate(192, 1, 3, 0x1110, 100);
+	allocate(192, 1, 2, 0x3330, 9000);
+	options.order = TRACK_BY_OBJECTS;
+	assert_int_equal(make()->caller, 0x1110);
+	options.order = TRACK_BY_GROWTH;
+	assert_int_equal(make()->caller, 0x3330);
+	options.order = TRACK_BY_AGE;
+	assert_int_equal(make()->caller, 0x3330);
+}
+
+/* Nothing grew, or nobody knows: tracked objects stand for all live ones. */
+static void test_estimate_by_live_objects(void **state)
+{
+	(void)state;
+	fake_slab(&f, 3, 192, 64, 64, false); /* plain ones */
+	t->cache[0].sampled = true;
+	allocate(192, 1, 4, 0x1110, 9000);
+	allocate(192, 1, 12, 0x3330, 100);
+	assert_true(make()->objects == 12 * (64 + 16) / 16.0);
+	assert_true(t->table.estimated);
+	assert_int_equal(t->cache[0].live, 80);
+	assert_int_equal(t->cache[0].tracked, 16);
+}
+
+/* It grew by 40: the 10 that stayed since the first half are half of those that stay. */
+static void test_estimate_by_growth(void **state)
+{
+	const struct track_row *row;
+
+	(void)state;
+	fake_slab(&f, 3, 192, 400, 400, false);
+	t->cache[0].sampled = t->cache[0].compared = true;
+	t->cache[0].before = 400 + 20 - 40;
+	options.order = TRACK_BY_GROWTH;
+	allocate(192, 1, 10, 0x1110, 9000);
+	allocate(192, 1, 10, 0x3330, 100);
+	row = make();
+	assert_int_equal(row->caller, 0x1110);
+	assert_true(row->objects == 20);
+	/* never less than what was seen */
+	t->cache[0].before = 400 + 20 - 1;
+	assert_true(make()->objects == 10);
+}
+
+static void test_cache_gone(void **state)
+{
+	(void)state;
+	allocate(192, 1, 3, 0x1110, 9000);
+	allocate(193, 2, 3, 0x1110, 9000);
+	strcpy(((struct cache *)fake_at(&f, fake_cache_addr(&f, 192)))->name, "another");
+	assert_int_equal(make()->tracked, 3);
+	assert_int_equal(t->cache[0].live, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_estimate_by_live_objects, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_estimate_by_growth, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cache_gone, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

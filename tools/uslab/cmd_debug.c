@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/cmd_debug.c - `uslab debug`: checks of a running program, switched on and off from outside
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "pattern.h"
+#include "util.h"
+
+#define COMMAND "debug"
+#define MAX_PATTERNS 64
+#define LETTERS_TEXT 16
+
+static const char help[] =
+	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... LETTERS|-\n"
+	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
+	"Switch the checks of caches of a running program on and off.\n"
+	"\n"
+	"LETTERS, in any case, are the kernel's; they are what the caches have from then on:\n"
+	"  F  check objects and slabs with each call\n"
+	"  Z  red zones around objects\n"
+	"  P  poison free objects\n"
+	"  U  store who allocated and freed each object\n"
+	"  T  trace each call\n"
+	"  A  let allocations fail, as the program's failslab options say\n"
+	"  -  none of these\n"
+	"+LETTERS adds letters to what a cache has, and -- -LETTERS takes some away.\n"
+	"\n"
+	"  -p, --pid=PID          the process\n"
+	"  -c, --cache=PATTERN    caches by name or id; * and ? as in a shell; may be repeated\n"
+	"      --library=NAME     of several copies of uslab in it, the one in a file named like this\n"
+	"      --status           which caches are checked, and how many objects of them\n"
+	"      --validate         check all objects of checked caches now\n"
+	"      --shrink           give the memory of empty slabs back\n"
+	"      --wait=SECONDS     for the program to come by (10)\n"
+	"  -h, --help             this text\n"
+	"  -V, --version          the version\n"
+	"\n"
+	"The program takes the command with its next malloc. It is not stopped; objects that exist\n"
+	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
+	"error.";
+
+enum { OPTION_LIBRARY = 256, OPTION_STATUS, OPTION_VALIDATE, OPTION_SHRINK, OPTION_WAIT };
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "cache", required_argument, NULL, 'c' },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "status", no_argument, NULL, OPTION_STATUS },
+	{ "validate", no_argument, NULL, OPTION_VALIDATE },
+	{ "shrink", no_argument, NULL, OPTION_SHRINK },
+	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct debug_job {
+	pid_t pid;
+	const char *library;
+	const char *letters; /* NULL: status, validate or shrink */
+	int action;	     /* OPTION_STATUS, ...; 0: letters */
+	unsigned int wait_ms;
+	bool named; /* some --cache was given */
+	unsigned int nr_patterns;
+	const char *pattern[MAX_PATTERNS];
+
+	struct target *target;
+	const struct target_root *root;
+	struct snapshot *before;
+	struct snapshot *after;
+};
+
+/* ---- arguments ---------------------------------------------------------------------------------- */
+
+static bool are_letters(const char *text)
+{
+	if (!strcmp(text, "-"))
+		return true;
+	text += *text == '+' || *text == '-';
+	return *text && strlen(text) < CONTROL_TEXT - 1 &&
+	       strspn(text, "FZPUTAfzputa") == strlen(text);
+}
+
+static int set_action(struct debug_job *job, int option)
+{
+	if (job->action && job->action != option)
+		return util_usage_error(COMMAND, "one of --status, --validate and --shrink only");
+	job->action = option;
+	return EXIT_OK;
+}
+
+static int add_pattern(struct debug_job *job, const char *pattern)
+{
+	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
+		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
+					CONTROL_TEXT - 1);
+	if (job->nr_patterns == MAX_PATTERNS)
+		return util_usage_error(COMMAND, "more than %d patterns", MAX_PATTERNS);
+	job->pattern[job->nr_patterns++] = pattern;
+	return EXIT_OK;
+}
+
+static int set_option(struct debug_job *job, int option, const char *value)
+{
+	unsigned long number;
+
+	switch (option) {
+	case 'p':
+		if (!util_parse_number(value, 1, INT_MAX, &number))
+			return util_usage_error(COMMAND, "'%s' is no process id", value);
+		job->pid = (pid_t)number;
+		return EXIT_OK;
+	case 'c':
+		return add_pattern(job, value);
+	case OPTION_LIBRARY:
+		job->library = value;
+		return EXIT_OK;
+	case OPTION_WAIT:
+		if (!util_parse_number(value, 1, 86400, &number))
+			return util_usage_error(COMMAND, "'%s' is no number of seconds", value);
+		job->wait_ms = (unsigned int)number * 1000;
+		return EXIT_OK;
+	default:
+		return set_action(job, option);
+	}
+}
+
+static int check(struct debug_job *job, int argc, char **argv)
+{
+	if (!job->pid)
+		return util_usage_error(COMMAND, "which process? Say -p PID");
+	if (job->action && optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	job->named = job->nr_patterns > 0;
+	if (job->action) {
+		if (!job->named)
+			job->pattern[job->nr_patterns++] = "*";
+		return EXIT_OK;
+	}
+	if (optind >= argc)
+		return util_usage_error(COMMAND, "which letters? Say some of FZPUTA, or -");
+	if (optind + 1 < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind + 1]);
+	job->letters = argv[optind];
+	if (!are_letters(job->letters))
+		return util_usage_error(COMMAND, "'%s': letters are F, Z, P, U, T and A",
+					job->letters);
+	if (!job->nr_patterns)
+		return util_usage_error(COMMAND, "which caches? Say --cache PATTERN ('*' for all)");
+	return EXIT_OK;
+}
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct debug_job *job, int argc, char **argv)
+{
+	int status = EXIT_OK;
+	int got;
+
+	while (status == EXIT_OK &&
+	       (got = getopt_long(argc, argv, ":p:c:hV", long_options, NULL)) != -1) {
+		if (got == 'h') {
+			puts(help);
+			return util_finish(COMMAND, EXIT_OK);
+		}
+		if (got == 'V')
+			return util_version();
+		if (got == '?' || got == ':')
+			return util_bad_option(COMMAND, argv, got);
+		status = set_option(job, got, optarg);
+	}
+	if (status == EXIT_OK)
+		status = check(job, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* ---- what there is ------------------------------------------------------------------------------ */
+
+static const char *letters_text(char *buf, slab_flags_t flags)
+{
+	static const struct {
+		char letter;
+		slab_flags_t bit;
+	} letters[] = {
+		{ 'F', SLAB_CONSISTENCY_CHECKS }, { 'Z', SLAB_RED_ZONE }, { 'P', SLAB_POISON },
+		{ 'U', SLAB_STORE_USER },	  { 'T', SLAB_TRACE },	  { 'A', SLAB_FAILSLAB },
+	};
+	char *to = buf;
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if (flags & letters[i].bit)
+			*to++ = letters[i].letter;
+	if (to == buf)
+		*to++ = '-';
+	*to = '\0';
+	return buf;
+}
+
+static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
+		      const struct snapshot_cache *c)
+{
+	for (unsigned int i = 0; i < job->nr_patterns; i++)
+		if (pattern_matches(s, c, job->pattern[i]))
+			return true;
+	return false;
+}
+
+/* ---- actions ------------------------------------------------------------------------------------ */
+
+static bool is_debugged(const struct snapshot_cache *c)
+{
+	return c->flags & (SLUB_DEBUG_FLAGS | SLAB_FAILSLAB) || c->sampled || c->debug_slabs;
+}
+
+/* Without --cache only those where there is something to be said. */
+static int show_status(const struct debug_job *job)
+{
+	const struct snapshot *s = job->before;
+	char text[LETTERS_TEXT];
+	unsigned int count = 0;
+
+	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Letters", "Objects", "Tracked", "Slabs");
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		const struct snapshot_cache *c = &s->cache[i];
+
+		if (!is_chosen(job, s, c) || (!job->named && !is_debugged(c)))
+			continue;
+		count++;
+		printf("%-21s %-8s %8lu %8lu %8lu%s\n", c->name, letters_text(text, c->flags),
+		       c->objects, c->tracked, c->debug_slabs, c->sampled ? "  sampled" : "");
+	}
+	if (!count && job->named)
+		return util_fail(COMMAND, "no cache matches");
+	if (!count)
+		util_warn(COMMAND, "no cache of process %d (%s) is checked", (int)job->pid,
+			  job->target->program);
+	return EXIT_OK;
+}
+
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Sends the command once for each pattern; *value: sum of the answers. */
+static int send_all(struct debug_job *job, enum control_command command, uint64_t *value)
+{
+	struct control reply;
+	int status = EXIT_OK;
+
+	*value = 0;
+	for (unsigned int i = 0; i < job->nr_patterns && status == EXIT_OK; i++) {
+		struct command_request request = {
+			.command = command,
+			.pattern = job->pattern[i],
+			.argument = job->letters,
+			.wait_ms = job->wait_ms,
+		};
+
+		status = command_perform(job->target, job->root, &request, &reply);
+		if (status == EXIT_OK)
+			*value += reply.value;
+	}
+	return status;
+}
+
+static void print_switched(const struct debug_job *job, const struct snapshot_cache *before,
+			   const struct snapshot_cache *after)
+{
+	char from[LETTERS_TEXT], to[LETTERS_TEXT];
+
+	printf("%-21s %s -> %s%s\n", before->name, letters_text(from, before->flags),
+	       letters_text(to, after->flags),
+	       job->letters[0] == '-' && after->debug_slabs ? "  (checked objects remain)" : "");
+}
+
+/* Prints each chosen cache before and after. Returns how many. */
+static unsigned int print_all_switched(const struct debug_job *job)
+{
+	const struct snapshot *s = job->before;
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		const struct snapshot_cache *after;
+
+		if (!is_chosen(job, s, &s->cache[i]))
+			continue;
+		after = pattern_same(job->after, &s->cache[i]);
+		if (after) {
+			print_switched(job, &s->cache[i], after);
+			count++;
+		}
+	}
+	return count;
+}
+
+static int again(struct debug_job *job)
+{
+	return target_snapshot_root(job->target, job->root, job->after);
+}
+
+static int switch_letters(struct debug_job *job)
+{
+	double start = now_seconds(), took;
+	uint64_t value;
+	int status = send_all(job, CONTROL_DEBUG, &value);
+	unsigned int count;
+
+	took = now_seconds() - start;
+	/* what was switched before something failed is shown as well */
+	if (again(job) != EXIT_OK)
+		return EXIT_FAILED;
+	count = print_all_switched(job);
+	if (status == EXIT_OK)
+		printf("%u cache%s of process %d (%s) switched in %.1f ms\n", count,
+		       count == 1 ? "" : "s", (int)job->pid, job->target->program, took * 1000);
+	return status;
+}
+
+/* Errors that are found are reported by the program; here they are counted. */
+static int validate(struct debug_job *job)
+{
+	unsigned long reports;
+	uint64_t slabs;
+	int status = send_all(job, CONTROL_VALIDATE, &slabs);
+
+	if (status == EXIT_OK)
+		status = again(job);
+	if (status != EXIT_OK)
+		return status;
+	reports = job->after->totals.reports - job->before->totals.reports;
+	printf("%llu slabs checked, %lu errors reported by process %d (%s)\n",
+	       (unsigned long long)slabs, reports, (int)job->pid, job->target->program);
+	return reports ? EXIT_FAILED : EXIT_OK;
+}
+
+static unsigned long chosen_bytes(const struct debug_job *job, const struct snapshot *s)
+{
+	unsigned long bytes = 0;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (is_chosen(job, s, &s->cache[i]))
+			bytes += s->cache[i].slab_bytes;
+	return bytes;
+}
+
+static int shrink(struct debug_job *job)
+{
+	char from[UTIL_SIZE_TEXT], to[UTIL_SIZE_TEXT];
+	uint64_t value;
+	int status = send_all(job, CONTROL_SHRINK, &value);
+
+	if (status == EXIT_OK)
+		status = again(job);
+	if (status == EXIT_OK)
+		printf("slabs of process %d (%s): %s -> %s\n", (int)job->pid, job->target->program,
+		       util_size(from, sizeof(from), chosen_bytes(job, job->before)),
+		       util_size(to, sizeof(to), chosen_bytes(job, job->after)));
+	return status;
+}
+
+static int perform(struct debug_job *job)
+{
+	int status = target_snapshot(job->target, job->library, job->before, &job->root);
+
+	if (status != EXIT_OK)
+		return status;
+	switch (job->action) {
+	case OPTION_STATUS:
+		return show_status(job);
+	case OPTION_VALIDATE:
+		return validate(job);
+	case OPTION_SHRINK:
+		return shrink(job);
+	default:
+		return switch_letters(job);
+	}
+}
+
+int cmd_debug(int argc, char **argv)
+{
+	struct debug_job job = { .wait_ms = COMMAND_WAIT_MS };
+	int status;
+
+	opterr = 0;
+	optind = 0;
+	status = parse(&job, argc, argv);
+	if (status >= 0)
+		return status;
+	job.target = calloc(1, sizeof(*job.target));
+	job.before = calloc(1, sizeof(*job.before));
+	job.after = calloc(1, sizeof(*job.after));
+	status = job.target && job.before && job.after ? target_open(job.target, COMMAND, job.pid)
+						       : util_fail(COMMAND, "out of memory");
+	if (status == EXIT_OK) {
+		status = perform(&job);
+		target_close(job.target);
+	}
+	free(job.after);
+	free(job.before);
+	free(job.target);
+	return util_finish(COMMAND, status);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/cmd_fs.c - `uslab fs`: the caches of a process as files, like those of the kernel
+ *
+ * On a folder, or for a command that runs with them in place of the kernel's.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs.h"
+#include "util.h"
+
+static const char help[] =
+	"usage: uslab fs -p PID [OPTION]... DIR\n"
+	"       uslab fs -p PID --enter [--] [COMMAND [ARGUMENT]...]\n"
+	"Show the slab caches of a running process as the kernel shows its own: as a tree like\n"
+	"/sys/kernel/slab, and a file like /proc/slabinfo.\n"
+	"\n"
+	"  -p, --pid=PID       the process\n"
+	"      --core=FILE     a core file, in place of a process\n"
+	"      --program=FILE  the program that the core is of, if it is not found\n"
+	"      --library=NAME  of several copies of uslab, the one in a file named like this\n"
+	"\n"
+	"On a folder, until it is unmounted (fusermount3 -u DIR) or the process ends:\n"
+	"  DIR                 an empty folder: DIR/kernel/slab, DIR/proc/slabinfo, ...\n"
+	"  -f, --foreground    stay, do not go to the background\n"
+	"\n"
+	"For one command, without root:\n"
+	"  -e, --enter         run COMMAND (your shell) with these files in place of the kernel's,\n"
+	"                      for example: uslab fs -p PID --enter -- slabtop -o\n"
+	"\n"
+	"  -h, --help          this text\n"
+	"  -V, --version       the version";
+
+enum { OPTION_CORE = 256, OPTION_PROGRAM, OPTION_LIBRARY };
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "core", required_argument, NULL, OPTION_CORE },
+	{ "program", required_argument, NULL, OPTION_PROGRAM },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "foreground", no_argument, NULL, 'f' },
+	{ "enter", no_argument, NULL, 'e' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct arguments {
+	struct source_options source;
+	bool foreground;
+	bool enter;
+	char **rest; /* DIR, or COMMAND and its arguments */
+};
+
+static int parse_pid(struct arguments *arguments, const char *text)
+{
+	unsigned long pid;
+
+	if (!util_parse_number(text, 1, INT_MAX, &pid))
+		return util_usage_error(FS_COMMAND, "'%s' is no process id", text);
+	arguments->source.pid = (pid_t)pid;
+	return EXIT_OK;
+}
+
+/* What was said as a whole. */
+static int check(struct arguments *arguments, int argc, char **argv)
+{
+	struct source_options *source = &arguments->source;
+	int rest = argc - optind;
+
+	arguments->rest = argv + optind;
+	if (!source->pid && !source->core)
+		return util_usage_error(FS_COMMAND, "which process? Say -p PID");
+	if (source->pid && source->core)
+		return util_usage_error(FS_COMMAND, "a process or a core file, not both");
+	if (source->core)
+		source->kind = SOURCE_CORE;
+	if (source->program && !source->core)
+		return util_usage_error(FS_COMMAND, "--program goes with --core");
+	if (arguments->enter)
+		return arguments->foreground
+			       ? util_usage_error(FS_COMMAND, "--foreground goes with DIR")
+			       : EXIT_OK;
+	if (!rest)
+		return util_usage_error(FS_COMMAND, "on which folder? Say DIR, or --enter");
+	if (rest > 1)
+		return util_usage_error(FS_COMMAND, "one folder only: '%s' is too much",
+					argv[optind + 1]);
+	return EXIT_OK;
+}
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct arguments *arguments, int argc, char **argv)
+{
+	struct source_options *source = &arguments->source;
+	int status = EXIT_OK;
+	int got;
+
+	while (status == EXIT_OK &&
+	       (got = getopt_long(argc, argv, "+:p:fehV", long_options, NULL)) != -1) {
+		switch (got) {
+		case 'h':
+			puts(help);
+			return util_finish(FS_COMMAND, EXIT_OK);
+		case 'V':
+			return util_version();
+		case 'p':
+			status = parse_pid(arguments, optarg);
+			break;
+		case OPTION_CORE:
+			source->core = optarg;
+			break;
+		case OPTION_PROGRAM:
+			source->program = optarg;
+			break;
+		case OPTION_LIBRARY:
+			source->library = optarg;
+			break;
+		case 'f':
+			arguments->foreground = true;
+			break;
+		case 'e':
+			arguments->enter = true;
+			break;
+		default:
+			return util_bad_option(FS_COMMAND, argv, got);
+		}
+	}
+	if (status == EXIT_OK)
+		status = check(arguments, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}
+
+static int enter(struct fs *fs, char **command)
+{
+	char *shell[] = { getenv("SHELL"), NULL };
+
+	if (!shell[0] || !shell[0][0])
+		shell[0] = "/bin/sh";
+	return fs_enter(fs, command[0] ? command : shell);
+}
+
+int cmd_fs(int argc, char **argv)
+{
+	struct arguments arguments = { .source = { .command = FS_COMMAND } };
+	struct fs fs;
+	int status;
+
+	opterr = 0;
+	optind = 0; /* begin anew, whoever parsed before */
+	status = parse(&arguments, argc, argv);
+	if (status >= 0)
+		return status;
+	status = fs_open(&fs, &arguments.source);
+	if (status != EXIT_OK)
+		return status;
+	status = arguments.enter ? enter(&fs, arguments.rest)
+				 : fs_serve_folder(&fs, arguments.rest[0], arguments.foreground);
+	fs_close(&fs);
+	return status;
+}

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
+ *
+ * Flow: choose caches, switch tracking on, then tables until a signal, the end of the program or the first
+ * table with --once; at last switch off what was switched on.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "track.h"
+#include "util.h"
+
+#define COMMAND "track"
+#define LIVE_INTERVAL 2.0
+#define ONCE_INTERVAL 15.0
+#define WATCH_SECONDS 5.0
+#define LIVE_FRAMES 3u
+#define HEADLINES 5 /* lines of the screen that are no rows */
+#define PICKS_PER_SECOND 1000
+#define CLEAR "\033[H\033[2J"
+
+static const char help[] =
+	"usage: uslab track -p PID [OPTION]...\n"
+	"       uslab track --core FILE [PROGRAM] [OPTION]...\n"
+	"Show the call sites that hold the objects of a running program.\n"
+	"\n"
+	"  -p, --pid=PID        the process\n"
+	"      --core=FILE      a core file, of a program that was tracked\n"
+	"  -c, --cache=PATTERN  caches by name or id; * and ? as in a shell; repeatable. Without\n"
+	"                       it the program is watched for a few seconds, and then the caches\n"
+	"                       that grew most are tracked\n"
+	"      --library=NAME   of several copies of uslab in it, the one in a file named like this\n"
+	"\n"
+	"  -i, --interval=S     seconds between two tables (2); with --once, before the only one (15)\n"
+	"  -1, --once           one table\n"
+	"  -n, --top=N          that many call sites (10)\n"
+	"  -b, --by=KEY         in the order of bytes, objects, age (mean) or growth\n"
+	"      --full           track every allocation: exact, and slower for the program\n"
+	"      --sample[=N]     track some allocations: 1000 a second (under the drop-in), and one of N\n"
+	"                       that miss the CPU's array (16, or 1)\n"
+	"      --watch=S        seconds to look for what grows (5)\n"
+	"      --wait=S         seconds to wait for the program to take a command (10)\n"
+	"      --keep           leave tracking on at the end\n"
+	"      --off            only switch tracking off, whoever switched it on\n"
+	"\n"
+	"      --folded=FILE    stacks and bytes for flame graphs; -: to standard output. Implies --once\n"
+	"      --pprof=FILE     a profile for pprof. Implies --once\n"
+	"      --json           tables as JSON, one to a line\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        the version\n"
+	"\n"
+	"Columns: objects and bytes held, objects per second of the first half of the time that are\n"
+	"still there (what a leak has, and a busy call site has not), their ages.";
+
+enum {
+	OPTION_CORE = 256,
+	OPTION_LIBRARY,
+	OPTION_FULL,
+	OPTION_SAMPLE,
+	OPTION_WATCH,
+	OPTION_WAIT,
+	OPTION_KEEP,
+	OPTION_OFF,
+	OPTION_FOLDED,
+	OPTION_PPROF,
+	OPTION_JSON,
+};
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "core", required_argument, NULL, OPTION_CORE },
+	{ "cache", required_argument, NULL, 'c' },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "once", no_argument, NULL, '1' },
+	{ "top", required_argument, NULL, 'n' },
+	{ "by", required_argument, NULL, 'b' },
+	{ "full", no_argument, NULL, OPTION_FULL },
+	{ "sample", optional_argument, NULL, OPTION_SAMPLE },
+	{ "watch", required_argument, NULL, OPTION_WATCH },
+	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "keep", no_argument, NULL, OPTION_KEEP },
+	{ "off", no_argument, NULL, OPTION_OFF },
+	{ "folded", required_argument, NULL, OPTION_FOLDED },
+	{ "pprof", required_argument, NULL, OPTION_PPROF },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static volatile sig_atomic_t stopped; /* the signal that ends it */
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------- */
+
+static int parse_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	errno = 0;
+	*seconds = strtod(text, &end);
+	if (errno || end == text || *end || !(*seconds >= 0.1 && *seconds <= 86400))
+		return util_usage_error(COMMAND, "'%s' is no number of seconds (0.1 to 86400)",
+					text);
+	return EXIT_OK;
+}
+
+static int parse_order(struct track_options *options, const char *text)
+{
+	static const char *const names[] = {
+		[TRACK_BY_BYTES] = "bytes",
+		[TRACK_BY_OBJECTS] = "objects",
+		[TRACK_BY_AGE] = "age",
+		[TRACK_BY_GROWTH] = "growth",
+	};
+
+	options->order_given = true;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			options->order = (enum track_order)i;
+			return EXIT_OK;
+		}
+	return util_usage_error(COMMAND, "'%s': by bytes, objects, age or growth", text);
+}
+
+static int add_pattern(struct track_options *options, const char *pattern)
+{
+	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
+		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
+					CONTROL_TEXT - 1);
+	if (options->nr_patterns == TRACK_MAX_PATTERNS)
+		return util_usage_error(COMMAND, "more than %d patterns", TRACK_MAX_PATTERNS);
+	options->pattern[options->nr_patterns++] = pattern;
+	return EXIT_OK;
+}
+
+static int parse_number(const char *text, unsigned long max, unsigned long *value)
+{
+	if (util_parse_number(text, 1, max, value))
+		return EXIT_OK;
+	return util_usage_error(COMMAND, "'%s' is no number from 1 to %lu", text, max);
+}
+
+static int set_mode(struct track_options *options, enum track_mode mode, const char *value)
+{
+	if (options->mode != TRACK_AUTO && options->mode != mode)
+		return util_usage_error(COMMAND, "--full and --sample exclude each other");
+	options->mode = mode;
+	return value ? parse_number(value, 1000000, &options->sample) : EXIT_OK;
+}
+
+/* Options without a value; false: not one of these. */
+static bool set_switch(struct track_options *options, int option)
+{
+	switch (option) {
+	case '1':
+		options->once = true;
+		return true;
+	case OPTION_KEEP:
+		options->keep = true;
+		return true;
+	case OPTION_OFF:
+		options->off = true;
+		return true;
+	case OPTION_JSON:
+		options->json = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int set_option(struct track_options *options, int option, const char *value)
+{
+	struct source_options *source = &options->source;
+	unsigned long number;
+	int status;
+
+	switch (option) {
+	case 'p':
+		status = parse_number(value, INT_MAX, &number);
+		source->pid = status == EXIT_OK ? (pid_t)number : 0;
+		return status;
+	case OPTION_CORE:
+		source->core = value;
+		return EXIT_OK;
+	case 'c':
+		return add_pattern(options, value);
+	case OPTION_LIBRARY:
+		source->library = value;
+		return EXIT_OK;
+	case 'i':
+		return parse_seconds(value, &options->interval);
+	case OPTION_WATCH:
+		return parse_seconds(value, &options->watch);
+	case OPTION_WAIT:
+		status = parse_number(value, 86400, &number);
+		options->wait_ms = status == EXIT_OK ? (unsigned int)number * 1000 : 0;
+		return status;
+	case 'n':
+		return parse_number(value, UINT_MAX, &options->top);
+	case 'b':
+		return parse_order(options, value);
+	case OPTION_FULL:
+		return set_mode(options, TRACK_FULL, NULL);
+	case OPTION_SAMPLE:
+		return set_mode(options, TRACK_SAMPLE, value);
+	case OPTION_FOLDED:
+		options->folded = value;
+		return EXIT_OK;
+	default:
+		options->pprof = value;
+		return EXIT_OK;
+	}
+}
+
+static int check(struct track_options *options, int argc, char **argv)
+{
+	bool core = options->source.core != NULL;
+
+	if (core && optind < argc)
+		options->source.program = argv[optind++];
+	if (optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	if (core == (options->source.pid != 0))
+		return util_usage_error(COMMAND, "which process? Say either -p PID or --core FILE");
+	if (core && options->off)
+		return util_usage_error(COMMAND, "--off is for running programs");
+	if (options->off && options->keep)
+		return util_usage_error(COMMAND, "--off and --keep exclude each other");
+	if (options->json && options->folded && !strcmp(options->folded, "-"))
+		return util_usage_error(COMMAND, "--json and --folded=- are two outputs");
+	options->source.kind = core ? SOURCE_CORE : SOURCE_PROCESS;
+	options->once |= core || options->folded || options->pprof;
+	if (options->interval == 0)
+		options->interval = options->once ? ONCE_INTERVAL : LIVE_INTERVAL;
+	if (!options->order_given && !options->nr_patterns && !core)
+		options->order = TRACK_BY_GROWTH;
+	return EXIT_OK;
+}
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct track_options *options, int argc, char **argv)
+{
+	int status = EXIT_OK;
+	int got;
+
+	while (status == EXIT_OK &&
+	       (got = getopt_long(argc, argv, ":p:c:i:1n:b:hV", long_options, NULL)) != -1) {
+		if (got == 'h') {
+			puts(help);
+			return util_finish(COMMAND, EXIT_OK);
+		}
+		if (got == 'V')
+			return util_version();
+		if (got == '?' || got == ':')
+			return util_bad_option(COMMAND, argv, got);
+		if (!set_switch(options, got))
+			status = set_option(options, got, optarg);
+	}
+	if (status == EXIT_OK)
+		status = check(options, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------- */
+
+static int fail_errno(const struct tracking *t, const char *what, int error)
+{
+	if (error == -ESRCH)
+		return util_fail(COMMAND, "%s has ended", t->source.title);
+	return util_fail(COMMAND, "%s: %s", what, strerror(-error));
+}
+
+static int write_folded(struct tracking *t)
+{
+	const char *path = t->options->folded;
+	FILE *out = strcmp(path, "-") != 0 ? fopen(path, "we") : stdout;
+	bool failed;
+
+	if (!out)
+		return fail_errno(t, path, -errno);
+	track_print_folded(out, t, t->options->order == TRACK_BY_OBJECTS);
+	failed = fflush(out) || ferror(out);
+	if (out != stdout)
+		failed |= fclose(out) != 0;
+	return failed ? util_fail(COMMAND, "cannot write '%s'", path) : EXIT_OK;
+}
+
+/* Rows that fit on a terminal of this height, with headlines and stacks. */
+static unsigned long rows_that_fit(const struct tracking *t)
+{
+	struct winsize size;
+	unsigned long rows;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row <= HEADLINES)
+		return t->options->top;
+	rows = (size.ws_row - HEADLINES) / (LIVE_FRAMES + 1);
+	return rows < t->options->top ? (rows ? rows : 1) : t->options->top;
+}
+
+static int print_table(struct tracking *t, bool live)
+{
+	bool screen = live && isatty(STDOUT_FILENO);
+	int ret = 0;
+
+	if (t->options->json) {
+		ret = track_print_json(stdout, t);
+	} else {
+		if (screen)
+			fputs(CLEAR, stdout);
+		track_print(stdout, t, screen ? rows_that_fit(t) : t->options->top,
+			    live ? LIVE_FRAMES : STACKS_DEPTH);
+		if (live && !screen)
+			putchar('\n');
+	}
+	if (ret)
+		return fail_errno(t, "JSON", ret);
+	return util_finish(COMMAND, EXIT_OK);
+}
+
+/* The only table, or what was asked for in place of it. */
+static int print_once(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	bool table = options->json || !(options->folded && !strcmp(options->folded, "-"));
+	int status = EXIT_OK;
+	int ret;
+
+	if (options->pprof) {
+		ret = track_write_pprof(options->pprof, t);
+		if (ret)
+			status = fail_errno(t, options->pprof, ret);
+	}
+	if (options->folded && write_folded(t) != EXIT_OK)
+		status = EXIT_FAILED;
+	if (table && print_table(t, false) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+static int look(struct tracking *t)
+{
+	int status = source_snapshot(&t->source, t->snapshot);
+	int ret;
+
+	if (status != EXIT_OK)
+		return status;
+	ret = track_table_make(t);
+	return ret ? fail_errno(t, t->source.title, ret) : EXIT_OK;
+}
+
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* A signal ends it early. */
+static void sleep_for(double seconds)
+{
+	struct timespec time = { (time_t)seconds,
+				 (long)((seconds - (double)(time_t)seconds) * 1e9) };
+
+	if (!stopped && seconds > 0)
+		nanosleep(&time, NULL);
+}
+
+/* Picks allocations meanwhile, at odd times: a program may well do the same thing every millisecond. */
+static void pause_for(struct tracking *t, double seconds)
+{
+	double end = now_seconds() + seconds;
+
+	while (!stopped && now_seconds() < end && !command_pick(&t->picker))
+		sleep_for((0.5 + (double)(rand() % 1024) / 1024) / PICKS_PER_SECOND);
+	sleep_for(end - now_seconds());
+}
+
+static int run_once(struct tracking *t)
+{
+	int status;
+
+	if (t->options->source.kind == SOURCE_PROCESS && t->start)
+		pause_for(t, t->options->interval);
+	status = look(t);
+	return status == EXIT_OK ? print_once(t) : status;
+}
+
+static int run_live(struct tracking *t)
+{
+	int status = EXIT_OK;
+
+	while (status == EXIT_OK && !stopped) {
+		pause_for(t, t->options->interval);
+		if (source_gone(&t->source)) {
+			util_warn(COMMAND, "%s has ended", t->source.title);
+			return EXIT_OK;
+		}
+		status = look(t);
+		if (status == EXIT_OK)
+			status = print_table(t, true);
+	}
+	return status;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static int choose(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+
+	if (options->nr_patterns)
+		return track_choose_matching(t);
+	track_choose_tracked(t);
+	if (options->off || options->source.kind == SOURCE_CORE) {
+		if (!t->nr_caches)
+			util_warn(COMMAND, "no cache of %s is tracked", t->source.title);
+		return EXIT_OK;
+	}
+	util_warn(COMMAND, "watching %s for %g s to see which caches grow", t->source.title,
+		  options->watch);
+	return track_choose_growing(t);
+}
+
+static void say_what_is_tracked(const struct tracking *t)
+{
+	char growth[UTIL_SIZE_TEXT];
+
+	for (unsigned int i = 0; i < t->nr_caches && !t->options->nr_patterns; i++)
+		util_warn(COMMAND, "%s grew by %s/s and is %s now", t->cache[i].name,
+			  util_size(growth, sizeof(growth), (uint64_t)t->cache[i].growth),
+			  t->cache[i].sampled ? "sampled" : "tracked");
+}
+
+static bool any_switched(const struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (t->cache[i].switched)
+			return true;
+	return false;
+}
+
+/* Where caches are sampled. A library without a way to pick samples misses only. */
+static void start_picking(struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (t->cache[i].sampled) {
+			command_picker_open(&t->picker, &t->source.target, t->source.root);
+			return;
+		}
+}
+
+/* What was switched on is switched off again, however it ended. */
+static int track_process(struct tracking *t)
+{
+	uint64_t start = tracks_now(t->snapshot);
+	int status = track_switch_on(t);
+
+	if (any_switched(t))
+		t->start = start;
+	if (status == EXIT_OK) {
+		say_what_is_tracked(t);
+		start_picking(t);
+		status = t->options->once ? run_once(t) : run_live(t);
+	}
+	command_picker_close(&t->picker);
+	if (!t->options->keep && any_switched(t) && !source_gone(&t->source) &&
+	    track_switch_off(t, false) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+static int run(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	int status = source_snapshot(&t->source, t->snapshot);
+
+	if (status == EXIT_OK)
+		status = choose(t);
+	if (status != EXIT_OK || stopped)
+		return status;
+	if (options->off)
+		return track_switch_off(t, true);
+	t->resolve = options->source.kind == SOURCE_CORE
+			     ? resolve_core(options->source.core, options->source.program)
+			     : resolve_process(options->source.pid);
+	if (!t->resolve)
+		return util_fail(COMMAND, "out of memory");
+	return options->source.kind == SOURCE_CORE ? run_once(t) : track_process(t);
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct sigaction action = { .sa_handler = stop };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+int cmd_track(int argc, char **argv)
+{
+	struct track_options options = {
+		.command = COMMAND,
+		.source.command = COMMAND,
+		.watch = WATCH_SECONDS,
+		.top = 10,
+		.wait_ms = COMMAND_WAIT_MS,
+	};
+	struct tracking *t;
+	int status;
+
+	opterr = 0;
+	optind = 0;
+	status = parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	t = calloc(1, sizeof(*t));
+	if (t)
+		t->snapshot = calloc(1, sizeof(*t->snapshot));
+	if (!t || !t->snapshot) {
+		free(t);
+		return util_fail(COMMAND, "out of memory");
+	}
+	t->options = &options;
+	t->picker.fd = -1;
+	catch_signals();
+	status = source_open(&t->source, &options.source);
+	if (status == EXIT_OK) {
+		status = run(t);
+		source_close(&t->source);
+	}
+	resolve_close(t->resolve);
+	track_table_free(&t->table);
+	free(t->snapshot);
+	free(t);
+	return status;
+}

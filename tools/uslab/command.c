@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/command.c - commands to a running process, through its mailbox
+ *
+ * Tools exclude each other by a lock on /proc/PID/mem, which ends with the tool that holds it. So whoever
+ * has it may take over whatever a tool that was killed left in the mailbox; only a command that the
+ * process is just carrying out is waited for.
+ *
+ * A command that nobody came for is taken back in two steps, because the process may take it at that very
+ * moment: first it is made to do nothing, then, if still nobody has it, it is removed.
+ */
+#define _GNU_SOURCE
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define GRACE_MS 10000u /* for a command that is being carried out when the time is up */
+
+struct mailbox {
+	struct target *target;
+	uint64_t address; /* of struct control */
+	uint64_t kick;	  /* of the drop-in's limit; 0: there is none */
+	int fd;		  /* /proc/PID/mem, locked; or -1 */
+	bool writable;
+	uint64_t deadline;
+	unsigned int naps;
+};
+
+/* ---- time --------------------------------------------------------------------------------------- */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Sleeps 1 ms at first, later 10. false: the time is up. */
+static bool nap(struct mailbox *box)
+{
+	struct timespec pause = { 0, (box->naps < 20 ? 1 : 10) * 1000000l };
+
+	if (now_ms() >= box->deadline)
+		return false;
+	box->naps++;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+/* ---- memory of the process ---------------------------------------------------------------------- */
+
+/*
+ * /proc/PID/mem belongs to the program that runs now: should the process become another one meanwhile, what
+ * is written goes nowhere.
+ */
+static int open_memory(pid_t pid, int flags)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* What pread() or pwrite() of that file answered: 0 or -errno. */
+static int file_result(ssize_t n, size_t len)
+{
+	if (n == (ssize_t)len)
+		return 0;
+	if (n == 0)
+		return -ESRCH; /* the file outlives the memory */
+	return n < 0 && errno != EIO ? -errno : -EFAULT;
+}
+
+static int write_memory(const struct mailbox *box, uint64_t address, const void *buf, size_t len)
+{
+	struct iovec from = { (void *)(uintptr_t)buf, len };
+	struct iovec to = { (void *)(uintptr_t)address, len };
+	ssize_t n;
+
+	if (box->writable)
+		return file_result(pwrite(box->fd, buf, len, (off_t)address), len);
+	n = process_vm_writev(box->target->pid, &from, 1, &to, 1, 0);
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
+}
+
+static int read_control(const struct mailbox *box, struct control *control)
+{
+	int ret = reader_read(&box->target->remote.reader, box->address, control, sizeof(*control));
+
+	if (!ret && (control->size != sizeof(*control) || control->state > CONTROL_DONE))
+		ret = -EPROTO;
+	/* what other processes say ends with NUL, and on terminals */
+	control->failed_name[CONTROL_TEXT - 1] = '\0';
+	for (char *p = control->failed_name; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return ret;
+}
+
+static int write_state(const struct mailbox *box, uint32_t state)
+{
+	return write_memory(box, box->address + offsetof(struct control, state), &state,
+			    sizeof(state));
+}
+
+/* Everything of a command but size, state and serial. */
+static int write_body(const struct mailbox *box, const struct control *control)
+{
+	size_t from = offsetof(struct control, command);
+	size_t middle = offsetof(struct control, serial);
+	size_t behind = offsetof(struct control, pattern);
+	int ret =
+		write_memory(box, box->address + from, (const char *)control + from, middle - from);
+
+	return ret ? ret
+		   : write_memory(box, box->address + behind, (const char *)control + behind,
+				  sizeof(*control) - behind);
+}
+
+/* ---- the lock ----------------------------------------------------------------------------------- */
+
+/*
+ * box->fd: what to close to give the lock back, or -1. Where there is no such file, or none to be locked, the
+ * state of the mailbox alone has to keep tools apart. 0, -EBUSY or -ESRCH.
+ */
+static int lock_mailbox(struct mailbox *box)
+{
+	box->fd = open_memory(box->target->pid, O_RDWR);
+	box->writable = box->fd >= 0;
+	if (box->fd < 0)
+		box->fd = open_memory(box->target->pid, O_RDONLY);
+	if (box->fd < 0)
+		return errno == ENOENT ? -ESRCH : 0;
+	while (flock(box->fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return 0;
+		if (!nap(box))
+			return -EBUSY;
+	}
+	return 0;
+}
+
+/* ---- one command -------------------------------------------------------------------------------- */
+
+/* Is that still the library that was found? Another program may run under this number by now. */
+static int open_mailbox(struct mailbox *box, const struct target_root *root)
+{
+	struct uslab_root found;
+	int ret = reader_read(&box->target->remote.reader, root->address, &found, sizeof(found));
+
+	if (ret)
+		return ret;
+	if (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION ||
+	    found.control_size != sizeof(struct control))
+		return -EPROTO;
+	box->address = found.control;
+	box->kick = found.kick;
+	return found.control ? 0 : -EOPNOTSUPP;
+}
+
+/* Waits until the process is not carrying out what another tool, gone by now, asked for. */
+static int await_turn(struct mailbox *box, struct control *control)
+{
+	int ret;
+
+	while (!(ret = read_control(box, control)) && control->state == CONTROL_RUNNING)
+		if (!nap(box))
+			return -EBUSY;
+	return ret;
+}
+
+static int kick(const struct mailbox *box)
+{
+	uint64_t zero = 0;
+
+	return box->kick ? write_memory(box, box->kick, &zero, sizeof(zero)) : 0;
+}
+
+static int post(struct mailbox *box, const struct command_request *request, struct control *control)
+{
+	int ret = write_state(box, CONTROL_CLAIMED);
+
+	memset(control->pattern, 0, sizeof(control->pattern));
+	memset(control->argument, 0, sizeof(control->argument));
+	memset(control->failed_name, 0, sizeof(control->failed_name));
+	memcpy(control->pattern, request->pattern, strlen(request->pattern));
+	if (request->argument)
+		memcpy(control->argument, request->argument, strlen(request->argument));
+	control->command = request->command;
+	control->value = request->value;
+	control->result = 0;
+	control->matched = control->failed = 0;
+	if (!ret)
+		ret = write_body(box, control);
+	return ret ? ret : write_state(box, CONTROL_PENDING);
+}
+
+/* See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it. */
+static int take_back(struct mailbox *box, struct control *reply)
+{
+	uint32_t nothing = CONTROL_NOTHING;
+	int ret = write_memory(box, box->address + offsetof(struct control, command), &nothing,
+			       sizeof(nothing));
+
+	if (!ret)
+		ret = read_control(box, reply);
+	if (ret)
+		return ret;
+	if (reply->state == CONTROL_PENDING) {
+		ret = write_state(box, CONTROL_IDLE);
+		return ret ? ret : -ETIMEDOUT;
+	}
+	/* somebody is at it: that ends by itself, unless the process is stopped */
+	box->deadline = now_ms() + GRACE_MS;
+	while (reply->state == CONTROL_RUNNING && nap(box)) {
+		ret = read_control(box, reply);
+		if (ret)
+			return ret;
+	}
+	if (reply->state == CONTROL_DONE)
+		return 0;
+	return reply->state == CONTROL_RUNNING ? -EINPROGRESS : -ETIMEDOUT;
+}
+
+/*
+ * The kick is repeated: a thread that was on the slow path already may have put the limit back after it
+ * looked into the mailbox and before the command was there. A process that has just been forked empties
+ * the mailbox that it got from its parent; then the command is written again.
+ */
+static int await_answer(struct mailbox *box, const struct command_request *request,
+			struct control *reply)
+{
+	int ret;
+
+	for (;;) {
+		ret = read_control(box, reply);
+		if (ret)
+			return ret;
+		if (reply->state == CONTROL_DONE)
+			return 0;
+		if (reply->state == CONTROL_PENDING)
+			ret = kick(box);
+		else if (reply->state != CONTROL_RUNNING)
+			ret = post(box, request, reply);
+		if (ret)
+			return ret;
+		if (!nap(box))
+			return take_back(box, reply);
+	}
+}
+
+static int send_locked(struct mailbox *box, const struct command_request *request,
+		       struct control *reply)
+{
+	int ret = await_turn(box, reply);
+
+	if (!ret)
+		ret = post(box, request, reply);
+	if (!ret)
+		ret = await_answer(box, request, reply);
+	if (!ret)
+		ret = write_state(box, CONTROL_IDLE);
+	return ret;
+}
+
+int command_send(struct target *t, const struct target_root *root,
+		 const struct command_request *request, struct control *reply)
+{
+	struct mailbox box = { .target = t, .deadline = now_ms() + request->wait_ms };
+	int ret;
+
+	if (strlen(request->pattern) >= CONTROL_TEXT ||
+	    (request->argument && strlen(request->argument) >= CONTROL_TEXT))
+		return -ENAMETOOLONG;
+	ret = lock_mailbox(&box);
+	if (!ret)
+		ret = open_mailbox(&box, root);
+	if (!ret)
+		ret = send_locked(&box, request, reply);
+	if (box.fd >= 0)
+		close(box.fd);
+	return ret;
+}
+
+/* ---- picking ------------------------------------------------------------------------------------ */
+
+int command_picker_open(struct command_picker *picker, const struct target *t,
+			const struct target_root *root)
+{
+	struct uslab_root found;
+	int ret;
+
+	picker->fd = open_memory(t->pid, O_RDWR);
+	if (picker->fd < 0)
+		return -errno;
+	ret = file_result(pread(picker->fd, &found, sizeof(found), (off_t)root->address),
+			  sizeof(found));
+	if (!ret && (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION))
+		ret = -EPROTO;
+	if (!ret && !found.kick)
+		ret = -EOPNOTSUPP;
+	picker->kick = found.kick;
+	if (ret)
+		command_picker_close(picker);
+	return ret;
+}
+
+void command_picker_close(struct command_picker *picker)
+{
+	if (picker->fd >= 0)
+		close(picker->fd);
+	picker->fd = -1;
+}
+
+int command_pick(const struct command_picker *picker)
+{
+	uint64_t pick = CONTROL_PICK;
+
+	if (picker->fd < 0)
+		return -EOPNOTSUPP;
+	return file_result(pwrite(picker->fd, &pick, sizeof(pick), (off_t)picker->kick),
+			   sizeof(pick));
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+/* The letter of /proc/PID/stat that says what the process does; 0: unknown. */
+static char process_state(pid_t pid)
+{
+	char path[40], text[256] = "";
+	const char *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	end = strrchr(text, ')');
+	return end && end[1] == ' ' ? end[2] : 0;
+}
+
+static int fail_timeout(const struct target *t, const struct target_root *root,
+			const struct command_request *request)
+{
+	double seconds = request->wait_ms / 1000.0;
+	char state = process_state(t->pid);
+	struct uslab_root found = { .kick = 0 };
+
+	if (state == 'T' || state == 't')
+		return util_fail(t->command, "process %d (%s) is stopped and carries out nothing",
+				 (int)t->pid, t->program);
+	if (!reader_read(&t->remote.reader, root->address, &found, sizeof(found)) && found.kick)
+		return util_fail(t->command,
+				 "process %d (%s) did not call malloc within %g s; nothing was "
+				 "changed. Started with USLAB_CONF=control=100 it looks by itself",
+				 (int)t->pid, t->program, seconds);
+	return util_fail(t->command,
+			 "process %d (%s) did not come by the library's slow paths within %g s; "
+			 "nothing was changed. Started with USLAB_CONF=control=100 it looks by "
+			 "itself",
+			 (int)t->pid, t->program, seconds);
+}
+
+static int fail_send(const struct target *t, const struct target_root *root,
+		     const struct command_request *request, int error)
+{
+	char text[256];
+
+	switch (error) {
+	case -ETIMEDOUT:
+		return fail_timeout(t, root, request);
+	case -ESRCH:
+		return util_fail(t->command, "process %d (%s) has ended", (int)t->pid, t->program);
+	case -EBUSY:
+		return util_fail(t->command,
+				 "process %d (%s) is still busy with a command of another tool",
+				 (int)t->pid, t->program);
+	case -EINPROGRESS:
+		return util_fail(t->command,
+				 "process %d (%s) is carrying it out and has not finished",
+				 (int)t->pid, t->program);
+	case -EPERM:
+	case -EACCES:
+		target_permission_text(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");
+		return util_fail(t->command, "no permission to write to process %d: %s",
+				 (int)t->pid, text);
+	case -EOPNOTSUPP:
+		return util_fail(t->command, "the uslab in process %d (%s) takes no commands",
+				 (int)t->pid, t->program);
+	case -EPROTO:
+	case -EFAULT:
+		return util_fail(t->command,
+				 "process %d (%s) changed meanwhile (a new program?); try again",
+				 (int)t->pid, t->program);
+	case -ENAMETOOLONG:
+		return util_fail(t->command, "'%s' is longer than %d bytes", request->pattern,
+				 CONTROL_TEXT - 1);
+	default:
+		return util_fail(t->command, "cannot write to process %d: %s", (int)t->pid,
+				 strerror(-error));
+	}
+}
+
+/* What a cache's own refusal means. */
+static const char *result_text(int32_t result)
+{
+	switch (result) {
+	case -E2BIG:
+		return "its objects with all that around them fit no slab";
+	case -EOPNOTSUPP:
+		return "it cannot do that";
+	case -EINVAL:
+		return "that makes no sense for it as it is";
+	default:
+		return strerror(result < 0 && result > INT32_MIN ? -result : result);
+	}
+}
+
+int command_perform(struct target *t, const struct target_root *root,
+		    const struct command_request *request, struct control *reply)
+{
+	int ret = command_send(t, root, request, reply);
+
+	if (ret)
+		return fail_send(t, root, request, ret);
+	if (!reply->matched && request->pattern[0])
+		return util_fail(t->command, "process %d (%s) has no cache '%s'", (int)t->pid,
+				 t->program, request->pattern);
+	if (reply->result) {
+		const char *name = reply->failed_name[0] ? reply->failed_name : request->pattern;
+
+		return util_fail(t->command, "cache %s: %s", name, result_text(reply->result));
+	}
+	return EXIT_OK;
+}

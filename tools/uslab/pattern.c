@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/pattern.c - caches by name, id or alias
+ */
+#include "pattern.h"
+
+#include <string.h>
+
+/* On a mismatch the last star takes one character more: no recursion, at most length times length. */
+static bool text_matches(const char *pattern, const char *text)
+{
+	const char *star = NULL, *resume = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++resume;
+		} else {
+			return false;
+		}
+	}
+	return pattern[strspn(pattern, "*")] == '\0';
+}
+
+bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern)
+{
+	if (!c->id || !c->refcount)
+		return false;
+	if (text_matches(pattern, c->name) ||
+	    (*pattern == ':' && text_matches(pattern, c->unique_id)))
+		return true;
+	for (unsigned int i = 0; i < c->nr_aliases; i++)
+		if (text_matches(pattern, s->alias[c->first_alias + i]))
+			return true;
+	return false;
+}
+
+const struct snapshot_cache *pattern_same(const struct snapshot *s, const struct snapshot_cache *c)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (s->cache[i].id == c->id && !strcmp(s->cache[i].name, c->name))
+			return &s->cache[i];
+	return NULL;
+}

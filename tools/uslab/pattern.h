@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/pattern.h - caches by name, id or alias as the library takes patterns (cache/control.h)
+ */
+#ifndef TOOLS_PATTERN_H
+#define TOOLS_PATTERN_H
+
+#include <stdbool.h>
+
+#include "report/snapshot.h"
+
+/*
+ * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for anything, '?' for one
+ * character. Rows that are no caches never match.
+ */
+bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern);
+
+/* The cache of that number and name in another snapshot of the same process; NULL: gone. */
+const struct snapshot_cache *pattern_same(const struct snapshot *s, const struct snapshot_cache *c);
+
+#endif /* TOOLS_PATTERN_H */

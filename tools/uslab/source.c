@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/source.c - processes, cores and trees behind one function that makes a snapshot
+ */
+#define _GNU_SOURCE
+#include "source.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "core.h"
+#include "tree.h"
+#include "util.h"
+
+static int open_process(struct source *source)
+{
+	const struct source_options *options = &source->options;
+	int status = target_open(&source->target, options->command, options->pid);
+
+	if (status == EXIT_OK)
+		snprintf(source->title, sizeof(source->title), "%s (%d)", source->target.program,
+			 (int)options->pid);
+	return status;
+}
+
+static int open_core(struct source *source)
+{
+	const struct source_options *options = &source->options;
+	int status = core_open(&source->core, options->command, options->core, options->program);
+
+	if (status != EXIT_OK)
+		return status;
+	core_target(source->core, options->command, &source->target);
+	snprintf(source->title, sizeof(source->title), "%s", basename(options->core));
+	return EXIT_OK;
+}
+
+static int open_tree(struct source *source)
+{
+	const char *tree = source->options.tree;
+	struct utsname kernel;
+
+	if (!tree && !uname(&kernel))
+		snprintf(source->title, sizeof(source->title), "%.20s %.40s", kernel.sysname,
+			 kernel.release);
+	if (!tree)
+		tree = TREE_KERNEL;
+	if (!source->title[0])
+		snprintf(source->title, sizeof(source->title), "%s", tree);
+	if ((size_t)snprintf(source->tree, sizeof(source->tree), "%s", tree) >=
+	    sizeof(source->tree))
+		return util_fail(source->options.command, "%s: %s", tree, strerror(ENAMETOOLONG));
+	return EXIT_OK;
+}
+
+int source_open(struct source *source, const struct source_options *options)
+{
+	memset(source, 0, sizeof(*source));
+	source->options = *options;
+	switch (options->kind) {
+	case SOURCE_PROCESS:
+		return open_process(source);
+	case SOURCE_CORE:
+		return open_core(source);
+	case SOURCE_TREE:
+		break;
+	}
+	return open_tree(source);
+}
+
+void source_close(struct source *source)
+{
+	if (source->options.kind != SOURCE_TREE)
+		target_close(&source->target);
+	core_close(source->core);
+	source->core = NULL;
+}
+
+int source_snapshot(struct source *source, struct snapshot *s)
+{
+	const struct source_options *options = &source->options;
+
+	if (options->kind == SOURCE_TREE)
+		return tree_snapshot(options->command, source->tree, s);
+	if (source->root)
+		return target_snapshot_root(&source->target, source->root, s);
+	return target_snapshot(&source->target, options->library, s, &source->root);
+}
+
+bool source_gone(const struct source *source)
+{
+	const struct target *t = &source->target;
+	char byte;
+
+	if (source->options.kind != SOURCE_PROCESS)
+		return false;
+	if (kill(t->pid, 0) && errno == ESRCH)
+		return true;
+	/* one that has ended, and whose parent has not looked yet, has no memory */
+	return t->nr_roots &&
+	       reader_read(&t->remote.reader, t->root[0].address, &byte, 1) == -ESRCH;
+}

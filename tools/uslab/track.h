@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/track.h - the parts of `uslab track`: which caches, switching, the table, its printers
+ *
+ * Tracked objects are those of debug slabs with U. With full tracking every object allocated since it was
+ * switched on is tracked; with sampling some are, and numbers are estimates, see track_table.c.
+ */
+#ifndef TOOLS_TRACK_H
+#define TOOLS_TRACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "command.h"
+#include "resolve.h"
+#include "source.h"
+#include "track_sites.h"
+
+#define TRACK_MAX_CACHES 256
+#define TRACK_MAX_PATTERNS 64
+
+enum track_order { TRACK_BY_BYTES, TRACK_BY_OBJECTS, TRACK_BY_AGE, TRACK_BY_GROWTH };
+enum track_mode { TRACK_AUTO, TRACK_FULL, TRACK_SAMPLE };
+
+struct track_options {
+	const char *command; /* for messages */
+	struct source_options source;
+	unsigned int nr_patterns; /* 0: look for what grows */
+	const char *pattern[TRACK_MAX_PATTERNS];
+	enum track_mode mode;
+	unsigned long sample; /* one of that many misses is tracked; 0: by the library */
+	enum track_order order;
+	bool order_given;
+	double interval;   /* seconds; between two tables, or until the only one */
+	double watch;	   /* seconds to look for what grows */
+	unsigned long top; /* rows */
+	bool once;
+	bool json;
+	bool off;  /* only switch off */
+	bool keep; /* leave it switched on */
+	unsigned int wait_ms;
+	const char *folded; /* file, "-" or NULL */
+	const char *pprof;
+};
+
+/* A cache that was chosen. Its index in a snapshot may change from one to the next. */
+struct track_cache {
+	unsigned int id;
+	char name[SNAPSHOT_NAME_MAX];
+	double growth; /* bytes per second while it was watched */
+	bool sampled;
+	bool switched;	      /* by us */
+	bool compared;	      /* before is known */
+	unsigned long before; /* objects, when tracking began */
+	unsigned long live;   /* objects, at the last look */
+	unsigned long tracked;
+};
+
+/* A call site: everything it holds, in all chosen caches. */
+struct track_row {
+	uint64_t caller;
+	uint32_t handle;
+	uint64_t tracked; /* objects that were seen */
+	double objects;	  /* estimated where sampled; like bytes and kept */
+	double bytes;
+	double kept; /* objects per second of the first half of the time, still there */
+	double kept_bytes;
+	uint64_t age_min, age_max; /* milliseconds */
+	double age_mean;
+	uint32_t pid_min, pid_max;
+	unsigned int cache; /* the first one of the chosen ones, and how many */
+	unsigned int nr_caches;
+	unsigned int nr;	   /* frames */
+	uint64_t pc[STACKS_DEPTH]; /* innermost first; the caller alone where no stack is known */
+};
+
+struct track_table {
+	unsigned int nr;
+	struct track_row *row; /* in the order asked for */
+	double objects;	       /* sums */
+	double bytes;
+	double seconds; /* that were tracked */
+	bool estimated;
+	uint64_t lost; /* objects that found no place in the table */
+};
+
+struct tracking {
+	const struct track_options *options;
+	struct source source;
+	struct snapshot *snapshot;
+	struct resolve *resolve;
+	struct command_picker picker;
+	unsigned int nr_caches;
+	struct track_cache cache[TRACK_MAX_CACHES];
+	uint64_t start; /* process's clock when tracking began; 0: it was on before */
+	struct track_table table;
+};
+
+/* ---- track_choose.c ---- */
+
+/* Those that match a pattern. EXIT_OK; EXIT_FAILED with a message: none does. */
+int track_choose_matching(struct tracking *t);
+/* Watches the process for a while and takes those that grow most. The same. */
+int track_choose_growing(struct tracking *t);
+/* Of all caches those that are tracked already. */
+void track_choose_tracked(struct tracking *t);
+
+/* ---- track_switch.c ---- */
+
+/* Switches tracking of all chosen caches on. EXIT_OK or, after a message, EXIT_FAILED. */
+int track_switch_on(struct tracking *t);
+/* Switches off what was switched on by us; all: also by others. */
+int track_switch_off(struct tracking *t, bool all);
+
+/* ---- track_table.c ---- */
+
+/* From the snapshot that was just taken. 0, -ENOMEM, or what the reader says. */
+int track_table_make(struct tracking *t);
+void track_table_free(struct track_table *table);
+
+/* ---- printers ---- */
+
+/* The frame that a row is called by: the innermost one outside of the C and C++ libraries. */
+uint64_t track_site_of(struct tracking *t, const struct track_row *row);
+
+/* At most that many rows, and frames of each stack. */
+void track_print(FILE *out, struct tracking *t, unsigned long rows, unsigned int frames);
+/* 0 or -ENOMEM. One line. */
+int track_print_json(FILE *out, struct tracking *t);
+/* "outermost;...;innermost BYTES" for each stack; objects: the number of these instead of bytes. */
+void track_print_folded(FILE *out, struct tracking *t, bool objects);
+/* A gzip'd profile.proto. 0 or -errno. */
+int track_write_pprof(const char *path, struct tracking *t);
+
+#endif /* TOOLS_TRACK_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/track_json.c - call sites as JSON, one object to a line
+ *
+ * json-c answers out of memory with NULL at every step; a step that fails marks all of it as failed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "track.h"
+
+static void add(struct json_object *to, const char *key, struct json_object *value, bool *failed)
+{
+	if (!to || !value || json_object_object_add(to, key, value)) {
+		json_object_put(value);
+		*failed = true;
+	}
+}
+
+static void append(struct json_object *to, struct json_object *value, bool *failed)
+{
+	if (!to || !value || json_object_array_add(to, value)) {
+		json_object_put(value);
+		*failed = true;
+	}
+}
+
+static struct json_object *address_json(uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	return json_object_new_string(text);
+}
+
+static struct json_object *frame_json(struct tracking *t, uint64_t pc, bool *failed)
+{
+	const struct resolve_name *name = resolve_address(t->resolve, pc);
+	struct json_object *object = json_object_new_object();
+
+	add(object, "address", address_json(pc), failed);
+	add(object, "function", json_object_new_string(name->function), failed);
+	add(object, "object", json_object_new_string(name->object), failed);
+	add(object, "file", json_object_new_string(name->file), failed);
+	add(object, "line", json_object_new_uint64(name->line), failed);
+	return object;
+}
+
+static struct json_object *age_json(const struct track_row *row, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+	add(object, "min", json_object_new_uint64(row->age_min), failed);
+	add(object, "mean", json_object_new_double(row->age_mean), failed);
+	add(object, "max", json_object_new_uint64(row->age_max), failed);
+	return object;
+}
+
+static struct json_object *site_json(struct tracking *t, const struct track_row *row, bool *failed)
+{
+	struct json_object *object = frame_json(t, track_site_of(t, row), failed);
+	struct json_object *stack = json_object_new_array();
+
+	add(object, "cache", json_object_new_string(t->cache[row->cache].name), failed);
+	add(object, "caches", json_object_new_uint64(row->nr_caches), failed);
+	add(object, "objects", json_object_new_double(row->objects), failed);
+	add(object, "bytes", json_object_new_double(row->bytes), failed);
+	add(object, "kept_per_second", json_object_new_double(row->kept), failed);
+	add(object, "kept_bytes_per_second", json_object_new_double(row->kept_bytes), failed);
+	add(object, "tracked", json_object_new_uint64(row->tracked), failed);
+	add(object, "age_ms", age_json(row, failed), failed);
+	for (unsigned int i = 0; i < row->nr; i++)
+		append(stack, frame_json(t, row->pc[i], failed), failed);
+	add(object, "stack", stack, failed);
+	return object;
+}
+
+static struct json_object *cache_json(const struct track_cache *c, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+	add(object, "name", json_object_new_string(c->name), failed);
+	add(object, "sampled", json_object_new_boolean(c->sampled), failed);
+	add(object, "objects", json_object_new_uint64(c->live), failed);
+	add(object, "tracked", json_object_new_uint64(c->tracked), failed);
+	add(object, "growth_bytes_per_second", json_object_new_double(c->growth), failed);
+	return object;
+}
+
+static struct json_object *all_json(struct tracking *t, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *caches = json_object_new_array();
+	struct json_object *sites = json_object_new_array();
+
+	add(object, "source", json_object_new_string(t->source.title), failed);
+	add(object, "seconds", json_object_new_double(t->table.seconds), failed);
+	add(object, "estimated", json_object_new_boolean(t->table.estimated), failed);
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		append(caches, cache_json(&t->cache[i], failed), failed);
+	add(object, "caches", caches, failed);
+	for (unsigned int i = 0; i < t->table.nr && i < t->options->top; i++)
+		append(sites, site_json(t, &t->table.row[i], failed), failed);
+	add(object, "sites", sites, failed);
+	return object;
+}
+
+int track_print_json(FILE *out, struct tracking *t)
+{
+	bool failed = false;
+	struct json_object *object = all_json(t, &failed);
+	const char *text = failed ? NULL
+				  : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+
+	if (text)
+		fprintf(out, "%s\n", text);
+	json_object_put(object);
+	return text ? 0 : -ENOMEM;
+}

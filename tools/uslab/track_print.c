@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/track_print.c - call sites for people, and as folded stacks for flame graphs
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "track.h"
+#include "util.h"
+
+#define MAX_NAMED 4u /* caches named in the headline */
+
+/* ---- headline ----------------------------------------------------------------------------------- */
+
+static void print_cache(FILE *out, const struct track_cache *c)
+{
+	fprintf(out, "%s (%s%lu of %lu objects", c->name, c->sampled ? "sampled: " : "", c->tracked,
+		c->live);
+	if (c->growth > 0) {
+		char text[UTIL_SIZE_TEXT];
+
+		fprintf(out, ", grew by %s/s", util_size(text, sizeof(text), (uint64_t)c->growth));
+	}
+	fputc(')', out);
+}
+
+static void print_headline(FILE *out, const struct tracking *t)
+{
+	fprintf(out, "%s: tracked for %.1f s: ", t->source.title, t->table.seconds);
+	for (unsigned int i = 0; i < t->nr_caches && i < MAX_NAMED; i++) {
+		if (i)
+			fputs(", ", out);
+		print_cache(out, &t->cache[i]);
+	}
+	if (t->nr_caches > MAX_NAMED)
+		fprintf(out, " and %u more caches", t->nr_caches - MAX_NAMED);
+	fputc('\n', out);
+	if (t->table.estimated)
+		fputs("Objects, bytes and kept of sampled caches are estimates: few objects are "
+		      "tracked and stand for the rest.\n",
+		      out);
+	if (t->table.lost)
+		fprintf(out, "%" PRIu64 " objects found no place in the table.\n", t->table.lost);
+}
+
+/* ---- the name of a row ------------------------------------------------------------------------------- */
+
+/* strdup, operator new and the like say nothing about who wants the memory. */
+static bool is_library(const char *object)
+{
+	static const char *const names[] = { "libc.so", "libc-", "libstdc++", "ld-linux",
+					     "libuslab" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(object, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+uint64_t track_site_of(struct tracking *t, const struct track_row *row)
+{
+	for (unsigned int i = 0; i < row->nr; i++)
+		if (!is_library(resolve_address(t->resolve, row->pc[i])->object))
+			return row->pc[i];
+	return row->caller;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static void print_caches(FILE *out, const struct tracking *t, const struct track_row *row)
+{
+	fprintf(out, "  %s", t->cache[row->cache].name);
+	if (row->nr_caches > 1)
+		fprintf(out, " +%u", row->nr_caches - 1);
+}
+
+static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
+{
+	const struct resolve_name *name = resolve_address(t->resolve, pc);
+	char line[256];
+
+	fprintf(out, "          %s", name->text);
+	if (*resolve_line(name, line, sizeof(line)))
+		fprintf(out, "  %s", line);
+	fputc('\n', out);
+}
+
+static void print_site(FILE *out, struct tracking *t, const struct track_row *row)
+{
+	const struct resolve_name *name = resolve_address(t->resolve, track_site_of(t, row));
+	char bytes[UTIL_SIZE_TEXT], line[256];
+
+	fprintf(out, "%10.0f %10s %9.1f %6.1f/%.1f/%.1f", row->objects,
+		util_size(bytes, sizeof(bytes), (uint64_t)row->bytes), row->kept,
+		(double)row->age_min / 1000, row->age_mean / 1000, (double)row->age_max / 1000);
+	fprintf(out, "  %s", *name->function ? name->function : name->text);
+	if (*resolve_line(name, line, sizeof(line)))
+		fprintf(out, " %s", line);
+	print_caches(out, t, row);
+	fputc('\n', out);
+}
+
+void track_print(FILE *out, struct tracking *t, unsigned long rows, unsigned int frames)
+{
+	const struct track_table *table = &t->table;
+
+	print_headline(out, t);
+	fprintf(out, "%10s %10s %9s %6s  %s\n", "Objects", "Bytes", "Kept/s", "Age min/mean/max s",
+		"Call site");
+	for (unsigned int i = 0; i < table->nr && i < rows; i++) {
+		print_site(out, t, &table->row[i]);
+		for (unsigned int f = 0; f < table->row[i].nr && f < frames; f++)
+			print_frame(out, t, table->row[i].pc[f]);
+	}
+	if (!table->nr)
+		fputs("Nothing that was allocated since is there.\n", out);
+	else if (table->nr > rows)
+		fprintf(out, "%u more call sites\n", table->nr - (unsigned int)rows);
+}
+
+/* ---- folded stacks ------------------------------------------------------------------------------ */
+
+/* Semicolons part frames and the last blank parts the number, so names have neither. */
+static void print_folded_frame(FILE *out, struct tracking *t, uint64_t pc)
+{
+	const struct resolve_name *name = resolve_address(t->resolve, pc);
+	const char *text = *name->function ? name->function : name->text;
+
+	for (; *text; text++)
+		fputc(*text == ';' ? ':' : *text == ' ' ? '_' : *text, out);
+}
+
+void track_print_folded(FILE *out, struct tracking *t, bool objects)
+{
+	for (unsigned int i = 0; i < t->table.nr; i++) {
+		const struct track_row *row = &t->table.row[i];
+
+		for (unsigned int f = row->nr; f > 0; f--) {
+			print_folded_frame(out, t, row->pc[f - 1]);
+			if (f > 1)
+				fputc(';', out);
+		}
+		fprintf(out, " %.0f\n", round(objects ? row->objects : row->bytes));
+	}
+}
