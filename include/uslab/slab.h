@@ -276,7 +276,7 @@ USLAB_API bool uslab_dump_obj(const void *p);
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that allocated or freed, and may neither allocate nor free.
+ * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor fork.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 

@@ -110,9 +110,11 @@ static cold void say_failure(const struct cache *c, const void *caller)
 
 bool failslab_should_fail(const struct cache *c, size_t size, gfp_t gfp, const void *caller)
 {
+	unsigned long interval = load_relaxed(&failslab.interval); /* may become 0 meanwhile */
+
 	if (!failslab.probability || is_filtered(c, gfp) || take_space(size))
 		return false;
-	if (failslab.interval > 1 && (fetch_add(&failslab.calls, 1) + 1) % failslab.interval)
+	if (interval > 1 && (fetch_add(&failslab.calls, 1) + 1) % interval)
 		return false;
 	if (percent() >= failslab.probability)
 		return false;
@@ -166,7 +168,7 @@ static int set_numbers(const char *text)
 	if (*text || value[0] < 0 || value[1] < 0 || value[1] > 100 || value[2] < 0 ||
 	    value[3] < -1)
 		return -EINVAL;
-	failslab.interval = (unsigned long)value[0];
+	store_relaxed(&failslab.interval, (unsigned long)value[0]);
 	failslab.probability = (unsigned long)value[1];
 	store_relaxed(&failslab.space, value[2]);
 	store_relaxed(&failslab.times, value[3]);
@@ -241,7 +243,7 @@ static bool set_attribute(const char *key, const char *value)
 	else if (!strcmp(key, "space") && is_number)
 		store_relaxed(&failslab.space, n);
 	else if (!strcmp(key, "interval") && is_number)
-		failslab.interval = (unsigned long)n;
+		store_relaxed(&failslab.interval, (unsigned long)n);
 	else if (!strcmp(key, "probability") && is_number && n <= 100)
 		failslab.probability = (unsigned long)n;
 	else if (!strcmp(key, "verbose") && is_number)

@@ -179,7 +179,7 @@ void debug_free(struct engine *e, void *obj, const void *caller);
 
 /* ---- object.c ---- */
 
-/* Bytes that may be used: what was asked for if it is known, else object_size. */
+/* Bytes that may be used (spec 5.7): what was asked for if that is known, object_size with Z or P, else inuse. */
 size_t debug_usable_size(const struct page *slab, const void *obj);
 /*
  * The program resizes the object in place; new_size is at most object_size. Remembers it, and makes

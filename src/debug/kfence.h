@@ -6,12 +6,12 @@
  * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its cache's,
  *             one object; guard pages and pages of freed objects are inaccessible.
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
- * Flow:       called by cache/watch.c, cache/guard.c and debug_ops; the SIGSEGV handler calls report
+ * Flow:       called by cache/watch.c, cache/guard.c and debug/wrap.c; the SIGSEGV handler calls report
  *             functions.
  *
  * An object that kfree() or free() gets comes here at once, for its page has no class. One that
  * kmem_cache_free() gets may go into the CPU's array on the hit path, which does not look at pages:
- * until it leaves the array (debug_ops.flush) it counts as allocated, uses after its free are not
+ * until it leaves the array (flush of debug/wrap.c) it counts as allocated, uses after its free are not
  * noticed, and it may be allocated again as if it were any object of the cache.
  */
 #ifndef DEBUG_KFENCE_H

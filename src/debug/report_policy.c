@@ -31,9 +31,9 @@ static struct {
 	uslab_report_hook hook;
 	void *arg;
 	bool quiet;
-	bool error;	/* the text reports a mistake, it is not only a trace */
-	bool in_hook;	/* the hook runs: the text stays open until it returns */
-	char cache[64]; /* whose the first one is */
+	bool error;	 /* the text reports a mistake, it is not only a trace */
+	bool delivering; /* whoever reports in between leaves the text open */
+	char cache[64];	 /* whose the first one is */
 } state;
 
 const struct report_style *report_style(void)
@@ -81,10 +81,10 @@ bool report_set_format(const char *word)
 	return i >= 0;
 }
 
-/* Closes the text that it opened, but not that of the hook which called. */
+/* Closes the text that it opened, but not that of a report whose hook called. */
 static void close_options(void)
 {
-	if (!state.in_hook)
+	if (!state.delivering)
 		text_close();
 }
 
@@ -141,17 +141,14 @@ static void write_text(const char *text, size_t len)
 		os_write(STDERR, text, len);
 }
 
-/* What is reported meanwhile, as the hook made mistakes of its own, is written and nothing else. */
-static void run_hook(const char *text, size_t len)
+/* What the hook, or a signal handler, reported while the text was delivered is written and nothing else. */
+static void write_rest(const char *text, size_t delivered)
 {
-	size_t now;
+	size_t len;
 
-	state.in_hook = true;
-	state.hook(state.cache, text, state.arg);
-	state.in_hook = false;
-	text_get(&now);
-	if (now > len)
-		write_text(text + len, now - len);
+	text_get(&len);
+	if (unlikely(len > delivered))
+		write_text(text + delivered, len - delivered);
 }
 
 static cold void deliver(void)
@@ -160,10 +157,13 @@ static cold void deliver(void)
 	size_t len;
 	const char *text = text_get(&len);
 
+	state.delivering = true;
 	if (!error || !state.hook || !state.quiet)
 		write_text(text, len);
 	if (error && state.hook)
-		run_hook(text, len);
+		state.hook(state.cache, text, state.arg);
+	write_rest(text, len);
+	state.delivering = false;
 	state.error = false;
 	text_close();
 	if (error && load_relaxed(&policy) == REPORT_ABORT)
@@ -174,13 +174,13 @@ static cold void deliver(void)
 
 void report_deliver(void)
 {
-	if (text_is_open() && !state.in_hook)
+	if (text_is_open() && !state.delivering)
 		deliver();
 }
 
 void report_fork_child(void)
 {
 	state.error = false;
-	state.in_hook = false;
+	state.delivering = false;
 	text_fork_child();
 }

@@ -4,7 +4,8 @@
  *
  * Data:       none.
  * Invariants: a name is believed only if the file is the one that was loaded: it must begin with the
- *             bytes that the object has in memory, the build id among them.
+ *             bytes that the object has in memory, the build id among them. The address may be one of
+ *             long ago, and its object be unloaded while it is looked at: of it only copies are read.
  * Locks:      none.
  * Flow:       address -> object, by os/object.c -> its file -> the symbol around the address.
  */
@@ -17,6 +18,8 @@
 #include "os/symbol.h"
 
 #define COMPARED 4096ul /* of the first page: headers, notes */
+#define PAGE 4096ul
+#define PATH_BYTES 1024 /* a longer path is taken for none */
 
 struct function {
 	uint64_t start;
@@ -30,6 +33,36 @@ static const char *base_name(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+/* A path is read page by page: behind its end there may be nothing. */
+static bool copy_path(char path[PATH_BYTES], const char *from)
+{
+	size_t done = 0;
+
+	while (done < PATH_BYTES) {
+		size_t n = MIN(PATH_BYTES - done, PAGE - (uintptr_t)(from + done) % PAGE);
+
+		if (!os_object_copy(path + done, from + done, n))
+			return false;
+		if (memchr(path + done, '\0', n))
+			return true;
+		done += n;
+	}
+	return false;
+}
+
+static bool is_loaded_as(const char *loaded, const char *file, size_t size)
+{
+	char copy[512];
+
+	for (size_t done = 0; done < size; done += sizeof(copy)) {
+		size_t n = MIN(size - done, sizeof(copy));
+
+		if (!os_object_copy(copy, loaded + done, n) || memcmp(copy, file + done, n) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* Is this what was loaded? A static program's place may begin with its code: then nobody can say. */
@@ -49,7 +82,7 @@ static bool is_same(const struct os_elf *elf, const struct os_object *object)
 			if (object->bias + segment->p_vaddr != (uintptr_t)object->start)
 				return true;
 			return os_elf_part(elf, segment->p_offset, size) &&
-			       !memcmp(object->start, elf->data + segment->p_offset, size);
+			       is_loaded_as(object->start, elf->data + segment->p_offset, size);
 		}
 	}
 	return false;
@@ -141,12 +174,14 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 
 size_t os_symbol_text(char *buf, size_t size, uintptr_t address)
 {
+	char path[PATH_BYTES];
 	struct os_object object;
 	struct os_elf elf;
 	size_t length = 0;
 
-	if (os_object_find(address - 1, &object) &&
-	    !os_elf_open(&elf, object.path[0] ? object.path : "/proc/self/exe")) {
+	if (os_object_find(address - 1, &object) && copy_path(path, object.path) &&
+	    !os_elf_open(&elf, path[0] ? path : "/proc/self/exe")) {
+		object.path = path;
 		if (is_same(&elf, &object))
 			length = put_from_file(buf, size, &elf, &object, address);
 		os_elf_close(&elf);

@@ -12,6 +12,7 @@
  *             signal handler) sees half of one.
  * Flow:       calls os/unwind_cfi.c for rules that are not known; system calls for pages that are not.
  */
+#include <sys/auxv.h>
 #include <sys/uio.h>
 
 #include "arch/unwind.h"
@@ -110,11 +111,26 @@ static struct range load_checked(void)
 	return (struct range){ start, start + (word & ((1ul << PAGES_BITS) - 1)) * PAGE };
 }
 
+/*
+ * Does the range end where this thread's own stack begins: below its thread control block, for the first
+ * thread below what the kernel put there? Another stack (a coroutine's) may be unmapped between two walks.
+ */
+#define MAX_BELOW_THREAD (256 * PAGE) /* of most threads, as deep as their stacks ever are */
+#define MAX_BELOW_START (1024 * PAGE) /* arguments and environment */
+
+static bool is_own_stack(struct range range)
+{
+	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t start = getauxval(AT_RANDOM);
+
+	return thread - range.end < MAX_BELOW_THREAD || start - range.end < MAX_BELOW_START;
+}
+
 static void store_checked(struct range range)
 {
 	uint64_t pages = (range.end - range.start) / PAGE;
 
-	if (pages < 1ul << PAGES_BITS)
+	if (pages < 1ul << PAGES_BITS && is_own_stack(range))
 		store_relaxed(&checked, range.start / PAGE << PAGES_BITS | pages);
 }
 

@@ -2,6 +2,8 @@
 /*
  * conformance/pairs_debug_test.c - every engine with every front does the same under FZPU, and nothing is
  * reported
+ *
+ * ctest: timeout=400
  */
 #define PAIRS_LETTERS "FZPU"
 #include "conformance/pairs_test.c"

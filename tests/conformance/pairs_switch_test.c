@@ -5,6 +5,8 @@
  *
  * Everything is as for quiet caches: no object is lost, given out twice, or written to; nothing is
  * reported; when all objects have come back no slab of any kind is left.
+ *
+ * ctest: timeout=400
  */
 #define PAIRS_LETTERS "switched"
 #include "conformance/pairs_test.c"

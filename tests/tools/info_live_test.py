@@ -47,6 +47,13 @@ __attribute__((noinline)) void take_one_hundred(struct kmem_cache *cache)
 	__asm__("");
 }
 
+/* The signal that was asked for may be followed by the next one at once. */
+static void done(void)
+{
+	puts("done");
+	fflush(stdout);
+}
+
 int main(void)
 {
 	char *users[10];
@@ -69,15 +76,16 @@ int main(void)
 	fflush(stdout);
 	for (;;) {
 		uslab_cache_free(tracked, uslab_cache_alloc(tracked, GFP_KERNEL));
-		if (grow)
+		if (grow) {
+			grow = 0;
 			take_one_hundred(plain);
-		if (overrun)
-			more[50][200] = 1;
-		if (grow || overrun) {
-			puts("done");
-			fflush(stdout);
+			done();
 		}
-		grow = overrun = 0;
+		if (overrun) {
+			overrun = 0;
+			more[50][200] = 1;
+			done();
+		}
 		usleep(5000);
 	}
 }

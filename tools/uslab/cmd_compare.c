@@ -121,27 +121,28 @@ static int set_number(const char *option, const char *text, unsigned long max,
 				text);
 }
 
-static int set_option(struct compare_options *o, int got, char **argv)
+static int set_option(void *arg, int got, const char *value)
 {
+	struct compare_options *o = arg;
 	switch (got) {
 	case 'e':
-		return set_engines(o, optarg);
+		return set_engines(o, value);
 	case 'r':
 		o->rounds_given = true;
-		return set_number("--rounds", optarg, COMPARE_MAX_ROUNDS, &o->rounds);
+		return set_number("--rounds", value, COMPARE_MAX_ROUNDS, &o->rounds);
 	case 't':
-		return set_touch(o, optarg);
+		return set_touch(o, value);
 	case 'n':
-		return set_number("--events", optarg, 1ul << 40, &o->max_events);
+		return set_number("--events", value, 1ul << 40, &o->max_events);
 	case OPT_CPUS:
-		return set_number("--cpus", optarg, act_max_cpus(), &o->cpus);
+		return set_number("--cpus", value, act_max_cpus(), &o->cpus);
 	case OPT_NODES:
-		return set_number("--nodes", optarg, act_max_nodes(), &o->nodes);
+		return set_number("--nodes", value, act_max_nodes(), &o->nodes);
 	case OPT_SPREAD:
 		o->spread = true;
 		return EXIT_OK;
 	case OPT_HTML:
-		o->html = optarg;
+		o->html = value;
 		return EXIT_OK;
 	case OPT_NO_INSTRUCTIONS:
 		o->instructions = false;
@@ -152,38 +153,28 @@ static int set_option(struct compare_options *o, int got, char **argv)
 	case 'j':
 		o->json = true;
 		return EXIT_OK;
-	case 'k':
+	default:
 		o->keep_going = true;
 		return EXIT_OK;
-	default:
-		return util_bad_option(COMMAND, argv, got);
 	}
 }
 
-/* EXIT_OK with *done set: help or version was all that was wanted. */
-static int parse_options(int argc, char **argv, struct compare_options *o, bool *done)
+static const struct util_options util_options = { COMMAND, usage, ":e:r:t:n:jkhV", long_options,
+						  set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse_options(int argc, char **argv, struct compare_options *o)
 {
-	int got;
+	int status = util_take_options(&util_options, o, argc, argv);
 
-	opterr = 0;
-	optind = 1;
-	while ((got = getopt_long(argc, argv, ":e:r:t:n:jkhV", long_options, NULL)) != -1) {
-		int status;
-
-		*done = got == 'h' || got == 'V';
-		if (got == 'h')
-			fputs(usage, stdout);
-		if (*done)
-			return got == 'h' ? util_finish(COMMAND, EXIT_OK) : util_version();
-		status = set_option(o, got, argv);
-		if (status)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which traces? ('-' for standard input)");
 	if (argc - optind > COMPARE_MAX_TRACES)
 		return util_usage_error(COMMAND, "more than %d traces", COMPARE_MAX_TRACES);
-	return util_check_topology(COMMAND, o->cpus, &o->nodes, o->spread);
+	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->spread);
+	return status == EXIT_OK ? -1 : status;
 }
 
 /* "uslab compare ..." as it was typed, cut where it is too long. */
@@ -268,14 +259,13 @@ int cmd_compare(int argc, char **argv)
 					  .touch = REPLAY_TOUCH_LINE,
 					  .instructions = true,
 					  .progress = true } };
-	bool done = false;
 	int status;
 
 	if (argc > 1 && !strcmp(argv[1], JOB_WORKER_OPTION))
 		return compare_worker(argc, argv);
 	keep_command(&c.options, argc, argv);
-	status = parse_options(argc, argv, &c.options, &done);
-	if (status || done)
+	status = parse_options(argc, argv, &c.options);
+	if (status >= 0)
 		return status;
 	c.nr_traces = (unsigned int)(argc - optind);
 	c.traces = calloc(c.nr_traces, sizeof(*c.traces));

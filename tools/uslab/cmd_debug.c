@@ -107,16 +107,14 @@ static int add_pattern(struct debug_job *job, const char *pattern)
 	return EXIT_OK;
 }
 
-static int set_option(struct debug_job *job, int option, const char *value)
+static int set_option(void *arg, int option, const char *value)
 {
+	struct debug_job *job = arg;
 	unsigned long number;
 
 	switch (option) {
 	case 'p':
-		if (!util_parse_number(value, 1, INT_MAX, &number))
-			return util_usage_error(COMMAND, "'%s' is no process id", value);
-		job->pid = (pid_t)number;
-		return EXIT_OK;
+		return util_parse_pid(COMMAND, value, &job->pid);
 	case 'c':
 		return add_pattern(job, value);
 	case OPTION_LIBRARY:
@@ -157,26 +155,16 @@ static int check(struct debug_job *job, int argc, char **argv)
 	return EXIT_OK;
 }
 
+static const struct util_options options = { COMMAND, help, ":p:c:hV", long_options, set_option };
+
 /* Returns the exit status, or -1: go on. */
 static int parse(struct debug_job *job, int argc, char **argv)
 {
-	int status = EXIT_OK;
-	int got;
+	int status = util_take_options(&options, job, argc, argv);
 
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, ":p:c:hV", long_options, NULL)) != -1) {
-		if (got == 'h') {
-			puts(help);
-			return util_finish(COMMAND, EXIT_OK);
-		}
-		if (got == 'V')
-			return util_version();
-		if (got == '?' || got == ':')
-			return util_bad_option(COMMAND, argv, got);
-		status = set_option(job, got, optarg);
-	}
-	if (status == EXIT_OK)
-		status = check(job, argc, argv);
+	if (status >= 0)
+		return status;
+	status = check(job, argc, argv);
 	return status == EXIT_OK ? -1 : status;
 }
 
@@ -391,8 +379,6 @@ int cmd_debug(int argc, char **argv)
 	struct debug_job job = { .wait_ms = COMMAND_WAIT_MS };
 	int status;
 
-	opterr = 0;
-	optind = 0;
 	status = parse(&job, argc, argv);
 	if (status >= 0)
 		return status;

@@ -56,16 +56,6 @@ struct arguments {
 	char **rest; /* DIR, or COMMAND and its arguments */
 };
 
-static int parse_pid(struct arguments *arguments, const char *text)
-{
-	unsigned long pid;
-
-	if (!util_parse_number(text, 1, INT_MAX, &pid))
-		return util_usage_error(FS_COMMAND, "'%s' is no process id", text);
-	arguments->source.pid = (pid_t)pid;
-	return EXIT_OK;
-}
-
 /* What was said as a whole. */
 static int check(struct arguments *arguments, int argc, char **argv)
 {
@@ -93,45 +83,44 @@ static int check(struct arguments *arguments, int argc, char **argv)
 	return EXIT_OK;
 }
 
+static int set_option(void *arg, int option, const char *value)
+{
+	struct arguments *arguments = arg;
+	struct source_options *source = &arguments->source;
+
+	switch (option) {
+	case 'p':
+		return util_parse_pid(FS_COMMAND, value, &source->pid);
+	case OPTION_CORE:
+		source->core = value;
+		break;
+	case OPTION_PROGRAM:
+		source->program = value;
+		break;
+	case OPTION_LIBRARY:
+		source->library = value;
+		break;
+	case 'f':
+		arguments->foreground = true;
+		break;
+	default:
+		arguments->enter = true;
+		break;
+	}
+	return EXIT_OK;
+}
+
+static const struct util_options options = { FS_COMMAND, help, "+:p:fehV", long_options,
+					     set_option };
+
 /* Returns the exit status, or -1: go on. */
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
-	struct source_options *source = &arguments->source;
-	int status = EXIT_OK;
-	int got;
+	int status = util_take_options(&options, arguments, argc, argv);
 
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, "+:p:fehV", long_options, NULL)) != -1) {
-		switch (got) {
-		case 'h':
-			puts(help);
-			return util_finish(FS_COMMAND, EXIT_OK);
-		case 'V':
-			return util_version();
-		case 'p':
-			status = parse_pid(arguments, optarg);
-			break;
-		case OPTION_CORE:
-			source->core = optarg;
-			break;
-		case OPTION_PROGRAM:
-			source->program = optarg;
-			break;
-		case OPTION_LIBRARY:
-			source->library = optarg;
-			break;
-		case 'f':
-			arguments->foreground = true;
-			break;
-		case 'e':
-			arguments->enter = true;
-			break;
-		default:
-			return util_bad_option(FS_COMMAND, argv, got);
-		}
-	}
-	if (status == EXIT_OK)
-		status = check(arguments, argc, argv);
+	if (status >= 0)
+		return status;
+	status = check(arguments, argc, argv);
 	return status == EXIT_OK ? -1 : status;
 }
 
@@ -150,8 +139,6 @@ int cmd_fs(int argc, char **argv)
 	struct fs fs;
 	int status;
 
-	opterr = 0;
-	optind = 0; /* begin anew, whoever parsed before */
 	status = parse(&arguments, argc, argv);
 	if (status >= 0)
 		return status;

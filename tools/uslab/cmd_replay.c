@@ -122,37 +122,38 @@ static int set_number(const char *option, const char *text, unsigned long max,
 				text);
 }
 
-static int set_option(struct options *o, int got, char **argv)
+static int set_option(void *arg, int got, const char *value)
 {
+	struct options *o = arg;
 	unsigned long number = 0;
 	int chosen = 0;
 	int status = EXIT_OK;
 
 	switch (got) {
 	case 'e':
-		status = set_choice("engine", engines, optarg, &chosen);
-		o->replay.engine = optarg;
+		status = set_choice("engine", engines, value, &chosen);
+		o->replay.engine = value;
 		break;
 	case 'f':
-		status = set_choice("front", fronts, optarg, &chosen);
-		o->replay.front = optarg;
+		status = set_choice("front", fronts, value, &chosen);
+		o->replay.front = value;
 		break;
 	case 't':
-		status = set_choice("touch", touches, optarg, &chosen);
+		status = set_choice("touch", touches, value, &chosen);
 		o->replay.touch = (enum replay_touch)chosen;
 		break;
 	case 'n':
-		status = set_number("--events", optarg, 1ul << 40, &o->max_events);
+		status = set_number("--events", value, 1ul << 40, &o->max_events);
 		break;
 	case 'r':
-		status = set_number("--rounds", optarg, REPLAY_MAX_ROUNDS, &number);
+		status = set_number("--rounds", value, REPLAY_MAX_ROUNDS, &number);
 		o->replay.rounds = (unsigned int)number;
 		break;
 	case OPT_CPUS:
-		status = set_number("--cpus", optarg, act_max_cpus(), &o->cpus);
+		status = set_number("--cpus", value, act_max_cpus(), &o->cpus);
 		break;
 	case OPT_NODES:
-		status = set_number("--nodes", optarg, act_max_nodes(), &o->nodes);
+		status = set_number("--nodes", value, act_max_nodes(), &o->nodes);
 		break;
 	case OPT_SPREAD:
 		o->replay.spread = true;
@@ -172,41 +173,30 @@ static int set_option(struct options *o, int got, char **argv)
 	case 's':
 		o->stats = true;
 		break;
-	case 'j':
-		o->json = true;
-		break;
 	default:
-		status = util_bad_option(COMMAND, argv, got);
+		o->json = true;
 	}
 	return status;
 }
 
-/* EXIT_OK with *done set: help or version was all that was wanted. */
-static int parse_options(int argc, char **argv, struct options *o, bool *done)
+static const struct util_options util_options = { COMMAND, usage, ":e:f:t:n:r:ksjhV", long_options,
+						  set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse_options(int argc, char **argv, struct options *o)
 {
-	int got;
+	int status = util_take_options(&util_options, o, argc, argv);
 
-	opterr = 0;
-	optind = 1;
-	while ((got = getopt_long(argc, argv, ":e:f:t:n:r:ksjhV", long_options, NULL)) != -1) {
-		int status;
-
-		*done = got == 'h' || got == 'V';
-		if (got == 'h')
-			fputs(usage, stdout);
-		if (*done)
-			return got == 'h' ? util_finish(COMMAND, EXIT_OK) : util_version();
-		status = set_option(o, got, argv);
-		if (status)
-			return status;
-	}
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which trace? ('-' for standard input)");
 	if (optind + 1 < argc)
 		return util_usage_error(COMMAND, "one trace at a time, please: '%s'",
 					argv[optind + 1]);
 	o->trace = argv[optind];
-	return util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
+	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
+	return status == EXIT_OK ? -1 : status;
 }
 
 /* ---- USLAB_CONF ---- */
@@ -304,10 +294,9 @@ int cmd_replay(int argc, char **argv)
 			     .progress = true };
 	struct progress progress = { 0 };
 	struct trace_load load;
-	bool done = false;
-	int status = parse_options(argc, argv, &o, &done);
+	int status = parse_options(argc, argv, &o);
 
-	if (status || done)
+	if (status >= 0)
 		return status;
 	status = prepare_conf(&o, argc, argv);
 	if (status)

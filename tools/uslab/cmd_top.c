@@ -55,22 +55,12 @@ static const struct option long_options[] = {
 };
 
 struct arguments {
+	struct top *top;
 	struct source_options source;
 	bool source_given;
 	bool batch;
 	unsigned long count; /* of looks */
 };
-
-static int parse_pid(struct arguments *arguments, const char *text)
-{
-	unsigned long pid;
-
-	if (!util_parse_number(text, 1, INT_MAX, &pid))
-		return util_usage_error(COMMAND, "'%s' is no process id", text);
-	arguments->source.pid = (pid_t)pid;
-	arguments->source.kind = SOURCE_PROCESS;
-	return EXIT_OK;
-}
 
 static int parse_interval(struct top *top, const char *text)
 {
@@ -111,63 +101,58 @@ static int parse_source(struct arguments *arguments, int got, const char *text)
 
 	if (status != EXIT_OK)
 		return status;
-	if (got == 'p')
-		return parse_pid(arguments, text);
+	if (got == 'p') {
+		arguments->source.kind = SOURCE_PROCESS;
+		return util_parse_pid(COMMAND, text, &arguments->source.pid);
+	}
 	arguments->source.kind = SOURCE_TREE;
 	arguments->source.tree = text; /* NULL: the kernel's */
 	return EXIT_OK;
 }
 
-static int parse_one(struct top *top, struct arguments *arguments, int got)
+static int set_option(void *arg, int option, const char *value)
 {
+	struct arguments *arguments = arg;
 	struct source_options *source = &arguments->source;
 
-	switch (got) {
+	switch (option) {
 	case 'p':
 	case OPTION_ROOT:
-		return parse_source(arguments, got, optarg);
+		return parse_source(arguments, option, value);
 	case OPTION_KERNEL:
-		return parse_source(arguments, got, NULL);
+		return parse_source(arguments, option, NULL);
 	case OPTION_LIBRARY:
-		source->library = optarg;
+		source->library = value;
 		return EXIT_OK;
 	case 'd':
-		return parse_interval(top, optarg);
+		return parse_interval(arguments->top, value);
 	case 's':
-		return parse_order(top, optarg);
+		return parse_order(arguments->top, value);
 	case 'b':
 		arguments->batch = true;
 		return EXIT_OK;
 	default:
-		if (util_parse_number(optarg, 1, ULONG_MAX, &arguments->count))
+		if (util_parse_number(value, 1, ULONG_MAX, &arguments->count))
 			return EXIT_OK;
-		return util_usage_error(COMMAND, "'%s' is no count", optarg);
+		return util_usage_error(COMMAND, "'%s' is no count", value);
 	}
 }
 
-/* Returns the exit status, or -1: go on. */
-static int parse(struct top *top, struct arguments *arguments, int argc, char **argv)
-{
-	int status = EXIT_OK;
-	int got;
+static const struct util_options options = { COMMAND, help, ":p:d:s:bn:hV", long_options,
+					     set_option };
 
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, ":p:d:s:bn:hV", long_options, NULL)) != -1) {
-		if (got == 'h') {
-			puts(help);
-			return util_finish(COMMAND, EXIT_OK);
-		}
-		if (got == 'V')
-			return util_version();
-		if (got == '?' || got == ':')
-			return util_bad_option(COMMAND, argv, got);
-		status = parse_one(top, arguments, got);
-	}
-	if (status == EXIT_OK && optind < argc)
-		status = util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
-	if (status == EXIT_OK && !arguments->source_given)
-		status = util_usage_error(COMMAND, "which process? Say -p PID, or --kernel");
-	return status == EXIT_OK ? -1 : status;
+/* Returns the exit status, or -1: go on. */
+static int parse(struct arguments *arguments, int argc, char **argv)
+{
+	int status = util_take_options(&options, arguments, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	if (!arguments->source_given)
+		return util_usage_error(COMMAND, "which process? Say -p PID, or --kernel");
+	return -1;
 }
 
 static double now(void)
@@ -290,12 +275,11 @@ int cmd_top(int argc, char **argv)
 	struct top *top = calloc(1, sizeof(*top));
 	int status;
 
-	opterr = 0;
-	optind = 0; /* begin anew, whoever parsed before */
 	if (!top)
 		return util_fail(COMMAND, "out of memory");
 	top->interval = 1;
-	status = parse(top, &arguments, argc, argv);
+	arguments.top = top;
+	status = parse(&arguments, argc, argv);
 	if (status < 0) {
 		top->snapshot = calloc(1, sizeof(*top->snapshot));
 		top->table = calloc(1, sizeof(*top->table));

@@ -185,17 +185,18 @@ static bool set_switch(struct track_options *options, int option)
 	}
 }
 
-static int set_option(struct track_options *options, int option, const char *value)
+static int set_option(void *arg, int option, const char *value)
 {
+	struct track_options *options = arg;
 	struct source_options *source = &options->source;
 	unsigned long number;
 	int status;
 
+	if (set_switch(options, option))
+		return EXIT_OK;
 	switch (option) {
 	case 'p':
-		status = parse_number(value, INT_MAX, &number);
-		source->pid = status == EXIT_OK ? (pid_t)number : 0;
-		return status;
+		return util_parse_pid(COMMAND, value, &source->pid);
 	case OPTION_CORE:
 		source->core = value;
 		return EXIT_OK;
@@ -254,27 +255,17 @@ static int check(struct track_options *options, int argc, char **argv)
 	return EXIT_OK;
 }
 
+static const struct util_options util_options = { COMMAND, help, ":p:c:i:1n:b:hV", long_options,
+						  set_option };
+
 /* Returns the exit status, or -1: go on. */
 static int parse(struct track_options *options, int argc, char **argv)
 {
-	int status = EXIT_OK;
-	int got;
+	int status = util_take_options(&util_options, options, argc, argv);
 
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, ":p:c:i:1n:b:hV", long_options, NULL)) != -1) {
-		if (got == 'h') {
-			puts(help);
-			return util_finish(COMMAND, EXIT_OK);
-		}
-		if (got == 'V')
-			return util_version();
-		if (got == '?' || got == ':')
-			return util_bad_option(COMMAND, argv, got);
-		if (!set_switch(options, got))
-			status = set_option(options, got, optarg);
-	}
-	if (status == EXIT_OK)
-		status = check(options, argc, argv);
+	if (status >= 0)
+		return status;
+	status = check(options, argc, argv);
 	return status == EXIT_OK ? -1 : status;
 }
 
@@ -527,8 +518,6 @@ int cmd_track(int argc, char **argv)
 	struct tracking *t;
 	int status;
 
-	opterr = 0;
-	optind = 0;
 	status = parse(&options, argc, argv);
 	if (status >= 0)
 		return status;

@@ -74,15 +74,10 @@ struct orders {
 
 static int parse_pid(struct info *info, const char *text)
 {
-	unsigned long pid;
-
-	if (!util_parse_number(text, 1, INT_MAX, &pid))
-		return util_usage_error(INFO_COMMAND, "'%s' is no process id", text);
 	if (info->nr_pids == INFO_MAX_SOURCES)
 		return util_usage_error(INFO_COMMAND, "no more than %d processes",
 					INFO_MAX_SOURCES);
-	info->pids[info->nr_pids++] = (pid_t)pid;
-	return EXIT_OK;
+	return util_parse_pid(INFO_COMMAND, text, &info->pids[info->nr_pids++]);
 }
 
 static int parse_count(unsigned long *value, const char *what, const char *text)

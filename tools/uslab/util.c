@@ -6,6 +6,7 @@
 #include "util.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +79,38 @@ int util_bad_option(const char *command, char **argv, int got)
 	return util_usage_error(command, "unknown option '-%c'", optopt);
 }
 
+/* -1: neither help nor version. */
+static int print_and_end(const struct util_options *options, int got)
+{
+	if (got == 'V')
+		return util_version();
+	if (got != 'h')
+		return -1;
+	fputs(options->help, stdout);
+	if (options->help[strlen(options->help) - 1] != '\n')
+		putchar('\n');
+	return util_finish(options->command, EXIT_OK);
+}
+
+int util_take_options(const struct util_options *options, void *arg, int argc, char **argv)
+{
+	int status = EXIT_OK;
+	int got;
+
+	opterr = 0;
+	optind = 0; /* begin anew, whoever parsed before */
+	while (status == EXIT_OK &&
+	       (got = getopt_long(argc, argv, options->letters, options->longs, NULL)) != -1) {
+		int ended = print_and_end(options, got);
+
+		if (ended >= 0)
+			return ended;
+		status = got == '?' || got == ':' ? util_bad_option(options->command, argv, got)
+						  : options->set(arg, got, optarg);
+	}
+	return status == EXIT_OK ? -1 : status;
+}
+
 int util_version(void)
 {
 	puts("uslab " USLAB_VERSION_TEXT);
@@ -108,6 +141,16 @@ bool util_parse_number(const char *text, unsigned long min, unsigned long max, u
 		return false;
 	*value = number;
 	return true;
+}
+
+int util_parse_pid(const char *command, const char *text, pid_t *pid)
+{
+	unsigned long number;
+
+	if (!util_parse_number(text, 1, INT_MAX, &number))
+		return util_usage_error(command, "'%s' is no process id", text);
+	*pid = (pid_t)number;
+	return EXIT_OK;
 }
 
 int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread)

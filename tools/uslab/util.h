@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	EXIT_OK = 0,
@@ -45,6 +46,22 @@ void util_warn(const char *command, const char *format, ...) __attribute__((form
  */
 int util_bad_option(const char *command, char **argv, int got);
 
+/* How a subcommand takes its options. */
+struct util_options {
+	const char *command;
+	const char *help;    /* what -h prints */
+	const char *letters; /* for getopt_long(), with ":" or "+:" in front, "hV" among them */
+	const struct option *longs;
+	/* One option but for -h and -V; EXIT_OK, or the exit status after a message. */
+	int (*set)(void *arg, int option, const char *value);
+};
+
+/*
+ * Takes all of them; argv[optind] is what follows. -1: go on; else the exit status: help or version was all that
+ * was wanted, or something was wrong.
+ */
+int util_take_options(const struct util_options *options, void *arg, int argc, char **argv);
+
 /* "uslab VERSION" on stdout, for the --version of every subcommand. Returns the exit status. */
 int util_version(void);
 
@@ -54,6 +71,9 @@ int util_finish(const char *command, int status);
 /* A decimal number in min..max and nothing else; false leaves *value alone. */
 bool util_parse_number(const char *text, unsigned long min, unsigned long max,
 		       unsigned long *value);
+
+/* A process id. EXIT_OK, or EXIT_USAGE after a message. */
+int util_parse_pid(const char *command, const char *text, pid_t *pid);
 
 /*
  * Options of a made-up topology: cpus and *nodes 0 when not given; *nodes becomes 1 with cpus. EXIT_OK,

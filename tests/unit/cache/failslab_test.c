@@ -172,6 +172,31 @@ IN_CHILD(test_calls)
 	cache_check_all();
 }
 
+static bool ended;
+
+static void *ask(void *c)
+{
+	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED))
+		count_failures(c, 100);
+	return NULL;
+}
+
+/* An interval of 0 is none, also for a thread that has just found another one. */
+IN_CHILD(test_changed_meanwhile)
+{
+	struct cache *c;
+	pthread_t t;
+
+	ready();
+	c = make("c", 64, 0, 0);
+	CHILD_CHECK(cache_set_failslab("2,1,0,-1") == 0);
+	CHILD_CHECK(!pthread_create(&t, NULL, ask, c));
+	for (unsigned int i = 0; i < 100000; i++)
+		failslab_set("interval", i % 2 ? "0" : "3");
+	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+}
+
 static void verbose(__attribute__((unused)) void *arg)
 {
 	struct cache *c;
@@ -248,11 +273,17 @@ static void test_attributes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_off_and_on),   cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_spared),
-		cmocka_unit_test(test_cache_filter), cmocka_unit_test(test_task_filter),
-		cmocka_unit_test(test_calls),	     cmocka_unit_test(test_verbose),
-		cmocka_unit_test(test_environment),  cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_off_and_on),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_spared),
+		cmocka_unit_test(test_cache_filter),
+		cmocka_unit_test(test_task_filter),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_verbose),
+		cmocka_unit_test(test_environment),
+		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_changed_meanwhile),
 	};
 
 	return cmocka_run_group_tests_name("failslab", tests, NULL, NULL);

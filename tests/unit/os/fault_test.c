@@ -45,12 +45,12 @@ static void install(void)
 }
 
 /* Out of line: what handlers write is read again afterwards. */
-static __attribute__((__noinline__, __noclone__)) void touch(char *p)
+static __attribute__((__noinline__)) void touch(char *p)
 {
 	*(volatile char *)p = 1;
 }
 
-static __attribute__((__noinline__, __noclone__)) char peek(const char *p)
+static __attribute__((__noinline__)) char peek(const char *p)
 {
 	return *(const volatile char *)p;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <cmocka.h>
 
 #include "os/object.h"
@@ -47,12 +48,29 @@ static void test_none(void **state)
 	assert_false(os_object_find(UINTPTR_MAX, &object));
 }
 
+static void test_copy(void **state)
+{
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char copy[16];
+
+	(void)state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	memset(pages, 'x', 4096);
+	assert_int_equal(munmap(pages + 4096, 4096), 0);
+	assert_true(os_object_copy(copy, pages + 4080, 16));
+	assert_memory_equal(copy, "xxxxxxxxxxxxxxxx", 16);
+	assert_false(os_object_copy(copy, pages + 4081, 16));
+	assert_false(os_object_copy(copy, NULL, 1));
+	munmap(pages, 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

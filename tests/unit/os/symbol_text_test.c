@@ -2,7 +2,9 @@
 /*
  * unit/os/symbol_text_test.c - names of code addresses
  */
+#include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/compiler.h"
@@ -139,6 +142,52 @@ static void test_without_files(void **state)
 	assert_true(child_passed(&c));
 }
 
+#define PLUG_IN "libm.so.6" /* nobody else needs it here */
+#define LOADS 2000
+
+static bool ended;
+static uintptr_t place; /* of a function in it, loaded or not */
+
+static void *load_and_unload(__attribute__((unused)) void *arg)
+{
+	for (unsigned int i = 0; i < LOADS; i++) {
+		void *handle = dlopen(PLUG_IN, RTLD_NOW);
+
+		CHILD_CHECK(handle);
+		__atomic_store_n(&place, (uintptr_t)dlsym(handle, "cbrt"), __ATOMIC_RELAXED);
+		usleep(i % 200); /* so that it goes at any moment */
+		dlclose(handle);
+	}
+	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void ask_meanwhile(__attribute__((unused)) void *arg)
+{
+	bool found = false;
+	pthread_t thread;
+	char text[256];
+
+	CHILD_CHECK(!pthread_create(&thread, NULL, load_and_unload, NULL));
+	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED)) {
+		os_symbol_text(text, sizeof(text), __atomic_load_n(&place, __ATOMIC_RELAXED) + 1);
+		found |= strstr(text, "[libm.so.6]") != NULL;
+	}
+	pthread_join(thread, NULL);
+	CHILD_CHECK(found);
+}
+
+/* A track may be of code that another thread unloads just now. */
+static void test_unloaded_meanwhile(void **state)
+{
+	struct child c;
+
+	if (!bare_process())
+		skip(); /* where loading takes its time */
+	c = child_run(ask_meanwhile, state);
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +197,7 @@ int main(void)
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_short_buffer),
 		cmocka_unit_test(test_without_files),
+		cmocka_unit_test(test_unloaded_meanwhile),
 #if defined(__x86_64__)
 		cmocka_unit_test(test_label),
 #endif

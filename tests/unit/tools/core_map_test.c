@@ -44,7 +44,7 @@ static void test_own_core(void **state)
 /* Across the end of what the core has of a mapping, and the end of the mapping. */
 static void test_across_ends(void **state)
 {
-	uint64_t start = file.line[0].start;
+	uint64_t start = 0;
 	struct core_map map;
 	char buf[8192];
 
@@ -60,6 +60,11 @@ static void test_across_ends(void **state)
 			start = file.line[i].start;
 			break;
 		}
+	if (!start) { /* ThreadSanitizer leaves less of each mapping in the core */
+		core_map_close(&map);
+		unlink(file.path);
+		skip();
+	}
 	assert_int_equal(core_map_read(&map, start, buf, sizeof(buf)), 0);
 	assert_memory_equal(buf, (void *)start, sizeof(buf));
 	for (unsigned int i = 0; i < map.nr_segments; i++) {
