@@ -353,7 +353,7 @@ static void threads(const struct pair *pair)
 	if (THREAD_SANITIZED && pair->front == &front_cpuslab_ops)
 		return;
 	shared.cache = make_pair(pair, 64, 0, NULL);
-	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000 : 40000;
+	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000 : THREAD_SANITIZED ? 10000 : 40000;
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, thread_body, (void *)(i + 1));
 	pthread_create(&thread[THREADS], NULL, drainer_body, NULL);
