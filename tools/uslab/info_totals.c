@@ -75,7 +75,7 @@ static void sum(struct totals *t, const struct snapshot *s, const struct info_op
 		t->caches++;
 		t->targets += c->unique_id[0] != '\0';
 		t->aliases += c->nr_aliases + (c->unique_id[0] && c->name[0]);
-		if (c->slabs && c->objects + c->objects_held)
+		if (c->slabs && c->objects)
 			add_cache(t, c);
 	}
 }
