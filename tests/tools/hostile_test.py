@@ -33,6 +33,9 @@ TOOLS = (
     ("track", "-p", "{}", "--once", "--interval", "0.1", "--cache", "liar-*", "--keep", "--wait", "1"),
     ("debug", "-p", "{}", "--status"),
     ("top", "-p", "{}", "-b", "-n", "2", "-d", "0.1"),
+    # its status is the command's; where there are no user namespaces it says so
+    ("fs", "-p", "{}", "--enter", "--", "sh", "-c",
+     "cat /sys/kernel/slab/*/* /sys/kernel/debug/slab/*/* /proc/slabinfo >/dev/null 2>&1; true"),
 )
 
 
@@ -66,7 +69,7 @@ class Hostile(unittest.TestCase):
         """The same looks at a process that does not lie end well (commands need the program's help)."""
         pid = self.start(0)
         for tool in TOOLS:
-            if tool[0] == "track":
+            if tool[0] in ("track", "fs"):
                 continue
             run = self.look(pid, tool)
             self.assertEqual(run.returncode, 0, (tool, run.stderr))
