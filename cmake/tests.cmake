@@ -107,6 +107,9 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 			target_link_libraries(${target} PRIVATE uslab_tool)
 		endif()
 		target_link_libraries(${target} PRIVATE uslab_test_support uslab_flags)
+		# Tests look for their own functions in reports, and not for "function.cold".
+		target_compile_options(${target} PRIVATE
+			$<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-reorder-blocks-and-partition>)
 
 		uslab_add_test(${name} ${label} ${timeout} ${serial} "${sanitizer_environment}"
 			${launcher} $<TARGET_FILE:${target}>)

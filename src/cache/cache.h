@@ -51,18 +51,21 @@ struct cache {
 	struct engine engine;
 	struct kmem_cache *handle;
 	struct list_head list; /* cache_list, newest first */
-	/* not NULL: kmalloc and malloc take blocks of the exact size here and no objects */
-	const struct engine_heap *heap;
 	int refcount;	       /* users; 0: destroyed with live objects */
 	unsigned int watch;    /* enum cache_watch; 0: slow paths have nothing more to do; atomic */
 	slab_flags_t flags;    /* the letters F Z P U T A are those of now; atomic */
-	unsigned int sample;   /* WATCH_SAMPLE: one in so many calls that miss; atomic */
-	unsigned int misses;   /* calls counted for that; may lose one */
 	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
-	unsigned int capacity; /* of the front, as chosen; 0: by object size */
+	uint16_t capacity;     /* of the front, as chosen; 0: by object size */
+	uint16_t sample;       /* WATCH_SAMPLE: one in so many calls that miss; atomic */
+	uint16_t misses;       /* calls counted for that; may lose one */
+	bool takes_blocks;     /* see cache_heap_of() */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };
+
+/* Every small program under the drop-in has 78 of them, and metadata comes in powers of two. */
+BUILD_ASSERT(sizeof(struct cache) <= 256);
+#define CACHE_MAX_SAMPLE 65535u
 
 struct kmem_cache {
 	struct cache *cache; /* NULL: no such cache */
@@ -84,6 +87,12 @@ struct cache_spec {
 };
 
 extern struct list_head cache_list;
+
+/* Not NULL: kmalloc and malloc take blocks of the exact size from there and no objects of the cache. */
+static inline const struct engine_heap *cache_heap_of(const struct cache *c)
+{
+	return c->takes_blocks ? c->engine.ops->heap : NULL;
+}
 
 static inline struct cache *cache_of(const struct kmem_cache *s)
 {
@@ -139,15 +148,16 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
  * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free goes
  * where the page of the object says, whatever the bits say by then.
  */
-void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+cold void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size,
+			       const void *caller);
 /* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. */
-void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
-unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				      const void *caller);
-void cache_free_watched(struct cache *c, void *obj, const void *caller);
+cold void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
+cold unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+					   const void *caller);
+cold void cache_free_watched(struct cache *c, void *obj, const void *caller);
 
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
-size_t cache_usable_size(const struct page *slab, const void *obj);
+cold size_t cache_usable_size(const struct page *slab, const void *obj);
 
 /* ---- debug.c: debug flags, given at creation and switched on live caches (design 3.6) ---- */
 
@@ -162,15 +172,15 @@ slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
  * layout, while others allocate and free. New objects are of the new layout when it returns. 0;
  * -ENOMEM, -E2BIG (no slab is large enough): as before.
  */
-int cache_set_debug(struct cache *c, slab_flags_t flags);
-int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
+cold int cache_set_debug(struct cache *c, slab_flags_t flags);
+cold int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
 /*
  * Tracks (U) one of `every` allocations that miss, and leaves the front open: the miss of an array stands
  * for all of its objects. 0: not any more. 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are
  * freed by an inline hit, which would make plain objects of tracked ones.
  */
-int cache_set_sampling(struct cache *c, unsigned int every);
+cold int cache_set_sampling(struct cache *c, unsigned int every);
 
 /* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
 int cache_parse_debug(const char *letters, slab_flags_t *flags);
@@ -181,22 +191,22 @@ int cache_parse_debug(const char *letters, slab_flags_t *flags);
  * only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no such cache, or what
  * the first one said that could not be switched.
  */
-int cache_set_debug_pattern(const char *pattern, const char *letters);
+cold int cache_set_debug_pattern(const char *pattern, const char *letters);
 
 /* Sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one opens it. */
-void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
+cold void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
 
 /* failslab.c; uslab_set_failslab(), see <uslab/slab.h>. 0 or -EINVAL. */
-int cache_set_failslab(const char *text);
+cold int cache_set_failslab(const char *text);
 
 /*
  * dump.c: one line that says what p points into (spec 5.14), where reports go. Any address; whether uslab
  * knows it.
  */
-bool cache_dump_obj(const void *p);
+cold bool cache_dump_obj(const void *p);
 
 /* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
-long cache_validate(struct cache *c);
+cold long cache_validate(struct cache *c);
 
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only

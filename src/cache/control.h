@@ -66,13 +66,13 @@ extern struct control control;
 /* Set by malloc/: opens its hit path again after a tool closed it. NULL: there is none. */
 extern void (*control_rearm)(void);
 
-void control_run(void);
+cold void control_run(void);
 
 /* USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see os/ticker.h. */
-int control_start(unsigned int interval_ms);
+cold int control_start(unsigned int interval_ms);
 
 /* A child of fork() has an empty mailbox. */
-void control_fork_child(void);
+cold void control_fork_child(void);
 
 /* One load. No lock may be held. */
 static inline void control_poll(void)

@@ -152,10 +152,10 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		copy_name(c->name, spec->name);
 		c->flags = spec->flags;
 		c->refcount = 1;
-		c->capacity = spec->capacity;
+		c->capacity = (uint16_t)spec->capacity;
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : 0;
 		if (spec->id && spec->front == &front_none_ops)
-			c->heap = spec->engine->heap;
+			c->takes_blocks = spec->engine->heap;
 		c->handle = percpu_handle(id);
 		ret = init_parts(c, spec, id);
 	}

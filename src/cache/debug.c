@@ -37,7 +37,7 @@
  *     for its slab, may be handed out again, and goes home whenever the front flushes it.
  *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
  *
- * A cache over a heap without a front (c->heap) has blocks instead of objects; under WATCH_DEBUG its
+ * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects; under WATCH_DEBUG its
  * callers come to watch.c as well, and a block freed meanwhile still goes to the heap, by its page.
  */
 #include "cache/failslab.h"
@@ -45,6 +45,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
 
@@ -194,7 +195,7 @@ int cache_set_sampling_locked(struct cache *c, unsigned int every)
 		ret = make_slabs(c, &letters, false);
 	if (ret)
 		return ret;
-	store_relaxed(&c->sample, every);
+	store_relaxed(&c->sample, (uint16_t)MIN(every, CACHE_MAX_SAMPLE));
 	if (every)
 		set_watch(c, WATCH_SAMPLE);
 	else

@@ -27,12 +27,12 @@ struct failslab {
 extern struct failslab failslab;
 
 /* Must this allocation fail? WATCH_FAULTS is set. */
-bool failslab_should_fail(const struct cache *c, size_t size, gfp_t gfp, const void *caller);
+cold bool failslab_should_fail(const struct cache *c, size_t size, gfp_t gfp, const void *caller);
 
 /* Sets or clears the cache's WATCH_FAULTS, by its letters and what failslab is set to. */
-void failslab_watch_locked(struct cache *c);
+cold void failslab_watch_locked(struct cache *c);
 
 /* One attribute by the kernel's name ("ignore-gfp-wait", "N"); false: no such name or value. */
-bool failslab_set(const char *key, const char *value);
+cold bool failslab_set(const char *key, const char *value);
 
 #endif /* CACHE_FAILSLAB_H */

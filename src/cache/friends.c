@@ -115,7 +115,7 @@ void friends_listen(void)
 /* A block of a heap; its bytes are its own, and its cache only chose the heap. */
 static bool is_block(const struct cache *c, const struct page *page)
 {
-	return c->heap && page && page->type == PAGE_HEAP;
+	return cache_heap_of(c) && page && page->type == PAGE_HEAP;
 }
 
 /* Debug and guarded objects are checked by the library itself, which does not hide them from itself. */

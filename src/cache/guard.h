@@ -22,11 +22,11 @@
  * If the options ask for it: pool, and bits on all caches there are; again: nothing. No lock may be
  * held. 0 or -errno.
  */
-int guard_start(void);
+cold int guard_start(void);
 /* The thread, if the options ask for one. Context: see os/ticker.h. 0 or -errno. */
-int guard_start_thread(void);
+cold int guard_start_thread(void);
 
 /* A cache that was registered just now. */
-void guard_created_locked(struct cache *c);
+cold void guard_created_locked(struct cache *c);
 
 #endif /* CACHE_GUARD_H */

@@ -157,7 +157,8 @@ static bool is_block(const struct cache *c, size_t size)
 {
 	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
 
-	return c->heap && (!watch || (size > c->heap->max_size && !(watch & WATCH_DEBUG)));
+	return cache_heap_of(c) &&
+	       (!watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG)));
 }
 
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
@@ -172,7 +173,7 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 	if (is_block(c, size)) {
 		control_poll();
 		friends_poll();
-		return alloc_block(c->heap, size, gfp, node, caller);
+		return alloc_block(cache_heap_of(c), size, gfp, node, caller);
 	}
 	return cache_alloc_for(c, gfp, node, size, caller);
 }
@@ -188,9 +189,10 @@ size_t kmalloc_roundup(size_t size)
 	if (!size || size > KMALLOC_MAX_SIZE)
 		return size;
 	c = kmalloc_cache(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0);
-	if (size > (c->heap ? c->heap->max_size : KMALLOC_MAX_CACHE_SIZE))
+	if (size > (cache_heap_of(c) ? cache_heap_of(c)->max_size : KMALLOC_MAX_CACHE_SIZE))
 		return PAGE_SIZE << get_order(size);
-	return c->heap ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN) : c->engine.object_size;
+	return cache_heap_of(c) ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN)
+				: c->engine.object_size;
 }
 
 static cold void bad_pointer(const char *function, const void *p, const void *caller)

@@ -37,7 +37,7 @@ struct request {
 /* Over a heap without a front kmalloc and malloc get blocks of the exact size. */
 static bool takes_block(const struct request *r)
 {
-	return r->c->heap && r->size && r->size <= r->c->heap->max_size;
+	return cache_heap_of(r->c) && r->size && r->size <= cache_heap_of(r->c)->max_size;
 }
 
 static void *take_block(const struct request *r)
@@ -45,7 +45,7 @@ static void *take_block(const struct request *r)
 	int node = r->node < (int)os_topology.nr_nodes ? r->node : NUMA_NO_NODE;
 
 	/* as an object: the caller may have chosen this cache for its alignment */
-	return r->c->heap->alloc(r->size, r->c->engine.align, r->gfp, node);
+	return cache_heap_of(r->c)->alloc(r->size, r->c->engine.align, r->gfp, node);
 }
 
 static void *take_plain(const struct request *r)

@@ -29,14 +29,14 @@
  * objects: 1 .. 511, before kfence_start(). interval: see cache/guard.h; 0: off; with no sample so far
  * it means that of the default. false: refused.
  */
-bool kfence_set_option(const char *key, const char *value);
-bool kfence_is_wanted(void); /* sample is not 0 */
-unsigned int kfence_interval(void);
+cold bool kfence_set_option(const char *key, const char *value);
+cold bool kfence_is_wanted(void); /* sample is not 0 */
+cold unsigned int kfence_interval(void);
 
 /* Pool and fault handler are made. 0 or -errno; again: 0. */
-int kfence_start(void);
+cold int kfence_start(void);
 /* They are; some objects may be guarded, whatever the sample is by now. */
-bool kfence_is_on(void);
+cold bool kfence_is_on(void);
 
 /*
  * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size bytes (0,
@@ -44,20 +44,20 @@ bool kfence_is_on(void);
  * it is not, or there is none free. One load when the sample is 0. weight: how many allocations this
  * call stands for (a miss of an array stands for all of its objects). No lock may be held.
  */
-void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
-		   unsigned int weight);
+cold void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
+			unsigned int weight);
 
 /* On each CPU the next allocation that comes by is one. */
-void kfence_open_gate(void);
+cold void kfence_open_gate(void);
 
 /*
  * Any address in a page with LAYOUT_GUARD. Mistakes are reported, and nothing freed. Locks: none held
  * above RANK_KFENCE; reports are delivered here.
  */
-void kfence_free(void *obj, const void *caller);
+cold void kfence_free(void *obj, const void *caller);
 
 /* Exact bytes of the object that p points into the page of. */
-size_t kfence_size(const void *p);
+cold size_t kfence_size(const void *p);
 
 /* What is known of the object whose page p lies in. */
 struct kfence_info {
@@ -68,10 +68,10 @@ struct kfence_info {
 };
 
 /* false: p lies in no page of an object. Any address; the object may change meanwhile. */
-bool kfence_describe(const void *p, struct kfence_info *info);
+cold bool kfence_describe(const void *p, struct kfence_info *info);
 
 /* The cache goes away: its objects stay readable to nobody and are never used again (zombies). */
-void kfence_cache_gone(struct engine *e);
+cold void kfence_cache_gone(struct engine *e);
 
 static inline bool kfence_is_object(const struct page *page)
 {
@@ -92,10 +92,10 @@ struct kfence_counters {
 extern struct kfence_counters kfence_counters; /* read by tools from outside */
 
 /* Dies on a violation. */
-void kfence_check(void);
+cold void kfence_check(void);
 
-void kfence_fork_prepare(void);
-void kfence_fork_parent(void);
-void kfence_fork_child(void);
+cold void kfence_fork_prepare(void);
+cold void kfence_fork_parent(void);
+cold void kfence_fork_child(void);
 
 #endif /* DEBUG_KFENCE_H */

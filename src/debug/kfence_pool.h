@@ -62,7 +62,7 @@ extern struct kfence_pool kfence_pool;
 extern const struct slab_layout kfence_layout;
 
 /* Pages and metadata for that many objects. 0; -ENOMEM; -EOPNOTSUPP: pages of the system are larger. */
-int kfence_pool_make(unsigned int nr_objects);
+cold int kfence_pool_make(unsigned int nr_objects);
 
 static inline bool kfence_in_pool(const void *p)
 {
@@ -103,8 +103,8 @@ static inline char *kfence_object_page(const struct kfence_object *o)
 /* ---- all with the lock held ---- */
 
 /* Makes a page accessible, or not. false: the system has no more mappings for us. */
-bool kfence_open_locked(char *page);
-void kfence_close_locked(char *page);
+cold bool kfence_open_locked(char *page);
+cold void kfence_close_locked(char *page);
 
 /* What fills the page around an object. */
 static inline unsigned char kfence_canary(const char *address)
@@ -112,23 +112,23 @@ static inline unsigned char kfence_canary(const char *address)
 	return (unsigned char)(0xaa ^ ((uintptr_t)address & 7));
 }
 
-void kfence_fill_canary_locked(const struct kfence_object *o);
+cold void kfence_fill_canary_locked(const struct kfence_object *o);
 /* The first byte before or behind the object that is none; NULL: all well. */
-const char *kfence_bad_canary_locked(const struct kfence_object *o, bool behind);
+cold const char *kfence_bad_canary_locked(const struct kfence_object *o, bool behind);
 
 /* Marks the object's page as a slab of e with one object, in use or not; e NULL: as no slab. */
-void kfence_mark_page_locked(const struct kfence_object *o, struct engine *e, bool inuse);
+cold void kfence_mark_page_locked(const struct kfence_object *o, struct engine *e, bool inuse);
 
 /* The filter. */
-unsigned int kfence_cover_hash(const uintptr_t *pcs, unsigned int nr);
-bool kfence_covered_locked(unsigned int hash);
-void kfence_cover_locked(unsigned int hash, int by);
+cold unsigned int kfence_cover_hash(const uintptr_t *pcs, unsigned int nr);
+cold bool kfence_covered_locked(unsigned int hash);
+cold void kfence_cover_locked(unsigned int hash, int by);
 
 /* Numbers that follow one another at random, for places and gates. */
 uint64_t kfence_draw(void);
 
 /* Dies on a violation. */
-void kfence_check(void);
+cold void kfence_check(void);
 
 /* ---- kfence_report.c: into debug/text.h; counts a bug. Lock held; o may be NULL for accesses ---- */
 
@@ -141,12 +141,13 @@ enum kfence_bug {
 };
 
 /* pcs: the stack of whoever is to blame, the first frame names him. */
-void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o, const char *address,
-			  bool write, const uintptr_t *pcs, unsigned int nr);
+cold void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o,
+			       const char *address, bool write, const uintptr_t *pcs,
+			       unsigned int nr);
 
 /* ---- kfence_fault.c ---- */
 
 /* The handler of access faults is in its place, again if the program took it away. 0 or -errno. */
-int kfence_fault_install(void);
+cold int kfence_fault_install(void);
 
 #endif /* DEBUG_KFENCE_POOL_H */

@@ -17,40 +17,40 @@
 #include "debug/debug.h"
 
 /* `<what> overwritten`: bytes first..last (inclusive) are not expected. Trailer of the object. */
-void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
-		  const void *first, const void *last, unsigned char expected);
+cold void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+		       const void *first, const void *last, unsigned char expected);
 /* The slab's tail, from pad to its end: `Padding overwritten. 0xA-0xB @offset=N`. */
-void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
-		    const void *pad);
+cold void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
+			 const void *pad);
 /* A reason and the trailer of an object (`Object already free`, `Freechain corrupt`, ...). */
-void report_object(struct engine *e, struct page *slab, void *obj, const char *reason);
+cold void report_object(struct engine *e, struct page *slab, void *obj, const char *reason);
 /* A reason, the slab line and the stack. */
-void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
+cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
-void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
+cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
 /* `FIX cache: text`; counts as an error in tests, as in KUnit. */
-void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
-void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
-void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
-		      unsigned char value);
+cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
+			   unsigned char value);
 
 /* T (spec 7.7). Not an error. */
-void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc);
+cold void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc);
 
 /*
  * Writes what was reported by this thread since the last time, gives it to the program's hook, and
  * does what the policy says. Nothing to deliver: returns at once. Locks: none held above RANK_REPORT.
  */
-void report_deliver(void);
+cold void report_deliver(void);
 
 /* Spec 5.5: the object's line and tracks, in the report of a cache that is destroyed too early. */
-void report_leak_begin(struct engine *e, struct page *slab);
-void report_leak_object(struct engine *e, struct page *slab, void *obj);
+cold void report_leak_begin(struct engine *e, struct page *slab);
+cold void report_leak_object(struct engine *e, struct page *slab, void *obj);
 /* Its last line, also where no slab was listed: the cache still has objects. */
-void report_leak_end(struct engine *e, const void *caller);
+cold void report_leak_end(struct engine *e, const void *caller);
 
 /* ---- policy, set by USLAB_CONF and programs ---- */
 
@@ -58,12 +58,12 @@ enum report_policy { REPORT_CONTINUE, REPORT_ABORT, REPORT_EXIT };
 enum report_format { REPORT_MODERN, REPORT_2_6_29 };
 
 /* false: no such word. "continue", "abort", "exit"; "modern", "2.6.29". */
-bool report_set_policy(const char *word);
-bool report_set_format(const char *word);
+cold bool report_set_policy(const char *word);
+cold bool report_set_format(const char *word);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
-bool report_set_file(const char *path);
+cold bool report_set_file(const char *path);
 /* See uslab_set_report_hook(). */
-void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
+cold void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
 
 /* Read by tools from outside. */
 struct report_counters {
@@ -72,6 +72,6 @@ struct report_counters {
 };
 extern struct report_counters report_counters;
 
-void report_fork_child(void);
+cold void report_fork_child(void);
 
 #endif /* DEBUG_REPORT_H */

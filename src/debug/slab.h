@@ -126,63 +126,63 @@ static inline bool debug_bitmap_has(const struct debug_bitmap *map, unsigned int
 /* ---- object.c ---- */
 
 /* Everything around an object, and its body where it is poisoned, as it is in use (RED_ACTIVE) or free. */
-void debug_fill(const struct page *slab, void *obj, unsigned char red);
+cold void debug_fill(const struct page *slab, void *obj, unsigned char red);
 /* Bytes that the program asked for; the layout's object size where that is not known. */
-unsigned int debug_size_asked(const struct page *slab, void *obj);
-void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
+cold unsigned int debug_size_asked(const struct page *slab, void *obj);
+cold void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
 /* Who this is, for a track. Context: no lock held. */
-void debug_request_init(struct debug_request *r, const struct engine *e,
-			const struct slab_layout *layout, const void *caller, size_t size);
+cold void debug_request_init(struct debug_request *r, const struct engine *e,
+			     const struct slab_layout *layout, const void *caller, size_t size);
 
 /* ---- check.c: false after a report; what was damaged is put right ---- */
 
-bool debug_check_slab_locked(struct engine *e, struct page *slab);
+cold bool debug_check_slab_locked(struct engine *e, struct page *slab);
 /* red: RED_ACTIVE or RED_INACTIVE, as the object should be. */
-bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
+cold bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
 /* Follows the free list, and compares counters with it. Is obj on it? NULL: is it sane? */
-bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
+cold bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
 /* The bytes behind the last object. */
-void debug_check_pad(struct engine *e, struct page *slab);
+cold void debug_check_pad(struct engine *e, struct page *slab);
 /* Marks the objects of the free list, as far as it can be followed; nobody may have checked it. */
-void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map);
+cold void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map);
 /* Invariants of all debug slabs, for engine_ops.check. */
-void debug_check(struct engine *e);
+cold void debug_check(struct engine *e);
 
 /* ---- slab.c ---- */
 
 /* A slab with every object free, constructed, counted in its node, on no list. NULL: out of memory. */
-struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
-			    int node);
+cold struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
+				 int node);
 /* Puts the slab on the list where it belongs. */
-void debug_place_locked(struct page *slab, bool tail);
+cold void debug_place_locked(struct page *slab, bool tail);
 /* Takes the slab off its list. */
-void debug_unlist_locked(struct page *slab);
+cold void debug_unlist_locked(struct page *slab);
 /* Is it empty, and of no use? force: whatever min_partial says. */
-bool debug_is_surplus_locked(const struct page *slab, bool force);
+cold bool debug_is_surplus_locked(const struct page *slab, bool force);
 /* Off its list and out of the node's counters, in front of *list (linked by page.next). */
-void debug_forget_locked(struct page *slab, struct page **list);
+cold void debug_forget_locked(struct page *slab, struct page **list);
 /* A check failed: nothing is allocated from it any more, and it is never given back. */
-void debug_retire_locked(struct page *slab);
+cold void debug_retire_locked(struct page *slab);
 /* Gives slabs back; with F each is checked once more. Context: no lock held; reports are delivered. */
-void debug_slab_free_list(struct engine *e, struct page *slabs);
+cold void debug_slab_free_list(struct engine *e, struct page *slabs);
 
 /* ---- free.c ---- */
 
 /* As debug_free(), of an object that is of e, whatever the caller was. */
-void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller);
+cold void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller);
 
 /* ---- validate.c ---- */
 
-int debug_shrink(struct engine *e);
-void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+cold int debug_shrink(struct engine *e);
+cold void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 /* Free objects of the node's slabs; takes list_lock. */
-unsigned long debug_count_free(struct debug_node *node);
+cold unsigned long debug_count_free(struct debug_node *node);
 /* Adds the debug slabs to what is there. */
-void debug_add_stats(struct engine *e, struct engine_stats *stats);
+cold void debug_add_stats(struct engine *e, struct engine_stats *stats);
 
 /* ---- wrap.c ---- */
 
 /* d->ops from d->inner. */
-void debug_wrap_ops(struct debug *d);
+cold void debug_wrap_ops(struct debug *d);
 
 #endif /* DEBUG_SLAB_H */

@@ -31,8 +31,9 @@ static struct {
 	unsigned int owner; /* number of the thread; 0: not open. Atomic */
 	bool cut;
 	size_t len;
-	char buf[TEXT_MAX];
 } text = { .lock = LOCK_INIT(RANK_REPORT) };
+
+static char buf[TEXT_MAX]; /* apart: all zero, it takes no page of the file nor of memory */
 
 bool text_is_open(void)
 {
@@ -48,7 +49,7 @@ void text_open(void)
 		return;
 	lock_acquire(&text.lock);
 	text.len = 0;
-	text.buf[0] = '\0';
+	buf[0] = '\0';
 	text.cut = false;
 	store_relaxed(&text.owner, os_thread_id());
 }
@@ -69,10 +70,10 @@ void text_fork_child(void)
 /* Ends the text behind its last whole line. */
 static cold void cut_short(void)
 {
-	const char *newline = memrchr(text.buf, '\n', text.len);
+	const char *newline = memrchr(buf, '\n', text.len);
 
-	text.len = newline ? (size_t)(newline + 1 - text.buf) : 0;
-	memcpy(text.buf + text.len, cut_line, sizeof(cut_line));
+	text.len = newline ? (size_t)(newline + 1 - buf) : 0;
+	memcpy(buf + text.len, cut_line, sizeof(cut_line));
 	text.len += sizeof(cut_line) - 1;
 	text.cut = true;
 }
@@ -86,7 +87,7 @@ void text_print(const char *fmt, ...)
 	if (text.cut)
 		return;
 	va_start(args, fmt);
-	len = os_format_list(text.buf + text.len, ROOM - text.len, fmt, args);
+	len = os_format_list(buf + text.len, ROOM - text.len, fmt, args);
 	va_end(args);
 	if (unlikely(len >= ROOM - text.len))
 		cut_short();
@@ -129,5 +130,5 @@ const char *text_get(size_t *len)
 {
 	ASSERT(text_is_open());
 	*len = text.len;
-	return text.buf;
+	return buf;
 }

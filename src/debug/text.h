@@ -16,26 +16,26 @@
 
 #define TEXT_MAX (64ul << 10) /* bytes, with the NUL */
 
-void text_open(void);
-bool text_is_open(void); /* by this thread */
+cold void text_open(void);
+cold bool text_is_open(void); /* by this thread */
 
 /* As os_format(). No newline of its own. */
-void text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+cold void text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* `name+0xoff/0xsize [object]`, or 0x... where there is no symbol. No newline. */
-void text_symbol(uintptr_t address);
+cold void text_symbol(uintptr_t address);
 
 /* Each frame on a line of its own behind prefix. */
-void text_frames(const char *prefix, const uintptr_t *pcs, unsigned int nr);
+cold void text_frames(const char *prefix, const uintptr_t *pcs, unsigned int nr);
 /* The frames of a saved stack; 0 frames: nothing. Returns how many. */
-unsigned int text_stack(const char *prefix, uint32_t handle);
+cold unsigned int text_stack(const char *prefix, uint32_t handle);
 
 /* The whole text so far and its length; valid until text_close(). */
-const char *text_get(size_t *len);
+cold const char *text_get(size_t *len);
 /* Empties the buffer and lets the next one in. */
-void text_close(void);
+cold void text_close(void);
 
 /* Whoever had the text open is not in the child. */
-void text_fork_child(void);
+cold void text_fork_child(void);
 
 #endif /* DEBUG_TEXT_H */

@@ -182,10 +182,10 @@ struct engine {
 	unsigned int size;	  /* stride, bytes: s->size of the kernel */
 	unsigned int object_size; /* raised by merging (under the registry lock) */
 	unsigned int align;
-	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
-	unsigned int id;	    /* number of the cache */
+	unsigned int id; /* number of the cache */
 	slab_flags_t flags;
-	gfp_t allocflags; /* spec 4.2 */
+	gfp_t allocflags;	    /* spec 4.2 */
+	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
 	void (*ctor)(void *obj);
 	unsigned char page_class;
 	bool pack; /* footprint first, see struct engine_params */

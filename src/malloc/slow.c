@@ -77,8 +77,9 @@ static void *alloc_small(size_t size, const void *caller)
 	unsigned int class = malloc_class_of(size);
 	const struct cache *c = cache_of_class(class);
 
-	if (unlikely(c->heap && size <= c->heap->max_size && !load_acquire(&c->watch)))
-		return cache_heap_alloc(c->heap, MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
+	if (unlikely(cache_heap_of(c) && size <= cache_heap_of(c)->max_size &&
+		     !load_acquire(&c->watch)))
+		return cache_heap_alloc(cache_heap_of(c), MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
 					NUMA_NO_NODE);
 	if (unlikely(is_picked(c)))
 		return cache_alloc_picked(cache_of_class(class), MALLOC_GFP, MAX(size, 1ul),

@@ -304,7 +304,7 @@ IN_CHILD(test_heap)
 	block = kmalloc_alloc(50, GFP_KERNEL, NUMA_NO_NODE);
 	CHILD_CHECK(page_head_of(block)->type == PAGE_HEAP);
 	c = cache_of(percpu_handle(USLAB_ID_KMALLOC + uslab_kmalloc_index(50)));
-	CHILD_CHECK(c->heap && cache_set_debug(c, FZPU) == 0);
+	CHILD_CHECK(cache_heap_of(c) && cache_set_debug(c, FZPU) == 0);
 	p = kmalloc_alloc(50, GFP_KERNEL | __GFP_ZERO, NUMA_NO_NODE);
 	CHILD_CHECK(is_debug(p) && kmalloc_size(p) == 50);
 	kmalloc_free(block, NULL);

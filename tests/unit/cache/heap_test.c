@@ -88,7 +88,7 @@ IN_CHILD(test_owners)
 		void *obj = get(c);
 		void *p = block(heaps[i], 80, 0);
 
-		CHILD_CHECK(!c->heap); /* a CPU holds objects of this one */
+		CHILD_CHECK(!cache_heap_of(c)); /* a CPU holds objects of this one */
 		CHILD_CHECK(cache_of_object(obj) == c && in_use(c) == 1);
 		kmalloc_free(obj, NULL);
 		CHILD_CHECK(in_use(c) == 0 && c->front.ops->held(&c->front) > 0);
@@ -109,12 +109,12 @@ IN_CHILD(test_who_has_one)
 					   .front = &front_none_ops,
 					   .no_merge = true };
 
-		CHILD_CHECK(!made(&spec)->heap);
+		CHILD_CHECK(!cache_heap_of(made(&spec)));
 		spec.id = USLAB_ID_KMALLOC + e;
-		CHILD_CHECK(made(&spec)->heap == cache_engines[e]->heap);
+		CHILD_CHECK(cache_heap_of(made(&spec)) == cache_engines[e]->heap);
 		spec.id = USLAB_ID_KMALLOC + 16 + e;
 		spec.front = &front_queues_ops;
-		CHILD_CHECK(!made(&spec)->heap);
+		CHILD_CHECK(!cache_heap_of(made(&spec)));
 	}
 }
 

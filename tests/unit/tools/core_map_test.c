@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "bare.h"
 #include "core_fixture.h"
 #include "core_map.h"
 
@@ -44,11 +45,13 @@ static void test_own_core(void **state)
 /* Across the end of what the core has of a mapping, and the end of the mapping. */
 static void test_across_ends(void **state)
 {
-	uint64_t start = 0;
+	uint64_t start = file.line[0].start;
 	struct core_map map;
 	char buf[8192];
 
 	(void)state;
+	if (THREAD_SANITIZED) /* which has mappings of its own around the program's */
+		skip();
 	core_fill(&file);
 	core_write(&file);
 	assert_null(core_map_open(&map, file.path));
@@ -60,11 +63,6 @@ static void test_across_ends(void **state)
 			start = file.line[i].start;
 			break;
 		}
-	if (!start) { /* ThreadSanitizer leaves less of each mapping in the core */
-		core_map_close(&map);
-		unlink(file.path);
-		skip();
-	}
 	assert_int_equal(core_map_read(&map, start, buf, sizeof(buf)), 0);
 	assert_memory_equal(buf, (void *)start, sizeof(buf));
 	for (unsigned int i = 0; i < map.nr_segments; i++) {
