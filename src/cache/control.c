@@ -205,15 +205,18 @@ void control_fork_child(void)
 	control.size = sizeof(control);
 }
 
-/* ---- the thread ---- */
+/* ---- who looks: threads now and then, and the control thread ---- */
 
-static void tick(void)
+__thread int cache_poll_credit;
+
+void cache_poll_now(void)
 {
+	cache_poll_credit = CACHE_POLL_CALLS - 1;
 	control_poll();
 	friends_poll();
 }
 
 int control_start(unsigned int interval_ms)
 {
-	return os_ticker_start("uslab-control", interval_ms, tick);
+	return os_ticker_start("uslab-control", interval_ms, cache_poll_now);
 }

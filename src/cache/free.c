@@ -32,10 +32,19 @@ void cache_check_pointer(const struct cache *c, const void *p, const void *calle
 		die_no_object(c, p, caller);
 }
 
+/* Out of line, and called at the end, so that the others need save no argument. */
+static noinline void poll_and_free(struct cache *c, void *obj, const void *caller)
+{
+	cache_poll_now();
+	cache_free_for(c, obj, caller);
+}
+
 void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
-	control_poll();
-	friends_poll();
+	if (cache_poll_is_due()) {
+		poll_and_free(c, obj, caller);
+		return;
+	}
 	if (unlikely(load_acquire(&c->watch))) { /* pairs with set_watch() */
 		cache_free_watched(c, obj, caller);
 		return;
