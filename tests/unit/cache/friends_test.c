@@ -26,7 +26,7 @@ IN_CHILD(listeners_are_noticed_on_a_slow_path)
 	CHILD_CHECK(!is_watched(before) && !friends_listening);
 	uslab_kmem_cache_free_semaphore = 1;
 	CHILD_CHECK(!is_watched(before)); /* nobody has looked */
-	cache_poll_credit = 0; /* the next call is one that looks */
+	cache_poll_credit = 0;		  /* the next call is one that looks */
 	p = cache_alloc(before, 0, -1);
 	CHILD_CHECK(p && friends_listening && is_watched(before));
 	CHILD_CHECK(before->front.closed & FRONT_SHUT);
