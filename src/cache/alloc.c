@@ -6,7 +6,7 @@
  * Invariants: __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
  * Flow:       called by api/ and malloc/ on a miss; calls the front's alloc and cache/shrink.c; of a
- *             cache that is watched, watch.c. Looks into the mailbox first.
+ *             cache that is watched, watch.c. Looks into the mailbox now and then.
  *
  * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
  * call repeated; then NULL.

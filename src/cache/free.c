@@ -6,7 +6,7 @@
  * Invariants: none.
  * Locks:      none held here.
  * Flow:       called by api/ and malloc/ on a miss; calls the front's free; of a cache that is
- *             watched, watch.c. Looks into the mailbox first.
+ *             watched, watch.c. Looks into the mailbox now and then.
  */
 #include "base/atomic.h"
 #include "cache/control.h"
