@@ -31,20 +31,11 @@ static cold void *alloc_again(struct cache *c, gfp_t gfp, int node)
 	return c->front.ops->alloc(&c->front, gfp, node);
 }
 
-/* Out of line, and called at the end, so that the others need save no argument. */
-static noinline void *poll_and_alloc(struct cache *c, gfp_t gfp, int node, size_t size,
+static always_inline void *alloc_one(struct cache *c, gfp_t gfp, int node, size_t size,
 				     const void *caller)
-{
-	cache_poll_now();
-	return cache_alloc_for(c, gfp, node, size, caller);
-}
-
-void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	void *obj;
 
-	if (cache_poll_is_due())
-		return poll_and_alloc(c, gfp, node, size, caller);
 	if (unlikely(load_acquire(&c->watch) & WATCH_ALLOC)) /* pairs with set_watch() */
 		return cache_alloc_watched(c, gfp, node, size, caller);
 	/* quiet at first: only the second failure is one */
@@ -52,6 +43,21 @@ void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const v
 	if (unlikely(!obj))
 		obj = alloc_again(c, gfp, node);
 	return likely(obj) ? finish(c, obj, gfp) : NULL;
+}
+
+/* Out of line, and called at the end, so that the others need save no argument. */
+static noinline void *poll_and_alloc(struct cache *c, gfp_t gfp, int node, size_t size,
+				     const void *caller)
+{
+	cache_poll_now();
+	return alloc_one(c, gfp, node, size, caller);
+}
+
+void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
+{
+	if (cache_poll_is_due(c))
+		return poll_and_alloc(c, gfp, node, size, caller);
+	return alloc_one(c, gfp, node, size, caller);
 }
 
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,

@@ -148,16 +148,15 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
  * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free goes
  * where the page of the object says, whatever the bits say by then.
  */
-cold void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size,
-			       const void *caller);
+void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
 /* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. */
-cold void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
-cold unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-					   const void *caller);
-cold void cache_free_watched(struct cache *c, void *obj, const void *caller);
+void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
+unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				      const void *caller);
+void cache_free_watched(struct cache *c, void *obj, const void *caller);
 
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
-cold size_t cache_usable_size(const struct page *slab, const void *obj);
+size_t cache_usable_size(const struct page *slab, const void *obj);
 
 /* ---- debug.c: debug flags, given at creation and switched on live caches (design 3.6) ---- */
 

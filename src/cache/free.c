@@ -32,25 +32,29 @@ void cache_check_pointer(const struct cache *c, const void *p, const void *calle
 		die_no_object(c, p, caller);
 }
 
-/* Out of line, and called at the end, so that the others need save no argument. */
-static noinline void poll_and_free(struct cache *c, void *obj, const void *caller)
+static always_inline void free_one(struct cache *c, void *obj, const void *caller)
 {
-	cache_poll_now();
-	cache_free_for(c, obj, caller);
-}
-
-void cache_free_for(struct cache *c, void *obj, const void *caller)
-{
-	if (cache_poll_is_due()) {
-		poll_and_free(c, obj, caller);
-		return;
-	}
 	if (unlikely(load_acquire(&c->watch))) { /* pairs with set_watch() */
 		cache_free_watched(c, obj, caller);
 		return;
 	}
 	cache_check_pointer(c, obj, caller);
 	c->front.ops->free(&c->front, obj);
+}
+
+/* Out of line, and called at the end, so that the others need save no argument. */
+static noinline void poll_and_free(struct cache *c, void *obj, const void *caller)
+{
+	cache_poll_now();
+	free_one(c, obj, caller);
+}
+
+void cache_free_for(struct cache *c, void *obj, const void *caller)
+{
+	if (cache_poll_is_due(c))
+		poll_and_free(c, obj, caller);
+	else
+		free_one(c, obj, caller);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)

@@ -84,12 +84,12 @@ struct debug {
  * Spec 4.4 to the byte. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more bytes after
  * the tracks. Leaves the orders alone.
  */
-cold void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size,
-			     unsigned int align, slab_flags_t flags, bool has_ctor, bool orig_size);
+void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size, unsigned int align,
+			slab_flags_t flags, bool has_ctor, bool orig_size);
 /* Order and objects by the kernel's rules (spec 4.3). 0 or -E2BIG. */
-cold int debug_layout_orders(struct slab_layout *layout);
+int debug_layout_orders(struct slab_layout *layout);
 /* Offset behind the last metadata of an object: where its padding begins. */
-cold unsigned int debug_info_end(const struct slab_layout *layout, bool orig_size);
+unsigned int debug_info_end(const struct slab_layout *layout, bool orig_size);
 
 static inline unsigned int debug_layout_index(slab_flags_t flags)
 {
@@ -148,19 +148,19 @@ static inline void *debug_freeptr_get(const struct debug *d, const struct slab_l
  * front of the engine's. orig_size: objects remember how many bytes were asked for (kmalloc, malloc).
  * 0 or -ENOMEM. Again: 0.
  */
-cold int debug_attach(struct engine *e, bool orig_size, bool hardened);
+int debug_attach(struct engine *e, bool orig_size, bool hardened);
 
 /*
  * Sets the flags of new debug slabs and of checks: F Z P U T, 0 for none. no_higher_order: option O,
  * Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG (nothing changed).
  */
-cold int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
+int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
 
 /* May other caches still merge with this one? Not where a layout knows the object's size (spec 5.4). */
-cold bool debug_may_merge(const struct engine *e);
+bool debug_may_merge(const struct engine *e);
 
 /* Frees struct debug, after ops->destroy() said 0; puts the inner ops back. */
-cold void debug_detach(struct engine *e);
+void debug_detach(struct engine *e);
 
 /* ---- alloc.c, free.c (spec 4.13, 7.3, 7.4) ---- */
 
@@ -168,28 +168,28 @@ cold void debug_detach(struct engine *e);
  * One object out of a debug slab, checked, filled, tracked. size: bytes asked for, 0: object_size.
  * Not zeroed. NULL: out of memory.
  */
-cold void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
+void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
 
 /*
  * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj))) that
  * the program frees into cache e. Any mistake is reported, and the object not freed. Objects of another
  * cache are reported and go to their own.
  */
-cold void debug_free(struct engine *e, void *obj, const void *caller);
+void debug_free(struct engine *e, void *obj, const void *caller);
 
 /* ---- object.c ---- */
 
 /* Bytes that may be used (spec 5.7): what was asked for if that is known, object_size with Z or P, else inuse. */
-cold size_t debug_usable_size(const struct page *slab, const void *obj);
+size_t debug_usable_size(const struct page *slab, const void *obj);
 /*
  * The program resizes the object in place; new_size is at most object_size. Remembers it, and makes
  * the rest red. false: nothing to remember in this slab.
  */
-cold bool debug_resize(struct page *slab, void *obj, size_t new_size);
+bool debug_resize(struct page *slab, void *obj, size_t new_size);
 
 /* ---- validate.c (spec 7.8) ---- */
 
 /* Checks all debug slabs, full ones too. Returns how many. */
-cold unsigned long debug_validate(struct engine *e);
+unsigned long debug_validate(struct engine *e);
 
 #endif /* DEBUG_DEBUG_H */

@@ -126,63 +126,63 @@ static inline bool debug_bitmap_has(const struct debug_bitmap *map, unsigned int
 /* ---- object.c ---- */
 
 /* Everything around an object, and its body where it is poisoned, as it is in use (RED_ACTIVE) or free. */
-cold void debug_fill(const struct page *slab, void *obj, unsigned char red);
+void debug_fill(const struct page *slab, void *obj, unsigned char red);
 /* Bytes that the program asked for; the layout's object size where that is not known. */
-cold unsigned int debug_size_asked(const struct page *slab, void *obj);
-cold void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
+unsigned int debug_size_asked(const struct page *slab, void *obj);
+void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
 /* Who this is, for a track. Context: no lock held. */
-cold void debug_request_init(struct debug_request *r, const struct engine *e,
-			     const struct slab_layout *layout, const void *caller, size_t size);
+void debug_request_init(struct debug_request *r, const struct engine *e,
+			const struct slab_layout *layout, const void *caller, size_t size);
 
 /* ---- check.c: false after a report; what was damaged is put right ---- */
 
-cold bool debug_check_slab_locked(struct engine *e, struct page *slab);
+bool debug_check_slab_locked(struct engine *e, struct page *slab);
 /* red: RED_ACTIVE or RED_INACTIVE, as the object should be. */
-cold bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
+bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
 /* Follows the free list, and compares counters with it. Is obj on it? NULL: is it sane? */
-cold bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
+bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
 /* The bytes behind the last object. */
-cold void debug_check_pad(struct engine *e, struct page *slab);
+void debug_check_pad(struct engine *e, struct page *slab);
 /* Marks the objects of the free list, as far as it can be followed; nobody may have checked it. */
-cold void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map);
+void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map);
 /* Invariants of all debug slabs, for engine_ops.check. */
-cold void debug_check(struct engine *e);
+void debug_check(struct engine *e);
 
 /* ---- slab.c ---- */
 
 /* A slab with every object free, constructed, counted in its node, on no list. NULL: out of memory. */
-cold struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
-				 int node);
+struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
+			    int node);
 /* Puts the slab on the list where it belongs. */
-cold void debug_place_locked(struct page *slab, bool tail);
+void debug_place_locked(struct page *slab, bool tail);
 /* Takes the slab off its list. */
-cold void debug_unlist_locked(struct page *slab);
+void debug_unlist_locked(struct page *slab);
 /* Is it empty, and of no use? force: whatever min_partial says. */
-cold bool debug_is_surplus_locked(const struct page *slab, bool force);
+bool debug_is_surplus_locked(const struct page *slab, bool force);
 /* Off its list and out of the node's counters, in front of *list (linked by page.next). */
-cold void debug_forget_locked(struct page *slab, struct page **list);
+void debug_forget_locked(struct page *slab, struct page **list);
 /* A check failed: nothing is allocated from it any more, and it is never given back. */
-cold void debug_retire_locked(struct page *slab);
+void debug_retire_locked(struct page *slab);
 /* Gives slabs back; with F each is checked once more. Context: no lock held; reports are delivered. */
-cold void debug_slab_free_list(struct engine *e, struct page *slabs);
+void debug_slab_free_list(struct engine *e, struct page *slabs);
 
 /* ---- free.c ---- */
 
 /* As debug_free(), of an object that is of e, whatever the caller was. */
-cold void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller);
+void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller);
 
 /* ---- validate.c ---- */
 
-cold int debug_shrink(struct engine *e);
-cold void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+int debug_shrink(struct engine *e);
+void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 /* Free objects of the node's slabs; takes list_lock. */
-cold unsigned long debug_count_free(struct debug_node *node);
+unsigned long debug_count_free(struct debug_node *node);
 /* Adds the debug slabs to what is there. */
-cold void debug_add_stats(struct engine *e, struct engine_stats *stats);
+void debug_add_stats(struct engine *e, struct engine_stats *stats);
 
 /* ---- wrap.c ---- */
 
 /* d->ops from d->inner. */
-cold void debug_wrap_ops(struct debug *d);
+void debug_wrap_ops(struct debug *d);
 
 #endif /* DEBUG_SLAB_H */

@@ -38,13 +38,13 @@ struct stacks {
 extern struct stacks *stacks_depot;
 
 /* The handle of this stack; 0: no memory. nr is cut to STACKS_DEPTH. Any context but signal handlers. */
-cold uint32_t stacks_save(const uintptr_t *pcs, unsigned int nr);
+uint32_t stacks_save(const uintptr_t *pcs, unsigned int nr);
 
 /* Its frames; 0 for handle 0 or one that was never given out. */
-cold unsigned int stacks_fetch(uint32_t handle, const uint64_t **pcs);
+unsigned int stacks_fetch(uint32_t handle, const uint64_t **pcs);
 
-cold void stacks_fork_prepare(void);
-cold void stacks_fork_parent(void);
-cold void stacks_fork_child(void);
+void stacks_fork_prepare(void);
+void stacks_fork_parent(void);
+void stacks_fork_child(void);
 
 #endif /* DEBUG_STACKS_H */

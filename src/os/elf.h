@@ -20,8 +20,8 @@ struct os_elf {
 };
 
 /* 0; -ENOEXEC: no ELF file of 64 bits; another -errno of opening and mapping it. */
-cold int os_elf_open(struct os_elf *elf, const char *path);
-cold void os_elf_close(struct os_elf *elf);
+int os_elf_open(struct os_elf *elf, const char *path);
+void os_elf_close(struct os_elf *elf);
 
 /* size bytes at an offset of the file, aligned to 8; NULL: they are not all there. */
 const void *os_elf_part(const struct os_elf *elf, uint64_t offset, uint64_t size);
@@ -32,6 +32,6 @@ const Elf64_Shdr *os_elf_section(const struct os_elf *elf, uint32_t type, const 
 const Elf64_Shdr *os_elf_section_at(const struct os_elf *elf, uint32_t number);
 
 /* A text of a string table; "" where there is none. */
-cold const char *os_elf_string(const struct os_elf *elf, const Elf64_Shdr *table, uint32_t offset);
+const char *os_elf_string(const struct os_elf *elf, const Elf64_Shdr *table, uint32_t offset);
 
 #endif /* OS_ELF_H */

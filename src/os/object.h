@@ -23,9 +23,9 @@ struct os_object {
 	const uint8_t *eh_frame; /* .eh_frame_hdr, or NULL */
 };
 
-cold bool os_object_find(uintptr_t address, struct os_object *object);
+bool os_object_find(uintptr_t address, struct os_object *object);
 
 /* Memory of an object that another thread may unload meanwhile. false: not all of it is there. */
-cold bool os_object_copy(void *to, const void *from, size_t size);
+bool os_object_copy(void *to, const void *from, size_t size);
 
 #endif /* OS_OBJECT_H */

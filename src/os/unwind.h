@@ -24,6 +24,6 @@
  * alone; caller NULL: everything from the caller of this function. Returns how many, 1 .. max.
  * What a signal interrupted is given one byte on, so that it can be looked up as a call: address - 1.
  */
-cold unsigned int os_unwind(const void *caller, uintptr_t *pcs, unsigned int max);
+unsigned int os_unwind(const void *caller, uintptr_t *pcs, unsigned int max);
 
 #endif /* OS_UNWIND_H */

@@ -28,6 +28,6 @@ struct unwind_entry {
 };
 
 /* 0; -ESRCH: no loaded object has this address; -ENOENT: no table has, or one that cannot be read. */
-cold int unwind_table_find(uintptr_t address, struct unwind_entry *entry);
+int unwind_table_find(uintptr_t address, struct unwind_entry *entry);
 
 #endif /* OS_UNWIND_TABLE_H */
