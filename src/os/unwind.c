@@ -120,8 +120,9 @@ static struct range load_checked(void)
 
 static bool is_own_stack(struct range range)
 {
-	uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
-	uintptr_t start = getauxval(AT_RANDOM);
+	/* up to the end of their pages, as the range is */
+	uintptr_t thread = ALIGN_UP((uintptr_t)__builtin_thread_pointer(), PAGE);
+	uintptr_t start = ALIGN_UP((uintptr_t)getauxval(AT_RANDOM), PAGE);
 
 	return thread - range.end < MAX_BELOW_THREAD || start - range.end < MAX_BELOW_START;
 }
