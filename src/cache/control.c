@@ -199,10 +199,14 @@ void control_run(void)
 	store_release(&control.state, CONTROL_DONE); /* pairs with the tool's read */
 }
 
+/*
+ * What the parent was asked for is not this process's business. A tool may have found the child before this
+ * runs and be writing to its mailbox, so one word is written and nothing else: the tool reads IDLE, or writes
+ * PENDING over it, and its command is whole either way.
+ */
 void control_fork_child(void)
 {
-	memset(&control, 0, sizeof(control));
-	control.size = sizeof(control);
+	store_relaxed(&control.state, CONTROL_IDLE);
 }
 
 /* ---- who looks: threads now and then, and the control thread ---- */

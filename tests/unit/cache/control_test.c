@@ -325,6 +325,23 @@ IN_CHILD(test_fork)
 	CHILD_CHECK(answer() == 0 && c->flags == DEBUG_DEFAULT);
 }
 
+/*
+ * A tool that is writing a command while the child of fork() puts the parent's aside: its command stays
+ * whole. The mailbox itself must look valid at every moment.
+ */
+IN_CHILD(test_fork_while_tool_writes)
+{
+	struct control before;
+
+	ready();
+	post(CONTROL_DEBUG, "c", "FZPU", 7);
+	before = control;
+	control_fork_child();
+	CHILD_CHECK(control.state == CONTROL_IDLE);
+	control.state = before.state;
+	CHILD_CHECK(!memcmp(&control, &before, sizeof(control)));
+}
+
 /* "attribute=number", see attribute_test.c for which there are. */
 IN_CHILD(test_set)
 {
@@ -413,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_rearm),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_fork_while_tool_writes),
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_garbage),
 	};
