@@ -4,7 +4,8 @@
  *
  * What a program gets that includes <uslab/slab.h> and links the static library. Contestants:
  * array, cpuslab, none (an own cache with that front), bulk (kmem_cache_alloc_bulk and _free_bulk
- * on an own cache), kmalloc (constant size, as most callers write it). The locality mode has its
+ * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size that the
+ * compiler does not know). The locality mode has its
  * own: kmalloc (a cache that others have used), kmalloc-quiet (one that nobody else uses), array,
  * cpuslab, and array-used (an own cache after much use).
  */
@@ -62,6 +63,16 @@ static const struct bodies *kmalloc_bodies(size_t size)
 		die("kmalloc has no cache for %zu bytes", size);
 	}
 }
+
+/* ---- kmalloc of a size that it does not know ---- */
+
+ALWAYS void *op_kmalloc_variable(void *ctx, size_t size)
+{
+	(void)ctx;
+	return kmalloc(size, GFP_KERNEL);
+}
+
+BENCH_INSTANCE(kmalloc_variable, op_kmalloc_variable, op_kfree);
 
 /* ---- bulk: a whole batch by one call ---- */
 
@@ -151,6 +162,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(args.contestant, "kmalloc")) {
 		subject.bodies = kmalloc_bodies(args.size);
+	} else if (!strcmp(args.contestant, "kmalloc-variable")) {
+		subject.bodies = &kmalloc_variable_bodies;
 	} else if (!strcmp(args.contestant, "bulk")) {
 		if (strcmp(args.mode, "batch"))
 			die("bulk is measured in batches only");

@@ -209,18 +209,14 @@ void control_fork_child(void)
 	store_relaxed(&control.state, CONTROL_IDLE);
 }
 
-/* ---- who looks: threads now and then, and the control thread ---- */
+/* ---- the control thread ---- */
 
-__thread int cache_poll_credit;
-
-void cache_poll_now(void)
+static void look(void)
 {
-	cache_poll_credit = CACHE_POLL_CALLS - 1;
-	control_poll();
-	friends_poll();
+	cache_poll_now();
 }
 
 int control_start(unsigned int interval_ms)
 {
-	return os_ticker_start("uslab-control", interval_ms, cache_poll_now);
+	return os_ticker_start("uslab-control", interval_ms, look);
 }

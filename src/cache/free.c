@@ -6,18 +6,15 @@
  * Invariants: none.
  * Locks:      none held here.
  * Flow:       called by api/ and malloc/ on a miss; calls the front's free; of a cache that is
- *             watched, watch.c. Looks into the mailbox now and then.
+ *             watched, watch.c. Looks into the mailbox.
  */
-#include "base/atomic.h"
-#include "cache/control.h"
-#include "cache/friends.h"
-#include "cache/internal.h"
+#include "cache/object.h"
 #include "os/die.h"
 #include "os/symbol.h"
 
 #define SYMBOL_MAX 128 /* bytes of a function's name in a message */
 
-static cold _Noreturn void die_no_object(const struct cache *c, const void *p, const void *caller)
+void cache_die_no_object(const struct cache *c, const void *p, const void *caller)
 {
 	char where[SYMBOL_MAX];
 
@@ -26,41 +23,26 @@ static cold _Noreturn void die_no_object(const struct cache *c, const void *p, c
 		   where);
 }
 
-void cache_check_pointer(const struct cache *c, const void *p, const void *caller)
+void cache_free_attended(struct cache *c, void *obj, const void *caller)
 {
-	if (unlikely(!page_in_arena(p) || (uintptr_t)p % sizeof(void *)))
-		die_no_object(c, p, caller);
-}
-
-static always_inline void free_one(struct cache *c, void *obj, const void *caller)
-{
-	if (unlikely(load_acquire(&c->watch))) { /* pairs with set_watch() */
+	cache_poll_now();
+	if (load_acquire(&c->watch)) { /* pairs with set_watch() */
 		cache_free_watched(c, obj, caller);
 		return;
 	}
-	cache_check_pointer(c, obj, caller);
+	if (cache_is_no_object(obj))
+		cache_die_no_object(c, obj, caller);
 	c->front.ops->free(&c->front, obj);
-}
-
-/* Out of line, and called at the end, so that the others need save no argument. */
-static noinline void poll_and_free(struct cache *c, void *obj, const void *caller)
-{
-	cache_poll_now();
-	free_one(c, obj, caller);
 }
 
 void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
-	if (cache_poll_is_due(c))
-		poll_and_free(c, obj, caller);
-	else
-		free_one(c, obj, caller);
+	cache_give(c, obj, caller, false);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
-	control_poll();
-	friends_poll();
+	cache_poll_now();
 	if (likely(!load_acquire(&c->watch))) { /* pairs with set_watch() */
 		c->front.ops->free_bulk(&c->front, nr, p);
 		return;

@@ -22,6 +22,7 @@
 #define CACHE_FRIENDS_H
 
 #include "cache/cache.h"
+#include "cache/control.h"
 #include "os/memcheck.h"
 #include "os/probe.h"
 
@@ -117,17 +118,21 @@ static inline void friends_poll(void)
 }
 
 /*
- * Both looks. Calls that come here past an array front are misses, and each looks. Other fronts serve out of line as
- * quickly as that: looking each time took 64 of 206 instructions of a pair, so one in eight of a thread's calls is
- * due. Who is due calls cache_poll_now(). No lock may be held.
+ * Does anybody outside want something: has a tool left a command, does a tracer listen? Whoever is called calls
+ * cache_poll_now(). While somebody listens that is each call; afterwards all caches still have WATCH_PROBES, so
+ * that the next call looks as well.
  */
-#define CACHE_POLL_CALLS 8
-extern __thread int cache_poll_credit;
-void cache_poll_now(void);
-
-static inline bool cache_poll_is_due(const struct cache *c)
+static inline bool cache_is_called(void)
 {
-	return c->front.capacity || unlikely(--cache_poll_credit < 0);
+	return unlikely(load_relaxed(&control.state) == CONTROL_PENDING) ||
+	       unlikely(os_probe_objects());
+}
+
+/* Both looks. No lock may be held. */
+static inline void cache_poll_now(void)
+{
+	control_poll();
+	friends_poll();
 }
 
 #endif /* CACHE_FRIENDS_H */

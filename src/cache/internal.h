@@ -106,10 +106,4 @@ int cache_shrink_locked(struct cache *c);
 int cache_tune_locked(struct cache *c, unsigned int limit, unsigned int batchcount,
 		      unsigned int shared);
 
-/*
- * free.c: dies if p is what no cache ever gave, an address outside of the arena or between two words. Two
- * comparisons: always, wherever a call is no hit.
- */
-void cache_check_pointer(const struct cache *c, const void *p, const void *caller);
-
 #endif /* CACHE_INTERNAL_H */

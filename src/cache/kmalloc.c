@@ -18,11 +18,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/atomic.h"
 #include "base/bits.h"
-#include "cache/control.h"
-#include "cache/friends.h"
-#include "cache/internal.h"
+#include "cache/object.h"
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -38,6 +35,29 @@ struct kmem_cache *uslab_kmalloc_handles;
 
 /* Index of the cache that serves the kernel's index; const after kmalloc_init(). */
 static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
+
+/*
+ * The same by size, up to SMALL_MAX: numbers of caches; [i] is for SMALL_STEP * i + 1 bytes and up. The
+ * kernel has such a table up to 192 bytes.
+ */
+#define SMALL_STEP 8
+#define SMALL_MAX 1024
+static unsigned char small_id[KMALLOC_TYPES][SMALL_MAX / SMALL_STEP];
+
+BUILD_ASSERT(USLAB_ID_KMALLOC + KMALLOC_TYPES * KMALLOC_INDEXES <= 256);
+
+static unsigned int id_of(unsigned int type, size_t size)
+{
+	return USLAB_ID_KMALLOC + type * KMALLOC_INDEXES +
+	       cache_index[type][uslab_kmalloc_index(size)];
+}
+
+static void fill_small_ids(void)
+{
+	for (unsigned int type = 0; type < KMALLOC_TYPES; type++)
+		for (size_t i = 0; i < ARRAY_SIZE(small_id[type]); i++)
+			small_id[type][i] = (unsigned char)id_of(type, SMALL_STEP * i + 1);
+}
 
 /* Bytes of the cache with the kernel's index i. */
 static unsigned int index_size(unsigned int i)
@@ -106,16 +126,18 @@ int kmalloc_init(void)
 			if (ret)
 				return ret;
 		}
+	fill_small_ids();
 	store_release(&uslab_kmalloc_handles, percpu_handle(USLAB_ID_KMALLOC));
 	return 0;
 }
 
-static struct cache *kmalloc_cache(size_t size, gfp_t gfp)
+/* Of the cache for 1..KMALLOC_MAX_CACHE_SIZE bytes. */
+static inline struct kmem_cache *kmalloc_handle(size_t size, gfp_t gfp)
 {
 	unsigned int type = gfp & __GFP_RECLAIMABLE ? KMALLOC_RECLAIM : 0;
-	unsigned int index = cache_index[type][uslab_kmalloc_index(size)];
 
-	return cache_of(percpu_handle(USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index));
+	return percpu_handle(likely(size <= SMALL_MAX) ? small_id[type][(size - 1) / SMALL_STEP]
+						       : id_of(type, size));
 }
 
 /* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
@@ -125,8 +147,7 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	bool zeroed;
 	void *p;
 
-	control_poll();
-	friends_poll();
+	cache_poll_now();
 	if (size > KMALLOC_MAX_SIZE)
 		return NULL;
 	if (node >= (int)os_topology.nr_nodes)
@@ -143,39 +164,52 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	return p;
 }
 
-/* Over a heap: a block of exactly this size, else whole pages (spec 1.6). */
-static void *alloc_block(const struct engine_heap *heap, size_t size, gfp_t gfp, int node,
-			 const void *caller)
+/* Does the cache give no objects for that size now, but blocks of its heap, or whole pages? */
+static bool is_block(const struct cache *c, size_t size)
 {
+	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
+
+	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
+}
+
+/* Over a heap: a block of exactly this size, else whole pages (spec 1.6); of a cache that is watched an object. */
+static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int node,
+				    const void *caller)
+{
+	const struct engine_heap *heap = cache_heap_of(c);
+
+	cache_poll_now();
+	if (!is_block(c, size))
+		return cache_alloc_for(c, gfp, node, size, caller);
 	if (size > heap->max_size)
 		return alloc_large(size, gfp, node, caller);
 	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
 }
 
-/* Is this no object of the cache, but a block of its heap, or whole pages? */
-static bool is_block(const struct cache *c, size_t size)
+static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *caller)
 {
-	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
-
-	return cache_heap_of(c) &&
-	       (!watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG)));
+	return size ? alloc_large(size, gfp, node, caller) : ZERO_SIZE_PTR;
 }
 
+/*
+ * Where the compiler did not know the size nobody has looked into the CPU's array yet. Where it did, this is a miss,
+ * and one look more is lost in what follows.
+ */
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 {
+	struct kmem_cache *handle;
 	struct cache *c;
+	void *obj;
 
-	if (unlikely(!size))
-		return ZERO_SIZE_PTR;
-	if (unlikely(size > KMALLOC_MAX_CACHE_SIZE))
-		return alloc_large(size, gfp, node, caller);
-	c = kmalloc_cache(size, gfp);
-	if (is_block(c, size)) {
-		control_poll();
-		friends_poll();
-		return alloc_block(cache_heap_of(c), size, gfp, node, caller);
-	}
-	return cache_alloc_for(c, gfp, node, size, caller);
+	if (unlikely(size - 1 >= KMALLOC_MAX_CACHE_SIZE))
+		return alloc_without_cache(size, gfp, node, caller);
+	handle = kmalloc_handle(size, gfp);
+	c = cache_of(handle);
+	if (likely(c->front.capacity && node < 0) && array_pop_handle(handle, &obj))
+		return cache_zero(c, obj, gfp);
+	if (unlikely(cache_heap_of(c)))
+		return alloc_on_heap(c, size, gfp, node, caller);
+	return cache_take(c, gfp, node, size, caller);
 }
 
 /*
@@ -188,7 +222,7 @@ size_t kmalloc_roundup(size_t size)
 
 	if (!size || size > KMALLOC_MAX_SIZE)
 		return size;
-	c = kmalloc_cache(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0);
+	c = cache_of(kmalloc_handle(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0));
 	if (size > (cache_heap_of(c) ? cache_heap_of(c)->max_size : KMALLOC_MAX_CACHE_SIZE))
 		return PAGE_SIZE << get_order(size);
 	return cache_heap_of(c) ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN)
@@ -209,20 +243,29 @@ static void free_run(void *p, const void *caller)
 	control_poll();
 }
 
-/* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
-static noinline void free_slow(const void *p, const void *caller)
+/* What lies in no slab. */
+static noinline void free_other(const void *p, const void *caller)
 {
-	struct page *page;
+	struct page *page = page_head_of(p);
 
 	if (ZERO_OR_NULL_PTR(p))
 		return;
-	page = page_head_of(p);
-	if (likely(page && page->type == PAGE_SLAB))
-		cache_free_for(container_of(page->engine, struct cache, engine), (void *)p, caller);
-	else if (page && page->type == PAGE_HEAP)
+	if (page && page->type == PAGE_HEAP)
 		cache_heap_free(page->heap, (void *)p, caller);
 	else
 		free_run((void *)p, caller);
+}
+
+/* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
+static noinline void free_slow(const void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (likely(slab))
+		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller,
+			   true);
+	else
+		free_other(p, caller);
 }
 
 /*

@@ -10,13 +10,9 @@
  * Flow:       called by alloc.c, free.c for caches whose watch is not 0; calls failslab.c, debug/, the
  *             front or past it the engine, friends.c.
  */
-#include <string.h>
-
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/failslab.h"
-#include "cache/friends.h"
-#include "cache/internal.h"
+#include "cache/object.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "front/array.h"
@@ -248,7 +244,8 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 {
 	if (load_relaxed(&c->flags) & SLAB_CONSISTENCY_CHECKS && free_foreign(c, page, obj, caller))
 		return;
-	cache_check_pointer(c, obj, caller);
+	if (cache_is_no_object(obj))
+		cache_die_no_object(c, obj, caller);
 	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with set_watch() */
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	else

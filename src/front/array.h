@@ -22,7 +22,17 @@ void *array_pop(unsigned int id, int cpu);
 /* false: no room. */
 bool array_push(unsigned int id, int cpu, void *obj);
 
-/* The hit path of programs, for handles that are no compile-time constant: false on a miss. */
+/* The hit paths of programs, for handles that are no compile-time constant: false on a miss. */
+static always_inline bool array_pop_handle(void *handle, void **obj)
+{
+#if USLAB_HAVE_RSEQ
+	return uslab_rseq_pop(handle, os_rseq_offset, obj);
+#else
+	(void)handle, (void)obj;
+	return false;
+#endif
+}
+
 static always_inline bool array_push_handle(void *handle, void *obj)
 {
 #if USLAB_HAVE_RSEQ

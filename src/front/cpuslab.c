@@ -299,14 +299,33 @@ static cold void *alloc_slow(struct front *f, gfp_t gfp, int node)
 	return obj;
 }
 
-static void *cpuslab_alloc(struct front *f, gfp_t gfp, int node)
+static noinline void *alloc_general(struct front *f, gfp_t gfp, int node)
 {
-	void *obj = pop(f, node);
+	void *obj = pop_general(f, node);
 
 	if (unlikely(!obj))
 		return alloc_slow(f, gfp, node);
 	slub_count(f->engine, ALLOC_FASTPATH);
 	return obj;
+}
+
+static noinline void *count_alloc(struct front *f, void *obj)
+{
+	slub_count(f->engine, ALLOC_FASTPATH);
+	return obj;
+}
+
+/* All that is no plain hit is called at the end, so that a hit saves no register. */
+static void *cpuslab_alloc(struct front *f, gfp_t gfp, int node)
+{
+	void *obj;
+
+	if (unlikely(!pops_plain(f, node)))
+		return alloc_general(f, gfp, node);
+	obj = pop_plain(f);
+	if (unlikely(!obj))
+		return alloc_slow(f, gfp, node);
+	return slub_counts() ? count_alloc(f, obj) : obj;
 }
 
 /* Pops are not counted here, as in the kernel. */
@@ -371,14 +390,26 @@ static inline bool is_this_cpus(struct front *f, const struct page *slab)
 	return cpu < 0 || load_relaxed(&percpu_state(f->id, cpu)->slab) == (uintptr_t)slab;
 }
 
+static noinline void free_slow(struct front *f, struct page *slab, void *obj)
+{
+	if (is_this_cpus(f, slab) || !slub_push_frozen(f->engine, slab, obj))
+		free_chain(f, slab, obj, obj, 1);
+}
+
+static noinline void count_free(struct front *f)
+{
+	slub_count(f->engine, FREE_FASTPATH);
+}
+
+/* As cpuslab_alloc(). */
 static void cpuslab_free(struct front *f, void *obj)
 {
 	struct page *slab = page_head_unchecked(obj);
 
-	if (likely(has_sequences(slub_of(f->engine)) && push_plain(f, slab, obj)))
-		slub_count(f->engine, FREE_FASTPATH);
-	else if (is_this_cpus(f, slab) || !slub_push_frozen(f->engine, slab, obj))
-		free_chain(f, slab, obj, obj, 1);
+	if (unlikely(!has_sequences(slub_of(f->engine)) || !push_plain(f, slab, obj)))
+		free_slow(f, slab, obj);
+	else if (slub_counts())
+		count_free(f);
 }
 
 /*

@@ -104,11 +104,14 @@ static noinline void *pop_general(struct front *f, int node)
 	}
 }
 
+static inline bool pops_plain(const struct front *f, int node)
+{
+	return node < 0 && has_sequences(slub_of(f->engine));
+}
+
 static inline void *pop(struct front *f, int node)
 {
-	if (node < 0 && has_sequences(slub_of(f->engine)))
-		return pop_plain(f);
-	return pop_general(f, node);
+	return pops_plain(f, node) ? pop_plain(f) : pop_general(f, node);
 }
 
 /* A chain onto the running CPU's free list; false: slab is not that CPU's. */

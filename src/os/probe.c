@@ -27,10 +27,15 @@
 #define SEMAPHORE(name) \
 	__attribute__((used, section(".probes"))) volatile unsigned short uslab_##name##_semaphore
 
+/* Other names for kmalloc's: each note wants a name of its own. */
+#define SAME_SEMAPHORE(name)                                    \
+	extern volatile unsigned short uslab_##name##_semaphore \
+		__attribute__((alias("uslab_kmalloc_semaphore")))
+
 SEMAPHORE(kmalloc);
-SEMAPHORE(kfree);
-SEMAPHORE(kmem_cache_alloc);
-SEMAPHORE(kmem_cache_free);
+SAME_SEMAPHORE(kfree);
+SAME_SEMAPHORE(kmem_cache_alloc);
+SAME_SEMAPHORE(kmem_cache_free);
 SEMAPHORE(mm_page_alloc);
 SEMAPHORE(mm_page_free);
 

@@ -2,7 +2,8 @@
 /*
  * os/probe.h - user-space tracepoints (USDT) with the names and arguments of the kernel's (spec 5.13)
  *
- * Data:       a semaphore for each probe: how many listen; written by tracers from outside.
+ * Data:       semaphores, how many listen: one for all probes of objects, one for each of pages; written by
+ *             tracers from outside.
  * Invariants: a probe is a no-op instruction and a note in the file that says where it is.
  * Locks:      none.
  * Flow:       called by page/buddy.c and cache/friends.c. Built without <sys/sdt.h> nobody ever listens.
@@ -12,19 +13,15 @@
 
 #include "base/compiler.h"
 
-/* One for each probe; section .probes, where tracers look for them. */
+/* Section .probes, where tracers look for them. */
 extern volatile unsigned short uslab_kmalloc_semaphore;
-extern volatile unsigned short uslab_kfree_semaphore;
-extern volatile unsigned short uslab_kmem_cache_alloc_semaphore;
-extern volatile unsigned short uslab_kmem_cache_free_semaphore;
 extern volatile unsigned short uslab_mm_page_alloc_semaphore;
 extern volatile unsigned short uslab_mm_page_free_semaphore;
 
-/* Does anybody listen to a probe of objects? (The four semaphores stand side by side.) */
+/* Does anybody listen to a probe of objects? One load: allocations that are no hit ask it each time. */
 static inline bool os_probe_objects(void)
 {
-	return uslab_kmalloc_semaphore | uslab_kfree_semaphore | uslab_kmem_cache_alloc_semaphore |
-	       uslab_kmem_cache_free_semaphore;
+	return uslab_kmalloc_semaphore;
 }
 
 struct os_probe_alloc {

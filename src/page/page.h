@@ -122,6 +122,20 @@ static inline struct page *page_head_of(const void *p)
 	}
 }
 
+/* Head of the slab that holds p; NULL if p is in none. */
+static inline struct page *page_slab_of(const void *p)
+{
+	unsigned long index = page_index(p);
+	struct page *page;
+
+	if (unlikely(index >= __atomic_load_n(&page_map.nr_pages, __ATOMIC_RELAXED)))
+		return NULL;
+	page = page_at(index);
+	if (page->type == PAGE_TAIL)
+		page = page_at(page->head);
+	return likely(page->type == PAGE_SLAB) ? page : NULL;
+}
+
 /* The same for an object that its slab vouches for: no checks. */
 static inline struct page *page_head_unchecked(const void *p)
 {

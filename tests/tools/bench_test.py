@@ -19,13 +19,25 @@ PEERS = ["mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"]
 MALLOCS = ["uslab-malloc", *PEERS, "glibc"]
 KERNEL = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
 SIZES = [8 << i for i in range(10)]
-OWN = ["own-cache", "own-cache-cpuslab", "own-cache-none", "kmalloc"]
+OWN = ["own-cache", "own-cache-cpuslab", "own-cache-none", "kmalloc", "kmalloc-variable"]
+# instructions of a pair, where there are sequences: GCC 12 or Clang 14, and some room
+MOST = {"own-cache": 20, "own-cache-cpuslab": 165, "own-cache-none": 700, "kmalloc": 37,
+        "kmalloc-variable": 85, "uslab-malloc": 46}
 
 
 def bench(*arguments, cwd=None, env=None):
     return subprocess.run([USLAB, "bench", *arguments], capture_output=True, text=True,
                           check=False, cwd=cwd, env={**os.environ, **(env or {})},
                           stdin=subprocess.DEVNULL, timeout=200)
+
+
+def has_sequences():
+    """Is this an optimised build with restartable sequences?"""
+    with open(os.path.join(os.environ["USLAB_BUILD"], "CMakeCache.txt"), encoding="utf-8") as file:
+        options = file.read()
+    sections = subprocess.run(["objdump", "-h", USLAB + "-bench-cache"], capture_output=True,
+                              text=True, check=True).stdout
+    return "__rseq_cs" in sections and "CMAKE_BUILD_TYPE:STRING=Rel" in options
 
 
 class BenchTest(unittest.TestCase):
@@ -68,6 +80,8 @@ class BenchTest(unittest.TestCase):
             # call and jump through the PLT, twice, and the moves of the arguments
             outside = counts[name]["single_step"] - counts[name]["in_library"]
             self.assertTrue(4 <= outside <= 10, (name, outside))
+        for name, most in MOST.items() if has_sequences() else ():
+            self.assertLessEqual(counts[name]["single_step"], most, name)
         for name in PEERS:
             self.assertTrue(by_name[name]["library"].endswith(".so") or
                             ".so." in by_name[name]["library"])

@@ -119,9 +119,14 @@ void slub_set_cpu_partial(struct engine *e, unsigned int objects);
  */
 extern void (*slub_count_hook)(const struct engine *e, enum slub_stat item);
 
+static inline bool slub_counts(void)
+{
+	return unlikely(slub_count_hook);
+}
+
 static inline void slub_count(const struct engine *e, enum slub_stat item)
 {
-	if (unlikely(slub_count_hook))
+	if (slub_counts())
 		slub_count_hook(e, item);
 }
 

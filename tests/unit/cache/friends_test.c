@@ -24,17 +24,15 @@ IN_CHILD(listeners_are_noticed_on_a_slow_path)
 	ready();
 	before = make("before", 64, 0, SLAB_NOLEAKTRACE);
 	CHILD_CHECK(!is_watched(before) && !friends_listening);
-	uslab_kmem_cache_free_semaphore = 1;
+	uslab_kmalloc_semaphore = 1;
 	CHILD_CHECK(!is_watched(before)); /* nobody has looked */
-	cache_poll_credit = 0;		  /* the next call is one that looks */
 	p = cache_alloc(before, 0, -1);
 	CHILD_CHECK(p && friends_listening && is_watched(before));
 	CHILD_CHECK(before->front.closed & FRONT_SHUT);
 	after = make("after", 128, 0, SLAB_NOLEAKTRACE);
 	CHILD_CHECK(is_watched(after));
 	cache_check_all();
-	uslab_kmem_cache_free_semaphore = 0;
-	cache_poll_credit = 0;
+	uslab_kmalloc_semaphore = 0;
 	cache_free(before, p);
 	CHILD_CHECK(!friends_listening && !is_watched(before) && !is_watched(after));
 	CHILD_CHECK(!before->watch && !before->front.closed);

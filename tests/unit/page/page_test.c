@@ -16,6 +16,7 @@ static void nothing_is_in_no_arena(__attribute__((unused)) void **state)
 		assert_true(page_index(addresses[i]) >= page_map.limit);
 		assert_false(page_in_arena(addresses[i]));
 		assert_null(page_head_of(addresses[i]));
+		assert_null(page_slab_of(addresses[i]));
 	}
 }
 
@@ -50,10 +51,12 @@ IN_CHILD(a_block_is_found_from_any_of_its_bytes)
 	CHILD_CHECK(page->order == 3 && page->nr_pages == 8);
 	CHILD_CHECK(page_head_of(p) == page);
 	CHILD_CHECK(page_head_of(p + 8 * PAGE_SIZE - 1) == page);
+	CHILD_CHECK(page_slab_of(p) == page && page_slab_of(p + 8 * PAGE_SIZE - 1) == page);
 	CHILD_CHECK(page_head_unchecked(p + 3 * PAGE_SIZE + 5) == page);
 	CHILD_CHECK(!page_head_of(p + 8 * PAGE_SIZE));
 	buddy_free(page, 3, true);
 	CHILD_CHECK(!page_head_of(p) && !page_head_of(p + 5 * PAGE_SIZE));
+	CHILD_CHECK(!page_slab_of(p) && !page_slab_of(p + 5 * PAGE_SIZE));
 }
 
 IN_CHILD(a_block_grows_and_its_order_is_rounded_up)
@@ -66,6 +69,7 @@ IN_CHILD(a_block_grows_and_its_order_is_rounded_up)
 	CHILD_CHECK(page->order == 0 && page[1].type == PAGE_NONE);
 	page_grow_block(page, 5);
 	CHILD_CHECK(page->order == 3 && page->nr_pages == 5 && page->type == PAGE_RUN);
+	CHILD_CHECK(!page_slab_of(page_address(page)) && !page_slab_of(page_address(&page[4])));
 	CHILD_CHECK(page[4].type == PAGE_TAIL && page[4].head == index_of(page));
 	CHILD_CHECK(page[5].type == PAGE_NONE);
 }

@@ -186,6 +186,8 @@ static const struct contestant contestants[] = {
 	  .what = "own-cache after much use of that very cache" },
 	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "kmalloc",
 	  .what = "kmalloc of constant size and kfree" },
+	{ "kmalloc-variable", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER,
+	  "kmalloc-variable", .what = "kmalloc of a size that the compiler does not know" },
 	{ "kmalloc-quiet", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "kmalloc-quiet",
 	  .what = "kmalloc(32), a size that nobody else uses" },
 	{ "uslab-malloc", ROLE_USLAB, ALL, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
