@@ -46,18 +46,28 @@ static unsigned int percent(void)
 
 /* ---- the question ---- */
 
-static bool is_filtered(const struct cache *c, gfp_t gfp)
+/* A pattern that changes just now may be half the old one and half the new one, but it ends. */
+static bool is_other_thread(void)
 {
+	char pattern[sizeof(failslab.task_filter)];
 	char name[OS_THREAD_NAME_MAX];
 
-	if (gfp & __GFP_NOFAIL || (failslab.ignore_gfp_wait && gfp & __GFP_DIRECT_RECLAIM))
-		return true;
-	if (failslab.cache_filter && !(load_relaxed(&c->flags) & SLAB_FAILSLAB))
-		return true;
-	if (!*failslab.task_filter)
+	for (unsigned int i = 0; i < sizeof(pattern); i++)
+		pattern[i] = load_relaxed(&failslab.task_filter[i]);
+	if (!*pattern)
 		return false;
 	os_thread_name(name);
-	return !cache_pattern_matches(failslab.task_filter, name);
+	return !cache_pattern_matches(pattern, name);
+}
+
+static bool is_filtered(const struct cache *c, gfp_t gfp)
+{
+	if (gfp & __GFP_NOFAIL ||
+	    (load_relaxed(&failslab.ignore_gfp_wait) && gfp & __GFP_DIRECT_RECLAIM))
+		return true;
+	if (load_relaxed(&failslab.cache_filter) && !(load_relaxed(&c->flags) & SLAB_FAILSLAB))
+		return true;
+	return is_other_thread();
 }
 
 /* Takes size bytes out of what is left; false: there is not enough left. */
@@ -96,10 +106,10 @@ static cold void say_failure(const struct cache *c, const void *caller)
 
 	os_say("FAULT_INJECTION: forcing a failure. name failslab, cache %s, interval %lu, "
 	       "probability %lu, space %lu, times %d",
-	       c->name, failslab.interval, failslab.probability,
+	       c->name, load_relaxed(&failslab.interval), load_relaxed(&failslab.probability),
 	       (unsigned long)load_relaxed(&failslab.space),
 	       (int)MIN(load_relaxed(&failslab.times), INT32_MAX));
-	if (failslab.verbose < 2)
+	if (load_relaxed(&failslab.verbose) < 2)
 		return;
 	n = os_unwind(caller, pcs, FRAMES);
 	for (unsigned int i = 0; i < n; i++) {
@@ -110,17 +120,18 @@ static cold void say_failure(const struct cache *c, const void *caller)
 
 bool failslab_should_fail(const struct cache *c, size_t size, gfp_t gfp, const void *caller)
 {
+	unsigned long probability = load_relaxed(&failslab.probability);
 	unsigned long interval = load_relaxed(&failslab.interval); /* may become 0 meanwhile */
 
-	if (!failslab.probability || is_filtered(c, gfp) || take_space(size))
+	if (!probability || is_filtered(c, gfp) || take_space(size))
 		return false;
 	if (interval > 1 && (fetch_add(&failslab.calls, 1) + 1) % interval)
 		return false;
-	if (percent() >= failslab.probability)
+	if (percent() >= probability)
 		return false;
 	if (!take_time())
 		return false;
-	if (unlikely(failslab.verbose))
+	if (unlikely(load_relaxed(&failslab.verbose)))
 		say_failure(c, caller);
 	return true;
 }
@@ -169,7 +180,7 @@ static int set_numbers(const char *text)
 	    value[3] < -1)
 		return -EINVAL;
 	store_relaxed(&failslab.interval, (unsigned long)value[0]);
-	failslab.probability = (unsigned long)value[1];
+	store_relaxed(&failslab.probability, (unsigned long)value[1]);
 	store_relaxed(&failslab.space, value[2]);
 	store_relaxed(&failslab.times, value[3]);
 	return 0;
@@ -183,7 +194,7 @@ int cache_set_failslab(const char *text)
 	if (*text)
 		ret = set_numbers(text);
 	else
-		failslab.probability = 0;
+		store_relaxed(&failslab.probability, 0);
 	if (!ret)
 		watch_all_locked();
 	lock_release(&cache_lock);
@@ -200,12 +211,12 @@ static bool set_bool(bool *flag, const char *value)
 	case 'y':
 	case '1':
 	case '\0':
-		*flag = true;
+		store_relaxed(flag, true);
 		return true;
 	case 'N':
 	case 'n':
 	case '0':
-		*flag = false;
+		store_relaxed(flag, false);
 		return true;
 	default:
 		return false;
@@ -221,8 +232,9 @@ static bool set_task_filter(const char *value)
 		len = 0;
 	if (len >= sizeof(failslab.task_filter))
 		return false;
-	memcpy(failslab.task_filter, value, len);
-	failslab.task_filter[len] = '\0';
+	/* what follows the first NUL is NUL as well: the last one always */
+	for (size_t i = 0; i < sizeof(failslab.task_filter); i++)
+		store_relaxed(&failslab.task_filter[i], i < len ? value[i] : '\0');
 	return true;
 }
 
@@ -245,9 +257,9 @@ static bool set_attribute(const char *key, const char *value)
 	else if (!strcmp(key, "interval") && is_number)
 		store_relaxed(&failslab.interval, (unsigned long)n);
 	else if (!strcmp(key, "probability") && is_number && n <= 100)
-		failslab.probability = (unsigned long)n;
+		store_relaxed(&failslab.probability, (unsigned long)n);
 	else if (!strcmp(key, "verbose") && is_number)
-		failslab.verbose = (unsigned int)n;
+		store_relaxed(&failslab.verbose, (unsigned int)n);
 	else
 		return false;
 	return true;

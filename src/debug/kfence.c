@@ -40,9 +40,9 @@
 struct kfence_counters kfence_counters;
 
 static struct {
-	long sample; /* one allocation in so many; 0: none; atomic */
-	unsigned int objects;
-	unsigned int interval_ms;
+	long sample;		  /* one allocation in so many; 0: none; atomic */
+	unsigned int objects;	  /* atomic */
+	unsigned int interval_ms; /* atomic */
 } options = { .objects = DEFAULT_OBJECTS };
 
 static struct stripe {
@@ -61,7 +61,7 @@ static void set_sample(long sample)
 
 static void set_interval(unsigned int ms)
 {
-	options.interval_ms = ms;
+	store_relaxed(&options.interval_ms, ms);
 	if (ms && !kfence_is_wanted())
 		set_sample(KFENCE_DEFAULT_SAMPLE);
 }
@@ -79,7 +79,7 @@ bool kfence_set_option(const char *key, const char *value)
 	if (!strcmp(key, "sample"))
 		set_sample((long)n);
 	else if (!strcmp(key, "objects") && n && n <= MAX_OBJECTS && !kfence_is_on())
-		options.objects = (unsigned int)n;
+		store_relaxed(&options.objects, (unsigned int)n);
 	else if (!strcmp(key, "interval"))
 		set_interval((unsigned int)n);
 	else
@@ -94,7 +94,7 @@ bool kfence_is_wanted(void)
 
 unsigned int kfence_interval(void)
 {
-	return options.interval_ms;
+	return load_relaxed(&options.interval_ms);
 }
 
 bool kfence_is_on(void)
@@ -104,7 +104,7 @@ bool kfence_is_on(void)
 
 int kfence_start(void)
 {
-	int ret = kfence_is_on() ? 0 : kfence_pool_make(options.objects);
+	int ret = kfence_is_on() ? 0 : kfence_pool_make(load_relaxed(&options.objects));
 
 	return ret ? ret : kfence_fault_install();
 }
@@ -139,7 +139,8 @@ static bool is_compatible(const struct engine *e, gfp_t gfp)
 {
 	if (gfp & GFP_ZONES || (gfp & __GFP_THISNODE && os_topology.nr_nodes > 1))
 		return false;
-	return !(e->flags & (SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_TYPESAFE_BY_RCU));
+	return !(load_relaxed(&e->flags) &
+		 (SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_TYPESAFE_BY_RCU));
 }
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -247,7 +248,8 @@ void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 		fetch_add(&kfence_counters.skipped_incompatible, 1);
 		return NULL;
 	}
-	return e->flags & SLAB_SKIP_KFENCE ? NULL : alloc_object(e, size, gfp, caller);
+	return load_relaxed(&e->flags) & SLAB_SKIP_KFENCE ? NULL
+							  : alloc_object(e, size, gfp, caller);
 }
 
 /* ---- free ------------------------------------------------------------------------------------ */

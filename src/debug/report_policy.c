@@ -154,10 +154,11 @@ static void write_rest(const char *text, size_t delivered)
 static cold void deliver(void)
 {
 	bool error = state.error;
+	const char *text;
 	size_t len;
-	const char *text = text_get(&len);
 
 	state.delivering = true;
+	text = text_get(&len);
 	if (!error || !state.hook || !state.quiet)
 		write_text(text, len);
 	if (error && state.hook)

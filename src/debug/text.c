@@ -2,38 +2,59 @@
 /*
  * debug/text.c - the text of a report, line by line into one buffer
  *
- * Data:       the buffer, its lock, and whose it is.
- * Invariants: len < TEXT_MAX and buf[len] is NUL while the text is open. cut: the buffer is full, its last
- *             line says so, and nothing more is taken.
+ * Data:       the text as it is collected, without the names of functions; where these belong; the text
+ *             with them; the lock, and whose it all is.
+ * Invariants: nothing of the collected text changes. Each of the two texts is shorter than TEXT_MAX; whole
+ *             ends with NUL; cut: it is full, ends with its last whole line, and takes no more.
  * Locks:      text.lock (RANK_REPORT) is held while owner is not 0; owner is read without it.
- * Flow:       called by report.c and kfence_report.c; calls os/die.h, os/symbol.h, stacks.h.
+ * Flow:       called by report.c and kfence_report.c; calls os/die.h, names.h, stacks.h.
+ *
+ * To look up a name takes a fraction of a millisecond in a large program. Reports are collected under
+ * locks that others wait for, so names are put in by text_get(), when these have been released.
  */
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/bits.h"
+#include "debug/names.h"
 #include "debug/stacks.h"
 #include "debug/text.h"
 #include "os/die.h"
 #include "os/lock.h"
 #include "os/process.h"
-#include "os/symbol.h"
-
-#define SYMBOL_MAX 256 /* bytes with the NUL; a longer name is cut */
 
 static const char cut_line[] = "[the report is longer than 64 KiB: the rest is left out]\n";
 
 #define ROOM (TEXT_MAX - sizeof(cut_line)) /* the last line always fits */
+#define NAMES_MAX 2048			   /* any more are looked up at once */
+
+/* An address whose name belongs at an offset of the collected text. */
+struct name {
+	size_t at;
+	uintptr_t address;
+};
+
+struct part {
+	size_t len;
+	bool cut;
+};
 
 static struct {
 	struct lock lock;
 	unsigned int owner; /* number of the thread; 0: not open. Atomic */
-	bool cut;
-	size_t len;
+	struct part collected;
+	unsigned int nr_names;
+	struct part whole; /* the collected text up to taken, with names */
+	size_t taken;
+	unsigned int nr_names_taken;
 } text = { .lock = LOCK_INIT(RANK_REPORT) };
 
-static char buf[TEXT_MAX]; /* apart: all zero, it takes no page of the file nor of memory */
+/* Apart: all zero, they take no page of the file nor of memory. */
+static char buf[TEXT_MAX];
+static char whole[TEXT_MAX];
+static struct name names[NAMES_MAX];
 
 bool text_is_open(void)
 {
@@ -48,9 +69,9 @@ void text_open(void)
 	if (text_is_open())
 		return;
 	lock_acquire(&text.lock);
-	text.len = 0;
-	buf[0] = '\0';
-	text.cut = false;
+	text.collected = text.whole = (struct part){ 0, false };
+	text.nr_names = text.nr_names_taken = 0;
+	text.taken = 0;
 	store_relaxed(&text.owner, os_thread_id());
 }
 
@@ -67,39 +88,47 @@ void text_fork_child(void)
 	lock_fork_child(&text.lock);
 }
 
-/* Ends the text behind its last whole line. */
-static cold void cut_short(void)
+/* Ends a text behind its last whole line. */
+static cold void cut_short(struct part *part, const char *bytes)
 {
-	const char *newline = memrchr(buf, '\n', text.len);
+	const char *newline = memrchr(bytes, '\n', part->len);
 
-	text.len = newline ? (size_t)(newline + 1 - buf) : 0;
-	memcpy(buf + text.len, cut_line, sizeof(cut_line));
-	text.len += sizeof(cut_line) - 1;
-	text.cut = true;
+	part->len = newline ? (size_t)(newline + 1 - bytes) : 0;
+	part->cut = true;
 }
 
 void text_print(const char *fmt, ...)
 {
+	struct part *part = &text.collected;
 	va_list args;
 	size_t len;
 
 	ASSERT(text_is_open());
-	if (text.cut)
+	if (part->cut)
 		return;
 	va_start(args, fmt);
-	len = os_format_list(buf + text.len, ROOM - text.len, fmt, args);
+	len = os_format_list(buf + part->len, ROOM - part->len, fmt, args);
 	va_end(args);
-	if (unlikely(len >= ROOM - text.len))
-		cut_short();
-	else
-		text.len += len;
+	if (likely(len < ROOM - part->len)) {
+		part->len += len;
+		return;
+	}
+	cut_short(part, buf);
+	while (text.nr_names && names[text.nr_names - 1].at >= part->len)
+		text.nr_names--;
 }
 
 void text_symbol(uintptr_t address)
 {
-	char name[SYMBOL_MAX];
+	char name[NAME_MAX_BYTES];
 
-	os_symbol_text(name, sizeof(name), address);
+	ASSERT(text_is_open());
+	if (likely(text.nr_names < NAMES_MAX)) {
+		if (!text.collected.cut)
+			names[text.nr_names++] = (struct name){ text.collected.len, address };
+		return;
+	}
+	names_text(name, address);
 	text_print("%s", name);
 }
 
@@ -126,9 +155,50 @@ unsigned int text_stack(const char *prefix, uint32_t handle)
 	return nr;
 }
 
+/* ---- the whole text ---- */
+
+static void put_whole(const char *from, size_t len)
+{
+	struct part *part = &text.whole;
+	size_t fits = MIN(len, ROOM - 1 - part->len);
+
+	if (part->cut)
+		return;
+	memcpy(whole + part->len, from, fits);
+	part->len += fits;
+	if (unlikely(fits < len))
+		cut_short(part, whole);
+}
+
+/* What was collected up to here. */
+static void take_up_to(size_t at)
+{
+	put_whole(buf + text.taken, at - text.taken);
+	text.taken = at;
+}
+
+static void take_name(const struct name *at)
+{
+	char name[NAME_MAX_BYTES];
+
+	take_up_to(at->at);
+	if (text.whole.cut)
+		return;
+	names_text(name, at->address);
+	put_whole(name, strlen(name));
+}
+
 const char *text_get(size_t *len)
 {
 	ASSERT(text_is_open());
-	*len = text.len;
-	return buf;
+	while (text.nr_names_taken < text.nr_names)
+		take_name(&names[text.nr_names_taken++]);
+	take_up_to(text.collected.len);
+	*len = text.whole.len;
+	whole[*len] = '\0';
+	if (unlikely(text.whole.cut || text.collected.cut)) {
+		memcpy(whole + *len, cut_line, sizeof(cut_line));
+		*len += sizeof(cut_line) - 1;
+	}
+	return whole;
 }

@@ -18,7 +18,7 @@
 
 #define SLOTS 8u
 
-static os_fault_function function;
+static os_fault_function function; /* atomic */
 
 static struct sigaction actions[SLOTS];
 static unsigned int nr_actions; /* found so far; the last one counts. Atomic */
@@ -117,7 +117,7 @@ static bool is_ours(const siginfo_t *info, const void *context)
 		.write = arch_fault_is_write(context),
 	};
 
-	return info->si_code == SEGV_ACCERR && function(&fault);
+	return info->si_code == SEGV_ACCERR && load_relaxed(&function)(&fault);
 }
 
 static void handle(int sig, siginfo_t *info, void *context)

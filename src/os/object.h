@@ -2,10 +2,11 @@
 /*
  * os/object.h - the loaded object (program or shared library) that an address belongs to
  *
- * Data:       struct os_object.
- * Invariants: path and what start .. end holds live as long as the object is loaded.
+ * Data:       struct os_object, struct os_object_file.
+ * Invariants: another thread may unload an object that was found: what its fields point to is read by
+ *             os_readable_copy() only, but for an object whose code the caller knows to be in use.
  * Locks:      none; no allocation; safe in a signal handler.
- * Flow:       called by os/symbol_text.c and os/unwind_table.c; calls process_vm_readv(2), and
+ * Flow:       called by os/symbol_text.c, os/unwind.c and os/unwind_table.c; calls os/readable.c, and
  *             _dl_find_object(3), which libc has
  *             since glibc 2.35. Elsewhere nothing is found: dl_iterate_phdr(3) and dladdr(3) take the
  *             loader's lock, which a signal handler must not.
@@ -15,17 +16,25 @@
 
 #include "base/compiler.h"
 
+#define OS_OBJECT_PATH_BYTES 1024 /* a longer path is taken for none */
+
 struct os_object {
-	const char *path;	 /* of its file; "" is the program */
-	uintptr_t bias;		 /* address in memory - address in the file */
+	const void *map;	 /* what the loader knows of it */
 	const char *start;	 /* of what is loaded */
 	const char *end;	 /* behind that */
 	const uint8_t *eh_frame; /* .eh_frame_hdr, or NULL */
 };
 
-bool os_object_find(uintptr_t address, struct os_object *object);
+struct os_object_file {
+	char path[OS_OBJECT_PATH_BYTES]; /* "" is the program */
+	uintptr_t bias;			 /* address in memory - address in the file */
+};
 
-/* Memory of an object that another thread may unload meanwhile. false: not all of it is there. */
-bool os_object_copy(void *to, const void *from, size_t size);
+bool os_object_find(uintptr_t address, struct os_object *object);
+/* Not unloaded since it was found: what was copied meanwhile is of it. */
+bool os_object_is_loaded(const struct os_object *object);
+
+/* The file that an object is of, a copy. false: it was unloaded, or is just now. */
+bool os_object_file(const struct os_object *object, struct os_object_file *file);
 
 #endif /* OS_OBJECT_H */

@@ -15,11 +15,10 @@
 #include "os/die.h"
 #include "os/elf.h"
 #include "os/object.h"
+#include "os/readable.h"
 #include "os/symbol.h"
 
 #define COMPARED 4096ul /* of the first page: headers, notes */
-#define PAGE 4096ul
-#define PATH_BYTES 1024 /* a longer path is taken for none */
 
 struct function {
 	uint64_t start;
@@ -35,23 +34,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* A path is read page by page: behind its end there may be nothing. */
-static bool copy_path(char path[PATH_BYTES], const char *from)
-{
-	size_t done = 0;
-
-	while (done < PATH_BYTES) {
-		size_t n = MIN(PATH_BYTES - done, PAGE - (uintptr_t)(from + done) % PAGE);
-
-		if (!os_object_copy(path + done, from + done, n))
-			return false;
-		if (memchr(path + done, '\0', n))
-			return true;
-		done += n;
-	}
-	return false;
-}
-
 static bool is_loaded_as(const char *loaded, const char *file, size_t size)
 {
 	char copy[512];
@@ -59,14 +41,14 @@ static bool is_loaded_as(const char *loaded, const char *file, size_t size)
 	for (size_t done = 0; done < size; done += sizeof(copy)) {
 		size_t n = MIN(size - done, sizeof(copy));
 
-		if (!os_object_copy(copy, loaded + done, n) || memcmp(copy, file + done, n) != 0)
+		if (!os_readable_copy(copy, loaded + done, n) || memcmp(copy, file + done, n) != 0)
 			return false;
 	}
 	return true;
 }
 
 /* Is this what was loaded? A static program's place may begin with its code: then nobody can say. */
-static bool is_same(const struct os_elf *elf, const struct os_object *object)
+static bool is_same(const struct os_elf *elf, const struct os_object *object, uintptr_t bias)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)elf->data;
 	const Elf64_Phdr *segment = os_elf_part(elf, header->e_phoff, sizeof(*segment));
@@ -79,7 +61,7 @@ static bool is_same(const struct os_elf *elf, const struct os_object *object)
 		if (segment && segment->p_type == PT_LOAD) {
 			uint64_t size = MIN(MIN(segment->p_filesz, COMPARED), loaded);
 
-			if (object->bias + segment->p_vaddr != (uintptr_t)object->start)
+			if (bias + segment->p_vaddr != (uintptr_t)object->start)
 				return true;
 			return os_elf_part(elf, segment->p_offset, size) &&
 			       is_loaded_as(object->start, elf->data + segment->p_offset, size);
@@ -140,10 +122,10 @@ static bool find_function(const struct os_elf *elf, const Elf64_Shdr *table, uin
 	return best->name != 0;
 }
 
-static size_t put_function(char *buf, size_t size, const struct os_object *object, const char *name,
+static size_t put_function(char *buf, size_t size, const char *path, const char *name,
 			   uint64_t offset, uint64_t length)
 {
-	const char *base = base_name(object->path);
+	const char *base = base_name(path);
 
 	return os_format(buf, size, "%s+0x%lx/0x%lx%s%s%s", name, offset, length,
 			 base[0] ? " [" : "", base, base[0] ? "]" : "");
@@ -151,10 +133,10 @@ static size_t put_function(char *buf, size_t size, const struct os_object *objec
 
 /* The length of the text; 0: the file has no name for this address. */
 static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
-			    const struct os_object *object, uintptr_t address)
+			    const struct os_object_file *file, uintptr_t address)
 {
 	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
-	uint64_t inside = address - object->bias;
+	uint64_t inside = address - file->bias;
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(types); i++) {
 		const Elf64_Shdr *table = os_elf_section(elf, types[i], NULL);
@@ -164,7 +146,7 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 		if (find_function(elf, table, inside - 1, &function)) {
 			const Elf64_Shdr *strings = os_elf_section_at(elf, table->sh_link);
 
-			return put_function(buf, size, object,
+			return put_function(buf, size, file->path,
 					    os_elf_string(elf, strings, function.name),
 					    inside - function.start, function.size);
 		}
@@ -174,16 +156,15 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 
 size_t os_symbol_text(char *buf, size_t size, uintptr_t address)
 {
-	char path[PATH_BYTES];
+	struct os_object_file file;
 	struct os_object object;
 	struct os_elf elf;
 	size_t length = 0;
 
-	if (os_object_find(address - 1, &object) && copy_path(path, object.path) &&
-	    !os_elf_open(&elf, path[0] ? path : "/proc/self/exe")) {
-		object.path = path;
-		if (is_same(&elf, &object))
-			length = put_from_file(buf, size, &elf, &object, address);
+	if (os_object_find(address - 1, &object) && os_object_file(&object, &file) &&
+	    !os_elf_open(&elf, file.path[0] ? file.path : "/proc/self/exe")) {
+		if (is_same(&elf, &object, file.bias))
+			length = put_from_file(buf, size, &elf, &file, address);
 		os_elf_close(&elf);
 	}
 	return length ? length : os_format(buf, size, "%p", (void *)address);

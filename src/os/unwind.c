@@ -2,29 +2,27 @@
 /*
  * os/unwind.c - the call stack of this thread
  *
- * Data:       known[]: rules by code address, one word each; checked: the part of this thread's stack
- *             that is known to be there.
+ * Data:       known[]: rules by code address, one word each.
  * Invariants: a word of the stack is read only above the stack pointer of a frame that was reached
  *             before, in pages that the kernel said are readable. Errors in tables, objects that are
  *             unloaded, memory that looks like frames: all of them give a short or a wrong stack, never
- *             a fault.
- * Locks:      none: one word per entry, one word per thread, so that no reader (another thread, a
- *             signal handler) sees half of one.
- * Flow:       calls os/unwind_cfi.c for rules that are not known; system calls for pages that are not.
+ *             a fault. Tables of code that this thread may not be in are read as copies.
+ * Locks:      none: one word per entry, so that no reader (another thread, a signal handler) sees half
+ *             of one.
+ * Flow:       calls os/unwind_cfi.c for rules that are not known, os/unwind_stack.c
+ *             and os/readable.c for pages.
  */
-#include <sys/auxv.h>
-#include <sys/uio.h>
-
 #include "arch/unwind.h"
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "os/object.h"
-#include "os/sys.h"
+#include "os/readable.h"
 #include "os/unwind.h"
 #include "os/unwind_cfi.h"
+#include "os/unwind_stack.h"
 
 #define WORD sizeof(uintptr_t)
-#define PAGE 4096ul	     /* or a part of the system's */
+#define PAGE STACK_PAGE
 #define MAX_GAP (256 * PAGE) /* a frame larger than that is not looked through page by page */
 #define MAX_JOIN (16 * PAGE)
 #define MAX_SKIPPED 64	    /* frames between here and the caller */
@@ -68,9 +66,9 @@ static struct unwind_rule known_unpack(uint64_t entry)
 }
 
 /* Addresses without an object are not kept: a library may be loaded there. */
-static struct unwind_rule learn(uintptr_t address)
+static struct unwind_rule learn(uintptr_t address, bool in_use)
 {
-	struct unwind_rule rule = unwind_cfi_rule(address);
+	struct unwind_rule rule = unwind_cfi_rule(address, in_use);
 
 	if (rule.kind != UNWIND_UNKNOWN && !(address >> KNOWN_BITS >> TAG_BITS) &&
 	    rule.offset == (int16_t)rule.offset)
@@ -94,71 +92,6 @@ static cold void forget_all(void)
 
 /* ---- memory that may be read -------------------------------------------------------------------- */
 
-struct range {
-	uintptr_t start;
-	uintptr_t end;
-};
-
-/* One word, so that a signal handler never sees half of it: start / PAGE, pages in the low bits. */
-#define PAGES_BITS 20
-static __thread uint64_t checked;
-
-static struct range load_checked(void)
-{
-	uint64_t word = load_relaxed(&checked);
-	uintptr_t start = (word >> PAGES_BITS) * PAGE;
-
-	return (struct range){ start, start + (word & ((1ul << PAGES_BITS) - 1)) * PAGE };
-}
-
-/*
- * Does the range end where this thread's own stack begins: below its thread control block, for the first
- * thread below what the kernel put there? Another stack (a coroutine's) may be unmapped between two walks.
- */
-#define MAX_BELOW_THREAD (256 * PAGE) /* of most threads, as deep as their stacks ever are */
-#define MAX_BELOW_START (1024 * PAGE) /* arguments and environment */
-
-static bool is_own_stack(struct range range)
-{
-	/* up to the end of their pages, as the range is */
-	uintptr_t thread = ALIGN_UP((uintptr_t)__builtin_thread_pointer(), PAGE);
-	uintptr_t start = ALIGN_UP((uintptr_t)getauxval(AT_RANDOM), PAGE);
-
-	return thread - range.end < MAX_BELOW_THREAD || start - range.end < MAX_BELOW_START;
-}
-
-static void store_checked(struct range range)
-{
-	uint64_t pages = (range.end - range.start) / PAGE;
-
-	if (pages < 1ul << PAGES_BITS && is_own_stack(range))
-		store_relaxed(&checked, range.start / PAGE << PAGES_BITS | pages);
-}
-
-/*
- * Where a sandbox forbids to read memory of processes, even one's own: the kernel copies a set of
- * signals before it looks at what to do with it, which is nonsense here: EINVAL for memory that can be read,
- * EFAULT for other. Not the first choice, as valgrind finds fault with it.
- */
-static bool page_is_readable_slow(uintptr_t page)
-{
-	const int nonsense = ~0;
-
-	return os_syscall(SYS_rt_sigprocmask, nonsense, page, NULL, WORD) != -EFAULT;
-}
-
-static bool page_is_readable(uintptr_t page)
-{
-	char byte;
-	struct iovec to = { &byte, 1 };
-	struct iovec from = { (void *)page, 1 };
-	long ret = os_syscall(SYS_process_vm_readv, os_syscall(SYS_getpid), &to, 1l, &from, 1l, 0l);
-
-	if (ret == 1 || ret == -EFAULT)
-		return ret == 1;
-	return page_is_readable_slow(page);
-}
-
 /* Where the function that returns to pc stands. */
 struct frame {
 	uintptr_t pc;
@@ -173,6 +106,7 @@ struct walk {
 	struct range range;   /* readable */
 	struct range earlier; /* readable, as an earlier walk of this thread found; or empty */
 	bool is_whole;	      /* range is one piece of this thread's stack, found by tables only */
+	bool in_use;	      /* all frames were found by tables: this thread is in their code */
 	bool is_stale;	      /* an object was unloaded; what is known of rules is of no use */
 };
 
@@ -197,7 +131,7 @@ static noinline bool extend(struct walk *w, uintptr_t address)
 		if (w->earlier.start <= w->range.end && w->range.end < w->earlier.end) {
 			w->range.end = w->earlier.end;
 		} else {
-			if (!page_is_readable(w->range.end))
+			if (!os_readable_page(w->range.end))
 				return false;
 			w->range.end += PAGE;
 		}
@@ -216,7 +150,7 @@ static void remember_range(struct walk *w)
 	if (w->earlier.start > w->range.end && w->earlier.start - w->range.end <= MAX_JOIN)
 		extend(w, w->earlier.start);
 	if (w->range.start != w->earlier.start || w->range.end != w->earlier.end)
-		store_checked(w->range);
+		unwind_stack_remember(w->range);
 }
 
 /* Not below the frame that the walk has reached, and aligned: so a word never spans two pages. */
@@ -296,6 +230,7 @@ static bool step_chain(struct walk *w)
 		return false;
 	if (w->is_whole || fp >= w->range.end)
 		distrust(w, ALIGN_DOWN(fp, PAGE));
+	w->in_use = false;
 	return is_readable(w, fp) && step_to(w, fp + 2 * WORD, word_at(fp)) && is_plausible(w, fp);
 }
 
@@ -328,7 +263,8 @@ static bool step_unknown(struct walk *w)
 	uintptr_t from = w->frame.from;
 
 	if (from && known_word(from))
-		w->is_stale = known_pack(from, unwind_cfi_rule(from)) != known_word(from);
+		w->is_stale = known_pack(from, unwind_cfi_rule(from, w->in_use)) !=
+			      known_word(from);
 	w->frame.from = 0;
 	return !w->is_stale && step_chain(w);
 }
@@ -337,7 +273,7 @@ static bool step(struct walk *w)
 {
 	uintptr_t address = w->frame.pc - 1;
 	uint64_t entry = known_word(address);
-	struct unwind_rule rule = entry ? known_unpack(entry) : learn(address);
+	struct unwind_rule rule = entry ? known_unpack(entry) : learn(address, w->in_use);
 
 	if (rule.kind == UNWIND_UNKNOWN)
 		return step_unknown(w);
@@ -391,8 +327,9 @@ static struct walk begin(uintptr_t frame)
 	struct walk w = {
 		.frame = { word_at(frame + WORD), frame + 2 * WORD, word_at(frame), 0 },
 		.range = { ALIGN_DOWN(frame, PAGE), ALIGN_DOWN(frame, PAGE) + PAGE },
-		.earlier = load_checked(),
+		.earlier = unwind_stack_known(),
 		.is_whole = true,
+		.in_use = true,
 	};
 
 	if (w.range.start >= w.earlier.start && w.range.start < w.earlier.end)

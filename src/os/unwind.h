@@ -7,7 +7,7 @@
  * Invariants: no allocation, no lock; safe in a signal handler. Never reads outside of this thread's
  *             stack, whatever frames look like.
  * Locks:      none: an entry of either is one word.
- * Flow:       called by debug/; calls os/unwind_cfi.c, process_vm_readv(2).
+ * Flow:       called by debug/; calls os/unwind_cfi.c, os/readable.c.
  *
  * Frames are followed by the unwind tables that every x86-64 program has (.eh_frame), also through
  * signal handlers and from alternate stacks; by frame pointers where there are none (code made at run

@@ -3,7 +3,8 @@
  * os/unwind_bytes.h - a cursor over the bytes of unwind tables
  *
  * Data:       struct bytes.
- * Invariants: at <= end; nothing beyond the end is read, and cut says that it was asked for.
+ * Invariants: at <= end; nothing beyond the end is read, and cut says that it was asked for, or that what
+ *             is read as copies is no longer there.
  * Locks:      none.
  * Flow:       used by os/unwind_table.c and os/unwind_cfi.c.
  */
@@ -12,24 +13,37 @@
 
 #include <string.h>
 
-#include "base/compiler.h"
+#include "os/readable.h"
 
 struct bytes {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool cut; /* something was asked for beyond the end */
+	bool *gone; /* NULL: the bytes stay. Else copies are read, and it is set where there are none */
 };
+
+/* false: it is not there. */
+static inline bool read_bytes(const struct bytes *b, void *to, size_t size)
+{
+	if (likely(!b->gone)) {
+		memcpy(to, b->at, size);
+		return true;
+	}
+	if (os_readable_copy(to, b->at, size))
+		return true;
+	*b->gone = true;
+	return false;
+}
 
 static inline uint64_t take(struct bytes *b, size_t size)
 {
 	uint64_t value = 0;
 
-	if ((size_t)(b->end - b->at) < size) {
+	if ((size_t)(b->end - b->at) < size || !read_bytes(b, &value, size)) {
 		b->cut = true;
 		b->at = b->end;
 		return 0;
 	}
-	memcpy(&value, b->at, size);
 	b->at += size;
 	return value;
 }
@@ -64,7 +78,7 @@ static inline int take_sleb(struct bytes *b)
 /* A part of the given length, which is passed over. */
 static inline struct bytes take_block(struct bytes *b, uint64_t length)
 {
-	struct bytes block = { b->at, b->at, false };
+	struct bytes block = { b->at, b->at, false, b->gone };
 
 	if (length > (uint64_t)(b->end - b->at)) {
 		b->cut = true;

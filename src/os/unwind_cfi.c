@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "arch/unwind.h"
+#include "os/object.h"
 #include "os/unwind_cfi.h"
 #include "os/unwind_table.h"
 
@@ -272,12 +273,12 @@ static struct unwind_rule rule_of(const struct columns *c)
 	return rule;
 }
 
-struct unwind_rule unwind_cfi_rule(uintptr_t address)
+static struct unwind_rule look_up(uintptr_t address, bool *gone)
 {
 	struct unwind_rule rule = { UNWIND_UNKNOWN, 0, 0 };
 	struct unwind_entry entry;
 	struct machine m;
-	int ret = unwind_table_find(address, &entry);
+	int ret = unwind_table_find(address, gone, &entry);
 
 	if (ret == -ESRCH)
 		return rule;
@@ -297,4 +298,21 @@ struct unwind_rule unwind_cfi_rule(uintptr_t address)
 	m.initial = m.now;
 	perform(&m, entry.instructions, address);
 	return m.failed ? rule : rule_of(&m.now);
+}
+
+/* A table that has gone halfway says nothing, or something wrong. */
+struct unwind_rule unwind_cfi_rule(uintptr_t address, bool in_use)
+{
+	const struct unwind_rule unknown = { UNWIND_UNKNOWN, 0, 0 };
+	struct unwind_rule rule;
+	struct os_object object;
+	bool gone = false;
+
+	if (in_use)
+		return look_up(address, NULL);
+	if (!os_object_find(address, &object))
+		return unknown;
+	rule = look_up(address, &gone);
+	/* it may have come back meanwhile */
+	return !gone && os_object_is_loaded(&object) ? rule : unknown;
 }

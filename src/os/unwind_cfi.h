@@ -33,7 +33,11 @@ struct unwind_rule {
 	unsigned int fp_slot;
 };
 
-/* The rule at a code address: that of the call, i.e. the return address - 1. */
-struct unwind_rule unwind_cfi_rule(uintptr_t address);
+/*
+ * The rule at a code address: that of the call, i.e. the return address - 1. in_use: this thread is in that
+ * code, so nobody may unload it meanwhile. Else it is looked up in a slower way, and is UNWIND_UNKNOWN where
+ * part of its table has gone.
+ */
+struct unwind_rule unwind_cfi_rule(uintptr_t address, bool in_use);
 
 #endif /* OS_UNWIND_CFI_H */

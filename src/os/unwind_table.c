@@ -28,6 +28,9 @@
 #define PE_OMIT 0xff
 
 #define REACH (1ul << 31) /* of the offsets in a sorted table */
+#define ENTRY_MAX \
+	(1ul << 20)   /* bytes; no function has a longer one, and bytes that are none may say so */
+#define LETTERS_MAX 8 /* of an augmentation, with the NUL */
 
 struct frames {
 	const uint8_t *start;
@@ -45,14 +48,19 @@ static size_t encoded_size(unsigned int encoding)
 	return size[encoding & PE_SIZE];
 }
 
-/* An entry without its length; false: the end mark, or one of more than 4 GiB. */
-static bool open_entry(const uint8_t *at, const uint8_t *end, struct bytes *b)
+/* What is within reach of the place. */
+static struct bytes bytes_from(const uint8_t *at, bool *gone)
 {
-	struct bytes whole = { at, end, false };
+	return (struct bytes){ at, at + REACH, false, gone };
+}
+
+/* An entry without its length; false: the end mark, or one that is too long. */
+static bool open_entry(struct bytes whole, struct bytes *b)
+{
 	uint32_t length = (uint32_t)take(&whole, 4);
 
 	*b = take_block(&whole, length);
-	return !whole.cut && length > 4 && length < UINT32_MAX;
+	return !whole.cut && length > 4 && length < ENTRY_MAX;
 }
 
 /* What the letters of the augmentation announce; false: a letter that is not known. */
@@ -78,18 +86,26 @@ static bool read_augmentation(const char *letters, struct bytes *data, struct un
 	return !data->cut && encoded_size(cie->encoding);
 }
 
-static bool read_cie(const uint8_t *at, struct unwind_cie *cie)
+static bool take_letters(struct bytes *b, char letters[LETTERS_MAX])
 {
-	struct bytes b, data;
-	const char *letters;
-	unsigned int version, ra;
+	for (unsigned int i = 0; i < LETTERS_MAX; i++) {
+		letters[i] = (char)take(b, 1);
+		if (!letters[i])
+			return !b->cut;
+	}
+	return false;
+}
 
-	if (!open_entry(at, at + REACH, &b) || take(&b, 4) != 0)
+static bool read_cie(struct bytes from, struct unwind_cie *cie)
+{
+	char letters[LETTERS_MAX];
+	unsigned int version, ra;
+	struct bytes b, data;
+
+	if (!open_entry(from, &b) || take(&b, 4) != 0)
 		return false;
 	version = (unsigned int)take(&b, 1);
-	letters = (const char *)b.at;
-	take_block(&b, strnlen(letters, (size_t)(b.end - b.at)) + 1);
-	if (b.cut || (version != 1 && version != 3))
+	if (!take_letters(&b, letters) || (version != 1 && version != 3))
 		return false;
 	*cie = (struct unwind_cie){ .encoding = PE_ABSOLUTE, .has_data = letters[0] == 'z' };
 	cie->code_align = take_uleb(&b);
@@ -124,7 +140,7 @@ static bool read_fde(struct bytes b, uintptr_t address, struct unwind_entry *ent
 	uint32_t back = (uint32_t)take(&b, 4);
 	uint64_t size;
 
-	if (!back || !read_cie(field - back, &entry->cie))
+	if (!back || !read_cie(bytes_from(field - back, b.gone), &entry->cie))
 		return false;
 	entry->function = read_start(&b, entry->cie.encoding);
 	size = take(&b, encoded_size(entry->cie.encoding));
@@ -143,38 +159,47 @@ struct table_entry {
 	int32_t fde;
 };
 
-/* The last entry that begins at or before the address; NULL: none, or no table. */
-static const struct table_entry *search_table(const uint8_t *header, uintptr_t address)
+/* The entry of the given number. */
+static struct table_entry table_at(struct bytes table, uint64_t number)
 {
-	struct bytes b = { header, header + REACH, false };
+	struct table_entry entry;
+
+	take_block(&table, number * sizeof(entry));
+	entry.function = (int32_t)take(&table, sizeof(entry.function));
+	entry.fde = (int32_t)take(&table, sizeof(entry.fde));
+	return entry;
+}
+
+/* The FDE of the last function that begins at or before the address; NULL: none, or no table. */
+static const uint8_t *search_table(const uint8_t *header, uintptr_t address, bool *gone)
+{
+	struct bytes b = bytes_from(header, gone);
 	int64_t wanted = (int64_t)(address - (uintptr_t)header);
 	uint32_t format = (uint32_t)take(&b, 4); /* version; encodings of frame, count and table */
-	const struct table_entry *table;
 	uint64_t low = 0, high;
 
 	if ((format & 0xff) != 1 || (format >> 16 & 0xff) != PE_UDATA4 || format >> 24 != PE_TABLE)
 		return NULL;
 	take(&b, (format >> 8 & 0xff) == PE_OMIT ? 0 : 4);
 	high = take(&b, 4);
-	table = (const struct table_entry *)b.at;
 	while (low < high) {
 		uint64_t middle = (low + high) / 2;
 
-		if (table[middle].function <= wanted)
+		if (table_at(b, middle).function <= wanted)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &table[low - 1] : NULL;
+	return low ? header + table_at(b, low - 1).fde : NULL;
 }
 
-static bool find_sorted(const uint8_t *header, uintptr_t address, struct unwind_entry *entry)
+static bool find_sorted(const uint8_t *header, uintptr_t address, bool *gone,
+			struct unwind_entry *entry)
 {
-	const struct table_entry *found = search_table(header, address);
-	const uint8_t *fde = found ? header + found->fde : NULL;
+	const uint8_t *fde = search_table(header, address, gone);
 	struct bytes b;
 
-	return fde && open_entry(fde, fde + REACH, &b) && read_fde(b, address, entry);
+	return fde && open_entry(bytes_from(fde, gone), &b) && read_fde(b, address, entry);
 }
 
 /* ---- no sorted table ---------------------------------------------------------------------------- */
@@ -221,7 +246,7 @@ static bool find_unsorted(uintptr_t bias, uintptr_t address, struct unwind_entry
 	const uint8_t *at = frames.start;
 	struct bytes b;
 
-	while (at < frames.end && open_entry(at, frames.end, &b)) {
+	while (at < frames.end && open_entry((struct bytes){ at, frames.end, false, NULL }, &b)) {
 		if (read_fde(b, address, entry))
 			return true;
 		at = b.end;
@@ -231,7 +256,17 @@ static bool find_unsorted(uintptr_t bias, uintptr_t address, struct unwind_entry
 
 /* ---- both --------------------------------------------------------------------------------------- */
 
-int unwind_table_find(uintptr_t address, struct unwind_entry *entry)
+/* The program itself, which nobody unloads. */
+static bool find_in_program(const struct os_object *object, uintptr_t address,
+			    struct unwind_entry *entry)
+{
+	struct os_object_file file;
+
+	return os_object_file(object, &file) && !file.path[0] &&
+	       find_unsorted(file.bias, address, entry);
+}
+
+int unwind_table_find(uintptr_t address, bool *gone, struct unwind_entry *entry)
 {
 	struct os_object object;
 	bool found = false;
@@ -239,8 +274,8 @@ int unwind_table_find(uintptr_t address, struct unwind_entry *entry)
 	if (!os_object_find(address, &object))
 		return -ESRCH;
 	if (ARCH_HAS_CFI && object.eh_frame)
-		found = find_sorted(object.eh_frame, address, entry);
-	else if (ARCH_HAS_CFI && !object.path[0])
-		found = find_unsorted(object.bias, address, entry);
+		found = find_sorted(object.eh_frame, address, gone, entry);
+	else if (ARCH_HAS_CFI)
+		found = find_in_program(&object, address, entry);
 	return found ? 0 : -ENOENT;
 }

@@ -5,7 +5,7 @@
  * Data:       struct unwind_entry: what a function's FDE and its CIE say.
  * Invariants: instructions of an entry lie within it.
  * Locks:      none; safe in a signal handler.
- * Flow:       called by os/unwind_cfi.c; calls os/object.c, os/elf.c.
+ * Flow:       called by os/unwind_cfi.c; calls os/object.c, os/elf.c, os/readable.c.
  */
 #ifndef OS_UNWIND_TABLE_H
 #define OS_UNWIND_TABLE_H
@@ -27,7 +27,10 @@ struct unwind_entry {
 	uintptr_t function; /* its first address */
 };
 
-/* 0; -ESRCH: no loaded object has this address; -ENOENT: no table has, or one that cannot be read. */
-int unwind_table_find(uintptr_t address, struct unwind_entry *entry);
+/*
+ * gone: NULL, nobody unloads the object meanwhile; else it is set if somebody did. 0; -ESRCH: no loaded
+ * object has this address; -ENOENT: no table has, or one that cannot be read.
+ */
+int unwind_table_find(uintptr_t address, bool *gone, struct unwind_entry *entry);
 
 #endif /* OS_UNWIND_TABLE_H */

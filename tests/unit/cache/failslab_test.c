@@ -181,20 +181,43 @@ static void *ask(void *c)
 	return NULL;
 }
 
-/* An interval of 0 is none, also for a thread that has just found another one. */
+static void set_all(unsigned int i)
+{
+	bool odd = i % 2;
+
+	CHILD_CHECK(failslab_set("interval", odd ? "0" : "3"));
+	CHILD_CHECK(failslab_set("probability", odd ? "7" : "100"));
+	CHILD_CHECK(failslab_set("ignore-gfp-wait", odd ? "N" : "Y"));
+	CHILD_CHECK(failslab_set("cache-filter", i % 3 ? "N" : "Y"));
+	CHILD_CHECK(failslab_set("task-filter", odd ? "N" : "*[!a-e]?test*"));
+	CHILD_CHECK(failslab_set("verbose", "0"));
+	CHILD_CHECK(failslab_set("space", odd ? "0" : "1000"));
+	CHILD_CHECK(failslab_set("times", odd ? "-1" : "5"));
+	if (i % 7 == 0)
+		CHILD_CHECK(cache_set_failslab(i % 2 ? "" : "2,50,0,-1") == 0);
+}
+
+/* Threads that have just found another value: an interval of 0 is none. */
 IN_CHILD(test_changed_meanwhile)
 {
+	unsigned int rounds = bare_process() ? 5000 : 500;
+	pthread_t t[2];
 	struct cache *c;
-	pthread_t t;
 
 	ready();
 	c = make("c", 64, 0, 0);
 	CHILD_CHECK(cache_set_failslab("2,1,0,-1") == 0);
-	CHILD_CHECK(!pthread_create(&t, NULL, ask, c));
+	for (unsigned int i = 0; i < ARRAY_SIZE(t); i++)
+		CHILD_CHECK(!pthread_create(&t[i], NULL, ask, c));
+	for (unsigned int i = 0; i < rounds; i++)
+		set_all(i);
 	for (unsigned int i = 0; i < 100000; i++)
 		failslab_set("interval", i % 2 ? "0" : "3");
 	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
-	pthread_join(t, NULL);
+	for (unsigned int i = 0; i < ARRAY_SIZE(t); i++)
+		pthread_join(t[i], NULL);
+	CHILD_CHECK(cache_set_failslab("") == 0 && !fails(c));
+	cache_check_all();
 }
 
 static void verbose(__attribute__((unused)) void *arg)

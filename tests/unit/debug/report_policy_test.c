@@ -99,7 +99,8 @@ static void careless_hook(const char *name, const char *report, void *arg)
 	report_deliver();
 	report_set_hook(NULL, NULL, false);
 	CHILD_CHECK(text_is_open());
-	CHILD_CHECK(strstr(report, "BUG first") && strstr(report, "BUG other"));
+	/* what it was given does not change under its hands */
+	CHILD_CHECK(strstr(report, "BUG first") && !strstr(report, "BUG other"));
 }
 
 static void *child_reports_too(void *arg)

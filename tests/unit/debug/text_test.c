@@ -2,16 +2,20 @@
 /*
  * unit/debug/text_test.c - the buffer of reports: one thread at a time, cut where it is full
  */
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "bare.h"
+#include "child.h"
 #include "debug/stacks.h"
 #include "debug/text.h"
 
@@ -94,6 +98,68 @@ static void test_full(void **state)
 	text_close();
 }
 
+/* More than there is a note for, and more than there is room for: each line has its own name still. */
+static void test_many_symbols(void **state)
+{
+	unsigned int i, at = 0;
+	unsigned int n;
+	int len;
+
+	(void)state;
+	text_open();
+	for (i = 0; i < 6000; i++) {
+		text_print("%u ", i);
+		text_symbol(0x100000 + i);
+		text_print("\n");
+	}
+	for (i = 0; sscanf(get() + at, "%u 0x%*x\n%n", &n, &len) == 1; i++) {
+		char line[64];
+
+		assert_int_equal(len, snprintf(line, sizeof(line), "%u 0x%x\n", i, 0x100000 + i));
+		assert_memory_equal(get() + at, line, (size_t)len);
+		at += (unsigned int)len;
+	}
+	assert_in_range(i, TEXT_MAX / 16, 5999);
+	assert_memory_equal(get() + at, "[the report is longer", 21);
+	text_close();
+}
+
+/* What comes behind the text that was asked for already. */
+static void test_goes_on(void **state)
+{
+	(void)state;
+	text_open();
+	text_print("in ");
+	text_symbol(0x10);
+	assert_string_equal(get(), "in 0x10");
+	text_symbol(0x20);
+	text_print(" and ");
+	text_symbol(0x30);
+	assert_string_equal(get(), "in 0x100x20 and 0x30");
+	text_print(".\n");
+	assert_string_equal(get(), "in 0x100x20 and 0x30.\n");
+	text_close();
+}
+
+/* No file is opened as long as a report is collected, which is done under locks. */
+static void look_up_late(__attribute__((unused)) void *arg)
+{
+	text_open();
+	text_symbol((uintptr_t)test_print + 5);
+	child_deny(SYS_openat, EACCES);
+	CHILD_CHECK(!strncmp(get(), "0x", 2));
+}
+
+static void test_looked_up_late(void **state)
+{
+	struct child c;
+
+	if (!bare_process())
+		skip(); /* tools open files themselves */
+	c = child_run(look_up_late, state);
+	assert_true(child_passed(&c));
+}
+
 /* One line that is too long: nothing of it. */
 static void test_long_line(void **state)
 {
@@ -171,6 +237,9 @@ int main(void)
 		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_name_of_function),
+		cmocka_unit_test(test_many_symbols),
+		cmocka_unit_test(test_goes_on),
+		cmocka_unit_test(test_looked_up_late),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_long_line),
 		cmocka_unit_test(test_threads),

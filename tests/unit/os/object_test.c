@@ -12,14 +12,17 @@
 #include <cmocka.h>
 
 #include "os/object.h"
+#include "plug_in.h"
 
 static void test_program(void **state)
 {
 	struct os_object object;
+	struct os_object_file file;
 
 	(void)state;
 	assert_true(os_object_find((uintptr_t)test_program, &object));
-	assert_string_equal(object.path, "");
+	assert_true(os_object_file(&object, &file));
+	assert_string_equal(file.path, "");
 	assert_in_range((uintptr_t)test_program, (uintptr_t)object.start,
 			(uintptr_t)object.end - 1);
 	assert_non_null(object.eh_frame);
@@ -28,14 +31,16 @@ static void test_program(void **state)
 static void test_library(void **state)
 {
 	struct os_object object;
+	struct os_object_file file;
 	Dl_info info;
 
 	(void)state;
 	assert_true(os_object_find((uintptr_t)qsort, &object));
 	assert_true(dladdr((void *)qsort, &info));
-	assert_string_equal(object.path, info.dli_fname);
+	assert_true(os_object_file(&object, &file));
+	assert_string_equal(file.path, info.dli_fname);
 	assert_ptr_equal(object.start, info.dli_fbase);
-	assert_ptr_equal((void *)object.bias, info.dli_fbase);
+	assert_ptr_equal((void *)file.bias, info.dli_fbase);
 }
 
 static void test_none(void **state)
@@ -48,20 +53,55 @@ static void test_none(void **state)
 	assert_false(os_object_find(UINTPTR_MAX, &object));
 }
 
-static void test_copy(void **state)
+static void test_no_file(void **state)
 {
-	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char copy[16];
+	struct os_object object;
+	struct os_object_file file;
+	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
-	assert_ptr_not_equal(pages, MAP_FAILED);
-	memset(pages, 'x', 4096);
-	assert_int_equal(munmap(pages + 4096, 4096), 0);
-	assert_true(os_object_copy(copy, pages + 4080, 16));
-	assert_memory_equal(copy, "xxxxxxxxxxxxxxxx", 16);
-	assert_false(os_object_copy(copy, pages + 4081, 16));
-	assert_false(os_object_copy(copy, NULL, 1));
-	munmap(pages, 4096);
+	assert_true(os_object_find((uintptr_t)qsort, &object));
+	assert_true(os_object_is_loaded(&object));
+	object.map = gone;
+	assert_false(os_object_file(&object, &file));
+	assert_false(os_object_is_loaded(&object));
+	assert_true(os_object_find((uintptr_t)qsort, &object));
+	object.start = gone;
+	assert_false(os_object_file(&object, &file));
+	munmap(gone, 4096);
+}
+
+static unsigned int nr_files, nr_wrong;
+
+/* What is found may have gone before its file is asked for; what does not go is always there. */
+static void look_up(uintptr_t address)
+{
+	struct os_object object;
+	struct os_object_file file;
+
+	if (os_object_find(address, &object) && os_object_file(&object, &file)) {
+		if (strstr(file.path, PLUG_IN))
+			nr_files++;
+		else
+			nr_wrong++; /* unloaded, and loaded again to its old place */
+	}
+	CHILD_CHECK(os_object_find((uintptr_t)qsort, &object) && os_object_file(&object, &file));
+	CHILD_CHECK(os_object_find((uintptr_t)look_up, &object) && os_object_file(&object, &file));
+	CHILD_CHECK(!file.path[0]);
+	CHILD_CHECK(!os_object_find((uintptr_t)&object, &object));
+}
+
+static void look_up_meanwhile(__attribute__((unused)) void *arg)
+{
+	plug_in_meanwhile(look_up);
+	CHILD_CHECK(nr_files && nr_wrong < nr_files / 10);
+}
+
+static void test_unloaded_meanwhile(void **state)
+{
+	struct child c = child_run(look_up_meanwhile, state);
+
+	assert_true(child_passed(&c));
 }
 
 int main(void)
@@ -70,7 +110,8 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_library),
 		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_unloaded_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

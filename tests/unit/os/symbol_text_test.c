@@ -2,9 +2,7 @@
 /*
  * unit/os/symbol_text_test.c - names of code addresses
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +17,7 @@
 #include "bare.h"
 #include "child.h"
 #include "os/symbol.h"
+#include "plug_in.h"
 
 static const char *text_of(uintptr_t address)
 {
@@ -142,49 +141,27 @@ static void test_without_files(void **state)
 	assert_true(child_passed(&c));
 }
 
-#define PLUG_IN "libm.so.6" /* nobody else needs it here */
-#define LOADS 2000
+static bool found;
 
-static bool ended;
-static uintptr_t place; /* of a function in it, loaded or not */
-
-static void *load_and_unload(__attribute__((unused)) void *arg)
+static void ask(uintptr_t address)
 {
-	for (unsigned int i = 0; i < LOADS; i++) {
-		void *handle = dlopen(PLUG_IN, RTLD_NOW);
+	char text[256];
 
-		CHILD_CHECK(handle);
-		__atomic_store_n(&place, (uintptr_t)dlsym(handle, "cbrt"), __ATOMIC_RELAXED);
-		usleep(i % 200); /* so that it goes at any moment */
-		dlclose(handle);
-	}
-	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
-	return NULL;
+	os_symbol_text(text, sizeof(text), address);
+	found |= strstr(text, "[" PLUG_IN "]") != NULL;
 }
 
 static void ask_meanwhile(__attribute__((unused)) void *arg)
 {
-	bool found = false;
-	pthread_t thread;
-	char text[256];
-
-	CHILD_CHECK(!pthread_create(&thread, NULL, load_and_unload, NULL));
-	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED)) {
-		os_symbol_text(text, sizeof(text), __atomic_load_n(&place, __ATOMIC_RELAXED) + 1);
-		found |= strstr(text, "[libm.so.6]") != NULL;
-	}
-	pthread_join(thread, NULL);
+	plug_in_meanwhile(ask);
 	CHILD_CHECK(found);
 }
 
 /* A track may be of code that another thread unloads just now. */
 static void test_unloaded_meanwhile(void **state)
 {
-	struct child c;
+	struct child c = child_run(ask_meanwhile, state);
 
-	if (!bare_process())
-		skip(); /* where loading takes its time */
-	c = child_run(ask_meanwhile, state);
 	assert_true(child_passed(&c));
 }
 

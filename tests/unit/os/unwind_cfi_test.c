@@ -7,14 +7,18 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "arch/unwind.h"
 #include "os/unwind_cfi.h"
+#include "plug_in.h"
 
 #define assert_rule(at, ...) assert_rule_at((uintptr_t)(at), __VA_ARGS__)
 
 static void assert_rule_at(uintptr_t at, enum unwind_kind kind, int offset, unsigned int fp_slot)
 {
-	struct unwind_rule rule = unwind_cfi_rule(at);
+	struct unwind_rule rule = unwind_cfi_rule(at, true);
+	struct unwind_rule copied = unwind_cfi_rule(at, false);
 
+	assert_memory_equal(&copied, &rule, sizeof(rule)); /* three numbers */
 	assert_int_equal(rule.kind, kind);
 	if (kind >= UNWIND_SP) {
 		assert_int_equal(rule.offset, offset);
@@ -134,10 +138,40 @@ static void test_ends(void **state)
 }
 #endif
 
+static unsigned int nr_known, nr_unknown, nr_wrong;
+
+/* The rule of a function's beginning, as it is in every function of compilers. */
+static void look_up(uintptr_t address)
+{
+	struct unwind_rule rule = unwind_cfi_rule(address - 4, false);
+
+	if (rule.kind == UNWIND_UNKNOWN)
+		nr_unknown++;
+	else if (!ARCH_HAS_CFI || (rule.kind == UNWIND_SP && rule.offset == 1))
+		nr_known++;
+	else
+		nr_wrong++; /* unloaded, and again half loaded to its old place */
+}
+
+static void look_up_meanwhile(__attribute__((unused)) void *arg)
+{
+	plug_in_meanwhile(look_up);
+	CHILD_CHECK(nr_known && nr_unknown && nr_wrong < nr_known / 10);
+}
+
+/* What looks like a frame may be of code that another thread unloads just now. */
+static void test_unloaded_meanwhile(void **state)
+{
+	struct child c = child_run(look_up_meanwhile, state);
+
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_object),
+		cmocka_unit_test(test_unloaded_meanwhile),
 #if defined(__x86_64__)
 		cmocka_unit_test(test_frames_of_compilers),
 		cmocka_unit_test(test_aligned_frames),

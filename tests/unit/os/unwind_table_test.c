@@ -18,9 +18,9 @@ static void test_no_object(void **state)
 	char *block = malloc(10);
 
 	(void)state;
-	assert_int_equal(unwind_table_find(0, &entry), -ESRCH);
-	assert_int_equal(unwind_table_find((uintptr_t)block, &entry), -ESRCH);
-	assert_int_equal(unwind_table_find(UINTPTR_MAX, &entry), -ESRCH);
+	assert_int_equal(unwind_table_find(0, NULL, &entry), -ESRCH);
+	assert_int_equal(unwind_table_find((uintptr_t)block, NULL, &entry), -ESRCH);
+	assert_int_equal(unwind_table_find(UINTPTR_MAX, NULL, &entry), -ESRCH);
 	free(block);
 }
 
@@ -37,7 +37,7 @@ extern const char table_before[], table_function[], table_end[], table_signal[];
 
 static int find(uintptr_t address, struct unwind_entry *entry)
 {
-	return unwind_table_find(address, entry);
+	return unwind_table_find(address, NULL, entry);
 }
 
 static void test_bounds_of_function(void **state)
