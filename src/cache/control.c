@@ -19,6 +19,7 @@
 #include "cache/friends.h"
 #include "cache/guard.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
 #include "debug/kfence.h"
 #include "os/ticker.h"
 #include "page/buddy.h"
@@ -125,13 +126,11 @@ static long (*const each[])(struct cache *c, const void *arg) = {
 	[CONTROL_TRIM] = NULL,
 };
 
-static void answer_name(const struct cache *c)
+static void answer_name(const char *name)
 {
-	size_t len = c ? strlen(c->name) : 0;
+	size_t len = MIN(strlen(name), (size_t)CONTROL_TEXT - 1);
 
-	len = MIN(len, (size_t)CONTROL_TEXT - 1);
-	if (c)
-		memcpy(control.failed_name, c->name, len);
+	memcpy(control.failed_name, name, len);
 	control.failed_name[len] = '\0';
 }
 
@@ -145,9 +144,25 @@ static int perform_each(const struct command *command)
 	store_relaxed(&control.matched, result.matched);
 	store_relaxed(&control.failed, result.failed);
 	store_relaxed(&control.value, result.value);
-	answer_name(result.at);
+	answer_name(result.at ? result.at->name : "");
 	lock_release(&cache_lock);
 	return result.matched ? result.error : -ENOENT;
+}
+
+/* Whole pages are no cache, but they have a name and may be tracked (debug/blocks.h). 0 or -errno. */
+static int change_blocks(const struct command *command)
+{
+	slab_flags_t letters = blocks_are_tracked() ? SLAB_STORE_USER : 0;
+	int ret = cache_change_debug(command->argument, &letters);
+
+	if (!ret && letters & ~SLAB_STORE_USER)
+		ret = -EOPNOTSUPP;
+	if (!ret)
+		ret = blocks_switch(letters != 0);
+	store_relaxed(&control.matched, 1);
+	store_relaxed(&control.failed, ret != 0);
+	answer_name(ret ? blocks_name : "");
+	return ret;
 }
 
 /* "sample=100000" */
@@ -170,6 +185,9 @@ static int perform(const struct command *command)
 		return 0;
 	case CONTROL_KFENCE:
 		return set_kfence(command->argument);
+	case CONTROL_DEBUG:
+		return strcmp(command->pattern, blocks_name) ? perform_each(command)
+							     : change_blocks(command);
 	case CONTROL_TRIM:
 		cache_shrink_all();
 		store_relaxed(&control.value, buddy_trim(0));
@@ -196,7 +214,8 @@ void control_run(void)
 	control.failed_name[0] = '\0';
 	store_relaxed(&control.result, perform(&command));
 	store_relaxed(&control.serial, control.serial + 1);
-	store_release(&control.state, CONTROL_DONE); /* pairs with the tool's read */
+	/* pairs with the tool's read. Not RUNNING any more: that tool gave up, and it may be the next one's turn */
+	cmpxchg(&control.state, CONTROL_RUNNING, CONTROL_DONE);
 }
 
 /*

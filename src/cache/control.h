@@ -33,8 +33,12 @@ enum control_state {
 
 /* pattern: names of caches as a shell's pattern; also the kernel's ids (":0000064"). */
 enum control_command {
-	CONTROL_NOTHING,  /* only to be answered */
-	CONTROL_DEBUG,	  /* argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change */
+	CONTROL_NOTHING, /* only to be answered */
+	/*
+	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. The pattern may also be the
+	 * name of whole pages (blocks_name), letter by letter; they can have U.
+	 */
+	CONTROL_DEBUG,
 	CONTROL_SAMPLE,	  /* value: track one allocation of each miss; 0: no more */
 	CONTROL_SHRINK,	  /* gives memory back */
 	CONTROL_VALIDATE, /* result value: slabs checked */

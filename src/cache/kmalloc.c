@@ -20,6 +20,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "cache/object.h"
+#include "debug/blocks.h"
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -160,6 +161,7 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	}
 	if (p && gfp & __GFP_ZERO && !zeroed)
 		memset(p, 0, bytes);
+	blocks_add(p, size, caller);
 	friends_block_alloc(p, (struct friends_block){ size, bytes, gfp, node, caller });
 	return p;
 }
@@ -238,6 +240,7 @@ static void free_run(void *p, const void *caller)
 {
 	if (friends_are_there() && run_size(p))
 		friends_block_free(p, run_size(p), caller);
+	blocks_remove(p);
 	if (!run_free(p))
 		bad_pointer("kfree", p, caller);
 	control_poll();

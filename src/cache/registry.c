@@ -13,6 +13,7 @@
 #include "cache/control.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "debug/stacks.h"
@@ -154,12 +155,14 @@ void cache_fork_prepare(void)
 	kfence_fork_prepare();
 	stacks_fork_prepare();
 	meta_fork_prepare();
+	blocks_fork_prepare();
 }
 
 void cache_fork_parent(void)
 {
 	struct list_head *pos;
 
+	blocks_fork_parent();
 	meta_fork_parent();
 	stacks_fork_parent();
 	kfence_fork_parent();
@@ -184,6 +187,7 @@ void cache_fork_child(void)
 	os_rseq_fork_child();
 	meta_fork_child();
 	report_fork_child();
+	blocks_fork_child();
 	stacks_fork_child();
 	kfence_fork_child();
 	buddy_fork_child();
@@ -230,6 +234,7 @@ void cache_check_all(void)
 		c->engine.ops->check(&c->engine);
 	}
 	cache_heaps_each(heap_check);
+	blocks_check();
 	lock_release(&cache_lock);
 	friends_leave();
 }

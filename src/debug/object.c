@@ -58,11 +58,22 @@ void debug_fill(const struct page *slab, void *obj, unsigned char red)
 	}
 }
 
-void debug_request_init(struct debug_request *r, const struct engine *e,
-			const struct slab_layout *layout, const void *caller, size_t size)
+struct track debug_make_track(const void *caller, bool stack)
 {
 	uintptr_t pcs[STACKS_DEPTH];
 
+	return (struct track){
+		.addr = (uintptr_t)caller,
+		.handle = stack ? stacks_save(pcs, os_unwind(caller, pcs, STACKS_DEPTH)) : 0,
+		.cpu = os_current_cpu(),
+		.pid = os_thread_id(),
+		.when = os_clock_ms(),
+	};
+}
+
+void debug_request_init(struct debug_request *r, const struct engine *e,
+			const struct slab_layout *layout, const void *caller, size_t size)
+{
 	*r = (struct debug_request){
 		.caller = caller,
 		.size = size,
@@ -72,14 +83,7 @@ void debug_request_init(struct debug_request *r, const struct engine *e,
 	/* A front gives back what somebody freed on a hit path: nobody knows who. */
 	if (!caller || !(layout->debug & SLAB_STORE_USER))
 		return;
-	r->track = (struct track){
-		.addr = (uintptr_t)caller,
-		.cpu = os_current_cpu(),
-		.pid = os_thread_id(),
-		.when = os_clock_ms(),
-	};
-	if (r->flags & SLAB_STORE_USER)
-		r->track.handle = stacks_save(pcs, os_unwind(caller, pcs, STACKS_DEPTH));
+	r->track = debug_make_track(caller, r->flags & SLAB_STORE_USER);
 }
 
 /* Spec 5.7. */

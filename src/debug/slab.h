@@ -110,7 +110,8 @@ static inline bool debug_poisons_objects(const struct page *slab)
 {
 	const struct engine *e = slab->engine;
 
-	return slab->layout->debug & SLAB_POISON && !e->ctor && !(e->flags & SLAB_TYPESAFE_BY_RCU);
+	return slab->layout->debug & SLAB_POISON && !e->ctor &&
+	       !(load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU);
 }
 
 /* A bit for each object of a slab. */
@@ -130,7 +131,9 @@ void debug_fill(const struct page *slab, void *obj, unsigned char red);
 /* Bytes that the program asked for; the layout's object size where that is not known. */
 unsigned int debug_size_asked(const struct page *slab, void *obj);
 void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
-/* Who this is, for a track. Context: no lock held. */
+/* This thread, now, and the stack that led to caller. Context: no lock held. */
+struct track debug_make_track(const void *caller, bool stack);
+/* The same for an object, where its layout has room for tracks. Context: as above. */
 void debug_request_init(struct debug_request *r, const struct engine *e,
 			const struct slab_layout *layout, const void *caller, size_t size);
 

@@ -74,6 +74,8 @@ noinline void free_slow(void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
 void *malloc_any(size_t size, bool *zeroed, const void *caller);
+/* A tool may have brought us here, see cache/control.h. No lock may be held. */
+void malloc_look_into_mailbox(void);
 /* Whole pages, likewise; as run_alloc(). */
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);
 /* One object of a class, for size bytes. NULL: out of memory. */

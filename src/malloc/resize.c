@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debug/blocks.h"
 #include "malloc/hot.h"
 #include "page/run.h"
 
@@ -64,6 +65,18 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 	return new_block;
 }
 
+/* In place, or by moving its mapping. NULL: it stays as it is. Whoever resizes a block holds it. */
+static void *resize_run(void *p, size_t old, size_t size, const void *caller)
+{
+	void *resized;
+
+	malloc_look_into_mailbox(); /* a program may do nothing else for long */
+	blocks_remove(p);
+	resized = run_resize(p, size, true);
+	blocks_add(resized ? resized : p, resized ? size : old, caller);
+	return resized;
+}
+
 /* p is a block of old bytes, size is not 0. */
 static void *resize(void *p, size_t old, size_t size, const void *caller)
 {
@@ -75,7 +88,7 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	if (may_stay(old, size))
 		return p;
 	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
-		resized = run_resize(p, size, true);
+		resized = resize_run(p, old, size, caller);
 		if (resized)
 			return resized;
 	}

@@ -13,6 +13,7 @@
 
 #include "cache/control.h"
 #include "cache/friends.h"
+#include "debug/blocks.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "os/die.h"
@@ -87,8 +88,7 @@ static void *alloc_small(size_t size, const void *caller)
 	return malloc_class_alloc(class, size, caller);
 }
 
-/* A tool may have brought us here, see cache/control.h. */
-static void look_into_mailbox(void)
+void malloc_look_into_mailbox(void)
 {
 	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
 		malloc_rearm();
@@ -100,6 +100,7 @@ void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 {
 	void *p = run_alloc(size, align, NUMA_NO_NODE, zeroed);
 
+	blocks_add(p, size, caller);
 	if (friends_are_there() && p)
 		friends_block_alloc(p, (struct friends_block){ size, run_size(p), MALLOC_GFP,
 							       NUMA_NO_NODE, caller });
@@ -112,6 +113,7 @@ static bool free_run(void *p, const void *caller)
 		return false;
 	if (friends_are_there() && run_size(p))
 		friends_block_free(p, run_size(p), caller);
+	blocks_remove(p);
 	return run_free(p);
 }
 
@@ -124,7 +126,7 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 		*zeroed = true;
 		return early_alloc(size, MALLOC_ALIGN);
 	}
-	look_into_mailbox();
+	malloc_look_into_mailbox();
 	if (size <= MALLOC_MAX_SMALL)
 		return alloc_small(size, caller);
 	return malloc_run(size, 0, zeroed, caller);

@@ -25,6 +25,9 @@ void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size);
 struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
 					unsigned long bytes);
 
+/* The row of whole pages says whether they are tracked, and how many of them are, mapped ones as well. */
+void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c);
+
 /* Index of the cache whose struct engine is at that address; -1: no such cache. */
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
 

@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "cache/cache.h"
 #include "cache/control.h"
+#include "debug/blocks.h"
 #include "debug/debug.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
@@ -56,6 +57,7 @@ static struct uslab_root root = {
 	.stacks = (uint64_t)&stacks_depot,
 	.reports = (uint64_t)&report_counters,
 	.kfence = (uint64_t)&kfence_counters,
+	.blocks = (uint64_t)&blocks_table,
 };
 
 extern USLAB_API struct uslab_root uslab_root __attribute__((alias("root")));
@@ -67,6 +69,7 @@ void root_set_kick(unsigned long *limit)
 
 void root_init(const char *large_name)
 {
+	blocks_name = large_name;
 	root.large_name = (uint64_t)large_name;
 	/* pairs with the check in snapshot_open(), which sees the name when it sees ready */
 	store_release(&root.ready, 1);

@@ -50,7 +50,8 @@ struct uslab_root {
 	uint64_t stacks;	 /* struct stacks ** (debug/stacks.h) */
 	uint64_t reports;	 /* struct report_counters */
 	uint64_t kfence;	 /* struct kfence_counters */
-	uint64_t large_name;	 /* char[]: "kmalloc-large" or "malloc-large" */
+	uint64_t blocks;	 /* struct blocks ** (debug/blocks.h) */
+	uint64_t large_name;	 /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
 };
 
 extern USLAB_API struct uslab_root uslab_root;

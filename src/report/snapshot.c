@@ -339,9 +339,13 @@ static void add_extra_rows(struct snapshot *s)
 		memcpy(name, "pages-large", sizeof("pages-large"));
 		len = strlen(name);
 	}
-	snapshot_add_row(s, name, t->runs, t->run_bytes);
+	c = snapshot_add_row(s, name, t->runs, t->run_bytes);
+	c->whole_pages = true;
+	s->blocks_row = (unsigned int)(c - s->cache);
+	blocks_fill_row(s, c);
 	memcpy(name + len - sizeof(suffix) + 1, "-mapped", sizeof("-mapped"));
-	snapshot_add_row(s, name, t->mapped, t->mapped_bytes);
+	c = snapshot_add_row(s, name, t->mapped, t->mapped_bytes);
+	c->whole_pages = true;
 }
 
 /* Objects in use, as the slabs see it, less what the fronts hold. */

@@ -43,6 +43,7 @@ struct snapshot_cache {
 #define CACHE_FIELD(type, member, key, help) type member;
 #include "report/fields.def"
 	slab_flags_t flags;
+	bool whole_pages;	  /* no cache: blocks too large for any, in the arena or mapped */
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;
 	unsigned long stat[NR_SLUB_STATS]; /* events, all CPUs */
@@ -89,6 +90,7 @@ struct snapshot {
 	struct snapshot_totals totals;
 	unsigned int nr_caches;
 	unsigned int nr_aliases;
+	unsigned int blocks_row; /* index of the row of whole pages in the arena */
 	struct snapshot_cache cache[SNAPSHOT_MAX_CACHES]; /* by number, extra rows, heaps */
 	char alias[SNAPSHOT_MAX_ALIASES][SNAPSHOT_NAME_MAX];
 

@@ -63,8 +63,10 @@ static const char *text_space(struct text_parts *text, const struct snapshot_cac
 
 static const char *text_slabs(struct text_parts *text, const struct snapshot_cache *c)
 {
-	snprintf(text->slabs, sizeof(text->slabs), "%lu/%lu/%lu", c->slabs - c->cpu_slabs,
-		 c->partial, c->cpu_slabs);
+	/* read one after the other, they may not add up */
+	unsigned long others = c->slabs > c->cpu_slabs ? c->slabs - c->cpu_slabs : 0;
+
+	snprintf(text->slabs, sizeof(text->slabs), "%lu/%lu/%lu", others, c->partial, c->cpu_slabs);
 	return text->slabs;
 }
 

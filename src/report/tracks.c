@@ -7,7 +7,7 @@
  *             inside of another is passed over. So no process, however it lies, makes this longer than
  *             its own memory.
  * Locks:      none.
- * Flow:       tracks_visit: page descriptors in pieces -> slab_map.c -> visit().
+ * Flow:       tracks_visit: blocks.c; page descriptors in pieces -> slab_map.c -> visit().
  */
 #include "report/tracks.h"
 
@@ -69,6 +69,10 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 {
 	struct visit v = { .s = s, .cache = cache, .visit = visit, .arg = arg };
 
+	if (cache == UINT_MAX || cache == s->blocks_row)
+		v.count = blocks_visit(s, visit, arg);
+	if (cache == s->blocks_row)
+		return s->error ? s->error : v.count;
 	slab_map_init(&v.map);
 	for (unsigned long i = 0; i < s->nr_pages && !s->error; i += PIECE) {
 		unsigned long nr = MIN(PIECE, s->nr_pages - i);

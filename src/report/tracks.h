@@ -20,7 +20,7 @@
 struct track_record {
 	unsigned int cache; /* index in snapshot.cache[] */
 	uint64_t address;   /* of the object */
-	uint32_t size;	    /* bytes asked for if known, else the cache's object_size */
+	uint64_t size;	    /* bytes asked for if known, else the cache's object_size */
 	uint32_t waste;	    /* object_size - bytes asked for */
 	uint8_t node;	    /* of the memory */
 	bool live;
@@ -29,11 +29,22 @@ struct track_record {
 };
 
 /*
- * Calls visit for each live object of debug slabs with U, of cache index `cache` (UINT_MAX: of all).
+ * Calls visit for each live object of debug slabs with U, of cache index `cache` (UINT_MAX: of all), and for
+ * each tracked block of whole pages, whose index is s->blocks_row.
  * Returns how many, or -errno of the reader.
  */
 long tracks_visit(struct snapshot *s, unsigned int cache,
 		  void (*visit)(const struct track_record *record, void *arg), void *arg);
+
+/* ---- blocks.c: only these; called by tracks_visit() and tracks_address() ---- */
+
+/* Returns how many. */
+long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *record, void *arg),
+		  void *arg);
+/* The block that starts at that address; false: it is not tracked. */
+bool blocks_find(struct snapshot *s, uint64_t address, struct track_record *record);
+
+/* ---- stacks and time ---- */
 
 /* Frames of a stack; 0: unknown handle. max: STACKS_DEPTH suffices. */
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);

@@ -27,6 +27,7 @@
 #define LIVE_FRAMES 3u
 #define HEADLINES 5 /* lines of the screen that are no rows */
 #define PICKS_PER_SECOND 1000
+#define MAX_SLEEP 0.2 /* seconds without a look at signals */
 #define CLEAR "\033[H\033[2J"
 
 static const char help[] =
@@ -364,14 +365,18 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A signal ends it early. */
-static void sleep_for(double seconds)
+/* Also a signal that comes between the question and the sleep does. */
+bool track_sleep(double seconds)
 {
-	struct timespec time = { (time_t)seconds,
-				 (long)((seconds - (double)(time_t)seconds) * 1e9) };
+	double end = now_seconds() + seconds;
 
-	if (!stopped && seconds > 0)
+	for (; !stopped && seconds > 0; seconds = end - now_seconds()) {
+		double part = seconds < MAX_SLEEP ? seconds : MAX_SLEEP;
+		struct timespec time = { 0, (long)(part * 1e9) };
+
 		nanosleep(&time, NULL);
+	}
+	return !stopped;
 }
 
 /* Picks allocations meanwhile, at odd times: a program may well do the same thing every millisecond. */
@@ -380,8 +385,8 @@ static void pause_for(struct tracking *t, double seconds)
 	double end = now_seconds() + seconds;
 
 	while (!stopped && now_seconds() < end && !command_pick(&t->picker))
-		sleep_for((0.5 + (double)(rand() % 1024) / 1024) / PICKS_PER_SECOND);
-	sleep_for(end - now_seconds());
+		track_sleep((0.5 + (double)(rand() % 1024) / 1024) / PICKS_PER_SECOND);
+	track_sleep(end - now_seconds());
 }
 
 static int run_once(struct tracking *t)
@@ -405,6 +410,8 @@ static int run_live(struct tracking *t)
 			return EXIT_OK;
 		}
 		status = look(t);
+		if (status != EXIT_OK && source_gone(&t->source))
+			return EXIT_OK; /* it ended under our eyes, which was said */
 		if (status == EXIT_OK)
 			status = print_table(t, true);
 	}

@@ -118,10 +118,16 @@ static int print_object(struct info_subject *subject, uint64_t address,
 	return status;
 }
 
-static void print_block(uint64_t address, const char *what, const struct address_info *info)
+/* Whole pages may be tracked, a heap's page is not. */
+static int print_block(struct info_subject *subject, uint64_t address, const char *what,
+		       const struct address_info *info)
 {
-	printf(" %s start " HEX " pointer offset %llu size %llu\n", what, hex(info->slab),
+	printf(" %s start " HEX " pointer offset %llu size %llu", what, hex(info->slab),
 	       hex(address - info->slab), hex(info->slab_bytes));
+	if (info->tracked)
+		return print_tracks(subject, info);
+	putchar('\n');
+	return EXIT_OK;
 }
 
 int info_print_address(struct info_subject *subject, uint64_t address)
@@ -139,14 +145,12 @@ int info_print_address(struct info_subject *subject, uint64_t address)
 	case ADDRESS_GUARDED:
 		return print_object(subject, address, &info);
 	case ADDRESS_PAGES:
-		print_block(address, "large allocation", &info);
-		break;
+		return print_block(subject, address, "large allocation", &info);
 	case ADDRESS_FREE:
 		puts(" free page");
 		break;
 	case ADDRESS_HEAP:
-		print_block(address, "page of a heap", &info);
-		break;
+		return print_block(subject, address, "page of a heap", &info);
 	case ADDRESS_METADATA:
 		puts(" the allocator's own data");
 		break;

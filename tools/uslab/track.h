@@ -97,6 +97,11 @@ struct tracking {
 	struct track_table table;
 };
 
+/* ---- cmd_track.c ---- */
+
+/* A signal ends it early; false: one wants an end. */
+bool track_sleep(double seconds);
+
 /* ---- track_choose.c ---- */
 
 /* Those that match a pattern. EXIT_OK; EXIT_FAILED with a message: none does. */
@@ -105,6 +110,8 @@ int track_choose_matching(struct tracking *t);
 int track_choose_growing(struct tracking *t);
 /* Of all caches those that are tracked already. */
 void track_choose_tracked(struct tracking *t);
+/* Of that cache; of whole pages in the arena and mapped ones together. */
+unsigned long track_live_objects(const struct snapshot *s, const struct snapshot_cache *c);
 
 /* ---- track_switch.c ---- */
 

@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "pattern.h"
 #include "track.h"
@@ -16,6 +15,7 @@
 
 #define LOOKS 8u /* while caches are watched; an even number */
 #define MAX_GROWING 4u
+#define BLOCKS 0u   /* the number that no cache has */
 #define MIN_SHARE 4 /* one that grows by less than this part of the fastest is left alone */
 
 static void add(struct tracking *t, const struct snapshot_cache *c)
@@ -32,7 +32,28 @@ static void add(struct tracking *t, const struct snapshot_cache *c)
 
 static bool is_tracked(const struct snapshot_cache *c)
 {
-	return c->id && (c->flags & SLAB_STORE_USER || c->sampled || c->tracked);
+	return (c->id || c->whole_pages) &&
+	       (c->flags & SLAB_STORE_USER || c->sampled || c->tracked);
+}
+
+/*
+ * Whole pages go by the name of those in the arena ("malloc-large"), mapped ones or not: they are tracked
+ * together. They have no number, and are tracked in full.
+ */
+static void add_blocks(struct tracking *t)
+{
+	add(t, &t->snapshot->cache[t->snapshot->blocks_row]);
+}
+
+unsigned long track_live_objects(const struct snapshot *s, const struct snapshot_cache *c)
+{
+	unsigned long objects = 0;
+
+	if (!c->whole_pages)
+		return c->objects;
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		objects += s->cache[i].whole_pages ? s->cache[i].objects : 0;
+	return objects;
 }
 
 void track_choose_tracked(struct tracking *t)
@@ -51,12 +72,25 @@ static bool matches_any(const struct tracking *t, const struct snapshot_cache *c
 	return false;
 }
 
+/* By their names letter by letter: "*" means caches. */
+static bool wants_blocks(const struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
+		for (unsigned int j = 0; j < t->options->nr_patterns; j++)
+			if (t->snapshot->cache[i].whole_pages &&
+			    !strcmp(t->snapshot->cache[i].name, t->options->pattern[j]))
+				return true;
+	return false;
+}
+
 int track_choose_matching(struct tracking *t)
 {
 	t->nr_caches = 0;
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (matches_any(t, &t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);
+	if (wants_blocks(t))
+		add_blocks(t);
 	if (!t->nr_caches)
 		return util_fail(t->options->command, "%s has no such cache", t->source.title);
 	return EXIT_OK;
@@ -64,7 +98,7 @@ int track_choose_matching(struct tracking *t)
 
 /* ---- growth ------------------------------------------------------------------------------------- */
 
-/* Bytes of live objects in the earlier and in the later half of the looks, by cache number. */
+/* Bytes of live objects in the earlier and in the later half of the looks, by cache number; 0: whole pages. */
 struct watch {
 	double early[USLAB_MAX_CACHES];
 	double late[USLAB_MAX_CACHES];
@@ -80,17 +114,16 @@ static void note(struct watch *watch, const struct snapshot *s, unsigned int loo
 	double *half = look < LOOKS / 2 ? watch->early : watch->late;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++)
-		half[s->cache[i].id] += (double)s->cache[i].object_bytes / (LOOKS / 2);
+		if (s->cache[i].id || s->cache[i].whole_pages)
+			half[s->cache[i].id] += (double)s->cache[i].object_bytes / (LOOKS / 2);
 }
 
 static int watch_growth(struct tracking *t, struct watch *watch)
 {
 	double pause = t->options->watch / (LOOKS - 1);
-	struct timespec time = { (time_t)pause, (long)((pause - (double)(time_t)pause) * 1e9) };
 
 	for (unsigned int look = 0; look < LOOKS; look++) {
-		/* a signal ends the pause; whoever set it is asked afterwards */
-		if (look && nanosleep(&time, NULL))
+		if (look && !track_sleep(pause))
 			return EXIT_FAILED;
 		if (source_snapshot(&t->source, t->snapshot) != EXIT_OK)
 			return EXIT_FAILED;
@@ -139,6 +172,12 @@ static void choose_growing(struct tracking *t, const struct watch *watch, struct
 		add(t, grown[i].cache);
 		/* the halves are half of the time apart */
 		t->cache[t->nr_caches - 1].growth = grown[i].bytes * 2 / t->options->watch;
+	}
+	/* whatever caches do: tracking them costs next to nothing, and a few large buffers outweigh any leak */
+	if (watch->late[BLOCKS] > watch->early[BLOCKS]) {
+		add_blocks(t);
+		t->cache[t->nr_caches - 1].growth =
+			(watch->late[BLOCKS] - watch->early[BLOCKS]) * 2 / t->options->watch;
 	}
 }
 

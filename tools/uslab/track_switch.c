@@ -3,7 +3,7 @@
  * uslab/track_switch.c - user tracking of the chosen caches, switched on and off
  *
  * What was on before we came stays on. Sampling is for caches that are found by address (those of malloc
- * and kmalloc); others can only be tracked in full.
+ * and kmalloc); others, and whole pages, can only be tracked in full.
  */
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int send_command(struct tracking *t, const struct track_cache *c,
 
 static bool wants_sampling(const struct tracking *t, const struct track_cache *c)
 {
-	if (c->id >= USLAB_ID_FIRST_FREE || t->options->mode == TRACK_FULL)
+	if (!c->id || c->id >= USLAB_ID_FIRST_FREE || t->options->mode == TRACK_FULL)
 		return false;
 	return t->options->mode == TRACK_SAMPLE || !t->options->nr_patterns;
 }
@@ -72,7 +72,7 @@ int track_switch_on(struct tracking *t)
 		status = c->sampled ? send_command(t, c, CONTROL_SAMPLE, NULL, misses_of(t))
 				    : send_command(t, c, CONTROL_DEBUG, "+U", 0);
 		c->switched = c->compared = status == EXIT_OK;
-		c->before = now->objects;
+		c->before = track_live_objects(t->snapshot, now);
 	}
 	return status;
 }

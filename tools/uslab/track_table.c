@@ -123,7 +123,7 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	sites.old_age = (uint64_t)(table->seconds * 500) + 1;
 	sites.since = t->start; /* not what an earlier tracking left */
 	ret = track_sites_collect(&sites, t->snapshot, index, TRACK_ALLOC);
-	c->live = t->snapshot->cache[index].objects;
+	c->live = track_live_objects(t->snapshot, &t->snapshot->cache[index]);
 	c->tracked = sites.count;
 	table->lost += sites.lost;
 	if (c->sampled)

@@ -11,6 +11,7 @@
 #include "cache/control.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "front/queues.h"
@@ -328,6 +329,31 @@ IN_CHILD(test_fork_while_tool_writes)
 	CHILD_CHECK(!memcmp(&control, &before, sizeof(control)));
 }
 
+/* Whole pages have a name and may have U; a pattern means caches. */
+IN_CHILD(test_whole_pages)
+{
+	void *before;
+	void *p;
+
+	ready();
+	before = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "+U", 0) == 0);
+	CHILD_CHECK(control.matched == 1 && control.failed == 0 && blocks_are_tracked());
+	p = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(blocks_table->held == 1);
+	kmalloc_free(before, NULL);
+	CHILD_CHECK(blocks_table->held == 1);
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZPU", 0) == -EOPNOTSUPP);
+	CHILD_CHECK(control.failed == 1 && !strcmp(control.failed_name, "kmalloc-large"));
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "X", 0) == -EINVAL);
+	CHILD_CHECK(blocks_are_tracked());
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "-", 0) == 0 && !blocks_are_tracked());
+	kmalloc_free(p, NULL);
+	CHILD_CHECK(blocks_table->held == 0);
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-l*", "U", 0) == -ENOENT);
+	cache_check_all();
+}
+
 /* "attribute=number", see attribute_test.c for which there are. */
 IN_CHILD(test_set)
 {
@@ -417,6 +443,7 @@ int main(void)
 		cmocka_unit_test(test_rearm),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_fork_while_tool_writes),
+		cmocka_unit_test(test_whole_pages),
 		cmocka_unit_test(test_set),
 		cmocka_unit_test(test_garbage),
 	};

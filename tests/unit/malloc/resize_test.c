@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "debug/blocks.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 
@@ -155,6 +156,44 @@ static void test_realloc_huge(void **state)
 	give(p);
 }
 
+/* The only tracked block. */
+static const struct block_record *tracked(void)
+{
+	assert_int_equal(blocks_table->held, 1);
+	for (uint32_t i = 1; i <= blocks_table->high; i++)
+		if (blocks_table->record[i].address)
+			return &blocks_table->record[i];
+	return NULL;
+}
+
+/* Whoever resizes whole pages last holds them, wherever they come to lie. */
+static void test_tracked_blocks(void **state)
+{
+	static const size_t sizes[] = { 100000, 200000, 90000, 8 << 20, 64 << 20, 9 << 20, 50000 };
+	void *before = alloc(100000);
+	void *p = NULL;
+
+	(void)state;
+	assert_int_equal(blocks_switch(true), 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		p = resize(p, sizes[i]);
+		assert_int_equal(tracked()->address, (uintptr_t)p);
+		assert_int_equal(tracked()->size, sizes[i]);
+	}
+	p = resize(p, 100);
+	assert_int_equal(blocks_table->held, 0);
+	give(p);
+	p = zalloc(3, 100000);
+	assert_int_equal(tracked()->size, 300000);
+	give(before);
+	assert_int_equal(tracked()->address, (uintptr_t)p);
+	give(p);
+	assert_int_equal(blocks_switch(false), 0);
+	p = resize(alloc(100000), 300000);
+	assert_int_equal(blocks_table->held, 0);
+	give(p);
+}
+
 static void test_usable_size(void **state)
 {
 	(void)state;
@@ -173,7 +212,7 @@ int main(void)
 		cmocka_unit_test(test_calloc_is_zero), cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_realloc_model),  cmocka_unit_test(test_realloc_in_place),
 		cmocka_unit_test(test_realloc_null),   cmocka_unit_test(test_realloc_huge),
-		cmocka_unit_test(test_usable_size),
+		cmocka_unit_test(test_tracked_blocks), cmocka_unit_test(test_usable_size),
 	};
 
 	if (malloc_is_replaced())

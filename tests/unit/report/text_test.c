@@ -168,6 +168,10 @@ static void test_extremes(void **state)
 		&c, &plain, "",
 		"                             0       0               0          0/0/0    0 0 100"
 		" 100 \n");
+	c.slabs = 1; /* before the CPU took another */
+	c.cpu_slabs = 2;
+	text_line(line, sizeof(line), "", &c, &plain);
+	assert_non_null(strstr(line, "          0/0/2 "));
 }
 
 /* A buffer that is too short cuts the line and keeps the newline. */

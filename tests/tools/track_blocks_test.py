@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=120
+"""uslab track of what is too large for any cache: who holds whole pages, in the arena and mapped."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+CC = os.environ.get("USLAB_CC", "cc")
+
+# Uploads and videos stay, requests go, and one log grows: it is resized, nothing else.
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *volatile held[1 << 20];
+static int nr;
+
+__attribute__((noinline)) void receive_upload(void)
+{
+	held[nr++] = memset(malloc(200000), 1, 100); /* UPLOAD */
+}
+
+__attribute__((noinline)) void map_video(void)
+{
+	held[nr++] = malloc(8 << 20); /* VIDEO */
+}
+
+__attribute__((noinline)) void grow_log(void)
+{
+	static char *volatile log;
+	static size_t size = 100000;
+
+	size += 1000;
+	log = realloc(log, size); /* LOG */
+	log[size - 1] = 1;
+}
+
+__attribute__((noinline)) void serve(void)
+{
+	void *volatile request = malloc(100000); /* REQUEST */
+
+	free(request);
+}
+
+int main(int argc, char **argv)
+{
+	puts("ready");
+	fflush(stdout);
+	for (int i = 0;; i++) {
+		if (argc == 1 || strcmp(argv[1], "log")) {
+			receive_upload();
+			for (int k = 0; k < 20; k++)
+				serve();
+			if (i % 10 == 0)
+				map_video();
+		}
+		grow_log();
+		usleep(20000);
+	}
+}
+"""
+
+
+def line_of(mark):
+    return next(i for i, line in enumerate(PROGRAM.split("\n"), 1) if f"/* {mark} */" in line)
+
+
+def uslab(*arguments):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=60)
+
+
+class TrackBlocks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="uslab-track-")
+        cls.program = os.path.join(cls.folder, "server")
+        with open(cls.program + ".c", "w", encoding="ascii") as stream:
+            stream.write(PROGRAM)
+        subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def start(self, *arguments):
+        process = subprocess.Popen([BIN, "run", "--", self.program, *arguments],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process.pid
+
+    def track(self, pid, *arguments):
+        result = uslab("track", "-p", pid, "--once", "--json", *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout), result.stderr
+
+    def row(self, pid):
+        caches = json.loads(uslab("info", "-p", pid, "--json").stdout)["caches"]
+        return next(c for c in caches if c["name"] == "malloc-large")
+
+    def test_by_name(self):
+        pid = self.start()
+        found, _ = self.track(pid, "-c", "malloc-large", "-i", 2)
+        self.assertFalse(found["estimated"])
+        sites = {site["function"]: site for site in found["sites"]}
+        self.assertEqual(found["sites"][0]["function"], "map_video")
+        for function, mark, size in (("map_video", "VIDEO", 8 << 20),
+                                     ("receive_upload", "UPLOAD", 200000)):
+            site = sites[function]
+            self.assertEqual(site["line"], line_of(mark))
+            self.assertGreater(site["objects"], 3)
+            self.assertEqual(site["bytes"], site["objects"] * size)
+            self.assertGreater(site["kept_per_second"], 1)
+        self.assertEqual((sites["grow_log"]["line"], sites["grow_log"]["objects"]),
+                         (line_of("LOG"), 1))
+        self.assertGreater(sites["grow_log"]["bytes"], 100000)
+        self.assertLessEqual(sites.get("serve", {"objects": 0})["objects"], 1)
+        self.assertFalse(self.row(pid)["flags"]["store_user"])
+
+    def test_what_grows(self):
+        found, said = self.track(self.start(), "--watch", 2, "-i", 1.5)
+        self.assertRegex(said, r"malloc-large grew by [\d.]+ \w+/s and is tracked now")
+        self.assertEqual(found["sites"][0]["function"], "map_video")
+
+    def test_nothing_but_realloc(self):
+        found, _ = self.track(self.start("log"), "-c", "malloc-large", "-i", 0.5)
+        self.assertEqual([site["function"] for site in found["sites"]], ["grow_log"])
+
+    def test_keep_and_address(self):
+        pid = self.start()
+        self.track(pid, "-c", "malloc-large", "-i", 0.5, "--keep")
+        row = self.row(pid)
+        self.assertTrue(row["flags"]["store_user"])
+        self.assertGreater(row["tracked"], 3)
+        found, _ = self.track(pid, "-i", 0.3)  # it is tracked: nothing is to be chosen
+        self.assertIn("receive_upload", [site["function"] for site in found["sites"]])
+        self.assertEqual(uslab("track", "-p", pid, "--off").returncode, 0)
+        self.assertFalse(self.row(pid)["flags"]["store_user"])
+
+    def test_other_letters(self):
+        result = uslab("debug", "-p", self.start(), "--cache", "malloc-large", "FZPU")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("malloc-large", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
