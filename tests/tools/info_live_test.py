@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ctest: timeout=120
 """uslab info on living processes: reports, users, addresses, changes, several at once, cores."""
+import itertools
 import json
 import os
 import re
@@ -273,6 +274,29 @@ class Several(Case):
             return
         families = list(parser.text_string_to_metric_families(text))
         self.assertIn("uslab_resident_bytes", [family.name for family in families])
+
+    def round(self, watch):
+        """What is printed at once, up to and with the last line."""
+        lines = list(itertools.takewhile("# EOF\n".__ne__, watch.stdout))
+        self.assertTrue(lines, "it has ended")
+        return "".join(lines)
+
+    def test_metrics_go_on(self):
+        ended, other = self.start(), self.start()
+        with subprocess.Popen([BIN, "info", "-p", str(ended), "-p", str(other), "--openmetrics",
+                               "--interval=0.05", "plain"], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as watch:
+            last = self.round(watch)
+            self.assertIn(f'pid="{ended}"', last)
+            os.kill(ended, signal.SIGKILL)
+            while f'pid="{ended}"' in last:
+                last = self.round(watch)
+            self.process.kill()
+            watch.stdout.read()
+            errors = watch.stderr.read()
+        self.assertEqual(watch.returncode, 0, errors)
+        self.assertIn(str(ended), errors)
+        self.assertRegex(last, rf'\nuslab_allocated_bytes{{pid="{other}",.*}} \d+\n')
 
     def test_one_is_missing(self):
         run = uslab("info", "-p", str(self.start()), "-p", str(os.getpid()))

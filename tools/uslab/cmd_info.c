@@ -37,10 +37,7 @@ static int list_caches(const struct info *info, struct info_subject *subject)
 
 	if (info_only_row(subject->s, &info->options, &only))
 		return info_print_report(subject, &only);
-	if (info->options.activity_columns)
-		info_print_activity(subject->rows, subject->nr_rows);
-	else
-		info_print_table(subject->rows, subject->nr_rows, &info->options);
+	info_print_list(subject->rows, subject->nr_rows, &info->options);
 	if (!subject->nr_rows && info->options.pattern)
 		util_warn(INFO_COMMAND, "no cache in use matches (-z lists empty ones too)");
 	return EXIT_OK;
@@ -117,11 +114,16 @@ static int open_subject(struct info_subject *subject, const struct source_option
 
 static int snapshot_subject(const struct info *info, struct info_subject *subject)
 {
+	struct info_options options = info->options;
 	int status = source_snapshot(&subject->source, subject->s);
 
-	if (status == EXIT_OK)
-		subject->nr_rows = info_rows(subject->s, &info->options, subject->rows);
-	return status;
+	if (status != EXIT_OK)
+		return status;
+	/* of each cache slabinfo says that there is one node only */
+	if (info->mode == INFO_NUMA && subject->s->totals.nodes < 2)
+		options.with_empty = true;
+	subject->nr_rows = info_rows(subject->s, &options, subject->rows);
+	return EXIT_OK;
 }
 
 /* ---- rounds --------------------------------------------------------------------------------------- */
@@ -149,29 +151,37 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 	return status;
 }
 
-/* Those that have ended are closed; returns how many are left. */
-static unsigned int close_ended(struct info_subject *subjects, unsigned int count)
+/* Those that have ended are closed. Are any left? */
+static bool close_ended(struct info_subject *subjects, unsigned int count)
 {
-	unsigned int left = 0;
+	bool left = false;
 
 	for (unsigned int i = 0; i < count; i++) {
 		if (subjects[i].open && source_gone(&subjects[i].source)) {
 			util_warn(INFO_COMMAND, "%s has ended", subjects[i].source.title);
 			close_subject(&subjects[i]);
 		}
-		left += subjects[i].open;
+		left |= subjects[i].open;
 	}
 	return left;
 }
 
-static int show_round(const struct info *info, struct info_subject *subjects, unsigned int count)
+/* first: all must be there. One that ends in a later round is left out, and the others go on. */
+static int show_round(const struct info *info, struct info_subject *subjects, unsigned int count,
+		      bool first)
 {
-	int status = EXIT_OK;
+	bool left = false;
 
-	for (unsigned int i = 0; i < count && status == EXIT_OK; i++)
-		if (subjects[i].open)
-			status = snapshot_subject(info, &subjects[i]);
-	return status == EXIT_OK ? show_all(info, subjects, count) : status;
+	for (unsigned int i = 0; i < count; i++) {
+		int status = subjects[i].open ? snapshot_subject(info, &subjects[i]) : EXIT_OK;
+
+		if (status != EXIT_OK && (first || !source_gone(&subjects[i].source)))
+			return status;
+		if (status != EXIT_OK) /* and it was said why */
+			close_subject(&subjects[i]);
+		left |= subjects[i].open;
+	}
+	return left ? show_all(info, subjects, count) : EXIT_OK;
 }
 
 static void wait_for(double seconds)
@@ -192,7 +202,7 @@ static int show_rounds(const struct info *info, struct info_subject *subjects, u
 	if (terminal && info->interval > 0)
 		fputs(CLEAR_SCREEN, stdout);
 	for (;;) {
-		status = show_round(info, subjects, count);
+		status = show_round(info, subjects, count, !round);
 		if (status != EXIT_OK || info->interval <= 0 || ++round == info->rounds)
 			return status;
 		if (fflush(stdout)) /* nobody reads it any more */

@@ -97,7 +97,9 @@ struct info_subject {
 	unsigned int nr_rows;
 };
 
-/* ---- info_options.c ---- */
+/* ---- info_options.c, info_help.c ---- */
+
+extern const char info_help[];
 
 /* Exit status, or -1: go on. */
 int info_parse(struct info *info, int argc, char **argv);
@@ -114,7 +116,7 @@ bool info_is_cache(const struct snapshot_cache *c);
 unsigned int info_rows(const struct snapshot *s, const struct info_options *options,
 		       struct info_row *rows);
 
-/* Does the pattern leave exactly one cache, empty or not? Fills row then. */
+/* Does the pattern leave exactly one cache, empty or not, and may it be shown? Fills row then. */
 bool info_only_row(const struct snapshot *s, const struct info_options *options,
 		   struct info_row *row);
 
@@ -125,12 +127,16 @@ bool info_only_row(const struct snapshot *s, const struct info_options *options,
 unsigned int info_aliases(const struct snapshot *s, const struct info_options *options,
 			  struct info_alias *aliases);
 
+/* How many of those does one cache have? All of them count, also where only one name is left. */
+unsigned int info_count_aliases(const struct snapshot *s, const struct snapshot_cache *c,
+				const struct info_options *options);
+
 /* ---- on stdout ---- */
 
-void info_print_table(const struct info_row *rows, unsigned int count,
-		      const struct info_options *options);
+/* The table, or that of -D. */
+void info_print_list(const struct info_row *rows, unsigned int count,
+		     const struct info_options *options);
 void info_print_aliases(const struct info_alias *aliases, unsigned int count, bool inverted);
-void info_print_help(void);
 /* The keys of the JSON and what they mean. */
 void info_print_fields(void);
 

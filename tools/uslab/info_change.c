@@ -147,18 +147,22 @@ static int write_file(const struct info_subject *subject, const struct info_row 
 		   : EXIT_OK;
 }
 
+/* All but tracing, and checks that begin (spec 8.9). */
+static bool needs_empty(const struct attribute *a, bool on)
+{
+	return a->flag != SLAB_TRACE && (a->flag != SLAB_CONSISTENCY_CHECKS || !on);
+}
+
 /* May this change be made now? Says why not. */
 static bool may_switch(const struct info_subject *subject, const struct info_row *row,
 		       const struct attribute *a, bool on)
 {
-	bool needs_empty = a->flag != SLAB_TRACE && (a->flag != SLAB_CONSISTENCY_CHECKS || !on);
-
 	if (a->flag == SLAB_TRACE && on && subject->nr_rows != 1) {
 		util_fail(INFO_COMMAND, "%s can only enable trace for one slab at a time",
 			  row->name);
 		return false;
 	}
-	if (!needs_empty || !row->cache->objects)
+	if (!needs_empty(a, on) || !row->cache->objects)
 		return true;
 	util_fail(INFO_COMMAND, "%s not empty cannot %s %s", row->name, on ? "enable" : "disable",
 		  a->name);
@@ -183,7 +187,7 @@ static int debug_folder(const struct info *info, const struct info_subject *subj
 			continue;
 		}
 		/* a cache is only empty without its empty slabs */
-		if (a->flag != SLAB_TRACE && !c->objects && c->slabs)
+		if (needs_empty(a, on) && c->slabs)
 			tree_write(subject->source.tree, c, "shrink", "1\n");
 		status = write_file(subject, row, a->file, on ? "1\n" : "0\n");
 		if (status != EXIT_OK)

@@ -2,11 +2,9 @@
 /*
  * uslab/info_help.c - what `uslab info --help` prints
  */
-#include <stdio.h>
-
 #include "info.h"
 
-static const char help[] =
+const char info_help[] =
 	"usage: uslab info -p PID [OPTION]... [REGEX]\n"
 	"       uslab info --core FILE | --kernel | --root DIR [OPTION]... [REGEX]\n"
 	"List the slab caches of a running process that uses uslab, or of the kernel.\n"
@@ -67,8 +65,3 @@ static const char help[] =
 	"partial ones / those of CPUs, objects per slab, order of a slab, percent of partial slabs,\n"
 	"percent of the space that is in use, and flags: * aliases, d DMA, A aligned to cache lines,\n"
 	"P poisoned, a reclaimable, Z red zones, F checked, U users stored, T traced.";
-
-void info_print_help(void)
-{
-	puts(help);
-}

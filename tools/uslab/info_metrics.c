@@ -33,10 +33,10 @@
 	M("uslab_cache_cpu_slabs", "gauge", "", "Slabs that belong to a CPU.", c->cpu_slabs)  \
 	M("uslab_cache_debug_slabs", "gauge", "", "Slabs of checked objects.", c->debug_slabs)
 
-/* M(name, kind, unit, help, value): t are the totals, objects the bytes of all objects. */
+/* M(name, kind, unit, help, value): s is the snapshot, t its totals. */
 #define PROCESS_METRICS(M)                                                                       \
 	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                  \
-	  objects + t->run_bytes + t->mapped_bytes)                                              \
+	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                      \
 	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",               \
 	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                        \
 	M("uslab_resident_bytes", "gauge", "bytes", "That, free pages and own data, in memory.", \
@@ -127,20 +127,21 @@ static unsigned long object_bytes(const struct snapshot *s)
 	return sum;
 }
 
+/* One that has ended while others go on has no snapshot any more. */
 static void print_process_metrics(const struct info_subject *subjects, unsigned int count)
 {
-#define METRIC(name, kind, unit, help, value)                             \
-	print_family(name, kind, unit, help);                             \
-	for (unsigned int i = 0; i < count; i++) {                        \
-		const struct snapshot_totals *t = &subjects[i].s->totals; \
-		unsigned long objects = object_bytes(subjects[i].s);      \
-                                                                          \
-		if (!subjects[i].open)                                    \
-			continue;                                         \
-		(void)objects;                                            \
-		fputs(name "{", stdout);                                  \
-		print_source(&subjects[i]);                               \
-		printf("} %lu\n", (unsigned long)(value));                \
+#define METRIC(name, kind, unit, help, value)              \
+	print_family(name, kind, unit, help);              \
+	for (unsigned int i = 0; i < count; i++) {         \
+		const struct snapshot *s = subjects[i].s;  \
+		const struct snapshot_totals *t;           \
+                                                           \
+		if (!subjects[i].open)                     \
+			continue;                          \
+		t = &s->totals;                            \
+		fputs(name "{", stdout);                   \
+		print_source(&subjects[i]);                \
+		printf("} %lu\n", (unsigned long)(value)); \
 	}
 	PROCESS_METRICS(METRIC)
 #undef METRIC

@@ -72,6 +72,12 @@ struct orders {
 	bool size, activity, loss, partial;
 };
 
+struct parsing {
+	struct info *info;
+	struct orders orders;
+	bool fields; /* only explain the keys */
+};
+
 static int parse_pid(struct info *info, const char *text)
 {
 	if (info->nr_pids == INFO_MAX_SOURCES)
@@ -330,45 +336,38 @@ static int check(struct info *info, const struct orders *orders, int argc, char 
 	return optind < argc ? parse_pattern(info, argv[optind]) : EXIT_OK;
 }
 
-/* Exit status of options that end everything, else -1. */
-static int print_and_exit(int option)
+static int set_option(void *arg, int option, const char *value)
 {
-	switch (option) {
-	case 'h':
-		info_print_help();
-		return util_finish(INFO_COMMAND, EXIT_OK);
-	case 'V':
-		return util_version();
-	case OPTION_FIELDS:
-		info_print_fields();
-		return util_finish(INFO_COMMAND, EXIT_OK);
-	}
-	return -1;
+	struct parsing *parsing = arg;
+
+	if (option == OPTION_FIELDS)
+		parsing->fields = true;
+	else if (!set_switch(parsing->info, &parsing->orders, option))
+		return set_value(parsing->info, option, value);
+	return EXIT_OK;
 }
 
 int info_parse(struct info *info, int argc, char **argv)
 {
-	struct orders orders = { .size = false };
-	int status = EXIT_OK;
-	int got;
+	static const struct util_options options = {
+		.command = INFO_COMMAND,
+		.help = info_help,
+		.letters = ":aABc:d::DefhilLnN:oPp:rsStTUvVXz1",
+		.longs = long_options,
+		.set = set_option,
+	};
+	struct parsing parsing = { .info = info };
+	int status;
 
-	opterr = 0;
-	optind = 0; /* begin anew, whoever parsed before */
 	info->options.lines = ULONG_MAX;
 	info->source.command = INFO_COMMAND;
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, ":aABc:d::DefhilLnN:oPp:rsStTUvVXz1", long_options,
-				  NULL)) != -1) {
-		int exit_status = print_and_exit(got);
-
-		if (exit_status >= 0)
-			return exit_status;
-		if (got == '?' || got == ':')
-			return util_bad_option(INFO_COMMAND, argv, got);
-		if (!set_switch(info, &orders, got))
-			status = set_value(info, got, optarg);
+	status = util_take_options(&options, &parsing, argc, argv);
+	if (status >= 0)
+		return status;
+	if (parsing.fields) {
+		info_print_fields();
+		return util_finish(INFO_COMMAND, EXIT_OK);
 	}
-	if (status == EXIT_OK)
-		status = check(info, &orders, argc, argv);
+	status = check(info, &parsing.orders, argc, argv);
 	return status == EXIT_OK ? -1 : status;
 }

@@ -8,8 +8,8 @@
 #include "info.h"
 #include "report/text.h"
 
-void info_print_table(const struct info_row *rows, unsigned int count,
-		      const struct info_options *options)
+static void print_table(const struct info_row *rows, unsigned int count,
+			const struct info_options *options)
 {
 	struct text_options text = { .loss = options->loss_column, .bytes = options->bytes };
 	char line[TEXT_LINE_MAX];
@@ -20,6 +20,15 @@ void info_print_table(const struct info_row *rows, unsigned int count,
 		text_line(line, sizeof(line), rows[i].name, rows[i].cache, &text);
 		fputs(line, stdout);
 	}
+}
+
+void info_print_list(const struct info_row *rows, unsigned int count,
+		     const struct info_options *options)
+{
+	if (options->activity_columns)
+		info_print_activity(rows, count);
+	else
+		print_table(rows, count, options);
 }
 
 void info_print_aliases(const struct info_alias *aliases, unsigned int count, bool inverted)
@@ -35,7 +44,7 @@ void info_print_aliases(const struct info_alias *aliases, unsigned int count, bo
 			printf("\n%-12s <- %s", aliases[i].target, aliases[i].name);
 		target = aliases[i].target;
 	}
-	if (!inverted)
+	if (count && !inverted)
 		putchar('\n');
 }
 

@@ -51,13 +51,18 @@ static const char *rename_cache(const struct snapshot *s, const struct snapshot_
 	return refs > 1 && !options->first_alias ? c->unique_id : best;
 }
 
+static bool has_kind(const struct snapshot_cache *c, const struct info_options *options)
+{
+	return !options->unreclaimable || !(c->flags & SLAB_RECLAIM_ACCOUNT);
+}
+
 static bool passes(const struct snapshot_cache *c, const struct info_options *options)
 {
 	bool empty = !c->slabs && !c->objects; /* objects without slabs lie in a heap */
 
 	if (options->only_empty ? !empty : empty && !options->with_empty)
 		return false;
-	return !options->unreclaimable || !(c->flags & SLAB_RECLAIM_ACCOUNT);
+	return has_kind(c, options);
 }
 
 static unsigned long activity(const struct snapshot_cache *c)
@@ -144,7 +149,28 @@ bool info_only_row(const struct snapshot *s, const struct info_options *options,
 			count++;
 		}
 	}
-	return count == 1 && info_is_cache(row->cache);
+	return count == 1 && info_is_cache(row->cache) && has_kind(row->cache, options);
+}
+
+/* Name number i when it matches and stands for something else: an id, or the cache's own name. NULL: no. */
+static const char *alias_name(const struct snapshot *s, const struct snapshot_cache *c,
+			      unsigned int i, const struct info_options *options)
+{
+	const char *name = info_name(s, c, i);
+
+	if (!i && !c->unique_id[0])
+		return NULL;
+	return name[0] && matches(options, name) ? name : NULL;
+}
+
+unsigned int info_count_aliases(const struct snapshot *s, const struct snapshot_cache *c,
+				const struct info_options *options)
+{
+	unsigned int count = 0;
+
+	for (unsigned int i = 0; i <= c->nr_aliases; i++)
+		count += alias_name(s, c, i, options) != NULL;
+	return count;
 }
 
 static int compare_aliases(const void *a, const void *b, void *arg)
@@ -167,14 +193,13 @@ unsigned int info_aliases(const struct snapshot *s, const struct info_options *o
 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
+		const char *target = c->unique_id[0] ? c->unique_id : c->name;
 		unsigned int first = count;
 
-		/* the name of a cache without an id is no alias of it */
-		for (unsigned int j = c->unique_id[0] ? 0 : 1; j <= c->nr_aliases; j++) {
-			const char *name = info_name(s, c, j);
-			const char *target = c->unique_id[0] ? c->unique_id : c->name;
+		for (unsigned int j = 0; j <= c->nr_aliases; j++) {
+			const char *name = alias_name(s, c, j, options);
 
-			if (name[0] && matches(options, name))
+			if (name)
 				aliases[count++] =
 					(struct info_alias){ .name = name, .target = target };
 		}

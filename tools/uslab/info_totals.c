@@ -62,7 +62,7 @@ static void add_cache(struct totals *t, const struct snapshot_cache *c)
 	add(&t->object_loss, first, loss, c->objects * loss);
 }
 
-/* As in slabinfo the pattern does not keep caches with an id out (spec 8.5). */
+/* As in slabinfo the pattern keeps names out, but no caches with an id (spec 8.5). */
 static void sum(struct totals *t, const struct snapshot *s, const struct info_options *options)
 {
 	*t = (struct totals){ .caches = 0 };
@@ -74,7 +74,7 @@ static void sum(struct totals *t, const struct snapshot *s, const struct info_op
 			continue;
 		t->caches++;
 		t->targets += c->unique_id[0] != '\0';
-		t->aliases += c->nr_aliases + (c->unique_id[0] && c->name[0]);
+		t->aliases += info_count_aliases(s, c, options);
 		if (c->slabs && c->objects)
 			add_cache(t, c);
 	}
@@ -211,7 +211,7 @@ void info_print_xtotals(const struct snapshot *s, const struct info_options *opt
 		sorted.order = parts[i].order;
 		sorted.loss_column = parts[i].order == INFO_BY_LOSS;
 		printf("\n%s\n", parts[i].title);
-		info_print_table(rows, info_rows(s, &sorted, rows), &sorted);
+		info_print_list(rows, info_rows(s, &sorted, rows), &sorted);
 	}
 	putchar('\n');
 }

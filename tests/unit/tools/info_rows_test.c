@@ -205,6 +205,7 @@ static void test_aliases(void **state)
 	regcomp(&compiled, "^[az]", REG_ICASE | REG_NOSUB);
 	options.pattern = &compiled;
 	assert_string_equal(list_aliases(&options), "");
+	assert_int_equal(info_count_aliases(s, &s->cache[s->nr_caches - 1], &options), 1);
 	options.single_refs = true;
 	assert_string_equal(list_aliases(&options),
 			    "animal>:0000032 Alpha>:0000064 zeta>:0000128 ");
@@ -220,6 +221,8 @@ static void test_odd_trees(void **state)
 	add("real", "", 1);
 	add_alias("link");
 	add("", ":0000256", 1);
+	assert_int_equal(info_count_aliases(s, &s->cache[s->nr_caches - 2], &options), 1);
+	assert_int_equal(info_count_aliases(s, &s->cache[s->nr_caches - 1], &options), 0);
 	assert_string_equal(list(&options), ":0000128 Alpha delta real twin ");
 	options.single_refs = true;
 	assert_string_equal(list_aliases(&options),
@@ -239,6 +242,11 @@ static void test_only_row(void **state)
 	regcomp(&compiled, "emp", REG_ICASE | REG_NOSUB); /* though it would not be listed */
 	assert_true(info_only_row(s, &options, &row));
 	assert_string_equal(row.name, "empty");
+	options.unreclaimable = true; /* but this keeps it out */
+	assert_true(info_only_row(s, &options, &row));
+	s->cache[row.cache - s->cache].flags |= SLAB_RECLAIM_ACCOUNT;
+	assert_false(info_only_row(s, &options, &row));
+	options.unreclaimable = false;
 	regfree(&compiled);
 	regcomp(&compiled, "ZETA", REG_ICASE | REG_NOSUB);
 	assert_true(info_only_row(s, &options, &row));
