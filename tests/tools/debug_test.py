@@ -3,8 +3,8 @@
 # ctest: timeout=180 serial
 """uslab debug: checks of a running python3 switched on, an overflow reported, switched off again.
 
-USLAB_TEST_STRICT=1 in the environment asserts the throughput that comes back within 5 %; that takes a
-quiet machine.
+USLAB_TEST_STRICT=1 in the environment asserts the throughput that comes back within 5 %, and how long things
+take; that takes a quiet machine.
 """
 import os
 import re
@@ -140,7 +140,7 @@ class Live(unittest.TestCase):
         text = self.debug("--cache", "malloc-64", "FZPU")
         took = time.monotonic() - start
         self.assertRegex(text, r"malloc-64 +- -> FZPU\n1 cache of process \d+ \(\S+\) switched")
-        self.assertLess(took, 1.0)
+        self.assertLess(took, 1.0 if STRICT else 10.0)
         during = load.throughput(1)
         self.assertEqual(load.stderr(), "")
 
@@ -162,7 +162,7 @@ class Live(unittest.TestCase):
               f"a sign of life {load.longest * 1000:.0f} ms")
         self.assertGreater(after, before * (0.95 if STRICT else 0.75))
         self.assertEqual(load.lost, 0)
-        self.assertLess(load.longest, 2.0)
+        self.assertLess(load.longest, 2.0 if STRICT else 20.0)
         self.assertEqual(load.close(), 0)
 
     def test_letters_add_up(self):
@@ -200,27 +200,43 @@ class Live(unittest.TestCase):
 
 
 class Idle(unittest.TestCase):
+    def start(self, *command, **environment):
+        """A program that answers to lines, and calls malloc before it answers only."""
+        process = subprocess.Popen([BIN, "run", *command], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, env={**os.environ, **environment})
+        for cleanup in (process.stdout.close, process.stdin.close, process.wait, process.kill):
+            self.addCleanup(cleanup)
+        self.ask(process)
+        return process
+
+    def ask(self, process):
+        process.stdin.write(b"here?\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"here?\n")
+
     def test_idle_program(self):
-        process = subprocess.Popen([BIN, "run", "sleep", "60"])
-        time.sleep(0.3)
-        try:
-            result = uslab("debug", "-p", process.pid, "--cache", "*", "--wait=1", "F")
-            self.assertEqual(result.returncode, 1)
-            self.assertIn("USLAB_CONF=control=100", result.stderr)
-        finally:
-            process.kill()
-            process.wait()
+        result = uslab("debug", "-p", self.start("cat").pid, "--cache", "*", "--wait=1", "F")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("USLAB_CONF=control=100", result.stderr)
+
+    def test_broken_off(self):
+        """What was broken off does not happen later."""
+        echo = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
+        process = self.start(PYTHON, "-c", echo, PYTHONMALLOC="malloc")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            tool = subprocess.Popen([BIN, "debug", "-p", str(process.pid), "--cache", "*", "F"],
+                                    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            time.sleep(0.3)
+            tool.send_signal(number)
+            self.assertEqual(tool.wait(5), -number)
+            self.ask(process)
+            status = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "--status").stdout
+            self.assertRegex(status, r"(?m)^malloc-64 +- ")
 
     def test_control_thread(self):
-        process = subprocess.Popen([BIN, "run", "sleep", "60"],
-                                   env={**os.environ, "USLAB_CONF": "control=50"})
-        time.sleep(0.3)
-        try:
-            result = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "F")
-            self.assertEqual((result.returncode, result.stderr), (0, ""))
-        finally:
-            process.kill()
-            process.wait()
+        process = self.start("cat", USLAB_CONF="control=50")
+        result = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "F")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
 
 
 class Usage(unittest.TestCase):

@@ -162,16 +162,18 @@ class Track(unittest.TestCase):
         self.assertEqual(site["cache"], CACHE)
 
     def test_full(self):
+        start = time.monotonic()
         text = self.track("--cache", CACHE, "--once", "--interval", 1.5, "--json")
+        took = time.monotonic() - start
         found = json.loads(text)
         self.assertFalse(found["estimated"])
         site = found["sites"][0]
         self.check_site(site)
         # one a millisecond at most, and sleeping takes longer than it says
-        self.assertTrue(100 < site["objects"] <= 1700, site["objects"])
+        self.assertTrue(100 < site["objects"] <= 1000 * took + 200, (site["objects"], took))
         self.assertEqual(site["bytes"], site["objects"] * 200)
         self.assertGreater(site["kept_per_second"], 50)
-        self.assertTrue(700 < site["age_ms"]["max"] < 5000, site["age_ms"])
+        self.assertTrue(700 < site["age_ms"]["max"] < 1000 * took + 200, (site["age_ms"], took))
         for other in found["sites"][1:]:
             self.assertLess(other["objects"], 20)
         self.assertEqual(self.letters(), (False, False))
@@ -222,7 +224,7 @@ class Track(unittest.TestCase):
         self.process.wait()
         _, errors = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 0)
-        self.assertIn("has ended", errors)
+        self.assertIn("ended", errors)
 
     def test_keep_and_off(self):
         self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")

@@ -17,6 +17,7 @@
 
 #define CALIBRATION_NS 20000000u
 #define NR_PAIRS 10001u
+#define NR_LOOKS 16
 
 static bool use_tsc;
 
@@ -101,15 +102,32 @@ static double find_median(const uint64_t *sorted, unsigned int nr, uint64_t step
 	return (double)middle + (double)step * ((nr / 2.0 - below) / equal - 0.5);
 }
 
+/* Both clocks at one time: of several looks the one between which the thread was not away. */
+static void read_both(uint64_t *ns, uint64_t *ticks)
+{
+	uint64_t shortest = UINT64_MAX;
+
+	for (unsigned int i = 0; i < NR_LOOKS; i++) {
+		uint64_t before = clock_start();
+		uint64_t now = clock_ns();
+		uint64_t took = clock_start() - before;
+
+		if (took >= shortest)
+			continue;
+		shortest = took;
+		*ns = now;
+		*ticks = before + took / 2;
+	}
+}
+
 void clock_calibrate(struct clock_info *info)
 {
 	static uint64_t pair[NR_PAIRS];
-	uint64_t ns, ticks, elapsed;
+	uint64_t ns = 0, ticks = 0, end_ns = 0, end_ticks = 0;
 
 	use_tsc = tsc_is_steady();
 	info->source = use_tsc ? "tsc" : "clock_gettime";
-	ns = clock_ns();
-	ticks = clock_start();
+	read_both(&ns, &ticks);
 	for (unsigned int i = 0; i < NR_PAIRS; i++) {
 		uint64_t start = clock_start();
 
@@ -118,9 +136,8 @@ void clock_calibrate(struct clock_info *info)
 	qsort(pair, NR_PAIRS, sizeof(pair[0]), compare);
 	info->resolution = find_resolution(pair, NR_PAIRS);
 	info->overhead = find_median(pair, NR_PAIRS, info->resolution);
-	do
-		elapsed = clock_ns() - ns;
-	while (elapsed < CALIBRATION_NS);
-	ticks = clock_start() - ticks;
-	info->ns_per_tick = use_tsc ? (double)elapsed / (double)ticks : 1.0;
+	while (clock_ns() - ns < CALIBRATION_NS)
+		continue;
+	read_both(&end_ns, &end_ticks);
+	info->ns_per_tick = use_tsc ? (double)(end_ns - ns) / (double)(end_ticks - ticks) : 1.0;
 }

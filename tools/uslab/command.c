@@ -7,13 +7,16 @@
  * process is just carrying out is waited for.
  *
  * A command that nobody came for is taken back in two steps, because the process may take it at that very
- * moment: first it is made to do nothing, then, if still nobody has it, it is removed.
+ * moment: first it is made to do nothing, then, if still nobody has it, it is removed. So is one that a tool
+ * left which was killed, and the own one if a signal wants to end this tool: what people have broken off is
+ * not to happen later.
  */
 #define _GNU_SOURCE
 #include "command.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +37,7 @@ struct mailbox {
 	bool writable;
 	uint64_t deadline;
 	unsigned int naps;
+	sigset_t held; /* signals that wait until the mailbox is in order */
 };
 
 /* ---- time --------------------------------------------------------------------------------------- */
@@ -46,12 +50,21 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+/* Has somebody asked this tool to end? */
+static bool is_interrupted(const struct mailbox *box)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && !sigandset(&pending, &pending, &box->held) &&
+	       !sigisemptyset(&pending);
+}
+
 /* Sleeps 1 ms at first, later 10. false: the time is up. */
 static bool nap(struct mailbox *box)
 {
 	struct timespec pause = { 0, (box->naps < 20 ? 1 : 10) * 1000000l };
 
-	if (now_ms() >= box->deadline)
+	if (now_ms() >= box->deadline || is_interrupted(box))
 		return false;
 	box->naps++;
 	nanosleep(&pause, NULL);
@@ -79,7 +92,15 @@ static int file_result(ssize_t n, size_t len)
 		return 0;
 	if (n == 0)
 		return -ESRCH; /* the file outlives the memory */
-	return n < 0 && errno != EIO ? -errno : -EFAULT;
+	return n < 0 && errno != EIO && errno != EINVAL ? -errno : -EFAULT;
+}
+
+/* From the same program that is written to, if that can be. */
+static int read_memory(const struct mailbox *box, uint64_t address, void *buf, size_t len)
+{
+	if (box->writable)
+		return file_result(pread(box->fd, buf, len, (off_t)address), len);
+	return reader_read(&box->target->remote.reader, address, buf, len);
 }
 
 static int write_memory(const struct mailbox *box, uint64_t address, const void *buf, size_t len)
@@ -96,7 +117,7 @@ static int write_memory(const struct mailbox *box, uint64_t address, const void 
 
 static int read_control(const struct mailbox *box, struct control *control)
 {
-	int ret = reader_read(&box->target->remote.reader, box->address, control, sizeof(*control));
+	int ret = read_memory(box, box->address, control, sizeof(*control));
 
 	if (!ret && (control->size != sizeof(*control) || control->state > CONTROL_DONE))
 		ret = -EPROTO;
@@ -157,7 +178,7 @@ static int lock_mailbox(struct mailbox *box)
 static int open_mailbox(struct mailbox *box, const struct target_root *root)
 {
 	struct uslab_root found;
-	int ret = reader_read(&box->target->remote.reader, root->address, &found, sizeof(found));
+	int ret = read_memory(box, root->address, &found, sizeof(found));
 
 	if (ret)
 		return ret;
@@ -167,17 +188,6 @@ static int open_mailbox(struct mailbox *box, const struct target_root *root)
 	box->address = found.control;
 	box->kick = found.kick;
 	return found.control ? 0 : -EOPNOTSUPP;
-}
-
-/* Waits until the process is not carrying out what another tool, gone by now, asked for. */
-static int await_turn(struct mailbox *box, struct control *control)
-{
-	int ret;
-
-	while (!(ret = read_control(box, control)) && control->state == CONTROL_RUNNING)
-		if (!nap(box))
-			return -EBUSY;
-	return ret;
 }
 
 static int kick(const struct mailbox *box)
@@ -206,12 +216,19 @@ static int post(struct mailbox *box, const struct command_request *request, stru
 	return ret ? ret : write_state(box, CONTROL_PENDING);
 }
 
+/* One word: whoever is copying the command at this moment has the old one or this, and neither in part. */
+static int make_nothing(const struct mailbox *box)
+{
+	uint32_t nothing = CONTROL_NOTHING;
+
+	return write_memory(box, box->address + offsetof(struct control, command), &nothing,
+			    sizeof(nothing));
+}
+
 /* See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it. */
 static int take_back(struct mailbox *box, struct control *reply)
 {
-	uint32_t nothing = CONTROL_NOTHING;
-	int ret = write_memory(box, box->address + offsetof(struct control, command), &nothing,
-			       sizeof(nothing));
+	int ret = make_nothing(box);
 
 	if (!ret)
 		ret = read_control(box, reply);
@@ -231,6 +248,30 @@ static int take_back(struct mailbox *box, struct control *reply)
 	if (reply->state == CONTROL_DONE)
 		return 0;
 	return reply->state == CONTROL_RUNNING ? -EINPROGRESS : -ETIMEDOUT;
+}
+
+/*
+ * Waits until the process is done with what another tool, gone by now, asked for. A command that waits is not
+ * overwritten: the process may be taking it, and would then say DONE to the new one.
+ */
+static int await_turn(struct mailbox *box, struct control *control)
+{
+	int ret;
+
+	while (!(ret = read_control(box, control)) &&
+	       (control->state == CONTROL_PENDING || control->state == CONTROL_RUNNING)) {
+		bool pending = control->state == CONTROL_PENDING;
+
+		if (pending)
+			ret = make_nothing(box);
+		if (pending && !ret)
+			ret = kick(box);
+		if (ret)
+			return ret;
+		if (!nap(box))
+			return pending ? take_back(box, control) : -EBUSY;
+	}
+	return ret;
 }
 
 /*
@@ -274,15 +315,35 @@ static int send_locked(struct mailbox *box, const struct command_request *reques
 	return ret;
 }
 
+/*
+ * Signals that end tools come when the mailbox is in order; *before is what was blocked. Those that are
+ * ignored stay so: blocked they would be pending.
+ */
+static void hold_signals(struct mailbox *box, sigset_t *before)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	sigemptyset(&box->held);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction action;
+
+		if (!sigaction(signals[i], NULL, &action) && action.sa_handler != SIG_IGN)
+			sigaddset(&box->held, signals[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &box->held, before);
+}
+
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
 {
 	struct mailbox box = { .target = t, .deadline = now_ms() + request->wait_ms };
+	sigset_t before;
 	int ret;
 
 	if (strlen(request->pattern) >= CONTROL_TEXT ||
 	    (request->argument && strlen(request->argument) >= CONTROL_TEXT))
 		return -ENAMETOOLONG;
+	hold_signals(&box, &before);
 	ret = lock_mailbox(&box);
 	if (!ret)
 		ret = open_mailbox(&box, root);
@@ -290,6 +351,9 @@ int command_send(struct target *t, const struct target_root *root,
 		ret = send_locked(&box, request, reply);
 	if (box.fd >= 0)
 		close(box.fd);
+	if ((ret == -ETIMEDOUT || ret == -EBUSY) && is_interrupted(&box))
+		ret = -EINTR;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }
 
@@ -383,8 +447,14 @@ static int fail_send(const struct target *t, const struct target_root *root,
 	switch (error) {
 	case -ETIMEDOUT:
 		return fail_timeout(t, root, request);
+	case -EINTR:
+		return util_fail(t->command,
+				 "interrupted before process %d (%s) came by; nothing was changed",
+				 (int)t->pid, t->program);
 	case -ESRCH:
-		return util_fail(t->command, "process %d (%s) has ended", (int)t->pid, t->program);
+		return util_fail(t->command,
+				 "process %d (%s) has ended, or is another program by now",
+				 (int)t->pid, t->program);
 	case -EBUSY:
 		return util_fail(t->command,
 				 "process %d (%s) is still busy with a command of another tool",

@@ -23,7 +23,8 @@ struct command_request {
 /*
  * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that talk to the
  * same process wait for their turn. 0: carried out, *reply says with what result. -ETIMEDOUT: the program did
- * not come by; the command was taken back. -ESRCH: it has ended. -EPERM, -EPROTO, ...
+ * not come by; the command was taken back. -EINTR: so it was, because of a signal that ends tools; those wait
+ * meanwhile. -ESRCH: that program has ended. -EPERM, -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);

@@ -16,15 +16,43 @@
 
 #define PROGRESS_INTERVAL_NS 100000000u
 
+/* Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. */
+static size_t wide_character(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	size_t len = c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	return c[0] == 0xc2 && c[1] < 0xa0 ? 0 : len; /* U+0080 to U+009F control terminals */
+}
+
+void util_make_printable(char *text)
+{
+	while (*text) {
+		size_t len = *text & 0x80 ? wide_character(text) : 1;
+
+		if (!len || (unsigned char)*text < ' ' || *text == 0x7f) {
+			*text = *text == '\n' ? '\n' : '?';
+			len = 1;
+		}
+		text += len;
+	}
+}
+
 static void message(const char *command, const char *format, va_list args)
 {
+	char *text;
+
 	fflush(stdout);
-	if (command)
-		fprintf(stderr, "uslab %s: ", command);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	else
-		fputs("uslab: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+		util_make_printable(text);
+	fprintf(stderr, "uslab%s%s: %s\n", command ? " " : "", command ? command : "",
+		text ? text : "out of memory");
+	free(text);
 }
 
 int util_usage_error(const char *command, const char *format, ...)
@@ -125,6 +153,8 @@ int util_finish(const char *command, int status)
 	/* Whoever read our output went away: nothing to say, and nobody to say it to. */
 	if (errno == EPIPE)
 		return EXIT_FAILED;
+	if (!errno) /* it was an earlier piece that failed, and what is left was written */
+		return util_fail(command, "cannot write all of the output");
 	return util_fail(command, "cannot write the output: %s", strerror(errno));
 }
 

@@ -41,6 +41,12 @@ int util_fail(const char *command, const char *format, ...) __attribute__((forma
 void util_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * Texts of other processes and files may hold anything: what is no printable UTF-8, lines apart, becomes '?'.
+ * Messages are made so.
+ */
+void util_make_printable(char *text);
+
+/*
  * What to answer when getopt_long(), called with opterr = 0 and an option string that begins with
  * ":" or "+:", returned got: '?' (no such option) or ':' (its value is missing). EXIT_USAGE.
  */

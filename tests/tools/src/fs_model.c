@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tools/src/fs_model.c - caches of all kinds, for fs_test.py to look at
- * With an argument it goes on allocating, else it is quiet.
+ * With an argument it goes on allocating and freeing, many of a kind so that calls miss and commands are
+ * carried out, else it is quiet.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -65,9 +66,10 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		pause();
 	for (int i = 0;; i = (i + 1) % 500) {
-		poll(NULL, 0, 1);
+		if (i % 8 == 0)
+			poll(NULL, 0, 1);
 		if (objects[i])
 			kmem_cache_free(widgets, objects[i]);
-		objects[i] = take_widget();
+		objects[i] = objects[i] ? NULL : take_widget();
 	}
 }

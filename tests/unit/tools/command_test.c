@@ -29,17 +29,29 @@
 static struct target t;
 static const struct target_root *root;
 static pid_t pid;
-static volatile int *looks; /* 1: the child looks into its mailbox */
+static volatile int
+	*looks; /* 1: the child looks into its mailbox; behind it, what it has seen of this */
 static struct control reply;
 
 static void child_main(void)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
-		if (*looks)
+		int wanted = looks[0];
+
+		if (wanted)
 			control_poll();
+		looks[1] = wanted;
 		usleep(1000);
 	}
+}
+
+/* When this returns the child does so, and is past its last look. */
+static void let_look(int wanted)
+{
+	looks[0] = wanted;
+	while (looks[1] != wanted)
+		usleep(100);
 }
 
 static int setup(void **state)
@@ -49,7 +61,8 @@ static int setup(void **state)
 	(void)state;
 	if (!looks)
 		looks = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	*looks = 1;
+	looks[0] = 1;
+	looks[1] = -1;
 	pid = fork();
 	if (!pid)
 		child_main();
@@ -118,11 +131,10 @@ static void test_answer(void **state)
 static void test_nobody_looks(void **state)
 {
 	(void)state;
-	*looks = 0;
-	usleep(5000);
+	let_look(0);
 	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "FZPU", 30), -ETIMEDOUT);
 	assert_int_equal(read_state(), CONTROL_IDLE);
-	*looks = 1;
+	let_look(1);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
 	assert_int_equal(reply.serial, 1);
 }
@@ -131,15 +143,13 @@ static void test_nobody_looks(void **state)
 static void test_leftovers(void **state)
 {
 	(void)state;
-	*looks = 0;
-	usleep(5000);
+	let_look(0);
 	write_state(CONTROL_CLAIMED);
-	*looks = 1;
+	let_look(1);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
 	write_state(CONTROL_DONE);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
-	*looks = 0;
-	usleep(5000);
+	let_look(0);
 	write_state(CONTROL_PENDING);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -ETIMEDOUT);
 	assert_int_equal(read_state(), CONTROL_IDLE);
@@ -150,6 +160,91 @@ static void test_leftovers(void **state)
 	/* what no version ever wrote there */
 	write_state(77);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -EPROTO);
+}
+
+static void read_control(struct control *copy)
+{
+	assert_int_equal(reader_read(&t.remote.reader, (uintptr_t)&control, copy, sizeof(*copy)),
+			 0);
+}
+
+/* The process may come for it at any moment: it is made harmless, and the next one is not written over it. */
+static void test_leftover_is_not_overwritten(void **state)
+{
+	static const char pattern[] = "left over";
+	struct iovec from = { (void *)(uintptr_t)pattern, sizeof(pattern) };
+	struct iovec to = { control.pattern, sizeof(pattern) };
+	struct control copy;
+
+	(void)state;
+	let_look(0);
+	assert_int_equal(process_vm_writev(pid, &from, 1, &to, 1, 0), sizeof(pattern));
+	write_state(CONTROL_PENDING);
+	assert_int_equal(send_to(CONTROL_SHRINK, "kmalloc-64", NULL, 20), -ETIMEDOUT);
+	read_control(&copy);
+	assert_int_equal(copy.state, CONTROL_IDLE);
+	assert_int_equal(copy.command, CONTROL_NOTHING);
+	assert_string_equal(copy.pattern, pattern);
+	let_look(1);
+	write_state(CONTROL_PENDING);
+	assert_int_equal(send_to(CONTROL_SHRINK, "kmalloc-64", NULL, 5000), 0);
+	assert_int_equal(reply.matched, 1);
+	assert_int_equal(reply.serial, 2);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+/* A command that nobody comes for, and SIGTERM meanwhile. */
+static int send_and_get_signal(void (*action)(int), unsigned int wait_ms)
+{
+	pid_t killer;
+	int ret;
+
+	signal(SIGTERM, action);
+	killer = fork();
+	if (!killer) {
+		usleep(30000);
+		kill(getppid(), SIGTERM);
+		_exit(0);
+	}
+	ret = send_to(CONTROL_DEBUG, "kmalloc-64", "FZPU", wait_ms);
+	waitpid(killer, NULL, 0);
+	return ret;
+}
+
+static void send_and_end(void *arg)
+{
+	(void)arg;
+	send_and_get_signal(SIG_DFL, 10000);
+}
+
+static void send_and_go_on(void *arg)
+{
+	(void)arg;
+	CHILD_CHECK(send_and_get_signal(SIG_IGN, 200) == -ETIMEDOUT);
+	CHILD_CHECK(send_and_get_signal(on_signal, 10000) == -EINTR);
+	let_look(1);
+	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 5000) == 0);
+	CHILD_CHECK(reply.serial == 1);
+}
+
+/* What is broken off with ^C is not done later. */
+static void test_interrupted(void **state)
+{
+	struct child child;
+
+	(void)state;
+	let_look(0);
+	child = child_run(send_and_end, NULL);
+	assert_true(WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGTERM);
+	assert_int_equal(read_state(), CONTROL_IDLE);
+	child = child_run(send_and_go_on, NULL);
+	assert_true(child_passed(&child));
 }
 
 static void test_other_tool(void **state)
@@ -178,7 +273,7 @@ static void test_ended(void **state)
 static void test_ends_meanwhile(void **state)
 {
 	(void)state;
-	*looks = 0;
+	let_look(0);
 	if (!fork()) {
 		usleep(30000);
 		kill(pid, SIGKILL);
@@ -229,12 +324,29 @@ static void test_by_file(void **state)
 	assert_true(child_passed(&child));
 }
 
+/* What /proc/PID/stat says that the child does. */
+static char process_letter(void)
+{
+	char path[40], letter = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%*d (%*[^)]) %c", &letter) != 1)
+		letter = 0;
+	if (file)
+		fclose(file);
+	return letter;
+}
+
 static void send_to_stopped(void *arg)
 {
 	struct command_request request = { .pattern = "", .wait_ms = 30 };
 
 	(void)arg;
 	kill(pid, SIGSTOP);
+	while (process_letter() != 'T')
+		usleep(1000);
 	CHILD_CHECK(command_perform(&t, root, &request, &reply) == EXIT_FAILED);
 	_exit(3);
 }
@@ -244,8 +356,7 @@ static void send_to_idle(void *arg)
 	struct command_request request = { .pattern = "", .wait_ms = 30 };
 
 	(void)arg;
-	*looks = 0;
-	usleep(5000);
+	let_look(0);
 	CHILD_CHECK(command_perform(&t, root, &request, &reply) == EXIT_FAILED);
 	_exit(3);
 }
@@ -268,6 +379,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_looks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_leftover_is_not_overwritten, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_tool, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_meanwhile, setup, teardown),

@@ -192,11 +192,12 @@ static void test_damaged(void **state)
 {
 	static const uint64_t values[] = { 0,	      1,	 UINT64_MAX,	  UINT64_MAX - 7,
 					   INT64_MAX, 1ul << 32, (1ul << 32) - 1, 4096 };
+	unsigned int rounds = getenv("USLAB_TEST_VALGRIND") ? 60 : 300;
 	struct core_map map;
 	char buf[256];
 
 	(void)state;
-	for (unsigned int i = 0; i < 300; i++) {
+	for (unsigned int i = 0; i < rounds; i++) {
 		core_fill(&file);
 		for (unsigned int j = rnd(3) + 1; j; j--) {
 			char *place = rnd(2) ? file.notes + rnd((unsigned int)file.notes_size)

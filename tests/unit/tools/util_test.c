@@ -31,6 +31,29 @@ static void test_messages(void **state)
 				    "uslab run: 7\nuslab run: so so\n");
 }
 
+static void test_printable(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "as it is, \xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7\ntwo", NULL },
+		{ "\033[2Jgone\r\t\x7f", "?[2Jgone???" },
+		{ "\xff\xfe", "??" },
+		{ "\xc2\x9b"
+		  "2J",
+		  "??2J" }, /* the same in one character */
+		{ "cut \xe2\x82", "cut ??" },
+		{ "\xc3(", "?(" },
+		{ "", NULL },
+	};
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		strcpy(text, cases[i][0]);
+		util_make_printable(text);
+		assert_string_equal(text, cases[i][1] ? cases[i][1] : cases[i][0]);
+	}
+}
+
 static void test_numbers(void **state)
 {
 	static const char *const wrong[] = { "",     " 1", "+1", "-1", "1 ",
@@ -129,12 +152,32 @@ static void test_no_progress(void **state)
 	assert_string_equal(c.text, "");
 }
 
+/* Somebody flushed before, and the error is of then. */
+static void write_to_full_disk(void *arg)
+{
+	(void)arg;
+	CHILD_CHECK(freopen("/dev/full", "w", stdout));
+	puts("text");
+	fflush(stdout);
+	CHILD_CHECK(util_finish("cmd", EXIT_OK) == EXIT_FAILED);
+}
+
+static void test_full_disk(void **state)
+{
+	struct child c = child_run(write_to_full_disk, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "uslab cmd: cannot write all of the output\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_messages),    cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_bad_options),
-		cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_messages),    cmocka_unit_test(test_printable),
+		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_bad_options), cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
