@@ -65,9 +65,10 @@ function(uslab_test_options file label timeout)
 endfunction()
 
 # uslab_add_test(<name> <label> <timeout> <serial> <environment> <command>...)
+# Those that may take long start first, so that none of them is left for the end.
 function(uslab_add_test name label timeout serial environment)
 	add_test(NAME ${name} COMMAND ${ARGN})
-	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
+	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout} COST ${timeout}
 		RUN_SERIAL ${serial} ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
 endfunction()
 

@@ -57,9 +57,10 @@ def main():
     preload.compare(lab, peaks, "git gc", [*GIT, "-C", clone, "gc", "--quiet"], outcome,
                     before=before)
     # Hundreds of short-lived objects of 4 to 13 KiB in all sizes, the worst there is for size classes.
+    # Once: the peak of one thread that always does the same varies by a thousandth or two.
     preload.compare(lab, peaks, "git gc --aggressive",
                     [*GIT, "-C", clone, "gc", "--quiet", "--aggressive"], outcome, before=before,
-                    limit=1.15)
+                    limit=1.15, rounds=1)
     peaks.finish()
 
 

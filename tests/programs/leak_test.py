@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=240 serial
+# ctest: timeout=400
 """The leak hunt: a server forgets one object in a hundred requests; uslab track names file and line.
 
 Measures what the hunt costs the server, against the seconds before and after it: requests for each

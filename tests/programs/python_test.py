@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Python's own tests of lists, dicts, json and threads, with and without uslab.
 
-ctest: serial (some of them measure time)
+Some of those of threads wait, with limits that are many times as long as what they wait for.
 """
 import os
 import re

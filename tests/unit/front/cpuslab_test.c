@@ -559,8 +559,8 @@ BOTH_MODES(test_fork)
 
 #define THREADS 4
 #define SLOTS 512
-#define ROUNDS 100000
 
+static unsigned int rounds; /* of each thread */
 static void *slots[SLOTS];
 static unsigned long nr_allocs;
 static bool stopped;
@@ -582,7 +582,7 @@ static void *work(void *arg)
 {
 	unsigned int seed = *(unsigned int *)arg;
 
-	for (unsigned int round = 0; round < ROUNDS; round++) {
+	for (unsigned int round = 0; round < rounds; round++) {
 		int node = round % 97 ? NUMA_NO_NODE : (int)(seed % os_topology.nr_nodes);
 		unsigned long *obj = get_on(node, 0);
 
@@ -621,6 +621,8 @@ static void stress(struct engine_params params)
 	pthread_t drainer;
 	unsigned long in_use = 0;
 
+	/* valgrind runs one thread at a time */
+	rounds = getenv("USLAB_TEST_VALGRIND") ? 10000 : 100000;
 	make_with(params);
 	slub_of(&engine)->min_partial = 1;
 	CHILD_CHECK(pthread_create(&drainer, NULL, drain_often, NULL) == 0);
@@ -634,7 +636,7 @@ static void stress(struct engine_params params)
 	for (unsigned int i = 0; i < SLOTS; i++)
 		in_use += slots[i] != NULL;
 	balance(in_use);
-	CHILD_CHECK(nr_allocs == (unsigned long)THREADS * ROUNDS);
+	CHILD_CHECK(nr_allocs == (unsigned long)THREADS * rounds);
 	for (unsigned int i = 0; i < SLOTS; i++)
 		if (slots[i])
 			put(slots[i]);

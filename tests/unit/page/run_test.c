@@ -268,18 +268,19 @@ IN_CHILD(a_full_arena_is_not_the_end)
 
 static void *shared[2000];
 static unsigned int arrived;
-static bool may_spin; /* with one CPU, or in valgrind, the other must get its turn */
+static bool may_spin; /* with one CPU, or in valgrind, the other must get its turn at once */
 static unsigned long freed;
 
 static void *free_all(__attribute__((unused)) void *arg)
 {
+	unsigned int spins;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(shared); i++) {
-		/* Both at once, for every run. */
+		/* Both at once, for every run; a CPU may be somebody else's for a while. */
 		fetch_add(&arrived, 1);
-		while (load_acquire(&arrived) < 2 * (i + 1))
-			if (!load_relaxed(&may_spin))
+		for (spins = 1; load_acquire(&arrived) < 2 * (i + 1); spins++)
+			if (!load_relaxed(&may_spin) || spins % 10000 == 0)
 				sched_yield();
 		if (run_free(shared[i]))
 			fetch_add(&freed, 1);
