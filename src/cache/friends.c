@@ -126,7 +126,7 @@ static bool is_told_of(const struct page *page)
 
 static enum os_memcheck_hide hide(const struct cache *c, const struct page *page)
 {
-	if (page->type == PAGE_HEAP || c->engine.flags & SLAB_TYPESAFE_BY_RCU)
+	if (page->type == PAGE_HEAP || load_relaxed(&c->engine.flags) & SLAB_TYPESAFE_BY_RCU)
 		return OS_HIDE_FROM_NOBODY;
 	return c->engine.ctor ? OS_HIDE_FROM_VALGRIND : OS_HIDE_FROM_ALL;
 }

@@ -96,7 +96,7 @@ void debug_detach(struct engine *e)
 
 static int make_layout(const struct engine *e, slab_flags_t flags, struct slab_layout *layout)
 {
-	slab_flags_t rcu = e->flags & SLAB_TYPESAFE_BY_RCU;
+	slab_flags_t rcu = load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU;
 
 	debug_layout_sizes(layout, load_relaxed(&e->object_size), e->align,
 			   (flags & DEBUG_LAYOUT_FLAGS) | rcu, e->ctor, e->debug->orig_size);

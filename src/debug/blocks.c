@@ -6,7 +6,7 @@
  *             free ones, then from the end.
  * Invariants: see blocks.h. Checked by blocks_check().
  * Locks:      blocks_lock (RANK_BLOCKS) to change anything; on and held are looked at without.
- * Flow:       see blocks.h; calls os/vm.c, stacks.c.
+ * Flow:       see blocks.h; calls object.c (which unwinds), os/vm.c.
  *
  * The table is virtual memory until it is used, and is never given back: readers from outside may hold its
  * address.
@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "debug/slab.h"
 #include "os/lock.h"
 #include "os/vm.h"
@@ -32,7 +33,7 @@ int blocks_switch(bool on)
 	lock_acquire(&blocks_lock);
 	table = blocks_table;
 	if (!table && on) {
-		table = os_map(sizeof(*table), os_page_size());
+		table = os_map(ALIGN_UP(sizeof(*table), os_page_size()), os_page_size());
 		store_release(&blocks_table, table); /* pairs with blocks_are_tracked() */
 	}
 	if (table)

@@ -43,7 +43,7 @@ struct blocks {
 /* NULL before tracking was on for the first time. */
 extern struct blocks *blocks_table;
 
-/* What tools call it: "kmalloc-large", or what blocks_set_name() said. */
+/* What tools call it: "kmalloc-large", or what root_init() was told. */
 extern const char *blocks_name;
 
 /* Switches tracking on or off; records stay until their blocks are freed. 0 or -ENOMEM. */

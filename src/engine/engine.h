@@ -10,6 +10,7 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "base/atomic.h"
 #include "base/compiler.h"
 #include "os/memcheck.h"
 #include <uslab/slab.h>
@@ -200,7 +201,7 @@ static inline bool engine_is(const struct engine *e, const struct engine_ops *op
 /* A new slab, linked and constructed: for valgrind and the like no byte of it is an object's as yet. */
 static inline void engine_hide_slab(const struct engine *e, void *slab, size_t size)
 {
-	if (unlikely(os_memcheck_on) && !(e->flags & SLAB_TYPESAFE_BY_RCU))
+	if (unlikely(os_memcheck_on) && !(load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU))
 		os_memcheck_close(slab, size, e->ctor ? OS_HIDE_FROM_VALGRIND : OS_HIDE_FROM_ALL);
 }
 

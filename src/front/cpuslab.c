@@ -378,7 +378,7 @@ static void free_chain(struct front *f, struct page *slab, void *head, void *tai
 	if (likely(push_chain(f, slab, head, tail)))
 		slub_count(f->engine, FREE_FASTPATH);
 	else if (slub_free_chain(f->engine, slab, head, tail, cnt,
-				 !(f->engine->flags & SLUB_DEBUG_FLAGS)))
+				 !(load_relaxed(&f->engine->flags) & SLUB_DEBUG_FLAGS)))
 		put_cpu_partial(f, slab);
 }
 

@@ -47,7 +47,7 @@ void node_remove_partial_locked(struct slub_node *node, struct page *slab)
 
 void node_add_full_locked(const struct engine *e, struct slub_node *node, struct page *slab)
 {
-	if (e->flags & SLAB_STORE_USER)
+	if (load_relaxed(&e->flags) & SLAB_STORE_USER)
 		list_add(&slab->lru, &node->full);
 }
 

@@ -208,7 +208,7 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 	slub_count(r->e, ALLOC_SLAB);
 	/* Nobody can free an object of it before this function has returned. */
 	r->got += take_objects(r->e, NULL, slab, r->objs + r->got, r->want - r->got, &full);
-	if (full && !(r->e->flags & SLAB_STORE_USER))
+	if (full && !(load_relaxed(&r->e->flags) & SLAB_STORE_USER))
 		return true;
 
 	home = slab_node(r->e, slab);
