@@ -101,8 +101,8 @@ static inline void *page_address(const struct page *page)
 	return page_map.base + ((unsigned long)(page - page_map.pages) << PAGE_SHIFT);
 }
 
-/* Head of the block in use that holds p; NULL if p is not in such a block of the arena. */
-static inline struct page *page_head_of(const void *p)
+/* What the page of p belongs to: the head of its block, or a page in no block. NULL: not in the arena. */
+static inline struct page *page_block_of(const void *p)
 {
 	unsigned long index = page_index(p);
 	struct page *page;
@@ -110,9 +110,15 @@ static inline struct page *page_head_of(const void *p)
 	if (unlikely(index >= __atomic_load_n(&page_map.nr_pages, __ATOMIC_RELAXED)))
 		return NULL;
 	page = page_at(index);
-	if (page->type == PAGE_TAIL)
-		page = page_at(page->head);
-	switch (page->type) {
+	return page->type == PAGE_TAIL ? page_at(page->head) : page;
+}
+
+/* Head of the block in use that holds p; NULL if p is not in such a block of the arena. */
+static inline struct page *page_head_of(const void *p)
+{
+	struct page *page = page_block_of(p);
+
+	switch (page ? page->type : PAGE_NONE) {
 	case PAGE_SLAB:
 	case PAGE_HEAP:
 	case PAGE_RUN:
@@ -125,15 +131,9 @@ static inline struct page *page_head_of(const void *p)
 /* Head of the slab that holds p; NULL if p is in none. */
 static inline struct page *page_slab_of(const void *p)
 {
-	unsigned long index = page_index(p);
-	struct page *page;
+	struct page *page = page_block_of(p);
 
-	if (unlikely(index >= __atomic_load_n(&page_map.nr_pages, __ATOMIC_RELAXED)))
-		return NULL;
-	page = page_at(index);
-	if (page->type == PAGE_TAIL)
-		page = page_at(page->head);
-	return likely(page->type == PAGE_SLAB) ? page : NULL;
+	return likely(page && page->type == PAGE_SLAB) ? page : NULL;
 }
 
 /* The same for an object that its slab vouches for: no checks. */

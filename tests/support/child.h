@@ -31,6 +31,20 @@ bool child_aborted(const struct child *c);
 	} while (0)
 _Noreturn void child_failed(const char *file, int line, const char *what);
 
+/*
+ * A cmocka test whose body runs in a child: what can be made once in a process only, like an arena, or may
+ * bring it down.
+ */
+#define IN_CHILD(name)                                              \
+	static void name##_in_child(void *arg);                     \
+	static void name(void **state)                              \
+	{                                                           \
+		struct child c = child_run(name##_in_child, state); \
+                                                                    \
+		assert_true(child_passed(&c));                      \
+	}                                                           \
+	static void name##_in_child(__attribute__((unused)) void *arg)
+
 /* From now on the system call nr fails with error in this process. For children only. */
 void child_deny(long nr, int error);
 

@@ -30,17 +30,6 @@
 #include "page/meta.h"
 #include "page/run.h"
 
-/* Each test in a process of its own. */
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 /* The same for what limits the process's memory. */
 #define IN_BARE_CHILD(name)                    \
 	static void name##_bare(void **state); \

@@ -15,16 +15,6 @@
 #include "debug/blocks.h"
 #include "os/process.h"
 
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 /* Addresses are only compared. */
 static void *block(unsigned long number)
 {

@@ -93,18 +93,6 @@ __attribute__((format(printf, 1, 2))) static inline bool said(const char *fmt, .
 	return strstr(report, text);
 }
 
-#define IN_CHILD(name)                            \
-	static void name##_body(void *arg);       \
-	static void name(void **state)            \
-	{                                         \
-		struct child c;                   \
-                                                  \
-		(void)state;                      \
-		c = child_run(name##_body, NULL); \
-		assert_true(child_passed(&c));    \
-	}                                         \
-	static void name##_body(__attribute__((unused)) void *arg)
-
 /* What touches closed pages. */
 #define FAULTS(name)                               \
 	static void name##_body(void *arg);        \

@@ -16,16 +16,6 @@
 #include "child.h"
 #include "debug/stacks.h"
 
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 /* Stack number `number`, of nr frames. */
 static const uintptr_t *make(unsigned long number, unsigned int nr)
 {

@@ -156,17 +156,6 @@ static inline int here(void)
 	return cpu;
 }
 
-/* Each test in a process of its own: an arena and a topology are made once. */
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 /*
  * The same in both modes: with sequences where this process has them, and on a made-up topology of
  * four CPUs and two nodes, which goes without.

@@ -14,16 +14,6 @@
 #include "os/cpu.h"
 #include "os/policy.h"
 
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 static int set(int mode, unsigned long mask)
 {
 	return os_policy_set(mode, &mask, 64);

@@ -31,16 +31,6 @@
 #define MIB (1ul << 20)
 #define CHUNK (1ul << ARENA_CHUNK_ORDER) /* pages */
 
-#define IN_CHILD(name)                                              \
-	static void name##_in_child(void *arg);                     \
-	static void name(void **state)                              \
-	{                                                           \
-		struct child c = child_run(name##_in_child, state); \
-                                                                    \
-		assert_true(child_passed(&c));                      \
-	}                                                           \
-	static void name##_in_child(__attribute__((unused)) void *arg)
-
 /*
  * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see cmake/tests.cmake) the tool
  * maps memory of its own: counts of bytes are not ours, and a limit on them would kill the tool.
