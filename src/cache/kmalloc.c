@@ -207,7 +207,8 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 		return alloc_without_cache(size, gfp, node, caller);
 	handle = kmalloc_handle(size, gfp);
 	c = cache_of(handle);
-	if (likely(c->front.capacity && node < 0) && array_pop_handle(handle, &obj))
+	if (likely(c->front.capacity && node < 0 && !cache_is_called()) &&
+	    array_pop_handle(handle, &obj))
 		return cache_zero(c, obj, gfp);
 	if (unlikely(cache_heap_of(c)))
 		return alloc_on_heap(c, size, gfp, node, caller);

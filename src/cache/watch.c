@@ -134,8 +134,8 @@ static size_t zero_size(const struct request *r, const void *obj)
 }
 
 /*
- * Most calls of kmalloc() come out of line whether they hit or not: only a miss is one to be sampled or
- * guarded.
+ * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them: only a miss is
+ * one to be sampled or guarded.
  */
 static void *hit(const struct request *r)
 {

@@ -88,7 +88,8 @@ void blocks_add_slow(const void *p, size_t size, const void *caller)
 	blocks_add_record(p, size, &track);
 }
 
-static void remove_locked(struct blocks *table, uint64_t address)
+/* false: it is older than the tracking, or nothing of ours. */
+static bool take_locked(struct blocks *table, uint64_t address, struct block_record *taken)
 {
 	uint32_t *link = &table->bucket[blocks_bucket(address)];
 	struct block_record *record;
@@ -98,19 +99,24 @@ static void remove_locked(struct blocks *table, uint64_t address)
 		link = &table->record[*link].next;
 	number = *link;
 	if (!number)
-		return; /* it is older than the tracking */
+		return false;
 	record = &table->record[number];
+	*taken = *record;
 	*link = record->next;
 	*record = (struct block_record){ .next = table->free };
 	table->free = number;
 	store_relaxed(&table->held, table->held - 1);
+	return true;
 }
 
-void blocks_remove_slow(const void *p)
+bool blocks_take_slow(const void *p, struct block_record *record)
 {
+	bool taken;
+
 	lock_acquire(&blocks_lock);
-	remove_locked(blocks_table, (uintptr_t)p);
+	taken = take_locked(blocks_table, (uintptr_t)p, record);
 	lock_release(&blocks_lock);
+	return taken;
 }
 
 void blocks_fork_prepare(void)

@@ -58,24 +58,31 @@ static inline bool blocks_are_tracked(void)
 
 /* Use the inline ones below. */
 cold void blocks_add_slow(const void *p, size_t size, const void *caller);
-cold void blocks_remove_slow(const void *p);
-/* Tracking was on once. */
+cold bool blocks_take_slow(const void *p, struct block_record *record);
+/* One that was taken goes back: its block was not resized after all. */
 void blocks_add_record(const void *p, size_t size, const struct track *track);
 
-/* A block of whole pages was allocated, or resized by caller to stay at p or come to it. p may be NULL. */
+/* A block of whole pages was allocated, or resized by caller. p may be NULL. */
 static inline void blocks_add(const void *p, size_t size, const void *caller)
 {
 	if (blocks_are_tracked() && p)
 		blocks_add_slow(p, size, caller);
 }
 
-/* Before it is freed or resized. p may be anything. */
-static inline void blocks_remove(const void *p)
+/* Takes a block's record out of the table before it is resized. false: it has none. p may be anything. */
+static inline bool blocks_take(const void *p, struct block_record *record)
 {
 	const struct blocks *table = load_acquire(&blocks_table); /* as above */
 
-	if (unlikely(table) && load_relaxed(&table->held))
-		blocks_remove_slow(p);
+	return unlikely(table) && load_relaxed(&table->held) && blocks_take_slow(p, record);
+}
+
+/* Before it is freed. */
+static inline void blocks_remove(const void *p)
+{
+	struct block_record record;
+
+	blocks_take(p, &record);
 }
 
 /* The bucket of an address, for readers from outside too. */

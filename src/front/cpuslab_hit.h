@@ -24,7 +24,7 @@ BUILD_ASSERT(offsetof(struct kmem_cache_cpu, slab) == sizeof(uintptr_t));
 
 static inline bool node_matches(const struct page *slab, int node)
 {
-	return node < 0 || slab->node == node;
+	return node < 0 || load_relaxed(&slab->node) == node;
 }
 
 /*

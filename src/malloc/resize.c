@@ -66,14 +66,19 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 }
 
 /* In place, or by moving its mapping. NULL: it stays as it is. Whoever resizes a block holds it. */
-static void *resize_run(void *p, size_t old, size_t size, const void *caller)
+static void *resize_run(void *p, size_t size, const void *caller)
 {
+	struct block_record before;
+	bool known;
 	void *resized;
 
 	malloc_look_into_mailbox(); /* a program may do nothing else for long */
-	blocks_remove(p);
+	known = blocks_take(p, &before);
 	resized = run_resize(p, size, true);
-	blocks_add(resized ? resized : p, resized ? size : old, caller);
+	if (resized)
+		blocks_add(resized, size, caller);
+	else if (known)
+		blocks_add_record(p, before.size, &before.track);
 	return resized;
 }
 
@@ -88,7 +93,7 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	if (may_stay(old, size))
 		return p;
 	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
-		resized = resize_run(p, old, size, caller);
+		resized = resize_run(p, size, caller);
 		if (resized)
 			return resized;
 	}

@@ -222,7 +222,7 @@ static struct page *hand_out(unsigned long index, unsigned int node)
 		os_bind(page_map.base + (index << PAGE_SHIFT), CHUNK_SIZE, node);
 	if (node != 0)
 		for (i = index; i < index + CHUNK_PAGES; i++)
-			page_at(i)->node = (uint8_t)node;
+			store_relaxed(&page_at(i)->node, (uint8_t)node); /* see link_slot() */
 	return page_at(index);
 }
 

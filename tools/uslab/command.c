@@ -38,6 +38,7 @@ struct mailbox {
 	uint64_t deadline;
 	unsigned int naps;
 	sigset_t held; /* signals that wait until the mailbox is in order */
+	bool patient;  /* they do not end the waiting either */
 };
 
 /* ---- time --------------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ static bool nap(struct mailbox *box)
 {
 	struct timespec pause = { 0, (box->naps < 20 ? 1 : 10) * 1000000l };
 
-	if (now_ms() >= box->deadline || is_interrupted(box))
+	if (now_ms() >= box->deadline || (!box->patient && is_interrupted(box)))
 		return false;
 	box->naps++;
 	nanosleep(&pause, NULL);
@@ -119,14 +120,14 @@ static int read_control(const struct mailbox *box, struct control *control)
 {
 	int ret = read_memory(box, box->address, control, sizeof(*control));
 
-	if (!ret && (control->size != sizeof(*control) || control->state > CONTROL_DONE))
-		ret = -EPROTO;
+	if (ret)
+		return ret;
 	/* what other processes say ends with NUL, and on terminals */
 	control->failed_name[CONTROL_TEXT - 1] = '\0';
 	for (char *p = control->failed_name; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
-	return ret;
+	return control->size == sizeof(*control) && control->state <= CONTROL_DONE ? 0 : -EPROTO;
 }
 
 static int write_state(const struct mailbox *box, uint32_t state)
@@ -225,6 +226,22 @@ static int make_nothing(const struct mailbox *box)
 			    sizeof(nothing));
 }
 
+/*
+ * Somebody is at it: that ends by itself, unless the process is stopped. Whoever asked wants to know that it was
+ * done, also when a signal wants to end him: he may have to undo it.
+ */
+static int await_end(struct mailbox *box, struct control *reply)
+{
+	struct mailbox waiting = *box;
+	int ret = 0;
+
+	waiting.patient = true;
+	waiting.deadline = now_ms() + GRACE_MS;
+	while (!ret && reply->state == CONTROL_RUNNING && nap(&waiting))
+		ret = read_control(box, reply);
+	return ret;
+}
+
 /* See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it. */
 static int take_back(struct mailbox *box, struct control *reply)
 {
@@ -238,15 +255,9 @@ static int take_back(struct mailbox *box, struct control *reply)
 		ret = write_state(box, CONTROL_IDLE);
 		return ret ? ret : -ETIMEDOUT;
 	}
-	/* somebody is at it: that ends by itself, unless the process is stopped */
-	box->deadline = now_ms() + GRACE_MS;
-	while (reply->state == CONTROL_RUNNING && nap(box)) {
-		ret = read_control(box, reply);
-		if (ret)
-			return ret;
-	}
-	if (reply->state == CONTROL_DONE)
-		return 0;
+	ret = await_end(box, reply);
+	if (ret || reply->state == CONTROL_DONE)
+		return ret;
 	return reply->state == CONTROL_RUNNING ? -EINPROGRESS : -ETIMEDOUT;
 }
 
@@ -268,8 +279,10 @@ static int await_turn(struct mailbox *box, struct control *control)
 			ret = kick(box);
 		if (ret)
 			return ret;
-		if (!nap(box))
-			return pending ? take_back(box, control) : -EBUSY;
+		if (nap(box))
+			continue;
+		ret = pending ? take_back(box, control) : -EBUSY;
+		return ret == -EINPROGRESS ? -EBUSY : ret;
 	}
 	return ret;
 }
@@ -336,7 +349,9 @@ static void hold_signals(struct mailbox *box, sigset_t *before)
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
 {
-	struct mailbox box = { .target = t, .deadline = now_ms() + request->wait_ms };
+	struct mailbox box = { .target = t,
+			       .deadline = now_ms() + request->wait_ms,
+			       .patient = request->to_the_end };
 	sigset_t before;
 	int ret;
 
@@ -351,7 +366,7 @@ int command_send(struct target *t, const struct target_root *root,
 		ret = send_locked(&box, request, reply);
 	if (box.fd >= 0)
 		close(box.fd);
-	if ((ret == -ETIMEDOUT || ret == -EBUSY) && is_interrupted(&box))
+	if ((ret == -ETIMEDOUT || ret == -EBUSY) && !box.patient && is_interrupted(&box))
 		ret = -EINTR;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ret;

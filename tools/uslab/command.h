@@ -18,6 +18,7 @@ struct command_request {
 	const char *argument; /* NULL: "" */
 	uint64_t value;
 	unsigned int wait_ms;
+	bool to_the_end; /* it undoes another one: a signal does not break it off */
 };
 
 /*

@@ -26,12 +26,14 @@ static const struct snapshot_cache *find(const struct tracking *t, const struct 
 static int send_command(struct tracking *t, const struct track_cache *c,
 			enum control_command command, const char *argument, uint64_t value)
 {
+	bool off = command == CONTROL_SAMPLE ? !value : !strcmp(argument, "-U");
 	struct command_request request = {
 		.command = command,
 		.pattern = c->name,
 		.argument = argument,
 		.value = value,
 		.wait_ms = t->options->wait_ms,
+		.to_the_end = off,
 	};
 	struct control reply;
 

@@ -16,16 +16,31 @@
 
 #define PROGRESS_INTERVAL_NS 100000000u
 
-/* Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. */
+/*
+ * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. U+0080 to U+009F
+ * control terminals, whichever way they are written.
+ */
 static size_t wide_character(const char *text)
 {
+	static const struct {
+		unsigned char first, second_min, second_max, len;
+	} forms[] = {
+		{ 0xf4, 0x80, 0x8f, 4 }, { 0xf1, 0x80, 0xbf, 4 }, { 0xf0, 0x90, 0xbf, 4 },
+		{ 0xee, 0x80, 0xbf, 3 }, { 0xed, 0x80, 0x9f, 3 }, { 0xe1, 0x80, 0xbf, 3 },
+		{ 0xe0, 0xa0, 0xbf, 3 }, { 0xc3, 0x80, 0xbf, 2 }, { 0xc2, 0xa0, 0xbf, 2 },
+	};
 	const unsigned char *c = (const unsigned char *)text;
-	size_t len = c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+	size_t form = 0;
 
-	for (size_t i = 1; i < len; i++)
+	while (form < sizeof(forms) / sizeof(forms[0]) && c[0] < forms[form].first)
+		form++;
+	if (form == sizeof(forms) / sizeof(forms[0]) || c[0] > 0xf4 ||
+	    c[1] < forms[form].second_min || c[1] > forms[form].second_max)
+		return 0;
+	for (size_t i = 2; i < forms[form].len; i++)
 		if ((c[i] & 0xc0) != 0x80)
 			return 0;
-	return c[0] == 0xc2 && c[1] < 0xa0 ? 0 : len; /* U+0080 to U+009F control terminals */
+	return forms[form].len;
 }
 
 void util_make_printable(char *text)

@@ -26,12 +26,25 @@
 #include "report/root.h"
 #include "util.h"
 
+#define SLOWLY 2
+#define SLOW_US 200000
+
 static struct target t;
 static const struct target_root *root;
 static pid_t pid;
-static volatile int
-	*looks; /* 1: the child looks into its mailbox; behind it, what it has seen of this */
+static volatile int *
+	looks; /* 1 or SLOWLY: the child looks into its mailbox; behind it, what it has seen of this */
 static struct control reply;
+
+/* As a process does that takes its time. */
+static void carry_out_slowly(void)
+{
+	if (control.state != CONTROL_PENDING)
+		return;
+	control.state = CONTROL_RUNNING;
+	usleep(SLOW_US);
+	control.state = CONTROL_DONE;
+}
 
 static void child_main(void)
 {
@@ -39,7 +52,9 @@ static void child_main(void)
 	for (;;) {
 		int wanted = looks[0];
 
-		if (wanted)
+		if (wanted == SLOWLY)
+			carry_out_slowly();
+		else if (wanted)
 			control_poll();
 		looks[1] = wanted;
 		usleep(1000);
@@ -233,6 +248,37 @@ static void send_and_go_on(void *arg)
 	CHILD_CHECK(reply.serial == 1);
 }
 
+/* What the process is doing already is waited for: whoever asked may have to undo it. */
+static void send_to_slow(void *arg)
+{
+	(void)arg;
+	CHILD_CHECK(send_and_get_signal(on_signal, 10000) == 0);
+	CHILD_CHECK(reply.state == CONTROL_DONE);
+}
+
+/* What undoes another command is not broken off, however often a signal comes. */
+static void send_to_the_end(void *arg)
+{
+	struct command_request request = {
+		.command = CONTROL_DEBUG,
+		.pattern = "kmalloc-64",
+		.argument = "-U",
+		.wait_ms = 100,
+		.to_the_end = true,
+	};
+	sigset_t set;
+
+	(void)arg;
+	signal(SIGTERM, on_signal);
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTERM);
+	CHILD_CHECK(command_send(&t, root, &request, &reply) == -ETIMEDOUT);
+	request.to_the_end = false;
+	CHILD_CHECK(command_send(&t, root, &request, &reply) == -EINTR);
+}
+
 /* What is broken off with ^C is not done later. */
 static void test_interrupted(void **state)
 {
@@ -243,7 +289,12 @@ static void test_interrupted(void **state)
 	child = child_run(send_and_end, NULL);
 	assert_true(WIFSIGNALED(child.status) && WTERMSIG(child.status) == SIGTERM);
 	assert_int_equal(read_state(), CONTROL_IDLE);
+	child = child_run(send_to_the_end, NULL);
+	assert_true(child_passed(&child));
 	child = child_run(send_and_go_on, NULL);
+	assert_true(child_passed(&child));
+	let_look(SLOWLY);
+	child = child_run(send_to_slow, NULL);
 	assert_true(child_passed(&child));
 }
 

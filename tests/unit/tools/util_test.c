@@ -42,6 +42,10 @@ static void test_printable(void **state)
 		  "??2J" }, /* the same in one character */
 		{ "cut \xe2\x82", "cut ??" },
 		{ "\xc3(", "?(" },
+		{ "\xe0\x82\x9b", "???" }, /* and in too many bytes */
+		{ "\xf0\x80\x82\x9b", "????" },
+		{ "\xed\xa0\x80", "???" }, /* half a pair */
+		{ "\xf4\x90\x80\x80", "????" },
 		{ "", NULL },
 	};
 	char text[64];
