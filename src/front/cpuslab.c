@@ -524,24 +524,52 @@ static struct slab_counters counters_of(const struct page *slab)
 	return counters;
 }
 
+/* Where the link of the object at that address lies; NULL: there is none of this slab. */
+static uintptr_t *slot_in_slab(const struct page *slab, uintptr_t obj)
+{
+	uintptr_t *slot = freeptr_slot(slab->layout, (void *)obj);
+	uintptr_t at = (uintptr_t)slot - (uintptr_t)page_address(slab);
+
+	return at % sizeof(*slot) || at >= PAGE_SIZE << slab->order ? NULL : slot;
+}
+
+/*
+ * Objects on a CPU's free list, from and to which hits go meanwhile: what was the link of an object is the
+ * program's bytes a moment later. So nothing is followed out of the slab, nor more often than it has objects.
+ */
+static unsigned int count_freelist(const struct front *f, const struct page *slab, uintptr_t obj)
+{
+	unsigned int most = counters_of(slab).objects;
+	unsigned int nr = 0;
+	uintptr_t *slot;
+
+	while (nr < most && obj > STOPPED && (slot = slot_in_slab(slab, obj))) {
+		nr++;
+		obj = freeptr_code(slub_of(f->engine), load_relaxed(slot), slot);
+	}
+	return nr;
+}
+
+static unsigned int free_in(const struct page *slab)
+{
+	struct slab_counters counters = counters_of(slab);
+
+	return counters.objects - counters.inuse;
+}
+
 /* Objects that neither the program has nor the engine counts as free. */
 static unsigned long held_by_cpu(struct front *f, struct kmem_cache_cpu *c)
 {
-	struct page *slab = (struct page *)load_relaxed(&c->slab);
-	void *obj = (void *)load_relaxed(&c->freelist);
-	struct slab_counters counters;
+	const struct page *slab;
 	unsigned long held = 0;
 
-	if (slab) {
-		counters = counters_of(slab);
-		held += counters.objects - counters.inuse;
-		for (; obj; obj = freeptr_get(slub_of(f->engine), slab->layout, obj))
-			held++;
-	}
-	for (slab = c->partial; slab; slab = slab->next) {
-		counters = counters_of(slab);
-		held += counters.objects - counters.inuse;
-	}
+	lock_acquire(&c->lock); /* its slabs stay its own */
+	slab = (const struct page *)load_relaxed(&c->slab);
+	if (slab)
+		held = free_in(slab) + count_freelist(f, slab, load_relaxed(&c->freelist));
+	for (slab = c->partial; slab; slab = slab->next)
+		held += free_in(slab);
+	lock_release(&c->lock);
 	return held;
 }
 

@@ -11,8 +11,11 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "bare.h"
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "engine/slub/slab.h"
+#include "os/clock.h"
 
 static int late_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 			   uintptr_t expect2, uintptr_t new_value);
@@ -121,20 +124,33 @@ static void balance(unsigned long in_use)
 	CHILD_CHECK(stats.total_objects - stats.free_objects - front.ops->held(&front) == in_use);
 }
 
-static void run(bool hardened, bool drained)
+static void make(bool hardened)
 {
 	struct engine_params params = {
 		.name = "race", .object_size = 128, .align = 8, .id = ID, .hardened = hardened
 	};
-	unsigned int seeds[THREADS] = { 1, 2, 3, 4, 5, 6 };
-	pthread_t threads[THREADS];
-	unsigned long in_use = 0;
-	pthread_t drainer;
 
 	CHILD_CHECK(slub_ops.init(&engine, &params) == 0);
 	slub_of(&engine)->min_partial = 1;
 	front = (struct front){ .ops = &late_cpuslab_ops, .engine = &engine, .id = ID };
 	CHILD_CHECK(front.ops->init(&front, 0) == 0);
+}
+
+static void end(void)
+{
+	front.ops->drain(&front);
+	balance(0);
+	CHILD_CHECK(slub_ops.destroy(&engine) == 0);
+}
+
+static void run(bool hardened, bool drained)
+{
+	unsigned int seeds[THREADS] = { 1, 2, 3, 4, 5, 6 };
+	pthread_t threads[THREADS];
+	unsigned long in_use = 0;
+	pthread_t drainer;
+
+	make(hardened);
 	if (drained)
 		CHILD_CHECK(pthread_create(&drainer, NULL, drain_often, NULL) == 0);
 	for (unsigned int i = 0; i < THREADS; i++)
@@ -152,9 +168,7 @@ static void run(bool hardened, bool drained)
 	for (unsigned int i = 0; i < SLOTS; i++)
 		if (slots[i])
 			front.ops->free(&front, slots[i]);
-	front.ops->drain(&front);
-	balance(0);
-	CHILD_CHECK(slub_ops.destroy(&engine) == 0);
+	end();
 }
 
 BOTH_MODES(test_threads)
@@ -172,12 +186,45 @@ BOTH_MODES(test_hardened_threads_and_drain)
 	run(true, true);
 }
 
+/* Writes all over each object, so that what was its link leads nowhere. */
+static void *scribble(__attribute__((unused)) void *arg)
+{
+	void *objs[40];
+
+	while (!load_relaxed(&stopped)) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(objs); i++) {
+			objs[i] = front.ops->alloc(&front, 0, NUMA_NO_NODE);
+			memset(objs[i], 0x5a, 128);
+		}
+		for (unsigned int i = 0; i < ARRAY_SIZE(objs); i++)
+			front.ops->free(&front, objs[i]);
+	}
+	return NULL;
+}
+
+/* Statistics are asked for at any time, mallinfo2() among them. */
+BOTH_MODES(test_held_meanwhile)
+{
+	pthread_t thread;
+
+	if (THREAD_SANITIZED)
+		return; /* what is read there may be the program's at that very moment, by design */
+	make(false);
+	CHILD_CHECK(pthread_create(&thread, NULL, scribble, NULL) == 0);
+	for (uint64_t end_ms = os_clock_ms() + 400; os_clock_ms() < end_ms;)
+		CHILD_CHECK(front.ops->held(&front) <= 1000000);
+	store_relaxed(&stopped, true);
+	pthread_join(thread, NULL);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_threads_and_drain),
 		cmocka_unit_test(test_hardened_threads_and_drain),
+		cmocka_unit_test(test_held_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
