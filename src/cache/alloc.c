@@ -11,7 +11,6 @@
  * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
  * call repeated; then NULL.
  */
-#include "cache/control.h"
 #include "cache/object.h"
 
 void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)

@@ -228,14 +228,7 @@ void control_fork_child(void)
 	store_relaxed(&control.state, CONTROL_IDLE);
 }
 
-/* ---- the control thread ---- */
-
-static void look(void)
-{
-	cache_poll_now();
-}
-
 int control_start(unsigned int interval_ms)
 {
-	return os_ticker_start("uslab-control", interval_ms, look);
+	return os_ticker_start("uslab-control", interval_ms, cache_poll_now);
 }

@@ -26,13 +26,10 @@ void cache_die_no_object(const struct cache *c, const void *p, const void *calle
 void cache_free_attended(struct cache *c, void *obj, const void *caller)
 {
 	cache_poll_now();
-	if (load_acquire(&c->watch)) { /* pairs with set_watch() */
+	if (load_acquire(&c->watch)) /* pairs with set_watch() */
 		cache_free_watched(c, obj, caller);
-		return;
-	}
-	if (cache_is_no_object(obj))
-		cache_die_no_object(c, obj, caller);
-	c->front.ops->free(&c->front, obj);
+	else
+		cache_give_plain(c, obj, caller, false);
 }
 
 void cache_free_for(struct cache *c, void *obj, const void *caller)

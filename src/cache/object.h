@@ -5,8 +5,7 @@
  * Data:       none.
  * Invariants: __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
- * Flow:       included by alloc.c, free.c and kmalloc.c; calls the front. Whatever is rare is in alloc.c, free.c and
- *             watch.c.
+ * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare is in these.
  *
  * Fronts other than arrays serve every call from here. So what is asked each time is three words: has a tool
  * left a command, does somebody listen to the probes of objects, is this cache watched.
@@ -64,16 +63,21 @@ static always_inline bool cache_is_no_object(const void *p)
 	return unlikely(!page_in_arena(p)) || unlikely((uintptr_t)p % sizeof(void *));
 }
 
-/* known: obj lies in a slab of c. Else it is looked at, always: wherever a call is no hit. */
-static always_inline void cache_give(struct cache *c, void *obj, const void *caller, bool known)
+/* To the front. known: obj lies in a slab of c. Else it is looked at, always: wherever a call is no hit. */
+static always_inline void cache_give_plain(struct cache *c, void *obj, const void *caller,
+					   bool known)
 {
-	if (cache_is_attended(c, ~0u)) {
-		cache_free_attended(c, obj, caller);
-		return;
-	}
 	if (known ? unlikely((uintptr_t)obj % sizeof(void *)) : cache_is_no_object(obj))
 		cache_die_no_object(c, obj, caller);
 	c->front.ops->free(&c->front, obj);
+}
+
+static always_inline void cache_give(struct cache *c, void *obj, const void *caller, bool known)
+{
+	if (cache_is_attended(c, ~0u))
+		cache_free_attended(c, obj, caller);
+	else
+		cache_give_plain(c, obj, caller, known);
 }
 
 #endif /* CACHE_OBJECT_H */
