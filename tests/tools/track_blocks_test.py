@@ -147,8 +147,13 @@ class TrackBlocks(unittest.TestCase):
         self.assertEqual(uslab("track", "-p", pid, "--off").returncode, 0)
         self.assertFalse(self.row(pid)["flags"]["store_user"])
 
-    def test_other_letters(self):
-        result = uslab("debug", "-p", self.start(), "--cache", "malloc-large", "FZPU")
+    def test_letters(self):
+        pid = self.start()
+        result = uslab("debug", "-p", pid, "--cache", "malloc-large", "U")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"malloc-large +- -> U\n1 cache of process ")
+        self.assertTrue(self.row(pid)["flags"]["store_user"])
+        result = uslab("debug", "-p", pid, "--cache", "malloc-large", "FZPU")
         self.assertEqual(result.returncode, 1)
         self.assertIn("malloc-large", result.stderr)
 

@@ -11,7 +11,7 @@
 
 /*
  * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for anything, '?' for one
- * character. Rows that are no caches never match.
+ * character. Of the rows that are no caches whole pages match, by their name letter by letter.
  */
 bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern);
 

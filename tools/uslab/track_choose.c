@@ -72,25 +72,12 @@ static bool matches_any(const struct tracking *t, const struct snapshot_cache *c
 	return false;
 }
 
-/* By their names letter by letter: "*" means caches. */
-static bool wants_blocks(const struct tracking *t)
-{
-	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
-		for (unsigned int j = 0; j < t->options->nr_patterns; j++)
-			if (t->snapshot->cache[i].whole_pages &&
-			    !strcmp(t->snapshot->cache[i].name, t->options->pattern[j]))
-				return true;
-	return false;
-}
-
 int track_choose_matching(struct tracking *t)
 {
 	t->nr_caches = 0;
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (matches_any(t, &t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);
-	if (wants_blocks(t))
-		add_blocks(t);
 	if (!t->nr_caches)
 		return util_fail(t->options->command, "%s has no such cache", t->source.title);
 	return EXIT_OK;
