@@ -14,12 +14,22 @@
 
 #include "debug/blocks.h"
 #include "malloc/hot.h"
+#include "os/memcheck.h"
 #include "page/run.h"
 
 static void *no_memory(void)
 {
 	errno = ENOMEM;
 	return NULL;
+}
+
+/*
+ * Clears all that malloc_usable_size() lets the program use: a realloc() that stays in place adds
+ * nothing then that calloc() has not cleared. A memory checker knows of the bytes asked for only.
+ */
+static void *clear(void *p, size_t bytes, size_t usable)
+{
+	return memset(p, 0, unlikely(os_memcheck_on) ? bytes : MAX(bytes, usable));
 }
 
 USLAB_API void *calloc(size_t n, size_t size)
@@ -31,12 +41,12 @@ USLAB_API void *calloc(size_t n, size_t size)
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
 	if (likely(malloc_hot_alloc(bytes, &p)))
-		return memset(p, 0, bytes);
+		return clear(p, bytes, malloc_class_size(malloc_class_of(bytes)));
 	p = malloc_any(bytes, &zeroed, MALLOC_CALLER);
 	if (unlikely(!p))
 		return no_memory();
 	/* fresh pages are zero; not writing to them keeps them out of memory */
-	return zeroed ? p : memset(p, 0, bytes);
+	return zeroed ? p : clear(p, bytes, malloc_block_size(p));
 }
 
 /*

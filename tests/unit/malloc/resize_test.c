@@ -56,6 +56,28 @@ static void test_calloc_is_zero(void **state)
 	give(zalloc(100, 0));
 }
 
+/* Every byte that malloc_usable_size() lets a program use is zero, whatever lay there before. */
+static void test_calloc_clears_all_usable(void **state)
+{
+	(void)state;
+	for (size_t size = 0; size < 12 << 20; size = size * 3 / 2 + 1) {
+		unsigned char *p = alloc(size);
+		size_t usable = malloc_usable_size(p);
+
+		memset(p, 0xee, usable);
+		give(p);
+		p = zalloc(1, size);
+		assert_non_null(p);
+		usable = malloc_usable_size(p);
+		for (size_t i = 0; i < usable; i++)
+			if (p[i])
+				fail_msg("calloc(1, %zu): byte %zu of %zu is %u", size, i, usable,
+					 p[i]);
+		memset(p, 0xee, usable);
+		give(p);
+	}
+}
+
 static void test_overflow(void **state)
 {
 	void *p = alloc(10);
@@ -209,10 +231,15 @@ static void test_usable_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calloc_is_zero), cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_realloc_model),  cmocka_unit_test(test_realloc_in_place),
-		cmocka_unit_test(test_realloc_null),   cmocka_unit_test(test_realloc_huge),
-		cmocka_unit_test(test_tracked_blocks), cmocka_unit_test(test_usable_size),
+		cmocka_unit_test(test_calloc_is_zero),
+		cmocka_unit_test(test_calloc_clears_all_usable),
+		cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_realloc_model),
+		cmocka_unit_test(test_realloc_in_place),
+		cmocka_unit_test(test_realloc_null),
+		cmocka_unit_test(test_realloc_huge),
+		cmocka_unit_test(test_tracked_blocks),
+		cmocka_unit_test(test_usable_size),
 	};
 
 	if (malloc_is_replaced())
