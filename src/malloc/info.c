@@ -7,8 +7,9 @@
  * Locks:      those of the counters that are read.
  * Flow:       called by the program; calls cache/, page/.
  *
- * glibc's words for what it has and we have not: "fastbin" numbers are the objects that CPUs hold
- * in their arrays, "top" is free memory that malloc_trim() would give back.
+ * glibc's words for what it has and we have not: "top" is free memory that malloc_trim() would give
+ * back. There are no fastbins: mallinfo counts what CPUs hold in their arrays as ordinary free blocks,
+ * so that a program finds none, as with M_MXFAST 0. malloc_info's "fast" total is what CPUs hold.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -151,11 +152,9 @@ USLAB_API struct mallinfo2 mallinfo2(void)
 
 	return (struct mallinfo2){
 		.arena = heap.arena_bytes,
-		.ordblks = heap.free_objects,
-		.smblks = heap.held_objects,
+		.ordblks = heap.free_objects + heap.held_objects,
 		.hblks = heap.large_count,
 		.hblkhd = heap.large_bytes,
-		.fsmblks = heap.sum.held,
 		.uordblks = used,
 		.fordblks = heap.arena_bytes - MIN(used, heap.arena_bytes),
 		.keepcost = heap.free_bytes,
@@ -170,10 +169,8 @@ USLAB_API struct mallinfo mallinfo(void)
 	return (struct mallinfo){
 		.arena = (int)info.arena,
 		.ordblks = (int)info.ordblks,
-		.smblks = (int)info.smblks,
 		.hblks = (int)info.hblks,
 		.hblkhd = (int)info.hblkhd,
-		.fsmblks = (int)info.fsmblks,
 		.uordblks = (int)info.uordblks,
 		.fordblks = (int)info.fordblks,
 		.keepcost = (int)info.keepcost,
