@@ -2,10 +2,11 @@
 /*
  * malloc/cxx.c - operator new and delete, by their names in the ABI
  *
- * Data:       none.
+ * Data:       forms: the operators that others are defined by, as the program sees them.
  * Invariants: as the C++ standard has it: new gives memory or throws std::bad_alloc, after asking
- *             the new-handler as long as there is one; the nothrow forms give NULL instead.
- * Locks:      none.
+ *             the new-handler as long as there is one; the nothrow forms give NULL instead. Arrays, nothrow
+ *             and sized forms do what the form that they are defined by does, also when that is the program's own.
+ * Locks:      none; forms_state publishes forms.
  * Flow:       called by the program; calls slow.c, align.c, os/symbol.c.
  *
  * This library does not need a C++ library; the program that calls operator new has one. What a
@@ -14,6 +15,9 @@
  * throws (C cannot) and calls back here. A program without any of them gets one line and abort().
  * Exceptions pass through these functions: they hold nothing that would have to be undone.
  */
+#include <string.h>
+
+#include "base/atomic.h"
 #include "malloc/hot.h"
 #include "os/die.h"
 #include "os/symbol.h"
@@ -23,6 +27,93 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 struct nothrow; /* std::nothrow_t: an empty tag */
+
+/* ---- the forms that others are defined by ---------------------------------------------------- */
+
+/*
+ * A program may replace any operator, and few replace all. This library comes after the program in the
+ * order in which symbols are found, and is linked so that its own calls do not look for others: the
+ * loader is asked once, at the first call of an operator that is defined by another.
+ */
+struct forms {
+	void *(*new_one)(size_t);
+	void *(*new_array)(size_t);
+	void *(*new_aligned)(size_t, size_t);
+	void *(*new_aligned_array)(size_t, size_t);
+	void (*delete_one)(void *);
+	void (*delete_array)(void *);
+	void (*delete_aligned)(void *, size_t);
+	void (*delete_aligned_array)(void *, size_t);
+};
+
+void *_Znwm(size_t size);
+void *_Znam(size_t size);
+void *_ZnwmSt11align_val_t(size_t size, size_t align);
+void *_ZnamSt11align_val_t(size_t size, size_t align);
+void _ZdlPv(void *p);
+void _ZdaPv(void *p);
+void _ZdlPvSt11align_val_t(void *p, size_t align);
+void _ZdaPvSt11align_val_t(void *p, size_t align);
+void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag);
+void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag);
+void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
+void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
+
+static const struct forms our_forms = {
+	.new_one = _Znwm,
+	.new_array = _Znam,
+	.new_aligned = _ZnwmSt11align_val_t,
+	.new_aligned_array = _ZnamSt11align_val_t,
+	.delete_one = _ZdlPv,
+	.delete_array = _ZdaPv,
+	.delete_aligned = _ZdlPvSt11align_val_t,
+	.delete_aligned_array = _ZdaPvSt11align_val_t,
+};
+
+enum { FORMS_UNKNOWN, FORMS_OURS, FORMS_REPLACED };
+
+static struct forms forms;   /* const once forms_state says so */
+static uint32_t forms_state; /* written by look_up_forms(); several threads write the same */
+
+/* The program's definition of a symbol that this library defines as well. */
+#define PROGRAMS(name, ours)                                 \
+	({                                                   \
+		__typeof__(ours) f = os_symbol_global(name); \
+		f ? f : (ours);                              \
+	})
+
+static cold noinline const struct forms *look_up_forms(void)
+{
+	struct forms f;
+
+	/* A call that comes before the loader is through cannot ask it; its memory is from early.c. */
+	if (!malloc_usable())
+		return &our_forms;
+	if (load_acquire(&forms_state) == FORMS_UNKNOWN) { /* pairs with the release below */
+		f.new_one = PROGRAMS("_Znwm", our_forms.new_one);
+		f.new_array = PROGRAMS("_Znam", our_forms.new_array);
+		f.new_aligned = PROGRAMS("_ZnwmSt11align_val_t", our_forms.new_aligned);
+		f.new_aligned_array = PROGRAMS("_ZnamSt11align_val_t", our_forms.new_aligned_array);
+		f.delete_one = PROGRAMS("_ZdlPv", our_forms.delete_one);
+		f.delete_array = PROGRAMS("_ZdaPv", our_forms.delete_array);
+		f.delete_aligned = PROGRAMS("_ZdlPvSt11align_val_t", our_forms.delete_aligned);
+		f.delete_aligned_array =
+			PROGRAMS("_ZdaPvSt11align_val_t", our_forms.delete_aligned_array);
+		forms = f;
+		/* pairs with are_ours() and the acquire above */
+		store_release(&forms_state,
+			      memcmp(&f, &our_forms, sizeof(f)) ? FORMS_REPLACED : FORMS_OURS);
+	}
+	return &forms;
+}
+
+/* For operators that are called often: no form is replaced, and their own short way is right. */
+static always_inline bool are_ours(void)
+{
+	return likely(load_relaxed(&forms_state) == FORMS_OURS);
+}
+
+/* ---- operator new ---------------------------------------------------------------------------- */
 
 static void *aligned_any(size_t size, size_t align, const void *caller)
 {
@@ -69,6 +160,8 @@ USLAB_API void *_Znam(size_t size)
 {
 	void *p;
 
+	if (unlikely(!are_ours()))
+		return look_up_forms()->new_one(size);
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
 	return new_slow(size, 0, MALLOC_CALLER);
@@ -81,55 +174,87 @@ USLAB_API void *_ZnwmSt11align_val_t(size_t size, size_t align)
 
 USLAB_API void *_ZnamSt11align_val_t(size_t size, size_t align)
 {
-	return new_slow(size, align, MALLOC_CALLER);
+	return look_up_forms()->new_aligned(size, align);
 }
 
-/* self: the function that asks, in case that is what the C++ library's name leads to. */
-static noinline void *nothrow_slow(size_t size, const struct nothrow *tag, const void *caller,
-				   const void *self)
+/*
+ * What only a C++ library can do: it calls the form that may throw, the program's if there is one, and
+ * catches. NULL: there is no such library. self: the function that asks, in case that is what the name
+ * leads to.
+ */
+static noinline void *library_form(const char *name, const void *self, const void *caller)
 {
-	void *(*library_new)(size_t, const struct nothrow *);
-	void *p = aligned_any(size, 0, caller);
+	void *form = os_symbol(name, caller);
 
-	if (likely(p))
+	return form != self ? form : NULL;
+}
+
+/* The two forms of each of the two; without a library what a replaced one throws goes through. */
+static noinline void *nothrow_slow(size_t size, const struct nothrow *tag, bool array,
+				   const void *caller)
+{
+	const struct forms *f = look_up_forms();
+	void *(*form)(size_t) = array ? f->new_array : f->new_one;
+	bool ours = are_ours() || f == &our_forms;
+	void *(*library)(size_t, const struct nothrow *);
+	void *p = ours ? aligned_any(size, 0, caller) : NULL;
+
+	if (p)
 		return p;
-	library_new = os_symbol("_ZnwmRKSt9nothrow_t", caller);
-	return library_new && (const void *)library_new != self ? library_new(size, tag) : NULL;
+	library = array ? library_form("_ZnamRKSt9nothrow_t", (void *)_ZnamRKSt9nothrow_t, caller)
+			: library_form("_ZnwmRKSt9nothrow_t", (void *)_ZnwmRKSt9nothrow_t, caller);
+	if (library)
+		return library(size, tag);
+	return ours ? NULL : form(size);
+}
+
+static noinline void *nothrow_aligned(size_t size, size_t align, const struct nothrow *tag,
+				      bool array, const void *caller)
+{
+	const struct forms *f = look_up_forms();
+	void *(*form)(size_t, size_t) = array ? f->new_aligned_array : f->new_aligned;
+	bool ours = are_ours() || f == &our_forms;
+	void *(*library)(size_t, size_t, const struct nothrow *);
+	void *p = ours ? aligned_any(size, align, caller) : NULL;
+
+	if (p)
+		return p;
+	library = array ? library_form("_ZnamSt11align_val_tRKSt9nothrow_t",
+				       (void *)_ZnamSt11align_val_tRKSt9nothrow_t, caller)
+			: library_form("_ZnwmSt11align_val_tRKSt9nothrow_t",
+				       (void *)_ZnwmSt11align_val_tRKSt9nothrow_t, caller);
+	if (library)
+		return library(size, align, tag);
+	return ours ? NULL : form(size, align);
 }
 
 USLAB_API void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 {
 	void *p;
 
-	if (likely(malloc_hot_alloc(size, &p)))
+	if (are_ours() && likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return nothrow_slow(size, tag, MALLOC_CALLER, (const void *)_ZnwmRKSt9nothrow_t);
+	return nothrow_slow(size, tag, false, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 {
-	return nothrow_slow(size, tag, MALLOC_CALLER, (const void *)_ZnwmRKSt9nothrow_t);
+	return nothrow_slow(size, tag, true, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						   const struct nothrow *tag)
 {
-	void *(*library_new)(size_t, size_t, const struct nothrow *);
-	void *p = aligned_any(size, align, MALLOC_CALLER);
-
-	if (likely(p))
-		return p;
-	library_new = os_symbol("_ZnwmSt11align_val_tRKSt9nothrow_t", MALLOC_CALLER);
-	return library_new && library_new != _ZnwmSt11align_val_tRKSt9nothrow_t
-		       ? library_new(size, align, tag)
-		       : NULL;
+	return nothrow_aligned(size, align, tag, false, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						   const struct nothrow *tag)
 {
-	return _ZnwmSt11align_val_tRKSt9nothrow_t(size, align, tag);
+	return nothrow_aligned(size, align, tag, true, MALLOC_CALLER);
 }
+
+/* ---- operator delete ------------------------------------------------------------------------- */
 
 static always_inline void delete_any(void *p)
 {
@@ -143,66 +268,79 @@ USLAB_API void _ZdlPv(void *p)
 	delete_any(p);
 }
 
-USLAB_API void _ZdlPvm(void *p, size_t size)
+USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
-	(void)size;
+	(void)align;
 	delete_any(p);
 }
 
-/* The rest are rare: arrays, alignment, and what a constructor's exception calls. */
+/* What compilers call for `delete p`, and for arrays. */
+
+USLAB_API void _ZdlPvm(void *p, size_t size)
+{
+	(void)size;
+	if (unlikely(!are_ours()))
+		look_up_forms()->delete_one(p);
+	else
+		delete_any(p);
+}
 
 USLAB_API void _ZdaPv(void *p)
 {
-	_ZdlPv(p);
+	if (unlikely(!are_ours()))
+		look_up_forms()->delete_one(p);
+	else
+		delete_any(p);
 }
 
 USLAB_API void _ZdaPvm(void *p, size_t size)
 {
-	_ZdlPvm(p, size);
+	(void)size;
+	if (unlikely(!are_ours()))
+		look_up_forms()->delete_array(p);
+	else
+		delete_any(p);
 }
 
-USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
-{
-	_ZdlPvm(p, align);
-}
+/* The rest are rare: alignment, and what a constructor's exception calls. */
 
 USLAB_API void _ZdaPvSt11align_val_t(void *p, size_t align)
 {
-	_ZdlPvm(p, align);
+	look_up_forms()->delete_aligned(p, align);
 }
 
 USLAB_API void _ZdlPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
-	(void)align;
-	_ZdlPvm(p, size);
+	(void)size;
+	look_up_forms()->delete_aligned(p, align);
 }
 
 USLAB_API void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
-	(void)align;
-	_ZdlPvm(p, size);
+	(void)size;
+	look_up_forms()->delete_aligned_array(p, align);
 }
 
 USLAB_API void _ZdlPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	_ZdlPv(p);
+	look_up_forms()->delete_one(p);
 }
 
 USLAB_API void _ZdaPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	_ZdlPv(p);
+	look_up_forms()->delete_array(p);
 }
 
 USLAB_API void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	_ZdlPvm(p, align);
+	look_up_forms()->delete_aligned(p, align);
 }
 
 USLAB_API void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	_ZdlPvm(p, align);
+	look_up_forms()->delete_aligned_array(p, align);
 }

@@ -39,3 +39,12 @@ void *os_symbol(const char *name, const void *caller)
 	errno = saved_errno;
 	return symbol;
 }
+
+void *os_symbol_global(const char *name)
+{
+	int saved_errno = errno;
+	void *symbol = dlsym(RTLD_DEFAULT, name);
+
+	errno = saved_errno;
+	return symbol;
+}

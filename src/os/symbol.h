@@ -19,6 +19,9 @@
  */
 void *os_symbol(const char *name, const void *caller);
 
+/* The symbol as the program itself finds it: the first definition in the global scope. NULL: none. */
+void *os_symbol_global(const char *name);
+
 /*
  * `name+0x1c/0x80 [object]` of a code address: function, offset and size in it, file name of the shared
  * object (none for the program itself); "0x..." where nothing is known. Static functions too, from the

@@ -60,9 +60,11 @@ static void *checked(void *p, size_t size, size_t align)
 static void test_pairs(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 40, 1000, 10000, 100000 };
-	size_t before = used();
+	size_t before;
 
 	(void)state;
+	_ZdaPv(_Znam(1)); /* the loader keeps what it has to say about names not found */
+	before = used();
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {
 		size_t size = sizes[i];
 

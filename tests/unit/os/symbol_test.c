@@ -30,11 +30,24 @@ static void test_not_there(void **state)
 	assert_int_equal(errno, 77);
 }
 
+/* What the program has itself comes first, else the first library that has it. */
+static void test_global(void **state)
+{
+	size_t (*length)(const char *) = os_symbol_global("strlen");
+
+	(void)state;
+	assert_int_equal(length("four"), 4);
+	errno = 77;
+	assert_null(os_symbol_global("no_such_function_anywhere"));
+	assert_int_equal(errno, 77);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_of_later_library),
 		cmocka_unit_test(test_not_there),
+		cmocka_unit_test(test_global),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
