@@ -226,7 +226,7 @@ IN_CHILD(test_before_the_call)
 static void await(uint64_t serial)
 {
 	for (unsigned int i = 0; load_acquire(&control.state) != CONTROL_DONE; i++) {
-		CHILD_CHECK(i < 10000);
+		CHILD_CHECK(i < 60000);
 		usleep(1000);
 	}
 	CHILD_CHECK(control.serial == serial);

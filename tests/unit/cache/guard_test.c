@@ -118,7 +118,7 @@ IN_CHILD(a_thread_makes_hits_miss)
 	ready();
 	cache_start_threads();
 	c = make("c", 100, 0, SLAB_NOLEAKTRACE);
-	for (unsigned int i = 0; i < 2000 && kfence_counters.allocations < 5; i++) {
+	for (unsigned int i = 0; i < 60000 && kfence_counters.allocations < 5; i++) {
 		usleep(1000);
 		for (unsigned int j = 0; j < 10; j++) /* hits, from the second on */
 			cache_free(c, cache_alloc(c, 0, -1));

@@ -214,7 +214,7 @@ IN_CHILD(test_reap)
 	CHILD_CHECK(reapers() == 0);
 	cache_start_threads();
 	cache_start_threads();
-	for (unsigned int i = 0; i < 2000 && c->front.ops->held(&c->front); i++)
+	for (unsigned int i = 0; i < 60000 && c->front.ops->held(&c->front); i++)
 		usleep(2000);
 	CHILD_CHECK(c->front.ops->held(&c->front) == 0);
 	CHILD_CHECK(reapers() == 1);

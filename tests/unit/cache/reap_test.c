@@ -111,7 +111,7 @@ IN_CHILD(test_thread)
 	usleep(20000);
 	CHILD_CHECK(held(c) >= 30);
 	lock_release(&cache_lock);
-	for (i = 0; held(c) && i < 10000; i++)
+	for (i = 0; held(c) && i < 60000; i++)
 		usleep(1000);
 	CHILD_CHECK(held(c) == 0 && in_use(c) == 0);
 	CHILD_CHECK(cache_reap_start(0) == -EINVAL);
@@ -135,7 +135,7 @@ IN_CHILD(test_fork)
 		if (pid == 0) {
 			unsigned long before;
 
-			alarm(10);
+			alarm(120);
 			fill(c, 100);
 			before = held(c);
 			usleep(round ? 0 : 20000);

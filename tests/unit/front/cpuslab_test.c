@@ -448,7 +448,7 @@ static void overwritten_link(bool hardened, uintptr_t link, int node)
 	put(objs[1]);
 	put(objs[0]);
 	*freeptr_slot(engine.layout, objs[0]) = link;
-	alarm(10);
+	alarm(120);
 	for (;;)
 		CHILD_CHECK(front.ops->alloc(&front, GFP_KERNEL, node) == objs[0]);
 }
@@ -539,7 +539,7 @@ BOTH_MODES(test_fork)
 	CHILD_CHECK(!lock_try(&percpu_state(ID, cpu)->lock));
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		slub_ops.fork_child(&engine);
 		front.ops->fork_child(&front);
 		for (unsigned int i = 0; i < 100; i++)

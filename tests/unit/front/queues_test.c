@@ -361,7 +361,7 @@ BOTH_MODES(test_fork)
 	CHILD_CHECK(!lock_try(&shared_array()->lock));
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		engine.ops->fork_child(&engine);
 		front.ops->fork_child(&front);
 		for (unsigned int i = 0; i < 99; i++)

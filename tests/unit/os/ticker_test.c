@@ -61,7 +61,7 @@ static void fifth(void)
 static void wait_for(unsigned int *counter, unsigned int n)
 {
 	for (unsigned int i = 0; load_acquire(counter) < n; i++) {
-		CHILD_CHECK(i < 10000);
+		CHILD_CHECK(i < 60000);
 		usleep(1000);
 	}
 }
@@ -118,7 +118,7 @@ static void in_child(__attribute__((unused)) void *arg)
 	/* A child has none until it asks for one. */
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		n = load_acquire(&others);
 		usleep(20000);
 		CHILD_CHECK(load_acquire(&others) == n && nr_threads() == 1);

@@ -177,23 +177,31 @@ static void shrink_below_control_block(__attribute__((unused)) void *arg)
 	shrink_stack(stack);
 }
 
-/* Just below a thread's own stack and its guard page. */
-static void *shrink_below_thread(__attribute__((unused)) void *arg)
+/* Where the other stack goes: just below the thread's own one and its guard page. */
+static void *shrink_below_thread(void *place)
 {
-	char *top = mapping_of((uintptr_t)__builtin_frame_address(0));
-
-	shrink_stack(top - STACK_PAGE - STACK_BYTES);
+	CHILD_CHECK(!munmap(place, STACK_BYTES));
+	shrink_stack(place);
 	return NULL;
 }
 
+/*
+ * One range holds the other stack, a guard page and the thread's stack, so that the place below the
+ * thread's stack is ours whatever else the process has mapped. It is free again just before it is used.
+ */
 static void shrink_in_thread(__attribute__((unused)) void *arg)
 {
+	char *range = mmap(NULL, 2 * STACK_BYTES + STACK_PAGE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *own = range + STACK_BYTES + STACK_PAGE;
 	pthread_attr_t attr;
 	pthread_t thread;
 
+	CHILD_CHECK(range != MAP_FAILED);
+	CHILD_CHECK(!mprotect(own, STACK_BYTES, PROT_READ | PROT_WRITE));
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 16 * STACK_PAGE);
-	CHILD_CHECK(!pthread_create(&thread, &attr, shrink_below_thread, NULL));
+	CHILD_CHECK(!pthread_attr_setstack(&attr, own, STACK_BYTES));
+	CHILD_CHECK(!pthread_create(&thread, &attr, shrink_below_thread, range));
 	pthread_join(thread, NULL);
 }
 

@@ -360,10 +360,11 @@ IN_CHILD(threads_get_different_blocks)
 	buddy_set_purge(64 * PAGE_SIZE, 1000); /* purging while others allocate */
 	for (i = 0; i < ARRAY_SIZE(threads); i++)
 		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	for (i = 0; i < 20; i++) {
+	do {
 		usleep(10000);
 		buddy_trim(0);
-	}
+		buddy_stats(0, &stats);
+	} while (stats.nr_purged == 0); /* however late the threads start */
 	store_relaxed(&stop, 1);
 	for (i = 0; i < ARRAY_SIZE(threads); i++)
 		pthread_join(threads[i], NULL);

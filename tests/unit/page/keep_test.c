@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include "fake_clock.h"
 #include "fixture.h"
 
 static char *map(size_t size)
@@ -114,7 +115,7 @@ IN_CHILD(the_old_ones_go)
 	char *young = map(5 * MIB);
 
 	CHILD_CHECK(keep_put(old, 5 * MIB));
-	usleep(120000);
+	fake_clock_pass(120);
 	CHILD_CHECK(keep_put(young, 5 * MIB));
 	keep_release_old(80);
 	CHILD_CHECK(!is_mapped(old) && is_mapped(young));
@@ -138,7 +139,7 @@ IN_CHILD(it_obeys_the_purge_settings_and_trim)
 	CHILD_CHECK(!keep_put(p, 8 * MIB));
 	buddy_set_purge(SIZE_MAX >> 1, 64);
 	CHILD_CHECK(keep_put(p, 8 * MIB));
-	usleep(150000);
+	fake_clock_pass(150);
 	buddy_rebalance();
 	CHILD_CHECK(keep_counters.bytes == 0 && !is_mapped(p));
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "fake_clock.h"
 #include "fixture.h"
 #include "page/zone.h"
 
@@ -120,14 +121,14 @@ IN_CHILD(old_blocks_go_and_young_ones_stay)
 	give(old, 4);
 	tick();
 	CHILD_CHECK(stats()->nr_dirty == 16 && stats()->nr_purged == 0);
-	usleep(120000);
+	fake_clock_pass(120);
 	tick();
 	give(young, 4);
-	usleep(90000);
+	fake_clock_pass(90);
 	tick();
 	CHILD_CHECK(stats()->nr_purged == 16 && stats()->nr_dirty == 16);
 	CHILD_CHECK(!page_at(old)->dirty && page_at(young)->dirty);
-	usleep(250000);
+	fake_clock_pass(250);
 	tick();
 	CHILD_CHECK(stats()->nr_purged == 32 && stats()->nr_dirty == 0);
 	CHILD_CHECK(resident() == 32);
@@ -146,7 +147,7 @@ IN_CHILD(a_busy_neighbour_does_not_keep_a_block_young)
 	tick();
 	give(big, 8);
 	for (i = 0; i < 5; i++) {
-		usleep(60000);
+		fake_clock_pass(60);
 		give((unsigned long)take(0), 0);
 		tick();
 	}
@@ -180,7 +181,6 @@ IN_CHILD(a_regretted_purge_is_not_repeated)
 	unsigned int round;
 	unsigned int i;
 
-	zone_half_life = 1u << 30; /* however slow the machine is */
 	os_cpu_init();
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
@@ -212,7 +212,7 @@ IN_CHILD(regret_fades)
 	zone_half_life = 1;
 	for (i = 0; i < 64; i++)
 		block[i] = take_touched(5);
-	usleep(400 * 1000); /* 25 half-lives */
+	fake_clock_pass(400); /* 25 half-lives */
 	for (i = 0; i < 64; i++)
 		give(block[i], 5);
 	CHILD_CHECK(buddy_zones[0].regret == 0);

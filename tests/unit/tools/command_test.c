@@ -130,14 +130,14 @@ static void test_answer(void **state)
 	uint64_t serial;
 
 	(void)state;
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), 0);
 	assert_int_equal(reply.state, CONTROL_DONE);
 	serial = reply.serial;
-	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "U", 5000), 0);
+	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "U", 60000), 0);
 	assert_int_equal(reply.matched, 1);
 	assert_int_equal(reply.result, 0);
 	assert_int_equal(reply.serial, serial + 1);
-	assert_int_equal(send_to(CONTROL_DEBUG, "none-such", "U", 5000), 0);
+	assert_int_equal(send_to(CONTROL_DEBUG, "none-such", "U", 60000), 0);
 	assert_int_equal(reply.matched, 0);
 	assert_int_equal(read_state(), CONTROL_IDLE);
 }
@@ -150,7 +150,7 @@ static void test_nobody_looks(void **state)
 	assert_int_equal(send_to(CONTROL_DEBUG, "kmalloc-64", "FZPU", 30), -ETIMEDOUT);
 	assert_int_equal(read_state(), CONTROL_IDLE);
 	let_look(1);
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), 0);
 	assert_int_equal(reply.serial, 1);
 }
 
@@ -161,9 +161,9 @@ static void test_leftovers(void **state)
 	let_look(0);
 	write_state(CONTROL_CLAIMED);
 	let_look(1);
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), 0);
 	write_state(CONTROL_DONE);
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), 0);
 	let_look(0);
 	write_state(CONTROL_PENDING);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 20), -ETIMEDOUT);
@@ -202,7 +202,7 @@ static void test_leftover_is_not_overwritten(void **state)
 	assert_string_equal(copy.pattern, pattern);
 	let_look(1);
 	write_state(CONTROL_PENDING);
-	assert_int_equal(send_to(CONTROL_SHRINK, "kmalloc-64", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_SHRINK, "kmalloc-64", NULL, 60000), 0);
 	assert_int_equal(reply.matched, 1);
 	assert_int_equal(reply.serial, 2);
 }
@@ -214,37 +214,55 @@ static void on_signal(int number)
 	(void)number;
 }
 
-/* A command that nobody comes for, and SIGTERM meanwhile. */
-static int send_and_get_signal(void (*action)(int), unsigned int wait_ms)
+/*
+ * Forks a process that sends a signal to target as soon as the command is in the mailbox (PENDING), or is
+ * being carried out (RUNNING), however long that takes. To be ended with end_signaller().
+ */
+static pid_t start_signaller(pid_t target, int number, uint32_t awaited)
 {
-	pid_t killer;
+	pid_t signaller = fork();
+
+	if (signaller)
+		return signaller;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read_state() != awaited)
+		usleep(1000);
+	kill(target, number);
+	_exit(0);
+}
+
+static void end_signaller(pid_t signaller)
+{
+	kill(signaller, SIGKILL);
+	waitpid(signaller, NULL, 0);
+}
+
+/* A command, and SIGTERM while it is in the awaited state. */
+static int send_and_get_signal(void (*action)(int), uint32_t awaited, unsigned int wait_ms)
+{
+	pid_t signaller;
 	int ret;
 
 	signal(SIGTERM, action);
-	killer = fork();
-	if (!killer) {
-		usleep(30000);
-		kill(getppid(), SIGTERM);
-		_exit(0);
-	}
+	signaller = start_signaller(getpid(), SIGTERM, awaited);
 	ret = send_to(CONTROL_DEBUG, "kmalloc-64", "FZPU", wait_ms);
-	waitpid(killer, NULL, 0);
+	end_signaller(signaller);
 	return ret;
 }
 
 static void send_and_end(void *arg)
 {
 	(void)arg;
-	send_and_get_signal(SIG_DFL, 10000);
+	send_and_get_signal(SIG_DFL, CONTROL_PENDING, 60000);
 }
 
 static void send_and_go_on(void *arg)
 {
 	(void)arg;
-	CHILD_CHECK(send_and_get_signal(SIG_IGN, 200) == -ETIMEDOUT);
-	CHILD_CHECK(send_and_get_signal(on_signal, 10000) == -EINTR);
+	CHILD_CHECK(send_and_get_signal(SIG_IGN, CONTROL_PENDING, 200) == -ETIMEDOUT);
+	CHILD_CHECK(send_and_get_signal(on_signal, CONTROL_PENDING, 60000) == -EINTR);
 	let_look(1);
-	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 5000) == 0);
+	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 60000) == 0);
 	CHILD_CHECK(reply.serial == 1);
 }
 
@@ -252,7 +270,7 @@ static void send_and_go_on(void *arg)
 static void send_to_slow(void *arg)
 {
 	(void)arg;
-	CHILD_CHECK(send_and_get_signal(on_signal, 10000) == 0);
+	CHILD_CHECK(send_and_get_signal(on_signal, CONTROL_RUNNING, 60000) == 0);
 	CHILD_CHECK(reply.state == CONTROL_DONE);
 }
 
@@ -310,7 +328,7 @@ static void test_other_tool(void **state)
 	assert_int_equal(flock(fd, LOCK_EX), 0);
 	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 30), -EBUSY);
 	close(fd);
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 5000), 0);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), 0);
 }
 
 static void test_ended(void **state)
@@ -323,15 +341,13 @@ static void test_ended(void **state)
 
 static void test_ends_meanwhile(void **state)
 {
+	pid_t signaller;
+
 	(void)state;
 	let_look(0);
-	if (!fork()) {
-		usleep(30000);
-		kill(pid, SIGKILL);
-		_exit(0);
-	}
-	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 10000), -ESRCH);
-	wait(NULL);
+	signaller = start_signaller(pid, SIGKILL, CONTROL_PENDING);
+	assert_int_equal(send_to(CONTROL_NOTHING, "", NULL, 60000), -ESRCH);
+	end_signaller(signaller);
 }
 
 static void test_long_texts(void **state)
@@ -361,7 +377,7 @@ static void send_denied(void *arg)
 {
 	(void)arg;
 	child_deny(SYS_process_vm_writev, EPERM);
-	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 5000) == 0);
+	CHILD_CHECK(send_to(CONTROL_NOTHING, "", NULL, 60000) == 0);
 }
 
 static void test_by_file(void **state)

@@ -550,7 +550,7 @@ static void fork_leaves_a_usable_lock(__attribute__((unused)) void **state)
 		assert_false(lock_try(&forms[f].heap->lock));
 		pid = fork();
 		if (pid == 0) {
-			alarm(10);
+			alarm(120);
 			e.ops->fork_child(&e);
 			e.ops->heap->fork_child();
 			e.ops->flush(&e, objs, 100);

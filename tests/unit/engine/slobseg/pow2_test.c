@@ -261,7 +261,7 @@ static void fork_leaves_usable_locks(UNUSED_STATE)
 	assert_false(lock_try(&slobseg_of(&own)->lock));
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		heap->fork_child();
 		shared.ops->fork_child(&shared);
 		own.ops->fork_child(&own);

@@ -234,7 +234,7 @@ static void fork_leaves_usable_locks(UNUSED_STATE)
 	assert_false(lock_try(&slobseg_of(&e)->lock));
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		e.ops->fork_child(&e);
 		e.ops->flush(&e, objs, 100);
 		e.ops->check(&e);

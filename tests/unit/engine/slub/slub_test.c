@@ -304,7 +304,7 @@ static void fork_leaves_usable_locks(__attribute__((unused)) void **state)
 	assert_false(lock_try(&slub_of(&e)->node[0]->list_lock));
 	pid = fork();
 	if (pid == 0) {
-		alarm(10);
+		alarm(120);
 		slub_ops.fork_child(&e);
 		slub_flush(&e, objs, 100);
 		slub_check(&e);
