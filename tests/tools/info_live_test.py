@@ -298,15 +298,76 @@ class Several(Case):
         self.assertIn(str(ended), errors)
         self.assertRegex(last, rf'\nuslab_allocated_bytes{{pid="{other}",.*}} \d+\n')
 
-    def test_one_is_missing(self):
-        run = uslab("info", "-p", str(self.start()), "-p", str(os.getpid()))
-        self.assertEqual((run.returncode, run.stdout), (1, ""))
+    def some_missing(self, live, *arguments):
+        """What is printed of a live one, one that does not use uslab, and one that is not there."""
+        with subprocess.Popen(["true"]) as ended:
+            ended.wait()
+        run = uslab("info", "-p", live, "-p", str(os.getpid()), "-p", str(ended.pid), *arguments)
+        self.assertEqual(run.returncode, 1)
+        other, missing = run.stderr.splitlines()
+        self.assertIn(f"process {os.getpid()} ", other)
+        self.assertEqual(missing, f"uslab info: no such process: {ended.pid}")
+        return run.stdout
+
+    def test_some_are_missing(self):
+        pid = self.start()
+        alone = self.info("-p", pid)
+        self.assertEqual(self.some_missing(pid), f"subject ({pid}):\n{alone}")
+        data = json.loads(self.some_missing(pid, "--json"))
+        self.assertEqual([part["pid"] for part in data], [pid])
+        text = self.some_missing(pid, "--openmetrics")
+        self.assertIn(f'uslab_metadata_bytes{{pid="{pid}"', text)
+        self.assertEqual(self.some_missing(pid, "--interval=0.01", "-c2").count("\nplain "), 2)
+
+    def test_all_are_missing(self):
+        run = uslab("info", "-p", str(os.getpid()), "-p", str(os.getppid()), "--json")
+        self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 2))
+
+    def test_named_twice(self):
+        first, second = self.start(), self.start()
+        self.assertEqual(self.info("-p", first, "-p", first), self.info("-p", first))
+        data = json.loads(self.info("-p", first, "-p", second, "-p", first, "--json"))
+        self.assertEqual([part["pid"] for part in data], [first, second])
+        many = ["-p", str(first)] * 100
+        self.assertIsInstance(json.loads(self.info(*many, "--json")), dict)
+
+    def test_errors_in_one_do_not_hide_the_other(self):
+        first, second = self.start(), self.start()
+        run = uslab("info", "-p", first, "-p", second, "-dQ")
+        self.assertEqual(run.returncode, 2)
+        os.kill(first, signal.SIGSTOP)
+        run = uslab("info", "-p", first, "-p", second, "-s", "^sparse$")
+        os.kill(first, signal.SIGCONT)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn(f"process {first} (subject) is stopped", run.stderr)
+        self.assertIn(f"subject ({second}):\n", run.stdout)
+
+    TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d{4}"
 
     def test_interval(self):
         pid = self.start()
-        text = self.info("-p", pid, "--interval", "0.05", "-c", "3", "-D", "-z")
+        text = self.info("-p", pid, "--interval", "0.05", "-c", "3", "-z")
         self.assertEqual(text.count("Name "), 3)
-        self.assertEqual(text.count("\n\nName "), 2)
+        self.assertRegex(text, rf"^{self.TIME}\nName ")
+        self.assertEqual(len(re.findall(rf"\n\n{self.TIME}\nName ", text)), 2)
+        times = re.findall(rf"(?m)^{self.TIME}$", text)
+        self.assertEqual(times, sorted(set(times)))
+        self.assertNotRegex(self.info("-p", pid), self.TIME)
+        self.assertNotRegex(self.info("-p", pid, "--openmetrics", "--interval=0.01", "-c2"), self.TIME)
+
+    def test_interval_of_json(self):
+        pid = self.start()
+        text = self.info("-p", pid, "--interval=0.01", "-c2", "--json")
+        first, end = json.JSONDecoder().raw_decode(text)
+        second = json.loads(text[end:])
+        for data in (first, second):
+            self.assertRegex(data["time"], rf"^{self.TIME}$")
+        self.assertLess(first["time"], second["time"])
+        self.assertNotIn("time", json.loads(self.info("-p", pid, "--json")))
+
+    def test_warning_once(self):
+        run = uslab("info", "-p", self.start(), "--interval=0.01", "-c3", "^no-such-cache")
+        self.assertEqual((run.returncode, run.stderr.count("no cache in use matches")), (0, 1))
 
     def test_until_the_end(self):
         pid = self.start()

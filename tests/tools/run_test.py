@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """uslab run: the environment it sets, what it refuses, warns of, and the exit statuses."""
 import os
+import re
 import shutil
 import signal
 import stat
@@ -167,6 +168,30 @@ class RunTest(unittest.TestCase):
         self.check_warning(self.compile("plain"), None)
         self.check_warning(self.compile("static", "-static"), "statically linked")
         self.check_warning(self.compile("static-pie", "-static-pie", "-fPIE"), "statically linked")
+
+    def test_other_libc(self):
+        """Known by its dynamic linker, be it called as this one is in every other place."""
+        own = subprocess.run(["readelf", "-l", BIN], capture_output=True, text=True, check=True)
+        own = re.search(r"program interpreter: (.*)\]", own.stdout).group(1)
+        for name, text in (("ld-other.so.1", "of another C library"), (os.path.basename(own), None)):
+            linker = shutil.copy(own, os.path.join(self.folder, name))
+            path = self.compile("program-" + name, f"-Wl,--dynamic-linker={linker}")
+            self.check_warning(path, text)
+        script = os.path.join(self.folder, "script")
+        with open(script, "w", encoding="ascii") as stream:
+            stream.write(f"#!{self.folder}/program-ld-other.so.1\n")
+        os.chmod(script, 0o755)
+        self.check_warning(script, "/ld-other.so.1, of another C library")
+
+    @unittest.skipUnless(shutil.which("musl-gcc"), "musl is not installed")
+    def test_musl(self):
+        """It runs, where with LD_PRELOAD it would not even start, and keeps what LD_PRELOAD there was."""
+        path = os.path.join(self.folder, "musl")
+        with open(path + ".c", "w", encoding="ascii") as stream:
+            stream.write("#include <stdlib.h>\n#include <stdio.h>\n"
+                         "int main(void) { puts(getenv(\"LD_PRELOAD\") ? \"set\" : \"ran\"); return 5; }\n")
+        subprocess.run(["musl-gcc", "-o", path, path + ".c"], check=True)
+        self.check_warning(path, "ld-musl-")
 
     def test_script(self):
         static = self.compile("interpreter", "-static")

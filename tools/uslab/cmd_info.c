@@ -128,7 +128,8 @@ static int snapshot_subject(const struct info *info, struct info_subject *subjec
 
 /* ---- rounds --------------------------------------------------------------------------------------- */
 
-static int show_all(const struct info *info, struct info_subject *subjects, unsigned int count)
+static int show_all(const struct info *info, struct info_subject *subjects, unsigned int count,
+		    const char *time)
 {
 	int status = EXIT_OK;
 	bool first = true;
@@ -138,50 +139,74 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 		return EXIT_OK;
 	}
 	if (info->mode == INFO_JSON)
-		return info_print_json(subjects, count) ? util_fail(INFO_COMMAND, "out of memory")
-							: EXIT_OK;
-	for (unsigned int i = 0; i < count && status == EXIT_OK; i++) {
+		return info_print_json(subjects, count, time)
+			       ? util_fail(INFO_COMMAND, "out of memory")
+			       : EXIT_OK;
+	if (time)
+		puts(time);
+	for (unsigned int i = 0; i < count; i++) {
 		if (!subjects[i].open)
 			continue;
 		if (count > 1)
 			printf("%s%s:\n", first ? "" : "\n", subjects[i].source.title);
 		first = false;
-		status = show_subject(info, &subjects[i]);
+		if (show_subject(info, &subjects[i]) != EXIT_OK)
+			status = EXIT_FAILED;
 	}
 	return status;
 }
 
-/* Those that have ended are closed. Are any left? */
-static bool close_ended(struct info_subject *subjects, unsigned int count)
+static bool any_open(const struct info_subject *subjects, unsigned int count)
 {
-	bool left = false;
+	bool any = false;
 
-	for (unsigned int i = 0; i < count; i++) {
+	for (unsigned int i = 0; i < count; i++)
+		any |= subjects[i].open;
+	return any;
+}
+
+static void close_ended(struct info_subject *subjects, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
 		if (subjects[i].open && source_gone(&subjects[i].source)) {
 			util_warn(INFO_COMMAND, "%s has ended", subjects[i].source.title);
 			close_subject(&subjects[i]);
 		}
-		left |= subjects[i].open;
-	}
-	return left;
 }
 
-/* first: all must be there. One that ends in a later round is left out, and the others go on. */
-static int show_round(const struct info *info, struct info_subject *subjects, unsigned int count,
-		      bool first)
+/*
+ * Those that cannot be read are closed, after it was said why, and the others go on. EXIT_FAILED if there were
+ * any; one that ended after the first round is no failure.
+ */
+static int snapshot_round(const struct info *info, struct info_subject *subjects,
+			  unsigned int count, bool first)
 {
-	bool left = false;
+	int status = EXIT_OK;
 
 	for (unsigned int i = 0; i < count; i++) {
-		int status = subjects[i].open ? snapshot_subject(info, &subjects[i]) : EXIT_OK;
-
-		if (status != EXIT_OK && (first || !source_gone(&subjects[i].source)))
-			return status;
-		if (status != EXIT_OK) /* and it was said why */
-			close_subject(&subjects[i]);
-		left |= subjects[i].open;
+		if (!subjects[i].open || snapshot_subject(info, &subjects[i]) == EXIT_OK)
+			continue;
+		if (first || !source_gone(&subjects[i].source))
+			status = EXIT_FAILED;
+		close_subject(&subjects[i]);
 	}
-	return left ? show_all(info, subjects, count) : EXIT_OK;
+	return status;
+}
+
+/* "2026-03-01T12:00:00.250+0100": the local time, for logs that are laid side by side. */
+static const char *time_text(char *buf, size_t size)
+{
+	char seconds[32] = "", zone[8] = "";
+	struct timespec now;
+	struct tm local;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (localtime_r(&now.tv_sec, &local)) {
+		strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &local);
+		strftime(zone, sizeof(zone), "%z", &local);
+	}
+	snprintf(buf, size, "%s.%03ld%s", seconds, now.tv_nsec / 1000000, zone);
+	return buf;
 }
 
 static void wait_for(double seconds)
@@ -197,24 +222,33 @@ static int show_rounds(const struct info *info, struct info_subject *subjects, u
 {
 	bool terminal = isatty(STDOUT_FILENO);
 	unsigned long round = 0;
-	int status;
+	int status = EXIT_OK;
+	char time[64];
 
 	if (terminal && info->interval > 0)
 		fputs(CLEAR_SCREEN, stdout);
 	for (;;) {
-		status = show_round(info, subjects, count, !round);
-		if (status != EXIT_OK || info->interval <= 0 || ++round == info->rounds)
+		if (snapshot_round(info, subjects, count, !round) != EXIT_OK)
+			status = EXIT_FAILED;
+		if (!any_open(subjects, count))
+			return status;
+		if (show_all(info, subjects, count,
+			     info->interval > 0 ? time_text(time, sizeof(time)) : NULL) != EXIT_OK)
+			return EXIT_FAILED;
+		if (info->interval <= 0 || ++round == info->rounds)
 			return status;
 		if (fflush(stdout)) /* nobody reads it any more */
 			return util_fail(INFO_COMMAND, "cannot write the output: %s",
 					 strerror(errno));
 		wait_for(info->interval);
-		if (!close_ended(subjects, count))
-			return EXIT_OK;
+		close_ended(subjects, count);
+		if (!any_open(subjects, count))
+			return status;
 		fputs(terminal ? CLEAR_SCREEN : "\n", stdout);
 	}
 }
 
+/* Of several that are asked for those that are there are shown; each other one is named. */
 static int open_and_show(const struct info *info)
 {
 	unsigned int count = info->nr_pids ? info->nr_pids : 1;
@@ -223,14 +257,15 @@ static int open_and_show(const struct info *info)
 
 	if (!subjects)
 		return util_fail(INFO_COMMAND, "out of memory");
-	for (unsigned int i = 0; i < count && status == EXIT_OK; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		struct source_options options = info->source;
 
 		options.pid = info->pids[i];
-		status = open_subject(&subjects[i], &options);
+		if (open_subject(&subjects[i], &options) != EXIT_OK)
+			status = EXIT_FAILED;
 	}
-	if (status == EXIT_OK)
-		status = show_rounds(info, subjects, count);
+	if (any_open(subjects, count) && show_rounds(info, subjects, count) != EXIT_OK)
+		status = EXIT_FAILED;
 	for (unsigned int i = 0; i < count; i++)
 		close_subject(&subjects[i]);
 	free(subjects);

@@ -179,15 +179,16 @@ static int set_joined(const char *name, const char *first, char separator, const
 	return failed;
 }
 
-static int set_environment(const struct run *run)
+static int set_environment(const struct run *run, bool preload)
 {
-	int error;
+	int error = 0;
 
 	/* ld.so takes both for separators, and there is no quoting */
 	if (strpbrk(run->library, " :"))
 		return util_fail(COMMAND, "'%s' cannot be preloaded: blank or colon in its path",
 				 run->library);
-	error = set_joined("LD_PRELOAD", run->library, ':', getenv("LD_PRELOAD"));
+	if (preload)
+		error = set_joined("LD_PRELOAD", run->library, ':', getenv("LD_PRELOAD"));
 	if (!error && run->engine) {
 		char pair[64];
 
@@ -204,17 +205,22 @@ static int set_environment(const struct run *run)
 		     : EXIT_OK;
 }
 
-/* Says what will keep the program from using the library; it is started all the same. */
-static void warn_about(const char *name)
+/*
+ * Says what will keep the program from using the library; it is started all the same. false: it would not start
+ * with LD_PRELOAD. Else it is set even where it has no effect: what the program starts may well take it.
+ */
+static bool may_preload(const char *name)
 {
 	char path[PATH_MAX];
+	bool fatal = false;
 	const char *why;
 
 	if (!program_find(name, path, sizeof(path)))
-		return;
-	why = program_ignores_preload(path);
+		return true;
+	why = program_ignores_preload(path, &fatal);
 	if (why)
 		util_warn(COMMAND, "'%s' will run without uslab: %s", path, why);
+	return !fatal;
 }
 
 int cmd_run(int argc, char **argv)
@@ -230,11 +236,10 @@ int cmd_run(int argc, char **argv)
 		return status;
 	status = find_library(&run);
 	if (status == EXIT_OK)
-		status = set_environment(&run);
+		status = set_environment(&run, may_preload(argv[optind]));
 	if (status != EXIT_OK)
 		return status;
 
-	warn_about(argv[optind]);
 	execvp(argv[optind], argv + optind);
 	error = errno;
 	util_fail(COMMAND, "cannot run '%s': %s", argv[optind], strerror(error));

@@ -165,8 +165,8 @@ int info_change(const struct info *info, struct info_subject *subject);
 /* info_address.c: EXIT_OK or EXIT_FAILED after a message */
 int info_print_address(struct info_subject *subject, uint64_t address);
 
-/* info_json.c: 0, or -ENOMEM and nothing was printed */
-int info_print_json(const struct info_subject *subjects, unsigned int count);
+/* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: not told */
+int info_print_json(const struct info_subject *subjects, unsigned int count, const char *time);
 
 /* info_metrics.c */
 void info_print_metrics(const struct info_subject *subjects, unsigned int count);

@@ -138,11 +138,14 @@ static void add_source(struct json_object *top, const struct info_subject *subje
 	add(top, "uslab", totals_json(&subject->s->totals, failed), failed);
 }
 
-static struct json_object *subject_json(const struct info_subject *subject, bool *failed)
+static struct json_object *subject_json(const struct info_subject *subject, const char *time,
+					bool *failed)
 {
 	struct json_object *top = json_object_new_object();
 	struct json_object *caches = json_object_new_array();
 
+	if (time)
+		add(top, "time", json_object_new_string(time), failed);
 	add_source(top, subject, failed);
 	for (unsigned int i = 0; i < subject->nr_rows; i++)
 		append(caches, cache_json(subject->s, subject->rows[i].cache, failed), failed);
@@ -150,19 +153,19 @@ static struct json_object *subject_json(const struct info_subject *subject, bool
 	return top;
 }
 
-int info_print_json(const struct info_subject *subjects, unsigned int count)
+int info_print_json(const struct info_subject *subjects, unsigned int count, const char *time)
 {
 	struct json_object *top = NULL;
 	bool failed = false;
 	const char *text;
 
 	if (count == 1) {
-		top = subject_json(subjects, &failed);
+		top = subject_json(subjects, time, &failed);
 	} else {
 		top = json_object_new_array();
 		for (unsigned int i = 0; i < count; i++)
 			if (subjects[i].open)
-				append(top, subject_json(&subjects[i], &failed), &failed);
+				append(top, subject_json(&subjects[i], time, &failed), &failed);
 	}
 	text = failed ? NULL
 		      : json_object_to_json_string_ext(top, JSON_C_TO_STRING_PRETTY |

@@ -78,12 +78,21 @@ struct parsing {
 	bool fields; /* only explain the keys */
 };
 
+/* One that is named twice counts once. */
 static int parse_pid(struct info *info, const char *text)
 {
-	if (info->nr_pids == INFO_MAX_SOURCES)
+	pid_t pid;
+	int status = util_parse_pid(INFO_COMMAND, text, &pid);
+
+	for (unsigned int i = 0; status == EXIT_OK && i < info->nr_pids; i++)
+		if (info->pids[i] == pid)
+			return EXIT_OK;
+	if (status == EXIT_OK && info->nr_pids == INFO_MAX_SOURCES)
 		return util_usage_error(INFO_COMMAND, "no more than %d processes",
 					INFO_MAX_SOURCES);
-	return util_parse_pid(INFO_COMMAND, text, &info->pids[info->nr_pids++]);
+	if (status == EXIT_OK)
+		info->pids[info->nr_pids++] = pid;
+	return status;
 }
 
 static int parse_count(unsigned long *value, const char *what, const char *text)

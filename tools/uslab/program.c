@@ -57,30 +57,69 @@ static bool changes_identity(int fd)
 	       (getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-static bool has_interpreter(Elf *elf)
+/* The file's dynamic linker; false: it has none, being statically linked. */
+static bool interpreter_of(Elf *elf, char *path, size_t size)
 {
-	size_t count = 0;
+	size_t count = 0, length = 0;
+	const char *file = elf_rawfile(elf, &length);
 	GElf_Phdr header;
 
 	if (elf_getphdrnum(elf, &count))
 		return false;
-	for (size_t i = 0; i < count; i++)
-		if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_INTERP)
-			return true;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_INTERP)
+			continue;
+		path[0] = '\0';
+		if (file && header.p_offset < length && header.p_filesz <= length - header.p_offset)
+			snprintf(path, size, "%.*s", (int)header.p_filesz, file + header.p_offset);
+		return true;
+	}
 	return false;
 }
 
-static const char *judge_elf(Elf *elf)
+/* This command's dynamic linker, which is the library's as well; NULL: it is statically linked. */
+static const char *own_interpreter(void)
 {
+	const char *start = (const char *)&__ehdr_start;
+	const Elf64_Phdr *header = (const Elf64_Phdr *)(start + __ehdr_start.e_phoff);
+
+	for (unsigned int i = 0; i < __ehdr_start.e_phnum; i++)
+		if (header[i].p_type == PT_INTERP)
+			return start + header[i].p_offset;
+	return NULL;
+}
+
+/*
+ * Is it another C library's? Each has a name of its own for it (ld-linux-x86-64.so.2, ld-musl-x86_64.so.1),
+ * wherever it is kept.
+ */
+static bool is_foreign(const char *interpreter)
+{
+	const char *own = own_interpreter();
+
+	return own && *interpreter && strcmp(basename(interpreter), basename(own)) != 0;
+}
+
+static const char *judge_elf(Elf *elf, bool *fatal)
+{
+	static char text[PATH_MAX + 128];
+	char interpreter[PATH_MAX] = "";
 	GElf_Ehdr header;
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
 		return NULL; /* exec will say what is wrong with it */
 	if (gelf_getclass(elf) != ELFCLASS64 || header.e_machine != __ehdr_start.e_machine)
 		return "it is made for another kind of machine than the library";
-	if (!has_interpreter(elf))
+	if (!interpreter_of(elf, interpreter, sizeof(interpreter)))
 		return "it is statically linked, and LD_PRELOAD has no effect on it";
-	return NULL;
+	if (!is_foreign(interpreter))
+		return NULL;
+	*fatal = true;
+	snprintf(text, sizeof(text),
+		 "its dynamic linker is %s, of another C library than the drop-in's, and could not "
+		 "load it",
+		 interpreter);
+	return text;
 }
 
 /* The program in a "#!" line; false: there is no such line. */
@@ -98,7 +137,7 @@ static bool script_program(int fd, char *path, size_t size)
 	return *start && snprintf(path, size, "%s", start) < (int)size;
 }
 
-static const char *judge(const char *path, bool follow)
+static const char *judge(const char *path, bool follow, bool *fatal)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char script[PATH_MAX];
@@ -109,20 +148,21 @@ static const char *judge(const char *path, bool follow)
 		return NULL; /* may be executable and not readable */
 	if (follow && script_program(fd, script, sizeof(script))) {
 		/* set-user-ID bits of scripts have no effect */
-		why = judge(script, false);
+		why = judge(script, false, fatal);
 	} else if (changes_identity(fd)) {
 		why = "it is set-user-ID or has capabilities, and LD_PRELOAD has no effect on it";
 	} else if (elf_version(EV_CURRENT) != EV_NONE) {
 		elf = elf_begin(fd, ELF_C_READ, NULL);
 		if (elf)
-			why = judge_elf(elf);
+			why = judge_elf(elf, fatal);
 		elf_end(elf);
 	}
 	close(fd);
 	return why;
 }
 
-const char *program_ignores_preload(const char *path)
+const char *program_ignores_preload(const char *path, bool *fatal)
 {
-	return judge(path, true);
+	*fatal = false;
+	return judge(path, true, fatal);
 }

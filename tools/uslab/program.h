@@ -11,7 +11,10 @@
 /* The file that execvp(name) would run. false: none. */
 bool program_find(const char *name, char *path, size_t size);
 
-/* Why the dynamic linker would not take LD_PRELOAD into this program; NULL: it would. */
-const char *program_ignores_preload(const char *path);
+/*
+ * Why the dynamic linker would not take LD_PRELOAD into this program; NULL: it would. *fatal: with LD_PRELOAD set
+ * the program would not even start. The text is good until the next call.
+ */
+const char *program_ignores_preload(const char *path, bool *fatal);
 
 #endif /* TOOLS_PROGRAM_H */

@@ -56,17 +56,23 @@ void util_make_printable(char *text)
 	}
 }
 
+/* text: NULL if there was no memory for it. */
+static void say(const char *command, char *text)
+{
+	fflush(stdout);
+	if (text)
+		util_make_printable(text);
+	fprintf(stderr, "uslab%s%s: %s\n", command ? " " : "", command ? command : "",
+		text ? text : "out of memory");
+}
+
 static void message(const char *command, const char *format, va_list args)
 {
 	char *text;
 
-	fflush(stdout);
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
-	else
-		util_make_printable(text);
-	fprintf(stderr, "uslab%s%s: %s\n", command ? " " : "", command ? command : "",
-		text ? text : "out of memory");
+	say(command, text);
 	free(text);
 }
 
@@ -94,13 +100,35 @@ int util_fail(const char *command, const char *format, ...)
 	return EXIT_FAILED;
 }
 
+/* Was this said before? Remarks are few; those beyond the table are said each time. */
+static bool said_before(const char *text)
+{
+	static uint64_t said[64];
+	static unsigned int nr_said;
+	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	for (unsigned int i = 0; i < nr_said; i++)
+		if (said[i] == hash)
+			return true;
+	if (nr_said < sizeof(said) / sizeof(said[0]))
+		said[nr_said++] = hash;
+	return false;
+}
+
 void util_warn(const char *command, const char *format, ...)
 {
 	va_list args;
+	char *text;
 
 	va_start(args, format);
-	message(command, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
+	if (!text || !said_before(text))
+		say(command, text);
+	free(text);
 }
 
 int util_bad_option(const char *command, char **argv, int got)

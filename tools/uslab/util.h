@@ -37,7 +37,7 @@ int util_usage_error(const char *command, const char *format, ...)
 /* "uslab COMMAND: text" on stderr. Returns EXIT_FAILED. */
 int util_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same as a remark; the command goes on. */
+/* The same as a remark; the command goes on. What was said before is not said again. For one thread. */
 void util_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -18,6 +18,8 @@ static void say_usage(void *arg)
 	CHILD_CHECK(util_usage_error(NULL, "which?") == EXIT_USAGE);
 	CHILD_CHECK(util_fail("run", "%d", 7) == EXIT_FAILED);
 	util_warn("run", "so so");
+	util_warn("run", "so %s", "so"); /* said once */
+	util_warn("run", "and so");
 }
 
 static void test_messages(void **state)
@@ -28,7 +30,7 @@ static void test_messages(void **state)
 	assert_true(child_passed(&c));
 	assert_string_equal(c.text, "uslab info: no such\nTry 'uslab info --help'.\n"
 				    "uslab: which?\nTry 'uslab --help'.\n"
-				    "uslab run: 7\nuslab run: so so\n");
+				    "uslab run: 7\nuslab run: so so\nuslab run: and so\n");
 }
 
 static void test_printable(void **state)
