@@ -171,9 +171,38 @@ class Reports(Case):
         self.assertRegex(text, rf"\nMemory used: +{sum(cache['slab_bytes'] for cache in used)} ")
         self.assertRegex(text, rf"\n# Objects  : +{sum(cache['objects'] for cache in used)} ")
 
+    def test_totals_of_whole_pages(self):
+        """The subject has one block of 1 MiB; what it has resident is known to the kernel."""
+        pid = self.start()
+        os.kill(pid, signal.SIGSTOP)  # so that it takes and gives nothing meanwhile
+
+        def resident():
+            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as stream:
+                return int(re.search(r"Rss: +(\d+) kB", stream.read()).group(1)) * 1024
+        for options in ("-TB", "-X"):
+            before = resident()
+            text = self.info("-p", pid, options)
+            self.assertIn(f"\nWhole pages: {1 << 20:15}   # Blocks : {1:15}   Mapped: {0:6}\n", text)
+            found = int(re.search(r"\nResident   : +(\d+)   Of uslab : +\d+   Free  : ", text).group(1))
+            self.assertTrue(min(before, resident()) <= found <= max(before, resident()))
+            self.assertNotIn("Whole pages", self.info("-p", pid, options, "plain"))
+            self.assertLess(text.index("\nResident "), text.index("\nPer Cache "))
+        self.assertIn("\nWhole pages:            1.0M ", self.info("-p", pid, "-T"))
+
     def test_activity(self):
-        self.assertRegex(self.info("-p", self.start(), "-D"),
+        run = uslab("info", "-p", self.start(), "-D")
+        self.assertRegex(run.stdout,
                          r"\nplain                     1000          0          0   0   0     0 0")
+        not_started = "was not started with USLAB_CONF=stats: it counts no allocations and frees\n"
+        self.assertTrue(run.stderr.endswith(not_started), run.stderr)
+        self.assertTrue(uslab("info", "-p", self.process.pid, "-A").stderr.endswith(not_started))
+        pid = self.start(USLAB_CONF="stats")
+        for option in ("-D", "-A"):
+            run = uslab("info", "-p", pid, option, "--interval=0.01", "-c2")
+            self.assertEqual((run.returncode, run.stderr),
+                             (0, f"uslab info: subject ({pid}): allocations and frees that hit a CPU's array "
+                                 "(the front array) are not counted\n"))
+        self.info("-p", self.start(USLAB_CONF="stats,front=cpuslab"), "-D")
 
     def test_address(self):
         pid = self.start()
@@ -409,6 +438,10 @@ class Cores(Case):
         self.assertRegex(self.info("--core", core, "-t", "^tracked$"),
                          r"\n     10 main\+0x[0-9a-f]+/0x[0-9a-f]+ \[subject\] age=")
         self.assertEqual(json.loads(self.info("--core", core, "--json"))["core"], core)
+        text = self.info("--core", core, "-TB")
+        self.assertIn(f"\nWhole pages: {1 << 20:15}   # Blocks : {1:15}   Mapped: {0:6}\n", text)
+        there = int(re.search(r"\nIn the core: +(\d+)   Of uslab : +\d+ ", text).group(1))
+        self.assertTrue(0 < there <= os.stat(core).st_size, there)
         for option in ("-s", "-v", "-dF"):
             run = uslab("info", "--core", core, option)
             self.assertEqual((run.returncode, run.stdout), (1, ""))

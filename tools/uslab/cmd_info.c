@@ -38,6 +38,8 @@ static int list_caches(const struct info *info, struct info_subject *subject)
 	if (info_only_row(subject->s, &info->options, &only))
 		return info_print_report(subject, &only);
 	info_print_list(subject->rows, subject->nr_rows, &info->options);
+	if (info->options.activity_columns || info->options.order == INFO_BY_ACTIVITY)
+		info_warn_activity(subject);
 	if (!subject->nr_rows && info->options.pattern)
 		util_warn(INFO_COMMAND, "no cache in use matches (-z lists empty ones too)");
 	return EXIT_OK;
@@ -70,10 +72,10 @@ static int show_subject(const struct info *info, struct info_subject *subject)
 	case INFO_ALIASES:
 		return list_aliases(info, subject->s);
 	case INFO_XTOTALS:
-		info_print_xtotals(subject->s, &info->options, subject->rows);
+		info_print_xtotals(subject, &info->options);
 		return EXIT_OK;
 	case INFO_TOTALS:
-		info_print_totals(subject->s, &info->options);
+		info_print_totals(subject, &info->options);
 		return EXIT_OK;
 	case INFO_VALIDATE:
 	case INFO_SHRINK:

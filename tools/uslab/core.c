@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core_map.h"
 #include "symbol.h"
@@ -185,6 +186,37 @@ void core_close(struct core *core)
 	core_map_close(core->map);
 	free(core->map);
 	free(core);
+}
+
+/* Of one segment: holes are pages that were never touched. */
+static uint64_t data_bytes(int fd, off_t at, off_t end)
+{
+	uint64_t bytes = 0;
+
+	while (at < end) {
+		off_t data = lseek(fd, at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+		if (hole <= data || data >= end)
+			break;
+		hole = hole < end ? hole : end;
+		bytes += (uint64_t)(hole - data);
+		at = hole;
+	}
+	return bytes;
+}
+
+uint64_t core_bytes(const struct core *core)
+{
+	const struct core_map *map = core->map;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < map->nr_segments; i++) {
+		const struct core_segment *s = &map->segment[i];
+
+		bytes += data_bytes(map->fd, (off_t)s->offset, (off_t)(s->offset + s->there));
+	}
+	return bytes;
 }
 
 void core_target(struct core *core, const char *command, struct target *t)

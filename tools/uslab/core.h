@@ -36,6 +36,12 @@ int core_open(struct core **core, const char *command, const char *file, const c
 void core_close(struct core *core);
 
 /*
+ * Bytes of memory that are in the file, without its holes: nearly what was resident, less what belongs to files and
+ * was not changed.
+ */
+uint64_t core_bytes(const struct core *core);
+
+/*
  * Makes *t a target that target_snapshot() reads the core by. It lives as long as the core; target_close()
  * may be called and frees nothing of the core.
  */

@@ -142,13 +142,14 @@ void info_print_fields(void);
 
 /* info_activity.c: -D, and the block at the end of a report */
 void info_print_activity(const struct info_row *rows, unsigned int count);
+/* Says what the rows' numbers of allocations and frees, shown or sorted by, leave out. */
+void info_warn_activity(const struct info_subject *subject);
 void info_print_performance(const struct snapshot_cache *c);
 
 /* info_totals.c */
-void info_print_totals(const struct snapshot *s, const struct info_options *options);
-/* Sets up its own order; rows has room for SNAPSHOT_MAX_CACHES. */
-void info_print_xtotals(const struct snapshot *s, const struct info_options *options,
-			struct info_row *rows);
+void info_print_totals(const struct info_subject *subject, const struct info_options *options);
+/* The subject's rows are others afterwards. */
+void info_print_xtotals(struct info_subject *subject, const struct info_options *options);
 
 /* info_numa.c: detailed: the rows of a report. first: with the heading of the table */
 void info_print_numa(const struct snapshot *s, const struct info_row *row, bool first);
@@ -170,6 +171,8 @@ int info_print_json(const struct info_subject *subjects, unsigned int count, con
 
 /* info_metrics.c */
 void info_print_metrics(const struct info_subject *subjects, unsigned int count);
+/* Bytes that uslab has: slabs, whole pages, free pages that are resident, its own data. */
+unsigned long info_resident(const struct snapshot_totals *t);
 
 /* Names of code addresses of a process or core; NULL: out of memory. Made when first asked for. */
 struct resolve *info_resolve(struct info_subject *subject);

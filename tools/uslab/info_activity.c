@@ -3,8 +3,10 @@
  * uslab/info_activity.c - what the event counters say: the lines of -D, the end of a report (spec 8.3, 8.4)
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "info.h"
+#include "util.h"
 
 #define RULE "--------------------------------------------------"
 
@@ -36,6 +38,39 @@ void info_print_activity(const struct info_row *rows, unsigned int count)
 		       percent(c->stat[FREE_FASTPATH], frees(c)), c->stat[ORDER_FALLBACK], c->order,
 		       c->stat[CMPXCHG_DOUBLE_FAIL], c->stat[CMPXCHG_DOUBLE_CPU_FAIL]);
 	}
+}
+
+static bool counts_anything(const struct snapshot *s)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		for (unsigned int j = 0; j < NR_SLUB_STATS; j++)
+			if (s->cache[i].stat[j])
+				return true;
+	return false;
+}
+
+void info_warn_activity(const struct info_subject *subject)
+{
+	const char *title = subject->source.title;
+	bool arrays = false;
+
+	if (subject->source.options.kind == SOURCE_TREE || !subject->nr_rows)
+		return;
+	if (!counts_anything(subject->s)) {
+		util_warn(INFO_COMMAND,
+			  "%s was not started with USLAB_CONF=stats: it counts no allocations and "
+			  "frees",
+			  title);
+		return;
+	}
+	for (unsigned int i = 0; i < subject->nr_rows; i++)
+		arrays |= !strcmp(subject->rows[i].cache->front, "array");
+	if (arrays)
+		util_warn(
+			INFO_COMMAND,
+			"%s: allocations and frees that hit a CPU's array (the front array) are not "
+			"counted",
+			title);
 }
 
 static void print_counters(const struct snapshot_cache *c)

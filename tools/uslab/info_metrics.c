@@ -40,7 +40,7 @@
 	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",               \
 	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                        \
 	M("uslab_resident_bytes", "gauge", "bytes", "That, free pages and own data, in memory.", \
-	  t->slab_bytes + t->run_bytes + t->mapped_bytes + t->dirty_bytes + t->meta_bytes)       \
+	  info_resident(t))                                                                      \
 	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",      \
 	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                   \
 	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",    \
@@ -49,6 +49,11 @@
 	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",          \
 	  t->reports)                                                                            \
 	M("uslab_guard_bugs_total", NULL, "", "Errors that guard pages found.", t->guard_bugs)
+
+unsigned long info_resident(const struct snapshot_totals *t)
+{
+	return t->slab_bytes + t->run_bytes + t->mapped_bytes + t->dirty_bytes + t->meta_bytes;
+}
 
 static void print_value(const char *key, const char *text)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
+ *
+ * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the resident
+ * memory of the process, beside which all these sums are to be seen.
  */
 #include <stdio.h>
 
@@ -178,22 +181,58 @@ static void print_per_object(const struct totals *t, const struct info_options *
 	print_object_row("Loss", &t->object_loss, t->objects.total, options);
 }
 
-void info_print_totals(const struct snapshot *s, const struct info_options *options)
+static void print_whole_pages(const struct snapshot_totals *t, const struct info_options *options)
+{
+	char a[24], b[24], c[24];
+
+	printf("Whole pages: %15s   # Blocks : %15s   Mapped: %6s\n",
+	       number(a, sizeof(a), t->run_bytes + t->mapped_bytes, options),
+	       number(b, sizeof(b), t->runs + t->mapped, options),
+	       number(c, sizeof(c), t->mapped_bytes, options));
+}
+
+/* Beside it what the allocator has of it: that, and pages of large blocks which were not touched so far. */
+static void print_resident(const struct info_subject *subject, const struct info_options *options)
+{
+	const struct snapshot_totals *t = &subject->s->totals;
+	bool core = subject->source.options.kind == SOURCE_CORE;
+	char a[24] = "?", b[24], c[24];
+	uint64_t bytes;
+
+	if (source_resident(&subject->source, &bytes))
+		number(a, sizeof(a), bytes, options);
+	printf("%s %15s   Of uslab : %15s   Free  : %6s\n",
+	       core ? "In the core:" : "Resident   :", a,
+	       number(b, sizeof(b), info_resident(t), options),
+	       number(c, sizeof(c), t->dirty_bytes, options));
+}
+
+/* All of the process: where a pattern selects caches there is nothing to say of the rest. */
+static void print_process(const struct info_subject *subject, const struct info_options *options)
+{
+	if (subject->source.options.kind == SOURCE_TREE || options->pattern)
+		return;
+	print_whole_pages(&subject->s->totals, options);
+	print_resident(subject, options);
+}
+
+void info_print_totals(const struct info_subject *subject, const struct info_options *options)
 {
 	struct totals t;
 
-	sum(&t, s, options);
+	sum(&t, subject->s, options);
 	if (!t.active) {
 		puts("No objects");
+		print_process(subject, options);
 		return;
 	}
 	print_head(&t, options);
+	print_process(subject, options);
 	print_per_cache(&t, options);
 	print_per_object(&t, options);
 }
 
-void info_print_xtotals(const struct snapshot *s, const struct info_options *options,
-			struct info_row *rows)
+void info_print_xtotals(struct info_subject *subject, const struct info_options *options)
 {
 	static const struct {
 		enum info_order order;
@@ -206,12 +245,13 @@ void info_print_xtotals(const struct snapshot *s, const struct info_options *opt
 	};
 	struct info_options sorted = *options;
 
-	info_print_totals(s, options);
+	info_print_totals(subject, options);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		sorted.order = parts[i].order;
 		sorted.loss_column = parts[i].order == INFO_BY_LOSS;
 		printf("\n%s\n", parts[i].title);
-		info_print_list(rows, info_rows(s, &sorted, rows), &sorted);
+		info_print_list(subject->rows, info_rows(subject->s, &sorted, subject->rows),
+				&sorted);
 	}
 	putchar('\n');
 }

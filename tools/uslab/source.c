@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "core.h"
 #include "tree.h"
@@ -88,6 +89,58 @@ int source_snapshot(struct source *source, struct snapshot *s)
 	if (source->root)
 		return target_snapshot_root(&source->target, source->root, s);
 	return target_snapshot(&source->target, options->library, s, &source->root);
+}
+
+/* As /proc/PID/smaps_rollup adds it up: what statm says may lag behind by some pages of each CPU. */
+static bool read_rollup(pid_t pid, uint64_t *bytes)
+{
+	unsigned long kib = 0;
+	char line[256];
+	char path[40];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!kib && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Rss: %lu kB", &kib) != 1)
+			kib = 0;
+	fclose(file);
+	*bytes = (uint64_t)kib * 1024;
+	return kib != 0;
+}
+
+static bool read_statm(pid_t pid, uint64_t *bytes)
+{
+	unsigned long pages = 0;
+	char path[40];
+	FILE *file;
+	int got;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fscanf(file, "%*u %lu", &pages);
+	fclose(file);
+	*bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return got == 1;
+}
+
+bool source_resident(const struct source *source, uint64_t *bytes)
+{
+	switch (source->options.kind) {
+	case SOURCE_PROCESS:
+		return read_rollup(source->options.pid, bytes) ||
+		       read_statm(source->options.pid, bytes);
+	case SOURCE_CORE:
+		*bytes = core_bytes(source->core);
+		return true;
+	case SOURCE_TREE:
+		break;
+	}
+	return false;
 }
 
 bool source_gone(const struct source *source)

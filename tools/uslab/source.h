@@ -45,6 +45,12 @@ void source_close(struct source *source);
 /* A new snapshot. EXIT_OK; EXIT_FAILED after a message (the process has ended, ...). */
 int source_snapshot(struct source *source, struct snapshot *s);
 
+/*
+ * *bytes: the resident memory of the process, shared libraries and all; of a core what of its memory is in the
+ * file. false: not known, or a tree.
+ */
+bool source_resident(const struct source *source, uint64_t *bytes);
+
 /* Has the process ended since? Trees and cores never do. */
 bool source_gone(const struct source *source);
 
