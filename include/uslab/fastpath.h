@@ -24,7 +24,8 @@ USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 #if USLAB_HAVE_RSEQ
 	void *obj;
 
-	if (!(flags & __GFP_ZERO) && __builtin_expect(uslab_rseq_pop(s, __rseq_offset, &obj), 1))
+	if (!(flags & __GFP_ZERO) &&
+	    __builtin_expect(uslab_rseq_pop(s, uslab_rseq_offset, &obj), 1))
 		return obj;
 #endif
 	return uslab_cache_alloc(s, flags);
@@ -34,7 +35,7 @@ USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {
 #if USLAB_HAVE_RSEQ
-	if (__builtin_expect(uslab_rseq_push(s, obj, __rseq_offset), 1))
+	if (__builtin_expect(uslab_rseq_push(s, obj, uslab_rseq_offset), 1))
 		return;
 #endif
 	uslab_cache_free(s, obj);
@@ -67,7 +68,7 @@ USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 		char *handle = (char *)uslab_kmalloc_handles + uslab_kmalloc_index(size) * 8;
 		void *obj;
 
-		if (__builtin_expect(uslab_rseq_pop(handle, __rseq_offset, &obj), 1))
+		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1))
 			return obj;
 	}
 #endif

@@ -311,9 +311,9 @@ static void on_signal(int sig)
 		struct stamp *o = stash[nr_stash - 1];
 
 		check_stamp(o);
-		if (uslab_rseq_push(o->cache, o, __rseq_offset))
+		if (uslab_rseq_push(o->cache, o, uslab_rseq_offset))
 			nr_stash--;
-	} else if (nr_stash < STASH && uslab_rseq_pop(s, __rseq_offset, &obj)) {
+	} else if (nr_stash < STASH && uslab_rseq_pop(s, uslab_rseq_offset, &obj)) {
 		stash[nr_stash] = stamp_it(obj, s, kmem_cache_size(s), turn);
 		nr_stash++;
 	}

@@ -32,9 +32,15 @@
 #if USLAB_HAVE_RSEQ
 #include <uslab/arch/rseq-x86_64.h>
 #ifdef __cplusplus
-extern "C" const ptrdiff_t __rseq_offset; /* <sys/rseq.h>: of struct rseq from the thread pointer */
-#else
-extern const ptrdiff_t __rseq_offset;
+extern "C" {
+#endif
+/*
+ * __rseq_offset of <sys/rseq.h>: where struct rseq lies, from the thread pointer. By a name of our own: that
+ * header declares its name with C++ linkage (glibc 2.36), and brings in names of the kernel's headers.
+ */
+extern const ptrdiff_t uslab_rseq_offset __asm__("__rseq_offset");
+#ifdef __cplusplus
+}
 #endif
 #endif
 

@@ -72,9 +72,9 @@ IN_CHILD(test_inline_misses)
 
 	floors_init(0, 0);
 	front_stop_words(ID);
-	CHILD_CHECK(!uslab_rseq_pop(percpu_handle(ID), __rseq_offset, &obj));
+	CHILD_CHECK(!uslab_rseq_pop(percpu_handle(ID), uslab_rseq_offset, &obj));
 	CHILD_CHECK(obj == &obj);
-	CHILD_CHECK(!uslab_rseq_push(percpu_handle(ID), &obj, __rseq_offset));
+	CHILD_CHECK(!uslab_rseq_push(percpu_handle(ID), &obj, uslab_rseq_offset));
 	words_are(ID, front_stop_word);
 	CHILD_CHECK(*(void **)front_stop_word == NULL);
 }

@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# header_test.sh - <uslab/slab.h> in programs that are compiled in unusual ways, and what they then do
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+warnings="-Wall -Wextra -Werror -O2"
+include="-I$USLAB_SRC/include"
+use=$USLAB_SRC/tests/install/use.c
+
+# builds <what> <compiler and flags>...: use.c compiles, links with the archive and runs.
+builds() {
+	what=$1
+	shift
+	# shellcheck disable=SC2086
+	"$@" $warnings "$include" "$use" -x none "$USLAB_LIB/libuslab.a" -o "$work/program" ||
+		{ echo "$what: does not build"; exit 1; }
+	case $("$work/program") in
+	"ok "*) echo "$what: ok" ;;
+	*) echo "$what: does not run"; exit 1 ;;
+	esac
+}
+
+# glibc's own declaration of what the hit path reads, before ours and after it.
+if echo '#include <sys/rseq.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
+	echo '#include <uslab/slab.h>' >"$work/before.h"
+	echo '#include <sys/rseq.h>' >>"$work/before.h"
+	for compiler in gcc clang g++ clang++; do
+		language=c
+		[ "$compiler" = "${compiler%++}" ] || language=c++
+		builds "$compiler, <sys/rseq.h> first" $compiler -include sys/rseq.h -x $language
+		builds "$compiler, <sys/rseq.h> last" $compiler -include "$work/before.h" -x $language
+	done
+fi
