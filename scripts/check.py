@@ -11,6 +11,7 @@ import argparse
 import ast
 import concurrent.futures
 import fnmatch
+import hashlib
 import os
 import re
 import shutil
@@ -422,6 +423,24 @@ def rule_exports(tree):
             yield listed, 1, f"{library} exports {name}, which is not listed"
         for name in sorted(set(want) - have):
             yield listed, want[name], f"{library} does not export {name}"
+
+
+def rule_layout(tree):
+    """what programs inline is what scripts/layouts.txt says of its number, USLAB_LAYOUT"""
+    header, record = "include/uslab/layout.h", "scripts/layouts.txt"
+    if header not in tree.paths:
+        return
+    number = re.search(r"^#define USLAB_LAYOUT (\d+)\b", tree.source(header).text, re.M)
+    if not number:
+        yield header, 1, "defines no USLAB_LAYOUT"
+        return
+    inlined = [header] + [p for p in tree.paths if p.startswith("include/uslab/arch/rseq-")]
+    text = " ".join(re.sub(r"/\*.*?\*/", " ", tree.source(p).text, flags=re.S) for p in inlined)
+    text = " ".join(re.sub(r"\\\n", " ", text).split())
+    want = f"{number.group(1)} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    if record not in tree.paths or want not in tree.source(record).lines:
+        yield header, 1, (f"{record} has no line '{want}': raise USLAB_LAYOUT, unless compiled programs "
+                          "go on working; then add the line")
 
 
 def rule_format(tree):

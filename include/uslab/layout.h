@@ -32,6 +32,14 @@
 #ifndef USLAB_LAYOUT_H
 #define USLAB_LAYOUT_H
 
+/*
+ * The number of all that programs inline: what this file says, and the sequences of <uslab/arch/...>.
+ * It goes up with each change that a compiled program would not survive; scripts/layouts.txt has what
+ * each number stood for. Who inlines a sequence refers to uslab_layout_NUMBER, which only a library of
+ * that layout has.
+ */
+#define USLAB_LAYOUT 1
+
 #define USLAB_MAX_CACHES 2048
 #define USLAB_WINDOW_SHIFT 19
 #define USLAB_WINDOW_SIZE (1ul << USLAB_WINDOW_SHIFT)

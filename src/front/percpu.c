@@ -41,6 +41,12 @@
 
 bool percpu_rseq;
 
+/* What programs that inline this layout refer to (<uslab/arch/...>, in asm: used); libuslab.so exports it. */
+#define LAYOUT_NAME(number) LAYOUT_NAME1(number)
+#define LAYOUT_NAME1(number) uslab_layout_##number
+extern const char LAYOUT_NAME(USLAB_LAYOUT);
+USLAB_API const char LAYOUT_NAME(USLAB_LAYOUT) __attribute__((used)) = USLAB_LAYOUT;
+
 /* The state slot of cache 0 of each CPU holds the generic mode's lock. */
 static struct lock *percpu_lock(int cpu)
 {

@@ -27,7 +27,7 @@ prefix=$work/prefix
 # The multiarch folder of some systems, or plain lib.
 lib=$(dirname "$(find "$prefix" -name libuslab.a)")
 
-for file in "$lib/libuslab.so.0" "$lib/libuslab_malloc.so" "$prefix/include/uslab/slab.h"; do
+for file in "$lib/libuslab.so.0.1" "$lib/libuslab_malloc.so" "$prefix/include/uslab/slab.h"; do
 	[ -e "$file" ] || { echo "not installed: $file"; exit 1; }
 done
 # Internal headers stay at home, and so do the formatter's files.

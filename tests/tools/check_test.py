@@ -6,6 +6,7 @@ A small tree that keeps every rule is made in a temporary folder; each test plan
 in it and expects the rule's name and the place. A test that finds the clean tree unclean fails too.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -216,7 +217,18 @@ class CheckTest(unittest.TestCase):
         self.expect("scripts/symbols.txt:1: exports: libuslab.so exports leaked",
                     "scripts/symbols-malloc.txt:2: exports: libuslab_malloc.so does not export malloc")
 
-    def test_layout(self):
+    def test_inlined_layout(self):
+        self.put("scripts/layouts.txt", "# SPDX-License-Identifier: MIT\n")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_MAX_CACHES 8\n")
+        self.expect("include/uslab/layout.h:1: layout: scripts/layouts.txt has no line '7 ")
+        line = re.search("no line '(.*?)'", self.check()[1]).group(1)
+        self.put("scripts/layouts.txt", f"# SPDX-License-Identifier: MIT\n{line}\n")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7 /* why */\n#define USLAB_MAX_CACHES  8\n")
+        self.assertEqual(self.check("--only", "layout")[0], 0, "comments and blanks are no layout")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_MAX_CACHES 9\n")
+        self.expect("include/uslab/layout.h:1: layout: scripts/layouts.txt has no line '7 ")
+
+    def test_format(self):
         self.c("src/page/buddy.h", "int   x ;\n")
         status, output = self.check("--only", "format")
         if "SKIPPED" in output:

@@ -332,7 +332,7 @@ class Counts(Case):
         # An update while the program runs: the old file is deleted, another has its name.
         folder = self.folder.path + "/lib"
         os.mkdir(folder)
-        library = shutil.copy(os.path.realpath(f"{LIB}/libuslab.so"), folder + "/libuslab.so.0")
+        library = shutil.copy(os.path.realpath(f"{LIB}/libuslab.so"), folder + "/libuslab.so.0.1")
         environment = dict(os.environ, LD_LIBRARY_PATH=folder)
         program = self.folder.compile("moved", WIDGETS, f"-I{SRC}/include", library, "-pthread")
         with Started(program, env=environment) as pid:

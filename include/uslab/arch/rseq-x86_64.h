@@ -50,6 +50,21 @@
 	"jmp 0f\n\t"                                                      \
 	".popsection\n"
 
+/*
+ * What inlines a sequence refers to uslab_layout_NUMBER: with a library of another layout it neither
+ * links nor starts. No instruction: one word for each object file, and a relocation without effect at
+ * the sequence, so that --gc-sections keeps the word as long as the sequence. .Luslab_layout is local.
+ */
+#define USLAB_RSEQ_LAYOUT                                          \
+	".ifndef .Luslab_layout\n\t"                               \
+	".pushsection .data.rel.ro.uslab, \"aw\"\n\t"              \
+	".balign 8\n"                                              \
+	".Luslab_layout:\n\t"                                      \
+	".quad uslab_layout_" USLAB_STR(USLAB_LAYOUT) "\n\t"       \
+	".popsection\n\t"                                          \
+	".endif\n\t"                                               \
+	".reloc ., R_X86_64_NONE, .Luslab_layout\n\t"
+
 /* Arms the sequence: rseq_cs = &table. Clobbers %[tmp]. */
 #define USLAB_RSEQ_ARM                       \
 	"0:\n\t"                             \
@@ -79,7 +94,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) USLAB_RSEQ_WINDOW
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) USLAB_RSEQ_WINDOW
 		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
 		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
 		     "testq %[obj], %[obj]\n\t"
@@ -104,7 +119,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
 		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
 		     "addb $8, %b[top]\n\t"
 		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
