@@ -36,23 +36,34 @@ static void check_links(struct engine *e, struct page *slab, void *obj)
 		slub_die_corrupt(e, page_address(slab));
 }
 
+/* Off the free list. What is no object leads nowhere, but counts as taken. */
+static void unlink_locked(struct page *slab, void *obj)
+{
+	struct slab_counters counters = debug_counters(slab);
+
+	if (debug_is_object(slab, obj))
+		slab->freelist = debug_next_free(slab, obj);
+	counters.inuse++;
+	debug_set_counters(slab, counters);
+}
+
 /* The first free object; NULL: a check failed, the slab is retired. */
 static void *take_locked(struct engine *e, struct page *slab, const struct debug_request *r)
 {
-	struct slab_counters counters;
+	bool taken = report_shows_taken();
 	void *obj = slab->freelist;
 
-	if (!(r->flags & SLAB_CONSISTENCY_CHECKS)) {
+	if (!(r->flags & SLAB_CONSISTENCY_CHECKS))
 		check_links(e, slab, obj);
-	} else if (!check_alloc(e, slab, obj)) {
+	if (taken)
+		unlink_locked(slab, obj);
+	if (r->flags & SLAB_CONSISTENCY_CHECKS && !check_alloc(e, slab, obj)) {
 		report_fix(e, "Marking all objects used");
 		debug_retire_locked(slab);
 		return NULL;
 	}
-	slab->freelist = debug_next_free(slab, obj);
-	counters = debug_counters(slab);
-	counters.inuse++;
-	debug_set_counters(slab, counters);
+	if (!taken)
+		unlink_locked(slab, obj);
 	if (slab->layout->debug & SLAB_STORE_USER)
 		*debug_track(slab->layout, obj, TRACK_ALLOC) = r->track;
 	debug_set_size_asked(slab, obj, r->size);

@@ -12,6 +12,38 @@
 #include "debug/slab.h"
 #include "os/die.h"
 
+/* A list of its own, as 6.1 frees it: its pointer says no more. Returns what it said. */
+static void *isolate(const struct page *slab, void *obj)
+{
+	void *next = debug_next_free(slab, obj);
+
+	if (report_shows_taken())
+		debug_set_next_free(slab, obj, NULL);
+	return next;
+}
+
+static void report_free_already(struct engine *e, struct page *slab, void *obj)
+{
+	void *next = isolate(slab, obj);
+
+	report_object(e, slab, obj, "Object already free");
+	debug_set_next_free(slab, obj, next); /* the others are free as well */
+}
+
+/* A pointer that was overwritten is a mistake to be shown, once nothing else is wrong. */
+static bool check_isolated(struct engine *e, struct page *slab, void *obj)
+{
+	void *next = isolate(slab, obj);
+	bool damaged = next && !debug_is_object(slab, next);
+
+	if (!debug_check_object(e, slab, obj, RED_ACTIVE))
+		return false;
+	if (!damaged || !debug_freeptr_outside(slab->layout))
+		return true;
+	debug_set_next_free(slab, obj, next);
+	return debug_check_object(e, slab, obj, RED_ACTIVE);
+}
+
 static bool check_free(struct engine *e, struct page *slab, void *obj)
 {
 	struct slab_counters counters;
@@ -29,10 +61,10 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 		return false;
 	}
 	if (debug_on_freelist_locked(e, slab, obj)) {
-		report_object(e, slab, obj, "Object already free");
+		report_free_already(e, slab, obj);
 		return false;
 	}
-	return debug_check_object(e, slab, obj, RED_ACTIVE);
+	return check_isolated(e, slab, obj);
 }
 
 /* Without F: what would make the free list useless, where that can be seen at once. */

@@ -57,6 +57,12 @@ cold void report_leak_end(struct engine *e, const void *caller);
 enum report_policy { REPORT_CONTINUE, REPORT_ABORT, REPORT_EXIT };
 enum report_format { REPORT_MODERN, REPORT_2_6_29 };
 
+/*
+ * Is an object out of its slab's list when it is checked, as in 6.1? An error found on allocation then shows it as
+ * in use, one found on free shows a free pointer of 0. In 2.6.29 it is as the last call left it.
+ */
+cold bool report_shows_taken(void);
+
 /* false: no such word. "continue", "abort", "exit"; "modern", "2.6.29". */
 cold bool report_set_policy(const char *word);
 cold bool report_set_format(const char *word);

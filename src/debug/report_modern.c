@@ -153,6 +153,7 @@ const struct report_style report_modern = {
 	.object_max = PAGE_SIZE,
 	.left_redzone = true,
 	.says_not_freed = true,
+	.shows_taken = true,
 	.banner = put_banner,
 	.wrong = put_wrong,
 	.what = what_name,

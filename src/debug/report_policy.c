@@ -41,6 +41,11 @@ const struct report_style *report_style(void)
 	return load_relaxed(&format) == REPORT_MODERN ? &report_modern : &report_old;
 }
 
+bool report_shows_taken(void)
+{
+	return report_style()->shows_taken;
+}
+
 bool report_tainted(void)
 {
 	return load_relaxed(&tainted);

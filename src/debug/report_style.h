@@ -28,6 +28,7 @@ struct report_style {
 	size_t object_max; /* bytes of an object that are dumped */
 	bool left_redzone; /* is dumped where there is one; else the 16 bytes before each object are */
 	bool says_not_freed; /* also of an object that failed its own check, when it was freed */
+	bool shows_taken;    /* see report_shows_taken() */
 
 	void (*banner)(const char *cache, const char *reason);
 	/* The line on wrong bytes first..last, and their name in the banner. */
