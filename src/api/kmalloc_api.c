@@ -77,6 +77,8 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	if (ZERO_OR_NULL_PTR(p))
 		return alloc(new_size, flags, NUMA_NO_NODE, caller);
 	size = ksize(p);
+	if (!size)
+		return NULL; /* it was reported */
 	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);
 	if (kmalloc_resize(p, new_size))

@@ -21,6 +21,7 @@
 #include "base/bits.h"
 #include "cache/object.h"
 #include "debug/blocks.h"
+#include "debug/report.h"
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -234,7 +235,7 @@ size_t kmalloc_roundup(size_t size)
 
 static cold void bad_pointer(const char *function, const void *p, const void *caller)
 {
-	os_die_fmt("%s(%p): not an object of uslab, called from %p", function, p, caller);
+	report_bad_pointer("%s(%p): not an object of uslab, called from %p", function, p, caller);
 }
 
 static void free_run(void *p, const void *caller)

@@ -197,6 +197,20 @@ void report_line(struct engine *e, const char *fmt, ...)
 	report_style()->stack();
 }
 
+void report_bad_pointer(const char *fmt, ...)
+{
+	char line[REPORT_LINE_MAX];
+	va_list args;
+
+	report_error_begin(cache_name(NULL));
+	va_start(args, fmt);
+	os_format_list(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_print("uslab: %s\n", line);
+	report_style()->stack();
+	report_deliver();
+}
+
 /* ---- repairs ---- */
 
 /* Spec 7.4: 2.6.29 left an object that failed its check as it was, without a word. */

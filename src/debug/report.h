@@ -33,6 +33,10 @@ cold void report_pointer(struct engine *e, struct page *slab, const void *p, con
 cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
 cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * A pointer that no block starts at: `uslab: text` and the stack. Delivered here: no lock may be held.
+ */
+cold void report_bad_pointer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
 cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
 			   unsigned char value);

@@ -84,8 +84,8 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller);
 size_t malloc_block_size(const void *p);
 /* Does an object of its slab begin at p? */
 bool malloc_starts_object(const struct page *slab, const void *p);
-/* Ends the program: what() was given a pointer that no block starts at. */
-_Noreturn cold void malloc_bad_pointer(const char *what, const void *p);
+/* Reports that what() was given a pointer that no block starts at. No lock may be held. */
+cold void malloc_bad_pointer(const char *what, const void *p);
 
 /* ---- debug.c ---- */
 

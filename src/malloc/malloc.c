@@ -10,7 +10,7 @@
  * Safe in a signal handler as long as it hits (and there is rseq); a miss takes locks.
  *
  * The library is there from the start of the program, by LD_PRELOAD or linked. To dlopen() it is not
- * supported: free() would meet blocks of the malloc that was there before, and end the program.
+ * supported: free() would meet blocks of the malloc that was there before, and report each.
  */
 #include <stdlib.h>
 

@@ -114,8 +114,10 @@ static void *realloc_for(void *p, size_t size, const void *caller)
 {
 	size_t old = malloc_block_size(p);
 
-	if (unlikely(!old))
+	if (unlikely(!old)) {
 		malloc_bad_pointer("realloc", p);
+		return no_memory(); /* where the report is not the end */
+	}
 	return resize(p, old, size, caller);
 }
 

@@ -3,8 +3,8 @@
  * malloc/slow.c - everything that malloc and free do beyond a hit
  *
  * Data:       none.
- * Invariants: a pointer given back is the start of a live block, or the program ends with one line
- *             that says what it is instead.
+ * Invariants: a pointer given back is the start of a live block, or a report says what it is instead, and
+ *             nothing is freed.
  * Locks:      none of its own.
  * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, page/run.c, early.c.
  */
@@ -14,6 +14,7 @@
 #include "cache/control.h"
 #include "cache/friends.h"
 #include "debug/blocks.h"
+#include "debug/report.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "os/die.h"
@@ -179,20 +180,29 @@ size_t malloc_block_size(const void *p)
 	return slab ? malloc_debug_size(slab, p) : run_size(p);
 }
 
-cold void malloc_bad_pointer(const char *what, const void *p)
+static cold void say_bad_pointer(const char *what, const void *p)
 {
 	const struct page *page = page_head_of(p);
 	unsigned long address = (unsigned long)p;
 
 	if (page && page->type == PAGE_SLAB)
-		os_die_fmt("%s(): 0x%lx lies inside of an object of %s, not at its start", what,
-			   address, page->engine->name);
-	if (page)
-		os_die_fmt("%s(): 0x%lx lies inside of a block of %lu bytes, not at its start",
-			   what, address, page->nr_pages * PAGE_SIZE);
-	if (page_in_arena(p))
-		os_die_fmt("%s(): 0x%lx lies in free memory: freed twice?", what, address);
-	os_die_fmt("%s(): 0x%lx was not allocated by uslab", what, address);
+		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
+				   what, address, page->engine->name);
+	else if (page)
+		report_bad_pointer(
+			"%s(): 0x%lx lies inside of a block of %lu bytes, not at its start", what,
+			address, page->nr_pages * PAGE_SIZE);
+	else if (page_in_arena(p))
+		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
+	else
+		report_bad_pointer("%s(): 0x%lx was not allocated by uslab", what, address);
+}
+
+void malloc_bad_pointer(const char *what, const void *p)
+{
+	friends_enter();
+	say_bad_pointer(what, p);
+	friends_leave();
 }
 
 /*
@@ -214,8 +224,10 @@ static void free_object(unsigned int class, void *p, const void *caller)
 {
 	const struct page *page = page_head_of(p);
 
-	if (unlikely(!page || page->type != PAGE_SLAB || !malloc_starts_object(page, p)))
+	if (unlikely(!page || page->type != PAGE_SLAB || !malloc_starts_object(page, p))) {
 		malloc_bad_pointer("free", p);
+		return;
+	}
 	if (unlikely(freed_last(class, p)))
 		os_die_fmt("free(): 0x%lx is free already: freed twice", (unsigned long)p);
 	cache_free_for(cache_of_class(class), p, caller);

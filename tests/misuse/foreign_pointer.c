@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/foreign_pointer.c - kfree() of what kmalloc() never gave: one line and the end, always
+ * misuse/foreign_pointer.c - kfree() of what kmalloc() never gave: one line and a stack, always
  *
  * misuse: foreign_pointer USLAB_DEBUG=FZPU
  * misuse: foreign_pointer_plain
