@@ -10,6 +10,8 @@
  * Contract: context is the third argument of a SA_SIGINFO handler.
  *           uintptr_t arch_fault_pc(const void *context): its address; 0: not known here.
  *           bool arch_fault_is_write(const void *context): did it write? false where it is not known.
+ *           bool arch_fault_is_fetch(const void *context): was the instruction itself not to be had? Likewise.
+ *           uintptr_t arch_fault_sp(const void *context): the stack pointer; 0: not known here.
  */
 #ifndef ARCH_FAULT_H
 #define ARCH_FAULT_H

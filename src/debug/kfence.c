@@ -26,12 +26,12 @@
 #include "debug/stacks.h"
 #include "os/clock.h"
 #include "os/cpu.h"
+#include "os/die.h"
 #include "os/env.h"
 #include "os/process.h"
 #include "os/unwind.h"
 
 #define DEFAULT_OBJECTS 255u /* CONFIG_KFENCE_NUM_OBJECTS */
-#define MAX_OBJECTS 511u     /* the pool is one block of the arena */
 #define COVERED_PERCENT 75   /* skip_covered_thresh */
 
 #define GFP_ZONES (__GFP_DMA | __GFP_HIGHMEM | __GFP_DMA32 | __GFP_MOVABLE)
@@ -66,6 +66,22 @@ static void set_interval(unsigned int ms)
 		set_sample(KFENCE_DEFAULT_SAMPLE);
 }
 
+static bool set_objects(size_t n)
+{
+	if (kfence_is_on()) {
+		os_say("kfence.objects: the pages are made, their number stays %u",
+		       kfence_pool.nr_objects);
+		return false;
+	}
+	if (!n || n > kfence_most_objects()) {
+		os_say("kfence.objects: 1 to %u here (vm.max_map_count, memory)",
+		       kfence_most_objects());
+		return false;
+	}
+	store_relaxed(&options.objects, (unsigned int)n);
+	return true;
+}
+
 bool kfence_set_option(const char *key, const char *value)
 {
 	size_t n;
@@ -74,12 +90,14 @@ bool kfence_set_option(const char *key, const char *value)
 		set_sample(KFENCE_DEFAULT_SAMPLE);
 		return true;
 	}
-	if (!os_parse_size(value, &n) || n > KFENCE_MAX_SAMPLE)
+	if (!os_parse_size(value, &n))
+		return false;
+	if (!strcmp(key, "objects"))
+		return set_objects(n);
+	if (n > KFENCE_MAX_SAMPLE)
 		return false;
 	if (!strcmp(key, "sample"))
 		set_sample((long)n);
-	else if (!strcmp(key, "objects") && n && n <= MAX_OBJECTS && !kfence_is_on())
-		store_relaxed(&options.objects, (unsigned int)n);
 	else if (!strcmp(key, "interval"))
 		set_interval((unsigned int)n);
 	else
@@ -99,7 +117,7 @@ unsigned int kfence_interval(void)
 
 bool kfence_is_on(void)
 {
-	return load_acquire(&kfence_pool.start); /* pairs with kfence_pool_make */
+	return load_acquire(&kfence_pool.piece); /* pairs with kfence_pool_make */
 }
 
 int kfence_start(void)
@@ -272,7 +290,7 @@ static void check_canaries_locked(const struct kfence_object *o, const uintptr_t
 		const char *bad = kfence_bad_canary_locked(o, behind);
 
 		if (bad)
-			kfence_report_locked(KFENCE_CORRUPTION, o, bad, true, pcs, nr);
+			kfence_report_locked(KFENCE_CORRUPTION, o, bad, KFENCE_WRITE, pcs, nr);
 	}
 }
 
@@ -306,7 +324,7 @@ void kfence_free(void *obj, const void *caller)
 	if (o && o->state == KFENCE_ALLOCATED && o->addr == obj)
 		free_locked(o, pcs, nr);
 	else
-		kfence_report_locked(KFENCE_INVALID_FREE, o, obj, true, pcs, nr);
+		kfence_report_locked(KFENCE_INVALID_FREE, o, obj, KFENCE_WRITE, pcs, nr);
 	lock_release(&kfence_pool.lock);
 	report_deliver();
 }

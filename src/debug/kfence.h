@@ -26,7 +26,7 @@
 /*
  * USLAB_CONF=kfence.sample=N,kfence.objects=N,kfence.interval=MS; the key is what follows the point.
  * sample: about one allocation in N is guarded; none given: KFENCE_DEFAULT_SAMPLE; 0: off (default).
- * objects: 1 .. 511, before kfence_start(). interval: see cache/guard.h; 0: off; with no sample so far
+ * objects: from 1 to what the machine can hold (kfence_most_objects()), before kfence_start(); else one line says so. interval: see cache/guard.h; 0: off; with no sample so far
  * it means that of the default. false: refused.
  */
 cold bool kfence_set_option(const char *key, const char *value);

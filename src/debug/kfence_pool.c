@@ -5,7 +5,7 @@
  * Data:       kfence_pool.
  * Invariants: see kfence_pool.h.
  * Locks:      kfence_pool.lock, held by the callers.
- * Flow:       called by kfence.c, kfence_fault.c; calls page/buddy.c, os/vm.c.
+ * Flow:       called by kfence.c, kfence_fault.c; calls page/buddy.c, os/vm.c, os/file.c.
  *
  * The pool lies in the arena, so that kfree() and free() find the objects by their pages as any other.
  * It never goes back. Guards are pages of type NONE: nothing of them can be freed.
@@ -18,10 +18,14 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/env.h"
+#include "os/file.h"
 #include "os/random.h"
 #include "os/vm.h"
 #include "page/buddy.h"
 #include "page/meta.h"
+
+#define DEFAULT_MAPPINGS 65530 /* of vm.max_map_count */
 
 struct kfence_pool kfence_pool = { .lock = LOCK_INIT(RANK_KFENCE) };
 
@@ -68,6 +72,31 @@ static char *take_pages(unsigned int nr_pages)
 	return NULL;
 }
 
+static void give_pages(char *start, unsigned int nr_pages)
+{
+	if (os_commit(start, nr_pages * PAGE_SIZE) == 0)
+		buddy_free_range(page_at(page_index(start)), nr_pages, false);
+}
+
+/* All pieces or none. */
+static bool take_pieces(char **piece, uint16_t *piece_at, unsigned int nr_objects)
+{
+	unsigned int nr = kfence_nr_pieces(nr_objects);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		piece[i] = take_pages(kfence_piece_pages(kfence_piece_objects(i, nr_objects)));
+		if (!piece[i])
+			break;
+		piece_at[kfence_block_of(piece[i])] = (uint16_t)(i + 1);
+	}
+	if (i == nr)
+		return true;
+	while (i--)
+		give_pages(piece[i], kfence_piece_pages(kfence_piece_objects(i, nr_objects)));
+	return false;
+}
+
 /* The order in which they are used the first time: any. */
 static void shuffle_free(struct kfence_pool *pool)
 {
@@ -85,30 +114,80 @@ static void shuffle_free(struct kfence_pool *pool)
 	}
 }
 
+/* Tables for that many objects: their sizes in bytes. */
+struct tables {
+	size_t objects;
+	size_t counters;
+	size_t pieces;
+	size_t blocks;
+	size_t closings;
+};
+
+static struct tables table_sizes(unsigned int nr_objects, unsigned int cover_order)
+{
+	const struct kfence_pool *pool = &kfence_pool;
+	size_t nr_pieces = kfence_nr_pieces(nr_objects);
+
+	return (struct tables){
+		.objects = nr_objects * sizeof(*pool->object),
+		.counters = sizeof(*pool->covered) << cover_order,
+		.pieces = nr_pieces * sizeof(*pool->piece),
+		.blocks = (page_map.limit >> BUDDY_MAX_ORDER) * sizeof(*pool->piece_at),
+		.closings = nr_pieces * KFENCE_PIECE_PAGES * sizeof(*pool->closings),
+	};
+}
+
 int kfence_pool_make(unsigned int nr_objects)
 {
 	struct kfence_pool *pool = &kfence_pool;
-	size_t objects = nr_objects * sizeof(*pool->object);
-	size_t counters;
-	char *start;
+	struct tables size;
+	char **piece;
 
 	if (os_page_size() > PAGE_SIZE)
 		return -EOPNOTSUPP;
 	pool->cover_order = ilog2(nr_objects) + 2;
-	counters = sizeof(*pool->covered) << pool->cover_order;
-	pool->object = meta_alloc(objects);
-	pool->covered = meta_alloc(counters);
-	start = pool->object && pool->covered ? take_pages(2 * (nr_objects + 1)) : NULL;
-	if (!start) {
-		meta_free(pool->object, objects);
-		meta_free(pool->covered, counters);
+	size = table_sizes(nr_objects, pool->cover_order);
+	pool->object = meta_alloc(size.objects);
+	pool->covered = meta_alloc(size.counters);
+	pool->piece_at = meta_alloc(size.blocks);
+	pool->closings = meta_alloc(size.closings);
+	piece = meta_alloc(size.pieces);
+	if (!pool->object || !pool->covered || !pool->piece_at || !pool->closings || !piece ||
+	    !take_pieces(piece, pool->piece_at, nr_objects)) {
+		meta_free(pool->object, size.objects);
+		meta_free(pool->covered, size.counters);
+		meta_free(pool->piece_at, size.blocks);
+		meta_free(pool->closings, size.closings);
+		meta_free(piece, size.pieces);
 		return -ENOMEM;
 	}
 	pool->nr_objects = nr_objects;
-	pool->nr_pages = 2 * (nr_objects + 1);
 	shuffle_free(pool);
-	store_release(&pool->start, start); /* pairs with kfence_in_pool */
+	store_release(&pool->piece, piece); /* pairs with kfence_in_pool */
 	return 0;
+}
+
+/* Mappings that the system allows a process. */
+static unsigned long most_mappings(void)
+{
+	char text[32];
+	size_t n;
+
+	if (os_read_text("/proc/sys/vm/max_map_count", text, sizeof(text)) <= 0)
+		return DEFAULT_MAPPINGS;
+	text[strspn(text, "0123456789")] = '\0';
+	return os_parse_size(text, &n) ? n : DEFAULT_MAPPINGS;
+}
+
+unsigned int kfence_most_objects(void)
+{
+	/* an open page among closed ones: one mapping for it, and one for those behind */
+	size_t most = most_mappings() / 4;
+	size_t memory = os_physical_memory() >> PAGE_SHIFT;
+
+	most = memory ? MIN(most, memory / 8) : most;
+	most = page_map.limit ? MIN(most, page_map.limit / 8) : most;
+	return (unsigned int)MIN(MAX(most, 1ul), (size_t)UINT16_MAX * KFENCE_PIECE_OBJECTS);
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -121,6 +200,7 @@ bool kfence_open_locked(char *page)
 /* It fails only at the limit on mappings; then the page stays open, and nothing is noticed there. */
 void kfence_close_locked(char *page)
 {
+	count_event(&kfence_pool.closings[kfence_page_index(page)]);
 	os_protect(page, PAGE_SIZE);
 }
 
@@ -233,7 +313,7 @@ void kfence_check(void)
 	unsigned int nr_used = 0;
 	struct list_head *pos;
 
-	if (!load_acquire(&pool->start)) /* pairs with kfence_pool_make */
+	if (!load_acquire(&pool->piece)) /* pairs with kfence_pool_make */
 		return;
 	lock_acquire(&pool->lock);
 	list_for_each(pos, &pool->free) {
@@ -245,7 +325,8 @@ void kfence_check(void)
 		nr_used += !is_free(&pool->object[i]);
 	}
 	CHECK(nr_free + nr_used == pool->nr_objects);
-	for (unsigned int i = 1; i < pool->nr_pages; i += 2)
-		CHECK(page_at(page_index(kfence_page_at(i)))->type == PAGE_NONE);
+	for (unsigned int i = 0; i < pool->nr_objects; i++)
+		CHECK(page_at(page_index(kfence_object_page(&pool->object[i])) + 1)->type ==
+		      PAGE_NONE);
 	lock_release(&pool->lock);
 }

@@ -2,8 +2,9 @@
 /*
  * debug/kfence_pool.h - the pages of KFENCE and what is known of each object (spec 11.1)
  *
- * Data:       struct kfence_pool, one, made by kfence_pool_make(); struct kfence_object per object.
- * Invariants: object i has page 2 + 2i of the pool; the pages between them are guards, never accessible
+ * Data:       struct kfence_pool, one, made by kfence_pool_make(), in pieces that are blocks of the arena;
+ *             struct kfence_object per object.
+ * Invariants: object i of a piece has page 2 + 2i of it; the pages between them are guards, never accessible
  *             but after a report. A page of an object is accessible while that is allocated, or after
  *             a report. FREED and UNUSED objects are on the free list, in the order of their frees.
  *             Checked by kfence_check().
@@ -13,12 +14,18 @@
 #ifndef DEBUG_KFENCE_POOL_H
 #define DEBUG_KFENCE_POOL_H
 
+#include "base/bits.h"
 #include "base/list.h"
 #include "engine/engine.h"
 #include "os/lock.h"
+#include "page/buddy.h"
 #include "page/page.h"
 
 #define KFENCE_COVER_FRAMES 8
+
+/* A piece is one block of the largest order at most, and has that block to itself if it is not the last. */
+#define KFENCE_PIECE_PAGES (1u << BUDDY_MAX_ORDER)
+#define KFENCE_PIECE_OBJECTS (KFENCE_PIECE_PAGES / 2 - 1)
 
 enum kfence_state {
 	KFENCE_UNUSED,
@@ -49,9 +56,10 @@ struct kfence_object {
 
 struct kfence_pool {
 	struct lock lock;
-	char *start;	       /* NULL: not made; atomic, written last */
-	unsigned int nr_pages; /* of PAGE_SIZE */
+	char **piece;	    /* where each begins; NULL: not made; atomic, written last */
+	uint16_t *piece_at; /* by block of the arena: 1 + the number of the piece that lies there, or 0 */
 	unsigned int nr_objects;
+	uint32_t *closings; /* by page: how often it was closed; atomic */
 	struct kfence_object *object;
 	struct list_head free;	  /* next one first */
 	unsigned int *covered;	  /* counting Bloom filter of the allocated objects' stacks */
@@ -64,30 +72,72 @@ extern const struct slab_layout kfence_layout;
 /* Pages and metadata for that many objects. 0; -ENOMEM; -EOPNOTSUPP: pages of the system are larger. */
 cold int kfence_pool_make(unsigned int nr_objects);
 
-static inline bool kfence_in_pool(const void *p)
-{
-	const char *start = __atomic_load_n(&kfence_pool.start, __ATOMIC_ACQUIRE);
+/*
+ * How many objects this machine can hold: each open page is a mapping that splits another one, and the pool takes
+ * half of what vm.max_map_count allows at most; an eighth of the memory; a quarter of the arena.
+ */
+cold unsigned int kfence_most_objects(void);
 
-	return start && (size_t)((const char *)p - start) < kfence_pool.nr_pages * PAGE_SIZE;
+static inline unsigned int kfence_nr_pieces(unsigned int nr_objects)
+{
+	return DIV_ROUND_UP(nr_objects, KFENCE_PIECE_OBJECTS);
 }
 
-/* p lies in the pool. */
+/* Objects of the piece of that number. */
+static inline unsigned int kfence_piece_objects(unsigned int piece, unsigned int nr_objects)
+{
+	return MIN(nr_objects - piece * KFENCE_PIECE_OBJECTS, KFENCE_PIECE_OBJECTS);
+}
+
+/* Pages of a piece with so many objects. */
+static inline unsigned int kfence_piece_pages(unsigned int nr_objects)
+{
+	return 2 * (nr_objects + 1);
+}
+
+static inline unsigned int kfence_block_of(const void *p)
+{
+	return (unsigned int)(page_index(p) >> BUDDY_MAX_ORDER);
+}
+
+/* p lies in the pool. Pages are numbered piece by piece, each from a multiple of KFENCE_PIECE_PAGES on. */
 static inline unsigned int kfence_page_index(const void *p)
 {
-	return (unsigned int)(((const char *)p - kfence_pool.start) >> PAGE_SHIFT);
+	unsigned int piece = kfence_pool.piece_at[kfence_block_of(p)] - 1u;
+
+	return piece * KFENCE_PIECE_PAGES +
+	       (unsigned int)(((const char *)p - kfence_pool.piece[piece]) >> PAGE_SHIFT);
 }
 
 static inline char *kfence_page_at(unsigned int index)
 {
-	return kfence_pool.start + index * PAGE_SIZE;
+	return kfence_pool.piece[index / KFENCE_PIECE_PAGES] +
+	       (size_t)(index % KFENCE_PIECE_PAGES) * PAGE_SIZE;
+}
+
+static inline bool kfence_in_pool(const void *p)
+{
+	/* pairs with kfence_pool_make */
+	char **start = __atomic_load_n(&kfence_pool.piece, __ATOMIC_ACQUIRE);
+	unsigned int piece = start && page_in_arena(p) ? kfence_pool.piece_at[kfence_block_of(p)]
+						       : 0;
+	size_t pages;
+
+	if (!piece)
+		return false;
+	pages = kfence_piece_pages(kfence_piece_objects(piece - 1, kfence_pool.nr_objects));
+	return (size_t)((const char *)p - start[piece - 1]) < pages * PAGE_SIZE;
 }
 
 /* The object of a page of the pool; NULL: no page of an object. */
 static inline struct kfence_object *kfence_object_at(unsigned int index)
 {
-	unsigned int i = index / 2 - 1; /* of page 0: far too large */
+	unsigned int i = index % KFENCE_PIECE_PAGES / 2 - 1; /* of page 0: far too large */
+	unsigned int number = index / KFENCE_PIECE_PAGES * KFENCE_PIECE_OBJECTS + i;
 
-	return index % 2 == 0 && i < kfence_pool.nr_objects ? &kfence_pool.object[i] : NULL;
+	return index % 2 == 0 && i < KFENCE_PIECE_OBJECTS && number < kfence_pool.nr_objects
+		       ? &kfence_pool.object[number]
+		       : NULL;
 }
 
 static inline unsigned int kfence_number(const struct kfence_object *o)
@@ -97,7 +147,10 @@ static inline unsigned int kfence_number(const struct kfence_object *o)
 
 static inline char *kfence_object_page(const struct kfence_object *o)
 {
-	return kfence_page_at(2 + 2 * kfence_number(o));
+	unsigned int number = kfence_number(o);
+
+	return kfence_page_at(number / KFENCE_PIECE_OBJECTS * KFENCE_PIECE_PAGES + 2 +
+			      2 * (number % KFENCE_PIECE_OBJECTS));
 }
 
 /* ---- all with the lock held ---- */
@@ -105,6 +158,12 @@ static inline char *kfence_object_page(const struct kfence_object *o)
 /* Makes a page accessible, or not. false: the system has no more mappings for us. */
 cold bool kfence_open_locked(char *page);
 cold void kfence_close_locked(char *page);
+
+/* Changes whenever the page is closed. */
+static inline uint32_t kfence_closings(const char *page)
+{
+	return __atomic_load_n(&kfence_pool.closings[kfence_page_index(page)], __ATOMIC_RELAXED);
+}
 
 /* What fills the page around an object. */
 static inline unsigned char kfence_canary(const char *address)
@@ -140,9 +199,11 @@ enum kfence_bug {
 	KFENCE_INVALID_FREE,
 };
 
+enum kfence_access { KFENCE_READ, KFENCE_WRITE, KFENCE_EXECUTE };
+
 /* pcs: the stack of whoever is to blame, the first frame names him. */
 cold void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o,
-			       const char *address, bool write, const uintptr_t *pcs,
+			       const char *address, enum kfence_access access, const uintptr_t *pcs,
 			       unsigned int nr);
 
 /* ---- kfence_fault.c ---- */

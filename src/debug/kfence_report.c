@@ -19,26 +19,29 @@
 
 BUILD_ASSERT(sizeof(RULE) == 67);
 
-static const char *what(bool write)
+/* The third is not the kernel's: what it jumps to it can read, and it ends there anyway. */
+static const char *what(enum kfence_access access)
 {
-	return write ? "write" : "read";
+	static const char *const words[] = { "read", "write", "execute" };
+
+	return words[access];
 }
 
-static void put_title(enum kfence_bug bug, bool write, uintptr_t pc)
+static void put_title(enum kfence_bug bug, enum kfence_access access, uintptr_t pc)
 {
 	text_print("BUG: KFENCE: ");
 	switch (bug) {
 	case KFENCE_OUT_OF_BOUNDS:
-		text_print("out-of-bounds %s", what(write));
+		text_print("out-of-bounds %s", what(access));
 		break;
 	case KFENCE_USE_AFTER_FREE:
-		text_print("use-after-free %s", what(write));
+		text_print("use-after-free %s", what(access));
 		break;
 	case KFENCE_CORRUPTION:
 		text_print("memory corruption");
 		break;
 	case KFENCE_INVALID_ACCESS:
-		text_print("invalid %s", what(write));
+		text_print("invalid %s", what(access));
 		break;
 	case KFENCE_INVALID_FREE:
 		text_print("invalid free");
@@ -67,34 +70,35 @@ static void put_corruption(const struct kfence_object *o, const char *address)
 	text_print(" ] (in kfence-#%u):\n", kfence_number(o));
 }
 
-static void put_out_of_bounds(const struct kfence_object *o, const char *address, bool write)
+static void put_out_of_bounds(const struct kfence_object *o, const char *address,
+			      enum kfence_access access)
 {
 	bool left = address < o->addr;
 
-	text_print("Out-of-bounds %s at 0x%lx (%luB %s of kfence-#%u):\n", what(write),
+	text_print("Out-of-bounds %s at 0x%lx (%luB %s of kfence-#%u):\n", what(access),
 		   (unsigned long)address,
 		   (unsigned long)(left ? o->addr - address : address - o->addr),
 		   left ? "left" : "right", kfence_number(o));
 }
 
 static void put_detail(enum kfence_bug bug, const struct kfence_object *o, const char *address,
-		       bool write)
+		       enum kfence_access access)
 {
 	unsigned long a = (unsigned long)address;
 
 	switch (bug) {
 	case KFENCE_OUT_OF_BOUNDS:
-		put_out_of_bounds(o, address, write);
+		put_out_of_bounds(o, address, access);
 		break;
 	case KFENCE_USE_AFTER_FREE:
-		text_print("Use-after-free %s at 0x%lx (in kfence-#%u):\n", what(write), a,
+		text_print("Use-after-free %s at 0x%lx (in kfence-#%u):\n", what(access), a,
 			   kfence_number(o));
 		break;
 	case KFENCE_CORRUPTION:
 		put_corruption(o, address);
 		break;
 	case KFENCE_INVALID_ACCESS:
-		text_print("Invalid %s at 0x%lx:\n", what(write), a);
+		text_print("Invalid %s at 0x%lx:\n", what(access), a);
 		break;
 	case KFENCE_INVALID_FREE:
 		text_print("Invalid free of 0x%lx (in kfence-#%u):\n", a, kfence_number(o));
@@ -128,12 +132,12 @@ static void put_object(const struct kfence_object *o)
 }
 
 void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o, const char *address,
-			  bool write, const uintptr_t *pcs, unsigned int nr)
+			  enum kfence_access access, const uintptr_t *pcs, unsigned int nr)
 {
 	report_error_begin(o && o->engine ? o->engine->name : "kfence");
 	text_print("%s\n", RULE);
-	put_title(bug, write, pcs[0]);
-	put_detail(bug, o, address, write);
+	put_title(bug, access, pcs[0]);
+	put_detail(bug, o, address, access);
 	text_frames(" ", pcs, nr);
 	text_print("\n");
 	if (o) {

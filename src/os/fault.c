@@ -6,7 +6,7 @@
  *             found, what the others lie above.
  * Invariants: an action does not change while it counts.
  * Locks:      none: of threads that install at once one gets to see the program's action.
- * Flow:       called by debug/kfence_fault.c; calls sigaction(2), rt_tgsigqueueinfo(2).
+ * Flow:       called by debug/kfence_fault.c; calls readable.c, sigaction(2), rt_tgsigqueueinfo(2).
  */
 #include <signal.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "arch/fault.h"
 #include "base/atomic.h"
 #include "os/fault.h"
+#include "os/readable.h"
 #include "os/sys.h"
 
 #define SLOTS 8u
@@ -109,12 +110,23 @@ static unsigned int depth_of(const siginfo_t *info, uintptr_t frame)
 	return passing.info == info && frame < passing.frame ? passing.depth + 1 : 0;
 }
 
+static uintptr_t word_on_stack(const void *context)
+{
+	uintptr_t word = 0;
+
+	os_readable_copy(&word, (const void *)arch_fault_sp(context), sizeof(word));
+	return word;
+}
+
 static bool is_ours(const siginfo_t *info, const void *context)
 {
+	bool fetch = arch_fault_is_fetch(context);
 	struct os_fault fault = {
 		.address = info->si_addr,
 		.pc = arch_fault_pc(context),
 		.write = arch_fault_is_write(context),
+		.fetch = fetch,
+		.returns_to = fetch ? word_on_stack(context) : 0,
 	};
 
 	return info->si_code == SEGV_ACCERR && load_relaxed(&function)(&fault);

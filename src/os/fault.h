@@ -20,11 +20,13 @@
 
 struct os_fault {
 	char *address;
-	uintptr_t pc; /* of the instruction; 0: unknown */
-	bool write;   /* false: a read, or unknown */
+	uintptr_t pc;	      /* of the instruction; 0: unknown */
+	bool write;	      /* false: a read, or unknown */
+	bool fetch;	      /* the instruction itself: somebody jumped there */
+	uintptr_t returns_to; /* fetch: what lies on top of the stack, where a call came from; 0: unknown */
 };
 
-/* true: the access may be tried again. Runs in a signal handler. */
+/* true: the access may be tried again. false: the program's handler, or the default action. Runs in a signal handler. */
 typedef bool (*os_fault_function)(const struct os_fault *fault);
 
 /* fn hears of faults by protection from now on; always the same function. 0 or -errno. */

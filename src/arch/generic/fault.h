@@ -22,4 +22,16 @@ static inline bool arch_fault_is_write(const void *context)
 	return false;
 }
 
+static inline bool arch_fault_is_fetch(const void *context)
+{
+	(void)context;
+	return false;
+}
+
+static inline uintptr_t arch_fault_sp(const void *context)
+{
+	(void)context;
+	return 0;
+}
+
 #endif /* ARCH_GENERIC_FAULT_H */

@@ -12,7 +12,9 @@
 
 #include <ucontext.h>
 
-#define ARCH_FAULT_WRITE 2 /* bit of the error code of a page fault */
+/* Bits of the error code of a page fault. */
+#define ARCH_FAULT_WRITE 2
+#define ARCH_FAULT_FETCH 16
 
 static inline uintptr_t arch_fault_pc(const void *context)
 {
@@ -22,6 +24,16 @@ static inline uintptr_t arch_fault_pc(const void *context)
 static inline bool arch_fault_is_write(const void *context)
 {
 	return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & ARCH_FAULT_WRITE;
+}
+
+static inline bool arch_fault_is_fetch(const void *context)
+{
+	return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & ARCH_FAULT_FETCH;
+}
+
+static inline uintptr_t arch_fault_sp(const void *context)
+{
+	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
 }
 
 #endif /* ARCH_X86_64_FAULT_H */

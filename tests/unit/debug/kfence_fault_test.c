@@ -4,6 +4,9 @@
  */
 #include "kfence_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 /* Out of line: what the handler writes is read again afterwards. */
 __attribute__((__noinline__)) static char peek(const char *p)
 {
@@ -156,6 +159,70 @@ FAULTS(the_culprit_is_named)
 	CHILD_CHECK(said(" the_culprit_is_named_body+0x"));
 }
 
+/* ---- what cannot be cured ---- */
+
+static sigjmp_buf back;
+
+static void leave(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+__attribute__((__noinline__)) static void jump_to(void *p)
+{
+	((void (*)(void))p)();
+	__asm__ volatile("" : : : "memory"); /* a call that returns here, and no jump */
+}
+
+static void jump_into_freed(void *arg)
+{
+	char *p;
+
+	(void)arg;
+	start(16);
+	p = take(64);
+	kfence_free(p, HERE);
+	report_set_hook(NULL, NULL, false);
+	jump_to(p);
+}
+
+/* One report, and the end. */
+static void a_jump_ends_the_program(void **state)
+{
+	struct child c;
+
+	(void)state;
+	if (getenv("USLAB_TEST_VALGRIND"))
+		skip();
+	c = child_run(jump_into_freed, NULL);
+	assert_true(WIFSIGNALED(c.status) && WTERMSIG(c.status) == SIGSEGV);
+	assert_non_null(strstr(c.text, "BUG: KFENCE: use-after-free execute in jump_to+0x"));
+	assert_null(strstr(strstr(c.text, "BUG: KFENCE") + 1, "BUG: KFENCE"));
+}
+
+/* Also into one that is in use; the program's handler hears of it. */
+FAULTS(a_jump_is_the_programs)
+{
+	char *p;
+
+	CHILD_CHECK(signal(SIGSEGV, leave) != SIG_ERR);
+	start(16);
+	p = take(64);
+	for (volatile int i = 0; i < 3; i++)
+		if (!sigsetjmp(back, 1)) {
+			jump_to(p);
+			CHILD_CHECK(!"came back");
+		}
+	CHILD_CHECK(reports == 1 && has_head("invalid execute"));
+	CHILD_CHECK(said("Invalid execute at 0x%lx:\n jump_to+0x", (unsigned long)p));
+	kfence_free(p, HERE);
+	if (!sigsetjmp(back, 1))
+		jump_to(p);
+	CHILD_CHECK(reports == 2 && has_head("use-after-free execute"));
+	kfence_check();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +232,8 @@ int main(void)
 		cmocka_unit_test(after_free),
 		cmocka_unit_test(where_nothing_is),
 		cmocka_unit_test(the_culprit_is_named),
+		cmocka_unit_test(a_jump_ends_the_program),
+		cmocka_unit_test(a_jump_is_the_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

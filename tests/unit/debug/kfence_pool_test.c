@@ -6,23 +6,55 @@
 
 #include <unistd.h>
 
+/* A pool of more than one block of the arena: each address leads to its object, and only those. */
+IN_CHILD(pools_may_be_large)
+{
+	enum { NR = 2 * KFENCE_PIECE_OBJECTS + 40 };
+
+	start(NR);
+	CHILD_CHECK(kfence_pool.nr_objects == NR);
+	for (unsigned int i = 0; i < NR; i++) {
+		struct kfence_object *o = &kfence_pool.object[i];
+		char *page = kfence_object_page(o);
+
+		CHILD_CHECK(kfence_in_pool(page) && kfence_in_pool(page + 2 * PAGE_SIZE - 1));
+		CHILD_CHECK(kfence_in_pool(page - 1));
+		CHILD_CHECK(kfence_object_at(kfence_page_index(page)) == o);
+		CHILD_CHECK(kfence_page_at(kfence_page_index(page)) == page);
+		CHILD_CHECK(!kfence_object_at(kfence_page_index(page - 1)));
+		CHILD_CHECK(!kfence_object_at(kfence_page_index(page + PAGE_SIZE)));
+	}
+	CHILD_CHECK(
+		!kfence_in_pool(kfence_object_page(&kfence_pool.object[NR - 1]) + 2 * PAGE_SIZE));
+	/* some that have an object already, by their hashes, get no other one */
+	for (unsigned long i = 0; kfence_counters.allocated < NR; i++)
+		kfence_alloc(&engine, 64, 0, (void *)(0x10000 + 64 * i), 1);
+	CHILD_CHECK(!kfence_alloc(&engine, 64, 0, HERE, 1) && kfence_counters.allocated == NR);
+	for (unsigned int i = 0; i < NR; i++)
+		kfence_free(kfence_pool.object[i].addr, HERE);
+	CHILD_CHECK(kfence_counters.allocated == 0 && reports == 0);
+	kfence_check();
+	buddy_check();
+}
+
 IN_CHILD(objects_and_guards_take_turns)
 {
 	start(7);
-	CHILD_CHECK(kfence_pool.nr_objects == 7 && kfence_pool.nr_pages == 16);
+	CHILD_CHECK(kfence_pool.nr_objects == 7);
 	CHILD_CHECK(!kfence_object_at(0) && !kfence_object_at(1) && !kfence_object_at(3));
 	for (unsigned int i = 0; i < 7; i++) {
 		struct kfence_object *o = kfence_object_at(2 + 2 * i);
 
 		CHILD_CHECK(o && kfence_number(o) == i);
-		CHILD_CHECK(kfence_object_page(o) == kfence_pool.start + (2 + 2 * i) * PAGE_SIZE);
+		CHILD_CHECK(kfence_object_page(o) ==
+			    kfence_pool.piece[0] + (2 + 2 * i) * PAGE_SIZE);
 		CHILD_CHECK(!kfence_object_at(3 + 2 * i));
 	}
 	CHILD_CHECK(!kfence_object_at(16));
-	CHILD_CHECK(kfence_in_pool(kfence_pool.start));
-	CHILD_CHECK(kfence_in_pool(kfence_pool.start + 16 * PAGE_SIZE - 1));
-	CHILD_CHECK(!kfence_in_pool(kfence_pool.start - 1));
-	CHILD_CHECK(!kfence_in_pool(kfence_pool.start + 16 * PAGE_SIZE));
+	CHILD_CHECK(kfence_in_pool(kfence_pool.piece[0]));
+	CHILD_CHECK(kfence_in_pool(kfence_pool.piece[0] + 16 * PAGE_SIZE - 1));
+	CHILD_CHECK(!kfence_in_pool(kfence_pool.piece[0] - 1));
+	CHILD_CHECK(!kfence_in_pool(kfence_pool.piece[0] + 16 * PAGE_SIZE));
 	kfence_check();
 	buddy_check();
 }
@@ -147,6 +179,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(objects_and_guards_take_turns),
+		cmocka_unit_test(pools_may_be_large),
 		cmocka_unit_test(pages_are_closed_until_they_are_opened),
 		cmocka_unit_test(the_first_order_is_any),
 		cmocka_unit_test(canaries_are_told_by_their_addresses),

@@ -167,10 +167,37 @@ IN_CHILD(the_gate_opens_now_and_then)
 	CHILD_CHECK(kfence_counters.enabled == 0);
 }
 
+static void too_many(void *arg)
+{
+	char text[32];
+
+	(void)arg;
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	snprintf(text, sizeof(text), "%u", kfence_most_objects());
+	CHILD_CHECK(kfence_set_option("objects", text));
+	snprintf(text, sizeof(text), "%u", kfence_most_objects() + 1);
+	CHILD_CHECK(!kfence_set_option("objects", text));
+}
+
+/* What is refused is told with the limit, which is the machine's. */
+static void the_limit_is_named(void **state)
+{
+	struct child c = child_run(too_many, NULL);
+	unsigned int most;
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_int_equal(sscanf(c.text, "uslab: kfence.objects: 1 to %u here (vm.max_map_count, ",
+				&most),
+			 1);
+	assert_true(most > 511);
+}
+
 IN_CHILD(options_are_checked)
 {
 	CHILD_CHECK(!kfence_set_option("samples", "1") && !kfence_set_option("sample", "x"));
-	CHILD_CHECK(!kfence_set_option("objects", "0") && !kfence_set_option("objects", "512"));
+	CHILD_CHECK(!kfence_set_option("objects", "0") && kfence_set_option("objects", "512"));
 	CHILD_CHECK(!kfence_set_option("objects", "") && !kfence_is_wanted());
 	CHILD_CHECK(kfence_set_option("interval", "100") && kfence_interval() == 100);
 	CHILD_CHECK(kfence_set_option("objects", "511") && kfence_set_option("sample", ""));
@@ -300,6 +327,7 @@ int main(void)
 		cmocka_unit_test(objects_are_constructed),
 		cmocka_unit_test(the_gate_opens_now_and_then),
 		cmocka_unit_test(options_are_checked),
+		cmocka_unit_test(the_limit_is_named),
 		cmocka_unit_test(corruption_is_found_at_free),
 		cmocka_unit_test(frees_of_something_else_are_refused),
 		cmocka_unit_test(zombies_are_not_used_again),
