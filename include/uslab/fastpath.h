@@ -15,6 +15,26 @@
 extern "C" {
 #endif
 
+#if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE)
+/*
+ * The kernel may look at the descriptor of a sequence long after that has run, and ends the program when the
+ * descriptor is gone. So whatever has sequences in it (a plug-in that includes this) stays loaded: it says so
+ * itself while it is loaded, once, before any code of it can have run a sequence and been unloaded. Weak: a
+ * file that takes constants from here only need not be linked with the library.
+ */
+extern __typeof__(uslab_pin_object) uslab_pin_object __attribute__((__weak__));
+extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));
+char uslab_is_pinned; /* one per program, library or plug-in */
+
+static __attribute__((__constructor__, __used__)) void uslab_pin_this(void)
+{
+	if (uslab_is_pinned || !uslab_pin_object)
+		return;
+	uslab_is_pinned = 1;
+	uslab_pin_object(&uslab_is_pinned);
+}
+#endif
+
 /* Always: reports name the caller of what is called here, which is to be the program's own function. */
 #define USLAB_INLINE static inline __attribute__((__always_inline__))
 

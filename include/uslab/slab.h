@@ -215,6 +215,15 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 
 USLAB_API const char *uslab_version(void);
 
+/**
+ * uslab_pin_object - the program, shared library or plug-in that address lies in stays loaded
+ *
+ * dlclose() of it leaves it where it is from now on. What includes this header and has the inline hit paths
+ * calls it by itself while it is loaded (a constructor): nobody else needs to. Takes the dynamic loader's
+ * lock; not to be called from a signal handler. Returns 0; -ENOENT: address is in no such object.
+ */
+USLAB_API int uslab_pin_object(const void *address);
+
 /* Memory policies: modes of uslab_set_mempolicy(), values of set_mempolicy(2). */
 #define USLAB_POLICY_DEFAULT 0	      /* as LOCAL */
 #define USLAB_POLICY_PREFERRED 1      /* the lowest node of the mask; an empty one: as LOCAL */

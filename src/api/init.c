@@ -6,14 +6,16 @@
  * Invariants: uslab_kmalloc_handles is set before any other constructor of the program runs, so
  *             that the inline kmalloc() needs no check.
  * Locks:      init_lock (unranked).
- * Flow:       called by the loader and by the other files here; calls cache/, report/.
+ * Flow:       called by the loader and by the other files here; calls cache/, report/, os/pin.h.
  */
-#include "api/api.h"
+#include <errno.h>
 
+#include "api/api.h"
 #include "base/atomic.h"
 #include "cache/cache.h"
 #include "os/die.h"
 #include "os/lock.h"
+#include "os/pin.h"
 #include "page/buddy.h"
 #include "report/root.h"
 #include <uslab/slab.h>
@@ -47,6 +49,7 @@ int api_init(void)
 /* 101: the first constructor that a program may have. */
 __attribute__((constructor(101))) static void init_at_load(void)
 {
+	uslab_pin_object((const void *)init_at_load); /* libuslab.a may be inside a plug-in */
 	if (api_init())
 		os_say("no memory at program start; kmalloc() must not be called");
 	else
@@ -56,6 +59,11 @@ __attribute__((constructor(101))) static void init_at_load(void)
 USLAB_API const char *uslab_version(void)
 {
 	return USLAB_VERSION_TEXT;
+}
+
+USLAB_API int uslab_pin_object(const void *address)
+{
+	return os_pin_object(address) ? 0 : -ENOENT;
 }
 
 USLAB_API size_t uslab_trim(void)

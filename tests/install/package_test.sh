@@ -90,6 +90,14 @@ for program in c_uslab cxx_uslab c_uslab_static cxx_uslab_static; do
 	expect_ok "find_package, $program" "$work/cmake/$program"
 done
 
+# A plug-in's hit paths must not be unloaded: the linker is told by either way to link.
+# shellcheck disable=SC2086
+gcc -O2 -shared -fPIC "$source" $flags -o "$work/cmake/libplugin_pc.so"
+for plugin in plugin_pc plugin_uslab plugin_uslab_static; do
+	readelf -d "$work/cmake/lib$plugin.so" | grep -q NODELETE ||
+		{ echo "$plugin may be unloaded"; exit 1; }
+done
+
 # ---- the command finds the drop-in beside itself --------------------------------------------------
 if [ -x "$prefix/bin/uslab" ]; then
 	[ "$("$prefix/bin/uslab" run -- sh -c 'echo ran')" = ran ] ||

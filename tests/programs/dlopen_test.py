@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A storm of dlopen and dlclose: plug-ins that allocate in constructors, in thread storage, and last."""
+"""A storm of dlopen and dlclose: plug-ins that allocate in constructors, in thread storage, and last.
+
+And plug-ins that inline the hit paths: the last sequence that a thread ran must not go away.
+"""
 import os
 import sys
 
@@ -8,6 +11,28 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import preload  # noqa: E402
 
 PLUGINS = 6
+
+
+CXX = "clang++" if "clang" in os.path.basename(preload.CC) else "g++"
+
+
+def inlined(lab):
+    """C and C++, hidden and not, with the library beside it or inside."""
+    host = lab.build("hits_host", ["tests/programs/src/hits_host.c"], "-ldl")
+    libraries = os.path.dirname(preload.LIBRARY)
+    shared = os.path.join(libraries, "libuslab.so")
+    beside = [shared, f"-Wl,-rpath,{libraries}"]
+    inside = [os.path.join(libraries, "libuslab.a"), "-pthread"]
+    include = "-I" + os.path.join(preload.SRC, "include")
+    for language, compiler in ("c", preload.CC), ("c++", CXX):
+        for kind, link in ("beside", beside), ("inside", inside):
+            plugin = lab.build(f"hits-{language}-{kind}.so", ["tests/programs/src/hits.c"], include,
+                               "-x", "none", *link, "-shared", "-fPIC", "-fvisibility=hidden",
+                               compiler=[compiler, "-x", language])
+            commands = [[host, plugin]] + ([[host, plugin, shared]] if kind == "beside" else [])
+            for command in commands:
+                said = lab.run_ok(command, preload=None).out.strip()
+                print(f"{language}, {kind}, {len(command) - 1}: {said}")
 
 
 def main():
@@ -26,6 +51,7 @@ def main():
     for conf in "front=array", "front=cpuslab", "front=queues,reap=5":
         result = lab.run_ok([unload, library], preload=None, env={"USLAB_CONF": conf})
         print(result.out.strip())
+    inlined(lab)
 
 
 if __name__ == "__main__":

@@ -57,10 +57,12 @@ class Lab:
         return os.path.join(self.path, name)
 
     def build(self, name, sources, *options, compiler=None):
-        """Compiles sources of the repository; the result's path."""
+        """Compiles sources of the repository; the result's path. compiler: a name, or with options."""
         target = self.file(name)
         paths = [os.path.join(SRC, s) for s in sources]
-        run = subprocess.run([compiler or CC, "-O2", "-g", "-D_GNU_SOURCE=", *paths, "-o", target,
+        compiler = compiler or CC
+        compiler = [compiler] if isinstance(compiler, str) else compiler
+        run = subprocess.run([*compiler, "-O2", "-g", "-D_GNU_SOURCE=", *paths, "-o", target,
                               *options], capture_output=True, text=True, check=False)
         if run.returncode:
             fail(f"{name} does not compile:\n{run.stderr}")
