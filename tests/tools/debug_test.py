@@ -176,6 +176,32 @@ class Live(unittest.TestCase):
         self.load.wait_rounds()
         self.assertEqual(self.load.lost, 0)
 
+    def test_many_at_once(self):
+        text = self.debug("--cache", "malloc-*", "F")
+        count = int(re.fullmatch(r"(\d+) caches +- -> F\n(\d+) caches of process \d+ \(\S+\) switched in "
+                                 r"[\d.]+ ms\n", text).group(1))
+        self.assertGreater(count, 20)
+        text = self.debug("--cache", "malloc-*", "--cache", "malloc-64", "FU", "-v")
+        rows = re.findall(r"(?m)^malloc-\d+ +F -> FU$", text)
+        self.assertEqual(len(set(rows)), count)
+        self.debug("--cache", "malloc-64", "Z")
+        text = self.debug("--cache", "malloc-*", "Z")
+        self.assertRegex(text, rf"(?m)^{count - 1} caches +FU -> Z$")
+        self.assertRegex(text, r"(?m)^malloc-64 +Z, as before$")
+        self.assertRegex(text, rf"\n{count - 1} caches of process .* switched in [\d.]+ ms; 1 had the letters "
+                               r"already\n")
+        text = self.debug("--cache", "malloc-*", "Z")
+        self.assertRegex(text, rf"^{count} caches +Z, as before\n0 caches of process \d+ \(\S+\) switched; "
+                               rf"{count} had the letters already\n$")
+
+    def test_not_done_is_not_said(self):
+        """The first is switched, the second is not there, the third never asked."""
+        run = uslab("debug", "-p", self.load.pid, "-c", "malloc-64", "-c", "none", "-c", "malloc-80", "F")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("no cache 'none'", run.stderr)
+        self.assertRegex(run.stdout, r"^malloc-64 +- -> F\n1 cache of process \d+ \(\S+\) switched, and no "
+                                     r"more\n$")
+
     def test_validate_and_shrink(self):
         self.debug("--cache", "malloc-64", "FZP")
         self.load.wait_rounds()
@@ -216,7 +242,7 @@ class Idle(unittest.TestCase):
 
     def test_idle_program(self):
         result = uslab("debug", "-p", self.start("cat").pid, "--cache", "*", "--wait=1", "F")
-        self.assertEqual(result.returncode, 1)
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn("USLAB_CONF=control=100", result.stderr)
 
     def test_broken_off(self):

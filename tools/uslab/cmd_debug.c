@@ -35,6 +35,7 @@ static const char help[] =
 	"  -p, --pid=PID          the process\n"
 	"  -c, --cache=PATTERN    caches by name or id; * and ? as in a shell; may be repeated\n"
 	"      --library=NAME     of several copies of uslab in it, the one in a file named like this\n"
+	"  -v, --verbose          a line for each cache, also where the same happens to many\n"
 	"      --status           which caches are checked, and how many objects of them\n"
 	"      --validate         check all objects of checked caches now\n"
 	"      --shrink           give the memory of empty slabs back\n"
@@ -52,6 +53,7 @@ static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
 	{ "cache", required_argument, NULL, 'c' },
 	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ "status", no_argument, NULL, OPTION_STATUS },
 	{ "validate", no_argument, NULL, OPTION_VALIDATE },
 	{ "shrink", no_argument, NULL, OPTION_SHRINK },
@@ -68,6 +70,7 @@ struct debug_job {
 	int action;	     /* OPTION_STATUS, ...; 0: letters */
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
+	bool verbose;
 	unsigned int nr_patterns;
 	const char *pattern[MAX_PATTERNS];
 
@@ -120,6 +123,9 @@ static int set_option(void *arg, int option, const char *value)
 	case OPTION_LIBRARY:
 		job->library = value;
 		return EXIT_OK;
+	case 'v':
+		job->verbose = true;
+		return EXIT_OK;
 	case OPTION_WAIT:
 		if (!util_parse_number(value, 1, 86400, &number))
 			return util_usage_error(COMMAND, "'%s' is no number of seconds", value);
@@ -155,7 +161,7 @@ static int check(struct debug_job *job, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static const struct util_options options = { COMMAND, help, ":p:c:hV", long_options, set_option };
+static const struct util_options options = { COMMAND, help, ":p:c:vhV", long_options, set_option };
 
 /* Returns the exit status, or -1: go on. */
 static int parse(struct debug_job *job, int argc, char **argv)
@@ -261,34 +267,76 @@ static int send_all(struct debug_job *job, enum control_command command, uint64_
 	return status;
 }
 
-static void print_switched(const struct debug_job *job, const struct snapshot_cache *before,
-			   const struct snapshot_cache *after)
-{
-	char from[LETTERS_TEXT], to[LETTERS_TEXT];
+/* Caches to which the same happened. */
+struct change {
+	slab_flags_t from, to;
+	bool remain;	  /* checked objects */
+	const char *name; /* of the first */
+	unsigned int count;
+};
 
-	printf("%-21s %s -> %s%s\n", before->name, letters_text(from, before->flags),
-	       letters_text(to, after->flags),
-	       job->letters[0] == '-' && after->debug_slabs ? "  (checked objects remain)" : "");
+struct changes {
+	unsigned int nr;
+	struct change change[SNAPSHOT_MAX_CACHES];
+	unsigned int switched, as_before; /* caches */
+};
+
+/* With -v each cache stands for itself. */
+static void add_change(struct changes *all, const struct debug_job *job, struct change change)
+{
+	unsigned int i = job->verbose ? all->nr : 0;
+
+	while (i < all->nr &&
+	       (all->change[i].from != change.from || all->change[i].to != change.to ||
+		all->change[i].remain != change.remain))
+		i++;
+	if (i == all->nr)
+		all->change[all->nr++] = change;
+	all->change[i].count++;
+	if (change.from == change.to)
+		all->as_before++;
+	else
+		all->switched++;
 }
 
-/* Prints each chosen cache before and after. Returns how many. */
-static unsigned int print_all_switched(const struct debug_job *job)
+/* What the chosen caches had before, and have now. done: those that have what they had were asked, too. */
+static void find_changes(struct changes *all, const struct debug_job *job, bool done)
 {
+	const slab_flags_t letters = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
 	const struct snapshot *s = job->before;
-	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
-		const struct snapshot_cache *after;
+		const struct snapshot_cache *before = &s->cache[i], *after;
 
-		if (!is_chosen(job, s, &s->cache[i]))
+		if (!is_chosen(job, s, before))
 			continue;
-		after = pattern_same(job->after, &s->cache[i]);
-		if (after) {
-			print_switched(job, &s->cache[i], after);
-			count++;
-		}
+		after = pattern_same(job->after, before);
+		if (after && (done || (before->flags ^ after->flags) & letters))
+			add_change(all, job,
+				   (struct change){
+					   .from = before->flags & letters,
+					   .to = after->flags & letters,
+					   .remain = job->letters[0] == '-' && after->debug_slabs,
+					   .name = before->name,
+				   });
 	}
-	return count;
+}
+
+static void print_change(const struct change *change)
+{
+	char from[LETTERS_TEXT], to[LETTERS_TEXT], name[SNAPSHOT_NAME_MAX];
+
+	if (change->count == 1)
+		snprintf(name, sizeof(name), "%s", change->name);
+	else
+		snprintf(name, sizeof(name), "%u caches", change->count);
+	letters_text(from, change->from);
+	letters_text(to, change->to);
+	if (change->from == change->to)
+		printf("%-21s %s, as before", name, to);
+	else
+		printf("%-21s %s -> %s", name, from, to);
+	puts(change->remain ? "  (checked objects remain)" : "");
 }
 
 static int again(struct debug_job *job)
@@ -296,21 +344,42 @@ static int again(struct debug_job *job)
 	return target_snapshot_root(job->target, job->root, job->after);
 }
 
+static void print_changes(const struct debug_job *job, const struct changes *all, bool done,
+			  double seconds)
+{
+	for (unsigned int i = 0; i < all->nr; i++)
+		print_change(&all->change[i]);
+	printf("%u cache%s of process %d (%s) switched", all->switched,
+	       all->switched == 1 ? "" : "s", (int)job->pid, job->target->program);
+	if (!done)
+		fputs(", and no more", stdout);
+	else if (all->switched)
+		printf(" in %.1f ms", seconds * 1000);
+	if (all->as_before)
+		printf("; %u had the letters already", all->as_before);
+	putchar('\n');
+}
+
 static int switch_letters(struct debug_job *job)
 {
-	double start = now_seconds(), took;
+	struct changes *all = calloc(1, sizeof(*all));
+	double start = now_seconds();
 	uint64_t value;
-	int status = send_all(job, CONTROL_DEBUG, &value);
-	unsigned int count;
+	int status;
 
-	took = now_seconds() - start;
-	/* what was switched before something failed is shown as well */
-	if (again(job) != EXIT_OK)
-		return EXIT_FAILED;
-	count = print_all_switched(job);
-	if (status == EXIT_OK)
-		printf("%u cache%s of process %d (%s) switched in %.1f ms\n", count,
-		       count == 1 ? "" : "s", (int)job->pid, job->target->program, took * 1000);
+	if (!all)
+		return util_fail(COMMAND, "out of memory");
+	status = send_all(job, CONTROL_DEBUG, &value);
+	start = now_seconds() - start;
+	/* what was switched before something failed is shown as well, and nothing else then */
+	if (again(job) == EXIT_OK) {
+		find_changes(all, job, status == EXIT_OK);
+		if (status == EXIT_OK || all->nr)
+			print_changes(job, all, status == EXIT_OK, start);
+	} else {
+		status = EXIT_FAILED;
+	}
+	free(all);
 	return status;
 }
 

@@ -527,8 +527,12 @@ int command_perform(struct target *t, const struct target_root *root,
 				 t->program, request->pattern);
 	if (reply->result) {
 		const char *name = reply->failed_name[0] ? reply->failed_name : request->pattern;
+		char more[48] = "";
 
-		return util_fail(t->command, "cache %s: %s", name, result_text(reply->result));
+		if (reply->failed > 1)
+			snprintf(more, sizeof(more), " and %u more", reply->failed - 1);
+		return util_fail(t->command, "cache %s%s: %s", name, more,
+				 result_text(reply->result));
 	}
 	return EXIT_OK;
 }
