@@ -8,6 +8,7 @@ The program looked into allocates steadily from a cache "grower", keeps "steady"
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -53,7 +54,7 @@ class Terminal:
 
     def run(self, *arguments):
         return subprocess.run([*self.tmux, *map(str, arguments)], capture_output=True, text=True,
-                              check=False, timeout=20)
+                              check=False, timeout=60)
 
     def screen(self):
         return self.run("capture-pane", "-p").stdout
@@ -61,7 +62,7 @@ class Terminal:
     def keys(self, *keys):
         self.run("send-keys", *keys)
 
-    def wait(self, pattern, seconds=15):
+    def wait(self, pattern, seconds=60):
         """The screen once it has that on it."""
         end = time.monotonic() + seconds
         while True:
@@ -124,6 +125,33 @@ class OnTerminal(unittest.TestCase):
         top.keys("q")
         top.wait("status=0")
 
+    def test_common_sizes(self):
+        """Whole numbers, and the interval, on the usual terminals; all columns where they have room."""
+        row = re.compile(r"^(?:grower|steady) +\d+(?: +\d+)?(?: +\d+(?:\.\d)?[KM]?){3} +(?:0|[+-]\S+/s)"
+                         r"(?: +\d+/\d+/\d+)? *$")
+        for width, height, columns in ((80, 24, 7), (100, 30, 9), (200, 50, 9)):
+            top = self.top(size=(width, height))
+            screen = top.wait(r"grower[\s\S]*q quit").splitlines()
+            self.assertTrue(screen[0].endswith(", every 0.2 s"), screen[0])
+            self.assertGreaterEqual(len(screen[2].split()), columns)
+            rows = [line for line in screen[3:] if line.startswith(("grower", "steady"))]
+            self.assertEqual(len(rows), 2)
+            for line in rows:
+                self.assertRegex(line, row)
+            top.keys("-")
+            top.wait(r"every 0\.4 s")
+            top.keys("q")
+            top.wait("status=0")
+            top.close()
+
+    def test_growth_decays(self):
+        """Nothing is allocated any more: of the rows and of all. After how many looks: unit/tools/top_rows_test."""
+        top = self.top("-s", "growth", size=(80, 24))
+        top.wait(r"(?m)^grower .*\+[0-9.]+K/s")
+        os.kill(self.program.pid, signal.SIGSTOP)
+        top.wait(r"\), 0\n[\s\S]*grower .* 0 *\n")
+        os.kill(self.program.pid, signal.SIGCONT)
+
     def test_detail_and_help(self):
         top = self.top("-s", "growth")
         top.wait(r"\+[0-9.]+K/s")
@@ -165,12 +193,12 @@ class OnTerminal(unittest.TestCase):
         top = self.top(size=(120, 10))
         top.wait("steady")
         top.run("resize-window", "-x", "60", "-y", "30")
-        top.wait(r"(?m)^Name {20}")
-        self.assertTrue(all(len(line) <= 60 for line in top.screen().splitlines()))
+        screen = top.wait(r"(?m)^Name +Objects +Held +Space +Waste +Growth$")
+        self.assertTrue(all(len(line) <= 60 for line in screen.splitlines()))
         top.run("resize-window", "-x", "10", "-y", "2")
-        time.sleep(0.5)
+        top.wait(r"^[^\n]{1,10}\n[^\n]{0,10}\n$")
         top.run("resize-window", "-x", "120", "-y", "30")
-        top.wait("steady")
+        top.wait("steady[\\s\\S]*q quit")
         self.program.kill()
         self.program.wait()
         screen = top.wait("has ended")
@@ -191,7 +219,7 @@ class Batch(unittest.TestCase):
         self.assertEqual((run.stderr, run.returncode), ("", 0))
         looks = run.stdout.strip().split("\n\n")
         self.assertEqual(len(looks), 2)
-        objects = [int(line[24:].split()[0]) for line in looks[1].splitlines()[3:]]
+        objects = [int(line.split()[1]) for line in looks[1].splitlines()[3:]]
         self.assertGreater(len(objects), 20)
         self.assertEqual(objects, sorted(objects, reverse=True))
 

@@ -36,7 +36,8 @@ static const char help[] =
 	"debugging and tracking of the running process on and off, shrink and validate.\n"
 	"\n"
 	"Columns: objects that the program holds, bytes of one, bytes of all, bytes of all slabs,\n"
-	"of these without live objects, and how the bytes held grow, over the last 60 looks.";
+	"of these without live objects, and how the bytes held grow, over the last three intervals.\n"
+	"A narrow screen shows those that fit.";
 
 enum { OPTION_LIBRARY = 256, OPTION_KERNEL, OPTION_ROOT };
 
@@ -191,13 +192,15 @@ static void say_ended(struct top *top)
 static void print_rows(const struct top *top)
 {
 	char title[256], text[512];
+	struct top_layout layout;
 
 	top_summary_text(top, title, sizeof(title), text, sizeof(text));
 	printf("%s\n%s\n", title, text);
-	top_header_text(text, sizeof(text));
+	top_make_layout(&layout, top->table, top->order, UINT_MAX);
+	top_header_text(text, sizeof(text), &layout);
 	printf("%s\n", text);
 	for (unsigned int i = 0; i < top->table->count; i++) {
-		top_row_text(text, sizeof(text), &top->table->row[i]);
+		top_row_text(text, sizeof(text), &top->table->row[i], &layout);
 		printf("%s\n", text);
 	}
 	printf("\n");

@@ -12,10 +12,24 @@
 
 #include "source.h"
 
-#define TOP_SAMPLES 60 /* that the history of a cache goes back */
+#define TOP_SAMPLES 60	  /* that the history of a cache goes back */
+#define TOP_GROWTH_SPAN 3 /* intervals that growth is of: what has stopped is 0 soon */
 #define TOP_TEXT 160
 
 enum top_order { TOP_BY_BYTES, TOP_BY_OBJECTS, TOP_BY_GROWTH, TOP_BY_WASTE, TOP_BY_NAME };
+/* As they stand in a line. */
+enum top_column {
+	TOP_NAME,
+	TOP_OBJECTS,
+	TOP_OBJSIZE,
+	TOP_HELD,
+	TOP_SPACE,
+	TOP_WASTE,
+	TOP_GROWTH,
+	TOP_SLABS,
+	TOP_FLAGS,
+	TOP_COLUMNS
+};
 enum top_view { TOP_LIST, TOP_DETAIL, TOP_SITES, TOP_HELP };
 
 /* What a cache held, sample by sample. */
@@ -32,7 +46,11 @@ struct top_row {
 	const struct snapshot_cache *cache;
 	const struct top_history *history;
 	unsigned long waste; /* bytes of slabs without live objects */
-	double growth;	     /* bytes of live objects per second, over the history */
+	double growth;	     /* bytes of live objects per second, over the last intervals */
+};
+
+struct top_layout {
+	unsigned int width[TOP_COLUMNS]; /* 0: not shown */
 };
 
 struct top_table {
@@ -75,12 +93,19 @@ void top_growth_text(char *buf, size_t size, double bytes_per_second);
 /* The bytes of a history as a line of `width` columns, lowest to highest value. utf8: block characters. */
 void top_spark(char *buf, size_t size, const struct top_history *history, unsigned int width,
 	       bool utf8);
-/* Headline of the columns, and a row as text of one line. */
-void top_header_text(char *buf, size_t size);
-void top_row_text(char *buf, size_t size, const struct top_row *row);
 /* Two lines on the whole: what is looked at, and sums. */
 void top_summary_text(const struct top *top, char *title, size_t title_size, char *sums,
 		      size_t sums_size);
+
+/* ---- top_columns.c: no terminal, no process ---- */
+
+/* Columns for lines of that width; the one that rows are ordered by is among the last to go. */
+void top_make_layout(struct top_layout *layout, const struct top_table *table, enum top_order order,
+		     unsigned int width);
+/* Headline of the columns, and a row as text of one line. */
+void top_header_text(char *buf, size_t size, const struct top_layout *layout);
+void top_row_text(char *buf, size_t size, const struct top_row *row,
+		  const struct top_layout *layout);
 
 /* ---- top_screen.c ---- */
 

@@ -74,15 +74,16 @@ static unsigned int values(const struct top_history *history)
 /* From the oldest sample to the newest. */
 static double growth(const struct top_history *history)
 {
-	unsigned int last = values(history);
+	unsigned int n = values(history);
+	unsigned int first, last;
 	double seconds;
 
-	if (last < 2)
+	if (n < 2)
 		return 0;
-	last = place(history, last - 1);
-	seconds = history->time[last] - history->time[place(history, 0)];
-	return seconds > 0 ? (history->bytes[last] - history->bytes[place(history, 0)]) / seconds
-			   : 0;
+	first = place(history, n > TOP_GROWTH_SPAN ? n - 1 - TOP_GROWTH_SPAN : 0);
+	last = place(history, n - 1);
+	seconds = history->time[last] - history->time[first];
+	return seconds > 0 ? (history->bytes[last] - history->bytes[first]) / seconds : 0;
 }
 
 static bool passes(const struct snapshot_cache *c, const struct top *top)
@@ -191,28 +192,6 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 	}
 }
 
-void top_header_text(char *buf, size_t size)
-{
-	snprintf(buf, size, "%-24s %9s %7s %9s %9s %9s %10s %14s %s", "Name", "Objects", "Objsize",
-		 "Held", "Space", "Waste", "Growth", "Slabs/Part/Cpu", "Flg");
-}
-
-void top_row_text(char *buf, size_t size, const struct top_row *row)
-{
-	const struct snapshot_cache *c = row->cache;
-	char held[24], space[24], waste[24], grown[32], slabs[80], flags[32];
-
-	text_scale(held, sizeof(held), c->object_bytes);
-	text_scale(space, sizeof(space), c->slab_bytes);
-	text_scale(waste, sizeof(waste), row->waste);
-	top_growth_text(grown, sizeof(grown), row->growth);
-	snprintf(slabs, sizeof(slabs), "%lu/%lu/%lu", c->slabs - c->cpu_slabs, c->partial,
-		 c->cpu_slabs);
-	text_flag_letters(flags, sizeof(flags), c);
-	snprintf(buf, size, "%-24.24s %9lu %7u %9s %9s %9s %10s %14s %s", c->name, c->objects,
-		 c->object_size, held, space, waste, grown, slabs, flags);
-}
-
 void top_summary_text(const struct top *top, char *title, size_t title_size, char *sums,
 		      size_t sums_size)
 {
@@ -234,9 +213,10 @@ void top_summary_text(const struct top *top, char *title, size_t title_size, cha
 	text_scale(space_text, sizeof(space_text), space);
 	text_scale(waste_text, sizeof(waste_text), waste);
 	top_growth_text(grown_text, sizeof(grown_text), grown);
-	snprintf(title, title_size, "%s - %u caches by %s%s%s%s%s", top->source.title,
+	snprintf(title, title_size, "%s - %u caches by %s%s, every %g s%s%s%s", top->source.title,
 		 top->table->count, orders[top->order], top->inverted ? ", inverted" : "",
-		 top->filter[0] ? ", filter " : "", top->filter, top->paused ? ", paused" : "");
+		 top->interval, top->filter[0] ? ", filter " : "", top->filter,
+		 top->paused ? ", paused" : "");
 	snprintf(sums, sums_size, "%lu objects, %s held of %s (%s waste), %s", objects, held_text,
 		 space_text, waste_text, grown_text);
 }

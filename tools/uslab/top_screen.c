@@ -79,16 +79,18 @@ static void draw_list(struct top *top)
 {
 	unsigned int lines = top_screen_lines();
 	unsigned int at = top_find_row(top->table, top->selected);
+	struct top_layout layout;
 	char text[512];
 
 	if (at < top->scroll)
 		top->scroll = at;
 	if (at >= top->scroll + lines)
 		top->scroll = at - lines + 1;
-	top_header_text(text, sizeof(text));
+	top_make_layout(&layout, top->table, top->order, (unsigned int)COLS);
+	top_header_text(text, sizeof(text), &layout);
 	put(2, text, A_BOLD);
 	for (unsigned int i = 0; i < lines && top->scroll + i < top->table->count; i++) {
-		top_row_text(text, sizeof(text), &top->table->row[top->scroll + i]);
+		top_row_text(text, sizeof(text), &top->table->row[top->scroll + i], &layout);
 		put(HEAD_LINES + i, text, top->scroll + i == at ? A_REVERSE : A_NORMAL);
 	}
 }
@@ -122,11 +124,11 @@ static void draw_fields(struct lines *lines, const struct snapshot_cache *c)
 
 #define CACHE_TEXT(member, size, key, help)                                           \
 	if (c->member[0]) {                                                           \
-		snprintf(text, sizeof(text), "%-20s %-20s %s", key, c->member, help); \
+		snprintf(text, sizeof(text), "%-24s %-16s %s", key, c->member, help); \
 		scrolled_line(text, lines);                                           \
 	}
 #define CACHE_FIELD(type, member, key, help)                                                  \
-	snprintf(text, sizeof(text), "%-20s %-20lu %s", key, (unsigned long)c->member, help); \
+	snprintf(text, sizeof(text), "%-24s %-16lu %s", key, (unsigned long)c->member, help); \
 	scrolled_line(text, lines);
 #include "report/fields.def"
 }
@@ -147,6 +149,8 @@ static void draw_detail(struct top *top)
 {
 	const struct top_row *row = &top->table->row[top_find_row(top->table, top->selected)];
 	struct lines lines = { .top = top };
+	static const char title[] = "bytes held, newest at the right: ";
+	unsigned int room = COLS > (int)sizeof(title) ? (unsigned int)COLS - sizeof(title) + 1 : 1;
 	char text[512];
 	char spark[4 * TOP_SAMPLES + 8];
 
@@ -154,11 +158,12 @@ static void draw_detail(struct top *top)
 		return;
 	snprintf(text, sizeof(text), "%s", row->cache->name);
 	put(2, text, A_BOLD);
-	top_spark(spark, sizeof(spark), row->history, TOP_SAMPLES, utf8());
-	snprintf(text, sizeof(text), "bytes held, newest at the right: %s", spark);
+	top_spark(spark, sizeof(spark), row->history, room < TOP_SAMPLES ? room : TOP_SAMPLES,
+		  utf8());
+	snprintf(text, sizeof(text), "%s%s", title, spark);
 	scrolled_line(text, &lines);
 	for (unsigned int i = 0; i < row->cache->nr_aliases; i++) {
-		snprintf(text, sizeof(text), "%-20s %s", "alias",
+		snprintf(text, sizeof(text), "%-24s %s", "alias",
 			 top->snapshot->alias[row->cache->first_alias + i]);
 		scrolled_line(text, &lines);
 	}
@@ -203,6 +208,18 @@ static void draw_help(struct top *top)
 	end_lines(&lines);
 }
 
+/* Where the line is too long it ends before a number, not in it. */
+static void cut_at_blank(char *text)
+{
+	size_t at = (size_t)COLS;
+
+	if (strlen(text) <= at)
+		return;
+	while (at && text[at] != ' ')
+		at--;
+	text[at] = '\0';
+}
+
 void top_screen_draw(struct top *top)
 {
 	static void (*const views[])(struct top *) = { draw_list, draw_detail, draw_sites,
@@ -213,6 +230,7 @@ void top_screen_draw(struct top *top)
 	erase();
 	top_summary_text(top, title, sizeof(title), sums, sizeof(sums));
 	put(0, title, A_NORMAL);
+	cut_at_blank(sums);
 	put(1, sums, A_NORMAL);
 	views[top->view](top);
 	put((unsigned int)LINES - 1,

@@ -134,6 +134,24 @@ static void test_growth(void **state)
 	fixture_free(f);
 }
 
+/* What grew once is still after three intervals. */
+static void test_growth_decays(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	add_cache(f, "grew", 100, 0, 4096);
+	for (int i = 0; i < 20; i++) {
+		f->s->cache[0].object_bytes = i < 10 ? 0 : 300000;
+		sample(f, i);
+		if (i < 10 || i > 12)
+			assert_true(row(f, "grew")->growth == 0);
+		else
+			assert_true(row(f, "grew")->growth == 100000);
+	}
+	fixture_free(f);
+}
+
 /* A cache of the same name but another number is another cache. */
 static void test_new_cache_has_no_past(void **state)
 {
@@ -195,14 +213,10 @@ static void test_texts(void **state)
 	(void)state;
 	strcpy(f->top.source.title, "python3 (12)");
 	three_caches(f);
-	f->s->cache[1].flags = SLAB_POISON | SLAB_STORE_USER;
+	f->top.interval = 0.5;
 	sample(f, 0);
-	top_row_text(text, sizeof(text), row(f, "large"));
-	assert_string_equal(text,
-			    "large                           10    4096     40.9K     81.9K     "
-			    "40.9K          0         20/0/0 PU");
 	top_summary_text(&f->top, title, sizeof(title), text, sizeof(text));
-	assert_string_equal(title, "python3 (12) - 3 caches by space");
+	assert_string_equal(title, "python3 (12) - 3 caches by space, every 0.5 s");
 	assert_string_equal(text, "1013 objects, 57.1K held of 106.4K (49.3K waste), 0");
 	fixture_free(f);
 }
@@ -210,9 +224,13 @@ static void test_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_orders),	    cmocka_unit_test(test_filter_and_empty),
-		cmocka_unit_test(test_growth),	    cmocka_unit_test(test_new_cache_has_no_past),
-		cmocka_unit_test(test_growth_text), cmocka_unit_test(test_spark),
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_filter_and_empty),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth_decays),
+		cmocka_unit_test(test_new_cache_has_no_past),
+		cmocka_unit_test(test_growth_text),
+		cmocka_unit_test(test_spark),
 		cmocka_unit_test(test_texts),
 	};
 
