@@ -48,7 +48,8 @@ class Terminal:
     """`uslab top` in a terminal of its own."""
 
     def __init__(self, folder, width, height, *arguments, term="screen-256color"):
-        self.tmux = ["tmux", "-f", "/dev/null", "-S", os.path.join(folder, "tmux")]
+        socket = os.path.join(tempfile.mkdtemp(dir=folder), "tmux")  # a server of its own
+        self.tmux = ["tmux", "-f", "/dev/null", "-S", socket]
         command = " ".join([BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 60"
         self.run("new-session", "-d", "-x", width, "-y", height, "-e", f"TERM={term}", command)
 
