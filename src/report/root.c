@@ -10,7 +10,10 @@
  */
 #include "report/root.h"
 
+#include <string.h>
+
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "cache/cache.h"
 #include "cache/control.h"
 #include "debug/blocks.h"
@@ -60,6 +63,9 @@ static struct uslab_root root = {
 	.blocks = (uint64_t)&blocks_table,
 };
 
+/* Written, and so in every core: what is constant is in the library's file only, which may be gone by then. */
+static char large_name_text[32];
+
 extern USLAB_API struct uslab_root uslab_root __attribute__((alias("root")));
 
 void root_set_kick(unsigned long *limit)
@@ -69,8 +75,12 @@ void root_set_kick(unsigned long *limit)
 
 void root_init(const char *large_name)
 {
+	size_t len = MIN(strlen(large_name), sizeof(large_name_text) - 1);
+
+	memcpy(large_name_text, large_name, len);
+	large_name_text[len] = '\0';
 	blocks_name = large_name;
-	root.large_name = (uint64_t)large_name;
+	root.large_name = (uint64_t)large_name_text;
 	/* pairs with the check in snapshot_open(), which sees the name when it sees ready */
 	store_release(&root.ready, 1);
 }

@@ -186,6 +186,17 @@ class CoreTest(unittest.TestCase):
         os.unlink(program)
         self.assertEqual(self.numbers("--core", path)["caches"], live["caches"])
 
+    def test_library_is_gone(self):
+        """Whole pages have the name that they have in the process."""
+        library = shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), self.place)
+        process = self.start("env", f"USLAB_MALLOC_SO={library}", BIN, "run", "--", PYTHON,
+                             f"{self.folder}/objects.py")
+        live = {cache["name"] for cache in self.numbers("-p", str(process.pid))["caches"]}
+        path = self.core_of(process)
+        os.unlink(library)
+        self.assertEqual({cache["name"] for cache in self.numbers("--core", path)["caches"]}, live)
+        self.assertLess({"malloc-large", "malloc-mapped", "free-pages"}, live)
+
     def test_program_without_uslab(self):
         process = self.start("/bin/sh", "-c", "echo ready; read x")
         self.fails(self.core_of(process), "did not use uslab")
