@@ -37,14 +37,14 @@ enum cache_watch {
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants to hear of each object */
 	WATCH_SHUT = 15,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
-	WATCH_SAMPLE = 32, /* allocations that miss are tracked (U), the front stays open */
+	WATCH_SAMPLE = 32, /* allocations that are picked are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
 	/* The front is being shut, is shut or is about to be open: everything goes past it. */
 	WATCH_PAST_FRONT = 128,
 };
 
 /* What allocations have to know: where an object comes from, not where others lie. */
-#define WATCH_ALLOC (~(unsigned int)WATCH_ROUTE)
+#define WATCH_ALLOC (~(unsigned int)(WATCH_ROUTE | WATCH_SAMPLE))
 
 struct cache {
 	struct front front;
@@ -56,8 +56,6 @@ struct cache {
 	slab_flags_t flags;    /* the letters F Z P U T A are those of now; atomic */
 	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
 	uint16_t capacity;     /* of the front, as chosen; 0: by object size */
-	uint16_t sample;       /* WATCH_SAMPLE: one in so many calls that miss; atomic */
-	uint16_t misses;       /* calls counted for that; may lose one */
 	bool takes_blocks;     /* see cache_heap_of() */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
@@ -65,7 +63,6 @@ struct cache {
 
 /* Every small program under the drop-in has 78 of them, and metadata comes in powers of two. */
 BUILD_ASSERT(sizeof(struct cache) <= 256);
-#define CACHE_MAX_SAMPLE 65535u
 
 struct kmem_cache {
 	struct cache *cache; /* NULL: no such cache */
@@ -149,8 +146,9 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
  * where the page of the object says, whatever the bits say by then.
  */
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
-/* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. */
-void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller);
+/* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. sample: not 0, see DEBUG_SAMPLE(). */
+void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
+			 uint32_t sample);
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				      const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
@@ -175,11 +173,11 @@ cold int cache_set_debug(struct cache *c, slab_flags_t flags);
 cold int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
 /*
- * Tracks (U) one of `every` allocations that miss, and leaves the front open: the miss of an array stands
- * for all of its objects. 0: not any more. 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are
- * freed by an inline hit, which would make plain objects of tracked ones.
+ * Tracks (U) what cache_alloc_picked() allocates, and leaves the front open; false: not any more. 0; -ENOMEM;
+ * -E2BIG; -EOPNOTSUPP: objects of this cache are freed by an inline hit, which would make plain objects of
+ * tracked ones.
  */
-cold int cache_set_sampling(struct cache *c, unsigned int every);
+cold int cache_set_sampling(struct cache *c, bool on);
 
 /* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
 int cache_parse_debug(const char *letters, slab_flags_t *flags);

@@ -55,7 +55,7 @@ static long sample_one(struct cache *c, const void *arg)
 {
 	const struct command *command = arg;
 
-	return cache_set_sampling_locked(c, (unsigned int)MIN(command->value, 1ull << 31));
+	return cache_set_sampling_locked(c, command->value != 0);
 }
 
 static long change_one(struct cache *c, const void *arg)

@@ -13,9 +13,9 @@
  * the drop-in's size limit: the next malloc() takes the slow path, and puts it back (control_rearm).
  * USLAB_CONF=control=MS has a thread look every MS milliseconds.
  *
- * Misses are no fair sample of allocations: an array runs dry where a program holds most objects, and what is
- * allocated elsewhere is never seen. So a tool that samples writes CONTROL_PICK there at times of its choice:
- * then the next malloc() of a cache with WATCH_SAMPLE is tracked, whether it would have hit or not.
+ * A tool that samples writes pick_mean, pick_until and clears *kick. From then on the limit is CONTROL_PICK, and
+ * every malloc() counts its bytes down (malloc/pick.h). pick_until is a lease, which the tool renews: a
+ * process whose tool died ends it by itself.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -39,7 +39,7 @@ enum control_command {
 	 * name of whole pages (blocks_name), letter by letter; they can have U.
 	 */
 	CONTROL_DEBUG,
-	CONTROL_SAMPLE,	  /* value: track one allocation of each miss; 0: no more */
+	CONTROL_SAMPLE,	  /* value: 1: what is picked is tracked; 0: no more */
 	CONTROL_SHRINK,	  /* gives memory back */
 	CONTROL_VALIDATE, /* result value: slabs checked */
 	CONTROL_SET,	  /* argument "attribute=number": as the writable files of spec 6.3 */
@@ -49,7 +49,10 @@ enum control_command {
 };
 
 #define CONTROL_TEXT 64
-#define CONTROL_PICK 1 /* in *kick: smaller than every size but 0 */
+#define CONTROL_PICK 1	   /* in *kick: smaller than every size but 0 */
+#define CONTROL_PICK_MIN 1 /* of pick_mean */
+#define CONTROL_PICK_MAX 30
+#define CONTROL_PICK_FOREVER UINT64_MAX
 
 struct control {
 	uint32_t size; /* of this structure */
@@ -60,6 +63,14 @@ struct control {
 	uint32_t failed;  /* of these, caches that gave an error */
 	uint64_t value;	  /* of the command; then of the answer */
 	uint64_t serial;  /* commands carried out since start */
+	/*
+	 * Picking, beside the commands: tools write these at any time, the process raises pick_mean where
+	 * too many are picked, and clears it at the end of the lease.
+	 */
+	uint32_t pick_mean;  /* log2 of the mean of bytes between two picks; 0: nothing is picked */
+	uint32_t can_pick;   /* this library has a malloc that picks; const */
+	uint64_t pick_until; /* os_clock_ms() */
+	uint64_t picked;     /* objects of sampled caches, since start */
 	char pattern[CONTROL_TEXT];
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */

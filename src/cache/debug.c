@@ -118,7 +118,7 @@ static int make_slabs(struct cache *c, slab_flags_t *letters, bool no_higher_ord
 static void idle_slabs(struct cache *c)
 {
 	if (c->engine.debug)
-		debug_set_flags(&c->engine, c->sample ? SLAB_STORE_USER : 0, false);
+		debug_set_flags(&c->engine, c->watch & WATCH_SAMPLE ? SLAB_STORE_USER : 0, false);
 }
 
 static int set_letters(struct cache *c, slab_flags_t letters, bool no_higher_order)
@@ -184,19 +184,18 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 
 /* ---- sampling ---- */
 
-int cache_set_sampling_locked(struct cache *c, unsigned int every)
+int cache_set_sampling_locked(struct cache *c, bool on)
 {
 	slab_flags_t letters = SLAB_STORE_USER;
 	int ret = 0;
 
-	if (every && !by_address(c) && c->front.ops == &front_array_ops)
+	if (on && !by_address(c) && c->front.ops == &front_array_ops)
 		return -EOPNOTSUPP;
-	if (every && !(c->watch & WATCH_DEBUG))
+	if (on && !(c->watch & WATCH_DEBUG))
 		ret = make_slabs(c, &letters, false);
 	if (ret)
 		return ret;
-	store_relaxed(&c->sample, (uint16_t)MIN(every, CACHE_MAX_SAMPLE));
-	if (every)
+	if (on)
 		set_watch(c, WATCH_SAMPLE);
 	else
 		clear_watch(c, WATCH_SAMPLE);
@@ -205,12 +204,12 @@ int cache_set_sampling_locked(struct cache *c, unsigned int every)
 	return 0;
 }
 
-int cache_set_sampling(struct cache *c, unsigned int every)
+int cache_set_sampling(struct cache *c, bool on)
 {
 	int ret;
 
 	lock_acquire(&cache_lock);
-	ret = cache_set_sampling_locked(c, every);
+	ret = cache_set_sampling_locked(c, on);
 	lock_release(&cache_lock);
 	return ret;
 }

@@ -71,7 +71,7 @@ bool cache_no_higher_order(void);
  * engine->ops->destroy() and debug_detach() are the caller's.
  */
 int cache_start_debug(struct cache *c, slab_flags_t letters);
-int cache_set_sampling_locked(struct cache *c, unsigned int every);
+int cache_set_sampling_locked(struct cache *c, bool on);
 long cache_validate_locked(struct cache *c);
 /* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
 int cache_route_locked(struct cache *c);

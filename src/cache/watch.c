@@ -25,7 +25,7 @@ struct request {
 	int node;
 	size_t size; /* asked for; 0: the cache's */
 	const void *caller;
-	bool picked; /* a tool wants it tracked */
+	uint32_t sample; /* not 0: it was picked, to be tracked */
 };
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -56,29 +56,12 @@ static void *take_plain(const struct request *r)
 	return e->ops->refill(e, &obj, 1, r->gfp, r->node) ? obj : NULL;
 }
 
-static bool is_sampled(struct cache *c)
-{
-	unsigned int every = load_relaxed(&c->sample);
-
-	count_event(&c->misses);
-	return every && load_relaxed(&c->misses) % every == 0;
-}
-
-/* This miss took nothing out of the engine: fills the CPU's array, so that the next call hits. */
-static void fill_front(const struct request *r)
-{
-	void *obj = r->c->front.capacity ? take_plain(r) : NULL;
-
-	if (obj)
-		r->c->front.ops->free(&r->c->front, obj);
-}
-
 static void *take_sample(const struct request *r)
 {
 	void *obj = debug_alloc(&r->c->engine, r->gfp, r->node, r->size, r->caller);
 
-	if (obj && !r->picked)
-		fill_front(r);
+	if (obj)
+		debug_mark_sample(obj, r->sample);
 	return obj;
 }
 
@@ -88,7 +71,7 @@ static void *take(const struct request *r)
 
 	if (r->watch & WATCH_DEBUG)
 		return debug_alloc(&r->c->engine, r->gfp, r->node, r->size, r->caller);
-	if (r->watch & WATCH_SAMPLE && (r->picked || is_sampled(r->c)))
+	if (r->watch & WATCH_SAMPLE && r->sample)
 		obj = take_sample(r);
 	return obj ? obj : take_plain(r);
 }
@@ -135,14 +118,14 @@ static size_t zero_size(const struct request *r, const void *obj)
 
 /*
  * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them: only a miss is
- * one to be sampled or guarded.
+ * one to be guarded.
  */
 static void *hit(const struct request *r)
 {
 	int cpu = percpu_cpu();
 
 	if (r->watch & WATCH_PAST_FRONT || !r->c->front.capacity || r->node >= 0 || cpu < 0 ||
-	    r->picked)
+	    r->sample)
 		return NULL;
 	return array_pop(r->c->front.id, cpu);
 }
@@ -156,7 +139,7 @@ static void *alloc(struct request *r)
 		return NULL;
 	friends_enter();
 	obj = hit(r);
-	if (!obj && r->watch & WATCH_KFENCE)
+	if (!obj && r->watch & WATCH_KFENCE && !r->sample)
 		obj = take_guarded(r);
 	if (!obj)
 		obj = take_or_shrink(r);
@@ -184,7 +167,8 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 	return alloc(&r);
 }
 
-void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *caller)
+void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
+			 uint32_t sample)
 {
 	struct request r = {
 		.c = c,
@@ -193,7 +177,7 @@ void *cache_alloc_picked(struct cache *c, gfp_t gfp, size_t size, const void *ca
 		.node = NUMA_NO_NODE,
 		.size = size,
 		.caller = caller,
-		.picked = true,
+		.sample = sample,
 	};
 
 	return alloc(&r);

@@ -44,12 +44,20 @@ struct track {
 	uint64_t addr;	 /* the caller; 0: never */
 	uint32_t handle; /* of its stack, debug/stacks.h; 0: none */
 	uint32_t cpu;
-	uint32_t pid; /* of the thread */
-	uint32_t reserved;
-	uint64_t when; /* jiffies: milliseconds of os_clock_ms() */
+	uint32_t pid;	 /* of the thread */
+	uint32_t sample; /* of the allocation, how it was picked: DEBUG_SAMPLE(); 0: it was not */
+	uint64_t when;	 /* jiffies: milliseconds of os_clock_ms() */
 };
 
 BUILD_ASSERT(sizeof(struct track) == 32);
+
+/*
+ * An allocation that counts for so many bytes (below 2^24) was picked by skips of a mean of 2^mean of them: with
+ * probability 1 - exp(-bytes / 2^mean), which is what a tool weighs it by.
+ */
+#define DEBUG_SAMPLE(bytes, mean) ((uint32_t)(mean) << 24 | (uint32_t)(bytes))
+#define DEBUG_SAMPLE_BYTES(sample) ((sample)&0xffffffu)
+#define DEBUG_SAMPLE_MEAN(sample) ((sample) >> 24)
 
 enum track_item { TRACK_ALLOC, TRACK_FREE };
 
@@ -169,6 +177,9 @@ void debug_detach(struct engine *e);
  * Not zeroed. NULL: out of memory.
  */
 void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
+
+/* The object, which debug_alloc() just gave, was picked: remembers how, if its slab has U. */
+void debug_mark_sample(void *obj, uint32_t sample);
 
 /*
  * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj))) that

@@ -86,6 +86,14 @@ void debug_request_init(struct debug_request *r, const struct engine *e,
 	r->track = debug_make_track(caller, r->flags & SLAB_STORE_USER);
 }
 
+void debug_mark_sample(void *obj, uint32_t sample)
+{
+	const struct slab_layout *layout = page_head_of(obj)->layout;
+
+	if (layout->debug & SLAB_STORE_USER)
+		store_relaxed(&debug_track(layout, obj, TRACK_ALLOC)->sample, sample);
+}
+
 /* Spec 5.7. */
 size_t debug_usable_size(const struct page *slab, const void *obj)
 {

@@ -18,14 +18,12 @@
 #include "arch/malloc_rseq.h"
 #include "malloc/internal.h"
 
-/* An object for size bytes, or false. */
-static always_inline bool malloc_hot_alloc(size_t size, void **result)
+/* An object for size bytes, which the table knows, or false; behind a look at size_limit. */
+static always_inline bool malloc_hot_pop(size_t size, void **result)
 {
 	const unsigned char *table;
 	char *base;
 
-	if (unlikely(size >= malloc_hot.size_limit))
-		return false;
 	/*
 	 * Acquire, pairs with the release of size_limit in malloc_init(). A compiler barrier is
 	 * enough: CPUs that reorder loads have no hit path (arch/generic always misses).
@@ -35,6 +33,12 @@ static always_inline bool malloc_hot_alloc(size_t size, void **result)
 	table = (const unsigned char *)base + USLAB_WINDOWS_OFFSET + USLAB_WINDOW_TABLES;
 	return arch_malloc_pop(base, table[(size + MALLOC_ALIGN - 1) / MALLOC_ALIGN],
 			       malloc_hot.rseq, result);
+}
+
+/* An object for size bytes, or false. */
+static always_inline bool malloc_hot_alloc(size_t size, void **result)
+{
+	return likely(size < malloc_hot.size_limit) && malloc_hot_pop(size, result);
 }
 
 static always_inline bool malloc_hot_free(void *p)

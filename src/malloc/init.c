@@ -64,7 +64,7 @@ static void fill_table(void)
 		table[i] = (unsigned char)malloc_class_of(i * MALLOC_ALIGN);
 }
 
-#define SIZE_LIMIT (MALLOC_MAX_TABLE + 1)
+#define SIZE_LIMIT (MALLOC_MAX_TABLE + 1ul)
 
 /* size_limit opens malloc() and vouches for the rest; free() sees nothing of ours before that. */
 static void open_hit_paths(void)
@@ -77,12 +77,19 @@ static void open_hit_paths(void)
 
 /*
  * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its command and
- * then 0 here would be overlooked.
+ * then 0 here would be overlooked. Likewise one that begins or ends to pick: its word is read again behind it.
  */
 void malloc_rearm(void)
 {
-	if (malloc_ready() && malloc_hot.page_limit)
-		__atomic_exchange_n(&malloc_hot.size_limit, SIZE_LIMIT, __ATOMIC_SEQ_CST);
+	uint32_t mean;
+
+	if (!malloc_ready() || !malloc_hot.page_limit)
+		return;
+	do {
+		mean = load_relaxed(&control.pick_mean);
+		__atomic_exchange_n(&malloc_hot.size_limit, mean ? CONTROL_PICK : SIZE_LIMIT,
+				    __ATOMIC_SEQ_CST);
+	} while (!load_relaxed(&control.pick_mean) != !mean);
 }
 
 static int init_locked(void)
@@ -98,6 +105,7 @@ static int init_locked(void)
 	}
 	fill_table();
 	control_rearm = malloc_rearm;
+	control.can_pick = true;
 	if (os_rseq_on)
 		root_set_kick(&malloc_hot.size_limit);
 	root_init("malloc-large");

@@ -17,11 +17,10 @@
 #include "debug/report.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
+#include "malloc/pick.h"
 #include "os/die.h"
 #include "page/page.h"
 #include "page/run.h"
-
-#define MAX_PICK_CALLS 1024u
 
 static struct cache *cache_of_class(unsigned int class)
 {
@@ -44,30 +43,19 @@ static const struct engine_heap *heap_at(const void *p)
 
 void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 {
+	uint32_t sample;
 	void *p;
 
+	if (unlikely(load_relaxed(&control.pick_mean)) && !pick_passes(size)) {
+		sample = pick_decide(cache_of_class(class), size);
+		if (sample)
+			return cache_alloc_picked(cache_of_class(class), MAX(size, 1ul), caller,
+						  MALLOC_GFP, sample);
+	}
 	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, class, malloc_hot.rseq, &p))
 		return p;
 	return cache_alloc_for(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul),
 			       caller);
-}
-
-/*
- * Does a tool want the next object of a sampled cache (cache/control.h), and is that this one? It may have
- * gone away since, and none be sampled: after so many calls nobody wants one any more.
- */
-static bool is_picked(const struct cache *c)
-{
-	static unsigned int calls; /* lost counts do not matter */
-	bool sampled;
-
-	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_PICK))
-		return false;
-	sampled = load_acquire(&c->watch) & WATCH_SAMPLE;
-	store_relaxed(&calls, load_relaxed(&calls) + 1);
-	if (sampled || load_relaxed(&calls) % MAX_PICK_CALLS == 0)
-		malloc_rearm();
-	return sampled;
 }
 
 /*
@@ -83,9 +71,6 @@ static void *alloc_small(size_t size, const void *caller)
 		     !load_acquire(&c->watch)))
 		return cache_heap_alloc(cache_heap_of(c), MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
 					NUMA_NO_NODE);
-	if (unlikely(is_picked(c)))
-		return cache_alloc_picked(cache_of_class(class), MALLOC_GFP, MAX(size, 1ul),
-					  caller);
 	return malloc_class_alloc(class, size, caller);
 }
 
@@ -118,9 +103,28 @@ static bool free_run(void *p, const void *caller)
 	return run_free(p);
 }
 
+/*
+ * While a tool samples, every malloc() comes here, so this is its hit path then. The limit tells: without rseq nothing
+ * is quick, and a tool that left a command has put 0 there.
+ */
+static always_inline bool hit_while_picking(size_t size, void **result)
+{
+	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_PICK) ||
+	    size > MALLOC_MAX_TABLE || !pick_passes(size))
+		return false;
+	if (likely(malloc_hot_pop(size, result)))
+		return true;
+	pick_thread.left += PICK_BYTES(size); /* it is counted where it gets its object */
+	return false;
+}
+
 void *malloc_any(size_t size, bool *zeroed, const void *caller)
 {
+	void *p;
+
 	*zeroed = false;
+	if (hit_while_picking(size, &p))
+		return p;
 	if (unlikely(size > PTRDIFF_MAX))
 		return NULL;
 	if (unlikely(!malloc_usable())) {
@@ -136,8 +140,11 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 void *malloc_slow(size_t size, const void *caller)
 {
 	bool zeroed;
-	void *p = malloc_any(size, &zeroed, caller);
+	void *p;
 
+	if (hit_while_picking(size, &p))
+		return p;
+	p = malloc_any(size, &zeroed, caller);
 	if (unlikely(!p))
 		errno = ENOMEM;
 	return p;

@@ -100,8 +100,11 @@ def hunt(server):
 
 def check(found, server, took):
     site = found["sites"][0]
+    if site["too_few_samples"]:
+        sys.exit(f"too few samples: {json.dumps(found['sites'][:3], indent=1)}")
     print(f"{site['function']} {os.path.basename(site['file'])}:{site['line']}: "
-          f"{site['objects']:.0f} objects, {site['kept_per_second']:.0f} kept each second; "
+          f"{site['objects']:.0f} objects, {site['kept_per_second']:.0f} kept each second ({site['kept_per_second_low']:.0f} to "
+          f"{site['kept_per_second_high']:.0f}); "
           f"{site['tracked']} of them tracked; named after {took:.0f} s; "
           f"really leaked since the start: {server.leaked}")
     if (site["function"], site["line"]) != ("authenticate", leaking_line()):
@@ -109,7 +112,7 @@ def check(found, server, took):
     if not site["file"].endswith("leaky_server.c") or took > 60:
         sys.exit("the file is not named, or too late")
     for other in found["sites"][1:]:
-        if other["kept_per_second"] > site["kept_per_second"] / 4:
+        if not other["too_few_samples"] and other["kept_per_second"] > site["kept_per_second"] / 4:
             sys.exit(f"{other['function']} looks like a leak as well")
 
 

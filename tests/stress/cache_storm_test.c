@@ -355,8 +355,7 @@ static void *switcher(void *arg)
 			wrong("uslab_set_debug", (void *)(intptr_t)ret);
 		for (unsigned int i = 0; i < CACHES; i++)
 			if ((r >> 16) % 8 == i)
-				cache_set_sampling(cache_of(caches[i]),
-						   (unsigned int)(r >> 24) % 3);
+				cache_set_sampling(cache_of(caches[i]), (r >> 24) % 3 != 0);
 		if ((r >> 32) % 16 == 0)
 			kmem_cache_validate(caches[(r >> 40) % CACHES]);
 		switches++;

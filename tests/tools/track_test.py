@@ -182,13 +182,23 @@ class Track(unittest.TestCase):
         found = json.loads(self.track("-c", CACHE, "--sample", "--once", "-i", 4, "--json"))
         self.assertTrue(found["estimated"])
         self.check_site(found["sites"][0])
+        site = found["sites"][0]
+        for key in ("objects", "bytes", "kept_per_second", "kept_bytes_per_second", "share"):
+            self.assertLess(site[key + "_low"], site[key + "_high"])
+            self.assertTrue(site[key + "_low"] <= site[key] <= site[key + "_high"], (key, site))
+        self.assertFalse(site["too_few_samples"])
         cache = found["caches"][0]
         self.assertLess(cache["tracked"], cache["objects"])
         self.assertEqual(self.letters(), (False, False))
 
+    def test_sampled_table(self):
+        lines = self.track("-c", CACHE, "--sample", "--once", "-i", 3, "--top", 1).split("\n")
+        self.assertIn("95 of 100", lines[1])
+        self.assertRegex(lines[2], r"^ +Objects +Bytes +\+-% +Kept/s +\+-% +Share Age .*Call site$")
+        self.assertRegex(lines[3], r"^ +\d+ +[\d.]+ KiB +\d+% +([\d.]+ +\d+%|<[\d.]+) +[\d.]+- *[\d.]+%"
+                                   rf" +[\d.]+/[\d.]+/[\d.]+  hoard hoarder.c:{HOARD_LINE}  {CACHE}$")
+
     def test_what_grows(self):
-        if not json.loads(uslab("info", "-p", self.pid, "--json").stdout)["uslab"]["rseq"]:
-            self.skipTest("without rseq only misses are sampled, which is too few")
         result = uslab("track", "-p", self.pid, "--once", "--watch=2", "-i3", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, rf"{CACHE} grew by [\d.]+ \w+/s and is sampled now")
@@ -234,7 +244,7 @@ class Track(unittest.TestCase):
         self.assertEqual(self.letters(), (True, False))
         self.track("--off")
         self.assertEqual(self.letters(), (False, False))
-        self.track("-c", CACHE, "--sample=2", "--once", "-i", 0.3, "--keep")
+        self.track("-c", CACHE, "--sample", "--once", "-i", 0.3, "--keep")
         self.assertEqual(self.letters(), (False, True))
         self.track("--off")
         self.assertEqual(self.letters(), (False, False))
@@ -277,7 +287,7 @@ class Track(unittest.TestCase):
 
     def test_usage(self):
         for arguments in ([], ["-p"], ["-p", "0"], ["-p", "1", "x"], ["-p", "1", "--core=x"],
-                          ["-p", "1", "--full", "--sample"], ["-p", "1", "--sample=0"],
+                          ["-p", "1", "--full", "--sample"], ["-p", "1", "--sample=2"],
                           ["-p", "1", "-i", "0"], ["-p", "1", "-i", "nan"], ["-p", "1", "--by=x"],
                           ["-p", "1", "--off", "--keep"], ["-p", "1", "-n", "0"], ["--core=x", "--off"],
                           ["-p", "1", "-c", ""], ["-p", "1", "--json", "--folded=-"]):

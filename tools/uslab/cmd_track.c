@@ -25,9 +25,11 @@
 #define ONCE_INTERVAL 15.0
 #define WATCH_SECONDS 5.0
 #define LIVE_FRAMES 3u
-#define HEADLINES 5 /* lines of the screen that are no rows */
-#define PICKS_PER_SECOND 1000
+#define HEADLINES 5   /* lines of the screen that are no rows */
 #define MAX_SLEEP 0.2 /* seconds without a look at signals */
+#define RENEW_SECONDS 0.2
+#define SETTLE_SECONDS 0.3
+#define SETTLE_LOOKS 3u
 #define CLEAR "\033[H\033[2J"
 
 static const char help[] =
@@ -47,8 +49,8 @@ static const char help[] =
 	"  -n, --top=N          that many call sites (10)\n"
 	"  -b, --by=KEY         in the order of bytes, objects, age (mean) or growth\n"
 	"      --full           track every allocation: exact, and slower for the program\n"
-	"      --sample[=N]     track some allocations: 1000 a second (under the drop-in), and one of N\n"
-	"                       that miss the CPU's array (16, or 1)\n"
+	"      --sample         track some allocations, at random, of malloc under 'uslab run': fast, and\n"
+	"                       numbers have an error\n"
 	"      --watch=S        seconds to look for what grows (5)\n"
 	"      --wait=S         seconds to wait for the program to take a command (10)\n"
 	"      --keep           leave tracking on at the end\n"
@@ -61,7 +63,8 @@ static const char help[] =
 	"  -V, --version        the version\n"
 	"\n"
 	"Columns: objects and bytes held, objects per second of the first half of the time that are\n"
-	"still there (what a leak has, and a busy call site has not), their ages.";
+	"still there (what a leak has, and a busy call site has not), their ages. Of what is sampled also\n"
+	"how far the true numbers may be off, and the call site's share: intervals of 95 %.";
 
 enum {
 	OPTION_CORE = 256,
@@ -87,7 +90,7 @@ static const struct option long_options[] = {
 	{ "top", required_argument, NULL, 'n' },
 	{ "by", required_argument, NULL, 'b' },
 	{ "full", no_argument, NULL, OPTION_FULL },
-	{ "sample", optional_argument, NULL, OPTION_SAMPLE },
+	{ "sample", no_argument, NULL, OPTION_SAMPLE },
 	{ "watch", required_argument, NULL, OPTION_WATCH },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
 	{ "keep", no_argument, NULL, OPTION_KEEP },
@@ -157,12 +160,12 @@ static int parse_number(const char *text, unsigned long max, unsigned long *valu
 	return util_usage_error(COMMAND, "'%s' is no number from 1 to %lu", text, max);
 }
 
-static int set_mode(struct track_options *options, enum track_mode mode, const char *value)
+static int set_mode(struct track_options *options, enum track_mode mode)
 {
 	if (options->mode != TRACK_AUTO && options->mode != mode)
 		return util_usage_error(COMMAND, "--full and --sample exclude each other");
 	options->mode = mode;
-	return value ? parse_number(value, 1000000, &options->sample) : EXIT_OK;
+	return EXIT_OK;
 }
 
 /* Options without a value; false: not one of these. */
@@ -219,9 +222,9 @@ static int set_option(void *arg, int option, const char *value)
 	case 'b':
 		return parse_order(options, value);
 	case OPTION_FULL:
-		return set_mode(options, TRACK_FULL, NULL);
+		return set_mode(options, TRACK_FULL);
 	case OPTION_SAMPLE:
-		return set_mode(options, TRACK_SAMPLE, value);
+		return set_mode(options, TRACK_SAMPLE);
 	case OPTION_FOLDED:
 		options->folded = value;
 		return EXIT_OK;
@@ -379,14 +382,30 @@ bool track_sleep(double seconds)
 	return !stopped;
 }
 
-/* Picks allocations meanwhile, at odd times: a program may well do the same thing every millisecond. */
+/* What was not picked has no row, and the numbers of others know nothing of it. */
+static void say_what_is_missing(struct tracking *t)
+{
+	static bool said;
+
+	if (t->picker.broken && !said)
+		util_warn(
+			COMMAND,
+			"sampling stood still for a while (another tool ended it, or this one was "
+			"held up): what was allocated then is in no number");
+	said |= t->picker.broken;
+}
+
+/* Keeps the picking alive meanwhile. */
 static void pause_for(struct tracking *t, double seconds)
 {
 	double end = now_seconds() + seconds;
 
-	while (!stopped && now_seconds() < end && !command_pick(&t->picker))
-		track_sleep((0.5 + (double)(rand() % 1024) / 1024) / PICKS_PER_SECOND);
+	for (double left = seconds; !stopped && left > 0; left = end - now_seconds())
+		if (command_picker_renew(&t->picker) ||
+		    !track_sleep(left < RENEW_SECONDS ? left : RENEW_SECONDS))
+			break;
 	track_sleep(end - now_seconds());
+	say_what_is_missing(t);
 }
 
 static int run_once(struct tracking *t)
@@ -455,14 +474,37 @@ static bool any_switched(const struct tracking *t)
 	return false;
 }
 
-/* Where caches are sampled. A library without a way to pick samples misses only. */
-static void start_picking(struct tracking *t)
+/* Is one sampled that was before we came? */
+static bool was_sampled(const struct tracking *t)
 {
 	for (unsigned int i = 0; i < t->nr_caches; i++)
-		if (t->cache[i].sampled) {
-			command_picker_open(&t->picker, &t->source.target, t->source.root);
-			return;
-		}
+		if (t->cache[i].sampled && !t->cache[i].switched)
+			return true;
+	return false;
+}
+
+/* Where caches are sampled. Tracking begins when that is on. */
+static int start_picking(struct tracking *t)
+{
+	bool any = false;
+	int ret;
+
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		any |= t->cache[i].sampled;
+	if (!any)
+		return EXIT_OK;
+	ret = command_picker_open(&t->picker, &t->source.target, t->source.root);
+	if (ret)
+		return util_fail(COMMAND,
+				 "%s cannot be sampled: %s; --full tracks every allocation",
+				 t->source.title, strerror(-ret));
+	/* what is picked before the process has found its mean is of all weights, and says little */
+	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
+		if (command_picker_renew(&t->picker) || !track_sleep(SETTLE_SECONDS / SETTLE_LOOKS))
+			break;
+	if (t->start)
+		t->start = tracks_now(t->snapshot);
+	return EXIT_OK;
 }
 
 /* What was switched on is switched off again, however it ended. */
@@ -473,16 +515,32 @@ static int track_process(struct tracking *t)
 
 	if (any_switched(t))
 		t->start = start;
+	if (status == EXIT_OK)
+		status = start_picking(t);
 	if (status == EXIT_OK) {
 		say_what_is_tracked(t);
-		start_picking(t);
 		status = t->options->once ? run_once(t) : run_live(t);
 	}
-	command_picker_close(&t->picker);
+	command_picker_close(&t->picker, t->options->keep || was_sampled(t));
 	if (!t->options->keep && any_switched(t) && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;
+}
+
+/* Whoever switched it on. Nobody picks for nothing. */
+static int switch_all_off(struct tracking *t)
+{
+	int status = track_switch_off(t, true);
+
+	if (status != EXIT_OK || source_snapshot(&t->source, t->snapshot) != EXIT_OK)
+		return EXIT_FAILED;
+	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
+		if (t->snapshot->cache[i].sampled)
+			return EXIT_OK;
+	if (!command_picker_open(&t->picker, &t->source.target, t->source.root))
+		command_picker_close(&t->picker, false);
+	return EXIT_OK;
 }
 
 static int run(struct tracking *t)
@@ -495,7 +553,7 @@ static int run(struct tracking *t)
 	if (status != EXIT_OK || stopped)
 		return status;
 	if (options->off)
-		return track_switch_off(t, true);
+		return switch_all_off(t);
 	t->resolve = options->source.kind == SOURCE_CORE
 			     ? resolve_core(options->source.core, options->source.program)
 			     : resolve_process(options->source.pid);

@@ -27,6 +27,12 @@
 
 #include "util.h"
 
+/* Of picking: how long it goes on without this tool, and how few objects are too few. */
+#define LEASE_MS 10000u
+#define JUDGE_MS 500u
+#define FEW_PER_SECOND 1000u
+#define FIRST_MEAN 10u
+
 #define GRACE_MS 10000u /* for a command that is being carried out when the time is up */
 
 struct mailbox {
@@ -374,42 +380,127 @@ int command_send(struct target *t, const struct target_root *root,
 
 /* ---- picking ------------------------------------------------------------------------------------ */
 
-int command_picker_open(struct command_picker *picker, const struct target *t,
-			const struct target_root *root)
+static int picker_read(const struct command_picker *picker, size_t offset, void *buf, size_t len)
+{
+	return file_result(pread(picker->fd, buf, len, (off_t)(picker->control + offset)), len);
+}
+
+static int picker_write(const struct command_picker *picker, uint64_t address, const void *buf,
+			size_t len)
+{
+	return file_result(pwrite(picker->fd, buf, len, (off_t)address), len);
+}
+
+#define PICKER_READ(picker, field, to) \
+	picker_read(picker, offsetof(struct control, field), to, sizeof(*(to)))
+#define PICKER_WRITE(picker, field, from)                                               \
+	picker_write(picker, (picker)->control + offsetof(struct control, field), from, \
+		     sizeof(*(from)))
+
+static int find_picking(struct command_picker *picker, uint64_t root)
 {
 	struct uslab_root found;
-	int ret;
+	uint32_t can_pick = 0;
+	int ret = file_result(pread(picker->fd, &found, sizeof(found), (off_t)root), sizeof(found));
 
-	picker->fd = open_memory(t->pid, O_RDWR);
-	if (picker->fd < 0)
-		return -errno;
-	ret = file_result(pread(picker->fd, &found, sizeof(found), (off_t)root->address),
-			  sizeof(found));
 	if (!ret && (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION))
 		ret = -EPROTO;
-	if (!ret && !found.kick)
+	if (!ret && (!found.control || found.control_size != sizeof(struct control)))
 		ret = -EOPNOTSUPP;
+	picker->control = found.control;
 	picker->kick = found.kick;
-	if (ret)
-		command_picker_close(picker);
-	return ret;
+	if (!ret)
+		ret = PICKER_READ(picker, can_pick, &can_pick);
+	return !ret && !can_pick ? -EOPNOTSUPP : ret;
 }
 
-void command_picker_close(struct command_picker *picker)
+/* The next malloc() sets the limit by what pick_mean says. */
+static int picker_kick(const struct command_picker *picker)
 {
-	if (picker->fd >= 0)
-		close(picker->fd);
-	picker->fd = -1;
+	uint64_t zero = 0;
+
+	return picker->kick ? picker_write(picker, picker->kick, &zero, sizeof(zero)) : 0;
 }
 
-int command_pick(const struct command_picker *picker)
+static int set_mean(const struct command_picker *picker, uint32_t mean)
 {
-	uint64_t pick = CONTROL_PICK;
+	return PICKER_WRITE(picker, pick_mean, &mean);
+}
+
+/* The process raises the mean by itself where it picks too many; here it is lowered where they are few. */
+static int judge(struct command_picker *picker, uint32_t mean, uint64_t now)
+{
+	uint64_t picked, before = picker->picked;
+	int ret = PICKER_READ(picker, picked, &picked);
+
+	if (ret || now < picker->judged + JUDGE_MS)
+		return ret;
+	picker->judged = now;
+	picker->picked = picked;
+	if ((picked - before) * 1000 >= FEW_PER_SECOND * (uint64_t)JUDGE_MS ||
+	    mean <= CONTROL_PICK_MIN)
+		return 0;
+	return set_mean(picker, mean - 1);
+}
+
+int command_picker_renew(struct command_picker *picker)
+{
+	uint64_t now = now_ms(), until = now + LEASE_MS, limit;
+	uint32_t mean;
+	int ret;
 
 	if (picker->fd < 0)
 		return -EOPNOTSUPP;
-	return file_result(pwrite(picker->fd, &pick, sizeof(pick), (off_t)picker->kick),
-			   sizeof(pick));
+	ret = PICKER_READ(picker, pick_mean, &mean);
+	if (!ret)
+		ret = PICKER_WRITE(picker, pick_until, &until);
+	if (!ret && !mean) {
+		picker->broken = true;
+		ret = set_mean(picker, FIRST_MEAN);
+	}
+	if (!ret)
+		ret = judge(picker, mean, now);
+	if (!ret && picker->kick)
+		ret = picker_read(picker, picker->kick - picker->control, &limit, sizeof(limit));
+	if (!ret && picker->kick && limit > CONTROL_PICK)
+		ret = picker_kick(picker);
+	return ret;
+}
+
+int command_picker_open(struct command_picker *picker, const struct target *t,
+			const struct target_root *root)
+{
+	int ret;
+
+	*picker = (struct command_picker){ .fd = open_memory(t->pid, O_RDWR) };
+	if (picker->fd < 0)
+		return -errno;
+	ret = find_picking(picker, root->address);
+	if (!ret)
+		ret = PICKER_READ(picker, picked, &picker->picked);
+	picker->judged = now_ms();
+	if (!ret)
+		ret = command_picker_renew(picker);
+	picker->broken = false; /* it was to begin */
+	if (ret) {
+		close(picker->fd);
+		picker->fd = -1;
+	}
+	return ret;
+}
+
+void command_picker_close(struct command_picker *picker, bool keep)
+{
+	const uint64_t forever = CONTROL_PICK_FOREVER;
+
+	if (picker->fd < 0)
+		return;
+	if (keep)
+		PICKER_WRITE(picker, pick_until, &forever);
+	else if (!set_mean(picker, 0))
+		picker_kick(picker);
+	close(picker->fd);
+	picker->fd = -1;
 }
 
 /* ---- for people --------------------------------------------------------------------------------- */

@@ -36,17 +36,27 @@ int command_send(struct target *t, const struct target_root *root,
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
-/* Picks the next allocation of a sampled cache of the drop-in, see cache/control.h; no answer is waited for. */
+/*
+ * Has the malloc of the process pick allocations, see cache/control.h and malloc/pick.h; no answer is waited for.
+ * Between begin and end renew() is to be called each second or so: it renews the lease and sees to it that enough
+ * is picked.
+ */
 struct command_picker {
 	int fd; /* -1: closed */
-	uint64_t kick;
+	uint64_t control;
+	uint64_t kick;	  /* 0: every malloc() looks anyway */
+	uint64_t renewed; /* process's clock, ms */
+	uint64_t judged; /* when it was last seen whether enough is picked, and what was picked then */
+	uint64_t picked;
+	bool broken; /* between two renewals nothing was picked for a while */
 };
 
-/* 0; -EOPNOTSUPP: that library has nothing to pick by; -errno. */
+/* Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks; -errno. */
 int command_picker_open(struct command_picker *picker, const struct target *t,
 			const struct target_root *root);
-void command_picker_close(struct command_picker *picker);
 /* 0; -ESRCH: the program has ended. */
-int command_pick(const struct command_picker *picker);
+int command_picker_renew(struct command_picker *picker);
+/* Ends it; keep: the process goes on picking. A picker with fd -1: nothing happens. */
+void command_picker_close(struct command_picker *picker, bool keep);
 
 #endif /* TOOLS_COMMAND_H */

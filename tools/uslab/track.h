@@ -29,7 +29,6 @@ struct track_options {
 	unsigned int nr_patterns; /* 0: look for what grows */
 	const char *pattern[TRACK_MAX_PATTERNS];
 	enum track_mode mode;
-	unsigned long sample; /* one of that many misses is tracked; 0: by the library */
 	enum track_order order;
 	bool order_given;
 	double interval;   /* seconds; between two tables, or until the only one */
@@ -50,10 +49,8 @@ struct track_cache {
 	char name[SNAPSHOT_NAME_MAX];
 	double growth; /* bytes per second while it was watched */
 	bool sampled;
-	bool switched;	      /* by us */
-	bool compared;	      /* before is known */
-	unsigned long before; /* objects, when tracking began */
-	unsigned long live;   /* objects, at the last look */
+	bool switched;	    /* by us */
+	unsigned long live; /* objects, at the last look */
 	unsigned long tracked;
 };
 
@@ -62,10 +59,15 @@ struct track_row {
 	uint64_t caller;
 	uint32_t handle;
 	uint64_t tracked; /* objects that were seen */
-	double objects;	  /* estimated where sampled; like bytes and kept */
-	double bytes;
-	double kept; /* objects per second of the first half of the time, still there */
-	double kept_bytes;
+	struct estimate_sum objects_sum, bytes_sum, old_sum, old_bytes_sum;
+	double heaviest; /* what one object stands for at most */
+	/* of these: */
+	struct estimate objects;
+	struct estimate bytes;
+	struct estimate kept; /* objects per second of the first half of the time, still there */
+	struct estimate kept_bytes;
+	struct estimate share;	   /* of what the order is by, of all rows */
+	bool vague;		   /* too few samples: objects and bytes say nothing */
 	uint64_t age_min, age_max; /* milliseconds */
 	double age_mean;
 	uint32_t pid_min, pid_max;
@@ -78,9 +80,7 @@ struct track_row {
 struct track_table {
 	unsigned int nr;
 	struct track_row *row; /* in the order asked for */
-	double objects;	       /* sums */
-	double bytes;
-	double seconds; /* that were tracked */
+	double seconds;	       /* that were tracked */
 	bool estimated;
 	uint64_t lost; /* objects that found no place in the table */
 };

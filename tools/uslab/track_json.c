@@ -58,6 +58,32 @@ static struct json_object *age_json(const struct track_row *row, bool *failed)
 	return object;
 }
 
+/* known: else the number is null, and only the ends are there. */
+static void add_estimate(struct json_object *to, const char *key, const struct estimate *e,
+			 bool known, bool *failed)
+{
+	char text[64];
+
+	if (known)
+		add(to, key, json_object_new_double(e->value), failed);
+	else if (!to || json_object_object_add(to, key, NULL))
+		*failed = true;
+	snprintf(text, sizeof(text), "%s_low", key);
+	add(to, text, json_object_new_double(e->low), failed);
+	snprintf(text, sizeof(text), "%s_high", key);
+	add(to, text, json_object_new_double(e->high), failed);
+}
+
+static void add_numbers(struct json_object *object, const struct track_row *row, bool *failed)
+{
+	add_estimate(object, "objects", &row->objects, !row->vague, failed);
+	add_estimate(object, "bytes", &row->bytes, !row->vague, failed);
+	add_estimate(object, "kept_per_second", &row->kept, !row->vague, failed);
+	add_estimate(object, "kept_bytes_per_second", &row->kept_bytes, !row->vague, failed);
+	add_estimate(object, "share", &row->share, !row->vague, failed);
+	add(object, "too_few_samples", json_object_new_boolean(row->vague), failed);
+}
+
 static struct json_object *site_json(struct tracking *t, const struct track_row *row, bool *failed)
 {
 	struct json_object *object = frame_json(t, track_site_of(t, row), failed);
@@ -65,10 +91,7 @@ static struct json_object *site_json(struct tracking *t, const struct track_row 
 
 	add(object, "cache", json_object_new_string(t->cache[row->cache].name), failed);
 	add(object, "caches", json_object_new_uint64(row->nr_caches), failed);
-	add(object, "objects", json_object_new_double(row->objects), failed);
-	add(object, "bytes", json_object_new_double(row->bytes), failed);
-	add(object, "kept_per_second", json_object_new_double(row->kept), failed);
-	add(object, "kept_bytes_per_second", json_object_new_double(row->kept_bytes), failed);
+	add_numbers(object, row, failed);
 	add(object, "tracked", json_object_new_uint64(row->tracked), failed);
 	add(object, "age_ms", age_json(row, failed), failed);
 	for (unsigned int i = 0; i < row->nr; i++)

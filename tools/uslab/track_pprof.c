@@ -256,8 +256,8 @@ static void put_sample(struct profile *p, const struct track_row *row)
 		put_varint(&packed, location_of(p, row->pc[i]));
 	put_message(&message, SAMPLE_LOCATION, &packed);
 	packed = (struct buffer){ .bytes = NULL };
-	put_varint(&packed, (uint64_t)(row->objects + 0.5));
-	put_varint(&packed, (uint64_t)(row->bytes + 0.5));
+	put_varint(&packed, (uint64_t)(row->objects.value + 0.5));
+	put_varint(&packed, (uint64_t)(row->bytes.value + 0.5));
 	put_message(&message, SAMPLE_VALUE, &packed);
 	put_message(&p->out, PROFILE_SAMPLE, &message);
 }

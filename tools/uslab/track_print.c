@@ -37,8 +37,8 @@ static void print_headline(FILE *out, const struct tracking *t)
 		fprintf(out, " and %u more caches", t->nr_caches - MAX_NAMED);
 	fputc('\n', out);
 	if (t->table.estimated)
-		fputs("Objects, bytes and kept of sampled caches are estimates: few objects are "
-		      "tracked and stand for the rest.\n",
+		fputs("Sampled: numbers are estimates; +-% and shares are intervals that hold the true "
+		      "number in 95 of 100 cases.\n",
 		      out);
 	if (t->table.lost)
 		fprintf(out, "%" PRIu64 " objects found no place in the table.\n", t->table.lost);
@@ -86,14 +86,63 @@ static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
 	fputc('\n', out);
 }
 
+/* How far the ends of the interval are off at most, in percent of the number. */
+static double percent_off(const struct estimate *e)
+{
+	double off = e->high - e->value > e->value - e->low ? e->high - e->value
+							    : e->value - e->low;
+
+	return e->value > 0 ? off * 100 / e->value : 0;
+}
+
+static void print_exact(FILE *out, const struct track_row *row)
+{
+	char bytes[UTIL_SIZE_TEXT];
+
+	fprintf(out, "%10.0f %10s %9.1f", row->objects.value,
+		util_size(bytes, sizeof(bytes), (uint64_t)row->bytes.value), row->kept.value);
+}
+
+/* A number of which only its upper end is known: "<12.3". */
+static void print_kept(FILE *out, const struct estimate *kept)
+{
+	char text[32];
+
+	if (estimate_is_vague(kept)) {
+		snprintf(text, sizeof(text), "<%.1f", kept->high);
+		fprintf(out, " %9s %5s", text, "");
+	} else {
+		fprintf(out, " %9.1f %4.0f%%", kept->value, ceil(percent_off(kept)));
+	}
+}
+
+static void print_estimated(FILE *out, const struct track_row *row)
+{
+	double off = fmax(percent_off(&row->objects), percent_off(&row->bytes));
+	char text[UTIL_SIZE_TEXT];
+
+	if (row->vague)
+		fprintf(out, "%27s %15s %11s", "too few samples", "", "");
+	else {
+		fprintf(out, "%10.0f %10s %4.0f%%", row->objects.value,
+			util_size(text, sizeof(text), (uint64_t)row->bytes.value), ceil(off));
+		print_kept(out, &row->kept);
+		fprintf(out, " %4.1f-%4.1f%%", floor(row->share.low * 1000) / 10,
+			ceil(row->share.high * 1000) / 10);
+	}
+}
+
 static void print_site(FILE *out, struct tracking *t, const struct track_row *row)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, track_site_of(t, row));
-	char bytes[UTIL_SIZE_TEXT], line[256];
+	char line[256];
 
-	fprintf(out, "%10.0f %10s %9.1f %6.1f/%.1f/%.1f", row->objects,
-		util_size(bytes, sizeof(bytes), (uint64_t)row->bytes), row->kept,
-		(double)row->age_min / 1000, row->age_mean / 1000, (double)row->age_max / 1000);
+	if (t->table.estimated)
+		print_estimated(out, row);
+	else
+		print_exact(out, row);
+	fprintf(out, " %6.1f/%.1f/%.1f", (double)row->age_min / 1000, row->age_mean / 1000,
+		(double)row->age_max / 1000);
 	fprintf(out, "  %s", *name->function ? name->function : name->text);
 	if (*resolve_line(name, line, sizeof(line)))
 		fprintf(out, " %s", line);
@@ -101,13 +150,22 @@ static void print_site(FILE *out, struct tracking *t, const struct track_row *ro
 	fputc('\n', out);
 }
 
+static void print_columns(FILE *out, bool estimated)
+{
+	if (estimated)
+		fprintf(out, "%10s %10s %5s %9s %5s %10s %6s  %s\n", "Objects", "Bytes", "+-%",
+			"Kept/s", "+-%", "Share", "Age min/mean/max s", "Call site");
+	else
+		fprintf(out, "%10s %10s %9s %6s  %s\n", "Objects", "Bytes", "Kept/s",
+			"Age min/mean/max s", "Call site");
+}
+
 void track_print(FILE *out, struct tracking *t, unsigned long rows, unsigned int frames)
 {
 	const struct track_table *table = &t->table;
 
 	print_headline(out, t);
-	fprintf(out, "%10s %10s %9s %6s  %s\n", "Objects", "Bytes", "Kept/s", "Age min/mean/max s",
-		"Call site");
+	print_columns(out, table->estimated);
 	for (unsigned int i = 0; i < table->nr && i < rows; i++) {
 		print_site(out, t, &table->row[i]);
 		for (unsigned int f = 0; f < table->row[i].nr && f < frames; f++)
@@ -141,6 +199,6 @@ void track_print_folded(FILE *out, struct tracking *t, bool objects)
 			if (f > 1)
 				fputc(';', out);
 		}
-		fprintf(out, " %.0f\n", round(objects ? row->objects : row->bytes));
+		fprintf(out, " %.0f\n", round(objects ? row->objects.value : row->bytes.value));
 	}
 }

@@ -4,8 +4,11 @@
  */
 #include "track_sites.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "report/control.h"
 
 #define FIRST_ROOM 256u
 
@@ -105,14 +108,35 @@ static struct track_site *find_or_make(struct track_sites *sites, uint64_t calle
 	return site;
 }
 
+/* Objects that one which was picked stands for; 0: it was not picked, or says nonsense. */
+static double weight_of(uint32_t sample)
+{
+	uint32_t bytes = DEBUG_SAMPLE_BYTES(sample), mean = DEBUG_SAMPLE_MEAN(sample);
+
+	if (!bytes || mean < CONTROL_PICK_MIN || mean > CONTROL_PICK_MAX)
+		return 0;
+	return -1 / expm1(-ldexp((double)bytes, -(int)mean));
+}
+
+static void add_weighed(struct track_site *site, double size, double weight, bool old)
+{
+	estimate_add(&site->objects_sum, 1, weight);
+	estimate_add(&site->bytes_sum, size, weight);
+	if (!old)
+		return;
+	estimate_add(&site->old, 1, weight);
+	estimate_add(&site->old_bytes, size, weight);
+}
+
 void track_sites_add(struct track_sites *sites, const struct track_record *record,
 		     enum track_item item, uint64_t now)
 {
 	const struct track *track = item == TRACK_ALLOC ? &record->alloc : &record->free;
 	uint64_t age = now > track->when ? now - track->when : 0;
+	double weight = sites->picked ? weight_of(track->sample) : 1;
 	struct track_site *site;
 
-	if (track->when < sites->since)
+	if (track->when < sites->since || weight == 0)
 		return;
 	site = find_or_make(sites, track->addr, sites->by_caller ? 0 : track->handle,
 			    sites->by_waste ? record->waste : 0);
@@ -124,10 +148,8 @@ void track_sites_add(struct track_sites *sites, const struct track_record *recor
 	site->count++;
 	site->bytes += record->size;
 	site->age_sum += age;
-	if (sites->old_age && age >= sites->old_age) {
-		site->old++;
-		site->old_bytes += record->size;
-	}
+	add_weighed(site, (double)record->size, weight, sites->old_age && age >= sites->old_age);
+	sites->heaviest = weight > sites->heaviest ? weight : sites->heaviest;
 	site->age_min = age < site->age_min ? age : site->age_min;
 	site->age_max = age > site->age_max ? age : site->age_max;
 	site->pid_min = track->pid < site->pid_min ? track->pid : site->pid_min;

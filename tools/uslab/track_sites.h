@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "estimate.h"
 #include "report/tracks.h"
 
 #define TRACK_SITES_MAX (1u << 18)
@@ -25,8 +26,10 @@ struct track_site {
 	uint64_t age_min; /* milliseconds */
 	uint64_t age_max;
 	uint64_t age_sum;
-	uint64_t old; /* objects at least old_age old, and their bytes */
-	uint64_t old_bytes;
+	struct estimate_sum objects_sum; /* what count and bytes stand for */
+	struct estimate_sum bytes_sum;
+	struct estimate_sum old; /* objects at least old_age old, and their bytes */
+	struct estimate_sum old_bytes;
 	uint32_t pid_min; /* of threads */
 	uint32_t pid_max;
 	uint64_t nodes; /* bit n: some of the memory is of node n */
@@ -37,12 +40,14 @@ struct track_sites {
 	unsigned int nr;
 	struct track_site *site; /* nr of them, in the order of their first objects, or sorted */
 	uint64_t count;		 /* objects in all of them */
+	double heaviest;	 /* what one object stands for at most; 0: there is none */
 	uint64_t lost;		 /* objects beyond TRACK_SITES_MAX or without memory */
 
 	/* may be set between open and the first object: */
 	uint64_t old_age; /* milliseconds; see track_site.old */
 	uint64_t since;	  /* objects that are older than that are passed over */
 	bool by_caller;	  /* whatever the stack (alloc_calls of old kernels) */
+	bool picked; /* only objects that were picked, each for as many as it stands for; else each for one */
 
 	bool by_waste;
 	unsigned int room; /* of site[] */

@@ -2,8 +2,8 @@
 /*
  * uslab/track_switch.c - user tracking of the chosen caches, switched on and off
  *
- * What was on before we came stays on. Sampling is for caches that are found by address (those of malloc
- * and kmalloc); others, and whole pages, can only be tracked in full.
+ * What was on before we came stays on. Sampling is for the caches of malloc under `uslab run`, whose allocations
+ * count themselves down (malloc/pick.h); others, and whole pages, can only be tracked in full.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,6 @@
 #include "pattern.h"
 #include "track.h"
 #include "util.h"
-
-#define FEW_MISSES 16
 
 static const struct snapshot_cache *find(const struct tracking *t, const struct track_cache *c)
 {
@@ -42,19 +40,37 @@ static int send_command(struct tracking *t, const struct track_cache *c,
 	return command_perform(&t->source.target, t->source.root, &request, &reply);
 }
 
-static bool wants_sampling(const struct tracking *t, const struct track_cache *c)
+static bool wants_sampling(const struct tracking *t)
 {
-	if (!c->id || c->id >= USLAB_ID_FIRST_FREE || t->options->mode == TRACK_FULL)
-		return false;
-	return t->options->mode == TRACK_SAMPLE || !t->options->nr_patterns;
+	return t->options->mode == TRACK_SAMPLE ||
+	       (t->options->mode == TRACK_AUTO && !t->options->nr_patterns);
 }
 
-/* Misses that one is tracked of. Where allocations can be picked they only add to these. */
-static uint64_t misses_of(const struct tracking *t)
+static bool can_be_sampled(const struct track_cache *c)
 {
-	if (t->options->sample)
-		return t->options->sample;
-	return t->snapshot->root.kick ? FEW_MISSES : 1;
+	return c->id >= USLAB_ID_MALLOC && c->id < USLAB_ID_KMALLOC;
+}
+
+/* Said once for all of them. */
+static void say_what_is_full(const struct tracking *t)
+{
+	unsigned int nr = 0;
+	const char *first = NULL;
+
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (t->cache[i].switched && !t->cache[i].sampled && t->cache[i].id) {
+			first = first ? first : t->cache[i].name;
+			nr++;
+		}
+	if (!nr || !wants_sampling(t))
+		return;
+	util_warn(
+		t->options->command,
+		nr > 1 ? "%s and %u more cannot be sampled, only caches of malloc under 'uslab run' "
+			 "can: they are tracked in full, which is exact, and slower for the program"
+		       : "%s cannot be sampled, only caches of malloc under 'uslab run' can: it is "
+			 "tracked in full, which is exact, and slower for the program",
+		first, nr - 1);
 }
 
 int track_switch_on(struct tracking *t)
@@ -68,14 +84,14 @@ int track_switch_on(struct tracking *t)
 		if (!now)
 			continue;
 		c->sampled = !(now->flags & SLAB_STORE_USER) &&
-			     (now->sampled || wants_sampling(t, c));
+			     (now->sampled || (wants_sampling(t) && can_be_sampled(c)));
 		if (now->flags & SLAB_STORE_USER || now->sampled)
 			continue;
-		status = c->sampled ? send_command(t, c, CONTROL_SAMPLE, NULL, misses_of(t))
+		status = c->sampled ? send_command(t, c, CONTROL_SAMPLE, NULL, 1)
 				    : send_command(t, c, CONTROL_DEBUG, "+U", 0);
-		c->switched = c->compared = status == EXIT_OK;
-		c->before = track_live_objects(t->snapshot, now);
+		c->switched = status == EXIT_OK;
 	}
+	say_what_is_full(t);
 	return status;
 }
 

@@ -2,13 +2,9 @@
 /*
  * uslab/track_table.c - call sites over all chosen caches, in order
  *
- * Sites are grouped cache by cache, because each cache has its own scale. Rows of one stack are then added
- * up. Where a cache is sampled nobody counts its allocations, so how many objects a tracked one stands for
- * is estimated:
- *   - as many as there are live objects for each tracked one; that is the most it can be, as if no object
- *     was left from before;
- *   - in a cache that grew since, as many as let the growth come from the objects that stay, which are
- *     about twice as many as those that have stayed since the first half of the time.
+ * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled each object
+ * stands for as many as the probability says that it was picked with, whatever lives and dies beside it: nothing
+ * has to be known about the rest of the cache (estimate.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +14,6 @@
 #include "track.h"
 
 #define FIRST_ROWS 256u
-#define MIN_OLD 8u /* objects that growth is judged by */
 
 /* Ages of what is tracked, for a process that was tracked before we came. */
 static void find_oldest(const struct track_record *record, void *arg)
@@ -70,17 +65,18 @@ static bool make_room(struct track_table *table, unsigned int *room)
 	return true;
 }
 
-static void fill_row(struct track_row *row, const struct track_site *site, double weight,
-		     double seconds, unsigned int cache)
+static void fill_row(struct track_row *row, const struct track_site *site, unsigned int cache,
+		     double heaviest)
 {
 	*row = (struct track_row){
 		.caller = site->caller,
 		.handle = site->handle,
 		.tracked = site->count,
-		.objects = (double)site->count * weight,
-		.bytes = (double)site->bytes * weight,
-		.kept = seconds > 0 ? (double)site->old * weight / (seconds / 2) : 0,
-		.kept_bytes = seconds > 0 ? (double)site->old_bytes * weight / (seconds / 2) : 0,
+		.objects_sum = site->objects_sum,
+		.bytes_sum = site->bytes_sum,
+		.old_sum = site->old,
+		.old_bytes_sum = site->old_bytes,
+		.heaviest = heaviest,
 		.age_min = site->age_min,
 		.age_max = site->age_max,
 		.age_mean = (double)site->age_sum / (double)site->count,
@@ -91,21 +87,6 @@ static void fill_row(struct track_row *row, const struct track_site *site, doubl
 	};
 }
 
-/* Objects that a tracked one stands for. */
-static double weight_of(const struct track_cache *c, const struct track_sites *sites)
-{
-	double most = c->tracked ? (double)c->live / (double)c->tracked : 1;
-	double growth = c->compared ? (double)c->live - (double)c->before : 0;
-	uint64_t old = 0;
-	double weight;
-
-	for (unsigned int i = 0; i < sites->nr; i++)
-		old += sites->site[i].old;
-	weight = old >= MIN_OLD && growth > 0 ? growth / (2 * (double)old) : most;
-	weight = weight > most ? most : weight;
-	return weight > 1 ? weight : 1;
-}
-
 /* What the sites of one cache hold. */
 static int add_cache(struct tracking *t, unsigned int number, unsigned int *room)
 {
@@ -113,7 +94,6 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	unsigned int index = index_of(t, c);
 	struct track_table *table = &t->table;
 	struct track_sites sites;
-	double weight = 1;
 	long ret;
 
 	c->live = c->tracked = 0;
@@ -122,17 +102,15 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	track_sites_open(&sites, false);
 	sites.old_age = (uint64_t)(table->seconds * 500) + 1;
 	sites.since = t->start; /* not what an earlier tracking left */
+	sites.picked = c->sampled;
 	ret = track_sites_collect(&sites, t->snapshot, index, TRACK_ALLOC);
 	c->live = track_live_objects(t->snapshot, &t->snapshot->cache[index]);
 	c->tracked = sites.count;
 	table->lost += sites.lost;
-	if (c->sampled)
-		weight = weight_of(c, &sites);
 	table->estimated |= c->sampled;
 	for (unsigned int i = 0; i < sites.nr && ret >= 0; i++) {
 		if (make_room(table, room))
-			fill_row(&table->row[table->nr++], &sites.site[i], weight, table->seconds,
-				 number);
+			fill_row(&table->row[table->nr++], &sites.site[i], number, sites.heaviest);
 		else
 			ret = -ENOMEM;
 	}
@@ -160,10 +138,11 @@ static void add_row(struct track_row *to, const struct track_row *row)
 	to->age_mean = (to->age_mean * (double)to->tracked + row->age_mean * (double)row->tracked) /
 		       (double)tracked;
 	to->tracked = tracked;
-	to->objects += row->objects;
-	to->bytes += row->bytes;
-	to->kept += row->kept;
-	to->kept_bytes += row->kept_bytes;
+	estimate_merge(&to->objects_sum, &row->objects_sum);
+	estimate_merge(&to->bytes_sum, &row->bytes_sum);
+	estimate_merge(&to->old_sum, &row->old_sum);
+	estimate_merge(&to->old_bytes_sum, &row->old_bytes_sum);
+	to->heaviest = row->heaviest > to->heaviest ? row->heaviest : to->heaviest;
 	to->age_min = row->age_min < to->age_min ? row->age_min : to->age_min;
 	to->age_max = row->age_max > to->age_max ? row->age_max : to->age_max;
 	to->pid_min = row->pid_min < to->pid_min ? row->pid_min : to->pid_min;
@@ -189,33 +168,94 @@ static void merge_rows(struct track_table *table)
 	table->nr = nr;
 }
 
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+/* What a row has of what the order is by; of ages nothing can be added up. */
+static const struct estimate_sum *sum_of(const struct track_row *row, enum track_order order)
+{
+	switch (order) {
+	case TRACK_BY_OBJECTS:
+		return &row->objects_sum;
+	case TRACK_BY_GROWTH:
+		return &row->old_bytes_sum;
+	case TRACK_BY_AGE:
+	case TRACK_BY_BYTES:
+		break;
+	}
+	return &row->bytes_sum;
+}
+
+/* Where nothing was seen of something, one unseen object may be there: as heavy as any, and as large as these. */
+static double bytes_of_one(const struct track_row *row)
+{
+	return row->heaviest * row->bytes_sum.seen / (double)row->tracked;
+}
+
+/* estimated: else nothing can be there that was not seen. */
+static void estimate_row(struct track_row *row, double seconds, bool estimated)
+{
+	double one = estimated ? row->heaviest : 0;
+	double one_bytes = estimated ? bytes_of_one(row) : 0;
+	double per_second = seconds > 0 ? 2 / seconds : 0;
+
+	row->objects = estimate_of(&row->objects_sum, one);
+	row->bytes = estimate_of(&row->bytes_sum, one_bytes);
+	row->kept = estimate_times(estimate_of(&row->old_sum, one), per_second);
+	row->kept_bytes = estimate_times(estimate_of(&row->old_bytes_sum, one_bytes), per_second);
+	row->vague = estimate_is_vague(&row->objects) || estimate_is_vague(&row->bytes);
+}
+
+static void estimate_rows(const struct tracking *t)
+{
+	const struct track_table *table = &t->table;
+	enum track_order order = t->options->order;
+	struct estimate_sum all = { 0, 0, 0 };
+	double one = 0;
+
+	for (unsigned int i = 0; i < table->nr; i++) {
+		struct track_row *row = &table->row[i];
+
+		estimate_row(row, table->seconds, table->estimated);
+		estimate_merge(&all, sum_of(row, order));
+		if (table->estimated && bytes_of_one(row) > one)
+			one = order == TRACK_BY_OBJECTS ? row->heaviest : bytes_of_one(row);
+	}
+	for (unsigned int i = 0; i < table->nr; i++)
+		table->row[i].share = estimate_share(sum_of(&table->row[i], order), &all, one);
+}
+
 /* ---- order -------------------------------------------------------------------------------------- */
 
 static double key(const struct track_row *row, enum track_order order)
 {
 	switch (order) {
 	case TRACK_BY_OBJECTS:
-		return row->objects;
+		return row->objects.value;
 	case TRACK_BY_AGE:
 		return row->age_mean;
 	case TRACK_BY_GROWTH:
-		return row->kept_bytes;
+		return row->kept_bytes.value;
 	case TRACK_BY_BYTES:
 		break;
 	}
-	return row->bytes;
+	return row->bytes.value;
 }
 
-/* The largest first; equal ones by size, then by address so that the order is always the same. */
+/*
+ * The largest first, those that nothing is known of last; equal ones by size, then by address so that the order is
+ * always the same.
+ */
 static int compare_rows(const struct track_row *x, const struct track_row *y,
 			enum track_order order)
 {
 	double a = key(x, order), b = key(y, order);
 
+	if (x->vague != y->vague)
+		return x->vague ? 1 : -1;
 	if (a != b)
 		return a < b ? 1 : -1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
+	if (x->bytes.value != y->bytes.value)
+		return x->bytes.value < y->bytes.value ? 1 : -1;
 	return compare_stacks(x, y);
 }
 
@@ -276,10 +316,7 @@ int track_table_make(struct tracking *t)
 	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
 		ret = add_cache(t, i, &room);
 	merge_rows(table);
-	for (unsigned int i = 0; i < table->nr; i++) {
-		table->objects += table->row[i].objects;
-		table->bytes += table->row[i].bytes;
-	}
+	estimate_rows(t);
 	sort_rows(table, t->options->order);
 	read_stacks(t);
 	return ret;

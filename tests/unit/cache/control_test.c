@@ -95,12 +95,14 @@ IN_CHILD(test_sample)
 
 	ready();
 	c = make_front("c", 64, "none");
-	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 3) == 0 && c->sample == 3);
-	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 1) == 0);
-	p = get(c);
+	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 3) == 0 && c->watch & WATCH_SAMPLE);
+	p = get(c); /* nobody picked it */
+	CHILD_CHECK(!debug_is_slab(page_head_of(p)));
+	cache_free(c, p);
+	p = cache_alloc_picked(c, 64, NULL, GFP_KERNEL, DEBUG_SAMPLE(80, 9));
 	CHILD_CHECK(page_head_of(p)->layout->debug == SLAB_STORE_USER);
 	cache_free(c, p);
-	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 0) == 0 && c->sample == 0);
+	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 0) == 0 && !(c->watch & WATCH_SAMPLE));
 	make("inline", 64, 0, 0);
 	CHILD_CHECK(send(CONTROL_SAMPLE, "inline", "", 1) == -EOPNOTSUPP);
 	CHILD_CHECK(!strcmp(control.failed_name, "inline"));

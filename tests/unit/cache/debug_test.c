@@ -368,9 +368,22 @@ IN_CHILD(test_pattern)
 
 /* ---- sampling ---- */
 
+static bool is_sample(void *obj, uint32_t sample)
+{
+	const struct slab_layout *layout = page_head_of(obj)->layout;
+
+	return is_debug(obj) && layout->debug & SLAB_STORE_USER &&
+	       debug_track(layout, obj, TRACK_ALLOC)->sample == sample;
+}
+
+static void *pick(struct cache *c, uint32_t sample)
+{
+	return cache_alloc_picked(c, 40, __builtin_return_address(0), GFP_KERNEL, sample);
+}
+
+/* What is picked is tracked, and says how; calls that hit or miss go on as before. */
 IN_CHILD(test_sampling)
 {
-	unsigned int tracked = 0;
 	static void *p[3100];
 	struct cache *c;
 
@@ -379,38 +392,24 @@ IN_CHILD(test_sampling)
 	stay_here();
 	p[0] = kmalloc_alloc(64, GFP_KERNEL, NUMA_NO_NODE);
 	c = cache_of_object(p[0]);
+	CHILD_CHECK(!is_debug(p[1] = pick(c, DEBUG_SAMPLE(1, 1))));
 	kmalloc_free(p[0], NULL);
-	CHILD_CHECK(cache_set_sampling(c, 1) == 0 && !is_shut(c) && !letters(c));
+	kmalloc_free(p[1], NULL);
+	CHILD_CHECK(cache_set_sampling(c, true) == 0 && !is_shut(c) && !letters(c));
 	for (unsigned int i = 0; i < 3100; i++) {
-		p[i] = hit_alloc(c);
+		bool picked = i % 7 == 0;
+
+		p[i] = picked ? pick(c, DEBUG_SAMPLE(i + 1, 10)) : hit_alloc(c);
 		if (!p[i])
 			p[i] = kmalloc_alloc(40, GFP_KERNEL, NUMA_NO_NODE);
-		tracked += is_debug(p[i]);
-		CHILD_CHECK(!is_debug(p[i]) ||
-			    page_head_of(p[i])->layout->debug == SLAB_STORE_USER);
+		CHILD_CHECK(picked ? is_sample(p[i], DEBUG_SAMPLE(i + 1, 10)) : !is_debug(p[i]));
 	}
-	/* one for each array of 31, that is 1 of 32 objects, and the first array was there */
-	CHILD_CHECK(tracked >= 3100 / 32 - 1 && tracked <= 3100 / 31 + 1);
 	for (unsigned int i = 0; i < 3100; i++)
 		kmalloc_free(p[i], NULL);
 	CHILD_CHECK(in_use(c) == 0 && cache_shrink(c) == 0);
-
-	/* calls that hit out of line are no misses */
-	CHILD_CHECK(cache_set_sampling(c, 4) == 0);
-	for (unsigned int i = tracked = 0; i < 3100; i++) {
-		p[i] = kmalloc_alloc(40, GFP_KERNEL, NUMA_NO_NODE);
-		tracked += is_debug(p[i]);
-	}
-	CHILD_CHECK(tracked >= 3100 / 32 / 4 - 2 && tracked <= 3100 / 31 / 4 + 2);
-	CHILD_CHECK(cache_set_sampling(c, 0) == 0 && c->watch == WATCH_ROUTE);
-	for (unsigned int i = 0; i < 3100; i++)
-		kmalloc_free(p[i], NULL);
-	for (unsigned int i = 0; i < 3100; i++) {
-		p[i] = kmalloc_alloc(64, GFP_KERNEL, NUMA_NO_NODE);
-		CHILD_CHECK(!is_debug(p[i]));
-	}
-	for (unsigned int i = 0; i < 3100; i++)
-		kmalloc_free(p[i], NULL);
+	CHILD_CHECK(cache_set_sampling(c, false) == 0 && c->watch == WATCH_ROUTE);
+	CHILD_CHECK(!is_debug(p[0] = pick(c, DEBUG_SAMPLE(1, 1))));
+	kmalloc_free(p[0], NULL);
 	finish(c);
 }
 
@@ -421,22 +420,23 @@ IN_CHILD(test_sampling_and_letters)
 	void *p[3];
 
 	ready();
-	CHILD_CHECK(cache_set_sampling(make("inline", 64, 0, 0), 1) == -EOPNOTSUPP);
+	CHILD_CHECK(cache_set_sampling(make("inline", 64, 0, 0), true) == -EOPNOTSUPP);
 	c = make_front("none", 64, "none");
-	CHILD_CHECK(cache_set_sampling(c, 1) == 0);
-	p[0] = get(c);
-	CHILD_CHECK(page_head_of(p[0])->layout->debug == SLAB_STORE_USER);
+	CHILD_CHECK(cache_set_sampling(c, true) == 0);
+	p[0] = pick(c, 1);
+	CHILD_CHECK(is_sample(p[0], 1));
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
-	p[1] = get(c);
+	p[1] = pick(c, 1); /* as any other: exact */
 	CHILD_CHECK(page_head_of(p[1])->layout->stride == 160);
-	CHILD_CHECK(cache_set_sampling(c, 2) == 0 && c->engine.debug->flags == FZPU);
-	CHILD_CHECK(cache_set_sampling(c, 1) == 0);
+	CHILD_CHECK(is_sample(p[1], 0));
+	CHILD_CHECK(cache_set_sampling(c, true) == 0 && c->engine.debug->flags == FZPU);
+	CHILD_CHECK(cache_set_sampling(c, true) == 0);
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
-	p[2] = get(c);
-	CHILD_CHECK(page_head_of(p[2])->layout->debug == SLAB_STORE_USER);
+	p[2] = pick(c, 2);
+	CHILD_CHECK(is_sample(p[2], 2));
 	for (unsigned int i = 0; i < 3; i++)
 		cache_free(c, p[i]);
-	CHILD_CHECK(cache_set_sampling(c, 0) == 0 && c->engine.debug->flags == 0);
+	CHILD_CHECK(cache_set_sampling(c, false) == 0 && c->engine.debug->flags == 0);
 	p[0] = get(c);
 	CHILD_CHECK(!is_debug(p[0]));
 	cache_free(c, p[0]);

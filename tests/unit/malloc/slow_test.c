@@ -11,10 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cache/control.h"
 #include "child.h"
-#include "debug/debug.h"
-#include "front/percpu.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 #include "page/page.h"
@@ -180,58 +177,12 @@ static void test_zeroed_is_true(void **state)
 	}
 }
 
-static bool is_tracked(void *p)
-{
-	const struct page *slab = page_head_of(p);
-	bool tracked = debug_is_slab(slab) && slab->layout->debug & SLAB_STORE_USER &&
-		       debug_track(slab->layout, p, TRACK_ALLOC)->addr;
-
-	give(p);
-	return tracked;
-}
-
-/* A tool asks for the next object of a sampled cache, which would have hit. */
-static void pick(void *arg)
-{
-	struct cache *c = cache_of(percpu_handle(malloc_class_of(200)));
-	unsigned long open;
-
-	(void)arg;
-	give(alloc(200));
-	open = malloc_hot.size_limit;
-	CHILD_CHECK(cache_set_sampling(c, 1u << 30) == 0);
-	CHILD_CHECK(!is_tracked(alloc(200)));
-	malloc_hot.size_limit = CONTROL_PICK;
-	CHILD_CHECK(!is_tracked(alloc(100))); /* not sampled: goes on to the next */
-	CHILD_CHECK(malloc_hot.size_limit == CONTROL_PICK);
-	CHILD_CHECK(is_tracked(alloc(200)));
-	CHILD_CHECK(malloc_hot.size_limit == open);
-	CHILD_CHECK(!is_tracked(alloc(200)));
-	/* the tool and its sampling are gone: not for ever */
-	CHILD_CHECK(cache_set_sampling(c, 0) == 0);
-	malloc_hot.size_limit = CONTROL_PICK;
-	for (int i = 0; i < 2000; i++)
-		CHILD_CHECK(!is_tracked(alloc(200)));
-	CHILD_CHECK(malloc_hot.size_limit == open);
-}
-
-static void test_picked(void **state)
-{
-	struct child child;
-
-	(void)state;
-	if (!malloc_hot.page_limit)
-		skip(); /* no hit path: nothing to be picked by */
-	child = child_run(pick, NULL);
-	assert_true(child_passed(&child));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_block_size),     cmocka_unit_test(test_bad_pointers),
 		cmocka_unit_test(test_object_twice),   cmocka_unit_test(test_slow_is_complete),
-		cmocka_unit_test(test_zeroed_is_true), cmocka_unit_test(test_picked),
+		cmocka_unit_test(test_zeroed_is_true),
 	};
 
 	if (malloc_is_replaced())

@@ -174,10 +174,10 @@ static void test_profile(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	t.resolve = resolve_process(getpid());
-	rows[0] = (struct track_row){ .objects = 12.4, .bytes = 1ull << 40, .nr = 2 };
+	rows[0] = (struct track_row){ .objects.value = 12.4, .bytes.value = 1ull << 40, .nr = 2 };
 	rows[0].pc[0] = (uintptr_t)test_profile + 1;
 	rows[0].pc[1] = (uintptr_t)read_profile + 1;
-	rows[1] = (struct track_row){ .objects = 1, .bytes = 64, .nr = 2 };
+	rows[1] = (struct track_row){ .objects.value = 1, .bytes.value = 64, .nr = 2 };
 	rows[1].pc[0] = 0x1234; /* nobody's */
 	rows[1].pc[1] = (uintptr_t)read_profile + 1;
 	t.table.row = rows;

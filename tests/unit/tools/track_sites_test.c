@@ -84,8 +84,8 @@ static void test_keys(void **state)
 	track_sites_add(&sites, &d, TRACK_ALLOC, 1000);
 	assert_int_equal(sites.nr, 1);
 	assert_int_equal(sites.site[0].count, 3);
-	assert_int_equal(sites.site[0].old, 2);
-	assert_int_equal(sites.site[0].old_bytes, 160);
+	assert_true(sites.site[0].old.sum == 2);
+	assert_true(sites.site[0].old_bytes.sum == 160);
 	track_sites_close(&sites);
 }
 

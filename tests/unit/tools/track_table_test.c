@@ -2,6 +2,7 @@
 /*
  * unit/tools/track_table_test.c - call sites over several caches of a made-up process, and what is estimated
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -99,18 +100,19 @@ static void test_rows(void **state)
 	assert_int_equal(t->table.nr, 2);
 	assert_int_equal(row->caller, 0x1110);
 	assert_int_equal(row->tracked, 4);
-	assert_true(row->objects == 4 && row->bytes == 256);
+	assert_true(row->objects.value == 4 && row->bytes.value == 256);
+	assert_true(row->objects.low == 4 && row->objects.high == 4);
+	assert_true(row->share.low == row->share.value && row->share.high == row->share.value);
 	assert_int_equal(row->nr_caches, 2);
 	assert_in_range(row->age_min, 1000, 3000);
 	assert_in_range(row->age_max, 9000, 11000);
 	assert_in_range((uint64_t)row->age_mean, 7000, 9000);
 	/* three of them are of the first half, of about five seconds */
-	assert_true(row->kept > 0.4 && row->kept < 0.7);
+	assert_true(row->kept.value > 0.4 && row->kept.value < 0.7);
 	assert_int_equal(row->nr, 2);
 	assert_int_equal(row->pc[1], 0x2220);
 	assert_int_equal(row[1].tracked, 2);
-	assert_true(row[1].kept == 0);
-	assert_true(t->table.objects == 6);
+	assert_true(row[1].kept.value == 0 && row[1].kept.high == 0);
 	assert_false(t->table.estimated);
 	assert_int_equal(t->cache[0].tracked, 5);
 }
@@ -128,38 +130,77 @@ static void test_order(void **state)
 	assert_int_equal(make()->caller, 0x3330);
 }
 
-/* Nothing grew, or nobody knows: tracked objects stand for all live ones. */
-static void test_estimate_by_live_objects(void **state)
+/* Says of all objects of a caller on a page how they were picked. */
+static void picked(unsigned int id, unsigned long page, uint64_t caller, uint32_t sample)
 {
-	(void)state;
-	fake_slab(&f, 3, 192, 64, 64, false); /* plain ones */
-	t->cache[0].sampled = true;
-	allocate(192, 1, 4, 0x1110, 9000);
-	allocate(192, 1, 12, 0x3330, 100);
-	assert_true(make()->objects == 12 * (64 + 16) / 16.0);
-	assert_true(t->table.estimated);
-	assert_int_equal(t->cache[0].live, 80);
-	assert_int_equal(t->cache[0].tracked, 16);
+	for (unsigned int i = 0; i < PAGE_SIZE / 128; i++)
+		if (fake_track(&f, page, id, i)->addr == caller)
+			fake_track(&f, page, id, i)->sample = sample;
 }
 
-/* It grew by 40: the 10 that stayed since the first half are half of those that stay. */
-static void test_estimate_by_growth(void **state)
+/* Each stands for as many as its probability says, those that were not picked for none, whatever else lives. */
+static void test_estimate(void **state)
+{
+	const struct track_row *row;
+	double weight = -1 / expm1(-80.0 / 1024);
+
+	(void)state;
+	fake_slab(&f, 3, 192, 400, 400, false); /* plain ones */
+	t->cache[0].sampled = true;
+	allocate(192, 1, 8, 0x1110, 9000);
+	allocate(192, 1, 2, 0x3330, 100);
+	allocate(192, 1, 3, 0x5550, 100);
+	picked(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
+	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
+	row = make();
+	assert_true(t->table.estimated);
+	assert_int_equal(t->table.nr, 2);
+	assert_int_equal(t->cache[0].tracked, 10);
+	assert_int_equal(row->caller, 0x1110);
+	assert_true(fabs(row->objects.value - 8 * weight) < 1e-6);
+	assert_true(fabs(row->bytes.value - 512 * weight) < 1e-6);
+	assert_true(row->objects.low > 3 * weight && row->objects.high < 18 * weight);
+	assert_false(row->vague);
+	assert_true(row->kept.value > 0);
+	assert_true(row->share.low < 0.8 && row->share.high > 0.8);
+	/* two are too few */
+	assert_true(row[1].vague);
+	assert_true(row[1].kept.value == 0 && row[1].kept.high > 0);
+}
+
+/* What a process says that lies. */
+static void test_nonsense_is_no_sample(void **state)
+{
+	static const uint32_t nonsense[] = { 80, DEBUG_SAMPLE(0, 10), UINT32_MAX,
+					     DEBUG_SAMPLE(80, 31) };
+
+	(void)state;
+	t->cache[0].sampled = true;
+	allocate(192, 1, 3, 0x1110, 9000);
+	allocate(192, 1, 1, 0x3330, 9000);
+	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 1));
+	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+		picked(192, 1, 0x1110, nonsense[i]);
+		assert_int_equal(make()->caller, 0x3330);
+		assert_int_equal(t->table.nr, 1);
+	}
+}
+
+/* What nothing is known of comes last, whatever the order. */
+static void test_vague_is_last(void **state)
 {
 	const struct track_row *row;
 
 	(void)state;
-	fake_slab(&f, 3, 192, 400, 400, false);
-	t->cache[0].sampled = t->cache[0].compared = true;
-	t->cache[0].before = 400 + 20 - 40;
-	options.order = TRACK_BY_GROWTH;
-	allocate(192, 1, 10, 0x1110, 9000);
-	allocate(192, 1, 10, 0x3330, 100);
+	t->cache[0].sampled = true;
+	options.order = TRACK_BY_AGE;
+	allocate(192, 1, 12, 0x1110, 100);
+	allocate(192, 1, 1, 0x3330, 9000);
+	picked(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
+	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
 	row = make();
 	assert_int_equal(row->caller, 0x1110);
-	assert_true(row->objects == 20);
-	/* never less than what was seen */
-	t->cache[0].before = 400 + 20 - 1;
-	assert_true(make()->objects == 10);
+	assert_true(row[1].vague && row[1].age_mean > row->age_mean);
 }
 
 static void test_cache_gone(void **state)
@@ -177,8 +218,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_estimate_by_live_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_estimate_by_growth, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_estimate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nonsense_is_no_sample, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vague_is_last, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cache_gone, setup, teardown),
 	};
 
