@@ -206,7 +206,7 @@ static size_t address_space_used(void)
 	return pages * os_page_size();
 }
 
-size_t os_address_space_left(void)
+size_t os_address_space_left(size_t given_back)
 {
 	struct rlimit limit;
 	int saved = errno;
@@ -217,7 +217,19 @@ size_t os_address_space_left(void)
 	if (ret != 0 || limit.rlim_cur == RLIM_INFINITY)
 		return SIZE_MAX;
 	used = address_space_used();
+	used -= MIN(used, given_back);
 	return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
+/* The kernel's structure has two words of 64 bits. */
+BUILD_ASSERT(sizeof(struct rlimit) == 16);
+
+int os_limit(int pid, int resource, const struct rlimit *new, struct rlimit *old, bool *is_ours)
+{
+	int ret = (int)os_syscall(SYS_prlimit64, pid, resource, new, old);
+
+	*is_ours = !ret && new &&resource == (int)RLIMIT_AS && (!pid || pid == getpid());
+	return ret;
 }
 
 size_t os_physical_memory(void)

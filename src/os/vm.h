@@ -52,8 +52,18 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move);
 /* Names a range in /proc/PID/maps where the kernel can ("[anon:name]"); failure is ignored. */
 void os_name(void *addr, size_t size, const char *name);
 
-/* Bytes of address space that RLIMIT_AS still allows; SIZE_MAX when unlimited. */
-size_t os_address_space_left(void);
+/*
+ * Bytes of address space that RLIMIT_AS still allows, if so many more were given back first; SIZE_MAX when
+ * unlimited.
+ */
+size_t os_address_space_left(size_t given_back);
+
+struct rlimit;
+/*
+ * prlimit(2): a process's limit on a resource; new, old may be NULL. *is_ours: it was done, and changed this
+ * process's RLIMIT_AS. 0 or -errno.
+ */
+int os_limit(int pid, int resource, const struct rlimit *new, struct rlimit *old, bool *is_ours);
 /* Bytes of physical memory of the machine (0: unknown). */
 size_t os_physical_memory(void);
 

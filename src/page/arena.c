@@ -10,6 +10,9 @@
  *             holding all zones' locks (fork) holds it off as well.
  * Flow:       called by page/buddy.c, api/init.c; calls os/vm.c.
  *
+ * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies above
+ * nr_pages, but for half of what the limit leaves, and the holes between the parts.
+ *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
  */
@@ -46,6 +49,9 @@ enum { TABLES, WINDOWS, STATES, CLASSES, ARENA, PARTS };
 
 static struct lock arena_lock = { 0, RANK_ARENA };
 static unsigned long ready_pages; /* arena_lock */
+static unsigned long most_pages;  /* page_map.limit at the start; const then */
+static size_t windows_size;	  /* bytes of the windows of all CPUs; const after arena_init() */
+static bool has_holes;		  /* what lies between the parts is reserved; arena_lock */
 
 /* Dirty bits, then descriptors, end where the windows begin. */
 static size_t bits_size(unsigned long limit)
@@ -69,7 +75,8 @@ static void place_parts(struct part *part, char *base, unsigned long limit, size
 static void release_parts(const struct part *part, unsigned int n)
 {
 	while (n-- > 0)
-		os_release(part[n].start, part[n].size);
+		if (part[n].size)
+			os_release(part[n].start, part[n].size);
 }
 
 /* Everything from the tables to the arena's end, as one range. Returns the arena's base or NULL. */
@@ -156,7 +163,7 @@ int arena_init(unsigned int nr_cpu_ids)
 	/* inline hit paths go by the CPU numbers of the machine, also when the topology is made up */
 	size_t windows =
 		(USLAB_WINDOW_CPU0 + MAX(nr_cpu_ids, os_topology.nr_windows)) * USLAB_WINDOW_SIZE;
-	size_t space_left = os_address_space_left();
+	size_t space_left = os_address_space_left(0);
 	unsigned long limit = wanted_pages(space_left, 2 * windows);
 	struct part part[PARTS];
 	char *base = NULL;
@@ -183,6 +190,9 @@ int arena_init(unsigned int nr_cpu_ids)
 	page_map.class = (unsigned char *)part[CLASSES].start;
 	page_map.limit = limit;
 	page_map.base = base;
+	most_pages = limit;
+	windows_size = windows;
+	has_holes = space_left == SIZE_MAX;
 	return 0;
 }
 
@@ -244,6 +254,110 @@ struct page *arena_grow(unsigned int node)
 	return page;
 }
 
+/* ---- a limit on addresses that comes later --------------------------------------------------- */
+
+/* The holes between windows, states, classes and arena, from low to high. Returns their bytes. */
+static size_t find_holes(struct part hole[3])
+{
+	struct part part[PARTS];
+	size_t bytes = 0;
+
+	place_parts(part, page_map.base, most_pages, windows_size);
+	for (unsigned int i = 0; i < 3; i++) {
+		hole[i].start = part[WINDOWS + i].start + part[WINDOWS + i].size;
+		hole[i].size = (size_t)(part[WINDOWS + i + 1].start - hole[i].start);
+		bytes += hole[i].size;
+	}
+	return bytes;
+}
+
+static void release_holes_locked(void)
+{
+	struct part hole[3];
+
+	find_holes(hole);
+	release_parts(hole, 3);
+	has_holes = false;
+}
+
+/* What pages from .. to of the arena have in the range: descriptors, class bytes, themselves. */
+static void place_pages(struct part part[3], unsigned long from, unsigned long to)
+{
+	size_t class_from = ALIGN_UP(from, os_page_size());
+	size_t class_to = ALIGN_UP(to, os_page_size());
+
+	part[0] =
+		(struct part){ (char *)(page_map.pages + from), (to - from) * sizeof(struct page) };
+	part[1] = (struct part){ (char *)page_map.class + class_from, class_to - class_from };
+	part[2] = (struct part){ page_map.base + (from << PAGE_SHIFT), (to - from) << PAGE_SHIFT };
+}
+
+/*
+ * Nothing above limit was ever handed out, so nobody asks for its class bytes, until somebody else has
+ * mapped something there: by then all know the limit.
+ */
+static void shrink_locked(unsigned long limit, void (*limit_is)(unsigned long))
+{
+	struct part part[3];
+
+	place_pages(part, limit, page_map.limit);
+	page_map.limit = limit;
+	ready_pages = MIN(ready_pages, limit);
+	limit_is(limit);
+	release_parts(part, 3);
+}
+
+/* The same addresses again; false: somebody else has mapped something there meanwhile. */
+static bool try_extend_locked(unsigned long limit)
+{
+	struct part part[3];
+
+	place_pages(part, page_map.limit, limit);
+	for (unsigned int i = 0; i < 3; i++) {
+		if (part[i].size && !os_reserve_at(part[i].start, part[i].size)) {
+			release_parts(part, i);
+			return false;
+		}
+	}
+	page_map.limit = limit;
+	return true;
+}
+
+/* The system puts mappings at the upper end of what is free, so the lower part may be free still. */
+static void extend_locked(unsigned long limit, void (*limit_is)(unsigned long))
+{
+	unsigned long more = limit - page_map.limit;
+
+	while (more > 0 && !try_extend_locked(page_map.limit + more))
+		more = ALIGN_DOWN(more / 2, CHUNK_PAGES);
+	if (more > 0)
+		limit_is(page_map.limit);
+}
+
+void arena_fit(void (*limit_is)(unsigned long pages))
+{
+	unsigned long unused;
+	unsigned long limit;
+	struct part hole[3];
+	size_t left;
+
+	lock_acquire(&arena_lock);
+	unused = page_map.limit - page_map.nr_pages;
+	left = os_address_space_left(unused * BYTES_PER_PAGE + (has_holes ? find_holes(hole) : 0));
+	limit = most_pages;
+	if (left != SIZE_MAX) /* half of what is left, as at the start */
+		limit = MIN(limit,
+			    page_map.nr_pages + ALIGN_DOWN(left / 2 / BYTES_PER_PAGE, CHUNK_PAGES));
+	if (limit < page_map.limit) {
+		if (has_holes)
+			release_holes_locked();
+		shrink_locked(limit, limit_is);
+	} else if (limit > page_map.limit) {
+		extend_locked(limit, limit_is);
+	}
+	lock_release(&arena_lock);
+}
+
 size_t arena_size(void)
 {
 	return load_relaxed(&page_map.nr_pages) << PAGE_SHIFT;
@@ -260,7 +374,8 @@ void arena_check(void)
 	CHECK(((uintptr_t)page_map.base & (CHUNK_SIZE - 1)) == 0);
 	CHECK(nr_pages <= page_map.limit && nr_pages % CHUNK_PAGES == 0);
 	CHECK(ready >= nr_pages && ready <= page_map.limit && ready % CHUNK_PAGES == 0);
-	CHECK((char *)(page_map.pages + page_map.limit) == page_windows());
+	CHECK(page_map.limit <= most_pages);
+	CHECK((char *)(page_map.pages + most_pages) == page_windows());
 	CHECK((char *)page_map.class == page_map.base + USLAB_CLASSES_OFFSET);
 	for (i = 0; i < nr_pages; i += CHUNK_PAGES)
 		CHECK(page_at(i)->node == page_at(i + CHUNK_PAGES - 1)->node);

@@ -12,7 +12,8 @@
  * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.
  * The arena is 4 times the machine's memory, at least 64 GiB, at most 1 TiB, halved until the
  * system agrees (down to 16 MiB); under RLIMIT_AS it takes at most half of what is left, and the
- * parts are mapped one by one without the holes between them.
+ * parts are mapped one by one without the holes between them. A limit that comes later is met by
+ * arena_fit().
  */
 #ifndef PAGE_ARENA_H
 #define PAGE_ARENA_H
@@ -29,6 +30,13 @@ int arena_init(unsigned int nr_cpu_ids);
  * (type NONE, node as given, not dirty). NULL: range or memory exhausted.
  */
 struct page *arena_grow(unsigned int node);
+
+/*
+ * RLIMIT_AS has changed: gives addresses back of which nothing was ever used, as many as leave the arena half
+ * of what the limit leaves (at the start it is the same), or takes them again. limit_is(page_map.limit) is
+ * called before addresses go, and after they came; locks are held then. Context: a zone's lock, see arena.c.
+ */
+void arena_fit(void (*limit_is)(unsigned long pages));
 
 /* Bytes committed for the arena itself (grown so far). */
 size_t arena_size(void);

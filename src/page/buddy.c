@@ -493,6 +493,15 @@ void buddy_init(unsigned int nr_nodes)
 	}
 }
 
+void buddy_fit_addresses(void (*limit_is)(unsigned long pages))
+{
+	if (!buddy_nr_nodes)
+		return;
+	lock_acquire(&buddy_zones[0].lock); /* holds fork off, see page/arena.c */
+	arena_fit(limit_is);
+	lock_release(&buddy_zones[0].lock);
+}
+
 void buddy_stats(unsigned int node, struct buddy_stats *stats)
 {
 	struct buddy_zone *zone = &buddy_zones[node];

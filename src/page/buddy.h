@@ -113,6 +113,9 @@ void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 /* To be called before less, and after more, is mapped outside of the arena: purges as a free does. */
 void buddy_rebalance(void);
 
+/* RLIMIT_AS has changed, see arena_fit(). */
+void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
+
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 
 void buddy_fork_prepare(void);

@@ -66,14 +66,15 @@ struct page {
 BUILD_ASSERT(sizeof(struct page) == 64);
 
 /*
- * The range of addresses; const after arena_init() but for nr_pages and the bits behind dirty.
+ * The range of addresses; const after arena_init() but for nr_pages, the bits behind dirty,
+ * and limit, which arena_fit() may change.
  * base is (char *)1 << 62 before init, so that no pointer seems to lie in the arena.
  */
 struct page_map {
 	char *base;		/* the arena, aligned to 4 MiB */
 	struct page *pages;	/* descriptor of page i of the arena */
 	unsigned char *class;	/* class byte of page i: base + USLAB_CLASSES_OFFSET */
-	unsigned long limit;	/* pages that the reserved range has room for; 0 before init */
+	unsigned long limit;	/* pages that the range has room for; 0 before init; arena_lock */
 	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
 };

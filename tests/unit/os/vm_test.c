@@ -347,7 +347,7 @@ static void test_no_limit(void **state)
 	getrlimit(RLIMIT_AS, &limit);
 	if (limit.rlim_cur != RLIM_INFINITY)
 		skip();
-	assert_true(os_address_space_left() == SIZE_MAX);
+	assert_true(os_address_space_left(0) == SIZE_MAX);
 }
 
 /* Address space, and how much of it counts as data (a bit more: with the stack). */
@@ -378,19 +378,20 @@ static void under_rlimit_as(void *arg)
 	(void)arg;
 	set_limit(RLIMIT_AS, mapped_bytes(NULL) + 64 * MIB);
 	errno = 77;
-	CHILD_CHECK(os_address_space_left() == 64 * MIB);
+	CHILD_CHECK(os_address_space_left(0) == 64 * MIB);
 	p = os_reserve(16 * MIB, page);
 	CHILD_CHECK(p);
-	CHILD_CHECK(os_address_space_left() == 48 * MIB);
+	CHILD_CHECK(os_address_space_left(0) == 48 * MIB);
 	CHILD_CHECK(!os_reserve(49 * MIB, page));
 	CHILD_CHECK(!os_map(49 * MIB, page));
 	CHILD_CHECK(!os_map(32 * MIB, 32 * MIB));
 	CHILD_CHECK(!os_remap(p, 16 * MIB, 65 * MIB, true));
-	CHILD_CHECK(os_address_space_left() == 48 * MIB);
+	CHILD_CHECK(os_address_space_left(0) == 48 * MIB);
 	os_release(p, 16 * MIB);
-	CHILD_CHECK(os_address_space_left() == 64 * MIB);
+	CHILD_CHECK(os_address_space_left(0) == 64 * MIB);
 	set_limit(RLIMIT_AS, mapped_bytes(NULL) - MIB);
-	CHILD_CHECK(os_address_space_left() == 0);
+	CHILD_CHECK(os_address_space_left(0) == 0);
+	CHILD_CHECK(os_address_space_left(SIZE_MAX) < SIZE_MAX);
 	CHILD_CHECK(errno == 77);
 }
 
@@ -484,6 +485,28 @@ static void test_bind(void **state)
 	os_release(p, 4 * page);
 }
 
+static void test_limit(void **state)
+{
+	struct rlimit limit;
+	struct rlimit got;
+	bool is_ours;
+
+	(void)state;
+	errno = 77;
+	assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
+	assert_int_equal(os_limit(0, RLIMIT_AS, NULL, &got, &is_ours), 0);
+	assert_false(is_ours);
+	assert_memory_equal(&limit, &got, sizeof(got));
+	assert_int_equal(os_limit(getpid(), RLIMIT_AS, &limit, NULL, &is_ours), 0);
+	assert_true(is_ours);
+	assert_int_equal(os_limit(0, RLIMIT_DATA, NULL, &got, &is_ours), 0);
+	assert_int_equal(os_limit(0, RLIMIT_DATA, &got, NULL, &is_ours), 0);
+	assert_false(is_ours);
+	assert_int_equal(os_limit(-1, RLIMIT_AS, NULL, &got, &is_ours), -ESRCH);
+	assert_false(is_ours);
+	assert_int_equal(errno, 77);
+}
+
 static void test_physical_memory(void **state)
 {
 	size_t expected = (size_t)sysconf(_SC_PHYS_PAGES) * page;
@@ -513,6 +536,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_many_mappings),
 		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_physical_memory),
 	};
 

@@ -137,6 +137,60 @@ IN_CHILD(under_an_address_space_limit_it_takes_half)
 	CHILD_CHECK(os_map(80 * MIB, PAGE_SIZE));
 }
 
+static unsigned long told; /* what arena_fit() said last; 0: nothing */
+
+static void tell(unsigned long pages)
+{
+	CHILD_CHECK(pages == page_map.limit);
+	told = pages;
+}
+
+/* A limit that comes later leaves half of what it leaves to others, and lifted it gives all back. */
+IN_CHILD(a_later_limit_shrinks_what_is_not_used)
+{
+	struct rlimit old;
+	unsigned long most;
+	unsigned long i;
+
+	NEEDS_BARE_PROCESS();
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	most = page_map.limit;
+	for (i = 0; i < 20; i++) {
+		CHILD_CHECK(arena_grow(0));
+		memset(page_map.base + i * 4 * MIB, 1, 4 * MIB);
+	}
+	arena_fit(tell);
+	CHILD_CHECK(!told && page_map.limit == most); /* nobody limits anything */
+	CHILD_CHECK(getrlimit(RLIMIT_AS, &old) == 0);
+	CHILD_CHECK(setrlimit(RLIMIT_AS, &(struct rlimit){ 400 * MIB, old.rlim_max }) == 0);
+	arena_fit(tell);
+	arena_check();
+	CHILD_CHECK(told == page_map.limit && told < most && told > 20 * CHUNK);
+	CHILD_CHECK(status_bytes("VmSize:") < 300 * MIB && os_map(90 * MIB, PAGE_SIZE));
+	for (i = 20; i < page_map.limit / CHUNK; i++) {
+		CHILD_CHECK(page_map.base[(i - 1) * 4 * MIB] == 1);
+		CHILD_CHECK(arena_grow(0));
+		memset(page_map.base + i * 4 * MIB, 1, 4 * MIB);
+	}
+	CHILD_CHECK(!arena_grow(0));
+	arena_check();
+
+	/* Again below what is in use: nothing goes that is. */
+	CHILD_CHECK(setrlimit(RLIMIT_AS, &(struct rlimit){ 4 * MIB, old.rlim_max }) == 0);
+	arena_fit(tell);
+	CHILD_CHECK(page_map.limit == page_map.nr_pages && !arena_grow(0));
+	CHILD_CHECK(page_map.base[0] == 1);
+
+	CHILD_CHECK(setrlimit(RLIMIT_AS, &old) == 0);
+	told = 0;
+	arena_fit(tell);
+	arena_check();
+	CHILD_CHECK(told == page_map.limit && told > 2 * page_map.nr_pages);
+	for (i = 0; i < 40; i++)
+		CHILD_CHECK(arena_grow(0));
+	arena_check();
+}
+
 IN_CHILD(under_a_tight_limit_it_takes_what_it_needs)
 {
 	NEEDS_BARE_PROCESS();
@@ -239,6 +293,7 @@ int main(void)
 		cmocka_unit_test(a_chunk_is_bound_to_its_node),
 		cmocka_unit_test(what_counts_is_what_has_grown),
 		cmocka_unit_test(under_an_address_space_limit_it_takes_half),
+		cmocka_unit_test(a_later_limit_shrinks_what_is_not_used),
 		cmocka_unit_test(under_a_tight_limit_it_takes_what_it_needs),
 		cmocka_unit_test(too_little_is_an_error_and_leaves_nothing_behind),
 		cmocka_unit_test(a_place_that_is_taken_is_passed_over),

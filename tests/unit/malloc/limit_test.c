@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/malloc/limit_test.c - a program that limits its own addresses while it runs
+ *
+ * ctest: sanitize=no (the sanitizers bring a malloc of their own)
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bare.h"
+#include "child.h"
+#include "malloc/internal.h"
+#include "os/file.h"
+#include "page/arena.h"
+#include "page/page.h"
+#include "replaced.h"
+
+#define MIB (1ul << 20)
+
+static void *(*volatile alloc)(size_t) = malloc;
+
+static size_t addresses(void)
+{
+	char text[128];
+
+	CHILD_CHECK(os_read_text("/proc/self/statm", text, sizeof(text)) > 0);
+	return strtoul(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void *thread(void *arg)
+{
+	free(alloc(100));
+	return arg;
+}
+
+static void start_thread(void)
+{
+	pthread_t id;
+
+	CHILD_CHECK(pthread_create(&id, NULL, thread, NULL) == 0);
+	CHILD_CHECK(pthread_join(id, NULL) == 0);
+}
+
+/* Blocks of size until there is none; how many bytes. Nothing is given back. */
+static size_t take_all(size_t size)
+{
+	size_t bytes = 0;
+
+	while (alloc(size))
+		bytes += size;
+	return bytes;
+}
+
+static int by_setrlimit(const struct rlimit *limit)
+{
+	return setrlimit(RLIMIT_AS, limit);
+}
+
+static int by_setrlimit64(const struct rlimit *limit)
+{
+	struct rlimit64 limit64 = { limit->rlim_cur, limit->rlim_max };
+
+	return setrlimit64(RLIMIT_AS, &limit64);
+}
+
+static int by_prlimit(const struct rlimit *limit)
+{
+	return prlimit(0, RLIMIT_AS, limit, NULL);
+}
+
+static int by_prlimit64(const struct rlimit *limit)
+{
+	struct rlimit64 limit64 = { limit->rlim_cur, limit->rlim_max };
+
+	return prlimit64(getpid(), RLIMIT_AS, &limit64, NULL);
+}
+
+static int (*const ways[])(const struct rlimit *) = { by_setrlimit, by_setrlimit64, by_prlimit,
+						      by_prlimit64 };
+
+static void live_with_a_limit(void *arg)
+{
+	int (*set)(const struct rlimit *) = *(int (*const *)(const struct rlimit *))arg;
+	struct rlimit limit = { 400 * MIB, RLIM_INFINITY };
+	char *kept = alloc(MIB);
+
+	memset(kept, 7, MIB);
+	CHILD_CHECK(set(&limit) == 0);
+	CHILD_CHECK(addresses() < 400 * MIB);
+	start_thread();
+	arena_check();
+	malloc_check();
+	CHILD_CHECK(kept[0] == 7 && kept[MIB - 1] == 7);
+	/* Half of what the limit left is for others, and so is what large blocks do not take. */
+	CHILD_CHECK(take_all(1000) >= 80 * MIB);
+	CHILD_CHECK(errno == ENOMEM);
+	CHILD_CHECK(addresses() < 400 * MIB);
+	/* Without a limit there is room again, as far up as nobody else has mapped anything. */
+	limit.rlim_cur = RLIM_INFINITY;
+	CHILD_CHECK(set(&limit) == 0);
+	arena_check();
+	malloc_check();
+	CHILD_CHECK(alloc(1000) && alloc(200 * MIB));
+	for (size_t bytes = 0; bytes < 500 * MIB; bytes += 1000)
+		CHILD_CHECK(alloc(1000));
+	start_thread();
+}
+
+static void test_limited(void **state)
+{
+	(void)state;
+	if (!bare_process())
+		skip();
+	for (unsigned int i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct child c = child_run(live_with_a_limit, (void *)&ways[i]);
+
+		if (!child_passed(&c))
+			fail_msg("way %u: %s", i, c.text);
+	}
+}
+
+static void lower_in_steps(void *arg)
+{
+	struct rlimit limit = { 0, RLIM_INFINITY };
+
+	(void)arg;
+	for (size_t mib = 1ul << 17; mib >= 256; mib /= 2) {
+		limit.rlim_cur = mib * MIB;
+		CHILD_CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+		CHILD_CHECK(addresses() < limit.rlim_cur);
+		start_thread();
+		arena_check();
+		free(alloc(6 * MIB));
+	}
+	/* Far below what is in use: nothing more to be had, and nothing breaks. */
+	limit.rlim_cur = MIB;
+	CHILD_CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	CHILD_CHECK(page_map.limit == page_map.nr_pages);
+	CHILD_CHECK(!alloc(64 * MIB) && errno == ENOMEM);
+	free(alloc(100));
+	arena_check();
+}
+
+static void test_lower_in_steps(void **state)
+{
+	struct child c;
+
+	(void)state;
+	if (!bare_process())
+		skip();
+	c = child_run(lower_in_steps, NULL);
+	if (!child_passed(&c))
+		fail_msg("%s", c.text);
+}
+
+/* Results and errors are the system's, for any resource. */
+static void test_results(void **state)
+{
+	struct rlimit old = { 1, 1 };
+	struct rlimit got = { 2, 2 };
+	struct rlimit wrong = { 2, 1 };
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(prlimit(0, RLIMIT_NOFILE, NULL, &got), 0);
+	assert_memory_equal(&old, &got, sizeof(old));
+	errno = 77;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(errno, 77);
+	assert_int_equal(setrlimit(RLIMIT_AS, &wrong), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(prlimit(-1, RLIMIT_AS, NULL, &got), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limited),
+		cmocka_unit_test(test_lower_in_steps),
+		cmocka_unit_test(test_results),
+	};
+
+	if (malloc_is_replaced())
+		return TEST_SKIPPED;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
