@@ -6,7 +6,7 @@
  * arena's base A, so that one register reaches all of it:
  *
  *     A - 1792 MiB      windows of 512 KiB each:
- *                         window 0        handles: struct kmem_cache[USLAB_MAX_CACHES]
+ *                         window 0        handles: struct kmem_cache[USLAB_NR_HANDLES]
  *                         window 1, 2     "CPU -2" and "CPU -1": words that always miss
  *                         window 3 + n    CPU n
  *     A -  256 MiB      page classes: one byte per page of the arena
@@ -40,7 +40,7 @@
  */
 #define USLAB_LAYOUT 1
 
-#define USLAB_MAX_CACHES 2048
+#define USLAB_NR_HANDLES 2048 /* cache numbers, those of the library among them: see below */
 #define USLAB_WINDOW_SHIFT 19
 #define USLAB_WINDOW_SIZE (1ul << USLAB_WINDOW_SHIFT)
 #define USLAB_WINDOW_CPU0 3 /* number of the window of CPU 0 */
@@ -64,5 +64,6 @@
 #define USLAB_ID_MALLOC 1    /* 1..127: size classes of the drop-in malloc */
 #define USLAB_ID_KMALLOC 128 /* 128..191: kmalloc caches, type * 16 + index */
 #define USLAB_ID_FIRST_FREE 192
+#define USLAB_MAX_CACHES (USLAB_NR_HANDLES - USLAB_ID_FIRST_FREE) /* 1856 that a program can make */
 
 #endif /* USLAB_LAYOUT_H */

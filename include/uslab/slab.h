@@ -59,6 +59,8 @@ typedef unsigned int slab_flags_t;
 #define KMALLOC_MAX_SIZE (4ul << 20) /* kmalloc of more is NULL, as in the kernel */
 #define ARCH_KMALLOC_MINALIGN 8
 
+#define USLAB_MAX_NAME 63 /* bytes of a cache's name */
+
 struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab/layout.h> */
 
 /**
@@ -90,14 +92,16 @@ struct kmem_cache_args {
 
 /**
  * kmem_cache_create - make a cache, or share an existing one that merges (kernel: slab_common.c)
- * @name:  copied; need not be unique
+ * @name:  copied; need not be unique; at most USLAB_MAX_NAME bytes
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
  * @align: power of two of at most a page, or 0
- * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error
+ * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
+ *         SLAB_TYPESAFE_BY_RCU: it asks for memory that stays a while, and there is no RCU to wait for
  * @ctor:  or NULL; caches with one never merge
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG when
- * an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES exist).
+ * an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES exist,
+ * ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU).
  * With SLAB_PANIC a failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,

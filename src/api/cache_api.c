@@ -15,27 +15,70 @@
 #include "cache/cache.h"
 #include "os/die.h"
 
-/* kmem_cache_create failed: the kernel's line, or its panic (spec 5.2). */
-static struct kmem_cache *create_failed(const char *name, slab_flags_t flags, int ret)
+#define WHY_BYTES 120
+
+/* A line that says which call failed and why; with SLAB_PANIC the kernel's end (spec 5.2). */
+static struct kmem_cache *create_failed(const char *function, const struct cache_spec *spec,
+					int error, const char *why)
 {
-	if (flags & SLAB_PANIC)
-		os_die_fmt("kmem_cache_create_usercopy: Failed to create slab '%s'. Error %d",
-			   name ? name : "(null)", ret);
-	os_say("kmem_cache_create_usercopy(%s) failed with error %d", name ? name : "(null)", ret);
-	errno = -ret;
+	const char *name = spec->name ? spec->name : "(null)";
+
+	if (spec->flags & SLAB_PANIC)
+		os_die_fmt("%s: Failed to create slab '%s'. Error %d: %s", function, name, error,
+			   why);
+	os_say("%s(%s) failed with error %d: %s", function, name, error, why);
+	errno = -error;
 	return NULL;
 }
 
-static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args *args)
+static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args *args, char *why)
 {
-	if (args->engine && !(spec->engine = cache_engine_by_name(args->engine)))
+	if (args->engine && !(spec->engine = cache_engine_by_name(args->engine))) {
+		os_format(why, WHY_BYTES, "no engine is called '%s'", args->engine);
 		return -EINVAL;
-	if (args->front && !(spec->front = cache_front_by_name(args->front)))
+	}
+	if (args->front && !(spec->front = cache_front_by_name(args->front))) {
+		os_format(why, WHY_BYTES, "no front is called '%s'", args->front);
 		return -EINVAL;
+	}
 	spec->align = args->align;
 	spec->ctor = args->ctor;
 	spec->capacity = args->capacity;
 	return 0;
+}
+
+/* Flags that the cache floor knows, and no program may ask for. */
+static int check_flags(slab_flags_t flags, char *why)
+{
+	if (flags & SLAB_KMALLOC) {
+		os_format(why, WHY_BYTES, "SLAB_KMALLOC is not for callers");
+		return -EINVAL;
+	}
+	if (flags & SLAB_TYPESAFE_BY_RCU) {
+		os_format(why, WHY_BYTES, "SLAB_TYPESAFE_BY_RCU needs RCU, which there is not");
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static struct kmem_cache *create(const char *function, struct cache_spec *spec,
+				 const struct kmem_cache_args *args)
+{
+	char why[WHY_BYTES] = "";
+	struct kmem_cache *s;
+	int ret = api_init();
+
+	if (!ret)
+		ret = check_flags(spec->flags, why);
+	if (!ret && args)
+		ret = spec_from_args(spec, args, why);
+	if (!ret)
+		ret = cache_create(spec, &s);
+	if (!ret)
+		return s;
+	if (!why[0])
+		cache_explain(spec, ret, why, sizeof(why));
+	return create_failed(function, spec, ret, why);
 }
 
 USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned int size,
@@ -43,25 +86,19 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
 						    slab_flags_t flags)
 {
 	struct cache_spec spec = { .name = name, .size = size, .flags = flags };
-	struct kmem_cache *s;
-	int ret = api_init();
 
-	if (!ret && flags & SLAB_KMALLOC)
-		ret = -EINVAL; /* internal */
-	if (!ret && args)
-		ret = spec_from_args(&spec, args);
-	if (!ret)
-		ret = cache_create(&spec, &s);
-	return ret ? create_failed(name, flags, ret) : s;
+	return create("kmem_cache_create_args", &spec, args);
 }
 
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
 					       unsigned int align, slab_flags_t flags,
 					       void (*ctor)(void *obj))
 {
-	struct kmem_cache_args args = { .align = align, .ctor = ctor };
+	struct cache_spec spec = {
+		.name = name, .size = size, .align = align, .flags = flags, .ctor = ctor
+	};
 
-	return kmem_cache_create_args(name, size, &args, flags);
+	return create("kmem_cache_create", &spec, NULL);
 }
 
 USLAB_API void kmem_cache_destroy(struct kmem_cache *s)

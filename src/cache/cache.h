@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "front/front.h"
 
-#define CACHE_NAME_MAX 64 /* bytes with the NUL; longer names are cut */
+#define CACHE_NAME_MAX (USLAB_MAX_NAME + 1) /* bytes with the NUL */
 
 #define CACHE_MAX_CAPACITY 1024 /* objects, of the queues front; the array front takes up to 31 */
 
@@ -98,6 +98,8 @@ static inline struct cache *cache_of(const struct kmem_cache *s)
 
 /* ---- create.c, merge.c, destroy.c: 0 or -errno; *handle set on success ---- */
 int cache_create(const struct cache_spec *spec, struct kmem_cache **handle);
+/* Why cache_create() returned error for spec, in words for whoever called. */
+void cache_explain(const struct cache_spec *spec, int error, char *why, size_t size);
 /* Spec 5.3 and 5.4. */
 unsigned int cache_calculate_alignment(slab_flags_t flags, unsigned int align, unsigned int size);
 /* spec is resolved. */

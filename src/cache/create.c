@@ -17,6 +17,7 @@
 #include "cache/friends.h"
 #include "cache/guard.h"
 #include "cache/internal.h"
+#include "os/die.h"
 #include "page/meta.h"
 
 /* What the kernel permits a caller to pass (spec 5.1). */
@@ -34,17 +35,59 @@ static void copy_name(char *to, const char *name)
 	to[len] = '\0';
 }
 
-static int check_spec(const struct cache_spec *spec)
+/* A mistake in what the caller wants: -errno and words for it; 0: none. */
+static int refuse(const struct cache_spec *spec, char *why, size_t size)
 {
-	if (!spec->name || !spec->size || spec->size > KMALLOC_MAX_SIZE)
-		return -EINVAL;
-	if (spec->align && (!is_pow2(spec->align) || spec->align > PAGE_SIZE))
-		return -EINVAL;
-	if (spec->flags & ~(SLAB_PERMITTED | SLAB_KMALLOC))
-		return -EINVAL;
-	if (spec->id >= USLAB_ID_FIRST_FREE || spec->capacity > CACHE_MAX_CAPACITY)
-		return -EINVAL;
-	return 0;
+	slab_flags_t unknown = spec->flags & ~(SLAB_PERMITTED | SLAB_KMALLOC);
+	int error = -EINVAL;
+
+	if (!spec->name) {
+		os_format(why, size, "no name");
+	} else if (strnlen(spec->name, CACHE_NAME_MAX) == CACHE_NAME_MAX) {
+		os_format(why, size, "a name has at most %u bytes", CACHE_NAME_MAX - 1);
+		error = -ENAMETOOLONG;
+	} else if (!spec->size || spec->size > KMALLOC_MAX_SIZE) {
+		os_format(why, size, "size %u is not 1 to %lu", spec->size, KMALLOC_MAX_SIZE);
+	} else if (spec->align && (!is_pow2(spec->align) || spec->align > PAGE_SIZE)) {
+		os_format(why, size, "alignment %u is no power of two of at most %lu", spec->align,
+			  PAGE_SIZE);
+	} else if (unknown) {
+		os_format(why, size, "flags 0x%x are not for callers", unknown);
+	} else if (spec->id >= USLAB_ID_FIRST_FREE) {
+		os_format(why, size, "number %u is not a fixed one", spec->id);
+	} else if (spec->capacity > CACHE_MAX_CAPACITY) {
+		os_format(why, size, "capacity %u is more than %u", spec->capacity,
+			  CACHE_MAX_CAPACITY);
+	} else {
+		error = 0;
+	}
+	return error;
+}
+
+void cache_explain(const struct cache_spec *spec, int error, char *why, size_t size)
+{
+	if (refuse(spec, why, size))
+		return;
+	switch (error) {
+	case -ENOMEM:
+		os_format(why, size, "out of memory");
+		break;
+	case -ENOSPC:
+		os_format(why, size, "there are %u caches already", USLAB_MAX_CACHES);
+		break;
+	case -E2BIG:
+		os_format(why, size, "size %u and what the flags add do not fit the largest slab",
+			  spec->size);
+		break;
+	case -EINVAL:
+		os_format(why, size,
+			  "this engine and front do not go together, or not with "
+			  "capacity %u",
+			  spec->capacity);
+		break;
+	default:
+		os_format(why, size, "error %d", error);
+	}
 }
 
 static bool has_name(const struct cache *c, const char *name)
@@ -175,7 +218,8 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 {
 	struct cache_spec spec = *wanted;
 	struct cache *c;
-	int ret = check_spec(&spec);
+	char why[CACHE_NAME_MAX]; /* for whoever asks cache_explain() */
+	int ret = refuse(&spec, why, sizeof(why));
 
 	if (!ret)
 		ret = cache_resolve(&spec);

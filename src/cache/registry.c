@@ -27,7 +27,7 @@
 struct lock cache_lock = LOCK_INIT(RANK_CACHE);
 struct list_head cache_list = { &cache_list, &cache_list };
 
-static uint64_t numbers[USLAB_MAX_CACHES / 64];
+static uint64_t numbers[USLAB_NR_HANDLES / 64];
 
 static bool number_taken(unsigned int id)
 {
@@ -40,9 +40,9 @@ int cache_number_get_locked(unsigned int wanted, unsigned int *id)
 	unsigned int n = wanted ? wanted : USLAB_ID_FIRST_FREE;
 
 	if (!wanted)
-		while (n < USLAB_MAX_CACHES && number_taken(n))
+		while (n < USLAB_NR_HANDLES && number_taken(n))
 			n++;
-	if (n >= USLAB_MAX_CACHES)
+	if (n >= USLAB_NR_HANDLES)
 		return -ENOSPC;
 	if (number_taken(n))
 		return -EEXIST;

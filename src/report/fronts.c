@@ -20,7 +20,7 @@
 #include "report/internal.h"
 
 #define MAX_QUEUE (16 * QUEUES_MAX_LIMIT) /* objects: no queue has room for more */
-#define WORDS_BYTES (USLAB_MAX_CACHES * sizeof(uint64_t))
+#define WORDS_BYTES (USLAB_NR_HANDLES * sizeof(uint64_t))
 
 /* The states of this many caches at once, in the lower half of the buffer; slabs in the upper. */
 #define PIECE (SNAPSHOT_BUFFER / 2 / USLAB_CPU_STATE_SIZE)
@@ -255,7 +255,7 @@ void snapshot_fronts(struct snapshot *s)
 		return;
 	for (unsigned int cpu = 0; cpu < s->totals.cpus && !s->error; cpu++) {
 		read_arrays(s, (int)cpu);
-		for (unsigned int first = 0; first < USLAB_MAX_CACHES; first += PIECE)
+		for (unsigned int first = 0; first < USLAB_NR_HANDLES; first += PIECE)
 			read_states(s, (int)cpu, first);
 	}
 	for (unsigned int i = 0; i < s->nr_caches; i++)

@@ -34,7 +34,7 @@ void slabinfo_order(const struct snapshot *s, uint16_t *order)
 	bool seen[SNAPSHOT_MAX_CACHES] = { false };
 	unsigned int n = 0;
 
-	for (unsigned int steps = 0; steps < USLAB_MAX_CACHES && node && node != s->root.cache_list;
+	for (unsigned int steps = 0; steps < USLAB_NR_HANDLES && node && node != s->root.cache_list;
 	     steps++, node = next_node(s, node)) {
 		int index = snapshot_find_engine(s, node - offsetof(struct cache, list) +
 							    offsetof(struct cache, engine));

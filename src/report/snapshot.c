@@ -163,7 +163,7 @@ static unsigned int hash_of(uint64_t engine)
 
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine)
 {
-	/* At most USLAB_MAX_CACHES of the slots are taken, so there is always a free one to end at. */
+	/* At most USLAB_NR_HANDLES of the slots are taken, so there is always a free one to end at. */
 	for (unsigned int slot = hash_of(engine); s->hash[slot]; slot = (slot + 1) % SNAPSHOT_HASH)
 		if (s->work[s->hash[slot] - 1].engine == engine)
 			return s->hash[slot] - 1;
@@ -292,7 +292,7 @@ static void read_caches(struct snapshot *s)
 	BUILD_ASSERT(sizeof(struct kmem_cache) == sizeof(s->word[0]));
 	if (!snapshot_read(s, handles, s->word, sizeof(s->word)))
 		return;
-	for (unsigned int id = 1; id < USLAB_MAX_CACHES; id++)
+	for (unsigned int id = 1; id < USLAB_NR_HANDLES; id++)
 		if (s->word[id])
 			read_cache(s, id, handles + id * sizeof(s->word[0]), s->word[id]);
 }

@@ -24,7 +24,7 @@
 #define SNAPSHOT_MAX_ALIASES 1024
 #define SNAPSHOT_EXTRA_ROWS 3 /* "free-pages", "malloc-large" and "malloc-mapped" */
 #define SNAPSHOT_MAX_HEAPS 8  /* one row for each that has pages */
-#define SNAPSHOT_MAX_CACHES (USLAB_MAX_CACHES + SNAPSHOT_EXTRA_ROWS + SNAPSHOT_MAX_HEAPS)
+#define SNAPSHOT_MAX_CACHES (USLAB_NR_HANDLES + SNAPSHOT_EXTRA_ROWS + SNAPSHOT_MAX_HEAPS)
 
 #define SNAPSHOT_MAX_NODES 64 /* OS_MAX_NODES */
 
@@ -82,7 +82,7 @@ struct snapshot_heap {
 	unsigned long partial; /* of these, with free bytes */
 };
 
-#define SNAPSHOT_HASH 4096    /* slots; a power of two, at least twice USLAB_MAX_CACHES */
+#define SNAPSHOT_HASH 4096    /* slots; a power of two, at least twice USLAB_NR_HANDLES */
 #define SNAPSHOT_BUFFER 65536 /* bytes read at once */
 
 struct snapshot {
@@ -102,10 +102,10 @@ struct snapshot {
 	unsigned int layouts_read; /* while pages are counted */
 	unsigned int nr_heaps;
 	struct snapshot_heap heap[SNAPSHOT_MAX_HEAPS];
-	struct snapshot_work work[USLAB_MAX_CACHES]; /* by index in cache[] */
-	uint16_t by_id[USLAB_MAX_CACHES];	     /* index + 1 of that number; 0: none */
+	struct snapshot_work work[USLAB_NR_HANDLES]; /* by index in cache[] */
+	uint16_t by_id[USLAB_NR_HANDLES];	     /* index + 1 of that number; 0: none */
 	uint16_t hash[SNAPSHOT_HASH];		     /* index + 1 of that engine; 0: free slot */
-	uint64_t word[USLAB_MAX_CACHES];	     /* handles, then stop words */
+	uint64_t word[USLAB_NR_HANDLES];	     /* handles, then stop words */
 	char buffer[SNAPSHOT_BUFFER] __attribute__((aligned(64)));
 };
 

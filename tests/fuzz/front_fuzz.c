@@ -56,7 +56,7 @@ static void set_up(void)
 	const struct front_ops *ops = fronts[draw(8) < 4 ? 0 : 1 + draw(3)];
 
 	floors_init(CPUS, NODES);
-	fuzz.id = 1 + draw(USLAB_MAX_CACHES - 1);
+	fuzz.id = 1 + draw(USLAB_NR_HANDLES - 1);
 	fuzz.size = 8 * (1 + draw(40));
 	fuzz.is_slub = ops == &front_cpuslab_ops || ops == &front_queues_ops || draw(4) == 0;
 	queues_clock = fuzz_clock;

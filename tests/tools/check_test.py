@@ -219,13 +219,13 @@ class CheckTest(unittest.TestCase):
 
     def test_inlined_layout(self):
         self.put("scripts/layouts.txt", "# SPDX-License-Identifier: MIT\n")
-        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_MAX_CACHES 8\n")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_NR_HANDLES 8\n")
         self.expect("include/uslab/layout.h:1: layout: scripts/layouts.txt has no line '7 ")
         line = re.search("no line '(.*?)'", self.check()[1]).group(1)
         self.put("scripts/layouts.txt", f"# SPDX-License-Identifier: MIT\n{line}\n")
-        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7 /* why */\n#define USLAB_MAX_CACHES  8\n")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7 /* why */\n#define USLAB_NR_HANDLES  8\n")
         self.assertEqual(self.check("--only", "layout")[0], 0, "comments and blanks are no layout")
-        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_MAX_CACHES 9\n")
+        self.c("include/uslab/layout.h", "#define USLAB_LAYOUT 7\n#define USLAB_NR_HANDLES 9\n")
         self.expect("include/uslab/layout.h:1: layout: scripts/layouts.txt has no line '7 ")
 
     def test_format(self):

@@ -87,8 +87,8 @@ int track_choose_matching(struct tracking *t)
 
 /* Bytes of live objects in the earlier and in the later half of the looks, by cache number; 0: whole pages. */
 struct watch {
-	double early[USLAB_MAX_CACHES];
-	double late[USLAB_MAX_CACHES];
+	double early[USLAB_NR_HANDLES];
+	double late[USLAB_NR_HANDLES];
 };
 
 struct grown {

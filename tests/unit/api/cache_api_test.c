@@ -25,26 +25,36 @@
 
 /* ---- spec 5.2: the lines on stderr ---- */
 
+#define TOO_LONG "0123456789012345678901234567890123456789012345678901234567890123" /* 64 */
+
+static void keep(void *obj)
+{
+	(void)obj;
+}
+
 static struct {
 	const char *name;
 	unsigned int size;
 	struct kmem_cache_args args;
 	slab_flags_t flags;
 	int error;
+	const char *why; /* part of it */
 } refused[] = {
-	{ "zero", 0, { 0 }, 0, EINVAL },
-	{ "large", KMALLOC_MAX_SIZE + 1, { 0 }, 0, EINVAL },
-	{ NULL, 8, { 0 }, 0, EINVAL },
-	{ "align", 8, { .align = 24 }, 0, EINVAL },
-	{ "flag", 8, { 0 }, SLAB_FAILSLAB, EINVAL },
-	{ "kmalloc", 8, { 0 }, SLAB_KMALLOC, EINVAL },
-	{ "top", 8, { 0 }, 0x80000000u, EINVAL },
-	{ "engine", 8, { .engine = "slaub" }, 0, EINVAL },
-	{ "front", 8, { .front = "rear" }, 0, EINVAL },
-	{ "capacity", 8, { .capacity = 32 }, 0, EINVAL },
-	{ "pair", 8, { .engine = "slab", .front = "cpuslab" }, 0, EINVAL },
-	{ "queue", 8, { .front = "queues", .capacity = 1025 }, 0, EINVAL },
-	{ "order", KMALLOC_MAX_SIZE, { 0 }, SLAB_TYPESAFE_BY_RCU, E2BIG },
+	{ "zero", 0, { 0 }, 0, EINVAL, "size 0 is not 1 to 4194304" },
+	{ "large", KMALLOC_MAX_SIZE + 1, { 0 }, 0, EINVAL, "size 4194305 is not" },
+	{ NULL, 8, { 0 }, 0, EINVAL, "no name" },
+	{ "align", 8, { .align = 24 }, 0, EINVAL, "alignment 24 is no power of two" },
+	{ "flag", 8, { 0 }, SLAB_FAILSLAB, EINVAL, "flags 0x2000000 " },
+	{ "kmalloc", 8, { 0 }, SLAB_KMALLOC, EINVAL, "SLAB_KMALLOC" },
+	{ "top", 8, { 0 }, 0x80000000u, EINVAL, "flags 0x80000000 " },
+	{ "engine", 8, { .engine = "slaub" }, 0, EINVAL, "no engine is called 'slaub'" },
+	{ "front", 8, { .front = "rear" }, 0, EINVAL, "no front is called 'rear'" },
+	{ "capacity", 8, { .capacity = 32 }, 0, EINVAL, "capacity 32" },
+	{ "pair", 8, { .engine = "slab", .front = "cpuslab" }, 0, EINVAL, "do not go together" },
+	{ "queue", 8, { .front = "queues", .capacity = 1025 }, 0, EINVAL, "capacity 1025" },
+	{ "order", KMALLOC_MAX_SIZE, { .ctor = keep }, 0, E2BIG, "do not fit the largest slab" },
+	{ "rcu", 8, { 0 }, SLAB_TYPESAFE_BY_RCU, EOPNOTSUPP, "needs RCU" },
+	{ TOO_LONG, 8, { 0 }, 0, ENAMETOOLONG, "at most 63 bytes" },
 };
 
 static void create_refused(void *arg)
@@ -66,10 +76,12 @@ static void test_refused(void **state)
 		char expected[200];
 
 		os_format(expected, sizeof(expected),
-			  "uslab: kmem_cache_create_usercopy(%s) failed with error -%d\n", name,
+			  "uslab: kmem_cache_create_args(%s) failed with error -%d: ", name,
 			  refused[i].error);
 		assert_true(child_passed(&c));
-		assert_string_equal(c.text, expected);
+		assert_int_equal(strncmp(c.text, expected, strlen(expected)), 0);
+		assert_non_null(strstr(c.text + strlen(expected), refused[i].why));
+		assert_ptr_equal(strchr(c.text, '\n'), c.text + strlen(c.text) - 1);
 	}
 }
 
@@ -84,8 +96,8 @@ static void test_panic(void **state)
 	struct child c = child_run(create_or_panic, state);
 
 	assert_true(child_aborted(&c));
-	assert_string_equal(c.text, "uslab: kmem_cache_create_usercopy: Failed to create slab "
-				    "'must'. Error -22\n");
+	assert_string_equal(c.text, "uslab: kmem_cache_create: Failed to create slab 'must'. "
+				    "Error -22: size 0 is not 1 to 4194304\n");
 }
 
 static void create_too_many(void *arg)
@@ -96,7 +108,7 @@ static void create_too_many(void *arg)
 	(void)arg;
 	while (kmem_cache_create_args("n", 64, &args, SLAB_NOLEAKTRACE))
 		n++;
-	CHILD_CHECK(errno == ENOSPC && n == USLAB_MAX_CACHES - USLAB_ID_FIRST_FREE);
+	CHILD_CHECK(errno == ENOSPC && n == USLAB_MAX_CACHES);
 }
 
 static void test_too_many(void **state)
@@ -104,7 +116,8 @@ static void test_too_many(void **state)
 	struct child c = child_run(create_too_many, state);
 
 	assert_true(child_passed(&c));
-	assert_string_equal(c.text, "uslab: kmem_cache_create_usercopy(n) failed with error -28\n");
+	assert_string_equal(c.text, "uslab: kmem_cache_create_args(n) failed with error -28: there "
+				    "are 1856 caches already\n");
 }
 
 /* ---- engines and fronts by name ---- */

@@ -112,7 +112,9 @@ IN_CHILD(test_what_is_set)
 
 	ready();
 	memset(text, 'n', sizeof(text));
-	text[99] = '\0';
+	text[CACHE_NAME_MAX] = '\0';
+	CHILD_CHECK(try(&(struct cache_spec){ .name = text, .size = 40 }) == -ENAMETOOLONG);
+	text[CACHE_NAME_MAX - 1] = '\0';
 	c = make(text, 40, 0, SLAB_ACCOUNT);
 	text[0] = 'x'; /* the name was copied */
 	CHILD_CHECK(strlen(c->name) == CACHE_NAME_MAX - 1 && c->name[0] == 'n');
@@ -157,8 +159,8 @@ IN_CHILD(test_choices)
 /* Cache numbers beyond a byte: their pages have no class. */
 IN_CHILD(test_numbers)
 {
-	static struct cache *c[USLAB_MAX_CACHES];
-	unsigned int room = USLAB_MAX_CACHES - USLAB_ID_FIRST_FREE;
+	static struct cache *c[USLAB_NR_HANDLES];
+	unsigned int room = USLAB_MAX_CACHES;
 	struct cache_spec spec = { .name = "many", .size = 24, .no_merge = true };
 	size_t used;
 	void *obj;

@@ -26,9 +26,9 @@ IN_CHILD(test_numbers)
 	CHILD_CHECK(cache_number_get_locked(0, &id) == 0 && id == USLAB_ID_FIRST_FREE + 1);
 	cache_number_put_locked(5);
 	CHILD_CHECK(cache_number_get_locked(5, &id) == 0);
-	CHILD_CHECK(cache_number_get_locked(USLAB_MAX_CACHES, &id) == -ENOSPC);
+	CHILD_CHECK(cache_number_get_locked(USLAB_NR_HANDLES, &id) == -ENOSPC);
 	while (!cache_number_get_locked(0, &id)) {}
-	CHILD_CHECK(id == USLAB_MAX_CACHES - 1);
+	CHILD_CHECK(id == USLAB_NR_HANDLES - 1);
 	CHILD_CHECK(cache_number_get_locked(0, &id) == -ENOSPC);
 	lock_release(&cache_lock);
 }

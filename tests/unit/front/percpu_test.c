@@ -32,7 +32,7 @@ BOTH_MODES(test_layout)
 	char *windows = page_windows();
 
 	CHILD_CHECK(page_map.base + USLAB_WINDOWS_OFFSET == windows);
-	for (unsigned int id = 0; id < USLAB_MAX_CACHES; id += 89) {
+	for (unsigned int id = 0; id < USLAB_NR_HANDLES; id += 89) {
 		char *handle = (char *)percpu_handle(id);
 
 		CHILD_CHECK(handle == windows + id * 8);
@@ -57,7 +57,7 @@ BOTH_MODES(test_layout)
 BOTH_MODES(test_layout_parts)
 {
 	char *window = percpu_window(0);
-	unsigned int last = USLAB_MAX_CACHES - 1;
+	unsigned int last = USLAB_NR_HANDLES - 1;
 
 	CHILD_CHECK((char *)percpu_inline_word(last, 0) + 8 <= (char *)percpu_spare(0, 0));
 	CHILD_CHECK((char *)percpu_spare(last, 0) + 8 <= window + USLAB_WINDOW_TABLES);

@@ -271,11 +271,11 @@ static void test_wild_parts(void **state)
 static void test_full_table(void **state)
 {
 	(void)state;
-	for (unsigned int id = 1; id < USLAB_MAX_CACHES; id++)
+	for (unsigned int id = 1; id < USLAB_NR_HANDLES; id++)
 		*fake_word(&f, id, -3, 0) = FAKE_CACHES + id * 8;
 	assert_int_equal(take(), 0);
 	assert_int_equal(s->nr_caches, SNAPSHOT_EXTRA_ROWS);
-	assert_int_equal(s->totals.inconsistent, USLAB_MAX_CACHES - 1);
+	assert_int_equal(s->totals.inconsistent, USLAB_NR_HANDLES - 1);
 }
 
 static void test_large_names(void **state)
