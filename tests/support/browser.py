@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import zlib
 
 CHROMIUM = shutil.which("chromium")
@@ -90,6 +91,70 @@ class View:
 
     def seen(self):
         return json.loads(next(e for e in self.dom.find("pre") if e["id"] == "seen").text())
+
+
+class Tab:
+    """A page in a browser that goes on: its window changes, and expressions are asked (DevTools over a pipe)."""
+
+    def __init__(self, folder, path, width, height=844):
+        profile = tempfile.mkdtemp(dir=folder)
+        to_read, to_write = os.pipe()
+        from_read, from_write = os.pipe()
+        self.browser = subprocess.Popen(  # it reads from 3 and writes to 4
+            ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{from_write}', "sh", CHROMIUM, *FLAGS,
+             f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"],
+            pass_fds=(to_read, from_write), stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": profile})
+        os.close(to_read)
+        os.close(from_write)
+        self.write, self.read = os.fdopen(to_write, "wb", 0), os.fdopen(from_read, "rb", 0)
+        self.rest, self.number, self.session = b"", 0, {}
+        pages = [target for target in self.call("Target.getTargets")["targetInfos"]
+                 if target["type"] == "page"]
+        attached = self.call("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)
+        self.session = {"sessionId": attached["sessionId"]}
+        self.resize(width, height)
+        self.call("Page.navigate", url=f"file://{path}")
+        self.wait("document.documentElement.dataset.ready === 'true'")
+
+    def call(self, method, **parameters):
+        self.number += 1
+        self.write.write(json.dumps({"id": self.number, "method": method, "params": parameters,
+                                     **self.session}).encode() + b"\0")
+        while True:
+            while b"\0" not in self.rest:
+                more = self.read.read(65536)
+                if not more:
+                    raise AssertionError(f"chromium ended before it answered {method}")
+                self.rest += more
+            message, _, self.rest = self.rest.partition(b"\0")
+            answer = json.loads(message)
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise AssertionError(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def value(self, expression):
+        """Of an expression or promise, as JSON has it."""
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                         awaitPromise=True)["result"].get("value")
+
+    def wait(self, expression):
+        while not self.value(expression):
+            time.sleep(0.05)
+
+    def resize(self, width, height=844):
+        """Until the page was laid out anew, and what it draws thereupon is there."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
+                  deviceScaleFactor=1, mobile=False)
+        frame = "await new Promise((done) => requestAnimationFrame(done));"
+        self.value(f"(async () => {{ {frame * 4} }})()")
+
+    def close(self):
+        self.browser.kill()
+        self.browser.wait()
+        self.write.close()
+        self.read.close()
 
 
 def decode_png(path):

@@ -19,7 +19,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from browser import CHROMIUM, DARK, LIGHT, SIZE, View, colors_of  # noqa: E402
+from browser import CHROMIUM, DARK, LIGHT, SIZE, Tab, View, colors_of  # noqa: E402
 
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -123,6 +123,7 @@ class Test(unittest.TestCase):
         with open(CLICKS, encoding="utf-8") as stream:
             cls.copy_page("several", json.dumps(several), stream.read())
         cls.copy_page("bad", json.dumps(bad))
+        cls.copy_page("untouched", json.dumps(several))
         cls.copy_page("broken", "{")
         cls.copy_page("version", json.dumps({**cls.data, "version": 2}))
 
@@ -398,6 +399,23 @@ class Test(unittest.TestCase):
         seen = self.views["several"].seen()
         self.assertLessEqual(seen["wide"], 0, "the page is wider than its window")
         self.assertEqual(seen["printed"], ["#f6f7f9", 660])
+
+    def test_other_windows(self):
+        """As wide as a phone, a tablet and a desktop, and from one to the other: whole, and without errors."""
+        for name in ("page", "untouched"):
+            tab = Tab(self.folder, os.path.join(self.folder, f"{name}.html"), 390)
+            self.addCleanup(tab.close)
+            for width in (390, 768, 1280, 390, 1280):
+                tab.resize(width)
+                self.assertEqual(tab.value("document.getElementById('errors').textContent"), "", width)
+                self.assertLessEqual(tab.value("document.documentElement.scrollWidth - innerWidth"), 0)
+                self.assertEqual(tab.value(
+                    "[...document.querySelectorAll('[data-chart] > svg, [data-chart] .uplot')].filter("
+                    "(one) => one.getBoundingClientRect().width > one.parentNode.clientWidth + 1).length"), 0)
+            tables = dict(tab.value("[...document.querySelectorAll('.scroll')].map("
+                                    "(one) => [one.ariaLabel, one.scrollWidth - one.clientWidth])"))
+            self.assertLessEqual({"Time", "Memory"}, set(tables))
+            self.assertEqual(set(tables.values()), {0}, "a table scrolls sideways")
 
     # ---- what is wrong is said
 

@@ -90,7 +90,7 @@ function curveChart(chart) {
 		plot = new uPlot(options(), chart.data, box);
 		say(plot);
 		onRedraw(box, draw);
-		new ResizeObserver(() => plot.width !== widthOf(box) && draw()).observe(box);
+		onResize(box, draw);
 	});
 	return {
 		box: el("div", {}, box, ...(chart.below || []), readout, legend.box),
@@ -117,6 +117,18 @@ function seriesOptions(series) {
 
 // Drawing needs the width of a place on the page: done when the page is put together.
 const placements = [];
+
+// In a frame of its own, and for another width only: drawing changes the height, and an observer that is at work
+// when that happens makes an error of it.
+function onResize(box, draw) {
+	let width = widthOf(box);
+	new ResizeObserver(() => requestAnimationFrame(() => {
+		if (width === widthOf(box))
+			return;
+		width = widthOf(box);
+		draw();
+	})).observe(box);
+}
 
 function whenPlaced(box, draw) {
 	placements.push([box, draw]);

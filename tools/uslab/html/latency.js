@@ -122,7 +122,7 @@ function marksPicture(trace, names, side, range) {
 	whenPlaced(box, () => {
 		draw();
 		onRedraw(box, draw);
-		new ResizeObserver(draw).observe(box);
+		onResize(box, draw);
 	});
 	return box;
 }

@@ -132,7 +132,7 @@ function mapsCard(trace) {
 		whenPlaced(place, () => {
 			draw();
 			onRedraw(place, draw);
-			new ResizeObserver(draw).observe(place);
+			onResize(place, draw);
 		});
 	for (const map of maps)
 		map.canvas.addEventListener("mousemove", (event) => {

@@ -105,7 +105,7 @@ function scatterChart(chart) {
 	whenPlaced(box, () => {
 		draw();
 		onRedraw(box, draw);
-		new ResizeObserver(draw).observe(box);
+		onResize(box, draw);
 	});
 	return box;
 }
