@@ -19,6 +19,7 @@ import unittest
 
 BIN = os.environ["USLAB_BIN"]
 CC = os.environ.get("USLAB_CC", "cc")
+CXX = "clang++" if "clang" in os.path.basename(CC) else "g++"
 
 # Blocks of 200 bytes: hoard() keeps one of them every millisecond, churn() frees eight at once.
 PROGRAM = r"""
@@ -56,6 +57,46 @@ int main(void)
 		hoard();
 		for (int i = 0; i < 20; i++)
 			churn();
+		usleep(1000);
+	}
+}
+"""
+
+# Templates of the C++ library and an inlined function on the way to two allocations.
+PROGRAM_CXX = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+#include <vector>
+
+namespace shop {
+	struct Item { char text[200]; };
+	static std::vector<Item *> items;
+
+	__attribute__((always_inline)) inline Item *make_item(int kind)
+	{
+		return (Item *)malloc(sizeof(Item) + kind); // INLINED
+	}
+
+	__attribute__((noinline)) void Buy(const char *, int kind)
+	{
+		items.push_back(make_item(kind)); // BUY
+	}
+
+	__attribute__((noinline)) std::vector<Item> *Stock()
+	{
+		return new std::vector<Item>(1); // STOCK
+	}
+}
+
+int main()
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		shop::Buy("", 0);
+		if (!shop::Stock())
+			return 1;
 		usleep(1000);
 	}
 }
@@ -109,12 +150,13 @@ def read_profile(path):
     for number, value in message:
         if number == 4:
             location = dict(fields(value))
-            locations[location[1]] = functions[dict(fields(location[4]))[1]]
+            locations[location[1]] = [functions[dict(fields(line))[1]]
+                                      for n, line in fields(value) if n == 4]
     samples = {}
     for number, value in message:
         if number == 2:
             sample = dict(fields(value))
-            stack = tuple(locations[i] for i in varints(sample[1]))
+            stack = tuple(name for i in varints(sample[1]) for name in locations[i])
             samples[stack] = tuple(varints(sample[2]))
     types = [tuple(strings[v] for _, v in fields(value)) for n, value in message if n == 1]
     return samples, types
@@ -296,6 +338,79 @@ class Track(unittest.TestCase):
             self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)
         self.assertIn("usage: uslab track", uslab("track", "--help").stdout)
         self.assertEqual(uslab("track", "-p", os.getpid()).returncode, 1)
+
+
+def line_of(mark):
+    return next(i for i, line in enumerate(PROGRAM_CXX.split("\n"), 1) if f"// {mark}" in line)
+
+
+@unittest.skipUnless(shutil.which(CXX), "no C++ compiler")
+class TrackCxx(unittest.TestCase):
+    """Names of C++, inlined functions, and code without names."""
+
+    def start(self, *flags):
+        folder = tempfile.mkdtemp(prefix="uslab-track-")
+        self.addCleanup(shutil.rmtree, folder)
+        program = os.path.join(folder, "shop")
+        with open(program + ".cc", "w", encoding="ascii") as stream:
+            stream.write(PROGRAM_CXX)
+        subprocess.run([CXX, "-O2", *flags, "-o", program, program + ".cc"], check=True)
+        process = subprocess.Popen([BIN, "run", program], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process.pid, program
+
+    def track(self, pid, *arguments):
+        result = uslab("track", "-p", pid, "-c", CACHE, "--once", "-i", 1, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def test_names_and_inlined(self):
+        pid, _ = self.start("-g")
+        sites = {site["function"]: site for site in json.loads(self.track(pid, "--json"))["sites"]}
+        # not the header of the C++ library that allocates, but who called it
+        site = next(s for name, s in sites.items() if name.startswith("shop::Stock"))
+        self.assertEqual(site["line"], line_of("STOCK"))
+        self.assertIn("std::", site["stack"][0]["function"])
+        site = next(s for name, s in sites.items() if "make_item" in name)
+        self.assertEqual(site["line"], line_of("INLINED"))
+        inner, outer = site["stack"][:2]
+        self.assertEqual((inner["inlined"], outer["inlined"]), (True, False))
+        self.assertEqual(inner["address"], outer["address"])
+        self.assertEqual(outer["function"], "shop::Buy(char const*, int)")
+        self.assertEqual(outer["line"], line_of("BUY"))
+        self.assertTrue(outer["symbol"].startswith("_ZN4shop3Buy"))
+        folded = self.track(pid, "--folded=-")
+        self.assertRegex(folded, r"(?m);main;shop::Buy\(char const\*, int\);[^;\n]*make_item[^;\n]* \d+$")
+        text = self.track(pid)
+        self.assertRegex(text, r"(?m)^ +[^ ]*make_item.* \[inlined\]  shop.cc:\d+$")
+        self.assertRegex(text, r"(?m)^ +shop::Buy\(char const\*, int\)\+0x[0-9a-f]+/0x[0-9a-f]+ \[shop\]")
+
+    def test_without_names(self):
+        pid, program = self.start("-s", "-Wl,--build-id=sha1")
+        frame = json.loads(self.track(pid, "--json"))["sites"][0]["stack"][0]
+        self.assertEqual((frame["function"], frame["module"]), ("", program))
+        self.assertRegex(frame["build_id"], r"^[0-9a-f]{40}$")
+        headers = subprocess.run(["readelf", "-n", program], capture_output=True, text=True,
+                                 check=True).stdout
+        self.assertIn(frame["build_id"], headers)
+        self.assertIn(f"{program}+{frame['module_offset']} (build-id {frame['build_id']})",
+                      self.track(pid))
+
+    @unittest.skipUnless(shutil.which("go"), "no pprof to read it with")
+    def test_pprof_reads_it(self):
+        pid, program = self.start("-g")
+        path = program + ".pb.gz"
+        self.track(pid, f"--pprof={path}")
+        raw = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True,
+                             check=False, env={**os.environ, "HOME": os.path.dirname(program)})
+        if raw.returncode and "no such tool" in raw.stderr:
+            self.skipTest("this Go has no pprof")
+        self.assertEqual(raw.returncode, 0, raw.stderr)
+        self.assertIn("shop::Buy(char const*, int)", raw.stdout)
+        self.assertRegex(raw.stdout, rf"(?m)^\d+: 0x[0-9a-f]+/0x[0-9a-f]+/0x[0-9a-f]+ {program} .*\[FN\]")
 
 
 if __name__ == "__main__":

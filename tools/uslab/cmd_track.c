@@ -58,6 +58,7 @@ static const char help[] =
 	"\n"
 	"      --folded=FILE    stacks and bytes for flame graphs; -: to standard output. Implies --once\n"
 	"      --pprof=FILE     a profile for pprof. Implies --once\n"
+	"      --own-frames     show the allocator's own frames as well\n"
 	"      --json           tables as JSON, one to a line\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        the version\n"
@@ -78,6 +79,7 @@ enum {
 	OPTION_FOLDED,
 	OPTION_PPROF,
 	OPTION_JSON,
+	OPTION_OWN_FRAMES,
 };
 
 static const struct option long_options[] = {
@@ -97,6 +99,7 @@ static const struct option long_options[] = {
 	{ "off", no_argument, NULL, OPTION_OFF },
 	{ "folded", required_argument, NULL, OPTION_FOLDED },
 	{ "pprof", required_argument, NULL, OPTION_PPROF },
+	{ "own-frames", no_argument, NULL, OPTION_OWN_FRAMES },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -183,6 +186,9 @@ static bool set_switch(struct track_options *options, int option)
 		return true;
 	case OPTION_JSON:
 		options->json = true;
+		return true;
+	case OPTION_OWN_FRAMES:
+		options->own_frames = true;
 		return true;
 	default:
 		return false;

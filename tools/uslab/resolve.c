@@ -9,7 +9,6 @@
 #define _GNU_SOURCE
 #include "resolve.h"
 
-#include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,6 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "resolve_frames.h"
+
+#define BUILD_ID_MAX 64 /* bytes */
 #define FIRST_SLOTS 1024u
 #define REPORT_AGAIN_MS 1000u
 
@@ -30,6 +32,12 @@ struct entry {
 	unsigned int report; /* number of the list of files it was looked up in */
 	bool in_file;
 	struct entry *older; /* all of them, newest first */
+	struct resolve_frame frame[];
+};
+
+struct text {
+	struct text *older;
+	char text[];
 };
 
 struct resolve {
@@ -42,6 +50,7 @@ struct resolve {
 	unsigned int nr, nr_slots;
 	struct entry **slot;
 	struct entry *newest;
+	struct text *texts;
 };
 
 static char *no_debug_path; /* libdwfl's own places */
@@ -171,6 +180,12 @@ void resolve_close(struct resolve *r)
 		r->newest = entry->older;
 		free(entry);
 	}
+	while (r->texts) {
+		struct text *text = r->texts;
+
+		r->texts = text->older;
+		free(text);
+	}
 	if (r->dwfl)
 		dwfl_end(r->dwfl);
 	if (r->core)
@@ -185,74 +200,13 @@ void resolve_close(struct resolve *r)
 
 /* What libdwfl says; its texts live until files are listed again, so they are copied. */
 struct found {
-	const char *function, *object, *file;
+	const char *symbol, *path;
 	uint64_t offset, size;
-	int line;
+	unsigned int nr;
+	struct resolve_place place[RESOLVE_FRAMES];
+	char build_id[2 * BUILD_ID_MAX + 1];
+	struct resolve_mapping mapping;
 };
-
-/* Compilers need not write the table that leads from an address to its unit. */
-static void find_line_in_units(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
-{
-	Dwarf_Addr bias;
-
-	for (Dwarf_Die *unit = dwfl_module_nextcu(module, NULL, &bias); unit;
-	     unit = dwfl_module_nextcu(module, unit, &bias)) {
-		Dwarf_Line *line;
-
-		if (dwarf_haspc(unit, address - bias) != 1)
-			continue;
-		line = dwarf_getsrc_die(unit, address - bias);
-		if (line && !dwarf_lineno(line, &found->line))
-			found->file = dwarf_linesrc(line, NULL, NULL);
-		return;
-	}
-}
-
-static void find_line(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
-{
-	Dwfl_Line *line = dwfl_module_getsrc(module, address);
-
-	if (line)
-		found->file = dwfl_lineinfo(line, NULL, &found->line, NULL, NULL, NULL);
-	else
-		find_line_in_units(module, address, found);
-}
-
-/* A header of ours that programs inline: what a person asks for is the line that calls it. */
-static bool is_our_inline(const char *file)
-{
-	return file && (strstr(file, "uslab/fastpath.h") || strstr(file, "uslab/arch/rseq"));
-}
-
-/* Where an inlined function is called; false: the scope is none. */
-static bool call_of_inlined(Dwarf_Die *unit, Dwarf_Die *scope, struct found *found)
-{
-	Dwarf_Attribute attribute;
-	Dwarf_Files *files;
-	Dwarf_Word file, line;
-	size_t nr_files;
-
-	if (dwarf_tag(scope) != DW_TAG_inlined_subroutine ||
-	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &file) ||
-	    dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &line) ||
-	    dwarf_getsrcfiles(unit, &files, &nr_files) || file >= nr_files)
-		return false;
-	found->file = dwarf_filesrc(files, file, NULL, NULL);
-	found->line = (int)line;
-	return true;
-}
-
-static void leave_our_inlines(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
-{
-	Dwarf_Addr bias;
-	Dwarf_Die *unit = dwfl_module_addrdie(module, address, &bias);
-	Dwarf_Die *scopes = NULL;
-	int nr = unit ? dwarf_getscopes(unit, address - bias, &scopes) : 0;
-
-	for (int i = 0; i < nr && is_our_inline(found->file); i++)
-		call_of_inlined(unit, &scopes[i], found);
-	free(scopes);
-}
 
 /* address: of the call's last byte. */
 static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
@@ -265,7 +219,7 @@ static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *f
 	/* the nearest one is not one that the address lies in */
 	if (!name || (symbol.st_size && offset >= symbol.st_size))
 		return;
-	found->function = name;
+	found->symbol = name;
 	found->offset = offset + 1;
 	found->size = symbol.st_size;
 }
@@ -276,53 +230,158 @@ static bool is_known(const struct resolve *r, uint64_t address)
 	return r->dwfl && dwfl_addrmodule(r->dwfl, address - 1);
 }
 
+static void find_build_id(Dwfl_Module *module, struct found *found)
+{
+	const unsigned char *bits = NULL;
+	GElf_Addr where;
+	int len = dwfl_module_build_id(module, &bits, &where);
+
+	for (int i = 0; i < len && i < BUILD_ID_MAX; i++)
+		snprintf(found->build_id + 2 * (size_t)i, 3, "%02x", bits[i]);
+}
+
+/* The segment of the file that an address lies in, in whole pages as it was mapped. */
+static void find_segment(Elf *elf, GElf_Addr bias, Dwarf_Addr address, struct resolve_mapping *m)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+	size_t nr;
+
+	if (elf_getphdrnum(elf, &nr))
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr header;
+
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
+		    address - bias - header.p_vaddr >= header.p_memsz)
+			continue;
+		m->start = (bias + header.p_vaddr) & ~page;
+		m->end = (bias + header.p_vaddr + header.p_memsz + page) & ~page;
+		m->offset = header.p_offset & ~page;
+		return;
+	}
+}
+
+static void find_mapping(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
+{
+	struct resolve_mapping *m = &found->mapping;
+	Dwarf_Addr start, end;
+	GElf_Addr bias;
+	Elf *elf;
+
+	found->path = dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
+	elf = dwfl_module_getelf(module, &bias);
+	*m = (struct resolve_mapping){ .start = start, .end = end, .address = address - start };
+	if (!elf)
+		return;
+	m->address = address - bias;
+	find_segment(elf, bias, address, m);
+}
+
 static bool find(struct resolve *r, uint64_t address, struct found *found)
 {
 	Dwfl_Module *module = r->dwfl ? dwfl_addrmodule(r->dwfl, address) : NULL;
-	const char *path, *slash;
 
-	*found = (struct found){ .function = "", .object = "", .file = "" };
+	memset(found, 0, sizeof(*found));
+	found->nr = 1;
 	if (!module)
 		return false;
-	path = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
-	slash = path ? strrchr(path, '/') : NULL;
-	found->object = slash ? slash + 1 : path ? path : "";
+	find_mapping(module, address, found);
+	find_build_id(module, found);
 	find_symbol(module, address, found);
-	find_line(module, address, found);
-	if (is_our_inline(found->file))
-		leave_our_inlines(module, address, found);
-	if (!found->file || found->line <= 0) {
-		found->file = "";
-		found->line = 0;
-	}
+	found->nr = resolve_frames(module, address, found->place);
 	return true;
 }
 
 /* ---- all that were asked for -------------------------------------------------------------------- */
 
-static const char *copy_clean(char **to, const char *from)
+/* Texts are kept behind each other, and all of them as long as r. NULL, also for NULL: "". */
+static const char *keep(struct resolve *r, const char *text)
 {
-	char *start = *to;
+	size_t len = text ? strlen(text) : 0;
+	struct text *kept = len ? malloc(sizeof(*kept) + len + 1) : NULL;
 
+	if (!kept)
+		return "";
+	kept->older = r->texts;
+	r->texts = kept;
 	/* file names and symbols end up on terminals */
-	for (; *from; from++)
-		*(*to)++ = (unsigned char)*from < ' ' || *from == 0x7f ? '?' : *from;
-	*(*to)++ = '\0';
-	return start;
+	for (size_t i = 0; i <= len; i++)
+		kept->text[i] = text[i] && ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+					? '?'
+					: text[i];
+	return kept->text;
 }
 
-static const char *make_text(char *to, size_t size, const struct found *found, uint64_t address)
+static const char *base_name(const char *path)
 {
-	const char *object = found->object;
+	const char *slash = strrchr(path, '/');
 
-	if (!*found->function && *object)
-		snprintf(to, size, "0x%" PRIx64 " [%s]", address, object);
-	else if (!*found->function)
-		snprintf(to, size, "0x%" PRIx64, address);
+	return slash ? slash + 1 : path;
+}
+
+/* function: of the symbol, mangled or not; "": unknown. */
+static const char *make_text(struct resolve *r, const struct resolve_name *name,
+			     const char *function, uint64_t address)
+{
+	const struct resolve_mapping *m = &name->mapping;
+	const char *kept;
+	char *text;
+	int len;
+
+	if (*function)
+		len = asprintf(&text, "%s+0x%" PRIx64 "/0x%" PRIx64 " [%s]", function, name->offset,
+			       name->size, name->object);
+	else if (*m->path && *m->build_id)
+		len = asprintf(&text, "%s+0x%" PRIx64 " (build-id %s)", m->path, m->address,
+			       m->build_id);
+	else if (*m->path)
+		len = asprintf(&text, "%s+0x%" PRIx64, m->path, m->address);
 	else
-		snprintf(to, size, "%s+0x%" PRIx64 "/0x%" PRIx64 " [%s]", found->function,
-			 found->offset, found->size, object);
-	return to;
+		len = asprintf(&text, "0x%" PRIx64, address);
+	if (len < 0)
+		return "";
+	kept = keep(r, text);
+	free(text);
+	return kept;
+}
+
+static void make_frame(struct resolve *r, struct resolve_frame *frame,
+		       const struct resolve_place *place, const char *symbol)
+{
+	char *demangled = symbol ? resolve_demangle(symbol) : NULL;
+
+	frame->symbol = keep(r, symbol);
+	frame->function = demangled ? keep(r, demangled) : frame->symbol;
+	frame->file = place->file && place->line > 0 ? keep(r, place->file) : "";
+	frame->line = *frame->file ? (unsigned int)place->line : 0;
+	free(demangled);
+}
+
+/* Templates and inline functions of the C++ library are compiled into programs. */
+static bool is_of_library(const struct resolve_frame *frame)
+{
+	if (*frame->file)
+		return strstr(frame->file, "/c++/") != NULL;
+	return !strncmp(frame->function, "std::", 5) ||
+	       !strncmp(frame->function, "void std::", 10) ||
+	       !strncmp(frame->function, "__gnu_cxx::", 11);
+}
+
+static void make_frames(struct resolve *r, struct entry *entry, const struct found *found)
+{
+	struct resolve_name *name = &entry->name;
+
+	name->frame = entry->frame;
+	name->nr_frames = found->nr;
+	for (unsigned int i = 0; i < found->nr; i++)
+		make_frame(r, &entry->frame[i], &found->place[i],
+			   i + 1 < found->nr ? found->place[i].function : found->symbol);
+	while (name->site + 1 < found->nr && is_of_library(&entry->frame[name->site]))
+		name->site++;
+	name->library = is_of_library(&entry->frame[name->site]);
+	name->function = entry->frame[name->site].function;
+	name->file = entry->frame[name->site].file;
+	name->line = entry->frame[name->site].line;
 }
 
 /* NULL: no memory. */
@@ -330,22 +389,25 @@ static struct entry *make_entry(struct resolve *r, uint64_t address)
 {
 	struct found found;
 	bool in_file = find(r, address - 1, &found);
-	size_t text = strlen(found.function) + strlen(found.object) + 64;
-	struct entry *entry = malloc(sizeof(*entry) + strlen(found.function) +
-				     strlen(found.object) + strlen(found.file) + 3 + text);
-	struct resolve_name *name = &entry->name;
-	char *to = (char *)(entry + 1);
+	struct entry *entry = calloc(1, sizeof(*entry) + found.nr * sizeof(*entry->frame));
+	struct resolve_name *name;
 
 	if (!entry)
 		return NULL;
-	*entry = (struct entry){ .address = address, .report = r->report, .in_file = in_file };
-	name->function = found.function = copy_clean(&to, found.function);
-	name->object = found.object = copy_clean(&to, found.object);
-	name->file = copy_clean(&to, found.file);
-	name->line = (unsigned int)found.line;
+	name = &entry->name;
+	entry->address = address;
+	entry->report = r->report;
+	entry->in_file = in_file;
+	name->mapping = found.mapping;
+	name->mapping.path = keep(r, found.path);
+	name->mapping.build_id = keep(r, found.build_id);
+	name->object = base_name(name->mapping.path);
+	name->own = !strncmp(name->object, "libuslab", 8);
 	name->offset = found.offset;
 	name->size = found.size;
-	name->text = make_text(to, text, &found, address);
+	make_frames(r, entry, &found);
+	name->text = make_text(r, name, entry->frame[found.nr - 1].symbol, address);
+	name->pretty = make_text(r, name, entry->frame[found.nr - 1].function, address);
 	entry->older = r->newest;
 	r->newest = entry;
 	return entry;
@@ -408,7 +470,17 @@ static struct entry *look_up(struct resolve *r, struct entry **slot, uint64_t ad
 
 const struct resolve_name *resolve_address(struct resolve *r, uint64_t address)
 {
-	static const struct resolve_name nothing = { "", "", "", 0, 0, 0, "<not-available>" };
+	static const struct resolve_frame no_frame = { "", "", "", 0 };
+	static const struct resolve_name nothing = {
+		.function = "",
+		.object = "",
+		.file = "",
+		.text = "<not-available>",
+		.pretty = "<not-available>",
+		.nr_frames = 1,
+		.frame = &no_frame,
+		.mapping = { .path = "", .build_id = "" },
+	};
 	struct entry **slot;
 	struct entry *entry;
 
@@ -421,12 +493,20 @@ const struct resolve_name *resolve_address(struct resolve *r, uint64_t address)
 	return entry ? &entry->name : &nothing;
 }
 
+static const char *line_of(const char *file, unsigned int line, char *buf, size_t size)
+{
+	*buf = '\0';
+	if (line)
+		snprintf(buf, size, "%s:%u", base_name(file), line);
+	return buf;
+}
+
 const char *resolve_line(const struct resolve_name *name, char *buf, size_t size)
 {
-	const char *slash = strrchr(name->file, '/');
+	return line_of(name->file, name->line, buf, size);
+}
 
-	*buf = '\0';
-	if (name->line)
-		snprintf(buf, size, "%s:%u", slash ? slash + 1 : name->file, name->line);
-	return buf;
+const char *resolve_frame_line(const struct resolve_frame *frame, char *buf, size_t size)
+{
+	return line_of(frame->file, frame->line, buf, size);
 }

@@ -36,8 +36,9 @@ struct track_options {
 	unsigned long top; /* rows */
 	bool once;
 	bool json;
-	bool off;  /* only switch off */
-	bool keep; /* leave it switched on */
+	bool own_frames; /* of the allocator are shown */
+	bool off;	 /* only switch off */
+	bool keep;	 /* leave it switched on */
 	unsigned int wait_ms;
 	const char *folded; /* file, "-" or NULL */
 	const char *pprof;

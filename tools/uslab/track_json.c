@@ -35,17 +35,33 @@ static struct json_object *address_json(uint64_t value)
 	return json_object_new_string(text);
 }
 
-static struct json_object *frame_json(struct tracking *t, uint64_t pc, bool *failed)
+/* frame: one of those at that address. */
+static struct json_object *frame_json(const struct resolve_name *name,
+				      const struct resolve_frame *frame, uint64_t pc, bool *failed)
 {
-	const struct resolve_name *name = resolve_address(t->resolve, pc);
 	struct json_object *object = json_object_new_object();
+	bool inlined = frame != &name->frame[name->nr_frames - 1];
 
 	add(object, "address", address_json(pc), failed);
-	add(object, "function", json_object_new_string(name->function), failed);
+	add(object, "function", json_object_new_string(frame->function), failed);
+	add(object, "symbol", json_object_new_string(frame->symbol), failed);
+	add(object, "inlined", json_object_new_boolean(inlined), failed);
 	add(object, "object", json_object_new_string(name->object), failed);
-	add(object, "file", json_object_new_string(name->file), failed);
-	add(object, "line", json_object_new_uint64(name->line), failed);
+	add(object, "module", json_object_new_string(name->mapping.path), failed);
+	add(object, "module_offset", address_json(name->mapping.address), failed);
+	add(object, "build_id", json_object_new_string(name->mapping.build_id), failed);
+	add(object, "file", json_object_new_string(frame->file), failed);
+	add(object, "line", json_object_new_uint64(frame->line), failed);
 	return object;
+}
+
+/* Innermost first, as the stack is. */
+static void append_frames(struct json_object *stack, struct tracking *t, uint64_t pc, bool *failed)
+{
+	const struct resolve_name *name = resolve_address(t->resolve, pc);
+
+	for (unsigned int i = 0; i < name->nr_frames; i++)
+		append(stack, frame_json(name, &name->frame[i], pc, failed), failed);
 }
 
 static struct json_object *age_json(const struct track_row *row, bool *failed)
@@ -86,7 +102,9 @@ static void add_numbers(struct json_object *object, const struct track_row *row,
 
 static struct json_object *site_json(struct tracking *t, const struct track_row *row, bool *failed)
 {
-	struct json_object *object = frame_json(t, track_site_of(t, row), failed);
+	uint64_t pc = track_site_of(t, row);
+	const struct resolve_name *name = resolve_address(t->resolve, pc);
+	struct json_object *object = frame_json(name, &name->frame[name->site], pc, failed);
 	struct json_object *stack = json_object_new_array();
 
 	add(object, "cache", json_object_new_string(t->cache[row->cache].name), failed);
@@ -95,7 +113,7 @@ static struct json_object *site_json(struct tracking *t, const struct track_row 
 	add(object, "tracked", json_object_new_uint64(row->tracked), failed);
 	add(object, "age_ms", age_json(row, failed), failed);
 	for (unsigned int i = 0; i < row->nr; i++)
-		append(stack, frame_json(t, row->pc[i], failed), failed);
+		append_frames(stack, t, row->pc[i], failed);
 	add(object, "stack", stack, failed);
 	return object;
 }

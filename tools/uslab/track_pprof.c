@@ -32,10 +32,15 @@ enum {
 	SAMPLE_LOCATION = 1,
 	SAMPLE_VALUE = 2,
 	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_OFFSET = 4,
 	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
 	MAPPING_HAS_FUNCTIONS = 7,
 	MAPPING_HAS_FILENAMES = 8,
 	MAPPING_HAS_LINES = 9,
+	MAPPING_HAS_INLINES = 10,
 	LOCATION_ID = 1,
 	LOCATION_MAPPING = 2,
 	LOCATION_ADDRESS = 3,
@@ -73,8 +78,9 @@ struct profile {
 	struct buffer out;
 	struct numbers strings;
 	struct numbers functions; /* by numbers of name and file */
-	struct numbers mappings;  /* by number of the file's name */
+	struct numbers mappings;  /* by number of the file's name, and start */
 	struct numbers locations; /* by address */
+	struct numbers unknown;	  /* mappings with code that has no name, as mappings */
 };
 
 /* ---- bytes -------------------------------------------------------------------------------------- */
@@ -191,59 +197,100 @@ static uint64_t pair_of(struct profile *p, struct numbers *n, uint64_t a, uint64
 
 /* ---- messages ----------------------------------------------------------------------------------- */
 
-static uint64_t function_of(struct profile *p, const struct resolve_name *name)
+static uint64_t function_of(struct profile *p, const struct resolve_name *name,
+			    const struct resolve_frame *frame)
 {
-	uint64_t text = string_of(p, *name->function ? name->function : name->text);
-	uint64_t file = string_of(p, name->file);
+	uint64_t text = string_of(p, *frame->function ? frame->function : name->pretty);
+	uint64_t symbol = string_of(p, *frame->symbol ? frame->symbol : name->text);
+	uint64_t file = string_of(p, frame->file);
 	struct buffer message = { .bytes = NULL };
 	bool first;
-	uint64_t number = pair_of(p, &p->functions, text, file, &first);
+	uint64_t number = pair_of(p, &p->functions, symbol, file, &first);
 
 	if (!first)
 		return number;
 	put_number(&message, FUNCTION_ID, number);
 	put_number(&message, FUNCTION_NAME, text);
-	put_number(&message, FUNCTION_SYSTEM_NAME, text);
+	put_number(&message, FUNCTION_SYSTEM_NAME, symbol);
 	put_number(&message, FUNCTION_FILENAME, file);
 	put_message(&p->out, PROFILE_FUNCTION, &message);
 	return number;
 }
 
-static uint64_t mapping_of(struct profile *p, const struct resolve_name *name)
+static uint64_t mapping_of(struct profile *p, const struct resolve_mapping *m)
 {
-	uint64_t file = string_of(p, name->object);
+	uint64_t file = string_of(p, m->path);
+	uint64_t build_id = string_of(p, m->build_id);
 	struct buffer message = { .bytes = NULL };
 	bool first;
-	uint64_t number = pair_of(p, &p->mappings, file, 0, &first);
+	uint64_t number = pair_of(p, &p->mappings, file, m->start, &first);
 
 	if (!first)
 		return number;
 	put_number(&message, MAPPING_ID, number);
+	put_number(&message, MAPPING_START, m->start);
+	put_number(&message, MAPPING_LIMIT, m->end);
+	put_number(&message, MAPPING_OFFSET, m->offset);
 	put_number(&message, MAPPING_FILENAME, file);
-	put_number(&message, MAPPING_HAS_FUNCTIONS, 1);
-	put_number(&message, MAPPING_HAS_FILENAMES, 1);
-	put_number(&message, MAPPING_HAS_LINES, 1);
+	put_number(&message, MAPPING_BUILD_ID, build_id);
+	/* else pprof looks for names itself, also later and elsewhere: by the build id */
+	if (!tfind(&(struct item){ .a = file, .b = m->start }, &p->unknown.tree, compare))
+		for (unsigned int field = MAPPING_HAS_FUNCTIONS; field <= MAPPING_HAS_INLINES;
+		     field++)
+			put_number(&message, field, 1);
 	put_message(&p->out, PROFILE_MAPPING, &message);
 	return number;
+}
+
+static bool has_name(const struct resolve_name *name)
+{
+	return *name->frame[name->nr_frames - 1].function;
+}
+
+/* Before any mapping is written. */
+static void find_unknown(struct profile *p)
+{
+	const struct track_table *table = &p->track->table;
+	bool first;
+
+	for (unsigned int i = 0; i < table->nr; i++)
+		for (unsigned int k = 0; k < table->row[i].nr; k++) {
+			const struct resolve_name *name =
+				resolve_address(p->track->resolve, table->row[i].pc[k]);
+
+			if (*name->mapping.path && !has_name(name))
+				pair_of(p, &p->unknown, string_of(p, name->mapping.path),
+					name->mapping.start, &first);
+		}
+}
+
+static void put_line(struct profile *p, struct buffer *location, const struct resolve_name *name,
+		     const struct resolve_frame *frame)
+{
+	struct buffer line = { .bytes = NULL };
+
+	put_number(&line, LINE_FUNCTION, function_of(p, name, frame));
+	put_number(&line, LINE_LINE, frame->line);
+	put_message(location, LOCATION_LINE, &line);
 }
 
 /* By custom the address of a location lies inside of the call: a return address less one. */
 static uint64_t location_of(struct profile *p, uint64_t pc)
 {
 	const struct resolve_name *name = resolve_address(p->track->resolve, pc);
-	struct buffer message = { .bytes = NULL }, line = { .bytes = NULL };
+	struct buffer message = { .bytes = NULL };
 	bool first;
 	uint64_t number = pair_of(p, &p->locations, pc, 0, &first);
 
 	if (!first)
 		return number;
-	put_number(&line, LINE_FUNCTION, function_of(p, name));
-	put_number(&line, LINE_LINE, name->line);
 	put_number(&message, LOCATION_ID, number);
-	if (*name->object)
-		put_number(&message, LOCATION_MAPPING, mapping_of(p, name));
+	if (*name->mapping.path)
+		put_number(&message, LOCATION_MAPPING, mapping_of(p, &name->mapping));
 	put_number(&message, LOCATION_ADDRESS, pc ? pc - 1 : 0);
-	put_message(&message, LOCATION_LINE, &line);
+	for (unsigned int i = 0; i < name->nr_frames && (has_name(name) || !*name->mapping.path);
+	     i++)
+		put_line(p, &message, name, &name->frame[i]);
 	put_message(&p->out, PROFILE_LOCATION, &message);
 	return number;
 }
@@ -280,6 +327,7 @@ static void put_profile(struct profile *p)
 	string_of(p, "");
 	put_value_type(p, "inuse_objects", "count");
 	put_value_type(p, "inuse_space", "bytes");
+	find_unknown(p);
 	for (unsigned int i = 0; i < table->nr; i++)
 		put_sample(p, &table->row[i]);
 	put_number(&p->out, PROFILE_TIME_NANOS,
@@ -321,5 +369,6 @@ int track_write_pprof(const char *path, struct tracking *t)
 	tdestroy(p.functions.tree, free);
 	tdestroy(p.mappings.tree, free);
 	tdestroy(p.locations.tree, free);
+	tdestroy(p.unknown.tree, free);
 	return ret;
 }

@@ -47,21 +47,21 @@ static void print_headline(FILE *out, const struct tracking *t)
 /* ---- the name of a row ------------------------------------------------------------------------------- */
 
 /* strdup, operator new and the like say nothing about who wants the memory. */
-static bool is_library(const char *object)
+static bool is_library(const struct resolve_name *name)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libstdc++", "ld-linux",
 					     "libuslab" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(object, names[i], strlen(names[i])))
+		if (!strncmp(name->object, names[i], strlen(names[i])))
 			return true;
-	return false;
+	return name->library;
 }
 
 uint64_t track_site_of(struct tracking *t, const struct track_row *row)
 {
 	for (unsigned int i = 0; i < row->nr; i++)
-		if (!is_library(resolve_address(t->resolve, row->pc[i])->object))
+		if (!is_library(resolve_address(t->resolve, row->pc[i])))
 			return row->pc[i];
 	return row->caller;
 }
@@ -75,15 +75,21 @@ static void print_caches(FILE *out, const struct tracking *t, const struct track
 		fprintf(out, " +%u", row->nr_caches - 1);
 }
 
+/* Functions that were inlined there come first: each was called by the next one. */
 static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
 	char line[256];
 
-	fprintf(out, "          %s", name->text);
-	if (*resolve_line(name, line, sizeof(line)))
-		fprintf(out, "  %s", line);
-	fputc('\n', out);
+	for (unsigned int i = 0; i < name->nr_frames; i++) {
+		bool inlined = i + 1 < name->nr_frames;
+
+		fprintf(out, "          %s%s", inlined ? name->frame[i].function : name->pretty,
+			inlined ? " [inlined]" : "");
+		if (*resolve_frame_line(&name->frame[i], line, sizeof(line)))
+			fprintf(out, "  %s", line);
+		fputc('\n', out);
+	}
 }
 
 /* How far the ends of the interval are off at most, in percent of the number. */
@@ -143,7 +149,7 @@ static void print_site(FILE *out, struct tracking *t, const struct track_row *ro
 		print_exact(out, row);
 	fprintf(out, " %6.1f/%.1f/%.1f", (double)row->age_min / 1000, row->age_mean / 1000,
 		(double)row->age_max / 1000);
-	fprintf(out, "  %s", *name->function ? name->function : name->text);
+	fprintf(out, "  %s", *name->function ? name->function : name->pretty);
 	if (*resolve_line(name, line, sizeof(line)))
 		fprintf(out, " %s", line);
 	print_caches(out, t, row);
@@ -179,14 +185,24 @@ void track_print(FILE *out, struct tracking *t, unsigned long rows, unsigned int
 
 /* ---- folded stacks ------------------------------------------------------------------------------ */
 
-/* Semicolons part frames and the last blank parts the number, so names have neither. */
+/* Semicolons part frames, so names have none. The last blank parts the number: others may be in names. */
+static void print_folded_name(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fputc(*text == ';' ? ':' : *text, out);
+}
+
 static void print_folded_frame(FILE *out, struct tracking *t, uint64_t pc)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
-	const char *text = *name->function ? name->function : name->text;
 
-	for (; *text; text++)
-		fputc(*text == ';' ? ':' : *text == ' ' ? '_' : *text, out);
+	for (unsigned int i = name->nr_frames; i > 0; i--) {
+		const char *function = name->frame[i - 1].function;
+
+		print_folded_name(out, *function ? function : name->pretty);
+		if (i > 1)
+			fputc(';', out);
+	}
 }
 
 void track_print_folded(FILE *out, struct tracking *t, bool objects)

@@ -282,6 +282,19 @@ static void sort_rows(struct track_table *table, enum track_order order)
 		qsort(table->row, table->nr, sizeof(*table->row), compare[order]);
 }
 
+/* The allocator's own frames say nothing about who wants the memory. A stack of nothing else stays as it is. */
+static void leave_own_frames(struct tracking *t, struct track_row *row)
+{
+	unsigned int own = 0;
+
+	while (own < row->nr && resolve_address(t->resolve, row->pc[own])->own)
+		own++;
+	if (own == row->nr || t->options->own_frames)
+		return;
+	row->nr -= own;
+	memmove(row->pc, row->pc + own, row->nr * sizeof(*row->pc));
+}
+
 static void read_stacks(struct tracking *t)
 {
 	for (unsigned int i = 0; i < t->table.nr; i++) {
@@ -292,6 +305,8 @@ static void read_stacks(struct tracking *t)
 			row->pc[0] = row->caller;
 			row->nr = 1;
 		}
+		if (t->resolve)
+			leave_own_frames(t, row);
 	}
 }
 

@@ -78,6 +78,32 @@ static void test_unknown(void **state)
 	resolve_close(r);
 }
 
+/* No symbol is there: what a person needs to find one later. */
+static void test_no_symbol(void **state)
+{
+	static const char *volatile literal = "a text has no name";
+	struct resolve *r = resolve_process(getpid());
+	uint64_t address = (uintptr_t)literal;
+	const struct resolve_name *name = resolve_address(r, address + 1);
+	char text[512];
+	int len;
+
+	(void)state;
+	assert_string_equal(name->function, "");
+	assert_string_equal(name->object, "resolve_test");
+	assert_true(name->mapping.path[0] == '/');
+	assert_int_equal(name->mapping.address % 4096, address % 4096);
+	assert_true(name->mapping.start <= address && address < name->mapping.end);
+	len = snprintf(text, sizeof(text), "%s+0x%" PRIx64, name->mapping.path,
+		       name->mapping.address);
+	if (*name->mapping.build_id)
+		snprintf(text + len, sizeof(text) - (size_t)len, " (build-id %s)",
+			 name->mapping.build_id);
+	assert_string_equal(name->text, text);
+	assert_false(name->own || name->library);
+	resolve_close(r);
+}
+
 static void test_loaded_later(void **state)
 {
 	struct resolve *r = resolve_process(getpid());
@@ -118,7 +144,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_function), cmocka_unit_test(test_line),
 		cmocka_unit_test(test_unknown),	 cmocka_unit_test(test_loaded_later),
-		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_nobody),	 cmocka_unit_test(test_no_symbol),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

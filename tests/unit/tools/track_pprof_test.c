@@ -42,6 +42,7 @@ static struct {
 	struct location location[MAX_ITEMS]; /* by id */
 	uint64_t function[MAX_ITEMS];	     /* names, by id */
 	uint64_t mapping[MAX_ITEMS];	     /* file names, by id */
+	struct part mapping_part[MAX_ITEMS];
 	uint64_t default_type, comment;
 } profile;
 
@@ -123,6 +124,7 @@ static void read_field(const struct field *field)
 		break;
 	case 3:
 		profile.mapping[get(field->part, 1)] = get(field->part, 5);
+		profile.mapping_part[get(field->part, 1)] = field->part;
 		break;
 	case 4:
 		read_location(field->part);
@@ -160,6 +162,21 @@ static void read_profile(const char *path)
 	all = (struct part){ bytes, bytes + n };
 	while (next(&all, &field))
 		read_field(&field);
+}
+
+/* That of location 1: a file with its build id, and where it is mapped. */
+static void check_mapping(const struct resolve_name *name)
+{
+	uint64_t id = profile.location[1].mapping;
+	struct part mapping = profile.mapping_part[id];
+
+	assert_string_equal(profile.text[profile.mapping[id]], name->mapping.path);
+	assert_string_equal(profile.text[get(mapping, 6)], name->mapping.build_id);
+	assert_true(get(mapping, 2) <= profile.location[1].address);
+	assert_true(get(mapping, 3) > profile.location[1].address);
+	assert_int_equal(get(mapping, 2), name->mapping.start);
+	assert_int_equal(get(mapping, 4), name->mapping.offset);
+	assert_int_equal(get(mapping, 7), 1); /* all of its code has names */
 }
 
 static void test_profile(void **state)
@@ -211,8 +228,7 @@ static void test_profile(void **state)
 	assert_int_equal(profile.location[1].address, (uintptr_t)test_profile);
 	assert_string_equal(profile.text[profile.function[profile.location[1].function]],
 			    "test_profile");
-	assert_string_equal(profile.text[profile.mapping[profile.location[1].mapping]],
-			    "track_pprof_test");
+	check_mapping(resolve_address(t.resolve, rows[0].pc[0]));
 	assert_string_equal(profile.text[profile.function[profile.location[3].function]], "0x1234");
 	assert_int_equal(profile.location[3].mapping, 0);
 	resolve_close(t.resolve);
