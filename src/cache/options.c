@@ -193,6 +193,7 @@ static const struct option {
 	{ "report", report_set_policy },
 	{ "report.format", report_set_format },
 	{ "report.file", report_set_file },
+	{ "report.frames", report_set_frames },
 	{ "valgrind", friends_set_valgrind },
 	{ "asan", friends_set_asan },
 	{ "hardened", set_hardened },

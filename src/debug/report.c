@@ -16,6 +16,8 @@
 #include "debug/report_style.h"
 #include "os/clock.h"
 #include "os/die.h"
+#include "os/object.h"
+#include "os/unwind.h"
 
 /* The last banner was about an object's bytes or its free pointer; under the text's lock. */
 static bool object_failed;
@@ -33,6 +35,31 @@ struct slab_counters report_slab_counters(const struct page *slab)
 	if (slab->type == PAGE_SLAB)
 		memcpy(&counters, &word, sizeof(counters));
 	return counters;
+}
+
+/* The shared library that this code is in; false: it is in the program. */
+static bool find_own_library(struct os_object *own)
+{
+	struct os_object_file file;
+
+	return os_object_find((uintptr_t)find_own_library, own) && os_object_file(own, &file) &&
+	       file.path[0];
+}
+
+unsigned int report_call_trace(uintptr_t *pcs, unsigned int max)
+{
+	unsigned int nr = os_unwind(NULL, pcs, max), own = 0;
+	struct os_object library;
+
+	if (report_shows_own_frames() || !find_own_library(&library))
+		return nr;
+	while (own < nr && pcs[own] > (uintptr_t)library.start &&
+	       pcs[own] <= (uintptr_t)library.end)
+		own++;
+	if (own == nr)
+		return nr; /* a thread of ours */
+	memmove(pcs, pcs + own, (nr - own) * sizeof(*pcs));
+	return nr - own;
 }
 
 unsigned long report_age(const struct track *track)

@@ -67,9 +67,10 @@ enum report_format { REPORT_MODERN, REPORT_2_6_29 };
  */
 cold bool report_shows_taken(void);
 
-/* false: no such word. "continue", "abort", "exit"; "modern", "2.6.29". */
+/* false: no such word. "continue", "abort", "exit"; "modern", "2.6.29"; "program", "all". */
 cold bool report_set_policy(const char *word);
 cold bool report_set_format(const char *word);
+cold bool report_set_frames(const char *word);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
 cold bool report_set_file(const char *path);
 /* See uslab_set_report_hook(). */

@@ -12,12 +12,11 @@
 #include "os/cpu.h"
 #include "os/die.h"
 #include "os/process.h"
-#include "os/unwind.h"
 
 #define ASCII_COLUMN 49 /* of a dump, behind the address */
 #define PG_SLAB 0x200ul /* bit of the kernel's page flags */
 #define NODE_SHIFT 58	/* where these hold the node */
-#define STACK_DEPTH 32
+#define STACK_DEPTH 48	/* with some of the allocator's own */
 
 static const char *taint(void)
 {
@@ -130,7 +129,7 @@ void report_cpu_line(void)
 static void put_stack(void)
 {
 	uintptr_t pcs[STACK_DEPTH];
-	unsigned int nr = os_unwind(NULL, pcs, STACK_DEPTH);
+	unsigned int nr = report_call_trace(pcs, STACK_DEPTH);
 
 	report_cpu_line();
 	text_print("Call Trace:\n");

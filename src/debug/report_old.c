@@ -13,12 +13,11 @@
 #include "debug/report_style.h"
 #include "os/die.h"
 #include "os/process.h"
-#include "os/unwind.h"
 
 #define OBJECT_MAX 128 /* bytes that are dumped */
 #define NODE_SHIFT 58  /* where page flags hold the node */
-#define STACK_DEPTH 32
-#define UTF8_MAX 2 /* bytes of a Latin-1 character */
+#define STACK_DEPTH 48 /* with some of the allocator's own */
+#define UTF8_MAX 2     /* bytes of a Latin-1 character */
 
 /* Bits of that kernel's page flags: it has the slab locked while it reports. */
 #define PG_LOCKED 0x01ul
@@ -150,7 +149,7 @@ static void put_stack(void)
 {
 	uintptr_t pcs[STACK_DEPTH];
 	char name[OS_THREAD_NAME_MAX];
-	unsigned int nr = os_unwind(NULL, pcs, STACK_DEPTH);
+	unsigned int nr = report_call_trace(pcs, STACK_DEPTH);
 
 	os_thread_name(name);
 	text_print("Pid: %u, comm: %s Not tainted uslab %s\nCall Trace:\n", os_thread_id(), name,

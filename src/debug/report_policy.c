@@ -5,7 +5,7 @@
  * Data:       policy, style, file and hook, as the program chose them; the taint; what the open text holds.
  * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and what goes
  *             with it change under the text's lock.
- * Locks:      RANK_REPORT, the text's, guards all but policy, style and tainted, which are atomic.
+ * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted and own_frames, which are atomic.
  * Flow:       called by report.c, cache/options.c, api/; calls text.c, os/file.c, os/process.c.
  */
 #include <string.h>
@@ -25,6 +25,7 @@ struct report_counters report_counters;
 static enum report_policy policy = REPORT_CONTINUE;
 static enum report_format format = REPORT_MODERN;
 static bool tainted;
+static bool own_frames;
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
@@ -84,6 +85,21 @@ bool report_set_format(const char *word)
 	if (i >= 0)
 		store_relaxed(&format, (enum report_format)i);
 	return i >= 0;
+}
+
+bool report_set_frames(const char *word)
+{
+	static const char *const words[] = { "program", "all" };
+	int i = index_of(word, words, ARRAY_SIZE(words));
+
+	if (i >= 0)
+		store_relaxed(&own_frames, i == 1);
+	return i >= 0;
+}
+
+bool report_shows_own_frames(void)
+{
+	return load_relaxed(&own_frames);
 }
 
 /* Closes the text that it opened, but not that of a report whose hook called. */

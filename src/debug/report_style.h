@@ -62,6 +62,9 @@ void report_cpu_line(void);
 /* The style that was chosen. */
 const struct report_style *report_style(void);
 
+/* Also those in the allocator that a stack begins with? */
+bool report_shows_own_frames(void);
+
 /* Was anything reported before? */
 bool report_tainted(void);
 void report_taint(void);
@@ -78,6 +81,12 @@ static inline unsigned long report_offset(const struct page *slab, const void *p
 }
 
 struct slab_counters report_slab_counters(const struct page *slab);
+
+/*
+ * The stack of now, at most max frames, innermost first. The allocator's own ones, which it begins with, are left out
+ * where it is a shared library: a program that it is linked into has them in one object with its own. Returns how many.
+ */
+unsigned int report_call_trace(uintptr_t *pcs, unsigned int max);
 
 /* Milliseconds since the track was written. */
 unsigned long report_age(const struct track *track);

@@ -20,6 +20,10 @@ static void test_words(void **unused)
 	assert_true(report_set_format("2.6.29"));
 	assert_ptr_equal(report_style(), &report_old);
 	assert_false(report_set_format("6.1"));
+	assert_false(report_shows_own_frames());
+	assert_true(report_set_frames("all") && report_shows_own_frames());
+	assert_false(report_set_frames("own"));
+	assert_true(report_set_frames("program") && !report_shows_own_frames());
 	assert_ptr_equal(report_style(), &report_old);
 	assert_true(report_set_format("modern"));
 	assert_ptr_equal(report_style(), &report_modern);
