@@ -34,6 +34,7 @@ static cold int init_slow(void)
 		ret = kmalloc_init();
 		if (!ret) {
 			root_init("kmalloc-large");
+			cache_start_blocks();
 			store_release(&ready, 1); /* pairs with api_init */
 		}
 	}

@@ -190,6 +190,8 @@ int cache_parse_debug(const char *letters, slab_flags_t *flags);
  * only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no such cache, or what
  * the first one said that could not be switched.
  */
+/* Whole pages get the letters that USLAB_DEBUG has for their name (blocks_name, which is the caller's). */
+cold void cache_start_blocks(void);
 cold int cache_set_debug_pattern(const char *pattern, const char *letters);
 
 /* Sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one opens it. */

@@ -19,8 +19,8 @@
 #include "cache/friends.h"
 #include "cache/guard.h"
 #include "cache/internal.h"
-#include "debug/blocks.h"
 #include "debug/kfence.h"
+#include "debug/pages.h"
 #include "os/ticker.h"
 #include "page/buddy.h"
 
@@ -149,19 +149,38 @@ static int perform_each(const struct command *command)
 	return result.matched ? result.error : -ENOENT;
 }
 
-/* Whole pages are no cache, but they have a name and may be tracked (debug/blocks.h). 0 or -errno. */
-static int change_blocks(const struct command *command)
+/* Whole pages are no cache, but they have a name and letters (debug/blocks.h). */
+static void answer_blocks(int ret)
 {
-	slab_flags_t letters = blocks_are_tracked() ? SLAB_STORE_USER : 0;
-	int ret = cache_change_debug(command->argument, &letters);
-
-	if (!ret && letters & ~SLAB_STORE_USER)
-		ret = -EOPNOTSUPP;
-	if (!ret)
-		ret = blocks_switch(letters != 0);
 	store_relaxed(&control.matched, 1);
 	store_relaxed(&control.failed, ret != 0);
 	answer_name(ret ? blocks_name : "");
+}
+
+/* 0 or -errno. */
+static int change_blocks(const struct command *command)
+{
+	int ret = cache_change_blocks(command->argument);
+
+	answer_blocks(ret);
+	return ret;
+}
+
+/* By their name, or with all caches. */
+static int validate(const struct command *command)
+{
+	bool pages_only = !strcmp(command->pattern, blocks_name);
+	int ret = 0;
+
+	if (pages_only)
+		answer_blocks(0);
+	else
+		ret = perform_each(command);
+	if (pages_only || !strcmp(command->pattern, "*")) {
+		friends_enter();
+		store_relaxed(&control.value, (pages_only ? 0 : control.value) + pages_validate());
+		friends_leave();
+	}
 	return ret;
 }
 
@@ -188,6 +207,8 @@ static int perform(const struct command *command)
 	case CONTROL_DEBUG:
 		return strcmp(command->pattern, blocks_name) ? perform_each(command)
 							     : change_blocks(command);
+	case CONTROL_VALIDATE:
+		return validate(command);
 	case CONTROL_TRIM:
 		cache_shrink_all();
 		store_relaxed(&control.value, buddy_trim(0));

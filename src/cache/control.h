@@ -36,7 +36,7 @@ enum control_command {
 	CONTROL_NOTHING, /* only to be answered */
 	/*
 	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. The pattern may also be the
-	 * name of whole pages (blocks_name), letter by letter; they can have U.
+	 * name of whole pages (blocks_name), letter by letter; they can have F Z P U.
 	 */
 	CONTROL_DEBUG,
 	CONTROL_SAMPLE,	  /* value: 1: what is picked is tracked; 0: no more */

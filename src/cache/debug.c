@@ -43,11 +43,14 @@
 #include "cache/failslab.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
+#include "os/die.h"
 
 /* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
 static bool by_address(const struct cache *c)
@@ -165,6 +168,22 @@ long cache_change_debug_locked(struct cache *c, const void *text)
 	return ret ? ret : cache_set_debug_locked(c, letters);
 }
 
+int cache_change_blocks(const char *text)
+{
+	slab_flags_t letters = blocks_letters();
+	int ret = cache_change_debug(text, &letters);
+
+	if (!ret && letters & ~BLOCKS_LETTERS)
+		ret = -EOPNOTSUPP;
+	return ret ? ret : blocks_switch(letters);
+}
+
+void cache_start_blocks(void)
+{
+	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_LETTERS))
+		os_say("USLAB_DEBUG: no memory for the table of whole pages");
+}
+
 int cache_set_debug_pattern(const char *pattern, const char *letters)
 {
 	struct cache_result result;
@@ -173,6 +192,10 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 
 	if (ret)
 		return ret;
+	if (!strcmp(pattern, blocks_name)) {
+		ret = cache_change_blocks(letters);
+		return ret ? ret : 1;
+	}
 	lock_acquire(&cache_lock);
 	cache_each_locked(pattern, cache_change_debug_locked, letters, &result);
 	lock_release(&cache_lock);

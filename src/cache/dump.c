@@ -19,6 +19,7 @@
 #include "base/atomic.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "debug/stacks.h"
@@ -136,6 +137,18 @@ static void put_run(const struct page *page, const char *p)
 	text_print(" size %lu\n", page->nr_pages * PAGE_SIZE);
 }
 
+/* With letters: it lies between red zones, and somebody may be known. */
+static void put_checked(const struct block_record *b, const char *p)
+{
+	struct place place = { .start = (char *)b->address };
+	struct track tracks[] = { [TRACK_ALLOC] = b->track, [TRACK_FREE] = b->freed };
+
+	text_print(" (large block)");
+	put_place(&place, p, 0);
+	text_print(" size %lu", (unsigned long)b->size);
+	put_tracks(tracks);
+}
+
 /* No block in use of the arena; large: bytes of the mapping that starts at p. */
 static bool put_other(const void *p, size_t large)
 {
@@ -149,14 +162,23 @@ static bool put_other(const void *p, size_t large)
 	return large;
 }
 
-static bool put_block(const struct page *page, const void *p, size_t large)
+/* What the tables know of p; they take locks, which must not be while the text is open. */
+struct known {
+	size_t large;
+	bool checked;
+	struct block_record block;
+};
+
+static bool put_block(const struct page *page, const void *p, const struct known *known)
 {
 	struct kfence_info info;
 
 	if (kfence_describe(p, &info))
 		put_guarded(&info, p);
+	else if (known->checked)
+		put_checked(&known->block, p);
 	else if (!page)
-		return put_other(p, large);
+		return put_other(p, known->large);
 	else if (page->type == PAGE_SLAB)
 		put_slab(page, p);
 	else if (page->type == PAGE_HEAP)
@@ -168,13 +190,14 @@ static bool put_block(const struct page *page, const void *p, size_t large)
 
 bool cache_dump_obj(const void *p)
 {
-	size_t large = large_size(p); /* takes a lock, which must not be while the text is open */
+	struct known found = { .large = large_size(p) };
 	bool known;
 
+	found.checked = blocks_are_known() && blocks_find_around(p, &found.block);
 	text_open();
 	text_print("uslab: 0x%lx", (unsigned long)p);
 	friends_enter(); /* tracks lie behind the object */
-	known = put_block(page_head_of(p), p, large);
+	known = put_block(page_head_of(p), p, &found);
 	friends_leave();
 	report_deliver();
 	return known;

@@ -91,6 +91,8 @@ void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const v
 
 /* The letters that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);
+/* The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a letter that only caches have), -ENOMEM. */
+int cache_change_blocks(const char *text);
 /* cache_each_locked() with such a text as arg. */
 long cache_change_debug_locked(struct cache *c, const void *text);
 

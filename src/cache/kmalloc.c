@@ -6,7 +6,7 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
  *             a cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, page/run.c for more than two pages.
+ * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, debug/pages.c for more than two pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
@@ -20,12 +20,11 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "cache/object.h"
-#include "debug/blocks.h"
+#include "debug/pages.h"
 #include "debug/report.h"
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
-#include "page/run.h"
 
 #define KMALLOC_INDEX_LOW 3   /* 8 bytes */
 #define KMALLOC_INDEX_HIGH 13 /* 8192 bytes */
@@ -155,14 +154,17 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	bytes = PAGE_SIZE << get_order(size);
-	p = run_alloc(bytes, bytes, node, &zeroed);
+	friends_enter();
+	p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
 	if (unlikely(!p)) {
 		cache_shrink_all();
-		p = run_alloc(bytes, bytes, node, &zeroed);
+		p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
 	}
+	if (p)
+		bytes = pages_size(p);
 	if (p && gfp & __GFP_ZERO && !zeroed)
 		memset(p, 0, bytes);
-	blocks_add(p, size, caller);
+	friends_leave();
 	friends_block_alloc(p, (struct friends_block){ size, bytes, gfp, node, caller });
 	return p;
 }
@@ -240,10 +242,14 @@ static cold void bad_pointer(const char *function, const void *p, const void *ca
 
 static void free_run(void *p, const void *caller)
 {
-	if (friends_are_there() && run_size(p))
-		friends_block_free(p, run_size(p), caller);
-	blocks_remove(p);
-	if (!run_free(p))
+	bool known;
+
+	if (friends_are_there() && pages_size(p))
+		friends_block_free(p, pages_size(p), caller);
+	friends_enter();
+	known = pages_free(p, caller);
+	friends_leave();
+	if (!known)
 		bad_pointer("kfree", p, caller);
 	control_poll();
 }
@@ -298,7 +304,7 @@ static size_t usable_size(const void *p)
 		return cache_usable_size(page, p);
 	if (page && page->type == PAGE_HEAP)
 		return page->heap->size(p);
-	return run_size(p);
+	return pages_size(p);
 }
 
 size_t kmalloc_size(const void *p)
@@ -320,7 +326,8 @@ bool kmalloc_resize(const void *p, size_t size)
 	bool remembered;
 
 	friends_enter();
-	remembered = debug_is_slab(page) && debug_resize(page, (void *)p, size);
+	remembered = debug_is_slab(page) ? debug_resize(page, (void *)p, size)
+					 : pages_shrink(p, size);
 	friends_leave();
 	return remembered;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/blocks.c - who holds whole pages
+ * debug/blocks.c - who holds whole pages: the table
  *
  * Data:       blocks_table: buckets of records, linked by number; records are taken from the list of
  *             free ones, then from the end.
  * Invariants: see blocks.h. Checked by blocks_check().
- * Locks:      blocks_lock (RANK_BLOCKS) to change anything; on and held are looked at without.
- * Flow:       see blocks.h; calls object.c (which unwinds), os/vm.c.
+ * Locks:      blocks_lock (RANK_BLOCKS) to change anything; letters and counts are looked at without.
+ * Flow:       see blocks.h; calls os/vm.c.
  *
  * The table is virtual memory until it is used, and is never given back: readers from outside may hold its
  * address.
@@ -17,7 +17,6 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "debug/slab.h"
 #include "os/lock.h"
 #include "os/vm.h"
 
@@ -26,24 +25,26 @@ static struct lock blocks_lock = { 0, RANK_BLOCKS };
 struct blocks *blocks_table;
 const char *blocks_name = "kmalloc-large";
 
-int blocks_switch(bool on)
+int blocks_switch(slab_flags_t letters)
 {
 	struct blocks *table;
 
 	lock_acquire(&blocks_lock);
 	table = blocks_table;
-	if (!table && on) {
+	if (!table && letters) {
 		table = os_map(ALIGN_UP(sizeof(*table), os_page_size()), os_page_size());
-		store_release(&blocks_table, table); /* pairs with blocks_are_tracked() */
+		store_release(&blocks_table, table); /* pairs with blocks_letters() */
 	}
 	if (table)
-		store_relaxed(&table->on, on);
+		store_relaxed(&table->letters, (uint32_t)(letters & BLOCKS_LETTERS));
 	lock_release(&blocks_lock);
-	return table || !on ? 0 : -ENOMEM;
+	return table || !letters ? 0 : -ENOMEM;
 }
 
+/* ---- records ----------------------------------------------------------------------------------- */
+
 /* The number of a record that nobody has, or 0. */
-static uint32_t take_record_locked(struct blocks *table)
+static uint32_t take_number_locked(struct blocks *table)
 {
 	uint32_t number = table->free;
 
@@ -54,70 +55,268 @@ static uint32_t take_record_locked(struct blocks *table)
 	return number;
 }
 
-static void add_locked(struct blocks *table, uint64_t address, size_t size,
-		       const struct track *track)
+static bool is_checked(const struct block_record *record)
 {
-	uint32_t *bucket = &table->bucket[blocks_bucket(address)];
-	uint32_t number = take_record_locked(table);
+	return record->letters & BLOCKS_CHECKED;
+}
+
+/* Adds up what the record counts for. */
+static void count_locked(struct blocks *table, const struct block_record *record, uint32_t by)
+{
+	if (record->state == BLOCK_LIVE)
+		store_relaxed(&table->held, table->held + by);
+	else
+		store_relaxed(&table->freed, table->freed + by);
+	if (is_checked(record))
+		store_relaxed(&table->checked, table->checked + by);
+	if (record->state != BLOCK_FREED)
+		return;
+	store_relaxed(&table->waiting, table->waiting + by);
+	store_relaxed(&table->freed_bytes,
+		      table->freed_bytes + (uint64_t)(int32_t)by * record->bytes);
+}
+
+/* Its number; 0: no room. */
+static uint32_t insert_locked(struct blocks *table, const struct block_record *record)
+{
+	uint32_t *bucket = &table->bucket[blocks_bucket(record->address)];
+	uint32_t number = take_number_locked(table);
 
 	if (!number) {
 		count_event(&table->lost);
-		return;
+		return 0;
 	}
-	table->record[number] = (struct block_record){
-		.address = address,
-		.size = size,
-		.track = *track,
-		.next = *bucket,
-	};
+	table->record[number] = *record;
+	table->record[number].next = *bucket;
+	table->record[number].newer = 0;
 	*bucket = number;
-	store_relaxed(&table->held, table->held + 1);
+	count_locked(table, record, 1);
+	return number;
 }
 
-void blocks_add_record(const void *p, size_t size, const struct track *track)
+static bool is_state(const struct block_record *record, uint32_t states)
 {
-	lock_acquire(&blocks_lock);
-	add_locked(blocks_table, (uintptr_t)p, size, track);
-	lock_release(&blocks_lock);
+	return 1u << record->state & states;
 }
 
-void blocks_add_slow(const void *p, size_t size, const void *caller)
-{
-	struct track track = debug_make_track(caller, true);
+#define LIVE (1u << BLOCK_LIVE)
+#define FREED (1u << BLOCK_FREED)
+#define GONE (1u << BLOCK_GONE)
 
-	blocks_add_record(p, size, &track);
-}
-
-/* false: it is older than the tracking, or nothing of ours. */
-static bool take_locked(struct blocks *table, uint64_t address, struct block_record *taken)
+/* Where the number of the record of that address, in one of these states, is written; 0 there: there is none. */
+static uint32_t *find_locked(struct blocks *table, uint64_t address, uint32_t states)
 {
 	uint32_t *link = &table->bucket[blocks_bucket(address)];
-	struct block_record *record;
-	uint32_t number;
 
-	while (*link && table->record[*link].address != address)
+	while (*link && (table->record[*link].address != address ||
+			 !is_state(&table->record[*link], states)))
 		link = &table->record[*link].next;
-	number = *link;
-	if (!number)
-		return false;
-	record = &table->record[number];
-	*taken = *record;
-	*link = record->next;
-	*record = (struct block_record){ .next = table->free };
-	table->free = number;
-	store_relaxed(&table->held, table->held - 1);
-	return true;
+	return link;
 }
 
-bool blocks_take_slow(const void *p, struct block_record *record)
+static void remove_locked(struct blocks *table, uint32_t *link, struct block_record *taken)
 {
+	uint32_t number = *link;
+	struct block_record *record = &table->record[number];
+
+	*taken = *record;
+	*link = record->next;
+	count_locked(table, record, -1u);
+	*record = (struct block_record){ .next = table->free };
+	table->free = number;
+}
+
+/* ---- freed blocks, oldest first ---- */
+
+static void queue_locked(struct blocks *table, uint32_t number)
+{
+	if (table->newest)
+		table->record[table->newest].newer = number;
+	else
+		table->oldest = number;
+	table->newest = number;
+}
+
+/* Takes the record after number (0: the oldest) out of the queue and the table. */
+static void take_queued_locked(struct blocks *table, uint32_t before, struct block_record *taken)
+{
+	uint32_t *link = before ? &table->record[before].newer : &table->oldest;
+	struct block_record *record = &table->record[*link];
+	uint32_t number = *link;
+	uint32_t *bucket = &table->bucket[blocks_bucket(record->address)];
+
+	*link = record->newer;
+	if (table->newest == number)
+		table->newest = before;
+	while (*bucket != number)
+		bucket = &table->record[*bucket].next;
+	remove_locked(table, bucket, taken);
+}
+
+/* There is another block by now where that one was. */
+static void forget_locked(struct blocks *table, uint64_t address)
+{
+	uint32_t number = *find_locked(table, address, GONE);
+	uint32_t before = 0;
+	struct block_record gone;
+
+	if (!number)
+		return;
+	for (uint32_t i = table->oldest; i != number; i = table->record[i].newer)
+		before = i;
+	take_queued_locked(table, before, &gone);
+}
+
+/* ---- live blocks ------------------------------------------------------------------------------- */
+
+bool blocks_add(const struct block_record *record)
+{
+	bool added;
+
+	lock_acquire(&blocks_lock);
+	if (blocks_table->freed)
+		forget_locked(blocks_table, record->address);
+	added = insert_locked(blocks_table, record);
+	lock_release(&blocks_lock);
+	return added;
+}
+
+bool blocks_take(const void *p, struct block_record *record)
+{
+	struct blocks *table = blocks_table;
+	uint32_t *link;
 	bool taken;
 
 	lock_acquire(&blocks_lock);
-	taken = take_locked(blocks_table, (uintptr_t)p, record);
+	link = find_locked(table, (uintptr_t)p, LIVE);
+	taken = *link;
+	if (taken)
+		remove_locked(table, link, record);
 	lock_release(&blocks_lock);
 	return taken;
 }
+
+bool blocks_look_up(const void *p, struct block_record *record)
+{
+	struct blocks *table = blocks_table;
+	uint32_t number;
+
+	lock_acquire(&blocks_lock);
+	number = *find_locked(table, (uintptr_t)p, LIVE);
+	if (!number)
+		number = *find_locked(table, (uintptr_t)p, FREED | GONE);
+	if (number)
+		*record = table->record[number];
+	lock_release(&blocks_lock);
+	return number;
+}
+
+bool blocks_find_around(const void *p, struct block_record *record)
+{
+	struct blocks *table = blocks_table;
+	bool found = false;
+
+	if (!load_relaxed(&table->checked))
+		return false;
+	lock_acquire(&blocks_lock);
+	for (uint32_t i = 1; i <= table->high && !found; i++) {
+		const struct block_record *r = &table->record[i];
+
+		found = r->address && is_checked(r) && is_state(r, LIVE | FREED) &&
+			(uintptr_t)p - r->base < r->bytes;
+		if (found)
+			*record = *r;
+	}
+	lock_release(&blocks_lock);
+	return found;
+}
+
+/* ---- freed blocks ------------------------------------------------------------------------------ */
+
+bool blocks_add_freed(const struct block_record *record)
+{
+	uint32_t number;
+
+	lock_acquire(&blocks_lock);
+	number = insert_locked(blocks_table, record);
+	if (number)
+		queue_locked(blocks_table, number);
+	lock_release(&blocks_lock);
+	return number;
+}
+
+void blocks_forget(const void *p)
+{
+	lock_acquire(&blocks_lock);
+	forget_locked(blocks_table, (uintptr_t)p);
+	lock_release(&blocks_lock);
+}
+
+bool blocks_take_freed(uint64_t bytes, uint64_t before, size_t align, struct block_record *record)
+{
+	struct blocks *table = blocks_table;
+	uint32_t found = 0;
+	uint32_t last = 0;
+	bool any = false;
+
+	if (!load_relaxed(&table->freed_bytes))
+		return false;
+	lock_acquire(&blocks_lock);
+	for (uint32_t i = table->oldest; i; last = i, i = table->record[i].newer) {
+		const struct block_record *r = &table->record[i];
+
+		if (!is_state(r, FREED) || r->bytes != bytes || r->address - r->base != before ||
+		    r->address & (align - 1))
+			continue;
+		found = last;
+		any = true;
+	}
+	if (any)
+		take_queued_locked(table, found, record);
+	lock_release(&blocks_lock);
+	return any;
+}
+
+static bool is_surplus_locked(const struct blocks *table, bool all)
+{
+	return table->oldest &&
+	       (all || table->freed > BLOCKS_FREED_MAX || table->freed_bytes > BLOCKS_FREED_BYTES);
+}
+
+bool blocks_take_surplus(bool all, struct block_record *record)
+{
+	bool taken = false;
+
+	lock_acquire(&blocks_lock);
+	while (!taken && is_surplus_locked(blocks_table, all)) {
+		take_queued_locked(blocks_table, 0, record);
+		taken = record->state == BLOCK_FREED;
+	}
+	lock_release(&blocks_lock);
+	return taken;
+}
+
+unsigned long blocks_each(void (*check)(const struct block_record *record))
+{
+	struct blocks *table = load_acquire(&blocks_table); /* pairs with blocks_switch() */
+	unsigned long nr = 0;
+
+	if (!table)
+		return 0;
+	lock_acquire(&blocks_lock);
+	for (uint32_t i = 1; i <= table->high; i++) {
+		const struct block_record *r = &table->record[i];
+
+		if (!r->address || !is_checked(r) || !is_state(r, LIVE | FREED))
+			continue;
+		check(r);
+		nr++;
+	}
+	lock_release(&blocks_lock);
+	return nr;
+}
+
+/* ---- fork, check ------------------------------------------------------------------------------- */
 
 void blocks_fork_prepare(void)
 {
@@ -134,15 +333,43 @@ void blocks_fork_child(void)
 	lock_fork_child(&blocks_lock);
 }
 
+static void check_queue(const struct blocks *table)
+{
+	uint32_t freed = 0;
+	uint32_t waiting = 0;
+	uint64_t bytes = 0;
+	uint32_t last = 0;
+
+	for (uint32_t i = table->oldest; i; i = table->record[i].newer) {
+		CHECK(i <= table->high && freed++ < table->freed);
+		CHECK(is_state(&table->record[i], FREED | GONE));
+		if (is_state(&table->record[i], FREED)) {
+			bytes += table->record[i].bytes;
+			waiting++;
+		}
+		last = i;
+	}
+	CHECK(waiting == table->waiting);
+	CHECK(freed == table->freed && bytes == table->freed_bytes && last == table->newest);
+}
+
 void blocks_check(void)
 {
 	const struct blocks *table = blocks_table;
+	uint32_t checked = 0;
 	uint32_t held = 0;
+	uint32_t all = 0;
 
-	for (uint32_t bucket = 0; table && table->high && bucket < BLOCKS_MAX; bucket++)
+	if (!table)
+		return;
+	for (uint32_t bucket = 0; table->high && bucket < BLOCKS_MAX; bucket++)
 		for (uint32_t i = table->bucket[bucket]; i; i = table->record[i].next) {
-			CHECK(i <= table->high && held++ < table->high);
+			CHECK(i <= table->high && all++ < table->high);
 			CHECK(blocks_bucket(table->record[i].address) == bucket);
+			held += table->record[i].state == BLOCK_LIVE;
+			checked += is_checked(&table->record[i]);
 		}
-	CHECK(!table || held == table->held);
+	CHECK(held == table->held && checked == table->checked);
+	CHECK(all == table->held + table->freed);
+	check_queue(table);
 }

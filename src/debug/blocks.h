@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/blocks.h - who holds whole pages: user tracking (U) of what is too large for any cache
+ * debug/blocks.h - who holds whole pages, and what letters they have: F, Z, P and U of what is too large for any cache
  *
- * Data:       a record for each block that was allocated while tracking was on, found by its address; a
- *             table of fixed size, mapped when tracking is switched on for the first time.
- * Invariants: a record stands for one live block, and is gone before the block's address can be given out
- *             again.
- * Locks:      RANK_BLOCKS around the table; nothing is called under it.
- * Flow:       called where kmalloc and malloc allocate, resize and free whole pages, by cache/control.c;
- *             read by tools from outside.
+ * Data:       a record for each block that was allocated while letters were on, found by its address; a table
+ *             of fixed size, mapped when letters are switched on for the first time. Records of blocks that
+ *             were freed, oldest first.
+ * Invariants: a record stands for one live block, for one that was freed and whose pages wait (FREED), or for
+ *             one that is gone (GONE), at whose address there may be another block by now. Records of live
+ *             blocks are gone before the block's address can be given out again.
+ * Locks:      RANK_BLOCKS around the table; nothing is called under it but reports.
+ * Flow:       called by pages.c, by cache/control.c; read by tools from outside.
  *
  * The kernel does not track large kmallocs; programs leak in large blocks as well as in small ones.
  */
@@ -20,70 +21,93 @@
 
 #define BLOCKS_MAX (1u << 18) /* of 32 KiB at least under the drop-in: 8 GiB */
 
+/* Letters that whole pages can have, and those of them that change what is done with the pages. */
+#define BLOCKS_LETTERS (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+#define BLOCKS_CHECKED (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON)
+
+/* Of blocks that were freed: at most so many records, and so many bytes of pages that wait. */
+#define BLOCKS_FREED_MAX 1024u
+#define BLOCKS_FREED_BYTES (32ul << 20)
+
+enum block_state { BLOCK_LIVE, BLOCK_FREED, BLOCK_GONE };
+
 struct block_record {
 	uint64_t address; /* 0: nobody's */
 	uint64_t size;	  /* bytes asked for */
 	struct track track;
-	uint32_t next; /* record of the same bucket, or free one; 0: none */
-	uint32_t reserved[3];
+	uint32_t next;	  /* record of the same bucket, or free one; 0: none */
+	uint32_t newer;	  /* FREED, GONE: the one that was freed next; 0: none */
+	uint64_t base;	  /* where its pages begin */
+	uint64_t bytes;	  /* of all its pages, red zones included */
+	uint64_t body;	  /* of the pages between the red zones */
+	uint32_t letters; /* when it was allocated; BLOCKS_LETTERS */
+	uint32_t state;
+	struct track freed;
+	uint64_t reserved;
 };
 
-BUILD_ASSERT(sizeof(struct block_record) == 64);
+BUILD_ASSERT(sizeof(struct block_record) == 128);
 
 struct blocks {
-	uint32_t on;   /* tracking is on; atomic */
-	uint32_t held; /* records in use; atomic */
-	uint32_t high; /* records 1 .. high were ever in use */
-	uint32_t free; /* first free one below */
-	uint32_t lost; /* blocks that found no room */
+	uint32_t letters; /* of new blocks; atomic */
+	uint32_t held;	  /* records of live blocks; atomic */
+	uint32_t high;	  /* records 1 .. high were ever in use */
+	uint32_t free;	  /* first free one below */
+	uint32_t lost;	  /* blocks that found no room */
+	uint32_t checked; /* records with a letter of BLOCKS_CHECKED; atomic */
+	uint32_t freed;	  /* records of freed blocks; atomic */
+	uint32_t oldest;  /* of these */
+	uint32_t newest;
+	uint32_t waiting;     /* of the freed ones those whose pages wait; atomic */
+	uint64_t freed_bytes; /* of these; atomic */
 	uint32_t bucket[BLOCKS_MAX];
 	struct block_record record[BLOCKS_MAX];
 };
 
-/* NULL before tracking was on for the first time. */
+/* NULL before there were letters for the first time. */
 extern struct blocks *blocks_table;
 
-/* What tools call it: "kmalloc-large", or what root_init() was told. */
+/* What tools call them: "kmalloc-large", or what root_init() was told. */
 extern const char *blocks_name;
 
-/* Switches tracking on or off; records stay until their blocks are freed. 0 or -ENOMEM. */
-int blocks_switch(bool on);
+/* Sets the letters of new blocks; records stay until their blocks are freed. 0 or -ENOMEM. */
+int blocks_switch(slab_flags_t letters);
 
-static inline bool blocks_are_tracked(void)
+static inline slab_flags_t blocks_letters(void)
 {
 	const struct blocks *table = load_acquire(&blocks_table); /* pairs with blocks_switch() */
 
-	return unlikely(table) && load_relaxed(&table->on);
+	return unlikely(table) ? load_relaxed(&table->letters) : 0;
 }
 
-/* Use the inline ones below. */
-cold void blocks_add_slow(const void *p, size_t size, const void *caller);
-cold bool blocks_take_slow(const void *p, struct block_record *record);
-/* One that was taken goes back: its block was not resized after all. */
-void blocks_add_record(const void *p, size_t size, const struct track *track);
-
-/* A block of whole pages was allocated, or resized by caller. p may be NULL. */
-static inline void blocks_add(const void *p, size_t size, const void *caller)
-{
-	if (blocks_are_tracked() && p)
-		blocks_add_slow(p, size, caller);
-}
-
-/* Takes a block's record out of the table before it is resized. false: it has none. p may be anything. */
-static inline bool blocks_take(const void *p, struct block_record *record)
+/* Is there any record at all? */
+static inline bool blocks_are_known(void)
 {
 	const struct blocks *table = load_acquire(&blocks_table); /* as above */
 
-	return unlikely(table) && load_relaxed(&table->held) && blocks_take_slow(p, record);
+	return unlikely(table) && (load_relaxed(&table->held) || load_relaxed(&table->freed));
 }
 
-/* Before it is freed. */
-static inline void blocks_remove(const void *p)
-{
-	struct block_record record;
+/* A record for a live block. What is known of a block GONE at its address is forgotten. false: no room. */
+bool blocks_add(const struct block_record *record);
+/* Takes a live block's record out of the table. false: it has none. p may be anything. */
+bool blocks_take(const void *p, struct block_record *record);
+/* A copy of the record of that address, in any state; a live one first. */
+bool blocks_look_up(const void *p, struct block_record *record);
+/* The same of the checked block, live or FREED, in whose pages p lies. Looks at all records. */
+bool blocks_find_around(const void *p, struct block_record *record);
 
-	blocks_take(p, &record);
-}
+/* A record that was taken comes back as that of a freed block: FREED or GONE. false: no room. */
+bool blocks_add_freed(const struct block_record *record);
+/* Nothing is known of a block GONE from that address any more. */
+void blocks_forget(const void *p);
+/* Takes the FREED block of just so many bytes that was freed last and is aligned so; false: there is none. */
+bool blocks_take_freed(uint64_t bytes, uint64_t before, size_t align, struct block_record *record);
+/* Takes the oldest FREED block if there are more than the limits say, or all are wanted. GONE ones are forgotten. */
+bool blocks_take_surplus(bool all, struct block_record *record);
+
+/* Calls check for each checked block, live or FREED, under the lock. Returns how many. */
+unsigned long blocks_each(void (*check)(const struct block_record *record));
 
 /* The bucket of an address, for readers from outside too. */
 static inline uint32_t blocks_bucket(uint64_t address)

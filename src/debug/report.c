@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "debug/blocks.h"
 #include "debug/report_style.h"
 #include "os/clock.h"
 #include "os/die.h"
@@ -101,7 +102,7 @@ static void put_object(const struct page *slab, void *obj)
 				 ? debug_freeptr_get(slab->engine->debug, slab->layout, obj)
 				 : NULL;
 
-	report_style()->object(slab, obj, fp);
+	report_style()->object(page_address(slab), obj, fp);
 }
 
 /* 16 bytes before the object, but for the first object of a slab (spec 7.1). */
@@ -169,7 +170,7 @@ void report_bytes(struct engine *e, struct page *slab, void *obj, const char *wh
 
 	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
 	put_banner(e, reason);
-	style->wrong(slab, first, last, expected);
+	style->wrong(page_address(slab), first, last, expected);
 	put_trailer(slab, obj);
 	object_failed = true;
 }
@@ -266,6 +267,108 @@ void report_fix_bytes(struct engine *e, const char *what, const void *first, con
 {
 	report_fix_begin(cache_name(e));
 	report_style()->fix_bytes(cache_name(e), what, first, last, value);
+}
+
+/* ---- blocks of whole pages ---- */
+
+#define BLOCK_DUMP \
+	64u /* bytes of each section: from the first wrong byte's line on where there is one */
+
+static void put_block_section(const char *label, const char *from, const char *to,
+			      const unsigned char *wrong)
+{
+	const char *at = (const char *)wrong;
+
+	if (at >= from && at < to)
+		from = MAX(from, from + ALIGN_DOWN((size_t)(at - from), REPORT_DUMP_LINE));
+	if (from < to)
+		report_style()->dump(label, 9, from, MIN((size_t)(to - from), (size_t)BLOCK_DUMP));
+}
+
+/* The end of the red zone before the block, its first bytes, those behind it. Pages that are gone show nothing. */
+static void put_block_sections(const struct block_record *b, const unsigned char *wrong)
+{
+	const char *obj = (const char *)b->address;
+	const char *left = b->letters & SLAB_RED_ZONE ? obj - PAGE_SIZE : obj;
+	/* of one that was freed all pages between the red zones are filled */
+	const char *end = obj + (b->state == BLOCK_FREED ? b->body : b->size);
+	bool in_left = (const char *)wrong >= left && (const char *)wrong < obj;
+
+	if (b->state == BLOCK_GONE)
+		return;
+	put_block_section("Redzone", in_left || left == obj ? left : obj - BLOCK_DUMP, obj, wrong);
+	put_block_section("Object", obj, end, wrong);
+	if (b->letters & SLAB_RED_ZONE)
+		put_block_section("Redzone", end, (const char *)b->base + b->bytes, wrong);
+}
+
+static void put_block_tracks(const struct block_record *b)
+{
+	if (!(b->letters & SLAB_STORE_USER))
+		return;
+	report_style()->track("Allocated", "allocation", &b->track);
+	report_style()->track("Freed", "free", &b->freed);
+}
+
+static void put_block_trailer(const struct block_record *b, const void *wrong)
+{
+	const char *base = (const char *)b->base;
+
+	put_block_tracks(b);
+	text_print("Pages 0x%lx-0x%lx size=%lu\n", (unsigned long)base,
+		   (unsigned long)(base + b->bytes - 1), (unsigned long)b->size);
+	report_style()->object(base, (const char *)b->address, NULL);
+	put_block_sections(b, wrong);
+	report_style()->stack();
+	report_taint();
+}
+
+/* Whole pages have a name as caches have. */
+static struct engine *blocks_as_engine(void)
+{
+	static struct engine named;
+
+	named.name = blocks_name; /* the same from each thread */
+	return &named;
+}
+
+void report_block(const struct block_record *b, const char *reason)
+{
+	put_banner(blocks_as_engine(), reason);
+	put_block_trailer(b, NULL);
+}
+
+void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+			const void *last, unsigned char expected)
+{
+	const struct report_style *style = report_style();
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
+	put_banner(blocks_as_engine(), reason);
+	style->wrong((const char *)b->base, first, last, expected);
+	put_block_trailer(b, first);
+	object_failed = true;
+	report_fix_bytes(blocks_as_engine(), what, first, last, expected);
+}
+
+void report_block_pointer(const struct block_record *b, const void *p)
+{
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "Invalid object pointer %p", p);
+	report_block(b, reason);
+}
+
+void report_block_fix(const char *fmt, ...)
+{
+	char text[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(text, sizeof(text), fmt, args);
+	va_end(args);
+	report_fix(blocks_as_engine(), "%s", text);
 }
 
 /* ---- what is no mistake of an object ---- */

@@ -41,6 +41,16 @@ cold void report_bad_pointer(const char *fmt, ...) __attribute__((format(printf,
 cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
 			   unsigned char value);
 
+/* ---- the same of a block of whole pages, whose name is blocks_name; in the place of the slab its pages ---- */
+
+struct block_record;
+cold void report_block(const struct block_record *b, const char *reason);
+/* With the repair, which the caller makes. */
+cold void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+			     const void *last, unsigned char expected);
+cold void report_block_pointer(const struct block_record *b, const void *p);
+cold void report_block_fix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* T (spec 7.7). Not an error. */
 cold void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc);
 

@@ -30,11 +30,11 @@ static void put_banner(const char *cache, const char *reason)
 		   REPORT_RULE_SINGLE);
 }
 
-static void put_wrong(const struct page *slab, const unsigned char *first, const void *last,
+static void put_wrong(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected)
 {
 	text_print("0x%lx-0x%lx @offset=%lu. First byte 0x%x instead of 0x%x\n",
-		   (unsigned long)first, (unsigned long)last, report_offset(slab, first), *first,
+		   (unsigned long)first, (unsigned long)last, report_distance(start, first), *first,
 		   expected);
 }
 
@@ -73,10 +73,10 @@ static void put_slab(const struct page *slab)
 		   is_slab ? "slab|" : "", slab->node);
 }
 
-static void put_object(const struct page *slab, const void *obj, const void *fp)
+static void put_object(const char *start, const void *obj, const void *fp)
 {
 	text_print("Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
-		   report_offset(slab, obj), (unsigned long)fp);
+		   report_distance(start, obj), (unsigned long)fp);
 }
 
 static void put_leak(const struct page *slab, const void *obj)

@@ -30,10 +30,10 @@ static void put_banner(const char *cache, const char *reason)
 	text_print("%s\nBUG %s: %s\n%s\n\n", REPORT_RULE_DOUBLE, cache, reason, REPORT_RULE_SINGLE);
 }
 
-static void put_wrong(const struct page *slab, const unsigned char *first, const void *last,
+static void put_wrong(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected)
 {
-	(void)slab;
+	(void)start;
 	text_print("INFO: 0x%lx-0x%lx. First byte 0x%x instead of 0x%x\n", (unsigned long)first,
 		   (unsigned long)last, *first, expected);
 }
@@ -92,10 +92,10 @@ static void put_slab(const struct page *slab)
 		   slab_flags(slab, &counters));
 }
 
-static void put_object(const struct page *slab, const void *obj, const void *fp)
+static void put_object(const char *start, const void *obj, const void *fp)
 {
 	text_print("INFO: Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
-		   report_offset(slab, obj), (unsigned long)fp);
+		   report_distance(start, obj), (unsigned long)fp);
 }
 
 static void put_leak(const struct page *slab, const void *obj)

@@ -31,15 +31,15 @@ struct report_style {
 	bool shows_taken;    /* see report_shows_taken() */
 
 	void (*banner)(const char *cache, const char *reason);
-	/* The line on wrong bytes first..last, and their name in the banner. */
-	void (*wrong)(const struct page *slab, const unsigned char *first, const void *last,
+	/* The line on wrong bytes first..last, start: of the slab or the pages; and their name in the banner. */
+	void (*wrong)(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected);
 	const char *(*what)(const char *what);
 	/* The reason for slab padding; buf of REPORT_REASON_MAX bytes. */
 	void (*padding)(char *buf, const struct page *slab, const void *first, const void *last);
 	void (*track)(const char *verb, const char *noun, const struct track *track);
 	void (*slab)(const struct page *slab);
-	void (*object)(const struct page *slab, const void *obj, const void *fp);
+	void (*object)(const char *start, const void *obj, const void *fp);
 	/* An object that was left behind. */
 	void (*leak)(const struct page *slab, const void *obj);
 	void (*leaked)(const char *cache, const void *caller);
@@ -75,9 +75,14 @@ void report_fix_begin(const char *cache);
 
 /* ---- what both styles say in the same way ---- */
 
+static inline unsigned long report_distance(const char *start, const void *p)
+{
+	return (unsigned long)((const char *)p - start);
+}
+
 static inline unsigned long report_offset(const struct page *slab, const void *p)
 {
-	return (unsigned long)((const char *)p - (const char *)page_address(slab));
+	return report_distance(page_address(slab), p);
 }
 
 struct slab_counters report_slab_counters(const struct page *slab);

@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <stdio.h>
 
+#include "debug/pages.h"
 #include "malloc/internal.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -22,7 +23,6 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
-#include "page/run.h"
 
 struct class_info {
 	size_t size;	    /* bytes of an object */
@@ -131,7 +131,7 @@ static struct heap_info heap_info(void)
 		heap.held_objects += info.held;
 	}
 	add_blocks(&heap);
-	run_stats(&heap.runs);
+	pages_stats(&heap.runs);
 	heap.large_count = large_count();
 	heap.large_bytes = large_bytes();
 	heap.arena_bytes = arena_size();

@@ -109,6 +109,7 @@ static int init_locked(void)
 	if (os_rseq_on)
 		root_set_kick(&malloc_hot.size_limit);
 	root_init("malloc-large");
+	cache_start_blocks();
 	if (os_rseq_on)
 		open_hit_paths();
 	store_release(&malloc_state, 1u); /* pairs with malloc_ready() */

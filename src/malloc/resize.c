@@ -5,17 +5,17 @@
  * Data:       none.
  * Invariants: after a failure the old block is untouched; shrinking never fails.
  * Locks:      none.
- * Flow:       called by the program; calls slow.c, page/run.c.
+ * Flow:       called by the program; calls slow.c, debug/pages.c.
  */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "debug/blocks.h"
+#include "cache/friends.h"
+#include "debug/pages.h"
 #include "malloc/hot.h"
 #include "os/memcheck.h"
-#include "page/run.h"
 
 static void *no_memory(void)
 {
@@ -78,17 +78,12 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 /* In place, or by moving its mapping. NULL: it stays as it is. Whoever resizes a block holds it. */
 static void *resize_run(void *p, size_t size, const void *caller)
 {
-	struct block_record before;
-	bool known;
 	void *resized;
 
 	malloc_look_into_mailbox(); /* a program may do nothing else for long */
-	known = blocks_take(p, &before);
-	resized = run_resize(p, size, true);
-	if (resized)
-		blocks_add(resized, size, caller);
-	else if (known)
-		blocks_add_record(p, before.size, &before.track);
+	friends_enter();
+	resized = pages_resize(p, size, caller);
+	friends_leave();
 	return resized;
 }
 

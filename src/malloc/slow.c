@@ -6,21 +6,20 @@
  * Invariants: a pointer given back is the start of a live block, or a report says what it is instead, and
  *             nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, page/run.c, early.c.
+ * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, debug/pages.c, early.c.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "cache/control.h"
 #include "cache/friends.h"
-#include "debug/blocks.h"
+#include "debug/pages.h"
 #include "debug/report.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "malloc/pick.h"
 #include "os/die.h"
 #include "page/page.h"
-#include "page/run.h"
 
 static struct cache *cache_of_class(unsigned int class)
 {
@@ -84,23 +83,29 @@ void malloc_look_into_mailbox(void)
 
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 {
-	void *p = run_alloc(size, align, NUMA_NO_NODE, zeroed);
+	void *p;
 
-	blocks_add(p, size, caller);
+	friends_enter();
+	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
+	friends_leave();
 	if (friends_are_there() && p)
-		friends_block_alloc(p, (struct friends_block){ size, run_size(p), MALLOC_GFP,
+		friends_block_alloc(p, (struct friends_block){ size, pages_size(p), MALLOC_GFP,
 							       NUMA_NO_NODE, caller });
 	return p;
 }
 
 static bool free_run(void *p, const void *caller)
 {
+	bool known;
+
 	if (!malloc_ready())
 		return false;
-	if (friends_are_there() && run_size(p))
-		friends_block_free(p, run_size(p), caller);
-	blocks_remove(p);
-	return run_free(p);
+	if (friends_are_there() && pages_size(p))
+		friends_block_free(p, pages_size(p), caller);
+	friends_enter();
+	known = pages_free(p, caller);
+	friends_leave();
+	return known;
 }
 
 /*
@@ -184,7 +189,7 @@ size_t malloc_block_size(const void *p)
 	if (heap)
 		return heap->size(p);
 	slab = malloc_debug_slab(p);
-	return slab ? malloc_debug_size(slab, p) : run_size(p);
+	return slab ? malloc_debug_size(slab, p) : pages_size(p);
 }
 
 static cold void say_bad_pointer(const char *what, const void *p)

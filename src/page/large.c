@@ -180,7 +180,8 @@ size_t large_size(const void *p)
 	return size;
 }
 
-bool large_free(void *p)
+/* Out of the table; its size, 0: there is no such block. */
+static size_t forget_block(void *p)
 {
 	unsigned long slot;
 	size_t size = 0;
@@ -193,11 +194,28 @@ bool large_free(void *p)
 	}
 	lock_release(&large_lock);
 	if (!size)
-		return false;
+		return 0;
 	fetch_sub(&large_counters.count, 1);
 	fetch_sub(&large_counters.bytes, size);
-	unmap_block(p, size);
-	return true;
+	return size;
+}
+
+bool large_free(void *p)
+{
+	size_t size = forget_block(p);
+
+	if (size)
+		unmap_block(p, size);
+	return size;
+}
+
+bool large_discard(void *p)
+{
+	size_t size = forget_block(p);
+
+	if (size)
+		os_release(p, size);
+	return size;
 }
 
 /* Hides p's entry from others and returns its size; 0: no such block. */

@@ -25,6 +25,8 @@ extern struct large_counters large_counters;
 void *large_alloc(size_t size, size_t align, bool *zeroed);
 size_t large_size(const void *p); /* mapped bytes; 0 when p starts no large block */
 bool large_free(void *p);
+/* The same; its pages go back to the system at once. */
+bool large_discard(void *p);
 void *large_resize(void *p, size_t new_size, bool may_move);
 
 /* Count of live blocks and their bytes (atomics, exact when quiet). */

@@ -66,12 +66,12 @@ static void *large_run(size_t size, size_t align, bool *zeroed)
 	return p;
 }
 
-static bool free_large(void *p)
+static bool free_large(void *p, bool keep)
 {
 	if (large_size(p) == 0)
 		return false;
 	buddy_rebalance(); /* the peak may be now */
-	return large_free(p);
+	return keep ? large_free(p) : large_discard(p);
 }
 
 static void *resize_large(void *p, size_t new_size, bool may_move)
@@ -103,13 +103,13 @@ size_t run_size(const void *p)
 	return page ? (size_t)page->nr_pages << PAGE_SHIFT : large_size(p);
 }
 
-bool run_free(void *p)
+static bool free_run(void *p, bool keep)
 {
 	struct page *page = run_head(p);
 	unsigned long nr_pages;
 
 	if (!page)
-		return !page_in_arena(p) && free_large(p);
+		return !page_in_arena(p) && free_large(p, keep);
 	/* Of two threads that free the same run one must be told. */
 	if (!cmpxchg(&page->type, PAGE_RUN, PAGE_NONE))
 		return false;
@@ -118,6 +118,16 @@ bool run_free(void *p)
 	fetch_sub(&run_counters.pages, nr_pages);
 	buddy_free_range(page, nr_pages, true);
 	return true;
+}
+
+bool run_free(void *p)
+{
+	return free_run(p, true);
+}
+
+bool run_discard(void *p)
+{
+	return free_run(p, false);
 }
 
 static bool grow_run(struct page *page, unsigned long nr_pages)

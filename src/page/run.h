@@ -39,6 +39,9 @@ size_t run_size(const void *p);
 /* Frees what starts at p; false when nothing does (the caller reports the bad pointer). */
 bool run_free(void *p);
 
+/* The same; a mapping of its own does not wait for the next block: whoever still uses it faults. */
+bool run_discard(void *p);
+
 /*
  * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped
  * (mremap, which may move it when may_move). NULL: not possible that way, old block untouched.

@@ -258,7 +258,7 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 	case PAGE_RUN:
 		info->kind = ADDRESS_PAGES;
 		info->slab_bytes = (uint64_t)page.nr_pages << PAGE_SHIFT;
-		info->tracked = blocks_find(s, info->slab, &info->track);
+		info->tracked = blocks_find(s, info->slab, info->slab_bytes, &info->track);
 		break;
 	case PAGE_HEAP:
 		info->kind = ADDRESS_HEAP;

@@ -27,13 +27,15 @@ static uint64_t find_table(struct snapshot *s)
 void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c)
 {
 	uint64_t table = find_table(s);
-	uint32_t on;
+	uint32_t letters;
 	uint32_t held;
 
-	if (!table || !snapshot_read(s, table + offsetof(struct blocks, on), &on, sizeof(on)) ||
+	if (!table ||
+	    !snapshot_read(s, table + offsetof(struct blocks, letters), &letters,
+			   sizeof(letters)) ||
 	    !snapshot_read(s, table + offsetof(struct blocks, held), &held, sizeof(held)))
 		return;
-	c->flags = on ? SLAB_STORE_USER : 0;
+	c->flags = letters;
 	c->tracked = held;
 }
 
@@ -73,7 +75,8 @@ long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *r
 		if (!snapshot_read(s, record_at(table, i), s->buffer, nr * sizeof(*block)))
 			break;
 		for (uint32_t j = 0; j < nr; j++) {
-			if (!block[j].address)
+			if (!block[j].address || block[j].state != BLOCK_LIVE ||
+			    !(block[j].letters & SLAB_STORE_USER))
 				continue;
 			fill_record(s, &block[j], &record);
 			visit(&record, arg);
@@ -83,25 +86,37 @@ long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *r
 	return count;
 }
 
-bool blocks_find(struct snapshot *s, uint64_t address, struct track_record *record)
+/* The record of that address. */
+static bool find_record(struct snapshot *s, uint64_t table, uint64_t address,
+			struct block_record *block)
+{
+	uint32_t number = 0;
+
+	snapshot_read(s,
+		      table + offsetof(struct blocks, bucket) +
+			      blocks_bucket(address) * sizeof(uint32_t),
+		      &number, sizeof(number));
+	for (uint32_t steps = 0; number && number < BLOCKS_MAX && steps < BLOCKS_MAX; steps++) {
+		if (!snapshot_read(s, record_at(table, number), block, sizeof(*block)))
+			return false;
+		if (block->address == address && block->state == BLOCK_LIVE)
+			return true;
+		number = block->next;
+	}
+	return false;
+}
+
+/* A red zone lies before the block: as many pages as its alignment. */
+bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct track_record *record)
 {
 	uint64_t table = find_table(s);
 	struct block_record block;
-	uint32_t number = 0;
 
-	if (table)
-		snapshot_read(s,
-			      table + offsetof(struct blocks, bucket) +
-				      blocks_bucket(address) * sizeof(uint32_t),
-			      &number, sizeof(number));
-	for (uint32_t steps = 0; number && number < BLOCKS_MAX && steps < BLOCKS_MAX; steps++) {
-		if (!snapshot_read(s, record_at(table, number), &block, sizeof(block)))
-			return false;
-		if (block.address == address) {
+	for (uint64_t before = 0; table && before < bytes; before = before ? 2 * before : PAGE_SIZE)
+		if (find_record(s, table, pages + before, &block) && block.base == pages &&
+		    block.letters & SLAB_STORE_USER) {
 			fill_record(s, &block, record);
 			return true;
 		}
-		number = block.next;
-	}
 	return false;
 }

@@ -41,8 +41,8 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 /* Returns how many. */
 long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *record, void *arg),
 		  void *arg);
-/* The block that starts at that address; false: it is not tracked. */
-bool blocks_find(struct snapshot *s, uint64_t address, struct track_record *record);
+/* The block in the pages that begin there, so many bytes; false: it is not tracked. */
+bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct track_record *record);
 
 /* ---- stacks and time ---- */
 

@@ -154,6 +154,11 @@ class TrackBlocks(unittest.TestCase):
         self.assertRegex(result.stdout, r"malloc-large +- -> U\n1 cache of process ")
         self.assertTrue(self.row(pid)["flags"]["store_user"])
         result = uslab("debug", "-p", pid, "--cache", "malloc-large", "FZPU")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"malloc-large +U -> FZPU\n")
+        result = uslab("debug", "-p", pid, "--cache", "malloc-large", "--validate")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        result = uslab("debug", "-p", pid, "--cache", "malloc-large", "T")
         self.assertEqual(result.returncode, 1)
         self.assertIn("malloc-large", result.stderr)
 

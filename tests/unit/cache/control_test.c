@@ -331,7 +331,7 @@ IN_CHILD(test_fork_while_tool_writes)
 	CHILD_CHECK(!memcmp(&control, &before, sizeof(control)));
 }
 
-/* Whole pages have a name and may have U; a pattern means caches. */
+/* Whole pages have a name and have letters of caches; a pattern means caches. */
 IN_CHILD(test_whole_pages)
 {
 	void *before;
@@ -340,18 +340,24 @@ IN_CHILD(test_whole_pages)
 	ready();
 	before = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "+U", 0) == 0);
-	CHILD_CHECK(control.matched == 1 && control.failed == 0 && blocks_are_tracked());
+	CHILD_CHECK(control.matched == 1 && control.failed == 0 && blocks_letters());
 	p = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
 	CHILD_CHECK(blocks_table->held == 1);
 	kmalloc_free(before, NULL);
 	CHILD_CHECK(blocks_table->held == 1);
-	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZPU", 0) == -EOPNOTSUPP);
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZPUT", 0) == -EOPNOTSUPP);
 	CHILD_CHECK(control.failed == 1 && !strcmp(control.failed_name, "kmalloc-large"));
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "X", 0) == -EINVAL);
-	CHILD_CHECK(blocks_are_tracked());
-	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "-", 0) == 0 && !blocks_are_tracked());
+	CHILD_CHECK(blocks_letters());
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "-", 0) == 0 && !blocks_letters());
 	kmalloc_free(p, NULL);
 	CHILD_CHECK(blocks_table->held == 0);
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZP", 0) == 0);
+	p = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(kmalloc_size(p) == 100000);
+	CHILD_CHECK(send(CONTROL_VALIDATE, "kmalloc-large", "", 0) == 0 && control.value == 1);
+	CHILD_CHECK(report_counters.reports == 0);
+	kmalloc_free(p, NULL);
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-l*", "U", 0) == -ENOENT);
 	cache_check_all();
 }

@@ -21,6 +21,28 @@ static void *block(unsigned long number)
 	return (void *)(0x700000000000ul + (number << 15));
 }
 
+static void add(void *p, size_t size, const void *caller)
+{
+	struct block_record record = {
+		.address = (uintptr_t)p,
+		.size = size,
+		.track = { .addr = (uintptr_t)caller, .pid = os_thread_id() },
+		.base = (uintptr_t)p,
+		.bytes = size,
+		.body = size,
+		.letters = SLAB_STORE_USER,
+	};
+
+	blocks_add(&record);
+}
+
+static bool drop(void *p)
+{
+	struct block_record record;
+
+	return blocks_are_known() && blocks_take(p, &record);
+}
+
 static const struct block_record *find(const void *p)
 {
 	uint32_t i = blocks_table->bucket[blocks_bucket((uintptr_t)p)];
@@ -32,10 +54,9 @@ static const struct block_record *find(const void *p)
 
 IN_CHILD(nothing_is_kept_before)
 {
-	blocks_add(block(1), 100000, __builtin_return_address(0));
-	blocks_remove(block(1));
-	CHILD_CHECK(blocks_switch(false) == 0);
-	CHILD_CHECK(!blocks_table && !blocks_are_tracked());
+	CHILD_CHECK(blocks_switch(0) == 0);
+	CHILD_CHECK(!blocks_table && !blocks_letters() && !blocks_are_known());
+	CHILD_CHECK(blocks_each(NULL) == 0);
 	blocks_check();
 }
 
@@ -43,31 +64,26 @@ IN_CHILD(who_holds_it)
 {
 	const struct block_record *record;
 
-	CHILD_CHECK(blocks_switch(true) == 0 && blocks_are_tracked());
-	blocks_add(block(1), 100000, (void *)who_holds_it_in_child);
-	blocks_add(NULL, 100000, NULL); /* out of memory: there is none */
+	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0 && blocks_letters() == SLAB_STORE_USER);
+	add(block(1), 100000, (void *)who_holds_it_in_child);
 	CHILD_CHECK(blocks_table->held == 1);
 	record = find(block(1));
 	CHILD_CHECK(record && record->size == 100000);
 	CHILD_CHECK(record->track.addr == (uintptr_t)who_holds_it_in_child);
-	CHILD_CHECK(record->track.pid == os_thread_id() && record->track.when);
 	blocks_check();
-	blocks_remove(block(1));
+	CHILD_CHECK(drop(block(1)) && !drop(block(1)));
 	CHILD_CHECK(!find(block(1)) && blocks_table->held == 0);
 	blocks_check();
 }
 
-/* Blocks from before are nobody's; what is known stays known when tracking ends. */
+/* What is known stays known when letters go. */
 IN_CHILD(on_and_off)
 {
-	CHILD_CHECK(blocks_switch(true) == 0);
-	blocks_remove(block(7));
-	blocks_add(block(1), 1, NULL);
-	CHILD_CHECK(blocks_switch(false) == 0 && !blocks_are_tracked());
-	blocks_add(block(2), 1, NULL);
-	CHILD_CHECK(find(block(1)) && !find(block(2)));
-	blocks_remove(block(2));
-	blocks_remove(block(1));
+	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0);
+	CHILD_CHECK(!drop(block(7)));
+	add(block(1), 1, NULL);
+	CHILD_CHECK(blocks_switch(0) == 0 && !blocks_letters());
+	CHILD_CHECK(find(block(1)) && !drop(block(2)) && drop(block(1)));
 	CHILD_CHECK(blocks_table->held == 0);
 	blocks_check();
 }
@@ -75,24 +91,72 @@ IN_CHILD(on_and_off)
 /* More than there is room for; the rest is counted, and room that was given back is used again. */
 IN_CHILD(full)
 {
-	struct track track = { .addr = 1 };
 	unsigned long i;
 
-	CHILD_CHECK(blocks_switch(true) == 0);
+	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0);
 	for (i = 1; i < BLOCKS_MAX + 10; i++)
-		blocks_add_record(block(i), i, &track);
+		add(block(i), i, NULL);
 	CHILD_CHECK(blocks_table->held == BLOCKS_MAX - 1 && blocks_table->lost == 10);
 	blocks_check();
 	for (i = 1; i < BLOCKS_MAX + 10; i += 2)
-		blocks_remove(block(i));
+		drop(block(i));
 	blocks_check();
-	blocks_add_record(block(BLOCKS_MAX + 20), 5, &track);
+	add(block(BLOCKS_MAX + 20), 5, NULL);
 	CHILD_CHECK(find(block(BLOCKS_MAX + 20))->size == 5 && blocks_table->lost == 10);
 	CHILD_CHECK(blocks_table->high == BLOCKS_MAX - 1);
 	for (i = 2; i < BLOCKS_MAX + 10; i += 2)
-		blocks_remove(block(i));
+		drop(block(i));
 	CHILD_CHECK(blocks_table->held == 1);
 	blocks_check();
+}
+
+static struct block_record freed(unsigned long number, enum block_state state)
+{
+	return (struct block_record){
+		.address = (uintptr_t)block(number),
+		.size = 4096,
+		.base = (uintptr_t)block(number),
+		.bytes = 8192 * number,
+		.body = 4096,
+		.letters = BLOCKS_LETTERS,
+		.state = state,
+	};
+}
+
+/* Oldest first; what is gone counts as known until there is another block. */
+IN_CHILD(freed_blocks_wait)
+{
+	struct block_record record;
+
+	CHILD_CHECK(blocks_switch(BLOCKS_LETTERS) == 0);
+	for (unsigned long i = 1; i <= 10; i++) {
+		record = freed(i, i % 2 ? BLOCK_FREED : BLOCK_GONE);
+		CHILD_CHECK(blocks_add_freed(&record));
+	}
+	blocks_check();
+	CHILD_CHECK(blocks_table->freed == 10 && blocks_table->freed_bytes == 25 * 8192);
+	CHILD_CHECK(!blocks_take_surplus(false, &record));
+	CHILD_CHECK(!blocks_take_freed(8192 * 4, 0, 4096, &record));
+	CHILD_CHECK(blocks_take_freed(8192 * 5, 0, 4096, &record) &&
+		    record.address == (uintptr_t)block(5));
+	blocks_check();
+	CHILD_CHECK(blocks_look_up(block(4), &record) && record.state == BLOCK_GONE);
+	add(block(4), 5, NULL);
+	CHILD_CHECK(blocks_look_up(block(4), &record) && record.state == BLOCK_LIVE);
+	CHILD_CHECK(drop(block(4)) && !blocks_look_up(block(4), &record));
+	CHILD_CHECK(blocks_find_around((char *)block(9) + 5000, &record) &&
+		    record.address == (uintptr_t)block(9));
+	blocks_forget(block(10));
+	blocks_check();
+	for (unsigned long i = 1; i <= 9; i += 2) {
+		if (i == 5)
+			continue;
+		CHILD_CHECK(blocks_take_surplus(true, &record));
+		CHILD_CHECK(record.address == (uintptr_t)block(i));
+		blocks_check();
+	}
+	CHILD_CHECK(!blocks_take_surplus(true, &record) && blocks_table->freed == 0);
+	CHILD_CHECK(blocks_table->oldest == 0 && blocks_table->newest == 0);
 }
 
 static void *add_and_remove(void *arg)
@@ -101,23 +165,23 @@ static void *add_and_remove(void *arg)
 
 	for (unsigned int round = 0; round < 20; round++) {
 		for (unsigned long i = 0; i < 200; i++)
-			blocks_add(block(first + i), i, __builtin_return_address(0));
+			add(block(first + i), i, __builtin_return_address(0));
 		for (unsigned long i = 0; i < 200; i++)
-			blocks_remove(block(first + i));
+			CHILD_CHECK(drop(block(first + i)));
 	}
 	return NULL;
 }
 
-/* And the switch is turned meanwhile: a block that was not kept is not missed. */
+/* And the switch is turned meanwhile. */
 IN_CHILD(many_threads)
 {
 	pthread_t thread[4];
 
-	CHILD_CHECK(blocks_switch(true) == 0);
+	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0);
 	for (unsigned long i = 0; i < ARRAY_SIZE(thread); i++)
 		CHILD_CHECK(!pthread_create(&thread[i], NULL, add_and_remove, (void *)i));
 	for (unsigned int i = 0; i < 1000; i++)
-		blocks_switch(i % 2);
+		blocks_switch(i % 2 ? SLAB_STORE_USER : 0);
 	for (unsigned long i = 0; i < ARRAY_SIZE(thread); i++)
 		pthread_join(thread[i], NULL);
 	CHILD_CHECK(blocks_table->held == 0);
@@ -131,6 +195,7 @@ int main(void)
 		cmocka_unit_test(who_holds_it),
 		cmocka_unit_test(on_and_off),
 		cmocka_unit_test(full),
+		cmocka_unit_test(freed_blocks_wait),
 		cmocka_unit_test(many_threads),
 	};
 

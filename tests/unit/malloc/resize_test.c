@@ -196,7 +196,7 @@ static void test_tracked_blocks(void **state)
 	void *p = NULL;
 
 	(void)state;
-	assert_int_equal(blocks_switch(true), 0);
+	assert_int_equal(blocks_switch(SLAB_STORE_USER), 0);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		p = resize(p, sizes[i]);
 		assert_int_equal(tracked()->address, (uintptr_t)p);
@@ -210,7 +210,7 @@ static void test_tracked_blocks(void **state)
 	give(before);
 	assert_int_equal(tracked()->address, (uintptr_t)p);
 	give(p);
-	assert_int_equal(blocks_switch(false), 0);
+	assert_int_equal(blocks_switch(0), 0);
 	p = resize(alloc(100000), 300000);
 	assert_int_equal(blocks_table->held, 0);
 	give(p);

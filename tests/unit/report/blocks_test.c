@@ -48,6 +48,8 @@ static void add(uint32_t number, uint64_t address, uint64_t size)
 		.size = size,
 		.track = { .addr = 0x1234, .handle = 5, .pid = 6, .when = 7 },
 		.next = *bucket,
+		.base = address,
+		.letters = SLAB_STORE_USER,
 	};
 	*bucket = number;
 	table->high = table->high > number ? table->high : number;
@@ -79,7 +81,7 @@ static void test_visit(void **state)
 {
 	(void)state;
 	add(3, 0x7f0000000000, 5ull << 32); /* larger than 4 GiB */
-	table->on = 1;
+	table->letters = SLAB_STORE_USER;
 	take();
 	assert_true(row()->whole_pages && row()->flags & SLAB_STORE_USER);
 	assert_int_equal(row()->tracked, 1);
@@ -105,10 +107,20 @@ static void test_find(void **state)
 	for (uint32_t i = 1; i < 1000; i++)
 		add(i, 0x7e0000000000 + i * 0x8000ull, i);
 	take();
-	assert_true(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull, &record));
+	assert_true(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull, 4096, &record));
 	assert_int_equal(record.size, 77);
-	assert_false(blocks_find(s, 0x7e0000000000 + 1000 * 0x8000ull, &record));
-	assert_false(blocks_find(s, 0x7e0000000001, &record));
+	assert_false(blocks_find(s, 0x7e0000000000 + 1000 * 0x8000ull, 4096, &record));
+	assert_false(blocks_find(s, 0x7e0000000001, 4096, &record));
+	/* behind a red zone of 16 KiB, for its alignment */
+	table->record[77].base -= 0x4000;
+	assert_false(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull, 4096, &record));
+	assert_true(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull - 0x4000, 0x20000, &record));
+	assert_int_equal(record.size, 77);
+	/* freed, or without U */
+	table->record[77].state = BLOCK_FREED;
+	assert_false(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull - 0x4000, 0x20000, &record));
+	table->record[78].letters = SLAB_RED_ZONE;
+	assert_false(blocks_find(s, 0x7e0000000000 + 78 * 0x8000ull, 4096, &record));
 }
 
 static void test_none(void **state)
@@ -120,7 +132,7 @@ static void test_none(void **state)
 	take();
 	assert_true(row()->whole_pages && !row()->flags && !row()->tracked);
 	assert_int_equal(visit(s->blocks_row), 0);
-	assert_false(blocks_find(s, 0x7e0000000000, &record));
+	assert_false(blocks_find(s, 0x7e0000000000, 4096, &record));
 	fake_root(&f)->blocks = 0;
 	take();
 	assert_int_equal(visit(UINT_MAX), 0);
@@ -140,13 +152,13 @@ static void test_lies(void **state)
 	/* a bucket that goes round in circles, or to nowhere */
 	table->bucket[blocks_bucket(address)] = 1;
 	table->record[1].next = 1;
-	assert_false(blocks_find(s, address, &record));
+	assert_false(blocks_find(s, address, 4096, &record));
 	table->record[1].next = UINT32_MAX;
-	assert_false(blocks_find(s, address, &record));
+	assert_false(blocks_find(s, address, 4096, &record));
 	*(uint64_t *)fake_at(&f, TABLE - 4096) = 0xdead000;
 	take();
 	assert_int_equal(visit(s->blocks_row), 0);
-	assert_false(blocks_find(s, address, &record));
+	assert_false(blocks_find(s, address, 4096, &record));
 }
 
 static void test_process_ends(void **state)
