@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=300
+# ctest: timeout=400
 """uslab track --sample is fair: the interval that it prints for a call site's share holds the true one.
 
 Two event loops that sleep and then always work in the same order, tests/tools/src/event_loops.c. Each interval may

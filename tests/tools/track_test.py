@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=180
+# ctest: timeout=400
 """uslab track: who holds the memory of a program that hoards some and frees the rest.
 
 Tables, JSON, folded stacks, profiles (read back here), and that whatever was switched on is off again.
@@ -18,6 +18,8 @@ import time
 import unittest
 
 BIN = os.environ["USLAB_BIN"]
+LIB = os.environ["USLAB_LIB"]
+SRC = os.environ["USLAB_SRC"]
 CC = os.environ.get("USLAB_CC", "cc")
 CXX = "clang++" if "clang" in os.path.basename(CC) else "g++"
 
@@ -276,7 +278,7 @@ class Track(unittest.TestCase):
         self.process.wait()
         _, errors = process.communicate(timeout=20)
         self.assertEqual(process.returncode, 0)
-        self.assertIn("ended", errors)
+        self.assertRegex(errors, r"^uslab track: .* has ended\n$")  # said once
 
     def test_keep_and_off(self):
         self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")
@@ -338,6 +340,49 @@ class Track(unittest.TestCase):
             self.assertTrue(re.match(r"uslab track: .+\nTry", result.stderr), result.stderr)
         self.assertIn("usage: uslab track", uslab("track", "--help").stdout)
         self.assertEqual(uslab("track", "-p", os.getpid()).returncode, 1)
+
+
+OWN_CACHE = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+int main(void)
+{
+	struct kmem_cache *cache = kmem_cache_create("sessions", 200, 0, 0, NULL);
+
+	puts("ready");
+	fflush(stdout);
+	while (kmem_cache_alloc(cache, GFP_KERNEL))
+		usleep(500);
+}
+"""
+
+
+class TrackOwnCache(unittest.TestCase):
+    """A cache of the program's own has hits that count nothing: it is tracked in full, which is said."""
+
+    def test_in_full(self):
+        folder = tempfile.mkdtemp(prefix="uslab-track-")
+        self.addCleanup(shutil.rmtree, folder)
+        program = os.path.join(folder, "own")
+        with open(program + ".c", "w", encoding="ascii") as stream:
+            stream.write(OWN_CACHE)
+        subprocess.run([CC, "-O1", "-g", "-I" + os.path.join(SRC, "include"), "-o", program,
+                        program + ".c", "-L" + LIB, "-luslab", "-Wl,-rpath," + LIB], check=True)
+        process = subprocess.Popen([program], stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        for arguments in (["--watch=1"], ["-c", "sessions", "--sample"]):
+            result = uslab("track", "-p", process.pid, "--once", "-i1", "--json", *arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(result.stderr.count("sessions cannot be sampled"), 1, result.stderr)
+            self.assertIn("tracked in full", result.stderr)
+            found = json.loads(result.stdout)
+            self.assertFalse(found["estimated"] or found["caches"][0]["sampled"])
+            self.assertEqual(found["sites"][0]["function"], "main")
 
 
 def line_of(mark):
