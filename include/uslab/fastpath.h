@@ -88,8 +88,11 @@ USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 		char *handle = (char *)uslab_kmalloc_handles + uslab_kmalloc_index(size) * 8;
 		void *obj;
 
-		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1))
+		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1)) {
+			/* it is not free any more */
+			__builtin_memset((char *)obj + USLAB_MARK_OFFSET, 0, 4);
 			return obj;
+		}
 	}
 #endif
 	return uslab_kmalloc(size, flags);

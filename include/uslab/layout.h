@@ -24,6 +24,15 @@
  *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only; beyond
  *                                          all windows, with the same distance from CPU to CPU
  *
+ * Window 0 also has tables that are written when a cache is made and read by the hit paths:
+ *     USLAB_WINDOW_TABLES + size           class of a request of the drop-in malloc
+ *     USLAB_WINDOW_MASKS + class * 8       mask: bytes of a slab of the class - 1
+ *     USLAB_WINDOW_MAGICS + class * 8      magic: 2^64 / size of its objects, rounded up; 0: none
+ * An object of the class starts at p iff (p & mask) * magic < magic, modulo 2^64.
+ *
+ * While it is free, an object of a class with a magic bears a mark, 4 bytes: at
+ * USLAB_MARK_OFFSET the low half of its own address.
+ *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
  *     push misses when the word's low byte is 248 (adding 8 carries out of the byte).
@@ -38,7 +47,7 @@
  * each number stood for. Who inlines a sequence refers to uslab_layout_NUMBER, which only a library of
  * that layout has.
  */
-#define USLAB_LAYOUT 1
+#define USLAB_LAYOUT 2
 
 #define USLAB_NR_HANDLES 2048 /* cache numbers, those of the library among them: see below */
 #define USLAB_WINDOW_SHIFT 19
@@ -47,8 +56,12 @@
 #define USLAB_WINDOW_SPARES 0x4000ul
 #define USLAB_WINDOW_GENERIC 0x10000ul
 #define USLAB_WINDOW_STATE (768ul << 20)
-#define USLAB_WINDOW_TABLES 0x8000ul /* in window 0: constant tables of the drop-in malloc */
+#define USLAB_WINDOW_TABLES 0x8000ul /* in window 0: the class of each size of the drop-in malloc */
+#define USLAB_WINDOW_MASKS \
+	0xa200ul /* in window 0: what a free by address checks, 8 bytes a class */
+#define USLAB_WINDOW_MAGICS 0xa800ul
 #define USLAB_CPU_STATE_SIZE 256ul
+#define USLAB_MARK_OFFSET 4
 
 #define USLAB_WINDOWS_OFFSET (-(1792l << 20)) /* from the arena's base */
 #define USLAB_CLASSES_OFFSET (-(256l << 20))

@@ -15,10 +15,19 @@
  *     WORD(base, class) = base + USLAB_WINDOWS_OFFSET + ((cpu_id + 3) << USLAB_WINDOW_SHIFT) + class * 8
  *
  *     bool arch_malloc_pop(base, class, rseq, &obj):     bool arch_malloc_push(base, class, rseq, obj):
- *         top = *WORD                                        top = *WORD + 8
- *         obj = *top                                         if low byte of top carried: miss
- *         if obj == NULL: miss                               *top = obj
- *         *WORD = top - 8         (the commit)               *WORD = top     (the commit)
+ *         top = *WORD                                        if (obj & MASK) * MAGIC >= MAGIC: miss
+ *         obj = *top                                         if the mark of obj is set: miss
+ *         if obj == NULL: miss                               set the mark of obj
+ *         *WORD = top - 8         (the commit)               top = *WORD + 8
+ *         clear the mark of obj                              if low byte of top carried: full
+ *                                                            *top = obj
+ *                                                            *WORD = top     (the commit)
+ *                                                        full: clear the mark of obj; miss
+ *
+ * What push looks at before its sequence is the caller's alone, as long as the caller may free it: the
+ * sequence may start again, the looks must not, since they would find the mark that they have set. The mark
+ * is set before the commit and cleared after the one of a pop: in between the object is in nobody's hands
+ * but the array's. Two threads that free one object at the same instant may both find it unmarked.
  *
  * They return a constant on either way out, so that the caller's branch on it costs nothing.
  * Where there is no sequence for the CPU both miss always.

@@ -19,7 +19,7 @@ void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 
 	cache_shrink_all();
 	obj = c->front.ops->alloc(&c->front, gfp, node);
-	return obj ? cache_zero(c, obj, gfp) : NULL;
+	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : NULL;
 }
 
 void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
@@ -52,7 +52,7 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		c->front.ops->free_bulk(&c->front, n, p);
 		return 0;
 	}
-	for (unsigned int i = 0; (gfp & __GFP_ZERO) && i < n; i++)
-		cache_zero(c, p[i], gfp);
+	for (unsigned int i = 0; i < n; i++)
+		cache_zero(c, cache_unmark(c, p[i]), gfp);
 	return n;
 }

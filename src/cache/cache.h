@@ -96,6 +96,13 @@ static inline struct cache *cache_of(const struct kmem_cache *s)
 	return s->cache;
 }
 
+/*
+ * ---- misuse.c ----
+ *
+ * what() was given a pointer that no block starts at: reported. No lock may be held.
+ */
+cold void cache_report_pointer(const char *what, const void *p);
+
 /* ---- create.c, merge.c, destroy.c: 0 or -errno; *handle set on success ---- */
 int cache_create(const struct cache_spec *spec, struct kmem_cache **handle);
 /* Why cache_create() returned error for spec, in words for whoever called. */

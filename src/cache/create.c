@@ -132,7 +132,8 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.flags = spec->flags & ~CACHE_LETTERS,
 		.ctor = spec->ctor,
 		.id = id,
-		.page_class = id < 256 ? (unsigned char)id : 0,
+		/* hits by address mark what they free: no class for objects that must keep their bytes */
+		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
 		.by_address = spec->id != 0,
 		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,
@@ -207,6 +208,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		cache_number_put_locked(id);
 		return ret;
 	}
+	cache_check_frees_locked(c);
 	cache_register_locked(c);
 	friends_created_locked(c);
 	guard_created_locked(c);

@@ -9,19 +9,6 @@
  *             watched, watch.c. Looks into the mailbox.
  */
 #include "cache/object.h"
-#include "os/die.h"
-#include "os/symbol.h"
-
-#define SYMBOL_MAX 128 /* bytes of a function's name in a message */
-
-void cache_die_no_object(const struct cache *c, const void *p, const void *caller)
-{
-	char where[SYMBOL_MAX];
-
-	os_symbol_text(where, sizeof(where), (uintptr_t)caller);
-	os_die_fmt("%p was freed into cache %s by %s, but is no object of uslab", p, c->name,
-		   where);
-}
 
 void cache_free_attended(struct cache *c, void *obj, const void *caller)
 {
@@ -29,19 +16,42 @@ void cache_free_attended(struct cache *c, void *obj, const void *caller)
 	if (load_acquire(&c->watch)) /* pairs with set_watch() */
 		cache_free_watched(c, obj, caller);
 	else
-		cache_give_plain(c, obj, caller, false);
+		cache_give_plain(c, obj, caller);
 }
 
 void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
-	cache_give(c, obj, caller, false);
+	cache_give(c, obj, caller);
+}
+
+/*
+ * Those before an object that bears a mark go first: it may be one of them. Objects that are refused are left out.
+ */
+static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const void *caller)
+{
+	unsigned int from = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		bool sound = cache_may_own(c, p[i]) &&
+			     !(c->engine.mark && mark_is_set(p[i], c->engine.mark));
+
+		if (likely(sound)) {
+			if (c->engine.mark)
+				mark_set(p[i], c->engine.mark);
+			continue;
+		}
+		c->front.ops->free_bulk(&c->front, i - from, p + from);
+		cache_give_plain(c, p[i], caller);
+		from = i + 1;
+	}
+	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
 	cache_poll_now();
 	if (likely(!load_acquire(&c->watch))) { /* pairs with set_watch() */
-		c->front.ops->free_bulk(&c->front, nr, p);
+		free_bulk_plain(c, nr, p, caller);
 		return;
 	}
 	for (unsigned int i = nr; i-- > 0;) /* from the end, as the kernel does */

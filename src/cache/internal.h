@@ -55,6 +55,14 @@ void cache_unregister_locked(struct cache *c);
 /* Is one of the names that it ever had, or its id, like the pattern? */
 bool cache_matches_locked(const struct cache *c, const char *pattern);
 
+/* ---- misuse.c ---- */
+
+/*
+ * What a free by address checks of a new cache, or of one whose slabs change, before it is a hit, and where the
+ * marks of its free objects are.
+ */
+void cache_check_frees_locked(struct cache *c);
+
 /* ---- debug_option.c ---- */
 
 /* Takes the text in place of the environment's; NULL: none. */

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/malloc_rseq.h"
 #include "base/assert.h"
 #include "base/bits.h"
 #include "cache/object.h"
@@ -212,7 +213,7 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 	c = cache_of(handle);
 	if (likely(c->front.capacity && node < 0 && !cache_is_called()) &&
 	    array_pop_handle(handle, &obj))
-		return cache_zero(c, obj, gfp);
+		return cache_zero(c, cache_unmark(c, obj), gfp);
 	if (unlikely(cache_heap_of(c)))
 		return alloc_on_heap(c, size, gfp, node, caller);
 	return cache_take(c, gfp, node, size, caller);
@@ -273,15 +274,14 @@ static noinline void free_slow(const void *p, const void *caller)
 	struct page *slab = page_slab_of(p);
 
 	if (likely(slab))
-		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller,
-			   true);
+		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller);
 	else
 		free_other(p, caller);
 }
 
 /*
- * The page's class byte names the cache; numbers above 255 and runs have 0, whose word misses. NULL
- * and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is at fixed distances from it.
+ * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so that its
+ * frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is at fixed distances from it.
  */
 void kmalloc_free(const void *p, const void *caller)
 {
@@ -290,8 +290,7 @@ void kmalloc_free(const void *p, const void *caller)
 	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
 
 	if (likely(index < load_relaxed(&page_map.nr_pages)) &&
-	    likely(array_push_handle(base + USLAB_WINDOWS_OFFSET + 8ul * classes[index],
-				     (void *)p)))
+	    likely(arch_malloc_push(base, classes[index], os_rseq_offset, (void *)p)))
 		return;
 	free_slow(p, caller);
 }

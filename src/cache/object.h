@@ -3,7 +3,8 @@
  * cache/object.h - one object out of line, for those who do it often: kmem_cache_alloc(), kmalloc(), kfree()
  *
  * Data:       none.
- * Invariants: __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
+ * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it.
+ *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
  * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare is in these.
  *
@@ -16,8 +17,10 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/mark.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "engine/place.h"
 
 /* watch: the bits that matter. */
 static always_inline bool cache_is_attended(const struct cache *c, unsigned int watch)
@@ -32,7 +35,23 @@ cold void *cache_alloc_again(struct cache *c, gfp_t gfp, int node);
 
 /* ---- free.c ---- */
 void cache_free_attended(struct cache *c, void *obj, const void *caller);
-cold _Noreturn void cache_die_no_object(const struct cache *c, const void *p, const void *caller);
+
+/*
+ * ---- misuse.c: what a program must not free is reported, with nothing of ours locked ----
+ *
+ * p is no start of an object of c. An object of another cache goes there, anything else nowhere.
+ */
+cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
+/* An object of c bears a mark. true: it is free, which was reported; false: it only looks so. */
+cold bool cache_is_free_already(struct cache *c, void *obj);
+
+/* What comes out of a front or an engine is the program's from now on. */
+static always_inline void *cache_unmark(const struct cache *c, void *obj)
+{
+	if (c->engine.mark)
+		mark_clear(obj, c->engine.mark);
+	return obj;
+}
 
 static always_inline void *cache_zero(const struct cache *c, void *obj, gfp_t gfp)
 {
@@ -46,7 +65,8 @@ static always_inline void *cache_take_plain(struct cache *c, gfp_t gfp, int node
 {
 	void *obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
 
-	return likely(obj) ? cache_zero(c, obj, gfp) : cache_alloc_again(c, gfp, node);
+	return likely(obj) ? cache_zero(c, cache_unmark(c, obj), gfp)
+			   : cache_alloc_again(c, gfp, node);
 }
 
 static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size_t size,
@@ -57,27 +77,47 @@ static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size
 	return cache_take_plain(c, gfp, node);
 }
 
-/* Neither an object of uslab nor anything in one can be there. */
-static always_inline bool cache_is_no_object(const void *p)
+/* May p be an object of c? Heaps find out for themselves when it comes back. */
+static always_inline bool cache_may_own(const struct cache *c, const void *p)
 {
-	return unlikely(!page_in_arena(p)) || unlikely((uintptr_t)p % sizeof(void *));
+	const struct page *page = page_block_of(p);
+
+	if (likely(page && page->type == PAGE_SLAB))
+		return likely(page->engine == &c->engine) && likely(engine_starts_object(page, p));
+	return page && page->type == PAGE_HEAP && page->heap == c->engine.ops->heap &&
+	       (uintptr_t)p % sizeof(void *) == 0;
 }
 
-/* To the front. known: obj lies in a slab of c. Else it is looked at, always: wherever a call is no hit. */
-static always_inline void cache_give_plain(struct cache *c, void *obj, const void *caller,
-					   bool known)
+/* Takes an object from the program: false: it is none, or is free, which was reported. */
+static always_inline bool cache_receive(struct cache *c, void *obj, const void *caller)
 {
-	if (known ? unlikely((uintptr_t)obj % sizeof(void *)) : cache_is_no_object(obj))
-		cache_die_no_object(c, obj, caller);
-	c->front.ops->free(&c->front, obj);
+	unsigned int mark = c->engine.mark;
+
+	if (unlikely(!cache_may_own(c, obj))) {
+		cache_give_wrong(c, obj, caller);
+		return false;
+	}
+	if (!mark)
+		return true;
+	if (unlikely(mark_is_set(obj, mark)) && cache_is_free_already(c, obj))
+		return false;
+	mark_set(obj, mark);
+	return true;
 }
 
-static always_inline void cache_give(struct cache *c, void *obj, const void *caller, bool known)
+/* To the front. It is looked at, always: wherever a call is no hit. */
+static always_inline void cache_give_plain(struct cache *c, void *obj, const void *caller)
+{
+	if (cache_receive(c, obj, caller))
+		c->front.ops->free(&c->front, obj);
+}
+
+static always_inline void cache_give(struct cache *c, void *obj, const void *caller)
 {
 	if (cache_is_attended(c, ~0u))
 		cache_free_attended(c, obj, caller);
 	else
-		cache_give_plain(c, obj, caller, known);
+		cache_give_plain(c, obj, caller);
 }
 
 #endif /* CACHE_OBJECT_H */

@@ -130,6 +130,15 @@ static void *hit(const struct request *r)
 	return array_pop(r->c->front.id, cpu);
 }
 
+/* Neither in a debug slab, nor guarded, nor in a heap. */
+static bool is_plain(const struct cache *c, const void *obj)
+{
+	const struct page *page = page_head_of(obj);
+
+	return page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN &&
+	       page->engine == &c->engine;
+}
+
 static void *alloc(struct request *r)
 {
 	size_t size = r->size ? r->size : load_relaxed(&r->c->engine.object_size);
@@ -143,6 +152,8 @@ static void *alloc(struct request *r)
 		obj = take_guarded(r);
 	if (!obj)
 		obj = take_or_shrink(r);
+	if (obj && is_plain(r->c, obj))
+		cache_unmark(r->c, obj);
 	if (obj && r->gfp & __GFP_ZERO) {
 		friends_open(r->c, obj);
 		memset(obj, 0, zero_size(r, obj));
@@ -228,8 +239,8 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 {
 	if (load_relaxed(&c->flags) & SLAB_CONSISTENCY_CHECKS && free_foreign(c, page, obj, caller))
 		return;
-	if (cache_is_no_object(obj))
-		cache_die_no_object(c, obj, caller);
+	if (!cache_receive(c, obj, caller))
+		return;
 	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with set_watch() */
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	else

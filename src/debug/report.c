@@ -212,6 +212,15 @@ void report_pointer(struct engine *e, struct page *slab, const void *p, const ch
 	report_taint();
 }
 
+void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	text_print("Pointer 0x%lx @offset=%lu\n\n", (unsigned long)p, report_offset(slab, p));
+	report_style()->stack();
+	report_taint();
+}
+
 void report_line(struct engine *e, const char *fmt, ...)
 {
 	char line[REPORT_LINE_MAX];

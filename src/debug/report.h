@@ -29,6 +29,8 @@ cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
 cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
+/* An object, or a pointer that starts none, which must not be freed: its slab and the stack, no bytes. */
+cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason);
 /* `FIX cache: text`; counts as an error in tests, as in KUnit. */
 cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */

@@ -17,6 +17,7 @@
 
 struct engine;
 struct debug;
+struct page;
 
 /*
  * A heap: pages whose objects belong to several caches, and blocks of any size beside them (slob,
@@ -156,6 +157,12 @@ struct engine_ops {
 	 */
 	void (*walk)(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 
+	/*
+	 * Is that object, of a slab of this engine and at its start, free in its slab? What fronts hold is in
+	 * use. NULL: the engine finds out for itself when an object comes back (heaps).
+	 */
+	bool (*is_free)(struct engine *e, struct page *slab, const void *obj);
+
 	void (*stats)(struct engine *e, struct engine_stats *stats);
 
 	/*
@@ -189,7 +196,8 @@ struct engine {
 	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
 	void (*ctor)(void *obj);
 	unsigned char page_class;
-	bool pack; /* footprint first, see struct engine_params */
+	bool pack;    /* footprint first, see struct engine_params */
+	uint8_t mark; /* where the mark of a free object is (base/mark.h), bytes; 0: it has none */
 };
 
 /* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */

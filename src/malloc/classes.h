@@ -27,11 +27,11 @@
 #define MALLOC_CLASSES 78u	 /* numbers 1..78 */
 #define MALLOC_MAX_SMALL 32768ul /* bytes; larger requests are runs of pages */
 #define MALLOC_MAX_TABLE 8192ul	 /* bytes; requests up to this find their class in a table */
-#define MALLOC_TABLE_SIZE (MALLOC_MAX_TABLE / MALLOC_ALIGN + 1)
+#define MALLOC_TABLE_SIZE (MALLOC_MAX_TABLE + 1) /* one byte for each: a shift less in malloc() */
 
 /* Class numbers are cache numbers are page class bytes: no table translates between them. */
 BUILD_ASSERT(USLAB_ID_MALLOC == 1 && MALLOC_CLASSES < USLAB_ID_KMALLOC);
-BUILD_ASSERT(USLAB_WINDOW_TABLES + MALLOC_TABLE_SIZE <= USLAB_WINDOW_GENERIC);
+BUILD_ASSERT(USLAB_WINDOW_TABLES + MALLOC_TABLE_SIZE <= USLAB_WINDOW_MASKS);
 
 /* Bytes of the additional class above the power of two 1 << doubling. */
 static inline size_t malloc_header_class(unsigned int doubling)

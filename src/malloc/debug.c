@@ -8,6 +8,7 @@
  * Flow:       called by slow.c, resize.c; calls cache/watch.c, debug/.
  */
 #include "debug/debug.h"
+#include "engine/place.h"
 #include "malloc/internal.h"
 
 struct page *malloc_debug_slab(const void *p)
@@ -19,7 +20,7 @@ struct page *malloc_debug_slab(const void *p)
 
 size_t malloc_debug_size(const struct page *slab, const void *p)
 {
-	return debug_is_slab(slab) && !malloc_starts_object(slab, p) ? 0
+	return debug_is_slab(slab) && !engine_starts_object(slab, p) ? 0
 								     : cache_usable_size(slab, p);
 }
 

@@ -4,7 +4,7 @@
  *
  * Data:       malloc_hot, malloc_state, and how many caches exist.
  * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
- *             (size + 15) / 16 to the class. The hit paths open last. Checked by malloc_check().
+ *             each size to its class. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once.
  * Flow:       called by the slow paths; calls cache/init.c, cache/create.c, report/root.c.
  *
@@ -55,13 +55,13 @@ static int create_cache(unsigned int class)
 	return cache_create(&spec, &handle);
 }
 
-/* Class of every multiple of 16 up to MALLOC_MAX_TABLE, where one base register reaches it. */
+/* Class of every size up to MALLOC_MAX_TABLE, where one base register reaches it. */
 static void fill_table(void)
 {
 	unsigned char *table = (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
 
-	for (unsigned int i = 0; i < MALLOC_TABLE_SIZE; i++)
-		table[i] = (unsigned char)malloc_class_of(i * MALLOC_ALIGN);
+	for (unsigned int size = 0; size < MALLOC_TABLE_SIZE; size++)
+		table[size] = (unsigned char)malloc_class_of(size);
 }
 
 #define SIZE_LIMIT (MALLOC_MAX_TABLE + 1ul)

@@ -82,8 +82,6 @@ void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);
 void *malloc_class_alloc(unsigned int class, size_t size, const void *caller);
 /* Usable bytes of a block; 0 when p starts none. */
 size_t malloc_block_size(const void *p);
-/* Does an object of its slab begin at p? */
-bool malloc_starts_object(const struct page *slab, const void *p);
 /* Reports that what() was given a pointer that no block starts at. No lock may be held. */
 cold void malloc_bad_pointer(const char *what, const void *p);
 

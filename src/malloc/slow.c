@@ -14,7 +14,7 @@
 #include "cache/control.h"
 #include "cache/friends.h"
 #include "debug/pages.h"
-#include "debug/report.h"
+#include "engine/place.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "malloc/pick.h"
@@ -155,24 +155,6 @@ void *malloc_slow(size_t size, const void *caller)
 	return p;
 }
 
-/* Where object 0 of a slab lies, bytes. */
-static unsigned int first_object(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return slab->layout->red_left_pad +
-	       (unsigned int)counters.colour * slab->layout->colour_off;
-}
-
-bool malloc_starts_object(const struct page *slab, const void *p)
-{
-	unsigned int offset = (unsigned int)((const char *)p - (char *)page_address(slab));
-
-	return (offset - first_object(slab)) % slab->layout->stride == 0;
-}
-
 size_t malloc_block_size(const void *p)
 {
 	size_t early = early_size(p);
@@ -192,57 +174,11 @@ size_t malloc_block_size(const void *p)
 	return slab ? malloc_debug_size(slab, p) : pages_size(p);
 }
 
-static cold void say_bad_pointer(const char *what, const void *p)
-{
-	const struct page *page = page_head_of(p);
-	unsigned long address = (unsigned long)p;
-
-	if (page && page->type == PAGE_SLAB)
-		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
-				   what, address, page->engine->name);
-	else if (page)
-		report_bad_pointer(
-			"%s(): 0x%lx lies inside of a block of %lu bytes, not at its start", what,
-			address, page->nr_pages * PAGE_SIZE);
-	else if (page_in_arena(p))
-		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
-	else
-		report_bad_pointer("%s(): 0x%lx was not allocated by uslab", what, address);
-}
-
 void malloc_bad_pointer(const char *what, const void *p)
 {
 	friends_enter();
-	say_bad_pointer(what, p);
+	cache_report_pointer(what, p);
 	friends_leave();
-}
-
-/*
- * Is p what this CPU's array holds at its top, i.e. freed a moment ago? Read without a sequence: an
- * entry at or below the top is a free object, and p, which the caller owns, can be none of these.
- */
-static bool freed_last(unsigned int class, const void *p)
-{
-	int cpu = percpu_cpu();
-	void **top;
-
-	if (cpu < 0)
-		return false;
-	top = (void **)load_relaxed(percpu_word(class, cpu));
-	return top && load_relaxed(top) == p;
-}
-
-static void free_object(unsigned int class, void *p, const void *caller)
-{
-	const struct page *page = page_head_of(p);
-
-	if (unlikely(!page || page->type != PAGE_SLAB || !malloc_starts_object(page, p))) {
-		malloc_bad_pointer("free", p);
-		return;
-	}
-	if (unlikely(freed_last(class, p)))
-		os_die_fmt("free(): 0x%lx is free already: freed twice", (unsigned long)p);
-	cache_free_for(cache_of_class(class), p, caller);
 }
 
 /*
@@ -271,7 +207,7 @@ void free_slow(void *p, const void *caller)
 		return;
 	class = class_at(p);
 	if (class)
-		free_object(class, p, caller);
+		cache_free_for(cache_of_class(class), p, caller);
 	else
 		free_other(p, caller);
 }

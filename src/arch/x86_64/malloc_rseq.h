@@ -7,17 +7,26 @@
  * Locks:      none.
  * Flow:       included by arch/malloc_rseq.h, which has the contract.
  *
+ * The five instructions on where objects start, and the three on the mark, are before label 0, where an
+ * aborted sequence starts again.
  * Table, arming and inject points are those of <uslab/arch/rseq-x86_64.h>.
  */
 #ifndef ARCH_X86_64_MALLOC_RSEQ_H
 #define ARCH_X86_64_MALLOC_RSEQ_H
 
-#include "base/compiler.h"
+#include "base/mark.h"
 #include <uslab/arch/rseq-x86_64.h>
 
 /* USLAB_WINDOWS_OFFSET + (USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT), as text for the assembler */
 #define ARCH_MALLOC_WORD "-1877475328(%[tmp])"
 BUILD_ASSERT(USLAB_WINDOWS_OFFSET + ((long)USLAB_WINDOW_CPU0 << USLAB_WINDOW_SHIFT) == -1877475328l);
+
+/* Likewise USLAB_WINDOWS_OFFSET + USLAB_WINDOW_MASKS, and USLAB_WINDOW_MAGICS */
+#define ARCH_MALLOC_MASK "-1879006720(%[base],%[class],8)"
+#define ARCH_MALLOC_MAGIC "-1879005184(%[base],%[class],8)"
+BUILD_ASSERT(USLAB_WINDOWS_OFFSET + (long)USLAB_WINDOW_MASKS == -1879006720l);
+BUILD_ASSERT(USLAB_WINDOWS_OFFSET + (long)USLAB_WINDOW_MAGICS == -1879005184l);
+BUILD_ASSERT(USLAB_MARK_OFFSET == 4);
 
 /* tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8 */
 #define ARCH_MALLOC_WINDOW                     \
@@ -39,7 +48,8 @@ static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdi
 		     "jz %l[miss]\n\t"
 		     "subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)
 		     "movq %[top], " ARCH_MALLOC_WORD "\n"	/* commit */
-		     "2:"
+		     "2:\n\t"
+		     "movl $0, 4(%[obj])" /* it is not free any more */
 		     : [obj] "=&a"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -56,18 +66,28 @@ static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrd
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW
+	__asm__ volatile goto("movq %[obj], %[tmp]\n\t"
+		     "andq " ARCH_MALLOC_MASK ", %[tmp]\n\t"
+		     "imulq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
+		     "cmpq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
+		     "jae %l[miss]\n\t" /* no object starts here */
+		     "cmpl %k[obj], 4(%[obj])\n\t"
+		     "je %l[miss]\n\t"	/* it seems to be free already */
+		     "movl %k[obj], 4(%[obj])\n\t"
+		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */
 		     "addb $8, %b[top]\n\t"
-		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+		     "jc %l[full]\n\t" USLAB_RSEQ_INJECT(5)
 		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
 		     USLAB_RSEQ_INJECT(6) "movq %[top], " ARCH_MALLOC_WORD "\n" /* commit */
 		     "2:"
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq), [obj] "r"(obj)
 		     : "memory", "cc"
-		     : miss);
+		     : miss, full);
 	return true;
+full:
+	mark_clear(obj, USLAB_MARK_OFFSET);
 miss:
 	return false;
 }

@@ -149,3 +149,20 @@ void slab_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 		lock_release(&node->list_lock);
 	}
 }
+
+bool slab_is_free(struct engine *e, struct page *slab, const void *obj)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	struct slab_node *node = c->node[slab->node];
+	unsigned int number =
+		(unsigned int)((const char *)obj - slab_objects(c, slab)) / c->geometry.size;
+	bool is_free = false;
+	const uint8_t *index;
+
+	lock_acquire(&node->list_lock);
+	index = slab->freelist;
+	for (unsigned int i = slab_counters_of(slab).inuse; index && i < c->geometry.num; i++)
+		is_free |= index[i] == number;
+	lock_release(&node->list_lock);
+	return is_free;
+}

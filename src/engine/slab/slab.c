@@ -74,7 +74,7 @@ static struct slab_layout make_layout(const struct slab_geometry *g, unsigned in
 		.stride = g->size,
 		.object_size = object_size,
 		.inuse = ALIGN_UP(object_size, (unsigned int)sizeof(void *)),
-		.colour_off = g->colour_off,
+		.colour_off = g->colour > 1 ? g->colour_off : 0, /* else all start at 0 */
 		.order = g->order,
 		.objects = g->num,
 		.min_order = g->order,
@@ -205,6 +205,7 @@ const struct engine_ops slab_ops = {
 	.shrink = slab_shrink,
 	.destroy = slab_destroy,
 	.walk = slab_walk,
+	.is_free = slab_is_free,
 	.stats = slab_stats,
 	.tune = slab_tune,
 	.reap = slab_reap,

@@ -118,6 +118,22 @@ void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *a
 	lock_release(&s->lock);
 }
 
+/* A list that a program wrote to is followed as far as it stays in its page. */
+bool slobseg_is_free(struct engine *e, struct page *page, const void *obj)
+{
+	struct slobseg *s = slobseg_of(e);
+	unsigned int left = s->layout.objects;
+	void *next;
+
+	if (slobseg_is_direct(s))
+		return false; /* the block would be gone */
+	lock_acquire(&s->lock);
+	for (next = page->freelist; next && left && next != obj; left--)
+		next = page_head_of(next) == page ? *slobseg_link(s, next) : NULL;
+	lock_release(&s->lock);
+	return next && next == obj;
+}
+
 cold void slobseg_die_double_free(const struct slobseg *s, const void *obj)
 {
 	if (slobseg_is_pool(s))

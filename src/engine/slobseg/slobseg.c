@@ -187,6 +187,7 @@ const struct engine_ops slobseg_ops = {
 	.shrink = slobseg_shrink,
 	.destroy = slobseg_destroy,
 	.walk = slobseg_walk,
+	.is_free = slobseg_is_free,
 	.stats = slobseg_stats,
 	.fork_prepare = slobseg_fork_prepare,
 	.fork_parent = slobseg_fork_parent,

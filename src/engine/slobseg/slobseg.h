@@ -151,6 +151,7 @@ static inline struct slobseg *slobseg_of(const struct engine *e)
 
 void slobseg_check_lists(struct slobseg *s);
 void slobseg_check(struct engine *e);
+bool slobseg_is_free(struct engine *e, struct page *page, const void *obj);
 void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 /* One line and no return: an object is freed that is free. */
 _Noreturn void slobseg_die_double_free(const struct slobseg *s, const void *obj);

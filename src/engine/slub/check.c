@@ -154,3 +154,34 @@ void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 		lock_release(&s->node[n]->list_lock);
 	}
 }
+
+/* The list as far as it can be believed: a program may have written to it. */
+static bool is_listed_locked(struct engine *e, const struct page *slab, const void *obj)
+{
+	struct slab_state state = slab_read(slab);
+	unsigned int left = state.counters.objects;
+	void *next = state.freelist;
+
+	for (; next && left && next != obj; left--) {
+		size_t offset = (size_t)((char *)next - (char *)slab_object(slab, 0));
+
+		if (offset % slab->layout->stride ||
+		    offset / slab->layout->stride >= state.counters.carved)
+			return false;
+		next = freeptr_get(slub_of(e), slab->layout, next);
+	}
+	return next && next == obj;
+}
+
+bool slub_is_free(struct engine *e, struct page *slab, const void *obj)
+{
+	struct slub_node *node = slab_node(e, slab);
+	bool is_free;
+
+	/* so that nobody takes objects; pushes come in front of what is followed */
+	lock_acquire(&node->list_lock);
+	is_free = slab_object(slab, slab_read(slab).counters.carved) <= (void *)(uintptr_t)obj ||
+		  is_listed_locked(e, slab, obj);
+	lock_release(&node->list_lock);
+	return is_free;
+}

@@ -137,6 +137,7 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+bool slub_is_free(struct engine *e, struct page *slab, const void *obj);
 void slub_check(struct engine *e);
 /* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);

@@ -89,9 +89,12 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 	int err;
 
 	slub_layout_sizes(&layout, params->object_size, params->align, params->flags, params->ctor);
-	/* In the line that the user writes first and last, so that batches find it in the cache. */
+	/*
+	 * In the line that the user writes first and last, so that batches find it in the cache; but not where the
+	 * mark of a free object is, unless there is no other place (base/mark.h).
+	 */
 	if (params->queued && !params->hardened && layout.offset < layout.inuse)
-		layout.offset = 0;
+		layout.offset = layout.inuse >= 2 * sizeof(void *) ? sizeof(void *) : 0;
 	err = slub_layout_orders(&layout, params->pack);
 	if (err)
 		return err;
@@ -187,6 +190,7 @@ const struct engine_ops slub_ops = {
 	.shrink = slub_shrink,
 	.destroy = slub_destroy,
 	.walk = slub_walk,
+	.is_free = slub_is_free,
 	.stats = slub_stats,
 	.fork_prepare = slub_fork_prepare,
 	.fork_parent = slub_fork_parent,

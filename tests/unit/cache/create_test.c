@@ -123,7 +123,7 @@ IN_CHILD(test_what_is_set)
 	CHILD_CHECK(c->refcount == 1 && c->usersize == 0 && !c->aliases);
 	CHILD_CHECK(c->front.id == USLAB_ID_FIRST_FREE && c->engine.id == USLAB_ID_FIRST_FREE);
 	CHILD_CHECK(c->handle == percpu_handle(USLAB_ID_FIRST_FREE) && c->handle->cache == c);
-	CHILD_CHECK(c->engine.page_class == USLAB_ID_FIRST_FREE);
+	CHILD_CHECK(c->engine.page_class == 0);
 	CHILD_CHECK(c->front.ops == &front_array_ops && c->engine.ops == &slub_ops);
 	CHILD_CHECK(c->front.engine == &c->engine);
 	CHILD_CHECK(c->front.capacity == 31);
@@ -156,7 +156,7 @@ IN_CHILD(test_choices)
 	cache_check_all();
 }
 
-/* Cache numbers beyond a byte: their pages have no class. */
+/* All numbers there are. Pages of caches of programs have no class. */
 IN_CHILD(test_numbers)
 {
 	static struct cache *c[USLAB_NR_HANDLES];
@@ -170,7 +170,7 @@ IN_CHILD(test_numbers)
 	for (unsigned int i = 0; i < room; i++) {
 		c[i] = made(&spec);
 		CHILD_CHECK(c[i]->front.id == USLAB_ID_FIRST_FREE + i);
-		CHILD_CHECK(c[i]->engine.page_class == (c[i]->front.id < 256 ? c[i]->front.id : 0));
+		CHILD_CHECK(c[i]->engine.page_class == 0);
 	}
 	CHILD_CHECK(try(&spec) == -ENOSPC);
 	obj = get(c[room - 1]);
@@ -178,7 +178,7 @@ IN_CHILD(test_numbers)
 	CHILD_CHECK(page_map.class[page_index(obj)] == 0);
 	cache_free(c[room - 1], obj);
 	obj = get(c[0]);
-	CHILD_CHECK(page_map.class[page_index(obj)] == USLAB_ID_FIRST_FREE);
+	CHILD_CHECK(page_map.class[page_index(obj)] == 0);
 	cache_free(c[0], obj);
 	cache_check_all();
 	/* the lowest free number is the next one */

@@ -14,6 +14,7 @@
 #include "arch/list_rseq.h"
 #include "arch/malloc_rseq.h"
 #include "base/atomic.h"
+#include "base/mark.h"
 #include "fake_engine.h"
 
 #define ID 400u
@@ -83,6 +84,9 @@ static ptrdiff_t area_on(int number)
 /* One object where all hit paths of that CPU find it. */
 static void put_one(int number, uintptr_t *array, uintptr_t *obj)
 {
+	/* objects of 64 bytes in slabs of 4 KiB */
+	*(uint64_t *)((char *)percpu_handle(ID % 128) + USLAB_WINDOW_MASKS) = PAGE_SIZE - 1;
+	*(uint64_t *)((char *)percpu_handle(ID % 128) + USLAB_WINDOW_MAGICS) = UINT64_MAX / 64 + 1;
 	obj[0] = 0;
 	array[0] = 0;
 	array[1] = (uintptr_t)obj;
@@ -103,7 +107,12 @@ static void take_and_put_one(int number, uintptr_t *array, uintptr_t *obj)
 	CHILD_CHECK(uslab_rseq_push(handle, obj, rseq) && array[1] == (uintptr_t)obj);
 	CHILD_CHECK(arch_malloc_pop(page_map.base, ID % 128, rseq, &p) && p == obj);
 	CHILD_CHECK(!arch_malloc_pop(page_map.base, ID % 128, rseq, &p));
+	CHILD_CHECK(!mark_is_set(obj, USLAB_MARK_OFFSET));
 	CHILD_CHECK(arch_malloc_push(page_map.base, ID % 128, rseq, obj));
+	CHILD_CHECK(mark_is_set(obj, USLAB_MARK_OFFSET));
+	CHILD_CHECK(!arch_malloc_push(page_map.base, ID % 128, rseq, obj));	/* it is free */
+	CHILD_CHECK(!arch_malloc_push(page_map.base, ID % 128, rseq, obj + 1)); /* starts none */
+	obj[0] = 0;
 	CHILD_CHECK(*percpu_inline_word(ID % 128, number) == (uintptr_t)&array[1]);
 	CHILD_CHECK(arch_list_pop(state, rseq, 0, (char *)obj, 64) == obj);
 	CHILD_CHECK(!arch_list_pop(state, rseq, 0, (char *)obj, 64));
@@ -117,7 +126,7 @@ static void take_and_put_one(int number, uintptr_t *array, uintptr_t *obj)
 IN_CHILD(test_every_cpu_number)
 {
 	static uintptr_t array[32] __attribute__((aligned(256)));
-	static uintptr_t obj[8];
+	static uintptr_t obj[8] __attribute__((aligned(64)));
 	void *p = NULL;
 
 	floors_init(USLAB_MAX_CPUS, 1);

@@ -54,7 +54,7 @@ static void init_fills_in_the_engine(__attribute__((unused)) void **state)
 	assert_int_equal(e.layout->min_order, 0);
 	assert_int_equal(e.layout->min_objects, 4);
 	assert_int_equal(e.layout->red_left_pad, 0);
-	assert_int_equal(e.layout->colour_off, 128);
+	assert_int_equal(e.layout->colour_off, 0); /* nothing left over: one colour */
 	END_ENGINE(&e);
 }
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/misuse.c - what a program must not free: found without any letter, reported, not done
+ *
+ * Data:       masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a suspicion.
+ *             Reports are delivered while nothing of ours is locked.
+ * Locks:      cache_lock, while it is found out whether an object is free.
+ * Flow:       called by object.h, kmalloc.c, create.c and malloc/; calls the front's drain, the engine's is_free,
+ *             debug/report.c.
+ *
+ * Is an object free? It is if it lies in the array of this CPU; the next look is made with the front drained, so
+ * that what is free lies in its slab, or in the hands of a thread that is about to give it out or back. Such an
+ * object keeps its mark, so that the look is repeated; one that a program was given has lost it.
+ */
+#include "base/atomic.h"
+#include "cache/friends.h"
+#include "cache/object.h"
+#include "debug/report.h"
+#include "front/depot.h"
+#include "os/cpu.h"
+
+#define MAX_LOOKS 3
+
+/* ---- what hits check ---- */
+
+static uint64_t *free_table(const struct cache *c, unsigned long table)
+{
+	return (uint64_t *)(page_windows() + table) + c->front.id;
+}
+
+/*
+ * Where the engine's link is not: at a free object's start that of slobseg is, elsewhere that of SLUB, but in
+ * objects of 8 bytes, whose marks are lost when they go back to their slab. SLAB has none.
+ */
+static uint8_t mark_offset(const struct engine *e)
+{
+	if (!engine_is(e, &slobseg_ops))
+		return USLAB_MARK_OFFSET;
+	return e->object_size >= 2 * sizeof(void *) ? sizeof(void *) + USLAB_MARK_OFFSET : 0;
+}
+
+/* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
+static uint64_t start_magic(const struct cache *c)
+{
+	const struct engine *e = &c->engine;
+
+	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
+	    e->layout->colour_off)
+		return 0;
+	return UINT64_MAX / e->size + 1;
+}
+
+void cache_check_frees_locked(struct cache *c)
+{
+	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
+	bool marks = by_address && !c->engine.ops->heap && !os_memcheck_on && !c->engine.ctor &&
+		     !(c->engine.flags & SLAB_TYPESAFE_BY_RCU);
+
+	c->engine.mark = marks ? mark_offset(&c->engine) : 0;
+	if (!by_address)
+		return;
+	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
+		      (PAGE_SIZE << c->engine.layout->order) - 1);
+	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
+}
+
+/* ---- is it free? ---- */
+
+/*
+ * Read without a sequence: an entry at or below the top is a free object, and what the caller owns can be none
+ * of these at any time.
+ */
+static bool held_here(const struct cache *c, const void *obj)
+{
+	int cpu = percpu_cpu();
+	uintptr_t top;
+
+	if (cpu < 0 || c->front.ops != &front_array_ops)
+		return false;
+	top = load_relaxed(percpu_word(c->front.id, cpu));
+	for (unsigned int i = sheaf_index(top); i; i--) {
+		const void *entry = load_relaxed(&sheaf_base(top)[i]);
+
+		if (!entry || entry == obj)
+			return entry;
+	}
+	return false;
+}
+
+static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
+{
+	bool is_free = false;
+
+	lock_acquire(&cache_lock);
+	friends_enter();
+	for (unsigned int i = 0; i < MAX_LOOKS && !is_free && mark_is_set(obj, c->engine.mark);
+	     i++) {
+		c->front.ops->drain(&c->front);
+		/* a slab that is given back has no object that anybody owns */
+		is_free = page_slab_of(obj) != slab || load_relaxed(&slab->engine) != &c->engine ||
+			  c->engine.ops->is_free(&c->engine, slab, obj);
+	}
+	friends_leave();
+	lock_release(&cache_lock);
+	return is_free;
+}
+
+/* ---- reports ---- */
+
+bool cache_is_free_already(struct cache *c, void *obj)
+{
+	struct page *slab = page_slab_of(obj);
+
+	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
+		return false;
+	report_misuse(&c->engine, slab, obj, "Object already free");
+	report_fix(&c->engine,
+		   "Object at 0x%lx not freed again; USLAB_CONF=report=abort ends the program",
+		   (unsigned long)obj);
+	report_deliver();
+	return true;
+}
+
+void cache_report_pointer(const char *what, const void *p)
+{
+	const struct page *page = page_head_of(p);
+	unsigned long address = (unsigned long)p;
+
+	if (page && page->type == PAGE_SLAB)
+		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
+				   what, address, page->engine->name);
+	else if (page)
+		report_bad_pointer(
+			"%s(): 0x%lx lies inside of a block of %lu bytes, not at its start", what,
+			address, page->nr_pages * PAGE_SIZE);
+	else if (page_in_arena(p))
+		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
+	else
+		report_bad_pointer("%s(): 0x%lx was not allocated by uslab", what, address);
+}
+
+static struct cache *owner_of(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	return slab && engine_starts_object(slab, p)
+		       ? container_of(slab->engine, struct cache, engine)
+		       : NULL;
+}
+
+static const char *free_of(unsigned int id)
+{
+	if (id >= USLAB_ID_FIRST_FREE)
+		return "kmem_cache_free";
+	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
+}
+
+void cache_give_wrong(struct cache *c, void *p, const void *caller)
+{
+	struct cache *owner = owner_of(p);
+
+	if (!owner || owner == c) {
+		cache_report_pointer(free_of(c->front.id), p);
+		return;
+	}
+	report_line(&c->engine, "cache_from_obj: Wrong slab cache. %s but object is from %s",
+		    c->name, owner->name);
+	report_deliver();
+	cache_free_for(owner, p, caller);
+}

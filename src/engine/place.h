@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/place.h - does an object of its slab start at an address
+ *
+ * Data:       none.
+ * Invariants: the same for all engines and for debug slabs: objects lie one stride apart, from a place that the
+ *             slab's layout and colour say.
+ * Locks:      none; the page is a slab as long as an object of it is in use.
+ * Flow:       used by cache/ and malloc/.
+ */
+#ifndef ENGINE_PLACE_H
+#define ENGINE_PLACE_H
+
+#include <string.h>
+
+#include "engine/engine.h"
+#include "page/page.h"
+
+static always_inline struct slab_counters engine_counters(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters;
+
+	memcpy(&counters, &word, sizeof(counters));
+	return counters;
+}
+
+/* From where object 0 lies to p, bytes; huge when p lies before it. */
+static always_inline unsigned int engine_offset(const struct page *slab,
+						struct slab_counters counters, const void *p)
+{
+	unsigned int offset = (unsigned int)((const char *)p - (char *)page_address(slab));
+
+	return offset - slab->layout->red_left_pad -
+	       (unsigned int)counters.colour * slab->layout->colour_off;
+}
+
+static always_inline bool engine_starts_object(const struct page *slab, const void *p)
+{
+	struct slab_counters counters = engine_counters(slab);
+	unsigned int offset = engine_offset(slab, counters, p);
+	unsigned int stride = slab->layout->stride;
+
+	return offset / stride < counters.objects && offset % stride == 0;
+}
+
+#endif /* ENGINE_PLACE_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * misuse/kfree_default.c - no letters: what kfree() must not be given, of every size that kmalloc has a cache for
+ *
+ * misuse: kfree_default
+ * misuse: kfree_default_none USLAB_CONF=front=none
+ * misuse: kfree_default_cpuslab USLAB_CONF=front=cpuslab
+ * misuse: kfree_default_slab USLAB_CONF=engine=slab
+ */
+#include <sched.h>
+
+#include <uslab/slab.h>
+
+#include "misuse.h"
+
+/* What a report says of a slab depends on which CPU has the object. */
+static void stay_here(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET(sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
+static void drop(void *p)
+{
+	kfree(wild(p));
+}
+
+int main(void)
+{
+	static const size_t sizes[] = { 64, 96, 192, 1024 };
+
+	stay_here();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		char *p = wild(kmalloc(sizes[i], GFP_KERNEL));
+		char *q = wild(kmalloc(sizes[i], GFP_KERNEL));
+
+		drop(p + 4);
+		drop(p + 32);
+		drop(p);
+		drop(q);
+		drop(p);
+		if (kmalloc(sizes[i], GFP_KERNEL) == kmalloc(sizes[i], GFP_KERNEL))
+			puts("two objects share an address");
+	}
+	return survived();
+}
