@@ -6,7 +6,7 @@
  * Invariants: a record is out of the table while its block is looked at by the thread that frees or resizes it:
  *             of two that free a block one finds nothing. A block that fails a check on free stays in use
  *             for ever; one that fails on its way out of the freed ones is never used again.
- * Locks:      none held here, but by pages_validate().
+ * Locks:      none held here, but by pages_validate(). What was reported is delivered before the table is changed.
  * Flow:       see pages.h.
  */
 #include "debug/pages.h"
@@ -275,8 +275,8 @@ static void free_checked(struct block_record *b, const void *caller)
 {
 	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
 		report_block_fix("Object at %p not freed", start_of(b));
-		blocks_add(b);
 		report_deliver();
+		blocks_add(b);
 		return;
 	}
 	b->freed = make_track(b, caller);
@@ -320,6 +320,7 @@ static void check_before_resize(const struct block_record *b)
 {
 	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS)
 		check_red_zones(b);
+	report_deliver();
 }
 
 static bool resize_checked(struct block_record *b, size_t size)
@@ -381,7 +382,6 @@ void *pages_resize_slow(void *p, size_t size, const void *caller)
 		b.track = make_track(&b, caller);
 	if (resized ? has(&b, BLOCKS_LETTERS) : known)
 		blocks_add(resized ? &b : &before);
-	report_deliver();
 	return resized ? start_of(&b) : NULL;
 }
 
@@ -397,7 +397,6 @@ bool pages_shrink(const void *p, size_t size)
 		fill_right(&b);
 	}
 	blocks_add(&b);
-	report_deliver();
 	return has(&b, SLAB_RED_ZONE);
 }
 

@@ -188,6 +188,7 @@ static void overflow_of_the_last(size_t size)
 
 	memset(p + size, 'A', 16);
 	carry_on(3000);
+	drop(p);
 }
 
 static void before_1(size_t size)
