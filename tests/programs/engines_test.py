@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The drop-in malloc over every engine with every front: a torture program, and Python's own tests.
 
-ctest: timeout=600 (SLOB searches, and the old one searches for long)
+ctest: timeout=900 (SLOB searches, and the old one searches for long)
 """
 import os
 import sys

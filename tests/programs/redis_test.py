@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""redis-server under load on loopback: the same data at the end, byte by byte.
+"""redis-server under load, over a socket of its own: the same data at the end, byte by byte.
 
 Debian's redis brings jemalloc; the run to compare with has glibc's malloc, by preloading libc.
 """
@@ -19,28 +19,24 @@ KEYS = 2000
 REQUESTS = 40000
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
 class Server:
     """One redis-server, measured."""
 
     def __init__(self, lab, library):
-        self.lab, self.port = lab, free_port()
-        line, env = lab.command(["redis-server", "--port", str(self.port), "--save", "",
-                                 "--bind", "127.0.0.1", "--enable-debug-command", "yes",
+        self.lab, self.path = lab, lab.file("redis.sock")
+        line, env = lab.command(["redis-server", "--port", "0", "--unixsocket", self.path,
+                                 "--save", "", "--enable-debug-command", "yes",
                                  "--dir", lab.path], library)
         self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while True:
             try:
-                self.link = socket.create_connection(("127.0.0.1", self.port), 30)
+                self.link = socket.socket(socket.AF_UNIX)
+                self.link.connect(self.path)
                 break
             except OSError:
+                self.link.close()
                 if time.monotonic() > deadline or self.process.poll() is not None:
                     self.process.terminate()
                     preload.fail(f"redis-server does not start:\n{self.process.stdout.read()}")
@@ -68,7 +64,7 @@ class Server:
 
     def stop(self):
         self.link.sendall(b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n")
-        output = self.process.communicate(timeout=60)[0]
+        output = self.process.communicate(timeout=300)[0]
         if self.process.returncode or "uslab:" in output:
             preload.fail(f"redis-server ended with {self.process.returncode}:\n{output[-3000:]}")
         with open(self.lab.file("peak.txt"), encoding="ascii") as stream:
@@ -97,7 +93,7 @@ def one_run(lab, library):
     try:
         fill(server)
         digest = server.send([("DEBUG", "DIGEST"), ("DBSIZE",)])
-        benchmark = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(server.port), "-q", "-P", "8",
+        benchmark = ["redis-benchmark", "-s", server.path, "-q", "-P", "8",
                      "-n", str(REQUESTS * preload.SOAK), "-r", "5000", "-d", "100", "-t",
                      "set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset"]
         run = subprocess.run(benchmark, capture_output=True, text=True, timeout=600, check=False)

@@ -19,7 +19,7 @@ def main():
     for source in sources:
         name = os.path.basename(source)[:-len("_test.c")]
         program = lab.build(name, [source], "-pthread")
-        result = lab.run_ok([program], timeout=120 * preload.SOAK)
+        result = lab.run_ok([program], timeout=300 * preload.SOAK)
         print(f"{name}: {result.out.strip()}")
 
     fuzz = lab.build("malloc_fuzz", ["tests/fuzz/malloc_fuzz.c"], "-pthread", "-w")

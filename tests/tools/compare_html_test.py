@@ -6,7 +6,7 @@ A headless Chromium opens the page from its file. The DOM it ends with is compar
 inside the page, a picture of the page is decoded here, and copies of the page with other data or
 with a script that clicks show the rest. Without Chromium the test is skipped.
 """
-# ctest: timeout=240
+# ctest: timeout=900
 import concurrent.futures
 import copy
 import json
@@ -83,7 +83,7 @@ class Test(unittest.TestCase):
         cls.trace = os.path.join(FOLDER, NAME)
         shutil.copy(TRACE, os.path.join(cls.folder, cls.trace))
         run = subprocess.run([BINARY, "compare", "--rounds=1", "--html=page.html", cls.trace],
-                             cwd=cls.folder, capture_output=True, text=True, timeout=100,
+                             cwd=cls.folder, capture_output=True, text=True, timeout=300,
                              check=False)
         if run.returncode:
             raise AssertionError(f"uslab compare: status {run.returncode}: {run.stderr}")

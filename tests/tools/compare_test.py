@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """uslab compare: one set of numbers that agree with each other, with the trace, and with its reading here.
 
-ctest: timeout=300
+ctest: timeout=900
 
 Bytes are checked against the independent reading of replay_test.py; what cannot be known in advance
 (times, bytes of slabs) against what must hold for every allocator.
@@ -252,8 +252,8 @@ class Options(unittest.TestCase):
                       for name, engine in trace["engines"].items()}
             if None not in counts["slob"] + counts["slub+array"]:
                 break
-        if counts["slob"][0] is None:
-            self.skipTest("neither counters nor ptrace here")
+        if None in counts["slob"] + counts["slub+array"]:
+            self.skipTest("neither counters nor ptrace here, or no time for single steps")
         self.assertGreater(min(counts["slob"]), 30)
         self.assertGreater(min(counts["slub+array"]), 8)
         self.assertLess(counts["slub+array"][1], counts["slob"][1])
@@ -475,14 +475,14 @@ class Options(unittest.TestCase):
         with subprocess.Popen([BINARY, "compare", *arguments], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=environment()) as process:
             children = f"/proc/{process.pid}/task/{process.pid}/children"
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 300
             while process.poll() is None and time.monotonic() < deadline:
                 with open(children, encoding="ascii") as stream:
                     pids = stream.read().split()
                 if pids:
                     os.kill(int(pids[0]), signal.SIGKILL)
                     break
-            output = process.communicate(timeout=100)
+            output = process.communicate(timeout=300)
             return process.returncode, output[0].decode(), output[1].decode()
 
     def test_worker_that_dies(self):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=180
+# ctest: timeout=900
 """uslab info --core: a core file gives the numbers that the process had; damaged ones do no harm."""
 import glob
 import json
@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = os.environ["USLAB_BIN"]
@@ -101,6 +102,7 @@ class CoreTest(unittest.TestCase):
             with open(f"/proc/{pid}/stat") as stream:
                 if stream.read().rsplit(")", 1)[1].split()[0] == "S":
                     return
+            time.sleep(0.01)
 
     @staticmethod
     def end(process):
@@ -122,14 +124,14 @@ class CoreTest(unittest.TestCase):
         else:
             process.stdin.write(b"x")
             process.stdin.flush()
-        process.wait(timeout=30)
+        process.wait(timeout=300)
         found = glob.glob(f"{self.place}/*core*") + glob.glob(f"{self.place}/{pattern()}*")
         self.assertTrue(found, "no core file was written")
         return found[0]
 
     def info(self, *arguments):
         return subprocess.run([BIN, "info", *arguments], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=300, check=False)
 
     def numbers(self, *arguments):
         run = self.info(*arguments, "--json")

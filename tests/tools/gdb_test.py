@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=180
+# ctest: timeout=900
 """The gdb commands slabinfo and slab, in a stopped process and in a core file."""
 import os
 import re
@@ -76,7 +76,7 @@ class GdbTest(unittest.TestCase):
         arguments = ["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", *load]
         for command in commands:
             arguments += ["-ex", command]
-        run = subprocess.run(arguments + list(files), capture_output=True, text=True, timeout=120,
+        run = subprocess.run(arguments + list(files), capture_output=True, text=True, timeout=300,
                              cwd=self.folder, check=False, stdin=subprocess.DEVNULL)
         return run.stdout + run.stderr
 

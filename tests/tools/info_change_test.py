@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=120
+# ctest: timeout=900
 """uslab info --root and --kernel: what it changes in a tree, trees that are none, the kernel's own.
 
 Sums over the kernel's own tree are made here once more.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=120
+# ctest: timeout=900
 """uslab info on living processes: reports, users, addresses, changes, several at once, cores."""
 import itertools
 import json
@@ -33,6 +33,12 @@ static struct kmem_cache *plain, *tracked, *sparse;
 static char *objects[1000], *more[100];
 static volatile sig_atomic_t overrun, grow;
 
+/* A cache with a constructor has no aliases. */
+static void make(void *object)
+{
+	*(char *)object = 1;
+}
+
 static void on_signal(int number)
 {
 	if (number == SIGUSR1)
@@ -61,7 +67,7 @@ int main(void)
 
 	signal(SIGUSR1, on_signal);
 	signal(SIGUSR2, on_signal);
-	plain = kmem_cache_create("plain", 200, 0, SLAB_TYPESAFE_BY_RCU, NULL);
+	plain = kmem_cache_create("plain", 200, 0, 0, make);
 	for (int i = 0; i < 1000; i++)
 		objects[i] = kmem_cache_alloc(plain, GFP_KERNEL);
 	tracked = kmem_cache_create("tracked", 100, 0,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=120
+# ctest: timeout=900
 """uslab info --root: every option of slabinfo against its text, on a made-up tree.
 
 The tree is tests/data/slabtree.txt.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# ctest: timeout=600
+# ctest: timeout=900
 """readme_test - every command of the README's sh blocks runs, from the top of the tree
 
 `make test` is not run: this is it. The C example of the README must be examples/point.c in shape, and

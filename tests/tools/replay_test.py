@@ -36,7 +36,7 @@ def run(*arguments, stdin=None, env=None):
     environment = {k: v for k, v in os.environ.items() if k != "USLAB_CONF"}
     environment.update(env or {})
     return subprocess.run([BINARY, "replay", *arguments], input=stdin, capture_output=True,
-                          env=environment, timeout=100, check=False)
+                          env=environment, timeout=300, check=False)
 
 
 def replay(*arguments, **keywords):

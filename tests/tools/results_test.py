@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/results: a page with all that was published, whose arithmetic and verdicts are right.
 
-ctest: timeout=180
+ctest: timeout=900
 
 Nothing is measured here. The published figures are written down once more, independently; ours are
 compared with the JSON that the run keeps; every quotient on the page is computed again.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ctest: timeout=900
 """uslab run: the environment it sets, what it refuses, warns of, and the exit statuses."""
 import os
 import re
@@ -23,7 +24,7 @@ def uslab(*arguments, **environment):
            if key not in ("USLAB_MALLOC_SO", "USLAB_CONF", "LD_PRELOAD")}
     env.update(environment)
     return subprocess.run([BIN, *arguments], capture_output=True, text=True, check=False, env=env,
-                          timeout=60)
+                          timeout=300)
 
 
 class RunTest(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=120
+# ctest: timeout=900
 """uslab top: on a real terminal (tmux), by keys; in batch mode; errors.
 
 The program looked into allocates steadily from a cache "grower", keeps "steady", and knows "empty".
@@ -50,12 +50,12 @@ class Terminal:
     def __init__(self, folder, width, height, *arguments, term="screen-256color"):
         socket = os.path.join(tempfile.mkdtemp(dir=folder), "tmux")  # a server of its own
         self.tmux = ["tmux", "-f", "/dev/null", "-S", socket]
-        command = " ".join([BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 60"
+        command = " ".join([BIN, "top", *map(str, arguments)]) + "; echo status=$?; sleep 900"
         self.run("new-session", "-d", "-x", width, "-y", height, "-e", f"TERM={term}", command)
 
     def run(self, *arguments):
         return subprocess.run([*self.tmux, *map(str, arguments)], capture_output=True, text=True,
-                              check=False, timeout=60)
+                              check=False, timeout=300)
 
     def screen(self):
         return self.run("capture-pane", "-p").stdout
@@ -63,7 +63,7 @@ class Terminal:
     def keys(self, *keys):
         self.run("send-keys", *keys)
 
-    def wait(self, pattern, seconds=60):
+    def wait(self, pattern, seconds=300):
         """The screen once it has that on it."""
         end = time.monotonic() + seconds
         while True:
@@ -211,7 +211,7 @@ class OnTerminal(unittest.TestCase):
 class Batch(unittest.TestCase):
     def top(self, *arguments, **options):
         return subprocess.run([BIN, "top", *map(str, arguments)], capture_output=True, text=True,
-                              check=False, timeout=60, **options)
+                              check=False, timeout=300, **options)
 
     @unittest.skipUnless(os.access("/sys/kernel/slab/kmalloc-64/objects", os.R_OK),
                          "the kernel's caches cannot be read")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=120
+# ctest: timeout=900
 """uslab track of what is too large for any cache: who holds whole pages, in the arena and mapped."""
 import json
 import os
@@ -74,7 +74,7 @@ def line_of(mark):
 
 def uslab(*arguments):
     return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
-                          timeout=60)
+                          timeout=300)
 
 
 class TrackBlocks(unittest.TestCase):

@@ -57,9 +57,7 @@ int main(int argc, char **argv)
 	fill(widgets, 1000);
 	fill(queued, 1000);
 	fill(with_front("on-cpus", "slub", "cpuslab"), 1000);
-	fill(kmem_cache_create("a/b", 100, 0, SLAB_TYPESAFE_BY_RCU | SLAB_RECLAIM_ACCOUNT,
-			       make_thing),
-	     100);
+	fill(kmem_cache_create("a/b", 100, 0, SLAB_RECLAIM_ACCOUNT, make_thing), 100);
 	memset(objects, 0, sizeof(objects)); /* of another cache */
 	puts("ready");
 	fflush(stdout);
