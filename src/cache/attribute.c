@@ -58,9 +58,17 @@ static long set_defrag_ratio(struct cache *c, unsigned long value)
 
 static long set_order(struct cache *c, unsigned long value)
 {
+	int ret;
+
 	if (!is_slub(c))
 		return -EOPNOTSUPP;
-	return value > UINT32_MAX ? -EINVAL : slub_set_order(&c->engine, (unsigned int)value);
+	if (value > UINT32_MAX)
+		return -EINVAL;
+	ret = slub_set_order(&c->engine, (unsigned int)value);
+	if (!ret)
+		cache_check_frees_locked(
+			c); /* for the slabs to come; a free of another is looked at by its page */
+	return ret;
 }
 
 static long do_shrink(struct cache *c, unsigned long value)
