@@ -17,6 +17,7 @@
 #include "os/process.h"
 
 #define PATH_BYTES 1024
+#define LEAST_FD 1000 /* out of the way of programs that number their descriptors themselves */
 #define EXIT_STATUS 1 /* of report=exit */
 #define STDERR 2
 
@@ -29,6 +30,7 @@ static bool own_frames;
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
+	struct os_log log;     /* that file, opened when it was named */
 	uslab_report_hook hook;
 	void *arg;
 	bool quiet;
@@ -110,15 +112,20 @@ static void close_options(void)
 }
 
 /*
- * The name is kept, not the descriptor: programs close and use again descriptors that they do not know.
+ * Descriptor and name are both kept: a daemon that calls setuid() or chroot() can open the file no more, and
+ * one that closes all descriptors, which it does not know, has closed ours.
  */
 bool report_set_file(const char *path)
 {
 	char absolute[PATH_BYTES];
+	struct os_log log;
 
-	if (os_absolute_path(absolute, sizeof(absolute), path) || os_append(absolute, "", 0))
+	if (os_absolute_path(absolute, sizeof(absolute), path) ||
+	    os_log_open(&log, absolute, LEAST_FD))
 		return false;
 	text_open();
+	os_log_close(&state.log);
+	state.log = log;
 	memcpy(state.path, absolute, sizeof(state.path));
 	close_options();
 	return true;
@@ -158,7 +165,7 @@ void report_fix_begin(const char *cache)
 /* What cannot go to the file still goes to stderr. */
 static void write_text(const char *text, size_t len)
 {
-	if (!state.path[0] || os_append(state.path, text, len))
+	if (!state.path[0] || os_log_append(&state.log, state.path, text, len))
 		os_write(STDERR, text, len);
 }
 

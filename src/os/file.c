@@ -8,6 +8,7 @@
  * Flow:       called by os/cpu.c, os/vm.c and debug/; calls os/sys.h, os/die.h.
  */
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/assert.h"
 #include "os/die.h"
@@ -42,10 +43,78 @@ long os_read_text(const char *path, char *buf, size_t size)
 	return ret < 0 ? ret : (long)len;
 }
 
+/* ---- logs ---- */
+
+static int open_to_append(const char *path)
+{
+	return (int)os_syscall(SYS_openat, AT_FDCWD, path,
+			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, LOG_MODE);
+}
+
+static void close_fd(int fd)
+{
+	os_syscall(SYS_close, fd);
+}
+
+/* errno is preserved. */
+static bool is_file(int fd, struct stat *st)
+{
+	int saved = errno;
+	bool ok = fstat(fd, st) == 0 && S_ISREG(st->st_mode);
+
+	errno = saved;
+	return ok;
+}
+
+/* A pipe's reader may go away, and then a write would end the program: others are opened each time. */
+int os_log_open(struct os_log *log, const char *path, int least)
+{
+	int fd = open_to_append(path);
+	struct stat st;
+	int high;
+
+	*log = (struct os_log){ 0 };
+	if (fd < 0)
+		return fd;
+	if (!is_file(fd, &st)) {
+		close_fd(fd);
+		return 0;
+	}
+	high = (int)os_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
+	if (high >= 0)
+		close_fd(fd);
+	*log = (struct os_log){ (high >= 0 ? high : fd) + 1, st.st_dev, st.st_ino };
+	return 0;
+}
+
+/* Is the descriptor still that file? */
+static bool is_open(const struct os_log *log, struct stat *st)
+{
+	return log->fd_plus_1 && is_file(log->fd_plus_1 - 1, st) && st->st_dev == log->dev &&
+	       st->st_ino == log->ino;
+}
+
+void os_log_close(struct os_log *log)
+{
+	struct stat st;
+
+	if (is_open(log, &st))
+		close_fd(log->fd_plus_1 - 1);
+	log->fd_plus_1 = 0;
+}
+
+int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len)
+{
+	struct stat st;
+
+	if (is_open(log, &st) && st.st_nlink)
+		return os_write(log->fd_plus_1 - 1, buf, len);
+	return os_append(path, buf, len);
+}
+
 int os_append(const char *path, const void *buf, size_t len)
 {
-	int fd = (int)os_syscall(SYS_openat, AT_FDCWD, path,
-				 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, LOG_MODE);
+	int fd = open_to_append(path);
 	int ret;
 
 	if (fd < 0)

@@ -10,6 +10,8 @@
 #ifndef OS_FILE_H
 #define OS_FILE_H
 
+#include <sys/types.h>
+
 #include "base/compiler.h"
 
 /*
@@ -20,6 +22,25 @@ long os_read_text(const char *path, char *buf, size_t size);
 
 /* Writes buf to the end of a file, which is made if there is none. 0 or -errno. */
 int os_append(const char *path, const void *buf, size_t len);
+
+/* A log that can be written to when its path can be opened no more. All zero: none. */
+struct os_log {
+	int fd_plus_1; /* 0: none */
+	dev_t dev; /* what it was opened as: programs close and use again what they do not know */
+	ino_t ino;
+};
+
+/*
+ * Makes the file if there is none, and keeps a descriptor of a regular one, least or higher if the limit
+ * allows. 0 or -errno.
+ */
+int os_log_open(struct os_log *log, const char *path, int least);
+/*
+ * Writes buf to the end of the log: to the descriptor as long as that is the file, and the file has a name;
+ * else to what the path leads to now. 0 or -errno.
+ */
+int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len);
+void os_log_close(struct os_log *log);
 
 /* The path seen from the root, also when the program changes its folder later. 0 or -errno. */
 int os_absolute_path(char *buf, size_t size, const char *path);

@@ -3,6 +3,7 @@
  * unit/debug/report_policy_test.c - where a report goes, who is told, and what happens then
  */
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,6 +177,7 @@ static void test_policies(void **unused)
 }
 
 static char file[] = "/tmp/uslab-report-test-XXXXXX";
+static char jail[sizeof(file) + 5];
 
 static void child_to_file(void *arg)
 {
@@ -189,6 +191,41 @@ static void child_to_file(void *arg)
 		report_slab(&engine, slab, "three");
 		report_deliver();
 	}
+}
+
+/* As a daemon: it may open the file no more, and then the path leads nowhere. */
+static void child_drops_rights(void *arg)
+{
+	struct rlimit none = { 3, 3 };
+
+	CHILD_CHECK(report_set_file(file));
+	CHILD_CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0); /* nothing can be opened any more */
+	if (geteuid() == 0) {
+		CHILD_CHECK(mkdir(jail, 0700) == 0 && chroot(jail) == 0 && chdir("/") == 0);
+		CHILD_CHECK(setgid(65534) == 0 && setuid(65534) == 0);
+	}
+	child_reports(arg);
+}
+
+/* Reports went to stderr then. */
+static void test_file_without_rights(void **unused)
+{
+	static char buf[16384];
+	struct child c;
+	int fd;
+
+	(void)unused;
+	strcpy(file, "/tmp/uslab-report-test-XXXXXX");
+	fd = mkstemp(file);
+	assert_true(fd >= 0 && close(fd) == 0);
+	snprintf(jail, sizeof(jail), "%s.jail", file);
+	c = child_run(child_drops_rights, NULL);
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+	assert_true(os_read_text(file, buf, sizeof(buf)) > 0);
+	assert_non_null(strstr(buf, "BUG first"));
+	unlink(file);
+	rmdir(jail);
 }
 
 static void test_file(void **unused)
@@ -253,7 +290,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(words),	TEST(to_stderr), TEST(hook), TEST(careless_hook),
-		TEST(policies), TEST(file),	 TEST(fork),
+		TEST(policies), TEST(file),	 TEST(fork), TEST(file_without_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,48 @@ static void test_append(void **state)
 	assert_int_equal(os_append("/dev/full", "x", 1), -ENOSPC);
 }
 
+/* The descriptor is used while it is that file and the file has its name; else the path. */
+static void test_log(void **state)
+{
+	char name[sizeof(path) + 4];
+	char other[sizeof(path) + 8];
+	struct os_log log;
+	char buf[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s.log", path);
+	snprintf(other, sizeof(other), "%s.1", name);
+	errno = 77;
+	assert_int_equal(os_log_open(&log, name, 500), 0);
+	assert_true(log.fd_plus_1 > 500);
+	assert_int_equal(rename(name, other), 0);
+	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "one\n", 4), 0);
+	assert_int_equal(os_read_text(other, buf, sizeof(buf)), 4);
+
+	/* closed, and then used again for something else */
+	close(log.fd_plus_1 - 1);
+	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "two\n", 4), -ENOENT);
+	assert_int_equal(dup2(STDERR_FILENO, log.fd_plus_1 - 1), log.fd_plus_1 - 1);
+	assert_int_equal(os_log_append(&log, other, "two\n", 4), 0);
+	assert_int_equal(os_read_text(other, buf, sizeof(buf)), 8);
+	os_log_close(&log);
+	assert_int_equal(fcntl(500, F_GETFD), 0); /* not ours: not closed */
+	close(500);
+
+	assert_int_equal(os_log_open(&log, other, 500), 0);
+	assert_int_equal(unlink(other), 0);
+	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "three\n", 6), -ENOENT);
+	os_log_close(&log);
+	assert_int_equal(fcntl(500, F_GETFD), -1);
+
+	errno = 77;
+	assert_int_equal(os_log_open(&log, "/dev/full", 500), 0);
+	assert_int_equal(log.fd_plus_1, 0);
+	assert_int_equal(os_log_append(&log, "/dev/full", "x", 1), -ENOSPC);
+	assert_int_equal(os_log_open(&log, "/nowhere/at/all", 500), -ENOENT);
+	assert_int_equal(errno, 77);
+}
+
 static void test_absolute_path(void **state)
 {
 	char buf[32];
@@ -135,10 +177,10 @@ static void test_closes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	      cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_missing),	      cmocka_unit_test(test_append),
-		cmocka_unit_test(test_absolute_path), cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_closes),
+		cmocka_unit_test(test_whole),	cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_missing), cmocka_unit_test(test_append),
+		cmocka_unit_test(test_log),	cmocka_unit_test(test_absolute_path),
+		cmocka_unit_test(test_pieces),	cmocka_unit_test(test_closes),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
