@@ -3,9 +3,12 @@
  * uslab/slab.h - the Linux slab allocators in user space (mirrors <linux/slab.h>)
  *
  * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
- * from any thread. From a signal handler only the hit path of kmem_cache_alloc, kmem_cache_free,
- * kmalloc and kfree is safe; a miss takes locks, and so does everything where there is no rseq.
- * A forked child may go on using every cache.
+ * from any thread. Functions that allocate, free, resize or tell the size of objects may be called by signal
+ * handlers: one that interrupted this library where it holds a lock gets NULL, whatever the flags are, and what
+ * it frees goes back when its thread has left that call. All others (create, destroy, shrink, ...) may
+ * not: they wait for locks that their own thread may hold.
+ * A forked child may go on using every cache. That of a fork in a signal handler which interrupted this
+ * library may too, if it is of a program of one thread; else it gets NULL for all that is no hit.
  * After vfork(), as with any other function, nothing but exec and _exit may be called.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.

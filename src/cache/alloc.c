@@ -30,6 +30,11 @@ void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, co
 	return cache_take_plain(c, gfp, node);
 }
 
+void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
+{
+	return nested_look() ? NULL : cache_take(c, gfp, node, size, caller);
+}
+
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	return cache_take(c, gfp, node, size, caller);
@@ -40,6 +45,8 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 {
 	unsigned int n;
 
+	if (nested_call())
+		return 0;
 	cache_poll_now();
 	if (unlikely(load_acquire(&c->watch) & WATCH_ALLOC)) /* pairs with set_watch() */
 		return cache_alloc_bulk_watched(c, gfp, nr, p, caller);

@@ -13,6 +13,7 @@
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "page/meta.h"
+#include "page/nested.h"
 
 #define LEFT_MAX 2048 /* more lines than fit in a report */
 
@@ -66,6 +67,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 {
 	struct cache *c;
 
+	nested_settle(); /* what handlers freed is not in use */
 	lock_acquire(&cache_lock);
 	c = cache_of(s);
 	CHECK(c && c->refcount > 0); /* else: destroyed once too often */

@@ -19,6 +19,19 @@ void cache_free_attended(struct cache *c, void *obj, const void *caller)
 		cache_give_plain(c, obj, caller);
 }
 
+static void give(void *c, void *obj, const void *caller)
+{
+	cache_free_for(c, obj, caller);
+}
+
+void cache_free_inside(struct cache *c, void *obj, const void *caller)
+{
+	if (nested_look())
+		nested_defer(give, c, obj, caller);
+	else
+		cache_give(c, obj, caller);
+}
+
 void cache_free_for(struct cache *c, void *obj, const void *caller)
 {
 	cache_give(c, obj, caller);
@@ -49,6 +62,11 @@ static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const vo
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
+	if (nested_call()) {
+		while (nr)
+			nested_defer(give, c, p[--nr], caller);
+		return;
+	}
 	cache_poll_now();
 	if (likely(!load_acquire(&c->watch))) { /* pairs with set_watch() */
 		free_bulk_plain(c, nr, p, caller);

@@ -149,9 +149,9 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	bool zeroed;
 	void *p;
 
-	cache_poll_now();
-	if (size > KMALLOC_MAX_SIZE)
+	if (nested_call() || size > KMALLOC_MAX_SIZE)
 		return NULL;
+	cache_poll_now();
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	bytes = PAGE_SIZE << get_order(size);
@@ -184,6 +184,8 @@ static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int
 {
 	const struct engine_heap *heap = cache_heap_of(c);
 
+	if (nested_call())
+		return NULL;
 	cache_poll_now();
 	if (!is_block(c, size))
 		return cache_alloc_for(c, gfp, node, size, caller);
@@ -255,6 +257,12 @@ static void free_run(void *p, const void *caller)
 	control_poll();
 }
 
+static void give(void *owner, void *p, const void *caller)
+{
+	(void)owner;
+	kmalloc_free(p, caller);
+}
+
 /* What lies in no slab. */
 static noinline void free_other(const void *p, const void *caller)
 {
@@ -262,7 +270,9 @@ static noinline void free_other(const void *p, const void *caller)
 
 	if (ZERO_OR_NULL_PTR(p))
 		return;
-	if (page && page->type == PAGE_HEAP)
+	if (nested_call())
+		nested_defer(give, NULL, (void *)p, caller);
+	else if (page && page->type == PAGE_HEAP)
 		cache_heap_free(page->heap, (void *)p, caller);
 	else
 		free_run((void *)p, caller);
@@ -313,6 +323,8 @@ size_t kmalloc_size(const void *p)
 	friends_enter(); /* metadata may know it */
 	size = usable_size(p);
 	friends_leave();
+	if (!size && nested_call()) /* a mapped block, and nobody can tell: krealloc() will fail */
+		return 0;
 	if (!size)
 		bad_pointer("ksize", p, __builtin_return_address(0));
 	friends_tell_size(p, size);
@@ -324,6 +336,8 @@ bool kmalloc_resize(const void *p, size_t size)
 	struct page *page = page_head_of(p);
 	bool remembered;
 
+	if (nested_call()) /* debug slabs go on with the size that they know, which is larger */
+		return false;
 	friends_enter();
 	remembered = debug_is_slab(page) ? debug_resize(page, (void *)p, size)
 					 : pages_shrink(p, size);

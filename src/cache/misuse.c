@@ -19,6 +19,7 @@
 #include "debug/report.h"
 #include "front/depot.h"
 #include "os/cpu.h"
+#include "page/reserve.h"
 
 #define MAX_LOOKS 3
 
@@ -136,6 +137,10 @@ void cache_report_pointer(const char *what, const void *p)
 			address, page->nr_pages * PAGE_SIZE);
 	else if (page_in_arena(p))
 		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
+	else if (reserve_owns(p))
+		report_bad_pointer("%s(): 0x%lx lies in memory for signal handlers, where no block "
+				   "starts there: freed twice?",
+				   what, address);
 	else
 		report_bad_pointer("%s(): 0x%lx was not allocated by uslab", what, address);
 }

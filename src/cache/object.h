@@ -7,6 +7,7 @@
  *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
  * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare is in these.
+ *             Called by a signal handler that interrupted this library: page/nested.h.
  *
  * Fronts other than arrays serve every call from here. So what is asked each time is three words: has a tool
  * left a command, does somebody listen to the probes of objects, is this cache watched.
@@ -21,6 +22,7 @@
 #include "cache/friends.h"
 #include "cache/internal.h"
 #include "engine/place.h"
+#include "page/nested.h"
 
 /* watch: the bits that matter. */
 static always_inline bool cache_is_attended(const struct cache *c, unsigned int watch)
@@ -32,9 +34,14 @@ static always_inline bool cache_is_attended(const struct cache *c, unsigned int 
 /* ---- alloc.c: cache_is_attended(), or memory is short ---- */
 void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
 cold void *cache_alloc_again(struct cache *c, gfp_t gfp, int node);
+/* A nested call (page/nested.h), or somebody reminds of what these put off. */
+cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
+			      const void *caller);
 
 /* ---- free.c ---- */
 void cache_free_attended(struct cache *c, void *obj, const void *caller);
+/* A nested call (page/nested.h), or somebody reminds of what these put off. */
+cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
 
 /*
  * ---- misuse.c: what a program must not free is reported, with nothing of ours locked ----
@@ -72,6 +79,8 @@ static always_inline void *cache_take_plain(struct cache *c, gfp_t gfp, int node
 static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size_t size,
 				      const void *caller)
 {
+	if (unlikely(!lock_is_plain()))
+		return cache_alloc_inside(c, gfp, node, size, caller);
 	if (cache_is_attended(c, WATCH_ALLOC))
 		return cache_alloc_attended(c, gfp, node, size, caller);
 	return cache_take_plain(c, gfp, node);
@@ -114,7 +123,9 @@ static always_inline void cache_give_plain(struct cache *c, void *obj, const voi
 
 static always_inline void cache_give(struct cache *c, void *obj, const void *caller)
 {
-	if (cache_is_attended(c, ~0u))
+	if (unlikely(!lock_is_plain()))
+		cache_free_inside(c, obj, caller);
+	else if (cache_is_attended(c, ~0u))
 		cache_free_attended(c, obj, caller);
 	else
 		cache_give_plain(c, obj, caller);

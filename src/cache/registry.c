@@ -17,6 +17,7 @@
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "debug/stacks.h"
+#include "os/fork.h"
 #include "os/process.h"
 #include "os/rseq.h"
 #include "page/buddy.h"
@@ -106,6 +107,8 @@ void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const v
 	}
 }
 
+static bool forked_alone; /* the fork inside that is under way: there is one thread */
+
 static void heap_fork_prepare(const struct engine_heap *heap)
 {
 	heap->fork_prepare();
@@ -130,11 +133,21 @@ static void heap_check(const struct engine_heap *heap)
  * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
  * each structure between two operations. What other threads held in their hands (an object, a
  * sheaf taken out of a depot) is lost to the child, and nothing else.
+ *
+ * A signal handler that interrupted this library forks without any of that: it would wait for locks that its
+ * own thread holds. A child of the only thread is an exact copy, which goes on as the parent does. In that of one of
+ * several threads nobody releases what the others held: there each call is as one in a handler (LOCK_ADRIFT).
  */
 void cache_fork_prepare(void)
 {
 	struct list_head *pos;
 
+	if (!lock_is_inside())
+		os_fork_lock_streams();
+	if (!lock_fork_enter()) {
+		store_relaxed(&forked_alone, os_is_alone());
+		return;
+	}
 	lock_fork_prepare(&cache_lock);
 	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
 	list_for_each(pos, &cache_list) {
@@ -162,6 +175,10 @@ void cache_fork_parent(void)
 {
 	struct list_head *pos;
 
+	if (lock_fork_is_inside()) {
+		lock_fork_leave();
+		return;
+	}
 	blocks_fork_parent();
 	meta_fork_parent();
 	stacks_fork_parent();
@@ -177,6 +194,8 @@ void cache_fork_parent(void)
 	}
 	percpu_fork_parent();
 	lock_fork_parent(&cache_lock);
+	lock_fork_leave();
+	os_fork_unlock_streams();
 }
 
 void cache_fork_child(void)
@@ -185,6 +204,13 @@ void cache_fork_child(void)
 
 	os_process_fork_child();
 	os_rseq_fork_child();
+	if (lock_fork_is_inside()) {
+		lock_fork_leave();
+		if (!load_relaxed(&forked_alone))
+			lock_fork_adrift();
+		control_fork_child();
+		return;
+	}
 	meta_fork_child();
 	report_fork_child();
 	blocks_fork_child();
@@ -204,6 +230,8 @@ void cache_fork_child(void)
 	percpu_fork_child();
 	control_fork_child();
 	lock_fork_child(&cache_lock);
+	lock_fork_leave();
+	os_fork_reset_streams();
 }
 
 static void check_watch(const struct cache *c)

@@ -9,6 +9,7 @@
  */
 #include "cache/friends.h"
 #include "cache/internal.h"
+#include "page/nested.h"
 
 int cache_shrink_locked(struct cache *c)
 {
@@ -25,6 +26,7 @@ int cache_shrink(struct cache *c)
 {
 	int ret;
 
+	nested_settle();
 	lock_acquire(&cache_lock);
 	ret = cache_shrink_locked(c);
 	lock_release(&cache_lock);

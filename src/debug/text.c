@@ -3,10 +3,10 @@
  * debug/text.c - the text of a report, line by line into one buffer
  *
  * Data:       the text as it is collected, without the names of functions; where these belong; the text
- *             with them; the lock, and whose it all is.
+ *             with them; the lock.
  * Invariants: nothing of the collected text changes. Each of the two texts is shorter than TEXT_MAX; whole
  *             ends with NUL; cut: it is full, ends with its last whole line, and takes no more.
- * Locks:      text.lock (RANK_REPORT) is held while owner is not 0; owner is read without it.
+ * Locks:      text.lock (RANK_REPORT), taken apart from the order (os/lock.h), by whom the text is open.
  * Flow:       called by report.c and kfence_report.c; calls os/die.h, names.h, stacks.h.
  *
  * To look up a name takes a fraction of a millisecond in a large program. Reports are collected under
@@ -16,14 +16,12 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "debug/names.h"
 #include "debug/stacks.h"
 #include "debug/text.h"
 #include "os/die.h"
 #include "os/lock.h"
-#include "os/process.h"
 
 static const char cut_line[] = "[the report is longer than 64 KiB: the rest is left out]\n";
 
@@ -43,7 +41,6 @@ struct part {
 
 static struct {
 	struct lock lock;
-	unsigned int owner; /* number of the thread; 0: not open. Atomic */
 	struct part collected;
 	unsigned int nr_names;
 	struct part whole; /* the collected text up to taken, with names */
@@ -58,33 +55,27 @@ static struct name names[NAMES_MAX];
 
 bool text_is_open(void)
 {
-	unsigned int owner = load_relaxed(&text.owner);
-
-	/* Only this thread writes its own number: if it is there it stays there. */
-	return owner && owner == os_thread_id();
+	return lock_holds_apart(&text.lock);
 }
 
 void text_open(void)
 {
 	if (text_is_open())
 		return;
-	lock_acquire(&text.lock);
+	lock_acquire_apart(&text.lock);
 	text.collected = text.whole = (struct part){ 0, false };
 	text.nr_names = text.nr_names_taken = 0;
 	text.taken = 0;
-	store_relaxed(&text.owner, os_thread_id());
 }
 
 void text_close(void)
 {
 	ASSERT(text_is_open());
-	store_relaxed(&text.owner, 0);
-	lock_release(&text.lock);
+	lock_release_apart(&text.lock);
 }
 
 void text_fork_child(void)
 {
-	store_relaxed(&text.owner, 0);
 	lock_fork_child(&text.lock);
 }
 

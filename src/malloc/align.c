@@ -14,6 +14,8 @@
 
 #include "malloc/internal.h"
 #include "os/vm.h"
+#include "page/nested.h"
+#include "page/reserve.h"
 #include "page/run.h"
 
 void *malloc_aligned(size_t align, size_t size, const void *caller)
@@ -27,6 +29,8 @@ void *malloc_aligned(size_t align, size_t size, const void *caller)
 		return NULL;
 	if (unlikely(!malloc_usable()))
 		return early_alloc(size, align);
+	if (nested_call())
+		return reserve_alloc(size, align);
 	class = malloc_class_aligned(size, align);
 	if (class)
 		return malloc_class_alloc(class, size, caller);

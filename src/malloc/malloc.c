@@ -7,7 +7,7 @@
  * Locks:      none.
  * Flow:       called by the program; calls slow.c.
  *
- * Safe in a signal handler as long as it hits (and there is rseq); a miss takes locks.
+ * Safe in a signal handler: a miss takes locks, but not one that its own thread holds (page/nested.h).
  *
  * The library is there from the start of the program, by LD_PRELOAD or linked. To dlopen() it is not
  * supported: free() would meet blocks of the malloc that was there before, and report each.

@@ -16,6 +16,7 @@
 #include "debug/pages.h"
 #include "malloc/hot.h"
 #include "os/memcheck.h"
+#include "page/nested.h"
 
 static void *no_memory(void)
 {
@@ -93,6 +94,8 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	void *resized;
 	bool stays;
 
+	if (malloc_ready() && nested_call()) /* whatever would be done in place takes a lock */
+		return move(p, old, size, caller);
 	if (unlikely(malloc_resize_debug(p, size, &stays)))
 		return stays ? p : move(p, old, size, caller);
 	if (may_stay(old, size))
@@ -110,7 +113,9 @@ static void *realloc_for(void *p, size_t size, const void *caller)
 	size_t old = malloc_block_size(p);
 
 	if (unlikely(!old)) {
-		malloc_bad_pointer("realloc", p);
+		if (!malloc_ready() ||
+		    !nested_call()) /* else a mapped block, and nobody can tell */
+			malloc_bad_pointer("realloc", p);
 		return no_memory(); /* where the report is not the end */
 	}
 	return resize(p, old, size, caller);

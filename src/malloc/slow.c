@@ -7,6 +7,8 @@
  *             nothing is freed.
  * Locks:      none of its own.
  * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, debug/pages.c, early.c.
+ *             What is called by a signal handler that interrupted this library is served by page/reserve.c,
+ *             and frees are put off: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +21,9 @@
 #include "malloc/hot.h"
 #include "malloc/pick.h"
 #include "os/die.h"
+#include "page/nested.h"
 #include "page/page.h"
+#include "page/reserve.h"
 
 static struct cache *cache_of_class(unsigned int class)
 {
@@ -136,6 +140,8 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 		*zeroed = true;
 		return early_alloc(size, MALLOC_ALIGN);
 	}
+	if (nested_call())
+		return reserve_alloc(size, MALLOC_ALIGN);
 	malloc_look_into_mailbox();
 	if (size <= MALLOC_MAX_SMALL)
 		return alloc_small(size, caller);
@@ -171,7 +177,9 @@ size_t malloc_block_size(const void *p)
 	if (heap)
 		return heap->size(p);
 	slab = malloc_debug_slab(p);
-	return slab ? malloc_debug_size(slab, p) : pages_size(p);
+	if (slab)
+		return malloc_debug_size(slab, p);
+	return unlikely(reserve_owns(p)) ? reserve_size(p) : pages_size(p);
 }
 
 void malloc_bad_pointer(const char *what, const void *p)
@@ -190,6 +198,8 @@ static void free_other(void *p, const void *caller)
 	const struct engine_heap *heap = heap_at(p);
 	struct page *slab = malloc_debug_slab(p);
 
+	if (unlikely(reserve_free(p)))
+		return;
 	if (heap)
 		cache_heap_free(heap, p, caller);
 	else if (slab)
@@ -199,12 +209,23 @@ static void free_other(void *p, const void *caller)
 	control_poll();
 }
 
+static void give(void *owner, void *p, const void *caller)
+{
+	(void)owner;
+	free_slow(p, caller);
+}
+
 void free_slow(void *p, const void *caller)
 {
 	unsigned int class;
 
 	if (!p || early_size(p)) /* early blocks first: nothing else may work yet */
 		return;
+	if (malloc_ready() && nested_call()) {
+		if (!reserve_free(p))
+			nested_defer(give, NULL, p, caller);
+		return;
+	}
 	class = class_at(p);
 	if (class)
 		cache_free_for(cache_of_class(class), p, caller);

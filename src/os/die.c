@@ -6,12 +6,12 @@
  * Invariants: nothing here allocates, locks or uses stdio; one line is one write(2), so that lines
  *             of several threads do not mix. errno is preserved.
  * Locks:      none.
- * Flow:       called from every floor; calls os/sys.h and abort().
+ * Flow:       called from every floor; calls os/sys.h and os/process.h.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "os/die.h"
+#include "os/process.h"
 #include "os/sys.h"
 
 #define SAY_MAX 512   /* bytes, with prefix and newline; longer text is cut */
@@ -251,7 +251,7 @@ void os_die_fmt(const char *fmt, ...)
 	va_start(args, fmt);
 	say_list(fmt, &args);
 	va_end(args);
-	abort();
+	os_abort();
 }
 
 void os_die(const char *file, int line, const char *what)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "os/lock.h"
 #include "os/process.h"
 #include "os/sys.h"
 
@@ -47,5 +48,6 @@ void os_exit(int status)
 
 void os_abort(void)
 {
+	lock_abandon(); /* the program may have a handler */
 	abort();
 }

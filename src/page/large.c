@@ -170,15 +170,23 @@ size_t large_size(const void *p)
 {
 	unsigned long slot;
 	size_t size = 0;
+	bool inside;
 
 	/* Relaxed: whoever has a live block's address has seen the count that includes it. */
 	if (load_relaxed(&large_counters.count) == 0)
 		return 0;
-	lock_acquire(&large_lock);
+	inside = lock_is_inside();
+	if (likely(!inside))
+		lock_acquire(&large_lock);
+	else if (!lock_take_inside(&large_lock))
+		return 0; /* the table may be half changed: see large.h */
 	slot = find_locked((uintptr_t)p, false);
 	if (slot != NOWHERE)
 		size = table[slot].size;
-	lock_release(&large_lock);
+	if (likely(!inside))
+		lock_release(&large_lock);
+	else
+		lock_leave_inside(&large_lock);
 	return size;
 }
 

@@ -23,7 +23,11 @@ extern struct large_counters large_counters;
 
 /* *zeroed (may be NULL): all bytes are zero; else the block is a freed one's mapping. */
 void *large_alloc(size_t size, size_t align, bool *zeroed);
-size_t large_size(const void *p); /* mapped bytes; 0 when p starts no large block */
+/*
+ * Mapped bytes; 0 when p starts no large block, or (os/lock.h) the caller is inside of a call that changes the
+ * table just now.
+ */
+size_t large_size(const void *p);
 bool large_free(void *p);
 /* The same; its pages go back to the system at once. */
 bool large_discard(void *p);

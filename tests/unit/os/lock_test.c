@@ -184,6 +184,7 @@ static void child_uses_lock(void)
 	if (storm.a != storm.b || lock.word != 0 || !lock_try(&lock))
 		_exit(1);
 	lock_release(&lock);
+	lock_count(&lock);
 	lock_acquire_slow(&lock);
 	lock_release(&lock);
 	_exit(lock.word == 0 ? 0 : 2);
@@ -202,6 +203,91 @@ static void fork_once(void)
 	assert_true(pid > 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+/* ---- what a thread holds ---- */
+
+static void test_counted(void **state)
+{
+	struct lock other = LOCK_INIT(RANK_NONE);
+
+	(void)state;
+	assert_true(lock_is_plain() && !lock_is_inside());
+	lock_acquire(&lock);
+	assert_true(lock_try(&other));
+	assert_false(lock_try(&other));
+	assert_int_equal(lock_thread.nr, 2);
+	assert_ptr_equal(lock_thread.held[0], &lock);
+	assert_ptr_equal(lock_thread.held[1], &other);
+	lock_release(&other);
+	assert_true(!lock_is_plain() && lock_is_inside());
+	lock_release(&lock);
+	lock_thread.flags |= LOCK_DEFERRED;
+	assert_true(!lock_is_plain() && !lock_is_inside());
+	lock_thread.flags &= ~LOCK_DEFERRED;
+	assert_true(lock_is_plain());
+}
+
+/* A lock that this thread holds is not waited for; another one is. */
+static void test_inside(void **state)
+{
+	struct lock other = LOCK_INIT(RANK_NONE);
+
+	(void)state;
+	lock_acquire(&lock);
+	assert_false(lock_take_inside(&lock));
+	assert_true(lock_take_inside(&other));
+	assert_false(lock_take_inside(&other));
+	assert_int_equal(other.word, 1);
+	lock_leave_inside(&other);
+	assert_int_equal(other.word, 0);
+	lock_release(&lock);
+	lock_acquire_apart(&other);
+	assert_true(lock_holds_apart(&other) && !lock_take_inside(&other));
+	lock_acquire(&lock);
+	lock_release_apart(&other); /* before what was taken later */
+	assert_int_equal(lock_thread.nr, 1);
+	assert_ptr_equal(lock_thread.held[0], &lock);
+	lock_release(&lock);
+	assert_true(lock_is_plain());
+}
+
+static void *abandon(void *arg)
+{
+	struct lock *locks = arg;
+
+	for (int i = 0; i < 3; i++)
+		lock_acquire(&locks[i]);
+	lock_acquire_apart(&locks[3]);
+	lock_abandon();
+	return lock_is_inside() && !lock_thread.nr ? arg : NULL;
+}
+
+static void test_abandon(void **state)
+{
+	struct lock locks[4] = { LOCK_INIT(RANK_NONE) };
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	pthread_create(&thread, NULL, abandon, locks);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, locks);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(locks[i].word, 0);
+}
+
+static void test_fork_inside(void **state)
+{
+	(void)state;
+	assert_true(lock_fork_enter() && lock_is_inside() && !lock_fork_is_inside());
+	assert_false(lock_take_inside(&lock)); /* it holds all */
+	assert_false(lock_fork_enter());
+	assert_true(lock_fork_is_inside());
+	lock_fork_leave();
+	assert_true(lock_is_inside() && !lock_fork_is_inside());
+	lock_fork_leave();
+	assert_true(lock_is_plain());
 }
 
 /* Forks while other threads hold and wait for the lock. */
@@ -238,7 +324,7 @@ static void take_ranks(void *arg)
 		else
 			lock_acquire(&locks[n]);
 	}
-	for (i = 0; i < n; i++)
+	for (i = n; i-- > 0;)
 		lock_release(&locks[i]);
 	/* All bits are gone again: the highest rank can be taken. */
 	lock_init(&locks[0], RANK_CACHE);
@@ -318,6 +404,8 @@ static void test_fork_no_ranks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_counted),	      cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_abandon),	      cmocka_unit_test(test_fork_inside),
 		cmocka_unit_test(test_word),	      cmocka_unit_test(test_try_fails),
 		cmocka_unit_test(test_storm),	      cmocka_unit_test(test_sleepers),
 		cmocka_unit_test(test_fork),	      cmocka_unit_test(test_ranks_descend),

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/nested.c - calls from a signal handler that interrupted this library
+ *
+ * Data:       first, a list of frees that were put off, newest first; how many were lost.
+ * Invariants: an entry is a block of the reserve, its object's owner is whoever takes it off the list.
+ * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire), which takes
+ *             the whole list, so that no entry is looked at by two.
+ * Flow:       see page/nested.h.
+ *
+ * The list is the process's, so that a thread's frees are not lost with the thread; what reminds of it,
+ * LOCK_DEFERRED, is the thread's, so that nobody else need look.
+ */
+#include "page/nested.h"
+
+#include "base/atomic.h"
+#include "page/reserve.h"
+
+struct deferred {
+	struct deferred *next;
+	nested_give give;
+	void *owner;
+	void *p;
+	const void *caller;
+};
+
+BUILD_ASSERT(sizeof(struct deferred) <= 1ul << RESERVE_MIN_SHIFT);
+
+static struct deferred *first;
+static unsigned long nr_waiting;
+static unsigned long nr_lost;
+
+cold bool nested_look(void)
+{
+	if (lock_is_inside())
+		return true;
+	lock_thread.flags &= ~LOCK_DEFERRED;
+	nested_settle();
+	return false;
+}
+
+void nested_defer(nested_give give, void *owner, void *p, const void *caller)
+{
+	struct deferred *d = reserve_alloc(sizeof(*d), sizeof(void *));
+
+	if (!d) {
+		fetch_add(&nr_lost, 1);
+		return;
+	}
+	*d = (struct deferred){ load_relaxed(&first), give, owner, p, caller };
+	fetch_add(&nr_waiting, 1);
+	while (!__atomic_compare_exchange_n(&first, &d->next, d, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {}
+	lock_thread.flags |= LOCK_DEFERRED;
+}
+
+/* A signal may come between two entries: what its handler puts off is on the list, these are ours. */
+void nested_settle(void)
+{
+	struct deferred *d;
+	struct deferred *next;
+
+	if (!load_relaxed(&first))
+		return;
+	for (d = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQUIRE); d; d = next) {
+		struct deferred one = *d;
+
+		next = d->next;
+		reserve_free(d);
+		fetch_sub(&nr_waiting, 1);
+		one.give(one.owner, one.p, one.caller);
+	}
+}
+
+unsigned long nested_waiting(void)
+{
+	return load_relaxed(&nr_waiting);
+}
+
+unsigned long nested_lost(void)
+{
+	return load_relaxed(&nr_lost);
+}

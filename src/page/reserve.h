@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/reserve.h - memory without locks, for calls that must not wait for one
+ *
+ * Data:       a range of addresses that is reserved at first use, with one part for each power of two from
+ *             64 bytes to 64 KiB, and a table of mappings for what is larger.
+ * Invariants: see reserve.c. Checked by reserve_check().
+ * Locks:      none: every step is one atomic exchange. Safe in a signal handler, whatever that interrupted.
+ * Flow:       called by page/nested.c and malloc/; calls os/vm.c.
+ *
+ * It is for few blocks at a time: those that signal handlers ask for which interrupted this library. A block
+ * has the size of the next power of two. Freed blocks of a page or more give their memory back at once.
+ */
+#ifndef PAGE_RESERVE_H
+#define PAGE_RESERVE_H
+
+#include "base/compiler.h"
+
+#define RESERVE_MIN_SHIFT 6
+#define RESERVE_MAX_SHIFT 16
+#define RESERVE_PART (1ul << 20) /* bytes for each size */
+#define RESERVE_MAX_MAPPED 128u	 /* blocks larger than 1 << RESERVE_MAX_SHIFT */
+
+/* Aligned to align, a power of two. NULL: no memory, or all blocks of that size and larger are given out. */
+void *reserve_alloc(size_t size, size_t align);
+/* Bytes of the block that starts at p and is given out; 0: none is. */
+size_t reserve_size(const void *p);
+/* Does p lie in the memory of this file, given out or not? Mapped blocks: only while they are. */
+bool reserve_owns(const void *p);
+/* false: no block that is given out starts at p. */
+bool reserve_free(void *p);
+/* Blocks that are given out. */
+unsigned long reserve_count(void);
+
+/* Dies unless the counters agree with the books; nothing may be allocated or freed meanwhile. */
+void reserve_check(void);
+
+#endif /* PAGE_RESERVE_H */
