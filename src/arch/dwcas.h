@@ -5,10 +5,11 @@
  * Data:       struct dword, aligned to 16 bytes.
  * Invariants: none.
  * Locks:      none. Full barrier on success and on failure.
- * Flow:       used by engine/slub for {freelist, counters}.
+ * Flow:       used by os/dword.h, which has locks where a CPU has no such instruction.
  *
- * Contract: bool arch_dwcas(p, expect, update):
- *     atomically { if *p == expect { *p = update; return true; } return false; }
+ * Contract: ARCH_HAS_DWCAS: 1 where there is
+ *     bool arch_dwcas(p, expect, update):
+ *         atomically { if *p == expect { *p = update; return true; } return false; }
  */
 #ifndef ARCH_DWCAS_H
 #define ARCH_DWCAS_H
@@ -20,8 +21,10 @@ struct dword {
 	uint64_t hi;
 };
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(USLAB_NO_DWCAS)
 #include "arch/x86_64/dwcas.h"
+#elif defined(__aarch64__) && !defined(USLAB_NO_DWCAS)
+#include "arch/aarch64/dwcas.h"
 #else
 #include "arch/generic/dwcas.h"
 #endif

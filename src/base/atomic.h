@@ -10,6 +10,8 @@
 #ifndef BASE_ATOMIC_H
 #define BASE_ATOMIC_H
 
+#include "base/compiler.h"
+
 #define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
@@ -25,6 +27,27 @@
 		__atomic_compare_exchange_n((p), &cmpxchg_expect, (v), 0, __ATOMIC_ACQ_REL, \
 					    __ATOMIC_ACQUIRE);                              \
 	})
+
+/*
+ * The same for a byte, as a part of its word: not every CPU has such instructions for bytes, and not
+ * every compiler makes them up. Who stores to the other bytes meanwhile loses nothing.
+ */
+static inline bool cmpxchg_byte(uint8_t *p, uint8_t expect, uint8_t v)
+{
+	unsigned int at = (unsigned int)((uintptr_t)p & 3);
+	unsigned int shift = 8 * (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? at : 3 - at);
+	uint32_t *word = (uint32_t *)(void *)(p - at);
+	uint32_t old = load_relaxed(word);
+	uint32_t new_word;
+
+	do {
+		if ((uint8_t)(old >> shift) != expect)
+			return false;
+		new_word = (old & ~(0xffu << shift)) | (uint32_t)v << shift;
+	} while (!__atomic_compare_exchange_n(word, &old, new_word, 1, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	return true;
+}
 
 /* Full barrier; every use names its partner. */
 #define fence_seq_cst() __atomic_thread_fence(__ATOMIC_SEQ_CST)

@@ -10,6 +10,7 @@
 #ifndef BASE_COMPILER_H
 #define BASE_COMPILER_H
 
+#include <limits.h> /* musl: PAGE_SIZE, which means another thing there */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 
 #define CACHE_LINE 64
 #define PAGE_SHIFT 12
+#undef PAGE_SIZE
 #define PAGE_SIZE 4096ul /* of the arena; the system's own may be larger, see os/vm.h */
 
 #endif /* BASE_COMPILER_H */

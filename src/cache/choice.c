@@ -40,7 +40,7 @@ static const struct front_ops historical = { .name = "historical" };
 
 static struct rule rules[MAX_RULES];
 static unsigned int nr_rules;
-static bool said; /* that a front is not for every engine */
+static int said; /* that a front is not for every engine */
 
 const struct engine_ops *cache_engine_by_name(const char *name)
 {
@@ -150,7 +150,7 @@ static void apply_rules(struct cache_spec *spec)
 static void say_once(const struct engine_ops *engine, const struct front_ops *front,
 		     const struct cache_spec *instead)
 {
-	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
 		os_say("USLAB_CONF: front %s does not go with engine %s; such caches get %s/%s",
 		       front->name, engine->name, instead->engine->name, instead->front->name);
 }

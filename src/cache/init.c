@@ -85,9 +85,9 @@ int cache_init(void)
 
 void cache_start_threads(void)
 {
-	static bool started;
+	static int started;
 
-	if (xchg(&started, true))
+	if (xchg(&started, 1))
 		return;
 	if (cache_defaults.reap_ms && cache_reap_start(cache_defaults.reap_ms))
 		os_say("USLAB_CONF: reap: no thread could be made for it");

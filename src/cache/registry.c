@@ -17,6 +17,7 @@
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "debug/stacks.h"
+#include "os/dword.h"
 #include "os/fork.h"
 #include "os/process.h"
 #include "os/rseq.h"
@@ -169,6 +170,7 @@ void cache_fork_prepare(void)
 	stacks_fork_prepare();
 	meta_fork_prepare();
 	blocks_fork_prepare();
+	dword_fork_prepare();
 }
 
 void cache_fork_parent(void)
@@ -179,6 +181,7 @@ void cache_fork_parent(void)
 		lock_fork_leave();
 		return;
 	}
+	dword_fork_parent();
 	blocks_fork_parent();
 	meta_fork_parent();
 	stacks_fork_parent();
@@ -213,6 +216,7 @@ void cache_fork_child(void)
 	}
 	meta_fork_child();
 	report_fork_child();
+	dword_fork_child();
 	blocks_fork_child();
 	stacks_fork_child();
 	kfence_fork_child();

@@ -267,9 +267,9 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
  */
 static cold void warn_double_free(struct front *f, const void *obj)
 {
-	static bool warned;
+	static int warned;
 
-	if (!xchg(&warned, true))
+	if (!xchg(&warned, 1))
 		os_say("SLAB: double free of %p, cache %s: not freed again", obj, f->engine->name);
 }
 

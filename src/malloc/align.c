@@ -9,10 +9,10 @@
  * Flow:       called by the program and cxx.c; calls slow.c, page/run.c.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 
 #include "malloc/internal.h"
+#include "malloc/libc.h"
 #include "os/vm.h"
 #include "page/nested.h"
 #include "page/reserve.h"

@@ -12,11 +12,11 @@
  * so that a program finds none, as with M_MXFAST 0. malloc_info's "fast" total is what CPUs hold.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 
 #include "debug/pages.h"
 #include "malloc/internal.h"
+#include "malloc/libc.h"
 #include "os/cpu.h"
 #include "os/die.h"
 #include "page/arena.h"

@@ -23,6 +23,7 @@
 enum lock_rank {
 	RANK_NONE = 0,
 	RANK_OS = 10,
+	RANK_DWORD = 12,   /* os/dword.c */
 	RANK_REPORT = 15,  /* debug/text.c: the text of a report */
 	RANK_BLOCKS = 20,  /* debug/blocks.c */
 	RANK_META = 25,	   /* page/meta.c */

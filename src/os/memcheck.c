@@ -12,10 +12,27 @@
  */
 #include "os/memcheck.h"
 
-#if __has_include(<valgrind/memcheck.h>)
+#if __has_include(<valgrind/memcheck.h>) && !defined(USLAB_NO_TOOL_HEADERS)
 #include <valgrind/memcheck.h>
-#else
-#define VALGRIND_NOTHING(...) ((void)(0, __VA_ARGS__))
+#endif
+/* Without the header, or on a CPU that it does not know. Arguments count as used. */
+#if !defined(VALGRIND_MAKE_MEM_DEFINED) || defined(NVALGRIND)
+static inline int no_valgrind(int first, ...)
+{
+	return first;
+}
+#undef VALGRIND_DISABLE_ERROR_REPORTING
+#undef VALGRIND_ENABLE_ERROR_REPORTING
+#undef VALGRIND_CREATE_MEMPOOL
+#undef VALGRIND_DESTROY_MEMPOOL
+#undef VALGRIND_MEMPOOL_ALLOC
+#undef VALGRIND_MEMPOOL_FREE
+#undef VALGRIND_MEMPOOL_CHANGE
+#undef VALGRIND_MALLOCLIKE_BLOCK
+#undef VALGRIND_FREELIKE_BLOCK
+#undef VALGRIND_MAKE_MEM_NOACCESS
+#undef VALGRIND_MAKE_MEM_DEFINED
+#define VALGRIND_NOTHING(...) no_valgrind(0, __VA_ARGS__)
 #define VALGRIND_DISABLE_ERROR_REPORTING ((void)0)
 #define VALGRIND_ENABLE_ERROR_REPORTING ((void)0)
 #define VALGRIND_CREATE_MEMPOOL(...) VALGRIND_NOTHING(__VA_ARGS__)
@@ -26,7 +43,7 @@
 #define VALGRIND_MALLOCLIKE_BLOCK(...) VALGRIND_NOTHING(__VA_ARGS__)
 #define VALGRIND_FREELIKE_BLOCK(...) VALGRIND_NOTHING(__VA_ARGS__)
 #define VALGRIND_MAKE_MEM_NOACCESS(...) VALGRIND_NOTHING(__VA_ARGS__)
-#define VALGRIND_MAKE_MEM_DEFINED(...) 0
+#define VALGRIND_MAKE_MEM_DEFINED(...) VALGRIND_NOTHING(__VA_ARGS__)
 #endif
 
 #if defined(__has_feature)

@@ -11,12 +11,16 @@
  */
 #include "os/probe.h"
 
-#if __has_include(<sys/sdt.h>)
+#if __has_include(<sys/sdt.h>) && !defined(USLAB_NO_TOOL_HEADERS)
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 #else
-/* Its arguments count as used. */
-#define STAP_NOTHING(...) ((void)(0, __VA_ARGS__))
+/* Arguments count as used. */
+static inline void no_probe(int first, ...)
+{
+	(void)first;
+}
+#define STAP_NOTHING(...) no_probe(0, __VA_ARGS__)
 #define STAP_PROBE2(provider, name, ...) STAP_NOTHING(__VA_ARGS__)
 #define STAP_PROBE3(provider, name, ...) STAP_NOTHING(__VA_ARGS__)
 #define STAP_PROBE5(provider, name, ...) STAP_NOTHING(__VA_ARGS__)

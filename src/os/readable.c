@@ -21,7 +21,7 @@
 #include "os/readable.h"
 #include "os/sys.h"
 
-#if __has_include(<valgrind/valgrind.h>)
+#if __has_include(<valgrind/valgrind.h>) && !defined(USLAB_NO_TOOL_HEADERS)
 #include <valgrind/valgrind.h>
 #else
 #define RUNNING_ON_VALGRIND 0

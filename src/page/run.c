@@ -111,7 +111,7 @@ static bool free_run(void *p, bool keep)
 	if (!page)
 		return !page_in_arena(p) && free_large(p, keep);
 	/* Of two threads that free the same run one must be told. */
-	if (!cmpxchg(&page->type, PAGE_RUN, PAGE_NONE))
+	if (!cmpxchg_byte(&page->type, PAGE_RUN, PAGE_NONE))
 		return false;
 	nr_pages = page->nr_pages;
 	fetch_sub(&run_counters.count, 1);

@@ -23,6 +23,17 @@ builds() {
 	esac
 }
 
+# The library's own files, where the headers of valgrind and SystemTap are missing.
+for compiler in gcc clang; do
+	for file in memcheck probe readable; do
+		# shellcheck disable=SC2086
+		$compiler $warnings -std=gnu17 -D_GNU_SOURCE= -DUSLAB_NO_TOOL_HEADERS "$include" \
+			"-I$USLAB_SRC/src" -c "$USLAB_SRC/src/os/$file.c" -o "$work/$file.o" ||
+			{ echo "$compiler: src/os/$file.c needs a header that may be missing"; exit 1; }
+	done
+	echo "$compiler, no headers of tools: ok"
+done
+
 # glibc's own declaration of what the hit path reads, before ours and after it.
 if echo '#include <sys/rseq.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
 	echo '#include <uslab/slab.h>' >"$work/before.h"

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch/generic/dwcas.h - the compiler's 16-byte compare and swap
+ * arch/generic/dwcas.h - no compare and swap of two words: os/dword.c has a lock for it
  *
  * Data:       none.
  * Invariants: none.
- * Locks:      none; contract in arch/dwcas.h.
+ * Locks:      none.
  * Flow:       included by arch/dwcas.h only.
+ *
+ * The compiler's own for 16 bytes is a call of libatomic, whose locks nobody frees in a forked child.
  */
 #ifndef ARCH_GENERIC_DWCAS_H
 #define ARCH_GENERIC_DWCAS_H
 
+#define ARCH_HAS_DWCAS 0
+
 static inline bool arch_dwcas(struct dword *p, struct dword expect, struct dword update)
 {
-	return __atomic_compare_exchange(p, &expect, &update, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE);
+	(void)p, (void)expect, (void)update;
+	return false;
 }
 
 #endif /* ARCH_GENERIC_DWCAS_H */

@@ -10,6 +10,8 @@
 #ifndef ARCH_X86_64_DWCAS_H
 #define ARCH_X86_64_DWCAS_H
 
+#define ARCH_HAS_DWCAS 1
+
 /* ThreadSanitizer does not see into asm: what the barrier orders is told to it. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *p);

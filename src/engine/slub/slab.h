@@ -15,6 +15,7 @@
 #include "base/atomic.h"
 #include "engine/slub/freeptr.h"
 #include "engine/slub/slub.h"
+#include "os/dword.h"
 
 #define SLAB_MAX_ORDER 10 /* of the buddy allocator */
 #define SLAB_BITMAP_WORDS ((SLAB_MAX_OBJECTS + 64) / 64)
@@ -57,7 +58,7 @@ static inline bool slab_exchange(struct engine *e, struct page *slab, const stru
 	struct dword expect = { (uintptr_t)old->freelist, counters_word(old->counters) };
 	struct dword update = { (uintptr_t) new->freelist, counters_word(new->counters) };
 
-	if (likely(arch_dwcas(&slab->both, expect, update)))
+	if (likely(dword_cas(&slab->both, expect, update)))
 		return true;
 	slub_count(e, CMPXCHG_DOUBLE_FAIL);
 	return false;

@@ -4,7 +4,6 @@
  */
 #include <pthread.h>
 #include <sys/resource.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 
 #include "bare.h"
@@ -12,6 +11,7 @@
 #include "fake_engine.h"
 #include "front/array.h"
 #include "front/depot.h"
+#include "sys_rseq.h"
 
 #define ID 500u
 #define CAP 8u /* objects in a sheaf of most tests */

@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/atomic.h"
 #include "engine/slub/slab.h"
 #include "fake_engine.h"
+#include "sys_rseq.h"
 
 #define ID 600u
 

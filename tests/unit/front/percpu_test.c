@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 
 #include "arch/list_rseq.h"
@@ -16,6 +15,7 @@
 #include "base/atomic.h"
 #include "base/mark.h"
 #include "fake_engine.h"
+#include "sys_rseq.h"
 
 #define ID 400u
 

@@ -4,11 +4,11 @@
  *
  * Most tests run with sequences where this process has them, and on a made-up topology without.
  */
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "queues_fixture.h"
+#include "sys_rseq.h"
 
 BOTH_MODES(test_limits)
 {

@@ -5,7 +5,6 @@
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
 #include <errno.h>
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +13,7 @@
 #include <cmocka.h>
 
 #include "malloc/internal.h"
+#include "malloc/libc.h"
 #include "replaced.h"
 
 static int (*volatile posix)(void **, size_t, size_t) = posix_memalign;

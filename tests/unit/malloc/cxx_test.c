@@ -6,7 +6,6 @@
  *
  * Throwing, handlers and a real C++ library are tested by tests/programs/cxx.py.
  */
-#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 
 #include "child.h"
 #include "malloc/internal.h"
+#include "malloc/libc.h"
 #include "replaced.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

@@ -50,7 +50,7 @@ static __attribute__((__noinline__)) void touch(char *p)
 	*(volatile char *)p = 1;
 }
 
-static __attribute__((__noinline__)) char peek(const char *p)
+static __attribute__((__noinline__, __unused__)) char peek(const char *p)
 {
 	return *(const volatile char *)p;
 }

@@ -72,7 +72,7 @@ static bool has_note(const char *file, size_t size, const char *name, unsigned i
 
 static void the_file_has_the_notes(void **state)
 {
-#if __has_include(<sys/sdt.h>)
+#if __has_include(<sys/sdt.h>) && !defined(USLAB_NO_TOOL_HEADERS)
 	static const struct {
 		const char *name;
 		unsigned int arguments;

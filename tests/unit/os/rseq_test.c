@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/rseq.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <uslab/layout.h>
@@ -25,6 +24,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "child.h"
+#include "sys_rseq.h"
 #include "os/cpu.h"
 #include "os/rseq.h"
 

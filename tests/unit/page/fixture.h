@@ -107,10 +107,10 @@ static inline struct rlimit limit_to(int resource, size_t room)
 	struct rlimit old;
 	struct rlimit limit;
 
-	CHILD_CHECK(getrlimit((__rlimit_resource_t)resource, &old) == 0);
+	CHILD_CHECK(getrlimit(resource, &old) == 0);
 	limit = old;
 	limit.rlim_cur = status_bytes(resource == RLIMIT_AS ? "VmSize:" : "VmData:") + room;
-	CHILD_CHECK(setrlimit((__rlimit_resource_t)resource, &limit) == 0);
+	CHILD_CHECK(setrlimit(resource, &limit) == 0);
 	return old;
 }
 

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+#
+# Debian's cross compiler for aarch64; what is built runs under qemu-user (gcc-aarch64-linux-gnu, qemu-user).
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
