@@ -15,6 +15,7 @@
  * here may need more than libc; what a library may have or not is weak.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
