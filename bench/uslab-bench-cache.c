@@ -7,10 +7,11 @@
  * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size that the
  * compiler does not know). The locality mode has its
  * own: kmalloc (a cache that others have used), kmalloc-quiet (one that nobody else uses), array,
- * cpuslab, and array-used (an own cache after much use).
+ * cpuslab, and array-used (an own cache after much use). The bulk mode takes any front.
  */
 #include <uslab/slab.h>
 
+#include "bulk.h"
 #include "locality.h"
 #include "modes.h"
 
@@ -158,6 +159,10 @@ int main(int argc, char **argv)
 	parse_args(argc, argv, &args);
 	if (!strcmp(args.mode, "locality")) {
 		run_locality(&args);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (!strcmp(args.mode, "bulk")) {
+		mode_bulk(own_cache(args.size, args.contestant), args.ms);
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (!strcmp(args.contestant, "kmalloc")) {

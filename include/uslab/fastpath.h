@@ -61,6 +61,57 @@ USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 	uslab_cache_free(s, obj);
 }
 
+/**
+ * kmem_cache_alloc_bulk - nr objects into p[], all or none
+ *
+ * The objects, and their order, are those of as many single calls; it takes about half their time
+ * from some 8 objects on, and for fewer no more. p[] may be written to beyond what is returned.
+ * Returns nr, or 0 when memory ran out (nothing is kept then) or nr is 0 or more than INT32_MAX.
+ */
+USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p)
+{
+	size_t n = 0;
+
+	if (nr == 1) { /* best served as one */
+		*p = kmem_cache_alloc(s, flags);
+		return *p ? 1 : 0;
+	}
+#if USLAB_HAVE_RSEQ
+	if (nr && !(flags & __GFP_ZERO)) {
+		n = uslab_rseq_pop_run(s, uslab_rseq_offset, nr, p);
+		if (__builtin_expect(n == nr, 1))
+			return (int)nr;
+	}
+#endif
+	return uslab_cache_alloc_bulk(s, flags, nr, p, n);
+}
+
+/*
+ * Frees nr objects, likewise at once. s == NULL: from any caches that kfree() knows, and kmallocs of all
+ * sizes, NULL among them. The last one in p[] is the first to be handed out again, as far as its cache
+ * hands out in an order. May permute p[].
+ */
+USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
+{
+	size_t n = 0;
+
+	if (s) {
+		if (nr == 1) {
+			kmem_cache_free(s, *p);
+			return;
+		}
+#if USLAB_HAVE_RSEQ
+		if (nr) {
+			n = uslab_rseq_push_run(s, uslab_rseq_offset, nr, p);
+			if (__builtin_expect(n == nr, 1))
+				return;
+		}
+#endif
+	}
+	uslab_cache_free_bulk(s, nr - n, p + n);
+}
+#define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
+
 USLAB_INLINE void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
 {
 	return kmem_cache_alloc(s, flags | __GFP_ZERO);

@@ -165,22 +165,14 @@ USLAB_API const char *kmem_cache_name(struct kmem_cache *s);
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 	__attribute__((malloc, __noinline__));
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj) __attribute__((__noinline__));
+/* p[0 .. done-1] are there already, done <= nr; when the rest is not to be had they are freed. */
+USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,
+				     size_t done) __attribute__((__noinline__));
+USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
+	__attribute__((__noinline__));
 
 /* One object from a node's memory (a preference unless __GFP_THISNODE). node -1: any. */
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node);
-
-/**
- * kmem_cache_alloc_bulk - nr objects into p[], all or none
- * Returns nr, or 0 when memory ran out (nothing is kept then) or nr is 0.
- */
-USLAB_API int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p);
-
-/*
- * Frees nr objects. s == NULL: from any caches that kfree() knows, and kmallocs of all sizes. May
- * permute p[].
- */
-USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p);
-#define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
 
 /*
  * ---- kmalloc ----

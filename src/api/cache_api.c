@@ -148,12 +148,17 @@ USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj)
 	cache_free_for(cache_of(s), obj, __builtin_return_address(0));
 }
 
-USLAB_API int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p)
+USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,
+				     size_t done)
 {
-	if (nr > INT32_MAX)
+	const void *caller = __builtin_return_address(0);
+
+	if (unlikely(nr > INT32_MAX)) {
+		cache_free_bulk_for(cache_of(s), (unsigned int)done, p, caller);
 		return 0;
+	}
 	return (int)cache_alloc_bulk_for(cache_of(s), flags, (unsigned int)nr, p,
-					 __builtin_return_address(0));
+					 (unsigned int)done, caller);
 }
 
 /* From the end, as the kernel does; NULL cache: each object's own. */
@@ -163,14 +168,16 @@ static void free_bulk_any(size_t nr, void **p, const void *caller)
 		kmalloc_free(p[--nr], caller);
 }
 
-USLAB_API void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
+USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {
+	const void *caller = __builtin_return_address(0);
+
 	if (!s) {
-		free_bulk_any(nr, p, __builtin_return_address(0));
+		free_bulk_any(nr, p, caller);
 		return;
 	}
 	for (size_t n; nr; nr -= n, p += n) {
 		n = MIN(nr, (size_t)1 << 30);
-		cache_free_bulk_for(cache_of(s), (unsigned int)n, p, __builtin_return_address(0));
+		cache_free_bulk_for(cache_of(s), (unsigned int)n, p, caller);
 	}
 }

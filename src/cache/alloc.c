@@ -41,25 +41,30 @@ void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const v
 }
 
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				  const void *caller)
+				  unsigned int done, const void *caller)
 {
-	unsigned int n;
+	const struct front_ops *ops = c->front.ops;
+	unsigned int n = done;
 
-	if (nested_call())
+	if (nested_call()) {
+		cache_free_bulk_for(c, done, p, caller); /* puts it off */
 		return 0;
-	cache_poll_now();
-	if (unlikely(load_acquire(&c->watch) & WATCH_ALLOC)) /* pairs with set_watch() */
-		return cache_alloc_bulk_watched(c, gfp, nr, p, caller);
-	n = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
+	}
+	if (cache_is_attended(c, WATCH_ALLOC)) {
+		cache_poll_now();
+		if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with set_watch() */
+			return cache_alloc_bulk_watched(c, gfp, nr, p, done, caller);
+	}
+	n += ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr - n, p + n);
 	if (unlikely(n < nr)) {
 		cache_shrink_all();
-		n += c->front.ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
+		n += ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
 	}
 	if (unlikely(n < nr)) { /* all or none */
-		c->front.ops->free_bulk(&c->front, n, p);
+		ops->free_bulk(&c->front, n, p);
 		return 0;
 	}
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = done; (gfp & __GFP_ZERO || c->engine.mark) && i < n; i++)
 		cache_zero(c, cache_unmark(c, p[i]), gfp);
 	return n;
 }

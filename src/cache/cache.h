@@ -123,8 +123,9 @@ void cache_destroy(struct kmem_cache *s, const void *caller);
  * program the call came from. Both are for debug slabs.
  */
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+/* All or none; p[0 .. done-1] are there already. */
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				  const void *caller);
+				  unsigned int done, const void *caller);
 void cache_free_for(struct cache *c, void *obj, const void *caller);
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
 
@@ -135,7 +136,7 @@ static inline void *cache_alloc(struct cache *c, gfp_t gfp, int node)
 
 static inline unsigned int cache_alloc_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
 {
-	return cache_alloc_bulk_for(c, gfp, nr, p, __builtin_return_address(0));
+	return cache_alloc_bulk_for(c, gfp, nr, p, 0, __builtin_return_address(0));
 }
 
 static inline void cache_free(struct cache *c, void *obj)
@@ -159,7 +160,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
 			 uint32_t sample);
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				      const void *caller);
+				      unsigned int done, const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
 
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */

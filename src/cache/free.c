@@ -60,6 +60,13 @@ static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const vo
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
 
+static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **p,
+				       const void *caller)
+{
+	while (nr) /* from the end, as the kernel does */
+		cache_free_watched(c, p[--nr], caller);
+}
+
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
 	if (nested_call()) {
@@ -67,13 +74,14 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 			nested_defer(give, c, p[--nr], caller);
 		return;
 	}
-	cache_poll_now();
-	if (likely(!load_acquire(&c->watch))) { /* pairs with set_watch() */
-		free_bulk_plain(c, nr, p, caller);
-		return;
+	if (cache_is_attended(c, ~0u)) {
+		cache_poll_now();
+		if (load_acquire(&c->watch)) { /* pairs with set_watch() */
+			free_bulk_watched(c, nr, p, caller);
+			return;
+		}
 	}
-	for (unsigned int i = nr; i-- > 0;) /* from the end, as the kernel does */
-		cache_free_watched(c, p[i], caller);
+	free_bulk_plain(c, nr, p, caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */

@@ -195,9 +195,9 @@ void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t
 }
 
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				      const void *caller)
+				      unsigned int done, const void *caller)
 {
-	unsigned int n = 0;
+	unsigned int n = done;
 
 	while (n < nr && (p[n] = cache_alloc_watched(c, gfp, NUMA_NO_NODE, 0, caller)))
 		n++;

@@ -8,12 +8,13 @@
  *             it out of one of them. Objects in sheaves count as in use in their slabs.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops.
+ * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops. Many objects at once:
+ *             front/array_bulk.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
- * percpu_cmp2_store (word), atomic exchange (spare), or depot.lock; a thread that is preempted,
- * migrated or interrupted by a signal between these steps holds sheaves that no one else can see.
+ * percpu_cmp2_store (the two words) or depot.lock; a thread that is preempted, migrated or
+ * interrupted by a signal between these steps holds sheaves that no one else can see.
  *
  *   alloc miss: spare with objects | full sheaf of the depot | empty sheaf + engine refill
  *   free miss:  spare with room | exchange a full spare for an empty sheaf | flush a full one
@@ -22,11 +23,11 @@
  * not exchange each time (Bonwick's magazines, USENIX 2001).
  *
  * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
- *   hit paths, install:  sequences of that CPU, exclude one another
- *   drain:               percpu_stop_xchg with f->closed set; install compares f->closed
- *   spare:               atomic exchange by anybody
+ *   hit paths, swap, unstash:  sequences of that CPU, exclude one another
+ *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->closed, and unstash
+ *                              what it takes, so that it never stores over a stopped word
  */
-#include "front/array.h"
+#include "front/array_sheaf.h"
 
 #include <errno.h>
 
@@ -34,13 +35,16 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "front/depot.h"
 #include "os/cpu.h"
 #include "os/rseq.h"
 #include "page/meta.h"
 
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
-#define ARRAY_MAX_EMPTY 10
+/*
+ * Empty sheaves in a depot at most; or as many as full ones, so that a program that allocates all of them
+ * and frees them again finds the sheaves (of 256 bytes) for that.
+ */
+#define ARRAY_MIN_EMPTY 10u
 #define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
 
 /*
@@ -77,6 +81,7 @@ static unsigned int max_full(const struct engine *e, unsigned int capacity)
 static int array_init(struct front *f, unsigned int capacity)
 {
 	const struct engine *e = f->engine;
+	unsigned int full;
 
 	if (capacity > USLAB_SHEAF_CAPACITY)
 		return -EINVAL;
@@ -84,8 +89,9 @@ static int array_init(struct front *f, unsigned int capacity)
 	f->depot = meta_alloc(os_topology.nr_nodes * sizeof(struct depot));
 	if (!f->depot)
 		return -ENOMEM;
+	full = max_full(e, f->capacity);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		depot_init(&f->depot[node], max_full(e, f->capacity), ARRAY_MAX_EMPTY);
+		depot_init(&f->depot[node], full, MAX(full, ARRAY_MIN_EMPTY));
 	front_stop_words(f->id);
 	return 0;
 }
@@ -95,29 +101,7 @@ static struct depot *array_depot(struct front *f)
 	return &f->depot[os_current_node()];
 }
 
-/* ---- hits; the generic mode does in C what <uslab/arch/...> does in a sequence ---- */
-
-static void *word_pop(uintptr_t *word)
-{
-	uintptr_t top = load_relaxed(word);
-	void *obj = *(void **)top;
-
-	if (obj)
-		store_relaxed(word, top - sizeof(void *));
-	return obj;
-}
-
-static bool word_push(uintptr_t *word, void *obj)
-{
-	uintptr_t top = load_relaxed(word);
-
-	if (sheaf_index(top) == USLAB_SHEAF_CAPACITY)
-		return false;
-	top += sizeof(void *);
-	*(void **)top = obj;
-	store_relaxed(word, top);
-	return true;
-}
+/* ---- hits ---- */
 
 void *array_pop(unsigned int id, int cpu)
 {
@@ -161,7 +145,7 @@ static void *engine_one(struct front *f, gfp_t gfp, int node)
  * taken from its top: put in backwards, so that neighbours are allocated one after the other.
  * Returns the new top, unchanged when out of memory.
  */
-static uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
+uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 {
 	void *objs[USLAB_SHEAF_CAPACITY];
 	void **entry = (void **)top;
@@ -174,7 +158,7 @@ static uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 }
 
 /* Gives all objects of a sheaf that the caller owns back; returns the empty top. */
-static uintptr_t sheaf_flush(struct front *f, uintptr_t top)
+uintptr_t sheaf_flush(struct front *f, uintptr_t top)
 {
 	unsigned int count = sheaf_count(top, f->capacity);
 	uintptr_t bottom = top - count * sizeof(void *);
@@ -185,6 +169,14 @@ static uintptr_t sheaf_flush(struct front *f, uintptr_t top)
 }
 
 /* ---- sheaves that the caller owns find a place ---- */
+
+/* An empty sheaf, from the depot or new; 0: out of memory. */
+uintptr_t sheaf_get_empty(struct front *f)
+{
+	uintptr_t top = depot_get_empty(array_depot(f));
+
+	return top ? top : sheaf_new(f->capacity);
+}
 
 static void sheaf_put_empty(struct front *f, uintptr_t top)
 {
@@ -203,39 +195,73 @@ static void sheaf_put(struct front *f, uintptr_t top)
 	sheaf_put_empty(f, top);
 }
 
-/* Makes a sheaf the spare of a CPU; the one that was goes to the depot. */
-static void sheaf_stash(struct front *f, int cpu, uintptr_t top)
+/*
+ * Puts a sheaf into one of the two words of the CPU that this thread runs on, and returns what was there:
+ * the caller's now. place: percpu_word or percpu_spare. false: the front is drained, or there is no CPU;
+ * the sheaf is the caller's still.
+ */
+static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsigned int id, int cpu),
+				     uintptr_t top, uintptr_t *old)
 {
-	uintptr_t previous = xchg(percpu_spare(f->id, cpu), top);
+	uintptr_t *word;
+	int cpu;
 
-	if (previous)
+	do {
+		cpu = percpu_cpu();
+		if (cpu < 0 || load_relaxed(&f->closed))
+			return false;
+		word = place(f->id, cpu);
+		*old = load_relaxed(word);
+		/* closed is compared in the sequence: pairs with array_drain */
+	} while (percpu_cmp2_store(cpu, word, *old, &f->closed, 0, top));
+	return true;
+}
+
+/* Makes a sheaf the spare of this CPU; the one that was goes to the depot. */
+void sheaf_stash(struct front *f, uintptr_t top)
+{
+	uintptr_t previous;
+
+	if (!sheaf_swap(f, percpu_spare, top, &previous))
+		sheaf_put(f, top);
+	else if (previous && previous != front_stop_word)
 		sheaf_put(f, previous);
 }
 
 /*
- * Makes a sheaf the current one of the CPU that this thread runs on; its old one becomes the spare.
- * While the front is drained, or without a CPU, the sheaf is emptied instead.
+ * Makes a sheaf the current one of this CPU; its old one becomes the spare. While the front is drained,
+ * or without a CPU, the sheaf is emptied instead.
  */
-static void sheaf_install(struct front *f, uintptr_t top)
+void sheaf_install(struct front *f, uintptr_t top)
 {
-	uintptr_t *word;
 	uintptr_t old;
+
+	if (!sheaf_swap(f, percpu_word, top, &old))
+		sheaf_delete(sheaf_flush(f, top));
+	else if (old != front_stop_word)
+		sheaf_stash(f, old);
+}
+
+/*
+ * Takes the spare of this CPU; 0: it has none. The step compares what it takes: one that is under way
+ * while the spare is drained either commits first, and the drain sees it, or finds something else.
+ */
+uintptr_t sheaf_unstash(struct front *f)
+{
+	uintptr_t *spare;
+	uintptr_t top;
 	int cpu;
 
-	for (;;) {
+	do {
 		cpu = percpu_cpu();
-		if (cpu < 0 || load_relaxed(&f->closed)) {
-			sheaf_delete(sheaf_flush(f, top));
-			return;
-		}
-		word = percpu_word(f->id, cpu);
-		old = load_relaxed(word);
-		/* closed is compared in the sequence: pairs with array_drain */
-		if (!percpu_cmp2_store(cpu, word, old, &f->closed, 0, top))
-			break;
-	}
-	if (old != front_stop_word)
-		sheaf_stash(f, cpu, old);
+		if (cpu < 0)
+			return 0;
+		spare = percpu_spare(f->id, cpu);
+		top = load_relaxed(spare);
+		if (!top || top == front_stop_word)
+			return 0;
+	} while (percpu_cmp2_store(cpu, spare, top, spare, top, 0));
+	return top;
 }
 
 /*
@@ -264,7 +290,7 @@ static void sheaf_prefetch_objects(uintptr_t top)
 /* ---- alloc ---- */
 
 /* A sheaf with objects out of the depot, for which the empty one `top` (or 0) is left; or 0. */
-static uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
+uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 {
 	struct depot *d = array_depot(f);
 	uintptr_t other = top ? depot_exchange_empty(d, top, f->capacity) : 0;
@@ -275,28 +301,25 @@ static uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 		if (other && top)
 			sheaf_delete(top);
 	}
-	if (other) {
-		sheaf_prefetch(other);
-		sheaf_prefetch_objects(other);
-	}
 	return other;
 }
 
 /* A sheaf with at least one object, owned by the caller; 0: out of memory. */
-static uintptr_t sheaf_with_objects(struct front *f, int cpu, gfp_t gfp)
+static uintptr_t sheaf_with_objects(struct front *f, gfp_t gfp)
 {
-	uintptr_t top = xchg(percpu_spare(f->id, cpu), 0);
+	uintptr_t top = sheaf_unstash(f);
 	uintptr_t other;
 
 	if (top && sheaf_count(top, f->capacity))
 		return top;
 	other = sheaf_from_depot(f, top);
-	if (other)
+	if (other) {
+		sheaf_prefetch(other);
+		sheaf_prefetch_objects(other);
 		return other;
+	}
 	if (!top)
-		top = depot_get_empty(array_depot(f));
-	if (!top)
-		top = sheaf_new(f->capacity);
+		top = sheaf_get_empty(f);
 	if (!top)
 		return 0;
 	other = sheaf_fill(f, top, gfp);
@@ -306,9 +329,9 @@ static uintptr_t sheaf_with_objects(struct front *f, int cpu, gfp_t gfp)
 	return 0;
 }
 
-static noinline void *alloc_miss(struct front *f, int cpu, gfp_t gfp)
+static noinline void *alloc_miss(struct front *f, gfp_t gfp)
 {
-	uintptr_t top = sheaf_with_objects(f, cpu, gfp);
+	uintptr_t top = sheaf_with_objects(f, gfp);
 	void *obj;
 
 	if (!top) /* no memory for a sheaf is not yet no memory for an object */
@@ -331,42 +354,46 @@ static void *array_alloc(struct front *f, gfp_t gfp, int node)
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		return engine_one(f, gfp, node);
 	obj = array_pop(f->id, cpu);
-	return likely(obj) ? obj : alloc_miss(f, cpu, gfp);
+	return likely(obj) ? obj : alloc_miss(f, gfp);
 }
 
 /* ---- free ---- */
 
-/* A sheaf with room for at least one object, owned by the caller; 0: out of memory. */
-static uintptr_t sheaf_with_room(struct front *f, int cpu)
+/* An empty sheaf for a full one, which the depot gets; 0: it has no room, or there is no memory. */
+uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 {
-	uintptr_t top = xchg(percpu_spare(f->id, cpu), 0);
-	struct depot *d;
-	uintptr_t other;
+	struct depot *d = array_depot(f);
+	uintptr_t other = depot_exchange_full(d, top, f->capacity);
 
-	if (!top) {
-		top = depot_get_empty(array_depot(f));
-		return top ? top : sheaf_new(f->capacity);
-	}
-	if (sheaf_count(top, f->capacity) < f->capacity)
-		return top;
-	d = array_depot(f);
-	other = depot_exchange_full(d, top, f->capacity);
 	if (other) {
 		sheaf_prefetch(other);
 		return other;
 	}
 	/* a hint: else each overflow would make a sheaf, only to leave it empty in the depot */
 	other = load_relaxed(&d->nr_full) < d->max_full ? sheaf_new(f->capacity) : 0;
-	if (other && depot_put_full(d, top, f->capacity))
+	if (!other || depot_put_full(d, top, f->capacity))
 		return other;
-	if (other)
-		sheaf_put_empty(f, other);
-	return sheaf_flush(f, top);
+	sheaf_put_empty(f, other);
+	return 0;
 }
 
-static noinline void free_miss(struct front *f, int cpu, void *obj)
+/* A sheaf with room for at least one object, owned by the caller; 0: out of memory. */
+static uintptr_t sheaf_with_room(struct front *f)
 {
-	uintptr_t top = sheaf_with_room(f, cpu);
+	uintptr_t top = sheaf_unstash(f);
+	uintptr_t other;
+
+	if (!top)
+		return sheaf_get_empty(f);
+	if (sheaf_count(top, f->capacity) < f->capacity)
+		return top;
+	other = sheaf_for_full(f, top);
+	return other ? other : sheaf_flush(f, top);
+}
+
+static noinline void free_miss(struct front *f, void *obj)
+{
+	uintptr_t top = sheaf_with_room(f);
 
 	if (!top) {
 		f->engine->ops->flush(f->engine, &obj, 1);
@@ -384,55 +411,31 @@ static void array_free(struct front *f, void *obj)
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		f->engine->ops->flush(f->engine, &obj, 1);
 	else if (!array_push(f->id, cpu, obj))
-		free_miss(f, cpu, obj);
-}
-
-/* ---- bulk ---- */
-
-static unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
-{
-	unsigned int n = 0;
-	unsigned int got;
-	void *obj;
-	int cpu;
-
-	while (n < nr) {
-		cpu = percpu_cpu();
-		if (cpu >= 0 && (obj = array_pop(f->id, cpu))) {
-			p[n++] = obj;
-			continue;
-		}
-		if (nr - n >= f->capacity) /* a whole sheaf's worth: straight from the slabs */
-			got = f->engine->ops->refill(f->engine, p + n, f->capacity, gfp,
-						     NUMA_NO_NODE);
-		else
-			got = (p[n] = array_alloc(f, gfp, NUMA_NO_NODE)) ? 1 : 0;
-		if (!got)
-			break;
-		n += got;
-	}
-	return n;
-}
-
-static void array_free_bulk(struct front *f, unsigned int nr, void **p)
-{
-	for (unsigned int i = 0; i < nr; i++)
-		array_free(f, p[i]);
+		free_miss(f, obj);
 }
 
 /* ---- the whole front ---- */
 
+/* Takes the sheaf out of one of a CPU's two words and stops the word. false: there was none. */
+static bool drain_word(struct front *f, int cpu, uintptr_t *word)
+{
+	uintptr_t top = load_relaxed(word);
+
+	if (!top || top == front_stop_word || percpu_stop_xchg(cpu, word, front_stop_word, &top))
+		return false;
+	if (top && top != front_stop_word)
+		sheaf_delete(sheaf_flush(f, top));
+	return true;
+}
+
 static void drain_cpu(struct front *f, int cpu)
 {
-	uintptr_t *word = percpu_word(f->id, cpu);
-	uintptr_t top;
+	uintptr_t *spare = percpu_spare(f->id, cpu);
 
-	if (load_relaxed(word) != front_stop_word &&
-	    !percpu_stop_xchg(cpu, word, front_stop_word, &top) && top != front_stop_word)
-		sheaf_delete(sheaf_flush(f, top));
-	top = xchg(percpu_spare(f->id, cpu), 0);
-	if (top)
-		sheaf_delete(sheaf_flush(f, top));
+	drain_word(f, cpu, percpu_word(f->id, cpu));
+	if (drain_word(f, cpu, spare))
+		percpu_put_back(cpu, spare,
+				0); /* closed still: nothing was put there, nor is taken */
 }
 
 static void drain_depot(struct front *f, struct depot *d)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/array.h - pop and push on a CPU's array, both modes
+ * front/array.h - pop and push on a CPU's array, one object or a run of them, both modes
  *
  * Data:       the word of a cache on a CPU.
  * Invariants: see front/array.c.
@@ -21,6 +21,10 @@ unsigned int array_capacity(unsigned int size, bool pack);
 void *array_pop(unsigned int id, int cpu);
 /* false: no room. */
 bool array_push(unsigned int id, int cpu, void *obj);
+
+/* The same for up to nr objects (nr > 0), as <uslab/arch/...> says; how many were moved. */
+unsigned int array_pop_run(unsigned int id, int cpu, unsigned int nr, void **p);
+unsigned int array_push_run(unsigned int id, int cpu, unsigned int nr, void *const *p);
 
 /* The hit paths of programs, for handles that are no compile-time constant: false on a miss. */
 static always_inline bool array_pop_handle(void *handle, void **obj)

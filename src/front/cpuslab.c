@@ -406,7 +406,7 @@ static void cpuslab_free(struct front *f, void *obj)
 {
 	struct page *slab = page_head_unchecked(obj);
 
-	if (unlikely(!has_sequences(slub_of(f->engine)) || !push_plain(f, slab, obj)))
+	if (unlikely(!has_sequences(slub_of(f->engine)) || !push_plain(f, slab, obj, obj)))
 		free_slow(f, slab, obj);
 	else if (slub_counts())
 		count_free(f);
@@ -414,16 +414,17 @@ static void cpuslab_free(struct front *f, void *obj)
 
 /*
  * Frees the last of nr objects together with those of its slab that are near in the array (spec
- * 5.8); the others are moved to the front. Returns how many are left.
+ * 5.8); the others are moved to the front. The last one is the first to be reused. Returns how many are
+ * left.
  */
 static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 {
-	void *tail = p[--nr];
-	struct page *slab = page_head_unchecked(tail);
+	void *head = p[--nr];
+	struct page *slab = page_head_unchecked(head);
 	unsigned int lookahead = LOOKAHEAD;
 	unsigned int left = nr;
 	unsigned int cnt = 1;
-	void *head = tail;
+	void *tail = head;
 
 	while (nr && lookahead) {
 		void *obj = p[--nr];
@@ -432,8 +433,8 @@ static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 			lookahead--;
 			continue;
 		}
-		freeptr_link(f->engine, slab->layout, obj, head);
-		head = obj;
+		freeptr_link(f->engine, slab->layout, tail, obj);
+		tail = obj;
 		cnt++;
 		p[nr] = p[--left];
 		p[left] = obj;

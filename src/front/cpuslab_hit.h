@@ -66,10 +66,11 @@ static inline void *pop_plain(struct front *f)
 			     load_relaxed(&page_map.nr_pages) << PAGE_SHIFT);
 }
 
-static inline bool push_plain(struct front *f, struct page *slab, void *obj)
+/* A chain, linked from head to tail; tail gets its link here. One object: both are it. */
+static inline bool push_plain(struct front *f, struct page *slab, void *head, void *tail)
 {
-	return arch_list_push(percpu_state(f->id, 0), os_rseq_offset, slab, obj,
-			      freeptr_slot(slab->layout, obj));
+	return arch_list_push(percpu_state(f->id, 0), os_rseq_offset, slab, head,
+			      freeptr_slot(slab->layout, tail));
 }
 
 /* An object of the running CPU's free list if it is of node; NULL: take the slow path. */
@@ -114,8 +115,8 @@ static inline void *pop(struct front *f, int node)
 	return pops_plain(f, node) ? pop_plain(f) : pop_general(f, node);
 }
 
-/* A chain onto the running CPU's free list; false: slab is not that CPU's. */
-static noinline bool push_chain(struct front *f, struct page *slab, void *head, void *tail)
+/* Likewise in C; false: slab is not that CPU's. */
+static noinline bool push_chain_general(struct front *f, struct page *slab, void *head, void *tail)
 {
 	for (;;) {
 		int cpu = percpu_cpu();
@@ -137,6 +138,14 @@ static noinline bool push_chain(struct front *f, struct page *slab, void *head, 
 		if (err > 0)
 			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
 	}
+}
+
+/* What the sequence refuses may be a double free, which is found out where links are made. */
+static inline bool push_chain(struct front *f, struct page *slab, void *head, void *tail)
+{
+	if (has_sequences(slub_of(f->engine)) && push_plain(f, slab, head, tail))
+		return true;
+	return push_chain_general(f, slab, head, tail);
 }
 
 #endif /* FRONT_CPUSLAB_HIT_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/inject.h - a copy of front/percpu.c and front/array.c with delays and mutations in it
+ * race/inject.h - a copy of front/percpu.c, front/array.c and front/array_bulk.c with delays and mutations in it
  *
  * For one C file of a program, in the place of <uslab/slab.h>. The linker then leaves the library's
- * own objects of the two files out. Places: see <uslab/arch/...> and arch/rseq_ops.h.
+ * own objects of these files out. Places: see <uslab/arch/...> and arch/rseq_ops.h.
  */
 #ifndef RACE_INJECT_H
 #define RACE_INJECT_H
@@ -28,7 +28,19 @@
 #define INJECT_13 DELAY(13)
 #define INJECT_14 DELAY(14)
 #define INJECT_15 DELAY(15)
-#define PLACES 16
+#define INJECT_22 NOT_RESTARTED DELAY(22)
+#define INJECT_23 DELAY(23)
+#define INJECT_24 DELAY(24)
+#define INJECT_25 NOT_RESTARTED DELAY(25)
+#define INJECT_26 DELAY(26)
+#define INJECT_27 DELAY(27)
+#define INJECT_28 NOT_RESTARTED DELAY(28)
+#define INJECT_29 DELAY(29)
+#define INJECT_30 DELAY(30)
+#define INJECT_31 NOT_RESTARTED DELAY(31)
+#define INJECT_32 DELAY(32)
+#define INJECT_33 DELAY(33)
+#define PLACES 34
 
 #include <uslab/slab.h>
 
@@ -88,6 +100,7 @@ static inline void race_delay_load(void)
 #undef load_relaxed
 #define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
 #include "front/array.c"
+#include "front/array_bulk.c"
 #undef load_relaxed
 #define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 

@@ -20,6 +20,12 @@
 #define INJECT_4 ""
 #define INJECT_5 ""
 #define INJECT_6 ""
+#define INJECT_22 ""
+#define INJECT_23 ""
+#define INJECT_24 ""
+#define INJECT_25 ""
+#define INJECT_26 ""
+#define INJECT_27 ""
 #define INJECT_16 NOT_RESTARTED DELAY(16)
 #define INJECT_17 DELAY(17)
 #define INJECT_18 DELAY(18)

@@ -46,6 +46,7 @@ int main(void)
 #define QUEUES (ARRAYS + 1) /* one of queues, whose limits change all the time */
 #define CACHES (ARRAYS + 2)
 #define POOL 150  /* objects of one cache that a worker may have */
+#define BULK 80	  /* objects of one bulk call, at most */
 #define STASH 6	  /* objects of one cache that a worker's signal handler may have */
 #define SLOTS 16  /* through which workers pass objects to one another */
 #define OPS 30000 /* of one worker in one round */
@@ -161,8 +162,9 @@ static struct object *drop_some(struct worker *w, unsigned int c, uint64_t r)
 
 static void bulk_op(struct worker *w, unsigned int c, uint64_t r)
 {
-	unsigned int n = 1 + (unsigned int)r % 12;
-	void *p[12];
+	/* some of one array, or a few that end in the spare or in the depot */
+	unsigned int n = 1 + (unsigned int)r % (r >> 20 & 7 ? 12 : BULK);
+	void *p[BULK];
 
 	if (w->nr[c] + n <= POOL && r & 1024) {
 		if (kmem_cache_alloc_bulk(caches[c], GFP_KERNEL, n, p) != (int)n)
@@ -171,7 +173,7 @@ static void bulk_op(struct worker *w, unsigned int c, uint64_t r)
 			take(w, c, p[i]);
 	} else if (w->nr[c] >= n) {
 		for (unsigned int i = 0; i < n; i++)
-			p[i] = drop_some(w, c, r >> i);
+			p[i] = drop_some(w, c, r >> i % 32);
 		kmem_cache_free_bulk(caches[c], n, p);
 	}
 }

@@ -101,6 +101,16 @@ class BenchTest(unittest.TestCase):
         self.check_metrics(result, by_name, [f"{count}.{order}" for count in (100, 1000, 10000)
                                              for order in ("fifo", "lifo", "mix")])
 
+    def test_bulk(self):
+        by_name = self.run_json("bulk", "--quick")[1]
+        self.assertEqual(set(by_name), {"own-cache", "own-cache-cpuslab", "own-cache-none"})
+        for entry in by_name.values():
+            metrics = entry["metrics"]
+            for count in (1, 2, 3, 4, 8, 16, 31, 32, 64, 100, 300, 1000):
+                for what in ("loop", "bulk", "ratio"):
+                    self.assertGreater(metrics[f"{what}.{count}"]["min"], 0)
+        self.assertIn("bulk to loop", bench("bulk", "--quick").stdout)
+
     def test_handoff(self):
         if len(os.sched_getaffinity(0)) < 2:
             run = bench("handoff", "--quick")
@@ -334,8 +344,8 @@ class BenchTest(unittest.TestCase):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("pair", "batch", "handoff", "malloc", "locality", "fastpath", "concurrent",
-                     "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
+        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "fastpath",
+                     "concurrent", "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
             self.assertIn(name, run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
         self.assertRegex(bench("--version").stdout, r"^uslab \d+\.\d+\.\d+\n$")

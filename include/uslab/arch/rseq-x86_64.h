@@ -13,8 +13,12 @@
  *         top = top - 8                                  *top = obj
  *         *word = top             (the commit)           *word = top             (the commit)
  *
+ * uslab_rseq_pop_run() and uslab_rseq_push_run() repeat the lines in the middle for up to nr objects,
+ * until one would miss, and commit once: all that were moved, in the order of as many single calls.
+ *
  * Progress: a sequence that the kernel interrupts (preemption, migration, signal) starts again
- * from its first instruction; registers that it reads stay untouched until the commit.
+ * from its first instruction; registers that it reads stay untouched until the commit. What a run has
+ * written by then lies in the caller's array, or above the top, where nobody looks.
  * The commit is one plain store of a value derived from the loaded one: front/percpu.c relies on
  * that when it takes an array away from another CPU.
  * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
@@ -133,6 +137,83 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handl
 	return 1;
 miss:
 	return 0;
+}
+
+/*
+ * The middle of the runs, with the place of a delay in the loop and one before the commit. Loops begin
+ * at multiples of 16: of two or three objects a third of the time depends on it.
+ */
+#define USLAB_RSEQ_POP_RUN(in_loop, before_commit)                                   \
+	".p2align 4\n"                                                               \
+	"5:\n\t"                                                                     \
+	USLAB_RSEQ_INJECT(in_loop) "movq (%[top]), %[obj]\n\t" /* obj = *top */      \
+	"testq %[obj], %[obj]\n\t"                                                   \
+	"jz 6f\n\t"                                                                  \
+	"subq $8, %[top]\n\t"                                                        \
+	"movq %[obj], (%[p],%[n],8)\n\t" /* p[n++] = obj */                          \
+	"incq %[n]\n\t"                                                              \
+	"cmpq %[nr], %[n]\n\t"                                                       \
+	"jne 5b\n"                                                                   \
+	"6:\n\t" USLAB_RSEQ_INJECT(before_commit)                                    \
+	"movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */                            \
+	"2:"
+
+#define USLAB_RSEQ_PUSH_RUN(in_loop, before_commit)                                  \
+	".p2align 4\n"                                                               \
+	"5:\n\t"                                                                     \
+	"cmpb $0xf8, %b[top]\n\t" /* full: top + 8 would carry */                    \
+	"je 6f\n\t"                                                                  \
+	"movq (%[p],%[n],8), %[obj]\n\t" USLAB_RSEQ_INJECT(in_loop)                  \
+	"movq %[obj], 8(%[top])\n\t" /* *++top = p[n++] */                            \
+	"addq $8, %[top]\n\t"                                                        \
+	"incq %[n]\n\t"                                                              \
+	"cmpq %[nr], %[n]\n\t"                                                       \
+	"jne 5b\n"                                                                   \
+	"6:\n\t" USLAB_RSEQ_INJECT(before_commit)                                    \
+	"movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */                            \
+	"2:"
+
+/*
+ * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has no
+ * more. An empty, stopped or absent one gets back the top that it had.
+ */
+static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void *handle,
+								       ptrdiff_t rseq, size_t nr,
+								       void **p)
+{
+	unsigned long tmp;
+	char *top;
+	void *obj;
+	size_t n;
+
+	__asm__ volatile(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(22) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
+		     "xorl %k[n], %k[n]\n\t"			/* n = 0 */
+		     USLAB_RSEQ_POP_RUN(23, 24)
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
+		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
+		     : "memory", "cc");
+	return n;
+}
+
+/* Up to nr objects (nr > 0) of p[], so that the last one is the newest; returns how many had room. */
+static inline __attribute__((__always_inline__)) size_t uslab_rseq_push_run(void *handle,
+									ptrdiff_t rseq, size_t nr,
+									void *const *p)
+{
+	unsigned long tmp;
+	char *top;
+	void *obj;
+	size_t n;
+
+	__asm__ volatile(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
+		     "xorl %k[n], %k[n]\n\t"			/* n = 0 */
+		     USLAB_RSEQ_PUSH_RUN(26, 27)
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
+		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
+		     : "memory", "cc");
+	return n;
 }
 
 #endif /* USLAB_ARCH_RSEQ_X86_64_H */

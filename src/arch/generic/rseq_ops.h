@@ -35,4 +35,16 @@ static inline int arch_rseq_cmp2_push(ptrdiff_t rseq, int cpu, uintptr_t *word, 
 	return -1;
 }
 
+static inline size_t arch_rseq_pop_run(ptrdiff_t rseq, void *word, size_t nr, void **p)
+{
+	(void)rseq, (void)word, (void)nr, (void)p;
+	return 0;
+}
+
+static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *word, size_t nr, void *const *p)
+{
+	(void)rseq, (void)word, (void)nr, (void)p;
+	return 0;
+}
+
 #endif /* ARCH_GENERIC_RSEQ_OPS_H */

@@ -371,30 +371,6 @@ BOTH_MODES(test_no_sheaf)
 	front.ops->drain(&front);
 }
 
-BOTH_MODES(test_bulk)
-{
-	void *p[100];
-
-	here();
-	make(CAP);
-	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 0, p) == 0);
-	CHILD_CHECK(fake.refills == 0);
-	/* whole sheaves' worths pass by the front, the rest comes through it */
-	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 3 * CAP + 2, p) == 3 * CAP + 2);
-	CHILD_CHECK(fake.refills == 4 && front.ops->held(&front) == CAP - 2);
-	for (unsigned int i = 0; i < 3 * CAP + 2; i++)
-		CHILD_CHECK(number(p[i]) == i);
-	balance(3 * CAP + 2);
-	/* what is in hand first */
-	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 4, p + 3 * CAP + 2) == 4);
-	CHILD_CHECK(fake.refills == 4 && number(p[3 * CAP + 5]) == 3 * CAP + 5);
-	front.ops->free_bulk(&front, 3 * CAP + 6, p);
-	balance(0);
-	front.ops->free_bulk(&front, 0, p);
-	front.ops->drain(&front);
-	CHILD_CHECK(fake.nr_out == 0);
-}
-
 /* ---- several CPUs and nodes, made up: 0 and 1 are node 0, 2 and 3 are node 1 ---- */
 
 IN_CHILD(test_cpus_are_apart)
@@ -685,7 +661,6 @@ int main(void)
 		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_no_sheaf),
-		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_cpus_are_apart),
 		cmocka_unit_test(test_depot_is_the_nodes),
 		cmocka_unit_test(test_nodes),

@@ -60,6 +60,7 @@ struct contestant {
 enum benchmark_id {
 	BENCH_PAIR,
 	BENCH_BATCH,
+	BENCH_BULK,
 	BENCH_HANDOFF,
 	BENCH_MALLOC,
 	BENCH_LOCALITY,

@@ -12,6 +12,7 @@
 
 #define PAIR (1u << BENCH_PAIR)
 #define BATCH (1u << BENCH_BATCH)
+#define BULK (1u << BENCH_BULK)
 #define HANDOFF (1u << BENCH_HANDOFF)
 #define MALLOC (1u << BENCH_MALLOC)
 #define LOCALITY (1u << BENCH_LOCALITY)
@@ -98,6 +99,13 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			  .key = "1000.fifo",
 			  .size = 64,
 			  .takes = TAKES_SIZE },
+	[BENCH_BULK] = { .name = "bulk",
+			 .what = "ns per object: N by one call of alloc_bulk and one of free_bulk, and by "
+				 "loops",
+			 .modes = { "bulk" },
+			 .key = "bulk.32",
+			 .size = 64,
+			 .takes = TAKES_SIZE },
 	[BENCH_HANDOFF] = { .name = "handoff",
 			    .what = "ns per object allocated by one thread and freed by another",
 			    .modes = { "handoff" },
@@ -174,11 +182,11 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 	}
 
 static const struct contestant contestants[] = {
-	{ "own-cache", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "array",
-	  .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
-	{ "own-cache-cpuslab", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER,
-	  "cpuslab", .what = "the same with SLUB's front" },
-	{ "own-cache-none", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER, "none",
+	{ "own-cache", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY, ON_CACHE_WORKER,
+	  "array", .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
+	{ "own-cache-cpuslab", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY,
+	  ON_CACHE_WORKER, "cpuslab", .what = "the same with SLUB's front" },
+	{ "own-cache-none", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF, ON_CACHE_WORKER, "none",
 	  .what = "the same without a front" },
 	{ "own-cache-bulk", ROLE_USLAB, BATCH, ON_CACHE_WORKER, "bulk",
 	  .what = "kmem_cache_alloc_bulk and _free_bulk" },

@@ -3,7 +3,7 @@
  * uslab/bench/report.c - the results as text
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
- * one with several gets two tables, medians and ratios. Ratios are to the fastest peer of the very
+ * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios are to the fastest peer of the very
  * same column. The kernel's protocols have a page of their own (protocol.c).
  */
 #include "bench.h"
@@ -218,6 +218,10 @@ void report_text(const struct session *s, const struct machine *m, FILE *out)
 	} else if (s->entries[0].nr_metrics == 1) {
 		single_table(s, out);
 		explain_counts(s, out);
+	} else if (s->benchmark == benchmark_at(BENCH_BULK)) {
+		report_matrix(s, out, "loop", "loop.", false);
+		report_matrix(s, out, "bulk", "bulk.", false);
+		report_matrix(s, out, "bulk to loop", "ratio.", false);
 	} else {
 		report_matrix(s, out, "median", "", false);
 		fputc('\n', out);

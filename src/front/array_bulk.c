@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_bulk.c - what single calls would do, runs of objects and whole sheaves at a time
+ *
+ * Data:       none of its own.
+ * Invariants: see front/array.c.
+ * Locks:      none held here; the CPU's in the generic mode, depot.lock inside calls.
+ * Flow:       called by cache/ through front_array_ops, after the inline form has done what it can; calls
+ *             front/array.c, front/depot.c, engine->ops.
+ *
+ *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, past the sheaves
+ *   free:  room in the array | in the spare | full sheaves to the depot | the engine
+ *
+ * The array and the spare are worked on where they are, each in one sequence. A sheaf of the depot is
+ * copied from or to while it belongs to the caller; the last one, if something is left in it, becomes
+ * the CPU's array.
+ */
+#include "front/array_sheaf.h"
+
+#include "arch/rseq_ops.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+
+#define BULK_REFILL 256u /* objects at once from the engine */
+#define BULK_FLUSH 32u	 /* and to it: what SLUB sorts by slab at a time */
+
+/* ---- runs ---- */
+
+unsigned int array_pop_run(unsigned int id, int cpu, unsigned int nr, void **p)
+{
+	unsigned int n = 0;
+
+#if USLAB_HAVE_RSEQ
+	if (likely(percpu_rseq))
+		return (unsigned int)uslab_rseq_pop_run(percpu_handle(id), os_rseq_offset, nr, p);
+#endif
+	percpu_enter(cpu);
+	while (n < nr && (p[n] = word_pop(percpu_word(id, cpu))))
+		n++;
+	percpu_exit(cpu);
+	return n;
+}
+
+unsigned int array_push_run(unsigned int id, int cpu, unsigned int nr, void *const *p)
+{
+	unsigned int n = 0;
+
+#if USLAB_HAVE_RSEQ
+	if (likely(percpu_rseq))
+		return (unsigned int)uslab_rseq_push_run(percpu_handle(id), os_rseq_offset, nr, p);
+#endif
+	percpu_enter(cpu);
+	while (n < nr && word_push(percpu_word(id, cpu), p[n]))
+		n++;
+	percpu_exit(cpu);
+	return n;
+}
+
+/* Where arch_rseq_pop_run() looks from. */
+static inline void *spare_of_window_0(unsigned int id)
+{
+	return (char *)percpu_handle(id) + USLAB_WINDOW_SPARES;
+}
+
+/* The runs of array.h on this CPU's spare, if it has one. */
+static unsigned int spare_pop_run(struct front *f, int cpu, unsigned int nr, void **p)
+{
+	uintptr_t *spare = percpu_spare(f->id, cpu);
+	unsigned int n = 0;
+
+	if (likely(percpu_rseq))
+		return (unsigned int)arch_rseq_pop_run(os_rseq_offset, spare_of_window_0(f->id), nr,
+						       p);
+	percpu_enter(cpu);
+	if (load_relaxed(spare))
+		while (n < nr && (p[n] = word_pop(spare)))
+			n++;
+	percpu_exit(cpu);
+	return n;
+}
+
+static unsigned int spare_push_run(struct front *f, int cpu, unsigned int nr, void *const *p)
+{
+	uintptr_t *spare = percpu_spare(f->id, cpu);
+	unsigned int n = 0;
+
+	if (likely(percpu_rseq))
+		return (unsigned int)arch_rseq_push_run(os_rseq_offset, spare_of_window_0(f->id),
+							nr, p);
+	percpu_enter(cpu);
+	if (load_relaxed(spare))
+		while (n < nr && word_push(spare, p[n]))
+			n++;
+	percpu_exit(cpu);
+	return n;
+}
+
+/* ---- past the front, and sheaves ---- */
+
+/* Past the front; fewer: out of memory. */
+static unsigned int engine_many(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n = 0;
+	unsigned int got;
+
+	while (n < nr) {
+		got = f->engine->ops->refill(f->engine, p + n, MIN(nr - n, BULK_REFILL), gfp,
+					     NUMA_NO_NODE);
+		if (!got)
+			break;
+		n += got;
+	}
+	return n;
+}
+
+static void engine_flush(struct front *f, unsigned int nr, void **p)
+{
+	for (unsigned int n; nr; nr -= n, p += n) {
+		n = MIN(nr, BULK_FLUSH);
+		f->engine->ops->flush(f->engine, p, n);
+	}
+}
+
+/* Moves up to nr objects of a sheaf that the caller owns, the newest first; returns its new top. */
+static uintptr_t sheaf_take(struct front *f, uintptr_t top, unsigned int nr, void **p)
+{
+	void **entry = (void **)top;
+	unsigned int n = MIN(sheaf_count(top, f->capacity), nr);
+
+	for (unsigned int i = 0; i < n; i++)
+		p[i] = *entry--;
+	return (uintptr_t)entry;
+}
+
+/* Likewise into it, the last of p[] on top. */
+static uintptr_t sheaf_give(struct front *f, uintptr_t top, unsigned int nr, void *const *p)
+{
+	void **entry = (void **)top;
+	unsigned int n = MIN(f->capacity - sheaf_count(top, f->capacity), nr);
+
+	for (unsigned int i = 0; i < n; i++)
+		*++entry = p[i];
+	return (uintptr_t)entry;
+}
+
+static inline unsigned int moved(uintptr_t from, uintptr_t to)
+{
+	return (unsigned int)((from > to ? from - to : to - from) / sizeof(void *));
+}
+
+/* A sheaf that is left over: what the next call on this CPU begins with. */
+static void sheaf_keep(struct front *f, uintptr_t top)
+{
+	if (sheaf_count(top, f->capacity))
+		sheaf_install(f, top);
+	else
+		sheaf_stash(f, top);
+}
+
+/*
+ * Sheaves of the depot, each for the one that has run empty, until nr objects are there or the depot has
+ * no more. *top: the sheaf that is in hand then, or 0.
+ */
+static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uintptr_t *top)
+{
+	uintptr_t sheaf = sheaf_unstash(f);
+	unsigned int n = 0;
+
+	for (;;) {
+		uintptr_t before = sheaf;
+		uintptr_t other;
+
+		if (sheaf)
+			sheaf = sheaf_take(f, sheaf, nr - n, p + n);
+		n += moved(before, sheaf);
+		if (n == nr)
+			break;
+		other = sheaf_from_depot(f, sheaf);
+		if (!other)
+			break;
+		sheaf = other;
+	}
+	*top = sheaf;
+	return n;
+}
+
+/* The CPU's arrays are empty. */
+static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	uintptr_t top;
+	unsigned int n = take_sheaves(f, nr, p, &top);
+
+	/* From the slabs; the last ones by way of a sheaf, so that there are some for the next call. */
+	n += engine_many(f, gfp, (nr - n) / f->capacity * f->capacity, p + n);
+	if (n < nr && !top)
+		top = sheaf_get_empty(f);
+	if (n < nr && !top)
+		return n + engine_many(f, gfp, nr - n, p + n);
+	if (n < nr) {
+		uintptr_t filled = sheaf_fill(f, top, gfp);
+
+		top = sheaf_take(f, filled, nr - n, p + n);
+		n += moved(filled, top);
+	}
+	if (top)
+		sheaf_keep(f, top);
+	return n;
+}
+
+unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	int cpu = percpu_cpu();
+	unsigned int n = 0;
+
+	if (unlikely(!nr))
+		return 0;
+	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
+		return engine_many(f, gfp, nr, p);
+	/* a hint: the inline form has just emptied it */
+	if (sheaf_count(load_relaxed(percpu_word(f->id, cpu)), f->capacity))
+		n = array_pop_run(f->id, cpu, nr, p);
+	if (n < nr)
+		n += spare_pop_run(f, cpu, nr - n, p + n);
+	return n == nr ? n : n + alloc_bulk_miss(f, gfp, nr - n, p + n);
+}
+
+/* The CPU's arrays are full. */
+static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
+{
+	uintptr_t top = sheaf_unstash(f);
+	uintptr_t before;
+	uintptr_t other;
+	unsigned int n;
+
+	if (!top)
+		top = sheaf_get_empty(f);
+	while (top) {
+		before = top;
+		top = sheaf_give(f, top, nr, p);
+		n = moved(before, top);
+		nr -= n;
+		p += n;
+		if (!nr)
+			break;
+		other = sheaf_for_full(f, top);
+		if (!other) { /* the depot is full: to the slabs, the oldest last */
+			n = nr / f->capacity * f->capacity;
+			engine_flush(f, n, p);
+			nr -= n;
+			p += n;
+			other = nr ? sheaf_flush(f, top) : top;
+		}
+		top = other;
+		if (!nr)
+			break;
+	}
+	if (top)
+		sheaf_keep(f, top);
+	else
+		engine_flush(f, nr, p);
+}
+
+void array_free_bulk(struct front *f, unsigned int nr, void **p)
+{
+	int cpu = percpu_cpu();
+	unsigned int n = 0;
+
+	if (unlikely(!nr))
+		return;
+	if (unlikely(cpu < 0 || load_relaxed(&f->closed))) {
+		engine_flush(f, nr, p);
+		return;
+	}
+	/* a hint, likewise */
+	if (sheaf_index(load_relaxed(percpu_word(f->id, cpu))) != USLAB_SHEAF_CAPACITY)
+		n = array_push_run(f->id, cpu, nr, p);
+	if (n < nr)
+		n += spare_push_run(f, cpu, nr - n, p + n);
+	if (n < nr)
+		free_bulk_miss(f, nr - n, p + n);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_sheaf.h - what front/array.c and front/array_bulk.c share; nobody else includes it
+ *
+ * Data:       sheaves that the caller owns: each is called by the address of its top entry.
+ * Invariants: see front/array.c.
+ * Locks:      none held by callers.
+ * Flow:       the steps of a miss.
+ */
+#ifndef FRONT_ARRAY_SHEAF_H
+#define FRONT_ARRAY_SHEAF_H
+
+#include "base/atomic.h"
+#include "front/array.h"
+#include "front/depot.h"
+
+/* ---- the generic mode does in C what <uslab/arch/...> does in a sequence; the CPU's lock is held ---- */
+
+static inline void *word_pop(uintptr_t *word)
+{
+	uintptr_t top = load_relaxed(word);
+	void *obj = *(void **)top;
+
+	if (obj)
+		store_relaxed(word, top - sizeof(void *));
+	return obj;
+}
+
+static inline bool word_push(uintptr_t *word, void *obj)
+{
+	uintptr_t top = load_relaxed(word);
+
+	if (sheaf_index(top) == USLAB_SHEAF_CAPACITY)
+		return false;
+	top += sizeof(void *);
+	*(void **)top = obj;
+	store_relaxed(word, top);
+	return true;
+}
+
+/* ---- array.c ---- */
+
+/*
+ * Fills an empty sheaf from the engine, so that neighbours are allocated one after the other. Returns the new
+ * top, unchanged when out of memory.
+ */
+uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp);
+/* Gives all objects of a sheaf back; returns the empty top. */
+uintptr_t sheaf_flush(struct front *f, uintptr_t top);
+/* An empty sheaf, from the depot or new; 0: out of memory. */
+uintptr_t sheaf_get_empty(struct front *f);
+/* A sheaf with objects out of the depot, for which the empty one `top` (or 0) is left; or 0. */
+uintptr_t sheaf_from_depot(struct front *f, uintptr_t top);
+/* An empty sheaf for a full one, which the depot gets; 0: it has no room, or there is no memory. */
+uintptr_t sheaf_for_full(struct front *f, uintptr_t top);
+/* Makes a sheaf the CPU's array, or its spare; what was there goes one place further. */
+void sheaf_install(struct front *f, uintptr_t top);
+void sheaf_stash(struct front *f, uintptr_t top);
+/* Takes the spare of this CPU; 0: it has none. */
+uintptr_t sheaf_unstash(struct front *f);
+
+/* ---- array_bulk.c: see struct front_ops ---- */
+unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p);
+void array_free_bulk(struct front *f, unsigned int nr, void **p);
+
+#endif /* FRONT_ARRAY_SHEAF_H */
