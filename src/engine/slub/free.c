@@ -2,7 +2,8 @@
 /*
  * engine/slub/free.c - objects back to their slabs (spec 4.11)
  *
- * Data:       struct chain: objects of one slab, linked through their free pointers.
+ * Data:       struct chain: objects of one slab, linked through their free pointers; or those that
+ *             were carved last, not linked and not touched (head NULL).
  * Invariants: a slab that stops being full joins its node's partial list, and one that becomes
  *             empty leaves it or is counted as kept, in the same hold of list_lock.
  * Locks:      most pushes take none; slub_flush() takes list_lock once per node.
@@ -81,6 +82,11 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 				new.counters.frozen = 1;
 			else if ((was_full || !new.counters.inuse) && !locked)
 				return PUSH_NEEDS_LOCK;
+		}
+		if (unlikely(!chain->head)) { /* locked: nobody carves */
+			new.freelist = old.freelist;
+			new.counters.carved -= chain->cnt;
+			continue;
 		}
 		new.freelist = chain->head;
 		freeptr_link(e, slab->layout, chain->tail, old.freelist);
@@ -255,8 +261,57 @@ static void flush_batch(struct engine *e, void **objs, unsigned int n)
 		push_pending(e, chains, pending);
 }
 
+/* How many of n objects are the last ones that were carved out of a slab, the very last one first. */
+static unsigned int count_edge(const struct page *slab, void **objs, unsigned int n)
+{
+	unsigned int carved = slab_read(slab).counters.carved;
+	unsigned int i = 0;
+
+	while (i < n && i < carved && objs[i] == slab_object(slab, carved - 1 - i))
+		i++;
+	return i;
+}
+
+/*
+ * What comes back in the reverse order of its carving was most likely never handed out: a front that is
+ * drained held it. To link it would make memory resident that nobody has touched, so it counts as not
+ * carved again. Returns how many objects, from the first on, went that way.
+ */
+static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
+{
+	unsigned int done = 0;
+
+	while (done < n) {
+		struct page *slab = page_head_unchecked(objs[done]);
+		struct slub_node *node = slab_node(e, slab);
+		struct chain chain = { .slab = slab };
+		struct page *empty = NULL;
+
+		if (!count_edge(slab, objs + done, 1)) /* a look without the lock: mostly not */
+			break;
+		lock_acquire(&node->list_lock);
+		chain.cnt = count_edge(slab, objs + done, n - done);
+		if (chain.cnt) {
+			slub_count(e, FREE_SLOWPATH);
+			chain_push_locked(e, node, &chain, &empty);
+		}
+		lock_release(&node->list_lock);
+		slab_free_list(e, empty);
+		if (!chain.cnt)
+			break;
+		done += chain.cnt;
+	}
+	return done;
+}
+
 void slub_flush(struct engine *e, void **objs, unsigned int n)
 {
+	if (n > 1 && slub_of(e)->lazy) {
+		unsigned int done = uncarve(e, objs, n);
+
+		objs += done;
+		n -= done;
+	}
 	while (n > FLUSH_BATCH) {
 		flush_batch(e, objs, FLUSH_BATCH);
 		objs += FLUSH_BATCH;

@@ -229,6 +229,39 @@ static void full_to_empty(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* What a front gives back without ever having handed it out is not written to. */
+static void never_handed_out_is_not_touched(__attribute__((unused)) void **state)
+{
+	struct engine e = make_pack(512);
+	void *objs[8];
+	void *back[8];
+	unsigned int n = slub_refill(&e, objs, 8, 0, -1);
+	struct page *slab = slab_of(objs[0]);
+
+	assert_true(n >= 4 && slab_of(objs[n - 1]) == slab);
+	for (unsigned int i = 0; i < n; i++)
+		memset(objs[i], 0xa5, 512);
+	for (unsigned int i = 0; i < n; i++) /* a sheaf: the first one on top, and in use */
+		back[i] = objs[n - 1 - i];
+	slub_flush(&e, back, n - 1);
+	for (unsigned int i = 1; i < n; i++)
+		for (unsigned int j = 0; j < 512; j++)
+			assert_int_equal(((unsigned char *)objs[i])[j], 0xa5);
+	assert_int_equal(counters_of(slab).carved, 1);
+	assert_int_equal(counters_of(slab).inuse, 1);
+	slub_check(&e);
+	assert_int_equal(slub_refill(&e, back, 2, 0, -1), 2);
+	assert_ptr_equal(back[0], objs[1]);
+	assert_ptr_equal(back[1], objs[2]);
+
+	/* in another order they are linked, as ever */
+	slub_flush(&e, back, 2);
+	assert_int_equal(counters_of(slab).carved, 3);
+	slub_check(&e);
+	slub_flush(&e, objs, 1);
+	END_ENGINE(&e);
+}
+
 static void pack_keeps_16_kib_at_most(__attribute__((unused)) void **state)
 {
 	static const unsigned int sizes[] = { 16, 64, 1024, 2048, 4096, 8192, 32768 };
@@ -362,6 +395,7 @@ int main(void)
 		cmocka_unit_test(empty_goes_above_min_partial),
 		cmocka_unit_test(full_to_empty),
 		cmocka_unit_test(pack_keeps_16_kib_at_most),
+		cmocka_unit_test(never_handed_out_is_not_touched),
 		cmocka_unit_test(flush_sorts_by_slab),
 		cmocka_unit_test(flush_is_last_in_first_out),
 		cmocka_unit_test(full_list_with_store_user),
