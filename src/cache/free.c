@@ -67,6 +67,20 @@ static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **
 		cache_free_watched(c, p[--nr], caller);
 }
 
+/*
+ * Own caches with arrays: single calls would find most objects room inline, where nothing is looked at. As many
+ * are looked at here as would come out of line, one for each array. false: look at all.
+ */
+static bool is_as_single(const struct cache *c, unsigned int nr, void **p)
+{
+	if (!c->front.capacity || c->engine.mark)
+		return false;
+	for (unsigned int i = 0; i < nr; i += USLAB_SHEAF_CAPACITY)
+		if (!cache_may_own(c, p[i]))
+			return false;
+	return true;
+}
+
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
 	if (nested_call()) {
@@ -81,7 +95,10 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 			return;
 		}
 	}
-	free_bulk_plain(c, nr, p, caller);
+	if (likely(is_as_single(c, nr, p)))
+		c->front.ops->free_bulk(&c->front, nr, p);
+	else
+		free_bulk_plain(c, nr, p, caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */
