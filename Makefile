@@ -7,7 +7,7 @@ ARGS ?=
 BUILD := build/release
 
 all: setup
-	@cmake --preset release >/dev/null
+	@cmake --preset release -B $(BUILD) >/dev/null
 	cmake --build $(BUILD)
 
 help:
@@ -39,7 +39,11 @@ soak: all
 	scripts/soak $(ARGS)
 
 #: make install [PREFIX=/usr/local] [DESTDIR=]
-install: all
+#:                          build what is installed, without tests, and install it; no packages are
+#:                          fetched: it needs those of `make setup` but for the tests' (cmocka, ...)
+install:
+	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD) -DUSLAB_TESTS=OFF >/dev/null
+	cmake --build $(BUILD) --target uslab_install
 	DESTDIR='$(DESTDIR)' cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 #: make setup               install missing packages (Debian)

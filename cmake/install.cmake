@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# What `make install` puts where: libraries, headers, the command, uslab.pc, the CMake package with
-# the targets uslab::uslab (shared) and uslab::uslab_static, and the man pages.
+# What `make install` builds, and puts where: libraries, headers, the command, uslab.pc, the CMake package
+# with the targets uslab::uslab (shared) and uslab::uslab_static, the man pages and gdb's commands.
 
 include(CMakePackageConfigHelpers)
 
@@ -15,13 +15,13 @@ if(TARGET uslab_command)
 	install(TARGETS uslab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# gdb loads NAME-gdb.py together with the library of that name, from the library's folder as seen from
-# its auto-load directory; a program with libuslab.a inside says "source .../share/uslab/uslab-gdb.py".
 install(FILES tools/gdb/uslab-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/uslab)
-foreach(library libuslab.so.${PROJECT_VERSION} libuslab_malloc.so)
-	install(FILES tools/gdb/uslab-gdb.py RENAME ${library}-gdb.py
-		DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR})
-endforeach()
+# gdb loads NAME-gdb.py together with the library of that name, from the library's folder as seen from its
+# auto-load directory. That folder is known with the prefix, when things are installed.
+set(gdb_script ${PROJECT_SOURCE_DIR}/tools/gdb/uslab-gdb.py)
+set(gdb_libraries "libuslab.so.${PROJECT_VERSION} libuslab_malloc.so")
+configure_file(cmake/install-gdb.cmake.in install-gdb.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/install-gdb.cmake)
 
 install(DIRECTORY tools/bpftrace DESTINATION ${CMAKE_INSTALL_DATADIR}/uslab FILES_MATCHING PATTERN "*.bt")
 
@@ -65,3 +65,13 @@ endforeach()
 if(man_pages)
 	add_custom_target(man ALL DEPENDS ${man_pages})
 endif()
+
+# All that is installed and nothing else: what `make install` builds. (`cmake --install` builds nothing;
+# ninja's own target "install" builds all there is.)
+add_custom_target(uslab_install)
+foreach(target uslab uslab_static uslab_malloc uslab_command uslab_bench_null uslab-bench-worker
+		uslab-bench-cache uslab-bench-kernel man)
+	if(TARGET ${target})
+		add_dependencies(uslab_install ${target})
+	endif()
+endforeach()
