@@ -42,7 +42,7 @@ static long set_cpu_partial(struct cache *c, unsigned long value)
 	if (value > UINT32_MAX || (value && c->flags & DEBUG_SLAB_FLAGS))
 		return -EINVAL;
 	slub_set_cpu_partial(&c->engine, (unsigned int)value);
-	c->front.ops->drain(&c->front);
+	cache_drain_locked(c);
 	return 0;
 }
 

@@ -75,7 +75,9 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 
 	if (after && !before) {
 		set_watch(c, WATCH_PAST_FRONT);
+		cache_look_closely_locked(c, true);
 		front_shut(&c->front);
+		cache_look_closely_locked(c, false);
 	}
 	if (on)
 		set_watch(c, bit);
@@ -247,7 +249,7 @@ long cache_validate_locked(struct cache *c)
 	if (!c->engine.debug)
 		return -EINVAL;
 	friends_enter();
-	c->front.ops->drain(&c->front);
+	cache_drain_locked(c);
 	nr = (long)debug_validate(&c->engine);
 	friends_leave();
 	return nr;

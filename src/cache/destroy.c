@@ -73,9 +73,11 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 	CHECK(c && c->refcount > 0); /* else: destroyed once too often */
 	if (--c->refcount == 0) {
 		friends_enter();
+		cache_look_closely_locked(c, true);
 		c->front.ops->drain(&c->front);
 		if (c->engine.ops->destroy(&c->engine)) {
 			report_leak(c, caller);
+			cache_look_closely_locked(c, false);
 		} else {
 			c->front.ops->destroy(&c->front);
 			cache_unregister_locked(c);

@@ -69,7 +69,7 @@ static void empty_one(void)
 	if (c) {
 		emptied = c->front.id;
 		kfence_open_gate();
-		c->front.ops->drain(&c->front);
+		cache_drain_locked(c);
 	}
 	lock_release(&cache_lock);
 }

@@ -13,6 +13,7 @@
 #include "cache/friends.h"
 #include "cache/guard.h"
 #include "cache/internal.h"
+#include "debug/mistake.h"
 #include "os/cpu.h"
 #include "os/die.h"
 #include "os/env.h"
@@ -44,6 +45,7 @@ static int init_floors(void)
 		return ret;
 	buddy_init(os_topology.nr_nodes);
 	percpu_init();
+	mistake_listen();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
 	os_env_pairs("USLAB_CONF", cache_set_option, NULL);

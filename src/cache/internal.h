@@ -111,6 +111,14 @@ long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long
 
 /* ---- shrink.c ---- */
 int cache_shrink_locked(struct cache *c);
+/*
+ * From on to off the engine looks at each object that comes back, and at each free list (engine.exact): what a
+ * program freed by mistake waits in its fronts, and whoever empties them for another reason must neither end the
+ * program nor believe it.
+ */
+void cache_look_closely_locked(struct cache *c, bool on);
+/* Empties the front so. */
+void cache_drain_locked(struct cache *c);
 
 /* ---- reap.c ---- */
 int cache_tune_locked(struct cache *c, unsigned int limit, unsigned int batchcount,

@@ -7,17 +7,32 @@
  * Locks:      cache_lock: one drain of a front at a time, and no cache disappears meanwhile.
  * Flow:       called by api/ and by cache/alloc.c when memory is short.
  */
+#include "base/atomic.h"
 #include "cache/friends.h"
 #include "cache/internal.h"
 #include "page/nested.h"
+
+void cache_look_closely_locked(struct cache *c, bool on)
+{
+	store_relaxed(&c->engine.exact, on);
+}
+
+void cache_drain_locked(struct cache *c)
+{
+	cache_look_closely_locked(c, true);
+	c->front.ops->drain(&c->front);
+	cache_look_closely_locked(c, false);
+}
 
 int cache_shrink_locked(struct cache *c)
 {
 	int ret;
 
 	friends_enter();
+	cache_look_closely_locked(c, true);
 	c->front.ops->drain(&c->front);
 	ret = c->engine.ops->shrink(&c->engine);
+	cache_look_closely_locked(c, false);
 	friends_leave();
 	return ret;
 }

@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "debug/report.h"
 #include "debug/slab.h"
+#include "engine/mistake.h"
 #include "os/cpu.h"
 
 /* A constructor that writes behind its object spoils each new slab: that ends here. */
@@ -28,12 +29,14 @@ static bool check_alloc(struct engine *e, struct page *slab, void *obj)
 }
 
 /* Without F: what would hand out memory that is not ours, and nothing else. */
-static void check_links(struct engine *e, struct page *slab, void *obj)
+static bool check_links(struct engine *e, struct page *slab, void *obj)
 {
 	void *next = debug_is_object(slab, obj) ? debug_next_free(slab, obj) : obj;
 
-	if (unlikely(next == obj || (next && !debug_is_object(slab, next))))
-		slub_die_corrupt(e, page_address(slab));
+	if (likely(next != obj && (!next || debug_is_object(slab, next))))
+		return true;
+	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
+	return false;
 }
 
 /* Off the free list. What is no object leads nowhere, but counts as taken. */
@@ -53,8 +56,10 @@ static void *take_locked(struct engine *e, struct page *slab, const struct debug
 	bool taken = report_shows_taken();
 	void *obj = slab->freelist;
 
-	if (!(r->flags & SLAB_CONSISTENCY_CHECKS))
-		check_links(e, slab, obj);
+	if (!(r->flags & SLAB_CONSISTENCY_CHECKS) && !check_links(e, slab, obj)) {
+		debug_retire_locked(slab);
+		return NULL;
+	}
 	if (taken)
 		unlink_locked(slab, obj);
 	if (r->flags & SLAB_CONSISTENCY_CHECKS && !check_alloc(e, slab, obj)) {

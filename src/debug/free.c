@@ -10,6 +10,7 @@
  */
 #include "debug/report.h"
 #include "debug/slab.h"
+#include "engine/mistake.h"
 #include "os/die.h"
 
 /* A list of its own, as 6.1 frees it: its pointer says no more. Returns what it said. */
@@ -68,12 +69,15 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 }
 
 /* Without F: what would make the free list useless, where that can be seen at once. */
-static void check_cheaply(struct engine *e, struct page *slab, void *obj)
+static bool check_cheaply(struct engine *e, struct page *slab, void *obj)
 {
 	if (unlikely(!debug_is_object(slab, obj)))
-		os_die_fmt("SLUB: free of %p, which is no object of cache %s", obj, e->name);
-	if (unlikely(obj == slab->freelist || !debug_counters(slab).inuse))
-		slub_die_double_free(e, obj);
+		engine_mistake(e, obj, ENGINE_NO_OBJECT);
+	else if (unlikely(obj == slab->freelist || !debug_counters(slab).inuse))
+		engine_mistake(e, obj, ENGINE_FREE_AGAIN);
+	else
+		return true;
+	return false;
 }
 
 static void give_locked(struct engine *e, struct page *slab, void *obj,
@@ -129,7 +133,7 @@ void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *
 	else if (debug_counters(slab).frozen)
 		given = false;
 	else
-		check_cheaply(e, slab, obj);
+		given = check_cheaply(e, slab, obj);
 	if (given)
 		give_locked(e, slab, obj, &r);
 	else if (r.flags & SLAB_CONSISTENCY_CHECKS)

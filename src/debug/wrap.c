@@ -18,10 +18,11 @@ static unsigned int sort_plain_first(void **objs, unsigned int n)
 	unsigned int plain = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		const struct page *page = page_head_unchecked(objs[i]);
+		const struct page *page = page_slab_of(objs[i]);
 		void *obj = objs[i];
 
-		if (debug_is_slab(page) || kfence_is_object(page))
+		/* what lies in no slab is the engine's to refuse */
+		if (page && (debug_is_slab(page) || kfence_is_object(page)))
 			continue;
 		objs[i] = objs[plain];
 		objs[plain++] = obj;

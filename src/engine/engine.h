@@ -198,6 +198,7 @@ struct engine {
 	unsigned char page_class;
 	bool pack;    /* footprint first, see struct engine_params */
 	uint8_t mark; /* where the mark of a free object is (base/mark.h), bytes; 0: it has none */
+	bool exact; /* flush and shrink look at everything: somebody else's drain (cache/); atomic */
 };
 
 /* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */

@@ -91,14 +91,9 @@ static void leave(struct work *w)
 /* Objects of a frozen slab that have no place on the CPU any more: as if they were freed. */
 static void return_chain(struct engine *e, struct page *slab, void *head)
 {
-	void *tail = NULL;
-	unsigned int cnt = 0;
-	void *obj;
+	unsigned int cnt;
+	void *tail = slub_list_end(e, slab, head, &cnt);
 
-	for (obj = head; obj; obj = freeptr_get(slub_of(e), slab->layout, obj)) {
-		tail = obj;
-		cnt++;
-	}
 	if (cnt)
 		slub_free_chain(e, slab, head, tail, cnt, true);
 }
@@ -146,14 +141,16 @@ static int drop_cpu_slab_locked(struct work *w)
 
 /*
  * The CPU's free list is not empty, and yet no hit took from it: one that begins outside of the slab
- * was written to, and no hit ever will.
+ * was written to, and no hit ever will: away with it.
  */
 static void check_head_locked(struct work *w, const struct page *slab)
 {
 	uintptr_t head = load_relaxed(&w->c->freelist);
 
-	if (unlikely(head && head - (uintptr_t)page_address(slab) >= PAGE_SIZE << slab->order))
-		slub_die_corrupt(w->e, page_address(slab));
+	if (likely(!head || freeptr_is_inside(slab, (void *)head)))
+		return;
+	if (!percpu_cmp2_store(w->cpu, &w->c->freelist, head, &w->c->slab, (uintptr_t)slab, 0))
+		engine_mistake_now(w->e, page_address(slab), ENGINE_LIST_BROKEN);
 }
 
 /*
@@ -433,7 +430,13 @@ static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 			lookahead--;
 			continue;
 		}
-		freeptr_link(f->engine, slab->layout, tail, obj);
+		if (unlikely(obj == tail)) {
+			engine_mistake_now(f->engine, obj, ENGINE_FREE_AGAIN);
+			p[nr] = p[--left];
+			p[left] = obj;
+			continue;
+		}
+		freeptr_set(slub_of(f->engine), slab->layout, tail, obj);
 		tail = obj;
 		cnt++;
 		p[nr] = p[--left];

@@ -12,6 +12,7 @@
 
 #include "arch/list_rseq.h"
 #include "base/atomic.h"
+#include "engine/mistake.h"
 #include "engine/slub/freeptr.h"
 #include "front/front.h"
 #include "os/rseq.h"
@@ -130,7 +131,11 @@ static noinline bool push_chain_general(struct front *f, struct page *slab, void
 		if (load_relaxed(&c->slab) != (uintptr_t)slab)
 			return false;
 		first = load_relaxed(&c->freelist);
-		freeptr_link(f->engine, slab->layout, tail, (void *)first);
+		if (unlikely(first == (uintptr_t)tail)) { /* freed twice in a row */
+			engine_mistake_now(f->engine, tail, ENGINE_FREE_AGAIN);
+			return true;
+		}
+		freeptr_set(slub_of(f->engine), slab->layout, tail, (void *)first);
 		err = percpu_cmp2_store(cpu, &c->freelist, first, &c->slab, (uintptr_t)slab,
 					(uintptr_t)head);
 		if (likely(!err))

@@ -160,16 +160,20 @@ static bool give_back(struct engine *e, struct page *slab, const struct slab_sta
 	return true;
 }
 
-/* Last object of the private free list, and how many there are. NULL: none. */
-static void *list_end(struct engine *e, struct page *slab, void *freelist, unsigned int *count)
+void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned int *count)
 {
+	unsigned int most = slab_read(slab).counters.objects;
+	void *obj = list;
 	void *tail = NULL;
 
-	for (*count = 0; freelist; (*count)++) {
-		tail = freelist;
-		freelist = freeptr_get(slub_of(e), slab->layout, freelist);
-		if (unlikely(*count > SLAB_MAX_OBJECTS))
-			slub_die_corrupt(e, page_address(slab));
+	for (*count = 0; obj; (*count)++) {
+		if (unlikely(*count == most || !freeptr_is_inside(slab, obj))) {
+			engine_mistake_now(e, page_address(slab), ENGINE_LIST_BROKEN);
+			*count = 0;
+			return NULL;
+		}
+		tail = obj;
+		obj = freeptr_get(slub_of(e), slab->layout, obj);
 	}
 	return tail;
 }
@@ -180,7 +184,7 @@ void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 	struct slab_state old;
 	struct slab_state new;
 	unsigned int count;
-	void *tail = list_end(e, slab, freelist, &count);
+	void *tail = slub_list_end(e, slab, freelist, &count);
 
 	slab->lru.next = NULL; /* of a per-CPU partial list; not on any list now */
 	slab->lru.prev = NULL;
@@ -190,6 +194,13 @@ void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 	}
 	do {
 		old = slab_read(slab);
+		if (unlikely(tail &&
+			     count > old.counters
+					     .inuse)) { /* freed twice: these are no more in use */
+			engine_mistake_now(e, page_address(slab), ENGINE_LIST_BROKEN);
+			count = 0;
+			tail = NULL;
+		}
 		new = old;
 		new.counters.inuse -= count;
 		new.counters.frozen = 0;

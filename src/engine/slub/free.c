@@ -58,6 +58,7 @@ enum push_result {
 	PUSH_UNFULLED,	   /* was full: belongs on the partial list (lock held) */
 	PUSH_EMPTIED,	   /* was on the partial list and is empty now (lock held) */
 	PUSH_FULL_EMPTIED, /* was full and is empty now (lock held) */
+	PUSH_REFUSED,	   /* nothing done: some of these are free already */
 };
 
 /*
@@ -83,18 +84,19 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 			else if ((was_full || !new.counters.inuse) && !locked)
 				return PUSH_NEEDS_LOCK;
 		}
+		if (unlikely(chain->cnt > old.counters.inuse)) /* fewer in use than come back */
+			return PUSH_REFUSED;
 		if (unlikely(!chain->head)) { /* locked: nobody carves */
 			new.freelist = old.freelist;
 			new.counters.carved -= chain->cnt;
 			continue;
 		}
+		if (unlikely(chain->tail == old.freelist)) /* what came last is here */
+			return PUSH_REFUSED;
 		new.freelist = chain->head;
-		freeptr_link(e, slab->layout, chain->tail, old.freelist);
+		freeptr_set(slub_of(e), slab->layout, chain->tail, old.freelist);
 	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
 
-	/* Fewer objects in use than came back. */
-	if (unlikely(new.counters.inuse > old.counters.inuse))
-		slub_die_double_free(e, chain->head);
 	if (old.counters.frozen) {
 		slub_count(e, FREE_FROZEN);
 		return PUSHED;
@@ -108,9 +110,9 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 
 /*
  * The rows of spec 4.11 that move a slab. Adds a slab that must go to *empty, linked by page.next,
- * for slab_free_list() once the lock is released.
+ * for slab_free_list() once the lock is released. false: refused.
  */
-static void chain_push_locked(struct engine *e, struct slub_node *node, const struct chain *chain,
+static bool chain_push_locked(struct engine *e, struct slub_node *node, const struct chain *chain,
 			      struct page **empty)
 {
 	const struct slub *s = slub_of(e);
@@ -118,17 +120,17 @@ static void chain_push_locked(struct engine *e, struct slub_node *node, const st
 	enum push_result result = chain_push(e, chain, false, true);
 	bool enough = node->nr_partial >= load_relaxed(&s->min_partial);
 
-	if (result == PUSHED)
-		return;
+	if (result == PUSHED || result == PUSH_REFUSED)
+		return result == PUSHED;
 	if (result == PUSH_UNFULLED || (result == PUSH_FULL_EMPTIED && !enough)) {
 		node_remove_full_locked(slab);
 		/* pack: at the head, so that the slab with one free object is filled up first */
 		node_add_partial_locked(node, slab, !s->pack);
 		slub_count(e, FREE_ADD_PARTIAL);
-		return;
+		return true;
 	}
 	if (!enough)
-		return; /* stays on the partial list, empty */
+		return true; /* stays on the partial list, empty */
 	if (result == PUSH_EMPTIED) {
 		node_remove_partial_locked(node, slab);
 		slub_count(e, FREE_REMOVE_PARTIAL);
@@ -138,29 +140,123 @@ static void chain_push_locked(struct engine *e, struct slub_node *node, const st
 	slab_unaccount(e, slab);
 	slab->next = *empty;
 	*empty = slab;
+	return true;
+}
+
+static enum push_result push_one_chain(struct engine *e, const struct chain *chain,
+				       bool cpu_partial)
+{
+	struct slub_node *node = slab_node(e, chain->slab);
+	struct page *empty = NULL;
+	enum push_result result;
+	bool done;
+
+	slub_count(e, FREE_SLOWPATH);
+	result = chain_push(e, chain, cpu_partial, false);
+	if (result != PUSH_NEEDS_LOCK)
+		return result;
+	lock_acquire(&node->list_lock);
+	done = chain_push_locked(e, node, chain, &empty);
+	lock_release(&node->list_lock);
+	slab_free_list(e, empty);
+	return done ? PUSHED : PUSH_REFUSED;
+}
+
+/* How many of n objects are the last ones that were carved out of a slab, the very last one first. */
+static unsigned int count_edge(const struct page *slab, void **objs, unsigned int n)
+{
+	unsigned int carved = slab_read(slab).counters.carved;
+	unsigned int i = 0;
+
+	while (i < n && i < carved && objs[i] == slab_object(slab, carved - 1 - i))
+		i++;
+	return i;
+}
+
+/* Those that a slab's edge begins with; see uncarve(). Returns how many. */
+static unsigned int uncarve_from(struct engine *e, struct page *slab, void **objs, unsigned int n)
+{
+	struct slub_node *node = slab_node(e, slab);
+	struct chain chain = { .slab = slab };
+	struct page *empty = NULL;
+
+	if (!count_edge(slab, objs, 1)) /* a look without the lock: mostly not */
+		return 0;
+	lock_acquire(&node->list_lock);
+	chain.cnt = count_edge(slab, objs, n);
+	if (chain.cnt) {
+		slub_count(e, FREE_SLOWPATH);
+		if (!chain_push_locked(e, node, &chain, &empty))
+			chain.cnt = 0;
+	}
+	lock_release(&node->list_lock);
+	slab_free_list(e, empty);
+	return chain.cnt;
+}
+
+/* ---- one by one, each looked for in its slab: after a mistake, and while somebody looks on ---- */
+
+/* Nothing in the slab says so, but all of it is free already: its list is wrong. */
+static cold void isolate(struct engine *e, struct page *slab)
+{
+	struct slub_node *node = slab_node(e, slab);
+
+	lock_acquire(&node->list_lock);
+	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
+	slab_isolate_locked(e, node, slab);
+	lock_release(&node->list_lock);
+	engine_mistakes_deliver();
+}
+
+/* The slab that an object of this engine starts in at p; NULL: none does. */
+static inline struct page *home_of(const struct engine *e, const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	return likely(slab && load_relaxed(&slab->engine) == e && slab_starts_object(e, slab, p))
+		       ? slab
+		       : NULL;
+}
+
+static cold void free_exactly(struct engine *e, void *obj)
+{
+	struct page *slab = home_of(e, obj);
+	struct chain chain = { .slab = slab, .head = obj, .tail = obj, .cnt = 1 };
+
+	if (!slab || (void *)obj >= slab_object(slab, slab_read(slab).counters.objects))
+		engine_mistake_now(e, obj, ENGINE_NO_OBJECT);
+	else if (slub_is_free(e, slab, obj))
+		engine_mistake_now(e, obj, ENGINE_FREE_AGAIN);
+	else if (slub_of(e)->lazy && uncarve_from(e, slab, &obj, 1))
+		return;
+	else if (push_one_chain(e, &chain, false) == PUSH_REFUSED)
+		isolate(e, slab);
+}
+
+/* A circle in the chain, from what it has twice, is followed as long as there were objects. */
+static cold void free_chain_exactly(struct engine *e, const struct chain *chain)
+{
+	void *obj = chain->head;
+
+	for (unsigned int left = chain->cnt; left && obj; left--) {
+		void *next = freeptr_get(slub_of(e), chain->slab->layout, obj);
+
+		free_exactly(e, obj);
+		obj = next;
+	}
 }
 
 bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail, unsigned int cnt,
 		     bool cpu_partial)
 {
 	struct chain chain = { .slab = slab, .head = head, .tail = tail, .cnt = cnt };
-	struct slub_node *node = slab_node(e, slab);
-	struct page *empty = NULL;
-	enum push_result result;
+	enum push_result result = push_one_chain(e, &chain, cpu_partial);
 
-	slub_count(e, FREE_SLOWPATH);
-	result = chain_push(e, &chain, cpu_partial, false);
-	if (result == PUSH_FROZE) {
+	if (unlikely(result == PUSH_REFUSED))
+		free_chain_exactly(e, &chain);
+	if (result == PUSH_FROZE)
 		slub_count(e, CPU_PARTIAL_FREE);
-		return true;
-	}
-	if (result == PUSHED)
-		return false;
-	lock_acquire(&node->list_lock);
-	chain_push_locked(e, node, &chain, &empty);
-	lock_release(&node->list_lock);
-	slab_free_list(e, empty);
-	return false;
+	return result == PUSH_FROZE;
 }
 
 bool slub_push_frozen(struct engine *e, struct page *slab, void *obj)
@@ -168,10 +264,10 @@ bool slub_push_frozen(struct engine *e, struct page *slab, void *obj)
 	struct slab_state old = slab_read(slab);
 	struct slab_state new = { .freelist = obj, .counters = old.counters };
 
-	if (unlikely(!old.counters.frozen || !old.counters.inuse))
+	if (unlikely(!old.counters.frozen || !old.counters.inuse || obj == old.freelist))
 		return false;
 	new.counters.inuse--;
-	freeptr_link(e, slab->layout, obj, old.freelist);
+	freeptr_set(slub_of(e), slab->layout, obj, old.freelist);
 	if (unlikely(!slab_exchange(e, slab, &old, &new)))
 		return false;
 	slub_count(e, FREE_SLOWPATH);
@@ -202,8 +298,12 @@ static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
 	for (i = 0; i < n; i++)
 		arch_prefetch_write(freeptr_slot(e->layout, objs[i]));
 	for (i = 0; i < n; i++) {
-		struct page *slab = page_head_unchecked(objs[i]);
+		struct page *slab = home_of(e, objs[i]);
 
+		if (unlikely(!slab)) {
+			engine_mistake_now(e, objs[i], ENGINE_NO_OBJECT);
+			continue;
+		}
 		if (!chain || chain->slab != slab) {
 			uint8_t *b = &bucket[hash_slab(slab)];
 
@@ -215,16 +315,24 @@ static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
 			}
 			chain = &chains[*b - 1];
 		}
-		freeptr_link(e, slab->layout, objs[i], chain->head);
+		if (unlikely(objs[i] == chain->head)) {
+			engine_mistake_now(e, objs[i], ENGINE_FREE_AGAIN);
+			continue;
+		}
+		freeptr_set(slub_of(e), slab->layout, objs[i], chain->head);
 		chain->head = objs[i];
 		chain->cnt++;
 	}
 	return nr;
 }
 
-/* Chains whose slab has to change lists: list_lock once for neighbours of one node. */
-static void push_pending(struct engine *e, const struct chain *pending, unsigned int nr)
+/*
+ * Chains whose slab has to change lists: list_lock once for neighbours of one node. Those that were refused
+ * are moved to the front; returns how many.
+ */
+static unsigned int push_pending(struct engine *e, struct chain *pending, unsigned int nr)
 {
+	unsigned int refused = 0;
 	struct slub_node *held = NULL;
 	struct page *empty = NULL;
 	unsigned int i;
@@ -238,11 +346,13 @@ static void push_pending(struct engine *e, const struct chain *pending, unsigned
 			lock_acquire(&node->list_lock);
 			held = node;
 		}
-		chain_push_locked(e, node, &pending[i], &empty);
+		if (unlikely(!chain_push_locked(e, node, &pending[i], &empty)))
+			pending[refused++] = pending[i];
 	}
 	if (held)
 		lock_release(&held->list_lock);
 	slab_free_list(e, empty);
+	return refused;
 }
 
 static void flush_batch(struct engine *e, void **objs, unsigned int n)
@@ -253,23 +363,19 @@ static void flush_batch(struct engine *e, void **objs, unsigned int n)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		enum push_result result;
+
 		slub_count(e, FREE_SLOWPATH);
-		if (chain_push(e, &chains[i], false, false) == PUSH_NEEDS_LOCK)
+		result = chain_push(e, &chains[i], false, false);
+		if (result == PUSH_NEEDS_LOCK)
 			chains[pending++] = chains[i];
+		else if (unlikely(result == PUSH_REFUSED))
+			free_chain_exactly(e, &chains[i]);
 	}
 	if (pending)
-		push_pending(e, chains, pending);
-}
-
-/* How many of n objects are the last ones that were carved out of a slab, the very last one first. */
-static unsigned int count_edge(const struct page *slab, void **objs, unsigned int n)
-{
-	unsigned int carved = slab_read(slab).counters.carved;
-	unsigned int i = 0;
-
-	while (i < n && i < carved && objs[i] == slab_object(slab, carved - 1 - i))
-		i++;
-	return i;
+		pending = push_pending(e, chains, pending);
+	for (i = 0; i < pending; i++)
+		free_chain_exactly(e, &chains[i]);
 }
 
 /*
@@ -280,32 +386,24 @@ static unsigned int count_edge(const struct page *slab, void **objs, unsigned in
 static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
 {
 	unsigned int done = 0;
+	unsigned int cnt;
 
-	while (done < n) {
-		struct page *slab = page_head_unchecked(objs[done]);
-		struct slub_node *node = slab_node(e, slab);
-		struct chain chain = { .slab = slab };
-		struct page *empty = NULL;
+	do {
+		struct page *slab = home_of(e, objs[done]);
 
-		if (!count_edge(slab, objs + done, 1)) /* a look without the lock: mostly not */
-			break;
-		lock_acquire(&node->list_lock);
-		chain.cnt = count_edge(slab, objs + done, n - done);
-		if (chain.cnt) {
-			slub_count(e, FREE_SLOWPATH);
-			chain_push_locked(e, node, &chain, &empty);
-		}
-		lock_release(&node->list_lock);
-		slab_free_list(e, empty);
-		if (!chain.cnt)
-			break;
-		done += chain.cnt;
-	}
+		cnt = slab ? uncarve_from(e, slab, objs + done, n - done) : 0;
+		done += cnt;
+	} while (cnt && done < n);
 	return done;
 }
 
 void slub_flush(struct engine *e, void **objs, unsigned int n)
 {
+	if (unlikely(load_relaxed(&e->exact))) {
+		for (unsigned int i = 0; i < n; i++)
+			free_exactly(e, objs[i]);
+		return;
+	}
 	if (n > 1 && slub_of(e)->lazy) {
 		unsigned int done = uncarve(e, objs, n);
 

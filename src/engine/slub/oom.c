@@ -114,13 +114,3 @@ cold void slub_warn_oom(struct engine *e, gfp_t gfp, int node)
 				  load_relaxed(&s->node[i]->total_objects),
 				  node_count_free(s->node[i]));
 }
-
-cold void slub_die_double_free(const struct engine *e, const void *obj)
-{
-	os_die_fmt("SLUB: double free of %p in cache %s", obj, e->name);
-}
-
-cold void slub_die_corrupt(const struct engine *e, const void *slab)
-{
-	os_die_fmt("SLUB: corrupt free list in slab %p of cache %s", slab, e->name);
-}

@@ -26,6 +26,7 @@ struct chain_out {
 	struct page *slab;
 	void *next;	 /* first object that is still to come out */
 	void **out;	 /* where it goes */
+	void **first;	 /* where the first one went */
 	unsigned int nr; /* objects left */
 };
 
@@ -35,16 +36,30 @@ struct refill {
 	unsigned int want;
 	unsigned int got;	/* those of chains included */
 	unsigned int nr_chains; /* detached and not yet followed */
+	bool broken;		/* a free list was, and that has to be delivered */
 	struct chain_out chains[MAX_CHAINS];
 };
 
-/* A link that leads out of its slab is a write after free; known for sure only when encoded. */
-static void check_link(struct engine *e, const struct page *slab, const void *obj)
+/* A list that ends too early, or too late: it was cut, or runs in a circle (double free). */
+static bool ends_wrong(const struct slab_state *old, const struct slab_state *new,
+		       unsigned int taken)
 {
-	size_t offset = (size_t)((const char *)obj - (const char *)page_address(slab));
+	bool all = new->counters.inuse == old->counters.objects;
 
-	if (unlikely(obj && offset >= (PAGE_SIZE << slab->order)))
-		slub_die_corrupt(e, page_address(slab));
+	return !taken || new->counters.inuse > old->counters.objects ||
+	       (all ? new->freelist != NULL
+		    : !new->freelist &&new->counters.carved == new->counters.objects);
+}
+
+/* The slab counts as full: nothing of it is taken. node NULL: it is on no list. */
+static cold void give_up_locked(struct refill *r, struct slub_node *node, struct page *slab,
+				bool listed)
+{
+	engine_mistake(r->e, page_address(slab), ENGINE_LIST_BROKEN);
+	r->broken = true;
+	if (node && !listed)
+		node_add_partial_locked(node, slab, false);
+	slab_isolate_locked(r->e, node, slab);
 }
 
 /*
@@ -55,9 +70,12 @@ static void check_link(struct engine *e, const struct page *slab, const void *ob
  * A slab leaves the partial list before the exchange that makes it full: from then on a push with
  * CPU partial support may freeze it for its own list at once, without the lock.
  */
-static unsigned int take_objects(struct engine *e, struct slub_node *node, struct page *slab,
-				 void **objs, unsigned int max, bool *full)
+static unsigned int take_objects(struct refill *r, struct slub_node *node, struct page *slab,
+				 bool *full)
 {
+	struct engine *e = r->e;
+	void **objs = r->objs + r->got;
+	unsigned int max = r->want - r->got;
 	const struct slab_layout *layout = slab->layout;
 	const struct slub *s = slub_of(e);
 	struct slab_state old;
@@ -73,13 +91,15 @@ static unsigned int take_objects(struct engine *e, struct slub_node *node, struc
 		for (linked = 0; linked < max && new.freelist; linked++) {
 			objs[linked] = new.freelist;
 			new.freelist = freeptr_get(s, layout, new.freelist);
-			if (unlikely(s->hardened))
-				check_link(e, slab, new.freelist);
+			if (unlikely(new.freelist && !freeptr_is_inside(slab, new.freelist)))
+				goto broken;
 		}
 		fresh = MIN(max - linked,
 			    (unsigned int)(old.counters.objects - old.counters.carved));
 		new.counters.carved += fresh;
 		new.counters.inuse += linked + fresh;
+		if (unlikely(ends_wrong(&old, &new, linked + fresh)))
+			goto broken;
 		*full = new.counters.inuse == new.counters.objects;
 		if (*full && listed) {
 			node_remove_partial_locked(node, slab);
@@ -87,14 +107,16 @@ static unsigned int take_objects(struct engine *e, struct slub_node *node, struc
 		}
 	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
 
-	/* None, or more than there are: the list was cut, or runs in a circle (double free). */
-	if (unlikely(!(linked + fresh) || new.counters.inuse > new.counters.objects))
-		slub_die_corrupt(e, page_address(slab));
 	if (unlikely(node && !listed && !*full))
 		node_add_partial_locked(node, slab, false);
 	for (i = 0; i < fresh; i++)
 		objs[linked + i] = slab_object(slab, old.counters.carved + i);
 	return linked + fresh;
+
+broken:
+	give_up_locked(r, node, slab, listed);
+	*full = true;
+	return 0;
 }
 
 static inline unsigned int count_free(const struct slab_state *state)
@@ -136,14 +158,21 @@ static bool try_detach_locked(struct refill *r, struct slub_node *node, struct p
 	}
 	__builtin_prefetch(freeptr_slot(slab->layout, old.freelist));
 	r->chains[r->nr_chains++] = (struct chain_out){
-		.slab = slab, .next = old.freelist, .out = r->objs + r->got, .nr = count_free(&old)
+		.slab = slab,
+		.next = old.freelist,
+		.out = r->objs + r->got,
+		.first = r->objs + r->got,
+		.nr = count_free(&old),
 	};
 	r->got += count_free(&old);
 	node_add_full_locked(r->e, node, slab);
 	return true;
 }
 
-/* The next object of a list; whether it ends where it should shows whether it is intact. */
+/*
+ * The next object of a list; whether it ends where it should shows whether it is intact. If not, none of it is
+ * handed out: its places are left empty.
+ */
 static void follow_chain(struct refill *r, struct chain_out *chain)
 {
 	void *next = freeptr_get(slub_of(r->e), chain->slab->layout, chain->next);
@@ -151,8 +180,24 @@ static void follow_chain(struct refill *r, struct chain_out *chain)
 	*chain->out++ = chain->next;
 	chain->next = next;
 	chain->nr--;
-	if (unlikely(!chain->nr != !next))
-		slub_die_corrupt(r->e, page_address(chain->slab));
+	if (unlikely(!chain->nr != !next || (next && !freeptr_is_inside(chain->slab, next)))) {
+		engine_mistake(r->e, page_address(chain->slab), ENGINE_LIST_BROKEN);
+		r->broken = true;
+		while (chain->first < chain->out + chain->nr)
+			*chain->first++ = NULL;
+		chain->nr = 0;
+	}
+}
+
+/* Closes up the places that broken lists left empty. */
+static cold void close_up(struct refill *r)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < r->got; i++)
+		if (r->objs[i])
+			r->objs[n++] = r->objs[i];
+	r->got = n;
 }
 
 /* The objects of all detached lists, one of each in turn, each list to its own place. */
@@ -186,13 +231,18 @@ static bool refill_from_node(struct slub_node *node, void *arg)
 			slub_count(r->e, ALLOC_FROM_PARTIAL);
 			continue;
 		}
-		r->got += take_objects(r->e, node, slab, r->objs + r->got, r->want - r->got, &full);
+		r->got += take_objects(r, node, slab, &full);
 		slub_count(r->e, ALLOC_FROM_PARTIAL);
 		if (full)
 			node_add_full_locked(r->e, node, slab);
 	}
 	lock_release(&node->list_lock);
 	follow_chains(r);
+	if (unlikely(r->broken)) {
+		r->broken = false;
+		close_up(r);
+		engine_mistakes_deliver();
+	}
 	return r->got == r->want;
 }
 
@@ -207,7 +257,7 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 		return false;
 	slub_count(r->e, ALLOC_SLAB);
 	/* Nobody can free an object of it before this function has returned. */
-	r->got += take_objects(r->e, NULL, slab, r->objs + r->got, r->want - r->got, &full);
+	r->got += take_objects(r, NULL, slab, &full);
 	if (full && !(load_relaxed(&r->e->flags) & SLAB_STORE_USER))
 		return true;
 

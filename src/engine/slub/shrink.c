@@ -12,6 +12,22 @@
 
 #define SHRINK_PROMOTE_MAX 32
 
+/* What a tool asks for must not give away pages whose free list is no proof that they are free. */
+static void isolate_broken_locked(struct engine *e, struct slub_node *node)
+{
+	struct list_head *pos;
+	struct list_head *tmp;
+
+	list_for_each_safe(pos, tmp, &node->partial) {
+		struct page *slab = list_entry(pos, struct page, lru);
+
+		if (slub_list_is_whole_locked(e, slab))
+			continue;
+		engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
+		slab_isolate_locked(e, node, slab);
+	}
+}
+
 /* Sorts the partial slabs of a node. Returns the empty ones, linked by page.next. */
 static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
 {
@@ -56,8 +72,11 @@ int slub_shrink(struct engine *e)
 		struct page *empty;
 
 		lock_acquire(&node->list_lock);
+		if (load_relaxed(&e->exact))
+			isolate_broken_locked(e, node);
 		empty = sort_node_locked(e, node);
 		lock_release(&node->list_lock);
+		engine_mistakes_deliver();
 		slab_free_list(e, empty);
 		if (load_relaxed(&node->nr_slabs))
 			remain = 1;

@@ -207,3 +207,19 @@ void slab_carve_rest_locked(struct engine *e, struct page *slab)
 		freeptr_set(slub_of(e), slab->layout, slab_object(slab, objects - 1), old.freelist);
 	} while (!slab_exchange(e, slab, &old, &new));
 }
+
+void slab_isolate_locked(struct engine *e, struct slub_node *node, struct page *slab)
+{
+	struct slab_state old;
+	struct slab_state new;
+
+	if (!slab_read(slab).counters.frozen && slab->lru.next)
+		node_remove_partial_locked(node, slab);
+	do {
+		old = slab_read(slab);
+		new = old;
+		new.freelist = NULL;
+		new.counters.inuse = old.counters.objects;
+		new.counters.carved = old.counters.objects;
+	} while (!slab_exchange(e, slab, &old, &new));
+}

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "engine/mistake.h"
 #include "engine/slub/freeptr.h"
 #include "engine/slub/slub.h"
 #include "os/dword.h"
@@ -115,6 +116,20 @@ unsigned int *slab_random_sequence(unsigned int objects, uint64_t seed);
 /* A number out of the cache's own sequence; any context. */
 uint64_t slub_draw(struct slub *s);
 
+/*
+ * The free list of a slab is broken: what it held counts as in use from now on and is not used again; so the
+ * slab is full, and off its list. Context: list_lock. The caller reports it.
+ */
+void slab_isolate_locked(struct engine *e, struct slub_node *node, struct page *slab);
+/* Does an object of the slab start at p, of which only the page is known to be right? One multiplication. */
+static inline bool slab_starts_object(const struct engine *e, const struct page *slab,
+				      const void *p)
+{
+	uint64_t offset = (uint64_t)((const char *)p - (const char *)page_address(slab));
+
+	return offset * slub_of(e)->magic < slub_of(e)->magic;
+}
+
 /* ---- node.c ---- */
 
 struct slub_node *node_new(void);
@@ -139,6 +154,8 @@ void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 bool slub_is_free(struct engine *e, struct page *slab, const void *obj);
+/* Does the free list end, with as many objects as are free, each at its start? list_lock. */
+bool slub_list_is_whole_locked(struct engine *e, const struct page *slab);
 void slub_check(struct engine *e);
 /* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);

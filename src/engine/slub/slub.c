@@ -58,6 +58,7 @@ static int init_state(struct slub *s, const struct engine_params *params)
 	unsigned int i;
 
 	s->pack = params->pack;
+	s->magic = UINT64_MAX / layout->stride + 1;
 	s->hardened = params->hardened;
 	s->remote_node_defrag_ratio = 1000;
 	s->min_partial = s->pack ? slub_pack_min_partial(layout->order)

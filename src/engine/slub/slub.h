@@ -82,6 +82,7 @@ struct slub {
 	bool hardened;
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
+	uint64_t magic; /* an object starts at offset n iff n * magic < magic; 2^64 / stride, rounded up */
 	unsigned int *random_seq;     /* permutation of 0..layout.objects-1, or NULL */
 	struct slab_layout layout;    /* the cache's plain layout */
 	struct slab_layout *by_order; /* the same for each order; NULL until somebody asks for one */
@@ -140,11 +141,6 @@ void slub_say_oom_node(unsigned int node, unsigned long slabs, unsigned long obj
 
 /* ---- free pointers: freeptr.h has get/set with encoding ---- */
 
-/* One line and no return: an object is freed that is free. */
-_Noreturn void slub_die_double_free(const struct engine *e, const void *obj);
-/* The same: a free list that was written to. */
-_Noreturn void slub_die_corrupt(const struct engine *e, const void *slab);
-
 /* ---- what front/cpuslab.c needs: slabs that belong to a CPU ---- */
 
 /*
@@ -160,6 +156,11 @@ struct page *slub_cpu_new_slab(struct engine *e, gfp_t gfp, int node, void **fre
 void *slub_cpu_get_freelist(struct engine *e, struct page *slab);
 /* Gives a cpu slab back to its node together with the CPU's private freelist (spec 4.12). */
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist);
+/*
+ * Last object of a list that was taken off a slab, and how many it has. NULL: it is empty; or it leads out of
+ * the slab or in a circle, which was reported, and its objects count as in use for ever.
+ */
+void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned int *count);
 /* Unfreezes a whole per-CPU partial list (spec 4.12). */
 void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials);
 /*

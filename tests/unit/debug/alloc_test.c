@@ -298,7 +298,7 @@ static void wild_link_ends_the_program(__attribute__((unused)) void **state)
 	struct child c = child_run(wild_link_without_f, NULL);
 
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab"));
+	assert_non_null(strstr(c.text, "slub: corrupt free list at"));
 }
 
 static void spoils_the_red_zone(void *obj)

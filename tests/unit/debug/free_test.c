@@ -320,8 +320,9 @@ static void mistake_without_f(void *arg)
 
 static void mistakes_end_the_program(__attribute__((unused)) void **state)
 {
-	static const char *const words[] = { "SLUB: double free of", "which is no object of cache",
-					     "SLUB: double free of" };
+	static const char *const words[] = { "slub: double free of",
+					     "slub: free of what is no object",
+					     "slub: double free of" };
 
 	for (int i = 0; i < 3; i++) {
 		struct child c = child_run(mistake_without_f, &i);

@@ -449,7 +449,7 @@ static void test_double_free(__attribute__((unused)) void **state)
 	struct child c = child_run(double_free, NULL);
 
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "SLUB: double free of 0x"));
+	assert_non_null(strstr(c.text, "slub: double free of 0x"));
 }
 
 /* The link of a free object leads out of its slab: whoever takes that one has nowhere to go on. */
@@ -507,7 +507,7 @@ static void test_overwritten_link(__attribute__((unused)) void **state)
 		struct child c = child_run(all[i], NULL);
 
 		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+		assert_non_null(strstr(c.text, "slub: corrupt free list at 0x"));
 	}
 }
 

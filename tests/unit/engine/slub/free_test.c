@@ -377,7 +377,7 @@ static void double_frees_are_fatal(__attribute__((unused)) void **state)
 		struct child c = child_run(double_free, &crime);
 
 		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "SLUB: double free of 0x"));
+		assert_non_null(strstr(c.text, "slub: double free of 0x"));
 		assert_non_null(strstr(c.text, "in cache test\n"));
 	}
 }

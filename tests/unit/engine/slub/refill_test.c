@@ -299,19 +299,19 @@ static void corrupt_lists_are_fatal(__attribute__((unused)) void **state)
 	struct child c = child_run(corrupt, (void *)1);
 
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
-	assert_non_null(strstr(c.text, "of cache test"));
+	assert_non_null(strstr(c.text, "slub: corrupt free list at 0x"));
+	assert_non_null(strstr(c.text, "in cache test"));
 	c = child_run(corrupt, NULL);
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+	assert_non_null(strstr(c.text, "slub: corrupt free list at 0x"));
 	for (unsigned long circle = 0; circle < 2; circle++) {
 		c = child_run(corrupt_whole, (void *)circle);
 		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+		assert_non_null(strstr(c.text, "slub: corrupt free list at 0x"));
 	}
 	c = child_run(corrupt_rest, NULL);
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "SLUB: corrupt free list in slab 0x"));
+	assert_non_null(strstr(c.text, "slub: corrupt free list at 0x"));
 }
 
 int main(void)

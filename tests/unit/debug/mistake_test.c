@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/debug/mistake_test.c - what engines notice is reported with the cache's name, and delivered when they say
+ */
+#include "fixture.h"
+
+#include "debug/mistake.h"
+#include "debug/report.h"
+#include "engine/mistake.h"
+
+static char heard[4096];
+
+static void keep(const char *cache, const char *report, void *arg)
+{
+	(void)arg;
+	assert_string_equal(cache, "test");
+	strncat(heard, report, sizeof(heard) - strlen(heard) - 1);
+}
+
+static void reports(__attribute__((unused)) void **state)
+{
+	struct engine e;
+	char *obj;
+
+	make(&e, 64, SLAB_POISON);
+	obj = get(&e);
+	report_set_hook(keep, NULL, true);
+	mistake_listen();
+	engine_mistake(&e, obj, ENGINE_FREE_AGAIN);
+	assert_string_equal(heard, "");
+	engine_mistakes_deliver();
+	assert_non_null(strstr(heard, "BUG test"));
+	assert_non_null(strstr(heard, "Object already free"));
+	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
+	heard[0] = '\0';
+	engine_mistake_now(&e, heard, ENGINE_NO_OBJECT);
+	assert_non_null(strstr(heard, "Invalid pointer 0x"));
+	heard[0] = '\0';
+	engine_mistake_now(&e, obj, ENGINE_LIST_BROKEN);
+	assert_non_null(strstr(heard, "Freechain corrupt"));
+	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
+	report_set_hook(NULL, NULL, false);
+	engine_listener = NULL;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reports),
+	};
+
+	return cmocka_run_group_tests(tests, debug_group_setup, NULL);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/engine/mistake_test.c - who listens hears of a mistake; if nobody does the program ends
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "child.h"
+
+#include "engine/mistake.h"
+
+static const struct engine_ops ops = { .name = "ops" };
+static struct engine engine = { .ops = &ops, .name = "test" };
+static unsigned int reported;
+static unsigned int delivered;
+
+static void report(struct engine *e, void *obj, enum engine_mistake what)
+{
+	reported += e == &engine && obj == &reported && what == ENGINE_FREE_AGAIN;
+}
+
+static void deliver(void)
+{
+	delivered++;
+}
+
+static void heard(__attribute__((unused)) void **state)
+{
+	static const struct engine_listener listener = { report, deliver };
+
+	engine_mistakes_deliver();
+	engine_listener = &listener;
+	engine_mistake(&engine, &reported, ENGINE_FREE_AGAIN);
+	engine_mistake_now(&engine, &reported, ENGINE_FREE_AGAIN);
+	assert_int_equal(reported, 2);
+	assert_int_equal(delivered, 1);
+	engine_listener = NULL;
+}
+
+static void unheard_of(void *what)
+{
+	engine_mistake(&engine, &reported, *(enum engine_mistake *)what);
+}
+
+static void ends(__attribute__((unused)) void **state)
+{
+	static const char *const texts[] = { "ops: double free of 0x",
+					     "ops: free of what is no object, 0x",
+					     "ops: corrupt free list at 0x" };
+
+	for (unsigned int what = 0; what < ARRAY_SIZE(texts); what++) {
+		enum engine_mistake mistake = (enum engine_mistake)what;
+		struct child c = child_run(unheard_of, &mistake);
+
+		assert_true(child_aborted(&c));
+		assert_non_null(strstr(c.text, texts[what]));
+		assert_non_null(strstr(c.text, "in cache test"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(heard),
+		cmocka_unit_test(ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
