@@ -273,11 +273,17 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
 {
-	struct refill r = { .e = e, .objs = objs, .want = want };
+	struct refill r; /* its chains are not cleared */
 	struct slub *s = slub_of(e);
 	unsigned int first = node_first(s, node);
 	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
 
+	r.e = e;
+	r.objs = objs;
+	r.want = want;
+	r.got = 0;
+	r.nr_chains = 0;
+	r.broken = false;
 	slub_count(e, ALLOC_SLOWPATH);
 	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
 		node = -1; /* spec 4.8a */
