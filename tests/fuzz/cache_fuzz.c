@@ -134,7 +134,7 @@ static void construct(void *obj)
 static void op_create(void)
 {
 	static const slab_flags_t flag[] = { SLAB_HWCACHE_ALIGN, SLAB_RECLAIM_ACCOUNT,
-					     SLAB_ACCOUNT,	 SLAB_TYPESAFE_BY_RCU,
+					     SLAB_ACCOUNT,	 SLAB_CACHE_DMA32,
 					     SLAB_NOLEAKTRACE,	 SLAB_PANIC,
 					     SLAB_CACHE_DMA,	 SLAB_CONSISTENCY_CHECKS };
 	static const char *const front[] = { "array", "none", "queues", "cpuslab" };
