@@ -37,9 +37,42 @@ static __attribute__((__constructor__, __used__)) void uslab_pin_this(void)
 
 /* Always: reports name the caller of what is called here, which is to be the program's own function. */
 #define USLAB_INLINE static inline __attribute__((__always_inline__))
+/* For the compiler's eyes until they are inlined. */
+#define USLAB_ALIGNED __attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)))
+#define USLAB_SIZED(arguments) __attribute__((__malloc__, __alloc_size__ arguments)) USLAB_ALIGNED
+
+/*
+ * uslab_known_size - p, of which the compiler is to know that it has size bytes
+ *
+ * What comes out of a sequence has no size for __builtin_object_size(): only calls of functions with
+ * alloc_size do. Where _FORTIFY_SOURCE asks for sizes, hit and miss end with one such call (Clang looks at one
+ * only), of a function in the program that returns its argument: four instructions; elsewhere there is nothing. Weak and not to be
+ * looked into: the compiler would see that it does nothing, and drop it.
+ */
+#if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE) && defined(_FORTIFY_SOURCE)
+#if _FORTIFY_SOURCE > 0
+#define USLAB_KNOWN_SIZE 1
+#endif
+#endif
+#ifdef USLAB_KNOWN_SIZE
+#ifdef __clang__
+#define USLAB_OPAQUE __attribute__((__weak__, __visibility__("hidden"), __noinline__))
+#else
+#define USLAB_OPAQUE __attribute__((__weak__, __visibility__("hidden"), __noipa__))
+#endif
+USLAB_OPAQUE void *uslab_known_size(void *p, size_t size)
+	__attribute__((__alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_OPAQUE void *uslab_known_size(void *p, size_t size)
+{
+	(void)size;
+	return p;
+}
+#else
+#define uslab_known_size(p, size) (p)
+#endif
 
 /* One object, or NULL. __GFP_ZERO clears kmem_cache_size() bytes of it. */
-USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
+USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ
 	void *obj;
@@ -68,7 +101,8 @@ USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
  * from some 8 objects on, and for fewer no more. p[] may be written to beyond what is returned.
  * Returns nr, or 0 when memory ran out (nothing is kept then) or nr is 0 or more than INT32_MAX.
  */
-USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p)
+USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags,
+							size_t nr, void **p)
 {
 	size_t n = 0;
 
@@ -112,7 +146,7 @@ USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p
 }
 #define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
 
-USLAB_INLINE void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
+USLAB_ALIGNED USLAB_INLINE void *kmem_cache_zalloc(struct kmem_cache *s, gfp_t flags)
 {
 	return kmem_cache_alloc(s, flags | __GFP_ZERO);
 }
@@ -130,7 +164,7 @@ static inline unsigned int uslab_kmalloc_index(size_t size)
 }
 
 /* size bytes, see uslab_kmalloc(). Inline where the compiler knows size and flags. */
-USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
+USLAB_SIZED((1)) USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ
 	if (__builtin_constant_p(size) && __builtin_constant_p(flags) && size > 0 &&
@@ -139,28 +173,29 @@ USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 		char *handle = (char *)uslab_kmalloc_handles + uslab_kmalloc_index(size) * 8;
 		void *obj;
 
-		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1)) {
+		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1))
 			/* it is not free any more */
 			__builtin_memset((char *)obj + USLAB_MARK_OFFSET, 0, 4);
-			return obj;
-		}
+		else
+			obj = uslab_kmalloc(size, flags);
+		return uslab_known_size(obj, size);
 	}
 #endif
 	return uslab_kmalloc(size, flags);
 }
 
-USLAB_INLINE void *kzalloc(size_t size, gfp_t flags)
+USLAB_SIZED((1)) USLAB_INLINE void *kzalloc(size_t size, gfp_t flags)
 {
 	return kmalloc(size, flags | __GFP_ZERO);
 }
 
-USLAB_INLINE void *kzalloc_node(size_t size, gfp_t flags, int node)
+USLAB_SIZED((1)) USLAB_INLINE void *kzalloc_node(size_t size, gfp_t flags, int node)
 {
 	return kmalloc_node(size, flags | __GFP_ZERO, node);
 }
 
 /* n * size bytes, NULL if the product overflows. */
-USLAB_INLINE void *kmalloc_array(size_t n, size_t size, gfp_t flags)
+USLAB_SIZED((1, 2)) USLAB_INLINE void *kmalloc_array(size_t n, size_t size, gfp_t flags)
 {
 	size_t bytes;
 
@@ -169,13 +204,14 @@ USLAB_INLINE void *kmalloc_array(size_t n, size_t size, gfp_t flags)
 	return uslab_kmalloc(bytes, flags);
 }
 
-USLAB_INLINE void *kcalloc(size_t n, size_t size, gfp_t flags)
+USLAB_SIZED((1, 2)) USLAB_INLINE void *kcalloc(size_t n, size_t size, gfp_t flags)
 {
 	return kmalloc_array(n, size, flags | __GFP_ZERO);
 }
 
 /* krealloc to new_n * new_size bytes, NULL (p stays valid) if the product overflows. */
-USLAB_INLINE void *krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
+__attribute__((__alloc_size__(2, 3))) USLAB_MUST_CHECK USLAB_INLINE void *
+krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
 {
 	size_t bytes;
 

@@ -29,6 +29,12 @@ extern "C" {
 
 #define USLAB_API __attribute__((__visibility__("default")))
 
+/*
+ * No malloc(kfree) among the attributes here: GCC would warn of kfree(ZERO_SIZE_PTR), and its analyzer of a leak
+ * where krealloc() has moved a block.
+ */
+#define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
+
 /* Cache flags: values of Linux 6.1, include/linux/slab.h. */
 typedef unsigned int slab_flags_t;
 
@@ -161,18 +167,22 @@ USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s);
 /* Name of the cache: that of its first creator. Valid until the cache is destroyed. */
 USLAB_API const char *kmem_cache_name(struct kmem_cache *s);
 
-/* Out-of-line forms; the inlines below call them on a miss. */
+/*
+ * Out-of-line forms; the inlines below call them on a miss. Not with the attribute malloc: a constructed
+ * object has contents, and they may be pointers.
+ */
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
-	__attribute__((malloc, __noinline__));
+	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN), __noinline__));
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj) __attribute__((__noinline__));
 /* p[0 .. done-1] are there already, done <= nr; when the rest is not to be had they are freed. */
 USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,
-				     size_t done) __attribute__((__noinline__));
+				     size_t done) __attribute__((__noinline__)) USLAB_MUST_CHECK;
 USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 	__attribute__((__noinline__));
 
 /* One object from a node's memory (a preference unless __GFP_THISNODE). node -1: any. */
-USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node);
+USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
+	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
 /*
  * ---- kmalloc ----
@@ -186,6 +196,17 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
  * their pages with others, so that nothing says whose they are (kernel: SLOB likewise).
  */
 
+USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignored */
+USLAB_API void kfree_sensitive(const void *p); /* clears the whole object first */
+
+/*
+ * Usable bytes; 0 for NULL and ZERO_SIZE_PTR. A compiler with _FORTIFY_SOURCE holds a program to the size that
+ * it asked for: one that means to use more asks for kmalloc_size_roundup(size), the bytes that ksize() will
+ * tell, to begin with.
+ */
+USLAB_API size_t ksize(const void *p);
+USLAB_API size_t kmalloc_size_roundup(size_t size);
+
 /**
  * uslab_kmalloc - size bytes, out of line; programs call kmalloc()
  *
@@ -193,13 +214,9 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
  * More than KMALLOC_MAX_SIZE: NULL.
  */
 USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
-	__attribute__((__malloc__, __alloc_size__(1)));
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
-	__attribute__((__malloc__, __alloc_size__(1)));
-USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignored */
-USLAB_API void kfree_sensitive(const void *p); /* clears the whole object first */
-USLAB_API size_t ksize(const void *p);	       /* usable bytes; 0 for NULL and ZERO_SIZE_PTR */
-USLAB_API size_t kmalloc_size_roundup(size_t size);
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
 /**
  * krealloc - resize; the first min(old, new) bytes are kept
@@ -208,11 +225,12 @@ USLAB_API size_t kmalloc_size_roundup(size_t size);
  * ksize(p) the pointer stays. On failure NULL, and p stays valid.
  */
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
-	__attribute__((__alloc_size__(2)));
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
 
 /* ---- whole library ---- */
 
-USLAB_API const char *uslab_version(void);
+USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_nonnull__));
 
 /**
  * uslab_pin_object - the program, shared library or plug-in that address lies in stays loaded
