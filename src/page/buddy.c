@@ -254,7 +254,7 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 		page = take_locked(zone, order);
 	/* More memory becomes resident, although enough may be, in blocks too small for this. */
 	if (page && page->nr_pages < 1ul << order) {
-		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages, 1ul << order);
+		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
 		purge = zone_purge_due(zone);
 	}
 	lock_release(&zone->lock);

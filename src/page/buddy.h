@@ -52,8 +52,6 @@ struct buddy_zone {
 	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
 	unsigned long regret;	     /* pages taken again soon after a purge; halves with time */
-	unsigned long run_regret;    /* those that large blocks took; halves more slowly */
-	unsigned long missed;	     /* keep_missed when it was last looked at */
 	unsigned long nr_purging;    /* pages of the block that is off its list to be purged */
 	struct buddy_stats stats;    /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
@@ -106,9 +104,7 @@ size_t buddy_trim(size_t keep_bytes);
  * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in again
  * costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn and then
  * keeps its memory; one that frees for good, or maps memory beside us, does not carry it along.
- * Never more than what was in use at the peak, but for blocks of 128 KiB and more: a program that has many of
- * these in all sizes leaves gaps between them, and purges at every turn unless an eighth of what is in use may lie
- * idle as well. Default delay: 1000 ms. Used pages include the
+ * Never more than what was in use at the peak. Default delay: 1000 ms. Used pages include the
  * mappings of page/large.c, dirty ones those of page/keep.c.
  * limit_bytes SIZE_MAX is this default.
  */

@@ -20,7 +20,6 @@ struct range {
 	char *start;
 	size_t size;
 	uint64_t since; /* os_clock_ms() */
-	bool is_rest;	/* what a block left that took the front of it */
 };
 
 static struct lock keep_lock = { 0, RANK_LARGE };
@@ -28,7 +27,6 @@ static struct range kept[KEEP_COUNT];	   /* keep_lock */
 static size_t keep_limit = KEEP_MAX_BYTES; /* atomic */
 
 struct keep_counters keep_counters;
-unsigned long keep_missed;
 
 static struct range remove_locked(unsigned long i)
 {
@@ -45,38 +43,6 @@ static void append_locked(struct range r)
 {
 	kept[keep_counters.count++] = r;
 	store_relaxed(&keep_counters.bytes, keep_counters.bytes + r.size);
-}
-
-/*
- * Takes the front of a range, of size bytes. A rest of some size waits where it is for the block to come back,
- * so that blocks of all sizes in turn find their pages again; what is smaller is left in r.
- */
-static struct range take_front_locked(unsigned long i, size_t size)
-{
-	struct range r = kept[i];
-
-	if (r.size < size + KEEP_MIN_REST)
-		return remove_locked(i);
-	kept[i].start += size;
-	kept[i].size -= size;
-	kept[i].is_rest = true;
-	store_relaxed(&keep_counters.bytes, keep_counters.bytes - size);
-	r.size = size;
-	return r;
-}
-
-/* A block with its rest behind it is one range again, which came just now. */
-static void join_rest_locked(struct range *r)
-{
-	unsigned long i;
-
-	for (i = 0; i < keep_counters.count; i++) {
-		if (kept[i].is_rest && kept[i].start == r->start + r->size &&
-		    kept[i].size + r->size <= KEEP_MAX_BLOCK) {
-			r->size += remove_locked(i).size;
-			return;
-		}
-	}
 }
 
 /* Takes the oldest range out; false: there is none, or it came after before. */
@@ -131,12 +97,8 @@ bool keep_put(void *p, size_t size)
 		else if (keep_counters.count == KEEP_COUNT)
 			over = 1;
 		done = over == 0;
-		if (done) {
-			struct range r = { p, size, os_clock_ms(), false };
-
-			join_rest_locked(&r);
-			append_locked(r);
-		}
+		if (done)
+			append_locked((struct range){ p, size, os_clock_ms() });
 		lock_release(&keep_lock);
 		if (over)
 			keep_release(over);
@@ -144,10 +106,10 @@ bool keep_put(void *p, size_t size)
 	return true;
 }
 
-/* The smallest range that is large enough and less than twice that; of equals the newest. */
+/* The smallest range that is large enough, by at most a quarter; of equals the newest. */
 static long find_larger_locked(size_t size, size_t align)
 {
-	size_t best = 2 * size - 1;
+	size_t best = size + size / 4 + 1;
 	long found = -1;
 	unsigned long i;
 
@@ -179,28 +141,23 @@ static long find_smaller_locked(size_t size)
 
 void *keep_take(size_t size, size_t align)
 {
-	struct range r = { NULL, 0, 0, false };
+	struct range r = { NULL, 0, 0 };
 	char *grown;
 	long i;
 
-	if (load_relaxed(&keep_counters.bytes) == 0) {
-		fetch_add(&keep_missed, size);
+	if (load_relaxed(&keep_counters.bytes) == 0)
 		return NULL;
-	}
 	lock_acquire(&keep_lock);
 	i = find_larger_locked(size, align);
-	if (i >= 0)
-		r = take_front_locked((unsigned long)i, size);
-	else if (align <= os_page_size()) /* growing may move it, and leaves no other alignment */
+	/* Growing may move it, and then no alignment beyond a page's is left. */
+	if (i < 0 && align <= os_page_size())
 		i = find_smaller_locked(size);
-	if (i >= 0 && !r.start)
+	if (i >= 0)
 		r = remove_locked((unsigned long)i);
 	lock_release(&keep_lock);
 
 	if (r.size > size)
 		os_release(r.start + size, r.size - size);
-	if (r.size < size)
-		fetch_add(&keep_missed, size - r.size);
 	if (r.size >= size || !r.start)
 		return r.start;
 	grown = os_remap(r.start, r.size, size, true);

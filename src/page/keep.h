@@ -8,9 +8,6 @@
  * Locks:      keep_lock (RANK_LARGE); not held over system calls.
  * Flow:       called by page/large.c (put, take) and page/purge.c (release); calls os/vm.c.
  *
- * A block may take the front of a range; the rest waits behind it, and is joined with the block when that comes
- * back, so that blocks of all sizes in turn find the same pages.
- *
  * A program that needs 8 MiB again and again would pay a page fault for every 4 KiB each time: here
  * 3.5 ms instead of 0.2. What is kept was in use a moment ago, so it does not raise the peak; it
  * counts like dirty free pages (buddy_set_purge()), and goes before those.
@@ -20,10 +17,9 @@
 
 #include "page/page.h"
 
-#define KEEP_COUNT 32
+#define KEEP_COUNT 8
 #define KEEP_MAX_BLOCK (32ul << 20)
 #define KEEP_MAX_BYTES (64ul << 20)
-#define KEEP_MIN_REST (64ul << 10) /* what is less goes back to the system when a range is cut */
 
 struct keep_counters {
 	unsigned long count; /* ranges kept; atomic */
@@ -32,9 +28,6 @@ struct keep_counters {
 
 /* Read by tools from outside. */
 extern struct keep_counters keep_counters;
-
-/* Bytes that keep_take() was asked for and did not have; atomic, only grows. */
-extern unsigned long keep_missed;
 
 /* Takes a range over, which may push older ones out. false: the caller releases it. */
 bool keep_put(void *p, size_t size);

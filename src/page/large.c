@@ -11,8 +11,6 @@
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
  * Flow:       called by page/run.c; calls keep.c, os/vm.c.
  */
-#include <string.h>
-
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -260,24 +258,6 @@ static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 	lock_release(&large_lock);
 }
 
-/*
- * A block may consist of two mappings of the system's, see keep_take(), which the system does not move as one:
- * then its bytes are copied.
- */
-static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move)
-{
-	void *moved = os_remap(p, old_size, new_size, may_move);
-
-	if (moved || !may_move || new_size < old_size)
-		return moved;
-	moved = os_map(new_size, os_page_size());
-	if (moved) {
-		memcpy(moved, p, old_size);
-		os_release(p, old_size);
-	}
-	return moved;
-}
-
 void *large_resize(void *p, size_t new_size, bool may_move)
 {
 	size_t mapped = mapped_size(new_size);
@@ -286,7 +266,7 @@ void *large_resize(void *p, size_t new_size, bool may_move)
 
 	if (!old_size)
 		return NULL;
-	moved = mapped == old_size ? p : move_block(p, old_size, mapped, may_move);
+	moved = mapped == old_size ? p : os_remap(p, old_size, mapped, may_move);
 	if (!moved) {
 		end_resize((uintptr_t)p, (uintptr_t)p, old_size);
 		return NULL;

@@ -32,7 +32,6 @@
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	 /* that one look for old blocks purges at most: bounds a free's time */
 #define OLD_LOOKS 8	 /* blocks from a list's tail that it looks at */
-#define RUN_HALVINGS 8u	 /* half-lives of regret that make one of what large blocks regret */
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
@@ -58,9 +57,6 @@ void zone_tick_locked(struct buddy_zone *zone)
 	zone->halved = now;
 	zone->purged_lately = halvings < 64 ? zone->purged_lately >> halvings : 0;
 	zone->regret = halvings < 64 ? zone->regret >> halvings : 0;
-	/* about half of it in RUN_HALVINGS */
-	for (halvings = MIN(halvings, 64 * RUN_HALVINGS); halvings > 0; halvings--)
-		zone->run_regret -= DIV_ROUND_UP(zone->run_regret, RUN_HALVINGS * 3 / 2);
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -182,18 +178,13 @@ static void release_kept(struct buddy_zone *zone)
 {
 	unsigned long idle;
 	unsigned long limit;
-	size_t released;
 
 	lock_acquire(&zone->lock);
 	idle = zone_idle(zone);
 	limit = zone_dirty_limit(zone);
 	lock_release(&zone->lock);
-	if (idle > limit) {
-		released = keep_release((idle - limit) << PAGE_SHIFT);
-		lock_acquire(&zone->lock);
-		zone->purged_lately += released >> PAGE_SHIFT;
-		lock_release(&zone->lock);
-	}
+	if (idle > limit)
+		keep_release((idle - limit) << PAGE_SHIFT);
 	keep_release_old(load_relaxed(&zone_purge_delay) << CLOCK_SHIFT);
 }
 
@@ -218,16 +209,6 @@ cold void zone_purge_slow(struct buddy_zone *zone)
 	lock_release(&zone->purge_lock);
 }
 
-/* Pages of new mappings are clean, and may be those that went a moment ago. */
-static void note_mappings_locked(struct buddy_zone *zone)
-{
-	unsigned long missed = load_relaxed(&keep_missed);
-	unsigned long nr_pages = (missed - zone->missed) >> PAGE_SHIFT;
-
-	zone->missed = missed;
-	zone_note_clean_locked(zone, nr_pages, nr_pages);
-}
-
 void buddy_rebalance(void)
 {
 	unsigned int node;
@@ -239,7 +220,6 @@ void buddy_rebalance(void)
 		lock_acquire(&zone->lock);
 		zone_note_peak_locked(zone);
 		zone_tick_locked(zone);
-		note_mappings_locked(zone);
 		purge = zone_purge_due(zone) || zone_aging_due(zone);
 		lock_release(&zone->lock);
 		if (purge)

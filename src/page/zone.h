@@ -18,8 +18,6 @@
 
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
-#define ZONE_RUN_PAGES 32ul /* blocks from here on are large: 128 KiB */
-#define ZONE_GAPS 8	    /* one in so many pages may lie idle between large blocks */
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
@@ -60,10 +58,7 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 32, ZONE_SLACK_MIN) : limit;
 }
 
-/*
- * Those that may stay now: with what was regretted, up to what the peak had anyway. Gaps between large blocks
- * are not the program's doing, and may make it more.
- */
+/* Those that may stay now: with what was regretted, up to what the peak had anyway. */
 static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 {
 	unsigned long used = zone_used(zone);
@@ -72,20 +67,16 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 
 	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
 		return limit;
-	return limit + MAX(MIN(zone->regret, below_peak),
-			   MIN(zone->run_regret, below_peak + used / ZONE_GAPS));
+	return limit + MIN(zone->regret, below_peak);
 }
 
-/* Clean pages of a block are taken: if they were purged lately, that purge was a mistake. */
-static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages,
-					  unsigned long block_pages)
+/* Clean pages are taken: if they were purged lately, that purge was a mistake. */
+static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
 	unsigned long again = MIN(nr_pages, zone->purged_lately);
 
 	zone->purged_lately -= again;
 	zone->regret += again;
-	if (block_pages >= ZONE_RUN_PAGES)
-		zone->run_regret += again;
 }
 
 /* Pages that nobody uses and that are resident all the same. */

@@ -198,48 +198,6 @@ IN_CHILD(a_regretted_purge_is_not_repeated)
 	buddy_check();
 }
 
-/*
- * Blocks of 1 to 8 MiB in turn, all of each written to, 200 MB at any time: most of them find pages that were
- * another's.
- */
-IN_CHILD(large_blocks_in_turn_find_their_pages)
-{
-	static char *block[44];
-	unsigned long random = 1;
-	unsigned long touched = 0;
-	struct rusage before;
-	struct rusage after;
-	unsigned int round;
-
-	NEEDS_BARE_PROCESS();
-	os_cpu_init();
-	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
-	getrusage(RUSAGE_SELF, &before);
-	for (round = 0; round < 1000; round++) {
-		unsigned int i;
-		size_t size;
-		size_t at;
-
-		random = random * 6364136223846793005ul + 1442695040888963407ul;
-		i = (random >> 33) % ARRAY_SIZE(block);
-		size = MIB + (random >> 20) % (7 * MIB);
-		CHILD_CHECK(!block[i] || run_free(block[i]));
-		block[i] = run_alloc(size, 0, -1, NULL);
-		CHILD_CHECK(block[i]);
-		for (at = 0; at < size; at += PAGE_SIZE)
-			block[i][at] = 1;
-		touched += size / PAGE_SIZE;
-		fake_clock_pass(4); /* the program works with what it has */
-	}
-	getrusage(RUSAGE_SELF, &after);
-	/* A page fault for one in six; without regret for mappings and gaps it was one in two. */
-	CHILD_CHECK((unsigned long)(after.ru_minflt - before.ru_minflt) < touched / 4);
-	CHILD_CHECK(status_bytes("VmHWM:") < 320 * MIB);
-	buddy_check();
-	keep_check();
-}
-
 /* What was regretted is forgotten after some half-lives. */
 IN_CHILD(regret_fades)
 {
@@ -376,7 +334,6 @@ int main(void)
 		cmocka_unit_test(a_busy_neighbour_does_not_keep_a_block_young),
 		cmocka_unit_test(trim_returns_all_but_what_is_to_stay),
 		cmocka_unit_test(a_regretted_purge_is_not_repeated),
-		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(regret_fades),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),
