@@ -201,6 +201,8 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 
 		top = sheaf_take(f, filled, nr - n, p + n);
 		n += moved(filled, top);
+		/* an engine may give fewer than were asked for while it has more */
+		n += engine_many(f, gfp, nr - n, p + n);
 	}
 	if (top)
 		sheaf_keep(f, top);

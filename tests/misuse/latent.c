@@ -4,9 +4,9 @@
  * and the program goes on
  *
  * misuse: latent_double argument=double
- * misuse: latent_interior argument=interior
- * misuse: latent_foreign argument=foreign
- * misuse: latent_other argument=other
+ * misuse: latent_interior needs=sequences argument=interior
+ * misuse: latent_foreign needs=sequences argument=foreign
+ * misuse: latent_other needs=sequences argument=other
  * misuse: latent_link argument=link
  * misuse: latent_destroy argument=destroy
  *
