@@ -29,11 +29,14 @@
 	})
 
 /*
- * The same for a byte, as a part of its word: not every CPU has such instructions for bytes, and not
- * every compiler makes them up. Who stores to the other bytes meanwhile loses nothing.
+ * The same for a byte: as a part of its word where CPU or compiler have no such instruction. Who stores to
+ * the other bytes meanwhile loses nothing.
  */
 static inline bool cmpxchg_byte(uint8_t *p, uint8_t expect, uint8_t v)
 {
+#ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_1
+	return cmpxchg(p, expect, v);
+#else
 	unsigned int at = (unsigned int)((uintptr_t)p & 3);
 	unsigned int shift = 8 * (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? at : 3 - at);
 	uint32_t *word = (uint32_t *)(void *)(p - at);
@@ -47,6 +50,7 @@ static inline bool cmpxchg_byte(uint8_t *p, uint8_t expect, uint8_t v)
 	} while (!__atomic_compare_exchange_n(word, &old, new_word, 1, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	return true;
+#endif
 }
 
 /* Full barrier; every use names its partner. */

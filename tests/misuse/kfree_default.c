@@ -23,7 +23,7 @@ static void stay_here(void)
 	sched_setaffinity(0, sizeof(here), &here);
 }
 
-static void drop(void *p)
+static __attribute__((noinline)) void drop(void *p)
 {
 	kfree(wild(p));
 }

@@ -224,10 +224,22 @@ static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *f
 	found->size = symbol.st_size;
 }
 
+/* The file that an address lies in. libdwfl also names the one before a gap that the address lies in. */
+static Dwfl_Module *module_of(const struct resolve *r, uint64_t address)
+{
+	Dwfl_Module *module = r->dwfl ? dwfl_addrmodule(r->dwfl, address) : NULL;
+	Dwarf_Addr start, end;
+
+	if (!module)
+		return NULL;
+	dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
+	return address - start < end - start ? module : NULL;
+}
+
 /* Does a return address lie in one of the files? */
 static bool is_known(const struct resolve *r, uint64_t address)
 {
-	return r->dwfl && dwfl_addrmodule(r->dwfl, address - 1);
+	return module_of(r, address - 1);
 }
 
 static void find_build_id(Dwfl_Module *module, struct found *found)
@@ -279,7 +291,7 @@ static void find_mapping(Dwfl_Module *module, Dwarf_Addr address, struct found *
 
 static bool find(struct resolve *r, uint64_t address, struct found *found)
 {
-	Dwfl_Module *module = r->dwfl ? dwfl_addrmodule(r->dwfl, address) : NULL;
+	Dwfl_Module *module = module_of(r, address);
 
 	memset(found, 0, sizeof(*found));
 	found->nr = 1;
