@@ -47,8 +47,10 @@ def main():
     preload.compare(lab, peaks, "sqlite3 in a file", ["sqlite3", "-batch", database],
                     stdin="PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + SCRIPT,
                     before=before,
-                    # 9 MiB in all: the library's own mapped code, 200 KiB, makes 2 % of it
-                    limit=1.12)
+                    # 9 MiB in all: the library's own mapped code, 300 KiB, makes 3 % of it, and how much
+                    # the kernel maps around a fault depends on how the file lies in its page cache:
+                    # the same library has 1.09 to 1.14 from two places
+                    limit=1.16)
     peaks.finish()
 
 
