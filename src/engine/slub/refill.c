@@ -16,6 +16,8 @@
  * side by side after it. Measured on the hackbench trace, 31 objects at a time: 1.4 us a refill
  * one list after the other, 0.8 us side by side.
  */
+#include <string.h>
+
 #include "base/bits.h"
 #include "engine/slub/slab.h"
 
@@ -85,6 +87,7 @@ static unsigned int take_objects(struct refill *r, struct slub_node *node, struc
 	unsigned int i;
 	bool listed = node;
 
+again:
 	do {
 		old = slab_read(slab);
 		new = old;
@@ -114,6 +117,10 @@ static unsigned int take_objects(struct refill *r, struct slub_node *node, struc
 	return linked + fresh;
 
 broken:
+	/* what was followed while others changed the list says nothing */
+	new = slab_read(slab);
+	if (new.freelist != old.freelist || memcmp(&new.counters, &old.counters, sizeof(old.counters)))
+		goto again;
 	give_up_locked(r, node, slab, listed);
 	*full = true;
 	return 0;
