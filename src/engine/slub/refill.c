@@ -119,7 +119,8 @@ again:
 broken:
 	/* what was followed while others changed the list says nothing */
 	new = slab_read(slab);
-	if (new.freelist != old.freelist || memcmp(&new.counters, &old.counters, sizeof(old.counters)))
+	if (new.freelist != old.freelist ||
+	    memcmp(&new.counters, &old.counters, sizeof(old.counters)))
 		goto again;
 	give_up_locked(r, node, slab, listed);
 	*full = true;
