@@ -174,21 +174,18 @@ static bool is_listed_locked(struct engine *e, const struct page *slab, const vo
 }
 
 /* Pushes may come in between, in front of what is followed: then its length says nothing. */
-bool slub_list_is_whole_locked(struct engine *e, const struct page *slab)
+bool slub_list_is_whole_locked(struct engine *e, struct page *slab)
 {
 	struct slab_state state = slab_read(slab);
-	unsigned int carved = state.counters.carved;
-	unsigned int left = carved;
+	unsigned int left = state.counters.carved;
 	void *obj;
 
 	for (obj = state.freelist; obj && left; left--) {
 		if (!freeptr_is_inside(slab, obj) || !slab_starts_object(e, slab, obj))
-			return false;
+			break;
 		obj = freeptr_get(slub_of(e), slab->layout, obj);
 	}
-	if (obj)
-		return false;
-	return left == state.counters.inuse || slab_read(slab).freelist != state.freelist;
+	return (!obj && left == state.counters.inuse) || !slab_is_still(e, slab, &state);
 }
 
 bool slub_is_free(struct engine *e, struct page *slab, const void *obj)

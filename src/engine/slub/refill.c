@@ -16,8 +16,6 @@
  * side by side after it. Measured on the hackbench trace, 31 objects at a time: 1.4 us a refill
  * one list after the other, 0.8 us side by side.
  */
-#include <string.h>
-
 #include "base/bits.h"
 #include "engine/slub/slab.h"
 
@@ -117,10 +115,7 @@ again:
 	return linked + fresh;
 
 broken:
-	/* what was followed while others changed the list says nothing */
-	new = slab_read(slab);
-	if (new.freelist != old.freelist ||
-	    memcmp(&new.counters, &old.counters, sizeof(old.counters)))
+	if (!slab_is_still(e, slab, &old))
 		goto again;
 	give_up_locked(r, node, slab, listed);
 	*full = true;

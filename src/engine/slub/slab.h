@@ -65,6 +65,16 @@ static inline bool slab_exchange(struct engine *e, struct page *slab, const stru
 	return false;
 }
 
+/*
+ * Was the copy whole? An exchange by another thread may lie between the two loads of slab_read(): a free list
+ * that does not fit the counters is a corrupt one only if this says yes.
+ */
+static inline bool slab_is_still(struct engine *e, struct page *slab,
+				 const struct slab_state *state)
+{
+	return slab_exchange(e, slab, state, state);
+}
+
 static inline void *slab_object(const struct page *slab, unsigned int i)
 {
 	const struct slab_layout *layout = slab->layout;
@@ -155,7 +165,7 @@ int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 bool slub_is_free(struct engine *e, struct page *slab, const void *obj);
 /* Does the free list end, with as many objects as are free, each at its start? list_lock. */
-bool slub_list_is_whole_locked(struct engine *e, const struct page *slab);
+bool slub_list_is_whole_locked(struct engine *e, struct page *slab);
 void slub_check(struct engine *e);
 /* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);
