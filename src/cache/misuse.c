@@ -30,24 +30,12 @@ static uint64_t *free_table(const struct cache *c, unsigned long table)
 	return (uint64_t *)(page_windows() + table) + c->front.id;
 }
 
-/*
- * Where the engine's link is not: at a free object's start that of slobseg is, elsewhere that of SLUB, but in
- * objects of 8 bytes, whose marks are lost when they go back to their slab. SLAB has none.
- */
-static uint8_t mark_offset(const struct engine *e)
-{
-	if (!engine_is(e, &slobseg_ops))
-		return USLAB_MARK_OFFSET;
-	return e->object_size >= 2 * sizeof(void *) ? sizeof(void *) + USLAB_MARK_OFFSET : 0;
-}
-
 /* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
 static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;
 
-	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
-	    e->layout->colour_off)
+	if (!e->mark || c->front.ops != &front_array_ops || e->layout->colour_off)
 		return 0;
 	return UINT64_MAX / e->size + 1;
 }
@@ -58,7 +46,8 @@ void cache_check_frees_locked(struct cache *c)
 	bool marks = by_address && !c->engine.ops->heap && !os_memcheck_on && !c->engine.ctor &&
 		     !(c->engine.flags & SLAB_TYPESAFE_BY_RCU);
 
-	c->engine.mark = marks ? mark_offset(&c->engine) : 0;
+	/* Where no engine's link is, but in objects of 8 bytes, whose marks are lost when they go back to their slab. */
+	c->engine.mark = marks ? USLAB_MARK_OFFSET : 0;
 	if (!by_address)
 		return;
 	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),

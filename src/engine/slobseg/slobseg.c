@@ -42,8 +42,14 @@ static struct slab_layout make_layout(const struct engine_params *params, unsign
 		.order = get_order(stride),
 	};
 
-	/* What an RCU cache's free object holds must stay: its link goes into the footer. */
-	layout.offset = params->flags & SLAB_TYPESAFE_BY_RCU ? layout.inuse : 0;
+	/*
+	 * What an RCU cache's free object holds must stay: its link goes into the footer. Of those that are freed by
+	 * address the first word bears the mark (base/mark.h), where hits look for it.
+	 */
+	if (params->flags & SLAB_TYPESAFE_BY_RCU)
+		layout.offset = layout.inuse;
+	else if (params->by_address && params->object_size >= 2 * SLOBSEG_WORD)
+		layout.offset = SLOBSEG_WORD;
 	layout.objects = (unsigned int)((PAGE_SIZE << layout.order) / stride);
 	layout.min_order = layout.order;
 	layout.min_objects = layout.objects;

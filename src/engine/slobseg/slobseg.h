@@ -42,7 +42,7 @@ struct slobseg {
 	uint64_t one;	     /* what page.counters changes by with each object in use */
 	uint64_t empty;	     /* page.counters of a page with no object in use */
 	uint64_t full;	     /* and of one with no free object */
-	unsigned int offset; /* of the free pointer: 0 but in SLAB_TYPESAFE_BY_RCU caches */
+	unsigned int offset; /* of the free pointer: 0 but in RCU caches, and beside a mark */
 	unsigned char page_class;
 	unsigned char type; /* of its pages: PAGE_SLAB (a cache's own) or PAGE_HEAP (a pool) */
 

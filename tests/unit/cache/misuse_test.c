@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 
+#include "arch/malloc_rseq.h"
 #include "base/mark.h"
 #include "debug/report.h"
 
@@ -201,6 +202,29 @@ IN_CHILD(test_unmarked)
 	CHILD_CHECK(in_use(c) == 0 && reports() == 0);
 }
 
+/* Inlined hits know one place of a mark: there each engine has it, and its links elsewhere. */
+IN_CHILD(test_unmarked_by_hits)
+{
+	unsigned int id = 1;
+
+	ready();
+	for (size_t e = 0; e < ARRAY_SIZE(engines); e++) {
+		struct cache *c = make_by_address(engines[e], "array", 32, id++);
+		void *p = get(c);
+		void *hit;
+
+		CHILD_CHECK(c->engine.mark == USLAB_MARK_OFFSET);
+		cache_free(c, p);
+		CHILD_CHECK(mark_is_set(p, c->engine.mark));
+		if (arch_malloc_pop(page_map.base, c->front.id, uslab_rseq_offset, &hit)) {
+			CHILD_CHECK(hit == p && !mark_is_set(p, c->engine.mark));
+			cache_free(c, p);
+		}
+		cache_shrink(c);
+		CHILD_CHECK(in_use(c) == 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_looks_free),
 		cmocka_unit_test(test_unmarked),
+		cmocka_unit_test(test_unmarked_by_hits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
