@@ -81,6 +81,7 @@ struct cache_spec {
 	unsigned int id; /* 0: the next free one; else fixed, and kfree() or free() finds the cache */
 	bool pack;	 /* see struct engine_params */
 	bool no_merge;	 /* kmalloc and malloc caches */
+	bool page_lists; /* set by choice.c: pages come from CPUs' lists (page/pcp.h) */
 };
 
 extern struct list_head cache_list;

@@ -8,7 +8,8 @@
  * Flow:       called by create.c, kmalloc.c, options.c and api/; calls front/front.c.
  *
  * What the program asks for goes before a rule for the cache's name, and a rule before the default.
- * Each of the three is looked up for itself.
+ * Each of the three is looked up for itself. Who asks for the front that the engine had in the kernel, or for the one
+ * that goes with SLUB alone, gets the pages that it would have there as well: docs/adr/0021-page-lists-of-historical-fronts.md.
  */
 #include <errno.h>
 #include <string.h>
@@ -185,6 +186,7 @@ int cache_resolve(struct cache_spec *spec)
 	apply_rules(spec);
 	spec->engine = spec->engine ? spec->engine : cache_defaults.engine;
 	spec->front = spec->front ? spec->front : cache_defaults.front;
+	spec->page_lists = spec->front == &historical || spec->front == &front_cpuslab_ops;
 	if (spec->front == &historical)
 		spec->front = front_by_name(spec->engine->front);
 	if (!asked.capacity)

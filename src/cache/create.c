@@ -19,6 +19,7 @@
 #include "cache/internal.h"
 #include "os/die.h"
 #include "page/meta.h"
+#include "page/pcp.h"
 
 /* What the kernel permits a caller to pass (spec 5.1). */
 #define SLAB_PERMITTED                                                              \
@@ -122,6 +123,14 @@ static int add_alias(struct cache *c, const struct cache_spec *spec)
 	return 0;
 }
 
+/* Without memory for the lists the cache does without. */
+static enum pcp_kind page_lists(const struct cache_spec *spec)
+{
+	if (!spec->page_lists || !pcp_init())
+		return PCP_NONE;
+	return spec->flags & SLAB_RECLAIM_ACCOUNT ? PCP_RECLAIMABLE : PCP_UNMOVABLE;
+}
+
 static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned int id)
 {
 	struct engine_params params = {
@@ -134,6 +143,7 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.id = id,
 		/* hits by address mark what they free: no class for objects that must keep their bytes */
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
+		.page_lists = page_lists(spec),
 		.by_address = spec->id != 0,
 		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,

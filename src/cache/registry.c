@@ -24,6 +24,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
+#include "page/pcp.h"
 #include <errno.h>
 
 struct lock cache_lock = LOCK_INIT(RANK_CACHE);
@@ -164,6 +165,7 @@ void cache_fork_prepare(void)
 	}
 	cache_heaps_each(heap_fork_prepare);
 	/* a purge gives kept mappings back while it holds its lock: that lock comes before keep's */
+	pcp_fork_prepare(); /* they hold their locks while they take the zones' */
 	buddy_fork_prepare();
 	large_fork_prepare();
 	kfence_fork_prepare();
@@ -187,6 +189,7 @@ void cache_fork_parent(void)
 	stacks_fork_parent();
 	kfence_fork_parent();
 	buddy_fork_parent();
+	pcp_fork_parent();
 	large_fork_parent();
 	cache_heaps_each(heap_fork_parent);
 	list_for_each(pos, &cache_list) {
@@ -221,6 +224,7 @@ void cache_fork_child(void)
 	stacks_fork_child();
 	kfence_fork_child();
 	buddy_fork_child();
+	pcp_fork_child();
 	large_fork_child();
 	cache_heaps_each(heap_fork_child);
 	list_for_each(pos, &cache_list) {

@@ -5,13 +5,13 @@
  * Data:       struct page of type SLAB with a debug layout; struct debug_node.
  * Invariants: those of debug/debug.h. A slab that is on no list is private, retired, or on its way back.
  * Locks:      list_lock where _locked says so; pages are taken and given back without it.
- * Flow:       called by alloc.c, free.c, validate.c, attach.c; calls page/buddy.c, check.c.
+ * Flow:       called by alloc.c, free.c, validate.c, attach.c; calls page/pcp.c, check.c.
  */
 #include "debug/report.h"
 #include "debug/slab.h"
 #include "os/cpu.h"
 #include "os/policy.h"
-#include "page/buddy.h"
+#include "page/pcp.h"
 
 /* Pages for a slab: the preferred order, else the smallest that holds an object. */
 static struct page *alloc_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
@@ -23,10 +23,10 @@ static struct page *alloc_pages(struct engine *e, const struct slab_layout *layo
 
 	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4 */
 		node = (int)os_policy_node(os_current_node());
-	page = buddy_alloc(node, order, thisnode, NULL);
+	page = pcp_alloc(node, order, e->page_lists, thisnode);
 	if (!page && layout->min_order < order) {
 		order = layout->min_order;
-		page = buddy_alloc(node, order, thisnode, NULL);
+		page = pcp_alloc(node, order, e->page_lists, thisnode);
 		if (page)
 			slub_count(e, ORDER_FALLBACK);
 	}
@@ -187,6 +187,6 @@ void debug_slab_free_list(struct engine *e, struct page *slabs)
 		if (load_relaxed(&e->debug->flags) & SLAB_CONSISTENCY_CHECKS)
 			check_all(e, slab);
 		slub_count(e, FREE_SLAB);
-		buddy_free(slab, slab->order, true);
+		pcp_free(slab, slab->order, e->page_lists);
 	}
 }

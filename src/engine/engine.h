@@ -104,6 +104,7 @@ struct engine_params {
 	void (*ctor)(void *obj);
 	unsigned int id;	  /* number of the cache, for statistics */
 	unsigned char page_class; /* class byte of this cache's pages, 0: none */
+	uint8_t page_lists;	  /* enum pcp_kind (page/pcp.h) of slabs; slab and slub only */
 	bool by_address;	  /* kfree() or free() must find the cache from the address alone */
 	bool queued;		  /* a front queues free objects: they come and go in batches */
 	bool pack;		  /* footprint first: small orders, free lists built as used */
@@ -196,7 +197,8 @@ struct engine {
 	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
 	void (*ctor)(void *obj);
 	unsigned char page_class;
-	bool pack;    /* footprint first, see struct engine_params */
+	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
+	bool pack;	    /* footprint first, see struct engine_params */
 	uint8_t mark; /* where the mark of a free object is (base/mark.h), bytes; 0: it has none */
 	bool exact; /* flush and shrink look at everything: somebody else's drain (cache/); atomic */
 };

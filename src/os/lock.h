@@ -33,6 +33,7 @@ enum lock_rank {
 	RANK_PAGE = 30,	   /* buddy zone */
 	RANK_LARGE = 31,   /* page/large.c table */
 	RANK_PURGE = 32,   /* page/buddy.c: a block is off its list to be purged */
+	RANK_PCP = 34,	   /* page/pcp.c: a CPU's lists of pages */
 	RANK_ENGINE = 40,  /* node list_lock */
 	RANK_DEPOT = 48,   /* front/depot.c */
 	RANK_CPU = 50,	   /* generic per-CPU lock */

@@ -20,6 +20,7 @@
 #include "os/probe.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "page/pcp.h"
 #include "page/zone.h"
 
 /* The kernel looks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
@@ -274,18 +275,21 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 	return page;
 }
 
-/* Out of memory, unless what is being purged right now is enough: waits for it. */
-static cold struct page *alloc_after_purge(unsigned int node, unsigned int order)
+/* Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited for. */
+static cold struct page *alloc_last(unsigned int node, unsigned int order, bool thisnode)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
+	struct page *page;
 
+	pcp_drain();
 	lock_acquire(&zone->purge_lock);
 	lock_release(&zone->purge_lock);
-	return zone_alloc(node, order, false);
+	page = zone_alloc(node, order, false);
+	return page || thisnode ? page : alloc_elsewhere(node, order);
 }
 
 /* For valgrind and the like, and for those who listen to our probes. */
-static inline void tell_alloc(struct page *page, unsigned int order)
+void zone_tell_alloc(struct page *page, unsigned int order)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), PAGE_SIZE << order);
@@ -304,12 +308,39 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	if (unlikely(!page) && !thisnode)
 		page = alloc_elsewhere(home, order);
 	if (unlikely(!page))
-		page = alloc_after_purge(home, order);
+		page = alloc_last(home, order, thisnode);
 	if (page && zeroed)
 		*zeroed = page->nr_pages == 0;
 	if (likely(page))
-		tell_alloc(page, order);
+		zone_tell_alloc(page, order);
 	return page;
+}
+
+bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
+		     struct list_head *blocks)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+	unsigned long nr_clean = 0;
+	bool purge = false;
+	struct page *page;
+
+	lock_acquire(&zone->lock);
+	while (want > 0) {
+		page = take_locked(zone, order);
+		if (unlikely(!page) && grow_locked(zone, node))
+			page = take_locked(zone, order);
+		if (!page)
+			break;
+		nr_clean += (1ul << order) - page->nr_pages;
+		list_add_tail(&page->lru, blocks);
+		want--;
+	}
+	if (nr_clean) {
+		zone_note_clean_locked(zone, nr_clean);
+		purge = zone_purge_due(zone);
+	}
+	lock_release(&zone->lock);
+	return purge;
 }
 
 /* ---- free ------------------------------------------------------------------------------------ */
@@ -324,8 +355,8 @@ static void forget_pages(struct page *page, unsigned long nr_pages)
 		store_relaxed(&page[i].type, PAGE_NONE);
 }
 
-/* Unlocks after blocks came back, and purges when it is time for that. */
-static void unlock_after_free(struct buddy_zone *zone)
+/* Unlocks after blocks came back. Returns whether it is time for a purge. */
+static bool unlock_after_free(struct buddy_zone *zone)
 {
 	bool purge = false;
 
@@ -336,8 +367,7 @@ static void unlock_after_free(struct buddy_zone *zone)
 		purge = zone_purge_due(zone) || zone_aging_due(zone);
 	}
 	lock_release(&zone->lock);
-	if (unlikely(purge))
-		zone_purge_slow(zone);
+	return purge;
 }
 
 /* Blocks as large as their places allow. */
@@ -362,6 +392,12 @@ static inline void tell_free(const struct page *page, unsigned long nr_pages)
 		probe_free(index_of(page), nr_pages);
 }
 
+void zone_retire(struct page *page, unsigned long nr_pages)
+{
+	tell_free(page, nr_pages);
+	forget_pages(page, nr_pages);
+}
+
 void buddy_free(struct page *page, unsigned int order, bool dirty)
 {
 	struct buddy_zone *zone = &buddy_zones[page->node];
@@ -369,15 +405,35 @@ void buddy_free(struct page *page, unsigned int order, bool dirty)
 	unsigned long nr_pages = 1ul << order;
 
 	ASSERT(order <= BUDDY_MAX_ORDER && index % nr_pages == 0);
-	ASSERT(page->type != PAGE_BUDDY);
-	tell_free(page, nr_pages);
-	forget_pages(page, nr_pages);
+	ASSERT(page->type != PAGE_BUDDY && page->type != PAGE_LISTED);
+	zone_retire(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
 	zone_free_locked(zone, page, order, dirty ? nr_pages : zone_count_dirty(index, nr_pages));
-	unlock_after_free(zone);
+	if (unlikely(unlock_after_free(zone)))
+		zone_purge_slow(zone);
+}
+
+bool zone_give_batch(unsigned int node, struct list_head *blocks)
+{
+	struct buddy_zone *zone = &buddy_zones[node];
+	struct list_head *pos;
+	struct list_head *tmp;
+
+	lock_acquire(&zone->lock);
+	zone_note_peak_locked(zone);
+	list_for_each_safe(pos, tmp, blocks) {
+		struct page *page = list_entry(pos, struct page, lru);
+		unsigned long nr_pages = 1ul << page->order;
+
+		/* fewer than all: nobody wrote to it since it was handed out, and its bits are right */
+		if (page->nr_pages == nr_pages)
+			zone_set_dirty(index_of(page), nr_pages, true);
+		zone_free_locked(zone, page, page->order, page->nr_pages);
+	}
+	return unlock_after_free(zone);
 }
 
 void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
@@ -388,14 +444,14 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
 	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
 		return;
 	zone = &buddy_zones[page->node];
-	tell_free(page, nr_pages);
-	forget_pages(page, nr_pages);
+	zone_retire(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
 	free_range_locked(zone, index, nr_pages);
-	unlock_after_free(zone);
+	if (unlikely(unlock_after_free(zone)))
+		zone_purge_slow(zone);
 }
 
 /* ---- claiming pages where they are ----------------------------------------------------------- */
@@ -505,10 +561,13 @@ void buddy_fit_addresses(void (*limit_is)(unsigned long pages))
 void buddy_stats(unsigned int node, struct buddy_stats *stats)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
+	struct pcp_stats listed = pcp_stats(node);
 
 	lock_acquire(&zone->lock);
 	*stats = zone->stats;
 	lock_release(&zone->lock);
+	stats->nr_free += listed.nr_pages;
+	stats->nr_dirty += listed.nr_dirty;
 }
 
 /* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */
@@ -602,4 +661,5 @@ void buddy_check(void)
 		check_zone(node);
 		lock_release(&buddy_zones[node].lock);
 	}
+	pcp_check();
 }

@@ -9,7 +9,8 @@
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by engine/ and page/run.c; calls arena.c, os_purge.
+ * Flow:       called by engine/, page/run.c and, in batches, page/pcp.c; calls arena.c, os_purge, and pcp.c for
+ *             what CPUs keep when memory is short.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -33,7 +34,7 @@
 enum { BUDDY_DIRTY, BUDDY_CLEAN, BUDDY_LISTS };
 
 struct buddy_stats {
-	unsigned long nr_free;	 /* pages in free blocks */
+	unsigned long nr_free;	 /* pages in free blocks of the zone */
 	unsigned long nr_dirty;	 /* of these, pages that are resident */
 	unsigned long nr_total;	 /* pages that the node's zone was given */
 	unsigned long nr_purged; /* pages given back to the system since start */
@@ -90,8 +91,8 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed);
 
 /*
- * Returns dirty free memory of all nodes, and mappings kept by page/keep.c, to the system, but for
- * keep_bytes. Bytes returned.
+ * Returns dirty free memory of all nodes, that on CPUs' lists included, and mappings kept by page/keep.c, to the
+ * system, but for keep_bytes. Bytes returned.
  */
 size_t buddy_trim(size_t keep_bytes);
 
@@ -116,6 +117,7 @@ void buddy_rebalance(void);
 /* RLIMIT_AS has changed, see arena_fit(). */
 void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
 
+/* Counts of a node; nr_free and nr_dirty with what is on CPUs' lists (page/pcp.h), which the zone has as used. */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 
 void buddy_fork_prepare(void);

@@ -4,12 +4,12 @@
  *
  * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
  * Invariants: the head of a block in use has type SLAB, HEAP or RUN, every other page of it type TAIL
- *             with head = index of the head; the head of a free block has type BUDDY, the rest of
+ *             with head = index of the head; the head of a free block has type BUDDY or LISTED, the rest of
  *             it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with a
  *             number below 256 that takes frees by address.
  * Locks:      type, order, head: written by the block's owner before it publishes any address in
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
- *             lru: list_lock of the node (slabs), zone lock (free blocks).
+ *             lru: list_lock of the node (slabs), zone lock (free blocks), lock of struct pcp (those on lists).
  *             freelist/counters: arch_dwcas, see engine/slub.
  * Flow:       used by page/ and above; tools read the array of another process.
  */
@@ -22,12 +22,13 @@
 #include <uslab/layout.h>
 
 enum page_type {
-	PAGE_NONE = 0,	/* inside a free block, or never used */
-	PAGE_BUDDY = 1, /* head of a free block */
-	PAGE_SLAB = 2,	/* head of a slab */
-	PAGE_RUN = 3,	/* head of a large allocation: nr_pages whole pages */
-	PAGE_TAIL = 4,	/* further page of a SLAB or RUN; see head */
-	PAGE_HEAP = 5,	/* single page with objects of several caches (engine/engine.h) */
+	PAGE_NONE = 0,	 /* inside a free block, or never used */
+	PAGE_BUDDY = 1,	 /* head of a free block */
+	PAGE_SLAB = 2,	 /* head of a slab */
+	PAGE_RUN = 3,	 /* head of a large allocation: nr_pages whole pages */
+	PAGE_TAIL = 4,	 /* further page of a SLAB or RUN; see head */
+	PAGE_HEAP = 5,	 /* single page with objects of several caches (engine/engine.h) */
+	PAGE_LISTED = 6, /* head of a free block on a CPU's list (page/pcp.h) */
 };
 
 struct slab_layout;
@@ -55,12 +56,12 @@ struct page {
 		};
 	};
 	uint8_t type;  /* enum page_type */
-	uint8_t order; /* of the block, valid on BUDDY, SLAB and RUN heads */
+	uint8_t order; /* of the block, valid on BUDDY, LISTED, SLAB and RUN heads */
 	uint8_t node;  /* of the memory */
-	uint8_t dirty; /* BUDDY: nr_pages != 0, i.e. some of it may be resident; else purged/fresh */
-	uint32_t head;	   /* index of the block's head (its own on a head) */
-	uint32_t nr_pages; /* SLAB, RUN: pages in use; BUDDY: pages that may hold non-zero bytes */
-	uint32_t stamp;	   /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
+	uint8_t dirty; /* BUDDY, LISTED: nr_pages != 0, i.e. some of it may be resident; else purged/fresh */
+	uint32_t head; /* index of the block's head (its own on a head) */
+	uint32_t nr_pages; /* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
+	uint32_t stamp; /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
 };
 
 BUILD_ASSERT(sizeof(struct page) == 64);

@@ -21,6 +21,7 @@
 #include "os/clock.h"
 #include "os/vm.h"
 #include "page/buddy.h"
+#include "page/pcp.h"
 #include "page/zone.h"
 
 /*
@@ -252,6 +253,7 @@ size_t buddy_trim(size_t keep_bytes)
 	size_t bytes = 0;
 	unsigned int node;
 
+	pcp_drain();
 	for (node = 0; node < buddy_nr_nodes; node++) {
 		buddy_stats(node, &stats);
 		excess += stats.nr_dirty;

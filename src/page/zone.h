@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c and page/purge.c share about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/pcp.c and page/purge.c share about a zone; nobody else includes it
  *
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
- * Flow:       buddy.c moves blocks on and off the lists, purge.c decides which to purge when.
+ * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of them, purge.c
+ *             decides which to purge when.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -29,6 +30,18 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);
+
+/*
+ * buddy.c for pcp.c: up to want blocks to the end of a list, in the order in which single calls would return
+ * them, type NONE; and back, the list's head first, with nr_pages those that are dirty. Both return whether
+ * zone_purge_slow() is due.
+ */
+bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
+		     struct list_head *blocks);
+bool zone_give_batch(unsigned int node, struct list_head *blocks);
+/* What is true of each block that leaves for an owner, and of pages that come back from one. */
+void zone_tell_alloc(struct page *page, unsigned int order);
+void zone_retire(struct page *page, unsigned long nr_pages);
 
 /* purge.c: what too much and too old mean, and doing something about it */
 void zone_tick_locked(struct buddy_zone *zone);

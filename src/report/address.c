@@ -225,7 +225,7 @@ static void fill_free(struct snapshot *s, unsigned long number, struct address_i
 
 		if (!snapshot_read(s, s->descriptors + head * sizeof(page), &page, sizeof(page)))
 			return;
-		if (page.type == PAGE_BUDDY && page.order >= order &&
+		if ((page.type == PAGE_BUDDY || page.type == PAGE_LISTED) && page.order >= order &&
 		    page.order <= ARENA_CHUNK_ORDER) {
 			info->slab = s->totals.arena_base + ((uint64_t)head << PAGE_SHIFT);
 			info->slab_bytes = PAGE_SIZE << page.order;
@@ -253,6 +253,7 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 	switch (page.type) {
 	case PAGE_NONE:
 	case PAGE_BUDDY:
+	case PAGE_LISTED:
 		fill_free(s, number, info);
 		break;
 	case PAGE_RUN:

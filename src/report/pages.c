@@ -92,10 +92,13 @@ static void count_page(struct snapshot *s, const struct page *page)
 		}
 		break;
 	case PAGE_BUDDY:
+	case PAGE_LISTED:
 		possible = page->order <= ARENA_CHUNK_ORDER && page->nr_pages <= 1u << page->order;
 		if (possible) {
 			t->free_bytes += PAGE_SIZE << page->order;
 			t->dirty_bytes += (unsigned long)page->nr_pages << PAGE_SHIFT;
+			if (page->type == PAGE_LISTED)
+				t->listed_bytes += PAGE_SIZE << page->order;
 		}
 		break;
 	case PAGE_NONE:

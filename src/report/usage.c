@@ -14,6 +14,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
+#include "page/pcp.h"
 #include "page/run.h"
 
 void usage_read(struct usage *usage)
@@ -24,7 +25,8 @@ void usage_read(struct usage *usage)
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
 		const struct buddy_stats *stats = &buddy_zones[node].stats;
 
-		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free);
+		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free) -
+			pcp_stats(node).nr_pages;
 	}
 	/* Read at different times: another thread may have come between. */
 	usage->slab_bytes = used > large ? (used - large) * PAGE_SIZE : 0;
@@ -68,5 +70,5 @@ bool usage_page_in_use(uint64_t page)
 {
 	uint8_t type = page_at(page)->type;
 
-	return type != PAGE_NONE && type != PAGE_BUDDY;
+	return type != PAGE_NONE && type != PAGE_BUDDY && type != PAGE_LISTED;
 }

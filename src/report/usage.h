@@ -3,7 +3,7 @@
  * report/usage.h - how many bytes this process has in slabs, cheap enough to ask after every call
  *
  * Data:       none of its own.
- * Invariants: slab_bytes + large_bytes == pages handed out by the zones. When quiet, slab_bytes
+ * Invariants: slab_bytes + large_bytes == pages handed out by the zones, but for those on CPUs' lists. When quiet, slab_bytes
  *             equals snapshot_totals.slab_bytes.
  * Locks:      none: counters are read as they are, exact when quiet. usage_read_slow() also walks
  *             the list of caches: no other thread may create or destroy one meanwhile.
@@ -28,7 +28,7 @@ struct usage_slow {
 	uint64_t queue_bytes;	 /* objects in arrays and queues of CPUs and nodes */
 	uint64_t cpu_slab_bytes; /* free objects in slabs that belong to a CPU: front cpuslab */
 	uint64_t meta_bytes;	 /* handed out to the library itself, page/meta.h */
-	uint64_t page_blocks;	 /* blocks of pages taken since start */
+	uint64_t page_blocks;	 /* blocks of pages taken from the zones since start */
 };
 
 /* What takes a walk over all caches and CPUs. */

@@ -4,24 +4,17 @@
  *
  * Usage: buddy_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
  *
- * The model knows the rules of placement and nothing of the code: for each order a plain array of
- * free blocks in list order, for each page who owns it and whether it was written to. It says which
- * page every allocation must return and whether that is zero; buddy_check() runs after each step.
+ * The model (buddy_model.h) says which page every allocation must return and whether that is zero;
+ * buddy_check() runs after each step.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
+#include "buddy_model.h"
 #include "os/cpu.h"
 #include "page/arena.h"
-#include "page/buddy.h"
-#include "page/page.h"
 
-#define ORDERS (BUDDY_MAX_ORDER + 1)
-#define CHUNK (1ul << BUDDY_MAX_ORDER)
-#define CHUNKS 3ul /* the model grows no further: keeps buddy_check() quick */
-#define PAGES (CHUNKS * CHUNK)
 #define BLOCKS 400
 
 static unsigned long seed;
@@ -41,181 +34,6 @@ static unsigned long below(unsigned long n)
 {
 	state = state * 6364136223846793005ul + 1442695040888963407ul;
 	return (unsigned long)(state >> 33) % n;
-}
-
-/* ---- the model ------------------------------------------------------------------------------- */
-
-struct order_list {
-	unsigned long block[PAGES];
-	unsigned long n;
-};
-
-static struct order_list lists[ORDERS]; /* head first */
-static bool is_free[PAGES];
-static bool dirty[PAGES];
-static unsigned long grown; /* pages */
-
-static unsigned long count_dirty(unsigned long index, unsigned long n)
-{
-	unsigned long count = 0;
-
-	while (n-- > 0)
-		count += dirty[index++];
-	return count;
-}
-
-static void list_drop(struct order_list *list, unsigned long at)
-{
-	list->n--;
-	memmove(&list->block[at], &list->block[at + 1], (list->n - at) * sizeof(list->block[0]));
-}
-
-static void list_put(struct order_list *list, unsigned long at, unsigned long index)
-{
-	memmove(&list->block[at + 1], &list->block[at], (list->n - at) * sizeof(list->block[0]));
-	list->block[at] = index;
-	list->n++;
-}
-
-static long list_find(unsigned int order, unsigned long index)
-{
-	unsigned long i;
-
-	for (i = 0; i < lists[order].n; i++)
-		if (lists[order].block[i] == index)
-			return (long)i;
-	return -1;
-}
-
-/* Blocks with dirty pages come first; head or tail is meant within either part. */
-static void model_put(unsigned long index, unsigned int order, bool tail)
-{
-	struct order_list *list = &lists[order];
-	unsigned long nr_dirty_blocks = 0;
-	unsigned long at;
-
-	while (nr_dirty_blocks < list->n &&
-	       count_dirty(list->block[nr_dirty_blocks], 1ul << order) > 0)
-		nr_dirty_blocks++;
-	if (count_dirty(index, 1ul << order) > 0)
-		at = tail ? nr_dirty_blocks : 0;
-	else
-		at = tail ? list->n : nr_dirty_blocks;
-	list_put(list, at, index);
-}
-
-static void model_free(unsigned long index, unsigned int order)
-{
-	unsigned long parent;
-	unsigned long i;
-	long at;
-
-	for (i = 0; i < 1ul << order; i++)
-		is_free[index + i] = true;
-	while (order < BUDDY_MAX_ORDER && (at = list_find(order, index ^ (1ul << order))) >= 0) {
-		list_drop(&lists[order], (unsigned long)at);
-		index &= ~(1ul << order);
-		order++;
-	}
-	/* Its parent's buddy is free: likely to merge. */
-	parent = index & ~(1ul << order);
-	model_put(index, order, order <= 8 && list_find(order + 1, parent ^ (2ul << order)) >= 0);
-}
-
-static void model_free_range(unsigned long index, unsigned long n)
-{
-	while (n > 0) {
-		unsigned int order = 0;
-
-		while (order < BUDDY_MAX_ORDER && (index & ((2ul << order) - 1)) == 0 &&
-		       2ul << order <= n)
-			order++;
-		model_free(index, order);
-		index += 1ul << order;
-		n -= 1ul << order;
-	}
-}
-
-static void mark_used(unsigned long index, unsigned long n)
-{
-	while (n-- > 0)
-		is_free[index++] = false;
-}
-
-/* The page that an allocation must return; -1: the model may grow no further. */
-static long model_alloc(unsigned int order)
-{
-	unsigned int from = order;
-	unsigned long index;
-
-	while (from < ORDERS && lists[from].n == 0)
-		from++;
-	if (from == ORDERS) {
-		if (grown == PAGES)
-			return -1;
-		model_free(grown, BUDDY_MAX_ORDER);
-		grown += CHUNK;
-		return model_alloc(order);
-	}
-	index = lists[from].block[0];
-	list_drop(&lists[from], 0);
-	while (from-- > order)
-		model_put(index + (1ul << from), from, false);
-	mark_used(index, 1ul << order);
-	return (long)index;
-}
-
-static void model_claim(unsigned long index, unsigned long n)
-{
-	unsigned long end = index + n;
-	unsigned long i = index;
-
-	while (i < end) {
-		unsigned int order = 0;
-		unsigned long start;
-		unsigned long next;
-		long at;
-
-		while ((at = list_find(order, i & ~((1ul << order) - 1))) < 0)
-			order++;
-		start = lists[order].block[at];
-		next = start + (1ul << order);
-		list_drop(&lists[order], (unsigned long)at);
-		model_free_range(start, i - start);
-		if (next > end)
-			model_free_range(end, next - end);
-		i = next;
-	}
-	mark_used(index, n);
-}
-
-/* Largest order first, in an order the last of those that have dirty pages. */
-static size_t model_trim(unsigned long keep)
-{
-	unsigned long before = 0;
-	unsigned long now;
-	unsigned long i;
-
-	for (i = 0; i < grown; i++)
-		before += is_free[i] && dirty[i];
-	now = before;
-	while (now > keep) {
-		unsigned int order = BUDDY_MAX_ORDER;
-		unsigned long index;
-
-		while (lists[order].n == 0 || count_dirty(lists[order].block[0], 1ul << order) == 0)
-			order--;
-		for (i = 0; i + 1 < lists[order].n &&
-			    count_dirty(lists[order].block[i + 1], 1ul << order) > 0;
-		     i++)
-			;
-		index = lists[order].block[i];
-		list_drop(&lists[order], i);
-		now -= count_dirty(index, 1ul << order);
-		memset(&dirty[index], 0, 1ul << order);
-		model_free(index, order);
-	}
-	return (before - now) << PAGE_SHIFT;
 }
 
 /* ---- the operations -------------------------------------------------------------------------- */

@@ -78,9 +78,9 @@ def uslab(*arguments, **options):
 
 
 def of_caches(totals):
-    """-T or -X of a process without the two lines that only a process has."""
+    """-T or -X of a process without the lines that only a process has."""
     return "".join(line for line in totals.splitlines(True)
-                   if not line.startswith(("Whole pages:", "Resident   :")))
+                   if not line.startswith(("Whole pages:", "Resident   :", "Page lists :")))
 
 
 def wait_until(condition, seconds=300):

@@ -554,6 +554,7 @@ class Json(Case):
                 fields[part] = set()
         with Started(self.folder.widgets("static")) as pid:
             data = self.json(pid)
+            text = uslab("info", "-p", pid, "-TB").stdout
             self.assertEqual(data["pid"], pid)
         self.assertEqual(set(data), {"pid", "program", "object", "uslab", "caches"})
         self.assertEqual(data["program"], "widgets-static")
@@ -578,6 +579,10 @@ class Json(Case):
         self.assertEqual(total["inconsistent"], 0)
         self.assertEqual(total["slab_bytes"] + total["run_bytes"] + total["free_bytes"],
                          total["arena_bytes"])
+        # widgets of the front cpuslab took a batch of pages
+        self.assertGreater(total["listed_bytes"], 0)
+        self.assertLessEqual(total["listed_bytes"], total["free_bytes"])
+        self.assertRegex(text, r"\nResident .*\nPage lists : +%d\n" % total["listed_bytes"])
 
     def test_selection(self):
         with Started(self.folder.widgets("static")) as pid:

@@ -191,7 +191,10 @@ static void print_whole_pages(const struct snapshot_totals *t, const struct info
 	       number(c, sizeof(c), t->mapped_bytes, options));
 }
 
-/* Beside it what the allocator has of it: that, and pages of large blocks which were not touched so far. */
+/*
+ * Beside it what the allocator has of it: that, and pages of large blocks which were not touched so far. And
+ * what CPUs keep of the free pages, where they do.
+ */
 static void print_resident(const struct info_subject *subject, const struct info_options *options)
 {
 	const struct snapshot_totals *t = &subject->s->totals;
@@ -205,6 +208,8 @@ static void print_resident(const struct info_subject *subject, const struct info
 	       core ? "In the core:" : "Resident   :", a,
 	       number(b, sizeof(b), info_resident(t), options),
 	       number(c, sizeof(c), t->dirty_bytes, options));
+	if (t->listed_bytes)
+		printf("Page lists : %15s\n", number(a, sizeof(a), t->listed_bytes, options));
 }
 
 /* All of the process: where a pattern selects caches there is nothing to say of the rest. */

@@ -4,12 +4,12 @@
  *
  * Data:       struct page of type SLAB: engine, layout, freelist, counters.
  * Invariants: type and class bytes are written before any object's address leaves this file, and
- *             cleared by buddy_free() after the last object has come back.
+ *             cleared by pcp_free() after the last object has come back.
  * Locks:      list_lock for colour_next; the slab itself is private here.
  * Flow:       called by refill.c, free.c, reap.c; calls index.c, page/buddy.c.
  */
 #include "engine/slab/slab.h"
-#include "page/buddy.h"
+#include "page/pcp.h"
 
 /* Slabs of a node take turns, so that objects of equal number do not share cache sets. */
 static unsigned int next_colour(const struct slab_cache *c, struct slab_node *node)
@@ -39,7 +39,7 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	const struct slab_geometry *g = &c->geometry;
-	struct page *slab = buddy_alloc((int)node, g->order, thisnode, NULL);
+	struct page *slab = pcp_alloc((int)node, g->order, e->page_lists, thisnode);
 	struct slab_counters counters = { .objects = (uint16_t)(g->num & SLAB_MAX_NUM) };
 
 	if (!slab)
@@ -47,7 +47,7 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 	counters.colour = (uint16_t)next_colour(c, c->node[slab->node]);
 	slab_set_counters(slab, counters);
 	if (!slab_index_new(c, slab)) {
-		buddy_free(slab, g->order, false);
+		pcp_free(slab, g->order, e->page_lists);
 		return NULL;
 	}
 	slab->lru.next = NULL;
@@ -71,6 +71,6 @@ void slab_release(struct engine *e, struct page *slabs)
 
 		slabs = slab->next;
 		slab_index_delete(slab_cache_of(e), slab);
-		buddy_free(slab, slab->order, true);
+		pcp_free(slab, slab->order, e->page_lists);
 	}
 }

@@ -131,6 +131,7 @@ static int slab_init(struct engine *e, const struct engine_params *params)
 		.allocflags = alloc_flags(params->flags),
 		.ctor = params->ctor,
 		.page_class = params->page_class,
+		.page_lists = params->page_lists,
 		.pack = params->pack,
 	};
 	slab_tune(e, slab_batchcount(g.size));

@@ -132,11 +132,11 @@ void *slub_cpu_get_freelist(struct engine *e, struct page *slab)
 }
 
 /*
- * Gives a slab to its node if `new` is still what becomes of it: unfrozen, on the partial list, or
- * gone when it is empty and the node has enough. false: a push intervened, nothing was done.
+ * Gives a slab to its node if `new` is still what becomes of it: unfrozen, on the partial list, or, when it is
+ * empty and the node has enough, at the head of *discard. false: a push intervened, nothing was done.
  */
 static bool give_back(struct engine *e, struct page *slab, const struct slab_state *old,
-		      const struct slab_state *new, enum slub_stat where)
+		      const struct slab_state *new, enum slub_stat where, struct page **discard)
 {
 	struct slub_node *node = slab_node(e, slab);
 	bool listed = new->counters.inuse < new->counters.objects;
@@ -155,8 +155,10 @@ static bool give_back(struct engine *e, struct page *slab, const struct slab_sta
 	lock_release(&node->list_lock);
 
 	slub_count(e, empty ? DEACTIVATE_EMPTY : listed ? where : DEACTIVATE_FULL);
-	if (empty)
-		slab_free_pages(e, slab);
+	if (empty) {
+		slab->next = *discard;
+		*discard = slab;
+	}
 	return true;
 }
 
@@ -181,6 +183,7 @@ void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned in
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 {
 	enum slub_stat where = DEACTIVATE_TO_HEAD;
+	struct page *discard = NULL;
 	struct slab_state old;
 	struct slab_state new;
 	unsigned int count;
@@ -208,11 +211,14 @@ void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 			freeptr_set(slub_of(e), slab->layout, tail, old.freelist);
 			new.freelist = freelist;
 		}
-	} while (!give_back(e, slab, &old, &new, where));
+	} while (!give_back(e, slab, &old, &new, where, &discard));
+	slab_free_list(e, discard);
 }
 
 void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials)
 {
+	struct page *discard = NULL;
+
 	while (partials) {
 		struct page *slab = partials;
 		struct slab_state old;
@@ -225,6 +231,7 @@ void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials)
 			old = slab_read(slab);
 			new = old;
 			new.counters.frozen = 0;
-		} while (!give_back(e, slab, &old, &new, FREE_ADD_PARTIAL));
+		} while (!give_back(e, slab, &old, &new, FREE_ADD_PARTIAL, &discard));
 	}
+	slab_free_list(e, discard); /* the last one first, as in the kernel (spec 0.3) */
 }

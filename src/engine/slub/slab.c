@@ -4,16 +4,16 @@
  *
  * Data:       struct page of type SLAB: engine, layout, {freelist, counters}.
  * Invariants: type and class bytes are written before any object's address leaves this file, and
- *             cleared by buddy_free() after the last object has come back.
+ *             cleared by pcp_free() after the last object has come back.
  * Locks:      none here: a new or an empty slab is private. slab_carve_rest_locked: list_lock.
- * Flow:       called by refill.c, free.c, cpu.c, shrink.c; calls page/buddy.c.
+ * Flow:       called by refill.c, free.c, cpu.c, shrink.c; calls page/pcp.c.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
 #include "os/cpu.h"
 #include "os/policy.h"
-#include "page/buddy.h"
 #include "page/meta.h"
+#include "page/pcp.h"
 
 #define GOLDEN 0x9e3779b97f4a7c15ull /* 2^64 / golden ratio: odd, its multiples spread well */
 
@@ -75,12 +75,12 @@ static struct page *alloc_pages(struct engine *e, const struct slab_layout *layo
 
 	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: SLUB's policies are by slab */
 		node = (int)os_policy_node(os_current_node());
-	page = buddy_alloc(node, order, thisnode, NULL);
+	page = pcp_alloc(node, order, e->page_lists, thisnode);
 	*objects = layout->objects;
 	if (!page && layout->min_order < order) {
 		order = layout->min_order;
 		*objects = layout->min_objects;
-		page = buddy_alloc(node, order, thisnode, NULL);
+		page = pcp_alloc(node, order, e->page_lists, thisnode);
 		if (page)
 			slub_count(e, ORDER_FALLBACK);
 	}
@@ -174,7 +174,7 @@ struct page *slab_new(struct engine *e, gfp_t gfp, int node, bool lazy)
 void slab_free_pages(struct engine *e, struct page *slab)
 {
 	slub_count(e, FREE_SLAB);
-	buddy_free(slab, slab->order, true);
+	pcp_free(slab, slab->order, e->page_lists);
 }
 
 void slab_free_list(struct engine *e, struct page *slabs)

@@ -122,6 +122,7 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 		.allocflags = alloc_flags(params->flags, layout.order),
 		.ctor = params->ctor,
 		.page_class = params->page_class,
+		.page_lists = params->page_lists,
 		.pack = params->pack,
 	};
 	return 0;

@@ -3,6 +3,7 @@
  * unit/cache/destroy_test.c - the last user's leave, and what is said when objects remain (spec 5.5)
  */
 #include "cache_fixture.h"
+#include "page/pcp.h"
 
 #define CALLER ((const void *)0x1234abcd)
 
@@ -18,6 +19,7 @@ IN_CHILD(test_everything_goes)
 	size_t used;
 
 	ready();
+	CHILD_CHECK(pcp_init()); /* of the first cache with the front cpuslab, and for good */
 	pages = pages_out();
 	used = meta_counters.used;
 	for (unsigned int i = 0; i < 30; i++) {

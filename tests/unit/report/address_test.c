@@ -208,6 +208,12 @@ static void test_other_pages(void **state)
 	assert_int_equal(info.slab, FAKE_ARENA + 16 * PAGE_SIZE);
 	assert_int_equal(info.slab_bytes, 8 * PAGE_SIZE);
 
+	fake_page(&f, 26)->type = PAGE_LISTED;
+	fake_page(&f, 26)->order = 1;
+	assert_int_equal(look(FAKE_ARENA + 27 * PAGE_SIZE), ADDRESS_FREE);
+	assert_int_equal(info.slab, FAKE_ARENA + 26 * PAGE_SIZE);
+	assert_int_equal(info.slab_bytes, 2 * PAGE_SIZE);
+
 	fake_page(&f, 30)->type = PAGE_HEAP;
 	assert_int_equal(look(FAKE_ARENA + 30 * PAGE_SIZE), ADDRESS_HEAP);
 	fake_page(&f, 31)->type = 77;

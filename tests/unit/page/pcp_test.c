@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/pcp_test.c - per-CPU lists of pages: which page comes next (spec 0.3), counts, CPUs, nodes, fork
+ *
+ * Expected page numbers are written out from the rules, for an arena that starts empty.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <sys/wait.h>
+
+#include "base/atomic.h"
+#include "fixture.h"
+#include "page/pcp.h"
+
+#define UNMOVABLE PCP_UNMOVABLE
+#define RECLAIMABLE PCP_RECLAIMABLE
+
+/* A made-up machine whose CPUs have lists; the test acts as CPU 0. */
+static void fresh_lists(unsigned int cpus, unsigned int nodes)
+{
+	CHILD_CHECK(os_topology_set(cpus, nodes) == 0);
+	CHILD_CHECK(arena_init(os_topology.nr_windows) == 0);
+	buddy_init(nodes);
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+	CHILD_CHECK(pcp_init());
+	os_act_as_cpu(0);
+}
+
+static long get_kind(unsigned int order, enum pcp_kind kind)
+{
+	struct page *page = pcp_alloc(0, order, kind, true);
+
+	return page ? (long)index_of(page) : -1;
+}
+
+static long get(unsigned int order)
+{
+	return get_kind(order, UNMOVABLE);
+}
+
+static void put_kind(unsigned long index, unsigned int order, enum pcp_kind kind)
+{
+	pcp_free(page_at(index), order, kind);
+	buddy_check();
+}
+
+static void put(unsigned long index, unsigned int order)
+{
+	put_kind(index, order, UNMOVABLE);
+}
+
+static unsigned long listed(void)
+{
+	return pcp_stats(0).nr_pages;
+}
+
+/* ---- which page ------------------------------------------------------------------------------ */
+
+IN_CHILD(what_was_freed_last_comes_first)
+{
+	fresh_lists(1, 1);
+	for (long i = 0; i < 8; i++)
+		CHILD_CHECK(get(0) == i);
+	put(2, 0);
+	CHILD_CHECK(get(0) == 2);
+	put(2, 0);
+	put(5, 0);
+	CHILD_CHECK(get(0) == 5 && get(0) == 2 && get(0) == 8);
+}
+
+/* In the zone 0 and 1 would be one block by then, which is split from below. */
+IN_CHILD(buddies_on_a_list_do_not_merge)
+{
+	fresh_lists(1, 1);
+	for (long i = 0; i < 4; i++)
+		CHILD_CHECK(get(0) == i);
+	put(0, 0);
+	put(1, 0);
+	CHILD_CHECK(page_at(0)->type == PAGE_LISTED && page_at(1)->type == PAGE_LISTED);
+	CHILD_CHECK(get(0) == 1 && get(0) == 0);
+}
+
+IN_CHILD(a_batch_is_taken_in_the_zones_order)
+{
+	fresh_lists(1, 1);
+	CHILD_CHECK(get(0) == 0 && listed() == PCP_BATCH - 1);
+	CHILD_CHECK(take(0) == 63); /* from the zone */
+	for (long i = 1; i < 63; i++)
+		CHILD_CHECK(get(0) == i);
+	CHILD_CHECK(listed() == 0 && get(0) == 64);
+}
+
+IN_CHILD(a_batch_has_fewer_blocks_of_higher_orders)
+{
+	fresh_lists(1, 1);
+	CHILD_CHECK(get(3) == 0 && listed() == 6 * 8);
+	CHILD_CHECK(get(2) == 56 && listed() == 6 * 8 + 14 * 4);
+	CHILD_CHECK(get(1) == 116);
+	CHILD_CHECK(listed() == 6 * 8 + 14 * 4 + 30 * 2);
+	CHILD_CHECK(get(3) == 8 && get(2) == 60 && get(1) == 118);
+	buddy_check();
+}
+
+IN_CHILD(orders_above_3_are_the_zones)
+{
+	fresh_lists(1, 1);
+	CHILD_CHECK(get(4) == 0 && get(4) == 16 && listed() == 0);
+	put(16, 4);
+	put(0, 4);
+	CHILD_CHECK(listed() == 0 && page_at(0)->type == PAGE_BUDDY);
+	CHILD_CHECK(get_kind(0, PCP_NONE) == 0 && listed() == 0);
+}
+
+IN_CHILD(kinds_and_orders_do_not_mix)
+{
+	fresh_lists(1, 1);
+	CHILD_CHECK(get(0) == 0);
+	CHILD_CHECK(get_kind(0, RECLAIMABLE) == 63);
+	put(0, 0);
+	CHILD_CHECK(get_kind(0, RECLAIMABLE) == 64 && get(1) == 126 && get(0) == 0);
+}
+
+/* Fills a list to the brim; the free that reaches it gives the oldest 63 pages back. */
+IN_CHILD(too_many_pages_give_a_batch_back)
+{
+	fresh_lists(1, 1);
+	for (long i = 0; i < 5 * PCP_BATCH; i++)
+		CHILD_CHECK(get(0) == i);
+	CHILD_CHECK(listed() == 0);
+	for (unsigned long i = 0; i < PCP_HIGH - 1; i++)
+		put(i, 0);
+	CHILD_CHECK(listed() == PCP_HIGH - 1 && page_at(0)->type == PAGE_LISTED);
+	put(PCP_HIGH - 1, 0);
+	CHILD_CHECK(listed() == PCP_HIGH - PCP_BATCH);
+	CHILD_CHECK(page_at(0)->type == PAGE_BUDDY && page_at(62)->type == PAGE_BUDDY);
+	CHILD_CHECK(page_at(63)->type == PAGE_LISTED);
+	CHILD_CHECK(get(0) == PCP_HIGH - 1 && get(0) == PCP_HIGH - 2);
+}
+
+/* The list that was freed to goes first, then the next ones, in circles. */
+IN_CHILD(what_is_given_back_begins_with_this_list)
+{
+	fresh_lists(1, 1);
+	for (long i = 0; i < 40; i++)
+		CHILD_CHECK(get(3) >= 0);
+	CHILD_CHECK(get(0) >= 0);
+	CHILD_CHECK(listed() == 2 * 8 + 62);
+	for (unsigned long i = 0; i < 21; i++)
+		put(i * 8, 3);
+	CHILD_CHECK(listed() == 23 * 8 + 62);
+	put(21 * 8, 3); /* 24 * 8 + 62 >= 252: the oldest: two of the batch, then 0, 8, ... */
+	CHILD_CHECK(listed() == 16 * 8 + 62);
+	CHILD_CHECK(page_at(6 * 8)->type == PAGE_LISTED && page_at(5 * 8)->type != PAGE_LISTED);
+}
+
+/* ---- CPUs and nodes -------------------------------------------------------------------------- */
+
+IN_CHILD(each_cpu_has_lists_of_its_own)
+{
+	fresh_lists(2, 1);
+	CHILD_CHECK(get(0) == 0);
+	os_act_as_cpu(1);
+	CHILD_CHECK(get(0) == 63);
+	put(0, 0); /* here, whoever took it */
+	CHILD_CHECK(get(0) == 0 && get(0) == 64);
+	os_act_as_cpu(0);
+	CHILD_CHECK(get(0) == 1);
+}
+
+IN_CHILD(pages_go_to_the_lists_of_their_node)
+{
+	struct page *far;
+
+	fresh_lists(2, 2);
+	far = pcp_alloc(1, 0, UNMOVABLE, true);
+	CHILD_CHECK(far && far->node == 1 && pcp_stats(0).nr_pages == 0);
+	CHILD_CHECK(pcp_stats(1).nr_pages == PCP_BATCH - 1);
+	pcp_free(far, 0, UNMOVABLE);
+	CHILD_CHECK(pcp_stats(0).nr_pages == 0 && pcp_stats(1).nr_pages == PCP_BATCH);
+	CHILD_CHECK(pcp_alloc(1, 0, UNMOVABLE, true) == far);
+	CHILD_CHECK(pcp_alloc(-1, 0, UNMOVABLE, true)->node == 0);
+	CHILD_CHECK(!pcp_alloc(2, 0, UNMOVABLE, false)); /* no such node */
+	buddy_check();
+}
+
+/* ---- going back ------------------------------------------------------------------------------ */
+
+IN_CHILD(a_drain_leaves_nothing)
+{
+	fresh_lists(2, 1);
+	put((unsigned long)get(0), 0);
+	put_kind((unsigned long)get_kind(2, RECLAIMABLE), 2, RECLAIMABLE);
+	os_act_as_cpu(1);
+	put((unsigned long)get(3), 3);
+	CHILD_CHECK(listed() > 0);
+	pcp_drain();
+	buddy_check();
+	CHILD_CHECK(listed() == 0);
+	CHILD_CHECK(buddy_zones[0].stats.nr_free == buddy_zones[0].stats.nr_total);
+	CHILD_CHECK(buddy_zones[0].stats.nr_dirty == 1 + 4 + 8);
+	CHILD_CHECK(take(10) == 0); /* all merged */
+}
+
+IN_CHILD(counts_add_up)
+{
+	struct buddy_stats stats;
+
+	fresh_lists(1, 1);
+	CHILD_CHECK(get(0) == 0 && get(0) == 1);
+	put(0, 0);
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_total - stats.nr_free == 1 && stats.nr_dirty == 1);
+	CHILD_CHECK(pcp_stats(0).nr_dirty == 1);
+	put(1, 0);
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_total == stats.nr_free && stats.nr_dirty == 2);
+	buddy_check();
+}
+
+IN_CHILD(a_trim_gives_lists_back_too)
+{
+	struct buddy_stats stats;
+
+	fresh_lists(1, 1);
+	put((unsigned long)get(0), 0);
+	CHILD_CHECK(buddy_trim(0) == PAGE_SIZE && listed() == 0);
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_dirty == 0 && stats.nr_free == stats.nr_total);
+}
+
+/* Memory that another CPU has on lists, in blocks too small, is found before an allocation fails. */
+IN_CHILD(what_cpus_keep_is_no_reason_to_fail)
+{
+	unsigned int n = 0;
+
+	NEEDS_BARE_PROCESS();
+	fresh_lists(2, 1);
+	os_act_as_cpu(1);
+	put((unsigned long)get(0), 0);
+	put((unsigned long)get(3), 3);
+	os_act_as_cpu(0);
+	limit_to(RLIMIT_DATA, 0);
+	while (get(3) >= 0)
+		n++;
+	CHILD_CHECK(n == CHUNK / 8 && listed() == 0);
+	buddy_check();
+}
+
+/* ---- without lists --------------------------------------------------------------------------- */
+
+IN_CHILD(before_init_all_is_the_zones)
+{
+	fresh_arena();
+	CHILD_CHECK(get(0) == 0 && get(0) == 1 && listed() == 0);
+	put(1, 0);
+	put(0, 0);
+	CHILD_CHECK(page_at(0)->type == PAGE_BUDDY && page_at(0)->order == BUDDY_MAX_ORDER);
+	pcp_drain();
+}
+
+/* ---- threads and fork ------------------------------------------------------------------------ */
+
+#define HELD 64
+
+static unsigned int stop;
+
+/* Allocates and frees at random, on any CPU, until told to stop; each block carries its owner's mark. */
+static void *churn(void *arg)
+{
+	struct page *held[HELD] = { NULL };
+	bool one_at_a_time = getenv("USLAB_TEST_VALGRIND"); /* whoever runs would starve the rest */
+	uint64_t mark = (uintptr_t)arg;
+	uint64_t seed = mark;
+	unsigned int i;
+
+	while (!load_relaxed(&stop)) {
+		uint64_t *words;
+
+		if (one_at_a_time)
+			sched_yield();
+		seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+		i = seed >> 58;
+		os_act_as_cpu(seed >> 33 & 1);
+		if (held[i]) {
+			words = page_address(held[i]);
+			CHILD_CHECK(words[0] == (mark << 32 | i) && words[511] == words[0]);
+			pcp_free(held[i], held[i]->order, UNMOVABLE);
+			held[i] = NULL;
+		} else {
+			held[i] = pcp_alloc(0, seed >> 40 & 3, UNMOVABLE, false);
+			CHILD_CHECK(held[i]);
+			page_set_block(held[i], PAGE_SLAB, 1ul << held[i]->order);
+			words = page_address(held[i]);
+			words[0] = words[511] = mark << 32 | i;
+		}
+	}
+	for (i = 0; i < HELD; i++)
+		if (held[i])
+			pcp_free(held[i], held[i]->order, UNMOVABLE);
+	return NULL;
+}
+
+static void start(pthread_t *threads, unsigned int n)
+{
+	for (uintptr_t i = 0; i < n; i++)
+		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+}
+
+static void end(pthread_t *threads, unsigned int n)
+{
+	store_relaxed(&stop, 1);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	buddy_check();
+}
+
+IN_CHILD(threads_get_different_blocks)
+{
+	pthread_t threads[4];
+	struct buddy_stats stats;
+
+	fresh_lists(2, 1);
+	buddy_set_purge(64 * PAGE_SIZE, 1000); /* purging while others allocate */
+	start(threads, ARRAY_SIZE(threads));
+	do {
+		usleep(10000);
+		buddy_trim(0);
+		buddy_stats(0, &stats);
+	} while (stats.nr_purged == 0); /* however late the threads start */
+	end(threads, ARRAY_SIZE(threads));
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_free == stats.nr_total);
+	pcp_drain();
+	CHILD_CHECK(buddy_zones[0].stats.nr_free == stats.nr_total);
+}
+
+/* In the child of a fork that came at any moment: each page is free, on a list, a slab's, or was just handed out. */
+static void use_after_fork(unsigned int threads)
+{
+	unsigned long used = 0;
+	struct buddy_stats stats;
+
+	buddy_check();
+	for (unsigned long i = 0; i < page_map.nr_pages; i++)
+		used += page_at(i)->type == PAGE_SLAB || page_at(i)->type == PAGE_TAIL;
+	buddy_stats(0, &stats);
+	CHILD_CHECK(stats.nr_total - stats.nr_free <= used + threads * (1ul << PCP_MAX_ORDER));
+	for (unsigned int i = 0; i < 400; i++) {
+		struct page *page = pcp_alloc(0, i % 4, UNMOVABLE, false);
+
+		CHILD_CHECK(page);
+		os_act_as_cpu(i % 3 & 1);
+		pcp_free(page, i % 4, UNMOVABLE);
+	}
+	buddy_trim(0);
+	buddy_check();
+}
+
+IN_CHILD(a_fork_finds_the_lists_whole)
+{
+	pthread_t threads[2];
+
+	fresh_lists(2, 1);
+	start(threads, ARRAY_SIZE(threads));
+	for (unsigned int i = 0; i < rounds(60); i++) {
+		int status;
+		pid_t pid;
+
+		pcp_fork_prepare();
+		buddy_fork_prepare();
+		pid = fork();
+		if (pid == 0) {
+			buddy_fork_child();
+			pcp_fork_child();
+			use_after_fork(ARRAY_SIZE(threads));
+			_exit(0);
+		}
+		buddy_fork_parent();
+		pcp_fork_parent();
+		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	end(threads, ARRAY_SIZE(threads));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_freed_last_comes_first),
+		cmocka_unit_test(buddies_on_a_list_do_not_merge),
+		cmocka_unit_test(a_batch_is_taken_in_the_zones_order),
+		cmocka_unit_test(a_batch_has_fewer_blocks_of_higher_orders),
+		cmocka_unit_test(orders_above_3_are_the_zones),
+		cmocka_unit_test(kinds_and_orders_do_not_mix),
+		cmocka_unit_test(too_many_pages_give_a_batch_back),
+		cmocka_unit_test(what_is_given_back_begins_with_this_list),
+		cmocka_unit_test(each_cpu_has_lists_of_its_own),
+		cmocka_unit_test(pages_go_to_the_lists_of_their_node),
+		cmocka_unit_test(a_drain_leaves_nothing),
+		cmocka_unit_test(counts_add_up),
+		cmocka_unit_test(a_trim_gives_lists_back_too),
+		cmocka_unit_test(what_cpus_keep_is_no_reason_to_fail),
+		cmocka_unit_test(before_init_all_is_the_zones),
+		cmocka_unit_test(threads_get_different_blocks),
+		cmocka_unit_test(a_fork_finds_the_lists_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
