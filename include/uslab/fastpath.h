@@ -78,17 +78,23 @@ USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t fl
 	void *obj;
 
 	if (!(flags & __GFP_ZERO) &&
-	    __builtin_expect(uslab_rseq_pop(s, uslab_rseq_offset, &obj), 1))
+	    __builtin_expect(uslab_rseq_take(s, uslab_rseq_offset, &obj), 1))
 		return obj;
 #endif
 	return uslab_cache_alloc(s, flags);
 }
 
-/* Gives an object of this cache back. obj must not be NULL. */
+/*
+ * Gives an object of this cache back. obj must not be NULL. One that is free already is reported and
+ * ignored, as long as it bears the mark of a free object: not if the program has written to it since, nor if it
+ * is back in its slab and has 8 bytes, or keeps its bytes while it is free (a constructor, SLAB_TYPESAFE_BY_RCU)
+ * with nothing to spare behind them. A pointer into an object, or to one of another cache, is noticed only
+ * where the array has no room. docs/debugging.md says which modes notice more.
+ */
 USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {
 #if USLAB_HAVE_RSEQ
-	if (__builtin_expect(uslab_rseq_push(s, obj, uslab_rseq_offset), 1))
+	if (__builtin_expect(uslab_rseq_give(s, obj, uslab_rseq_offset), 1))
 		return;
 #endif
 	uslab_cache_free(s, obj);
@@ -112,7 +118,7 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 	}
 #if USLAB_HAVE_RSEQ
 	if (nr && !(flags & __GFP_ZERO)) {
-		n = uslab_rseq_pop_run(s, uslab_rseq_offset, nr, p);
+		n = uslab_rseq_take_run(s, uslab_rseq_offset, nr, p);
 		if (__builtin_expect(n == nr, 1))
 			return (int)nr;
 	}
@@ -136,7 +142,7 @@ USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p
 		}
 #if USLAB_HAVE_RSEQ
 		if (nr) {
-			n = uslab_rseq_push_run(s, uslab_rseq_offset, nr, p);
+			n = uslab_rseq_give_run(s, uslab_rseq_offset, nr, p);
 			if (__builtin_expect(n == nr, 1))
 				return;
 		}

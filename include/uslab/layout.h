@@ -25,13 +25,16 @@
  *                                          all windows, with the same distance from CPU to CPU
  *
  * Window 0 also has tables that are written when a cache is made and read by the hit paths:
+ *     USLAB_WINDOW_MARKS + i * 8           where the mark of a free object of cache i is, see below
  *     USLAB_WINDOW_TABLES + size           class of a request of the drop-in malloc
  *     USLAB_WINDOW_MASKS + class * 8       mask: bytes of a slab of the class - 1
  *     USLAB_WINDOW_MAGICS + class * 8      magic: 2^64 / size of its objects, rounded up; 0: none
  * An object of the class starts at p iff (p & mask) * magic < magic, modulo 2^64.
  *
- * While it is free, an object of a class with a magic bears a mark, 4 bytes: at
- * USLAB_MARK_OFFSET the low half of its own address.
+ * While it is free, an object bears a mark, 4 bytes: the low half of its own address. It is at the
+ * offset that USLAB_WINDOW_MARKS has, bytes, which for a class with a magic, and for what kmalloc()
+ * has caches for, is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their words
+ * are where those without rseq are, so that what is inlined always misses.
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
@@ -47,7 +50,7 @@
  * each number stood for. Who inlines a sequence refers to uslab_layout_NUMBER, which only a library of
  * that layout has.
  */
-#define USLAB_LAYOUT 2
+#define USLAB_LAYOUT 3
 
 #define USLAB_NR_HANDLES 2048 /* cache numbers, those of the library among them: see below */
 #define USLAB_WINDOW_SHIFT 19
@@ -56,12 +59,14 @@
 #define USLAB_WINDOW_SPARES 0x4000ul
 #define USLAB_WINDOW_GENERIC 0x10000ul
 #define USLAB_WINDOW_STATE (768ul << 20)
+#define USLAB_WINDOW_MARKS 0x4000ul  /* in window 0: 8 bytes a cache */
 #define USLAB_WINDOW_TABLES 0x8000ul /* in window 0: the class of each size of the drop-in malloc */
 #define USLAB_WINDOW_MASKS \
 	0xa200ul /* in window 0: what a free by address checks, 8 bytes a class */
 #define USLAB_WINDOW_MAGICS 0xa800ul
 #define USLAB_CPU_STATE_SIZE 256ul
 #define USLAB_MARK_OFFSET 4
+#define USLAB_MARK_NONE (-1l) /* no multiple of 4 */
 
 #define USLAB_WINDOWS_OFFSET (-(1792l << 20)) /* from the arena's base */
 #define USLAB_CLASSES_OFFSET (-(256l << 20))

@@ -64,7 +64,9 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		ops->free_bulk(&c->front, n, p);
 		return 0;
 	}
-	for (unsigned int i = done; (gfp & __GFP_ZERO || c->engine.mark) && i < n; i++)
-		cache_zero(c, cache_unmark(c, p[i]), gfp);
+	for (unsigned int i = done, mark = c->engine.mark; mark && i < n; i++)
+		mark_clear(p[i], mark);
+	for (unsigned int i = done; gfp & __GFP_ZERO && i < n; i++)
+		cache_zero(c, p[i], gfp);
 	return n;
 }

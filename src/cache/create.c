@@ -163,6 +163,7 @@ static int init_front(struct cache *c, const struct cache_spec *spec, unsigned i
 	c->front.ops = spec->front;
 	c->front.engine = &c->engine;
 	c->front.id = id;
+	cache_place_mark_locked(c);
 	return c->front.ops->init(&c->front, spec->capacity);
 }
 

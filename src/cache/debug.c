@@ -35,6 +35,7 @@
  *     freed later: by address, or past an inline hit, straight to their slab; by the inline
  *     kmem_cache_free() into the CPU's array, as if they were plain. There such an object is in use
  *     for its slab, may be handed out again, and goes home whenever the front flushes it.
+ *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays shut.
  *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
  *
  * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects; under WATCH_DEBUG its
@@ -83,7 +84,8 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 		set_watch(c, bit);
 	else
 		clear_watch(c, bit);
-	if (!after && before) {
+	/* a live debug object that found its way into an array would get a mark into its red zone */
+	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
 		front_open(&c->front);
 		clear_watch(c, WATCH_PAST_FRONT);
 	}

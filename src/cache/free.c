@@ -8,6 +8,7 @@
  * Flow:       called by api/ and malloc/ on a miss; calls the front's free; of a cache that is
  *             watched, watch.c. Looks into the mailbox.
  */
+#include "base/bits.h"
 #include "cache/object.h"
 
 void cache_free_attended(struct cache *c, void *obj, const void *caller)
@@ -38,24 +39,47 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
 }
 
 /*
+ * How many of these objects are looked at once to see whose they are. Of own caches with arrays single calls would
+ * find most room inline, where only marks are compared: one is looked at for each array.
+ */
+static unsigned int objects_for_a_look(const struct cache *c)
+{
+	return c->front.capacity && c->front.id >= USLAB_ID_FIRST_FREE ? USLAB_SHEAF_CAPACITY : 1;
+}
+
+/* How many of the first ones are sound, of which one look is taken; they bear marks then. */
+static unsigned int sound_run(const struct cache *c, unsigned int nr, void **p)
+{
+	const unsigned int mark = c->engine.mark;
+	unsigned int n = 0;
+
+	if (unlikely(!cache_may_own(c, p[0])))
+		return 0;
+	if (!mark)
+		return nr;
+	for (; n < nr && likely(!mark_is_set(p[n], mark)); n++)
+		mark_set(p[n], mark);
+	return n;
+}
+
+/*
  * Those before an object that bears a mark go first: it may be one of them. Objects that are refused are left out.
  */
 static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
+	const unsigned int step = objects_for_a_look(c);
 	unsigned int from = 0;
 
-	for (unsigned int i = 0; i < nr; i++) {
-		bool sound = cache_may_own(c, p[i]) &&
-			     !(c->engine.mark && mark_is_set(p[i], c->engine.mark));
+	for (unsigned int i = 0; i < nr;) {
+		unsigned int n = MIN(step, nr - i);
+		unsigned int sound = sound_run(c, n, p + i);
 
-		if (likely(sound)) {
-			if (c->engine.mark)
-				mark_set(p[i], c->engine.mark);
+		i += sound;
+		if (likely(sound == n))
 			continue;
-		}
 		c->front.ops->free_bulk(&c->front, i - from, p + from);
 		cache_give_plain(c, p[i], caller);
-		from = i + 1;
+		from = ++i;
 	}
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
@@ -65,20 +89,6 @@ static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **
 {
 	while (nr) /* from the end, as the kernel does */
 		cache_free_watched(c, p[--nr], caller);
-}
-
-/*
- * Own caches with arrays: single calls would find most objects room inline, where nothing is looked at. As many
- * are looked at here as would come out of line, one for each array. false: look at all.
- */
-static bool is_as_single(const struct cache *c, unsigned int nr, void **p)
-{
-	if (!c->front.capacity || c->engine.mark)
-		return false;
-	for (unsigned int i = 0; i < nr; i += USLAB_SHEAF_CAPACITY)
-		if (!cache_may_own(c, p[i]))
-			return false;
-	return true;
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
@@ -95,10 +105,7 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 			return;
 		}
 	}
-	if (likely(is_as_single(c, nr, p)))
-		c->front.ops->free_bulk(&c->front, nr, p);
-	else
-		free_bulk_plain(c, nr, p, caller);
+	free_bulk_plain(c, nr, p, caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */

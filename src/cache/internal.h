@@ -58,9 +58,13 @@ bool cache_matches_locked(const struct cache *c, const char *pattern);
 /* ---- misuse.c ---- */
 
 /*
- * What a free by address checks of a new cache, or of one whose slabs change, before it is a hit, and where the
- * marks of its free objects are.
+ * Where the marks of a new cache's free objects are, for us and for what programs inline. Its engine is ready; its
+ * front has its number, and is made after this.
  */
+void cache_place_mark_locked(struct cache *c);
+/* Are they behind the bytes that are the program's? Only in plain slabs nothing else lies there. */
+bool cache_marks_behind(const struct cache *c);
+/* What a free by address checks of a new cache, or of one whose slabs change, before it is a hit. */
 void cache_check_frees_locked(struct cache *c);
 
 /* ---- debug_option.c ---- */

@@ -2,7 +2,7 @@
 /*
  * cache/misuse.c - what a program must not free: found without any letter, reported, not done
  *
- * Data:       masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a suspicion.
  *             Reports are delivered while nothing of ours is locked.
  * Locks:      cache_lock, while it is found out whether an object is free.
@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "cache/friends.h"
 #include "cache/object.h"
+#include "debug/kfence.h"
 #include "debug/report.h"
 #include "front/depot.h"
 #include "os/cpu.h"
@@ -30,25 +31,81 @@ static uint64_t *free_table(const struct cache *c, unsigned long table)
 	return (uint64_t *)(page_windows() + table) + c->front.id;
 }
 
+/*
+ * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg see to it), but in
+ * objects of 8 bytes: these have nothing else, and lose their marks when they go back to their slab. SLAB has no
+ * links.
+ */
+static unsigned int mark_in_object(const struct engine *e, bool by_address)
+{
+	bool link_first = !engine_is(e, &slab_ops) && !e->layout->offset;
+
+	if (e->size < sizeof(void *))
+		return 0;
+	return !by_address && link_first && e->size >= 2 * sizeof(void *)
+		       ? sizeof(void *) + USLAB_MARK_OFFSET
+		       : USLAB_MARK_OFFSET;
+}
+
+/*
+ * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is not in use
+ * while a front has the object; behind that if there is room.
+ */
+static unsigned int mark_behind(const struct engine *e)
+{
+	unsigned int link = e->layout->offset;
+
+	if (!engine_is(e, &slub_ops))
+		return 0;
+	return e->size - link >= 2 * sizeof(void *)
+		       ? link + (unsigned int)sizeof(void *) + USLAB_MARK_OFFSET
+		       : link + USLAB_MARK_OFFSET;
+}
+
+static unsigned int mark_offset(const struct engine *e, bool by_address)
+{
+	if (e->ops->heap || os_memcheck_on)
+		return 0;
+	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
+							  : mark_in_object(e, by_address);
+}
+
+bool cache_marks_behind(const struct cache *c)
+{
+	return c->engine.mark && c->engine.mark + 4 > c->engine.object_size;
+}
+
+/*
+ * What programs inline must find a place in the object that is no other's. kmalloc() has its own, constant one, and
+ * frees by address look at no bytes of a class without a magic. Guarded objects end where their page does.
+ */
+void cache_place_mark_locked(struct cache *c)
+{
+	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
+
+	c->engine.mark = mark_offset(&c->engine, by_address);
+	if (by_address && c->engine.size >= sizeof(void *))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
+	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
+	else
+		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
+}
+
 /* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
 static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;
 
-	if (!e->mark || c->front.ops != &front_array_ops || e->layout->colour_off)
+	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
+	    e->layout->colour_off)
 		return 0;
 	return UINT64_MAX / e->size + 1;
 }
 
 void cache_check_frees_locked(struct cache *c)
 {
-	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
-	bool marks = by_address && !c->engine.ops->heap && !os_memcheck_on && !c->engine.ctor &&
-		     !(c->engine.flags & SLAB_TYPESAFE_BY_RCU);
-
-	/* Where no engine's link is, but in objects of 8 bytes, whose marks are lost when they go back to their slab. */
-	c->engine.mark = marks ? USLAB_MARK_OFFSET : 0;
-	if (!by_address)
+	if (c->front.id >= USLAB_ID_FIRST_FREE)
 		return;
 	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
 		      (PAGE_SIZE << c->engine.layout->order) - 1);

@@ -199,8 +199,8 @@ struct engine {
 	unsigned char page_class;
 	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
 	bool pack;	    /* footprint first, see struct engine_params */
-	uint8_t mark; /* where the mark of a free object is (base/mark.h), bytes; 0: it has none */
 	bool exact; /* flush and shrink look at everything: somebody else's drain (cache/); atomic */
+	unsigned int mark; /* bytes to the mark of a free object (base/mark.h); 0: it has none */
 };
 
 /* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */

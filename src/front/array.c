@@ -109,7 +109,7 @@ void *array_pop(unsigned int id, int cpu)
 
 #if USLAB_HAVE_RSEQ
 	if (likely(percpu_rseq))
-		return uslab_rseq_pop(percpu_handle(id), os_rseq_offset, &obj) ? obj : NULL;
+		return uslab_rseq_pop(percpu_word_handle(id), os_rseq_offset, &obj) ? obj : NULL;
 #endif
 	percpu_enter(cpu);
 	obj = word_pop(percpu_word(id, cpu));
@@ -123,7 +123,7 @@ bool array_push(unsigned int id, int cpu, void *obj)
 
 #if USLAB_HAVE_RSEQ
 	if (likely(percpu_rseq))
-		return uslab_rseq_push(percpu_handle(id), obj, os_rseq_offset);
+		return uslab_rseq_push(percpu_word_handle(id), obj, os_rseq_offset);
 #endif
 	percpu_enter(cpu);
 	done = word_push(percpu_word(id, cpu), obj);

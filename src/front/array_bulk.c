@@ -32,7 +32,8 @@ unsigned int array_pop_run(unsigned int id, int cpu, unsigned int nr, void **p)
 
 #if USLAB_HAVE_RSEQ
 	if (likely(percpu_rseq))
-		return (unsigned int)uslab_rseq_pop_run(percpu_handle(id), os_rseq_offset, nr, p);
+		return (unsigned int)uslab_rseq_pop_run(percpu_word_handle(id), os_rseq_offset, nr,
+							p);
 #endif
 	percpu_enter(cpu);
 	while (n < nr && (p[n] = word_pop(percpu_word(id, cpu))))
@@ -47,7 +48,8 @@ unsigned int array_push_run(unsigned int id, int cpu, unsigned int nr, void *con
 
 #if USLAB_HAVE_RSEQ
 	if (likely(percpu_rseq))
-		return (unsigned int)uslab_rseq_push_run(percpu_handle(id), os_rseq_offset, nr, p);
+		return (unsigned int)uslab_rseq_push_run(percpu_word_handle(id), os_rseq_offset, nr,
+							 p);
 #endif
 	percpu_enter(cpu);
 	while (n < nr && word_push(percpu_word(id, cpu), p[n]))

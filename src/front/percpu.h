@@ -18,6 +18,7 @@
 #define FRONT_PERCPU_H
 
 #include "engine/slub/slub.h"
+#include "base/atomic.h"
 #include "os/cpu.h"
 #include "os/lock.h"
 #include "os/rseq.h"
@@ -70,14 +71,33 @@ static inline uintptr_t *percpu_inline_word(unsigned int id, int cpu)
 	return (uintptr_t *)(percpu_window(cpu) + 8ul * id);
 }
 
+/* Where a free object of a cache bears its mark, for what programs inline; written before its front is made. */
+static inline int64_t *percpu_mark(unsigned int id)
+{
+	return (int64_t *)(page_windows() + USLAB_WINDOW_MARKS) + id;
+}
+
+/* Objects without a place for a mark are for no inline hit path, which would write one into them. */
+static inline bool percpu_is_inline(unsigned int id)
+{
+	return likely(percpu_rseq) && likely(load_relaxed(percpu_mark(id)) != USLAB_MARK_NONE);
+}
+
 /*
  * The word that is in use. Without rseq it lies elsewhere and the inline one is stopped, because a
- * program's inline hit path may run sequences although the library does not.
+ * program's inline hit path may run sequences although the library does not. So is that of a cache that
+ * is not for inline hit paths.
  */
 static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 {
-	return (uintptr_t *)(percpu_window(cpu) + (percpu_rseq ? 0 : USLAB_WINDOW_GENERIC) +
-			     8ul * id);
+	return (uintptr_t *)(percpu_window(cpu) +
+			     (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id);
+}
+
+/* What the library's own sequences take as the handle: they find the word that is in use. */
+static inline void *percpu_word_handle(unsigned int id)
+{
+	return page_windows() + (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id;
 }
 
 /* array front: a second sheaf, or 0; taken and put by atomic exchange from any CPU */

@@ -50,7 +50,7 @@ static inline void *obj_alloc(struct cache *c)
 #if USLAB_HAVE_RSEQ
 	void *obj;
 
-	if (uslab_rseq_pop(c->handle, uslab_rseq_offset, &obj))
+	if (uslab_rseq_take(c->handle, uslab_rseq_offset, &obj))
 		return obj;
 #endif
 	return get(c);
@@ -59,7 +59,7 @@ static inline void *obj_alloc(struct cache *c)
 static inline void obj_free(struct cache *c, void *obj)
 {
 #if USLAB_HAVE_RSEQ
-	if (uslab_rseq_push(c->handle, obj, uslab_rseq_offset))
+	if (uslab_rseq_give(c->handle, obj, uslab_rseq_offset))
 		return;
 #endif
 	cache_free(c, obj);

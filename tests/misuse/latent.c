@@ -23,12 +23,16 @@
 static struct kmem_cache *mine;
 static char *p[NR];
 
-/* Twice, with another one in between; the second time when the first has long reached its slab. */
+/*
+ * Twice, with another one in between; the second time when the first has long reached its slab, and was written to,
+ * so that its mark is gone.
+ */
 static void free_twice(void)
 {
 	kmem_cache_free(mine, p[0]);
 	kmem_cache_free(mine, p[1]);
 	kmem_cache_shrink(mine);
+	memset(wild(p[0]), 0, 8);
 	kmem_cache_free(mine, p[0]);
 }
 

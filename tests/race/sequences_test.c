@@ -243,12 +243,12 @@ static void handler_op(struct worker *w)
 	if (r & 256 && w->nr_stash[c]) {
 		obj = w->stash[c][w->nr_stash[c] - 1];
 		let_go(obj, w->id + 100);
-		if (uslab_rseq_push(caches[c], obj, uslab_rseq_offset))
+		if (uslab_rseq_give(caches[c], obj, uslab_rseq_offset))
 			w->nr_stash[c]--;
 		else
 			claim(obj, w->id + 100);
 	} else if (w->nr_stash[c] < STASH &&
-		   uslab_rseq_pop(caches[c], uslab_rseq_offset, &popped)) {
+		   uslab_rseq_take(caches[c], uslab_rseq_offset, &popped)) {
 		obj = popped;
 		claim(obj, w->id + 100);
 		w->stash[c][w->nr_stash[c]++] = obj;

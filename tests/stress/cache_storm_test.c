@@ -309,11 +309,14 @@ static void on_signal(int sig)
 		return;
 	if (nr_stash && turn & 4) {
 		struct stamp *o = stash[nr_stash - 1];
+		struct kmem_cache *of = o->cache;
 
 		check_stamp(o);
-		if (uslab_rseq_push(o->cache, o, uslab_rseq_offset))
+		if (uslab_rseq_give(of, o, uslab_rseq_offset))
 			nr_stash--;
-	} else if (nr_stash < STASH && uslab_rseq_pop(s, uslab_rseq_offset, &obj)) {
+		else /* one that was interrupted may have left its mark */
+			stash[nr_stash - 1] = stamp_it(o, of, kmem_cache_size(of), turn);
+	} else if (nr_stash < STASH && uslab_rseq_take(s, uslab_rseq_offset, &obj)) {
 		stash[nr_stash] = stamp_it(obj, s, kmem_cache_size(s), turn);
 		nr_stash++;
 	}

@@ -13,6 +13,12 @@
  *         top = top - 8                                  *top = obj
  *         *word = top             (the commit)           *word = top             (the commit)
  *
+ * uslab_rseq_take() and uslab_rseq_give() are the same for objects with marks (<uslab/layout.h>), at
+ * OFFSET(handle): a take clears it after its commit; a give misses if it is set, and sets it right
+ * before its commit. One that is interrupted in between finds its own mark and misses; out of line it
+ * is then found out for certain that the object is not free. What misses at once, as with a stopped
+ * word, has read and written no object; one that was interrupted may have left the mark in it.
+ *
  * uslab_rseq_pop_run() and uslab_rseq_push_run() repeat the lines in the middle for up to nr objects,
  * until one would miss, and commit once: all that were moved, in the order of as many single calls.
  *
@@ -39,8 +45,9 @@
 #define USLAB_STR1(x) #x
 #define USLAB_STR(x) USLAB_STR1(x)
 
-/* Descriptor of the sequence 1..2 with abort handler 4, which goes back to 0. */
-#define USLAB_RSEQ_TABLE                                                  \
+/* Descriptor of the sequence 1..2 with abort handler 4, which does as `undo` says and goes back to 0. */
+#define USLAB_RSEQ_TABLE USLAB_RSEQ_TABLE_UNDO("")
+#define USLAB_RSEQ_TABLE_UNDO(undo)                                       \
 	".pushsection __rseq_cs, \"aw\"\n\t"                              \
 	".balign 32\n"                                                    \
 	"3:\n\t"                                                          \
@@ -50,7 +57,7 @@
 	".pushsection __rseq_failure, \"ax\"\n\t"                         \
 	".byte 0x0f, 0xb9, 0x3d\n\t" /* ud1: makes the signature a trap */ \
 	".long 0x53053053\n"                                              \
-	"4:\n\t"                                                          \
+	"4:\n\t" undo                                                     \
 	"jmp 0f\n\t"                                                      \
 	".popsection\n"
 
@@ -89,6 +96,18 @@
  */
 #define USLAB_RSEQ_WINDOW USLAB_RSEQ_CPU "leaq (%[handle],%[tmp],8), %[tmp]\n\t"
 #define USLAB_RSEQ_WORD "1572864(%[tmp])" /* 3 << USLAB_WINDOW_SHIFT */
+#define USLAB_RSEQ_MARKS "16384(%[handle])" /* USLAB_WINDOW_MARKS */
+
+/* The whole of a pop; behind it, at label 2, the object is nobody else's. */
+#define USLAB_RSEQ_POP                                                                  \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1)          \
+	USLAB_RSEQ_WINDOW "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */      \
+	USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t"        /* obj = *top */       \
+	"testq %[obj], %[obj]\n\t"                                                     \
+	"jz %l[miss]\n\t"                                                              \
+	"subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)                                     \
+	"movq %[top], " USLAB_RSEQ_WORD "\n"                    /* commit */           \
+	"2:\n\t"
 
 /* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle, ptrdiff_t rseq,
@@ -98,14 +117,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
-		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
-		     "testq %[obj], %[obj]\n\t"
-		     "jz %l[miss]\n\t"
-		     "subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)
-		     "movq %[top], " USLAB_RSEQ_WORD "\n"	/* commit */
-		     "2:"
+	__asm__ volatile goto(USLAB_RSEQ_POP
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -139,18 +151,67 @@ miss:
 	return 0;
 }
 
+/* As uslab_rseq_pop(): what it returns bears no mark any more. */
+static inline __attribute__((__always_inline__)) int uslab_rseq_take(void *handle, ptrdiff_t rseq,
+								 void **result)
+{
+	unsigned long tmp;
+	char *top;
+	void *obj;
+
+	__asm__ volatile goto(USLAB_RSEQ_POP
+		     "movq " USLAB_RSEQ_MARKS ", %[tmp]\n\t"
+		     "movl $0, (%[obj],%[tmp])"
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
+		     : [handle] "r"(handle), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	*result = obj;
+	return 1;
+miss:
+	return 0;
+}
+
+/* As uslab_rseq_push(); 0 also when the object bears a mark. */
+static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handle, void *obj,
+								 ptrdiff_t rseq)
+{
+	unsigned long mark;
+	unsigned long tmp;
+	char *top;
+
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
+		     "addb $8, %b[top]\n\t"
+		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+		     "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
+		     "cmpl %k[obj], (%[obj],%[mark])\n\t"
+		     "je %l[miss]\n\t" /* it seems to be free already */
+		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
+		     "movl %k[obj], (%[obj],%[mark])\n\t"
+		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
+		     "2:"
+		     : [top] "=&r"(top), [tmp] "=&r"(tmp), [mark] "=&r"(mark)
+		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
+		     : "memory", "cc"
+		     : miss);
+	return 1;
+miss:
+	return 0;
+}
+
 /*
- * The middle of the runs, with the place of a delay in the loop and one before the commit. Loops begin
- * at multiples of 16: of two or three objects a third of the time depends on it.
+ * The middle of the runs, with the place of a delay in the loop and one before the commit, and what is to be
+ * done with each object. Loops begin at multiples of 16: of two or three objects a third of the time depends on it.
  */
-#define USLAB_RSEQ_POP_RUN(in_loop, before_commit)                                   \
+#define USLAB_RSEQ_POP_RUN(each, in_loop, before_commit)                             \
 	".p2align 4\n"                                                               \
 	"5:\n\t"                                                                     \
 	USLAB_RSEQ_INJECT(in_loop) "movq (%[top]), %[obj]\n\t" /* obj = *top */      \
 	"testq %[obj], %[obj]\n\t"                                                   \
 	"jz 6f\n\t"                                                                  \
 	"subq $8, %[top]\n\t"                                                        \
-	"movq %[obj], (%[p],%[n],8)\n\t" /* p[n++] = obj */                          \
+	"movq %[obj], (%[p],%[n],8)\n\t" each /* p[n++] = obj */                     \
 	"incq %[n]\n\t"                                                              \
 	"cmpq %[nr], %[n]\n\t"                                                       \
 	"jne 5b\n"                                                                   \
@@ -174,6 +235,28 @@ miss:
 	"2:"
 
 /*
+ * Sets n to how many objects a run has moved. `begin` arms it; `middle`, one of the above, finds the word's top in
+ * %[top] and n = 0; %[mark] is free for it. handle, rseq, nr and p are those of the function around it.
+ */
+#define USLAB_RSEQ_RUN(n_moved, begin, middle)                                                  \
+	do {                                                                                    \
+		unsigned long mark;                                                             \
+		unsigned long tmp;                                                              \
+		char *top;                                                                      \
+		void *obj;                                                                      \
+                                                                                                \
+		__asm__ volatile(begin USLAB_RSEQ_WINDOW                                        \
+				 "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */       \
+				 "xorl %k[n], %k[n]\n\t" middle                                \
+				 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),        \
+				   [mark] "=&r"(mark), [n] "=&r"(n_moved)                       \
+				 : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p) \
+				 : "memory", "cc");                                             \
+	} while (0)
+#define USLAB_RSEQ_BEGIN_RUN(inject) \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
+
+/*
  * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has no
  * more. An empty, stopped or absent one gets back the top that it had.
  */
@@ -181,18 +264,9 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void 
 								       ptrdiff_t rseq, size_t nr,
 								       void **p)
 {
-	unsigned long tmp;
-	char *top;
-	void *obj;
 	size_t n;
 
-	__asm__ volatile(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(22) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
-		     "xorl %k[n], %k[n]\n\t"			/* n = 0 */
-		     USLAB_RSEQ_POP_RUN(23, 24)
-		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
-		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
-		     : "memory", "cc");
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_BEGIN_RUN(22), USLAB_RSEQ_POP_RUN("", 23, 24));
 	return n;
 }
 
@@ -201,16 +275,70 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_push_run(void
 									ptrdiff_t rseq, size_t nr,
 									void *const *p)
 {
+	size_t n;
+
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_BEGIN_RUN(25), USLAB_RSEQ_PUSH_RUN(26, 27));
+	return n;
+}
+
+/*
+ * As uslab_rseq_pop_run(): what it returns bears no marks any more. A run that is interrupted may leave free
+ * objects without marks in the array, whose next free is then not seen to be one.
+ */
+static inline __attribute__((__always_inline__)) size_t uslab_rseq_take_run(void *handle,
+									ptrdiff_t rseq, size_t nr,
+									void **p)
+{
+	size_t n;
+
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_BEGIN_RUN(22),
+		       "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
+		       USLAB_RSEQ_POP_RUN("movl $0, (%[obj],%[mark])\n\t", 23, 24));
+	return n;
+}
+
+/*
+ * As uslab_rseq_push_run(); the run also ends before an object that bears a mark. Marks are set one by one;
+ * a run that is interrupted takes those back that it has set, n of them at most: n is raised before a mark
+ * is set, after it was compared.
+ */
+static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void *handle,
+									ptrdiff_t rseq, size_t nr,
+									void *const *p)
+{
+	unsigned long mark;
 	unsigned long tmp;
 	char *top;
 	void *obj;
 	size_t n;
 
-	__asm__ volatile(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t"	/* top = *word */
-		     "xorl %k[n], %k[n]\n\t"			/* n = 0 */
-		     USLAB_RSEQ_PUSH_RUN(26, 27)
-		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
+	__asm__ volatile("xorl %k[n], %k[n]\n\t" /* n = 0 */
+		     "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
+		     USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_UNDO(
+		     "testq %[n], %[n]\n\t"
+		     "jz 0f\n\t"
+		     "decq %[n]\n\t"
+		     "movq (%[p],%[n],8), %[obj]\n\t"
+		     "movl $0, (%[obj],%[mark])\n\t"
+		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW
+		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
+		     ".p2align 4\n"
+		     "5:\n\t"
+		     "cmpb $0xf8, %b[top]\n\t" /* full: top + 8 would carry */
+		     "je 6f\n\t"
+		     "movq (%[p],%[n],8), %[obj]\n\t" USLAB_RSEQ_INJECT(26)
+		     "cmpl %k[obj], (%[obj],%[mark])\n\t"
+		     "je 6f\n\t" /* it seems to be free already */
+		     "incq %[n]\n\t"
+		     "movl %k[obj], (%[obj],%[mark])\n\t"
+		     "movq %[obj], 8(%[top])\n\t" /* *++top = p[n++] */
+		     "addq $8, %[top]\n\t"
+		     "cmpq %[nr], %[n]\n\t"
+		     "jne 5b\n"
+		     "6:\n\t" USLAB_RSEQ_INJECT(27)
+		     "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
+		     "2:"
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n), [mark] "=&r"(mark)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
 		     : "memory", "cc");
 	return n;

@@ -92,44 +92,29 @@ differs:
 	return 1;
 }
 
-static inline size_t arch_rseq_pop_run(ptrdiff_t rseq, void *word, size_t nr, void **p)
+/* A word that is 0 has no array: out of the sequence. */
+#define IF_THERE                    \
+	"testq %[top], %[top]\n\t" \
+	"jz 2f\n\t"
+
+static inline size_t arch_rseq_pop_run(ptrdiff_t rseq, void *handle, size_t nr, void **p)
 {
-	unsigned long tmp;
-	char *top;
-	void *obj;
 	size_t n;
 
-	__asm__ volatile(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28)
-			 "xorl %k[n], %k[n]\n\t"
-			 USLAB_RSEQ_WINDOW
-			 "movq " USLAB_RSEQ_WORD ", %[top]\n\t"
-			 "testq %[top], %[top]\n\t"
-			 "jz 2f\n\t" /* out of the sequence */
-			 USLAB_RSEQ_POP_RUN(29, 30)
-			 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
-			 : [handle] "r"(word), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
-			 : "memory", "cc");
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(28),
+		       IF_THERE USLAB_RSEQ_POP_RUN("", 29, 30));
 	return n;
 }
 
-static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *word, size_t nr, void *const *p)
+static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *handle, size_t nr, void *const *p)
 {
-	unsigned long tmp;
-	char *top;
-	void *obj;
 	size_t n;
 
-	__asm__ volatile(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31)
-			 "xorl %k[n], %k[n]\n\t"
-			 USLAB_RSEQ_WINDOW
-			 "movq " USLAB_RSEQ_WORD ", %[top]\n\t"
-			 "testq %[top], %[top]\n\t"
-			 "jz 2f\n\t" /* out of the sequence */
-			 USLAB_RSEQ_PUSH_RUN(32, 33)
-			 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n)
-			 : [handle] "r"(word), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
-			 : "memory", "cc");
+	USLAB_RSEQ_RUN(n, USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(31),
+		       IF_THERE USLAB_RSEQ_PUSH_RUN(32, 33));
 	return n;
 }
+
+#undef IF_THERE
 
 #endif /* ARCH_X86_64_RSEQ_OPS_H */

@@ -9,6 +9,8 @@
 #include "arch/malloc_rseq.h"
 #include "base/mark.h"
 #include "debug/report.h"
+#include "front/array.h"
+#include "os/rseq.h"
 
 #define NR 400
 
@@ -225,6 +227,229 @@ IN_CHILD(test_unmarked_by_hits)
 	}
 }
 
+/* ---- own caches: as programs do, inline where that hits ---- */
+
+static struct cache *make_own(const char *engine, const char *front, unsigned int size,
+			      void (*ctor)(void *obj), slab_flags_t flags)
+{
+	struct cache_spec spec = {
+		.name = "own", .size = size, .ctor = ctor, .flags = flags, .no_merge = true
+	};
+	struct kmem_cache *handle;
+
+	spec.engine = cache_engine_by_name(engine);
+	spec.front = cache_front_by_name(front);
+	return cache_create(&spec, &handle) ? NULL : cache_of(handle);
+}
+
+static void *own_get(struct cache *c)
+{
+#if USLAB_HAVE_RSEQ
+	void *p;
+
+	if (uslab_rseq_take(c->handle, os_rseq_offset, &p))
+		return p;
+#endif
+	return get(c);
+}
+
+static void own_free(struct cache *c, void *p)
+{
+#if USLAB_HAVE_RSEQ
+	if (uslab_rseq_give(c->handle, p, os_rseq_offset))
+		return;
+#endif
+	cache_free(c, p);
+}
+
+static void own_refused(struct cache *c, void *p)
+{
+	unsigned long before = reports();
+	unsigned long held = in_use(c);
+
+	own_free(c, p);
+	CHILD_CHECK(reports() == before + 1);
+	CHILD_CHECK(in_use(c) == held);
+}
+
+static void own_free_twice(struct cache *c)
+{
+	static void *p[NR];
+
+	for (unsigned int i = 0; i < NR; i++)
+		p[i] = own_get(c);
+	own_free(c, p[1]);
+	own_refused(c, p[1]);
+	own_free(c, p[2]);
+	own_refused(c, p[1]);
+	for (unsigned int i = 3; i < NR; i += 2)
+		own_free(c, p[i]);
+	own_refused(c, p[NR - 1]);
+	CHILD_CHECK(own_get(c) != own_get(c));
+}
+
+/* Also where their bytes say nothing of what is free: nothing is reported, nothing is lost. */
+static void own_sound(struct cache *c)
+{
+	static void *p[NR];
+
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < NR; i++)
+			p[i] = own_get(c);
+		for (unsigned int i = 0; i < NR; i++)
+			own_free(c, p[i]);
+	}
+	CHILD_CHECK(in_use(c) == 0);
+	cache_check_all();
+	cache_shrink(c);
+	cache_check_all();
+}
+
+static const unsigned int own_sizes[] = { 1, 4, 8, 12, 16, 20, 24, 48, 60, 64, 100, 128, 192, 1200 };
+
+IN_CHILD(test_own)
+{
+	unsigned long before;
+
+	ready();
+	report_set_hook(quiet, NULL, true);
+	for (size_t e = 0; e < ARRAY_SIZE(engines); e++)
+		for (size_t i = 0; i < ARRAY_SIZE(own_sizes); i++) {
+			struct cache *c = make_own(engines[e], "array", own_sizes[i], NULL, 0);
+
+			CHILD_CHECK(c && c->engine.mark);
+			before = reports();
+			own_sound(c);
+			CHILD_CHECK(reports() == before);
+			own_free_twice(c);
+		}
+}
+
+static void construct(void *obj)
+{
+	memset(obj, 0x5a, 48);
+}
+
+/* They keep their bytes, and say that they are free behind these. */
+static void own_constructed(struct cache *c)
+{
+	static char *p[NR];
+
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < NR; i++) {
+			p[i] = own_get(c);
+			for (unsigned int j = 0; j < 48; j++)
+				CHILD_CHECK(p[i][j] == 0x5a);
+		}
+		for (unsigned int i = 0; i < NR; i++)
+			own_free(c, p[i]);
+	}
+	cache_check_all();
+	CHILD_CHECK(in_use(c) == 0);
+}
+
+IN_CHILD(test_own_constructed)
+{
+	static const slab_flags_t flags[] = { 0, SLAB_HWCACHE_ALIGN };
+	struct cache *c;
+
+	ready();
+	report_set_hook(quiet, NULL, true);
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		c = make_own("slub", "array", 48, construct, flags[i]);
+		CHILD_CHECK(c->engine.mark >= 48);
+		own_constructed(c);
+		CHILD_CHECK(reports() == 3 * i);
+		own_free_twice(c);
+		CHILD_CHECK(reports() == 3 * i + 3);
+	}
+}
+
+/* No byte of theirs is anybody else's: inline calls miss, and arrays serve them all the same. */
+IN_CHILD(test_own_without_mark)
+{
+	static const char *const without[] = { "slab", "slobseg", "slob" };
+	void *p;
+
+	ready();
+	for (size_t e = 0; e < ARRAY_SIZE(without); e++) {
+		struct cache *c = make_own(without[e], "array", 48, construct, 0);
+
+		CHILD_CHECK(c && !c->engine.mark);
+		own_constructed(c);
+#if USLAB_HAVE_RSEQ
+		p = get(c);
+		cache_free(c, p);
+		CHILD_CHECK(c->front.ops->held(&c->front) > 0);
+		CHILD_CHECK(!uslab_rseq_take(c->handle, os_rseq_offset, &p));
+		CHILD_CHECK(!uslab_rseq_give(c->handle, p, os_rseq_offset));
+#endif
+		(void)p;
+		cache_destroy(c->handle, NULL);
+		/* the number is used again, by one with inline hits */
+		c = make_own("slub", "array", 48, NULL, 0);
+		own_sound(c);
+		cache_destroy(c->handle, NULL);
+	}
+	CHILD_CHECK(reports() == 0);
+}
+
+#if USLAB_HAVE_RSEQ
+/* A run ends before an object that is free, also if it is so by this run; what misses has changed nothing. */
+IN_CHILD(test_own_run)
+{
+	struct cache *c;
+	void *p[8];
+
+	ready();
+	report_set_hook(quiet, NULL, true);
+	if (!percpu_rseq)
+		return;
+	stay_here();
+	c = make_own("slub", "array", 48, NULL, 0);
+	for (unsigned int i = 0; i < 7; i++)
+		p[i] = get(c);
+	p[7] = p[2];
+	CHILD_CHECK(uslab_rseq_give_run(c->handle, os_rseq_offset, 8, p) == 7);
+	for (unsigned int i = 0; i < 7; i++)
+		CHILD_CHECK(mark_is_set(p[i], c->engine.mark));
+	refused(c, p[7]);
+	CHILD_CHECK(uslab_rseq_take_run(c->handle, os_rseq_offset, 8, p) == 8);
+	for (unsigned int i = 0; i < 8; i++)
+		CHILD_CHECK(!mark_is_set(p[i], c->engine.mark));
+	cache_shrink(c);
+	CHILD_CHECK(!uslab_rseq_give(c->handle, p[0], os_rseq_offset));
+	CHILD_CHECK(!mark_is_set(p[0], c->engine.mark));
+	CHILD_CHECK(!uslab_rseq_give_run(c->handle, os_rseq_offset, 8, p));
+	CHILD_CHECK(!mark_is_set(p[0], c->engine.mark));
+	cache_free_bulk(c, 8, p);
+	CHILD_CHECK(in_use(c) == 0);
+}
+#endif
+
+/* Debug letters come and go: a mark behind an object is in no red zone. */
+IN_CHILD(test_own_letters)
+{
+	struct cache *c;
+	void *p;
+	void *q;
+
+	ready();
+	c = make_own("slub", "array", 48, construct, 0);
+	q = own_get(c);
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS) == 0);
+	p = own_get(c);
+	own_free(c, q);
+	q = own_get(c);
+	CHILD_CHECK(cache_set_debug(c, 0) == 0);
+	own_free(c, p);
+	p = own_get(c);
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS) == 0);
+	own_free(c, p);
+	own_free(c, q);
+	CHILD_CHECK(reports() == 0 && in_use(c) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +458,13 @@ int main(void)
 		cmocka_unit_test(test_looks_free),
 		cmocka_unit_test(test_unmarked),
 		cmocka_unit_test(test_unmarked_by_hits),
+		cmocka_unit_test(test_own),
+		cmocka_unit_test(test_own_constructed),
+		cmocka_unit_test(test_own_without_mark),
+#if USLAB_HAVE_RSEQ
+		cmocka_unit_test(test_own_run),
+#endif
+		cmocka_unit_test(test_own_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
