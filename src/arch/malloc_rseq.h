@@ -14,7 +14,7 @@
  *
  *     WORD(base, class) = base + USLAB_WINDOWS_OFFSET + ((cpu_id + 3) << USLAB_WINDOW_SHIFT) + class * 8
  *
- *     bool arch_malloc_pop(base, class, rseq, &obj):     bool arch_malloc_push(base, class, rseq, obj):
+ *     bool arch_malloc_pop(base, &class, rseq, &obj):    bool arch_malloc_push(base, class, rseq, obj):
  *         top = *WORD                                        if (obj & MASK) * MAGIC >= MAGIC: miss
  *         obj = *top                                         if the mark of obj is set: miss
  *         if obj == NULL: miss                               set the mark of obj
@@ -28,6 +28,8 @@
  * sequence may start again, the looks must not, since they would find the mark that they have set. The mark
  * is set before the commit and cleared after the one of a pop: in between the object is in nobody's hands
  * but the array's. Two threads that free one object at the same instant may both find it unmarked.
+ *
+ * A pop loads the class itself, in its sequence, from where the caller has it in memory: a table that does not change.
  *
  * They return a constant on either way out, so that the caller's branch on it costs nothing.
  * Where there is no sequence for the CPU both miss always.

@@ -8,7 +8,7 @@
  * Locks:      none, see arch/malloc_rseq.h.
  * Flow:       used by malloc.c and cxx.c.
  *
- * 18 and 27 instructions on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
+ * 17 and 27 instructions on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
  * they fall out of tests that are there anyway. Size 0 is entry 0 of the table; class 0 (no cache,
  * e.g. pages of a run) has no magic, every stopped array has a word that misses; NULL and foreign pointers
  * lie beyond page_limit. 8 of the 27 are for mistakes, docs/adr/0020-a-free-object-bears-a-mark.md.
@@ -32,7 +32,7 @@ static always_inline bool malloc_hot_pop(size_t size, void **result)
 	__atomic_signal_fence(__ATOMIC_ACQUIRE);
 	base = malloc_hot.base;
 	table = (const unsigned char *)base + USLAB_WINDOWS_OFFSET + USLAB_WINDOW_TABLES;
-	return arch_malloc_pop(base, table[size], malloc_hot.rseq, result);
+	return arch_malloc_pop(base, &table[size], malloc_hot.rseq, result);
 }
 
 /* An object for size bytes, or false. */

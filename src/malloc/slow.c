@@ -46,6 +46,7 @@ static const struct engine_heap *heap_at(const void *p)
 
 void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 {
+	const unsigned char number = (unsigned char)class;
 	uint32_t sample;
 	void *p;
 
@@ -55,7 +56,7 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 			return cache_alloc_picked(cache_of_class(class), MAX(size, 1ul), caller,
 						  MALLOC_GFP, sample);
 	}
-	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, class, malloc_hot.rseq, &p))
+	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, &number, malloc_hot.rseq, &p))
 		return p;
 	return cache_alloc_for(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul),
 			       caller);

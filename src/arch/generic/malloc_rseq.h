@@ -13,7 +13,7 @@
 
 #include "base/compiler.h"
 
-static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdiff_t rseq,
+static always_inline bool arch_malloc_pop(char *base, const unsigned char *class, ptrdiff_t rseq,
 					  void **obj)
 {
 	(void)base;

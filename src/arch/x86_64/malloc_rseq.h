@@ -28,20 +28,24 @@ BUILD_ASSERT(USLAB_WINDOWS_OFFSET + (long)USLAB_WINDOW_MASKS == -1879006720l);
 BUILD_ASSERT(USLAB_WINDOWS_OFFSET + (long)USLAB_WINDOW_MAGICS == -1879005184l);
 BUILD_ASSERT(USLAB_MARK_OFFSET == 4);
 
-/* tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8 */
-#define ARCH_MALLOC_WINDOW                     \
+/*
+ * tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8. The CPU's number is shifted by 16, so that
+ * the class has its byte below it: loaded there it costs no register and no addition.
+ */
+BUILD_ASSERT(USLAB_WINDOW_SHIFT - 3 >= 8);
+#define ARCH_MALLOC_WINDOW(class)              \
 	USLAB_RSEQ_CPU                         \
-	"leaq (%[base],%[tmp],8), %[tmp]\n\t"  \
-	"leaq (%[tmp],%[class],8), %[tmp]\n\t"
+	"movb " class ", %b[tmp]\n\t"         \
+	"leaq (%[base],%[tmp],8), %[tmp]\n\t"
 
-static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdiff_t rseq,
+static always_inline bool arch_malloc_pop(char *base, const unsigned char *class, ptrdiff_t rseq,
 					  void **result)
 {
 	unsigned long tmp;
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1) ARCH_MALLOC_WINDOW("%[class]")
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t"	/* top = *word */
 		     USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t" /* obj = *top */
 		     "testq %[obj], %[obj]\n\t"
@@ -51,7 +55,7 @@ static always_inline bool arch_malloc_pop(char *base, unsigned long class, ptrdi
 		     "2:\n\t"
 		     "movl $0, 4(%[obj])" /* it is not free any more */
 		     : [obj] "=&a"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
-		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq)
+		     : [base] "r"(base), [class] "m"(*class), [rseq] "r"(rseq)
 		     : "memory", "cc"
 		     : miss);
 	*result = obj;
@@ -74,7 +78,7 @@ static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrd
 		     "cmpl %k[obj], 4(%[obj])\n\t"
 		     "je %l[miss]\n\t"	/* it seems to be free already */
 		     "movl %k[obj], 4(%[obj])\n\t"
-		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW
+		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW("%b[class]")
 		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */
 		     "addb $8, %b[top]\n\t"
 		     "jc %l[full]\n\t" USLAB_RSEQ_INJECT(5)

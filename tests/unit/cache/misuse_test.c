@@ -212,13 +212,14 @@ IN_CHILD(test_unmarked_by_hits)
 	ready();
 	for (size_t e = 0; e < ARRAY_SIZE(engines); e++) {
 		struct cache *c = make_by_address(engines[e], "array", 32, id++);
+		const unsigned char class = (unsigned char)c->front.id;
 		void *p = get(c);
 		void *hit;
 
 		CHILD_CHECK(c->engine.mark == USLAB_MARK_OFFSET);
 		cache_free(c, p);
 		CHILD_CHECK(mark_is_set(p, c->engine.mark));
-		if (arch_malloc_pop(page_map.base, c->front.id, uslab_rseq_offset, &hit)) {
+		if (arch_malloc_pop(page_map.base, &class, uslab_rseq_offset, &hit)) {
 			CHILD_CHECK(hit == p && !mark_is_set(p, c->engine.mark));
 			cache_free(c, p);
 		}

@@ -82,6 +82,8 @@ static ptrdiff_t area_on(int number)
 }
 
 /* One object where all hit paths of that CPU find it. */
+static const unsigned char class = ID % 128;
+
 static void put_one(int number, uintptr_t *array, uintptr_t *obj)
 {
 	/* objects of 64 bytes in slabs of 4 KiB */
@@ -105,8 +107,8 @@ static void take_and_put_one(int number, uintptr_t *array, uintptr_t *obj)
 	CHILD_CHECK(uslab_rseq_pop(handle, rseq, &p) && p == obj);
 	CHILD_CHECK(!uslab_rseq_pop(handle, rseq, &p));
 	CHILD_CHECK(uslab_rseq_push(handle, obj, rseq) && array[1] == (uintptr_t)obj);
-	CHILD_CHECK(arch_malloc_pop(page_map.base, ID % 128, rseq, &p) && p == obj);
-	CHILD_CHECK(!arch_malloc_pop(page_map.base, ID % 128, rseq, &p));
+	CHILD_CHECK(arch_malloc_pop(page_map.base, &class, rseq, &p) && p == obj);
+	CHILD_CHECK(!arch_malloc_pop(page_map.base, &class, rseq, &p));
 	CHILD_CHECK(!mark_is_set(obj, USLAB_MARK_OFFSET));
 	CHILD_CHECK(arch_malloc_push(page_map.base, ID % 128, rseq, obj));
 	CHILD_CHECK(mark_is_set(obj, USLAB_MARK_OFFSET));
@@ -143,7 +145,7 @@ IN_CHILD(test_every_cpu_number)
 
 		CHILD_CHECK(!uslab_rseq_pop(percpu_handle(ID % 128), rseq, &p));
 		CHILD_CHECK(!uslab_rseq_push(percpu_handle(ID % 128), obj, rseq));
-		CHILD_CHECK(!arch_malloc_pop(page_map.base, ID % 128, rseq, &p));
+		CHILD_CHECK(!arch_malloc_pop(page_map.base, &class, rseq, &p));
 		CHILD_CHECK(!arch_malloc_push(page_map.base, ID % 128, rseq, obj));
 		CHILD_CHECK(!arch_list_pop(state, rseq, 0, page_map.base, PAGE_SIZE));
 		CHILD_CHECK(!arch_list_push(state, rseq, array, obj, obj));
