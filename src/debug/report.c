@@ -221,30 +221,32 @@ void report_misuse(struct engine *e, struct page *slab, const void *p, const cha
 	report_taint();
 }
 
-void report_line(struct engine *e, const char *fmt, ...)
+static void put_line(const struct engine *e, const char *prefix, const char *fmt, va_list args)
 {
 	char line[REPORT_LINE_MAX];
-	va_list args;
 
 	report_error_begin(cache_name(e));
-	va_start(args, fmt);
 	os_format_list(line, sizeof(line), fmt, args);
-	va_end(args);
-	text_print("%s\n", line);
+	text_print("%s%s\n", prefix, line);
 	report_style()->stack();
+}
+
+void report_line(struct engine *e, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	put_line(e, "", fmt, args);
+	va_end(args);
 }
 
 void report_bad_pointer(const char *fmt, ...)
 {
-	char line[REPORT_LINE_MAX];
 	va_list args;
 
-	report_error_begin(cache_name(NULL));
 	va_start(args, fmt);
-	os_format_list(line, sizeof(line), fmt, args);
+	put_line(NULL, "uslab: ", fmt, args);
 	va_end(args);
-	text_print("uslab: %s\n", line);
-	report_style()->stack();
 	report_deliver();
 }
 
@@ -280,8 +282,8 @@ void report_fix_bytes(struct engine *e, const char *what, const void *first, con
 
 /* ---- blocks of whole pages ---- */
 
-#define BLOCK_DUMP \
-	64u /* bytes of each section: from the first wrong byte's line on where there is one */
+/* Bytes of each section: from the first wrong byte's line on, where there is one. */
+#define BLOCK_DUMP 64u
 
 static void put_block_section(const char *label, const char *from, const char *to,
 			      const unsigned char *wrong)

@@ -29,13 +29,20 @@ struct pick_thread {
 
 extern __thread struct pick_thread pick_thread __attribute__((visibility("hidden")));
 
-/* Is that allocation none to be picked? Then it is counted; false: nothing has changed. */
+/*
+ * Is that allocation none to be picked? Then it is counted; false: nothing has changed.
+ *
+ * One load and one store: what a signal handler counts in between is lost, but left never falls below 0,
+ * where nothing would be picked any more.
+ */
 static always_inline bool pick_passes(size_t size)
 {
+	uint64_t left = load_relaxed(&pick_thread.left);
+
 	if (unlikely(pick_thread.mean != load_relaxed(&control.pick_mean) ||
-		     pick_thread.left < PICK_BYTES(size)))
+		     left < PICK_BYTES(size)))
 		return false;
-	pick_thread.left -= PICK_BYTES(size);
+	store_relaxed(&pick_thread.left, left - PICK_BYTES(size));
 	return true;
 }
 

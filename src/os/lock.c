@@ -3,8 +3,9 @@
  * os/lock.c - the mutex's slow paths, its ranks, and fork
  *
  * Data:       lock_thread: what this thread holds; ranks: of which ranks, one bit for each (debug builds).
- * Invariants: an entry of held[] with WAITING is not held yet. word is 2 whenever a thread sleeps on it; a thread that has slept takes the lock
- *             as 2, since it cannot know whether others still sleep. Ranks: see os/lock.h.
+ * Invariants: an entry of held[] with WAITING is not held yet. word is 2 whenever a thread sleeps on it;
+ *             a thread that has slept takes the lock as 2, since it cannot know whether others still
+ *             sleep. Ranks: see os/lock.h.
  * Locks:      this is it. The acquiring exchanges here and in lock_acquire() pair with the
  *             releasing exchange in lock_release().
  * Flow:       called by os/lock.h, calls futex(2).

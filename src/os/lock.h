@@ -73,8 +73,8 @@ void lock_rank_exit(const struct lock *l);
 /* flags: why a thread that holds no lock is to be treated as one that does. */
 #define LOCK_FORKING 1u /* it forks, and holds all locks */
 #define LOCK_DYING 2u	/* it ends the program, and what its locks guarded may be half done */
-#define LOCK_ADRIFT \
-	4u /* it forked inside: in this process nobody releases the other threads' locks */
+/* It forked inside: in this process nobody releases the other threads' locks. */
+#define LOCK_ADRIFT 4u
 #define LOCK_APART 8u	  /* it holds, or waits for, the lock that is taken apart from the order */
 #define LOCK_DEFERRED 16u /* no such reason: there is something to do when it is outside again */
 

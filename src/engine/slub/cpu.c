@@ -197,9 +197,8 @@ void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 	}
 	do {
 		old = slab_read(slab);
-		if (unlikely(tail &&
-			     count > old.counters
-					     .inuse)) { /* freed twice: these are no more in use */
+		/* freed twice: so many are not in use any more */
+		if (unlikely(tail && count > old.counters.inuse)) {
 			engine_mistake_now(e, page_address(slab), ENGINE_LIST_BROKEN);
 			count = 0;
 			tail = NULL;

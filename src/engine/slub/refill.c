@@ -44,11 +44,12 @@ struct refill {
 static bool ends_wrong(const struct slab_state *old, const struct slab_state *new,
 		       unsigned int taken)
 {
-	bool all = new->counters.inuse == old->counters.objects;
+	bool all_taken = new->counters.inuse == old->counters.objects;
+	bool all_linked = new->counters.carved == new->counters.objects;
 
-	return !taken || new->counters.inuse > old->counters.objects ||
-	       (all ? new->freelist != NULL
-		    : !new->freelist &&new->counters.carved == new->counters.objects);
+	if (!taken || new->counters.inuse > old->counters.objects)
+		return true;
+	return all_taken ? new->freelist != NULL : all_linked && !new->freelist;
 }
 
 /* The slab counts as full: nothing of it is taken. node NULL: it is on no list. */
