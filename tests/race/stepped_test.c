@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/stepped_test.c - every engine with every front, with a signal after each of their instructions
+ * race/stepped_test.c - every engine with every front, with a signal after each of their instructions
  *
  * ctest: timeout=300
  *
  * The handler allocates and frees objects of the cache that was interrupted, as GFP_ATOMIC allows it. It is met by
  * hits, misses, new slabs, empty slabs, bulk calls, shrinking and the making of another cache.
  */
-#include "pairs.h"
+#include "conformance/pairs.h"
 
 #include "page/nested.h"
 #include "page/reserve.h"
