@@ -160,6 +160,16 @@ static void keep(struct front *f, unsigned int node, void **objs, unsigned int n
 	queues_flush(f, objs + kept, n - kept);
 }
 
+static void reverse(void **objs, unsigned int n)
+{
+	for (unsigned int i = 0; i < n / 2; i++) {
+		void *swapped = objs[i];
+
+		objs[i] = objs[n - 1 - i];
+		objs[n - 1 - i] = swapped;
+	}
+}
+
 static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, unsigned int want)
 {
 	void *objs[QUEUES_BATCH];
@@ -170,6 +180,9 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 			return NULL;
 		return engine_one(f, gfp, (int)node); /* then from wherever there is memory */
 	}
+	/* Those that SLUB carved last go to the bottom: nobody may ever touch them (engine/slub/free.c, uncarve) */
+	if (engine_is(f->engine, &slub_ops))
+		reverse(objs, n);
 	if (n > 1)
 		keep(f, node, objs, n - 1);
 	return objs[n - 1];

@@ -223,7 +223,10 @@ static int commit_tables_locked(void)
 	return ret;
 }
 
-/* Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. */
+/*
+ * Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. The dirty bits of 32 chunks share a
+ * page: it becomes resident here, and not when somebody gives memory back.
+ */
 static struct page *hand_out(unsigned long index, unsigned int node)
 {
 	unsigned long i;
@@ -233,6 +236,7 @@ static struct page *hand_out(unsigned long index, unsigned int node)
 	if (node != 0)
 		for (i = index; i < index + CHUNK_PAGES; i++)
 			store_relaxed(&page_at(i)->node, (uint8_t)node); /* see link_slot() */
+	store_relaxed(&page_map.dirty[index / 64], 0ul);
 	return page_at(index);
 }
 

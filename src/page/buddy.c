@@ -85,7 +85,6 @@ static inline void put_locked(struct buddy_zone *zone, struct page *page, unsign
 	struct list_head *list = &zone->free[order][nr_dirty ? BUDDY_DIRTY : BUDDY_CLEAN];
 
 	page->order = (uint8_t)order;
-	page->dirty = nr_dirty != 0;
 	page->nr_pages = (uint32_t)nr_dirty;
 	store_relaxed(&page->head, (uint32_t)index_of(page));
 	store_relaxed(&page->type, PAGE_BUDDY);
@@ -615,12 +614,11 @@ static unsigned long check_block(unsigned int node, struct page *page, unsigned 
 	CHECK(page->head == index && index % nr_pages == 0);
 	CHECK(index + nr_pages <= load_relaxed(&page_map.nr_pages));
 	CHECK(page->nr_pages == zone_count_dirty(index, nr_pages));
-	CHECK(page->dirty == (page->nr_pages != 0));
 	CHECK(list == (page->nr_pages ? BUDDY_DIRTY : BUDDY_CLEAN));
 	CHECK(order == BUDDY_MAX_ORDER || !free_block(index ^ nr_pages, order));
 	for (i = 0; i < nr_pages; i++) {
 		CHECK(i == 0 || page[i].type == PAGE_NONE);
-		CHECK(page_map.class[index + i] == USLAB_ID_NONE);
+		CHECK(page_map.class[index + i] == USLAB_ID_NONE && !page[i].classed);
 	}
 	*nr_dirty += page->nr_pages;
 	return nr_pages;

@@ -50,5 +50,12 @@ void page_grow_block(struct page *page, unsigned long nr_pages)
 
 void page_set_class(struct page *page, unsigned long nr_pages, unsigned char class)
 {
-	memset(page_map.class + (page - page_map.pages), class, nr_pages);
+	unsigned char *byte = page_map.class + (page - page_map.pages);
+
+	for (unsigned long i = 0; i < nr_pages; i++) {
+		if (class == USLAB_ID_NONE && !page[i].classed)
+			continue; /* as it was from the start, and maybe not even resident */
+		store_relaxed(&byte[i], class);
+		page[i].classed = class != USLAB_ID_NONE;
+	}
 }

@@ -55,11 +55,11 @@ struct page {
 			uint64_t counters; /* SLAB: the engine's; HEAP: low half free bytes */
 		};
 	};
-	uint8_t type;  /* enum page_type */
-	uint8_t order; /* of the block, valid on BUDDY, LISTED, SLAB and RUN heads */
-	uint8_t node;  /* of the memory */
-	uint8_t dirty; /* BUDDY, LISTED: nr_pages != 0, i.e. some of it may be resident; else purged/fresh */
-	uint32_t head; /* index of the block's head (its own on a head) */
+	uint8_t type;	 /* enum page_type */
+	uint8_t order;	 /* of the block, valid on BUDDY, LISTED, SLAB and RUN heads */
+	uint8_t node;	 /* of the memory */
+	uint8_t classed; /* its class byte is not 0: of each page of a block */
+	uint32_t head;	 /* index of the block's head (its own on a head) */
 	uint32_t nr_pages; /* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
 	uint32_t stamp; /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
 };

@@ -80,7 +80,6 @@ static void count_locked(struct pcp *p, long nr_pages, long nr_dirty)
 /* The block's order and nr_pages (those that are dirty) are set. */
 static void mark_locked(struct pcp *p, struct page *page)
 {
-	page->dirty = page->nr_pages != 0;
 	store_relaxed(&page->head, (uint32_t)(page - page_map.pages));
 	store_relaxed(&page->type, PAGE_LISTED);
 	count_locked(p, 1l << page->order, page->nr_pages);
@@ -250,10 +249,10 @@ static void check_block(const struct page *page, unsigned int node, unsigned int
 
 	CHECK(page->type == PAGE_LISTED && page->order == order && page->node == node);
 	CHECK(page->head == index && index % (1ul << order) == 0);
-	CHECK(page->nr_pages <= 1u << order && page->dirty == (page->nr_pages != 0));
+	CHECK(page->nr_pages <= 1u << order);
 	for (unsigned long i = 0; i < 1ul << order; i++) {
 		CHECK(i == 0 || page[i].type == PAGE_NONE);
-		CHECK(page_map.class[index + i] == USLAB_ID_NONE);
+		CHECK(page_map.class[index + i] == USLAB_ID_NONE && !page[i].classed);
 	}
 }
 

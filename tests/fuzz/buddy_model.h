@@ -41,6 +41,8 @@ static inline unsigned long count_dirty(unsigned long index, unsigned long n)
 
 static inline void list_drop(struct order_list *list, unsigned long at)
 {
+	if (!list->n) /* never: for compilers that wonder */
+		return;
 	list->n--;
 	memmove(&list->block[at], &list->block[at + 1], (list->n - at) * sizeof(list->block[0]));
 }

@@ -66,7 +66,7 @@ IN_CHILD(the_arena_grows_by_chunks_from_its_first_page)
 		struct page *page = arena_grow(i % 3);
 
 		CHILD_CHECK(page && index_of(page) == i * CHUNK);
-		CHILD_CHECK(page->type == PAGE_NONE && !page->dirty);
+		CHILD_CHECK(page->type == PAGE_NONE && !page->classed);
 		CHILD_CHECK(page[0].node == i % 3 && page[CHUNK - 1].node == i % 3);
 		CHILD_CHECK(arena_size() == (i + 1) * 4 * MIB);
 		CHILD_CHECK(mapped_as(page_address(page), 4 * MIB, "rw-p"));
