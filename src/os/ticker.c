@@ -8,23 +8,32 @@
  *             the parent's, so that nothing needs to be undone there.
  * Locks:      none: whoever writes its number into owner makes the thread. Entries are taken by compare
  *             and swap.
- * Flow:       called by cache/reap.c, cache/control.c; calls pthread_create, clock_nanosleep.
+ * Flow:       called by cache/reap.c, cache/control.c, cache/guard.c; calls pthread_create, clock_nanosleep.
  *
  * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that is
  * added meanwhile need not wake it.
+ *
+ * A program whose main() ends by pthread_exit() ends with its last thread. libc counts this one, so it looks
+ * whether it is the last beside a main thread that is gone, and then ends as well: libc calls exit(0), as if
+ * there had never been a thread of ours. It takes signals from there on, since no other thread does.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/sys.h"
 #include "os/ticker.h"
 
 #define NAP_MS 1000u
+#define LOOK_MS 250u /* at most so often, whether this thread is the last */
+#define TASK_LINKS 2 /* of /proc/PID/task, beside one for each thread */
 
 static struct entry {
 	void (*function)(void); /* NULL: free */
@@ -33,6 +42,7 @@ static struct entry {
 } table[OS_TICKER_MAX];
 
 static pid_t owner;
+static sigset_t signals; /* blocked in the thread that made ours */
 
 static uint64_t now_ms(void)
 {
@@ -73,11 +83,35 @@ static uint64_t call_due(void)
 	return MAX(next, 1ul);
 }
 
+/*
+ * The main thread stays as a zombie without a program until the others have ended. Asked by names: a descriptor
+ * that is open for a moment could be the one that the program wants next. No /proc: nobody knows.
+ */
+static bool is_last(void)
+{
+	struct stat task;
+	char nothing;
+
+	return !os_syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &task, 0) &&
+	       task.st_nlink == TASK_LINKS + 2 &&
+	       os_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &nothing, sizeof(nothing)) ==
+		       -ENOENT;
+}
+
 static void *tick(void *name)
 {
+	uint64_t look = 0; /* when to */
+
 	prctl(PR_SET_NAME, name);
-	for (;;)
+	for (;;) {
 		sleep_ms(call_due());
+		if (now_ms() < look)
+			continue;
+		if (unlikely(is_last()))
+			break;
+		look = now_ms() + LOOK_MS;
+	}
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	return NULL;
 }
 
@@ -87,15 +121,14 @@ static int make_thread(const char *name)
 	pthread_attr_t attr;
 	pthread_t thread;
 	sigset_t all;
-	sigset_t old;
 	int ret;
 
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, &all, &signals);
 	ret = pthread_create(&thread, &attr, tick, (void *)name);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
 	pthread_attr_destroy(&attr);
 	return -ret;
 }

@@ -161,11 +161,74 @@ static void test_no_thread(void **state)
 	assert_true(child_passed(&c));
 }
 
+/* ---- the last thread ---- */
+
+static int order[2]; /* a pipe: who has done what */
+
+static void say_end(void)
+{
+	CHILD_CHECK(write(order[1], "e", 1) == 1);
+}
+
+/* Outlives the main thread, and is called beside it. */
+static void *outlive(__attribute__((unused)) void *arg)
+{
+	wait_for(&ticks, load_acquire(&ticks) + 300);
+	CHILD_CHECK(write(order[1], "t", 1) == 1);
+	return NULL;
+}
+
+/* 0: the status is in *status; else it never ended. */
+static int await(pid_t pid, int *status)
+{
+	for (unsigned int i = 0; i < 60000; i++) {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return 0;
+		usleep(1000);
+	}
+	kill(pid, SIGKILL); /* no other signal is taken by a thread that blocks them */
+	waitpid(pid, status, 0);
+	return -1;
+}
+
+static void end_of_main(void)
+{
+	pthread_t thread;
+
+	CHILD_CHECK(atexit(say_end) == 0);
+	CHILD_CHECK(os_ticker_start("ticker-test", 1, count) == 0);
+	CHILD_CHECK(pthread_create(&thread, NULL, outlive, NULL) == 0);
+	pthread_exit(NULL);
+}
+
+/* The process ends with 0 when only our thread is left, after the program's own; exit handlers run. */
+static void test_last_thread(void **state)
+{
+	char text[8] = "";
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	if (!bare_process()) /* ThreadSanitizer has a thread of its own, and valgrind's main thread is no zombie */
+		skip();
+	assert_int_equal(pipe(order), 0);
+	pid = fork();
+	if (pid == 0)
+		end_of_main();
+	close(order[1]);
+	assert_int_equal(await(pid, &status), 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(order[0], text, sizeof(text)), 2);
+	assert_string_equal(text, "te");
+	close(order[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticker),
 		cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_last_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
