@@ -110,26 +110,27 @@ static unsigned int depth_of(const siginfo_t *info, uintptr_t frame)
 	return passing.info == info && frame < passing.frame ? passing.depth + 1 : 0;
 }
 
-static uintptr_t word_on_stack(const void *context)
+/* Of a function that has just been called, before its first instruction. */
+static uintptr_t return_address(const void *context)
 {
-	uintptr_t word = 0;
+	uintptr_t word = arch_fault_link(context);
 
-	os_readable_copy(&word, (const void *)arch_fault_sp(context), sizeof(word));
+	if (!word)
+		os_readable_copy(&word, (const void *)arch_fault_sp(context), sizeof(word));
 	return word;
 }
 
 static bool is_ours(const siginfo_t *info, const void *context)
 {
-	bool fetch = arch_fault_is_fetch(context);
-	struct os_fault fault = {
-		.address = info->si_addr,
-		.pc = arch_fault_pc(context),
-		.write = arch_fault_is_write(context),
-		.fetch = fetch,
-		.returns_to = fetch ? word_on_stack(context) : 0,
-	};
+	struct os_fault fault = { .address = info->si_addr };
 
-	return info->si_code == SEGV_ACCERR && load_relaxed(&function)(&fault);
+	if (info->si_code != SEGV_ACCERR)
+		return false;
+	fault.pc = arch_fault_pc(context);
+	fault.write = arch_fault_is_write(context, info->si_addr);
+	fault.fetch = arch_fault_is_fetch(context, info->si_addr);
+	fault.returns_to = fault.fetch ? return_address(context) : 0;
+	return load_relaxed(&function)(&fault);
 }
 
 static void handle(int sig, siginfo_t *info, void *context)

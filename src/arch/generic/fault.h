@@ -16,19 +16,25 @@ static inline uintptr_t arch_fault_pc(const void *context)
 	return 0;
 }
 
-static inline bool arch_fault_is_write(const void *context)
+static inline bool arch_fault_is_write(const void *context, const void *address)
 {
-	(void)context;
+	(void)context, (void)address;
 	return false;
 }
 
-static inline bool arch_fault_is_fetch(const void *context)
+static inline bool arch_fault_is_fetch(const void *context, const void *address)
 {
-	(void)context;
+	(void)context, (void)address;
 	return false;
 }
 
 static inline uintptr_t arch_fault_sp(const void *context)
+{
+	(void)context;
+	return 0;
+}
+
+static inline uintptr_t arch_fault_link(const void *context)
 {
 	(void)context;
 	return 0;

@@ -21,19 +21,27 @@ static inline uintptr_t arch_fault_pc(const void *context)
 	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
-static inline bool arch_fault_is_write(const void *context)
+static inline bool arch_fault_is_write(const void *context, const void *address)
 {
+	(void)address;
 	return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & ARCH_FAULT_WRITE;
 }
 
-static inline bool arch_fault_is_fetch(const void *context)
+static inline bool arch_fault_is_fetch(const void *context, const void *address)
 {
+	(void)address;
 	return ((const ucontext_t *)context)->uc_mcontext.gregs[REG_ERR] & ARCH_FAULT_FETCH;
 }
 
 static inline uintptr_t arch_fault_sp(const void *context)
 {
 	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+}
+
+static inline uintptr_t arch_fault_link(const void *context)
+{
+	(void)context;
+	return 0;
 }
 
 #endif /* ARCH_X86_64_FAULT_H */
