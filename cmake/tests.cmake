@@ -38,6 +38,11 @@ find_program(USLAB_VALGRIND valgrind NO_CACHE)
 # The sanitizers' fixed address layouts do not suit kernels with many random bits; where the system
 # allows it, their tests run without.
 set(launcher ${CMAKE_CROSSCOMPILING_EMULATOR})
+if(CMAKE_CROSSCOMPILING_EMULATOR MATCHES "qemu-")
+	# qemu-user has a record for each page that is only reserved, 600 MiB of them in each process that
+	# is given the usual range; with a limit on addresses the library reserves less.
+	set(launcher prlimit --as=6442450944 ${launcher})
+endif()
 if(USLAB_SANITIZE)
 	execute_process(COMMAND setarch -R true RESULT_VARIABLE cannot ERROR_QUIET)
 	if(cannot EQUAL 0)
@@ -126,7 +131,7 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 		target_compile_options(${target} PRIVATE
 			$<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-reorder-blocks-and-partition>)
 
-		uslab_add_test(${name} ${label} ${timeout} ${serial} "${sanitizer_environment}"
+		uslab_add_test(${name} ${label} ${timeout} ${serial} "${test_environment}"
 			${launcher} $<TARGET_FILE:${target}>)
 		if(kind MATCHES "unit|conformance" AND NOT USLAB_SANITIZE)
 			uslab_variants(${kind} ${name} ${timeout} ${target})
@@ -190,12 +195,15 @@ function(uslab_misuse_programs)
 	endforeach()
 endfunction()
 
-set(sanitizer_environment
+set(test_environment
 	"ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1"
 	"UBSAN_OPTIONS=print_stacktrace=1"
 	"TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")
 if(NOT USLAB_SANITIZE)
-	set(sanitizer_environment "")
+	set(test_environment "")
+endif()
+if(CMAKE_CROSSCOMPILING_EMULATOR MATCHES "qemu-")
+	list(APPEND test_environment "USLAB_TEST_EMULATED=1") # tests/support/bare.h
 endif()
 list(JOIN CMAKE_CROSSCOMPILING_EMULATOR " " emulator)
 set(script_environment

@@ -65,6 +65,16 @@ static inline void obj_free(struct cache *c, void *obj)
 	cache_free(c, obj);
 }
 
+/* How often something is done: less under an emulator, where it is the same but slow. */
+static inline unsigned int rounds(unsigned int often)
+{
+	static int emulated = -1;
+
+	if (emulated < 0)
+		emulated = is_emulated();
+	return emulated ? often / 6 : often;
+}
+
 static inline uint64_t draw(uint64_t *seed)
 {
 	*seed ^= *seed << 13;

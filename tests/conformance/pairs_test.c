@@ -18,7 +18,7 @@ static void patterns(const struct pair *pair)
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct cache *c = make_pair(pair, sizes[i], 0, NULL);
-		unsigned int most = sizes[i] > 1000 ? 60 : 600;
+		unsigned int most = sizes[i] > 1000 ? 60 : rounds(600);
 		unsigned int n = 0;
 
 		for (unsigned int j = 0; j < most; j++)
@@ -54,7 +54,7 @@ static void ping_pong(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 64, 0, NULL);
 
-	for (unsigned int i = 0; i < 20000; i++) {
+	for (unsigned int i = 0; i < rounds(20000); i++) {
 		void *p = obj_alloc(c);
 
 		*(unsigned int *)p = i;
@@ -71,7 +71,7 @@ static void bulk(const struct pair *pair)
 	uint64_t seed = 7;
 	unsigned int n = 0;
 
-	for (unsigned int round = 0; round < 300; round++) {
+	for (unsigned int round = 0; round < rounds(300); round++) {
 		unsigned int want = (unsigned int)draw(&seed) % 200;
 
 		if (draw(&seed) % 2 && n + want <= 700) {
@@ -245,7 +245,7 @@ static void cpus(const struct pair *pair)
 	uint64_t seed = 3;
 	unsigned int n = 0;
 
-	for (unsigned int step = 0; step < 20000; step++) {
+	for (unsigned int step = 0; step < rounds(20000); step++) {
 		os_act_as_cpu((unsigned int)draw(&seed) % 8);
 		if (draw(&seed) % 100 < (step / 2500 % 2 ? 40u : 60u) && n < 2000) {
 			take(c, &p[n++]);
@@ -353,7 +353,9 @@ static void threads(const struct pair *pair)
 	if (THREAD_SANITIZED && pair->front == &front_cpuslab_ops)
 		return;
 	shared.cache = make_pair(pair, 64, 0, NULL);
-	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000 : THREAD_SANITIZED ? 10000 : 40000;
+	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000
+		     : THREAD_SANITIZED		   ? 10000
+						   : rounds(40000);
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, thread_body, (void *)(i + 1));
 	pthread_create(&thread[THREADS], NULL, drainer_body, NULL);

@@ -9,7 +9,10 @@
 #define SUPPORT_BARE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #if defined(__has_feature)
 #define BARE_HAS_FEATURE(x) __has_feature(x)
@@ -22,6 +25,29 @@
 #else
 #define THREAD_SANITIZED 0
 #endif
+
+/*
+ * Under an emulator of user programs (qemu-user) everything is slow, and what the kernel says of the process is
+ * true of the emulator. It answers for /proc/self, but not for all names of it.
+ */
+static inline bool is_emulated(void)
+{
+	char self[512];
+	char thread[512];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self));
+	ssize_t m = readlink("/proc/thread-self/exe", thread, sizeof(thread));
+
+	if (getenv("USLAB_TEST_EMULATED")) /* see cmake/tests.cmake */
+		return true;
+	return n > 0 && m > 0 && (n != m || memcmp(self, thread, (size_t)n) != 0);
+}
+
+/* skip(), with the reason. */
+#define skip_because(why)                              \
+	do {                                           \
+		fprintf(stderr, "skipped: %s\n", why); \
+		skip();                                \
+	} while (0)
 
 static inline bool bare_process(void)
 {

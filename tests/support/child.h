@@ -9,13 +9,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 struct child {
 	int status;	 /* as waitpid() gives it */
 	char text[8192]; /* what it wrote to stderr, ends with NUL */
 };
 
-/* Forks, calls fn(arg), exits with 0 unless fn ends the child otherwise. */
+/* Forks, calls fn(arg), exits with 0 unless fn ends the child otherwise. In a test's own thread only. */
 struct child child_run(void (*fn)(void *arg), void *arg);
 
 /* Did the child return from fn? Shows its last words if not. */
@@ -45,7 +46,17 @@ _Noreturn void child_failed(const char *file, int line, const char *what);
 	}                                                           \
 	static void name##_in_child(__attribute__((unused)) void *arg)
 
+/*
+ * For what the system underneath may not have (an emulator has neither filters nor limits): the child ends
+ * here, and child_run() says what is missing and skips the test.
+ */
+_Noreturn void child_cannot(const char *what);
+
 /* From now on the system call nr fails with error in this process. For children only. */
 void child_deny(long nr, int error);
+
+/* setrlimit() of a limit that then holds; and: the limit that was set must hold. */
+void child_limit(int resource, const struct rlimit *limit);
+void child_needs_limit(int resource, const struct rlimit *limit);
 
 #endif /* SUPPORT_CHILD_H */

@@ -7,6 +7,7 @@
 #ifndef SUPPORT_STACK_MODEL_H
 #define SUPPORT_STACK_MODEL_H
 
+#include <link.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,25 @@
 #include "arch/unwind.h"
 #include "base/bits.h"
 #include "os/unwind.h"
+
+/*
+ * Stacks are found by tables here: of this CPU, and as glibc finds those of an object since 2.35. Otherwise by
+ * frame pointers, which end in the first library that has none, and there is no model.
+ */
+#if ARCH_HAS_CFI && defined(DLFO_STRUCT_HAS_EH_DBASE)
+#define HAS_MODEL 1
+#else
+#define HAS_MODEL 0
+#define _Unwind_Backtrace(function, arg) ((void)(function), (void)(arg))
+#define _Unwind_GetIPInfo(context, before) (*(before) = 0, (uintptr_t)(context))
+#endif
+
+/* Callers are found: by tables, or by frame pointers, which only aarch64's compilers keep unasked. */
+#if HAS_MODEL || defined(__aarch64__)
+#define FINDS_CALLERS 1
+#else
+#define FINDS_CALLERS 0
+#endif
 
 #define DEPTH 48
 
@@ -51,7 +71,7 @@ static bool is_like_model(void)
 {
 	unsigned int i;
 
-	if (!ARCH_HAS_CFI) /* frame pointers end in the first library that has none */
+	if (!HAS_MODEL)
 		return ours.nr > 0;
 	if (ours.nr == model.nr && ours.nr > 1 &&
 	    !memcmp(ours.pc + 1, model.pc + 1, (ours.nr - 1) * sizeof(ours.pc[0])))

@@ -22,6 +22,7 @@
 #include "os/die.h"
 #include "page/buddy.h"
 #include "page/large.h"
+#include "objects.h"
 
 /* ---- spec 5.2: the lines on stderr ---- */
 
@@ -399,7 +400,7 @@ static void bulk_too_much(void *arg)
 	(void)arg;
 	s = kmem_cache_create("much", 1024, 0, SLAB_NOLEAKTRACE, NULL);
 	one = kmem_cache_alloc(s, GFP_KERNEL);
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 	CHILD_CHECK(kmem_cache_alloc_bulk(s, GFP_KERNEL, 20000, p) == 0);
 	kmem_cache_free(s, one);
 	CHILD_CHECK(kmem_cache_shrink(s) == 0); /* nothing was kept */
@@ -457,6 +458,7 @@ static void destroy_live(void *arg)
 	char *p = kmem_cache_alloc(s, GFP_KERNEL);
 	char *q;
 
+	child_needs_objects();
 	(void)arg;
 	memset(p, 0x33, 256);
 	kmem_cache_destroy(s);

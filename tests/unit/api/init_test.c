@@ -150,7 +150,7 @@ static void without_memory(void *arg)
 	char *self[] = { "init_test", "without-memory", NULL };
 
 	(void)arg;
-	setrlimit(RLIMIT_AS, &none);
+	child_limit(RLIMIT_AS, &none);
 	execv("/proc/self/exe", self);
 	_exit(9);
 }

@@ -184,7 +184,7 @@ static void krealloc_fails(void *arg)
 	(void)arg;
 	memset(p, 0x44, 100);
 	CHILD_CHECK(!krealloc(p, KMALLOC_MAX_SIZE + 1, GFP_KERNEL));
-	setrlimit(RLIMIT_DATA, &none);
+	child_limit(RLIMIT_DATA, &none);
 	CHILD_CHECK(!krealloc(p, KMALLOC_MAX_SIZE, GFP_KERNEL));
 	CHILD_CHECK(p[0] == 0x44 && p[99] == 0x44 && ksize(p) == 128);
 	kfree(p);

@@ -108,7 +108,7 @@ static inline void no_more_memory(void)
 {
 	const struct rlimit none = { 0, 0 };
 
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 }
 
 static inline struct engine_stats stats_of(struct cache *c)

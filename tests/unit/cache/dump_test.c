@@ -7,6 +7,7 @@
 #include "cache_fixture.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
+#include "objects.h"
 
 static char text[4096];
 
@@ -108,6 +109,7 @@ IN_CHILD(test_tracks)
 	char *obj;
 	char *slot;
 
+	child_needs_objects();
 	ready();
 	c = made(&(struct cache_spec){
 		.name = "tracked", .size = 64, .align = 32, .no_merge = true });

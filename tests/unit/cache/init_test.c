@@ -58,7 +58,7 @@ IN_BARE_CHILD(test_no_memory)
 {
 	const struct rlimit none = { 0, 0 };
 
-	CHILD_CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+	child_limit(RLIMIT_AS, &none);
 	CHILD_CHECK(cache_init() == -ENOMEM);
 	CHILD_CHECK(cache_init() == -ENOMEM);
 }

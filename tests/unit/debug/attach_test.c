@@ -40,7 +40,7 @@ static void no_memory_in_child(__attribute__((unused)) void *arg)
 
 	CHILD_CHECK(slub_ops.init(&e, &params) == 0);
 	before = e.ops;
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 	for (size_t size = 65536; size >= 16; size /= 2)
 		while (meta_alloc(size))
 			;

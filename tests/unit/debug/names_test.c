@@ -21,6 +21,7 @@
 #include "debug/names.h"
 #include "os/symbol.h"
 #include "plug_in.h"
+#include "objects.h"
 
 static const char *name_of(uintptr_t address)
 {
@@ -60,6 +61,7 @@ static void without_files(__attribute__((unused)) void *arg)
 {
 	uintptr_t known = (uintptr_t)test_same_texts + 4;
 
+	child_needs_objects();
 	CHILD_CHECK(!strncmp(name_of(known), "test_same_texts+0x4/", 20));
 	child_deny(SYS_openat, EMFILE);
 	CHILD_CHECK(!strncmp(name_of(known), "test_same_texts+0x4/", 20));
@@ -82,6 +84,7 @@ static void short_of_files(__attribute__((unused)) void *arg)
 	uintptr_t address = (uintptr_t)test_without_files + 4;
 	struct rlimit limit, none;
 
+	child_needs_objects();
 	CHILD_CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
 	none = (struct rlimit){ 0, limit.rlim_max };
 	CHILD_CHECK(!setrlimit(RLIMIT_NOFILE, &none));
@@ -155,6 +158,7 @@ static void change_version(__attribute__((unused)) void *arg)
 {
 	char original[4096], path[64];
 
+	child_needs_objects();
 	CHILD_CHECK(mkdtemp(folder));
 	find_original(original);
 	for (char letter = 'A'; letter <= 'B'; letter++) {

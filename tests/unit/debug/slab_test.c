@@ -84,7 +84,7 @@ static void fallback_in_child(__attribute__((unused)) void *arg)
 
 	make_kmalloc(&e, 4096, FZPU);
 	block = buddy_alloc(-1, 3, false, NULL);
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0); /* the arena grows no further */
+	child_limit(RLIMIT_DATA, &none); /* the arena grows no further */
 	while (buddy_alloc(-1, 3, false, NULL))
 		;
 	buddy_free(block, 2, false); /* half of it */

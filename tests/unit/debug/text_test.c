@@ -18,6 +18,7 @@
 #include "child.h"
 #include "debug/stacks.h"
 #include "debug/text.h"
+#include "objects.h"
 
 static const char *get(void)
 {
@@ -65,6 +66,7 @@ static void test_symbols(void **state)
 static void test_name_of_function(void **state)
 {
 	(void)state;
+	NEEDS_OBJECTS();
 	text_open();
 	text_symbol((uintptr_t)test_print + 4);
 	assert_memory_equal(get(), "test_print+0x4/0x", 17);

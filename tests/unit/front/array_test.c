@@ -362,7 +362,7 @@ BOTH_MODES(test_no_sheaf)
 		return;
 	here();
 	make(CAP);
-	setrlimit(RLIMIT_DATA, &none);
+	child_limit(RLIMIT_DATA, &none);
 	while (meta_alloc(USLAB_SHEAF_SIZE)) {}
 	a = get();
 	CHILD_CHECK(a && fake.last_want == 1);

@@ -399,7 +399,7 @@ static void limit_address_space(unsigned long room)
 	CHILD_CHECK(file && fscanf(file, "%lu", &pages) == 1);
 	fclose(file);
 	limit.rlim_cur = limit.rlim_max = pages * (unsigned long)sysconf(_SC_PAGESIZE) + room;
-	CHILD_CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+	child_limit(RLIMIT_AS, &limit);
 }
 
 /* Memory that is exhausted: NULL, and what is there still goes round. */

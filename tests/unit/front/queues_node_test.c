@@ -184,7 +184,7 @@ IN_CHILD(test_fallback)
 	put(get());
 	CHILD_CHECK(in_array(cpu) == 16);
 	front.ops->drain(&front);
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 	CHILD_CHECK(engine.ops->shrink(&engine) == 1);
 	for (unsigned int order = BUDDY_MAX_ORDER + 1; order-- > 0;)
 		while ((page = buddy_alloc(0, order, true, NULL)))

@@ -13,6 +13,7 @@
 
 #include "os/object.h"
 #include "plug_in.h"
+#include "objects.h"
 
 static void test_program(void **state)
 {
@@ -20,6 +21,7 @@ static void test_program(void **state)
 	struct os_object_file file;
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_true(os_object_find((uintptr_t)test_program, &object));
 	assert_true(os_object_file(&object, &file));
 	assert_string_equal(file.path, "");
@@ -35,6 +37,7 @@ static void test_library(void **state)
 	Dl_info info;
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_true(os_object_find((uintptr_t)qsort, &object));
 	assert_true(dladdr((void *)qsort, &info));
 	assert_true(os_object_file(&object, &file));
@@ -60,6 +63,7 @@ static void test_no_file(void **state)
 	void *gone = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_true(os_object_find((uintptr_t)qsort, &object));
 	assert_true(os_object_is_loaded(&object));
 	object.map = gone;
@@ -93,6 +97,7 @@ static void look_up(uintptr_t address)
 
 static void look_up_meanwhile(__attribute__((unused)) void *arg)
 {
+	child_needs_objects();
 	plug_in_meanwhile(look_up);
 	CHILD_CHECK(nr_files && nr_wrong < nr_files / 10);
 }

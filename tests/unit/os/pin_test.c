@@ -25,7 +25,8 @@ static void open_and_close(bool pin)
 {
 	void *handle = dlopen(PLUG_IN, RTLD_LAZY);
 
-	assert_non_null(handle);
+	if (!handle)
+		skip_because("there is no " PLUG_IN " to load");
 	if (pin)
 		assert_true(os_pin_object(dlsym(handle, PLUG_IN_FUNCTION)));
 	assert_int_equal(dlclose(handle), 0);

@@ -247,6 +247,13 @@ static void test_fence_in_child(void **state)
 	assert_true(child_passed(&c));
 	c = child_run(child_without_hook, NULL);
 	assert_true(child_passed(&c));
+}
+
+static void test_no_fence(void **state)
+{
+	struct child c;
+
+	(void)state;
 	c = child_run(child_without_membarrier, NULL);
 	assert_true(child_passed(&c));
 	c = child_run(child_membarrier_eperm, NULL);
@@ -388,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_run_on_cpu_fails),
 		cmocka_unit_test(test_fence_result),
 		cmocka_unit_test(test_fence_in_child),
+		cmocka_unit_test(test_no_fence),
 		cmocka_unit_test(test_fence_holds),
 		cmocka_unit_test(test_topology_turns_off),
 	};

@@ -10,6 +10,7 @@
 #include "arch/unwind.h"
 #include "os/unwind_cfi.h"
 #include "plug_in.h"
+#include "objects.h"
 
 #define assert_rule(at, ...) assert_rule_at((uintptr_t)(at), __VA_ARGS__)
 
@@ -99,6 +100,7 @@ extern const char cfi_first[], cfi_signal[], cfi_silent[];
 static void test_frames_of_compilers(void **state)
 {
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_rule(cfi_frame_a, UNWIND_SP, 1, UNWIND_SLOT_SAME);
 	assert_rule(cfi_frame_b, UNWIND_SP, 2, 2);
 	assert_rule(cfi_frame_c, UNWIND_FP, 2, 2);
@@ -114,6 +116,7 @@ static void test_frames_of_compilers(void **state)
 static void test_aligned_frames(void **state)
 {
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_rule(cfi_aligned_a, UNWIND_FP_DEREF, -1, 1);
 	assert_rule(cfi_aligned_b, UNWIND_SP, 2, UNWIND_SLOT_LOST);
 }
@@ -121,6 +124,7 @@ static void test_aligned_frames(void **state)
 static void test_strange_tables(void **state)
 {
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_rule(cfi_strange_a, UNWIND_CHAIN, 0, 0);
 	assert_rule(cfi_strange_b, UNWIND_CHAIN, 0, 0);
 	assert_rule(cfi_strange_c, UNWIND_SP, 1, UNWIND_SLOT_LOST);
@@ -132,6 +136,7 @@ static void test_strange_tables(void **state)
 static void test_ends(void **state)
 {
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_rule(cfi_first, UNWIND_END, 0, 0);
 	assert_rule(cfi_signal, UNWIND_SIGNAL, 0, 0);
 	assert_rule(cfi_silent, UNWIND_CHAIN, 0, 0);
@@ -155,6 +160,7 @@ static void look_up(uintptr_t address)
 
 static void look_up_meanwhile(__attribute__((unused)) void *arg)
 {
+	child_needs_objects();
 	plug_in_meanwhile(look_up);
 	CHILD_CHECK(nr_known && nr_unknown && nr_wrong < nr_known / 10);
 }

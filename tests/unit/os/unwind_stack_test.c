@@ -53,6 +53,7 @@ static char *map_stack(char *at, bool closed_above)
 
 /* ---- coroutines of libc ------------------------------------------------------------------------- */
 
+#ifdef __GLIBC__ /* others have none */
 static ucontext_t here, there;
 
 static void coroutine(void)
@@ -94,9 +95,11 @@ static void test_coroutines(void **state)
 	assert_true(child_passed(&c));
 }
 
+#endif
+
 /* ---- a stack that shrinks ----------------------------------------------------------------------- */
 
-#if ARCH_HAS_CFI
+#if HAS_MODEL
 /*
  * stack_call(fn, sp): calls fn on the other stack, through a function whose table is wrong: that its
  * return address lies 9 pages up. What is there is 0, which ends the walk, or nothing at all.
@@ -353,8 +356,10 @@ static void test_remembered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef __GLIBC__
 		cmocka_unit_test(test_coroutines),
-#if ARCH_HAS_CFI
+#endif
+#if HAS_MODEL
 		cmocka_unit_test(test_stack_that_shrinks),
 #endif
 		cmocka_unit_test(test_small_threads),

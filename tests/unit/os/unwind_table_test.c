@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "os/unwind_table.h"
+#include "objects.h"
 
 static void test_no_object(void **state)
 {
@@ -45,6 +46,7 @@ static void test_bounds_of_function(void **state)
 	struct unwind_entry entry;
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_int_equal(find((uintptr_t)table_function, &entry), 0);
 	assert_ptr_equal((void *)entry.function, table_function);
 	assert_int_equal(entry.cie.data_align, -8);
@@ -66,6 +68,7 @@ static void test_instructions(void **state)
 	struct unwind_entry entry;
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_int_equal(find((uintptr_t)table_function, &entry), 0);
 	assert_true(entry.cie.instructions.end - entry.cie.instructions.at >= 5);
 	assert_memory_equal(entry.cie.instructions.at, expected, sizeof(expected));
@@ -78,6 +81,7 @@ static void test_libraries(void **state)
 	struct unwind_entry entry;
 
 	(void)state;
+	NEEDS_OBJECTS();
 	assert_int_equal(find((uintptr_t)qsort, &entry), 0);
 	assert_int_equal(find((uintptr_t)_cmocka_run_group_tests + 8, &entry), 0);
 	assert_true(entry.function <= (uintptr_t)_cmocka_run_group_tests + 8);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "bare.h"
 #include "base/bits.h"
 #include "child.h"
 #include "os/file.h"
@@ -46,6 +47,7 @@ static bool find_smaps(const void *addr, char *entry, size_t size)
 	bool inside = false;
 	size_t len = 0;
 	char line[512];
+	int saved = errno;
 
 	entry[0] = '\0';
 	while (smaps && fgets(line, sizeof(line), smaps)) {
@@ -59,6 +61,7 @@ static bool find_smaps(const void *addr, char *entry, size_t size)
 	}
 	if (smaps)
 		fclose(smaps);
+	errno = saved; /* musl's sscanf() changes it */
 	return len > 0;
 }
 
@@ -121,6 +124,8 @@ static void test_trimmed(void **state)
 	void *p;
 
 	(void)state;
+	if (is_emulated())
+		skip_because("the kernel counts the emulator's addresses too");
 	os_read_text("/proc/self/statm", statm, sizeof(statm));
 	before = atol(statm);
 	p = os_reserve(64 * MIB, 64 * MIB);
@@ -180,11 +185,22 @@ static bool is_left_out(const void *addr)
 	return strstr(flags, " dd") != NULL;
 }
 
+/* Emulators may take part of what madvise() can do, and say yes to everything. */
+static bool madvise_answers(char *unmapped)
+{
+	return madvise(unmapped, page, MADV_DONTNEED) == -1;
+}
+
 static void test_core_files(void **state)
 {
 	char *p = os_reserve(8 * page, page);
 
 	(void)state;
+	os_release(p + 7 * page, page);
+	if (!madvise_answers(p + 7 * page))
+		skip_because("madvise() does not do what it is told here");
+	os_release(p, 7 * page);
+	p = os_reserve(8 * page, page);
 	assert_true(is_left_out(p) && is_left_out(p + 7 * page));
 	assert_int_equal(os_commit(p + 2 * page, 3 * page), 0);
 	assert_true(is_left_out(p) && is_left_out(p + 5 * page));
@@ -239,12 +255,15 @@ static void test_purge_returns_memory(void **state)
 static void test_failures(void **state)
 {
 	char *p = os_reserve(4 * page, page);
+	bool answers;
 
 	(void)state;
-	errno = 77;
 	os_release(p + page, page);
+	answers = madvise_answers(p + page);
+	errno = 77;
 	assert_int_equal(os_commit(p, 4 * page), -ENOMEM);
-	assert_int_equal(os_purge(p, 4 * page), -ENOMEM);
+	if (answers)
+		assert_int_equal(os_purge(p, 4 * page), -ENOMEM);
 	assert_int_equal(errno, 77);
 	os_release(p, 4 * page);
 }
@@ -368,7 +387,7 @@ static void set_limit(int resource, size_t bytes)
 {
 	struct rlimit limit = { bytes, bytes };
 
-	CHILD_CHECK(setrlimit(resource, &limit) == 0);
+	child_limit(resource, &limit);
 }
 
 static void under_rlimit_as(void *arg)
@@ -389,7 +408,7 @@ static void under_rlimit_as(void *arg)
 	CHILD_CHECK(os_address_space_left(0) == 48 * MIB);
 	os_release(p, 16 * MIB);
 	CHILD_CHECK(os_address_space_left(0) == 64 * MIB);
-	set_limit(RLIMIT_AS, mapped_bytes(NULL) - MIB);
+	set_limit(RLIMIT_AS, mapped_bytes(NULL) / 2);
 	CHILD_CHECK(os_address_space_left(0) == 0);
 	CHILD_CHECK(os_address_space_left(SIZE_MAX) < SIZE_MAX);
 	CHILD_CHECK(errno == 77);

@@ -102,7 +102,7 @@ IN_CHILD(lost)
 	const struct rlimit none = { 0, 0 };
 
 	NEEDS_BARE_PROCESS();
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 	lock_acquire(&lock);
 	defer(&lock);
 	lock_release(&lock);

@@ -78,7 +78,7 @@ IN_CHILD(without_memory)
 	const struct rlimit none = { 0, 0 };
 
 	NEEDS_BARE_PROCESS();
-	CHILD_CHECK(setrlimit(RLIMIT_DATA, &none) == 0);
+	child_limit(RLIMIT_DATA, &none);
 	CHILD_CHECK(!reserve_alloc(10, 16) && !reserve_alloc(MIB, 16));
 	reserve_check();
 }

@@ -66,8 +66,7 @@ static inline void limit_address_space(unsigned long room)
 		abort();
 	fclose(file);
 	limit.rlim_cur = limit.rlim_max = pages * (unsigned long)sysconf(_SC_PAGESIZE) + room;
-	if (setrlimit(RLIMIT_AS, &limit))
-		abort();
+	child_limit(RLIMIT_AS, &limit);
 }
 
 static inline struct engine_params plain_params(unsigned int size)
