@@ -2,7 +2,7 @@
 /*
  * page/keep.c - mappings of freed large blocks that wait a moment for the next one
  *
- * Data:       kept[0 .. keep_counters.count): ranges in the order in which they came.
+ * Data:       kept[0 .. keep_counters.count): ranges by address.
  * Invariants: see page/keep.h. A range on its way to the system is in no table.
  * Locks:      keep_lock (RANK_LARGE): table and counters. Ranges are taken out under it and given
  *             to the system after it, one at a time.
@@ -16,54 +16,176 @@
 #include "os/vm.h"
 #include "page/keep.h"
 
+#define NONE (-1ul)
+
 struct range {
 	char *start;
 	size_t size;
 	uint64_t since; /* os_clock_ms() */
+	bool dirty;
 };
 
 static struct lock keep_lock = { 0, RANK_LARGE };
 static struct range kept[KEEP_COUNT];	   /* keep_lock */
 static size_t keep_limit = KEEP_MAX_BYTES; /* atomic */
 
+/* keep_lock */
+static size_t clean_bytes;
+static size_t purged_lately; /* bytes purged and not asked for again; halves with time */
+static uint64_t halved;	     /* when it last did */
+static uint64_t taken;	     /* when a dirty range was last of use, or regret halved */
+
 struct keep_counters keep_counters;
+size_t keep_regret;
+
+/* ---- regret: all with keep_lock held --------------------------------------------------------- */
+
+static size_t halve(size_t bytes, uint64_t *since, uint64_t now)
+{
+	uint64_t halvings = (now - *since) / KEEP_HALF_LIFE;
+
+	if (!halvings)
+		return bytes;
+	*since = now;
+	return halvings < 64 ? bytes >> halvings : 0;
+}
+
+static void tick_locked(uint64_t now)
+{
+	purged_lately = halve(purged_lately, &halved, now);
+	store_relaxed(&keep_regret, halve(keep_regret, &taken, now));
+}
+
+/* Bytes become resident: if as many were purged a moment ago, that was a mistake. */
+static void note_clean_locked(size_t bytes)
+{
+	size_t again = MIN(bytes, purged_lately);
+
+	purged_lately -= again;
+	store_relaxed(&keep_regret, MIN(keep_regret + again, 2 * KEEP_MAX_BYTES));
+}
+
+/* ---- the table: all with keep_lock held ------------------------------------------------------ */
+
+static bool adjoin(const struct range *low, const struct range *high)
+{
+	return low->start + low->size == high->start;
+}
+
+static void count_locked(const struct range *r, size_t bytes)
+{
+	if (r->dirty)
+		store_relaxed(&keep_counters.bytes, keep_counters.bytes + bytes);
+	else
+		clean_bytes += bytes;
+}
 
 static struct range remove_locked(unsigned long i)
 {
 	struct range r = kept[i];
 
-	keep_counters.count--;
+	store_relaxed(&keep_counters.count, keep_counters.count - 1);
 	for (; i < keep_counters.count; i++)
 		kept[i] = kept[i + 1];
-	store_relaxed(&keep_counters.bytes, keep_counters.bytes - r.size);
+	count_locked(&r, -r.size);
 	return r;
 }
 
-static void append_locked(struct range r)
+/* A part joins one of its kind; the whole is as old as the larger part: a small one does not keep others young. */
+static bool join_locked(unsigned long i, const struct range *r)
 {
-	kept[keep_counters.count++] = r;
-	store_relaxed(&keep_counters.bytes, keep_counters.bytes + r.size);
+	struct range *other = &kept[i];
+
+	if (i >= keep_counters.count || other->dirty != r->dirty ||
+	    !(adjoin(other, r) || adjoin(r, other)))
+		return false;
+	if (r->size > other->size)
+		other->since = r->since;
+	other->start = MIN(other->start, r->start);
+	other->size += r->size;
+	count_locked(r, r->size);
+	return true;
 }
 
-/* Takes the oldest range out; false: there is none, or it came after before. */
-static bool take_oldest(struct range *r, uint64_t before)
+/* false: the table is full. */
+static bool insert_locked(struct range r)
 {
-	bool found;
+	unsigned long next = 0;
+	unsigned long i;
 
-	lock_acquire(&keep_lock);
-	found = keep_counters.count > 0 && kept[0].since <= before;
-	if (found)
-		*r = remove_locked(0);
-	lock_release(&keep_lock);
-	return found;
+	while (next < keep_counters.count && kept[next].start < r.start)
+		next++;
+	if (next > 0 && join_locked(next - 1, &r)) {
+		r = remove_locked(next - 1);
+		next--;
+	}
+	if (join_locked(next, &r))
+		return true;
+	if (keep_counters.count == KEEP_COUNT)
+		return false;
+	for (i = keep_counters.count; i > next; i--)
+		kept[i] = kept[i - 1];
+	kept[next] = r;
+	store_relaxed(&keep_counters.count, keep_counters.count + 1);
+	count_locked(&r, r.size);
+	return true;
 }
+
+static unsigned long find_oldest_locked(bool dirty_only)
+{
+	unsigned long oldest = NONE;
+	unsigned long i;
+
+	for (i = 0; i < keep_counters.count; i++)
+		if ((kept[i].dirty || !dirty_only) &&
+		    (oldest == NONE || kept[i].since < kept[oldest].since))
+			oldest = i;
+	return oldest;
+}
+
+static unsigned long find_lowest_locked(void)
+{
+	unsigned long i;
+
+	for (i = 0; i < keep_counters.count; i++)
+		if (kept[i].dirty)
+			return i;
+	return NONE;
+}
+
+/* Takes a range out, or as much of its end as is asked for. NONE: size 0. */
+static struct range take_end_locked(unsigned long i, size_t bytes)
+{
+	struct range r = { NULL, 0, 0, false };
+
+	if (i == NONE)
+		return r;
+	r = kept[i];
+	if (bytes >= r.size)
+		return remove_locked(i);
+	bytes = ALIGN_UP(bytes, os_page_size());
+	kept[i].size -= bytes;
+	count_locked(&r, -bytes);
+	r.start += r.size - bytes;
+	r.size = bytes;
+	if (!kept[i].size)
+		remove_locked(i);
+	return r;
+}
+
+/* ---- giving back ----------------------------------------------------------------------------- */
 
 size_t keep_release(size_t bytes)
 {
 	size_t released = 0;
 	struct range r;
 
-	while (released < bytes && take_oldest(&r, UINT64_MAX)) {
+	while (released < bytes) {
+		lock_acquire(&keep_lock);
+		r = take_end_locked(find_oldest_locked(bytes != SIZE_MAX), bytes - released);
+		lock_release(&keep_lock);
+		if (!r.size)
+			break;
 		os_release(r.start, r.size);
 		released += r.size;
 	}
@@ -75,14 +197,60 @@ void keep_release_old(uint32_t delay_ms)
 	uint64_t now = os_clock_ms();
 	struct range r;
 
-	if (load_relaxed(&keep_counters.bytes) == 0)
+	if (load_relaxed(&keep_counters.count) == 0 || now < delay_ms)
 		return;
-	while (now >= delay_ms && take_oldest(&r, now - delay_ms))
-		os_release(r.start, r.size);
+	do {
+		unsigned long i;
+
+		lock_acquire(&keep_lock);
+		tick_locked(now);
+		i = find_oldest_locked(false);
+		if (i != NONE && kept[i].since > now - delay_ms)
+			i = NONE;
+		r = take_end_locked(i, SIZE_MAX);
+		lock_release(&keep_lock);
+		if (r.size)
+			os_release(r.start, r.size);
+	} while (r.size);
+}
+
+/* Its addresses wait on, if that is not too much. */
+static void purge(struct range *r)
+{
+	bool stays = false;
+
+	if (os_purge(r->start, r->size) == 0) {
+		r->dirty = false;
+		r->since = os_clock_ms();
+		lock_acquire(&keep_lock);
+		stays = clean_bytes + r->size <= KEEP_MAX_CLEAN && insert_locked(*r);
+		lock_release(&keep_lock);
+	}
+	if (!stays)
+		os_release(r->start, r->size);
+}
+
+void keep_purge(size_t bytes)
+{
+	size_t purged = 0;
+	struct range r;
+
+	while (purged < bytes) {
+		lock_acquire(&keep_lock);
+		tick_locked(os_clock_ms());
+		r = take_end_locked(find_lowest_locked(), bytes - purged);
+		purged_lately += r.size;
+		lock_release(&keep_lock);
+		if (!r.size)
+			break;
+		purge(&r);
+		purged += r.size;
+	}
 }
 
 bool keep_put(void *p, size_t size)
 {
+	struct range r = { p, size, os_clock_ms(), true };
 	size_t limit = load_relaxed(&keep_limit);
 	bool done = false;
 
@@ -94,71 +262,131 @@ bool keep_put(void *p, size_t size)
 		lock_acquire(&keep_lock);
 		if (keep_counters.bytes + size > limit)
 			over = keep_counters.bytes + size - limit;
-		else if (keep_counters.count == KEEP_COUNT)
-			over = 1;
-		done = over == 0;
-		if (done)
-			append_locked((struct range){ p, size, os_clock_ms() });
+		else
+			done = insert_locked(r);
 		lock_release(&keep_lock);
 		if (over)
-			keep_release(over);
+			keep_purge(over);
+		else if (!done)
+			keep_release(1);
 	}
 	return true;
 }
 
-/* The smallest range that is large enough, by at most a quarter; of equals the newest. */
-static long find_larger_locked(size_t size, size_t align)
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* Room for a block: neighbouring ranges. */
+struct room {
+	char *start; /* of the block */
+	size_t size; /* of the ranges from there on */
+	size_t clean;
+};
+
+/* What there is from range i on for size bytes. */
+static struct room look_locked(unsigned long i, size_t size, size_t align)
 {
-	size_t best = size + size / 4 + 1;
-	long found = -1;
+	char *start = (char *)ALIGN_UP((uintptr_t)kept[i].start, align);
+	size_t head = (size_t)(start - kept[i].start);
+	struct room room = { start, 0, 0 };
+
+	/* What is left in front is a range more. */
+	if (head >= kept[i].size || (head && keep_counters.count == KEEP_COUNT))
+		return room;
+	do {
+		size_t part = kept[i].size - head;
+
+		if (!kept[i].dirty && room.size < size)
+			room.clean += MIN(part, size - room.size);
+		room.size += part;
+		head = 0;
+		i++;
+	} while (i < keep_counters.count && adjoin(&kept[i - 1], &kept[i]));
+	return room;
+}
+
+/* Where a block makes least more resident; of equals the smallest room; NULL: it fits nowhere. */
+static char *find_room_locked(size_t size, size_t align)
+{
+	struct room best = { NULL, SIZE_MAX, SIZE_MAX };
 	unsigned long i;
 
 	for (i = 0; i < keep_counters.count; i++) {
-		if (kept[i].size >= size && kept[i].size <= best &&
-		    ((uintptr_t)kept[i].start & (align - 1)) == 0) {
-			best = kept[i].size;
-			found = (long)i;
-		}
+		struct room room = look_locked(i, size, align);
+
+		if (room.size >= size && (room.clean < best.clean ||
+					  (room.clean == best.clean && room.size <= best.size)))
+			best = room;
 	}
-	return found;
+	return best.start;
 }
 
-/* The largest of those that are half as large or more. */
-static long find_smaller_locked(size_t size)
+/* Takes [start, end) out, which is covered by ranges. Returns how much of it is dirty. */
+static size_t carve_locked(char *start, char *end)
 {
-	size_t best = size / 2;
-	long found = -1;
-	unsigned long i;
+	size_t dirty = 0;
+	unsigned long i = 0;
 
-	for (i = 0; i < keep_counters.count; i++) {
-		if (kept[i].size < size && kept[i].size >= best) {
-			best = kept[i].size;
-			found = (long)i;
+	while (i < keep_counters.count && kept[i].start < end) {
+		struct range r = kept[i];
+		char *from = MAX(r.start, start);
+		char *to = MIN(r.start + r.size, end);
+
+		if (from >= to) {
+			i++;
+			continue;
 		}
+		remove_locked(i);
+		dirty += r.dirty ? (size_t)(to - from) : 0;
+		if (r.start < from)
+			insert_locked((struct range){ r.start, (size_t)(from - r.start), r.since,
+						      r.dirty });
+		if (r.start + r.size > to)
+			insert_locked((struct range){ to, (size_t)(r.start + r.size - to), r.since,
+						      r.dirty });
 	}
-	return found;
+	return dirty;
 }
 
-void *keep_take(size_t size, size_t align)
+/* What there is for a block, which may be smaller. *dirty: how much of it is resident. Nothing: start NULL. */
+static struct range take_locked(size_t size, size_t align, size_t *dirty)
 {
-	struct range r = { NULL, 0, 0 };
+	struct range r = { NULL, 0, 0, false };
+
+	*dirty = 0;
+	r.start = find_room_locked(size, align);
+	if (r.start) {
+		r.size = size;
+		*dirty = carve_locked(r.start, r.start + size);
+		return r;
+	}
+	/*
+	 * The only one that waits may grow. That may move it, and then no alignment beyond a page's is left; and holes
+	 * among the addresses, which programs with many blocks in turn would pay for.
+	 */
+	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
+	    align <= os_page_size())
+		r = remove_locked(0);
+	*dirty = r.size;
+	return r;
+}
+
+void *keep_take(size_t size, size_t align, bool *zeroed)
+{
+	uint64_t now = os_clock_ms();
+	struct range r;
+	size_t dirty;
 	char *grown;
-	long i;
 
-	if (load_relaxed(&keep_counters.bytes) == 0)
-		return NULL;
 	lock_acquire(&keep_lock);
-	i = find_larger_locked(size, align);
-	/* Growing may move it, and then no alignment beyond a page's is left. */
-	if (i < 0 && align <= os_page_size())
-		i = find_smaller_locked(size);
-	if (i >= 0)
-		r = remove_locked((unsigned long)i);
+	tick_locked(now);
+	r = take_locked(size, align, &dirty);
+	if (dirty)
+		taken = now;
+	note_clean_locked(size - dirty);
 	lock_release(&keep_lock);
 
-	if (r.size > size)
-		os_release(r.start + size, r.size - size);
-	if (r.size >= size || !r.start)
+	*zeroed = dirty == 0;
+	if (!r.start || r.size == size)
 		return r.start;
 	grown = os_remap(r.start, r.size, size, true);
 	if (!grown)
@@ -190,17 +418,21 @@ void keep_fork_child(void)
 
 void keep_check(void)
 {
-	size_t bytes = 0;
+	size_t clean = 0;
+	size_t dirty = 0;
 	unsigned long i;
 
 	lock_acquire(&keep_lock);
 	CHECK(keep_counters.count <= KEEP_COUNT);
 	for (i = 0; i < keep_counters.count; i++) {
-		CHECK(kept[i].size > 0 && kept[i].size <= KEEP_MAX_BLOCK);
+		CHECK(kept[i].size > 0);
 		CHECK(((uintptr_t)kept[i].start | kept[i].size) % os_page_size() == 0);
-		CHECK(i == 0 || kept[i - 1].since <= kept[i].since);
-		bytes += kept[i].size;
+		CHECK(i == 0 || kept[i - 1].start + kept[i - 1].size <= kept[i].start);
+		CHECK(i == 0 || kept[i - 1].dirty != kept[i].dirty ||
+		      !adjoin(&kept[i - 1], &kept[i]));
+		*(kept[i].dirty ? &dirty : &clean) += kept[i].size;
 	}
-	CHECK(bytes == keep_counters.bytes && bytes <= KEEP_MAX_BYTES);
+	CHECK(dirty == keep_counters.bytes && dirty <= KEEP_MAX_BYTES);
+	CHECK(clean == clean_bytes && clean <= KEEP_MAX_CLEAN);
 	lock_release(&keep_lock);
 }

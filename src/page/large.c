@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/large.c - blocks beyond order 10, each a mapping of its own
+ * page/large.c - blocks too large for the arena, each a mapping of its own
  *
  * Data:       table: open addressing with linear probing, start address -> size, a power of two
  *             of slots, mapped; it doubles at half full and never shrinks.
@@ -11,6 +11,8 @@
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
  * Flow:       called by page/run.c; calls keep.c, os/vm.c.
  */
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -123,9 +125,8 @@ static size_t mapped_size(size_t size)
 /* A mapping of a freed block, or a new one. NULL: out of memory, though nothing is kept any more. */
 static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
-	void *p = keep_take(mapped, align);
+	void *p = keep_take(mapped, align, zeroed);
 
-	*zeroed = !p;
 	if (!p)
 		p = os_map(mapped, align);
 	if (!p && keep_release(SIZE_MAX) > 0)
@@ -258,6 +259,21 @@ static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 	lock_release(&large_lock);
 }
 
+/* What neighbouring mappings of the system's make up does not move as one: its bytes are copied. */
+static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move)
+{
+	void *moved = os_remap(p, old_size, new_size, may_move);
+
+	if (moved || !may_move || new_size < old_size)
+		return moved;
+	moved = os_map(new_size, os_page_size());
+	if (moved) {
+		memcpy(moved, p, old_size);
+		os_release(p, old_size);
+	}
+	return moved;
+}
+
 void *large_resize(void *p, size_t new_size, bool may_move)
 {
 	size_t mapped = mapped_size(new_size);
@@ -266,7 +282,7 @@ void *large_resize(void *p, size_t new_size, bool may_move)
 
 	if (!old_size)
 		return NULL;
-	moved = mapped == old_size ? p : os_remap(p, old_size, mapped, may_move);
+	moved = mapped == old_size ? p : move_block(p, old_size, mapped, may_move);
 	if (!moved) {
 		end_resize((uintptr_t)p, (uintptr_t)p, old_size);
 		return NULL;

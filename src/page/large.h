@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/large.h - blocks beyond order 10, each a mapping of its own outside of the arena
+ * page/large.h - blocks too large for the arena, each a mapping of its own
  *
  * Data:       open-addressed hash table from start address to size, grown by os_map().
  * Invariants: every live block is in the table once; load factor at most 1/2. large_check().

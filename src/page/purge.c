@@ -177,15 +177,17 @@ static bool purge_old_locked(struct buddy_zone *zone)
 /* Kept mappings of large blocks go first: one call takes many pages. Context: purge_lock. */
 static void release_kept(struct buddy_zone *zone)
 {
+	unsigned long waiting;
 	unsigned long idle;
 	unsigned long limit;
 
 	lock_acquire(&zone->lock);
 	idle = zone_idle(zone);
+	waiting = idle - MIN(idle, zone->stats.nr_dirty);
 	limit = zone_dirty_limit(zone);
 	lock_release(&zone->lock);
 	if (idle > limit)
-		keep_release((idle - limit) << PAGE_SHIFT);
+		keep_purge(MIN(idle - limit, waiting) << PAGE_SHIFT);
 	keep_release_old(load_relaxed(&zone_purge_delay) << CLOCK_SHIFT);
 }
 
@@ -196,7 +198,7 @@ cold void zone_purge_slow(struct buddy_zone *zone)
 
 	if (!lock_try(&zone->purge_lock))
 		return;
-	if (load_relaxed(&keep_counters.bytes) > 0)
+	if (load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
 	limit = zone_dirty_limit(zone);
@@ -250,6 +252,7 @@ size_t buddy_trim(size_t keep_bytes)
 	unsigned long keep = keep_bytes >> PAGE_SHIFT;
 	struct buddy_stats stats;
 	unsigned long excess = 0;
+	size_t kept = load_relaxed(&keep_counters.bytes);
 	size_t bytes = 0;
 	unsigned int node;
 
@@ -258,9 +261,12 @@ size_t buddy_trim(size_t keep_bytes)
 		buddy_stats(node, &stats);
 		excess += stats.nr_dirty;
 	}
-	excess += load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT;
+	excess += kept >> PAGE_SHIFT;
 	excess -= MIN(excess, keep);
-	bytes = keep_release(excess << PAGE_SHIFT);
+	if (keep)
+		bytes = keep_release(excess << PAGE_SHIFT);
+	else
+		bytes = MIN(keep_release(SIZE_MAX), kept); /* clean ranges are addresses only */
 	excess -= MIN(excess, bytes >> PAGE_SHIFT);
 	for (node = 0; node < buddy_nr_nodes && excess > 0; node++)
 		bytes += trim_zone(&buddy_zones[node], &excess);

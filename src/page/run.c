@@ -88,11 +88,12 @@ static void *resize_large(void *p, size_t new_size, bool may_move)
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed)
 {
 	unsigned long nr_pages = pages_for(size);
+	unsigned long most = node < 0 && align <= PAGE_SIZE ? RUN_LARGE_PAGES : RUN_MAX_PAGES;
 	void *p = NULL;
 
-	if (nr_pages <= RUN_MAX_PAGES && align <= RUN_MAX_PAGES << PAGE_SHIFT)
+	if (nr_pages <= most && align <= RUN_MAX_PAGES << PAGE_SHIFT)
 		p = arena_run(nr_pages, align, node, zeroed);
-	/* Too large for the arena, or the arena is full. */
+	/* Too large, or the arena is full. */
 	return p ? p : large_run(size, align, zeroed);
 }
 

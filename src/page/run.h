@@ -2,7 +2,8 @@
 /*
  * page/run.h - whole pages for allocations larger than any cache's objects
  *
- * Data:       type RUN blocks in the arena, up to 4 MiB; beyond that page/large.c.
+ * Data:       type RUN blocks in the arena, up to 1 MiB (those on a node, or aligned to more than
+ *             a page: 4 MiB); beyond that page/large.c.
  * Invariants: a run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
@@ -12,6 +13,12 @@
 #define PAGE_RUN_H
 
 #include "page/page.h"
+
+/*
+ * Blocks in the arena are cut from powers of two: gaps beside large ones of all sizes fit few others. As mappings
+ * of their own they lie side by side, page by page (page/keep.h), and grow by mremap.
+ */
+#define RUN_LARGE_PAGES (1ul << 20 >> PAGE_SHIFT)
 
 struct run_counters {
 	unsigned long count; /* runs alive, in the arena; atomic */
@@ -28,7 +35,7 @@ struct run_stats {
 
 /*
  * size bytes in whole pages, aligned to align (power of two; 0: page), on node (-1: any).
- * *zeroed (may be NULL): all bytes known to be zero. Up to 4 MiB from the arena, else mapped.
+ * *zeroed (may be NULL): all bytes known to be zero. Small ones come from the arena, see above.
  * NULL: out of memory or absurd size.
  */
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed);

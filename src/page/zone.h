@@ -19,6 +19,7 @@
 
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
+#define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
@@ -92,10 +93,32 @@ static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long
 	zone->regret += again;
 }
 
-/* Pages that nobody uses and that are resident all the same. */
+/*
+ * Pages of kept mappings that may stay because it was regretted that others did not. No more than a quarter of what
+ * large blocks have now, nor, together with what is used, than the peak; only where these have more than
+ * ZONE_LARGE_MIN it may become more than that, in the end by an eighth of them.
+ */
+static inline unsigned long zone_spared(const struct buddy_zone *zone)
+{
+	unsigned long used = zone_used(zone);
+	unsigned long below_peak = zone->stats.nr_peak - MIN(used, zone->stats.nr_peak);
+	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
+	unsigned long regret = load_relaxed(&keep_regret) >> PAGE_SHIFT;
+	unsigned long beyond = large - MIN(large, ZONE_LARGE_MIN);
+
+	if (likely(regret < KEEP_MIN_REGRET >> PAGE_SHIFT))
+		return 0;
+	return MIN(MIN(regret, large / 4), below_peak + MIN(large / 8, beyond / 4));
+}
+
+/* Pages that nobody uses and that are resident all the same, but for those. */
 static inline unsigned long zone_idle(const struct buddy_zone *zone)
 {
-	return zone->stats.nr_dirty + (load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT);
+	unsigned long kept = load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT;
+
+	if (unlikely(kept))
+		kept -= MIN(kept, zone_spared(zone));
+	return zone->stats.nr_dirty + kept;
 }
 
 /* Too much is idle, and the system is not known to refuse. */
@@ -108,7 +131,7 @@ static inline bool zone_purge_due(const struct buddy_zone *zone)
 /* Four looks within the delay, so that nothing stays for much longer than that. */
 static inline bool zone_aging_due(const struct buddy_zone *zone)
 {
-	return zone_idle(zone) > 0 &&
+	return (zone->stats.nr_dirty > 0 || load_relaxed(&keep_counters.count) > 0) &&
 	       zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
 }
 

@@ -10,12 +10,25 @@
 #include "fake_clock.h"
 #include "fixture.h"
 
+/* With something unmapped on both sides, so that no two are neighbours. */
 static char *map(size_t size)
 {
-	char *p = os_map(size, PAGE_SIZE);
+	char *p = os_map(size + 2 * PAGE_SIZE, PAGE_SIZE);
 
 	CHILD_CHECK(p);
+	os_release(p, PAGE_SIZE);
+	p += PAGE_SIZE;
+	os_release(p + size, PAGE_SIZE);
 	p[0] = p[size - 1] = 1;
+	return p;
+}
+
+static void *take_dirty(size_t size)
+{
+	bool zeroed = true;
+	void *p = keep_take(size, PAGE_SIZE, &zeroed);
+
+	CHILD_CHECK(!p || !zeroed);
 	return p;
 }
 
@@ -30,28 +43,99 @@ IN_CHILD(the_best_fit_is_found)
 {
 	char *large = map(12 * MIB);
 	char *small = map(9 * MIB);
-	char *newer = map(9 * MIB);
+	bool zeroed;
 
-	CHILD_CHECK(!keep_take(8 * MIB, PAGE_SIZE));
-	CHILD_CHECK(keep_put(large, 12 * MIB) && keep_put(small, 9 * MIB) &&
-		    keep_put(newer, 9 * MIB));
-	CHILD_CHECK(keep_counters.count == 3 && keep_counters.bytes == 30 * MIB);
+	CHILD_CHECK(!keep_take(8 * MIB, PAGE_SIZE, &zeroed));
+	CHILD_CHECK(keep_put(large, 12 * MIB) && keep_put(small, 9 * MIB));
+	CHILD_CHECK(keep_counters.count == 2 && keep_counters.bytes == 21 * MIB);
 	keep_check();
-	/* The newest of the closest; what is too much of it goes back. */
-	CHILD_CHECK(keep_take(8 * MIB, PAGE_SIZE) == newer);
-	CHILD_CHECK(is_mapped(newer + 8 * MIB - PAGE_SIZE) && !is_mapped(newer + 8 * MIB));
-	CHILD_CHECK(keep_take(9 * MIB, PAGE_SIZE) == small);
-	CHILD_CHECK(keep_take(12 * MIB, PAGE_SIZE) == large);
+	CHILD_CHECK(take_dirty(8 * MIB) == small);
+	CHILD_CHECK(keep_counters.bytes == 13 * MIB);
+	CHILD_CHECK(take_dirty(9 * MIB) == large);
+	/* What is left of both is for others. */
+	CHILD_CHECK(take_dirty(MIB) == small + 8 * MIB && take_dirty(3 * MIB) == large + 9 * MIB);
 	CHILD_CHECK(keep_counters.count == 0 && keep_counters.bytes == 0);
 	keep_check();
 }
 
-IN_CHILD(far_too_large_or_small_does_not_fit)
+/* Blocks of all sizes in turn find the same pages again. */
+IN_CHILD(the_rest_waits_for_its_block)
 {
-	CHILD_CHECK(keep_put(map(16 * MIB), 16 * MIB));
-	CHILD_CHECK(!keep_take(8 * MIB, PAGE_SIZE));
-	CHILD_CHECK(!keep_take(33 * MIB, PAGE_SIZE));
-	CHILD_CHECK(keep_counters.bytes == 16 * MIB);
+	char *p = map(9 * MIB);
+	size_t size;
+
+	CHILD_CHECK(keep_put(p, 9 * MIB));
+	for (size = 5 * MIB; size < 9 * MIB; size += MIB) {
+		CHILD_CHECK(take_dirty(size) == p);
+		CHILD_CHECK(keep_counters.bytes == 9 * MIB - size && is_mapped(p + size));
+		keep_check();
+		CHILD_CHECK(keep_put(p, size));
+		CHILD_CHECK(keep_counters.count == 1 && keep_counters.bytes == 9 * MIB);
+		keep_check();
+	}
+	CHILD_CHECK(p[9 * MIB - 1] == 1);
+	/* From either side, and between two. */
+	CHILD_CHECK(take_dirty(3 * MIB) == p && take_dirty(3 * MIB) == p + 3 * MIB &&
+		    take_dirty(3 * MIB) == p + 6 * MIB);
+	CHILD_CHECK(keep_put(p, 3 * MIB) && keep_put(p + 6 * MIB, 3 * MIB));
+	CHILD_CHECK(keep_counters.count == 2);
+	CHILD_CHECK(keep_put(p + 3 * MIB, 3 * MIB) && keep_counters.count == 1);
+	keep_check();
+	CHILD_CHECK(keep_release(SIZE_MAX) == 9 * MIB);
+	keep_check();
+}
+
+/* The addresses of what was purged wait on, and make room together with what is beside them. */
+IN_CHILD(what_was_purged_is_room)
+{
+	char *p = map(9 * MIB);
+	char *other = map(9 * MIB);
+	bool zeroed = false;
+
+	CHILD_CHECK(keep_put(p, 9 * MIB));
+	keep_purge(4 * MIB);
+	CHILD_CHECK(keep_counters.count == 2 && keep_counters.bytes == 5 * MIB);
+	CHILD_CHECK(is_mapped(p + 8 * MIB));
+	keep_check();
+	CHILD_CHECK(take_dirty(8 * MIB) == p && p[0] == 1 && p[5 * MIB] == 0);
+	CHILD_CHECK(keep_counters.bytes == 0 && keep_counters.count == 1);
+	CHILD_CHECK(keep_take(MIB, PAGE_SIZE, &zeroed) == p + 8 * MIB && zeroed &&
+		    p[9 * MIB - 1] == 0);
+	/* Where more of it is resident. */
+	CHILD_CHECK(keep_put(p, 9 * MIB));
+	keep_purge(9 * MIB);
+	CHILD_CHECK(keep_put(other, 9 * MIB));
+	CHILD_CHECK(take_dirty(8 * MIB) == other);
+	CHILD_CHECK(keep_take(8 * MIB, PAGE_SIZE, &zeroed) == p && zeroed);
+	CHILD_CHECK(keep_release(SIZE_MAX) == 2 * MIB);
+	CHILD_CHECK(keep_counters.count == 0);
+	keep_check();
+}
+
+IN_CHILD(what_was_purged_and_is_asked_for_is_regretted)
+{
+	char *p = map(30 * MIB);
+	bool zeroed;
+
+	CHILD_CHECK(keep_put(p, 30 * MIB));
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 0);
+	keep_purge(20 * MIB);
+	CHILD_CHECK(keep_regret == 0);
+	CHILD_CHECK(keep_take(22 * MIB, PAGE_SIZE, &zeroed) == p && keep_regret == 12 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
+	/* It fades while nothing that is kept is of use. */
+	fake_clock_pass(KEEP_HALF_LIFE - 1);
+	CHILD_CHECK(keep_put(p, 22 * MIB) && keep_take(MIB, PAGE_SIZE, &zeroed) == p);
+	fake_clock_pass(KEEP_HALF_LIFE - 1);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
+	fake_clock_pass(2 * KEEP_HALF_LIFE);
+	keep_purge(1);
+	CHILD_CHECK(keep_regret == 5 * MIB);
+	fake_clock_pass(100 * KEEP_HALF_LIFE);
+	keep_purge(1);
+	CHILD_CHECK(keep_regret == 0);
+	keep_check();
 }
 
 IN_CHILD(one_that_is_smaller_grows)
@@ -60,47 +144,60 @@ IN_CHILD(one_that_is_smaller_grows)
 	char *q;
 
 	CHILD_CHECK(keep_put(p, 6 * MIB));
-	q = keep_take(10 * MIB, PAGE_SIZE);
+	q = take_dirty(10 * MIB);
 	CHILD_CHECK(q && q[6 * MIB - 1] == 1 && q[10 * MIB - 1] == 0);
-	CHILD_CHECK(keep_counters.bytes == 0);
+	CHILD_CHECK(keep_counters.bytes == 0 && keep_counters.count == 0);
 	keep_check();
 }
 
 IN_CHILD(alignment_is_looked_at)
 {
 	char *p = os_map(8 * MIB, 4 * MIB);
+	bool zeroed;
 
 	/* Half a MiB past a multiple of 4. */
 	CHILD_CHECK(keep_put(p + MIB / 2, 7 * MIB));
-	CHILD_CHECK(!keep_take(7 * MIB, 4 * MIB));
-	CHILD_CHECK(keep_take(7 * MIB, MIB / 2) == p + MIB / 2);
+	CHILD_CHECK(!keep_take(4 * MIB, 4 * MIB, &zeroed));
+	CHILD_CHECK(keep_take(3 * MIB, 4 * MIB, &zeroed) == p + 4 * MIB);
+	CHILD_CHECK(keep_counters.count == 2 && keep_counters.bytes == 4 * MIB);
+	keep_check();
+	CHILD_CHECK(keep_take(3 * MIB, MIB / 2, &zeroed) == p + MIB / 2);
 }
 
-IN_CHILD(the_oldest_makes_room)
+/* No more bytes than may be are dirty, and no more ranges there than the table holds. */
+IN_CHILD(too_much_makes_room)
 {
-	char *p[KEEP_COUNT + 1];
 	unsigned int i;
+	char *p;
 
+	for (i = 0; i < 14; i++) {
+		p = map(5 * MIB);
+		CHILD_CHECK(keep_put(p, 5 * MIB) && is_mapped(p) && p[0] == 1);
+		CHILD_CHECK(keep_counters.bytes <= KEEP_MAX_BYTES);
+		keep_check();
+	}
+	CHILD_CHECK(keep_counters.bytes == KEEP_MAX_BYTES);
 	for (i = 0; i <= KEEP_COUNT; i++) {
-		p[i] = map(5 * MIB);
-		CHILD_CHECK(keep_put(p[i], 5 * MIB));
+		p = map(2 * PAGE_SIZE);
+		CHILD_CHECK(keep_put(p, 2 * PAGE_SIZE) && p[0] == 1);
 	}
 	CHILD_CHECK(keep_counters.count == KEEP_COUNT);
-	CHILD_CHECK(!is_mapped(p[0]) && is_mapped(p[1]));
-	/* 40 + 32 MiB are 8 too many: two of 5. */
-	CHILD_CHECK(keep_put(map(32 * MIB), 32 * MIB));
-	CHILD_CHECK(keep_counters.bytes <= KEEP_MAX_BYTES);
-	CHILD_CHECK(!is_mapped(p[2]) && is_mapped(p[3]));
 	keep_check();
-	CHILD_CHECK(!keep_put(p[3], KEEP_MAX_BLOCK + PAGE_SIZE) && is_mapped(p[3]));
+	/* A part in the middle would leave one range more. */
+	CHILD_CHECK(keep_take(PAGE_SIZE, PAGE_SIZE, &(bool){ false }));
+	keep_check();
+	p = map(KEEP_MAX_BLOCK + PAGE_SIZE);
+	CHILD_CHECK(!keep_put(p, KEEP_MAX_BLOCK + PAGE_SIZE) && is_mapped(p));
 }
 
 IN_CHILD(the_limit_is_kept)
 {
 	char *p[3] = { map(5 * MIB), map(5 * MIB), map(5 * MIB) };
 
-	CHILD_CHECK(keep_put(p[0], 5 * MIB) && keep_put(p[1], 5 * MIB));
-	keep_set_limit(6 * MIB);
+	CHILD_CHECK(keep_put(p[0], 5 * MIB));
+	fake_clock_pass(1);
+	CHILD_CHECK(keep_put(p[1], 5 * MIB));
+	keep_set_limit(5 * MIB);
 	CHILD_CHECK(keep_counters.bytes == 5 * MIB && !is_mapped(p[0]) && is_mapped(p[1]));
 	keep_set_limit(0);
 	CHILD_CHECK(keep_counters.bytes == 0 && !is_mapped(p[1]));
@@ -119,7 +216,8 @@ IN_CHILD(the_old_ones_go)
 	CHILD_CHECK(keep_put(young, 5 * MIB));
 	keep_release_old(80);
 	CHILD_CHECK(!is_mapped(old) && is_mapped(young));
-	CHILD_CHECK(keep_release(1) == 5 * MIB && !is_mapped(young));
+	CHILD_CHECK(keep_release(1) == PAGE_SIZE && is_mapped(young));
+	CHILD_CHECK(keep_release(5 * MIB) == 5 * MIB - PAGE_SIZE && !is_mapped(young));
 	CHILD_CHECK(keep_release(SIZE_MAX) == 0);
 	keep_check();
 }
@@ -155,13 +253,16 @@ static void *churn(void *arg)
 
 	for (i = 0; i < rounds(3000); i++) {
 		size_t size = (SANITIZED ? 4 : i % 7 + 2) * PAGE_SIZE;
-		char *p = keep_take(size, PAGE_SIZE);
+		bool zeroed;
+		char *p = keep_take(size, PAGE_SIZE, &zeroed);
 
 		if (!p)
 			p = map(size);
 		p[0] = p[size - 1] = mark;
 		if (i % 16 == 0)
 			keep_release(2 * PAGE_SIZE);
+		if (i % 16 == 8)
+			keep_purge(2 * PAGE_SIZE);
 		CHILD_CHECK(p[0] == mark && p[size - 1] == mark);
 		CHILD_CHECK(keep_put(p, size));
 	}
@@ -186,10 +287,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_best_fit_is_found),
-		cmocka_unit_test(far_too_large_or_small_does_not_fit),
+		cmocka_unit_test(the_rest_waits_for_its_block),
+		cmocka_unit_test(what_was_purged_is_room),
 		cmocka_unit_test(one_that_is_smaller_grows),
+		cmocka_unit_test(what_was_purged_and_is_asked_for_is_regretted),
 		cmocka_unit_test(alignment_is_looked_at),
-		cmocka_unit_test(the_oldest_makes_room),
+		cmocka_unit_test(too_much_makes_room),
 		cmocka_unit_test(the_limit_is_kept),
 		cmocka_unit_test(the_old_ones_go),
 		cmocka_unit_test(it_obeys_the_purge_settings_and_trim),

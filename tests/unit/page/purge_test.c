@@ -198,6 +198,80 @@ IN_CHILD(a_regretted_purge_is_not_repeated)
 	buddy_check();
 }
 
+struct turn {
+	char *block[44];
+	unsigned long random;
+	unsigned long touched; /* pages */
+};
+
+/* Blocks of 1 to 8 MiB, all of each written to; one replaced after the other. */
+static void replace_blocks(struct turn *turn, unsigned int blocks, unsigned int rounds)
+{
+	while (rounds-- > 0) {
+		unsigned int i;
+		size_t size;
+		size_t at;
+
+		turn->random = turn->random * 6364136223846793005ul + 1442695040888963407ul;
+		i = (turn->random >> 33) % blocks;
+		size = MIB + 1 + (turn->random >> 20) % (7 * MIB);
+		CHILD_CHECK(!turn->block[i] || run_free(turn->block[i]));
+		turn->block[i] = run_alloc(size, 0, -1, NULL);
+		CHILD_CHECK(turn->block[i]);
+		for (at = 0; at < size; at += PAGE_SIZE)
+			turn->block[i][at] = 1;
+		turn->touched += size / PAGE_SIZE;
+		fake_clock_pass(2); /* the program works with what it has */
+	}
+}
+
+static unsigned long faults(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (unsigned long)usage.ru_minflt;
+}
+
+/* Most find pages that were another's; what waits for that is an eighth of the peak. */
+IN_CHILD(large_blocks_in_turn_find_their_pages)
+{
+	static struct turn turn;
+	unsigned long before;
+
+	NEEDS_BARE_PROCESS();
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	before = faults();
+	replace_blocks(&turn, ARRAY_SIZE(turn.block), 2000);
+	/* One fault for 12 pages; it was one for two. The first 240 MiB are part of it. */
+	CHILD_CHECK(faults() - before < turn.touched / 10);
+	CHILD_CHECK(status_bytes("VmHWM:") < (stats()->nr_peak << PAGE_SHIFT) * 9 / 8 + 8 * MIB);
+	keep_check();
+	large_check();
+	/* All of it goes, in the end. */
+	fake_clock_pass(20000);
+	buddy_rebalance();
+	CHILD_CHECK(keep_counters.bytes == 0 && keep_counters.count == 0);
+	buddy_check();
+}
+
+/* A program that has few of them pays with nothing, however long it goes on. */
+IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
+{
+	static struct turn turn;
+
+	NEEDS_BARE_PROCESS();
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	replace_blocks(&turn, 8, 2000);
+	CHILD_CHECK(stats()->nr_peak << PAGE_SHIFT < 64 * MIB);
+	CHILD_CHECK(status_bytes("VmHWM:") < (stats()->nr_peak << PAGE_SHIFT) * 33 / 32 + 8 * MIB);
+	keep_check();
+}
+
 /* What was regretted is forgotten after some half-lives. */
 IN_CHILD(regret_fades)
 {
@@ -334,6 +408,8 @@ int main(void)
 		cmocka_unit_test(a_busy_neighbour_does_not_keep_a_block_young),
 		cmocka_unit_test(trim_returns_all_but_what_is_to_stay),
 		cmocka_unit_test(a_regretted_purge_is_not_repeated),
+		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
+		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
 		cmocka_unit_test(regret_fades),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),

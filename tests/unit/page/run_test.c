@@ -33,7 +33,7 @@ IN_CHILD(a_run_owns_exactly_its_pages)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		size_t mapped = ALIGN_UP(MAX(sizes[i], 1ul), PAGE_SIZE);
 
-		p[i] = run_alloc(sizes[i], 0, -1, NULL);
+		p[i] = run_alloc(sizes[i], 0, 0, NULL);
 		CHILD_CHECK(p[i] && page_in_arena(p[i]) && run_size(p[i]) == mapped);
 		memset(p[i], (int)i + 1, mapped);
 		pages += mapped >> PAGE_SHIFT;
@@ -51,20 +51,31 @@ IN_CHILD(a_run_owns_exactly_its_pages)
 	CHILD_CHECK(stats.count == 0 && stats.bytes == 0 && arena_used() == 0);
 }
 
-IN_CHILD(beyond_4_mib_it_is_mapped)
+/* Where a node is asked for, or an alignment, from 4 MiB on. */
+IN_CHILD(beyond_1_mib_it_is_mapped)
 {
+	static const size_t most[] = { 1 * MIB, 4 * MIB };
 	struct run_stats stats;
-	bool zeroed = false;
-	char *p;
+	int node;
 
 	fresh_arena();
-	p = run_alloc(4 * MIB + 1, 0, -1, &zeroed);
-	CHILD_CHECK(p && zeroed && !page_in_arena(p) && run_size(p) == 4 * MIB + PAGE_SIZE);
-	CHILD_CHECK(all_zero(p, 4 * MIB + PAGE_SIZE));
-	run_stats(&stats);
-	CHILD_CHECK(stats.count == 1 && stats.bytes == 4 * MIB + PAGE_SIZE);
-	CHILD_CHECK(arena_used() == 0);
-	CHILD_CHECK(run_free(p) && !run_free(p));
+	for (node = -1; node <= 0; node++) {
+		size_t size = most[node + 1];
+		bool zeroed = false;
+		char *p = run_alloc(4 * MIB, 2 * PAGE_SIZE, node, NULL);
+
+		CHILD_CHECK(p && page_in_arena(p) && run_free(p) && arena_used() == 0);
+		p = run_alloc(size, 0, node, NULL);
+
+		CHILD_CHECK(p && page_in_arena(p) && run_free(p));
+		p = run_alloc(size + 1, 0, node, &zeroed);
+		CHILD_CHECK(p && zeroed && !page_in_arena(p) && run_size(p) == size + PAGE_SIZE);
+		CHILD_CHECK(all_zero(p, size + PAGE_SIZE));
+		run_stats(&stats);
+		CHILD_CHECK(stats.count == 1 && stats.bytes == size + PAGE_SIZE);
+		CHILD_CHECK(arena_used() == 0);
+		CHILD_CHECK(run_free(p) && !run_free(p));
+	}
 }
 
 /* What was mapped for a freed block serves the next one, and nobody is told that it is zero. */
@@ -107,11 +118,11 @@ IN_CHILD(kept_mappings_do_not_raise_the_peak)
 	CHILD_CHECK(keep_counters.bytes == 16 * MIB);
 	for (i = 0; i < 16; i++)
 		CHILD_CHECK(run_alloc(1 * MIB, 0, -1, NULL));
-	CHILD_CHECK(keep_counters.bytes == 0);
+	CHILD_CHECK(keep_counters.bytes <= 16 * MIB / 32);
 	CHILD_CHECK(run_free(run_alloc(30 * MIB, 0, -1, NULL)));
 	p = run_alloc(48 * MIB, 0, -1, NULL);
-	CHILD_CHECK(p && keep_counters.bytes == 0);
-	CHILD_CHECK(run_free(p) && keep_counters.bytes == 0); /* too large to be kept */
+	CHILD_CHECK(p && keep_counters.bytes <= 64 * MIB / 32);
+	CHILD_CHECK(run_free(p) && keep_counters.bytes <= 64 * MIB / 32); /* too large to be kept */
 	check_all();
 }
 
@@ -127,7 +138,9 @@ IN_CHILD(every_alignment_is_kept)
 			char *p = run_alloc(size, align, -1, NULL);
 
 			CHILD_CHECK(p && ((uintptr_t)p & (align - 1)) == 0);
-			CHILD_CHECK(page_in_arena(p) == (size <= 4 * MIB && align <= 4 * MIB));
+			CHILD_CHECK(
+				page_in_arena(p) ==
+				(size <= (align <= PAGE_SIZE ? 1 : 4) * MIB && align <= 4 * MIB));
 			CHILD_CHECK(run_size(p) == ALIGN_UP(size, PAGE_SIZE));
 			p[0] = p[size - 1] = 1;
 			CHILD_CHECK(run_free(p));
@@ -246,7 +259,7 @@ IN_CHILD(a_full_arena_is_not_the_end)
 	limit_to(RLIMIT_AS, 120 * MIB);
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
-	while ((next = run_alloc(2 * MIB, 0, -1, NULL))) {
+	while ((next = run_alloc(2 * MIB, 0, 0, NULL))) {
 		*(void **)next = p;
 		p = next;
 		if (page_in_arena(p))
@@ -310,7 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_owns_exactly_its_pages),
-		cmocka_unit_test(beyond_4_mib_it_is_mapped),
+		cmocka_unit_test(beyond_1_mib_it_is_mapped),
 		cmocka_unit_test(a_mapping_is_used_again),
 		cmocka_unit_test(kept_mappings_do_not_raise_the_peak),
 		cmocka_unit_test(every_alignment_is_kept),
