@@ -52,7 +52,7 @@ USLAB_API size_t kmalloc_size_roundup(size_t size)
 	return api_init() ? size : kmalloc_roundup(size);
 }
 
-/* Moves to a new object; the whole old one is copied (spec 5.7). */
+/* Moves to a new object; the whole old one is copied (spec 5.7), as far as there is room. */
 static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t flags,
 			  const void *caller)
 {
@@ -60,7 +60,7 @@ static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t
 
 	if (!moved)
 		return NULL;
-	memcpy(moved, p, old_size);
+	memcpy(moved, p, MIN(old_size, new_size));
 	kmalloc_free(p, caller);
 	return moved;
 }
@@ -79,7 +79,7 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	size = ksize(p);
 	if (!size)
 		return NULL; /* it was reported */
-	if (new_size > size)
+	if (new_size > size || cache_may_be_free(p))
 		return realloc_move(p, size, new_size, flags, caller);
 	if (kmalloc_resize(p, new_size))
 		return (void *)p; /* what lies behind it is nobody's now */

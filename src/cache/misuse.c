@@ -16,10 +16,12 @@
 #include "base/atomic.h"
 #include "cache/friends.h"
 #include "cache/object.h"
+#include "debug/debug.h"
 #include "debug/kfence.h"
 #include "debug/report.h"
 #include "front/depot.h"
 #include "os/cpu.h"
+#include "page/nested.h"
 #include "page/reserve.h"
 
 #define MAX_LOOKS 3
@@ -167,6 +169,23 @@ bool cache_is_free_already(struct cache *c, void *obj)
 		   (unsigned long)obj);
 	report_deliver();
 	return true;
+}
+
+bool cache_may_be_free(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+	bool is_free;
+
+	if (!slab)
+		return false;
+	if (likely(!debug_is_slab(slab)))
+		return slab->engine->mark && mark_is_set(p, slab->engine->mark);
+	if (nested_call())
+		return false;
+	friends_enter();
+	is_free = debug_is_free(slab, p);
+	friends_leave();
+	return is_free;
 }
 
 void cache_report_pointer(const char *what, const void *p)

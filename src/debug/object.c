@@ -104,6 +104,23 @@ size_t debug_usable_size(const struct page *slab, const void *obj)
 	return layout->debug & (SLAB_RED_ZONE | SLAB_POISON) ? layout->object_size : layout->inuse;
 }
 
+bool debug_is_free(struct page *slab, const void *obj)
+{
+	struct debug_node *node = debug_node_of(slab);
+	bool is_free;
+
+	if (!(load_relaxed(&debug_of_slab(slab)->flags) & SLAB_CONSISTENCY_CHECKS) ||
+	    !debug_is_object(slab, obj))
+		return false;
+	lock_acquire(&node->list_lock);
+	is_free = debug_on_freelist_locked(slab->engine, slab, obj);
+	if (debug_counters(slab).colour != LIST_NONE)
+		debug_place_locked(slab, true); /* the free list may have been mended */
+	lock_release(&node->list_lock);
+	report_deliver();
+	return is_free;
+}
+
 /* F: what is no object, or free already, is reported and must not be written to. */
 static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
 {

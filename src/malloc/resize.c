@@ -118,6 +118,8 @@ static void *realloc_for(void *p, size_t size, const void *caller)
 			malloc_bad_pointer("realloc", p);
 		return no_memory(); /* where the report is not the end */
 	}
+	if (malloc_ready() && unlikely(cache_may_be_free(p)))
+		return move(p, old, size, caller);
 	return resize(p, old, size, caller);
 }
 

@@ -9,6 +9,8 @@
  * misuse: malloc_default_slab argument=slab
  * misuse: malloc_default_thread argument=thread
  * misuse: malloc_default_delete argument=realloc
+ * misuse: malloc_default_stays argument=stays
+ * misuse: malloc_letters_stays USLAB_DEBUG=FZPU,malloc-352 argument=stays
  * misuse: malloc_default_unaligned argument=unaligned
  * misuse: malloc_default_inside argument=inside
  * misuse: malloc_default_run argument=run
@@ -108,6 +110,17 @@ static void resize(char *p)
 	wild(realloc(wild(p), 4 * SIZE));
 }
 
+/* It would stay where it is: then it had two owners. */
+static void stays(char *p)
+{
+	char *q;
+
+	drop_buffer(p);
+	q = wild(realloc(wild(p), SIZE + 8));
+	if (q && q == make_buffer())
+		puts("two blocks share an address");
+}
+
 static void unaligned(char *p)
 {
 	drop_buffer(p + 8);
@@ -134,9 +147,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*make)(char *p);
-	} mistakes[] = { { "twice", twice },	     { "between", between }, { "depot", depot },
-			 { "slab", slab },	     { "thread", thread },   { "realloc", resize },
-			 { "unaligned", unaligned }, { "inside", inside },   { "run", run } };
+	} mistakes[] = { { "twice", twice }, { "between", between },	 { "depot", depot },
+			 { "slab", slab },   { "thread", thread },	 { "realloc", resize },
+			 { "stays", stays }, { "unaligned", unaligned }, { "inside", inside },
+			 { "run", run } };
 
 	stay_here();
 	for (size_t i = 0; argc > 1 && i < sizeof(mistakes) / sizeof(mistakes[0]); i++)

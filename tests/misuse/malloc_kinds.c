@@ -237,6 +237,30 @@ static void uaf_link(size_t size)
 	*(volatile char *)p ^= 8;
 }
 
+/* The links of objects that went back to where the allocator keeps them: behind thousands of others. */
+static void uaf_link_late(size_t size)
+{
+	static char *p[5000];
+
+	for (int i = 0; i < 5000; i++)
+		p[i] = make(size);
+	for (int i = 0; i < 5000; i += 2)
+		drop(p[i]);
+	for (int i = 0; i < 2000; i += 2)
+		memset(p[i], 'A', 16);
+	for (int i = 0; i < 5000; i += 2)
+		p[i] = make(size);
+}
+
+/* It stays where it is if nobody looks. */
+static void realloc_in_place_of_freed(size_t size)
+{
+	char *p = make_between(size);
+
+	drop(p);
+	drop(wild(realloc(wild(p), size - 8)));
+}
+
 static __attribute__((noinline)) void jump(void *p)
 {
 	((void (*)(void))p)();
@@ -267,20 +291,36 @@ int main(int argc, char **argv)
 		void (*make)(size_t size);
 		size_t size;
 	} kinds[] = {
-		KIND(double_free, SMALL),	KIND(double_free_after_another, SMALL),
-		KIND(double_free_late, SMALL),	KIND(double_free_by_a_thread, SMALL),
-		KIND(realloc_of_freed, SMALL),	LARGE_KIND(double_free),
-		KIND(free_stack, SMALL),	KIND(free_static, SMALL),
-		KIND(free_unaligned, SMALL),	KIND(free_inside, SMALL),
-		KIND(realloc_of_static, SMALL), LARGE_KIND(free_inside),
-		KIND(overflow_1, SMALL),	KIND(overflow_8, SMALL),
-		KIND(overflow_page, SMALL),	KIND(overflow_of_the_last, SMALL),
-		LARGE_KIND(overflow_1),		LARGE_KIND(overflow_page),
-		KIND(before_1, SMALL),		KIND(before_8, SMALL),
-		LARGE_KIND(before_1),		LARGE_KIND(before_8),
-		KIND(uaf_read, SMALL),		KIND(uaf_write, SMALL),
-		KIND(uaf_link, SMALL),		LARGE_KIND(uaf_read),
-		LARGE_KIND(uaf_write),		KIND(jump_into_freed, SMALL),
+		KIND(double_free, SMALL),
+		KIND(double_free_after_another, SMALL),
+		KIND(double_free_late, SMALL),
+		KIND(double_free_by_a_thread, SMALL),
+		KIND(realloc_of_freed, SMALL),
+		KIND(realloc_in_place_of_freed, SMALL),
+		LARGE_KIND(double_free),
+		KIND(free_stack, SMALL),
+		KIND(free_static, SMALL),
+		KIND(free_unaligned, SMALL),
+		KIND(free_inside, SMALL),
+		KIND(realloc_of_static, SMALL),
+		LARGE_KIND(free_inside),
+		KIND(overflow_1, SMALL),
+		KIND(overflow_8, SMALL),
+		KIND(overflow_page, SMALL),
+		KIND(overflow_of_the_last, SMALL),
+		LARGE_KIND(overflow_1),
+		LARGE_KIND(overflow_page),
+		KIND(before_1, SMALL),
+		KIND(before_8, SMALL),
+		LARGE_KIND(before_1),
+		LARGE_KIND(before_8),
+		KIND(uaf_read, SMALL),
+		KIND(uaf_write, SMALL),
+		KIND(uaf_link, SMALL),
+		KIND(uaf_link_late, SMALL),
+		LARGE_KIND(uaf_read),
+		LARGE_KIND(uaf_write),
+		KIND(jump_into_freed, SMALL),
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

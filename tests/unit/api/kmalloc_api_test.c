@@ -12,8 +12,10 @@
 #include <cmocka.h>
 
 #include "bare.h"
+#include "base/atomic.h"
 #include "cache/cache.h"
 #include "child.h"
+#include "debug/report.h"
 
 static const char *class_of(const void *p)
 {
@@ -190,6 +192,27 @@ static void krealloc_fails(void *arg)
 	kfree(p);
 }
 
+/* It would fit where it is, and then have two owners. */
+static void krealloc_of_freed(void *arg)
+{
+	char *p = hide(kmalloc(64, GFP_KERNEL));
+	char *q;
+
+	(void)arg;
+	kfree(p);
+	q = hide(krealloc(hide(p), 60, GFP_KERNEL));
+	CHILD_CHECK(q && q != p);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 1);
+	CHILD_CHECK(hide(kmalloc(64, GFP_KERNEL)) != q);
+}
+
+static void test_krealloc_of_freed(void **state)
+{
+	struct child c = child_run(krealloc_of_freed, state);
+
+	assert_true(child_passed(&c));
+}
+
 static void test_krealloc_fails(void **state)
 {
 	struct child c;
@@ -327,13 +350,21 @@ static void test_free_wrong(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edges),	       cmocka_unit_test(test_types),
-		cmocka_unit_test(test_ksize),	       cmocka_unit_test(test_nothing_to_free),
-		cmocka_unit_test(test_krealloc),       cmocka_unit_test(test_krealloc_zero),
-		cmocka_unit_test(test_krealloc_fails), cmocka_unit_test(test_arrays),
-		cmocka_unit_test(test_zero),	       cmocka_unit_test(test_sensitive),
-		cmocka_unit_test(test_alignment),      cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_kfree_any),      cmocka_unit_test(test_free_wrong),
+		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_ksize),
+		cmocka_unit_test(test_nothing_to_free),
+		cmocka_unit_test(test_krealloc),
+		cmocka_unit_test(test_krealloc_zero),
+		cmocka_unit_test(test_krealloc_of_freed),
+		cmocka_unit_test(test_krealloc_fails),
+		cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_zero),
+		cmocka_unit_test(test_sensitive),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_kfree_any),
+		cmocka_unit_test(test_free_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
