@@ -52,16 +52,23 @@ USLAB_API size_t kmalloc_size_roundup(size_t size)
 	return api_init() ? size : kmalloc_roundup(size);
 }
 
-/* Moves to a new object; the whole old one is copied (spec 5.7), as far as there is room. */
+static void *copy_of(const void *p, size_t bytes, size_t size, gfp_t flags, const void *caller)
+{
+	void *copy = alloc(size, flags, NUMA_NO_NODE, caller);
+
+	if (copy)
+		memmove(copy, p, bytes); /* of a free object it may be the same */
+	return copy;
+}
+
+/* Moves to a new object; the whole old one is copied (spec 5.7). */
 static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t flags,
 			  const void *caller)
 {
-	void *moved = alloc(new_size, flags, NUMA_NO_NODE, caller);
+	void *moved = copy_of(p, old_size, new_size, flags, caller);
 
-	if (!moved)
-		return NULL;
-	memcpy(moved, p, MIN(old_size, new_size));
-	kmalloc_free(p, caller);
+	if (moved)
+		kmalloc_free(p, caller);
 	return moved;
 }
 
@@ -79,7 +86,9 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	size = ksize(p);
 	if (!size)
 		return NULL; /* it was reported */
-	if (new_size > size || cache_may_be_free(p))
+	if (cache_resizes_freed(p))
+		return copy_of(p, MIN(size, new_size), new_size, flags, caller);
+	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);
 	if (kmalloc_resize(p, new_size))
 		return (void *)p; /* what lies behind it is nobody's now */

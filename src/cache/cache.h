@@ -261,10 +261,10 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 void kmalloc_free(const void *p, const void *caller);
 size_t kmalloc_size(const void *p);
 /*
- * misuse.c: may what the program wants to resize, and which starts a block, be free already? Then it must not stay
- * where it is: it would have two owners. Moved, it is freed, which finds out for certain, and reports it.
+ * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it was reported, and is
+ * not to be resized: it would have two owners. Without letters known of objects that bear a mark (base/mark.h).
  */
-bool cache_may_be_free(const void *p);
+bool cache_resizes_freed(const void *p);
 /* An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest. */
 bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);

@@ -157,33 +157,41 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 
 /* ---- reports ---- */
 
-bool cache_is_free_already(struct cache *c, void *obj)
+/* not_done: what the program wanted of it. */
+static bool report_if_free(struct cache *c, void *obj, const char *not_done)
 {
 	struct page *slab = page_slab_of(obj);
 
 	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
 		return false;
 	report_misuse(&c->engine, slab, obj, "Object already free");
-	report_fix(&c->engine,
-		   "Object at 0x%lx not freed again; USLAB_CONF=report=abort ends the program",
-		   (unsigned long)obj);
+	report_fix(&c->engine, "Object at 0x%lx not %s; USLAB_CONF=report=abort ends the program",
+		   (unsigned long)obj, not_done);
 	report_deliver();
 	return true;
 }
 
-bool cache_may_be_free(const void *p)
+bool cache_is_free_already(struct cache *c, void *obj)
+{
+	return report_if_free(c, obj, "freed again");
+}
+
+bool cache_resizes_freed(const void *p)
 {
 	struct page *slab = page_slab_of(p);
+	struct cache *c;
 	bool is_free;
 
 	if (!slab)
 		return false;
+	c = container_of(slab->engine, struct cache, engine);
 	if (likely(!debug_is_slab(slab)))
-		return slab->engine->mark && mark_is_set(p, slab->engine->mark);
+		return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) &&
+		       !nested_call() && report_if_free(c, (void *)p, "resized");
 	if (nested_call())
 		return false;
 	friends_enter();
-	is_free = debug_is_free(slab, p);
+	is_free = debug_report_free(slab, (void *)p);
 	friends_leave();
 	return is_free;
 }

@@ -197,8 +197,8 @@ size_t debug_usable_size(const struct page *slab, const void *obj);
  * the rest red. false: nothing to remember in this slab.
  */
 bool debug_resize(struct page *slab, void *obj, size_t new_size);
-/* With F: is it on its slab's free list? Context: no lock held. */
-bool debug_is_free(struct page *slab, const void *obj);
+/* With F: is the object, which the program wants to resize, free already? Then it was reported. No lock held. */
+bool debug_report_free(struct page *slab, void *obj);
 
 /* ---- validate.c (spec 7.8) ---- */
 

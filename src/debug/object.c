@@ -104,7 +104,7 @@ size_t debug_usable_size(const struct page *slab, const void *obj)
 	return layout->debug & (SLAB_RED_ZONE | SLAB_POISON) ? layout->object_size : layout->inuse;
 }
 
-bool debug_is_free(struct page *slab, const void *obj)
+bool debug_report_free(struct page *slab, void *obj)
 {
 	struct debug_node *node = debug_node_of(slab);
 	bool is_free;
@@ -116,6 +116,8 @@ bool debug_is_free(struct page *slab, const void *obj)
 	is_free = debug_on_freelist_locked(slab->engine, slab, obj);
 	if (debug_counters(slab).colour != LIST_NONE)
 		debug_place_locked(slab, true); /* the free list may have been mended */
+	if (is_free)
+		report_object(slab->engine, slab, obj, "Object already free");
 	lock_release(&node->list_lock);
 	report_deliver();
 	return is_free;

@@ -61,19 +61,26 @@ static bool may_stay(size_t old, size_t size)
 	return malloc_class_of(size) + 1 >= malloc_class_of(old);
 }
 
+static always_inline void *copy_of(const void *p, size_t old, size_t size, const void *caller)
+{
+	void *copy;
+
+	if (unlikely(!malloc_hot_alloc(size, &copy)))
+		copy = malloc_slow(size, caller);
+	if (likely(copy))
+		memmove(copy, p, MIN(old, size)); /* of a free block it may be the same */
+	return copy;
+}
+
 static void *move(void *p, size_t old, size_t size, const void *caller)
 {
-	void *new_block;
+	void *moved = copy_of(p, old, size, caller);
 
-	if (unlikely(!malloc_hot_alloc(size, &new_block))) {
-		new_block = malloc_slow(size, caller);
-		if (unlikely(!new_block))
-			return size <= old ? p : NULL;
-	}
-	memcpy(new_block, p, MIN(old, size));
+	if (unlikely(!moved))
+		return size <= old ? p : NULL;
 	if (unlikely(!malloc_hot_free(p)))
 		free_slow(p, caller);
-	return new_block;
+	return moved;
 }
 
 /* In place, or by moving its mapping. NULL: it stays as it is. Whoever resizes a block holds it. */
@@ -118,8 +125,8 @@ static void *realloc_for(void *p, size_t size, const void *caller)
 			malloc_bad_pointer("realloc", p);
 		return no_memory(); /* where the report is not the end */
 	}
-	if (malloc_ready() && unlikely(cache_may_be_free(p)))
-		return move(p, old, size, caller);
+	if (malloc_ready() && unlikely(cache_resizes_freed(p)))
+		return copy_of(p, old, size, caller);
 	return resize(p, old, size, caller);
 }
 
