@@ -79,9 +79,20 @@ static void put_banner(const struct engine *e, const char *reason)
 	report_style()->banner(cache_name(e), reason);
 }
 
+/* What the kernel has no words for: a page of a heap is no slab. */
+static void put_heap_page(const struct page *page)
+{
+	unsigned long base = (unsigned long)page_address(page);
+
+	text_print("Page 0x%lx-0x%lx of heap %s, %u bytes free\n", base, base + PAGE_SIZE - 1,
+		   page->heap->name, (uint32_t)page->counters);
+}
+
 static void put_slab(const struct page *slab)
 {
-	if (slab) /* else the address is not even in the arena */
+	if (slab && slab->type == PAGE_HEAP)
+		put_heap_page(slab);
+	else if (slab) /* else the address is not even in the arena */
 		report_style()->slab(slab);
 }
 
@@ -216,7 +227,10 @@ void report_misuse(struct engine *e, struct page *slab, const void *p, const cha
 {
 	put_banner(e, reason);
 	put_slab(slab);
-	text_print("Pointer 0x%lx @offset=%lu\n\n", (unsigned long)p, report_offset(slab, p));
+	text_print("Pointer 0x%lx", (unsigned long)p);
+	if (slab) /* else its pages are gone */
+		text_print(" @offset=%lu", report_offset(slab, p));
+	text_print("\n\n");
 	report_style()->stack();
 	report_taint();
 }

@@ -92,8 +92,12 @@ cold void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
 struct report_counters {
 	unsigned long reports; /* banners and lines */
 	unsigned long fixes;
+	unsigned long isolated; /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
 };
 extern struct report_counters report_counters;
+
+/* One more slab is isolated; while the text of its report is open. */
+cold void report_count_isolated(void);
 
 cold void report_fork_child(void);
 

@@ -162,6 +162,11 @@ void report_fix_begin(const char *cache)
 	store_relaxed(&report_counters.fixes, report_counters.fixes + 1);
 }
 
+void report_count_isolated(void)
+{
+	store_relaxed(&report_counters.isolated, report_counters.isolated + 1);
+}
+
 /* What cannot go to the file still goes to stderr. */
 static void write_text(const char *text, size_t len)
 {

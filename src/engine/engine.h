@@ -90,8 +90,12 @@ struct slab_layout {
 struct slab_counters {
 	uint64_t inuse : 16;
 	uint64_t objects : 15;
-	uint64_t frozen : 1;  /* slub: belongs to a CPU; debug: retired */
-	uint64_t carved : 16; /* slub: objects that were linked or handed out so far, see slub.h */
+	uint64_t frozen : 1; /* slub: belongs to a CPU; debug: retired; slab: isolated */
+	/*
+	 * slub: objects that were linked or handed out so far, see slub.h; slab: of an isolated one, objects that
+	 * are in use by the program
+	 */
+	uint64_t carved : 16;
 	uint64_t colour : 16; /* slab: object 0 lies at colour * layout->colour_off; debug: its list */
 };
 

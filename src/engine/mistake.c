@@ -19,6 +19,7 @@ static cold _Noreturn void die(const struct engine *e, const void *obj, enum eng
 		[ENGINE_FREE_AGAIN] = "double free of",
 		[ENGINE_NO_OBJECT] = "free of what is no object,",
 		[ENGINE_LIST_BROKEN] = "corrupt free list at",
+		[ENGINE_NO_HEADER] = "no header before",
 	};
 
 	os_die_fmt("%s: %s %p in cache %s", e->ops->name, text[what], obj, e->name);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""uslab debug on a program whose caches hold what should not have been freed: it is reported, and the program lives."""
+"""uslab debug and others look at a program whose caches hold what should not have been freed: it is reported, and the program lives."""
+import json
 import os
 import subprocess
 import unittest
@@ -10,35 +11,100 @@ PROGRAM = os.path.join(os.environ["USLAB_BUILD"], "tests", "misuse", "latent")
 
 # What is said of each; the second way where calls are out of line and notice it at once.
 REPORTS = {
-    "double": r"BUG mine \(Not tainted\): Object already free",
-    "interior": r"BUG mine \(Not tainted\): |lies inside of an object of mine",
-    "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
-    "other": r"Freed pointer is no object of this cache|mine but object is from other",
-    "link": r"BUG mine \(Not tainted\): Freechain corrupt",
+    "slub": {
+        "double": r"BUG mine \(Not tainted\): Object already free",
+        "interior": r"BUG mine \(Not tainted\): |lies inside of an object of mine",
+        "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
+        "other": r"Freed pointer is no object of this cache|mine but object is from other",
+        "link": r"BUG mine \(Not tainted\): Freechain corrupt",
+    },
+    "slab": {
+        "double": r"slab: double free detected in cache 'mine', objp 0x",
+        "interior": r"Freed pointer is no object of this cache|lies inside of an object of mine",
+        "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
+        "other": r"Freed pointer is no object of this cache|mine but object is from other",
+        "index": r"slab error in slab_get_obj\(\): cache `mine': double free, or memory outside object",
+    },
+    "slobseg": {
+        "double": r"BUG mine \(Not tainted\): Object already free",
+        "interior": r"Freed pointer is no object of this cache|lies inside of an object of mine",
+        "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
+        "other": r"Freed pointer is no object of this cache|mine but object is from other",
+        "link": r"BUG mine \(Not tainted\): Freechain corrupt",
+    },
+    # in pages that caches share nothing says whose an object is
+    "slobseg:pow2": {
+        "double": r"BUG mine \(Not tainted\): Object already free",
+        "interior": r"Freed pointer is no object of this cache",
+        "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
+        "other": None,
+        "link": r"BUG slobseg:pow2 \(Not tainted\): Freechain corrupt",
+    },
+    # nor, without a header, where one starts
+    "slob": {
+        "double": r"BUG mine \(Not tainted\): Object already free",
+        "interior": None,
+        "foreign": r"Freed pointer is no object of this cache|was not allocated by uslab",
+        "other": None,
+        "link": r"BUG slob \(Not tainted\): Freechain corrupt",
+        "header": r"BUG slob \(Not tainted\): Freed twice, no start of an object, or its header was",
+    },
+    "slob:1991": {
+        "double": r"BUG mine \(Not tainted\): Object already free",
+        "link": r"BUG slob:1991 \(Not tainted\): Freechain corrupt",
+    },
 }
 COMMANDS = [["F"], ["FZPU"], ["U"], ["--shrink"]]
+BROKEN = ("link", "index")  # what isolates a slab
 
 
 class Latent(unittest.TestCase):
-    def observe(self, mistake, command):
+    def tool(self, *words):
+        tool = subprocess.run([BIN, *words], capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(tool.returncode, 0, tool.stderr)
+        return tool.stdout
+
+    def observe(self, engine, mistake, command, report):
+        """report: what must be said of it; None: nothing can be, but the program must live."""
         environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_CONF")}
+        environment["USLAB_CONF"] = f"engine={engine},front=array"
         with subprocess.Popen([PROGRAM, mistake, "wait"], stdin=subprocess.PIPE, text=True, env=environment,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             self.assertEqual(process.stdout.readline(), "ready\n")
+            pid = str(process.pid)
+            self.tool("info", "-p", pid, "mine")
             for words in (command, ["--shrink"], ["F"], ["--validate"]):
-                tool = subprocess.run([BIN, "debug", "-p", str(process.pid), "--cache", "mine", *words],
-                                      capture_output=True, text=True, check=False, timeout=120)
-                self.assertEqual(tool.returncode, 0, tool.stderr)
+                self.tool("debug", "-p", pid, "--cache", "mine", *words)
+            known = json.loads(self.tool("info", "-p", pid, "--json"))["uslab"]
+            self.assertEqual(known["isolated"], 1 if mistake in BROKEN else 0)
             _, said = process.communicate()
         self.assertEqual(process.returncode, 0, said)
         self.assertIn("the program goes on", said)
-        self.assertRegex(said, REPORTS[mistake])
+        if report:
+            self.assertRegex(said, report)
 
     def test_all(self):
-        for mistake in REPORTS:
-            for command in COMMANDS:
-                with self.subTest(mistake=mistake, command=command):
-                    self.observe(mistake, command)
+        for engine, reports in REPORTS.items():
+            for mistake, report in reports.items():
+                for command in COMMANDS:
+                    with self.subTest(engine=engine, mistake=mistake, command=command):
+                        self.observe(engine, mistake, command, report)
+
+    def test_track(self):
+        for engine in REPORTS:
+            with self.subTest(engine=engine):
+                self.track(engine)
+
+    def track(self, engine):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_CONF")}
+        environment["USLAB_CONF"] = f"engine={engine},front=none"
+        with subprocess.Popen([PROGRAM, "double", "wait"], stdin=subprocess.PIPE, text=True, env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            self.tool("track", "-p", str(process.pid), "--cache=mine", "--full", "--once", "--interval=0.1")
+            _, said = process.communicate()
+        self.assertEqual(process.returncode, 0, said)
+        self.assertIn("the program goes on", said)
 
 
 if __name__ == "__main__":

@@ -3,27 +3,13 @@
  * engine/slab/check.c - is every slab what it says it is; and who is still in use
  *
  * Data:       a byte for each object of a slab, on the stack.
- * Invariants: those of slab.h, index.c, node.c and of struct page; a violation ends in CHECK().
+ * Invariants: those of slab.h, index.c, node.c and of struct page; a violation ends in CHECK() if it is
+ *             slab_check() that finds it. The others look at what a program may have overwritten.
  * Locks:      list_lock of each node in turn.
  * Flow:       called through slab_ops.check and .walk: tests, debug builds, reports.
  */
 #include "base/assert.h"
 #include "engine/slab/slab.h"
-
-/* Marks the free objects of a slab; every one is met once. */
-static void mark_free(const struct page *slab, bool is_free[SLAB_MAX_NUM])
-{
-	struct slab_counters counters = slab_counters_of(slab);
-	const uint8_t *index = slab->freelist;
-	unsigned int i;
-
-	memset(is_free, 0, SLAB_MAX_NUM * sizeof(is_free[0]));
-	for (i = counters.inuse; i < counters.objects; i++) {
-		CHECK(index[i] < counters.objects);
-		CHECK(!is_free[index[i]]);
-		is_free[index[i]] = true;
-	}
-}
 
 /* Is the index array where it has to be? */
 static void check_home(const struct slab_cache *c, const struct page *slab)
@@ -63,7 +49,7 @@ static void check_slab(const struct engine *e, const struct page *slab, unsigned
 	CHECK(!counters.frozen && !counters.carved);
 	CHECK(!counters.colour || counters.colour < c->geometry.colour);
 	check_home(c, slab);
-	mark_free(slab, is_free);
+	CHECK(slab_index_mark(c, slab, is_free));
 	CHECK(!e->page_class || page_map.class[page_index(page_address(slab))] == e->page_class);
 }
 
@@ -100,7 +86,7 @@ static void check_node(const struct engine *e, unsigned int nr)
 	full = check_list(e, &node->full, nr, num, num, &free);
 	CHECK(check_list(e, &node->partial, nr, 1, num - 1, &free) == node->nr_partial);
 	CHECK(check_list(e, &node->free, nr, 0, 0, &free) == node->free_slabs);
-	CHECK(full + node->nr_partial + node->free_slabs == node->total_slabs);
+	CHECK(full + node->nr_partial + node->free_slabs + node->isolated == node->total_slabs);
 	CHECK(free == node->free_objects);
 	lock_release(&node->list_lock);
 }
@@ -125,7 +111,7 @@ static void walk_slab(const struct slab_cache *c, struct page *slab,
 	bool is_free[SLAB_MAX_NUM];
 	unsigned int i;
 
-	mark_free(slab, is_free);
+	slab_index_mark(c, slab, is_free); /* as far as it can be believed */
 	for (i = 0; i < c->geometry.num; i++)
 		if (!is_free[i])
 			visit(page_address(slab),
@@ -154,15 +140,11 @@ bool slab_is_free(struct engine *e, struct page *slab, const void *obj)
 {
 	const struct slab_cache *c = slab_cache_of(e);
 	struct slab_node *node = c->node[slab->node];
-	unsigned int number =
-		(unsigned int)((const char *)obj - slab_objects(c, slab)) / c->geometry.size;
-	bool is_free = false;
-	const uint8_t *index;
+	unsigned int number;
+	bool is_free;
 
 	lock_acquire(&node->list_lock);
-	index = slab->freelist;
-	for (unsigned int i = slab_counters_of(slab).inuse; index && i < c->geometry.num; i++)
-		is_free |= index[i] == number;
+	is_free = slab_home(c, obj, &number) == slab && slab_index_has(slab, number);
 	lock_release(&node->list_lock);
 	return is_free;
 }

@@ -4,13 +4,13 @@
  *
  * Data:       objects bytes at slab->freelist; entries inuse.. are the free objects.
  * Invariants: an array in an object is in the one that its last entry names, so that it is handed
- *             out last: nobody needs the array then. Checked by slab_check().
+ *             out last: nobody needs the array then. Checked by slab_check(). Where it lies is in the
+ *             descriptor; what it says was within the program's reach.
  * Locks:      list_lock of the slab's node; new and empty slabs are private.
  * Flow:       called by grow.c, refill.c, free.c; calls page/meta.c.
  */
 #include "base/assert.h"
 #include "engine/slab/slab.h"
-#include "os/die.h"
 #include "page/meta.h"
 
 static uint8_t *new_home(const struct slab_cache *c, const struct page *slab)
@@ -47,72 +47,103 @@ void slab_index_delete(const struct slab_cache *c, struct page *slab)
 	slab->freelist = NULL;
 }
 
+/* Numbers of objects that were met. */
+struct met {
+	uint64_t word[(SLAB_MAX_NUM + 1) / 64];
+};
+
+static inline bool met_before(struct met *met, unsigned int number)
+{
+	uint64_t bit = 1ull << (number % 64);
+	bool before = met->word[number / 64] & bit;
+
+	met->word[number / 64] |= bit;
+	return before;
+}
+
+/* An array in an object lies in the one that goes out last. */
+static inline bool is_at_home(const struct slab_cache *c, const struct page *slab,
+			      const uint8_t *index)
+{
+	const struct slab_geometry *g = &c->geometry;
+
+	return g->placement != SLAB_INDEX_OBJECT ||
+	       (const char *)index == slab_objects(c, slab) + (size_t)index[g->num - 1] * g->size;
+}
+
+/* The array was within the program's reach: no number is believed that is none, or comes twice. */
 unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void **objs,
 			     unsigned int max)
 {
 	struct slab_counters counters = slab_counters_of(slab);
 	const uint8_t *index = slab->freelist;
 	char *first = slab_objects(c, slab);
+	unsigned int number = SLAB_MAX_NUM;
+	struct met met = { 0 };
 	unsigned int n = 0;
 
 	while (n < max && counters.inuse < counters.objects) {
-		unsigned int number = index[counters.inuse++];
-
-		ASSERT(number < counters.objects);
+		number = index[counters.inuse++];
+		if (unlikely(number >= counters.objects || met_before(&met, number)))
+			return 0;
 		objs[n++] = first + (size_t)number * c->geometry.size;
 	}
+	if (counters.inuse == counters.objects ? unlikely(!is_at_home(c, slab, index))
+					       : unlikely(index[counters.inuse] == number))
+		return 0;
 	slab_set_counters(slab, counters);
 	if (counters.inuse == counters.objects && c->geometry.placement == SLAB_INDEX_OBJECT)
 		slab->freelist = NULL;
 	return n;
 }
 
-/*
- * The number of an object. Multiplication by the reciprocal is exact for multiples of the size, and
- * whatever it makes of other addresses, or of those before object 0, does not lead back to them.
- */
-static unsigned int object_number(const struct engine *e, const struct page *slab, const void *obj)
+bool slab_index_has(const struct page *slab, unsigned int number)
 {
-	const struct slab_cache *c = slab_cache_of(e);
-	uint64_t offset = (uint64_t)((const char *)obj - slab_objects(c, slab));
-	uint64_t number = (offset * c->reciprocal) >> 32;
+	struct slab_counters counters = slab_counters_of(slab);
+	const uint8_t *index = slab->freelist;
 
-	if (unlikely(number >= c->geometry.num || number * c->geometry.size != offset))
-		os_die_fmt("slab: 0x%lx was freed, but is no object of cache '%s'",
-			   (unsigned long)obj, e->name);
-	return (unsigned int)number;
-}
-
-static _Noreturn void die_double_free(const struct engine *e, const void *obj)
-{
-	os_die_fmt("slab: double free detected in cache '%s', objp 0x%lx", e->name,
-		   (unsigned long)obj);
-}
-
-static bool is_listed(const uint8_t *index, unsigned int from, unsigned int end,
-		      unsigned int number)
-{
-	for (; from < end; from++)
-		if (index[from] == number)
+	for (unsigned int i = counters.inuse; index && i < counters.objects; i++)
+		if (index[i] == number)
 			return true;
 	return false;
 }
 
-void slab_index_put(const struct engine *e, struct page *slab, void *obj)
+bool slab_index_mark(const struct slab_cache *c, const struct page *slab,
+		     bool is_free[SLAB_MAX_NUM])
 {
 	struct slab_counters counters = slab_counters_of(slab);
-	unsigned int number = object_number(e, slab, obj);
+	const uint8_t *index = slab->freelist;
+
+	memset(is_free, 0, SLAB_MAX_NUM * sizeof(is_free[0]));
+	if (!index || counters.inuse == counters.objects)
+		return counters.inuse == counters.objects;
+	for (unsigned int i = counters.inuse; i < counters.objects; i++) {
+		if (index[i] >= counters.objects || is_free[index[i]])
+			return false;
+		is_free[index[i]] = true;
+	}
+	return is_at_home(c, slab, index);
+}
+
+/* The first object that comes back to a full slab makes room for the array. */
+bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact)
+{
+	struct slab_counters counters = slab_counters_of(slab);
 	uint8_t *index = slab->freelist;
 
-	/* Everything is free already; debug builds look at the numbers, too. */
-	if (unlikely(!counters.inuse) ||
-	    (ASSERT_ENABLED && index && is_listed(index, counters.inuse, counters.objects, number)))
-		die_double_free(e, obj);
-	if (!index) { /* was full: the first object that comes back makes room for the array */
-		index = obj;
+	if (unlikely(!counters.inuse)) /* all of them are free */
+		return false;
+	if (!index) {
+		index = (uint8_t *)slab_objects(c, slab) + (size_t)number * c->geometry.size;
 		slab->freelist = index;
+	} else if (counters.inuse < counters.objects && unlikely(index[counters.inuse] == number)) {
+		return false; /* what came last */
 	}
+	/* Debug builds look at all numbers, too. */
+	if (unlikely(exact || ASSERT_ENABLED) && slab_index_has(slab, number))
+		return false;
 	counters.inuse--;
 	index[counters.inuse] = (uint8_t)number;
 	slab_set_counters(slab, counters);
+	return true;
 }

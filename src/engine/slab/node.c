@@ -3,7 +3,8 @@
  * engine/slab/node.c - the three lists of a node, and the choice of a node (spec 3.1, 3.6)
  *
  * Data:       struct slab_node.
- * Invariants: nr_partial and free_slabs are the lengths of two lists, total_slabs of all three.
+ * Invariants: nr_partial and free_slabs are the lengths of two lists, total_slabs of all three and the
+ *             number of isolated slabs.
  *             Checked by slab_check().
  * Locks:      list_lock, but for new and delete.
  * Flow:       called by refill.c, free.c, reap.c, slab.c; calls page/meta.c.
@@ -62,6 +63,24 @@ void slab_node_unlink_locked(struct slab_node *node, struct page *slab)
 	else if (counters.inuse < counters.objects)
 		node->nr_partial--;
 	list_del(&slab->lru);
+}
+
+/* An array in an object is nowhere while a slab is full. */
+void slab_node_isolate_locked(struct engine *e, struct slab_node *node, struct page *slab)
+{
+	struct slab_counters counters = slab_counters_of(slab);
+
+	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
+	node->said = true;
+	slab_node_add_free_locked(node, -(long)(counters.objects - counters.inuse));
+	counters.carved = counters.inuse;
+	counters.inuse = counters.objects;
+	counters.frozen = 1;
+	slab_set_counters(slab, counters);
+	if (slab_cache_of(e)->geometry.placement == SLAB_INDEX_OBJECT)
+		slab->freelist = NULL;
+	slab->lru.next = NULL;
+	node->isolated++;
 }
 
 struct page *slab_node_pick_locked(struct slab_node *node)

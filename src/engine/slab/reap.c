@@ -21,7 +21,7 @@ static unsigned long drain_and_unlock(struct engine *e, struct slab_node *node, 
 
 	while (n < max && slab_node_drop_locked(node, &dropped))
 		n++;
-	lock_release(&node->list_lock);
+	engine_unlock(&node->list_lock, &node->said);
 	slab_release(e, dropped);
 	return n;
 }
@@ -41,6 +41,22 @@ unsigned long slab_reap(struct engine *e, unsigned int node)
 	return drain_and_unlock(e, n, fifth);
 }
 
+static void isolate_broken_locked(struct engine *e, struct slab_node *node, struct list_head *list)
+{
+	bool is_free[SLAB_MAX_NUM];
+	struct list_head *pos;
+	struct list_head *tmp;
+
+	list_for_each_safe(pos, tmp, list) {
+		struct page *slab = list_entry(pos, struct page, lru);
+
+		if (slab_index_mark(slab_cache_of(e), slab, is_free))
+			continue;
+		slab_node_unlink_locked(node, slab);
+		slab_node_isolate_locked(e, node, slab);
+	}
+}
+
 int slab_shrink(struct engine *e)
 {
 	struct slab_cache *c = slab_cache_of(e);
@@ -51,6 +67,11 @@ int slab_shrink(struct engine *e)
 		struct slab_node *node = c->node[i];
 
 		lock_acquire(&node->list_lock);
+		/* what a tool asks for must not give away slabs whose array is no proof that they are free */
+		if (load_relaxed(&e->exact)) {
+			isolate_broken_locked(e, node, &node->partial);
+			isolate_broken_locked(e, node, &node->free);
+		}
 		remain += node->total_slabs - node->free_slabs;
 		drain_and_unlock(e, node, ULONG_MAX);
 	}

@@ -15,9 +15,10 @@
 #include "os/cpu.h"
 
 /* From the partial and the free slabs of a node. Returns how many. */
-static unsigned int refill_from_node(const struct slab_cache *c, unsigned int nr, void **objs,
+static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **objs,
 				     unsigned int want)
 {
+	const struct slab_cache *c = slab_cache_of(e);
 	struct slab_node *node = c->node[nr];
 	unsigned int got = 0;
 	struct page *slab;
@@ -27,16 +28,22 @@ static unsigned int refill_from_node(const struct slab_cache *c, unsigned int nr
 		return 0;
 	lock_acquire(&node->list_lock);
 	while (got < want && (slab = slab_node_pick_locked(node))) {
+		unsigned int n;
+
 		slab_node_unlink_locked(node, slab);
-		got += slab_index_take(c, slab, objs + got, want - got);
-		slab_node_link_locked(node, slab, false);
+		n = slab_index_take(c, slab, objs + got, want - got);
+		got += n;
+		if (likely(n))
+			slab_node_link_locked(node, slab, false);
+		else
+			slab_node_isolate_locked(e, node, slab);
 	}
 	slab_node_add_free_locked(node, -(long)got);
-	lock_release(&node->list_lock);
+	engine_unlock(&node->list_lock, &node->said);
 	return got;
 }
 
-/* From a new slab; what is left of it goes to its node. Returns 0 if out of memory. */
+/* From a new slab; what is left of it goes to its node. Returns 0 if out of memory, or if it is broken already. */
 static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool thisnode, void **objs,
 				    unsigned int want)
 {
@@ -51,9 +58,12 @@ static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool this
 	node = c->node[slab->node];
 	lock_acquire(&node->list_lock);
 	node->total_slabs++;
-	slab_node_link_locked(node, slab, false);
 	slab_node_add_free_locked(node, (long)(c->geometry.num - got));
-	lock_release(&node->list_lock);
+	if (likely(got))
+		slab_node_link_locked(node, slab, false);
+	else /* by the constructor */
+		slab_node_isolate_locked(e, node, slab);
+	engine_unlock(&node->list_lock, &node->said);
 	return got;
 }
 
@@ -68,7 +78,7 @@ static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigne
 	unsigned int i;
 
 	for (i = 0; i < c->nr_nodes; i++) {
-		unsigned int got = refill_from_node(c, (local + i) % c->nr_nodes, objs, want);
+		unsigned int got = refill_from_node(e, (local + i) % c->nr_nodes, objs, want);
 
 		if (got)
 			return got;
@@ -79,7 +89,7 @@ static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigne
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
 {
 	unsigned int first = slab_node_first(slab_cache_of(e), node);
-	unsigned int got = refill_from_node(slab_cache_of(e), first, objs, want);
+	unsigned int got = refill_from_node(e, first, objs, want);
 
 	if (!got)
 		got = refill_from_new(e, first, true, objs, want);

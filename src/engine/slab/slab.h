@@ -6,7 +6,7 @@
  *             descriptor: freelist is the address of its index array, counters {inuse, objects,
  *             colour}, where inuse is what the kernel calls active.
  * Invariants: a slab is on the list of its node that its inuse names: 0 free, objects full, else
- *             partial. Entries inuse..objects-1 of the index array are the numbers of its free
+ *             partial; or it is isolated, counts as full and is on none (frozen). Entries inuse..objects-1 of the index array are the numbers of its free
  *             objects, the next to go first. free_objects is their number in all slabs of the node.
  *             Checked by slab_check().
  * Locks:      slab_node.list_lock (RANK_ENGINE) guards a node, its slabs and their index arrays.
@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "engine/engine.h"
+#include "engine/mistake.h"
 #include "os/lock.h"
 #include "page/page.h"
 
@@ -60,10 +60,12 @@ struct slab_node {
 	unsigned long nr_partial;
 	unsigned long total_slabs;
 	unsigned long free_slabs;
+	unsigned long isolated;	    /* slabs whose index array was overwritten, for ever */
 	unsigned long free_objects; /* in all slabs; read without the lock as a hint */
 	unsigned long free_limit;   /* more free objects than this, and free slabs go */
 	unsigned int colour_next;
 	bool free_touched; /* the free list was looked at since the last reap */
+	bool said;	   /* reports wait for the release of list_lock: engine_unlock() */
 } __attribute__((aligned(CACHE_LINE)));
 
 struct slab_cache {
@@ -104,6 +106,34 @@ static inline char *slab_objects(const struct slab_cache *c, const struct page *
 	       (size_t)slab_counters_of(slab).colour * c->geometry.colour_off;
 }
 
+/* Are these pages a slab of the cache? */
+static inline bool slab_is_of(const struct slab_cache *c, const struct page *slab)
+{
+	return load_relaxed(&slab->type) == PAGE_SLAB && load_relaxed(&slab->layout) == &c->layout;
+}
+
+/*
+ * The slab of this cache in which an object starts at p, and its number. NULL: none does. Any context.
+ * Multiplication by the reciprocal is exact for multiples of the size, and whatever it makes of other addresses,
+ * or of those before object 0, does not lead back to them.
+ */
+static inline struct page *slab_home(const struct slab_cache *c, const void *p,
+				     unsigned int *number)
+{
+	struct page *slab = page_block_of(p);
+	uint64_t offset;
+	uint64_t i;
+
+	if (unlikely(!slab || !slab_is_of(c, slab)))
+		return NULL;
+	offset = (uint64_t)((const char *)p - slab_objects(c, slab));
+	i = (offset * c->reciprocal) >> 32;
+	if (unlikely(i >= c->geometry.num || i * c->geometry.size != offset))
+		return NULL;
+	*number = (unsigned int)i;
+	return slab;
+}
+
 /* ---- geometry.c ---- */
 
 /* 0 or -E2BIG. max_order: a further order only where a lower one cannot hold an object. */
@@ -123,11 +153,22 @@ unsigned long slab_free_limit(unsigned int num, unsigned int cpus, unsigned int 
 /* Gives a new slab, whose colour is set, its index array. false: out of memory. */
 bool slab_index_new(const struct slab_cache *c, struct page *slab);
 void slab_index_delete(const struct slab_cache *c, struct page *slab);
-/* Up to max (>= 1) free objects into objs; 0 if there is none. Context: list_lock, or private. */
+/*
+ * Up to max (>= 1) free objects into objs, of a slab that has some. 0: nothing is taken, what the array says
+ * cannot be. Context: list_lock, or private.
+ */
 unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void **objs,
 			     unsigned int max);
-/* Takes an object back; dies if it is none of this slab's. Context: list_lock. */
-void slab_index_put(const struct engine *e, struct page *slab, void *obj);
+/*
+ * Takes object number `number` back. false: it is free already, as far as a look at the array's first entry
+ * tells, or with exact at all of them. Context: list_lock.
+ */
+bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact);
+/* Is a number free? Context: list_lock. */
+bool slab_index_has(const struct page *slab, unsigned int number);
+/* Marks the free objects; false if the array cannot be right. Context: list_lock. */
+bool slab_index_mark(const struct slab_cache *c, const struct page *slab,
+		     bool is_free[SLAB_MAX_NUM]);
 
 /* ---- node.c ---- */
 
@@ -138,6 +179,8 @@ void slab_node_add_free_locked(struct slab_node *node, long objects);
 /* On and off the list that the slab's inuse names. tail: that end of the partial list. */
 void slab_node_link_locked(struct slab_node *node, struct page *slab, bool tail);
 void slab_node_unlink_locked(struct slab_node *node, struct page *slab);
+/* A slab on no list whose array cannot be right is isolated: it counts as full for ever. Reports it. */
+cold void slab_node_isolate_locked(struct engine *e, struct slab_node *node, struct page *slab);
 /* The slab whose turn it is: head of the partial, then of the free list. NULL: neither. */
 struct page *slab_node_pick_locked(struct slab_node *node);
 /* The node forgets the last of its free slabs, which joins *dropped. false: there is none. */

@@ -15,7 +15,6 @@
 
 #include "base/bits.h"
 #include "engine/slob/slob.h"
-#include "os/die.h"
 #include "page/run.h"
 
 struct header {
@@ -28,13 +27,6 @@ BUILD_ASSERT(sizeof(struct header) == SLOB_HEADER);
 static inline struct header *header_of(const void *p)
 {
 	return (struct header *)((char *)p - SLOB_HEADER);
-}
-
-static cold _Noreturn void die_header(const void *p)
-{
-	os_die_fmt("SLOB: %p has no header of such an object: freed twice, not the start of an "
-		   "object, or written before its start",
-		   p);
 }
 
 struct slob_shape slob_block_shape(size_t size, size_t align)
@@ -58,8 +50,9 @@ void *slob_block_close(void *p, size_t size, unsigned int owner)
 {
 	const struct header *h = header_of(p);
 
-	if (unlikely(h->size != size || h->owner != owner))
-		die_header(p);
+	if (unlikely(!slob_heap_page(p) || (uintptr_t)p % PAGE_SIZE < SLOB_HEADER ||
+		     h->size != size || h->owner != owner))
+		return NULL;
 	return (char *)p - SLOB_HEADER;
 }
 
@@ -78,33 +71,45 @@ void *slob_block_alloc(struct slob_heap *heap, size_t size, size_t align, gfp_t 
 	block = slob_take_locked(heap, &shape, gfp, node);
 	if (likely(block))
 		slob_add_locked(&heap->counters.blocks, 1);
-	lock_release(&heap->lock);
+	engine_unlock(&heap->lock, &heap->said);
 	return likely(block) ? slob_block_open(block, size, 0) : NULL;
+}
+
+/* The size that the header says; 0: it is none, or says what cannot be. */
+static size_t size_of(const void *p)
+{
+	size_t size = (uintptr_t)p % PAGE_SIZE < SLOB_HEADER ? 0 : header_of(p)->size;
+
+	return likely(size && slob_block_fits(size, SLOB_HEADER)) ? size : 0;
 }
 
 void slob_block_free(void *p)
 {
-	struct slob_heap *heap = slob_heap_of(p);
-	size_t size = header_of(p)->size;
+	struct page *page = slob_heap_page(p);
+	struct slob_heap *heap = page ? slob_heap_of(page) : &slob_heap;
+	size_t size = page ? size_of(p) : 0;
+	void *block = size ? slob_block_close(p, size, 0) : NULL;
 	struct page *empty = NULL;
-	void *block;
 
-	if (unlikely(!size || !slob_block_fits(size, SLOB_HEADER)))
-		die_header(p);
-	block = slob_block_close(p, size, 0);
+	if (unlikely(!block)) {
+		engine_mistake_now(&heap->self, p, page ? ENGINE_NO_HEADER : ENGINE_NO_OBJECT);
+		return;
+	}
 	lock_acquire(&heap->lock);
-	slob_put_locked(heap, block, (unsigned int)size + SLOB_HEADER, &empty);
-	slob_sub_locked(&heap->counters.blocks, 1);
-	lock_release(&heap->lock);
+	if (likely(slob_put_locked(heap, &heap->self, block, (unsigned int)size + SLOB_HEADER,
+				   &empty)))
+		slob_sub_locked(&heap->counters.blocks, 1);
+	engine_unlock(&heap->lock, &heap->said);
 	slob_free_pages(empty);
 }
 
+/* Not beyond the page, whatever the header says: somebody is about to copy so much. */
 size_t slob_block_size(const void *p)
 {
-	return ALIGN_UP((size_t)header_of(p)->size, SLOB_UNIT);
+	return MIN(ALIGN_UP(size_of(p), SLOB_UNIT), PAGE_SIZE - (uintptr_t)p % PAGE_SIZE);
 }
 
 unsigned int slob_block_owner(const void *p)
 {
-	return header_of(p)->owner;
+	return (uintptr_t)p % PAGE_SIZE < SLOB_HEADER ? 0 : header_of(p)->owner;
 }

@@ -3,7 +3,7 @@
  * engine/slob/check.c - is the heap what it says it is
  *
  * Data:       none.
- * Invariants: those of slob.h and heap.c; a violation ends in CHECK() or in page.c's words.
+ * Invariants: those of slob.h and heap.c; a violation ends in CHECK().
  * Locks:      the heap's, for the whole walk.
  * Flow:       slob_heap_check() through struct engine_heap, once for all caches; slob_check() through
  *             struct engine_ops, for one: tests, debug builds.
@@ -21,7 +21,7 @@ static void check_listed(const struct slob_heap *heap, const struct page *page)
 	CHECK(page_map.class[page_index(page_address(page))] == 0);
 	CHECK(slob_page_free_bytes(page) > 0);
 	CHECK(slob_page_free_bytes(page) < PAGE_SIZE);
-	slob_page_check(page);
+	CHECK(slob_page_is_whole(page));
 }
 
 void slob_heap_check(struct slob_heap *heap)
@@ -43,6 +43,7 @@ void slob_heap_check(struct slob_heap *heap)
 			free += slob_page_free_bytes(page);
 		}
 	}
+	CHECK(pages + heap->isolated <= counters->pages);
 	/* Pages on no list are full. */
 	CHECK(counters->bytes == counters->pages * PAGE_SIZE - free);
 	CHECK(counters->objects >= counters->pages);

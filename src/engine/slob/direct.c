@@ -14,7 +14,6 @@
 
 #include "base/bits.h"
 #include "engine/slob/slob.h"
-#include "os/die.h"
 #include "page/buddy.h"
 
 static void *open_pages(struct engine *e, struct page *page)
@@ -54,23 +53,32 @@ unsigned int slob_direct_refill(struct engine *e, void **objs, unsigned int want
 	return got;
 }
 
-static struct page *close_pages(const struct engine *e, void *obj)
+/* NULL: no object of the cache in use starts there, which was reported. */
+static struct page *close_pages(struct engine *e, void *obj)
 {
 	struct page *page = page_in_arena(obj) ? page_at(page_index(obj)) : NULL;
+	bool ours = page && load_relaxed(&page->engine) == e && (uintptr_t)obj % PAGE_SIZE == 0;
 
-	if (unlikely(!page || load_relaxed(&page->type) != PAGE_SLAB ||
-		     load_relaxed(&page->engine) != e || (uintptr_t)obj % PAGE_SIZE))
-		os_die_fmt("SLOB: %p is freed, but no object of cache %s in use: freed twice?", obj,
-			   e->name);
-	return page;
+	if (likely(ours && load_relaxed(&page->type) == PAGE_SLAB))
+		return page;
+	engine_mistake_now(e, obj,
+			   ours && page->type != PAGE_TAIL ? ENGINE_FREE_AGAIN : ENGINE_NO_OBJECT);
+	return NULL;
 }
 
 void slob_direct_flush(struct engine *e, void **objs, unsigned int n)
 {
 	struct slob *s = slob_of(e);
+	unsigned int taken = 0;
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		buddy_free(close_pages(e, objs[i]), s->layout.order, true);
-	fetch_sub(&s->nr_direct, n);
+	for (i = 0; i < n; i++) {
+		struct page *page = close_pages(e, objs[i]);
+
+		if (unlikely(!page))
+			continue;
+		buddy_free(page, s->layout.order, true);
+		taken++;
+	}
+	fetch_sub(&s->nr_direct, taken);
 }

@@ -14,14 +14,14 @@
 #include "base/bits.h"
 #include "engine/slob/slob.h"
 #include "os/cpu.h"
-#include "os/die.h"
 #include "os/policy.h"
 #include "page/buddy.h"
 
 /* clang-format off */
 #define EMPTY_LIST(head) { &(head), &(head) }
-#define HEAP_INIT(heap, face_of, last) {				\
+#define HEAP_INIT(heap, face_of, ops_of, name_of, last) {		\
 	.lock = LOCK_INIT(RANK_ENGINE),					\
+	.self = { .ops = &(ops_of), .name = (name_of) },		\
 	.last_list = (last),						\
 	.face = &(face_of),						\
 	.list = { EMPTY_LIST((heap).list[0]), EMPTY_LIST((heap).list[1]),	\
@@ -29,8 +29,9 @@
 }
 /* clang-format on */
 
-struct slob_heap slob_1991_heap = HEAP_INIT(slob_1991_heap, slob_1991_face, 0);
-struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_face, SLOB_LISTS - 1);
+struct slob_heap slob_1991_heap =
+	HEAP_INIT(slob_1991_heap, slob_1991_face, slob_1991_ops, "slob:1991", 0);
+struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_face, slob_ops, "slob", SLOB_LISTS - 1);
 
 int slob_node(int node)
 {
@@ -59,12 +60,39 @@ static void settle_locked(struct list_head *list, struct page *page)
 	}
 }
 
-static void *take_from_list_locked(struct list_head *list, const struct slob_shape *shape, int node)
+bool slob_say_locked(struct slob_heap *heap, struct engine *e, void *obj, enum engine_mistake what)
+{
+	engine_mistake(e, obj, what);
+	heap->said = true;
+	return false;
+}
+
+/*
+ * What a page's list says of its free blocks cannot be. All of the page counts as in use from now on, what was free
+ * as one object, and blocks that come back to it are not used again.
+ */
+static cold void isolate_locked(struct slob_heap *heap, struct page *page)
+{
+	uint64_t used = PAGE_SIZE - slob_page_free_bytes(page);
+
+	slob_say_locked(heap, &heap->self, page_address(page), ENGINE_LIST_BROKEN);
+	slob_add_locked(&heap->counters.bytes, slob_page_free_bytes(page));
+	slob_add_locked(&heap->counters.objects, 1);
+	if (slob_page_free_bytes(page))
+		list_del(&page->lru);
+	page->freelist = NULL;
+	page->counters = SLOB_ISOLATED | used << SLOB_LEFT_SHIFT;
+	heap->isolated++;
+}
+
+static void *take_from_list_locked(struct slob_heap *heap, struct list_head *list,
+				   const struct slob_shape *shape, int node)
 {
 	unsigned int bytes = (unsigned int)ALIGN_UP(shape->size, SLOB_UNIT);
 	struct list_head *pos;
+	struct list_head *tmp;
 
-	list_for_each(pos, list) {
+	list_for_each_safe(pos, tmp, list) {
 		struct page *page = list_entry(pos, struct page, lru);
 		void *block;
 
@@ -73,6 +101,10 @@ static void *take_from_list_locked(struct list_head *list, const struct slob_sha
 		if (slob_page_free_bytes(page) < bytes)
 			continue;
 		block = slob_page_take(page, shape);
+		if (unlikely(block == SLOB_BROKEN)) {
+			isolate_locked(heap, page);
+			continue;
+		}
 		if (block) {
 			settle_locked(list, page);
 			return block;
@@ -113,7 +145,7 @@ static void *take_from_new_locked(struct slob_heap *heap, struct list_head *list
 	struct page *page;
 	void *block;
 
-	lock_release(&heap->lock);
+	engine_unlock(&heap->lock, &heap->said);
 	page = new_page(heap, gfp, node);
 	lock_acquire(&heap->lock);
 	if (unlikely(!page))
@@ -131,7 +163,7 @@ void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, g
 	void *block;
 
 	node = slob_node(node);
-	block = take_from_list_locked(list, shape, node);
+	block = take_from_list_locked(heap, list, shape, node);
 	if (!block)
 		block = take_from_new_locked(heap, list, shape, gfp, node);
 	if (likely(block)) {
@@ -141,38 +173,59 @@ void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, g
 	return block;
 }
 
-static cold _Noreturn void die_foreign(const void *p)
+struct page *slob_heap_page(const void *p)
 {
-	os_die_fmt(
-		"SLOB: %p is freed, but in no page of this heap: freed twice, or never allocated",
-		p);
+	struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
+
+	return likely(page && load_relaxed(&page->type) == PAGE_HEAP) &&
+			       (page->heap == &slob_1991_face || page->heap == &slob_face)
+		       ? page
+		       : NULL;
 }
 
-static inline struct page *heap_page(const void *p)
+/* Of what lies in no page of the heap: the page was given back, or never was the heap's. */
+static enum engine_mistake what_is(const struct slob_heap *heap, const void *p)
 {
-	struct page *page;
+	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
 
-	if (unlikely(!page_in_arena(p)))
-		die_foreign(p);
-	page = page_at(page_index(p));
-	if (unlikely(load_relaxed(&page->type) != PAGE_HEAP))
-		die_foreign(p);
-	return page;
+	return page && page->type != PAGE_HEAP && page->heap == heap->face ? ENGINE_FREE_AGAIN
+									   : ENGINE_NO_OBJECT;
 }
 
-struct slob_heap *slob_heap_of(const void *p)
+/* Into an isolated page: what comes back is the program's no more, and nobody's. */
+static cold bool put_off_locked(struct slob_heap *heap, struct engine *e, struct page *page,
+				void *block, unsigned int size)
 {
-	return container_of(heap_page(p)->heap->counters, struct slob_heap, counters);
+	uint64_t left = page->counters >> SLOB_LEFT_SHIFT;
+	uint64_t bytes = ALIGN_UP(size, SLOB_UNIT);
+
+	if (left < bytes) /* all that was in use is back */
+		return slob_say_locked(heap, e, block, ENGINE_FREE_AGAIN);
+	page->counters -= bytes << SLOB_LEFT_SHIFT;
+	slob_sub_locked(&heap->counters.objects, 1);
+	return true;
 }
 
-void slob_put_locked(struct slob_heap *heap, void *block, unsigned int size, struct page **empty)
+bool slob_put_locked(struct slob_heap *heap, struct engine *e, void *block, unsigned int size,
+		     struct page **empty)
 {
-	struct page *page = heap_page(block);
-	bool was_full = !slob_page_free_bytes(page);
+	struct page *page = slob_heap_page(block);
+	bool was_full;
 
-	if (unlikely(page->heap != heap->face))
-		die_foreign(block);
-	slob_page_put(page, block, size);
+	if (unlikely(!page || page->heap != heap->face || (uintptr_t)block % SLOB_UNIT))
+		return slob_say_locked(heap, e, block, what_is(heap, block));
+	was_full = !slob_page_free_bytes(page);
+	if (unlikely(was_full && slob_page_is_isolated(page)))
+		return put_off_locked(heap, e, page, block, size);
+	switch (slob_page_put(page, block, size)) {
+	case SLOB_PUT:
+		break;
+	case SLOB_PUT_AGAIN:
+		return slob_say_locked(heap, e, block, ENGINE_FREE_AGAIN);
+	case SLOB_PUT_BROKEN:
+		isolate_locked(heap, page);
+		return put_off_locked(heap, e, page, block, size);
+	}
 	slob_sub_locked(&heap->counters.objects, 1);
 	slob_sub_locked(&heap->counters.bytes, ALIGN_UP(size, SLOB_UNIT));
 	if (slob_page_free_bytes(page) == PAGE_SIZE) {
@@ -185,6 +238,24 @@ void slob_put_locked(struct slob_heap *heap, void *block, unsigned int size, str
 		/* By the size of what is freed now, whichever list it was on before. */
 		list_add(&page->lru, class_list(heap, size));
 	}
+	return true;
+}
+
+void slob_heap_verify(struct slob_heap *heap)
+{
+	struct list_head *pos;
+	struct list_head *tmp;
+
+	lock_acquire(&heap->lock);
+	for (unsigned int i = 0; i <= heap->last_list; i++) {
+		list_for_each_safe(pos, tmp, &heap->list[i]) {
+			struct page *page = list_entry(pos, struct page, lru);
+
+			if (!slob_page_is_whole(page))
+				isolate_locked(heap, page);
+		}
+	}
+	engine_unlock(&heap->lock, &heap->said);
 }
 
 void slob_free_pages(struct page *pages)

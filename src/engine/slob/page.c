@@ -4,7 +4,7 @@
  *
  * Data:       struct run_of_units, a free block as read from the page.
  * Invariants: ascending order, no two free blocks touch, their sizes add up to the page's free
- *             bytes. Checked by slob_page_check().
+ *             bytes. slob_page_is_whole().
  * Locks:      the caller's.
  * Flow:       called by heap.c. Touches nothing but the page and its descriptor.
  *
@@ -15,7 +15,6 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slob/slob.h"
-#include "os/die.h"
 
 #define NONE SLOB_PAGE_UNITS /* as a unit number: behind the last one */
 
@@ -25,18 +24,6 @@ struct piece {
 	unsigned int size;
 	unsigned int next; /* where the next free block begins; NONE: it is the last */
 };
-
-static cold _Noreturn void die_corrupt(const struct page *page)
-{
-	os_die_fmt("SLOB: corrupt free list in page %p: written after free, or beyond an object",
-		   page_address(page));
-}
-
-static cold _Noreturn void die_not_in_use(const void *block)
-{
-	os_die_fmt("SLOB: block %p is freed, but free already (or of another size): freed twice",
-		   block);
-}
 
 static inline int16_t *unit_at(const struct page *page, unsigned int at)
 {
@@ -53,18 +40,17 @@ static inline unsigned int first_piece(const struct page *page)
 	return page->freelist ? unit_of(page->freelist) : NONE;
 }
 
-static inline struct piece read_piece(const struct page *page, unsigned int at)
+/* false: no free block can look like that. */
+static inline bool read_piece(const struct page *page, unsigned int at, struct piece *p)
 {
 	const int16_t *unit = unit_at(page, at);
-	struct piece p = { .at = at, .size = 1, .next = (unsigned int)-unit[0] };
 
+	*p = (struct piece){ .at = at, .size = 1, .next = (unsigned int)-unit[0] };
 	if (unit[0] > 1 && at + (unsigned int)unit[0] <= SLOB_PAGE_UNITS) {
-		p.size = (unsigned int)unit[0];
-		p.next = (unsigned int)unit[1];
+		p->size = (unsigned int)unit[0];
+		p->next = (unsigned int)unit[1];
 	}
-	if (unlikely(p.next > SLOB_PAGE_UNITS || p.next < at + p.size))
-		die_corrupt(page);
-	return p;
+	return likely(p->next <= SLOB_PAGE_UNITS && p->next >= at + p->size);
 }
 
 static inline void write_piece(struct page *page, struct piece p)
@@ -121,45 +107,51 @@ static inline unsigned int align_unit(unsigned int at, const struct slob_shape *
 	return (ALIGN_UP(byte, shape->align) - shape->header) / (unsigned int)SLOB_UNIT;
 }
 
+/* The sizes that were read add up to the free bytes where the list ends. */
 void *slob_page_take(struct page *page, const struct slob_shape *shape)
 {
 	unsigned int units = (unsigned int)DIV_ROUND_UP(shape->size, SLOB_UNIT);
+	unsigned int left = slob_page_free_bytes(page) / (unsigned int)SLOB_UNIT;
 	struct piece prev = { 0 };
 	unsigned int at = first_piece(page);
 
 	while (at != NONE) {
-		struct piece p = read_piece(page, at);
 		unsigned int from = align_unit(at, shape);
+		struct piece p;
 
+		if (unlikely(!read_piece(page, at, &p) || p.size > left ||
+			     (p.next == NONE && p.size != left)))
+			return SLOB_BROKEN;
 		if (from + units <= at + p.size) {
 			cut_piece(page, prev, p, from, from + units);
 			page->counters -= units * SLOB_UNIT;
 			return unit_at(page, from);
 		}
+		left -= p.size;
 		prev = p;
 		at = p.next;
 	}
 	return NULL;
 }
 
-void slob_page_put(struct page *page, void *block, unsigned int size)
+enum slob_put slob_page_put(struct page *page, void *block, unsigned int size)
 {
 	unsigned int units = (unsigned int)DIV_ROUND_UP(size, SLOB_UNIT);
 	struct piece p = { unit_of(block), units, first_piece(page) };
 	struct piece prev = { 0 };
+	struct piece behind;
 
 	while (p.next < p.at) {
-		prev = read_piece(page, p.next);
+		if (unlikely(!read_piece(page, p.next, &prev)))
+			return SLOB_PUT_BROKEN;
 		p.next = prev.next;
 	}
-	if (unlikely((uintptr_t)block % SLOB_UNIT || prev.at + prev.size > p.at ||
-		     p.at + units > p.next ||
+	if (unlikely(prev.at + prev.size > p.at || p.at + units > p.next ||
 		     slob_page_free_bytes(page) + units * SLOB_UNIT > PAGE_SIZE))
-		die_not_in_use(block);
-
+		return SLOB_PUT_AGAIN;
 	if (p.at + units == p.next && p.next != NONE) {
-		struct piece behind = read_piece(page, p.next);
-
+		if (unlikely(!read_piece(page, p.next, &behind)))
+			return SLOB_PUT_BROKEN;
 		p.size += behind.size;
 		p.next = behind.next;
 	}
@@ -172,20 +164,20 @@ void slob_page_put(struct page *page, void *block, unsigned int size)
 		link_piece(page, prev, p.at);
 	}
 	page->counters += units * SLOB_UNIT;
+	return SLOB_PUT;
 }
 
-void slob_page_check(const struct page *page)
+bool slob_page_is_whole(const struct page *page)
 {
 	unsigned int at = first_piece(page);
 	unsigned int units = 0;
+	struct piece p;
 
 	while (at != NONE) {
-		struct piece p = read_piece(page, at);
-
-		CHECK(p.next == NONE || p.next > p.at + p.size);
+		if (!read_piece(page, at, &p) || (p.next != NONE && p.next == p.at + p.size))
+			return false;
 		units += p.size;
 		at = p.next;
 	}
-	CHECK(units * SLOB_UNIT == slob_page_free_bytes(page));
-	CHECK(page->freelist == NULL || page_at(page_index(page->freelist)) == page);
+	return units * SLOB_UNIT == slob_page_free_bytes(page);
 }

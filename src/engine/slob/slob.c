@@ -110,7 +110,7 @@ static unsigned int heap_refill(struct engine *e, void **objs, unsigned int want
 	while (got < want && (objs[got] = slob_take_locked(s->heap, &s->shape, gfp, node)))
 		got++;
 	slob_add_locked(&e->heap_objects, got);
-	lock_release(&s->heap->lock);
+	engine_unlock(&s->heap->lock, &s->heap->said);
 	for (i = 0; s->shape.header && i < got; i++)
 		objs[i] = slob_block_open(objs[i], s->shape.size - SLOB_HEADER, e->id);
 	return got;
@@ -129,22 +129,34 @@ static unsigned int slob_refill(struct engine *e, void **objs, unsigned int want
 	return got;
 }
 
+/* An object of this cache back into its heap. false: it is none, or is free, which was reported. */
+static bool put_locked(struct engine *e, void *obj, struct page **empty)
+{
+	const struct slob *s = slob_of(e);
+	void *block = obj;
+
+	if (unlikely((uintptr_t)obj & (s->shape.align - 1)))
+		return slob_say_locked(s->heap, e, obj, ENGINE_NO_OBJECT);
+	if (s->shape.header) {
+		block = slob_block_close(obj, s->shape.size - SLOB_HEADER, e->id);
+		if (unlikely(!block))
+			return slob_say_locked(s->heap, e, obj, ENGINE_NO_HEADER);
+	}
+	return slob_put_locked(s->heap, e, block, s->shape.size, empty);
+}
+
 static void heap_flush(struct engine *e, void **objs, unsigned int n)
 {
 	const struct slob *s = slob_of(e);
 	struct page *empty = NULL;
+	unsigned long taken = 0;
 	unsigned int i;
 
 	lock_acquire(&s->heap->lock);
-	for (i = 0; i < n; i++) {
-		void *block = objs[i];
-
-		if (s->shape.header)
-			block = slob_block_close(block, s->shape.size - SLOB_HEADER, e->id);
-		slob_put_locked(s->heap, block, s->shape.size, &empty);
-	}
-	slob_sub_locked(&e->heap_objects, n);
-	lock_release(&s->heap->lock);
+	for (i = 0; i < n; i++)
+		taken += put_locked(e, objs[i], &empty);
+	slob_sub_locked(&e->heap_objects, taken);
+	engine_unlock(&s->heap->lock, &s->heap->said);
 	slob_free_pages(empty);
 }
 
@@ -161,6 +173,8 @@ static void slob_flush(struct engine *e, void **objs, unsigned int n)
 /* Nothing to give back: empty pages never stay. 1: whole pages are in use. */
 static int slob_shrink(struct engine *e)
 {
+	if (load_relaxed(&e->exact))
+		slob_heap_verify(slob_of(e)->heap);
 	return load_relaxed(&slob_of(e)->nr_direct) != 0;
 }
 

@@ -6,7 +6,8 @@
  *             bytes (one list: slob:1991; by size, since 2008: slob). Per cache only struct slob.
  *             A page: struct page.freelist, the lowest free block, and .counters, the free bytes.
  * Invariants: a page is on one list iff it has free bytes, and no page is ever empty. In a page the
- *             free list is in ascending order and no two free blocks touch. slob_heap_check().
+ *             free list is in ascending order and no two free blocks touch. A page whose list was
+ *             overwritten is isolated: it counts as full for ever. slob_heap_check().
  * Locks:      slob_heap.lock (RANK_ENGINE), one for everything in the heap: lists, pages, counters,
  *             engine.heap_objects. Not held while pages come and go.
  * Flow:       slob.c (table) and block.c (kmalloc) call heap.c, which calls page.c; direct.c is for
@@ -19,7 +20,7 @@
 #define ENGINE_SLOB_SLOB_H
 
 #include "base/atomic.h"
-#include "engine/engine.h"
+#include "engine/mistake.h"
 #include "os/lock.h"
 #include "page/page.h"
 
@@ -48,6 +49,9 @@ struct slob_heap {
 	unsigned int last_list;		   /* index of the last list in use; const */
 	const struct engine_heap *face;	   /* what its pages point at; const */
 	struct list_head list[SLOB_LISTS]; /* struct page.lru */
+	struct engine self;		   /* who is named in reports on pages; const */
+	bool said;			   /* reports wait for the release: engine_unlock() */
+	unsigned long isolated;		   /* pages; counters has them, and for each an object */
 	struct engine_heap_counters counters;
 };
 
@@ -72,14 +76,35 @@ static inline unsigned int slob_page_free_bytes(const struct page *page)
 	return (uint32_t)page->counters;
 }
 
+/*
+ * The upper half of page.counters is that of an isolated page, whose lower one is 0: a flag, and how many bytes of
+ * it are in use and expected back.
+ */
+#define SLOB_ISOLATED (1ull << 32)
+#define SLOB_LEFT_SHIFT 33
+
+static inline bool slob_page_is_isolated(const struct page *page)
+{
+	return page->counters & SLOB_ISOLATED;
+}
+
+/* What slob_page_take() returns when the free list cannot be right: nothing is done. */
+#define SLOB_BROKEN ((void *)1)
+
+enum slob_put {
+	SLOB_PUT,	/* done */
+	SLOB_PUT_AGAIN, /* nothing done: some of it is free */
+	SLOB_PUT_BROKEN /* nothing done: the free list cannot be right */
+};
+
 /* Makes a page one free block. */
 void slob_page_init(struct page *page);
-/* The first block that fits, cut to shape. NULL: none does. */
+/* The first block that fits, cut to shape. NULL: none does. Or SLOB_BROKEN. */
 void *slob_page_take(struct page *page, const struct slob_shape *shape);
-/* Takes back a block of size bytes. Dies when it cannot be one that is in use. */
-void slob_page_put(struct page *page, void *block, unsigned int size);
-/* Dies unless the free list is as it should be. */
-void slob_page_check(const struct page *page);
+/* Takes back a block of size bytes. */
+enum slob_put slob_page_put(struct page *page, void *block, unsigned int size);
+/* Is the free list as it should be? */
+bool slob_page_is_whole(const struct page *page);
 
 /* ---- heap.c ---- */
 
@@ -112,14 +137,24 @@ static inline void slob_sub_locked(unsigned long *counter, unsigned long n)
  */
 void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, gfp_t gfp, int node);
 /*
- * Takes a block back. A page that became empty is added to *empty, linked by page.next. Dies when the
- * block does not lie in a page of this heap.
+ * Takes a block back, for e. A page that became empty is added to *empty, linked by page.next. false: it is no
+ * block in use of this heap, which was reported.
  */
-void slob_put_locked(struct slob_heap *heap, void *block, unsigned int size, struct page **empty);
+bool slob_put_locked(struct slob_heap *heap, struct engine *e, void *block, unsigned int size,
+		     struct page **empty);
+/* engine_mistake(), to be delivered with the lock's release. Returns false. */
+cold bool slob_say_locked(struct slob_heap *heap, struct engine *e, void *obj,
+			  enum engine_mistake what);
+/* Isolates each page on the lists whose free list cannot be right. */
+void slob_heap_verify(struct slob_heap *heap);
 /* Gives pages back that slob_put_locked() found empty. Context: no lock held. */
 void slob_free_pages(struct page *pages);
-/* The heap that p's page belongs to; dies when it belongs to none. */
-struct slob_heap *slob_heap_of(const void *p);
+/* The page of a heap of SLOB that p lies in; NULL: in none. */
+struct page *slob_heap_page(const void *p);
+static inline struct slob_heap *slob_heap_of(const struct page *page)
+{
+	return container_of(page->heap->counters, struct slob_heap, counters);
+}
 
 /* ---- block.c: blocks that say what they are (spec 1.6) ---- */
 
@@ -133,7 +168,7 @@ static inline bool slob_block_fits(size_t size, size_t align)
 struct slob_shape slob_block_shape(size_t size, size_t align);
 /* Writes the header of a block; returns the object behind it. */
 void *slob_block_open(void *block, size_t size, unsigned int owner);
-/* The block of an object; dies unless its header says just this. */
+/* The block of an object; NULL unless its header says just this. */
 void *slob_block_close(void *p, size_t size, unsigned int owner);
 
 void *slob_block_alloc(struct slob_heap *heap, size_t size, size_t align, gfp_t gfp, int node);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slobseg/check.c - is every page what it says it is; who is still in use; last words
+ * engine/slobseg/check.c - is every page what it says it is; who is still in use
  *
  * Data:       a bitmap of a page's objects on the stack.
- * Invariants: those of slobseg.h; a violation ends in CHECK().
+ * Invariants: those of slobseg.h; a violation ends in CHECK() if it is slobseg_check() that finds it. The
+ *             others follow what a program may have overwritten, inside of its page and once.
  * Locks:      slobseg.lock.
  * Flow:       called through check and walk of the tables and of the heap: tests, debug builds, reports.
  */
@@ -13,46 +14,78 @@
 #include "base/bits.h"
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu.h"
-#include "os/die.h"
 
 struct bitmap {
 	uint64_t word[PAGE_SIZE / SLOBSEG_WORD / 64];
 };
+
+/* false: it was marked before. */
+static bool bitmap_mark(struct bitmap *map, unsigned int i)
+{
+	bool fresh = !(map->word[i / 64] >> (i % 64) & 1);
+
+	map->word[i / 64] |= 1ull << (i % 64);
+	return fresh;
+}
 
 static bool bitmap_has(const struct bitmap *map, unsigned int i)
 {
 	return map->word[i / 64] >> (i % 64) & 1;
 }
 
-/* Marks the free objects of a page; each lies at its place, is met once. Returns how many. */
-static unsigned int mark_free(const struct slobseg *s, const struct page *page, struct bitmap *map)
+/*
+ * Marks the free objects of a page as far as its list can be believed. Returns how many; *whole: each lies at
+ * its place and is met once, and there is no more.
+ */
+static unsigned int mark_free(const struct slobseg *s, const struct page *page, struct bitmap *map,
+			      bool *whole)
 {
 	unsigned int count = 0;
 	void *obj;
 
 	memset(map, 0, sizeof(*map));
 	for (obj = page->freelist; obj; obj = *slobseg_link(s, obj)) {
-		uintptr_t offset = (uintptr_t)obj - (uintptr_t)page_address(page);
-		unsigned int i = (unsigned int)(offset / s->layout.stride);
+		uint64_t offset = (uint64_t)obj - (uint64_t)page_address(page);
 
-		CHECK(offset % s->layout.stride == 0 && i < s->layout.objects);
-		CHECK(!bitmap_has(map, i));
-		map->word[i / 64] |= 1ull << (i % 64);
+		if (!slobseg_starts(s, offset) ||
+		    !bitmap_mark(map, (unsigned int)offset / s->layout.stride))
+			break;
 		count++;
 	}
+	*whole = !obj;
 	return count;
+}
+
+bool slobseg_list_is_whole(const struct slobseg *s, const struct page *page)
+{
+	struct bitmap map;
+	bool whole;
+	unsigned int free = mark_free(s, page, &map, &whole);
+
+	return whole && page->counters == slobseg_used(s, free);
+}
+
+bool slobseg_is_listed(const struct slobseg *s, const struct page *page, const void *obj)
+{
+	struct bitmap map;
+	bool whole;
+
+	mark_free(s, page, &map, &whole);
+	return bitmap_has(&map, (unsigned int)((uintptr_t)obj % PAGE_SIZE) / s->layout.stride);
 }
 
 /* A page of a list. Returns its free objects. */
 static unsigned int check_page(const struct slobseg *s, const struct page *page)
 {
 	struct bitmap map;
-	unsigned int free = mark_free(s, page, &map);
+	bool whole;
+	unsigned int free = mark_free(s, page, &map, &whole);
 
+	CHECK(whole);
 	CHECK(page->type == s->type && page->layout == &s->layout);
 	CHECK(slobseg_is_pool(s) ? page->heap == s->heap : page->engine == s->engine);
 	CHECK(page->order == 0 && page->nr_pages == 1);
-	CHECK(page->counters == s->empty + s->one * (s->layout.objects - free));
+	CHECK(page->counters == slobseg_used(s, free));
 	CHECK(page->counters != s->empty && page->counters != s->full);
 	CHECK(page_map.class[page - page_map.pages] == s->page_class);
 	return free;
@@ -77,7 +110,7 @@ void slobseg_check_lists(struct slobseg *s)
 			free += check_page(s, page);
 		}
 	}
-	CHECK(pages == s->nr_partial && pages <= s->count->pages);
+	CHECK(pages == s->nr_partial && pages + s->isolated <= s->count->pages);
 	CHECK(s->count->objects + free == s->count->pages * s->layout.objects);
 	CHECK(s->count->bytes == s->count->objects * s->layout.stride);
 	CHECK(s->count->blocks <= s->count->objects);
@@ -103,13 +136,14 @@ void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *a
 	struct bitmap map;
 	unsigned int node;
 	unsigned int i;
+	bool whole;
 
 	lock_acquire(&s->lock);
 	for (node = 0; node < s->nr_nodes; node++) {
 		for (pos = s->first[node]; pos; pos = pos->next) {
 			const struct page *page = list_entry(pos, struct page, lru);
 
-			mark_free(s, page, &map);
+			mark_free(s, page, &map, &whole);
 			for (i = 0; i < s->layout.objects; i++)
 				if (!bitmap_has(&map, i))
 					visit(page_address(page), slobseg_object(page, i), arg);
@@ -118,25 +152,15 @@ void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *a
 	lock_release(&s->lock);
 }
 
-/* A list that a program wrote to is followed as far as it stays in its page. */
 bool slobseg_is_free(struct engine *e, struct page *page, const void *obj)
 {
 	struct slobseg *s = slobseg_of(e);
-	unsigned int left = s->layout.objects;
-	void *next;
+	bool is_free;
 
 	if (slobseg_is_direct(s))
 		return false; /* the block would be gone */
 	lock_acquire(&s->lock);
-	for (next = page->freelist; next && left && next != obj; left--)
-		next = page_head_of(next) == page ? *slobseg_link(s, next) : NULL;
+	is_free = slobseg_is_listed(s, page, obj);
 	lock_release(&s->lock);
-	return next && next == obj;
-}
-
-cold void slobseg_die_double_free(const struct slobseg *s, const void *obj)
-{
-	if (slobseg_is_pool(s))
-		os_die_fmt("slobseg: double free of %p, of %u bytes", obj, s->layout.stride);
-	os_die_fmt("slobseg: double free of %p in cache %s", obj, s->engine->name);
+	return is_free;
 }

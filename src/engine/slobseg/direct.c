@@ -50,17 +50,42 @@ unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int wa
 	return got;
 }
 
+enum engine_mistake slobseg_what(const struct slobseg *s, const void *p)
+{
+	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
+
+	return page && page->type != s->type && page->type != PAGE_TAIL &&
+			       load_relaxed(&page->layout) == &s->layout
+		       ? ENGINE_FREE_AGAIN
+		       : ENGINE_NO_OBJECT;
+}
+
+/* The block that starts at p; NULL: none does. */
+static struct page *block_of(const struct slobseg *s, const void *p)
+{
+	struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
+
+	return page && load_relaxed(&page->type) == PAGE_SLAB &&
+			       load_relaxed(&page->layout) == &s->layout && page_address(page) == p
+		       ? page
+		       : NULL;
+}
+
 void slobseg_direct_put(struct slobseg *s, void **objs, unsigned int n)
 {
+	unsigned int taken = 0;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
-		struct page *page = page_at(page_index(objs[i]));
+		struct page *page = block_of(s, objs[i]);
 
-		if (unlikely(page->type != PAGE_SLAB))
-			slobseg_die_double_free(s, objs[i]);
+		if (unlikely(!page)) {
+			engine_mistake_now(s->engine, objs[i], slobseg_what(s, objs[i]));
+			continue;
+		}
 		buddy_free(page, s->layout.order, true);
+		taken++;
 	}
-	fetch_sub(&s->own.pages, n);
-	fetch_sub(&s->own.objects, n);
+	fetch_sub(&s->own.pages, taken);
+	fetch_sub(&s->own.objects, taken);
 }

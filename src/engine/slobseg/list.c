@@ -15,6 +15,15 @@
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu.h"
 
+/* Returns false. */
+static cold bool say_locked(struct engine *e, struct slobseg *s, void *obj,
+			    enum engine_mistake what)
+{
+	engine_mistake(e, obj, what);
+	s->said = true;
+	return false;
+}
+
 static struct page *first_page(const struct slobseg *s, unsigned int node)
 {
 	struct list_head *first = s->first[node];
@@ -67,11 +76,12 @@ static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool t
 {
 	struct page *page;
 
-	lock_release(&s->lock);
+	engine_unlock(&s->lock, &s->said);
 	page = slobseg_page_new(s, node, thisnode);
 	lock_acquire(&s->lock);
 	if (likely(page)) {
 		store_relaxed(&s->count->pages, s->count->pages + 1);
+		store_relaxed(&page->counters, s->empty);
 		link_page_locked(s, page);
 	}
 	return page;
@@ -95,24 +105,61 @@ static noinline struct page *more_locked(struct slobseg *s, unsigned int node, b
 	return page || !others ? page : new_page_locked(s, node, false);
 }
 
-/* Takes objects of a page of the list until it is full or `want` are there. Returns how many. */
+/*
+ * What the page's list says of its free objects cannot be. They count as in use from now on, by nobody, and what
+ * comes back to the page later is not used again.
+ */
+static cold void isolate_locked(struct slobseg *s, struct page *page)
+{
+	unsigned int lost = 0;
+
+	say_locked(slobseg_owner(s), s, page_address(page), ENGINE_LIST_BROKEN);
+	while (lost < s->layout.objects && page->counters != slobseg_used(s, lost))
+		lost++;
+	unlink_page_locked(s, page);
+	store_relaxed(&page->freelist, NULL);
+	store_relaxed(&page->counters,
+		      s->full | SLOBSEG_OFF | SLOBSEG_LEFT_ONE * (s->layout.objects - lost));
+	store_relaxed(&s->count->objects, s->count->objects + lost);
+	store_relaxed(&s->count->bytes, s->count->bytes + (size_t)lost * s->layout.stride);
+	s->isolated++;
+}
+
+/*
+ * Takes objects of a page of the list until it is full or `want` are there. Returns how many; 0: its list, which
+ * the program may have overwritten, led elsewhere, or ended too early or too late.
+ */
 static inline unsigned int pop_locked(struct slobseg *s, struct page *page, void **objs,
 				      unsigned int want)
 {
+	uint64_t first = (uint64_t)page_address(page);
 	uint64_t counters = page->counters;
 	void *obj = page->freelist;
 	unsigned int n = 0;
 
 	do {
+		void *next;
+
+		if (unlikely(!slobseg_starts(s, (uint64_t)obj - first)))
+			goto broken;
+		next = *slobseg_link(s, obj);
+		if (unlikely(next == obj))
+			goto broken;
 		objs[n++] = obj;
-		obj = *slobseg_link(s, obj);
+		obj = next;
 		counters += s->one;
 	} while (n < want && counters != s->full);
+	if (unlikely(!obj != (counters == s->full)))
+		goto broken;
 	store_relaxed(&page->freelist, obj);
 	store_relaxed(&page->counters, counters);
 	if (unlikely(counters == s->full))
 		unlink_page_locked(s, page);
 	return n;
+
+broken:
+	isolate_locked(s, page);
+	return 0;
 }
 
 static inline void count_locked(struct slobseg *s, unsigned long n, unsigned long *users)
@@ -143,7 +190,7 @@ unsigned int slobseg_take(struct slobseg *s, void **objs, unsigned int want, gfp
 		got += pop_locked(s, page, objs + got, want - got);
 	} while (got < want);
 	count_locked(s, got, users);
-	lock_release(&s->lock);
+	engine_unlock(&s->lock, &s->said);
 	return got;
 }
 
@@ -158,39 +205,92 @@ static noinline void page_changed_locked(struct slobseg *s, struct page *page, b
 	if (!was_full)
 		unlink_page_locked(s, page);
 	store_relaxed(&s->count->pages, s->count->pages - 1);
+	store_relaxed(&page->counters, s->empty | SLOBSEG_OFF);
 	page->next = *empties;
 	*empties = page;
 }
 
-/*
- * Puts an object in front of its page's free list. What was freed just before, or lay in a page that
- * is gone, is a double free; to see that costs two comparisons.
- */
-static inline void push_locked(struct slobseg *s, void *obj, struct page **empties)
+/* Nothing is put into that page: it is isolated, and the object is the program's no more; or it is free already. */
+static cold bool put_off_locked(struct engine *e, struct slobseg *s, struct page *page, void *obj)
 {
-	struct page *page = page_at(page_index(obj));
-	uint64_t old = page->counters;
-	void *next = page->freelist;
+	if (!(page->counters & SLOBSEG_LEFT_MASK))
+		return say_locked(e, s, obj, ENGINE_FREE_AGAIN);
+	/* it stays in use, by nobody */
+	store_relaxed(&page->counters, page->counters - SLOBSEG_LEFT_ONE);
+	store_relaxed(&s->count->objects, s->count->objects + 1);
+	store_relaxed(&s->count->bytes, s->count->bytes + s->layout.stride);
+	return true;
+}
 
-	if (unlikely(obj == next || page->type != s->type))
-		slobseg_die_double_free(s, obj);
+/* Is it an object of these pages? */
+static inline bool is_ours(const struct slobseg *s, const void *obj)
+{
+	const struct page *page = page_at(page_index(obj));
+
+	return page_in_arena(obj) && page->type == s->type && page->layout == &s->layout &&
+	       slobseg_starts(s, (uintptr_t)obj % PAGE_SIZE);
+}
+
+/*
+ * Puts an object in front of its page's free list. What lies in no page of ours, starts no object, was freed just
+ * before, or lay in a page that is gone is reported: false. exact: so is what was freed at any time.
+ */
+static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, bool exact,
+			       struct page **empties)
+{
+	struct page *page;
+	uint64_t old;
+	void *next;
+
+	if (unlikely(!is_ours(s, obj)))
+		return say_locked(e, s, obj, slobseg_what(s, obj));
+	page = page_at(page_index(obj));
+	old = page->counters;
+	next = page->freelist;
+	if (unlikely(old & SLOBSEG_OFF))
+		return put_off_locked(e, s, page, obj);
+	if (unlikely(obj == next || (exact && slobseg_is_listed(s, page, obj))))
+		return say_locked(e, s, obj, ENGINE_FREE_AGAIN);
 	*slobseg_link(s, obj) = next;
 	store_relaxed(&page->freelist, obj);
 	store_relaxed(&page->counters, old - s->one);
 	if (unlikely(old == s->full || old - s->one == s->empty))
 		page_changed_locked(s, page, old == s->full, empties);
+	return true;
 }
 
-void slobseg_put(struct slobseg *s, void **objs, unsigned int n, unsigned long *users)
+void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int n,
+		 unsigned long *users)
 {
+	bool exact = load_relaxed(&e->exact);
 	struct page *empties = NULL;
+	unsigned long taken = 0;
 	unsigned int i;
 
 	lock_acquire(&s->lock);
 	for (i = 0; i < n; i++)
-		push_locked(s, objs[i], &empties);
-	count_locked(s, -(unsigned long)n, users);
-	lock_release(&s->lock);
+		taken += push_locked(e, s, objs[i], exact, &empties);
+	count_locked(s, -taken, users);
+	engine_unlock(&s->lock, &s->said);
 	if (unlikely(empties))
 		slobseg_pages_free(empties);
+}
+
+void slobseg_verify(struct slobseg *s)
+{
+	unsigned int node;
+
+	lock_acquire(&s->lock);
+	for (node = 0; node < s->nr_nodes; node++) {
+		struct list_head *next;
+
+		for (struct list_head *pos = s->first[node]; pos; pos = next) {
+			struct page *page = list_entry(pos, struct page, lru);
+
+			next = pos->next;
+			if (!slobseg_list_is_whole(s, page))
+				isolate_locked(s, page);
+		}
+	}
+	engine_unlock(&s->lock, &s->said);
 }

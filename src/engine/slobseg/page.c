@@ -37,7 +37,7 @@ struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool t
 		store_relaxed(&page->engine, s->engine);
 	store_relaxed(&page->layout, &s->layout);
 	store_relaxed(&page->freelist, link_ascending(s, page));
-	store_relaxed(&page->counters, s->empty);
+	store_relaxed(&page->counters, s->empty | SLOBSEG_OFF);
 	if (s->page_class)
 		page_set_class(page, 1, s->page_class);
 	page_set_block(page, (enum page_type)s->type, 1);

@@ -28,6 +28,7 @@
 static struct list_head *firsts[NR_POOLS][OS_MAX_NODES];
 static struct engine_heap_counters counters[NR_POOLS];
 static const struct engine_heap pow2_heap;
+static struct engine pow2_self = { .ops = &slobseg_pow2_ops, .name = "slobseg:pow2" };
 
 #define POOL(shift)                                                                \
 	[(shift)-SHIFT_LOW] = {                                                    \
@@ -44,6 +45,8 @@ static const struct engine_heap pow2_heap;
 			    .objects = (unsigned int)(PAGE_SIZE >> (shift)),       \
 			    .min_objects = (unsigned int)(PAGE_SIZE >> (shift)) }, \
 		.heap = &pow2_heap,                                                \
+		.magic = 1ull << (64 - (shift)),                                   \
+		.end = PAGE_SIZE,                                                  \
 		.nr_nodes = OS_MAX_NODES,                                          \
 	}
 
@@ -57,6 +60,11 @@ BUILD_ASSERT(NR_POOLS == 10);
 static unsigned int stride_shift(size_t size, size_t align)
 {
 	return MAX(fls(MAX(size, align) - 1), (unsigned int)SHIFT_LOW);
+}
+
+struct engine *slobseg_owner(const struct slobseg *s)
+{
+	return slobseg_is_pool(s) ? &pow2_self : s->engine;
 }
 
 static bool shares_pages(const struct engine *e)
@@ -95,12 +103,16 @@ static void pow2_flush(struct engine *e, void **objs, unsigned int n)
 	if (unlikely(!shares_pages(e)))
 		slobseg_flush(e, objs, n);
 	else
-		slobseg_put(slobseg_of(e), objs, n, &e->heap_objects);
+		slobseg_put(e, slobseg_of(e), objs, n, &e->heap_objects);
 }
 
 static int pow2_shrink(struct engine *e)
 {
-	return shares_pages(e) ? load_relaxed(&e->heap_objects) != 0 : slobseg_shrink(e);
+	if (!shares_pages(e))
+		return slobseg_shrink(e);
+	if (load_relaxed(&e->exact))
+		slobseg_verify(slobseg_of(e));
+	return load_relaxed(&e->heap_objects) != 0;
 }
 
 static unsigned long pow2_destroy(struct engine *e)
@@ -168,9 +180,15 @@ static void *pow2_heap_alloc(size_t size, size_t align, gfp_t gfp, int node)
 
 static void pow2_heap_free(void *p)
 {
-	struct slobseg *pool = slobseg_of_page(page_at(page_index(p)));
+	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
+	struct slobseg *pool;
 
-	slobseg_put(pool, &p, 1, &pool->count->blocks);
+	if (unlikely(!page || load_relaxed(&page->type) != PAGE_HEAP)) {
+		engine_mistake_now(&pow2_self, p, ENGINE_NO_OBJECT);
+		return;
+	}
+	pool = slobseg_of_page(page);
+	slobseg_put(&pow2_self, pool, &p, 1, &pool->count->blocks);
 }
 
 static size_t pow2_heap_size(const void *p)

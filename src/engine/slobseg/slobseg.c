@@ -93,6 +93,8 @@ int slobseg_init_own(struct engine *e, const struct engine_params *params,
 	s->one = slobseg_counters(1, 0);
 	s->empty = slobseg_counters(0, s->layout.objects);
 	s->full = slobseg_counters(s->layout.objects, s->layout.objects);
+	s->magic = UINT64_MAX / stride + 1;
+	s->end = s->layout.objects * stride;
 	s->page_class = params->page_class;
 	s->type = PAGE_SLAB;
 	s->engine = e;
@@ -132,11 +134,13 @@ void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 	if (unlikely(slobseg_is_direct(s)))
 		slobseg_direct_put(s, objs, n);
 	else
-		slobseg_put(s, objs, n, &s->own.blocks);
+		slobseg_put(e, s, objs, n, &s->own.blocks);
 }
 
 int slobseg_shrink(struct engine *e)
 {
+	if (load_relaxed(&e->exact))
+		slobseg_verify(slobseg_of(e));
 	return load_relaxed(&slobseg_of(e)->own.pages) != 0;
 }
 

@@ -5,8 +5,9 @@
  * Data:       struct slobseg: the pages of one object size. A cache's own (slobseg, and some caches
  *             of slobseg:pow2), or one of the ten pools of slobseg:pow2 that all caches share.
  * Invariants: a page is on the list of its node iff it has a free object and one in use; one with
- *             no object in use is not kept. page.counters == empty + one * objects in use of it.
- *             Checked by slobseg_check_lists().
+ *             no object in use is not kept. page.counters == empty + one * objects in use of it, and
+ *             SLOBSEG_OFF while it is not the list's: new, on its way back, or isolated, and then it
+ *             counts as full. Checked by slobseg_check_lists().
  * Locks:      slobseg.lock (RANK_ENGINE), one for all nodes, guards lists, pages and counts. It is
  *             dropped around buddy_alloc(), and pages go back after it was released.
  * Flow:       included by engine/slobseg/ only.
@@ -14,7 +15,8 @@
  * Bounded time, not counting waits for a lock. To take an object: one pop; or a new page, which is one
  * buddy_alloc() (10 splits at most, or the commit of a chunk of 4 MiB) and PAGE_SIZE / stride <= 512
  * links. To put one back: one push, and at most one buddy_free() (10 merges at most). Nothing is ever
- * looked for: no walk over pages, none over the objects of a page, whatever the program did before.
+ * looked for: no walk over pages, none over the objects of a page, whatever the program did before; only
+ * while a tool looks on (engine.exact) does a put look through its page.
  * Only without memory are the other nodes looked at, one step each. What is not bounded lies below:
  * page faults, and the purge that a buddy_free() does now and then (large USLAB_CONF=purge_limit= and
  * purge_delay= avoid it).
@@ -25,11 +27,20 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "engine/engine.h"
+#include "engine/mistake.h"
 #include "os/lock.h"
 #include "page/page.h"
 
 #define SLOBSEG_WORD ((unsigned int)sizeof(void *))
+
+/*
+ * In page.counters: what comes back is not put on the list. Below it, so many objects of the page are in use all
+ * the same, and are expected back: of an isolated one.
+ */
+#define SLOBSEG_OFF (1ull << 63)
+#define SLOBSEG_LEFT_SHIFT 48
+#define SLOBSEG_LEFT_ONE (1ull << SLOBSEG_LEFT_SHIFT)
+#define SLOBSEG_LEFT_MASK (SLOBSEG_OFF - SLOBSEG_LEFT_ONE)
 
 struct slobseg {
 	struct lock lock;
@@ -52,7 +63,11 @@ struct slobseg {
 		const struct engine_heap *heap;
 	};
 	unsigned int nr_nodes;
+	uint64_t magic;			 /* 2^64 / stride, rounded up */
+	unsigned int end;		 /* bytes of a page up to where its last object ends */
+	bool said;			 /* reports wait for the release of lock: engine_unlock() */
 	unsigned long nr_partial;	 /* pages on the lists */
+	unsigned long isolated;		 /* pages whose free list was overwritten, for ever */
 	struct engine_heap_counters own; /* a cache's: .pages are its slabs, .blocks as .objects */
 };
 
@@ -77,6 +92,18 @@ static inline void **slobseg_link(const struct slobseg *s, void *obj)
 	return (void **)((char *)obj + s->offset);
 }
 
+/* Does an object start so many bytes from the start of a page? One multiplication. */
+static inline bool slobseg_starts(const struct slobseg *s, uint64_t offset)
+{
+	return offset < s->end && offset * s->magic < s->magic;
+}
+
+/* Of objects - free ones, for page.counters. */
+static inline uint64_t slobseg_used(const struct slobseg *s, unsigned int free)
+{
+	return s->full - s->one * free;
+}
+
 static inline bool slobseg_is_pool(const struct slobseg *s)
 {
 	return s->type == PAGE_HEAP;
@@ -91,7 +118,13 @@ static inline struct slobseg *slobseg_of_page(const struct page *page)
 
 unsigned int slobseg_take(struct slobseg *s, void **objs, unsigned int want, gfp_t gfp, int node,
 			  unsigned long *users);
-void slobseg_put(struct slobseg *s, void **objs, unsigned int n, unsigned long *users);
+/* e: who is named in reports. Objects that are none, or are free, are reported and left out. */
+void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int n,
+		 unsigned long *users);
+/* Isolates each page on the lists whose free list cannot be right. */
+void slobseg_verify(struct slobseg *s);
+/* Who is named in reports on pages. */
+struct engine *slobseg_owner(const struct slobseg *s);
 
 /* ---- page.c ---- */
 
@@ -110,6 +143,8 @@ static inline bool slobseg_is_direct(const struct slobseg *s)
 unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int want, gfp_t gfp,
 				 int node);
 void slobseg_direct_put(struct slobseg *s, void **objs, unsigned int n);
+/* What a pointer that cannot be taken back is: its page is no longer ours, or never was. */
+enum engine_mistake slobseg_what(const struct slobseg *s, const void *p);
 
 /* ---- slobseg.c: caches with pages of their own; slobseg:pow2 uses them for some ---- */
 
@@ -151,9 +186,11 @@ static inline struct slobseg *slobseg_of(const struct engine *e)
 
 void slobseg_check_lists(struct slobseg *s);
 void slobseg_check(struct engine *e);
+/* Does the free list end, with as many objects as are free, each at its start? Context: the lock. */
+bool slobseg_list_is_whole(const struct slobseg *s, const struct page *page);
+/* Is obj on the list, as far as that can be believed? Context: the lock. */
+bool slobseg_is_listed(const struct slobseg *s, const struct page *page, const void *obj);
 bool slobseg_is_free(struct engine *e, struct page *page, const void *obj);
 void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
-/* One line and no return: an object is freed that is free. */
-_Noreturn void slobseg_die_double_free(const struct slobseg *s, const void *obj);
 
 #endif /* ENGINE_SLOBSEG_SLOBSEG_H */

@@ -39,6 +39,38 @@ static void reports(__attribute__((unused)) void **state)
 	engine_mistake_now(&e, obj, ENGINE_LIST_BROKEN);
 	assert_non_null(strstr(heard, "Freechain corrupt"));
 	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
+	assert_int_equal(report_counters.isolated, 1);
+	heard[0] = '\0';
+	engine_mistake_now(&e, obj, ENGINE_NO_HEADER);
+	assert_non_null(strstr(heard, "Freed twice, no start of an object, or its header was"));
+	assert_non_null(strstr(heard, "Invalid pointer 0x"));
+	heard[0] = '\0';
+	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN); /* its page is gone: no offset */
+	assert_non_null(strstr(heard, "Object already free"));
+	assert_non_null(strstr(heard, "Pointer 0x"));
+	assert_null(strstr(heard, "@offset"));
+	assert_int_equal(report_counters.isolated, 1);
+	report_set_hook(NULL, NULL, false);
+	engine_listener = NULL;
+}
+
+/* Spec 3.11. */
+static void the_words_of_slab(__attribute__((unused)) void **state)
+{
+	struct engine e = { .ops = &slab_ops, .name = "test" };
+
+	heard[0] = '\0';
+	report_set_hook(keep, NULL, true);
+	mistake_listen();
+	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN);
+	assert_int_equal(strncmp(heard, "slab: double free detected in cache 'test', objp 0x", 51),
+			 0);
+	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
+	heard[0] = '\0';
+	engine_mistake_now(&e, heard, ENGINE_LIST_BROKEN);
+	assert_int_equal(strncmp(heard, "slab error in slab_get_obj(): cache `test': ", 44), 0);
+	assert_non_null(strstr(heard, "double free, or memory outside object was overwritten\n"));
+	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
 	report_set_hook(NULL, NULL, false);
 	engine_listener = NULL;
 }
@@ -47,6 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reports),
+		cmocka_unit_test(the_words_of_slab),
 	};
 
 	return cmocka_run_group_tests(tests, debug_group_setup, NULL);

@@ -42,6 +42,27 @@ static void heard(__attribute__((unused)) void **state)
 	engine_listener = NULL;
 }
 
+/* Only what was said under a lock goes out with its release. */
+static void unlocking(__attribute__((unused)) void **state)
+{
+	static const struct engine_listener listener = { report, deliver };
+	struct lock lock = LOCK_INIT(RANK_ENGINE);
+	unsigned int before = delivered;
+	bool said = false;
+
+	engine_listener = &listener;
+	lock_acquire(&lock);
+	engine_unlock(&lock, &said);
+	assert_int_equal(delivered, before);
+	lock_acquire(&lock);
+	engine_mistake(&engine, &reported, ENGINE_FREE_AGAIN);
+	said = true;
+	engine_unlock(&lock, &said);
+	assert_int_equal(delivered, before + 1);
+	assert_false(said || lock_is_inside());
+	engine_listener = NULL;
+}
+
 static void unheard_of(void *what)
 {
 	engine_mistake(&engine, &reported, *(enum engine_mistake *)what);
@@ -51,7 +72,8 @@ static void ends(__attribute__((unused)) void **state)
 {
 	static const char *const texts[] = { "ops: double free of 0x",
 					     "ops: free of what is no object, 0x",
-					     "ops: corrupt free list at 0x" };
+					     "ops: corrupt free list at 0x",
+					     "ops: no header before 0x" };
 
 	for (unsigned int what = 0; what < ARRAY_SIZE(texts); what++) {
 		enum engine_mistake mistake = (enum engine_mistake)what;
@@ -67,6 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(heard),
+		cmocka_unit_test(unlocking),
 		cmocka_unit_test(ends),
 	};
 

@@ -141,6 +141,7 @@ static void test_totals(void **state)
 	(void)state;
 	reports->reports = 7;
 	reports->fixes = 3;
+	reports->isolated = 4;
 	guarded->bugs = 2;
 	stacks->nr_stacks = 99;
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = DEPOT;
@@ -150,6 +151,7 @@ static void test_totals(void **state)
 	take();
 	assert_int_equal(s->totals.reports, 7);
 	assert_int_equal(s->totals.fixes, 3);
+	assert_int_equal(s->totals.isolated, 4);
 	assert_int_equal(s->totals.guard_bugs, 2);
 	assert_int_equal(s->totals.stacks, 99);
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = 0; /* none saved so far */

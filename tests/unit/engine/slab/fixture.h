@@ -21,6 +21,7 @@
 #include "base/bits.h"
 #include "child.h"
 #include "engine/slab/slab.h"
+#include "heard.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"

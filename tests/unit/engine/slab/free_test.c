@@ -212,6 +212,88 @@ static void nothing_is_nothing(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* ---- mistakes of programs: refused, reported with no lock held, and the rest goes home ---- */
+
+static void refused(struct engine *e, void *obj, enum engine_mistake what)
+{
+	struct engine_stats before = stats_of(e);
+
+	free_one(e, obj);
+	assert_true(heard_once(what, obj, "test"));
+	slab_check(e);
+	assert_int_equal(stats_of(e).free_objects, before.free_objects);
+}
+
+static void mistakes_are_refused(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(1024);
+	struct engine other = make_plain(1024);
+	void *objs[4], *mixed[5];
+	char *others = take_one(&other);
+
+	fill_slab(&e, objs);
+	hear();
+	refused(&e, &e, ENGINE_NO_OBJECT);
+	refused(&e, (char *)objs[1] + 8, ENGINE_NO_OBJECT);
+	refused(&e, others, ENGINE_NO_OBJECT);
+	mixed[0] = objs[2];
+	mixed[1] = others;
+	mixed[2] = objs[1];
+	mixed[3] = objs[1];
+	mixed[4] = (char *)objs[0] + 1;
+	slab_flush(&e, mixed, 5);
+	assert_int_equal(heard.nr, 3);
+	heard.nr = 0;
+	assert_int_equal(inuse_of(slab_of(objs[0])), 2);
+	e.exact = true;
+	refused(&e, objs[2], ENGINE_FREE_AGAIN);
+	e.exact = false;
+	slab_flush(&e, (void *[]){ objs[0], objs[3] }, 2);
+	refused(&e, objs[0], ENGINE_FREE_AGAIN); /* all of the slab is free */
+	assert_int_equal(slab_shrink(&e), 0);
+	refused(&e, objs[0], ENGINE_NO_OBJECT); /* it is gone */
+	hear_no_more();
+	free_one(&other, others);
+	END_ENGINE(&e);
+	END_ENGINE(&other);
+}
+
+/* What is in use of an isolated slab goes nowhere when it comes back. */
+static void into_an_isolated_slab(__attribute__((unused)) void *arg)
+{
+	struct engine e = make_plain(1024);
+	struct slab_node *node = node_of(&e, 0);
+	struct page *slab;
+	void *objs[4];
+
+	slab = fill_slab(&e, objs);
+	free_one(&e, objs[1]);
+	free_one(&e, objs[2]);
+	memset(slab->freelist, 0x41, 8);
+	hear();
+	CHILD_CHECK(take_one(&e) && heard_once(ENGINE_LIST_BROKEN, page_address(slab), "test"));
+	slab_check(&e);
+	CHILD_CHECK(node->isolated == 1 && inuse_of(slab) == 4);
+	slab_flush(&e, (void *[]){ objs[0], objs[3] }, 2);
+	CHILD_CHECK(heard.nr == 0);
+	free_one(&e, objs[3]); /* no more are expected */
+	CHILD_CHECK(heard_once(ENGINE_FREE_AGAIN, objs[3], "test"));
+	slab_shrink(&e);
+	slab_check(&e);
+	CHILD_CHECK(heard.nr == 0 && inuse_of(slab) == 4 && slab->type == PAGE_SLAB);
+	for (int i = 0; i < 8; i++)
+		CHILD_CHECK(slab_of(take_one(&e)) != slab);
+	slab_check(&e);
+	CHILD_CHECK(slab_ops.destroy(&e) > 0);
+}
+
+static void isolated(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(into_an_isolated_slab, NULL);
+
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +305,8 @@ int main(void)
 		cmocka_unit_test(every_object_goes_home),
 		cmocka_unit_test(limits_are_per_node),
 		cmocka_unit_test(nothing_is_nothing),
+		cmocka_unit_test(mistakes_are_refused),
+		cmocka_unit_test(isolated),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

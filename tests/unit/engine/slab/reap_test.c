@@ -150,6 +150,41 @@ static void shrink_says_1_for_partial_slabs(__attribute__((unused)) void **state
 	END_ENGINE(&e);
 }
 
+/* A slab is not believed to be free, nor a partial one kept, when somebody looks closely. */
+static void closely(__attribute__((unused)) void *arg)
+{
+	struct engine e = make_plain(1024);
+	struct slab_node *node = node_of(&e, 0);
+	void *partial[4], *empty[4];
+	struct page *slab;
+
+	fill_slab(&e, partial);
+	fill_slab(&e, empty);
+	slab_flush(&e, partial + 1, 2);
+	slab_flush(&e, empty, 4);
+	slab = slab_of(empty[0]);
+	memset(slab->freelist, 0, 4);
+	hear();
+	e.exact = true;
+	CHILD_CHECK(slab_shrink(&e) == 1);
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(slab), "test"));
+	CHILD_CHECK(slab->type == PAGE_SLAB && node->isolated == 1 && node->nr_partial == 1);
+	slab_check(&e);
+	((uint8_t *)slab_of(partial[0])->freelist)[3] = 99;
+	CHILD_CHECK(slab_shrink(&e) == 1);
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(slab_of(partial[0])), "test"));
+	CHILD_CHECK(node->isolated == 2 && node->nr_partial == 0 && node->free_objects == 0);
+	slab_check(&e);
+	CHILD_CHECK(slab_shrink(&e) == 1 && heard.nr == 0);
+}
+
+static void shrink_looks_closely(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(closely, NULL);
+
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -160,6 +195,7 @@ int main(void)
 		cmocka_unit_test(partial_slabs_stay),
 		cmocka_unit_test(shrink_takes_all_of_all_nodes),
 		cmocka_unit_test(shrink_says_1_for_partial_slabs),
+		cmocka_unit_test(shrink_looks_closely),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

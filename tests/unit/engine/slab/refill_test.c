@@ -228,6 +228,62 @@ static void out_of_memory_is_0(__attribute__((unused)) void **state)
 	assert_string_equal(c.text, "");
 }
 
+/* ---- an index array that was overwritten: its slab is passed over, and what was taken before stays ---- */
+
+static void passed_over(__attribute__((unused)) void *arg)
+{
+	struct engine e = make_plain(1024); /* 4 in a slab */
+	void *first[4], *second[4], *out[4];
+
+	fill_slab(&e, first);
+	fill_slab(&e, second);
+	slab_flush(&e, first + 2, 2);
+	slab_flush(&e, second + 1, 3);
+	memset(slab_of(second[0])->freelist, 0x6b, 16);
+	hear();
+	CHILD_CHECK(slab_refill(&e, out, 4, 0, -1) == 2);
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(slab_of(second[0])), "test"));
+	CHILD_CHECK(slab_of(out[0]) == slab_of(first[0]) && slab_of(out[1]) == slab_of(first[0]));
+	slab_check(&e);
+	CHILD_CHECK(stats_of(&e).nr_slabs == 2 && stats_of(&e).free_objects == 0);
+	CHILD_CHECK(slab_refill(&e, out, 4, 0, -1) == 4);
+	CHILD_CHECK(slab_of(out[0]) != slab_of(second[0]) && heard.nr == 0);
+	slab_check(&e);
+}
+
+static void broken_slabs_are_passed_over(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(passed_over, NULL);
+
+	assert_true(child_passed(&c));
+}
+
+/* Behind the last object is the array. */
+static void beyond_its_end(void *obj)
+{
+	memset(obj, 0x55, 160);
+}
+
+static void broken_when_new(__attribute__((unused)) void *arg)
+{
+	struct engine e = make_with_ctor(32, beyond_its_end);
+	void *obj;
+
+	CHILD_CHECK(geometry_of(&e)->placement == SLAB_INDEX_ON);
+	hear();
+	CHILD_CHECK(slab_refill(&e, &obj, 1, __GFP_THISNODE, -1) == 0);
+	CHILD_CHECK(heard.nr == 1 && !heard.open && heard.what == ENGINE_LIST_BROKEN);
+	slab_check(&e);
+	CHILD_CHECK(stats_of(&e).nr_slabs == 1 && stats_of(&e).free_objects == 0);
+}
+
+static void broken_by_the_constructor(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(broken_when_new, NULL);
+
+	assert_true(child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +295,8 @@ int main(void)
 		cmocka_unit_test(a_node_with_memory_is_never_left),
 		cmocka_unit_test(other_nodes_help),
 		cmocka_unit_test(out_of_memory_is_0),
+		cmocka_unit_test(broken_slabs_are_passed_over),
+		cmocka_unit_test(broken_by_the_constructor),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -156,94 +156,73 @@ static void too_aligned_for_a_page(__attribute__((unused)) void **state)
 
 static void headers_name_size_and_owner(__attribute__((unused)) void **state)
 {
-	uint64_t room[4];
+	char *room = take_block(&slob_heap, 108);
 	void *p = slob_block_open(room, 100, 7);
 
-	assert_ptr_equal(p, room + 1);
+	assert_ptr_equal(p, room + 8);
 	assert_int_equal(slob_block_size(p), 100);
 	assert_int_equal(slob_block_owner(p), 7);
 	assert_ptr_equal(slob_block_close(p, 100, 7), room);
+	assert_null(slob_block_close(p, 100, 8));
+	assert_null(slob_block_close(p, 99, 7));
+	assert_null(slob_block_close(p, 100, 0));
 	assert_int_equal(slob_block_shape(4, 2).align, 8); /* the header is aligned itself */
+	assert_true(put_block(&slob_heap, room, 108));
 }
 
-static void close_wrongly(void *arg)
+/* Whatever a header says, nobody copies more than there is in the page. */
+static void sizes_end_with_the_page(__attribute__((unused)) void **state)
 {
-	const unsigned int *said = arg;
-	uint64_t room[4];
+	static const uint32_t sizes[] = { 0, 4000, 4090, 0x41414141, UINT32_MAX };
+	void *p = block_alloc(&forms[1], 100);
 
-	slob_block_close(slob_block_open(room, 100, 7), said[0], said[1]);
-}
-
-static void a_wrong_header_is_refused(__attribute__((unused)) void **state)
-{
-	unsigned int said[][2] = { { 100, 8 }, { 99, 7 }, { 100, 0 } };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(said); i++) {
-		struct child c = child_run(close_wrongly, said[i]);
-
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "no header"));
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		((uint32_t *)p)[-2] = sizes[i];
+		assert_true(slob_block_size(p) <= PAGE_SIZE - offset_of(p));
 	}
+	((uint32_t *)p)[-2] = 100;
+	assert_int_equal(slob_block_owner((char *)p - offset_of(p)), 0); /* no room for a header */
+	block_free(&forms[1], p);
 }
 
 /* ---- mistakes of a program ---- */
 
-static void freed_twice(__attribute__((unused)) void *arg)
+static void refused(void *p, enum engine_mistake what, void *obj)
 {
-	void *p = block_alloc(&forms[1], 100);
+	struct engine_heap_counters before = slob_heap.counters;
 
-	block_alloc(&forms[1], 100);
 	block_free(&forms[1], p);
-	block_free(&forms[1], p);
+	assert_true(heard_once(what, obj, "slob"));
+	assert_memory_equal(&before, &slob_heap.counters, sizeof(before));
+	slob_heap_check(&slob_heap);
 }
 
-/* Its header is inside of a larger free block by now. */
-static void freed_twice_merged(__attribute__((unused)) void *arg)
+static void mistakes_are_refused(__attribute__((unused)) void **state)
 {
-	void *before = block_alloc(&forms[1], 100);
-	void *p = block_alloc(&forms[1], 100);
+	char *p[4];
+	int here;
 
-	block_alloc(&forms[1], 100);
-	block_free(&forms[1], before);
-	block_free(&forms[1], p);
-	block_free(&forms[1], p);
-}
-
-static void inside(__attribute__((unused)) void *arg)
-{
-	block_free(&forms[1], (char *)memset(block_alloc(&forms[1], 100), 0, 100) + 16);
-}
-
-static void of_a_cache(__attribute__((unused)) void *arg)
-{
-	char *p = block_alloc(&forms[1], 100);
-
-	p[-4] = 9;
-	block_free(&forms[1], p);
-}
-
-static void underflow(__attribute__((unused)) void *arg)
-{
-	char *p = block_alloc(&forms[1], 100);
-
-	memset(p - 8, 0x41, 4);
-	block_free(&forms[1], p);
-}
-
-static void mistakes_end_with_a_line(__attribute__((unused)) void **state)
-{
-	static void (*const ways[])(void *) = { freed_twice, freed_twice_merged, inside, of_a_cache,
-						underflow };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct child c = child_run(ways[i], NULL);
-
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "uslab: SLOB: "));
-		assert_ptr_equal(strchr(c.text, '\n'), c.text + strlen(c.text) - 1);
-	}
+	for (int i = 0; i < 4; i++)
+		p[i] = memset(block_alloc(&forms[1], 100), 0, 100);
+	hear();
+	refused(p[0] + 16, ENGINE_NO_HEADER, p[0] + 16);
+	refused(p[0] - offset_of(p[0]), ENGINE_NO_HEADER, p[0] - offset_of(p[0]));
+	slob_block_free(&here);
+	assert_true(heard_once(ENGINE_NO_OBJECT, &here, "slob"));
+	p[0][-4] = 9; /* of a cache */
+	refused(p[0], ENGINE_NO_HEADER, p[0]);
+	p[0][-4] = 0;
+	memset(p[0] - 8, 0x41, 4); /* underflow */
+	refused(p[0], ENGINE_NO_HEADER, p[0]);
+	*(uint32_t *)(p[0] - 8) = 100;
+	block_free(&forms[1], p[0]);
+	refused(p[0], ENGINE_NO_HEADER, p[0]);
+	block_free(&forms[1], p[1]); /* its header is inside of a larger free block now */
+	refused(p[1], ENGINE_FREE_AGAIN, p[1] - 8);
+	hear_no_more();
+	block_free(&forms[1], p[2]);
+	block_free(&forms[1], p[3]);
+	assert_heap_is_empty(&slob_heap);
 }
 
 static void without_memory(__attribute__((unused)) void *arg)
@@ -283,8 +262,8 @@ int main(void)
 		cmocka_unit_test(alignment),
 		cmocka_unit_test(too_aligned_for_a_page),
 		cmocka_unit_test(headers_name_size_and_owner),
-		cmocka_unit_test(a_wrong_header_is_refused),
-		cmocka_unit_test(mistakes_end_with_a_line),
+		cmocka_unit_test(sizes_end_with_the_page),
+		cmocka_unit_test(mistakes_are_refused),
 	};
 	int failed = cmocka_run_group_tests(before_there_is_an_arena, NULL, NULL);
 

@@ -21,6 +21,7 @@
 #include "base/bits.h"
 #include "child.h"
 #include "engine/slob/slob.h"
+#include "heard.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -129,18 +130,20 @@ static inline void *take_block(struct slob_heap *heap, unsigned int size)
 
 	lock_acquire(&heap->lock);
 	block = slob_take_locked(heap, &shape, 0, -1);
-	lock_release(&heap->lock);
+	engine_unlock(&heap->lock, &heap->said);
 	return block;
 }
 
-static inline void put_block(struct slob_heap *heap, void *block, unsigned int size)
+static inline bool put_block(struct slob_heap *heap, void *block, unsigned int size)
 {
 	struct page *empty = NULL;
+	bool put;
 
 	lock_acquire(&heap->lock);
-	slob_put_locked(heap, block, size, &empty);
-	lock_release(&heap->lock);
+	put = slob_put_locked(heap, &heap->self, block, size, &empty);
+	engine_unlock(&heap->lock, &heap->said);
 	slob_free_pages(empty);
+	return put;
 }
 
 /* The pages of a list in order, as letters: the i-th of pages[] is 'A' + i; others '?'. */

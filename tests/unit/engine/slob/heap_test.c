@@ -421,53 +421,115 @@ static void out_of_memory(__attribute__((unused)) void **state)
 	}
 }
 
-static void into_the_other_heap(__attribute__((unused)) void *arg)
+static void refused(struct slob_heap *heap, void *block, enum engine_mistake what)
 {
-	put_block(&slob_1991_heap, take_block(&slob_heap, 100), 100);
-}
+	struct engine_heap_counters before = heap->counters;
 
-static void after_its_page_went(__attribute__((unused)) void *arg)
-{
-	void *block = take_block(&slob_heap, 100);
-
-	put_block(&slob_heap, block, 100);
-	put_block(&slob_heap, block, 100);
-}
-
-static void of_the_stack(__attribute__((unused)) void *arg)
-{
-	char block[100] = { 0 };
-
-	put_block(&slob_heap, block, 100);
-}
-
-static void of_a_slab(__attribute__((unused)) void *arg)
-{
-	struct page *page = buddy_alloc(-1, 0, false, NULL);
-
-	page_set_block(page, PAGE_SLAB, 1);
-	put_block(&slob_heap, page_address(page), 100);
-}
-
-static void ask_for_the_heap(__attribute__((unused)) void *arg)
-{
-	int here = 0;
-
-	slob_heap_of(&here);
+	assert_false(put_block(heap, block, 100));
+	assert_true(heard_once(what, block, heap->self.name));
+	assert_memory_equal(&before, &heap->counters, sizeof(before));
+	slob_heap_check(heap);
 }
 
 static void what_is_not_ours_is_refused(__attribute__((unused)) void **state)
 {
-	static void (*const ways[])(void *) = { into_the_other_heap, after_its_page_went,
-						of_the_stack, of_a_slab, ask_for_the_heap };
-	size_t i;
+	struct page *slab = buddy_alloc(-1, 0, false, NULL);
+	char here[100] = { 0 };
+	char *first = take_block(&slob_heap, 100);
+	char *block = take_block(&slob_heap, 100);
 
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		struct child c = child_run(ways[i], NULL);
+	hear();
+	page_set_block(slab, PAGE_SLAB, 1);
+	slab->engine = NULL; /* not what is left of a heap */
+	refused(&slob_1991_heap, block, ENGINE_NO_OBJECT);
+	refused(&slob_heap, here, ENGINE_NO_OBJECT);
+	refused(&slob_heap, page_address(slab), ENGINE_NO_OBJECT);
+	refused(&slob_heap, block + 1, ENGINE_NO_OBJECT);
+	assert_null(slob_heap_page(here));
+	assert_null(slob_heap_page(page_address(slab)));
+	assert_true(put_block(&slob_heap, block, 100));
+	refused(&slob_heap, block, ENGINE_FREE_AGAIN);
+	assert_true(put_block(&slob_heap, first, 100));
+	refused(&slob_heap, block, ENGINE_FREE_AGAIN); /* its page is gone */
+	hear_no_more();
+	buddy_free(slab, 0, true);
+	assert_heap_is_empty(&slob_heap);
+}
 
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "in no page of this heap"));
+/*
+ * A page whose list was overwritten: its objects stay usable, nothing of it is handed out again, and it never goes
+ * back. Then the heap is as before but for that page.
+ */
+static void overwritten(struct slob_heap *heap, void *trigger)
+{
+	struct engine_heap_counters before;
+	char *block[4];
+	struct page *page;
+	unsigned long isolated = heap->isolated;
+
+	for (int i = 0; i < 4; i++)
+		block[i] = take_block(heap, 200);
+	page = page_of(block[0]);
+	put_block(heap, block[1], 200);
+	memset(block[1], 0x41, 200);
+	before = heap->counters;
+	hear();
+	((void (*)(struct slob_heap *, char **))trigger)(heap, block);
+	assert_true(heard_once(ENGINE_LIST_BROKEN, page_address(page), heap->self.name));
+	assert_int_equal(heap->isolated, isolated + 1);
+	assert_true(slob_page_is_isolated(page));
+	slob_heap_check(heap);
+	assert_int_equal(heap->counters.pages, before.pages);
+	for (int i = 0; i < 100; i++) { /* none is of that page */
+		void *other = take_block(heap, 40);
+
+		assert_ptr_not_equal(page_of(other), page);
+		put_block(heap, other, 40);
 	}
+	assert_true(put_block(heap, block[0], 200)); /* and is used no more */
+	assert_true(put_block(heap, block[3], 200));
+	assert_int_equal(page->type, PAGE_HEAP);
+	assert_int_equal(heard.nr, 0);
+	assert_false(put_block(heap, block[1], 200)); /* no more is expected */
+	assert_true(heard_once(ENGINE_FREE_AGAIN, block[1], heap->self.name));
+	hear_no_more();
+	slob_heap_check(heap);
+}
+
+static void by_take(struct slob_heap *heap, __attribute__((unused)) char **block)
+{
+	void *other = take_block(heap, 100);
+
+	assert_non_null(other);
+	assert_true(put_block(heap, other, 100));
+	assert_true(put_block(heap, block[2], 200));
+}
+
+static void by_put(struct slob_heap *heap, char **block)
+{
+	assert_true(put_block(heap, block[2], 200));
+}
+
+static void by_look(struct slob_heap *heap, char **block)
+{
+	slob_heap_verify(heap);
+	assert_true(put_block(heap, block[2], 200));
+}
+
+static void overwritten_pages_are_isolated(__attribute__((unused)) void *arg)
+{
+	void *const triggers[] = { by_take, by_put, by_look };
+
+	for (size_t f = 0; f < ARRAY_SIZE(forms); f++)
+		for (size_t i = 0; i < ARRAY_SIZE(triggers); i++)
+			overwritten(forms[f].heap, triggers[i]);
+}
+
+static void overwritten_pages(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(overwritten_pages_are_isolated, NULL);
+
+	assert_true(child_passed(&c));
 }
 
 static void a_page_knows_its_heap(__attribute__((unused)) void **state)
@@ -477,7 +539,7 @@ static void a_page_knows_its_heap(__attribute__((unused)) void **state)
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
 		char *block = take_block(forms[f].heap, 100);
 
-		assert_ptr_equal(slob_heap_of(block + 50), forms[f].heap);
+		assert_ptr_equal(slob_heap_of(slob_heap_page(block + 50)), forms[f].heap);
 		put_block(forms[f].heap, block, 100);
 	}
 }
@@ -503,6 +565,7 @@ int main(void)
 		cmocka_unit_test(a_full_page_comes_back_in_front),
 		cmocka_unit_test(no_empty_page_stays),
 		cmocka_unit_test(what_is_not_ours_is_refused),
+		cmocka_unit_test(overwritten_pages),
 		cmocka_unit_test(a_page_knows_its_heap),
 	};
 	int failed = cmocka_run_group_tests(before_there_is_an_arena, NULL, NULL);

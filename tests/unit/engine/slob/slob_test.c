@@ -188,25 +188,84 @@ static void by_address_lies_as_a_block_does(__attribute__((unused)) void **state
 	END_ENGINE(&e);
 }
 
-static void free_to_another_owner(__attribute__((unused)) void *arg)
+static void the_owner_is_looked_at(__attribute__((unused)) void **state)
 {
 	struct engine_params params = plain_params(100);
 	struct engine a;
 	struct engine b;
+	void *obj;
 
 	params.by_address = true;
 	a = make_engine(&slob_ops, params);
 	params.id = 78;
 	b = make_engine(&slob_ops, params);
-	free_one(&a, get_one(&b));
+	obj = get_one(&b);
+	hear();
+	free_one(&a, obj);
+	assert_true(heard_once(ENGINE_NO_HEADER, obj, "test"));
+	hear_no_more();
+	free_one(&b, obj);
+	END_ENGINE(&a);
+	END_ENGINE(&b);
 }
 
-static void the_owner_is_looked_at(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(free_to_another_owner, NULL);
+/* ---- mistakes: what is refused still counts as in use, the rest of the batch is taken ---- */
 
-	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "no header"));
+static void a_batch_with_mistakes(__attribute__((unused)) void **state)
+{
+	for (size_t f = 0; f < ARRAY_SIZE(forms); f++) {
+		struct engine e = make_engine(forms[f].ops, plain_params(72));
+		void *objs[7];
+
+		assert_int_equal(e.ops->refill(&e, objs, 6, 0, -1), 6);
+		objs[6] = objs[5]; /* keeps its page */
+		objs[5] = objs[1];
+		objs[3] = (char *)objs[3] + 4;
+		hear();
+		e.ops->flush(&e, objs, 6);
+		assert_int_equal(heard.nr, 2);
+		assert_int_equal(heard.open, 0);
+		assert_int_equal(heard.what, ENGINE_FREE_AGAIN);
+		assert_ptr_equal(heard.obj, objs[1]);
+		hear_no_more();
+		assert_int_equal(e.heap_objects, 2);
+		slob_heap_check(forms[f].heap);
+		objs[3] = (char *)objs[3] - 4;
+		free_one(&e, objs[3]);
+		free_one(&e, objs[6]);
+		END_ENGINE(&e);
+	}
+}
+
+/* Nobody takes memory, so that only who looks closely sees it. */
+static void shrink_looks_closely(__attribute__((unused)) void *arg)
+{
+	struct engine e = make_engine(&slob_ops, plain_params(72));
+	void *objs[3];
+
+	CHILD_CHECK(slob_ops.refill(&e, objs, 3, 0, -1) == 3);
+	free_one(&e, objs[1]);
+	memset(objs[1], 0x41, 72);
+	hear();
+	slob_ops.shrink(&e);
+	CHILD_CHECK(heard.nr == 0);
+	e.exact = true;
+	slob_ops.shrink(&e);
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(page_of(objs[0])), "slob"));
+	slob_ops.shrink(&e);
+	CHILD_CHECK(heard.nr == 0);
+	slob_ops.flush(&e, (void *[]){ objs[0], objs[2] }, 2);
+	CHILD_CHECK(heard.nr == 0);
+	slob_check(&e);
+	slob_heap_check(&slob_heap);
+	CHILD_CHECK(slob_ops.destroy(&e) == 0);
+}
+
+static void shrinking(__attribute__((unused)) void **state)
+{
+	struct child c = child_run(shrink_looks_closely, NULL);
+
+	assert_true(child_passed(&c));
 }
 
 /* ---- constructors ---- */
@@ -579,6 +638,8 @@ int main(void)
 		cmocka_unit_test(by_address),
 		cmocka_unit_test(by_address_lies_as_a_block_does),
 		cmocka_unit_test(the_owner_is_looked_at),
+		cmocka_unit_test(a_batch_with_mistakes),
+		cmocka_unit_test(shrinking),
 		cmocka_unit_test(constructors_run_each_time),
 		cmocka_unit_test(constructors_may_allocate),
 		cmocka_unit_test(a_batch_is_many_single_ones),

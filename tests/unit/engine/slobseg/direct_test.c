@@ -106,23 +106,30 @@ static void as_many_as_there_are(UNUSED_STATE)
 	assert_true(child_passed(&c));
 }
 
-static void free_twice(__attribute__((unused)) void *arg)
+static void mistakes_are_refused(UNUSED_STATE)
 {
-	struct engine e;
-	void *obj;
+	struct engine e, other;
+	char *obj, *others;
 
 	make(&e, &slobseg_ops, 10000);
+	make(&other, &slobseg_ops, 64);
 	obj = take(&e);
+	others = take(&other);
+	hear();
+	for (unsigned int i = 0; i < 4; i++) {
+		void *wrong[] = { &e, obj + 8, obj + 4096, others };
+
+		put(&e, wrong[i]);
+		assert_true(heard_once(ENGINE_NO_OBJECT, wrong[i], "test"));
+		assert_int_equal(stats_of(&e).total_objects, 1);
+	}
 	put(&e, obj);
 	put(&e, obj);
-}
-
-static void double_free_is_noticed(UNUSED_STATE)
-{
-	struct child c = child_run(free_twice, NULL);
-
-	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "in cache test"));
+	assert_true(heard_once(ENGINE_FREE_AGAIN, obj, "test"));
+	hear_no_more();
+	put(&other, others);
+	END_ENGINE(&e);
+	END_ENGINE(&other);
 }
 
 int main(void)
@@ -131,7 +138,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_pages),
 		cmocka_unit_test(from_the_node_asked_for),
 		cmocka_unit_test(as_many_as_there_are),
-		cmocka_unit_test(double_free_is_noticed),
+		cmocka_unit_test(mistakes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, slobseg_group_setup, NULL);

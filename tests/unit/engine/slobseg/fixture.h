@@ -20,6 +20,7 @@
 #include "base/bits.h"
 #include "child.h"
 #include "engine/slobseg/slobseg.h"
+#include "heard.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"

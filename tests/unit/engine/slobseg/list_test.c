@@ -293,46 +293,137 @@ static void partial_batches(UNUSED_STATE)
 	assert_true(child_passed(&c));
 }
 
-static void free_twice(void *arg)
-{
-	struct engine e;
-	void *a, *b;
+/* ---- mistakes of programs ---- */
 
-	make(&e, arg, 64);
-	a = take(&e);
-	b = take(&e);
-	put(&e, a);
-	put(&e, a);
-	(void)b;
+static void refused(struct engine *e, void *obj, enum engine_mistake what)
+{
+	struct engine_heap_counters before = *slobseg_of(e)->count;
+
+	put(e, obj);
+	assert_true(heard_once(what, obj, "test"));
+	assert_memory_equal(&before, slobseg_of(e)->count, sizeof(before));
+	slobseg_check_lists(slobseg_of(e));
 }
 
-/* Its page is gone by then. */
-static void free_too_late(void *arg)
-{
-	struct engine e;
-	void *a, *b;
-
-	make(&e, arg, 64);
-	a = take(&e);
-	b = take(&e);
-	put(&e, a);
-	put(&e, b);
-	put(&e, a);
-}
-
-static void double_frees_are_noticed(UNUSED_STATE)
+static void mistakes_are_refused(UNUSED_STATE)
 {
 	const struct engine_ops *ops;
 
 	FOR_BOTH(ops)
 	{
-		struct child c = child_run(free_twice, (void *)ops);
+		struct engine e, other;
+		void *objs[4], *mixed[3];
+		char *others;
 
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "slobseg: double free of 0x"));
-		c = child_run(free_too_late, (void *)ops);
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "slobseg: double free of 0x"));
+		make(&e, ops, 64);
+		make(&other, ops, 200);
+		others = take(&other);
+		assert_int_equal(ops->refill(&e, objs, 4, 0, -1), 4);
+		hear();
+		refused(&e, &e, ENGINE_NO_OBJECT);
+		refused(&e, (char *)objs[1] + 8, ENGINE_NO_OBJECT);
+		refused(&e, others, ENGINE_NO_OBJECT);
+		mixed[0] = objs[0];
+		mixed[1] = others;
+		mixed[2] = objs[1];
+		ops->flush(&e, mixed, 3);
+		assert_int_equal(heard.nr, 1);
+		heard.nr = 0;
+		refused(&e, objs[1], ENGINE_FREE_AGAIN);
+		e.exact = true;
+		refused(&e, objs[0], ENGINE_FREE_AGAIN);
+		e.exact = false;
+		ops->flush(&e, objs + 2, 2);
+		refused(&e, objs[2], ENGINE_FREE_AGAIN); /* its page is gone */
+		hear_no_more();
+		put(&other, others);
+		END_ENGINE(&e);
+		END_ENGINE(&other);
+	}
+}
+
+/* What a program may have written over the link of the page's second free object. */
+static void *harm(void **objs, unsigned int i)
+{
+	static char elsewhere[64];
+	void *const links[] = { NULL,
+				elsewhere,
+				(char *)objs[0] + 8,
+				objs[0],
+				objs[6],
+				(char *)objs[0] - 64,
+				(void *)0x4141414141414141 };
+
+	return i < ARRAY_SIZE(links) ? links[i] : (void *)1;
+}
+
+/* By a take of all that is free, by a look, and by a take of what is left when the list is the page's last. */
+static void overwritten(const struct engine_ops *ops, unsigned int which, bool look)
+{
+	struct engine e;
+	void *objs[8], *out[16];
+	struct slobseg *s;
+	struct page *page;
+	const char *name;
+
+	make(&e, ops, 512);
+	s = slobseg_of(&e);
+	name = slobseg_owner(s)->name;
+	CHILD_CHECK(ops->refill(&e, objs, 8, 0, -1) == 8);
+	page = page_head_of(objs[0]);
+	for (unsigned int i = 4; i < 8; i++)
+		put(&e, objs[i]); /* list: 7 6 5 4 */
+	*slobseg_link(s, objs[6]) = harm(objs, which);
+	hear();
+	if (look) {
+		e.exact = true;
+		ops->shrink(&e);
+		e.exact = false;
+	} else {
+		unsigned int got = ops->refill(&e, out, 4, 0, -1);
+
+		CHILD_CHECK(got == 4);
+		for (unsigned int i = 0; i < got; i++)
+			CHILD_CHECK(page_head_of(out[i]) != page);
+	}
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(page), name));
+	CHILD_CHECK(s->isolated == 1);
+	slobseg_check_lists(s);
+	ops->flush(&e, objs, 4); /* goes nowhere */
+	CHILD_CHECK(heard.nr == 0 && page->type == s->type);
+	put(&e, objs[5]); /* no more are expected */
+	CHILD_CHECK(heard_once(ENGINE_FREE_AGAIN, objs[5], "test"));
+	slobseg_check_lists(s);
+	for (unsigned int i = 0; i < 16; i++)
+		CHILD_CHECK(page_head_of(out[i] = take(&e)) != page);
+	slobseg_check_lists(s);
+}
+
+struct overwrite {
+	const struct engine_ops *ops;
+	unsigned int which;
+	bool look;
+};
+
+static void overwritten_in_child(void *arg)
+{
+	const struct overwrite *o = arg;
+
+	overwritten(o->ops, o->which, o->look);
+}
+
+static void overwritten_links(UNUSED_STATE)
+{
+	const struct engine_ops *ops;
+
+	FOR_BOTH(ops)
+	{
+		for (unsigned int i = 0; i < 16; i++) {
+			struct overwrite o = { ops, i / 2, i % 2 };
+			struct child c = child_run(overwritten_in_child, &o);
+
+			assert_true(child_passed(&c));
+		}
 	}
 }
 
@@ -416,7 +507,8 @@ int main(void)
 		cmocka_unit_test(nodes_have_lists_of_their_own),
 		cmocka_unit_test(other_nodes_when_memory_is_short),
 		cmocka_unit_test(partial_batches),
-		cmocka_unit_test(double_frees_are_noticed),
+		cmocka_unit_test(mistakes_are_refused),
+		cmocka_unit_test(overwritten_links),
 		cmocka_unit_test(threads),
 	};
 
