@@ -190,6 +190,54 @@ class OnTerminal(unittest.TestCase):
         top.wait(r"(?m)^grower [^A-Z]* 0?[^A-Z]*$")
         self.assertIsNone(self.program.poll())
 
+    def test_keys_act_on_the_row_that_is_shown(self):
+        """The filter hides the cache that the cursor was on: keys are for the one that is shown instead."""
+        top = self.top("-s", "name")
+        self.assertEqual(self.lines(top.wait("steady"))[-2], "steady")
+        top.keys("End")
+        top.keys("/")
+        top.wait("show names with:")
+        top.keys("grow", "Enter")
+        self.assertNotIn("steady", top.wait("filter grow"))
+        top.keys("t")
+        top.wait("track grower: done")
+        top.keys("c")
+        top.wait("grower: call sites")
+        top.keys("Escape")
+        top.keys("d")
+        top.wait("debug letters of grower ")
+        top.keys("FZP", "Enter")
+        top.wait("debug grower: done")
+        top.keys("v")
+        top.wait("validated [0-9]+ slabs of grower")
+        top.keys("s")
+        top.wait("shrink grower: done")
+        top.keys("/")
+        top.wait("show names with:")
+        top.keys("nothing", "Enter")
+        top.wait(" 0 caches by name")
+        for key in "tsdv":
+            top.keys("p", key)  # p: an earlier message goes
+            top.wait("no cache is shown")
+        top.keys("/")
+        top.wait("show names with:")
+        top.keys("Enter")
+        self.assertRegex(top.wait("(?m)^steady"), r"(?m)^steady .* \d+/\d+/\d+$")  # without letters
+
+    def test_keys_before_the_cursor_was_moved(self):
+        """Row 1 is current from the start."""
+        top = self.top("-s", "name")
+        first = self.lines(top.wait("steady"))[0]
+        top.keys("c")
+        top.wait(rf"(?m)^{first}: call sites")
+        top.close()
+        top = self.top("-s", "name")
+        self.assertEqual(self.lines(top.wait("steady"))[0], first)
+        top.keys("t")
+        top.wait(f"track {first}: done")
+        top.keys("s")
+        top.wait(f"shrink {first}: done")
+
     def test_resizes_and_says_when_the_process_ends(self):
         top = self.top(size=(120, 10))
         top.wait("steady")

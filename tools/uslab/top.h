@@ -74,7 +74,7 @@ struct top {
 	bool empty_too; /* caches without slabs */
 	enum top_view view;
 	char filter[64];		  /* part of a name, any case; "": all */
-	char selected[SNAPSHOT_NAME_MAX]; /* name of the row under the cursor */
+	char selected[SNAPSHOT_NAME_MAX]; /* cache that the cursor was moved to; "": not moved yet */
 	unsigned int scroll;		  /* first line shown */
 	char message[TOP_TEXT];		  /* what the last key did */
 };
@@ -87,6 +87,13 @@ void top_add_sample(struct top_table *table, const struct snapshot *s, double ti
 void top_make_rows(struct top_table *table, const struct snapshot *s, const struct top *top);
 /* Row of that name; 0 if there is none. */
 unsigned int top_find_row(const struct top_table *table, const char *name);
+/*
+ * The row that is shown under the cursor, which keys act on: the selected cache's, or the first where that one is
+ * not shown. NULL: no row is shown.
+ */
+const struct top_row *top_current(const struct top *top);
+/* The cursor stays with that cache from now on. */
+void top_select(struct top *top, const struct top_row *row);
 
 /* "+1.2M/s", "-300/s", "0". */
 void top_growth_text(char *buf, size_t size, double bytes_per_second);
@@ -127,7 +134,7 @@ bool top_key(struct top *top, int key);
 
 /* ---- top_sites.c ---- */
 
-/* The call sites of the selected cache as lines; returns how many. line is called once for each. */
+/* The call sites of the current row's cache as lines; returns how many. line is called once for each. */
 unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg), void *arg);
 
 #endif /* TOOLS_TOP_H */

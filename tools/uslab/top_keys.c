@@ -40,81 +40,93 @@ static const char *error_text(int error)
 	return strerror(-error);
 }
 
-static void perform(struct top *top, const char *what, enum control_command command,
-		    const char *argument)
+/* The cache under the cursor, which keeps the cursor from then on; NULL after a message. */
+static const struct snapshot_cache *choose(struct top *top)
+{
+	const struct top_row *row = top_current(top);
+
+	if (top->source.options.kind != SOURCE_PROCESS || top->ended) {
+		say(top, "only a running process that uses uslab can be changed");
+		return NULL;
+	}
+	if (!row) {
+		say(top, "no cache is shown");
+		return NULL;
+	}
+	top_select(top, row);
+	return row->cache;
+}
+
+static void perform(struct top *top, const struct snapshot_cache *c, const char *what,
+		    enum control_command command, const char *argument)
 {
 	struct command_request request = {
 		.command = command,
-		.pattern = top->selected,
+		.pattern = c->name,
 		.argument = argument,
 		.wait_ms = WAIT_MS,
 	};
 	struct control reply;
 	int error;
 
-	if (top->source.options.kind != SOURCE_PROCESS || top->ended) {
-		say(top, "only a running process that uses uslab can be changed");
-		return;
-	}
 	error = command_send(&top->source.target, top->source.root, &request, &reply);
 	if (!error)
 		error = reply.result;
 	if (error)
-		snprintf(top->message, sizeof(top->message), "%s %.64s: %s", what, top->selected,
+		snprintf(top->message, sizeof(top->message), "%s %.64s: %s", what, c->name,
 			 error_text(error));
 	else if (command == CONTROL_VALIDATE)
 		snprintf(top->message, sizeof(top->message), "validated %lu slabs of %.64s",
-			 (unsigned long)reply.value, top->selected);
+			 (unsigned long)reply.value, c->name);
 	else
-		snprintf(top->message, sizeof(top->message), "%s %.64s: done", what, top->selected);
+		snprintf(top->message, sizeof(top->message), "%s %.64s: done", what, c->name);
 }
 
-static const struct snapshot_cache *selected(const struct top *top)
+static void ask_debug(struct top *top, const struct snapshot_cache *c)
 {
-	return top->table->count ? top->table->row[top_find_row(top->table, top->selected)].cache
-				 : NULL;
-}
-
-static void ask_debug(struct top *top)
-{
+	char question[TOP_TEXT];
 	char letters[16];
 
-	if (top_screen_ask("debug letters (F Z P U T A, - for none):", letters, sizeof(letters)))
-		perform(top, "debug", CONTROL_DEBUG, letters);
+	snprintf(question, sizeof(question), "debug letters of %.64s (F Z P U T A, - for none):",
+		 c->name);
+	if (top_screen_ask(question, letters, sizeof(letters)))
+		perform(top, c, "debug", CONTROL_DEBUG, letters);
 }
 
-static void toggle_tracking(struct top *top)
+static void toggle_tracking(struct top *top, const struct snapshot_cache *c)
 {
-	const struct snapshot_cache *c = selected(top);
-	bool on = c && c->flags & SLAB_STORE_USER;
+	bool on = c->flags & SLAB_STORE_USER;
 
-	perform(top, on ? "stop tracking" : "track", CONTROL_DEBUG, on ? "-U" : "+U");
+	perform(top, c, on ? "stop tracking" : "track", CONTROL_DEBUG, on ? "-U" : "+U");
 }
 
 static bool act(struct top *top, int key)
 {
-	switch (key) {
-	case 'd':
-		ask_debug(top);
-		return true;
-	case 't':
-		toggle_tracking(top);
-		return true;
-	case 's':
-		perform(top, "shrink", CONTROL_SHRINK, NULL);
-		return true;
-	case 'v':
-		perform(top, "validate", CONTROL_VALIDATE, NULL);
-		return true;
-	default:
+	const struct snapshot_cache *c;
+
+	if (key != 'd' && key != 't' && key != 's' && key != 'v')
 		return false;
-	}
+	c = choose(top);
+	if (c && key == 'd')
+		ask_debug(top, c);
+	else if (c && key == 't')
+		toggle_tracking(top, c);
+	else if (c && key == 's')
+		perform(top, c, "shrink", CONTROL_SHRINK, NULL);
+	else if (c)
+		perform(top, c, "validate", CONTROL_VALIDATE, NULL);
+	return true;
 }
 
 /* ---- the view ---- */
 
 static void go(struct top *top, enum top_view view)
 {
+	const struct top_row *row = top_current(top);
+
+	/* what is shown of one cache goes on to be of that one */
+	if (row && (view == TOP_DETAIL || view == TOP_SITES))
+		top_select(top, row);
 	top->view = view;
 	top->scroll = 0;
 }
@@ -133,7 +145,7 @@ static void move_by(struct top *top, long by)
 		return;
 	at = (long)top_find_row(top->table, top->selected) + by;
 	at = at < 0 ? 0 : at < (long)top->table->count ? at : (long)top->table->count - 1;
-	snprintf(top->selected, sizeof(top->selected), "%s", top->table->row[at].cache->name);
+	top_select(top, &top->table->row[at]);
 }
 
 static bool move_key(struct top *top, int key)

@@ -152,6 +152,18 @@ unsigned int top_find_row(const struct top_table *table, const char *name)
 	return 0;
 }
 
+const struct top_row *top_current(const struct top *top)
+{
+	const struct top_table *table = top->table;
+
+	return table->count ? &table->row[top_find_row(table, top->selected)] : NULL;
+}
+
+void top_select(struct top *top, const struct top_row *row)
+{
+	snprintf(top->selected, sizeof(top->selected), "%s", row->cache->name);
+}
+
 /* ---- texts ---- */
 
 void top_growth_text(char *buf, size_t size, double bytes_per_second)

@@ -147,14 +147,14 @@ static void draw_events(struct lines *lines, const struct snapshot_cache *c)
 
 static void draw_detail(struct top *top)
 {
-	const struct top_row *row = &top->table->row[top_find_row(top->table, top->selected)];
+	const struct top_row *row = top_current(top);
 	struct lines lines = { .top = top };
 	static const char title[] = "bytes held, newest at the right: ";
 	unsigned int room = COLS > (int)sizeof(title) ? (unsigned int)COLS - sizeof(title) + 1 : 1;
 	char text[512];
 	char spark[4 * TOP_SAMPLES + 8];
 
-	if (!top->table->count)
+	if (!row)
 		return;
 	snprintf(text, sizeof(text), "%s", row->cache->name);
 	put(2, text, A_BOLD);
@@ -174,10 +174,13 @@ static void draw_detail(struct top *top)
 
 static void draw_sites(struct top *top)
 {
+	const struct top_row *row = top_current(top);
 	struct lines lines = { .top = top };
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s: call sites of live objects", top->selected);
+	if (!row)
+		return;
+	snprintf(text, sizeof(text), "%s: call sites of live objects", row->cache->name);
 	put(2, text, A_BOLD);
 	top_sites(top, scrolled_line, &lines);
 	end_lines(&lines);

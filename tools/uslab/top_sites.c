@@ -5,9 +5,7 @@
  * Only debug slabs with user tracking know. The groups are those of `uslab track`; what is tracked may be
  * a part of the live objects (those from before tracking are not known), which the first line says.
  */
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "report/text.h"
 #include "resolve.h"
@@ -74,19 +72,10 @@ static void show_all(struct sites_view *view, const struct snapshot_cache *c,
 		show_site(view, &sites->site[i]);
 }
 
-/* Index of the selected cache; UINT_MAX: gone. */
-static unsigned int selected_index(const struct top *top)
-{
-	for (unsigned int i = 0; i < top->snapshot->nr_caches; i++)
-		if (!strcmp(top->snapshot->cache[i].name, top->selected))
-			return i;
-	return UINT_MAX;
-}
-
 unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg), void *arg)
 {
 	struct sites_view view = { .top = top, .line = line, .arg = arg };
-	unsigned int cache = selected_index(top);
+	const struct top_row *row = top_current(top);
 	struct track_sites sites;
 	long tracked = 0;
 
@@ -95,13 +84,15 @@ unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg
 		return view.count;
 	}
 	track_sites_open(&sites, false);
-	if (cache != UINT_MAX)
-		tracked = track_sites_collect(&sites, top->snapshot, cache, TRACK_ALLOC);
+	if (row)
+		tracked = track_sites_collect(
+			&sites, top->snapshot, (unsigned int)(row->cache - top->snapshot->cache),
+			TRACK_ALLOC);
 	if (sites.count && !top->resolve)
 		top->resolve = resolve_process(top->source.options.pid);
 	if (sites.count && top->resolve) {
 		track_sites_sort(&sites);
-		show_all(&view, &top->snapshot->cache[cache], &sites);
+		show_all(&view, row->cache, &sites);
 	} else {
 		put(&view, tracked < 0 ? "The process cannot be read."
 				       : "No object is tracked; t switches tracking (U) on.");

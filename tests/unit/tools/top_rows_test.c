@@ -114,6 +114,29 @@ static void test_filter_and_empty(void **state)
 	fixture_free(f);
 }
 
+/* What keys act on is what is shown, whatever the cursor was moved to before. */
+static void test_current(void **state)
+{
+	struct fixture *f = fixture_new();
+
+	(void)state;
+	three_caches(f);
+	sample(f, 0);
+	assert_string_equal(top_current(&f->top)->cache->name, "large"); /* not moved yet */
+	top_select(&f->top, row(f, "many"));
+	assert_string_equal(top_current(&f->top)->cache->name, "many");
+	strcpy(f->top.filter, "little");
+	sample(f, 1);
+	assert_string_equal(top_current(&f->top)->cache->name, "Little");
+	f->top.filter[0] = '\0';
+	sample(f, 2);
+	assert_string_equal(top_current(&f->top)->cache->name, "many");
+	strcpy(f->top.filter, "nothing");
+	sample(f, 3);
+	assert_null(top_current(&f->top));
+	fixture_free(f);
+}
+
 static void test_growth(void **state)
 {
 	struct fixture *f = fixture_new();
@@ -226,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_filter_and_empty),
+		cmocka_unit_test(test_current),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_growth_decays),
 		cmocka_unit_test(test_new_cache_has_no_past),
