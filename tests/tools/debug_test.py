@@ -212,6 +212,17 @@ class Live(unittest.TestCase):
         self.assertRegex(self.debug("--cache", "malloc-64", "--shrink"), r"slabs of process .* -> ")
         self.debug("--cache", "malloc-80", "--validate", status=1)  # never debugged
 
+    def test_validate_what_can_be(self):
+        """Of all caches, or many, some are checked: the others are no errors."""
+        self.debug("--cache", "malloc-64", "FZP")
+        self.load.wait_rounds()
+        for caches in ((), ("--cache", "malloc-*"), ("--cache", "*")):
+            self.assertRegex(self.debug(*caches, "--validate"),
+                             r"^[1-9]\d* slabs checked, 0 errors reported by process \d+ \(\S+\)\n$")
+        self.assertRegex(self.debug("-v", "--cache", "malloc-*", "--validate"),
+                         r"[1-9]\d* of \d+ caches never had letters\n")
+        self.assertIn("ever had letters", self.debug("--cache", "malloc-80", "--validate", status=1))
+
     def test_unknown_cache(self):
         self.assertIn("no cache 'none-*'", self.debug("--cache", "none-*", "F", status=1))
         self.debug("--cache", "none-*", "--status", status=1)

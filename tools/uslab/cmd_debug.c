@@ -3,6 +3,7 @@
  * uslab/cmd_debug.c - `uslab debug`: checks of a running program, switched on and off from outside
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@ static const char help[] =
 	"  -p, --pid=PID          the process\n"
 	"  -c, --cache=PATTERN    caches by name or id; * and ? as in a shell; may be repeated\n"
 	"      --library=NAME     of several copies of uslab in it, the one in a file named like this\n"
-	"  -v, --verbose          a line for each cache, also where the same happens to many\n"
+	"  -v, --verbose          a line for each cache, also where the same happens to many; with\n"
+	"                         --validate how many have nothing to be checked\n"
 	"      --status           which caches are checked, and how many objects of them\n"
 	"      --validate         check all objects of checked caches now\n"
 	"      --shrink           give the memory of empty slabs back\n"
@@ -383,20 +385,62 @@ static int switch_letters(struct debug_job *job)
 	return status;
 }
 
+/* Caches that were asked, and those of them that have nothing to be checked, never having had letters. */
+struct validated {
+	uint64_t slabs;
+	unsigned int asked, refused;
+};
+
+static int validate_one(struct debug_job *job, const char *pattern, struct validated *sum)
+{
+	struct command_request request = {
+		.command = CONTROL_VALIDATE,
+		.pattern = pattern,
+		.wait_ms = job->wait_ms,
+	};
+	struct control reply;
+	int ret = command_send(job->target, job->root, &request, &reply);
+
+	/* of several caches the others are checked all the same, and the answer is of those */
+	if (!ret && reply.matched && reply.result == -EINVAL)
+		sum->refused += reply.failed;
+	else
+		ret = command_judge(job->target, job->root, &request, ret, &reply);
+	if (ret)
+		return EXIT_FAILED;
+	sum->asked += reply.matched;
+	sum->slabs += reply.value;
+	return EXIT_OK;
+}
+
+static int validate_all(struct debug_job *job, struct validated *sum)
+{
+	int status = EXIT_OK;
+
+	for (unsigned int i = 0; i < job->nr_patterns && status == EXIT_OK; i++)
+		status = validate_one(job, job->pattern[i], sum);
+	if (status != EXIT_OK)
+		return status;
+	if (job->named && sum->asked == sum->refused && !sum->slabs)
+		return util_fail(COMMAND, "no such cache of process %d (%s) ever had letters",
+				 (int)job->pid, job->target->program);
+	if (job->verbose && sum->refused)
+		util_warn(COMMAND, "%u of %u caches never had letters", sum->refused, sum->asked);
+	return again(job);
+}
+
 /* Errors that are found are reported by the program; here they are counted. */
 static int validate(struct debug_job *job)
 {
+	struct validated sum = { .slabs = 0 };
 	unsigned long reports;
-	uint64_t slabs;
-	int status = send_all(job, CONTROL_VALIDATE, &slabs);
+	int status = validate_all(job, &sum);
 
-	if (status == EXIT_OK)
-		status = again(job);
 	if (status != EXIT_OK)
 		return status;
 	reports = job->after->totals.reports - job->before->totals.reports;
 	printf("%llu slabs checked, %lu errors reported by process %d (%s)\n",
-	       (unsigned long long)slabs, reports, (int)job->pid, job->target->program);
+	       (unsigned long long)sum.slabs, reports, (int)job->pid, job->target->program);
 	return reports ? EXIT_FAILED : EXIT_OK;
 }
 

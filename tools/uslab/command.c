@@ -606,13 +606,11 @@ static const char *result_text(int32_t result)
 	}
 }
 
-int command_perform(struct target *t, const struct target_root *root,
-		    const struct command_request *request, struct control *reply)
+int command_judge(const struct target *t, const struct target_root *root,
+		  const struct command_request *request, int error, const struct control *reply)
 {
-	int ret = command_send(t, root, request, reply);
-
-	if (ret)
-		return fail_send(t, root, request, ret);
+	if (error)
+		return fail_send(t, root, request, error);
 	if (!reply->matched && request->pattern[0])
 		return util_fail(t->command, "process %d (%s) has no cache '%s'", (int)t->pid,
 				 t->program, request->pattern);
@@ -626,4 +624,12 @@ int command_perform(struct target *t, const struct target_root *root,
 				 result_text(reply->result));
 	}
 	return EXIT_OK;
+}
+
+int command_perform(struct target *t, const struct target_root *root,
+		    const struct command_request *request, struct control *reply)
+{
+	int ret = command_send(t, root, request, reply);
+
+	return command_judge(t, root, request, ret, reply);
 }

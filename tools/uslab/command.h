@@ -30,8 +30,12 @@ struct command_request {
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
 
+/* A message on stderr for what command_send() returned and replied, if it went wrong. EXIT_OK or EXIT_FAILED. */
+int command_judge(const struct target *t, const struct target_root *root,
+		  const struct command_request *request, int error, const struct control *reply);
+
 /*
- * The same, with a message on stderr for whatever went wrong, that says what to do. EXIT_OK or EXIT_FAILED.
+ * Both, with a message on stderr for whatever went wrong, that says what to do. EXIT_OK or EXIT_FAILED.
  */
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
