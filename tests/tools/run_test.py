@@ -194,6 +194,34 @@ class RunTest(unittest.TestCase):
         subprocess.run(["musl-gcc", "-o", path, path + ".c"], check=True)
         self.check_warning(path, "ld-musl-")
 
+    def test_sanitizers(self):
+        """They need their own malloc: with the drop-in before it the shared ones crash, or give up, or see nothing."""
+        tried = 0
+        for compiler in ("gcc", "clang"):
+            for flag, name in (("address", "AddressSanitizer"), ("thread", "ThreadSanitizer"),
+                               ("leak", "LeakSanitizer"), ("memory", "MemorySanitizer")):
+                for more in ((), ("-static-libasan",), ("-static-libtsan",)):
+                    path = os.path.join(self.folder, f"{compiler}-{flag}{''.join(more)}")
+                    if self.sanitized(path, compiler, f"-fsanitize={flag}", *more):
+                        self.check_warning(path, f"built with {name}, which needs its own malloc")
+                        tried += 1
+        if not tried:
+            self.skipTest("no compiler with a sanitizer")
+
+    def sanitized(self, path, compiler, *flags):
+        """Compiles a program that runs where the sanitizer does; its leaks are not looked for."""
+        with open(path + ".c", "w", encoding="ascii") as stream:
+            stream.write("#include <stdlib.h>\n#include <stdio.h>\n"
+                         "const char *__asan_default_options(void) { return \"detect_leaks=0\"; }\n"
+                         "const char *__lsan_default_options(void) { return \"detect_leaks=0\"; }\n"
+                         "int main(void) { free(malloc(7)); puts(\"ran\"); return 5; }\n")
+        if not shutil.which(compiler):
+            return False
+        made = subprocess.run([compiler, "-o", path, path + ".c", *flags], capture_output=True,
+                              check=False)
+        return made.returncode == 0 and subprocess.run([path], capture_output=True,
+                                                       check=False).returncode == 5
+
     def test_script(self):
         static = self.compile("interpreter", "-static")
         script = os.path.join(self.folder, "script")

@@ -100,8 +100,93 @@ static bool is_foreign(const char *interpreter)
 	return own && *interpreter && strcmp(basename(interpreter), basename(own)) != 0;
 }
 
+/* ---- sanitizers ---------------------------------------------------------------------------------- */
+
+/* Those that come with a malloc of their own, without which they do not work. */
+static const struct sanitizer {
+	const char *name;
+	const char *gcc, *clang; /* how the file names of their shared libraries begin */
+	const char *init;	 /* function of the runtime */
+} sanitizers[] = {
+	{ "AddressSanitizer", "libasan.so", "libclang_rt.asan", "__asan_init" },
+	{ "ThreadSanitizer", "libtsan.so", "libclang_rt.tsan", "__tsan_init" },
+	{ "LeakSanitizer", "liblsan.so", "libclang_rt.lsan", "__lsan_init" },
+	{ "MemorySanitizer", "libmsan.so", "libclang_rt.msan", "__msan_init" },
+	{ "HWAddressSanitizer", "libhwasan.so", "libclang_rt.hwasan", "__hwasan_init" },
+};
+
+#define NR_SANITIZERS (sizeof(sanitizers) / sizeof(sanitizers[0]))
+
+static bool begins_with(const char *text, const char *with)
+{
+	return text && !strncmp(text, with, strlen(with));
+}
+
+/* Of the shared libraries that the file needs. */
+static const struct sanitizer *needed_sanitizer(Elf *elf, Elf_Data *data, const GElf_Shdr *header)
+{
+	GElf_Dyn entry;
+
+	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		const char *name = entry.d_tag == DT_NEEDED
+					   ? elf_strptr(elf, header->sh_link, entry.d_un.d_val)
+					   : NULL;
+
+		for (size_t k = 0; k < NR_SANITIZERS; k++)
+			if (begins_with(name, sanitizers[k].gcc) ||
+			    begins_with(name, sanitizers[k].clang))
+				return &sanitizers[k];
+	}
+	return NULL;
+}
+
+/* Of the functions that are linked into the file. */
+static const struct sanitizer *linked_sanitizer(Elf *elf, Elf_Data *data, const GElf_Shdr *header)
+{
+	GElf_Sym sym;
+
+	for (int i = 0; gelf_getsym(data, i, &sym); i++) {
+		const char *name = sym.st_shndx != SHN_UNDEF
+					   ? elf_strptr(elf, header->sh_link, sym.st_name)
+					   : NULL;
+
+		for (size_t k = 0; begins_with(name, "__") && k < NR_SANITIZERS; k++)
+			if (!strcmp(name, sanitizers[k].init))
+				return &sanitizers[k];
+	}
+	return NULL;
+}
+
+/* *linked: its runtime is part of the file. NULL: there is none. */
+static const struct sanitizer *sanitizer_of(Elf *elf, bool *linked)
+{
+	const struct sanitizer *found = NULL;
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	*linked = false;
+	while (!found && (section = elf_nextscn(elf, section)) != NULL) {
+		Elf_Data *data;
+
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_DYNAMIC && header.sh_type != SHT_SYMTAB &&
+		     header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(section, NULL);
+		*linked = header.sh_type != SHT_DYNAMIC;
+		if (data)
+			found = *linked ? linked_sanitizer(elf, data, &header)
+					: needed_sanitizer(elf, data, &header);
+	}
+	return found;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
 static const char *judge_elf(Elf *elf, bool *fatal)
 {
+	const struct sanitizer *sanitizer;
+	bool linked;
 	static char text[PATH_MAX + 128];
 	char interpreter[PATH_MAX] = "";
 	GElf_Ehdr header;
@@ -112,8 +197,15 @@ static const char *judge_elf(Elf *elf, bool *fatal)
 		return "it is made for another kind of machine than the library";
 	if (!interpreter_of(elf, interpreter, sizeof(interpreter)))
 		return "it is statically linked, and LD_PRELOAD has no effect on it";
-	if (!is_foreign(interpreter))
-		return NULL;
+	if (!is_foreign(interpreter)) {
+		sanitizer = sanitizer_of(elf, &linked);
+		if (!sanitizer)
+			return NULL;
+		*fatal = !linked;
+		snprintf(text, sizeof(text), "it is built with %s, which needs its own malloc",
+			 sanitizer->name);
+		return text;
+	}
 	*fatal = true;
 	snprintf(text, sizeof(text),
 		 "its dynamic linker is %s, of another C library than the drop-in's, and could not "
