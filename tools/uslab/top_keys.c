@@ -87,8 +87,8 @@ static void ask_debug(struct top *top, const struct snapshot_cache *c)
 	char question[TOP_TEXT];
 	char letters[16];
 
-	snprintf(question, sizeof(question), "debug letters of %.64s (F Z P U T A, - for none):",
-		 c->name);
+	snprintf(question, sizeof(question),
+		 "debug letters of %.64s (F Z P U T A, - for none):", c->name);
 	if (top_screen_ask(question, letters, sizeof(letters)))
 		perform(top, c, "debug", CONTROL_DEBUG, letters);
 }

@@ -85,9 +85,9 @@ unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg
 	}
 	track_sites_open(&sites, false);
 	if (row)
-		tracked = track_sites_collect(
-			&sites, top->snapshot, (unsigned int)(row->cache - top->snapshot->cache),
-			TRACK_ALLOC);
+		tracked = track_sites_collect(&sites, top->snapshot,
+					      (unsigned int)(row->cache - top->snapshot->cache),
+					      TRACK_ALLOC);
 	if (sites.count && !top->resolve)
 		top->resolve = resolve_process(top->source.options.pid);
 	if (sites.count && top->resolve) {

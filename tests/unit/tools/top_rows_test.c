@@ -247,14 +247,10 @@ static void test_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_filter_and_empty),
-		cmocka_unit_test(test_current),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_growth_decays),
-		cmocka_unit_test(test_new_cache_has_no_past),
-		cmocka_unit_test(test_growth_text),
-		cmocka_unit_test(test_spark),
+		cmocka_unit_test(test_orders),	      cmocka_unit_test(test_filter_and_empty),
+		cmocka_unit_test(test_current),	      cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth_decays), cmocka_unit_test(test_new_cache_has_no_past),
+		cmocka_unit_test(test_growth_text),   cmocka_unit_test(test_spark),
 		cmocka_unit_test(test_texts),
 	};
 
