@@ -42,6 +42,7 @@ static const char help[] =
 	"      --validate         check all objects of checked caches now\n"
 	"      --shrink           give the memory of empty slabs back\n"
 	"      --wait=SECONDS     for the program to come by (10)\n"
+	"      --force            also where a seccomp filter of the program may end it for that\n"
 	"  -h, --help             this text\n"
 	"  -V, --version          the version\n"
 	"\n"
@@ -49,7 +50,14 @@ static const char help[] =
 	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
 	"error.";
 
-enum { OPTION_LIBRARY = 256, OPTION_STATUS, OPTION_VALIDATE, OPTION_SHRINK, OPTION_WAIT };
+enum {
+	OPTION_LIBRARY = 256,
+	OPTION_STATUS,
+	OPTION_VALIDATE,
+	OPTION_SHRINK,
+	OPTION_WAIT,
+	OPTION_FORCE
+};
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -60,6 +68,7 @@ static const struct option long_options[] = {
 	{ "validate", no_argument, NULL, OPTION_VALIDATE },
 	{ "shrink", no_argument, NULL, OPTION_SHRINK },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "force", no_argument, NULL, OPTION_FORCE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -73,6 +82,7 @@ struct debug_job {
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
 	bool verbose;
+	bool force; /* whatever filter the process has */
 	unsigned int nr_patterns;
 	const char *pattern[MAX_PATTERNS];
 
@@ -127,6 +137,9 @@ static int set_option(void *arg, int option, const char *value)
 		return EXIT_OK;
 	case 'v':
 		job->verbose = true;
+		return EXIT_OK;
+	case OPTION_FORCE:
+		job->force = true;
 		return EXIT_OK;
 	case OPTION_WAIT:
 		if (!util_parse_number(value, 1, 86400, &number))
@@ -501,6 +514,7 @@ int cmd_debug(int argc, char **argv)
 	status = job.target && job.before && job.after ? target_open(job.target, COMMAND, job.pid)
 						       : util_fail(COMMAND, "out of memory");
 	if (status == EXIT_OK) {
+		job.target->force = job.force;
 		status = perform(&job);
 		target_close(job.target);
 	}

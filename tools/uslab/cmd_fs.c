@@ -32,10 +32,12 @@ static const char help[] =
 	"  -e, --enter         run COMMAND (your shell) with these files in place of the kernel's,\n"
 	"                      for example: uslab fs -p PID --enter -- slabtop -o\n"
 	"\n"
+	"      --force         writes also to a process that its seccomp filter may end for it\n"
+	"\n"
 	"  -h, --help          this text\n"
 	"  -V, --version       the version";
 
-enum { OPTION_CORE = 256, OPTION_PROGRAM, OPTION_LIBRARY };
+enum { OPTION_CORE = 256, OPTION_PROGRAM, OPTION_LIBRARY, OPTION_FORCE };
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -44,6 +46,7 @@ static const struct option long_options[] = {
 	{ "library", required_argument, NULL, OPTION_LIBRARY },
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "enter", no_argument, NULL, 'e' },
+	{ "force", no_argument, NULL, OPTION_FORCE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -99,6 +102,9 @@ static int set_option(void *arg, int option, const char *value)
 		break;
 	case OPTION_LIBRARY:
 		source->library = value;
+		break;
+	case OPTION_FORCE:
+		source->force = true;
 		break;
 	case 'f':
 		arguments->foreground = true;

@@ -29,6 +29,7 @@ static const char help[] =
 	"  -s, --sort=ORDER      bytes, objects, growth, waste or name (default bytes)\n"
 	"  -b, --batch           print lines instead of a screen; without -n until the process ends\n"
 	"  -n, --count=N         look N times, then end\n"
+	"      --force           keys change also a process that its seccomp filter may end for it\n"
 	"  -h, --help            this text\n"
 	"  -V, --version         the version\n"
 	"\n"
@@ -39,7 +40,7 @@ static const char help[] =
 	"of these without live objects, and how the bytes held grow, over the last three intervals.\n"
 	"A narrow screen shows those that fit.";
 
-enum { OPTION_LIBRARY = 256, OPTION_KERNEL, OPTION_ROOT };
+enum { OPTION_LIBRARY = 256, OPTION_KERNEL, OPTION_ROOT, OPTION_FORCE };
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
 	{ "sort", required_argument, NULL, 's' },
 	{ "batch", no_argument, NULL, 'b' },
 	{ "count", required_argument, NULL, 'n' },
+	{ "force", no_argument, NULL, OPTION_FORCE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -124,6 +126,9 @@ static int set_option(void *arg, int option, const char *value)
 		return parse_source(arguments, option, NULL);
 	case OPTION_LIBRARY:
 		source->library = value;
+		return EXIT_OK;
+	case OPTION_FORCE:
+		source->force = true;
 		return EXIT_OK;
 	case 'd':
 		return parse_interval(arguments->top, value);

@@ -53,6 +53,7 @@ static const char help[] =
 	"                       numbers have an error\n"
 	"      --watch=S        seconds to look for what grows (5)\n"
 	"      --wait=S         seconds to wait for the program to take a command (10)\n"
+	"      --force          also where a seccomp filter of the program may end it for that\n"
 	"      --keep           leave tracking on at the end\n"
 	"      --off            only switch tracking off, whoever switched it on\n"
 	"\n"
@@ -74,6 +75,7 @@ enum {
 	OPTION_SAMPLE,
 	OPTION_WATCH,
 	OPTION_WAIT,
+	OPTION_FORCE,
 	OPTION_KEEP,
 	OPTION_OFF,
 	OPTION_FOLDED,
@@ -95,6 +97,7 @@ static const struct option long_options[] = {
 	{ "sample", no_argument, NULL, OPTION_SAMPLE },
 	{ "watch", required_argument, NULL, OPTION_WATCH },
 	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "force", no_argument, NULL, OPTION_FORCE },
 	{ "keep", no_argument, NULL, OPTION_KEEP },
 	{ "off", no_argument, NULL, OPTION_OFF },
 	{ "folded", required_argument, NULL, OPTION_FOLDED },
@@ -177,6 +180,9 @@ static bool set_switch(struct track_options *options, int option)
 	switch (option) {
 	case '1':
 		options->once = true;
+		return true;
+	case OPTION_FORCE:
+		options->source.force = true;
 		return true;
 	case OPTION_KEEP:
 		options->keep = true;
@@ -500,6 +506,8 @@ static int start_picking(struct tracking *t)
 	if (!any)
 		return EXIT_OK;
 	ret = command_picker_open(&t->picker, &t->source.target, t->source.root);
+	if (ret == -ECANCELED)
+		return command_fail_filtered(&t->source.target);
 	if (ret)
 		return util_fail(COMMAND,
 				 "%s cannot be sampled: %s; --full tracks every allocation",

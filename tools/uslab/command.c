@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filtered.h"
 #include "util.h"
 
 /* Of picking: how long it goes on without this tool, and how few objects are too few. */
@@ -352,6 +353,12 @@ static void hold_signals(struct mailbox *box, sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &box->held, before);
 }
 
+/* What carries a command out makes system calls; a filter may end the process for one that it does not know. */
+static bool may_command(const struct target *t)
+{
+	return t->force || !filtered_process(t->pid);
+}
+
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply)
 {
@@ -364,6 +371,8 @@ int command_send(struct target *t, const struct target_root *root,
 	if (strlen(request->pattern) >= CONTROL_TEXT ||
 	    (request->argument && strlen(request->argument) >= CONTROL_TEXT))
 		return -ENAMETOOLONG;
+	if (!may_command(t))
+		return -ECANCELED;
 	hold_signals(&box, &before);
 	ret = lock_mailbox(&box);
 	if (!ret)
@@ -472,6 +481,9 @@ int command_picker_open(struct command_picker *picker, const struct target *t,
 {
 	int ret;
 
+	*picker = (struct command_picker){ .fd = -1 };
+	if (!may_command(t))
+		return -ECANCELED;
 	*picker = (struct command_picker){ .fd = open_memory(t->pid, O_RDWR) };
 	if (picker->fd < 0)
 		return -errno;
@@ -545,6 +557,16 @@ static int fail_timeout(const struct target *t, const struct target_root *root,
 			 (int)t->pid, t->program, seconds);
 }
 
+int command_fail_filtered(const struct target *t)
+{
+	return util_fail(
+		t->command,
+		"process %d (%s) has a seccomp filter, which may end it for system calls that "
+		"a command takes: membarrier, mmap, munmap, madvise, mprotect, futex and those "
+		"in uslab-debug(1). If it allows or merely denies them, say --force",
+		(int)t->pid, t->program);
+}
+
 static int fail_send(const struct target *t, const struct target_root *root,
 		     const struct command_request *request, int error)
 {
@@ -561,6 +583,8 @@ static int fail_send(const struct target *t, const struct target_root *root,
 		return util_fail(t->command,
 				 "process %d (%s) has ended, or is another program by now",
 				 (int)t->pid, t->program);
+	case -ECANCELED:
+		return command_fail_filtered(t);
 	case -EBUSY:
 		return util_fail(t->command,
 				 "process %d (%s) is still busy with a command of another tool",

@@ -25,7 +25,8 @@ struct command_request {
  * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that talk to the
  * same process wait for their turn. 0: carried out, *reply says with what result. -ETIMEDOUT: the program did
  * not come by; the command was taken back. -EINTR: so it was, because of a signal that ends tools; those wait
- * meanwhile. -ESRCH: that program has ended. -EPERM, -EPROTO, ...
+ * meanwhile. -ESRCH: that program has ended. -ECANCELED: nothing was done, because the process has a filter of
+ * system calls, which may end it for carrying the command out, and target.force is not set. -EPERM, -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
@@ -39,6 +40,9 @@ int command_judge(const struct target *t, const struct target_root *root,
  */
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
+
+/* What to say about -ECANCELED. Returns EXIT_FAILED. */
+int command_fail_filtered(const struct target *t);
 
 /*
  * Has the malloc of the process pick allocations, see cache/control.h and malloc/pick.h; no answer is waited for.
@@ -55,7 +59,7 @@ struct command_picker {
 	bool broken; /* between two renewals nothing was picked for a while */
 };
 
-/* Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks; -errno. */
+/* Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks; -ECANCELED: see above; -errno. */
 int command_picker_open(struct command_picker *picker, const struct target *t,
 			const struct target_root *root);
 /* 0; -ESRCH: the program has ended. */

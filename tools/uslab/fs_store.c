@@ -188,7 +188,7 @@ int fs_store_send(struct fs *fs, const struct fs_request *request)
 
 	fs->taken_ns = 0; /* who reads now wants to see it */
 	if (ret)
-		return ret == -ESRCH ? -EIO : ret;
+		return ret == -ESRCH ? -EIO : ret == -ECANCELED ? -EPERM : ret;
 	if (!reply.matched)
 		return -EIO;
 	return reply.result < 0 ? reply.result : 0;

@@ -53,6 +53,7 @@ const char info_help[] =
 	"  -v, --validate      check all objects of caches that are debugged\n"
 	"  -s, --shrink        give empty slabs back\n"
 	"  -d, --debug[=OPTS]  set debugging to OPTS: of f z p u t, or a: f z p u; none or -: off\n"
+	"      --force         also where a seccomp filter of the process may end it for that\n"
 	"\n"
 	"      --interval=S    again every S seconds, until the process ends\n"
 	"  -c, --count=N       N times\n"

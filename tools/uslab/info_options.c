@@ -23,6 +23,7 @@ enum {
 	OPTION_ADDRESS,
 	OPTION_OPENMETRICS,
 	OPTION_INTERVAL,
+	OPTION_FORCE,
 };
 
 static const struct option long_options[] = {
@@ -36,6 +37,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "openmetrics", no_argument, NULL, OPTION_OPENMETRICS },
 	{ "interval", required_argument, NULL, OPTION_INTERVAL },
+	{ "force", no_argument, NULL, OPTION_FORCE },
 	{ "count", required_argument, NULL, 'c' },
 	{ "fields", no_argument, NULL, OPTION_FIELDS },
 	{ "aliases", no_argument, NULL, 'a' },
@@ -188,6 +190,7 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ 'X', &info->wanted[INFO_XTOTALS] },
 		{ 'z', &info->options.with_empty },
 		{ '1', &info->options.single_refs },
+		{ OPTION_FORCE, &info->source.force },
 		{ OPTION_JSON, &info->wanted[INFO_JSON] },
 		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
 	};

@@ -21,6 +21,7 @@ static int open_process(struct source *source)
 	const struct source_options *options = &source->options;
 	int status = target_open(&source->target, options->command, options->pid);
 
+	source->target.force = options->force;
 	if (status == EXIT_OK)
 		snprintf(source->title, sizeof(source->title), "%s (%d)", source->target.program,
 			 (int)options->pid);

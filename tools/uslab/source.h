@@ -26,6 +26,7 @@ struct source_options {
 	const char *core;    /* file */
 	const char *program; /* of the core; NULL: as the core says */
 	const char *library; /* NULL: the one with the largest arena */
+	bool force;	     /* see struct target */
 	const char *tree;    /* directory; NULL with SOURCE_TREE: the running kernel's */
 };
 

@@ -374,6 +374,7 @@ int target_open(struct target *t, const char *command, pid_t pid)
 	t->command = command;
 	t->core = NULL;
 	t->pid = pid;
+	t->force = false;
 	t->program[0] = '\0';
 	t->nr_roots = 0;
 	remote_open(&t->remote, pid);

@@ -31,6 +31,7 @@ static const char *error_text(int error)
 	} texts[] = {
 		{ -ETIMEDOUT, "the program did not come by; start it with USLAB_CONF=control=100" },
 		{ -ESRCH, "the process has ended" },
+		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
 	};
 
