@@ -219,7 +219,7 @@ IN_CHILD(test_unmarked_by_hits)
 		CHILD_CHECK(c->engine.mark == USLAB_MARK_OFFSET);
 		cache_free(c, p);
 		CHILD_CHECK(mark_is_set(p, c->engine.mark));
-		if (arch_malloc_pop(page_map.base, &class, uslab_rseq_offset, &hit)) {
+		if (arch_malloc_pop(page_map.base, &class, os_rseq_offset, &hit)) {
 			CHILD_CHECK(hit == p && !mark_is_set(p, c->engine.mark));
 			cache_free(c, p);
 		}
