@@ -91,6 +91,12 @@ function(uslab_add_test name label timeout serial environment)
 		RUN_SERIAL ${serial} ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
 endfunction()
 
+# Those that look for false reports and lost objects, in the library and in the drop-in, once more where each free is
+# looked at exactly. conformance/pairs_hardened_test.c is what there is for every engine and front.
+set(USLAB_HARDENED_TESTS conformance/kmalloc conformance/malloc/handlers fuzz/cache fuzz/malloc fuzz/trace
+	stress/cache_storm stress/debug_switch stress/malloc/fork stress/malloc/fork_streams stress/malloc/limit
+	stress/malloc/signal stress/malloc/thread)
+
 function(uslab_c_tests kind pattern default_label default_timeout)
 	file(GLOB_RECURSE sources CONFIGURE_DEPENDS
 		RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/${kind}/${pattern})
@@ -135,6 +141,10 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 			${launcher} $<TARGET_FILE:${target}>)
 		if(kind MATCHES "unit|conformance" AND NOT USLAB_SANITIZE)
 			uslab_variants(${kind} ${name} ${timeout} ${target})
+		endif()
+		if(name IN_LIST USLAB_HARDENED_TESTS)
+			uslab_add_test(hardened/${name} ${label} ${timeout} ${serial}
+				"${sanitizer_environment};USLAB_CONF=hardened=1" ${launcher} $<TARGET_FILE:${target}>)
 		endif()
 	endforeach()
 endfunction()

@@ -66,6 +66,8 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 	}
 	for (unsigned int i = done, mark = c->engine.mark; mark && i < n; i++)
 		mark_clear(p[i], mark);
+	for (unsigned int i = done; unlikely(used_are_kept()) && i < n; i++)
+		cache_hand_out(c, p[i]);
 	for (unsigned int i = done; gfp & __GFP_ZERO && i < n; i++)
 		cache_zero(c, p[i], gfp);
 	return n;

@@ -221,9 +221,16 @@ cold long cache_validate(struct cache *c);
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only
  * objects of kmalloc and malloc caches say whose they are; of any other object there the answer is
- * NULL or, by chance, one of these.
+ * NULL or, by chance, one of these. Hardened, all that are in use say it, and else the answer is NULL.
  */
 struct cache *cache_of_object(const void *p);
+
+/* ---- hardened.c ---- */
+/*
+ * false: p lies where objects of caches lie, and none that the program has starts there. true where that is not
+ * kept (page/used.h), and everywhere else. Any thread, also in a signal handler.
+ */
+bool cache_is_in_use(const void *p);
 
 /* ---- heap.c: blocks of heaps, for kmalloc and malloc; pages of type PAGE_HEAP ---- */
 /* size 1 .. heap->max_size; as heap->alloc, with one retry, and __GFP_ZERO clears size bytes. */

@@ -20,6 +20,7 @@
 #include "os/die.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/used.h"
 
 /* What the kernel permits a caller to pass (spec 5.1). */
 #define SLAB_PERMITTED                                                              \
@@ -144,7 +145,8 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		/* hits by address mark what they free: no class for objects that must keep their bytes */
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
 		.page_lists = page_lists(spec),
-		.by_address = spec->id != 0,
+		/* in a heap a hardened cache wants to know whose an object is */
+		.by_address = spec->id || used_are_kept(),
 		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,
 		.hardened = cache_defaults.hardened,
@@ -155,6 +157,7 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 	c->engine.ops = spec->engine;
 	ret = c->engine.ops->init(&c->engine, &params);
 	c->engine.object_size = spec->size;
+
 	return ret;
 }
 

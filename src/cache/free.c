@@ -84,6 +84,18 @@ static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const vo
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
 
+/* Each is looked at by itself; those that are refused are left out. */
+static noinline void free_bulk_hardened(struct cache *c, unsigned int nr, void **p,
+					const void *caller)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		if (cache_receive(c, p[i], caller))
+			p[n++] = p[i];
+	c->front.ops->free_bulk(&c->front, n, p);
+}
+
 static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **p,
 				       const void *caller)
 {
@@ -105,14 +117,19 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 			return;
 		}
 	}
-	free_bulk_plain(c, nr, p, caller);
+	if (unlikely(used_are_kept()))
+		free_bulk_hardened(c, nr, p, caller);
+	else
+		free_bulk_plain(c, nr, p, caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */
 static struct cache *owner_in_heap(const struct engine_heap *heap, const void *p)
 {
-	unsigned int id = heap->owner(p);
-	struct cache *c = id && id < USLAB_ID_FIRST_FREE ? cache_of(percpu_handle(id)) : NULL;
+	unsigned int id = cache_is_in_use(p) ? heap->owner(p) : 0;
+	unsigned int end = used_are_kept() ? USLAB_NR_HANDLES
+					   : USLAB_ID_FIRST_FREE; /* else without headers */
+	struct cache *c = id && id < end ? cache_of(percpu_handle(id)) : NULL;
 
 	return c && c->engine.ops->heap == heap ? c : NULL;
 }

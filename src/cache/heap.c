@@ -14,6 +14,7 @@
 #include "cache/friends.h"
 #include "cache/internal.h"
 #include "os/cpu.h"
+#include "page/used.h"
 
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node)
@@ -27,6 +28,8 @@ void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align
 		cache_shrink_all();
 		p = heap->alloc(size, align, gfp, node);
 	}
+	if (p && used_are_kept())
+		used_set(p);
 	if (p && gfp & __GFP_ZERO)
 		memset(p, 0, size);
 	return p;
@@ -43,11 +46,16 @@ static void free_block(const struct engine_heap *heap, void *p, const void *call
 
 void cache_heap_free(const struct engine_heap *heap, void *p, const void *caller)
 {
-	struct cache *c = cache_of_object(p);
+	struct cache *c;
 
+	if (unlikely(!cache_is_in_use(p))) {
+		cache_report_pointer("free", p);
+		return;
+	}
+	c = cache_of_object(p);
 	if (c)
 		cache_free_for(c, p, caller);
-	else
+	else if (!used_are_kept() || used_clear(p))
 		free_block(heap, p, caller);
 }
 

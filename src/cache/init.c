@@ -49,6 +49,9 @@ static int init_floors(void)
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
 	os_env_pairs("USLAB_CONF", cache_set_option, NULL);
+	ret = cache_defaults.hardened ? arena_keep_used() : 0;
+	if (ret)
+		return ret;
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	friends_init();
 	if (guard_start())

@@ -309,6 +309,8 @@ static size_t usable_size(const void *p)
 {
 	struct page *page = page_head_of(p);
 
+	if (unlikely(!cache_is_in_use(p)))
+		return 0;
 	if (page && page->type == PAGE_SLAB)
 		return cache_usable_size(page, p);
 	if (page && page->type == PAGE_HEAP)

@@ -66,7 +66,7 @@ static unsigned int mark_behind(const struct engine *e)
 
 static unsigned int mark_offset(const struct engine *e, bool by_address)
 {
-	if (e->ops->heap || os_memcheck_on)
+	if (e->ops->heap || used_are_kept() || os_memcheck_on)
 		return 0;
 	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
 							  : mark_in_object(e, by_address);
@@ -80,13 +80,14 @@ bool cache_marks_behind(const struct cache *c)
 /*
  * What programs inline must find a place in the object that is no other's. kmalloc() has its own, constant one, and
  * frees by address look at no bytes of a class without a magic. Guarded objects end where their page does.
+ * Hardened caches have nothing inline.
  */
 void cache_place_mark_locked(struct cache *c)
 {
 	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
 
 	c->engine.mark = mark_offset(&c->engine, by_address);
-	if (by_address && c->engine.size >= sizeof(void *))
+	if (by_address && !used_are_kept() && c->engine.size >= sizeof(void *))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
 	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
@@ -157,17 +158,21 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 
 /* ---- reports ---- */
 
-/* not_done: what the program wanted of it. */
+void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done)
+{
+	report_misuse(&c->engine, slab, obj, "Object already free");
+	report_fix(&c->engine, "Object at 0x%lx not %s; USLAB_CONF=report=abort ends the program",
+		   (unsigned long)obj, not_done);
+	report_deliver();
+}
+
 static bool report_if_free(struct cache *c, void *obj, const char *not_done)
 {
 	struct page *slab = page_slab_of(obj);
 
 	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
 		return false;
-	report_misuse(&c->engine, slab, obj, "Object already free");
-	report_fix(&c->engine, "Object at 0x%lx not %s; USLAB_CONF=report=abort ends the program",
-		   (unsigned long)obj, not_done);
-	report_deliver();
+	cache_report_free(c, slab, obj, not_done);
 	return true;
 }
 
@@ -201,7 +206,14 @@ void cache_report_pointer(const char *what, const void *p)
 	const struct page *page = page_head_of(p);
 	unsigned long address = (unsigned long)p;
 
-	if (page && page->type == PAGE_SLAB)
+	if (page && page->type == PAGE_SLAB && engine_starts_object(page, p))
+		report_bad_pointer("%s(): 0x%lx is a free object of %s", what, address,
+				   page->engine->name);
+	else if (page && page->type == PAGE_HEAP)
+		report_bad_pointer(
+			"%s(): 0x%lx lies in a heap, where no such block in use starts there: freed twice?",
+			what, address);
+	else if (page && page->type == PAGE_SLAB)
 		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
 				   what, address, page->engine->name);
 	else if (page)
@@ -222,9 +234,10 @@ static struct cache *owner_of(const void *p)
 {
 	struct page *slab = page_slab_of(p);
 
-	return slab && engine_starts_object(slab, p)
-		       ? container_of(slab->engine, struct cache, engine)
-		       : NULL;
+	if (!slab)
+		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
+	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
+					     : NULL;
 }
 
 static const char *free_of(unsigned int id)

@@ -3,7 +3,8 @@
  * cache/object.h - one object out of line, for those who do it often: kmem_cache_alloc(), kmalloc(), kfree()
  *
  * Data:       none.
- * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it.
+ * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it; with
+ *             USLAB_CONF=hardened the bits of page/used.h stand in for marks.
  *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
  * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare is in these.
@@ -23,6 +24,7 @@
 #include "cache/internal.h"
 #include "engine/place.h"
 #include "page/nested.h"
+#include "page/used.h"
 
 /* watch: the bits that matter. */
 static always_inline bool cache_is_attended(const struct cache *c, unsigned int watch)
@@ -51,12 +53,23 @@ cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
 cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
 /* An object of c bears a mark. true: it is free, which was reported; false: it only looks so. */
 cold bool cache_is_free_already(struct cache *c, void *obj);
+/* It is free: says so. not_done: what the program wanted of it. */
+cold void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done);
+
+/* ---- hardened.c: where page/used.h is kept ---- */
+
+/* To the program. */
+void cache_hand_out(struct cache *c, void *obj);
+/* From the program, after cache_may_own(). false: it did not have it, which was reported. */
+bool cache_take_back(struct cache *c, void *obj, const void *caller);
 
 /* What comes out of a front or an engine is the program's from now on. */
-static always_inline void *cache_unmark(const struct cache *c, void *obj)
+static always_inline void *cache_unmark(struct cache *c, void *obj)
 {
-	if (c->engine.mark)
+	if (likely(c->engine.mark))
 		mark_clear(obj, c->engine.mark);
+	else if (unlikely(used_are_kept()))
+		cache_hand_out(c, obj);
 	return obj;
 }
 
@@ -107,7 +120,7 @@ static always_inline bool cache_receive(struct cache *c, void *obj, const void *
 		return false;
 	}
 	if (!mark)
-		return true;
+		return likely(!used_are_kept()) || cache_take_back(c, obj, caller);
 	if (unlikely(mark_is_set(obj, mark)) && cache_is_free_already(c, obj))
 		return false;
 	mark_set(obj, mark);

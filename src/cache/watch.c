@@ -130,10 +130,13 @@ static void *hit(const struct request *r)
 	return array_pop(r->c->front.id, cpu);
 }
 
-/* Neither in a debug slab, nor guarded, nor in a heap. */
+/* Neither in a debug slab, nor guarded, nor, but for hardened caches, in a heap. */
 static bool is_plain(const struct cache *c, const void *obj)
 {
 	const struct page *page = page_head_of(obj);
+
+	if (page->type == PAGE_HEAP)
+		return used_are_kept();
 
 	return page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN &&
 	       page->engine == &c->engine;
@@ -210,6 +213,13 @@ unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int n
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
+static cold void say_foreign(struct cache *c, const struct cache *owner)
+{
+	report_line(&c->engine, "cache_from_obj: Wrong slab cache. %s but object is from %s",
+		    c->name, owner->name);
+	report_deliver();
+}
+
 /*
  * F: a plain object whose page belongs to another cache goes to that one, and what is no object at all
  * is left alone (spec 5.7). true: there is nothing more to do.
@@ -228,9 +238,7 @@ static bool free_foreign(struct cache *c, const struct page *page, void *obj, co
 	if (page->engine == &c->engine)
 		return false;
 	other = container_of(page->engine, struct cache, engine);
-	report_line(&c->engine, "cache_from_obj: Wrong slab cache. %s but object is from %s",
-		    c->name, other->name);
-	report_deliver();
+	say_foreign(c, other);
 	cache_free_for(other, obj, caller);
 	return true;
 }
@@ -247,6 +255,14 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		c->front.ops->free(&c->front, obj);
 }
 
+/* Whoever frees it: a guarded object goes back to its page. */
+static void free_guarded(struct cache *c, const struct page *page, void *obj, const void *caller)
+{
+	if (page->engine != &c->engine)
+		say_foreign(c, container_of(page->engine, struct cache, engine));
+	kfence_free(obj, caller);
+}
+
 void cache_free_watched(struct cache *c, void *obj, const void *caller)
 {
 	struct page *page = page_head_of(obj);
@@ -254,7 +270,7 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller)
 	friends_free(c, obj, caller);
 	friends_enter();
 	if (unlikely(kfence_is_object(page)))
-		kfence_free(obj, caller);
+		free_guarded(c, page, obj, caller);
 	else if (debug_is_slab(page))
 		debug_free(&c->engine, obj, caller);
 	else

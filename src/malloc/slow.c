@@ -171,6 +171,8 @@ size_t malloc_block_size(const void *p)
 
 	if (unlikely(early || !malloc_ready()))
 		return early;
+	if (unlikely(!cache_is_in_use(p)))
+		return 0;
 	class = class_at(p);
 	if (class)
 		return cache_of_class(class)->engine.object_size;

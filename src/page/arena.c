@@ -25,6 +25,7 @@
 #include "os/lock.h"
 #include "os/vm.h"
 #include "page/arena.h"
+#include "page/used.h"
 
 #define CHUNK_PAGES (1ul << ARENA_CHUNK_ORDER)
 #define CHUNK_SIZE (CHUNK_PAGES << PAGE_SHIFT)
@@ -218,8 +219,28 @@ static int commit_tables_locked(void)
 		ret = commit_span(page_map.class, from, to);
 	if (!ret)
 		ret = commit_span(page_map.dirty, from / 8, to / 8);
+	if (!ret && used_are_kept())
+		ret = commit_span(page_map.used, from * USED_BYTES, to * USED_BYTES);
 	if (!ret)
 		ready_pages = to;
+	return ret;
+}
+
+int arena_keep_used(void)
+{
+	size_t size = ALIGN_UP(most_pages * USED_BYTES, os_page_size());
+	char *start = os_reserve(size, os_page_size());
+	int ret = -ENOMEM;
+
+	lock_acquire(&arena_lock);
+	if (start && !commit_span(start, 0, ready_pages * USED_BYTES)) {
+		os_name(start, size, "uslab used");
+		page_map.used = (unsigned long *)(void *)start;
+		ret = 0;
+	}
+	lock_release(&arena_lock);
+	if (ret && start)
+		os_release(start, size);
 	return ret;
 }
 

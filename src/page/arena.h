@@ -26,6 +26,12 @@
 int arena_init(unsigned int nr_cpu_ids);
 
 /*
+ * From now on page/used.h is kept, for pages that have been handed out as well: a part of its own, 64 bytes for each
+ * page. Before anybody has an object. 0 or -ENOMEM.
+ */
+int arena_keep_used(void);
+
+/*
  * Commits the next chunk and gives it to the caller as one free block that is on no list
  * (type NONE, node as given, not dirty). NULL: range or memory exhausted.
  */

@@ -78,6 +78,7 @@ struct page_map {
 	unsigned long limit;	/* pages that the range has room for; 0 before init; arena_lock */
 	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
+	unsigned long *used;	/* page/used.h; NULL: not kept. Const once there are threads */
 };
 
 extern struct page_map page_map;

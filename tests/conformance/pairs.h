@@ -25,6 +25,11 @@
 static const bool pairs_switched = sizeof(PAIRS_LETTERS) == sizeof("switched");
 static const bool pairs_debug = sizeof(PAIRS_LETTERS) > 1;
 
+/* USLAB_CONF of all. */
+#ifndef PAIRS_CONF
+#define PAIRS_CONF ""
+#endif
+
 struct pair {
 	const struct engine_ops *engine;
 	const struct front_ops *front;
@@ -177,6 +182,8 @@ static inline void run(const struct pair *pair)
 
 	if (pairs_debug && !pairs_switched)
 		setenv("USLAB_DEBUG", PAIRS_LETTERS, 1);
+	if (sizeof(PAIRS_CONF) > 1)
+		setenv("USLAB_CONF", PAIRS_CONF, 1);
 	ready();
 	if (pairs_switched)
 		CHILD_CHECK(!pthread_create(&thread, NULL, switch_letters, NULL));
@@ -185,7 +192,7 @@ static inline void run(const struct pair *pair)
 		store_relaxed(&switch_no_more, true);
 		pthread_join(thread, NULL);
 	}
-	CHILD_CHECK(report_counters.reports == 0);
+	CHILD_CHECK(report_counters.reports == 0); /* but those that the body asked for */
 }
 
 static inline void run_real(void *arg)

@@ -20,6 +20,7 @@
 #include "misuse.h"
 
 #define SMALL 152ul /* bytes: fills a chunk of glibc; libc's own start does not ask for it */
+#define TINY 8ul
 #define LARGE 100008ul
 #define MAPPED (8ul << 20)
 #define PAGE 4096ul
@@ -91,6 +92,16 @@ static void double_free_late(size_t size)
 	drop(p);
 	for (int i = 0; i < NR; i++)
 		drop(others[i]);
+	drop(p);
+}
+
+/* All that an object says of itself is overwritten in between. */
+static void double_free_written(size_t size)
+{
+	char *p = make_between(size);
+
+	drop(p);
+	memset(wild(p), 'A', size);
 	drop(p);
 }
 
@@ -226,6 +237,16 @@ static void uaf_write(size_t size)
 	drop(make(size));
 }
 
+/* All of it, links wherever they are; then it is handed out. */
+static void uaf_write_all(size_t size)
+{
+	char *p = make_between(size);
+
+	drop(p);
+	memset(wild(p), 'A', size);
+	drop(make(size));
+}
+
 /* One bit of what is the link of a free object, where that lies at its start. */
 static void uaf_link(size_t size)
 {
@@ -295,6 +316,8 @@ int main(int argc, char **argv)
 		KIND(double_free_after_another, SMALL),
 		KIND(double_free_late, SMALL),
 		KIND(double_free_by_a_thread, SMALL),
+		KIND(double_free_written, SMALL),
+		{ "double_free_late_tiny", double_free_late, TINY },
 		KIND(realloc_of_freed, SMALL),
 		KIND(realloc_in_place_of_freed, SMALL),
 		LARGE_KIND(double_free),
@@ -316,6 +339,7 @@ int main(int argc, char **argv)
 		LARGE_KIND(before_8),
 		KIND(uaf_read, SMALL),
 		KIND(uaf_write, SMALL),
+		KIND(uaf_write_all, SMALL),
 		KIND(uaf_link, SMALL),
 		KIND(uaf_link_late, SMALL),
 		LARGE_KIND(uaf_read),

@@ -73,7 +73,9 @@ static int init_state(struct slub *s, const struct engine_params *params)
 		if (!s->random_seq)
 			return -ENOMEM;
 	}
-	s->lazy = (params->pack || params->queued) && !params->randomised && !params->ctor;
+	/* hardened: each free object has a link, which is looked at when it is handed out */
+	s->lazy = (params->pack || params->queued) && !params->randomised && !params->ctor &&
+		  !params->hardened;
 	for (i = 0; i < s->nr_nodes; i++) {
 		s->node[i] = node_new();
 		if (!s->node[i])
@@ -94,7 +96,7 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 	 * In the line that the user writes first and last, so that batches find it in the cache; but not where the
 	 * mark of a free object is, unless there is no other place (base/mark.h).
 	 */
-	if (params->queued && !params->hardened && layout.offset < layout.inuse)
+	if (params->queued && layout.offset < layout.inuse)
 		layout.offset = layout.inuse >= 2 * sizeof(void *) ? sizeof(void *) : 0;
 	err = slub_layout_orders(&layout, params->pack);
 	if (err)

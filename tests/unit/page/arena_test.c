@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "fixture.h"
+#include "page/used.h"
 
 #define CPUS 6
 #define WINDOWS ((USLAB_WINDOW_CPU0 + CPUS) * USLAB_WINDOW_SIZE)
@@ -79,6 +80,25 @@ IN_CHILD(the_arena_grows_by_chunks_from_its_first_page)
 		arena_check();
 	}
 	CHILD_CHECK(mapped_as(page_map.base + 80 * MIB, 4 * MIB, "---p"));
+}
+
+/* 64 bytes for each page, committed with the descriptors, of pages that are there already as well. */
+IN_CHILD(bits_of_what_is_used_are_kept_on_demand)
+{
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(arena_grow(0) && !used_are_kept());
+	CHILD_CHECK(arena_keep_used() == 0 && used_are_kept());
+	for (unsigned int i = 1; i < 20; i++)
+		CHILD_CHECK(arena_grow(0));
+	CHILD_CHECK(mapped_as((char *)page_map.used, 80 * MIB / 64, "rw-p"));
+	CHILD_CHECK(mapped_as((char *)page_map.used + 128 * MIB / 64, 4 * MIB / 64, "---p"));
+	CHILD_CHECK(!used_is_set(page_map.base + 80 * MIB - 8));
+	CHILD_CHECK(!used_set(page_map.base + 80 * MIB - 8));
+	CHILD_CHECK(used_is_set(page_map.base + 80 * MIB - 8) &&
+		    !used_is_set(page_map.base + 80 * MIB - 16));
+	CHILD_CHECK(used_clear(page_map.base + 80 * MIB - 8) &&
+		    !used_clear(page_map.base + 80 * MIB - 8));
+	arena_check();
 }
 
 /* A chunk's memory comes from its node, where the kernel has nodes and lets this process choose. */
@@ -295,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_lie_where_the_abi_says),
 		cmocka_unit_test(the_arena_grows_by_chunks_from_its_first_page),
+		cmocka_unit_test(bits_of_what_is_used_are_kept_on_demand),
 		cmocka_unit_test(a_chunk_is_bound_to_its_node),
 		cmocka_unit_test(what_counts_is_what_has_grown),
 		cmocka_unit_test(under_an_address_space_limit_it_takes_half),

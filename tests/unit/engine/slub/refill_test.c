@@ -163,9 +163,12 @@ static void queued_links_first_and_late(__attribute__((unused)) void **state)
 	slub_flush(&e, objs, 3);
 	END_ENGINE(&e);
 
-	params.hardened = true; /* in the middle, where the kernel has it */
+	params.hardened = true; /* each free object has one */
 	e = make_engine(params);
-	assert_int_equal(e.layout->offset, 32);
+	assert_int_equal(e.layout->offset, 8);
+	assert_int_equal(slub_refill(&e, objs, 3, 0, -1), 3);
+	assert_int_equal(counters_of(slab_of(objs[0])).carved, e.layout->objects);
+	slub_flush(&e, objs, 3);
 	END_ENGINE(&e);
 }
 
