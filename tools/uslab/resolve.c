@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "resolve_frames.h"
+#include "resolve_maps.h"
 
 #define BUILD_ID_MAX 64 /* bytes */
 #define FIRST_SLOTS 1024u
@@ -47,6 +48,7 @@ struct resolve {
 	Elf *core;
 	unsigned int report; /* how often files were listed */
 	uint64_t reported_ms;
+	struct resolve_maps maps; /* when files were listed last */
 	unsigned int nr, nr_slots;
 	struct entry **slot;
 	struct entry *newest;
@@ -121,6 +123,10 @@ static void report(struct resolve *r, const char *program)
 	if (!r->dwfl)
 		return;
 	dwfl_report_begin(r->dwfl);
+	if (r->pid) {
+		resolve_maps_free(&r->maps);
+		resolve_maps_of_process(&r->maps, r->pid);
+	}
 	if (r->pid)
 		dwfl_linux_proc_report(r->dwfl, r->pid);
 	else
@@ -165,6 +171,7 @@ struct resolve *resolve_core(const char *core, const char *program)
 	r->core_fd = open_regular(core);
 	if (r->core_fd >= 0)
 		r->core = elf_begin(r->core_fd, ELF_C_READ_MMAP, NULL);
+	resolve_maps_of_core(&r->maps, core);
 	if (r->core)
 		report(r, program);
 	return r;
@@ -192,6 +199,7 @@ void resolve_close(struct resolve *r)
 		elf_end(r->core);
 	if (r->core_fd >= 0)
 		close(r->core_fd);
+	resolve_maps_free(&r->maps);
 	free(r->slot);
 	free(r);
 }
@@ -224,8 +232,31 @@ static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *f
 	found->size = symbol.st_size;
 }
 
-/* The file that an address lies in. libdwfl also names the one before a gap that the address lies in. */
-static Dwfl_Module *module_of(const struct resolve *r, uint64_t address)
+/* ---- the place in a file ----------------------------------------------------------------------- */
+
+/* Where the code at an address comes from. */
+struct place {
+	Dwfl_Module *module;
+	Dwarf_Addr address;	       /* as if the module lay there in one piece, as it wants */
+	const struct resolve_map *map; /* of the address that was asked for; NULL: not known */
+};
+
+static bool same_file(const struct resolve_map *a, const struct resolve_map *b)
+{
+	return a && b && *a->path && !strcmp(a->path, b->path);
+}
+
+/* What is mapped where a module begins. */
+static const struct resolve_map *first_map(const struct resolve *r, Dwfl_Module *module)
+{
+	Dwarf_Addr start;
+
+	dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	return resolve_maps_find(&r->maps, start);
+}
+
+/* The module that an address lies in. libdwfl also names the one before a gap that the address lies in. */
+static Dwfl_Module *module_around(const struct resolve *r, uint64_t address)
 {
 	Dwfl_Module *module = r->dwfl ? dwfl_addrmodule(r->dwfl, address) : NULL;
 	Dwarf_Addr start, end;
@@ -236,10 +267,77 @@ static Dwfl_Module *module_of(const struct resolve *r, uint64_t address)
 	return address - start < end - start ? module : NULL;
 }
 
+struct search {
+	const struct resolve *r;
+	const struct resolve_map *map;
+	Dwfl_Module *found;
+};
+
+/* A module of that file which begins with the file's first byte: where it was loaded, not a piece of it. */
+static int is_loaded_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr start,
+			  void *arg)
+{
+	struct search *search = arg;
+	const struct resolve_map *first = first_map(search->r, module);
+
+	(void)userdata, (void)name, (void)start;
+	if (!same_file(first, search->map) || first->offset)
+		return DWARF_CB_OK;
+	search->found = module;
+	return DWARF_CB_ABORT;
+}
+
+/* What belongs to a file and lies elsewhere than the file wants it: the address is that where it would lie. */
+static bool find_moved(const struct resolve *r, uint64_t address, struct place *place)
+{
+	struct search search = { .r = r, .map = place->map };
+	uint64_t offset = address - place->map->start + place->map->offset, vaddr;
+	GElf_Addr bias;
+	Elf *elf;
+
+	dwfl_getmodules(r->dwfl, is_loaded_file, &search, 0);
+	elf = search.found ? dwfl_module_getelf(search.found, &bias) : NULL;
+	if (!elf || !resolve_maps_vaddr(elf, offset, &vaddr))
+		return false;
+	place->module = search.found;
+	place->address = bias + vaddr;
+	return true;
+}
+
+/* Is what is mapped there the part of the file that the file wants there? */
+static bool is_in_place(const struct place *place)
+{
+	uint64_t offset = place->address - place->map->start + place->map->offset, vaddr;
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(place->module, &bias);
+
+	/* of a file that is gone nobody knows what it wants, and what is no part of it has no name anyway */
+	return !elf || !resolve_maps_vaddr(elf, offset, &vaddr) || bias + vaddr == place->address;
+}
+
+/* The file that an address lies in. false: none; what lies between two mappings of a file is none of its. */
+static bool find_place(const struct resolve *r, uint64_t address, struct place *place)
+{
+	const struct resolve_map *first;
+
+	*place = (struct place){ .module = module_around(r, address), .address = address };
+	if (!r->maps.nr)
+		return place->module;
+	place->map = resolve_maps_find(&r->maps, address);
+	first = place->module ? first_map(r, place->module) : NULL;
+	if (!place->map)
+		return place->module && !first; /* a core does not list the kernel's own code */
+	if (place->module && same_file(first, place->map) && is_in_place(place))
+		return true;
+	return r->dwfl && *place->map->path == '/' && find_moved(r, address, place);
+}
+
 /* Does a return address lie in one of the files? */
 static bool is_known(const struct resolve *r, uint64_t address)
 {
-	return module_of(r, address - 1);
+	struct place place;
+
+	return find_place(r, address - 1, &place);
 }
 
 static void find_build_id(Dwfl_Module *module, struct found *found)
@@ -273,8 +371,9 @@ static void find_segment(Elf *elf, GElf_Addr bias, Dwarf_Addr address, struct re
 	}
 }
 
-static void find_mapping(Dwfl_Module *module, Dwarf_Addr address, struct found *found)
+static void find_mapping(const struct place *place, struct found *found)
 {
+	Dwfl_Module *module = place->module;
 	struct resolve_mapping *m = &found->mapping;
 	Dwarf_Addr start, end;
 	GElf_Addr bias;
@@ -282,25 +381,32 @@ static void find_mapping(Dwfl_Module *module, Dwarf_Addr address, struct found *
 
 	found->path = dwfl_module_info(module, NULL, &start, &end, NULL, NULL, NULL, NULL);
 	elf = dwfl_module_getelf(module, &bias);
-	*m = (struct resolve_mapping){ .start = start, .end = end, .address = address - start };
-	if (!elf)
-		return;
-	m->address = address - bias;
-	find_segment(elf, bias, address, m);
+	*m = (struct resolve_mapping){ .start = start,
+				       .end = end,
+				       .address = place->address - start };
+	if (elf) {
+		m->address = place->address - bias;
+		find_segment(elf, bias, place->address, m);
+	}
+	if (place->map) {
+		m->start = place->map->start;
+		m->end = place->map->end;
+		m->offset = place->map->offset;
+	}
 }
 
 static bool find(struct resolve *r, uint64_t address, struct found *found)
 {
-	Dwfl_Module *module = module_of(r, address);
+	struct place place;
 
 	memset(found, 0, sizeof(*found));
 	found->nr = 1;
-	if (!module)
+	if (!find_place(r, address, &place))
 		return false;
-	find_mapping(module, address, found);
-	find_build_id(module, found);
-	find_symbol(module, address, found);
-	found->nr = resolve_frames(module, address, found->place);
+	find_mapping(&place, found);
+	find_build_id(place.module, found);
+	find_symbol(place.module, place.address, found);
+	found->nr = resolve_frames(place.module, place.address, found->place);
 	return true;
 }
 

@@ -4,12 +4,14 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -123,6 +125,73 @@ static void test_loaded_later(void **state)
 	dlclose(library);
 }
 
+/* The piece of this program's file that an address lies in: start, length, place in the file. */
+struct piece {
+	char *start;
+	size_t length;
+	unsigned long offset;
+};
+
+static struct piece piece_of(uint64_t address)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	struct piece piece = { .length = 0 };
+	char line[1024];
+
+	while (maps && !piece.length && fgets(line, sizeof(line), maps)) {
+		unsigned long start, end, offset;
+
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+		    start <= address && address < end)
+			piece = (struct piece){ (char *)start, end - start, offset };
+	}
+	fclose(maps);
+	return piece;
+}
+
+/*
+ * What is not of the file, between two mappings of it, and the file's code at a place of its own: as with JIT
+ * compilers, and programs that map pieces of themselves.
+ */
+static void test_between_mappings(void **state)
+{
+	uint64_t address = here();
+	struct piece piece = piece_of(address);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	char *room = mmap(NULL, 3 * piece.length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct resolve_name *name, *moved;
+	struct resolve *r;
+	char text[64];
+
+	(void)state;
+	assert_true(piece.length && fd >= 0 && room != MAP_FAILED);
+	for (int i = 0; i < 3; i += 2)
+		assert_true(mmap(room + (size_t)i * piece.length, piece.length, PROT_READ,
+				 MAP_PRIVATE | MAP_FIXED, fd, (off_t)piece.offset) != MAP_FAILED);
+	r = resolve_process(getpid());
+	snprintf(text, sizeof(text), "0x%" PRIx64, (uint64_t)(uintptr_t)(room + piece.length + 16));
+	name = resolve_address(r, (uintptr_t)room + piece.length + 16);
+	assert_string_equal(name->text, text);
+	assert_string_equal(name->mapping.path, "");
+	assert_string_equal(name->mapping.build_id, "");
+	name = resolve_address(r, address);
+	for (int i = 0; i < 3; i += 2) {
+		uint64_t start = (uintptr_t)room + (size_t)i * piece.length;
+
+		moved = resolve_address(r, start + (address - (uintptr_t)piece.start));
+		assert_string_equal(moved->text, name->text);
+		assert_string_equal(moved->function, "test_between_mappings");
+		assert_int_equal(moved->line, name->line);
+		assert_string_equal(moved->mapping.path, name->mapping.path);
+		assert_int_equal(moved->mapping.address, name->mapping.address);
+		assert_int_equal(moved->mapping.start, start);
+		assert_int_equal(moved->mapping.offset, piece.offset);
+	}
+	resolve_close(r);
+	munmap(room, 3 * piece.length);
+	close(fd);
+}
+
 static void test_nobody(void **state)
 {
 	struct resolve *r = resolve_process(0x7fffffff);
@@ -142,9 +211,10 @@ static void test_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_function), cmocka_unit_test(test_line),
-		cmocka_unit_test(test_unknown),	 cmocka_unit_test(test_loaded_later),
-		cmocka_unit_test(test_nobody),	 cmocka_unit_test(test_no_symbol),
+		cmocka_unit_test(test_function),	 cmocka_unit_test(test_line),
+		cmocka_unit_test(test_unknown),		 cmocka_unit_test(test_loaded_later),
+		cmocka_unit_test(test_nobody),		 cmocka_unit_test(test_no_symbol),
+		cmocka_unit_test(test_between_mappings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
