@@ -270,6 +270,39 @@ class Track(unittest.TestCase):
         self.assertGreater(("".join(lines) + rest).count("tracked for"), 1)
         self.assertEqual(self.letters(), (False, False))
 
+    def await_letters(self, letters):
+        end = time.monotonic() + 300
+        while self.letters() != letters:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def test_killed(self):
+        """What it switched on is switched off however it ends."""
+        for end in (signal.SIGQUIT, signal.SIGKILL):
+            for mode, on in (("--full", (True, False)), ("--sample", (False, True))):
+                process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, mode,
+                                            "-i", "0.5"], stdout=subprocess.PIPE, text=True)
+                process.stdout.readline()
+                self.assertEqual(self.letters(), on)
+                process.send_signal(end)
+                process.communicate(timeout=300)
+                self.assertEqual(process.returncode, 0 if end == signal.SIGQUIT else -end)
+                self.await_letters((False, False))
+
+    def test_stopped(self):
+        os.kill(self.pid, signal.SIGSTOP)
+        try:
+            self.assertIn("is stopped", self.track("--once", "--watch", 0.3, status=1))
+        finally:
+            os.kill(self.pid, signal.SIGCONT)
+
+    def test_tracked_before(self):
+        """How long is not known; two that track at once do not take the other's time for theirs."""
+        self.track("-c", CACHE, "--once", "-i", 0.1, "--keep")
+        line = self.track("-c", CACHE, "--once").split("\n")[0]
+        self.assertRegex(line, rf"^hoarder \({self.pid}\): tracked before(, for at least \d+\.\d s)?: ")
+        self.track("--off")
+
     def test_program_ends(self):
         process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "-i", "0.5"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

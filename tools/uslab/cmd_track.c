@@ -524,11 +524,14 @@ static int start_picking(struct tracking *t)
 /* What was switched on is switched off again, however it ended. */
 static int track_process(struct tracking *t)
 {
-	uint64_t start = tracks_now(t->snapshot);
-	int status = track_switch_on(t);
+	int status;
 
+	if (!t->options->keep)
+		track_guard_start(t);
+	status = track_switch_on(t);
+	/* from when all of them are on: the process may have taken seconds to come by */
 	if (any_switched(t))
-		t->start = start;
+		t->start = tracks_now(t->snapshot);
 	if (status == EXIT_OK)
 		status = start_picking(t);
 	if (status == EXIT_OK) {
@@ -539,6 +542,7 @@ static int track_process(struct tracking *t)
 	if (!t->options->keep && any_switched(t) && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
+	track_guard_end(t);
 	return status;
 }
 
@@ -578,7 +582,7 @@ static int run(struct tracking *t)
 
 static void catch_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
 	struct sigaction action = { .sa_handler = stop };
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)

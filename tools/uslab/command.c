@@ -535,14 +535,20 @@ static char process_state(pid_t pid)
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 
+bool command_finds_stopped(pid_t pid)
+{
+	char state = process_state(pid);
+
+	return state == 'T' || state == 't';
+}
+
 static int fail_timeout(const struct target *t, const struct target_root *root,
 			const struct command_request *request)
 {
 	double seconds = request->wait_ms / 1000.0;
-	char state = process_state(t->pid);
 	struct uslab_root found = { .kick = 0 };
 
-	if (state == 'T' || state == 't')
+	if (command_finds_stopped(t->pid))
 		return util_fail(t->command, "process %d (%s) is stopped and carries out nothing",
 				 (int)t->pid, t->program);
 	if (!reader_read(&t->remote.reader, root->address, &found, sizeof(found)) && found.kick)

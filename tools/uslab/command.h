@@ -31,6 +31,9 @@ struct command_request {
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
 
+/* Is the process stopped, by a signal or a debugger? */
+bool command_finds_stopped(pid_t pid);
+
 /* A message on stderr for what command_send() returned and replied, if it went wrong. EXIT_OK or EXIT_FAILED. */
 int command_judge(const struct target *t, const struct target_root *root,
 		  const struct command_request *request, int error, const struct control *reply);

@@ -82,6 +82,7 @@ struct track_table {
 	unsigned int nr;
 	struct track_row *row; /* in the order asked for */
 	double seconds;	       /* that were tracked */
+	bool at_least;	       /* it was on before; how long is known by the oldest object only */
 	bool estimated;
 	uint64_t lost; /* objects that found no place in the table */
 };
@@ -94,7 +95,9 @@ struct tracking {
 	struct command_picker picker;
 	unsigned int nr_caches;
 	struct track_cache cache[TRACK_MAX_CACHES];
-	uint64_t start; /* process's clock when tracking began; 0: it was on before */
+	uint64_t start; /* process's clock when tracking was on; 0: it was on before */
+	pid_t guard;	/* see track_guard_start(); 0: there is none */
+	int guard_fd;
 	struct track_table table;
 };
 
@@ -120,6 +123,15 @@ unsigned long track_live_objects(const struct snapshot *s, const struct snapshot
 int track_switch_on(struct tracking *t);
 /* Switches off what was switched on by us; all: also by others. */
 int track_switch_off(struct tracking *t, bool all);
+
+/* ---- track_guard.c ---- */
+
+/* Starts a process that switches off what is noted from now on if this one is killed. Without it that stays on. */
+void track_guard_start(struct tracking *t);
+/* That cache, by its index in t->cache, is about to be switched on. */
+void track_guard_note(const struct tracking *t, unsigned int cache);
+/* What was switched on is off again, or is to stay. Also without a guard. */
+void track_guard_end(struct tracking *t);
 
 /* ---- track_table.c ---- */
 

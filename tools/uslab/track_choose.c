@@ -180,6 +180,9 @@ int track_choose_growing(struct tracking *t)
 		choose_growing(t, watch, grown);
 	free(grown);
 	free(watch);
+	if (status == EXIT_OK && !t->nr_caches && command_finds_stopped(t->options->source.pid))
+		return util_fail(t->options->command, "%s is stopped: nothing in it can grow",
+				 t->source.title);
 	if (status == EXIT_OK && !t->nr_caches)
 		return util_fail(t->options->command,
 				 "no cache of %s grew within %g s; --cache names one to track",

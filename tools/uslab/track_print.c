@@ -27,7 +27,13 @@ static void print_cache(FILE *out, const struct track_cache *c)
 
 static void print_headline(FILE *out, const struct tracking *t)
 {
-	fprintf(out, "%s: tracked for %.1f s: ", t->source.title, t->table.seconds);
+	if (!t->table.at_least)
+		fprintf(out, "%s: tracked for %.1f s: ", t->source.title, t->table.seconds);
+	else if (t->table.nr)
+		fprintf(out, "%s: tracked before, for at least %.1f s: ", t->source.title,
+			t->table.seconds);
+	else
+		fprintf(out, "%s: tracked before: ", t->source.title);
 	for (unsigned int i = 0; i < t->nr_caches && i < MAX_NAMED; i++) {
 		if (i)
 			fputs(", ", out);

@@ -87,6 +87,7 @@ int track_switch_on(struct tracking *t)
 			     (now->sampled || (wants_sampling(t) && can_be_sampled(c)));
 		if (now->flags & SLAB_STORE_USER || now->sampled)
 			continue;
+		track_guard_note(t, i);
 		status = c->sampled ? send_command(t, c, CONTROL_SAMPLE, NULL, 1)
 				    : send_command(t, c, CONTROL_DEBUG, "+U", 0);
 		c->switched = status == EXIT_OK;

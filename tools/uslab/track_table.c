@@ -327,6 +327,7 @@ int track_table_make(struct tracking *t)
 	int ret = 0;
 
 	track_table_free(table);
+	table->at_least = !t->start;
 	table->seconds = now > since ? (double)(now - since) / 1000 : 0;
 	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
 		ret = add_cache(t, i, &room);
