@@ -92,7 +92,8 @@ cold void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
 struct report_counters {
 	unsigned long reports; /* banners and lines */
 	unsigned long fixes;
-	unsigned long isolated; /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
+	unsigned long undelivered; /* texts that report.file or stderr did not take */
+	unsigned long isolated;	   /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
 };
 extern struct report_counters report_counters;
 

@@ -113,7 +113,8 @@ static void close_options(void)
 
 /*
  * Descriptor and name are both kept: a daemon that calls setuid() or chroot() can open the file no more, and
- * one that closes all descriptors, which it does not know, has closed ours.
+ * one that closes all descriptors, which it does not know, may have closed ours. One that does both, by
+ * close_range() and not in a loop up to its limit, has its reports on stderr.
  */
 bool report_set_file(const char *path)
 {
@@ -167,11 +168,15 @@ void report_count_isolated(void)
 	store_relaxed(&report_counters.isolated, report_counters.isolated + 1);
 }
 
-/* What cannot go to the file still goes to stderr. */
+/* What cannot go to the file still goes to stderr, if that is open; whoever looks for it is told by the count. */
 static void write_text(const char *text, size_t len)
 {
-	if (!state.path[0] || os_log_append(&state.log, state.path, text, len))
-		os_write(STDERR, text, len);
+	bool filed = state.path[0];
+
+	if (filed && !os_log_append(&state.log, state.path, text, len))
+		return;
+	if (os_write(STDERR, text, len) || filed)
+		store_relaxed(&report_counters.undelivered, report_counters.undelivered + 1);
 }
 
 /* What the hook, or a signal handler, reported while the text was delivered is written and nothing else. */

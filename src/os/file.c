@@ -8,14 +8,21 @@
  * Flow:       called by os/cpu.c, os/vm.c and debug/; calls os/sys.h, os/die.h.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/assert.h"
+#include "base/bits.h"
 #include "os/die.h"
 #include "os/file.h"
 #include "os/sys.h"
 
 #define LOG_MODE 0644
+#define MOST_FD 65536u /* the kernel's table grows with the highest one */
+#define SPARE_FDS 16u
 
 long os_read_text(const char *path, char *buf, size_t size)
 {
@@ -45,10 +52,12 @@ long os_read_text(const char *path, char *buf, size_t size)
 
 /* ---- logs ---- */
 
+/* Nothing that a log may be makes the program wait: a FIFO without a reader, a pipe that is full. */
 static int open_to_append(const char *path)
 {
 	return (int)os_syscall(SYS_openat, AT_FDCWD, path,
-			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, LOG_MODE);
+			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			       LOG_MODE);
 }
 
 static void close_fd(int fd)
@@ -66,24 +75,73 @@ static bool is_file(int fd, struct stat *st)
 	return ok;
 }
 
-/* A pipe's reader may go away, and then a write would end the program: others are opened each time. */
-int os_log_open(struct os_log *log, const char *path, int least)
+static bool has_kind(const struct stat *st, mode_t kind)
 {
-	int fd = open_to_append(path);
-	struct stat st;
+	return (st->st_mode & S_IFMT) == kind;
+}
+
+/*
+ * Programs close what they do not know in a loop up to the soft limit. A descriptor from there on is out of its
+ * way, and takes but a moment of a higher limit. -errno: there is no room.
+ */
+static int duplicate_above_limit(int fd)
+{
+	struct rlimit limit;
+	struct rlimit raised;
 	int high;
 
+	if (os_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) ||
+	    limit.rlim_cur >= limit.rlim_max || limit.rlim_cur > MOST_FD)
+		return -EMFILE;
+	raised = (struct rlimit){ MIN(limit.rlim_cur + SPARE_FDS, limit.rlim_max), limit.rlim_max };
+	if (os_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &raised, NULL))
+		return -EMFILE;
+	high = (int)os_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, limit.rlim_cur);
+	os_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, NULL);
+	return high;
+}
+
+static int move_up(int fd, int least)
+{
+	int high = duplicate_above_limit(fd);
+
+	if (high < 0)
+		high = (int)os_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
+	if (high < 0)
+		return fd;
+	close_fd(fd);
+	return high;
+}
+
+/* 0, or -errno for what cannot be a log. A FIFO's reader may come later, and go: it is opened each time. */
+static int look_at(const char *path, bool *each_time)
+{
+	struct stat st;
+
+	*each_time = false;
+	if (os_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
+		return 0; /* to be made */
+	*each_time = has_kind(&st, S_IFIFO);
+	return *each_time || has_kind(&st, S_IFREG) || has_kind(&st, S_IFCHR) ? 0 : -EINVAL;
+}
+
+int os_log_open(struct os_log *log, const char *path, int least)
+{
+	struct stat st;
+	bool each_time;
+	int fd;
+	int ret = look_at(path, &each_time);
+
 	*log = (struct os_log){ 0 };
+	if (ret || each_time)
+		return ret;
+	fd = open_to_append(path);
 	if (fd < 0)
 		return fd;
-	if (!is_file(fd, &st)) {
+	if (is_file(fd, &st))
+		*log = (struct os_log){ move_up(fd, least) + 1, st.st_dev, st.st_ino };
+	else
 		close_fd(fd);
-		return 0;
-	}
-	high = (int)os_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, least);
-	if (high >= 0)
-		close_fd(fd);
-	*log = (struct os_log){ (high >= 0 ? high : fd) + 1, st.st_dev, st.st_ino };
 	return 0;
 }
 
@@ -112,15 +170,37 @@ int os_log_append(const struct os_log *log, const char *path, const void *buf, s
 	return os_append(path, buf, len);
 }
 
+/* The reader may go away at any time: that is no reason for the program to be ended by SIGPIPE. */
+static int write_to_pipe(int fd, const void *buf, size_t len)
+{
+	static const struct timespec now = { 0, 0 };
+	sigset_t broken;
+	sigset_t pending;
+	sigset_t before;
+	int ret;
+
+	sigemptyset(&broken);
+	sigaddset(&broken, SIGPIPE);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &broken, &before);
+	ret = os_write(fd, buf, len);
+	if (ret == -EPIPE && !sigismember(&pending, SIGPIPE))
+		os_syscall(SYS_rt_sigtimedwait, &broken, NULL, &now, sizeof(uint64_t));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 int os_append(const char *path, const void *buf, size_t len)
 {
 	int fd = open_to_append(path);
+	struct stat st = { .st_mode = 0 };
 	int ret;
 
 	if (fd < 0)
 		return fd;
-	ret = os_write(fd, buf, len);
-	os_syscall(SYS_close, fd);
+	ret = !is_file(fd, &st) && has_kind(&st, S_IFIFO) ? write_to_pipe(fd, buf, len)
+							  : os_write(fd, buf, len);
+	close_fd(fd);
 	return ret;
 }
 

@@ -20,7 +20,10 @@
  */
 long os_read_text(const char *path, char *buf, size_t size);
 
-/* Writes buf to the end of a file, which is made if there is none. 0 or -errno. */
+/*
+ * Writes buf to the end of a file, which is made if there is none. Waits for nobody: -ENXIO: a FIFO that nobody
+ * reads; -EAGAIN: a pipe that is full, which may have taken the first part; else 0 or -errno.
+ */
 int os_append(const char *path, const void *buf, size_t len);
 
 /* A log that can be written to when its path can be opened no more. All zero: none. */
@@ -31,8 +34,9 @@ struct os_log {
 };
 
 /*
- * Makes the file if there is none, and keeps a descriptor of a regular one, least or higher if the limit
- * allows. 0 or -errno.
+ * Makes the file if there is none, and keeps a descriptor of a regular one: above the limit of the program's own
+ * if there is room, else least or higher. -EINVAL: neither a regular file, nor a character device or FIFO, which
+ * are opened each time. 0 or -errno. Raises RLIMIT_NOFILE for a moment.
  */
 int os_log_open(struct os_log *log, const char *path, int least);
 /*

@@ -94,6 +94,7 @@ void snapshot_debug_totals(struct snapshot *s)
 	if (s->root.reports && snapshot_read(s, s->root.reports, &reports, sizeof(reports))) {
 		t->reports = reports.reports;
 		t->fixes = reports.fixes;
+		t->undelivered = reports.undelivered;
 		t->isolated = reports.isolated;
 	}
 	if (s->root.kfence && snapshot_read(s, s->root.kfence, &guarded, sizeof(guarded)))

@@ -186,10 +186,12 @@ static void child_to_file(void *arg)
 	for (int fd = 3; fd < 20; fd++)
 		close(fd); /* as daemons do */
 	child_reports(arg);
+	CHILD_CHECK(report_counters.undelivered == 0);
 	if (arg) {
 		CHILD_CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
 		report_slab(&engine, slab, "three");
 		report_deliver();
+		CHILD_CHECK(report_counters.undelivered == 1);
 	}
 }
 
@@ -197,8 +199,14 @@ static void child_to_file(void *arg)
 static void child_drops_rights(void *arg)
 {
 	struct rlimit none = { 3, 3 };
+	struct rlimit limit;
 
+	CHILD_CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	limit.rlim_cur = limit.rlim_max > 1024 ? 1024 : limit.rlim_max - 1;
+	CHILD_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
 	CHILD_CHECK(report_set_file(file));
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);				   /* all that it may have */
 	CHILD_CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0); /* nothing can be opened any more */
 	if (geteuid() == 0) {
 		CHILD_CHECK(mkdir(jail, 0700) == 0 && chroot(jail) == 0 && chdir("/") == 0);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -82,32 +84,34 @@ static void test_log(void **state)
 	char other[sizeof(path) + 8];
 	struct os_log log;
 	char buf[64];
+	int fd;
 
 	(void)state;
 	snprintf(name, sizeof(name), "%s.log", path);
 	snprintf(other, sizeof(other), "%s.1", name);
 	errno = 77;
 	assert_int_equal(os_log_open(&log, name, 500), 0);
-	assert_true(log.fd_plus_1 > 500);
+	fd = log.fd_plus_1 - 1;
+	assert_true(fd >= 500);
 	assert_int_equal(rename(name, other), 0);
 	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "one\n", 4), 0);
 	assert_int_equal(os_read_text(other, buf, sizeof(buf)), 4);
 
 	/* closed, and then used again for something else */
-	close(log.fd_plus_1 - 1);
+	close(fd);
 	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "two\n", 4), -ENOENT);
-	assert_int_equal(dup2(STDERR_FILENO, log.fd_plus_1 - 1), log.fd_plus_1 - 1);
+	assert_int_equal(dup2(STDERR_FILENO, fd), fd);
 	assert_int_equal(os_log_append(&log, other, "two\n", 4), 0);
 	assert_int_equal(os_read_text(other, buf, sizeof(buf)), 8);
 	os_log_close(&log);
-	assert_int_equal(fcntl(500, F_GETFD), 0); /* not ours: not closed */
-	close(500);
+	assert_int_equal(fcntl(fd, F_GETFD), 0); /* not ours: not closed */
+	close(fd);
 
 	assert_int_equal(os_log_open(&log, other, 500), 0);
 	assert_int_equal(unlink(other), 0);
 	assert_int_equal(os_log_append(&log, "/nowhere/at/all", "three\n", 6), -ENOENT);
 	os_log_close(&log);
-	assert_int_equal(fcntl(500, F_GETFD), -1);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
 
 	errno = 77;
 	assert_int_equal(os_log_open(&log, "/dev/full", 500), 0);
@@ -115,6 +119,50 @@ static void test_log(void **state)
 	assert_int_equal(os_log_append(&log, "/dev/full", "x", 1), -ENOSPC);
 	assert_int_equal(os_log_open(&log, "/nowhere/at/all", 500), -ENOENT);
 	assert_int_equal(errno, 77);
+}
+
+/* Nobody waits: neither for a reader, nor for room in a pipe; and none that goes away ends the program. */
+static void test_fifo(void **state)
+{
+	static char large[1 << 17]; /* more than a pipe holds */
+	char name[sizeof(path) + 5];
+	struct os_log log;
+	int fd;
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s.fifo", path);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	assert_int_equal(os_log_open(&log, name, 500), 0);
+	assert_int_equal(os_log_append(&log, name, "x", 1), -ENXIO);
+	fd = open(name, O_RDONLY | O_NONBLOCK);
+	assert_int_equal(os_log_append(&log, name, "x", 1), 0);
+	assert_int_equal(read(fd, large, sizeof(large)), 1);
+	assert_int_equal(os_log_append(&log, name, large, sizeof(large)), -EAGAIN);
+	close(fd);
+	os_log_close(&log);
+	unlink(name);
+	assert_int_equal(os_log_open(&log, "/tmp", 500), -EINVAL);
+}
+
+/* A daemon's loop of close() does not get to it. */
+static void test_above_limit(void **state)
+{
+	struct rlimit before;
+	struct rlimit after;
+	struct os_log log;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	if (getenv("USLAB_TEST_VALGRIND") || before.rlim_max <= 300)
+		skip(); /* valgrind keeps that limit for itself */
+	after = (struct rlimit){ 300, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &after), 0);
+	assert_int_equal(os_log_open(&log, path, 100), 0);
+	assert_int_equal(log.fd_plus_1 - 1, 300);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
+	assert_int_equal(after.rlim_cur, 300);
+	os_log_close(&log);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 static void test_absolute_path(void **state)
@@ -181,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_missing), cmocka_unit_test(test_append),
 		cmocka_unit_test(test_log),	cmocka_unit_test(test_absolute_path),
 		cmocka_unit_test(test_pieces),	cmocka_unit_test(test_closes),
+		cmocka_unit_test(test_fifo),	cmocka_unit_test(test_above_limit),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -142,6 +142,7 @@ static void test_totals(void **state)
 	reports->reports = 7;
 	reports->fixes = 3;
 	reports->isolated = 4;
+	reports->undelivered = 5;
 	guarded->bugs = 2;
 	stacks->nr_stacks = 99;
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = DEPOT;
@@ -152,6 +153,7 @@ static void test_totals(void **state)
 	assert_int_equal(s->totals.reports, 7);
 	assert_int_equal(s->totals.fixes, 3);
 	assert_int_equal(s->totals.isolated, 4);
+	assert_int_equal(s->totals.undelivered, 5);
 	assert_int_equal(s->totals.guard_bugs, 2);
 	assert_int_equal(s->totals.stacks, 99);
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = 0; /* none saved so far */
