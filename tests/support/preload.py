@@ -127,12 +127,14 @@ class Peaks:
 
 
 def compare(lab, peaks, name, command, outcome=lambda result: result.out, rounds=2, before=None,
-            limit=PEAK_LIMIT, **more):
+            limit=PEAK_LIMIT, anonymous=False, **more):
     """
     Runs a command on glibc and on uslab, `rounds` times each in turn; all outcomes must be equal.
-    before(): makes the state that a run starts from.
+    before(): makes the state that a run starts from. anonymous: the peak is without pages of files, see peak.c.
     """
     runs = {None: [], LIBRARY: []}
+    if anonymous:
+        more["env"] = {**more.get("env", {}), "PEAK_ANONYMOUS": "1"}
     expected = None
     for _ in range(rounds * SOAK):
         for preload, results in runs.items():
