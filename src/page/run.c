@@ -85,10 +85,18 @@ static void *resize_large(void *p, size_t new_size, bool may_move)
 	return moved;
 }
 
+/* That come from the arena. */
+static unsigned long most_pages(size_t align, int node)
+{
+	if (node >= 0 || align > PAGE_SIZE)
+		return RUN_MAX_PAGES;
+	return large_bytes() > RUN_MANY_LARGE ? RUN_LARGE_PAGES_OF_MANY : RUN_LARGE_PAGES;
+}
+
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed)
 {
 	unsigned long nr_pages = pages_for(size);
-	unsigned long most = node < 0 && align <= PAGE_SIZE ? RUN_LARGE_PAGES : RUN_MAX_PAGES;
+	unsigned long most = most_pages(align, node);
 	void *p = NULL;
 
 	if (nr_pages <= most && align <= RUN_MAX_PAGES << PAGE_SHIFT)

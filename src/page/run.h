@@ -2,8 +2,8 @@
 /*
  * page/run.h - whole pages for allocations larger than any cache's objects
  *
- * Data:       type RUN blocks in the arena, up to 1 MiB (those on a node, or aligned to more than
- *             a page: 4 MiB); beyond that page/large.c.
+ * Data:       type RUN blocks in the arena, up to 2 MiB, or 1 MiB where there are many large blocks
+ *             (those on a node, or aligned to more than a page: 4 MiB); beyond that page/large.c.
  * Invariants: a run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
@@ -18,7 +18,10 @@
  * Blocks in the arena are cut from powers of two: gaps beside large ones of all sizes fit few others. As mappings
  * of their own they lie side by side, page by page (page/keep.h), and grow by mremap.
  */
-#define RUN_LARGE_PAGES (1ul << 20 >> PAGE_SHIFT)
+#define RUN_LARGE_PAGES (2ul << 20 >> PAGE_SHIFT)
+/* Of those who have so many bytes of them: others lose more by pages that small blocks cannot use. */
+#define RUN_MANY_LARGE (64ul << 20)
+#define RUN_LARGE_PAGES_OF_MANY (1ul << 20 >> PAGE_SHIFT)
 
 struct run_counters {
 	unsigned long count; /* runs alive, in the arena; atomic */

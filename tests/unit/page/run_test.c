@@ -52,13 +52,14 @@ IN_CHILD(a_run_owns_exactly_its_pages)
 }
 
 /* Where a node is asked for, or an alignment, from 4 MiB on. */
-IN_CHILD(beyond_1_mib_it_is_mapped)
+IN_CHILD(beyond_2_mib_it_is_mapped)
 {
-	static const size_t most[] = { 1 * MIB, 4 * MIB };
+	static const size_t most[] = { 2 * MIB, 4 * MIB };
 	struct run_stats stats;
 	int node;
 
 	fresh_arena();
+	keep_set_limit(0);
 	for (node = -1; node <= 0; node++) {
 		size_t size = most[node + 1];
 		bool zeroed = false;
@@ -76,6 +77,20 @@ IN_CHILD(beyond_1_mib_it_is_mapped)
 		CHILD_CHECK(arena_used() == 0);
 		CHILD_CHECK(run_free(p) && !run_free(p));
 	}
+}
+
+IN_CHILD(beyond_1_mib_it_is_mapped_where_many_are)
+{
+	char *many;
+	char *p;
+
+	fresh_arena();
+	many = run_alloc(RUN_MANY_LARGE + PAGE_SIZE, 0, -1, NULL);
+	p = run_alloc(MIB + 1, 0, -1, NULL);
+	CHILD_CHECK(many && p && !page_in_arena(p));
+	CHILD_CHECK(page_in_arena(run_alloc(MIB, 0, -1, NULL)));
+	CHILD_CHECK(run_free(many) && run_free(p));
+	CHILD_CHECK(page_in_arena(run_alloc(MIB + 1, 0, -1, NULL)));
 }
 
 /* What was mapped for a freed block serves the next one, and nobody is told that it is zero. */
@@ -140,7 +155,7 @@ IN_CHILD(every_alignment_is_kept)
 			CHILD_CHECK(p && ((uintptr_t)p & (align - 1)) == 0);
 			CHILD_CHECK(
 				page_in_arena(p) ==
-				(size <= (align <= PAGE_SIZE ? 1 : 4) * MIB && align <= 4 * MIB));
+				(size <= (align <= PAGE_SIZE ? 2 : 4) * MIB && align <= 4 * MIB));
 			CHILD_CHECK(run_size(p) == ALIGN_UP(size, PAGE_SIZE));
 			p[0] = p[size - 1] = 1;
 			CHILD_CHECK(run_free(p));
@@ -323,7 +338,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_run_owns_exactly_its_pages),
-		cmocka_unit_test(beyond_1_mib_it_is_mapped),
+		cmocka_unit_test(beyond_2_mib_it_is_mapped),
+		cmocka_unit_test(beyond_1_mib_it_is_mapped_where_many_are),
 		cmocka_unit_test(a_mapping_is_used_again),
 		cmocka_unit_test(kept_mappings_do_not_raise_the_peak),
 		cmocka_unit_test(every_alignment_is_kept),
