@@ -112,18 +112,23 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 {
 	size_t n = 0;
 
-	if (nr == 1) { /* best served as one */
-		*p = kmem_cache_alloc(s, flags);
-		return *p ? 1 : 0;
-	}
+	if (__builtin_expect(nr - 1 > 1, 1)) { /* none, or more than two */
 #if USLAB_HAVE_RSEQ
-	if (nr && !(flags & __GFP_ZERO)) {
-		n = uslab_rseq_take_run(s, uslab_rseq_offset, nr, p);
-		if (__builtin_expect(n == nr, 1))
-			return (int)nr;
-	}
+		if (nr && !(flags & __GFP_ZERO)) {
+			n = uslab_rseq_take_run(s, uslab_rseq_offset, nr, p);
+			if (__builtin_expect(n == nr, 1))
+				return (int)nr;
+		}
 #endif
-	return uslab_cache_alloc_bulk(s, flags, nr, p, n);
+		return uslab_cache_alloc_bulk(s, flags, nr, p, n);
+	}
+	/* One and two are best served as such: a run takes as long to set up. */
+	if (!(p[0] = kmem_cache_alloc(s, flags)))
+		return 0;
+	if (nr == 2 && __builtin_expect(!(p[1] = kmem_cache_alloc(s, flags)), 0))
+		return uslab_cache_alloc_bulk(s, flags, nr, p,
+					      1); /* tries again, or frees the first */
+	return (int)nr;
 }
 
 /*
@@ -135,20 +140,25 @@ USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p
 {
 	size_t n = 0;
 
-	if (s) {
-		if (nr == 1) {
-			kmem_cache_free(s, *p);
-			return;
-		}
+	if (!s && nr < 8) {
+		for (; n < nr; n++)
+			kfree(p[n]);
+		return;
+	}
+	if (!s || __builtin_expect(nr - 1 > 1, 1)) {
 #if USLAB_HAVE_RSEQ
-		if (nr) {
+		if (s && nr) {
 			n = uslab_rseq_give_run(s, uslab_rseq_offset, nr, p);
 			if (__builtin_expect(n == nr, 1))
 				return;
 		}
 #endif
+		uslab_cache_free_bulk(s, nr - n, p + n);
+		return;
 	}
-	uslab_cache_free_bulk(s, nr - n, p + n);
+	kmem_cache_free(s, p[0]); /* one and two, likewise */
+	if (nr == 2)
+		kmem_cache_free(s, p[1]);
 }
 #define kfree_bulk(nr, p) kmem_cache_free_bulk(NULL, (nr), (p))
 

@@ -161,19 +161,12 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 					 (unsigned int)done, caller);
 }
 
-/* From the end, as the kernel does; NULL cache: each object's own. */
-static void free_bulk_any(size_t nr, void **p, const void *caller)
-{
-	while (nr)
-		kmalloc_free(p[--nr], caller);
-}
-
 USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {
 	const void *caller = __builtin_return_address(0);
 
 	if (!s) {
-		free_bulk_any(nr, p, caller);
+		kmalloc_free_bulk(nr, p, caller);
 		return;
 	}
 	for (size_t n; nr; nr -= n, p += n) {

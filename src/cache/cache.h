@@ -266,6 +266,8 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));
 }
 void kmalloc_free(const void *p, const void *caller);
+/* The same nr times, runs of one cache at a time. */
+void kmalloc_free_bulk(size_t nr, void **p, const void *caller);
 size_t kmalloc_size(const void *p);
 /*
  * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it was reported, and is

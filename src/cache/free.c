@@ -47,6 +47,37 @@ static unsigned int objects_for_a_look(const struct cache *c)
 	return c->front.capacity && c->front.id >= USLAB_ID_FIRST_FREE ? USLAB_SHEAF_CAPACITY : 1;
 }
 
+/*
+ * Each of them is looked at: how many of the first ones are sound. They bear marks then. Neighbours are often
+ * of one slab, where two comparisons tell.
+ */
+static unsigned int sound_each(const struct cache *c, unsigned int nr, void **p)
+{
+	const unsigned int mark = c->engine.mark;
+	struct engine_places places = { .bytes = 0 };
+	unsigned int n;
+
+	for (n = 0; n < nr; n++) {
+		void *obj = p[n];
+
+		if (unlikely(!engine_is_place(&places, obj))) {
+			const struct page *page;
+
+			if (!cache_may_own(c, obj))
+				break;
+			page = page_block_of(obj);
+			if (page->type == PAGE_SLAB)
+				places = engine_places(page);
+		}
+		if (!mark)
+			continue;
+		if (unlikely(mark_is_set(obj, mark)))
+			break;
+		mark_set(obj, mark);
+	}
+	return n;
+}
+
 /* How many of the first ones are sound, of which one look is taken; they bear marks then. */
 static unsigned int sound_run(const struct cache *c, unsigned int nr, void **p)
 {
@@ -71,8 +102,8 @@ static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const vo
 	unsigned int from = 0;
 
 	for (unsigned int i = 0; i < nr;) {
-		unsigned int n = MIN(step, nr - i);
-		unsigned int sound = sound_run(c, n, p + i);
+		unsigned int n = step > 1 ? MIN(step, nr - i) : nr - i;
+		unsigned int sound = step > 1 ? sound_run(c, n, p + i) : sound_each(c, n, p + i);
 
 		i += sound;
 		if (likely(sound == n))

@@ -44,4 +44,31 @@ static always_inline bool engine_starts_object(const struct page *slab, const vo
 	return offset / stride < counters.objects && offset % stride == 0;
 }
 
+/* Where the objects of one slab may start: to look at many of them one after the other. */
+struct engine_places {
+	const char *first;   /* object 0 */
+	unsigned long bytes; /* from there to the end of the last one; 0: none is known */
+	unsigned int stride;
+};
+
+static always_inline struct engine_places engine_places(const struct page *slab)
+{
+	struct slab_counters counters = engine_counters(slab);
+	const struct slab_layout *layout = slab->layout;
+
+	return (struct engine_places){
+		.first = (const char *)page_address(slab) + layout->red_left_pad +
+			 (size_t)counters.colour * layout->colour_off,
+		.bytes = (unsigned long)counters.objects * layout->stride,
+		.stride = layout->stride,
+	};
+}
+
+static always_inline bool engine_is_place(const struct engine_places *places, const void *p)
+{
+	unsigned long offset = (unsigned long)((const char *)p - places->first);
+
+	return offset < places->bytes && (unsigned int)offset % places->stride == 0;
+}
+
 #endif /* ENGINE_PLACE_H */

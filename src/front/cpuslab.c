@@ -418,6 +418,10 @@ static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 {
 	void *head = p[--nr];
 	struct page *slab = page_head_unchecked(head);
+	const struct slub *s = slub_of(f->engine);
+	const struct slab_layout *layout = slab->layout;
+	const char *start = page_address(slab);
+	const size_t bytes = PAGE_SIZE << slab->order;
 	unsigned int lookahead = LOOKAHEAD;
 	unsigned int left = nr;
 	unsigned int cnt = 1;
@@ -426,21 +430,21 @@ static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 	while (nr && lookahead) {
 		void *obj = p[--nr];
 
-		if (page_head_unchecked(obj) != slab) {
+		if ((size_t)((char *)obj - start) >= bytes) {
 			lookahead--;
 			continue;
 		}
+		if (--left != nr) {
+			p[nr] = p[left];
+			p[left] = obj;
+		}
 		if (unlikely(obj == tail)) {
 			engine_mistake_now(f->engine, obj, ENGINE_FREE_AGAIN);
-			p[nr] = p[--left];
-			p[left] = obj;
 			continue;
 		}
-		freeptr_set(slub_of(f->engine), slab->layout, tail, obj);
+		freeptr_set(s, layout, tail, obj);
 		tail = obj;
 		cnt++;
-		p[nr] = p[--left];
-		p[left] = obj;
 	}
 	free_chain(f, slab, head, tail, cnt);
 	return left;

@@ -347,6 +347,39 @@ static void test_free_wrong(void **state)
 	assert_non_null(strstr(c.text, "): not an object of uslab, called from 0x"));
 }
 
+static void stay_on_one_cpu(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu < 0 ? 0u : (unsigned int)cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* One by one, in runs, of several sizes, NULL among them: the last one is the first to be handed out again. */
+static void test_kfree_bulk(void **state)
+{
+	void *p[40];
+
+	(void)state;
+	stay_on_one_cpu();
+	for (unsigned int nr = 1; nr <= 40; nr++) {
+		for (unsigned int i = 0; i < nr; i++)
+			p[i] = i % 5 == 3 ? kmalloc(3000, GFP_KERNEL) : kmalloc(64, GFP_KERNEL);
+		if (nr > 9)
+			p[7] = (kfree(p[7]), NULL);
+		if (nr % 5 == 4) /* the last one is of 64 bytes */
+			kfree(p[nr - 1]), p[nr - 1] = kmalloc(64, GFP_KERNEL);
+		kfree_bulk(nr, p);
+		if (nr < 25) /* no array was exchanged meanwhile */
+			assert_ptr_equal(p[0] = kmalloc(64, GFP_KERNEL), p[nr - 1]);
+		else
+			p[0] = NULL;
+		kfree(p[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_alignment),
 		cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_kfree_any),
+		cmocka_unit_test(test_kfree_bulk),
 		cmocka_unit_test(test_free_wrong),
 	};
 
