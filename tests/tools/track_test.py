@@ -466,6 +466,11 @@ class TrackCxx(unittest.TestCase):
         text = self.track(pid)
         self.assertRegex(text, r"(?m)^ +[^ ]*make_item.* \[inlined\]  shop.cc:\d+$")
         self.assertRegex(text, r"(?m)^ +shop::Buy\(char const\*, int\)\+0x[0-9a-f]+/0x[0-9a-f]+ \[shop\]")
+        # names of templates are short, but for who asks for all of them, and for programs
+        self.assertRegex(text, r"std::vector<\.\.\.>")
+        self.assertNotIn("std::vector<shop::Item", text)
+        self.assertIn("std::vector<shop::Item", self.track(pid, "-v"))
+        self.assertIn("std::allocator<shop::Item>", folded)
 
     def test_without_names(self):
         pid, program = self.start("-s", "-Wl,--build-id=sha1")

@@ -60,6 +60,7 @@ static const char help[] =
 	"      --folded=FILE    stacks and bytes for flame graphs; -: to standard output. Implies --once\n"
 	"      --pprof=FILE     a profile for pprof. Implies --once\n"
 	"      --own-frames     show the allocator's own frames as well\n"
+	"  -v, --verbose        names of C++ with all their template arguments\n"
 	"      --json           tables as JSON, one to a line\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        the version\n"
@@ -103,6 +104,7 @@ static const struct option long_options[] = {
 	{ "folded", required_argument, NULL, OPTION_FOLDED },
 	{ "pprof", required_argument, NULL, OPTION_PPROF },
 	{ "own-frames", no_argument, NULL, OPTION_OWN_FRAMES },
+	{ "verbose", no_argument, NULL, 'v' },
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -183,6 +185,9 @@ static bool set_switch(struct track_options *options, int option)
 		return true;
 	case OPTION_FORCE:
 		options->source.force = true;
+		return true;
+	case 'v':
+		options->verbose = true;
 		return true;
 	case OPTION_KEEP:
 		options->keep = true;
@@ -271,7 +276,7 @@ static int check(struct track_options *options, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static const struct util_options util_options = { COMMAND, help, ":p:c:i:1n:b:hV", long_options,
+static const struct util_options util_options = { COMMAND, help, ":p:c:i:1n:b:vhV", long_options,
 						  set_option };
 
 /* Returns the exit status, or -1: go on. */

@@ -119,3 +119,70 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 	free(scopes);
 	return nr + 1;
 }
+
+/* ---- short names --------------------------------------------------------------------------------- */
+
+#define SHORT_ARGUMENTS 16u /* bytes; these are left as they are */
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* The length of "operator<<" and the like at `at`: these are no brackets. 0: there is none. */
+static size_t operator_length(const char *name, size_t at)
+{
+	static const char *const operators[] = { "<=>", "<<=", ">>=", "->*", "<<", ">>",
+						 "<=",	">=",  "->",  "<",   ">" };
+	const size_t word = sizeof("operator") - 1;
+
+	if (strncmp(name + at, "operator", word) != 0 || (at && is_word(name[at - 1])))
+		return 0;
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (!strncmp(name + at + word, operators[i], strlen(operators[i])))
+			return word + strlen(operators[i]);
+	return 0;
+}
+
+/* The length of template arguments with their brackets, which begin at `at`. 0: they do not end. */
+static size_t arguments_length(const char *name, size_t at)
+{
+	unsigned int depth = 0;
+
+	for (size_t i = at; name[i]; i++) {
+		size_t word = operator_length(name, i);
+
+		if (word) {
+			i += word - 1;
+		} else if (name[i] == '<') {
+			depth++;
+		} else if (name[i] == '>' && (!i || name[i - 1] != '-') && !--depth) {
+			return i + 1 - at;
+		}
+	}
+	return 0;
+}
+
+void resolve_short_name(char *buf, size_t size, const char *name)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; name[i] && len + 1 < size;) {
+		size_t take = operator_length(name, i), arguments = 0;
+		const char *from = name + i;
+
+		if (!take && name[i] == '<')
+			arguments = arguments_length(name, i);
+		take = take ? take : arguments ? arguments : 1;
+		i += take;
+		if (arguments > SHORT_ARGUMENTS) {
+			from = "<...>";
+			take = strlen(from);
+		}
+		for (size_t k = 0; k < take && len + 1 < size; k++)
+			buf[len++] = from[k];
+	}
+	if (size)
+		buf[len] = '\0';
+}

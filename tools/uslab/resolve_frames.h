@@ -28,4 +28,7 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 /* As people write it, to be freed; NULL: it is no mangled name (or there is no memory). */
 char *resolve_demangle(const char *name);
 
+/* For people: `std::vector<...>::push_back()`, without template arguments that are long. Cut to the buffer. */
+void resolve_short_name(char *buf, size_t size, const char *name);
+
 #endif /* TOOLS_RESOLVE_FRAMES_H */

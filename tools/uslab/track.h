@@ -36,6 +36,7 @@ struct track_options {
 	unsigned long top; /* rows */
 	bool once;
 	bool json;
+	bool verbose;	 /* names with all template arguments */
 	bool own_frames; /* of the allocator are shown */
 	bool off;	 /* only switch off */
 	bool keep;	 /* leave it switched on */

@@ -6,10 +6,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "resolve_frames.h"
 #include "track.h"
 #include "util.h"
 
 #define MAX_NAMED 4u /* caches named in the headline */
+#define NAME_TEXT 1024
 
 /* ---- headline ----------------------------------------------------------------------------------- */
 
@@ -72,6 +74,15 @@ uint64_t track_site_of(struct tracking *t, const struct track_row *row)
 	return row->caller;
 }
 
+/* A name as people want to read it. buf: NAME_TEXT bytes. */
+static const char *shown(const struct tracking *t, char *buf, const char *name)
+{
+	if (t->options->verbose)
+		return name;
+	resolve_short_name(buf, NAME_TEXT, name);
+	return buf;
+}
+
 /* ---- rows --------------------------------------------------------------------------------------- */
 
 static void print_caches(FILE *out, const struct tracking *t, const struct track_row *row)
@@ -85,12 +96,13 @@ static void print_caches(FILE *out, const struct tracking *t, const struct track
 static void print_frame(FILE *out, struct tracking *t, uint64_t pc)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
-	char line[256];
+	char line[256], text[NAME_TEXT];
 
 	for (unsigned int i = 0; i < name->nr_frames; i++) {
 		bool inlined = i + 1 < name->nr_frames;
 
-		fprintf(out, "          %s%s", inlined ? name->frame[i].function : name->pretty,
+		fprintf(out, "          %s%s",
+			shown(t, text, inlined ? name->frame[i].function : name->pretty),
 			inlined ? " [inlined]" : "");
 		if (*resolve_frame_line(&name->frame[i], line, sizeof(line)))
 			fprintf(out, "  %s", line);
@@ -147,7 +159,7 @@ static void print_estimated(FILE *out, const struct track_row *row)
 static void print_site(FILE *out, struct tracking *t, const struct track_row *row)
 {
 	const struct resolve_name *name = resolve_address(t->resolve, track_site_of(t, row));
-	char line[256];
+	char line[256], text[NAME_TEXT];
 
 	if (t->table.estimated)
 		print_estimated(out, row);
@@ -155,7 +167,7 @@ static void print_site(FILE *out, struct tracking *t, const struct track_row *ro
 		print_exact(out, row);
 	fprintf(out, " %6.1f/%.1f/%.1f", (double)row->age_min / 1000, row->age_mean / 1000,
 		(double)row->age_max / 1000);
-	fprintf(out, "  %s", *name->function ? name->function : name->pretty);
+	fprintf(out, "  %s", shown(t, text, *name->function ? name->function : name->pretty));
 	if (*resolve_line(name, line, sizeof(line)))
 		fprintf(out, " %s", line);
 	print_caches(out, t, row);

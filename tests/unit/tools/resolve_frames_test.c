@@ -84,11 +84,44 @@ static void test_demangle(void **state)
 	check_demangled("", NULL);
 }
 
+static void check_short(const char *name, const char *expected)
+{
+	char text[128];
+
+	resolve_short_name(text, sizeof(text), name);
+	assert_string_equal(text, expected);
+}
+
+static void test_short_name(void **state)
+{
+	char text[8];
+
+	(void)state;
+	check_short("shop::Buy(char const*, int)", "shop::Buy(char const*, int)");
+	check_short("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
+	check_short("std::vector<Item, std::allocator<Item> >::push_back(Item const&)",
+		    "std::vector<...>::push_back(Item const&)");
+	check_short(
+		"void sort<std::pair<int, int>*, bool (*)(int)>(std::pair<int, unsigned long>*)",
+		"void sort<...>(std::pair<...>*)");
+	check_short("std::ostream& operator<< <std::char_traits<char> >(std::ostream&)",
+		    "std::ostream& operator<< <...>(std::ostream&)");
+	check_short("Box<Item, std::allocator<Item> >::operator->() const",
+		    "Box<...>::operator->() const");
+	check_short("Box<&(bool A::operator<(A const&))>::get()", "Box<...>::get()");
+	check_short("auto f<decltype (p->first), long>(int)", "auto f<...>(int)");
+	check_short("not<closed, and therefore as it is", "not<closed, and therefore as it is");
+	check_short("", "");
+	resolve_short_name(text, sizeof(text), "a_long_name");
+	assert_string_equal(text, "a_long_");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_short_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
