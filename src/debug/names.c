@@ -55,7 +55,8 @@ static bool find_place(uintptr_t address, struct place *place)
 /* That a name was not found may be for want of a descriptor: it is looked for again. */
 static bool is_name(const char *text)
 {
-	return strncmp(text, "0x", 2) != 0;
+	/* behind the offset in a function there is its size; of a long name both are cut off */
+	return strlen(text) >= NAME_MAX_BYTES - 1 || strstr(text, "/0x");
 }
 
 void names_text(char *buf, uintptr_t address)

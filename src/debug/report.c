@@ -38,24 +38,30 @@ struct slab_counters report_slab_counters(const struct page *slab)
 	return counters;
 }
 
-/* The shared library that this code is in; false: it is in the program. */
-static bool find_own_library(struct os_object *own)
+/* This library's code where it is linked into the program: CMakeLists.txt gives it a section of its own. Else NULL. */
+extern const char __start_uslab_text[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_uslab_text[] __attribute__((weak, visibility("hidden")));
+
+/* Where this library's code is. false: in the program, and nobody can say where. */
+static bool find_own_code(struct os_object *own)
 {
 	struct os_object_file file;
 
-	return os_object_find((uintptr_t)find_own_library, own) && os_object_file(own, &file) &&
+	*own = (struct os_object){ .start = __start_uslab_text, .end = __stop_uslab_text };
+	if (own->start)
+		return true;
+	return os_object_find((uintptr_t)find_own_code, own) && os_object_file(own, &file) &&
 	       file.path[0];
 }
 
 unsigned int report_call_trace(uintptr_t *pcs, unsigned int max)
 {
 	unsigned int nr = os_unwind(NULL, pcs, max), own = 0;
-	struct os_object library;
+	struct os_object code;
 
-	if (report_shows_own_frames() || !find_own_library(&library))
+	if (report_shows_own_frames() || !find_own_code(&code))
 		return nr;
-	while (own < nr && pcs[own] > (uintptr_t)library.start &&
-	       pcs[own] <= (uintptr_t)library.end)
+	while (own < nr && pcs[own] > (uintptr_t)code.start && pcs[own] <= (uintptr_t)code.end)
 		own++;
 	if (own == nr)
 		return nr; /* a thread of ours */

@@ -7,9 +7,13 @@
  *             bytes that the object has in memory, the build id among them. The address may be one of
  *             long ago, and its object be unloaded while it is looked at: of it only copies are read.
  * Locks:      none.
- * Flow:       address -> object, by os/object.c -> its file -> the symbol around the address.
+ * Flow:       address -> object, by os/object.c -> its file -> the symbol around the address. Without a symbol, or
+ *             a file that can be read, the place in the object: what addr2line(1) takes.
  */
+#include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include "base/bits.h"
 #include "os/die.h"
@@ -154,18 +158,50 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 	return 0;
 }
 
-size_t os_symbol_text(char *buf, size_t size, uintptr_t address)
+/* The program has no path in the loader's list. Without /proc it is as it was called when it was started. */
+static void find_program(char path[OS_OBJECT_PATH_BYTES])
+{
+	ssize_t n = readlink("/proc/self/exe", path, OS_OBJECT_PATH_BYTES - 1);
+	const char *called = (const char *)getauxval(AT_EXECFN);
+
+	path[n > 0 ? n : 0] = '\0';
+	if (n <= 0 && called && strlen(called) < OS_OBJECT_PATH_BYTES)
+		memcpy(path, called, strlen(called) + 1);
+}
+
+static size_t put_place(char *buf, size_t size, struct os_object_file *file, uintptr_t address)
+{
+	if (!file->path[0])
+		find_program(file->path);
+	return file->path[0] ? os_format(buf, size, "%s+0x%lx", base_name(file->path),
+					 (unsigned long)(address - file->bias))
+			     : 0;
+}
+
+static size_t put_known(char *buf, size_t size, const struct os_object *object, uintptr_t address)
 {
 	struct os_object_file file;
-	struct os_object object;
 	struct os_elf elf;
 	size_t length = 0;
 
-	if (os_object_find(address - 1, &object) && os_object_file(&object, &file) &&
-	    !os_elf_open(&elf, file.path[0] ? file.path : "/proc/self/exe")) {
-		if (is_same(&elf, &object, file.bias))
+	if (!os_object_file(object, &file))
+		return 0;
+	if (!os_elf_open(&elf, file.path[0] ? file.path : "/proc/self/exe")) {
+		if (is_same(&elf, object, file.bias))
 			length = put_from_file(buf, size, &elf, &file, address);
 		os_elf_close(&elf);
 	}
+	return length ? length : put_place(buf, size, &file, address);
+}
+
+size_t os_symbol_text(char *buf, size_t size, uintptr_t address)
+{
+	int saved_errno = errno;
+	struct os_object object;
+	size_t length = 0;
+
+	if (os_object_find(address - 1, &object))
+		length = put_known(buf, size, &object, address);
+	errno = saved_errno;
 	return length ? length : os_format(buf, size, "%p", (void *)address);
 }

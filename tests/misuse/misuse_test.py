@@ -35,7 +35,7 @@ REPLACED = [
     (r"uslab \d+\.\d+\.\d+", "uslab VERSION"),
     (r"flags=0xADDR\(slab\|node=\d+\)", "flags=0x200(slab|node=0)"),
     # Frames of libraries and of the program's start.
-    (r"(?m)^ +(?:\[<ADDR>\] )?(?:\S+ \[lib[^\]]*\]|_start\+N/N|0xADDR)\n", ""),
+    (r"(?m)^ +(?:\[<ADDR>\] )?(?:\S+ \[lib[^\]]*\]|lib\S+\+0x[0-9a-f]+|lib\S+\+0xADDR|_start\+N/N|0xADDR)\n", ""),
 ]
 
 
