@@ -22,6 +22,7 @@
 #include "front/depot.h"
 #include "os/cpu.h"
 #include "page/nested.h"
+#include "page/large.h"
 #include "page/reserve.h"
 
 #define MAX_LOOKS 3
@@ -161,8 +162,8 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done)
 {
 	report_misuse(&c->engine, slab, obj, "Object already free");
-	report_fix(&c->engine, "Object at 0x%lx not %s; USLAB_CONF=report=abort ends the program",
-		   (unsigned long)obj, not_done);
+	report_fix(&c->engine, "Object at 0x%lx not %s%s", (unsigned long)obj, not_done,
+		   report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
 	report_deliver();
 }
 
@@ -205,6 +206,7 @@ void cache_report_pointer(const char *what, const void *p)
 {
 	const struct page *page = page_head_of(p);
 	unsigned long address = (unsigned long)p;
+	size_t bytes = page ? page->nr_pages * PAGE_SIZE : large_size_around(p);
 
 	if (page && page->type == PAGE_SLAB && engine_starts_object(page, p))
 		report_bad_pointer("%s(): 0x%lx is a free object of %s", what, address,
@@ -216,10 +218,10 @@ void cache_report_pointer(const char *what, const void *p)
 	else if (page && page->type == PAGE_SLAB)
 		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
 				   what, address, page->engine->name);
-	else if (page)
+	else if (bytes)
 		report_bad_pointer(
-			"%s(): 0x%lx lies inside of a block of %lu bytes, not at its start", what,
-			address, page->nr_pages * PAGE_SIZE);
+			"%s(): 0x%lx lies inside of a block of %zu bytes, not at its start", what,
+			address, bytes);
 	else if (page_in_arena(p))
 		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
 	else if (reserve_owns(p))
@@ -227,7 +229,10 @@ void cache_report_pointer(const char *what, const void *p)
 				   "starts there: freed twice?",
 				   what, address);
 	else
-		report_bad_pointer("%s(): 0x%lx was not allocated by uslab", what, address);
+		report_bad_pointer("%s(): 0x%lx was not allocated by uslab%s", what, address,
+				   address & (PAGE_SIZE - 1)
+					   ? ""
+					   : ", or was a large block that was freed already");
 }
 
 static struct cache *owner_of(const void *p)
@@ -255,8 +260,7 @@ void cache_give_wrong(struct cache *c, void *p, const void *caller)
 		cache_report_pointer(free_of(c->front.id), p);
 		return;
 	}
-	report_line(&c->engine, "cache_from_obj: Wrong slab cache. %s but object is from %s",
-		    c->name, owner->name);
+	report_wrong_cache(&c->engine, &owner->engine, p);
 	report_deliver();
 	cache_free_for(owner, p, caller);
 }

@@ -213,10 +213,9 @@ unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int n
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-static cold void say_foreign(struct cache *c, const struct cache *owner)
+static cold void say_foreign(struct cache *c, const struct cache *owner, const void *obj)
 {
-	report_line(&c->engine, "cache_from_obj: Wrong slab cache. %s but object is from %s",
-		    c->name, owner->name);
+	report_wrong_cache(&c->engine, &owner->engine, obj);
 	report_deliver();
 }
 
@@ -231,14 +230,17 @@ static bool free_foreign(struct cache *c, const struct page *page, void *obj, co
 	if (page && page->type == PAGE_HEAP && page->heap == c->engine.ops->heap)
 		return false; /* shared by all caches: it does not say whose the object is */
 	if (!page || page->type != PAGE_SLAB) {
-		report_line(&c->engine, "virt_to_cache: Object is not a Slab page!");
+		report_line(&c->engine,
+			    "virt_to_cache: Object is not a Slab page!\n"
+			    "uslab: 0x%lx is no object of %s, and is not freed",
+			    (unsigned long)obj, c->name);
 		report_deliver();
 		return true;
 	}
 	if (page->engine == &c->engine)
 		return false;
 	other = container_of(page->engine, struct cache, engine);
-	say_foreign(c, other);
+	say_foreign(c, other, obj);
 	cache_free_for(other, obj, caller);
 	return true;
 }
@@ -259,7 +261,7 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 static void free_guarded(struct cache *c, const struct page *page, void *obj, const void *caller)
 {
 	if (page->engine != &c->engine)
-		say_foreign(c, container_of(page->engine, struct cache, engine));
+		say_foreign(c, container_of(page->engine, struct cache, engine), obj);
 	kfence_free(obj, caller);
 }
 

@@ -53,8 +53,8 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 		return false;
 	counters = debug_counters(slab);
 	if (!counters.inuse) {
-		report_slab(e, slab, "Slab has %u allocated objects but %u are to be freed\n", 0u,
-			    1u);
+		report_slab_object(e, slab, debug_is_object(slab, obj) ? obj : NULL,
+				   "Slab has 0 allocated objects but 1 are to be freed\n");
 		return false;
 	}
 	if (!debug_is_object(slab, obj)) {
@@ -149,8 +149,7 @@ void debug_free(struct engine *e, void *obj, const void *caller)
 	struct page *slab = page_head_of(obj);
 
 	if (unlikely(slab->engine != e)) {
-		report_line(e, "cache_from_obj: Wrong slab cache. %s but object is from %s",
-			    e->name, slab->engine->name);
+		report_wrong_cache(e, slab->engine, obj);
 		report_deliver();
 	}
 	debug_free_own(slab->engine, slab, obj, caller);

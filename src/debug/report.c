@@ -169,10 +169,16 @@ static void put_trailer(const struct page *slab, void *obj)
 	report_taint();
 }
 
-static void put_slab_report(const struct engine *e, const struct page *slab, const char *reason)
+static void put_slab_report(const struct engine *e, struct page *slab, void *obj,
+			    const char *reason)
 {
 	put_banner(e, reason);
 	put_slab(slab);
+	if (obj) {
+		put_tracks(slab, obj);
+		put_object(slab, obj);
+		put_sections(slab, obj);
+	}
 	report_style()->stack();
 	report_taint();
 }
@@ -199,7 +205,7 @@ void report_padding(struct engine *e, struct page *slab, const void *first, cons
 	char reason[REPORT_REASON_MAX];
 
 	report_style()->padding(reason, slab, first, last);
-	put_slab_report(e, slab, reason);
+	put_slab_report(e, slab, NULL, reason);
 	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
 }
 
@@ -218,7 +224,12 @@ void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	va_start(args, fmt);
 	os_format_list(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	put_slab_report(e, slab, reason);
+	put_slab_report(e, slab, NULL, reason);
+}
+
+void report_slab_object(struct engine *e, struct page *slab, void *obj, const char *reason)
+{
+	put_slab_report(e, slab, obj, reason);
 }
 
 void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason)
@@ -258,6 +269,14 @@ void report_line(struct engine *e, const char *fmt, ...)
 	va_start(args, fmt);
 	put_line(e, "", fmt, args);
 	va_end(args);
+}
+
+void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
+{
+	report_line(e,
+		    "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
+		    "uslab: 0x%lx goes back to %s",
+		    cache_name(e), cache_name(owner), (unsigned long)obj, cache_name(owner));
 }
 
 void report_bad_pointer(const char *fmt, ...)
@@ -421,7 +440,7 @@ void report_leak_begin(struct engine *e, struct page *slab)
 
 	os_format(reason, sizeof(reason), "Objects remaining in %s on __kmem_cache_shutdown()",
 		  cache_name(e));
-	put_slab_report(e, slab, reason);
+	put_slab_report(e, slab, NULL, reason);
 }
 
 void report_leak_object(struct engine *e, struct page *slab, void *obj)

@@ -27,6 +27,8 @@ cold void report_object(struct engine *e, struct page *slab, void *obj, const ch
 /* A reason, the slab line and the stack. */
 cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same, and behind the slab line what is known of the object; NULL: nothing. */
+cold void report_slab_object(struct engine *e, struct page *slab, void *obj, const char *reason);
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
 cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
 /* An object, or a pointer that starts none, which must not be freed: its slab and the stack, no bytes. */
@@ -35,6 +37,8 @@ cold void report_misuse(struct engine *e, struct page *slab, const void *p, cons
 cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
 cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for an object of owner that was given back to e. */
+cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
 /*
  * A pointer that no block starts at: `uslab: text` and the stack. Delivered here: no lock may be held.
  */
@@ -83,6 +87,8 @@ cold bool report_shows_taken(void);
 cold bool report_set_policy(const char *word);
 cold bool report_set_format(const char *word);
 cold bool report_set_frames(const char *word);
+/* Does the program go on after a report? */
+cold bool report_goes_on(void);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
 cold bool report_set_file(const char *path);
 /* See uslab_set_report_hook(). */

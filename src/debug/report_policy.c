@@ -79,6 +79,11 @@ bool report_set_policy(const char *word)
 	return i >= 0;
 }
 
+bool report_goes_on(void)
+{
+	return load_relaxed(&policy) == REPORT_CONTINUE;
+}
+
 bool report_set_format(const char *word)
 {
 	static const char *const words[] = { "modern", "2.6.29" };

@@ -14,7 +14,7 @@
 #include "debug/text.h"
 
 #define REPORT_REASON_MAX 100 /* bytes of a reason, with the NUL; the kernel's */
-#define REPORT_LINE_MAX 256   /* bytes of a line without a banner: two names fit */
+#define REPORT_LINE_MAX 384   /* bytes of what has no banner: four names fit */
 #define REPORT_DUMP_LINE 16u  /* bytes of memory in a line of a dump */
 /* Lines of 77 characters. */
 #define REPORT_RULE_DOUBLE \

@@ -165,10 +165,28 @@ void *large_alloc(size_t size, size_t align, bool *zeroed)
 	return p;
 }
 
-size_t large_size(const void *p)
+static size_t size_at_locked(const void *p)
 {
-	unsigned long slot;
-	size_t size = 0;
+	unsigned long slot = find_locked((uintptr_t)p, false);
+
+	return slot != NOWHERE ? table[slot].size : 0;
+}
+
+static size_t size_around_locked(const void *p)
+{
+	for (unsigned long slot = 0; slot < nr_slots; slot++) {
+		const struct large_block *block = &table[slot];
+
+		if (block->addr && !(block->size & MOVING) &&
+		    (uintptr_t)p - block->addr < block->size)
+			return block->size;
+	}
+	return 0;
+}
+
+static size_t look_up(const void *p, size_t (*look_locked)(const void *p))
+{
+	size_t size;
 	bool inside;
 
 	/* Relaxed: whoever has a live block's address has seen the count that includes it. */
@@ -179,14 +197,22 @@ size_t large_size(const void *p)
 		lock_acquire(&large_lock);
 	else if (!lock_take_inside(&large_lock))
 		return 0; /* the table may be half changed: see large.h */
-	slot = find_locked((uintptr_t)p, false);
-	if (slot != NOWHERE)
-		size = table[slot].size;
+	size = look_locked(p);
 	if (likely(!inside))
 		lock_release(&large_lock);
 	else
 		lock_leave_inside(&large_lock);
 	return size;
+}
+
+size_t large_size(const void *p)
+{
+	return look_up(p, size_at_locked);
+}
+
+size_t large_size_around(const void *p)
+{
+	return look_up(p, size_around_locked);
 }
 
 /* Out of the table; its size, 0: there is no such block. */

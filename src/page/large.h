@@ -28,6 +28,8 @@ void *large_alloc(size_t size, size_t align, bool *zeroed);
  * table just now.
  */
 size_t large_size(const void *p);
+/* Mapped bytes of the live block that p lies in, also not at its start; 0: none, or as above. Looks at all of them. */
+size_t large_size_around(const void *p);
 bool large_free(void *p);
 /* The same; its pages go back to the system at once. */
 bool large_discard(void *p);

@@ -12,6 +12,8 @@
  * misuse: large_plain_double_free argument=double_free_large
  * misuse: large_plain_interior argument=free_inside_large
  * misuse: mapped_overflow USLAB_DEBUG=FZPU,malloc-large argument=overflow_1_mapped
+ * misuse: mapped_plain_double_free argument=double_free_mapped
+ * misuse: mapped_plain_interior argument=free_inside_mapped
  * misuse: mapped_double_free USLAB_DEBUG=FZPU,malloc-large argument=double_free_mapped
  * misuse: jump_into_freed USLAB_CONF=kfence.sample=1 argument=jump_into_freed
  */

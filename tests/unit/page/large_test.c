@@ -16,10 +16,14 @@ IN_CHILD(a_block_is_known_by_its_start)
 	CHILD_CHECK(large_bytes() == 5 * MIB);
 	memset(p, 1, 5 * MIB);
 	CHILD_CHECK(large_size(p + PAGE_SIZE) == 0 && large_size(NULL) == 0);
+	CHILD_CHECK(large_size_around(p) == 5 * MIB &&
+		    large_size_around(p + 5 * MIB - 1) == 5 * MIB);
+	CHILD_CHECK(large_size_around(p - 1) == 0 && large_size_around(p + 5 * MIB) == 0);
 	CHILD_CHECK(!large_free(p + PAGE_SIZE) && !large_free(NULL));
 	CHILD_CHECK(!large_resize(p + PAGE_SIZE, MIB, true));
 	large_check();
 	CHILD_CHECK(large_free(p) && !large_free(p) && large_size(p) == 0);
+	CHILD_CHECK(large_size_around(p + 16) == 0);
 	CHILD_CHECK(large_count() == 0 && large_bytes() == 0);
 	large_check();
 }
