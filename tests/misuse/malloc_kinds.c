@@ -260,7 +260,7 @@ static void uaf_link(size_t size)
 	*(volatile char *)p ^= 8;
 }
 
-/* The links of objects that went back to where the allocator keeps them: behind thousands of others. */
+/* What lies in objects, links among it, that went back to their slabs: behind thousands of others. */
 static void uaf_link_late(size_t size)
 {
 	static char *p[5000];
@@ -270,7 +270,7 @@ static void uaf_link_late(size_t size)
 	for (int i = 0; i < 5000; i += 2)
 		drop(p[i]);
 	for (int i = 0; i < 2000; i += 2)
-		memset(p[i], 'A', 16);
+		memset(p[i], 'A', size);
 	for (int i = 0; i < 5000; i += 2)
 		p[i] = make(size);
 }
