@@ -20,6 +20,7 @@
 #include "os/probe.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "page/keep.h"
 #include "page/pcp.h"
 #include "page/zone.h"
 
@@ -274,16 +275,20 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 	return page;
 }
 
-/* Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited for. */
+/*
+ * Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited for, or a limit
+ * of the process, which what is kept for large blocks counts against as well.
+ */
 static cold struct page *alloc_last(unsigned int node, unsigned int order, bool thisnode)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
+	bool may_grow = keep_release(SIZE_MAX) > 0;
 	struct page *page;
 
 	pcp_drain();
 	lock_acquire(&zone->purge_lock);
 	lock_release(&zone->purge_lock);
-	page = zone_alloc(node, order, false);
+	page = zone_alloc(node, order, may_grow);
 	return page || thisnode ? page : alloc_elsewhere(node, order);
 }
 
