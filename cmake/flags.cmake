@@ -14,7 +14,8 @@ add_library(uslab_plain_link INTERFACE)
 set(uslab_relocatable_flags "") # of the link of all objects into the one of libuslab.a
 
 target_compile_options(uslab_flags INTERFACE
-	-std=gnu17 -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes -Werror
+	-std=gnu17 -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes
+	$<$<BOOL:${USLAB_WERROR}>:-Werror>
 	# An allocator hands the same bytes out under one type after another.
 	-fno-strict-aliasing)
 # Empty, so that a file that says "#define _GNU_SOURCE" for itself agrees.

@@ -53,6 +53,15 @@ endif()
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.c)
 uslab_at_least_one(support_sources)
 add_library(uslab_test_support STATIC ${support_sources})
+add_library(uslab_plug_in SHARED tests/plug_in/plug_in.c)
+target_link_libraries(uslab_plug_in PRIVATE uslab_flags)
+# As what is installed: its names are in the dynamic symbol table alone.
+target_link_options(uslab_plug_in PRIVATE -Wl,--build-id -Wl,-s)
+set_target_properties(uslab_plug_in PROPERTIES OUTPUT_NAME plug_in
+	LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(uslab_test_support uslab_plug_in)
+target_compile_definitions(uslab_test_support PUBLIC
+	USLAB_TEST_PLUG_IN="${PROJECT_BINARY_DIR}/tests/libplug_in.so")
 target_include_directories(uslab_test_support PUBLIC tests tests/support include src)
 # Linked in although nothing names it: under valgrind these tests look at what tools would change.
 target_link_options(uslab_test_support INTERFACE -Wl,-u,support_decline)

@@ -18,11 +18,16 @@
 #include "os/pin.h"
 
 #ifdef __GLIBC__ /* other libcs (musl) never unload an object */
+/* A static program has no loader to ask, and its link shall not warn of dlopen() being in it. */
+#pragma weak dlopen
+
 static bool pin(const void *address)
 {
 	struct link_map *map = NULL;
 	Dl_info info;
 
+	if (!dlopen)
+		return dladdr(address, &info) != 0;
 	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
 		return false;
 	return !map->l_name || !*map->l_name ||

@@ -169,9 +169,8 @@ static struct slub code_of(const struct snapshot *s, const struct slab_map *map)
 static bool follow(struct snapshot *s, struct slab_map *map, uint64_t obj)
 {
 	struct slub code = code_of(s, map);
-	unsigned int steps = 0;
 
-	for (; obj; steps++) {
+	while (obj) {
 		uint64_t offset = obj - map->first;
 		uint64_t slot = obj + map->layout.offset;
 		uint64_t i = offset / map->layout.stride;

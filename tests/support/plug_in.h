@@ -2,8 +2,7 @@
 /*
  * support/plug_in.h - a library that a thread loads and unloads all the time
  *
- * For what looks at loaded objects meanwhile. libthread_db is of libc and of no other use here; sanitizers
- * have libm already.
+ * For what looks at loaded objects meanwhile.
  */
 #ifndef SUPPORT_PLUG_IN_H
 #define SUPPORT_PLUG_IN_H
@@ -17,8 +16,8 @@
 #include "bare.h"
 #include "child.h"
 
-#define PLUG_IN "libthread_db.so.1"
-#define PLUG_IN_FUNCTION "td_ta_new"
+#define PLUG_IN "libplug_in.so" /* tests/plug_in */
+#define PLUG_IN_FUNCTION "plug_in_function"
 
 struct plug_in {
 	pthread_t thread;
@@ -32,10 +31,10 @@ static void *plug_in_loop(void *arg)
 	unsigned int loads = bare_process() ? 2000 : 100;
 
 	for (unsigned int i = 0; i < loads; i++) {
-		void *handle = dlopen(PLUG_IN, RTLD_LAZY);
+		void *handle = dlopen(USLAB_TEST_PLUG_IN, RTLD_LAZY);
 
 		if (!handle)
-			child_cannot("there is no " PLUG_IN " to load");
+			child_cannot(dlerror());
 		__atomic_store_n(&plug_in->place, (uintptr_t)dlsym(handle, PLUG_IN_FUNCTION),
 				 __ATOMIC_RELAXED);
 		usleep(i % 200); /* so that it goes at any moment */

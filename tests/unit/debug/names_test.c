@@ -130,7 +130,7 @@ static uintptr_t offset; /* of the function in the plug-in */
 
 static void find_original(char path[4096])
 {
-	void *handle = dlopen(PLUG_IN, RTLD_LAZY);
+	void *handle = dlopen(USLAB_TEST_PLUG_IN, RTLD_LAZY);
 	void *function = handle ? dlsym(handle, PLUG_IN_FUNCTION) : NULL;
 	Dl_info info;
 
@@ -149,7 +149,8 @@ static void load(char letter)
 	map = dlopen(path, RTLD_LAZY);
 	CHILD_CHECK(map);
 	at = (uintptr_t)map[0] + offset + 4; /* struct link_map begins with l_addr */
-	CHILD_CHECK(strstr(name_of(at), letter == 'A' ? "td_ta_neA+0x4" : "td_ta_neB+0x4"));
+	CHILD_CHECK(strstr(name_of(at),
+			   letter == 'A' ? "plug_in_functioA+0x4" : "plug_in_functioB+0x4"));
 	dlclose(map);
 	CHILD_CHECK(!strncmp(name_of(at), "0x", 2));
 }

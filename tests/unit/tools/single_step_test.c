@@ -22,7 +22,7 @@
 
 #include "../../../tools/uslab/single_step.h"
 
-#define MOST 1000
+#define MOST 200
 #define MAX_STEPS 1000000ul
 
 static struct kmem_cache *cache;
@@ -93,8 +93,8 @@ static void bulk_beside_loop(const struct kmem_cache_args *args)
 {
 	const unsigned long percent = strcmp(args->front, "array") ? 67 : 75;
 	static void (*const run[])(size_t) = { nothing, by_loop, by_bulk };
-	static const size_t counts[] = { 1,  2,	 3,  4,	 5,  6,	 7,  8,	 9,   10,  12,	16,
-					 30, 31, 32, 33, 61, 62, 63, 64, 100, 300, MOST };
+	static const size_t counts[] = { 1,  2,	 3,  4,	 5,  6,	 7,  8,	 9,  10,  12,
+					 16, 30, 31, 32, 33, 61, 62, 63, 64, 100, MOST };
 	size_t nr = sizeof(counts) / sizeof(counts[0]);
 	unsigned long steps[3];
 	struct tracee t = { .started = false };
