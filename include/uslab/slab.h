@@ -16,6 +16,12 @@
 #ifndef USLAB_SLAB_H
 #define USLAB_SLAB_H
 
+#if !defined(__LP64__)
+#error "uslab: this is for machines with pointers and longs of 64 bits"
+#elif __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "uslab: this is for little-endian machines; on others nobody has tried it"
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -10,6 +10,12 @@
 #ifndef BASE_COMPILER_H
 #define BASE_COMPILER_H
 
+#if !defined(__LP64__)
+#error "uslab: this is for machines with pointers and longs of 64 bits"
+#elif __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "uslab: this is for little-endian machines; on others nobody has tried it"
+#endif
+
 #include <limits.h> /* musl: PAGE_SIZE, which means another thing there */
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,8 @@
  * Flow:       called by api/ and malloc/ before anything else; calls the init of each floor, lowest
  *             first. May run before any constructor and before main.
  */
+#include <errno.h>
+
 #include "base/atomic.h"
 #include "cache/control.h"
 #include "cache/friends.h"
@@ -54,8 +56,11 @@ static int init_floors(void)
 		return ret;
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	friends_init();
-	if (guard_start())
-		os_say("USLAB_CONF: kfence: no memory for its pages");
+	ret = guard_start();
+	if (ret)
+		os_say("USLAB_CONF: kfence: %s",
+		       ret == -EOPNOTSUPP ? "the system's pages are of more than 4 KiB"
+					  : "no memory for its pages");
 	return 0;
 }
 

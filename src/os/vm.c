@@ -179,6 +179,15 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move)
 	void *p;
 
 	ASSERT(is_page_multiple(old_size) && is_page_multiple(new_size) && new_size);
+	if (new_size < old_size) {
+		/*
+		 * What mremap() does then; but emulators (QEMU) move the rest, which fails half-way where the
+		 * range is of several mappings.
+		 */
+		p = munmap((char *)addr + new_size, old_size - new_size) ? NULL : addr;
+		errno = saved;
+		return p;
+	}
 	p = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;

@@ -8,6 +8,24 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "dropin_test: $*"; exit 1; }
 
+# qemu-user keeps a record for each page that is only reserved: a limit on addresses makes them fewer.
+limited=
+case $USLAB_EMULATOR in
+qemu-*) limited="prlimit --as=6442450944" ;;
+esac
+
+cat >"$work/plugin.c" <<'C'
+#include <stdlib.h>
+#include <string.h>
+
+static char *kept;
+
+__attribute__((constructor)) static void start(void) { kept = strdup("the plug-in's"); }
+__attribute__((destructor)) static void end(void) { free(kept); }
+char *hand_over(size_t size);
+char *hand_over(size_t size) { return kept ? malloc(size) : NULL; }
+C
+
 cat >"$work/program.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -45,9 +63,52 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* Sizes and alignments that libc's own malloc would keep to. */
+static const char *shapes(void)
+{
+	for (size_t align = sizeof(void *); align <= 262144; align *= 2) {
+		char *p = aligned_alloc(align, 3 * align);
+		char *q = memalign(align, 7);
+
+		if (!p || !q || (uintptr_t)p % align || (uintptr_t)q % align)
+			return "aligned_alloc";
+		if (malloc_usable_size(p) < 3 * align || malloc_usable_size(q) < 7)
+			return "malloc_usable_size";
+		memset(p, 0x5a, malloc_usable_size(p));
+		p = realloc(p, 5 * align);
+		for (size_t i = 0; i < 3 * align; i++)
+			if (p[i] != 0x5a)
+				return "realloc loses something";
+		p = realloc(p, 1);
+		if (*p != 0x5a)
+			return "realloc to less loses something";
+		free(p);
+		free(q);
+	}
+	return malloc_usable_size(NULL) ? "malloc_usable_size(NULL)" : NULL;
+}
+
+/* What a plug-in allocates outlives it. */
+static const char *plug_in(const char *path)
+{
+	for (int i = 0; i < 20; i++) {
+		void *handle = dlopen(path, RTLD_NOW);
+		char *(*hand_over)(size_t) = handle ? (char *(*)(size_t))dlsym(handle, "hand_over") : NULL;
+		char *p = hand_over ? hand_over(1000) : NULL;
+
+		if (!p)
+			return "dlopen";
+		dlclose(handle);
+		memset(p, i, 1000);
+		free(p);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t thread[3];
+	const char *bad;
 	void *wrong;
 	void *aligned;
 	pid_t pid;
@@ -72,6 +133,8 @@ int main(void)
 		if (wrong)
 			return puts(wrong), 1;
 	}
+	if ((bad = shapes()) || (bad = plug_in(argv[argc - 1])))
+		return puts(bad), 1;
 	if (posix_memalign(&aligned, 4096, 10) || (uintptr_t)aligned % 4096)
 		return puts("posix_memalign"), 1;
 	free(aligned);
@@ -84,22 +147,51 @@ int main(void)
 C
 # shellcheck disable=SC2086
 $USLAB_CC -O2 "$work/program.c" -pthread -ldl -o "$work/program"
-case $USLAB_EMULATOR in
-qemu-*) set -- $USLAB_EMULATOR -E "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
-*) set -- env "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
-esac
-said=$("$@" "$work/program") || fail "preloaded: $said"
-[ "$said" = ok ] || fail "preloaded: $said"
+# shellcheck disable=SC2086
+$USLAB_CC -O2 -shared -fPIC "$work/plugin.c" -o "$work/plugin.so"
 
-# As a stranger would link with the library: shared and static.
-$USLAB_CC -O2 "-I$USLAB_SRC/include" "$USLAB_SRC/tests/install/use.c" -L"$USLAB_LIB" -luslab \
-	-Wl,-rpath,"$USLAB_LIB" -o "$work/shared"
-$USLAB_CC -O2 "-I$USLAB_SRC/include" "$USLAB_SRC/tests/install/use.c" "$USLAB_LIB/libuslab.a" -o "$work/archive"
-$USLAB_CC -O2 -static "-I$USLAB_SRC/include" "$USLAB_SRC/tests/install/use.c" "$USLAB_LIB/libuslab.a" \
-	-o "$work/static" 2>"$work/log" || { cat "$work/log"; fail "does not link statically"; }
-for program in shared archive static; do
-	case $($USLAB_EMULATOR "$work/$program") in
-	"ok "*) echo "$program: ok" ;;
-	*) fail "$program" ;;
+# preloaded <emulator's options>...: the program under the drop-in says that all is well.
+preloaded() {
+	case $USLAB_EMULATOR in
+	qemu-*) set -- $limited $USLAB_EMULATOR "$@" -E "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
+	*) set -- env "LD_PRELOAD=$USLAB_MALLOC_SO" ;;
 	esac
-done
+	said=$("$@" "$work/program" "$work/plugin.so") || fail "preloaded: $said"
+	[ "$said" = ok ] || fail "preloaded: $said"
+}
+preloaded
+# Machines of this CPU have pages of 4, 16 or 64 KiB.
+case $USLAB_EMULATOR in
+qemu-aarch64*)
+	preloaded -p 16384
+	preloaded -p 65536 ;;
+esac
+
+# As a stranger would link with the library: shared, and the archive in programs of all kinds.
+use="$USLAB_SRC/tests/install/use.c"
+
+# links <what> <arguments>...: use.c links and runs.
+links() {
+	what=$1
+	shift
+	# shellcheck disable=SC2086
+	$USLAB_CC -O2 "-I$USLAB_SRC/include" "$use" "$@" -o "$work/use" 2>"$work/log" ||
+		{ cat "$work/log"; fail "$what: does not link"; }
+	# shellcheck disable=SC2086
+	case $($limited $USLAB_EMULATOR "$work/use") in
+	"ok "*) echo "$what: ok" ;;
+	*) fail "$what" ;;
+	esac
+}
+archive=$USLAB_LIB/libuslab.a
+links shared -L"$USLAB_LIB" -luslab -Wl,-rpath,"$USLAB_LIB"
+links "archive, fixed address" "$archive" -no-pie
+links "archive, PIE" "$archive" -fPIE -pie
+links "archive, static" "$archive" -static
+if echo 'int main(void) { return 0; }' | $USLAB_CC -x c -fPIE -static-pie - -o "$work/use" 2>"$work/log"; then
+	links "archive, static PIE" "$archive" -fPIE -static-pie
+else
+	echo "archive, static PIE: skipped: this C library has none: $(head -n 1 "$work/log")"
+fi
+limited=
+links "archive, no limit on addresses" "$archive"

@@ -23,6 +23,21 @@ builds() {
 	esac
 }
 
+# A machine that it is not for is named, before anything else goes wrong.
+refuses() {
+	said=$(echo '#include <uslab/slab.h>' | "$@" "$include" -fsyntax-only -x c - 2>&1) &&
+		{ echo "$*: is accepted"; exit 1; }
+	case $said in
+	*"error: "*"uslab: this is for $machine"*) echo "$*: refused, ok" ;;
+	*) echo "$*: $said"; exit 1 ;;
+	esac
+}
+machine="machines with pointers and longs of 64 bits"
+refuses gcc -m32
+refuses clang -m32
+machine="little-endian machines"
+refuses clang -target s390x-linux-gnu
+
 # The library's own files, where the headers of valgrind and SystemTap are missing.
 for compiler in gcc clang; do
 	for file in memcheck probe readable; do
