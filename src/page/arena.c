@@ -204,6 +204,8 @@ static int commit_span(void *table, size_t from, size_t to)
 
 	from = ALIGN_DOWN(from, page);
 	to = ALIGN_UP(to, page);
+	if (from == to) /* qemu-user refuses to commit nothing */
+		return 0;
 	return os_commit((char *)table + from, to - from);
 }
 
