@@ -113,6 +113,24 @@ bool os_reserve_at(void *addr, size_t size)
 	return true;
 }
 
+/* Two pages tell: of two equal requests the second gets the next lower or the next higher place. */
+size_t os_room_upward(char **from)
+{
+	uintptr_t stack = getauxval(AT_RANDOM); /* its bytes lie at the upper end of the stack */
+	size_t page = os_page_size();
+	char *first = map_pages(NULL, page, PROT_NONE, 0);
+	char *second = map_pages(NULL, page, PROT_NONE, 0);
+
+	if (first)
+		os_release(first, page);
+	if (second)
+		os_release(second, page);
+	if (!first || (uintptr_t)first > (uintptr_t)second || (uintptr_t)second > stack)
+		return 0;
+	*from = second;
+	return ALIGN_DOWN(stack - (uintptr_t)second, page);
+}
+
 void os_release(void *addr, size_t size)
 {
 	int saved = errno;

@@ -3,7 +3,7 @@
  * page/arena.c - the reserved range, committed chunk by chunk
  *
  * Data:       page_map; ready_pages: pages whose descriptors, class bytes and dirty bits are
- *             committed, in steps of STEP_PAGES ahead of nr_pages.
+ *             committed, in steps of STEP_PAGES ahead of nr_pages; room: see place_apart().
  * Invariants: nr_pages <= ready_pages <= limit, all multiples of a chunk; what a descriptor or a
  *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
  * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
@@ -11,7 +11,9 @@
  * Flow:       called by page/buddy.c, api/init.c; calls os/vm.c.
  *
  * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies above
- * nr_pages, but for half of what the limit leaves, and the holes between the parts.
+ * nr_pages, but for half of what the limit leaves, and the holes between the parts. When the limit is lifted, it takes
+ * again what nobody else has mapped meanwhile. So the range lies where the next mappings do not come soon: they go
+ * down from the range, or, in the legacy layout, up from far below it (place_apart()).
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
@@ -40,6 +42,10 @@
 #define PROBE_STEP (2ul << 30)
 #define PROBES 64
 
+/* Under the legacy layout: the range begins at 1/4 of the room, or at 1/8, 1/16, and ends in its lower half. */
+#define APART_MOST 2
+#define APART_LEAST 4
+
 /* The five parts of the range, from low to high. */
 struct part {
 	char *start;
@@ -53,6 +59,9 @@ static unsigned long ready_pages; /* arena_lock */
 static unsigned long most_pages;  /* page_map.limit at the start; const then */
 static size_t windows_size;	  /* bytes of the windows of all CPUs; const after arena_init() */
 static bool has_holes;		  /* what lies between the parts is reserved; arena_lock */
+
+/* What is free between mappings that come from below and the stack; size 0: they do not. Const after arena_init() */
+static struct part room;
 
 /* Dirty bits, then descriptors, end where the windows begin. */
 static size_t bits_size(unsigned long limit)
@@ -80,13 +89,45 @@ static void release_parts(const struct part *part, unsigned int n)
 			os_release(part[n].start, part[n].size);
 }
 
+/* Bytes of the range below the arena's base, the holes between the parts included. */
+static size_t size_below(unsigned long limit)
+{
+	return ALIGN_UP(bits_size(limit) + limit * sizeof(struct page), CHUNK_SIZE) +
+	       (size_t)-USLAB_WINDOWS_OFFSET;
+}
+
+/*
+ * Where mappings come from below, each in the first place that is free, what arena_fit() gives back would be the next
+ * such place, and never be free again. A place far above all mappings is not reached. The upper half of the room is
+ * left to the stack, which may be unlimited, and to programs: position-independent ones are loaded at two thirds of
+ * all addresses, while mappings begin at a third or a quarter of them.
+ *
+ * The base of a range that begins at this part of the room; NULL: mappings come from above, or there is too little room.
+ */
+static char *place_apart(unsigned long limit, unsigned int part_shift)
+{
+	size_t below = size_below(limit);
+	size_t distance = room.size >> part_shift;
+
+	if (distance + CHUNK_SIZE + below + (limit << PAGE_SHIFT) > room.size / 2)
+		return NULL;
+	return (char *)ALIGN_UP((uintptr_t)room.start + distance, CHUNK_SIZE) + below;
+}
+
 /* Everything from the tables to the arena's end, as one range. Returns the arena's base or NULL. */
 static char *reserve_whole(unsigned long limit)
 {
-	size_t below = ALIGN_UP(bits_size(limit) + limit * sizeof(struct page), CHUNK_SIZE) +
-		       (size_t)-USLAB_WINDOWS_OFFSET;
-	char *start = os_reserve(below + (limit << PAGE_SHIFT), CHUNK_SIZE);
+	size_t below = size_below(limit);
+	size_t size = below + (limit << PAGE_SHIFT);
+	char *start;
 
+	for (unsigned int i = APART_MOST; i <= APART_LEAST; i++) {
+		char *base = place_apart(limit, i);
+
+		if (base && os_reserve_at(base - below, size))
+			return base;
+	}
+	start = os_reserve(size, CHUNK_SIZE);
 	return start ? start + below : NULL;
 }
 
@@ -107,17 +148,23 @@ static bool reserve_parts_at(char *base, unsigned long limit, size_t windows)
 
 /*
  * Under RLIMIT_AS the holes between the parts would count, so the parts are reserved alone. Asking
- * for the whole hole first would exceed the limit: places are tried, in growing distance from where
- * the system puts mappings, below it (where it goes next) and above.
+ * for the whole hole first would exceed the limit: places are tried, apart from where the system puts mappings as
+ * above, then in growing distance from there, below (where it goes next) and above.
  */
 static char *reserve_parts(unsigned long limit, size_t windows)
 {
 	size_t below = limit * sizeof(struct page) + 2 * CHUNK_SIZE + (size_t)-USLAB_WINDOWS_OFFSET;
 	size_t above = limit << PAGE_SHIFT;
-	char *hint = os_reserve(CHUNK_SIZE, CHUNK_SIZE);
 	size_t distance;
 	unsigned int i;
+	char *hint;
 
+	for (i = APART_MOST; i <= APART_LEAST; i++) {
+		hint = place_apart(limit, i);
+		if (hint && reserve_parts_at(hint, limit, windows))
+			return hint;
+	}
+	hint = os_reserve(CHUNK_SIZE, CHUNK_SIZE);
 	if (!hint)
 		return NULL;
 	os_release(hint, CHUNK_SIZE);
@@ -170,6 +217,7 @@ int arena_init(unsigned int nr_cpu_ids)
 	char *base = NULL;
 
 	ASSERT(nr_cpu_ids <= USLAB_MAX_CPUS);
+	room.size = os_room_upward(&room.start);
 	while (!base && limit >= MIN_PAGES) {
 		base = space_left == SIZE_MAX ? reserve_whole(limit)
 					      : reserve_parts(limit, windows);
@@ -350,7 +398,7 @@ static bool try_extend_locked(unsigned long limit)
 	return true;
 }
 
-/* The system puts mappings at the upper end of what is free, so the lower part may be free still. */
+/* The system puts mappings at the upper end of what is free, or far below: all or the lower part may be free still. */
 static void extend_locked(unsigned long limit, void (*limit_is)(unsigned long))
 {
 	unsigned long more = limit - page_map.limit;

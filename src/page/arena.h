@@ -13,7 +13,7 @@
  * The arena is 4 times the machine's memory, at least 64 GiB, at most 1 TiB, halved until the
  * system agrees (down to 16 MiB); under RLIMIT_AS it takes at most half of what is left, and the
  * parts are mapped one by one without the holes between them. A limit that comes later is met by
- * arena_fit().
+ * arena_fit(). Where mappings come from below (os_room_upward()), the range lies far above them.
  */
 #ifndef PAGE_ARENA_H
 #define PAGE_ARENA_H

@@ -18,6 +18,7 @@
 
 #include "bare.h"
 #include "child.h"
+#include "layout.h"
 #include "malloc/internal.h"
 #include "os/file.h"
 #include "page/arena.h"
@@ -193,6 +194,7 @@ int main(void)
 		cmocka_unit_test(test_limited),
 		cmocka_unit_test(test_lower_in_steps),
 		cmocka_unit_test(test_results),
+		cmocka_unit_test(test_legacy_layout),
 	};
 
 	if (malloc_is_replaced())

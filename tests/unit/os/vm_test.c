@@ -23,6 +23,7 @@
 #include "bare.h"
 #include "base/bits.h"
 #include "child.h"
+#include "layout.h"
 #include "os/file.h"
 #include "os/vm.h"
 
@@ -304,6 +305,35 @@ static void test_reserve_at(void **state)
 	os_release(p, 8 * page);
 }
 
+/* Of two mappings the higher one comes second: then there is room above both, and nothing in it. */
+static void test_room_upward(void **state)
+{
+	char *first = os_map(page, page);
+	char *second = os_map(page, page);
+	char *from = NULL;
+	size_t room;
+
+	(void)state;
+	errno = 77;
+	room = os_room_upward(&from);
+	assert_int_equal(errno, 77);
+	os_release(first, page);
+	os_release(second, page);
+	if (!bare_process() || is_emulated())
+		skip_because("a tool chooses the places of mappings");
+	if (layout_is_legacy())
+		assert_true(room > 0);
+	if (room == 0) {
+		assert_null(from);
+		return;
+	}
+	assert_true(first < second);
+	/* up to here, on the first stack */
+	assert_true((uintptr_t)&from > (uintptr_t)from &&
+		    (uintptr_t)&from < (uintptr_t)from + room);
+	assert_true(os_reserve_at((char *)ALIGN_DOWN((uintptr_t)from + room / 4, page), page));
+}
+
 static void test_remap(void **state)
 {
 	char *hole = os_reserve(64 * page, page);
@@ -538,25 +568,17 @@ static void test_physical_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_page_size),
-		cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_trimmed),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_reserved_faults),
-		cmocka_unit_test(test_core_files),
-		cmocka_unit_test(test_commit_purge),
-		cmocka_unit_test(test_purge_returns_memory),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_accounting),
-		cmocka_unit_test(test_reserve_at),
-		cmocka_unit_test(test_remap),
-		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_no_limit),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_many_mappings),
-		cmocka_unit_test(test_bind),
-		cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_physical_memory),
+		cmocka_unit_test(test_page_size),	cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_trimmed),		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_reserved_faults), cmocka_unit_test(test_core_files),
+		cmocka_unit_test(test_commit_purge),	cmocka_unit_test(test_purge_returns_memory),
+		cmocka_unit_test(test_failures),	cmocka_unit_test(test_accounting),
+		cmocka_unit_test(test_reserve_at),	cmocka_unit_test(test_room_upward),
+		cmocka_unit_test(test_remap),		cmocka_unit_test(test_name),
+		cmocka_unit_test(test_no_limit),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_many_mappings),	cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_limit),		cmocka_unit_test(test_physical_memory),
+		cmocka_unit_test(test_legacy_layout),
 	};
 
 	page = os_page_size();

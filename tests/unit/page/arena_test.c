@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "fixture.h"
+#include "layout.h"
 #include "page/used.h"
 
 #define CPUS 6
@@ -216,6 +217,27 @@ IN_CHILD(a_later_limit_shrinks_what_is_not_used)
 	arena_check();
 }
 
+/* The same for one that started under a limit already; what others map meanwhile is not in the way. */
+IN_CHILD(an_early_limit_that_is_lowered_and_lifted)
+{
+	unsigned long most;
+	struct rlimit old;
+
+	NEEDS_BARE_PROCESS();
+	old = limit_to(RLIMIT_AS, 2048 * MIB);
+	CHILD_CHECK(arena_init(CPUS) == 0 && arena_grow(0));
+	most = page_map.limit;
+	child_limit(RLIMIT_AS, &(struct rlimit){ 400 * MIB, old.rlim_max });
+	arena_fit(tell);
+	CHILD_CHECK(page_map.limit < most);
+	for (unsigned int i = 0; i < 50; i++)
+		CHILD_CHECK(os_map((i + 1) * 64 * 1024, PAGE_SIZE));
+	child_limit(RLIMIT_AS, &old);
+	arena_fit(tell);
+	CHILD_CHECK(page_map.limit > most / 2);
+	arena_check();
+}
+
 IN_CHILD(under_a_tight_limit_it_takes_what_it_needs)
 {
 	NEEDS_BARE_PROCESS();
@@ -320,12 +342,14 @@ int main(void)
 		cmocka_unit_test(what_counts_is_what_has_grown),
 		cmocka_unit_test(under_an_address_space_limit_it_takes_half),
 		cmocka_unit_test(a_later_limit_shrinks_what_is_not_used),
+		cmocka_unit_test(an_early_limit_that_is_lowered_and_lifted),
 		cmocka_unit_test(under_a_tight_limit_it_takes_what_it_needs),
 		cmocka_unit_test(too_little_is_an_error_and_leaves_nothing_behind),
 		cmocka_unit_test(a_place_that_is_taken_is_passed_over),
 		cmocka_unit_test(a_data_limit_stops_growth_and_nothing_else),
 		cmocka_unit_test(a_data_limit_below_the_windows_is_an_error),
 		cmocka_unit_test(the_most_cpus_fit_below_the_classes),
+		cmocka_unit_test(test_legacy_layout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
