@@ -24,9 +24,9 @@ void *os_reserve(size_t size, size_t align);
 /* The same at exactly addr (MAP_FIXED_NOREPLACE); false when something lies there. */
 bool os_reserve_at(void *addr, size_t size);
 /*
- * Where the system puts mappings at the lowest place that is free (the legacy layout: setarch -L, sysctl
- * vm.legacy_va_layout): bytes from there, *from, up to the process's first stack. 0: it puts them below those that are there,
- * or who knows where.
+ * Where the system puts mappings at the lowest place that is free (the legacy layout: setarch -L,
+ * vm.legacy_va_layout): bytes from there, *from, up to the process's first stack. 0: it puts them below those that
+ * are there, or above that stack.
  */
 size_t os_room_upward(char **from);
 void os_release(void *addr, size_t size);

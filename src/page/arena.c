@@ -102,7 +102,8 @@ static size_t size_below(unsigned long limit)
  * left to the stack, which may be unlimited, and to programs: position-independent ones are loaded at two thirds of
  * all addresses, while mappings begin at a third or a quarter of them.
  *
- * The base of a range that begins at this part of the room; NULL: mappings come from above, or there is too little room.
+ * The base of a range that begins at this part of the room; NULL: mappings come from above, or there is too little
+ * room.
  */
 static char *place_apart(unsigned long limit, unsigned int part_shift)
 {
