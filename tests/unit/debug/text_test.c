@@ -149,7 +149,8 @@ static void look_up_late(__attribute__((unused)) void *arg)
 	text_open();
 	text_symbol((uintptr_t)test_print + 5);
 	child_deny(SYS_openat, EACCES);
-	CHILD_CHECK(*get() && !strstr(get(), "test_print")); /* as far as that goes without a file */
+	CHILD_CHECK(*get() &&
+		    !strstr(get(), "test_print")); /* as far as that goes without a file */
 }
 
 static void test_looked_up_late(void **state)
