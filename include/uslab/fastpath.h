@@ -140,11 +140,6 @@ USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p
 {
 	size_t n = 0;
 
-	if (!s && nr < 8) {
-		for (; n < nr; n++)
-			kfree(p[n]);
-		return;
-	}
 	if (!s || __builtin_expect(nr - 1 > 1, 1)) {
 #if USLAB_HAVE_RSEQ
 		if (s && nr) {

@@ -12,6 +12,7 @@
 #include "api/api.h"
 #include "base/bits.h"
 #include "cache/cache.h"
+#include "page/nested.h"
 
 static void *alloc(size_t size, gfp_t flags, int node, const void *caller)
 {
@@ -40,11 +41,22 @@ USLAB_API size_t ksize(const void *p)
 
 USLAB_API void kfree_sensitive(const void *p)
 {
-	size_t size = ksize(p);
+	const void *caller = __builtin_return_address(0);
+	size_t size;
 
-	if (size)
-		explicit_bzero((void *)p, size);
-	kmalloc_free(p, __builtin_return_address(0));
+	if (ZERO_OR_NULL_PTR(p))
+		return;
+	size = kmalloc_size_for("kfree_sensitive", p);
+	if (!size && !nested_call())
+		return;		/* it was reported */
+	if (cache_is_free(p)) { /* its mark must be there when it is reported */
+		kmalloc_free(p, caller);
+		return;
+	}
+	if (cache_resizes_freed(p)) /* debug slabs: their poison must stay as it is */
+		return;
+	explicit_bzero((void *)p, size);
+	kmalloc_free_as("kfree_sensitive", p, caller);
 }
 
 USLAB_API size_t kmalloc_size_roundup(size_t size)
@@ -78,12 +90,12 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	size_t size;
 
 	if (!new_size) {
-		kmalloc_free(p, caller);
+		kmalloc_free_as("krealloc", p, caller);
 		return ZERO_SIZE_PTR;
 	}
 	if (ZERO_OR_NULL_PTR(p))
 		return alloc(new_size, flags, NUMA_NO_NODE, caller);
-	size = ksize(p);
+	size = kmalloc_size_for("krealloc", p);
 	if (!size)
 		return NULL; /* it was reported */
 	if (cache_resizes_freed(p))

@@ -268,12 +268,21 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 void kmalloc_free(const void *p, const void *caller);
 /* The same nr times, runs of one cache at a time. */
 void kmalloc_free_bulk(size_t nr, void **p, const void *caller);
-size_t kmalloc_size(const void *p);
+/* A free by another name: what() is reported for what no block starts at. */
+void kmalloc_free_as(const char *what, const void *p, const void *caller);
+/* 0: no block starts at p, which was reported: what() was given it. */
+size_t kmalloc_size_for(const char *what, const void *p);
+static inline size_t kmalloc_size(const void *p)
+{
+	return kmalloc_size_for("ksize", p);
+}
 /*
  * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it was reported, and is
  * not to be resized: it would have two owners. Without letters known of objects that bear a mark (base/mark.h).
  */
 bool cache_resizes_freed(const void *p);
+/* The same without a report; also of guarded pages, not of debug slabs. */
+bool cache_is_free(const void *p);
 /* An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest. */
 bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);

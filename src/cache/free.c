@@ -109,7 +109,7 @@ static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const vo
 		if (likely(sound == n))
 			continue;
 		c->front.ops->free_bulk(&c->front, i - from, p + from);
-		cache_give_plain(c, p[i], caller);
+		cache_give_of_bulk(c, p[i], caller);
 		from = ++i;
 	}
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
@@ -122,7 +122,9 @@ static noinline void free_bulk_hardened(struct cache *c, unsigned int nr, void *
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < nr; i++)
-		if (cache_receive(c, p[i], caller))
+		if (unlikely(!cache_may_own(c, p[i])))
+			cache_give_of_bulk(c, p[i], caller);
+		else if (cache_receive(c, p[i], caller))
 			p[n++] = p[i];
 	c->front.ops->free_bulk(&c->front, n, p);
 }

@@ -21,8 +21,8 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "cache/object.h"
+#include "debug/kfence.h"
 #include "debug/pages.h"
-#include "debug/report.h"
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
@@ -238,12 +238,14 @@ size_t kmalloc_roundup(size_t size)
 				: c->engine.object_size;
 }
 
-static cold void bad_pointer(const char *function, const void *p, const void *caller)
+static cold void bad_pointer(const char *what, const void *p)
 {
-	report_bad_pointer("%s(%p): not an object of uslab, called from %p", function, p, caller);
+	friends_enter(); /* metadata may know it */
+	cache_report_pointer(what, p);
+	friends_leave();
 }
 
-static void free_run(void *p, const void *caller)
+static void free_run(const char *what, void *p, const void *caller)
 {
 	bool known;
 
@@ -253,7 +255,7 @@ static void free_run(void *p, const void *caller)
 	known = pages_free(p, caller);
 	friends_leave();
 	if (!known)
-		bad_pointer("kfree", p, caller);
+		bad_pointer(what, p);
 	control_poll();
 }
 
@@ -264,7 +266,7 @@ static void give(void *owner, void *p, const void *caller)
 }
 
 /* What lies in no slab. */
-static noinline void free_other(const void *p, const void *caller)
+static noinline void free_other(const char *what, const void *p, const void *caller)
 {
 	struct page *page = page_head_of(p);
 
@@ -275,7 +277,7 @@ static noinline void free_other(const void *p, const void *caller)
 	else if (page && page->type == PAGE_HEAP)
 		cache_heap_free(page->heap, (void *)p, caller);
 	else
-		free_run((void *)p, caller);
+		free_run(what, (void *)p, caller);
 }
 
 /* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
@@ -286,7 +288,26 @@ static noinline void free_slow(const void *p, const void *caller)
 	if (likely(slab))
 		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller);
 	else
-		free_other(p, caller);
+		free_other("kfree", p, caller);
+}
+
+/* What kfree() would not say so: an interior pointer. Debug slabs and guarded pages have reports of their own. */
+static bool is_interior(const struct page *slab, const void *p)
+{
+	return slab && slab->layout->kind == LAYOUT_PLAIN && !engine_starts_object(slab, p);
+}
+
+/* free_slow() for other functions of ours. */
+static noinline void free_slow_as(const char *what, const void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (likely(slab) && (nested_call() || likely(!is_interior(slab, p))))
+		free_slow(p, caller);
+	else if (slab)
+		bad_pointer(what, p);
+	else
+		free_other(what, p, caller);
 }
 
 /*
@@ -307,6 +328,12 @@ void kmalloc_free(const void *p, const void *caller)
 {
 	if (!free_hit(p))
 		free_slow(p, caller);
+}
+
+void kmalloc_free_as(const char *what, const void *p, const void *caller)
+{
+	if (!free_hit(p))
+		free_slow_as(what, p, caller);
 }
 
 #define RUN_MIN 4   /* objects of one cache; fewer take longer together than one by one */
@@ -341,7 +368,7 @@ static noinline size_t free_run_slow(size_t nr, void **p, const void *caller)
 /* A hit is as fast by itself as in a run, and a miss of an array makes room for 31 hits. */
 void kmalloc_free_bulk(size_t nr, void **p, const void *caller)
 {
-	unsigned int retry = 0; /* misses before the next look */
+	unsigned int retry = nr < RUN_RETRY ? RUN_RETRY : 0; /* misses before the next look */
 	size_t n = 0;
 
 	while (n < nr) {
@@ -359,7 +386,7 @@ void kmalloc_free_bulk(size_t nr, void **p, const void *caller)
 			retry = RUN_RETRY;
 		}
 		retry--;
-		free_slow(p[n++], caller);
+		free_slow_as("kmem_cache_free_bulk", p[n++], caller);
 	}
 }
 
@@ -370,13 +397,15 @@ static size_t usable_size(const void *p)
 	if (unlikely(!cache_is_in_use(p)))
 		return 0;
 	if (page && page->type == PAGE_SLAB)
-		return cache_usable_size(page, p);
+		return kfence_is_object(page) || engine_starts_object(page, p)
+			       ? cache_usable_size(page, p)
+			       : 0;
 	if (page && page->type == PAGE_HEAP)
 		return page->heap->size(p);
 	return pages_size(p);
 }
 
-size_t kmalloc_size(const void *p)
+size_t kmalloc_size_for(const char *what, const void *p)
 {
 	size_t size;
 
@@ -386,7 +415,7 @@ size_t kmalloc_size(const void *p)
 	if (!size && nested_call()) /* a mapped block, and nobody can tell: krealloc() will fail */
 		return 0;
 	if (!size)
-		bad_pointer("ksize", p, __builtin_return_address(0));
+		bad_pointer(what, p);
 	friends_tell_size(p, size);
 	return size;
 }

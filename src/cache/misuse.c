@@ -202,6 +202,21 @@ bool cache_resizes_freed(const void *p)
 	return is_free;
 }
 
+bool cache_is_free(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+	struct kfence_info info;
+	struct cache *c;
+
+	if (!slab || debug_is_slab(slab))
+		return false;
+	if (unlikely(kfence_is_object(slab))) /* nobody may be able to read it */
+		return !nested_call() && kfence_describe(p, &info) && info.freed;
+	c = container_of(slab->engine, struct cache, engine);
+	return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) && !nested_call() &&
+	       (held_here(c, p) || lies_in_slab(c, slab, (void *)p));
+}
+
 void cache_report_pointer(const char *what, const void *p)
 {
 	const struct page *page = page_head_of(p);
@@ -250,6 +265,14 @@ static const char *free_of(unsigned int id)
 	if (id >= USLAB_ID_FIRST_FREE)
 		return "kmem_cache_free";
 	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
+}
+
+void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
+{
+	if (!cache_may_own(c, p) && !owner_of(p))
+		cache_report_pointer("kmem_cache_free_bulk", p);
+	else
+		cache_give_plain(c, p, caller);
 }
 
 void cache_give_wrong(struct cache *c, void *p, const void *caller)

@@ -51,6 +51,8 @@ cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
  * p is no start of an object of c. An object of another cache goes there, anything else nowhere.
  */
 cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
+/* One of several that the program freed at once into c, and which may be one of those mistakes. */
+cold void cache_give_of_bulk(struct cache *c, void *p, const void *caller);
 /* An object of c bears a mark. true: it is free, which was reported; false: it only looks so. */
 cold bool cache_is_free_already(struct cache *c, void *obj);
 /* It is free: says so. not_done: what the program wanted of it. */

@@ -333,7 +333,7 @@ size_t kfence_size(const void *p)
 {
 	const struct kfence_object *o = kfence_object_at(kfence_page_index(p));
 
-	return o ? load_relaxed(&o->size) : 0;
+	return o && o->addr == p ? load_relaxed(&o->size) : 0;
 }
 
 bool kfence_describe(const void *p, struct kfence_info *info)

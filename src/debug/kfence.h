@@ -56,7 +56,7 @@ cold void kfence_open_gate(void);
  */
 cold void kfence_free(void *obj, const void *caller);
 
-/* Exact bytes of the object that p points into the page of. */
+/* Exact bytes of the object that starts at p, in use or not any more; 0: none does. */
 cold size_t kfence_size(const void *p);
 
 /* What is known of the object whose page p lies in. */

@@ -71,6 +71,8 @@ size_t early_size(const void *p);
 /* Everything beyond a hit; sets errno to ENOMEM. */
 noinline void *malloc_slow(size_t size, const void *caller);
 noinline void free_slow(void *p, const void *caller);
+/* A free, hit or not, by another name: what() is reported for what no block starts at. */
+void malloc_free_as(const char *what, void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
 void *malloc_any(size_t size, bool *zeroed, const void *caller);
@@ -80,7 +82,7 @@ void malloc_look_into_mailbox(void);
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);
 /* One object of a class, for size bytes. NULL: out of memory. */
 void *malloc_class_alloc(unsigned int class, size_t size, const void *caller);
-/* Usable bytes of a block; 0 when p starts none. */
+/* Usable bytes of a block, of a free object as well; 0 when p starts none. */
 size_t malloc_block_size(const void *p);
 /* Reports that what() was given a pointer that no block starts at. No lock may be held. */
 cold void malloc_bad_pointer(const char *what, const void *p);

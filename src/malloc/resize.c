@@ -115,14 +115,15 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	return move(p, old, size, caller);
 }
 
-static void *realloc_for(void *p, size_t size, const void *caller)
+/* p is not NULL, size is not 0. */
+static void *realloc_block(const char *what, void *p, size_t size, const void *caller)
 {
 	size_t old = malloc_block_size(p);
 
 	if (unlikely(!old)) {
 		if (!malloc_ready() ||
 		    !nested_call()) /* else a mapped block, and nobody can tell */
-			malloc_bad_pointer("realloc", p);
+			malloc_bad_pointer(what, p);
 		return no_memory(); /* where the report is not the end */
 	}
 	if (malloc_ready() && unlikely(cache_resizes_freed(p)))
@@ -130,14 +131,27 @@ static void *realloc_for(void *p, size_t size, const void *caller)
 	return resize(p, old, size, caller);
 }
 
-USLAB_API void *realloc(void *p, size_t size)
+static void *malloc_for(size_t size, const void *caller)
+{
+	void *p;
+
+	return likely(malloc_hot_alloc(size, &p)) ? p : malloc_slow(size, caller);
+}
+
+/* what: the function that the program called, for reports. */
+static always_inline void *realloc_for(const char *what, void *p, size_t size, const void *caller)
 {
 	if (!p)
-		return malloc(size);
+		return malloc_for(size, caller);
 	if (size)
-		return realloc_for(p, size, MALLOC_CALLER);
-	free(p); /* as glibc */
+		return realloc_block(what, p, size, caller);
+	malloc_free_as(what, p, caller); /* as glibc */
 	return NULL;
+}
+
+USLAB_API void *realloc(void *p, size_t size)
+{
+	return realloc_for("realloc", p, size, MALLOC_CALLER);
 }
 
 USLAB_API void *reallocarray(void *p, size_t n, size_t size)
@@ -146,11 +160,13 @@ USLAB_API void *reallocarray(void *p, size_t n, size_t size)
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
-	return realloc(p, bytes);
+	return realloc_for("reallocarray", p, bytes, MALLOC_CALLER);
 }
 
-/* Bytes that may be used; 0 for NULL and for what is no block. */
+/* Bytes that may be used; 0 for NULL, for what is no block, and for what is known to be free. */
 USLAB_API size_t malloc_usable_size(void *p)
 {
-	return p ? malloc_block_size(p) : 0;
+	size_t size = p ? malloc_block_size(p) : 0;
+
+	return size && malloc_ready() && unlikely(cache_is_free(p)) ? 0 : size;
 }

@@ -162,11 +162,31 @@ void *malloc_slow(size_t size, const void *caller)
 	return p;
 }
 
+static uint64_t check_of_class(unsigned int class, unsigned long table)
+{
+	return load_relaxed((uint64_t *)(page_windows() + table) + class);
+}
+
+/* As the hit path of free() tells it; what that does not know, the slab does. Free or in use. */
+static bool starts_object(const struct cache *c, unsigned int class, const void *p)
+{
+	uint64_t mask = check_of_class(class, USLAB_WINDOW_MASKS);
+	uint64_t magic = check_of_class(class, USLAB_WINDOW_MAGICS);
+	uint64_t offset = (uintptr_t)p & mask;
+	const struct page *slab;
+
+	if (likely(offset * magic < magic) && likely(offset + c->engine.object_size <= mask + 1))
+		return true;
+	slab = page_slab_of(p);
+	return slab && engine_starts_object(slab, p);
+}
+
 size_t malloc_block_size(const void *p)
 {
 	size_t early = early_size(p);
 	const struct engine_heap *heap;
 	const struct page *slab;
+	const struct cache *c;
 	unsigned int class;
 
 	if (unlikely(early || !malloc_ready()))
@@ -174,8 +194,10 @@ size_t malloc_block_size(const void *p)
 	if (unlikely(!cache_is_in_use(p)))
 		return 0;
 	class = class_at(p);
-	if (class)
-		return cache_of_class(class)->engine.object_size;
+	if (class) {
+		c = cache_of_class(class);
+		return likely(starts_object(c, class, p)) ? c->engine.object_size : 0;
+	}
 	heap = heap_at(p);
 	if (heap)
 		return heap->size(p);
@@ -196,7 +218,7 @@ void malloc_bad_pointer(const char *what, const void *p)
  * What no class byte knows: blocks of heaps, objects in debug slabs and guarded pages, where mistakes are
  * reported and not the end, whole pages, mistakes.
  */
-static void free_other(void *p, const void *caller)
+static void free_other(const char *what, void *p, const void *caller)
 {
 	const struct engine_heap *heap = heap_at(p);
 	struct page *slab = malloc_debug_slab(p);
@@ -208,7 +230,7 @@ static void free_other(void *p, const void *caller)
 	else if (slab)
 		cache_free_for(container_of(slab->engine, struct cache, engine), p, caller);
 	else if (!free_run(p, caller))
-		malloc_bad_pointer("free", p);
+		malloc_bad_pointer(what, p);
 	control_poll();
 }
 
@@ -218,7 +240,7 @@ static void give(void *owner, void *p, const void *caller)
 	free_slow(p, caller);
 }
 
-void free_slow(void *p, const void *caller)
+static always_inline void give_back(const char *what, void *p, const void *caller)
 {
 	unsigned int class;
 
@@ -233,5 +255,23 @@ void free_slow(void *p, const void *caller)
 	if (class)
 		cache_free_for(cache_of_class(class), p, caller);
 	else
-		free_other(p, caller);
+		free_other(what, p, caller);
+}
+
+void free_slow(void *p, const void *caller)
+{
+	give_back("free", p, caller);
+}
+
+void malloc_free_as(const char *what, void *p, const void *caller)
+{
+	unsigned int class;
+
+	if (likely(malloc_hot_free(p)))
+		return;
+	class = malloc_ready() && !nested_call() ? class_at(p) : 0;
+	if (unlikely(class && !starts_object(cache_of_class(class), class, p)))
+		malloc_bad_pointer(what, p);
+	else
+		give_back(what, p, caller);
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -344,7 +345,140 @@ static void test_free_wrong(void **state)
 	struct child c = child_run(free_wrong, state);
 
 	assert_true(child_passed(&c));
-	assert_non_null(strstr(c.text, "): not an object of uslab, called from 0x"));
+	assert_memory_equal(c.text, "uslab: kfree(): 0x", 18);
+	assert_non_null(strstr(c.text, " was not allocated by uslab\n"));
+}
+
+static void do_krealloc(void *p)
+{
+	CHILD_CHECK(!krealloc(p, 300, GFP_KERNEL));
+}
+
+static void do_krealloc_within(void *p)
+{
+	CHILD_CHECK(!krealloc(p, 40, GFP_KERNEL));
+}
+
+static void do_krealloc_away(void *p)
+{
+	CHILD_CHECK(krealloc(p, 0, GFP_KERNEL) == ZERO_SIZE_PTR);
+}
+
+static void do_ksize(void *p)
+{
+	CHILD_CHECK(ksize(p) == 0);
+}
+
+static void do_sensitive(void *p)
+{
+	kfree_sensitive(p);
+}
+
+static void do_bulk(void *p)
+{
+	kmem_cache_free_bulk(NULL, 1, &p);
+}
+
+static void do_bulk_run(void *p)
+{
+	void *all[6] = { hide(kmalloc(128, GFP_KERNEL)),
+			 hide(kmalloc(128, GFP_KERNEL)),
+			 hide(kmalloc(128, GFP_KERNEL)),
+			 hide(kmalloc(128, GFP_KERNEL)),
+			 p,
+			 hide(kmalloc(128, GFP_KERNEL)) };
+
+	kmem_cache_free_bulk(NULL, 6, all);
+}
+
+static void do_bulk_cache(void *p)
+{
+	struct kmem_cache_args args = { .front = "queues" }; /* each object is looked at */
+	struct kmem_cache *s = kmem_cache_create_args("bulk", 128, &args, SLAB_NOLEAKTRACE);
+	void *all[3] = { hide(kmem_cache_alloc(s, GFP_KERNEL)), p,
+			 hide(kmem_cache_alloc(s, GFP_KERNEL)) };
+
+	kmem_cache_free_bulk(s, 3, all); /* one and two are freed as such, inline */
+}
+
+struct wrong {
+	const char *what;
+	void (*call)(void *p);
+	enum { INSIDE, INSIDE_LARGE, OUTSIDE } where;
+};
+
+static void call_wrong(void *arg)
+{
+	const struct wrong *w = arg;
+	unsigned char *p = hide(kmalloc(w->where == INSIDE_LARGE ? 20000 : 128, GFP_KERNEL));
+	char local[64];
+	unsigned long before;
+
+	memset(p, 0x3c, 128);
+	before = load_relaxed(&report_counters.reports);
+	w->call(hide(w->where == OUTSIDE ? (void *)(local + 16) : p + 16));
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == before + 1);
+	for (unsigned int i = 0; i < 128; i++)
+		CHILD_CHECK(p[i] == 0x3c);
+	kfree(p);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == before + 1);
+}
+
+/* One report that names the function that was called, and nothing is done. */
+static void test_no_object(void **state)
+{
+	static const struct {
+		const char *what;
+		void (*call)(void *p);
+	} calls[] = {
+		{ "krealloc", do_krealloc },
+		{ "krealloc", do_krealloc_within },
+		{ "krealloc", do_krealloc_away },
+		{ "ksize", do_ksize },
+		{ "kfree_sensitive", do_sensitive },
+		{ "kmem_cache_free_bulk", do_bulk },
+		{ "kmem_cache_free_bulk", do_bulk_run },
+		{ "kmem_cache_free_bulk", do_bulk_cache },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (int where = INSIDE; where <= OUTSIDE; where++) {
+			struct wrong w = { calls[i].what, calls[i].call, where };
+			struct child c = child_run(call_wrong, &w);
+			char start[60];
+
+			snprintf(start, sizeof(start), "uslab: %s(): 0x", w.what);
+			assert_true(child_passed(&c));
+			if (strncmp(c.text, start, strlen(start)))
+				fail_msg("%zu, %d: %s", i, where, c.text);
+			assert_non_null(strstr(c.text, "\nCall Trace:\n"));
+		}
+}
+
+static void sensitive_twice(void *arg)
+{
+	void *p = hide(kmalloc(64, GFP_KERNEL));
+	void *q;
+
+	(void)arg;
+	kfree(p);
+	kfree_sensitive(hide(p));
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 1);
+	q = hide(kmalloc(64, GFP_KERNEL));
+	CHILD_CHECK(hide(kmalloc(64, GFP_KERNEL)) != q);
+	kfree_sensitive(q);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 1);
+}
+
+/* It must not clear the mark by which it is known to be free. */
+static void test_sensitive_twice(void **state)
+{
+	struct child c = child_run(sensitive_twice, state);
+
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "BUG kmalloc-64 (Not tainted): Object already free\n"));
+	assert_non_null(strstr(c.text, " not freed again"));
 }
 
 static void stay_on_one_cpu(void)
@@ -399,6 +533,8 @@ int main(void)
 		cmocka_unit_test(test_kfree_any),
 		cmocka_unit_test(test_kfree_bulk),
 		cmocka_unit_test(test_free_wrong),
+		cmocka_unit_test(test_no_object),
+		cmocka_unit_test(test_sensitive_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

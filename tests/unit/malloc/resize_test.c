@@ -9,11 +9,15 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/bits.h"
+#include "child.h"
 #include "debug/blocks.h"
+#include "debug/report.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 
@@ -228,6 +232,85 @@ static void test_usable_size(void **state)
 	}
 }
 
+/* ---- what starts no block ---- */
+
+enum place { INSIDE, INSIDE_RUN, OUTSIDE };
+
+struct wrong {
+	const char *what;
+	enum place where;
+	size_t size; /* of the resize */
+	bool array;
+};
+
+static void resize_wrong(void *arg)
+{
+	const struct wrong *w = arg;
+	char local[64];
+	char *p = alloc(w->where == INSIDE_RUN ? 100000 : 112);
+	char *wrong = w->where == OUTSIDE ? local + 16 : p + 16;
+	unsigned long before = load_relaxed(&report_counters.reports);
+
+	errno = 0;
+	CHILD_CHECK(!(w->array ? resize_array(wrong, w->size, 1) : resize(wrong, w->size)));
+	CHILD_CHECK(w->size == 0 || errno == ENOMEM);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == before + 1);
+	CHILD_CHECK(malloc_usable_size(p) >= 112); /* it was left alone */
+	give(p);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == before + 1);
+}
+
+/* One report that names the function that was called; NULL. */
+static void test_no_block(void **state)
+{
+	static struct wrong wrong[] = {
+		{ "realloc", INSIDE, 300, false },	   { "realloc", INSIDE, 100, false },
+		{ "realloc", INSIDE, 0, false },	   { "realloc", INSIDE_RUN, 300, false },
+		{ "realloc", INSIDE_RUN, 0, false },	   { "realloc", OUTSIDE, 300, false },
+		{ "realloc", OUTSIDE, 0, false },	   { "reallocarray", INSIDE, 300, true },
+		{ "reallocarray", INSIDE, 100, true },	   { "reallocarray", INSIDE, 0, true },
+		{ "reallocarray", INSIDE_RUN, 300, true }, { "reallocarray", OUTSIDE, 300, true },
+		{ "reallocarray", OUTSIDE, 0, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct child c = child_run(resize_wrong, &wrong[i]);
+		char start[40];
+
+		snprintf(start, sizeof(start), "uslab: %s(): 0x", wrong[i].what);
+		assert_true(child_passed(&c));
+		assert_memory_equal(c.text, start, strlen(start));
+	}
+}
+
+static void usable_of_none(void *arg)
+{
+	char *p = alloc(112);
+	char *run = alloc(100000);
+
+	(void)arg;
+	CHILD_CHECK(malloc_usable_size(p) == 112);
+	CHILD_CHECK(malloc_usable_size(p + 3) == 0 && malloc_usable_size(p + 16) == 0);
+	CHILD_CHECK(malloc_usable_size(run) >= 100000 && malloc_usable_size(run + 4096) == 0);
+	CHILD_CHECK(malloc_usable_size(&arg) == 0);
+	memcpy(p + 4, &(uint32_t){ (uint32_t)(uintptr_t)p }, 4); /* as if it were free */
+	CHILD_CHECK(malloc_usable_size(p) == 112);
+	give(p);
+	give(run);
+	CHILD_CHECK(malloc_usable_size(p) == 0 && malloc_usable_size(run) == 0);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 0);
+}
+
+/* Nothing is said: a program may ask. */
+static void test_usable_of_none(void **state)
+{
+	struct child c = child_run(usable_of_none, state);
+
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +323,8 @@ int main(void)
 		cmocka_unit_test(test_realloc_huge),
 		cmocka_unit_test(test_tracked_blocks),
 		cmocka_unit_test(test_usable_size),
+		cmocka_unit_test(test_no_block),
+		cmocka_unit_test(test_usable_of_none),
 	};
 
 	if (malloc_is_replaced())
