@@ -167,15 +167,24 @@ static uint64_t check_of_class(unsigned int class, unsigned long table)
 	return load_relaxed((uint64_t *)(page_windows() + table) + class);
 }
 
-/* As the hit path of free() tells it; what that does not know, the slab does. Free or in use. */
-static bool starts_object(const struct cache *c, unsigned int class, const void *p)
+/*
+ * As the hit path of free() tells it. false: it may start there nevertheless. Hardened there are no magics, so that
+ * nobody who hears true has to ask cache_is_in_use().
+ */
+static always_inline bool starts_surely(const struct cache *c, unsigned int class, const void *p)
 {
 	uint64_t mask = check_of_class(class, USLAB_WINDOW_MASKS);
 	uint64_t magic = check_of_class(class, USLAB_WINDOW_MAGICS);
 	uint64_t offset = (uintptr_t)p & mask;
+
+	return likely(offset * magic < magic) && likely(offset + c->engine.object_size <= mask + 1);
+}
+
+static bool starts_object(const struct cache *c, unsigned int class, const void *p)
+{
 	const struct page *slab;
 
-	if (likely(offset * magic < magic) && likely(offset + c->engine.object_size <= mask + 1))
+	if (starts_surely(c, class, p))
 		return true;
 	slab = page_slab_of(p);
 	return slab && engine_starts_object(slab, p);
@@ -186,18 +195,21 @@ size_t malloc_block_size(const void *p)
 	size_t early = early_size(p);
 	const struct engine_heap *heap;
 	const struct page *slab;
-	const struct cache *c;
+	const struct cache *c = NULL;
 	unsigned int class;
 
 	if (unlikely(early || !malloc_ready()))
 		return early;
+	class = class_at(p);
+	if (likely(class)) {
+		c = cache_of_class(class);
+		if (likely(starts_surely(c, class, p)))
+			return c->engine.object_size;
+	}
 	if (unlikely(!cache_is_in_use(p)))
 		return 0;
-	class = class_at(p);
-	if (class) {
-		c = cache_of_class(class);
-		return likely(starts_object(c, class, p)) ? c->engine.object_size : 0;
-	}
+	if (class)
+		return starts_object(c, class, p) ? c->engine.object_size : 0;
 	heap = heap_at(p);
 	if (heap)
 		return heap->size(p);
