@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/atomic.h"
 #include "child.h"
 #include "filtered.h"
 
@@ -22,19 +23,19 @@ static void *wait_filtered(void *filtered)
 	char byte;
 
 	child_deny(SYS_acct, EPERM);
-	*(volatile int *)filtered = 1;
+	store_release((bool *)filtered, true);
 	CHILD_CHECK(read(done[0], &byte, 1) == 0);
 	return NULL;
 }
 
 static void other_thread(__attribute__((unused)) void *arg)
 {
-	volatile int filtered = 0;
+	bool filtered = false;
 	pthread_t thread;
 
 	CHILD_CHECK(pipe(done) == 0);
-	CHILD_CHECK(pthread_create(&thread, NULL, wait_filtered, (void *)&filtered) == 0);
-	while (!filtered)
+	CHILD_CHECK(pthread_create(&thread, NULL, wait_filtered, &filtered) == 0);
+	while (!load_acquire(&filtered))
 		usleep(1000);
 	CHILD_CHECK(filtered_process(getpid()));
 	close(done[1]);
