@@ -60,3 +60,18 @@ if echo '#include <sys/rseq.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
 		builds "$compiler, <sys/rseq.h> last" $compiler -include "$work/before.h" -x $language
 	done
 fi
+
+# Programs with inline assembly of their own in Intel's syntax. Clang's needs -DUSLAB_NO_RSEQ.
+if [ "$(uname -m)" = x86_64 ]; then
+	cat >"$work/intel.h" <<'TEXT'
+static inline int one_more(int n)
+{
+	__asm__("mov eax, 1\n\tadd %0, eax" : "+r"(n) : : "eax", "cc");
+	return n;
+}
+TEXT
+	builds "gcc -masm=intel" gcc -masm=intel -include "$work/intel.h" -x c
+	builds "g++ -masm=intel" g++ -masm=intel -include "$work/intel.h" -x c++
+	builds "gcc -masm=intel -flto" gcc -masm=intel -flto -include "$work/intel.h" -x c
+	builds "clang -masm=intel, no sequences" clang -masm=intel -DUSLAB_NO_RSEQ -include "$work/intel.h" -x c
+fi

@@ -42,6 +42,13 @@
 #define USLAB_RSEQ_INJECT(n) ""
 #endif
 
+/*
+ * Around each sequence: nothing, but with GCC's -masm=intel. Operands are registers alone, whose names have no prefix
+ * then; so the text is AT&T's all the same. Clang's own assembler cannot do so: USLAB_NO_RSEQ is for it.
+ */
+#define USLAB_ASM_BEGIN "{|.att_syntax noprefix\n\t}"
+#define USLAB_ASM_END "{|\n\t.intel_syntax noprefix}"
+
 #define USLAB_STR1(x) #x
 #define USLAB_STR(x) USLAB_STR1(x)
 
@@ -117,7 +124,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_POP
+	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_POP USLAB_ASM_END
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -135,13 +142,13 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
+	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
 		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
 		     "addb $8, %b[top]\n\t"
 		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
 		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
 		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:"
+		     "2:" USLAB_ASM_END
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -159,9 +166,9 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_take(void *handl
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_RSEQ_POP
+	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_POP
 		     "movq " USLAB_RSEQ_MARKS ", %[tmp]\n\t"
-		     "movl $0, (%[obj],%[tmp])"
+		     "movl $0, (%[obj],%[tmp])" USLAB_ASM_END
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -180,7 +187,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
+	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
 		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
 		     "addb $8, %b[top]\n\t"
 		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
@@ -190,7 +197,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handl
 		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
 		     "movl %k[obj], (%[obj],%[mark])\n\t"
 		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:"
+		     "2:" USLAB_ASM_END
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp), [mark] "=&r"(mark)
 		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -245,9 +252,9 @@ miss:
 		char *top;                                                                      \
 		void *obj;                                                                      \
                                                                                                 \
-		__asm__ volatile(begin USLAB_RSEQ_WINDOW                                        \
+		__asm__ volatile(USLAB_ASM_BEGIN begin USLAB_RSEQ_WINDOW                                        \
 				 "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */       \
-				 "xorl %k[n], %k[n]\n\t" middle                                \
+				 "xorl %k[n], %k[n]\n\t" middle USLAB_ASM_END \
 				 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),        \
 				   [mark] "=&r"(mark), [n] "=&r"(n_moved)                       \
 				 : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p) \
@@ -312,7 +319,7 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 	void *obj;
 	size_t n;
 
-	__asm__ volatile("xorl %k[n], %k[n]\n\t" /* n = 0 */
+	__asm__ volatile(USLAB_ASM_BEGIN "xorl %k[n], %k[n]\n\t" /* n = 0 */
 		     "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
 		     USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_UNDO(
 		     "testq %[n], %[n]\n\t"
@@ -337,7 +344,7 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 		     "jne 5b\n"
 		     "6:\n\t" USLAB_RSEQ_INJECT(27)
 		     "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:"
+		     "2:" USLAB_ASM_END
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n), [mark] "=&r"(mark)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
 		     : "memory", "cc");
