@@ -47,7 +47,7 @@ static bool has_shape(void)
 
 	prctl(PR_GET_NAME, comm + strlen(comm)); /* under an emulator: its own */
 	return len > sizeof(last) && !strcmp(report + len - (sizeof(last) - 1), last) &&
-	       said("\n\nCPU: ") && said(" PID: ") && said(comm);
+	       said("\n\nCPU: ") && said(" PID: ") && said("%s", comm);
 }
 
 FAULTS(to_the_left)
