@@ -36,7 +36,9 @@ static void test_library(void **state)
 {
 	(void)state;
 	open_and_close(false);
+#ifdef __GLIBC__ /* other libcs unload nothing */
 	assert_false(is_loaded());
+#endif
 	open_and_close(true);
 	assert_true(is_loaded());
 	open_and_close(true); /* a second time changes nothing */
