@@ -248,6 +248,18 @@ void keep_purge(size_t bytes)
 	}
 }
 
+/* The table is full, maybe of addresses alone: the oldest range goes, of whatever kind. */
+static void drop_oldest(void)
+{
+	struct range r;
+
+	lock_acquire(&keep_lock);
+	r = take_end_locked(find_oldest_locked(false), SIZE_MAX);
+	lock_release(&keep_lock);
+	if (r.size)
+		os_release(r.start, r.size);
+}
+
 bool keep_put(void *p, size_t size)
 {
 	struct range r = { p, size, os_clock_ms(), true };
@@ -268,7 +280,7 @@ bool keep_put(void *p, size_t size)
 		if (over)
 			keep_purge(over);
 		else if (!done)
-			keep_release(1);
+			drop_oldest();
 	}
 	return true;
 }

@@ -222,6 +222,39 @@ IN_CHILD(the_old_ones_go)
 	keep_check();
 }
 
+/* Also where nothing but addresses waits: what comes makes room for itself, and nothing is lost. */
+IN_CHILD(a_table_full_of_addresses)
+{
+	char *base;
+	char *p;
+
+	fresh_arena();
+	alarm(60);
+	base = map(2 * KEEP_COUNT * 4 * PAGE_SIZE);
+	for (unsigned int i = 0; i < KEEP_COUNT; i++) {
+		p = base + 2 * i * 4 * PAGE_SIZE;
+		p[0] = 1;
+		CHILD_CHECK(keep_put(p, 4 * PAGE_SIZE));
+	}
+	keep_purge(SIZE_MAX);
+	keep_check();
+	CHILD_CHECK(keep_counters.count == KEEP_COUNT && keep_counters.bytes == 0);
+	p = keep_take(PAGE_SIZE, PAGE_SIZE, &(bool){ false });
+	CHILD_CHECK(p);
+	keep_check();
+	CHILD_CHECK(keep_put(base + 4 * PAGE_SIZE, PAGE_SIZE));
+	CHILD_CHECK(keep_put(map(4 * PAGE_SIZE), 4 * PAGE_SIZE));
+	keep_check();
+	keep_release(SIZE_MAX);
+	CHILD_CHECK(keep_counters.count == 0);
+	for (unsigned int i = 0; i < KEEP_COUNT; i++)
+		for (unsigned int page = 0; page < 4; page++) {
+			char *at = base + (2 * i * 4 + page) * PAGE_SIZE;
+
+			CHILD_CHECK(at == p || !is_mapped(at));
+		}
+}
+
 /* By the ways that all free memory goes. */
 IN_CHILD(it_obeys_the_purge_settings_and_trim)
 {
@@ -296,6 +329,7 @@ int main(void)
 		cmocka_unit_test(the_limit_is_kept),
 		cmocka_unit_test(the_old_ones_go),
 		cmocka_unit_test(it_obeys_the_purge_settings_and_trim),
+		cmocka_unit_test(a_table_full_of_addresses),
 		cmocka_unit_test(threads_get_different_ranges),
 	};
 
