@@ -2,39 +2,17 @@
 /*
  * fuzz/buddy_fuzz.c - random operations on the buddy allocator against a model of it
  *
- * Usage: buddy_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
- *
  * The model (buddy_model.h) says which page every allocation must return and whether that is zero;
  * buddy_check() runs after each step.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "buddy_model.h"
 #include "os/cpu.h"
 #include "page/arena.h"
+#include "seeds.h"
 
 #define BLOCKS 400
-
-static unsigned long seed;
-static unsigned long step;
-static uint64_t state;
-
-#define EXPECT(expr)                                                                           \
-	do {                                                                                   \
-		if (!(expr)) {                                                                 \
-			fprintf(stderr, "%s:%d: seed %lu, step %lu: %s\n", __FILE__, __LINE__, \
-				seed, step, #expr);                                            \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-
-static unsigned long below(unsigned long n)
-{
-	state = state * 6364136223846793005ul + 1442695040888963407ul;
-	return (unsigned long)(state >> 33) % n;
-}
 
 /* ---- the operations -------------------------------------------------------------------------- */
 
@@ -202,7 +180,6 @@ static void run_seed(unsigned long operations)
 	/* Phases that rather fill and phases that rather empty. */
 	unsigned int fill = 8;
 
-	state = seed * 0x9e3779b97f4a7c15ul + 1;
 	for (step = 0; step < operations; step++) {
 		unsigned long what = below(20);
 
@@ -226,23 +203,19 @@ static void run_seed(unsigned long operations)
 	arena_check();
 }
 
-int main(int argc, char **argv)
+static bool init(void)
 {
-	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
-	unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 0) : 6;
-	unsigned long operations = argc > 3 ? strtoul(argv[3], NULL, 0) : 3000;
-
-	if (argc > 4) {
-		fprintf(stderr, "usage: buddy_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]\n");
-		return 2;
-	}
 	os_cpu_init();
 	if (arena_init(os_topology.nr_cpu_ids) != 0)
-		return 1;
+		return false;
 	buddy_init(1);
 	buddy_set_purge(SIZE_MAX >> 1, 1u << 30); /* only when the model says so */
-	for (seed = first; seed < first + seeds; seed++)
-		run_seed(operations);
-	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);
-	return 0;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuzz fuzz = { "buddy_fuzz", 6, 3000, init, run_seed };
+
+	return fuzz_main(&fuzz, argc, argv);
 }

@@ -2,44 +2,22 @@
 /*
  * fuzz/pcp_fuzz.c - random operations on the CPUs' page lists against a model of them and of the zone
  *
- * Usage: pcp_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
- *
  * The model says which page every allocation must return, on which CPU whichever CPU freed what: lists as
  * plain arrays in front of the zone of buddy_model.h. buddy_check(), which looks at the lists too, runs after each step.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "buddy_model.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/pcp.h"
+#include "seeds.h"
 
 #define CPUS 3
 #define KINDS 2
 #define LISTS (KINDS * (PCP_MAX_ORDER + 1))
 #define BLOCKS 1500
 #define ON_LIST 2000
-
-static unsigned long seed;
-static unsigned long step;
-static uint64_t state;
-
-#define EXPECT(expr)                                                                           \
-	do {                                                                                   \
-		if (!(expr)) {                                                                 \
-			fprintf(stderr, "%s:%d: seed %lu, step %lu: %s\n", __FILE__, __LINE__, \
-				seed, step, #expr);                                            \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-
-static unsigned long below(unsigned long n)
-{
-	state = state * 6364136223846793005ul + 1442695040888963407ul;
-	return (unsigned long)(state >> 33) % n;
-}
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
@@ -216,7 +194,6 @@ static void run_seed(unsigned long operations)
 {
 	unsigned int fill = 8; /* phases that rather fill and phases that rather empty */
 
-	state = seed * 0x9e3779b97f4a7c15ul + 1;
 	for (step = 0; step < operations; step++) {
 		unsigned long what = below(20);
 
@@ -244,25 +221,21 @@ static void run_seed(unsigned long operations)
 	buddy_check();
 }
 
-int main(int argc, char **argv)
+static bool init(void)
 {
-	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
-	unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 0) : 6;
-	unsigned long operations = argc > 3 ? strtoul(argv[3], NULL, 0) : 3000;
-
-	if (argc > 4) {
-		fprintf(stderr, "usage: pcp_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]\n");
-		return 2;
-	}
 	if (os_topology_set(CPUS, 1) != 0 || arena_init(os_topology.nr_windows) != 0)
-		return 1;
+		return false;
 	buddy_init(1);
 	buddy_set_purge(SIZE_MAX >> 1, 1u << 30); /* never */
 	if (!pcp_init())
-		return 1;
+		return false;
 	os_act_as_cpu(0);
-	for (seed = first; seed < first + seeds; seed++)
-		run_seed(operations);
-	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);
-	return 0;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuzz fuzz = { "pcp_fuzz", 6, 3000, init, run_seed };
+
+	return fuzz_main(&fuzz, argc, argv);
 }

@@ -2,14 +2,10 @@
 /*
  * fuzz/run_fuzz.c - random sizes, alignments and resizes of runs and mapped blocks
  *
- * Usage: run_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
- *
  * The model is a table of what is alive: address, size, a mark in the first and the last word of
  * every block. Purging runs with its real limits. After each step the checks of page/ run and the
  * sums of the table must be those that the floor below counts.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -19,6 +15,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/run.h"
+#include "seeds.h"
 
 #define BLOCKS 40
 #define MIB (1ul << 20)
@@ -30,24 +27,6 @@ struct block {
 };
 
 static struct block blocks[BLOCKS];
-static unsigned long seed;
-static unsigned long step;
-static uint64_t state;
-
-#define EXPECT(expr)                                                                           \
-	do {                                                                                   \
-		if (!(expr)) {                                                                 \
-			fprintf(stderr, "%s:%d: seed %lu, step %lu: %s\n", __FILE__, __LINE__, \
-				seed, step, #expr);                                            \
-			exit(1);                                                               \
-		}                                                                              \
-	} while (0)
-
-static unsigned long below(unsigned long n)
-{
-	state = state * 6364136223846793005ul + 1442695040888963407ul;
-	return (unsigned long)(state >> 33) % n;
-}
 
 /* From one byte to 6 MiB, small ones more often. */
 static size_t any_size(void)
@@ -141,7 +120,6 @@ static void run_seed(unsigned long operations)
 {
 	unsigned int i;
 
-	state = seed * 0x9e3779b97f4a7c15ul + 1;
 	for (step = 0; step < operations; step++) {
 		struct block *b = &blocks[below(BLOCKS)];
 
@@ -161,22 +139,18 @@ static void run_seed(unsigned long operations)
 	compare();
 }
 
-int main(int argc, char **argv)
+static bool init(void)
 {
-	unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
-	unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 0) : 4;
-	unsigned long operations = argc > 3 ? strtoul(argv[3], NULL, 0) : 2000;
-
-	if (argc > 4) {
-		fprintf(stderr, "usage: run_fuzz [FIRST_SEED [SEEDS [OPERATIONS]]]\n");
-		return 2;
-	}
 	os_cpu_init();
 	if (arena_init(os_topology.nr_cpu_ids) != 0)
-		return 1;
+		return false;
 	buddy_init(1);
-	for (seed = first; seed < first + seeds; seed++)
-		run_seed(operations);
-	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);
-	return 0;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuzz fuzz = { "run_fuzz", 4, 2000, init, run_seed };
+
+	return fuzz_main(&fuzz, argc, argv);
 }
