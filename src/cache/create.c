@@ -157,7 +157,6 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 	c->engine.ops = spec->engine;
 	ret = c->engine.ops->init(&c->engine, &params);
 	c->engine.object_size = spec->size;
-
 	return ret;
 }
 

@@ -137,7 +137,6 @@ static bool is_plain(const struct cache *c, const void *obj)
 
 	if (page->type == PAGE_HEAP)
 		return used_are_kept();
-
 	return page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN &&
 	       page->engine == &c->engine;
 }

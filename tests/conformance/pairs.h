@@ -49,27 +49,6 @@ static inline struct cache *make_pair(const struct pair *pair, unsigned int size
 					  .no_merge = true });
 }
 
-/* As the inline functions do it: the hit path first. */
-static inline void *obj_alloc(struct cache *c)
-{
-#if USLAB_HAVE_RSEQ
-	void *obj;
-
-	if (uslab_rseq_take(c->handle, uslab_rseq_offset, &obj))
-		return obj;
-#endif
-	return get(c);
-}
-
-static inline void obj_free(struct cache *c, void *obj)
-{
-#if USLAB_HAVE_RSEQ
-	if (uslab_rseq_give(c->handle, obj, uslab_rseq_offset))
-		return;
-#endif
-	cache_free(c, obj);
-}
-
 /* How often something is done: less under an emulator, where it is the same but slow. */
 static inline unsigned int rounds(unsigned int often)
 {

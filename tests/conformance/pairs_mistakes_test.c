@@ -5,28 +5,9 @@
  */
 #define PAIRS_CONF "hardened"
 #include "conformance/pairs.h"
+#include "unit/cache/refused.h"
 
 #define NR 400 /* more than fronts hold */
-
-static void quiet(const char *cache, const char *report, void *arg)
-{
-	(void)cache, (void)report, (void)arg;
-}
-
-static unsigned long reports(void)
-{
-	return load_relaxed(&report_counters.reports);
-}
-
-static void refused(struct cache *c, void *p)
-{
-	unsigned long before = reports();
-	unsigned long held = in_use(c);
-
-	obj_free(c, p);
-	CHILD_CHECK(reports() == before + 1);
-	CHILD_CHECK(in_use(c) == held);
-}
 
 static void refused_in_bulk(struct cache *c, void *p)
 {
@@ -39,23 +20,6 @@ static void refused_in_bulk(struct cache *c, void *p)
 	CHILD_CHECK(in_use(c) == held - 1);
 }
 
-static void *refused_there(void *arg)
-{
-	void **pair = arg;
-
-	refused(pair[0], pair[1]);
-	return NULL;
-}
-
-static void refused_elsewhere(struct cache *c, void *p)
-{
-	void *pair[] = { c, p };
-	pthread_t other;
-
-	CHILD_CHECK(!pthread_create(&other, NULL, refused_there, pair));
-	pthread_join(other, NULL);
-}
-
 static void in_every_order(struct cache *c)
 {
 	static void *p[NR];
@@ -63,17 +27,17 @@ static void in_every_order(struct cache *c)
 	for (unsigned int i = 0; i < NR; i++)
 		p[i] = obj_alloc(c);
 	obj_free(c, p[1]);
-	refused(c, p[1]);
+	refused(obj_free, c, p[1]);
 	obj_free(c, p[2]);
-	refused(c, p[1]);
+	refused(obj_free, c, p[1]);
 	refused_in_bulk(c, p[2]);
-	refused_elsewhere(c, p[1]);
+	refused_elsewhere(obj_free, c, p[1]);
 	for (unsigned int i = 3; i < NR; i += 2)
 		obj_free(c, p[i]);
-	refused(c, p[1]);
-	refused(c, p[NR - 1]);
+	refused(obj_free, c, p[1]);
+	refused(obj_free, c, p[NR - 1]);
 	cache_shrink(c);
-	refused(c, p[3]);
+	refused(obj_free, c, p[3]);
 	for (unsigned int i = 0; i < NR; i += 2)
 		if (i != 2)
 			obj_free(c, p[i]);
@@ -114,8 +78,8 @@ static void written_to(const struct pair *pair)
 	obj_free(c, p);
 	if (queues) {
 		memset(p, 0x5a, 64);
-		refused(c, p);
-		refused(c, p);
+		refused(obj_free, c, p);
+		refused(obj_free, c, p);
 	}
 	obj_free(c, q);
 	if (queues &&
@@ -142,11 +106,11 @@ static void wrong_pointers(const struct pair *pair)
 
 	report_set_hook(quiet, NULL, true);
 	memset(p, 0, 64);
-	refused(c, p + 1);
-	refused(c, p + 8);
-	refused(c, p + 32);
-	refused(c, local);
-	refused(c, (void *)0x1230);
+	refused(obj_free, c, p + 1);
+	refused(obj_free, c, p + 8);
+	refused(obj_free, c, p + 32);
+	refused(obj_free, c, local);
+	refused(obj_free, c, (void *)0x1230);
 	before = reports();
 	obj_free(c, q); /* goes where it belongs */
 	CHILD_CHECK(reports() == before + 1);

@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <uslab/arch/rseq.h>
 
 #include "bare.h"
 #include "base/bits.h"
@@ -126,6 +127,27 @@ static inline unsigned long in_use(struct cache *c)
 	struct engine_stats stats = stats_of(c);
 
 	return stats.total_objects - stats.free_objects - c->front.ops->held(&c->front);
+}
+
+/* As the inline functions do it: the hit path first. */
+static inline void *obj_alloc(struct cache *c)
+{
+#if USLAB_HAVE_RSEQ
+	void *obj;
+
+	if (uslab_rseq_take(c->handle, uslab_rseq_offset, &obj))
+		return obj;
+#endif
+	return get(c);
+}
+
+static inline void obj_free(struct cache *c, void *obj)
+{
+#if USLAB_HAVE_RSEQ
+	if (uslab_rseq_give(c->handle, obj, uslab_rseq_offset))
+		return;
+#endif
+	cache_free(c, obj);
 }
 
 #endif /* UNIT_CACHE_FIXTURE_H */

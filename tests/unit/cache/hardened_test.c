@@ -3,25 +3,12 @@
  * unit/cache/hardened_test.c - what the program has is known by a bit for each object; the engines and fronts one by one
  * are conformance/pairs_mistakes_test.c
  */
-#include "cache_fixture.h"
+#include "refused.h"
 
-#include <pthread.h>
-
-#include "debug/report.h"
 #include "front/percpu.h"
 #include "page/used.h"
 
 #define ROUNDS 2000
-
-static void quiet(const char *cache, const char *report, void *arg)
-{
-	(void)cache, (void)report, (void)arg;
-}
-
-static unsigned long reports(void)
-{
-	return load_relaxed(&report_counters.reports);
-}
 
 static void hardened(void)
 {

@@ -2,13 +2,10 @@
 /*
  * unit/cache/misuse_test.c - a free of what is free, or no object's start: found without letters, never by mistake
  */
-#include "cache_fixture.h"
-
-#include <pthread.h>
+#include "refused.h"
 
 #include "arch/malloc_rseq.h"
 #include "base/mark.h"
-#include "debug/report.h"
 #include "front/array.h"
 #include "os/rseq.h"
 
@@ -29,39 +26,6 @@ static struct cache *make_by_address(const char *engine, const char *front, unsi
 	return cache_create(&spec, &handle) ? NULL : cache_of(handle);
 }
 
-static unsigned long reports(void)
-{
-	return load_relaxed(&report_counters.reports);
-}
-
-/* Frees p, which must be refused. */
-static void refused(struct cache *c, void *p)
-{
-	unsigned long before = reports();
-	unsigned long held = in_use(c);
-
-	cache_free(c, p);
-	CHILD_CHECK(reports() == before + 1);
-	CHILD_CHECK(in_use(c) == held);
-}
-
-static void *free_it(void *arg)
-{
-	void **pair = arg;
-
-	refused(pair[0], pair[1]);
-	return NULL;
-}
-
-static void refused_elsewhere(struct cache *c, void *p)
-{
-	void *pair[] = { c, p };
-	pthread_t other;
-
-	CHILD_CHECK(!pthread_create(&other, NULL, free_it, pair));
-	CHILD_CHECK(!pthread_join(other, NULL));
-}
-
 /* At any distance: in the array, in a depot, in its slab. */
 static void free_twice(struct cache *c)
 {
@@ -70,17 +34,17 @@ static void free_twice(struct cache *c)
 	for (unsigned int i = 0; i < NR; i++)
 		p[i] = get(c);
 	cache_free(c, p[1]);
-	refused(c, p[1]);
+	refused(cache_free, c, p[1]);
 	cache_free(c, p[2]);
-	refused(c, p[1]);
-	refused_elsewhere(c, p[2]);
+	refused(cache_free, c, p[1]);
+	refused_elsewhere(cache_free, c, p[2]);
 	for (unsigned int i = 3; i < NR; i += 2)
 		cache_free(c, p[i]);
 	for (unsigned int i = 3; i < NR; i += 40)
-		refused(c, p[i]);
+		refused(cache_free, c, p[i]);
 	cache_shrink(c);
-	refused(c, p[1]);
-	refused(c, p[NR - 1]);
+	refused(cache_free, c, p[1]);
+	refused(cache_free, c, p[NR - 1]);
 	cache_free(c, p[0]);
 	for (unsigned int i = 4; i < NR; i += 2)
 		cache_free(c, p[i]);
@@ -94,10 +58,10 @@ static void free_wrong(struct cache *c, struct cache *other)
 	char *q = get(other);
 	unsigned long before;
 
-	refused(c, p + 4);
-	refused(c, p + 8);
-	refused(c, p + 16);
-	refused(c, &p);
+	refused(cache_free, c, p + 4);
+	refused(cache_free, c, p + 8);
+	refused(cache_free, c, p + 16);
+	refused(cache_free, c, &p);
 	before = reports();
 	cache_free(c, q); /* goes where it belongs */
 	CHILD_CHECK(reports() == before + 1 && in_use(other) == 0);
@@ -136,13 +100,6 @@ static void each_mistake(unsigned int size)
 			free_twice(c);
 			cache_check_all();
 		}
-}
-
-static void quiet(const char *cache, const char *report, void *arg)
-{
-	(void)cache;
-	(void)report;
-	(void)arg;
 }
 
 IN_CHILD(test_small)
@@ -243,50 +200,20 @@ static struct cache *make_own(const char *engine, const char *front, unsigned in
 	return cache_create(&spec, &handle) ? NULL : cache_of(handle);
 }
 
-static void *own_get(struct cache *c)
-{
-#if USLAB_HAVE_RSEQ
-	void *p;
-
-	if (uslab_rseq_take(c->handle, os_rseq_offset, &p))
-		return p;
-#endif
-	return get(c);
-}
-
-static void own_free(struct cache *c, void *p)
-{
-#if USLAB_HAVE_RSEQ
-	if (uslab_rseq_give(c->handle, p, os_rseq_offset))
-		return;
-#endif
-	cache_free(c, p);
-}
-
-static void own_refused(struct cache *c, void *p)
-{
-	unsigned long before = reports();
-	unsigned long held = in_use(c);
-
-	own_free(c, p);
-	CHILD_CHECK(reports() == before + 1);
-	CHILD_CHECK(in_use(c) == held);
-}
-
 static void own_free_twice(struct cache *c)
 {
 	static void *p[NR];
 
 	for (unsigned int i = 0; i < NR; i++)
-		p[i] = own_get(c);
-	own_free(c, p[1]);
-	own_refused(c, p[1]);
-	own_free(c, p[2]);
-	own_refused(c, p[1]);
+		p[i] = obj_alloc(c);
+	obj_free(c, p[1]);
+	refused(obj_free, c, p[1]);
+	obj_free(c, p[2]);
+	refused(obj_free, c, p[1]);
 	for (unsigned int i = 3; i < NR; i += 2)
-		own_free(c, p[i]);
-	own_refused(c, p[NR - 1]);
-	CHILD_CHECK(own_get(c) != own_get(c));
+		obj_free(c, p[i]);
+	refused(obj_free, c, p[NR - 1]);
+	CHILD_CHECK(obj_alloc(c) != obj_alloc(c));
 }
 
 /* Also where their bytes say nothing of what is free: nothing is reported, nothing is lost. */
@@ -296,9 +223,9 @@ static void own_sound(struct cache *c)
 
 	for (unsigned int round = 0; round < 3; round++) {
 		for (unsigned int i = 0; i < NR; i++)
-			p[i] = own_get(c);
+			p[i] = obj_alloc(c);
 		for (unsigned int i = 0; i < NR; i++)
-			own_free(c, p[i]);
+			obj_free(c, p[i]);
 	}
 	CHILD_CHECK(in_use(c) == 0);
 	cache_check_all();
@@ -338,12 +265,12 @@ static void own_constructed(struct cache *c)
 
 	for (unsigned int round = 0; round < 3; round++) {
 		for (unsigned int i = 0; i < NR; i++) {
-			p[i] = own_get(c);
+			p[i] = obj_alloc(c);
 			for (unsigned int j = 0; j < 48; j++)
 				CHILD_CHECK(p[i][j] == 0x5a);
 		}
 		for (unsigned int i = 0; i < NR; i++)
-			own_free(c, p[i]);
+			obj_free(c, p[i]);
 	}
 	cache_check_all();
 	CHILD_CHECK(in_use(c) == 0);
@@ -414,7 +341,7 @@ IN_CHILD(test_own_run)
 	CHILD_CHECK(uslab_rseq_give_run(c->handle, os_rseq_offset, 8, p) == 7);
 	for (unsigned int i = 0; i < 7; i++)
 		CHILD_CHECK(mark_is_set(p[i], c->engine.mark));
-	refused(c, p[7]);
+	refused(cache_free, c, p[7]);
 	CHILD_CHECK(uslab_rseq_take_run(c->handle, os_rseq_offset, 8, p) == 8);
 	for (unsigned int i = 0; i < 8; i++)
 		CHILD_CHECK(!mark_is_set(p[i], c->engine.mark));
@@ -437,17 +364,17 @@ IN_CHILD(test_own_letters)
 
 	ready();
 	c = make_own("slub", "array", 48, construct, 0);
-	q = own_get(c);
+	q = obj_alloc(c);
 	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS) == 0);
-	p = own_get(c);
-	own_free(c, q);
-	q = own_get(c);
+	p = obj_alloc(c);
+	obj_free(c, q);
+	q = obj_alloc(c);
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
-	own_free(c, p);
-	p = own_get(c);
+	obj_free(c, p);
+	p = obj_alloc(c);
 	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS) == 0);
-	own_free(c, p);
-	own_free(c, q);
+	obj_free(c, p);
+	obj_free(c, q);
 	CHILD_CHECK(reports() == 0 && in_use(c) == 0);
 }
 
