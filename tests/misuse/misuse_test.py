@@ -16,6 +16,9 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from folder import environment  # noqa: E402
+
 CASE = re.compile(r"^ \* misuse: (\S+)((?: \S+=\S+)*)$", re.M)
 
 # In this order.
@@ -65,14 +68,13 @@ def cases():
 
 
 def run(program, settings, arguments):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}
-    environment.update(settings)
+    env = environment(**settings)
     if program.startswith("malloc_"):
-        environment["LD_PRELOAD"] = os.environ["USLAB_MALLOC_SO"]
+        env["LD_PRELOAD"] = os.environ["USLAB_MALLOC_SO"]
     path = os.path.join(os.environ["USLAB_BUILD"], "tests", "misuse", program)
     if not os.path.exists(path):
         return f"{program} was not built\n"
-    done = subprocess.run([path] + arguments, env=environment, stdin=subprocess.DEVNULL,
+    done = subprocess.run([path] + arguments, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
     text = normal(done.stdout.decode("utf-8"))
     if done.returncode < 0:

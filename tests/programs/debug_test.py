@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import preload  # noqa: E402
+from folder import environment  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 ENGINES = ["slub", "slab", "slob", "slobseg:pow2"]
@@ -98,8 +99,7 @@ def switched(lab):
         print("skipped in part: no uslab command in this build")
         return
     done = lab.file("done")
-    env = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}
-    env.update(LD_PRELOAD=preload.LIBRARY, PYTHONMALLOC="malloc")
+    env = environment(LD_PRELOAD=preload.LIBRARY, PYTHONMALLOC="malloc")
     with subprocess.Popen([PYTHON, "-c", LOOP, done], env=env, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as program:
         if program.stdout.readline() != "ready\n":

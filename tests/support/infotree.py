@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Runs uslab info on made-up trees: each class of tests makes its own out of a table."""
 import os
-import shutil
 import subprocess
-import tempfile
-import unittest
 
 import slabtree
+from folder import InFolder
 
 BIN = os.environ["USLAB_BIN"]
 
@@ -16,7 +14,7 @@ def uslab(*arguments, **options):
                           check=False, timeout=60, **options)
 
 
-class Case(unittest.TestCase):
+class Case(InFolder):
     """Each class has a tree, which its tests do not change."""
 
     table = None
@@ -24,14 +22,10 @@ class Case(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-tree-")
+        super().setUpClass()
         os.chmod(cls.folder, 0o755)
         cls.tree = cls.folder + "/slab"
         slabtree.make(cls.tree, cls.table or slabtree.rows(), cls.changes)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def info(self, *arguments):
         """Standard output of a call that succeeds and says nothing else."""

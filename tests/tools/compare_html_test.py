@@ -15,11 +15,11 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from browser import CHROMIUM, DARK, LIGHT, SIZE, Tab, View, colors_of  # noqa: E402
+from folder import InFolder  # noqa: E402
 
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -74,11 +74,10 @@ def made_up_scaling(engines):
         for n, name in enumerate(engines)}}
 
 
-class Test(unittest.TestCase):
+class Test(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        super().setUpClass()
         os.mkdir(os.path.join(cls.folder, FOLDER))
         cls.trace = os.path.join(FOLDER, NAME)
         shutil.copy(TRACE, os.path.join(cls.folder, cls.trace))

@@ -16,6 +16,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
@@ -66,20 +69,16 @@ def pattern():
         return stream.read().strip()
 
 
-class CoreTest(unittest.TestCase):
+class CoreTest(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-core-")
+        super().setUpClass()
         cls.widgets = os.path.join(cls.folder, "widgets")
         subprocess.run([CC, "-O1", "-I", f"{SRC}/include", "-x", "c", "-", "-o", cls.widgets,
                         "-L", LIB, "-luslab", f"-Wl,-rpath,{LIB}"],
                        input=WIDGETS, text=True, check=True)
         with open(os.path.join(cls.folder, "objects.py"), "w") as stream:
             stream.write(OBJECTS)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def setUp(self):
         self.place = tempfile.mkdtemp(dir=self.folder)

@@ -7,12 +7,14 @@ No tool has it make any without --force; and those that docs/debugging.md lists 
 """
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder, environment  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 SO = os.environ["USLAB_MALLOC_SO"]
@@ -62,24 +64,15 @@ def filters(pid):
     return sum(mode != "0" for mode in modes), modes.count("0")
 
 
-class Filtered(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
+class Filtered(InFolder):
     def start(self, names, *arguments):
         program = os.path.join(self.folder, "filtered")
         subprocess.run([CC, "-O1", "-g", "-pthread", "-o", program,
                         "-DALLOWED=" + ",".join("SYS_" + name for name in names),
                         f"{SRC}/tests/tools/src/filtered.c"], check=True)
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}
         with open(os.path.join(self.folder, "log"), "wb") as log:
             process = subprocess.Popen([program, *arguments], stderr=log,
-                                       env=dict(environment, LD_PRELOAD=SO))
+                                       env=environment(LD_PRELOAD=SO))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         for _ in range(60000):

@@ -12,9 +12,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
+import sys
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder, environment  # noqa: E402
 
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
@@ -236,26 +239,14 @@ def compile_program(folder, name, source, *flags):
 
 
 def run(command, **settings):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}
-    environment.update(settings)
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, text=True,
+    done = subprocess.run(command, env=environment(**settings), stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
     return done.returncode, done.stdout
 
 
-class Friends(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-
 @unittest.skipUnless(shutil.which("valgrind") and os.path.exists("/usr/include/valgrind"),
                      "no valgrind")
-class Valgrind(Friends):
+class Valgrind(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -324,7 +315,7 @@ class Valgrind(Friends):
         self.assertEqual((status, text), (0, ""))
 
 
-class AddressSanitizer(Friends):
+class AddressSanitizer(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -368,7 +359,7 @@ class AddressSanitizer(Friends):
 
 
 @unittest.skipUnless(shutil.which("bpftrace") and os.geteuid() == 0, "no bpftrace, or not root")
-class Bpftrace(Friends):
+class Bpftrace(InFolder):
     @staticmethod
     def output(bpftrace, ends):
         """A signal that comes while bpftrace attaches may be lost: it gets another one."""

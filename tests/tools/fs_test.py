@@ -16,9 +16,13 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -97,13 +101,12 @@ def unmount(folder):
     subprocess.run([*command, folder], check=False, stderr=subprocess.DEVNULL)
 
 
-class Case(unittest.TestCase):
+class Case(InFolder):
     """A folder, the programs, and one quiet process."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-fs-")
-        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        super().setUpClass()
         os.chmod(cls.folder, 0o755)
         cls.program = cls.compile("model", f"{SRC}/tests/tools/src/fs_model.c",
                                   f"-I{SRC}/include", f"{LIB}/libuslab.a", "-pthread")

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
@@ -59,18 +62,14 @@ def compile_program(text, path, *options):
                    input=text, text=True, check=True)
 
 
-class GdbTest(unittest.TestCase):
+class GdbTest(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-gdb-")
+        super().setUpClass()
         cls.widgets = os.path.join(cls.folder, "widgets")
         cls.blocks = os.path.join(cls.folder, "blocks")
         compile_program(WIDGETS, cls.widgets, "-L", LIB, "-luslab", f"-Wl,-rpath,{LIB}")
         compile_program(MALLOC, cls.blocks)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def gdb(self, files, *commands, load=("-iex", f"source {SCRIPT}")):
         arguments = ["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", *load]

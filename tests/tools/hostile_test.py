@@ -6,10 +6,12 @@
 USLAB_SOAK=N: N times as many lying processes.
 """
 import os
-import shutil
 import subprocess
-import tempfile
+import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -39,18 +41,14 @@ TOOLS = (
 )
 
 
-class Hostile(unittest.TestCase):
+class Hostile(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-hostile-")
+        super().setUpClass()
         cls.liar = os.path.join(cls.folder, "liar")
         subprocess.run([CC, "-O1", "-o", cls.liar, f"{SRC}/tests/tools/src/liar.c",
                         f"-I{SRC}/include", f"-I{SRC}/src", f"-L{LIB}", "-luslab",
                         f"-Wl,-rpath,{LIB}"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def start(self, seed):
         process = subprocess.Popen([self.liar, str(seed)], stdout=subprocess.PIPE, text=True)

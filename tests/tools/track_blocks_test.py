@@ -4,10 +4,12 @@
 """uslab track of what is too large for any cache: who holds whole pages, in the arena and mapped."""
 import json
 import os
-import shutil
 import subprocess
-import tempfile
+import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 CC = os.environ.get("USLAB_CC", "cc")
@@ -77,18 +79,14 @@ def uslab(*arguments):
                           timeout=300)
 
 
-class TrackBlocks(unittest.TestCase):
+class TrackBlocks(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-track-")
+        super().setUpClass()
         cls.program = os.path.join(cls.folder, "server")
         with open(cls.program + ".c", "w", encoding="ascii") as stream:
             stream.write(PROGRAM)
         subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def start(self, *arguments):
         process = subprocess.Popen([BIN, "run", "--", self.program, *arguments],

@@ -17,6 +17,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
@@ -164,18 +167,14 @@ def read_profile(path):
     return samples, types
 
 
-class Track(unittest.TestCase):
+class Track(InFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp(prefix="uslab-track-")
+        super().setUpClass()
         cls.program = os.path.join(cls.folder, "hoarder")
         with open(cls.program + ".c", "w", encoding="ascii") as stream:
             stream.write(PROGRAM)
         subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
 
     def setUp(self):
         self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)

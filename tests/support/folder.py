@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""What tests that run programs share: a folder of their own, and an environment without our settings."""
+import os
+import shutil
+import tempfile
+import unittest
+
+
+def environment(**settings):
+    """The caller's without USLAB_*, and these."""
+    return {**{k: v for k, v in os.environ.items() if not k.startswith("USLAB_")}, **settings}
+
+
+class InFolder(unittest.TestCase):
+    """Each class of tests has a folder, which is removed in the end, whatever happened."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="uslab-test-")
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
