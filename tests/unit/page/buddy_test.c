@@ -4,13 +4,7 @@
  *
  * Expected page numbers are written out from the rules, for an arena that starts empty.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-
-#include "base/atomic.h"
-#include "fixture.h"
+#include "churn.h"
 
 /* ---- placement ------------------------------------------------------------------------------- */
 
@@ -310,66 +304,32 @@ IN_CHILD(a_claim_does_not_cross_into_another_node)
 
 /* ---- threads, fork --------------------------------------------------------------------------- */
 
-#define HELD 64
-
-static unsigned int stop;
-
-/* Allocates and frees at random until told to stop; each block carries its owner's mark. */
-static void *churn(void *arg)
+static struct page *churn_alloc(unsigned int order, unsigned int random)
 {
-	struct page *held[HELD] = { NULL };
-	bool one_at_a_time = getenv("USLAB_TEST_VALGRIND"); /* whoever runs would starve the rest */
-	uint64_t mark = (uintptr_t)arg;
-	uint64_t seed = mark;
-	unsigned int i;
-
-	while (!load_relaxed(&stop)) {
-		if (one_at_a_time)
-			sched_yield();
-		seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-		i = seed >> 58;
-		if (held[i]) {
-			uint64_t *words = page_address(held[i]);
-
-			CHILD_CHECK(words[0] == (mark << 32 | i) && words[511] == words[0]);
-			buddy_free(held[i], held[i]->order, true);
-			held[i] = NULL;
-		} else {
-			uint64_t *words;
-
-			held[i] = buddy_alloc(0, seed >> 40 & 3, false, NULL);
-			CHILD_CHECK(held[i]);
-			page_set_block(held[i], PAGE_SLAB, 1ul << held[i]->order);
-			words = page_address(held[i]);
-			words[0] = words[511] = mark << 32 | i;
-		}
-	}
-	for (i = 0; i < HELD; i++)
-		if (held[i])
-			buddy_free(held[i], held[i]->order, true);
-	return NULL;
+	(void)random;
+	return buddy_alloc(0, order, false, NULL);
 }
+
+static void churn_free(struct page *page, unsigned int random)
+{
+	(void)random;
+	buddy_free(page, page->order, true);
+}
+
+static const struct churn_ops churn_zone = {
+	.alloc = churn_alloc,
+	.free = churn_free,
+	.fork_prepare = buddy_fork_prepare,
+	.fork_parent = buddy_fork_parent,
+	.fork_child = buddy_fork_child,
+};
 
 IN_CHILD(threads_get_different_blocks)
 {
-	pthread_t threads[4];
 	struct buddy_stats stats;
-	uintptr_t i;
 
 	fresh_arena();
-	buddy_set_purge(64 * PAGE_SIZE, 1000); /* purging while others allocate */
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	do {
-		usleep(10000);
-		buddy_trim(0);
-		buddy_stats(0, &stats);
-	} while (stats.nr_purged == 0); /* however late the threads start */
-	store_relaxed(&stop, 1);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		pthread_join(threads[i], NULL);
-	buddy_check();
-	buddy_stats(0, &stats);
+	churn_and_purge(&churn_zone, &stats);
 	CHILD_CHECK(stats.nr_free == stats.nr_total && stats.nr_purged > 0);
 }
 
@@ -392,31 +352,8 @@ static void use_after_fork(void)
 
 IN_CHILD(a_fork_finds_the_zone_whole)
 {
-	pthread_t threads[2];
-	uintptr_t i;
-
 	fresh_arena();
-	buddy_set_purge(64 * PAGE_SIZE, 1000);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	for (i = 0; i < rounds(60); i++) {
-		int status;
-		pid_t pid;
-
-		buddy_fork_prepare();
-		pid = fork();
-		if (pid == 0) {
-			buddy_fork_child();
-			use_after_fork();
-			_exit(0);
-		}
-		buddy_fork_parent();
-		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
-	}
-	store_relaxed(&stop, 1);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		pthread_join(threads[i], NULL);
-	buddy_check();
+	churn_and_fork(&churn_zone, use_after_fork);
 }
 
 /* ---- the check checks ------------------------------------------------------------------------ */

@@ -4,12 +4,7 @@
  *
  * Expected page numbers are written out from the rules, for an arena that starts empty.
  */
-#include <pthread.h>
-#include <sched.h>
-#include <sys/wait.h>
-
-#include "base/atomic.h"
-#include "fixture.h"
+#include "churn.h"
 #include "page/pcp.h"
 
 #define UNMOVABLE PCP_UNMOVABLE
@@ -260,82 +255,52 @@ IN_CHILD(before_init_all_is_the_zones)
 
 /* ---- threads and fork ------------------------------------------------------------------------ */
 
-#define HELD 64
-
-static unsigned int stop;
-
-/* Allocates and frees at random, on any CPU, until told to stop; each block carries its owner's mark. */
-static void *churn(void *arg)
+static struct page *churn_alloc(unsigned int order, unsigned int random)
 {
-	struct page *held[HELD] = { NULL };
-	bool one_at_a_time = getenv("USLAB_TEST_VALGRIND"); /* whoever runs would starve the rest */
-	uint64_t mark = (uintptr_t)arg;
-	uint64_t seed = mark;
-	unsigned int i;
-
-	while (!load_relaxed(&stop)) {
-		uint64_t *words;
-
-		if (one_at_a_time)
-			sched_yield();
-		seed = seed * 6364136223846793005ul + 1442695040888963407ul;
-		i = seed >> 58;
-		os_act_as_cpu(seed >> 33 & 1);
-		if (held[i]) {
-			words = page_address(held[i]);
-			CHILD_CHECK(words[0] == (mark << 32 | i) && words[511] == words[0]);
-			pcp_free(held[i], held[i]->order, UNMOVABLE);
-			held[i] = NULL;
-		} else {
-			held[i] = pcp_alloc(0, seed >> 40 & 3, UNMOVABLE, false);
-			CHILD_CHECK(held[i]);
-			page_set_block(held[i], PAGE_SLAB, 1ul << held[i]->order);
-			words = page_address(held[i]);
-			words[0] = words[511] = mark << 32 | i;
-		}
-	}
-	for (i = 0; i < HELD; i++)
-		if (held[i])
-			pcp_free(held[i], held[i]->order, UNMOVABLE);
-	return NULL;
+	os_act_as_cpu(random & 1);
+	return pcp_alloc(0, order, UNMOVABLE, false);
 }
 
-static void start(pthread_t *threads, unsigned int n)
+static void churn_free(struct page *page, unsigned int random)
 {
-	for (uintptr_t i = 0; i < n; i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+	os_act_as_cpu(random & 1);
+	pcp_free(page, page->order, UNMOVABLE);
 }
 
-static void end(pthread_t *threads, unsigned int n)
+static void fork_prepare(void)
 {
-	store_relaxed(&stop, 1);
-	for (unsigned int i = 0; i < n; i++)
-		pthread_join(threads[i], NULL);
-	buddy_check();
+	pcp_fork_prepare();
+	buddy_fork_prepare();
 }
+
+static void fork_parent(void)
+{
+	buddy_fork_parent();
+	pcp_fork_parent();
+}
+
+static void fork_child(void)
+{
+	buddy_fork_child();
+	pcp_fork_child();
+}
+
+static const struct churn_ops churn_lists = { churn_alloc, churn_free, fork_prepare, fork_parent,
+					      fork_child };
 
 IN_CHILD(threads_get_different_blocks)
 {
-	pthread_t threads[4];
 	struct buddy_stats stats;
 
 	fresh_lists(2, 1);
-	buddy_set_purge(64 * PAGE_SIZE, 1000); /* purging while others allocate */
-	start(threads, ARRAY_SIZE(threads));
-	do {
-		usleep(10000);
-		buddy_trim(0);
-		buddy_stats(0, &stats);
-	} while (stats.nr_purged == 0); /* however late the threads start */
-	end(threads, ARRAY_SIZE(threads));
-	buddy_stats(0, &stats);
+	churn_and_purge(&churn_lists, &stats);
 	CHILD_CHECK(stats.nr_free == stats.nr_total);
 	pcp_drain();
 	CHILD_CHECK(buddy_zones[0].stats.nr_free == stats.nr_total);
 }
 
 /* In the child of a fork that came at any moment: each page is free, on a list, a slab's, or was just handed out. */
-static void use_after_fork(unsigned int threads)
+static void use_after_fork(void)
 {
 	unsigned long used = 0;
 	struct buddy_stats stats;
@@ -344,7 +309,7 @@ static void use_after_fork(unsigned int threads)
 	for (unsigned long i = 0; i < page_map.nr_pages; i++)
 		used += page_at(i)->type == PAGE_SLAB || page_at(i)->type == PAGE_TAIL;
 	buddy_stats(0, &stats);
-	CHILD_CHECK(stats.nr_total - stats.nr_free <= used + threads * (1ul << PCP_MAX_ORDER));
+	CHILD_CHECK(stats.nr_total - stats.nr_free <= used + churn.nr * (1ul << PCP_MAX_ORDER));
 	for (unsigned int i = 0; i < 400; i++) {
 		struct page *page = pcp_alloc(0, i % 4, UNMOVABLE, false);
 
@@ -358,28 +323,8 @@ static void use_after_fork(unsigned int threads)
 
 IN_CHILD(a_fork_finds_the_lists_whole)
 {
-	pthread_t threads[2];
-
 	fresh_lists(2, 1);
-	start(threads, ARRAY_SIZE(threads));
-	for (unsigned int i = 0; i < rounds(60); i++) {
-		int status;
-		pid_t pid;
-
-		pcp_fork_prepare();
-		buddy_fork_prepare();
-		pid = fork();
-		if (pid == 0) {
-			buddy_fork_child();
-			pcp_fork_child();
-			use_after_fork(ARRAY_SIZE(threads));
-			_exit(0);
-		}
-		buddy_fork_parent();
-		pcp_fork_parent();
-		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
-	}
-	end(threads, ARRAY_SIZE(threads));
+	churn_and_fork(&churn_lists, use_after_fork);
 }
 
 int main(void)
