@@ -19,6 +19,7 @@
 #include "os/cpu.h"
 #include "os/die.h"
 #include "os/env.h"
+#include "os/filter.h"
 #include "os/fork.h"
 #include "os/rseq.h"
 #include "page/arena.h"
@@ -42,6 +43,7 @@ static int init_floors(void)
 	cache_make_topology();
 	os_cpu_init();
 	os_rseq_init();
+	os_filter_init();
 	ret = arena_init(os_topology.nr_cpu_ids);
 	if (ret)
 		return ret;

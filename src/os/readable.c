@@ -9,15 +9,18 @@
  *
  * The kernel copies a set of signals before it looks at what to do with it, which is nonsense here: EINVAL
  * for memory that can be read, EFAULT for other. Every sandbox allows that call; there are some that end a
- * process that calls process_vm_readv(2), so pages of stacks are not asked about by the latter. valgrind
+ * process that calls process_vm_readv(2), so pages of stacks are not asked about by the latter, and where there
+ * was a filter of system calls from the start memory is copied through /proc/self/mem. valgrind
  * finds fault with the former, and emulators may look at the arguments in another order.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/filter.h"
 #include "os/readable.h"
 #include "os/sys.h"
 
@@ -73,22 +76,46 @@ bool os_readable_page(uintptr_t address)
 	return copy_by_kernel(&byte, (const void *)address, 1) == 1;
 }
 
-/* Where the kernel may not copy: what is there is believed to stay for a moment. */
-static cold bool copy_by_hand(void *to, const void *from, size_t size)
+static bool is_readable(const void *from, size_t size)
 {
 	uintptr_t start = ALIGN_DOWN((uintptr_t)from, PAGE);
 
 	for (uintptr_t page = start; page < (uintptr_t)from + size; page += PAGE)
 		if (!os_readable_page(page))
 			return false;
+	return true;
+}
+
+/* Where the kernel may not copy: what is there is believed to stay for a moment. */
+static cold bool copy_by_hand(void *to, const void *from, size_t size)
+{
+	if (!is_readable(from, size))
+		return false;
 	memcpy(to, from, size);
 	return true;
 }
 
+/* The file has also what the process may not read, so that pages are asked about before. */
+static cold bool copy_by_file(void *to, const void *from, size_t size)
+{
+	int fd = (int)os_syscall(SYS_openat, AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	bool copied;
+
+	if (fd < 0)
+		return copy_by_hand(to, from, size);
+	copied = is_readable(from, size) &&
+		 os_syscall(SYS_pread64, fd, to, size, from) == (long)size;
+	os_syscall(SYS_close, fd);
+	return copied;
+}
+
 bool os_readable_copy(void *to, const void *from, size_t size)
 {
-	long ret = copy_by_kernel(to, from, size);
+	long ret;
 
+	if (unlikely(os_filtered))
+		return copy_by_file(to, from, size);
+	ret = copy_by_kernel(to, from, size);
 	if (unlikely(ret == -EPERM || ret == -ENOSYS))
 		return copy_by_hand(to, from, size);
 	return ret == (long)size;

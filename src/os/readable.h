@@ -6,7 +6,7 @@
  * Invariants: no allocation; errno is preserved.
  * Locks:      none; safe in a signal handler.
  * Flow:       called by os/object.c, os/symbol_text.c, os/unwind*.c; calls rt_sigprocmask(2),
- *             process_vm_readv(2).
+ *             process_vm_readv(2) or, with a filter of system calls from the start, pread(2).
  */
 #ifndef OS_READABLE_H
 #define OS_READABLE_H

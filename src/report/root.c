@@ -24,6 +24,7 @@
 #include "front/depot.h"
 #include "front/queues.h"
 #include "os/cpu.h"
+#include "os/filter.h"
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
@@ -61,6 +62,7 @@ static struct uslab_root root = {
 	.reports = (uint64_t)&report_counters,
 	.kfence = (uint64_t)&kfence_counters,
 	.blocks = (uint64_t)&blocks_table,
+	.filters = (uint64_t)&os_filters,
 };
 
 /* Written, and so in every core: what is constant is in the library's file only, which may be gone by then. */

@@ -3,7 +3,8 @@
 # ctest: timeout=900 sanitize=no
 """A program that its seccomp filter ends for system calls it does not know (tests/tools/src/filtered.c).
 
-No tool has it make any without --force; and those that docs/debugging.md lists are all that are made.
+No tool has it make any without --force; and those that docs/debugging.md lists are all that are made. A filter that
+was there before the program (tests/tools/src/filtered_start.c) asks for no --force.
 """
 import os
 import re
@@ -65,13 +66,18 @@ def filters(pid):
 
 
 class Filtered(InFolder):
-    def start(self, names, *arguments):
-        program = os.path.join(self.folder, "filtered")
-        subprocess.run([CC, "-O1", "-g", "-pthread", "-o", program,
-                        "-DALLOWED=" + ",".join("SYS_" + name for name in names),
-                        f"{SRC}/tests/tools/src/filtered.c"], check=True)
+    def build(self, name, *flags):
+        program = os.path.join(self.folder, name)
+        subprocess.run([CC, "-O1", "-g", "-pthread", "-o", program, *flags,
+                        f"{SRC}/tests/tools/src/{name}.c"], check=True)
+        return program
+
+    def start(self, names, *arguments, under=()):
+        """names: of the system calls that its own filter lets through; empty: it has none."""
+        allowed = "-DALLOWED=" + ",".join("SYS_" + name for name in names)
+        program = self.build("filtered", *([allowed] if names else []))
         with open(os.path.join(self.folder, "log"), "wb") as log:
-            process = subprocess.Popen([program, *arguments], stderr=log,
+            process = subprocess.Popen([*under, program, *arguments], stderr=log,
                                        env=environment(LD_PRELOAD=SO))
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -97,6 +103,15 @@ class Filtered(InFolder):
         self.alive(process, " ".join(words))
         return done
 
+    def status(self, process):
+        with open(f"/proc/{process.pid}/status", "rb") as stream:
+            return stream.read()
+
+    def look_at_report(self):
+        with open(os.path.join(self.folder, "log"), encoding="utf-8") as stream:
+            text = stream.read()
+        self.assertTrue("Object already free" in text and re.search(r"\n round_of\+", text), text[:4000])
+
     def test_observed(self):
         process = self.start(listed("a miss"))
         for words in READING:
@@ -104,7 +119,8 @@ class Filtered(InFolder):
         for words in WRITING:
             done = self.run_tool(process, words)
             self.assertEqual(done.returncode, 1, words)
-            self.assertRegex(done.stderr, r"seccomp filter.*membarrier.*--force", words)
+            self.assertRegex(done.stderr, r"seccomp filter that it added after its start"
+                             r".*membarrier.*--force", words)
 
     def test_listed(self):
         process = self.start(listed("a miss", "a command"))
@@ -116,9 +132,31 @@ class Filtered(InFolder):
         process = self.start(listed("a miss", "a command", "a report"), "mistakes")
         for words in WRITING[:1] + WRITING[4:]:
             self.run_tool(process, words, "--force")
-        with open(os.path.join(self.folder, "log"), encoding="utf-8") as stream:
-            text = stream.read()
-        self.assertTrue("Object already free" in text and re.search(r"\n round_of\+", text), text[:4000])
+        self.look_at_report()
+
+    def test_from_the_start(self):
+        process = self.start((), "mistakes", under=[self.build("filtered_start")])
+        for words in WRITING:
+            done = self.run_tool(process, words)
+            if b"Seccomp_filters:" not in self.status(process):
+                self.assertEqual(done.returncode, 1, words)
+                self.assertRegex(done.stderr, r"is not known.*before 5\.9.*--force", words)
+                continue
+            # the program makes mistakes, which --validate may see
+            self.assertIn(done.returncode, (0, 1) if "--validate" in words else (0,),
+                          (words, done.stdout, done.stderr))
+            self.assertNotIn("seccomp", done.stderr)
+        if b"Seccomp_filters:" in self.status(process):
+            self.look_at_report()
+
+    def test_one_more(self):
+        names = listed("a miss", "a command")
+        process = self.start(names, under=[self.build("filtered_start")])
+        for words in WRITING[:1] + WRITING[-1:]:
+            done = self.run_tool(process, words)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertRegex(done.stderr, r"seccomp filter.*after its start.*--force", words)
+            self.assertEqual(self.run_tool(process, words, "--force").returncode, 0, words)
 
 
 if __name__ == "__main__":

@@ -512,7 +512,7 @@ static int start_picking(struct tracking *t)
 		return EXIT_OK;
 	ret = command_picker_open(&t->picker, &t->source.target, t->source.root);
 	if (ret == -ECANCELED)
-		return command_fail_filtered(&t->source.target);
+		return command_fail_filtered(&t->source.target, t->source.root);
 	if (ret)
 		return util_fail(COMMAND,
 				 "%s cannot be sampled: %s; --full tracks every allocation",

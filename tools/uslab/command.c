@@ -353,10 +353,26 @@ static void hold_signals(struct mailbox *box, sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &box->held, before);
 }
 
-/* What carries a command out makes system calls; a filter may end the process for one that it does not know. */
-static bool may_command(const struct target *t)
+/*
+ * What carries a command out makes system calls; a filter may end the process for one that it does not know. Those
+ * that were there when the library started do not: os/filter.h.
+ */
+static enum filtered look_at_filters(const struct target *t, const struct target_root *root)
 {
-	return t->force || !filtered_process(t->pid);
+	const struct reader *reader = &t->remote.reader;
+	struct uslab_root found = { .filters = 0 };
+	uint32_t at_start = 0;
+
+	if (reader_read(reader, root->address, &found, sizeof(found)) ||
+	    found.magic != USLAB_ROOT_MAGIC || found.root_size != sizeof(found) || !found.filters ||
+	    reader_read(reader, found.filters, &at_start, sizeof(at_start)))
+		at_start = 0;
+	return filtered_process(t->pid, at_start);
+}
+
+static bool may_command(const struct target *t, const struct target_root *root)
+{
+	return t->force || look_at_filters(t, root) == FILTERED_NOT;
 }
 
 int command_send(struct target *t, const struct target_root *root,
@@ -371,7 +387,7 @@ int command_send(struct target *t, const struct target_root *root,
 	if (strlen(request->pattern) >= CONTROL_TEXT ||
 	    (request->argument && strlen(request->argument) >= CONTROL_TEXT))
 		return -ENAMETOOLONG;
-	if (!may_command(t))
+	if (!may_command(t, root))
 		return -ECANCELED;
 	hold_signals(&box, &before);
 	ret = lock_mailbox(&box);
@@ -482,7 +498,7 @@ int command_picker_open(struct command_picker *picker, const struct target *t,
 	int ret;
 
 	*picker = (struct command_picker){ .fd = -1 };
-	if (!may_command(t))
+	if (!may_command(t, root))
 		return -ECANCELED;
 	*picker = (struct command_picker){ .fd = open_memory(t->pid, O_RDWR) };
 	if (picker->fd < 0)
@@ -563,14 +579,19 @@ static int fail_timeout(const struct target *t, const struct target_root *root,
 			 (int)t->pid, t->program, seconds);
 }
 
-int command_fail_filtered(const struct target *t)
+int command_fail_filtered(const struct target *t, const struct target_root *root)
 {
+	bool unknown = look_at_filters(t, root) == FILTERED_UNKNOWN;
+
 	return util_fail(
 		t->command,
-		"process %d (%s) has a seccomp filter, which may end it for system calls that "
-		"a command takes: membarrier, mmap, munmap, madvise, mprotect, futex and those "
+		"process %d (%s) has a seccomp filter that %s, and that may end it for system calls "
+		"that a command takes: membarrier, mmap, munmap, madvise, mprotect, futex and those "
 		"in uslab-debug(1). If it allows or merely denies them, say --force",
-		(int)t->pid, t->program);
+		(int)t->pid, t->program,
+		unknown ? "it may have added after its start (how many it had is not known; kernels "
+			  "before 5.9 do not count them)"
+			: "it added after its start");
 }
 
 static int fail_send(const struct target *t, const struct target_root *root,
@@ -590,7 +611,7 @@ static int fail_send(const struct target *t, const struct target_root *root,
 				 "process %d (%s) has ended, or is another program by now",
 				 (int)t->pid, t->program);
 	case -ECANCELED:
-		return command_fail_filtered(t);
+		return command_fail_filtered(t, root);
 	case -EBUSY:
 		return util_fail(t->command,
 				 "process %d (%s) is still busy with a command of another tool",

@@ -25,8 +25,9 @@ struct command_request {
  * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that talk to the
  * same process wait for their turn. 0: carried out, *reply says with what result. -ETIMEDOUT: the program did
  * not come by; the command was taken back. -EINTR: so it was, because of a signal that ends tools; those wait
- * meanwhile. -ESRCH: that program has ended. -ECANCELED: nothing was done, because the process has a filter of
- * system calls, which may end it for carrying the command out, and target.force is not set. -EPERM, -EPROTO, ...
+ * meanwhile. -ESRCH: that program has ended. -ECANCELED: nothing was done, because the process has added a filter of
+ * system calls since it started, which may end it for carrying the command out, and target.force is not set. -EPERM,
+ * -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
@@ -45,7 +46,7 @@ int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
 /* What to say about -ECANCELED. Returns EXIT_FAILED. */
-int command_fail_filtered(const struct target *t);
+int command_fail_filtered(const struct target *t, const struct target_root *root);
 
 /*
  * Has the malloc of the process pick allocations, see cache/control.h and malloc/pick.h; no answer is waited for.

@@ -6,37 +6,63 @@
 #include "filtered.h"
 
 #include <dirent.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 
-static bool filtered_thread(const char *folder, const char *thread)
+/* Kernels before 5.9 do not count filters: none are told. */
+static enum filtered judge(unsigned int mode, bool told, unsigned int filters, uint32_t at_start)
 {
+	if (mode == SECCOMP_MODE_DISABLED)
+		return FILTERED_NOT;
+	if (mode != SECCOMP_MODE_FILTER || at_start == 1)
+		return FILTERED_SINCE;
+	if (!told || !at_start)
+		return FILTERED_UNKNOWN;
+	return filters < at_start ? FILTERED_NOT : FILTERED_SINCE;
+}
+
+static enum filtered filtered_thread(const char *folder, const char *thread, uint32_t at_start)
+{
+	unsigned int mode = SECCOMP_MODE_DISABLED, filters = 0;
 	char path[300], line[256];
-	unsigned int mode = 0;
+	bool told = false;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s/status", folder, thread);
 	file = fopen(path, "re");
 	if (!file)
-		return false;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "Seccomp: %u", &mode) == 1)
-			break;
+		return FILTERED_NOT;
+	while (fgets(line, sizeof(line), file)) {
+		sscanf(line, "Seccomp: %u", &mode);
+		told |= sscanf(line, "Seccomp_filters: %u", &filters) == 1;
+	}
 	fclose(file);
-	return mode != 0;
+	return judge(mode, told, filters, at_start);
 }
 
-bool filtered_process(pid_t pid)
+enum filtered filtered_threads(const char *folder, uint32_t at_start)
 {
+	enum filtered found = FILTERED_NOT;
 	const struct dirent *entry;
-	bool found = false;
-	char folder[40];
-	DIR *dir;
+	DIR *dir = opendir(folder);
 
-	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
-	dir = opendir(folder);
-	while (dir && !found && (entry = readdir(dir)))
-		found = entry->d_name[0] != '.' && filtered_thread(folder, entry->d_name);
+	while (dir && found != FILTERED_SINCE && (entry = readdir(dir))) {
+		enum filtered thread = FILTERED_NOT;
+
+		if (entry->d_name[0] != '.')
+			thread = filtered_thread(folder, entry->d_name, at_start);
+		if (thread != FILTERED_NOT)
+			found = thread;
+	}
 	if (dir)
 		closedir(dir);
 	return found;
+}
+
+enum filtered filtered_process(pid_t pid, uint32_t at_start)
+{
+	char folder[40];
+
+	snprintf(folder, sizeof(folder), "/proc/%d/task", (int)pid);
+	return filtered_threads(folder, at_start);
 }
