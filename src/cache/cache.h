@@ -237,7 +237,7 @@ bool cache_is_in_use(const void *p);
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node);
 /* A block, or an object of a cache that is found by address. */
-void cache_heap_free(const struct engine_heap *heap, void *p, const void *caller);
+void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller);
 /* Each heap once; a heap that was never used is among them. */
 void cache_heaps_each(void (*visit)(const struct engine_heap *heap));
 

@@ -44,12 +44,12 @@ static void free_block(const struct engine_heap *heap, void *p, const void *call
 	friends_leave();
 }
 
-void cache_heap_free(const struct engine_heap *heap, void *p, const void *caller)
+void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller)
 {
 	struct cache *c;
 
 	if (unlikely(!cache_is_in_use(p))) {
-		cache_report_pointer("free", p);
+		cache_report_pointer(what, p);
 		return;
 	}
 	c = cache_of_object(p);

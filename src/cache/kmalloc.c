@@ -275,7 +275,7 @@ static noinline void free_other(const char *what, const void *p, const void *cal
 	if (nested_call())
 		nested_defer(give, NULL, (void *)p, caller);
 	else if (page && page->type == PAGE_HEAP)
-		cache_heap_free(page->heap, (void *)p, caller);
+		cache_heap_free(what, page->heap, (void *)p, caller);
 	else
 		free_run(what, (void *)p, caller);
 }

@@ -256,22 +256,30 @@ USLAB_API void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 
 /* ---- operator delete ------------------------------------------------------------------------- */
 
-static always_inline void delete_any(void *p)
+/* Names for reports: that of what the program wrote, not of the form that its compiler took. */
+#define DELETE "operator delete"
+#define DELETE_ARRAY "operator delete[]"
+
+static cold noinline bool look_up_ours(void)
 {
-	if (likely(malloc_hot_free(p)))
-		return;
-	free_slow(p, MALLOC_CALLER);
+	return look_up_forms() == &our_forms || are_ours();
+}
+
+/* What is defined by another form need not go through it where that is ours: it has a name of its own. */
+static always_inline bool may_delete(void)
+{
+	return are_ours() || look_up_ours();
 }
 
 USLAB_API void _ZdlPv(void *p)
 {
-	delete_any(p);
+	malloc_free_as(DELETE, p, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
 	(void)align;
-	delete_any(p);
+	malloc_free_as(DELETE, p, MALLOC_CALLER);
 }
 
 /* What compilers call for `delete p`, and for arrays. */
@@ -279,68 +287,89 @@ USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 USLAB_API void _ZdlPvm(void *p, size_t size)
 {
 	(void)size;
-	if (unlikely(!are_ours()))
-		look_up_forms()->delete_one(p);
+	if (may_delete())
+		malloc_free_as(DELETE, p, MALLOC_CALLER);
 	else
-		delete_any(p);
+		forms.delete_one(p);
 }
 
 USLAB_API void _ZdaPv(void *p)
 {
-	if (unlikely(!are_ours()))
-		look_up_forms()->delete_one(p);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
 	else
-		delete_any(p);
+		forms.delete_one(p);
 }
 
 USLAB_API void _ZdaPvm(void *p, size_t size)
 {
 	(void)size;
-	if (unlikely(!are_ours()))
-		look_up_forms()->delete_array(p);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
 	else
-		delete_any(p);
+		forms.delete_array(p);
 }
 
 /* The rest are rare: alignment, and what a constructor's exception calls. */
 
 USLAB_API void _ZdaPvSt11align_val_t(void *p, size_t align)
 {
-	look_up_forms()->delete_aligned(p, align);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+	else
+		forms.delete_aligned(p, align);
 }
 
 USLAB_API void _ZdlPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
-	look_up_forms()->delete_aligned(p, align);
+	if (may_delete())
+		malloc_free_as(DELETE, p, MALLOC_CALLER);
+	else
+		forms.delete_aligned(p, align);
 }
 
 USLAB_API void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
-	look_up_forms()->delete_aligned_array(p, align);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+	else
+		forms.delete_aligned_array(p, align);
 }
 
 USLAB_API void _ZdlPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	look_up_forms()->delete_one(p);
+	if (may_delete())
+		malloc_free_as(DELETE, p, MALLOC_CALLER);
+	else
+		forms.delete_one(p);
 }
 
 USLAB_API void _ZdaPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	look_up_forms()->delete_array(p);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+	else
+		forms.delete_array(p);
 }
 
 USLAB_API void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	look_up_forms()->delete_aligned(p, align);
+	if (may_delete())
+		malloc_free_as(DELETE, p, MALLOC_CALLER);
+	else
+		forms.delete_aligned(p, align);
 }
 
 USLAB_API void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	look_up_forms()->delete_aligned_array(p, align);
+	if (may_delete())
+		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+	else
+		forms.delete_aligned_array(p, align);
 }

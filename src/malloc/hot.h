@@ -53,4 +53,11 @@ static always_inline bool malloc_hot_free(void *p)
 	return arch_malloc_push(base, classes[index], malloc_hot.rseq, p);
 }
 
+/* A free by another name, see free_slow_as(). */
+static always_inline void malloc_free_as(const char *what, void *p, const void *caller)
+{
+	if (unlikely(!malloc_hot_free(p)))
+		free_slow_as(what, p, caller);
+}
+
 #endif /* MALLOC_HOT_H */

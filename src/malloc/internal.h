@@ -71,8 +71,8 @@ size_t early_size(const void *p);
 /* Everything beyond a hit; sets errno to ENOMEM. */
 noinline void *malloc_slow(size_t size, const void *caller);
 noinline void free_slow(void *p, const void *caller);
-/* A free, hit or not, by another name: what() is reported for what no block starts at. */
-void malloc_free_as(const char *what, void *p, const void *caller);
+/* By another name than free(): what() is reported for what no block starts at. */
+noinline void free_slow_as(const char *what, void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
 void *malloc_any(size_t size, bool *zeroed, const void *caller);

@@ -38,7 +38,7 @@ USLAB_API void free_sized(void *p, size_t size);
 USLAB_API void free_sized(void *p, size_t size)
 {
 	(void)size;
-	free(p);
+	malloc_free_as("free_sized", p, MALLOC_CALLER);
 }
 
 USLAB_API void free_aligned_sized(void *p, size_t align, size_t size);
@@ -46,5 +46,5 @@ USLAB_API void free_aligned_sized(void *p, size_t align, size_t size)
 {
 	(void)align;
 	(void)size;
-	free(p);
+	malloc_free_as("free_aligned_sized", p, MALLOC_CALLER);
 }

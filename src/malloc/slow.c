@@ -238,7 +238,7 @@ static void free_other(const char *what, void *p, const void *caller)
 	if (unlikely(reserve_free(p)))
 		return;
 	if (heap)
-		cache_heap_free(heap, p, caller);
+		cache_heap_free(what, heap, p, caller);
 	else if (slab)
 		cache_free_for(container_of(slab->engine, struct cache, engine), p, caller);
 	else if (!free_run(p, caller))
@@ -246,10 +246,9 @@ static void free_other(const char *what, void *p, const void *caller)
 	control_poll();
 }
 
-static void give(void *owner, void *p, const void *caller)
+static void give(void *what, void *p, const void *caller)
 {
-	(void)owner;
-	free_slow(p, caller);
+	free_slow_as(what, p, caller);
 }
 
 static always_inline void give_back(const char *what, void *p, const void *caller)
@@ -260,7 +259,7 @@ static always_inline void give_back(const char *what, void *p, const void *calle
 		return;
 	if (malloc_ready() && nested_call()) {
 		if (!reserve_free(p))
-			nested_defer(give, NULL, p, caller);
+			nested_defer(give, (void *)what, p, caller);
 		return;
 	}
 	class = class_at(p);
@@ -275,13 +274,10 @@ void free_slow(void *p, const void *caller)
 	give_back("free", p, caller);
 }
 
-void malloc_free_as(const char *what, void *p, const void *caller)
+void free_slow_as(const char *what, void *p, const void *caller)
 {
-	unsigned int class;
+	unsigned int class = malloc_ready() && !nested_call() ? class_at(p) : 0;
 
-	if (likely(malloc_hot_free(p)))
-		return;
-	class = malloc_ready() && !nested_call() ? class_at(p) : 0;
 	if (unlikely(class && !starts_object(cache_of_class(class), class, p)))
 		malloc_bad_pointer(what, p);
 	else

@@ -60,12 +60,12 @@ IN_CHILD(test_zeroing)
 		for (size_t size = 1; size < 600; size += 7) {
 			p = block(heap, size, 0);
 			memset(p, 0xee, heap->size(p));
-			cache_heap_free(heap, p, NULL);
+			cache_heap_free("free", heap, p, NULL);
 			p = block(heap, size, __GFP_ZERO);
 			for (size_t j = 0; j < size; j++)
 				CHILD_CHECK(p[j] == 0);
 			CHILD_CHECK(heap->owner(p) == 0 && !cache_of_object(p));
-			cache_heap_free(heap, p, NULL);
+			cache_heap_free("free", heap, p, NULL);
 		}
 		CHILD_CHECK(blocks_of(heap) == 1);
 	}
@@ -167,7 +167,7 @@ static void *hammer(void *arg)
 		for (unsigned int j = 0; j < 16; j++)
 			p[j] = block(heap, 8 + (i * 16 + j) * 40 % 900, 0);
 		for (unsigned int j = 0; j < 16; j++)
-			cache_heap_free(heap, p[j], NULL);
+			cache_heap_free("free", heap, p[j], NULL);
 	}
 	return NULL;
 }
@@ -188,7 +188,7 @@ IN_CHILD(test_fork)
 		if (pid == 0) {
 			cache_check_all();
 			for (unsigned int i = 0; i < nr_heaps; i++)
-				cache_heap_free(heaps[i], block(heaps[i], 200, 0), NULL);
+				cache_heap_free("free", heaps[i], block(heaps[i], 200, 0), NULL);
 			_exit(0);
 		}
 		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
@@ -206,7 +206,7 @@ static unsigned int done;
 
 static void *one_block(void *heap)
 {
-	cache_heap_free(heap, block(heap, 40, 0), NULL);
+	cache_heap_free("free", heap, block(heap, 40, 0), NULL);
 	fetch_add(&done, 1u);
 	return NULL;
 }

@@ -9,11 +9,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "child.h"
+#include "debug/report.h"
 #include "malloc/internal.h"
 #include "malloc/libc.h"
 #include "replaced.h"
@@ -133,13 +135,120 @@ static void test_no_cxx_library(void **state)
 	assert_non_null(strstr(c.text, "uslab: operator new: out of memory"));
 }
 
+/* ---- mistakes: the report names the operator ---- */
+
+static void delete_sized(void *p)
+{
+	_ZdlPvm(p, 112);
+}
+
+static void delete_array_sized(void *p)
+{
+	_ZdaPvm(p, 112);
+}
+
+static void delete_aligned(void *p)
+{
+	_ZdlPvSt11align_val_t(p, 16);
+}
+
+static void delete_array_aligned(void *p)
+{
+	_ZdaPvSt11align_val_t(p, 16);
+}
+
+static void delete_sized_aligned(void *p)
+{
+	_ZdlPvmSt11align_val_t(p, 112, 16);
+}
+
+static void delete_array_sized_aligned(void *p)
+{
+	_ZdaPvmSt11align_val_t(p, 112, 16);
+}
+
+static void delete_nothrow(void *p)
+{
+	_ZdlPvRKSt9nothrow_t(p, NULL);
+}
+
+static void delete_array_nothrow(void *p)
+{
+	_ZdaPvRKSt9nothrow_t(p, NULL);
+}
+
+static void delete_aligned_nothrow(void *p)
+{
+	_ZdlPvSt11align_val_tRKSt9nothrow_t(p, 16, NULL);
+}
+
+static void delete_array_aligned_nothrow(void *p)
+{
+	_ZdaPvSt11align_val_tRKSt9nothrow_t(p, 16, NULL);
+}
+
+static const struct wrong {
+	const char *what;
+	void (*call)(void *);
+} wrong[] = {
+	{ "operator delete", _ZdlPv },
+	{ "operator delete[]", _ZdaPv },
+	{ "operator delete", delete_sized },
+	{ "operator delete[]", delete_array_sized },
+	{ "operator delete", delete_aligned },
+	{ "operator delete[]", delete_array_aligned },
+	{ "operator delete", delete_sized_aligned },
+	{ "operator delete[]", delete_array_sized_aligned },
+	{ "operator delete", delete_nothrow },
+	{ "operator delete[]", delete_array_nothrow },
+	{ "operator delete", delete_aligned_nothrow },
+	{ "operator delete[]", delete_array_aligned_nothrow },
+	{ "free", free },
+};
+
+static void *volatile hidden; /* compilers would warn */
+
+/* Inside of an object, of whole pages, and what is no block at all. */
+static void delete_wrong(void *arg)
+{
+	const struct wrong *w = arg;
+	char *object = _Znwm(112), *run = _Znwm(100000), local[64];
+
+	hidden = object + 16;
+	w->call(hidden);
+	hidden = run + 16;
+	w->call(hidden);
+	hidden = local + 16;
+	w->call(hidden);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 3);
+	CHILD_CHECK(malloc_usable_size(object) >= 112); /* it was left alone */
+	_ZdlPv(object);
+	_ZdlPv(run);
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 3);
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct child c = child_run(delete_wrong, (void *)&wrong[i]);
+		unsigned int named = 0;
+		char start[40];
+
+		snprintf(start, sizeof(start), "uslab: %s(): 0x", wrong[i].what);
+		assert_true(child_passed(&c));
+		for (const char *at = c.text; (at = strstr(at, start)); at++)
+			named++;
+		assert_int_equal(named, 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_aligned_pairs),
-		cmocka_unit_test(test_nothrow_failure),
-		cmocka_unit_test(test_no_cxx_library),
+		cmocka_unit_test(test_pairs),		cmocka_unit_test(test_aligned_pairs),
+		cmocka_unit_test(test_nothrow_failure), cmocka_unit_test(test_no_cxx_library),
+		cmocka_unit_test(test_names),
 	};
 
 	if (malloc_is_replaced())
