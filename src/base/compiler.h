@@ -25,6 +25,12 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define noinline __attribute__((__noinline__))
 #define cold __attribute__((__cold__, __noinline__))
+/* The linker may take another one; compilers believe nothing of this one's. Clang never does, of what is weak. */
+#ifdef __clang__
+#define replaceable __attribute__((weak, noinline))
+#else
+#define replaceable __attribute__((weak, noipa))
+#endif
 #define always_inline inline __attribute__((always_inline))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

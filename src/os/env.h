@@ -12,8 +12,14 @@
 
 #include "base/compiler.h"
 
-/* The variable's text or NULL; NULL in a set-user-ID program. */
+/* The variable's text or NULL; NULL in a set-user-ID program, and where it is another program's. */
 const char *os_env(const char *name);
+
+/*
+ * Are variables for this process? They are; the command says no where it only becomes another program, whose library
+ * reads them, and reports mistakes in them (tools/uslab/cmd_run.c). Called before any constructor.
+ */
+bool os_env_is_ours(void);
 
 /*
  * Calls set(key, value, arg) for each pair of a "key=value,key=value" text, in order, with

@@ -49,6 +49,17 @@ class RunTest(unittest.TestCase):
 
     # ---- what the program gets
 
+    def test_mistakes_are_said_once(self):
+        program = self.compile("said")
+        for name in ("USLAB_CONF", "USLAB_FAILSLAB", "USLAB_DEBUG"):
+            text = "~" if name == "USLAB_DEBUG" else "nonsense=1"
+            run = uslab("run", "--", program, **{name: text})
+            self.assertEqual((run.returncode, run.stdout), (5, "ran\n"), run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+            # the command's own library is told all the same where there is no other program
+            self.assertEqual(uslab("--version", **{name: text}).stderr, run.stderr)
+
+
     def test_library(self):
         self.assertEqual(self.environment("LD_PRELOAD"), LIBRARY)
         maps = uslab("run", "--", "cat", "/proc/self/maps").stdout

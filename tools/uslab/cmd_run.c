@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "program.h"
+#include "report/env.h"
 #include "report/names.h"
 #include "util.h"
 
@@ -109,6 +111,23 @@ static int parse(struct run *run, int argc, char **argv)
 	if (status == EXIT_OK && optind >= argc)
 		status = util_usage_error(COMMAND, "which program?");
 	return status == EXIT_OK ? -1 : status;
+}
+
+/*
+ * The library inside of this command starts before main(), so the words of the command line come from the kernel. What
+ * is wrong with variables for the program is said by the program's own library, and was said twice.
+ */
+bool os_env_is_ours(void)
+{
+	char words[PATH_MAX + sizeof(COMMAND)];
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, words, sizeof(words)) : -1;
+	const char *first_end = n > 0 ? memchr(words, '\0', (size_t)n) : NULL;
+	size_t left = first_end ? (size_t)(words + n - first_end - 1) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return left < sizeof(COMMAND) || memcmp(first_end + 1, COMMAND, sizeof(COMMAND)) != 0;
 }
 
 /* ---- the library -------------------------------------------------------------------------------- */
