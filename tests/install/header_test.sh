@@ -61,7 +61,7 @@ if echo '#include <sys/rseq.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
 	done
 fi
 
-# Programs with inline assembly of their own in Intel's syntax. Clang's needs -DUSLAB_NO_RSEQ.
+# Programs with inline assembly of their own in Intel's syntax.
 if [ "$(uname -m)" = x86_64 ]; then
 	cat >"$work/intel.h" <<'TEXT'
 static inline int one_more(int n)
@@ -70,8 +70,35 @@ static inline int one_more(int n)
 	return n;
 }
 TEXT
-	builds "gcc -masm=intel" gcc -masm=intel -include "$work/intel.h" -x c
+	for compiler in gcc clang; do
+		builds "$compiler -masm=intel" $compiler -masm=intel -include "$work/intel.h" -x c
+		builds "$compiler -masm=intel -S" $compiler -masm=intel -save-temps=obj -include "$work/intel.h" -x c
+	done
 	builds "g++ -masm=intel" g++ -masm=intel -include "$work/intel.h" -x c++
+	builds "clang++ -masm=intel" clang++ -masm=intel -include "$work/intel.h" -x c++
 	builds "gcc -masm=intel -flto" gcc -masm=intel -flto -include "$work/intel.h" -x c
 	builds "clang -masm=intel, no sequences" clang -masm=intel -DUSLAB_NO_RSEQ -include "$work/intel.h" -x c
+
+	# Both texts of each instruction mean the same.
+	cat >"$work/all.c" <<'TEXT'
+#include <uslab/slab.h>
+
+int (*volatile pop)(void *, ptrdiff_t, void **) = uslab_rseq_pop;
+int (*volatile push)(void *, void *, ptrdiff_t) = uslab_rseq_push;
+int (*volatile take)(void *, ptrdiff_t, void **) = uslab_rseq_take;
+int (*volatile give)(void *, void *, ptrdiff_t) = uslab_rseq_give;
+size_t (*volatile pop_run)(void *, ptrdiff_t, size_t, void **) = uslab_rseq_pop_run;
+size_t (*volatile push_run)(void *, ptrdiff_t, size_t, void *const *) = uslab_rseq_push_run;
+size_t (*volatile take_run)(void *, ptrdiff_t, size_t, void **) = uslab_rseq_take_run;
+size_t (*volatile give_run)(void *, ptrdiff_t, size_t, void *const *) = uslab_rseq_give_run;
+TEXT
+	for compiler in gcc clang; do
+		for syntax in att intel; do
+			$compiler -O2 -masm=$syntax "$include" -c "$work/all.c" -o "$work/all.o"
+			objdump -sr -j .text -j __rseq_failure -j __rseq_cs "$work/all.o" >"$work/all.$syntax"
+		done
+		cmp "$work/all.att" "$work/all.intel" ||
+			{ echo "$compiler: other instructions with -masm=intel"; exit 1; }
+		echo "$compiler: the same instructions with -masm=intel: ok"
+	done
 fi

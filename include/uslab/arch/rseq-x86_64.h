@@ -43,11 +43,10 @@
 #endif
 
 /*
- * Around each sequence: nothing, but with GCC's -masm=intel. Operands are registers alone, whose names have no prefix
- * then; so the text is AT&T's all the same. Clang's own assembler cannot do so: USLAB_NO_RSEQ is for it.
+ * One instruction in AT&T's and in Intel's syntax: the compiler takes the one of its -masm=. What both write alike
+ * (one operand, or the same one twice; jumps) stands as it is.
  */
-#define USLAB_ASM_BEGIN "{|.att_syntax noprefix\n\t}"
-#define USLAB_ASM_END "{|\n\t.intel_syntax noprefix}"
+#define USLAB_ASM(att, intel) "{" att "|" intel "}\n\t"
 
 #define USLAB_STR1(x) #x
 #define USLAB_STR(x) USLAB_STR1(x)
@@ -84,36 +83,70 @@
 	".reloc ., R_X86_64_NONE, .Luslab_layout\n\t"
 
 /* Arms the sequence: rseq_cs = &table. Clobbers %[tmp]. */
-#define USLAB_RSEQ_ARM                       \
-	"0:\n\t"                             \
-	"leaq 3b(%%rip), %[tmp]\n\t"         \
-	"movq %[tmp], %%fs:8(%[rseq])\n"     \
+#define USLAB_RSEQ_ARM                                                          \
+	"0:\n\t"                                                                \
+	USLAB_ASM("leaq 3b(%%rip), %[tmp]", "lea %[tmp], [rip+3b]")             \
+	USLAB_ASM("movq %[tmp], %%fs:8(%[rseq])", "mov fs:[%[rseq]+8], %[tmp]") \
 	"1:\n\t"
 
 /*
  * tmp = (long)rseq.cpu_id << (USLAB_WINDOW_SHIFT - 3): the four bytes at 2 are the upper half of
  * cpu_id_start, which is 0, and the lower half of cpu_id.
  */
-#define USLAB_RSEQ_CPU "movslq %%fs:2(%[rseq]), %[tmp]\n\t"
+#define USLAB_RSEQ_CPU \
+	USLAB_ASM("movslq %%fs:2(%[rseq]), %[tmp]", "movsxd %[tmp], dword ptr fs:[%[rseq]+2]")
 
 /*
  * The word's address goes into a register of its own. With (%[handle],%[tmp]) each sequence would
  * wait some 5 cycles for what the one before it stored: CPUs that hand a store on to a load without
  * a delay (Intel since Golden Cove) do so for addresses of a base and a constant only.
  */
-#define USLAB_RSEQ_WINDOW USLAB_RSEQ_CPU "leaq (%[handle],%[tmp],8), %[tmp]\n\t"
-#define USLAB_RSEQ_WORD "1572864(%[tmp])" /* 3 << USLAB_WINDOW_SHIFT */
-#define USLAB_RSEQ_MARKS "16384(%[handle])" /* USLAB_WINDOW_MARKS */
+#define USLAB_RSEQ_WINDOW \
+	USLAB_RSEQ_CPU USLAB_ASM("leaq (%[handle],%[tmp],8), %[tmp]", "lea %[tmp], [%[handle]+%[tmp]*8]")
+
+/* What the sequences are made of. */
+#define USLAB_RSEQ_TOP /* top = *word, at 3 << USLAB_WINDOW_SHIFT */ \
+	USLAB_ASM("movq 1572864(%[tmp]), %[top]", "mov %[top], [%[tmp]+1572864]")
+#define USLAB_RSEQ_COMMIT /* *word = top */ \
+	USLAB_ASM("movq %[top], 1572864(%[tmp])", "mov [%[tmp]+1572864], %[top]")
+#define USLAB_RSEQ_LOAD /* obj = *top */ \
+	USLAB_ASM("movq (%[top]), %[obj]", "mov %[obj], [%[top]]")
+#define USLAB_RSEQ_STORE /* *top = obj, seen by nobody before the commit */ \
+	USLAB_ASM("movq %[obj], (%[top])", "mov [%[top]], %[obj]")
+#define USLAB_RSEQ_STORE_NEXT /* top[1] = obj, likewise */ \
+	USLAB_ASM("movq %[obj], 8(%[top])", "mov [%[top]+8], %[obj]")
+#define USLAB_RSEQ_UP /* top++ */ \
+	USLAB_ASM("addq $8, %[top]", "add %[top], 8")
+#define USLAB_RSEQ_UP_OR_CARRY /* top++; carry: there was no room */ \
+	USLAB_ASM("addb $8, %b[top]", "add %b[top], 8")
+#define USLAB_RSEQ_IS_FULL /* equal: top + 8 would carry */ \
+	USLAB_ASM("cmpb $0xf8, %b[top]", "cmp %b[top], 0xf8")
+#define USLAB_RSEQ_DOWN /* top-- */ \
+	USLAB_ASM("subq $8, %[top]", "sub %[top], 8")
+#define USLAB_RSEQ_FROM_LIST /* obj = p[n] */ \
+	USLAB_ASM("movq (%[p],%[n],8), %[obj]", "mov %[obj], [%[p]+%[n]*8]")
+#define USLAB_RSEQ_TO_LIST /* p[n] = obj */ \
+	USLAB_ASM("movq %[obj], (%[p],%[n],8)", "mov [%[p]+%[n]*8], %[obj]")
+#define USLAB_RSEQ_IS_NR /* equal: n == nr */ \
+	USLAB_ASM("cmpq %[nr], %[n]", "cmp %[n], %[nr]")
+
+/* Marks: `at` is the register with their offset, which USLAB_RSEQ_MARKS(at) loads from USLAB_WINDOW_MARKS. */
+#define USLAB_RSEQ_MARKS(at) \
+	USLAB_ASM("movq 16384(%[handle]), " at, "mov " at ", [%[handle]+16384]")
+#define USLAB_RSEQ_SET_MARK(at) \
+	USLAB_ASM("movl %k[obj], (%[obj]," at ")", "mov [%[obj]+" at "], %k[obj]")
+#define USLAB_RSEQ_CLEAR_MARK(at) \
+	USLAB_ASM("movl $0, (%[obj]," at ")", "mov dword ptr [%[obj]+" at "], 0")
+#define USLAB_RSEQ_HAS_MARK(at) /* equal: it has one */ \
+	USLAB_ASM("cmpl %k[obj], (%[obj]," at ")", "cmp [%[obj]+" at "], %k[obj]")
 
 /* The whole of a pop; behind it, at label 2, the object is nobody else's. */
 #define USLAB_RSEQ_POP                                                                  \
 	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(1)          \
-	USLAB_RSEQ_WINDOW "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */      \
-	USLAB_RSEQ_INJECT(2) "movq (%[top]), %[obj]\n\t"        /* obj = *top */       \
-	"testq %[obj], %[obj]\n\t"                                                     \
-	"jz %l[miss]\n\t"                                                              \
-	"subq $8, %[top]\n\t" USLAB_RSEQ_INJECT(3)                                     \
-	"movq %[top], " USLAB_RSEQ_WORD "\n"                    /* commit */           \
+	USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                                                \
+	USLAB_RSEQ_INJECT(2) USLAB_RSEQ_LOAD                                            \
+	"test %[obj], %[obj]\n\t"                                                      \
+	"jz %l[miss]\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_INJECT(3) USLAB_RSEQ_COMMIT       \
 	"2:\n\t"
 
 /* Returns 1 and the object, or 0 when the array is empty, stopped or absent. */
@@ -124,7 +157,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_pop(void *handle
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_POP USLAB_ASM_END
+	__asm__ volatile goto(USLAB_RSEQ_POP
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -142,13 +175,12 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
-		     "addb $8, %b[top]\n\t"
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4)
+		     USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY
 		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
-		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
-		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:" USLAB_ASM_END
+		     USLAB_RSEQ_STORE
+		     USLAB_RSEQ_INJECT(6) USLAB_RSEQ_COMMIT
+		     "2:"
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -166,9 +198,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_take(void *handl
 	char *top;
 	void *obj;
 
-	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_POP
-		     "movq " USLAB_RSEQ_MARKS ", %[tmp]\n\t"
-		     "movl $0, (%[obj],%[tmp])" USLAB_ASM_END
+	__asm__ volatile goto(USLAB_RSEQ_POP USLAB_RSEQ_MARKS("%[tmp]") USLAB_RSEQ_CLEAR_MARK("%[tmp]")
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp)
 		     : [handle] "r"(handle), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -187,17 +217,14 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_ASM_BEGIN USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
-		     "addb $8, %b[top]\n\t"
+	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4)
+		     USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY
 		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
-		     "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
-		     "cmpl %k[obj], (%[obj],%[mark])\n\t"
+		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_HAS_MARK("%[mark]")
 		     "je %l[miss]\n\t" /* it seems to be free already */
-		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
-		     "movl %k[obj], (%[obj],%[mark])\n\t"
-		     USLAB_RSEQ_INJECT(6) "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:" USLAB_ASM_END
+		     USLAB_RSEQ_STORE
+		     USLAB_RSEQ_SET_MARK("%[mark]") USLAB_RSEQ_INJECT(6) USLAB_RSEQ_COMMIT
+		     "2:"
 		     : [top] "=&r"(top), [tmp] "=&r"(tmp), [mark] "=&r"(mark)
 		     : [handle] "r"(handle), [obj] "r"(obj), [rseq] "r"(rseq)
 		     : "memory", "cc"
@@ -213,32 +240,22 @@ miss:
  */
 #define USLAB_RSEQ_POP_RUN(each, in_loop, before_commit)                             \
 	".p2align 4\n"                                                               \
-	"5:\n\t"                                                                     \
-	USLAB_RSEQ_INJECT(in_loop) "movq (%[top]), %[obj]\n\t" /* obj = *top */      \
-	"testq %[obj], %[obj]\n\t"                                                   \
-	"jz 6f\n\t"                                                                  \
-	"subq $8, %[top]\n\t"                                                        \
-	"movq %[obj], (%[p],%[n],8)\n\t" each /* p[n++] = obj */                     \
-	"incq %[n]\n\t"                                                              \
-	"cmpq %[nr], %[n]\n\t"                                                       \
+	"5:\n\t" USLAB_RSEQ_INJECT(in_loop) USLAB_RSEQ_LOAD                          \
+	"test %[obj], %[obj]\n\t"                                                   \
+	"jz 6f\n\t" USLAB_RSEQ_DOWN USLAB_RSEQ_TO_LIST each                          \
+	"inc %[n]\n\t" USLAB_RSEQ_IS_NR                                             \
 	"jne 5b\n"                                                                   \
-	"6:\n\t" USLAB_RSEQ_INJECT(before_commit)                                    \
-	"movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */                            \
+	"6:\n\t" USLAB_RSEQ_INJECT(before_commit) USLAB_RSEQ_COMMIT                  \
 	"2:"
 
 #define USLAB_RSEQ_PUSH_RUN(in_loop, before_commit)                                  \
 	".p2align 4\n"                                                               \
-	"5:\n\t"                                                                     \
-	"cmpb $0xf8, %b[top]\n\t" /* full: top + 8 would carry */                    \
-	"je 6f\n\t"                                                                  \
-	"movq (%[p],%[n],8), %[obj]\n\t" USLAB_RSEQ_INJECT(in_loop)                  \
-	"movq %[obj], 8(%[top])\n\t" /* *++top = p[n++] */                            \
-	"addq $8, %[top]\n\t"                                                        \
-	"incq %[n]\n\t"                                                              \
-	"cmpq %[nr], %[n]\n\t"                                                       \
+	"5:\n\t" USLAB_RSEQ_IS_FULL                                                 \
+	"je 6f\n\t" USLAB_RSEQ_FROM_LIST                                            \
+	USLAB_RSEQ_INJECT(in_loop) USLAB_RSEQ_STORE_NEXT USLAB_RSEQ_UP               \
+	"inc %[n]\n\t" USLAB_RSEQ_IS_NR                                             \
 	"jne 5b\n"                                                                   \
-	"6:\n\t" USLAB_RSEQ_INJECT(before_commit)                                    \
-	"movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */                            \
+	"6:\n\t" USLAB_RSEQ_INJECT(before_commit) USLAB_RSEQ_COMMIT                  \
 	"2:"
 
 /*
@@ -252,9 +269,8 @@ miss:
 		char *top;                                                                      \
 		void *obj;                                                                      \
                                                                                                 \
-		__asm__ volatile(USLAB_ASM_BEGIN begin USLAB_RSEQ_WINDOW                                        \
-				 "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */       \
-				 "xorl %k[n], %k[n]\n\t" middle USLAB_ASM_END \
+		__asm__ volatile(begin USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                         \
+				 "xor %k[n], %k[n]\n\t" middle                                  \
 				 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),        \
 				   [mark] "=&r"(mark), [n] "=&r"(n_moved)                       \
 				 : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p) \
@@ -299,8 +315,8 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_take_run(void
 	size_t n;
 
 	USLAB_RSEQ_RUN(n, USLAB_RSEQ_BEGIN_RUN(22),
-		       "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
-		       USLAB_RSEQ_POP_RUN("movl $0, (%[obj],%[mark])\n\t", 23, 24));
+		       USLAB_RSEQ_MARKS("%[mark]")
+		       USLAB_RSEQ_POP_RUN(USLAB_RSEQ_CLEAR_MARK("%[mark]"), 23, 24));
 	return n;
 }
 
@@ -319,32 +335,22 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 	void *obj;
 	size_t n;
 
-	__asm__ volatile(USLAB_ASM_BEGIN "xorl %k[n], %k[n]\n\t" /* n = 0 */
-		     "movq " USLAB_RSEQ_MARKS ", %[mark]\n\t"
-		     USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_UNDO(
-		     "testq %[n], %[n]\n\t"
+	__asm__ volatile("xor %k[n], %k[n]\n\t" /* n = 0 */
+		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE_UNDO(
+		     "test %[n], %[n]\n\t"
 		     "jz 0f\n\t"
-		     "decq %[n]\n\t"
-		     "movq (%[p],%[n],8), %[obj]\n\t"
-		     "movl $0, (%[obj],%[mark])\n\t"
-		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW
-		     "movq " USLAB_RSEQ_WORD ", %[top]\n\t" /* top = *word */
+		     "dec %[n]\n\t"
+		     USLAB_RSEQ_FROM_LIST USLAB_RSEQ_CLEAR_MARK("%[mark]")
+		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP
 		     ".p2align 4\n"
-		     "5:\n\t"
-		     "cmpb $0xf8, %b[top]\n\t" /* full: top + 8 would carry */
-		     "je 6f\n\t"
-		     "movq (%[p],%[n],8), %[obj]\n\t" USLAB_RSEQ_INJECT(26)
-		     "cmpl %k[obj], (%[obj],%[mark])\n\t"
+		     "5:\n\t" USLAB_RSEQ_IS_FULL
+		     "je 6f\n\t" USLAB_RSEQ_FROM_LIST USLAB_RSEQ_INJECT(26) USLAB_RSEQ_HAS_MARK("%[mark]")
 		     "je 6f\n\t" /* it seems to be free already */
-		     "incq %[n]\n\t"
-		     "movl %k[obj], (%[obj],%[mark])\n\t"
-		     "movq %[obj], 8(%[top])\n\t" /* *++top = p[n++] */
-		     "addq $8, %[top]\n\t"
-		     "cmpq %[nr], %[n]\n\t"
+		     "inc %[n]\n\t"
+		     USLAB_RSEQ_SET_MARK("%[mark]") USLAB_RSEQ_STORE_NEXT USLAB_RSEQ_UP USLAB_RSEQ_IS_NR
 		     "jne 5b\n"
-		     "6:\n\t" USLAB_RSEQ_INJECT(27)
-		     "movq %[top], " USLAB_RSEQ_WORD "\n" /* commit */
-		     "2:" USLAB_ASM_END
+		     "6:\n\t" USLAB_RSEQ_INJECT(27) USLAB_RSEQ_COMMIT
+		     "2:"
 		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n), [mark] "=&r"(mark)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
 		     : "memory", "cc");
