@@ -20,9 +20,9 @@
  * A window holds, for cache number i:
  *     offset i * 8                         the word: top of the array, see below
  *     USLAB_WINDOW_SPARES + i * 8          a second array of the array front, or 0
- *     USLAB_WINDOW_GENERIC + i * 8         the word's place without rseq (the one above then misses)
- *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only; beyond
- *                                          all windows, with the same distance from CPU to CPU
+ *     USLAB_WINDOW_GENERIC + i * 8         the word's place without rseq (that above then misses)
+ *     USLAB_WINDOW_STATE + i * 256         struct kmem_cache_cpu (front/percpu.h), slow paths only;
+ *                                          beyond all windows, as far from CPU to CPU as the words
  *
  * Window 0 also has tables that are written when a cache is made and read by the hit paths:
  *     USLAB_WINDOW_MARKS + i * 8           where the mark of a free object of cache i is, see below

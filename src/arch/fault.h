@@ -10,7 +10,8 @@
  * Contract: context is the third argument of a SA_SIGINFO handler.
  *           uintptr_t arch_fault_pc(const void *context): its address; 0: not known here.
  *           bool arch_fault_is_write(context, address): did it write? false where it is not known.
- *           bool arch_fault_is_fetch(context, address): was the instruction itself not to be had? Likewise.
+ *           bool arch_fault_is_fetch(context, address): was the instruction itself not to be had?
+ *           false where it is not known.
  *           uintptr_t arch_fault_sp(const void *context): the stack pointer; 0: not known here.
  *           uintptr_t arch_fault_link(const void *context): where the function that was just called
  *           returns to, if a register says so; 0: the stack does.

@@ -12,9 +12,10 @@
  * The same word as the handle of cache number class finds, but reached from the arena's base, so
  * that malloc and free need one base register for tables, page classes and words:
  *
- *     WORD(base, class) = base + USLAB_WINDOWS_OFFSET + ((cpu_id + 3) << USLAB_WINDOW_SHIFT) + class * 8
+ *     WORD(base, class) =
+ *         base + USLAB_WINDOWS_OFFSET + ((cpu_id + 3) << USLAB_WINDOW_SHIFT) + class * 8
  *
- *     bool arch_malloc_pop(base, &class, rseq, &obj):    bool arch_malloc_push(base, class, rseq, obj):
+ *     bool arch_malloc_pop(base, &class, rseq, &obj): bool arch_malloc_push(base, class, rseq, obj):
  *         top = *WORD                                        if (obj & MASK) * MAGIC >= MAGIC: miss
  *         obj = *top                                         if the mark of obj is set: miss
  *         if obj == NULL: miss                               set the mark of obj

@@ -27,8 +27,8 @@
  *
  *     size_t arch_rseq_pop_run(rseq, word, nr, p):
  *     size_t arch_rseq_push_run(rseq, word, nr, p):
- *         as uslab_rseq_pop_run() and uslab_rseq_push_run(), on the word of this CPU that lies where
- *         `word` does in window 0, and which may be 0: there is nothing then, and no room
+ *         as uslab_rseq_pop_run() and uslab_rseq_push_run(), on the word of this CPU that lies
+ *         where `word` does in window 0, and which may be 0: there is nothing then, and no room
  */
 #ifndef ARCH_RSEQ_OPS_H
 #define ARCH_RSEQ_OPS_H

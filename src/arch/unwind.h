@@ -10,8 +10,9 @@
  * Contract: ARCH_HAS_CFI: 1 where the unwind tables (.eh_frame) of this CPU are understood, else 0.
  *           ARCH_CFI_SP, ARCH_CFI_FP, ARCH_CFI_RA: its numbers of the stack pointer, of the frame
  *           pointer and of the return address, which lies at CFA - 8.
- *           ARCH_SIGNAL_SP, ARCH_SIGNAL_FP, ARCH_SIGNAL_PC: where the kernel has put the registers of
- *           what a signal handler interrupted; bytes from the stack pointer after the handler's return.
+ *           ARCH_SIGNAL_SP, ARCH_SIGNAL_FP, ARCH_SIGNAL_PC: where the kernel has put the registers
+ *           of what a signal handler interrupted; bytes from the stack pointer after the handler's
+ *           return.
  *
  * A frame pointer points at the caller's frame pointer, behind which lies the return address: so it is
  * on x86-64 and on aarch64.

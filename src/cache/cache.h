@@ -287,7 +287,7 @@ bool cache_is_free(const void *p);
 bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);
 
-/* ---- init.c: floors 1 to 5 made ready, once; safe to call from anywhere, any number of times ---- */
+/* ---- init.c: floors 1 to 5 made ready, once; from anywhere, any number of times ---- */
 int cache_init(void);
 /*
  * Makes the threads that USLAB_CONF asks for, once. Not before libc can make one: from a

@@ -189,7 +189,7 @@ uint64_t kfence_draw(void);
 /* Dies on a violation. */
 cold void kfence_check(void);
 
-/* ---- kfence_report.c: into debug/text.h; counts a bug. Lock held; o may be NULL for accesses ---- */
+/* ---- kfence_report.c: into debug/text.h; counts a bug. Lock held; accesses: o may be NULL ---- */
 
 enum kfence_bug {
 	KFENCE_OUT_OF_BOUNDS,

@@ -47,7 +47,7 @@ cold void report_bad_pointer(const char *fmt, ...) __attribute__((format(printf,
 cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
 			   unsigned char value);
 
-/* ---- the same of a block of whole pages, whose name is blocks_name; in the place of the slab its pages ---- */
+/* ---- the same of a block of whole pages, named blocks_name: its pages instead of a slab ---- */
 
 struct block_record;
 cold void report_block(const struct block_record *b, const char *reason);

@@ -24,8 +24,8 @@
  *
  * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
  *   hit paths, swap, unstash:  sequences of that CPU, exclude one another
- *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->closed, and unstash
- *                              what it takes, so that it never stores over a stopped word
+ *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->closed, and
+ *                              unstash what it takes, so that it never stores over a stopped word
  */
 #include "front/array_sheaf.h"
 

@@ -14,7 +14,7 @@
 #include "front/array.h"
 #include "front/depot.h"
 
-/* ---- the generic mode does in C what <uslab/arch/...> does in a sequence; the CPU's lock is held ---- */
+/* ---- the generic mode does in C what <uslab/arch/...> does in a sequence; lock held ---- */
 
 static inline void *word_pop(uintptr_t *word)
 {

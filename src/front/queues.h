@@ -94,7 +94,7 @@ static inline void queues_flush(struct front *f, void **objs, unsigned int n)
 		f->engine->ops->flush(f->engine, objs, n);
 }
 
-/* ---- queues_hand.c: the array of a CPU in hand: lock held, top stopped, nobody else changes it ---- */
+/* ---- queues_hand.c: a CPU's array in hand: lock held, top stopped, nobody else changes it ---- */
 
 struct queue_hand {
 	struct kmem_cache_cpu *c;

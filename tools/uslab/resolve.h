@@ -40,8 +40,8 @@ struct resolve_name {
 	const char *pretty; /* the same with the name demangled */
 	bool library;	    /* the code is the C++ library's, wherever it was compiled */
 	bool own;	    /* it is in a library of ours */
-	unsigned int
-		nr_frames; /* at least 1: inlined functions, innermost first, then that of the symbol */
+	/* at least 1: inlined functions, innermost first, then that of the symbol */
+	unsigned int nr_frames;
 	unsigned int site; /* the innermost one that is not of the C++ library */
 	const struct resolve_frame *frame;
 	struct resolve_mapping mapping;

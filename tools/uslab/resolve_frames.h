@@ -11,8 +11,8 @@
 
 /* A place in the source; texts are libdwfl's and live as long as its module. */
 struct resolve_place {
-	const char *
-		function; /* linkage name where it has one; NULL: the function that the symbol names */
+	/* linkage name where it has one; NULL: the function that the symbol names */
+	const char *function;
 	const char *file; /* NULL: not known */
 	int line;
 };

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_loops - programs that wait and then work, always in the same order (tests/tools/track_fair_test.py)
+ * event_loops - programs that wait and then work, always in the same order
+ * (tests/tools/track_fair_test.py)
  *
- * event_loops sleepy    after each sleep one small_leak(), then 20 of big_leak() between many short-lived objects
- * event_loops bursts    longer sleeps; first and last of 500 objects are of small_leak(), 50 of middle_leak()
+ * event_loops sleepy    after each sleep one small_leak(), then 20 of big_leak() between many
+ *                       short-lived objects
+ * event_loops bursts    longer sleeps; first and last of 500 objects are of small_leak(), 50 of
+ *                       middle_leak()
  *
  * All leaked objects have one size, so the share of a site is known: in objects as in bytes. They come in blocks, and of
  * those only the newest stay, so that a loop may run for long.

@@ -228,7 +228,8 @@ static void test_last_thread(void **state)
 	pid_t pid;
 
 	(void)state;
-	if (!bare_process()) /* ThreadSanitizer has a thread of its own, and valgrind's main thread is no zombie */
+	/* ThreadSanitizer has a thread of its own, and valgrind's main thread is no zombie */
+	if (!bare_process())
 		skip();
 	if (is_emulated())
 		skip_because("the emulator has a thread of its own");

@@ -32,8 +32,8 @@
 static struct target t;
 static const struct target_root *root;
 static pid_t pid;
-static volatile int *
-	looks; /* 1 or SLOWLY: the child looks into its mailbox; behind it, what it has seen of this */
+/* 1 or SLOWLY: the child looks into its mailbox; behind it, what it has seen of this. */
+static volatile int *looks;
 static struct control reply;
 
 /* As a process does that takes its time. */

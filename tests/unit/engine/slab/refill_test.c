@@ -228,7 +228,7 @@ static void out_of_memory_is_0(__attribute__((unused)) void **state)
 	assert_string_equal(c.text, "");
 }
 
-/* ---- an index array that was overwritten: its slab is passed over, and what was taken before stays ---- */
+/* ---- an index array that was overwritten: its slab is passed over, what was taken stays ---- */
 
 static void passed_over(__attribute__((unused)) void *arg)
 {
