@@ -308,7 +308,12 @@ USLAB_API bool uslab_dump_obj(const void *p);
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor fork.
+ * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor fork. Several
+ * threads may run it at the same time. It may wait for other threads, which go on to allocate, free and report;
+ * but a mistake that shows while caches are walked (validated, shrunk, destroyed, their arrays emptied) is reported
+ * with the registry locked: threads that make or destroy a cache, or free what is free already, wait then
+ * until it returns. What it reports itself is written. Where there is no memory for a copy the text is the start
+ * of the report, all of which is written then.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 
@@ -319,6 +324,7 @@ typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg
  *
  * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue, as
  * in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
+ * Returns when no other thread runs the hook that was before; called by a hook, it does not wait.
  */
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);
 

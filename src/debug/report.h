@@ -4,7 +4,7 @@
  *
  * Data:       whether something was reported so far (taint), how many reports, the policy.
  * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
- * Locks:      RANK_REPORT, from the first text of a report until report_deliver(). Callers may hold
+ * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it. Callers may hold
  *             a list_lock while they report, and must not while they deliver.
  * Flow:       called by debug/ and cache/; calls text.c, os/symbol.c, os/unwind.c, stacks.c.
  *
@@ -62,7 +62,8 @@ cold void report_trace(struct engine *e, struct page *slab, void *obj, bool allo
 
 /*
  * Writes what was reported by this thread since the last time, gives it to the program's hook, and
- * does what the policy says. Nothing to deliver: returns at once. Locks: none held above RANK_REPORT.
+ * does what the policy says. Nothing to deliver: returns at once. Locks: none held above RANK_REPORT but that of
+ * the registry; the text's is given back before the hook is called.
  */
 cold void report_deliver(void);
 

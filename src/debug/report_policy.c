@@ -4,22 +4,31 @@
  *
  * Data:       policy, style, file and hook, as the program chose them; the taint; what the open text holds.
  * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and what goes
- *             with it change under the text's lock.
- * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted and own_frames, which are atomic.
- * Flow:       called by report.c, cache/options.c, api/; calls text.c, os/file.c, os/process.c.
+ *             with it change under the text's lock. A hook runs without it, and is counted as long as it does.
+ * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and nr_telling, which are
+ *             atomic.
+ * Flow:       called by report.c, cache/options.c, api/; calls text.c, os/file.c, os/process.c, os/vm.c.
+ *
+ * A hook may wait for another thread, which itself has something to report. So it is called when the lock has been
+ * given back, with a copy of the text.
  */
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/bits.h"
 #include "debug/report_style.h"
 #include "os/die.h"
 #include "os/file.h"
+#include "os/lock.h"
 #include "os/process.h"
+#include "os/vm.h"
 
 #define PATH_BYTES 1024
 #define LEAST_FD 1000 /* out of the way of programs that number their descriptors themselves */
 #define EXIT_STATUS 1 /* of report=exit */
 #define STDERR 2
+#define NAME_BYTES 64
+#define SHORT_BYTES 512 /* of a text for which there is no memory */
 
 struct report_counters report_counters;
 
@@ -27,6 +36,7 @@ static enum report_policy policy = REPORT_CONTINUE;
 static enum report_format format = REPORT_MODERN;
 static bool tainted;
 static bool own_frames;
+static unsigned int nr_telling; /* hooks that run now */
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
@@ -34,9 +44,9 @@ static struct {
 	uslab_report_hook hook;
 	void *arg;
 	bool quiet;
-	bool error;	 /* the text reports a mistake, it is not only a trace */
-	bool delivering; /* whoever reports in between leaves the text open */
-	char cache[64];	 /* whose the first one is */
+	bool error;		/* the text reports a mistake, it is not only a trace */
+	bool delivering;	/* whoever reports in between leaves the text open */
+	char cache[NAME_BYTES]; /* whose the first one is */
 } state;
 
 const struct report_style *report_style(void)
@@ -109,7 +119,7 @@ bool report_shows_own_frames(void)
 	return load_relaxed(&own_frames);
 }
 
-/* Closes the text that it opened, but not that of a report whose hook called. */
+/* Closes the text that it opened, but not that of a report that a signal handler interrupted. */
 static void close_options(void)
 {
 	if (!state.delivering)
@@ -137,6 +147,12 @@ bool report_set_file(const char *path)
 	return true;
 }
 
+static bool is_telling(void)
+{
+	return lock_thread.flags & LOCK_TELLING;
+}
+
+/* Others may still run the hook that was; whoever is called by one does not wait for itself. */
 void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
 {
 	text_open();
@@ -144,6 +160,8 @@ void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
 	state.arg = arg;
 	state.quiet = quiet;
 	close_options();
+	while (!is_telling() && load_acquire(&nr_telling)) /* pairs with tell() */
+		os_yield();
 }
 
 /* ---- a report ---- */
@@ -184,7 +202,7 @@ static void write_text(const char *text, size_t len)
 		store_relaxed(&report_counters.undelivered, report_counters.undelivered + 1);
 }
 
-/* What the hook, or a signal handler, reported while the text was delivered is written and nothing else. */
+/* What a signal handler reported while the text was delivered is written and nothing else. */
 static void write_rest(const char *text, size_t delivered)
 {
 	size_t len;
@@ -194,26 +212,85 @@ static void write_rest(const char *text, size_t delivered)
 		write_text(text + delivered, len - delivered);
 }
 
+/* What a hook is given: of its own, since the text is the next one's when its lock is given back. */
+struct told {
+	uslab_report_hook hook; /* NULL: nobody is told */
+	void *arg;
+	char *copy; /* NULL: no memory */
+	size_t size;
+	char cache[NAME_BYTES];
+	char start[SHORT_BYTES]; /* instead of it */
+};
+
+static void shorten(char start[SHORT_BYTES], const char *text, size_t len)
+{
+	static const char note[] = "[no memory for the rest]\n";
+	size_t room = MIN(len, SHORT_BYTES - sizeof(note));
+	const char *newline = memrchr(text, '\n', room);
+
+	room = newline ? (size_t)(newline + 1 - text) : 0;
+	memcpy(start, text, room);
+	memcpy(start + room, note, sizeof(note));
+}
+
+/* What a hook reports itself is no other hook's business. */
+static void prepare_told(struct told *told, const char *text, size_t len)
+{
+	*told = (struct told){ .hook = state.error && !is_telling() ? state.hook : NULL };
+	if (!told->hook)
+		return;
+	told->arg = state.arg;
+	memcpy(told->cache, state.cache, sizeof(told->cache));
+	told->size = ALIGN_UP(len + 1, os_page_size());
+	told->copy = os_map(told->size, os_page_size());
+	if (told->copy)
+		memcpy(told->copy, text, len + 1);
+	else
+		shorten(told->start, text, len);
+	fetch_add(&nr_telling, 1);
+}
+
+/* What the hook calls of ours is served as in a signal handler: it is in the middle of another call. */
+static void tell(const struct told *told)
+{
+	if (!told->hook)
+		return;
+	lock_thread.flags |= LOCK_TELLING;
+	told->hook(told->cache, told->copy ? told->copy : told->start, told->arg);
+	lock_thread.flags &= ~LOCK_TELLING;
+	if (told->copy)
+		os_release(told->copy, told->size);
+	__atomic_fetch_sub(&nr_telling, 1, __ATOMIC_RELEASE); /* pairs with report_set_hook() */
+}
+
+static void end_by_policy(void)
+{
+	if (load_relaxed(&policy) == REPORT_ABORT)
+		os_abort();
+	if (load_relaxed(&policy) == REPORT_EXIT)
+		os_exit(EXIT_STATUS);
+}
+
 static cold void deliver(void)
 {
 	bool error = state.error;
+	struct told told;
 	const char *text;
 	size_t len;
 
 	state.delivering = true;
 	text = text_get(&len);
-	if (!error || !state.hook || !state.quiet)
+	prepare_told(&told, text, len);
+	if (!told.hook || !state.quiet || !told.copy)
 		write_text(text, len);
-	if (error && state.hook)
-		state.hook(state.cache, text, state.arg);
 	write_rest(text, len);
 	state.delivering = false;
 	state.error = false;
 	text_close();
-	if (error && load_relaxed(&policy) == REPORT_ABORT)
-		os_abort();
-	if (error && load_relaxed(&policy) == REPORT_EXIT)
-		os_exit(EXIT_STATUS);
+	tell(&told);
+	if (error &&
+	    !is_telling()) /* else the one that the hook was told of ends it, when it returns */
+		end_by_policy();
 }
 
 void report_deliver(void)
@@ -226,5 +303,6 @@ void report_fork_child(void)
 {
 	state.error = false;
 	state.delivering = false;
+	store_relaxed(&nr_telling, is_telling()); /* others do not return here */
 	text_fork_child();
 }

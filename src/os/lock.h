@@ -77,6 +77,7 @@ void lock_rank_exit(const struct lock *l);
 #define LOCK_ADRIFT 4u
 #define LOCK_APART 8u	  /* it holds, or waits for, the lock that is taken apart from the order */
 #define LOCK_DEFERRED 16u /* no such reason: there is something to do when it is outside again */
+#define LOCK_TELLING 32u  /* it runs a function of the program's, in the middle of a call of ours */
 
 struct lock_thread {
 	union {

@@ -40,6 +40,11 @@ void os_thread_name(char name[OS_THREAD_NAME_MAX])
 		memcpy(name, "?", sizeof("?"));
 }
 
+void os_yield(void)
+{
+	os_syscall(SYS_sched_yield);
+}
+
 void os_exit(int status)
 {
 	for (;;)

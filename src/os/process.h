@@ -21,6 +21,9 @@ void os_process_fork_child(void);
 /* Its name, at least "?". */
 void os_thread_name(char name[OS_THREAD_NAME_MAX]);
 
+/* Lets others run. */
+void os_yield(void);
+
 /* Ends the process at once: no handlers of the program run. */
 _Noreturn void os_exit(int status);
 /* With SIGABRT. */

@@ -2,14 +2,18 @@
 /*
  * unit/debug/report_policy_test.c - where a report goes, who is told, and what happens then
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bare.h"
 #include "child.h"
 #include "os/file.h"
+#include "os/lock.h"
 #include "report_fixture.h"
 
 static void test_words(void **unused)
@@ -34,7 +38,7 @@ static void child_hook(const char *name, const char *report, void *arg)
 {
 	CHILD_CHECK(!strcmp(name, "first"));
 	CHILD_CHECK(strstr(report, "BUG first") && strstr(report, "BUG second"));
-	CHILD_CHECK(text_is_open());
+	CHILD_CHECK(!text_is_open());
 	++*(int *)arg;
 }
 
@@ -103,7 +107,7 @@ static void careless_hook(const char *name, const char *report, void *arg)
 	report_slab(&other, NULL, "of the hook");
 	report_deliver();
 	report_set_hook(NULL, NULL, false);
-	CHILD_CHECK(text_is_open());
+	CHILD_CHECK(!text_is_open());
 	/* what it was given does not change under its hands */
 	CHILD_CHECK(strstr(report, "BUG first") && !strstr(report, "BUG other"));
 }
@@ -140,6 +144,138 @@ static void test_careless_hook(void **unused)
 	assert_null(strstr(c.text, "BUG first")); /* it was quiet */
 	assert_non_null(strstr(c.text, "BUG other"));
 	assert_non_null(strstr(c.text, "BUG later"));
+}
+
+/* ---- a hook that waits for another thread, which reports ---- */
+
+static bool other_has_reported;
+static bool hook_runs;
+static bool may_return;
+
+static void *report_beside(void *arg)
+{
+	(void)arg;
+	report_slab(&(struct engine){ .name = "beside" }, NULL, "of the other thread");
+	report_deliver();
+	store_release(&other_has_reported, true);
+	return NULL;
+}
+
+static void waiting_hook(const char *name, const char *report, void *arg)
+{
+	pthread_t thread;
+
+	++*(int *)arg;
+	if (!strcmp(name, "beside"))
+		return;		       /* the other thread's turn, at the same time */
+	CHILD_CHECK(lock_is_inside()); /* allocations are served as in a handler */
+	CHILD_CHECK(!pthread_create(&thread, NULL, report_beside, NULL));
+	CHILD_CHECK(!pthread_join(thread, NULL));
+	CHILD_CHECK(load_acquire(&other_has_reported));
+	CHILD_CHECK(strstr(report, "BUG first") && !strstr(report, "BUG beside"));
+}
+
+static void child_waits(void *arg)
+{
+	int told = 0;
+
+	(void)arg;
+	alarm(60); /* it waited for ever */
+	report_set_hook(waiting_hook, &told, false);
+	report_two();
+	CHILD_CHECK(told == 2);
+	CHILD_CHECK(!lock_is_inside());
+}
+
+static void test_waiting_hook(void **unused)
+{
+	struct child c = child_run(child_waits, NULL);
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_true(strstr(c.text, "BUG first") < strstr(c.text, "BUG beside"));
+}
+
+/* ---- a hook that is taken away while another thread runs it ---- */
+
+static void slow_hook(const char *name, const char *report, void *arg)
+{
+	(void)name;
+	(void)report;
+	store_release(&hook_runs, true);
+	while (!load_acquire(&may_return))
+		usleep(1000);
+	store_release((bool *)arg, true);
+}
+
+static void *let_return(void *arg)
+{
+	usleep(50000); /* what does not wait is found in any case: the hook ends later than it */
+	store_release(&may_return, true);
+	return arg;
+}
+
+static void child_takes_away(void *arg)
+{
+	bool returned = false;
+	pthread_t reporter, later;
+
+	(void)arg;
+	report_set_hook(slow_hook, &returned, true);
+	CHILD_CHECK(!pthread_create(&reporter, NULL, report_beside, NULL));
+	while (!load_acquire(&hook_runs))
+		usleep(1000);
+	CHILD_CHECK(!pthread_create(&later, NULL, let_return, NULL));
+	report_set_hook(NULL, NULL, false);
+	CHILD_CHECK(load_acquire(&returned));
+	CHILD_CHECK(!pthread_join(reporter, NULL) && !pthread_join(later, NULL));
+}
+
+static void test_hook_taken_away(void **unused)
+{
+	struct child c = child_run(child_takes_away, NULL);
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+}
+
+/* ---- no memory for a copy ---- */
+
+static void short_hook(const char *name, const char *report, void *arg)
+{
+	size_t len = strlen(report);
+
+	CHILD_CHECK(!strcmp(name, "first"));
+	CHILD_CHECK(strstr(report, "BUG first") && !strstr(report, "BUG last") && len < 512);
+	CHILD_CHECK(!strcmp(report + len - 26, "\n[no memory for the rest]\n"));
+	++*(int *)arg;
+}
+
+static void child_without_memory(void *arg)
+{
+	int told = 0;
+
+	(void)arg;
+	report_set_hook(short_hook, &told, true);
+	for (int i = 0; i < 4; i++)
+		report_slab(&(struct engine){ .name = "first" }, NULL, "one");
+	report_slab(&(struct engine){ .name = "last" }, NULL, "two");
+	child_deny(SYS_mmap, ENOMEM);
+	report_deliver();
+	CHILD_CHECK(told == 1);
+}
+
+static void test_hook_without_memory(void **unused)
+{
+	struct child c;
+
+	(void)unused;
+	if (!bare_process())
+		skip(); /* what runs it needs mappings of its own */
+	c = child_run(child_without_memory, NULL);
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "BUG last")); /* all of it */
 }
 
 static void child_with_policy(void *arg)
@@ -299,8 +435,17 @@ static void test_fork(void **unused)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(words),	TEST(to_stderr), TEST(hook), TEST(careless_hook),
-		TEST(policies), TEST(file),	 TEST(fork), TEST(file_without_rights),
+		TEST(words),
+		TEST(to_stderr),
+		TEST(hook),
+		TEST(careless_hook),
+		TEST(waiting_hook),
+		TEST(hook_taken_away),
+		TEST(hook_without_memory),
+		TEST(policies),
+		TEST(file),
+		TEST(fork),
+		TEST(file_without_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,10 +96,19 @@ static void test_ends(void **state)
 	assert_true(child_aborted(&c));
 }
 
+static void test_yield(void **state)
+{
+	(void)state;
+	errno = 77;
+	os_yield();
+	assert_int_equal(errno, 77);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_yield),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_ends),
 	};
