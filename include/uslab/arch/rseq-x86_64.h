@@ -168,6 +168,12 @@ miss:
 	return 0;
 }
 
+/* The first half of a push: top is the place for the object then. */
+#define USLAB_RSEQ_ROOM                                                                   \
+	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4)            \
+	USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY                           \
+	"jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+
 /* Returns 1 when done, 0 when the array is full, stopped or absent. */
 static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handle, void *obj,
 								 ptrdiff_t rseq)
@@ -175,9 +181,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_push(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4)
-		     USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY
-		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+	__asm__ volatile goto(USLAB_RSEQ_ROOM
 		     USLAB_RSEQ_STORE
 		     USLAB_RSEQ_INJECT(6) USLAB_RSEQ_COMMIT
 		     "2:"
@@ -217,9 +221,7 @@ static inline __attribute__((__always_inline__)) int uslab_rseq_give(void *handl
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto(USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4)
-		     USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_UP_OR_CARRY
-		     "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(5)
+	__asm__ volatile goto(USLAB_RSEQ_ROOM
 		     USLAB_RSEQ_MARKS("%[mark]") USLAB_RSEQ_HAS_MARK("%[mark]")
 		     "je %l[miss]\n\t" /* it seems to be free already */
 		     USLAB_RSEQ_STORE
