@@ -2,7 +2,7 @@
 /*
  * page/nested.c - calls from a signal handler that interrupted this library
  *
- * Data:       first, a list of frees that were put off, newest first; how many were lost.
+ * Data:       first, a list of frees that were put off, newest first; how many were lost is a counter of the reserve.
  * Invariants: an entry is a block of the reserve, its object's owner is whoever takes it off the list.
  * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire), which takes
  *             the whole list, so that no entry is looked at by two.
@@ -28,7 +28,6 @@ BUILD_ASSERT(sizeof(struct deferred) <= 1ul << RESERVE_MIN_SHIFT);
 
 static struct deferred *first;
 static unsigned long nr_waiting;
-static unsigned long nr_lost;
 
 cold bool nested_look(void)
 {
@@ -44,7 +43,7 @@ void nested_defer(nested_give give, void *owner, void *p, const void *caller)
 	struct deferred *d = reserve_alloc(sizeof(*d), sizeof(void *));
 
 	if (!d) {
-		fetch_add(&nr_lost, 1);
+		fetch_add(&reserve_counters.lost, 1);
 		return;
 	}
 	*d = (struct deferred){ load_relaxed(&first), give, owner, p, caller };
@@ -79,5 +78,5 @@ unsigned long nested_waiting(void)
 
 unsigned long nested_lost(void)
 {
-	return load_relaxed(&nr_lost);
+	return load_relaxed(&reserve_counters.lost);
 }

@@ -26,7 +26,7 @@
 static uintptr_t base; /* 0: not reserved yet */
 static uint64_t taken[CLASSES][MAX_WORDS];
 static unsigned char committed[CLASSES];
-static unsigned long count;
+struct reserve_counters reserve_counters;
 
 static struct {
 	uintptr_t addr; /* 0: free */
@@ -206,8 +206,12 @@ void *reserve_alloc(size_t size, size_t align)
 		p = alloc_from(class);
 	if (!p)
 		p = map_block(MAX(size, 1ul), align);
-	if (p)
-		fetch_add(&count, 1);
+	if (!p) {
+		fetch_add(&reserve_counters.failed, 1);
+		return NULL;
+	}
+	fetch_add(&reserve_counters.blocks, 1);
+	fetch_add(&reserve_counters.served, 1);
 	return p;
 }
 
@@ -233,13 +237,13 @@ bool reserve_free(void *p)
 {
 	if (!(in_range(p) ? free_in_range(p) : free_mapped(p)))
 		return false;
-	fetch_sub(&count, 1);
+	fetch_sub(&reserve_counters.blocks, 1);
 	return true;
 }
 
 unsigned long reserve_count(void)
 {
-	return load_relaxed(&count);
+	return load_relaxed(&reserve_counters.blocks);
 }
 
 void reserve_check(void)
@@ -255,5 +259,5 @@ void reserve_check(void)
 		larger += mapped[i].addr != 0;
 	}
 	CHECK(larger == nr_mapped);
-	CHECK(blocks + larger == count);
+	CHECK(blocks + larger == reserve_counters.blocks);
 }

@@ -21,6 +21,15 @@
 #define RESERVE_PART (1ul << 20) /* bytes for each size */
 #define RESERVE_MAX_MAPPED 128u	 /* blocks larger than 1 << RESERVE_MAX_SHIFT */
 
+/* Atomic; read by tools from outside. */
+struct reserve_counters {
+	unsigned long blocks; /* that are given out, records of frees that are put off as well */
+	unsigned long served; /* that were, since the start */
+	unsigned long failed; /* calls for which there was none */
+	unsigned long lost;   /* frees that could not be put off (page/nested.h) */
+};
+extern struct reserve_counters reserve_counters;
+
 /* Aligned to align, a power of two. NULL: no memory, or all blocks of that size and larger are given out. */
 void *reserve_alloc(size_t size, size_t align);
 /* Bytes of the block that starts at p and is given out; 0: none is. */

@@ -16,6 +16,7 @@
 #include "debug/report.h"
 #include "debug/stacks.h"
 #include "page/arena.h"
+#include "page/reserve.h"
 #include "report/internal.h"
 
 #define MAX_OBJECTS 32767u /* in a slab: 15 bits */
@@ -88,6 +89,7 @@ void snapshot_debug_totals(struct snapshot *s)
 	struct snapshot_totals *t = &s->totals;
 	struct report_counters reports;
 	struct kfence_counters guarded;
+	struct reserve_counters reserve;
 	uint64_t depot = 0;
 	uint32_t stacks;
 
@@ -96,6 +98,12 @@ void snapshot_debug_totals(struct snapshot *s)
 		t->fixes = reports.fixes;
 		t->undelivered = reports.undelivered;
 		t->isolated = reports.isolated;
+	}
+	if (s->root.reserve && snapshot_read(s, s->root.reserve, &reserve, sizeof(reserve))) {
+		t->reserve_blocks = reserve.blocks;
+		t->reserve_served = reserve.served;
+		t->reserve_failed = reserve.failed;
+		t->reserve_lost = reserve.lost;
 	}
 	if (s->root.kfence && snapshot_read(s, s->root.kfence, &guarded, sizeof(guarded)))
 		t->guard_bugs = guarded.bugs;

@@ -28,6 +28,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
+#include "page/reserve.h"
 
 /*
  * The library writes to this name, not to the exported one: in a program with two of our libraries
@@ -62,6 +63,7 @@ static struct uslab_root root = {
 	.reports = (uint64_t)&report_counters,
 	.kfence = (uint64_t)&kfence_counters,
 	.blocks = (uint64_t)&blocks_table,
+	.reserve = (uint64_t)&reserve_counters,
 	.filters = (uint64_t)&os_filters,
 };
 

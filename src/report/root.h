@@ -52,6 +52,7 @@ struct uslab_root {
 	uint64_t kfence;	 /* struct kfence_counters */
 	uint64_t blocks;	 /* struct blocks ** (debug/blocks.h) */
 	uint64_t large_name;	 /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
+	uint64_t reserve;	 /* struct reserve_counters */
 	uint64_t filters;	 /* uint32_t os_filters: of system calls, see os/filter.h */
 };
 

@@ -99,6 +99,36 @@ int main(void)
 """
 
 
+# Three frees that are put off, and remembered by the reserve.
+HANDLERS = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include <uslab/slab.h>
+
+static void *blocks[3];
+
+static void hook(const char *cache, const char *text, void *arg)
+{
+	for (int i = 0; i < 3; i++)
+		kfree(blocks[i]);
+}
+
+int main(void)
+{
+	char *object = kmalloc(100, GFP_KERNEL);
+
+	for (int i = 0; i < 3; i++)
+		blocks[i] = kmalloc(100000, GFP_KERNEL);
+	uslab_set_report_hook(hook, NULL, true);
+	kfree(object + 8);
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -194,6 +224,23 @@ class Reports(Case):
             self.assertNotIn("Whole pages", self.info("-p", pid, options, "plain"))
             self.assertLess(text.index("\nResident "), text.index("\nPer Cache "))
         self.assertIn("\nWhole pages:            1.0M ", self.info("-p", pid, "-T"))
+
+    def test_totals_of_handlers(self):
+        """The reserve for signal handlers, where the program has come to it: what a report's hook calls does."""
+        pid = self.start()
+        self.assertNotIn("In handlers", self.info("-p", pid, "-TB"))
+        total = json.loads(self.info("-p", pid, "--json"))["uslab"]
+        self.assertEqual([total["reserve_" + what] for what in ("blocks", "served", "failed", "lost")],
+                         [0, 0, 0, 0])
+        program = self.folder.compile("handlers", HANDLERS, f"-I{SRC}/include", f"{LIB}/libuslab.a",
+                                      "-pthread")
+        with Started(program, stderr=subprocess.DEVNULL) as pid:
+            text = self.info("-p", pid, "-TB")
+            self.assertIn(f"\nIn handlers: {3:15}   In use   : {3:15}   Failed: {0:6}\n", text)
+            self.assertLess(text.index("\nIn handlers"), text.index("\nPer Cache "))
+            total = json.loads(self.info("-p", pid, "--json"))["uslab"]
+        self.assertEqual([total["reserve_" + what] for what in ("blocks", "served", "failed", "lost")],
+                         [3, 3, 0, 0])
 
     def test_activity(self):
         run = uslab("info", "-p", self.start(), "-D")

@@ -3,7 +3,7 @@
  * uslab/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
  *
  * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the resident
- * memory of the process, beside which all these sums are to be seen.
+ * memory of the process, beside which all these sums are to be seen. Others are there where there is something to say.
  */
 #include <stdio.h>
 
@@ -193,7 +193,7 @@ static void print_whole_pages(const struct snapshot_totals *t, const struct info
 
 /*
  * Beside it what the allocator has of it: that, and pages of large blocks which were not touched so far. And
- * what CPUs keep of the free pages, where they do.
+ * what CPUs keep of the free pages, where they do; and the reserve for signal handlers, where they came to it.
  */
 static void print_resident(const struct info_subject *subject, const struct info_options *options)
 {
@@ -210,6 +210,11 @@ static void print_resident(const struct info_subject *subject, const struct info
 	       number(c, sizeof(c), t->dirty_bytes, options));
 	if (t->listed_bytes)
 		printf("Page lists : %15s\n", number(a, sizeof(a), t->listed_bytes, options));
+	if (t->reserve_served || t->reserve_failed)
+		printf("In handlers: %15s   In use   : %15s   Failed: %6s\n",
+		       number(a, sizeof(a), t->reserve_served, options),
+		       number(b, sizeof(b), t->reserve_blocks, options),
+		       number(c, sizeof(c), t->reserve_failed, options));
 }
 
 /* All of the process: where a pattern selects caches there is nothing to say of the rest. */

@@ -106,6 +106,7 @@ IN_CHILD(lost)
 	lock_acquire(&lock);
 	defer(&lock);
 	lock_release(&lock);
+	CHILD_CHECK(reserve_counters.failed == 1 && !reserve_counters.served);
 	CHILD_CHECK(nested_lost() == 1 && !nested_waiting() && !nested_call() && !given);
 }
 

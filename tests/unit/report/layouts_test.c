@@ -11,6 +11,7 @@
 #include "debug/report.h"
 #include "debug/stacks.h"
 #include "fake_process.h"
+#include "page/reserve.h"
 
 #define DEBUG_PLACE 0x60000000ul
 #define GUARD_LAYOUT (DEBUG_PLACE + 0x4000)
@@ -137,6 +138,7 @@ static void test_totals(void **state)
 	struct report_counters *reports = fake_at(&f, COUNTERS);
 	struct kfence_counters *guarded = fake_at(&f, COUNTERS + 0x100);
 	struct stacks *stacks = fake_at(&f, DEPOT);
+	struct reserve_counters *reserve = fake_at(&f, COUNTERS + 0x300);
 
 	(void)state;
 	reports->reports = 7;
@@ -144,17 +146,24 @@ static void test_totals(void **state)
 	reports->isolated = 4;
 	reports->undelivered = 5;
 	guarded->bugs = 2;
+	*reserve =
+		(struct reserve_counters){ .blocks = 11, .served = 12, .failed = 13, .lost = 14 };
 	stacks->nr_stacks = 99;
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = DEPOT;
 	fake_root(&f)->reports = COUNTERS;
 	fake_root(&f)->kfence = COUNTERS + 0x100;
 	fake_root(&f)->stacks = COUNTERS + 0x200;
+	fake_root(&f)->reserve = COUNTERS + 0x300;
 	take();
 	assert_int_equal(s->totals.reports, 7);
 	assert_int_equal(s->totals.fixes, 3);
 	assert_int_equal(s->totals.isolated, 4);
 	assert_int_equal(s->totals.undelivered, 5);
 	assert_int_equal(s->totals.guard_bugs, 2);
+	assert_int_equal(s->totals.reserve_blocks, 11);
+	assert_int_equal(s->totals.reserve_served, 12);
+	assert_int_equal(s->totals.reserve_failed, 13);
+	assert_int_equal(s->totals.reserve_lost, 14);
 	assert_int_equal(s->totals.stacks, 99);
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = 0; /* none saved so far */
 	take();

@@ -14,7 +14,9 @@
 #include "debug/report.h"
 #include "debug/stacks.h"
 #include "os/cpu.h"
+#include "os/filter.h"
 #include "page/arena.h"
+#include "page/reserve.h"
 #include "page/run.h"
 #include "report/snapshot.h"
 
@@ -48,6 +50,8 @@ static void test_fields(void **state)
 	assert_ptr_equal((void *)uslab_root.stacks, &stacks_depot);
 	assert_ptr_equal((void *)uslab_root.reports, &report_counters);
 	assert_ptr_equal((void *)uslab_root.kfence, &kfence_counters);
+	assert_ptr_equal((void *)uslab_root.reserve, &reserve_counters);
+	assert_ptr_equal((void *)uslab_root.filters, &os_filters);
 	assert_string_equal(uslab_root.version_text, uslab_version());
 	assert_string_equal((const char *)uslab_root.large_name, "kmalloc-large");
 }
