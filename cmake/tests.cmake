@@ -4,7 +4,7 @@
 #
 #   tests/unit/<floor>/*_test.c    label quick   also as norseq, and valgrind in the generic preset
 #   tests/conformance/*_test.c     label quick   also as norseq
-#   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds
+#   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds; not with ThreadSanitizer
 #   tests/race/*_test.c            label race
 #   tests/stress/*_test.c          label stress
 #   tests/tools/*.sh|*.py          label quick   scripts; exit status 77 says "skipped"
@@ -242,7 +242,9 @@ if(CMAKE_CROSSCOMPILING)
 	uslab_script_tests(foreign quick 120)
 	return()
 endif()
-uslab_c_tests(fuzz *_fuzz.c quick 120)
+if(NOT USLAB_SANITIZE STREQUAL "thread")
+	uslab_c_tests(fuzz *_fuzz.c quick 120) # one thread each
+endif()
 uslab_c_tests(race *_test.c race 300)
 uslab_c_tests(stress *_test.c stress 600)
 uslab_script_tests(tools quick 120)

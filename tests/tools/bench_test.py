@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=900 serial
+# ctest: timeout=900
 """uslab bench: each benchmark runs, its JSON makes sense, and wrong use is told apart from failure.
 
 Times are not judged here (that is scripts/bench, on a quiet machine), only that they are there,

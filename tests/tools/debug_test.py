@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=900 serial
+# ctest: timeout=900
 """uslab debug: checks of a running python3 switched on, an overflow reported, switched off again.
 
 How long things take, and the throughput that comes back, is printed; USLAB_TEST_STRICT=1 in the environment asserts

@@ -3,7 +3,7 @@
  * unit/tools/single_step_test.c - instructions are counted exactly, also in restartable sequences; and with
  * that, what bulk calls take beside loops of single calls
  *
- * ctest: sanitize=no
+ * ctest: timeout=200 sanitize=no
  */
 #include <sched.h>
 #include <setjmp.h>
