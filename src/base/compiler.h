@@ -33,6 +33,12 @@
 #endif
 #define always_inline inline __attribute__((always_inline))
 
+/*
+ * The text in memory that may be written, which core files have: what is constant lies in the library's file only,
+ * which may be gone when somebody looks at the core. Outside of functions.
+ */
+#define TEXT_IN_CORES(text) ((char[]){ text })
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define BUILD_ASSERT(expr) _Static_assert(expr, #expr)

@@ -25,7 +25,7 @@ struct page;
  * not say whose an object is, so what kfree() and free() get needs a header that does.
  */
 struct engine_heap {
-	const char *name; /* of the engine */
+	const char *name; /* of the engine, TEXT_IN_CORES() */
 	size_t max_size;  /* bytes; larger requests are whole pages */
 
 	/*
@@ -125,7 +125,7 @@ struct engine_stats {
 };
 
 struct engine_ops {
-	const char *name;
+	const char *name;  /* TEXT_IN_CORES() */
 	const char *front; /* the historical one, by name */
 
 	const struct engine_heap *heap; /* NULL: every page belongs to one cache */

@@ -532,7 +532,7 @@ static void array_check(struct front *f)
 }
 
 const struct front_ops front_array_ops = {
-	.name = "array",
+	.name = TEXT_IN_CORES("array"),
 	.init = array_init,
 	.alloc = array_alloc,
 	.free = array_free,

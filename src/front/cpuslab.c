@@ -658,7 +658,7 @@ static void cpuslab_check(struct front *f)
 }
 
 const struct front_ops front_cpuslab_ops = {
-	.name = "cpuslab",
+	.name = TEXT_IN_CORES("cpuslab"),
 	.init = cpuslab_init,
 	.alloc = cpuslab_alloc,
 	.free = cpuslab_free,

@@ -20,7 +20,7 @@ struct front;
 struct depot;
 
 struct front_ops {
-	const char *name;
+	const char *name; /* TEXT_IN_CORES() */
 
 	/* Prepares f for f->engine; capacity 0: by object size. 0 or -ENOMEM, -EINVAL. */
 	int (*init)(struct front *f, unsigned int capacity);

@@ -65,7 +65,7 @@ static unsigned long none_held(struct front *f)
 }
 
 const struct front_ops front_none_ops = {
-	.name = "none",
+	.name = TEXT_IN_CORES("none"),
 	.init = none_init,
 	.alloc = none_alloc,
 	.free = none_free,

@@ -436,7 +436,7 @@ static void queues_check(struct front *f)
 }
 
 const struct front_ops front_queues_ops = {
-	.name = "queues",
+	.name = TEXT_IN_CORES("queues"),
 	.init = queues_init,
 	.alloc = queues_alloc,
 	.free = queues_free,

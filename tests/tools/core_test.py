@@ -188,15 +188,31 @@ class CoreTest(InFolder):
         self.assertEqual(self.numbers("--core", path)["caches"], live["caches"])
 
     def test_library_is_gone(self):
-        """Whole pages have the name that they have in the process."""
+        """Whole pages, engines and fronts have the names that they have in the process."""
         library = shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), self.place)
         process = self.start("env", f"USLAB_MALLOC_SO={library}", BIN, "run", "--", PYTHON,
                              f"{self.folder}/objects.py")
-        live = {cache["name"] for cache in self.numbers("-p", str(process.pid))["caches"]}
+        live = self.numbers("-p", str(process.pid))["caches"]
         path = self.core_of(process)
         os.unlink(library)
-        self.assertEqual({cache["name"] for cache in self.numbers("--core", path)["caches"]}, live)
-        self.assertLess({"malloc-large", "malloc-mapped", "free-pages"}, live)
+        self.assertEqual(self.numbers("--core", path)["caches"], live)
+        self.assertLess({"malloc-large", "malloc-mapped", "free-pages"},
+                        {cache["name"] for cache in live})
+
+    def test_names_of_each_engine(self):
+        """Of heaps too, and of the fronts that are no default."""
+        for engine, front in (("slob:1991", "none"), ("slobseg:pow2", "none"), ("slobseg", "array"),
+                              ("slab", "queues"), ("slub", "cpuslab")):
+            library = shutil.copy(os.path.join(LIB, "libuslab_malloc.so"), self.place)
+            process = self.start("env", f"USLAB_MALLOC_SO={library}", BIN, "run", "-e", engine,
+                                 "-f", front, "--", PYTHON, f"{self.folder}/objects.py")
+            path = self.core_of(process)
+            os.unlink(library)
+            caches = self.numbers("--core", path)["caches"]
+            found = {(cache["engine"], cache["front"]) for cache in caches if cache["id"]}
+            self.assertEqual(found, {(engine, front)})
+            if engine in ("slob:1991", "slobseg:pow2"):
+                self.assertIn(f"{engine}-heap", {cache["name"] for cache in caches})
 
     def test_program_without_uslab(self):
         process = self.start("/bin/sh", "-c", "echo ready; read x")

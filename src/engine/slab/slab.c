@@ -196,7 +196,7 @@ static void slab_fork_child(struct engine *e)
 }
 
 const struct engine_ops slab_ops = {
-	.name = "slab",
+	.name = TEXT_IN_CORES("slab"),
 	.front = "queues",
 	.kmalloc_min = 32,
 	.kmalloc_flags = SLAB_HWCACHE_ALIGN,

@@ -269,7 +269,7 @@ static void check_lists(void)
 }
 
 const struct engine_heap slob_1991_face = {
-	.name = "slob:1991",
+	.name = TEXT_IN_CORES("slob:1991"),
 	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
 	.alloc = alloc_1991,
 	.free = slob_block_free,
@@ -283,7 +283,7 @@ const struct engine_heap slob_1991_face = {
 };
 
 const struct engine_heap slob_face = {
-	.name = "slob",
+	.name = TEXT_IN_CORES("slob"),
 	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
 	.alloc = alloc_lists,
 	.free = slob_block_free,
@@ -297,7 +297,7 @@ const struct engine_heap slob_face = {
 };
 
 const struct engine_ops slob_1991_ops = {
-	.name = "slob:1991",
+	.name = TEXT_IN_CORES("slob:1991"),
 	.front = "none",
 	.heap = &slob_1991_face,
 	.init = init_1991,
@@ -314,7 +314,7 @@ const struct engine_ops slob_1991_ops = {
 };
 
 const struct engine_ops slob_ops = {
-	.name = "slob",
+	.name = TEXT_IN_CORES("slob"),
 	.front = "none",
 	.heap = &slob_face,
 	.init = init_lists,

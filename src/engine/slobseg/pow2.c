@@ -235,7 +235,7 @@ static void pow2_heap_check(void)
 }
 
 static const struct engine_heap pow2_heap = {
-	.name = "slobseg:pow2",
+	.name = TEXT_IN_CORES("slobseg:pow2"),
 	.max_size = PAGE_SIZE,
 	.alloc = pow2_heap_alloc,
 	.free = pow2_heap_free,
@@ -250,7 +250,7 @@ static const struct engine_heap pow2_heap = {
 };
 
 const struct engine_ops slobseg_pow2_ops = {
-	.name = "slobseg:pow2",
+	.name = TEXT_IN_CORES("slobseg:pow2"),
 	.front = "none",
 	.heap = &pow2_heap,
 	.init = pow2_init,

@@ -189,7 +189,7 @@ void slobseg_fork_child(struct engine *e)
 }
 
 const struct engine_ops slobseg_ops = {
-	.name = "slobseg",
+	.name = TEXT_IN_CORES("slobseg"),
 	.front = "none",
 	.init = slobseg_init,
 	.refill = slobseg_refill,

@@ -186,7 +186,7 @@ static void slub_fork_child(struct engine *e)
 }
 
 const struct engine_ops slub_ops = {
-	.name = "slub",
+	.name = TEXT_IN_CORES("slub"),
 	.front = "cpuslab",
 	.init = slub_init,
 	.refill = slub_refill,
