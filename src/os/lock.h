@@ -46,7 +46,11 @@ struct lock {
 	uint32_t rank;
 };
 
-#define LOCK_INIT(r) ((struct lock){ 0, (r) })
+/* No compound literal: GCC 11 would miss initializers beside it. */
+#define LOCK_INIT(r)   \
+	{              \
+		0, (r) \
+	}
 
 static inline void lock_init(struct lock *l, enum lock_rank rank)
 {

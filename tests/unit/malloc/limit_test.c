@@ -66,16 +66,17 @@ static int by_setrlimit(const struct rlimit *limit)
 	return setrlimit(RLIMIT_AS, limit);
 }
 
+static int by_prlimit(const struct rlimit *limit)
+{
+	return prlimit(0, RLIMIT_AS, limit, NULL);
+}
+
+#ifdef __GLIBC__ /* others have no such names, or they are the same ones */
 static int by_setrlimit64(const struct rlimit *limit)
 {
 	struct rlimit64 limit64 = { limit->rlim_cur, limit->rlim_max };
 
 	return setrlimit64(RLIMIT_AS, &limit64);
-}
-
-static int by_prlimit(const struct rlimit *limit)
-{
-	return prlimit(0, RLIMIT_AS, limit, NULL);
 }
 
 static int by_prlimit64(const struct rlimit *limit)
@@ -84,9 +85,16 @@ static int by_prlimit64(const struct rlimit *limit)
 
 	return prlimit64(getpid(), RLIMIT_AS, &limit64, NULL);
 }
+#endif
 
-static int (*const ways[])(const struct rlimit *) = { by_setrlimit, by_setrlimit64, by_prlimit,
-						      by_prlimit64 };
+static int (*const ways[])(const struct rlimit *) = {
+	by_setrlimit,
+	by_prlimit,
+#ifdef __GLIBC__
+	by_setrlimit64,
+	by_prlimit64,
+#endif
+};
 
 /* Small blocks after the first way; after the others large ones, of which only the first page is touched. */
 static void live_with_a_limit(void *arg)
