@@ -27,7 +27,7 @@
 #define cold __attribute__((__cold__, __noinline__))
 /* The linker may take another one; compilers believe nothing of this one's. Clang never does, of what is weak. */
 #ifdef __clang__
-#define replaceable __attribute__((weak, noinline))
+#define replaceable __attribute__((weak, __noinline__))
 #else
 #define replaceable __attribute__((weak, noipa))
 #endif
