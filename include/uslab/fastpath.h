@@ -125,9 +125,10 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 	/* One and two are best served as such: a run takes as long to set up. */
 	if (!(p[0] = kmem_cache_alloc(s, flags)))
 		return 0;
-	if (nr == 2 && __builtin_expect(!(p[1] = kmem_cache_alloc(s, flags)), 0))
-		return uslab_cache_alloc_bulk(s, flags, nr, p,
-					      1); /* tries again, or frees the first */
+	if (nr == 2 && __builtin_expect(!(p[1] = kmem_cache_alloc(s, flags)), 0)) {
+		n = 1; /* it tries again, or frees the first */
+		return uslab_cache_alloc_bulk(s, flags, nr, p, n);
+	}
 	return (int)nr;
 }
 

@@ -40,6 +40,12 @@ void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const v
 	return cache_take(c, gfp, node, size, caller);
 }
 
+static always_inline void unmark(unsigned int mark, unsigned int nr, void **p)
+{
+	for (void **end = p + nr; p < end; p++)
+		mark_clear(*p, mark);
+}
+
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller)
 {
@@ -64,8 +70,8 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		ops->free_bulk(&c->front, n, p);
 		return 0;
 	}
-	for (unsigned int i = done, mark = c->engine.mark; mark && i < n; i++)
-		mark_clear(p[i], mark);
+	if (likely(c->engine.mark))
+		unmark(c->engine.mark, n - done, p + done);
 	for (unsigned int i = done; unlikely(used_are_kept()) && i < n; i++)
 		cache_hand_out(c, p[i]);
 	for (unsigned int i = done; gfp & __GFP_ZERO && i < n; i++)

@@ -17,6 +17,8 @@
  */
 #include "front/array_sheaf.h"
 
+#include <string.h>
+
 #include "arch/rseq_ops.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -140,9 +142,8 @@ static uintptr_t sheaf_give(struct front *f, uintptr_t top, unsigned int nr, voi
 	void **entry = (void **)top;
 	unsigned int n = MIN(f->capacity - sheaf_count(top, f->capacity), nr);
 
-	for (unsigned int i = 0; i < n; i++)
-		*++entry = p[i];
-	return (uintptr_t)entry;
+	memcpy(entry + 1, p, n * sizeof(*p));
+	return (uintptr_t)(entry + n);
 }
 
 static inline unsigned int moved(uintptr_t from, uintptr_t to)

@@ -410,6 +410,27 @@ static void cpuslab_free(struct front *f, void *obj)
 }
 
 /*
+ * Links the last of nr objects, as long as they are of the slab that begins at start, behind *tail, which they
+ * replace. Links are plain. Returns how many are left.
+ */
+static always_inline unsigned int chain_neighbours(const char *start, size_t bytes,
+						   const struct slab_layout *layout,
+						   unsigned int nr, void **p, void **tail)
+{
+	char *last = *tail;
+	char *obj;
+
+	for (; nr; nr--, last = obj) {
+		obj = p[nr - 1];
+		if ((size_t)(obj - start) >= bytes || unlikely(obj == last))
+			break;
+		store_relaxed(freeptr_slot(layout, last), (uintptr_t)obj);
+	}
+	*tail = last;
+	return nr;
+}
+
+/*
  * Frees the last of nr objects together with those of its slab that are near in the array (spec
  * 5.8); the others are moved to the front. The last one is the first to be reused. Returns how many are
  * left.
@@ -423,10 +444,14 @@ static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 	const char *start = page_address(slab);
 	const size_t bytes = PAGE_SIZE << slab->order;
 	unsigned int lookahead = LOOKAHEAD;
-	unsigned int left = nr;
-	unsigned int cnt = 1;
+	unsigned int cnt = nr + 1;
+	unsigned int left;
 	void *tail = head;
 
+	if (likely(!s->hardened))
+		nr = chain_neighbours(start, bytes, layout, nr, p, &tail);
+	cnt -= nr;
+	left = nr;
 	while (nr && lookahead) {
 		void *obj = p[--nr];
 

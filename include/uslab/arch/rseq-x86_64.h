@@ -115,12 +115,8 @@
 	USLAB_ASM("movq %[obj], (%[top])", "mov [%[top]], %[obj]")
 #define USLAB_RSEQ_STORE_NEXT /* top[1] = obj, likewise */ \
 	USLAB_ASM("movq %[obj], 8(%[top])", "mov [%[top]+8], %[obj]")
-#define USLAB_RSEQ_UP /* top++ */ \
-	USLAB_ASM("addq $8, %[top]", "add %[top], 8")
 #define USLAB_RSEQ_UP_OR_CARRY /* top++; carry: there was no room */ \
 	USLAB_ASM("addb $8, %b[top]", "add %b[top], 8")
-#define USLAB_RSEQ_IS_FULL /* equal: top + 8 would carry */ \
-	USLAB_ASM("cmpb $0xf8, %b[top]", "cmp %b[top], 0xf8")
 #define USLAB_RSEQ_DOWN /* top-- */ \
 	USLAB_ASM("subq $8, %[top]", "sub %[top], 8")
 #define USLAB_RSEQ_FROM_LIST /* obj = p[n] */ \
@@ -129,6 +125,8 @@
 	USLAB_ASM("movq %[obj], (%[p],%[n],8)", "mov [%[p]+%[n]*8], %[obj]")
 #define USLAB_RSEQ_IS_NR /* equal: n == nr */ \
 	USLAB_ASM("cmpq %[nr], %[n]", "cmp %[n], %[nr]")
+#define USLAB_RSEQ_IS_LIMIT /* equal: n == limit */ \
+	USLAB_ASM("cmpq %[limit], %[n]", "cmp %[n], %[limit]")
 
 /* Marks: `at` is the register with their offset, which USLAB_RSEQ_MARKS(at) loads from USLAB_WINDOW_MARKS. */
 #define USLAB_RSEQ_MARKS(at) \
@@ -250,22 +248,47 @@ miss:
 	"6:\n\t" USLAB_RSEQ_INJECT(before_commit) USLAB_RSEQ_COMMIT                  \
 	"2:"
 
+/*
+ * limit = how many of nr objects an array has room for: all bits of its full top's low byte are set but for
+ * the lowest three. None: to 6.
+ */
+#define USLAB_RSEQ_LIMIT                                                             \
+	USLAB_ASM("movl %k[top], %k[limit]", "mov %k[limit], %k[top]")               \
+	"not %k[limit]\n\t"                                                         \
+	USLAB_ASM("andl $0xf8, %k[limit]", "and %k[limit], 0xf8")                    \
+	"jz 6f\n\t"                                                                 \
+	USLAB_ASM("shrl $3, %k[limit]", "shr %k[limit], 3")                          \
+	USLAB_ASM("cmpq %[nr], %[limit]", "cmp %[limit], %[nr]")                     \
+	USLAB_ASM("cmovaq %[nr], %[limit]", "cmova %[limit], %[nr]")
+
+/* top += n */
+#define USLAB_RSEQ_UP_N \
+	USLAB_ASM("leaq (%[top],%[n],8), %[top]", "lea %[top], [%[top]+%[n]*8]")
+
+/* Two at a time, after the odd one. */
 #define USLAB_RSEQ_PUSH_RUN(in_loop, before_commit)                                  \
-	".p2align 4\n"                                                               \
-	"5:\n\t" USLAB_RSEQ_IS_FULL                                                 \
-	"je 6f\n\t" USLAB_RSEQ_FROM_LIST                                            \
-	USLAB_RSEQ_INJECT(in_loop) USLAB_RSEQ_STORE_NEXT USLAB_RSEQ_UP               \
-	"inc %[n]\n\t" USLAB_RSEQ_IS_NR                                             \
-	"jne 5b\n"                                                                   \
-	"6:\n\t" USLAB_RSEQ_INJECT(before_commit) USLAB_RSEQ_COMMIT                  \
+	USLAB_RSEQ_LIMIT USLAB_ASM("testb $1, %b[limit]", "test %b[limit], 1")       \
+	"jz 5f\n\t" USLAB_RSEQ_FROM_LIST USLAB_RSEQ_STORE_NEXT                      \
+	"inc %[n]\n\t" USLAB_RSEQ_IS_LIMIT                                          \
+	"je 7f\n\t"                                                                 \
+	".p2align 4\n"                                                              \
+	"5:\n\t" USLAB_RSEQ_INJECT(in_loop) USLAB_RSEQ_FROM_LIST                    \
+	USLAB_ASM("movq %[obj], 8(%[top],%[n],8)", "mov [%[top]+%[n]*8+8], %[obj]")  \
+	USLAB_ASM("movq 8(%[p],%[n],8), %[obj]", "mov %[obj], [%[p]+%[n]*8+8]")      \
+	USLAB_ASM("movq %[obj], 16(%[top],%[n],8)", "mov [%[top]+%[n]*8+16], %[obj]") \
+	USLAB_ASM("addq $2, %[n]", "add %[n], 2") USLAB_RSEQ_IS_LIMIT                \
+	"jne 5b\n"                                                                  \
+	"7:\n\t" USLAB_RSEQ_UP_N                                                    \
+	"6:\n\t" USLAB_RSEQ_INJECT(before_commit) USLAB_RSEQ_COMMIT                 \
 	"2:"
 
 /*
  * Sets n to how many objects a run has moved. `begin` arms it; `middle`, one of the above, finds the word's top in
- * %[top] and n = 0; %[mark] is free for it. handle, rseq, nr and p are those of the function around it.
+ * %[top] and n = 0; %[mark] and %[limit] are free for it. handle, rseq, nr and p are those of the function around it.
  */
 #define USLAB_RSEQ_RUN(n_moved, begin, middle)                                                  \
 	do {                                                                                    \
+		unsigned long limit;                                                            \
 		unsigned long mark;                                                             \
 		unsigned long tmp;                                                              \
 		char *top;                                                                      \
@@ -274,7 +297,7 @@ miss:
 		__asm__ volatile(begin USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP                         \
 				 "xor %k[n], %k[n]\n\t" middle                                  \
 				 : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),        \
-				   [mark] "=&r"(mark), [n] "=&r"(n_moved)                       \
+				   [mark] "=&r"(mark), [limit] "=&r"(limit), [n] "=&r"(n_moved) \
 				 : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p) \
 				 : "memory", "cc");                                             \
 	} while (0)
@@ -331,6 +354,7 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 									ptrdiff_t rseq, size_t nr,
 									void *const *p)
 {
+	unsigned long limit;
 	unsigned long mark;
 	unsigned long tmp;
 	char *top;
@@ -343,17 +367,19 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void
 		     "jz 0f\n\t"
 		     "dec %[n]\n\t"
 		     USLAB_RSEQ_FROM_LIST USLAB_RSEQ_CLEAR_MARK("%[mark]")
-		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP
+		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_LIMIT
 		     ".p2align 4\n"
-		     "5:\n\t" USLAB_RSEQ_IS_FULL
-		     "je 6f\n\t" USLAB_RSEQ_FROM_LIST USLAB_RSEQ_INJECT(26) USLAB_RSEQ_HAS_MARK("%[mark]")
-		     "je 6f\n\t" /* it seems to be free already */
-		     "inc %[n]\n\t"
-		     USLAB_RSEQ_SET_MARK("%[mark]") USLAB_RSEQ_STORE_NEXT USLAB_RSEQ_UP USLAB_RSEQ_IS_NR
+		     "5:\n\t" USLAB_RSEQ_FROM_LIST USLAB_RSEQ_INJECT(26) USLAB_RSEQ_HAS_MARK("%[mark]")
+		     "je 7f\n\t" /* it seems to be free already */
+		     "inc %[n]\n\t" USLAB_RSEQ_SET_MARK("%[mark]")
+		     USLAB_ASM("movq %[obj], (%[top],%[n],8)", "mov [%[top]+%[n]*8], %[obj]")
+		     USLAB_RSEQ_IS_LIMIT
 		     "jne 5b\n"
+		     "7:\n\t" USLAB_RSEQ_UP_N
 		     "6:\n\t" USLAB_RSEQ_INJECT(27) USLAB_RSEQ_COMMIT
 		     "2:"
-		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n), [mark] "=&r"(mark)
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n), [mark] "=&r"(mark),
+		       [limit] "=&r"(limit)
 		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p)
 		     : "memory", "cc");
 	return n;

@@ -90,8 +90,8 @@ static unsigned long count_to_mark(struct tracee *t)
  * All of the small ones too where calls have sequences; without, each object takes ten times as many steps, which lock
  * and unlock in the same way.
  */
-static const size_t all_counts[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,  9,	 10,  12,
-				     16, 30, 31, 32, 33, 61, 62, 63, 64, MOST };
+static const size_t all_counts[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,  9,	 10, 12,  16,
+				     30, 31, 32, 33, 61, 62, 63, 64, 65, 94, 100, MOST };
 static const size_t few_counts[] = { 1, 2, 3, 8, 32, 63, 65 };
 
 static bool has_sequences(void)
@@ -103,13 +103,9 @@ static bool has_sequences(void)
 #endif
 }
 
-/*
- * A bulk call takes no more than the loop, but for two instructions that look at the count. From 8 objects on:
- * three quarters at most with arrays (63 objects, one more than a CPU has in hand; seven tenths elsewhere), two thirds with cpuslab, which looks at each object that is freed.
- */
+/* A bulk call takes no more than the loop; from 8 objects on two thirds at most. */
 static void bulk_beside_loop(const struct kmem_cache_args *args)
 {
-	const unsigned long percent = strcmp(args->front, "array") ? 67 : 75;
 	static void (*const run[])(size_t) = { nothing, by_loop, by_bulk };
 	bool all = has_sequences();
 	const size_t *counts = all ? all_counts : few_counts;
@@ -133,8 +129,7 @@ static void bulk_beside_loop(const struct kmem_cache_args *args)
 		}
 		steps[1] -= steps[0];
 		steps[2] -= steps[0];
-		if (steps[2] > steps[1] + 2 ||
-		    (counts[i] >= 8 && 100 * steps[2] > percent * steps[1]))
+		if (steps[2] > steps[1] || (counts[i] >= 8 && 100 * steps[2] > 67 * steps[1]))
 			fail_msg("%zu objects: %lu instructions in bulk, %lu one by one", counts[i],
 				 steps[2], steps[1]);
 	}
