@@ -161,16 +161,22 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 					 (unsigned int)done, caller);
 }
 
+static noinline void free_very_many(struct cache *c, size_t nr, void **p, const void *caller)
+{
+	for (size_t n; nr; nr -= n, p += n) {
+		n = MIN(nr, (size_t)INT32_MAX);
+		cache_free_bulk_for(c, (unsigned int)n, p, caller);
+	}
+}
+
 USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {
 	const void *caller = __builtin_return_address(0);
 
-	if (!s) {
-		kmalloc_free_bulk(nr, p, caller);
-		return;
-	}
-	for (size_t n; nr; nr -= n, p += n) {
-		n = MIN(nr, (size_t)1 << 30);
-		cache_free_bulk_for(cache_of(s), (unsigned int)n, p, caller);
-	}
+	if (!s)
+		kmalloc_free_bulk(caller, nr, p);
+	else if (likely(nr <= INT32_MAX))
+		cache_free_bulk_for(cache_of(s), (unsigned int)nr, p, caller);
+	else
+		free_very_many(cache_of(s), nr, p, caller);
 }

@@ -25,6 +25,11 @@
  *                                                            *WORD = top     (the commit)
  *                                                        full: clear the mark of obj; miss
  *
+ *     size_t arch_malloc_push_run(handle of a class, rseq, nr, p, slab, bytes):
+ *         push of p[0], p[1], ..., nr of them at most, with one commit, until one would miss or does not lie in
+ *         slab .. slab + bytes, which is of that class and begins at a multiple of bytes; returns how many.
+ *         nr > 0. Here all looks are in the sequence, which takes its marks back when it is aborted
+ *
  * What push looks at before its sequence is the caller's alone, as long as the caller may free it: the
  * sequence may start again, the looks must not, since they would find the mark that they have set. The mark
  * is set before the commit and cleared after the one of a pop: in between the object is in nobody's hands

@@ -129,6 +129,8 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 				  unsigned int done, const void *caller);
 void cache_free_for(struct cache *c, void *obj, const void *caller);
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
+/* The same for pointers that are known to lie where objects of c start. */
+void cache_free_bulk_looked(struct cache *c, unsigned int nr, void **p, const void *caller);
 
 static inline void *cache_alloc(struct cache *c, gfp_t gfp, int node)
 {
@@ -266,8 +268,8 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));
 }
 void kmalloc_free(const void *p, const void *caller);
-/* The same nr times, runs of one cache at a time. */
-void kmalloc_free_bulk(size_t nr, void **p, const void *caller);
+/* The same nr times, those that belong together at once. The order of arguments saves moves in its caller. */
+void kmalloc_free_bulk(const void *caller, size_t nr, void **p);
 /* A free by another name: what() is reported for what no block starts at. */
 void kmalloc_free_as(const char *what, const void *p, const void *caller);
 /* 0: no block starts at p, which was reported: what() was given it. */

@@ -118,24 +118,27 @@ mark_run(unsigned int mark, unsigned int nr, void **p)
 }
 
 /* How many of the first ones are sound, of which one look is taken; they bear marks then. */
-static unsigned int sound_run(const struct cache *c, unsigned int nr, void **p)
+static unsigned int sound_run(const struct cache *c, bool looked, unsigned int nr, void **p)
 {
-	if (unlikely(!cache_may_own(c, p[0])))
+	if (!looked && unlikely(!cache_may_own(c, p[0])))
 		return 0;
 	return c->engine.mark ? mark_run(c->engine.mark, nr, p) : nr;
 }
 
 /*
  * Those before an object that bears a mark go first: it may be one of them. Objects that are refused are left out.
+ * looked: all of them are known to be objects of c.
  */
-static void free_bulk_plain(struct cache *c, unsigned int nr, void **p, const void *caller)
+static void free_bulk_plain(struct cache *c, bool looked, unsigned int nr, void **p,
+			    const void *caller)
 {
-	const unsigned int step = objects_for_a_look(c);
+	const unsigned int step = looked ? nr : objects_for_a_look(c);
 	unsigned int from = 0;
 
 	for (unsigned int i = 0; i < nr;) {
 		unsigned int n = step > 1 ? MIN(step, nr - i) : nr - i;
-		unsigned int sound = step > 1 ? sound_run(c, n, p + i) : sound_each(c, n, p + i);
+		unsigned int sound = step > 1 ? sound_run(c, looked, n, p + i)
+					      : sound_each(c, n, p + i);
 
 		i += sound;
 		if (likely(sound == n))
@@ -168,7 +171,8 @@ static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **
 		cache_free_watched(c, p[--nr], caller);
 }
 
-void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
+static always_inline void free_bulk(struct cache *c, bool looked, unsigned int nr, void **p,
+				    const void *caller)
 {
 	if (nested_call()) {
 		while (nr)
@@ -185,7 +189,17 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 	if (unlikely(used_are_kept()))
 		free_bulk_hardened(c, nr, p, caller);
 	else
-		free_bulk_plain(c, nr, p, caller);
+		free_bulk_plain(c, looked, nr, p, caller);
+}
+
+void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
+{
+	free_bulk(c, false, nr, p, caller);
+}
+
+void cache_free_bulk_looked(struct cache *c, unsigned int nr, void **p, const void *caller)
+{
+	free_bulk(c, true, nr, p, caller);
 }
 
 /* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */

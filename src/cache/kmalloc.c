@@ -17,9 +17,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/malloc_rseq.h"
 #include "base/assert.h"
 #include "base/bits.h"
+#include "cache/kfree.h"
 #include "cache/object.h"
 #include "debug/kfence.h"
 #include "debug/pages.h"
@@ -310,84 +310,16 @@ static noinline void free_slow_as(const char *what, const void *p, const void *c
 		free_other(what, p, caller);
 }
 
-/*
- * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so that its
- * frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is at fixed distances from it.
- */
-static always_inline bool free_hit(const void *p)
-{
-	char *base = page_map.base;
-	unsigned long index = (unsigned long)((const char *)p - base) >> PAGE_SHIFT;
-	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
-
-	return likely(index < load_relaxed(&page_map.nr_pages)) &&
-	       likely(arch_malloc_push(base, classes[index], os_rseq_offset, (void *)p));
-}
-
 void kmalloc_free(const void *p, const void *caller)
 {
-	if (!free_hit(p))
+	if (!kfree_hit(p))
 		free_slow(p, caller);
 }
 
 void kmalloc_free_as(const char *what, const void *p, const void *caller)
 {
-	if (!free_hit(p))
+	if (!kfree_hit(p))
 		free_slow_as(what, p, caller);
-}
-
-#define RUN_MIN 4   /* objects of one cache; fewer take longer together than one by one */
-#define RUN_RETRY 8 /* misses one by one after a look that found fewer */
-
-/* The cache of p if its frees never are hits; else, or if p is no object, NULL. */
-static struct cache *cache_without_hits(const void *p)
-{
-	const struct page *slab = page_slab_of(p);
-	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
-
-	return c && c->front.ops != &front_array_ops ? c : NULL;
-}
-
-/* The first ones that are of one cache without hits, if they are RUN_MIN at least. Returns how many were freed. */
-static noinline size_t free_run_slow(size_t nr, void **p, const void *caller)
-{
-	struct cache *c = cache_without_hits(p[0]);
-	size_t n = 1;
-
-	if (!c || nr < RUN_MIN || cache_without_hits(p[RUN_MIN - 1]) != c)
-		return 0;
-	nr = MIN(nr, (size_t)1 << 30);
-	while (n < nr && cache_without_hits(p[n]) == c)
-		n++;
-	if (n < RUN_MIN)
-		return 0;
-	cache_free_bulk_for(c, (unsigned int)n, p, caller);
-	return n;
-}
-
-/* A hit is as fast by itself as in a run, and a miss of an array makes room for 31 hits. */
-void kmalloc_free_bulk(size_t nr, void **p, const void *caller)
-{
-	unsigned int retry = nr < RUN_RETRY ? RUN_RETRY : 0; /* misses before the next look */
-	size_t n = 0;
-
-	while (n < nr) {
-		if (likely(free_hit(p[n]))) {
-			n++;
-			continue;
-		}
-		if (!retry) {
-			size_t done = free_run_slow(nr - n, p + n, caller);
-
-			if (done) {
-				n += done;
-				continue;
-			}
-			retry = RUN_RETRY;
-		}
-		retry--;
-		free_slow_as("kmem_cache_free_bulk", p[n++], caller);
-	}
 }
 
 static size_t usable_size(const void *p)

@@ -174,8 +174,26 @@ static void bulk_op(struct worker *w, unsigned int c, uint64_t r)
 	} else if (w->nr[c] >= n) {
 		for (unsigned int i = 0; i < n; i++)
 			p[i] = drop_some(w, c, r >> i % 32);
-		kmem_cache_free_bulk(caches[c], n, p);
+		kmem_cache_free_bulk(r & 2048 ? caches[c] : NULL, n, p);
 	}
+}
+
+/* Runs of kmallocs: whoever gets one has it alone. */
+static void kmalloc_op(const struct worker *w, uint64_t r)
+{
+	unsigned int n = 1 + (unsigned int)r % BULK;
+	const struct worker **p[BULK];
+
+	for (unsigned int i = 0; i < n; i++) {
+		p[i] = kmalloc(64, GFP_KERNEL);
+		if (!p[i])
+			die("out of memory", NULL, 0);
+		p[i][0] = p[i][7] = w;
+	}
+	for (unsigned int i = 0; i < n; i++)
+		if (p[i][0] != w || p[i][7] != w)
+			die("somebody else's kmalloc", p[i], 0);
+	kfree_bulk(n, (void **)p);
 }
 
 /* Gives an object to whoever comes next, and takes what lies there. */
@@ -214,6 +232,11 @@ static void one_op(struct worker *w)
 		pass_on(w, c, r);
 		break;
 	case 2:
+		if (r & 7)
+			break;
+		kmalloc_op(w, r >> 8);
+		break;
+	case 3:
 		if (!(r & 255))
 			sched_yield();
 		break;

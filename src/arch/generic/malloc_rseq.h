@@ -33,4 +33,16 @@ static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrd
 	return false;
 }
 
+static always_inline size_t arch_malloc_push_run(void *handle, ptrdiff_t rseq, size_t nr,
+						 void *const *p, uintptr_t slab, size_t bytes)
+{
+	(void)handle;
+	(void)rseq;
+	(void)nr;
+	(void)p;
+	(void)slab;
+	(void)bytes;
+	return 0;
+}
+
 #endif /* ARCH_GENERIC_MALLOC_RSEQ_H */

@@ -96,4 +96,55 @@ miss:
 	return false;
 }
 
+/* USLAB_WINDOW_MAGICS, of a handle */
+#define ARCH_MALLOC_MAGIC_OF "43008(%[handle])"
+BUILD_ASSERT(USLAB_WINDOW_MAGICS == 43008);
+
+/* As uslab_rseq_give_run(), whose inject points it has; n is raised likewise, and the marks are taken back. */
+static always_inline size_t arch_malloc_push_run(void *handle, ptrdiff_t rseq, size_t nr,
+						 void *const *p, uintptr_t slab, size_t bytes)
+{
+	unsigned long offset;
+	unsigned long limit;
+	unsigned long tmp;
+	char *top;
+	void *obj;
+	size_t n;
+
+	__asm__ volatile("xorl %k[n], %k[n]\n\t" /* n = 0 */
+		     USLAB_RSEQ_TABLE_UNDO(
+		     "testq %[n], %[n]\n\t"
+		     "jz 0f\n\t"
+		     "decq %[n]\n\t"
+		     "movq (%[p],%[n],8), %[obj]\n\t"
+		     "movl $0, 4(%[obj])\n\t"
+		     "jmp 4b\n\t") USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(25) USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP USLAB_RSEQ_LIMIT
+		     ".p2align 4\n"
+		     "5:\n\t"
+		     "movq (%[p],%[n],8), %[obj]\n\t" USLAB_RSEQ_INJECT(26)
+		     "movq %[obj], %[offset]\n\t"
+		     "subq %[slab], %[offset]\n\t"
+		     "cmpq %[bytes], %[offset]\n\t"
+		     "jae 7f\n\t" /* of another slab */
+		     "imulq " ARCH_MALLOC_MAGIC_OF ", %[offset]\n\t"
+		     "cmpq " ARCH_MALLOC_MAGIC_OF ", %[offset]\n\t"
+		     "jae 7f\n\t" /* no object starts here */
+		     "cmpl %k[obj], 4(%[obj])\n\t"
+		     "je 7f\n\t" /* it seems to be free already */
+		     "incq %[n]\n\t"
+		     "movl %k[obj], 4(%[obj])\n\t"
+		     "movq %[obj], (%[top],%[n],8)\n\t" /* *++top = p[n++] */
+		     "cmpq %[limit], %[n]\n\t"
+		     "jne 5b\n"
+		     "7:\n\t" USLAB_RSEQ_UP_N
+		     "6:\n\t" USLAB_RSEQ_INJECT(27) USLAB_RSEQ_COMMIT
+		     "2:"
+		     : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp), [n] "=&r"(n),
+		       [offset] "=&r"(offset), [limit] "=&r"(limit)
+		     : [handle] "r"(handle), [rseq] "r"(rseq), [nr] "r"(nr), [p] "r"(p),
+		       [slab] "r"(slab), [bytes] "r"(bytes)
+		     : "memory", "cc");
+	return n;
+}
+
 #endif /* ARCH_X86_64_MALLOC_RSEQ_H */

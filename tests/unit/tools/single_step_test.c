@@ -49,7 +49,21 @@ static __attribute__((noinline)) void nothing(size_t n)
 	__asm__ volatile("" : : "r"(n));
 }
 
-/* The child: each function twice for every count, the second time between two marks. */
+/* What is done before each run but those of nothing(), and is not counted. */
+static void (*prepare)(size_t n);
+
+static void prepared_run(void (*run)(size_t), size_t n, bool counted)
+{
+	if (prepare && run != nothing)
+		prepare(n);
+	if (counted)
+		raise(SIGUSR1);
+	run(n);
+	if (counted)
+		raise(SIGUSR1);
+}
+
+/* The child: each function some times for every count, the last time between two marks. */
 static _Noreturn void be_counted(void (*const *run)(size_t), size_t nr, const size_t *counts,
 				 size_t nr_counts)
 {
@@ -65,10 +79,8 @@ static _Noreturn void be_counted(void (*const *run)(size_t), size_t nr, const si
 	for (size_t i = 0; i < nr_counts; i++)
 		for (size_t j = 0; j < nr; j++) {
 			for (unsigned int warm = 0; warm < 3; warm++)
-				run[j](counts[i]);
-			raise(SIGUSR1);
-			run[j](counts[i]);
-			raise(SIGUSR1);
+				prepared_run(run[j], counts[i], false);
+			prepared_run(run[j], counts[i], true);
 		}
 	_exit(0);
 }
@@ -103,10 +115,9 @@ static bool has_sequences(void)
 #endif
 }
 
-/* A bulk call takes no more than the loop; from 8 objects on two thirds at most. */
-static void bulk_beside_loop(const struct kmem_cache_args *args)
+/* A bulk call takes no more than the loop; from 8 objects on this many hundredths at most. */
+static void beside_loop(const char *what, unsigned long percent, void (*const run[3])(size_t))
 {
-	static void (*const run[])(size_t) = { nothing, by_loop, by_bulk };
 	bool all = has_sequences();
 	const size_t *counts = all ? all_counts : few_counts;
 	size_t nr = all ? sizeof(all_counts) / sizeof(all_counts[0])
@@ -114,8 +125,6 @@ static void bulk_beside_loop(const struct kmem_cache_args *args)
 	unsigned long steps[3];
 	struct tracee t = { .started = false };
 
-	cache = kmem_cache_create_args("steps", 64, args, SLAB_NOLEAKTRACE);
-	assert_non_null(cache);
 	t.pid = fork();
 	assert_true(t.pid >= 0);
 	if (!t.pid)
@@ -129,11 +138,21 @@ static void bulk_beside_loop(const struct kmem_cache_args *args)
 		}
 		steps[1] -= steps[0];
 		steps[2] -= steps[0];
-		if (steps[2] > steps[1] || (counts[i] >= 8 && 100 * steps[2] > 67 * steps[1]))
-			fail_msg("%zu objects: %lu instructions in bulk, %lu one by one", counts[i],
-				 steps[2], steps[1]);
+		if (steps[2] > steps[1] || (counts[i] >= 8 && 100 * steps[2] > percent * steps[1]))
+			fail_msg("%s, %zu objects: %lu instructions in bulk, %lu one by one", what,
+				 counts[i], steps[2], steps[1]);
 	}
 	step_kill(&t);
+}
+
+static void bulk_beside_loop(const struct kmem_cache_args *args)
+{
+	static void (*const run[])(size_t) = { nothing, by_loop, by_bulk };
+
+	prepare = NULL;
+	cache = kmem_cache_create_args("steps", 64, args, SLAB_NOLEAKTRACE);
+	assert_non_null(cache);
+	beside_loop(args->front, 67, run);
 	kmem_cache_destroy(cache);
 }
 
@@ -160,6 +179,84 @@ static void test_bulk_cpuslab(void **state)
 }
 
 #if USLAB_HAVE_RSEQ && defined(__OPTIMIZE__)
+/* ---- kfree_bulk(): of one cache, of two in turn, of kmallocs ---- */
+
+static struct kmem_cache *other_cache;
+
+static void some_of_cache(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(objects[i] = kmem_cache_alloc(cache, GFP_KERNEL)))
+			abort();
+}
+
+static void some_of_two_caches(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(objects[i] = kmem_cache_alloc(i % 2 ? cache : other_cache, GFP_KERNEL)))
+			abort();
+}
+
+static void some_kmallocs(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(objects[i] = kmalloc(64, GFP_KERNEL)))
+			abort();
+}
+
+static void kmallocs_of_two_sizes(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(objects[i] = kmalloc(i % 2 ? 64 : 128, GFP_KERNEL)))
+			abort();
+}
+
+static __attribute__((noinline)) void by_kfree(size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		kfree(objects[i]);
+}
+
+static __attribute__((noinline)) void by_kfree_bulk(size_t n)
+{
+	kfree_bulk(n, objects);
+}
+
+/* Those of several kinds in turn take no more than the loop: what looks at many of them pays from some 20 on. */
+static void test_kfree_bulk(void **state)
+{
+	static void (*const run[])(size_t) = { nothing, by_kfree, by_kfree_bulk };
+	static const struct {
+		const char *what;
+		const char *front;
+		void (*prepare)(size_t n);
+		unsigned long percent;
+	} kinds[] = {
+		{ "own cache, array", "array", some_of_cache, 67 },
+		{ "own cache, cpuslab", "cpuslab", some_of_cache, 67 },
+		{ "two own caches, array", "array", some_of_two_caches, 67 },
+		{ "two own caches, cpuslab", "cpuslab", some_of_two_caches, 100 },
+		{ "kmallocs", "array", some_kmallocs, 67 },
+		{ "kmallocs of two sizes", "array", kmallocs_of_two_sizes, 100 },
+	};
+
+	(void)state;
+	if (!has_sequences())
+		skip(); /* nothing is a hit, and arrays are moved one by one */
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const struct kmem_cache_args args = { .engine = "slub", .front = kinds[i].front };
+
+		cache = kmem_cache_create_args("steps", 64, &args, SLAB_NOLEAKTRACE);
+		other_cache = kmem_cache_create_args("others", 72, &args, SLAB_NOLEAKTRACE);
+		assert_true(cache && other_cache);
+		prepare = kinds[i].prepare;
+		beside_loop(kinds[i].what, kinds[i].percent, run);
+		prepare = NULL;
+		kmem_cache_destroy(cache);
+		kmem_cache_destroy(other_cache);
+	}
+}
+
 static __attribute__((noinline)) void by_pair(size_t n)
 {
 	struct kmem_cache *s = cache;
@@ -243,6 +340,9 @@ int main(void)
 #endif
 		cmocka_unit_test(test_bulk_array),
 		cmocka_unit_test(test_bulk_cpuslab),
+#if USLAB_HAVE_RSEQ && defined(__OPTIMIZE__)
+		cmocka_unit_test(test_kfree_bulk),
+#endif
 	};
 
 	if (getenv("USLAB_TEST_VALGRIND"))
