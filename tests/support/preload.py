@@ -7,6 +7,7 @@ USLAB_SOAK=N: N times as much of everything, for long runs.
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -79,8 +80,10 @@ class Lab:
         line, full = self.command(command, preload)
         full.update(env or {})
         try:
+            # A shell has its jobs in the background ignore SIGINT, and they hand that on.
             run = subprocess.run(line, cwd=cwd, input=stdin, env=full, capture_output=True,
-                                 text=True, errors="replace", timeout=timeout, check=False)
+                                 text=True, errors="replace", timeout=timeout, check=False,
+                                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         except subprocess.TimeoutExpired:
             fail(f"{' '.join(command)[:100]}: not done after {timeout} s"
                  f"{' with uslab' if preload else ''}")
