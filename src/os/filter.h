@@ -11,13 +11,16 @@
 #ifndef OS_FILTER_H
 #define OS_FILTER_H
 
+#include <stdint.h>
+
 #include "base/compiler.h"
 
 /*
- * How many filters every thread of the process had then, and 1 more; 0: not known. A process can add some, and get
- * rid of none. Under these all has been called that commands, letters, tracking and reports take: what they
- * would end the process for has ended it at its start.
+ * How many filters every thread of the process had then, and 1 more; 0: not known. A process can add
+ * some, and get rid of none. Under these all has been called that commands, letters, tracking and
+ * reports take, by a child; OS_FILTERS_END: one of them ended it for that.
  */
+#define OS_FILTERS_END UINT32_MAX
 extern uint32_t os_filters;
 
 /* There was one, or maybe one. */

@@ -145,12 +145,13 @@ void child_needs_limit(int resource, const struct rlimit *limit)
 		child_cannot("limits on memory are taken here, and forgotten");
 }
 
-void child_deny(long nr, int error)
+/* action: SECCOMP_RET_... */
+static void filter_call(long nr, unsigned int action)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)error),
+		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
@@ -164,4 +165,14 @@ void child_deny(long nr, int error)
 	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 		give_up("seccomp");
 	errno = saved;
+}
+
+void child_deny(long nr, int error)
+{
+	filter_call(nr, SECCOMP_RET_ERRNO | (unsigned int)error);
+}
+
+void child_end_at(long nr)
+{
+	filter_call(nr, SECCOMP_RET_KILL_PROCESS);
 }

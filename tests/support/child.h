@@ -54,6 +54,8 @@ _Noreturn void child_cannot(const char *what);
 
 /* From now on the system call nr fails with error in this process. For children only. */
 void child_deny(long nr, int error);
+/* The same: it ends the process, by SIGSYS. */
+void child_end_at(long nr);
 
 /* setrlimit() of a limit that then holds; and: the limit that was set must hold. */
 void child_limit(int resource, const struct rlimit *limit);

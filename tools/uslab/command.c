@@ -581,17 +581,26 @@ static int fail_timeout(const struct target *t, const struct target_root *root,
 
 int command_fail_filtered(const struct target *t, const struct target_root *root)
 {
-	bool unknown = look_at_filters(t, root) == FILTERED_UNKNOWN;
+	static const char calls[] =
+		"membarrier, mmap, munmap, madvise, mprotect, futex and those in uslab-debug(1)";
+	enum filtered filtered = look_at_filters(t, root);
 
-	return util_fail(
-		t->command,
-		"process %d (%s) has a seccomp filter that %s, and that may end it for system calls "
-		"that a command takes: membarrier, mmap, munmap, madvise, mprotect, futex and those "
-		"in uslab-debug(1). If it allows or merely denies them, say --force",
-		(int)t->pid, t->program,
-		unknown ? "it may have added after its start (how many it had is not known; kernels "
-			  "before 5.9 do not count them)"
-			: "it added after its start");
+	if (filtered == FILTERED_ENDS)
+		return util_fail(t->command,
+				 "process %d (%s) has a seccomp filter that ends it for one of the "
+				 "system calls that a command takes: %s. Start it under one that "
+				 "allows or merely denies them",
+				 (int)t->pid, t->program, calls);
+	return util_fail(t->command,
+			 "process %d (%s) has a seccomp filter that %s, and that may end it for "
+			 "system calls that a command takes: %s. If it allows or merely denies "
+			 "them, say --force",
+			 (int)t->pid, t->program,
+			 filtered == FILTERED_UNKNOWN
+				 ? "it may have added after its start (how many it had is not "
+				   "known; kernels before 5.9 do not count them)"
+				 : "it added after its start",
+			 calls);
 }
 
 static int fail_send(const struct target *t, const struct target_root *root,

@@ -16,6 +16,8 @@ static enum filtered judge(unsigned int mode, bool told, unsigned int filters, u
 		return FILTERED_NOT;
 	if (mode != SECCOMP_MODE_FILTER || at_start == 1)
 		return FILTERED_SINCE;
+	if (at_start == FILTERED_AT_START_ENDS)
+		return FILTERED_ENDS;
 	if (!told || !at_start)
 		return FILTERED_UNKNOWN;
 	return filters < at_start ? FILTERED_NOT : FILTERED_SINCE;
@@ -46,12 +48,12 @@ enum filtered filtered_threads(const char *folder, uint32_t at_start)
 	const struct dirent *entry;
 	DIR *dir = opendir(folder);
 
-	while (dir && found != FILTERED_SINCE && (entry = readdir(dir))) {
+	while (dir && found < FILTERED_SINCE && (entry = readdir(dir))) {
 		enum filtered thread = FILTERED_NOT;
 
 		if (entry->d_name[0] != '.')
 			thread = filtered_thread(folder, entry->d_name, at_start);
-		if (thread != FILTERED_NOT)
+		if (thread > found)
 			found = thread;
 	}
 	if (dir)

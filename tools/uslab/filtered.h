@@ -9,10 +9,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define FILTERED_AT_START_ENDS UINT32_MAX /* at_start: OS_FILTERS_END of os/filter.h */
+
+/* From good to bad. */
 enum filtered {
-	FILTERED_NOT, /* by nothing that ends it: by none, or by those only that were there at its start */
-	FILTERED_SINCE,	  /* a thread has more (seccomp(2)), or the strict mode */
+	FILTERED_NOT,	  /* by nothing that ends it: none, or those that were there at its start */
 	FILTERED_UNKNOWN, /* it has some, and whether they were there at its start is not known */
+	FILTERED_SINCE,	  /* a thread has more (seccomp(2)), or the strict mode */
+	FILTERED_ENDS, /* one that was there at its start ends a process for what a tool asks of it */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -94,6 +95,23 @@ static void start_under_one(__attribute__((unused)) void *arg)
 	CHILD_CHECK(errno == 77);
 }
 
+/* What ends processes for a call of commands ends a child, and the program starts. */
+static void start_under_a_deadly_one(__attribute__((unused)) void *arg)
+{
+	child_end_at(SYS_madvise);
+	os_filter_init();
+	CHILD_CHECK(os_filtered);
+	CHILD_CHECK(os_filters == OS_FILTERS_END);
+	CHILD_CHECK(waitpid(-1, NULL, __WALL | WNOHANG) == -1 && errno == ECHILD);
+}
+
+static void start_without_children(__attribute__((unused)) void *arg)
+{
+	child_deny(SYS_clone, EPERM);
+	os_filter_init();
+	CHILD_CHECK(os_filtered && os_filters == 0);
+}
+
 static void test_start(void **state)
 {
 	struct child c;
@@ -101,6 +119,10 @@ static void test_start(void **state)
 	if (!bare_process())
 		skip(); /* what runs it has threads, and asks for pages in its own way */
 	c = child_run(start_under_one, state);
+	assert_true(child_passed(&c));
+	c = child_run(start_under_a_deadly_one, state);
+	assert_true(child_passed(&c));
+	c = child_run(start_without_children, state);
 	assert_true(child_passed(&c));
 }
 

@@ -19,6 +19,7 @@
 #include "base/atomic.h"
 #include "child.h"
 #include "filtered.h"
+#include "os/filter.h"
 
 static int done[2]; /* a pipe that ends when the thread may end */
 
@@ -111,6 +112,12 @@ static void test_counted(__attribute__((unused)) void **state)
 	assert_int_equal(filtered_threads(folder, 3), FILTERED_NOT);
 	make_thread("11", STATUS("1", "0")); /* the strict mode */
 	assert_int_equal(filtered_threads(folder, 4), FILTERED_SINCE);
+
+	/* one that ends processes; known from the start */
+	assert_int_equal(FILTERED_AT_START_ENDS, OS_FILTERS_END);
+	assert_int_equal(filtered_threads(folder, OS_FILTERS_END), FILTERED_SINCE);
+	make_thread("11", STATUS("0", "0"));
+	assert_int_equal(filtered_threads(folder, OS_FILTERS_END), FILTERED_ENDS);
 
 	/* before Linux 5.9; without filters at all */
 	make_thread("10", "Name:\tx\nSeccomp:\t2\n");
