@@ -138,7 +138,10 @@ static void boot_plan(struct boot *b, int model)
 	shuffle(b->order, n, &b->rng);
 }
 
-/* There is no RCU here: a constructor keeps the free pointer out of the object, and merging off, as well. */
+/*
+ * There is no RCU here: a constructor keeps the free pointer out of the object,
+ * and merging off, as well.
+ */
 static void boot_keep(void *obj)
 {
 	(void)obj;
@@ -188,7 +191,10 @@ static bool boot_has_split(const char *contestant)
 	return strncmp(contestant, "slob", 4) != 0;
 }
 
-/* Metrics, in KiB: MODEL.requested, .slab and, where the allocator knows, .reclaimable and the rest. */
+/*
+ * Metrics, in KiB: MODEL.requested, .slab and, where the allocator knows,
+ * .reclaimable and the rest.
+ */
 static void mode_boot(const struct worker_args *a, const char *model)
 {
 	static struct boot b = { .rng = { BOOT_SEED } };

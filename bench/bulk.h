@@ -2,10 +2,10 @@
 /*
  * bench/bulk.h - kmem_cache_alloc_bulk and _free_bulk beside a loop of single calls
  *
- * For each number n of objects: n are allocated into an array and freed out of it, in the same order, by two
- * bulk calls and by two loops, as any program would write them. Both are measured in turn, part by part, in
- * one process on one cache, and each part's times are compared with one another only: what the machine does
- * besides hits both.
+ * For each number n of objects: n are allocated into an array and freed out of it, in the same
+ * order, by two bulk calls and by two loops, as any program would write them. Both are measured in
+ * turn, part by part, in one process on one cache, and each part's times are compared with one
+ * another only: what the machine does besides hits both.
  */
 #ifndef BENCH_BULK_H
 #define BENCH_BULK_H
@@ -73,7 +73,10 @@ static inline void bulk_emit(const char *what, size_t n, double value)
 	emit_metric(name, value);
 }
 
-/* ns per object that is allocated and freed: loop.N and bulk.N; ratio.N: the median of the parts' ratios. */
+/*
+ * ns per object that is allocated and freed: loop.N and bulk.N; ratio.N: the
+ * median of the parts' ratios.
+ */
 static inline void mode_bulk(struct kmem_cache *cache, unsigned int ms)
 {
 	static struct bulk b;

@@ -31,7 +31,9 @@
 
 /* ---- the queue ---- */
 
-/* A sender waits while it is full, until three quarters are read: when a Unix socket is writable. */
+/*
+ * A sender waits while it is full, until three quarters are read: when a Unix socket is writable.
+ */
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t readable, writable;

@@ -2,10 +2,10 @@
 /*
  * bench/protocols.h - the six tests of the kernel's slab micro-benchmark, with kmalloc and kfree
  *
- * A user-space rendering of what the module measures (bench/README.md describes the tests). Sizes are
- * constants where kmalloc is called, as in most programs. Every figure is the least of several
- * repetitions: interrupts and other work only ever add. A metric without a size is the lowest of the
- * sizes, which is what the slides show.
+ * A user-space rendering of what the module measures (bench/README.md describes the tests). Sizes
+ * are constants where kmalloc is called, as in most programs. Every figure is the least of several
+ * repetitions: interrupts and other work only ever add. A metric without a size is the lowest of
+ * the sizes, which is what the slides show.
  */
 #ifndef BENCH_PROTOCOLS_H
 #define BENCH_PROTOCOLS_H
@@ -172,7 +172,8 @@ static void phase_clear(struct member *m)
 
 struct figures {
 	double least[MAX_FIGURES]; /* 0: none so far */
-	double alone[MAX_FIGURES]; /* of repetitions in which the members did not overlap; likewise */
+	/* of repetitions in which the members did not overlap; likewise */
+	double alone[MAX_FIGURES];
 };
 
 static void keep_least(double *least, double value)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/slabs.h - what this worker's own slabs are: their bytes, and whether they are the right ones
+ * bench/slabs.h - what this worker's own slabs are: their bytes, and
+ * whether they are the right ones
  */
 #ifndef BENCH_SLABS_H
 #define BENCH_SLABS_H
@@ -47,8 +48,8 @@ static void slabs_no_ctor(void *object)
 }
 
 /*
- * The library only warns of an engine or front in USLAB_CONF that it does not know and takes another:
- * that must not pass for the contestant, given as ENGINE/FRONT.
+ * The library only warns of an engine or front in USLAB_CONF that it does not know and takes
+ * another: that must not pass for the contestant, given as ENGINE/FRONT.
  */
 static inline void slabs_check_contestant(const char *contestant)
 {

@@ -34,7 +34,8 @@ struct team {
 	unsigned int nr;
 	void (*phase)(struct member *m); /* NULL: the end */
 	_Alignas(128) _Atomic unsigned int arrived;
-	_Alignas(128) _Atomic unsigned int turn; /* release: what was done before the barrier is seen */
+	/* release: what was done before the barrier is seen */
+	_Alignas(128) _Atomic unsigned int turn;
 	struct member members[TEAM_MAX];
 };
 
@@ -160,7 +161,9 @@ static inline void team_end(struct team *t)
 		pthread_join(t->members[i].thread, NULL);
 }
 
-/* Cycles of the last phase per thread and object: how the kernel's module calculates its average. */
+/*
+ * Cycles of the last phase per thread and object: how the kernel's module calculates its average.
+ */
 static inline double team_average(const struct team *t, uint64_t objects)
 {
 	double sum = 0;
@@ -171,8 +174,8 @@ static inline double team_average(const struct team *t, uint64_t objects)
 }
 
 /*
- * Did all members work at the same time, but for a tenth of the last phase? A CPU that is shared with
- * others, or with another machine, may let them work one after the other: then nothing was
+ * Did all members work at the same time, but for a tenth of the last phase? A CPU that is shared
+ * with others, or with another machine, may let them work one after the other: then nothing was
  * concurrent, and the figure would be the luckiest of all.
  */
 static inline bool team_overlapped(const struct team *t)

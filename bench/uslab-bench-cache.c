@@ -4,10 +4,10 @@
  *
  * What a program gets that includes <uslab/slab.h> and links the static library. Contestants:
  * array, cpuslab, none (an own cache with that front), bulk (kmem_cache_alloc_bulk and _free_bulk
- * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size that the
- * compiler does not know). The locality mode has its
- * own: kmalloc (a cache that others have used), kmalloc-quiet (one that nobody else uses), array,
- * cpuslab, and array-used (an own cache after much use). The bulk mode takes any front.
+ * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size
+ * that the compiler does not know). The locality mode has its own: kmalloc (a cache that others
+ * have used), kmalloc-quiet (one that nobody else uses), array, cpuslab, and array-used (an own
+ * cache after much use). The bulk mode takes any front.
  */
 #include <uslab/slab.h>
 

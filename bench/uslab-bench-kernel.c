@@ -2,9 +2,9 @@
 /*
  * bench/uslab-bench-kernel.c - measures kernel allocators as kernel people do, from libuslab.a
  *
- * One process has one contestant: USLAB_CONF, set by the parent, makes the kmalloc caches of it, and
- * --contestant ENGINE/FRONT says what is expected. Modes: fastpath, concurrent, remote (protocols.h),
- * hackbench (hackbench.h), boot-small and boot-desktop (boot.h).
+ * One process has one contestant: USLAB_CONF, set by the parent, makes the kmalloc caches of it,
+ * and --contestant ENGINE/FRONT says what is expected. Modes: fastpath, concurrent, remote
+ * (protocols.h), hackbench (hackbench.h), boot-small and boot-desktop (boot.h).
  */
 #include <uslab/slab.h>
 

@@ -26,6 +26,7 @@ RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debu
 UPWARD = {"os_die"}
 
 MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
+MAX_COLUMNS = 100
 HEADINGS = ("Data:", "Invariants:", "Locks:", "Flow:")
 SPDX = "SPDX-License-Identifier: MIT"
 CLANG_FORMAT_MAJOR = "14"
@@ -467,6 +468,15 @@ def rule_format(tree):
         if match.group(1) not in seen:  # the first place of a file; `make format` mends them all
             seen.add(match.group(1))
             yield match.group(1), int(match.group(2)), "not as clang-format lays it out: make format"
+
+
+def rule_width(tree):
+    """comments of C files have at most 100 columns; clang-format sees to the code"""
+    for source in tree.c_files():
+        for number, (line, code) in enumerate(zip(source.lines, source.code), 1):
+            columns = len(line.expandtabs(8))
+            if columns > MAX_COLUMNS and not code.strip():
+                yield source.path, number, f"{columns} columns; at most {MAX_COLUMNS}"
 
 
 def rule_private(tree):

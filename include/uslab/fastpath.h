@@ -17,10 +17,11 @@ extern "C" {
 
 #if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE)
 /*
- * The kernel may look at the descriptor of a sequence long after that has run, and ends the program when the
- * descriptor is gone. So whatever has sequences in it (a plug-in that includes this) stays loaded: it says so
- * itself while it is loaded, once, before any code of it can have run a sequence and been unloaded. Weak: a
- * file that takes constants from here only need not be linked with the library.
+ * The kernel may look at the descriptor of a sequence long after that has run, and ends the
+ * program when the descriptor is gone. So whatever has sequences in it (a plug-in that includes
+ * this) stays loaded: it says so itself while it is loaded, once, before any code of it can have
+ * run a sequence and been unloaded. Weak: a file that takes constants from here only need not be
+ * linked with the library.
  */
 extern __typeof__(uslab_pin_object) uslab_pin_object __attribute__((__weak__));
 extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));
@@ -35,7 +36,10 @@ static __attribute__((__constructor__, __used__)) void uslab_pin_this(void)
 }
 #endif
 
-/* Always: reports name the caller of what is called here, which is to be the program's own function. */
+/*
+ * Always: reports name the caller of what is called here, which is to be
+ * the program's own function.
+ */
 #define USLAB_INLINE static inline __attribute__((__always_inline__))
 /* For the compiler's eyes until they are inlined. */
 #define USLAB_ALIGNED __attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)))
@@ -44,10 +48,11 @@ static __attribute__((__constructor__, __used__)) void uslab_pin_this(void)
 /*
  * uslab_known_size - p, of which the compiler is to know that it has size bytes
  *
- * What comes out of a sequence has no size for __builtin_object_size(): only calls of functions with
- * alloc_size do. Where _FORTIFY_SOURCE asks for sizes, hit and miss end with one such call (Clang looks at one
- * only), of a function in the program that returns its argument: four instructions; elsewhere there is nothing. Weak and not to be
- * looked into: the compiler would see that it does nothing, and drop it.
+ * What comes out of a sequence has no size for __builtin_object_size(): only calls of functions
+ * with alloc_size do. Where _FORTIFY_SOURCE asks for sizes, hit and miss end with one such call
+ * (Clang looks at one only), of a function in the program that returns its argument: four
+ * instructions; elsewhere there is nothing. Weak and not to be looked into: the compiler would see
+ * that it does nothing, and drop it.
  */
 #if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE) && defined(_FORTIFY_SOURCE)
 #if _FORTIFY_SOURCE > 0
@@ -85,11 +90,12 @@ USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t fl
 }
 
 /*
- * Gives an object of this cache back. obj must not be NULL. One that is free already is reported and
- * ignored, as long as it bears the mark of a free object: not if the program has written to it since, nor if it
- * is back in its slab and has 8 bytes, or keeps its bytes while it is free (a constructor, SLAB_TYPESAFE_BY_RCU)
- * with nothing to spare behind them. A pointer into an object, or to one of another cache, is noticed only
- * where the array has no room. docs/debugging.md says which modes notice more.
+ * Gives an object of this cache back. obj must not be NULL. One that is free already is reported
+ * and ignored, as long as it bears the mark of a free object: not if the program has written to it
+ * since, nor if it is back in its slab and has 8 bytes, or keeps its bytes while it is free (a
+ * constructor, SLAB_TYPESAFE_BY_RCU) with nothing to spare behind them. A pointer into an object,
+ * or to one of another cache, is noticed only where the array has no room. docs/debugging.md says
+ * which modes notice more.
  */
 USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {
@@ -133,9 +139,9 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 }
 
 /*
- * Frees nr objects, likewise at once. s == NULL: from any caches that kfree() knows, and kmallocs of all
- * sizes, NULL among them. The last one in p[] is the first to be handed out again, as far as its cache
- * hands out in an order. May permute p[].
+ * Frees nr objects, likewise at once. s == NULL: from any caches that kfree() knows, and kmallocs
+ * of all sizes, NULL among them. The last one in p[] is the first to be handed out again, as far as
+ * its cache hands out in an order, and as long as a CPU's array has room for all. May permute p[].
  */
 USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {

@@ -33,8 +33,8 @@
  *
  * While it is free, an object bears a mark, 4 bytes: the low half of its own address. It is at the
  * offset that USLAB_WINDOW_MARKS has, bytes, which for a class with a magic, and for what kmalloc()
- * has caches for, is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their words
- * are where those without rseq are, so that what is inlined always misses.
+ * has caches for, is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their
+ * words are where those without rseq are, so that what is inlined always misses.
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
@@ -45,10 +45,10 @@
 #define USLAB_LAYOUT_H
 
 /*
- * The number of all that programs inline: what this file says, and the sequences of <uslab/arch/...>.
- * It goes up with each change that a compiled program would not survive; scripts/layouts.txt has what
- * each number stood for. Who inlines a sequence refers to uslab_layout_NUMBER, which only a library of
- * that layout has.
+ * The number of all that programs inline: what this file says, and the sequences of
+ * <uslab/arch/...>. It goes up with each change that a compiled program would not survive;
+ * scripts/layouts.txt has what each number stood for. Who inlines a sequence refers to
+ * uslab_layout_NUMBER, which only a library of that layout has.
  */
 #define USLAB_LAYOUT 3
 

@@ -3,13 +3,13 @@
  * uslab/slab.h - the Linux slab allocators in user space (mirrors <linux/slab.h>)
  *
  * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
- * from any thread. Functions that allocate, free, resize or tell the size of objects may be called by signal
- * handlers: one that interrupted this library where it holds a lock gets NULL, whatever the flags are, and what
- * it frees goes back when its thread has left that call. All others (create, destroy, shrink, ...) may
- * not: they wait for locks that their own thread may hold.
- * A forked child may go on using every cache. That of a fork in a signal handler which interrupted this
- * library may too, if it is of a program of one thread; else it gets NULL for all that is no hit.
- * After vfork(), as with any other function, nothing but exec and _exit may be called.
+ * from any thread. Functions that allocate, free, resize or tell the size of objects may be called
+ * by signal handlers: one that interrupted this library where it holds a lock gets NULL, whatever
+ * the flags are, and what it frees goes back when its thread has left that call. All others
+ * (create, destroy, shrink, ...) may not: they wait for locks that their own thread may hold.
+ * A forked child may go on using every cache. That of a fork in a signal handler which interrupted
+ * this library may too, if it is of a program of one thread; else it gets NULL for all that is no
+ * hit. After vfork(), as with any other function, nothing but exec and _exit may be called.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
  */
@@ -36,8 +36,8 @@ extern "C" {
 #define USLAB_API __attribute__((__visibility__("default")))
 
 /*
- * No malloc(kfree) among the attributes here: GCC would warn of kfree(ZERO_SIZE_PTR), and its analyzer of a leak
- * where krealloc() has moved a block.
+ * No malloc(kfree) among the attributes here: GCC would warn of kfree(ZERO_SIZE_PTR), and its
+ * analyzer of a leak where krealloc() has moved a block.
  */
 #define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
 
@@ -84,8 +84,8 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
  *            leaves the engine (slobseg, slob); objects must be freed in that state
  * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
- *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all caches)
- *            or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
+ *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all
+ *            caches) or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
  * @front:    what a CPU keeps in hand: "array", "queues" (SLAB's arrays, shared and alien ones
  *            too), "none", "cpuslab" (slub only), "historical" (what the engine had in the kernel)
  *            or "default"; NULL: by USLAB_CONF, else "array"
@@ -111,12 +111,13 @@ struct kmem_cache_args {
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
  * @align: power of two of at most a page, or 0
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
- *         SLAB_TYPESAFE_BY_RCU: it asks for memory that stays a while, and there is no RCU to wait for
+ *         SLAB_TYPESAFE_BY_RCU: it asks for memory that stays a while, and
+ *         there is no RCU to wait for
  * @ctor:  or NULL; caches with one never merge
  *
- * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG when
- * an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES exist,
- * ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU).
+ * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
+ * when an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES
+ * exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU).
  * With SLAB_PANIC a failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
@@ -147,11 +148,11 @@ USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
 /**
  * kmem_cache_reap - one round of giving back what lies idle, of all caches and for all CPUs
  *
- * What the kernel's SLAB does every two seconds. Of a cache with the queues front: a CPU that has not
- * allocated since the last round gives a fifth of its limit back, the oldest objects first; arrays
- * of other nodes' objects are emptied one node at a time; every four seconds a node's shared array
- * gives a fifth back and the engine some of its empty slabs. With other fronts CPUs keep what they
- * hold. USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
+ * What the kernel's SLAB does every two seconds. Of a cache with the queues front: a CPU that has
+ * not allocated since the last round gives a fifth of its limit back, the oldest objects first;
+ * arrays of other nodes' objects are emptied one node at a time; every four seconds a node's shared
+ * array gives a fifth back and the engine some of its empty slabs. With other fronts CPUs keep what
+ * they hold. USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
  */
 USLAB_API void kmem_cache_reap(void);
 
@@ -174,8 +175,8 @@ USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s);
 USLAB_API const char *kmem_cache_name(struct kmem_cache *s);
 
 /*
- * Out-of-line forms; the inlines below call them on a miss. Not with the attribute malloc: a constructed
- * object has contents, and they may be pointers.
+ * Out-of-line forms; the inlines below call them on a miss. Not with the attribute malloc: a
+ * constructed object has contents, and they may be pointers.
  */
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN), __noinline__));
@@ -195,7 +196,8 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
  *
  * Its caches have the engine and front that USLAB_CONF says. Over slob and slobseg:pow2 with front
  * "none" (their historical one) there are no size classes: a block has the size that was asked for
- * (ksize: rounded up to 2 bytes, or to a power of two), and what does not fit a page is whole pages.
+ * (ksize: rounded up to 2 bytes, or to a power of two), and what does not
+ * fit a page is whole pages.
  *
  * kfree(), ksize() and kmem_cache_free_bulk(NULL, ...) take kmallocs, and objects of caches but for
  * those with the engines slob, slob:1991 and slobseg:pow2: such objects have no header and share
@@ -206,9 +208,9 @@ USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignore
 USLAB_API void kfree_sensitive(const void *p); /* clears the whole object first */
 
 /*
- * Usable bytes; 0 for NULL and ZERO_SIZE_PTR. A compiler with _FORTIFY_SOURCE holds a program to the size that
- * it asked for: one that means to use more asks for kmalloc_size_roundup(size), the bytes that ksize() will
- * tell, to begin with.
+ * Usable bytes; 0 for NULL and ZERO_SIZE_PTR. A compiler with _FORTIFY_SOURCE holds a program to
+ * the size that it asked for: one that means to use more asks for kmalloc_size_roundup(size), the
+ * bytes that ksize() will tell, to begin with.
  */
 USLAB_API size_t ksize(const void *p);
 USLAB_API size_t kmalloc_size_roundup(size_t size);
@@ -241,9 +243,10 @@ USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_no
 /**
  * uslab_pin_object - the program, shared library or plug-in that address lies in stays loaded
  *
- * dlclose() of it leaves it where it is from now on. What includes this header and has the inline hit paths
- * calls it by itself while it is loaded (a constructor): nobody else needs to. Takes the dynamic loader's
- * lock; not to be called from a signal handler. Returns 0; -ENOENT: address is in no such object.
+ * dlclose() of it leaves it where it is from now on. What includes this header and has the
+ * inline hit paths calls it by itself while it is loaded (a constructor): nobody else needs to.
+ * Takes the dynamic loader's lock; not to be called from a signal handler. Returns 0; -ENOENT:
+ * address is in no such object.
  */
 USLAB_API int uslab_pin_object(const void *address);
 
@@ -284,36 +287,40 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s);
 /**
  * uslab_set_debug - debug flags of live caches, switched on and off at any time
  * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*")
- * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab), any
- *           case; "" or "-": none; "+U", "-T" change these letters only
+ * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab),
+ *           any case; "" or "-": none; "+U", "-T" change these letters only
  *
  * Objects allocated from now on are debugged so; those that exist stay as they are until they are
- * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG does the
- * same from the start, in the syntax of the kernel's slab_debug= option. Returns the number of caches
- * switched; -EINVAL: no such letter, -ENOENT: no such cache; if none could be switched: -ENOMEM, -E2BIG.
+ * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG
+ * does the same from the start, in the syntax of the kernel's slab_debug= option. Returns the
+ * number of caches switched; -EINVAL: no such letter, -ENOENT: no such cache; if none could be
+ * switched: -ENOMEM, -E2BIG.
  */
 USLAB_API int uslab_set_debug(const char *pattern, const char *letters);
 
 /**
  * uslab_dump_obj - what is this pointer? (kernel: kmem_dump_obj)
  *
- * Writes a line on stderr that says which cache p points into, where its object begins and, where users
- * are tracked (U), who allocated and freed it. Any address is allowed. Returns whether uslab knows it.
+ * Writes a line on stderr that says which cache p points into, where its object begins
+ * and, where users are tracked (U), who allocated and freed it. Any address is allowed.
+ * Returns whether uslab knows it.
  */
 USLAB_API bool uslab_dump_obj(const void *p);
 
 /**
- * uslab_report_hook - called for each error report, after it was written; see uslab_set_report_hook()
+ * uslab_report_hook - called for each error report, after it was written;
+ * see uslab_set_report_hook()
  * @cache: name of the cache
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor fork. Several
- * threads may run it at the same time. It may wait for other threads, which go on to allocate, free and report;
- * but a mistake that shows while caches are walked (validated, shrunk, destroyed, their arrays emptied) is reported
- * with the registry locked: threads that make or destroy a cache, or free what is free already, wait then
- * until it returns. What it reports itself is written. Where there is no memory for a copy the text is the start
- * of the report, all of which is written then.
+ * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor
+ * fork. Several threads may run it at the same time. It may wait for other threads, which go on
+ * to allocate, free and report; but a mistake that shows while caches are walked (validated,
+ * shrunk, destroyed, their arrays emptied) is reported with the registry locked: threads that
+ * make or destroy a cache, or free what is free already, wait then until it returns. What it
+ * reports itself is written. Where there is no memory for a copy the text is the start of the
+ * report, all of which is written then.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 
@@ -322,8 +329,8 @@ typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg
  * @hook: NULL: none
  * @quiet: reports are given to the hook only, and not written
  *
- * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue, as
- * in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
+ * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue,
+ * as in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
  * Returns when no other thread runs the hook that was before; called by a hook, it does not wait.
  */
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);
@@ -332,9 +339,10 @@ USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool qui
  * uslab_set_failslab - make allocations fail (kernel: failslab=, spec of fault injection)
  * @text: "interval,probability,space,times", e.g. "1,10,0,-1": one in ten, for ever; "": stop
  *
- * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are switched to A if
- * USLAB_CONF=failslab.cache-filter is given, else of all. As in the kernel requests that may block
- * (GFP_KERNEL) never fail, unless USLAB_CONF=failslab.ignore-gfp-wait=N. Returns 0 or -EINVAL.
+ * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are
+ * switched to A if USLAB_CONF=failslab.cache-filter is given, else of all. As in the kernel
+ * requests that may block (GFP_KERNEL) never fail, unless
+ * USLAB_CONF=failslab.ignore-gfp-wait=N. Returns 0 or -EINVAL.
  */
 USLAB_API int uslab_set_failslab(const char *text);
 

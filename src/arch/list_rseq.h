@@ -8,8 +8,8 @@
  * Flow:       used by front/cpuslab.c only; includes the file of this CPU.
  *
  * Contract, in pseudo-code; each runs as if no other thread of this CPU existed, or not at all.
- * state is that of CPU 0; this CPU's lies cpu_id << USLAB_WINDOW_SHIFT behind it (cpu_id is -1 or -2
- * in a thread without registration: those states are 0 for ever, and miss).
+ * state is that of CPU 0; this CPU's lies cpu_id << USLAB_WINDOW_SHIFT behind it (cpu_id is -1 or
+ * -2 in a thread without registration: those states are 0 for ever, and miss).
  *
  *     void *arch_list_pop(state, rseq, link, base, limit):
  *         head = state[cpu].freelist

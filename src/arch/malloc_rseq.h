@@ -15,7 +15,9 @@
  *     WORD(base, class) =
  *         base + USLAB_WINDOWS_OFFSET + ((cpu_id + 3) << USLAB_WINDOW_SHIFT) + class * 8
  *
- *     bool arch_malloc_pop(base, &class, rseq, &obj): bool arch_malloc_push(base, class, rseq, obj):
+ *     bool arch_malloc_pop(base, &class, rseq, &obj):
+ *     bool arch_malloc_push(base, class, rseq, obj):
+ *         pop:                                               push:
  *         top = *WORD                                        if (obj & MASK) * MAGIC >= MAGIC: miss
  *         obj = *top                                         if the mark of obj is set: miss
  *         if obj == NULL: miss                               set the mark of obj
@@ -26,16 +28,19 @@
  *                                                        full: clear the mark of obj; miss
  *
  *     size_t arch_malloc_push_run(handle of a class, rseq, nr, p, slab, bytes):
- *         push of p[0], p[1], ..., nr of them at most, with one commit, until one would miss or does not lie in
- *         slab .. slab + bytes, which is of that class and begins at a multiple of bytes; returns how many.
- *         nr > 0. Here all looks are in the sequence, which takes its marks back when it is aborted
+ *         push of p[0], p[1], ..., nr of them at most, with one commit, until one would miss or
+ *         does not lie in slab .. slab + bytes, which is of that class and begins at a multiple of
+ *         bytes; returns how many. nr > 0. Here all looks are in the sequence, which takes its
+ *         marks back when it is aborted
  *
- * What push looks at before its sequence is the caller's alone, as long as the caller may free it: the
- * sequence may start again, the looks must not, since they would find the mark that they have set. The mark
- * is set before the commit and cleared after the one of a pop: in between the object is in nobody's hands
- * but the array's. Two threads that free one object at the same instant may both find it unmarked.
+ * What push looks at before its sequence is the caller's alone, as long as the caller may free
+ * it: the sequence may start again, the looks must not, since they would find the mark that they
+ * have set. The mark is set before the commit and cleared after the one of a pop: in between the
+ * object is in nobody's hands but the array's. Two threads that free one object at the same
+ * instant may both find it unmarked.
  *
- * A pop loads the class itself, in its sequence, from where the caller has it in memory: a table that does not change.
+ * A pop loads the class itself, in its sequence, from where the caller has it in memory: a
+ * table that does not change.
  *
  * They return a constant on either way out, so that the caller's branch on it costs nothing.
  * Where there is no sequence for the CPU both miss always.

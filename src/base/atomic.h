@@ -29,8 +29,8 @@
 	})
 
 /*
- * The same for a byte: as a part of its word where CPU or compiler have no such instruction. Who stores to
- * the other bytes meanwhile loses nothing.
+ * The same for a byte: as a part of its word where CPU or compiler have no such instruction. Who
+ * stores to the other bytes meanwhile loses nothing.
  */
 static inline bool cmpxchg_byte(uint8_t *p, uint8_t expect, uint8_t v)
 {

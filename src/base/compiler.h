@@ -25,7 +25,10 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define noinline __attribute__((__noinline__))
 #define cold __attribute__((__cold__, __noinline__))
-/* The linker may take another one; compilers believe nothing of this one's. Clang never does, of what is weak. */
+/*
+ * The linker may take another one; compilers believe nothing of this one's. Clang
+ * never does, of what is weak.
+ */
 #ifdef __clang__
 #define replaceable __attribute__((weak, __noinline__))
 #else
@@ -34,8 +37,8 @@
 #define always_inline inline __attribute__((always_inline))
 
 /*
- * The text in memory that may be written, which core files have: what is constant lies in the library's file only,
- * which may be gone when somebody looks at the core. Outside of functions.
+ * The text in memory that may be written, which core files have: what is constant lies in the
+ * library's file only, which may be gone when somebody looks at the core. Outside of functions.
  */
 #define TEXT_IN_CORES(text) ((char[]){ text })
 

@@ -3,14 +3,15 @@
  * base/mark.h - the mark of a free object: the low half of its own address, somewhere in it
  *
  * Data:       4 bytes of each free object, at an offset that belongs to its cache.
- * Invariants: whoever hands an object out clears its mark, and whoever takes it back sets it. A mark that is
- *             set is a suspicion, never a proof: those bytes are the program's while it has the object.
- * Locks:      none; whoever has the object. Relaxed atomics, since a program that frees an object twice has
- *             two owners.
+ * Invariants: whoever hands an object out clears its mark, and whoever takes it back sets it. A
+ *             mark that is set is a suspicion, never a proof: those bytes are the program's
+ *             while it has the object.
+ * Locks:      none; whoever has the object. Relaxed atomics, since a program that frees an
+ *             object twice has two owners.
  * Flow:       used by arch/ and from the front up.
  *
- * As the upper half of an aligned word: there a pointer has its high bits, so that no pointer of a program, not
- * even one to the object itself, looks like a mark. Other values do one time in 2^32.
+ * As the upper half of an aligned word: there a pointer has its high bits, so that no pointer of a
+ * program, not even one to the object itself, looks like a mark. Other values do one time in 2^32.
  */
 #ifndef BASE_MARK_H
 #define BASE_MARK_H

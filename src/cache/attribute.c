@@ -7,8 +7,8 @@
  * Locks:      cache_lock, held by the caller.
  * Flow:       called by control.c; calls debug.c, shrink.c, the engine.
  *
- * As in the kernel, but for: red_zone, poison and store_user may be written while there are objects; and
- * what only SLUB has is refused for the other engines.
+ * As in the kernel, but for: red_zone, poison and store_user may be written while there are
+ * objects; and what only SLUB has is refused for the other engines.
  */
 #include <errno.h>
 #include <string.h>

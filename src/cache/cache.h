@@ -78,7 +78,8 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
-	unsigned int id; /* 0: the next free one; else fixed, and kfree() or free() finds the cache */
+	/* 0: the next free one; else fixed, and kfree() or free() finds the cache */
+	unsigned int id;
 	bool pack;	 /* see struct engine_params */
 	bool no_merge;	 /* kmalloc and malloc caches */
 	bool page_lists; /* set by choice.c: pages come from CPUs' lists (page/pcp.h) */
@@ -86,7 +87,10 @@ struct cache_spec {
 
 extern struct list_head cache_list;
 
-/* Not NULL: kmalloc and malloc take blocks of the exact size from there and no objects of the cache. */
+/*
+ * Not NULL: kmalloc and malloc take blocks of the exact size from there and
+ * no objects of the cache.
+ */
 static inline const struct engine_heap *cache_heap_of(const struct cache *c)
 {
 	return c->takes_blocks ? c->engine.ops->heap : NULL;
@@ -155,11 +159,14 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
 /*
  * ---- watch.c: the slow paths of caches with watch bits ----
  *
- * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free goes
- * where the page of the object says, whatever the bits say by then.
+ * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free
+ * goes where the page of the object says, whatever the bits say by then.
  */
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
-/* Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. sample: not 0, see DEBUG_SAMPLE(). */
+/*
+ * Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. sample:
+ * not 0, see DEBUG_SAMPLE().
+ */
 void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
 			 uint32_t sample);
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
@@ -172,8 +179,8 @@ size_t cache_usable_size(const struct page *slab, const void *obj);
 /* ---- debug.c: debug flags, given at creation and switched on live caches (design 3.6) ---- */
 
 /*
- * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | what the first block that names the
- * cache says, or what the last block without names says. Reads the environment once.
+ * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | what the first block that names
+ * the cache says, or what the last block without names says. Reads the environment once.
  */
 slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
 
@@ -186,9 +193,9 @@ cold int cache_set_debug(struct cache *c, slab_flags_t flags);
 cold int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
 /*
- * Tracks (U) what cache_alloc_picked() allocates, and leaves the front open; false: not any more. 0; -ENOMEM;
- * -E2BIG; -EOPNOTSUPP: objects of this cache are freed by an inline hit, which would make plain objects of
- * tracked ones.
+ * Tracks (U) what cache_alloc_picked() allocates, and leaves the front open; false: not any more.
+ * 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are freed by an inline hit, which would
+ * make plain objects of tracked ones.
  */
 cold int cache_set_sampling(struct cache *c, bool on);
 
@@ -196,12 +203,15 @@ cold int cache_set_sampling(struct cache *c, bool on);
 int cache_parse_debug(const char *letters, slab_flags_t *flags);
 
 /*
- * The same for all caches of that name: a shell's pattern, which is compared with their names, aliases
- * and the kernel's ids (":0000064"). letters as for cache_parse_debug(), or "+U", "-T" to change those
- * only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no such cache, or what
- * the first one said that could not be switched.
+ * The same for all caches of that name: a shell's pattern, which is compared with their names,
+ * aliases and the kernel's ids (":0000064"). letters as for cache_parse_debug(), or "+U", "-T" to
+ * change those only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no
+ * such cache, or what the first one said that could not be switched.
  */
-/* Whole pages get the letters that USLAB_DEBUG has for their name (blocks_name, which is the caller's). */
+/*
+ * Whole pages get the letters that USLAB_DEBUG has for their name
+ * (blocks_name, which is the caller's).
+ */
 cold void cache_start_blocks(void);
 cold int cache_set_debug_pattern(const char *pattern, const char *letters);
 
@@ -212,8 +222,8 @@ cold void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
 cold int cache_set_failslab(const char *text);
 
 /*
- * dump.c: one line that says what p points into (spec 5.14), where reports go. Any address; whether uslab
- * knows it.
+ * dump.c: one line that says what p points into (spec 5.14), where reports go. Any
+ * address; whether uslab knows it.
  */
 cold bool cache_dump_obj(const void *p);
 
@@ -223,14 +233,15 @@ cold long cache_validate(struct cache *c);
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only
  * objects of kmalloc and malloc caches say whose they are; of any other object there the answer is
- * NULL or, by chance, one of these. Hardened, all that are in use say it, and else the answer is NULL.
+ * NULL or, by chance, one of these. Hardened, all that are in use say it, and
+ * else the answer is NULL.
  */
 struct cache *cache_of_object(const void *p);
 
 /* ---- hardened.c ---- */
 /*
- * false: p lies where objects of caches lie, and none that the program has starts there. true where that is not
- * kept (page/used.h), and everywhere else. Any thread, also in a signal handler.
+ * false: p lies where objects of caches lie, and none that the program has starts there. true where
+ * that is not kept (page/used.h), and everywhere else. Any thread, also in a signal handler.
  */
 bool cache_is_in_use(const void *p);
 
@@ -252,9 +263,9 @@ void cache_shrink_all(void);
 /* One round of reaping (spec 3.9): all caches, all CPUs. The caller may hold nothing. */
 void cache_reap(void);
 /*
- * From now on a thread does that every interval_ms, and skips a round if somebody holds the registry
- * lock just then; again: with another interval. 0 or -errno. Not in a child of fork() until it is called
- * there. Context: see os/ticker.h.
+ * From now on a thread does that every interval_ms, and skips a round if somebody holds the
+ * registry lock just then; again: with another interval. 0 or -errno. Not in a child of fork()
+ * until it is called there. Context: see os/ticker.h.
  */
 int cache_reap_start(unsigned int interval_ms);
 /* Spec 3.5, 9.2. 0; -EINVAL, see front/front.h; -EOPNOTSUPP: the front has no queues. */
@@ -268,7 +279,10 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));
 }
 void kmalloc_free(const void *p, const void *caller);
-/* The same nr times, those that belong together at once. The order of arguments saves moves in its caller. */
+/*
+ * The same nr times, those that belong together at once. The order of arguments
+ * saves moves in its caller.
+ */
 void kmalloc_free_bulk(const void *caller, size_t nr, void **p);
 /* A free by another name: what() is reported for what no block starts at. */
 void kmalloc_free_as(const char *what, const void *p, const void *caller);
@@ -279,13 +293,16 @@ static inline size_t kmalloc_size(const void *p)
 	return kmalloc_size_for("ksize", p);
 }
 /*
- * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it was reported, and is
- * not to be resized: it would have two owners. Without letters known of objects that bear a mark (base/mark.h).
+ * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it
+ * was reported, and is not to be resized: it would have two owners. Without letters known of
+ * objects that bear a mark (base/mark.h).
  */
 bool cache_resizes_freed(const void *p);
 /* The same without a report; also of guarded pages, not of debug slabs. */
 bool cache_is_free(const void *p);
-/* An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest. */
+/*
+ * An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest.
+ */
 bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);
 

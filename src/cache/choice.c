@@ -8,8 +8,9 @@
  * Flow:       called by create.c, kmalloc.c, options.c and api/; calls front/front.c.
  *
  * What the program asks for goes before a rule for the cache's name, and a rule before the default.
- * Each of the three is looked up for itself. Who asks for the front that the engine had in the kernel, or for the one
- * that goes with SLUB alone, gets the pages that it would have there as well: docs/adr/0021-page-lists-of-historical-fronts.md.
+ * Each of the three is looked up for itself. Who asks for the front that the engine had in the
+ * kernel, or for the one that goes with SLUB alone, gets the pages that it would have there as
+ * well: docs/adr/0021-page-lists-of-historical-fronts.md.
  */
 #include <errno.h>
 #include <string.h>

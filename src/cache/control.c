@@ -3,11 +3,11 @@
  * cache/control.c - commands of tools, carried out by whoever takes a slow path next
  *
  * Data:       control, the mailbox; written by other processes at any time.
- * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever it
- *             says, something is done or refused: nothing in the mailbox can break this process.
+ * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever
+ *             it says, something is done or refused: nothing in the mailbox can break this process.
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
- * Flow:       called by control_poll() on slow paths with no lock held, and by the control thread; calls
- *             debug.c, attribute.c, shrink.c, reap.c.
+ * Flow:       called by control_poll() on slow paths with no lock held, and by the control thread;
+ *             calls debug.c, attribute.c, shrink.c, reap.c.
  */
 #include "cache/control.h"
 
@@ -235,14 +235,17 @@ void control_run(void)
 	control.failed_name[0] = '\0';
 	store_relaxed(&control.result, perform(&command));
 	store_relaxed(&control.serial, control.serial + 1);
-	/* pairs with the tool's read. Not RUNNING any more: that tool gave up, and it may be the next one's turn */
+	/*
+	 * pairs with the tool's read. Not RUNNING any more: that tool gave up, and it
+	 * may be the next one's turn
+	 */
 	cmpxchg(&control.state, CONTROL_RUNNING, CONTROL_DONE);
 }
 
 /*
- * What the parent was asked for is not this process's business. A tool may have found the child before this
- * runs and be writing to its mailbox, so one word is written and nothing else: the tool reads IDLE, or writes
- * PENDING over it, and its command is whole either way.
+ * What the parent was asked for is not this process's business. A tool may have found the child
+ * before this runs and be writing to its mailbox, so one word is written and nothing else: the tool
+ * reads IDLE, or writes PENDING over it, and its command is whole either way.
  */
 void control_fork_child(void)
 {

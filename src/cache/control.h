@@ -3,19 +3,21 @@
  * cache/control.h - the mailbox: commands that tools write from outside (design 3.6)
  *
  * Data:       struct control, one per library, found through uslab_root.
- * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on /proc/PID/mem
- *             against other tools) -> RUNNING -> DONE (a thread of the process) -> IDLE (the tool). A tool
- *             writes the rest before PENDING, and reads it after DONE. Nothing in it is trusted.
+ * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on
+ *             /proc/PID/mem against other tools) -> RUNNING -> DONE (a thread of the process) ->
+ *             IDLE (the tool). A tool writes the rest before PENDING, and reads it after DONE.
+ *             Nothing in it is trusted.
  * Locks:      none; RUNNING is taken by compare and swap. Commands take cache_lock.
- * Flow:       slow paths and the control thread call control_poll(); tools write and read the structure.
+ * Flow:       slow paths and the control thread call control_poll(); tools
+ *             write and read the structure.
  *
- * A program that never takes a slow path would never look. So a tool also clears *kick (uslab_root.kick),
- * the drop-in's size limit: the next malloc() takes the slow path, and puts it back (control_rearm).
- * USLAB_CONF=control=MS has a thread look every MS milliseconds.
+ * A program that never takes a slow path would never look. So a tool also clears *kick
+ * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and puts it
+ * back (control_rearm). USLAB_CONF=control=MS has a thread look every MS milliseconds.
  *
- * A tool that samples writes pick_mean, pick_until and clears *kick. From then on the limit is CONTROL_PICK, and
- * every malloc() counts its bytes down (malloc/pick.h). pick_until is a lease, which the tool renews: a
- * process whose tool died ends it by itself.
+ * A tool that samples writes pick_mean, pick_until and clears *kick. From then on the limit is
+ * CONTROL_PICK, and every malloc() counts its bytes down (malloc/pick.h). pick_until is a lease,
+ * which the tool renews: a process whose tool died ends it by itself.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -35,8 +37,8 @@ enum control_state {
 enum control_command {
 	CONTROL_NOTHING, /* only to be answered */
 	/*
-	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. The pattern may also be the
-	 * name of whole pages (blocks_name), letter by letter; they can have F Z P U.
+	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. The pattern may
+	 * also be the name of whole pages (blocks_name), letter by letter; they can have F Z P U.
 	 */
 	CONTROL_DEBUG,
 	CONTROL_SAMPLE,	  /* value: 1: what is picked is tracked; 0: no more */
@@ -64,8 +66,8 @@ struct control {
 	uint64_t value;	  /* of the command; then of the answer */
 	uint64_t serial;  /* commands carried out since start */
 	/*
-	 * Picking, beside the commands: tools write these at any time, the process raises pick_mean where
-	 * too many are picked, and clears it at the end of the lease.
+	 * Picking, beside the commands: tools write these at any time, the process raises pick_mean
+	 * where too many are picked, and clears it at the end of the lease.
 	 */
 	uint32_t pick_mean;  /* log2 of the mean of bytes between two picks; 0: nothing is picked */
 	uint32_t can_pick;   /* this library has a malloc that picks; const */
@@ -83,7 +85,9 @@ extern void (*control_rearm)(void);
 
 cold void control_run(void);
 
-/* USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see os/ticker.h. */
+/*
+ * USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see os/ticker.h.
+ */
 cold int control_start(unsigned int interval_ms);
 
 /* A child of fork() has an empty mailbox. */

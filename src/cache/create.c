@@ -142,7 +142,10 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.flags = spec->flags & ~CACHE_LETTERS,
 		.ctor = spec->ctor,
 		.id = id,
-		/* hits by address mark what they free: no class for objects that must keep their bytes */
+		/*
+		 * hits by address mark what they free: no class for objects
+		 * that must keep their bytes
+		 */
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
 		.page_lists = page_lists(spec),
 		/* in a heap a hardened cache wants to know whose an object is */

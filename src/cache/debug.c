@@ -10,7 +10,8 @@
  * Flow:       called by create.c, control.c, api/; calls debug/, the front's drain, watch.c.
  *
  * Three kinds of objects of one cache live side by side: plain ones (of the engine), debug objects
- * and guarded ones. The page of an object says which it is, so that anybody can free it at any time:
+ * and guarded ones. The page of an object says which it is, so that anybody
+ * can free it at any time:
  *
  *     engine->ops->flush()    debug_attach() has put its own there, which looks at each page
  *     cache_free_for()        looks at the page if WATCH_ROUTE is set (watch.c)
@@ -22,24 +23,25 @@
  *     hand before it loaded the ops: there is no other kind yet.]
  *  2. debug_set_flags(): layouts are made. What can fail has not failed now.
  *  3. WATCH_ROUTE and WATCH_PAST_FRONT: whoever looks from now on routes frees by page, and takes
- *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given before
- *     it looked, and so before step 5: a plain one.]
+ *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
+ *     before it looked, and so before step 5: a plain one.]
  *  4. front_shut(): the front is emptied, inline hits miss. [Is in the front still: gives what it
- *     has in hand to the engine, since the front is closed; or leaves plain objects in a depot or in a
- *     CPU's slab, which count as held there until the next drain.]
- *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one into
- *     an array. (Where a CPU cannot be fenced, one is: then as in "off".)
+ *     has in hand to the engine, since the front is closed; or leaves plain objects in a depot or
+ *     in a CPU's slab, which count as held there until the next drain.]
+ *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one
+ *     into an array. (Where a CPU cannot be fenced, one is: then as in "off".)
  * Off:
  *  1. WATCH_DEBUG is cleared. [Saw it set: takes one more debug object.]
- *  2. front_open(), then WATCH_PAST_FRONT is cleared: hits begin. Debug objects that are live now are
- *     freed later: by address, or past an inline hit, straight to their slab; by the inline
+ *  2. front_open(), then WATCH_PAST_FRONT is cleared: hits begin. Debug objects that are live now
+ *     are freed later: by address, or past an inline hit, straight to their slab; by the inline
  *     kmem_cache_free() into the CPU's array, as if they were plain. There such an object is in use
  *     for its slab, may be handed out again, and goes home whenever the front flushes it.
  *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays shut.
  *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
  *
- * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects; under WATCH_DEBUG its
- * callers come to watch.c as well, and a block freed meanwhile still goes to the heap, by its page.
+ * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects;
+ * under WATCH_DEBUG its callers come to watch.c as well, and a block freed meanwhile still
+ * goes to the heap, by its page.
  */
 #include "cache/failslab.h"
 
@@ -84,7 +86,9 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 		set_watch(c, bit);
 	else
 		clear_watch(c, bit);
-	/* a live debug object that found its way into an array would get a mark into its red zone */
+	/*
+	 * a live debug object that found its way into an array would get a mark into its red zone
+	 */
 	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
 		front_open(&c->front);
 		clear_watch(c, WATCH_PAST_FRONT);

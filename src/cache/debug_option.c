@@ -10,8 +10,8 @@
  *     blocks  = block { ";" block }
  *     block   = letters [ "," name { "," name } ]
  *
- * The first block that names a cache replaces what the blocks without names say; of these the last one
- * holds. No letters are F, Z, P and U: "" for all caches, ",dentry" for one.
+ * The first block that names a cache replaces what the blocks without names say; of these the last
+ * one holds. No letters are F, Z, P and U: "" for all caches, ",dentry" for one.
  */
 #include <errno.h>
 #include <string.h>

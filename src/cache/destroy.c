@@ -5,7 +5,8 @@
  * Data:       the objects that are left in a cache, while its report is written.
  * Invariants: a cache with live objects stays registered with refcount 0, its objects valid.
  * Locks:      cache_lock. The caller guarantees that nobody else uses the cache any more.
- * Flow:       called by api/; calls the front's drain, the engine's destroy and walk, debug/report.c.
+ * Flow:       called by api/; calls the front's drain, the engine's destroy
+ *             and walk, debug/report.c.
  */
 #include "base/assert.h"
 #include "cache/friends.h"
@@ -87,5 +88,6 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 		friends_leave();
 	}
 	lock_release(&cache_lock);
-	report_deliver(); /* of the objects that are left, and of what debug slabs said when they went */
+	/* of the objects that are left, and of what debug slabs said when they went */
+	report_deliver();
 }

@@ -3,16 +3,16 @@
  * cache/dump.c - what is this pointer? (spec 5.14)
  *
  * Data:       none.
- * Invariants: any address may be asked for. What lies in a slab is read only where its layout says that
- *             it is the allocator's own.
+ * Invariants: any address may be asked for. What lies in a slab is read only where its layout says
+ *             that it is the allocator's own.
  * Locks:      RANK_REPORT, from the first text to report_deliver().
  * Flow:       called by api/; calls debug/text.c, debug/kfence.c.
  *
  * As in the kernel the text goes on with a line that somebody began, and addresses have no 0x:
  *
- *	uslab: 0x7f3a18004a40 slab kmalloc-64 start 7f3a18004a00 data offset 64 pointer offset 0 size 64
- *	allocated at main+0x1c/0x80
- *	    main+0x1c/0x80
+ *     uslab: 0x7f3a18004a40 slab kmalloc-64 start 7f3a18004a00 data offset 64 pointer offset 0
+ *     size 64 allocated at main+0x1c/0x80
+ *         main+0x1c/0x80
  *
  * (one line but for the stack). What the kernel has no words for is said in brackets.
  */

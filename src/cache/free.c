@@ -39,8 +39,9 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
 }
 
 /*
- * How many of these objects are looked at once to see whose they are. Of own caches with arrays single calls would
- * find most room inline, where only marks are compared: one is looked at for each array.
+ * How many of these objects are looked at once to see whose they are. Of own caches with
+ * arrays single calls would find most room inline, where only marks are compared: one is
+ * looked at for each array.
  */
 static unsigned int objects_for_a_look(const struct cache *c)
 {
@@ -70,8 +71,8 @@ static bool find_place(const struct cache *c, const void *p, struct engine_place
 }
 
 /*
- * Each of them is looked at: how many of the first ones are sound. They bear marks then. Neighbours are often
- * of one slab, where two comparisons tell.
+ * Each of them is looked at: how many of the first ones are sound. They bear marks then. Neighbours
+ * are often of one slab, where two comparisons tell.
  */
 static noinline unsigned int sound_each(const struct cache *c, unsigned int nr, void **p)
 {
@@ -126,8 +127,8 @@ static unsigned int sound_run(const struct cache *c, bool looked, unsigned int n
 }
 
 /*
- * Those before an object that bears a mark go first: it may be one of them. Objects that are refused are left out.
- * looked: all of them are known to be objects of c.
+ * Those before an object that bears a mark go first: it may be one of them. Objects that are
+ * refused are left out. looked: all of them are known to be objects of c.
  */
 static void free_bulk_plain(struct cache *c, bool looked, unsigned int nr, void **p,
 			    const void *caller)

@@ -7,14 +7,14 @@
  * Locks:      cache_lock to put watch bits on all caches.
  * Flow:       called by watch.c and by slow paths; calls os/probe.c, os/memcheck.c.
  *
- * What the tools see is what the program has: an object is told of after it was taken, and before it is
- * given back. A free that is a mistake is told of as well: valgrind says so in its own words first, and
- * then what it would have done happens.
+ * What the tools see is what the program has: an object is told of after it was taken, and before
+ * it is given back. A free that is a mistake is told of as well: valgrind says so in its own words
+ * first, and then what it would have done happens.
  *
- * Not hidden from either tool are free objects of type-stable caches (SLAB_TYPESAFE_BY_RCU), which may
- * be read, and of heaps, whose free blocks and headers lie among them. Not hidden from AddressSanitizer
- * are those with a constructor, which some engines call for an object that is still free. Neither tool
- * hears of debug and guarded objects.
+ * Not hidden from either tool are free objects of type-stable caches (SLAB_TYPESAFE_BY_RCU), which
+ * may be read, and of heaps, whose free blocks and headers lie among them. Not hidden from
+ * AddressSanitizer are those with a constructor, which some engines call for an object that is
+ * still free. Neither tool hears of debug and guarded objects.
  */
 #include "cache/friends.h"
 
@@ -118,7 +118,10 @@ static bool is_block(const struct cache *c, const struct page *page)
 	return cache_heap_of(c) && page && page->type == PAGE_HEAP;
 }
 
-/* Debug and guarded objects are checked by the library itself, which does not hide them from itself. */
+/*
+ * Debug and guarded objects are checked by the library itself, which does
+ * not hide them from itself.
+ */
 static bool is_told_of(const struct page *page)
 {
 	return page && (page->type != PAGE_SLAB || page->layout->kind == LAYOUT_PLAIN);

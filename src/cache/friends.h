@@ -2,12 +2,14 @@
 /*
  * cache/friends.h - other people's tools hear of each object: tracers, valgrind, AddressSanitizer
  *
- * Data:       which tools run this process is in os/memcheck.h, who listens to our probes in os/probe.h.
- * Invariants: while a tool runs us every cache has WATCH_TOOL; from one friends_poll() after somebody
- *             begins to listen to a probe of objects until one after he ended, all have WATCH_PROBES.
+ * Data:       which tools run this process is in os/memcheck.h, who listens to
+ *             our probes in os/probe.h.
+ * Invariants: while a tool runs us every cache has WATCH_TOOL; from one friends_poll()
+ *             after somebody begins to listen to a probe of objects until one after he
+ *             ended, all have WATCH_PROBES.
  * Locks:      none, but for the registry lock where the name says so.
- * Flow:       called by watch.c and by the slow paths of this floor and of malloc/; calls os/probe.h,
- *             os/memcheck.h.
+ * Flow:       called by watch.c and by the slow paths of this floor and of malloc/; calls
+ *             os/probe.h, os/memcheck.h.
  *
  * Nothing here is on a hit path. A program that only hits never looks at the semaphores either: its
  * next miss does, or the control thread (USLAB_CONF=control=MS).
@@ -34,8 +36,8 @@ bool friends_set_asan(const char *value);
 void friends_init(void);
 
 /*
- * Bytes that stay free behind each object of a new cache, so that valgrind can tell objects apart. Not in a
- * heap, and not where whole pages lie between the ends of most objects anyway.
+ * Bytes that stay free behind each object of a new cache, so that valgrind can tell objects apart.
+ * Not in a heap, and not where whole pages lie between the ends of most objects anyway.
  */
 static inline unsigned int friends_gap(const struct engine_ops *engine, unsigned int size)
 {
@@ -118,9 +120,9 @@ static inline void friends_poll(void)
 }
 
 /*
- * Does anybody outside want something: has a tool left a command, does a tracer listen? Whoever is called calls
- * cache_poll_now(). While somebody listens that is each call; afterwards all caches still have WATCH_PROBES, so
- * that the next call looks as well.
+ * Does anybody outside want something: has a tool left a command, does a tracer listen? Whoever is
+ * called calls cache_poll_now(). While somebody listens that is each call; afterwards all caches
+ * still have WATCH_PROBES, so that the next call looks as well.
  */
 static inline bool cache_is_called(void)
 {

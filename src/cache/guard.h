@@ -3,15 +3,15 @@
  * cache/guard.h - guarded pages (debug/kfence.h) for all caches
  *
  * Data:       none.
- * Invariants: once guarded pages are there every cache has WATCH_ROUTE and WATCH_KFENCE, but one for
- *             which there was no memory.
+ * Invariants: once guarded pages are there every cache has WATCH_ROUTE and WATCH_KFENCE, but one
+ *             for which there was no memory.
  * Locks:      the registry lock, where the name says so.
  * Flow:       called by create.c, init.c, control.c; calls debug/kfence.c, debug.c, os/ticker.c.
  *
  * Hit paths know nothing of guarded pages: only misses are counted, each for all the objects that a
  * miss brings. A program that only hits has none at all. kfence.interval=MS has a thread empty a
- * cache's front every MS milliseconds, round and round, and open the gate: its next allocation misses,
- * and is guarded.
+ * cache's front every MS milliseconds, round and round, and open the gate: its next
+ * allocation misses, and is guarded.
  */
 #ifndef CACHE_GUARD_H
 #define CACHE_GUARD_H

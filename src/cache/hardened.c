@@ -2,23 +2,29 @@
 /*
  * cache/hardened.c - USLAB_CONF=hardened: what the program has is known for certain
  *
- * Data:       page_map.used (page/used.h); the links in free objects of SLUB (engine/slub/freeptr.h).
- * Invariants: each object of a plain slab or a heap passes cache_hand_out() on its way to the program and
- *             cache_take_back() on its way back, so no call is an inline hit. A free object of SLUB, wherever it is,
- *             has a link in it that leads to an object of its slab or nowhere.
+ * Data:       page_map.used (page/used.h); the links in free objects of SLUB
+ *             (engine/slub/freeptr.h).
+ * Invariants: each object of a plain slab or a heap passes cache_hand_out() on its way to
+ *             the program and cache_take_back() on its way back, so no call is an inline
+ *             hit. A free object of SLUB, wherever it is, has a link in it that leads to an
+ *             object of its slab or nowhere.
  * Locks:      none held here. Reports are delivered while nothing of ours is locked.
  * Flow:       called by object.h, alloc.c, free.c, heap.c, watch.c, kmalloc.c and malloc/.
  *
- * Exact for every engine and front, and for whatever the program writes: a free takes the object's bit, and finds
- * it gone if the object is free. In a heap the bit says where a block starts, and only then is the header
- * before it believed, which says whose it is: all caches over heaps have headers here.
+ * Exact for every engine and front, and for whatever the program writes: a free takes the
+ * object's bit, and finds it gone if the object is free. In a heap the bit says where a block
+ * starts, and only then is the header before it believed, which says whose it is: all caches over
+ * heaps have headers here.
  */
 #include "cache/friends.h"
 #include "cache/object.h"
 #include "debug/report.h"
 #include "engine/slub/freeptr.h"
 
-/* The slab of an object that has a link while it is free; NULL: it has none, or a checker may not see it read. */
+/*
+ * The slab of an object that has a link while it is free; NULL: it has none, or a
+ * checker may not see it read.
+ */
 static struct page *linked_slab(const struct cache *c, const void *obj)
 {
 	struct page *slab = page_slab_of(obj);

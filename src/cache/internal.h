@@ -58,13 +58,15 @@ bool cache_matches_locked(const struct cache *c, const char *pattern);
 /* ---- misuse.c ---- */
 
 /*
- * Where the marks of a new cache's free objects are, for us and for what programs inline. Its engine is ready; its
- * front has its number, and is made after this.
+ * Where the marks of a new cache's free objects are, for us and for what programs inline. Its
+ * engine is ready; its front has its number, and is made after this.
  */
 void cache_place_mark_locked(struct cache *c);
 /* Are they behind the bytes that are the program's? Only in plain slabs nothing else lies there. */
 bool cache_marks_behind(const struct cache *c);
-/* What a free by address checks of a new cache, or of one whose slabs change, before it is a hit. */
+/*
+ * What a free by address checks of a new cache, or of one whose slabs change, before it is a hit.
+ */
 void cache_check_frees_locked(struct cache *c);
 
 /* ---- debug_option.c ---- */
@@ -103,22 +105,28 @@ void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const v
 
 /* The letters that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);
-/* The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a letter that only caches have), -ENOMEM. */
+/*
+ * The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a letter that
+ * only caches have), -ENOMEM.
+ */
 int cache_change_blocks(const char *text);
 /* cache_each_locked() with such a text as arg. */
 long cache_change_debug_locked(struct cache *c, const void *text);
 
 /* ---- attribute.c ---- */
 
-/* The writable files of spec 6.3 by name; a result of 0 or more is the answer's value. -ENOENT: no such one. */
+/*
+ * The writable files of spec 6.3 by name; a result of 0 or more is the answer's
+ * value. -ENOENT: no such one.
+ */
 long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long value);
 
 /* ---- shrink.c ---- */
 int cache_shrink_locked(struct cache *c);
 /*
- * From on to off the engine looks at each object that comes back, and at each free list (engine.exact): what a
- * program freed by mistake waits in its fronts, and whoever empties them for another reason must neither end the
- * program nor believe it.
+ * From on to off the engine looks at each object that comes back, and at each free list
+ * (engine.exact): what a program freed by mistake waits in its fronts, and whoever empties them for
+ * another reason must neither end the program nor believe it.
  */
 void cache_look_closely_locked(struct cache *c, bool on);
 /* Empties the front so. */

@@ -3,12 +3,14 @@
  * cache/kfree.h - the hit path of kfree(), one pointer or several
  *
  * Data:       the page classes and the tables of <uslab/layout.h>.
- * Invariants: a class with a magic is a kmalloc cache with arrays, whose slabs begin at multiples of their size.
+ * Invariants: a class with a magic is a kmalloc cache with arrays, whose slabs begin at
+ *             multiples of their size.
  * Locks:      none.
  * Flow:       included by kmalloc.c and kfree_bulk.c; calls arch/malloc_rseq.h.
  *
- * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so that its
- * frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is at fixed distances from it.
+ * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so
+ * that its frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is
+ * at fixed distances from it.
  */
 #ifndef CACHE_KFREE_H
 #define CACHE_KFREE_H

@@ -3,14 +3,15 @@
  * cache/kfree_bulk.c - kfree_bulk(): whatever kfree() takes, as many at once as belong together
  *
  * Data:       none.
- * Invariants: objects of one cache are freed in the order of the array, so that the last one is the next to be
- *             handed out.
+ * Invariants: objects of one cache are freed in the order of the array, so that the last one is
+ *             the next to be handed out.
  * Locks:      none held here.
  * Flow:       called by api/; calls free.c, and kmalloc.c for what is rare.
  *
- *   neighbours of one slab of a kmalloc cache with arrays: one run onto the array (arch/malloc_rseq.h)
- *   objects of caches whose frees are no hits: those of one cache out of the next WINDOW, by one bulk call
- *   anything else, and where looking for these finds too few: one by one
+ *   neighbours of one slab of a kmalloc cache with arrays: one run onto the array
+ *   (arch/malloc_rseq.h) objects of caches whose frees are no hits: those of one cache
+ *   out of the next WINDOW, by one bulk call anything else, and where looking for these
+ *   finds too few: one by one
  */
 #include <string.h>
 
@@ -37,7 +38,10 @@ static always_inline struct page *plain_slab_of(const void *p)
 	return likely(slab && slab->layout->kind == LAYOUT_PLAIN) ? slab : NULL;
 }
 
-/* What a program's own kmem_cache_free() would do inline; misses as that does. Other hits were tried by class. */
+/*
+ * What a program's own kmem_cache_free() would do inline; misses as that does. Other
+ * hits were tried by class.
+ */
 static always_inline bool cache_hit(struct cache *c, void *p)
 {
 #if USLAB_HAVE_RSEQ
@@ -81,7 +85,10 @@ static always_inline bool class_hits(unsigned int class)
 	return class && likely(percpu_rseq) && likely(table_of(class, USLAB_WINDOW_MAGICS));
 }
 
-/* p[0] was no hit. Goes on, but not where a miss has made room for a run. Returns how many are left. */
+/*
+ * p[0] was no hit. Goes on, but not where a miss has made room for a run.
+ * Returns how many are left.
+ */
 static noinline size_t free_singly_on(const void *caller, size_t nr, void **p)
 {
 	const unsigned long pages = load_relaxed(&page_map.nr_pages);
@@ -99,7 +106,10 @@ static noinline size_t free_singly_on(const void *caller, size_t nr, void **p)
 	return 0;
 }
 
-/* One by one. What is no hit is called at the end, so that hits save no register. Returns how many are left. */
+/*
+ * One by one. What is no hit is called at the end, so that hits save no register.
+ * Returns how many are left.
+ */
 static noinline size_t free_singly(const void *caller, size_t nr, void **p)
 {
 	const unsigned long pages = load_relaxed(&page_map.nr_pages);
@@ -149,8 +159,8 @@ static always_inline bool is_object_of(const struct engine *e, const void *p,
 }
 
 /*
- * Those of the first WINDOW that are of the first one's cache go to run[]; the others move to behind their place.
- * Gives up when there are too many others. Returns how many went there.
+ * Those of the first WINDOW that are of the first one's cache go to run[]; the others move to
+ * behind their place. Gives up when there are too many others. Returns how many went there.
  */
 static unsigned int gather(const struct engine *e, size_t nr, void **p, void **run)
 {
@@ -180,7 +190,10 @@ static always_inline bool begins_alike(const struct engine *e, void *const *p)
 	return second && last && second->engine == e && last->engine == e;
 }
 
-/* Those of the first one's cache among the next ones. Returns how many of p[] were freed: the first ones. */
+/*
+ * Those of the first one's cache among the next ones. Returns how many of p[]
+ * were freed: the first ones.
+ */
 static noinline size_t free_gathered(size_t nr, void **p, const void *caller)
 {
 	struct page *slab = plain_slab_of(p[0]);
@@ -231,7 +244,10 @@ static noinline void free_many(const void *caller, size_t nr, void **p)
 	}
 }
 
-/* Few enough that a look in vain would be noticed: only what is surely worth it is more than single frees. */
+/*
+ * Few enough that a look in vain would be noticed: only what is surely worth it
+ * is more than single frees.
+ */
 static noinline void free_few(const void *caller, size_t nr, void **p)
 {
 	unsigned int class = kfree_class(page_map.base, load_relaxed(&page_map.nr_pages), p[0]);

@@ -6,13 +6,15 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
  *             a cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, debug/pages.c for more than two pages.
+ * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, debug/pages.c
+ *             for more than two pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
  *
- * Over a heap without a front the caches choose the heap and hold nothing: a block has the size that
- * was asked for. With a front a CPU holds objects, and they have the cache's size as everywhere.
+ * Over a heap without a front the caches choose the heap and hold nothing: a block has
+ * the size that was asked for. With a front a CPU holds objects, and they have the
+ * cache's size as everywhere.
  */
 #include <errno.h>
 #include <string.h>
@@ -39,8 +41,8 @@ struct kmem_cache *uslab_kmalloc_handles;
 static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
 
 /*
- * The same by size, up to SMALL_MAX: numbers of caches; [i] is for SMALL_STEP * i + 1 bytes and up. The
- * kernel has such a table up to 192 bytes.
+ * The same by size, up to SMALL_MAX: numbers of caches; [i] is for SMALL_STEP * i + 1 bytes and up.
+ * The kernel has such a table up to 192 bytes.
  */
 #define SMALL_STEP 8
 #define SMALL_MAX 1024
@@ -178,7 +180,10 @@ static bool is_block(const struct cache *c, size_t size)
 	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
 }
 
-/* Over a heap: a block of exactly this size, else whole pages (spec 1.6); of a cache that is watched an object. */
+/*
+ * Over a heap: a block of exactly this size, else whole pages (spec 1.6); of a cache
+ * that is watched an object.
+ */
 static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int node,
 				    const void *caller)
 {
@@ -200,8 +205,8 @@ static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *c
 }
 
 /*
- * Where the compiler did not know the size nobody has looked into the CPU's array yet. Where it did, this is a miss,
- * and one look more is lost in what follows.
+ * Where the compiler did not know the size nobody has looked into the CPU's array yet. Where it
+ * did, this is a miss, and one look more is lost in what follows.
  */
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 {
@@ -291,7 +296,10 @@ static noinline void free_slow(const void *p, const void *caller)
 		free_other("kfree", p, caller);
 }
 
-/* What kfree() would not say so: an interior pointer. Debug slabs and guarded pages have reports of their own. */
+/*
+ * What kfree() would not say so: an interior pointer. Debug slabs and guarded pages
+ * have reports of their own.
+ */
 static bool is_interior(const struct page *slab, const void *p)
 {
 	return slab && slab->layout->kind == LAYOUT_PLAIN && !engine_starts_object(slab, p);

@@ -3,15 +3,16 @@
  * cache/misuse.c - what a program must not free: found without any letter, reported, not done
  *
  * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
- * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a suspicion.
- *             Reports are delivered while nothing of ours is locked.
+ * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
+ *             suspicion. Reports are delivered while nothing of ours is locked.
  * Locks:      cache_lock, while it is found out whether an object is free.
- * Flow:       called by object.h, kmalloc.c, create.c and malloc/; calls the front's drain, the engine's is_free,
- *             debug/report.c.
+ * Flow:       called by object.h, kmalloc.c, create.c and malloc/; calls the front's drain, the
+ *             engine's is_free, debug/report.c.
  *
- * Is an object free? It is if it lies in the array of this CPU; the next look is made with the front drained, so
- * that what is free lies in its slab, or in the hands of a thread that is about to give it out or back. Such an
- * object keeps its mark, so that the look is repeated; one that a program was given has lost it.
+ * Is an object free? It is if it lies in the array of this CPU; the next look is made with the
+ * front drained, so that what is free lies in its slab, or in the hands of a thread that is about
+ * to give it out or back. Such an object keeps its mark, so that the look is repeated; one that a
+ * program was given has lost it.
  */
 #include "base/atomic.h"
 #include "cache/friends.h"
@@ -35,9 +36,9 @@ static uint64_t *free_table(const struct cache *c, unsigned long table)
 }
 
 /*
- * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg see to it), but in
- * objects of 8 bytes: these have nothing else, and lose their marks when they go back to their slab. SLAB has no
- * links.
+ * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg
+ * see to it), but in objects of 8 bytes: these have nothing else, and lose their marks when they go
+ * back to their slab. SLAB has no links.
  */
 static unsigned int mark_in_object(const struct engine *e, bool by_address)
 {
@@ -51,8 +52,8 @@ static unsigned int mark_in_object(const struct engine *e, bool by_address)
 }
 
 /*
- * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is not in use
- * while a front has the object; behind that if there is room.
+ * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is
+ * not in use while a front has the object; behind that if there is room.
  */
 static unsigned int mark_behind(const struct engine *e)
 {
@@ -79,9 +80,9 @@ bool cache_marks_behind(const struct cache *c)
 }
 
 /*
- * What programs inline must find a place in the object that is no other's. kmalloc() has its own, constant one, and
- * frees by address look at no bytes of a class without a magic. Guarded objects end where their page does.
- * Hardened caches have nothing inline.
+ * What programs inline must find a place in the object that is no other's. kmalloc() has its own,
+ * constant one, and frees by address look at no bytes of a class without a magic. Guarded objects
+ * end where their page does. Hardened caches have nothing inline.
  */
 void cache_place_mark_locked(struct cache *c)
 {
@@ -119,8 +120,8 @@ void cache_check_frees_locked(struct cache *c)
 /* ---- is it free? ---- */
 
 /*
- * Read without a sequence: an entry at or below the top is a free object, and what the caller owns can be none
- * of these at any time.
+ * Read without a sequence: an entry at or below the top is a free object, and what the caller owns
+ * can be none of these at any time.
  */
 static bool held_here(const struct cache *c, const void *obj)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/object.h - one object out of line, for those who do it often: kmem_cache_alloc(), kmalloc(), kfree()
+ * cache/object.h - one object out of line, for those who do it often:
+ * kmem_cache_alloc(), kmalloc(), kfree()
  *
  * Data:       none.
- * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it; with
- *             USLAB_CONF=hardened the bits of page/used.h stand in for marks.
+ * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it;
+ *             with USLAB_CONF=hardened the bits of page/used.h stand in for marks.
  *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
- * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare is in these.
- *             Called by a signal handler that interrupted this library: page/nested.h.
+ * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare
+ *             is in these. Called by a signal handler that interrupted this library: page/nested.h.
  *
- * Fronts other than arrays serve every call from here. So what is asked each time is three words: has a tool
- * left a command, does somebody listen to the probes of objects, is this cache watched.
+ * Fronts other than arrays serve every call from here. So what is asked each time is three words:
+ * has a tool left a command, does somebody listen to the probes of objects, is this cache watched.
  */
 #ifndef CACHE_OBJECT_H
 #define CACHE_OBJECT_H

@@ -221,8 +221,8 @@ static bool set_capacity_rule(const char *pattern, const char *value)
 }
 
 /*
- * "engine:kmalloc-*=slob": for caches with such a name, over what holds for all; and options that know
- * their own keys.
+ * "engine:kmalloc-*=slob": for caches with such a name, over what holds for all; and options
+ * that know their own keys.
  */
 static const struct rule_option {
 	const char *prefix;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and other queue limits (3.5)
+ * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and
+ * other queue limits (3.5)
  *
  * Data:       none.
  * Invariants: none.
  * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.
- * Flow:       called by api/, by init.c and by the ticker's thread; calls the fronts' reap and tune.
+ * Flow:       called by api/, by init.c and by the ticker's thread; calls
+ *             the fronts' reap and tune.
  *
  * A round works for every CPU in turn, wherever it runs; in the kernel each CPU has its own timer.
  */

@@ -136,9 +136,10 @@ static void heap_check(const struct engine_heap *heap)
  * each structure between two operations. What other threads held in their hands (an object, a
  * sheaf taken out of a depot) is lost to the child, and nothing else.
  *
- * A signal handler that interrupted this library forks without any of that: it would wait for locks that its
- * own thread holds. A child of the only thread is an exact copy, which goes on as the parent does. In that of one of
- * several threads nobody releases what the others held: there each call is as one in a handler (LOCK_ADRIFT).
+ * A signal handler that interrupted this library forks without any of that: it would wait for locks
+ * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
+ * parent does. In that of one of several threads nobody releases what the others held: there each
+ * call is as one in a handler (LOCK_ADRIFT).
  */
 void cache_fork_prepare(void)
 {
@@ -164,7 +165,9 @@ void cache_fork_prepare(void)
 		c->engine.ops->fork_prepare(&c->engine);
 	}
 	cache_heaps_each(heap_fork_prepare);
-	/* a purge gives kept mappings back while it holds its lock: that lock comes before keep's */
+	/*
+	 * a purge gives kept mappings back while it holds its lock: that lock comes before keep's
+	 */
 	pcp_fork_prepare(); /* they hold their locks while they take the zones' */
 	buddy_fork_prepare();
 	large_fork_prepare();

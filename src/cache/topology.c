@@ -7,8 +7,8 @@
  * Locks:      none: called while the library is made ready.
  * Flow:       called by init.c first of all, and by options.c when the option's turn comes.
  *
- * For tools that act for the CPUs of that machine (os_act_as_cpu). A program that knows nothing of it
- * runs correctly, and slower: there are no restartable sequences on made-up CPUs.
+ * For tools that act for the CPUs of that machine (os_act_as_cpu). A program that knows nothing of
+ * it runs correctly, and slower: there are no restartable sequences on made-up CPUs.
  */
 #include <string.h>
 

@@ -3,12 +3,13 @@
  * cache/watch.c - the slow paths of caches with watch bits
  *
  * Data:       none.
- * Invariants: an object is given back to what its page says: a guarded page, a debug slab, or else the
- *             engine; never by what the bits say, which may have changed since it was allocated.
- * Locks:      none held here. Bits are read once at the start of an allocation; whatever they become
- *             meanwhile, what is done with the old ones is right (debug.c says why).
- * Flow:       called by alloc.c, free.c for caches whose watch is not 0; calls failslab.c, debug/, the
- *             front or past it the engine, friends.c.
+ * Invariants: an object is given back to what its page says: a guarded page, a debug
+ *             slab, or else the engine; never by what the bits say, which may have
+ *             changed since it was allocated.
+ * Locks:      none held here. Bits are read once at the start of an allocation; whatever they
+ *             become meanwhile, what is done with the old ones is right (debug.c says why).
+ * Flow:       called by alloc.c, free.c for caches whose watch is not 0; calls failslab.c, debug/,
+ *             the front or past it the engine, friends.c.
  */
 #include "base/bits.h"
 #include "cache/failslab.h"
@@ -117,8 +118,8 @@ static size_t zero_size(const struct request *r, const void *obj)
 }
 
 /*
- * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them: only a miss is
- * one to be guarded.
+ * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them:
+ * only a miss is one to be guarded.
  */
 static void *hit(const struct request *r)
 {
@@ -219,8 +220,8 @@ static cold void say_foreign(struct cache *c, const struct cache *owner, const v
 }
 
 /*
- * F: a plain object whose page belongs to another cache goes to that one, and what is no object at all
- * is left alone (spec 5.7). true: there is nothing more to do.
+ * F: a plain object whose page belongs to another cache goes to that one, and what is no object at
+ * all is left alone (spec 5.7). true: there is nothing more to do.
  */
 static bool free_foreign(struct cache *c, const struct page *page, void *obj, const void *caller)
 {

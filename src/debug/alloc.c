@@ -4,8 +4,8 @@
  *
  * Data:       none of its own.
  * Invariants: a slab whose check fails is retired in the same hold of list_lock.
- * Locks:      list_lock, for one object; new slabs are made without it. Reports are delivered each time
- *             that it was released, since the next lock may not be taken with one in hand.
+ * Locks:      list_lock, for one object; new slabs are made without it. Reports are delivered each
+ *             time that it was released, since the next lock may not be taken with one in hand.
  * Flow:       called by cache/; calls slab.c, check.c, object.c.
  */
 #include "base/assert.h"

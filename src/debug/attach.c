@@ -3,8 +3,8 @@
  * debug/attach.c - struct debug comes to a cache, takes flags, and goes with it
  *
  * Data:       struct debug and its nodes, from page/meta.c.
- * Invariants: engine->debug is set before engine->ops is debug.ops. A layout never changes once it was
- *             made: its place in layouts[] is what slabs point at.
+ * Invariants: engine->debug is set before engine->ops is debug.ops. A layout never changes once it
+ *             was made: its place in layouts[] is what slabs point at.
  * Locks:      the registry lock, held by the caller; list_lock of each node to sort slabs anew.
  * Flow:       called by cache/; calls layout.c, slab.c, wrap.c.
  */
@@ -92,7 +92,7 @@ void debug_detach(struct engine *e)
 	delete_debug(d);
 }
 
-/* ---- flags --------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static int make_layout(const struct engine *e, slab_flags_t flags, struct slab_layout *layout)
 {

@@ -2,14 +2,15 @@
 /*
  * debug/blocks.c - who holds whole pages: the table
  *
- * Data:       blocks_table: buckets of records, linked by number; records are taken from the list of
- *             free ones, then from the end.
+ * Data:       blocks_table: buckets of records, linked by number; records are taken from the list
+ *             of free ones, then from the end.
  * Invariants: see blocks.h. Checked by blocks_check().
- * Locks:      blocks_lock (RANK_BLOCKS) to change anything; letters and counts are looked at without.
+ * Locks:      blocks_lock (RANK_BLOCKS) to change anything; letters and
+ *             counts are looked at without.
  * Flow:       see blocks.h; calls os/vm.c.
  *
- * The table is virtual memory until it is used, and is never given back: readers from outside may hold its
- * address.
+ * The table is virtual memory until it is used, and is never given back: readers from
+ * outside may hold its address.
  */
 #include "debug/blocks.h"
 
@@ -41,7 +42,7 @@ int blocks_switch(slab_flags_t letters)
 	return table || !letters ? 0 : -ENOMEM;
 }
 
-/* ---- records ----------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The number of a record that nobody has, or 0. */
 static uint32_t take_number_locked(struct blocks *table)
@@ -103,7 +104,10 @@ static bool is_state(const struct block_record *record, uint32_t states)
 #define FREED (1u << BLOCK_FREED)
 #define GONE (1u << BLOCK_GONE)
 
-/* Where the number of the record of that address, in one of these states, is written; 0 there: there is none. */
+/*
+ * Where the number of the record of that address, in one of these states, is
+ * written; 0 there: there is none.
+ */
 static uint32_t *find_locked(struct blocks *table, uint64_t address, uint32_t states)
 {
 	uint32_t *link = &table->bucket[blocks_bucket(address)];
@@ -167,7 +171,7 @@ static void forget_locked(struct blocks *table, uint64_t address)
 	take_queued_locked(table, before, &gone);
 }
 
-/* ---- live blocks ------------------------------------------------------------------------------- */
+/* ---- live blocks ----------------------------------------------------------------------------- */
 
 bool blocks_add(const struct block_record *record)
 {
@@ -231,7 +235,7 @@ bool blocks_find_around(const void *p, struct block_record *record)
 	return found;
 }
 
-/* ---- freed blocks ------------------------------------------------------------------------------ */
+/* ---- freed blocks ---------------------------------------------------------------------------- */
 
 bool blocks_add_freed(const struct block_record *record)
 {
@@ -316,7 +320,7 @@ unsigned long blocks_each(void (*check)(const struct block_record *record))
 	return nr;
 }
 
-/* ---- fork, check ------------------------------------------------------------------------------- */
+/* ---- fork, check ----------------------------------------------------------------------------- */
 
 void blocks_fork_prepare(void)
 {

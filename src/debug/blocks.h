@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/blocks.h - who holds whole pages, and what letters they have: F, Z, P and U of what is too large for any cache
+ * debug/blocks.h - who holds whole pages, and what letters they have: F, Z, P and U of what
+ * is too large for any cache
  *
- * Data:       a record for each block that was allocated while letters were on, found by its address; a table
- *             of fixed size, mapped when letters are switched on for the first time. Records of blocks that
- *             were freed, oldest first.
- * Invariants: a record stands for one live block, for one that was freed and whose pages wait (FREED), or for
- *             one that is gone (GONE), at whose address there may be another block by now. Records of live
- *             blocks are gone before the block's address can be given out again.
+ * Data:       a record for each block that was allocated while letters were on, found by its
+ *             address; a table of fixed size, mapped when letters are switched on for the first
+ *             time. Records of blocks that were freed, oldest first.
+ * Invariants: a record stands for one live block, for one that was freed and whose pages
+ *             wait (FREED), or for one that is gone (GONE), at whose address there may be
+ *             another block by now. Records of live blocks are gone before the block's
+ *             address can be given out again.
  * Locks:      RANK_BLOCKS around the table; nothing is called under it but reports.
  * Flow:       called by pages.c, by cache/control.c; read by tools from outside.
  *
@@ -88,7 +90,10 @@ static inline bool blocks_are_known(void)
 	return unlikely(table) && (load_relaxed(&table->held) || load_relaxed(&table->freed));
 }
 
-/* A record for a live block. What is known of a block GONE at its address is forgotten. false: no room. */
+/*
+ * A record for a live block. What is known of a block GONE at its address is
+ * forgotten. false: no room.
+ */
 bool blocks_add(const struct block_record *record);
 /* Takes a live block's record out of the table. false: it has none. p may be anything. */
 bool blocks_take(const void *p, struct block_record *record);
@@ -101,9 +106,15 @@ bool blocks_find_around(const void *p, struct block_record *record);
 bool blocks_add_freed(const struct block_record *record);
 /* Nothing is known of a block GONE from that address any more. */
 void blocks_forget(const void *p);
-/* Takes the FREED block of just so many bytes that was freed last and is aligned so; false: there is none. */
+/*
+ * Takes the FREED block of just so many bytes that was freed last and is aligned
+ * so; false: there is none.
+ */
 bool blocks_take_freed(uint64_t bytes, uint64_t before, size_t align, struct block_record *record);
-/* Takes the oldest FREED block if there are more than the limits say, or all are wanted. GONE ones are forgotten. */
+/*
+ * Takes the oldest FREED block if there are more than the limits say, or all are wanted.
+ * GONE ones are forgotten.
+ */
 bool blocks_take_surplus(bool all, struct block_record *record);
 
 /* Calls check for each checked block, live or FREED, under the lock. Returns how many. */

@@ -3,9 +3,9 @@
  * debug/check.c - is it as it should be? What programs damage is reported and repaired (spec 7.2)
  *
  * Data:       none of its own.
- * Invariants: a check that fails has reported; whatever it returns, the free list can be followed and
- *             the counters agree with it afterwards, as far as it looked at them. debug_check() at the
- *             end is about our own books, and dies.
+ * Invariants: a check that fails has reported; whatever it returns, the free list can be followed
+ *             and the counters agree with it afterwards, as far as it looked at them. debug_check()
+ *             at the end is about our own books, and dies.
  * Locks:      list_lock of the slab's node, or the slab is private.
  * Flow:       called by alloc.c, free.c, slab.c, validate.c; calls report.c.
  */
@@ -13,7 +13,7 @@
 #include "debug/report.h"
 #include "debug/slab.h"
 
-/* ---- bytes --------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 /* The first byte that is not value; NULL: there is none. */
 static unsigned char *first_wrong(unsigned char *p, unsigned char value, size_t n)
@@ -68,7 +68,7 @@ void debug_check_pad(struct engine *e, struct page *slab)
 	memset(first, POISON_INUSE, (size_t)(last - first) + 1);
 }
 
-/* ---- one object ---------------------------------------------------------------------------------- */
+/* ---- one object ------------------------------------------------------------------------------ */
 
 static bool check_red_zones(struct engine *e, struct page *slab, void *obj, unsigned char red)
 {
@@ -141,7 +141,7 @@ bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned
 	return check_free_pointer(e, slab, obj);
 }
 
-/* ---- the slab ------------------------------------------------------------------------------------ */
+/* ---- the slab -------------------------------------------------------------------------------- */
 
 bool debug_check_slab_locked(struct engine *e, struct page *slab)
 {
@@ -190,8 +190,8 @@ static void adjust_counters(struct engine *e, struct page *slab, unsigned int co
 }
 
 /*
- * A list that runs in a circle. The kernel counts one object more than there are and goes on with what
- * follows from that; here the list is given up, so that nobody gets an object twice.
+ * A list that runs in a circle. The kernel counts one object more than there are and goes on with
+ * what follows from that; here the list is given up, so that nobody gets an object twice.
  */
 static void give_up_list(struct engine *e, struct page *slab)
 {
@@ -259,7 +259,7 @@ void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map)
 	}
 }
 
-/* ---- our own books ------------------------------------------------------------------------------- */
+/* ---- our own books --------------------------------------------------------------------------- */
 
 static void check_books(struct engine *e, const struct page *slab, enum debug_list list)
 {

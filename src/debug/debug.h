@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/debug.h - debug slabs: objects that are checked, poisoned, fenced and tracked (spec 4.4, 4.13)
+ * debug/debug.h - debug slabs: objects that are checked, poisoned, fenced and
+ * tracked (spec 4.4, 4.13)
  *
  * Data:       struct debug per cache that ever had a debug flag, with its own slabs and lists; one
  *             layout for each combination of Z, P and U that was asked for.
- * Invariants: a debug slab is on its node's partial list iff it has a free object and the layout of new
- *             slabs, else on the full list; retired slabs (a check failed) are on neither. frozen marks
- *             retired slabs. Objects that a front holds count as in use. The class byte of their pages is
- *             0, so that kfree() and free() take no hit path. Checked by engine_ops.check.
- * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the node's
- *             debug slabs, and the bytes around their objects. Stacks are taken before it.
- * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug.ops from
- *             debug_attach() on, which gives debug objects back to debug slabs and everything else to
- *             the engine's own ops. Calls engine->debug->inner, page/buddy.c, report.c, stacks.c.
+ * Invariants: a debug slab is on its node's partial list iff it has a free object and the
+ *             layout of new slabs, else on the full list; retired slabs (a check failed) are on
+ *             neither. frozen marks retired slabs. Objects that a front holds count as in use.
+ *             The class byte of their pages is 0, so that kfree() and free() take no hit path.
+ *             Checked by engine_ops.check.
+ * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the
+ *             node's debug slabs, and the bytes around their objects. Stacks are taken before it.
+ * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug.ops
+ *             from debug_attach() on, which gives debug objects back to debug slabs and
+ *             everything else to the engine's own ops. Calls engine->debug->inner,
+ *             page/buddy.c, report.c, stacks.c.
  *
- * Debug slabs are the same for every engine: SLUB's of the kernel, page type PAGE_SLAB, page->engine
- * the cache's engine, layout->kind LAYOUT_DEBUG. So a full cache can be switched: what is plain stays
- * in the engine until it is freed, what is debugged stays here until it is freed.
+ * Debug slabs are the same for every engine: SLUB's of the kernel, page type PAGE_SLAB,
+ * page->engine the cache's engine, layout->kind LAYOUT_DEBUG. So a full cache can be switched: what
+ * is plain stays in the engine until it is freed, what is debugged stays here until it is freed.
  */
 #ifndef DEBUG_DEBUG_H
 #define DEBUG_DEBUG_H
@@ -52,8 +55,8 @@ struct track {
 BUILD_ASSERT(sizeof(struct track) == 32);
 
 /*
- * An allocation that counts for so many bytes (below 2^24) was picked by skips of a mean of 2^mean of them: with
- * probability 1 - exp(-bytes / 2^mean), which is what a tool weighs it by.
+ * An allocation that counts for so many bytes (below 2^24) was picked by skips of a mean of 2^mean
+ * of them: with probability 1 - exp(-bytes / 2^mean), which is what a tool weighs it by.
  */
 #define DEBUG_SAMPLE(bytes, mean) ((uint32_t)(mean) << 24 | (uint32_t)(bytes))
 #define DEBUG_SAMPLE_BYTES(sample) ((sample)&0xffffffu)
@@ -89,8 +92,8 @@ struct debug {
 /* ---- layout.c: pure functions ---- */
 
 /*
- * Spec 4.4 to the byte. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more bytes after
- * the tracks. Leaves the orders alone.
+ * Spec 4.4 to the byte. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more bytes
+ * after the tracks. Leaves the orders alone.
  */
 void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size, unsigned int align,
 			slab_flags_t flags, bool has_ctor, bool orig_size);
@@ -152,19 +155,22 @@ static inline void *debug_freeptr_get(const struct debug *d, const struct slab_l
 /* ---- attach.c; callers hold the registry lock ---- */
 
 /*
- * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts its ops in
- * front of the engine's. orig_size: objects remember how many bytes were asked for (kmalloc, malloc).
- * 0 or -ENOMEM. Again: 0.
+ * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts its ops
+ * in front of the engine's. orig_size: objects remember how many bytes were asked for (kmalloc,
+ * malloc). 0 or -ENOMEM. Again: 0.
  */
 int debug_attach(struct engine *e, bool orig_size, bool hardened);
 
 /*
- * Sets the flags of new debug slabs and of checks: F Z P U T, 0 for none. no_higher_order: option O,
- * Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG (nothing changed).
+ * Sets the flags of new debug slabs and of checks: F Z P U T, 0 for none. no_higher_order: option
+ * O, Z, P and U are dropped where they would raise the smallest order. 0, -E2BIG (nothing changed).
  */
 int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
 
-/* May other caches still merge with this one? Not where a layout knows the object's size (spec 5.4). */
+/*
+ * May other caches still merge with this one? Not where a layout knows the
+ * object's size (spec 5.4).
+ */
 bool debug_may_merge(const struct engine *e);
 
 /* Frees struct debug, after ops->destroy() said 0; puts the inner ops back. */
@@ -182,22 +188,28 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 void debug_mark_sample(void *obj, uint32_t sample);
 
 /*
- * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj))) that
- * the program frees into cache e. Any mistake is reported, and the object not freed. Objects of another
- * cache are reported and go to their own.
+ * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj)))
+ * that the program frees into cache e. Any mistake is reported, and the object not freed. Objects
+ * of another cache are reported and go to their own.
  */
 void debug_free(struct engine *e, void *obj, const void *caller);
 
 /* ---- object.c ---- */
 
-/* Bytes that may be used (spec 5.7): what was asked for if that is known, object_size with Z or P, else inuse. */
+/*
+ * Bytes that may be used (spec 5.7): what was asked for if that is known, object_size
+ * with Z or P, else inuse.
+ */
 size_t debug_usable_size(const struct page *slab, const void *obj);
 /*
  * The program resizes the object in place; new_size is at most object_size. Remembers it, and makes
  * the rest red. false: nothing to remember in this slab.
  */
 bool debug_resize(struct page *slab, void *obj, size_t new_size);
-/* With F: is the object, which the program wants to resize, free already? Then it was reported. No lock held. */
+/*
+ * With F: is the object, which the program wants to resize, free already? Then it
+ * was reported. No lock held.
+ */
 bool debug_report_free(struct page *slab, void *obj);
 
 /* ---- validate.c (spec 7.8) ---- */

@@ -4,8 +4,8 @@
  *
  * Data:       none of its own.
  * Invariants: an object whose check fails stays in use for ever; nothing else of the slab changes.
- * Locks:      list_lock, for one object; empty slabs are given back without it. Reports are delivered as
- *             soon as it is released.
+ * Locks:      list_lock, for one object; empty slabs are given back without it. Reports are
+ *             delivered as soon as it is released.
  * Flow:       called by cache/, and by wrap.c for what a front gives back; calls check.c, slab.c.
  */
 #include "debug/report.h"
@@ -98,8 +98,8 @@ static void give_locked(struct engine *e, struct page *slab, void *obj,
 }
 
 /*
- * The slab changes lists, if it has to. Adds it to *empty if it is of no use any more. One that is on no
- * list is retired, or on its way back already.
+ * The slab changes lists, if it has to. Adds it to *empty if it is of no use any more. One that is
+ * on no list is retired, or on its way back already.
  */
 static void settle_locked(struct engine *e, struct page *slab, struct page **empty)
 {

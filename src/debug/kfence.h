@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence.h - some allocations in a page of their own, beside a page that nobody may touch (spec 11)
+ * debug/kfence.h - some allocations in a page of their own, beside a page that
+ * nobody may touch (spec 11)
  *
- * Data:       a pool of pages as spec 11.1 says, made when it is switched on; metadata per object; a gate.
- * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its cache's,
- *             one object; guard pages and pages of freed objects are inaccessible.
+ * Data:       a pool of pages as spec 11.1 says, made when it is switched on;
+ *             metadata per object; a gate.
+ * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its
+ *             cache's, one object; guard pages and pages of freed objects are inaccessible.
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
- * Flow:       called by cache/watch.c, cache/guard.c and debug/wrap.c; the SIGSEGV handler calls report
- *             functions.
+ * Flow:       called by cache/watch.c, cache/guard.c and debug/wrap.c; the SIGSEGV
+ *             handler calls report functions.
  *
  * An object that kfree() or free() gets comes here at once, for its page has no class. One that
  * kmem_cache_free() gets may go into the CPU's array on the hit path, which does not look at pages:
- * until it leaves the array (flush of debug/wrap.c) it counts as allocated, uses after its free are not
- * noticed, and it may be allocated again as if it were any object of the cache.
+ * until it leaves the array (flush of debug/wrap.c) it counts as allocated, uses after its free are
+ * not noticed, and it may be allocated again as if it were any object of the cache.
  */
 #ifndef DEBUG_KFENCE_H
 #define DEBUG_KFENCE_H
@@ -24,9 +26,10 @@
 #define KFENCE_MAX_SAMPLE (1ul << 31)
 
 /*
- * USLAB_CONF=kfence.sample=N,kfence.objects=N,kfence.interval=MS; the key is what follows the point.
- * sample: about one allocation in N is guarded; none given: KFENCE_DEFAULT_SAMPLE; 0: off (default).
- * objects: from 1 to what the machine can hold (kfence_most_objects()), before kfence_start(); else one line says so. interval: see cache/guard.h; 0: off; with no sample so far
+ * USLAB_CONF=kfence.sample=N,kfence.objects=N,kfence.interval=MS; the key is what follows the
+ * point. sample: about one allocation in N is guarded; none given: KFENCE_DEFAULT_SAMPLE; 0: off
+ * (default). objects: from 1 to what the machine can hold (kfence_most_objects()), before
+ * kfence_start(); else one line says so. interval: see cache/guard.h; 0: off; with no sample so far
  * it means that of the default. false: refused.
  */
 cold bool kfence_set_option(const char *key, const char *value);
@@ -39,10 +42,11 @@ cold int kfence_start(void);
 cold bool kfence_is_on(void);
 
 /*
- * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size bytes (0,
- * or with a constructor: the cache's), zeroed if gfp says so: exactly these bytes may be written. NULL:
- * it is not, or there is none free. One load when the sample is 0. weight: how many allocations this
- * call stands for (a miss of an array stands for all of its objects). No lock may be held.
+ * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size
+ * bytes (0, or with a constructor: the cache's), zeroed if gfp says so: exactly these bytes
+ * may be written. NULL: it is not, or there is none free. One load when the sample is 0.
+ * weight: how many allocations this call stands for (a miss of an array stands for all of its
+ * objects). No lock may be held.
  */
 cold void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 			unsigned int weight);
@@ -51,8 +55,8 @@ cold void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *ca
 cold void kfence_open_gate(void);
 
 /*
- * Any address in a page with LAYOUT_GUARD. Mistakes are reported, and nothing freed. Locks: none held
- * above RANK_KFENCE; reports are delivered here.
+ * Any address in a page with LAYOUT_GUARD. Mistakes are reported, and nothing freed. Locks: none
+ * held above RANK_KFENCE; reports are delivered here.
  */
 cold void kfence_free(void *obj, const void *caller);
 

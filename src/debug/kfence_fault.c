@@ -3,9 +3,10 @@
  * debug/kfence_fault.c - somebody touched a page of KFENCE that is closed
  *
  * Data:       the access that each thread had opened a page for last.
- * Invariants: the access is repeated only if it can succeed: the page is open then, and this is neither a
- *             jump into it, for nothing there can be executed, nor the same access as the last time. What
- *             cannot succeed is reported once, and is the program's: its handler's, or its end.
+ * Invariants: the access is repeated only if it can succeed: the page is open then, and this
+ *             is neither a jump into it, for nothing there can be executed, nor the same
+ *             access as the last time. What cannot succeed is reported once, and is the
+ *             program's: its handler's, or its end.
  * Locks:      kfence_pool.lock, waited for with patience but not for ever: the thread that was
  *             interrupted may hold it, when a signal handler of the program is to blame.
  * Flow:       called by os/fault.c in a signal handler; calls kfence_report.c, report_policy.c.
@@ -30,7 +31,10 @@ static bool lock_patiently(void)
 	return false;
 }
 
-/* What was tried last; it faults again only if the page was closed meanwhile, or opening it is no help. */
+/*
+ * What was tried last; it faults again only if the page was closed meanwhile,
+ * or opening it is no help.
+ */
 static __thread struct {
 	const char *address;
 	uintptr_t pc;
@@ -76,8 +80,8 @@ static enum kfence_access access_of(const struct os_fault *fault)
 }
 
 /*
- * The instruction that faulted counts as a call that returns one byte on, as os_unwind() has it. Of a jump it lies in
- * the object: whoever called is to blame.
+ * The instruction that faulted counts as a call that returns one byte on, as os_unwind() has it. Of
+ * a jump it lies in the object: whoever called is to blame.
  */
 static const void *culprit_of(const struct os_fault *fault)
 {

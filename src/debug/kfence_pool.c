@@ -7,8 +7,8 @@
  * Locks:      kfence_pool.lock, held by the callers.
  * Flow:       called by kfence.c, kfence_fault.c; calls page/buddy.c, os/vm.c, os/file.c.
  *
- * The pool lies in the arena, so that kfree() and free() find the objects by their pages as any other.
- * It never goes back. Guards are pages of type NONE: nothing of them can be freed.
+ * The pool lies in the arena, so that kfree() and free() find the objects by their pages as any
+ * other. It never goes back. Guards are pages of type NONE: nothing of them can be freed.
  */
 #include "debug/kfence_pool.h"
 
@@ -197,7 +197,9 @@ bool kfence_open_locked(char *page)
 	return os_commit(page, PAGE_SIZE) == 0;
 }
 
-/* It fails only at the limit on mappings; then the page stays open, and nothing is noticed there. */
+/*
+ * It fails only at the limit on mappings; then the page stays open, and nothing is noticed there.
+ */
 void kfence_close_locked(char *page)
 {
 	count_event(&kfence_pool.closings[kfence_page_index(page)]);

@@ -2,13 +2,14 @@
 /*
  * debug/kfence_pool.h - the pages of KFENCE and what is known of each object (spec 11.1)
  *
- * Data:       struct kfence_pool, one, made by kfence_pool_make(), in pieces that are blocks of the arena;
- *             struct kfence_object per object.
- * Invariants: object i of a piece has page 2 + 2i of it; the pages between them are guards, never accessible
- *             but after a report. A page of an object is accessible while that is allocated, or after
- *             a report. FREED and UNUSED objects are on the free list, in the order of their frees.
- *             Checked by kfence_check().
- * Locks:      kfence_pool.lock (RANK_KFENCE) for everything but start and the sizes, which are const.
+ * Data:       struct kfence_pool, one, made by kfence_pool_make(), in pieces that are blocks of the
+ *             arena; struct kfence_object per object.
+ * Invariants: object i of a piece has page 2 + 2i of it; the pages between them are guards, never
+ *             accessible but after a report. A page of an object is accessible while that is
+ *             allocated, or after a report. FREED and UNUSED objects are on the free list, in the
+ *             order of their frees. Checked by kfence_check().
+ * Locks:      kfence_pool.lock (RANK_KFENCE) for everything but start and
+ *             the sizes, which are const.
  * Flow:       included by kfence*.c only.
  */
 #ifndef DEBUG_KFENCE_POOL_H
@@ -23,7 +24,10 @@
 
 #define KFENCE_COVER_FRAMES 8
 
-/* A piece is one block of the largest order at most, and has that block to itself if it is not the last. */
+/*
+ * A piece is one block of the largest order at most, and has that block to
+ * itself if it is not the last.
+ */
 #define KFENCE_PIECE_PAGES (1u << BUDDY_MAX_ORDER)
 #define KFENCE_PIECE_OBJECTS (KFENCE_PIECE_PAGES / 2 - 1)
 
@@ -56,8 +60,9 @@ struct kfence_object {
 
 struct kfence_pool {
 	struct lock lock;
-	char **piece;	    /* where each begins; NULL: not made; atomic, written last */
-	uint16_t *piece_at; /* by block of the arena: 1 + the number of the piece that lies there, or 0 */
+	char **piece; /* where each begins; NULL: not made; atomic, written last */
+	/* by block of the arena: 1 + the number of the piece that lies there, or 0 */
+	uint16_t *piece_at;
 	unsigned int nr_objects;
 	uint32_t *closings; /* by page: how often it was closed; atomic */
 	struct kfence_object *object;
@@ -69,12 +74,16 @@ struct kfence_pool {
 extern struct kfence_pool kfence_pool;
 extern const struct slab_layout kfence_layout;
 
-/* Pages and metadata for that many objects. 0; -ENOMEM; -EOPNOTSUPP: pages of the system are larger. */
+/*
+ * Pages and metadata for that many objects. 0; -ENOMEM; -EOPNOTSUPP: pages
+ * of the system are larger.
+ */
 cold int kfence_pool_make(unsigned int nr_objects);
 
 /*
- * How many objects this machine can hold: each open page is a mapping that splits another one, and the pool takes
- * half of what vm.max_map_count allows at most; an eighth of the memory; a quarter of the arena.
+ * How many objects this machine can hold: each open page is a mapping that splits another
+ * one, and the pool takes half of what vm.max_map_count allows at most; an eighth of the
+ * memory; a quarter of the arena.
  */
 cold unsigned int kfence_most_objects(void);
 
@@ -100,7 +109,10 @@ static inline unsigned int kfence_block_of(const void *p)
 	return (unsigned int)(page_index(p) >> BUDDY_MAX_ORDER);
 }
 
-/* p lies in the pool. Pages are numbered piece by piece, each from a multiple of KFENCE_PIECE_PAGES on. */
+/*
+ * p lies in the pool. Pages are numbered piece by piece, each from a multiple
+ * of KFENCE_PIECE_PAGES on.
+ */
 static inline unsigned int kfence_page_index(const void *p)
 {
 	unsigned int piece = kfence_pool.piece_at[kfence_block_of(p)] - 1u;

@@ -3,7 +3,8 @@
  * debug/mistake.c - reports of what engines notice in passing (engine/mistake.h)
  *
  * Data:       none.
- * Invariants: nothing of the object or its slab is believed or written: a pointer may lead anywhere.
+ * Invariants: nothing of the object or its slab is believed or written: a
+ *             pointer may lead anywhere.
  * Locks:      that of the text, from the first report until they are delivered.
  * Flow:       called by engine/mistake.c; calls report.c.
  */
@@ -13,7 +14,9 @@
 #include "engine/mistake.h"
 #include "page/page.h"
 
-/* SLAB has words of its own (spec 3.11); SLOB had none, nor has slobseg: they say what SLUB says. */
+/*
+ * SLAB has words of its own (spec 3.11); SLOB had none, nor has slobseg: they say what SLUB says.
+ */
 static void report_again(struct engine *e, struct page *page, const void *obj)
 {
 	if (engine_is(e, &slab_ops))

@@ -10,7 +10,10 @@
 #ifndef DEBUG_MISTAKE_H
 #define DEBUG_MISTAKE_H
 
-/* From now on engines report what they notice and go on, instead of ending the program. Before the first cache. */
+/*
+ * From now on engines report what they notice and go on, instead of ending the
+ * program. Before the first cache.
+ */
 void mistake_listen(void);
 
 #endif /* DEBUG_MISTAKE_H */

@@ -3,14 +3,15 @@
  * debug/names.c - names of functions, those that reports had lately at hand
  *
  * Data:       names[], the last one of each place.
- * Invariants: what stands for a loaded object are its place and a sum of its first page, in which the build
- *             id is: another library, or a new version, that was loaded to the same place has another sum.
+ * Invariants: what stands for a loaded object are its place and a sum of its first page, in
+ *             which the build id is: another library, or a new version, that was loaded to the
+ *             same place has another sum.
  * Locks:      see debug/names.h.
  * Flow:       see debug/names.h.
  *
- * Reports of one program are of the same few functions again and again, and with T there is one for each
- * call. To look up a name opens the object's file and goes through its symbols, of which there may be some
- * hundred thousand.
+ * Reports of one program are of the same few functions again and again, and with T there is one for
+ * each call. To look up a name opens the object's file and goes through its symbols, of which there
+ * may be some hundred thousand.
  */
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * debug/object.c - one object: what is around it, how large it is for the program, who has it
  *
  * Data:       the bytes of one slot of a debug slab.
- * Invariants: red zones of objects in use are RED_ACTIVE from the last byte that was asked for to inuse,
- *             those of free ones RED_INACTIVE from object_size to inuse (spec 4.4).
- * Locks:      list_lock of the slab's node, or the slab is private. debug_usable_size(): none; the object
- *             is the caller's.
+ * Invariants: red zones of objects in use are RED_ACTIVE from the last byte that was asked for to
+ *             inuse, those of free ones RED_INACTIVE from object_size to inuse (spec 4.4).
+ * Locks:      list_lock of the slab's node, or the slab is private. debug_usable_size(): none;
+ *             the object is the caller's.
  * Flow:       called by alloc.c, free.c, slab.c and from cache/; calls os/unwind.h and stacks.c.
  */
 #include "debug/report.h"

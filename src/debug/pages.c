@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages.c - blocks of whole pages with letters: red zones, poison, who allocated and who freed them
+ * debug/pages.c - blocks of whole pages with letters: red zones, poison, who
+ * allocated and who freed them
  *
  * Data:       none of its own.
- * Invariants: a record is out of the table while its block is looked at by the thread that frees or resizes it:
- *             of two that free a block one finds nothing. A block that fails a check on free stays in use
- *             for ever; one that fails on its way out of the freed ones is never used again.
- * Locks:      none held here, but by pages_validate(). What was reported is delivered before the table is changed.
+ * Invariants: a record is out of the table while its block is looked at by the thread that frees
+ *             or resizes it: of two that free a block one finds nothing. A block that fails a
+ *             check on free stays in use for ever; one that fails on its way out of the freed
+ *             ones is never used again.
+ * Locks:      none held here, but by pages_validate(). What was reported is delivered
+ *             before the table is changed.
  * Flow:       see pages.h.
  */
 #include "debug/pages.h"
@@ -17,7 +20,7 @@
 #include "debug/report.h"
 #include "debug/slab.h"
 
-/* ---- where things are -------------------------------------------------------------------------- */
+/* ---- where things are ------------------------------------------------------------------------ */
 
 static char *start_of(const struct block_record *b)
 {
@@ -51,7 +54,7 @@ static size_t usable(const struct block_record *b)
 	return has(b, SLAB_RED_ZONE) ? b->size : b->body;
 }
 
-/* ---- filling, checking ------------------------------------------------------------------------- */
+/* ---- filling, checking ----------------------------------------------------------------------- */
 
 static void fill_right(const struct block_record *b)
 {
@@ -127,9 +130,12 @@ static struct track make_track(const struct block_record *b, const void *caller)
 	return has(b, SLAB_STORE_USER) ? debug_make_track(caller, true) : (struct track){ 0 };
 }
 
-/* ---- freed blocks ------------------------------------------------------------------------------ */
+/* ---- freed blocks ---------------------------------------------------------------------------- */
 
-/* Its pages may be used for anything again, if nobody wrote to them. Else nobody gets them any more. */
+/*
+ * Its pages may be used for anything again, if nobody wrote to them. Else
+ * nobody gets them any more.
+ */
 static bool leave(const struct block_record *b)
 {
 	bool whole = !has(b, SLAB_CONSISTENCY_CHECKS) || check_poison(b);
@@ -169,7 +175,7 @@ static void free_now(struct block_record *b)
 		run_free((char *)b->base);
 }
 
-/* ---- alloc ------------------------------------------------------------------------------------- */
+/* ---- alloc ----------------------------------------------------------------------------------- */
 
 /* A block that waits, of just this layout, or new pages. false: out of memory. */
 static bool take_pages(struct block_record *b, size_t before, size_t align, int node, bool *zeroed)
@@ -241,7 +247,7 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 	return start_of(&b);
 }
 
-/* ---- free -------------------------------------------------------------------------------------- */
+/* ---- free ------------------------------------------------------------------------------------ */
 
 static void report_invalid(const struct block_record *b, const void *p)
 {
@@ -299,7 +305,7 @@ bool pages_free_slow(void *p, const void *caller)
 	return true;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 size_t pages_size_slow(const void *p)
 {
@@ -411,7 +417,7 @@ void pages_stats(struct run_stats *stats)
 	stats->bytes -= MIN(stats->bytes, load_relaxed(&table->freed_bytes));
 }
 
-/* ---- validation -------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static void validate_one(const struct block_record *b)
 {

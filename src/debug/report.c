@@ -5,8 +5,8 @@
  * Data:       what the last banner was about.
  * Invariants: nothing here writes to what it reports on.
  * Locks:      every function opens the text and leaves it open, see report.h.
- * Flow:       called by debug/ and cache/; calls the style (report_modern.c, report_old.c), policy and
- *             text.
+ * Flow:       called by debug/ and cache/; calls the style (report_modern.c,
+ *             report_old.c), policy and text.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -38,7 +38,10 @@ struct slab_counters report_slab_counters(const struct page *slab)
 	return counters;
 }
 
-/* This library's code where it is linked into the program: CMakeLists.txt gives it a section of its own. Else NULL. */
+/*
+ * This library's code where it is linked into the program: CMakeLists.txt gives it a
+ * section of its own. Else NULL.
+ */
 extern const char __start_uslab_text[] __attribute__((weak, visibility("hidden")));
 extern const char __stop_uslab_text[] __attribute__((weak, visibility("hidden")));
 
@@ -335,7 +338,10 @@ static void put_block_section(const char *label, const char *from, const char *t
 		report_style()->dump(label, 9, from, MIN((size_t)(to - from), (size_t)BLOCK_DUMP));
 }
 
-/* The end of the red zone before the block, its first bytes, those behind it. Pages that are gone show nothing. */
+/*
+ * The end of the red zone before the block, its first bytes, those behind it. Pages
+ * that are gone show nothing.
+ */
 static void put_block_sections(const struct block_record *b, const unsigned char *wrong)
 {
 	const char *obj = (const char *)b->address;

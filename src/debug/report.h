@@ -4,8 +4,8 @@
  *
  * Data:       whether something was reported so far (taint), how many reports, the policy.
  * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
- * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it. Callers may hold
- *             a list_lock while they report, and must not while they deliver.
+ * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it.
+ *             Callers may hold a list_lock while they report, and must not while they deliver.
  * Flow:       called by debug/ and cache/; calls text.c, os/symbol.c, os/unwind.c, stacks.c.
  *
  * One function for each kind of body in the table of spec 7.2. The reason is printf text (subset of
@@ -31,7 +31,10 @@ cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 cold void report_slab_object(struct engine *e, struct page *slab, void *obj, const char *reason);
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
 cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
-/* An object, or a pointer that starts none, which must not be freed: its slab and the stack, no bytes. */
+/*
+ * An object, or a pointer that starts none, which must not be freed: its slab
+ * and the stack, no bytes.
+ */
 cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason);
 /* `FIX cache: text`; counts as an error in tests, as in KUnit. */
 cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -40,7 +43,8 @@ cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((for
 /* The same for an object of owner that was given back to e. */
 cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
 /*
- * A pointer that no block starts at: `uslab: text` and the stack. Delivered here: no lock may be held.
+ * A pointer that no block starts at: `uslab: text` and the stack. Delivered
+ * here: no lock may be held.
  */
 cold void report_bad_pointer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
@@ -62,8 +66,8 @@ cold void report_trace(struct engine *e, struct page *slab, void *obj, bool allo
 
 /*
  * Writes what was reported by this thread since the last time, gives it to the program's hook, and
- * does what the policy says. Nothing to deliver: returns at once. Locks: none held above RANK_REPORT but that of
- * the registry; the text's is given back before the hook is called.
+ * does what the policy says. Nothing to deliver: returns at once. Locks: none held above
+ * RANK_REPORT but that of the registry; the text's is given back before the hook is called.
  */
 cold void report_deliver(void);
 
@@ -79,8 +83,9 @@ enum report_policy { REPORT_CONTINUE, REPORT_ABORT, REPORT_EXIT };
 enum report_format { REPORT_MODERN, REPORT_2_6_29 };
 
 /*
- * Is an object out of its slab's list when it is checked, as in 6.1? An error found on allocation then shows it as
- * in use, one found on free shows a free pointer of 0. In 2.6.29 it is as the last call left it.
+ * Is an object out of its slab's list when it is checked, as in 6.1? An error found on
+ * allocation then shows it as in use, one found on free shows a free pointer of 0. In 2.6.29 it
+ * is as the last call left it.
  */
 cold bool report_shows_taken(void);
 

@@ -2,15 +2,18 @@
 /*
  * debug/report_policy.c - where a report goes, and what comes after it
  *
- * Data:       policy, style, file and hook, as the program chose them; the taint; what the open text holds.
- * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and what goes
- *             with it change under the text's lock. A hook runs without it, and is counted as long as it does.
- * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and nr_telling, which are
- *             atomic.
- * Flow:       called by report.c, cache/options.c, api/; calls text.c, os/file.c, os/process.c, os/vm.c.
+ * Data:       policy, style, file and hook, as the program chose them; the taint;
+ *             what the open text holds.
+ * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and
+ *             what goes with it change under the text's lock. A hook runs without it, and is
+ *             counted as long as it does.
+ * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and
+ *             nr_telling, which are atomic.
+ * Flow:       called by report.c, cache/options.c, api/; calls text.c,
+ *             os/file.c, os/process.c, os/vm.c.
  *
- * A hook may wait for another thread, which itself has something to report. So it is called when the lock has been
- * given back, with a copy of the text.
+ * A hook may wait for another thread, which itself has something to report. So it is called when
+ * the lock has been given back, with a copy of the text.
  */
 #include <string.h>
 
@@ -127,9 +130,9 @@ static void close_options(void)
 }
 
 /*
- * Descriptor and name are both kept: a daemon that calls setuid() or chroot() can open the file no more, and
- * one that closes all descriptors, which it does not know, may have closed ours. One that does both, by
- * close_range() and not in a loop up to its limit, has its reports on stderr.
+ * Descriptor and name are both kept: a daemon that calls setuid() or chroot() can open the file no
+ * more, and one that closes all descriptors, which it does not know, may have closed ours. One that
+ * does both, by close_range() and not in a loop up to its limit, has its reports on stderr.
  */
 bool report_set_file(const char *path)
 {
@@ -191,7 +194,10 @@ void report_count_isolated(void)
 	store_relaxed(&report_counters.isolated, report_counters.isolated + 1);
 }
 
-/* What cannot go to the file still goes to stderr, if that is open; whoever looks for it is told by the count. */
+/*
+ * What cannot go to the file still goes to stderr, if that is open; whoever looks for
+ * it is told by the count.
+ */
 static void write_text(const char *text, size_t len)
 {
 	bool filed = state.path[0];
@@ -212,7 +218,9 @@ static void write_rest(const char *text, size_t delivered)
 		write_text(text + delivered, len - delivered);
 }
 
-/* What a hook is given: of its own, since the text is the next one's when its lock is given back. */
+/*
+ * What a hook is given: of its own, since the text is the next one's when its lock is given back.
+ */
 struct told {
 	uslab_report_hook hook; /* NULL: nobody is told */
 	void *arg;
@@ -250,7 +258,10 @@ static void prepare_told(struct told *told, const char *text, size_t len)
 	fetch_add(&nr_telling, 1);
 }
 
-/* What the hook calls of ours is served as in a signal handler: it is in the middle of another call. */
+/*
+ * What the hook calls of ours is served as in a signal handler: it is in
+ * the middle of another call.
+ */
 static void tell(const struct told *told)
 {
 	if (!told->hook)

@@ -26,12 +26,16 @@ BUILD_ASSERT(sizeof(REPORT_RULE_DOUBLE) == 78 && sizeof(REPORT_RULE_SINGLE) == 7
 
 struct report_style {
 	size_t object_max; /* bytes of an object that are dumped */
-	bool left_redzone; /* is dumped where there is one; else the 16 bytes before each object are */
+	/* is dumped where there is one; else the 16 bytes before each object are */
+	bool left_redzone;
 	bool says_not_freed; /* also of an object that failed its own check, when it was freed */
 	bool shows_taken;    /* see report_shows_taken() */
 
 	void (*banner)(const char *cache, const char *reason);
-	/* The line on wrong bytes first..last, start: of the slab or the pages; and their name in the banner. */
+	/*
+	 * The line on wrong bytes first..last, start: of the slab or the pages; and
+	 * their name in the banner.
+	 */
 	void (*wrong)(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected);
 	const char *(*what)(const char *what);
@@ -88,8 +92,9 @@ static inline unsigned long report_offset(const struct page *slab, const void *p
 struct slab_counters report_slab_counters(const struct page *slab);
 
 /*
- * The stack of now, at most max frames, innermost first. The allocator's own ones, which it begins with, are left out
- * where it is a shared library: a program that it is linked into has them in one object with its own. Returns how many.
+ * The stack of now, at most max frames, innermost first. The allocator's own ones, which it begins
+ * with, are left out where it is a shared library: a program that it is linked into has them in one
+ * object with its own. Returns how many.
  */
 unsigned int report_call_trace(uintptr_t *pcs, unsigned int max);
 

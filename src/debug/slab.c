@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/slab.c - a debug slab from its first page to its last, and the lists of a node (spec 4.4, 4.13)
+ * debug/slab.c - a debug slab from its first page to its last, and the lists
+ * of a node (spec 4.4, 4.13)
  *
  * Data:       struct page of type SLAB with a debug layout; struct debug_node.
- * Invariants: those of debug/debug.h. A slab that is on no list is private, retired, or on its way back.
+ * Invariants: those of debug/debug.h. A slab that is on no list is private,
+ *             retired, or on its way back.
  * Locks:      list_lock where _locked says so; pages are taken and given back without it.
  * Flow:       called by alloc.c, free.c, validate.c, attach.c; calls page/pcp.c, check.c.
  */
@@ -83,7 +85,7 @@ struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, 
 	return slab;
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void set_list(struct page *slab, enum debug_list list)
 {
@@ -129,8 +131,8 @@ void debug_place_locked(struct page *slab, bool tail)
 }
 
 /*
- * When nothing is debugged any more, or with another layout, nobody will allocate from it: it goes at
- * once, and so the old slabs drain away.
+ * When nothing is debugged any more, or with another layout, nobody will allocate from it: it goes
+ * at once, and so the old slabs drain away.
  */
 bool debug_is_surplus_locked(const struct page *slab, bool force)
 {

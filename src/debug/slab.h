@@ -4,9 +4,10 @@
  *
  * Data:       struct slab_counters of a debug slab; colour says which list it is on.
  * Invariants: see debug/debug.h.
- * Locks:      `_locked`: the caller holds the list_lock of the slab's node. Everything else here either
- *             only computes, or is about a slab that nobody else knows.
- * Flow:       included by alloc.c, free.c, slab.c, check.c, object.c, validate.c, attach.c and wrap.c.
+ * Locks:      `_locked`: the caller holds the list_lock of the slab's node. Everything else here
+ *             either only computes, or is about a slab that nobody else knows.
+ * Flow:       included by alloc.c, free.c, slab.c, check.c, object.c,
+ *             validate.c, attach.c and wrap.c.
  */
 #ifndef DEBUG_SLAB_H
 #define DEBUG_SLAB_H
@@ -126,7 +127,10 @@ static inline bool debug_bitmap_has(const struct debug_bitmap *map, unsigned int
 
 /* ---- object.c ---- */
 
-/* Everything around an object, and its body where it is poisoned, as it is in use (RED_ACTIVE) or free. */
+/*
+ * Everything around an object, and its body where it is poisoned, as it is in
+ * use (RED_ACTIVE) or free.
+ */
 void debug_fill(const struct page *slab, void *obj, unsigned char red);
 /* Bytes that the program asked for; the layout's object size where that is not known. */
 unsigned int debug_size_asked(const struct page *slab, void *obj);
@@ -153,7 +157,9 @@ void debug_check(struct engine *e);
 
 /* ---- slab.c ---- */
 
-/* A slab with every object free, constructed, counted in its node, on no list. NULL: out of memory. */
+/*
+ * A slab with every object free, constructed, counted in its node, on no list. NULL: out of memory.
+ */
 struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
 			    int node);
 /* Puts the slab on the list where it belongs. */
@@ -166,7 +172,9 @@ bool debug_is_surplus_locked(const struct page *slab, bool force);
 void debug_forget_locked(struct page *slab, struct page **list);
 /* A check failed: nothing is allocated from it any more, and it is never given back. */
 void debug_retire_locked(struct page *slab);
-/* Gives slabs back; with F each is checked once more. Context: no lock held; reports are delivered. */
+/*
+ * Gives slabs back; with F each is checked once more. Context: no lock held; reports are delivered.
+ */
 void debug_slab_free_list(struct engine *e, struct page *slabs);
 
 /* ---- free.c ---- */

@@ -3,8 +3,8 @@
  * debug/stacks.c - each distinct call stack once, by a number (the kernel's stack depot)
  *
  * Data:       stacks_depot; room: where the next record goes.
- * Invariants: a record is complete before its bucket points at it, a chunk is zero before its address
- *             is given out: readers need no lock.
+ * Invariants: a record is complete before its bucket points at it, a chunk is zero before its
+ *             address is given out: readers need no lock.
  * Locks:      stacks_lock (RANK_STACKS) to add a record.
  * Flow:       called by debug/; calls page/meta.c.
  */

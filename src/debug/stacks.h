@@ -37,7 +37,10 @@ struct stacks {
 /* Made by the first stacks_save(); NULL before. Read by tools from outside. */
 extern struct stacks *stacks_depot;
 
-/* The handle of this stack; 0: no memory. nr is cut to STACKS_DEPTH. Any context but signal handlers. */
+/*
+ * The handle of this stack; 0: no memory. nr is cut to STACKS_DEPTH. Any
+ * context but signal handlers.
+ */
 uint32_t stacks_save(const uintptr_t *pcs, unsigned int nr);
 
 /* Its frames; 0 for handle 0 or one that was never given out. */

@@ -2,15 +2,18 @@
 /*
  * debug/text.c - the text of a report, line by line into one buffer
  *
- * Data:       the text as it is collected, without the names of functions; where these belong; the text
- *             with them; the lock.
- * Invariants: nothing of the collected text changes. Each of the two texts is shorter than TEXT_MAX; whole
- *             ends with NUL; cut: it is full, ends with its last whole line, and takes no more.
- * Locks:      text.lock (RANK_REPORT), taken apart from the order (os/lock.h), by whom the text is open.
+ * Data:       the text as it is collected, without the names of functions; where these belong; the
+ *             text with them; the lock.
+ * Invariants: nothing of the collected text changes. Each of the two texts is shorter than
+ *             TEXT_MAX; whole ends with NUL; cut: it is full, ends with its last whole
+ *             line, and takes no more.
+ * Locks:      text.lock (RANK_REPORT), taken apart from the order (os/lock.h),
+ *             by whom the text is open.
  * Flow:       called by report.c and kfence_report.c; calls os/die.h, names.h, stacks.h.
  *
- * To look up a name takes a fraction of a millisecond in a large program. Reports are collected under
- * locks that others wait for, so names are put in by text_get(), when these have been released.
+ * To look up a name takes a fraction of a millisecond in a large program. Reports are
+ * collected under locks that others wait for, so names are put in by text_get(), when
+ * these have been released.
  */
 #include <stdarg.h>
 #include <string.h>

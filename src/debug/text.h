@@ -3,8 +3,8 @@
  * debug/text.h - the text of a report, line by line into one buffer
  *
  * Data:       static buffers of 64 KiB.
- * Invariants: no allocation, no stdio; the buffer ends with NUL; a text that does not fit ends with a
- *             line that says so.
+ * Invariants: no allocation, no stdio; the buffer ends with NUL; a text that does not fit ends
+ *             with a line that says so.
  * Locks:      RANK_REPORT from text_open() to text_close(), by one thread; text_open() again by the
  *             same thread goes on with the same text.
  * Flow:       called by report.c and kfence_report.c; calls os/die.h, names.h, stacks.h.
@@ -23,8 +23,8 @@ cold bool text_is_open(void); /* by this thread */
 cold void text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * `name+0xoff/0xsize [object]`, or 0x... where there is no symbol. No newline. It is looked up by text_get(),
- * which takes its time.
+ * `name+0xoff/0xsize [object]`, or 0x... where there is no symbol. No newline. It is looked up by
+ * text_get(), which takes its time.
  */
 cold void text_symbol(uintptr_t address);
 
@@ -34,8 +34,8 @@ cold void text_frames(const char *prefix, const uintptr_t *pcs, unsigned int nr)
 cold unsigned int text_stack(const char *prefix, uint32_t handle);
 
 /*
- * The whole text so far and its length; valid until text_close(). What is printed afterwards comes behind it.
- * Others may wait for no lock of the caller's but RANK_REPORT: see text_symbol().
+ * The whole text so far and its length; valid until text_close(). What is printed afterwards comes
+ * behind it. Others may wait for no lock of the caller's but RANK_REPORT: see text_symbol().
  */
 cold const char *text_get(size_t *len);
 /* Empties the buffer and lets the next one in. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/validate.c - all debug slabs of a cache in turn: checked, shrunk, listed, counted (spec 7.8, 4.14)
+ * debug/validate.c - all debug slabs of a cache in turn: checked, shrunk, listed,
+ * counted (spec 7.8, 4.14)
  *
  * Data:       a bitmap of a slab's objects on the stack (4 KiB).
- * Invariants: after debug_shrink() partial lists are sorted by free objects, ascending, as far as 32, and
- *             no slab is empty.
+ * Invariants: after debug_shrink() partial lists are sorted by free objects, ascending, as far as
+ *             32, and no slab is empty.
  * Locks:      list_lock of each node in turn; reports are delivered when it is released.
  * Flow:       called by cache/ and through engine_ops; calls check.c, slab.c.
  */
@@ -19,7 +20,7 @@ static void unlock(struct debug_node *node)
 	report_deliver();
 }
 
-/* ---- validation ---------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 /* Stops at the first bad object. */
 static void validate_slab_locked(struct engine *e, struct page *slab)
@@ -80,7 +81,7 @@ unsigned long debug_validate(struct engine *e)
 	return slabs;
 }
 
-/* ---- shrinking ----------------------------------------------------------------------------------- */
+/* ---- shrinking ------------------------------------------------------------------------------- */
 
 /* Returns the empty slabs. */
 static struct page *forget_empty_locked(struct debug_node *node)
@@ -142,7 +143,7 @@ int debug_shrink(struct engine *e)
 	return remain;
 }
 
-/* ---- for reports and statistics ------------------------------------------------------------------ */
+/* ---- for reports and statistics -------------------------------------------------------------- */
 
 /* As in the kernel full slabs are not listed. */
 void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)

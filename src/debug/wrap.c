@@ -3,11 +3,11 @@
  * debug/wrap.c - the engine's ops with debug slabs in front
  *
  * Data:       struct debug.ops, a copy of the engine's own with some functions replaced.
- * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill: what a front
- *             takes is plain.
+ * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill:
+ *             what a front takes is plain.
  * Locks:      fork: first the engine's, then all list_locks in node order.
- * Flow:       called through engine->ops by front/ and cache/; calls free.c, validate.c, kfence.h and the
- *             engine.
+ * Flow:       called through engine->ops by front/ and cache/; calls free.c, validate.c,
+ *             kfence.h and the engine.
  */
 #include "debug/kfence.h"
 #include "debug/slab.h"

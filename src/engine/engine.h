@@ -29,9 +29,9 @@ struct engine_heap {
 	size_t max_size;  /* bytes; larger requests are whole pages */
 
 	/*
-	 * A block for kmalloc or malloc: size bytes (1 .. max_size), aligned to align (a power of two,
-	 * 8 .. page) and, if size is a power of two, to size. gfp: __GFP_THISNODE. Holds anything.
-	 * NULL: out of memory.
+	 * A block for kmalloc or malloc: size bytes (1 .. max_size), aligned to align (a power of
+	 * two, 8 .. page) and, if size is a power of two, to size. gfp: __GFP_THISNODE. Holds
+	 * anything. NULL: out of memory.
 	 */
 	void *(*alloc)(size_t size, size_t align, gfp_t gfp, int node);
 
@@ -80,7 +80,8 @@ struct slab_layout {
 	unsigned int min_order;	   /* fallback order when memory is short */
 	unsigned int min_objects;
 	enum layout_kind kind;
-	slab_flags_t debug; /* SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER: what is around objects */
+	/* SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER: what is around objects */
+	slab_flags_t debug;
 };
 
 /*
@@ -92,11 +93,12 @@ struct slab_counters {
 	uint64_t objects : 15;
 	uint64_t frozen : 1; /* slub: belongs to a CPU; debug: retired; slab: isolated */
 	/*
-	 * slub: objects that were linked or handed out so far, see slub.h; slab: of an isolated one, objects that
-	 * are in use by the program
+	 * slub: objects that were linked or handed out so far, see slub.h; slab: of an isolated
+	 * one, objects that are in use by the program
 	 */
 	uint64_t carved : 16;
-	uint64_t colour : 16; /* slab: object 0 lies at colour * layout->colour_off; debug: its list */
+	/* slab: object 0 lies at colour * layout->colour_off; debug: its list */
+	uint64_t colour : 16;
 };
 
 /* What cache/ wants; engines fill in the rest of struct engine. */
@@ -121,7 +123,8 @@ struct engine_stats {
 	unsigned long nr_partial; /* on the nodes' partial lists */
 	unsigned long total_objects;
 	unsigned long free_objects; /* on the free lists of slabs on partial lists */
-	unsigned long slab_bytes; /* of slabs and whole pages that are this cache's; not of a heap */
+	/* of slabs and whole pages that are this cache's; not of a heap */
+	unsigned long slab_bytes;
 };
 
 struct engine_ops {
@@ -138,8 +141,8 @@ struct engine_ops {
 	/*
 	 * Up to want objects (>= 1) into objs[], from node (-1: local first); gfp: __GFP_THISNODE.
 	 * Returns how many; 0 is out of memory. Objects are constructed if there is a ctor, and
-	 * otherwise hold anything. Heaps (and slobseg) construct here, each time; SLAB and SLUB when
-	 * the slab is made.
+	 * otherwise hold anything. Heaps (and slobseg) construct here, each time; SLAB and
+	 * SLUB when the slab is made.
 	 */
 	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 			       int node);
@@ -163,16 +166,17 @@ struct engine_ops {
 	void (*walk)(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 
 	/*
-	 * Is that object, of a slab of this engine and at its start, free in its slab? What fronts hold is in
-	 * use. NULL: the engine finds out for itself when an object comes back (heaps).
+	 * Is that object, of a slab of this engine and at its start, free in its slab? What fronts
+	 * hold is in use. NULL: the engine finds out for itself when an object comes back (heaps).
 	 */
 	bool (*is_free)(struct engine *e, struct page *slab, const void *obj);
 
 	void (*stats)(struct engine *e, struct engine_stats *stats);
 
 	/*
-	 * Optional (NULL): the front's queues move so many objects at once, on so many CPUs of a node;
-	 * and one step of giving idle slabs of a node back, a little each time. Returns slabs freed.
+	 * Optional (NULL): the front's queues move so many objects at once, on so many
+	 * CPUs of a node; and one step of giving idle slabs of a node back, a little each
+	 * time. Returns slabs freed.
 	 */
 	void (*tune)(struct engine *e, unsigned int batchcount);
 	unsigned long (*reap)(struct engine *e, unsigned int node);
@@ -203,7 +207,8 @@ struct engine {
 	unsigned char page_class;
 	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
 	bool pack;	    /* footprint first, see struct engine_params */
-	bool exact; /* flush and shrink look at everything: somebody else's drain (cache/); atomic */
+	/* flush and shrink look at everything: somebody else's drain (cache/); atomic */
+	bool exact;
 	unsigned int mark; /* bytes to the mark of a free object (base/mark.h); 0: it has none */
 };
 
@@ -213,7 +218,10 @@ static inline bool engine_is(const struct engine *e, const struct engine_ops *op
 	return e->ops->name == ops->name;
 }
 
-/* A new slab, linked and constructed: for valgrind and the like no byte of it is an object's as yet. */
+/*
+ * A new slab, linked and constructed: for valgrind and the like no byte of
+ * it is an object's as yet.
+ */
 static inline void engine_hide_slab(const struct engine *e, void *slab, size_t size)
 {
 	if (unlikely(os_memcheck_on) && !(load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU))

@@ -3,8 +3,8 @@
  * engine/place.h - does an object of its slab start at an address
  *
  * Data:       none.
- * Invariants: the same for all engines and for debug slabs: objects lie one stride apart, from a place that the
- *             slab's layout and colour say.
+ * Invariants: the same for all engines and for debug slabs: objects lie one stride apart, from a
+ *             place that the slab's layout and colour say.
  * Locks:      none; the page is a slab as long as an object of it is in use.
  * Flow:       used by cache/ and malloc/.
  */

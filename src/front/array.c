@@ -8,8 +8,8 @@
  *             it out of one of them. Objects in sheaves count as in use in their slabs.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops. Many objects at once:
- *             front/array_bulk.c.
+ * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops. Many objects at
+ *             once: front/array_bulk.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
@@ -41,15 +41,16 @@
 
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
 /*
- * Empty sheaves in a depot at most; or as many as full ones, so that a program that allocates all of them
- * and frees them again finds the sheaves (of 256 bytes) for that.
+ * Empty sheaves in a depot at most; or as many as full ones, so that a program that allocates all
+ * of them and frees them again finds the sheaves (of 256 bytes) for that.
  */
 #define ARRAY_MIN_EMPTY 10u
 #define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
 
 /*
- * Bytes of free objects that may wait in one sheaf and in one depot. Caches that put footprint first
- * (the drop-in's) hold less: objects of some KiB cost more to touch than to fetch from their slab.
+ * Bytes of free objects that may wait in one sheaf and in one depot. Caches that put
+ * footprint first (the drop-in's) hold less: objects of some KiB cost more to touch than
+ * to fetch from their slab.
  */
 static unsigned long sheaf_bytes(bool pack)
 {
@@ -196,9 +197,9 @@ static void sheaf_put(struct front *f, uintptr_t top)
 }
 
 /*
- * Puts a sheaf into one of the two words of the CPU that this thread runs on, and returns what was there:
- * the caller's now. place: percpu_word or percpu_spare. false: the front is drained, or there is no CPU;
- * the sheaf is the caller's still.
+ * Puts a sheaf into one of the two words of the CPU that this thread runs on, and returns what was
+ * there: the caller's now. place: percpu_word or percpu_spare. false: the front is drained, or
+ * there is no CPU; the sheaf is the caller's still.
  */
 static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsigned int id, int cpu),
 				     uintptr_t top, uintptr_t *old)
@@ -229,8 +230,8 @@ void sheaf_stash(struct front *f, uintptr_t top)
 }
 
 /*
- * Makes a sheaf the current one of this CPU; its old one becomes the spare. While the front is drained,
- * or without a CPU, the sheaf is emptied instead.
+ * Makes a sheaf the current one of this CPU; its old one becomes the spare. While the front is
+ * drained, or without a CPU, the sheaf is emptied instead.
  */
 void sheaf_install(struct front *f, uintptr_t top)
 {
@@ -243,8 +244,9 @@ void sheaf_install(struct front *f, uintptr_t top)
 }
 
 /*
- * Takes the spare of this CPU; 0: it has none. The step compares what it takes: one that is under way
- * while the spare is drained either commits first, and the drain sees it, or finds something else.
+ * Takes the spare of this CPU; 0: it has none. The step compares what it takes: one
+ * that is under way while the spare is drained either commits first, and the drain sees
+ * it, or finds something else.
  */
 uintptr_t sheaf_unstash(struct front *f)
 {
@@ -265,8 +267,8 @@ uintptr_t sheaf_unstash(struct front *f)
 }
 
 /*
- * A sheaf that comes out of a depot was mostly filled, or emptied, by another CPU: ask for its lines
- * all at once instead of waiting for one at every eighth call.
+ * A sheaf that comes out of a depot was mostly filled, or emptied, by another CPU: ask for its
+ * lines all at once instead of waiting for one at every eighth call.
  */
 static void sheaf_prefetch(uintptr_t top)
 {
@@ -451,7 +453,10 @@ static void drain_depot(struct front *f, struct depot *d)
 /* Callers hold the registry lock: one drain at a time. */
 static void array_drain(struct front *f)
 {
-	/* seen by every install that starts after percpu_stop_xchg's fence; pairs with sheaf_install */
+	/*
+	 * seen by every install that starts after percpu_stop_xchg's fence;
+	 * pairs with sheaf_install
+	 */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
 	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
 		drain_cpu(f, (int)cpu);

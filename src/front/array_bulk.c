@@ -5,15 +5,15 @@
  * Data:       none of its own.
  * Invariants: see front/array.c.
  * Locks:      none held here; the CPU's in the generic mode, depot.lock inside calls.
- * Flow:       called by cache/ through front_array_ops, after the inline form has done what it can; calls
- *             front/array.c, front/depot.c, engine->ops.
+ * Flow:       called by cache/ through front_array_ops, after the inline form has done what it can;
+ *             calls front/array.c, front/depot.c, engine->ops.
  *
- *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, past the sheaves
- *   free:  room in the array | in the spare | full sheaves to the depot | the engine
+ *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, past the
+ *   sheaves free:  room in the array | in the spare | full sheaves to the depot | the engine
  *
- * The array and the spare are worked on where they are, each in one sequence. A sheaf of the depot is
- * copied from or to while it belongs to the caller; the last one, if something is left in it, becomes
- * the CPU's array.
+ * The array and the spare are worked on where they are, each in one sequence. A sheaf of the depot
+ * is copied from or to while it belongs to the caller; the last one, if something is left in it,
+ * becomes the CPU's array.
  */
 #include "front/array_sheaf.h"
 
@@ -161,8 +161,8 @@ static void sheaf_keep(struct front *f, uintptr_t top)
 }
 
 /*
- * Sheaves of the depot, each for the one that has run empty, until nr objects are there or the depot has
- * no more. *top: the sheaf that is in hand then, or 0.
+ * Sheaves of the depot, each for the one that has run empty, until nr objects are there or the
+ * depot has no more. *top: the sheaf that is in hand then, or 0.
  */
 static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uintptr_t *top)
 {
@@ -193,7 +193,10 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 	uintptr_t top;
 	unsigned int n = take_sheaves(f, nr, p, &top);
 
-	/* From the slabs; the last ones by way of a sheaf, so that there are some for the next call. */
+	/*
+	 * From the slabs; the last ones by way of a sheaf, so that there
+	 * are some for the next call.
+	 */
 	n += engine_many(f, gfp, (nr - n) / f->capacity * f->capacity, p + n);
 	if (n < nr && !top)
 		top = sheaf_get_empty(f);

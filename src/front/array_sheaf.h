@@ -41,8 +41,8 @@ static inline bool word_push(uintptr_t *word, void *obj)
 /* ---- array.c ---- */
 
 /*
- * Fills an empty sheaf from the engine, so that neighbours are allocated one after the other. Returns the new
- * top, unchanged when out of memory.
+ * Fills an empty sheaf from the engine, so that neighbours are allocated one after the other.
+ * Returns the new top, unchanged when out of memory.
  */
 uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp);
 /* Gives all objects of a sheaf back; returns the empty top. */

@@ -41,8 +41,8 @@
  *     drain            F           F         L        L        L
  *
  * F, hit free: it stores only if slab == S; after the first fence none is in flight, and every
- * later one sees slab == 0. F, hit alloc: STOPPED is a value that no hit stores, so after the second
- * fence freelist != STOPPED says that a pop committed in between, and percpu_stop_xchg starts over.
+ * later one sees slab == 0. F, hit alloc: STOPPED is a value that no hit stores, so after the
+ * second fence freelist != STOPPED says that a pop committed: percpu_stop_xchg starts over.
  *
  * ABA: a hit alloc that compares h again after h was popped and pushed finds another link, or the
  * same one, and then next is right. Progress: a hit fails only when another thread of this CPU
@@ -140,8 +140,8 @@ static int drop_cpu_slab_locked(struct work *w)
 }
 
 /*
- * The CPU's free list is not empty, and yet no hit took from it: one that begins outside of the slab
- * was written to, and no hit ever will: away with it.
+ * The CPU's free list is not empty, and yet no hit took from it: one that begins outside of the
+ * slab was written to, and no hit ever will: away with it.
  */
 static void check_head_locked(struct work *w, const struct page *slab)
 {
@@ -410,8 +410,8 @@ static void cpuslab_free(struct front *f, void *obj)
 }
 
 /*
- * Links the last of nr objects, as long as they are of the slab that begins at start, behind *tail, which they
- * replace. Links are plain. Returns how many are left.
+ * Links the last of nr objects, as long as they are of the slab that begins at start, behind *tail,
+ * which they replace. Links are plain. Returns how many are left.
  */
 static always_inline unsigned int chain_neighbours(const char *start, size_t bytes,
 						   const struct slab_layout *layout,
@@ -432,8 +432,8 @@ static always_inline unsigned int chain_neighbours(const char *start, size_t byt
 
 /*
  * Frees the last of nr objects together with those of its slab that are near in the array (spec
- * 5.8); the others are moved to the front. The last one is the first to be reused. Returns how many are
- * left.
+ * 5.8); the others are moved to the front. The last one is the first to be reused.
+ * Returns how many are left.
  */
 static unsigned int free_last_slab(struct front *f, unsigned int nr, void **p)
 {
@@ -567,8 +567,9 @@ static uintptr_t *slot_in_slab(const struct page *slab, uintptr_t obj)
 }
 
 /*
- * Objects on a CPU's free list, from and to which hits go meanwhile: what was the link of an object is the
- * program's bytes a moment later. So nothing is followed out of the slab, nor more often than it has objects.
+ * Objects on a CPU's free list, from and to which hits go meanwhile: what was the link of an
+ * object is the program's bytes a moment later. So nothing is followed out of the slab, nor more
+ * often than it has objects.
  */
 static unsigned int count_freelist(const struct front *f, const struct page *slab, uintptr_t obj)
 {

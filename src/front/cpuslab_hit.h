@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/cpuslab_hit.h - the hit paths of the cpuslab front: one object off, or onto, a CPU's free list
+ * front/cpuslab_hit.h - the hit paths of the cpuslab front: one object off,
+ * or onto, a CPU's free list
  *
  * Data:       {freelist, slab} of struct kmem_cache_cpu.
  * Invariants: see front/cpuslab.c, whose contract says what a hit is and what it may meet.
@@ -52,8 +53,8 @@ static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
 }
 
 /*
- * The hits as the kernel has them, in one sequence each: where there are sequences, links are plain,
- * and no node was asked for. All other cases do in C, step by step, what these do at once.
+ * The hits as the kernel has them, in one sequence each: where there are sequences, links are
+ * plain, and no node was asked for. All other cases do in C, step by step, what these do at once.
  */
 static inline bool has_sequences(const struct slub *s)
 {

@@ -40,8 +40,9 @@ struct front_ops {
 	void (*reap)(struct front *f, unsigned int cpu);
 
 	/*
-	 * Optional (NULL): other limits of the queues while they are in use (spec 3.5, 9.2). 0; -EINVAL:
-	 * limit < 1, batchcount < 1, batchcount > limit; -ENOMEM. Nothing changed on error.
+	 * Optional (NULL): other limits of the queues while they are in use (spec 3.5,
+	 * 9.2). 0; -EINVAL: limit < 1, batchcount < 1, batchcount > limit; -ENOMEM.
+	 * Nothing changed on error.
 	 */
 	int (*tune)(struct front *f, unsigned int limit, unsigned int batchcount,
 		    unsigned int shared);

@@ -19,9 +19,9 @@
  *  1. it loaded and committed before the exchange: we have its value.
  *  2. it loaded v before, commits after: stop is overwritten. After the fence we see a word that
  *     is not stop: v is no longer true, whoever committed has taken it over. We start again.
- *  3. it loads after the exchange: it sees stop, misses, and commits nothing, or is a run, which stores
- *     stop again, or an install that compares the caller's closed flag, stored before the exchange: it
- *     commits nothing either.
+ *  3. it loads after the exchange: it sees stop, misses, and commits nothing, or is a run, which
+ *     stores stop again, or an install that compares the caller's closed flag, stored before the
+ *     exchange: it commits nothing either.
  *  4. it is in flight during the fence: os_rseq_fence() aborts it; the next run is case 3.
  * So when the word still holds stop after the fence, v was its last value and is now ours.
  * Progress: each retry means that the other CPU committed; closed lets it install nothing new, so
@@ -42,7 +42,10 @@
 
 bool percpu_rseq;
 
-/* What programs that inline this layout refer to (<uslab/arch/...>, in asm: used); libuslab.so exports it. */
+/*
+ * What programs that inline this layout refer to (<uslab/arch/...>, in asm:
+ * used); libuslab.so exports it.
+ */
 #define LAYOUT_NAME(number) LAYOUT_NAME1(number)
 #define LAYOUT_NAME1(number) uslab_layout_##number
 extern const char LAYOUT_NAME(USLAB_LAYOUT);

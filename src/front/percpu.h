@@ -5,10 +5,11 @@
  * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array
  *             front) and one struct kmem_cache_cpu (cpuslab and queues fronts, statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
- *             percpu_stop_xchg() or by percpu_put_back(). Generic mode: only under percpu_lock of c.
+ *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
+ *             only under percpu_lock of c.
  * Locks:      generic mode: one lock per CPU (RANK_CPU), held for a few instructions.
- * Flow:       called by front/array.c, front/cpuslab.c, front/queues*.c; calls os/rseq.c, os/lock.c,
- *             arch/.
+ * Flow:       called by front/array.c, front/cpuslab.c, front/queues*.c; calls
+ *             os/rseq.c, os/lock.c, arch/.
  *
  * Both modes give the same results; percpu_rseq says which one this process uses (chosen once).
  * A thread that has no registration in rseq mode gets CPU -1 from percpu_cpu(): its calls go
@@ -71,13 +72,18 @@ static inline uintptr_t *percpu_inline_word(unsigned int id, int cpu)
 	return (uintptr_t *)(percpu_window(cpu) + 8ul * id);
 }
 
-/* Where a free object of a cache bears its mark, for what programs inline; written before its front is made. */
+/*
+ * Where a free object of a cache bears its mark, for what programs inline; written
+ * before its front is made.
+ */
 static inline int64_t *percpu_mark(unsigned int id)
 {
 	return (int64_t *)(page_windows() + USLAB_WINDOW_MARKS) + id;
 }
 
-/* Objects without a place for a mark are for no inline hit path, which would write one into them. */
+/*
+ * Objects without a place for a mark are for no inline hit path, which would write one into them.
+ */
 static inline bool percpu_is_inline(unsigned int id)
 {
 	return likely(percpu_rseq) && likely(load_relaxed(percpu_mark(id)) != USLAB_MARK_NONE);
@@ -85,8 +91,8 @@ static inline bool percpu_is_inline(unsigned int id)
 
 /*
  * The word that is in use. Without rseq it lies elsewhere and the inline one is stopped, because a
- * program's inline hit path may run sequences although the library does not. So is that of a cache that
- * is not for inline hit paths.
+ * program's inline hit path may run sequences although the library does not. So is that of a cache
+ * that is not for inline hit paths.
  */
 static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 {
@@ -144,16 +150,16 @@ int percpu_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_
 
 /*
  * Likewise: if (*word == expect && *word2 == expect2) { *slot = value; *word = (uintptr_t)slot;
- * return 0; } return 1 when they differ, -EAGAIN when not on cpu. slot is an entry that nobody reads
- * or writes as long as *word == expect.
+ * return 0; } return 1 when they differ, -EAGAIN when not on cpu. slot is an entry that nobody
+ * reads or writes as long as *word == expect.
  */
 int percpu_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 		     uintptr_t expect2, uintptr_t *slot, uintptr_t value);
 
 /*
- * Ends what percpu_xchg() or percpu_stop_xchg() began: *word = value, from any CPU, while no step of
- * any thread compares equal with what word holds. Release: who sees value sees all that was done
- * before.
+ * Ends what percpu_xchg() or percpu_stop_xchg() began: *word = value, from any CPU, while
+ * no step of any thread compares equal with what word holds. Release: who sees value sees
+ * all that was done before.
  */
 void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 

@@ -40,8 +40,9 @@
  * ABA. A hit alloc that finds t in top again after t was popped and pushed compares the entry as
  * well, so obj is the newest object whatever happened in between. A hit free needs t to be below
  * the end of this very array: t and e were read apart, maybe of two arrays one after the other, but
- * the sequence finds both in force. What a hit reads before its sequence may be of an array that was
- * replaced: such arrays are kept until the cache is destroyed, and what is in them is not believed.
+ * the sequence finds both in force. What a hit reads before its sequence may be of an
+ * array that was replaced: such arrays are kept until the cache is destroyed, and what is
+ * in them is not believed.
  * Progress: a hit fails only if another thread of this CPU succeeded or this one was interrupted; a
  * take only if the thread was moved.
  */
@@ -180,7 +181,10 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 			return NULL;
 		return engine_one(f, gfp, (int)node); /* then from wherever there is memory */
 	}
-	/* Those that SLUB carved last go to the bottom: nobody may ever touch them (engine/slub/free.c, uncarve) */
+	/*
+	 * Those that SLUB carved last go to the bottom: nobody may ever touch them
+	 * (engine/slub/free.c, uncarve)
+	 */
 	if (engine_is(f->engine, &slub_ops))
 		reverse(objs, n);
 	if (n > 1)

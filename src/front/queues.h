@@ -62,7 +62,8 @@ struct queues {
 	unsigned long node_frees;      /* objects of another node */
 	unsigned long alien_overflows; /* alien arrays that were full */
 	struct lock retired_lock;
-	struct queue_array *retired; /* arrays that were replaced, for the next CPU that needs one */
+	/* arrays that were replaced, for the next CPU that needs one */
+	struct queue_array *retired;
 	struct queues_node node[];
 };
 

@@ -2,11 +2,12 @@
 /*
  * front/queues_hand.c - a CPU's array taken in hand, and the memory of arrays
  *
- * Data:       {top, bottom, end} of struct kmem_cache_cpu; struct queue_array behind them, made when
- *             the CPU first needs one.
+ * Data:       {top, bottom, end} of struct kmem_cache_cpu; struct queue_array behind them, made
+ *             when the CPU first needs one.
  * Invariants: front/queues.h. An array that was replaced stays readable and is used again.
  *             Checked by queues_cpus_check().
- * Locks:      kmem_cache_cpu.lock from take or seize to release or retire; retired_lock (RANK_DEPOT).
+ * Locks:      kmem_cache_cpu.lock from take or seize to release or retire;
+ *             retired_lock (RANK_DEPOT).
  * Flow:       called by front/queues.c, front/queues_idle.c; calls front/percpu.c, page/meta.c. The
  *             contract is at the head of front/queues.c.
  */

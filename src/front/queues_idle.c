@@ -4,8 +4,8 @@
  *
  * Data:       none of its own.
  * Invariants: none.
- * Locks:      callers hold the registry lock: one drain, reap or tune of a cache at a time. Hits and
- *             slow paths go on meanwhile, see the table in front/queues.c.
+ * Locks:      callers hold the registry lock: one drain, reap or tune of a cache at a time. Hits
+ *             and slow paths go on meanwhile, see the table in front/queues.c.
  * Flow:       called by cache/; calls front/queues.c, front/queues_node.c, engine->ops.
  */
 #include <errno.h>

@@ -286,8 +286,8 @@ void queues_nodes_destroy(struct front *f)
 }
 
 /*
- * The shared lock is what makes alien arrays appear (aliens_of), so it is held for as long as theirs.
- * Nobody takes it while holding one of those: fork cannot hang.
+ * The shared lock is what makes alien arrays appear (aliens_of), so it is held for as long as
+ * theirs. Nobody takes it while holding one of those: fork cannot hang.
  */
 void queues_nodes_for_each_lock(struct front *f, void (*act)(struct lock *l), bool taking)
 {

@@ -4,8 +4,9 @@
  *
  * Data:       forms: the operators that others are defined by, as the program sees them.
  * Invariants: as the C++ standard has it: new gives memory or throws std::bad_alloc, after asking
- *             the new-handler as long as there is one; the nothrow forms give NULL instead. Arrays, nothrow
- *             and sized forms do what the form that they are defined by does, also when that is the program's own.
+ *             the new-handler as long as there is one; the nothrow forms give NULL instead. Arrays,
+ *             nothrow and sized forms do what the form that they are defined by does, also when
+ *             that is the program's own.
  * Locks:      none; forms_state publishes forms.
  * Flow:       called by the program; calls slow.c, align.c, os/symbol.c.
  *
@@ -31,9 +32,9 @@ struct nothrow; /* std::nothrow_t: an empty tag */
 /* ---- the forms that others are defined by ---------------------------------------------------- */
 
 /*
- * A program may replace any operator, and few replace all. This library comes after the program in the
- * order in which symbols are found, and is linked so that its own calls do not look for others: the
- * loader is asked once, at the first call of an operator that is defined by another.
+ * A program may replace any operator, and few replace all. This library comes after the program in
+ * the order in which symbols are found, and is linked so that its own calls do not look for others:
+ * the loader is asked once, at the first call of an operator that is defined by another.
  */
 struct forms {
 	void *(*new_one)(size_t);
@@ -86,7 +87,9 @@ static cold noinline const struct forms *look_up_forms(void)
 {
 	struct forms f;
 
-	/* A call that comes before the loader is through cannot ask it; its memory is from early.c. */
+	/*
+	 * A call that comes before the loader is through cannot ask it; its memory is from early.c.
+	 */
 	if (!malloc_usable())
 		return &our_forms;
 	if (load_acquire(&forms_state) == FORMS_UNKNOWN) { /* pairs with the release below */
@@ -178,9 +181,9 @@ USLAB_API void *_ZnamSt11align_val_t(size_t size, size_t align)
 }
 
 /*
- * What only a C++ library can do: it calls the form that may throw, the program's if there is one, and
- * catches. NULL: there is no such library. self: the function that asks, in case that is what the name
- * leads to.
+ * What only a C++ library can do: it calls the form that may throw, the program's if there is
+ * one, and catches. NULL: there is no such library. self: the function that asks, in case that
+ * is what the name leads to.
  */
 static noinline void *library_form(const char *name, const void *self, const void *caller)
 {
@@ -265,7 +268,10 @@ static cold noinline bool look_up_ours(void)
 	return look_up_forms() == &our_forms || are_ours();
 }
 
-/* What is defined by another form need not go through it where that is ours: it has a name of its own. */
+/*
+ * What is defined by another form need not go through it where that is ours:
+ * it has a name of its own.
+ */
 static always_inline bool may_delete(void)
 {
 	return are_ours() || look_up_ours();

@@ -8,8 +8,9 @@
  * Flow:       called by the program; calls cache/, page/.
  *
  * glibc's words for what it has and we have not: "top" is free memory that malloc_trim() would give
- * back. There are no fastbins: mallinfo counts what CPUs hold in their arrays as ordinary free blocks,
- * so that a program finds none, as with M_MXFAST 0. malloc_info's "fast" total is what CPUs hold.
+ * back. There are no fastbins: mallinfo counts what CPUs hold in their arrays as ordinary
+ * free blocks, so that a program finds none, as with M_MXFAST 0. malloc_info's "fast"
+ * total is what CPUs hold.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -81,8 +82,8 @@ static unsigned long add_pages(const struct engine_heap *heap, struct class_info
 
 /*
  * Pages of the engines' heaps, as a class without size: used, held and free are bytes. Objects that
- * lie there are their caches', what is in use beside them is blocks; where there are both, headers of
- * objects count as blocks.
+ * lie there are their caches', what is in use beside them is blocks; where there are both, headers
+ * of objects count as blocks.
  */
 static struct class_info blocks_info(void)
 {

@@ -76,8 +76,9 @@ static void open_hit_paths(void)
 }
 
 /*
- * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its command and
- * then 0 here would be overlooked. Likewise one that begins or ends to pick: its word is read again behind it.
+ * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its
+ * command and then 0 here would be overlooked. Likewise one that begins or ends to pick: its word
+ * is read again behind it.
  */
 void malloc_rearm(void)
 {

@@ -3,9 +3,10 @@
  * malloc/internal.h - what the files of the drop-in malloc share
  *
  * Data:       malloc_hot, the one cache line that the hit paths read.
- * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const afterwards, but for
- *             size_limit, where a tool may write 0 or CONTROL_PICK, and page_limit (limit.c). With limits of 0 every call goes to the slow paths.
- *             It stays so where there is no rseq.
+ * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
+ *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_PICK, and
+ *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
+ *             stays so where there is no rseq.
  * Locks:      none; init.c publishes.
  * Flow:       included by malloc/ only.
  */
@@ -18,7 +19,8 @@
 #include "malloc/classes.h"
 
 struct malloc_hot {
-	unsigned long size_limit; /* sizes below it hit; stored last, pairs with malloc_hot_alloc() */
+	/* sizes below it hit; stored last, pairs with malloc_hot_alloc() */
+	unsigned long size_limit;
 	char *base;		  /* page_map.base */
 	unsigned long page_limit; /* page_map.limit */
 	ptrdiff_t rseq;		  /* os_rseq_offset */
@@ -94,8 +96,8 @@ struct page *malloc_debug_slab(const void *p);
 /* Usable bytes of the block that starts at p there; 0 when none does. */
 size_t malloc_debug_size(const struct page *slab, const void *p);
 /*
- * p starts a block. Does it lie in a debug slab, which has to know about a new size? Then *stays: the
- * block has it now, in place.
+ * p starts a block. Does it lie in a debug slab, which has to know about a new size? Then *stays:
+ * the block has it now, in place.
  */
 bool malloc_resize_debug(void *p, size_t size, bool *stays);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/libc.h - what the C library says of the functions that the drop-in has, and what it leaves out
+ * malloc/libc.h - what the C library says of the functions that the drop-in
+ * has, and what it leaves out
  *
  * Data:       the structs of mallinfo() and mallinfo2(), as glibc has them.
  * Invariants: none.
  * Locks:      none.
  * Flow:       included by malloc/ in place of <malloc.h>.
  *
- * musl declares neither; glibc has mallinfo2() since 2.33. The drop-in exports them everywhere: programs
- * look for them by name as well.
+ * musl declares neither; glibc has mallinfo2() since 2.33. The drop-in exports them everywhere:
+ * programs look for them by name as well.
  */
 #ifndef MALLOC_LIBC_H
 #define MALLOC_LIBC_H

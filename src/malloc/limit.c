@@ -8,9 +8,9 @@
  * Flow:       called by the program; calls os/vm.c, page/buddy.c.
  *
  * Addresses that are reserved count for RLIMIT_AS. A limit that is there at the start finds a small
- * reservation; one that the program sets itself, or lifts, is met here, so that it can go on to map files
- * and start threads. What does not come by here goes unseen: system calls without libc, and limits that
- * another process sets.
+ * reservation; one that the program sets itself, or lifts, is met here, so that it can go on to map
+ * files and start threads. What does not come by here goes unseen: system calls without libc, and
+ * limits that another process sets.
  */
 #include <errno.h>
 

@@ -7,10 +7,11 @@
  * Locks:      none.
  * Flow:       called by the program; calls slow.c.
  *
- * Safe in a signal handler: a miss takes locks, but not one that its own thread holds (page/nested.h).
+ * Safe in a signal handler: a miss takes locks, but not one that its own
+ * thread holds (page/nested.h).
  *
- * The library is there from the start of the program, by LD_PRELOAD or linked. To dlopen() it is not
- * supported: free() would meet blocks of the malloc that was there before, and report each.
+ * The library is there from the start of the program, by LD_PRELOAD or linked. To dlopen() it is
+ * not supported: free() would meet blocks of the malloc that was there before, and report each.
  */
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
  * Locks:      none. Lost counts of the cost do not matter.
  * Flow:       called by slow.c; calls malloc_rearm().
  *
- * A picked object costs two walks over the stack and two locks, thus a second may have some thousands of them. The tool
- * cannot look often enough: where a program goes from sleep to work, the process itself doubles the mean. The tool
- * lowers it again.
+ * A picked object costs two walks over the stack and two locks, thus a second may have some
+ * thousands of them. The tool cannot look often enough: where a program goes from sleep to work,
+ * the process itself doubles the mean. The tool lowers it again.
  */
 #include "malloc/pick.h"
 
@@ -17,7 +17,10 @@
 #include "os/clock.h"
 #include "os/random.h"
 
-/* In this unit a look at an allocation of another cache costs 1, and one that is picked costs PICKED_COST. */
+/*
+ * In this unit a look at an allocation of another cache costs 1, and one that is
+ * picked costs PICKED_COST.
+ */
 #define PICKED_COST 16u
 #define BUDGET 4096u /* for BUDGET_MS, that is 4000 picked objects a second */
 #define BUDGET_MS 64u
@@ -43,9 +46,9 @@ static uint64_t random_word(struct pick_thread *t)
 }
 
 /*
- * An exponential number of mean 1 in units of 2^-32, without logarithms (von Neumann): of uniform numbers u1, u2,
- * ... the first that is larger than the one before it has an even place with probability exp(-u1). Then it is
- * u1, and else 1 more than another try.
+ * An exponential number of mean 1 in units of 2^-32, without logarithms (von Neumann): of uniform
+ * numbers u1, u2, ... the first that is larger than the one before it has an even place with
+ * probability exp(-u1). Then it is u1, and else 1 more than another try.
  */
 static uint64_t exponential(struct pick_thread *t)
 {
@@ -72,7 +75,10 @@ static void draw(struct pick_thread *t, uint32_t mean)
 	t->mean = mean;
 }
 
-/* Counts what a look cost. Too much in too short a time: from now on every second one less is picked. */
+/*
+ * Counts what a look cost. Too much in too short a time: from now on every
+ * second one less is picked.
+ */
 static void account(uint32_t mean, uint32_t units, uint64_t now)
 {
 	uint32_t used = load_relaxed(&cost.used) + units;

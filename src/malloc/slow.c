@@ -3,12 +3,12 @@
  * malloc/slow.c - everything that malloc and free do beyond a hit
  *
  * Data:       none.
- * Invariants: a pointer given back is the start of a live block, or a report says what it is instead, and
- *             nothing is freed.
+ * Invariants: a pointer given back is the start of a live block, or a report says what it is
+ *             instead, and nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, debug/pages.c, early.c.
- *             What is called by a signal handler that interrupted this library is served by page/reserve.c,
- *             and frees are put off: page/nested.h.
+ * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, debug/pages.c,
+ *             early.c. What is called by a signal handler that interrupted this library is served
+ *             by page/reserve.c, and frees are put off: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,8 +63,8 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 }
 
 /*
- * Over a heap without a front a block of this size, or what is too large for it; else an object, and of
- * a cache that is watched what watch.c gives.
+ * Over a heap without a front a block of this size, or what is too large for it; else an object,
+ * and of a cache that is watched what watch.c gives.
  */
 static void *alloc_small(size_t size, const void *caller)
 {
@@ -114,8 +114,8 @@ static bool free_run(void *p, const void *caller)
 }
 
 /*
- * While a tool samples, every malloc() comes here, so this is its hit path then. The limit tells: without rseq nothing
- * is quick, and a tool that left a command has put 0 there.
+ * While a tool samples, every malloc() comes here, so this is its hit path then. The limit tells:
+ * without rseq nothing is quick, and a tool that left a command has put 0 there.
  */
 static always_inline bool hit_while_picking(size_t size, void **result)
 {
@@ -168,8 +168,8 @@ static uint64_t check_of_class(unsigned int class, unsigned long table)
 }
 
 /*
- * As the hit path of free() tells it. false: it may start there nevertheless. Hardened there are no magics, so that
- * nobody who hears true has to ask cache_is_in_use().
+ * As the hit path of free() tells it. false: it may start there nevertheless. Hardened there are no
+ * magics, so that nobody who hears true has to ask cache_is_in_use().
  */
 static always_inline bool starts_surely(const struct cache *c, unsigned int class, const void *p)
 {
@@ -227,8 +227,8 @@ void malloc_bad_pointer(const char *what, const void *p)
 }
 
 /*
- * What no class byte knows: blocks of heaps, objects in debug slabs and guarded pages, where mistakes are
- * reported and not the end, whole pages, mistakes.
+ * What no class byte knows: blocks of heaps, objects in debug slabs and guarded pages, where
+ * mistakes are reported and not the end, whole pages, mistakes.
  */
 static void free_other(const char *what, void *p, const void *caller)
 {

@@ -3,9 +3,9 @@
  * os/cpu.h - the topology as a value: CPUs, nodes, which of them runs this thread
  *
  * Data:       struct topology, filled once by os_cpu_init(); a made-up one can replace it.
- * Invariants: 1 <= nr_cpus <= nr_cpu_ids <= nr_windows <= USLAB_MAX_CPUS; 1 <= nr_nodes <= OS_MAX_NODES;
- *             node_of[] < nr_nodes; folded or made up: os_rseq_on is false. Checked by
- *             os_cpu_check(). All of this also holds before os_cpu_init(): one CPU, one node.
+ * Invariants: 1 <= nr_cpus <= nr_cpu_ids <= nr_windows <= USLAB_MAX_CPUS; 1 <= nr_nodes <=
+ *             OS_MAX_NODES; node_of[] < nr_nodes; folded or made up: os_rseq_on is false. Checked
+ *             by os_cpu_check(). All of this also holds before os_cpu_init(): one CPU, one node.
  * Locks:      none; const after init (made-up topologies are set before any cache exists).
  * Flow:       called by every floor above; reads /sys/devices/system/{cpu,node} with open/read
  *             only (no stdio, no malloc) and falls back to sched_getaffinity.
@@ -21,10 +21,11 @@ struct topology {
 	unsigned int nr_cpu_ids; /* highest possible CPU number + 1; numbers may have holes */
 	unsigned int nr_cpus;	 /* present CPUs: what SLUB's order formula calls n */
 	unsigned int nr_nodes;	 /* highest node number + 1 */
-	unsigned int nr_windows; /* nr_cpu_ids, at least the machine's: CPU numbers that rseq shows */
-	bool made_up;		 /* set by os_topology_set() */
-	bool folded;		 /* more CPU numbers than fit: they share, modulo nr_cpu_ids */
-	uint8_t node_of[1536];	 /* by CPU number */
+	/* nr_cpu_ids, at least the machine's: CPU numbers that rseq shows */
+	unsigned int nr_windows;
+	bool made_up;	       /* set by os_topology_set() */
+	bool folded;	       /* more CPU numbers than fit: they share, modulo nr_cpu_ids */
+	uint8_t node_of[1536]; /* by CPU number */
 };
 
 extern struct topology os_topology;

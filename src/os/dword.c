@@ -32,7 +32,9 @@ bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update)
 	lock_acquire(lock);
 	same = load_relaxed(&p->lo) == expect.lo && load_relaxed(&p->hi) == expect.hi;
 	if (same) {
-		/* Releases: what lo points at is read by who reads lo without the lock (acquire). */
+		/*
+		 * Releases: what lo points at is read by who reads lo without the lock (acquire).
+		 */
 		store_release(&p->lo, update.lo);
 		store_release(&p->hi, update.hi);
 	}

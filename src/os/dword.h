@@ -4,7 +4,8 @@
  *
  * Data:       none; struct dword is in arch/dwcas.h.
  * Invariants: words that dword_cas() changes nobody stores to in another way while they are shared.
- *             Each of them may be read at any time; a pair that was read is proved by dword_cas() only.
+ *             Each of them may be read at any time; a pair that was read is
+ *             proved by dword_cas() only.
  * Locks:      none where the CPU has the instruction; else see dword.c.
  * Flow:       called by engine/slub; calls arch/dwcas.h, os/lock.c.
  */

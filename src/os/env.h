@@ -16,8 +16,9 @@
 const char *os_env(const char *name);
 
 /*
- * Are variables for this process? They are; the command says no where it only becomes another program, whose library
- * reads them, and reports mistakes in them (tools/uslab/cmd_run.c). Called before any constructor.
+ * Are variables for this process? They are; the command says no where it only becomes another
+ * program, whose library reads them, and reports mistakes in them (tools/uslab/cmd_run.c).
+ * Called before any constructor.
  */
 bool os_env_is_ours(void);
 

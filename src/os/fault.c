@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/fault.c - accesses to memory that may not be accessed (SIGSEGV), before the program hears of them
+ * os/fault.c - accesses to memory that may not be accessed (SIGSEGV), before
+ * the program hears of them
  *
- * Data:       actions[]: the program's actions, the one that counts last; slot 0 is the first that was
- *             found, what the others lie above.
+ * Data:       actions[]: the program's actions, the one that counts last; slot 0 is the first that
+ *             was found, what the others lie above.
  * Invariants: an action does not change while it counts.
  * Locks:      none: of threads that install at once one gets to see the program's action.
  * Flow:       called by debug/kfence_fault.c; calls readable.c, sigaction(2), rt_tgsigqueueinfo(2).

@@ -52,7 +52,9 @@ long os_read_text(const char *path, char *buf, size_t size)
 
 /* ---- logs ---- */
 
-/* Nothing that a log may be makes the program wait: a FIFO without a reader, a pipe that is full. */
+/*
+ * Nothing that a log may be makes the program wait: a FIFO without a reader, a pipe that is full.
+ */
 static int open_to_append(const char *path)
 {
 	return (int)os_syscall(SYS_openat, AT_FDCWD, path,
@@ -81,8 +83,8 @@ static bool has_kind(const struct stat *st, mode_t kind)
 }
 
 /*
- * Programs close what they do not know in a loop up to the soft limit. A descriptor from there on is out of its
- * way, and takes but a moment of a higher limit. -errno: there is no room.
+ * Programs close what they do not know in a loop up to the soft limit. A descriptor from there on
+ * is out of its way, and takes but a moment of a higher limit. -errno: there is no room.
  */
 static int duplicate_above_limit(int fd)
 {
@@ -113,7 +115,10 @@ static int move_up(int fd, int least)
 	return high;
 }
 
-/* 0, or -errno for what cannot be a log. A FIFO's reader may come later, and go: it is opened each time. */
+/*
+ * 0, or -errno for what cannot be a log. A FIFO's reader may come later, and
+ * go: it is opened each time.
+ */
 static int look_at(const char *path, bool *each_time)
 {
 	struct stat st;

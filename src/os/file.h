@@ -21,8 +21,9 @@
 long os_read_text(const char *path, char *buf, size_t size);
 
 /*
- * Writes buf to the end of a file, which is made if there is none. Waits for nobody: -ENXIO: a FIFO that nobody
- * reads; -EAGAIN: a pipe that is full, which may have taken the first part; else 0 or -errno.
+ * Writes buf to the end of a file, which is made if there is none. Waits for nobody:
+ * -ENXIO: a FIFO that nobody reads; -EAGAIN: a pipe that is full, which may have taken the
+ * first part; else 0 or -errno.
  */
 int os_append(const char *path, const void *buf, size_t len);
 
@@ -34,14 +35,15 @@ struct os_log {
 };
 
 /*
- * Makes the file if there is none, and keeps a descriptor of a regular one: above the limit of the program's own
- * if there is room, else least or higher. -EINVAL: neither a regular file, nor a character device or FIFO, which
- * are opened each time. 0 or -errno. Raises RLIMIT_NOFILE for a moment.
+ * Makes the file if there is none, and keeps a descriptor of a regular one: above the limit
+ * of the program's own if there is room, else least or higher. -EINVAL: neither a regular
+ * file, nor a character device or FIFO, which are opened each time. 0 or -errno. Raises
+ * RLIMIT_NOFILE for a moment.
  */
 int os_log_open(struct os_log *log, const char *path, int least);
 /*
- * Writes buf to the end of the log: to the descriptor as long as that is the file, and the file has a name;
- * else to what the path leads to now. 0 or -errno.
+ * Writes buf to the end of the log: to the descriptor as long as that is the file, and the file has
+ * a name; else to what the path leads to now. 0 or -errno.
  */
 int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len);
 void os_log_close(struct os_log *log);

@@ -9,12 +9,13 @@
  *
  * Tools must not bring a program to its end, and do not know what a filter does with a call that it
  * does not let through. In containers and services every process has a filter, from before it was
- * started. What the program's start came through, and the calls that a child makes here, commands come
- * through as well; so tools only need to know whether filters were added since, which the kernel counts
- * from Linux 5.9 on. A child, since a filter may end who makes such a call, and the program has not asked for it.
+ * started. What the program's start came through, and the calls that a child makes here, commands
+ * come through as well; so tools only need to know whether filters were added since, which the
+ * kernel counts from Linux 5.9 on. A child, since a filter may end who makes such a call, and the
+ * program has not asked for it.
  *
- * process_vm_readv(2) is not tried: there are filters that end processes for it. Where there was one from
- * the start it is not used (os/readable.c).
+ * process_vm_readv(2) is not tried: there are filters that end processes for it. Where there was
+ * one from the start it is not used (os/readable.c).
  */
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -68,8 +69,8 @@ uint32_t os_filter_count(const char *path)
 }
 
 /*
- * What commands, letters, tracking and reports call and a start does not, with arguments that do nothing.
- * docs/debugging.md lists them.
+ * What commands, letters, tracking and reports call and a start does not, with arguments that do
+ * nothing. docs/debugging.md lists them.
  */
 static void try_calls(void)
 {
@@ -90,8 +91,8 @@ static void try_calls(void)
 }
 
 /*
- * In a child that shares nothing, whom no signal announces, and who leaves no core file. What it ends
- * by is the answer: 0, all came through; 1, a filter ended it; else not known.
+ * In a child that shares nothing, whom no signal announces, and who leaves no core file. What it
+ * ends by is the answer: 0, all came through; 1, a filter ended it; else not known.
  */
 static int try_in_child(void)
 {

@@ -3,10 +3,11 @@
  * os/filter.h - filters of system calls (seccomp) that were there before this library
  *
  * Data:       os_filters, os_filtered: what was in place when the library started.
- * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the filters. errno is
- *             preserved.
+ * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
+ *             filters. errno is preserved.
  * Locks:      none; the library's init calls os_filter_init() before there is a second user.
- * Flow:       called by cache/init.c; read by os/readable.c and report/root.c; calls prctl(2), os/file.h.
+ * Flow:       called by cache/init.c; read by os/readable.c and report/root.c;
+ *             calls prctl(2), os/file.h.
  */
 #ifndef OS_FILTER_H
 #define OS_FILTER_H
@@ -16,9 +17,9 @@
 #include "base/compiler.h"
 
 /*
- * How many filters every thread of the process had then, and 1 more; 0: not known. A process can add
- * some, and get rid of none. Under these all has been called that commands, letters, tracking and
- * reports take, by a child; OS_FILTERS_END: one of them ended it for that.
+ * How many filters every thread of the process had then, and 1 more; 0: not known. A process can
+ * add some, and get rid of none. Under these all has been called that commands, letters, tracking
+ * and reports take, by a child; OS_FILTERS_END: one of them ended it for that.
  */
 #define OS_FILTERS_END UINT32_MAX
 extern uint32_t os_filters;

@@ -26,8 +26,8 @@ bool os_is_alone(void)
 }
 
 /*
- * Alone nobody else can hold it, and glibc takes it neither, nor resets it in the child: there it stays as
- * it is, since whoever forked may be in the middle of fflush(NULL).
+ * Alone nobody else can hold it, and glibc takes it neither, nor resets it in the child: there it
+ * stays as it is, since whoever forked may be in the middle of fflush(NULL).
  */
 void os_fork_lock_streams(void)
 {

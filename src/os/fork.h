@@ -21,9 +21,10 @@
 int os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void));
 
 /*
- * glibc's fork() takes the lock of libc's list of streams after all prepare hooks have run. Whoever holds it
- * (fflush(NULL), fopen, fclose in another thread) may be about to allocate, and would wait for a lock that
- * our hook took: so the hook takes this one first. It is recursive. Nothing where libc has none.
+ * glibc's fork() takes the lock of libc's list of streams after all prepare hooks have run.
+ * Whoever holds it (fflush(NULL), fopen, fclose in another thread) may be about to allocate, and
+ * would wait for a lock that our hook took: so the hook takes this one first. It is recursive.
+ * Nothing where libc has none.
  */
 void os_fork_lock_streams(void);
 void os_fork_unlock_streams(void); /* in the parent */

@@ -2,10 +2,11 @@
 /*
  * os/lock.c - the mutex's slow paths, its ranks, and fork
  *
- * Data:       lock_thread: what this thread holds; ranks: of which ranks, one bit for each (debug builds).
- * Invariants: an entry of held[] with WAITING is not held yet. word is 2 whenever a thread sleeps on it;
- *             a thread that has slept takes the lock as 2, since it cannot know whether others still
- *             sleep. Ranks: see os/lock.h.
+ * Data:       lock_thread: what this thread holds; ranks: of which ranks, one bit
+ *             for each (debug builds).
+ * Invariants: an entry of held[] with WAITING is not held yet. word is 2 whenever a thread sleeps
+ *             on it; a thread that has slept takes the lock as 2, since it cannot know whether
+ *             others still sleep. Ranks: see os/lock.h.
  * Locks:      this is it. The acquiring exchanges here and in lock_acquire() pair with the
  *             releasing exchange in lock_release().
  * Flow:       called by os/lock.h, calls futex(2).
@@ -154,7 +155,10 @@ void lock_leave_inside(struct lock *l)
 	lock_discount();
 }
 
-/* A handler that comes here while we wait, and takes it and releases it, leaves us uncounted until it is ours. */
+/*
+ * A handler that comes here while we wait, and takes it and releases it, leaves us
+ * uncounted until it is ours.
+ */
 void lock_acquire_apart(struct lock *l)
 {
 	struct lock_thread *t = &lock_thread;
@@ -177,7 +181,9 @@ void lock_release_apart(struct lock *l)
 	t->flags &= ~LOCK_APART;
 }
 
-/* Of the lock that is taken or released just now the entry may be wrong, for an instruction or two. */
+/*
+ * Of the lock that is taken or released just now the entry may be wrong, for an instruction or two.
+ */
 void lock_abandon(void)
 {
 	struct lock_thread *t = &lock_thread;

@@ -6,14 +6,16 @@
  *             thread which locks it holds or waits for, the last one last.
  * Invariants: debug builds: a thread takes locks in strictly descending rank (floor order:
  *             cache 60 > front 50 > engine 40 > page 30 > os 10); equal ranks never nest.
- *             Exception: lock_fork_prepare(), which takes all of one rank in list order. The lock that
+ *             Exception: lock_fork_prepare(), which takes all of one rank in
+ *                        list order. The lock that
  *             was taken last is released first.
  * Locks:      this is it. unlock releases (store_release), lock acquires.
  * Flow:       used by page/ and above; calls futex(2). Preserves errno.
  *
- * A signal handler may interrupt a thread that holds a lock, and call us: to wait for that lock would
- * be to wait for ever. So each thread counts its locks, from before it takes one until after it has
- * released it, and whoever may be called by a handler asks lock_is_inside() first: page/nested.h.
+ * A signal handler may interrupt a thread that holds a lock, and call us: to wait for that
+ * lock would be to wait for ever. So each thread counts its locks, from before it takes one
+ * until after it has released it, and whoever may be called by a handler asks
+ * lock_is_inside() first: page/nested.h.
  */
 #ifndef OS_LOCK_H
 #define OS_LOCK_H
@@ -87,7 +89,8 @@ struct lock_thread {
 	union {
 		struct {
 			uint32_t nr; /* balanced: a handler leaves it as it was */
-			uint32_t flags; /* apart: a handler may set one in the middle of a change of nr */
+			/* apart: a handler may set one in the middle of a change of nr */
+			uint32_t flags;
 		};
 		uint64_t any;
 	};
@@ -104,15 +107,17 @@ static always_inline bool lock_is_plain(void)
 	return likely(!lock_thread.any);
 }
 
-/* May this thread not wait for a lock? Then a signal handler runs, or it forks or ends the program. */
+/*
+ * May this thread not wait for a lock? Then a signal handler runs, or it forks or ends the program.
+ */
 static inline bool lock_is_inside(void)
 {
 	return lock_thread.nr || lock_thread.flags & ~LOCK_DEFERRED;
 }
 
 /*
- * Counted before the lock is taken, and discounted when it has been released: whenever a signal comes, a lock
- * that is held is counted.
+ * Counted before the lock is taken, and discounted when it has been released: whenever a signal
+ * comes, a lock that is held is counted.
  */
 static always_inline void lock_count(struct lock *l)
 {
@@ -172,15 +177,15 @@ static inline void lock_release(struct lock *l)
 }
 
 /*
- * For who is inside, and needs a lock all the same: takes it without the rank check, unless this thread
- * holds it. Only for a lock under which no other is taken. lock_leave_inside() releases it.
+ * For who is inside, and needs a lock all the same: takes it without the rank check, unless this
+ * thread holds it. Only for a lock under which no other is taken. lock_leave_inside() releases it.
  */
 bool lock_take_inside(struct lock *l);
 void lock_leave_inside(struct lock *l);
 
 /*
- * For one lock of the library, which may be released after others that were taken before it: the text of a
- * report is collected under a lock, and delivered when that has been released.
+ * For one lock of the library, which may be released after others that were taken before it: the
+ * text of a report is collected under a lock, and delivered when that has been released.
  */
 void lock_acquire_apart(struct lock *l);
 void lock_release_apart(struct lock *l);
@@ -190,14 +195,16 @@ static inline bool lock_holds_apart(const struct lock *l)
 }
 
 /*
- * Before the program is ended by a signal, for which it may have a handler: releases all that this thread
- * holds, so that other threads go on, and makes it one that waits for no lock any more (LOCK_DYING).
+ * Before the program is ended by a signal, for which it may have a handler: releases all
+ * that this thread holds, so that other threads go on, and makes it one that waits for no
+ * lock any more (LOCK_DYING).
  */
 void lock_abandon(void);
 
 /*
- * Around fork(), in the forking thread: enter, and leave in parent and child. enter: false if it is inside; then
- * hooks must take no locks, which lock_fork_is_inside() says again afterwards. They nest.
+ * Around fork(), in the forking thread: enter, and leave in parent and child. enter:
+ * false if it is inside; then hooks must take no locks, which lock_fork_is_inside() says
+ * again afterwards. They nest.
  */
 bool lock_fork_enter(void);
 bool lock_fork_is_inside(void);

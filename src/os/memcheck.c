@@ -78,8 +78,8 @@ static bool runs_in_memcheck(void)
 }
 
 /*
- * Of a process without a block of malloc() memcheck says that it cannot leak, without a look at pools.
- * So there is one: a byte, still reachable at the end.
+ * Of a process without a block of malloc() memcheck says that it cannot leak, without a look at
+ * pools. So there is one: a byte, still reachable at the end.
  */
 static void make_anchor(void)
 {
@@ -196,7 +196,10 @@ void os_memcheck_block_alloc(void *p, size_t size, size_t full, bool defined)
 	close_rest(p, size, full);
 }
 
-/* valgrind would have to know the old size to make it another one: of the rest it knows no more than this. */
+/*
+ * valgrind would have to know the old size to make it another one: of the rest it
+ * knows no more than this.
+ */
 void os_memcheck_block_whole(void *p, size_t full)
 {
 	os_memcheck_forget(p, full);

@@ -8,8 +8,8 @@
  * Flow:       called by page/buddy.c, engines that make a slab, cache/friends.c; calls requests of
  *             <valgrind/memcheck.h>, and functions of the sanitizer, if the process has them.
  *
- * A library that is itself instrumented by AddressSanitizer looks into its own free objects, so it leaves
- * that part out. Built without valgrind's headers it does not see valgrind.
+ * A library that is itself instrumented by AddressSanitizer looks into its own free objects, so it
+ * leaves that part out. Built without valgrind's headers it does not see valgrind.
  */
 #ifndef OS_MEMCHECK_H
 #define OS_MEMCHECK_H
@@ -35,26 +35,28 @@ void os_memcheck_leave(void);
 /* Who may not see the bytes of a free object. */
 enum os_memcheck_hide {
 	OS_HIDE_FROM_ALL,
-	OS_HIDE_FROM_VALGRIND, /* the library writes to them by functions that AddressSanitizer checks */
+	/* the library writes to them by functions that AddressSanitizer checks */
+	OS_HIDE_FROM_VALGRIND,
 	OS_HIDE_FROM_NOBODY, /* type-stable objects */
 };
 
 /*
- * Bytes between objects that let valgrind tell them apart: it looks for an address in the neighbourhood of
- * each block that was freed lately, which is 16 bytes on either side, and takes the first.
+ * Bytes between objects that let valgrind tell them apart: it looks for an address in
+ * the neighbourhood of each block that was freed lately, which is 16 bytes on either
+ * side, and takes the first.
  */
 #define OS_MEMCHECK_GAP 32
 
 /*
- * A pool of objects, named by any address. gap: OS_MEMCHECK_GAP, or 0; defined: objects hold something as
- * they are allocated.
+ * A pool of objects, named by any address. gap: OS_MEMCHECK_GAP, or 0; defined: objects hold
+ * something as they are allocated.
  */
 void os_memcheck_pool_create(const void *pool, unsigned int gap, bool defined);
 void os_memcheck_pool_destroy(const void *pool);
 
 /*
- * An object of size bytes in a place for full bytes, of which it holds something if it is defined; later
- * all of these are usable; it is freed.
+ * An object of size bytes in a place for full bytes, of which it holds something if it is defined;
+ * later all of these are usable; it is freed.
  */
 void os_memcheck_pool_alloc(const void *pool, void *obj, size_t size, size_t full, bool defined);
 void os_memcheck_pool_whole(const void *pool, void *obj, size_t full);

@@ -3,8 +3,8 @@
  * os/object.c - the loaded object that an address belongs to
  *
  * Data:       none; the loader's own list.
- * Invariants: what _dl_find_object(3) says of an object are copies; the loader's struct link_map, and the
- *             path that it points to, are freed by dlclose(3).
+ * Invariants: what _dl_find_object(3) says of an object are copies; the loader's struct link_map,
+ *             and the path that it points to, are freed by dlclose(3).
  * Locks:      none.
  * Flow:       calls _dl_find_object(3), os/readable.c.
  */

@@ -3,13 +3,14 @@
  * os/object.h - the loaded object (program or shared library) that an address belongs to
  *
  * Data:       struct os_object, struct os_object_file.
- * Invariants: another thread may unload an object that was found: what its fields point to is read by
- *             os_readable_copy() only, but for an object whose code the caller knows to be in use.
+ * Invariants: another thread may unload an object that was found: what its fields point
+ *             to is read by os_readable_copy() only, but for an object whose code the
+ *             caller knows to be in use.
  * Locks:      none; no allocation; safe in a signal handler.
- * Flow:       called by os/symbol_text.c, os/unwind.c and os/unwind_table.c; calls os/readable.c, and
- *             _dl_find_object(3), which libc has
- *             since glibc 2.35. Elsewhere nothing is found: dl_iterate_phdr(3) and dladdr(3) take the
- *             loader's lock, which a signal handler must not.
+ * Flow:       called by os/symbol_text.c, os/unwind.c and os/unwind_table.c; calls
+ *             os/readable.c, and _dl_find_object(3), which libc has since glibc 2.35. Elsewhere
+ *             nothing is found: dl_iterate_phdr(3) and dladdr(3) take the loader's lock, which
+ *             a signal handler must not.
  */
 #ifndef OS_OBJECT_H
 #define OS_OBJECT_H

@@ -7,9 +7,9 @@
  * Locks:      none; the loader's lock is recursive, so a constructor may come here.
  * Flow:       calls dladdr1(3), dlopen(3).
  *
- * RTLD_NOLOAD with the name that the loader itself has for the object finds it in the loader's list,
- * without a look at the file system. The mark would be enough; the handle is kept as well, so that nothing
- * depends on when a loader that is in the middle of an open takes its marks back.
+ * RTLD_NOLOAD with the name that the loader itself has for the object finds it in the loader's
+ * list, without a look at the file system. The mark would be enough; the handle is kept as well, so
+ * that nothing depends on when a loader that is in the middle of an open takes its marks back.
  */
 #include <dlfcn.h>
 #include <errno.h>

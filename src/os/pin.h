@@ -13,8 +13,9 @@
 #include "base/compiler.h"
 
 /*
- * Pins the object that an address lies in. The program itself, which is never unloaded, counts as pinned.
- * false: no object, or the loader does not find it again by the name that it has. Not from a signal handler.
+ * Pins the object that an address lies in. The program itself, which is never unloaded, counts
+ * as pinned. false: no object, or the loader does not find it again by the name that it has.
+ * Not from a signal handler.
  */
 bool os_pin_object(const void *address);
 

@@ -7,8 +7,8 @@
  * Locks:      none: a thread's own.
  * Flow:       called by front/queues.c (for each object), engine/slub (for each new slab), api/.
  *
- * Threads and machines with one node never come here: callers look at os_topology.nr_nodes first, so
- * that no hit path touches TLS.
+ * Threads and machines with one node never come here: callers look at os_topology.nr_nodes first,
+ * so that no hit path touches TLS.
  */
 #ifndef OS_POLICY_H
 #define OS_POLICY_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/probe.c - user-space tracepoints (USDT) with the names and arguments of the kernel's (spec 5.13)
+ * os/probe.c - user-space tracepoints (USDT) with the names and arguments of
+ * the kernel's (spec 5.13)
  *
  * Data:       the semaphores.
  * Invariants: see os/probe.h.

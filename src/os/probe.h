@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/probe.h - user-space tracepoints (USDT) with the names and arguments of the kernel's (spec 5.13)
+ * os/probe.h - user-space tracepoints (USDT) with the names and arguments of
+ * the kernel's (spec 5.13)
  *
- * Data:       semaphores, how many listen: one for all probes of objects, one for each of pages; written by
- *             tracers from outside.
+ * Data:       semaphores, how many listen: one for all probes of objects, one for each of pages;
+ *             written by tracers from outside.
  * Invariants: a probe is a no-op instruction and a note in the file that says where it is.
  * Locks:      none.
- * Flow:       called by page/buddy.c and cache/friends.c. Built without <sys/sdt.h> nobody ever listens.
+ * Flow:       called by page/buddy.c and cache/friends.c. Built without
+ *             <sys/sdt.h> nobody ever listens.
  */
 #ifndef OS_PROBE_H
 #define OS_PROBE_H
@@ -18,7 +20,10 @@ extern volatile unsigned short uslab_kmalloc_semaphore;
 extern volatile unsigned short uslab_mm_page_alloc_semaphore;
 extern volatile unsigned short uslab_mm_page_free_semaphore;
 
-/* Does anybody listen to a probe of objects? One load: allocations that are no hit ask it each time. */
+/*
+ * Does anybody listen to a probe of objects? One load: allocations that are
+ * no hit ask it each time.
+ */
 static inline bool os_probe_objects(void)
 {
 	return uslab_kmalloc_semaphore;

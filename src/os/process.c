@@ -16,8 +16,8 @@
 #include "os/sys.h"
 
 /*
- * Remembered per thread, since a system call for each tracked object would be a quarter of its cost. A child of
- * fork() has another number; one of vfork() must not come here.
+ * Remembered per thread, since a system call for each tracked object would be a quarter of its
+ * cost. A child of fork() has another number; one of vfork() must not come here.
  */
 static __thread unsigned int thread_id;
 

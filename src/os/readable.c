@@ -7,11 +7,12 @@
  * Locks:      none; whoever finds out at the same time finds the same.
  * Flow:       see os/readable.h.
  *
- * The kernel copies a set of signals before it looks at what to do with it, which is nonsense here: EINVAL
- * for memory that can be read, EFAULT for other. Every sandbox allows that call; there are some that end a
- * process that calls process_vm_readv(2), so pages of stacks are not asked about by the latter, and where there
- * was a filter of system calls from the start memory is copied through /proc/self/mem. valgrind
- * finds fault with the former, and emulators may look at the arguments in another order.
+ * The kernel copies a set of signals before it looks at what to do with it, which is nonsense
+ * here: EINVAL for memory that can be read, EFAULT for other. Every sandbox allows that call;
+ * there are some that end a process that calls process_vm_readv(2), so pages of stacks are not
+ * asked about by the latter, and where there was a filter of system calls from the start memory
+ * is copied through /proc/self/mem. valgrind finds fault with the former, and emulators may look
+ * at the arguments in another order.
  */
 #include <errno.h>
 #include <fcntl.h>

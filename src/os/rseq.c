@@ -79,7 +79,9 @@ int os_rseq_fence(unsigned int cpu)
 {
 	int ret = try_fence(cpu);
 
-	/* -EPERM: not registered. Nobody may have called os_rseq_init() yet, or for this process. */
+	/*
+	 * -EPERM: not registered. Nobody may have called os_rseq_init() yet, or for this process.
+	 */
 	if (unlikely(ret == -EPERM)) {
 		ret = register_fence();
 		if (ret == 0)

@@ -3,7 +3,8 @@
  * os/symbol.c - a function of another library, found at run time
  *
  * Data:       none.
- * Invariants: the library that a symbol is taken from stays open: the caller runs in it or needs it.
+ * Invariants: the library that a symbol is taken from stays open: the
+ *             caller runs in it or needs it.
  * Locks:      the dynamic loader's.
  * Flow:       called by malloc/cxx.c; calls dlsym(3), dladdr(3), dlopen(3).
  */

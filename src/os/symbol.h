@@ -19,14 +19,17 @@
  */
 void *os_symbol(const char *name, const void *caller);
 
-/* The symbol as the program itself finds it: the first definition in the global scope. NULL: none. */
+/*
+ * The symbol as the program itself finds it: the first definition in the global scope. NULL: none.
+ */
 void *os_symbol_global(const char *name);
 
 /*
- * `name+0x1c/0x80 [object]` of a code address: function, offset and size in it, file name of the shared
- * object (none for the program itself); `object+0x1234`, as addr2line(1) takes it, where no symbol is known, and
- * "0x..." where nothing is. Static functions too, from the object's .symtab. For a return address look up the call, i.e. address - 1, and say the offset of address
- * itself. Neither allocates nor takes the loader's lock; safe in a signal handler. Returns the length of
+ * `name+0x1c/0x80 [object]` of a code address: function, offset and size in it, file name of the
+ * shared object (none for the program itself); `object+0x1234`, as addr2line(1) takes it, where no
+ * symbol is known, and "0x..." where nothing is. Static functions too, from the object's .symtab.
+ * For a return address look up the call, i.e. address - 1, and say the offset of address itself.
+ * Neither allocates nor takes the loader's lock; safe in a signal handler. Returns the length of
  * the whole text, as os_format().
  */
 size_t os_symbol_text(char *buf, size_t size, uintptr_t address);

@@ -3,12 +3,14 @@
  * os/symbol_text.c - the name of a code address
  *
  * Data:       none.
- * Invariants: a name is believed only if the file is the one that was loaded: it must begin with the
- *             bytes that the object has in memory, the build id among them. The address may be one of
- *             long ago, and its object be unloaded while it is looked at: of it only copies are read.
+ * Invariants: a name is believed only if the file is the one that was loaded: it must begin
+ *             with the bytes that the object has in memory, the build id among them. The
+ *             address may be one of long ago, and its object be unloaded while it is looked at:
+ *             of it only copies are read.
  * Locks:      none.
- * Flow:       address -> object, by os/object.c -> its file -> the symbol around the address. Without a symbol, or
- *             a file that can be read, the place in the object: what addr2line(1) takes.
+ * Flow:       address -> object, by os/object.c -> its file -> the symbol around the
+ *             address. Without a symbol, or a file that can be read, the place in the
+ *             object: what addr2line(1) takes.
  */
 #include <errno.h>
 #include <string.h>
@@ -51,7 +53,9 @@ static bool is_loaded_as(const char *loaded, const char *file, size_t size)
 	return true;
 }
 
-/* Is this what was loaded? A static program's place may begin with its code: then nobody can say. */
+/*
+ * Is this what was loaded? A static program's place may begin with its code: then nobody can say.
+ */
 static bool is_same(const struct os_elf *elf, const struct os_object *object, uintptr_t bias)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)elf->data;
@@ -146,7 +150,9 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 		const Elf64_Shdr *table = os_elf_section(elf, types[i], NULL);
 		struct function function;
 
-		/* A return address may lie behind the function, whose last instruction is the call. */
+		/*
+		 * A return address may lie behind the function, whose last instruction is the call.
+		 */
 		if (find_function(elf, table, inside - 1, &function)) {
 			const Elf64_Shdr *strings = os_elf_section_at(elf, table->sh_link);
 
@@ -158,7 +164,10 @@ static size_t put_from_file(char *buf, size_t size, const struct os_elf *elf,
 	return 0;
 }
 
-/* The program has no path in the loader's list. Without /proc it is as it was called when it was started. */
+/*
+ * The program has no path in the loader's list. Without /proc it is as it was
+ * called when it was started.
+ */
 static void find_program(char path[OS_OBJECT_PATH_BYTES])
 {
 	ssize_t n = readlink("/proc/self/exe", path, OS_OBJECT_PATH_BYTES - 1);

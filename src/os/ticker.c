@@ -3,19 +3,21 @@
  * os/ticker.c - one thread that calls functions again and again
  *
  * Data:       a table of functions and intervals, and the process that has the thread; all atomic.
- * Invariants: an entry whose function is set keeps it until another process makes the table its own.
- *             owner is 0, or the number of the process whose thread it is: in a child of fork() it is
- *             the parent's, so that nothing needs to be undone there.
- * Locks:      none: whoever writes its number into owner makes the thread. Entries are taken by compare
- *             and swap.
- * Flow:       called by cache/reap.c, cache/control.c, cache/guard.c; calls pthread_create, clock_nanosleep.
+ * Invariants: an entry whose function is set keeps it until another process makes the table its
+ *             own. owner is 0, or the number of the process whose thread it is: in a child of
+ *             fork() it is the parent's, so that nothing needs to be undone there.
+ * Locks:      none: whoever writes its number into owner makes the thread. Entries are
+ *             taken by compare and swap.
+ * Flow:       called by cache/reap.c, cache/control.c, cache/guard.c; calls
+ *             pthread_create, clock_nanosleep.
  *
- * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that is
- * added meanwhile need not wake it.
+ * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that
+ * is added meanwhile need not wake it.
  *
- * A program whose main() ends by pthread_exit() ends with its last thread. libc counts this one, so it looks
- * whether it is the last beside a main thread that is gone, and then ends as well: libc calls exit(0), as if
- * there had never been a thread of ours. It takes signals from there on, since no other thread does.
+ * A program whose main() ends by pthread_exit() ends with its last thread. libc counts this one,
+ * so it looks whether it is the last beside a main thread that is gone, and then ends as well:
+ * libc calls exit(0), as if there had never been a thread of ours. It takes signals from there
+ * on, since no other thread does.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -84,8 +86,9 @@ static uint64_t call_due(void)
 }
 
 /*
- * The main thread stays as a zombie without a program until the others have ended. Asked by names: a descriptor
- * that is open for a moment could be the one that the program wants next. No /proc: nobody knows.
+ * The main thread stays as a zombie without a program until the others have ended. Asked by
+ * names: a descriptor that is open for a moment could be the one that the program wants
+ * next. No /proc: nobody knows.
  */
 static bool is_last(void)
 {

@@ -4,11 +4,12 @@
  *
  * Data:       known[]: rules by code address, one word each.
  * Invariants: a word of the stack is read only above the stack pointer of a frame that was reached
- *             before, in pages that the kernel said are readable. Errors in tables, objects that are
- *             unloaded, memory that looks like frames: all of them give a short or a wrong stack, never
- *             a fault. Tables of code that this thread may not be in are read as copies.
- * Locks:      none: one word per entry, so that no reader (another thread, a signal handler) sees half
- *             of one.
+ *             before, in pages that the kernel said are readable. Errors in tables,
+ *             objects that are unloaded, memory that looks like frames: all of them give
+ *             a short or a wrong stack, never a fault. Tables of code that this thread
+ *             may not be in are read as copies.
+ * Locks:      none: one word per entry, so that no reader (another thread, a signal
+ *             handler) sees half of one.
  * Flow:       calls os/unwind_cfi.c for rules that are not known, os/unwind_stack.c
  *             and os/readable.c for pages.
  */
@@ -28,10 +29,11 @@
 #define MAX_SKIPPED 64	    /* frames between here and the caller */
 #define LOWEST_CODE 65536ul /* no program has code below */
 
-/* ---- known rules -------------------------------------------------------------------------------- */
+/* ---- known rules ----------------------------------------------------------------------------- */
 
 /*
- * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind (3). What the address is
+ * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind
+ *           (3). What the address is
  * within its page follows from the index, as the hash only mixes the higher bits in.
  */
 #define KNOWN_BITS 12
@@ -90,7 +92,7 @@ static cold void forget_all(void)
 		store_relaxed(&known[i], 0);
 }
 
-/* ---- memory that may be read -------------------------------------------------------------------- */
+/* ---- memory that may be read ----------------------------------------------------------------- */
 
 /* Where the function that returns to pc stands. */
 struct frame {
@@ -140,8 +142,8 @@ static noinline bool extend(struct walk *w, uintptr_t address)
 }
 
 /*
- * What this walk found readable, for later ones. A recursion comes back to where the earlier ones were, so
- * the two are joined if there is little between them.
+ * What this walk found readable, for later ones. A recursion comes back to where the earlier ones
+ * were, so the two are joined if there is little between them.
  */
 static void remember_range(struct walk *w)
 {
@@ -168,7 +170,7 @@ word_at(uintptr_t address)
 	return *(const uintptr_t *)address;
 }
 
-/* ---- one step ----------------------------------------------------------------------------------- */
+/* ---- one step -------------------------------------------------------------------------------- */
 
 static inline uintptr_t rule_cfa(const struct frame *f, struct unwind_rule rule)
 {
@@ -219,8 +221,8 @@ static bool is_plausible(const struct walk *w, uintptr_t earlier_fp)
 }
 
 /*
- * By frame pointer, where tables are silent. What looks like one may be anything: from the first one on
- * memory is checked anew.
+ * By frame pointer, where tables are silent. What looks like one may be anything: from the first
+ * one on memory is checked anew.
  */
 static bool step_chain(struct walk *w)
 {
@@ -255,8 +257,8 @@ static bool step_signal(struct walk *w)
 }
 
 /*
- * The address belongs to no object: code made at run time. Or a rule of an object that was unloaded,
- * with another one in its place, has led here: then the rule is another one now.
+ * The address belongs to no object: code made at run time. Or a rule of an object that was
+ * unloaded, with another one in its place, has led here: then the rule is another one now.
  */
 static bool step_unknown(struct walk *w)
 {
@@ -294,8 +296,8 @@ static bool step(struct walk *w)
 }
 
 /*
- * The same for what most frames are: known functions, in the readable part of the stack. false: it is
- * none of these, and nothing was done.
+ * The same for what most frames are: known functions, in the readable part of the stack. false: it
+ * is none of these, and nothing was done.
  */
 static inline bool step_known(struct frame *f, struct range range)
 {
@@ -319,9 +321,12 @@ static inline bool step_known(struct frame *f, struct range range)
 	return true;
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
-/* Begins at the frame of a function of this thread that runs; frame is where its frame pointer points. */
+/*
+ * Begins at the frame of a function of this thread that runs; frame is where
+ * its frame pointer points.
+ */
 static struct walk begin(uintptr_t frame)
 {
 	struct walk w = {

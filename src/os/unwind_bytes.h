@@ -3,8 +3,8 @@
  * os/unwind_bytes.h - a cursor over the bytes of unwind tables
  *
  * Data:       struct bytes.
- * Invariants: at <= end; nothing beyond the end is read, and cut says that it was asked for, or that what
- *             is read as copies is no longer there.
+ * Invariants: at <= end; nothing beyond the end is read, and cut says that it was asked for, or
+ *             that what is read as copies is no longer there.
  * Locks:      none.
  * Flow:       used by os/unwind_table.c and os/unwind_cfi.c.
  */
@@ -19,7 +19,8 @@ struct bytes {
 	const uint8_t *at;
 	const uint8_t *end;
 	bool cut; /* something was asked for beyond the end */
-	bool *gone; /* NULL: the bytes stay. Else copies are read, and it is set where there are none */
+	/* NULL: the bytes stay. Else copies are read, and it is set where there are none */
+	bool *gone;
 };
 
 /* false: it is not there. */

@@ -5,11 +5,12 @@
  * Data:       struct columns: one row of a function's table, as far as it is needed here.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by os/unwind.c; the instructions that os/unwind_table.c finds are performed up to
- *             the address.
+ * Flow:       called by os/unwind.c; the instructions that os/unwind_table.c finds are
+ *             performed up to the address.
  *
  * Only the columns of the CFA, the return address and the frame pointer are kept: compilers compute
- * CFAs from the stack or the frame pointer. What else there is (hand-written tables) is UNWIND_CHAIN.
+ * CFAs from the stack or the frame pointer. What else there is (hand-written
+ * tables) is UNWIND_CHAIN.
  */
 #include <errno.h>
 
@@ -25,7 +26,7 @@
 
 #define MAX_REMEMBERED 8
 
-/* ---- instructions ------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 enum where {
 	SAME,	   /* not saved: still what it was */
@@ -79,7 +80,10 @@ static void restore_column(struct machine *m, unsigned int number)
 		set_column(m, number, initial->where, initial->offset);
 }
 
-/* register + offset is the one expression that is understood: `DW_OP_bregN offset`, and what follows. */
+/*
+ * register + offset is the one expression that is understood: `DW_OP_bregN
+ * offset`, and what follows.
+ */
 static bool is_sum(struct bytes *expression, unsigned int *number, int *offset)
 {
 	*number = (unsigned int)take(expression, 1) - OP_BREG0;
@@ -243,7 +247,7 @@ static void perform(struct machine *m, struct bytes b, uintptr_t address)
 	m->failed |= b.cut;
 }
 
-/* ---- the rule ----------------------------------------------------------------------------------- */
+/* ---- the rule -------------------------------------------------------------------------------- */
 
 static unsigned int slot_of(const struct columns *c)
 {

@@ -20,7 +20,8 @@ enum unwind_kind {
 	UNWIND_SIGNAL,	/* a signal handler returns to here */
 	UNWIND_SP,	/* CFA = stack pointer + offset */
 	UNWIND_FP,	/* CFA = frame pointer + offset */
-	UNWIND_FP_DEREF, /* CFA = word at frame pointer + offset: GCC's frames of their own alignment */
+	/* CFA = word at frame pointer + offset: GCC's frames of their own alignment */
+	UNWIND_FP_DEREF,
 };
 
 #define UNWIND_SLOT_SAME 0    /* the frame pointer is the caller's */
@@ -29,14 +30,17 @@ enum unwind_kind {
 struct unwind_rule {
 	enum unwind_kind kind;
 	int offset;
-	/* The caller's frame pointer lies at CFA - fp_slot; with UNWIND_FP_DEREF at the frame pointer. */
+	/*
+	 * The caller's frame pointer lies at CFA - fp_slot; with
+	 * UNWIND_FP_DEREF at the frame pointer.
+	 */
 	unsigned int fp_slot;
 };
 
 /*
- * The rule at a code address: that of the call, i.e. the return address - 1. in_use: this thread is in that
- * code, so nobody may unload it meanwhile. Else it is looked up in a slower way, and is UNWIND_UNKNOWN where
- * part of its table has gone.
+ * The rule at a code address: that of the call, i.e. the return address - 1. in_use: this thread is
+ * in that code, so nobody may unload it meanwhile. Else it is looked up in a slower way, and is
+ * UNWIND_UNKNOWN where part of its table has gone.
  */
 struct unwind_rule unwind_cfi_rule(uintptr_t address, bool in_use);
 

@@ -3,9 +3,9 @@
  * os/unwind_stack.c - the part of this thread's own stack that is known to be there
  *
  * Data:       known: start / STACK_PAGE, and the number of pages in the low bits.
- * Invariants: only the stack that libc or the kernel made for the thread is remembered. Another one (a
- *             coroutine's, an alternate one) may be unmapped between two walks, and a smaller one take its
- *             place.
+ * Invariants: only the stack that libc or the kernel made for the thread is remembered. Another
+ *             one (a coroutine's, an alternate one) may be unmapped between two walks, and a
+ *             smaller one take its place.
  * Locks:      none.
  * Flow:       see os/unwind_stack.h; calls getauxval(3), gettid(2).
  */
@@ -48,8 +48,8 @@ static bool is_first_stack(struct range range)
 }
 
 /*
- * The top of other threads' stacks holds their control block, and a guard page parts what lies below them.
- * That of the first thread lies anywhere, a coroutine's stack maybe just below it.
+ * The top of other threads' stacks holds their control block, and a guard page parts what lies
+ * below them. That of the first thread lies anywhere, a coroutine's stack maybe just below it.
  */
 static bool is_thread_stack(struct range range)
 {

@@ -23,7 +23,10 @@ struct range {
 /* Empty as long as nothing is known. */
 struct range unwind_stack_known(void);
 
-/* The range is readable just now. It is known from now on if it is of the stack that the thread began on. */
+/*
+ * The range is readable just now. It is known from now on if it is of the stack
+ * that the thread began on.
+ */
 void unwind_stack_remember(struct range range);
 
 #endif /* OS_UNWIND_STACK_H */

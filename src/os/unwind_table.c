@@ -3,13 +3,13 @@
  * os/unwind_table.c - the entry of .eh_frame for a code address
  *
  * Data:       program_frames: .eh_frame of a program without a sorted table; found once.
- * Invariants: tables of loaded objects are believed as far as their linker made them: no entry is read
- *             beyond its own length.
+ * Invariants: tables of loaded objects are believed as far as their linker made them: no entry is
+ *             read beyond its own length.
  * Locks:      none; program_frames is found again by each thread that comes too early.
  * Flow:       address -> object -> .eh_frame_hdr's sorted table -> FDE -> its CIE.
  *
- * Linkers make no sorted table for static programs. Their .eh_frame is searched from the beginning; where
- * it lies only the section headers in the file say.
+ * Linkers make no sorted table for static programs. Their .eh_frame is searched from the beginning;
+ * where it lies only the section headers in the file say.
  */
 #include "arch/unwind.h"
 #include "base/atomic.h"
@@ -39,7 +39,7 @@ struct frames {
 
 static struct frames program_frames; /* start: 1 there are none; NULL not looked for */
 
-/* ---- CIE and FDE -------------------------------------------------------------------------------- */
+/* ---- CIE and FDE ----------------------------------------------------------------------------- */
 
 static size_t encoded_size(unsigned int encoding)
 {
@@ -120,7 +120,9 @@ static bool read_cie(struct bytes from, struct unwind_cie *cie)
 	return !b.cut && ra == ARCH_CFI_RA && (cie->has_data || !letters[0]);
 }
 
-/* The first address of an FDE's function; at: where it is written. 0: in a way that is not known. */
+/*
+ * The first address of an FDE's function; at: where it is written. 0: in a way that is not known.
+ */
 static uintptr_t read_start(struct bytes *b, unsigned int encoding)
 {
 	const uint8_t *at = b->at;
@@ -152,7 +154,7 @@ static bool read_fde(struct bytes b, uintptr_t address, struct unwind_entry *ent
 	return !b.cut;
 }
 
-/* ---- the sorted table --------------------------------------------------------------------------- */
+/* ---- the sorted table ------------------------------------------------------------------------ */
 
 struct table_entry {
 	int32_t function; /* both relative to the header */
@@ -202,7 +204,7 @@ static bool find_sorted(const uint8_t *header, uintptr_t address, bool *gone,
 	return fde && open_entry(bytes_from(fde, gone), &b) && read_fde(b, address, entry);
 }
 
-/* ---- no sorted table ---------------------------------------------------------------------------- */
+/* ---- no sorted table ------------------------------------------------------------------------- */
 
 /* x86-64 has a section type of its own for it, which not every linker uses. */
 #define SHT_X86_64_UNWIND 0x70000001
@@ -254,7 +256,7 @@ static bool find_unsorted(uintptr_t bias, uintptr_t address, struct unwind_entry
 	return false;
 }
 
-/* ---- both --------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* The program itself, which nobody unloads. */
 static bool find_in_program(const struct os_object *object, uintptr_t address,

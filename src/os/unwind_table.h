@@ -28,8 +28,8 @@ struct unwind_entry {
 };
 
 /*
- * gone: NULL, nobody unloads the object meanwhile; else it is set if somebody did. 0; -ESRCH: no loaded
- * object has this address; -ENOENT: no table has, or one that cannot be read.
+ * gone: NULL, nobody unloads the object meanwhile; else it is set if somebody did. 0; -ESRCH: no
+ * loaded object has this address; -ENOENT: no table has, or one that cannot be read.
  */
 int unwind_table_find(uintptr_t address, bool *gone, struct unwind_entry *entry);
 

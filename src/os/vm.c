@@ -9,9 +9,10 @@
  *             os/file.h.
  *
  * Reserved addresses have PROT_NONE. The kernel charges a private mapping to the overcommit limit
- * and to RLIMIT_DATA when it becomes writable, which is in os_commit(). MAP_NORESERVE would take the
- * range out of that account for good (measured: Committed_AS stays the same over mprotect), so it is
- * not used; a range without access costs nothing without it, under every vm.overcommit_memory.
+ * and to RLIMIT_DATA when it becomes writable, which is in os_commit(). MAP_NORESERVE would
+ * take the range out of that account for good (measured: Committed_AS stays the same over
+ * mprotect), so it is not used; a range without access costs nothing without it, under
+ * every vm.overcommit_memory.
  */
 #include <linux/mempolicy.h>
 #include <sys/auxv.h>
@@ -199,8 +200,8 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move)
 	ASSERT(is_page_multiple(old_size) && is_page_multiple(new_size) && new_size);
 	if (new_size < old_size) {
 		/*
-		 * What mremap() does then; but emulators (QEMU) move the rest, which fails half-way where the
-		 * range is of several mappings.
+		 * What mremap() does then; but emulators (QEMU) move the rest, which fails half-way
+		 * where the range is of several mappings.
 		 */
 		p = munmap((char *)addr + new_size, old_size - new_size) ? NULL : addr;
 		errno = saved;

@@ -17,16 +17,16 @@
 size_t os_page_size(void);
 
 /*
- * size bytes of addresses without access, which core files leave out, aligned to align (power of two).
- * NULL: none to be had.
+ * size bytes of addresses without access, which core files leave out, aligned to align (power of
+ * two). NULL: none to be had.
  */
 void *os_reserve(size_t size, size_t align);
 /* The same at exactly addr (MAP_FIXED_NOREPLACE); false when something lies there. */
 bool os_reserve_at(void *addr, size_t size);
 /*
  * Where the system puts mappings at the lowest place that is free (the legacy layout: setarch -L,
- * vm.legacy_va_layout): bytes from there, *from, up to the process's first stack. 0: it puts them below those that
- * are there, or above that stack.
+ * vm.legacy_va_layout): bytes from there, *from, up to the process's first stack. 0: it puts them
+ * below those that are there, or above that stack.
  */
 size_t os_room_upward(char **from);
 void os_release(void *addr, size_t size);
@@ -59,15 +59,15 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move);
 void os_name(void *addr, size_t size, const char *name);
 
 /*
- * Bytes of address space that RLIMIT_AS still allows, if so many more were given back first; SIZE_MAX when
- * unlimited.
+ * Bytes of address space that RLIMIT_AS still allows, if so many more were given back first;
+ * SIZE_MAX when unlimited.
  */
 size_t os_address_space_left(size_t given_back);
 
 struct rlimit;
 /*
- * prlimit(2): a process's limit on a resource; new, old may be NULL. *is_ours: it was done, and changed this
- * process's RLIMIT_AS. 0 or -errno.
+ * prlimit(2): a process's limit on a resource; new, old may be NULL. *is_ours: it was done, and
+ * changed this process's RLIMIT_AS. 0 or -errno.
  */
 int os_limit(int pid, int resource, const struct rlimit *new, struct rlimit *old, bool *is_ours);
 /* Bytes of physical memory of the machine (0: unknown). */

@@ -10,10 +10,11 @@
  *             holding all zones' locks (fork) holds it off as well.
  * Flow:       called by page/buddy.c, api/init.c; calls os/vm.c.
  *
- * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies above
- * nr_pages, but for half of what the limit leaves, and the holes between the parts. When the limit is lifted, it takes
- * again what nobody else has mapped meanwhile. So the range lies where the next mappings do not come soon: they go
- * down from the range, or, in the legacy layout, up from far below it (place_apart()).
+ * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies
+ * above nr_pages, but for half of what the limit leaves, and the holes between the parts. When the
+ * limit is lifted, it takes again what nobody else has mapped meanwhile. So the range lies where
+ * the next mappings do not come soon: they go down from the range, or, in the legacy layout, up
+ * from far below it (place_apart()).
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
@@ -42,7 +43,10 @@
 #define PROBE_STEP (2ul << 30)
 #define PROBES 64
 
-/* Under the legacy layout: the range begins at 1/4 of the room, or at 1/8, 1/16, and ends in its lower half. */
+/*
+ * Under the legacy layout: the range begins at 1/4 of the room, or at 1/8, 1/16,
+ * and ends in its lower half.
+ */
 #define APART_MOST 2
 #define APART_LEAST 4
 
@@ -60,7 +64,10 @@ static unsigned long most_pages;  /* page_map.limit at the start; const then */
 static size_t windows_size;	  /* bytes of the windows of all CPUs; const after arena_init() */
 static bool has_holes;		  /* what lies between the parts is reserved; arena_lock */
 
-/* What is free between mappings that come from below and the stack; size 0: they do not. Const after arena_init() */
+/*
+ * What is free between mappings that come from below and the stack; size 0: they do not.
+ * Const after arena_init()
+ */
 static struct part room;
 
 /* Dirty bits, then descriptors, end where the windows begin. */
@@ -97,13 +104,14 @@ static size_t size_below(unsigned long limit)
 }
 
 /*
- * Where mappings come from below, each in the first place that is free, what arena_fit() gives back would be the next
- * such place, and never be free again. A place far above all mappings is not reached. The upper half of the room is
- * left to the stack, which may be unlimited, and to programs: position-independent ones are loaded at two thirds of
- * all addresses, while mappings begin at a third or a quarter of them.
+ * Where mappings come from below, each in the first place that is free, what arena_fit() gives back
+ * would be the next such place, and never be free again. A place far above all mappings is not
+ * reached. The upper half of the room is left to the stack, which may be unlimited, and to
+ * programs: position-independent ones are loaded at two thirds of all addresses, while mappings
+ * begin at a third or a quarter of them.
  *
- * The base of a range that begins at this part of the room; NULL: mappings come from above, or there is too little
- * room.
+ * The base of a range that begins at this part of the room; NULL: mappings come from above, or
+ * there is too little room.
  */
 static char *place_apart(unsigned long limit, unsigned int part_shift)
 {
@@ -149,8 +157,9 @@ static bool reserve_parts_at(char *base, unsigned long limit, size_t windows)
 
 /*
  * Under RLIMIT_AS the holes between the parts would count, so the parts are reserved alone. Asking
- * for the whole hole first would exceed the limit: places are tried, apart from where the system puts mappings as
- * above, then in growing distance from there, below (where it goes next) and above.
+ * for the whole hole first would exceed the limit: places are tried, apart from where
+ * the system puts mappings as above, then in growing distance from there, below (where
+ * it goes next) and above.
  */
 static char *reserve_parts(unsigned long limit, size_t windows)
 {
@@ -181,7 +190,9 @@ static char *reserve_parts(unsigned long limit, size_t windows)
 	return NULL;
 }
 
-/* Pages to ask for first: 4 times the machine's memory, or what fits in half of the limit's rest. */
+/*
+ * Pages to ask for first: 4 times the machine's memory, or what fits in half of the limit's rest.
+ */
 static unsigned long wanted_pages(size_t space_left, size_t windows)
 {
 	size_t size = MAX(4 * os_physical_memory(), MIN_DEFAULT);
@@ -209,7 +220,9 @@ static void name_parts(const struct part *part)
 
 int arena_init(unsigned int nr_cpu_ids)
 {
-	/* inline hit paths go by the CPU numbers of the machine, also when the topology is made up */
+	/*
+	 * inline hit paths go by the CPU numbers of the machine, also when the topology is made up
+	 */
 	size_t windows =
 		(USLAB_WINDOW_CPU0 + MAX(nr_cpu_ids, os_topology.nr_windows)) * USLAB_WINDOW_SIZE;
 	size_t space_left = os_address_space_left(0);
@@ -296,8 +309,8 @@ int arena_keep_used(void)
 }
 
 /*
- * Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. The dirty bits of 32 chunks share a
- * page: it becomes resident here, and not when somebody gives memory back.
+ * Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. The dirty bits of
+ * 32 chunks share a page: it becomes resident here, and not when somebody gives memory back.
  */
 static struct page *hand_out(unsigned long index, unsigned int node)
 {
@@ -369,8 +382,8 @@ static void place_pages(struct part part[3], unsigned long from, unsigned long t
 }
 
 /*
- * Nothing above limit was ever handed out, so nobody asks for its class bytes, until somebody else has
- * mapped something there: by then all know the limit.
+ * Nothing above limit was ever handed out, so nobody asks for its class bytes, until somebody else
+ * has mapped something there: by then all know the limit.
  */
 static void shrink_locked(unsigned long limit, void (*limit_is)(unsigned long))
 {
@@ -399,7 +412,10 @@ static bool try_extend_locked(unsigned long limit)
 	return true;
 }
 
-/* The system puts mappings at the upper end of what is free, or far below: all or the lower part may be free still. */
+/*
+ * The system puts mappings at the upper end of what is free, or far below: all or the
+ * lower part may be free still.
+ */
 static void extend_locked(unsigned long limit, void (*limit_is)(unsigned long))
 {
 	unsigned long more = limit - page_map.limit;

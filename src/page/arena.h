@@ -6,7 +6,8 @@
  * Invariants: descriptors, class bytes and memory of pages below page_map.nr_pages are committed.
  *             Checked by arena_check().
  * Locks:      RANK_ARENA for growth.
- * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork), api/init.c; calls os/vm.c.
+ * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork),
+ *             api/init.c; calls os/vm.c.
  *
  * Reserved, from low to high: dirty bits, descriptors, windows, class bytes, arena (see
  * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.
@@ -26,8 +27,8 @@
 int arena_init(unsigned int nr_cpu_ids);
 
 /*
- * From now on page/used.h is kept, for pages that have been handed out as well: a part of its own, 64 bytes for each
- * page. Before anybody has an object. 0 or -ENOMEM.
+ * From now on page/used.h is kept, for pages that have been handed out as well: a part of its own,
+ * 64 bytes for each page. Before anybody has an object. 0 or -ENOMEM.
  */
 int arena_keep_used(void);
 
@@ -38,9 +39,10 @@ int arena_keep_used(void);
 struct page *arena_grow(unsigned int node);
 
 /*
- * RLIMIT_AS has changed: gives addresses back of which nothing was ever used, as many as leave the arena half
- * of what the limit leaves (at the start it is the same), or takes them again. limit_is(page_map.limit) is
- * called before addresses go, and after they came; locks are held then. Context: a zone's lock, see arena.c.
+ * RLIMIT_AS has changed: gives addresses back of which nothing was ever used, as many as leave the
+ * arena half of what the limit leaves (at the start it is the same), or takes them again.
+ * limit_is(page_map.limit) is called before addresses go, and after they came; locks are held then.
+ * Context: a zone's lock, see arena.c.
  */
 void arena_fit(void (*limit_is)(unsigned long pages));
 

@@ -187,8 +187,8 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 	while (order < BUDDY_MAX_ORDER && (buddy = free_block(index ^ (1ul << order), order))) {
 		remove_locked(zone, buddy);
 		/*
-		 * The whole is as old as the part that has most to purge, so that a page in constant
-		 * use does not keep what it merges with young.
+		 * The whole is as old as the part that has most to purge, so that a page in
+		 * constant use does not keep what it merges with young.
 		 */
 		if (buddy->nr_pages > 0 && buddy->nr_pages >= most_dirty) {
 			most_dirty = buddy->nr_pages;
@@ -276,8 +276,8 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 }
 
 /*
- * Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited for, or a limit
- * of the process, which what is kept for large blocks counts against as well.
+ * Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited
+ * for, or a limit of the process, which what is kept for large blocks counts against as well.
  */
 static cold struct page *alloc_last(unsigned int node, unsigned int order, bool thisnode)
 {
@@ -432,7 +432,10 @@ bool zone_give_batch(unsigned int node, struct list_head *blocks)
 		struct page *page = list_entry(pos, struct page, lru);
 		unsigned long nr_pages = 1ul << page->order;
 
-		/* fewer than all: nobody wrote to it since it was handed out, and its bits are right */
+		/*
+		 * fewer than all: nobody wrote to it since it was handed out,
+		 * and its bits are right
+		 */
 		if (page->nr_pages == nr_pages)
 			zone_set_dirty(index_of(page), nr_pages, true);
 		zone_free_locked(zone, page, page->order, page->nr_pages);

@@ -9,8 +9,8 @@
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by engine/, page/run.c and, in batches, page/pcp.c; calls arena.c, os_purge, and pcp.c for
- *             what CPUs keep when memory is short.
+ * Flow:       called by engine/, page/run.c and, in batches, page/pcp.c; calls arena.c, os_purge,
+ *             and pcp.c for what CPUs keep when memory is short.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -91,8 +91,8 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed);
 
 /*
- * Returns dirty free memory of all nodes, that on CPUs' lists included, and mappings kept by page/keep.c, to the
- * system, but for keep_bytes. Bytes returned.
+ * Returns dirty free memory of all nodes, that on CPUs' lists included, and mappings kept by
+ * page/keep.c, to the system, but for keep_bytes. Bytes returned.
  */
 size_t buddy_trim(size_t keep_bytes);
 
@@ -102,22 +102,27 @@ size_t buddy_trim(size_t keep_bytes);
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
  * Default limit: max(256 KiB, 1/32 of the pages in use), and what the zone has come to regret:
- * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in again
- * costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn and then
- * keeps its memory; one that frees for good, or maps memory beside us, does not carry it along.
- * Never more than what was in use at the peak. Default delay: 1000 ms. Used pages include the
- * mappings of page/large.c, dirty ones those of page/keep.c.
+ * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in
+ * again costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn
+ * and then keeps its memory; one that frees for good, or maps memory beside us, does not carry it
+ * along. Never more than what was in use at the peak. Default delay: 1000 ms. Used pages include
+ * the mappings of page/large.c, dirty ones those of page/keep.c.
  * limit_bytes SIZE_MAX is this default.
  */
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 
-/* To be called before less, and after more, is mapped outside of the arena: purges as a free does. */
+/*
+ * To be called before less, and after more, is mapped outside of the arena: purges as a free does.
+ */
 void buddy_rebalance(void);
 
 /* RLIMIT_AS has changed, see arena_fit(). */
 void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
 
-/* Counts of a node; nr_free and nr_dirty with what is on CPUs' lists (page/pcp.h), which the zone has as used. */
+/*
+ * Counts of a node; nr_free and nr_dirty with what is on CPUs' lists (page/pcp.h),
+ * which the zone has as used.
+ */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 
 void buddy_fork_prepare(void);

@@ -91,7 +91,10 @@ static struct range remove_locked(unsigned long i)
 	return r;
 }
 
-/* A part joins one of its kind; the whole is as old as the larger part: a small one does not keep others young. */
+/*
+ * A part joins one of its kind; the whole is as old as the larger part: a small one
+ * does not keep others young.
+ */
 static bool join_locked(unsigned long i, const struct range *r)
 {
 	struct range *other = &kept[i];
@@ -359,7 +362,10 @@ static size_t carve_locked(char *start, char *end)
 	return dirty;
 }
 
-/* What there is for a block, which may be smaller. *dirty: how much of it is resident. Nothing: start NULL. */
+/*
+ * What there is for a block, which may be smaller. *dirty: how much of it is
+ * resident. Nothing: start NULL.
+ */
 static struct range take_locked(size_t size, size_t align, size_t *dirty)
 {
 	struct range r = { NULL, 0, 0, false };
@@ -372,8 +378,9 @@ static struct range take_locked(size_t size, size_t align, size_t *dirty)
 		return r;
 	}
 	/*
-	 * The only one that waits may grow. That may move it, and then no alignment beyond a page's is left; and holes
-	 * among the addresses, which programs with many blocks in turn would pay for.
+	 * The only one that waits may grow. That may move it, and then no alignment
+	 * beyond a page's is left; and holes among the addresses, which programs with
+	 * many blocks in turn would pay for.
 	 */
 	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
 	    align <= os_page_size())

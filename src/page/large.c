@@ -122,7 +122,9 @@ static size_t mapped_size(size_t size)
 	return size <= PTRDIFF_MAX - page ? ALIGN_UP(MAX(size, 1ul), page) : 0;
 }
 
-/* A mapping of a freed block, or a new one. NULL: out of memory, though nothing is kept any more. */
+/*
+ * A mapping of a freed block, or a new one. NULL: out of memory, though nothing is kept any more.
+ */
 static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
 	void *p = keep_take(mapped, align, zeroed);

@@ -24,11 +24,14 @@ extern struct large_counters large_counters;
 /* *zeroed (may be NULL): all bytes are zero; else the block is a freed one's mapping. */
 void *large_alloc(size_t size, size_t align, bool *zeroed);
 /*
- * Mapped bytes; 0 when p starts no large block, or (os/lock.h) the caller is inside of a call that changes the
- * table just now.
+ * Mapped bytes; 0 when p starts no large block, or (os/lock.h) the caller is inside of a call that
+ * changes the table just now.
  */
 size_t large_size(const void *p);
-/* Mapped bytes of the live block that p lies in, also not at its start; 0: none, or as above. Looks at all of them. */
+/*
+ * Mapped bytes of the live block that p lies in, also not at its start; 0: none, or as
+ * above. Looks at all of them.
+ */
 size_t large_size_around(const void *p);
 bool large_free(void *p);
 /* The same; its pages go back to the system at once. */

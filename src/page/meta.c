@@ -2,8 +2,9 @@
 /*
  * page/meta.c - blocks for the allocator's own data
  *
- * Data:       bump..bump_end: the rest of the newest chunk or of a larger free block; free_blocks[shift]: blocks
- *             of 1 << shift bytes, linked through their first word, otherwise zero.
+ * Data:       bump..bump_end: the rest of the newest chunk or of a larger free block;
+ *             free_blocks[shift]: blocks of 1 << shift bytes, linked through their
+ *             first word, otherwise zero.
  * Invariants: used + free blocks + rest == mapped: nothing is lost to alignment (what a block must
  *             skip goes to the free lists in smaller blocks). Checked by meta_check().
  * Locks:      meta_lock (RANK_META).

@@ -2,14 +2,16 @@
 /*
  * page/nested.c - calls from a signal handler that interrupted this library
  *
- * Data:       first, a list of frees that were put off, newest first; how many were lost is a counter of the reserve.
- * Invariants: an entry is a block of the reserve, its object's owner is whoever takes it off the list.
- * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire), which takes
- *             the whole list, so that no entry is looked at by two.
+ * Data:       first, a list of frees that were put off, newest first; how many were lost is
+ *             a counter of the reserve.
+ * Invariants: an entry is a block of the reserve, its object's owner is
+ *             whoever takes it off the list.
+ * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire),
+ *             which takes the whole list, so that no entry is looked at by two.
  * Flow:       see page/nested.h.
  *
- * The list is the process's, so that a thread's frees are not lost with the thread; what reminds of it,
- * LOCK_DEFERRED, is the thread's, so that nobody else need look.
+ * The list is the process's, so that a thread's frees are not lost with the thread; what reminds of
+ * it, LOCK_DEFERRED, is the thread's, so that nobody else need look.
  */
 #include "page/nested.h"
 
@@ -53,7 +55,9 @@ void nested_defer(nested_give give, void *owner, void *p, const void *caller)
 	lock_thread.flags |= LOCK_DEFERRED;
 }
 
-/* A signal may come between two entries: what its handler puts off is on the list, these are ours. */
+/*
+ * A signal may come between two entries: what its handler puts off is on the list, these are ours.
+ */
 void nested_settle(void)
 {
 	struct deferred *d;

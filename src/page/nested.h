@@ -3,14 +3,17 @@
  * page/nested.h - calls from a signal handler that interrupted this library
  *
  * Data:       a list of frees that were put off.
- * Invariants: every function which a handler may call asks nested_call() before it takes a lock. If that says
- *             yes it takes none: it fails, or is served from the reserve (page/reserve.h), or what is to be
- *             freed is put off until its thread is outside again.
+ * Invariants: every function which a handler may call asks nested_call() before it takes
+ *             a lock. If that says yes it takes none: it fails, or is served from the
+ *             reserve (page/reserve.h), or what is to be freed is put off until its
+ *             thread is outside again.
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
- * Flow:       called by cache/ and malloc/; calls os/lock.h, reserve.c, and what nested_defer() was given.
+ * Flow:       called by cache/ and malloc/; calls os/lock.h, reserve.c, and what
+ *             nested_defer() was given.
  *
- * A handler that interrupted the program elsewhere, or this library where it holds no lock, is no nested call:
- * whatever the interrupted call has in hand nobody else can see, and locks of other threads become free.
+ * A handler that interrupted the program elsewhere, or this library where it holds no lock, is
+ * no nested call: whatever the interrupted call has in hand nobody else can see, and locks of
+ * other threads become free.
  */
 #ifndef PAGE_NESTED_H
 #define PAGE_NESTED_H
@@ -18,7 +21,10 @@
 #include "base/compiler.h"
 #include "os/lock.h"
 
-/* Frees p, which owner (may be NULL) says more about; as the call that was put off, caller included. */
+/*
+ * Frees p, which owner (may be NULL) says more about; as the call that was
+ * put off, caller included.
+ */
 typedef void (*nested_give)(void *owner, void *p, const void *caller);
 
 bool nested_look(void);

@@ -3,14 +3,14 @@
  * page/page.h - the page descriptor, and address <-> descriptor by arithmetic
  *
  * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
- * Invariants: the head of a block in use has type SLAB, HEAP or RUN, every other page of it type TAIL
- *             with head = index of the head; the head of a free block has type BUDDY or LISTED, the rest of
- *             it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with a
- *             number below 256 that takes frees by address.
+ * Invariants: the head of a block in use has type SLAB, HEAP or RUN, every other page of it type
+ *             TAIL with head = index of the head; the head of a free block has type BUDDY or
+ *             LISTED, the rest of it NONE. A page's class byte is 0 unless its block is a SLAB of a
+ *             cache with a number below 256 that takes frees by address.
  * Locks:      type, order, head: written by the block's owner before it publishes any address in
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
- *             lru: list_lock of the node (slabs), zone lock (free blocks), lock of struct pcp (those on lists).
- *             freelist/counters: arch_dwcas, see engine/slub.
+ *             lru: list_lock of the node (slabs), zone lock (free blocks), lock of struct pcp
+ *             (those on lists). freelist/counters: arch_dwcas, see engine/slub.
  * Flow:       used by page/ and above; tools read the array of another process.
  */
 #ifndef PAGE_PAGE_H
@@ -60,7 +60,8 @@ struct page {
 	uint8_t node;	 /* of the memory */
 	uint8_t classed; /* its class byte is not 0: of each page of a block */
 	uint32_t head;	 /* index of the block's head (its own on a head) */
-	uint32_t nr_pages; /* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
+	/* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
+	uint32_t nr_pages;
 	uint32_t stamp; /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
 };
 
@@ -104,7 +105,10 @@ static inline void *page_address(const struct page *page)
 	return page_map.base + ((unsigned long)(page - page_map.pages) << PAGE_SHIFT);
 }
 
-/* What the page of p belongs to: the head of its block, or a page in no block. NULL: not in the arena. */
+/*
+ * What the page of p belongs to: the head of its block, or a page in no
+ * block. NULL: not in the arena.
+ */
 static inline struct page *page_block_of(const void *p)
 {
 	unsigned long index = page_index(p);

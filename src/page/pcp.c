@@ -2,13 +2,15 @@
 /*
  * page/pcp.c - per-CPU lists of free pages in front of the zones
  *
- * Data:       lists_of[node]: an array of struct pcp, by CPU number, in page/meta.h's memory; NULL: none.
+ * Data:       lists_of[node]: an array of struct pcp, by CPU number, in
+ *             page/meta.h's memory; NULL: none.
  * Invariants: see page/pcp.h. The arrays are there from pcp_init() on, for good.
- * Locks:      struct pcp.lock (RANK_PCP), in it zone.lock (RANK_PAGE). A thread takes the lists of the CPU that it
- *             runs on when it asks, and holds their lock: moved away in between, it uses another CPU's, which
- *             costs speed and nothing else. No purge under it: a purge that is due waits for its release.
- * Flow:       alloc: take -> refill_locked -> zone_take_batch(). free: put_locked, then give_locked() when there
- *             are too many -> zone_give_batch().
+ * Locks:      struct pcp.lock (RANK_PCP), in it zone.lock (RANK_PAGE). A thread takes the lists of
+ *             the CPU that it runs on when it asks, and holds their lock: moved away in between, it
+ *             uses another CPU's, which costs speed and nothing else. No purge under it: a purge
+ *             that is due waits for its release.
+ * Flow:       alloc: take -> refill_locked -> zone_take_batch(). free: put_locked, then
+ *             give_locked() when there are too many -> zone_give_batch().
  */
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -105,8 +107,8 @@ static bool refill_locked(struct pcp *p, struct list_head *list, unsigned int no
 }
 
 /*
- * Gives nr_pages back to the zone, or a few more, each list's oldest blocks first, beginning with that list.
- * Returns whether a purge is due.
+ * Gives nr_pages back to the zone, or a few more, each list's oldest blocks first, beginning with
+ * that list. Returns whether a purge is due.
  */
 static bool give_locked(struct pcp *p, unsigned int node, unsigned int list, unsigned long nr_pages)
 {

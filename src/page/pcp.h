@@ -3,18 +3,22 @@
  * page/pcp.h - per-CPU lists of free pages in front of the zones, as the kernel has them (spec 0.3)
  *
  * Data:       for each node and CPU one list for each order up to 3 and each kind of page.
- * Invariants: a block on a list has type LISTED, its order and its number of dirty pages; for its zone it is in
- *             use. nr_pages and nr_dirty are the sums of a CPU's lists. Checked by pcp_check().
- * Locks:      struct pcp.lock (RANK_PCP); the zone's lock is taken under it. Callers may hold RANK_ENGINE.
- * Flow:       called by engine/ and debug/ in place of buddy.h, and by buddy.c when memory is short or wanted
- *             back; calls buddy.c.
+ * Invariants: a block on a list has type LISTED, its order and its number of dirty pages;
+ *             for its zone it is in use. nr_pages and nr_dirty are the sums of a CPU's
+ *             lists. Checked by pcp_check().
+ * Locks:      struct pcp.lock (RANK_PCP); the zone's lock is taken under it.
+ *             Callers may hold RANK_ENGINE.
+ * Flow:       called by engine/ and debug/ in place of buddy.h, and by buddy.c when memory is short
+ *             or wanted back; calls buddy.c.
  *
- * For caches whose pages must be those that they would be in a kernel: front cpuslab, and what was asked for
- * as "historical" (docs/adr/0021-page-lists-of-historical-fronts.md). All others go to the zones.
+ * For caches whose pages must be those that they would be in a kernel: front cpuslab, and
+ * what was asked for as "historical" (docs/adr/0021-page-lists-of-historical-fronts.md).
+ * All others go to the zones.
  *
- * A free puts its block at the head of the running CPU's list, an alloc takes the head. An empty list takes a
- * batch from the zone, which it hands out in the order in which the zone gave it. A CPU that has PCP_HIGH pages
- * after a free gives a batch back: from the tail of the list that was just freed to, then of the next ones.
+ * A free puts its block at the head of the running CPU's list, an alloc takes the head. An empty
+ * list takes a batch from the zone, which it hands out in the order in which the zone gave it. A
+ * CPU that has PCP_HIGH pages after a free gives a batch back: from the tail of the list that was
+ * just freed to, then of the next ones.
  */
 #ifndef PAGE_PCP_H
 #define PAGE_PCP_H
@@ -38,12 +42,15 @@ struct pcp_stats {
 };
 
 /*
- * Prepares the lists of all CPUs and nodes, once; the caller sees to it that it runs alone. Until then, and when
- * there is no memory for them (false), there are none and all kinds are PCP_NONE.
+ * Prepares the lists of all CPUs and nodes, once; the caller sees to it that it runs alone. Until
+ * then, and when there is no memory for them (false), there are none and all kinds are PCP_NONE.
  */
 bool pcp_init(void);
 
-/* As buddy_alloc() without `zeroed`, and buddy_free() of what counts as written to. Any thread, any CPU. */
+/*
+ * As buddy_alloc() without `zeroed`, and buddy_free() of what counts as written
+ * to. Any thread, any CPU.
+ */
 struct page *pcp_alloc(int node, unsigned int order, enum pcp_kind kind, bool thisnode);
 void pcp_free(struct page *page, unsigned int order, enum pcp_kind kind);
 

@@ -11,9 +11,9 @@
  * Flow:       called by page/buddy.c after a free, by malloc_trim and kmem_cache_shrink (trim);
  *             calls keep.c, os/vm.c.
  *
- * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole, and
- * then, within an order, those that have been free for longest: the tail of the list, but for the
- * few that page/buddy.c put there for a merge to come.
+ * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole,
+ * and then, within an order, those that have been free for longest: the tail of the list, but for
+ * the few that page/buddy.c put there for a merge to come.
  */
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -25,8 +25,8 @@
 #include "page/zone.h"
 
 /*
- * Pages that a purge goes below the limit (or a quarter of it), so that a heap at its limit does not
- * purge at every free.
+ * Pages that a purge goes below the limit (or a quarter of it), so that a heap at its limit does
+ * not purge at every free.
  */
 #define PURGE_BATCH 256ul
 

@@ -2,12 +2,14 @@
 /*
  * page/reserve.c - memory without locks, for calls that must not wait for one
  *
- * Data:       base, where the range begins; taken[], one bit for each block; mapped[], what is larger.
- * Invariants: base is written once. A bit is set by whoever gets the block, and cleared by whoever frees it,
- *             after the memory was given back. An entry of mapped[] is CLAIMED while its owner works on it; its
- *             size is right while its address is there. Checked by reserve_check().
- * Locks:      none. taken[]: compare and swap, which takes a block (acquire), pairs with the fetch_and that
- *             frees it (release). mapped[].addr: likewise.
+ * Data:       base, where the range begins; taken[], one bit for each block;
+ *             mapped[], what is larger.
+ * Invariants: base is written once. A bit is set by whoever gets the block, and cleared by
+ *             whoever frees it, after the memory was given back. An entry of mapped[] is
+ *             CLAIMED while its owner works on it; its size is right while its address is
+ *             there. Checked by reserve_check().
+ * Locks:      none. taken[]: compare and swap, which takes a block (acquire), pairs with the
+ *             fetch_and that frees it (release). mapped[].addr: likewise.
  * Flow:       see page/reserve.h.
  */
 #include "page/reserve.h"
@@ -69,7 +71,9 @@ static bool commit(uintptr_t start, unsigned int class)
 	return true;
 }
 
-/* A free block's number, or -1. Sizes of which there are fewer than WORD_BITS have part of a word. */
+/*
+ * A free block's number, or -1. Sizes of which there are fewer than WORD_BITS have part of a word.
+ */
 static int take_bit(unsigned int class)
 {
 	unsigned int blocks = blocks_of(class);

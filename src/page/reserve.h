@@ -2,14 +2,16 @@
 /*
  * page/reserve.h - memory without locks, for calls that must not wait for one
  *
- * Data:       a range of addresses that is reserved at first use, with one part for each power of two from
- *             64 bytes to 64 KiB, and a table of mappings for what is larger.
+ * Data:       a range of addresses that is reserved at first use, with one part for each power of
+ *             two from 64 bytes to 64 KiB, and a table of mappings for what is larger.
  * Invariants: see reserve.c. Checked by reserve_check().
- * Locks:      none: every step is one atomic exchange. Safe in a signal handler, whatever that interrupted.
+ * Locks:      none: every step is one atomic exchange. Safe in a signal handler,
+ *             whatever that interrupted.
  * Flow:       called by page/nested.c and malloc/; calls os/vm.c.
  *
- * It is for few blocks at a time: those that signal handlers ask for which interrupted this library. A block
- * has the size of the next power of two. Freed blocks of a page or more give their memory back at once.
+ * It is for few blocks at a time: those that signal handlers ask for which interrupted this
+ * library. A block has the size of the next power of two. Freed blocks of a page or more give
+ * their memory back at once.
  */
 #ifndef PAGE_RESERVE_H
 #define PAGE_RESERVE_H
@@ -30,7 +32,10 @@ struct reserve_counters {
 };
 extern struct reserve_counters reserve_counters;
 
-/* Aligned to align, a power of two. NULL: no memory, or all blocks of that size and larger are given out. */
+/*
+ * Aligned to align, a power of two. NULL: no memory, or all blocks of that size
+ * and larger are given out.
+ */
 void *reserve_alloc(size_t size, size_t align);
 /* Bytes of the block that starts at p and is given out; 0: none is. */
 size_t reserve_size(const void *p);

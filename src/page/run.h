@@ -15,11 +15,14 @@
 #include "page/page.h"
 
 /*
- * Blocks in the arena are cut from powers of two: gaps beside large ones of all sizes fit few others. As mappings
- * of their own they lie side by side, page by page (page/keep.h), and grow by mremap.
+ * Blocks in the arena are cut from powers of two: gaps beside large ones of all sizes
+ * fit few others. As mappings of their own they lie side by side, page by page
+ * (page/keep.h), and grow by mremap.
  */
 #define RUN_LARGE_PAGES (2ul << 20 >> PAGE_SHIFT)
-/* Of those who have so many bytes of them: others lose more by pages that small blocks cannot use. */
+/*
+ * Of those who have so many bytes of them: others lose more by pages that small blocks cannot use.
+ */
 #define RUN_MANY_LARGE (64ul << 20)
 #define RUN_LARGE_PAGES_OF_MANY (1ul << 20 >> PAGE_SHIFT)
 

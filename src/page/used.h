@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/used.h - which objects the program has: one bit for each place of the arena where one may start
+ * page/used.h - which objects the program has: one bit for each place of the
+ * arena where one may start
  *
- * Data:       page_map.used, 64 bytes for each page of the arena; NULL: not kept (arena_keep_used()).
- * Invariants: where it is kept, the bit of an object of a cache is set from when the program gets it until it gives
- *             it back. No other bit is set.
- * Locks:      none: bits are changed by atomic instructions. Of two threads that give the same object back, one finds
- *             the bit set.
+ * Data:       page_map.used, 64 bytes for each page of the arena; NULL: not
+ *             kept (arena_keep_used()).
+ * Invariants: where it is kept, the bit of an object of a cache is set from when the program gets
+ *             it until it gives it back. No other bit is set.
+ * Locks:      none: bits are changed by atomic instructions. Of two threads that give the same
+ *             object back, one finds the bit set.
  * Flow:       used by cache/ and malloc/; the memory is committed by arena.c, with the descriptors.
  *
- * Unlike a mark in the object (base/mark.h) nothing that a program writes to its objects changes a bit.
+ * Unlike a mark in the object (base/mark.h) nothing that a program writes to
+ * its objects changes a bit.
  */
 #ifndef PAGE_USED_H
 #define PAGE_USED_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/pcp.c and page/purge.c share about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/pcp.c and page/purge.c share about a
+ * zone; nobody else includes it
  *
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
- * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of them, purge.c
- *             decides which to purge when.
+ * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of
+ *             them, purge.c decides which to purge when.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -33,9 +34,9 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 		      unsigned long nr_dirty);
 
 /*
- * buddy.c for pcp.c: up to want blocks to the end of a list, in the order in which single calls would return
- * them, type NONE; and back, the list's head first, with nr_pages those that are dirty. Both return whether
- * zone_purge_slow() is due.
+ * buddy.c for pcp.c: up to want blocks to the end of a list, in the order in which single calls
+ * would return them, type NONE; and back, the list's head first, with nr_pages those that are
+ * dirty. Both return whether zone_purge_slow() is due.
  */
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 		     struct list_head *blocks);
@@ -94,9 +95,10 @@ static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long
 }
 
 /*
- * Pages of kept mappings that may stay because it was regretted that others did not. No more than a quarter of what
- * large blocks have now, nor, together with what is used, than the peak; only where these have more than
- * ZONE_LARGE_MIN it may become more than that, in the end by an eighth of them.
+ * Pages of kept mappings that may stay because it was regretted that others did not. No more
+ * than a quarter of what large blocks have now, nor, together with what is used, than the
+ * peak; only where these have more than ZONE_LARGE_MIN it may become more than that, in the
+ * end by an eighth of them.
  */
 static inline unsigned long zone_spared(const struct buddy_zone *zone)
 {

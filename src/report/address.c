@@ -3,10 +3,11 @@
  * report/address.c - what an address of a process is
  *
  * Data:       none; struct snapshot of the caller.
- * Invariants: see report/tracks.h. What CPUs and nodes have in hand is looked for in their arrays, each
- *             within its bounds, chains of arrays for at most as many steps as are counted.
+ * Invariants: see report/tracks.h. What CPUs and nodes have in hand is looked for in their arrays,
+ *             each within its bounds, chains of arrays for at most as many steps as are counted.
  * Locks:      none.
- * Flow:       tracks_address: place in the reserved range -> page descriptor -> slab_map.c -> arrays.
+ * Flow:       tracks_address: place in the reserved range -> page descriptor
+ *             -> slab_map.c -> arrays.
  */
 #include <limits.h>
 #include <string.h>
@@ -22,7 +23,7 @@
 #define MAX_ENTRIES (16 * QUEUES_MAX_LIMIT) /* of a queue: none has room for more */
 #define PIECE (SLAB_MAP_PIECE / sizeof(uint64_t))
 
-/* ---- in hand of a front ------------------------------------------------------------------------- */
+/* ---- in hand of a front ---------------------------------------------------------------------- */
 
 static uint64_t window(const struct snapshot *s, unsigned int cpu)
 {
@@ -163,7 +164,7 @@ static bool in_hand(struct snapshot *s, unsigned int index, uint64_t object)
 	return s->cache[index].capacity && in_array_front(s, index, object);
 }
 
-/* ---- in a slab ---------------------------------------------------------------------------------- */
+/* ---- in a slab ------------------------------------------------------------------------------- */
 
 static enum object_state state_of(struct snapshot *s, const struct slab_map *map, unsigned int i)
 {
@@ -212,7 +213,7 @@ static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address
 		fill_object(s, map, address, info);
 }
 
-/* ---- in the arena ------------------------------------------------------------------------------- */
+/* ---- in the arena ---------------------------------------------------------------------------- */
 
 /* The free block that has a page inside; what cannot be found stays a single page. */
 static void fill_free(struct snapshot *s, unsigned long number, struct address_info *info)

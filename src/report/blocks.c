@@ -4,7 +4,8 @@
  *
  * Data:       none; struct snapshot of the caller, whose buffer is used.
  * Invariants: at most BLOCKS_MAX records are read, and followed.
- * Locks:      none; a record that changes while it is read may be given with the user of another block.
+ * Locks:      none; a record that changes while it is read may be given with
+ *             the user of another block.
  * Flow:       called by snapshot.c, tracks.c and address.c.
  */
 #include "debug/blocks.h"

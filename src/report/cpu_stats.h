@@ -5,8 +5,9 @@
  * Data:       struct cpu_stats of the caller, one for each CPU.
  * Invariants: node numbers are below snapshot_totals.nodes, or -1; no list is followed.
  * Locks:      none; the process goes on meanwhile.
- * Flow:       called by tools after snapshot_take(), for a cache at a time; reads through s->reader, which
- *             must still be usable. A snapshot has the sums only: this would be most of its size.
+ * Flow:       called by tools after snapshot_take(), for a cache at a time; reads through
+ *             s->reader, which must still be usable. A snapshot has the sums only: this
+ *             would be most of its size.
  */
 #ifndef REPORT_CPU_STATS_H
 #define REPORT_CPU_STATS_H
@@ -21,8 +22,8 @@ struct cpu_stats {
 };
 
 /*
- * Reads what the CPUs have of cache index `cache` of the snapshot; cpus[] has room for totals.cpus. A row
- * that is no cache has nothing. 0, or what the reader says: -ESRCH, -EPERM.
+ * Reads what the CPUs have of cache index `cache` of the snapshot; cpus[] has room for totals.cpus.
+ * A row that is no cache has nothing. 0, or what the reader says: -ESRCH, -EPERM.
  */
 int cpu_stats_read(const struct snapshot *s, unsigned int cache, struct cpu_stats *cpus);
 

@@ -151,7 +151,9 @@ static unsigned long count_free_list(struct snapshot *s, int index, uint64_t des
 	return n;
 }
 
-/* Objects in a CPU's array of the queues front; one that is missing or in somebody's hand has none. */
+/*
+ * Objects in a CPU's array of the queues front; one that is missing or in somebody's hand has none.
+ */
 static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu *state)
 {
 	uint64_t bytes = state->top - state->bottom;
@@ -250,7 +252,10 @@ static void read_queues(struct snapshot *s, unsigned int index)
 
 void snapshot_fronts(struct snapshot *s)
 {
-	/* The handles are done with; from here on word[] is what CPU -1 has: words that always miss. */
+	/*
+	 * The handles are done with; from here on word[] is what CPU -1
+	 * has: words that always miss.
+	 */
 	if (!snapshot_read(s, window(s, -1), s->word, sizeof(s->word)))
 		return;
 	for (unsigned int cpu = 0; cpu < s->totals.cpus && !s->error; cpu++) {

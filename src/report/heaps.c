@@ -8,8 +8,8 @@
  * Flow:       called by report/snapshot.c before, by pages.c during, and by snapshot.c after the
  *             pages are counted.
  *
- * Objects of caches are counted by their caches, wherever they lie; the row of a heap has the blocks
- * of kmalloc and malloc as its objects, and all pages.
+ * Objects of caches are counted by their caches, wherever they lie; the row of a heap has the
+ * blocks of kmalloc and malloc as its objects, and all pages.
  */
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,8 @@
  * Data:       struct snapshot (report/snapshot.h).
  * Invariants: once s->error is set every further read fails at once.
  * Locks:      none.
- * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, then fronts.c; all of them read through snapshot_read().
+ * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, then fronts.c; all of them read
+ *             through snapshot_read().
  */
 #ifndef REPORT_INTERNAL_H
 #define REPORT_INTERNAL_H
@@ -25,15 +26,18 @@ void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size);
 struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
 					unsigned long bytes);
 
-/* The row of whole pages says whether they are tracked, and how many of them are, mapped ones as well. */
+/*
+ * The row of whole pages says whether they are tracked, and how many of them
+ * are, mapped ones as well.
+ */
 void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c);
 
 /* Index of the cache whose struct engine is at that address; -1: no such cache. */
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
 
 /*
- * layouts.c: reads the layout of new slabs of cache number index and, if it was ever debugged, flags. Returns
- * the address of its engine's own ops.
+ * layouts.c: reads the layout of new slabs of cache number index and, if it was ever debugged,
+ * flags. Returns the address of its engine's own ops.
  */
 uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct engine *e);
 /* What a slab of that cache with the layout at that address is; *debug: SLAB_STORE_USER or 0. */

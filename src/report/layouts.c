@@ -3,8 +3,8 @@
  * report/layouts.c - debugging of a process's caches: flags, layouts of new slabs, kinds of slabs
  *
  * Data:       struct snapshot of the caller.
- * Invariants: at most MAX_READS layouts are read while pages are counted: a process may name another one
- *             on each page. Debug layouts are known by their place and not read.
+ * Invariants: at most MAX_READS layouts are read while pages are counted: a process may name
+ *             another one on each page. Debug layouts are known by their place and not read.
  * Locks:      none.
  * Flow:       called by report/snapshot.c for each cache, and by pages.c for each slab.
  */

@@ -67,7 +67,10 @@ static struct uslab_root root = {
 	.filters = (uint64_t)&os_filters,
 };
 
-/* Written, and so in every core: what is constant is in the library's file only, which may be gone by then. */
+/*
+ * Written, and so in every core: what is constant is in the library's file only,
+ * which may be gone by then.
+ */
 static char large_name_text[32];
 
 extern USLAB_API struct uslab_root uslab_root __attribute__((alias("root")));

@@ -5,7 +5,8 @@
  * Data:       one exported structure of addresses of everything that a tool reads, with a version
  *             and the sizes of the structures, so that a tool of another version says so instead
  *             of guessing.
- * Invariants: all but ready, kick and large_name is const from load time on; addresses never change.
+ * Invariants: all but ready, kick and large_name is const from load time
+ *             on; addresses never change.
  * Locks:      none. A reader outside sees values that change while it reads: it must bound every
  *             count and check every pointer.
  * Flow:       filled by report/root.c, called from api/init.c; read by report/snapshot.c.

@@ -3,11 +3,11 @@
  * report/slab_map.c - one slab of a process: where its objects lie, and which of them are free
  *
  * Data:       struct slab_map of the caller; the upper part of the snapshot's buffer.
- * Invariants: see report/slab_map.h. Whatever cannot be true is counted as inconsistent, and the slab
- *             is left out or its free objects are called unknown.
+ * Invariants: see report/slab_map.h. Whatever cannot be true is counted as inconsistent, and the
+ *             slab is left out or its free objects are called unknown.
  * Locks:      none.
- * Flow:       slab_map_open: descriptor, layout, checks; slab_map_fill: the bytes, then the list that
- *             the slab's engine keeps.
+ * Flow:       slab_map_open: descriptor, layout, checks; slab_map_fill: the bytes, then the list
+ *             that the slab's engine keeps.
  */
 #include "report/slab_map.h"
 
@@ -35,7 +35,7 @@ static bool impossible(struct snapshot *s)
 	return false;
 }
 
-/* ---- where objects lie -------------------------------------------------------------------------- */
+/* ---- where objects lie ----------------------------------------------------------------------- */
 
 static bool read_descriptor(struct snapshot *s, const struct slab_map *map, struct page *page)
 {
@@ -134,7 +134,7 @@ bool slab_map_open(struct snapshot *s, struct slab_map *map, unsigned long numbe
 	return (layout_fits(map) && place_objects(map)) || impossible(s);
 }
 
-/* ---- its bytes ---------------------------------------------------------------------------------- */
+/* ---- its bytes ------------------------------------------------------------------------------- */
 
 bool slab_map_read(struct snapshot *s, const struct slab_map *map, uint64_t address, void *buf,
 		   size_t len)
@@ -147,7 +147,7 @@ bool slab_map_read(struct snapshot *s, const struct slab_map *map, uint64_t addr
 	return true;
 }
 
-/* ---- free lists --------------------------------------------------------------------------------- */
+/* ---- free lists ------------------------------------------------------------------------------ */
 
 static void mark_free(struct slab_map *map, unsigned int i)
 {
@@ -294,7 +294,7 @@ bool slab_map_fill(struct snapshot *s, struct slab_map *map)
 	return same;
 }
 
-/* ---- users -------------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 bool slab_map_record(struct snapshot *s, const struct slab_map *map, unsigned int i,
 		     struct track_record *record)

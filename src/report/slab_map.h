@@ -2,12 +2,12 @@
 /*
  * report/slab_map.h - one slab of a process: where its objects lie, and which of them are free
  *
- * Data:       struct slab_map of the caller; the slab's bytes are copied into the snapshot's buffer if
- *             they fit there. One map may be used for one slab after the other: what it knows of
+ * Data:       struct slab_map of the caller; the slab's bytes are copied into the snapshot's buffer
+ *             if they fit there. One map may be used for one slab after the other: what it knows of
  *             layouts and caches is kept.
  * Invariants: objects lie within the block: first + objects * stride <= base + bytes; metadata of
- *             debug layouts lies within the stride. Free lists are followed for at most as many steps
- *             as there are objects.
+ *             debug layouts lies within the stride. Free lists are followed for at most as many
+ *             steps as there are objects.
  * Locks:      none; a slab that changes meanwhile is read again a few times.
  * Flow:       used by report/tracks.c and report/address.c; calls snapshot_read().
  */
@@ -43,12 +43,15 @@ struct slab_map {
 
 void slab_map_init(struct slab_map *map);
 
-/* The slab whose head is page number `number` of the arena. false: there is none, or it cannot be one. */
+/*
+ * The slab whose head is page number `number` of the arena. false: there is
+ * none, or it cannot be one.
+ */
 bool slab_map_open(struct snapshot *s, struct slab_map *map, unsigned long number);
 
 /*
- * Reads the slab's bytes and its free list. Objects in hand of fronts count as used. May find another
- * state of the same slab than slab_map_open() did; false: it is no longer the same slab.
+ * Reads the slab's bytes and its free list. Objects in hand of fronts count as used. May find
+ * another state of the same slab than slab_map_open() did; false: it is no longer the same slab.
  */
 bool slab_map_fill(struct snapshot *s, struct slab_map *map);
 

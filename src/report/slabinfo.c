@@ -25,8 +25,8 @@ static uint64_t next_node(const struct snapshot *s, uint64_t address)
 }
 
 /*
- * The list of the process gives the order: numbers of caches are used again. What it does not name, or
- * not yet, follows in the order of numbers.
+ * The list of the process gives the order: numbers of caches are used again. What it does not name,
+ * or not yet, follows in the order of numbers.
  */
 void slabinfo_order(const struct snapshot *s, uint16_t *order)
 {

@@ -5,7 +5,8 @@
  * Data:       none of its own.
  * Invariants: every index is below nr_caches and is given once, whatever the process says.
  * Locks:      none; the process goes on meanwhile.
- * Flow:       called by tools after snapshot_take(); reads through s->reader, which must still be usable.
+ * Flow:       called by tools after snapshot_take(); reads through s->reader,
+ *             which must still be usable.
  */
 #ifndef REPORT_SLABINFO_H
 #define REPORT_SLABINFO_H
@@ -18,7 +19,10 @@ struct slabinfo_tunables {
 	unsigned int shared;
 };
 
-/* Indexes of all caches and rows into order[], the newest cache first, rows that are no caches last. */
+/*
+ * Indexes of all caches and rows into order[], the newest cache first, rows
+ * that are no caches last.
+ */
 void slabinfo_order(const struct snapshot *s, uint16_t *order);
 
 /* Of a cache with queues; false, and zeros: it has none. */

@@ -5,8 +5,9 @@
  * Data:       struct snapshot of the caller.
  * Invariants: see report/snapshot.h; s->by_id and s->hash lead only to indexes below nr_caches.
  * Locks:      none.
- * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an array: there is
- *             no list to be led astray on) -> heaps.c -> pages.c -> fronts.c -> totals and extra rows.
+ * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an
+ *             array: there is no list to be led astray on) -> heaps.c -> pages.c ->
+ *             fronts.c -> totals and extra rows.
  */
 #include "report/snapshot.h"
 
@@ -43,8 +44,8 @@ bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len)
 }
 
 /*
- * A text of the process: size bytes of to are written, NUL last. What is not printable ASCII becomes
- * '?': names end up on terminals and in JSON.
+ * A text of the process: size bytes of to are written, NUL last. What is not printable ASCII
+ * becomes '?': names end up on terminals and in JSON.
  */
 static void clean_text(char *to, size_t size)
 {
@@ -76,7 +77,7 @@ void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size)
 	clean_text(to, size);
 }
 
-/* ---- root and page map ------------------------------------------------------------------------ */
+/* ---- root and page map ----------------------------------------------------------------------- */
 
 static bool same_structures(const struct uslab_root *root)
 {
@@ -154,7 +155,7 @@ static void read_globals(struct snapshot *s)
 	}
 }
 
-/* ---- caches ----------------------------------------------------------------------------------- */
+/* ---- caches ---------------------------------------------------------------------------------- */
 
 static unsigned int hash_of(uint64_t engine)
 {
@@ -163,7 +164,9 @@ static unsigned int hash_of(uint64_t engine)
 
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine)
 {
-	/* At most USLAB_NR_HANDLES of the slots are taken, so there is always a free one to end at. */
+	/*
+	 * At most USLAB_NR_HANDLES of the slots are taken, so there is always a free one to end at.
+	 */
 	for (unsigned int slot = hash_of(engine); s->hash[slot]; slot = (slot + 1) % SNAPSHOT_HASH)
 		if (s->work[s->hash[slot] - 1].engine == engine)
 			return s->hash[slot] - 1;
@@ -297,7 +300,7 @@ static void read_caches(struct snapshot *s)
 			read_cache(s, id, handles + id * sizeof(s->word[0]), s->word[id]);
 }
 
-/* ---- what is no cache ------------------------------------------------------------------------- */
+/* ---- what is no cache ------------------------------------------------------------------------ */
 
 struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
 					unsigned long bytes)
@@ -320,7 +323,8 @@ struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, un
 
 /*
  * Whole pages: free ones that are still resident, and "malloc-large" as the process calls it. With
- * them, the sizes of all rows add up to what the arena occupies. "malloc-mapped" lies outside of it.
+ * them, the sizes of all rows add up to what the arena occupies.
+ * "malloc-mapped" lies outside of it.
  */
 static void add_extra_rows(struct snapshot *s)
 {

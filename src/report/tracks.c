@@ -4,8 +4,8 @@
  *
  * Data:       none; struct snapshot of the caller, whose buffer is used.
  * Invariants: every block of pages is looked at once, whatever the descriptors say: one that begins
- *             inside of another is passed over. So no process, however it lies, makes this longer than
- *             its own memory.
+ *             inside of another is passed over. So no process, however it lies, makes this
+ *             longer than its own memory.
  * Locks:      none.
  * Flow:       tracks_visit: blocks.c; page descriptors in pieces -> slab_map.c -> visit().
  */
@@ -32,7 +32,7 @@ struct visit {
 	struct slab_map map;
 };
 
-/* ---- all of them -------------------------------------------------------------------------------- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 /* Retired slabs (a check failed) are on no list: as in the kernel they are not looked at. */
 static void visit_slab(struct visit *v, unsigned long number)
@@ -86,7 +86,7 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 	return s->error ? s->error : v.count;
 }
 
-/* ---- stacks and time ---------------------------------------------------------------------------- */
+/* ---- stacks and time ------------------------------------------------------------------------- */
 
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max)
 {

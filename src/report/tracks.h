@@ -3,12 +3,13 @@
  * report/tracks.h - objects of debug slabs with their users, and what an address is
  *
  * Data:       none of its own; reads the process of a snapshot that was taken, through its buffer.
- * Invariants: as for snapshots: every count bounded, free lists followed for at most as many steps as a
- *             slab has objects; which objects are free is known from the free list, or said to be unknown.
- * Locks:      none; the process goes on meanwhile. An object that changes while it is read may be given
- *             with the track of its old or its new user.
- * Flow:       called by tools (track, info -t, fs, top, gdb script's helper); reads through s->reader,
- *             which must still be usable.
+ * Invariants: as for snapshots: every count bounded, free lists followed for at most as many
+ *             steps as a slab has objects; which objects are free is known from the free
+ *             list, or said to be unknown.
+ * Locks:      none; the process goes on meanwhile. An object that changes while it is read may be
+ *             given with the track of its old or its new user.
+ * Flow:       called by tools (track, info -t, fs, top, gdb script's helper); reads through
+ *             s->reader, which must still be usable.
  */
 #ifndef REPORT_TRACKS_H
 #define REPORT_TRACKS_H
@@ -29,8 +30,8 @@ struct track_record {
 };
 
 /*
- * Calls visit for each live object of debug slabs with U, of cache index `cache` (UINT_MAX: of all), and for
- * each tracked block of whole pages, whose index is s->blocks_row.
+ * Calls visit for each live object of debug slabs with U, of cache index `cache` (UINT_MAX: of
+ * all), and for each tracked block of whole pages, whose index is s->blocks_row.
  * Returns how many, or -errno of the reader.
  */
 long tracks_visit(struct snapshot *s, unsigned int cache,
@@ -50,8 +51,8 @@ bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct trac
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);
 
 /*
- * os_clock_ms() of the process now, so that age = now - track.when. Of one that stands still (a core file) the
- * time of the newest track.
+ * os_clock_ms() of the process now, so that age = now - track.when. Of one that stands still (a
+ * core file) the time of the newest track.
  */
 uint64_t tracks_now(struct snapshot *s);
 
@@ -61,13 +62,15 @@ enum address_kind {
 	ADDRESS_PAGES,	 /* whole pages: a large allocation */
 	ADDRESS_HEAP,	 /* in a page of a heap (slob) */
 	ADDRESS_OBJECT,	 /* in an object of a slab */
-	ADDRESS_PADDING, /* in a slab, beside an object (index, object: which one) or behind all (object 0) */
+	/* in a slab, beside an object (index, object: which one) or behind all (object 0) */
+	ADDRESS_PADDING,
 	ADDRESS_GUARDED,  /* in an object's guarded page; object 0 */
 	ADDRESS_METADATA, /* the allocator's own */
 };
 
 enum object_state {
-	OBJECT_UNKNOWN, /* its slab's list cannot be read, or changes too fast; a retired debug slab */
+	/* its slab's list cannot be read, or changes too fast; a retired debug slab */
+	OBJECT_UNKNOWN,
 	OBJECT_LIVE,
 	OBJECT_FREE,	/* on its slab's free list */
 	OBJECT_IN_HAND, /* free, in an array or queue of a front */

@@ -3,11 +3,12 @@
  * report/usage.h - how many bytes this process has in slabs, cheap enough to ask after every call
  *
  * Data:       none of its own.
- * Invariants: slab_bytes + large_bytes == pages handed out by the zones, but for those on CPUs' lists. When quiet, slab_bytes
- *             equals snapshot_totals.slab_bytes.
+ * Invariants: slab_bytes + large_bytes == pages handed out by the zones, but for those on CPUs'
+ *             lists. When quiet, slab_bytes equals snapshot_totals.slab_bytes.
  * Locks:      none: counters are read as they are, exact when quiet. usage_read_slow() also walks
  *             the list of caches: no other thread may create or destroy one meanwhile.
- * Flow:       called by tools (uslab replay, uslab compare); reads the counters of page/ and front/.
+ * Flow:       called by tools (uslab replay, uslab compare); reads the
+ *             counters of page/ and front/.
  */
 #ifndef REPORT_USAGE_H
 #define REPORT_USAGE_H

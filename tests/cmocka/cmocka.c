@@ -2,8 +2,8 @@
 /*
  * cmocka.c - runs a group of tests; see cmocka.h
  *
- * A test that fails or is skipped leaves by longjmp. Signals are not caught: a test that crashes ends the
- * program, which is a failure.
+ * A test that fails or is skipped leaves by longjmp. Signals are not caught: a test that crashes
+ * ends the program, which is a failure.
  */
 #include "cmocka.h"
 

@@ -2,8 +2,9 @@
 /*
  * cmocka.h - what the tests use of cmocka, for targets for which it is not installed
  *
- * The same names, meanings and exit status as cmocka's own header (https://api.cmocka.org), so that a test
- * does not see which of the two it was built with. Assertions work in the thread that runs the test.
+ * The same names, meanings and exit status as cmocka's own header (https://api.cmocka.org),
+ * so that a test does not see which of the two it was built with. Assertions work in the
+ * thread that runs the test.
  */
 #ifndef TESTS_CMOCKA_H
 #define TESTS_CMOCKA_H

@@ -2,7 +2,8 @@
 /*
  * conformance/books.h - vector 16 of the specification: every page that is out is accounted for
  *
- * pages_out() of the fixture is what the page allocator says; here is what caches, heaps and runs say.
+ * pages_out() of the fixture is what the page allocator says; here is what
+ * caches, heaps and runs say.
  */
 #ifndef CONFORMANCE_BOOKS_H
 #define CONFORMANCE_BOOKS_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/handlers_test.c - every engine with every front, called by signal handlers that interrupted them
+ * conformance/handlers_test.c - every engine with every front, called by signal
+ * handlers that interrupted them
  *
  * ctest: timeout=300
  *
- * All locks are held: so it is for a handler which comes while its thread forks, and nothing worse can be while it
- * takes or gives an object. Nobody may wait; what is freed goes back later. Then a storm of real signals.
+ * All locks are held: so it is for a handler which comes while its thread forks, and nothing
+ * worse can be while it takes or gives an object. Nobody may wait; what is freed goes back later.
+ * Then a storm of real signals.
  */
 #include <signal.h>
 #include <sys/time.h>
@@ -146,7 +148,9 @@ static void storms(const struct pair *pair)
 
 /* ---- fork ---- */
 
-/* The child of a fork inside has memory of its own for what it does, and the parent is as it was. */
+/*
+ * The child of a fork inside has memory of its own for what it does, and the parent is as it was.
+ */
 static void forked_inside(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 64, 0, NULL);

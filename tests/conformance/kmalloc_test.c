@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/kmalloc_test.c - objects found by their address, kmalloc and pages, for every engine with
- * every front: vectors 8, 16 and 17 of spec 14
+ * conformance/kmalloc_test.c - objects found by their address, kmalloc and pages, for every engine
+ * with every front: vectors 8, 16 and 17 of spec 14
  */
 #include "conformance/pairs.h"
 
@@ -43,7 +43,9 @@ static void kmalloc_ready(const struct pair *pair)
 	CHILD_CHECK(kmalloc_init() == 0);
 }
 
-/* Vector 8: SLUB has the stride to give, SLOB what was asked for in units, the others the object. */
+/*
+ * Vector 8: SLUB has the stride to give, SLOB what was asked for in units, the others the object.
+ */
 static size_t expected_ksize(const struct pair *pair)
 {
 	bool exact = pair->front == &front_none_ops &&

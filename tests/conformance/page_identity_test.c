@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/page_identity_test.c - which pages a cache's next slabs get, as on one CPU of a 6.1 kernel
+ * conformance/page_identity_test.c - which pages a cache's next slabs get, as
+ * on one CPU of a 6.1 kernel
  *
- * Spec 0.3 and 4.12: pages of a CPU's lists come back last in, first out and do not merge there; the empty
- * slabs that one flush discards are freed in the reverse of the order in which they were found.
+ * Spec 0.3 and 4.12: pages of a CPU's lists come back last in, first out and do not
+ * merge there; the empty slabs that one flush discards are freed in the reverse of the
+ * order in which they were found.
  */
 #include "conformance/books.h"
 #include "engine/slub/slub.h"
@@ -78,7 +80,10 @@ static void refill_after_flush(struct cache *c, struct page **was, struct page *
 	buddy_check();
 }
 
-/* The flush puts all three onto the node's list, the CPU's slab first; shrinking finds them in that order. */
+/*
+ * The flush puts all three onto the node's list, the CPU's slab first; shrinking
+ * finds them in that order.
+ */
 IN_CHILD(what_a_shrink_frees_comes_back_in_the_order_it_was_found)
 {
 	struct cache *c = on_one_cpu("slub", "cpuslab", 0);
@@ -90,8 +95,8 @@ IN_CHILD(what_a_shrink_frees_comes_back_in_the_order_it_was_found)
 }
 
 /*
- * With min_partial 0 the flush itself frees: the CPU's slab, then of its partial slabs, which it finds newest
- * first, the one that was found last.
+ * With min_partial 0 the flush itself frees: the CPU's slab, then of its partial slabs, which it
+ * finds newest first, the one that was found last.
  */
 IN_CHILD(a_flush_frees_what_it_found_last_first)
 {

@@ -16,8 +16,8 @@
 #include "unit/cache/cache_fixture.h"
 
 /*
- * What else goes on in a suite: PAIRS_LETTERS, debug letters of all caches from the start; or, where that is
- * "switched", a thread that gives them other letters all the time.
+ * What else goes on in a suite: PAIRS_LETTERS, debug letters of all caches from the start; or,
+ * where that is "switched", a thread that gives them other letters all the time.
  */
 #ifndef PAIRS_LETTERS
 #define PAIRS_LETTERS ""

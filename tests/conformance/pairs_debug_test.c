@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/pairs_debug_test.c - every engine with every front does the same under FZPU, and nothing is
- * reported
+ * conformance/pairs_debug_test.c - every engine with every front does the same under
+ * FZPU, and nothing is reported
  *
  * ctest: timeout=400
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/pairs_mistakes_test.c - USLAB_CONF=hardened with every engine and front: a free of what is free, or of
- * no object of the cache, is reported once and changes nothing, in whatever order, and whatever was written
+ * conformance/pairs_mistakes_test.c - USLAB_CONF=hardened with every engine and front: a free of
+ * what is free, or of no object of the cache, is reported once and changes nothing, in whatever
+ * order, and whatever was written
  */
 #define PAIRS_CONF "hardened"
 #include "conformance/pairs.h"
@@ -64,7 +65,10 @@ static void freed_twice(const struct pair *pair)
 	report_counters.reports = 0;
 }
 
-/* The bytes of what is free, links but not those in slabs, are overwritten: frees are found out all the same. */
+/*
+ * The bytes of what is free, links but not those in slabs, are overwritten: frees
+ * are found out all the same.
+ */
 static void written_to(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 64, 0, NULL);

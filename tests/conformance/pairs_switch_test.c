@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/pairs_switch_test.c - every engine with every front does the same while debug letters of its
- * cache are switched on and off all the time
+ * conformance/pairs_switch_test.c - every engine with every front does the same while debug letters
+ * of its cache are switched on and off all the time
  *
  * Everything is as for quiet caches: no object is lost, given out twice, or written to; nothing is
  * reported; when all objects have come back no slab of any kind is left.

@@ -2,11 +2,12 @@
 /*
  * conformance/topology_test.c - every engine with every front, on machines of many shapes
  *
- * Random allocations and frees acting for random CPUs, with and without a node asked for, on made-up
- * topologies from one CPU to 256 on eight nodes; each case in a child of its own. What must hold:
+ * Random allocations and frees acting for random CPUs, with and without a node asked
+ * for, on made-up topologies from one CPU to 256 on eight nodes; each case in a child
+ * of its own. What must hold:
  *   - an object is nobody else's, and comes from the node that was asked for;
- *   - the pages that the page allocator has given out are those of caches, heaps and runs, no more and
- *     no less, in sum and on each node (vector 16 of the specification);
+ *   - the pages that the page allocator has given out are those of caches, heaps and runs, no more
+ *     and no less, in sum and on each node (vector 16 of the specification);
  *   - after the last free and a shrink none is left.
  */
 #include "conformance/books.h"

@@ -4,8 +4,9 @@
  *
  * ctest: sanitize=no
  *
- * 1000 caches with one object each; then all is shrunk and trimmed. Counted are the resident pages of the
- * library's own memory: arena, descriptors, class bytes, dirty bits, windows of CPUs, metadata.
+ * 1000 caches with one object each; then all is shrunk and trimmed. Counted are the
+ * resident pages of the library's own memory: arena, descriptors, class bytes, dirty bits,
+ * windows of CPUs, metadata.
  */
 #include <fcntl.h>
 
@@ -19,7 +20,9 @@ struct pair {
 	char name[40];
 };
 
-/* Read with plain system calls into what is resident already: to look must not change what is seen. */
+/*
+ * Read with plain system calls into what is resident already: to look must not change what is seen.
+ */
 static char text[4 << 20];
 
 static void read_smaps(void)
@@ -109,7 +112,10 @@ static void test(void **state)
 	assert_true(child_passed(&c));
 }
 
-/* Not slab with queues: what comes back to a full slab first becomes the place of its index array, as in the kernel. */
+/*
+ * Not slab with queues: what comes back to a full slab first becomes the place of its index
+ * array, as in the kernel.
+ */
 static struct pair pairs[] = {
 	{ "slub", "array", "" },	{ "slub", "cpuslab", "" }, { "slub", "queues", "" },
 	{ "slub", "none", "" },		{ "slab", "array", "" },   { "slab", "none", "" },

@@ -3,11 +3,11 @@
  * fuzz/cache_fuzz.c - lists of random calls of the public functions, against a model
  *
  * cache_fuzz [seed [count [made-up]]]: runs the lists of seeds seed .. seed + count - 1; without
- * arguments a fixed number of them, first on this machine's CPUs, then once more on six made-up ones
- * of two nodes, then a few with each engine and front for kmalloc (USLAB_CONF). Each list runs in a
- * process of its own. The model foretells which cache a creation merges with (spec 5.4), how large
- * objects are and what is in them; cache_check_all() is called after each step, and the pages that are
- * out are counted at the end (spec vector 16).
+ * arguments a fixed number of them, first on this machine's CPUs, then once more on six made-up
+ * ones of two nodes, then a few with each engine and front for kmalloc (USLAB_CONF). Each list runs
+ * in a process of its own. The model foretells which cache a creation merges with (spec 5.4), how
+ * large objects are and what is in them; cache_check_all() is called after each step, and the pages
+ * that are out are counted at the end (spec vector 16).
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -2,11 +2,12 @@
 /*
  * fuzz/debug_fuzz.c - lists of operations on an engine with debug slabs against a model
  *
- * A list is bytes: the first two choose engine and cache, then each operation takes two, what and how
- * much. The model knows every object that is out and how many bytes of it are the program's; these hold a
- * pattern. After each operation all checks run, the books must agree, and nothing may have been reported,
- * unless the operation was a mistake: then the number of errors is known. Without arguments built-in seeds
- * run; with arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
+ * A list is bytes: the first two choose engine and cache, then each operation takes two, what and
+ * how much. The model knows every object that is out and how many bytes of it are the program's;
+ * these hold a pattern. After each operation all checks run, the books must agree, and nothing may
+ * have been reported, unless the operation was a mistake: then the number of errors is known.
+ * Without arguments built-in seeds run; with arguments the files named. Built with
+ * -fsanitize=fuzzer it is a libFuzzer target.
  */
 #include <stdint.h>
 #include <stdio.h>

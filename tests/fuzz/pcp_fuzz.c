@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz/pcp_fuzz.c - random operations on the CPUs' page lists against a model of them and of the zone
+ * fuzz/pcp_fuzz.c - random operations on the CPUs' page lists against a
+ * model of them and of the zone
  *
- * The model says which page every allocation must return, on which CPU whichever CPU freed what: lists as
- * plain arrays in front of the zone of buddy_model.h. buddy_check(), which looks at the lists too, runs after each step.
+ * The model says which page every allocation must return, on which CPU whichever CPU freed what:
+ * lists as plain arrays in front of the zone of buddy_model.h. buddy_check(), which looks at the
+ * lists too, runs after each step.
  */
 #include <string.h>
 

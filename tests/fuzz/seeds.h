@@ -2,8 +2,9 @@
 /*
  * fuzz/seeds.h - random steps for a fuzzer that knows by a model what each of them must do
  *
- * Usage of such a fuzzer: NAME [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs built-in seeds.
- * It includes this file, and its main() ends with fuzz_main(). What fails names the seed and the step.
+ * Usage of such a fuzzer: NAME [FIRST_SEED [SEEDS [OPERATIONS]]]; without arguments it runs
+ * built-in seeds. It includes this file, and its main() ends with fuzz_main(). What fails
+ * names the seed and the step.
  */
 #ifndef FUZZ_SEEDS_H
 #define FUZZ_SEEDS_H
@@ -33,7 +34,10 @@ static unsigned long below(unsigned long n)
 	return (unsigned long)(state >> 33) % n;
 }
 
-/* What a fuzzer is: @init is done once and returns false without memory; @run_seed once for each seed. */
+/*
+ * What a fuzzer is: @init is done once and returns false without memory;
+ * @run_seed once for each seed.
+ */
 struct fuzz {
 	const char *name;
 	unsigned long seeds;	  /* of a run without arguments */

@@ -3,10 +3,10 @@
  * fuzz/slab_fuzz.c - lists of operations on the SLAB engine against a model
  *
  * A list is bytes: the first chooses the cache, then each operation takes two, what and how much.
- * The model is spec 3.6 to 3.9 in arrays, object by object: it says which object a refill gets, where
- * each slab is on which list, what colour it has, and which one goes. After each operation slab_check()
- * runs, and the engine's lists must be the model's. Without arguments built-in seeds run; with
- * arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
+ * The model is spec 3.6 to 3.9 in arrays, object by object: it says which object a refill gets,
+ * where each slab is on which list, what colour it has, and which one goes. After each operation
+ * slab_check() runs, and the engine's lists must be the model's. Without arguments built-in seeds
+ * run; with arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
  */
 #include <stdint.h>
 #include <stdio.h>

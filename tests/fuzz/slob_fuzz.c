@@ -3,11 +3,11 @@
  * fuzz/slob_fuzz.c - lists of operations on both forms of SLOB against a model of the heap
  *
  * A list is bytes: the first chooses form and caches, then each operation takes two, what and how
- * much. The model is the heap as the specification tells it, in the dullest way: a byte for each unit
- * of each page, and arrays of pages in the order of the lists. It says where every block must lie.
- * After each operation lists, free bytes and counters must agree with it, and the heap's own check
- * runs; the bytes of all objects are looked at now and then. Without arguments built-in seeds run;
- * with arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
+ * much. The model is the heap as the specification tells it, in the dullest way: a byte for each
+ * unit of each page, and arrays of pages in the order of the lists. It says where every block must
+ * lie. After each operation lists, free bytes and counters must agree with it, and the heap's own
+ * check runs; the bytes of all objects are looked at now and then. Without arguments built-in seeds
+ * run; with arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,12 +2,12 @@
 /*
  * fuzz/slobseg_fuzz.c - lists of operations on the segregated engines against a model
  *
- * A list is bytes: the first chooses the kinds of three caches (of slobseg, of slobseg:pow2 with shared
- * and with private pages), then each operation takes two, what and how much. The model knows every
- * object and block that is out, filled with a pattern, and, by page, how many objects are in use and
- * the free list in its order: which object comes next is never left open. After each operation the
- * checks run and the books must agree. Without arguments built-in seeds run; with arguments the files
- * named. Built with -fsanitize=fuzzer it is a libFuzzer target.
+ * A list is bytes: the first chooses the kinds of three caches (of slobseg, of slobseg:pow2 with
+ * shared and with private pages), then each operation takes two, what and how much. The model knows
+ * every object and block that is out, filled with a pattern, and, by page, how many objects are in
+ * use and the free list in its order: which object comes next is never left open. After each
+ * operation the checks run and the books must agree. Without arguments built-in seeds run; with
+ * arguments the files named. Built with -fsanitize=fuzzer it is a libFuzzer target.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -3,9 +3,9 @@
  * fuzz/trace_fuzz.c - the parser of `uslab replay` on lines that were damaged
  *
  * Seeds are lines of every format; each is cut, spliced with others and peppered with bytes that
- * mean something to the parser, then parsed from a block of exactly its size, so that sanitizers see
- * any read behind the end. Whatever the parser says must be true of the line: pieces lie inside it,
- * errors have a place and a text. What it takes for an event goes on into the operations, whose
+ * mean something to the parser, then parsed from a block of exactly its size, so that sanitizers
+ * see any read behind the end. Whatever the parser says must be true of the line: pieces lie inside
+ * it, errors have a place and a text. What it takes for an event goes on into the operations, whose
  * counts must add up. The parser is compiled into this test.
  *
  *     trace_fuzz [ROUNDS [SEED]]

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/double_free.c - the double free of slide 25: a driver's start allocates, its stop frees twice
+ * misuse/double_free.c - the double free of slide 25: a driver's start
+ * allocates, its stop frees twice
  *
  * As there ten other objects of the slab are in use, and the object is the head of the free list.
  *

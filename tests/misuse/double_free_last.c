@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/double_free_last.c - freed twice when the slab has no object in use: the count says so first
+ * misuse/double_free_last.c - freed twice when the slab has no object in
+ * use: the count says so first
  *
  * misuse: double_free_last USLAB_DEBUG=FZPU
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/kfree_default.c - no letters: what kfree() must not be given, of every size that kmalloc has a cache for
+ * misuse/kfree_default.c - no letters: what kfree() must not be given, of every size
+ * that kmalloc has a cache for
  *
  * misuse: kfree_default
  * misuse: kfree_default_none USLAB_CONF=front=none

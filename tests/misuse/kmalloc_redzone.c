@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/kmalloc_redzone.c - 18 bytes asked for, kmalloc-32 has more, but they are not the program's
+ * misuse/kmalloc_redzone.c - 18 bytes asked for, kmalloc-32 has more, but
+ * they are not the program's
  *
  * misuse: kmalloc_redzone USLAB_DEBUG=FZPU
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/latent.c - an own cache's array holds what should never have been freed: whoever empties it says so,
- * and the program goes on
+ * misuse/latent.c - an own cache's array holds what should never have been freed: whoever empties
+ * it says so, and the program goes on
  *
  * misuse: latent_double argument=double
  * misuse: latent_interior needs=sequences argument=interior
@@ -33,7 +33,10 @@
 static struct kmem_cache *mine;
 static char *p[NR];
 
-/* A program may write to a free object, and not hit the engine's link: whatever looks like a mark there goes. */
+/*
+ * A program may write to a free object, and not hit the engine's link: whatever
+ * looks like a mark there goes.
+ */
 static void lose_mark(char *obj)
 {
 	uint32_t *word = (uint32_t *)wild(obj);
@@ -44,8 +47,8 @@ static void lose_mark(char *obj)
 }
 
 /*
- * Twice, with another one in between; the second time when the first has long reached its slab, and was written to,
- * so that its mark is gone.
+ * Twice, with another one in between; the second time when the first has long reached its slab, and
+ * was written to, so that its mark is gone.
  */
 static void free_twice(void)
 {
@@ -56,7 +59,10 @@ static void free_twice(void)
 	kmem_cache_free(mine, p[0]);
 }
 
-/* Where SLAB has its numbers of free objects once all of a slab were in use: in the first one that is freed. */
+/*
+ * Where SLAB has its numbers of free objects once all of a slab were in use: in the
+ * first one that is freed.
+ */
 static void overwrite_index(void)
 {
 	for (int i = 0; i < 3 * NR; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/malloc_default.c - no letters: what free() must not be given is seen, wherever the object is by then
+ * misuse/malloc_default.c - no letters: what free() must not be given is seen,
+ * wherever the object is by then
  *
  * misuse: malloc_default_twice argument=twice
  * misuse: malloc_default_twice_abort USLAB_CONF=report=abort argument=twice

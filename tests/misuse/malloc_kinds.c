@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/malloc_kinds.c - every kind of mistake with malloc(), one for each run; scripts/misuse-table runs all
+ * misuse/malloc_kinds.c - every kind of mistake with malloc(), one for each run;
+ * scripts/misuse-table runs all
  *
  * The program goes on for a while afterwards, as programs do: some mistakes are noticed only then.
  *
@@ -260,7 +261,9 @@ static void uaf_link(size_t size)
 	*(volatile char *)p ^= 8;
 }
 
-/* What lies in objects, links among it, that went back to their slabs: behind thousands of others. */
+/*
+ * What lies in objects, links among it, that went back to their slabs: behind thousands of others.
+ */
 static void uaf_link_late(size_t size)
 {
 	static char *p[5000];

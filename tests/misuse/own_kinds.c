@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/own_kinds.c - every kind of mistake with a cache of one's own, one for each run; scripts/misuse-table runs all
+ * misuse/own_kinds.c - every kind of mistake with a cache of one's own, one for each run;
+ * scripts/misuse-table runs all
  *
  * The program goes on for a while afterwards, as programs do: some mistakes are noticed only then.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/inject.h - a copy of front/percpu.c, front/array.c and front/array_bulk.c with delays and mutations in it
+ * race/inject.h - a copy of front/percpu.c, front/array.c and front/array_bulk.c with
+ * delays and mutations in it
  *
  * For one C file of a program, in the place of <uslab/slab.h>. The linker then leaves the library's
  * own objects of these files out. Places: see <uslab/arch/...> and arch/rseq_ops.h.

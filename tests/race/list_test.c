@@ -6,9 +6,9 @@
  *
  * The front is compiled into this program with a loop at each place of arch/list_rseq.h. Threads
  * allocate, pass objects to one another and free; another thread moves them from CPU to CPU, which
- * interrupts sequences at any of their steps, and a third one drains all CPUs. An object that is handed
- * out twice carries two stamps; one that is lost is missing in the books at the end. With sequences that are not restarted
- * after an interruption the same must fail.
+ * interrupts sequences at any of their steps, and a third one drains all CPUs. An object that is
+ * handed out twice carries two stamps; one that is lost is missing in the books at the end. With
+ * sequences that are not restarted after an interruption the same must fail.
  */
 #define PLACES 22
 #include "delay.h"

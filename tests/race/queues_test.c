@@ -3,12 +3,12 @@
  * race/queues_test.c - the queues front with delays and moves between all of its steps
  *
  * The front is compiled into this file with its per-CPU steps and its locks wrapped: before a step
- * the thread may yield, so that others of its CPU get in between, or be moved to another CPU, so that
- * the step fails, or a hand that was taken goes on elsewhere. In rseq mode and, on a made-up topology
- * of two nodes, without. Drains, reaps and other limits come from outside meanwhile.
+ * the thread may yield, so that others of its CPU get in between, or be moved to another CPU, so
+ * that the step fails, or a hand that was taken goes on elsewhere. In rseq mode and, on a made-up
+ * topology of two nodes, without. Drains, reaps and other limits come from outside meanwhile.
  *
- * With the rule broken that a hit compares the entry, or the array's end, it must fail. The second is
- * so rare that it is made to happen.
+ * With the rule broken that a hit compares the entry, or the array's end, it must fail. The second
+ * is so rare that it is made to happen.
  */
 #include "unit/front/fake_engine.h"
 
@@ -250,8 +250,8 @@ static void test_entry_unseen_is_seen(void **state)
 }
 
 /*
- * Between a hit free's look at the array and its step the array is replaced by one in the same place
- * that is as full and has no room: top is what it was, and only the end is another.
+ * Between a hit free's look at the array and its step the array is replaced by one in the same
+ * place that is as full and has no room: top is what it was, and only the end is another.
  */
 static void *objs[32];
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/reserve_test.c - the reserve and the list of frees that were put off, with delays between their steps
+ * race/reserve_test.c - the reserve and the list of frees that were put off, with
+ * delays between their steps
  *
- * Both are compiled into this file with their exchanges wrapped: before one the thread may yield, so that
- * others get in between, or be interrupted by a handler that does the same as it. With the rule broken that a
- * block is taken, or given back, by one exchange, or that an entry is, it must fail.
+ * Both are compiled into this file with their exchanges wrapped: before one the thread may
+ * yield, so that others get in between, or be interrupted by a handler that does the same
+ * as it. With the rule broken that a block is taken, or given back, by one exchange, or
+ * that an entry is, it must fail.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -601,7 +601,10 @@ static void test_storm_with_forks(void **state)
 	assert_true(child_passed(&c));
 }
 
-/* One thing broken: the same storm must find it. A quiet machine takes seconds, a busy one its time. */
+/*
+ * One thing broken: the same storm must find it. A quiet machine takes
+ * seconds, a busy one its time.
+ */
 static void broken_storm(void *arg)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/stepped_test.c - every engine with every front, with a signal after each of their instructions
+ * race/stepped_test.c - every engine with every front, with a signal after
+ * each of their instructions
  *
  * ctest: timeout=300
  *
- * The handler allocates and frees objects of the cache that was interrupted, as GFP_ATOMIC allows it. It is met by
- * hits, misses, new slabs, empty slabs, bulk calls, shrinking and the making of another cache.
+ * The handler allocates and frees objects of the cache that was interrupted, as GFP_ATOMIC
+ * allows it. It is met by hits, misses, new slabs, empty slabs, bulk calls, shrinking and the
+ * making of another cache.
  */
 #include "conformance/pairs.h"
 
@@ -24,7 +26,10 @@ static struct {
 	unsigned long inside;
 } handler;
 
-/* As take() and give(), but for the inline hits: these are sequences on made-up CPUs too, which then miss. */
+/*
+ * As take() and give(), but for the inline hits: these are sequences on made-up
+ * CPUs too, which then miss.
+ */
 static void *take_slowly(struct cache *c)
 {
 	void *obj = get(c);

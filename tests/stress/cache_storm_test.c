@@ -4,7 +4,8 @@
  *
  * ctest: label=full timeout=300 serial
  *
- * Usage: cache_storm_test [seconds]; USLAB_SOAK=N: N times as long. Short-lived threads allocate and free through all public
+ * Usage: cache_storm_test [seconds]; USLAB_SOAK=N: N times as long. Short-lived threads allocate
+ *        and free through all public
  * functions, pass objects on to one another, create and destroy caches of their own, and hop from
  * CPU to CPU; a timer interrupts whoever runs, and its handler uses the hit paths; one thread
  * shrinks, another forks children that go on with everything they find. Objects are stamped. In the
@@ -35,7 +36,9 @@
 #include "page/buddy.h"
 #include "page/large.h"
 
-/* Its hit looks at what another thread may have got meanwhile, and then does not use what it saw. */
+/*
+ * Its hit looks at what another thread may have got meanwhile, and then does not use what it saw.
+ */
 #define CPUSLAB (THREAD_SANITIZED ? "array" : "cpuslab")
 #define WORKERS 5
 #define CACHES 5

@@ -4,10 +4,10 @@
  *
  * ctest: label=full timeout=300 serial
  *
- * The same threads, migrations, signals, forks and drains; one more thread switches debug letters of all
- * caches or some, samples, and validates. Objects of every layout are alive at any time and are freed by
- * whoever has them. No byte of an object may change but by its owner, nothing may be reported, and in
- * the end no page may be missing. USLAB_SOAK=30: two minutes.
+ * The same threads, migrations, signals, forks and drains; one more thread switches debug letters
+ * of all caches or some, samples, and validates. Objects of every layout are alive at any time and
+ * are freed by whoever has them. No byte of an object may change but by its owner, nothing may be
+ * reported, and in the end no page may be missing. USLAB_SOAK=30: two minutes.
  */
 #define STORM_SWITCHES 1
 #include "stress/cache_storm_test.c"

@@ -2,8 +2,8 @@
 /*
  * support/bare.h - does this process hold nothing but the program
  *
- * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see cmake/tests.cmake) the tool
- * maps memory of its own: limits on memory would stop the tool, or are not heeded.
+ * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see cmake/tests.cmake) the
+ * tool maps memory of its own: limits on memory would stop the tool, or are not heeded.
  */
 #ifndef SUPPORT_BARE_H
 #define SUPPORT_BARE_H
@@ -27,8 +27,8 @@
 #endif
 
 /*
- * Under an emulator of user programs (qemu-user) everything is slow, and what the kernel says of the process is
- * true of the emulator. It answers for /proc/self, but not for all names of it.
+ * Under an emulator of user programs (qemu-user) everything is slow, and what the kernel says of
+ * the process is true of the emulator. It answers for /proc/self, but not for all names of it.
  */
 static inline bool is_emulated(void)
 {

@@ -16,7 +16,10 @@ struct child {
 	char text[8192]; /* what it wrote to stderr, ends with NUL */
 };
 
-/* Forks, calls fn(arg), exits with 0 unless fn ends the child otherwise. In a test's own thread only. */
+/*
+ * Forks, calls fn(arg), exits with 0 unless fn ends the child otherwise. In
+ * a test's own thread only.
+ */
 struct child child_run(void (*fn)(void *arg), void *arg);
 
 /* Did the child return from fn? Shows its last words if not. */
@@ -33,8 +36,8 @@ bool child_aborted(const struct child *c);
 _Noreturn void child_failed(const char *file, int line, const char *what);
 
 /*
- * A cmocka test whose body runs in a child: what can be made once in a process only, like an arena, or may
- * bring it down.
+ * A cmocka test whose body runs in a child: what can be made once in a process only, like an
+ * arena, or may bring it down.
  */
 #define IN_CHILD(name)                                              \
 	static void name##_in_child(void *arg);                     \
@@ -47,8 +50,8 @@ _Noreturn void child_failed(const char *file, int line, const char *what);
 	static void name##_in_child(__attribute__((unused)) void *arg)
 
 /*
- * For what the system underneath may not have (an emulator has neither filters nor limits): the child ends
- * here, and child_run() says what is missing and skips the test.
+ * For what the system underneath may not have (an emulator has neither filters nor limits): the
+ * child ends here, and child_run() says what is missing and skips the test.
  */
 _Noreturn void child_cannot(const char *what);
 

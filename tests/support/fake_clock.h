@@ -2,8 +2,8 @@
 /*
  * support/fake_clock.h - time passes when the test says so
  *
- * Include it in one file of a test: its functions are linked in place of os/clock.c, so that what is
- * young or old does not depend on how long the test has to wait for a CPU.
+ * Include it in one file of a test: its functions are linked in place of os/clock.c, so that what
+ * is young or old does not depend on how long the test has to wait for a CPU.
  */
 #ifndef SUPPORT_FAKE_CLOCK_H
 #define SUPPORT_FAKE_CLOCK_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/heard.h - what engines report (engine/mistake.h), heard by a test instead of the program's user
+ * support/heard.h - what engines report (engine/mistake.h), heard by a test
+ * instead of the program's user
  *
  * From hear() to hear_no_more() an engine goes on after a mistake, as it does in a program.
  */

@@ -2,8 +2,9 @@
 /*
  * support/layout.h - a test program once more, where the system puts mappings from below
  *
- * Systems put each mapping below those that are there, or, in the legacy layout (setarch -L, vm.legacy_va_layout),
- * in the first place that is free. Which of them holds is settled when a program starts.
+ * Systems put each mapping below those that are there, or, in the legacy layout (setarch
+ * -L, vm.legacy_va_layout), in the first place that is free. Which of them holds is
+ * settled when a program starts.
  */
 #ifndef SUPPORT_LAYOUT_H
 #define SUPPORT_LAYOUT_H

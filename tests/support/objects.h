@@ -2,8 +2,8 @@
 /*
  * support/objects.h - does this C library say which loaded object an address belongs to
  *
- * glibc does since 2.35 (_dl_find_object). Elsewhere reports have addresses in place of names, and stacks are
- * followed by frame pointers.
+ * glibc does since 2.35 (_dl_find_object). Elsewhere reports have addresses in place of names, and
+ * stacks are followed by frame pointers.
  */
 #ifndef SUPPORT_OBJECTS_H
 #define SUPPORT_OBJECTS_H

@@ -85,8 +85,9 @@ plug_in_look(struct plug_in *plug_in, enum plug_in_look (*look)(uintptr_t addres
 }
 
 /*
- * In a child: calls look with an address in the function all the time, until the thread has loaded often and
- * both answers were seen. An answer must be right if the library was there, or was not, all the while.
+ * In a child: calls look with an address in the function all the time, until the thread has
+ * loaded often and both answers were seen. An answer must be right if the library was there,
+ * or was not, all the while.
  */
 static inline void plug_in_meanwhile(enum plug_in_look (*look)(uintptr_t address))
 {

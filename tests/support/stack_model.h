@@ -18,8 +18,8 @@
 #include "os/unwind.h"
 
 /*
- * Stacks are found by tables here: of this CPU, and as glibc finds those of an object since 2.35. Otherwise by
- * frame pointers, which end in the first library that has none, and there is no model.
+ * Stacks are found by tables here: of this CPU, and as glibc finds those of an object since 2.35.
+ * Otherwise by frame pointers, which end in the first library that has none, and there is no model.
  */
 #if ARCH_HAS_CFI && defined(DLFO_STRUCT_HAS_EH_DBASE)
 #define HAS_MODEL 1
@@ -29,7 +29,9 @@
 #define _Unwind_GetIPInfo(context, before) (*(before) = 0, (uintptr_t)(context))
 #endif
 
-/* Callers are found: by tables, or by frame pointers, which only aarch64's compilers keep unasked. */
+/*
+ * Callers are found: by tables, or by frame pointers, which only aarch64's compilers keep unasked.
+ */
 #if HAS_MODEL || defined(__aarch64__)
 #define FINDS_CALLERS 1
 #else

@@ -2,9 +2,9 @@
 /*
  * support/stepped.h - a signal after every single instruction of a piece of code
  *
- * The trap flag of x86-64 is set: so SIGTRAP comes between any two instructions, and its handler, which runs
- * without the flag, does what a signal handler of a program might do. Nothing is left to luck: a place where
- * a signal is not borne is met each time.
+ * The trap flag of x86-64 is set: so SIGTRAP comes between any two instructions, and its handler,
+ * which runs without the flag, does what a signal handler of a program might do. Nothing is left to
+ * luck: a place where a signal is not borne is met each time.
  *
  * A signal restarts a restartable sequence, which then never ends: for code that runs without rseq.
  */

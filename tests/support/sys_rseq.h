@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_rseq.h - <sys/rseq.h>, also for a C library or a CPU that has none of it: nobody is registered there
+ * sys_rseq.h - <sys/rseq.h>, also for a C library or a CPU that has none of it:
+ * nobody is registered there
  */
 #ifndef TESTS_SUPPORT_SYS_RSEQ_H
 #define TESTS_SUPPORT_SYS_RSEQ_H

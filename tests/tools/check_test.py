@@ -178,6 +178,12 @@ class CheckTest(unittest.TestCase):
         self.put("scripts/x.py", "# SPDX-License-Identifier: MIT\ndef g():\n" + "    pass\n" * 80)
         self.expect("src/page/buddy.h:11: size: f() has 83 lines", "scripts/x.py:2: size: g() has 81")
 
+    def test_comment_width(self):
+        wide = "x" * 91
+        self.c("src/page/buddy.h", f"/* {wide}xxxx */\n\t/* {wide} */\n/* {wide}xxx */\n")
+        self.expect("src/page/buddy.h:10: width: 101 columns", "src/page/buddy.h:11: width: 105")
+        self.assertNotIn("buddy.h:12", self.check()[1])
+
     def test_if_budget(self):
         self.c("src/page/buddy.h", "#ifdef A\n#endif\n" * 11)
         self.c("src/os/os.h", "#ifdef A\n#endif\n" * 11)

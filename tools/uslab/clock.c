@@ -2,9 +2,9 @@
 /*
  * uslab/clock.c - a clock fine enough for one allocation, and what reading it costs
  *
- * The CPU's time stamp counter (arch/tsc.h) serves when the kernel says that its rate is constant and
- * that it runs on in sleep; otherwise, and on other CPUs, clock_gettime() does, which costs more and
- * therefore blurs the shortest durations.
+ * The CPU's time stamp counter (arch/tsc.h) serves when the kernel says that its rate is constant
+ * and that it runs on in sleep; otherwise, and on other CPUs, clock_gettime() does, which costs
+ * more and therefore blurs the shortest durations.
  */
 #include "clock.h"
 #include "arch/tsc.h"

@@ -92,7 +92,7 @@ struct debug_job {
 	struct snapshot *after;
 };
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static bool are_letters(const char *text)
 {
@@ -189,7 +189,7 @@ static int parse(struct debug_job *job, int argc, char **argv)
 	return status == EXIT_OK ? -1 : status;
 }
 
-/* ---- what there is ------------------------------------------------------------------------------ */
+/* ---- what there is --------------------------------------------------------------------------- */
 
 static const char *letters_text(char *buf, slab_flags_t flags)
 {
@@ -220,7 +220,7 @@ static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
 	return false;
 }
 
-/* ---- actions ------------------------------------------------------------------------------------ */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static bool is_debugged(const struct snapshot_cache *c)
 {
@@ -314,7 +314,10 @@ static void add_change(struct changes *all, const struct debug_job *job, struct 
 		all->switched++;
 }
 
-/* What the chosen caches had before, and have now. done: those that have what they had were asked, too. */
+/*
+ * What the chosen caches had before, and have now. done: those that have what
+ * they had were asked, too.
+ */
 static void find_changes(struct changes *all, const struct debug_job *job, bool done)
 {
 	const slab_flags_t letters = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
@@ -398,7 +401,10 @@ static int switch_letters(struct debug_job *job)
 	return status;
 }
 
-/* Caches that were asked, and those of them that have nothing to be checked, never having had letters. */
+/*
+ * Caches that were asked, and those of them that have nothing to be checked,
+ * never having had letters.
+ */
 struct validated {
 	uint64_t slabs;
 	unsigned int asked, refused;

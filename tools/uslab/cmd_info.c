@@ -17,7 +17,7 @@
 
 #define CLEAR_SCREEN "\033[H\033[2J\033[3J"
 
-/* ---- one subject, one mode ------------------------------------------------------------------------ */
+/* ---- one subject, one mode ------------------------------------------------------------------- */
 
 static int list_aliases(const struct info *info, const struct snapshot *s)
 {
@@ -88,7 +88,7 @@ static int show_subject(const struct info *info, struct info_subject *subject)
 	}
 }
 
-/* ---- subjects ------------------------------------------------------------------------------------- */
+/* ---- subjects -------------------------------------------------------------------------------- */
 
 static void close_subject(struct info_subject *subject)
 {
@@ -128,7 +128,7 @@ static int snapshot_subject(const struct info *info, struct info_subject *subjec
 	return EXIT_OK;
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static int show_all(const struct info *info, struct info_subject *subjects, unsigned int count,
 		    const char *time)
@@ -177,8 +177,8 @@ static void close_ended(struct info_subject *subjects, unsigned int count)
 }
 
 /*
- * Those that cannot be read are closed, after it was said why, and the others go on. EXIT_FAILED if there were
- * any; one that ended after the first round is no failure.
+ * Those that cannot be read are closed, after it was said why, and the others go on. EXIT_FAILED if
+ * there were any; one that ended after the first round is no failure.
  */
 static int snapshot_round(const struct info *info, struct info_subject *subjects,
 			  unsigned int count, bool first)

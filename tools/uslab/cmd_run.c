@@ -114,8 +114,9 @@ static int parse(struct run *run, int argc, char **argv)
 }
 
 /*
- * The library inside of this command starts before main(), so the words of the command line come from the kernel. What
- * is wrong with variables for the program is said by the program's own library, and was said twice.
+ * The library inside of this command starts before main(), so the words of the command line come
+ * from the kernel. What is wrong with variables for the program is said by the program's own
+ * library, and was said twice.
  */
 bool os_env_is_ours(void)
 {
@@ -130,7 +131,7 @@ bool os_env_is_ours(void)
 	return left < sizeof(COMMAND) || memcmp(first_end + 1, COMMAND, sizeof(COMMAND)) != 0;
 }
 
-/* ---- the library -------------------------------------------------------------------------------- */
+/* ---- the library ----------------------------------------------------------------------------- */
 
 /* The folder of this command, without the last slash; false: unknown. */
 static bool own_folder(char *buf, size_t size)
@@ -225,8 +226,9 @@ static int set_environment(const struct run *run, bool preload)
 }
 
 /*
- * Says what will keep the program from using the library; it is started all the same. false: it would not start
- * with LD_PRELOAD. Else it is set even where it has no effect: what the program starts may well take it.
+ * Says what will keep the program from using the library; it is started all the same. false: it
+ * would not start with LD_PRELOAD. Else it is set even where it has no effect: what the program
+ * starts may well take it.
  */
 static bool may_preload(const char *name)
 {

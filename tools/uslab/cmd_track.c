@@ -2,7 +2,8 @@
 /*
  * uslab/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
  *
- * Flow: choose caches, switch tracking on, then tables until a signal, the end of the program or the first
+ * Flow: choose caches, switch tracking on, then tables until a signal, the end of
+ *       the program or the first
  * table with --once; at last switch off what was switched on.
  */
 #define _GNU_SOURCE
@@ -118,7 +119,7 @@ static void stop(int signal)
 	stopped = signal;
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int parse_seconds(const char *text, double *seconds)
 {
@@ -290,7 +291,7 @@ static int parse(struct track_options *options, int argc, char **argv)
 	return status == EXIT_OK ? -1 : status;
 }
 
-/* ---- tables ------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int fail_errno(const struct tracking *t, const char *what, int error)
 {
@@ -454,7 +455,7 @@ static int run_live(struct tracking *t)
 	return status;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static int choose(struct tracking *t)
 {
@@ -517,7 +518,9 @@ static int start_picking(struct tracking *t)
 		return util_fail(COMMAND,
 				 "%s cannot be sampled: %s; --full tracks every allocation",
 				 t->source.title, strerror(-ret));
-	/* what is picked before the process has found its mean is of all weights, and says little */
+	/*
+	 * what is picked before the process has found its mean is of all weights, and says little
+	 */
 	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
 		if (command_picker_renew(&t->picker) || !track_sleep(SETTLE_SECONDS / SETTLE_LOOKS))
 			break;

@@ -2,14 +2,14 @@
 /*
  * uslab/command.c - commands to a running process, through its mailbox
  *
- * Tools exclude each other by a lock on /proc/PID/mem, which ends with the tool that holds it. So whoever
- * has it may take over whatever a tool that was killed left in the mailbox; only a command that the
- * process is just carrying out is waited for.
+ * Tools exclude each other by a lock on /proc/PID/mem, which ends with the tool that holds it. So
+ * whoever has it may take over whatever a tool that was killed left in the mailbox; only a command
+ * that the process is just carrying out is waited for.
  *
- * A command that nobody came for is taken back in two steps, because the process may take it at that very
- * moment: first it is made to do nothing, then, if still nobody has it, it is removed. So is one that a tool
- * left which was killed, and the own one if a signal wants to end this tool: what people have broken off is
- * not to happen later.
+ * A command that nobody came for is taken back in two steps, because the process may take it at
+ * that very moment: first it is made to do nothing, then, if still nobody has it, it is removed. So
+ * is one that a tool left which was killed, and the own one if a signal wants to end this tool:
+ * what people have broken off is not to happen later.
  */
 #define _GNU_SOURCE
 #include "command.h"
@@ -48,7 +48,7 @@ struct mailbox {
 	bool patient;  /* they do not end the waiting either */
 };
 
-/* ---- time --------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 static uint64_t now_ms(void)
 {
@@ -79,11 +79,11 @@ static bool nap(struct mailbox *box)
 	return true;
 }
 
-/* ---- memory of the process ---------------------------------------------------------------------- */
+/* ---- memory of the process ------------------------------------------------------------------- */
 
 /*
- * /proc/PID/mem belongs to the program that runs now: should the process become another one meanwhile, what
- * is written goes nowhere.
+ * /proc/PID/mem belongs to the program that runs now: should the process become another one
+ * meanwhile, what is written goes nowhere.
  */
 static int open_memory(pid_t pid, int flags)
 {
@@ -157,11 +157,11 @@ static int write_body(const struct mailbox *box, const struct control *control)
 				  sizeof(*control) - behind);
 }
 
-/* ---- the lock ----------------------------------------------------------------------------------- */
+/* ---- the lock -------------------------------------------------------------------------------- */
 
 /*
- * box->fd: what to close to give the lock back, or -1. Where there is no such file, or none to be locked, the
- * state of the mailbox alone has to keep tools apart. 0, -EBUSY or -ESRCH.
+ * box->fd: what to close to give the lock back, or -1. Where there is no such file, or none to be
+ * locked, the state of the mailbox alone has to keep tools apart. 0, -EBUSY or -ESRCH.
  */
 static int lock_mailbox(struct mailbox *box)
 {
@@ -180,7 +180,7 @@ static int lock_mailbox(struct mailbox *box)
 	return 0;
 }
 
-/* ---- one command -------------------------------------------------------------------------------- */
+/* ---- one command ----------------------------------------------------------------------------- */
 
 /* Is that still the library that was found? Another program may run under this number by now. */
 static int open_mailbox(struct mailbox *box, const struct target_root *root)
@@ -224,7 +224,7 @@ static int post(struct mailbox *box, const struct command_request *request, stru
 	return ret ? ret : write_state(box, CONTROL_PENDING);
 }
 
-/* One word: whoever is copying the command at this moment has the old one or this, and neither in part. */
+/* One word: whoever is copying the command at this moment has all of the old one or of this. */
 static int make_nothing(const struct mailbox *box)
 {
 	uint32_t nothing = CONTROL_NOTHING;
@@ -234,8 +234,8 @@ static int make_nothing(const struct mailbox *box)
 }
 
 /*
- * Somebody is at it: that ends by itself, unless the process is stopped. Whoever asked wants to know that it was
- * done, also when a signal wants to end him: he may have to undo it.
+ * Somebody is at it: that ends by itself, unless the process is stopped. Whoever asked wants to
+ * know that it was done, also when a signal wants to end him: he may have to undo it.
  */
 static int await_end(struct mailbox *box, struct control *reply)
 {
@@ -249,7 +249,9 @@ static int await_end(struct mailbox *box, struct control *reply)
 	return ret;
 }
 
-/* See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it. */
+/*
+ * See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it.
+ */
 static int take_back(struct mailbox *box, struct control *reply)
 {
 	int ret = make_nothing(box);
@@ -269,8 +271,8 @@ static int take_back(struct mailbox *box, struct control *reply)
 }
 
 /*
- * Waits until the process is done with what another tool, gone by now, asked for. A command that waits is not
- * overwritten: the process may be taking it, and would then say DONE to the new one.
+ * Waits until the process is done with what another tool, gone by now, asked for. A command that
+ * waits is not overwritten: the process may be taking it, and would then say DONE to the new one.
  */
 static int await_turn(struct mailbox *box, struct control *control)
 {
@@ -295,9 +297,9 @@ static int await_turn(struct mailbox *box, struct control *control)
 }
 
 /*
- * The kick is repeated: a thread that was on the slow path already may have put the limit back after it
- * looked into the mailbox and before the command was there. A process that has just been forked empties
- * the mailbox that it got from its parent; then the command is written again.
+ * The kick is repeated: a thread that was on the slow path already may have put the limit back
+ * after it looked into the mailbox and before the command was there. A process that has just been
+ * forked empties the mailbox that it got from its parent; then the command is written again.
  */
 static int await_answer(struct mailbox *box, const struct command_request *request,
 			struct control *reply)
@@ -336,8 +338,8 @@ static int send_locked(struct mailbox *box, const struct command_request *reques
 }
 
 /*
- * Signals that end tools come when the mailbox is in order; *before is what was blocked. Those that are
- * ignored stay so: blocked they would be pending.
+ * Signals that end tools come when the mailbox is in order; *before is what was blocked. Those that
+ * are ignored stay so: blocked they would be pending.
  */
 static void hold_signals(struct mailbox *box, sigset_t *before)
 {
@@ -354,8 +356,8 @@ static void hold_signals(struct mailbox *box, sigset_t *before)
 }
 
 /*
- * What carries a command out makes system calls; a filter may end the process for one that it does not know. Those
- * that were there when the library started do not: os/filter.h.
+ * What carries a command out makes system calls; a filter may end the process for one that it does
+ * not know. Those that were there when the library started do not: os/filter.h.
  */
 static enum filtered look_at_filters(const struct target *t, const struct target_root *root)
 {
@@ -403,7 +405,7 @@ int command_send(struct target *t, const struct target_root *root,
 	return ret;
 }
 
-/* ---- picking ------------------------------------------------------------------------------------ */
+/* ---- picking --------------------------------------------------------------------------------- */
 
 static int picker_read(const struct command_picker *picker, size_t offset, void *buf, size_t len)
 {
@@ -452,7 +454,10 @@ static int set_mean(const struct command_picker *picker, uint32_t mean)
 	return PICKER_WRITE(picker, pick_mean, &mean);
 }
 
-/* The process raises the mean by itself where it picks too many; here it is lowered where they are few. */
+/*
+ * The process raises the mean by itself where it picks too many; here it is
+ * lowered where they are few.
+ */
 static int judge(struct command_picker *picker, uint32_t mean, uint64_t now)
 {
 	uint64_t picked, before = picker->picked;
@@ -531,7 +536,7 @@ void command_picker_close(struct command_picker *picker, bool keep)
 	picker->fd = -1;
 }
 
-/* ---- for people --------------------------------------------------------------------------------- */
+/* ---- for people ------------------------------------------------------------------------------ */
 
 /* The letter of /proc/PID/stat that says what the process does; 0: unknown. */
 static char process_state(pid_t pid)

@@ -22,12 +22,12 @@ struct command_request {
 };
 
 /*
- * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that talk to the
- * same process wait for their turn. 0: carried out, *reply says with what result. -ETIMEDOUT: the program did
- * not come by; the command was taken back. -EINTR: so it was, because of a signal that ends tools; those wait
- * meanwhile. -ESRCH: that program has ended. -ECANCELED: nothing was done, because the process has added a filter of
- * system calls since it started, which may end it for carrying the command out, and target.force is not set. -EPERM,
- * -EPROTO, ...
+ * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that
+ * talk to the same process wait for their turn. 0: carried out, *reply says with what result.
+ * -ETIMEDOUT: the program did not come by; the command was taken back. -EINTR: so it was, because
+ * of a signal that ends tools; those wait meanwhile. -ESRCH: that program has ended. -ECANCELED:
+ * nothing was done, because the process has added a filter of system calls since it started, which
+ * may end it for carrying the command out, and target.force is not set. -EPERM, -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
@@ -35,12 +35,16 @@ int command_send(struct target *t, const struct target_root *root,
 /* Is the process stopped, by a signal or a debugger? */
 bool command_finds_stopped(pid_t pid);
 
-/* A message on stderr for what command_send() returned and replied, if it went wrong. EXIT_OK or EXIT_FAILED. */
+/*
+ * A message on stderr for what command_send() returned and replied, if it went
+ * wrong. EXIT_OK or EXIT_FAILED.
+ */
 int command_judge(const struct target *t, const struct target_root *root,
 		  const struct command_request *request, int error, const struct control *reply);
 
 /*
- * Both, with a message on stderr for whatever went wrong, that says what to do. EXIT_OK or EXIT_FAILED.
+ * Both, with a message on stderr for whatever went wrong, that says what to
+ * do. EXIT_OK or EXIT_FAILED.
  */
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
@@ -49,21 +53,25 @@ int command_perform(struct target *t, const struct target_root *root,
 int command_fail_filtered(const struct target *t, const struct target_root *root);
 
 /*
- * Has the malloc of the process pick allocations, see cache/control.h and malloc/pick.h; no answer is waited for.
- * Between begin and end renew() is to be called each second or so: it renews the lease and sees to it that enough
- * is picked.
+ * Has the malloc of the process pick allocations, see cache/control.h and malloc/pick.h; no answer
+ * is waited for. Between begin and end renew() is to be called each second or so: it renews the
+ * lease and sees to it that enough is picked.
  */
 struct command_picker {
 	int fd; /* -1: closed */
 	uint64_t control;
 	uint64_t kick;	  /* 0: every malloc() looks anyway */
 	uint64_t renewed; /* process's clock, ms */
-	uint64_t judged; /* when it was last seen whether enough is picked, and what was picked then */
+	/* when it was last seen whether enough is picked, and what was picked then */
+	uint64_t judged;
 	uint64_t picked;
 	bool broken; /* between two renewals nothing was picked for a while */
 };
 
-/* Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks; -ECANCELED: see above; -errno. */
+/*
+ * Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks;
+ * -ECANCELED: see above; -errno.
+ */
 int command_picker_open(struct command_picker *picker, const struct target *t,
 			const struct target_root *root);
 /* 0; -ESRCH: the program has ended. */

@@ -89,7 +89,8 @@ struct scaling {
 	unsigned int cpus[COMPARE_SCALES];
 	unsigned int nodes[COMPARE_SCALES];
 	unsigned int chosen; /* bits 1 << index of compare_kinds */
-	struct scale_point points[COMPARE_NR][COMPARE_SCALES]; /* a copy of the trace for its CPUs */
+	/* a copy of the trace for its CPUs */
+	struct scale_point points[COMPARE_NR][COMPARE_SCALES];
 	struct scale_point constant[COMPARE_NR][COMPARE_SCALES]; /* one for all, split among them */
 };
 

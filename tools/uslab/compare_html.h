@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes the page, and flushes it: 0, or -errno of what could not be written. json is valid JSON. */
+/*
+ * Writes the page, and flushes it: 0, or -errno of what could not be written. json is valid JSON.
+ */
 int compare_html_write(FILE *out, const char *json, size_t size);
 
 #endif /* TOOLS_COMPARE_HTML_H */

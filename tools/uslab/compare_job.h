@@ -41,8 +41,9 @@ struct job_bytes {
 struct job_memory {
 	struct job_bytes at_live_peak;
 	struct job_bytes end;
-	struct job_bytes peak; /* highest of each; queue, cpu_slab: of the points and the live peak */
-	double slab_mean;      /* over the time of the trace */
+	/* highest of each; queue, cpu_slab: of the points and the live peak */
+	struct job_bytes peak;
+	double slab_mean; /* over the time of the trace */
 	double requested_mean;
 	uint64_t page_blocks; /* taken from the page allocator */
 	uint64_t meta_bytes;  /* at the end */
@@ -120,8 +121,8 @@ struct count_marks {
 };
 
 /*
- * The marks for operation op of the trace, called for each in turn. They count some operations, evenly
- * over the trace, and do nothing for the others.
+ * The marks for operation op of the trace, called for each in turn. They count some operations,
+ * evenly over the trace, and do nothing for the others.
  */
 const struct count_marks *count_marks_for(struct job *job, const struct trace_ops *trace,
 					  size_t op);

@@ -2,7 +2,8 @@
 /*
  * uslab/compare_json.c - what `uslab compare` found, as JSON
  *
- * What there is not is null. When memory runs out one of the values is missing, and the text with it.
+ * What there is not is null. When memory runs out one of the values is
+ * missing, and the text with it.
  */
 #define _GNU_SOURCE
 #include "compare_json.h"

@@ -110,7 +110,9 @@ static void step_operation(struct tracee *t, struct job_count *count)
 	}
 }
 
-/* All marks up to the end of the process; those that would take more than their share are left out. */
+/*
+ * All marks up to the end of the process; those that would take more than their share are left out.
+ */
 static void step_operations(struct tracee *t, struct job_count *count)
 {
 	uint64_t spent = 0;

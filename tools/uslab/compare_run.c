@@ -3,8 +3,8 @@
  * uslab/compare_run.c - all contestants on one trace
  *
  * First the bytes, which do not depend on the machine's mood, and the instructions; then the timed
- * rounds. Every round starts every contestant once, each in a process of its own, and the next round
- * starts with another one: what drifts (temperature, other load) hits all alike.
+ * rounds. Every round starts every contestant once, each in a process of its own, and the next
+ * round starts with another one: what drifts (temperature, other load) hits all alike.
  */
 #define _GNU_SOURCE
 #include "compare.h"

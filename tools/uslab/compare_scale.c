@@ -2,9 +2,9 @@
 /*
  * uslab/compare_scale.c - what grows with the number of CPUs: 1, 2, 4, ... of a made-up machine
  *
- * Each number of CPUs is loaded with as many copies of the trace as there is room for, on a share of
- * the nodes, and, for the bytes in queues, once more on a single node. At constant work those copies
- * are one, split among them: what grows then does so because of the machine alone.
+ * Each number of CPUs is loaded with as many copies of the trace as there is room for, on a share
+ * of the nodes, and, for the bytes in queues, once more on a single node. At constant work those
+ * copies are one, split among them: what grows then does so because of the machine alone.
  */
 #define _GNU_SOURCE
 #include "compare.h"

@@ -2,8 +2,8 @@
 /*
  * uslab/core.c - uslab in a core file
  *
- * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where these
- * are gone, the data of mapped files, which the core has, is searched for its magic number.
+ * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where
+ * these are gone, the data of mapped files, which the core has, is searched for its magic number.
  */
 #define _GNU_SOURCE
 #include "core.h"
@@ -62,7 +62,9 @@ static void search_block(struct core *core, uint64_t start, const uint64_t *bloc
 			add_root(core, start + i * sizeof(*block), object);
 }
 
-/* The file whose data the segment is: mapped there, or right before it (what is zero at the start). */
+/*
+ * The file whose data the segment is: mapped there, or right before it (what is zero at the start).
+ */
 static const char *data_of(const struct core_map *map, const struct core_segment *s)
 {
 	const struct core_mapping *m = core_map_mapping(map, s->start);
@@ -109,7 +111,7 @@ static int find_roots(struct core *core)
 	return 0;
 }
 
-/* ---- what went wrong ---------------------------------------------------------------------------- */
+/* ---- what went wrong ------------------------------------------------------------------------- */
 
 static int fail_without_uslab(const struct core *core, const char *command, const char *file)
 {

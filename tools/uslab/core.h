@@ -27,8 +27,8 @@ struct core {
 
 /*
  * Opens a core file and finds uslab in it. program: the program's file, if it is no longer where it
- * was; else NULL. EXIT_OK with *core set; EXIT_FAILED after saying why not. command is for messages; file must
- * live as long as the core.
+ * was; else NULL. EXIT_OK with *core set; EXIT_FAILED after saying why not. command is for
+ * messages; file must live as long as the core.
  */
 int core_open(struct core **core, const char *command, const char *file, const char *program);
 
@@ -36,14 +36,14 @@ int core_open(struct core **core, const char *command, const char *file, const c
 void core_close(struct core *core);
 
 /*
- * Bytes of memory that are in the file, without its holes: nearly what was resident, less what belongs to files and
- * was not changed.
+ * Bytes of memory that are in the file, without its holes: nearly what was resident, less what
+ * belongs to files and was not changed.
  */
 uint64_t core_bytes(const struct core *core);
 
 /*
- * Makes *t a target that target_snapshot() reads the core by. It lives as long as the core; target_close()
- * may be called and frees nothing of the core.
+ * Makes *t a target that target_snapshot() reads the core by. It lives as long as the core;
+ * target_close() may be called and frees nothing of the core.
  */
 void core_target(struct core *core, const char *command, struct target *t);
 

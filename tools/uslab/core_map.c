@@ -2,9 +2,9 @@
 /*
  * uslab/core_map.c - the memory that a core file describes
  *
- * The kernel leaves out of a core what it could read from a file again, but for the first page of each
- * ELF object, by which a file is recognised as the one that was mapped; and memory that was never
- * written to.
+ * The kernel leaves out of a core what it could read from a file again, but for the first
+ * page of each ELF object, by which a file is recognised as the one that was mapped; and
+ * memory that was never written to.
  */
 #define _GNU_SOURCE
 #include "core_map.h"
@@ -30,7 +30,7 @@
 /* Our own ELF header, which the linker knows: it says what machine this is. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* All of it or nothing. */
 static bool read_at(int fd, uint64_t offset, void *buf, size_t len)
@@ -120,7 +120,7 @@ static bool read_count(const struct core_map *map, const Elf64_Ehdr *header, uin
 	       *count * sizeof(Elf64_Phdr) <= map->size - header->e_phoff;
 }
 
-/* ---- segments ----------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -148,7 +148,10 @@ static void add_segment(struct core_map *map, const Elf64_Phdr *header)
 	map->segment[map->nr_segments++] = s;
 }
 
-/* The last of count elements of that size, sorted by their first field, that starts at or before addr. */
+/*
+ * The last of count elements of that size, sorted by their first field, that
+ * starts at or before addr.
+ */
 static const void *find_before(const void *array, size_t count, size_t size, uint64_t addr)
 {
 	size_t low = 0, high = count;
@@ -180,7 +183,7 @@ const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t
 	return m && addr < m->end ? m : NULL;
 }
 
-/* ---- notes -------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 /* Of that name, which stays where it is. Mappings of a file mostly follow one another. */
 static struct core_object *add_object(struct core_map *map, const char *name)
@@ -301,7 +304,7 @@ static const char *read_note_segment(struct core_map *map, const Elf64_Phdr *hea
 	return why;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static const char *read_headers(struct core_map *map)
 {
@@ -363,9 +366,11 @@ void core_map_close(struct core_map *map)
 	free(map->names);
 }
 
-/* ---- mapped files ------------------------------------------------------------------------------- */
+/* ---- mapped files ---------------------------------------------------------------------------- */
 
-/* Does it begin with what the core has of the object? What the core does not have counts as equal. */
+/*
+ * Does it begin with what the core has of the object? What the core does not have counts as equal.
+ */
 static bool is_same_file(const struct core_map *map, const struct core_object *object, int fd)
 {
 	char in_core[COMPARED], in_file[COMPARED];
@@ -418,7 +423,7 @@ const char *core_map_open_objects(struct core_map *map, const char *program)
 	return NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Bytes that the core left out: of a mapped file, or zero. 0: there are none. */
 static size_t read_left_out(const struct core_map *map, const struct core_segment *s, uint64_t addr,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/core_map.h - the memory that a core file describes: what is in it, and which files were mapped
+ * uslab/core_map.h - the memory that a core file describes: what is in it,
+ * and which files were mapped
  *
  * Nothing that the file says is trusted: every offset and count is checked against its size.
  */
@@ -11,7 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A piece of memory; its first `dumped` bytes are at an offset of the core file, or were to be there. */
+/*
+ * A piece of memory; its first `dumped` bytes are at an offset of the core
+ * file, or were to be there.
+ */
 struct core_segment {
 	uint64_t start;
 	uint64_t end;
@@ -54,7 +58,9 @@ struct core_map {
 	uint64_t missing; /* bytes that the core should have and does not */
 };
 
-/* Reads what the core says of itself. NULL, or why it cannot be read. core_map_close() in any case. */
+/*
+ * Reads what the core says of itself. NULL, or why it cannot be read. core_map_close() in any case.
+ */
 const char *core_map_open(struct core_map *map, const char *file);
 void core_map_close(struct core_map *map);
 

@@ -2,10 +2,11 @@
 /*
  * uslab/estimate.c - sums of weights, and their intervals
  *
- * A sum with that variance is like a Poisson count of sum^2 / variance, times a factor; the ends of its interval are
- * quantiles of a gamma distribution, at the upper end as if one more had been seen, as heavy as any (Fay and Feuer). So
- * few samples have a wide and lopsided interval, and what was seen in full has none. The interval of a quotient is put
- * together from those of its parts on a logarithmic scale (Zou and Donner).
+ * A sum with that variance is like a Poisson count of sum^2 / variance, times a factor; the ends of
+ * its interval are quantiles of a gamma distribution, at the upper end as if one more had been
+ * seen, as heavy as any (Fay and Feuer). So few samples have a wide and lopsided interval, and what
+ * was seen in full has none. The interval of a quotient is put together from those of its parts on
+ * a logarithmic scale (Zou and Donner).
  */
 #include "estimate.h"
 

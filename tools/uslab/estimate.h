@@ -2,8 +2,9 @@
 /*
  * uslab/estimate.h - how many there are of what was sampled, and how sure that is
  *
- * Each thing was seen with a probability p that is known, apart from all others, and stands for 1/p of them (its
- * weight). The sum of weights is right on average, whatever the things are; its variance is the sum of w * (w - 1).
+ * Each thing was seen with a probability p that is known, apart from all others, and stands for 1/p
+ * of them (its weight). The sum of weights is right on average, whatever the things are; its
+ * variance is the sum of w * (w - 1).
  */
 #ifndef TOOLS_ESTIMATE_H
 #define TOOLS_ESTIMATE_H
@@ -28,7 +29,10 @@ void estimate_merge(struct estimate_sum *to, const struct estimate_sum *sum);
 /* one: value * weight of the heaviest thing that may have been there and was not seen. */
 struct estimate estimate_of(const struct estimate_sum *sum, double one);
 
-/* What part of `all` is `part`, which is in it; one: as above, for what is in `all` and not in `part`. 0 of 0: 0. */
+/*
+ * What part of `all` is `part`, which is in it; one: as above, for what is in `all` and
+ * not in `part`. 0 of 0: 0.
+ */
 struct estimate estimate_share(const struct estimate_sum *part, const struct estimate_sum *all,
 			       double one);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/filtered.c - from /proc/PID/task: each thread has filters of its own, and any may carry out a command
+ * uslab/filtered.c - from /proc/PID/task: each thread has filters of its own, and
+ * any may carry out a command
  */
 #define _GNU_SOURCE
 #include "filtered.h"

@@ -8,7 +8,8 @@
  *     kernel/debug/slab/NAME/alloc_traces     spec 6.4; caches with stored users; and free_traces
  *     proc/slabinfo                           spec 9.1
  *
- * Everything comes from one snapshot, which is made anew when somebody asks and it is no longer fresh.
+ * Everything comes from one snapshot, which is made anew when somebody asks
+ * and it is no longer fresh.
  */
 #ifndef TOOLS_FS_H
 #define TOOLS_FS_H
@@ -31,7 +32,7 @@
 #define FS_MAX_LINKS 500	 /* links, likewise */
 #define FS_WAIT_MS 3000		 /* for the process to carry out what was written */
 
-/* ---- fs_names.c: what folders and links are called ---------------------------------------------- */
+/* ---- fs_names.c: what folders and links are called ------------------------------------------- */
 
 #define FS_NAME_MAX (SNAPSHOT_NAME_MAX + 8)
 #define FS_MAX_ENTRIES (2 * SNAPSHOT_MAX_CACHES + SNAPSHOT_MAX_ALIASES)
@@ -57,7 +58,7 @@ static inline const char *fs_names_folder(const struct fs_names *names, unsigned
 	return names->entry[names->folder[cache]].name;
 }
 
-/* ---- the mounted process ------------------------------------------------------------------------- */
+/* ---- the mounted process --------------------------------------------------------------------- */
 
 struct fs {
 	struct source source;
@@ -85,7 +86,7 @@ int fs_refresh(struct fs *fs);
 /* NULL: no memory. */
 struct resolve *fs_resolve(struct fs *fs);
 
-/* ---- fs_attr.c: the files of a cache's folder ---------------------------------------------------- */
+/* ---- fs_attr.c: the files of a cache's folder ------------------------------------------------ */
 
 struct fs_attribute;
 
@@ -119,7 +120,7 @@ const struct fs_attribute *fs_attribute_find(const char *name);
 /* Of a row that is no cache, of a core: nothing can be written. */
 mode_t fs_attribute_mode(const struct fs *fs, unsigned int cache, const struct fs_attribute *a);
 
-/* ---- fs_store.c: what is written ------------------------------------------------------------------ */
+/* ---- fs_store.c: what is written ------------------------------------------------------------- */
 
 struct fs_request {
 	enum control_command command;
@@ -131,20 +132,22 @@ struct fs_request {
 /* 0; -EINVAL, -ERANGE: as the kernel says to such a text; -ENAMETOOLONG. */
 int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c, const char *text,
 		   size_t size, struct fs_request *request);
-/* The same for a line written to slabinfo (spec 9.2). 1: accepted, and nothing is to be done; -EIO. */
+/*
+ * The same for a line written to slabinfo (spec 9.2). 1: accepted, and nothing is to be done; -EIO.
+ */
 int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 		  struct fs_request *request);
 /* Has the process do it. 0 or -errno. */
 int fs_store_send(struct fs *fs, const struct fs_request *request);
 
-/* ---- fs_slabinfo.c ------------------------------------------------------------------------------- */
+/* ---- fs_slabinfo.c --------------------------------------------------------------------------- */
 
 /* The whole of it. 0 or -errno. */
 int fs_slabinfo(FILE *out, const struct snapshot *s);
 /* Has a cache queues, so that limits can be written? */
 bool fs_slabinfo_tunable(const struct snapshot *s);
 
-/* ---- fs_tree.c: paths ---------------------------------------------------------------------------- */
+/* ---- fs_tree.c: paths ------------------------------------------------------------------------ */
 
 enum fs_kind { FS_NOTHING, FS_FOLDER, FS_CACHE, FS_LINK, FS_ATTRIBUTE, FS_TRACES, FS_SLABINFO };
 
@@ -171,17 +174,17 @@ const char *fs_tree_target(const struct fs *fs, const struct fs_node *node);
 /* What was written to a file. 0 or -errno. */
 int fs_tree_write(struct fs *fs, const struct fs_node *node, const char *text, size_t size);
 
-/* ---- fs_serve.c ----------------------------------------------------------------------------------- */
+/* ---- fs_serve.c ------------------------------------------------------------------------------ */
 
 /* Mounts on a folder and serves until it is unmounted, a signal comes or the process ends. */
 int fs_serve_folder(struct fs *fs, const char *folder, bool foreground);
 /*
- * Serves what is mounted through that descriptor of /dev/fuse, until the child ends; signals that would end
- * us go to it. The child's status as of waitpid(), or -errno and the child lives on.
+ * Serves what is mounted through that descriptor of /dev/fuse, until the child ends; signals that
+ * would end us go to it. The child's status as of waitpid(), or -errno and the child lives on.
  */
 int fs_serve_child(struct fs *fs, int device, pid_t child);
 
-/* ---- fs_copy.c: the tree as it is now, for where it cannot be mounted ----------------------------- */
+/* ---- fs_copy.c: the tree as it is now, for where it cannot be mounted ------------------------ */
 
 struct fs_copy {
 	char *path; /* with '/' first */
@@ -197,7 +200,7 @@ struct fs_copy *fs_copy_take(struct fs *fs, int *error);
 int fs_copy_fill(const struct fs_copy *copy, const char *folder);
 void fs_copy_free(struct fs_copy *copy);
 
-/* ---- fs_enter.c ----------------------------------------------------------------------------------- */
+/* ---- fs_enter.c ------------------------------------------------------------------------------ */
 
 /* Runs a command in a mount namespace of its own, with the files in place of the kernel's. */
 int fs_enter(struct fs *fs, char **command);

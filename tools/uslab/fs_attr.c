@@ -2,9 +2,9 @@
 /*
  * uslab/fs_attr.c - the files of a cache's folder: names, modes and texts (spec 6.3)
  *
- * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are those
- * of `uslab info`: "objects" are what the program holds, while the kernel counts what its CPUs have
- * in hand as well.
+ * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are
+ * those of `uslab info`: "objects" are what the program holds, while the kernel counts what its
+ * CPUs have in hand as well.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ static const struct snapshot_cache *cache_at(const struct fs *fs, unsigned int c
 /* A member of the cache or of one of its nodes, by its offset. */
 #define MEMBER(type, base, offset) (*(const type *)((const char *)(base) + (offset)))
 
-/* ---- texts --------------------------------------------------------------------------------------- */
+/* ---- texts ----------------------------------------------------------------------------------- */
 
 static int show_uint(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a)
 {
@@ -89,7 +89,7 @@ static int show_ctor(FILE *out, struct fs *fs, unsigned int cache, const struct 
 	return 0;
 }
 
-/* ---- sums by node and by CPU ---------------------------------------------------------------------- */
+/* ---- sums by node and by CPU ----------------------------------------------------------------- */
 
 /* "TOTAL N0=x N1=y"; by: of each node. With one node that is the total. */
 static void print_nodes(FILE *out, const struct snapshot *s, unsigned long total,
@@ -117,8 +117,8 @@ static int show_nodes(FILE *out, struct fs *fs, unsigned int cache, const struct
 }
 
 /*
- * What fronts have in hand is not known by node: it is taken off where most is in use, in proportion,
- * so that the nodes add up to the total.
+ * What fronts have in hand is not known by node: it is taken off where most is in use, in
+ * proportion, so that the nodes add up to the total.
  */
 static int show_objects(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a)
 {
@@ -213,7 +213,7 @@ static int show_stat(FILE *out, struct fs *fs, unsigned int cache, const struct 
 	return 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define AT(member) offsetof(struct snapshot_cache, member)
 #define UINT(file, member, how)                                                    \

@@ -2,8 +2,8 @@
 /*
  * uslab/fs_copy.c - the whole tree at one time, as plain files
  *
- * For machines on which /dev/fuse may not be opened: taken while the process can be read, and written
- * into a tmpfs of a namespace from which it cannot.
+ * For machines on which /dev/fuse may not be opened: taken while the process can be read, and
+ * written into a tmpfs of a namespace from which it cannot.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -2,14 +2,14 @@
 /*
  * uslab/fs_enter.c - a command that sees the process in place of the kernel
  *
- * The command runs in a mount namespace of its own; without root in a user namespace too, in which it
- * is the same user. There the tree is mounted over /sys/kernel/slab, /sys/kernel/debug and
+ * The command runs in a mount namespace of its own; without root in a user namespace too, in which
+ * it is the same user. There the tree is mounted over /sys/kernel/slab, /sys/kernel/debug and
  * /proc/slabinfo. We stay outside, where the process may be read, and answer: the child mounts,
- * because /dev/fuse must have been opened in the user namespace of the mount, and sends the descriptor
- * here. Where it may not open /dev/fuse, it gets a copy of the files in a tmpfs.
+ * because /dev/fuse must have been opened in the user namespace of the mount, and sends the
+ * descriptor here. Where it may not open /dev/fuse, it gets a copy of the files in a tmpfs.
  *
- * Nothing needs a folder of its own and nothing is left behind: the tree is mounted on a folder of /sys,
- * and its parts are bound to their places from there.
+ * Nothing needs a folder of its own and nothing is left behind: the tree is mounted on a folder of
+ * /sys, and its parts are bound to their places from there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127, EXIT_SIGNALLED = 128 };
 
-/* ---- in the child: a namespace -------------------------------------------------------------------- */
+/* ---- in the child: a namespace --------------------------------------------------------------- */
 
 static int write_file(const char *path, const char *text)
 {
@@ -90,8 +90,8 @@ static bool is_folder(const char *path)
 }
 
 /*
- * Where the whole tree goes first. A kernel without these folders has /sys hidden by the tree, which is
- * laid out like it. NULL: there is no /sys.
+ * Where the whole tree goes first. A kernel without these folders has /sys hidden by the tree,
+ * which is laid out like it. NULL: there is no /sys.
  */
 static const char *choose_place(void)
 {
@@ -153,7 +153,7 @@ static const char *prepare(void)
 	return place;
 }
 
-/* ---- with FUSE ------------------------------------------------------------------------------------ */
+/* ---- with FUSE ------------------------------------------------------------------------------- */
 
 /* A number, and a descriptor if it is not -1. */
 static int send_device(int socket, int number, int device)
@@ -231,7 +231,7 @@ static _Noreturn void child_mounted(const struct fs *fs, char **command, int soc
 	run(command, signals);
 }
 
-/* ---- with a copy ---------------------------------------------------------------------------------- */
+/* ---- with a copy ----------------------------------------------------------------------------- */
 
 static int fill_copy(const char *place, const struct fs_copy *copy)
 {
@@ -260,7 +260,7 @@ static _Noreturn void child_copied(const struct fs_copy *copy, char **command,
 	run(command, signals);
 }
 
-/* ---- outside -------------------------------------------------------------------------------------- */
+/* ---- outside --------------------------------------------------------------------------------- */
 
 /* The exit status that a shell would give. */
 static int exit_status(int status)

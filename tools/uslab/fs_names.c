@@ -3,9 +3,10 @@
  * uslab/fs_names.c - what folders and links of the tree are called (spec 5.4)
  *
  * As in sysfs: a mergeable cache has a folder named by its id and a link for each name; any other a
- * folder of its own name, and links for further names. '/' in a name becomes '!'. The kernel never has
- * one name twice; here two caches may (the same id with another engine, say): all but the first get
- * "~" and a number behind it. What `uslab info` lists and is neither cache nor heap is left out.
+ * folder of its own name, and links for further names. '/' in a name becomes '!'. The
+ * kernel never has one name twice; here two caches may (the same id with another engine,
+ * say): all but the first get "~" and a number behind it. What `uslab info` lists and is
+ * neither cache nor heap is left out.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

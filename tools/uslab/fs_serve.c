@@ -2,9 +2,9 @@
 /*
  * uslab/fs_serve.c - the tree through FUSE
  *
- * One thread answers requests and waits for signals, for a child, for the end of the process. What is in
- * a file is made when it is opened, and again when it is read from its beginning later on (slabtop keeps
- * its file open).
+ * One thread answers requests and waits for signals, for a child, for the end of the process. What
+ * is in a file is made when it is opened, and again when it is read from its beginning later on
+ * (slabtop keeps its file open).
  */
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 35
@@ -39,7 +39,7 @@ static struct fs *mounted_fs(void)
 	return fuse_get_context()->private_data;
 }
 
-/* ---- requests ------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* What path names in a fresh snapshot. 0, -ENOENT or -EIO. */
 static int find_fresh(struct fs *fs, const char *path, struct fs_node *node)
@@ -246,7 +246,7 @@ static const struct fuse_operations operations = {
 	.truncate = op_truncate,
 };
 
-/* ---- the loop ------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 struct serving {
 	struct fs *fs;
@@ -380,7 +380,7 @@ int fs_serve_child(struct fs *fs, int device, pid_t child)
 	return status == EXIT_OK ? sv.status : -EIO;
 }
 
-/* ---- on a folder ---------------------------------------------------------------------------------- */
+/* ---- on a folder ----------------------------------------------------------------------------- */
 
 static bool is_empty(DIR *dir)
 {

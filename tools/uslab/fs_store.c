@@ -2,8 +2,8 @@
 /*
  * uslab/fs_store.c - what is written to the files of the tree, as commands to the process
  *
- * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug letters are those of Linux
- * 3.18, without its limit to empty caches.
+ * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug letters are those of
+ * Linux 3.18, without its limit to empty caches.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -128,7 +128,7 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 	return -EACCES;
 }
 
-/* ---- slabinfo ------------------------------------------------------------------------------------- */
+/* ---- slabinfo -------------------------------------------------------------------------------- */
 
 static const struct snapshot_cache *find_by_name(const struct snapshot *s, const char *name)
 {
@@ -172,7 +172,7 @@ int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 	return ret;
 }
 
-/* ---- the process ---------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 int fs_store_send(struct fs *fs, const struct fs_request *request)
 {

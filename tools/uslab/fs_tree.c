@@ -40,7 +40,7 @@ static bool has_traces(const struct snapshot_cache *c)
 	return (c->flags & SLAB_STORE_USER) || c->sampled || c->tracked;
 }
 
-/* ---- lookup --------------------------------------------------------------------------------------- */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static struct fs_node find_level(unsigned int parent, const char *name)
 {
@@ -155,7 +155,7 @@ void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *
 	}
 }
 
-/* ---- what is in folders --------------------------------------------------------------------------- */
+/* ---- what is in folders ---------------------------------------------------------------------- */
 
 struct listing {
 	struct fs *fs;
@@ -246,7 +246,7 @@ const char *fs_tree_target(const struct fs *fs, const struct fs_node *node)
 	return fs_names_folder(fs->names, node->cache);
 }
 
-/* ---- what is in files ----------------------------------------------------------------------------- */
+/* ---- what is in files ------------------------------------------------------------------------ */
 
 static int make_content(struct fs *fs, const struct fs_node *node, FILE *out)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs_view.c - the process as it is now: one snapshot for all who ask within a tenth of a second
+ * uslab/fs_view.c - the process as it is now: one snapshot for all who ask
+ * within a tenth of a second
  *
- * A snapshot of a large process takes its time; then it serves for longer, so that at most a quarter of
- * the time is spent on them.
+ * A snapshot of a large process takes its time; then it serves for longer, so that at most a
+ * quarter of the time is spent on them.
  */
 #define _GNU_SOURCE
 #include <errno.h>

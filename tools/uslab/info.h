@@ -106,7 +106,10 @@ int info_parse(struct info *info, int argc, char **argv);
 
 /* ---- info_rows.c ---- */
 
-/* Name number i of a cache, 0 <= i <= nr_aliases: the first creator's, then the others, oldest first. */
+/*
+ * Name number i of a cache, 0 <= i <= nr_aliases: the first creator's, then
+ * the others, oldest first.
+ */
 const char *info_name(const struct snapshot *s, const struct snapshot_cache *c, unsigned int i);
 
 /* A cache, or a heap, and no row for whole pages? */

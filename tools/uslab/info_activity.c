@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info_activity.c - what the event counters say: the lines of -D, the end of a report (spec 8.3, 8.4)
+ * uslab/info_activity.c - what the event counters say: the lines of -D, the end of
+ * a report (spec 8.3, 8.4)
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info_change.c - validate, shrink and debug caches: by commands to a process, by files in a tree
+ * uslab/info_change.c - validate, shrink and debug caches: by commands to a
+ * process, by files in a tree
  *
- * A process switches debugging on caches that are in use. A tree's caches must be empty, as the kernel's
- * were when its files could be written (spec 8.9).
+ * A process switches debugging on caches that are in use. A tree's caches must be empty, as the
+ * kernel's were when its files could be written (spec 8.9).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "tree.h"
 #include "util.h"
 
-/* ---- a process ------------------------------------------------------------------------------------ */
+/* ---- a process ------------------------------------------------------------------------------- */
 
 /* A pattern that only this name fits. false: too long. */
 static bool quote(char *to, size_t size, const char *name)
@@ -121,7 +122,7 @@ static int validate_process(const struct info *info, struct info_subject *subjec
 	return status;
 }
 
-/* ---- a tree --------------------------------------------------------------------------------------- */
+/* ---- a tree ---------------------------------------------------------------------------------- */
 
 struct attribute {
 	slab_flags_t flag;

@@ -2,9 +2,9 @@
 /*
  * uslab/info_metrics.c - snapshots as OpenMetrics text, which Prometheus reads as well
  *
- * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total, Prometheus
- * text wants x_total there. Counters have no type line here, only help: both read that, and by the name
- * know what it is.
+ * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
+ * Prometheus text wants x_total there. Counters have no type line here, only help: both read that,
+ * and by the name know what it is.
  */
 #include <stdio.h>
 

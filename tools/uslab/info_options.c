@@ -260,7 +260,7 @@ static int parse_pattern(struct info *info, const char *text)
 	return EXIT_OK;
 }
 
-/* ---- what goes together --------------------------------------------------------------------------- */
+/* ---- what goes together ---------------------------------------------------------------------- */
 
 static int check_source(const struct info *info)
 {

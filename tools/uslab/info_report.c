@@ -78,7 +78,7 @@ void info_print_ops(const struct info_subject *subject, const struct info_row *r
 	free(text);
 }
 
-/* ---- users ---------------------------------------------------------------------------------------- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 struct resolve *info_resolve(struct info_subject *subject)
 {
@@ -92,8 +92,8 @@ struct resolve *info_resolve(struct info_subject *subject)
 }
 
 /*
- * debugfs, which is beside the tree: /sys/kernel/debug/slab, and likewise under `uslab fs`; then files of
- * kernels before 5.14.
+ * debugfs, which is beside the tree: /sys/kernel/debug/slab, and likewise under `uslab fs`; then
+ * files of kernels before 5.14.
  */
 static bool print_tree_traces(const struct info_subject *subject, const struct snapshot_cache *c,
 			      enum track_item item)

@@ -3,8 +3,8 @@
  * uslab/info_rows.c - which caches are listed, under which name, in which order (spec 8.2, 8.3)
  *
  * A mergeable cache has a directory named by its id in the kernel's sysfs and a link to it for each
- * name; any other has one directory of its own name. Links and other directories are filtered by the
- * regular expression, ids never are: hence the rules below.
+ * name; any other has one directory of its own name. Links and other directories are filtered by
+ * the regular expression, ids never are: hence the rules below.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -152,7 +152,10 @@ bool info_only_row(const struct snapshot *s, const struct info_options *options,
 	return count == 1 && info_is_cache(row->cache) && has_kind(row->cache, options);
 }
 
-/* Name number i when it matches and stands for something else: an id, or the cache's own name. NULL: no. */
+/*
+ * Name number i when it matches and stands for something else: an id, or the
+ * cache's own name. NULL: no.
+ */
 static const char *alias_name(const struct snapshot *s, const struct snapshot_cache *c,
 			      unsigned int i, const struct info_options *options)
 {

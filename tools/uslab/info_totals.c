@@ -2,8 +2,9 @@
 /*
  * uslab/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
  *
- * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the resident
- * memory of the process, beside which all these sums are to be seen. Others are there where there is something to say.
+ * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the
+ * resident memory of the process, beside which all these sums are to be seen. Others are there
+ * where there is something to say.
  */
 #include <stdio.h>
 
@@ -83,7 +84,7 @@ static void sum(struct totals *t, const struct snapshot *s, const struct info_op
 	}
 }
 
-/* ---- printing ------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static const char *number(char *buf, size_t size, unsigned long value,
 			  const struct info_options *options)
@@ -192,8 +193,9 @@ static void print_whole_pages(const struct snapshot_totals *t, const struct info
 }
 
 /*
- * Beside it what the allocator has of it: that, and pages of large blocks which were not touched so far. And
- * what CPUs keep of the free pages, where they do; and the reserve for signal handlers, where they came to it.
+ * Beside it what the allocator has of it: that, and pages of large blocks which were not touched
+ * so far. And what CPUs keep of the free pages, where they do; and the reserve for signal
+ * handlers, where they came to it.
  */
 static void print_resident(const struct info_subject *subject, const struct info_options *options)
 {

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-/* On a mismatch the last star takes one character more: no recursion, at most length times length. */
+/*
+ * On a mismatch the last star takes one character more: no recursion, at most length times length.
+ */
 static bool text_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = NULL;

@@ -10,8 +10,9 @@
 #include "report/snapshot.h"
 
 /*
- * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for anything, '?' for one
- * character. Of the rows that are no caches whole pages match, by their name letter by letter.
+ * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for
+ * anything, '?' for one character. Of the rows that are no caches whole pages match, by
+ * their name letter by letter.
  */
 bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern);
 

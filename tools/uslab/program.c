@@ -90,8 +90,8 @@ static const char *own_interpreter(void)
 }
 
 /*
- * Is it another C library's? Each has a name of its own for it (ld-linux-x86-64.so.2, ld-musl-x86_64.so.1),
- * wherever it is kept.
+ * Is it another C library's? Each has a name of its own for it (ld-linux-x86-64.so.2,
+ * ld-musl-x86_64.so.1), wherever it is kept.
  */
 static bool is_foreign(const char *interpreter)
 {
@@ -100,7 +100,7 @@ static bool is_foreign(const char *interpreter)
 	return own && *interpreter && strcmp(basename(interpreter), basename(own)) != 0;
 }
 
-/* ---- sanitizers ---------------------------------------------------------------------------------- */
+/* ---- sanitizers ------------------------------------------------------------------------------ */
 
 /* Those that come with a malloc of their own, without which they do not work. */
 static const struct sanitizer {
@@ -181,7 +181,7 @@ static const struct sanitizer *sanitizer_of(Elf *elf, bool *linked)
 	return found;
 }
 
-/* ---- files --------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const char *judge_elf(Elf *elf, bool *fatal)
 {

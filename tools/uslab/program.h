@@ -12,8 +12,9 @@
 bool program_find(const char *name, char *path, size_t size);
 
 /*
- * Why another malloc in LD_PRELOAD would not become this program's; NULL: it would. *fatal: with LD_PRELOAD set
- * the program would not even start, or not work. The text is good until the next call.
+ * Why another malloc in LD_PRELOAD would not become this program's; NULL: it would.
+ * *fatal: with LD_PRELOAD set the program would not even start, or not work. The text is
+ * good until the next call.
  */
 const char *program_ignores_preload(const char *path, bool *fatal);
 

@@ -2,7 +2,8 @@
 /*
  * uslab/remote.h - the memory of another process, as a struct reader
  *
- * Nothing is stopped and nothing attached. The kernel checks each access as it would for a debugger.
+ * Nothing is stopped and nothing attached. The kernel checks each access as
+ * it would for a debugger.
  */
 #ifndef TOOLS_REMOTE_H
 #define TOOLS_REMOTE_H

@@ -2,9 +2,9 @@
 /*
  * uslab/replay_run.c - performs the operations of a trace and measures each of them
  *
- * Single-threaded, in the order of the trace, on one CPU (which may act for others). A round makes the caches, performs all
- * operations, looks at the library's own counts, and gives everything back, so that the next round
- * starts on fresh caches.
+ * Single-threaded, in the order of the trace, on one CPU (which may act for others). A round makes
+ * the caches, performs all operations, looks at the library's own counts, and gives everything
+ * back, so that the next round starts on fresh caches.
  *
  * Only the call itself stands between two readings of the clock; choosing it, touching the object
  * and looking at the counters of pages are outside.

@@ -3,10 +3,10 @@
  * uslab/replay_stage.h - where a trace is performed: caches, objects, CPUs
  *
  * Every operation of the trace is performed once for each copy, with slots of its own: operation i
- * of copy 0, operation i of copy 1, ... Or the trace is split: each of its objects is one copy's, all
- * operations together are those of the trace. On a made-up topology the thread acts for the CPU that the
- * trace says, plus the trace's number of CPUs for each copy, modulo the topology's CPUs; else
- * everything happens on the CPU that runs the thread.
+ * of copy 0, operation i of copy 1, ... Or the trace is split: each of its objects is one copy's,
+ * all operations together are those of the trace. On a made-up topology the thread acts for the CPU
+ * that the trace says, plus the trace's number of CPUs for each copy, modulo the topology's CPUs;
+ * else everything happens on the CPU that runs the thread.
  */
 #ifndef TOOLS_REPLAY_STAGE_H
 #define TOOLS_REPLAY_STAGE_H
@@ -47,8 +47,8 @@ struct stage {
 unsigned int stage_copies(const struct trace_ops *trace, unsigned int cpus);
 
 /*
- * Binds the thread to that CPU, -1: to the one it is on. Measurements and per-CPU counts mean little
- * when it moves. Returns the CPU, or -1 if the system would not.
+ * Binds the thread to that CPU, -1: to the one it is on. Measurements and per-CPU counts mean
+ * little when it moves. Returns the CPU, or -1 if the system would not.
  */
 int stage_pin(int cpu);
 

@@ -2,9 +2,9 @@
 /*
  * uslab/resolve.c - names of code addresses, by libdwfl
  *
- * Files are opened as the process sees them (/proc/PID/root), so that programs in other mount namespaces
- * have names too. An address that lies in no known file has the list of files read again, at most once a
- * second: the program may have loaded one since.
+ * Files are opened as the process sees them (/proc/PID/root), so that programs in other mount
+ * namespaces have names too. An address that lies in no known file has the list of files read
+ * again, at most once a second: the program may have loaded one since.
  */
 #define _GNU_SOURCE
 #include "resolve.h"
@@ -57,7 +57,7 @@ struct resolve {
 
 static char *no_debug_path; /* libdwfl's own places */
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static uint64_t now_ms(void)
 {
@@ -204,7 +204,7 @@ void resolve_close(struct resolve *r)
 	free(r);
 }
 
-/* ---- one address -------------------------------------------------------------------------------- */
+/* ---- one address ----------------------------------------------------------------------------- */
 
 /* What libdwfl says; its texts live until files are listed again, so they are copied. */
 struct found {
@@ -232,7 +232,7 @@ static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *f
 	found->size = symbol.st_size;
 }
 
-/* ---- the place in a file ----------------------------------------------------------------------- */
+/* ---- the place in a file --------------------------------------------------------------------- */
 
 /* Where the code at an address comes from. */
 struct place {
@@ -255,7 +255,10 @@ static const struct resolve_map *first_map(const struct resolve *r, Dwfl_Module 
 	return resolve_maps_find(&r->maps, start);
 }
 
-/* The module that an address lies in. libdwfl also names the one before a gap that the address lies in. */
+/*
+ * The module that an address lies in. libdwfl also names the one before a gap
+ * that the address lies in.
+ */
 static Dwfl_Module *module_around(const struct resolve *r, uint64_t address)
 {
 	Dwfl_Module *module = r->dwfl ? dwfl_addrmodule(r->dwfl, address) : NULL;
@@ -273,7 +276,10 @@ struct search {
 	Dwfl_Module *found;
 };
 
-/* A module of that file which begins with the file's first byte: where it was loaded, not a piece of it. */
+/*
+ * A module of that file which begins with the file's first byte: where it was
+ * loaded, not a piece of it.
+ */
 static int is_loaded_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr start,
 			  void *arg)
 {
@@ -287,7 +293,10 @@ static int is_loaded_file(Dwfl_Module *module, void **userdata, const char *name
 	return DWARF_CB_ABORT;
 }
 
-/* What belongs to a file and lies elsewhere than the file wants it: the address is that where it would lie. */
+/*
+ * What belongs to a file and lies elsewhere than the file wants it: the address is
+ * that where it would lie.
+ */
 static bool find_moved(const struct resolve *r, uint64_t address, struct place *place)
 {
 	struct search search = { .r = r, .map = place->map };
@@ -311,11 +320,17 @@ static bool is_in_place(const struct place *place)
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(place->module, &bias);
 
-	/* of a file that is gone nobody knows what it wants, and what is no part of it has no name anyway */
+	/*
+	 * of a file that is gone nobody knows what it wants, and what is no part
+	 * of it has no name anyway
+	 */
 	return !elf || !resolve_maps_vaddr(elf, offset, &vaddr) || bias + vaddr == place->address;
 }
 
-/* The file that an address lies in. false: none; what lies between two mappings of a file is none of its. */
+/*
+ * The file that an address lies in. false: none; what lies between two mappings
+ * of a file is none of its.
+ */
 static bool find_place(const struct resolve *r, uint64_t address, struct place *place)
 {
 	const struct resolve_map *first;
@@ -410,7 +425,7 @@ static bool find(struct resolve *r, uint64_t address, struct found *found)
 	return true;
 }
 
-/* ---- all that were asked for -------------------------------------------------------------------- */
+/* ---- all that were asked for ----------------------------------------------------------------- */
 
 /* Texts are kept behind each other, and all of them as long as r. NULL, also for NULL: "". */
 static const char *keep(struct resolve *r, const char *text)

@@ -26,7 +26,8 @@ struct resolve_mapping {
 	const char *build_id; /* hexadecimal; "" none */
 	uint64_t start, end;
 	uint64_t offset; /* of start in the file */
-	uint64_t address; /* of the address that was asked for, less one, in the file's own terms: for addr2line */
+	/* of the address that was asked for, less one, in the file's own terms: for addr2line */
+	uint64_t address;
 };
 
 struct resolve_name {

@@ -2,8 +2,8 @@
 /*
  * uslab/resolve_frames.c - the functions that are inlined at a code address, by libdw
  *
- * The line table has the innermost place. Each inlined function says where it was called, which is the place in the
- * next one outwards.
+ * The line table has the innermost place. Each inlined function says where it was called, which is
+ * the place in the next one outwards.
  */
 #include "resolve_frames.h"
 
@@ -76,13 +76,19 @@ static struct resolve_place call_of(Dwarf_Die *unit, Dwarf_Die *inlined)
 	return place;
 }
 
-/* The blocks and functions around an address as they lie in the code, innermost first. Returns how many. */
+/*
+ * The blocks and functions around an address as they lie in the code, innermost
+ * first. Returns how many.
+ */
 static int find_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **scopes)
 {
 	Dwarf_Die *around = NULL, innermost;
 	int nr = dwarf_getscopes(unit, address, &around);
 
-	/* beyond an inlined function these are the ones that it was written in: start over from the innermost */
+	/*
+	 * beyond an inlined function these are the ones that it was written in:
+	 * start over from the innermost
+	 */
 	*scopes = NULL;
 	if (nr <= 0)
 		return 0;
@@ -120,7 +126,7 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 	return nr + 1;
 }
 
-/* ---- short names --------------------------------------------------------------------------------- */
+/* ---- short names ----------------------------------------------------------------------------- */
 
 #define SHORT_ARGUMENTS 16u /* bytes; these are left as they are */
 

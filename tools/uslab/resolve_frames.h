@@ -18,9 +18,10 @@ struct resolve_place {
 };
 
 /*
- * Where in the source an address is, innermost first: an inlined function, the one that it was inlined into, ..., the
- * one that the code belongs to. Inlined functions of our own headers are left out. Returns how many, 1 .. RESOLVE_FRAMES;
- * without debug information the only one is unknown.
+ * Where in the source an address is, innermost first: an inlined function, the one that it
+ * was inlined into, ..., the one that the code belongs to. Inlined functions of our own
+ * headers are left out. Returns how many, 1 .. RESOLVE_FRAMES; without debug information
+ * the only one is unknown.
  */
 unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 			    struct resolve_place place[RESOLVE_FRAMES]);
@@ -28,7 +29,10 @@ unsigned int resolve_frames(Dwfl_Module *module, Dwarf_Addr address,
 /* As people write it, to be freed; NULL: it is no mangled name (or there is no memory). */
 char *resolve_demangle(const char *name);
 
-/* For people: `std::vector<...>::push_back()`, without template arguments that are long. Cut to the buffer. */
+/*
+ * For people: `std::vector<...>::push_back()`, without template arguments that are
+ * long. Cut to the buffer.
+ */
 void resolve_short_name(char *buf, size_t size, const char *name);
 
 #endif /* TOOLS_RESOLVE_FRAMES_H */

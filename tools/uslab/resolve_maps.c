@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/resolve_maps.c - what is mapped where, in a process or a core, and which place of a file that is
+ * uslab/resolve_maps.c - what is mapped where, in a process or a core, and
+ * which place of a file that is
  *
- * libdwfl takes all between the first and the last mapping of a file for that file. Others may lie between,
- * code that was made at run time among them, and pieces of the file may lie elsewhere than the file wants them.
+ * libdwfl takes all between the first and the last mapping of a file for that file. Others may
+ * lie between, code that was made at run time among them, and pieces of the file may lie
+ * elsewhere than the file wants them.
  */
 #define _GNU_SOURCE
 #include "resolve_maps.h"

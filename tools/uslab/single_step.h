@@ -25,8 +25,8 @@ struct tracee {
 bool step_run_to_mark(struct tracee *t);
 
 /*
- * One instruction. The signal that stopped it then: SIGTRAP; SIGUSR1 at a mark; any other one, which it
- * handles when it runs on; -1: gone.
+ * One instruction. The signal that stopped it then: SIGTRAP; SIGUSR1 at a mark; any other one,
+ * which it handles when it runs on; -1: gone.
  */
 int step_once(struct tracee *t);
 

@@ -92,7 +92,9 @@ int source_snapshot(struct source *source, struct snapshot *s)
 	return target_snapshot(&source->target, options->library, s, &source->root);
 }
 
-/* As /proc/PID/smaps_rollup adds it up: what statm says may lag behind by some pages of each CPU. */
+/*
+ * As /proc/PID/smaps_rollup adds it up: what statm says may lag behind by some pages of each CPU.
+ */
 static bool read_rollup(pid_t pid, uint64_t *bytes)
 {
 	unsigned long kib = 0;

@@ -2,8 +2,8 @@
 /*
  * uslab/source.h - where the numbers come from: a process, a core file, a tree as /sys/kernel/slab
  *
- * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, most totals) is 0 or
- * empty there. A core's target is for snapshots and tracks; commands go to processes only.
+ * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, most totals) is 0
+ * or empty there. A core's target is for snapshots and tracks; commands go to processes only.
  */
 #ifndef TOOLS_SOURCE_H
 #define TOOLS_SOURCE_H
@@ -47,8 +47,8 @@ void source_close(struct source *source);
 int source_snapshot(struct source *source, struct snapshot *s);
 
 /*
- * *bytes: the resident memory of the process, shared libraries and all; of a core what of its memory is in the
- * file. false: not known, or a tree.
+ * *bytes: the resident memory of the process, shared libraries and all; of a core what of its
+ * memory is in the file. false: not known, or a tree.
  */
 bool source_resident(const struct source *source, uint64_t *bytes);
 

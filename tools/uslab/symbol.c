@@ -33,7 +33,7 @@ static bool is_defined(const GElf_Sym *sym)
 	return sym->st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym->st_info) == STT_OBJECT;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool find_in_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
 			    uint64_t *value)
@@ -120,7 +120,7 @@ bool symbol_file_is_32bit(int fd)
 	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Where an object's dynamic symbols are. */
 struct dynamic {

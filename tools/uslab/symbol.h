@@ -24,8 +24,8 @@ int symbol_in_file(int fd, const char *name, struct symbol *found);
 
 /*
  * The same in an object that is loaded at base (where its ELF header lies), by its dynamic symbols
- * in memory; for files that are gone. *address is the symbol's. 0, -ENOENT, -ENOEXEC, or an error of
- * the reader.
+ * in memory; for files that are gone. *address is the symbol's. 0, -ENOENT, -ENOEXEC,
+ * or an error of the reader.
  */
 int symbol_in_memory(const struct reader *r, uint64_t base, const char *name, uint64_t *address);
 

@@ -3,9 +3,9 @@
  * uslab/target.c - from a PID to the address of uslab_root
  *
  * /proc/PID/maps names the files; each is opened as the process sees it (/proc/PID/root, which also
- * crosses mount namespaces), a deleted one through /proc/PID/exe or map_files, and where that is not
- * permitted its dynamic symbols are read from memory. Whatever is found is believed only if the
- * magic number is there.
+ * crosses mount namespaces), a deleted one through /proc/PID/exe or map_files, and where that is
+ * not permitted its dynamic symbols are read from memory. Whatever is found is believed only if
+ * the magic number is there.
  */
 #define _GNU_SOURCE
 #include "target.h"
@@ -44,7 +44,7 @@ struct mappings {
 	bool any; /* there was a line at all */
 };
 
-/* ---- what went wrong ---------------------------------------------------------------------------- */
+/* ---- what went wrong ------------------------------------------------------------------------- */
 
 void target_permission_text(char *buf, size_t size, const char *yama)
 {
@@ -166,7 +166,7 @@ static int fail_snapshot(const struct target *t, const struct snapshot *s, int e
 	}
 }
 
-/* ---- /proc -------------------------------------------------------------------------------------- */
+/* ---- /proc ----------------------------------------------------------------------------------- */
 
 static void read_program(struct target *t)
 {
@@ -307,7 +307,7 @@ static int open_object(const struct target *t, const struct mapping *m)
 	return fd;
 }
 
-/* ---- the search --------------------------------------------------------------------------------- */
+/* ---- the search ------------------------------------------------------------------------------ */
 
 /* 0; errors of the reader that end the search. */
 static int add_root(struct target *t, const struct mapping *m, uint64_t address)
@@ -406,7 +406,7 @@ void target_close(struct target *t)
 	remote_close(&t->remote);
 }
 
-/* ---- snapshots ---------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 /* 0 or -errno; a process that became another one between the search and now is -EFAULT. */
 static int take(struct target *t, const struct target_root *root, struct snapshot *s)

@@ -24,7 +24,8 @@ struct target {
 	const char *command; /* for messages */
 	const char *core;    /* the file, if it is the process of a core file (core.h); else NULL */
 	pid_t pid;
-	bool force; /* commands also to a process with a filter of system calls (command.h); false at first */
+	/* commands also to a process with a filter of system calls (command.h); false at first */
+	bool force;
 	char program[32]; /* its name in /proc/PID/comm, printable */
 	struct remote remote;
 	unsigned int nr_roots;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/top.h - the parts of `uslab top`: samples, rows, screen, keys
- * A sample is a snapshot and its time. Rows are made of the newest sample and of what each cache held
- * in the samples before; the screen shows rows, one cache, or the call sites of one cache.
+ * A sample is a snapshot and its time. Rows are made of the newest sample and of what each cache
+ * held in the samples before; the screen shows rows, one cache, or the call sites of one cache.
  */
 #ifndef TOOLS_TOP_H
 #define TOOLS_TOP_H
@@ -73,10 +73,11 @@ struct top {
 	bool ended;	/* the process is gone; what is shown is the last sample */
 	bool empty_too; /* caches without slabs */
 	enum top_view view;
-	char filter[64];		  /* part of a name, any case; "": all */
-	char selected[SNAPSHOT_NAME_MAX]; /* cache that the cursor was moved to; "": not moved yet */
-	unsigned int scroll;		  /* first line shown */
-	char message[TOP_TEXT];		  /* what the last key did */
+	char filter[64]; /* part of a name, any case; "": all */
+	/* cache that the cursor was moved to; "": not moved yet */
+	char selected[SNAPSHOT_NAME_MAX];
+	unsigned int scroll;	/* first line shown */
+	char message[TOP_TEXT]; /* what the last key did */
 };
 
 /* ---- top_rows.c: no terminal, no process ---- */
@@ -88,8 +89,8 @@ void top_make_rows(struct top_table *table, const struct snapshot *s, const stru
 /* Row of that name; 0 if there is none. */
 unsigned int top_find_row(const struct top_table *table, const char *name);
 /*
- * The row that is shown under the cursor, which keys act on: the selected cache's, or the first where that one is
- * not shown. NULL: no row is shown.
+ * The row that is shown under the cursor, which keys act on: the selected cache's, or the first
+ * where that one is not shown. NULL: no row is shown.
  */
 const struct top_row *top_current(const struct top *top);
 /* The cursor stays with that cache from now on. */
@@ -97,7 +98,10 @@ void top_select(struct top *top, const struct top_row *row);
 
 /* "+1.2M/s", "-300/s", "0". */
 void top_growth_text(char *buf, size_t size, double bytes_per_second);
-/* The bytes of a history as a line of `width` columns, lowest to highest value. utf8: block characters. */
+/*
+ * The bytes of a history as a line of `width` columns, lowest to highest
+ * value. utf8: block characters.
+ */
 void top_spark(char *buf, size_t size, const struct top_history *history, unsigned int width,
 	       bool utf8);
 /* Two lines on the whole: what is looked at, and sums. */
@@ -134,7 +138,10 @@ bool top_key(struct top *top, int key);
 
 /* ---- top_sites.c ---- */
 
-/* The call sites of the current row's cache as lines; returns how many. line is called once for each. */
+/*
+ * The call sites of the current row's cache as lines; returns how many. line
+ * is called once for each.
+ */
 unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg), void *arg);
 
 #endif /* TOOLS_TOP_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/top_columns.c - the table of `uslab top`: which columns there is room for, and how wide they are
+ * uslab/top_columns.c - the table of `uslab top`: which columns there is room
+ * for, and how wide they are
  *
- * A number is never cut. Columns are as wide as what is in them, and those that do not fit are left out, the least
- * wanted first; what is left of the line is for names, which may be cut.
+ * A number is never cut. Columns are as wide as what is in them, and those that do not fit are left
+ * out, the least wanted first; what is left of the line is for names, which may be cut.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * uslab/top_keys.c - what the keys of `uslab top` do
  *
- * Keys that change the view, and keys that do something to the process. The latter say in the last line
- * what came of it; nothing of it ends the program.
+ * Keys that change the view, and keys that do something to the process. The latter say in the last
+ * line what came of it; nothing of it ends the program.
  */
 #define _GNU_SOURCE
 #include <curses.h>

@@ -2,8 +2,8 @@
 /*
  * uslab/top_rows.c - what each cache held over time, and the rows that are shown of it
  *
- * A cache is known by its name and number. One that is gone keeps its place until another needs it; one that
- * comes again under the same number goes on with its history.
+ * A cache is known by its name and number. One that is gone keeps its place until another needs it;
+ * one that comes again under the same number goes on with its history.
  */
 #define _GNU_SOURCE
 #include <math.h>

@@ -2,8 +2,9 @@
 /*
  * uslab/top_sites.c - who holds the objects of a cache, for `uslab top`
  *
- * Only debug slabs with user tracking know. The groups are those of `uslab track`; what is tracked may be
- * a part of the live objects (those from before tracking are not known), which the first line says.
+ * Only debug slabs with user tracking know. The groups are those of `uslab track`; what is
+ * tracked may be a part of the live objects (those from before tracking are not known),
+ * which the first line says.
  */
 #include <stdio.h>
 

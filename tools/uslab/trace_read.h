@@ -25,8 +25,8 @@ enum trace_read {
 struct trace_reader;
 
 /*
- * path "-": standard input. NULL: error (of size bytes) says why, as what follows "FILE:": a text, or
- * "LINE: expected ...".
+ * path "-": standard input. NULL: error (of size bytes) says why, as what follows "FILE:": a text,
+ * or "LINE: expected ...".
  */
 struct trace_reader *trace_read_open(const char *path, char *error, size_t size);
 

@@ -34,7 +34,7 @@ void traces_list(char *buf, size_t size, const uint64_t *bits, unsigned int nr)
 	}
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_numbers(FILE *out, const struct traces *t, const struct track_site *site)
 {

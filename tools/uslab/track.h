@@ -2,8 +2,9 @@
 /*
  * uslab/track.h - the parts of `uslab track`: which caches, switching, the table, its printers
  *
- * Tracked objects are those of debug slabs with U. With full tracking every object allocated since it was
- * switched on is tracked; with sampling some are, and numbers are estimates, see track_table.c.
+ * Tracked objects are those of debug slabs with U. With full tracking every object
+ * allocated since it was switched on is tracked; with sampling some are, and numbers are
+ * estimates, see track_table.c.
  */
 #ifndef TOOLS_TRACK_H
 #define TOOLS_TRACK_H
@@ -127,7 +128,10 @@ int track_switch_off(struct tracking *t, bool all);
 
 /* ---- track_guard.c ---- */
 
-/* Starts a process that switches off what is noted from now on if this one is killed. Without it that stays on. */
+/*
+ * Starts a process that switches off what is noted from now on if this one is killed.
+ * Without it that stays on.
+ */
 void track_guard_start(struct tracking *t);
 /* That cache, by its index in t->cache, is about to be switched on. */
 void track_guard_note(const struct tracking *t, unsigned int cache);

@@ -2,9 +2,9 @@
 /*
  * uslab/track_choose.c - which caches are tracked: those that were named, or those that grow
  *
- * Growth is seen from outside, without anything being switched on: snapshots, a second or less apart. A
- * cache that only breathes is not taken for one that grows, since the later half of the looks is compared
- * with the earlier one.
+ * Growth is seen from outside, without anything being switched on: snapshots, a second or less
+ * apart. A cache that only breathes is not taken for one that grows, since the later half of the
+ * looks is compared with the earlier one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +37,8 @@ static bool is_tracked(const struct snapshot_cache *c)
 }
 
 /*
- * Whole pages go by the name of those in the arena ("malloc-large"), mapped ones or not: they are tracked
- * together. They have no number, and are tracked in full.
+ * Whole pages go by the name of those in the arena ("malloc-large"), mapped ones or not: they are
+ * tracked together. They have no number, and are tracked in full.
  */
 static void add_blocks(struct tracking *t)
 {
@@ -83,9 +83,12 @@ int track_choose_matching(struct tracking *t)
 	return EXIT_OK;
 }
 
-/* ---- growth ------------------------------------------------------------------------------------- */
+/* ---- growth ---------------------------------------------------------------------------------- */
 
-/* Bytes of live objects in the earlier and in the later half of the looks, by cache number; 0: whole pages. */
+/*
+ * Bytes of live objects in the earlier and in the later half of the looks, by
+ * cache number; 0: whole pages.
+ */
 struct watch {
 	double early[USLAB_NR_HANDLES];
 	double late[USLAB_NR_HANDLES];
@@ -160,7 +163,10 @@ static void choose_growing(struct tracking *t, const struct watch *watch, struct
 		/* the halves are half of the time apart */
 		t->cache[t->nr_caches - 1].growth = grown[i].bytes * 2 / t->options->watch;
 	}
-	/* whatever caches do: tracking them costs next to nothing, and a few large buffers outweigh any leak */
+	/*
+	 * whatever caches do: tracking them costs next to nothing, and a few large
+	 * buffers outweigh any leak
+	 */
 	if (watch->late[BLOCKS] > watch->early[BLOCKS]) {
 		add_blocks(t);
 		t->cache[t->nr_caches - 1].growth =

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track_guard.c - a process that switches off what this one switched on, should this one be killed
+ * uslab/track_guard.c - a process that switches off what this one switched on,
+ * should this one be killed
  *
- * It waits at a pipe that ends with this process. What is about to be switched on is written there before, so that
- * nothing stays on for want of a moment; at an orderly end it is told that there is nothing to do. It is in a session
- * of its own: what is meant for the terminal's processes, or for all of a job, does not reach it.
+ * It waits at a pipe that ends with this process. What is about to be switched on is written there
+ * before, so that nothing stays on for want of a moment; at an orderly end it is told that there is
+ * nothing to do. It is in a session of its own: what is meant for the terminal's processes, or for
+ * all of a job, does not reach it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +28,7 @@ struct note {
 	uint32_t sampled;
 };
 
-/* ---- the process ---------------------------------------------------------------------------------- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 static void leave_the_terminal(void)
 {
@@ -79,7 +81,7 @@ _Noreturn static void guard(struct tracking *t, int fd)
 	_exit(EXIT_OK);
 }
 
-/* ---- this process --------------------------------------------------------------------------------- */
+/* ---- this process ---------------------------------------------------------------------------- */
 
 void track_guard_start(struct tracking *t)
 {

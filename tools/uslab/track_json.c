@@ -2,7 +2,8 @@
 /*
  * uslab/track_json.c - call sites as JSON, one object to a line
  *
- * json-c answers out of memory with NULL at every step; a step that fails marks all of it as failed.
+ * json-c answers out of memory with NULL at every step; a step that fails
+ * marks all of it as failed.
  */
 #include <errno.h>
 #include <inttypes.h>

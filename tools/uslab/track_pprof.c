@@ -2,8 +2,9 @@
 /*
  * uslab/track_pprof.c - call sites as a gzip'd profile.proto, as pprof reads it
  *
- * The format is a handful of nested messages of numbers and lengths, written here by hand. Texts are numbers
- * in one table; functions, files of the program and code addresses are numbered as they are met, from 1.
+ * The format is a handful of nested messages of numbers and lengths, written here by hand.
+ * Texts are numbers in one table; functions, files of the program and code addresses are
+ * numbered as they are met, from 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -83,7 +84,7 @@ struct profile {
 	struct numbers unknown;	  /* mappings with code that has no name, as mappings */
 };
 
-/* ---- bytes -------------------------------------------------------------------------------------- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static void put_bytes(struct buffer *b, const void *bytes, size_t len)
 {
@@ -136,7 +137,7 @@ static void put_message(struct buffer *b, unsigned int field, struct buffer *mes
 	free(message->bytes);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -195,7 +196,7 @@ static uint64_t pair_of(struct profile *p, struct numbers *n, uint64_t a, uint64
 	return number;
 }
 
-/* ---- messages ----------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static uint64_t function_of(struct profile *p, const struct resolve_name *name,
 			    const struct resolve_frame *frame)
@@ -339,7 +340,7 @@ static void put_profile(struct profile *p)
 	put_number(&p->out, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(p, "inuse_space"));
 }
 
-/* ---- the file ----------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static int write_file(const char *path, const struct buffer *out)
 {

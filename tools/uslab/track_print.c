@@ -13,7 +13,7 @@
 #define MAX_NAMED 4u /* caches named in the headline */
 #define NAME_TEXT 1024
 
-/* ---- headline ----------------------------------------------------------------------------------- */
+/* ---- headline -------------------------------------------------------------------------------- */
 
 static void print_cache(FILE *out, const struct track_cache *c)
 {
@@ -52,7 +52,7 @@ static void print_headline(FILE *out, const struct tracking *t)
 		fprintf(out, "%" PRIu64 " objects found no place in the table.\n", t->table.lost);
 }
 
-/* ---- the name of a row ------------------------------------------------------------------------------- */
+/* ---- the name of a row ----------------------------------------------------------------------- */
 
 /* strdup, operator new and the like say nothing about who wants the memory. */
 static bool is_library(const struct resolve_name *name)
@@ -83,7 +83,7 @@ static const char *shown(const struct tracking *t, char *buf, const char *name)
 	return buf;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void print_caches(FILE *out, const struct tracking *t, const struct track_row *row)
 {
@@ -201,9 +201,12 @@ void track_print(FILE *out, struct tracking *t, unsigned long rows, unsigned int
 		fprintf(out, "%u more call sites\n", table->nr - (unsigned int)rows);
 }
 
-/* ---- folded stacks ------------------------------------------------------------------------------ */
+/* ---- folded stacks --------------------------------------------------------------------------- */
 
-/* Semicolons part frames, so names have none. The last blank parts the number: others may be in names. */
+/*
+ * Semicolons part frames, so names have none. The last blank parts the
+ * number: others may be in names.
+ */
 static void print_folded_name(FILE *out, const char *text)
 {
 	for (; *text; text++)

@@ -47,7 +47,8 @@ struct track_sites {
 	uint64_t old_age; /* milliseconds; see track_site.old */
 	uint64_t since;	  /* objects that are older than that are passed over */
 	bool by_caller;	  /* whatever the stack (alloc_calls of old kernels) */
-	bool picked; /* only objects that were picked, each for as many as it stands for; else each for one */
+	/* only objects that were picked, each for as many as it stands for; else each for one */
+	bool picked;
 
 	bool by_waste;
 	unsigned int room; /* of site[] */
@@ -55,11 +56,15 @@ struct track_sites {
 	unsigned int nr_slots;
 };
 
-/* by_waste: objects with different waste are different groups (alloc_traces); else it is ignored. */
+/*
+ * by_waste: objects with different waste are different groups (alloc_traces); else it is ignored.
+ */
 void track_sites_open(struct track_sites *sites, bool by_waste);
 void track_sites_close(struct track_sites *sites);
 
-/* One object, by its track of now or of its life before; a caller of 0 is a group like any other. */
+/*
+ * One object, by its track of now or of its life before; a caller of 0 is a group like any other.
+ */
 void track_sites_add(struct track_sites *sites, const struct track_record *record,
 		     enum track_item item, uint64_t now);
 
@@ -71,8 +76,8 @@ long track_sites_collect(struct track_sites *sites, struct snapshot *s, unsigned
 			 enum track_item item);
 
 /*
- * Most objects first, equal ones by caller, stack and waste; with by_caller in the order of callers. Nothing
- * can be added after that.
+ * Most objects first, equal ones by caller, stack and waste; with by_caller in the order of
+ * callers. Nothing can be added after that.
  */
 void track_sites_sort(struct track_sites *sites);
 

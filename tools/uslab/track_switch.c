@@ -2,8 +2,9 @@
 /*
  * uslab/track_switch.c - user tracking of the chosen caches, switched on and off
  *
- * What was on before we came stays on. Sampling is for the caches of malloc under `uslab run`, whose allocations
- * count themselves down (malloc/pick.h); others, and whole pages, can only be tracked in full.
+ * What was on before we came stays on. Sampling is for the caches of malloc under `uslab
+ * run`, whose allocations count themselves down (malloc/pick.h); others, and whole pages, can
+ * only be tracked in full.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * uslab/track_table.c - call sites over all chosen caches, in order
  *
- * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled each object
- * stands for as many as the probability says that it was picked with, whatever lives and dies beside it: nothing
- * has to be known about the rest of the cache (estimate.h).
+ * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled
+ * each object stands for as many as the probability says that it was picked with, whatever lives
+ * and dies beside it: nothing has to be known about the rest of the cache (estimate.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static unsigned int index_of(const struct tracking *t, const struct track_cache 
 	return UINT_MAX;
 }
 
-/* ---- rows --------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool make_room(struct track_table *table, unsigned int *room)
 {
@@ -118,7 +118,7 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	return ret < 0 ? (int)ret : 0;
 }
 
-/* ---- rows of one stack -------------------------------------------------------------------------- */
+/* ---- rows of one stack ----------------------------------------------------------------------- */
 
 static int compare_stacks(const void *a, const void *b)
 {
@@ -168,7 +168,7 @@ static void merge_rows(struct track_table *table)
 	table->nr = nr;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* What a row has of what the order is by; of ages nothing can be added up. */
 static const struct estimate_sum *sum_of(const struct track_row *row, enum track_order order)
@@ -185,7 +185,10 @@ static const struct estimate_sum *sum_of(const struct track_row *row, enum track
 	return &row->bytes_sum;
 }
 
-/* Where nothing was seen of something, one unseen object may be there: as heavy as any, and as large as these. */
+/*
+ * Where nothing was seen of something, one unseen object may be there: as heavy as
+ * any, and as large as these.
+ */
 static double bytes_of_one(const struct track_row *row)
 {
 	return row->heaviest * row->bytes_sum.seen / (double)row->tracked;
@@ -224,7 +227,7 @@ static void estimate_rows(const struct tracking *t)
 		table->row[i].share = estimate_share(sum_of(&table->row[i], order), &all, one);
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 static double key(const struct track_row *row, enum track_order order)
 {
@@ -242,8 +245,8 @@ static double key(const struct track_row *row, enum track_order order)
 }
 
 /*
- * The largest first, those that nothing is known of last; equal ones by size, then by address so that the order is
- * always the same.
+ * The largest first, those that nothing is known of last; equal ones by size, then by address so
+ * that the order is always the same.
  */
 static int compare_rows(const struct track_row *x, const struct track_row *y,
 			enum track_order order)
@@ -282,7 +285,10 @@ static void sort_rows(struct track_table *table, enum track_order order)
 		qsort(table->row, table->nr, sizeof(*table->row), compare[order]);
 }
 
-/* The allocator's own frames say nothing about who wants the memory. A stack of nothing else stays as it is. */
+/*
+ * The allocator's own frames say nothing about who wants the memory. A stack of
+ * nothing else stays as it is.
+ */
 static void leave_own_frames(struct tracking *t, struct track_row *row)
 {
 	unsigned int own = 0;
@@ -310,7 +316,7 @@ static void read_stacks(struct tracking *t)
 	}
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void track_table_free(struct track_table *table)
 {

@@ -36,7 +36,7 @@ struct reading {
 	char text[FILE_MAX];
 };
 
-/* ---- attributes ----------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* The file's text in r->text, which is empty when it cannot be read. false: it is not there. */
 static bool read_text(struct reading *r, int folder, const char *file)
@@ -142,7 +142,7 @@ static void read_counts(struct reading *r, int folder, struct snapshot_cache *c)
 	c->slab_bytes = c->slabs * (PAGE_SIZE << c->order);
 }
 
-/* ---- folders and links ---------------------------------------------------------------------------- */
+/* ---- folders and links ----------------------------------------------------------------------- */
 
 static void copy_name(char *to, const char *name)
 {
@@ -328,7 +328,7 @@ int tree_snapshot(const char *command, const char *tree, struct snapshot *s)
 	return status;
 }
 
-/* ---- single files --------------------------------------------------------------------------------- */
+/* ---- single files ---------------------------------------------------------------------------- */
 
 const char *tree_folder(const struct snapshot_cache *c)
 {

@@ -17,8 +17,8 @@
 #define PROGRESS_INTERVAL_NS 100000000u
 
 /*
- * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. U+0080 to U+009F
- * control terminals, whichever way they are written.
+ * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. U+0080 to
+ * U+009F control terminals, whichever way they are written.
  */
 static size_t wide_character(const char *text)
 {

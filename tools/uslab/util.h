@@ -37,12 +37,15 @@ int util_usage_error(const char *command, const char *format, ...)
 /* "uslab COMMAND: text" on stderr. Returns EXIT_FAILED. */
 int util_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same as a remark; the command goes on. What was said before is not said again. For one thread. */
+/*
+ * The same as a remark; the command goes on. What was said before is not
+ * said again. For one thread.
+ */
 void util_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Texts of other processes and files may hold anything: what is no printable UTF-8, lines apart, becomes '?'.
- * Messages are made so.
+ * Texts of other processes and files may hold anything: what is no printable UTF-8, lines apart,
+ * becomes '?'. Messages are made so.
  */
 void util_make_printable(char *text);
 
@@ -63,8 +66,8 @@ struct util_options {
 };
 
 /*
- * Takes all of them; argv[optind] is what follows. -1: go on; else the exit status: help or version was all that
- * was wanted, or something was wrong.
+ * Takes all of them; argv[optind] is what follows. -1: go on; else the exit status: help or version
+ * was all that was wanted, or something was wrong.
  */
 int util_take_options(const struct util_options *options, void *arg, int argc, char **argv);
 
@@ -82,8 +85,8 @@ bool util_parse_number(const char *text, unsigned long min, unsigned long max,
 int util_parse_pid(const char *command, const char *text, pid_t *pid);
 
 /*
- * Options of a made-up topology: cpus and *nodes 0 when not given; *nodes becomes 1 with cpus. EXIT_OK,
- * or EXIT_USAGE after a message.
+ * Options of a made-up topology: cpus and *nodes 0 when not given; *nodes becomes 1 with cpus.
+ * EXIT_OK, or EXIT_USAGE after a message.
  */
 int util_check_topology(const char *command, unsigned long cpus, unsigned long *nodes, bool spread);
 

@@ -13,18 +13,20 @@
  *         top = top - 8                                  *top = obj
  *         *word = top             (the commit)           *word = top             (the commit)
  *
- * uslab_rseq_take() and uslab_rseq_give() are the same for objects with marks (<uslab/layout.h>), at
- * OFFSET(handle): a take clears it after its commit; a give misses if it is set, and sets it right
- * before its commit. One that is interrupted in between finds its own mark and misses; out of line it
- * is then found out for certain that the object is not free. What misses at once, as with a stopped
- * word, has read and written no object; one that was interrupted may have left the mark in it.
+ * uslab_rseq_take() and uslab_rseq_give() are the same for objects with marks
+ * (<uslab/layout.h>), at OFFSET(handle): a take clears it after its commit; a give misses if it
+ * is set, and sets it right before its commit. One that is interrupted in between finds its own
+ * mark and misses; out of line it is then found out for certain that the object is not free.
+ * What misses at once, as with a stopped word, has read and written no object; one that was
+ * interrupted may have left the mark in it.
  *
- * uslab_rseq_pop_run() and uslab_rseq_push_run() repeat the lines in the middle for up to nr objects,
- * until one would miss, and commit once: all that were moved, in the order of as many single calls.
+ * uslab_rseq_pop_run() and uslab_rseq_push_run() repeat the lines in the middle for up
+ * to nr objects, until one would miss, and commit once: all that were moved, in the
+ * order of as many single calls.
  *
  * Progress: a sequence that the kernel interrupts (preemption, migration, signal) starts again
- * from its first instruction; registers that it reads stay untouched until the commit. What a run has
- * written by then lies in the caller's array, or above the top, where nobody looks.
+ * from its first instruction; registers that it reads stay untouched until the commit. What a run
+ * has written by then lies in the caller's array, or above the top, where nobody looks.
  * The commit is one plain store of a value derived from the loaded one: front/percpu.c relies on
  * that when it takes an array away from another CPU.
  * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
@@ -43,15 +45,18 @@
 #endif
 
 /*
- * One instruction in AT&T's and in Intel's syntax: the compiler takes the one of its -masm=. What both write alike
- * (one operand, or the same one twice; jumps) stands as it is.
+ * One instruction in AT&T's and in Intel's syntax: the compiler takes the one of its -masm=. What
+ * both write alike (one operand, or the same one twice; jumps) stands as it is.
  */
 #define USLAB_ASM(att, intel) "{" att "|" intel "}\n\t"
 
 #define USLAB_STR1(x) #x
 #define USLAB_STR(x) USLAB_STR1(x)
 
-/* Descriptor of the sequence 1..2 with abort handler 4, which does as `undo` says and goes back to 0. */
+/*
+ * Descriptor of the sequence 1..2 with abort handler 4, which does as `undo`
+ * says and goes back to 0.
+ */
 #define USLAB_RSEQ_TABLE USLAB_RSEQ_TABLE_UNDO("")
 #define USLAB_RSEQ_TABLE_UNDO(undo)                                       \
 	".pushsection __rseq_cs, \"aw\"\n\t"                              \
@@ -68,9 +73,10 @@
 	".popsection\n"
 
 /*
- * What inlines a sequence refers to uslab_layout_NUMBER: with a library of another layout it neither
- * links nor starts. No instruction: one word for each object file, and a relocation without effect at
- * the sequence, so that --gc-sections keeps the word as long as the sequence. .Luslab_layout is local.
+ * What inlines a sequence refers to uslab_layout_NUMBER: with a library of another layout it
+ * neither links nor starts. No instruction: one word for each object file, and a relocation without
+ * effect at the sequence, so that --gc-sections keeps the word as long as the sequence.
+ * .Luslab_layout is local.
  */
 #define USLAB_RSEQ_LAYOUT                                          \
 	".ifndef .Luslab_layout\n\t"                               \
@@ -128,7 +134,10 @@
 #define USLAB_RSEQ_IS_LIMIT /* equal: n == limit */ \
 	USLAB_ASM("cmpq %[limit], %[n]", "cmp %[n], %[limit]")
 
-/* Marks: `at` is the register with their offset, which USLAB_RSEQ_MARKS(at) loads from USLAB_WINDOW_MARKS. */
+/*
+ * Marks: `at` is the register with their offset, which USLAB_RSEQ_MARKS(at) loads
+ * from USLAB_WINDOW_MARKS.
+ */
 #define USLAB_RSEQ_MARKS(at) \
 	USLAB_ASM("movq 16384(%[handle]), " at, "mov " at ", [%[handle]+16384]")
 #define USLAB_RSEQ_SET_MARK(at) \
@@ -235,8 +244,9 @@ miss:
 }
 
 /*
- * The middle of the runs, with the place of a delay in the loop and one before the commit, and what is to be
- * done with each object. Loops begin at multiples of 16: of two or three objects a third of the time depends on it.
+ * The middle of the runs, with the place of a delay in the loop and one before the commit, and what
+ * is to be done with each object. Loops begin at multiples of 16: of two or three objects a third
+ * of the time depends on it.
  */
 #define USLAB_RSEQ_POP_RUN(each, in_loop, before_commit)                             \
 	".p2align 4\n"                                                               \
@@ -249,8 +259,8 @@ miss:
 	"2:"
 
 /*
- * limit = how many of nr objects an array has room for: all bits of its full top's low byte are set but for
- * the lowest three. None: to 6.
+ * limit = how many of nr objects an array has room for: all bits of its full top's low byte are set
+ * but for the lowest three. None: to 6.
  */
 #define USLAB_RSEQ_LIMIT                                                             \
 	USLAB_ASM("movl %k[top], %k[limit]", "mov %k[limit], %k[top]")               \
@@ -283,8 +293,9 @@ miss:
 	"2:"
 
 /*
- * Sets n to how many objects a run has moved. `begin` arms it; `middle`, one of the above, finds the word's top in
- * %[top] and n = 0; %[mark] and %[limit] are free for it. handle, rseq, nr and p are those of the function around it.
+ * Sets n to how many objects a run has moved. `begin` arms it; `middle`, one of the above, finds
+ * the word's top in %[top] and n = 0; %[mark] and %[limit] are free for it. handle, rseq, nr and p
+ * are those of the function around it.
  */
 #define USLAB_RSEQ_RUN(n_moved, begin, middle)                                                  \
 	do {                                                                                    \
@@ -305,8 +316,8 @@ miss:
 	USLAB_RSEQ_LAYOUT USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(inject)
 
 /*
- * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has no
- * more. An empty, stopped or absent one gets back the top that it had.
+ * Up to nr objects (nr > 0) into p[], the newest first; returns how many: fewer when the array has
+ * no more. An empty, stopped or absent one gets back the top that it had.
  */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void *handle,
 								       ptrdiff_t rseq, size_t nr,
@@ -318,7 +329,9 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_pop_run(void 
 	return n;
 }
 
-/* Up to nr objects (nr > 0) of p[], so that the last one is the newest; returns how many had room. */
+/*
+ * Up to nr objects (nr > 0) of p[], so that the last one is the newest; returns how many had room.
+ */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_push_run(void *handle,
 									ptrdiff_t rseq, size_t nr,
 									void *const *p)
@@ -330,8 +343,8 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_push_run(void
 }
 
 /*
- * As uslab_rseq_pop_run(): what it returns bears no marks any more. A run that is interrupted may leave free
- * objects without marks in the array, whose next free is then not seen to be one.
+ * As uslab_rseq_pop_run(): what it returns bears no marks any more. A run that is interrupted may
+ * leave free objects without marks in the array, whose next free is then not seen to be one.
  */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_take_run(void *handle,
 									ptrdiff_t rseq, size_t nr,
@@ -346,9 +359,9 @@ static inline __attribute__((__always_inline__)) size_t uslab_rseq_take_run(void
 }
 
 /*
- * As uslab_rseq_push_run(); the run also ends before an object that bears a mark. Marks are set one by one;
- * a run that is interrupted takes those back that it has set, n of them at most: n is raised before a mark
- * is set, after it was compared.
+ * As uslab_rseq_push_run(); the run also ends before an object that bears a mark. Marks are set one
+ * by one; a run that is interrupted takes those back that it has set, n of them at most: n is
+ * raised before a mark is set, after it was compared.
  */
 static inline __attribute__((__always_inline__)) size_t uslab_rseq_give_run(void *handle,
 									ptrdiff_t rseq, size_t nr,

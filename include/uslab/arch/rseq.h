@@ -35,8 +35,9 @@
 extern "C" {
 #endif
 /*
- * __rseq_offset of <sys/rseq.h>: where struct rseq lies, from the thread pointer. By a name of our own: that
- * header declares its name with C++ linkage (glibc 2.36), and brings in names of the kernel's headers.
+ * __rseq_offset of <sys/rseq.h>: where struct rseq lies, from the thread pointer. By a name
+ * of our own: that header declares its name with C++ linkage (glibc 2.36), and brings in
+ * names of the kernel's headers.
  */
 extern const ptrdiff_t uslab_rseq_offset __asm__("__rseq_offset");
 #ifdef __cplusplus

@@ -13,8 +13,8 @@
 #define ARCH_HAS_DWCAS 1
 
 /*
- * Two words that were loaded count as one only when they are stored again: so what differs from expect may
- * be torn, and is a failure, after which everybody reads again.
+ * Two words that were loaded count as one only when they are stored again: so what differs from
+ * expect may be torn, and is a failure, after which everybody reads again.
  */
 static inline bool arch_dwcas(struct dword *p, struct dword expect, struct dword update)
 {

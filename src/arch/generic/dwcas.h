@@ -7,7 +7,8 @@
  * Locks:      none.
  * Flow:       included by arch/dwcas.h only.
  *
- * The compiler's own for 16 bytes is a call of libatomic, whose locks nobody frees in a forked child.
+ * The compiler's own for 16 bytes is a call of libatomic, whose locks nobody
+ * frees in a forked child.
  */
 #ifndef ARCH_GENERIC_DWCAS_H
 #define ARCH_GENERIC_DWCAS_H

@@ -3,7 +3,8 @@
  * arch/generic/rseq_ops.h - where there are no restartable sequences
  *
  * Data:       none.
- * Invariants: os_rseq_on is false in such a build, so percpu.c takes its locks and never comes here.
+ * Invariants: os_rseq_on is false in such a build, so percpu.c takes its
+ *             locks and never comes here.
  * Locks:      none.
  * Flow:       included by arch/rseq_ops.h only.
  */

@@ -17,7 +17,10 @@ static inline void arch_pause(void)
 	__builtin_ia32_pause();
 }
 
-/* __builtin_prefetch gives prefetcht0 without -mprfchw: the line comes shared, and is asked for twice. */
+/*
+ * __builtin_prefetch gives prefetcht0 without -mprfchw: the line comes
+ * shared, and is asked for twice.
+ */
 static inline void arch_prefetch_write(const void *p)
 {
 	__asm__ volatile("prefetchw %[line]" : : [line] "m"(*(const char *)p));

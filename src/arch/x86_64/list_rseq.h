@@ -16,8 +16,8 @@
 #define ARCH_LIST_STATE USLAB_RSEQ_CPU "leaq (%[state],%[tmp],8), %[tmp]\n\t"
 
 /*
- * No asm goto: GCC 12 takes the value of an output to be the result on the edge of the miss as well (with
- * -fsanitize=address: the miss returned what head held). So a miss is made NULL in here.
+ * No asm goto: GCC 12 takes the value of an output to be the result on the edge of the miss as well
+ * (with -fsanitize=address: the miss returned what head held). So a miss is made NULL in here.
  */
 static always_inline void *arch_list_pop(const void *state, ptrdiff_t rseq, unsigned long link,
 					 const char *base, unsigned long limit)

@@ -7,8 +7,8 @@
  * Locks:      none.
  * Flow:       included by arch/malloc_rseq.h, which has the contract.
  *
- * The five instructions on where objects start, and the three on the mark, are before label 0, where an
- * aborted sequence starts again.
+ * The five instructions on where objects start, and the three on the mark, are before label 0,
+ * where an aborted sequence starts again.
  * Table, arming and inject points are those of <uslab/arch/rseq-x86_64.h>.
  */
 #ifndef ARCH_X86_64_MALLOC_RSEQ_H
@@ -29,8 +29,9 @@ BUILD_ASSERT(USLAB_WINDOWS_OFFSET + (long)USLAB_WINDOW_MAGICS == -1879005184l);
 BUILD_ASSERT(USLAB_MARK_OFFSET == 4);
 
 /*
- * tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8. The CPU's number is shifted by 16, so that
- * the class has its byte below it: loaded there it costs no register and no addition.
+ * tmp = base + ((long)rseq.cpu_id << USLAB_WINDOW_SHIFT) + class * 8. The CPU's number is
+ * shifted by 16, so that the class has its byte below it: loaded there it costs no
+ * register and no addition.
  */
 BUILD_ASSERT(USLAB_WINDOW_SHIFT - 3 >= 8);
 #define ARCH_MALLOC_WINDOW(class)              \
@@ -100,7 +101,10 @@ miss:
 #define ARCH_MALLOC_MAGIC_OF "43008(%[handle])"
 BUILD_ASSERT(USLAB_WINDOW_MAGICS == 43008);
 
-/* As uslab_rseq_give_run(), whose inject points it has; n is raised likewise, and the marks are taken back. */
+/*
+ * As uslab_rseq_give_run(), whose inject points it has; n is raised likewise, and
+ * the marks are taken back.
+ */
 static always_inline size_t arch_malloc_push_run(void *handle, ptrdiff_t rseq, size_t nr,
 						 void *const *p, uintptr_t slab, size_t bytes)
 {

@@ -3,8 +3,9 @@
  * engine/slab/check.c - is every slab what it says it is; and who is still in use
  *
  * Data:       a byte for each object of a slab, on the stack.
- * Invariants: those of slab.h, index.c, node.c and of struct page; a violation ends in CHECK() if it is
- *             slab_check() that finds it. The others look at what a program may have overwritten.
+ * Invariants: those of slab.h, index.c, node.c and of struct page; a violation ends in
+ *             CHECK() if it is slab_check() that finds it. The others look at what a
+ *             program may have overwritten.
  * Locks:      list_lock of each node in turn.
  * Flow:       called through slab_ops.check and .walk: tests, debug builds, reports.
  */

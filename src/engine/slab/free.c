@@ -35,9 +35,10 @@ static inline bool takes_nothing_locked(const struct page *slab)
 }
 
 /*
- * Takes back the objects of one slab that objs begins with, of which number is the first one's, n at most; returns
- * how many. The slab goes to the end of the partial list, even if it was on it, so that its other objects have the
- * longest time to be freed, too. Moving it once for all of them leaves the lists as moving it each time.
+ * Takes back the objects of one slab that objs begins with, of which number is the first one's, n
+ * at most; returns how many. The slab goes to the end of the partial list, even if it was on it, so
+ * that its other objects have the longest time to be freed, too. Moving it once for all of them
+ * leaves the lists as moving it each time.
  */
 static unsigned int put_objects_locked(struct engine *e, struct slab_node *node, struct page *slab,
 				       unsigned int number, void **objs, unsigned int n)
@@ -65,8 +66,8 @@ static unsigned int put_objects_locked(struct engine *e, struct slab_node *node,
 }
 
 /*
- * Takes back the objects of one node that objs begins with, n at most; returns how many. slab is the first one's, as
- * it was without the lock: if that object is free the slab may be gone by now.
+ * Takes back the objects of one node that objs begins with, n at most; returns how many. slab is
+ * the first one's, as it was without the lock: if that object is free the slab may be gone by now.
  */
 static unsigned int flush_to_node(struct engine *e, struct page *slab, unsigned int number,
 				  void **objs, unsigned int n)

@@ -4,8 +4,8 @@
  *
  * Data:       objects bytes at slab->freelist; entries inuse.. are the free objects.
  * Invariants: an array in an object is in the one that its last entry names, so that it is handed
- *             out last: nobody needs the array then. Checked by slab_check(). Where it lies is in the
- *             descriptor; what it says was within the program's reach.
+ *             out last: nobody needs the array then. Checked by slab_check(). Where it lies is in
+ *             the descriptor; what it says was within the program's reach.
  * Locks:      list_lock of the slab's node; new and empty slabs are private.
  * Flow:       called by grow.c, refill.c, free.c; calls page/meta.c.
  */

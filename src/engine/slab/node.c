@@ -3,8 +3,8 @@
  * engine/slab/node.c - the three lists of a node, and the choice of a node (spec 3.1, 3.6)
  *
  * Data:       struct slab_node.
- * Invariants: nr_partial and free_slabs are the lengths of two lists, total_slabs of all three and the
- *             number of isolated slabs.
+ * Invariants: nr_partial and free_slabs are the lengths of two lists, total_slabs of all three and
+ *             the number of isolated slabs.
  *             Checked by slab_check().
  * Locks:      list_lock, but for new and delete.
  * Flow:       called by refill.c, free.c, reap.c, slab.c; calls page/meta.c.

@@ -67,7 +67,10 @@ int slab_shrink(struct engine *e)
 		struct slab_node *node = c->node[i];
 
 		lock_acquire(&node->list_lock);
-		/* what a tool asks for must not give away slabs whose array is no proof that they are free */
+		/*
+		 * what a tool asks for must not give away slabs whose array is no
+		 * proof that they are free
+		 */
 		if (load_relaxed(&e->exact)) {
 			isolate_broken_locked(e, node, &node->partial);
 			isolate_broken_locked(e, node, &node->free);

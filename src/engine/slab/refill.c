@@ -43,7 +43,10 @@ static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **o
 	return got;
 }
 
-/* From a new slab; what is left of it goes to its node. Returns 0 if out of memory, or if it is broken already. */
+/*
+ * From a new slab; what is left of it goes to its node. Returns 0 if out of memory, or
+ * if it is broken already.
+ */
 static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool thisnode, void **objs,
 				    unsigned int want)
 {

@@ -6,8 +6,9 @@
  *             descriptor: freelist is the address of its index array, counters {inuse, objects,
  *             colour}, where inuse is what the kernel calls active.
  * Invariants: a slab is on the list of its node that its inuse names: 0 free, objects full, else
- *             partial; or it is isolated, counts as full and is on none (frozen). Entries inuse..objects-1 of the index array are the numbers of its free
- *             objects, the next to go first. free_objects is their number in all slabs of the node.
+ *             partial; or it is isolated, counts as full and is on none (frozen). Entries
+ *             inuse..objects-1 of the index array are the numbers of its free objects, the
+ *             next to go first. free_objects is their number in all slabs of the node.
  *             Checked by slab_check().
  * Locks:      slab_node.list_lock (RANK_ENGINE) guards a node, its slabs and their index arrays.
  *             A new slab is private until it is on a list. free_objects is also read without it.
@@ -16,7 +17,8 @@
  *
  * The per-CPU, shared and alien arrays of spec 3.1 are the front `queues`; what they hold is in use
  * here. Of the parameters of a cache, pack, hardened and randomised have no meaning for SLAB: there
- * is no free pointer to encode, and what hardening does (spec 3.8) is to the arrays. No debug layouts.
+ * is no free pointer to encode, and what hardening does (spec 3.8) is to the
+ * arrays. No debug layouts.
  */
 #ifndef ENGINE_SLAB_SLAB_H
 #define ENGINE_SLAB_SLAB_H
@@ -113,9 +115,9 @@ static inline bool slab_is_of(const struct slab_cache *c, const struct page *sla
 }
 
 /*
- * The slab of this cache in which an object starts at p, and its number. NULL: none does. Any context.
- * Multiplication by the reciprocal is exact for multiples of the size, and whatever it makes of other addresses,
- * or of those before object 0, does not lead back to them.
+ * The slab of this cache in which an object starts at p, and its number. NULL: none does. Any
+ * context. Multiplication by the reciprocal is exact for multiples of the size, and whatever it
+ * makes of other addresses, or of those before object 0, does not lead back to them.
  */
 static inline struct page *slab_home(const struct slab_cache *c, const void *p,
 				     unsigned int *number)
@@ -154,14 +156,14 @@ unsigned long slab_free_limit(unsigned int num, unsigned int cpus, unsigned int 
 bool slab_index_new(const struct slab_cache *c, struct page *slab);
 void slab_index_delete(const struct slab_cache *c, struct page *slab);
 /*
- * Up to max (>= 1) free objects into objs, of a slab that has some. 0: nothing is taken, what the array says
- * cannot be. Context: list_lock, or private.
+ * Up to max (>= 1) free objects into objs, of a slab that has some. 0: nothing is taken, what the
+ * array says cannot be. Context: list_lock, or private.
  */
 unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void **objs,
 			     unsigned int max);
 /*
- * Takes object number `number` back. false: it is free already, as far as a look at the array's first entry
- * tells, or with exact at all of them. Context: list_lock.
+ * Takes object number `number` back. false: it is free already, as far as a look at the array's
+ * first entry tells, or with exact at all of them. Context: list_lock.
  */
 bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact);
 /* Is a number free? Context: list_lock. */
@@ -179,7 +181,10 @@ void slab_node_add_free_locked(struct slab_node *node, long objects);
 /* On and off the list that the slab's inuse names. tail: that end of the partial list. */
 void slab_node_link_locked(struct slab_node *node, struct page *slab, bool tail);
 void slab_node_unlink_locked(struct slab_node *node, struct page *slab);
-/* A slab on no list whose array cannot be right is isolated: it counts as full for ever. Reports it. */
+/*
+ * A slab on no list whose array cannot be right is isolated: it counts as
+ * full for ever. Reports it.
+ */
 cold void slab_node_isolate_locked(struct engine *e, struct slab_node *node, struct page *slab);
 /* The slab whose turn it is: head of the partial, then of the free list. NULL: neither. */
 struct page *slab_node_pick_locked(struct slab_node *node);

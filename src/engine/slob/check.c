@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: those of slob.h and heap.c; a violation ends in CHECK().
  * Locks:      the heap's, for the whole walk.
- * Flow:       slob_heap_check() through struct engine_heap, once for all caches; slob_check() through
- *             struct engine_ops, for one: tests, debug builds.
+ * Flow:       slob_heap_check() through struct engine_heap, once for all caches; slob_check()
+ *             through struct engine_ops, for one: tests, debug builds.
  */
 #include "base/assert.h"
 #include "base/bits.h"

@@ -7,8 +7,8 @@
  * Locks:      none: a block belongs to whoever has its object.
  * Flow:       called by slob.c; calls heap.c for pages.
  *
- * The kernel does not mark such pages at all; here they are slabs of one object, so that the address
- * leads to the cache.
+ * The kernel does not mark such pages at all; here they are slabs of one object, so that the
+ * address leads to the cache.
  */
 #include <string.h>
 

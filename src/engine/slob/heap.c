@@ -8,8 +8,8 @@
  * Flow:       take: a list's pages, or a new page. put: page.c; then the page goes onto a list, or
  *             away, or stays where it is.
  *
- * Nothing but these lists leads to free memory: an allocation walks pages until one has room, and the
- * blocks of each page that might. That is what this allocator is, and what it costs.
+ * Nothing but these lists leads to free memory: an allocation walks pages until one has room, and
+ * the blocks of each page that might. That is what this allocator is, and what it costs.
  */
 #include "base/bits.h"
 #include "engine/slob/slob.h"
@@ -68,8 +68,8 @@ bool slob_say_locked(struct slob_heap *heap, struct engine *e, void *obj, enum e
 }
 
 /*
- * What a page's list says of its free blocks cannot be. All of the page counts as in use from now on, what was free
- * as one object, and blocks that come back to it are not used again.
+ * What a page's list says of its free blocks cannot be. All of the page counts as in use from now
+ * on, what was free as one object, and blocks that come back to it are not used again.
  */
 static cold void isolate_locked(struct slob_heap *heap, struct page *page)
 {

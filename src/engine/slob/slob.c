@@ -9,8 +9,8 @@
  *
  * Differences from the kernel, beside the front that may hold objects back:
  * - a cache knows how many of its objects are out, so that destroy notices those that are left;
- * - SLAB_TYPESAFE_BY_RCU makes room for the kernel's footer, but a free is immediate: user space has
- *   no grace periods here;
+ * - SLAB_TYPESAFE_BY_RCU makes room for the kernel's footer, but a free is immediate: user space
+ *   has no grace periods here;
  * - shrink says 1 while objects of whole pages are in use;
  * - all flags are kept, to be shown by tools; the kernel drops what SLOB has no use for;
  * - the objects of a cache cannot be walked: in the heap's pages nothing says whose a block is, and

@@ -13,8 +13,8 @@
  * Flow:       slob.c (table) and block.c (kmalloc) call heap.c, which calls page.c; direct.c is for
  *             objects of whole pages. Calls page/buddy.c.
  *
- * A free block of s units (2 bytes each) whose next free block, in order of addresses, begins at unit
- * n of the page: {s, n}; if it is one unit: {-n}. n is 2048 for the last one.
+ * A free block of s units (2 bytes each) whose next free block, in order of addresses, begins at
+ * unit n of the page: {s, n}; if it is one unit: {-n}. n is 2048 for the last one.
  */
 #ifndef ENGINE_SLOB_SLOB_H
 #define ENGINE_SLOB_SLOB_H
@@ -31,7 +31,9 @@
 #define SLOB_SMALL 256u	  /* bytes; below: first list */
 #define SLOB_MEDIUM 1024u /* bytes; below: second list */
 
-/* In front of what kmalloc and free by address must be able to find: {size, number of the cache}. */
+/*
+ * In front of what kmalloc and free by address must be able to find: {size, number of the cache}.
+ */
 #define SLOB_HEADER 8u
 
 /* The footer of SLAB_TYPESAFE_BY_RCU in the kernel: a list node, a function, the size. */
@@ -58,10 +60,11 @@ struct slob_heap {
 /* Of a cache; const but for nr_direct. */
 struct slob {
 	struct slob_heap *heap;
-	struct slob_shape shape;   /* of its blocks in the heap */
-	bool direct;		   /* objects are whole pages, not in the heap */
-	unsigned long nr_direct;   /* of these, in use; atomic */
-	struct slab_layout layout; /* stride: as the user sees it; objects: what a page could hold */
+	struct slob_shape shape; /* of its blocks in the heap */
+	bool direct;		 /* objects are whole pages, not in the heap */
+	unsigned long nr_direct; /* of these, in use; atomic */
+	/* stride: as the user sees it; objects: what a page could hold */
+	struct slab_layout layout;
 };
 
 static inline struct slob *slob_of(const struct engine *e)
@@ -77,8 +80,8 @@ static inline unsigned int slob_page_free_bytes(const struct page *page)
 }
 
 /*
- * The upper half of page.counters is that of an isolated page, whose lower one is 0: a flag, and how many bytes of
- * it are in use and expected back.
+ * The upper half of page.counters is that of an isolated page, whose lower one is 0: a flag, and
+ * how many bytes of it are in use and expected back.
  */
 #define SLOB_ISOLATED (1ull << 32)
 #define SLOB_LEFT_SHIFT 33
@@ -117,7 +120,9 @@ extern const struct engine_heap slob_face;
 
 /* As for any cache, a node that does not exist counts as none: -1 (spec 5.10). */
 int slob_node(int node);
-/* 1 << order pages, from node or, if that is -1, as the thread's policy says. NULL: out of memory. */
+/*
+ * 1 << order pages, from node or, if that is -1, as the thread's policy says. NULL: out of memory.
+ */
 struct page *slob_get_pages(unsigned int order, gfp_t gfp, int node);
 
 /* To a counter that the heap's lock guards and tools read without it. */
@@ -137,8 +142,8 @@ static inline void slob_sub_locked(unsigned long *counter, unsigned long n)
  */
 void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, gfp_t gfp, int node);
 /*
- * Takes a block back, for e. A page that became empty is added to *empty, linked by page.next. false: it is no
- * block in use of this heap, which was reported.
+ * Takes a block back, for e. A page that became empty is added to *empty, linked by page.next.
+ * false: it is no block in use of this heap, which was reported.
  */
 bool slob_put_locked(struct slob_heap *heap, struct engine *e, void *block, unsigned int size,
 		     struct page **empty);

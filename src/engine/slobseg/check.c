@@ -3,10 +3,12 @@
  * engine/slobseg/check.c - is every page what it says it is; who is still in use
  *
  * Data:       a bitmap of a page's objects on the stack.
- * Invariants: those of slobseg.h; a violation ends in CHECK() if it is slobseg_check() that finds it. The
- *             others follow what a program may have overwritten, inside of its page and once.
+ * Invariants: those of slobseg.h; a violation ends in CHECK() if it is slobseg_check()
+ *             that finds it. The others follow what a program may have overwritten,
+ *             inside of its page and once.
  * Locks:      slobseg.lock.
- * Flow:       called through check and walk of the tables and of the heap: tests, debug builds, reports.
+ * Flow:       called through check and walk of the tables and of the heap:
+ *             tests, debug builds, reports.
  */
 #include <string.h>
 
@@ -34,8 +36,8 @@ static bool bitmap_has(const struct bitmap *map, unsigned int i)
 }
 
 /*
- * Marks the free objects of a page as far as its list can be believed. Returns how many; *whole: each lies at
- * its place and is met once, and there is no more.
+ * Marks the free objects of a page as far as its list can be believed. Returns how many; *whole:
+ * each lies at its place and is met once, and there is no more.
  */
 static unsigned int mark_free(const struct slobseg *s, const struct page *page, struct bitmap *map,
 			      bool *whole)

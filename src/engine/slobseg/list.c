@@ -88,8 +88,8 @@ static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool t
 }
 
 /*
- * A page with free objects, on its list, when that of `node` is empty: a new one of the node; or, when
- * it has no memory, what other nodes have on their lists; or a new one of theirs. NULL: out of
+ * A page with free objects, on its list, when that of `node` is empty: a new one of the node; or,
+ * when it has no memory, what other nodes have on their lists; or a new one of theirs. NULL: out of
  * memory. Drops the lock meanwhile.
  */
 static noinline struct page *more_locked(struct slobseg *s, unsigned int node, bool thisnode)
@@ -106,8 +106,8 @@ static noinline struct page *more_locked(struct slobseg *s, unsigned int node, b
 }
 
 /*
- * What the page's list says of its free objects cannot be. They count as in use from now on, by nobody, and what
- * comes back to the page later is not used again.
+ * What the page's list says of its free objects cannot be. They count as in use from now on, by
+ * nobody, and what comes back to the page later is not used again.
  */
 static cold void isolate_locked(struct slobseg *s, struct page *page)
 {
@@ -126,8 +126,8 @@ static cold void isolate_locked(struct slobseg *s, struct page *page)
 }
 
 /*
- * Takes objects of a page of the list until it is full or `want` are there. Returns how many; 0: its list, which
- * the program may have overwritten, led elsewhere, or ended too early or too late.
+ * Takes objects of a page of the list until it is full or `want` are there. Returns how many; 0:
+ * its list, which the program may have overwritten, led elsewhere, or ended too early or too late.
  */
 static inline unsigned int pop_locked(struct slobseg *s, struct page *page, void **objs,
 				      unsigned int want)
@@ -210,7 +210,10 @@ static noinline void page_changed_locked(struct slobseg *s, struct page *page, b
 	*empties = page;
 }
 
-/* Nothing is put into that page: it is isolated, and the object is the program's no more; or it is free already. */
+/*
+ * Nothing is put into that page: it is isolated, and the object is the program's no
+ * more; or it is free already.
+ */
 static cold bool put_off_locked(struct engine *e, struct slobseg *s, struct page *page, void *obj)
 {
 	if (!(page->counters & SLOBSEG_LEFT_MASK))
@@ -232,8 +235,9 @@ static inline bool is_ours(const struct slobseg *s, const void *obj)
 }
 
 /*
- * Puts an object in front of its page's free list. What lies in no page of ours, starts no object, was freed just
- * before, or lay in a page that is gone is reported: false. exact: so is what was freed at any time.
+ * Puts an object in front of its page's free list. What lies in no page of ours, starts no
+ * object, was freed just before, or lay in a page that is gone is reported: false. exact: so is
+ * what was freed at any time.
  */
 static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, bool exact,
 			       struct page **empties)

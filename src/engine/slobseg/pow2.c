@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slobseg/pow2.c - slobseg:pow2: one set of pages per power of two, for all caches (spec 2.1)
+ * engine/slobseg/pow2.c - slobseg:pow2: one set of pages per power of two,
+ * for all caches (spec 2.1)
  *
  * Data:       ten pools, for objects of 8, 16, ... PAGE_SIZE bytes; the last has one per page.
- * Invariants: an object lies at a multiple of its size. The low half of page.counters holds the free
- *             bytes of the page. bytes == pages * PAGE_SIZE - free bytes. pow2_heap_check().
+ * Invariants: an object lies at a multiple of its size. The low half of page.counters holds the
+ *             free bytes of the page. bytes == pages * PAGE_SIZE - free bytes. pow2_heap_check().
  * Locks:      one per pool, over all nodes. (The mail has a list per power of two and node and does
  *             not say what locks them; two sizes have nothing in common, so one lock per size lets
  *             more CPUs work and costs nothing.)
- * Flow:       called by cache/ and front/ through slobseg_pow2_ops, and by those who free an address
- *             in a PAGE_HEAP; calls list.c, and slobseg.c for caches with pages of their own.
+ * Flow:       called by cache/ and front/ through slobseg_pow2_ops, and by those who
+ *             free an address in a PAGE_HEAP; calls list.c, and slobseg.c for caches
+ *             with pages of their own.
  *
  * Caches that do not share have pages of their own, which name them, with a stride that is a power
  * of two all the same: those that take frees by address; those with SLAB_TYPESAFE_BY_RCU, whose
- * memory must not become another type's while somebody still looks; and objects of more than a page.
+ * memory must not become another type's while somebody still looks; and
+ * objects of more than a page.
  *
  * Worst case of an allocation or a free, in steps: at the head of slobseg.h.
  */

@@ -43,8 +43,9 @@ static struct slab_layout make_layout(const struct engine_params *params, unsign
 	};
 
 	/*
-	 * What an RCU cache's free object holds must stay: its link goes into the footer. Of those that are freed by
-	 * address the first word bears the mark (base/mark.h), where hits look for it.
+	 * What an RCU cache's free object holds must stay: its link goes into the
+	 * footer. Of those that are freed by address the first word bears the mark
+	 * (base/mark.h), where hits look for it.
 	 */
 	if (params->flags & SLAB_TYPESAFE_BY_RCU)
 		layout.offset = layout.inuse;

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slobseg/slobseg.h - segregated free lists: pages of one object size, a list per node (spec 2)
+ * engine/slobseg/slobseg.h - segregated free lists: pages of one object size,
+ * a list per node (spec 2)
  *
  * Data:       struct slobseg: the pages of one object size. A cache's own (slobseg, and some caches
  *             of slobseg:pow2), or one of the ten pools of slobseg:pow2 that all caches share.
  * Invariants: a page is on the list of its node iff it has a free object and one in use; one with
- *             no object in use is not kept. page.counters == empty + one * objects in use of it, and
- *             SLOBSEG_OFF while it is not the list's: new, on its way back, or isolated, and then it
- *             counts as full. Checked by slobseg_check_lists().
+ *             no object in use is not kept. page.counters == empty + one * objects in use of it,
+ *             and SLOBSEG_OFF while it is not the list's: new, on its way back, or isolated, and
+ *             then it counts as full. Checked by slobseg_check_lists().
  * Locks:      slobseg.lock (RANK_ENGINE), one for all nodes, guards lists, pages and counts. It is
  *             dropped around buddy_alloc(), and pages go back after it was released.
  * Flow:       included by engine/slobseg/ only.
  *
- * Bounded time, not counting waits for a lock. To take an object: one pop; or a new page, which is one
- * buddy_alloc() (10 splits at most, or the commit of a chunk of 4 MiB) and PAGE_SIZE / stride <= 512
- * links. To put one back: one push, and at most one buddy_free() (10 merges at most). Nothing is ever
- * looked for: no walk over pages, none over the objects of a page, whatever the program did before; only
- * while a tool looks on (engine.exact) does a put look through its page.
+ * Bounded time, not counting waits for a lock. To take an object: one pop; or a new page, which is
+ * one buddy_alloc() (10 splits at most, or the commit of a chunk of 4 MiB) and PAGE_SIZE / stride
+ * <= 512 links. To put one back: one push, and at most one buddy_free() (10 merges at most).
+ * Nothing is ever looked for: no walk over pages, none over the objects of a page, whatever the
+ * program did before; only while a tool looks on (engine.exact) does a put look through its page.
  * Only without memory are the other nodes looked at, one step each. What is not bounded lies below:
- * page faults, and the purge that a buddy_free() does now and then (large USLAB_CONF=purge_limit= and
- * purge_delay= avoid it).
+ * page faults, and the purge that a buddy_free() does now and then (large USLAB_CONF=purge_limit=
+ * and purge_delay= avoid it).
  */
 #ifndef ENGINE_SLOBSEG_SLOBSEG_H
 #define ENGINE_SLOBSEG_SLOBSEG_H
@@ -34,8 +35,8 @@
 #define SLOBSEG_WORD ((unsigned int)sizeof(void *))
 
 /*
- * In page.counters: what comes back is not put on the list. Below it, so many objects of the page are in use all
- * the same, and are expected back: of an isolated one.
+ * In page.counters: what comes back is not put on the list. Below it, so many objects of the page
+ * are in use all the same, and are expected back: of an isolated one.
  */
 #define SLOBSEG_OFF (1ull << 63)
 #define SLOBSEG_LEFT_SHIFT 48
@@ -186,7 +187,9 @@ static inline struct slobseg *slobseg_of(const struct engine *e)
 
 void slobseg_check_lists(struct slobseg *s);
 void slobseg_check(struct engine *e);
-/* Does the free list end, with as many objects as are free, each at its start? Context: the lock. */
+/*
+ * Does the free list end, with as many objects as are free, each at its start? Context: the lock.
+ */
 bool slobseg_list_is_whole(const struct slobseg *s, const struct page *page);
 /* Is obj on the list, as far as that can be believed? Context: the lock. */
 bool slobseg_is_listed(const struct slobseg *s, const struct page *page, const void *obj);

@@ -132,8 +132,9 @@ void *slub_cpu_get_freelist(struct engine *e, struct page *slab)
 }
 
 /*
- * Gives a slab to its node if `new` is still what becomes of it: unfrozen, on the partial list, or, when it is
- * empty and the node has enough, at the head of *discard. false: a push intervened, nothing was done.
+ * Gives a slab to its node if `new` is still what becomes of it: unfrozen, on the partial list,
+ * or, when it is empty and the node has enough, at the head of *discard. false: a push
+ * intervened, nothing was done.
  */
 static bool give_back(struct engine *e, struct page *slab, const struct slab_state *old,
 		      const struct slab_state *new, enum slub_stat where, struct page **discard)

@@ -22,8 +22,8 @@
  *     deactivate, unfreeze     +        +         -       -          O            O         -
  *     shrink                   +        L         L       L          -            -         L
  *
- * slub_push_frozen() is the row chain_push for a slab that is frozen already: the same exchange, which
- * fails when the slab was unfrozen, taken from or pushed to since it was read.
+ * slub_push_frozen() is the row chain_push for a slab that is frozen already: the same exchange,
+ * which fails when the slab was unfrozen, taken from or pushed to since it was read.
  *
  *     -: cannot meet, one works on frozen slabs only, the other on slabs that are not frozen.
  *
@@ -162,7 +162,9 @@ static enum push_result push_one_chain(struct engine *e, const struct chain *cha
 	return done ? PUSHED : PUSH_REFUSED;
 }
 
-/* How many of n objects are the last ones that were carved out of a slab, the very last one first. */
+/*
+ * How many of n objects are the last ones that were carved out of a slab, the very last one first.
+ */
 static unsigned int count_edge(const struct page *slab, void **objs, unsigned int n)
 {
 	unsigned int carved = slab_read(slab).counters.carved;
@@ -194,7 +196,7 @@ static unsigned int uncarve_from(struct engine *e, struct page *slab, void **obj
 	return chain.cnt;
 }
 
-/* ---- one by one, each looked for in its slab: after a mistake, and while somebody looks on ---- */
+/* ---- one by one, each looked for in its slab: after a mistake, and when a tool looks on ---- */
 
 /* Nothing in the slab says so, but all of it is free already: its list is wrong. */
 static cold void isolate(struct engine *e, struct page *slab)
@@ -327,8 +329,8 @@ static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
 }
 
 /*
- * Chains whose slab has to change lists: list_lock once for neighbours of one node. Those that were refused
- * are moved to the front; returns how many.
+ * Chains whose slab has to change lists: list_lock once for neighbours of one node. Those that were
+ * refused are moved to the front; returns how many.
  */
 static unsigned int push_pending(struct engine *e, struct chain *pending, unsigned int nr)
 {
@@ -379,9 +381,9 @@ static void flush_batch(struct engine *e, void **objs, unsigned int n)
 }
 
 /*
- * What comes back in the reverse order of its carving was most likely never handed out: a front that is
- * drained held it. To link it would make memory resident that nobody has touched, so it counts as not
- * carved again. Returns how many objects, from the first on, went that way.
+ * What comes back in the reverse order of its carving was most likely never handed out: a front
+ * that is drained held it. To link it would make memory resident that nobody has touched, so it
+ * counts as not carved again. Returns how many objects, from the first on, went that way.
  */
 static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
 {

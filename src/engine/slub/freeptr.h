@@ -42,7 +42,10 @@ static inline void freeptr_set(const struct slub *s, const struct slab_layout *l
 	store_relaxed(slot, freeptr_code(s, (uintptr_t)next, slot));
 }
 
-/* Can a link lead to obj: does it lie in the slab? NULL does not. Costs one comparison for each link followed. */
+/*
+ * Can a link lead to obj: does it lie in the slab? NULL does not. Costs one
+ * comparison for each link followed.
+ */
 static inline bool freeptr_is_inside(const struct page *slab, const void *obj)
 {
 	return (size_t)((const char *)obj - (const char *)page_address(slab)) <

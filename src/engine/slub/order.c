@@ -104,7 +104,8 @@ int slub_default_order(unsigned int size)
  * Pack caches: the smallest order that wastes at most 1/32 and holds 4 objects, since a slab's last
  * object keeps all of it; what was never carved costs no memory, so orders may be higher than the
  * kernel's: up to 3, beyond 4 KiB 4, beyond 8 KiB 5. Where that cannot be, fewer objects, and only
- * then more waste. Measured against 1/8 (peak of sqlite3 in memory, relative to glibc): 1.07 to 1.12.
+ * then more waste. Measured against 1/8 (peak of sqlite3 in memory, relative
+ * to glibc): 1.07 to 1.12.
  */
 int slub_pack_order(unsigned int size)
 {

@@ -11,10 +11,10 @@
  * Objects come out in the order of the free lists, then (lazy caches) ascending from what was never
  * touched. A pack cache is content with half of what was wanted before it takes new memory.
  *
- * To follow a free list is to wait for memory: each link lies in another cache line. So where a slab's
- * whole list is wanted it is only detached under the lock, and the lists of several slabs are followed
- * side by side after it. Measured on the hackbench trace, 31 objects at a time: 1.4 us a refill
- * one list after the other, 0.8 us side by side.
+ * To follow a free list is to wait for memory: each link lies in another cache line. So where a
+ * slab's whole list is wanted it is only detached under the lock, and the lists of several slabs
+ * are followed side by side after it. Measured on the hackbench trace, 31 objects at a time: 1.4 us
+ * a refill one list after the other, 0.8 us side by side.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
@@ -65,8 +65,8 @@ static cold void give_up_locked(struct refill *r, struct slub_node *node, struct
 
 /*
  * Takes up to max objects of a slab into objs, linked ones first. Returns how many; *full tells
- * that none is left. Context: list_lock held, or (node NULL) the slab is private; so nobody else takes,
- * and the links behind the list's head stay, but pushes may put more before it.
+ * that none is left. Context: list_lock held, or (node NULL) the slab is private; so nobody else
+ * takes, and the links behind the list's head stay, but pushes may put more before it.
  *
  * A slab leaves the partial list before the exchange that makes it full: from then on a push with
  * CPU partial support may freeze it for its own list at once, without the lock.
@@ -174,8 +174,8 @@ static bool try_detach_locked(struct refill *r, struct slub_node *node, struct p
 }
 
 /*
- * The next object of a list; whether it ends where it should shows whether it is intact. If not, none of it is
- * handed out: its places are left empty.
+ * The next object of a list; whether it ends where it should shows whether it is intact. If not,
+ * none of it is handed out: its places are left empty.
  */
 static void follow_chain(struct refill *r, struct chain_out *chain)
 {

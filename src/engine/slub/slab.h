@@ -66,8 +66,8 @@ static inline bool slab_exchange(struct engine *e, struct page *slab, const stru
 }
 
 /*
- * Was the copy whole? An exchange by another thread may lie between the two loads of slab_read(): a free list
- * that does not fit the counters is a corrupt one only if this says yes.
+ * Was the copy whole? An exchange by another thread may lie between the two loads of slab_read(): a
+ * free list that does not fit the counters is a corrupt one only if this says yes.
  */
 static inline bool slab_is_still(struct engine *e, struct page *slab,
 				 const struct slab_state *state)
@@ -127,11 +127,14 @@ unsigned int *slab_random_sequence(unsigned int objects, uint64_t seed);
 uint64_t slub_draw(struct slub *s);
 
 /*
- * The free list of a slab is broken: what it held counts as in use from now on and is not used again; so the
- * slab is full, and off its list. Context: list_lock. The caller reports it.
+ * The free list of a slab is broken: what it held counts as in use from now on and is not used
+ * again; so the slab is full, and off its list. Context: list_lock. The caller reports it.
  */
 void slab_isolate_locked(struct engine *e, struct slub_node *node, struct page *slab);
-/* Does an object of the slab start at p, of which only the page is known to be right? One multiplication. */
+/*
+ * Does an object of the slab start at p, of which only the page is known to be
+ * right? One multiplication.
+ */
 static inline bool slab_starts_object(const struct engine *e, const struct page *slab,
 				      const void *p)
 {

@@ -93,8 +93,8 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 
 	slub_layout_sizes(&layout, params->object_size, params->align, params->flags, params->ctor);
 	/*
-	 * In the line that the user writes first and last, so that batches find it in the cache; but not where the
-	 * mark of a free object is, unless there is no other place (base/mark.h).
+	 * In the line that the user writes first and last, so that batches find it in the cache;
+	 * but not where the mark of a free object is, unless there is no other place (base/mark.h).
 	 */
 	if (params->queued && layout.offset < layout.inuse)
 		layout.offset = layout.inuse >= 2 * sizeof(void *) ? sizeof(void *) : 0;

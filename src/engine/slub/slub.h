@@ -82,11 +82,13 @@ struct slub {
 	bool hardened;
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
-	uint64_t magic; /* an object starts at offset n iff n * magic < magic; 2^64 / stride, rounded up */
-	unsigned int *random_seq;     /* permutation of 0..layout.objects-1, or NULL */
-	struct slab_layout layout;    /* the cache's plain layout */
-	struct slab_layout *by_order; /* the same for each order; NULL until somebody asks for one */
-	struct slub_node *node[];     /* nr_nodes */
+	/* an object starts at offset n iff n * magic < magic; 2^64 / stride, rounded up */
+	uint64_t magic;
+	unsigned int *random_seq;  /* permutation of 0..layout.objects-1, or NULL */
+	struct slab_layout layout; /* the cache's plain layout */
+	/* the same for each order; NULL until somebody asks for one */
+	struct slab_layout *by_order;
+	struct slub_node *node[]; /* nr_nodes */
 };
 
 static inline struct slub *slub_of(const struct engine *e)
@@ -111,7 +113,10 @@ int slub_set_orders(unsigned int min_order, unsigned int max_order, unsigned int
 
 /* New slabs have that order. 0; -EINVAL: beyond the global knobs, or too small; -ENOMEM. */
 int slub_set_order(struct engine *e, unsigned int order);
-/* Objects that a CPU may have in partial slabs (spec 4.2); those that it has are the caller's to drain. */
+/*
+ * Objects that a CPU may have in partial slabs (spec 4.2); those that it has
+ * are the caller's to drain.
+ */
 void slub_set_cpu_partial(struct engine *e, unsigned int objects);
 
 /*
@@ -132,8 +137,8 @@ static inline void slub_count(const struct engine *e, enum slub_stat item)
 }
 
 /*
- * The message of spec 4.16, rate-limited, unless __GFP_NOWARN: true: it was said, and wants a line for each
- * node behind it.
+ * The message of spec 4.16, rate-limited, unless __GFP_NOWARN: true: it was said, and wants a line
+ * for each node behind it.
  */
 bool slub_say_oom(const struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node);
 void slub_say_oom_node(unsigned int node, unsigned long slabs, unsigned long objects,
@@ -157,8 +162,9 @@ void *slub_cpu_get_freelist(struct engine *e, struct page *slab);
 /* Gives a cpu slab back to its node together with the CPU's private freelist (spec 4.12). */
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist);
 /*
- * Last object of a list that was taken off a slab, and how many it has. NULL: it is empty; or it leads out of
- * the slab or in a circle, which was reported, and its objects count as in use for ever.
+ * Last object of a list that was taken off a slab, and how many it has. NULL: it is
+ * empty; or it leads out of the slab or in a circle, which was reported, and its objects
+ * count as in use for ever.
  */
 void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned int *count);
 /* Unfreezes a whole per-CPU partial list (spec 4.12). */
@@ -172,8 +178,9 @@ bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail
 		     bool cpu_partial);
 
 /*
- * The commonest row of that table in one straight line: the object goes onto the list of a slab that
- * belongs to some CPU. false: nothing was done, slub_free_chain() finds out what is to be done.
+ * The commonest row of that table in one straight line: the object goes onto the list
+ * of a slab that belongs to some CPU. false: nothing was done, slub_free_chain()
+ * finds out what is to be done.
  */
 bool slub_push_frozen(struct engine *e, struct page *slab, void *obj);
 

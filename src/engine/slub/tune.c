@@ -2,9 +2,10 @@
 /*
  * engine/slub/tune.c - knobs of a cache that is in use: the order of new slabs, CPU partial slabs
  *
- * Data:       slub.by_order: one layout for each order, made at the first request, kept until the cache
- *             goes: slabs point at them.
- * Invariants: they differ from the cache's layout in order and number of objects only, and never change.
+ * Data:       slub.by_order: one layout for each order, made at the first request, kept until the
+ *             cache goes: slabs point at them.
+ * Invariants: they differ from the cache's layout in order and number of
+ *             objects only, and never change.
  * Locks:      the registry lock, held by the callers; slabs are made meanwhile.
  * Flow:       called by cache/attribute.c and slub.c.
  */

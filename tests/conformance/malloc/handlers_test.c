@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/malloc/handlers_test.c - malloc in signal handlers: inside of malloc, while the program dies, around fork
+ * conformance/malloc/handlers_test.c - malloc in signal handlers: inside of malloc, while the
+ * program dies, around fork
  *
  * ctest: timeout=300 sanitize=no (the sanitizers bring a malloc of their own)
  *
- * Tests in which "all locks are held" take them as fork() does, which a handler may interrupt at any place.
+ * Tests in which "all locks are held" take them as fork() does, which a handler
+ * may interrupt at any place.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -297,7 +299,10 @@ static void fork_inside(void)
 	check_settled();
 }
 
-/* The handler returns, in the child as well: a copy of the only thread goes on as if nothing had been. */
+/*
+ * The handler returns, in the child as well: a copy of the only thread goes
+ * on as if nothing had been.
+ */
 IN_CHILD(test_fork_inside_alone)
 {
 	int status;

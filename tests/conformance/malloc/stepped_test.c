@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/malloc/stepped_test.c - malloc and its kin, with a signal handler that calls them after each instruction
+ * conformance/malloc/stepped_test.c - malloc and its kin, with a signal handler that calls
+ * them after each instruction
  *
  * ctest: timeout=300 sanitize=no (the sanitizers bring a malloc of their own)
  *

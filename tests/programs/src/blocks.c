@@ -2,8 +2,8 @@
 /*
  * programs/src/blocks.c - every function of malloc, in any order, against a model
  *
- * blocks [steps]: two threads, then a forked child. Every usable byte of a block is stamped and looked
- * at again; ends with status 1 and a line at the first thing that is wrong.
+ * blocks [steps]: two threads, then a forked child. Every usable byte of a block is stamped and
+ * looked at again; ends with status 1 and a line at the first thing that is wrong.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -4,8 +4,8 @@
  *
  * usage: hits_host PLUGIN [LIBRARY]
  *
- * With LIBRARY, which is libuslab.so, the plug-in only frees an object of the host's. The kernel looks
- * at the descriptor of the last sequence when it delivers a signal.
+ * With LIBRARY, which is libuslab.so, the plug-in only frees an object of the host's. The kernel
+ * looks at the descriptor of the last sequence when it delivers a signal.
  */
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * programs/src/large_blocks.c - large blocks that come and go, or grow, and what that costs in page faults
+ * programs/src/large_blocks.c - large blocks that come and go, or grow, and what
+ * that costs in page faults
  *
  * usage: large_blocks turn|grow
  *
- * turn: 44 blocks of 1 to 8 MiB, 200 MB in all, one replaced after the other. grow: two blocks, each grown to 48 MiB
- * by realloc in steps of 64 KiB, five times. Every page is written to. Writes "<page faults> <KiB of the peak>".
+ * turn: 44 blocks of 1 to 8 MiB, 200 MB in all, one replaced after the other. grow: two blocks,
+ * each grown to 48 MiB by realloc in steps of 64 KiB, five times. Every page is written to. Writes
+ * "<page faults> <KiB of the peak>".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaky_server - something like a server, that forgets an object now and then: leaky_server [SECONDS]
+ * leaky_server - something like a server, that forgets an object now and
+ * then: leaky_server [SECONDS]
  *
- * Each of two threads gets requests through a socket, parses them into a dozen objects of many sizes, keeps
- * what is to be stored in a hash table where it expires, and answers. About one request in a hundred has a
- * token that is refused; what was made of it by then is forgotten (the line that says so in a comment).
- * Once a second it prints on standard error how many requests it served and how many it leaked.
+ * Each of two threads gets requests through a socket, parses them into a dozen objects of many
+ * sizes, keeps what is to be stored in a hash table where it expires, and answers. About one
+ * request in a hundred has a token that is refused; what was made of it by then is forgotten (the
+ * line that says so in a comment). Once a second it prints on standard error how many requests it
+ * served and how many it leaked.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -67,7 +69,7 @@ static unsigned long draw(struct server *s)
 	return s->random >> 33;
 }
 
-/* ---- what clients send -------------------------------------------------------------------------- */
+/* ---- what clients send ----------------------------------------------------------------------- */
 
 static size_t make_request(struct server *s, char *text)
 {
@@ -81,7 +83,7 @@ static size_t make_request(struct server *s, char *text)
 	return (size_t)n + len;
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------ */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 static char *copy(const char *from, size_t len)
 {
@@ -136,7 +138,7 @@ static void free_request(struct request *r)
 	free(r);
 }
 
-/* ---- the mistake -------------------------------------------------------------------------------- */
+/* ---- the mistake ----------------------------------------------------------------------------- */
 
 static int __attribute__((noinline)) authenticate(struct server *s, const struct request *r)
 {
@@ -153,7 +155,7 @@ static int __attribute__((noinline)) authenticate(struct server *s, const struct
 	return 1;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static unsigned int hash(const char *key)
 {
@@ -208,7 +210,7 @@ static void expire(struct server *s)
 	}
 }
 
-/* ---- serving ------------------------------------------------------------------------------------ */
+/* ---- serving --------------------------------------------------------------------------------- */
 
 static void answer(struct server *s, const struct request *r)
 {

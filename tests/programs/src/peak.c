@@ -4,9 +4,9 @@
  *
  * usage: peak FILE COMMAND ARGS...   writes "<KiB of the largest process> <milliseconds of CPU>"
  *
- * With PEAK_ANONYMOUS in the environment the peak is the command's own, without pages of files: how many of those are
- * mapped depends on how the files lie in the page cache. They are counted where the command exits (ptrace), which is
- * when it has most of them.
+ * With PEAK_ANONYMOUS in the environment the peak is the command's own, without pages of files: how
+ * many of those are mapped depends on how the files lie in the page cache. They are counted where
+ * the command exits (ptrace), which is when it has most of them.
  *
  * A process inherits the peak of whoever forked it until it calls exec, and Python is large: a
  * small parent is needed to see what a small child takes.
@@ -43,7 +43,10 @@ static long status_kib(pid_t pid, const char *key)
 	return value;
 }
 
-/* Waits for the traced command. Returns its peak without files, -1: it never came to its exit, or who knows. */
+/*
+ * Waits for the traced command. Returns its peak without files, -1: it never came
+ * to its exit, or who knows.
+ */
 static long trace(pid_t pid, int *status, struct rusage *usage)
 {
 	long anonymous = -1;

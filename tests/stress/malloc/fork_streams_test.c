@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress/malloc/fork_streams_test.c - forks beside threads that hold libc's lock of its list of streams
+ * stress/malloc/fork_streams_test.c - forks beside threads that hold libc's
+ * lock of its list of streams
  *
  * ctest: label=full timeout=120 sanitize=no (the sanitizers bring a malloc of their own)
  *
- * fopen(), fclose() and fflush(NULL) take that lock, and allocate or free while other threads are about to fork; fork()
- * takes it too. Children use streams and malloc themselves. Whoever hangs is ended by alarm().
+ * fopen(), fclose() and fflush(NULL) take that lock, and allocate or free while other threads
+ * are about to fork; fork() takes it too. Children use streams and malloc themselves. Whoever
+ * hangs is ended by alarm().
  */
 #include <pthread.h>
 #include <stdbool.h>

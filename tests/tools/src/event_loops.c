@@ -8,8 +8,8 @@
  * event_loops bursts    longer sleeps; first and last of 500 objects are of small_leak(), 50 of
  *                       middle_leak()
  *
- * All leaked objects have one size, so the share of a site is known: in objects as in bytes. They come in blocks, and of
- * those only the newest stay, so that a loop may run for long.
+ * All leaked objects have one size, so the share of a site is known: in objects as in bytes. They
+ * come in blocks, and of those only the newest stay, so that a loop may run for long.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,9 @@
 /*
  * tools/src/filtered.c - a program that is ended by any system call but those it names
  *
- * usage: filtered [mistakes]. It allocates and frees in two threads, with "mistakes" once in a round twice the
- * same. Built with -DALLOWED=SYS_mmap,SYS_munmap,...: any system call but these and its own few ends it by SIGSYS.
+ * usage: filtered [mistakes]. It allocates and frees in two threads, with "mistakes" once in a
+ * round twice the same. Built with -DALLOWED=SYS_mmap,SYS_munmap,...: any system call but these and
+ * its own few ends it by SIGSYS.
  */
 #define _GNU_SOURCE
 #include <linux/filter.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tools/src/filtered_start.c - starts a program under a filter of system calls, as containers and services do
+ * tools/src/filtered_start.c - starts a program under a filter of system calls, as
+ * containers and services do
  *
- * usage: filtered_start PROGRAM [ARGUMENT]... The filter denies acct(2) and ends a process for process_vm_readv(2).
+ * usage: filtered_start PROGRAM [ARGUMENT]... The filter denies acct(2) and ends a process
+ * for process_vm_readv(2).
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tools/src/fs_model.c - caches of all kinds, for fs_test.py to look at
- * With an argument it goes on allocating and freeing, many of a kind so that calls miss and commands are
- * carried out, else it is quiet.
+ * With an argument it goes on allocating and freeing, many of a kind so that calls miss and
+ * commands are carried out, else it is quiet.
  */
 #include <poll.h>
 #include <stdio.h>

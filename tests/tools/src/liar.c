@@ -4,9 +4,10 @@
  *
  * usage: liar SEED
  *
- * Uses caches of every engine, front and kind of debugging, says "ready", and then writes nonsense over the
- * structures that tools read: wild and misaligned pointers, loops, huge counts, texts without an end. Which, and
- * how many, the seed says; seed 0 leaves everything as it is. From then on it allocates nothing.
+ * Uses caches of every engine, front and kind of debugging, says "ready", and then writes nonsense
+ * over the structures that tools read: wild and misaligned pointers, loops, huge counts, texts
+ * without an end. Which, and how many, the seed says; seed 0 leaves everything as it is. From then
+ * on it allocates nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>

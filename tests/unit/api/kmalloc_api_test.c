@@ -491,7 +491,10 @@ static void stay_on_one_cpu(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* One by one, in runs, of several sizes, NULL among them: the last one is the first to be handed out again. */
+/*
+ * One by one, in runs, of several sizes, NULL among them: the last one is the
+ * first to be handed out again.
+ */
 static void test_kfree_bulk(void **state)
 {
 	void *p[40];

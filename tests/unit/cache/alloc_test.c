@@ -40,7 +40,10 @@ IN_CHILD(test_zero)
 	}
 }
 
-/* Without being asked nothing is cleared: what lies away from the free pointer and the mark is as it was left. */
+/*
+ * Without being asked nothing is cleared: what lies away from the free pointer and
+ * the mark is as it was left.
+ */
 IN_CHILD(test_no_zero)
 {
 	struct cache *c;

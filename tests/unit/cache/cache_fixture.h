@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/cache_fixture.h - a library of floors 1 to 5 that is made ready in each test's own child
+ * unit/cache/cache_fixture.h - a library of floors 1 to 5 that is made ready
+ * in each test's own child
  *
  * Nothing here refers to the api floor: its constructor would make the library ready before a test
  * could choose a topology or set USLAB_CONF.

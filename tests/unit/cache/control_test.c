@@ -315,8 +315,8 @@ IN_CHILD(test_fork)
 }
 
 /*
- * A tool that is writing a command while the child of fork() puts the parent's aside: its command stays
- * whole. The mailbox itself must look valid at every moment.
+ * A tool that is writing a command while the child of fork() puts the parent's aside: its command
+ * stays whole. The mailbox itself must look valid at every moment.
  */
 IN_CHILD(test_fork_while_tool_writes)
 {

@@ -101,7 +101,10 @@ static void test_creators_flags(void **state)
 	/* "-" takes nothing away from the creator */
 	cache_read_debug_option("FZ;-,a");
 	assert_int_equal(cache_debug_flags("a", U), U);
-	/* not for caches that want nothing of it, and no tracks for those that are left out of leaks */
+	/*
+	 * not for caches that want nothing of it, and no tracks for those
+	 * that are left out of leaks
+	 */
 	cache_read_debug_option("FZPU;U,a");
 	assert_int_equal(cache_debug_flags("x", SLAB_NO_USER_FLAGS), SLAB_NO_USER_FLAGS);
 	assert_int_equal(cache_debug_flags("a", SLAB_NO_USER_FLAGS | Z), SLAB_NO_USER_FLAGS | Z);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug_test.c - debug letters at creation, and switched on caches with objects of every kind
+ * unit/cache/debug_test.c - debug letters at creation, and switched on caches
+ * with objects of every kind
  */
 #include "unit/cache/cache_fixture.h"
 
@@ -241,8 +242,8 @@ IN_CHILD(test_switch)
 }
 
 /*
- * An object of a debug slab that is freed by an inline hit waits in the array, in use for its slab, may
- * be given out again, and goes home when the front is emptied.
+ * An object of a debug slab that is freed by an inline hit waits in the array, in use for its slab,
+ * may be given out again, and goes home when the front is emptied.
  */
 IN_CHILD(test_hit_after_off)
 {
@@ -262,7 +263,9 @@ IN_CHILD(test_hit_after_off)
 	CHILD_CHECK(hit_alloc(c) == p && in_use(c) == 2);
 	memset(p, 0x77, 64);
 	CHILD_CHECK(hit_free(c, p));
-	/* on again: the front is emptied, and the object is free in its slab, checked and poisoned */
+	/*
+	 * on again: the front is emptied, and the object is free in its slab, checked and poisoned
+	 */
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
 	CHILD_CHECK(in_use(c) == 1 && *(unsigned char *)p == POISON_FREE);
 	CHILD_CHECK(get(c) == p);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/destroy_test.c - the last user's leave, and what is said when objects remain (spec 5.5)
+ * unit/cache/destroy_test.c - the last user's leave, and what is said when
+ * objects remain (spec 5.5)
  */
 #include "cache_fixture.h"
 #include "page/pcp.h"
@@ -217,7 +218,10 @@ static unsigned int count(const char *text, const char *word)
 	return n;
 }
 
-/* Slabs of several nodes, plain and debug ones: no lock of theirs is taken while the report is written. */
+/*
+ * Slabs of several nodes, plain and debug ones: no lock of theirs is taken
+ * while the report is written.
+ */
 IN_CHILD(test_leak_nodes)
 {
 	struct cache *c;

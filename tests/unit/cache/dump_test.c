@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/dump_test.c - what is said of an address (spec 5.14): all kinds of pages, all places in a slot
+ * unit/cache/dump_test.c - what is said of an address (spec 5.14): all kinds of
+ * pages, all places in a slot
  */
 #include <fcntl.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/friends_test.c - who listens puts all caches on the slow paths, and gets them off again
+ * unit/cache/friends_test.c - who listens puts all caches on the slow
+ * paths, and gets them off again
  *
  * That tools see what happens to objects is tested from outside, tests/tools/friends_test.py.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/hardened_test.c - what the program has is known by a bit for each object; the engines and fronts one by one
- * are conformance/pairs_mistakes_test.c
+ * unit/cache/hardened_test.c - what the program has is known by a bit for each object; the engines
+ * and fronts one by one are conformance/pairs_mistakes_test.c
  */
 #include "refused.h"
 
@@ -156,7 +156,10 @@ IN_CHILD(test_size_of_freed)
 	CHILD_CHECK(kmalloc_size(p) == 0 && reports() == 1);
 }
 
-/* Of SLUB: a link that leads nowhere in its slab is reported when the object is handed out, others are not. */
+/*
+ * Of SLUB: a link that leads nowhere in its slab is reported when the object is
+ * handed out, others are not.
+ */
 IN_CHILD(test_links)
 {
 	struct cache *c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/kfree_bulk_test.c - pointers of all kinds at once: all are freed, in the order of the array, and each
- * is looked at
+ * unit/cache/kfree_bulk_test.c - pointers of all kinds at once: all are freed, in the order of the
+ * array, and each is looked at
  */
 #include "cache_fixture.h"
 
@@ -87,7 +87,10 @@ IN_CHILD(test_mixed)
 	cache_check_all();
 }
 
-/* Runs of kmallocs that end at another slab, at a full array, and at the end. None is lost, none is there twice. */
+/*
+ * Runs of kmallocs that end at another slab, at a full array, and at the end. None is
+ * lost, none is there twice.
+ */
 IN_CHILD(test_kmallocs)
 {
 	ready();
@@ -141,7 +144,10 @@ static void *one_of(struct cache *c)
 	return c ? get(c) : kmalloc_alloc(64, GFP_KERNEL, NUMA_NO_NODE);
 }
 
-/* An address inside of an object, and one that is there twice: one report each, all others are freed. */
+/*
+ * An address inside of an object, and one that is there twice: one report
+ * each, all others are freed.
+ */
 static void refuse(struct cache *c, unsigned int nr, unsigned int at, bool twice)
 {
 	unsigned long before = reports();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/misuse_test.c - a free of what is free, or no object's start: found without letters, never by mistake
+ * unit/cache/misuse_test.c - a free of what is free, or no object's start: found without
+ * letters, never by mistake
  */
 #include "refused.h"
 
@@ -14,7 +15,10 @@
 static const char *const engines[] = { "slub", "slab", "slobseg" };
 static const char *const fronts[] = { "array", "queues", "cpuslab", "none" };
 
-/* A cache that free() finds by address, as those of the drop-in malloc; NULL: the two do not go together. */
+/*
+ * A cache that free() finds by address, as those of the drop-in malloc; NULL:
+ * the two do not go together.
+ */
 static struct cache *make_by_address(const char *engine, const char *front, unsigned int size,
 				     unsigned int id)
 {
@@ -323,7 +327,10 @@ IN_CHILD(test_own_without_mark)
 }
 
 #if USLAB_HAVE_RSEQ
-/* A run ends before an object that is free, also if it is so by this run; what misses has changed nothing. */
+/*
+ * A run ends before an object that is free, also if it is so by this run; what
+ * misses has changed nothing.
+ */
 IN_CHILD(test_own_run)
 {
 	struct cache *c;

@@ -196,7 +196,9 @@ static unsigned int reapers(void)
 	return n;
 }
 
-/* The thread comes when it is called for, not with the first cache; and it gives idle slabs back. */
+/*
+ * The thread comes when it is called for, not with the first cache; and it gives idle slabs back.
+ */
 IN_CHILD(test_reap)
 {
 	struct cache *c;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/refused.h - frees that must be refused: each reported once, and the cache's counts as before
+ * unit/cache/refused.h - frees that must be refused: each reported once, and the
+ * cache's counts as before
  */
 #ifndef UNIT_CACHE_REFUSED_H
 #define UNIT_CACHE_REFUSED_H

@@ -19,7 +19,9 @@
 #include "os/rseq.h"
 #include "page/buddy.h"
 
-/* In a child; the library of this program, which links no API, is made ready by cache_init() only. */
+/*
+ * In a child; the library of this program, which links no API, is made ready by cache_init() only.
+ */
 static void try(void *arg)
 {
 	setenv("USLAB_CONF", arg, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/alloc_test.c - objects out of debug slabs: from where, with what in them, what if not (7.3)
+ * unit/debug/alloc_test.c - objects out of debug slabs: from where, with what
+ * in them, what if not (7.3)
  */
 #include "debug/stacks.h"
 #include "fixture.h"
@@ -16,7 +17,7 @@ static bool all(const void *p, unsigned char value, size_t n)
 	return true;
 }
 
-/* ---- contents ------------------------------------------------------------------------------------ */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 /* Poison is put on anew: a fresh object reads 6b, not 5a. Red zones are active. */
 static void what_is_in_a_new_object(__attribute__((unused)) void **state)
@@ -146,7 +147,7 @@ static void alignment(__attribute__((unused)) void **state)
 	}
 }
 
-/* ---- lists (4.13) -------------------------------------------------------------------------------- */
+/* ---- lists (4.13) ---------------------------------------------------------------------------- */
 
 static void one_slab_after_the_other(__attribute__((unused)) void **state)
 {
@@ -205,7 +206,7 @@ static void head_first(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- damage -------------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 /* The slab is given up, and the next one serves. */
 static void damaged_slab_is_retired(__attribute__((unused)) void **state)
@@ -352,7 +353,7 @@ static void trace(__attribute__((unused)) void **state)
 	assert_non_null(strstr(expected, "78 78 78 78 78 78 78 78  xxxxxxxxxxxxxxxx"));
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void nodes_in_child(__attribute__((unused)) void *arg)
 {

@@ -59,7 +59,7 @@ static void no_memory(__attribute__((unused)) void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- flags --------------------------------------------------------------------------------------- */
+/* ---- flags ----------------------------------------------------------------------------------- */
 
 static void every_combination(__attribute__((unused)) void **state)
 {
@@ -135,7 +135,7 @@ static void merging(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- other layouts ------------------------------------------------------------------------------- */
+/* ---- other layouts --------------------------------------------------------------------------- */
 
 /* New objects are of the new layout, whatever is free elsewhere; what is old drains away. */
 static void old_slabs_drain(__attribute__((unused)) void **state)

@@ -19,7 +19,7 @@ static void expect_errors(struct engine *e, unsigned long n, const char *what)
 	assert_int_equal(errors(), 0);
 }
 
-/* ---- red zones and poison, by validation --------------------------------------------------------- */
+/* ---- red zones and poison, by validation ----------------------------------------------------- */
 
 struct damage {
 	const char *what;
@@ -171,7 +171,7 @@ static void slab_padding(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- the free list ------------------------------------------------------------------------------- */
+/* ---- the free list --------------------------------------------------------------------------- */
 
 static uintptr_t *slot_of(const struct engine *e, void *obj)
 {
@@ -345,7 +345,7 @@ static void free_pointer_of_an_object_in_use(__attribute__((unused)) void **stat
 	END_ENGINE(&e);
 }
 
-/* ---- our own books ------------------------------------------------------------------------------- */
+/* ---- our own books --------------------------------------------------------------------------- */
 
 static void books_are_wrong(void *arg)
 {

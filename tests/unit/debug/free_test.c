@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/free_test.c - objects back to debug slabs: bytes (vector 10), lists (4.13), mistakes (7.4)
+ * unit/debug/free_test.c - objects back to debug slabs: bytes (vector 10),
+ * lists (4.13), mistakes (7.4)
  */
 #include "fixture.h"
 
@@ -39,7 +40,7 @@ static void bytes_of_a_freed_object(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- lists --------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void full_goes_to_the_tail(__attribute__((unused)) void **state)
 {
@@ -132,7 +133,7 @@ static void last_look(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- mistakes ------------------------------------------------------------------------------------ */
+/* ---- mistakes -------------------------------------------------------------------------------- */
 
 static void double_free(__attribute__((unused)) void **state)
 {
@@ -195,7 +196,10 @@ static void no_object(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* The report, the repair, and the object is lost (6.1); the second try succeeds, as all is well now. */
+/*
+ * The report, the repair, and the object is lost (6.1); the second try
+ * succeeds, as all is well now.
+ */
 static void damaged_red_zone(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -273,7 +277,7 @@ static void list_mended_by_a_free(__attribute__((unused)) void **state)
 	LEAVE_ENGINE(&e, 63);
 }
 
-/* ---- without F ----------------------------------------------------------------------------------- */
+/* ---- without F ------------------------------------------------------------------------------- */
 
 static void quiet_without_f(__attribute__((unused)) void **state)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence_fixture.h - a pool of its own for each test, a made-up engine, and the last report
+ * unit/debug/kfence_fixture.h - a pool of its own for each test, a made-up
+ * engine, and the last report
  *
- * Each test is a child: it may fault, and the pool never goes away. Under valgrind accesses that fault
- * are errors of the test; those tests are left out there.
+ * Each test is a child: it may fault, and the pool never goes away. Under valgrind accesses that
+ * fault are errors of the test; those tests are left out there.
  */
 #ifndef UNIT_DEBUG_KFENCE_FIXTURE_H
 #define UNIT_DEBUG_KFENCE_FIXTURE_H

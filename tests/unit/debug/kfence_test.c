@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence_test.c - which allocations are guarded, and what happens to them until their cache goes
+ * unit/debug/kfence_test.c - which allocations are guarded, and what happens to
+ * them until their cache goes
  */
 #include "kfence_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/mistake_test.c - what engines notice is reported with the cache's name, and delivered when they say
+ * unit/debug/mistake_test.c - what engines notice is reported with the cache's name,
+ * and delivered when they say
  */
 #include "fixture.h"
 

@@ -100,7 +100,7 @@ static void test_short_of_files(void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- another version of a library, in its place ------------------------------------------------- */
+/* ---- another version of a library, in its place ---------------------------------------------- */
 
 static char folder[] = "/tmp/uslab-names-XXXXXX";
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/object_test.c - how many bytes an object has, and what is red behind them (spec 5.7, 6.2+)
+ * unit/debug/object_test.c - how many bytes an object has, and what is red
+ * behind them (spec 5.7, 6.2+)
  */
 #include "fixture.h"
 
@@ -158,7 +159,9 @@ static void resize_of_no_object(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* A program that wrote far behind its object has spoilt the size, too: no harm beyond the object. */
+/*
+ * A program that wrote far behind its object has spoilt the size, too: no harm beyond the object.
+ */
 static void spoilt_size(__attribute__((unused)) void **state)
 {
 	static const uint32_t sizes[] = { 0, 65, 0xffffffff };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/pages_test.c - blocks of whole pages with letters: what is written where, what is noticed when
+ * unit/debug/pages_test.c - blocks of whole pages with letters: what is written
+ * where, what is noticed when
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 /*
  * unit/debug/report_fixture.h - a made-up slab to report on, and the text that comes out
  *
- * The slab is that of spec 7.5: kmalloc-64 with F, Z, P and U, 16 objects of stride 256; object 10 is at
- * offset 2624. Its memory stands in for the arena.
+ * The slab is that of spec 7.5: kmalloc-64 with F, Z, P and U, 16 objects of stride 256; object 10
+ * is at offset 2624. Its memory stands in for the arena.
  */
 #ifndef UNIT_DEBUG_REPORT_FIXTURE_H
 #define UNIT_DEBUG_REPORT_FIXTURE_H
@@ -41,7 +41,10 @@ static char text[TEXT_MAX + 1]; /* of the last report, without the frames of its
 static char cache[64];
 static unsigned int calls;
 
-/* Frames follow "Call Trace:", each behind a blank; so may a dump. They are the test's own, and differ. */
+/*
+ * Frames follow "Call Trace:", each behind a blank; so may a dump. They are
+ * the test's own, and differ.
+ */
 static void without_frames(char *to, const char *from)
 {
 	bool in_stack = false;

@@ -119,7 +119,10 @@ static void *child_reports_too(void *arg)
 	return NULL;
 }
 
-/* A hook that makes mistakes itself, or takes itself away: it is not called again, others may report. */
+/*
+ * A hook that makes mistakes itself, or takes itself away: it is not called
+ * again, others may report.
+ */
 static void child_is_careless(void *arg)
 {
 	struct engine later = { .name = "later" };

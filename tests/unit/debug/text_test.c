@@ -100,7 +100,9 @@ static void test_full(void **state)
 	text_close();
 }
 
-/* More than there is a note for, and more than there is room for: each line has its own name still. */
+/*
+ * More than there is a note for, and more than there is room for: each line has its own name still.
+ */
 static void test_many_symbols(void **state)
 {
 	unsigned int i, at = 0;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/validate_test.c - the kernel's own tests (spec 11.3), validation, shrinking, what is listed
+ * unit/debug/validate_test.c - the kernel's own tests (spec 11.3), validation,
+ * shrinking, what is listed
  *
- * Not here: test_kfree_rcu and its like, since user space has no grace period to wait for. The red zone
+ * Not here: test_kfree_rcu and its like, since user space has no grace period
+ *           to wait for. The red zone
  * of test_krealloc_redzone_zeroing is in object_test.c, test_next_pointer in check_test.c too.
  */
 #include "fixture.h"
 
-/* ---- slub_kunit ---------------------------------------------------------------------------------- */
+/* ---- slub_kunit ------------------------------------------------------------------------------ */
 
 static void validated(struct engine *e, unsigned long expected)
 {
@@ -119,7 +121,7 @@ static void test_leak_destroy(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- the resiliency test of 2007: each step, then validation --------------------------------------- */
+/* ---- the resiliency test of 2007: each step, then validation --------------------------------- */
 
 static void resiliency_after_allocation(__attribute__((unused)) void **state)
 {
@@ -142,9 +144,9 @@ static void resiliency_after_allocation(__attribute__((unused)) void **state)
 }
 
 /*
- * "If allocated object is overwritten then not detectable": whatever is found, it is repaired in the end.
- * Where a free pointer was hit the objects behind it count as in use, and their red zones say free: two
- * passes for each.
+ * "If allocated object is overwritten then not detectable": whatever is found, it is repaired in
+ * the end. Where a free pointer was hit the objects behind it count as in use, and their red zones
+ * say free: two passes for each.
  */
 static void resiliency_somewhere(__attribute__((unused)) void **state)
 {
@@ -188,7 +190,7 @@ static void resiliency_after_free(__attribute__((unused)) void **state)
 	}
 }
 
-/* ---- validation ---------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 /* Partial and full ones; retired ones are out of reach. */
 static void counts_slabs(__attribute__((unused)) void **state)
@@ -229,7 +231,7 @@ static void counts_the_list(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- shrinking (4.14, vector 5) ------------------------------------------------------------------ */
+/* ---- shrinking (4.14, vector 5) -------------------------------------------------------------- */
 
 static void shrink_sorts(__attribute__((unused)) void **state)
 {
@@ -260,7 +262,7 @@ static void shrink_sorts(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- listed and counted -------------------------------------------------------------------------- */
+/* ---- listed and counted ---------------------------------------------------------------------- */
 
 static unsigned long visited;
 
@@ -302,7 +304,10 @@ static void count_visit(__attribute__((unused)) void *slab, __attribute__((unuse
 	++*(unsigned int *)arg;
 }
 
-/* Nobody checks a list before a cache that is not empty is destroyed: it leads anywhere, or round and round. */
+/*
+ * Nobody checks a list before a cache that is not empty is destroyed: it leads
+ * anywhere, or round and round.
+ */
 static void walks_a_spoilt_list(__attribute__((unused)) void **state)
 {
 	static const uintptr_t wild[] = { 0x4141414141414141, 8, 1 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/wrap_test.c - one cache, two kinds of slabs: whatever the engine, each object goes home
+ * unit/debug/wrap_test.c - one cache, two kinds of slabs: whatever the
+ * engine, each object goes home
  *
  * ctest: timeout=60
  */
@@ -77,7 +78,9 @@ static void flush_sorts(__attribute__((unused)) void **state)
 	}
 }
 
-/* Of an object that was in a front nobody knows who freed it; what it was looks right all the same. */
+/*
+ * Of an object that was in a front nobody knows who freed it; what it was looks right all the same.
+ */
 static void flush_checks(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -132,7 +135,7 @@ static void destroy_waits_for_both(__attribute__((unused)) void **state)
 	}
 }
 
-/* ---- a full cache with the front array --------------------------------------------------------------- */
+/* ---- a full cache with the front array ------------------------------------------------------- */
 
 #define ID 1000u
 
@@ -192,7 +195,7 @@ static void switched_when_full(__attribute__((unused)) void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- guarded objects --------------------------------------------------------------------------------- */
+/* ---- guarded objects ------------------------------------------------------------------------- */
 
 static void guarded_in_child(__attribute__((unused)) void *arg)
 {
@@ -219,7 +222,7 @@ static void guarded_objects_go_to_kfence(__attribute__((unused)) void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- threads and fork -------------------------------------------------------------------------------- */
+/* ---- threads and fork ------------------------------------------------------------------------ */
 
 #define THREADS 4
 #define SLOTS 64

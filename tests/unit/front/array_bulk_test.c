@@ -66,7 +66,9 @@ BOTH_MODES(test_bulk)
 	CHILD_CHECK(fake.nr_out == 0);
 }
 
-/* A run is as many single hits: the newest first, the last one on top, and no more than there is. */
+/*
+ * A run is as many single hits: the newest first, the last one on top, and no more than there is.
+ */
 BOTH_MODES(test_runs)
 {
 	int cpu = here();
@@ -114,7 +116,10 @@ BOTH_MODES(test_bulk_boundaries)
 	CHILD_CHECK(fake.nr_out == 0);
 }
 
-/* Steady use of more than the CPU's two sheaves: whole ones come from the depot, none from the engine. */
+/*
+ * Steady use of more than the CPU's two sheaves: whole ones come from the
+ * depot, none from the engine.
+ */
 BOTH_MODES(test_bulk_by_sheaves)
 {
 	void *p[5 * CAP];

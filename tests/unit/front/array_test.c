@@ -80,7 +80,9 @@ BOTH_MODES(test_init)
 	balance(0);
 }
 
-/* One call of the engine for a sheaf's worth, ascending: neighbours lie side by side (spec 12.6). */
+/*
+ * One call of the engine for a sheaf's worth, ascending: neighbours lie side by side (spec 12.6).
+ */
 BOTH_MODES(test_contiguous)
 {
 	here();

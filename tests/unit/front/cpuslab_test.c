@@ -301,7 +301,7 @@ IN_CHILD(test_partial_of_another_node)
 	end();
 }
 
-/* Spec 5.8, measured on a 6.1 kernel: of a slab's objects the last one in the array is reused first. */
+/* Spec 5.8, measured on a 6.1 kernel: a slab's last object in the array is reused first. */
 BOTH_MODES(test_bulk_last_is_first)
 {
 	void *objs[6];
@@ -327,7 +327,7 @@ BOTH_MODES(test_bulk)
 	/* pops are not counted */
 	STATS([ALLOC_SLOWPATH] = 4, [ALLOC_SLAB] = 4, [DEACTIVATE_BYPASS] = 3);
 	balance(200);
-	/* From the end of the array, one operation for each slab: 8 objects of the CPU's, 3 full. */
+	/* From the end of the array, an operation for each slab: 8 objects of the CPU's, 3 full. */
 	front.ops->free_bulk(&front, 200, objs);
 	frees = stat(FREE_FASTPATH) + stat(FREE_SLOWPATH);
 	CHILD_CHECK(stat(FREE_FASTPATH) == 1 && frees == 4);

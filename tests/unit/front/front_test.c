@@ -18,7 +18,9 @@ IN_CHILD(test_by_name)
 		CHILD_CHECK(!front_by_name(unknown[i]));
 }
 
-/* <uslab/layout.h>: a word that misses both ways points at an entry with low byte 248 that is NULL. */
+/*
+ * <uslab/layout.h>: a word that misses both ways points at an entry with low byte 248 that is NULL.
+ */
 IN_CHILD(test_stop_word)
 {
 	CHILD_CHECK((front_stop_word & 255) == USLAB_SHEAF_FULL);

@@ -129,7 +129,9 @@ BOTH_MODES(test_last_in_first_out)
 	end_fake();
 }
 
-/* The shared array takes what there is room for; only when it is full the engine gets the oldest. */
+/*
+ * The shared array takes what there is room for; only when it is full the engine gets the oldest.
+ */
 BOTH_MODES(test_full_shared)
 {
 	void *f[40];

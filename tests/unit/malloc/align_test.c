@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/align_test.c - every alignment with every kind of size, and the rules of each function
+ * unit/malloc/align_test.c - every alignment with every kind of size, and
+ * the rules of each function
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */

@@ -65,7 +65,10 @@ static void test_pairs(void **state)
 	size_t before;
 
 	(void)state;
-	/* the loader keeps what it has to say about names not found; an unused pair a compiler leaves out */
+	/*
+	 * the loader keeps what it has to say about names not found; an unused
+	 * pair a compiler leaves out
+	 */
 	_ZdaPv(checked(_Znam(1), 1, 16));
 	before = used();
 	for (unsigned int i = 0; i < ARRAY_SIZE(sizes); i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/debug_test.c - the drop-in's blocks in debug slabs: sizes, resizing, mistakes; and the
- * mailbox's kick
+ * unit/malloc/debug_test.c - the drop-in's blocks in debug slabs: sizes, resizing,
+ * mistakes; and the mailbox's kick
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */

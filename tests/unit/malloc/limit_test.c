@@ -96,7 +96,10 @@ static int (*const ways[])(const struct rlimit *) = {
 #endif
 };
 
-/* Small blocks after the first way; after the others large ones, of which only the first page is touched. */
+/*
+ * Small blocks after the first way; after the others large ones, of which only
+ * the first page is touched.
+ */
 static void live_with_a_limit(void *arg)
 {
 	int (*set)(const struct rlimit *) = *(int (*const *)(const struct rlimit *))arg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/pick_test.c - what is picked stands for what was allocated, and picking ends with its lease
+ * unit/malloc/pick_test.c - what is picked stands for what was allocated, and
+ * picking ends with its lease
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */

@@ -22,8 +22,8 @@ static uint64_t fine_ms(void)
 }
 
 /*
- * It lags by up to a tick of the kernel, which may be late itself where a hypervisor holds a CPU back:
- * so most looks count, not each.
+ * It lags by up to a tick of the kernel, which may be late itself where a hypervisor holds a CPU
+ * back: so most looks count, not each.
  */
 static void test_agrees(void **state)
 {

@@ -2,8 +2,9 @@
 /*
  * unit/os/dword_test.c - compare and swap of two words: by the CPU, and by locks
  *
- * Both ways are tried wherever there are both. Threads take turns at a pair whose second word is always a
- * function of the first; a pair that is torn, or lost, shows. A child forked in their midst can go on.
+ * Both ways are tried wherever there are both. Threads take turns at a pair whose second
+ * word is always a function of the first; a pair that is torn, or lost, shows. A child
+ * forked in their midst can go on.
  */
 #include <pthread.h>
 #include <setjmp.h>

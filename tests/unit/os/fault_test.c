@@ -167,7 +167,9 @@ static void the_programs_handler_hears_the_rest(void **state)
 	}
 }
 
-/* A handler that calls the one before it, which is ours, which has it as the one behind: no circle. */
+/*
+ * A handler that calls the one before it, which is ours, which has it as the one behind: no circle.
+ */
 static struct sigaction before;
 static unsigned int nr_chained;
 

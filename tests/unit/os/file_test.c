@@ -121,7 +121,10 @@ static void test_log(void **state)
 	assert_int_equal(errno, 77);
 }
 
-/* Nobody waits: neither for a reader, nor for room in a pipe; and none that goes away ends the program. */
+/*
+ * Nobody waits: neither for a reader, nor for room in a pipe; and none that
+ * goes away ends the program.
+ */
 static void test_fifo(void **state)
 {
 	static char large[1 << 17]; /* more than a pipe holds */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/memcheck_test.c - what the functions for valgrind and AddressSanitizer say, where these are
+ * unit/os/memcheck_test.c - what the functions for valgrind and
+ * AddressSanitizer say, where these are
  *
- * Here the program is uninstrumented: the two functions of AddressSanitizer are the test's own. What
- * valgrind makes of its requests is seen in tests/tools/friends_test.py.
+ * Here the program is uninstrumented: the two functions of AddressSanitizer are the test's own.
+ * What valgrind makes of its requests is seen in tests/tools/friends_test.py.
  *
  * ctest: sanitize=no
  */

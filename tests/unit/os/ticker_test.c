@@ -99,7 +99,10 @@ static void in_child(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!strcmp(name, "ticker-test"));
 	CHILD_CHECK(blocked == 29); /* all but KILL and STOP */
 
-	/* Another function: no second thread, and the first one goes on. (Sanitizers and emulators may have one of their own.) */
+	/*
+	 * Another function: no second thread, and the first one goes on. (Sanitizers and emulators
+	 * may have one of their own.)
+	 */
 	threads = nr_threads();
 	CHILD_CHECK(threads == 2 || !bare_process() || is_emulated());
 	CHILD_CHECK(os_ticker_start("another", 1, count_others) == 0);
@@ -207,8 +210,8 @@ static _Noreturn void end_of_main(void)
 }
 
 /*
- * A program of its own: in a child of fork() musl 1.2.3 leaves the lock of its list of threads held when the main
- * thread ends by pthread_exit(), and no other thread of it ever ends.
+ * A program of its own: in a child of fork() musl 1.2.3 leaves the lock of its list of threads held
+ * when the main thread ends by pthread_exit(), and no other thread of it ever ends.
  */
 static _Noreturn void start_end_of_main(void)
 {
@@ -220,7 +223,9 @@ static _Noreturn void start_end_of_main(void)
 	_exit(127);
 }
 
-/* The process ends with 0 when only our thread is left, after the program's own; exit handlers run. */
+/*
+ * The process ends with 0 when only our thread is left, after the program's own; exit handlers run.
+ */
 static void test_last_thread(void **state)
 {
 	char text[8] = "";

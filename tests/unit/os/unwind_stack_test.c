@@ -51,7 +51,7 @@ static char *map_stack(char *at, bool closed_above)
 	return stack;
 }
 
-/* ---- coroutines of libc ------------------------------------------------------------------------- */
+/* ---- coroutines of libc ---------------------------------------------------------------------- */
 
 #ifdef __GLIBC__ /* others have none */
 static ucontext_t here, there;
@@ -97,12 +97,12 @@ static void test_coroutines(void **state)
 
 #endif
 
-/* ---- a stack that shrinks ----------------------------------------------------------------------- */
+/* ---- a stack that shrinks -------------------------------------------------------------------- */
 
 #if HAS_MODEL
 /*
- * stack_call(fn, sp): calls fn on the other stack, through a function whose table is wrong: that its
- * return address lies 9 pages up. What is there is 0, which ends the walk, or nothing at all.
+ * stack_call(fn, sp): calls fn on the other stack, through a function whose table is wrong: that
+ * its return address lies 9 pages up. What is there is 0, which ends the walk, or nothing at all.
  */
 __asm__(".text\n"
 	".type stack_call, @function\nstack_call:\n"
@@ -126,8 +126,8 @@ static void walk_on(char *stack)
 }
 
 /*
- * What was found readable is so no longer: as if one coroutine had ended and a smaller one taken its
- * place.
+ * What was found readable is so no longer: as if one coroutine had ended and a
+ * smaller one taken its place.
  */
 static void shrink_stack(char *at)
 {
@@ -166,8 +166,8 @@ static void shrink_anywhere(__attribute__((unused)) void *arg)
 }
 
 /*
- * Just below the control block of the first thread, where the kernel likes to put what is mapped next. Where
- * something is there already there is nothing to see.
+ * Just below the control block of the first thread, where the kernel likes to put what is mapped
+ * next. Where something is there already there is nothing to see.
  */
 static void shrink_below_control_block(__attribute__((unused)) void *arg)
 {
@@ -190,7 +190,8 @@ static void *shrink_below_thread(void *place)
 
 /*
  * One range holds the other stack, a guard page and the thread's stack, so that the place below the
- * thread's stack is ours whatever else the process has mapped. It is free again just before it is used.
+ * thread's stack is ours whatever else the process has mapped. It is free
+ * again just before it is used.
  */
 static void shrink_in_thread(__attribute__((unused)) void *arg)
 {
@@ -223,7 +224,7 @@ static void test_stack_that_shrinks(void **state)
 }
 #endif
 
-/* ---- threads and signals ------------------------------------------------------------------------ */
+/* ---- threads and signals --------------------------------------------------------------------- */
 
 static void *in_small_thread(void *arg)
 {
@@ -292,9 +293,11 @@ static void test_alternate_stack(void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- the own stack ------------------------------------------------------------------------------ */
+/* ---- the own stack --------------------------------------------------------------------------- */
 
-/* Once a thread has been that deep the kernel is not asked any more: it would say no to everything. */
+/*
+ * Once a thread has been that deep the kernel is not asked any more: it would say no to everything.
+ */
 static void ask_no_more(void)
 {
 	sink = descend(20);

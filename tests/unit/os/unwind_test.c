@@ -2,8 +2,8 @@
 /*
  * unit/os/unwind_test.c - call stacks, with libgcc's unwinder as the model
  *
- * Frames of many shapes are stacked up at random; at the innermost one both unwinders look at the same
- * stack.
+ * Frames of many shapes are stacked up at random; at the innermost one both
+ * unwinders look at the same stack.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,7 +35,7 @@ static unsigned int rnd(unsigned int n)
 	return (seed >> 16) % n;
 }
 
-/* ---- shapes of frames --------------------------------------------------------------------------- */
+/* ---- shapes of frames ------------------------------------------------------------------------ */
 
 static noinline int descend(unsigned int depth);
 static __thread volatile int sink;
@@ -175,7 +175,7 @@ static noinline int descend(unsigned int depth)
 	}
 }
 
-/* ---- tests -------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static unsigned int rounds(void)
 {
@@ -426,7 +426,7 @@ static void test_garbage_frame_pointers(void **state)
 }
 #endif
 
-/* ---- signals at any time ------------------------------------------------------------------------ */
+/* ---- signals at any time --------------------------------------------------------------------- */
 
 static unsigned int nr_ticks, nr_alike;
 
@@ -441,7 +441,10 @@ static void on_tick(int number)
 	nr_alike += a.nr == b.nr && !memcmp(a.pc + 1, b.pc + 1, (a.nr - 1) * sizeof(a.pc[0]));
 }
 
-/* Prologues and stubs of the linker are interrupted as well; for a few of these there is no rule here. */
+/*
+ * Prologues and stubs of the linker are interrupted as well; for a few of
+ * these there is no rule here.
+ */
 static void test_interrupted_anywhere(void **state)
 {
 	struct itimerval interval = { { 0, 500 }, { 0, 500 } };
@@ -467,8 +470,8 @@ static void test_interrupted_anywhere(void **state)
 /* ---- */
 
 /*
- * A sandbox in which a process may not read its own memory by system call. Stacks do not need it: EFAULT
- * would be an answer, that nothing is there.
+ * A sandbox in which a process may not read its own memory by system call. Stacks do not need it:
+ * EFAULT would be an answer, that nothing is there.
  */
 static void unwind_in_sandbox(void *arg)
 {

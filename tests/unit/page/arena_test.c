@@ -83,7 +83,9 @@ IN_CHILD(the_arena_grows_by_chunks_from_its_first_page)
 	CHILD_CHECK(mapped_as(page_map.base + 80 * MIB, 4 * MIB, "---p"));
 }
 
-/* 64 bytes for each page, committed with the descriptors, of pages that are there already as well. */
+/*
+ * 64 bytes for each page, committed with the descriptors, of pages that are there already as well.
+ */
 IN_CHILD(bits_of_what_is_used_are_kept_on_demand)
 {
 	CHILD_CHECK(arena_init(CPUS) == 0);
@@ -171,7 +173,9 @@ static void tell(unsigned long pages)
 	told = pages;
 }
 
-/* A limit that comes later leaves half of what it leaves to others, and lifted it gives all back. */
+/*
+ * A limit that comes later leaves half of what it leaves to others, and lifted it gives all back.
+ */
 IN_CHILD(a_later_limit_shrinks_what_is_not_used)
 {
 	struct rlimit old;
@@ -217,7 +221,9 @@ IN_CHILD(a_later_limit_shrinks_what_is_not_used)
 	arena_check();
 }
 
-/* The same for one that started under a limit already; what others map meanwhile is not in the way. */
+/*
+ * The same for one that started under a limit already; what others map meanwhile is not in the way.
+ */
 IN_CHILD(an_early_limit_that_is_lowered_and_lifted)
 {
 	unsigned long most;

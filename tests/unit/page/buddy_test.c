@@ -57,7 +57,9 @@ IN_CHILD(upper_halves_go_to_the_head)
 	CHILD_CHECK(take(3) == 0 && take(3) == 8 && take(3) == 16);
 	give(0, 3);
 	give(16, 3);
-	/* 16 has merged with 24..31, so only 0 is of order 3; its halves come before older blocks. */
+	/*
+	 * 16 has merged with 24..31, so only 0 is of order 3; its halves come before older blocks.
+	 */
 	CHILD_CHECK(take(2) == 0 && take(2) == 4);
 	CHILD_CHECK(take(2) == 16 && take(1) == 20 && take(1) == 22 && take(3) == 24);
 	buddy_check();

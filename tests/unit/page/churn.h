@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/churn.h - threads that allocate and free blocks of pages at random, for what goes on beside them
+ * unit/page/churn.h - threads that allocate and free blocks of pages at random, for
+ * what goes on beside them
  */
 #ifndef UNIT_PAGE_CHURN_H
 #define UNIT_PAGE_CHURN_H
@@ -84,7 +85,10 @@ static inline void churn_end(void)
 	buddy_check();
 }
 
-/* Until they ran long enough for pages to be purged beside them, however late they start; then counts. */
+/*
+ * Until they ran long enough for pages to be purged beside them, however late
+ * they start; then counts.
+ */
 static inline void churn_and_purge(const struct churn_ops *ops, struct buddy_stats *stats)
 {
 	churn_start(ops, CHURN_MAX);

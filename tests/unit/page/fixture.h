@@ -33,8 +33,9 @@
 #define CHUNK (1ul << ARENA_CHUNK_ORDER) /* pages */
 
 /*
- * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see cmake/tests.cmake) the tool
- * maps memory of its own: counts of bytes are not ours, and a limit on them would kill the tool.
+ * Under a sanitizer or valgrind (which says so by USLAB_TEST_VALGRIND, see
+ * cmake/tests.cmake) the tool maps memory of its own: counts of bytes are not ours, and a
+ * limit on them would kill the tool.
  */
 #if defined(__has_feature)
 #define HAS_FEATURE(x) __has_feature(x)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/pcp_test.c - per-CPU lists of pages: which page comes next (spec 0.3), counts, CPUs, nodes, fork
+ * unit/page/pcp_test.c - per-CPU lists of pages: which page comes next (spec 0.3),
+ * counts, CPUs, nodes, fork
  *
  * Expected page numbers are written out from the rules, for an arena that starts empty.
  */
@@ -223,7 +224,9 @@ IN_CHILD(a_trim_gives_lists_back_too)
 	CHILD_CHECK(stats.nr_dirty == 0 && stats.nr_free == stats.nr_total);
 }
 
-/* Memory that another CPU has on lists, in blocks too small, is found before an allocation fails. */
+/*
+ * Memory that another CPU has on lists, in blocks too small, is found before an allocation fails.
+ */
 IN_CHILD(what_cpus_keep_is_no_reason_to_fail)
 {
 	unsigned int n = 0;
@@ -299,7 +302,10 @@ IN_CHILD(threads_get_different_blocks)
 	CHILD_CHECK(buddy_zones[0].stats.nr_free == stats.nr_total);
 }
 
-/* In the child of a fork that came at any moment: each page is free, on a list, a slab's, or was just handed out. */
+/*
+ * In the child of a fork that came at any moment: each page is free, on a list, a
+ * slab's, or was just handed out.
+ */
 static void use_after_fork(void)
 {
 	unsigned long used = 0;

@@ -374,7 +374,10 @@ IN_CHILD(purging_does_not_look_like_use)
 	buddy_check();
 }
 
-/* As in a process whose memory is locked: nothing is lost, and the system is not asked all the time. */
+/*
+ * As in a process whose memory is locked: nothing is lost, and the system
+ * is not asked all the time.
+ */
 IN_CHILD(a_refusal_changes_nothing)
 {
 	unsigned long index;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/reserve_test.c - memory without locks: sizes, alignment, what is given out and what is not, threads
+ * unit/page/reserve_test.c - memory without locks: sizes, alignment, what is given out
+ * and what is not, threads
  */
 #include <pthread.h>
 
@@ -41,7 +42,9 @@ IN_CHILD(alignment)
 	reserve_check();
 }
 
-/* The next larger ones serve when all of a size are given out; then mappings; then it is the end. */
+/*
+ * The next larger ones serve when all of a size are given out; then mappings; then it is the end.
+ */
 IN_CHILD(runs_out)
 {
 	static void *p[10000];

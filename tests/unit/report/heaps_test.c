@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/report/heaps_test.c - heaps of a made-up process: rows, pages, caches that live in them, lies
+ * unit/report/heaps_test.c - heaps of a made-up process: rows, pages,
+ * caches that live in them, lies
  */
 #include <setjmp.h>
 #include <stdarg.h>

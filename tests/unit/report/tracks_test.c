@@ -145,7 +145,10 @@ static void test_wild_free_lists(void **state)
 	assert_int_equal(visit(192), all);
 }
 
-/* Every page says that it is the head of the largest slab that could begin there: all is there ten times. */
+/*
+ * Every page says that it is the head of the largest slab that could begin
+ * there: all is there ten times.
+ */
 static void test_overlapping_slabs(void **state)
 {
 	struct debug *d = fake_debug(&f, 192, SLAB_STORE_USER, false);

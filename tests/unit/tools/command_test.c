@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/command_test.c - commands to a child that has the library inside, and to one that does not look
+ * unit/tools/command_test.c - commands to a child that has the library inside, and
+ * to one that does not look
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -183,7 +184,10 @@ static void read_control(struct control *copy)
 			 0);
 }
 
-/* The process may come for it at any moment: it is made harmless, and the next one is not written over it. */
+/*
+ * The process may come for it at any moment: it is made harmless, and the next
+ * one is not written over it.
+ */
 static void test_leftover_is_not_overwritten(void **state)
 {
 	static const char pattern[] = "left over";
@@ -215,8 +219,8 @@ static void on_signal(int number)
 }
 
 /*
- * Forks a process that sends a signal to target as soon as the command is in the mailbox (PENDING), or is
- * being carried out (RUNNING), however long that takes. To be ended with end_signaller().
+ * Forks a process that sends a signal to target as soon as the command is in the mailbox (PENDING),
+ * or is being carried out (RUNNING), however long that takes. To be ended with end_signaller().
  */
 static pid_t start_signaller(pid_t target, int number, uint32_t awaited)
 {

@@ -2,8 +2,8 @@
 /*
  * unit/tools/core_fixture.h - a core file of this process, written as the kernel does
  *
- * Memory that a file has is left out, but for the first page of each file. Mappings of more than 64 MiB (a
- * sanitizer's) are left out as well.
+ * Memory that a file has is left out, but for the first page of each file. Mappings of more than 64
+ * MiB (a sanitizer's) are left out as well.
  */
 #ifndef UNIT_TOOLS_CORE_FIXTURE_H
 #define UNIT_TOOLS_CORE_FIXTURE_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/estimate_test.c - sums of weights against what is known of them, and how often intervals hold the truth
+ * unit/tools/estimate_test.c - sums of weights against what is known of them, and how often
+ * intervals hold the truth
  */
 #include <math.h>
 #include <setjmp.h>

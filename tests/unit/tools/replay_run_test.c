@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/replay_run_test.c - operations performed on the real library, and its counts afterwards
+ * unit/tools/replay_run_test.c - operations performed on the real library,
+ * and its counts afterwards
  */
 #include "replay_run.h"
 #include "report/snapshot.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/resolve_maps_test.c - what is mapped where in this process, and which place of its file that is
+ * unit/tools/resolve_maps_test.c - what is mapped where in this process, and which
+ * place of its file that is
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

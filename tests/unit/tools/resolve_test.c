@@ -150,8 +150,8 @@ static struct piece piece_of(uint64_t address)
 }
 
 /*
- * What is not of the file, between two mappings of it, and the file's code at a place of its own: as with JIT
- * compilers, and programs that map pieces of themselves.
+ * What is not of the file, between two mappings of it, and the file's code at a place of its own:
+ * as with JIT compilers, and programs that map pieces of themselves.
  */
 static void test_between_mappings(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/single_step_test.c - instructions are counted exactly, also in restartable sequences; and with
- * that, what bulk calls take beside loops of single calls
+ * unit/tools/single_step_test.c - instructions are counted exactly, also in restartable sequences;
+ * and with that, what bulk calls take beside loops of single calls
  *
  * ctest: timeout=200 sanitize=no
  */
@@ -98,9 +98,9 @@ static unsigned long count_to_mark(struct tracee *t)
 }
 
 /*
- * Where the fronts do something else: one object, a few, and what no longer fits into one array, into two, into a slab.
- * All of the small ones too where calls have sequences; without, each object takes ten times as many steps, which lock
- * and unlock in the same way.
+ * Where the fronts do something else: one object, a few, and what no longer fits into one array,
+ * into two, into a slab. All of the small ones too where calls have sequences; without, each object
+ * takes ten times as many steps, which lock and unlock in the same way.
  */
 static const size_t all_counts[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,  9,	 10, 12,  16,
 				     30, 31, 32, 33, 61, 62, 63, 64, 65, 94, 100, MOST };
@@ -222,7 +222,10 @@ static __attribute__((noinline)) void by_kfree_bulk(size_t n)
 	kfree_bulk(n, objects);
 }
 
-/* Those of several kinds in turn take no more than the loop: what looks at many of them pays from some 20 on. */
+/*
+ * Those of several kinds in turn take no more than the loop: what looks at many of
+ * them pays from some 20 on.
+ */
 static void test_kfree_bulk(void **state)
 {
 	static void (*const run[])(size_t) = { nothing, by_kfree, by_kfree_bulk };
@@ -242,7 +245,8 @@ static void test_kfree_bulk(void **state)
 
 	(void)state;
 #if defined(USLAB_DEBUG_BUILD) || defined(__clang__)
-	skip(); /* few objects: a handful of instructions decide, which are those that GCC makes with -O2 */
+	/* few objects: a handful of instructions decide, which are those that GCC makes with -O2 */
+	skip();
 #endif
 	if (!has_sequences())
 		skip(); /* nothing is a hit, and arrays are moved one by one */

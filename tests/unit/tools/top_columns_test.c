@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/top_columns_test.c - the table of `uslab top` on screens of all widths: whole numbers or none
+ * unit/tools/top_columns_test.c - the table of `uslab top` on screens of all
+ * widths: whole numbers or none
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -300,7 +300,9 @@ static void random_trace(void **state)
 	assert_true(m.implied > 1000 && m.unmatched > 1000);
 }
 
-/* A stamp for every 64th operation; between them by interpolation; clocks that differ stand still. */
+/*
+ * A stamp for every 64th operation; between them by interpolation; clocks that differ stand still.
+ */
 static void times(void **state)
 {
 	(void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/track_pprof_test.c - the profile is read back: texts, samples, where their locations lead
+ * unit/tools/track_pprof_test.c - the profile is read back: texts, samples,
+ * where their locations lead
  */
 #define _GNU_SOURCE
 #include <errno.h>

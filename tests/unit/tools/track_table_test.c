@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/track_table_test.c - call sites over several caches of a made-up process, and what is estimated
+ * unit/tools/track_table_test.c - call sites over several caches of a made-up
+ * process, and what is estimated
  */
 #include <math.h>
 #include <setjmp.h>
@@ -138,7 +139,10 @@ static void picked(unsigned int id, unsigned long page, uint64_t caller, uint32_
 			fake_track(&f, page, id, i)->sample = sample;
 }
 
-/* Each stands for as many as its probability says, those that were not picked for none, whatever else lives. */
+/*
+ * Each stands for as many as its probability says, those that were not picked for
+ * none, whatever else lives.
+ */
 static void test_estimate(void **state)
 {
 	const struct track_row *row;

@@ -225,8 +225,8 @@ void count_by_valgrind(struct session *s);
 /* ---- report.c, locality.c, protocol.c, json.c, save.c ---- */
 
 /*
- * What ratios refer to: the peer with the smallest median of that metric, and slub where the kernel's
- * allocators are the contestants. NULL if it is not there.
+ * What ratios refer to: the peer with the smallest median of that metric, and slub where the
+ * kernel's allocators are the contestants. NULL if it is not there.
  */
 const struct entry *ratio_base(const struct session *s, const char *metric);
 

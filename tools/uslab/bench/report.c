@@ -3,8 +3,9 @@
  * uslab/bench/report.c - the results as text
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
- * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios are to the fastest peer of the very
- * same column. The kernel's protocols have a page of their own (protocol.c).
+ * one with several gets two tables, medians and ratios; bulk calls stand beside their loops.
+ * Ratios are to the fastest peer of the very same column. The kernel's protocols have a page
+ * of their own (protocol.c).
  */
 #include "bench.h"
 

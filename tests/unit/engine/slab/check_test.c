@@ -4,7 +4,9 @@
  */
 #include "fixture.h"
 
-/* An engine with one partial slab of 64 objects, of which 0..9 are out, and a full and a free one. */
+/*
+ * An engine with one partial slab of 64 objects, of which 0..9 are out, and a full and a free one.
+ */
 struct patient {
 	struct engine e;
 	struct slab_node *node;

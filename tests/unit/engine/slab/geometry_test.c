@@ -163,7 +163,9 @@ static void without_leak_tracing_never_off_slab(__attribute__((unused)) void **s
 	assert_int_equal(g.colour, 1);
 }
 
-/* An array of its own must not be larger than half an object, by the kmalloc cache that holds it. */
+/*
+ * An array of its own must not be larger than half an object, by the kmalloc cache that holds it.
+ */
 static void off_slab_needs_large_objects(__attribute__((unused)) void **state)
 {
 	struct slab_geometry g = geometry(120, 8, SLAB_TYPESAFE_BY_RCU, false, 1);

@@ -104,7 +104,10 @@ static void holds(const unsigned char *obj, unsigned int size, unsigned int byte
 		assert_int_equal(obj[i], byte);
 }
 
-/* Every other object comes back and goes out again; those in use stay as they are, to the last byte. */
+/*
+ * Every other object comes back and goes out again; those in use stay as
+ * they are, to the last byte.
+ */
 static void free_every_other(struct engine *e)
 {
 	unsigned char *objs[SLAB_MAX_NUM];

@@ -2,8 +2,8 @@
 /*
  * unit/engine/slob/fixture.h - an arena, both forms of the heap, and what is free in a page
  *
- * Most tests share one arena in the process (slob_group_setup) and leave the heaps empty; those that
- * need a machine of their own or end badly run in a child, with CHILD_CHECK for assertions.
+ * Most tests share one arena in the process (slob_group_setup) and leave the heaps empty; those
+ * that need a machine of their own or end badly run in a child, with CHILD_CHECK for assertions.
  */
 #ifndef UNIT_ENGINE_SLOB_FIXTURE_H
 #define UNIT_ENGINE_SLOB_FIXTURE_H

@@ -457,8 +457,8 @@ static void what_is_not_ours_is_refused(__attribute__((unused)) void **state)
 }
 
 /*
- * A page whose list was overwritten: its objects stay usable, nothing of it is handed out again, and it never goes
- * back. Then the heap is as before but for that page.
+ * A page whose list was overwritten: its objects stay usable, nothing of it is handed out again,
+ * and it never goes back. Then the heap is as before but for that page.
  */
 static void overwritten(struct slob_heap *heap, void *trigger)
 {

@@ -352,8 +352,8 @@ static void what_is_free_cannot_be_freed(__attribute__((unused)) void **state)
 }
 
 /*
- * A link that was overwritten, by unit number and what is there then: nobody follows it. No endless loop, nothing
- * outside of the page, and nothing is done.
+ * A link that was overwritten, by unit number and what is there then: nobody follows it. No endless
+ * loop, nothing outside of the page, and nothing is done.
  */
 static void links_are_looked_at(__attribute__((unused)) void **state)
 {

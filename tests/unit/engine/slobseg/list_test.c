@@ -357,7 +357,10 @@ static void *harm(void **objs, unsigned int i)
 	return i < ARRAY_SIZE(links) ? links[i] : (void *)1;
 }
 
-/* By a take of all that is free, by a look, and by a take of what is left when the list is the page's last. */
+/*
+ * By a take of all that is free, by a look, and by a take of what is left when the
+ * list is the page's last.
+ */
 static void overwritten(const struct engine_ops *ops, unsigned int which, bool look)
 {
 	struct engine e;

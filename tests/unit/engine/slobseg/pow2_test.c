@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/engine/slobseg/pow2_test.c - pages by power of two that all caches and blocks share (spec 2.1)
+ * unit/engine/slobseg/pow2_test.c - pages by power of two that all caches
+ * and blocks share (spec 2.1)
  */
 #include <sys/wait.h>
 

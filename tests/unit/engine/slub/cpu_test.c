@@ -50,7 +50,9 @@ static void a_new_slab_is_detached(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* The head becomes the CPU slab, further ones its partials: until they exceed cpu_partial_slabs/2. */
+/*
+ * The head becomes the CPU slab, further ones its partials: until they exceed cpu_partial_slabs/2.
+ */
 static void get_partial_takes_some_more(__attribute__((unused)) void **state)
 {
 	static void *objs[6][64];

@@ -34,7 +34,9 @@ static void ascending_then_last_in_first_out(__attribute__((unused)) void **stat
 	END_ENGINE(&e);
 }
 
-/* Partial slabs in list order, several for one request, then a new slab whose rest goes in front. */
+/*
+ * Partial slabs in list order, several for one request, then a new slab whose rest goes in front.
+ */
 static void partial_slabs_from_the_head_then_a_new_one(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
