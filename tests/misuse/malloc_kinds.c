@@ -263,6 +263,8 @@ static void uaf_link(size_t size)
 
 /*
  * What lies in objects, links among it, that went back to their slabs: behind thousands of others.
+ * Of a link at the start one bit, as above: glibc, which hides links behind their address, then
+ * sees an address that is none of a block, and not now and then one that it follows.
  */
 static void uaf_link_late(size_t size)
 {
@@ -272,8 +274,10 @@ static void uaf_link_late(size_t size)
 		p[i] = make(size);
 	for (int i = 0; i < 5000; i += 2)
 		drop(p[i]);
-	for (int i = 0; i < 2000; i += 2)
-		memset(p[i], 'A', size);
+	for (int i = 0; i < 2000; i += 2) {
+		*(volatile char *)p[i] ^= 8;
+		memset(p[i] + sizeof(void *), 'A', size - sizeof(void *));
+	}
 	for (int i = 0; i < 5000; i += 2)
 		p[i] = make(size);
 }
