@@ -8,10 +8,11 @@
  * Locks:      none held here.
  * Flow:       called by api/; calls free.c, and kmalloc.c for what is rare.
  *
- *   neighbours of one slab of a kmalloc cache with arrays: one run onto the array
- *   (arch/malloc_rseq.h) objects of caches whose frees are no hits: those of one cache
- *   out of the next WINDOW, by one bulk call anything else, and where looking for these
- *   finds too few: one by one
+ * - neighbours of one slab of a kmalloc cache with arrays: one run onto the array
+ *   (arch/malloc_rseq.h);
+ * - objects of caches whose frees are no hits: those of one cache out of the next WINDOW, by one
+ *   bulk call;
+ * - anything else, and where looking for these finds too few: one by one.
  */
 #include <string.h>
 

@@ -8,8 +8,8 @@
  * Flow:       called by cache/ through front_array_ops, after the inline form has done what it can;
  *             calls front/array.c, front/depot.c, engine->ops.
  *
- *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, past the
- *   sheaves free:  room in the array | in the spare | full sheaves to the depot | the engine
+ *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, to the caller
+ *   free:  room in the array | in the spare | full sheaves to the depot | the engine
  *
  * The array and the spare are worked on where they are, each in one sequence. A sheaf of the depot
  * is copied from or to while it belongs to the caller; the last one, if something is left in it,

@@ -6,9 +6,8 @@
  *             thread which locks it holds or waits for, the last one last.
  * Invariants: debug builds: a thread takes locks in strictly descending rank (floor order:
  *             cache 60 > front 50 > engine 40 > page 30 > os 10); equal ranks never nest.
- *             Exception: lock_fork_prepare(), which takes all of one rank in
- *                        list order. The lock that
- *             was taken last is released first.
+ *             Exception: lock_fork_prepare(), which takes all of one rank in list order. The lock
+ *             that was taken last is released first.
  * Locks:      this is it. unlock releases (store_release), lock acquires.
  * Flow:       used by page/ and above; calls futex(2). Preserves errno.
  *

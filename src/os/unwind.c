@@ -32,9 +32,8 @@
 /* ---- known rules ----------------------------------------------------------------------------- */
 
 /*
- * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind
- *           (3). What the address is
- * within its page follows from the index, as the hash only mixes the higher bits in.
+ * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind (3). What the address
+ * is within its page follows from the index, as the hash only mixes the higher bits in.
  */
 #define KNOWN_BITS 12
 #define TAG_BITS 35

@@ -5,11 +5,11 @@
  * ctest: label=full timeout=300 serial
  *
  * Usage: cache_storm_test [seconds]; USLAB_SOAK=N: N times as long. Short-lived threads allocate
- *        and free through all public
- * functions, pass objects on to one another, create and destroy caches of their own, and hop from
- * CPU to CPU; a timer interrupts whoever runs, and its handler uses the hit paths; one thread
- * shrinks, another forks children that go on with everything they find. Objects are stamped. In the
- * end the books of all caches and the page allocator must show that nothing is left.
+ * and free through all public functions, pass objects on to one another, create and destroy caches
+ * of their own, and hop from CPU to CPU; a timer interrupts whoever runs, and its handler uses the
+ * hit paths; one thread shrinks, another forks children that go on with everything they find.
+ * Objects are stamped. In the end the books of all caches and the page allocator must show that
+ * nothing is left.
  */
 #include <errno.h>
 #include <pthread.h>

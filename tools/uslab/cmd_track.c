@@ -2,9 +2,8 @@
 /*
  * uslab/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
  *
- * Flow: choose caches, switch tracking on, then tables until a signal, the end of
- *       the program or the first
- * table with --once; at last switch off what was switched on.
+ * Flow: choose caches, switch tracking on, then tables until a signal, the end of the program or
+ * the first table with --once; at last switch off what was switched on.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -6,10 +6,9 @@
  * an operation only if its object is alive, an object that the trace allocates twice is freed in
  * between, and what no allocator could serve is left out. All of that is counted.
  *
- * Memory: 8 bytes per allocation or free, 8 more for every 64th of them,
- *         which has a time stamp, and
- * at most 80 bytes per object that is alive at the same time (hash table of pointers, slots, the
- * replay's own pointer), whatever the length of the trace.
+ * Memory: 8 bytes per allocation or free, 8 more for every 64th of them, which has a time stamp,
+ * and at most 80 bytes per object that is alive at the same time (hash table of pointers, slots,
+ * the replay's own pointer), whatever the length of the trace.
  */
 #ifndef TOOLS_TRACE_OPS_H
 #define TOOLS_TRACE_OPS_H

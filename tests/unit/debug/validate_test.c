@@ -3,9 +3,8 @@
  * unit/debug/validate_test.c - the kernel's own tests (spec 11.3), validation,
  * shrinking, what is listed
  *
- * Not here: test_kfree_rcu and its like, since user space has no grace period
- *           to wait for. The red zone
- * of test_krealloc_redzone_zeroing is in object_test.c, test_next_pointer in check_test.c too.
+ * Not here: test_kfree_rcu and its like, since user space has no grace period to wait for. The red
+ * zone of test_krealloc_redzone_zeroing is in object_test.c, test_next_pointer in check_test.c too.
  */
 #include "fixture.h"
 

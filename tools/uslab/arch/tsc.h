@@ -3,9 +3,10 @@
  * uslab/arch/tsc.h - the CPU's own clock, for the tools
  *
  * Contract: ARCH_HAS_TSC: 1 where there is such a clock, else 0, and the functions must not be
- *           called. uint64_t tsc_start(void): { all earlier instructions are done; ticks = clock;
- *           no later one begins before; return ticks } uint64_t tsc_end(void): the same, cheaper,
- *           to be called after a tsc_start().
+ *           called.
+ *           uint64_t tsc_start(void): { all earlier instructions are done; ticks = clock;
+ *           no later one begins before; return ticks }
+ *           uint64_t tsc_end(void): the same, cheaper, to be called after a tsc_start().
  */
 #ifndef TOOLS_ARCH_TSC_H
 #define TOOLS_ARCH_TSC_H
