@@ -109,7 +109,7 @@ static noinline size_t free_singly_on(const void *caller, size_t nr, void **p)
 
 /*
  * One by one. What is no hit is called at the end, so that hits save no register.
- * Returns how many are left.
+ * Returns how many are left: none of RUN_MIN or fewer.
  */
 static noinline size_t free_singly(const void *caller, size_t nr, void **p)
 {
@@ -262,10 +262,10 @@ static noinline void free_few(const void *caller, size_t nr, void **p)
 	}
 	if (!class)
 		n = free_gathered(nr, p, caller);
-	if (n)
+	if (!n)
+		n = nr - free_singly(caller, nr, p);
+	if (n != nr)
 		free_many(caller, nr - n, p + n);
-	else
-		free_singly(caller, nr, p);
 }
 
 void kmalloc_free_bulk(const void *caller, size_t nr, void **p)
@@ -276,7 +276,7 @@ void kmalloc_free_bulk(const void *caller, size_t nr, void **p)
 		else
 			free_few(caller, nr, p);
 	} else if (nr > 1)
-		free_singly(caller, nr, p);
+		free_singly(caller, nr, p); /* all of so few */
 	else if (nr && unlikely(!kfree_hit(p[0])))
 		free_miss(p[0], caller);
 }

@@ -3,19 +3,12 @@
  * unit/cache/kfree_bulk_test.c - pointers of all kinds at once: all are freed, in the order of the
  * array, and each is looked at
  */
-#include "cache_fixture.h"
-
-#include "debug/report.h"
+#include "refused.h"
 
 #define MOST 600
 #define NR_CACHES 6
 
 static void *p[MOST];
-
-static unsigned long reports(void)
-{
-	return load_relaxed(&report_counters.reports);
-}
 
 static void free_bulk(unsigned int nr)
 {
@@ -83,6 +76,45 @@ IN_CHILD(test_mixed)
 		CHILD_CHECK(in_use(own) == 0);
 	}
 	free_bulk(0);
+	CHILD_CHECK(reports() == 0);
+	cache_check_all();
+}
+
+static struct cache *kmalloc_cache(size_t size)
+{
+	void *obj = kmalloc_alloc(size, GFP_KERNEL, NUMA_NO_NODE);
+	struct page *slab = page_slab_of(obj);
+
+	CHILD_CHECK(slab);
+	kmalloc_free(obj, NULL);
+	return container_of(slab->engine, struct cache, engine);
+}
+
+/* Two sizes in turn, onto arrays that become full at any of them. None is lost. */
+IN_CHILD(test_full_arrays)
+{
+	static const size_t sizes[] = { 64, 128 };
+	struct cache *caches[2];
+	static void *before[2 * 70];
+
+	ready();
+	CHILD_CHECK(kmalloc_init() == 0);
+	stay_here();
+	for (int i = 0; i < 2; i++)
+		caches[i] = kmalloc_cache(sizes[i]);
+	for (unsigned int nr = 2; nr <= 20; nr++)
+		for (unsigned int fill = 0; fill < 2 * 70; fill++) {
+			for (unsigned int i = 0; i < fill; i++)
+				before[i] = kmalloc_alloc(sizes[i % 2], GFP_KERNEL, NUMA_NO_NODE);
+			for (int i = 0; i < 2; i++)
+				cache_shrink(caches[i]);
+			for (unsigned int i = 0; i < nr; i++)
+				p[i] = kmalloc_alloc(sizes[i % 2], GFP_KERNEL, NUMA_NO_NODE);
+			for (unsigned int i = 0; i < fill; i++)
+				kmalloc_free(before[i], NULL);
+			free_bulk(nr);
+			CHILD_CHECK(in_use(caches[0]) == 0 && in_use(caches[1]) == 0);
+		}
 	CHILD_CHECK(reports() == 0);
 	cache_check_all();
 }
@@ -186,9 +218,9 @@ IN_CHILD(test_mistakes)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own),	 cmocka_unit_test(test_mixed),
-		cmocka_unit_test(test_kmallocs), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_own),	    cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_full_arrays), cmocka_unit_test(test_kmallocs),
+		cmocka_unit_test(test_order),	    cmocka_unit_test(test_mistakes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
