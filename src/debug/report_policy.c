@@ -299,8 +299,8 @@ static cold void deliver(void)
 	state.error = false;
 	text_close();
 	tell(&told);
-	if (error &&
-	    !is_telling()) /* else the one that the hook was told of ends it, when it returns */
+	/* of what a hook reports itself the report that it is told of ends the process, later */
+	if (error && !is_telling())
 		end_by_policy();
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 #
-# ctest: timeout=900
+# ctest: timeout=1800
 """readme_test - every command of the README's sh blocks runs, from the top of the tree
 
 `make test` is not run: this is it. The C example of the README must be examples/point.c in shape, and
@@ -34,7 +34,7 @@ class Readme(unittest.TestCase):
                 # wait: what was started in the background must end well too
                 run = subprocess.run(["bash", "-euc", block + "\nwait\n"], cwd=TOP,
                                      stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                     timeout=240)
+                                     timeout=1500)
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
                 self.assertNotEqual(run.stdout.strip(), "", block)
 
