@@ -204,7 +204,7 @@ static void write_text(const char *text, size_t len)
 
 	if (filed && !os_log_append(&state.log, state.path, text, len))
 		return;
-	if (os_write(STDERR, text, len) || filed)
+	if (os_log_write(STDERR, text, len) || filed)
 		store_relaxed(&report_counters.undelivered, report_counters.undelivered + 1);
 }
 

@@ -166,45 +166,49 @@ void os_log_close(struct os_log *log)
 	log->fd_plus_1 = 0;
 }
 
+/* A reader that went away, or a limit of file sizes, is no reason to end the program by a signal. */
+int os_log_write(int fd, const void *buf, size_t len)
+{
+	static const struct timespec now = { 0, 0 };
+	sigset_t signals;
+	sigset_t pending;
+	sigset_t before;
+	int ret;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGPIPE);
+	sigaddset(&signals, SIGXFSZ);
+	sigpending(&pending);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	ret = os_write(fd, buf, len);
+	sigemptyset(&signals);
+	if (ret == -EPIPE && !sigismember(&pending, SIGPIPE))
+		sigaddset(&signals, SIGPIPE);
+	if (ret == -EFBIG && !sigismember(&pending, SIGXFSZ))
+		sigaddset(&signals, SIGXFSZ);
+	if (ret == -EPIPE || ret == -EFBIG)
+		os_syscall(SYS_rt_sigtimedwait, &signals, NULL, &now, sizeof(uint64_t));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
 int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len)
 {
 	struct stat st;
 
 	if (is_open(log, &st) && st.st_nlink)
-		return os_write(log->fd_plus_1 - 1, buf, len);
+		return os_log_write(log->fd_plus_1 - 1, buf, len);
 	return os_append(path, buf, len);
-}
-
-/* The reader may go away at any time: that is no reason for the program to be ended by SIGPIPE. */
-static int write_to_pipe(int fd, const void *buf, size_t len)
-{
-	static const struct timespec now = { 0, 0 };
-	sigset_t broken;
-	sigset_t pending;
-	sigset_t before;
-	int ret;
-
-	sigemptyset(&broken);
-	sigaddset(&broken, SIGPIPE);
-	sigpending(&pending);
-	pthread_sigmask(SIG_BLOCK, &broken, &before);
-	ret = os_write(fd, buf, len);
-	if (ret == -EPIPE && !sigismember(&pending, SIGPIPE))
-		os_syscall(SYS_rt_sigtimedwait, &broken, NULL, &now, sizeof(uint64_t));
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return ret;
 }
 
 int os_append(const char *path, const void *buf, size_t len)
 {
 	int fd = open_to_append(path);
-	struct stat st = { .st_mode = 0 };
 	int ret;
 
 	if (fd < 0)
 		return fd;
-	ret = !is_file(fd, &st) && has_kind(&st, S_IFIFO) ? write_to_pipe(fd, buf, len)
-							  : os_write(fd, buf, len);
+	ret = os_log_write(fd, buf, len);
 	close_fd(fd);
 	return ret;
 }

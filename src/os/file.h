@@ -47,6 +47,11 @@ int os_log_open(struct os_log *log, const char *path, int least);
  */
 int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len);
 void os_log_close(struct os_log *log);
+/*
+ * Writes buf. 0 or -errno, where a signal would come with it as well: -EPIPE, a pipe without a
+ * reader; -EFBIG, the limit of file sizes.
+ */
+int os_log_write(int fd, const void *buf, size_t len);
 
 /* The path seen from the root, also when the program changes its folder later. 0 or -errno. */
 int os_absolute_path(char *buf, size_t size, const char *path);

@@ -80,6 +80,7 @@ static void try_calls(void)
 	os_syscall(SYS_gettid);
 	os_syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
 	os_syscall(SYS_rt_sigaction, SIGSEGV, NULL, NULL, sizeof(uint64_t));
+	os_syscall(SYS_rt_sigpending, &word, sizeof(word));
 	os_syscall(SYS_madvise, NULL, 0, MADV_DONTNEED);
 	os_syscall(SYS_lseek, NOWHERE, 0l, SEEK_CUR);
 	os_syscall(SYS_pread64, NOWHERE, &word, 1, 0l);

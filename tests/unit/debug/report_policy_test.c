@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -377,6 +378,39 @@ static void test_file_without_rights(void **unused)
 	rmdir(jail);
 }
 
+/* Who reads standard error has gone; the log is as large as files may be: neither ends the program. */
+static void child_writes_in_vain(void *arg)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t left;
+	int ends[2];
+
+	(void)arg;
+	report_set_hook(NULL, NULL, false);
+	CHILD_CHECK(report_set_file(file));
+	CHILD_CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	CHILD_CHECK(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) == STDERR_FILENO);
+	CHILD_CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+	report_two();
+	CHILD_CHECK(load_relaxed(&report_counters.undelivered) == 1);
+	CHILD_CHECK(sigpending(&left) == 0);
+	CHILD_CHECK(!sigismember(&left, SIGPIPE) && !sigismember(&left, SIGXFSZ));
+}
+
+static void test_in_vain(void **unused)
+{
+	struct child c;
+	int fd;
+
+	(void)unused;
+	strcpy(file, "/tmp/uslab-report-test-XXXXXX");
+	fd = mkstemp(file);
+	assert_true(fd >= 0 && close(fd) == 0);
+	c = child_run(child_writes_in_vain, NULL);
+	assert_true(child_passed(&c));
+	unlink(file);
+}
+
 static void test_file(void **unused)
 {
 	static char buf[16384];
@@ -449,6 +483,7 @@ int main(void)
 		TEST(file),
 		TEST(fork),
 		TEST(file_without_rights),
+		TEST(in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
