@@ -7,9 +7,11 @@
  * by signal handlers: one that interrupted this library where it holds a lock gets NULL, whatever
  * the flags are, and what it frees goes back when its thread has left that call. All others
  * (create, destroy, shrink, ...) may not: they wait for locks that their own thread may hold.
- * A forked child may go on using every cache. That of a fork in a signal handler which interrupted
- * this library may too, if it is of a program of one thread; else it gets NULL for all that is no
- * hit. After vfork(), as with any other function, nothing but exec and _exit may be called.
+ * A child of fork() may go on using every cache. That of a fork in a signal handler which
+ * interrupted this library may too, if it is of a program of one thread; else it gets NULL for all
+ * that is no hit, and must not return from the handler: a lock may be held by a thread that it does
+ * not have. So it is, without a handler too, after _Fork() and the system call, which tell nobody,
+ * in a program with threads: exec and _exit only, as after vfork().
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
  */
@@ -136,7 +138,8 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
  * kmem_cache_destroy - drop one reference; the last one gives all memory back
  *
  * NULL is ignored. If objects are still allocated the cache stays registered, its objects stay
- * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour). Of the
+ * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour); when they
+ * were freed it can be destroyed again. What is no cache, or gone, ends the program. Of the
  * engines slob, slob:1991 and slobseg:pow2 it may name the cache only: pages do not say whose their
  * objects are.
  */
@@ -187,7 +190,10 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 	__attribute__((__noinline__));
 
-/* One object from a node's memory (a preference unless __GFP_THISNODE). node -1: any. */
+/*
+ * One object from a node's memory (a preference unless __GFP_THISNODE, with which a node that is
+ * not there gives NULL). node -1: any.
+ */
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 

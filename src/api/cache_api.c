@@ -140,6 +140,8 @@ USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
 {
+	if (unlikely(!cache_has_node(flags, node)))
+		return NULL;
 	return cache_alloc_for(cache_of(s), flags, node, 0, __builtin_return_address(0));
 }
 

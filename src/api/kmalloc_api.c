@@ -26,6 +26,8 @@ USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
 
 USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
 {
+	if (unlikely(!cache_has_node(flags, node)))
+		return NULL;
 	return alloc(size, flags, node, __builtin_return_address(0));
 }
 

@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "engine/engine.h"
 #include "front/front.h"
+#include "os/cpu.h"
 
 #define CACHE_NAME_MAX (USLAB_MAX_NAME + 1) /* bytes with the NUL */
 
@@ -128,6 +129,12 @@ void cache_destroy(struct kmem_cache *s, const void *caller);
  * program the call came from. Both are for debug slabs.
  */
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+/* false: the node that is asked for, and no other, is not there. */
+static inline bool cache_has_node(gfp_t gfp, int node)
+{
+	return !(gfp & __GFP_THISNODE) || node < (int)os_topology.nr_nodes;
+}
+
 /* All or none; p[0 .. done-1] are there already. */
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller);

@@ -71,8 +71,10 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 	nested_settle(); /* what handlers freed is not in use */
 	lock_acquire(&cache_lock);
 	c = cache_of(s);
-	CHECK(c && c->refcount > 0); /* else: destroyed once too often */
-	if (--c->refcount == 0) {
+	CHECK(c);	 /* else: destroyed once too often */
+	if (c->refcount) /* 0: objects were in use the last time, and it is tried again */
+		c->refcount--;
+	if (!c->refcount) {
 		friends_enter();
 		cache_look_closely_locked(c, true);
 		c->front.ops->drain(&c->front);

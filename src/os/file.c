@@ -166,7 +166,7 @@ void os_log_close(struct os_log *log)
 	log->fd_plus_1 = 0;
 }
 
-/* A reader that went away, or a limit of file sizes, is no reason to end the program by a signal. */
+/* A reader that went away, or a limit of file sizes, is no reason for a signal to the program. */
 int os_log_write(int fd, const void *buf, size_t len)
 {
 	static const struct timespec now = { 0, 0 };

@@ -343,6 +343,9 @@ static void test_node(void **state)
 		assert_non_null(p);
 		kmem_cache_free(s, p);
 	}
+	assert_null(
+		kmem_cache_alloc_node(s, GFP_KERNEL | __GFP_THISNODE, (int)os_topology.nr_nodes));
+	assert_null(kmalloc_node(64, GFP_KERNEL | __GFP_THISNODE, 77));
 	kmem_cache_destroy(s);
 }
 

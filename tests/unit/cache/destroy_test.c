@@ -41,6 +41,26 @@ IN_CHILD(test_everything_goes)
 	buddy_check();
 }
 
+/* What was refused while there were objects goes when they are back. */
+IN_CHILD(test_again)
+{
+	struct cache *c;
+	size_t used;
+	void *obj;
+
+	ready();
+	used = meta_counters.used;
+	c = make("again", 64, 0, 0);
+	obj = get(c);
+	for (int i = 0; i < 2; i++) {
+		destroy(c);
+		CHILD_CHECK(c->handle->cache == c && !c->refcount);
+	}
+	cache_free(c, obj);
+	destroy(c);
+	CHILD_CHECK(list_empty(&cache_list) && meta_counters.used == used);
+}
+
 IN_CHILD(test_alias)
 {
 	struct cache *a;
@@ -284,38 +304,29 @@ static void twice(void *arg)
 	struct kmem_cache *handle;
 
 	ready();
+	(void)arg;
 	c = make("c", 64, 0, 0);
 	handle = c->handle;
-	if (arg)
-		get(c);
 	destroy(c);
 	cache_destroy(handle, CALLER);
 }
 
 static void test_twice(void **state)
 {
-	struct child c = child_run(twice, NULL);
+	struct child c = child_run(twice, state);
 
-	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "cache/destroy.c"));
-	c = child_run(twice, state); /* with an object left */
 	assert_true(child_aborted(&c));
 	assert_non_null(strstr(c.text, "cache/destroy.c"));
 }
 
 int main(void)
 {
-	static int something;
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_everything_goes),
-		cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_leak_array),
-		cmocka_unit_test(test_leak_none),
-		cmocka_unit_test(test_leak_cpuslab),
-		cmocka_unit_test(test_leak_nodes),
-		cmocka_unit_test(test_leak_full),
-		cmocka_unit_test(test_leak_many),
-		cmocka_unit_test_prestate(test_twice, &something),
+		cmocka_unit_test(test_everything_goes), cmocka_unit_test(test_again),
+		cmocka_unit_test(test_alias),		cmocka_unit_test(test_leak_array),
+		cmocka_unit_test(test_leak_none),	cmocka_unit_test(test_leak_cpuslab),
+		cmocka_unit_test(test_leak_nodes),	cmocka_unit_test(test_leak_full),
+		cmocka_unit_test(test_leak_many),	cmocka_unit_test(test_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

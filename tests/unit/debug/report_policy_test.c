@@ -378,7 +378,7 @@ static void test_file_without_rights(void **unused)
 	rmdir(jail);
 }
 
-/* Who reads standard error has gone; the log is as large as files may be: neither ends the program. */
+/* Who reads standard error has gone, the log is as large as files may be: the program goes on. */
 static void child_writes_in_vain(void *arg)
 {
 	struct rlimit none = { 0, 0 };
