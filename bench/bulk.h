@@ -2,10 +2,10 @@
 /*
  * bench/bulk.h - kmem_cache_alloc_bulk and _free_bulk beside a loop of single calls
  *
- * For each number n of objects: n are allocated into an array and freed out of it, in the same
- * order, by two bulk calls and by two loops, as any program would write them. Both are measured in
- * turn, part by part, in one process on one cache, and each part's times are compared with one
- * another only: what the machine does besides hits both.
+ * For each number n of objects, or the one asked for: n are allocated into an array and freed out
+ * of it, in the same order, by two bulk calls and by two loops, as any program would write them.
+ * Both are measured in turn, part by part, in one process on one cache, and each part's times are
+ * compared with one another only: what the machine does besides hits both.
  */
 #ifndef BENCH_BULK_H
 #define BENCH_BULK_H
@@ -14,16 +14,15 @@
 
 #include "harness.h"
 
-#define BULK_MOST 1000
 #define BULK_PARTS 15
 
-static const size_t bulk_counts[] = { 1, 2, 3, 4, 8, 16, 31, 32, 64, 100, 300, BULK_MOST };
+static const size_t bulk_counts[] = { 1, 2, 3, 4, 8, 16, 31, 32, 64, 100, 300, 1000 };
 #define NR_BULK_COUNTS (sizeof(bulk_counts) / sizeof(bulk_counts[0]))
 
 struct bulk {
 	struct kmem_cache *cache;
 	size_t n;
-	void *objects[BULK_MOST];
+	void **objects;
 };
 
 static __attribute__((noinline)) void bulk_by_loop(void *arg, uint64_t steps)
@@ -74,30 +73,37 @@ static inline void bulk_emit(const char *what, size_t n, double value)
 }
 
 /*
- * ns per object that is allocated and freed: loop.N and bulk.N; ratio.N: the
- * median of the parts' ratios.
+ * ns per object that is allocated and freed: loop.N and bulk.N; ratio.N: the median of the parts'
+ * ratios.
  */
-static inline void mode_bulk(struct kmem_cache *cache, unsigned int ms)
+static inline void bulk_measure(struct bulk *b, double part_ns)
 {
-	static struct bulk b;
 	double loop[BULK_PARTS], bulk[BULK_PARTS], ratio[BULK_PARTS];
+	uint64_t steps;
 
-	b.cache = cache;
-	for (size_t i = 0; i < NR_BULK_COUNTS; i++) {
-		double per_part = ms * 1e6 / (NR_BULK_COUNTS * BULK_PARTS * 2);
-		uint64_t steps;
+	bulk_part(bulk_by_loop, b, 20);
+	steps = (uint64_t)(part_ns / (bulk_part(bulk_by_loop, b, 20) * (double)b->n)) + 2;
+	for (size_t j = 0; j < BULK_PARTS; j++) {
+		loop[j] = bulk_part(bulk_by_loop, b, steps);
+		bulk[j] = bulk_part(bulk_by_bulk, b, steps);
+		ratio[j] = bulk[j] / loop[j];
+	}
+	bulk_emit("loop", b->n, median_of(loop, BULK_PARTS));
+	bulk_emit("bulk", b->n, median_of(bulk, BULK_PARTS));
+	bulk_emit("ratio", b->n, median_of(ratio, BULK_PARTS));
+}
 
-		b.n = bulk_counts[i];
-		bulk_part(bulk_by_loop, &b, 20);
-		steps = (uint64_t)(per_part / (bulk_part(bulk_by_loop, &b, 20) * (double)b.n)) + 2;
-		for (size_t j = 0; j < BULK_PARTS; j++) {
-			loop[j] = bulk_part(bulk_by_loop, &b, steps);
-			bulk[j] = bulk_part(bulk_by_bulk, &b, steps);
-			ratio[j] = bulk[j] / loop[j];
-		}
-		bulk_emit("loop", b.n, median_of(loop, BULK_PARTS));
-		bulk_emit("bulk", b.n, median_of(bulk, BULK_PARTS));
-		bulk_emit("ratio", b.n, median_of(ratio, BULK_PARTS));
+/* @objects per call, or 0 for the numbers above. */
+static inline void mode_bulk(struct kmem_cache *cache, size_t objects, unsigned int ms)
+{
+	const size_t *counts = objects ? &objects : bulk_counts;
+	size_t nr = objects ? 1 : NR_BULK_COUNTS;
+	size_t most = objects ? objects : bulk_counts[NR_BULK_COUNTS - 1];
+	struct bulk b = { .cache = cache, .objects = harness_alloc(most * sizeof(*b.objects)) };
+
+	for (size_t i = 0; i < nr; i++) {
+		b.n = counts[i];
+		bulk_measure(&b, ms * 1e6 / (double)(nr * BULK_PARTS * 2));
 	}
 }
 

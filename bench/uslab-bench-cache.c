@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (!strcmp(args.mode, "bulk")) {
-		mode_bulk(own_cache(args.size, args.contestant), args.ms);
+		mode_bulk(own_cache(args.size, args.contestant), args.objects, args.ms);
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (!strcmp(args.contestant, "kmalloc")) {

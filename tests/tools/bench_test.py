@@ -111,6 +111,13 @@ class BenchTest(unittest.TestCase):
                     self.assertGreater(metrics[f"{what}.{count}"]["min"], 0)
         self.assertIn("bulk to loop", bench("bulk", "--quick").stdout)
 
+    def test_bulk_of_so_many(self):
+        result, by_name = self.run_json("bulk", "--quick", "--objects", "1237")
+        self.assertEqual(result["settings"]["objects"], 1237)
+        for entry in by_name.values():
+            self.assertEqual(set(entry["metrics"]), {"loop.1237", "bulk.1237", "ratio.1237"})
+        self.assertIsNone(self.run_json("bulk", "--quick")[0]["settings"]["objects"])
+
     def test_handoff(self):
         if len(os.sched_getaffinity(0)) < 2:
             run = bench("handoff", "--quick")

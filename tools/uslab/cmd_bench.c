@@ -64,8 +64,9 @@ static void print_help(void)
 	     "      --peer-dir DIR look for the peers' libraries in DIR only\n"
 	     "      --only LIST    only these contestants, by the names in the result\n"
 	     "      --no-counts    count no instructions (pair)\n"
-	     "      --objects N    objects per thread (default 10000; fastpath, concurrent, remote)\n"
-	     "      --sizes        also a table for each size of objects (the same)\n"
+	     "      --objects N    objects per thread (default 10000; fastpath, concurrent, remote),\n"
+	     "                     or per call (default: some from 1 to 1000; bulk)\n"
+	     "      --sizes        also a table for each size (fastpath, concurrent, remote)\n"
 	     "      --threads N    2 to 64 threads (default: one per CPU; concurrent, remote)\n"
 	     "      --cpus N       threads act for N made-up CPUs ...\n"
 	     "      --nodes N      ... on N memory nodes (all five of the second list)\n"
@@ -119,7 +120,8 @@ static const struct numeric {
 	{ 'l', "--loops", 1, 1000000, offsetof(struct options, loops), TAKES_GROUPS },
 	{ OPT_THREADS, "--threads", 2, MAX_THREADS, offsetof(struct options, threads),
 	  TAKES_THREADS },
-	{ OPT_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects), TAKES_OBJECTS },
+	{ OPT_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects),
+	  TAKES_OBJECTS | TAKES_BULK },
 	{ OPT_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
 	{ OPT_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
 };
@@ -312,7 +314,7 @@ static void set_defaults(struct options *o, const struct benchmark *b)
 		o->rounds = o->quick ? 1 : b->rounds ? b->rounds : DEFAULT_ROUNDS;
 	if (!o->ms)
 		o->ms = o->quick ? QUICK_MS : DEFAULT_MS;
-	if (!o->objects)
+	if (!o->objects && b->takes & TAKES_OBJECTS)
 		o->objects = o->quick ? QUICK_OBJECTS : DEFAULT_OBJECTS;
 	if (!o->groups)
 		o->groups = o->quick ? 2 : DEFAULT_GROUPS;

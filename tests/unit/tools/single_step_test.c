@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -22,8 +23,8 @@
 
 #include "../../../tools/uslab/single_step.h"
 
-#define MOST 100
-#define MAX_STEPS 1000000ul
+#define MOST 1000
+#define MAX_STEPS 10000000ul
 
 static struct kmem_cache *cache;
 static void *objects[MOST];
@@ -121,9 +122,32 @@ static void count_two(void (*const run[2])(size_t), const size_t counts[2], unsi
  * without, each object takes ten times as many steps, which lock and unlock in the same way. A step
  * takes up to 60 us in a virtual machine.
  */
-static const size_t all_counts[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,  9,	 10, 12,  16,
-				     30, 31, 32, 33, 61, 62, 63, 64, 65, 94, MOST };
+static const size_t all_counts[] = { 1,	 2,  3,	 4,  5,	 6,  7,	 8,  9,	 10, 12, 16,
+				     30, 31, 32, 33, 61, 62, 63, 64, 65, 94, 100 };
 static const size_t few_counts[] = { 1, 2, 3, 8, 32, 63, 65 };
+
+/*
+ * The counts to be tried, and how many: those above, or with USLAB_TEST_COUNTS=FROM-TO these, of
+ * own caches only, and each is printed.
+ */
+static size_t asked_counts(bool all, size_t counts[MOST])
+{
+	const char *range = getenv("USLAB_TEST_COUNTS");
+	size_t from;
+	size_t to;
+
+	if (!range) {
+		memcpy(counts, all ? all_counts : few_counts,
+		       all ? sizeof(all_counts) : sizeof(few_counts));
+		return all ? sizeof(all_counts) / sizeof(all_counts[0])
+			   : sizeof(few_counts) / sizeof(few_counts[0]);
+	}
+	assert_int_equal(sscanf(range, "%zu-%zu", &from, &to), 2);
+	assert_true(from && from <= to && to <= MOST);
+	for (size_t n = from; n <= to; n++)
+		counts[n - from] = n;
+	return to - from + 1;
+}
 
 static bool has_sequences(void)
 {
@@ -138,9 +162,8 @@ static bool has_sequences(void)
 static void beside_loop(const char *what, unsigned long percent, void (*const run[3])(size_t),
 			bool all)
 {
-	const size_t *counts = all ? all_counts : few_counts;
-	size_t nr = all ? sizeof(all_counts) / sizeof(all_counts[0])
-			: sizeof(few_counts) / sizeof(few_counts[0]);
+	size_t counts[MOST];
+	size_t nr = asked_counts(all, counts);
 	unsigned long steps[3];
 	struct tracee t = { .started = false };
 
@@ -157,6 +180,9 @@ static void beside_loop(const char *what, unsigned long percent, void (*const ru
 		}
 		steps[1] -= steps[0];
 		steps[2] -= steps[0];
+		if (getenv("USLAB_TEST_COUNTS"))
+			printf("%s %zu: %lu in bulk, %lu one by one, %.3f\n", what, counts[i],
+			       steps[2], steps[1], (double)steps[2] / (double)steps[1]);
 		if (steps[2] > steps[1] || (counts[i] >= 8 && 100 * steps[2] > percent * steps[1]))
 			fail_msg("%s, %zu objects: %lu instructions in bulk, %lu one by one", what,
 				 counts[i], steps[2], steps[1]);
@@ -267,7 +293,7 @@ static void test_kfree_bulk(void **state)
 	/* few objects: a handful of instructions decide, which are those that GCC makes with -O2 */
 	skip();
 #endif
-	if (!has_sequences())
+	if (!has_sequences() || getenv("USLAB_TEST_COUNTS"))
 		skip(); /* nothing is a hit, and arrays are moved one by one */
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const struct kmem_cache_args args = { .engine = "slub", .front = kinds[i].front };

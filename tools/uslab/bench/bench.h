@@ -80,6 +80,7 @@ enum takes {
 	TAKES_OBJECTS = 1 << 3,	 /* --objects, --sizes */
 	TAKES_GROUPS = 1 << 4,	 /* --groups, --fds, --loops */
 	TAKES_MODEL = 1 << 5,	 /* --model */
+	TAKES_BULK = 1 << 6,	 /* --objects: so many per call */
 };
 
 /* One of the figures that a kernel protocol comes to. */
@@ -144,10 +145,10 @@ struct options {
 	unsigned int size; /* 0: the benchmark's own */
 	int cpu[2];	   /* negative: chosen */
 	bool quick, json, counts;
-	bool sizes;			 /* a table for each size of objects */
-	unsigned int threads;		 /* 0: one per CPU */
-	unsigned int objects;		 /* per thread and repetition; 0: as the kernel's module */
-	unsigned int cpus, nodes;	 /* a made-up topology; 0: none */
+	bool sizes;		  /* a table for each size of objects */
+	unsigned int threads;	  /* 0: one per CPU */
+	unsigned int objects;	  /* per thread and repetition, or per bulk call; 0: as usual */
+	unsigned int cpus, nodes; /* a made-up topology; 0: none */
 	unsigned int groups, fds, loops; /* hackbench; 0: its defaults */
 	const char *model;		 /* of memory, or NULL: all */
 	const char *output;		 /* folder for the results, or NULL */

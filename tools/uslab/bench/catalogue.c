@@ -105,7 +105,7 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			 .modes = { "bulk" },
 			 .key = "bulk.32",
 			 .size = 64,
-			 .takes = TAKES_SIZE },
+			 .takes = TAKES_SIZE | TAKES_BULK },
 	[BENCH_HANDOFF] = { .name = "handoff",
 			    .what = "ns per object allocated by one thread and freed by another",
 			    .modes = { "handoff" },

@@ -101,6 +101,8 @@ static struct json_object *settings_json(const struct session *s)
 	json_object_object_add(j, "cpus", cpus);
 	if (s->benchmark->columns)
 		put_protocol_settings(j, s);
+	else if (s->benchmark->takes & TAKES_BULK)
+		put_known(j, "objects", o->objects, o->objects);
 	return j;
 }
 

@@ -102,6 +102,8 @@ void exec_worker(const struct session *s, const struct entry *e, const struct en
 		put_number(&c, "--cpu", (unsigned int)o->cpu[0]);
 	if (s->benchmark->columns)
 		put_protocol(&c, s);
+	else if (s->benchmark->takes & TAKES_BULK)
+		put_number(&c, "--objects", o->objects);
 	set_environment(s, e);
 	execvp(c.argv[0], (char *const *)c.argv);
 	fprintf(stderr, "uslab bench: cannot run %s: %s\n", c.argv[0], strerror(errno));
