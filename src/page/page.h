@@ -9,8 +9,8 @@
  *             cache with a number below 256 that takes frees by address.
  * Locks:      type, order, head: written by the block's owner before it publishes any address in
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
- *             lru: list_lock of the node (slabs), zone lock (free blocks), lock of struct pcp
- *             (those on lists). freelist/counters: arch_dwcas, see engine/slub.
+ *             lru, spare: list_lock of the node (slabs), zone lock (free blocks), lock of struct
+ *             pcp (those on lists). freelist/counters: arch_dwcas, see engine/slub.
  * Flow:       used by page/ and above; tools read the array of another process.
  */
 #ifndef PAGE_PAGE_H
@@ -42,6 +42,8 @@ struct page {
 			struct page *next;   /* per-CPU partial list of cpuslab */
 			unsigned long slabs; /* its length, valid at the list's head */
 		};
+		/* TAIL: bytes of the block's owner, which are resident for certain */
+		uint8_t spare[2 * sizeof(void *)];
 	};
 	union {
 		struct engine *engine;		/* SLAB: owner; const while it is one */

@@ -112,15 +112,15 @@ static void test(void **state)
 	assert_true(child_passed(&c));
 }
 
-/*
- * Not slab with queues: what comes back to a full slab first becomes the place of its index
- * array, as in the kernel.
- */
 static struct pair pairs[] = {
-	{ "slub", "array", "" },	{ "slub", "cpuslab", "" }, { "slub", "queues", "" },
-	{ "slub", "none", "" },		{ "slab", "array", "" },   { "slab", "none", "" },
-	{ "slobseg", "array", "" },	{ "slobseg", "none", "" }, { "slob", "none", "" },
-	{ "slobseg:pow2", "none", "" }, { "slob", "array", "" },   { "slob", "queues", "" },
+	{ "slub", "array", "" },	 { "slub", "cpuslab", "" },
+	{ "slub", "queues", "" },	 { "slub", "none", "" },
+	{ "slab", "array", "" },	 { "slab", "queues", "" },
+	{ "slab", "none", "" },		 { "slobseg", "array", "" },
+	{ "slobseg", "queues", "" },	 { "slobseg", "none", "" },
+	{ "slob", "none", "" },		 { "slob", "array", "" },
+	{ "slob", "queues", "" },	 { "slobseg:pow2", "none", "" },
+	{ "slobseg:pow2", "array", "" }, { "slobseg:pow2", "queues", "" },
 };
 
 int main(void)

@@ -21,9 +21,8 @@ static void check_home(const struct slab_cache *c, const struct page *slab)
 
 	switch (g->placement) {
 	case SLAB_INDEX_OBJECT:
+		/* where else: slab_index_mark() */
 		CHECK(!index == (slab_counters_of(slab).inuse == g->num));
-		CHECK(!index || (const char *)index == slab_objects(c, slab) +
-							       (size_t)index[g->num - 1] * g->size);
 		break;
 	case SLAB_INDEX_OFF:
 		CHECK(index && !page_in_arena(index));

@@ -4,8 +4,9 @@
  *
  * Data:       objects bytes at slab->freelist; entries inuse.. are the free objects.
  * Invariants: an array in an object is in the one that its last entry names, so that it is handed
- *             out last: nobody needs the array then. Checked by slab_check(). Where it lies is in
- *             the descriptor; what it says was within the program's reach.
+ *             out last: nobody needs the array then. After a drain it may be in a descriptor, see
+ *             put_home(). Checked by slab_check(). Where it lies is in the descriptor; what it says
+ *             was within the program's reach.
  * Locks:      list_lock of the slab's node; new and empty slabs are private.
  * Flow:       called by grow.c, refill.c, free.c; calls page/meta.c.
  */
@@ -61,13 +62,19 @@ static inline bool met_before(struct met *met, unsigned int number)
 	return before;
 }
 
+/* Is there a descriptor of a second page, and room for an array in it? */
+static inline bool has_spare(const struct slab_geometry *g)
+{
+	return g->order && g->num <= sizeof(((struct page *)0)->spare);
+}
+
 /* An array in an object lies in the one that goes out last. */
 static inline bool is_at_home(const struct slab_cache *c, const struct page *slab,
 			      const uint8_t *index)
 {
 	const struct slab_geometry *g = &c->geometry;
 
-	return g->placement != SLAB_INDEX_OBJECT ||
+	return g->placement != SLAB_INDEX_OBJECT || (has_spare(g) && index == slab[1].spare) ||
 	       (const char *)index == slab_objects(c, slab) + (size_t)index[g->num - 1] * g->size;
 }
 
@@ -125,7 +132,23 @@ bool slab_index_mark(const struct slab_cache *c, const struct page *slab,
 	return is_at_home(c, slab, index);
 }
 
-/* The first object that comes back to a full slab makes room for the array. */
+/*
+ * The first object that comes back to a full slab makes room for the array; the program may never
+ * have touched the page that it lies in. To give memory back must not make that resident: then the
+ * array goes where all is resident. That is possible wherever it matters: slabs of several pages
+ * have at most 15 objects, or a lower order would have done (choose_order()). Which objects go out
+ * when does not depend on it.
+ */
+static uint8_t *put_home(const struct slab_cache *c, struct page *slab, unsigned int number,
+			 bool exact)
+{
+	const struct slab_geometry *g = &c->geometry;
+
+	if (unlikely(exact) && has_spare(g))
+		return slab[1].spare;
+	return (uint8_t *)slab_objects(c, slab) + (size_t)number * g->size;
+}
+
 bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact)
 {
 	struct slab_counters counters = slab_counters_of(slab);
@@ -134,7 +157,7 @@ bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int 
 	if (unlikely(!counters.inuse)) /* all of them are free */
 		return false;
 	if (!index) {
-		index = (uint8_t *)slab_objects(c, slab) + (size_t)number * c->geometry.size;
+		index = put_home(c, slab, number, exact);
 		slab->freelist = index;
 	} else if (counters.inuse < counters.objects && unlikely(index[counters.inuse] == number)) {
 		return false; /* what came last */

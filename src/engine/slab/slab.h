@@ -38,9 +38,13 @@ BUILD_ASSERT((PAGE_SIZE >> 8) <= SLAB_MIN_SIZE);
 
 /* Where a slab's index array is (spec 3.2), in the order in which they are tried. */
 enum slab_placement {
-	SLAB_INDEX_OBJECT, /* in one of the slab's free objects; nowhere while it is full */
-	SLAB_INDEX_OFF,	   /* in a block of its own */
-	SLAB_INDEX_ON,	   /* at the very end of the slab */
+	/*
+	 * in one of the slab's free objects; nowhere while it is full; after that in a descriptor
+	 * if a drain brings the first object back
+	 */
+	SLAB_INDEX_OBJECT,
+	SLAB_INDEX_OFF, /* in a block of its own */
+	SLAB_INDEX_ON,	/* at the very end of the slab */
 };
 
 /* What follows from a cache's sizes and flags (spec 3.3, 3.4). */
@@ -163,7 +167,8 @@ unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void
 			     unsigned int max);
 /*
  * Takes object number `number` back. false: it is free already, as far as a look at the array's
- * first entry tells, or with exact at all of them. Context: list_lock.
+ * first entry tells, or with exact at all of them. exact: somebody drains, and no page of the slab
+ * becomes resident by this. Context: list_lock.
  */
 bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact);
 /* Is a number free? Context: list_lock. */

@@ -96,6 +96,63 @@ static void an_array_in_an_object(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/*
+ * A drain brings the first object back: its page may never have been touched. The order of objects
+ * is what it is else.
+ */
+static void a_drain_writes_to_no_page_of_a_slab(__attribute__((unused)) void **state)
+{
+	static const unsigned int sizes[] = { 700, 1088, 2504, 4096 / 2 * 3 };
+	static const unsigned char zero[8];
+
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+		struct engine e = make_plain(sizes[k]);
+		unsigned int num = geometry_of(&e)->num;
+		void *objs[SLAB_MAX_NUM];
+		void *again[SLAB_MAX_NUM];
+		struct page *slab = full_slab(&e, objs);
+
+		assert_true(geometry_of(&e)->order > 0 && num <= sizeof(slab->spare));
+		for (unsigned int i = 0; i < num; i++)
+			memset(objs[i], 0, e.size);
+		e.exact = true;
+		slab_flush(&e, objs, num - 1);
+		e.exact = false;
+		slab_check(&e);
+		for (unsigned int i = 0; i < num; i++)
+			assert_memory_equal(objs[i], zero, sizeof(zero));
+		if (num > 1) {
+			assert_int_equal(inuse_of(slab), 1);
+			assert_int_equal(slab_refill(&e, again, num - 1, 0, -1), num - 1);
+		}
+		for (unsigned int i = 0; i + 1 < num; i++)
+			assert_ptr_equal(again[i], objs[num - 2 - i]);
+		slab_check(&e);
+
+		/* full again: as ever */
+		assert_null(slab->freelist);
+		free_one(&e, objs[0]);
+		assert_ptr_equal(slab->freelist, objs[0]);
+		slab_flush(&e, objs + 1, num - 1);
+		END_ENGINE(&e);
+	}
+}
+
+/* One page is resident since its array was made, if not since later. */
+static void a_drain_of_single_pages_is_no_exception(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(64);
+	void *objs[64];
+	struct page *slab = full_slab(&e, objs);
+
+	e.exact = true;
+	slab_flush(&e, objs, 63);
+	e.exact = false;
+	assert_ptr_equal(slab->freelist, objs[0]);
+	free_one(&e, objs[63]);
+	END_ENGINE(&e);
+}
+
 static void holds(const unsigned char *obj, unsigned int size, unsigned int byte)
 {
 	unsigned int i;
@@ -324,6 +381,8 @@ int main(void)
 		cmocka_unit_test(fresh_slabs_ascend),
 		cmocka_unit_test(reuse_is_last_in_first_out),
 		cmocka_unit_test(an_array_in_an_object),
+		cmocka_unit_test(a_drain_writes_to_no_page_of_a_slab),
+		cmocka_unit_test(a_drain_of_single_pages_is_no_exception),
 		cmocka_unit_test(objects_in_use_are_left_alone),
 		cmocka_unit_test(an_array_at_the_end),
 		cmocka_unit_test(an_array_of_its_own_goes_with_the_slab),
