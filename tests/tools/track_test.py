@@ -302,6 +302,26 @@ class Track(InFolder):
         self.assertRegex(line, rf"^hoarder \({self.pid}\): tracked before(, for at least \d+\.\d s)?: ")
         self.track("--off")
 
+    def await_sleeps(self, pid):
+        """Until the tool has slept some times more: it looks before it does so."""
+        def sleeps():
+            with open(f"/proc/{pid}/status", encoding="ascii") as stream:
+                return int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", stream.read()).group(1))
+        first, end = sleeps(), time.monotonic() + 300
+        while sleeps() < first + 10:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def end_while_tracked(self, *arguments):
+        """Ends the program once the tool has looked at it. What the tool said, and its status."""
+        process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, *arguments],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.await_letters((True, False))
+        self.await_sleeps(process.pid)
+        self.process.kill()  # and nobody waits for it: a zombie has no memory
+        output, errors = process.communicate(timeout=300)
+        return output, errors, process.returncode
+
     def test_program_ends(self):
         process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "-i", "0.5"],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -310,7 +330,36 @@ class Track(InFolder):
         self.process.wait()
         _, errors = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 0)
-        self.assertRegex(errors, r"^uslab track: .* has ended\n$")  # said once
+        self.assertRegex(errors, r"^uslab track: .* has ended(, after [\d.]+ s; the figures are as of [\d.]+ s)?\n$")
+
+    def test_program_ends_before_the_table(self):
+        """At once, and what was seen last is shown: with names, whose files are gone with the process."""
+        output, errors, status = self.end_while_tracked("--once", "-i", "3600", "--json")
+        self.assertEqual(status, 0, errors)
+        found = re.match(rf"^uslab track: hoarder \({self.pid}\) has ended, after ([\d.]+) s; the figures "
+                         r"are as of ([\d.]+) s\n$", errors)
+        self.assertTrue(found, errors)
+        self.assertLessEqual(float(found.group(2)), float(found.group(1)))
+        table = json.loads(output)
+        self.assertLess(table["seconds"], 3000)
+        self.check_site(table["sites"][0])
+        self.assertGreater(table["sites"][0]["objects"], 0)
+
+    def test_program_ends_between_tables(self):
+        output, errors, status = self.end_while_tracked("-i", "3600")
+        self.assertEqual(status, 0, errors)
+        self.assertRegex(errors, r"has ended, after [\d.]+ s; the figures are as of [\d.]+ s\n$")
+        self.assertIn("hoard hoarder.c", output)
+
+    def test_program_ends_while_watched(self):
+        process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "--once", "--watch", "3600"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertIn("watching", process.stderr.readline())
+        self.await_sleeps(process.pid)
+        self.process.kill()
+        errors = process.communicate(timeout=300)[1]
+        self.assertEqual(process.returncode, 1, errors)
+        self.assertIn("ended", errors)
 
     def test_keep_and_off(self):
         self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")

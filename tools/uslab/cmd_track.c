@@ -2,19 +2,15 @@
 /*
  * uslab/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
  *
- * Flow: choose caches, switch tracking on, then tables until a signal, the end of the program or
- * the first table with --once; at last switch off what was switched on.
+ * Flow: choose caches, switch tracking on, then tables (track_run.c) until a signal, the end of the
+ * program or the first table with --once; at last switch off what was switched on.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "track.h"
@@ -24,13 +20,8 @@
 #define LIVE_INTERVAL 2.0
 #define ONCE_INTERVAL 15.0
 #define WATCH_SECONDS 5.0
-#define LIVE_FRAMES 3u
-#define HEADLINES 5   /* lines of the screen that are no rows */
-#define MAX_SLEEP 0.2 /* seconds without a look at signals */
-#define RENEW_SECONDS 0.2
 #define SETTLE_SECONDS 0.3
 #define SETTLE_LOOKS 3u
-#define CLEAR "\033[H\033[2J"
 
 static const char help[] =
 	"usage: uslab track -p PID [OPTION]...\n"
@@ -110,13 +101,6 @@ static const struct option long_options[] = {
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
 };
-
-static volatile sig_atomic_t stopped; /* the signal that ends it */
-
-static void stop(int signal)
-{
-	stopped = signal;
-}
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -290,170 +274,6 @@ static int parse(struct track_options *options, int argc, char **argv)
 	return status == EXIT_OK ? -1 : status;
 }
 
-/* ---- tables ---------------------------------------------------------------------------------- */
-
-static int fail_errno(const struct tracking *t, const char *what, int error)
-{
-	if (error == -ESRCH)
-		return util_fail(COMMAND, "%s has ended", t->source.title);
-	return util_fail(COMMAND, "%s: %s", what, strerror(-error));
-}
-
-static int write_folded(struct tracking *t)
-{
-	const char *path = t->options->folded;
-	FILE *out = strcmp(path, "-") != 0 ? fopen(path, "we") : stdout;
-	bool failed;
-
-	if (!out)
-		return fail_errno(t, path, -errno);
-	track_print_folded(out, t, t->options->order == TRACK_BY_OBJECTS);
-	failed = fflush(out) || ferror(out);
-	if (out != stdout)
-		failed |= fclose(out) != 0;
-	return failed ? util_fail(COMMAND, "cannot write '%s'", path) : EXIT_OK;
-}
-
-/* Rows that fit on a terminal of this height, with headlines and stacks. */
-static unsigned long rows_that_fit(const struct tracking *t)
-{
-	struct winsize size;
-	unsigned long rows;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row <= HEADLINES)
-		return t->options->top;
-	rows = (size.ws_row - HEADLINES) / (LIVE_FRAMES + 1);
-	return rows < t->options->top ? (rows ? rows : 1) : t->options->top;
-}
-
-static int print_table(struct tracking *t, bool live)
-{
-	bool screen = live && isatty(STDOUT_FILENO);
-	int ret = 0;
-
-	if (t->options->json) {
-		ret = track_print_json(stdout, t);
-	} else {
-		if (screen)
-			fputs(CLEAR, stdout);
-		track_print(stdout, t, screen ? rows_that_fit(t) : t->options->top,
-			    live ? LIVE_FRAMES : STACKS_DEPTH);
-		if (live && !screen)
-			putchar('\n');
-	}
-	if (ret)
-		return fail_errno(t, "JSON", ret);
-	return util_finish(COMMAND, EXIT_OK);
-}
-
-/* The only table, or what was asked for in place of it. */
-static int print_once(struct tracking *t)
-{
-	const struct track_options *options = t->options;
-	bool table = options->json || !(options->folded && !strcmp(options->folded, "-"));
-	int status = EXIT_OK;
-	int ret;
-
-	if (options->pprof) {
-		ret = track_write_pprof(options->pprof, t);
-		if (ret)
-			status = fail_errno(t, options->pprof, ret);
-	}
-	if (options->folded && write_folded(t) != EXIT_OK)
-		status = EXIT_FAILED;
-	if (table && print_table(t, false) != EXIT_OK)
-		status = EXIT_FAILED;
-	return status;
-}
-
-static int look(struct tracking *t)
-{
-	int status = source_snapshot(&t->source, t->snapshot);
-	int ret;
-
-	if (status != EXIT_OK)
-		return status;
-	ret = track_table_make(t);
-	return ret ? fail_errno(t, t->source.title, ret) : EXIT_OK;
-}
-
-static double now_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Also a signal that comes between the question and the sleep does. */
-bool track_sleep(double seconds)
-{
-	double end = now_seconds() + seconds;
-
-	for (; !stopped && seconds > 0; seconds = end - now_seconds()) {
-		double part = seconds < MAX_SLEEP ? seconds : MAX_SLEEP;
-		struct timespec time = { 0, (long)(part * 1e9) };
-
-		nanosleep(&time, NULL);
-	}
-	return !stopped;
-}
-
-/* What was not picked has no row, and the numbers of others know nothing of it. */
-static void say_what_is_missing(struct tracking *t)
-{
-	static bool said;
-
-	if (t->picker.broken && !said)
-		util_warn(
-			COMMAND,
-			"sampling stood still for a while (another tool ended it, or this one was "
-			"held up): what was allocated then is in no number");
-	said |= t->picker.broken;
-}
-
-/* Keeps the picking alive meanwhile. */
-static void pause_for(struct tracking *t, double seconds)
-{
-	double end = now_seconds() + seconds;
-
-	for (double left = seconds; !stopped && left > 0; left = end - now_seconds())
-		if (command_picker_renew(&t->picker) ||
-		    !track_sleep(left < RENEW_SECONDS ? left : RENEW_SECONDS))
-			break;
-	track_sleep(end - now_seconds());
-	say_what_is_missing(t);
-}
-
-static int run_once(struct tracking *t)
-{
-	int status;
-
-	if (t->options->source.kind == SOURCE_PROCESS && t->start)
-		pause_for(t, t->options->interval);
-	status = look(t);
-	return status == EXIT_OK ? print_once(t) : status;
-}
-
-static int run_live(struct tracking *t)
-{
-	int status = EXIT_OK;
-
-	while (status == EXIT_OK && !stopped) {
-		pause_for(t, t->options->interval);
-		if (source_gone(&t->source)) {
-			util_warn(COMMAND, "%s has ended", t->source.title);
-			return EXIT_OK;
-		}
-		status = look(t);
-		if (status != EXIT_OK && source_gone(&t->source))
-			return EXIT_OK; /* it ended under our eyes, which was said */
-		if (status == EXIT_OK)
-			status = print_table(t, true);
-	}
-	return status;
-}
-
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static int choose(struct tracking *t)
@@ -521,7 +341,8 @@ static int start_picking(struct tracking *t)
 	 * what is picked before the process has found its mean is of all weights, and says little
 	 */
 	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
-		if (command_picker_renew(&t->picker) || !track_sleep(SETTLE_SECONDS / SETTLE_LOOKS))
+		if (command_picker_renew(&t->picker) ||
+		    !track_sleep(t, SETTLE_SECONDS / SETTLE_LOOKS))
 			break;
 	if (t->start)
 		t->start = tracks_now(t->snapshot);
@@ -543,7 +364,7 @@ static int track_process(struct tracking *t)
 		status = start_picking(t);
 	if (status == EXIT_OK) {
 		say_what_is_tracked(t);
-		status = t->options->once ? run_once(t) : run_live(t);
+		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
 	command_picker_close(&t->picker, t->options->keep || was_sampled(t));
 	if (!t->options->keep && any_switched(t) && !source_gone(&t->source) &&
@@ -575,7 +396,7 @@ static int run(struct tracking *t)
 
 	if (status == EXIT_OK)
 		status = choose(t);
-	if (status != EXIT_OK || stopped)
+	if (status != EXIT_OK || track_stopped())
 		return status;
 	if (options->off)
 		return switch_all_off(t);
@@ -584,16 +405,7 @@ static int run(struct tracking *t)
 			     : resolve_process(options->source.pid);
 	if (!t->resolve)
 		return util_fail(COMMAND, "out of memory");
-	return options->source.kind == SOURCE_CORE ? run_once(t) : track_process(t);
-}
-
-static void catch_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
-	struct sigaction action = { .sa_handler = stop };
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
+	return options->source.kind == SOURCE_CORE ? track_run_once(t) : track_process(t);
 }
 
 int cmd_track(int argc, char **argv)
@@ -620,7 +432,7 @@ int cmd_track(int argc, char **argv)
 	}
 	t->options = &options;
 	t->picker.fd = -1;
-	catch_signals();
+	track_catch_signals();
 	status = source_open(&t->source, &options.source);
 	if (status == EXIT_OK) {
 		status = run(t);

@@ -6,9 +6,12 @@
 #include "source.h"
 
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -22,10 +25,14 @@ static int open_process(struct source *source)
 	int status = target_open(&source->target, options->command, options->pid);
 
 	source->target.force = options->force;
-	if (status == EXIT_OK)
-		snprintf(source->title, sizeof(source->title), "%s (%d)", source->target.program,
-			 (int)options->pid);
-	return status;
+	if (status != EXIT_OK)
+		return status;
+	snprintf(source->title, sizeof(source->title), "%s (%d)", source->target.program,
+		 (int)options->pid);
+#ifdef SYS_pidfd_open
+	source->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+#endif
+	return EXIT_OK;
 }
 
 static int open_core(struct source *source)
@@ -62,6 +69,7 @@ int source_open(struct source *source, const struct source_options *options)
 {
 	memset(source, 0, sizeof(*source));
 	source->options = *options;
+	source->pidfd = -1;
 	switch (options->kind) {
 	case SOURCE_PROCESS:
 		return open_process(source);
@@ -79,6 +87,9 @@ void source_close(struct source *source)
 		target_close(&source->target);
 	core_close(source->core);
 	source->core = NULL;
+	if (source->pidfd >= 0)
+		close(source->pidfd);
+	source->pidfd = -1;
 }
 
 int source_snapshot(struct source *source, struct snapshot *s)
@@ -158,4 +169,12 @@ bool source_gone(const struct source *source)
 	/* one that has ended, and whose parent has not looked yet, has no memory */
 	return t->nr_roots &&
 	       reader_read(&t->remote.reader, t->root[0].address, &byte, 1) == -ESRCH;
+}
+
+bool source_pause(const struct source *source, double seconds)
+{
+	/* one of -1 is waited for in vain */
+	struct pollfd end = { .fd = source->pidfd, .events = POLLIN };
+
+	return poll(&end, 1, (int)ceil(seconds * 1000)) <= 0;
 }

@@ -37,6 +37,7 @@ struct source {
 	const struct target_root *root; /* of the last snapshot; NULL before, and with a tree */
 	struct core *core;		/* tools/uslab/core.h */
 	char tree[4096];		/* with a tree: its folder */
+	int pidfd; /* of a process; -1: there is none, or the kernel has none */
 };
 
 /* EXIT_OK, or EXIT_FAILED after saying why not. */
@@ -54,5 +55,11 @@ bool source_resident(const struct source *source, uint64_t *bytes);
 
 /* Has the process ended since? Trees and cores never do. */
 bool source_gone(const struct source *source);
+
+/*
+ * Waits for so long, or until a signal is handled or the process has ended; of kernels before 5.3
+ * its end is seen only by source_gone(). false: it has ended.
+ */
+bool source_pause(const struct source *source, double seconds);
 
 #endif /* TOOLS_SOURCE_H */

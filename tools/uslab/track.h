@@ -101,12 +101,24 @@ struct tracking {
 	pid_t guard;	/* see track_guard_start(); 0: there is none */
 	int guard_fd;
 	struct track_table table;
+	double looked;	  /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
+	double next_look; /* when it is to be made again in between */
 };
 
-/* ---- cmd_track.c ---- */
+/* ---- track_run.c ---- */
 
-/* A signal ends it early; false: one wants an end. */
-bool track_sleep(double seconds);
+/* Signals that end tools are only noted from now on. */
+void track_catch_signals(void);
+bool track_stopped(void);
+/* A signal ends it early, and the end of the process; false: there was one. */
+bool track_sleep(const struct tracking *t, double seconds);
+/*
+ * After the interval one table, or what was asked for in its place; should the process end before,
+ * what was seen last, which is said. The exit status, after a message if it is not EXIT_OK.
+ */
+int track_run_once(struct tracking *t);
+/* A table after each interval, until a signal or the end of the process. The same. */
+int track_run_live(struct tracking *t);
 
 /* ---- track_choose.c ---- */
 
@@ -140,7 +152,10 @@ void track_guard_end(struct tracking *t);
 
 /* ---- track_table.c ---- */
 
-/* From the snapshot that was just taken. 0, -ENOMEM, or what the reader says. */
+/*
+ * From the snapshot that was just taken. 0, -ENOMEM, or what the reader says; then the table is the
+ * one that was there.
+ */
 int track_table_make(struct tracking *t);
 void track_table_free(struct track_table *table);
 

@@ -113,7 +113,8 @@ static int watch_growth(struct tracking *t, struct watch *watch)
 	double pause = t->options->watch / (LOOKS - 1);
 
 	for (unsigned int look = 0; look < LOOKS; look++) {
-		if (look && !track_sleep(pause))
+		/* of a process that has ended the snapshot says so */
+		if (look && !track_sleep(t, pause) && track_stopped())
 			return EXIT_FAILED;
 		if (source_snapshot(&t->source, t->snapshot) != EXIT_OK)
 			return EXIT_FAILED;

@@ -324,7 +324,7 @@ void track_table_free(struct track_table *table)
 	memset(table, 0, sizeof(*table));
 }
 
-int track_table_make(struct tracking *t)
+static int make(struct tracking *t)
 {
 	struct track_table *table = &t->table;
 	uint64_t now = tracks_now(t->snapshot);
@@ -332,7 +332,7 @@ int track_table_make(struct tracking *t)
 	unsigned int room = 0;
 	int ret = 0;
 
-	track_table_free(table);
+	memset(table, 0, sizeof(*table));
 	table->at_least = !t->start;
 	table->seconds = now > since ? (double)(now - since) / 1000 : 0;
 	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
@@ -341,5 +341,41 @@ int track_table_make(struct tracking *t)
 	estimate_rows(t);
 	sort_rows(table, t->options->order);
 	read_stacks(t);
+	/* what a stack that cannot be read lacks is not known; that the process is gone is */
+	return ret ? ret : t->snapshot->error;
+}
+
+/* Counts of caches belong to the table. */
+static void save_counts(struct tracking *t, unsigned long (*counts)[2])
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		counts[i][0] = t->cache[i].live;
+		counts[i][1] = t->cache[i].tracked;
+	}
+}
+
+static void restore_counts(struct tracking *t, unsigned long (*counts)[2])
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		t->cache[i].live = counts[i][0];
+		t->cache[i].tracked = counts[i][1];
+	}
+}
+
+int track_table_make(struct tracking *t)
+{
+	struct track_table last = t->table;
+	unsigned long counts[TRACK_MAX_CACHES][2];
+	int ret;
+
+	save_counts(t, counts);
+	ret = make(t);
+	if (!ret) {
+		track_table_free(&last);
+		return 0;
+	}
+	track_table_free(&t->table);
+	t->table = last;
+	restore_counts(t, counts);
 	return ret;
 }
