@@ -53,9 +53,9 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "engine/mistake.h"
 #include "os/clock.h"
 #include "os/cpu.h"
-#include "os/die.h"
 #include "os/policy.h"
 #include "page/meta.h"
 
@@ -279,18 +279,6 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
 /* ---- free ------------------------------------------------------------------------------------ */
 
 /*
- * Spec 3.8, point 5, which the kernel has in hardened builds only: here the look costs nothing. The
- * object stays free once.
- */
-static cold void warn_double_free(struct front *f, const void *obj)
-{
-	static int warned;
-
-	if (!xchg(&warned, 1))
-		os_say("SLAB: double free of %p, cache %s: not freed again", obj, f->engine->name);
-}
-
-/*
  * Spec 3.8, point 3: makes room by moving the oldest objects to the shared array, or else into objs
  * for the engine. Returns how many of those.
  */
@@ -309,24 +297,28 @@ static noinline void free_slow(struct front *f, void *obj)
 	void *objs[QUEUES_BATCH];
 	unsigned int n = 0;
 	struct queue_hand h;
-	bool done = true;
+	bool remote, again;
 
 	if (!queues_hand_take(f, &h)) {
 		queues_flush(f, &obj, 1);
 		return;
 	}
-	if (queues_is_remote(obj, h.node)) {
-		done = false;
-	} else if (*h.top == obj) {
-		warn_double_free(f, obj);
-	} else {
+	remote = queues_is_remote(obj, h.node);
+	/*
+	 * Spec 3.8, point 5, which the kernel has in hardened builds only, and says once: here the
+	 * look costs nothing. The object stays free once.
+	 */
+	again = !remote && *h.top == obj;
+	if (!remote && !again) {
 		if (!hand_room(&h))
 			n = flush_oldest(f, &h, objs);
 		queues_hand_put(&h, &obj, 1);
 	}
 	queues_hand_release(&h);
-	if (!done)
+	if (remote)
 		queues_alien_put(f, h.node, queues_node_of(obj), obj);
+	if (unlikely(again))
+		engine_mistake_now(f->engine, obj, ENGINE_FREE_AGAIN);
 	queues_flush(f, objs, n);
 }
 
