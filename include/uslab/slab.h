@@ -337,6 +337,8 @@ typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg
  *
  * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue,
  * as in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
+ * The hook is given each report, also those that report.burst=N leaves out, and not the line of
+ * time and process that is written before one.
  * Returns when no other thread runs the hook that was before; called by a hook, it does not wait.
  */
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);

@@ -93,6 +93,13 @@ cold bool report_shows_taken(void);
 cold bool report_set_policy(const char *word);
 cold bool report_set_format(const char *word);
 cold bool report_set_frames(const char *word);
+/*
+ * Of so many reports the text is written in an interval of so many seconds ("10", "5"; "0": of
+ * all). "1", "0": is there a line with time and process before each? false: no such value.
+ */
+cold bool report_set_burst(const char *value);
+cold bool report_set_interval(const char *value);
+cold bool report_set_time(const char *value);
 /* Does the program go on after a report? */
 cold bool report_goes_on(void);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
@@ -106,6 +113,7 @@ struct report_counters {
 	unsigned long fixes;
 	unsigned long undelivered; /* texts that report.file or stderr did not take */
 	unsigned long isolated;	   /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
+	unsigned long suppressed;  /* reports of which the text was not written: report.burst */
 };
 extern struct report_counters report_counters;
 

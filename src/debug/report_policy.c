@@ -10,7 +10,7 @@
  * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and
  *             nr_telling, which are atomic.
  * Flow:       called by report.c, cache/options.c, api/; calls text.c,
- *             os/file.c, os/process.c, os/vm.c.
+ *             report_head.c, os/file.c, os/process.c, os/vm.c.
  *
  * A hook may wait for another thread, which itself has something to report. So it is called when
  * the lock has been given back, with a copy of the text.
@@ -19,7 +19,9 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "debug/report_head.h"
 #include "debug/report_style.h"
+#include "os/clock.h"
 #include "os/die.h"
 #include "os/file.h"
 #include "os/lock.h"
@@ -48,6 +50,7 @@ static struct {
 	void *arg;
 	bool quiet;
 	bool error;		/* the text reports a mistake, it is not only a trace */
+	unsigned int nr;	/* reports in it */
 	bool delivering;	/* whoever reports in between leaves the text open */
 	char cache[NAME_BYTES]; /* whose the first one is */
 } state;
@@ -180,6 +183,7 @@ static void note_error(const char *cache)
 void report_error_begin(const char *cache)
 {
 	note_error(cache);
+	state.nr++;
 	store_relaxed(&report_counters.reports, report_counters.reports + 1);
 }
 
@@ -208,12 +212,31 @@ static void write_text(const char *text, size_t len)
 		store_relaxed(&report_counters.undelivered, report_counters.undelivered + 1);
 }
 
-/* What a signal handler reported while the text was delivered is written and nothing else. */
-static void write_rest(const char *text, size_t delivered)
+static void write_headed(bool is_report)
 {
+	char head[TEXT_HEAD_MAX];
+	const char *text;
 	size_t len;
 
-	text_get(&len);
+	report_head(head, is_report);
+	text = text_get_behind(head, &len);
+	write_text(text, len);
+}
+
+/*
+ * What a signal handler reported while the text was delivered is written and nothing else, or left
+ * out with the text.
+ */
+static void write_rest(size_t delivered, bool left_out, unsigned int nr)
+{
+	const char *text;
+	size_t len;
+
+	if (unlikely(left_out)) {
+		report_limit_leave_out(nr);
+		return;
+	}
+	text = text_get(&len);
 	if (unlikely(len > delivered))
 		write_text(text + delivered, len - delivered);
 }
@@ -242,10 +265,15 @@ static void shorten(char start[SHORT_BYTES], const char *text, size_t len)
 }
 
 /* What a hook reports itself is no other hook's business. */
-static void prepare_told(struct told *told, const char *text, size_t len)
+static uslab_report_hook hook_for(bool is_report)
 {
-	*told = (struct told){ .hook = state.error && !is_telling() ? state.hook : NULL };
-	if (!told->hook)
+	return is_report && !is_telling() ? state.hook : NULL;
+}
+
+static void prepare_told(struct told *told, uslab_report_hook hook, const char *text, size_t len)
+{
+	*told = (struct told){ .hook = hook };
+	if (!hook)
 		return;
 	told->arg = state.arg;
 	memcpy(told->cache, state.cache, sizeof(told->cache));
@@ -282,21 +310,35 @@ static void end_by_policy(void)
 		os_exit(EXIT_STATUS);
 }
 
+/* What ends the program is written whatever came before; and what was asked for by a letter is. */
+static bool is_left_out(bool is_report)
+{
+	return is_report && report_goes_on() && !report_limit_takes(state.nr, os_clock_ms());
+}
+
 static cold void deliver(void)
 {
-	bool error = state.error;
+	bool error = state.error, left_out = false;
+	uslab_report_hook hook = hook_for(error);
+	unsigned int nr = state.nr;
 	struct told told;
-	const char *text;
-	size_t len;
+	const char *text = NULL;
+	size_t len = 0;
 
 	state.delivering = true;
-	text = text_get(&len);
-	prepare_told(&told, text, len);
-	if (!told.hook || !state.quiet || !told.copy)
-		write_text(text, len);
-	write_rest(text, len);
+	if (!hook || !state.quiet)
+		left_out = is_left_out(error);
+	if (hook || !left_out) /* else nobody wants the names */
+		text = text_get(&len);
+	prepare_told(&told, hook, text, len);
+	if (hook && state.quiet && !told.copy)
+		left_out = is_left_out(error);
+	if (!left_out && (!hook || !state.quiet || !told.copy))
+		write_headed(error);
+	write_rest(len, left_out, state.nr - nr);
 	state.delivering = false;
 	state.error = false;
+	state.nr = 0;
 	text_close();
 	tell(&told);
 	/* of what a hook reports itself the report that it is told of ends the process, later */
@@ -310,9 +352,26 @@ void report_deliver(void)
 		deliver();
 }
 
+/*
+ * What was left out since the last report that was written. Of a reporter that waits
+ * for its reader the end of the program does not wait.
+ */
+static __attribute__((destructor)) void tell_what_was_left_out(void)
+{
+	char head[TEXT_HEAD_MAX];
+
+	if (!report_limit_has_left_out() || text_is_busy())
+		return;
+	text_open();
+	write_text(head, report_head(head, false));
+	text_close();
+}
+
 void report_fork_child(void)
 {
+	report_head_fork_child();
 	state.error = false;
+	state.nr = 0;
 	state.delivering = false;
 	store_relaxed(&nr_telling, is_telling()); /* others do not return here */
 	text_fork_child();

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "debug/names.h"
 #include "debug/stacks.h"
@@ -53,12 +54,18 @@ static struct {
 
 /* Apart: all zero, they take no page of the file nor of memory. */
 static char buf[TEXT_MAX];
-static char whole[TEXT_MAX];
+static char headed[TEXT_HEAD_MAX + TEXT_MAX];
+#define WHOLE (headed + TEXT_HEAD_MAX)
 static struct name names[NAMES_MAX];
 
 bool text_is_open(void)
 {
 	return lock_holds_apart(&text.lock);
+}
+
+bool text_is_busy(void)
+{
+	return load_relaxed(&text.lock.word);
 }
 
 void text_open(void)
@@ -158,10 +165,10 @@ static void put_whole(const char *from, size_t len)
 
 	if (part->cut)
 		return;
-	memcpy(whole + part->len, from, fits);
+	memcpy(WHOLE + part->len, from, fits);
 	part->len += fits;
 	if (unlikely(fits < len))
-		cut_short(part, whole);
+		cut_short(part, WHOLE);
 }
 
 /* What was collected up to here. */
@@ -189,10 +196,22 @@ const char *text_get(size_t *len)
 		take_name(&names[text.nr_names_taken++]);
 	take_up_to(text.collected.len);
 	*len = text.whole.len;
-	whole[*len] = '\0';
+	WHOLE[*len] = '\0';
 	if (unlikely(text.whole.cut || text.collected.cut)) {
-		memcpy(whole + *len, cut_line, sizeof(cut_line));
+		memcpy(WHOLE + *len, cut_line, sizeof(cut_line));
 		*len += sizeof(cut_line) - 1;
 	}
-	return whole;
+	return WHOLE;
+}
+
+const char *text_get_behind(const char *head, size_t *len)
+{
+	size_t before = strlen(head);
+	char *start = WHOLE - before;
+
+	ASSERT(before < TEXT_HEAD_MAX);
+	text_get(len);
+	memcpy(start, head, before);
+	*len += before;
+	return start;
 }

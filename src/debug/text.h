@@ -15,9 +15,12 @@
 #include "base/compiler.h"
 
 #define TEXT_MAX (64ul << 10) /* bytes, with the NUL */
+#define TEXT_HEAD_MAX 192     /* bytes of the lines before it, with the NUL */
 
 cold void text_open(void);
 cold bool text_is_open(void); /* by this thread */
+/* By anybody? May be otherwise at once. */
+cold bool text_is_busy(void);
 
 /* As os_format(). No newline of its own. */
 cold void text_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -38,6 +41,8 @@ cold unsigned int text_stack(const char *prefix, uint32_t handle);
  * behind it. Others may wait for no lock of the caller's but RANK_REPORT: see text_symbol().
  */
 cold const char *text_get(size_t *len);
+/* The same behind lines of less than TEXT_HEAD_MAX bytes, in one piece. */
+cold const char *text_get_behind(const char *head, size_t *len);
 /* Empties the buffer and lets the next one in. */
 cold void text_close(void);
 

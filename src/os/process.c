@@ -28,6 +28,11 @@ unsigned int os_thread_id(void)
 	return thread_id;
 }
 
+unsigned int os_process_id(void)
+{
+	return (unsigned int)os_syscall(SYS_getpid);
+}
+
 void os_process_fork_child(void)
 {
 	thread_id = 0;

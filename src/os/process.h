@@ -5,7 +5,7 @@
  * Data:       the number of each thread, asked for once.
  * Invariants: no allocation; errno is preserved; safe in a signal handler.
  * Locks:      none.
- * Flow:       called by debug/; calls gettid(2), prctl(2), exit_group(2), abort(3).
+ * Flow:       called by debug/; calls getpid(2), gettid(2), prctl(2), exit_group(2), abort(3).
  */
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
@@ -14,6 +14,8 @@
 
 #define OS_THREAD_NAME_MAX 16 /* bytes with the NUL */
 
+/* Number of this process; asked for each time. */
+unsigned int os_process_id(void);
 /* Number of this thread, as the kernel counts. */
 unsigned int os_thread_id(void);
 /* In a child of fork(): the thread that forked has another number now. */

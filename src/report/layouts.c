@@ -98,6 +98,7 @@ void snapshot_debug_totals(struct snapshot *s)
 		t->fixes = reports.fixes;
 		t->undelivered = reports.undelivered;
 		t->isolated = reports.isolated;
+		t->suppressed = reports.suppressed;
 	}
 	if (s->root.reserve && snapshot_read(s, s->root.reserve, &reserve, sizeof(reserve))) {
 		t->reserve_blocks = reserve.blocks;

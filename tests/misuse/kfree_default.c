@@ -3,10 +3,10 @@
  * misuse/kfree_default.c - no letters: what kfree() must not be given, of every size
  * that kmalloc has a cache for
  *
- * misuse: kfree_default
- * misuse: kfree_default_none USLAB_CONF=front=none
- * misuse: kfree_default_cpuslab USLAB_CONF=front=cpuslab
- * misuse: kfree_default_slab USLAB_CONF=engine=slab
+ * misuse: kfree_default USLAB_CONF=report.burst=0
+ * misuse: kfree_default_none USLAB_CONF=front=none,report.burst=0
+ * misuse: kfree_default_cpuslab USLAB_CONF=front=cpuslab,report.burst=0
+ * misuse: kfree_default_slab USLAB_CONF=engine=slab,report.burst=0
  */
 #include <sched.h>
 

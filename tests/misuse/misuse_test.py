@@ -23,6 +23,7 @@ CASE = re.compile(r"^ \* misuse: (\S+)((?: \S+=\S+)*)$", re.M)
 
 # In this order.
 REPLACED = [
+    (r"(?m)^uslab: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z pid=\d+ tid=\d+\n", ""),  # each report has it
     (r"\.(?:constprop|isra|part|cold)(?:\.\d+)*(?=\+0x)", ""),  # compilers' copies of a function
     (r"\+0x[0-9a-f]+/0x[0-9a-f]+", "+N/N"),
     (r"\b0x[0-9a-f]{6,16}\b", "0xADDR"),

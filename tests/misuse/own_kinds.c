@@ -10,8 +10,8 @@
  * misuse: own_hardened_foreign USLAB_CONF=hardened argument=own_free_foreign
  * misuse: own_hardened_inside USLAB_CONF=hardened argument=own_free_inside
  * misuse: own_hardened_heap USLAB_CONF=hardened,engine=slob,front=none argument=own_double_free
- * misuse: own_queues_double_free USLAB_CONF=engine=slob,front=queues argument=own_double_free
- * misuse: own_queues_abort USLAB_CONF=engine=slob,front=queues,report=abort argument=own_double_free
+ * misuse: queues_double_free USLAB_CONF=engine=slob,front=queues argument=own_double_free
+ * misuse: queues_abort USLAB_CONF=engine=slob,front=queues,report=abort argument=own_double_free
  */
 #include <sched.h>
 

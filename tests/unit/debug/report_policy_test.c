@@ -61,17 +61,58 @@ static void child_reports(void *arg)
 	report_two();
 }
 
+/* Time and process, and then the kernel's text. */
 static void test_to_stderr(void **unused)
 {
 	struct child c = child_run(child_reports, NULL);
 	const char *second;
+	int before = 0;
 
 	(void)unused;
 	assert_true(child_passed(&c));
-	assert_memory_equal(c.text, REPORT_RULE_DOUBLE "\nBUG first (Not tainted): one\n", 107);
+	sscanf(c.text, "uslab: %*d-%*d-%*dT%*d:%*d:%*d.%*dZ pid=%*d tid=%*d%n", &before);
+	assert_true(before > 0 && c.text[before] == '\n');
+	assert_memory_equal(c.text + before + 1,
+			    REPORT_RULE_DOUBLE "\nBUG first (Not tainted): one\n", 107);
 	second = strstr(c.text, "BUG second (Tainted: G    B             ): two\n");
 	assert_non_null(second);
 	assert_null(strstr(second, "BUG first"));
+}
+
+/* Of a second mistake nothing is written, but the hook is told; what ends the program is. */
+static void child_is_limited(void *arg)
+{
+	struct engine third = { .name = "third" };
+	int told = 0;
+
+	CHILD_CHECK(report_set_burst("2") && report_set_interval("100000"));
+	report_set_hook(child_hook, &told, false);
+	report_two();
+	report_two();
+	CHILD_CHECK(told == 2);
+	CHILD_CHECK(report_counters.suppressed == 2);
+	report_set_hook(NULL, NULL, false);
+	if (!arg)
+		exit(0);
+	CHILD_CHECK(report_set_policy(arg));
+	report_slab(&third, NULL, "three");
+	report_deliver();
+}
+
+static void test_limit(void **unused)
+{
+	struct child goes_on = child_run(child_is_limited, NULL);
+	struct child ends = child_run(child_is_limited, "abort");
+	const char *line;
+
+	(void)unused;
+	assert_true(child_passed(&goes_on) && child_aborted(&ends));
+	assert_null(strstr(strstr(goes_on.text, "BUG first") + 1, "BUG first"));
+	line = strstr(goes_on.text, "\nuslab: 2 reports were suppressed;");
+	assert_true(line && line > strstr(goes_on.text, "BUG second"));
+	line = strstr(ends.text, "\nuslab: 2 reports were suppressed;");
+	assert_true(line && strstr(line, "BUG third"));
+	assert_null(strstr(strstr(ends.text, "BUG second") + 1, "BUG second"));
 }
 
 static void child_asks(void *arg)
@@ -474,6 +515,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(words),
 		TEST(to_stderr),
+		TEST(limit),
 		TEST(hook),
 		TEST(careless_hook),
 		TEST(waiting_hook),

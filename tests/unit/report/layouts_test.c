@@ -145,6 +145,7 @@ static void test_totals(void **state)
 	reports->fixes = 3;
 	reports->isolated = 4;
 	reports->undelivered = 5;
+	reports->suppressed = 6;
 	guarded->bugs = 2;
 	*reserve =
 		(struct reserve_counters){ .blocks = 11, .served = 12, .failed = 13, .lost = 14 };
@@ -159,6 +160,7 @@ static void test_totals(void **state)
 	assert_int_equal(s->totals.fixes, 3);
 	assert_int_equal(s->totals.isolated, 4);
 	assert_int_equal(s->totals.undelivered, 5);
+	assert_int_equal(s->totals.suppressed, 6);
 	assert_int_equal(s->totals.guard_bugs, 2);
 	assert_int_equal(s->totals.reserve_blocks, 11);
 	assert_int_equal(s->totals.reserve_served, 12);
