@@ -55,10 +55,11 @@ long os_read_text(const char *path, char *buf, size_t size)
 /*
  * Nothing that a log may be makes the program wait: a FIFO without a reader, a pipe that is full.
  */
-static int open_to_append(const char *path)
+static int open_to_append(const char *path, int flags)
 {
 	return (int)os_syscall(SYS_openat, AT_FDCWD, path,
-			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+				       flags,
 			       LOG_MODE);
 }
 
@@ -115,6 +116,11 @@ static int move_up(int fd, int least)
 	return high;
 }
 
+static int look(const char *path, struct stat *st, int flags)
+{
+	return (int)os_syscall(SYS_newfstatat, AT_FDCWD, path, st, flags);
+}
+
 /*
  * 0, or -errno for what cannot be a log. A FIFO's reader may come later, and
  * go: it is opened each time.
@@ -124,10 +130,29 @@ static int look_at(const char *path, bool *each_time)
 	struct stat st;
 
 	*each_time = false;
-	if (os_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
+	if (look(path, &st, 0))
 		return 0; /* to be made */
 	*each_time = has_kind(&st, S_IFIFO);
 	return *each_time || has_kind(&st, S_IFREG) || has_kind(&st, S_IFCHR) ? 0 : -EINVAL;
+}
+
+/* What was opened first, by which what comes in its place is judged. */
+static void note_first(struct os_log *log, const char *path, const struct stat *file, int least)
+{
+	struct stat root = { 0 };
+	struct stat named;
+
+	look("/", &root, 0);
+	*log = (struct os_log){
+		.dev = file->st_dev,
+		.ino = file->st_ino,
+		.uid = file->st_uid,
+		.least = least,
+		.regular = true,
+		.is_link = !look(path, &named, AT_SYMLINK_NOFOLLOW) && S_ISLNK(named.st_mode),
+		.root_dev = root.st_dev,
+		.root_ino = root.st_ino,
+	};
 }
 
 int os_log_open(struct os_log *log, const char *path, int least)
@@ -140,11 +165,13 @@ int os_log_open(struct os_log *log, const char *path, int least)
 	*log = (struct os_log){ 0 };
 	if (ret || each_time)
 		return ret;
-	fd = open_to_append(path);
+	fd = open_to_append(path, 0);
 	if (fd < 0)
 		return fd;
 	if (is_file(fd, &st))
-		*log = (struct os_log){ move_up(fd, least) + 1, st.st_dev, st.st_ino };
+		note_first(log, path, &st, least);
+	if (log->regular)
+		log->fd_plus_1 = move_up(fd, least) + 1;
 	else
 		close_fd(fd);
 	return 0;
@@ -192,18 +219,75 @@ int os_log_write(int fd, const void *buf, size_t len)
 	return ret;
 }
 
-int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len)
+/* Does the path lead to the log's own file, or can it not be told, since it begins elsewhere? */
+static bool leads_there(const struct os_log *log, const char *path)
 {
 	struct stat st;
 
-	if (is_open(log, &st) && st.st_nlink)
-		return os_log_write(log->fd_plus_1 - 1, buf, len);
-	return os_append(path, buf, len);
+	if (!look("/", &st, 0) && (st.st_dev != log->root_dev || st.st_ino != log->root_ino))
+		return true;
+	return !look(path, &st, 0) && st.st_dev == log->dev && st.st_ino == log->ino;
+}
+
+/*
+ * Others may have put something there, to have it written to: a link, a second name of a file, a
+ * file of theirs.
+ */
+static bool may_follow(const struct os_log *log, const struct stat *st)
+{
+	if (st->st_dev == log->dev && st->st_ino == log->ino)
+		return true; /* only the descriptor was closed */
+	return st->st_nlink == 1 &&
+	       (st->st_uid == log->uid || st->st_uid == (uid_t)os_syscall(SYS_geteuid));
+}
+
+/*
+ * What is at the path now takes the log's place; or everything stays as it is. The
+ * limit of descriptors is not raised again for it, since there may be threads by now: so it is one
+ * that a program's loop of close() can reach, as a hard limit makes the first one.
+ */
+static int open_again(struct os_log *log, const char *path)
+{
+	int fd = open_to_append(path, log->is_link ? 0 : O_NOFOLLOW);
+	struct stat st;
+	int high;
+
+	if (fd < 0)
+		return fd;
+	if (!is_file(fd, &st) || !may_follow(log, &st)) {
+		close_fd(fd);
+		return -EPERM;
+	}
+	os_log_close(log);
+	high = (int)os_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, log->least);
+	if (high >= 0)
+		close_fd(fd);
+	log->fd_plus_1 = (high >= 0 ? high : fd) + 1;
+	log->dev = st.st_dev;
+	log->ino = st.st_ino;
+	return 0;
+}
+
+int os_log_append(struct os_log *log, const char *path, const void *buf, size_t len)
+{
+	struct stat st;
+	bool usable;
+	int ret;
+
+	if (!log->regular)
+		return os_append(path, buf, len);
+	usable = is_open(log, &st) && st.st_nlink;
+	if (!usable || !leads_there(log, path)) {
+		ret = open_again(log, path);
+		if (ret && !usable)
+			return ret;
+	}
+	return os_log_write(log->fd_plus_1 - 1, buf, len);
 }
 
 int os_append(const char *path, const void *buf, size_t len)
 {
-	int fd = open_to_append(path);
+	int fd = open_to_append(path, 0);
 	int ret;
 
 	if (fd < 0)

@@ -32,6 +32,12 @@ struct os_log {
 	int fd_plus_1; /* 0: none */
 	dev_t dev; /* what it was opened as: programs close and use again what they do not know */
 	ino_t ino;
+	uid_t uid; /* whose file it was at the start */
+	int least;
+	bool regular;	/* that file was; what else there may be is opened each time */
+	bool is_link;	/* so may be what comes in its place */
+	dev_t root_dev; /* where paths began then */
+	ino_t root_ino;
 };
 
 /*
@@ -42,10 +48,14 @@ struct os_log {
  */
 int os_log_open(struct os_log *log, const char *path, int least);
 /*
- * Writes buf to the end of the log: to the descriptor as long as that is the file, and the file has
- * a name; else to what the path leads to now. 0 or -errno.
+ * Writes buf to the end of the log: to the descriptor as long as that is the file that the path
+ * leads to; else, as after a rotation of logs, to the file at the path, which is made if there is
+ * none, and of which the descriptor is kept instead. That must be a regular file of this process or
+ * of the first one's owner, under one name, and no symbolic link if the first one was none. Where
+ * there is none such, and in another root (chroot), the descriptor is as good as
+ * before as long as its file has a name. 0 or -errno.
  */
-int os_log_append(const struct os_log *log, const char *path, const void *buf, size_t len);
+int os_log_append(struct os_log *log, const char *path, const void *buf, size_t len);
 void os_log_close(struct os_log *log);
 /*
  * Writes buf. 0 or -errno, where a signal would come with it as well: -EPIPE, a pipe without a

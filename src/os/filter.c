@@ -78,6 +78,7 @@ static void try_calls(void)
 
 	os_syscall(SYS_getpid);
 	os_syscall(SYS_gettid);
+	os_syscall(SYS_geteuid);
 	os_syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
 	os_syscall(SYS_rt_sigaction, SIGSEGV, NULL, NULL, sizeof(uint64_t));
 	os_syscall(SYS_rt_sigpending, &word, sizeof(word));

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "child.h"
 #include "os/file.h"
 
 static char path[] = "/tmp/uslab-file-test-XXXXXX";
@@ -119,6 +120,159 @@ static void test_log(void **state)
 	assert_int_equal(os_log_append(&log, "/dev/full", "x", 1), -ENOSPC);
 	assert_int_equal(os_log_open(&log, "/nowhere/at/all", 500), -ENOENT);
 	assert_int_equal(errno, 77);
+}
+
+static struct {
+	char name[sizeof(path) + 4];
+	char old[sizeof(path) + 8];
+	struct os_log log;
+} rotated;
+
+static void append(const char *text)
+{
+	assert_int_equal(os_log_append(&rotated.log, rotated.name, text, strlen(text)), 0);
+}
+
+static void check_files(const char *new, const char *old)
+{
+	char buf[64];
+
+	os_read_text(rotated.name, buf, sizeof(buf));
+	assert_string_equal(buf, new);
+	os_read_text(rotated.old, buf, sizeof(buf));
+	assert_string_equal(buf, old);
+}
+
+static void start_log(void)
+{
+	snprintf(rotated.name, sizeof(rotated.name), "%s.log", path);
+	snprintf(rotated.old, sizeof(rotated.old), "%s.1", rotated.name);
+	assert_int_equal(os_log_open(&rotated.log, rotated.name, 500), 0);
+	append("one\n");
+	assert_int_equal(rename(rotated.name, rotated.old), 0);
+}
+
+static void end_log(void)
+{
+	os_log_close(&rotated.log);
+	unlink(rotated.name);
+	unlink(rotated.old);
+}
+
+/* Logs are renamed, by who knows nothing of the program; a new one may be there, or not. */
+static void test_rotation(void **state)
+{
+	int first, lowest = dup(0);
+
+	(void)state;
+	close(lowest);
+	start_log();
+	first = rotated.log.fd_plus_1 - 1;
+	append("two\n");
+	check_files("two\n", "one\n");
+	assert_int_equal(fcntl(first, F_GETFD) < 0 || rotated.log.fd_plus_1 - 1 == first, 1);
+	append("three\n");
+	assert_int_equal(rename(rotated.name, rotated.old), 0);
+	assert_int_equal(close(open(rotated.name, O_CREAT | O_WRONLY, 0640)), 0);
+	append("four\n");
+	append("five\n");
+	check_files("four\nfive\n", "two\nthree\n");
+
+	/* removed, and truncated */
+	assert_int_equal(unlink(rotated.name), 0);
+	append("six\n");
+	assert_int_equal(truncate(rotated.name, 0), 0);
+	append("seven\n");
+	check_files("seven\n", "two\nthree\n");
+
+	/* the descriptor was closed, and is another file's now */
+	assert_int_equal(dup2(STDERR_FILENO, rotated.log.fd_plus_1 - 1), rotated.log.fd_plus_1 - 1);
+	first = rotated.log.fd_plus_1 - 1;
+	append("eight\n");
+	check_files("seven\neight\n", "two\nthree\n");
+	assert_int_equal(fcntl(first, F_GETFD), 0);
+	close(first);
+	end_log();
+	assert_int_equal(dup(0), lowest); /* nothing is left open */
+	close(lowest);
+}
+
+/* What others may have put there is not written to. */
+static void test_planted(void **state)
+{
+	char victim[sizeof(path) + 7];
+	char buf[8];
+
+	(void)state;
+	snprintf(victim, sizeof(victim), "%s.victim", path);
+	start_log();
+	assert_int_equal(close(open(victim, O_CREAT | O_WRONLY, 0600)), 0);
+	assert_int_equal(symlink(victim, rotated.name), 0);
+	append("two\n");
+	assert_int_equal(unlink(rotated.name), 0);
+	assert_int_equal(link(victim, rotated.name), 0);
+	append("three\n");
+	assert_int_equal(unlink(rotated.name), 0);
+	assert_int_equal(mkfifo(rotated.name, 0600), 0);
+	append("four\n");
+	assert_int_equal(unlink(rotated.name), 0);
+	assert_int_equal(os_read_text(victim, buf, sizeof(buf)), 0);
+	if (geteuid() == 0) { /* else nobody can make a file of another one */
+		assert_int_equal(chown(victim, 65534, 65534), 0);
+		assert_int_equal(rename(victim, rotated.name), 0);
+		append("five\n");
+		check_files("", "one\ntwo\nthree\nfour\nfive\n");
+	}
+	unlink(victim);
+	end_log();
+}
+
+/* A name that is a link from the start stays one. */
+static void test_link(void **state)
+{
+	char name[sizeof(path) + 5];
+
+	(void)state;
+	snprintf(rotated.name, sizeof(rotated.name), "%s.log", path);
+	snprintf(rotated.old, sizeof(rotated.old), "%s.1", rotated.name);
+	snprintf(name, sizeof(name), "%s.link", path);
+	assert_int_equal(symlink(rotated.name, name), 0);
+	assert_int_equal(os_log_open(&rotated.log, name, 500), 0);
+	assert_int_equal(os_log_append(&rotated.log, name, "one\n", 4), 0);
+	assert_int_equal(rename(rotated.name, rotated.old), 0);
+	assert_int_equal(os_log_append(&rotated.log, name, "two\n", 4), 0);
+	check_files("two\n", "one\n");
+	unlink(name);
+	end_log();
+}
+
+static void in_another_root(void *arg)
+{
+	CHILD_CHECK(chroot(arg) == 0 && chdir("/") == 0);
+	CHILD_CHECK(os_log_append(&rotated.log, rotated.name, "two\n", 4) == 0);
+	CHILD_CHECK(access(rotated.name, F_OK) != 0);
+}
+
+/* There the same path leads to something else. */
+static void test_root(void **state)
+{
+	char jail[sizeof(path) + 5];
+	char inside[2 * sizeof(path) + 20];
+	struct child c;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* chroot() is root's */
+	start_log();
+	snprintf(jail, sizeof(jail), "%s.jail", path);
+	snprintf(inside, sizeof(inside), "%s/tmp", jail);
+	assert_int_equal(mkdir(jail, 0700) || mkdir(inside, 0700), 0);
+	c = child_run(in_another_root, jail);
+	assert_true(child_passed(&c));
+	check_files("", "one\ntwo\n");
+	end_log();
+	assert_int_equal(rmdir(inside), 0);
+	assert_int_equal(rmdir(jail), 0);
 }
 
 /*
@@ -228,11 +382,13 @@ static void test_closes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_missing), cmocka_unit_test(test_append),
-		cmocka_unit_test(test_log),	cmocka_unit_test(test_absolute_path),
-		cmocka_unit_test(test_pieces),	cmocka_unit_test(test_closes),
-		cmocka_unit_test(test_fifo),	cmocka_unit_test(test_above_limit),
+		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_missing),	 cmocka_unit_test(test_append),
+		cmocka_unit_test(test_log),	 cmocka_unit_test(test_absolute_path),
+		cmocka_unit_test(test_pieces),	 cmocka_unit_test(test_closes),
+		cmocka_unit_test(test_fifo),	 cmocka_unit_test(test_above_limit),
+		cmocka_unit_test(test_rotation), cmocka_unit_test(test_planted),
+		cmocka_unit_test(test_link),	 cmocka_unit_test(test_root),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
