@@ -4,7 +4,8 @@
  *
  * Data:       ready, and a lock for the first time.
  * Invariants: uslab_kmalloc_handles is set before any other constructor of the program runs, so
- *             that the inline kmalloc() needs no check.
+ *             that the inline kmalloc() needs no check; also when there is no memory for the
+ *             library (kmalloc_refuse()).
  * Locks:      init_lock (unranked).
  * Flow:       called by the loader and by the other files here; calls cache/, report/, os/pin.h.
  */
@@ -51,10 +52,12 @@ int api_init(void)
 __attribute__((constructor(101))) static void init_at_load(void)
 {
 	uslab_pin_object((const void *)init_at_load); /* libuslab.a may be inside a plug-in */
-	if (api_init())
-		os_say("no memory at program start; kmalloc() must not be called");
-	else
+	if (!api_init())
 		cache_start_threads();
+	else if (kmalloc_refuse())
+		os_say("no memory at program start; all allocations will fail");
+	else
+		os_say("no memory at program start; kmalloc() must not be called");
 }
 
 USLAB_API const char *uslab_version(void)

@@ -280,6 +280,11 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);
+/*
+ * Instead: what programs inline of kmalloc() always misses, so that it calls, and is told that
+ * there is no memory. false: not even some pages for that.
+ */
+bool kmalloc_refuse(void);
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller);
 static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 {

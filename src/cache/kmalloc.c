@@ -28,6 +28,7 @@
 #include "front/array.h"
 #include "os/cpu.h"
 #include "os/die.h"
+#include "page/windows.h"
 
 #define KMALLOC_INDEX_LOW 3   /* 8 bytes */
 #define KMALLOC_INDEX_HIGH 13 /* 8192 bytes */
@@ -133,6 +134,16 @@ int kmalloc_init(void)
 	fill_small_ids();
 	store_release(&uslab_kmalloc_handles, percpu_handle(USLAB_ID_KMALLOC));
 	return 0;
+}
+
+bool kmalloc_refuse(void)
+{
+	char *window0 = windows_alone(KMALLOC_INDEXES, front_stop_word);
+
+	if (!window0)
+		return false;
+	store_release(&uslab_kmalloc_handles, (struct kmem_cache *)window0);
+	return true;
 }
 
 /* Of the cache for 1..KMALLOC_MAX_CACHE_SIZE bytes. */

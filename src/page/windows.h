@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/windows.h - words of windows without an arena, for programs that start without memory
+ *
+ * Data:       one page for each window, mapped once and kept.
+ * Invariants: they are written before anybody is told of them.
+ * Locks:      none.
+ * Flow:       called by cache/ when the library could not start; calls os/vm.h.
+ */
+#ifndef PAGE_WINDOWS_H
+#define PAGE_WINDOWS_H
+
+#include "base/compiler.h"
+
+/*
+ * The first nr_words words of the windows of all CPUs (up to a page), at the places that
+ * <uslab/layout.h> gives them, each with this value. Returns the address of window 0, which itself
+ * is not there; NULL: not even that much memory.
+ */
+cold char *windows_alone(unsigned int nr_words, uintptr_t word);
+
+#endif /* PAGE_WINDOWS_H */
