@@ -23,7 +23,7 @@ extern "C" {
  * run a sequence and been unloaded. Weak: a file that takes constants from here only need not be
  * linked with the library.
  */
-extern __typeof__(uslab_pin_object) uslab_pin_object __attribute__((__weak__));
+#pragma weak uslab_pin_object
 extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));
 char uslab_is_pinned; /* one per program, library or plug-in */
 
@@ -80,7 +80,7 @@ USLAB_OPAQUE void *uslab_known_size(void *p, size_t size)
 USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ
-	void *obj;
+	void *obj = NULL; /* GCC's -Og warns else */
 
 	if (!(flags & __GFP_ZERO) &&
 	    __builtin_expect(uslab_rseq_take(s, uslab_rseq_offset, &obj), 1))
@@ -189,7 +189,7 @@ USLAB_SIZED((1)) USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 	    size <= KMALLOC_MAX_CACHE_SIZE &&
 	    !(flags & (__GFP_DMA | __GFP_RECLAIMABLE | __GFP_ACCOUNT | __GFP_ZERO))) {
 		char *handle = (char *)uslab_kmalloc_handles + uslab_kmalloc_index(size) * 8;
-		void *obj;
+		void *obj = NULL;
 
 		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1))
 			/* it is not free any more */

@@ -22,6 +22,9 @@
 #error "uslab: this is for machines with pointers and longs of 64 bits"
 #elif __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "uslab: this is for little-endian machines; on others nobody has tried it"
+#elif !defined(__cplusplus) && defined(__STRICT_ANSI__) && \
+	(!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+#error "uslab: this is for C99 and later (-std=c99; GNU's dialect of C89 does), and for C++"
 #endif
 
 #include <stdbool.h>

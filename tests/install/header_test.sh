@@ -37,6 +37,81 @@ refuses gcc -m32
 refuses clang -m32
 machine="little-endian machines"
 refuses clang -target s390x-linux-gnu
+machine="C99 and later"
+refuses gcc -std=c89
+refuses clang -ansi
+
+# Every inline function, with the warnings that a program may have switched on, at each level: what
+# is inlined there the compiler sees otherwise at another.
+cat >"$work/inlines.c" <<'TEXT'
+#include <uslab/slab.h>
+
+struct point { double x, y; };
+struct kmem_cache *points(void);
+void *one(struct kmem_cache *s);
+int some(struct kmem_cache *s, size_t n, void **p);
+void *by_size(size_t n);
+void give(struct kmem_cache *s, void *p);
+
+struct kmem_cache *points(void)
+{
+	return KMEM_CACHE(point, SLAB_HWCACHE_ALIGN | SLAB_PANIC);
+}
+
+void *one(struct kmem_cache *s)
+{
+	void *p = kmem_cache_zalloc(s, GFP_KERNEL);
+
+	return p ? p : kmem_cache_alloc(s, GFP_KERNEL);
+}
+
+int some(struct kmem_cache *s, size_t n, void **p)
+{
+	if (kmem_cache_alloc_bulk(s, GFP_KERNEL, 2, p))
+		kmem_cache_free_bulk(s, 2, p);
+	if (kmem_cache_alloc_bulk(s, GFP_KERNEL, n, p))
+		kmem_cache_free_bulk(s, n, p);
+	kfree_bulk(n, p);
+	return kmem_cache_alloc_bulk(s, GFP_KERNEL | __GFP_ZERO, n, p);
+}
+
+void *by_size(size_t n)
+{
+	void *p = kmalloc(96, GFP_KERNEL);
+
+	kfree(kmalloc(n, GFP_ATOMIC));
+	kfree(kzalloc(64, GFP_KERNEL));
+	kfree(kzalloc_node(n, GFP_KERNEL, 0));
+	kfree(kcalloc(n, 2, GFP_KERNEL));
+	kfree(krealloc_array(NULL, n, 2, GFP_KERNEL));
+	return ZERO_OR_NULL_PTR(p) ? kmalloc(32, GFP_NOWAIT | __GFP_NOWARN) : p;
+}
+
+void give(struct kmem_cache *s, void *p)
+{
+	kmem_cache_free(s, p);
+}
+TEXT
+strict="-Wall -Wextra -Wpedantic -Wredundant-decls -Wshadow -Wconversion -Wsign-conversion -Wundef"
+strict="$strict -Wcast-qual -Wcast-align -Wpointer-arith -Wwrite-strings -Wnull-dereference -Werror"
+
+# quiet <flags>...: no compiler, level or language warns.
+quiet() {
+	for compiler in gcc clang; do
+		for language in c c++; do
+			for level in 0 g 1 2 3 s; do
+				# shellcheck disable=SC2086
+				$compiler -x $language -O$level $strict "$@" "$include" -c "$work/inlines.c" \
+					-o "$work/inlines.o" ||
+					{ echo "$compiler -x $language -O$level $*: warns"; exit 1; }
+			done
+		done
+	done
+	echo "no warnings ${*:-as it is}: ok"
+}
+quiet
+quiet -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wno-cpp '-Wno-#warnings'
+quiet -DUSLAB_NO_RSEQ
 
 # The library's own files, where the headers of valgrind and SystemTap are missing.
 for compiler in gcc clang; do
