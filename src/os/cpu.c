@@ -26,6 +26,7 @@
 #include "os/sys.h"
 
 #define SYS_FOLDER "/sys/devices/system"
+#define STATUS_FILE "/proc/self/status"
 #define PATH_BYTES 256
 #define LIST_BYTES 4097 /* sysfs prints at most a page */
 
@@ -60,22 +61,66 @@ static int measure_file(const char *folder, const char *name, unsigned int *high
 }
 
 /*
- * Without /sys: the affinity mask. It may leave out CPUs that the thread gets later, so its length,
- * which the kernel derives from its own highest CPU number, bounds the numbers.
+ * Without /sys, the kernel's own bound of CPU numbers, rounded up to 64: it refuses an affinity
+ * mask that is shorter. It may hand out a longer one than it has CPUs for.
  */
-static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus)
+static unsigned int shortest_mask(void)
 {
-	struct os_cpumask mask = { { 0 } };
-	long bytes = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), &mask);
-	unsigned int i;
+	struct os_cpumask mask;
+	size_t words;
 
-	*nr_cpus = 0;
-	*nr_ids = bytes > 0 ? (unsigned int)bytes * 8 : 1;
-	for (i = 0; i < ARRAY_SIZE(mask.word); i++)
-		*nr_cpus += (unsigned int)__builtin_popcountl(mask.word[i]);
+	for (words = 1; words < ARRAY_SIZE(mask.word); words++)
+		if (os_syscall(SYS_sched_getaffinity, 0, words * sizeof(long), &mask) > 0)
+			break;
+	return (unsigned int)words * OS_WORD_BITS;
 }
 
-static void read_cpus(struct topology *t, const char *sys)
+/*
+ * The same rounded up to 4: in "Cpus_allowed: 00000000,00000003" there is a digit for each 4
+ * possible CPUs. 0: no such line.
+ */
+static unsigned int digits_of_status(const char *path)
+{
+	static const char name[] = "\nCpus_allowed:\t";
+	char text[LIST_BYTES];
+	unsigned int digits = 0;
+	const char *p;
+
+	if (os_read_text(path, text, sizeof(text)) < 0)
+		return 0;
+	p = strstr(text, name);
+	if (!p)
+		return 0;
+	for (p += sizeof(name) - 1; *p && strchr("0123456789abcdef,", *p); p++)
+		digits += *p != ',';
+	return *p == '\n' ? digits : 0; /* else there is more than was read */
+}
+
+/*
+ * Without /sys: whom this thread may run on, and numbers that no CPU exceeds, those of CPUs that
+ * are offline or not allowed now among them.
+ */
+static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status)
+{
+	struct os_cpumask mask = { { 0 } };
+	unsigned int digits = digits_of_status(status);
+	unsigned int least = 1;
+	unsigned int i;
+
+	os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), &mask);
+	*nr_cpus = 0;
+	for (i = 0; i < ARRAY_SIZE(mask.word); i++) {
+		*nr_cpus += (unsigned int)__builtin_popcountl(mask.word[i]);
+		if (mask.word[i])
+			least = i * OS_WORD_BITS + fls(mask.word[i]);
+	}
+	*nr_ids = shortest_mask();
+	if (digits)
+		*nr_ids = MIN(*nr_ids, digits * 4);
+	*nr_ids = MAX(*nr_ids, least);
+}
+
+static void read_cpus(struct topology *t, const char *sys, const char *status)
 {
 	unsigned int nr_ids;
 	unsigned int nr_cpus;
@@ -88,7 +133,7 @@ static void read_cpus(struct topology *t, const char *sys)
 		if (measure_file(sys, "cpu/present", &highest, &count) == 0)
 			nr_cpus = count;
 	} else {
-		count_affinity(&nr_ids, &nr_cpus);
+		count_affinity(&nr_ids, &nr_cpus, status);
 	}
 
 	t->folded = nr_ids > USLAB_MAX_CPUS;
@@ -141,10 +186,10 @@ static void read_nodes(struct topology *t, const char *sys)
 			read_node(t, sys, first);
 }
 
-void os_topology_read(struct topology *t, const char *sys)
+void os_topology_read(struct topology *t, const char *sys, const char *status)
 {
 	*t = (struct topology){ 0 };
-	read_cpus(t, sys);
+	read_cpus(t, sys, status);
 	read_nodes(t, sys);
 }
 
@@ -155,7 +200,7 @@ void os_cpu_init(void)
 	if (is_read)
 		return;
 	is_read = true;
-	os_topology_read(&t, SYS_FOLDER);
+	os_topology_read(&t, SYS_FOLDER, STATUS_FILE);
 	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
 	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);
 	os_topology.nr_cpu_ids = t.nr_cpu_ids;
@@ -173,7 +218,7 @@ int os_topology_set(unsigned int cpus, unsigned int nodes)
 	if (cpus < 1 || cpus > USLAB_MAX_CPUS || nodes < 1 || nodes > OS_MAX_NODES || nodes > cpus)
 		return -EINVAL;
 	is_read = true;
-	read_cpus(&real, SYS_FOLDER);
+	read_cpus(&real, SYS_FOLDER, STATUS_FILE);
 	/* The kernel's CPU numbers, which rseq goes by, mean nothing from now on. */
 	os_rseq_on = false;
 	os_topology = (struct topology){

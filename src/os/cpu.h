@@ -8,7 +8,8 @@
  *             by os_cpu_check(). All of this also holds before os_cpu_init(): one CPU, one node.
  * Locks:      none; const after init (made-up topologies are set before any cache exists).
  * Flow:       called by every floor above; reads /sys/devices/system/{cpu,node} with open/read
- *             only (no stdio, no malloc) and falls back to sched_getaffinity.
+ *             only (no stdio, no malloc) and falls back to /proc/self/status and
+ *             sched_getaffinity (containers, chroots).
  */
 #ifndef OS_CPU_H
 #define OS_CPU_H
@@ -33,8 +34,11 @@ extern struct topology os_topology;
 /* Reads the machine. Idempotent, called by the library's init; keeps a made-up topology. */
 void os_cpu_init(void);
 
-/* Reads a machine from a folder laid out like /sys/devices/system (what os_cpu_init() does). */
-void os_topology_read(struct topology *t, const char *sys);
+/*
+ * Reads a machine from a folder laid out like /sys/devices/system, or without one from a file like
+ * /proc/self/status (what os_cpu_init() does); without that either the kernel itself is asked.
+ */
+void os_topology_read(struct topology *t, const char *sys, const char *status);
 
 /*
  * Replaces the topology (replay --cpus/--nodes): CPUs spread over the nodes in blocks, at least one

@@ -3,6 +3,7 @@
  * unit/cache/init_test.c - made ready once, whoever comes first
  */
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include "base/atomic.h"
 #include "cache/internal.h"
@@ -63,12 +64,26 @@ IN_BARE_CHILD(test_no_memory)
 	CHILD_CHECK(cache_init() == -ENOMEM);
 }
 
+/* No /sys and no /proc, as in a chroot: there is room for the CPUs that there may be. */
+IN_BARE_CHILD(test_no_files)
+{
+	const struct rlimit limit = { 160 << 20, 160 << 20 };
+
+	if (sysconf(_SC_NPROCESSORS_CONF) > 64)
+		return;
+	child_limit(RLIMIT_AS, &limit);
+	child_deny(SYS_openat, ENOENT);
+	CHILD_CHECK(cache_init() == 0);
+	CHILD_CHECK(get(make("c", 64, 0, 0)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_all_at_once),
 		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

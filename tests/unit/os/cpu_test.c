@@ -18,6 +18,7 @@
 #include <uslab/layout.h>
 #include <cmocka.h>
 
+#include "bare.h"
 #include "child.h"
 #include "os/cpu.h"
 #include "os/rseq.h"
@@ -50,6 +51,8 @@ static int clear(void **state)
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	return system(command);
 }
+
+static char status[sizeof(folder) + 10]; /* a file in it, which most machines do not have */
 
 /* A machine: possible and present CPUs, online nodes (NULL: no such file). */
 static void put_machine(const char *possible, const char *present, const char *nodes)
@@ -122,7 +125,7 @@ static void test_read_simple(void **state)
 	(void)state;
 	put_machine("0-3\n", "0-3\n", NULL);
 	memset(&t, 0xff, sizeof(t));
-	os_topology_read(&t, folder);
+	os_topology_read(&t, folder, status);
 	assert_int_equal(t.nr_cpu_ids, 4);
 	assert_int_equal(t.nr_cpus, 4);
 	assert_int_equal(t.nr_nodes, 1);
@@ -142,7 +145,7 @@ static void test_read_holes(void **state)
 	put("node/node2/cpulist", "8,10-11\n");
 	put("node/node3/cpulist", "\n");
 	put("node/possible", "0-31\n");
-	os_topology_read(&t, folder);
+	os_topology_read(&t, folder, status);
 	assert_int_equal(t.nr_cpu_ids, 17);
 	assert_int_equal(t.nr_cpus, 4);
 	assert_int_equal(t.nr_nodes, 4);
@@ -161,7 +164,7 @@ static void test_read_possible_nodes(void **state)
 	put_machine("0-1\n", NULL, NULL);
 	put("node/possible", "0-1\n");
 	put("node/node1/cpulist", "1\n");
-	os_topology_read(&t, folder);
+	os_topology_read(&t, folder, status);
 	assert_int_equal(t.nr_cpus, 2); /* present is missing: all possible ones */
 	assert_int_equal(t.nr_nodes, 2);
 	assert_int_equal(t.node_of[0], 0);
@@ -175,7 +178,7 @@ static void test_read_folds(void **state)
 	(void)state;
 	put_machine("0-8191\n", "0-1999\n", "0,70\n");
 	put("node/node70/cpulist", "1-8191\n");
-	os_topology_read(&t, folder);
+	os_topology_read(&t, folder, status);
 	assert_true(t.folded);
 	assert_int_equal(t.nr_cpu_ids, USLAB_MAX_CPUS);
 	assert_int_equal(t.nr_cpus, USLAB_MAX_CPUS);
@@ -184,29 +187,37 @@ static void test_read_folds(void **state)
 	assert_int_equal(t.node_of[USLAB_MAX_CPUS - 1], 70 % OS_MAX_NODES);
 
 	put_machine("0-1499\n", "0\n", NULL);
-	os_topology_read(&t, folder);
+	os_topology_read(&t, folder, status);
 	assert_false(t.folded);
 	assert_int_equal(t.nr_cpu_ids, 1500);
 	assert_int_equal(t.nr_cpus, 1);
 }
 
 /* Without the files, or with nonsense in them, the affinity mask must do. */
-static void check_fallback(void)
+static void check_fallback(unsigned int nr_cpu_ids)
 {
-	unsigned long mask[128];
 	struct topology t;
 	cpu_set_t set;
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	int highest;
+	unsigned int ids = CPU_SETSIZE;
 
 	sched_getaffinity(0, sizeof(set), &set);
-	os_topology_read(&t, folder);
+	while (!CPU_ISSET(ids - 1, &set))
+		ids--;
+	os_topology_read(&t, folder, status);
 	assert_int_equal(t.nr_cpus, CPU_COUNT(&set));
 	assert_int_equal(t.nr_nodes, 1);
-	assert_int_equal(t.nr_cpu_ids, bytes * 8);
-	for (highest = CPU_SETSIZE - 1; !CPU_ISSET(highest, &set); highest--)
-		;
-	assert_true(t.nr_cpu_ids > (unsigned int)highest);
+	assert_int_equal(t.nr_cpu_ids, nr_cpu_ids > ids ? nr_cpu_ids : ids);
+}
+
+/* The shortest mask that the kernel takes: it has room for all possible CPUs. */
+static unsigned int kernel_bound(void)
+{
+	unsigned long mask[128];
+	size_t words = 1;
+
+	while (words < 128 && syscall(SYS_sched_getaffinity, 0, words * 8, mask) < 0)
+		words++;
+	return words * 64 < USLAB_MAX_CPUS ? (unsigned int)words * 64 : USLAB_MAX_CPUS;
 }
 
 static void test_read_fallback(void **state)
@@ -216,11 +227,55 @@ static void test_read_fallback(void **state)
 
 	(void)state;
 	put_machine(NULL, NULL, NULL);
-	check_fallback();
+	check_fallback(kernel_bound());
+	assert_true(kernel_bound() >= sysconf(_SC_NPROCESSORS_CONF));
 	for (i = 0; i < ARRAY_SIZE(nonsense); i++) {
 		put_machine(nonsense[i], "0-63", nonsense[i]);
-		check_fallback();
+		check_fallback(kernel_bound());
 	}
+}
+
+/* A digit for each 4 possible CPUs, also for those that are not allowed now. */
+static void test_read_status(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int nr_cpu_ids; /* 0: as without the file */
+	} file[] = {
+		{ "Name:\tx\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n", 4 },
+		{ "Name:\tx\nCpus_allowed:\t001\nCpus_allowed_list:\t0\n", 12 },
+		{ "Name:\tx\nCpus_allowed:\t00,00000001\nMems_allowed:\t1\n", 40 },
+		{ "Name:\tx\nCpus_allowed_list:\t0-1\n", 0 },
+		{ "Name:\tx\nCpus_allowed:\t00,000", 0 }, /* cut off */
+		{ "Name:\tx\nCpus_allowed:\tall\n", 0 },
+		{ "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(file); i++) {
+		put_machine(NULL, NULL, NULL);
+		put("status", file[i].text);
+		check_fallback(file[i].nr_cpu_ids && file[i].nr_cpu_ids < kernel_bound()
+				       ? file[i].nr_cpu_ids
+				       : kernel_bound());
+	}
+}
+
+/* What the kernel says of this process is as good as /sys, but for rounding. */
+static void test_status_of_this_machine(void **state)
+{
+	struct topology real;
+	struct topology t;
+
+	(void)state;
+	if (access("/sys/devices/system/cpu/possible", R_OK))
+		skip();
+	put_machine(NULL, NULL, NULL);
+	os_topology_read(&real, "/sys/devices/system", status);
+	os_topology_read(&t, folder, "/proc/self/status");
+	assert_true(t.nr_cpu_ids >= real.nr_cpu_ids);
+	if (!is_emulated())
+		assert_true(t.nr_cpu_ids < real.nr_cpu_ids + 4);
 }
 
 static void test_set_refuses(void **state)
@@ -340,17 +395,26 @@ static void test_checks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_before_init),    cmocka_unit_test(test_this_machine),
-		cmocka_unit_test(test_current_cpu),    cmocka_unit_test(test_read_simple),
-		cmocka_unit_test(test_read_holes),     cmocka_unit_test(test_read_possible_nodes),
-		cmocka_unit_test(test_read_folds),     cmocka_unit_test(test_read_fallback),
-		cmocka_unit_test(test_set_refuses),    cmocka_unit_test(test_made_up),
-		cmocka_unit_test(test_made_up_uneven), cmocka_unit_test(test_checks),
+		cmocka_unit_test(test_before_init),
+		cmocka_unit_test(test_this_machine),
+		cmocka_unit_test(test_current_cpu),
+		cmocka_unit_test(test_read_simple),
+		cmocka_unit_test(test_read_holes),
+		cmocka_unit_test(test_read_possible_nodes),
+		cmocka_unit_test(test_read_folds),
+		cmocka_unit_test(test_read_fallback),
+		cmocka_unit_test(test_read_status),
+		cmocka_unit_test(test_status_of_this_machine),
+		cmocka_unit_test(test_set_refuses),
+		cmocka_unit_test(test_made_up),
+		cmocka_unit_test(test_made_up_uneven),
+		cmocka_unit_test(test_checks),
 	};
 
 	if (!mkdtemp(folder)) {
 		perror(folder);
 		return 1;
 	}
+	snprintf(status, sizeof(status), "%s/status", folder);
 	return cmocka_run_group_tests(tests, NULL, clear);
 }
