@@ -2,7 +2,7 @@
 /*
  * cache/control.c - commands of tools, carried out by whoever takes a slow path next
  *
- * Data:       control, the mailbox; written by other processes at any time.
+ * Data:       control, the mailbox; written by other processes at any time. taken, a copy.
  * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever
  *             it says, something is done or refused: nothing in the mailbox can break this process.
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
@@ -27,29 +27,37 @@
 struct control control = { .size = sizeof(struct control) };
 void (*control_rearm)(void);
 
-/* A copy of what the tool wrote. */
+/* A copy of what the tool wrote. Nothing is ever written to the last bytes of a text. */
 struct command {
 	uint32_t number;
 	uint64_t value;
-	char pattern[CONTROL_TEXT];
 	char argument[CONTROL_TEXT];
+	char patterns[CONTROL_PATTERNS + 1];
 };
 
-static void copy_text(char to[CONTROL_TEXT], const char *from)
-{
-	memcpy(to, from, CONTROL_TEXT);
-	to[CONTROL_TEXT - 1] = '\0';
-}
+/* Whoever made the mailbox RUNNING has it: too large for the stacks of other people's threads. */
+static struct command taken;
 
 static void copy_command(struct command *command)
 {
 	command->number = load_relaxed(&control.command);
 	command->value = load_relaxed(&control.value);
-	copy_text(command->pattern, control.pattern);
-	copy_text(command->argument, control.argument);
+	memcpy(command->argument, control.argument, CONTROL_TEXT - 1);
+	memcpy(command->patterns, control.patterns, CONTROL_PATTERNS - 1);
 }
 
-/* ---- what is done with each cache that the pattern names ---- */
+/* Is there such a text among the patterns, letter by letter? */
+static bool has_pattern(const struct command *command, const char *text)
+{
+	const char *end = command->patterns + sizeof(command->patterns);
+
+	for (const char *p = command->patterns; p < end && *p; p += strlen(p) + 1)
+		if (!strcmp(p, text))
+			return true;
+	return false;
+}
+
+/* ---- what is done with each cache that the patterns name ---- */
 
 static long sample_one(struct cache *c, const void *arg)
 {
@@ -134,13 +142,14 @@ static void answer_name(const char *name)
 	control.failed_name[len] = '\0';
 }
 
-/* To each cache of that name; the answer while none of them can go away. 0 or -errno. */
+/* To each cache of these names; the answer while none of them can go away. 0 or -errno. */
 static int perform_each(const struct command *command)
 {
 	struct cache_result result;
 
 	lock_acquire(&cache_lock);
-	cache_each_locked(command->pattern, each[command->number], command, &result);
+	cache_each_locked(command->patterns, sizeof(command->patterns), each[command->number],
+			  command, &result);
 	store_relaxed(&control.matched, result.matched);
 	store_relaxed(&control.failed, result.failed);
 	store_relaxed(&control.value, result.value);
@@ -149,36 +158,40 @@ static int perform_each(const struct command *command)
 	return result.matched ? result.error : -ENOENT;
 }
 
-/* Whole pages are no cache, but they have a name and letters (debug/blocks.h). */
-static void answer_blocks(int ret)
+/*
+ * Whole pages are no cache, but they have a name and letters (debug/blocks.h). caches: what
+ * perform_each() said, blocks: 0 or -errno. 0 or -errno.
+ */
+static int answer_blocks(int caches, int blocks)
 {
-	store_relaxed(&control.matched, 1);
-	store_relaxed(&control.failed, ret != 0);
-	answer_name(ret ? blocks_name : "");
+	if (blocks && !control.failed)
+		answer_name(blocks_name);
+	store_relaxed(&control.matched, control.matched + 1);
+	store_relaxed(&control.failed, control.failed + (blocks != 0));
+	return caches && caches != -ENOENT ? caches : blocks;
 }
 
 /* 0 or -errno. */
-static int change_blocks(const struct command *command)
+static int change(const struct command *command)
 {
-	int ret = cache_change_blocks(command->argument);
+	int ret = perform_each(command);
 
-	answer_blocks(ret);
-	return ret;
+	return has_pattern(command, blocks_name)
+		       ? answer_blocks(ret, cache_change_blocks(command->argument))
+		       : ret;
 }
 
-/* By their name, or with all caches. */
+/* Whole pages by their name, or with all caches. */
 static int validate(const struct command *command)
 {
-	bool pages_only = !strcmp(command->pattern, blocks_name);
-	int ret = 0;
+	bool pages = has_pattern(command, blocks_name);
+	int ret = perform_each(command);
 
-	if (pages_only)
-		answer_blocks(0);
-	else
-		ret = perform_each(command);
-	if (pages_only || !strcmp(command->pattern, "*")) {
+	if (pages)
+		ret = answer_blocks(ret, 0);
+	if (pages || has_pattern(command, "*")) {
 		friends_enter();
-		store_relaxed(&control.value, (pages_only ? 0 : control.value) + pages_validate());
+		store_relaxed(&control.value, control.value + pages_validate());
 		friends_leave();
 	}
 	return ret;
@@ -205,8 +218,7 @@ static int perform(const struct command *command)
 	case CONTROL_KFENCE:
 		return set_kfence(command->argument);
 	case CONTROL_DEBUG:
-		return strcmp(command->pattern, blocks_name) ? perform_each(command)
-							     : change_blocks(command);
+		return change(command);
 	case CONTROL_VALIDATE:
 		return validate(command);
 	case CONTROL_TRIM:
@@ -222,18 +234,16 @@ static int perform(const struct command *command)
 
 void control_run(void)
 {
-	struct command command;
-
 	if (control_rearm)
 		control_rearm();
 	/* acquire: pairs with the tool's write of PENDING, behind the rest */
 	if (!cmpxchg(&control.state, CONTROL_PENDING, CONTROL_RUNNING))
 		return;
-	copy_command(&command);
+	copy_command(&taken);
 	store_relaxed(&control.matched, 0);
 	store_relaxed(&control.failed, 0);
 	control.failed_name[0] = '\0';
-	store_relaxed(&control.result, perform(&command));
+	store_relaxed(&control.result, perform(&taken));
 	store_relaxed(&control.serial, control.serial + 1);
 	/*
 	 * pairs with the tool's read. Not RUNNING any more: that tool gave up, and it

@@ -33,11 +33,15 @@ enum control_state {
 	CONTROL_DONE,
 };
 
-/* pattern: names of caches as a shell's pattern; also the kernel's ids (":0000064"). */
+/*
+ * patterns: names of caches as a shell's patterns; also the kernel's ids (":0000064"). All caches
+ * that match one of them are dealt with by whoever carries the command out, at once: a program that
+ * comes by rarely is not waited for again and again.
+ */
 enum control_command {
 	CONTROL_NOTHING, /* only to be answered */
 	/*
-	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. The pattern may
+	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. A pattern may
 	 * also be the name of whole pages (blocks_name), letter by letter; they can have F Z P U.
 	 */
 	CONTROL_DEBUG,
@@ -51,6 +55,7 @@ enum control_command {
 };
 
 #define CONTROL_TEXT 64
+#define CONTROL_PATTERNS 2048
 #define CONTROL_PICK 1	   /* in *kick: smaller than every size but 0 */
 #define CONTROL_PICK_MIN 1 /* of pick_mean */
 #define CONTROL_PICK_MAX 30
@@ -61,7 +66,7 @@ struct control {
 	uint32_t state;
 	uint32_t command;
 	int32_t result;	  /* 0, or the first -errno that a cache gave */
-	uint32_t matched; /* caches that the pattern named */
+	uint32_t matched; /* caches that the patterns named */
 	uint32_t failed;  /* of these, caches that gave an error */
 	uint64_t value;	  /* of the command; then of the answer */
 	uint64_t serial;  /* commands carried out since start */
@@ -73,9 +78,10 @@ struct control {
 	uint32_t can_pick;   /* this library has a malloc that picks; const */
 	uint64_t pick_until; /* os_clock_ms() */
 	uint64_t picked;     /* objects of sampled caches, since start */
-	char pattern[CONTROL_TEXT];
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
+	/* one behind the other, each ends with NUL; an empty one, or the end, is behind the last */
+	char patterns[CONTROL_PATTERNS];
 };
 
 extern struct control control;

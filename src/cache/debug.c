@@ -205,7 +205,8 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 		return ret ? ret : 1;
 	}
 	lock_acquire(&cache_lock);
-	cache_each_locked(pattern, cache_change_debug_locked, letters, &result);
+	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, letters,
+			  &result);
 	lock_release(&cache_lock);
 	if (!result.matched)
 		return -ENOENT;

@@ -90,7 +90,7 @@ long cache_validate_locked(struct cache *c);
 /* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
 int cache_route_locked(struct cache *c);
 
-/* What a pattern of names did. */
+/* What patterns of names did. */
 struct cache_result {
 	unsigned int matched;
 	unsigned int failed;
@@ -99,9 +99,13 @@ struct cache_result {
 	uint64_t value;		/* sum of what is not negative */
 };
 
-/* Calls act for each cache of that name; a negative value is -errno. */
-void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const void *arg),
-		       const void *arg, struct cache_result *result);
+/*
+ * Calls act once for each cache that one of the patterns names: texts one behind the other, each of
+ * which ends with NUL, until an empty one or size bytes. A negative value is -errno.
+ */
+void cache_each_locked(const char *patterns, size_t size,
+		       long (*act)(struct cache *c, const void *arg), const void *arg,
+		       struct cache_result *result);
 
 /* The letters that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);

@@ -26,6 +26,7 @@
 #include "page/meta.h"
 #include "page/pcp.h"
 #include <errno.h>
+#include <string.h>
 
 struct lock cache_lock = LOCK_INIT(RANK_CACHE);
 struct list_head cache_list = { &cache_list, &cache_list };
@@ -86,8 +87,19 @@ bool cache_matches_locked(const struct cache *c, const char *pattern)
 	return *pattern == ':' && cache_pattern_matches(pattern, id);
 }
 
-void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const void *arg),
-		       const void *arg, struct cache_result *result)
+static bool matches_any(const struct cache *c, const char *patterns, size_t size)
+{
+	const char *end = patterns + size;
+
+	for (const char *p = patterns; p < end && *p; p += strlen(p) + 1)
+		if (cache_matches_locked(c, p))
+			return true;
+	return false;
+}
+
+void cache_each_locked(const char *patterns, size_t size,
+		       long (*act)(struct cache *c, const void *arg), const void *arg,
+		       struct cache_result *result)
 {
 	struct list_head *pos;
 
@@ -96,7 +108,7 @@ void cache_each_locked(const char *pattern, long (*act)(struct cache *c, const v
 		struct cache *c = list_entry(pos, struct cache, list);
 		long ret;
 
-		if (!cache_matches_locked(c, pattern))
+		if (!matches_any(c, patterns, size))
 			continue;
 		ret = act(c, arg);
 		result->matched++;

@@ -184,7 +184,8 @@ class Live(unittest.TestCase):
                                  r"[\d.]+ ms\n", text).group(1))
         self.assertGreater(count, 20)
         text = self.debug("--cache", "malloc-*", "--cache", "malloc-64", "FU", "-v")
-        rows = re.findall(r"(?m)^malloc-\d+ +F -> FU$", text)
+        rows = re.findall(r"(?m)^malloc-(?:\d+|large) +F -> FU$", text)
+        self.assertIn("malloc-large", text)  # as uslab info lists it
         self.assertEqual(len(set(rows)), count)
         self.debug("--cache", "malloc-64", "Z")
         text = self.debug("--cache", "malloc-*", "Z")
@@ -196,13 +197,24 @@ class Live(unittest.TestCase):
         self.assertRegex(text, rf"^{count} caches +Z, as before\n0 caches of process \d+ \(\S+\) switched; "
                                rf"{count} had the letters already\n$")
 
-    def test_not_done_is_not_said(self):
-        """The first is switched, the second is not there, the third never asked."""
+    def test_all_or_nothing(self):
+        """One of the caches is not there: nothing is switched."""
         run = uslab("debug", "-p", self.load.pid, "-c", "malloc-64", "-c", "none", "-c", "malloc-80", "F")
         self.assertEqual(run.returncode, 1)
         self.assertIn("no cache 'none'", run.stderr)
-        self.assertRegex(run.stdout, r"^malloc-64 +- -> F\n1 cache of process \d+ \(\S+\) switched, and no "
+        self.assertEqual(run.stdout, "")
+        self.assertRegex(self.debug("--cache", "malloc-64", "--status"), r"(?m)^malloc-64 +- ")
+
+    def test_not_done_is_not_said(self):
+        """The first is switched, the second refuses."""
+        run = uslab("debug", "-p", self.load.pid, "-c", "malloc-64", "-c", "malloc-large", "T")
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("malloc-large", run.stderr)
+        self.assertRegex(run.stdout, r"^malloc-64 +- -> T\n1 cache of process \d+ \(\S+\) switched, and no "
                                      r"more\n$")
+        # what is for caches only goes to caches only, where nobody said otherwise
+        self.assertNotIn("malloc-large", self.debug("--cache", "malloc-*", "-v", "T"))
+        self.debug("--cache", "*", "-")
 
     def test_validate_and_shrink(self):
         self.debug("--cache", "malloc-64", "FZP")

@@ -157,7 +157,7 @@ class Filtered(InFolder):
     def test_one_more(self):
         names = listed("a miss", "a command")
         process = self.start(names, under=[self.build("filtered_start")])
-        for words in WRITING[:1] + WRITING[-1:]:
+        for words in WRITING[-1:] + WRITING[:1]:
             done = self.run_tool(process, words)
             self.assertEqual(done.returncode, 1, words)
             self.assertRegex(done.stderr, r"seccomp filter.*after its start.*--force", words)

@@ -211,13 +211,43 @@ static const char *letters_text(char *buf, slab_flags_t flags)
 	return buf;
 }
 
+/* Letters that whole pages cannot have are for caches, unless whole pages are named themselves. */
+static bool is_for_blocks(const struct debug_job *job, const char *name)
+{
+	if (!job->letters || !strpbrk(job->letters, "TAta"))
+		return true;
+	for (unsigned int i = 0; i < job->nr_patterns; i++)
+		if (!strcmp(job->pattern[i], name))
+			return true;
+	return false;
+}
+
 static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
 		      const struct snapshot_cache *c)
 {
+	if (c->whole_pages && !is_for_blocks(job, c->name))
+		return false;
 	for (unsigned int i = 0; i < job->nr_patterns; i++)
 		if (pattern_matches(s, c, job->pattern[i]))
 			return true;
 	return false;
+}
+
+/* EXIT_OK, or EXIT_FAILED with a message: a pattern names nothing. Then nothing is done. */
+static int check_patterns(const struct debug_job *job)
+{
+	const struct snapshot *s = job->before;
+
+	for (unsigned int i = 0; i < job->nr_patterns; i++) {
+		unsigned int k = 0;
+
+		while (k < s->nr_caches && !pattern_matches(s, &s->cache[k], job->pattern[i]))
+			k++;
+		if (k == s->nr_caches)
+			return util_fail(COMMAND, "process %d (%s) has no cache '%s'",
+					 (int)job->pid, job->target->program, job->pattern[i]);
+	}
+	return EXIT_OK;
 }
 
 /* ---- actions --------------------------------------------------------------------------------- */
@@ -260,21 +290,42 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Sends the command once for each pattern; *value: sum of the answers. */
+/* What the process is told; with the name of whole pages where it takes that letter by letter. */
+struct names {
+	unsigned int nr;
+	const char *pattern[MAX_PATTERNS + 1];
+};
+
+static void find_names(const struct debug_job *job, bool blocks, struct names *names)
+{
+	const struct snapshot_cache *row = &job->before->cache[job->before->blocks_row];
+
+	names->nr = job->nr_patterns;
+	memcpy(names->pattern, job->pattern, job->nr_patterns * sizeof(job->pattern[0]));
+	if (blocks && row->whole_pages && is_chosen(job, job->before, row))
+		names->pattern[names->nr++] = row->name;
+}
+
+/*
+ * Sends the command once for all patterns, or seldom more than once if they are very many; *value:
+ * sum of the answers.
+ */
 static int send_all(struct debug_job *job, enum control_command command, uint64_t *value)
 {
+	struct command_request request = {
+		.command = command,
+		.argument = job->letters,
+		.wait_ms = job->wait_ms,
+	};
+	int status = check_patterns(job);
 	struct control reply;
-	int status = EXIT_OK;
+	struct names names;
 
 	*value = 0;
-	for (unsigned int i = 0; i < job->nr_patterns && status == EXIT_OK; i++) {
-		struct command_request request = {
-			.command = command,
-			.pattern = job->pattern[i],
-			.argument = job->letters,
-			.wait_ms = job->wait_ms,
-		};
-
+	find_names(job, command == CONTROL_DEBUG, &names);
+	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += request.nr_patterns) {
+		request.patterns = names.pattern + i;
+		request.nr_patterns = command_fits(request.patterns, names.nr - i, false);
 		status = command_perform(job->target, job->root, &request, &reply);
 		if (status == EXIT_OK)
 			*value += reply.value;
@@ -410,11 +461,13 @@ struct validated {
 	unsigned int asked, refused;
 };
 
-static int validate_one(struct debug_job *job, const char *pattern, struct validated *sum)
+static int validate_some(struct debug_job *job, const char *const *pattern, unsigned int nr,
+			 struct validated *sum)
 {
 	struct command_request request = {
 		.command = CONTROL_VALIDATE,
-		.pattern = pattern,
+		.patterns = pattern,
+		.nr_patterns = nr,
 		.wait_ms = job->wait_ms,
 	};
 	struct control reply;
@@ -434,10 +487,17 @@ static int validate_one(struct debug_job *job, const char *pattern, struct valid
 
 static int validate_all(struct debug_job *job, struct validated *sum)
 {
-	int status = EXIT_OK;
+	const struct snapshot *s = job->before;
+	int status = check_patterns(job);
+	struct names names;
+	unsigned int nr;
 
-	for (unsigned int i = 0; i < job->nr_patterns && status == EXIT_OK; i++)
-		status = validate_one(job, job->pattern[i], sum);
+	/* whole pages that never had letters are no reason to say that something was checked */
+	find_names(job, is_debugged(&s->cache[s->blocks_row]), &names);
+	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += nr) {
+		nr = command_fits(names.pattern + i, names.nr - i, false);
+		status = validate_some(job, names.pattern + i, nr, sum);
+	}
 	if (status != EXIT_OK)
 		return status;
 	if (job->named && sum->asked == sum->refused && !sum->slabs)
@@ -468,7 +528,7 @@ static unsigned long chosen_bytes(const struct debug_job *job, const struct snap
 	unsigned long bytes = 0;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++)
-		if (is_chosen(job, s, &s->cache[i]))
+		if (is_chosen(job, s, &s->cache[i]) && !s->cache[i].whole_pages)
 			bytes += s->cache[i].slab_bytes;
 	return bytes;
 }

@@ -25,7 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "filtered.h"
 #include "util.h"
 
 /* Of picking: how long it goes on without this tool, and how few objects are too few. */
@@ -148,7 +147,7 @@ static int write_body(const struct mailbox *box, const struct control *control)
 {
 	size_t from = offsetof(struct control, command);
 	size_t middle = offsetof(struct control, serial);
-	size_t behind = offsetof(struct control, pattern);
+	size_t behind = offsetof(struct control, argument);
 	int ret =
 		write_memory(box, box->address + from, (const char *)control + from, middle - from);
 
@@ -198,6 +197,66 @@ static int open_mailbox(struct mailbox *box, const struct target_root *root)
 	return found.control ? 0 : -EOPNOTSUPP;
 }
 
+/*
+ * A name as a pattern that means nothing else. Returns its bytes with the NUL; more than room:
+ * nothing of it is to be used. to: NULL, or so much room.
+ */
+static size_t put_pattern(char *to, size_t room, const char *text, bool name)
+{
+	size_t n = 0;
+
+	for (; *text && n < room; text++) {
+		if (name && strchr("*?[]\\", *text)) {
+			if (to)
+				to[n] = '\\';
+			n++;
+		}
+		if (to && n < room)
+			to[n] = *text;
+		n++;
+	}
+	if (to && n < room)
+		to[n] = '\0';
+	return n + 1;
+}
+
+unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names)
+{
+	size_t room = CONTROL_PATTERNS - 1; /* an empty one is behind them */
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		size_t size = put_pattern(NULL, room, patterns[i], names);
+
+		if (size > room)
+			break;
+		room -= size;
+	}
+	return i;
+}
+
+/* They fit. */
+static void put_patterns(char to[CONTROL_PATTERNS], const struct command_request *request)
+{
+	const char *const *patterns = request->pattern ? &request->pattern : request->patterns;
+	unsigned int nr = request->pattern ? 1 : request->nr_patterns;
+	size_t at = 0;
+
+	memset(to, 0, CONTROL_PATTERNS);
+	for (unsigned int i = 0; i < nr; i++)
+		at += put_pattern(to + at, CONTROL_PATTERNS - at, patterns[i],
+				  request->names && !request->pattern);
+}
+
+static bool fits(const struct command_request *request)
+{
+	if (request->argument && strlen(request->argument) >= CONTROL_TEXT)
+		return false;
+	return request->pattern ? command_fits(&request->pattern, 1, false)
+				: command_fits(request->patterns, request->nr_patterns,
+					       request->names) == request->nr_patterns;
+}
+
 static int kick(const struct mailbox *box)
 {
 	uint64_t zero = 0;
@@ -209,10 +268,9 @@ static int post(struct mailbox *box, const struct command_request *request, stru
 {
 	int ret = write_state(box, CONTROL_CLAIMED);
 
-	memset(control->pattern, 0, sizeof(control->pattern));
 	memset(control->argument, 0, sizeof(control->argument));
 	memset(control->failed_name, 0, sizeof(control->failed_name));
-	memcpy(control->pattern, request->pattern, strlen(request->pattern));
+	put_patterns(control->patterns, request);
 	if (request->argument)
 		memcpy(control->argument, request->argument, strlen(request->argument));
 	control->command = request->command;
@@ -355,11 +413,7 @@ static void hold_signals(struct mailbox *box, sigset_t *before)
 	pthread_sigmask(SIG_BLOCK, &box->held, before);
 }
 
-/*
- * What carries a command out makes system calls; a filter may end the process for one that it does
- * not know. Those that were there when the library started do not: os/filter.h.
- */
-static enum filtered look_at_filters(const struct target *t, const struct target_root *root)
+enum filtered command_filtered(const struct target *t, const struct target_root *root)
 {
 	const struct reader *reader = &t->remote.reader;
 	struct uslab_root found = { .filters = 0 };
@@ -374,7 +428,7 @@ static enum filtered look_at_filters(const struct target *t, const struct target
 
 static bool may_command(const struct target *t, const struct target_root *root)
 {
-	return t->force || look_at_filters(t, root) == FILTERED_NOT;
+	return t->force || command_filtered(t, root) == FILTERED_NOT;
 }
 
 int command_send(struct target *t, const struct target_root *root,
@@ -386,8 +440,7 @@ int command_send(struct target *t, const struct target_root *root,
 	sigset_t before;
 	int ret;
 
-	if (strlen(request->pattern) >= CONTROL_TEXT ||
-	    (request->argument && strlen(request->argument) >= CONTROL_TEXT))
+	if (!fits(request))
 		return -ENAMETOOLONG;
 	if (!may_command(t, root))
 		return -ECANCELED;
@@ -534,167 +587,4 @@ void command_picker_close(struct command_picker *picker, bool keep)
 		picker_kick(picker);
 	close(picker->fd);
 	picker->fd = -1;
-}
-
-/* ---- for people ------------------------------------------------------------------------------ */
-
-/* The letter of /proc/PID/stat that says what the process does; 0: unknown. */
-static char process_state(pid_t pid)
-{
-	char path[40], text[256] = "";
-	const char *end;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	end = strrchr(text, ')');
-	return end && end[1] == ' ' ? end[2] : 0;
-}
-
-bool command_finds_stopped(pid_t pid)
-{
-	char state = process_state(pid);
-
-	return state == 'T' || state == 't';
-}
-
-static int fail_timeout(const struct target *t, const struct target_root *root,
-			const struct command_request *request)
-{
-	double seconds = request->wait_ms / 1000.0;
-	struct uslab_root found = { .kick = 0 };
-
-	if (command_finds_stopped(t->pid))
-		return util_fail(t->command, "process %d (%s) is stopped and carries out nothing",
-				 (int)t->pid, t->program);
-	if (!reader_read(&t->remote.reader, root->address, &found, sizeof(found)) && found.kick)
-		return util_fail(t->command,
-				 "process %d (%s) did not call malloc within %g s; nothing was "
-				 "changed. Started with USLAB_CONF=control=100 it looks by itself",
-				 (int)t->pid, t->program, seconds);
-	return util_fail(t->command,
-			 "process %d (%s) did not come by the library's slow paths within %g s; "
-			 "nothing was changed. Started with USLAB_CONF=control=100 it looks by "
-			 "itself",
-			 (int)t->pid, t->program, seconds);
-}
-
-int command_fail_filtered(const struct target *t, const struct target_root *root)
-{
-	static const char calls[] =
-		"membarrier, mmap, munmap, madvise, mprotect, futex and those in uslab-debug(1)";
-	enum filtered filtered = look_at_filters(t, root);
-
-	if (filtered == FILTERED_ENDS)
-		return util_fail(t->command,
-				 "process %d (%s) has a seccomp filter that ends it for one of the "
-				 "system calls that a command takes: %s. Start it under one that "
-				 "allows or merely denies them",
-				 (int)t->pid, t->program, calls);
-	return util_fail(t->command,
-			 "process %d (%s) has a seccomp filter that %s, and that may end it for "
-			 "system calls that a command takes: %s. If it allows or merely denies "
-			 "them, say --force",
-			 (int)t->pid, t->program,
-			 filtered == FILTERED_UNKNOWN
-				 ? "it may have added after its start (how many it had is not "
-				   "known; kernels before 5.9 do not count them)"
-				 : "it added after its start",
-			 calls);
-}
-
-static int fail_send(const struct target *t, const struct target_root *root,
-		     const struct command_request *request, int error)
-{
-	char text[256];
-
-	switch (error) {
-	case -ETIMEDOUT:
-		return fail_timeout(t, root, request);
-	case -EINTR:
-		return util_fail(t->command,
-				 "interrupted before process %d (%s) came by; nothing was changed",
-				 (int)t->pid, t->program);
-	case -ESRCH:
-		return util_fail(t->command,
-				 "process %d (%s) has ended, or is another program by now",
-				 (int)t->pid, t->program);
-	case -ECANCELED:
-		return command_fail_filtered(t, root);
-	case -EBUSY:
-		return util_fail(t->command,
-				 "process %d (%s) is still busy with a command of another tool",
-				 (int)t->pid, t->program);
-	case -EINPROGRESS:
-		return util_fail(t->command,
-				 "process %d (%s) is carrying it out and has not finished",
-				 (int)t->pid, t->program);
-	case -EPERM:
-	case -EACCES:
-		target_permission_text(text, sizeof(text), "/proc/sys/kernel/yama/ptrace_scope");
-		return util_fail(t->command, "no permission to write to process %d: %s",
-				 (int)t->pid, text);
-	case -EOPNOTSUPP:
-		return util_fail(t->command, "the uslab in process %d (%s) takes no commands",
-				 (int)t->pid, t->program);
-	case -EPROTO:
-	case -EFAULT:
-		return util_fail(t->command,
-				 "process %d (%s) changed meanwhile (a new program?); try again",
-				 (int)t->pid, t->program);
-	case -ENAMETOOLONG:
-		return util_fail(t->command, "'%s' is longer than %d bytes", request->pattern,
-				 CONTROL_TEXT - 1);
-	default:
-		return util_fail(t->command, "cannot write to process %d: %s", (int)t->pid,
-				 strerror(-error));
-	}
-}
-
-/* What a cache's own refusal means. */
-static const char *result_text(int32_t result)
-{
-	switch (result) {
-	case -E2BIG:
-		return "its objects with all that around them fit no slab";
-	case -EOPNOTSUPP:
-		return "it cannot do that";
-	case -EINVAL:
-		return "that makes no sense for it as it is";
-	default:
-		return strerror(result < 0 && result > INT32_MIN ? -result : result);
-	}
-}
-
-int command_judge(const struct target *t, const struct target_root *root,
-		  const struct command_request *request, int error, const struct control *reply)
-{
-	if (error)
-		return fail_send(t, root, request, error);
-	if (!reply->matched && request->pattern[0])
-		return util_fail(t->command, "process %d (%s) has no cache '%s'", (int)t->pid,
-				 t->program, request->pattern);
-	if (reply->result) {
-		const char *name = reply->failed_name[0] ? reply->failed_name : request->pattern;
-		char more[48] = "";
-
-		if (reply->failed > 1)
-			snprintf(more, sizeof(more), " and %u more", reply->failed - 1);
-		return util_fail(t->command, "cache %s%s: %s", name, more,
-				 result_text(reply->result));
-	}
-	return EXIT_OK;
-}
-
-int command_perform(struct target *t, const struct target_root *root,
-		    const struct command_request *request, struct control *reply)
-{
-	int ret = command_send(t, root, request, reply);
-
-	return command_judge(t, root, request, ret, reply);
 }

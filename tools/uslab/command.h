@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "filtered.h"
 #include "report/control.h"
 #include "target.h"
 
@@ -14,7 +15,10 @@
 
 struct command_request {
 	enum control_command command;
-	const char *pattern;
+	const char *pattern; /* of names of caches; NULL: those of patterns[] */
+	const char *const *patterns;
+	unsigned int nr_patterns;
+	bool names;	      /* patterns[] are names, whatever letters they have */
 	const char *argument; /* NULL: "" */
 	uint64_t value;
 	unsigned int wait_ms;
@@ -22,15 +26,28 @@ struct command_request {
 };
 
 /*
+ * How many of the first of these patterns one command takes: all of a usual process's caches, and
+ * at least one if that is no longer than CONTROL_TEXT.
+ */
+unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names);
+
+/*
  * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that
  * talk to the same process wait for their turn. 0: carried out, *reply says with what result.
  * -ETIMEDOUT: the program did not come by; the command was taken back. -EINTR: so it was, because
  * of a signal that ends tools; those wait meanwhile. -ESRCH: that program has ended. -ECANCELED:
  * nothing was done, because the process has added a filter of system calls since it started, which
- * may end it for carrying the command out, and target.force is not set. -EPERM, -EPROTO, ...
+ * may end it for carrying the command out, and target.force is not set. -ENAMETOOLONG: more
+ * patterns than command_fits() says. -EPERM, -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
+
+/*
+ * What carries a command out makes system calls; a filter may end the process for one that it does
+ * not know. Those that were there when the library started do not: os/filter.h.
+ */
+enum filtered command_filtered(const struct target *t, const struct target_root *root);
 
 /* Is the process stopped, by a signal or a debugger? */
 bool command_finds_stopped(pid_t pid);

@@ -33,7 +33,7 @@ static bool text_matches(const char *pattern, const char *text)
 bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern)
 {
 	if (c == &s->cache[s->blocks_row] && c->whole_pages)
-		return !strcmp(pattern, c->name);
+		return text_matches(pattern, c->name);
 	if (!c->id || !c->refcount)
 		return false;
 	if (text_matches(pattern, c->name) ||

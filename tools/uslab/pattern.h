@@ -11,8 +11,9 @@
 
 /*
  * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for
- * anything, '?' for one character. Of the rows that are no caches whole pages match, by
- * their name letter by letter.
+ * anything, '?' for one character. Of the rows that are no caches whole pages match, too, by the
+ * name that `uslab info` lists them by ("malloc-large"); to the library that name letter by letter
+ * has to be given.
  */
 bool pattern_matches(const struct snapshot *s, const struct snapshot_cache *c, const char *pattern);
 

@@ -6,6 +6,7 @@
  * run`, whose allocations count themselves down (malloc/pick.h); others, and whole pages, can
  * only be tracked in full.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,23 +23,49 @@ static const struct snapshot_cache *find(const struct tracking *t, const struct 
 	return pattern_same(t->snapshot, &like);
 }
 
-static int send_command(struct tracking *t, const struct track_cache *c,
-			enum control_command command, const char *argument, uint64_t value)
+/* Caches to which the same is to be done: with one command, or few if they are very many. */
+struct batch {
+	unsigned int nr;
+	const char *name[TRACK_MAX_CACHES];
+	bool in[TRACK_MAX_CACHES]; /* by index in t->cache */
+};
+
+static void batch_add(struct batch *batch, const struct tracking *t, unsigned int index)
+{
+	if (!find(t, &t->cache[index]))
+		return; /* gone: nothing to be switched */
+	batch->name[batch->nr++] = t->cache[index].name;
+	batch->in[index] = true;
+}
+
+/* *sent: something may have been switched. EXIT_OK or, after a message, EXIT_FAILED. */
+static int batch_send(struct tracking *t, const struct batch *batch, enum control_command command,
+		      const char *argument, uint64_t value, bool *sent)
 {
 	bool off = command == CONTROL_SAMPLE ? !value : !strcmp(argument, "-U");
 	struct command_request request = {
 		.command = command,
-		.pattern = c->name,
+		.names = true,
 		.argument = argument,
 		.value = value,
 		.wait_ms = t->options->wait_ms,
 		.to_the_end = off,
 	};
-	struct control reply;
+	int status = EXIT_OK;
 
-	if (!find(t, c))
-		return EXIT_OK; /* gone: nothing to be switched */
-	return command_perform(&t->source.target, t->source.root, &request, &reply);
+	for (unsigned int i = 0; i < batch->nr && status == EXIT_OK; i += request.nr_patterns) {
+		struct control reply;
+		int ret;
+
+		request.patterns = batch->name + i;
+		request.nr_patterns = command_fits(request.patterns, batch->nr - i, true);
+		ret = command_send(&t->source.target, t->source.root, &request, &reply);
+		*sent |= !ret || ret == -EINPROGRESS;
+		if (ret || reply.matched) /* else they went away meanwhile */
+			status = command_judge(&t->source.target, t->source.root, &request, ret,
+					       &reply);
+	}
+	return status;
 }
 
 static bool wants_sampling(const struct tracking *t)
@@ -74,11 +101,10 @@ static void say_what_is_full(const struct tracking *t)
 		first, nr - 1);
 }
 
-int track_switch_on(struct tracking *t)
+/* What is to be done with each; those that are tracked already are left as they are. */
+static void plan_on(struct tracking *t, struct batch *full, struct batch *sampled)
 {
-	int status = EXIT_OK;
-
-	for (unsigned int i = 0; i < t->nr_caches && status == EXIT_OK; i++) {
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
 		struct track_cache *c = &t->cache[i];
 		const struct snapshot_cache *now = find(t, c);
 
@@ -89,35 +115,52 @@ int track_switch_on(struct tracking *t)
 		if (now->flags & SLAB_STORE_USER || now->sampled)
 			continue;
 		track_guard_note(t, i);
-		status = c->sampled ? send_command(t, c, CONTROL_SAMPLE, NULL, 1)
-				    : send_command(t, c, CONTROL_DEBUG, "+U", 0);
-		c->switched = status == EXIT_OK;
+		batch_add(c->sampled ? sampled : full, t, i);
 	}
-	say_what_is_full(t);
-	return status;
 }
 
-static int switch_one_off(struct tracking *t, struct track_cache *c, bool all)
+static void note_switched(struct tracking *t, const struct batch *batch)
 {
-	const struct snapshot_cache *now = find(t, c);
-	bool full = all ? now && now->flags & SLAB_STORE_USER : c->switched && !c->sampled;
-	bool sampling = all ? now && now->sampled : c->switched && c->sampled;
-	int status = EXIT_OK;
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		t->cache[i].switched |= batch->in[i];
+}
 
-	if (full)
-		status = send_command(t, c, CONTROL_DEBUG, "-U", 0);
-	if (sampling && status == EXIT_OK)
-		status = send_command(t, c, CONTROL_SAMPLE, NULL, 0);
-	c->switched = false;
+int track_switch_on(struct tracking *t)
+{
+	struct batch full = { .nr = 0 }, sampled = { .nr = 0 };
+	bool sent = false;
+	int status;
+
+	plan_on(t, &full, &sampled);
+	status = batch_send(t, &full, CONTROL_DEBUG, "+U", 0, &sent);
+	if (sent)
+		note_switched(t, &full);
+	sent = false;
+	if (status == EXIT_OK)
+		status = batch_send(t, &sampled, CONTROL_SAMPLE, NULL, 1, &sent);
+	if (sent)
+		note_switched(t, &sampled);
+	say_what_is_full(t);
 	return status;
 }
 
 int track_switch_off(struct tracking *t, bool all)
 {
-	int status = EXIT_OK;
+	struct batch full = { .nr = 0 }, sampled = { .nr = 0 };
+	int status_full, status_sampled;
+	bool sent = false; /* whatever was */
 
-	for (unsigned int i = 0; i < t->nr_caches; i++)
-		if (switch_one_off(t, &t->cache[i], all) != EXIT_OK)
-			status = EXIT_FAILED;
-	return status;
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		struct track_cache *c = &t->cache[i];
+		const struct snapshot_cache *now = find(t, c);
+
+		if (all ? now && now->flags & SLAB_STORE_USER : c->switched && !c->sampled)
+			batch_add(&full, t, i);
+		if (all ? now && now->sampled : c->switched && c->sampled)
+			batch_add(&sampled, t, i);
+		c->switched = false;
+	}
+	status_full = batch_send(t, &full, CONTROL_DEBUG, "-U", 0, &sent);
+	status_sampled = batch_send(t, &sampled, CONTROL_SAMPLE, NULL, 0, &sent);
+	return status_full == EXIT_OK ? status_sampled : status_full;
 }

@@ -16,7 +16,10 @@
 #include "debug/report.h"
 #include "front/queues.h"
 
-/* As a tool does it; who carries it out is the caller's next slow path. */
+/*
+ * As a tool does it; who carries it out is the caller's next slow path. Commas stand between
+ * patterns.
+ */
 static void post(enum control_command command, const char *pattern, const char *argument,
 		 uint64_t value)
 {
@@ -30,7 +33,9 @@ static void post(enum control_command command, const char *pattern, const char *
 	control.result = 77;
 	control.matched = control.failed = 77;
 	memset(control.failed_name, 'x', CONTROL_TEXT);
-	snprintf(control.pattern, CONTROL_TEXT, "%s", pattern);
+	memset(control.patterns, 0, CONTROL_PATTERNS);
+	for (char *to = control.patterns; *pattern; to++, pattern++)
+		*to = *pattern == ',' ? '\0' : *pattern;
 	snprintf(control.argument, CONTROL_TEXT, "%s", argument);
 	store_release(&control.state, CONTROL_PENDING);
 }
@@ -85,6 +90,33 @@ IN_CHILD(test_debug)
 	CHILD_CHECK(send(CONTROL_DEBUG, "*", "Q", 0) == -EINVAL && control.failed == 3);
 	CHILD_CHECK(a->flags == SLAB_RED_ZONE);
 	CHILD_CHECK(send(CONTROL_DEBUG, "*", "-", 0) == 0 && !a->flags && !b->flags);
+	cache_check_all();
+}
+
+/* All that any of them names, each once, whole pages among them. */
+IN_CHILD(test_patterns)
+{
+	struct cache *a;
+	struct cache *b;
+	struct cache *c;
+
+	ready();
+	a = make("a", 64, 0, 0);
+	b = make("b", 128, 0, 0);
+	c = make("c", 256, 0, 0);
+	CHILD_CHECK(send(CONTROL_DEBUG, "a,none,b,a*", "+U", 0) == 0);
+	CHILD_CHECK(control.matched == 2 && control.failed == 0);
+	CHILD_CHECK(a->flags == SLAB_STORE_USER && b->flags == SLAB_STORE_USER && !c->flags);
+	CHILD_CHECK(send(CONTROL_DEBUG, "c,kmalloc-large", "+U", 0) == 0 && control.matched == 2);
+	CHILD_CHECK(c->flags == SLAB_STORE_USER && blocks_letters() == SLAB_STORE_USER);
+	/* letters that only caches have */
+	CHILD_CHECK(send(CONTROL_DEBUG, "c,kmalloc-large", "T", 0) == -EOPNOTSUPP);
+	CHILD_CHECK(control.matched == 2 && control.failed == 1 && c->flags == SLAB_TRACE);
+	CHILD_CHECK(!strcmp(control.failed_name, "kmalloc-large"));
+	CHILD_CHECK(send(CONTROL_VALIDATE, "a,kmalloc-large", "", 0) == 0 && control.matched == 2);
+	CHILD_CHECK(send(CONTROL_DEBUG, "none,nor this", "U", 0) == -ENOENT && !control.matched);
+	CHILD_CHECK(send(CONTROL_DEBUG, "*,kmalloc-large", "-", 0) == 0 && control.matched == 4);
+	CHILD_CHECK(!a->flags && !b->flags && !c->flags && !blocks_letters());
 	cache_check_all();
 }
 
@@ -411,7 +443,7 @@ IN_CHILD(test_garbage)
 		if (round % 2) /* a command that exists, for all */
 			control.command = (uint32_t)seed % (CONTROL_TRIM + 1);
 		if (round % 4 == 3)
-			memcpy(control.pattern, "*", 2);
+			memcpy(control.patterns, "*", 2);
 		store_release(&control.state, CONTROL_PENDING);
 		control_poll();
 		CHILD_CHECK(control.state == CONTROL_DONE);
@@ -420,7 +452,7 @@ IN_CHILD(test_garbage)
 	CHILD_CHECK(control.size == sizeof(control));
 	store_relaxed(&control.state, CONTROL_IDLE);
 	/* texts without an end, and a pattern that takes long */
-	memset(control.pattern, '*', CONTROL_TEXT);
+	memset(control.patterns, '*', CONTROL_PATTERNS);
 	memset(control.argument, 'F', CONTROL_TEXT);
 	control.command = CONTROL_DEBUG;
 	store_release(&control.state, CONTROL_PENDING);
@@ -439,6 +471,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_debug),
+		cmocka_unit_test(test_patterns),
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_shrink_and_trim),
 		cmocka_unit_test(test_validate),

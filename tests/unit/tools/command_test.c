@@ -143,6 +143,43 @@ static void test_answer(void **state)
 	assert_int_equal(read_state(), CONTROL_IDLE);
 }
 
+/* As many as fit go with one command; names mean nothing else, whatever letters they have. */
+static void test_many_at_once(void **state)
+{
+	static const char *const names[] = { "kmalloc-64", "kmalloc-*", "kmalloc-96" };
+	struct command_request request = {
+		.command = CONTROL_DEBUG,
+		.patterns = names,
+		.nr_patterns = 3,
+		.names = true,
+		.argument = "U",
+		.wait_ms = 60000,
+	};
+	const char *many[400];
+	unsigned int fit;
+
+	(void)state;
+	assert_int_equal(command_send(&t, root, &request, &reply), 0);
+	assert_int_equal(reply.matched, 2);
+	assert_int_equal(reply.serial, 1);
+	request.names = false;
+	assert_int_equal(command_send(&t, root, &request, &reply), 0);
+	assert_in_range(reply.matched, 3, 100);
+	for (unsigned int i = 0; i < 400; i++)
+		many[i] = "malloc-1024";
+	fit = command_fits(many, 400, true);
+	assert_in_range(fit, 100, 399); /* all caches of the drop-in */
+	many[1] = "a*************************************************************";
+	assert_in_range(command_fits(many, 400, true), 100, fit - 9);
+	many[1] = "malloc-1024";
+	request.patterns = many;
+	request.nr_patterns = fit;
+	assert_int_equal(command_send(&t, root, &request, &reply), 0);
+	assert_int_equal(reply.matched, 0);
+	request.nr_patterns++;
+	assert_int_equal(command_send(&t, root, &request, &reply), -ENAMETOOLONG);
+}
+
 /* What nobody came for is taken back, and not done later. */
 static void test_nobody_looks(void **state)
 {
@@ -192,7 +229,7 @@ static void test_leftover_is_not_overwritten(void **state)
 {
 	static const char pattern[] = "left over";
 	struct iovec from = { (void *)(uintptr_t)pattern, sizeof(pattern) };
-	struct iovec to = { control.pattern, sizeof(pattern) };
+	struct iovec to = { control.patterns, sizeof(pattern) };
 	struct control copy;
 
 	(void)state;
@@ -203,7 +240,7 @@ static void test_leftover_is_not_overwritten(void **state)
 	read_control(&copy);
 	assert_int_equal(copy.state, CONTROL_IDLE);
 	assert_int_equal(copy.command, CONTROL_NOTHING);
-	assert_string_equal(copy.pattern, pattern);
+	assert_string_equal(copy.patterns, pattern);
 	let_look(1);
 	write_state(CONTROL_PENDING);
 	assert_int_equal(send_to(CONTROL_SHRINK, "kmalloc-64", NULL, 60000), 0);
@@ -356,12 +393,16 @@ static void test_ends_meanwhile(void **state)
 
 static void test_long_texts(void **state)
 {
-	char text[CONTROL_TEXT + 1];
+	char text[CONTROL_PATTERNS + 1];
 
 	(void)state;
-	memset(text, 'x', CONTROL_TEXT);
-	text[CONTROL_TEXT] = '\0';
+	memset(text, 'x', CONTROL_PATTERNS);
+	text[CONTROL_PATTERNS - 1] = '\0'; /* and the empty one behind it has no room */
 	assert_int_equal(send_to(CONTROL_DEBUG, text, "U", 1000), -ENAMETOOLONG);
+	text[CONTROL_PATTERNS - 2] = '\0';
+	assert_int_equal(send_to(CONTROL_DEBUG, text, "U", 60000), 0);
+	assert_int_equal(reply.matched, 0);
+	text[CONTROL_TEXT] = '\0';
 	assert_int_equal(send_to(CONTROL_DEBUG, "a", text, 1000), -ENAMETOOLONG);
 }
 
@@ -448,6 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_answer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_looks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_leftover_is_not_overwritten, setup, teardown),
