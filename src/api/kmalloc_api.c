@@ -55,7 +55,7 @@ USLAB_API void kfree_sensitive(const void *p)
 		kmalloc_free(p, caller);
 		return;
 	}
-	if (cache_resizes_freed(p)) /* debug slabs: their poison must stay as it is */
+	if (cache_resizes_freed(p, caller)) /* debug slabs: their poison must stay as it is */
 		return;
 	explicit_bzero((void *)p, size);
 	kmalloc_free_as("kfree_sensitive", p, caller);
@@ -100,7 +100,7 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	size = kmalloc_size_for("krealloc", p);
 	if (!size)
 		return NULL; /* it was reported */
-	if (cache_resizes_freed(p))
+	if (cache_resizes_freed(p, caller))
 		return copy_of(p, MIN(size, new_size), new_size, flags, caller);
 	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);

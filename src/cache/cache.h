@@ -309,7 +309,7 @@ static inline size_t kmalloc_size(const void *p)
  * was reported, and is not to be resized: it would have two owners. Without letters known of
  * objects that bear a mark (base/mark.h).
  */
-bool cache_resizes_freed(const void *p);
+bool cache_resizes_freed(const void *p, const void *caller);
 /* The same without a report; also of guarded pages, not of debug slabs. */
 bool cache_is_free(const void *p);
 /*

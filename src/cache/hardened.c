@@ -45,7 +45,7 @@ static void check_link(struct cache *c, void *obj)
 	next = freeptr_get(slub_of(&c->engine), slab->layout, obj);
 	if (likely(!next || (freeptr_is_inside(slab, next) && engine_starts_object(slab, next))))
 		return;
-	report_misuse(&c->engine, slab, obj, "Freepointer corrupt");
+	report_misuse(&c->engine, slab, obj, "Freepointer corrupt", NULL);
 	report_fix(&c->engine, "Object at 0x%lx was written to while it was free",
 		   (unsigned long)obj);
 	report_deliver();
@@ -81,7 +81,7 @@ bool cache_take_back(struct cache *c, void *obj, const void *caller)
 	}
 	if (unlikely(!used_clear(obj))) {
 		if (slab)
-			cache_report_free(c, slab, obj, "freed again");
+			cache_report_free(c, slab, obj, "freed");
 		else
 			cache_give_wrong(c, obj, caller);
 		return false;

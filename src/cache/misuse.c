@@ -14,6 +14,8 @@
  * to give it out or back. Such an object keeps its mark, so that the look is repeated; one that a
  * program was given has lost it.
  */
+#include <string.h>
+
 #include "base/atomic.h"
 #include "cache/friends.h"
 #include "cache/object.h"
@@ -22,6 +24,7 @@
 #include "debug/report.h"
 #include "front/depot.h"
 #include "os/cpu.h"
+#include "os/die.h"
 #include "page/nested.h"
 #include "page/large.h"
 #include "page/reserve.h"
@@ -162,9 +165,8 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 
 void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done)
 {
-	report_misuse(&c->engine, slab, obj, "Object already free");
-	report_fix(&c->engine, "Object at 0x%lx not %s%s", (unsigned long)obj, not_done,
-		   report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
+	report_misuse(&c->engine, slab, obj, REPORT_FREE_ALREADY, NULL);
+	report_not_done(&c->engine, obj, not_done);
 	report_deliver();
 }
 
@@ -180,10 +182,10 @@ static bool report_if_free(struct cache *c, void *obj, const char *not_done)
 
 bool cache_is_free_already(struct cache *c, void *obj)
 {
-	return report_if_free(c, obj, "freed again");
+	return report_if_free(c, obj, "freed");
 }
 
-bool cache_resizes_freed(const void *p)
+bool cache_resizes_freed(const void *p, const void *caller)
 {
 	struct page *slab = page_slab_of(p);
 	struct cache *c;
@@ -191,6 +193,8 @@ bool cache_resizes_freed(const void *p)
 
 	if (!slab)
 		return false;
+	if (unlikely(kfence_is_object(slab))) /* only a fault would tell of it, one of ours */
+		return !nested_call() && kfence_report_read(p, caller);
 	c = container_of(slab->engine, struct cache, engine);
 	if (likely(!debug_is_slab(slab)))
 		return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) &&
@@ -218,37 +222,62 @@ bool cache_is_free(const void *p)
 	       (held_here(c, p) || lies_in_slab(c, slab, (void *)p));
 }
 
+#define NOTE_MAX 256 /* bytes, with a name and an address */
+
+/* Where is what is no start of a block? bytes: of the whole pages around it; 0: there are none. */
+static void describe_place(char *to, size_t room, const struct page *page, size_t bytes,
+			   const void *p)
+{
+	if (page && page->type == PAGE_HEAP)
+		os_format(to, room,
+			  "lies in a heap, where no such block in use starts there: "
+			  "freed twice?");
+	else if (page && page->type == PAGE_SLAB)
+		os_format(to, room, "lies inside of an object of %s, not at its start",
+			  page->engine->name);
+	else if (bytes)
+		os_format(to, room, "lies inside of a block of %zu bytes, not at its start", bytes);
+	else if (page_in_arena(p))
+		os_format(to, room, "lies in free memory: freed twice?");
+	else if (reserve_owns(p))
+		os_format(to, room,
+			  "lies in memory for signal handlers, where no block starts "
+			  "there: freed twice?");
+	else
+		os_format(to, room, "was not allocated by uslab%s",
+			  (uintptr_t)p & (PAGE_SIZE - 1)
+				  ? ""
+				  : ", or was a large block that was freed already");
+}
+
+/* What the function did not do; NULL: it only looks. */
+static const char *undone(const char *what)
+{
+	if (strstr(what, "free"))
+		return "freed";
+	return strstr(what, "realloc") ? "resized" : NULL;
+}
+
 void cache_report_pointer(const char *what, const void *p)
 {
-	const struct page *page = page_head_of(p);
-	unsigned long address = (unsigned long)p;
+	struct page *page = page_head_of(p);
+	bool in_slab = page && page->type == PAGE_SLAB;
+	bool in_heap = page && page->type == PAGE_HEAP;
 	size_t bytes = page ? page->nr_pages * PAGE_SIZE : large_size_around(p);
+	struct engine *e = in_slab ? page->engine : bytes && !in_heap ? report_blocks() : NULL;
+	char note[NOTE_MAX];
+	size_t len = os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", what, (unsigned long)p);
 
-	if (page && page->type == PAGE_SLAB && engine_starts_object(page, p))
-		report_bad_pointer("%s(): 0x%lx is a free object of %s", what, address,
-				   page->engine->name);
-	else if (page && page->type == PAGE_HEAP)
-		report_bad_pointer(
-			"%s(): 0x%lx lies in a heap, where no such block in use starts there: freed twice?",
-			what, address);
-	else if (page && page->type == PAGE_SLAB)
-		report_bad_pointer("%s(): 0x%lx lies inside of an object of %s, not at its start",
-				   what, address, page->engine->name);
-	else if (bytes)
-		report_bad_pointer(
-			"%s(): 0x%lx lies inside of a block of %zu bytes, not at its start", what,
-			address, bytes);
-	else if (page_in_arena(p))
-		report_bad_pointer("%s(): 0x%lx lies in free memory: freed twice?", what, address);
-	else if (reserve_owns(p))
-		report_bad_pointer("%s(): 0x%lx lies in memory for signal handlers, where no block "
-				   "starts there: freed twice?",
-				   what, address);
-	else
-		report_bad_pointer("%s(): 0x%lx was not allocated by uslab%s", what, address,
-				   address & (PAGE_SIZE - 1)
-					   ? ""
-					   : ", or was a large block that was freed already");
+	if (in_slab && engine_starts_object(page, p)) {
+		os_format(note + len, sizeof(note) - len, "is a free object of %s", e->name);
+		report_misuse(e, page, p, REPORT_FREE_ALREADY, note);
+	} else {
+		describe_place(note + len, sizeof(note) - len, page, bytes, p);
+		report_invalid(e, in_slab || in_heap ? page : NULL, p, note);
+	}
+	if (undone(what))
+		report_not_done(e, p, undone(what));
+	report_deliver();
 }
 
 static struct cache *owner_of(const void *p)

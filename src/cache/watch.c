@@ -230,10 +230,8 @@ static bool free_foreign(struct cache *c, const struct page *page, void *obj, co
 	if (page && page->type == PAGE_HEAP && page->heap == c->engine.ops->heap)
 		return false; /* shared by all caches: it does not say whose the object is */
 	if (!page || page->type != PAGE_SLAB) {
-		report_line(&c->engine,
-			    "virt_to_cache: Object is not a Slab page!\n"
-			    "uslab: 0x%lx is no object of %s, and is not freed",
-			    (unsigned long)obj, c->name);
+		report_invalid(&c->engine, NULL, obj, "virt_to_cache: Object is not a Slab page!");
+		report_not_done(&c->engine, obj, "freed");
 		report_deliver();
 		return true;
 	}

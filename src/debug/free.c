@@ -27,7 +27,7 @@ static void report_free_already(struct engine *e, struct page *slab, void *obj)
 {
 	void *next = isolate(slab, obj);
 
-	report_object(e, slab, obj, "Object already free");
+	report_object(e, slab, obj, REPORT_FREE_ALREADY);
 	debug_set_next_free(slab, obj, next); /* the others are free as well */
 }
 
@@ -53,12 +53,12 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 		return false;
 	counters = debug_counters(slab);
 	if (!counters.inuse) {
-		report_slab_object(e, slab, debug_is_object(slab, obj) ? obj : NULL,
-				   "Slab has 0 allocated objects but 1 are to be freed\n");
+		report_slab_pointer(e, slab, obj, debug_is_object(slab, obj),
+				    "Slab has 0 allocated objects but 1 are to be freed\n");
 		return false;
 	}
 	if (!debug_is_object(slab, obj)) {
-		report_slab(e, slab, "Invalid object pointer %p", obj);
+		report_slab_invalid(e, slab, obj);
 		return false;
 	}
 	if (debug_on_freelist_locked(e, slab, obj)) {

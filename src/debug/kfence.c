@@ -329,6 +329,24 @@ void kfence_free(void *obj, const void *caller)
 	report_deliver();
 }
 
+bool kfence_report_read(const void *p, const void *caller)
+{
+	struct kfence_object *o = kfence_object_at(kfence_page_index(p));
+	uintptr_t pcs[STACKS_DEPTH];
+	unsigned int nr = os_unwind(caller, pcs, STACKS_DEPTH);
+	bool freed;
+
+	lock_acquire(&kfence_pool.lock);
+	freed = o && o->addr == p && o->state != KFENCE_ALLOCATED && o->state != KFENCE_UNUSED;
+	if (freed) {
+		kfence_report_locked(KFENCE_USE_AFTER_FREE, o, p, KFENCE_READ, pcs, nr);
+		kfence_open_locked(kfence_object_page(o));
+	}
+	lock_release(&kfence_pool.lock);
+	report_deliver();
+	return freed;
+}
+
 size_t kfence_size(const void *p)
 {
 	const struct kfence_object *o = kfence_object_at(kfence_page_index(p));

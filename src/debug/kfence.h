@@ -60,6 +60,13 @@ cold void kfence_open_gate(void);
  */
 cold void kfence_free(void *obj, const void *caller);
 
+/*
+ * The caller wants what is in the object that starts at p, and is going to have it read: was it
+ * freed? Then that is reported as the fault would be, but as the caller's, and it can be read from
+ * now on. Locks: as kfence_free().
+ */
+cold bool kfence_report_read(const void *p, const void *caller);
+
 /* Exact bytes of the object that starts at p, in use or not any more; 0: none does. */
 cold size_t kfence_size(const void *p);
 

@@ -115,6 +115,11 @@ static void put_track(const struct kfence_track *track, const char *verb, const 
 		text_print(" no %s stack\n", noun);
 }
 
+static const char *name_of(const struct kfence_object *o)
+{
+	return o->engine ? o->engine->name : "<destroyed>";
+}
+
 static void put_object(const struct kfence_object *o)
 {
 	if (o->state == KFENCE_UNUSED) {
@@ -123,12 +128,23 @@ static void put_object(const struct kfence_object *o)
 	}
 	text_print("kfence-#%u: 0x%lx-0x%lx, size=%lu, cache=%s\n\n", kfence_number(o),
 		   (unsigned long)o->addr, (unsigned long)(o->addr + o->size - 1),
-		   (unsigned long)o->size, o->engine ? o->engine->name : "<destroyed>");
+		   (unsigned long)o->size, name_of(o));
 	put_track(&o->alloc, "allocated", "allocation");
 	if (o->state != KFENCE_ALLOCATED) {
 		text_print("\n");
 		put_track(&o->free, "freed", "deallocation");
 	}
+}
+
+/* What the kernel's words do not say: is it free already, or none that starts there? */
+static void put_note(const struct kfence_object *o, const char *address)
+{
+	if (address != o->addr)
+		text_print("uslab: 0x%lx lies inside of an object of %s, not at its start\n",
+			   (unsigned long)address, name_of(o));
+	else if (o->state != KFENCE_ALLOCATED)
+		text_print("uslab: " REPORT_FREE_ALREADY "\n");
+	text_print("\n");
 }
 
 void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o, const char *address,
@@ -144,6 +160,8 @@ void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o, co
 		put_object(o);
 		text_print("\n");
 	}
+	if (o && o->state != KFENCE_UNUSED && bug == KFENCE_INVALID_FREE)
+		put_note(o, address);
 	report_cpu_line();
 	text_print("%s\n", RULE);
 	report_taint();

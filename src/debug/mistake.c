@@ -12,54 +12,65 @@
 
 #include "debug/report.h"
 #include "engine/mistake.h"
+#include "os/die.h"
 #include "page/page.h"
 
+#define NOTE_MAX 256 /* bytes of a line, with the name of a cache */
+
 /*
- * SLAB has words of its own (spec 3.11); SLOB had none, nor has slobseg: they say what SLUB says.
+ * SLAB has words of its own (spec 3.11), which follow those that all engines have here; SLOB had
+ * none, nor has slobseg.
  */
 static void report_again(struct engine *e, struct page *page, const void *obj)
 {
-	if (engine_is(e, &slab_ops))
-		report_line(e, "slab: double free detected in cache '%s', objp 0x%lx", e->name,
-			    (unsigned long)obj);
-	else
-		report_misuse(e, page, obj, "Object already free");
+	char note[NOTE_MAX];
+
+	os_format(note, sizeof(note), "slab: double free detected in cache '%s', objp 0x%lx",
+		  e->name, (unsigned long)obj);
+	report_misuse(e, page, obj, REPORT_FREE_ALREADY, engine_is(e, &slab_ops) ? note : NULL);
+	report_not_done(e, obj, "freed");
 }
 
 static void report_broken(struct engine *e, struct page *page)
 {
-	if (engine_is(e, &slab_ops))
-		report_line(e,
-			    "slab error in slab_get_obj(): cache `%s': double free, or memory "
-			    "outside object was overwritten",
-			    e->name);
-	else
-		report_slab(e, page, "Freechain corrupt");
+	char note[NOTE_MAX];
+
+	os_format(note, sizeof(note),
+		  "slab error in slab_get_obj(): cache `%s': double free, or memory "
+		  "outside object was overwritten",
+		  e->name);
+	report_slab_noted(e, page, "Freechain corrupt", engine_is(e, &slab_ops) ? note : NULL);
+	report_fix(e, "Isolate corrupted freechain");
+	report_count_isolated();
+}
+
+static void report_no_object(struct engine *e, struct page *page, const void *p, const char *why)
+{
+	char note[NOTE_MAX];
+
+	os_format(note, sizeof(note), "uslab: 0x%lx %s %s", (unsigned long)p, why, e->name);
+	report_invalid(e, page, p, note);
+	report_not_done(e, p, "freed");
 }
 
 static void report(struct engine *e, void *obj, enum engine_mistake what)
 {
 	struct page *page = page_head_of(obj);
-	unsigned long address = (unsigned long)obj;
 
 	switch (what) {
 	case ENGINE_FREE_AGAIN:
 		report_again(e, page, obj);
-		report_fix(e, "Object at 0x%lx not freed again", address);
 		break;
 	case ENGINE_NO_OBJECT:
-		report_pointer(e, page, obj, "Freed pointer is no object of this cache");
-		report_fix(e, "0x%lx not freed", address);
+		report_no_object(e, page, obj, "is no object of");
 		break;
 	case ENGINE_LIST_BROKEN:
 		report_broken(e, page);
-		report_fix(e, "Isolate corrupted freechain");
-		report_count_isolated();
 		break;
 	case ENGINE_NO_HEADER:
-		report_pointer(e, page, obj,
-			       "Freed twice, no start of an object, or its header was overwritten");
-		report_fix(e, "0x%lx not freed", address);
+		report_no_object(e, page, obj,
+				 "was freed twice, starts no object, or its header was "
+				 "overwritten, in");
 		break;
 	}
 }

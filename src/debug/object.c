@@ -117,7 +117,7 @@ bool debug_report_free(struct page *slab, void *obj)
 	if (debug_counters(slab).colour != LIST_NONE)
 		debug_place_locked(slab, true); /* the free list may have been mended */
 	if (is_free)
-		report_object(slab->engine, slab, obj, "Object already free");
+		report_object(slab->engine, slab, obj, REPORT_FREE_ALREADY);
 	lock_release(&node->list_lock);
 	report_deliver();
 	return is_free;
@@ -127,11 +127,11 @@ bool debug_report_free(struct page *slab, void *obj)
 static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
 {
 	if (!debug_is_object(slab, obj)) {
-		report_slab(e, slab, "Invalid object pointer %p", obj);
+		report_slab_invalid(e, slab, obj);
 		return false;
 	}
 	if (debug_on_freelist_locked(e, slab, obj)) {
-		report_object(e, slab, obj, "Object already free");
+		report_object(e, slab, obj, REPORT_FREE_ALREADY);
 		return false;
 	}
 	/* What was written behind the old end must not become part of the object unseen. */

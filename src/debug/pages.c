@@ -249,7 +249,7 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-static void report_invalid(const struct block_record *b, const void *p)
+static void report_inside(const struct block_record *b, const void *p)
 {
 	report_block_pointer(b, p);
 	report_block_fix("Object at %p not freed", p);
@@ -266,14 +266,14 @@ static bool is_mistake(const void *p)
 			blocks_forget(p); /* another one by now */
 			return false;
 		}
-		report_block(&b, "Object already free");
+		report_block(&b, REPORT_FREE_ALREADY);
 		report_block_fix("Object at %p not freed", p);
 		report_deliver();
 		return true;
 	}
 	if (!blocks_find_around(p, &b))
 		return false;
-	report_invalid(&b, p);
+	report_inside(&b, p);
 	return true;
 }
 

@@ -172,11 +172,19 @@ static void put_trailer(const struct page *slab, void *obj)
 	report_taint();
 }
 
+/* A line of our own in a report of the kernel's form. */
+static void put_note(const char *note)
+{
+	if (note)
+		text_print("%s\n", note);
+}
+
 static void put_slab_report(const struct engine *e, struct page *slab, void *obj,
-			    const char *reason)
+			    const char *reason, const char *note)
 {
 	put_banner(e, reason);
 	put_slab(slab);
+	put_note(note);
 	if (obj) {
 		put_tracks(slab, obj);
 		put_object(slab, obj);
@@ -208,7 +216,7 @@ void report_padding(struct engine *e, struct page *slab, const void *first, cons
 	char reason[REPORT_REASON_MAX];
 
 	report_style()->padding(reason, slab, first, last);
-	put_slab_report(e, slab, NULL, reason);
+	put_slab_report(e, slab, NULL, reason, NULL);
 	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
 }
 
@@ -227,12 +235,73 @@ void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	va_start(args, fmt);
 	os_format_list(reason, sizeof(reason), fmt, args);
 	va_end(args);
-	put_slab_report(e, slab, NULL, reason);
+	put_slab_report(e, slab, NULL, reason, NULL);
 }
 
-void report_slab_object(struct engine *e, struct page *slab, void *obj, const char *reason)
+void report_slab_noted(struct engine *e, struct page *slab, const char *reason, const char *note)
 {
-	put_slab_report(e, slab, obj, reason);
+	put_slab_report(e, slab, NULL, reason, note);
+}
+
+/* The object of a debug slab in whose place, red zones and tracks among it, p lies; NULL: none. */
+static void *object_around(const struct page *slab, const void *p)
+{
+	const struct slab_layout *layout = slab->layout;
+	unsigned long i = report_offset(slab, p) / layout->stride;
+
+	return i < report_slab_counters(slab).objects
+		       ? (char *)page_address(slab) + i * layout->stride + layout->red_left_pad
+		       : NULL;
+}
+
+static void note_place(char note[REPORT_LINE_MAX], const struct engine *e, const struct page *slab,
+		       const void *obj, const void *p)
+{
+	const char *of = obj ? (const char *)obj : (const char *)p;
+	size_t distance = (size_t)((const char *)p - of);
+	bool inside = obj && (const char *)p > of && distance < slab->layout->object_size;
+
+	os_format(note, REPORT_LINE_MAX, "uslab: 0x%lx lies %s of %s, not at its start",
+		  (unsigned long)p,
+		  inside ? "inside of an object"
+		  : obj	 ? "beside an object"
+			 : "behind the objects",
+		  cache_name(e));
+}
+
+void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
+			 const char *reason)
+{
+	void *obj = is_object ? p : object_around(slab, p);
+	char note[REPORT_LINE_MAX];
+
+	if (is_object) {
+		put_slab_report(e, slab, obj, reason, "uslab: " REPORT_FREE_ALREADY);
+		return;
+	}
+	note_place(note, e, slab, obj, p);
+	put_banner(e, reason);
+	put_slab(slab);
+	put_note(note);
+	if (obj) {
+		put_tracks(slab, obj);
+		put_object(slab, obj);
+	}
+	report_style()->stack();
+	report_taint();
+}
+
+static void make_invalid(char reason[REPORT_REASON_MAX], const void *p)
+{
+	os_format(reason, REPORT_REASON_MAX, "Invalid object pointer %p", p);
+}
+
+void report_slab_invalid(struct engine *e, struct page *slab, void *p)
+{
+	char reason[REPORT_REASON_MAX];
+
+	make_invalid(reason, p);
+	report_slab_pointer(e, slab, p, false, reason);
 }
 
 void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason)
@@ -243,35 +312,40 @@ void report_pointer(struct engine *e, struct page *slab, const void *p, const ch
 	report_taint();
 }
 
-void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason)
+void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
+		   const char *note)
 {
 	put_banner(e, reason);
 	put_slab(slab);
 	text_print("Pointer 0x%lx", (unsigned long)p);
 	if (slab) /* else its pages are gone */
 		text_print(" @offset=%lu", report_offset(slab, p));
-	text_print("\n\n");
+	text_print("\n");
+	put_note(note);
+	text_print("\n");
 	report_style()->stack();
 	report_taint();
 }
 
-static void put_line(const struct engine *e, const char *prefix, const char *fmt, va_list args)
+void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note)
 {
-	char line[REPORT_LINE_MAX];
+	char reason[REPORT_REASON_MAX];
 
-	report_error_begin(cache_name(e));
-	os_format_list(line, sizeof(line), fmt, args);
-	text_print("%s%s\n", prefix, line);
-	report_style()->stack();
+	make_invalid(reason, p);
+	report_misuse(e, slab, p, reason, note);
 }
 
 void report_line(struct engine *e, const char *fmt, ...)
 {
+	char line[REPORT_LINE_MAX];
 	va_list args;
 
+	report_error_begin(cache_name(e));
 	va_start(args, fmt);
-	put_line(e, "", fmt, args);
+	os_format_list(line, sizeof(line), fmt, args);
 	va_end(args);
+	text_print("%s\n", line);
+	report_style()->stack();
 }
 
 void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
@@ -280,16 +354,6 @@ void report_wrong_cache(struct engine *e, const struct engine *owner, const void
 		    "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
 		    "uslab: 0x%lx goes back to %s",
 		    cache_name(e), cache_name(owner), (unsigned long)obj, cache_name(owner));
-}
-
-void report_bad_pointer(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	put_line(NULL, "uslab: ", fmt, args);
-	va_end(args);
-	report_deliver();
 }
 
 /* ---- repairs ---- */
@@ -313,6 +377,12 @@ void report_fix(struct engine *e, const char *fmt, ...)
 		return;
 	report_fix_begin(cache_name(e));
 	report_style()->fix(cache_name(e), text);
+}
+
+void report_not_done(struct engine *e, const void *p, const char *done)
+{
+	report_fix(e, "Object at 0x%lx not %s%s", (unsigned long)p, done,
+		   report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
 }
 
 void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
@@ -366,10 +436,11 @@ static void put_block_tracks(const struct block_record *b)
 	report_style()->track("Freed", "free", &b->freed);
 }
 
-static void put_block_trailer(const struct block_record *b, const void *wrong)
+static void put_block_trailer(const struct block_record *b, const void *wrong, const char *note)
 {
 	const char *base = (const char *)b->base;
 
+	put_note(note);
 	put_block_tracks(b);
 	text_print("Pages 0x%lx-0x%lx size=%lu\n", (unsigned long)base,
 		   (unsigned long)(base + b->bytes - 1), (unsigned long)b->size);
@@ -380,7 +451,7 @@ static void put_block_trailer(const struct block_record *b, const void *wrong)
 }
 
 /* Whole pages have a name as caches have. */
-static struct engine *blocks_as_engine(void)
+struct engine *report_blocks(void)
 {
 	static struct engine named;
 
@@ -390,8 +461,8 @@ static struct engine *blocks_as_engine(void)
 
 void report_block(const struct block_record *b, const char *reason)
 {
-	put_banner(blocks_as_engine(), reason);
-	put_block_trailer(b, NULL);
+	put_banner(report_blocks(), reason);
+	put_block_trailer(b, NULL, NULL);
 }
 
 void report_block_bytes(const struct block_record *b, const char *what, const void *first,
@@ -401,19 +472,24 @@ void report_block_bytes(const struct block_record *b, const char *what, const vo
 	char reason[REPORT_REASON_MAX];
 
 	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
-	put_banner(blocks_as_engine(), reason);
+	put_banner(report_blocks(), reason);
 	style->wrong((const char *)b->base, first, last, expected);
-	put_block_trailer(b, first);
+	put_block_trailer(b, first, NULL);
 	object_failed = true;
-	report_fix_bytes(blocks_as_engine(), what, first, last, expected);
+	report_fix_bytes(report_blocks(), what, first, last, expected);
 }
 
 void report_block_pointer(const struct block_record *b, const void *p)
 {
 	char reason[REPORT_REASON_MAX];
+	char note[REPORT_LINE_MAX];
 
-	os_format(reason, sizeof(reason), "Invalid object pointer %p", p);
-	report_block(b, reason);
+	make_invalid(reason, p);
+	os_format(note, sizeof(note),
+		  "uslab: 0x%lx lies inside of a block of %lu bytes, not at its start",
+		  (unsigned long)p, (unsigned long)b->size);
+	put_banner(report_blocks(), reason);
+	put_block_trailer(b, NULL, note);
 }
 
 void report_block_fix(const char *fmt, ...)
@@ -424,7 +500,7 @@ void report_block_fix(const char *fmt, ...)
 	va_start(args, fmt);
 	os_format_list(text, sizeof(text), fmt, args);
 	va_end(args);
-	report_fix(blocks_as_engine(), "%s", text);
+	report_fix(report_blocks(), "%s", text);
 }
 
 /* ---- what is no mistake of an object ---- */
@@ -446,7 +522,7 @@ void report_leak_begin(struct engine *e, struct page *slab)
 
 	os_format(reason, sizeof(reason), "Objects remaining in %s on __kmem_cache_shutdown()",
 		  cache_name(e));
-	put_slab_report(e, slab, NULL, reason);
+	put_slab_report(e, slab, NULL, reason, NULL);
 }
 
 void report_leak_object(struct engine *e, struct page *slab, void *obj)

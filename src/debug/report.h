@@ -16,6 +16,9 @@
 
 #include "debug/debug.h"
 
+/* Of what the program freed, or wants to resize; the kernel's words. */
+#define REPORT_FREE_ALREADY "Object already free"
+
 /* `<what> overwritten`: bytes first..last (inclusive) are not expected. Trailer of the object. */
 cold void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
 		       const void *first, const void *last, unsigned char expected);
@@ -27,26 +30,36 @@ cold void report_object(struct engine *e, struct page *slab, void *obj, const ch
 /* A reason, the slab line and the stack. */
 cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* The same, and behind the slab line what is known of the object; NULL: nothing. */
-cold void report_slab_object(struct engine *e, struct page *slab, void *obj, const char *reason);
+/* With a line of our own behind the slab line, which says more than the kernel's words do. */
+cold void report_slab_noted(struct engine *e, struct page *slab, const char *reason,
+			    const char *note);
+/*
+ * p was freed, or is to be resized, and is no object, or one that is free already (is_object). A
+ * line of our own says where it lies, or that it is free, whatever the reason says; and what is
+ * known of the object there.
+ */
+cold void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
+			      const char *reason);
+/* The same with the kernel's reason for what is no object: `Invalid object pointer 0xP`. */
+cold void report_slab_invalid(struct engine *e, struct page *slab, void *p);
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
 cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
 /*
- * An object, or a pointer that starts none, which must not be freed: its slab
- * and the stack, no bytes.
+ * An object, or a pointer that starts none, which must not be freed: its slab, a line of our own
+ * and the stack, no bytes. e, slab, note: NULL where there is none.
  */
-cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason);
+cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
+			const char *note);
+/* The same with the kernel's reason for what is no object. */
+cold void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note);
 /* `FIX cache: text`; counts as an error in tests, as in KUnit. */
 cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `Object at 0xP not done`, and where the program goes on how it would end. */
+cold void report_not_done(struct engine *e, const void *p, const char *done);
 /* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
 cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for an object of owner that was given back to e. */
 cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
-/*
- * A pointer that no block starts at: `uslab: text` and the stack. Delivered
- * here: no lock may be held.
- */
-cold void report_bad_pointer(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
 cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
 			   unsigned char value);
@@ -55,6 +68,8 @@ cold void report_fix_bytes(struct engine *e, const char *what, const void *first
 
 struct block_record;
 cold void report_block(const struct block_record *b, const char *reason);
+/* That name where a report wants an engine. */
+cold struct engine *report_blocks(void);
 /* With the repair, which the caller makes. */
 cold void report_block_bytes(const struct block_record *b, const char *what, const void *first,
 			     const void *last, unsigned char expected);

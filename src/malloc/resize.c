@@ -126,7 +126,7 @@ static void *realloc_block(const char *what, void *p, size_t size, const void *c
 			malloc_bad_pointer(what, p);
 		return no_memory(); /* where the report is not the end */
 	}
-	if (malloc_ready() && unlikely(cache_resizes_freed(p)))
+	if (malloc_ready() && unlikely(cache_resizes_freed(p, caller)))
 		return copy_of(p, old, size, caller);
 	return resize(p, old, size, caller);
 }

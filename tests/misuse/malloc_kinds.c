@@ -17,6 +17,7 @@
  * misuse: mapped_plain_interior argument=free_inside_mapped
  * misuse: mapped_double_free USLAB_DEBUG=FZPU,malloc-large argument=double_free_mapped
  * misuse: jump_into_freed USLAB_CONF=kfence.sample=1 argument=jump_into_freed
+ * misuse: realloc_of_guarded USLAB_CONF=kfence.sample=1 argument=realloc_of_freed
  */
 #include <pthread.h>
 

@@ -35,6 +35,7 @@ REPLACED = [
     (r"(?m)^Pid: \d+, ", "Pid: N, "),
     (r"kfence-#\d+", "kfence-#N"),
     (r"(?m), \d+ bytes free$", ", N bytes free"),
+    (r"( of heap .*\nPointer 0xADDR @offset=)\d+", r"\1N"),
     (r"by task \d+ on cpu \d+ at \d+\.\d+s", "by task N on cpu N at Ns"),
     (r"uslab \d+\.\d+\.\d+", "uslab VERSION"),
     (r"flags=0xADDR\(slab\|node=\d+\)", "flags=0x200(slab|node=0)"),

@@ -345,7 +345,8 @@ static void test_free_wrong(void **state)
 	struct child c = child_run(free_wrong, state);
 
 	assert_true(child_passed(&c));
-	assert_memory_equal(c.text, "uslab: kfree(): 0x", 18);
+	assert_non_null(strstr(c.text, "BUG <none> (Not tainted): Invalid object pointer 0x"));
+	assert_non_null(strstr(c.text, "\nuslab: kfree(): 0x"));
 	assert_non_null(strstr(c.text, " was not allocated by uslab\n"));
 }
 
@@ -448,9 +449,9 @@ static void test_no_object(void **state)
 			struct child c = child_run(call_wrong, &w);
 			char start[60];
 
-			snprintf(start, sizeof(start), "uslab: %s(): 0x", w.what);
+			snprintf(start, sizeof(start), "\nuslab: %s(): 0x", w.what);
 			assert_true(child_passed(&c));
-			if (strncmp(c.text, start, strlen(start)))
+			if (!strstr(c.text, start))
 				fail_msg("%zu, %d: %s", i, where, c.text);
 			assert_non_null(strstr(c.text, "\nCall Trace:\n"));
 		}
@@ -478,7 +479,7 @@ static void test_sensitive_twice(void **state)
 
 	assert_true(child_passed(&c));
 	assert_non_null(strstr(c.text, "BUG kmalloc-64 (Not tainted): Object already free\n"));
-	assert_non_null(strstr(c.text, " not freed again"));
+	assert_non_null(strstr(c.text, " not freed;"));
 }
 
 static void stay_on_one_cpu(void)

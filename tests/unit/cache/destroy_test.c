@@ -4,6 +4,7 @@
  * objects remain (spec 5.5)
  */
 #include "cache_fixture.h"
+#include "debug/report.h"
 #include "page/pcp.h"
 
 #define CALLER ((const void *)0x1234abcd)
@@ -149,6 +150,7 @@ static void destroy_and_read(struct cache *c, char *text, size_t size)
 	ssize_t n;
 
 	CHILD_CHECK(fd >= 0 && unlink(path) == 0 && dup2(fd, STDERR_FILENO) >= 0);
+	CHILD_CHECK(report_set_time("0"));
 	destroy(c);
 	CHILD_CHECK(dup2(saved, STDERR_FILENO) >= 0 && close(saved) == 0);
 	n = pread(fd, text, size - 1, 0);

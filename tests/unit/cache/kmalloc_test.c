@@ -395,7 +395,7 @@ static void test_bad_pointers(void **state)
 			os_format(expected, sizeof(expected),
 				  "uslab: kfree(): 0x%lx was not allocated by uslab",
 				  (unsigned long)somewhere);
-			assert_memory_equal(c.text, expected, strlen(expected));
+			assert_non_null(strstr(c.text, expected));
 		}
 	}
 }

@@ -98,7 +98,12 @@ static void invalid(void **state)
 	(void)state;
 	assert_string_equal(text_of(KFENCE_INVALID_FREE, o, (char *)0x202104, KFENCE_WRITE),
 			    RULE "BUG: KFENCE: invalid free in 0x1234\n\n"
-				 "Invalid free of 0x202104 (in kfence-#0):\n" STACK OBJECT "\n");
+				 "Invalid free of 0x202104 (in kfence-#0):\n" STACK OBJECT "\n"
+				 "uslab: 0x202104 lies inside of an object of victims, not at its "
+				 "start\n\n");
+	o = make_object(KFENCE_FREED);
+	text_of(KFENCE_INVALID_FREE, o, (char *)0x202100, KFENCE_WRITE);
+	assert_true(said(FREED "\nuslab: Object already free\n\n"));
 	assert_string_equal(text_of(KFENCE_INVALID_ACCESS, NULL, (char *)0x200001, KFENCE_READ),
 			    RULE "BUG: KFENCE: invalid read in 0x1234\n\n"
 				 "Invalid read at 0x200001:\n" STACK);

@@ -52,6 +52,23 @@ IN_CHILD(an_object_is_aligned)
 	CHILD_CHECK(reports == 0);
 }
 
+/* Whoever wants to read what was freed is told so before he does, as the culprit; then he can. */
+IN_CHILD(a_read_is_foreseen)
+{
+	char *p;
+
+	start(16);
+	p = take(40);
+	memset(p, 'A', 40);
+	CHILD_CHECK(!kfence_report_read(p, HERE) && reports == 0);
+	kfence_free(p, HERE);
+	CHILD_CHECK(!kfence_report_read(p + 8, HERE) && reports == 0);
+	CHILD_CHECK(kfence_report_read(p, HERE) && reports == 1);
+	CHILD_CHECK(said("use-after-free read in "));
+	CHILD_CHECK(*(volatile char *)p == 'A' && reports == 1);
+	kfence_check();
+}
+
 IN_CHILD(none_is_left)
 {
 	char *p[8];
@@ -321,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_has_exactly_its_bytes),
 		cmocka_unit_test(an_object_is_aligned),
+		cmocka_unit_test(a_read_is_foreseen),
 		cmocka_unit_test(none_is_left),
 		cmocka_unit_test(the_oldest_free_one_is_next),
 		cmocka_unit_test(known_stacks_give_way),

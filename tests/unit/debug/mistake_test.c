@@ -35,7 +35,9 @@ static void reports(__attribute__((unused)) void **state)
 	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
 	heard[0] = '\0';
 	engine_mistake_now(&e, heard, ENGINE_NO_OBJECT);
-	assert_non_null(strstr(heard, "Invalid pointer 0x"));
+	assert_non_null(strstr(heard, "Invalid object pointer 0x"));
+	assert_non_null(strstr(heard, " is no object of test\n"));
+	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
 	heard[0] = '\0';
 	engine_mistake_now(&e, obj, ENGINE_LIST_BROKEN);
 	assert_non_null(strstr(heard, "Freechain corrupt"));
@@ -43,8 +45,8 @@ static void reports(__attribute__((unused)) void **state)
 	assert_int_equal(report_counters.isolated, 1);
 	heard[0] = '\0';
 	engine_mistake_now(&e, obj, ENGINE_NO_HEADER);
-	assert_non_null(strstr(heard, "Freed twice, no start of an object, or its header was"));
-	assert_non_null(strstr(heard, "Invalid pointer 0x"));
+	assert_non_null(strstr(heard, "Invalid object pointer 0x"));
+	assert_non_null(strstr(heard, " was freed twice, starts no object, or its header was"));
 	heard[0] = '\0';
 	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN); /* its page is gone: no offset */
 	assert_non_null(strstr(heard, "Object already free"));
@@ -55,7 +57,7 @@ static void reports(__attribute__((unused)) void **state)
 	engine_listener = NULL;
 }
 
-/* Spec 3.11. */
+/* Spec 3.11, in the report that all engines have. */
 static void the_words_of_slab(__attribute__((unused)) void **state)
 {
 	struct engine e = { .ops = &slab_ops, .name = "test" };
@@ -64,12 +66,13 @@ static void the_words_of_slab(__attribute__((unused)) void **state)
 	report_set_hook(keep, NULL, true);
 	mistake_listen();
 	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN);
-	assert_int_equal(strncmp(heard, "slab: double free detected in cache 'test', objp 0x", 51),
-			 0);
+	assert_non_null(strstr(heard, "): Object already free\n"));
+	assert_non_null(strstr(heard, "\nslab: double free detected in cache 'test', objp 0x"));
 	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
 	heard[0] = '\0';
 	engine_mistake_now(&e, heard, ENGINE_LIST_BROKEN);
-	assert_int_equal(strncmp(heard, "slab error in slab_get_obj(): cache `test': ", 44), 0);
+	assert_non_null(strstr(heard, "): Freechain corrupt\n"));
+	assert_non_null(strstr(heard, "\nslab error in slab_get_obj(): cache `test': "));
 	assert_non_null(strstr(heard, "double free, or memory outside object was overwritten\n"));
 	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
 	report_set_hook(NULL, NULL, false);

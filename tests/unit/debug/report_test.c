@@ -90,6 +90,59 @@ static void test_pointer_and_line(void **unused)
 	assert_string_equal(cache, "<none>");
 }
 
+/* The same words for a mistake, whoever noticed it; and what the kernel does not say. */
+static void test_one_wording(void **unused)
+{
+	(void)unused;
+	report_misuse(&engine, slab, obj, REPORT_FREE_ALREADY, NULL);
+	assert_string_equal(shape(), BANNER "Slab Pointer  " STACK);
+	assert_non_null(strstr(text, "): Object already free\n"));
+	assert_non_null(strstr(text, " @offset=2624\n\n"));
+	report_invalid(NULL, NULL, (void *)0x77, "uslab: a note");
+	assert_string_equal(shape(), BANNER "Pointer uslab:  " STACK);
+	assert_non_null(strstr(text, "\nBUG <none> (Tainted: G    B             ): Invalid object "
+				     "pointer 0x77\n"));
+	assert_non_null(strstr(text, "\nPointer 0x77\nuslab: a note\n\n"));
+	report_slab_noted(&engine, slab, "Freechain corrupt", "uslab: a note");
+	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
+	report_not_done(&engine, obj, "resized");
+	report_deliver();
+	assert_non_null(strstr(text, " not resized; USLAB_CONF=report=abort ends the program\n"));
+}
+
+/* With letters it is known where a pointer lies, and whose object that is. */
+static void test_pointer_in_slab(void **unused)
+{
+	char line[200];
+
+	(void)unused;
+	report_slab_invalid(&engine, slab, obj + 8);
+	assert_string_equal(shape(), BANNER "Slab uslab: Allocated object Object  " STACK);
+	snprintf(line, sizeof(line),
+		 "\nuslab: %p lies inside of an object of kmalloc-64, not at its start\n"
+		 "Allocated in 0x1234 ",
+		 (void *)(obj + 8));
+	assert_non_null(strstr(text, "): Invalid object pointer 0x"));
+	assert_non_null(strstr(text, line));
+	snprintf(line, sizeof(line), "\nObject %p @offset=2624 ", (void *)obj);
+	assert_non_null(strstr(text, line));
+	report_slab_invalid(&engine, slab, obj - 8);
+	report_deliver();
+	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
+	assert_non_null(strstr(text, line));
+	report_slab_pointer(&engine, slab, obj + 70, false, "x");
+	report_deliver();
+	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
+	report_slab_invalid(&engine, slab, memory + 2 * PAGE_SIZE);
+	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
+	assert_non_null(strstr(text, " lies behind the objects of kmalloc-64, "));
+
+	report_slab_pointer(&engine, slab, obj, true, "Slab has 0 allocated objects\n");
+	report_deliver();
+	assert_non_null(strstr(text, "): Slab has 0 allocated objects\n\n---"));
+	assert_non_null(strstr(text, "\nuslab: Object already free\n"));
+}
+
 static void test_padding(void **unused)
 {
 	char *start = memory + PAGE_SIZE;
@@ -204,9 +257,10 @@ static void test_counters(void **unused)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(object),  TEST(bytes),	    TEST(slab),	    TEST(pointer_and_line),
-		TEST(padding), TEST(fewer_letters), TEST(tracks),   TEST(large_object),
-		TEST(trace),   TEST(leak),	    TEST(counters),
+		TEST(object),	   TEST(bytes),		  TEST(slab),	 TEST(pointer_and_line),
+		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_letters),
+		TEST(tracks),	   TEST(large_object),	  TEST(trace),	 TEST(leak),
+		TEST(counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
