@@ -403,6 +403,74 @@ def rule_docs(tree):
                         yield path, number, f"names {token}, which does not exist"
 
 
+SPEC_GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:\*|#|//)?[ \t]*)"  # a blank, or a comment's next line
+SPEC_PART = r"(?:\d+\.\d+(?!\.?\d)|A\d+)[a-z]?\b"
+SPEC_NEXT = rf"(?:,|,?{SPEC_GAP}(?:and|or|to|-)){SPEC_GAP}"
+SPEC_REFERENCE = re.compile(
+    rf"\b[Ss]pec{SPEC_GAP}(?P<first>{SPEC_PART}|\d+\b(?!\.\d)|A\b)"
+    rf"(?P<more>(?:{SPEC_NEXT}{SPEC_PART})*)"
+    rf"(?:,?{SPEC_GAP}points?{SPEC_GAP}(?P<points>\d+(?:{SPEC_NEXT}\d+)*))?"
+    rf"|\b(?P<list>[Vv]ector|[Pp]itfall)s?{SPEC_GAP}(?P<numbers>\d+\b(?:{SPEC_NEXT}\d+\b)*)")
+
+
+def spec_parts(tree):
+    """{"4", "4.8", "4.8a", "3.8 point 5", ...}: what docs/spec has headings and items for."""
+    parts = set()
+    for path in tree.paths:
+        part = ""
+        for line in tree.source(path).lines if re.match(r"docs/spec/.+\.md$", path) else ():
+            heading = re.match(r"##? (\d+\.\d+|\d+(?=\.)|A\d*)\b", line)
+            item = re.match(r"- \*\*([a-z])\.\*\*|(\d+)\. ", line)
+            if line.startswith("#"):
+                part = heading.group(1) if heading else ""
+                parts.add(part)
+            elif item:
+                parts.add(part + (item.group(1) or f" point {item.group(2)}"))
+    return parts - {""}
+
+
+def spec_references(text):
+    """(offset, part as spec_parts() has it) of each reference in a text."""
+    for match in SPEC_REFERENCE.finditer(text):
+        numbers = lambda group: re.findall(r"\d+", match.group(group) or "")
+        if match.group("list"):
+            section = "14" if match.group("list").lower() == "vector" else "15"
+            yield from ((match.start(), f"{section}.{number}") for number in numbers("numbers"))
+            continue
+        cited = [match.group("first")] + re.findall(SPEC_PART, match.group("more"))
+        yield from ((match.start(), part) for part in cited)
+        yield from ((match.start(), f"{cited[-1]} point {number}") for number in numbers("points"))
+
+
+def rule_spec(tree):
+    """every reference to the specification ("spec 4.13", "vector 3") leads to a part of docs/spec"""
+    parts = spec_parts(tree)
+    for path in tree.paths:
+        if not path.endswith((".c", ".h", ".S", ".def", ".py", ".sh", ".md", ".scd", ".txt", ".cmake")):
+            continue
+        text = tree.source(path).text
+        for offset, part in spec_references(text):
+            if part not in parts:
+                yield path, text.count("\n", 0, offset) + 1, f"docs/spec has no {part}"
+        if not path.startswith("docs/spec/"):
+            continue
+        prose = re.sub(r"```.*?```|``.*?``|`[^`]*`", lambda m: "\n" * m.group(0).count("\n"), text,
+                       flags=re.S)
+        for match in re.finditer(r"\[(\d+\.\d+|A\d*)\](?!\()(: (\S*)#(\S+))?", prose):
+            number, line = match.group(1), prose.count("\n", 0, match.start()) + 1
+            if not match.group(2):
+                if f"\n[{number}]: " not in prose:
+                    yield path, line, f"[{number}] has no link at the file's end"
+                continue
+            target = os.path.join("docs/spec", match.group(3)) if match.group(3) else path
+            headings = tree.source(target).text if target in tree.paths else ""
+            slugs = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+                     for heading in re.findall(r"^#+ (.*)", headings, re.M)]
+            if match.group(4) not in slugs or not match.group(4).startswith(
+                    number.replace(".", "").lower()):
+                yield path, line, f"[{number}] leads to {match.group(3)}#{match.group(4)}"
+
+
 def rule_exports(tree):
     """what the shared libraries export equals scripts/symbols.txt and scripts/symbols-malloc.txt"""
     for library, listed in (("libuslab.so", "scripts/symbols.txt"),

@@ -347,7 +347,7 @@ typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);
 
 /**
- * uslab_set_failslab - make allocations fail (kernel: failslab=, spec of fault injection)
+ * uslab_set_failslab - make allocations fail (the kernel's failslab=, spec 6.5)
  * @text: "interval,probability,space,times", e.g. "1,10,0,-1": one in ten, for ever; "": stop
  *
  * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and
- * other queue limits (3.5)
+ * other queue limits (spec 3.5)
  *
  * Data:       none.
  * Invariants: none.

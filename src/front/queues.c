@@ -279,7 +279,7 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
 /* ---- free ------------------------------------------------------------------------------------ */
 
 /*
- * Spec 3.8, point 3: makes room by moving the oldest objects to the shared array, or else into objs
+ * Spec 3.8 point 3: makes room by moving the oldest objects to the shared array, or else into objs
  * for the engine. Returns how many of those.
  */
 static unsigned int flush_oldest(struct front *f, struct queue_hand *h, void **objs)
@@ -305,7 +305,7 @@ static noinline void free_slow(struct front *f, void *obj)
 	}
 	remote = queues_is_remote(obj, h.node);
 	/*
-	 * Spec 3.8, point 5, which the kernel has in hardened builds only, and says once: here the
+	 * Spec 3.8 point 5, which the kernel has in hardened builds only, and says once: here the
 	 * look costs nothing. The object stays free once.
 	 */
 	again = !remote && *h.top == obj;

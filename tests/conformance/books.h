@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/books.h - vector 16 of the specification: every page that is out is accounted for
+ * conformance/books.h - spec 14 vector 16: every page that is out is accounted for
  *
  * pages_out() of the fixture is what the page allocator says; here is what
  * caches, heaps and runs say.

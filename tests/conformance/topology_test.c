@@ -7,7 +7,7 @@
  * of its own. What must hold:
  *   - an object is nobody else's, and comes from the node that was asked for;
  *   - the pages that the page allocator has given out are those of caches, heaps and runs, no more
- *     and no less, in sum and on each node (vector 16 of the specification);
+ *     and no less, in sum and on each node (spec 14 vector 16);
  *   - after the last free and a shrink none is left.
  */
 #include "conformance/books.h"

@@ -214,6 +214,25 @@ class CheckTest(unittest.TestCase):
                     "docs/a.md:2: docs: links to gone.md",
                     "docs/a.md:4: docs: names src/base/absent.c")
 
+    def test_references_to_the_specification(self):
+        self.put("docs/spec/04-slub.md", "# 4. SLUB\n\n## 4.8 Slow path\n\n- **a.** One step. See [4.9].\n\n"
+                 "## 4.9 Lists\n\n1. One point, as [4.8] says.\n\n[4.8]: #48-slow-path\n[4.9]: #49-lists\n")
+        self.put("docs/spec/14-vectors.md", "# 14. Vectors\n\n## 14.1 The first\n")
+        self.put("docs/spec/A-sheaves.md", "# A Sheaves\n\n## A0 Time line\n")
+        put = lambda text: self.c("src/page/buddy.h", text.replace("@", "spe" "c"))
+        good = "/* @ 4, @ 4.8, 4.9, @ 4.8a and 4.9, point 1, @\n * 4.9 to A0; Vec" "tor 1, Linux 4.99 */\n"
+        put(good)
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        put(good + "/* (@ 4.8b, 4.10) and @ 9;\n * vec" "tors 1 and 2, pit" "fall 1, @\n * 4.9 point 2 */\n")
+        self.put("docs/a.md", "As spe" "c A1 says.\n")
+        self.put("docs/spec/14-vectors.md", "# 14. Vectors\n\n## 14.1 As [4.8] and [4.9]\n\n"
+                 "[4.8]: 04-slub.md#48-gone\n")
+        self.expect(*(f"src/page/buddy.h:{line}: spec: docs/spec has no {part}\n" for line, part in (
+            (12, "4.8b"), (12, "4.10"), (12, "9"), (13, "14.2"), (13, "15.1"), (13, "4.9 point 2"))),
+                    "docs/a.md:1: spec: docs/spec has no A1",
+                    "docs/spec/14-vectors.md:3: spec: [4.9] has no link",
+                    "docs/spec/14-vectors.md:5: spec: [4.8] leads to 04-slub.md#48-gone")
+
     def test_exports(self):
         body = "int kmem_cache_size(void);\nint leaked(void);\n\nint kmem_cache_size(void)\n{\n" \
             "\treturn 1;\n}\n\nint leaked(void)\n{\n\treturn 2;\n}\n"

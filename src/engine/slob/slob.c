@@ -116,7 +116,7 @@ static unsigned int heap_refill(struct engine *e, void **objs, unsigned int want
 	return got;
 }
 
-/* Every object is constructed each time: a free one holds the list (spec 15, 10). */
+/* Every object is constructed each time: a free one holds the list (spec 15.10). */
 static unsigned int slob_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 				int node)
 {

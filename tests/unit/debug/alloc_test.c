@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unit/debug/alloc_test.c - objects out of debug slabs: from where, with what
- * in them, what if not (7.3)
+ * in them, what if not (spec 7.3)
  */
 #include "debug/stacks.h"
 #include "fixture.h"
@@ -147,7 +147,7 @@ static void alignment(__attribute__((unused)) void **state)
 	}
 }
 
-/* ---- lists (4.13) ---------------------------------------------------------------------------- */
+/* ---- lists (spec 4.13) ----------------------------------------------------------------------- */
 
 static void one_slab_after_the_other(__attribute__((unused)) void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unit/debug/free_test.c - objects back to debug slabs: bytes (vector 10),
- * lists (4.13), mistakes (7.4)
+ * lists (spec 4.13), mistakes (spec 7.4)
  */
 #include "fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unit/debug/object_test.c - how many bytes an object has, and what is red
- * behind them (spec 5.7, 6.2+)
+ * behind them (spec 5.7; Linux 6.2 and later)
  */
 #include "fixture.h"
 

@@ -230,7 +230,7 @@ static void counts_the_list(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* ---- shrinking (4.14, vector 5) -------------------------------------------------------------- */
+/* ---- shrinking (spec 4.14, vector 5) --------------------------------------------------------- */
 
 static void shrink_sorts(__attribute__((unused)) void **state)
 {

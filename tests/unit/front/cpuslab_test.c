@@ -248,7 +248,7 @@ static void *get_on(int node, gfp_t gfp)
 	return obj;
 }
 
-/* On two nodes: another node's object costs the CPU its slab (4.8 b). */
+/* On two nodes: another node's object costs the CPU its slab (spec 4.8b). */
 IN_CHILD(test_nodes)
 {
 	void *a, *b, *c, *d;

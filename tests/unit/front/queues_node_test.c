@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/front/queues_node_test.c - objects between nodes: spec 3.10, and policies by object (0.4)
+ * unit/front/queues_node_test.c - objects between nodes, policies by object: spec 3.10, 0.4
  *
  * Made-up machines: 4 CPUs on 2 nodes, of which this thread acts for CPU 1; or 6 on 3.
  */

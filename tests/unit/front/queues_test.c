@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/front/queues_test.c - a CPU's array: spec 3.5, 3.6, 3.8, vectors 13 and 14 of section 14
+ * unit/front/queues_test.c - a CPU's array: spec 3.5, 3.6, 3.8, vectors 13 and 14
  *
  * Most tests run with sequences where this process has them, and on a made-up topology without.
  */
@@ -45,7 +45,7 @@ IN_CHILD(test_one_cpu_shares_with_nobody)
 	CHILD_CHECK(queues()->shared == 0 && queues()->limit == 120);
 }
 
-/* Spec 14, vector 13, as far as an engine without slabs can say. */
+/* Spec 14 vector 13, as far as an engine without slabs can say. */
 BOTH_MODES(test_batches)
 {
 	void *objs[100];
@@ -250,7 +250,7 @@ BOTH_MODES(test_bulk)
 	end_fake();
 }
 
-/* Spec 3.8, point 5: what lies on top already is not pushed again; each time that is reported. */
+/* Spec 3.8 point 5: what lies on top already is not pushed again; each time that is reported. */
 BOTH_MODES(test_double_free)
 {
 	void *a, *b;

@@ -37,7 +37,7 @@ static void test_header(void **state)
 	assert_string_equal(line, loss);
 }
 
-/* The three lines of the seed slide. */
+/* The three lines of spec 8.3. */
 static void test_examples(void **state)
 {
 	struct snapshot_cache merged = {

@@ -10,7 +10,7 @@ static int setup(__attribute__((unused)) void **state)
 	return 0;
 }
 
-/* Spec 14, vector 13, the slab's part: an untouched queue asks for 16, then for a batch of 60. */
+/* Spec 14 vector 13, the slab's part: an untouched queue asks for 16, then for a batch of 60. */
 static void vector_13(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);

@@ -113,7 +113,7 @@ static void stats_add_up(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* Spec 14, vector 16: after the end the page allocator has everything back, and so has meta.c. */
+/* Spec 14 vector 16: after the end the page allocator has everything back, and so has meta.c. */
 static void destroy_gives_everything_back(__attribute__((unused)) void **state)
 {
 	static const unsigned int sizes[] = { 24, 64, 128, 192, 1088, 5000 };
@@ -168,7 +168,7 @@ static void nothing(__attribute__((unused)) void *obj)
 {
 }
 
-/* Spec 14, vector 17: aligned, apart, and to be written to the last byte. */
+/* Spec 14 vector 17: aligned, apart, and to be written to the last byte. */
 static void objects_are_aligned_and_apart(__attribute__((unused)) void **state)
 {
 	static const unsigned int sizes[][2] = {

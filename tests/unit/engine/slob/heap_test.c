@@ -63,7 +63,7 @@ static void a_new_page_goes_in_front(__attribute__((unused)) void **state)
 	}
 }
 
-/* The list is turned, not the page moved: what was behind it stays behind it (spec 1.4, 3). */
+/* The list is turned, not the page moved: what was behind it stays behind it (spec 1.4 point 3). */
 static void success_rotates_the_list(__attribute__((unused)) void **state)
 {
 	size_t f;

@@ -143,7 +143,7 @@ static void constructor_per_allocation(UNUSED_STATE)
 	}
 }
 
-/* spec 11.4 (d): what a free object of such a cache holds stays, and 24 bytes are for a footer. */
+/* spec 11.4d: what a free object of such a cache holds stays, and 24 bytes are for a footer. */
 static void rcu_caches_keep_content(UNUSED_STATE)
 {
 	struct engine_params params = sized(60);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/engine/slub/cpu_test.c - slabs for a CPU and back: spec 4.8 c, 4.9, 4.12
+ * unit/engine/slub/cpu_test.c - slabs for a CPU and back: spec 4.8c, 4.9, 4.12
  */
 #include "fixture.h"
 

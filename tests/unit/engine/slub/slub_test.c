@@ -100,7 +100,7 @@ static void stats_add_up(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* Global invariant 16 of spec 14: after the end the page allocator has everything back. */
+/* Spec 14 vector 16: after the end the page allocator has everything back. */
 static void destroy_gives_all_pages_back(__attribute__((unused)) void **state)
 {
 	struct buddy_stats before;
