@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "front/front.h"
 #include "os/cpu.h"
+#include "os/env.h"
 
 #define CACHE_NAME_MAX (USLAB_MAX_NAME + 1) /* bytes with the NUL */
 
@@ -337,6 +338,8 @@ const struct front_ops *cache_front_by_name(const char *name);
 
 /* ---- options.c: one pair of USLAB_CONF; false: refused, and nothing changed ---- */
 bool cache_set_option(const char *key, const char *value, void *arg);
+/* After that: what the option takes, or which ones there are. */
+cold void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value);
 
 void cache_fork_prepare(void);
 void cache_fork_parent(void);

@@ -38,6 +38,8 @@ static void set_failslab(const char *text)
 
 static int init_floors(void)
 {
+	static const struct os_env_reader reader = { .set = cache_set_option,
+						     .explain = cache_explain_option };
 	int ret;
 
 	cache_make_topology();
@@ -52,7 +54,7 @@ static int init_floors(void)
 	mistake_listen();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
-	os_env_pairs("USLAB_CONF", cache_set_option, NULL);
+	os_env_pairs("USLAB_CONF", &reader);
 	ret = cache_defaults.hardened ? arena_keep_used() : 0;
 	if (ret)
 		return ret;

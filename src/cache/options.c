@@ -8,6 +8,7 @@
  * Flow:       called by init.c for each pair of USLAB_CONF; calls choice.c and the knobs of the
  *             floors below.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -18,6 +19,7 @@
 #include "debug/report.h"
 #include "engine/slab/slab.h"
 #include "front/queues.h"
+#include "os/die.h"
 #include "os/env.h"
 #include "page/buddy.h"
 
@@ -178,42 +180,57 @@ static bool set_purge_delay(const char *value)
 	return true;
 }
 
+#define ENGINES "slub, slab, slobseg, slobseg:pow2, slob, slob:1991"
+#define FRONTS "array, queues, cpuslab, none, historical"
+#define YES_OR_NO "0 or 1"
+#define SWITCH YES_OR_NO ", nothing means 1"
+#define FAILSLAB_TAKES                                                                             \
+	"a number (interval, space, verbose), 0 to 100 (probability), -1 or more (times), Y or N " \
+	"(ignore-gfp-wait, cache-filter), a pattern of names of threads (task-filter)"
+#define KFENCE_TAKES "one in so many (sample), how many (objects), milliseconds (interval)"
+#define RULES " (64 rules at most, whose patterns are no longer than names)"
+
 /* slab_* are the kernel's command line options; slub_* its older names for them. */
 static const struct option {
 	const char *key;
 	bool (*set)(const char *value);
+	const char *takes;
 } options[] = {
-	{ "engine", set_engine },
-	{ "front", set_front },
-	{ "stats", set_stats },
-	{ "topology", cache_topology_is },
-	{ "noaliencache", set_noalien },
-	{ "reap", set_reap },
-	{ "control", set_control },
-	{ "report", report_set_policy },
-	{ "report.format", report_set_format },
-	{ "report.file", report_set_file },
-	{ "report.frames", report_set_frames },
-	{ "report.burst", report_set_burst },
-	{ "report.interval", report_set_interval },
-	{ "report.time", report_set_time },
-	{ "valgrind", friends_set_valgrind },
-	{ "asan", friends_set_asan },
-	{ "hardened", set_hardened },
-	{ "random", set_randomised },
-	{ "purge_limit", set_purge_limit },
-	{ "purge_delay", set_purge_delay },
-	{ "slab_nomerge", set_nomerge },
-	{ "slub_nomerge", set_nomerge },
-	{ "slab_merge", set_merge },
-	{ "slub_merge", set_merge },
-	{ "slab_min_order", set_min_order },
-	{ "slub_min_order", set_min_order },
-	{ "slab_max_order", set_max_order_of_both },
-	{ "slub_max_order", set_max_order },
-	{ "slab_min_objects", set_min_objects },
-	{ "slub_min_objects", set_min_objects },
+	{ "engine", set_engine, ENGINES },
+	{ "front", set_front, FRONTS },
+	{ "stats", set_stats, SWITCH },
+	{ "topology", cache_topology_is, "CPUSxNODES, as 64x4, with a CPU or more for each node" },
+	{ "noaliencache", set_noalien, SWITCH },
+	{ "reap", set_reap, "milliseconds, at least 1" },
+	{ "control", set_control, "milliseconds, at least 1" },
+	{ "report", report_set_policy, "continue, abort, exit" },
+	{ "report.format", report_set_format, "modern, 2.6.29" },
+	{ "report.file", report_set_file,
+	  "the path of a regular file, a character device or a FIFO that can be written to" },
+	{ "report.frames", report_set_frames, "program, all" },
+	{ "report.burst", report_set_burst, "a number of reports, 0 for all" },
+	{ "report.interval", report_set_interval, "seconds, up to 1000000, 0 for no limit" },
+	{ "report.time", report_set_time, YES_OR_NO },
+	{ "valgrind", friends_set_valgrind, YES_OR_NO },
+	{ "asan", friends_set_asan, YES_OR_NO },
+	{ "hardened", set_hardened, SWITCH },
+	{ "random", set_randomised, SWITCH },
+	{ "purge_limit", set_purge_limit, "bytes, also as 64k, 16M, 1G" },
+	{ "purge_delay", set_purge_delay, "milliseconds" },
+	{ "slab_nomerge", set_nomerge, SWITCH },
+	{ "slub_nomerge", set_nomerge, SWITCH },
+	{ "slab_merge", set_merge, SWITCH },
+	{ "slub_merge", set_merge, SWITCH },
+	{ "slab_min_order", set_min_order, "0 to 10, and not more than slab_max_order (3)" },
+	{ "slub_min_order", set_min_order, "0 to 10, and not more than slub_max_order (3)" },
+	{ "slab_max_order", set_max_order_of_both,
+	  "0 to 10, and not less than slab_min_order (0)" },
+	{ "slub_max_order", set_max_order, "0 to 10, and not less than slub_min_order (0)" },
+	{ "slab_min_objects", set_min_objects, "0 to 32767" },
+	{ "slub_min_objects", set_min_objects, "0 to 32767" },
 };
+
+BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
 
 static bool set_capacity_rule(const char *pattern, const char *value)
 {
@@ -229,24 +246,91 @@ static bool set_capacity_rule(const char *pattern, const char *value)
  */
 static const struct rule_option {
 	const char *prefix;
+	const char *rest;
 	bool (*set)(const char *rest, const char *value); /* rest: of the key, behind the prefix */
+	const char *takes;
 } rule_options[] = {
-	{ "engine:", cache_add_engine_rule }, { "front:", cache_add_front_rule },
-	{ "capacity:", set_capacity_rule },   { "failslab.", failslab_set },
-	{ "kfence.", kfence_set_option },
+	{ "engine:", "PATTERN", cache_add_engine_rule, ENGINES RULES },
+	{ "front:", "PATTERN", cache_add_front_rule, FRONTS RULES },
+	{ "capacity:", "PATTERN", set_capacity_rule, "1 to 1024 objects" RULES },
+	{ "failslab.", "NAME", failslab_set, FAILSLAB_TAKES },
+	{ "kfence.", "NAME", kfence_set_option, KFENCE_TAKES },
 };
+
+BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
+
+static const struct option *option_of(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (!strcmp(options[i].key, key))
+			return &options[i];
+	return NULL;
+}
+
+static const struct rule_option *rule_option_of(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rule_options); i++)
+		if (!strncmp(key, rule_options[i].prefix, strlen(rule_options[i].prefix)))
+			return &rule_options[i];
+	return NULL;
+}
 
 bool cache_set_option(const char *key, const char *value, void *arg)
 {
-	(void)arg;
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (!strcmp(options[i].key, key))
-			return options[i].set(value);
-	for (size_t i = 0; i < ARRAY_SIZE(rule_options); i++) {
-		size_t len = strlen(rule_options[i].prefix);
+	const struct option *option = option_of(key);
+	const struct rule_option *rule = rule_option_of(key);
 
-		if (!strncmp(key, rule_options[i].prefix, len))
-			return rule_options[i].set(key + len, value);
+	(void)arg;
+	if (option)
+		return option->set(value);
+	return rule && rule->set(key + strlen(rule->prefix), value);
+}
+
+static void list_options(char *why, size_t size)
+{
+	size_t len = os_format(why, size, "there is no such option, but");
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		len += os_format(why + MIN(len, size), size - MIN(len, size), " %s,",
+				 options[i].key);
+	for (size_t i = 0; i < ARRAY_SIZE(rule_options); i++)
+		len += os_format(why + MIN(len, size), size - MIN(len, size), " %s%s%s",
+				 rule_options[i].prefix, rule_options[i].rest,
+				 i + 1 < ARRAY_SIZE(rule_options) ? "," : "");
+}
+
+static const char *file_error(void)
+{
+	switch (report_file_error()) {
+	case -ENOENT:
+		return "no such folder";
+	case -EACCES:
+	case -EPERM:
+		return "permission denied";
+	case -EROFS:
+		return "the file system cannot be written to";
+	case -EISDIR:
+	case -EINVAL:
+		return "that is none of them";
+	default:
+		return "it cannot be opened";
 	}
-	return false;
+}
+
+void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value)
+{
+	const struct option *option = option_of(key);
+	const struct rule_option *rule = rule_option_of(key);
+
+	if (option && option->set == report_set_file && *value)
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s: %s", key, option->takes,
+			  file_error());
+	else if (option)
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s%s", key, option->takes,
+			  *value ? "" : ", and has no value here");
+	else if (rule)
+		os_format(why, OS_ENV_WHY_BYTES, "%s%s takes %s", rule->prefix, rule->rest,
+			  rule->takes);
+	else
+		list_options(why, OS_ENV_WHY_BYTES);
 }

@@ -49,7 +49,7 @@ void cache_make_topology(void)
 	const char *conf = os_env("USLAB_CONF");
 
 	if (conf && strstr(conf, KEY "="))
-		os_env_pairs("USLAB_CONF", set, NULL);
+		os_env_pairs("USLAB_CONF", &(struct os_env_reader){ .set = set });
 }
 
 bool cache_topology_is(const char *value)

@@ -119,6 +119,8 @@ cold bool report_set_time(const char *value);
 cold bool report_goes_on(void);
 /* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
 cold bool report_set_file(const char *path);
+/* Why the last one could not: -errno. */
+cold int report_file_error(void);
 /* See uslab_set_report_hook(). */
 cold void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
 

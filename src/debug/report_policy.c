@@ -42,6 +42,7 @@ static enum report_format format = REPORT_MODERN;
 static bool tainted;
 static bool own_frames;
 static unsigned int nr_telling; /* hooks that run now */
+static int file_error;		/* of report.file; while the library is made ready */
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
@@ -142,8 +143,10 @@ bool report_set_file(const char *path)
 	char absolute[PATH_BYTES];
 	struct os_log log;
 
-	if (os_absolute_path(absolute, sizeof(absolute), path) ||
-	    os_log_open(&log, absolute, LEAST_FD))
+	file_error = os_absolute_path(absolute, sizeof(absolute), path);
+	if (!file_error)
+		file_error = os_log_open(&log, absolute, LEAST_FD);
+	if (file_error)
 		return false;
 	text_open();
 	os_log_close(&state.log);
@@ -151,6 +154,11 @@ bool report_set_file(const char *path)
 	memcpy(state.path, absolute, sizeof(state.path));
 	close_options();
 	return true;
+}
+
+int report_file_error(void)
+{
+	return file_error;
 }
 
 static bool is_telling(void)

@@ -14,7 +14,7 @@
 #include "os/process.h"
 #include "os/sys.h"
 
-#define SAY_MAX 512   /* bytes, with prefix and newline; longer text is cut */
+#define SAY_MAX 1024  /* bytes, with prefix and newline; longer text is cut */
 #define DIGITS_MAX 20 /* of UINT64_MAX in base 10 */
 #define WIDTH_MAX 100 /* columns; a larger width is no width of ours */
 

@@ -39,33 +39,50 @@ static bool copy_part(char part[PART_MAX], const char *from, size_t len)
 	return true;
 }
 
-/* One pair of len bytes, not NUL-terminated. Returns whether set was called and took it. */
-static bool set_pair(const char *pair, size_t len,
-		     bool (*set)(const char *key, const char *value, void *arg), void *arg)
-{
-	const char *equals = memchr(pair, '=', len);
-	size_t key_len = equals ? (size_t)(equals - pair) : len;
-	size_t value_len = equals ? len - key_len - 1 : 0;
+struct pair {
 	char key[PART_MAX];
 	char value[PART_MAX];
+};
 
-	return copy_part(key, pair, key_len) &&
-	       copy_part(value, equals ? equals + 1 : pair, value_len) && set(key, value, arg);
+/* A pair of len bytes, not NUL-terminated. false: it does not fit. */
+static bool copy_pair(struct pair *pair, const char *from, size_t len)
+{
+	const char *equals = memchr(from, '=', len);
+	size_t key_len = equals ? (size_t)(equals - from) : len;
+	size_t value_len = equals ? len - key_len - 1 : 0;
+
+	return copy_part(pair->key, from, key_len) &&
+	       copy_part(pair->value, equals ? equals + 1 : from, value_len);
 }
 
-/* Says which pair was of no use, as far as it fits. */
-static void report_pair(const char *name, const char *pair, size_t len)
+/* Says which pair was of no use, as far as it fits, and why. */
+static void report_pair(const char *name, const char *pair, size_t len, const char *why)
 {
 	char shown[2 * PART_MAX];
 	size_t n = len < sizeof(shown) ? len : sizeof(shown) - 1;
 
 	memcpy(shown, pair, n);
 	shown[n] = '\0';
-	os_say("%s: ignored \"%s\"%s", name, shown, n < len ? "..." : "");
+	os_say("%s: ignored \"%s\"%s%s%s", name, shown, n < len ? "..." : "", *why ? ": " : "",
+	       why);
 }
 
-void os_env_pairs(const char *name, bool (*set)(const char *key, const char *value, void *arg),
-		  void *arg)
+static void read_pair(const char *name, const char *from, size_t len,
+		      const struct os_env_reader *reader)
+{
+	char why[OS_ENV_WHY_BYTES] = "";
+	struct pair pair;
+
+	if (!copy_pair(&pair, from, len))
+		os_format(why, sizeof(why), "keys and values have at most %u bytes", PART_MAX - 1);
+	else if (reader->set(pair.key, pair.value, reader->arg))
+		return;
+	else if (reader->explain)
+		reader->explain(why, pair.key, pair.value);
+	report_pair(name, from, len, why);
+}
+
+void os_env_pairs(const char *name, const struct os_env_reader *reader)
 {
 	const char *pair = os_env(name);
 
@@ -74,8 +91,8 @@ void os_env_pairs(const char *name, bool (*set)(const char *key, const char *val
 		size_t len = comma ? (size_t)(comma - pair) : strlen(pair);
 
 		/* Empty pairs come from a comma too many, which nobody needs to hear about. */
-		if (len && !set_pair(pair, len, set, arg))
-			report_pair(name, pair, len);
+		if (len)
+			read_pair(name, pair, len, reader);
 		pair = comma ? comma + 1 : NULL;
 	}
 }

@@ -22,13 +22,22 @@ const char *os_env(const char *name);
  */
 bool os_env_is_ours(void);
 
+#define OS_ENV_WHY_BYTES 768
+
+struct os_env_reader {
+	/* false: the pair is of no use */
+	bool (*set)(const char *key, const char *value, void *arg);
+	/* what is wrong with it, after that; NULL: nobody knows */
+	void (*explain)(char why[OS_ENV_WHY_BYTES], const char *key, const char *value);
+	void *arg;
+};
+
 /*
- * Calls set(key, value, arg) for each pair of a "key=value,key=value" text, in order, with
- * NUL-terminated copies of at most 127 bytes each; "key" alone gives value "". A set that returns
- * false, or a pair that is too long, is reported once by os_say() and skipped. Never aborts.
+ * Calls set for each pair of a "key=value,key=value" text, in order, with NUL-terminated copies of
+ * at most 127 bytes each; "key" alone gives value "". A pair that is refused or too long is
+ * reported once by os_say(), with the reason, and skipped. Never aborts.
  */
-void os_env_pairs(const char *name, bool (*set)(const char *key, const char *value, void *arg),
-		  void *arg);
+void os_env_pairs(const char *name, const struct os_env_reader *reader);
 
 /* "64", "16k", "1M", "2g" -> bytes. false for anything else or overflow. */
 bool os_parse_size(const char *text, size_t *bytes);

@@ -76,10 +76,11 @@ static void wrong_values(void **state)
 		snprintf(conf, sizeof(conf), "slab_nomerge,topology=%s", values[i]);
 		child = child_run(not_made_up, conf);
 		assert_true(child_passed(&child));
-		/* one line, which names the option */
+		/* one line, which names the option, and what it takes */
 		first = strstr(child.text, "topology");
 		assert_non_null(first);
-		assert_null(strstr(first + 1, "topology"));
+		assert_non_null(strstr(first, "\": topology takes CPUSxNODES"));
+		assert_string_equal(strchr(child.text, '\n'), "\n");
 	}
 }
 

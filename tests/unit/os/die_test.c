@@ -143,9 +143,9 @@ static void test_say_long_line(void **state)
 	text[sizeof(text) - 1] = '\0';
 	c = child_run(say_long, text);
 	assert_true(child_passed(&c));
-	assert_int_equal(strlen(c.text), 512);
+	assert_int_equal(strlen(c.text), 1024);
 	assert_memory_equal(c.text, "uslab: xxx", 10);
-	assert_string_equal(c.text + 509, "xx\n");
+	assert_string_equal(c.text + 1021, "xx\n");
 }
 
 static void die_assertion(void *arg)

@@ -29,7 +29,7 @@ static bool note(const char *key, const char *value, void *arg)
 static void run_pairs(void *expected)
 {
 	seen[0] = '\0';
-	os_env_pairs(NAME, note, &seen);
+	os_env_pairs(NAME, &(struct os_env_reader){ note, NULL, &seen });
 	CHILD_CHECK(strcmp(seen, expected) == 0);
 }
 
@@ -75,6 +75,31 @@ static void test_refused(void **state)
 	check_pairs("!x", "[!x|]", "uslab: " NAME ": ignored \"!x\"\n");
 }
 
+static void explain(char why[OS_ENV_WHY_BYTES], const char *key, const char *value)
+{
+	snprintf(why, OS_ENV_WHY_BYTES, "%s is not %s", key, value);
+}
+
+static void run_explained(void *arg)
+{
+	seen[0] = '\0';
+	os_env_pairs(NAME, &(struct os_env_reader){ note, explain, arg });
+}
+
+static void test_explained(void **state)
+{
+	struct child c;
+
+	(void)state;
+	setenv(NAME, "a=1,!b=2,!c", 1);
+	c = child_run(run_explained, &seen);
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "uslab: " NAME ": ignored \"!b=2\": !b is not 2\n"
+				    "uslab: " NAME ": ignored \"!c\": !c is not \n");
+}
+
+#define TOO_LONG ": keys and values have at most 127 bytes\n"
+
 static void test_too_long(void **state)
 {
 	char x[600];
@@ -90,14 +115,14 @@ static void test_too_long(void **state)
 	check_pairs(text, expected, "");
 	/* 128 do not; the pairs around are seen */
 	snprintf(text, sizeof(text), "a=1,b=%.128s,c=3", x);
-	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"b=%.128s\"\n", x);
+	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"b=%.128s\"" TOO_LONG, x);
 	check_pairs(text, "[a|1][c|3]", said);
 	snprintf(text, sizeof(text), "%.128s=1", x);
-	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"%.128s=1\"\n", x);
+	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"%.128s=1\"" TOO_LONG, x);
 	check_pairs(text, "", said);
 	/* a very long one is shown cut */
 	snprintf(text, sizeof(text), "a=%.598s", x);
-	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"a=%.253s\"...\n", x);
+	snprintf(said, sizeof(said), "uslab: " NAME ": ignored \"a=%.253s\"..." TOO_LONG, x);
 	check_pairs(text, "", said);
 }
 
@@ -153,9 +178,9 @@ static void test_sizes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_env),	cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_env),	 cmocka_unit_test(test_pairs),
+		cmocka_unit_test(test_refused),	 cmocka_unit_test(test_explained),
+		cmocka_unit_test(test_too_long), cmocka_unit_test(test_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
