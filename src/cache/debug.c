@@ -53,6 +53,7 @@
 #include "cache/friends.h"
 #include "cache/internal.h"
 #include "debug/blocks.h"
+#include "os/clock.h"
 #include "os/die.h"
 
 /* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
@@ -104,6 +105,27 @@ int cache_route_locked(struct cache *c)
 	return ret;
 }
 
+/* ---- since when users are stored ---- */
+
+enum tracking { TRACKING_NONE, TRACKING_PICKED, TRACKING_ALL };
+
+static enum tracking tracking_of(const struct cache *c)
+{
+	if (c->flags & SLAB_STORE_USER)
+		return TRACKING_ALL;
+	return c->watch & WATCH_SAMPLE ? TRACKING_PICKED : TRACKING_NONE;
+}
+
+/* The last step of any switch: all that is newer is tracked so. */
+static void note_tracking(struct cache *c, enum tracking before)
+{
+	enum tracking now = tracking_of(c);
+
+	if (c->engine.debug && now != before)
+		store_relaxed(&c->engine.debug->tracking_since,
+			      now == TRACKING_NONE ? 0 : os_clock_ms());
+}
+
 /* ---- letters ---- */
 
 static void store_letters(struct cache *c, slab_flags_t letters)
@@ -134,6 +156,8 @@ static void idle_slabs(struct cache *c)
 
 static int set_letters(struct cache *c, slab_flags_t letters, bool no_higher_order)
 {
+	enum tracking before = tracking_of(c);
+
 	if (letters & DEBUG_SLAB_FLAGS) {
 		int ret = make_slabs(c, &letters, no_higher_order);
 
@@ -145,12 +169,17 @@ static int set_letters(struct cache *c, slab_flags_t letters, bool no_higher_ord
 	if (!(letters & DEBUG_SLAB_FLAGS))
 		idle_slabs(c);
 	failslab_watch_locked(c);
+	note_tracking(c, before);
 	return 0;
 }
 
 int cache_start_debug(struct cache *c, slab_flags_t letters)
 {
-	return set_letters(c, letters & CACHE_LETTERS, cache_no_higher_order());
+	int ret = set_letters(c, letters & CACHE_LETTERS, cache_no_higher_order());
+
+	if (!ret && tracking_of(c) == TRACKING_ALL)
+		store_relaxed(&c->engine.debug->tracking_since, DEBUG_SINCE_EVER);
+	return ret;
 }
 
 int cache_set_debug_locked(struct cache *c, slab_flags_t flags)
@@ -190,6 +219,8 @@ void cache_start_blocks(void)
 {
 	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_LETTERS))
 		os_say("USLAB_DEBUG: no memory for the table of whole pages");
+	else if (blocks_letters() & SLAB_STORE_USER)
+		store_relaxed(&blocks_table->tracking_since, DEBUG_SINCE_EVER);
 }
 
 int cache_set_debug_pattern(const char *pattern, const char *letters)
@@ -219,6 +250,7 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 int cache_set_sampling_locked(struct cache *c, bool on)
 {
 	slab_flags_t letters = SLAB_STORE_USER;
+	enum tracking before = tracking_of(c);
 	int ret = 0;
 
 	if (on && !by_address(c) && c->front.ops == &front_array_ops)
@@ -233,6 +265,7 @@ int cache_set_sampling_locked(struct cache *c, bool on)
 		clear_watch(c, WATCH_SAMPLE);
 	if (!(c->watch & WATCH_DEBUG))
 		idle_slabs(c);
+	note_tracking(c, before);
 	return 0;
 }
 

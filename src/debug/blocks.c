@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "os/clock.h"
 #include "os/lock.h"
 #include "os/vm.h"
 
@@ -36,8 +37,12 @@ int blocks_switch(slab_flags_t letters)
 		table = os_map(ALIGN_UP(sizeof(*table), os_page_size()), os_page_size());
 		store_release(&blocks_table, table); /* pairs with blocks_letters() */
 	}
-	if (table)
+	if (table) {
+		if ((table->letters ^ letters) & SLAB_STORE_USER)
+			store_relaxed(&table->tracking_since,
+				      letters & SLAB_STORE_USER ? os_clock_ms() : 0);
 		store_relaxed(&table->letters, (uint32_t)(letters & BLOCKS_LETTERS));
+	}
 	lock_release(&blocks_lock);
 	return table || !letters ? 0 : -ENOMEM;
 }

@@ -60,8 +60,9 @@ struct blocks {
 	uint32_t freed;	  /* records of freed blocks; atomic */
 	uint32_t oldest;  /* of these */
 	uint32_t newest;
-	uint32_t waiting;     /* of the freed ones those whose pages wait; atomic */
-	uint64_t freed_bytes; /* of these; atomic */
+	uint32_t waiting;	 /* of the freed ones those whose pages wait; atomic */
+	uint64_t freed_bytes;	 /* of these; atomic */
+	uint64_t tracking_since; /* as in struct debug; atomic */
 	uint32_t bucket[BLOCKS_MAX];
 	struct block_record record[BLOCKS_MAX];
 };

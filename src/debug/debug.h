@@ -82,12 +82,20 @@ struct debug {
 	bool orig_size; /* objects remember how many bytes were asked for (kmalloc, malloc; U) */
 	bool hardened;
 	uint64_t random;	   /* of free pointers, if hardened */
+	uint64_t tracking_since;   /* see below; of the cache floor; atomic */
 	unsigned long min_partial; /* fewer partial slabs than this: an empty one stays; atomic */
 	unsigned int nr_nodes;
 	struct slab_layout layouts[DEBUG_LAYOUTS]; /* by debug_layout_index(); stride 0: not made */
 	struct engine_ops ops; /* inner's, but for what goes through here first */
 	struct debug_node *node[];
 };
+
+/*
+ * tracking_since: os_clock_ms() when users began to be stored as they are now, of all objects (U)
+ * or of those that are picked; 0: they are not. What is older was tracked before a gap, or is not
+ * tracked.
+ */
+#define DEBUG_SINCE_EVER 1 /* since there are objects at all */
 
 /* ---- layout.c: pure functions ---- */
 

@@ -30,14 +30,18 @@ void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c)
 	uint64_t table = find_table(s);
 	uint32_t letters;
 	uint32_t held;
+	uint64_t since;
 
 	if (!table ||
 	    !snapshot_read(s, table + offsetof(struct blocks, letters), &letters,
 			   sizeof(letters)) ||
-	    !snapshot_read(s, table + offsetof(struct blocks, held), &held, sizeof(held)))
+	    !snapshot_read(s, table + offsetof(struct blocks, held), &held, sizeof(held)) ||
+	    !snapshot_read(s, table + offsetof(struct blocks, tracking_since), &since,
+			   sizeof(since)))
 		return;
 	c->flags = letters;
 	c->tracked = held;
+	c->tracking_since = since;
 }
 
 static uint64_t record_at(uint64_t table, uint32_t number)

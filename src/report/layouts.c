@@ -51,6 +51,7 @@ uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct e
 	if (e->debug && snapshot_read(s, (uintptr_t)e->debug, &debug, sizeof(debug))) {
 		work->debug_layouts = (uintptr_t)e->debug + offsetof(struct debug, layouts);
 		ops = (uintptr_t)debug.inner;
+		c->tracking_since = debug.tracking_since;
 		/* of a cache that is only sampled, its debug slabs have U, and it has no letter */
 		if (!c->sampled)
 			c->flags = (c->flags & ~DEBUG_SLAB_FLAGS) |

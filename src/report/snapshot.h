@@ -43,6 +43,7 @@ struct snapshot_cache {
 #define CACHE_FIELD(type, member, key, help) type member;
 #include "report/fields.def"
 	slab_flags_t flags;
+	uint64_t tracking_since;  /* see debug/debug.h */
 	bool whole_pages;	  /* no cache: blocks too large for any, in the arena or mapped */
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;

@@ -309,10 +309,60 @@ class Track(InFolder):
             os.kill(self.pid, signal.SIGCONT)
 
     def test_tracked_before(self):
-        """How long is not known; two that track at once do not take the other's time for theirs."""
+        """Since when is known, also if somebody else switched it on, and after a gap."""
         self.track("-c", CACHE, "--once", "-i", 0.1, "--keep")
+        time.sleep(2)
+        self.track("--off")
+        start = time.monotonic()
+        self.assertEqual(uslab("debug", "-p", self.pid, "-c", CACHE, "U").returncode, 0)
+        self.end_of(0.5)
+        found = json.loads(self.track("-c", CACHE, "--once", "--json"))
+        took = time.monotonic() - start
+        self.assertFalse(found["at_least"])
+        self.assertTrue(0.4 < found["seconds"] < took + 0.1, (found["seconds"], took))
+        self.assertLess(found["sites"][0]["age_ms"]["max"], 1000 * took + 100)
+        self.assertIsNone(found["caches"][0]["growth_bytes_per_second"])  # nobody watched
         line = self.track("-c", CACHE, "--once").split("\n")[0]
-        self.assertRegex(line, rf"^hoarder \({self.pid}\): tracked before(, for at least \d+\.\d s)?: ")
+        self.assertRegex(line, rf"^hoarder \({self.pid}\): tracked for \d+\.\d s: ")
+        self.track("--off")
+
+    @staticmethod
+    def end_of(seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(0.05)
+
+    def test_otherwise(self):
+        """What another tool samples is not taken for all there is, and the other way round."""
+        for on, other, how in (("--sample", "--full", "sampled"), ("--full", "--sample", "tracked in full")):
+            first = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, on, "-i", "0.5"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            first.stdout.readline()
+            before = self.letters()
+            self.assertRegex(self.track("-c", CACHE, other, "--once", "-i", 0.1, status=1),
+                             rf"{CACHE}: {how} already, .*--off")
+            self.assertEqual(self.letters(), before)
+            # who wants the same gets it, and hears of its end
+            second = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, on, "-i", "0.5"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            second.stdout.readline()
+            first.send_signal(signal.SIGINT)
+            first.communicate(timeout=300)
+            ended = f"{CACHE} is not {'sampled' if on == '--sample' else 'tracked'} any more"
+            for line in second.stderr:
+                if ended in line:
+                    break
+            else:
+                self.fail(ended)
+            second.send_signal(signal.SIGINT)
+            second.communicate(timeout=300)
+            self.assertEqual((first.returncode, second.returncode), (0, 0))
+        # who did not ask for either is told which it is
+        self.track("-c", CACHE, "--sample", "--once", "-i", 0.3, "--keep")
+        result = uslab("track", "-p", self.pid, "-c", CACHE, "--once", "--json")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, rf"{CACHE}: sampled already, .* so it is shown")
+        self.assertTrue(json.loads(result.stdout)["estimated"])
         self.track("--off")
 
     def end_while_tracked(self, *arguments):

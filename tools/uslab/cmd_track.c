@@ -340,6 +340,8 @@ static int start_picking(struct tracking *t)
 	/*
 	 * what is picked before the process has found its mean is of all weights, and says little
 	 */
+	if (t->picker.began)
+		t->start = tracks_now(t->snapshot);
 	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
 		if (command_picker_renew(&t->picker) ||
 		    !track_sleep(t, SETTLE_SECONDS / SETTLE_LOOKS))

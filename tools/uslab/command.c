@@ -567,7 +567,8 @@ int command_picker_open(struct command_picker *picker, const struct target *t,
 	picker->judged = now_ms();
 	if (!ret)
 		ret = command_picker_renew(picker);
-	picker->broken = false; /* it was to begin */
+	picker->began = picker->broken; /* it was to begin: that is no gap */
+	picker->broken = false;
 	if (ret) {
 		close(picker->fd);
 		picker->fd = -1;

@@ -82,6 +82,7 @@ struct command_picker {
 	/* when it was last seen whether enough is picked, and what was picked then */
 	uint64_t judged;
 	uint64_t picked;
+	bool began;  /* nobody picked before */
 	bool broken; /* between two renewals nothing was picked for a while */
 };
 

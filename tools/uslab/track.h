@@ -50,7 +50,7 @@ struct track_options {
 struct track_cache {
 	unsigned int id;
 	char name[SNAPSHOT_NAME_MAX];
-	double growth; /* bytes per second while it was watched */
+	double growth; /* bytes per second while it was watched; NAN: it was not */
 	bool sampled;
 	bool switched;	    /* by us */
 	unsigned long live; /* objects, at the last look */
@@ -83,8 +83,9 @@ struct track_row {
 struct track_table {
 	unsigned int nr;
 	struct track_row *row; /* in the order asked for */
+	uint64_t since;	       /* process's clock: objects that are older do not count; 0: all do */
 	double seconds;	       /* that were tracked */
-	bool at_least;	       /* it was on before; how long is known by the oldest object only */
+	bool at_least;	       /* how long is known by the oldest object only */
 	bool estimated;
 	uint64_t lost; /* objects that found no place in the table */
 };
@@ -97,11 +98,13 @@ struct tracking {
 	struct command_picker picker;
 	unsigned int nr_caches;
 	struct track_cache cache[TRACK_MAX_CACHES];
-	uint64_t start; /* process's clock when tracking was on; 0: it was on before */
-	pid_t guard;	/* see track_guard_start(); 0: there is none */
+	/* process's clock when tracking was on, if we switched some of it on; else 0 */
+	uint64_t start;
+	pid_t guard; /* see track_guard_start(); 0: there is none */
 	int guard_fd;
 	struct track_table table;
-	double looked;	  /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
+	double looked; /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
+	bool said_ended;
 	double next_look; /* when it is to be made again in between */
 };
 
@@ -133,8 +136,13 @@ unsigned long track_live_objects(const struct snapshot *s, const struct snapshot
 
 /* ---- track_switch.c ---- */
 
-/* Switches tracking of all chosen caches on. EXIT_OK or, after a message, EXIT_FAILED. */
+/*
+ * Switches tracking of all chosen caches on. EXIT_OK or, after a message, EXIT_FAILED: also if one
+ * is sampled that is to be tracked in full, or the other way round.
+ */
 int track_switch_on(struct tracking *t);
+/* By the last snapshot: has somebody switched off what is looked at? That is said, once. */
+void track_say_what_ended(struct tracking *t);
 /* Switches off what was switched on by us; all: also by others. */
 int track_switch_off(struct tracking *t, bool all);
 

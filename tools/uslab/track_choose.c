@@ -6,6 +6,7 @@
  * apart. A cache that only breathes is not taken for one that grows, since the later half of the
  * looks is compared with the earlier one.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ static void add(struct tracking *t, const struct snapshot_cache *c)
 	to = &t->cache[t->nr_caches++];
 	memset(to, 0, sizeof(*to));
 	to->id = c->id;
+	to->growth = NAN;
 	memcpy(to->name, c->name, sizeof(to->name));
 }
 

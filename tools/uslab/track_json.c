@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <string.h>
 
 #include "track.h"
@@ -26,6 +27,15 @@ static void append(struct json_object *to, struct json_object *value, bool *fail
 		json_object_put(value);
 		*failed = true;
 	}
+}
+
+/* NAN, which is not known, is null. */
+static void add_number(struct json_object *to, const char *key, double value, bool *failed)
+{
+	if (!isnan(value))
+		add(to, key, json_object_new_double(value), failed);
+	else if (!to || json_object_object_add(to, key, NULL))
+		*failed = true;
 }
 
 static struct json_object *address_json(uint64_t value)
@@ -52,7 +62,10 @@ static struct json_object *frame_json(const struct resolve_name *name,
 	add(object, "module_offset", address_json(name->mapping.address), failed);
 	add(object, "build_id", json_object_new_string(name->mapping.build_id), failed);
 	add(object, "file", json_object_new_string(frame->file), failed);
-	add(object, "line", json_object_new_uint64(frame->line), failed);
+	if (frame->line)
+		add(object, "line", json_object_new_uint64(frame->line), failed);
+	else
+		add_number(object, "line", NAN, failed);
 	return object;
 }
 
@@ -81,14 +94,11 @@ static void add_estimate(struct json_object *to, const char *key, const struct e
 {
 	char text[64];
 
-	if (known)
-		add(to, key, json_object_new_double(e->value), failed);
-	else if (!to || json_object_object_add(to, key, NULL))
-		*failed = true;
+	add_number(to, key, known ? e->value : NAN, failed);
 	snprintf(text, sizeof(text), "%s_low", key);
-	add(to, text, json_object_new_double(e->low), failed);
+	add_number(to, text, e->low, failed);
 	snprintf(text, sizeof(text), "%s_high", key);
-	add(to, text, json_object_new_double(e->high), failed);
+	add_number(to, text, e->high, failed);
 }
 
 static void add_numbers(struct json_object *object, const struct track_row *row, bool *failed)
@@ -127,7 +137,7 @@ static struct json_object *cache_json(const struct track_cache *c, bool *failed)
 	add(object, "sampled", json_object_new_boolean(c->sampled), failed);
 	add(object, "objects", json_object_new_uint64(c->live), failed);
 	add(object, "tracked", json_object_new_uint64(c->tracked), failed);
-	add(object, "growth_bytes_per_second", json_object_new_double(c->growth), failed);
+	add_number(object, "growth_bytes_per_second", c->growth, failed);
 	return object;
 }
 
@@ -138,7 +148,8 @@ static struct json_object *all_json(struct tracking *t, bool *failed)
 	struct json_object *sites = json_object_new_array();
 
 	add(object, "source", json_object_new_string(t->source.title), failed);
-	add(object, "seconds", json_object_new_double(t->table.seconds), failed);
+	add_number(object, "seconds", t->table.seconds > 0 ? t->table.seconds : NAN, failed);
+	add(object, "at_least", json_object_new_boolean(t->table.at_least), failed);
 	add(object, "estimated", json_object_new_boolean(t->table.estimated), failed);
 	for (unsigned int i = 0; i < t->nr_caches; i++)
 		append(caches, cache_json(&t->cache[i], failed), failed);

@@ -123,8 +123,12 @@ static void print_exact(FILE *out, const struct track_row *row)
 {
 	char bytes[UTIL_SIZE_TEXT];
 
-	fprintf(out, "%10.0f %10s %9.1f", row->objects.value,
-		util_size(bytes, sizeof(bytes), (uint64_t)row->bytes.value), row->kept.value);
+	fprintf(out, "%10.0f %10s", row->objects.value,
+		util_size(bytes, sizeof(bytes), (uint64_t)row->bytes.value));
+	if (isnan(row->kept.value))
+		fprintf(out, " %9s", "-");
+	else
+		fprintf(out, " %9.1f", row->kept.value);
 }
 
 /* A number of which only its upper end is known: "<12.3". */
@@ -132,7 +136,9 @@ static void print_kept(FILE *out, const struct estimate *kept)
 {
 	char text[32];
 
-	if (estimate_is_vague(kept)) {
+	if (isnan(kept->value)) {
+		fprintf(out, " %9s %5s", "-", "");
+	} else if (estimate_is_vague(kept)) {
 		snprintf(text, sizeof(text), "<%.1f", kept->high);
 		fprintf(out, " %9s %5s", text, "");
 	} else {

@@ -160,6 +160,8 @@ static int look(struct tracking *t)
 	if (ret)
 		return ret;
 	t->looked = start;
+	if (t->options->source.kind == SOURCE_PROCESS)
+		track_say_what_ended(t);
 	name_sites(t);
 	took = (now_seconds() - start) * LOOK_SHARE;
 	t->next_look = now_seconds() + (took > LOOK_SECONDS ? took : LOOK_SECONDS);

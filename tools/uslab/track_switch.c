@@ -101,6 +101,67 @@ static void say_what_is_full(const struct tracking *t)
 		first, nr - 1);
 }
 
+/* Is a cache tracked otherwise than somebody wants it now? What another tool has begun stays. */
+static bool is_otherwise(const struct tracking *t, const struct track_cache *c,
+			 const struct snapshot_cache *now)
+{
+	if (now->flags & SLAB_STORE_USER)
+		return wants_sampling(t) && can_be_sampled(c);
+	return now->sampled && !wants_sampling(t);
+}
+
+/*
+ * Said once for all of them. Who asked for the one or the other in so many words gets nothing else:
+ * EXIT_FAILED.
+ */
+static int say_what_is_otherwise(const struct tracking *t)
+{
+	bool refused = t->options->mode != TRACK_AUTO;
+	const struct track_cache *first = NULL;
+	const char *how = "sampled";
+	unsigned int nr = 0;
+	char more[32] = "";
+
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		const struct snapshot_cache *now = find(t, &t->cache[i]);
+
+		if (!now || !is_otherwise(t, &t->cache[i], now))
+			continue;
+		if (!nr++) {
+			first = &t->cache[i];
+			how = now->flags & SLAB_STORE_USER ? "tracked in full" : "sampled";
+		}
+	}
+	if (!nr)
+		return EXIT_OK;
+	if (nr > 1)
+		snprintf(more, sizeof(more), " and %u more", nr - 1);
+	util_warn(t->options->command,
+		  refused ? "%s%s: %s already, by another tool or since one with --keep. Wait for "
+			    "its end, or end it: uslab track -p %d --off"
+			  : "%s%s: %s already, by another tool or since one with --keep, and so it "
+			    "is shown (uslab track -p %d --off ends that)",
+		  first->name, more, how, (int)t->options->source.pid);
+	return refused ? EXIT_FAILED : EXIT_OK;
+}
+
+void track_say_what_ended(struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches && !t->said_ended; i++) {
+		const struct track_cache *c = &t->cache[i];
+		const struct snapshot_cache *now = find(t, c);
+
+		if (!now || now->flags & SLAB_STORE_USER || (c->sampled && now->sampled))
+			continue;
+		util_warn(
+			t->options->command,
+			"%s is not %s any more: another tool ended that. What was allocated since "
+			"is in no number",
+			c->name, c->sampled ? "sampled" : "tracked");
+		t->said_ended = true;
+	}
+}
+
 /* What is to be done with each; those that are tracked already are left as they are. */
 static void plan_on(struct tracking *t, struct batch *full, struct batch *sampled)
 {
@@ -129,8 +190,10 @@ int track_switch_on(struct tracking *t)
 {
 	struct batch full = { .nr = 0 }, sampled = { .nr = 0 };
 	bool sent = false;
-	int status;
+	int status = say_what_is_otherwise(t);
 
+	if (status != EXIT_OK)
+		return status;
 	plan_on(t, &full, &sampled);
 	status = batch_send(t, &full, CONTROL_DEBUG, "+U", 0, &sent);
 	if (sent)

@@ -7,6 +7,7 @@
  * and dies beside it: nothing has to be known about the rest of the cache (estimate.h).
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,19 +25,6 @@ static void find_oldest(const struct track_record *record, void *arg)
 		*oldest = record->alloc.when;
 }
 
-/* When tracking began, by the process's clock. */
-static uint64_t tracked_since(struct tracking *t, uint64_t now)
-{
-	uint64_t oldest = now;
-
-	if (t->start)
-		return t->start;
-	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
-		if (t->snapshot->cache[i].tracked)
-			tracks_visit(t->snapshot, i, find_oldest, &oldest);
-	return oldest;
-}
-
 /* Index of a chosen cache in the snapshot of now; UINT_MAX: gone. */
 static unsigned int index_of(const struct tracking *t, const struct track_cache *c)
 {
@@ -46,6 +34,36 @@ static unsigned int index_of(const struct tracking *t, const struct track_cache 
 		if (s->cache[i].id == c->id && !strcmp(s->cache[i].name, c->name))
 			return i;
 	return UINT_MAX;
+}
+
+/*
+ * When all that is chosen was tracked as it is now, by the process's clock: what is older was
+ * tracked before a gap, and knows nothing of what came and went in that gap. 0: always, or it is
+ * tracked no more, and only what is left of it is seen.
+ */
+static uint64_t tracked_since(const struct tracking *t)
+{
+	uint64_t since = t->start;
+
+	for (unsigned int i = 0; i < t->nr_caches; i++) {
+		unsigned int index = index_of(t, &t->cache[i]);
+		uint64_t one = index == UINT_MAX ? 0 : t->snapshot->cache[index].tracking_since;
+
+		if (one > since && one != DEBUG_SINCE_EVER)
+			since = one;
+	}
+	return since;
+}
+
+/* The same by the age of what there is. */
+static uint64_t oldest_object(struct tracking *t, uint64_t now)
+{
+	uint64_t oldest = now;
+
+	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
+		if (t->snapshot->cache[i].tracked)
+			tracks_visit(t->snapshot, i, find_oldest, &oldest);
+	return oldest;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -101,7 +119,7 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 		return 0;
 	track_sites_open(&sites, false);
 	sites.old_age = (uint64_t)(table->seconds * 500) + 1;
-	sites.since = t->start; /* not what an earlier tracking left */
+	sites.since = table->since; /* not what an earlier tracking left */
 	sites.picked = c->sampled;
 	ret = track_sites_collect(&sites, t->snapshot, index, TRACK_ALLOC);
 	c->live = track_live_objects(t->snapshot, &t->snapshot->cache[index]);
@@ -199,7 +217,7 @@ static void estimate_row(struct track_row *row, double seconds, bool estimated)
 {
 	double one = estimated ? row->heaviest : 0;
 	double one_bytes = estimated ? bytes_of_one(row) : 0;
-	double per_second = seconds > 0 ? 2 / seconds : 0;
+	double per_second = seconds > 0 ? 2 / seconds : NAN; /* of no time nothing is known */
 
 	row->objects = estimate_of(&row->objects_sum, one);
 	row->bytes = estimate_of(&row->bytes_sum, one_bytes);
@@ -237,7 +255,7 @@ static double key(const struct track_row *row, enum track_order order)
 	case TRACK_BY_AGE:
 		return row->age_mean;
 	case TRACK_BY_GROWTH:
-		return row->kept_bytes.value;
+		return isnan(row->kept_bytes.value) ? 0 : row->kept_bytes.value;
 	case TRACK_BY_BYTES:
 		break;
 	}
@@ -328,12 +346,15 @@ static int make(struct tracking *t)
 {
 	struct track_table *table = &t->table;
 	uint64_t now = tracks_now(t->snapshot);
-	uint64_t since = tracked_since(t, now);
+	uint64_t since = tracked_since(t);
 	unsigned int room = 0;
 	int ret = 0;
 
 	memset(table, 0, sizeof(*table));
-	table->at_least = !t->start;
+	table->since = since;
+	table->at_least = !since;
+	if (!since)
+		since = oldest_object(t, now);
 	table->seconds = now > since ? (double)(now - since) / 1000 : 0;
 	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
 		ret = add_cache(t, i, &room);

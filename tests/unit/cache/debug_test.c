@@ -7,8 +7,10 @@
 
 #include "base/atomic.h"
 #include "cache/internal.h"
+#include "debug/blocks.h"
 #include "debug/report.h"
 #include "front/array.h"
+#include "os/clock.h"
 
 #define FZPU DEBUG_DEFAULT
 
@@ -446,6 +448,49 @@ IN_CHILD(test_sampling_and_letters)
 	finish(c);
 }
 
+static uint64_t since(struct cache *c)
+{
+	return c->engine.debug->tracking_since;
+}
+
+/* The clock of tracks goes on a little. */
+static void let_time_pass(void)
+{
+	uint64_t now = os_clock_ms();
+
+	while (os_clock_ms() == now)
+		usleep(1000);
+}
+
+/* Tools are told since when users are stored as they are now: a gap or another way begins anew. */
+IN_CHILD(test_tracking_since)
+{
+	struct cache *c;
+	uint64_t first, second;
+
+	ready();
+	c = make_front("none", 64, "none");
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE) == 0 && since(c) == 0);
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_STORE_USER) == 0);
+	first = since(c);
+	CHILD_CHECK(first > DEBUG_SINCE_EVER && first <= os_clock_ms());
+	let_time_pass();
+	CHILD_CHECK(cache_set_debug(c, SLAB_STORE_USER) == 0 && since(c) == first);
+	CHILD_CHECK(cache_set_sampling(c, true) == 0 && since(c) == first);
+	CHILD_CHECK(cache_set_debug(c, 0) == 0); /* from all to those that are picked */
+	second = since(c);
+	CHILD_CHECK(second > first);
+	CHILD_CHECK(cache_set_sampling(c, false) == 0 && since(c) == 0);
+	let_time_pass();
+	CHILD_CHECK(cache_set_debug(c, SLAB_STORE_USER) == 0 && since(c) > second);
+	CHILD_CHECK(since(make("ever", 64, 0, SLAB_STORE_USER)) == DEBUG_SINCE_EVER);
+	CHILD_CHECK(since(make("not", 64, 0, SLAB_POISON)) == 0);
+	CHILD_CHECK(cache_change_blocks("+U") == 0);
+	CHILD_CHECK(blocks_table->tracking_since > second);
+	CHILD_CHECK(cache_change_blocks("F") == 0 && blocks_table->tracking_since == 0);
+	cache_check_all();
+}
+
 /* ---- validation ---- */
 
 IN_CHILD(test_validate)
@@ -489,6 +534,7 @@ int main(void)
 		cmocka_unit_test(test_pattern),
 		cmocka_unit_test(test_sampling),
 		cmocka_unit_test(test_sampling_and_letters),
+		cmocka_unit_test(test_tracking_since),
 		cmocka_unit_test(test_validate),
 	};
 

@@ -118,6 +118,52 @@ static void test_rows(void **state)
 	assert_int_equal(t->cache[0].tracked, 5);
 }
 
+/*
+ * Somebody else switched it on: the time is that since then, and not since the oldest object, which
+ * an earlier tracking left.
+ */
+static void test_gap(void **state)
+{
+	struct debug *a = fake_at(&f, fake_debug_addr(&f, 192));
+	struct debug *b = fake_at(&f, fake_debug_addr(&f, 193));
+	const struct track_row *row;
+
+	(void)state;
+	t->start = 0;
+	allocate(192, 1, 3, 0x1110, 900000);
+	allocate(192, 1, 4, 0x1110, 15000);
+	allocate(193, 2, 1, 0x1110, 1000);
+	a->tracking_since = now - 20000;
+	b->tracking_since = now - 40000;
+	row = make();
+	assert_false(t->table.at_least);
+	assert_in_range((uint64_t)t->table.seconds, 20, 22);
+	assert_int_equal(row->tracked, 5);
+	/* four in the first half, of about ten seconds */
+	assert_true(row->kept.value > 0.3 && row->kept.value < 0.5);
+	/* since there are objects at all: of those that we see */
+	a->tracking_since = b->tracking_since = DEBUG_SINCE_EVER;
+	row = make();
+	assert_true(t->table.at_least);
+	assert_in_range((uint64_t)t->table.seconds, 900, 902);
+	assert_int_equal(row->tracked, 8);
+	/* what we switched on ourselves is the last */
+	t->start = now - 10000;
+	a->tracking_since = now - 20000;
+	assert_int_equal(make()->tracked, 1);
+}
+
+/* Of no time at all there is no rate. */
+static void test_no_time(void **state)
+{
+	(void)state;
+	allocate(192, 1, 3, 0x1110, 0);
+	t->start = now;
+	f.reader.still = true; /* now is when something was tracked last */
+	assert_true(isnan(make()->kept.value));
+	assert_true(t->table.seconds == 0);
+}
+
 static void test_order(void **state)
 {
 	(void)state;
@@ -221,6 +267,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_estimate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nonsense_is_no_sample, setup, teardown),
