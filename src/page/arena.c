@@ -16,6 +16,10 @@
  * the next mappings do not come soon: they go down from the range, or, in the legacy layout, up
  * from far below it (place_apart()).
  *
+ * The mark of an object at a multiple of 4 GiB is 0 (base/mark.h): it would look free whenever its
+ * owner writes zeros there. The chunk that begins at one is left out, and no arena begins at one or
+ * little below: small ones are whole.
+ *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
  */
@@ -34,7 +38,8 @@
 #define CHUNK_SIZE (CHUNK_PAGES << PAGE_SHIFT)
 #define STEP_PAGES (16 * CHUNK_PAGES) /* 64 MiB of arena: 1 MiB of descriptors */
 #define MIN_PAGES (4 * CHUNK_PAGES)
-#define MIN_DEFAULT (64ul << 30) /* bytes */
+#define WHOLE_SIZE (64 * CHUNK_SIZE) /* no chunk of the first 256 MiB is left out */
+#define MIN_DEFAULT (64ul << 30)     /* bytes */
 
 /* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, dirty bit. */
 #define BYTES_PER_PAGE (PAGE_SIZE + sizeof(struct page) + 2)
@@ -69,6 +74,16 @@ static bool has_holes;		  /* what lies between the parts is reserved; arena_lock
  * Const after arena_init()
  */
 static struct part room;
+
+static bool is_left_out(const char *chunk)
+{
+	return (uint32_t)(uintptr_t)chunk == 0;
+}
+
+static bool begins_badly(const char *base)
+{
+	return (uint32_t)(0 - (uintptr_t)base) < WHOLE_SIZE;
+}
 
 /* Dirty bits, then descriptors, end where the windows begin. */
 static size_t bits_size(unsigned long limit)
@@ -117,13 +132,18 @@ static char *place_apart(unsigned long limit, unsigned int part_shift)
 {
 	size_t below = size_below(limit);
 	size_t distance = room.size >> part_shift;
+	char *base;
 
-	if (distance + CHUNK_SIZE + below + (limit << PAGE_SHIFT) > room.size / 2)
+	if (distance + CHUNK_SIZE + WHOLE_SIZE + below + (limit << PAGE_SHIFT) > room.size / 2)
 		return NULL;
-	return (char *)ALIGN_UP((uintptr_t)room.start + distance, CHUNK_SIZE) + below;
+	base = (char *)ALIGN_UP((uintptr_t)room.start + distance, CHUNK_SIZE) + below;
+	return base + (begins_badly(base) ? WHOLE_SIZE : 0);
 }
 
-/* Everything from the tables to the arena's end, as one range. Returns the arena's base or NULL. */
+/*
+ * Everything from the tables to the arena's end, as one range, of a bit more that was asked for, to
+ * begin earlier if need be. Returns the arena's base or NULL.
+ */
 static char *reserve_whole(unsigned long limit)
 {
 	size_t below = size_below(limit);
@@ -136,8 +156,16 @@ static char *reserve_whole(unsigned long limit)
 		if (base && os_reserve_at(base - below, size))
 			return base;
 	}
-	start = os_reserve(size, CHUNK_SIZE);
-	return start ? start + below : NULL;
+	start = os_reserve(size + WHOLE_SIZE, CHUNK_SIZE);
+	if (!start)
+		return NULL;
+	if (begins_badly(start + WHOLE_SIZE + below)) {
+		os_release(start + size, WHOLE_SIZE);
+	} else {
+		os_release(start, WHOLE_SIZE);
+		start += WHOLE_SIZE;
+	}
+	return start + below;
 }
 
 static bool reserve_parts_at(char *base, unsigned long limit, size_t windows)
@@ -145,6 +173,8 @@ static bool reserve_parts_at(char *base, unsigned long limit, size_t windows)
 	struct part part[PARTS];
 	unsigned int i;
 
+	if (begins_badly(base))
+		return false;
 	place_parts(part, base, limit, windows);
 	for (i = 0; i < PARTS; i++) {
 		if (!os_reserve_at(part[i].start, part[i].size)) {
@@ -332,6 +362,8 @@ struct page *arena_grow(unsigned int node)
 
 	lock_acquire(&arena_lock);
 	index = page_map.nr_pages;
+	if (index < page_map.limit && is_left_out(page_map.base + (index << PAGE_SHIFT)))
+		index += CHUNK_PAGES;
 	if (index + CHUNK_PAGES <= page_map.limit &&
 	    (index < ready_pages || commit_tables_locked() == 0) &&
 	    os_commit(page_map.base + (index << PAGE_SHIFT), CHUNK_SIZE) == 0) {

@@ -3,7 +3,8 @@
  * page/arena.h - the reserved range, committed chunk by chunk
  *
  * Data:       page_map (page/page.h); chunks of 4 MiB (one order-10 block) are committed upward.
- * Invariants: descriptors, class bytes and memory of pages below page_map.nr_pages are committed.
+ * Invariants: descriptors, class bytes and memory of pages below page_map.nr_pages are committed;
+ *             not the memory of chunks that are left out, whose pages are of type NONE for ever.
  *             Checked by arena_check().
  * Locks:      RANK_ARENA for growth.
  * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork),
@@ -46,7 +47,7 @@ struct page *arena_grow(unsigned int node);
  */
 void arena_fit(void (*limit_is)(unsigned long pages));
 
-/* Bytes committed for the arena itself (grown so far). */
+/* Bytes of the arena that were handed out so far, or left out. */
 size_t arena_size(void);
 
 void arena_check(void);

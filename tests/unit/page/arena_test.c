@@ -83,6 +83,31 @@ IN_CHILD(the_arena_grows_by_chunks_from_its_first_page)
 	CHILD_CHECK(mapped_as(page_map.base + 80 * MIB, 4 * MIB, "---p"));
 }
 
+/* The mark of a free object is the low half of its address: 0 there, as in one full of zeros. */
+IN_CHILD(no_page_begins_at_a_multiple_of_4_gib)
+{
+	unsigned long most = (4ul << 30) / (4 * MIB) + 1;
+	unsigned long left_out = 0;
+	unsigned long index = 0;
+
+	NEEDS_BARE_PROCESS();
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	CHILD_CHECK(page_map.limit > most * CHUNK);
+	for (unsigned long i = 0; i < most; i++, index += CHUNK) {
+		struct page *page = arena_grow(0);
+
+		CHILD_CHECK(page && (uint32_t)(uintptr_t)page_address(page) != 0);
+		if (index_of(page) != index) {
+			CHILD_CHECK(i >= 64 && index_of(page) == index + CHUNK);
+			index += CHUNK;
+			left_out++;
+			CHILD_CHECK((uint32_t)(uintptr_t)page_address(page) == 4 * MIB);
+		}
+	}
+	CHILD_CHECK(left_out == 1);
+	arena_check();
+}
+
 /*
  * 64 bytes for each page, committed with the descriptors, of pages that are there already as well.
  */
@@ -343,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_lie_where_the_abi_says),
 		cmocka_unit_test(the_arena_grows_by_chunks_from_its_first_page),
+		cmocka_unit_test(no_page_begins_at_a_multiple_of_4_gib),
 		cmocka_unit_test(bits_of_what_is_used_are_kept_on_demand),
 		cmocka_unit_test(a_chunk_is_bound_to_its_node),
 		cmocka_unit_test(what_counts_is_what_has_grown),
