@@ -38,6 +38,12 @@ class Readme(unittest.TestCase):
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
                 self.assertNotEqual(run.stdout.strip(), "", block)
 
+    def test_hosted_ci(self):
+        """The hosted definition runs the two commands that the README begins with, and no other."""
+        with open(os.path.join(TOP, ".github/workflows/test.yml"), encoding="utf-8") as f:
+            (commands,) = re.findall(r"^ *command: \[(.*)\]$", f.read(), re.M)
+        self.assertEqual(commands.split(", "), [block.strip() for block in blocks("sh")[:2]])
+
     def test_example(self):
         (source,) = blocks("c")
         with tempfile.TemporaryDirectory() as work:
