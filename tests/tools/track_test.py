@@ -19,6 +19,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder  # noqa: E402
+from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
@@ -114,19 +115,6 @@ CACHE = "malloc-208"
 def uslab(*arguments, **options):
     return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
                           timeout=300, **options)
-
-
-def await_sleeps(process, count):
-    """Until a tool has slept some times more, as it does while it waits. False: it has ended."""
-    def sleeps():
-        with open(f"/proc/{process.pid}/status", encoding="ascii") as stream:
-            return int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", stream.read()).group(1))
-    first, end = sleeps(), time.monotonic() + 300
-    while sleeps() < first + count and time.monotonic() < end:
-        if process.poll() is not None:
-            return False
-        time.sleep(0.02)
-    return process.poll() is None
 
 
 def varint(data, at):
@@ -492,77 +480,6 @@ int main(void)
 		usleep(500);
 }
 """
-
-
-class TrackIdle(unittest.TestCase):
-    """A program that comes by rarely is waited for once, however many caches are meant."""
-
-    ECHO = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-int main(void)
-{
-	char c;
-
-	for (;;) {
-		void *volatile block = malloc(200);
-
-		free(block);
-		if (write(1, ".", 1) != 1 || read(0, &c, 1) != 1)
-			return 0;
-	}
-}
-"""
-
-    def setUp(self):
-        folder = tempfile.mkdtemp(prefix="uslab-track-")
-        self.addCleanup(shutil.rmtree, folder)
-        program = os.path.join(folder, "idle")
-        with open(program + ".c", "w", encoding="ascii") as stream:
-            stream.write(self.ECHO)
-        subprocess.run([CC, "-O1", "-g", "-o", program, program + ".c"], check=True)
-        self.process = subprocess.Popen([BIN, "run", program], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, bufsize=0)
-        for cleanup in (self.process.stdout.close, self.process.stdin.close, self.process.wait,
-                        self.process.kill):
-            self.addCleanup(cleanup)
-        self.assertEqual(self.process.stdout.read(1), b".")
-        self.pid = self.process.pid
-
-    def steps_for(self, *arguments):
-        """Runs the tool; the program allocates once whenever the tool has waited a while. How often it did."""
-        tool = subprocess.Popen([BIN, *map(str, arguments)], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True)
-        steps = 0
-        while tool.poll() is None and steps < 100:
-            if await_sleeps(tool, 10):
-                steps += 1
-                self.process.stdin.write(b"x")
-                self.assertEqual(self.process.stdout.read(1), b".")
-        output = tool.communicate(timeout=300)[0]
-        self.assertEqual(tool.returncode, 0, output)
-        return steps, output
-
-    def letters(self):
-        caches = json.loads(uslab("info", "-p", self.pid, "-z", "--json").stdout)["caches"]
-        return {c["name"]: c["flags"]["store_user"] for c in caches
-                if re.fullmatch(r"malloc-(\d+|large)", c["name"])}
-
-    def test_many_caches(self):
-        steps, _ = self.steps_for("track", "-p", self.pid, "-c", "malloc-*", "--once", "-i", 0.1, "--keep")
-        self.assertLess(steps, 10)
-        letters = self.letters()
-        self.assertGreater(len(letters), 20)
-        self.assertTrue(letters["malloc-large"])  # as uslab info lists it
-        self.assertTrue(all(letters.values()), letters)
-        steps, _ = self.steps_for("track", "-p", self.pid, "--off")
-        self.assertLess(steps, 10)
-        self.assertFalse(any(self.letters().values()))
-        steps, output = self.steps_for("debug", "-p", self.pid, *[f"-c{name}" for name in list(letters)[:20]], "F")
-        self.assertLess(steps, 10)
-        self.assertIn("20 caches", output)
 
 
 class TrackOwnCache(unittest.TestCase):

@@ -94,6 +94,7 @@ static void close_subject(struct info_subject *subject)
 {
 	if (subject->open)
 		source_close(&subject->source);
+	resolve_say_closed(subject->resolve, INFO_COMMAND);
 	if (subject->resolve)
 		resolve_close(subject->resolve);
 	free(subject->s);

@@ -2,26 +2,29 @@
 /*
  * uslab/resolve.c - names of code addresses, by libdwfl
  *
- * Files are opened as the process sees them (/proc/PID/root), so that programs in other mount
- * namespaces have names too. An address that lies in no known file has the list of files read
- * again, at most once a second: the program may have loaded one since.
+ * Files are opened as the process has them (mapped_file.h), so that programs in other mount
+ * namespaces have names too, and those that were deleted or replaced since. An address that lies in
+ * no known file has the list of files read again, at most once a second: the program may have
+ * loaded one since.
  */
 #define _GNU_SOURCE
 #include "resolve.h"
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "mapped_file.h"
 #include "resolve_frames.h"
 #include "resolve_maps.h"
+#include "util.h"
 
 #define BUILD_ID_MAX 64 /* bytes */
 #define FIRST_SLOTS 1024u
@@ -53,6 +56,8 @@ struct resolve {
 	struct entry **slot;
 	struct entry *newest;
 	struct text *texts;
+	char closed[PATH_MAX]; /* a file that there is and that may not be opened; "": none */
+	bool said;
 };
 
 static char *no_debug_path; /* libdwfl's own places */
@@ -67,15 +72,19 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static int open_regular(const char *path)
+/* *file: where separate debug information is looked for is beside the path. */
+static int open_mapped(struct resolve *r, const char *name, Dwarf_Addr base, char **file)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	const struct resolve_map *map = resolve_maps_find(&r->maps, base);
+	bool deleted;
+	size_t length = mapped_file_length(name, &deleted);
+	int fd = mapped_file_open(r->pid, name, length, deleted, map ? map->start : 0,
+				  map ? map->end : 0);
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
+	if (fd >= 0 && asprintf(file, "/proc/%d/root%.*s", (int)r->pid, (int)length, name) < 0)
+		*file = NULL;
+	if ((fd == -EPERM || fd == -EACCES) && !*r->closed)
+		snprintf(r->closed, sizeof(r->closed), "%s", name);
 	return fd;
 }
 
@@ -83,18 +92,9 @@ static int open_regular(const char *path)
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file, Elf **elf)
 {
-	const struct resolve *r = *userdata;
-	char *path;
-	int fd = -1;
+	struct resolve *r = *userdata;
+	int fd = r && r->pid && name[0] == '/' ? open_mapped(r, name, base, file) : -1;
 
-	if (r && r->pid && name[0] == '/' &&
-	    asprintf(&path, "/proc/%d/root%s", (int)r->pid, name) > 0) {
-		fd = open_regular(path);
-		if (fd >= 0)
-			*file = path;
-		else
-			free(path);
-	}
 	if (fd >= 0)
 		return fd;
 	return r && r->pid ? dwfl_linux_proc_find_elf(module, userdata, name, base, file, elf)
@@ -168,7 +168,7 @@ struct resolve *resolve_core(const char *core, const char *program)
 	if (!r)
 		return NULL;
 	elf_version(EV_CURRENT);
-	r->core_fd = open_regular(core);
+	r->core_fd = mapped_file_open_regular(core);
 	if (r->core_fd >= 0)
 		r->core = elf_begin(r->core_fd, ELF_C_READ_MMAP, NULL);
 	resolve_maps_of_core(&r->maps, core);
@@ -642,4 +642,19 @@ const char *resolve_line(const struct resolve_name *name, char *buf, size_t size
 const char *resolve_frame_line(const struct resolve_frame *frame, char *buf, size_t size)
 {
 	return line_of(frame->file, frame->line, buf, size);
+}
+
+void resolve_say_closed(struct resolve *r, const char *command)
+{
+	bool deleted;
+
+	if (!r || r->said || !*r->closed)
+		return;
+	r->said = true;
+	r->closed[mapped_file_length(r->closed, &deleted)] = '\0';
+	util_warn(
+		command,
+		"%s is not the file that is in use any more, and to read that takes CAP_SYS_ADMIN or "
+		"CAP_CHECKPOINT_RESTORE: code in it has no names",
+		r->closed);
 }

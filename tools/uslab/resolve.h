@@ -53,6 +53,12 @@ struct resolve *resolve_process(pid_t pid);
 struct resolve *resolve_core(const char *core, const char *program);
 void resolve_close(struct resolve *r);
 
+/*
+ * Says on stderr, once, that a file of the process has no names because it was deleted or replaced
+ * and may not be opened by us. Also for NULL.
+ */
+void resolve_say_closed(struct resolve *r, const char *command);
+
 /* A return address: the call before it is looked up. Never fails; texts live as long as r. */
 const struct resolve_name *resolve_address(struct resolve *r, uint64_t address);
 

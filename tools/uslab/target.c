@@ -2,10 +2,9 @@
 /*
  * uslab/target.c - from a PID to the address of uslab_root
  *
- * /proc/PID/maps names the files; each is opened as the process sees it (/proc/PID/root, which also
- * crosses mount namespaces), a deleted one through /proc/PID/exe or map_files, and where that is
- * not permitted its dynamic symbols are read from memory. Whatever is found is believed only if
- * the magic number is there.
+ * /proc/PID/maps names the files; each is opened as the process has it (mapped_file.h), and where
+ * that is not permitted its dynamic symbols are read from memory. Whatever is found is believed
+ * only if the magic number is there.
  */
 #define _GNU_SOURCE
 #include "target.h"
@@ -16,15 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "mapped_file.h"
 #include "symbol.h"
 #include "util.h"
 
 #define ROOT_SYMBOL "uslab_root"
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
-#define DELETED " (deleted)"
 
 /* One line of /proc/PID/maps that has a file. */
 struct mapping {
@@ -201,12 +199,9 @@ static bool add_mapping(struct mappings *maps, char *line)
 	    !at || line[at] != '/')
 		return true;
 	line[at + (int)strcspn(line + at, "\n")] = '\0';
-	length = strlen(line + at);
+	length = mapped_file_length(line + at, &m.deleted);
 	m.device = (unsigned long)major << 32 | minor;
-	m.deleted = length > strlen(DELETED) &&
-		    !strcmp(line + at + length - strlen(DELETED), DELETED);
-	if (m.deleted)
-		line[at + (int)(length - strlen(DELETED))] = '\0';
+	line[at + (int)length] = '\0';
 
 	array = reallocarray(maps->array, maps->count + 1, sizeof(*array));
 	if (array)
@@ -252,61 +247,6 @@ static void free_maps(struct mappings *maps)
 	free(maps->array);
 }
 
-/* Opens only regular files: opening a device can do things. O_NONBLOCK in case it became a pipe. */
-static int open_regular(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
-}
-
-static bool is_regular(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode);
-}
-
-/* Is this mapping's file the main program? Then /proc/PID/exe opens it, deleted or not. */
-static bool is_program(const char *exe_path, const struct mapping *m)
-{
-	char path[PATH_MAX];
-	ssize_t n = readlink(exe_path, path, sizeof(path) - 1);
-	size_t length = strlen(m->path);
-
-	if (n < 0)
-		return false;
-	path[n] = '\0';
-	return !strncmp(path, m->path, length) &&
-	       (!path[length] || !strcmp(path + length, DELETED));
-}
-
-static int open_object(const struct target *t, const struct mapping *m)
-{
-	char path[PATH_MAX + 64];
-	int fd = -1;
-
-	if (!m->deleted) {
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)t->pid, m->path);
-		fd = is_regular(path) ? open_regular(path) : -1;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)t->pid);
-	if (fd < 0 && is_program(path, m))
-		fd = open_regular(path);
-	if (fd < 0) {
-		/* asks for capabilities that few have */
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)t->pid, m->start,
-			 m->end);
-		fd = is_regular(path) ? open_regular(path) : -1;
-	}
-	return fd;
-}
-
 /* ---- the search ------------------------------------------------------------------------------ */
 
 /* 0; errors of the reader that end the search. */
@@ -339,7 +279,7 @@ static int search_object(struct target *t, struct mappings *maps, size_t first)
 {
 	struct mapping *m = &maps->array[first];
 	struct symbol symbol = { .value = 0 };
-	int fd = open_object(t, m);
+	int fd = mapped_file_open(t->pid, m->path, strlen(m->path), m->deleted, m->start, m->end);
 	int found = fd < 0 ? -ENOENT : symbol_in_file(fd, ROOT_SYMBOL, &symbol);
 	int ret = 0;
 

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=900
+"""uslab track of programs that come by rarely, and of some whose files were replaced under them."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from sleeps import await_sleeps  # noqa: E402
+
+BIN = os.environ["USLAB_BIN"]
+CC = os.environ.get("USLAB_CC", "cc")
+CACHE = "malloc-208"
+
+
+def uslab(*arguments):
+    return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False,
+                          timeout=300)
+
+
+class TrackIdle(unittest.TestCase):
+    """A program that comes by rarely is waited for once, however many caches are meant."""
+
+    ECHO = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(void)
+{
+	char c;
+
+	for (;;) {
+		void *volatile block = malloc(200);
+
+		free(block);
+		if (write(1, ".", 1) != 1 || read(0, &c, 1) != 1)
+			return 0;
+	}
+}
+"""
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="uslab-track-")
+        self.addCleanup(shutil.rmtree, folder)
+        program = os.path.join(folder, "idle")
+        with open(program + ".c", "w", encoding="ascii") as stream:
+            stream.write(self.ECHO)
+        subprocess.run([CC, "-O1", "-g", "-o", program, program + ".c"], check=True)
+        self.process = subprocess.Popen([BIN, "run", program], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
+        for cleanup in (self.process.stdout.close, self.process.stdin.close, self.process.wait,
+                        self.process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(self.process.stdout.read(1), b".")
+        self.pid = self.process.pid
+
+    def steps_for(self, *arguments):
+        """Runs the tool; the program allocates once whenever the tool has waited a while. How often it did."""
+        tool = subprocess.Popen([BIN, *map(str, arguments)], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True)
+        steps = 0
+        while tool.poll() is None and steps < 100:
+            if await_sleeps(tool, 10):
+                steps += 1
+                self.process.stdin.write(b"x")
+                self.assertEqual(self.process.stdout.read(1), b".")
+        output = tool.communicate(timeout=300)[0]
+        self.assertEqual(tool.returncode, 0, output)
+        return steps, output
+
+    def letters(self):
+        caches = json.loads(uslab("info", "-p", self.pid, "-z", "--json").stdout)["caches"]
+        return {c["name"]: c["flags"]["store_user"] for c in caches
+                if re.fullmatch(r"malloc-(\d+|large)", c["name"])}
+
+    def test_many_caches(self):
+        steps, _ = self.steps_for("track", "-p", self.pid, "-c", "malloc-*", "--once", "-i", 0.1, "--keep")
+        self.assertLess(steps, 10)
+        letters = self.letters()
+        self.assertGreater(len(letters), 20)
+        self.assertTrue(letters["malloc-large"])  # as uslab info lists it
+        self.assertTrue(all(letters.values()), letters)
+        steps, _ = self.steps_for("track", "-p", self.pid, "--off")
+        self.assertLess(steps, 10)
+        self.assertFalse(any(self.letters().values()))
+        steps, output = self.steps_for("debug", "-p", self.pid, *[f"-c{name}" for name in list(letters)[:20]], "F")
+        self.assertLess(steps, 10)
+        self.assertIn("20 caches", output)
+
+
+class TrackReplaced(unittest.TestCase):
+    """Upgraded while it runs: another file has the program's path, and the library's is gone."""
+
+    LIBRARY = r"""
+#include <stdlib.h>
+
+__attribute__((noinline)) void *take(void)
+{
+	void *volatile block = malloc(200);
+
+	return block;
+}
+
+__attribute__((noinline)) void keep(void)
+{
+	static void **kept;
+	void **block = take();
+
+	*block = kept;
+	kept = block;
+}
+"""
+    PROGRAM = r"""
+#include <stdio.h>
+#include <unistd.h>
+
+void keep(void);
+
+__attribute__((noinline)) void serve(void)
+{
+	keep();
+	usleep(1000);
+}
+
+int main(void)
+{
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		serve();
+}
+"""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="uslab-track-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.program = self.build("server", self.PROGRAM)
+        library = os.path.join(self.folder, "libkeep.so")
+        self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)
+        for cleanup in (self.process.stdout.close, self.process.wait, self.process.kill):
+            self.addCleanup(cleanup)
+        self.assertEqual(self.process.stdout.readline(), b"ready\n")
+        self.build_ids = {name: self.build_id(os.path.join(self.folder, name))
+                          for name in ("server", "libkeep.so")}
+        shutil.copy(shutil.which("true"), self.program + ".new")
+        os.rename(self.program + ".new", self.program)
+        os.unlink(library)
+
+    def build(self, name, text):
+        path, flags = os.path.join(self.folder, name), ["-O1", "-g", "-Wl,--build-id=sha1"]
+        for source, code in (("libkeep", self.LIBRARY), (name, text)):
+            with open(os.path.join(self.folder, source + ".c"), "w", encoding="ascii") as stream:
+                stream.write(code)
+        subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", os.path.join(self.folder, "libkeep.so"),
+                        os.path.join(self.folder, "libkeep.c")], check=True)
+        subprocess.run([CC, *flags, "-o", path, path + ".c", "-L" + self.folder, "-lkeep",
+                        "-Wl,-rpath," + self.folder], check=True)
+        return path
+
+    @staticmethod
+    def build_id(path):
+        notes = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+        return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
+
+    def stack(self, *before):
+        result = subprocess.run([*before, BIN, "track", "-p", str(self.process.pid), "-c", CACHE, "--once",
+                                 "-i", "0.5", "--json"], capture_output=True, text=True, check=False,
+                                timeout=300)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)["sites"][0]["stack"], result.stderr
+
+    def can_read_library(self):
+        with open(f"/proc/{self.process.pid}/maps", encoding="ascii") as stream:
+            piece = next(line.split()[0] for line in stream if "libkeep" in line)
+        start, end = (int(part, 16) for part in piece.split("-"))
+        try:
+            with open(f"/proc/{self.process.pid}/map_files/{start:x}-{end:x}", "rb"):
+                return True
+        except OSError:
+            return False
+
+    def check_program(self, frames):
+        frame = next(f for f in frames if f["function"] == "serve")  # by /proc/PID/exe
+        self.assertEqual(frame["build_id"], self.build_ids["server"])
+        self.assertTrue(frame["file"].endswith("server.c"))
+        self.assertIsInstance(frame["line"], int)
+
+    def check_closed(self, frames, errors):
+        self.check_program(frames)
+        self.assertEqual((frames[0]["function"], frames[0]["line"]), ("", None))
+        self.assertEqual(errors.count("libkeep.so is not the file that is in use any more"), 1, errors)
+
+    def test_names(self):
+        frames, errors = self.stack()
+        if not self.can_read_library():
+            self.check_closed(frames, errors)
+            return
+        self.check_program(frames)
+        self.assertEqual([f["function"] for f in frames[:3]], ["take", "keep", "serve"])
+        self.assertEqual(frames[0]["build_id"], self.build_ids["libkeep.so"])
+        self.assertEqual(errors, "")
+
+    @unittest.skipUnless(shutil.which("setpriv"), "no setpriv to go without capabilities")
+    def test_without_permission(self):
+        less = ["setpriv", "--bounding-set", "-sys_admin,-checkpoint_restore"]
+        if subprocess.run([*less, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("capabilities cannot be dropped")
+        self.check_closed(*self.stack(*less))
+
+
+if __name__ == "__main__":
+    unittest.main()
