@@ -47,6 +47,7 @@ struct snapshot_cache {
 	bool whole_pages;	  /* no cache: blocks too large for any, in the arena or mapped */
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;
+	bool no_stats;			   /* a tree of a kernel that does not count events */
 	unsigned long stat[NR_SLUB_STATS]; /* events, all CPUs */
 	struct snapshot_node node[SNAPSHOT_MAX_NODES];
 };

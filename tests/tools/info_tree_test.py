@@ -315,6 +315,9 @@ class Lists(Case):
                             ("poison", "trace", "store_user", "cache_dma", "destroy_by_rcu")))
         dentry = next(cache for cache in data["caches"] if cache["name"] == "dentry")
         self.assertEqual(dentry["stats"], EVENTS)
+        # what the kernel does not tell is not 0
+        self.assertTrue(all(dentry[key] is None for key in ("capacity", "objects_held", "tracked", "sampled")))
+        self.assertIsNone(tcp["stats"])
 
 
 class Nodes(Case):

@@ -271,6 +271,12 @@ class Replay(unittest.TestCase):
             self.assertGreater(values[-1], 0)
         self.assertGreater(got["clock_ns"], 0)
 
+    def test_time_of_nothing(self):
+        """Where nothing is freed nothing is known of the time that it takes."""
+        line = "kmalloc: call_site=f ptr=01 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL"
+        got = replay(self.put("one", f"     x-1     [000] .....     1.000001: {line}\n".encode()))["time"]["free"]
+        self.assertEqual((got["operations"], got["median_ns"], got["max_ns"]), (0, None, None))
+
     # ---- statistics of the specification ----
 
     def statistics(self, name, events):

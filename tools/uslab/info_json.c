@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "info.h"
 
@@ -66,6 +67,28 @@ static struct json_object *flags_json(slab_flags_t flags, bool *failed)
 	return object;
 }
 
+/* What is not known. */
+static void add_null(struct json_object *to, const char *key, bool *failed)
+{
+	if (!to || json_object_object_add(to, key, NULL))
+		*failed = true;
+}
+
+/* Numbers that no kernel tells in its tree (tools/uslab/tree.c), by their keys. */
+static bool is_in_tree(const char *key)
+{
+	static const char *const missing[] = {
+		"ctor_address", "cpu_partial_slabs", "capacity",       "objects_held",
+		"objects_cpu",	"objects_depot",     "objects_shared", "objects_alien",
+		"debug_slabs",	"guarded",	     "tracked",	       "sampled",
+	};
+
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (!strcmp(key, missing[i]))
+			return false;
+	return true;
+}
+
 static struct json_object *stats_json(const unsigned long *stat, bool *failed)
 {
 	struct json_object *object = json_object_new_object();
@@ -102,22 +125,31 @@ static struct json_object *nodes_json(const struct snapshot_cache *c, bool *fail
 	return array;
 }
 
-static struct json_object *cache_json(const struct snapshot *s, const struct snapshot_cache *c,
-				      bool *failed)
+static struct json_object *cache_json(const struct info_subject *subject,
+				      const struct snapshot_cache *c, bool *failed)
 {
+	const struct snapshot *s = subject->s;
+	bool tree = subject->source.options.kind == SOURCE_TREE;
 	struct json_object *object = json_object_new_object();
 	struct json_object *aliases = json_object_new_array();
 
 #define CACHE_TEXT(member, size, key, help) \
 	add(object, key, json_object_new_string(c->member), failed);
-#define CACHE_FIELD(type, member, key, help) add(object, key, NEW_FIELD(c->member), failed);
+#define CACHE_FIELD(type, member, key, help)   \
+	if (tree && !is_in_tree(key))          \
+		add_null(object, key, failed); \
+	else                                   \
+		add(object, key, NEW_FIELD(c->member), failed);
 #include "report/fields.def"
 	for (unsigned int i = 1; i <= c->nr_aliases; i++)
 		append(aliases, json_object_new_string(info_name(s, c, i)), failed);
 	add(object, "aliases", aliases, failed);
 	add(object, "nodes", nodes_json(c, failed), failed);
 	add(object, "flags", flags_json(c->flags, failed), failed);
-	add(object, "stats", stats_json(c->stat, failed), failed);
+	if (c->no_stats)
+		add_null(object, "stats", failed);
+	else
+		add(object, "stats", stats_json(c->stat, failed), failed);
 	return object;
 }
 
@@ -148,7 +180,7 @@ static struct json_object *subject_json(const struct info_subject *subject, cons
 		add(top, "time", json_object_new_string(time), failed);
 	add_source(top, subject, failed);
 	for (unsigned int i = 0; i < subject->nr_rows; i++)
-		append(caches, cache_json(subject->s, subject->rows[i].cache, failed), failed);
+		append(caches, cache_json(subject, subject->rows[i].cache, failed), failed);
 	add(top, "caches", caches, failed);
 	return top;
 }

@@ -104,6 +104,15 @@ static void put_decimal(struct sink *sink, const char *key, const char *label, d
 		printf("  %-40s %14.*f\n", label, digits, value);
 }
 
+/* In JSON only; of no operation the time is not known. */
+static void put_known(struct sink *sink, const char *key, bool known, double value)
+{
+	if (known)
+		put_json(sink, sink->section, key, json_decimal(value, 1));
+	else
+		json_object_object_add(sink->section, key, NULL);
+}
+
 /* ---- sections ---- */
 
 static void put_trace(struct sink *sink, const struct trace_load *load)
@@ -231,10 +240,10 @@ static void put_times(struct sink *sink, const struct replay *replay)
 		}
 		sink->section = new_object(sink, time, verbs[verb]);
 		put_count(sink, "operations", "", t->count);
-		put_decimal(sink, "median_ns", "", t->median, 1);
-		put_decimal(sink, "p99_ns", "", t->p99, 1);
-		put_decimal(sink, "p99_9_ns", "", t->p99_9, 1);
-		put_decimal(sink, "max_ns", "", t->max, 1);
+		put_known(sink, "median_ns", t->count, t->median);
+		put_known(sink, "p99_ns", t->count, t->p99);
+		put_known(sink, "p99_9_ns", t->count, t->p99_9);
+		put_known(sink, "max_ns", t->count, t->max);
 	}
 }
 

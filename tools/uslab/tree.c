@@ -102,7 +102,8 @@ static void read_flags(struct reading *r, int folder, struct snapshot_cache *c)
 /* Kernels that do not count have none of the files. */
 static void read_stats(struct reading *r, int folder, struct snapshot_cache *c)
 {
-	if (!read_text(r, folder, "alloc_fastpath"))
+	c->no_stats = !read_text(r, folder, "alloc_fastpath");
+	if (c->no_stats)
 		return;
 #define CACHE_STAT(item, key, help) c->stat[item] = read_number(r, folder, key);
 #include "report/fields.def"
