@@ -106,9 +106,10 @@ static inline struct cache *cache_of(const struct kmem_cache *s)
 /*
  * ---- misuse.c ----
  *
- * what() was given a pointer that no block starts at: reported. No lock may be held.
+ * what() was given a pointer that no block starts at: reported, under the name of the cache that it
+ * lies in, else of c, where the program named one (NULL: it did not). No lock may be held.
  */
-cold void cache_report_pointer(const char *what, const void *p);
+cold void cache_report_pointer(const char *what, struct cache *c, const void *p);
 
 /* ---- create.c, merge.c, destroy.c: 0 or -errno; *handle set on success ---- */
 int cache_create(const struct cache_spec *spec, struct kmem_cache **handle);

@@ -49,7 +49,7 @@ void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, 
 	struct cache *c;
 
 	if (unlikely(!cache_is_in_use(p))) {
-		cache_report_pointer(what, p);
+		cache_report_pointer(what, NULL, p);
 		return;
 	}
 	c = cache_of_object(p);

@@ -257,7 +257,7 @@ size_t kmalloc_roundup(size_t size)
 static cold void bad_pointer(const char *what, const void *p)
 {
 	friends_enter(); /* metadata may know it */
-	cache_report_pointer(what, p);
+	cache_report_pointer(what, NULL, p);
 	friends_leave();
 }
 

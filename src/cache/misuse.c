@@ -258,16 +258,20 @@ static const char *undone(const char *what)
 	return strstr(what, "realloc") ? "resized" : NULL;
 }
 
-void cache_report_pointer(const char *what, const void *p)
+void cache_report_pointer(const char *what, struct cache *c, const void *p)
 {
 	struct page *page = page_head_of(p);
 	bool in_slab = page && page->type == PAGE_SLAB;
 	bool in_heap = page && page->type == PAGE_HEAP;
 	size_t bytes = page ? page->nr_pages * PAGE_SIZE : large_size_around(p);
-	struct engine *e = in_slab ? page->engine : bytes && !in_heap ? report_blocks() : NULL;
+	struct engine *e = c ? &c->engine : NULL;
 	char note[NOTE_MAX];
 	size_t len = os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", what, (unsigned long)p);
 
+	if (in_slab)
+		e = page->engine;
+	else if (bytes && !in_heap)
+		e = report_blocks();
 	if (in_slab && engine_starts_object(page, p)) {
 		os_format(note + len, sizeof(note) - len, "is a free object of %s", e->name);
 		report_misuse(e, page, p, REPORT_FREE_ALREADY, note);
@@ -300,7 +304,7 @@ static const char *free_of(unsigned int id)
 void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
 {
 	if (!cache_may_own(c, p) && !owner_of(p))
-		cache_report_pointer("kmem_cache_free_bulk", p);
+		cache_report_pointer("kmem_cache_free_bulk", c, p);
 	else
 		cache_give_plain(c, p, caller);
 }
@@ -310,7 +314,7 @@ void cache_give_wrong(struct cache *c, void *p, const void *caller)
 	struct cache *owner = owner_of(p);
 
 	if (!owner || owner == c) {
-		cache_report_pointer(free_of(c->front.id), p);
+		cache_report_pointer(free_of(c->front.id), c, p);
 		return;
 	}
 	report_wrong_cache(&c->engine, &owner->engine, p);

@@ -222,7 +222,7 @@ size_t malloc_block_size(const void *p)
 void malloc_bad_pointer(const char *what, const void *p)
 {
 	friends_enter();
-	cache_report_pointer(what, p);
+	cache_report_pointer(what, NULL, p);
 	friends_leave();
 }
 

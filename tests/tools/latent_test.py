@@ -14,21 +14,21 @@ REPORTS = {
     "slub": {
         "double": r"BUG mine \(Not tainted\): Object already free",
         "interior": r"BUG mine .*: Invalid object pointer 0x",
-        "foreign": r"BUG (mine|<none>) .*: Invalid object pointer 0x",
+        "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": r"BUG mine .*: Invalid object pointer 0x|mine but object is from other",
         "link": r"BUG mine \(Not tainted\): Freechain corrupt",
     },
     "slab": {
         "double": r"BUG mine \(Not tainted\): Object already free\n(.*\n){1,7}slab: double free detected in cache 'mine', objp 0x",
         "interior": r"BUG mine .*: Invalid object pointer 0x",
-        "foreign": r"BUG (mine|<none>) .*: Invalid object pointer 0x",
+        "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": r"BUG mine .*: Invalid object pointer 0x|mine but object is from other",
         "index": r"BUG mine \(Not tainted\): Freechain corrupt\n(.*\n){1,7}slab error in slab_get_obj\(\): cache `mine': double free, or memory outside object",
     },
     "slobseg": {
         "double": r"BUG mine \(Not tainted\): Object already free",
         "interior": r"BUG mine .*: Invalid object pointer 0x",
-        "foreign": r"BUG (mine|<none>) .*: Invalid object pointer 0x",
+        "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": r"BUG mine .*: Invalid object pointer 0x|mine but object is from other",
         "link": r"BUG mine \(Not tainted\): Freechain corrupt",
     },
@@ -36,7 +36,7 @@ REPORTS = {
     "slobseg:pow2": {
         "double": r"BUG mine \(Not tainted\): Object already free",
         "interior": r"BUG mine .*: Invalid object pointer 0x",
-        "foreign": r"BUG (mine|<none>) .*: Invalid object pointer 0x",
+        "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": None,
         "link": r"BUG slobseg:pow2 \(Not tainted\): Freechain corrupt",
     },
@@ -44,7 +44,7 @@ REPORTS = {
     "slob": {
         "double": r"BUG mine \(Not tainted\): Object already free",
         "interior": None,
-        "foreign": r"BUG (mine|<none>) .*: Invalid object pointer 0x",
+        "foreign": r"BUG mine .*: Invalid object pointer 0x",
         "other": None,
         "link": r"BUG slob \(Not tainted\): Freechain corrupt",
         "header": r"BUG slob .*: Invalid object pointer 0x.*\n(.*\n){1,7}.*was freed twice, starts no object, or its header was",
