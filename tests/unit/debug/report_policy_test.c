@@ -475,6 +475,45 @@ static void test_file(void **unused)
 	assert_int_equal(rmdir(file), 0);
 }
 
+static char rotated[sizeof(file) + 2];
+
+static void child_is_rotated(void *arg)
+{
+	struct engine later = { .name = "later" };
+
+	report_set_hook(NULL, NULL, false);
+	/* a relative path, from which the program goes away */
+	CHILD_CHECK(chdir("/tmp") == 0 && report_set_file(file + 5) && chdir("/") == 0);
+	report_two();
+	CHILD_CHECK(rename(file, rotated) == 0);
+	report_slab(&later, NULL, "three");
+	report_deliver();
+	CHILD_CHECK(report_counters.undelivered == 0);
+	(void)arg;
+}
+
+/* Logs are rotated without a word to the program. */
+static void test_rotation(void **unused)
+{
+	static char buf[16384];
+	struct child c;
+	int fd;
+
+	(void)unused;
+	strcpy(file, "/tmp/uslab-report-test-XXXXXX");
+	fd = mkstemp(file);
+	assert_true(fd >= 0 && close(fd) == 0);
+	snprintf(rotated, sizeof(rotated), "%s.1", file);
+	c = child_run(child_is_rotated, NULL);
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "");
+	os_read_text(rotated, buf, sizeof(buf));
+	assert_true(strstr(buf, "BUG first") && !strstr(buf, "BUG later"));
+	os_read_text(file, buf, sizeof(buf));
+	assert_true(strstr(buf, "BUG later") && !strstr(buf, "BUG first"));
+	assert_int_equal(unlink(file) || unlink(rotated), 0);
+}
+
 /* A child of fork() begins with nothing to report, whatever its parent was about to say. */
 static void child_of_reporter(void *arg)
 {
@@ -524,6 +563,7 @@ int main(void)
 		TEST(policies),
 		TEST(file),
 		TEST(fork),
+		TEST(rotation),
 		TEST(file_without_rights),
 		TEST(in_vain),
 	};
