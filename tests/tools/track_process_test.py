@@ -42,6 +42,8 @@ int main(void)
 		free(block);
 		if (write(1, ".", 1) != 1 || read(0, &c, 1) != 1)
 			return 0;
+		if (c == 'e')
+			execlp("sleep", "sleep", "1000", NULL);
 	}
 }
 """
@@ -79,6 +81,22 @@ int main(void)
         caches = json.loads(uslab("info", "-p", self.pid, "-z", "--json").stdout)["caches"]
         return {c["name"]: c["flags"]["store_user"] for c in caches
                 if re.fullmatch(r"malloc-(\d+|large)", c["name"])}
+
+    def test_another_program(self):
+        """It has been replaced by another one: what was seen last is shown."""
+        tool = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "--once", "-i", "3600"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(tool.kill)
+        while not self.letters()[CACHE]:
+            self.process.stdin.write(b"x")
+            self.assertEqual(self.process.stdout.read(1), b".")
+        self.assertTrue(await_sleeps(tool, 10))
+        self.process.stdin.write(b"e")
+        output, errors = tool.communicate(timeout=300)
+        self.assertEqual(tool.returncode, 0, errors)
+        self.assertRegex(errors, r"^uslab track: .* is another program now, after [\d.]+ s; the figures are as of "
+                                 r"[\d.]+ s\n$")
+        self.assertIn("tracked for", output)
 
     def test_many_caches(self):
         steps, _ = self.steps_for("track", "-p", self.pid, "-c", "malloc-*", "--once", "-i", 0.1, "--keep")

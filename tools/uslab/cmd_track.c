@@ -369,7 +369,7 @@ static int track_process(struct tracking *t)
 		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
 	command_picker_close(&t->picker, t->options->keep || was_sampled(t));
-	if (!t->options->keep && any_switched(t) && !source_gone(&t->source) &&
+	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
 	track_guard_end(t);

@@ -104,6 +104,7 @@ struct tracking {
 	int guard_fd;
 	struct track_table table;
 	double looked; /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
+	bool gone; /* the process has ended or is another program: nothing is to be switched off */
 	bool said_ended;
 	double next_look; /* when it is to be made again in between */
 };

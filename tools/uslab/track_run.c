@@ -153,6 +153,7 @@ static void name_sites(struct tracking *t)
 static int look(struct tracking *t)
 {
 	double start = now_seconds(), took;
+	bool first;
 	int ret = snapshot_take(t->snapshot, &t->source.target.remote.reader,
 				t->source.root->address);
 
@@ -160,11 +161,13 @@ static int look(struct tracking *t)
 		ret = track_table_make(t);
 	if (ret)
 		return ret;
+	first = t->looked == 0;
 	t->looked = start;
 	if (t->options->source.kind == SOURCE_PROCESS)
 		track_say_what_ended(t);
 	name_sites(t);
-	took = (now_seconds() - start) * LOOK_SHARE;
+	/* the first one reads symbols, which are kept: it says nothing about the others */
+	took = first ? 0 : (now_seconds() - start) * LOOK_SHARE;
 	t->next_look = now_seconds() + (took > LOOK_SECONDS ? took : LOOK_SECONDS);
 	return 0;
 }
@@ -178,11 +181,12 @@ static int fail_look(struct tracking *t, int error)
 }
 
 /* The process is gone, or is another program, and there is a table of before. */
-static void say_as_of_when(const struct tracking *t)
+static void say_as_of_when(struct tracking *t)
 {
 	double as_of = t->table.seconds;
 	double end = as_of + now_seconds() - t->looked;
 
+	t->gone = true;
 	util_warn(COMMAND,
 		  source_gone(&t->source)
 			  ? "%s has ended, after %.1f s; the figures are as of %.1f s"
