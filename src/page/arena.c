@@ -2,8 +2,8 @@
 /*
  * page/arena.c - the reserved range, committed chunk by chunk
  *
- * Data:       page_map; ready_pages: pages whose descriptors, class bytes and dirty bits are
- *             committed, in steps of STEP_PAGES ahead of nr_pages; room: see place_apart().
+ * Data:       page_map; ready_pages: pages whose descriptors, class bytes and bits are committed,
+ *             in steps of STEP_PAGES ahead of nr_pages; room: see place_apart().
  * Invariants: nr_pages <= ready_pages <= limit, all multiples of a chunk; what a descriptor or a
  *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
  * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
@@ -41,7 +41,7 @@
 #define WHOLE_SIZE (64 * CHUNK_SIZE) /* no chunk of the first 256 MiB is left out */
 #define MIN_DEFAULT (64ul << 30)     /* bytes */
 
-/* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, dirty bit. */
+/* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, two bits. */
 #define BYTES_PER_PAGE (PAGE_SIZE + sizeof(struct page) + 2)
 
 /* Where a first look for a place under RLIMIT_AS starts to go away from, and how far. */
@@ -85,15 +85,20 @@ static bool begins_badly(const char *base)
 	return (uint32_t)(0 - (uintptr_t)base) < WHOLE_SIZE;
 }
 
-/* Dirty bits, then descriptors, end where the windows begin. */
+/* Dirty bits, then free bits, then descriptors, end where the windows begin. */
 static size_t bits_size(unsigned long limit)
 {
 	return ALIGN_UP(limit / 8, os_page_size());
 }
 
+static size_t tables_size(unsigned long limit)
+{
+	return 2 * bits_size(limit) + limit * sizeof(struct page);
+}
+
 static void place_parts(struct part *part, char *base, unsigned long limit, size_t windows)
 {
-	size_t tables = bits_size(limit) + limit * sizeof(struct page);
+	size_t tables = tables_size(limit);
 	char *first_window = base + USLAB_WINDOWS_OFFSET;
 
 	part[TABLES] = (struct part){ first_window - tables, tables };
@@ -114,8 +119,7 @@ static void release_parts(const struct part *part, unsigned int n)
 /* Bytes of the range below the arena's base, the holes between the parts included. */
 static size_t size_below(unsigned long limit)
 {
-	return ALIGN_UP(bits_size(limit) + limit * sizeof(struct page), CHUNK_SIZE) +
-	       (size_t)-USLAB_WINDOWS_OFFSET;
+	return ALIGN_UP(tables_size(limit), CHUNK_SIZE) + (size_t)-USLAB_WINDOWS_OFFSET;
 }
 
 /*
@@ -279,7 +283,8 @@ int arena_init(unsigned int nr_cpu_ids)
 	}
 	name_parts(part);
 	page_map.dirty = (unsigned long *)(void *)part[TABLES].start;
-	page_map.pages = (struct page *)(void *)(part[TABLES].start + bits_size(limit));
+	page_map.free = (unsigned long *)(void *)(part[TABLES].start + bits_size(limit));
+	page_map.pages = (struct page *)(void *)(part[TABLES].start + 2 * bits_size(limit));
 	page_map.class = (unsigned char *)part[CLASSES].start;
 	page_map.limit = limit;
 	page_map.base = base;
@@ -313,6 +318,8 @@ static int commit_tables_locked(void)
 		ret = commit_span(page_map.class, from, to);
 	if (!ret)
 		ret = commit_span(page_map.dirty, from / 8, to / 8);
+	if (!ret)
+		ret = commit_span(page_map.free, from / 8, to / 8);
 	if (!ret && used_are_kept())
 		ret = commit_span(page_map.used, from * USED_BYTES, to * USED_BYTES);
 	if (!ret)

@@ -2,7 +2,8 @@
 /*
  * page/buddy.c - power-of-two page blocks with immediate merging
  *
- * Data:       buddy_zones[node]: lists, counts and locks; page_map.dirty: one bit for each page.
+ * Data:       buddy_zones[node]: lists, counts and locks; page_map.dirty, page_map.free: one bit
+ *             each for each page.
  * Invariants: see page/buddy.h. A bit of zone.orders is set iff a list of that order is not empty.
  *             Chunks begin at multiples of the highest order and belong to one node, so buddies
  *             always exist and lie in one zone, and no two zones share a word of dirty bits.
@@ -69,6 +70,23 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
 			page_map.dirty[index / 64] &= ~mask;
 		index += n;
 		nr_pages -= n;
+	}
+}
+
+/* ---- free bits ------------------------------------------------------------------------------- */
+
+/* Of the pages of a block: a word holds it, or it is whole words. */
+static void set_free(unsigned long index, unsigned int order, bool is_free)
+{
+	unsigned long *word = &page_map.free[index / 64];
+	unsigned long words = order > 6 ? 1ul << (order - 6) : 1;
+	unsigned long mask = bits_mask(index % 64, 1ul << order);
+
+	while (words-- > 0) {
+		if (is_free)
+			*word++ |= mask;
+		else
+			*word++ &= ~mask;
 	}
 }
 
@@ -159,6 +177,7 @@ static struct page *take_locked(struct buddy_zone *zone, unsigned int order)
 	page = list_first(list, struct page, lru);
 	remove_locked(zone, page);
 	split_locked(zone, page, order);
+	set_free(index_of(page), order, false);
 
 	zone->stats.nr_free -= 1ul << order;
 	zone->stats.nr_dirty -= page->nr_pages;
@@ -182,6 +201,7 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 	uint32_t stamp = zone->clock;
 	struct page *buddy;
 
+	set_free(index, order, true);
 	zone->stats.nr_free += 1ul << order;
 	zone->stats.nr_dirty += nr_dirty;
 	while (order < BUDDY_MAX_ORDER && (buddy = free_block(index ^ (1ul << order), order))) {
@@ -206,6 +226,7 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
 {
 	remove_locked(zone, page);
+	set_free(index_of(page), page->order, false);
 	zone->stats.nr_free -= 1ul << page->order;
 	zone->stats.nr_dirty -= page->nr_pages;
 }
@@ -228,7 +249,7 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
 /* A new chunk for the zone, under its lock, so that two threads do not both grow. */
-static cold bool grow_locked(struct buddy_zone *zone, unsigned int node)
+cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
 {
 	struct page *chunk = arena_grow(node);
 
@@ -251,7 +272,7 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 
 	lock_acquire(&zone->lock);
 	page = take_locked(zone, order);
-	if (unlikely(!page) && grow && grow_locked(zone, node))
+	if (unlikely(!page) && grow && zone_grow_locked(zone, node))
 		page = take_locked(zone, order);
 	/* More memory becomes resident, although enough may be, in blocks too small for this. */
 	if (page && page->nr_pages < 1ul << order) {
@@ -331,7 +352,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 	lock_acquire(&zone->lock);
 	while (want > 0) {
 		page = take_locked(zone, order);
-		if (unlikely(!page) && grow_locked(zone, node))
+		if (unlikely(!page) && zone_grow_locked(zone, node))
 			page = take_locked(zone, order);
 		if (!page)
 			break;
@@ -374,26 +395,12 @@ static bool unlock_after_free(struct buddy_zone *zone)
 	return purge;
 }
 
-/* Blocks as large as their places allow. */
-static cold void probe_free(unsigned long index, unsigned long nr_pages)
-{
-	while (nr_pages) {
-		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
-
-		while (index & ((1ul << order) - 1))
-			order--;
-		os_probe_page_free(page_at(index), index, order);
-		index += 1ul << order;
-		nr_pages -= 1ul << order;
-	}
-}
-
 static inline void tell_free(const struct page *page, unsigned long nr_pages)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_close(page_address(page), nr_pages * PAGE_SIZE, OS_HIDE_FROM_ALL);
 	if (unlikely(uslab_mm_page_free_semaphore))
-		probe_free(index_of(page), nr_pages);
+		zone_probe_blocks(index_of(page), nr_pages, os_probe_page_free);
 }
 
 void zone_retire(struct page *page, unsigned long nr_pages)
@@ -493,7 +500,7 @@ static bool range_is_free_locked(unsigned int node, unsigned long index, unsigne
 	return true;
 }
 
-static void claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
+void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end)
 {
 	unsigned long i = index;
 
@@ -526,7 +533,7 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 	if (ok) {
 		if (zeroed)
 			*zeroed = zone_count_dirty(index, nr_pages) == 0;
-		claim_locked(zone, index, end);
+		zone_claim_locked(zone, index, end);
 		zone->stats.nr_alloc++;
 	}
 	lock_release(&zone->lock);
@@ -610,6 +617,21 @@ void buddy_fork_child(void)
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
+static bool is_free(unsigned long index)
+{
+	return page_map.free[index / 64] & bits_mask(index % 64, 1);
+}
+
+/* By the bits. */
+static unsigned long count_free(unsigned int node)
+{
+	unsigned long count = 0;
+
+	for (unsigned long i = 0; i < load_relaxed(&page_map.nr_pages); i++)
+		count += page_at(i)->node == node && is_free(i);
+	return count;
+}
+
 /* One free block. Returns its pages; adds to *nr_dirty. */
 static unsigned long check_block(unsigned int node, struct page *page, unsigned int order,
 				 unsigned int list, unsigned long *nr_dirty)
@@ -625,6 +647,7 @@ static unsigned long check_block(unsigned int node, struct page *page, unsigned 
 	CHECK(list == (page->nr_pages ? BUDDY_DIRTY : BUDDY_CLEAN));
 	CHECK(order == BUDDY_MAX_ORDER || !free_block(index ^ nr_pages, order));
 	for (i = 0; i < nr_pages; i++) {
+		CHECK(is_free(index + i));
 		CHECK(i == 0 || page[i].type == PAGE_NONE);
 		CHECK(page_map.class[index + i] == USLAB_ID_NONE && !page[i].classed);
 	}
@@ -655,6 +678,7 @@ static void check_zone(unsigned int node)
 			list_empty(&zone->free[order][BUDDY_CLEAN])));
 	}
 	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
+	CHECK(nr_free == count_free(node));
 	CHECK(nr_dirty == zone->stats.nr_dirty);
 }
 

@@ -10,7 +10,7 @@
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
  * Flow:       called by engine/, page/run.c and, in batches, page/pcp.c; calls arena.c, os_purge,
- *             and pcp.c for what CPUs keep when memory is short.
+ *             and pcp.c for what CPUs keep when memory is short. fit.c and purge.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -50,11 +50,17 @@ struct buddy_zone {
 	uint32_t clock;		     /* os_clock_ms() >> 4, as of one of the last 64 frees */
 	uint32_t aged;		     /* clock when old blocks were last looked for */
 	uint32_t halved;	     /* clock when purged_lately and regret were last halved */
+	unsigned long fit_from;	     /* word of bits where page/fit.c looks next */
 	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
 	unsigned long regret;	     /* pages taken again soon after a purge; halves with time */
-	unsigned long nr_purging;    /* pages of the block that is off its list to be purged */
-	struct buddy_stats stats;    /* read by tools from outside, without the lock */
+	/* the same of runs, for longer: their regret halves while none finds resident pages */
+	unsigned long fit_purged;
+	unsigned long fit_regret;
+	uint32_t fit_halved; /* clock when fit_purged was last halved */
+	uint32_t fit_used;   /* clock when a run last found resident pages, or fit_regret halved */
+	unsigned long nr_purging; /* pages of the block that is off its list to be purged */
+	struct buddy_stats stats; /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
 
@@ -74,6 +80,13 @@ void buddy_init(unsigned int nr_nodes);
  * its bytes are known to be zero. NULL: out of memory. The caller marks it with page_set_block().
  */
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
+
+/*
+ * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where least of them becomes
+ * resident: no block, and not aligned. Types NONE; *zeroed as above. NULL: no free range is so
+ * large as far as it was looked for, and buddy_alloc() may help.
+ */
+struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed);
 
 /*
  * Gives a block back (class bytes are cleared, types reset here). dirty: it was written to; else it
@@ -102,12 +115,13 @@ size_t buddy_trim(size_t keep_bytes);
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
  * Default limit: max(256 KiB, 1/32 of the pages in use), and what the zone has come to regret:
- * pages that were taken again within about 64 ms after a purge. To purge a page and fault it in
- * again costs 0.5 to 2 us, so a program that frees and allocates in turns pays for its first turn
- * and then keeps its memory; one that frees for good, or maps memory beside us, does not carry it
- * along. Never more than what was in use at the peak. Default delay: 1000 ms. Used pages include
- * the mappings of page/large.c, dirty ones those of page/keep.c.
- * limit_bytes SIZE_MAX is this default.
+ * pages that were taken again within about 64 ms after a purge, by runs within half a second. To
+ * purge a page and fault it in again costs 0.5 to 2 us, so a program that frees and allocates in
+ * turns pays for its first turn and then keeps its memory; one that frees for good, or maps memory
+ * beside us, does not carry it along. Never more than what was in use at the peak, but for gaps
+ * between blocks of whole pages (zone_dirty_limit()). Default delay: 1000 ms. Used pages include
+ * the mappings of page/large.c, dirty ones those of page/keep.c. limit_bytes SIZE_MAX is this
+ * default.
  */
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 

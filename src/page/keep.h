@@ -18,9 +18,9 @@
  * What is purged keeps its addresses for a while: so ranges grow together again, and blocks of all
  * sizes in turn find room.
  *
- * Programs that have shown to need what was purged may keep more, see zone_spared(): bytes that are
- * asked for within about KEEP_HALF_LIFE after as many were purged are regretted. Regret fades while
- * no range finds a taker, and has no consequence below KEEP_MIN_REGRET.
+ * Programs that have shown to need what was purged may keep more, see zone_dirty_limit(): what is
+ * asked for within about KEEP_HALF_LIFE after as many bytes were purged is regretted. Regret fades
+ * while no range finds a taker, and has no consequence below KEEP_MIN_REGRET.
  */
 #ifndef PAGE_KEEP_H
 #define PAGE_KEEP_H
@@ -32,7 +32,7 @@
 #define KEEP_MAX_BYTES (64ul << 20)  /* dirty */
 #define KEEP_MAX_CLEAN (256ul << 20) /* addresses only */
 #define KEEP_HALF_LIFE 512	     /* ms */
-#define KEEP_MIN_REGRET (32ul << 20)
+#define KEEP_MIN_REGRET (16ul << 20)
 
 struct keep_counters {
 	unsigned long count; /* ranges; atomic */

@@ -70,8 +70,8 @@ struct page {
 BUILD_ASSERT(sizeof(struct page) == 64);
 
 /*
- * The range of addresses; const after arena_init() but for nr_pages, the bits behind dirty,
- * and limit, which arena_fit() may change.
+ * The range of addresses; const after arena_init() but for nr_pages, the bits behind dirty
+ * and free, and limit, which arena_fit() may change.
  * base is (char *)1 << 62 before init, so that no pointer seems to lie in the arena.
  */
 struct page_map {
@@ -81,6 +81,7 @@ struct page_map {
 	unsigned long limit;	/* pages that the range has room for; 0 before init; arena_lock */
 	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
+	unsigned long *free;	/* bit i: page i is in a block on a list of its zone; zone lock */
 	unsigned long *used;	/* page/used.h; NULL: not kept. Const once there are threads */
 };
 

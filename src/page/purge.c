@@ -15,6 +15,8 @@
  * and then, within an order, those that have been free for longest: the tail of the list, but for
  * the few that page/buddy.c put there for a merge to come.
  */
+#include <limits.h>
+
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -29,6 +31,13 @@
  * not purge at every free.
  */
 #define PURGE_BATCH 256ul
+
+/*
+ * Where runs have shown to need what waits, the end of a block goes, but as many pages as a call is
+ * worth; else whole blocks do.
+ */
+#define PURGE_PART 64ul
+#define PURGE_PART_REGRET 1024ul /* pages */
 
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	 /* that one look for old blocks purges at most: bounds a free's time */
@@ -47,6 +56,22 @@ void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
 	keep_set_limit(delay_ms > 0 ? limit_bytes : 0);
 }
 
+static unsigned long halve(unsigned long pages, uint32_t halvings)
+{
+	return halvings < 64 ? pages >> halvings : 0;
+}
+
+/* Of runs, which are larger and fewer: over longer times. */
+static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
+{
+	uint32_t halvings = (now - *since) / (8 * load_relaxed(&zone_half_life));
+
+	if (!halvings)
+		return;
+	*since = now;
+	*pages = halve(*pages, halvings);
+}
+
 void zone_tick_locked(struct buddy_zone *zone)
 {
 	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
@@ -56,8 +81,10 @@ void zone_tick_locked(struct buddy_zone *zone)
 	if (!halvings)
 		return;
 	zone->halved = now;
-	zone->purged_lately = halvings < 64 ? zone->purged_lately >> halvings : 0;
-	zone->regret = halvings < 64 ? zone->regret >> halvings : 0;
+	zone->purged_lately = halve(zone->purged_lately, halvings);
+	zone->regret = halve(zone->regret, halvings);
+	halve_since(&zone->fit_purged, &zone->fit_halved, now);
+	halve_since(&zone->fit_regret, &zone->fit_used, now);
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -98,8 +125,11 @@ static struct page *pick_old_locked(struct buddy_zone *zone)
 	return NULL;
 }
 
-/* The part of a block from its first to its last dirty page, in whole pages of the system. */
-static void dirty_span(struct page *page, char **start, size_t *size)
+/*
+ * The part of a block from its first to its last dirty page, of that the last pages, most at most,
+ * in whole pages of the system.
+ */
+static void dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
 {
 	unsigned long index = (unsigned long)(page - page_map.pages);
 	unsigned long end = index + (1ul << page->order);
@@ -112,39 +142,49 @@ static void dirty_span(struct page *page, char **start, size_t *size)
 		first++;
 	while (last > first && zone_count_dirty(last - 1, 1) == 0)
 		last--;
+	first = MAX(first, last - MIN(last, most));
 	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);
 	*start = (char *)from;
 	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
 }
 
 /*
- * Purges one free block. Context: purge_lock, zone->lock, which is dropped meanwhile.
- * Returns whether the system did it; if not the block is back, dirty as before.
+ * Purges one free block, or most pages at its end. Context: purge_lock, zone->lock, which is
+ * dropped meanwhile. Returns whether the system did it; if not the block is back, dirty as before.
  */
-static bool purge_block_locked(struct buddy_zone *zone, struct page *page)
+static bool purge_block_locked(struct buddy_zone *zone, struct page *page, unsigned long most)
 {
 	unsigned long index = (unsigned long)(page - page_map.pages);
 	unsigned int order = page->order;
 	unsigned long nr_dirty = page->nr_pages;
+	unsigned long purged;
 	char *start;
 	size_t size;
 	bool done;
 
 	zone_take_block_locked(zone, page);
 	zone->nr_purging = 1ul << order;
-	dirty_span(page, &start, &size);
+	dirty_span(page, most, &start, &size);
 	lock_release(&zone->lock);
 	done = os_purge(start, size) == 0;
 	lock_acquire(&zone->lock);
 	if (done) {
-		zone_set_dirty(index, 1ul << order, false);
-		zone->stats.nr_purged += nr_dirty;
-		zone->purged_lately += nr_dirty;
-		nr_dirty = 0;
+		zone_set_dirty(page_index(start), size >> PAGE_SHIFT, false);
+		purged = nr_dirty - zone_count_dirty(index, 1ul << order);
+		zone->stats.nr_purged += purged;
+		zone->purged_lately += purged;
+		zone->fit_purged += purged;
+		nr_dirty -= purged;
 	}
 	zone->nr_purging = 0;
 	zone_free_locked(zone, page, order, nr_dirty);
 	return done;
+}
+
+/* Of the next block, when so many pages are too much. */
+static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
+{
+	return zone->fit_regret < PURGE_PART_REGRET ? ULONG_MAX : MAX(excess, PURGE_PART);
 }
 
 /* Purges the largest blocks until no more than keep pages are dirty. false: could not. */
@@ -152,11 +192,12 @@ static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
 {
 	/* Others go on freeing meanwhile: their blocks must not keep us here. */
 	unsigned long budget = zone->stats.nr_dirty;
-	struct page *page;
 
 	while (zone->stats.nr_dirty > keep && budget-- > 0) {
-		page = pick_largest_locked(zone);
-		if (!page || !purge_block_locked(zone, page))
+		unsigned long most = most_locked(zone, zone->stats.nr_dirty - keep);
+		struct page *page = pick_largest_locked(zone);
+
+		if (!page || !purge_block_locked(zone, page, most))
 			return false;
 	}
 	return true;
@@ -169,7 +210,7 @@ static bool purge_old_locked(struct buddy_zone *zone)
 
 	zone->aged = zone->clock;
 	while (budget-- > 0 && (page = pick_old_locked(zone)))
-		if (!purge_block_locked(zone, page))
+		if (!purge_block_locked(zone, page, ULONG_MAX))
 			return false;
 	return true;
 }

@@ -2,11 +2,13 @@
 /*
  * page/run.c - whole pages for allocations larger than any cache's objects
  *
- * Data:       run_counters.
+ * Data:       run_counters, run_big_pages.
  * Invariants: see page/run.h. Checked by run_check().
  * Locks:      none of its own; a run's descriptors belong to whoever may free it.
- * Flow:       called by cache/kmalloc.c and malloc/; calls buddy.c, large.c.
+ * Flow:       called by cache/kmalloc.c and malloc/; calls buddy.c, fit.c, large.c.
  */
+#include <string.h>
+
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -15,8 +17,21 @@
 #include "page/run.h"
 
 #define RUN_MAX_PAGES (1ul << BUDDY_MAX_ORDER)
+/* Smaller runs are blocks of a power of two, cut down: as a kernel places them. */
+#define RUN_FIT_PAGES 9ul
 
 struct run_counters run_counters;
+
+unsigned long run_big_pages;
+
+/* A run that owns nr_pages comes; or, sign -1, goes. */
+static void count_run(unsigned long nr_pages, long sign)
+{
+	fetch_add(&run_counters.count, (unsigned long)sign);
+	fetch_add(&run_counters.pages, (unsigned long)sign * nr_pages);
+	if (nr_pages > RUN_LARGE_PAGES_OF_MANY)
+		fetch_add(&run_big_pages, (unsigned long)sign * nr_pages);
+}
 
 /* Pages for size bytes; more than RUN_MAX_PAGES when it is not for the arena. */
 static unsigned long pages_for(size_t size)
@@ -37,7 +52,8 @@ static struct page *run_head(const void *p)
 	return load_relaxed(&page->type) == PAGE_RUN ? page : NULL;
 }
 
-static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
+/* The first pages of a block; the rest is given back. */
+static struct page *cut_block(unsigned long nr_pages, size_t align, int node, bool *zeroed)
 {
 	/* A block is aligned to its own size. */
 	unsigned int order = fls(nr_pages - 1);
@@ -46,13 +62,29 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 
 	order = MAX(order, align_order);
 	page = buddy_alloc(node, order, false, zeroed);
+	/* Not written to: the tail is as dirty or clean as it came. */
+	if (page)
+		buddy_free_range(page + nr_pages, (1ul << order) - nr_pages, false);
+	return page;
+}
+
+static void own_run(struct page *page, unsigned long nr_pages)
+{
+	page_set_block(page, PAGE_RUN, nr_pages);
+	count_run(nr_pages, 1);
+}
+
+static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
+{
+	struct page *page = NULL;
+
+	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
+		page = buddy_alloc_fit(nr_pages, zeroed);
+	if (!page)
+		page = cut_block(nr_pages, align, node, zeroed);
 	if (!page)
 		return NULL;
-	/* Not written to: the tail is as dirty or clean as it came. */
-	buddy_free_range(page + nr_pages, (1ul << order) - nr_pages, false);
-	page_set_block(page, PAGE_RUN, nr_pages);
-	fetch_add(&run_counters.count, 1);
-	fetch_add(&run_counters.pages, nr_pages);
+	own_run(page, nr_pages);
 	return page_address(page);
 }
 
@@ -123,8 +155,7 @@ static bool free_run(void *p, bool keep)
 	if (!cmpxchg_byte(&page->type, PAGE_RUN, PAGE_NONE))
 		return false;
 	nr_pages = page->nr_pages;
-	fetch_sub(&run_counters.count, 1);
-	fetch_sub(&run_counters.pages, nr_pages);
+	count_run(nr_pages, -1);
 	buddy_free_range(page, nr_pages, true);
 	return true;
 }
@@ -146,18 +177,38 @@ static bool grow_run(struct page *page, unsigned long nr_pages)
 	if (!buddy_claim_range(page + old, nr_pages - old, NULL))
 		return false;
 	page_grow_block(page, nr_pages);
-	fetch_add(&run_counters.pages, nr_pages - old);
+	count_run(nr_pages, 1);
+	count_run(old, -1);
 	return true;
 }
 
 static void shrink_run(struct page *page, unsigned long nr_pages)
 {
-	unsigned long rest = page->nr_pages - nr_pages;
+	unsigned long old = page->nr_pages;
 
 	page->nr_pages = (uint32_t)nr_pages;
 	page->order = (uint8_t)fls(nr_pages - 1);
-	fetch_sub(&run_counters.pages, rest);
-	buddy_free_range(page + nr_pages, rest, true);
+	count_run(nr_pages, 1);
+	count_run(old, -1);
+	buddy_free_range(page + nr_pages, old - nr_pages, true);
+}
+
+/*
+ * Where a block of a power of two has room behind it: what grows once grows again, and would go
+ * from one fit to the next.
+ */
+static void *move_run(struct page *page, unsigned long nr_pages)
+{
+	struct page *moved = NULL;
+
+	if (nr_pages <= most_pages(0, -1))
+		moved = cut_block(nr_pages, 0, -1, NULL);
+	if (!moved)
+		return NULL;
+	memcpy(page_address(moved), page_address(page), (size_t)page->nr_pages << PAGE_SHIFT);
+	own_run(moved, nr_pages);
+	run_free(page_address(page));
+	return page_address(moved);
 }
 
 void *run_resize(void *p, size_t new_size, bool may_move)
@@ -172,7 +223,7 @@ void *run_resize(void *p, size_t new_size, bool may_move)
 	if (nr_pages < page->nr_pages)
 		shrink_run(page, nr_pages);
 	else if (nr_pages > page->nr_pages && !grow_run(page, nr_pages))
-		return NULL;
+		return may_move ? move_run(page, nr_pages) : NULL;
 	return p;
 }
 
@@ -187,6 +238,7 @@ void run_check(void)
 	unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
 	unsigned long count = 0;
 	unsigned long pages = 0;
+	unsigned long big = 0;
 	unsigned long i;
 	unsigned long tail;
 
@@ -202,7 +254,9 @@ void run_check(void)
 		CHECK(page_map.class[i] == USLAB_ID_NONE);
 		count++;
 		pages += page->nr_pages;
+		big += page->nr_pages > RUN_LARGE_PAGES_OF_MANY ? page->nr_pages : 0;
 	}
 	CHECK(count == load_relaxed(&run_counters.count));
 	CHECK(pages == load_relaxed(&run_counters.pages));
+	CHECK(big == load_relaxed(&run_big_pages));
 }

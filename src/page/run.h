@@ -34,6 +34,9 @@ struct run_counters {
 /* Read by tools from outside. */
 extern struct run_counters run_counters;
 
+/* Of runs in the arena beyond RUN_LARGE_PAGES_OF_MANY; atomic. */
+extern unsigned long run_big_pages;
+
 struct run_stats {
 	unsigned long count; /* runs and large blocks alive */
 	unsigned long bytes; /* their pages, in bytes */
@@ -56,8 +59,9 @@ bool run_free(void *p);
 bool run_discard(void *p);
 
 /*
- * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped
- * (mremap, which may move it when may_move). NULL: not possible that way, old block untouched.
+ * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped, or,
+ * when may_move, elsewhere in the arena or by mremap. NULL: not possible that way, old block
+ * untouched.
  */
 void *run_resize(void *p, size_t new_size, bool may_move);
 

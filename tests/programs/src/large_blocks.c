@@ -3,20 +3,23 @@
  * programs/src/large_blocks.c - large blocks that come and go, or grow, and what
  * that costs in page faults
  *
- * usage: large_blocks turn|grow
+ * usage: large_blocks turn|middle|mix|grow
  *
- * turn: 44 blocks of 1 to 8 MiB, 200 MB in all, one replaced after the other. grow: two blocks,
+ * One replaced after the other: turn: 44 blocks of 1 to 8 MiB, 200 MB in all; middle: 355 blocks
+ * of 128 KiB to 1 MiB, likewise; mix: 96 blocks of 32 KiB to 8 MiB, of which small ones are as many
+ * as large ones. grow: two blocks,
  * each grown to 48 MiB by realloc in steps of 64 KiB, five times. Every page is written to. Writes
  * "<page faults> <KiB of the peak>".
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define BLOCKS 44
-#define ROUNDS 2000
+#define MOST_BLOCKS 355
 #define PAGE 4096
+#define KIB 1024ul
 #define MIB (1ul << 20)
 #define STEP (64ul << 10)
 #define MOST (48 * MIB)
@@ -33,19 +36,40 @@ static void touch(char *p, size_t size)
 		p[at] = 1;
 }
 
-static void turn(void)
+struct mode {
+	const char *name;
+	unsigned int blocks;
+	unsigned int rounds;
+	size_t least;
+	unsigned int doublings; /* of least: each is as likely; 0: all sizes up to most are */
+	size_t most;
+};
+
+static const struct mode modes[] = {
+	{ "turn", 44, 2000, MIB, 0, 8 * MIB },
+	{ "middle", 355, 8000, 128 * KIB, 0, MIB },
+	{ "mix", 96, 4000, 32 * KIB, 8, 8 * MIB },
+};
+
+static void replace_blocks(const struct mode *mode)
 {
-	static char *block[BLOCKS];
+	static char *block[MOST_BLOCKS];
 	unsigned long random = 1;
 	unsigned int round;
 
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < mode->rounds; round++) {
+		size_t least = mode->least;
+		size_t most = mode->most;
 		unsigned int i;
 		size_t size;
 
 		random = random * 6364136223846793005ul + 1442695040888963407ul;
-		i = (random >> 33) % BLOCKS;
-		size = MIB + (random >> 20) % (7 * MIB);
+		i = (random >> 33) % mode->blocks;
+		if (mode->doublings) {
+			least <<= (random >> 48) % mode->doublings;
+			most = 2 * least;
+		}
+		size = least + (random >> 20) % (most - least);
 		free(block[i]);
 		block[i] = malloc(size);
 		touch(block[i], size);
@@ -82,12 +106,17 @@ static void grow(void)
 int main(int argc, char **argv)
 {
 	struct rusage usage;
+	bool known = false;
 
-	if (argc == 2 && !strcmp(argv[1], "turn"))
-		turn();
-	else if (argc == 2 && !strcmp(argv[1], "grow"))
+	for (size_t i = 0; argc == 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strcmp(argv[1], modes[i].name))
+			continue;
+		known = true;
+		replace_blocks(&modes[i]);
+	}
+	if (argc == 2 && !strcmp(argv[1], "grow"))
 		grow();
-	else
+	else if (!known)
 		return 2;
 	getrusage(RUSAGE_SELF, &usage);
 	printf("%ld %ld\n", usage.ru_minflt, usage.ru_maxrss);

@@ -196,7 +196,7 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	check_all();
 	wall = run_alloc(PAGE_SIZE, 0, -1, NULL);
 	CHILD_CHECK(wall == p + 300 * PAGE_SIZE);
-	CHILD_CHECK(!run_resize(p, 301 * PAGE_SIZE, true));
+	CHILD_CHECK(!run_resize(p, 301 * PAGE_SIZE, false));
 	CHILD_CHECK(run_resize(p, 299 * PAGE_SIZE + 1, true) == p); /* the same pages */
 	CHILD_CHECK(run_resize(p, 17 * PAGE_SIZE, false) == p && arena_used() == 18);
 	CHILD_CHECK(run_size(p) == 17 * PAGE_SIZE && p[17 * PAGE_SIZE - 1] == 8);
@@ -206,6 +206,27 @@ IN_CHILD(it_grows_into_free_pages_and_shrinks)
 	CHILD_CHECK(run_size(p) == 300 * PAGE_SIZE);
 	CHILD_CHECK(run_resize(p, 0, false) == p && run_size(p) == PAGE_SIZE);
 	CHILD_CHECK(run_free(wall) && run_free(p) && arena_used() == 0);
+	check_all();
+}
+
+/* To where a block of a power of two has room behind it, and then it grows in place. */
+IN_CHILD(a_run_that_cannot_grow_moves_if_it_may)
+{
+	char *p;
+	char *wall;
+	char *moved;
+
+	fresh_arena();
+	p = run_alloc(20 * PAGE_SIZE, 0, -1, NULL);
+	wall = run_alloc(20 * PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(wall == p + 20 * PAGE_SIZE);
+	memset(p, 9, 20 * PAGE_SIZE);
+	CHILD_CHECK(!run_resize(p, 21 * PAGE_SIZE, false) && run_size(p) == 20 * PAGE_SIZE);
+	moved = run_resize(p, 33 * PAGE_SIZE, true);
+	CHILD_CHECK(moved && moved != p && run_size(p) == 0 && run_size(moved) == 33 * PAGE_SIZE);
+	CHILD_CHECK(moved[0] == 9 && moved[20 * PAGE_SIZE - 1] == 9 && arena_used() == 53);
+	CHILD_CHECK(run_resize(moved, 64 * PAGE_SIZE, false) == moved);
+	CHILD_CHECK(run_free(wall) && run_free(moved) && arena_used() == 0);
 	check_all();
 }
 
@@ -345,6 +366,7 @@ int main(void)
 		cmocka_unit_test(every_alignment_is_kept),
 		cmocka_unit_test(zeroed_is_only_said_of_zeros),
 		cmocka_unit_test(it_grows_into_free_pages_and_shrinks),
+		cmocka_unit_test(a_run_that_cannot_grow_moves_if_it_may),
 		cmocka_unit_test(a_mapped_block_moves_only_if_it_may),
 		cmocka_unit_test(what_starts_no_run_is_refused),
 		cmocka_unit_test(a_full_arena_is_not_the_end),

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/fit.c - any number of free pages for a run, where least of it becomes resident
+ *
+ * Data:       zone.fit_from, fit_purged, fit_regret, fit_used.
+ * Invariants: none of its own.
+ * Locks:      zone.lock, over a look at LOOK_MOST words of bits at most, which take no longer than
+ *             to write to the pages.
+ * Flow:       called by page/run.c; calls buddy.c, purge.c.
+ *
+ * A block of a power of two is what it costs to find one: its rest fits few other runs, and where
+ * it lies depends on its order, so that runs of all sizes in turn touch pages of their own while
+ * those that others left are purged. Here runs lie as in a classic heap, side by side: of all
+ * ranges of free pages the one with the most resident pages, of equals the smallest.
+ */
+#include "base/bits.h"
+#include "os/cpu.h"
+#include "os/memcheck.h"
+#include "os/probe.h"
+#include "page/zone.h"
+
+#define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64)
+#define LOOK_MOST 4096ul /* words, of 256 KiB of the arena each */
+#define LOOK_EACH 32ul	 /* words for each page that is wanted */
+#define LOOK_STARTS 8u	 /* places in one range that are compared */
+
+struct look {
+	unsigned long want; /* pages */
+	/* the best place so far: */
+	unsigned long index;
+	unsigned long clean; /* pages of it that are not resident */
+	unsigned long range; /* pages of the range it lies in; 0: none was found */
+};
+
+/* ---- a range --------------------------------------------------------------------------------- */
+
+static void compare(struct look *l, unsigned long index, unsigned long range)
+{
+	unsigned long clean = l->want - zone_count_dirty(index, l->want);
+
+	if (l->range && (clean > l->clean || (clean == l->clean && range >= l->range)))
+		return;
+	l->index = index;
+	l->clean = clean;
+	l->range = range;
+}
+
+/* The next page from index on whose dirty bit is that; end: none. */
+static unsigned long next_dirty(unsigned long index, unsigned long end, bool dirty)
+{
+	while (index < end) {
+		unsigned long word = page_map.dirty[index / 64];
+		unsigned long base = ALIGN_DOWN(index, 64ul);
+
+		word = (dirty ? word : ~word) & ~0ul << index % 64;
+		if (word)
+			return MIN(base + (unsigned long)__builtin_ctzl(word), end);
+		index = base + 64;
+	}
+	return end;
+}
+
+/* Pages start .. start + range are free, and those around them are not. Where in it is best? */
+static void look_at_range(struct look *l, unsigned long start, unsigned long range)
+{
+	unsigned long last = start + range - l->want;
+	unsigned long index = start;
+
+	if (range < l->want)
+		return;
+	compare(l, start, range);
+	for (unsigned int i = 0; i < LOOK_STARTS && index < last; i++) {
+		index = next_dirty(next_dirty(index, last, false), last, true);
+		compare(l, index, range);
+	}
+	compare(l, last, range);
+}
+
+/* ---- a zone ---------------------------------------------------------------------------------- */
+
+/* Are so many bits (1..64) in a row set somewhere? */
+static bool has_row(unsigned long word, unsigned long want)
+{
+	unsigned long row = 1;
+
+	for (; 2 * row <= want; row *= 2)
+		word &= word >> row;
+	return word & word >> (want - row);
+}
+
+/* What begins and ends in one word. */
+static void look_into_word(struct look *l, unsigned long index, unsigned long word)
+{
+	if (l->want > 64 || !has_row(word, l->want))
+		return;
+	while (word) {
+		unsigned long from = (unsigned long)__builtin_ctzl(word);
+		unsigned long to = from + (unsigned long)__builtin_ctzl(~(word >> from));
+
+		look_at_range(l, index + from, to - from);
+		word &= ~0ul << (to - 1) << 1;
+	}
+}
+
+static inline bool is_of(unsigned long index, unsigned int node)
+{
+	return likely(buddy_nr_nodes == 1) || page_at(index)->node == node;
+}
+
+static bool is_exact(const struct look *l)
+{
+	return l->range == l->want && !l->clean;
+}
+
+/* Words from .. to of the free bits, or until a place is found that cannot be better. */
+static void look_at_words(struct look *l, unsigned int node, unsigned long from, unsigned long to)
+{
+	unsigned long open = 0; /* pages of the range that ends where the word begins */
+
+	for (; from < to && !is_exact(l); from++) {
+		unsigned long index = from * 64;
+		unsigned long word = is_of(index, node) ? page_map.free[from] : 0;
+		unsigned long low;
+
+		if (word == ~0ul) {
+			open += 64;
+			continue;
+		}
+		low = (unsigned long)__builtin_ctzl(~word);
+		if (open + low)
+			look_at_range(l, index - open, open + low);
+		if (!word) {
+			open = 0;
+			continue;
+		}
+		open = (unsigned long)__builtin_clzl(~word);
+		/* without the end of the range before, and without the beginning of the next one */
+		look_into_word(l, index, word & ~0ul << low & ~0ul >> open);
+	}
+	if (open)
+		look_at_range(l, from * 64 - open, open);
+}
+
+/*
+ * A zone is looked at as a whole, or, where it is large, part by part: in the next one when this
+ * one has nothing resident left.
+ */
+static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look *l)
+{
+	unsigned long words = load_relaxed(&page_map.nr_pages) / 64;
+	unsigned long from = zone->fit_from < words ? zone->fit_from : 0;
+	unsigned long most = MIN(LOOK_MOST, LOOK_EACH * l->want);
+
+	/* n pages in a row have an aligned block of 2^k of them where 2^(k + 1) <= n + 1 */
+	if (!(zone->orders >> (fls(l->want + 1) - 2)))
+		return false;
+	look_at_words(l, node, from, MIN(from + most, words));
+	if (words > most && (!l->range || l->clean == l->want))
+		zone->fit_from = from + most;
+	return l->range;
+}
+
+/* As zone_note_clean_locked(). What is found shows that it is of use that something waits. */
+static void note_locked(struct buddy_zone *zone, const struct look *l)
+{
+	unsigned long again = MIN(l->clean, zone->fit_purged);
+
+	zone_tick_locked(zone);
+	if (l->clean < l->want)
+		zone->fit_used = zone->clock;
+	zone->fit_purged -= again;
+	zone->purged_lately -= MIN(again, zone->purged_lately);
+	zone->fit_regret = MIN(zone->fit_regret + again, 2 * zone->stats.nr_peak);
+}
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+cold void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
+			    void (*probe)(const void *page, unsigned long index,
+					  unsigned int order))
+{
+	while (nr_pages) {
+		unsigned int order = MIN(ilog2(nr_pages), (unsigned int)BUDDY_MAX_ORDER);
+
+		while (index & ((1ul << order) - 1))
+			order--;
+		probe(page_at(index), index, order);
+		index += 1ul << order;
+		nr_pages -= 1ul << order;
+	}
+}
+
+static void tell_alloc(struct page *page, unsigned long nr_pages)
+{
+	if (unlikely(os_memcheck_on))
+		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
+	if (unlikely(uslab_mm_page_alloc_semaphore))
+		zone_probe_blocks((unsigned long)(page - page_map.pages), nr_pages,
+				  os_probe_page_alloc);
+}
+
+struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
+{
+	struct look l = { .want = nr_pages };
+	unsigned int node = os_current_node();
+	struct buddy_zone *zone = &buddy_zones[node];
+	bool purge = false;
+	bool found;
+
+	lock_acquire(&zone->lock);
+	found = find_locked(zone, node, &l);
+	if (found) {
+		zone_claim_locked(zone, l.index, l.index + nr_pages);
+		zone->stats.nr_alloc++;
+		note_locked(zone, &l);
+		purge = l.clean && zone_purge_due(zone);
+	}
+	lock_release(&zone->lock);
+	if (unlikely(purge))
+		zone_purge_slow(zone);
+	if (!found)
+		return NULL;
+	if (zeroed)
+		*zeroed = l.clean == nr_pages;
+	tell_alloc(page_at(l.index), nr_pages);
+	return page_at(l.index);
+}
