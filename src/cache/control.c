@@ -154,7 +154,7 @@ static int perform_each(const struct command *command)
 	store_relaxed(&control.failed, result.failed);
 	store_relaxed(&control.value, result.value);
 	answer_name(result.at ? result.at->name : "");
-	lock_release(&cache_lock);
+	cache_unlock();
 	return result.matched ? result.error : -ENOENT;
 }
 

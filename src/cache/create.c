@@ -253,6 +253,6 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 	} else {
 		ret = create_locked(&spec, handle);
 	}
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }

@@ -193,7 +193,7 @@ int cache_set_debug(struct cache *c, slab_flags_t flags)
 
 	lock_acquire(&cache_lock);
 	ret = cache_set_debug_locked(c, flags);
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }
 
@@ -238,7 +238,7 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 	lock_acquire(&cache_lock);
 	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, letters,
 			  &result);
-	lock_release(&cache_lock);
+	cache_unlock();
 	if (!result.matched)
 		return -ENOENT;
 	return result.matched > result.failed ? (int)(result.matched - result.failed)
@@ -275,7 +275,7 @@ int cache_set_sampling(struct cache *c, bool on)
 
 	lock_acquire(&cache_lock);
 	ret = cache_set_sampling_locked(c, on);
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }
 
@@ -301,6 +301,6 @@ long cache_validate(struct cache *c)
 
 	lock_acquire(&cache_lock);
 	ret = cache_validate_locked(c);
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }

@@ -89,7 +89,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 		}
 		friends_leave();
 	}
-	lock_release(&cache_lock);
+	cache_unlock();
 	/* of the objects that are left, and of what debug slabs said when they went */
 	report_deliver();
 }

@@ -197,7 +197,7 @@ int cache_set_failslab(const char *text)
 		store_relaxed(&failslab.probability, 0);
 	if (!ret)
 		watch_all_locked();
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }
 
@@ -273,6 +273,6 @@ bool failslab_set(const char *key, const char *value)
 	done = set_attribute(key, value);
 	if (done)
 		watch_all_locked();
-	lock_release(&cache_lock);
+	cache_unlock();
 	return done;
 }

@@ -38,7 +38,7 @@ int guard_start(void)
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
 		guard_created_locked(list_entry(pos, struct cache, list));
-	lock_release(&cache_lock);
+	cache_unlock();
 	return 0;
 }
 
@@ -75,7 +75,7 @@ static void empty_one(void)
 		kfence_open_gate();
 		cache_drain_locked(c);
 	}
-	lock_release(&cache_lock);
+	cache_unlock();
 }
 
 int guard_start_thread(void)

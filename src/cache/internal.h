@@ -13,6 +13,7 @@
 #include "cache/cache.h"
 #include "debug/debug.h"
 #include "os/lock.h"
+#include "page/nested.h"
 
 struct cache_defaults {
 	const struct engine_ops *engine;
@@ -26,6 +27,14 @@ struct cache_defaults {
 };
 
 extern struct lock cache_lock;
+
+/* Releases it; hooks of reports that had to wait for that are called. */
+static inline void cache_unlock(void)
+{
+	lock_release(&cache_lock);
+	nested_call();
+}
+
 extern struct cache_defaults cache_defaults;
 
 /*

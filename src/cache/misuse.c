@@ -157,7 +157,7 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 			  c->engine.ops->is_free(&c->engine, slab, obj);
 	}
 	friends_leave();
-	lock_release(&cache_lock);
+	cache_unlock();
 	return is_free;
 }
 

@@ -51,7 +51,7 @@ void cache_reap(void)
 {
 	lock_acquire(&cache_lock);
 	reap_all_locked();
-	lock_release(&cache_lock);
+	cache_unlock();
 }
 
 /* The timer's: somebody creates, destroys or shrinks, so this round is skipped (spec 3.9). */
@@ -60,7 +60,7 @@ static void try_reap(void)
 	if (!lock_try(&cache_lock))
 		return;
 	reap_all_locked();
-	lock_release(&cache_lock);
+	cache_unlock();
 }
 
 int cache_reap_start(unsigned int interval_ms)
@@ -82,6 +82,6 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 
 	lock_acquire(&cache_lock);
 	ret = cache_tune_locked(c, limit, batchcount, shared);
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }

@@ -44,7 +44,7 @@ int cache_shrink(struct cache *c)
 	nested_settle();
 	lock_acquire(&cache_lock);
 	ret = cache_shrink_locked(c);
-	lock_release(&cache_lock);
+	cache_unlock();
 	return ret;
 }
 
@@ -55,5 +55,5 @@ void cache_shrink_all(void)
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
 		cache_shrink_locked(list_entry(pos, struct cache, list));
-	lock_release(&cache_lock);
+	cache_unlock();
 }

@@ -82,7 +82,8 @@ cold void report_trace(struct engine *e, struct page *slab, void *obj, bool allo
 /*
  * Writes what was reported by this thread since the last time, gives it to the program's hook, and
  * does what the policy says. Nothing to deliver: returns at once. Locks: none held above
- * RANK_REPORT but that of the registry; the text's is given back before the hook is called.
+ * RANK_REPORT but that of the registry, and a front's: then the hook is called when the thread
+ * holds none any more, and asks nested_call(). The text's is given back before.
  */
 cold void report_deliver(void);
 

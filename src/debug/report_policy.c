@@ -10,10 +10,12 @@
  * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and
  *             nr_telling, which are atomic.
  * Flow:       called by report.c, cache/options.c, api/; calls text.c,
- *             report_head.c, os/file.c, os/process.c, os/vm.c.
+ *             report_head.c, os/file.c, os/process.c, os/vm.c, page/nested.c, page/reserve.c.
  *
- * A hook may wait for another thread, which itself has something to report. So it is called when
- * the lock has been given back, with a copy of the text.
+ * A hook may wait for another thread, which itself has something to report, or makes a cache. So it
+ * is called when its thread holds no lock of ours, with a copy of the text: where caches are walked
+ * under the registry's lock, or a front is in hand, it is put off as the frees of signal handlers
+ * are (page/nested.h), until whoever holds such a lock has released it and asks nested_call().
  */
 #include <string.h>
 
@@ -27,6 +29,8 @@
 #include "os/lock.h"
 #include "os/process.h"
 #include "os/vm.h"
+#include "page/nested.h"
+#include "page/reserve.h"
 
 #define PATH_BYTES 1024
 #define LEAST_FD 1000 /* out of the way of programs that number their descriptors themselves */
@@ -255,6 +259,7 @@ static void write_rest(size_t delivered, bool left_out, unsigned int nr)
 struct told {
 	uslab_report_hook hook; /* NULL: nobody is told */
 	void *arg;
+	bool quiet; /* the text was not written */
 	char *copy; /* NULL: no memory */
 	size_t size;
 	char cache[NAME_BYTES];
@@ -284,6 +289,7 @@ static void prepare_told(struct told *told, uslab_report_hook hook, const char *
 	if (!hook)
 		return;
 	told->arg = state.arg;
+	told->quiet = state.quiet;
 	memcpy(told->cache, state.cache, sizeof(told->cache));
 	told->size = ALIGN_UP(len + 1, os_page_size());
 	told->copy = os_map(told->size, os_page_size());
@@ -300,14 +306,52 @@ static void prepare_told(struct told *told, uslab_report_hook hook, const char *
  */
 static void tell(const struct told *told)
 {
-	if (!told->hook)
-		return;
-	lock_thread.flags |= LOCK_TELLING;
-	told->hook(told->cache, told->copy ? told->copy : told->start, told->arg);
-	lock_thread.flags &= ~LOCK_TELLING;
+	if (told->hook) {
+		lock_thread.flags |= LOCK_TELLING;
+		told->hook(told->cache, told->copy ? told->copy : told->start, told->arg);
+		lock_thread.flags &= ~LOCK_TELLING;
+		__atomic_fetch_sub(&nr_telling, 1,
+				   __ATOMIC_RELEASE); /* pairs with report_set_hook() */
+	}
 	if (told->copy)
 		os_release(told->copy, told->size);
-	__atomic_fetch_sub(&nr_telling, 1, __ATOMIC_RELEASE); /* pairs with report_set_hook() */
+}
+
+/* The hook that there is by now: that of before may have been taken away. */
+static void tell_late(void *owner, void *p, const void *caller)
+{
+	struct told *told = p;
+
+	(void)owner;
+	(void)caller;
+	text_open();
+	told->hook = state.hook;
+	told->arg = state.arg;
+	if (told->hook)
+		fetch_add(&nr_telling, 1);
+	else if (told->quiet && told->copy)
+		write_text(told->copy, strlen(told->copy));
+	close_options();
+	tell(told);
+	reserve_free(told);
+}
+
+/* Tells when this thread holds no lock any more. false: no memory, and nobody is told. */
+static bool put_off(struct told *told)
+{
+	struct told *late = reserve_alloc(sizeof(*late), sizeof(void *));
+
+	__atomic_fetch_sub(&nr_telling, 1, __ATOMIC_RELEASE); /* as above */
+	told->hook = NULL;
+	if (!late)
+		return false;
+	*late = *told;
+	if (!nested_defer(tell_late, NULL, late, NULL)) {
+		reserve_free(late);
+		return false;
+	}
+	told->copy = NULL; /* it is that one's now */
+	return true;
 }
 
 static void end_by_policy(void)
@@ -327,6 +371,8 @@ static bool is_left_out(bool is_report)
 static cold void deliver(void)
 {
 	bool error = state.error, left_out = false;
+	bool ends = error && !is_telling() && !report_goes_on();
+	bool silent;
 	uslab_report_hook hook = hook_for(error);
 	unsigned int nr = state.nr;
 	struct told told;
@@ -339,18 +385,23 @@ static cold void deliver(void)
 	if (hook || !left_out) /* else nobody wants the names */
 		text = text_get(&len);
 	prepare_told(&told, hook, text, len);
-	if (hook && state.quiet && !told.copy)
+	silent = hook && state.quiet && told.copy;
+	if (hook && !ends && lock_thread.nr)
+		silent &= put_off(&told);
+	if (hook && state.quiet && !silent)
 		left_out = is_left_out(error);
-	if (!left_out && (!hook || !state.quiet || !told.copy))
+	if (!left_out && !silent)
 		write_headed(error);
 	write_rest(len, left_out, state.nr - nr);
 	state.delivering = false;
 	state.error = false;
 	state.nr = 0;
 	text_close();
+	if (ends && lock_thread.nr)
+		lock_abandon();
 	tell(&told);
 	/* of what a hook reports itself the report that it is told of ends the process, later */
-	if (error && !is_telling())
+	if (ends)
 		end_by_policy();
 }
 

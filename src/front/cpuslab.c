@@ -7,9 +7,8 @@
  *             slab and the partial slabs are frozen, and of this CPU only.
  *             Checked by cpuslab_check().
  * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): slab and partial change under it only, and so
- *             does freelist but for the two hit paths. Held over list_lock and a fence, never over
- *             the making of a slab.
- * Flow:       called by cache/; calls front/percpu.c, engine/slub/cpu.c, engine/slub/free.c.
+ *             does freelist but for the two hit paths. Held over list_lock, a fence; no new slab.
+ * Flow:       called by cache/; calls front/percpu.c, engine/slub/{cpu,free}.c, page/nested.h.
  *
  * Contract. alloc pops the head of the running CPU's free list; free pushes onto it if the object's
  * slab is the running CPU's; both in one step that any interruption undoes. All else is slow.
@@ -86,6 +85,7 @@ static bool enter(struct work *w)
 static void leave(struct work *w)
 {
 	lock_release(&w->c->lock);
+	nested_call(); /* what was reported meanwhile is told now */
 }
 
 /* Objects of a frozen slab that have no place on the CPU any more: as if they were freed. */

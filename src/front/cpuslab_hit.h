@@ -17,6 +17,7 @@
 #include "engine/slub/freeptr.h"
 #include "front/front.h"
 #include "os/rseq.h"
+#include "page/nested.h"
 
 #define STOPPED 1ul /* freelist while it is drained: empty, and never stored by a hit */
 

@@ -8,7 +8,8 @@
  *             Checked by queues_cpus_check().
  * Locks:      kmem_cache_cpu.lock from take or seize to release or retire;
  *             retired_lock (RANK_DEPOT).
- * Flow:       called by front/queues.c, front/queues_idle.c; calls front/percpu.c, page/meta.c. The
+ * Flow:       called by front/queues.c, front/queues_idle.c; calls front/percpu.c, page/meta.c,
+ *             page/nested.h when the lock is released: a report may wait for that. The
  *             contract is at the head of front/queues.c.
  */
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "front/queues.h"
 #include "os/cpu.h"
 #include "page/meta.h"
+#include "page/nested.h"
 
 /* Entries of a CPU's array may be read by hits that come too late: no plain stores. */
 static void entry_set(void **entry, void *obj)
@@ -117,6 +119,7 @@ void queues_hand_release(struct queue_hand *h)
 	/* release: pairs with the hits' load of top */
 	percpu_put_back(h->cpu, &h->c->top, (uintptr_t)h->top);
 	lock_release(&h->c->lock);
+	nested_call(); /* what was reported meanwhile is told now */
 }
 
 void queues_hand_retire(struct front *f, struct queue_hand *h)

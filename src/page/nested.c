@@ -40,19 +40,34 @@ cold bool nested_look(void)
 	return false;
 }
 
-void nested_defer(nested_give give, void *owner, void *p, const void *caller)
+bool nested_defer(nested_give give, void *owner, void *p, const void *caller)
 {
 	struct deferred *d = reserve_alloc(sizeof(*d), sizeof(void *));
 
 	if (!d) {
 		fetch_add(&reserve_counters.lost, 1);
-		return;
+		return false;
 	}
 	*d = (struct deferred){ load_relaxed(&first), give, owner, p, caller };
 	fetch_add(&nr_waiting, 1);
 	while (!__atomic_compare_exchange_n(&first, &d->next, d, 0, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED)) {}
 	lock_thread.flags |= LOCK_DEFERRED;
+	return true;
+}
+
+/* The list is then ours. */
+static struct deferred *oldest_first(struct deferred *newest)
+{
+	struct deferred *list = NULL;
+	struct deferred *next;
+
+	for (struct deferred *d = newest; d; d = next) {
+		next = d->next;
+		d->next = list;
+		list = d;
+	}
+	return list;
 }
 
 /*
@@ -65,7 +80,8 @@ void nested_settle(void)
 
 	if (!load_relaxed(&first))
 		return;
-	for (d = __atomic_exchange_n(&first, NULL, __ATOMIC_ACQUIRE); d; d = next) {
+	d = oldest_first(__atomic_exchange_n(&first, NULL, __ATOMIC_ACQUIRE));
+	for (; d; d = next) {
 		struct deferred one = *d;
 
 		next = d->next;

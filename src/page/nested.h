@@ -38,10 +38,16 @@ static always_inline bool nested_call(void)
 	return unlikely(!lock_is_plain()) && nested_look();
 }
 
-/* Puts a free off. Without memory for that p is lost, and counted. Context: a nested call. */
-cold void nested_defer(nested_give give, void *owner, void *p, const void *caller);
+/*
+ * Puts a free off, or what else is to be done without a lock. Without memory for that p is lost,
+ * and counted: false. Context: a nested call.
+ */
+cold bool nested_defer(nested_give give, void *owner, void *p, const void *caller);
 
-/* Does what was put off, also by other threads. Context: no nested call, no lock held. */
+/*
+ * Does what was put off, in that order, also by other threads. Context: no nested call, no lock
+ * held.
+ */
 void nested_settle(void);
 
 /* Frees that are put off, and objects that were lost. */

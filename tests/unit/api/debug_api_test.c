@@ -5,6 +5,7 @@
  * What it writes is compared by tests/misuse; here are results, errors and what is left alone.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -71,6 +72,68 @@ static void child_hook_is_taken_back(void *arg)
 	CHILD_CHECK(reports == 1 && report_counters.reports == 2 && report_counters.fixes == 2);
 }
 
+/* ---- a hook that uses caches, itself and in another thread that it waits for ---- */
+
+static void *use_caches(void *arg)
+{
+	struct kmem_cache *s = kmem_cache_create("beside", 100, 0, 0, NULL);
+	void *p = kmem_cache_alloc(s, GFP_KERNEL);
+
+	CHILD_CHECK(s && p);
+	kmem_cache_free(s, p);
+	kmem_cache_shrink(s);
+	kmem_cache_destroy(s);
+	return arg;
+}
+
+static void curious_hook(const char *cache, const char *text, void *arg)
+{
+	pthread_t other;
+
+	hook(cache, text, arg);
+	CHILD_CHECK(uslab_set_debug(arg, "+F") == 1);
+	kmem_cache_destroy(kmem_cache_create("of the hook", 100, 0, 0, NULL));
+	CHILD_CHECK(!pthread_create(&other, NULL, use_caches, NULL));
+	CHILD_CHECK(!pthread_join(other, NULL));
+}
+
+static void child_hook_uses_caches(void *arg)
+{
+	struct kmem_cache_args args = { .engine = arg, .front = "historical" };
+	struct kmem_cache *s;
+	void *q;
+	char *p;
+
+	alarm(60); /* it waited for ever */
+	uslab_set_report_hook(curious_hook, "walked", true);
+	s = kmem_cache_create_args("walked", 64, &args, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS);
+	p = kmem_cache_alloc(s, GFP_KERNEL);
+	p[64] = 1;
+	CHILD_CHECK(kmem_cache_validate(s) == 1 && reports == 1);
+	q = kmem_cache_alloc(s, GFP_KERNEL);
+	kmem_cache_free(s, q);
+	kmem_cache_free(s, q);
+	CHILD_CHECK(reports == 2);
+	((char *)q)[64] = 1; /* a red zone of what is free is looked at when it is validated */
+	CHILD_CHECK(kmem_cache_validate(s) == 1 && reports == 3);
+	CHILD_CHECK(kmem_cache_shrink(s) == 1);
+	kmem_cache_free(s, p);
+	kmem_cache_destroy(s);
+}
+
+static void test_hook_uses_caches(void **state)
+{
+	static const char *const engine[] = { "slub", "slab" };
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		struct child c = child_run(child_hook_uses_caches, (void *)engine[i]);
+
+		assert_true(child_passed(&c));
+		assert_string_equal(c.text, "");
+	}
+}
+
 /* As in the kernel, only allocations that may not wait are made to fail. */
 static void child_failslab(void *arg)
 {
@@ -131,6 +194,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_set_debug),
 		cmocka_unit_test(test_hook),
+		cmocka_unit_test(test_hook_uses_caches),
 		cmocka_unit_test(test_failslab),
 		cmocka_unit_test(test_dump),
 	};

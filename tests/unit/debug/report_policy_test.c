@@ -15,6 +15,8 @@
 #include "child.h"
 #include "os/file.h"
 #include "os/lock.h"
+#include "page/nested.h"
+#include "page/reserve.h"
 #include "report_fixture.h"
 
 static void test_words(void **unused)
@@ -239,6 +241,79 @@ static void test_waiting_hook(void **unused)
 	(void)unused;
 	assert_true(child_passed(&c));
 	assert_true(strstr(c.text, "BUG first") < strstr(c.text, "BUG beside"));
+}
+
+/* ---- a hook that has to wait, because its thread holds a lock of ours ---- */
+
+static struct lock walked = LOCK_INIT(RANK_CACHE);
+
+static void late_hook(const char *name, const char *report, void *arg)
+{
+	static const char *const in_turn[] = { "first", "second" };
+	int *told = arg;
+
+	CHILD_CHECK(!lock_thread.nr && !text_is_open() && *told < 2);
+	CHILD_CHECK(!strcmp(name, in_turn[*told]) && strstr(report, in_turn[*told]));
+	++*told;
+}
+
+static void report_locked(const char *name)
+{
+	struct engine e = { .name = name };
+
+	lock_acquire(&walked);
+	report_slab(&e, NULL, "found");
+	report_deliver();
+}
+
+static void child_tells_late(void *arg)
+{
+	int told = 0;
+
+	report_set_policy(arg);
+	report_set_hook(late_hook, &told, true);
+	report_locked("first");
+	report_slab(&(struct engine){ .name = "second" }, NULL, "found");
+	report_deliver();
+	CHILD_CHECK(!told);
+	lock_release(&walked);
+	CHILD_CHECK(!nested_call() && told == 2);
+	CHILD_CHECK(!nested_waiting() && !reserve_count());
+	/* whoever takes it away is not waited for, and nothing is lost */
+	report_locked("third");
+	lock_release(&walked);
+	report_set_hook(NULL, NULL, false);
+	CHILD_CHECK(!nested_call() && told == 2);
+}
+
+static void test_hook_has_to_wait(void **unused)
+{
+	struct child c = child_run(child_tells_late, "continue");
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_null(strstr(c.text, "BUG first"));
+	assert_non_null(strstr(c.text, "BUG third"));
+}
+
+static void child_ends_locked(void *arg)
+{
+	int told = 0;
+
+	CHILD_CHECK(report_set_policy(arg));
+	report_set_hook(late_hook, &told, false);
+	report_locked("first");
+	CHILD_CHECK(false);
+}
+
+/* What ends the program does so at once; the lock is given back first. */
+static void test_end_locked(void **unused)
+{
+	struct child c = child_run(child_ends_locked, "abort");
+
+	(void)unused;
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "BUG first"));
 }
 
 /* ---- a hook that is taken away while another thread runs it ---- */
@@ -558,6 +633,8 @@ int main(void)
 		TEST(hook),
 		TEST(careless_hook),
 		TEST(waiting_hook),
+		TEST(hook_has_to_wait),
+		TEST(end_locked),
 		TEST(hook_taken_away),
 		TEST(hook_without_memory),
 		TEST(policies),

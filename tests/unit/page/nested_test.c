@@ -51,7 +51,7 @@ IN_CHILD(put_off)
 		defer(&object[i]);
 	CHILD_CHECK(nested_call() && !given && nested_waiting() == 3 && reserve_count() == 3);
 	lock_release(&lock);
-	CHILD_CHECK(!nested_call() && given == 3 && last == &object[0]);
+	CHILD_CHECK(!nested_call() && given == 3 && last == &object[2]);
 	CHILD_CHECK(!nested_call() && given == 3 && !nested_waiting() && !reserve_count());
 }
 
