@@ -152,6 +152,12 @@ static void heap_check(const struct engine_heap *heap)
  * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
  * parent does. In that of one of several threads nobody releases what the others held: there each
  * call is as one in a handler (LOCK_ADRIFT).
+ *
+ * Why not wait for the others' locks, and leave the child those of its own thread? That holds, say,
+ * a node's list_lock. Whoever has a lock that comes before it (a front's, the registry's) may wait
+ * for just that, and gets it when the handler has returned, which is after the fork: to wait for
+ * him is a deadlock, and to copy what he guards is to copy it half done. It would take that no
+ * signal comes while a lock is held: two system calls around each.
  */
 void cache_fork_prepare(void)
 {
@@ -288,6 +294,6 @@ void cache_check_all(void)
 	}
 	cache_heaps_each(heap_check);
 	blocks_check();
-	lock_release(&cache_lock);
+	cache_unlock();
 	friends_leave();
 }

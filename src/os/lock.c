@@ -64,14 +64,26 @@ static bool try_spin(struct lock *l)
 	return false;
 }
 
+/*
+ * Forked inside, this thread has no others beside it, and waits for nothing in its handler. So that
+ * has returned, and what was interrupted goes on: it would sleep for ever.
+ */
+static void sleep_on(struct lock *l)
+{
+	if (unlikely(lock_thread.flags & LOCK_ADRIFT))
+		os_die_fmt("a fork in a signal handler: its child returned from the handler, and "
+			   "needs a lock that another thread of the parent held");
+	/* Returns at once if word is no longer 2; every reason to return is a retry. */
+	os_syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL);
+}
+
 static void wait_for(struct lock *l)
 {
 	if (try_now(l) || try_spin(l))
 		return;
 	/* acquire: pairs with lock_release(), which wakes one sleeper when it finds the 2. */
 	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
-		/* Returns at once if word is no longer 2; every reason to return is a retry. */
-		os_syscall(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2, NULL);
+		sleep_on(l);
 }
 
 /* A handler that ends the program while we wait must not release what is another thread's. */

@@ -208,7 +208,10 @@ void lock_abandon(void);
 bool lock_fork_enter(void);
 bool lock_fork_is_inside(void);
 void lock_fork_leave(void);
-/* In the child of a fork inside, when the parent had other threads. */
+/*
+ * In the child of a fork inside, when the parent had other threads: what it interrupted may still
+ * go on, and ends the process when it meets a lock that one of these held.
+ */
 void lock_fork_adrift(void);
 
 /* For fork: takes a lock without the rank check / makes it free in the child. */

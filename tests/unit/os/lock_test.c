@@ -290,6 +290,35 @@ static void test_fork_inside(void **state)
 	assert_true(lock_is_plain());
 }
 
+/* In a child that is adrift, a lock is free or nobody's who would release it. */
+static void wait_adrift(void *arg)
+{
+	struct lock mine = LOCK_INIT(RANK_NONE);
+	struct lock absent = { *(uint32_t *)arg, RANK_NONE };
+
+	alarm(60); /* it waited for ever */
+	lock_fork_adrift();
+	lock_acquire(&mine);
+	lock_release(&mine);
+	lock_acquire(&absent);
+}
+
+static void test_adrift(void **state)
+{
+	uint32_t free_word = 0;
+	uint32_t held = 1;
+	uint32_t waited_for = 2;
+	struct child c = child_run(wait_adrift, &free_word);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	c = child_run(wait_adrift, &held);
+	assert_true(child_aborted(&c));
+	assert_non_null(strstr(c.text, "uslab: a fork in a signal handler: its child returned"));
+	c = child_run(wait_adrift, &waited_for);
+	assert_true(child_aborted(&c));
+}
+
 /* Forks while other threads hold and wait for the lock. */
 static void test_fork(void **state)
 {
@@ -404,13 +433,13 @@ static void test_fork_no_ranks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counted),	      cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_abandon),	      cmocka_unit_test(test_fork_inside),
-		cmocka_unit_test(test_word),	      cmocka_unit_test(test_try_fails),
-		cmocka_unit_test(test_storm),	      cmocka_unit_test(test_sleepers),
-		cmocka_unit_test(test_fork),	      cmocka_unit_test(test_ranks_descend),
-		cmocka_unit_test(test_ranks_refused), cmocka_unit_test(test_release_unheld),
-		cmocka_unit_test(test_fork_no_ranks),
+		cmocka_unit_test(test_counted),	       cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_abandon),	       cmocka_unit_test(test_adrift),
+		cmocka_unit_test(test_fork_inside),    cmocka_unit_test(test_word),
+		cmocka_unit_test(test_try_fails),      cmocka_unit_test(test_storm),
+		cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_ranks_descend),  cmocka_unit_test(test_ranks_refused),
+		cmocka_unit_test(test_release_unheld), cmocka_unit_test(test_fork_no_ranks),
 	};
 
 	if (getenv("USLAB_TEST_VALGRIND"))
