@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/friends.c - other people's tools hear of each object: tracers, valgrind, AddressSanitizer
+ * cache/friends.c - other people's tools hear of each object: tracers, valgrind, sanitizers
  *
  * Data:       who listens, as of the last look.
  * Invariants: see friends.h.
@@ -107,7 +107,7 @@ void friends_listen(void)
 	list_for_each(pos, &cache_list)
 		cache_watch_locked(list_entry(pos, struct cache, list), WATCH_PROBES, on);
 	store_relaxed(&friends_listening, on);
-	lock_release(&cache_lock);
+	cache_unlock();
 }
 
 /* ---- tools ----------------------------------------------------------------------------------- */
@@ -147,10 +147,11 @@ static cold void tell_alloc(struct cache *c, void *obj, size_t size, bool zeroed
 	const struct page *page = page_head_of(obj);
 	size_t full = load_relaxed(&c->engine.object_size);
 
-	if (!is_told_of(page))
-		return;
 	if (!size || c->engine.ctor)
 		size = full;
+	os_sanitizer_take(obj, size, full, zeroed || hide(c, page) != OS_HIDE_FROM_ALL);
+	if (!is_told_of(page))
+		return;
 	if (is_block(c, page))
 		os_memcheck_block_alloc(obj, size, size, zeroed);
 	else
@@ -178,6 +179,9 @@ static cold void tell_free(struct cache *c, void *obj)
 {
 	const struct page *page = page_head_of(obj);
 
+	if (page)
+		os_sanitizer_give(obj, load_relaxed(&c->engine.object_size),
+				  hide(c, page) == OS_HIDE_FROM_ALL);
 	if (is_told_of(page))
 		os_memcheck_pool_free(c, obj, load_relaxed(&c->engine.object_size), hide(c, page));
 }
@@ -213,8 +217,10 @@ void friends_tell_size(const void *obj, size_t usable)
 
 void friends_block_alloc_slow(void *p, const struct friends_block *block)
 {
-	if (os_memcheck_on)
+	if (os_memcheck_on) {
+		os_sanitizer_take(p, block->size, block->usable, block->gfp & __GFP_ZERO);
 		os_memcheck_block_alloc(p, block->size, block->usable, block->gfp & __GFP_ZERO);
+	}
 	os_probe_kmalloc(&(struct os_probe_alloc){
 		.call_site = block->caller,
 		.ptr = p,
@@ -228,7 +234,9 @@ void friends_block_alloc_slow(void *p, const struct friends_block *block)
 
 void friends_block_free_slow(void *p, size_t usable, const void *caller)
 {
-	if (os_memcheck_on)
+	if (os_memcheck_on) {
+		os_sanitizer_give(p, usable, true);
 		os_memcheck_block_free(p, usable);
+	}
 	os_probe_kfree(caller, p);
 }

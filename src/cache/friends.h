@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/friends.h - other people's tools hear of each object: tracers, valgrind, AddressSanitizer
+ * cache/friends.h - other people's tools hear of each object: tracers, valgrind, sanitizers
  *
  * Data:       which tools run this process is in os/memcheck.h, who listens to
  *             our probes in os/probe.h.
@@ -27,6 +27,7 @@
 #include "cache/control.h"
 #include "os/memcheck.h"
 #include "os/probe.h"
+#include "os/sanitizer.h"
 
 /* USLAB_CONF=valgrind=0, asan=0: the tool is there, but shall not hear of objects. */
 bool friends_set_valgrind(const char *value);
@@ -59,6 +60,13 @@ void friends_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int node,
 void friends_free(struct cache *c, void *obj, const void *caller);
 /* The program was told that it may use that many bytes. */
 void friends_tell_size(const void *obj, size_t usable);
+
+/* nr pointers that a bulk call has written. */
+static inline void friends_wrote(void *const *p, unsigned int nr)
+{
+	if (unlikely(os_memcheck_on))
+		os_sanitizer_wrote(p, nr * sizeof(*p));
+}
 
 /* Between them the library may look into free objects without valgrind's complaining. They nest. */
 static inline void friends_enter(void)

@@ -204,6 +204,7 @@ unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int n
 
 	while (n < nr && (p[n] = cache_alloc_watched(c, gfp, NUMA_NO_NODE, 0, caller)))
 		n++;
+	friends_wrote(p, n);
 	if (n == nr)
 		return nr;
 	while (n) /* all or none */

@@ -5,12 +5,14 @@
  * Data:       which of them is told of objects.
  * Invariants: see os/memcheck.h.
  * Locks:      none.
- * Flow:       called by page/buddy.c, engines, cache/friends.c.
+ * Flow:       called by page/buddy.c, engines, cache/friends.c; calls os/sanitizer.c.
  *
  * A request to valgrind is a sequence of instructions without an effect elsewhere, so each function
  * makes its requests without asking; AddressSanitizer's functions exist or do not.
  */
 #include "os/memcheck.h"
+
+#include "os/sanitizer.h"
 
 #if __has_include(<valgrind/memcheck.h>) && !defined(USLAB_NO_TOOL_HEADERS)
 #include <valgrind/memcheck.h>
@@ -95,7 +97,8 @@ void os_memcheck_init(bool valgrind, bool asan)
 	tell_valgrind = valgrind && !os_memcheck_declined && runs_in_memcheck();
 	tell_asan = asan && !os_memcheck_declined && !INSTRUMENTED && __asan_poison_memory_region &&
 		    __asan_unpoison_memory_region;
-	os_memcheck_on = tell_valgrind || tell_asan;
+	os_memcheck_on = os_sanitizer_init(asan && !os_memcheck_declined) || tell_valgrind ||
+			 tell_asan;
 	if (tell_valgrind)
 		make_anchor();
 }
@@ -109,10 +112,12 @@ void os_memcheck_add_roots(const void *p, size_t size)
 void os_memcheck_enter(void)
 {
 	VALGRIND_DISABLE_ERROR_REPORTING;
+	os_sanitizer_enter();
 }
 
 void os_memcheck_leave(void)
 {
+	os_sanitizer_leave();
 	VALGRIND_ENABLE_ERROR_REPORTING;
 }
 

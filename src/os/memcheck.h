@@ -16,19 +16,21 @@
 
 #include "base/compiler.h"
 
-/* One of them is there and was not declined. */
+/* One of them, or a sanitizer of os/sanitizer.h, is there and was not declined. */
 extern bool os_memcheck_on;
 
 /* Set before os_memcheck_init() it declines both: for tests that look at fronts and slabs. */
 extern bool os_memcheck_declined;
 
-/* Asks for them; valgrind, asan: shall the one be told of objects, if it is there? */
+/* Asks for them; valgrind, asan (any sanitizer): shall it be told of objects? */
 void os_memcheck_init(bool valgrind, bool asan);
 
 /* What lies in this range are pointers of the program (LeakSanitizer). */
 void os_memcheck_add_roots(const void *p, size_t size);
 
-/* valgrind reports no errors of this thread until the matching leave. They nest. */
+/*
+ * valgrind and the sanitizers report no errors of this thread until the matching leave. They nest.
+ */
 void os_memcheck_enter(void);
 void os_memcheck_leave(void);
 

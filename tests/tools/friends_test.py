@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ctest: timeout=900
-"""What valgrind, AddressSanitizer and bpftrace see of objects, in small programs compiled here.
+"""What valgrind, the sanitizers and bpftrace see of objects, in small programs compiled here.
 
 Each tool is asked for its errors by case, then whether a program without mistakes has none: one that
 does everything at random, over each engine. Tools that are not there, or that the system does not let
@@ -186,6 +186,131 @@ int main(void)
 }
 """
 
+# Objects that go from hand to hand; with an argument, a race on one of them, or with its free.
+HANDED = r"""
+#include <pthread.h>
+#include <string.h>
+#include <uslab/slab.h>
+
+static struct kmem_cache *cache;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *hand;
+static char *shared;
+
+static void *work(void *arg)
+{
+	for (int i = 0; i < 2000; i++) {
+		char *p = kmem_cache_alloc(cache, i % 3 ? GFP_KERNEL : GFP_KERNEL | __GFP_ZERO);
+		char *k = kmalloc(64, GFP_KERNEL);
+		char *z = kzalloc(20000, GFP_KERNEL);
+		char *q;
+
+		memset(k, 1, 64);
+		memset(z, 2, 20000);
+		memset(p, i, 100);
+		pthread_mutex_lock(&lock);
+		q = hand;
+		hand = p;
+		pthread_mutex_unlock(&lock);
+		if (q) {
+			memset(q, 3, 100);
+			kmem_cache_free(cache, q);
+		}
+		kfree(k);
+		kfree(z);
+	}
+	return arg;
+}
+
+static void *race(void *arg)
+{
+	shared[5]++;
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	cache = kmem_cache_create("handed", 100, 0, 0, NULL);
+	pthread_create(&t, NULL, work, NULL);
+	work(NULL);
+	pthread_join(t, NULL);
+	if (argc < 2)
+		return 0;
+	shared = kmem_cache_zalloc(cache, GFP_KERNEL);
+	pthread_create(&t, NULL, race, NULL);
+	if (argv[1][0] == 'f')
+		kmem_cache_free(cache, shared);
+	else
+		shared[5]++;
+	pthread_join(t, NULL);
+	return 0;
+}
+"""
+
+# What the library has written holds something; by argument: what nobody has written.
+UNDEFINED = r"""
+#include <string.h>
+#include <uslab/slab.h>
+
+static void ctor(void *p)
+{
+	memset(p, 1, 100);
+}
+
+static int holds(const char *p, int at)
+{
+	return p[at] ? 9 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct kmem_cache *c = kmem_cache_create("plain", 100, 0, 0, NULL);
+	struct kmem_cache *d = kmem_cache_create("constructed", 100, 0, 0, ctor);
+	const char *what = argc > 1 ? argv[1] : "";
+	void *b[50];
+	char *p;
+
+	for (int i = 0; i < 100; i++) {
+		p = kmem_cache_zalloc(c, GFP_KERNEL);
+		if (holds(p, 99))
+			return 2;
+		kmem_cache_free(c, p);
+	}
+	if (kmem_cache_alloc_bulk(c, GFP_KERNEL | __GFP_ZERO, 50, b) != 50)
+		return 3;
+	for (int i = 0; i < 50; i++)
+		if (holds(b[i], 7))
+			return 4;
+	kmem_cache_free_bulk(c, 50, b);
+	p = kmem_cache_alloc(d, GFP_KERNEL);
+	if (!holds(p, 50))
+		return 5;
+	kmem_cache_free(d, p);
+	p = kzalloc(40000, GFP_KERNEL);
+	if (holds(p, 39999))
+		return 6;
+	kfree(p);
+	p = krealloc(kcalloc(10, 10, GFP_KERNEL), 5000, GFP_KERNEL);
+	if (holds(p, 99))
+		return 7;
+	kfree(p);
+	if (!strcmp(what, "kmalloc"))
+		return holds(kmalloc(64, GFP_KERNEL), 3);
+	if (!strcmp(what, "own"))
+		return holds(kmem_cache_alloc(c, GFP_KERNEL), 3);
+	if (!strcmp(what, "large"))
+		return holds(kmalloc(30000, GFP_KERNEL), 3);
+	if (!strcmp(what, "freed")) {
+		p = kmem_cache_zalloc(c, GFP_KERNEL);
+		kmem_cache_free(c, p);
+		return holds(p, 30);
+	}
+	return 0;
+}
+"""
+
 # Objects that only other objects point to.
 REACHABLE = r"""
 #include <stdlib.h>
@@ -228,11 +353,11 @@ int main(void)
 """
 
 
-def compile_program(folder, name, source, *flags):
+def compile_program(folder, name, source, *flags, compiler=CC):
     path = os.path.join(folder, name)
     with open(path + ".c", "w", encoding="utf-8") as stream:
         stream.write(source)
-    subprocess.run([CC, "-g", "-O1", "-o", path, path + ".c", *flags,
+    subprocess.run([compiler, "-g", "-O1", "-o", path, path + ".c", *flags,
                     "-I" + os.path.join(SRC, "include"), "-L" + LIB, "-luslab",
                     "-Wl,-rpath," + LIB, "-lpthread"], check=True)
     return path
@@ -356,6 +481,70 @@ class AddressSanitizer(InFolder):
             self.skipTest("LeakSanitizer cannot work here")
         self.assertNotEqual(status, 0)
         self.assertIn("detected memory leaks", text)
+
+
+class Sanitizer(InFolder):
+    """What two sanitizers have in common."""
+    FLAG = COMPILER = None
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.runner = ["setarch", "-R"] if run(["setarch", "-R", "true"])[0] == 0 else []
+        if cls.FLAG is None:
+            raise unittest.SkipTest("for those below")
+        try:
+            cls.random = cls.compile("random", RANDOM)
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
+            raise unittest.SkipTest(f"no compiler that knows {cls.FLAG}") from error
+        probe = cls.compile("probe", "int main(void) { return 0; }")
+        if run(cls.runner + [probe]) != (0, ""):
+            raise unittest.SkipTest(f"programs with {cls.FLAG} do not run here")
+
+    @classmethod
+    def compile(cls, name, source):
+        return compile_program(cls.folder, name, source, cls.FLAG, compiler=cls.COMPILER)
+
+    def no_errors(self):
+        for engine in ("slub", "slab", "slob", "slobseg", "slobseg:pow2"):
+            for debug in ("-", "FZPU"):
+                with self.subTest(engine=engine, debug=debug):
+                    status, text = run(self.runner + [self.random], USLAB_DEBUG=debug,
+                                       USLAB_CONF=f"engine={engine},kfence.sample=100")
+                    self.assertEqual((status, text), (0, ""))
+
+
+class ThreadSanitizer(Sanitizer):
+    FLAG, COMPILER = "-fsanitize=thread", CC
+
+    def test_no_mistake_no_error(self):
+        self.no_errors()
+
+    def test_objects_are_handed_on(self):
+        handed = self.compile("handed", HANDED)
+        self.assertEqual(run(self.runner + [handed]), (0, ""))
+        for argument in ("race", "free"):
+            with self.subTest(argument=argument):
+                status, text = run(self.runner + [handed, argument])
+                self.assertNotEqual(status, 0, text)
+                self.assertEqual(text.count("WARNING: ThreadSanitizer: data race"), 1, text)
+                self.assertRegex(text, r"#0 race ")
+
+
+class MemorySanitizer(Sanitizer):
+    FLAG, COMPILER = "-fsanitize=memory", "clang"
+
+    def test_no_mistake_no_error(self):
+        self.no_errors()
+
+    def test_what_is_undefined(self):
+        program = self.compile("undefined", UNDEFINED)
+        self.assertEqual(run(self.runner + [program]), (0, ""))
+        for argument in ("kmalloc", "own", "large", "freed"):
+            with self.subTest(argument=argument):
+                status, text = run(self.runner + [program, argument])
+                self.assertNotEqual(status, 0, text)
+                self.assertIn("MemorySanitizer: use-of-uninitialized-value", text)
 
 
 @unittest.skipUnless(shutil.which("bpftrace") and os.geteuid() == 0, "no bpftrace, or not root")
