@@ -76,7 +76,10 @@ USLAB_OPAQUE void *uslab_known_size(void *p, size_t size)
 #define uslab_known_size(p, size) (p)
 #endif
 
-/* One object, or NULL. __GFP_ZERO clears kmem_cache_size() bytes of it. */
+/*
+ * One object, or NULL. __GFP_ZERO clears kmem_cache_size() bytes of it, those of a constructor
+ * among them.
+ */
 USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
 #if USLAB_HAVE_RSEQ

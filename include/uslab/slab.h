@@ -9,9 +9,18 @@
  * (create, destroy, shrink, ...) may not: they wait for locks that their own thread may hold.
  * A child of fork() may go on using every cache. That of a fork in a signal handler which
  * interrupted this library may too, if it is of a program of one thread; else it gets NULL for all
- * that is no hit, and must not return from the handler: a lock may be held by a thread that it does
- * not have. So it is, without a handler too, after _Fork() and the system call, which tell nobody,
- * in a program with threads: exec and _exit only, as after vfork().
+ * that is no hit, and must not return from the handler. For fork() cannot wait there until other
+ * threads have released the library's locks, as it does elsewhere: one of them may wait for a lock
+ * that the interrupted thread holds, and what it is about to change is half done in the child. A
+ * child that returns all the same, and needs a lock that such a thread held, is ended, with a line
+ * on stderr. After _Fork() and the system call, which tell nobody, a lock may be held by a thread
+ * that the child does not have, in a handler or not: exec and _exit only, as after vfork(), in a
+ * program with threads.
+ *
+ * Needs C99 or later (GCC's and Clang's gnu89 will do) or C++98 or later; <stdint.h> and
+ * <stdbool.h> come with it. An argument s must be a cache that is there: as in the kernel NULL is
+ * not looked for, but by kmem_cache_destroy() and kmem_cache_free_bulk(). Nor may strings be NULL,
+ * but for the name of a new cache, which is then refused, and where it says so.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
  */
@@ -46,7 +55,20 @@ extern "C" {
  */
 #define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
 
-/* Cache flags: values of Linux 6.1, include/linux/slab.h. */
+/*
+ * Cache flags: values of Linux 6.1, include/linux/slab.h. What they do here:
+ *
+ * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: letters F Z P U T of uslab_set_debug(),
+ * from the start; such a cache leaves the fast path.
+ * HWCACHE_ALIGN: objects do not share cache lines if they are larger than half of one. PANIC: see
+ * kmem_cache_create(). NO_USER_FLAGS: no letters from USLAB_DEBUG. NOLEAKTRACE: it does not merge.
+ * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with its like, and this is
+ * shown; memory is no other (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in the
+ * kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones.
+ * MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect.
+ * TYPESAFE_BY_RCU: refused (EOPNOTSUPP). So are all others (EINVAL): they are the kernel's own, or
+ * switched on otherwise (FAILSLAB: letter A; SKIP_KFENCE: a file of uslab-fs(1)).
+ */
 typedef unsigned int slab_flags_t;
 
 #define SLAB_CONSISTENCY_CHECKS 0x00000100u
@@ -94,11 +116,12 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  * @front:    what a CPU keeps in hand: "array", "queues" (SLAB's arrays, shared and alien ones
  *            too), "none", "cpuslab" (slub only), "historical" (what the engine had in the kernel)
  *            or "default"; NULL: by USLAB_CONF, else "array"
- * @capacity: objects in an array of a CPU: 1..31 with "array", 1..1024 with "queues"; 0: by
- *            USLAB_CONF, else by object size
+ * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
+ *            with "queues" (kmem_cache_tune() takes more); 0: by USLAB_CONF, else by object size;
+ *            the other fronts have no array and pass over it. More than that is an error (EINVAL)
  *
- * What is named here goes before USLAB_CONF. Naming a front that the engine cannot have is an error
- * (EINVAL).
+ * What is named here goes before USLAB_CONF; what is 0 or NULL is left open. Naming a front that
+ * the engine cannot have is an error (EINVAL).
  */
 struct kmem_cache_args {
 	unsigned int align;
@@ -118,7 +141,9 @@ struct kmem_cache_args {
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
  *         SLAB_TYPESAFE_BY_RCU: it asks for memory that stays a while, and
  *         there is no RCU to wait for
- * @ctor:  or NULL; caches with one never merge
+ * @ctor:  or NULL; caches with one never merge. It is not called at each allocation (see above):
+ *         who allocates with __GFP_ZERO gets zeros in place of what it made, and so does the next
+ *         one, if the object is freed so (the kernel warns of that)
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
  * when an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES
@@ -129,7 +154,10 @@ USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int si
 					       unsigned int align, slab_flags_t flags,
 					       void (*ctor)(void *obj));
 
-/* The same with a choice of engine and front. Caches merge only with equal choices. */
+/*
+ * The same with a choice of engine and front; args NULL: none. Caches merge only with equal
+ * choices.
+ */
 USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned int size,
 						    const struct kmem_cache_args *args,
 						    slab_flags_t flags);
@@ -247,6 +275,12 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 
 /* ---- whole library ---- */
 
+/*
+ * Programs that are built with -fsanitize=address, thread or memory need no other library: objects
+ * are made known to the sanitizer at each allocation and free, which then are no inline hits
+ * (uslab-friends(7)).
+ */
+
 USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_nonnull__));
 
 /**
@@ -278,8 +312,10 @@ USLAB_API int uslab_pin_object(const void *address);
  * these know no policy: new slabs are of the node that the thread runs on. It is a preference: when
  * the node has no memory others serve. A thread begins with the default; a child of fork() has that
  * of the thread that forked. The policy of the kernel (set_mempolicy) is neither read nor changed.
- * Returns 0; -EINVAL: no such mode, a mask for DEFAULT or LOCAL, or no node of this machine in the
- * mask of another.
+ * Returns 0. -EINVAL, and the policy stays: there is no such mode; DEFAULT or LOCAL with a mask
+ * that is not empty; BIND, INTERLEAVE or PREFERRED_MANY with an empty mask; one of these or
+ * PREFERRED with a mask that has no node of this machine (others in it are passed over). -ENOMEM:
+ * the library could not start.
  */
 USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
 
@@ -323,13 +359,13 @@ USLAB_API bool uslab_dump_obj(const void *p);
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that allocated or freed, must return, and may neither allocate, free nor
- * fork. Several threads may run it at the same time. It may wait for other threads, which go on
- * to allocate, free and report; but a mistake that shows while caches are walked (validated,
- * shrunk, destroyed, their arrays emptied) is reported with the registry locked: threads that
- * make or destroy a cache, or free what is free already, wait then until it returns. What it
- * reports itself is written. Where there is no memory for a copy the text is the start of the
- * report, all of which is written then.
+ * It runs in the thread that met the mistake, must return, and may neither allocate, free nor fork:
+ * it would get NULL, and what it frees goes back later. Caches it may make, destroy and ask.
+ * Several threads may run it at the same time. It may wait for other threads, which go on with
+ * whatever they do: no lock of the library is held. So, of a mistake that shows while caches are
+ * walked (validated, shrunk, destroyed, their arrays emptied) it hears when that is done, unless
+ * report= ends the program. What it reports itself is written. Where there is no memory for a copy
+ * the text is the start of the report, all of which is written then.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 
