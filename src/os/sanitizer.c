@@ -35,7 +35,7 @@
 /* In the process if the program was built with ThreadSanitizer, or MemorySanitizer. */
 __attribute__((weak)) void __tsan_acquire(void *place);
 __attribute__((weak)) void __tsan_release(void *place);
-__attribute__((weak)) void __tsan_write_range(void *p, unsigned long size);
+__attribute__((weak)) void __tsan_write_range(void *p, long size); /* as GCC has it built in */
 __attribute__((weak)) void AnnotateIgnoreReadsBegin(const char *file, int line);
 __attribute__((weak)) void AnnotateIgnoreReadsEnd(const char *file, int line);
 __attribute__((weak)) void AnnotateIgnoreWritesBegin(const char *file, int line);
@@ -118,7 +118,7 @@ void os_sanitizer_give(const void *p, size_t full, bool undefined)
 {
 	if (tell_tsan) {
 		if (undefined && __tsan_write_range)
-			__tsan_write_range((void *)p, full);
+			__tsan_write_range((void *)p, (long)full);
 		each_place(p, full, __tsan_release);
 	}
 	if (tell_msan && undefined)

@@ -26,7 +26,7 @@ static size_t written, undefined, defined;
 
 void __tsan_acquire(void *place);
 void __tsan_release(void *place);
-void __tsan_write_range(void *p, unsigned long size);
+void __tsan_write_range(void *p, long size);
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
@@ -55,10 +55,10 @@ void __tsan_release(void *place)
 	released[nr_released++] = place;
 }
 
-void __tsan_write_range(void *p, unsigned long size)
+void __tsan_write_range(void *p, long size)
 {
-	assert_inside(p, size);
-	written += size;
+	assert_inside(p, (size_t)size);
+	written += (size_t)size;
 }
 
 void AnnotateIgnoreReadsBegin(const char *file, int line)
