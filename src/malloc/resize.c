@@ -67,8 +67,11 @@ static always_inline void *copy_of(const void *p, size_t old, size_t size, const
 
 	if (unlikely(!malloc_hot_alloc(size, &copy)))
 		copy = malloc_slow(size, caller);
-	if (likely(copy))
-		memmove(copy, p, MIN(old, size)); /* of a free block it may be the same */
+	if (unlikely(!copy))
+		return NULL;
+	friends_enter();		  /* they know of the bytes asked for only */
+	memmove(copy, p, MIN(old, size)); /* of a free block it may be the same */
+	friends_leave();
 	return copy;
 }
 
@@ -102,6 +105,8 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	bool stays;
 
 	if (malloc_ready() && nested_call()) /* whatever would be done in place takes a lock */
+		return move(p, old, size, caller);
+	if (friends_are_there()) /* they hear of a new block and of the old one's end */
 		return move(p, old, size, caller);
 	if (unlikely(malloc_resize_debug(p, size, &stays)))
 		return stays ? p : move(p, old, size, caller);

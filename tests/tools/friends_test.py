@@ -87,6 +87,40 @@ int main(int argc, char **argv)
 }
 """
 
+# Blocks that are resized in a class, by pages, and by moving. No mistake.
+RESIZE = r"""
+#include <stdlib.h>
+#include <string.h>
+
+static void *resize(void *p, size_t size)
+{
+	p = realloc(p, size);
+	memset(p, 3, size);
+	return p;
+}
+
+int main(void)
+{
+	static const size_t small[] = { 100, 110, 90, 105 };
+	void *p = NULL, *q = NULL;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		p = resize(p, small[i]);
+	for (i = 1; i < 30; i++) {
+		p = resize(p, 63000 + i * 37000);
+		q = resize(q, 63000 + i * 37000);
+	}
+	for (; i; i--) {
+		p = resize(p, 63000 + i * 37000);
+		q = resize(q, 63000 + i * 37000);
+	}
+	free(p);
+	free(q);
+	return 0;
+}
+"""
+
 # Everything at random; what an object holds is checked before it is freed. No mistake.
 RANDOM = r"""
 #include <pthread.h>
@@ -420,6 +454,15 @@ class Valgrind(InFolder):
         self.assertEqual(status, 99, text)
         self.assertIn("100 bytes in 1 blocks are definitely lost", text)
         self.assertIn("forget (cases.c:", text)
+
+    def test_resized_blocks_of_the_drop_in(self):
+        """In place, by growing and by moving; valgrind would take its own malloc without the option."""
+        program = compile_program(self.folder, "resize", RESIZE, "-fno-builtin", "-Wl,--as-needed")
+        for debug in ("-", "FZPU"):
+            status, text = run(["valgrind", "-q", "--error-exitcode=99",
+                                "--soname-synonyms=somalloc=nouserintercepts", program],
+                               LD_PRELOAD=os.environ["USLAB_MALLOC_SO"], USLAB_DEBUG=debug)
+            self.assertEqual((status, text), (0, ""), debug)
 
     def test_declined(self):
         status, text = self.errors("uaf", USLAB_CONF="valgrind=0")
