@@ -12,11 +12,14 @@
 #include "api/api.h"
 #include "base/bits.h"
 #include "cache/cache.h"
+#include "os/memcheck.h"
 #include "page/nested.h"
 
 static void *alloc(size_t size, gfp_t flags, int node, const void *caller)
 {
-	return unlikely(api_init()) ? NULL : kmalloc_alloc_for(size, flags, node, caller);
+	if (unlikely(api_init()))
+		return size ? NULL : ZERO_SIZE_PTR;
+	return kmalloc_alloc_for(size, flags, node, caller);
 }
 
 USLAB_API void *uslab_kmalloc(size_t size, gfp_t flags)
@@ -104,6 +107,8 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 		return copy_of(p, MIN(size, new_size), new_size, flags, caller);
 	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);
+	if (unlikely(os_memcheck_on)) /* which hears of a new object and of the old one's end */
+		return realloc_move(p, new_size, new_size, flags, caller);
 	if (kmalloc_resize(p, new_size))
 		return (void *)p; /* what lies behind it is nobody's now */
 	if (flags & __GFP_ZERO)

@@ -268,15 +268,25 @@ static noinline void free_few(const void *caller, size_t nr, void **p)
 		free_many(caller, nr - n, p + n);
 }
 
+/* The library could not start: there are no windows to look into. */
+static cold void free_none(const void *caller, size_t nr, void **p)
+{
+	while (nr-- > 0)
+		kmalloc_free(*p++, caller);
+}
+
 void kmalloc_free_bulk(const void *caller, size_t nr, void **p)
 {
-	if (nr >= RUN_MIN) {
+	if (unlikely(!page_map.limit)) {
+		free_none(caller, nr, p);
+	} else if (nr >= RUN_MIN) {
 		if (nr >= RUN_RETRY)
 			free_many(caller, nr, p);
 		else
 			free_few(caller, nr, p);
-	} else if (nr > 1)
+	} else if (nr > 1) {
 		free_singly(caller, nr, p); /* all of so few */
-	else if (nr && unlikely(!kfree_hit(p[0])))
+	} else if (nr && unlikely(!kfree_hit(p[0]))) {
 		free_miss(p[0], caller);
+	}
 }

@@ -71,6 +71,10 @@ int main(int argc, char **argv)
 		char *k = hide(kmalloc(40, 0));
 		k[40] = 1;
 		kfree(k);
+	} else if (!strcmp(what, "grown") || !strcmp(what, "shrunk")) {
+		char *k = hide(krealloc(kmalloc(*what == 'g' ? 50 : 62, 0), 60, 0));
+		k[60] = 1;
+		kfree(k);
 	} else if (!strcmp(what, "large")) {
 		char *k = hide(kmalloc(20000, 0));
 		kfree(k);
@@ -438,6 +442,10 @@ class Valgrind(InFolder):
         self.assertEqual(status, 99, text)
         self.assertIn("Invalid write of size 1", text)
         self.assertIn("is 0 bytes after a block of size 40 client-defined", text)
+        for case in ("grown", "shrunk"):
+            status, text = self.errors(case)
+            self.assertEqual(status, 99, text)
+            self.assertIn("is 0 bytes after a block of size 60 client-defined", text)
 
     def test_whole_pages(self):
         status, text = self.errors("large")
@@ -497,7 +505,8 @@ class AddressSanitizer(InFolder):
 
     def test_errors(self):
         for case, what in (("uaf", "READ of size 1"), ("overrun", "READ of size 1"),
-                           ("kmalloc", "WRITE of size 1"), ("large", "WRITE of size 1")):
+                           ("kmalloc", "WRITE of size 1"), ("large", "WRITE of size 1"),
+                           ("grown", "WRITE of size 1"), ("shrunk", "WRITE of size 1")):
             with self.subTest(case=case):
                 status, text = run(self.runner + [self.cases, case])
                 self.assertNotEqual(status, 0, text)

@@ -447,7 +447,9 @@ class Track(InFolder):
         self.assertLess(site["age_ms"]["max"], 1000 * (time.monotonic() - start) + 200)
 
     def test_errors(self):
-        self.assertIn("no such cache", self.track("-c", "none", "--once", status=1))
+        self.assertIn("no cache 'none'", self.track("-c", "none", "--once", status=1))
+        self.assertIn("no cache 'no*'",
+                      self.track("-c", "malloc-*", "-c", "no*", "--once", status=1))
         text = self.track("-c", CACHE, "--folded=/nonexistent/f", "-i", 0.3, status=1)
         self.assertIn("/nonexistent/f", text)
         self.assertEqual(self.letters(), (False, False))

@@ -74,14 +74,24 @@ static bool matches_any(const struct tracking *t, const struct snapshot_cache *c
 	return false;
 }
 
+static bool matches_some(const struct tracking *t, const char *pattern)
+{
+	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
+		if (pattern_matches(t->snapshot, &t->snapshot->cache[i], pattern))
+			return true;
+	return false;
+}
+
 int track_choose_matching(struct tracking *t)
 {
 	t->nr_caches = 0;
+	for (unsigned int i = 0; i < t->options->nr_patterns; i++)
+		if (!matches_some(t, t->options->pattern[i]))
+			return util_fail(t->options->command, "%s has no cache '%s'",
+					 t->source.title, t->options->pattern[i]);
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (matches_any(t, &t->snapshot->cache[i]))
 			add(t, &t->snapshot->cache[i]);
-	if (!t->nr_caches)
-		return util_fail(t->options->command, "%s has no such cache", t->source.title);
 	return EXIT_OK;
 }
 

@@ -176,6 +176,9 @@ static bool inline_kmalloc_fails(void)
 
 static int main_without_memory(void)
 {
+	volatile size_t nothing = 0;
+	void *none[] = { NULL, ZERO_SIZE_PTR, NULL, NULL, ZERO_SIZE_PTR };
+
 	if (early.inline_object || early.object)
 		return 1;
 	if (!inline_kmalloc_fails())
@@ -186,7 +189,11 @@ static int main_without_memory(void)
 		return 3;
 	if (kmalloc_size_roundup(100) != 100 || krealloc(NULL, 8, GFP_KERNEL))
 		return 4;
+	if (kmalloc(nothing, GFP_KERNEL) != ZERO_SIZE_PTR)
+		return 6;
 	kfree(NULL);
+	for (size_t n = 1; n <= sizeof(none) / sizeof(none[0]); n++)
+		kfree_bulk(n, none);
 	return 0;
 }
 

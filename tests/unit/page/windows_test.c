@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unit/page/windows_test.c - words at their places, nothing beside them, all or none
+ *
+ * ctest: sanitize=no (ThreadSanitizer ends a program that asks for a place that it does not like)
  */
 #include "fixture.h"
 #include "page/windows.h"
