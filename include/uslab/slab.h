@@ -359,13 +359,14 @@ USLAB_API bool uslab_dump_obj(const void *p);
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that met the mistake, must return, and may neither allocate, free nor fork:
- * it would get NULL, and what it frees goes back later. Caches it may make, destroy and ask.
- * Several threads may run it at the same time. It may wait for other threads, which go on with
- * whatever they do: no lock of the library is held. So, of a mistake that shows while caches are
- * walked (validated, shrunk, destroyed, their arrays emptied) it hears when that is done, unless
- * report= ends the program. What it reports itself is written. Where there is no memory for a copy
- * the text is the start of the report, all of which is written then.
+ * It runs in the thread that met the mistake, must return (one that leaves by longjmp() or ends its
+ * thread leaves that thread, and hooks, waiting), and may neither allocate, free nor fork: it would
+ * get NULL but where a call is a hit, and what it frees goes back later. Caches it may make,
+ * destroy and ask. Several threads may run it at the same time. It may wait for other threads,
+ * which go on with whatever they do: no lock of the library is held. So, of a mistake that shows
+ * while caches are walked (validated, shrunk, destroyed, their arrays emptied) it hears when that
+ * is done, unless report= ends the program. What it reports itself is written. Where there is no
+ * memory for a copy the text is the start of the report, all of which is written then.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 
