@@ -25,7 +25,7 @@ static void hook(const char *cache, const char *text, void *arg)
 	told += !strcmp(cache, "mine") && !strncmp(text, "=====", 5);
 }
 
-static void flood(struct kmem_cache *mine)
+static __attribute__((noinline)) void flood(struct kmem_cache *mine)
 {
 	char *p = wild(kmem_cache_alloc(mine, GFP_KERNEL));
 
