@@ -178,6 +178,14 @@ int os_purge(void *addr, size_t size)
 	return ret;
 }
 
+void os_small_pages(void *addr, size_t size)
+{
+	int saved = errno;
+
+	madvise(addr, size, MADV_NOHUGEPAGE);
+	errno = saved;
+}
+
 void os_bind(void *addr, size_t size, unsigned int node)
 {
 	unsigned long nodes = 1ul << node;

@@ -42,6 +42,11 @@ int os_protect(void *addr, size_t size);
 int os_purge(void *addr, size_t size);
 
 /*
+ * The memory behind a range comes in pages of the usual size, whatever the system says of huge
+ * ones (/sys/kernel/mm/transparent_hugepage/enabled); failure is ignored.
+ */
+void os_small_pages(void *addr, size_t size);
+/*
  * Asks for the memory behind a range to come from a node (its real number) where that has some;
  * failure is ignored.
  */

@@ -20,6 +20,10 @@
  * owner writes zeros there. The chunk that begins at one is left out, and no arena begins at one or
  * little below: small ones are whole.
  *
+ * Neither what describes pages nor the first SMALL_SIZE of the arena come in huge pages: a process
+ * with little in use would have 2 MiB resident for each place where it has some. What lies above
+ * comes as the system is told to (transparent_hugepage).
+ *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
  */
@@ -40,6 +44,7 @@
 #define MIN_PAGES (4 * CHUNK_PAGES)
 #define WHOLE_SIZE (64 * CHUNK_SIZE) /* no chunk of the first 256 MiB is left out */
 #define MIN_DEFAULT (64ul << 30)     /* bytes */
+#define SMALL_SIZE (16 * CHUNK_SIZE) /* the arena's first 64 MiB have no huge pages */
 
 /* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, two bits. */
 #define BYTES_PER_PAGE (PAGE_SIZE + sizeof(struct page) + 2)
@@ -252,6 +257,13 @@ static void name_parts(const struct part *part)
 	os_name(part[ARENA].start, part[ARENA].size, "uslab arena");
 }
 
+static void use_small_pages(const struct part *part)
+{
+	for (unsigned int i = 0; i < ARENA; i++)
+		os_small_pages(part[i].start, part[i].size);
+	os_small_pages(part[ARENA].start, MIN(part[ARENA].size, SMALL_SIZE));
+}
+
 int arena_init(unsigned int nr_cpu_ids)
 {
 	/*
@@ -282,6 +294,7 @@ int arena_init(unsigned int nr_cpu_ids)
 		return -ENOMEM;
 	}
 	name_parts(part);
+	use_small_pages(part);
 	page_map.dirty = (unsigned long *)(void *)part[TABLES].start;
 	page_map.free = (unsigned long *)(void *)(part[TABLES].start + bits_size(limit));
 	page_map.pages = (struct page *)(void *)(part[TABLES].start + 2 * bits_size(limit));
@@ -336,6 +349,7 @@ int arena_keep_used(void)
 	lock_acquire(&arena_lock);
 	if (start && !commit_span(start, 0, ready_pages * USED_BYTES)) {
 		os_name(start, size, "uslab used");
+		os_small_pages(start, size);
 		page_map.used = (unsigned long *)(void *)start;
 		ret = 0;
 	}

@@ -80,6 +80,7 @@ static void carve_locked(char *to)
 static void count_mapping_locked(void *p, size_t size)
 {
 	store_relaxed(&meta_counters.mapped, meta_counters.mapped + size);
+	os_small_pages(p, size);
 	os_name(p, size, "uslab meta");
 }
 

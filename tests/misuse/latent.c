@@ -75,7 +75,7 @@ static void overwrite_index(void)
 	memset(wild(p[1]), 0x41, 64);
 }
 
-static void make_mistake(const char *what)
+static __attribute__((noinline)) void make_mistake(const char *what)
 {
 	static char foreign[64];
 

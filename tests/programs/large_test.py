@@ -14,7 +14,8 @@ import preload  # noqa: E402
 
 # Of glibc's: faults, peak. Faults are 1.1 to 1.3 in turn, 1.0 of middle blocks, 1.5 of a mix (7.5,
 # 5.1, 3.6 without src/page/fit.c and keep.c), and more beside busy loops: what is idle goes with time.
-LIMITS = {"turn": (2.0, 1.03), "middle": (2.0, 1.03), "mix": (2.0, 1.03), "grow": (1.12, 1.02)}
+# A peak has 1/32 of what is in use waiting, where the program is fast, 1/64 of descriptors, and 1 MB.
+LIMITS = {"turn": (2.0, 1.05), "middle": (2.0, 1.05), "mix": (2.0, 1.05), "grow": (1.12, 1.05)}
 
 
 def main():
@@ -24,7 +25,8 @@ def main():
     for mode, (fault_limit, peak_limit) in LIMITS.items():
         figures = {}
         for library in (None, preload.LIBRARY):
-            runs = [list(map(int, lab.run_ok([program, mode], library).out.split()))
+            runs = [list(map(int, lab.run_ok([program, mode], library,
+                                              env={"PEAK_SMALL_PAGES": "1"}).out.split()))
                     for _ in range(3)]
             figures[library] = list(map(min, zip(*runs)))
         faults, peak = (u / g for g, u in zip(figures[None], figures[preload.LIBRARY]))

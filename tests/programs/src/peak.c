@@ -8,14 +8,18 @@
  * many of those are mapped depends on how the files lie in the page cache. They are counted where
  * the command exits (ptrace), which is when it has most of them.
  *
+ * With PEAK_SMALL_PAGES the command gets no huge pages, whatever the system says of them: with
+ * those a fault is one page or 512, as the kernel finds room.
+ *
  * A process inherits the peak of whoever forked it until it calls exec, and Python is large: a
  * small parent is needed to see what a small child takes.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,11 +96,17 @@ int main(int argc, char **argv)
 	pid = fork();
 	if (pid == 0) {
 		const char *preload = getenv("PEAK_PRELOAD");
+		int small = getenv("PEAK_SMALL_PAGES") != NULL;
 
 		if (preload)
 			setenv("LD_PRELOAD", preload, 1);
 		unsetenv("PEAK_PRELOAD");
 		unsetenv("PEAK_ANONYMOUS");
+		unsetenv("PEAK_SMALL_PAGES");
+		if (small && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)) {
+			perror("PR_SET_THP_DISABLE");
+			_exit(126);
+		}
 		if (traced && ptrace(PTRACE_TRACEME, 0, 0, 0)) {
 			perror("ptrace");
 			_exit(126);

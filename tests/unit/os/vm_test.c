@@ -26,6 +26,7 @@
 #include "layout.h"
 #include "os/file.h"
 #include "os/vm.h"
+#include "smaps.h"
 
 #define MIB (1ul << 20)
 
@@ -39,49 +40,6 @@ static bool all_bytes(const unsigned char *p, size_t size, unsigned char value)
 		if (p[i] != value)
 			return false;
 	return true;
-}
-
-/* The smaps entry of the mapping that addr lies in, from the line behind its address on. */
-static bool find_smaps(const void *addr, char *entry, size_t size)
-{
-	FILE *smaps = fopen("/proc/self/smaps", "r");
-	bool inside = false;
-	size_t len = 0;
-	char line[512];
-	int saved = errno;
-
-	entry[0] = '\0';
-	while (smaps && fgets(line, sizeof(line), smaps)) {
-		unsigned long from;
-		unsigned long to;
-
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = from <= (uintptr_t)addr && (uintptr_t)addr < to;
-		if (inside)
-			len += (size_t)snprintf(entry + len, size - len, "%s", line);
-	}
-	if (smaps)
-		fclose(smaps);
-	errno = saved; /* musl's sscanf() changes it */
-	return len > 0;
-}
-
-static long smaps_kib(const void *addr, const char *key)
-{
-	char entry[4096];
-	const char *line;
-
-	if (!find_smaps(addr, entry, sizeof(entry)))
-		return -1;
-	line = strstr(entry, key);
-	return line ? atol(line + strlen(key)) : -1;
-}
-
-static bool smaps_has(const void *addr, const char *text)
-{
-	char entry[4096];
-
-	return find_smaps(addr, entry, sizeof(entry)) && strstr(entry, text);
 }
 
 static void test_page_size(void **state)
@@ -177,13 +135,8 @@ static void test_reserved_faults(void **state)
 /* Is the mapping that addr lies in left out of core files ("dd" among its flags)? */
 static bool is_left_out(const void *addr)
 {
-	char entry[4096];
-	const char *flags;
-
-	assert_true(find_smaps(addr, entry, sizeof(entry)));
-	flags = strstr(entry, "VmFlags:");
-	assert_non_null(flags);
-	return strstr(flags, " dd") != NULL;
+	assert_true(smaps_has(addr, "VmFlags:"));
+	return smaps_has_flag(addr, "dd");
 }
 
 /* Emulators may take part of what madvise() can do, and say yes to everything. */
@@ -390,6 +343,22 @@ static void test_name(void **state)
 	os_release(p, 4 * page);
 }
 
+static void test_small_pages(void **state)
+{
+	char *p = os_map(4 * MIB, 2 * MIB);
+
+	(void)state;
+	assert_non_null(p);
+	errno = 7;
+	os_small_pages(p, 2 * MIB); /* also where there are no huge ones */
+	assert_int_equal(errno, 7);
+	if (smaps_has(p, "VmFlags:") && !access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
+		assert_true(smaps_has_flag(p, "nh"));
+		assert_false(smaps_has_flag(p + 2 * MIB, "nh"));
+	}
+	os_release(p, 4 * MIB);
+}
+
 static void test_no_limit(void **state)
 {
 	struct rlimit limit;
@@ -570,16 +539,27 @@ static void test_physical_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_page_size),	cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_trimmed),		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_reserved_faults), cmocka_unit_test(test_core_files),
-		cmocka_unit_test(test_commit_purge),	cmocka_unit_test(test_purge_returns_memory),
-		cmocka_unit_test(test_failures),	cmocka_unit_test(test_accounting),
-		cmocka_unit_test(test_reserve_at),	cmocka_unit_test(test_room_upward),
-		cmocka_unit_test(test_remap),		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_no_limit),	cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_many_mappings),	cmocka_unit_test(test_bind),
-		cmocka_unit_test(test_limit),		cmocka_unit_test(test_physical_memory),
+		cmocka_unit_test(test_page_size),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_trimmed),
+		cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_reserved_faults),
+		cmocka_unit_test(test_core_files),
+		cmocka_unit_test(test_commit_purge),
+		cmocka_unit_test(test_purge_returns_memory),
+		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_accounting),
+		cmocka_unit_test(test_reserve_at),
+		cmocka_unit_test(test_room_upward),
+		cmocka_unit_test(test_remap),
+		cmocka_unit_test(test_name),
+		cmocka_unit_test(test_small_pages),
+		cmocka_unit_test(test_no_limit),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_many_mappings),
+		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_physical_memory),
 		cmocka_unit_test(test_legacy_layout),
 	};
 

@@ -10,6 +10,7 @@
 #include "fixture.h"
 #include "layout.h"
 #include "page/used.h"
+#include "smaps.h"
 
 #define CPUS 6
 #define WINDOWS ((USLAB_WINDOW_CPU0 + CPUS) * USLAB_WINDOW_SIZE)
@@ -106,6 +107,25 @@ IN_CHILD(no_page_begins_at_a_multiple_of_4_gib)
 	}
 	CHILD_CHECK(left_out == 1);
 	arena_check();
+}
+
+/*
+ * What describes pages and the first 64 MiB have pages of the usual size, and those above have what
+ * the system is told to give.
+ */
+IN_CHILD(no_huge_pages_where_little_is_in_use)
+{
+	CHILD_CHECK(arena_init(CPUS) == 0);
+	for (unsigned int i = 0; i < 17; i++)
+		CHILD_CHECK(arena_grow(0));
+	if (!smaps_has(page_map.base, "VmFlags:") ||
+	    access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+		child_cannot("this system has no huge pages");
+	CHILD_CHECK(smaps_has_flag(page_map.base, "nh"));
+	CHILD_CHECK(smaps_has_flag(page_map.base + 60 * MIB, "nh"));
+	CHILD_CHECK(!smaps_has_flag(page_map.base + 64 * MIB, "nh"));
+	CHILD_CHECK(smaps_has_flag(page_map.pages, "nh") && smaps_has_flag(page_map.free, "nh"));
+	CHILD_CHECK(smaps_has_flag(page_map.class, "nh") && smaps_has_flag(page_windows(), "nh"));
 }
 
 /*
@@ -369,6 +389,7 @@ int main(void)
 		cmocka_unit_test(parts_lie_where_the_abi_says),
 		cmocka_unit_test(the_arena_grows_by_chunks_from_its_first_page),
 		cmocka_unit_test(no_page_begins_at_a_multiple_of_4_gib),
+		cmocka_unit_test(no_huge_pages_where_little_is_in_use),
 		cmocka_unit_test(bits_of_what_is_used_are_kept_on_demand),
 		cmocka_unit_test(a_chunk_is_bound_to_its_node),
 		cmocka_unit_test(what_counts_is_what_has_grown),
