@@ -133,8 +133,9 @@ class RunTest(unittest.TestCase):
         self.assertEqual(uslab("run", "sh", "-c", "kill -TERM $$").returncode, -signal.SIGTERM)
 
     def test_not_found(self):
+        # a folder in PATH that this user cannot search is "Permission denied", as with execvp()
         for name in ("no-such-program-here", "/no/such/program"):
-            run = uslab("run", "--", name)
+            run = uslab("run", "--", name, PATH="/usr/bin:/bin")
             self.assertEqual(run.returncode, 127)
             self.assertIn(name, run.stderr)
 
