@@ -5,6 +5,8 @@ import shutil
 import tempfile
 import unittest
 
+os.umask(0o022)  # whatever the user has: some programs of the tests run as nobody
+
 
 def environment(**settings):
     """The caller's without USLAB_*, and these."""

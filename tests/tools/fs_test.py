@@ -11,7 +11,6 @@ import errno
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import stat
@@ -22,6 +21,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import cores  # noqa: E402
 from folder import InFolder  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
@@ -292,20 +292,20 @@ class Tree(Case):
             self.assertEqual(there.stdout, of_caches(uslab("info", "-p", pid, option).stdout))
 
     def test_core(self):
-        process = self.start(cwd=self.folder, preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)))
+        if cores.why_none():
+            self.skipTest(cores.why_none())
+        place = tempfile.mkdtemp(dir=self.folder)
+        process = self.start(cwd=place, preexec_fn=cores.allow)
         top = self.mount(process.pid)
         live = {name: read(top, name) for name in ["proc/slabinfo"] + [
             f"kernel/slab/{cache}/{attribute}" for cache in ("widget", "first", "on-cpus")
             for attribute in SHAPES]}
         process.send_signal(signal.SIGABRT)
         process.wait()
-        cores = [f"{self.folder}/{name}" for name in ("core", f"core.{process.pid}")
-                 if os.path.exists(f"{self.folder}/{name}")]
-        if not cores:
-            self.skipTest("no core file is written here (kernel.core_pattern)")
+        core = cores.find(place)
+        self.assertTrue(core, "no core file was written")
         folder = tempfile.mkdtemp(dir=self.folder)
-        run = uslab("fs", "--core", cores[0], folder)
+        run = uslab("fs", "--core", core, folder)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         self.addCleanup(unmount, folder)
         self.assertEqual({name: read(folder, name) for name in live}, live)

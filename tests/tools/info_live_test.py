@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,8 @@ LIB = os.environ["USLAB_LIB"]
 BIN = os.environ["USLAB_BIN"]
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import cores  # noqa: E402
 from info_test import Folder, Started, uslab  # noqa: E402
 
 # Caches of known content, and a loop of slow paths: commands are carried out there. USR1 writes
@@ -467,23 +468,19 @@ class Several(Case):
 class Cores(Case):
     def core(self):
         """A core of a subject, and its list right before."""
-        with open("/proc/sys/kernel/core_pattern", encoding="ascii") as stream:
-            pattern = stream.read().strip()
-        if "/" in pattern or "|" in pattern:
-            self.skipTest("cores go elsewhere: " + pattern)
+        if cores.why_none():
+            self.skipTest(cores.why_none())
         folder = tempfile.mkdtemp(prefix="uslab-core-")
         self.addCleanup(shutil.rmtree, folder)
-        with Started(self.program, cwd=folder, preexec_fn=lambda: resource.setrlimit(
-                resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)) as pid:
+        with Started(self.program, cwd=folder, preexec_fn=cores.allow) as pid:
             os.kill(pid, signal.SIGSTOP)
             before = self.info("-p", pid)
             os.kill(pid, signal.SIGABRT)
             os.kill(pid, signal.SIGCONT)
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        cores = [name for name in os.listdir(folder) if name.startswith("core")]
-        if not cores:
-            self.skipTest("the system writes no cores here")
-        return os.path.join(folder, cores[0]), before
+        core = cores.find(folder)
+        self.assertTrue(core, "no core file was written")
+        return core, before
 
     def test_core(self):
         core, before = self.core()

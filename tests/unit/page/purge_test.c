@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -420,5 +421,7 @@ int main(void)
 		cmocka_unit_test(a_refusal_changes_nothing),
 	};
 
+	/* Above 64 MiB there may be huge pages: with those, how much is resident is luck. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
