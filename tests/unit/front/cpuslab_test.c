@@ -13,6 +13,7 @@
 #include "base/atomic.h"
 #include "engine/slub/slab.h"
 #include "fake_engine.h"
+#include "limit.h"
 #include "sys_rseq.h"
 
 #define ID 600u
@@ -387,19 +388,6 @@ BOTH_MODES(test_drain_with_objects_out)
 	for (unsigned int i = 0; i < 100; i++)
 		put(objs[i]);
 	end();
-}
-
-/* Room for so much more address space, whatever a sanitizer has taken. */
-static void limit_address_space(unsigned long room)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long pages = 0;
-	struct rlimit limit;
-
-	CHILD_CHECK(file && fscanf(file, "%lu", &pages) == 1);
-	fclose(file);
-	limit.rlim_cur = limit.rlim_max = pages * (unsigned long)sysconf(_SC_PAGESIZE) + room;
-	child_limit(RLIMIT_AS, &limit);
 }
 
 /* Memory that is exhausted: NULL, and what is there still goes round. */

@@ -19,6 +19,7 @@
 #include "bare.h"
 #include "child.h"
 #include "layout.h"
+#include "limit.h"
 #include "malloc/internal.h"
 #include "os/file.h"
 #include "page/arena.h"
@@ -104,13 +105,14 @@ static void live_with_a_limit(void *arg)
 {
 	int (*set)(const struct rlimit *) = *(int (*const *)(const struct rlimit *))arg;
 	size_t size = set == by_setrlimit ? 1000 : 100000;
-	struct rlimit limit = { 400 * MIB, RLIM_INFINITY };
+	size_t most = 400 * MIB + limit_of_cpus();
+	struct rlimit limit = { most, RLIM_INFINITY };
 	char *kept = alloc(MIB);
 
 	memset(kept, 7, MIB);
 	CHILD_CHECK(set(&limit) == 0);
 	child_needs_limit(RLIMIT_AS, &limit);
-	CHILD_CHECK(addresses() < 400 * MIB);
+	CHILD_CHECK(addresses() < most);
 	start_thread();
 	arena_check();
 	malloc_check();
@@ -118,7 +120,7 @@ static void live_with_a_limit(void *arg)
 	/* Half of what the limit left is for others, and so is what large blocks do not take. */
 	CHILD_CHECK(take_all(size) >= 80 * MIB);
 	CHILD_CHECK(errno == ENOMEM);
-	CHILD_CHECK(addresses() <= 400 * MIB);
+	CHILD_CHECK(addresses() <= most);
 	/* Without a limit there is room again, as far up as nobody else has mapped anything. */
 	limit.rlim_cur = RLIM_INFINITY;
 	CHILD_CHECK(set(&limit) == 0);
@@ -149,7 +151,7 @@ static void lower_in_steps(void *arg)
 
 	(void)arg;
 	for (size_t mib = 1ul << 17; mib >= 256; mib /= 2) {
-		limit.rlim_cur = mib * MIB;
+		limit.rlim_cur = mib * MIB + limit_of_cpus();
 		child_limit(RLIMIT_AS, &limit);
 		CHILD_CHECK(addresses() < limit.rlim_cur);
 		start_thread();

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "fixture.h"
+#include "limit.h"
 
 static unsigned long arena_used(void)
 {
@@ -292,7 +293,7 @@ IN_CHILD(a_full_arena_is_not_the_end)
 
 	NEEDS_BARE_PROCESS();
 	os_cpu_init();
-	limit_to(RLIMIT_AS, 120 * MIB);
+	limit_to(RLIMIT_AS, 120 * MIB + 2 * limit_of_cpus());
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
 	while ((next = run_alloc(2 * MIB, 0, 0, NULL))) {

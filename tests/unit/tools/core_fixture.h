@@ -22,7 +22,6 @@
 
 #define CORE_MAX 2000	       /* mappings */
 #define CORE_NOTES (256 << 10) /* bytes */
-#define CORE_LARGE (64ul << 20)
 #define CORE_NAME "a\nprogram" /* not all of it can be printed */
 
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
@@ -115,13 +114,19 @@ static inline void core_add_notes(struct core_file *c)
 	core_add_files(c);
 }
 
+/* What is larger is left out; what uslab has is no larger: it takes 1 MiB for each possible CPU. */
+static inline uint64_t core_large(void)
+{
+	return (64ul + (unsigned long)sysconf(_SC_NPROCESSORS_CONF)) << 20;
+}
+
 /* How much of a mapping is written into the core. */
 static inline uint64_t core_dumped(const struct core_line *line)
 {
 	uint64_t size = line->end - line->start;
 
 	if (line->written)
-		return size > CORE_LARGE ? 0 : size;
+		return size > core_large() ? 0 : size;
 	return line->path[0] == '/' && !line->offset ? 4096 : 0;
 }
 

@@ -22,6 +22,7 @@
 #include "child.h"
 #include "engine/slob/slob.h"
 #include "heard.h"
+#include "limit.h"
 #include "os/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -47,20 +48,6 @@ static inline int slob_group_setup(__attribute__((unused)) void **state)
 {
 	slob_machine(2, 1);
 	return 0;
-}
-
-/* Room for so much more address space, whatever a sanitizer has taken; in children only. */
-static inline void limit_address_space(unsigned long room)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	struct rlimit limit;
-	unsigned long pages = 0;
-
-	if (!file || fscanf(file, "%lu", &pages) != 1)
-		abort();
-	fclose(file);
-	limit.rlim_cur = limit.rlim_max = pages * (unsigned long)sysconf(_SC_PAGESIZE) + room;
-	child_limit(RLIMIT_AS, &limit);
 }
 
 /* Takes all pages that there are; in children with a limit only. */
