@@ -69,8 +69,13 @@ def cases():
             yield case, name[:-2], pairs, [argument] if argument else []
 
 
+# Slabs as on a machine with two CPUs: SLUB's default grows with their number.
+TWO_CPUS = "slub_min_objects=12"
+
+
 def run(program, settings, arguments):
-    env = environment(**settings)
+    conf = ",".join(filter(None, (settings.get("USLAB_CONF"), TWO_CPUS)))
+    env = environment(**{**settings, "USLAB_CONF": conf})
     if program.startswith("malloc_"):
         env["LD_PRELOAD"] = os.environ["USLAB_MALLOC_SO"]
     path = os.path.join(os.environ["USLAB_BUILD"], "tests", "misuse", program)

@@ -35,6 +35,8 @@ class Readme(unittest.TestCase):
                 run = subprocess.run(["bash", "-euc", block + "\nwait\n"], cwd=TOP,
                                      stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                      timeout=1500)
+                if "needs two CPUs" in run.stderr and len(os.sched_getaffinity(0)) == 1:
+                    continue  # which the README says
                 self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
                 self.assertNotEqual(run.stdout.strip(), "", block)
 

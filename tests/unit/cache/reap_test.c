@@ -86,9 +86,10 @@ IN_CHILD(test_tune)
 	stay_here();
 	c = make_front("c", 64, "queues");
 	fill(c, 100);
-	CHILD_CHECK(held(c) >= 100);
+	/* one CPU has no shared queue for the others */
+	CHILD_CHECK(held(c) >= 60);
 	CHILD_CHECK(cache_tune(c, 10, 11, 1) == -EINVAL);
-	CHILD_CHECK(held(c) >= 100);
+	CHILD_CHECK(held(c) >= 60);
 	CHILD_CHECK(cache_tune(c, 10, 5, 1) == 0);
 	CHILD_CHECK(held(c) == 0 && queues_of(&c->front)->limit == 10);
 	fill(c, 100);

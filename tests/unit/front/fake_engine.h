@@ -109,6 +109,11 @@ static inline void floors_init(unsigned int cpus, unsigned int nodes)
 	if (cpus && os_topology_set(cpus, nodes))
 		os_die(__FILE__, __LINE__, "no such topology");
 	os_cpu_init();
+	if (!cpus && os_topology.nr_cpu_ids == 1) {
+		/* one more is possible: a machine that can have but one has no shared queues */
+		os_topology.nr_cpu_ids = os_topology.nr_cpus = 2;
+		os_topology.nr_windows = MAX(os_topology.nr_windows, 2u);
+	}
 	os_rseq_init();
 	if (arena_init(os_topology.nr_cpu_ids))
 		os_die(__FILE__, __LINE__, "no arena");
