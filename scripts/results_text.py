@@ -3,7 +3,9 @@
 
 Ratios are of figures as they are shown, so that whoever reads the page can check them.
 """
+import re
 
+COLUMNS = 100
 VERDICTS = ("holds", "weaker", "stronger", "differs", "not measured")
 
 
@@ -66,6 +68,26 @@ def table(head, rows):
 
     rule = [":" + "-" * (widths[0] - 1), *("-" * (w - 1) + ":" for w in widths[1:])]
     return "\n".join([line(head), line(rule), *map(line, rows)])
+
+
+def wrap(block):
+    """A block of prose or a list on lines of at most COLUMNS; tables, headings and comments stay.
+    Text in backquotes and a quotient with its parts are not broken."""
+    if block.startswith(("|", "#", "<!--")):
+        return block
+    lines = []
+    for paragraph in block.split("\n"):
+        margin = "  " if paragraph.startswith("- ") else ""
+        line, *words = re.findall(r"(?:`[^`]*`|[\d.]+ / [\d.]+ = [\d.]+|\S)+", paragraph)
+        for word in words:
+            if len(line) + 1 + len(word) > COLUMNS:
+                lines.append(line)
+                line = margin + word
+            else:
+                line += " " + word
+        lines.append(line)
+    return "\n".join(lines)
+
 
 
 class Section:

@@ -23,7 +23,7 @@ SCRIPT = os.path.join(SOURCE, "scripts", "results")
 DATA = os.path.join(SOURCE, "tests", "data")
 TRACES = ["--trace", f"hackbench={DATA}/hackbench.txt.zst", "--trace", f"gcc={DATA}/gcc.txt.zst"]
 sys.path.insert(0, os.path.dirname(SCRIPT))
-from results_text import amounts, digits_of, quotient, times  # noqa: E402
+from results_text import amounts, digits_of, quotient, times, wrap  # noqa: E402
 
 VERDICTS = ["holds", "weaker", "stronger", "differs", "not measured"]
 CONTESTANTS = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array",
@@ -102,7 +102,8 @@ class Page(unittest.TestCase):
             raise AssertionError(done.stderr)
         with open(output, encoding="utf-8") as text:
             cls.text = text.read()
-        parts = re.split(r"^## (?:(\d+)\. )?.*$", cls.text, flags=re.M)
+        unwrapped = re.sub(r"(?<=[^\n|])\n(?: {2})?(?=[^-\s|#])", " ", cls.text)
+        parts = re.split(r"^## (?:(\d+)\. )?.*$", unwrapped, flags=re.M)
         cls.head, cls.summary = parts[0], parts[2]
         cls.sections = {int(n): text for n, text in zip(parts[3::2], parts[4::2])}
 
@@ -135,6 +136,10 @@ class Page(unittest.TestCase):
         for number, text in self.sections.items():
             self.assertRegex(text.strip(), r"^Source: .*(20\d\d|nothing was published)", number)
             self.assertGreater(len(self.rows(number)), 1)
+
+    def test_width(self):
+        for line in self.text.splitlines():
+            self.assertTrue(line.startswith("|") or len(line) <= 100, line)
 
     def test_published_figures(self):
         for section, expected in PUBLISHED.items():
@@ -294,6 +299,23 @@ class Verdicts(unittest.TestCase):
         for a, b in (("-", "2"), ("2", "-"), ("2", "0.0")):
             self.assertEqual(quotient(a, b), ("-", None))
         self.assertEqual(digits_of(0.1), 2)
+
+
+class Wrap(unittest.TestCase):
+    def test_prose(self):
+        words = ["word"] * 30
+        self.assertEqual(wrap(" ".join(words)), " ".join(words[:20]) + "\n" + " ".join(words[20:]))
+        self.assertEqual(wrap("- " + " ".join(words)).splitlines()[1], "  " + " ".join(words[19:]))
+
+    def test_not_broken(self):
+        for whole in ("`two words`", "3.25 / 2 = 1.62", "(`two words`)."):
+            for before in range(80, 100):
+                self.assertEqual(wrap("x" * before + " " + whole).split()[1:], whole.split())
+                self.assertIn(whole, wrap("x" * before + " " + whole))
+
+    def test_kept(self):
+        for block in ("| " + "cell | " * 30, "## " + "word " * 30, "<!-- " + "word " * 30 + "-->"):
+            self.assertEqual(wrap(block), block)
 
 
 class Failures(unittest.TestCase):
