@@ -21,7 +21,7 @@ extern "C" {
  * program when the descriptor is gone. So whatever has sequences in it (a plug-in that includes
  * this) stays loaded: it says so itself while it is loaded, once, before any code of it can have
  * run a sequence and been unloaded. Weak: a file that takes constants from here only need not be
- * linked with the library. Why: docs/adr/0022.
+ * linked with the library.
  */
 #pragma weak uslab_pin_object
 extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));
@@ -96,9 +96,9 @@ USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t fl
  * Gives an object of this cache back. obj must not be NULL. One that is free already is reported
  * and ignored, as long as it bears the mark of a free object: not if the program has written to it
  * since, nor if it is back in its slab and has 8 bytes, or keeps its bytes while it is free (a
- * constructor, SLAB_TYPESAFE_BY_RCU) with nothing to spare behind them. A pointer into an object,
- * or to one of another cache, is noticed only where the array has no room. docs/debugging.md says
- * which modes notice more.
+ * constructor) with nothing to spare behind them. A pointer into an object, or to one of another
+ * cache, is noticed only where the array has no room. docs/debugging.md says which modes notice
+ * more.
  */
 USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {

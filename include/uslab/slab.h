@@ -5,8 +5,9 @@
  * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
  * from any thread. Functions that allocate, free, resize or tell the size of objects may be called
  * by signal handlers: one that interrupted this library where it holds a lock gets NULL, whatever
- * the flags are, and what it frees goes back when its thread has left that call. All others
- * (create, destroy, shrink, ...) may not: they wait for locks that their own thread may hold.
+ * the flags are, and what it frees goes back when its thread has left that call. So may
+ * kmem_cache_size(), kmem_cache_name() and uslab_version(). All others (create, destroy, shrink,
+ * ...) may not: they wait for locks that their own thread may hold.
  * A child of fork() may go on using every cache. That of a fork in a signal handler which
  * interrupted this library may too, if it is of a program of one thread; else it gets NULL for all
  * that is no hit, and must not return from the handler. For fork() cannot wait there until other
@@ -267,7 +268,8 @@ USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
  * krealloc - resize; the first min(old, new) bytes are kept
  *
  * new_size 0 frees p and returns ZERO_SIZE_PTR; p NULL or ZERO_SIZE_PTR is kmalloc. Up to
- * ksize(p) the pointer stays. On failure NULL, and p stays valid.
+ * ksize(p) the pointer stays, but under valgrind and sanitizers. On failure NULL, and p stays
+ * valid.
  */
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 	__attribute__((__alloc_size__(2),
@@ -331,15 +333,16 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s);
 
 /**
  * uslab_set_debug - debug flags of live caches, switched on and off at any time
- * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*")
+ * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*"); "kmalloc-large", by this name
+ *           only: blocks of whole pages, which have F, Z, P and U
  * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab),
  *           any case; "" or "-": none; "+U", "-T" change these letters only
  *
  * Objects allocated from now on are debugged so; those that exist stay as they are until they are
  * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG
  * does the same from the start, in the syntax of the kernel's slab_debug= option. Returns the
- * number of caches switched; -EINVAL: no such letter, -ENOENT: no such cache; if none could be
- * switched: -ENOMEM, -E2BIG.
+ * number of caches switched; -EINVAL: no such letter, -ENOENT: no such cache; -EOPNOTSUPP: T or A
+ * of kmalloc-large; if none could be switched: -ENOMEM, -E2BIG.
  */
 USLAB_API int uslab_set_debug(const char *pattern, const char *letters);
 

@@ -28,6 +28,48 @@ HEAD = """/* SPDX-License-Identifier: MIT */
  */
 """
 
+PAGE = """kmem_cache_size(3)
+
+# NAME
+
+kmem_cache_size - bytes
+
+# SYNOPSIS
+
+```
+int kmem_cache_size(void);
+```
+
+# DESCRIPTION
+
+# RETURN VALUE
+
+# ERRORS
+
+# ATTRIBUTES
+
+*Threads*
+	Safe.
+
+*Signal handlers*
+	Safe.
+
+*fork*
+	Safe.
+
+# COST
+
+# SOURCE
+
+# EXAMPLE
+
+@examples/size.c@
+
+# SEE ALSO
+
+*kmem_cache_size*(3), *malloc*(3)
+"""
+
 
 def c_file(path, body=""):
     return HEAD.format(path.split("/", 1)[1]) + body
@@ -45,7 +87,9 @@ class CheckTest(unittest.TestCase):
         self.c("src/os/vm.c", "#include <unistd.h>\n\nint os_close(int fd);\n\n"
                "int os_close(int fd)\n{\n\treturn close(fd);\n}\n")
         self.c("src/page/buddy.h", '#include "base/bits.h"\n')
-        self.c("include/uslab/slab.h", "int kmem_cache_size(void);\n")
+        self.c("include/uslab/slab.h", "#define USLAB_API\n\nUSLAB_API int kmem_cache_size(void);\n")
+        self.put("docs/man/kmem_cache_size.3.scd", PAGE)
+        self.put("examples/size.c", c_file("tests/examples/size.c"))
         for name in ("base/bits", "os/vm"):
             self.put(f"tests/unit/{name}_test.c",
                      f"/* SPDX-License-Identifier: MIT */\n/*\n * {name}_test.c - a test\n */\n")
@@ -232,6 +276,92 @@ class CheckTest(unittest.TestCase):
                     "docs/a.md:1: spec: docs/spec has no A1",
                     "docs/spec/14-vectors.md:3: spec: [4.9] has no link",
                     "docs/spec/14-vectors.md:5: spec: [4.8] leads to 04-slub.md#48-gone")
+
+    # ---- man pages of the public functions: scripts/check_man.py ------------------------------
+
+    def pages(self, **files):
+        """The clean tree with other contents: the violations of the rule."""
+        places = {"page": "docs/man/kmem_cache_size.3.scd", "malloc": "docs/man/uslab-malloc.3.scd"}
+        for name, text in files.items():
+            self.put(places[name], text)
+        return self.check("--only", "man")[1]
+
+    def test_function_without_page(self):
+        self.c("include/uslab/slab.h", """#define USLAB_API
+#define USLAB_INLINE static inline
+#define KMEM_CACHE(type) \\
+	kmem_cache_create(sizeof(type))
+/* USLAB_API int in_a_comment(void); */
+typedef void (*uslab_hook)(int);
+USLAB_API int kmem_cache_size(void);
+USLAB_API void *kmem_cache_create(unsigned int size,
+				  void (*ctor)(void *obj)) __attribute__((__malloc__(1)));
+USLAB_INLINE void *kzalloc(unsigned int size)
+{
+	return kmem_cache_create(size, 0);
+}
+USLAB_API extern char *uslab_handles;
+""")
+        output = self.pages()
+        for line, name in ((12, "KMEM_CACHE"), (15, "uslab_hook"), (17, "kmem_cache_create"),
+                           (19, "kzalloc"), (23, "uslab_handles")):
+            self.assertIn(f"include/uslab/slab.h:{line}: man: {name} has no page in docs/man", output)
+        self.assertIn(" 5 violations", output)
+
+    def test_page_without_function(self):
+        output = self.pages(page=PAGE.replace("size - bytes", "size, kmem_cache_gone - bytes"))
+        self.assertIn("kmem_cache_size.3.scd:3: man: is about kmem_cache_gone, which no header declares",
+                      output)
+        self.assertIn(" 1 violations", output)
+
+    def test_page_with_another_prototype(self):
+        output = self.pages(page=PAGE.replace("int kmem_cache_size(void);", "long kmem_cache_size(void);"))
+        self.assertIn("kmem_cache_size.3.scd:7: man: SYNOPSIS does not have 'int kmem_cache_size(void)'",
+                      output)
+
+    def test_page_without_section(self):
+        output = self.pages(page=PAGE.replace("# COST\n", ""))
+        self.assertIn("kmem_cache_size.3.scd:1: man: has no section COST", output)
+        output = self.pages(page=PAGE.replace("# COST\n\n# SOURCE", "# SOURCE\n\n# COST"))
+        self.assertIn("kmem_cache_size.3.scd:1: man: the sections stand in another order", output)
+        output = self.pages(page=PAGE.replace("*fork*", "*exec*"))
+        self.assertIn("man: ATTRIBUTES does not say '*fork*'", output)
+
+    def test_page_without_example(self):
+        output = self.pages(page=PAGE.replace("@examples/size.c@", "none"))
+        self.assertIn("man: shows no file of examples/", output)
+        self.assertIn("examples/size.c:1: man: no page of section 3 shows it", output)
+        output = self.pages(page=PAGE.replace("size.c@", "gone.c@"))
+        self.assertIn("man: shows examples/gone.c, which does not exist", output)
+
+    def test_reference_to_no_page(self):
+        self.put("docs/man/uslab.1.scd", "uslab(1)\n\n# NAME\n\nuslab - x\n\n# SEE ALSO\n\n"
+                 "*uslab-gone*(1), *kmem_cache_size*(1), *uslab*(1), *kmem_cache_size*(3), *ls*(1)\n")
+        output = self.pages()
+        self.assertIn("docs/man/uslab.1.scd:9: man: there is no page uslab-gone(1)", output)
+        self.assertIn("docs/man/uslab.1.scd:9: man: there is no page kmem_cache_size(1)", output)
+        self.assertIn(" 2 violations", output)
+
+    def test_two_pages_of_one_function(self):
+        self.put("docs/man/other.3.scd", PAGE)
+        self.assertIn("other.3.scd:3: man: kmem_cache_size has a page already, docs/man/kmem_cache_size.3.scd",
+                      self.pages())
+
+    def test_export_that_is_not_declared(self):
+        self.put("scripts/symbols.txt",
+                 "# names\nkmem_cache_size\nuslab_root\nuslab_layout_9\nuslab_gone\n")
+        output = self.pages()
+        self.assertIn("scripts/symbols.txt:5: man: uslab_gone is exported, but no header declares it", output)
+        self.assertIn(" 1 violations", output)
+
+    def test_malloc_that_its_page_does_not_name(self):
+        page = PAGE.replace("kmem_cache_size", "uslab-malloc")
+        page = page.replace("DESCRIPTION\n", "DESCRIPTION\n\n*calloc*\n")
+        self.put("scripts/symbols-malloc.txt", "valloc\ncalloc\n_Znwm\n")
+        output = self.pages(malloc=page)
+        self.assertIn("scripts/symbols-malloc.txt:1: man: docs/man/uslab-malloc.3.scd does not name valloc",
+                      output)
+        self.assertIn(" 1 violations", output)
 
     def test_exports(self):
         body = "int kmem_cache_size(void);\nint leaked(void);\n\nint kmem_cache_size(void)\n{\n" \

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * examples/krealloc.c - a buffer that grows
+ *
+ *   $ cc -O2 krealloc.c -luslab -o krealloc
+ *   $ ./krealloc
+ *   the first 100 bytes can as well be 128
+ *   50 words, 400 bytes
+ */
+#include <stdio.h>
+#include <string.h>
+#include <uslab/slab.h>
+
+int main(void)
+{
+	size_t room = kmalloc_size_roundup(100);
+	size_t used = 0;
+	char *buffer = kmalloc(room, GFP_KERNEL);
+
+	if (!buffer)
+		return 1;
+	printf("the first 100 bytes can as well be %zu\n", room);
+	for (int i = 0; i < 50; i++) {
+		if (used + 8 > room) {
+			char *larger =
+				krealloc_array(buffer, room, 2, GFP_KERNEL);
+
+			if (!larger) { /* the old one is still there */
+				kfree(buffer);
+				return 1;
+			}
+			buffer = larger;
+			room *= 2;
+		}
+		memcpy(buffer + used, "a word  ", 8);
+		used += 8;
+	}
+	if (memcmp(buffer, "a word  a word  ", 16))
+		return 1;
+	printf("50 words, %zu bytes\n", used);
+	if (krealloc(buffer, 0, GFP_KERNEL) != ZERO_SIZE_PTR) /* frees it */
+		return 1;
+	return 0;
+}
