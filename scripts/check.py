@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 
+import option_table
 from check_man import rule_man  # noqa: F401: a rule is found by its name
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
@@ -471,6 +472,14 @@ def rule_spec(tree):
             if match.group(4) not in slugs or not match.group(4).startswith(
                     number.replace(".", "").lower()):
                 yield path, line, f"[{number}] leads to {match.group(3)}#{match.group(4)}"
+
+
+def rule_options(tree):
+    """tables of options and debug flags in documents are what options.def and scripts/option_table.py make"""
+    for path, want in option_table.differing(tree.root, tree.paths):
+        pairs = zip(tree.source(path).lines, want.splitlines())
+        line = next((n for n, (have, wanted) in enumerate(pairs, 1) if have != wanted), 1)
+        yield path, line, "differs from the table of options: scripts/option_table.py"
 
 
 def rule_exports(tree):

@@ -2,7 +2,8 @@
 /*
  * cache/debug_option.c - USLAB_DEBUG: the kernel's slab_debug= (spec 6.1)
  *
- * Data:       a copy of the text, what its blocks without names say together, whether O was there.
+ * Data:       the letters of options.def; a copy of the text, what its blocks without names say
+ *             together, whether O was there.
  * Invariants: const after the first use, but for tests.
  * Locks:      cache_lock: caches are created under it.
  * Flow:       called by create.c and debug.c; calls os/env.c.
@@ -34,8 +35,8 @@ static const struct letter {
 	char letter;
 	slab_flags_t flag;
 } letters[] = {
-	{ 'f', SLAB_CONSISTENCY_CHECKS }, { 'z', SLAB_RED_ZONE }, { 'p', SLAB_POISON },
-	{ 'u', SLAB_STORE_USER },	  { 't', SLAB_TRACE },	  { 'a', SLAB_FAILSLAB },
+#define DEBUG_FLAG(letter, flag, where, help) { letter, flag },
+#include "cache/options.def"
 };
 
 static char lower(char c)
@@ -43,11 +44,11 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* 0: no such letter. */
+/* 0: no such letter, or O. */
 static slab_flags_t flag_of(char c)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
-		if (letters[i].letter == lower(c))
+		if (lower(letters[i].letter) == lower(c))
 			return letters[i].flag;
 	return 0;
 }

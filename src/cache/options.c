@@ -2,7 +2,7 @@
 /*
  * cache/options.c - the options of USLAB_CONF
  *
- * Data:       the values that are set one by one and used together.
+ * Data:       the table of options.def; the values that are set one by one and used together.
  * Invariants: a value that is refused changes nothing.
  * Locks:      none: options are read while the library is made ready.
  * Flow:       called by init.c for each pair of USLAB_CONF; calls choice.c and the knobs of the
@@ -24,6 +24,8 @@
 #include "page/buddy.h"
 
 #define REAP_MS 2000 /* spec 3.9: REAPTIMEOUT_AC */
+#define CONTROL_MS 100
+#define MS_MAX (1u << 30)
 
 static bool parse_number(const char *value, unsigned int max, unsigned int *number)
 {
@@ -93,19 +95,17 @@ static bool set_reap(const char *value)
 {
 	unsigned int ms = REAP_MS;
 
-	if (*value && (!parse_number(value, 1u << 30, &ms) || !ms))
+	if (*value && (!parse_number(value, MS_MAX, &ms) || !ms))
 		return false;
 	cache_defaults.reap_ms = ms;
 	return true;
 }
 
-#define CONTROL_MS 100
-
 static bool set_control(const char *value)
 {
 	unsigned int ms = CONTROL_MS;
 
-	if (*value && (!parse_number(value, 1u << 30, &ms) || !ms))
+	if (*value && (!parse_number(value, MS_MAX, &ms) || !ms))
 		return false;
 	cache_defaults.control_ms = ms;
 	return true;
@@ -162,7 +162,7 @@ static bool set_min_objects(const char *value)
 static struct {
 	size_t limit;
 	unsigned int delay_ms;
-} purge = { .limit = SIZE_MAX, .delay_ms = 1000 };
+} purge = { .limit = SIZE_MAX, .delay_ms = BUDDY_PURGE_DELAY_MS };
 
 static bool set_purge_limit(const char *value)
 {
@@ -174,63 +174,11 @@ static bool set_purge_limit(const char *value)
 
 static bool set_purge_delay(const char *value)
 {
-	if (!parse_number(value, 1u << 30, &purge.delay_ms))
+	if (!parse_number(value, MS_MAX, &purge.delay_ms))
 		return false;
 	buddy_set_purge(purge.limit, purge.delay_ms);
 	return true;
 }
-
-#define ENGINES "slub, slab, slobseg, slobseg:pow2, slob, slob:1991"
-#define FRONTS "array, queues, cpuslab, none, historical"
-#define YES_OR_NO "0 or 1"
-#define SWITCH YES_OR_NO ", nothing means 1"
-#define FAILSLAB_TAKES                                                                             \
-	"a number (interval, space, verbose), 0 to 100 (probability), -1 or more (times), Y or N " \
-	"(ignore-gfp-wait, cache-filter), a pattern of names of threads (task-filter)"
-#define KFENCE_TAKES "one in so many (sample), how many (objects), milliseconds (interval)"
-#define RULES " (64 rules at most, whose patterns are no longer than names)"
-
-/* slab_* are the kernel's command line options; slub_* its older names for them. */
-static const struct option {
-	const char *key;
-	bool (*set)(const char *value);
-	const char *takes;
-} options[] = {
-	{ "engine", set_engine, ENGINES },
-	{ "front", set_front, FRONTS },
-	{ "stats", set_stats, SWITCH },
-	{ "topology", cache_topology_is, "CPUSxNODES, as 64x4, with a CPU or more for each node" },
-	{ "noaliencache", set_noalien, SWITCH },
-	{ "reap", set_reap, "milliseconds, at least 1" },
-	{ "control", set_control, "milliseconds, at least 1" },
-	{ "report", report_set_policy, "continue, abort, exit" },
-	{ "report.format", report_set_format, "modern, 2.6.29" },
-	{ "report.file", report_set_file,
-	  "the path of a regular file, a character device or a FIFO that can be written to" },
-	{ "report.frames", report_set_frames, "program, all" },
-	{ "report.burst", report_set_burst, "a number of reports, 0 for all" },
-	{ "report.interval", report_set_interval, "seconds, up to 1000000, 0 for no limit" },
-	{ "report.time", report_set_time, YES_OR_NO },
-	{ "valgrind", friends_set_valgrind, YES_OR_NO },
-	{ "asan", friends_set_asan, YES_OR_NO },
-	{ "hardened", set_hardened, SWITCH },
-	{ "random", set_randomised, SWITCH },
-	{ "purge_limit", set_purge_limit, "bytes, also as 64k, 16M, 1G" },
-	{ "purge_delay", set_purge_delay, "milliseconds" },
-	{ "slab_nomerge", set_nomerge, SWITCH },
-	{ "slub_nomerge", set_nomerge, SWITCH },
-	{ "slab_merge", set_merge, SWITCH },
-	{ "slub_merge", set_merge, SWITCH },
-	{ "slab_min_order", set_min_order, "0 to 10, and not more than slab_max_order (3)" },
-	{ "slub_min_order", set_min_order, "0 to 10, and not more than slub_max_order (3)" },
-	{ "slab_max_order", set_max_order_of_both,
-	  "0 to 10, and not less than slab_min_order (0)" },
-	{ "slub_max_order", set_max_order, "0 to 10, and not less than slub_min_order (0)" },
-	{ "slab_min_objects", set_min_objects, "0 to 32767" },
-	{ "slub_min_objects", set_min_objects, "0 to 32767" },
-};
-
-BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
 
 static bool set_capacity_rule(const char *pattern, const char *value)
 {
@@ -240,63 +188,88 @@ static bool set_capacity_rule(const char *pattern, const char *value)
 	       cache_add_capacity_rule(pattern, capacity);
 }
 
-/*
- * "engine:kmalloc-*=slob": for caches with such a name, over what holds for all; and options
- * that know their own keys.
- */
-static const struct rule_option {
-	const char *prefix;
-	const char *rest;
-	bool (*set)(const char *rest, const char *value); /* rest: of the key, behind the prefix */
+/* What options.def says of the limits that are defined elsewhere. */
+BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
+BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
+BUILD_ASSERT(MS_MAX == 1073741824);
+
+/* ---- the table ---- */
+
+static const struct option {
+	const char *key;
 	const char *takes;
-} rule_options[] = {
-	{ "engine:", "PATTERN", cache_add_engine_rule, ENGINES RULES },
-	{ "front:", "PATTERN", cache_add_front_rule, FRONTS RULES },
-	{ "capacity:", "PATTERN", set_capacity_rule, "1 to 1024 objects" RULES },
-	{ "failslab.", "NAME", failslab_set, FAILSLAB_TAKES },
-	{ "kfence.", "NAME", kfence_set_option, KFENCE_TAKES },
+	bool (*set)(const char *value);
+	/* or with the key's text from name on: "kfence.sample", "engine:kmalloc-*" */
+	bool (*set_named)(const char *name, const char *value);
+	unsigned int name;
+} options[] = {
+#define OPTION(key, set, takes, ...) { key, takes, set, NULL, 0 },
+#define MEMBER(group, name, set, takes, ...) { group name, takes, NULL, set, sizeof(group) - 1 },
+#define RULE(prefix, set, takes, ...) { prefix "PATTERN", takes, NULL, set, sizeof(prefix) - 1 },
+#include "cache/options.def"
 };
 
-BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
+static const struct alias {
+	const char *key;
+	const char *of;
+} aliases[] = {
+#define ALIAS(key, of) { key, of },
+#include "cache/options.def"
+};
+
+static bool is_rule(const struct option *option)
+{
+	return option->name && option->key[option->name - 1] == ':';
+}
+
+/* Does the key of a member or rule begin as this one does? */
+static bool is_of_group(const struct option *option, const char *key)
+{
+	return option->name && !strncmp(key, option->key, option->name);
+}
 
 static const struct option *option_of(const char *key)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (!strcmp(aliases[i].key, key))
+			key = aliases[i].of;
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (!strcmp(options[i].key, key))
+		if (is_rule(&options[i]) ? is_of_group(&options[i], key)
+					 : !strcmp(options[i].key, key))
 			return &options[i];
-	return NULL;
-}
-
-static const struct rule_option *rule_option_of(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rule_options); i++)
-		if (!strncmp(key, rule_options[i].prefix, strlen(rule_options[i].prefix)))
-			return &rule_options[i];
 	return NULL;
 }
 
 bool cache_set_option(const char *key, const char *value, void *arg)
 {
 	const struct option *option = option_of(key);
-	const struct rule_option *rule = rule_option_of(key);
 
 	(void)arg;
-	if (option)
-		return option->set(value);
-	return rule && rule->set(key + strlen(rule->prefix), value);
+	if (!option)
+		return false;
+	return option->set ? option->set(value) : option->set_named(key + option->name, value);
 }
 
-static void list_options(char *why, size_t size)
+/* ---- what is wrong ---- */
+
+/* All keys, or those of the group that this one would be of. */
+static void list_options(char why[OS_ENV_WHY_BYTES], const char *key)
 {
-	size_t len = os_format(why, size, "there is no such option, but");
+	size_t len = os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
+	const char *comma = "";
+	bool of_group = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		len += os_format(why + MIN(len, size), size - MIN(len, size), " %s,",
+		of_group |= is_of_group(&options[i], key);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		size_t room = OS_ENV_WHY_BYTES - MIN(len, OS_ENV_WHY_BYTES);
+
+		if (of_group && !is_of_group(&options[i], key))
+			continue;
+		len += os_format(why + OS_ENV_WHY_BYTES - room, room, "%s %s", comma,
 				 options[i].key);
-	for (size_t i = 0; i < ARRAY_SIZE(rule_options); i++)
-		len += os_format(why + MIN(len, size), size - MIN(len, size), " %s%s%s",
-				 rule_options[i].prefix, rule_options[i].rest,
-				 i + 1 < ARRAY_SIZE(rule_options) ? "," : "");
+		comma = ",";
+	}
 }
 
 static const char *file_error(void)
@@ -320,17 +293,14 @@ static const char *file_error(void)
 void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value)
 {
 	const struct option *option = option_of(key);
-	const struct rule_option *rule = rule_option_of(key);
+	const char *known = option && is_rule(option) ? option->key : key;
 
-	if (option && option->set == report_set_file && *value)
-		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s: %s", key, option->takes,
+	if (!option)
+		list_options(why, key);
+	else if (option->set == report_set_file && *value)
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s: %s", known, option->takes,
 			  file_error());
-	else if (option)
-		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s%s", key, option->takes,
-			  *value ? "" : ", and has no value here");
-	else if (rule)
-		os_format(why, OS_ENV_WHY_BYTES, "%s%s takes %s", rule->prefix, rule->rest,
-			  rule->takes);
 	else
-		list_options(why, OS_ENV_WHY_BYTES);
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s%s", known, option->takes,
+			  *value ? "" : ", and has no value here");
 }

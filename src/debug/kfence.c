@@ -31,8 +31,7 @@
 #include "os/process.h"
 #include "os/unwind.h"
 
-#define DEFAULT_OBJECTS 255u /* CONFIG_KFENCE_NUM_OBJECTS */
-#define COVERED_PERCENT 75   /* skip_covered_thresh */
+#define COVERED_PERCENT 75 /* skip_covered_thresh */
 
 #define GFP_ZONES (__GFP_DMA | __GFP_HIGHMEM | __GFP_DMA32 | __GFP_MOVABLE)
 #define STRIPES 64
@@ -43,7 +42,7 @@ static struct {
 	long sample;		  /* one allocation in so many; 0: none; atomic */
 	unsigned int objects;	  /* atomic */
 	unsigned int interval_ms; /* atomic */
-} options = { .objects = DEFAULT_OBJECTS };
+} options = { .objects = KFENCE_DEFAULT_OBJECTS };
 
 static struct stripe {
 	long left; /* allocations until the next sample; 0: not drawn yet; atomic */

@@ -23,6 +23,7 @@
 #include "page/page.h"
 
 #define KFENCE_DEFAULT_SAMPLE 100000
+#define KFENCE_DEFAULT_OBJECTS 255u /* CONFIG_KFENCE_NUM_OBJECTS */
 #define KFENCE_MAX_SAMPLE (1ul << 31)
 
 /*

@@ -109,6 +109,8 @@ cold bool report_shows_taken(void);
 cold bool report_set_policy(const char *word);
 cold bool report_set_format(const char *word);
 cold bool report_set_frames(const char *word);
+#define REPORT_BURST 10
+#define REPORT_INTERVAL_S 5
 /*
  * Of so many reports the text is written in an interval of so many seconds ("10", "5"; "0": of
  * all). "1", "0": is there a line with time and process before each? false: no such value.

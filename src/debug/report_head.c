@@ -21,15 +21,13 @@
 #include "os/process.h"
 #include "os/utc.h"
 
-#define BURST 10
-#define INTERVAL_MS 5000
 #define MOST_SECONDS 1000000u
 
 static struct {
 	unsigned int burst;
 	unsigned int interval_ms;
 	bool no_time;
-} options = { BURST, INTERVAL_MS, false };
+} options = { REPORT_BURST, REPORT_INTERVAL_S * 1000, false };
 
 static struct {
 	uint64_t begin; /* milliseconds; 0: none runs */

@@ -45,7 +45,7 @@
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
-uint32_t zone_purge_delay = 1000 >> CLOCK_SHIFT;
+uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> CLOCK_SHIFT;
 uint32_t zone_half_life = 64 >> CLOCK_SHIFT;
 
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)

@@ -277,6 +277,21 @@ class CheckTest(unittest.TestCase):
                     "docs/spec/14-vectors.md:3: spec: [4.9] has no link",
                     "docs/spec/14-vectors.md:5: spec: [4.8] leads to 04-slub.md#48-gone")
 
+    def test_option_tables(self):
+        self.put("src/cache/options.def", '#define BOTH "0 or 1"\n'
+                 'OPTION("b", set_b, BOTH, "1", "0", "0.1", "it does")\nALIAS("c", "b")\n'
+                 'RULE("d:", set_d, "x, " "y", "x", "none", "0.1", "rule")\n'
+                 'MEMBER("e.", "f", set_e, "y", "y", "none", "0.1", "member")\n')
+        head = "<!-- scripts/option_table.py: options -->\n| key | takes | default | |\n| --- | --- | --- | --- |\n"
+        row = "| `b`, `c` | 0 or 1 | 0 | it does |\n"
+        rest = ("| `d:PATTERN` | x, y | none | rule |\n| `e.f` | y | none | member |\n"
+                "<!-- scripts/option_table.py: end -->\n")
+        self.put("docs/a.md", head + row + rest)
+        status, output = self.check()
+        self.assertEqual(status, 0, output)
+        self.put("docs/a.md", head + row.replace("0 or 1", "0 or 2") + rest)
+        self.expect("docs/a.md:4: options: differs from the table")
+
     # ---- man pages of the public functions: scripts/check_man.py ------------------------------
 
     def pages(self, **files):

@@ -12,6 +12,7 @@
 
 #include "command.h"
 #include "pattern.h"
+#include "report/options.h"
 #include "util.h"
 
 #define COMMAND "debug"
@@ -193,18 +194,11 @@ static int parse(struct debug_job *job, int argc, char **argv)
 
 static const char *letters_text(char *buf, slab_flags_t flags)
 {
-	static const struct {
-		char letter;
-		slab_flags_t bit;
-	} letters[] = {
-		{ 'F', SLAB_CONSISTENCY_CHECKS }, { 'Z', SLAB_RED_ZONE }, { 'P', SLAB_POISON },
-		{ 'U', SLAB_STORE_USER },	  { 'T', SLAB_TRACE },	  { 'A', SLAB_FAILSLAB },
-	};
 	char *to = buf;
 
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-		if (flags & letters[i].bit)
-			*to++ = letters[i].letter;
+	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
+		if (flags & debug_flag_texts[i].flag)
+			*to++ = debug_flag_texts[i].letter;
 	if (to == buf)
 		*to++ = '-';
 	*to = '\0';

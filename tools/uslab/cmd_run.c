@@ -17,27 +17,21 @@
 #include "program.h"
 #include "report/env.h"
 #include "report/names.h"
+#include "report/options.h"
 #include "util.h"
 
 #define COMMAND "run"
 #define LIBRARY "libuslab_malloc.so"
+#define WIDTH 80 /* columns of a text */
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-static const char help[] =
-	"usage: uslab run [--engine=ENGINE] [--front=FRONT] [--] PROGRAM [ARGUMENT]...\n"
-	"Start a program whose malloc is uslab.\n"
-	"\n"
-	"  -e, --engine=ENGINE  how objects are packed into pages\n"
-	"  -f, --front=FRONT    what a CPU keeps in hand; historical: the engine's own\n"
-	"  -h, --help           this text\n"
-	"  -V, --version        the version\n"
-	"\n"
-	"The program is found as a shell finds it, and replaces this command.";
+enum { OPTION_HELP_OPTIONS = 256 };
 
 static const struct option long_options[] = {
 	{ "engine", required_argument, NULL, 'e' },
 	{ "front", required_argument, NULL, 'f' },
+	{ "help-options", no_argument, NULL, OPTION_HELP_OPTIONS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -57,6 +51,17 @@ static const char *front_choice(unsigned int i)
 	return name || (i && !names_front(i - 1)) ? name : "historical";
 }
 
+/* ---- help ------------------------------------------------------------------------------------ */
+
+static const struct option_text *option_text_of(const char *key)
+{
+	size_t i = 0;
+
+	while (i < NR_OPTION_TEXTS && (!option_texts[i].key || strcmp(option_texts[i].key, key)))
+		i++;
+	return &option_texts[i];
+}
+
 static void print_choices(const char *what, const char *(*name)(unsigned int))
 {
 	printf("%s:", what);
@@ -64,6 +69,83 @@ static void print_choices(const char *what, const char *(*name)(unsigned int))
 		printf(" %s", name(i));
 	putchar('\n');
 }
+
+static int print_help(void)
+{
+	printf("usage: uslab run [--engine=ENGINE] [--front=FRONT] [--] PROGRAM [ARGUMENT]...\n"
+	       "Start a program whose malloc is uslab.\n"
+	       "\n"
+	       "  -e, --engine=ENGINE  %s\n"
+	       "  -f, --front=FRONT    %s\n"
+	       "      --help-options   what the program takes in USLAB_CONF and USLAB_DEBUG\n"
+	       "  -h, --help           this text\n"
+	       "  -V, --version        the version\n"
+	       "\n"
+	       "The program is found as a shell finds it, and replaces this command.\n",
+	       option_text_of("engine")->help, option_text_of("front")->help);
+	print_choices("Engines", names_engine);
+	print_choices("Fronts", front_choice);
+	return util_finish(COMMAND, EXIT_OK);
+}
+
+/* Words, on lines of WIDTH columns that are indented so far. */
+static void print_wrapped(int indent, const char *text)
+{
+	int column = 0;
+
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+
+		if (!column || column + 1 + length > WIDTH)
+			column = printf("%s%*s%.*s", column ? "\n" : "", indent, "", length, text) -
+				 (column ? 1 : 0);
+		else
+			column += printf(" %.*s", length, text);
+		text += length;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static void print_aliases(const char *key)
+{
+	for (size_t i = 0; i < NR_OPTION_TEXTS; i++)
+		if (option_texts[i].alias && !strcmp(option_texts[i].alias, key))
+			printf(", %s", option_texts[i].key);
+}
+
+static int print_option_texts(void)
+{
+	char values[256];
+
+	puts("USLAB_CONF=KEY=VALUE,... in the environment of a program that uses uslab; defaults\n"
+	     "are in brackets.");
+	for (size_t i = 0; i < NR_OPTION_TEXTS; i++) {
+		const struct option_text *o = &option_texts[i];
+
+		if (o->group)
+			printf("\n%s:\n", o->group);
+		if (!o->takes)
+			continue;
+		printf("  %s", o->key);
+		print_aliases(o->key);
+		printf(" [%s]\n", o->initial);
+		print_wrapped(6, o->help);
+		snprintf(values, sizeof(values), "takes %s; since %s", o->takes, o->since);
+		print_wrapped(6, values);
+	}
+	puts("\nUSLAB_DEBUG=FLAGS[,CACHE...][;...] as the kernel's slab_debug:");
+	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++) {
+		const struct debug_flag_text *flag = &debug_flag_texts[i];
+
+		snprintf(values, sizeof(values), "%s (%s)", flag->help, flag->where);
+		printf("  %c\n", flag->letter);
+		print_wrapped(6, values);
+	}
+	return util_finish(COMMAND, EXIT_OK);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* EXIT_OK if value is one of the names. */
 static int check_choice(const char *what, const char *value, const char *(*name)(unsigned int))
@@ -90,10 +172,9 @@ static int parse(struct run *run, int argc, char **argv)
 	       (got = getopt_long(argc, argv, "+:e:f:hV", long_options, NULL)) != -1) {
 		switch (got) {
 		case 'h':
-			puts(help);
-			print_choices("Engines", names_engine);
-			print_choices("Fronts", front_choice);
-			return util_finish(COMMAND, EXIT_OK);
+			return print_help();
+		case OPTION_HELP_OPTIONS:
+			return print_option_texts();
 		case 'V':
 			return util_version();
 		case 'e':

@@ -269,9 +269,10 @@ static void test_environment(void **state)
 	(void)state;
 	assert_true(child_passed(&c));
 	assert_non_null(strstr(c.text,
-			       "uslab: USLAB_CONF: ignored \"failslab.nonsense=1\": failslab.NAME "
-			       "takes a number (interval, "));
-	assert_non_null(strstr(c.text, "\nuslab: USLAB_CONF: ignored \"failslab.verbose=x\": "));
+			       "uslab: USLAB_CONF: ignored \"failslab.nonsense=1\": there is no "
+			       "such option, but failslab.probability, failslab.interval, "));
+	assert_non_null(strstr(c.text, "\nuslab: USLAB_CONF: ignored \"failslab.verbose=x\": "
+				       "failslab.verbose takes a number from 0 on\n"));
 	c = child_run(bad_environment, NULL);
 	assert_true(child_passed(&c));
 	assert_string_equal(c.text, "uslab: USLAB_FAILSLAB: ignored \"often\", not "

@@ -4,10 +4,31 @@
  */
 #include <dirent.h>
 
+#include "cache/failslab.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
+#include "debug/kfence.h"
+#include "debug/report_style.h"
 #include "engine/slab/slab.h"
 #include "front/queues.h"
+
+/* The table as the library has it, aliases too. */
+static const struct row {
+	const char *key;
+	const char *of; /* an alias */
+	const char *takes;
+	const char *example;
+	const char *initial;
+} rows[] = {
+#define OPTION(key, set, takes, example, initial, since, help) \
+	{ key, NULL, takes, example, initial },
+#define MEMBER(group, name, set, takes, example, initial, since, help) \
+	{ group name, NULL, takes, example, initial },
+#define RULE(prefix, set, takes, example, initial, since, help) \
+	{ prefix "PATTERN", NULL, takes, example, initial },
+#define ALIAS(key, of) { key, of, NULL, NULL, NULL },
+#include "cache/options.def"
+};
 
 struct pair {
 	const char *key;
@@ -259,11 +280,10 @@ static void test_wrong_conf(void **state)
 	assert_int_equal(strncmp(c.text, first, strlen(first)), 0);
 	assert_non_null(strstr(c.text,
 			       "\nuslab: USLAB_CONF: ignored \"what=ever\": there is no such "
-			       "option, but engine, front, stats, "));
-	assert_non_null(strstr(c.text,
-			       "kfence.NAME\nuslab: USLAB_CONF: ignored \"slab_min_order\": "
-			       "slab_min_order takes 0 to 10, and not more than "
-			       "slab_max_order (3), and has no value here\n"));
+			       "option, but engine, front, engine:PATTERN, "));
+	assert_non_null(strstr(c.text, " asan\nuslab: USLAB_CONF: ignored \"slab_min_order\": "
+				       "slab_min_order takes 0 to 10, and not more than "
+				       "slab_max_order (3), and has no value here\n"));
 }
 
 /* Each refusal names what would have been taken. */
@@ -274,12 +294,16 @@ IN_CHILD(test_explained)
 	} v[] = {
 		{ "engine:x", "slaub", "engine:PATTERN takes slub, slab, " },
 		{ "capacity:x", "0", "capacity:PATTERN takes 1 to 1024 objects" },
-		{ "kfence.simple", "1", "kfence.NAME takes one in so many (sample), " },
+		{ "kfence.simple", "1",
+		  "no such option, but kfence.sample, kfence.objects, kfence.interval" },
+		{ "kfence.sample", "x", "kfence.sample takes 0 to 2147483648, 0 for off" },
+		{ "failslab.times", "-2", "failslab.times takes a number from -1 on" },
+		{ "slub_min_objects", "x", "slub_min_objects takes 0 to 32767 objects" },
 		{ "report", "stop", "report takes continue, abort, exit" },
 		{ "report.file", "/no such folder/file", ": no such folder" },
 		{ "report.file", "/tmp", " or a FIFO that can be written to: that is none" },
 		{ "report.burst", "",
-		  "report.burst takes a number of reports, 0 for all, and has" },
+		  "report.burst takes 0 to 4294967295 reports, 0 for all, and has" },
 		{ "purge_limit", "x", "purge_limit takes bytes, also as 64k, 16M, 1G" },
 		{ "stats", "2", "stats takes 0 or 1, nothing means 1" },
 		{ "topology", "1x2", "topology takes CPUSxNODES, as 64x4" },
@@ -301,8 +325,188 @@ IN_CHILD(test_explained)
 	CHILD_CHECK(strstr(why, front_array_ops.name) && strstr(why, front_queues_ops.name));
 	CHILD_CHECK(strstr(why, front_cpuslab_ops.name) && strstr(why, front_none_ops.name));
 	cache_explain_option(why, "unknown", "x"); /* all of them, and not cut */
-	CHILD_CHECK(strlen(why) < OS_ENV_WHY_BYTES - 1 && strstr(why, " engine,"));
-	CHILD_CHECK(!strcmp(why + strlen(why) - strlen(" kfence.NAME"), " kfence.NAME"));
+	CHILD_CHECK(strlen(why) < OS_ENV_WHY_BYTES - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *found = strstr(why, rows[i].key);
+
+		CHILD_CHECK(rows[i].of || (found && found[-1] == ' '));
+	}
+}
+
+/* ---- the table: what it says is so ---- */
+
+#define ALONE "nothing means "
+#define BAD "/no such folder/no such value"
+
+/* A rule stands for one of its keys here. */
+static void set_row(const struct row *row, const char *value, bool good)
+{
+	char key[64];
+	char *pattern;
+
+	snprintf(key, sizeof(key), "%s", row->key);
+	pattern = strstr(key, "PATTERN");
+	if (pattern)
+		snprintf(pattern, sizeof(key) - (size_t)(pattern - key), "x*");
+	if (cache_set_option(key, value, NULL) != good) {
+		dprintf(STDERR_FILENO, "%s=%s\n", key, value);
+		CHILD_CHECK(!"as the table says");
+	}
+}
+
+static const struct row *row_of(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(rows[i].key, key))
+			return rows[i].of ? row_of(rows[i].of) : &rows[i];
+	CHILD_CHECK(!"a key of the table");
+	return NULL;
+}
+
+/* Each row in a child of its own: the example is taken, and what is nothing is refused and told. */
+static void try_row(void *arg)
+{
+	const struct row *row = arg;
+	const struct row *said = row_of(row->key);
+	bool alone = strstr(said->takes, ALONE);
+	char why[OS_ENV_WHY_BYTES];
+
+	if (!strcmp(row->key, "topology"))
+		setenv("USLAB_CONF", "topology=64x4", 1);
+	ready();
+	set_row(row, BAD, false);
+	cache_explain_option(why, row->key, BAD);
+	CHILD_CHECK(!strncmp(why, row->key, strlen(row->key)));
+	CHILD_CHECK(strstr(why, said->takes));
+	set_row(row, said->example, true);
+	set_row(row, "", alone);
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct row row = rows[i];
+		struct child child = child_run(try_row, &row);
+
+		if (!child_passed(&child))
+			fail_msg("%s: %s", row.key, child.text);
+	}
+}
+
+/* "A to B": both are taken, and nothing beyond. */
+static void try_bounds(void *arg)
+{
+	const struct row *row = arg;
+	long long least, most;
+	char value[32];
+
+	ready();
+	CHILD_CHECK(sscanf(row->takes, "%lld to %lld", &least, &most) == 2);
+	for (int i = -1; i <= 1; i++) {
+		snprintf(value, sizeof(value), "%lld", least + i);
+		set_row(row, value, i >= 0);
+		snprintf(value, sizeof(value), "%lld", most + i);
+		set_row(row, value, i <= 0);
+	}
+}
+
+static void test_bounds(void **state)
+{
+	unsigned int tried = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct row row = rows[i];
+		struct child child;
+		long long n;
+
+		/* not where the bounds of one key depend on the other's value */
+		if (row.of || sscanf(row.takes, "%lld to %lld", &n, &n) != 2 ||
+		    strstr(row.takes, "and not "))
+			continue;
+		child = child_run(try_bounds, &row);
+		if (!child_passed(&child))
+			fail_msg("%s: %s", row.key, child.text);
+		tried++;
+	}
+	assert_true(tried >= 8);
+}
+
+static bool is_initially(const char *key, unsigned long value)
+{
+	char *end;
+
+	return strtoul(row_of(key)->initial, &end, 10) == value && (!*end || *end == ' ');
+}
+
+/* What holds while nothing is said, as far as it can be seen from here. */
+IN_CHILD(test_initial)
+{
+	ready();
+	CHILD_CHECK(!strcmp(row_of("engine")->initial, cache_defaults.engine->name));
+	CHILD_CHECK(!strcmp(row_of("front")->initial, cache_defaults.front->name));
+	CHILD_CHECK(is_initially("slab_nomerge", cache_defaults.no_merge));
+	CHILD_CHECK(is_initially("slub_merge", !cache_defaults.no_merge));
+	CHILD_CHECK(is_initially("hardened", cache_defaults.hardened));
+	CHILD_CHECK(is_initially("random", cache_defaults.randomised));
+	CHILD_CHECK(is_initially("stats", cache_defaults.stats));
+	CHILD_CHECK(is_initially("noaliencache", front_queues_noalien));
+	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
+	CHILD_CHECK(!strcmp(row_of("control")->initial, "off") && !cache_defaults.control_ms);
+	CHILD_CHECK(is_initially("slab_max_order", 3));
+	CHILD_CHECK(strtoul(strchr(row_of("slab_max_order")->initial, ':') + 1, NULL, 10) ==
+		    slab_max_order());
+	CHILD_CHECK(!strcmp(row_of("report")->initial, "continue") && report_goes_on());
+	CHILD_CHECK(!strcmp(row_of("report.frames")->initial, "program") &&
+		    !report_shows_own_frames());
+	CHILD_CHECK(!strcmp(row_of("report.format")->initial, "modern") && report_shows_taken());
+	CHILD_CHECK(is_initially("report.burst", REPORT_BURST));
+	CHILD_CHECK(is_initially("report.interval", REPORT_INTERVAL_S));
+	CHILD_CHECK(is_initially("purge_delay", BUDDY_PURGE_DELAY_MS));
+	CHILD_CHECK(is_initially("kfence.sample", kfence_is_wanted()));
+	CHILD_CHECK(is_initially("kfence.objects", KFENCE_DEFAULT_OBJECTS));
+	CHILD_CHECK(is_initially("kfence.interval", kfence_interval()));
+	CHILD_CHECK(is_initially("failslab.probability", failslab.probability));
+	CHILD_CHECK(is_initially("failslab.interval", failslab.interval));
+	CHILD_CHECK(is_initially("failslab.times", (unsigned long)failslab.times));
+	CHILD_CHECK(is_initially("failslab.space", (unsigned long)failslab.space));
+	CHILD_CHECK(is_initially("failslab.verbose", failslab.verbose));
+	CHILD_CHECK(*row_of("failslab.ignore-gfp-wait")->initial ==
+		    (failslab.ignore_gfp_wait ? 'Y' : 'N'));
+	CHILD_CHECK(*row_of("failslab.cache-filter")->initial ==
+		    (failslab.cache_filter ? 'Y' : 'N'));
+	CHILD_CHECK(!strcmp(row_of("failslab.task-filter")->initial, "N") &&
+		    !failslab.task_filter[0]);
+}
+
+/* "nothing means V" */
+static bool means_alone(const char *key, unsigned long value)
+{
+	const char *text = strstr(row_of(key)->takes, ALONE);
+
+	return text && strtoul(text + strlen(ALONE), NULL, 10) == value;
+}
+
+/* A key without a value. */
+IN_CHILD(test_alone)
+{
+	static const char *const keys[] = {
+		"reap",		"control", "hardened",	   "random",
+		"slab_nomerge", "stats",   "noaliencache", "slub_merge"
+	};
+
+	ready();
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		CHILD_CHECK(cache_set_option(keys[i], "", NULL));
+	CHILD_CHECK(means_alone("reap", cache_defaults.reap_ms));
+	CHILD_CHECK(means_alone("control", cache_defaults.control_ms));
+	CHILD_CHECK(means_alone("hardened", cache_defaults.hardened));
+	CHILD_CHECK(means_alone("random", cache_defaults.randomised));
+	CHILD_CHECK(means_alone("stats", cache_defaults.stats));
+	CHILD_CHECK(means_alone("noaliencache", front_queues_noalien));
+	CHILD_CHECK(means_alone("slub_merge", !cache_defaults.no_merge));
+	CHILD_CHECK(means_alone("kfence.sample", KFENCE_DEFAULT_SAMPLE));
 }
 
 int main(void)
@@ -313,6 +517,8 @@ int main(void)
 		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
 		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_reap),
 		cmocka_unit_test(test_no_reap),	   cmocka_unit_test(test_explained),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_initial),	   cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The options of USLAB_CONF: the command, the manual page and the README say the same of each.
+
+What each takes is compared with the library in unit/cache/options_test. Here the drop-in refuses a wrong
+value of every key, and a wrong flag, and says what it would take.
+"""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+BIN = os.environ["USLAB_BIN"]
+TOP = os.environ["USLAB_SRC"]
+BAD = "/no such folder/no such value"
+
+
+def read(path):
+    with open(os.path.join(TOP, path), encoding="utf-8") as stream:
+        return stream.read()
+
+
+def uslab(*arguments, **environment):
+    env = {k: v for k, v in os.environ.items() if k not in ("USLAB_CONF", "USLAB_DEBUG")}
+    return subprocess.run([BIN, *arguments], capture_output=True, text=True, check=False,
+                          env={**env, **environment}, timeout=300)
+
+
+def of_command():
+    """{key: (default, help, what it takes)}, and {flag: start of its help}, of `uslab run --help-options`."""
+    text = uslab("run", "--help-options").stdout
+    options = {}
+    for keys, default, more in re.findall(r"^  (\S.*) \[(.*)\]\n((?:      .*\n)+)", text, re.M):
+        meaning, takes = re.fullmatch(r"(.*) takes (.*); since [\d.]+", " ".join(more.split())).groups()
+        options.update((key, (default, meaning, takes)) for key in keys.split(", "))
+    return options, dict(re.findall(r"^  ([A-Z])\n      (.*)", text, re.M))
+
+
+def plain(text):
+    """Text of a document without its marks."""
+    return re.sub(r"\*(uslab[-\w]*)\*\(", r"\1(", text).replace("\\", "").replace("`", "")
+
+
+def of_readme():
+    table = read("README.md").split("<!-- scripts/option_table.py: options -->")[1].split("<!--")[0]
+    found = {}
+    for line in table.strip().splitlines()[2:]:
+        keys, takes, default, meaning = (plain(cell.strip()) for cell in line.strip("|").split(" | "))
+        found.update((key, (default, meaning, takes)) for key in keys.split(", "))
+    return found
+
+
+def of_page():
+    text = read("docs/man/uslab.1.scd").split("# KEYS OF USLAB_CONF")[1].split("\n# ")[0]
+    found = {}
+    for keys, default, meaning, takes in re.findall(
+            r"^(\*.*\*) \(default: (.*)\)\n\t(.*)\. Takes (.*)\. Since [\d.]+\.$", text, re.M):
+        value = (plain(default), plain(meaning)[0].lower() + plain(meaning)[1:], plain(takes))
+        found.update((plain(key).strip("*"), value) for key in keys.split(", "))
+    return found
+
+
+class Options(unittest.TestCase):
+    maxDiff = None
+
+    def test_command(self):
+        run = uslab("run", "--help-options")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertLessEqual(max(map(len, run.stdout.splitlines())), 88)
+        options, flags = of_command()
+        self.assertGreaterEqual(len(options), 40)
+        self.assertEqual("".join(flags), "FZPUTAO")
+        self.assertEqual(options["report.burst"][0], "10")
+        self.assertEqual(options["slub_nomerge"], options["slab_nomerge"])
+
+    def test_documents(self):
+        options, _ = of_command()
+        lower = {key: (default, meaning[0].lower() + meaning[1:], takes)
+                 for key, (default, meaning, takes) in options.items()}
+        self.assertEqual(of_readme(), options)
+        self.assertEqual(of_page(), lower)
+
+    @unittest.skipUnless(shutil.which("scdoc") and shutil.which("man"), "no scdoc, or no man")
+    def test_page(self):
+        """Nothing of a key is lost where the page is shown."""
+        page = subprocess.run(["scdoc"], input=read("docs/man/uslab.1.scd"), capture_output=True, text=True,
+                              check=True).stdout
+        shown = subprocess.run(["man", "-l", "-"], input=page, capture_output=True, text=True, check=True,
+                               env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C", "MAN_KEEP_FORMATTING": ""},
+                               ).stdout
+        shown = re.sub(r".\x08", "", shown)
+        for key, (default, _, _) in of_command()[0].items():
+            self.assertRegex(shown, rf"(?m)^ .*\b{re.escape(key)}.* \(default: {re.escape(default)}\)$")
+
+    def test_refused(self):
+        options, _ = of_command()
+        for key, (_, _, takes) in options.items():
+            pair = f"{key.replace('PATTERN', 'x')}={BAD}"
+            run = uslab("run", "--", "true", USLAB_CONF=pair)
+            said = f'uslab: USLAB_CONF: ignored "{pair}": {key} takes {takes}'
+            self.assertEqual(run.returncode, 0)
+            self.assertTrue(any(line.startswith(said) for line in run.stderr.splitlines()), (said, run.stderr))
+
+    def test_unknown(self):
+        options, _ = of_command()
+        run = uslab("run", "--", "true", USLAB_CONF="nothing=1")
+        self.assertIn('ignored "nothing=1": there is no such option, but engine, ', run.stderr)
+        for key in options:
+            if not key.startswith("slub_") or key == "slub_max_order":
+                self.assertRegex(run.stderr, rf" {re.escape(key)}[,\n]")
+        run = uslab("run", "--", "true", USLAB_DEBUG="Q")
+        self.assertIn("option 'Q' unknown", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
