@@ -21,7 +21,7 @@ extern "C" {
  * program when the descriptor is gone. So whatever has sequences in it (a plug-in that includes
  * this) stays loaded: it says so itself while it is loaded, once, before any code of it can have
  * run a sequence and been unloaded. Weak: a file that takes constants from here only need not be
- * linked with the library.
+ * linked with the library. Why: docs/adr/0022.
  */
 #pragma weak uslab_pin_object
 extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));

@@ -40,6 +40,8 @@
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
  *     push misses when the word's low byte is 248 (adding 8 carries out of the byte).
  * A word that must miss both ways points at an entry with low byte 248 that holds NULL.
+ *
+ * Why: docs/adr/0001, docs/adr/0002, docs/adr/0011.
  */
 #ifndef USLAB_LAYOUT_H
 #define USLAB_LAYOUT_H

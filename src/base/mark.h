@@ -2,6 +2,7 @@
 /*
  * base/mark.h - the mark of a free object: the low half of its own address, somewhere in it
  *
+ * Why:        docs/adr/0020.
  * Data:       4 bytes of each free object, at an offset that belongs to its cache.
  * Invariants: whoever hands an object out clears its mark, and whoever takes it back sets it. A
  *             mark that is set is a suspicion, never a proof: those bytes are the program's

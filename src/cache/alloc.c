@@ -2,6 +2,7 @@
 /*
  * cache/alloc.c - one object or many, out of line: the front, then zeroing, then one retry
  *
+ * Why:        docs/adr/0006.
  * Data:       none.
  * Invariants: see object.h.
  * Locks:      none held here.

@@ -2,6 +2,7 @@
 /*
  * cache/choice.c - which engine, front and capacity a cache gets
  *
+ * Why:        docs/adr/0021.
  * Data:       cache_engines; the defaults; a list of rules for names, in the order of USLAB_CONF.
  * Invariants: a resolved spec has an engine and a front that go together.
  * Locks:      none: options are read while the library is made ready, before any cache exists.
@@ -10,7 +11,7 @@
  * What the program asks for goes before a rule for the cache's name, and a rule before the default.
  * Each of the three is looked up for itself. Who asks for the front that the engine had in the
  * kernel, or for the one that goes with SLUB alone, gets the pages that it would have there as
- * well: docs/adr/0021-page-lists-of-historical-fronts.md.
+ * well.
  */
 #include <errno.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 /*
  * cache/control.h - the mailbox: commands that tools write from outside (design 3.6)
  *
+ * Why:        docs/adr/0014, docs/adr/0030.
  * Data:       struct control, one per library, found through uslab_root.
  * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on
  *             /proc/PID/mem against other tools) -> RUNNING -> DONE (a thread of the process) ->

@@ -2,6 +2,7 @@
 /*
  * cache/create.c - a new cache, or one more name for an old one
  *
+ * Why:        docs/adr/0006.
  * Data:       none of its own.
  * Invariants: a cache is registered only when front and engine are ready.
  * Locks:      cache_lock, over the whole creation.

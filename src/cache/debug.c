@@ -2,6 +2,7 @@
 /*
  * cache/debug.c - debug letters of caches: at creation, and switched on live ones (design 3.6)
  *
+ * Why:        docs/adr/0012.
  * Data:       none of its own.
  * Invariants: WATCH_DEBUG <=> some letter of F Z P U T is set, and then the front is shut.
  *             engine.debug is set before WATCH_ROUTE, WATCH_ROUTE before the first object that is

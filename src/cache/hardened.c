@@ -2,6 +2,7 @@
 /*
  * cache/hardened.c - USLAB_CONF=hardened: what the program has is known for certain
  *
+ * Why:        docs/adr/0020.
  * Data:       page_map.used (page/used.h); the links in free objects of SLUB
  *             (engine/slub/freeptr.h).
  * Invariants: each object of a plain slab or a heap passes cache_hand_out() on its way to

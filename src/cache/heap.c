@@ -2,6 +2,7 @@
 /*
  * cache/heap.c - blocks of any size, for kmalloc and malloc over an engine that has a heap
  *
+ * Why:        docs/adr/0008.
  * Data:       none.
  * Invariants: what lies in a page of type PAGE_HEAP and says that it belongs to a cache goes back
  *             through that cache's front, everything else to the heap.

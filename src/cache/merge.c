@@ -2,6 +2,7 @@
 /*
  * cache/merge.c - caches of one stride share one cache (spec 5.3, 5.4)
  *
+ * Why:        docs/adr/0006.
  * Data:       none of its own.
  * Invariants: candidates are looked at oldest first.
  * Locks:      cache_lock held by the caller where _locked says so.

@@ -2,6 +2,7 @@
 /*
  * cache/misuse.c - what a program must not free: found without any letter, reported, not done
  *
+ * Why:        docs/adr/0020.
  * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
  *             suspicion. Reports are delivered while nothing of ours is locked.

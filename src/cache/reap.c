@@ -3,6 +3,7 @@
  * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and
  * other queue limits (spec 3.5)
  *
+ * Why:        docs/adr/0009.
  * Data:       none.
  * Invariants: none.
  * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.

@@ -2,6 +2,7 @@
 /*
  * cache/registry.c - which caches exist: the list, the numbers, fork
  *
+ * Why:        docs/adr/0018.
  * Data:       cache_list (newest first, as in the kernel), one bit per number.
  * Invariants: a number is taken iff its handle points at a cache; fixed numbers (below
  *             USLAB_ID_FIRST_FREE) are taken on request only. Checked by cache_check_all().

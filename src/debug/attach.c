@@ -2,6 +2,7 @@
 /*
  * debug/attach.c - struct debug comes to a cache, takes flags, and goes with it
  *
+ * Why:        docs/adr/0012.
  * Data:       struct debug and its nodes, from page/meta.c.
  * Invariants: engine->debug is set before engine->ops is debug.ops. A layout never changes once it
  *             was made: its place in layouts[] is what slabs point at.

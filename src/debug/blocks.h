@@ -3,6 +3,7 @@
  * debug/blocks.h - who holds whole pages, and what letters they have: F, Z, P and U of what
  * is too large for any cache
  *
+ * Why:        docs/adr/0017, docs/adr/0023.
  * Data:       a record for each block that was allocated while letters were on, found by its
  *             address; a table of fixed size, mapped when letters are switched on for the first
  *             time. Records of blocks that were freed, oldest first.

@@ -2,6 +2,7 @@
 /*
  * debug/mistake.c - reports of what engines notice in passing (engine/mistake.h)
  *
+ * Why:        docs/adr/0026, docs/adr/0027.
  * Data:       none.
  * Invariants: nothing of the object or its slab is believed or written: a
  *             pointer may lead anywhere.

@@ -3,6 +3,7 @@
  * debug/pages.h - blocks of whole pages, with the letters that they have:
  * what kmalloc and malloc call
  *
+ * Why:        docs/adr/0023.
  * Data:       see blocks.h: a record for each block that was allocated while letters were on.
  * Invariants: with Z a page of red zone lies before a block, and behind it one more than the rest
  *             of its last page; the block begins where its alignment wants it. Blocks without a

@@ -2,6 +2,7 @@
 /*
  * debug/report_head.c - how many reports are written, and the lines before one
  *
+ * Why:        docs/adr/0029.
  * Data:       the options; the interval that runs, and what was left out.
  * Invariants: written <= burst when a text is taken; left_out: of which no text has told.
  * Locks:      see report_head.h.

@@ -2,6 +2,7 @@
 /*
  * debug/wrap.c - the engine's ops with debug slabs in front
  *
+ * Why:        docs/adr/0012.
  * Data:       struct debug.ops, a copy of the engine's own with some functions replaced.
  * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill:
  *             what a front takes is plain.

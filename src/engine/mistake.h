@@ -2,6 +2,7 @@
 /*
  * engine/mistake.h - what an engine does when a program's mistake shows: it says so, and goes on
  *
+ * Why:        docs/adr/0026, docs/adr/0027.
  * Data:       two functions of those who write reports.
  * Invariants: set once, before the first cache; an engine that nobody listens to (a
  *             unit test's) dies instead.

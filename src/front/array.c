@@ -2,6 +2,7 @@
 /*
  * front/array.c - per-CPU arrays that are exchanged whole (SLAB's array_cache, SLUB's sheaf)
  *
+ * Why:        docs/adr/0007.
  * Data:       per CPU the current sheaf (its top in the CPU's word) and a spare one (spare word);
  *             per node a depot of sheaves.
  * Invariants: every sheaf has one owner: a word, a spare word, a depot, or the function that took

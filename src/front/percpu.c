@@ -2,6 +2,7 @@
 /*
  * front/percpu.c - per-CPU words, changed by restartable sequences or under a per-CPU lock
  *
+ * Why:        docs/adr/0004.
  * Data:       the windows; generic mode: a struct lock in the state slot of cache 0, which does
  *             not exist.
  * Invariants: see percpu.h.
@@ -44,7 +45,7 @@ bool percpu_rseq;
 
 /*
  * What programs that inline this layout refer to (<uslab/arch/...>, in asm:
- * used); libuslab.so exports it.
+ * used); libuslab.so exports it. Why: docs/adr/0025.
  */
 #define LAYOUT_NAME(number) LAYOUT_NAME1(number)
 #define LAYOUT_NAME1(number) uslab_layout_##number

@@ -2,6 +2,7 @@
 /*
  * front/percpu.h - per-CPU words, changed by restartable sequences or under a per-CPU lock
  *
+ * Why:        docs/adr/0002.
  * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array
  *             front) and one struct kmem_cache_cpu (cpuslab and queues fronts, statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by

@@ -2,6 +2,7 @@
 /*
  * front/queues.h - SLAB's queues: a CPU's array, the node's shared array, alien arrays (spec 3.1)
  *
+ * Why:        docs/adr/0009.
  * Data:       struct queues (front.state): the limits, and for each node its shared array and the
  *             aliens of its CPUs. Of each CPU: top, bottom, end, touched of struct kmem_cache_cpu.
  * Invariants: bottom <= top <= end unless top is stopped; the entry at bottom is NULL, those above

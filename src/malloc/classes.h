@@ -2,6 +2,7 @@
 /*
  * malloc/classes.h - size classes of the drop-in malloc
  *
+ * Why:        docs/adr/0007.
  * Data:       none: 78 classes by arithmetic. 16, 32 .. 128 bytes, then eight to a doubling up to
  *             32 KiB; from 512 on one more in each doubling, a little above the power of two.
  * Invariants: class numbers start at 1 and are the numbers of the caches; sizes grow with them and

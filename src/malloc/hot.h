@@ -2,6 +2,7 @@
 /*
  * malloc/hot.h - the hit paths of malloc and free, inline
  *
+ * Why:        docs/adr/0020.
  * Data:       malloc_hot (malloc/internal.h), the table of window 0, the page class bytes.
  * Invariants: a hit changes one per-CPU word, one entry of the array that it points at, and the
  *             mark of the object (base/mark.h).
@@ -11,8 +12,7 @@
  * 17 and 27 instructions on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
  * they fall out of tests that are there anyway. Size 0 is entry 0 of the table; class 0 (no cache,
  * e.g. pages of a run) has no magic, every stopped array has a word that misses; NULL and foreign
- * pointers lie beyond page_limit. 8 of the 27 are for mistakes,
- * docs/adr/0020-a-free-object-bears-a-mark.md.
+ * pointers lie beyond page_limit. 8 of the 27 are for mistakes.
  */
 #ifndef MALLOC_HOT_H
 #define MALLOC_HOT_H

@@ -2,6 +2,7 @@
 /*
  * malloc/init.c - the caches of the drop-in malloc, made at the first request
  *
+ * Why:        docs/adr/0007.
  * Data:       malloc_hot, malloc_state, and how many caches exist.
  * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
  *             each size to its class. The hit paths open last. Checked by malloc_check().

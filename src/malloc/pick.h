@@ -3,6 +3,7 @@
  * malloc/pick.h - which allocations a tool that samples sees: those at which a random
  * number of bytes has passed
  *
+ * Why:        docs/adr/0019; docs/adr/0015 is what was before.
  * Data:       of each thread: bytes to go, and the state of its random numbers.
  * Invariants: each allocation of `size` bytes is picked with probability 1 - exp(-PICK_BYTES(size)
  *             / 2^mean), whatever came before it and whenever it comes: skips are exponential, and

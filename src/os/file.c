@@ -2,6 +2,7 @@
 /*
  * os/file.c - short text files of /proc and /sys, and lines for a log
  *
+ * Why:        docs/adr/0029.
  * Data:       none.
  * Invariants: the descriptor is closed on every way out; buf ends with NUL on every way out.
  * Locks:      none.

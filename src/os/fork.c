@@ -2,6 +2,7 @@
 /*
  * os/fork.c - hooks around fork
  *
+ * Why:        docs/adr/0018.
  * Data:       locked: how often the forking thread has locked the list of streams for us.
  * Invariants: locked changes under the lock of the list only, or in a child.
  * Locks:      libc's, of its list of streams.

@@ -2,6 +2,7 @@
 /*
  * os/pin.c - a shared object that dlclose() must not unload
  *
+ * Why:        docs/adr/0022.
  * Data:       none; the loader's own mark.
  * Invariants: see os/pin.h.
  * Locks:      none; the loader's lock is recursive, so a constructor may come here.

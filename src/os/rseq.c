@@ -2,6 +2,7 @@
 /*
  * os/rseq.c - is there a registration, and a fence for sequences on another CPU
  *
+ * Why:        docs/adr/0005.
  * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init().
  * Invariants: this file only reads the rseq area; the kernel and libc own it.
  * Locks:      none.

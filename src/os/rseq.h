@@ -2,6 +2,7 @@
 /*
  * os/rseq.h - is there a registration, and a fence for sequences on another CPU
  *
+ * Why:        docs/adr/0005.
  * Data:       os_rseq_on: const after os_rseq_init().
  * Invariants: libc registers (glibc >= 2.35); we never register, and write no field but rseq_cs.
  * Locks:      none.

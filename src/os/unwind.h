@@ -2,6 +2,7 @@
 /*
  * os/unwind.h - the call stack of this thread
  *
+ * Why:        docs/adr/0013.
  * Data:       a table of unwind rules by code address, filled as they are needed, shared by all
  *             threads; for each thread the part of its stack that is known to be there.
  * Invariants: no allocation, no lock; safe in a signal handler. Never reads outside of this

@@ -2,6 +2,7 @@
 /*
  * page/arena.c - the reserved range, committed chunk by chunk
  *
+ * Why:        docs/adr/0031.
  * Data:       page_map; ready_pages: pages whose descriptors, class bytes and bits are committed,
  *             in steps of STEP_PAGES ahead of nr_pages; room: see place_apart().
  * Invariants: nr_pages <= ready_pages <= limit, all multiples of a chunk; what a descriptor or a

@@ -2,6 +2,7 @@
 /*
  * page/arena.h - the reserved range, committed chunk by chunk
  *
+ * Why:        docs/adr/0001.
  * Data:       page_map (page/page.h); chunks of 4 MiB (one order-10 block) are committed upward.
  * Invariants: descriptors, class bytes and memory of pages below page_map.nr_pages are committed;
  *             not the memory of chunks that are left out, whose pages are of type NONE for ever.

@@ -2,6 +2,7 @@
 /*
  * page/buddy.h - power-of-two page blocks with immediate merging, one zone per node (spec 0.3)
  *
+ * Why:        docs/adr/0003, docs/adr/0006.
  * Data:       zone.free[order][DIRTY or CLEAN] lists of free blocks, orders 0..10; one bit for
  *             each page of the arena: may hold non-zero bytes, that is, may be resident.
  * Invariants: a free block is on exactly one list; two free buddies never coexist below order 10;

@@ -2,6 +2,7 @@
 /*
  * page/fit.c - any number of free pages for a run, where least of it becomes resident
  *
+ * Why:        docs/adr/0028.
  * Data:       zone.fit_from, fit_purged, fit_regret, fit_used.
  * Invariants: none of its own.
  * Locks:      zone.lock, over a look at LOOK_MOST words of bits at most, which take no longer than

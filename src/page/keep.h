@@ -2,6 +2,7 @@
 /*
  * page/keep.h - mappings of freed large blocks that wait a moment for the next one
  *
+ * Why:        docs/adr/0007, docs/adr/0028.
  * Data:       free ranges, dirty (what a block left) or clean (addresses only), by address.
  * Invariants: at most KEEP_COUNT ranges that do not overlap; neighbours of one kind are one range;
  *             keep_counters.bytes in the dirty ones, no more than the limit. They belong to nobody.

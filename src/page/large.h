@@ -2,6 +2,7 @@
 /*
  * page/large.h - blocks too large for the arena, each a mapping of its own
  *
+ * Why:        docs/adr/0001.
  * Data:       open-addressed hash table from start address to size, grown by os_map().
  * Invariants: every live block is in the table once; load factor at most 1/2. large_check().
  * Locks:      RANK_LARGE around the table; never held over mmap/mremap of the blocks themselves

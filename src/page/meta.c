@@ -2,6 +2,7 @@
 /*
  * page/meta.c - blocks for the allocator's own data
  *
+ * Why:        docs/adr/0031.
  * Data:       bump..bump_end: the rest of the newest chunk or of a larger free block;
  *             free_blocks[shift]: blocks of 1 << shift bytes, linked through their
  *             first word, otherwise zero.

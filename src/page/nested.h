@@ -2,6 +2,7 @@
 /*
  * page/nested.h - calls from a signal handler that interrupted this library
  *
+ * Why:        docs/adr/0018.
  * Data:       a list of frees that were put off.
  * Invariants: every function which a handler may call asks nested_call() before it takes
  *             a lock. If that says yes it takes none: it fails, or is served from the

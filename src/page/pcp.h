@@ -2,6 +2,7 @@
 /*
  * page/pcp.h - per-CPU lists of free pages in front of the zones, as the kernel has them (spec 0.3)
  *
+ * Why:        docs/adr/0021.
  * Data:       for each node and CPU one list for each order up to 3 and each kind of page.
  * Invariants: a block on a list has type LISTED, its order and its number of dirty pages;
  *             for its zone it is in use. nr_pages and nr_dirty are the sums of a CPU's
@@ -12,8 +13,7 @@
  *             or wanted back; calls buddy.c.
  *
  * For caches whose pages must be those that they would be in a kernel: front cpuslab, and
- * what was asked for as "historical" (docs/adr/0021-page-lists-of-historical-fronts.md).
- * All others go to the zones.
+ * what was asked for as "historical". All others go to the zones.
  *
  * A free puts its block at the head of the running CPU's list, an alloc takes the head. An empty
  * list takes a batch from the zone, which it hands out in the order in which the zone gave it. A

@@ -2,6 +2,7 @@
 /*
  * page/reserve.h - memory without locks, for calls that must not wait for one
  *
+ * Why:        docs/adr/0018.
  * Data:       a range of addresses that is reserved at first use, with one part for each power of
  *             two from 64 bytes to 64 KiB, and a table of mappings for what is larger.
  * Invariants: see reserve.c. Checked by reserve_check().

@@ -3,6 +3,7 @@
  * page/used.h - which objects the program has: one bit for each place of the
  * arena where one may start
  *
+ * Why:        docs/adr/0020.
  * Data:       page_map.used, 64 bytes for each page of the arena; NULL: not
  *             kept (arena_keep_used()).
  * Invariants: where it is kept, the bit of an object of a cache is set from when the program gets

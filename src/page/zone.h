@@ -3,6 +3,7 @@
  * page/zone.h - what page/buddy.c, page/fit.c, page/pcp.c and page/purge.c share
  * about a zone; nobody else includes it
  *
+ * Why:        docs/adr/0028.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.

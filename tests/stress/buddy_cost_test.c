@@ -2,7 +2,7 @@
 /*
  * stress/buddy_cost_test.c - what a block of pages costs, the lock included
  *
- * The measurement behind docs/adr/0003-no-per-cpu-page-lists.md: nanoseconds for the alloc and the
+ * The measurement behind docs/adr/0003: nanoseconds for the alloc and the
  * free of one page. Each line is the median of 15 parts. It fails only when a pair without a split
  * takes more than 1 us, which no busy machine explains.
  *

@@ -10,6 +10,8 @@
  * that very moment: first it is made to do nothing, then, if still nobody has it, it is removed. So
  * is one that a tool left which was killed, and the own one if a signal wants to end this tool:
  * what people have broken off is not to happen later.
+ *
+ * Why: docs/adr/0014, docs/adr/0030.
  */
 #define _GNU_SOURCE
 #include "command.h"

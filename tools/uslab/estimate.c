@@ -7,6 +7,8 @@
  * seen, as heavy as any (Fay and Feuer). So few samples have a wide and lopsided interval, and what
  * was seen in full has none. The interval of a quotient is put together from those of its parts on
  * a logarithmic scale (Zou and Donner).
+ *
+ * Why: docs/adr/0019.
  */
 #include "estimate.h"
 

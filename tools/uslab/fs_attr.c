@@ -5,6 +5,8 @@
  * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are
  * those of `uslab info`: "objects" are what the program holds, while the kernel counts what its
  * CPUs have in hand as well.
+ *
+ * Why: docs/adr/0016.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -31,6 +31,8 @@
  * that when it takes an array away from another CPU.
  * rseq_cs is the only field of struct rseq that is ever written. It is left set after the commit;
  * the kernel clears it when it next interrupts the thread outside of the sequence.
+ *
+ * Why: docs/adr/0011, docs/adr/0020.
  */
 #ifndef USLAB_ARCH_RSEQ_X86_64_H
 #define USLAB_ARCH_RSEQ_X86_64_H

@@ -2,6 +2,7 @@
 /*
  * engine/slab/slab.h - SLAB: slabs with an array of free object numbers (spec 3)
  *
+ * Why:        docs/adr/0009, docs/adr/0027.
  * Data:       struct slab_cache per cache, struct slab_node per node; the slab is the page
  *             descriptor: freelist is the address of its index array, counters {inuse, objects,
  *             colour}, where inuse is what the kernel calls active.

@@ -2,6 +2,7 @@
 /*
  * engine/slob/slob.h - SLOB: simple list of blocks, the kernel's K&R heap (spec 1)
  *
+ * Why:        docs/adr/0008, docs/adr/0027.
  * Data:       two heaps, one for each form: struct slob_heap with the lists of pages that have free
  *             bytes (one list: slob:1991; by size, since 2008: slob). Per cache only struct slob.
  *             A page: struct page.freelist, the lowest free block, and .counters, the free bytes.

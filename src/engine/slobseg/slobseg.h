@@ -3,6 +3,7 @@
  * engine/slobseg/slobseg.h - segregated free lists: pages of one object size,
  * a list per node (spec 2)
  *
+ * Why:        docs/adr/0008, docs/adr/0027.
  * Data:       struct slobseg: the pages of one object size. A cache's own (slobseg, and some caches
  *             of slobseg:pow2), or one of the ten pools of slobseg:pow2 that all caches share.
  * Invariants: a page is on the list of its node iff it has a free object and one in use; one with

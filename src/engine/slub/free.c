@@ -2,6 +2,7 @@
 /*
  * engine/slub/free.c - objects back to their slabs (spec 4.11)
  *
+ * Why:        docs/adr/0010, docs/adr/0026.
  * Data:       struct chain: objects of one slab, linked through their free pointers; or those that
  *             were carved last, not linked and not touched (head NULL).
  * Invariants: a slab that stops being full joins its node's partial list, and one that becomes

@@ -2,6 +2,7 @@
 /*
  * engine/slub/layout.c - how an object lies in its slab (spec 4.4, without debug flags)
  *
+ * Why:        docs/adr/0010, docs/adr/0020.
  * Data:       struct slab_layout, filled in here, const once a slab points at it.
  * Invariants: offset + 8 <= stride; stride is a multiple of align; offset >= inuse iff the free
  *             pointer must not overwrite the object.

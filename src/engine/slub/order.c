@@ -2,6 +2,7 @@
 /*
  * engine/slub/order.c - how large a slab is, and the numbers that follow from it (spec 4.2, 4.3)
  *
+ * Why:        docs/adr/0007.
  * Data:       the three knobs slab_min_order, slab_max_order, slab_min_objects.
  * Invariants: min_order <= max_order <= 10.
  * Locks:      none; the knobs are set before the first cache exists. The rest are pure functions.

@@ -2,6 +2,7 @@
 /*
  * engine/slub/refill.c - objects for a front: of partial slabs, then of new ones (spec 4.8, 4.9)
  *
+ * Why:        docs/adr/0010.
  * Data:       none of its own.
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
