@@ -4,7 +4,7 @@
  *
  *   $ cc -O2 cache.c -luslab -o cache
  *   $ ./cache
- *   4 3 2 1 0
+ *   4 3 2 1 0 100 0
  *   all nodes are back: yes
  */
 #include <stdio.h>
@@ -43,10 +43,19 @@ static int pop(void)
 
 int main(void)
 {
+	struct node *zero, *of_node0;
+
 	nodes = kmem_cache_create("nodes", sizeof(struct node), 0,
 				  SLAB_NOLEAKTRACE, NULL);
 	if (!nodes)
 		return 1; /* a line on stderr said why */
+	zero = kmem_cache_zalloc(nodes, GFP_KERNEL);
+	of_node0 = kmem_cache_alloc_node(nodes, GFP_KERNEL, 0);
+	if (!zero || !of_node0)
+		return 1;
+	of_node0->next = zero; /* which has no next one */
+	of_node0->value = 100;
+	head = of_node0;
 	for (int i = 0; i < 5; i++)
 		if (!push(i))
 			return 1;

@@ -7,6 +7,7 @@
  *   100 bytes: 128 may be used
  *   4096 bytes: aligned to 4096
  *   an array of 10 zeros
+ *   a zero, and one of the memory of node 0
  *   too many elements: NULL
  *   0 bytes: ZERO_SIZE_PTR
  */
@@ -20,15 +21,19 @@ int main(void)
 	char *page = kmalloc(4096, GFP_KERNEL);
 	long *array = kcalloc(10, sizeof(long), GFP_KERNEL);
 	char *secret = kmalloc_node(16, GFP_KERNEL, NUMA_NO_NODE);
+	long *counter = kzalloc(sizeof(long), GFP_KERNEL);
+	long *of_node0 = kzalloc_node(sizeof(long), GFP_KERNEL, 0);
 	void *nothing = kmalloc(0, GFP_KERNEL);
 
-	if (!text || !page || !array || !secret)
+	if (!text || !page || !array || !secret || !counter || !of_node0)
 		return 1;
 	printf("100 bytes: %zu may be used\n", ksize(text));
 	if ((uintptr_t)page % 4096 == 0)
 		printf("4096 bytes: aligned to 4096\n");
 	if (!array[0] && !memcmp(array, array + 1, 9 * sizeof(long)))
 		printf("an array of 10 zeros\n");
+	if (!*counter && !*of_node0)
+		printf("a zero, and one of the memory of node 0\n");
 	if (!kmalloc_array(SIZE_MAX / 2, 4, GFP_KERNEL))
 		printf("too many elements: NULL\n");
 	if (nothing == ZERO_SIZE_PTR && ZERO_OR_NULL_PTR(nothing))
@@ -36,6 +41,8 @@ int main(void)
 	strcpy(secret, "a password");
 	kfree_sensitive(secret); /* cleared before it is free */
 	kfree(nothing);
+	kfree(of_node0);
+	kfree(counter);
 	kfree(array);
 	kfree(page);
 	kfree(text);

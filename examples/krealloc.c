@@ -5,7 +5,7 @@
  *   $ cc -O2 krealloc.c -luslab -o krealloc
  *   $ ./krealloc
  *   the first 100 bytes can as well be 128
- *   50 words, 400 bytes
+ *   50 words, 400 bytes, no more than the block has: yes
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,8 @@ int main(void)
 	}
 	if (memcmp(buffer, "a word  a word  ", 16))
 		return 1;
-	printf("50 words, %zu bytes\n", used);
+	printf("50 words, %zu bytes, no more than the block has: %s\n",
+	       used, used <= ksize(buffer) ? "yes" : "no");
 	if (krealloc(buffer, 0, GFP_KERNEL) != ZERO_SIZE_PTR) /* frees it */
 		return 1;
 	return 0;

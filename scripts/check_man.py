@@ -4,6 +4,7 @@ import re
 
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "ATTRIBUTES", "COST",
             "SOURCE", "EXAMPLE", "SEE ALSO")
+OUT_OF_LINE = re.compile(r"uslab_(cache|kmalloc)(_|$)")  # what inline functions call, not programs
 SAFETY = ("Threads", "Signal handlers", "fork")
 MALLOC_PAGE = "docs/man/uslab-malloc.3.scd"
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
@@ -72,6 +73,8 @@ def check_page(tree, page, functions):
     for example in examples:
         if example not in tree.paths:
             yield page.line(example), f"shows {example}, which does not exist"
+    code = "".join(tree.source(example).text for example in examples if example in tree.paths)
+    code = re.sub(r"/\*.*?\*/", "", code, flags=re.S)
     synopsis = prototype(page.sections.get("SYNOPSIS", ""))
     for name in page.names:
         if name not in functions:
@@ -81,6 +84,9 @@ def check_page(tree, page, functions):
         said = functions[name][2]
         if not (said and f"{said};" in synopsis) and (said or f"{name}(" not in synopsis):
             yield page.line("# SYNOPSIS"), f"SYNOPSIS does not have '{said or name}' as the header does"
+        if not re.search(rf"\b{name}\b", code) and not OUT_OF_LINE.match(name) \
+                and not (said or "").startswith("typedef"):
+            yield page.line("# EXAMPLE"), f"no program on this page calls {name}"
 
 
 def check_references(page, known, functions):

@@ -58,7 +58,9 @@ for file in include/uslab/slab.h bin/uslab libexec/uslab/uslab-bench-worker "$li
 	[ -e "$prefix/$file" ] || fail "not installed: $file"
 done
 if command -v scdoc >/dev/null; then
-	[ -e "$prefix/share/man/man7/uslab-gdb.7" ] || fail "no man pages"
+	for page in man7/uslab-gdb.7 man3/kmem_cache_alloc.3 man3/kmem_cache_free.3; do
+		[ -e "$prefix/share/man/$page" ] || fail "no man page $page"
+	done
 fi
 [ ! -e "$build/tests" ] || fail "tests were built: $(ls "$build/tests")"
 echo "fresh tree: ok"

@@ -70,6 +70,8 @@ int kmem_cache_size(void);
 *kmem_cache_size*(3), *malloc*(3)
 """
 
+PROGRAM = "int kmem_cache_size(void);\n\nint main(void)\n{\n\treturn kmem_cache_size();\n}\n"
+
 
 def c_file(path, body=""):
     return HEAD.format(path.split("/", 1)[1]) + body
@@ -89,7 +91,7 @@ class CheckTest(unittest.TestCase):
         self.c("src/page/buddy.h", '#include "base/bits.h"\n')
         self.c("include/uslab/slab.h", "#define USLAB_API\n\nUSLAB_API int kmem_cache_size(void);\n")
         self.put("docs/man/kmem_cache_size.3.scd", PAGE)
-        self.put("examples/size.c", c_file("tests/examples/size.c"))
+        self.put("examples/size.c", c_file("tests/examples/size.c", PROGRAM))
         for name in ("base/bits", "os/vm"):
             self.put(f"tests/unit/{name}_test.c",
                      f"/* SPDX-License-Identifier: MIT */\n/*\n * {name}_test.c - a test\n */\n")
@@ -346,6 +348,8 @@ USLAB_API extern char *uslab_handles;
         output = self.pages(page=PAGE.replace("@examples/size.c@", "none"))
         self.assertIn("man: shows no file of examples/", output)
         self.assertIn("examples/size.c:1: man: no page of section 3 shows it", output)
+        self.put("examples/size.c", c_file("tests/examples/size.c", "/* kmem_cache_size() */\n"))
+        self.assertIn("man: no program on this page calls kmem_cache_size", self.pages(page=PAGE))
         output = self.pages(page=PAGE.replace("size.c@", "gone.c@"))
         self.assertIn("man: shows examples/gone.c, which does not exist", output)
 
