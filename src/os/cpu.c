@@ -20,9 +20,9 @@
 #include "base/bits.h"
 #include "os/cpu.h"
 #include "os/cpulist.h"
-#include "os/die.h"
 #include "os/file.h"
 #include "os/rseq.h"
+#include "os/say.h"
 #include "os/sys.h"
 
 #define SYS_FOLDER "/sys/devices/system"

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/die.h"
 #include "os/env.h"
+#include "os/say.h"
 
 #define PART_MAX 128 /* bytes of a key or a value, with its NUL */
 

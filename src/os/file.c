@@ -17,8 +17,8 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "os/die.h"
 #include "os/file.h"
+#include "os/say.h"
 #include "os/sys.h"
 
 #define LOG_MODE 0644

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "os/die.h"
 #include "os/elf.h"
 #include "os/object.h"
 #include "os/readable.h"
+#include "os/say.h"
 #include "os/symbol.h"
 
 #define COMPARED 4096ul /* of the first page: headers, notes */

@@ -12,7 +12,7 @@
  */
 #include <time.h>
 
-#include "os/die.h"
+#include "os/say.h"
 #include "os/utc.h"
 
 #define DAY 86400     /* seconds */
