@@ -19,14 +19,19 @@ import subprocess
 import sys
 
 import option_table
+from callgraph import Objects, strongly_connected
 from check_man import rule_man  # noqa: F401: a rule is found by its name
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
 RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debug": 5,
         "cache": 6, "report": 7, "api": 8, "malloc": 8}
+# Floors that are parted into rooms by idea; their rooms use one another. The engines do not.
+OPEN_FLOORS = {"os", "debug", "cache"}
 # The one name that is called upwards: a failed assertion ends in the os floor.
 UPWARD = {"os_die"}
+# These do not return: who calls them waits for nobody above, so they close no circle.
+ENDS = UPWARD | {"os_die_fmt"}
 
 MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
 MAX_COLUMNS = 100
@@ -82,7 +87,7 @@ class Tree:
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
         self.paths = self._list()
         self.notes = []
-        self._sources = {}
+        self._sources, self._objects = {}, None
 
     def _list(self):
         if os.path.exists(os.path.join(self.root, ".git")):
@@ -106,6 +111,12 @@ class Tree:
     def c_files(self, *prefixes):
         return [self.source(p) for p in self.paths
                 if p.endswith((".c", ".h")) and (not prefixes or p.startswith(prefixes))]
+
+    @property
+    def objects(self):
+        if self._objects is None:
+            self._objects = Objects(self)
+        return self._objects
 
     def skip(self, rule, why):
         self.notes.append(f"check: {rule}: SKIPPED: {why}")
@@ -134,6 +145,11 @@ def rank_of(room):
 
 
 def below(lower, upper):
+    """May upper include lower? Rooms of one floor may, where they are parts of one thing; rule
+    links sees to it that no objects of two rooms need one another."""
+    floor = lower.partition("/")[0]
+    if floor in OPEN_FLOORS and floor == upper.partition("/")[0]:
+        return True
     return lower == upper or rank_of(lower) < rank_of(upper)
 
 
@@ -168,66 +184,31 @@ def rule_includes(tree):
                 yield source.path, number, f"{room} includes {match.group(1)}, which is {side}"
 
 
-def object_symbols(tree, path):
-    """(defined, undefined) names of an object; readelf shows machine code where nm shows LTO's."""
-    defined, undefined = set(), set()
-    for line in (tree.tool("readelf", "-sW", path) or "").splitlines():
-        fields = line.split()
-        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK"):
-            (undefined if fields[6] == "UND" else defined).add(fields[7].split("@")[0])
-    return defined, undefined
-
-
-def strongly_connected(graph):
-    """Tarjan's components of more than one member, of {node: set of nodes}."""
-    index, low, stack, found = {}, {}, [], []
-
-    def visit(node):
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for following in sorted(graph.get(node, ())):
-            if following not in index:
-                visit(following)
-            if following in stack:
-                low[node] = min(low[node], low[following])
-        if low[node] == index[node]:
-            position = stack.index(node)
-            if len(stack) - position > 1:
-                found.append(sorted(stack[position:]))
-            del stack[position:]
-
-    for node in sorted(graph):
-        if node not in index:
-            visit(node)
-    return found
-
-
 def rule_links(tree):
-    """the link graph has no cycle across folders, and calls go down only"""
-    objects = []
-    for folder, _, files in os.walk(os.path.join(tree.build, "CMakeFiles")):
-        objects += [os.path.join(folder, f) for f in files if f.endswith(".c.o")]
-    rooms, uses = {}, []
-    for path in sorted(objects):
-        inside = re.search(r"uslab(?:_malloc)?_core\.dir/(src/.+\.c)\.o$", path)
-        if inside and inside.group(1) in tree.paths:
-            defined, undefined = object_symbols(tree, path)
-            uses.append((inside.group(1), undefined))
-            rooms.update((name, inside.group(1)) for name in defined)
-    if not uses:
+    """calls go down only; no circle of floors, nor of objects in more than one room"""
+    objects = tree.objects
+    if not objects.defines:
         tree.skip("links", f"no objects in {tree.build}; build first")
         return
     graph = {}
-    for user, names in uses:
+    for user, names in sorted(objects.uses.items()):
         room = room_of(user)[1]
-        for name in sorted(names - UPWARD):
-            target = room_of(rooms[name])[1] if name in rooms else room
-            if target != room:
-                graph.setdefault(room, set()).add(target)
+        for name in sorted(names - UPWARD) if room else ():
+            home = objects.home(name, user)
+            target = room_of(home)[1] if home else room
+            if not target:
+                continue
             if not below(target, room):
-                yield user, 1, f"{room} calls {name}() up in {rooms[name]}"
+                yield user, 1, f"{room} calls {name}() up in {home}"
+            parts = [r.partition("/")[0] if r.partition("/")[0] in OPEN_FLOORS else r
+                     for r in (room, target)]
+            if parts[0] != parts[1]:
+                graph.setdefault(parts[0], set()).add(parts[1])
     for cycle in strongly_connected(graph):
         yield "src", 1, f"link cycle: {' '.join(cycle)}"
+    for circle in strongly_connected(objects.graph(without=ENDS)):
+        if len({os.path.dirname(path) for path in circle}) > 1:
+            yield circle[0], 1, f"a circle of objects across rooms: {' '.join(circle)}"
 
 
 def rule_asm(tree):
