@@ -5,12 +5,12 @@
 Prints one line per violation, `file:line: rule: text`, and ends with status 1 if there is any.
 A rule that needs something that is not there (a build, clang-format) says loudly that it was
 skipped. Each rule is one generator that takes the Tree and yields (file, line, text); its
-docstring is what --list prints. tests/tools/check_test.py plants a violation of each.
+docstring is what --list prints. tests/tools/check_test.py plants a violation of each. Those of
+references to documents and files are in check_references.py, those of man pages in check_man.py.
 """
 import argparse
 import ast
 import concurrent.futures
-import fnmatch
 import hashlib
 import os
 import re
@@ -21,6 +21,7 @@ import sys
 import option_table
 from callgraph import Objects, strongly_connected
 from check_man import rule_man  # noqa: F401: a rule is found by its name
+from check_references import rule_adr, rule_docs, rule_files, rule_spec  # noqa: F401
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
@@ -130,7 +131,7 @@ class Tree:
 
 
 def room_of(path):
-    """src/engine/slub/x.c -> ("engine", "engine/slub"); None outside of src/."""
+    """src/engine/slub/free.c -> ("engine", "engine/slub"); None outside of src/."""
     parts = path.split("/")
     if parts[0] != "src" or len(parts) < 3:
         return None, None
@@ -332,7 +333,7 @@ def exemptions(tree):
 
 
 def rule_tests(tree):
-    """tests mirror sources: src/a/b.c has tests/unit/a/b_test.c, or a reason in tests/EXEMPT"""
+    """tests mirror sources: each .c of src/ has a _test.c in tests/unit/, or a reason in tests/EXEMPT"""
     exempt, wrong = exemptions(tree)
     yield from wrong
     for path in tree.paths:
@@ -348,112 +349,6 @@ def rule_tests(tree):
             home = home if home.startswith("tools/") else f"src/{home}"
             if f"{home}.c" not in tree.paths and f"{home}.h" not in tree.paths:
                 yield path, 1, f"tests nothing: neither {home}.c nor {home}.h"
-
-
-def path_exists(tree, token, doc):
-    """Does a path named in a document name something: from the root, src/, or the document?"""
-    for braces in re.findall(r"\{([^{}]*)\}", token)[:1]:
-        return all(path_exists(tree, token.replace("{" + braces + "}", part.strip(), 1), doc)
-                   for part in braces.split(","))
-    token = token.rstrip("/")
-    for base in ("", "src/", "include/", os.path.dirname(doc) + "/"):
-        full = os.path.normpath(base + token)
-        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/") or fnmatch.fnmatch(p, full + "/*")
-               for p in tree.paths):
-            return True
-    return False
-
-
-def rule_docs(tree):
-    """every path named in docs, README.md, CONTRIBUTING.md and CHANGELOG.md exists"""
-    tops = {p.split("/")[0] for p in tree.paths if "/" in p} | set(RANK)
-    tops |= {"src", "include", "tests", "tools", "scripts", "docs", "bench", "cmake"}
-    word = re.compile(r"(?<![\w/.<>~$=:@-])[\w.-]+/[\w.,{}*/+-]*[\w}*/]")
-    for path in tree.paths:
-        if not path.endswith(".md") or not (path.startswith("docs/") or "/" not in path):
-            continue
-        fenced = False
-        for number, line in enumerate(tree.source(path).lines, 1):
-            fenced ^= line.startswith("```")
-            for link in re.findall(r"\]\(([^)#\s]+)", line):
-                if "://" not in link and not path_exists(tree, link, path):
-                    yield path, number, f"links to {link}, which does not exist"
-            for span in [line] if fenced else re.findall(r"`([^`]+)`", line):
-                for match in word.finditer(span):
-                    token = match.group(0)
-                    if token.split("/")[0] not in tops or token.endswith("/NNNN") \
-                            or span[match.end():match.end() + 1] == "<":
-                        continue
-                    if not path_exists(tree, token, path):
-                        yield path, number, f"names {token}, which does not exist"
-
-
-SPEC_GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:\*|#|//)?[ \t]*)"  # a blank, or a comment's next line
-SPEC_PART = r"(?:\d+\.\d+(?!\.?\d)|A\d+)[a-z]?\b"
-SPEC_NEXT = rf"(?:,|,?{SPEC_GAP}(?:and|or|to|-)){SPEC_GAP}"
-SPEC_REFERENCE = re.compile(
-    rf"\b[Ss]pec{SPEC_GAP}(?P<first>{SPEC_PART}|\d+\b(?!\.\d)|A\b)"
-    rf"(?P<more>(?:{SPEC_NEXT}{SPEC_PART})*)"
-    rf"(?:,?{SPEC_GAP}points?{SPEC_GAP}(?P<points>\d+(?:{SPEC_NEXT}\d+)*))?"
-    rf"|\b(?P<list>[Vv]ector|[Pp]itfall)s?{SPEC_GAP}(?P<numbers>\d+\b(?:{SPEC_NEXT}\d+\b)*)")
-
-
-def spec_parts(tree):
-    """{"4", "4.8", "4.8a", "3.8 point 5", ...}: what docs/spec has headings and items for."""
-    parts = set()
-    for path in tree.paths:
-        part = ""
-        for line in tree.source(path).lines if re.match(r"docs/spec/.+\.md$", path) else ():
-            heading = re.match(r"##? (\d+\.\d+|\d+(?=\.)|A\d*)\b", line)
-            item = re.match(r"- \*\*([a-z])\.\*\*|(\d+)\. ", line)
-            if line.startswith("#"):
-                part = heading.group(1) if heading else ""
-                parts.add(part)
-            elif item:
-                parts.add(part + (item.group(1) or f" point {item.group(2)}"))
-    return parts - {""}
-
-
-def spec_references(text):
-    """(offset, part as spec_parts() has it) of each reference in a text."""
-    for match in SPEC_REFERENCE.finditer(text):
-        numbers = lambda group: re.findall(r"\d+", match.group(group) or "")
-        if match.group("list"):
-            section = "14" if match.group("list").lower() == "vector" else "15"
-            yield from ((match.start(), f"{section}.{number}") for number in numbers("numbers"))
-            continue
-        cited = [match.group("first")] + re.findall(SPEC_PART, match.group("more"))
-        yield from ((match.start(), part) for part in cited)
-        yield from ((match.start(), f"{cited[-1]} point {number}") for number in numbers("points"))
-
-
-def rule_spec(tree):
-    """every reference to the specification ("spec 4.13", "vector 3") leads to a part of docs/spec"""
-    parts = spec_parts(tree)
-    for path in tree.paths:
-        if not path.endswith((".c", ".h", ".S", ".def", ".py", ".sh", ".md", ".scd", ".txt", ".cmake")):
-            continue
-        text = tree.source(path).text
-        for offset, part in spec_references(text):
-            if part not in parts:
-                yield path, text.count("\n", 0, offset) + 1, f"docs/spec has no {part}"
-        if not path.startswith("docs/spec/"):
-            continue
-        prose = re.sub(r"```.*?```|``.*?``|`[^`]*`", lambda m: "\n" * m.group(0).count("\n"), text,
-                       flags=re.S)
-        for match in re.finditer(r"\[(\d+\.\d+|A\d*)\](?!\()(: (\S*)#(\S+))?", prose):
-            number, line = match.group(1), prose.count("\n", 0, match.start()) + 1
-            if not match.group(2):
-                if f"\n[{number}]: " not in prose:
-                    yield path, line, f"[{number}] has no link at the file's end"
-                continue
-            target = os.path.join("docs/spec", match.group(3)) if match.group(3) else path
-            headings = tree.source(target).text if target in tree.paths else ""
-            slugs = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-                     for heading in re.findall(r"^#+ (.*)", headings, re.M)]
-            if match.group(4) not in slugs or not match.group(4).startswith(
-                    number.replace(".", "").lower()):
-                yield path, line, f"[{number}] leads to {match.group(3)}#{match.group(4)}"
 
 
 def rule_options(tree):
