@@ -106,6 +106,10 @@ set(USLAB_HARDENED_TESTS conformance/kmalloc conformance/malloc/handlers fuzz/ca
 	stress/cache_storm stress/debug_switch stress/malloc/fork stress/malloc/fork_streams stress/malloc/limit
 	stress/malloc/signal stress/malloc/thread)
 
+# It has the parser's sources in itself, and is built where the command is not.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/fuzz/trace_fuzz.c PROPERTIES
+	INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/tools/uslab)
+
 function(uslab_c_tests kind pattern default_label default_timeout)
 	file(GLOB_RECURSE sources CONFIGURE_DEPENDS
 		RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/${kind}/${pattern})
@@ -133,7 +137,7 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
 		target_compile_definitions(${target} PRIVATE
 			USLAB_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
-		if(source MATCHES "malloc/|/malloc_[a-z]+\\.c$")
+		if(source MATCHES "/malloc/|/malloc_[a-z]+\\.c$")
 			# All of the drop-in, not what an archive would give: this program's malloc is uslab's.
 			target_sources(${target} PRIVATE $<TARGET_OBJECTS:uslab_malloc_core>)
 			uslab_rename_malloc(${target})

@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
-#include "os/die.h"
+#include "os/process/die.h"
 
 #define WHY_BYTES 120
 

@@ -5,13 +5,13 @@
  * Data:       none.
  * Invariants: what needs no cache makes the library ready.
  * Locks:      none.
- * Flow:       called by programs; calls cache/, debug/report.c.
+ * Flow:       called by programs; calls cache/, debug/report/report.c.
  */
 #include <errno.h>
 
 #include "api/api.h"
 #include "cache/cache.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 
 USLAB_API long kmem_cache_validate(struct kmem_cache *s)
 {

@@ -7,16 +7,17 @@
  *             that the inline kmalloc() needs no check; also when there is no memory for the
  *             library (kmalloc_refuse()).
  * Locks:      init_lock (unranked).
- * Flow:       called by the loader and by the other files here; calls cache/, report/, os/pin.h.
+ * Flow:       called by the loader and by the other files here; calls cache/, report/,
+ *             os/symbol/pin.h.
  */
 #include <errno.h>
 
 #include "api/api.h"
 #include "base/atomic.h"
 #include "cache/cache.h"
-#include "os/die.h"
-#include "os/lock.h"
-#include "os/pin.h"
+#include "os/process/die.h"
+#include "os/lock/lock.h"
+#include "os/symbol/pin.h"
 #include "page/buddy.h"
 #include "report/root.h"
 #include <uslab/slab.h>

@@ -5,14 +5,14 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by programs; calls cache/kmalloc.c.
+ * Flow:       called by programs; calls cache/kmalloc/kmalloc.c.
  */
 #include <string.h>
 
 #include "api/api.h"
 #include "base/bits.h"
 #include "cache/cache.h"
-#include "os/memcheck.h"
+#include "os/instrument/memcheck.h"
 #include "page/nested.h"
 
 static void *alloc(size_t size, gfp_t flags, int node, const void *caller)

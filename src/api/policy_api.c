@@ -3,12 +3,12 @@
  * api/policy_api.c - the public function on memory policies (<uslab/slab.h>)
  *
  * Data:       none.
- * Invariants: the public modes are those of os/policy.h.
+ * Invariants: the public modes are those of os/memory/policy.h.
  * Locks:      none.
- * Flow:       called by programs; calls os/policy.c.
+ * Flow:       called by programs; calls os/memory/policy.c.
  */
 #include "api/api.h"
-#include "os/policy.h"
+#include "os/memory/policy.h"
 #include <uslab/slab.h>
 
 BUILD_ASSERT(USLAB_POLICY_DEFAULT == OS_POLICY_DEFAULT);

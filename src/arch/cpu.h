@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by os/lock.c, os/rseq.c and front/array.c.
+ * Flow:       used by os/lock/lock.c, os/cpu/rseq.c and front/array.c.
  *
  * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.
  *           void arch_prefetch_write(p): asks for p's cache line, to be written soon.

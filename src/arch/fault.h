@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by os/fault.c.
+ * Flow:       used by os/memory/fault.c.
  *
  * Contract: context is the third argument of a SA_SIGINFO handler.
  *           uintptr_t arch_fault_pc(const void *context): its address; 0: not known here.

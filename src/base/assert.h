@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used everywhere; a failure ends in os_die() (os/die.c), the one upward name.
+ * Flow:       used everywhere; a failure ends in os_die() (os/process/die.c), the one upward name.
  *
  * CHECK       always on; for metadata that a program's mistake can reach
  * ASSERT      debug builds; cheap

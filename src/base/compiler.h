@@ -49,6 +49,6 @@
 #define CACHE_LINE 64
 #define PAGE_SHIFT 12
 #undef PAGE_SIZE
-#define PAGE_SIZE 4096ul /* of the arena; the system's own may be larger, see os/vm.h */
+#define PAGE_SIZE 4096ul /* of the arena; the system's own may be larger, see os/memory/vm.h */
 
 #endif /* BASE_COMPILER_H */

@@ -6,13 +6,13 @@
  * Invariants: a cache with live objects stays registered with refcount 0, its objects valid.
  * Locks:      cache_lock. The caller guarantees that nobody else uses the cache any more.
  * Flow:       called by api/; calls the front's drain, the engine's destroy
- *             and walk, debug/report.c.
+ *             and walk, debug/report/report.c.
  */
 #include "base/assert.h"
-#include "cache/friends.h"
+#include "cache/instrument/friends.h"
 #include "cache/internal.h"
-#include "debug/kfence.h"
-#include "debug/report.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
 #include "page/meta.h"
 #include "page/nested.h"
 

@@ -14,10 +14,10 @@
  */
 #include <errno.h>
 
-#include "cache/friends.h"
+#include "cache/instrument/friends.h"
 #include "cache/internal.h"
-#include "os/cpu.h"
-#include "os/ticker.h"
+#include "os/cpu/cpu.h"
+#include "os/time/ticker.h"
 
 /* A front without queues still may stand on an engine that keeps idle slabs. */
 static void reap_engine(struct engine *e)

@@ -8,7 +8,7 @@
  * Flow:       called by api/ and by cache/alloc.c when memory is short.
  */
 #include "base/atomic.h"
-#include "cache/friends.h"
+#include "cache/instrument/friends.h"
 #include "cache/internal.h"
 #include "page/nested.h"
 

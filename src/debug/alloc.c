@@ -9,10 +9,10 @@
  * Flow:       called by cache/; calls slab.c, check.c, object.c.
  */
 #include "base/assert.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/mistake.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* A constructor that writes behind its object spoils each new slab: that ends here. */
 #define MAX_NEW_SLABS 3

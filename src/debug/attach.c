@@ -11,10 +11,10 @@
  */
 #include <errno.h>
 
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu.h"
-#include "os/random.h"
+#include "os/cpu/cpu.h"
+#include "os/process/random.h"
 #include "page/meta.h"
 
 static size_t debug_bytes(unsigned int nr_nodes)

@@ -10,7 +10,7 @@
  * Flow:       called by alloc.c, free.c, slab.c, validate.c; calls report.c.
  */
 #include "base/assert.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
 
 /* ---- bytes ----------------------------------------------------------------------------------- */

@@ -26,7 +26,7 @@
 
 #include "engine/engine.h"
 #include "engine/slub/slub.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define DEBUG_LAYOUT_FLAGS (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)

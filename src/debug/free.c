@@ -8,10 +8,10 @@
  *             delivered as soon as it is released.
  * Flow:       called by cache/, and by wrap.c for what a front gives back; calls check.c, slab.c.
  */
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/mistake.h"
-#include "os/die.h"
+#include "os/process/die.h"
 
 /* A list of its own, as 6.1 frees it: its pointer says no more. Returns what it said. */
 static void *isolate(const struct page *slab, void *obj)

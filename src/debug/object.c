@@ -7,15 +7,16 @@
  *             inuse, those of free ones RED_INACTIVE from object_size to inuse (spec 4.4).
  * Locks:      list_lock of the slab's node, or the slab is private. debug_usable_size(): none;
  *             the object is the caller's.
- * Flow:       called by alloc.c, free.c, slab.c and from cache/; calls os/unwind.h and stacks.c.
+ * Flow:       called by alloc.c, free.c, slab.c and from cache/; calls os/unwind/unwind.h and
+ *             stacks.c.
  */
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
 #include "debug/stacks.h"
-#include "os/clock.h"
-#include "os/cpu.h"
-#include "os/process.h"
-#include "os/unwind.h"
+#include "os/time/clock.h"
+#include "os/cpu/cpu.h"
+#include "os/process/process.h"
+#include "os/unwind/unwind.h"
 
 /* 0, or more than there is, is what a program left that wrote behind its object. */
 unsigned int debug_size_asked(const struct page *slab, void *obj)

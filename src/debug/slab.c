@@ -9,10 +9,10 @@
  * Locks:      list_lock where _locked says so; pages are taken and given back without it.
  * Flow:       called by alloc.c, free.c, validate.c, attach.c; calls page/pcp.c, check.c.
  */
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu.h"
-#include "os/policy.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
 #include "page/pcp.h"
 
 /* Pages for a slab: the preferred order, else the smallest that holds an object. */

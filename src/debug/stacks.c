@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "debug/stacks.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/meta.h"
 
 #define UNITS (STACKS_CHUNK / STACKS_UNIT) /* of a chunk */

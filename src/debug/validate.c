@@ -9,7 +9,7 @@
  * Locks:      list_lock of each node in turn; reports are delivered when it is released.
  * Flow:       called by cache/ and through engine_ops; calls check.c, slab.c.
  */
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
 
 #define SHRINK_PROMOTE_MAX 32

@@ -10,7 +10,7 @@
  * Flow:       called through engine->ops by front/ and cache/; calls free.c, validate.c,
  *             kfence.h and the engine.
  */
-#include "debug/kfence.h"
+#include "debug/kfence/kfence.h"
 #include "debug/slab.h"
 
 /* Plain objects to the front of objs[]. Returns how many. */

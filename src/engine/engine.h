@@ -12,7 +12,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "os/memcheck.h"
+#include "os/instrument/memcheck.h"
 #include <uslab/slab.h>
 
 struct engine;
@@ -61,7 +61,7 @@ struct engine_heap_counters {
 enum layout_kind {
 	LAYOUT_PLAIN, /* the engine */
 	LAYOUT_DEBUG, /* debug/debug.h: checked, poisoned, tracked */
-	LAYOUT_GUARD, /* debug/kfence.h: one object beside an inaccessible page */
+	LAYOUT_GUARD, /* debug/kfence/kfence.h: one object beside an inaccessible page */
 };
 
 /*

@@ -9,7 +9,7 @@
  */
 #include "engine/mistake.h"
 
-#include "os/die.h"
+#include "os/process/die.h"
 
 const struct engine_listener *engine_listener;
 

@@ -9,14 +9,14 @@
  * Locks:      engine_mistake() may be called under a lock of an engine,
  *             engine_mistakes_deliver() without one. In between none is taken: whoever holds it
  *             may wait for the text of a report.
- * Flow:       called by engine/, front/cpuslab.c and front/queues.c; calls debug/mistake.c through
- *             the pointers, since floors call down only.
+ * Flow:       called by engine/, front/cpuslab.c and front/queues.c; calls debug/report/mistake.c
+ *             through the pointers, since floors call down only.
  */
 #ifndef ENGINE_MISTAKE_H
 #define ENGINE_MISTAKE_H
 
 #include "engine/engine.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 
 enum engine_mistake {
 	ENGINE_FREE_AGAIN, /* obj is free in its slab: it is not taken back again */

@@ -36,8 +36,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/cpu.h"
-#include "os/rseq.h"
+#include "os/cpu/cpu.h"
+#include "os/cpu/rseq.h"
 #include "page/meta.h"
 
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */

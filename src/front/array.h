@@ -11,7 +11,7 @@
 #define FRONT_ARRAY_H
 
 #include "front/front.h"
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 
 /* Objects per sheaf for a stride of size bytes, when the creator asks for nothing else. pack: see
  * struct engine. */

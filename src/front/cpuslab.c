@@ -53,7 +53,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "front/cpuslab_hit.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 #define LOOKAHEAD 3 /* objects of other slabs that a bulk free looks past */
 

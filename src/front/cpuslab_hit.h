@@ -16,7 +16,7 @@
 #include "engine/mistake.h"
 #include "engine/slub/freeptr.h"
 #include "front/front.h"
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 #include "page/nested.h"
 
 #define STOPPED 1ul /* freelist while it is drained: empty, and never stored by a hit */

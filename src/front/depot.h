@@ -15,7 +15,7 @@
 #ifndef FRONT_DEPOT_H
 #define FRONT_DEPOT_H
 
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 struct depot {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* Low byte of the last entry's address is 248: push misses; it holds NULL: pop misses. */
 static void *const stop_sheaf[USLAB_SHEAF_CAPACITY + 1] __attribute__((aligned(USLAB_SHEAF_SIZE)));

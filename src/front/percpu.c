@@ -7,7 +7,7 @@
  *             not exist.
  * Invariants: see percpu.h.
  * Locks:      RANK_CPU, generic mode only.
- * Flow:       called by front/; calls os/rseq.c and arch/rseq_ops.h.
+ * Flow:       called by front/; calls os/cpu/rseq.c and arch/rseq_ops.h.
  *
  * Who may run at the same time as whom, for one word of CPU c in rseq mode:
  *
@@ -38,8 +38,8 @@
 #include "arch/rseq_ops.h"
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "os/cpu.h"
-#include "os/rseq.h"
+#include "os/cpu/cpu.h"
+#include "os/cpu/rseq.h"
 
 bool percpu_rseq;
 

@@ -10,7 +10,7 @@
  *             only under percpu_lock of c.
  * Locks:      generic mode: one lock per CPU (RANK_CPU), held for a few instructions.
  * Flow:       called by front/array.c, front/cpuslab.c, front/queues*.c; calls
- *             os/rseq.c, os/lock.c, arch/.
+ *             os/cpu/rseq.c, os/lock/lock.c, arch/.
  *
  * Both modes give the same results; percpu_rseq says which one this process uses (chosen once).
  * A thread that has no registration in rseq mode gets CPU -1 from percpu_cpu(): its calls go
@@ -21,9 +21,9 @@
 
 #include "engine/slub/slub.h"
 #include "base/atomic.h"
-#include "os/cpu.h"
-#include "os/lock.h"
-#include "os/rseq.h"
+#include "os/cpu/cpu.h"
+#include "os/lock/lock.h"
+#include "os/cpu/rseq.h"
 
 struct kmem_cache_cpu {
 	union {

@@ -54,9 +54,9 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "engine/mistake.h"
-#include "os/clock.h"
-#include "os/cpu.h"
-#include "os/policy.h"
+#include "os/time/clock.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
 #include "page/meta.h"
 
 bool front_queues_noalien;

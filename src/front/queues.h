@@ -22,7 +22,7 @@
 #define FRONT_QUEUES_H
 
 #include "front/front.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 #define QUEUES_STOPPED (~(uintptr_t)0) /* top while the array is in somebody's hand, or missing */
 #define QUEUES_BATCH 256u	/* objects that move in one step at most, whatever was tuned */

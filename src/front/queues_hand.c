@@ -18,7 +18,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "front/queues.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 #include "page/nested.h"
 

@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "front/queues.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* Does that CPU hold anything? A hint: it goes on. */
 static bool is_empty(struct front *f, int cpu)

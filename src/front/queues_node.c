@@ -15,7 +15,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "front/queues.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 
 static struct queue *shared_of(struct front *f, unsigned int node)

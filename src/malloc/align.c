@@ -13,7 +13,7 @@
 
 #include "malloc/internal.h"
 #include "malloc/libc.h"
-#include "os/vm.h"
+#include "os/memory/vm.h"
 #include "page/nested.h"
 #include "page/reserve.h"
 #include "page/run.h"

@@ -8,7 +8,7 @@
  *             nothrow and sized forms do what the form that they are defined by does, also when
  *             that is the program's own.
  * Locks:      none; forms_state publishes forms.
- * Flow:       called by the program; calls slow.c, align.c, os/symbol.c.
+ * Flow:       called by the program; calls slow.c, align.c, os/symbol/symbol.c.
  *
  * This library does not need a C++ library; the program that calls operator new has one. What a
  * failure needs of it is looked up when the failure is there: std::get_new_handler and the function
@@ -20,8 +20,8 @@
 
 #include "base/atomic.h"
 #include "malloc/hot.h"
-#include "os/die.h"
-#include "os/symbol.h"
+#include "os/process/die.h"
+#include "os/symbol/symbol.h"
 #include <uslab/slab.h>
 
 /* The names are the compiler's; no header declares them for C. */

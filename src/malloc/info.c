@@ -15,11 +15,11 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "debug/pages.h"
+#include "debug/pages/pages.h"
 #include "malloc/internal.h"
 #include "malloc/libc.h"
-#include "os/cpu.h"
-#include "os/die.h"
+#include "os/cpu/cpu.h"
+#include "os/process/die.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/large.h"

@@ -12,12 +12,12 @@
  * The first request comes before any constructor of a program ran, often from the dynamic loader
  * or from libc's own start, so nothing here may rely on a constructor of this library.
  */
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "front/percpu.h"
 #include "malloc/internal.h"
-#include "os/die.h"
-#include "os/lock.h"
-#include "os/rseq.h"
+#include "os/process/die.h"
+#include "os/lock/lock.h"
+#include "os/cpu/rseq.h"
 #include "page/page.h"
 #include "report/root.h"
 

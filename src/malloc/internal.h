@@ -54,7 +54,7 @@ static inline bool malloc_usable(void)
 	return malloc_ready() || malloc_init();
 }
 
-/* Opens the hit path of malloc() again after a tool closed it, see cache/control.h. */
+/* Opens the hit path of malloc() again after a tool closed it, see cache/control/control.h. */
 void malloc_rearm(void);
 
 /* Dies unless every class has its cache with the right numbers. */
@@ -78,7 +78,7 @@ noinline void free_slow_as(const char *what, void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
 void *malloc_any(size_t size, bool *zeroed, const void *caller);
-/* A tool may have brought us here, see cache/control.h. No lock may be held. */
+/* A tool may have brought us here, see cache/control/control.h. No lock may be held. */
 void malloc_look_into_mailbox(void);
 /* Whole pages, likewise; as run_alloc(). */
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: as the system's, with the same results and errors.
  * Locks:      none of its own.
- * Flow:       called by the program; calls os/vm.c, page/buddy.c.
+ * Flow:       called by the program; calls os/memory/vm.c, page/buddy.c.
  *
  * Addresses that are reserved count for RLIMIT_AS. A limit that is there at the start finds a small
  * reservation; one that the program sets itself, or lifts, is met here, so that it can go on to map
@@ -16,7 +16,7 @@
 
 #include "base/atomic.h"
 #include "malloc/internal.h"
-#include "os/vm.h"
+#include "os/memory/vm.h"
 #include "page/buddy.h"
 #include <uslab/slab.h>
 

@@ -19,7 +19,7 @@
 #ifndef MALLOC_PICK_H
 #define MALLOC_PICK_H
 
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "malloc/internal.h"
 
 #define PICK_EXTRA 16 /* so that small objects, and those of size 0, count as well */

@@ -5,17 +5,17 @@
  * Data:       none.
  * Invariants: after a failure the old block is untouched; shrinking never fails.
  * Locks:      none.
- * Flow:       called by the program; calls slow.c, debug/pages.c.
+ * Flow:       called by the program; calls slow.c, debug/pages/pages.c.
  */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/friends.h"
-#include "debug/pages.h"
+#include "cache/instrument/friends.h"
+#include "debug/pages/pages.h"
 #include "malloc/hot.h"
-#include "os/memcheck.h"
+#include "os/instrument/memcheck.h"
 #include "page/nested.h"
 
 static void *no_memory(void)

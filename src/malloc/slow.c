@@ -6,21 +6,21 @@
  * Invariants: a pointer given back is the start of a live block, or a report says what it is
  *             instead, and nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/, debug/pages.c,
- *             early.c. What is called by a signal handler that interrupted this library is served
- *             by page/reserve.c, and frees are put off: page/nested.h.
+ * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/,
+ *             debug/pages/pages.c, early.c. What is called by a signal handler that interrupted
+ *             this library is served by page/reserve.c, and frees are put off: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "cache/control.h"
-#include "cache/friends.h"
-#include "debug/pages.h"
+#include "cache/control/control.h"
+#include "cache/instrument/friends.h"
+#include "debug/pages/pages.h"
 #include "engine/place.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
 #include "malloc/pick.h"
-#include "os/die.h"
+#include "os/process/die.h"
 #include "page/nested.h"
 #include "page/page.h"
 #include "page/reserve.h"

@@ -9,7 +9,7 @@
  *             Checked by arena_check().
  * Locks:      RANK_ARENA for growth.
  * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork),
- *             api/init.c; calls os/vm.c.
+ *             api/init.c; calls os/memory/vm.c.
  *
  * Reserved, from low to high: dirty bits, descriptors, windows, class bytes, arena (see
  * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.

@@ -26,8 +26,8 @@
 #ifndef PAGE_BUDDY_H
 #define PAGE_BUDDY_H
 
-#include "os/cpu.h"
-#include "os/lock.h"
+#include "os/cpu/cpu.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define BUDDY_MAX_ORDER 10

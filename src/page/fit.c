@@ -15,9 +15,9 @@
  * ranges of free pages the one with the most resident pages, of equals the smallest.
  */
 #include "base/bits.h"
-#include "os/cpu.h"
-#include "os/memcheck.h"
-#include "os/probe.h"
+#include "os/cpu/cpu.h"
+#include "os/instrument/memcheck.h"
+#include "os/instrument/probe.h"
 #include "page/zone.h"
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64)

@@ -11,9 +11,9 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/clock.h"
-#include "os/lock.h"
-#include "os/vm.h"
+#include "os/time/clock.h"
+#include "os/lock/lock.h"
+#include "os/memory/vm.h"
 #include "page/keep.h"
 
 #define NONE (-1ul)

@@ -9,15 +9,15 @@
  *             nobody else, for its address may be mapped anew, and entered anew, at any moment.
  *             Checked by large_check().
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
- * Flow:       called by page/run.c; calls keep.c, os/vm.c.
+ * Flow:       called by page/run.c; calls keep.c, os/memory/vm.c.
  */
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/lock.h"
-#include "os/vm.h"
+#include "os/lock/lock.h"
+#include "os/memory/vm.h"
 #include "page/keep.h"
 #include "page/large.h"
 

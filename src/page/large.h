@@ -7,7 +7,7 @@
  * Invariants: every live block is in the table once; load factor at most 1/2. large_check().
  * Locks:      RANK_LARGE around the table; never held over mmap/mremap of the blocks themselves
  *             (mremap that moves: the entry is hidden before and replaced after).
- * Flow:       called by page/run.c; calls keep.c, os/vm.c.
+ * Flow:       called by page/run.c; calls keep.c, os/memory/vm.c.
  */
 #ifndef PAGE_LARGE_H
 #define PAGE_LARGE_H
@@ -25,8 +25,8 @@ extern struct large_counters large_counters;
 /* *zeroed (may be NULL): all bytes are zero; else the block is a freed one's mapping. */
 void *large_alloc(size_t size, size_t align, bool *zeroed);
 /*
- * Mapped bytes; 0 when p starts no large block, or (os/lock.h) the caller is inside of a call that
- * changes the table just now.
+ * Mapped bytes; 0 when p starts no large block, or (os/lock/lock.h) the caller is inside of a call
+ * that changes the table just now.
  */
 size_t large_size(const void *p);
 /*

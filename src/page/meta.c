@@ -9,15 +9,15 @@
  * Invariants: used + free blocks + rest == mapped: nothing is lost to alignment (what a block must
  *             skip goes to the free lists in smaller blocks). Checked by meta_check().
  * Locks:      meta_lock (RANK_META).
- * Flow:       called by engine/, front/, cache/, malloc/; calls os/vm.c.
+ * Flow:       called by engine/, front/, cache/, malloc/; calls os/memory/vm.c.
  */
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/lock.h"
-#include "os/vm.h"
+#include "os/lock/lock.h"
+#include "os/memory/vm.h"
 #include "page/meta.h"
 
 #define MIN_SHIFT 4    /* 16 bytes */

@@ -9,7 +9,7 @@
  *             reserve (page/reserve.h), or what is to be freed is put off until its
  *             thread is outside again.
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
- * Flow:       called by cache/ and malloc/; calls os/lock.h, reserve.c, and what
+ * Flow:       called by cache/ and malloc/; calls os/lock/lock.h, reserve.c, and what
  *             nested_defer() was given.
  *
  * A handler that interrupted the program elsewhere, or this library where it holds no lock, is
@@ -20,7 +20,7 @@
 #define PAGE_NESTED_H
 
 #include "base/compiler.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 
 /*
  * Frees p, which owner (may be NULL) says more about; as the call that was

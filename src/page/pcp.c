@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 #include "page/pcp.h"
 #include "page/zone.h"

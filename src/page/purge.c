@@ -9,7 +9,7 @@
  *             each call of the system. An automatic purge only tries the purge lock: if it is
  *             taken, somebody does the work already.
  * Flow:       called by page/buddy.c after a free, by malloc_trim and kmem_cache_shrink (trim);
- *             calls keep.c, os/vm.c.
+ *             calls keep.c, os/memory/vm.c.
  *
  * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole,
  * and then, within an order, those that have been free for longest: the tail of the list, but for
@@ -20,8 +20,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/clock.h"
-#include "os/vm.h"
+#include "os/time/clock.h"
+#include "os/memory/vm.h"
 #include "page/buddy.h"
 #include "page/pcp.h"
 #include "page/zone.h"

@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/vm.h"
+#include "os/memory/vm.h"
 
 #define CLASSES (RESERVE_MAX_SHIFT - RESERVE_MIN_SHIFT + 1u)
 #define RANGE (CLASSES * RESERVE_PART)

@@ -5,7 +5,7 @@
  * Data:       none that is kept here.
  * Invariants: see page/windows.h.
  * Locks:      none.
- * Flow:       called by cache/; calls os/vm.h, os/cpu.h.
+ * Flow:       called by cache/; calls os/memory/vm.h, os/cpu/cpu.h.
  *
  * What a program inlines goes by a handle and the number of its CPU, and has no instruction to
  * spare for "there is no library". Where the range of the arena cannot be had (RLIMIT_AS), it
@@ -16,8 +16,8 @@
 #include <uslab/layout.h>
 
 #include "base/assert.h"
-#include "os/cpu.h"
-#include "os/vm.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/vm.h"
 
 /* Places are tried in growing distance from where the system puts mappings now. */
 #define PLACE_STEP (2ul << 30)

@@ -5,7 +5,7 @@
  * Data:       one page for each window, mapped once and kept.
  * Invariants: they are written before anybody is told of them.
  * Locks:      none.
- * Flow:       called by cache/ when the library could not start; calls os/vm.h.
+ * Flow:       called by cache/ when the library could not start; calls os/memory/vm.h.
  */
 #ifndef PAGE_WINDOWS_H
 #define PAGE_WINDOWS_H

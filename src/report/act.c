@@ -3,13 +3,13 @@
  * report/act.c - a tool's thread acts for any CPU of a made-up topology
  *
  * Data:       none of its own.
- * Invariants: see os/cpu.h.
+ * Invariants: see os/cpu/cpu.h.
  * Locks:      none.
- * Flow:       called by tools; calls os/cpu.c.
+ * Flow:       called by tools; calls os/cpu/cpu.c.
  */
 #include "report/act.h"
 
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include <uslab/layout.h>
 
 unsigned int act_max_cpus(void)

@@ -3,9 +3,9 @@
  * report/act.h - a tool's thread acts for any CPU of a made-up topology
  *
  * Data:       none of its own.
- * Invariants: see os/cpu.h.
+ * Invariants: see os/cpu/cpu.h.
  * Locks:      none.
- * Flow:       called by tools (uslab replay --cpus, uslab compare); calls os/cpu.h.
+ * Flow:       called by tools (uslab replay --cpus, uslab compare); calls os/cpu/cpu.h.
  */
 #ifndef REPORT_ACT_H
 #define REPORT_ACT_H

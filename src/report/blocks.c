@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report/blocks.c - whole pages with their users (debug/blocks.h), from outside
+ * report/blocks.c - whole pages with their users (debug/pages/blocks.h), from outside
  *
  * Data:       none; struct snapshot of the caller, whose buffer is used.
  * Invariants: at most BLOCKS_MAX records are read, and followed.
@@ -8,7 +8,7 @@
  *             the user of another block.
  * Flow:       called by snapshot.c, tracks.c and address.c.
  */
-#include "debug/blocks.h"
+#include "debug/pages/blocks.h"
 
 #include "base/bits.h"
 #include "report/internal.h"

@@ -2,14 +2,14 @@
 /*
  * report/env.h - for whom the environment is, as the command sees it
  *
- * Data:       none, see os/env.h.
+ * Data:       none, see os/process/env.h.
  * Invariants: as there.
  * Locks:      none.
- * Flow:       used by tools/uslab/cmd_run.c, which may include report/ and nothing below it.
+ * Flow:       used by tools/uslab/run/cmd_run.c, which may include report/ and nothing below it.
  */
 #ifndef REPORT_ENV_H
 #define REPORT_ENV_H
 
-#include "os/env.h"
+#include "os/process/env.h"
 
 #endif /* REPORT_ENV_H */

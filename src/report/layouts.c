@@ -12,8 +12,8 @@
 
 #include "base/bits.h"
 #include "debug/debug.h"
-#include "debug/kfence.h"
-#include "debug/report.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
 #include "debug/stacks.h"
 #include "page/arena.h"
 #include "page/reserve.h"

@@ -2,9 +2,9 @@
 /*
  * report/options.h - what USLAB_CONF takes, and the flags of USLAB_DEBUG, for tools that show them
  *
- * Data:       the texts of cache/options.def. They are constants of whoever includes this; the
- *             library itself has no help in it.
- * Invariants: the same rows in the same order as the parser's (cache/options.c).
+ * Data:       the texts of cache/config/options.def. They are constants of whoever includes this;
+ *             the library itself has no help in it.
+ * Invariants: the same rows in the same order as the parser's (cache/config/options.c).
  * Locks:      none.
  * Flow:       included by tools.
  */
@@ -34,7 +34,7 @@ static const struct option_text option_texts[] = {
 #define RULE(prefix, set, takes, example, initial, since, help) \
 	OPTION_TEXT(prefix "PATTERN", takes, initial, since, help)
 #define ALIAS(key_, of) { .key = key_, .alias = of },
-#include "cache/options.def"
+#include "cache/config/options.def"
 #undef OPTION_TEXT
 };
 
@@ -47,7 +47,7 @@ static const struct debug_flag_text {
 	const char *help;
 } debug_flag_texts[] = {
 #define DEBUG_FLAG(letter, flag, where, help) { letter, flag, where, help },
-#include "cache/options.def"
+#include "cache/config/options.def"
 };
 
 #define NR_DEBUG_FLAG_TEXTS (sizeof(debug_flag_texts) / sizeof(debug_flag_texts[0]))

@@ -46,15 +46,15 @@ struct uslab_root {
 	uint64_t meta_counters;	 /* struct meta_counters */
 	uint64_t rseq_on;	 /* bool percpu_rseq */
 	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
-	uint64_t control;	 /* struct control (cache/control.h): commands from outside */
-	uint64_t kick;		 /* size_t: 0 written there brings the next malloc() to it; or 0 */
-	uint64_t stacks;	 /* struct stacks ** (debug/stacks.h) */
-	uint64_t reports;	 /* struct report_counters */
-	uint64_t kfence;	 /* struct kfence_counters */
-	uint64_t blocks;	 /* struct blocks ** (debug/blocks.h) */
-	uint64_t large_name;	 /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
-	uint64_t reserve;	 /* struct reserve_counters */
-	uint64_t filters;	 /* uint32_t os_filters: of system calls, see os/filter.h */
+	uint64_t control;    /* struct control (cache/control/control.h): commands from outside */
+	uint64_t kick;	     /* size_t: 0 written there brings the next malloc() to it; or 0 */
+	uint64_t stacks;     /* struct stacks ** (debug/stacks.h) */
+	uint64_t reports;    /* struct report_counters */
+	uint64_t kfence;     /* struct kfence_counters */
+	uint64_t blocks;     /* struct blocks ** (debug/pages/blocks.h) */
+	uint64_t large_name; /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
+	uint64_t reserve;    /* struct reserve_counters */
+	uint64_t filters;    /* uint32_t os_filters: of system calls, see os/process/filter.h */
 };
 
 extern USLAB_API struct uslab_root uslab_root;

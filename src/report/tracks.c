@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "os/clock.h"
+#include "os/time/clock.h"
 #include "report/internal.h"
 #include "report/slab_map.h"
 

@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 #include "base/atomic.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "unit/cache/cache_fixture.h"
 
 /*

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "buddy_model.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "seeds.h"
 

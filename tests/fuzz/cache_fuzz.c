@@ -23,7 +23,7 @@
 #include "base/bits.h"
 #include "cache/cache.h"
 #include "child.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"

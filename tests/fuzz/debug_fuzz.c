@@ -16,9 +16,9 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "front/array.h"
 #include "front/queues.h"
-#include "os/policy.h"
+#include "os/memory/policy.h"
 #include "unit/front/fake_engine.h"
 
 #define CPUS 8

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "os/cpu.h"
-#include "os/vm.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/vm.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/large.h"

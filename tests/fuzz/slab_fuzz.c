@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slab/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/meta.h"

@@ -17,7 +17,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

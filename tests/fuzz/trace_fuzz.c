@@ -10,8 +10,8 @@
  *
  *     trace_fuzz [ROUNDS [SEED]]
  */
-#include "../../tools/uslab/trace_ops.c"
-#include "../../tools/uslab/trace_parse.c"
+#include "../../tools/uslab/trace/trace_ops.c"
+#include "../../tools/uslab/trace/trace_parse.c"
 
 #define LINE_SIZE 1024u
 #define DEFAULT_ROUNDS 200000ul

@@ -115,10 +115,10 @@ quiet -DUSLAB_NO_RSEQ
 
 # The library's own files, where the headers of valgrind and SystemTap are missing.
 for compiler in gcc clang; do
-	for file in memcheck probe readable; do
+	for file in instrument/memcheck instrument/probe memory/readable; do
 		# shellcheck disable=SC2086
 		$compiler $warnings -std=gnu17 -D_GNU_SOURCE= -DUSLAB_NO_TOOL_HEADERS "$include" \
-			"-I$USLAB_SRC/src" -c "$USLAB_SRC/src/os/$file.c" -o "$work/$file.o" ||
+			"-I$USLAB_SRC/src" -c "$USLAB_SRC/src/os/$file.c" -o "$work/object.o" ||
 			{ echo "$compiler: src/os/$file.c needs a header that may be missing"; exit 1; }
 	done
 	echo "$compiler, no headers of tools: ok"

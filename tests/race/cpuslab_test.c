@@ -15,7 +15,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/clock.h"
+#include "os/time/clock.h"
 
 static int late_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 			   uintptr_t expect2, uintptr_t new_value);

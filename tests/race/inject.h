@@ -49,7 +49,7 @@
 
 RACE_TABLES
 
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 
 enum {
 	BROKEN_RESTART = 1, /* sequences go on where they were interrupted */

@@ -50,7 +50,7 @@ RACE_TABLES
 
 #include "base/atomic.h"
 #include "engine/slub/slab.h"
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 
 #define front_cpuslab_ops delayed_cpuslab_ops
 extern const struct front_ops delayed_cpuslab_ops;

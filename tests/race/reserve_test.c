@@ -24,7 +24,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "child.h"
-#include "os/vm.h"
+#include "os/memory/vm.h"
 
 enum {
 	TAKE_TWICE = 1, /* what is taken is looked at, and stored later */

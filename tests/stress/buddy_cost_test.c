@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "base/atomic.h"
-#include "os/cpu.h"
-#include "os/lock.h"
+#include "os/cpu/cpu.h"
+#include "os/lock/lock.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

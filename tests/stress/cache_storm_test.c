@@ -31,8 +31,8 @@
 #include "bare.h"
 #include "cache/cache.h"
 #include "child.h"
-#include "debug/report.h"
-#include "os/cpu.h"
+#include "debug/report/report.h"
+#include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/large.h"
 

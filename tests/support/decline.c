@@ -2,12 +2,12 @@
 /*
  * support/decline.c - tests of the inside do not tell valgrind of objects
  *
- * It would shut the fronts and change the slabs that they look at (cache/friends.h). What valgrind
- * hears is tested by tests/tools/friends_test.py.
+ * It would shut the fronts and change the slabs that they look at (cache/instrument/friends.h).
+ * What valgrind hears is tested by tests/tools/friends_test.py.
  */
 #include <string.h>
 
-#include "os/memcheck.h"
+#include "os/instrument/memcheck.h"
 
 typedef void (*preinit)(int argc, char **argv, char **environment);
 

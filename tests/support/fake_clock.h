@@ -2,14 +2,14 @@
 /*
  * support/fake_clock.h - time passes when the test says so
  *
- * Include it in one file of a test: its functions are linked in place of os/clock.c, so that what
- * is young or old does not depend on how long the test has to wait for a CPU.
+ * Include it in one file of a test: its functions are linked in place of os/time/clock.c, so that
+ * what is young or old does not depend on how long the test has to wait for a CPU.
  */
 #ifndef SUPPORT_FAKE_CLOCK_H
 #define SUPPORT_FAKE_CLOCK_H
 
 #include "base/atomic.h"
-#include "os/clock.h"
+#include "os/time/clock.h"
 
 static uint64_t fake_clock_now = 1000000; /* milliseconds */
 

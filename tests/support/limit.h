@@ -12,7 +12,7 @@
 #include <uslab/layout.h>
 
 #include "child.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* Bytes of addresses that the library takes for possible CPUs beyond two. */
 static inline size_t limit_of_cpus(void)

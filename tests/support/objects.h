@@ -10,7 +10,7 @@
 
 #include "bare.h"
 #include "child.h"
-#include "os/object.h"
+#include "os/symbol/object.h"
 
 #define NO_OBJECTS "this C library does not say what an address belongs to (_dl_find_object)"
 

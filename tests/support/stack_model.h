@@ -15,7 +15,7 @@
 
 #include "arch/unwind.h"
 #include "base/bits.h"
-#include "os/unwind.h"
+#include "os/unwind/unwind.h"
 
 /*
  * Stacks are found by tables here: of this CPU, and as glibc finds those of an object since 2.35.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The options of USLAB_CONF: the command, the manual page and the README say the same of each.
 
-What each takes is compared with the library in unit/cache/options_test. Here the drop-in refuses a wrong
+What each takes is compared with the library in unit/cache/config/options_test. Here the drop-in refuses a wrong
 value of every key, and a wrong flag, and says what it would take.
 """
 import os

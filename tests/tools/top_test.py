@@ -146,7 +146,7 @@ class OnTerminal(unittest.TestCase):
             top.close()
 
     def test_growth_decays(self):
-        """Nothing is allocated any more: of the rows and of all. After how many looks: unit/tools/top_rows_test."""
+        """Nothing is allocated any more: of the rows and of all. After how many looks: unit/tools/top/top_rows_test."""
         top = self.top("-s", "growth", size=(80, 24))
         top.wait(r"(?m)^grower .*\+[0-9.]+K/s")
         os.kill(self.program.pid, signal.SIGSTOP)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/pattern.h - caches by name, id or alias as the library takes patterns (cache/control.h)
+ * uslab/pattern.h - caches by name, id or alias as the library takes patterns
+ * (cache/control/control.h)
  */
 #ifndef TOOLS_PATTERN_H
 #define TOOLS_PATTERN_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch/generic/dwcas.h - no compare and swap of two words: os/dword.c has a lock for it
+ * arch/generic/dwcas.h - no compare and swap of two words: os/cpu/dword.c has a lock for it
  *
  * Data:       none.
  * Invariants: none.

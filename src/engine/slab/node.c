@@ -10,7 +10,7 @@
  * Flow:       called by refill.c, free.c, reap.c, slab.c; calls page/meta.c.
  */
 #include "engine/slab/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 
 struct slab_node *slab_node_new(void)

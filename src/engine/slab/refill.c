@@ -12,7 +12,7 @@
  * object: a slab is made only when there is none at all, and never a second one.
  */
 #include "engine/slab/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* From the partial and the free slabs of a node. Returns how many. */
 static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **objs,

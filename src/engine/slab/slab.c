@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "engine/slab/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 
 static size_t state_size(unsigned int nr_nodes)

@@ -28,7 +28,7 @@
 
 #include "base/atomic.h"
 #include "engine/mistake.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define SLAB_MIN_SIZE 16 /* SLAB_OBJ_MIN_SIZE: bytes; so 255 objects are enough for a page */

@@ -13,8 +13,8 @@
  */
 #include "base/bits.h"
 #include "engine/slob/slob.h"
-#include "os/cpu.h"
-#include "os/policy.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
 #include "page/buddy.h"
 
 /* clang-format off */

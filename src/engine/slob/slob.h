@@ -22,7 +22,7 @@
 
 #include "base/atomic.h"
 #include "engine/mistake.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define SLOB_UNIT 2ul /* bytes */

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 struct bitmap {
 	uint64_t word[PAGE_SIZE / SLOBSEG_WORD / 64];

@@ -11,7 +11,7 @@
  * carry it, since a page must name its cache for a free by address.
  */
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/buddy.h"
 
 static struct page *block_new(const struct slobseg *s, gfp_t gfp, int node)

@@ -13,7 +13,7 @@
  * dropped for a new page: two CPUs that meet there both add one.
  */
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 /* Returns false. */
 static cold bool say_locked(struct engine *e, struct slobseg *s, void *obj,

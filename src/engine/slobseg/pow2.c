@@ -23,7 +23,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 #define SHIFT_LOW 3
 #define NR_POOLS (PAGE_SHIFT - SHIFT_LOW + 1)

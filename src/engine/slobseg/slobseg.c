@@ -14,7 +14,7 @@
 
 #include "base/bits.h"
 #include "engine/slobseg/slobseg.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/meta.h"
 

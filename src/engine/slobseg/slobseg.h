@@ -30,7 +30,7 @@
 
 #include "base/atomic.h"
 #include "engine/mistake.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define SLOBSEG_WORD ((unsigned int)sizeof(void *))

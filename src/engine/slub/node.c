@@ -10,7 +10,7 @@
  * Flow:       called by all of engine/slub/; calls page/meta.c.
  */
 #include "engine/slub/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/meta.h"
 
 struct slub_node *node_new(void)

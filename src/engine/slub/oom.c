@@ -5,12 +5,12 @@
  * Data:       the rate limit: ten messages in five seconds, for the whole process.
  * Invariants: nothing here allocates.
  * Locks:      the caller holds none (the free objects of each node are counted under list_lock).
- * Flow:       called by refill.c, cpu.c, free.c; calls os/die.c.
+ * Flow:       called by refill.c, cpu.c, free.c; calls os/process/die.c.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/clock.h"
-#include "os/die.h"
+#include "os/time/clock.h"
+#include "os/process/die.h"
 
 #define LIMIT_MS 5000
 #define LIMIT_BURST 10

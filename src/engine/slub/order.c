@@ -12,7 +12,7 @@
 
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 
 static struct {
 	unsigned int min_order;

@@ -10,8 +10,8 @@
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/cpu.h"
-#include "os/policy.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
 #include "page/meta.h"
 #include "page/pcp.h"
 

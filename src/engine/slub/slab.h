@@ -16,7 +16,7 @@
 #include "engine/mistake.h"
 #include "engine/slub/freeptr.h"
 #include "engine/slub/slub.h"
-#include "os/dword.h"
+#include "os/cpu/dword.h"
 
 #define SLAB_MAX_ORDER 10 /* of the buddy allocator */
 #define SLAB_BITMAP_WORDS ((SLAB_MAX_OBJECTS + 64) / 64)

@@ -13,8 +13,8 @@
 
 #include "base/bits.h"
 #include "engine/slub/slab.h"
-#include "os/cpu.h"
-#include "os/random.h"
+#include "os/cpu/cpu.h"
+#include "os/process/random.h"
 #include "page/meta.h"
 
 void (*slub_count_hook)(const struct engine *e, enum slub_stat item);

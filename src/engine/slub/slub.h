@@ -16,7 +16,7 @@
 #define ENGINE_SLUB_SLUB_H
 
 #include "engine/engine.h"
-#include "os/lock.h"
+#include "os/lock/lock.h"
 #include "page/page.h"
 
 #define SLAB_MAX_OBJECTS 32767 /* what 15 bits hold (spec 4.1) */

@@ -7,7 +7,7 @@
  * Invariants: they differ from the cache's layout in order and number of
  *             objects only, and never change.
  * Locks:      the registry lock, held by the callers; slabs are made meanwhile.
- * Flow:       called by cache/attribute.c and slub.c.
+ * Flow:       called by cache/control/attribute.c and slub.c.
  */
 #include <errno.h>
 

@@ -27,7 +27,7 @@
 #include "cache/cache.h"
 #include "child.h"
 #include "malloc/internal.h"
-#include "os/die.h"
+#include "os/process/die.h"
 #include "page/buddy.h"
 #include "page/nested.h"
 #include "page/reserve.h"

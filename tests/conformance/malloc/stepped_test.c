@@ -19,7 +19,7 @@
 
 #include "base/atomic.h"
 #include "cache/cache.h"
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "malloc/internal.h"
 #include "malloc/pick.h"
 #include "page/nested.h"

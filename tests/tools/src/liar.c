@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cache/cache.h"
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "debug/debug.h"
 #include "debug/stacks.h"
 #include "engine/slub/slub.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "child.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 
 static unsigned int reports;
 

@@ -16,7 +16,7 @@
 #include "base/atomic.h"
 #include "cache/cache.h"
 #include "child.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 
 static const char *class_of(const void *p)
 {

@@ -4,7 +4,7 @@
  * objects remain (spec 5.5)
  */
 #include "cache_fixture.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "page/pcp.h"
 
 #define CALLER ((const void *)0x1234abcd)

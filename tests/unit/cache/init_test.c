@@ -8,7 +8,7 @@
 #include "base/atomic.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 
 IN_CHILD(test_once)
 {

@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "cache_fixture.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 
 /* A report hook that says nothing. No lock is held: it might wait for whoever wants it. */
 static inline void quiet(const char *cache, const char *report, void *arg)

@@ -5,7 +5,7 @@
  */
 #include "debug/stacks.h"
 #include "fixture.h"
-#include "os/process.h"
+#include "os/process/process.h"
 
 static bool all(const void *p, unsigned char value, size_t n)
 {

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "debug/report_style.h"
+#include "debug/report/report_style.h"
 #include "debug/stacks.h"
-#include "os/clock.h"
+#include "os/time/clock.h"
 
 #define NODE 3
 #define OFFSET 2624

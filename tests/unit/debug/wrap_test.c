@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "debug/kfence.h"
+#include "debug/kfence/kfence.h"
 #include "fixture.h"
 #include "front/front.h"
 

@@ -6,7 +6,7 @@
  */
 #include <sys/resource.h>
 
-#include "os/policy.h"
+#include "os/memory/policy.h"
 #include "queues_fixture.h"
 
 #define MANY 40

@@ -4,7 +4,7 @@
  *
  * ctest: sanitize=no (the sanitizers bring operators of their own)
  *
- * Throwing, handlers and a real C++ library are tested by tests/programs/cxx_test.py.
+ * Throwing, handlers and a real C++ library are tested by tests/programs/cxx.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "child.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "malloc/internal.h"
 #include "malloc/libc.h"
 #include "replaced.h"

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "child.h"
 #include "debug/debug.h"
-#include "debug/report.h"
+#include "debug/report/report.h"
 #include "malloc/internal.h"
 #include "page/page.h"
 #include "replaced.h"

@@ -16,7 +16,7 @@
 #include "malloc/internal.h"
 #include "bare.h"
 #include "replaced.h"
-#include "os/rseq.h"
+#include "os/cpu/rseq.h"
 #include "page/page.h"
 #include "report/root.h"
 

@@ -21,7 +21,7 @@
 #include "layout.h"
 #include "limit.h"
 #include "malloc/internal.h"
-#include "os/file.h"
+#include "os/process/file.h"
 #include "page/arena.h"
 #include "page/page.h"
 #include "replaced.h"

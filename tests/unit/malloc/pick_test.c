@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "child.h"
 #include "debug/debug.h"
 #include "front/percpu.h"

@@ -16,8 +16,8 @@
 
 #include "base/bits.h"
 #include "child.h"
-#include "debug/blocks.h"
-#include "debug/report.h"
+#include "debug/pages/blocks.h"
+#include "debug/report/report.h"
 #include "malloc/internal.h"
 #include "replaced.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "replaced.h"
 
 /* The program again, with the option: it is read before main(). */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "debug/blocks.h"
+#include "debug/pages/blocks.h"
 #include "fake_process.h"
 #include "report/tracks.h"
 

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "cache/cache.h"
-#include "cache/control.h"
+#include "cache/control/control.h"
 #include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
 #include "front/percpu.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/page.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "debug/kfence.h"
-#include "debug/report.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
 #include "debug/stacks.h"
 #include "fake_process.h"
 #include "page/reserve.h"

@@ -9,12 +9,12 @@
 #include <cmocka.h>
 
 #include "cache/cache.h"
-#include "cache/control.h"
-#include "debug/kfence.h"
-#include "debug/report.h"
+#include "cache/control/control.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
 #include "debug/stacks.h"
-#include "os/cpu.h"
-#include "os/filter.h"
+#include "os/cpu/cpu.h"
+#include "os/process/filter.h"
 #include "page/arena.h"
 #include "page/reserve.h"
 #include "page/run.h"

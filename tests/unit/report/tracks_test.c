@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "fake_slabs.h"
-#include "os/clock.h"
+#include "os/time/clock.h"
 #include "report/tracks.h"
 
 #define MAX_RECORDS 64

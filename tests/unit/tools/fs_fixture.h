@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs.h"
+#include "fs/fs.h"
 
 static struct snapshot *fixture_s;
 static struct fs fixture_fs;

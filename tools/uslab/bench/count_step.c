@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../single_step.h"
+#include "bench/single_step.h"
 #include "../util.h"
 
 #define PAIRS_FEW 16

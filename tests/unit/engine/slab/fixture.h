@@ -22,7 +22,7 @@
 #include "child.h"
 #include "engine/slab/slab.h"
 #include "heard.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/meta.h"

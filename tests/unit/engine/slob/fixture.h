@@ -23,7 +23,7 @@
 #include "engine/slob/slob.h"
 #include "heard.h"
 #include "limit.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

@@ -3,7 +3,7 @@
  * unit/engine/slob/heap_test.c - lists of pages: classes, rotation, nodes, new and empty pages
  */
 #include "fixture.h"
-#include "os/policy.h"
+#include "os/memory/policy.h"
 
 /* Pages of the large list with 1996, 1896, ... bytes left: the first is 'A', the last in front. */
 struct pages {

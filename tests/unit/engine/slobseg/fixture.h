@@ -21,7 +21,7 @@
 #include "child.h"
 #include "engine/slobseg/slobseg.h"
 #include "heard.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

@@ -22,7 +22,7 @@
 #include "child.h"
 #include "engine/slub/slab.h"
 #include "limit.h"
-#include "os/cpu.h"
+#include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 

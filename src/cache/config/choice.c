@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/config/choice.c - which engine, front and capacity a cache gets
+ *
+ * Why:        docs/adr/0021.
+ * Data:       cache_engines; the defaults; a list of rules for names, in the order of USLAB_CONF.
+ * Invariants: a resolved spec has an engine and a front that go together.
+ * Locks:      none: options are read while the library is made ready, before any cache exists.
+ * Flow:       called by create.c, kmalloc.c, options.c and api/; calls front/front.c.
+ *
+ * What the program asks for goes before a rule for the cache's name, and a rule before the default.
+ * Each of the three is looked up for itself. Who asks for the front that the engine had in the
+ * kernel, or for the one that goes with SLUB alone, gets the pages that it would have there as
+ * well.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/internal.h"
+#include "os/process/die.h"
+
+#define MAX_RULES 64
+
+struct rule {
+	char pattern[CACHE_NAME_MAX];
+	const struct engine_ops *engine; /* one of the three is set */
+	const struct front_ops *front;
+	unsigned int capacity;
+};
+
+struct cache_defaults cache_defaults = {
+	.engine = &slub_ops,
+	.front = &front_array_ops,
+};
+
+const struct engine_ops *const cache_engines[CACHE_NR_ENGINES] = {
+	&slub_ops, &slab_ops, &slobseg_ops, &slobseg_pow2_ops, &slob_ops, &slob_1991_ops,
+};
+
+/* Stands for the front that the engine had in the kernel, until the engine is known. */
+static const struct front_ops historical = { .name = "historical" };
+
+static struct rule rules[MAX_RULES];
+static unsigned int nr_rules;
+static int said; /* that a front is not for every engine */
+
+const struct engine_ops *cache_engine_by_name(const char *name)
+{
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
+		if (!strcmp(cache_engines[i]->name, name))
+			return cache_engines[i];
+	return NULL;
+}
+
+const struct front_ops *cache_front_by_name(const char *name)
+{
+	if (!strcmp(name, historical.name))
+		return &historical;
+	return strcmp(name, "default") ? front_by_name(name) : &front_array_ops;
+}
+
+/* cpuslab needs slabs that a CPU can own. */
+static bool go_together(const struct engine_ops *engine, const struct front_ops *front)
+{
+	return front != &front_cpuslab_ops || engine == &slub_ops;
+}
+
+/* ---- rules ---- */
+
+bool cache_pattern_matches(const char *pattern, const char *name)
+{
+	const char *star = NULL; /* behind the last one, and where its text ended so far */
+	const char *end = name;
+
+	while (*name) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			end = name;
+		} else if (*pattern == '?' || *pattern == *name) {
+			pattern++;
+			name++;
+		} else if (star) {
+			pattern = star;
+			name = ++end;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+/* NULL: no room, or no such pattern. */
+static struct rule *new_rule(const char *pattern)
+{
+	struct rule *rule = &rules[nr_rules];
+	size_t len = strlen(pattern);
+
+	if (nr_rules == MAX_RULES || !len || len >= sizeof(rule->pattern))
+		return NULL;
+	memcpy(rule->pattern, pattern, len + 1);
+	nr_rules++;
+	return rule;
+}
+
+bool cache_add_engine_rule(const char *pattern, const char *name)
+{
+	const struct engine_ops *engine = cache_engine_by_name(name);
+	struct rule *rule = engine ? new_rule(pattern) : NULL;
+
+	if (rule)
+		rule->engine = engine;
+	return rule;
+}
+
+bool cache_add_front_rule(const char *pattern, const char *name)
+{
+	const struct front_ops *front = cache_front_by_name(name);
+	struct rule *rule = front ? new_rule(pattern) : NULL;
+
+	if (rule)
+		rule->front = front;
+	return rule;
+}
+
+bool cache_add_capacity_rule(const char *pattern, unsigned int capacity)
+{
+	struct rule *rule = new_rule(pattern);
+
+	if (rule)
+		rule->capacity = capacity;
+	return rule;
+}
+
+/* Fills in what is not set so far; later rules go before earlier ones. */
+static void apply_rules(struct cache_spec *spec)
+{
+	for (unsigned int i = nr_rules; i-- > 0;) {
+		const struct rule *rule = &rules[i];
+
+		if (!cache_pattern_matches(rule->pattern, spec->name))
+			continue;
+		spec->engine = spec->engine ? spec->engine : rule->engine;
+		spec->front = spec->front ? spec->front : rule->front;
+		spec->capacity = spec->capacity ? spec->capacity : rule->capacity;
+	}
+}
+
+/* ---- the choice ---- */
+
+static void say_once(const struct engine_ops *engine, const struct front_ops *front,
+		     const struct cache_spec *instead)
+{
+	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		os_say("USLAB_CONF: front %s does not go with engine %s; such caches get %s/%s",
+		       front->name, engine->name, instead->engine->name, instead->front->name);
+}
+
+/* Something has to give way: what USLAB_CONF says, not what the program says. */
+static int reconcile(struct cache_spec *spec, const struct cache_spec *asked)
+{
+	const struct engine_ops *engine = spec->engine;
+	const struct front_ops *front = spec->front;
+
+	if (asked->engine && asked->front)
+		return -EINVAL;
+	if (asked->front)
+		spec->engine = &slub_ops;
+	else
+		spec->front = front_by_name(engine->front);
+	say_once(engine, front, spec);
+	return 0;
+}
+
+/* A rule is for caches of all fronts, and no error where one takes less. */
+static void limit_capacity(struct cache_spec *spec)
+{
+	if (spec->front == &front_array_ops)
+		spec->capacity = MIN(spec->capacity, (unsigned int)USLAB_SHEAF_CAPACITY);
+}
+
+int cache_resolve(struct cache_spec *spec)
+{
+	const struct cache_spec asked = *spec; /* by the program */
+
+	apply_rules(spec);
+	spec->engine = spec->engine ? spec->engine : cache_defaults.engine;
+	spec->front = spec->front ? spec->front : cache_defaults.front;
+	spec->page_lists = spec->front == &historical || spec->front == &front_cpuslab_ops;
+	if (spec->front == &historical)
+		spec->front = front_by_name(spec->engine->front);
+	if (!asked.capacity)
+		limit_capacity(spec);
+	return go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
+}

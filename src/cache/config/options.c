@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/config/options.c - the options of USLAB_CONF
+ *
+ * Data:       the table of options.def; the values that are set one by one and used together.
+ * Invariants: a value that is refused changes nothing.
+ * Locks:      none: options are read while the library is made ready.
+ * Flow:       called by init.c for each pair of USLAB_CONF; calls choice.c and the knobs of the
+ *             floors below.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/debug/failslab.h"
+#include "cache/instrument/friends.h"
+#include "cache/internal.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
+#include "engine/slab/slab.h"
+#include "front/queues.h"
+#include "os/process/die.h"
+#include "os/process/env.h"
+#include "page/buddy.h"
+
+#define REAP_MS 2000 /* spec 3.9: REAPTIMEOUT_AC */
+#define CONTROL_MS 100
+#define MS_MAX (1u << 30)
+
+static bool parse_number(const char *value, unsigned int max, unsigned int *number)
+{
+	size_t n;
+
+	if (!os_parse_size(value, &n) || n > max)
+		return false;
+	*number = (unsigned int)n;
+	return true;
+}
+
+static bool set_engine(const char *value)
+{
+	const struct engine_ops *engine = cache_engine_by_name(value);
+
+	if (engine)
+		cache_defaults.engine = engine;
+	return engine;
+}
+
+static bool set_front(const char *value)
+{
+	const struct front_ops *front = cache_front_by_name(value);
+
+	if (front)
+		cache_defaults.front = front;
+	return front;
+}
+
+static bool set_flag(bool *flag, const char *value, bool on)
+{
+	if (!strcmp(value, "") || !strcmp(value, "1"))
+		*flag = on;
+	else if (!strcmp(value, "0"))
+		*flag = !on;
+	else
+		return false;
+	return true;
+}
+
+static bool set_nomerge(const char *value)
+{
+	return set_flag(&cache_defaults.no_merge, value, true);
+}
+
+static bool set_merge(const char *value)
+{
+	return set_flag(&cache_defaults.no_merge, value, false);
+}
+
+static bool set_hardened(const char *value)
+{
+	return set_flag(&cache_defaults.hardened, value, true);
+}
+
+static bool set_randomised(const char *value)
+{
+	return set_flag(&cache_defaults.randomised, value, true);
+}
+
+static bool set_noalien(const char *value)
+{
+	return set_flag(&front_queues_noalien, value, true);
+}
+
+static bool set_reap(const char *value)
+{
+	unsigned int ms = REAP_MS;
+
+	if (*value && (!parse_number(value, MS_MAX, &ms) || !ms))
+		return false;
+	cache_defaults.reap_ms = ms;
+	return true;
+}
+
+static bool set_control(const char *value)
+{
+	unsigned int ms = CONTROL_MS;
+
+	if (*value && (!parse_number(value, MS_MAX, &ms) || !ms))
+		return false;
+	cache_defaults.control_ms = ms;
+	return true;
+}
+
+static bool set_stats(const char *value)
+{
+	if (!set_flag(&cache_defaults.stats, value, true))
+		return false;
+	percpu_set_stats(cache_defaults.stats);
+	return true;
+}
+
+/* The three knobs of spec 4.3 as the kernel's command line sets them. */
+static struct {
+	unsigned int min_order;
+	unsigned int max_order;
+	unsigned int min_objects;
+} orders = { .max_order = 3 };
+
+static bool set_order_knob(unsigned int *knob, unsigned int max, const char *value)
+{
+	unsigned int before = *knob;
+
+	if (!parse_number(value, max, knob))
+		return false;
+	if (!slub_set_orders(orders.min_order, orders.max_order, orders.min_objects))
+		return true;
+	*knob = before;
+	return false;
+}
+
+static bool set_min_order(const char *value)
+{
+	return set_order_knob(&orders.min_order, BUDDY_MAX_ORDER, value);
+}
+
+static bool set_max_order(const char *value)
+{
+	return set_order_knob(&orders.max_order, BUDDY_MAX_ORDER, value);
+}
+
+/* Of SLUB and of SLAB: only the older name says which one is meant. */
+static bool set_max_order_of_both(const char *value)
+{
+	return set_max_order(value) && !slab_set_max_order(orders.max_order);
+}
+
+static bool set_min_objects(const char *value)
+{
+	return set_order_knob(&orders.min_objects, 32767, value);
+}
+
+static struct {
+	size_t limit;
+	unsigned int delay_ms;
+} purge = { .limit = SIZE_MAX, .delay_ms = BUDDY_PURGE_DELAY_MS };
+
+static bool set_purge_limit(const char *value)
+{
+	if (!os_parse_size(value, &purge.limit))
+		return false;
+	buddy_set_purge(purge.limit, purge.delay_ms);
+	return true;
+}
+
+static bool set_purge_delay(const char *value)
+{
+	if (!parse_number(value, MS_MAX, &purge.delay_ms))
+		return false;
+	buddy_set_purge(purge.limit, purge.delay_ms);
+	return true;
+}
+
+static bool set_capacity_rule(const char *pattern, const char *value)
+{
+	unsigned int capacity;
+
+	return parse_number(value, CACHE_MAX_CAPACITY, &capacity) && capacity &&
+	       cache_add_capacity_rule(pattern, capacity);
+}
+
+/* What options.def says of the limits that are defined elsewhere. */
+BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
+BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
+BUILD_ASSERT(MS_MAX == 1073741824);
+
+/* ---- the table ---- */
+
+static const struct option {
+	const char *key;
+	const char *takes;
+	bool (*set)(const char *value);
+	/* or with the key's text from name on: "kfence.sample", "engine:kmalloc-*" */
+	bool (*set_named)(const char *name, const char *value);
+	unsigned int name;
+} options[] = {
+#define OPTION(key, set, takes, ...) { key, takes, set, NULL, 0 },
+#define MEMBER(group, name, set, takes, ...) { group name, takes, NULL, set, sizeof(group) - 1 },
+#define RULE(prefix, set, takes, ...) { prefix "PATTERN", takes, NULL, set, sizeof(prefix) - 1 },
+#include "cache/config/options.def"
+};
+
+static const struct alias {
+	const char *key;
+	const char *of;
+} aliases[] = {
+#define ALIAS(key, of) { key, of },
+#include "cache/config/options.def"
+};
+
+static bool is_rule(const struct option *option)
+{
+	return option->name && option->key[option->name - 1] == ':';
+}
+
+/* Does the key of a member or rule begin as this one does? */
+static bool is_of_group(const struct option *option, const char *key)
+{
+	return option->name && !strncmp(key, option->key, option->name);
+}
+
+static const struct option *option_of(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(aliases); i++)
+		if (!strcmp(aliases[i].key, key))
+			key = aliases[i].of;
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (is_rule(&options[i]) ? is_of_group(&options[i], key)
+					 : !strcmp(options[i].key, key))
+			return &options[i];
+	return NULL;
+}
+
+bool cache_set_option(const char *key, const char *value, void *arg)
+{
+	const struct option *option = option_of(key);
+
+	(void)arg;
+	if (!option)
+		return false;
+	return option->set ? option->set(value) : option->set_named(key + option->name, value);
+}
+
+/* ---- what is wrong ---- */
+
+/* All keys, or those of the group that this one would be of. */
+static void list_options(char why[OS_ENV_WHY_BYTES], const char *key)
+{
+	size_t len = os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
+	const char *comma = "";
+	bool of_group = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		of_group |= is_of_group(&options[i], key);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		size_t room = OS_ENV_WHY_BYTES - MIN(len, OS_ENV_WHY_BYTES);
+
+		if (of_group && !is_of_group(&options[i], key))
+			continue;
+		len += os_format(why + OS_ENV_WHY_BYTES - room, room, "%s %s", comma,
+				 options[i].key);
+		comma = ",";
+	}
+}
+
+static const char *file_error(void)
+{
+	switch (report_file_error()) {
+	case -ENOENT:
+		return "no such folder";
+	case -EACCES:
+	case -EPERM:
+		return "permission denied";
+	case -EROFS:
+		return "the file system cannot be written to";
+	case -EISDIR:
+	case -EINVAL:
+		return "that is none of them";
+	default:
+		return "it cannot be opened";
+	}
+}
+
+void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value)
+{
+	const struct option *option = option_of(key);
+	const char *known = option && is_rule(option) ? option->key : key;
+
+	if (!option)
+		list_options(why, key);
+	else if (option->set == report_set_file && *value)
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s: %s", known, option->takes,
+			  file_error());
+	else
+		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s%s", known, option->takes,
+			  *value ? "" : ", and has no value here");
+}

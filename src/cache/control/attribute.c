@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control/attribute.c - what a tool may write to a cache: the writable files of spec 6.3
+ *
+ * Data:       a table of names.
+ * Invariants: a value that is refused changes nothing.
+ * Locks:      cache_lock, held by the caller.
+ * Flow:       called by control.c; calls debug.c, shrink.c, the engine.
+ *
+ * As in the kernel, but for: red_zone, poison and store_user may be written while there are
+ * objects; and what only SLUB has is refused for the other engines.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "cache/internal.h"
+#include "engine/slub/slub.h"
+#include "os/cpu/cpu.h"
+
+static bool is_slub(const struct cache *c)
+{
+	return engine_is(&c->engine, &slub_ops);
+}
+
+static long set_min_partial(struct cache *c, unsigned long value)
+{
+	if (!is_slub(c) && !c->engine.debug)
+		return -EOPNOTSUPP;
+	if (is_slub(c))
+		store_relaxed(&slub_of(&c->engine)->min_partial, value);
+	if (c->engine.debug)
+		store_relaxed(&c->engine.debug->min_partial, value);
+	return 0;
+}
+
+static long set_cpu_partial(struct cache *c, unsigned long value)
+{
+	if (!is_slub(c))
+		return -EOPNOTSUPP;
+	if (value > UINT32_MAX || (value && c->flags & DEBUG_SLAB_FLAGS))
+		return -EINVAL;
+	slub_set_cpu_partial(&c->engine, (unsigned int)value);
+	cache_drain_locked(c);
+	return 0;
+}
+
+static long set_defrag_ratio(struct cache *c, unsigned long value)
+{
+	if (!is_slub(c))
+		return -EOPNOTSUPP;
+	if (value > 100)
+		return -ERANGE;
+	store_relaxed(&slub_of(&c->engine)->remote_node_defrag_ratio, (unsigned int)value * 10);
+	return 0;
+}
+
+static long set_order(struct cache *c, unsigned long value)
+{
+	int ret;
+
+	if (!is_slub(c))
+		return -EOPNOTSUPP;
+	if (value > UINT32_MAX)
+		return -EINVAL;
+	ret = slub_set_order(&c->engine, (unsigned int)value);
+	if (!ret)
+		cache_check_frees_locked(
+			c); /* for the slabs to come; a free of another is looked at by its page */
+	return ret;
+}
+
+static long do_shrink(struct cache *c, unsigned long value)
+{
+	if (value != 1)
+		return -EINVAL;
+	cache_shrink_locked(c);
+	return 0;
+}
+
+static long do_validate(struct cache *c, unsigned long value)
+{
+	return value == 1 ? cache_validate_locked(c) : -EINVAL;
+}
+
+static long set_skip_kfence(struct cache *c, unsigned long value)
+{
+	slab_flags_t flags = c->flags & ~SLAB_SKIP_KFENCE;
+
+	if (value > 1)
+		return -EINVAL;
+	flags |= value ? SLAB_SKIP_KFENCE : 0;
+	store_relaxed(&c->flags, flags);
+	store_relaxed(&c->engine.flags,
+		      (c->engine.flags & ~SLAB_SKIP_KFENCE) | (flags & SLAB_SKIP_KFENCE));
+	return 0;
+}
+
+static const struct attribute {
+	const char *name;
+	long (*set)(struct cache *c, unsigned long value);
+} attributes[] = {
+	{ "min_partial", set_min_partial },
+	{ "cpu_partial", set_cpu_partial },
+	{ "remote_node_defrag_ratio", set_defrag_ratio },
+	{ "order", set_order },
+	{ "shrink", do_shrink },
+	{ "validate", do_validate },
+	{ "skip_kfence", set_skip_kfence },
+};
+
+/* '1' sets the letter, anything else clears it. */
+static const struct letter {
+	const char *name;
+	slab_flags_t flag;
+	bool alone; /* refused for caches with aliases */
+} letters[] = {
+	{ "sanity_checks", SLAB_CONSISTENCY_CHECKS, false },
+	{ "red_zone", SLAB_RED_ZONE, false },
+	{ "poison", SLAB_POISON, false },
+	{ "store_user", SLAB_STORE_USER, false },
+	{ "trace", SLAB_TRACE, true },
+	{ "failslab", SLAB_FAILSLAB, true },
+};
+
+static long set_letter(struct cache *c, const struct letter *letter, unsigned long value)
+{
+	slab_flags_t flags = c->flags & ~letter->flag;
+
+	if (letter->alone && c->refcount > 1)
+		return -EINVAL;
+	return cache_set_debug_locked(c, value == 1 ? flags | letter->flag : flags);
+}
+
+/* Of each CPU; 0 clears it. */
+static const char *const stats[NR_SLUB_STATS] = {
+	[ALLOC_FASTPATH] = "alloc_fastpath",
+	[ALLOC_SLOWPATH] = "alloc_slowpath",
+	[FREE_FASTPATH] = "free_fastpath",
+	[FREE_SLOWPATH] = "free_slowpath",
+	[FREE_FROZEN] = "free_frozen",
+	[FREE_ADD_PARTIAL] = "free_add_partial",
+	[FREE_REMOVE_PARTIAL] = "free_remove_partial",
+	[ALLOC_FROM_PARTIAL] = "alloc_from_partial",
+	[ALLOC_SLAB] = "alloc_slab",
+	[ALLOC_REFILL] = "alloc_refill",
+	[ALLOC_NODE_MISMATCH] = "alloc_node_mismatch",
+	[FREE_SLAB] = "free_slab",
+	[CPUSLAB_FLUSH] = "cpuslab_flush",
+	[DEACTIVATE_FULL] = "deactivate_full",
+	[DEACTIVATE_EMPTY] = "deactivate_empty",
+	[DEACTIVATE_TO_HEAD] = "deactivate_to_head",
+	[DEACTIVATE_TO_TAIL] = "deactivate_to_tail",
+	[DEACTIVATE_REMOTE_FREES] = "deactivate_remote_frees",
+	[DEACTIVATE_BYPASS] = "deactivate_bypass",
+	[ORDER_FALLBACK] = "order_fallback",
+	[CMPXCHG_DOUBLE_CPU_FAIL] = "cmpxchg_double_cpu_fail",
+	[CMPXCHG_DOUBLE_FAIL] = "cmpxchg_double_fail",
+	[CPU_PARTIAL_ALLOC] = "cpu_partial_alloc",
+	[CPU_PARTIAL_FREE] = "cpu_partial_free",
+	[CPU_PARTIAL_NODE] = "cpu_partial_node",
+	[CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
+};
+
+static long clear_stat(struct cache *c, enum slub_stat item, unsigned long value)
+{
+	if (value)
+		return -EINVAL;
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		store_relaxed(&percpu_state(c->front.id, cpu)->stat[item], 0);
+	return 0;
+}
+
+long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long value)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
+		if (!strcmp(attributes[i].name, name))
+			return attributes[i].set(c, value);
+	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
+		if (!strcmp(letters[i].name, name))
+			return set_letter(c, &letters[i], value);
+	for (unsigned int i = 0; i < NR_SLUB_STATS; i++)
+		if (!strcmp(stats[i], name))
+			return clear_stat(c, (enum slub_stat)i, value);
+	return -ENOENT;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control/control.c - commands of tools, carried out by whoever takes a slow path next
+ *
+ * Data:       control, the mailbox; written by other processes at any time. taken, a copy.
+ * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever
+ *             it says, something is done or refused: nothing in the mailbox can break this process.
+ * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
+ * Flow:       called by control_poll() on slow paths with no lock held, and by the control thread;
+ *             calls debug.c, attribute.c, shrink.c, reap.c.
+ */
+#include "cache/control/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/instrument/friends.h"
+#include "cache/debug/guard.h"
+#include "cache/internal.h"
+#include "debug/kfence/kfence.h"
+#include "debug/pages/pages.h"
+#include "os/time/ticker.h"
+#include "page/buddy.h"
+
+struct control control = { .size = sizeof(struct control) };
+void (*control_rearm)(void);
+
+/* A copy of what the tool wrote. Nothing is ever written to the last bytes of a text. */
+struct command {
+	uint32_t number;
+	uint64_t value;
+	char argument[CONTROL_TEXT];
+	char patterns[CONTROL_PATTERNS + 1];
+};
+
+/* Whoever made the mailbox RUNNING has it: too large for the stacks of other people's threads. */
+static struct command taken;
+
+static void copy_command(struct command *command)
+{
+	command->number = load_relaxed(&control.command);
+	command->value = load_relaxed(&control.value);
+	memcpy(command->argument, control.argument, CONTROL_TEXT - 1);
+	memcpy(command->patterns, control.patterns, CONTROL_PATTERNS - 1);
+}
+
+/* Is there such a text among the patterns, letter by letter? */
+static bool has_pattern(const struct command *command, const char *text)
+{
+	const char *end = command->patterns + sizeof(command->patterns);
+
+	for (const char *p = command->patterns; p < end && *p; p += strlen(p) + 1)
+		if (!strcmp(p, text))
+			return true;
+	return false;
+}
+
+/* ---- what is done with each cache that the patterns name ---- */
+
+static long sample_one(struct cache *c, const void *arg)
+{
+	const struct command *command = arg;
+
+	return cache_set_sampling_locked(c, command->value != 0);
+}
+
+static long change_one(struct cache *c, const void *arg)
+{
+	return cache_change_debug_locked(c, ((const struct command *)arg)->argument);
+}
+
+/* That slabs with objects remain is no error. */
+static long shrink_one(struct cache *c, const void *arg)
+{
+	(void)arg;
+	cache_shrink_locked(c);
+	return 0;
+}
+
+static long validate_one(struct cache *c, const void *arg)
+{
+	(void)arg;
+	return cache_validate_locked(c);
+}
+
+/* "attribute=number" */
+static long set_one(struct cache *c, const void *arg)
+{
+	const struct command *command = arg;
+	const char *equals = strchr(command->argument, '=');
+	char name[CONTROL_TEXT];
+	unsigned long value;
+	char *end;
+
+	if (!equals || equals[1] < '0' || equals[1] > '9')
+		return -EINVAL;
+	value = strtoul(equals + 1, &end, 10);
+	if (*end)
+		return -EINVAL;
+	memcpy(name, command->argument, (size_t)(equals - command->argument));
+	name[equals - command->argument] = '\0';
+	return cache_set_attribute_locked(c, name, value);
+}
+
+/* "LIMIT BATCHCOUNT SHARED" */
+static long tune_one(struct cache *c, const void *arg)
+{
+	const char *text = ((const struct command *)arg)->argument;
+	unsigned long n[3];
+	char *end;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(n); i++) {
+		text += strspn(text, " ");
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		n[i] = strtoul(text, &end, 10);
+		if (n[i] > 1ul << 30 || (*end && *end != ' ' && *end != '\n'))
+			return -EINVAL;
+		text = end;
+	}
+	if (text[strspn(text, " \n")])
+		return -EINVAL;
+	return cache_tune_locked(c, (unsigned int)n[0], (unsigned int)n[1], (unsigned int)n[2]);
+}
+
+/* ---- commands ---- */
+
+static long (*const each[])(struct cache *c, const void *arg) = {
+	[CONTROL_DEBUG] = change_one,  [CONTROL_SAMPLE] = sample_one,
+	[CONTROL_SHRINK] = shrink_one, [CONTROL_VALIDATE] = validate_one,
+	[CONTROL_SET] = set_one,       [CONTROL_TUNE] = tune_one,
+	[CONTROL_TRIM] = NULL,
+};
+
+static void answer_name(const char *name)
+{
+	size_t len = MIN(strlen(name), (size_t)CONTROL_TEXT - 1);
+
+	memcpy(control.failed_name, name, len);
+	control.failed_name[len] = '\0';
+}
+
+/* To each cache of these names; the answer while none of them can go away. 0 or -errno. */
+static int perform_each(const struct command *command)
+{
+	struct cache_result result;
+
+	lock_acquire(&cache_lock);
+	cache_each_locked(command->patterns, sizeof(command->patterns), each[command->number],
+			  command, &result);
+	store_relaxed(&control.matched, result.matched);
+	store_relaxed(&control.failed, result.failed);
+	store_relaxed(&control.value, result.value);
+	answer_name(result.at ? result.at->name : "");
+	cache_unlock();
+	return result.matched ? result.error : -ENOENT;
+}
+
+/*
+ * Whole pages are no cache, but they have a name and letters (debug/pages/blocks.h). caches: what
+ * perform_each() said, blocks: 0 or -errno. 0 or -errno.
+ */
+static int answer_blocks(int caches, int blocks)
+{
+	if (blocks && !control.failed)
+		answer_name(blocks_name);
+	store_relaxed(&control.matched, control.matched + 1);
+	store_relaxed(&control.failed, control.failed + (blocks != 0));
+	return caches && caches != -ENOENT ? caches : blocks;
+}
+
+/* 0 or -errno. */
+static int change(const struct command *command)
+{
+	int ret = perform_each(command);
+
+	return has_pattern(command, blocks_name)
+		       ? answer_blocks(ret, cache_change_blocks(command->argument))
+		       : ret;
+}
+
+/* Whole pages by their name, or with all caches. */
+static int validate(const struct command *command)
+{
+	bool pages = has_pattern(command, blocks_name);
+	int ret = perform_each(command);
+
+	if (pages)
+		ret = answer_blocks(ret, 0);
+	if (pages || has_pattern(command, "*")) {
+		friends_enter();
+		store_relaxed(&control.value, control.value + pages_validate());
+		friends_leave();
+	}
+	return ret;
+}
+
+/* "sample=100000" */
+static int set_kfence(const char *text)
+{
+	const char *equals = strchr(text, '=');
+	char key[CONTROL_TEXT];
+
+	if (!equals)
+		return -EINVAL;
+	memcpy(key, text, (size_t)(equals - text));
+	key[equals - text] = '\0';
+	return kfence_set_option(key, equals + 1) ? guard_start() : -EINVAL;
+}
+
+static int perform(const struct command *command)
+{
+	switch (command->number) {
+	case CONTROL_NOTHING:
+		return 0;
+	case CONTROL_KFENCE:
+		return set_kfence(command->argument);
+	case CONTROL_DEBUG:
+		return change(command);
+	case CONTROL_VALIDATE:
+		return validate(command);
+	case CONTROL_TRIM:
+		cache_shrink_all();
+		store_relaxed(&control.value, buddy_trim(0));
+		return 0;
+	default:
+		if (command->number >= ARRAY_SIZE(each) || !each[command->number])
+			return -EINVAL;
+		return perform_each(command);
+	}
+}
+
+void control_run(void)
+{
+	if (control_rearm)
+		control_rearm();
+	/* acquire: pairs with the tool's write of PENDING, behind the rest */
+	if (!cmpxchg(&control.state, CONTROL_PENDING, CONTROL_RUNNING))
+		return;
+	copy_command(&taken);
+	store_relaxed(&control.matched, 0);
+	store_relaxed(&control.failed, 0);
+	control.failed_name[0] = '\0';
+	store_relaxed(&control.result, perform(&taken));
+	store_relaxed(&control.serial, control.serial + 1);
+	/*
+	 * pairs with the tool's read. Not RUNNING any more: that tool gave up, and it
+	 * may be the next one's turn
+	 */
+	cmpxchg(&control.state, CONTROL_RUNNING, CONTROL_DONE);
+}
+
+/*
+ * What the parent was asked for is not this process's business. A tool may have found the child
+ * before this runs and be writing to its mailbox, so one word is written and nothing else: the tool
+ * reads IDLE, or writes PENDING over it, and its command is whole either way.
+ */
+void control_fork_child(void)
+{
+	store_relaxed(&control.state, CONTROL_IDLE);
+}
+
+int control_start(unsigned int interval_ms)
+{
+	return os_ticker_start("uslab-control", interval_ms, cache_poll_now);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control/control.h - the mailbox: commands that tools write from outside (design 3.6)
+ *
+ * Why:        docs/adr/0014, docs/adr/0030.
+ * Data:       struct control, one per library, found through uslab_root.
+ * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on
+ *             /proc/PID/mem against other tools) -> RUNNING -> DONE (a thread of the process) ->
+ *             IDLE (the tool). A tool writes the rest before PENDING, and reads it after DONE.
+ *             Nothing in it is trusted.
+ * Locks:      none; RUNNING is taken by compare and swap. Commands take cache_lock.
+ * Flow:       slow paths and the control thread call control_poll(); tools
+ *             write and read the structure.
+ *
+ * A program that never takes a slow path would never look. So a tool also clears *kick
+ * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and puts it
+ * back (control_rearm). USLAB_CONF=control=MS has a thread look every MS milliseconds.
+ *
+ * A tool that samples writes pick_mean, pick_until and clears *kick. From then on the limit is
+ * CONTROL_PICK, and every malloc() counts its bytes down (malloc/pick.h). pick_until is a lease,
+ * which the tool renews: a process whose tool died ends it by itself.
+ */
+#ifndef CACHE_CONTROL_H
+#define CACHE_CONTROL_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+enum control_state {
+	CONTROL_IDLE,
+	CONTROL_CLAIMED,
+	CONTROL_PENDING,
+	CONTROL_RUNNING,
+	CONTROL_DONE,
+};
+
+/*
+ * patterns: names of caches as a shell's patterns; also the kernel's ids (":0000064"). All caches
+ * that match one of them are dealt with by whoever carries the command out, at once: a program that
+ * comes by rarely is not waited for again and again.
+ */
+enum control_command {
+	CONTROL_NOTHING, /* only to be answered */
+	/*
+	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. A pattern may
+	 * also be the name of whole pages (blocks_name), letter by letter; they can have F Z P U.
+	 */
+	CONTROL_DEBUG,
+	CONTROL_SAMPLE,	  /* value: 1: what is picked is tracked; 0: no more */
+	CONTROL_SHRINK,	  /* gives memory back */
+	CONTROL_VALIDATE, /* result value: slabs checked */
+	CONTROL_SET,	  /* argument "attribute=number": as the writable files of spec 6.3 */
+	CONTROL_TUNE,	  /* argument "LIMIT BATCHCOUNT SHARED" (spec 9.2) */
+	CONTROL_KFENCE,	  /* argument "sample=N": see debug/kfence/kfence.h */
+	CONTROL_TRIM,	  /* all caches, and free pages to the system */
+};
+
+#define CONTROL_TEXT 64
+#define CONTROL_PATTERNS 2048
+#define CONTROL_PICK 1	   /* in *kick: smaller than every size but 0 */
+#define CONTROL_PICK_MIN 1 /* of pick_mean */
+#define CONTROL_PICK_MAX 30
+#define CONTROL_PICK_FOREVER UINT64_MAX
+
+struct control {
+	uint32_t size; /* of this structure */
+	uint32_t state;
+	uint32_t command;
+	int32_t result;	  /* 0, or the first -errno that a cache gave */
+	uint32_t matched; /* caches that the patterns named */
+	uint32_t failed;  /* of these, caches that gave an error */
+	uint64_t value;	  /* of the command; then of the answer */
+	uint64_t serial;  /* commands carried out since start */
+	/*
+	 * Picking, beside the commands: tools write these at any time, the process raises pick_mean
+	 * where too many are picked, and clears it at the end of the lease.
+	 */
+	uint32_t pick_mean;  /* log2 of the mean of bytes between two picks; 0: nothing is picked */
+	uint32_t can_pick;   /* this library has a malloc that picks; const */
+	uint64_t pick_until; /* os_clock_ms() */
+	uint64_t picked;     /* objects of sampled caches, since start */
+	char argument[CONTROL_TEXT];
+	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
+	/* one behind the other, each ends with NUL; an empty one, or the end, is behind the last */
+	char patterns[CONTROL_PATTERNS];
+};
+
+extern struct control control;
+
+/* Set by malloc/: opens its hit path again after a tool closed it. NULL: there is none. */
+extern void (*control_rearm)(void);
+
+cold void control_run(void);
+
+/*
+ * USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see
+ * os/time/ticker.h.
+ */
+cold int control_start(unsigned int interval_ms);
+
+/* A child of fork() has an empty mailbox. */
+cold void control_fork_child(void);
+
+/* One load. No lock may be held. */
+static inline void control_poll(void)
+{
+	if (unlikely(load_relaxed(&control.state) == CONTROL_PENDING))
+		control_run();
+}
+
+#endif /* CACHE_CONTROL_H */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/control/dump.c - what is this pointer? (spec 5.14)
+ *
+ * Data:       none.
+ * Invariants: any address may be asked for. What lies in a slab is read only where its layout says
+ *             that it is the allocator's own.
+ * Locks:      RANK_REPORT, from the first text to report_deliver().
+ * Flow:       called by api/; calls debug/report/text.c, debug/kfence/kfence.c.
+ *
+ * As in the kernel the text goes on with a line that somebody began, and addresses have no 0x:
+ *
+ *     uslab: 0x7f3a18004a40 slab kmalloc-64 start 7f3a18004a00 data offset 64 pointer offset 0
+ *     size 64 allocated at main+0x1c/0x80
+ *         main+0x1c/0x80
+ *
+ * (one line but for the stack). What the kernel has no words for is said in brackets.
+ */
+#include "base/atomic.h"
+#include "cache/instrument/friends.h"
+#include "cache/internal.h"
+#include "debug/pages/blocks.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
+#include "debug/stacks.h"
+#include "debug/report/text.h"
+#include "page/large.h"
+
+#define FRAME "    "
+
+struct place {
+	const char *start;	    /* of the slot, its left red zone included; NULL: not in one */
+	unsigned int data;	    /* offset of the object in it */
+	const struct track *tracks; /* NULL: none */
+};
+
+static struct slab_counters counters_of(const struct page *slab)
+{
+	union {
+		uint64_t word;
+		struct slab_counters counters;
+	} u = { .word = load_relaxed(&slab->counters) };
+
+	return u.counters;
+}
+
+static struct place place_in_slab(const struct page *slab, const char *p)
+{
+	const struct slab_layout *layout = slab->layout;
+	struct slab_counters counters = counters_of(slab);
+	const char *first =
+		(char *)page_address(slab) + (size_t)counters.colour * layout->colour_off;
+	struct place place = { .data = layout->red_left_pad };
+	size_t i = (size_t)(p - first) / layout->stride;
+
+	if (p < first || i >= counters.objects)
+		return place;
+	place.start = first + i * layout->stride;
+	if (layout->kind == LAYOUT_DEBUG && layout->debug & SLAB_STORE_USER)
+		place.tracks = debug_track(layout, (char *)place.start + place.data, TRACK_ALLOC);
+	return place;
+}
+
+static void put_place(const struct place *place, const char *p, unsigned int usersize)
+{
+	const char *object = place->start + place->data;
+
+	text_print(" start %lx", (unsigned long)place->start);
+	if (place->data)
+		text_print(" data offset %u", place->data);
+	text_print(" pointer offset %s%lu", p < object ? "-" : "",
+		   (unsigned long)(p < object ? object - p : p - object));
+	if (usersize)
+		text_print(" size %u", usersize);
+}
+
+static void put_allocated_at(uintptr_t address)
+{
+	text_print(" allocated at ");
+	text_symbol(address);
+}
+
+/* Ends the line. Stacks of who allocated and who freed; 0: none. */
+static void put_stacks(uint32_t allocated, uint32_t freed)
+{
+	text_print("\n");
+	text_stack(FRAME, allocated);
+	if (freed) {
+		text_print(" Free path:\n");
+		text_stack(FRAME, freed);
+	}
+}
+
+static void put_tracks(const struct track *tracks)
+{
+	if (!tracks || !tracks[TRACK_ALLOC].addr) {
+		text_print("\n");
+		return;
+	}
+	put_allocated_at(tracks[TRACK_ALLOC].addr);
+	put_stacks(tracks[TRACK_ALLOC].handle, tracks[TRACK_FREE].handle);
+}
+
+static void put_slab(const struct page *slab, const char *p)
+{
+	const struct cache *c = container_of(slab->engine, struct cache, engine);
+	struct place place = place_in_slab(slab, p);
+
+	text_print(" slab %s", c->name);
+	if (place.start)
+		put_place(&place, p, c->usersize);
+	else
+		text_print(" (no object: unused bytes of a slab)");
+	put_tracks(place.tracks);
+}
+
+static void put_guarded(const struct kfence_info *info, const char *p)
+{
+	struct place place = { .start = info->start };
+	const struct cache *c = info->engine ? container_of(info->engine, struct cache, engine)
+					     : NULL;
+	const uint64_t *pcs;
+
+	text_print(" slab %s (kfence)", c ? c->name : "<destroyed>");
+	put_place(&place, p, c ? c->usersize : 0);
+	if (stacks_fetch(info->allocated, &pcs))
+		put_allocated_at(pcs[0]);
+	put_stacks(info->allocated, info->freed);
+}
+
+static void put_run(const struct page *page, const char *p)
+{
+	struct place place = { .start = page_address(page) };
+
+	text_print(" (large block)");
+	put_place(&place, p, 0);
+	text_print(" size %lu\n", page->nr_pages * PAGE_SIZE);
+}
+
+/* With letters: it lies between red zones, and somebody may be known. */
+static void put_checked(const struct block_record *b, const char *p)
+{
+	struct place place = { .start = (char *)b->address };
+	struct track tracks[] = { [TRACK_ALLOC] = b->track, [TRACK_FREE] = b->freed };
+
+	text_print(" (large block)");
+	put_place(&place, p, 0);
+	text_print(" size %lu", (unsigned long)b->size);
+	put_tracks(tracks);
+}
+
+/* No block in use of the arena; large: bytes of the mapping that starts at p. */
+static bool put_other(const void *p, size_t large)
+{
+	if (large)
+		text_print(" (large block) start %lx pointer offset 0 size %zu\n", (unsigned long)p,
+			   large);
+	else if (ZERO_OR_NULL_PTR(p))
+		text_print(p == ZERO_SIZE_PTR ? " (ZERO_SIZE_PTR)\n" : " (NULL pointer)\n");
+	else
+		text_print(page_in_arena(p) ? " (free page)\n" : " (not of uslab)\n");
+	return large;
+}
+
+/* What the tables know of p; they take locks, which must not be while the text is open. */
+struct known {
+	size_t large;
+	bool checked;
+	struct block_record block;
+};
+
+static bool put_block(const struct page *page, const void *p, const struct known *known)
+{
+	struct kfence_info info;
+
+	if (kfence_describe(p, &info))
+		put_guarded(&info, p);
+	else if (known->checked)
+		put_checked(&known->block, p);
+	else if (!page)
+		return put_other(p, known->large);
+	else if (page->type == PAGE_SLAB)
+		put_slab(page, p);
+	else if (page->type == PAGE_HEAP)
+		text_print(" (page of the heap %s)\n", page->heap->name);
+	else
+		put_run(page, p);
+	return true;
+}
+
+bool cache_dump_obj(const void *p)
+{
+	struct known found = { .large = large_size(p) };
+	bool known;
+
+	found.checked = blocks_are_known() && blocks_find_around(p, &found.block);
+	text_open();
+	text_print("uslab: 0x%lx", (unsigned long)p);
+	friends_enter(); /* tracks lie behind the object */
+	known = put_block(page_head_of(p), p, &found);
+	friends_leave();
+	report_deliver();
+	return known;
+}

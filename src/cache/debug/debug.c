@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/debug/debug.c - debug letters of caches: at creation, and switched on live ones (design
+ * 3.6)
+ *
+ * Why:        docs/adr/0012.
+ * Data:       none of its own.
+ * Invariants: WATCH_DEBUG <=> some letter of F Z P U T is set, and then the front is shut.
+ *             engine.debug is set before WATCH_ROUTE, WATCH_ROUTE before the first object that is
+ *             not plain; neither is ever undone. Checked by cache_check_all().
+ * Locks:      cache_lock for everything here; alloc and free go on meanwhile.
+ * Flow:       called by create.c, control.c, api/; calls debug/, the front's drain, watch.c.
+ *
+ * Three kinds of objects of one cache live side by side: plain ones (of the engine), debug objects
+ * and guarded ones. The page of an object says which it is, so that anybody
+ * can free it at any time:
+ *
+ *     engine->ops->flush()    debug_attach() has put its own there, which looks at each page
+ *     cache_free_for()        looks at the page if WATCH_ROUTE is set (watch.c)
+ *     malloc's free, kfree    find class byte 0 and miss, then as above
+ *     kmem_cache_free()       an inline hit does not look: see "off"
+ *
+ * On, in this order. In brackets: what somebody may do who looked before, and why that is right.
+ *  1. debug_attach(): the ops that sort. [Calls the engine's own flush, with objects that it had in
+ *     hand before it loaded the ops: there is no other kind yet.]
+ *  2. debug_set_flags(): layouts are made. What can fail has not failed now.
+ *  3. WATCH_ROUTE and WATCH_PAST_FRONT: whoever looks from now on routes frees by page, and takes
+ *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
+ *     before it looked, and so before step 5: a plain one.]
+ *  4. front_shut(): the front is emptied, inline hits miss. [Is in the front still: gives what it
+ *     has in hand to the engine, since the front is closed; or leaves plain objects in a depot or
+ *     in a CPU's slab, which count as held there until the next drain.]
+ *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one
+ *     into an array. (Where a CPU cannot be fenced, one is: then as in "off".)
+ * Off:
+ *  1. WATCH_DEBUG is cleared. [Saw it set: takes one more debug object.]
+ *  2. front_open(), then WATCH_PAST_FRONT is cleared: hits begin. Debug objects that are live now
+ *     are freed later: by address, or past an inline hit, straight to their slab; by the inline
+ *     kmem_cache_free() into the CPU's array, as if they were plain. There such an object is in use
+ *     for its slab, may be handed out again, and goes home whenever the front flushes it.
+ *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays shut.
+ *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
+ *
+ * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects;
+ * under WATCH_DEBUG its callers come to watch.c as well, and a block freed meanwhile still
+ * goes to the heap, by its page.
+ */
+#include "cache/debug/failslab.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "cache/instrument/friends.h"
+#include "cache/internal.h"
+#include "debug/pages/blocks.h"
+#include "os/time/clock.h"
+#include "os/process/die.h"
+
+/* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
+static bool by_address(const struct cache *c)
+{
+	return c->front.id < USLAB_ID_FIRST_FREE;
+}
+
+static void set_watch(struct cache *c, unsigned int bits)
+{
+	store_release(&c->watch, c->watch | bits); /* pairs with the slow paths' acquire */
+}
+
+static void clear_watch(struct cache *c, unsigned int bits)
+{
+	store_release(&c->watch, c->watch & ~bits); /* likewise */
+}
+
+void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
+{
+	unsigned int before = c->watch & WATCH_SHUT;
+	unsigned int after = (on ? c->watch | bit : c->watch & ~bit) & WATCH_SHUT;
+
+	if (after && !before) {
+		set_watch(c, WATCH_PAST_FRONT);
+		cache_look_closely_locked(c, true);
+		front_shut(&c->front);
+		cache_look_closely_locked(c, false);
+	}
+	if (on)
+		set_watch(c, bit);
+	else
+		clear_watch(c, bit);
+	/*
+	 * a live debug object that found its way into an array would get a mark into its red zone
+	 */
+	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
+		front_open(&c->front);
+		clear_watch(c, WATCH_PAST_FRONT);
+	}
+}
+
+int cache_route_locked(struct cache *c)
+{
+	int ret = debug_attach(&c->engine, by_address(c), cache_defaults.hardened);
+
+	if (!ret)
+		set_watch(c, WATCH_ROUTE);
+	return ret;
+}
+
+/* ---- since when users are stored ---- */
+
+enum tracking { TRACKING_NONE, TRACKING_PICKED, TRACKING_ALL };
+
+static enum tracking tracking_of(const struct cache *c)
+{
+	if (c->flags & SLAB_STORE_USER)
+		return TRACKING_ALL;
+	return c->watch & WATCH_SAMPLE ? TRACKING_PICKED : TRACKING_NONE;
+}
+
+/* The last step of any switch: all that is newer is tracked so. */
+static void note_tracking(struct cache *c, enum tracking before)
+{
+	enum tracking now = tracking_of(c);
+
+	if (c->engine.debug && now != before)
+		store_relaxed(&c->engine.debug->tracking_since,
+			      now == TRACKING_NONE ? 0 : os_clock_ms());
+}
+
+/* ---- letters ---- */
+
+static void store_letters(struct cache *c, slab_flags_t letters)
+{
+	store_relaxed(&c->flags, (c->flags & ~CACHE_LETTERS) | letters);
+}
+
+/* Debug slabs for these letters; *letters: without those that option O drops. */
+static int make_slabs(struct cache *c, slab_flags_t *letters, bool no_higher_order)
+{
+	int ret = debug_attach(&c->engine, by_address(c), cache_defaults.hardened);
+
+	if (!ret)
+		ret = debug_set_flags(&c->engine, *letters & DEBUG_SLAB_FLAGS, no_higher_order);
+	if (ret)
+		return ret;
+	set_watch(c, WATCH_ROUTE);
+	*letters = (*letters & ~DEBUG_SLAB_FLAGS) | c->engine.debug->flags;
+	return 0;
+}
+
+/* What debug slabs are for while no letter asks for them. Their layout exists: it cannot fail. */
+static void idle_slabs(struct cache *c)
+{
+	if (c->engine.debug)
+		debug_set_flags(&c->engine, c->watch & WATCH_SAMPLE ? SLAB_STORE_USER : 0, false);
+}
+
+static int set_letters(struct cache *c, slab_flags_t letters, bool no_higher_order)
+{
+	enum tracking before = tracking_of(c);
+
+	if (letters & DEBUG_SLAB_FLAGS) {
+		int ret = make_slabs(c, &letters, no_higher_order);
+
+		if (ret)
+			return ret;
+	}
+	store_letters(c, letters);
+	cache_watch_locked(c, WATCH_DEBUG, letters & DEBUG_SLAB_FLAGS);
+	if (!(letters & DEBUG_SLAB_FLAGS))
+		idle_slabs(c);
+	failslab_watch_locked(c);
+	note_tracking(c, before);
+	return 0;
+}
+
+int cache_start_debug(struct cache *c, slab_flags_t letters)
+{
+	int ret = set_letters(c, letters & CACHE_LETTERS, cache_no_higher_order());
+
+	if (!ret && tracking_of(c) == TRACKING_ALL)
+		store_relaxed(&c->engine.debug->tracking_since, DEBUG_SINCE_EVER);
+	return ret;
+}
+
+int cache_set_debug_locked(struct cache *c, slab_flags_t flags)
+{
+	return set_letters(c, flags & CACHE_LETTERS, false);
+}
+
+int cache_set_debug(struct cache *c, slab_flags_t flags)
+{
+	int ret;
+
+	lock_acquire(&cache_lock);
+	ret = cache_set_debug_locked(c, flags);
+	cache_unlock();
+	return ret;
+}
+
+long cache_change_debug_locked(struct cache *c, const void *text)
+{
+	slab_flags_t letters = c->flags & CACHE_LETTERS;
+	int ret = cache_change_debug(text, &letters);
+
+	return ret ? ret : cache_set_debug_locked(c, letters);
+}
+
+int cache_change_blocks(const char *text)
+{
+	slab_flags_t letters = blocks_letters();
+	int ret = cache_change_debug(text, &letters);
+
+	if (!ret && letters & ~BLOCKS_LETTERS)
+		ret = -EOPNOTSUPP;
+	return ret ? ret : blocks_switch(letters);
+}
+
+void cache_start_blocks(void)
+{
+	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_LETTERS))
+		os_say("USLAB_DEBUG: no memory for the table of whole pages");
+	else if (blocks_letters() & SLAB_STORE_USER)
+		store_relaxed(&blocks_table->tracking_since, DEBUG_SINCE_EVER);
+}
+
+int cache_set_debug_pattern(const char *pattern, const char *letters)
+{
+	struct cache_result result;
+	slab_flags_t flags = 0;
+	int ret = cache_change_debug(letters, &flags);
+
+	if (ret)
+		return ret;
+	if (!strcmp(pattern, blocks_name)) {
+		ret = cache_change_blocks(letters);
+		return ret ? ret : 1;
+	}
+	lock_acquire(&cache_lock);
+	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, letters,
+			  &result);
+	cache_unlock();
+	if (!result.matched)
+		return -ENOENT;
+	return result.matched > result.failed ? (int)(result.matched - result.failed)
+					      : result.error;
+}
+
+/* ---- sampling ---- */
+
+int cache_set_sampling_locked(struct cache *c, bool on)
+{
+	slab_flags_t letters = SLAB_STORE_USER;
+	enum tracking before = tracking_of(c);
+	int ret = 0;
+
+	if (on && !by_address(c) && c->front.ops == &front_array_ops)
+		return -EOPNOTSUPP;
+	if (on && !(c->watch & WATCH_DEBUG))
+		ret = make_slabs(c, &letters, false);
+	if (ret)
+		return ret;
+	if (on)
+		set_watch(c, WATCH_SAMPLE);
+	else
+		clear_watch(c, WATCH_SAMPLE);
+	if (!(c->watch & WATCH_DEBUG))
+		idle_slabs(c);
+	note_tracking(c, before);
+	return 0;
+}
+
+int cache_set_sampling(struct cache *c, bool on)
+{
+	int ret;
+
+	lock_acquire(&cache_lock);
+	ret = cache_set_sampling_locked(c, on);
+	cache_unlock();
+	return ret;
+}
+
+/* ---- validation ---- */
+
+/* First everything out of the front: what lies there is in use for its slab. */
+long cache_validate_locked(struct cache *c)
+{
+	long nr;
+
+	if (!c->engine.debug)
+		return -EINVAL;
+	friends_enter();
+	cache_drain_locked(c);
+	nr = (long)debug_validate(&c->engine);
+	friends_leave();
+	return nr;
+}
+
+long cache_validate(struct cache *c)
+{
+	long ret;
+
+	lock_acquire(&cache_lock);
+	ret = cache_validate_locked(c);
+	cache_unlock();
+	return ret;
+}

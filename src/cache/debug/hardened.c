@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/debug/hardened.c - USLAB_CONF=hardened: what the program has is known for certain
+ *
+ * Why:        docs/adr/0020.
+ * Data:       page_map.used (page/used.h); the links in free objects of SLUB
+ *             (engine/slub/freeptr.h).
+ * Invariants: each object of a plain slab or a heap passes cache_hand_out() on its way to
+ *             the program and cache_take_back() on its way back, so no call is an inline
+ *             hit. A free object of SLUB, wherever it is, has a link in it that leads to an
+ *             object of its slab or nowhere.
+ * Locks:      none held here. Reports are delivered while nothing of ours is locked.
+ * Flow:       called by object.h, alloc.c, free.c, heap.c, watch.c, kmalloc.c and malloc/.
+ *
+ * Exact for every engine and front, and for whatever the program writes: a free takes the
+ * object's bit, and finds it gone if the object is free. In a heap the bit says where a block
+ * starts, and only then is the header before it believed, which says whose it is: all caches over
+ * heaps have headers here.
+ */
+#include "cache/instrument/friends.h"
+#include "cache/object.h"
+#include "debug/report/report.h"
+#include "engine/slub/freeptr.h"
+
+/*
+ * The slab of an object that has a link while it is free; NULL: it has none, or a
+ * checker may not see it read.
+ */
+static struct page *linked_slab(const struct cache *c, const void *obj)
+{
+	struct page *slab = page_slab_of(obj);
+
+	return slab && slab->layout->kind == LAYOUT_PLAIN && engine_is(&c->engine, &slub_ops) &&
+			       !os_memcheck_on
+		       ? slab
+		       : NULL;
+}
+
+static void check_link(struct cache *c, void *obj)
+{
+	struct page *slab = linked_slab(c, obj);
+	const void *next;
+
+	if (!slab)
+		return;
+	next = freeptr_get(slub_of(&c->engine), slab->layout, obj);
+	if (likely(!next || (freeptr_is_inside(slab, next) && engine_starts_object(slab, next))))
+		return;
+	report_misuse(&c->engine, slab, obj, "Freepointer corrupt", NULL);
+	report_fix(&c->engine, "Object at 0x%lx was written to while it was free",
+		   (unsigned long)obj);
+	report_deliver();
+}
+
+void cache_hand_out(struct cache *c, void *obj)
+{
+	check_link(c, obj);
+	used_set(obj);
+}
+
+/* In a heap: does an object of c start there? Its header may be read then. */
+static bool is_of(const struct cache *c, const void *obj)
+{
+	const struct page *page = page_head_of(obj);
+
+	return !page || page->type != PAGE_HEAP ||
+	       (used_is_set(obj) && page->heap->owner(obj) == c->front.id);
+}
+
+bool cache_take_back(struct cache *c, void *obj, const void *caller)
+{
+	struct page *slab = page_slab_of(obj);
+
+	/* debug slabs and guarded pages have books of their own */
+	if (unlikely(slab && slab->layout->kind != LAYOUT_PLAIN)) {
+		cache_free_watched(c, obj, caller);
+		return false;
+	}
+	if (unlikely(!is_of(c, obj))) {
+		cache_give_wrong(c, obj, caller);
+		return false;
+	}
+	if (unlikely(!used_clear(obj))) {
+		if (slab)
+			cache_report_free(c, slab, obj, "freed");
+		else
+			cache_give_wrong(c, obj, caller);
+		return false;
+	}
+	slab = linked_slab(c, obj);
+	if (slab)
+		freeptr_set(slub_of(&c->engine), slab->layout, obj, NULL);
+	return true;
+}
+
+bool cache_is_in_use(const void *p)
+{
+	const struct page *page = used_are_kept() ? page_head_of(p) : NULL;
+	bool plain = page && (page->type == PAGE_HEAP ||
+			      (page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN));
+
+	return !plain || used_is_set(p);
+}

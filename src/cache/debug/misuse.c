@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/debug/misuse.c - what a program must not free: found without any letter, reported, not done
+ *
+ * Why:        docs/adr/0020.
+ * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
+ *             suspicion. Reports are delivered while nothing of ours is locked.
+ * Locks:      cache_lock, while it is found out whether an object is free.
+ * Flow:       called by object.h, kmalloc.c, create.c and malloc/; calls the front's drain, the
+ *             engine's is_free, debug/report/report.c.
+ *
+ * Is an object free? It is if it lies in the array of this CPU; the next look is made with the
+ * front drained, so that what is free lies in its slab, or in the hands of a thread that is about
+ * to give it out or back. Such an object keeps its mark, so that the look is repeated; one that a
+ * program was given has lost it.
+ */
+#include <string.h>
+
+#include "base/atomic.h"
+#include "cache/instrument/friends.h"
+#include "cache/object.h"
+#include "debug/debug.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
+#include "front/depot.h"
+#include "os/cpu/cpu.h"
+#include "os/process/die.h"
+#include "page/nested.h"
+#include "page/large.h"
+#include "page/reserve.h"
+
+#define MAX_LOOKS 3
+
+/* ---- what hits check ---- */
+
+static uint64_t *free_table(const struct cache *c, unsigned long table)
+{
+	return (uint64_t *)(page_windows() + table) + c->front.id;
+}
+
+/*
+ * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg
+ * see to it), but in objects of 8 bytes: these have nothing else, and lose their marks when they go
+ * back to their slab. SLAB has no links.
+ */
+static unsigned int mark_in_object(const struct engine *e, bool by_address)
+{
+	bool link_first = !engine_is(e, &slab_ops) && !e->layout->offset;
+
+	if (e->size < sizeof(void *))
+		return 0;
+	return !by_address && link_first && e->size >= 2 * sizeof(void *)
+		       ? sizeof(void *) + USLAB_MARK_OFFSET
+		       : USLAB_MARK_OFFSET;
+}
+
+/*
+ * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is
+ * not in use while a front has the object; behind that if there is room.
+ */
+static unsigned int mark_behind(const struct engine *e)
+{
+	unsigned int link = e->layout->offset;
+
+	if (!engine_is(e, &slub_ops))
+		return 0;
+	return e->size - link >= 2 * sizeof(void *)
+		       ? link + (unsigned int)sizeof(void *) + USLAB_MARK_OFFSET
+		       : link + USLAB_MARK_OFFSET;
+}
+
+static unsigned int mark_offset(const struct engine *e, bool by_address)
+{
+	if (e->ops->heap || used_are_kept() || os_memcheck_on)
+		return 0;
+	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
+							  : mark_in_object(e, by_address);
+}
+
+bool cache_marks_behind(const struct cache *c)
+{
+	return c->engine.mark && c->engine.mark + 4 > c->engine.object_size;
+}
+
+/*
+ * What programs inline must find a place in the object that is no other's. kmalloc() has its own,
+ * constant one, and frees by address look at no bytes of a class without a magic. Guarded objects
+ * end where their page does. Hardened caches have nothing inline.
+ */
+void cache_place_mark_locked(struct cache *c)
+{
+	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
+
+	c->engine.mark = mark_offset(&c->engine, by_address);
+	if (by_address && !used_are_kept() && c->engine.size >= sizeof(void *))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
+	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
+	else
+		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
+}
+
+/* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
+static uint64_t start_magic(const struct cache *c)
+{
+	const struct engine *e = &c->engine;
+
+	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
+	    e->layout->colour_off)
+		return 0;
+	return UINT64_MAX / e->size + 1;
+}
+
+void cache_check_frees_locked(struct cache *c)
+{
+	if (c->front.id >= USLAB_ID_FIRST_FREE)
+		return;
+	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
+		      (PAGE_SIZE << c->engine.layout->order) - 1);
+	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
+}
+
+/* ---- is it free? ---- */
+
+/*
+ * Read without a sequence: an entry at or below the top is a free object, and what the caller owns
+ * can be none of these at any time.
+ */
+static bool held_here(const struct cache *c, const void *obj)
+{
+	int cpu = percpu_cpu();
+	uintptr_t top;
+
+	if (cpu < 0 || c->front.ops != &front_array_ops)
+		return false;
+	top = load_relaxed(percpu_word(c->front.id, cpu));
+	for (unsigned int i = sheaf_index(top); i; i--) {
+		const void *entry = load_relaxed(&sheaf_base(top)[i]);
+
+		if (!entry || entry == obj)
+			return entry;
+	}
+	return false;
+}
+
+static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
+{
+	bool is_free = false;
+
+	lock_acquire(&cache_lock);
+	friends_enter();
+	for (unsigned int i = 0; i < MAX_LOOKS && !is_free && mark_is_set(obj, c->engine.mark);
+	     i++) {
+		c->front.ops->drain(&c->front);
+		/* a slab that is given back has no object that anybody owns */
+		is_free = page_slab_of(obj) != slab || load_relaxed(&slab->engine) != &c->engine ||
+			  c->engine.ops->is_free(&c->engine, slab, obj);
+	}
+	friends_leave();
+	cache_unlock();
+	return is_free;
+}
+
+/* ---- reports ---- */
+
+void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done)
+{
+	report_misuse(&c->engine, slab, obj, REPORT_FREE_ALREADY, NULL);
+	report_not_done(&c->engine, obj, not_done);
+	report_deliver();
+}
+
+static bool report_if_free(struct cache *c, void *obj, const char *not_done)
+{
+	struct page *slab = page_slab_of(obj);
+
+	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
+		return false;
+	cache_report_free(c, slab, obj, not_done);
+	return true;
+}
+
+bool cache_is_free_already(struct cache *c, void *obj)
+{
+	return report_if_free(c, obj, "freed");
+}
+
+bool cache_resizes_freed(const void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+	struct cache *c;
+	bool is_free;
+
+	if (!slab)
+		return false;
+	if (unlikely(kfence_is_object(slab))) /* only a fault would tell of it, one of ours */
+		return !nested_call() && kfence_report_read(p, caller);
+	c = container_of(slab->engine, struct cache, engine);
+	if (likely(!debug_is_slab(slab)))
+		return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) &&
+		       !nested_call() && report_if_free(c, (void *)p, "resized");
+	if (nested_call())
+		return false;
+	friends_enter();
+	is_free = debug_report_free(slab, (void *)p);
+	friends_leave();
+	return is_free;
+}
+
+bool cache_is_free(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+	struct kfence_info info;
+	struct cache *c;
+
+	if (!slab || debug_is_slab(slab))
+		return false;
+	if (unlikely(kfence_is_object(slab))) /* nobody may be able to read it */
+		return !nested_call() && kfence_describe(p, &info) && info.freed;
+	c = container_of(slab->engine, struct cache, engine);
+	return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) && !nested_call() &&
+	       (held_here(c, p) || lies_in_slab(c, slab, (void *)p));
+}
+
+#define NOTE_MAX 256 /* bytes, with a name and an address */
+
+/* Where is what is no start of a block? bytes: of the whole pages around it; 0: there are none. */
+static void describe_place(char *to, size_t room, const struct page *page, size_t bytes,
+			   const void *p)
+{
+	if (page && page->type == PAGE_HEAP)
+		os_format(to, room,
+			  "lies in a heap, where no such block in use starts there: "
+			  "freed twice?");
+	else if (page && page->type == PAGE_SLAB)
+		os_format(to, room, "lies inside of an object of %s, not at its start",
+			  page->engine->name);
+	else if (bytes)
+		os_format(to, room, "lies inside of a block of %zu bytes, not at its start", bytes);
+	else if (page_in_arena(p))
+		os_format(to, room, "lies in free memory: freed twice?");
+	else if (reserve_owns(p))
+		os_format(to, room,
+			  "lies in memory for signal handlers, where no block starts "
+			  "there: freed twice?");
+	else
+		os_format(to, room, "was not allocated by uslab%s",
+			  (uintptr_t)p & (PAGE_SIZE - 1)
+				  ? ""
+				  : ", or was a large block that was freed already");
+}
+
+/* What the function did not do; NULL: it only looks. */
+static const char *undone(const char *what)
+{
+	if (strstr(what, "free"))
+		return "freed";
+	return strstr(what, "realloc") ? "resized" : NULL;
+}
+
+void cache_report_pointer(const char *what, struct cache *c, const void *p)
+{
+	struct page *page = page_head_of(p);
+	bool in_slab = page && page->type == PAGE_SLAB;
+	bool in_heap = page && page->type == PAGE_HEAP;
+	size_t bytes = page ? page->nr_pages * PAGE_SIZE : large_size_around(p);
+	struct engine *e = c ? &c->engine : NULL;
+	char note[NOTE_MAX];
+	size_t len = os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", what, (unsigned long)p);
+
+	if (in_slab)
+		e = page->engine;
+	else if (bytes && !in_heap)
+		e = report_blocks();
+	if (in_slab && engine_starts_object(page, p)) {
+		os_format(note + len, sizeof(note) - len, "is a free object of %s", e->name);
+		report_misuse(e, page, p, REPORT_FREE_ALREADY, note);
+	} else {
+		describe_place(note + len, sizeof(note) - len, page, bytes, p);
+		report_invalid(e, in_slab || in_heap ? page : NULL, p, note);
+	}
+	if (undone(what))
+		report_not_done(e, p, undone(what));
+	report_deliver();
+}
+
+static struct cache *owner_of(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (!slab)
+		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
+	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
+					     : NULL;
+}
+
+static const char *free_of(unsigned int id)
+{
+	if (id >= USLAB_ID_FIRST_FREE)
+		return "kmem_cache_free";
+	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
+}
+
+void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
+{
+	if (!cache_may_own(c, p) && !owner_of(p))
+		cache_report_pointer("kmem_cache_free_bulk", c, p);
+	else
+		cache_give_plain(c, p, caller);
+}
+
+void cache_give_wrong(struct cache *c, void *p, const void *caller)
+{
+	struct cache *owner = owner_of(p);
+
+	if (!owner || owner == c) {
+		cache_report_pointer(free_of(c->front.id), c, p);
+		return;
+	}
+	report_wrong_cache(&c->engine, &owner->engine, p);
+	report_deliver();
+	cache_free_for(owner, p, caller);
+}

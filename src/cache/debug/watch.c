@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/debug/watch.c - the slow paths of caches with watch bits
+ *
+ * Data:       none.
+ * Invariants: an object is given back to what its page says: a guarded page, a debug
+ *             slab, or else the engine; never by what the bits say, which may have
+ *             changed since it was allocated.
+ * Locks:      none held here. Bits are read once at the start of an allocation; whatever they
+ *             become meanwhile, what is done with the old ones is right (debug.c says why).
+ * Flow:       called by alloc.c, free.c for caches whose watch is not 0; calls failslab.c, debug/,
+ *             the front or past it the engine, friends.c.
+ */
+#include "base/bits.h"
+#include "cache/debug/failslab.h"
+#include "cache/object.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
+#include "front/array.h"
+#include "os/cpu/cpu.h"
+
+struct request {
+	struct cache *c;
+	unsigned int watch;
+	gfp_t gfp;
+	int node;
+	size_t size; /* asked for; 0: the cache's */
+	const void *caller;
+	uint32_t sample; /* not 0: it was picked, to be tracked */
+};
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+/* Over a heap without a front kmalloc and malloc get blocks of the exact size. */
+static bool takes_block(const struct request *r)
+{
+	return cache_heap_of(r->c) && r->size && r->size <= cache_heap_of(r->c)->max_size;
+}
+
+static void *take_block(const struct request *r)
+{
+	int node = r->node < (int)os_topology.nr_nodes ? r->node : NUMA_NO_NODE;
+
+	/* as an object: the caller may have chosen this cache for its alignment */
+	return cache_heap_of(r->c)->alloc(r->size, r->c->engine.align, r->gfp, node);
+}
+
+static void *take_plain(const struct request *r)
+{
+	struct engine *e = &r->c->engine;
+	void *obj;
+
+	if (takes_block(r))
+		return take_block(r);
+	if (!(r->watch & WATCH_PAST_FRONT))
+		return r->c->front.ops->alloc(&r->c->front, r->gfp, r->node);
+	return e->ops->refill(e, &obj, 1, r->gfp, r->node) ? obj : NULL;
+}
+
+static void *take_sample(const struct request *r)
+{
+	void *obj = debug_alloc(&r->c->engine, r->gfp, r->node, r->size, r->caller);
+
+	if (obj)
+		debug_mark_sample(obj, r->sample);
+	return obj;
+}
+
+static void *take(const struct request *r)
+{
+	void *obj = NULL;
+
+	if (r->watch & WATCH_DEBUG)
+		return debug_alloc(&r->c->engine, r->gfp, r->node, r->size, r->caller);
+	if (r->watch & WATCH_SAMPLE && r->sample)
+		obj = take_sample(r);
+	return obj ? obj : take_plain(r);
+}
+
+/* A miss of an array that is open stands for all of its objects. */
+static void *take_guarded(const struct request *r)
+{
+	unsigned int weight = r->watch & WATCH_PAST_FRONT ? 1 : MAX(r->c->front.capacity, 1u);
+
+	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, weight);
+}
+
+/* As alloc.c: all caches are shrunk once, and only the second failure is one. */
+static void *take_or_shrink(struct request *r)
+{
+	gfp_t gfp = r->gfp;
+	void *obj;
+
+	r->gfp = gfp | __GFP_NOWARN;
+	obj = take(r);
+	r->gfp = gfp;
+	if (likely(obj))
+		return obj;
+	cache_shrink_all();
+	return take(r);
+}
+
+/*
+ * What __GFP_ZERO clears: all of the object, but where something lies behind the bytes that were
+ * asked for these bytes only.
+ */
+static size_t zero_size(const struct request *r, const void *obj)
+{
+	const struct page *page = page_head_of(obj);
+
+	if (kfence_is_object(page))
+		return kfence_size(obj);
+	if (debug_is_slab(page) && page->layout->debug & (SLAB_RED_ZONE | SLAB_POISON))
+		return debug_usable_size(page, obj);
+	if (page->type == PAGE_HEAP && takes_block(r))
+		return r->size;
+	return load_relaxed(&r->c->engine.object_size);
+}
+
+/*
+ * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them:
+ * only a miss is one to be guarded.
+ */
+static void *hit(const struct request *r)
+{
+	int cpu = percpu_cpu();
+
+	if (r->watch & WATCH_PAST_FRONT || !r->c->front.capacity || r->node >= 0 || cpu < 0 ||
+	    r->sample)
+		return NULL;
+	return array_pop(r->c->front.id, cpu);
+}
+
+/* Neither in a debug slab, nor guarded, nor, but for hardened caches, in a heap. */
+static bool is_plain(const struct cache *c, const void *obj)
+{
+	const struct page *page = page_head_of(obj);
+
+	if (page->type == PAGE_HEAP)
+		return used_are_kept();
+	return page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN &&
+	       page->engine == &c->engine;
+}
+
+static void *alloc(struct request *r)
+{
+	size_t size = r->size ? r->size : load_relaxed(&r->c->engine.object_size);
+	void *obj;
+
+	if (r->watch & WATCH_FAULTS && failslab_should_fail(r->c, size, r->gfp, r->caller))
+		return NULL;
+	friends_enter();
+	obj = hit(r);
+	if (!obj && r->watch & WATCH_KFENCE && !r->sample)
+		obj = take_guarded(r);
+	if (!obj)
+		obj = take_or_shrink(r);
+	if (obj && is_plain(r->c, obj))
+		cache_unmark(r->c, obj);
+	if (obj && r->gfp & __GFP_ZERO) {
+		friends_open(r->c, obj);
+		memset(obj, 0, zero_size(r, obj));
+	}
+	friends_leave();
+	if (likely(obj))
+		friends_alloc(r->c, obj, r->size, r->gfp, r->node, r->caller);
+	return obj;
+}
+
+void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
+{
+	struct request r = {
+		.c = c,
+		.watch = load_acquire(&c->watch), /* pairs with set_watch() */
+		.gfp = gfp,
+		.node = node,
+		.size = size,
+		.caller = caller,
+	};
+
+	return alloc(&r);
+}
+
+void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
+			 uint32_t sample)
+{
+	struct request r = {
+		.c = c,
+		.watch = load_acquire(&c->watch), /* as above */
+		.gfp = gfp,
+		.node = NUMA_NO_NODE,
+		.size = size,
+		.caller = caller,
+		.sample = sample,
+	};
+
+	return alloc(&r);
+}
+
+unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				      unsigned int done, const void *caller)
+{
+	unsigned int n = done;
+
+	while (n < nr && (p[n] = cache_alloc_watched(c, gfp, NUMA_NO_NODE, 0, caller)))
+		n++;
+	friends_wrote(p, n);
+	if (n == nr)
+		return nr;
+	while (n) /* all or none */
+		cache_free_watched(c, p[--n], caller);
+	return 0;
+}
+
+/* ---- free ------------------------------------------------------------------------------------ */
+
+static cold void say_foreign(struct cache *c, const struct cache *owner, const void *obj)
+{
+	report_wrong_cache(&c->engine, &owner->engine, obj);
+	report_deliver();
+}
+
+/*
+ * F: a plain object whose page belongs to another cache goes to that one, and what is no object at
+ * all is left alone (spec 5.7). true: there is nothing more to do.
+ */
+static bool free_foreign(struct cache *c, const struct page *page, void *obj, const void *caller)
+{
+	struct cache *other;
+
+	if (page && page->type == PAGE_HEAP && page->heap == c->engine.ops->heap)
+		return false; /* shared by all caches: it does not say whose the object is */
+	if (!page || page->type != PAGE_SLAB) {
+		report_invalid(&c->engine, NULL, obj, "virt_to_cache: Object is not a Slab page!");
+		report_not_done(&c->engine, obj, "freed");
+		report_deliver();
+		return true;
+	}
+	if (page->engine == &c->engine)
+		return false;
+	other = container_of(page->engine, struct cache, engine);
+	say_foreign(c, other, obj);
+	cache_free_for(other, obj, caller);
+	return true;
+}
+
+static void free_plain(struct cache *c, const struct page *page, void *obj, const void *caller)
+{
+	if (load_relaxed(&c->flags) & SLAB_CONSISTENCY_CHECKS && free_foreign(c, page, obj, caller))
+		return;
+	if (!cache_receive(c, obj, caller))
+		return;
+	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with set_watch() */
+		c->engine.ops->flush(&c->engine, &obj, 1);
+	else
+		c->front.ops->free(&c->front, obj);
+}
+
+/* Whoever frees it: a guarded object goes back to its page. */
+static void free_guarded(struct cache *c, const struct page *page, void *obj, const void *caller)
+{
+	if (page->engine != &c->engine)
+		say_foreign(c, container_of(page->engine, struct cache, engine), obj);
+	kfence_free(obj, caller);
+}
+
+void cache_free_watched(struct cache *c, void *obj, const void *caller)
+{
+	struct page *page = page_head_of(obj);
+
+	friends_free(c, obj, caller);
+	friends_enter();
+	if (unlikely(kfence_is_object(page)))
+		free_guarded(c, page, obj, caller);
+	else if (debug_is_slab(page))
+		debug_free(&c->engine, obj, caller);
+	else
+		free_plain(c, page, obj, caller);
+	friends_leave();
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Spec 5.7: SLUB's stride for plain objects, less where metadata lies behind the object. */
+size_t cache_usable_size(const struct page *slab, const void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct engine *e = slab->engine;
+
+	if (kfence_is_object(slab))
+		return kfence_size(obj);
+	if (layout->debug & (SLAB_RED_ZONE | SLAB_POISON))
+		return debug_usable_size(slab, obj);
+	if (layout->debug & SLAB_STORE_USER || load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU)
+		return layout->inuse;
+	if (layout->kind == LAYOUT_DEBUG || (engine_is(e, &slub_ops) && !os_memcheck_on))
+		return layout->stride;
+	return load_relaxed(&e->object_size);
+}

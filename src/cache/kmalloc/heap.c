@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/kmalloc/heap.c - blocks of any size, for kmalloc and malloc over an engine that has a heap
+ *
+ * Why:        docs/adr/0008.
+ * Data:       none.
+ * Invariants: what lies in a page of type PAGE_HEAP and says that it belongs to a cache goes back
+ *             through that cache's front, everything else to the heap.
+ * Locks:      none held here; the heap's own.
+ * Flow:       called by kmalloc.c, registry.c and malloc/; calls engine_heap, free.c, shrink.c.
+ */
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/instrument/friends.h"
+#include "cache/internal.h"
+#include "os/cpu/cpu.h"
+#include "page/used.h"
+
+void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
+		       int node)
+{
+	void *p;
+
+	if (node >= (int)os_topology.nr_nodes)
+		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
+	p = heap->alloc(size, align, gfp | __GFP_NOWARN, node);
+	if (unlikely(!p)) {
+		cache_shrink_all();
+		p = heap->alloc(size, align, gfp, node);
+	}
+	if (p && used_are_kept())
+		used_set(p);
+	if (p && gfp & __GFP_ZERO)
+		memset(p, 0, size);
+	return p;
+}
+
+static void free_block(const struct engine_heap *heap, void *p, const void *caller)
+{
+	friends_enter();
+	if (friends_are_there())
+		friends_block_free(p, heap->size(p), caller);
+	heap->free(p);
+	friends_leave();
+}
+
+void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller)
+{
+	struct cache *c;
+
+	if (unlikely(!cache_is_in_use(p))) {
+		cache_report_pointer(what, NULL, p);
+		return;
+	}
+	c = cache_of_object(p);
+	if (c)
+		cache_free_for(c, p, caller);
+	else if (!used_are_kept() || used_clear(p))
+		free_block(heap, p, caller);
+}
+
+/* Every engine has a heap of its own, if any. */
+void cache_heaps_each(void (*visit)(const struct engine_heap *heap))
+{
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
+		if (cache_engines[i]->heap)
+			visit(cache_engines[i]->heap);
+}

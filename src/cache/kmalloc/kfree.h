@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/kmalloc/kfree.h - the hit path of kfree(), one pointer or several
+ *
+ * Data:       the page classes and the tables of <uslab/layout.h>.
+ * Invariants: a class with a magic is a kmalloc cache with arrays, whose slabs begin at
+ *             multiples of their size.
+ * Locks:      none.
+ * Flow:       included by kmalloc.c and kfree_bulk.c; calls arch/malloc_rseq.h.
+ *
+ * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so
+ * that its frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is
+ * at fixed distances from it.
+ */
+#ifndef CACHE_KFREE_H
+#define CACHE_KFREE_H
+
+#include "arch/malloc_rseq.h"
+#include "base/atomic.h"
+#include "front/percpu.h"
+#include "page/page.h"
+
+/* The class of p's page; 0 also when p lies in none of the pages. */
+static always_inline unsigned int kfree_class(const char *base, unsigned long pages, const void *p)
+{
+	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
+	unsigned long index = (unsigned long)((const char *)p - base) >> PAGE_SHIFT;
+
+	return likely(index < pages) ? classes[index] : 0;
+}
+
+static always_inline bool kfree_hit(const void *p)
+{
+	char *base = page_map.base;
+	unsigned long index = (unsigned long)((const char *)p - base) >> PAGE_SHIFT;
+	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;
+
+	return likely(index < load_relaxed(&page_map.nr_pages)) &&
+	       likely(arch_malloc_push(base, classes[index], os_rseq_offset, (void *)p));
+}
+
+#endif /* CACHE_KFREE_H */

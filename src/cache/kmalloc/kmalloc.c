@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/kmalloc/kmalloc.c - caches by size: the kernel's size classes (spec 5.6, 5.7)
+ *
+ * Data:       caches of fixed numbers, USLAB_ID_KMALLOC + type * 16 + index.
+ * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
+ *             a cache, its own or that of the engine's smallest size.
+ * Locks:      none of its own.
+ * Flow:       called by api/; calls alloc.c, free.c, heap.c, watch.c, debug/pages/pages.c
+ *             for more than two pages.
+ *
+ * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
+ * and its DMA type exists only with such a zone; user space has neither.
+ *
+ * Over a heap without a front the caches choose the heap and hold nothing: a block has
+ * the size that was asked for. With a front a CPU holds objects, and they have the
+ * cache's size as everywhere.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/bits.h"
+#include "cache/kmalloc/kfree.h"
+#include "cache/object.h"
+#include "debug/kfence/kfence.h"
+#include "debug/pages/pages.h"
+#include "front/array.h"
+#include "os/cpu/cpu.h"
+#include "os/process/die.h"
+#include "page/windows.h"
+
+#define KMALLOC_INDEX_LOW 3   /* 8 bytes */
+#define KMALLOC_INDEX_HIGH 13 /* 8192 bytes */
+#define KMALLOC_INDEXES 16
+#define KMALLOC_TYPES 2
+#define KMALLOC_RECLAIM 1
+
+struct kmem_cache *uslab_kmalloc_handles;
+
+/* Index of the cache that serves the kernel's index; const after kmalloc_init(). */
+static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
+
+/*
+ * The same by size, up to SMALL_MAX: numbers of caches; [i] is for SMALL_STEP * i + 1 bytes and up.
+ * The kernel has such a table up to 192 bytes.
+ */
+#define SMALL_STEP 8
+#define SMALL_MAX 1024
+static unsigned char small_id[KMALLOC_TYPES][SMALL_MAX / SMALL_STEP];
+
+BUILD_ASSERT(USLAB_ID_KMALLOC + KMALLOC_TYPES * KMALLOC_INDEXES <= 256);
+
+static unsigned int id_of(unsigned int type, size_t size)
+{
+	return USLAB_ID_KMALLOC + type * KMALLOC_INDEXES +
+	       cache_index[type][uslab_kmalloc_index(size)];
+}
+
+static void fill_small_ids(void)
+{
+	for (unsigned int type = 0; type < KMALLOC_TYPES; type++)
+		for (size_t i = 0; i < ARRAY_SIZE(small_id[type]); i++)
+			small_id[type][i] = (unsigned char)id_of(type, SMALL_STEP * i + 1);
+}
+
+/* Bytes of the cache with the kernel's index i. */
+static unsigned int index_size(unsigned int i)
+{
+	return i == 1 ? 96 : i == 2 ? 192 : 1u << i;
+}
+
+/* "kmalloc-rcl-1k": numbers from 1024 up are printed in k. */
+static void make_name(char *name, unsigned int type, unsigned int size)
+{
+	const char *prefix = type == KMALLOC_RECLAIM ? "kmalloc-rcl" : "kmalloc";
+
+	if (size >= 1024)
+		os_format(name, CACHE_NAME_MAX, "%s-%uk", prefix, size / 1024);
+	else
+		os_format(name, CACHE_NAME_MAX, "%s-%u", prefix, size);
+}
+
+/*
+ * An engine may have a smallest size: what is below has no cache, its words miss, and its index
+ * means the cache of that size (spec 5.6).
+ */
+static void map_to_minimum(unsigned int type, unsigned int index, unsigned int min)
+{
+	cache_index[type][index] = (unsigned char)uslab_kmalloc_index(min);
+	front_stop_words(USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index);
+}
+
+static int create_one(unsigned int type, unsigned int index)
+{
+	unsigned int size = index_size(index);
+	char name[CACHE_NAME_MAX];
+	struct kmem_cache *handle;
+	struct cache_spec spec = {
+		.name = name,
+		.size = size,
+		.align = is_pow2(size) ? MIN(size, (unsigned int)PAGE_SIZE) : 0,
+		.flags = SLAB_KMALLOC | (type == KMALLOC_RECLAIM ? SLAB_RECLAIM_ACCOUNT : 0),
+		.id = USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index,
+		.no_merge = true,
+	};
+	int ret;
+
+	make_name(name, type, size);
+	ret = cache_resolve(&spec);
+	if (ret)
+		return ret;
+	if (size < spec.engine->kmalloc_min) {
+		map_to_minimum(type, index, spec.engine->kmalloc_min);
+		return 0;
+	}
+	cache_index[type][index] = (unsigned char)index;
+	spec.flags |= spec.engine->kmalloc_flags;
+	return cache_create(&spec, &handle);
+}
+
+/* Creation order of the kernel: 8, 16, 32, 64, 96, 128, 192, 256, ... */
+int kmalloc_init(void)
+{
+	static const unsigned char order[] = { 3, 4, 5, 6, 1, 7, 2, 8, 9, 10, 11, 12, 13 };
+	int ret;
+
+	for (unsigned int type = 0; type < KMALLOC_TYPES; type++)
+		for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+			ret = create_one(type, order[i]);
+			if (ret)
+				return ret;
+		}
+	fill_small_ids();
+	store_release(&uslab_kmalloc_handles, percpu_handle(USLAB_ID_KMALLOC));
+	return 0;
+}
+
+bool kmalloc_refuse(void)
+{
+	char *window0 = windows_alone(KMALLOC_INDEXES, front_stop_word);
+
+	if (!window0)
+		return false;
+	store_release(&uslab_kmalloc_handles, (struct kmem_cache *)window0);
+	return true;
+}
+
+/* Of the cache for 1..KMALLOC_MAX_CACHE_SIZE bytes. */
+static inline struct kmem_cache *kmalloc_handle(size_t size, gfp_t gfp)
+{
+	unsigned int type = gfp & __GFP_RECLAIMABLE ? KMALLOC_RECLAIM : 0;
+
+	return percpu_handle(likely(size <= SMALL_MAX) ? small_id[type][(size - 1) / SMALL_STEP]
+						       : id_of(type, size));
+}
+
+/* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
+static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	size_t bytes;
+	bool zeroed;
+	void *p;
+
+	if (nested_call() || size > KMALLOC_MAX_SIZE)
+		return NULL;
+	cache_poll_now();
+	if (node >= (int)os_topology.nr_nodes)
+		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
+	bytes = PAGE_SIZE << get_order(size);
+	friends_enter();
+	p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
+	if (unlikely(!p)) {
+		cache_shrink_all();
+		p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
+	}
+	if (p)
+		bytes = pages_size(p);
+	if (p && gfp & __GFP_ZERO && !zeroed)
+		memset(p, 0, bytes);
+	friends_leave();
+	friends_block_alloc(p, (struct friends_block){ size, bytes, gfp, node, caller });
+	return p;
+}
+
+/* Does the cache give no objects for that size now, but blocks of its heap, or whole pages? */
+static bool is_block(const struct cache *c, size_t size)
+{
+	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
+
+	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
+}
+
+/*
+ * Over a heap: a block of exactly this size, else whole pages (spec 1.6); of a cache
+ * that is watched an object.
+ */
+static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int node,
+				    const void *caller)
+{
+	const struct engine_heap *heap = cache_heap_of(c);
+
+	if (nested_call())
+		return NULL;
+	cache_poll_now();
+	if (!is_block(c, size))
+		return cache_alloc_for(c, gfp, node, size, caller);
+	if (size > heap->max_size)
+		return alloc_large(size, gfp, node, caller);
+	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
+}
+
+static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	return size ? alloc_large(size, gfp, node, caller) : ZERO_SIZE_PTR;
+}
+
+/*
+ * Where the compiler did not know the size nobody has looked into the CPU's array yet. Where it
+ * did, this is a miss, and one look more is lost in what follows.
+ */
+void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	struct kmem_cache *handle;
+	struct cache *c;
+	void *obj;
+
+	if (unlikely(size - 1 >= KMALLOC_MAX_CACHE_SIZE))
+		return alloc_without_cache(size, gfp, node, caller);
+	handle = kmalloc_handle(size, gfp);
+	c = cache_of(handle);
+	if (likely(c->front.capacity && node < 0 && !cache_is_called()) &&
+	    array_pop_handle(handle, &obj))
+		return cache_zero(c, cache_unmark(c, obj), gfp);
+	if (unlikely(cache_heap_of(c)))
+		return alloc_on_heap(c, size, gfp, node, caller);
+	return cache_take(c, gfp, node, size, caller);
+}
+
+/*
+ * What a caller may ask for at no further cost. Of a heap's blocks: spec 1.6; its whole pages are
+ * rounded up as all whole pages here, where SLOB in the kernel says less than ksize() does.
+ */
+size_t kmalloc_roundup(size_t size)
+{
+	const struct cache *c;
+
+	if (!size || size > KMALLOC_MAX_SIZE)
+		return size;
+	c = cache_of(kmalloc_handle(MIN(size, KMALLOC_MAX_CACHE_SIZE), 0));
+	if (size > (cache_heap_of(c) ? cache_heap_of(c)->max_size : KMALLOC_MAX_CACHE_SIZE))
+		return PAGE_SIZE << get_order(size);
+	return cache_heap_of(c) ? ALIGN_UP(size, (size_t)ARCH_KMALLOC_MINALIGN)
+				: c->engine.object_size;
+}
+
+static cold void bad_pointer(const char *what, const void *p)
+{
+	friends_enter(); /* metadata may know it */
+	cache_report_pointer(what, NULL, p);
+	friends_leave();
+}
+
+static void free_run(const char *what, void *p, const void *caller)
+{
+	bool known;
+
+	if (friends_are_there() && pages_size(p))
+		friends_block_free(p, pages_size(p), caller);
+	friends_enter();
+	known = pages_free(p, caller);
+	friends_leave();
+	if (!known)
+		bad_pointer(what, p);
+	control_poll();
+}
+
+static void give(void *owner, void *p, const void *caller)
+{
+	(void)owner;
+	kmalloc_free(p, caller);
+}
+
+/* What lies in no slab. */
+static noinline void free_other(const char *what, const void *p, const void *caller)
+{
+	struct page *page = page_head_of(p);
+
+	if (ZERO_OR_NULL_PTR(p))
+		return;
+	if (nested_call())
+		nested_defer(give, NULL, (void *)p, caller);
+	else if (page && page->type == PAGE_HEAP)
+		cache_heap_free(what, page->heap, (void *)p, caller);
+	else
+		free_run(what, (void *)p, caller);
+}
+
+/* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
+static noinline void free_slow(const void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (likely(slab))
+		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller);
+	else
+		free_other("kfree", p, caller);
+}
+
+/*
+ * What kfree() would not say so: an interior pointer. Debug slabs and guarded pages
+ * have reports of their own.
+ */
+static bool is_interior(const struct page *slab, const void *p)
+{
+	return slab && slab->layout->kind == LAYOUT_PLAIN && !engine_starts_object(slab, p);
+}
+
+/* free_slow() for other functions of ours. */
+static noinline void free_slow_as(const char *what, const void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (likely(slab) && (nested_call() || likely(!is_interior(slab, p))))
+		free_slow(p, caller);
+	else if (slab)
+		bad_pointer(what, p);
+	else
+		free_other(what, p, caller);
+}
+
+void kmalloc_free(const void *p, const void *caller)
+{
+	if (!kfree_hit(p))
+		free_slow(p, caller);
+}
+
+void kmalloc_free_as(const char *what, const void *p, const void *caller)
+{
+	if (!kfree_hit(p))
+		free_slow_as(what, p, caller);
+}
+
+static size_t usable_size(const void *p)
+{
+	struct page *page = page_head_of(p);
+
+	if (unlikely(!cache_is_in_use(p)))
+		return 0;
+	if (page && page->type == PAGE_SLAB)
+		return kfence_is_object(page) || engine_starts_object(page, p)
+			       ? cache_usable_size(page, p)
+			       : 0;
+	if (page && page->type == PAGE_HEAP)
+		return page->heap->size(p);
+	return pages_size(p);
+}
+
+size_t kmalloc_size_for(const char *what, const void *p)
+{
+	size_t size;
+
+	friends_enter(); /* metadata may know it */
+	size = usable_size(p);
+	friends_leave();
+	if (!size && nested_call()) /* a mapped block, and nobody can tell: krealloc() will fail */
+		return 0;
+	if (!size)
+		bad_pointer(what, p);
+	friends_tell_size(p, size);
+	return size;
+}
+
+bool kmalloc_resize(const void *p, size_t size)
+{
+	struct page *page = page_head_of(p);
+	bool remembered;
+
+	if (nested_call()) /* debug slabs go on with the size that they know, which is larger */
+		return false;
+	friends_enter();
+	remembered = debug_is_slab(page) ? debug_resize(page, (void *)p, size)
+					 : pages_shrink(p, size);
+	friends_leave();
+	return remembered;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/pages/pages.c - blocks of whole pages with letters: red zones, poison, who
+ * allocated and who freed them
+ *
+ * Data:       none of its own.
+ * Invariants: a record is out of the table while its block is looked at by the thread that frees
+ *             or resizes it: of two that free a block one finds nothing. A block that fails a
+ *             check on free stays in use for ever; one that fails on its way out of the freed
+ *             ones is never used again.
+ * Locks:      none held here, but by pages_validate(). What was reported is delivered
+ *             before the table is changed.
+ * Flow:       see pages.h.
+ */
+#include "debug/pages/pages.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "debug/report/report.h"
+#include "debug/slab.h"
+
+/* ---- where things are ------------------------------------------------------------------------ */
+
+static char *start_of(const struct block_record *b)
+{
+	return (char *)b->address;
+}
+
+static bool has(const struct block_record *b, slab_flags_t letter)
+{
+	return b->letters & letter;
+}
+
+/* Before the block, of which only the last page is red: alignment may need more. */
+static char *left_zone(const struct block_record *b)
+{
+	return start_of(b) - PAGE_SIZE;
+}
+
+/* From the last byte that was asked for to the end of all pages. */
+static size_t right_zone_size(const struct block_record *b)
+{
+	return b->base + b->bytes - b->address - b->size;
+}
+
+static bool is_poisoned(const struct block_record *b)
+{
+	return has(b, SLAB_POISON) && page_in_arena(start_of(b)) && b->body <= PAGES_POISON_MAX;
+}
+
+static size_t usable(const struct block_record *b)
+{
+	return has(b, SLAB_RED_ZONE) ? b->size : b->body;
+}
+
+/* ---- filling, checking ----------------------------------------------------------------------- */
+
+static void fill_right(const struct block_record *b)
+{
+	if (has(b, SLAB_RED_ZONE))
+		memset(start_of(b) + b->size, RED_ACTIVE, right_zone_size(b));
+}
+
+/* Bytes from .. of the body that nobody has written to yet. */
+static void poison_from(const struct block_record *b, size_t from)
+{
+	if (!is_poisoned(b) || from >= b->body)
+		return;
+	memset(start_of(b) + from, POISON_FREE, b->body - from);
+	start_of(b)[b->body - 1] = (char)POISON_END;
+}
+
+static void fill(const struct block_record *b, unsigned char red)
+{
+	poison_from(b, 0);
+	if (!has(b, SLAB_RED_ZONE))
+		return;
+	memset(left_zone(b), red, PAGE_SIZE);
+	if (red == RED_ACTIVE)
+		fill_right(b);
+	else
+		memset(start_of(b) + b->body, red, PAGE_SIZE);
+}
+
+/* n bytes at p must be value. Else: report, and they are made so. */
+static bool check_bytes(const struct block_record *b, const char *what, char *start,
+			unsigned char value, size_t n)
+{
+	unsigned char *p = (unsigned char *)start;
+	size_t first = 0;
+	size_t last = n;
+
+	/* all equal to the first one: compared with itself, one byte on */
+	if (!n || (*p == value && !memcmp(p, p + 1, n - 1)))
+		return true;
+	while (p[first] == value)
+		first++;
+	do
+		last--;
+	while (p[last] == value);
+	report_block_bytes(b, what, p + first, p + last, value);
+	memset(p + first, value, last - first + 1);
+	return false;
+}
+
+static bool check_red_zones(const struct block_record *b)
+{
+	return !has(b, SLAB_RED_ZONE) ||
+	       (check_bytes(b, "Left Redzone", left_zone(b), RED_ACTIVE, PAGE_SIZE) &&
+		check_bytes(b, "Right Redzone", start_of(b) + b->size, RED_ACTIVE,
+			    right_zone_size(b)));
+}
+
+/* Of a block that was freed. */
+static bool check_poison(const struct block_record *b)
+{
+	char *start = start_of(b);
+
+	if (has(b, SLAB_RED_ZONE) &&
+	    (!check_bytes(b, "Left Redzone", left_zone(b), RED_INACTIVE, PAGE_SIZE) ||
+	     !check_bytes(b, "Right Redzone", start + b->body, RED_INACTIVE, PAGE_SIZE)))
+		return false;
+	return check_bytes(b, "Poison", start, POISON_FREE, b->body - 1) &&
+	       check_bytes(b, "End Poison", start + b->body - 1, POISON_END, 1);
+}
+
+static struct track make_track(const struct block_record *b, const void *caller)
+{
+	return has(b, SLAB_STORE_USER) ? debug_make_track(caller, true) : (struct track){ 0 };
+}
+
+/* ---- freed blocks ---------------------------------------------------------------------------- */
+
+/*
+ * Its pages may be used for anything again, if nobody wrote to them. Else
+ * nobody gets them any more.
+ */
+static bool leave(const struct block_record *b)
+{
+	bool whole = !has(b, SLAB_CONSISTENCY_CHECKS) || check_poison(b);
+
+	if (!whole)
+		report_block_fix("Pages at 0x%lx not used again", (unsigned long)b->base);
+	report_deliver();
+	return whole;
+}
+
+/* all: memory is short. */
+static void drop_surplus(bool all)
+{
+	struct block_record b;
+
+	while (blocks_take_surplus(all, &b))
+		if (leave(&b))
+			run_free((char *)b.base);
+}
+
+static void wait_freed(struct block_record *b)
+{
+	b->state = BLOCK_FREED;
+	fill(b, RED_INACTIVE);
+	if (!blocks_add_freed(b))
+		run_free((char *)b->base);
+}
+
+/* The record first: when the pages are gone another thread may have them. */
+static void free_now(struct block_record *b)
+{
+	b->state = BLOCK_GONE;
+	blocks_add_freed(b);
+	if (has(b, SLAB_POISON))
+		run_discard((char *)b->base);
+	else
+		run_free((char *)b->base);
+}
+
+/* ---- alloc ----------------------------------------------------------------------------------- */
+
+/* A block that waits, of just this layout, or new pages. false: out of memory. */
+static bool take_pages(struct block_record *b, size_t before, size_t align, int node, bool *zeroed)
+{
+	struct block_record freed;
+	char *base;
+
+	while (blocks_take_freed(b->bytes, before, align, &freed))
+		if (leave(&freed)) {
+			b->base = freed.base;
+			*zeroed = false;
+			return true;
+		}
+	base = run_alloc(b->bytes, align, node, zeroed);
+	if (!base) {
+		drop_surplus(true);
+		base = run_alloc(b->bytes, align, node, zeroed);
+	}
+	b->base = (uintptr_t)base;
+	return base;
+}
+
+static void *alloc_plain(size_t size, size_t body, size_t align, int node, bool *zeroed,
+			 const void *caller)
+{
+	char *p = run_alloc(body, align, node, zeroed);
+	struct block_record b = {
+		.address = (uintptr_t)p,
+		.size = size,
+		.base = (uintptr_t)p,
+		.bytes = ALIGN_UP(body, PAGE_SIZE),
+		.body = ALIGN_UP(body, PAGE_SIZE),
+		.letters = SLAB_STORE_USER,
+	};
+
+	if (!p)
+		return NULL;
+	b.track = make_track(&b, caller);
+	blocks_add(&b);
+	return p;
+}
+
+void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *zeroed,
+		       const void *caller)
+{
+	slab_flags_t letters = blocks_letters();
+	size_t before = letters & SLAB_RED_ZONE ? MAX(align, PAGE_SIZE) : 0;
+	size_t red = before + (before ? PAGE_SIZE : 0);
+	struct block_record b = { .size = size, .letters = (uint32_t)letters };
+	bool fresh;
+
+	if (!(letters & BLOCKS_CHECKED))
+		return alloc_plain(size, body, align, node, zeroed, caller);
+	if (body > PTRDIFF_MAX - PAGE_SIZE - red)
+		return NULL;
+	b.body = ALIGN_UP(MAX(body, 1ul), PAGE_SIZE);
+	b.bytes = b.body + red;
+	b.track = make_track(&b, caller);
+	if (!take_pages(&b, before, MAX(align, PAGE_SIZE), node, &fresh))
+		return NULL;
+	b.address = b.base + before;
+	if (!blocks_add(&b)) { /* nobody would find it by its address */
+		run_free((char *)b.base);
+		return run_alloc(body, align, node, zeroed);
+	}
+	fill(&b, RED_ACTIVE);
+	if (zeroed)
+		*zeroed = fresh && !is_poisoned(&b);
+	return start_of(&b);
+}
+
+/* ---- free ------------------------------------------------------------------------------------ */
+
+static void report_inside(const struct block_record *b, const void *p)
+{
+	report_block_pointer(b, p);
+	report_block_fix("Object at %p not freed", p);
+	report_deliver();
+}
+
+/* No live block starts at p, as far as records go. true: it was reported. */
+static bool is_mistake(const void *p)
+{
+	struct block_record b;
+
+	if (blocks_look_up(p, &b) && b.state != BLOCK_LIVE) {
+		if (b.state == BLOCK_GONE && run_size(p)) {
+			blocks_forget(p); /* another one by now */
+			return false;
+		}
+		report_block(&b, REPORT_FREE_ALREADY);
+		report_block_fix("Object at %p not freed", p);
+		report_deliver();
+		return true;
+	}
+	if (!blocks_find_around(p, &b))
+		return false;
+	report_inside(&b, p);
+	return true;
+}
+
+static void free_checked(struct block_record *b, const void *caller)
+{
+	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
+		report_block_fix("Object at %p not freed", start_of(b));
+		report_deliver();
+		blocks_add(b);
+		return;
+	}
+	b->freed = make_track(b, caller);
+	if (is_poisoned(b))
+		wait_freed(b);
+	else
+		free_now(b);
+	drop_surplus(false);
+}
+
+bool pages_free_slow(void *p, const void *caller)
+{
+	struct block_record b;
+
+	if (!blocks_take(p, &b))
+		return is_mistake(p) || run_free(p);
+	if (!(b.letters & BLOCKS_CHECKED))
+		return run_free(p);
+	free_checked(&b, caller);
+	return true;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+size_t pages_size_slow(const void *p)
+{
+	struct block_record b;
+
+	if (blocks_look_up(p, &b)) {
+		if (b.state == BLOCK_LIVE)
+			return usable(&b);
+		if (b.state == BLOCK_FREED)
+			return 0;
+	}
+	/* the pages of a checked block begin before it */
+	return blocks_find_around(p, &b) ? 0 : run_size(p);
+}
+
+/* What was written behind the old end must not become part of the block unseen. */
+static void check_before_resize(const struct block_record *b)
+{
+	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS)
+		check_red_zones(b);
+	report_deliver();
+}
+
+static bool resize_checked(struct block_record *b, size_t size)
+{
+	size_t before = b->address - b->base;
+	size_t behind = b->bytes - before - b->body;
+	size_t old = MIN((size_t)b->size, size);
+	char *base;
+
+	if (size > PTRDIFF_MAX - PAGE_SIZE - before - behind)
+		return false;
+	check_before_resize(b);
+	b->body = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE);
+	base = run_resize((char *)b->base, before + b->body + behind, true);
+	if (!base)
+		return false;
+	b->base = (uintptr_t)base;
+	b->bytes = before + b->body + behind;
+	b->address = b->base + before;
+	b->size = size;
+	poison_from(b, old);
+	if (behind)
+		fill_right(b);
+	return true;
+}
+
+static bool resize_plain(struct block_record *b, size_t size)
+{
+	char *moved = run_resize(start_of(b), size, true);
+
+	if (!moved)
+		return false;
+	b->address = b->base = (uintptr_t)moved;
+	b->bytes = b->body = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE);
+	b->size = size;
+	return true;
+}
+
+static bool resize(struct block_record *b, size_t size)
+{
+	return b->letters & BLOCKS_CHECKED ? resize_checked(b, size) : resize_plain(b, size);
+}
+
+void *pages_resize_slow(void *p, size_t size, const void *caller)
+{
+	struct block_record before;
+	struct block_record b = { 0 };
+	bool resized;
+	bool known = blocks_are_known() && blocks_take(p, &b);
+
+	if (!known) {
+		b = (struct block_record){ .address = (uintptr_t)p };
+		if (blocks_letters() & SLAB_STORE_USER)
+			b.letters = SLAB_STORE_USER;
+	}
+	before = b;
+	resized = resize(&b, size);
+	if (resized && has(&b, SLAB_STORE_USER) && blocks_letters() & SLAB_STORE_USER)
+		b.track = make_track(&b, caller);
+	if (resized ? has(&b, BLOCKS_LETTERS) : known)
+		blocks_add(resized ? &b : &before);
+	return resized ? start_of(&b) : NULL;
+}
+
+bool pages_shrink(const void *p, size_t size)
+{
+	struct block_record b;
+
+	if (!blocks_are_known() || !blocks_take(p, &b))
+		return false;
+	if (has(&b, SLAB_RED_ZONE)) {
+		check_before_resize(&b);
+		b.size = size;
+		fill_right(&b);
+	}
+	blocks_add(&b);
+	return has(&b, SLAB_RED_ZONE);
+}
+
+void pages_stats(struct run_stats *stats)
+{
+	const struct blocks *table = load_acquire(&blocks_table); /* pairs with blocks_switch() */
+
+	run_stats(stats);
+	if (!table)
+		return;
+	stats->count -= MIN(stats->count, (unsigned long)load_relaxed(&table->waiting));
+	stats->bytes -= MIN(stats->bytes, load_relaxed(&table->freed_bytes));
+}
+
+/* ---- validation ------------------------------------------------------------------------------ */
+
+static void validate_one(const struct block_record *b)
+{
+	if (b->state == BLOCK_FREED)
+		check_poison(b);
+	else
+		check_red_zones(b);
+}
+
+unsigned long pages_validate(void)
+{
+	unsigned long nr = blocks_each(validate_one);
+
+	report_deliver();
+	return nr;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/pages/pages.h - blocks of whole pages, with the letters that they have:
+ * what kmalloc and malloc call
+ *
+ * Why:        docs/adr/0023.
+ * Data:       see blocks.h: a record for each block that was allocated while letters were on.
+ * Invariants: with Z a page of red zone lies before a block, and behind it one more than the rest
+ *             of its last page; the block begins where its alignment wants it. Blocks without a
+ *             record are page/run.c's.
+ * Locks:      RANK_BLOCKS around the table. Reports are delivered here: no lock may be held.
+ * Flow:       called by cache/kmalloc/kmalloc.c and malloc/; calls blocks.c, report.c, page/run.c.
+ *
+ * What caches do with objects is done with pages: F checks on free, Z has red zones, P fills blocks
+ * (up to PAGES_POISON_MAX) and keeps freed ones for a while, to see whether somebody writes to
+ * them; larger ones are mappings of their own, and unmapped at once, so that whoever still uses
+ * them faults. U keeps who allocated and who freed a block. While there was never a letter, each
+ * call costs one load more.
+ */
+#ifndef DEBUG_PAGES_H
+#define DEBUG_PAGES_H
+
+#include "debug/pages/blocks.h"
+#include "page/run.h"
+
+#define PAGES_POISON_MAX (4ul << 20) /* bytes: what the arena holds */
+
+/* Use the inline ones below. */
+cold void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *zeroed,
+			    const void *caller);
+cold bool pages_free_slow(void *p, const void *caller);
+cold void *pages_resize_slow(void *p, size_t size, const void *caller);
+cold size_t pages_size_slow(const void *p);
+
+/*
+ * A block for size bytes: body (at least size) are to be its pages, aligned to align
+ * (power of two; 0: page), on node (-1: any). *zeroed (may be NULL): all bytes known to
+ * be zero. NULL: out of memory.
+ */
+static inline void *pages_alloc(size_t size, size_t body, size_t align, int node, bool *zeroed,
+				const void *caller)
+{
+	return unlikely(blocks_letters())
+		       ? pages_alloc_slow(size, body, align, node, zeroed, caller)
+		       : run_alloc(body, align, node, zeroed);
+}
+
+/* false: p starts no block, and nothing is known of it (the caller reports the bad pointer). */
+static inline bool pages_free(void *p, const void *caller)
+{
+	return unlikely(blocks_are_known()) ? pages_free_slow(p, caller) : run_free(p);
+}
+
+/*
+ * To size bytes, in place or by moving its mapping: caller holds it from then on. NULL: not
+ * possible that way, it is as it was.
+ */
+static inline void *pages_resize(void *p, size_t size, const void *caller)
+{
+	return unlikely(blocks_are_known() || blocks_letters()) ? pages_resize_slow(p, size, caller)
+								: run_resize(p, size, true);
+}
+
+/*
+ * Bytes that may be used of the block that starts at p: with Z those that were
+ * asked for. 0: none does.
+ */
+static inline size_t pages_size(const void *p)
+{
+	return unlikely(blocks_are_known()) ? pages_size_slow(p) : run_size(p);
+}
+
+/*
+ * The program says that it needs only size bytes of the block from now on. false:
+ * there is nothing to remember.
+ */
+cold bool pages_shrink(const void *p, size_t size);
+
+/* As run_stats(), without blocks that were freed and wait. */
+cold void pages_stats(struct run_stats *stats);
+
+/* Checks all blocks that have F, Z or P, and freed ones that wait. Returns how many. */
+cold unsigned long pages_validate(void);
+
+#endif /* DEBUG_PAGES_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report/names.h - names of functions, those that reports had lately at hand
+ *
+ * Data:       a table of texts by address.
+ * Invariants: a text is that of os_symbol_text() for what is loaded now.
+ * Locks:      RANK_REPORT, held by the caller: the text is open. No allocation.
+ * Flow:       called by text.c; calls os/symbol/symbol.h, os/symbol/object.h.
+ */
+#ifndef DEBUG_NAMES_H
+#define DEBUG_NAMES_H
+
+#include "base/compiler.h"
+
+#define NAME_MAX_BYTES 256 /* with the NUL; a longer name is cut */
+
+/* As os_symbol_text(), into NAME_MAX_BYTES. */
+cold void names_text(char *buf, uintptr_t address);
+
+#endif /* DEBUG_NAMES_H */

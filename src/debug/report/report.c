@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report/report.c - error reports in the kernel's words (spec 7): what is said, and in which
+ * order
+ *
+ * Data:       what the last banner was about.
+ * Invariants: nothing here writes to what it reports on.
+ * Locks:      every function opens the text and leaves it open, see report.h.
+ * Flow:       called by debug/ and cache/; calls the style (report_modern.c,
+ *             report_old.c), policy and text.
+ */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "debug/pages/blocks.h"
+#include "debug/report/report_style.h"
+#include "os/time/clock.h"
+#include "os/process/die.h"
+#include "os/symbol/object.h"
+#include "os/unwind/unwind.h"
+
+/* The last banner was about an object's bytes or its free pointer; under the text's lock. */
+static bool object_failed;
+
+static const char *cache_name(const struct engine *e)
+{
+	return e ? e->name : "<none>";
+}
+
+struct slab_counters report_slab_counters(const struct page *slab)
+{
+	uint64_t word = load_relaxed(&slab->counters);
+	struct slab_counters counters = { 0 };
+
+	if (slab->type == PAGE_SLAB)
+		memcpy(&counters, &word, sizeof(counters));
+	return counters;
+}
+
+/*
+ * This library's code where it is linked into the program: CMakeLists.txt gives it a
+ * section of its own. Else NULL.
+ */
+extern const char __start_uslab_text[] __attribute__((weak, visibility("hidden")));
+extern const char __stop_uslab_text[] __attribute__((weak, visibility("hidden")));
+
+/* Where this library's code is. false: in the program, and nobody can say where. */
+static bool find_own_code(struct os_object *own)
+{
+	struct os_object_file file;
+
+	*own = (struct os_object){ .start = __start_uslab_text, .end = __stop_uslab_text };
+	if (own->start)
+		return true;
+	return os_object_find((uintptr_t)find_own_code, own) && os_object_file(own, &file) &&
+	       file.path[0];
+}
+
+unsigned int report_call_trace(uintptr_t *pcs, unsigned int max)
+{
+	unsigned int nr = os_unwind(NULL, pcs, max), own = 0;
+	struct os_object code;
+
+	if (report_shows_own_frames() || !find_own_code(&code))
+		return nr;
+	while (own < nr && pcs[own] > (uintptr_t)code.start && pcs[own] <= (uintptr_t)code.end)
+		own++;
+	if (own == nr)
+		return nr; /* a thread of ours */
+	memmove(pcs, pcs + own, (nr - own) * sizeof(*pcs));
+	return nr - own;
+}
+
+unsigned long report_age(const struct track *track)
+{
+	uint64_t now = os_clock_ms();
+
+	return now > track->when ? now - track->when : 0;
+}
+
+/* ---- parts of a report ---- */
+
+static void put_banner(const struct engine *e, const char *reason)
+{
+	report_error_begin(cache_name(e));
+	object_failed = false;
+	report_style()->banner(cache_name(e), reason);
+}
+
+/* What the kernel has no words for: a page of a heap is no slab. */
+static void put_heap_page(const struct page *page)
+{
+	unsigned long base = (unsigned long)page_address(page);
+
+	text_print("Page 0x%lx-0x%lx of heap %s, %u bytes free\n", base, base + PAGE_SIZE - 1,
+		   page->heap->name, (uint32_t)page->counters);
+}
+
+static void put_slab(const struct page *slab)
+{
+	if (slab && slab->type == PAGE_HEAP)
+		put_heap_page(slab);
+	else if (slab) /* else the address is not even in the arena */
+		report_style()->slab(slab);
+}
+
+static void put_tracks(const struct page *slab, void *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct report_style *style = report_style();
+
+	if (!debug_is_slab(slab) || !(layout->debug & SLAB_STORE_USER))
+		return;
+	style->track("Allocated", "allocation", debug_track(layout, obj, TRACK_ALLOC));
+	style->track("Freed", "free", debug_track(layout, obj, TRACK_FREE));
+}
+
+static void put_object(const struct page *slab, void *obj)
+{
+	const void *fp = debug_is_slab(slab)
+				 ? debug_freeptr_get(slab->engine->debug, slab->layout, obj)
+				 : NULL;
+
+	report_style()->object(page_address(slab), obj, fp);
+}
+
+/* 16 bytes before the object, but for the first object of a slab (spec 7.1). */
+static void put_bytes_before(const struct report_style *style, const struct page *slab,
+			     const char *obj)
+{
+	if (report_offset(slab, obj) > REPORT_DUMP_LINE)
+		style->dump("Bytes b4", 9, obj - REPORT_DUMP_LINE, REPORT_DUMP_LINE);
+}
+
+static void put_object_padding(const struct report_style *style, const struct page *slab,
+			       const char *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	size_t from = debug_info_end(layout, slab->engine->debug->orig_size);
+	size_t to = layout->stride - layout->red_left_pad;
+
+	if (from < to)
+		style->dump("Padding", 9, obj + from, to - from);
+}
+
+static void put_sections(const struct page *slab, const char *obj)
+{
+	const struct slab_layout *layout = slab->layout;
+	const struct report_style *style = report_style();
+	bool red = layout->debug & SLAB_RED_ZONE;
+
+	if (red && style->left_redzone)
+		style->dump("Redzone", 9, obj - layout->red_left_pad, layout->red_left_pad);
+	else
+		put_bytes_before(style, slab, obj);
+	style->dump("Object", 9, obj, MIN((size_t)layout->object_size, style->object_max));
+	if (red)
+		style->dump("Redzone", 9, obj + layout->object_size,
+			    layout->inuse - layout->object_size);
+	if (debug_is_slab(slab))
+		put_object_padding(style, slab, obj);
+}
+
+static void put_trailer(const struct page *slab, void *obj)
+{
+	put_tracks(slab, obj);
+	put_slab(slab);
+	put_object(slab, obj);
+	put_sections(slab, obj);
+	report_style()->stack();
+	report_taint();
+}
+
+/* A line of our own in a report of the kernel's form. */
+static void put_note(const char *note)
+{
+	if (note)
+		text_print("%s\n", note);
+}
+
+static void put_slab_report(const struct engine *e, struct page *slab, void *obj,
+			    const char *reason, const char *note)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	put_note(note);
+	if (obj) {
+		put_tracks(slab, obj);
+		put_object(slab, obj);
+		put_sections(slab, obj);
+	}
+	report_style()->stack();
+	report_taint();
+}
+
+/* ---- errors ---- */
+
+void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+		  const void *first, const void *last, unsigned char expected)
+{
+	const struct report_style *style = report_style();
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
+	put_banner(e, reason);
+	style->wrong(page_address(slab), first, last, expected);
+	put_trailer(slab, obj);
+	object_failed = true;
+}
+
+void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
+		    const void *pad)
+{
+	size_t slab_bytes = slab->nr_pages * PAGE_SIZE;
+	char reason[REPORT_REASON_MAX];
+
+	report_style()->padding(reason, slab, first, last);
+	put_slab_report(e, slab, NULL, reason, NULL);
+	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
+}
+
+void report_object(struct engine *e, struct page *slab, void *obj, const char *reason)
+{
+	put_banner(e, reason);
+	put_trailer(slab, obj);
+	object_failed = !strcmp(reason, "Freepointer corrupt");
+}
+
+void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
+{
+	char reason[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(reason, sizeof(reason), fmt, args);
+	va_end(args);
+	put_slab_report(e, slab, NULL, reason, NULL);
+}
+
+void report_slab_noted(struct engine *e, struct page *slab, const char *reason, const char *note)
+{
+	put_slab_report(e, slab, NULL, reason, note);
+}
+
+/* The object of a debug slab in whose place, red zones and tracks among it, p lies; NULL: none. */
+static void *object_around(const struct page *slab, const void *p)
+{
+	const struct slab_layout *layout = slab->layout;
+	unsigned long i = report_offset(slab, p) / layout->stride;
+
+	return i < report_slab_counters(slab).objects
+		       ? (char *)page_address(slab) + i * layout->stride + layout->red_left_pad
+		       : NULL;
+}
+
+static void note_place(char note[REPORT_LINE_MAX], const struct engine *e, const struct page *slab,
+		       const void *obj, const void *p)
+{
+	const char *of = obj ? (const char *)obj : (const char *)p;
+	size_t distance = (size_t)((const char *)p - of);
+	bool inside = obj && (const char *)p > of && distance < slab->layout->object_size;
+
+	os_format(note, REPORT_LINE_MAX, "uslab: 0x%lx lies %s of %s, not at its start",
+		  (unsigned long)p,
+		  inside ? "inside of an object"
+		  : obj	 ? "beside an object"
+			 : "behind the objects",
+		  cache_name(e));
+}
+
+void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
+			 const char *reason)
+{
+	void *obj = is_object ? p : object_around(slab, p);
+	char note[REPORT_LINE_MAX];
+
+	if (is_object) {
+		put_slab_report(e, slab, obj, reason, "uslab: " REPORT_FREE_ALREADY);
+		return;
+	}
+	note_place(note, e, slab, obj, p);
+	put_banner(e, reason);
+	put_slab(slab);
+	put_note(note);
+	if (obj) {
+		put_tracks(slab, obj);
+		put_object(slab, obj);
+	}
+	report_style()->stack();
+	report_taint();
+}
+
+static void make_invalid(char reason[REPORT_REASON_MAX], const void *p)
+{
+	os_format(reason, REPORT_REASON_MAX, "Invalid object pointer %p", p);
+}
+
+void report_slab_invalid(struct engine *e, struct page *slab, void *p)
+{
+	char reason[REPORT_REASON_MAX];
+
+	make_invalid(reason, p);
+	report_slab_pointer(e, slab, p, false, reason);
+}
+
+void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	text_print("Invalid pointer 0x%lx\n", (unsigned long)p);
+	report_taint();
+}
+
+void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
+		   const char *note)
+{
+	put_banner(e, reason);
+	put_slab(slab);
+	text_print("Pointer 0x%lx", (unsigned long)p);
+	if (slab) /* else its pages are gone */
+		text_print(" @offset=%lu", report_offset(slab, p));
+	text_print("\n");
+	put_note(note);
+	text_print("\n");
+	report_style()->stack();
+	report_taint();
+}
+
+void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note)
+{
+	char reason[REPORT_REASON_MAX];
+
+	make_invalid(reason, p);
+	report_misuse(e, slab, p, reason, note);
+}
+
+void report_line(struct engine *e, const char *fmt, ...)
+{
+	char line[REPORT_LINE_MAX];
+	va_list args;
+
+	report_error_begin(cache_name(e));
+	va_start(args, fmt);
+	os_format_list(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_print("%s\n", line);
+	report_style()->stack();
+}
+
+void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
+{
+	report_line(e,
+		    "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
+		    "uslab: 0x%lx goes back to %s",
+		    cache_name(e), cache_name(owner), (unsigned long)obj, cache_name(owner));
+}
+
+/* ---- repairs ---- */
+
+/* Spec 7.4: 2.6.29 left an object that failed its check as it was, without a word. */
+static bool fix_is_silent(const char *fix)
+{
+	return !report_style()->says_not_freed && text_is_open() && object_failed &&
+	       !strncmp(fix, "Object at ", strlen("Object at "));
+}
+
+void report_fix(struct engine *e, const char *fmt, ...)
+{
+	char text[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (fix_is_silent(text))
+		return;
+	report_fix_begin(cache_name(e));
+	report_style()->fix(cache_name(e), text);
+}
+
+void report_not_done(struct engine *e, const void *p, const char *done)
+{
+	report_fix(e, "Object at 0x%lx not %s%s", (unsigned long)p, done,
+		   report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
+}
+
+void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
+		      unsigned char value)
+{
+	report_fix_begin(cache_name(e));
+	report_style()->fix_bytes(cache_name(e), what, first, last, value);
+}
+
+/* ---- blocks of whole pages ---- */
+
+/* Bytes of each section: from the first wrong byte's line on, where there is one. */
+#define BLOCK_DUMP 64u
+
+static void put_block_section(const char *label, const char *from, const char *to,
+			      const unsigned char *wrong)
+{
+	const char *at = (const char *)wrong;
+
+	if (at >= from && at < to)
+		from = MAX(from, from + ALIGN_DOWN((size_t)(at - from), REPORT_DUMP_LINE));
+	if (from < to)
+		report_style()->dump(label, 9, from, MIN((size_t)(to - from), (size_t)BLOCK_DUMP));
+}
+
+/*
+ * The end of the red zone before the block, its first bytes, those behind it. Pages
+ * that are gone show nothing.
+ */
+static void put_block_sections(const struct block_record *b, const unsigned char *wrong)
+{
+	const char *obj = (const char *)b->address;
+	const char *left = b->letters & SLAB_RED_ZONE ? obj - PAGE_SIZE : obj;
+	/* of one that was freed all pages between the red zones are filled */
+	const char *end = obj + (b->state == BLOCK_FREED ? b->body : b->size);
+	bool in_left = (const char *)wrong >= left && (const char *)wrong < obj;
+
+	if (b->state == BLOCK_GONE)
+		return;
+	put_block_section("Redzone", in_left || left == obj ? left : obj - BLOCK_DUMP, obj, wrong);
+	put_block_section("Object", obj, end, wrong);
+	if (b->letters & SLAB_RED_ZONE)
+		put_block_section("Redzone", end, (const char *)b->base + b->bytes, wrong);
+}
+
+static void put_block_tracks(const struct block_record *b)
+{
+	if (!(b->letters & SLAB_STORE_USER))
+		return;
+	report_style()->track("Allocated", "allocation", &b->track);
+	report_style()->track("Freed", "free", &b->freed);
+}
+
+static void put_block_trailer(const struct block_record *b, const void *wrong, const char *note)
+{
+	const char *base = (const char *)b->base;
+
+	put_note(note);
+	put_block_tracks(b);
+	text_print("Pages 0x%lx-0x%lx size=%lu\n", (unsigned long)base,
+		   (unsigned long)(base + b->bytes - 1), (unsigned long)b->size);
+	report_style()->object(base, (const char *)b->address, NULL);
+	put_block_sections(b, wrong);
+	report_style()->stack();
+	report_taint();
+}
+
+/* Whole pages have a name as caches have. */
+struct engine *report_blocks(void)
+{
+	static struct engine named;
+
+	named.name = blocks_name; /* the same from each thread */
+	return &named;
+}
+
+void report_block(const struct block_record *b, const char *reason)
+{
+	put_banner(report_blocks(), reason);
+	put_block_trailer(b, NULL, NULL);
+}
+
+void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+			const void *last, unsigned char expected)
+{
+	const struct report_style *style = report_style();
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
+	put_banner(report_blocks(), reason);
+	style->wrong((const char *)b->base, first, last, expected);
+	put_block_trailer(b, first, NULL);
+	object_failed = true;
+	report_fix_bytes(report_blocks(), what, first, last, expected);
+}
+
+void report_block_pointer(const struct block_record *b, const void *p)
+{
+	char reason[REPORT_REASON_MAX];
+	char note[REPORT_LINE_MAX];
+
+	make_invalid(reason, p);
+	os_format(note, sizeof(note),
+		  "uslab: 0x%lx lies inside of a block of %lu bytes, not at its start",
+		  (unsigned long)p, (unsigned long)b->size);
+	put_banner(report_blocks(), reason);
+	put_block_trailer(b, NULL, note);
+}
+
+void report_block_fix(const char *fmt, ...)
+{
+	char text[REPORT_REASON_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	os_format_list(text, sizeof(text), fmt, args);
+	va_end(args);
+	report_fix(report_blocks(), "%s", text);
+}
+
+/* ---- what is no mistake of an object ---- */
+
+void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc)
+{
+	text_open();
+	text_print("TRACE %s %s 0x%lx inuse=%u fp=0x%lx\n", cache_name(e), alloc ? "alloc" : "free",
+		   (unsigned long)obj, (unsigned int)report_slab_counters(slab).inuse,
+		   (unsigned long)slab->freelist);
+	if (!alloc)
+		report_style()->dump("Object", 7, obj, slab->layout->object_size);
+	report_style()->stack();
+}
+
+void report_leak_begin(struct engine *e, struct page *slab)
+{
+	char reason[REPORT_REASON_MAX];
+
+	os_format(reason, sizeof(reason), "Objects remaining in %s on __kmem_cache_shutdown()",
+		  cache_name(e));
+	put_slab_report(e, slab, NULL, reason, NULL);
+}
+
+void report_leak_object(struct engine *e, struct page *slab, void *obj)
+{
+	(void)e;
+	report_style()->leak(slab, obj);
+	put_tracks(slab, obj);
+}
+
+void report_leak_end(struct engine *e, const void *caller)
+{
+	report_error_begin(cache_name(e));
+	report_style()->leaked(cache_name(e), caller);
+	report_taint();
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report/report.h - error reports in the kernel's words (spec 7)
+ *
+ * Data:       whether something was reported so far (taint), how many reports, the policy.
+ * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
+ * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it.
+ *             Callers may hold a list_lock while they report, and must not while they deliver.
+ * Flow:       called by debug/ and cache/; calls text.c, os/symbol/symbol.c, os/unwind/unwind.c,
+ *             stacks.c.
+ *
+ * One function for each kind of body in the table of spec 7.2. The reason is printf text (subset of
+ * os/process/die.h) of at most 100 bytes.
+ */
+#ifndef DEBUG_REPORT_H
+#define DEBUG_REPORT_H
+
+#include "debug/debug.h"
+
+/* Of what the program freed, or wants to resize; the kernel's words. */
+#define REPORT_FREE_ALREADY "Object already free"
+
+/* `<what> overwritten`: bytes first..last (inclusive) are not expected. Trailer of the object. */
+cold void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+		       const void *first, const void *last, unsigned char expected);
+/* The slab's tail, from pad to its end: `Padding overwritten. 0xA-0xB @offset=N`. */
+cold void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
+			 const void *pad);
+/* A reason and the trailer of an object (`Object already free`, `Freechain corrupt`, ...). */
+cold void report_object(struct engine *e, struct page *slab, void *obj, const char *reason);
+/* A reason, the slab line and the stack. */
+cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* With a line of our own behind the slab line, which says more than the kernel's words do. */
+cold void report_slab_noted(struct engine *e, struct page *slab, const char *reason,
+			    const char *note);
+/*
+ * p was freed, or is to be resized, and is no object, or one that is free already (is_object). A
+ * line of our own says where it lies, or that it is free, whatever the reason says; and what is
+ * known of the object there.
+ */
+cold void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
+			      const char *reason);
+/* The same with the kernel's reason for what is no object: `Invalid object pointer 0xP`. */
+cold void report_slab_invalid(struct engine *e, struct page *slab, void *p);
+/* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
+cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
+/*
+ * An object, or a pointer that starts none, which must not be freed: its slab, a line of our own
+ * and the stack, no bytes. e, slab, note: NULL where there is none.
+ */
+cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
+			const char *note);
+/* The same with the kernel's reason for what is no object. */
+cold void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note);
+/* `FIX cache: text`; counts as an error in tests, as in KUnit. */
+cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* `Object at 0xP not done`, and where the program goes on how it would end. */
+cold void report_not_done(struct engine *e, const void *p, const char *done);
+/* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
+cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same for an object of owner that was given back to e. */
+cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
+/* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
+cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
+			   unsigned char value);
+
+/* ---- the same of a block of whole pages, named blocks_name: its pages instead of a slab ---- */
+
+struct block_record;
+cold void report_block(const struct block_record *b, const char *reason);
+/* That name where a report wants an engine. */
+cold struct engine *report_blocks(void);
+/* With the repair, which the caller makes. */
+cold void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+			     const void *last, unsigned char expected);
+cold void report_block_pointer(const struct block_record *b, const void *p);
+cold void report_block_fix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* T (spec 7.7). Not an error. */
+cold void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc);
+
+/*
+ * Writes what was reported by this thread since the last time, gives it to the program's hook, and
+ * does what the policy says. Nothing to deliver: returns at once. Locks: none held above
+ * RANK_REPORT but that of the registry, and a front's: then the hook is called when the thread
+ * holds none any more, and asks nested_call(). The text's is given back before.
+ */
+cold void report_deliver(void);
+
+/* Spec 5.5: the object's line and tracks, in the report of a cache that is destroyed too early. */
+cold void report_leak_begin(struct engine *e, struct page *slab);
+cold void report_leak_object(struct engine *e, struct page *slab, void *obj);
+/* Its last line, also where no slab was listed: the cache still has objects. */
+cold void report_leak_end(struct engine *e, const void *caller);
+
+/* ---- policy, set by USLAB_CONF and programs ---- */
+
+enum report_policy { REPORT_CONTINUE, REPORT_ABORT, REPORT_EXIT };
+enum report_format { REPORT_MODERN, REPORT_2_6_29 };
+
+/*
+ * Is an object out of its slab's list when it is checked, as in 6.1? An error found on
+ * allocation then shows it as in use, one found on free shows a free pointer of 0. In 2.6.29 it
+ * is as the last call left it.
+ */
+cold bool report_shows_taken(void);
+
+/* false: no such word. "continue", "abort", "exit"; "modern", "2.6.29"; "program", "all". */
+cold bool report_set_policy(const char *word);
+cold bool report_set_format(const char *word);
+cold bool report_set_frames(const char *word);
+#define REPORT_BURST 10
+#define REPORT_INTERVAL_S 5
+/*
+ * Of so many reports the text is written in an interval of so many seconds ("10", "5"; "0": of
+ * all). "1", "0": is there a line with time and process before each? false: no such value.
+ */
+cold bool report_set_burst(const char *value);
+cold bool report_set_interval(const char *value);
+cold bool report_set_time(const char *value);
+/* Does the program go on after a report? */
+cold bool report_goes_on(void);
+/* Reports go to this file from now on (appended) instead of stderr. false: cannot be opened. */
+cold bool report_set_file(const char *path);
+/* Why the last one could not: -errno. */
+cold int report_file_error(void);
+/* See uslab_set_report_hook(). */
+cold void report_set_hook(uslab_report_hook hook, void *arg, bool quiet);
+
+/* Read by tools from outside. */
+struct report_counters {
+	unsigned long reports; /* banners and lines */
+	unsigned long fixes;
+	unsigned long undelivered; /* texts that report.file or stderr did not take */
+	unsigned long isolated;	   /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
+	unsigned long suppressed;  /* reports of which the text was not written: report.burst */
+};
+extern struct report_counters report_counters;
+
+/* One more slab is isolated; while the text of its report is open. */
+cold void report_count_isolated(void);
+
+cold void report_fork_child(void);
+
+#endif /* DEBUG_REPORT_H */

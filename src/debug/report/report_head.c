@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report/report_head.c - how many reports are written, and the lines before one
+ *
+ * Why:        docs/adr/0029.
+ * Data:       the options; the interval that runs, and what was left out.
+ * Invariants: written <= burst when a text is taken; left_out: of which no text has told.
+ * Locks:      see report_head.h.
+ * Flow:       see report_head.h.
+ *
+ * A program that frees in a loop what is free would fill a disk. The kernel's words and numbers
+ * (printk_ratelimit): 10 in 5 seconds. What is left out is counted, and said before the next report
+ * that is written, or when the program ends. The limit is one for all reports, since what floods
+ * comes from many places as often as from one.
+ */
+#include "debug/report/report_head.h"
+
+#include "base/atomic.h"
+#include "debug/report/report.h"
+#include "os/process/die.h"
+#include "os/process/env.h"
+#include "os/process/process.h"
+#include "os/time/utc.h"
+
+#define MOST_SECONDS 1000000u
+
+static struct {
+	unsigned int burst;
+	unsigned int interval_ms;
+	bool no_time;
+} options = { REPORT_BURST, REPORT_INTERVAL_S * 1000, false };
+
+static struct {
+	uint64_t begin; /* milliseconds; 0: none runs */
+	unsigned int written;
+	unsigned long left_out;
+} limit;
+
+static bool set_number(unsigned int *option, const char *value, size_t most, unsigned int unit)
+{
+	size_t n;
+
+	if (!os_parse_size(value, &n) || n > most)
+		return false;
+	store_relaxed(option, (unsigned int)n * unit);
+	return true;
+}
+
+bool report_set_burst(const char *value)
+{
+	return set_number(&options.burst, value, UINT32_MAX, 1);
+}
+
+bool report_set_interval(const char *value)
+{
+	return set_number(&options.interval_ms, value, MOST_SECONDS, 1000);
+}
+
+bool report_set_time(const char *value)
+{
+	if ((value[0] != '0' && value[0] != '1') || value[1])
+		return false;
+	store_relaxed(&options.no_time, value[0] == '0');
+	return true;
+}
+
+static bool is_limited(void)
+{
+	return load_relaxed(&options.burst) && load_relaxed(&options.interval_ms);
+}
+
+void report_limit_leave_out(unsigned int nr)
+{
+	store_relaxed(&limit.left_out, limit.left_out + nr);
+	store_relaxed(&report_counters.suppressed, report_counters.suppressed + nr);
+}
+
+bool report_limit_takes(unsigned int nr, uint64_t now_ms)
+{
+	if (!is_limited())
+		return true;
+	if (!limit.begin || now_ms - limit.begin >= load_relaxed(&options.interval_ms)) {
+		limit.begin = now_ms;
+		limit.written = 0;
+	}
+	if (limit.written >= load_relaxed(&options.burst)) {
+		report_limit_leave_out(nr);
+		return false;
+	}
+	limit.written += nr;
+	return true;
+}
+
+bool report_limit_has_left_out(void)
+{
+	return load_relaxed(&limit.left_out);
+}
+
+size_t report_head(char head[TEXT_HEAD_MAX], bool is_report)
+{
+	char time[OS_UTC_BYTES];
+	size_t len = 0;
+
+	head[0] = '\0';
+	if (limit.left_out)
+		len += os_format(head, TEXT_HEAD_MAX,
+				 "uslab: %lu reports were suppressed; USLAB_CONF=report.burst=0 "
+				 "shows all\n",
+				 limit.left_out);
+	store_relaxed(&limit.left_out, 0);
+	if (!is_report || load_relaxed(&options.no_time))
+		return len;
+	os_utc_now(time);
+	return len + os_format(head + len, TEXT_HEAD_MAX - len, "uslab: %s pid=%u tid=%u\n", time,
+			       os_process_id(), os_thread_id());
+}
+
+void report_head_fork_child(void)
+{
+	limit.begin = 0;
+	store_relaxed(&limit.left_out, 0);
+}

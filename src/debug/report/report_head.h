@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debug/report/report_head.h - how many reports are written, and the lines before one
+ *
+ * Data:       the options report.burst, report.interval and report.time; what was left out.
+ * Invariants: as the kernel's ratelimit: of the reports of an interval the first burst ones, whole.
+ * Locks:      the text is open, but for the options, which are atomic.
+ * Flow:       called by report_policy.c and cache/config/options.c; calls os/time/clock.h,
+ *             os/time/utc.h.
+ */
+#ifndef DEBUG_REPORT_HEAD_H
+#define DEBUG_REPORT_HEAD_H
+
+#include "debug/report/text.h"
+
+/* Is a text with nr reports to be written now? Else they count as left out. */
+cold bool report_limit_takes(unsigned int nr, uint64_t now_ms);
+/* nr more were left out. */
+cold void report_limit_leave_out(unsigned int nr);
+/* Were any left out, of which no text has told? Read without the lock. */
+cold bool report_limit_has_left_out(void);
+
+/*
+ * The lines before a text that is written: what was left out before it, once; and of a report time,
+ * process and thread. Ends with NUL. Returns the length.
+ */
+cold size_t report_head(char head[TEXT_HEAD_MAX], bool is_report);
+
+/* A child has left nothing out. */
+cold void report_head_fork_child(void);
+
+#endif /* DEBUG_REPORT_HEAD_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/cpu/dword.h - compare and swap of two adjacent words, on every CPU
+ *
+ * Data:       none; struct dword is in arch/dwcas.h.
+ * Invariants: words that dword_cas() changes nobody stores to in another way while they are shared.
+ *             Each of them may be read at any time; a pair that was read is
+ *             proved by dword_cas() only.
+ * Locks:      none where the CPU has the instruction; else see dword.c.
+ * Flow:       called by engine/slub; calls arch/dwcas.h, os/lock/lock.c.
+ */
+#ifndef OS_DWORD_H
+#define OS_DWORD_H
+
+#include "arch/dwcas.h"
+
+/* By locks. Full barrier. */
+bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update);
+
+/* true when *p was expect and is now update. Full barrier. */
+static always_inline bool dword_cas(struct dword *p, struct dword expect, struct dword update)
+{
+	if (ARCH_HAS_DWCAS)
+		return arch_dwcas(p, expect, update);
+	return dword_cas_locked(p, expect, update);
+}
+
+/* For fork: nobody is half-way in the child. Nothing where the CPU has the instruction. */
+void dword_fork_prepare(void);
+void dword_fork_parent(void);
+void dword_fork_child(void);
+
+#endif /* OS_DWORD_H */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/memory/readable.h - memory that may not be there, or go away while it is read
+ *
+ * Data:       none.
+ * Invariants: no allocation; errno is preserved.
+ * Locks:      none; safe in a signal handler.
+ * Flow:       called by os/symbol/object.c, os/symbol/symbol_text.c, os/unwind*.c; calls
+ *             rt_sigprocmask(2), process_vm_readv(2) or, with a filter of system calls from the
+ *             start, pread(2).
+ */
+#ifndef OS_READABLE_H
+#define OS_READABLE_H
+
+#include "base/compiler.h"
+
+/* Can the page be read just now? The address is aligned to 8. */
+bool os_readable_page(uintptr_t address);
+
+/* A copy of size bytes. false: not all of them are there. */
+bool os_readable_copy(void *to, const void *from, size_t size);
+
+#endif /* OS_READABLE_H */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/memory/vm.h - address ranges: reserve, commit, purge, map
+ *
+ * Data:       none but the system's page size.
+ * Invariants: all addresses and sizes are multiples of os_page_size() unless said otherwise.
+ * Locks:      none; callers serialise what they do to one range.
+ * Flow:       called by page/ only; calls mmap, mprotect, madvise, mbind, mremap, prctl.
+ *
+ * errno is preserved by every function here (an allocator must not disturb its caller's).
+ */
+#ifndef OS_VM_H
+#define OS_VM_H
+
+#include "base/compiler.h"
+
+size_t os_page_size(void);
+
+/*
+ * size bytes of addresses without access, which core files leave out, aligned to align (power of
+ * two). NULL: none to be had.
+ */
+void *os_reserve(size_t size, size_t align);
+/* The same at exactly addr (MAP_FIXED_NOREPLACE); false when something lies there. */
+bool os_reserve_at(void *addr, size_t size);
+/*
+ * Where the system puts mappings at the lowest place that is free (the legacy layout: setarch -L,
+ * vm.legacy_va_layout): bytes from there, *from, up to the process's first stack. 0: it puts them
+ * below those that are there, or above that stack.
+ */
+size_t os_room_upward(char **from);
+void os_release(void *addr, size_t size);
+
+/*
+ * Makes part of a reserved range readable and writable (zero-filled). From here on it counts
+ * against RLIMIT_DATA and the system's overcommit limit. 0 or -ENOMEM.
+ */
+int os_commit(void *addr, size_t size);
+/* Takes the access to a committed range away; its bytes stay until os_commit() gives it back. */
+int os_protect(void *addr, size_t size);
+/* Gives the memory behind a committed range back; it reads as zero afterwards. 0 or -errno. */
+int os_purge(void *addr, size_t size);
+
+/*
+ * The memory behind a range comes in pages of the usual size, whatever the system says of huge
+ * ones (/sys/kernel/mm/transparent_hugepage/enabled); failure is ignored.
+ */
+void os_small_pages(void *addr, size_t size);
+/*
+ * Asks for the memory behind a range to come from a node (its real number) where that has some;
+ * failure is ignored.
+ */
+void os_bind(void *addr, size_t size, unsigned int node);
+
+/* Anonymous memory anywhere, aligned; NULL when out of memory. os_release() frees it. */
+void *os_map(size_t size, size_t align);
+/*
+ * Resizes an os_map() block; moves it only if may_move, and then keeps no alignment beyond
+ * os_page_size(). NULL: cannot (old block untouched).
+ */
+void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move);
+
+/* Names a range in /proc/PID/maps where the kernel can ("[anon:name]"); failure is ignored. */
+void os_name(void *addr, size_t size, const char *name);
+
+/*
+ * Bytes of address space that RLIMIT_AS still allows, if so many more were given back first;
+ * SIZE_MAX when unlimited.
+ */
+size_t os_address_space_left(size_t given_back);
+
+struct rlimit;
+/*
+ * prlimit(2): a process's limit on a resource; new, old may be NULL. *is_ours: it was done, and
+ * changed this process's RLIMIT_AS. 0 or -errno.
+ */
+int os_limit(int pid, int resource, const struct rlimit *new, struct rlimit *old, bool *is_ours);
+/* Bytes of physical memory of the machine (0: unknown). */
+size_t os_physical_memory(void);
+
+#endif /* OS_VM_H */

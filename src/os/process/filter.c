@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/process/filter.c - filters of system calls (seccomp) that were there before this library
+ *
+ * Data:       see os/process/filter.h.
+ * Invariants: see os/process/filter.h.
+ * Locks:      see os/process/filter.h.
+ * Flow:       see os/process/filter.h.
+ *
+ * Tools must not bring a program to its end, and do not know what a filter does with a call that it
+ * does not let through. In containers and services every process has a filter, from before it was
+ * started. What the program's start came through, and the calls that a child makes here, commands
+ * come through as well; so tools only need to know whether filters were added since, which the
+ * kernel counts from Linux 5.9 on. A child, since a filter may end who makes such a call, and the
+ * program has not asked for it.
+ *
+ * process_vm_readv(2) is not tried: there are filters that end processes for it. Where there was
+ * one from the start it is not used (os/memory/readable.c).
+ */
+#include <linux/futex.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "os/process/file.h"
+#include "os/process/filter.h"
+#include "os/process/random.h"
+#include "os/memory/readable.h"
+#include "os/cpu/rseq.h"
+#include "os/sys.h"
+
+#define STATUS "/proc/self/status"
+#define STATUS_BYTES 4096
+#define NOWHERE (-1) /* no descriptor */
+
+uint32_t os_filters;
+bool os_filtered;
+
+/* The number behind the name, which starts a line; -1: there is no such line. */
+static long number_of(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+	long n = 0;
+
+	if (!at)
+		return -1;
+	at += strlen(name);
+	at += strspn(at, " \t");
+	if (*at < '0' || *at > '9')
+		return -1;
+	for (; *at >= '0' && *at <= '9' && n < INT32_MAX / 10; at++)
+		n = n * 10 + *at - '0';
+	return n;
+}
+
+/* Of one thread nothing follows for others. */
+uint32_t os_filter_count(const char *path)
+{
+	char status[STATUS_BYTES];
+	long filters;
+
+	if (os_read_text(path, status, sizeof(status)) < 0 || number_of(status, "\nThreads:") != 1)
+		return 0;
+	filters = number_of(status, "\nSeccomp_filters:");
+	return filters < 0 ? 0 : (uint32_t)filters + 1;
+}
+
+/*
+ * What commands, letters, tracking and reports call and a start does not, with arguments that do
+ * nothing. docs/debugging.md lists them.
+ */
+static void try_calls(void)
+{
+	uint64_t word = 0;
+
+	os_syscall(SYS_getpid);
+	os_syscall(SYS_gettid);
+	os_syscall(SYS_geteuid);
+	os_syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+	os_syscall(SYS_rt_sigaction, SIGSEGV, NULL, NULL, sizeof(uint64_t));
+	os_syscall(SYS_rt_sigpending, &word, sizeof(word));
+	os_syscall(SYS_madvise, NULL, 0, MADV_DONTNEED);
+	os_syscall(SYS_lseek, NOWHERE, 0l, SEEK_CUR);
+	os_syscall(SYS_pread64, NOWHERE, &word, 1, 0l);
+	os_syscall(SYS_write, NOWHERE, &word, 1);
+	os_random();
+	os_readable_page((uintptr_t)&word);
+	if (os_rseq_on)
+		os_rseq_fence(0);
+}
+
+/*
+ * In a child that shares nothing, whom no signal announces, and who leaves no core file. What it
+ * ends by is the answer: 0, all came through; 1, a filter ended it; else not known.
+ */
+static int try_in_child(void)
+{
+	int status = -1;
+	long pid = os_syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+
+	if (!pid) {
+		os_syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+		try_calls();
+		for (;;)
+			os_syscall(SYS_exit_group, 0);
+	}
+	if (pid < 0 || os_syscall(SYS_wait4, pid, &status, __WALL, NULL) != pid)
+		return -1;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS ? 1 : status;
+}
+
+void os_filter_init(void)
+{
+	long mode = os_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+
+	os_filtered = mode == SECCOMP_MODE_FILTER;
+	if (!mode)
+		os_filters = 1;
+	if (!os_filtered)
+		return;
+	switch (try_in_child()) {
+	case 0:
+		os_filters = os_filter_count(STATUS);
+		break;
+	case 1:
+		os_filters = OS_FILTERS_END;
+		break;
+	}
+}

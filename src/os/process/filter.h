@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/process/filter.h - filters of system calls (seccomp) that were there before this library
+ *
+ * Data:       os_filters, os_filtered: what was in place when the library started.
+ * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
+ *             filters. errno is preserved.
+ * Locks:      none; the library's init calls os_filter_init() before there is a second user.
+ * Flow:       called by cache/init.c; read by os/memory/readable.c and report/root.c;
+ *             calls prctl(2), os/process/file.h.
+ */
+#ifndef OS_FILTER_H
+#define OS_FILTER_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/*
+ * How many filters every thread of the process had then, and 1 more; 0: not known. A process can
+ * add some, and get rid of none. Under these all has been called that commands, letters, tracking
+ * and reports take, by a child; OS_FILTERS_END: one of them ended it for that.
+ */
+#define OS_FILTERS_END UINT32_MAX
+extern uint32_t os_filters;
+
+/* There was one, or maybe one. */
+extern bool os_filtered;
+
+cold void os_filter_init(void);
+
+/* The number by a file like /proc/self/status, as os_filters. */
+cold uint32_t os_filter_count(const char *path);
+
+#endif /* OS_FILTER_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/process/random.c - a random word for free pointer encoding and shuffles
+ *
+ * Data:       calls: how often the fallback was asked, so that it never repeats itself.
+ * Invariants: never blocks, never fails; errno is preserved.
+ * Locks:      none; calls is atomic.
+ * Flow:       called by engine/slub at cache creation; calls getrandom(2), getauxval.
+ */
+#include <linux/random.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#include "os/process/random.h"
+#include "os/sys.h"
+
+static uint64_t calls; /* atomic; read by nobody else */
+
+/* Every bit of the result depends on every bit of x (finaliser of splitmix64). */
+static uint64_t mix(uint64_t x)
+{
+	x += 0x9e3779b97f4a7c15ull;
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+	return x ^ (x >> 31);
+}
+
+/* Without getrandom (kernel older than 3.17, a seccomp filter): what differs between processes. */
+static uint64_t fallback(void)
+{
+	int saved = errno; /* getauxval changes it when the entry is missing */
+	const void *seed = (const void *)getauxval(AT_RANDOM);
+	struct timespec now = { 0, 0 };
+	uint64_t word[2] = { 0, 0 };
+
+	if (seed)
+		memcpy(word, seed, sizeof(word)); /* 16 bytes, given by the kernel at exec */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	errno = saved;
+	word[0] ^= mix((uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30);
+	word[1] ^= mix(fetch_add(&calls, 1) + 1) ^ (uintptr_t)&now;
+	return mix(mix(word[0]) ^ word[1]);
+}
+
+uint64_t os_random(void)
+{
+	/* INSECURE: does not wait for a pool that is not filled yet; unknown before Linux 5.6. */
+	static const unsigned int flags[] = { GRND_INSECURE, GRND_NONBLOCK };
+	uint64_t word;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		if (os_syscall(SYS_getrandom, &word, sizeof(word), flags[i]) == sizeof(word))
+			return word;
+	return fallback();
+}

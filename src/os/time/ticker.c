@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/time/ticker.c - one thread that calls functions again and again
+ *
+ * Data:       a table of functions and intervals, and the process that has the thread; all atomic.
+ * Invariants: an entry whose function is set keeps it until another process makes the table its
+ *             own. owner is 0, or the number of the process whose thread it is: in a child of
+ *             fork() it is the parent's, so that nothing needs to be undone there.
+ * Locks:      none: whoever writes its number into owner makes the thread. Entries are
+ *             taken by compare and swap.
+ * Flow:       called by cache/reap.c, cache/control/control.c, cache/debug/guard.c; calls
+ *             pthread_create, clock_nanosleep.
+ *
+ * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that
+ * is added meanwhile need not wake it.
+ *
+ * A program whose main() ends by pthread_exit() ends with its last thread. libc counts this one,
+ * so it looks whether it is the last beside a main thread that is gone, and then ends as well:
+ * libc calls exit(0), as if there had never been a thread of ours. It takes signals from there
+ * on, since no other thread does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/sys.h"
+#include "os/time/ticker.h"
+
+#define NAP_MS 1000u
+#define LOOK_MS 250u /* at most so often, whether this thread is the last */
+#define TASK_LINKS 2 /* of /proc/PID/task, beside one for each thread */
+
+static struct entry {
+	void (*function)(void); /* NULL: free */
+	unsigned int interval;	/* ms */
+	uint64_t due;		/* of now_ms(); 0: not known yet; the thread's own */
+} table[OS_TICKER_MAX];
+
+static pid_t owner;
+static sigset_t signals; /* blocked in the thread that made ours */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(uint64_t ms)
+{
+	struct timespec left = { .tv_sec = (time_t)(ms / 1000),
+				 .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
+}
+
+/* Calls what is due. Returns ms until it is worth to look again. */
+static uint64_t call_due(void)
+{
+	uint64_t next = NAP_MS;
+
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		struct entry *entry = &table[i];
+		void (*function)(void) = load_acquire(&entry->function); /* pairs with take_entry */
+		uint64_t interval = load_relaxed(&entry->interval);
+		uint64_t now = now_ms();
+
+		if (!function || !interval) /* not there, or only half */
+			continue;
+		if (entry->due && entry->due <= now)
+			function();
+		/* an interval that became shorter counts at once */
+		if (!entry->due || entry->due <= now || entry->due > now + interval)
+			entry->due = now + interval;
+		next = MIN(next, entry->due - now);
+	}
+	return MAX(next, 1ul);
+}
+
+/*
+ * The main thread stays as a zombie without a program until the others have ended. Asked by
+ * names: a descriptor that is open for a moment could be the one that the program wants
+ * next. No /proc: nobody knows.
+ */
+static bool is_last(void)
+{
+	struct stat task;
+	char nothing;
+
+	return !os_syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &task, 0) &&
+	       task.st_nlink == TASK_LINKS + 2 &&
+	       os_syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &nothing, sizeof(nothing)) ==
+		       -ENOENT;
+}
+
+static void *tick(void *name)
+{
+	uint64_t look = 0; /* when to */
+
+	prctl(PR_SET_NAME, name);
+	for (;;) {
+		sleep_ms(call_due());
+		if (now_ms() < look)
+			continue;
+		if (unlikely(is_last()))
+			break;
+		look = now_ms() + LOOK_MS;
+	}
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
+	return NULL;
+}
+
+/* Signals are blocked before the thread exists, so that it never takes one. */
+static int make_thread(const char *name)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+	int ret;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &signals);
+	ret = pthread_create(&thread, &attr, tick, (void *)name);
+	pthread_sigmask(SIG_SETMASK, &signals, NULL);
+	pthread_attr_destroy(&attr);
+	return -ret;
+}
+
+/* The function's entry, or a free one; false: there is none. */
+static bool take_entry(void (*fn)(void), unsigned int interval_ms)
+{
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		if (load_relaxed(&table[i].function) != fn &&
+		    !cmpxchg(&table[i].function, NULL, fn))
+			continue;
+		store_relaxed(&table[i].interval, interval_ms);
+		return true;
+	}
+	return false;
+}
+
+/* What the parent called is not called here. */
+static void forget_table(void)
+{
+	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
+		store_relaxed(&table[i].function, NULL);
+		table[i].due = 0;
+	}
+}
+
+int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void))
+{
+	pid_t self = getpid();
+	pid_t before = load_relaxed(&owner);
+	bool first;
+	int ret;
+
+	if (!interval_ms)
+		return -EINVAL;
+	first = before != self && cmpxchg(&owner, before, self);
+	if (first && before)
+		forget_table();
+	if (!take_entry(fn, interval_ms))
+		return -ENOSPC;
+	if (!first)
+		return 0;
+	ret = make_thread(name);
+	if (ret)
+		store_relaxed(&owner, 0);
+	return ret;
+}

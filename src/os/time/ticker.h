@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/time/ticker.h - one thread that calls functions again and again
+ *
+ * Data:       the functions, each with the time between two of its calls.
+ * Invariants: at most one such thread in a process.
+ * Locks:      none.
+ * Flow:       called by cache/; calls pthread_create.
+ */
+#ifndef OS_TICKER_H
+#define OS_TICKER_H
+
+#define OS_TICKER_MAX 4 /* functions */
+
+/*
+ * From now on a detached thread, which takes no signals, calls fn every interval_ms. The first one
+ * to be named says what the thread is called (a constant, 15 bytes at most); again for the same fn:
+ * with that interval. The thread ends by itself, within a second or so, when it is the last one of
+ * a process whose main thread has ended, so that the process ends with it. A child of fork() has no
+ * such thread, and no functions, until it calls this itself. libc may allocate: call it when the
+ * allocator works, with no lock held. 0; -EINVAL: interval_ms is 0; -ENOSPC: there are
+ * OS_TICKER_MAX functions; -EAGAIN, ...: no thread could be made.
+ */
+int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void));
+
+#endif /* OS_TICKER_H */

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/unwind/unwind.c - the call stack of this thread
+ *
+ * Data:       known[]: rules by code address, one word each.
+ * Invariants: a word of the stack is read only above the stack pointer of a frame that was reached
+ *             before, in pages that the kernel said are readable. Errors in tables,
+ *             objects that are unloaded, memory that looks like frames: all of them give
+ *             a short or a wrong stack, never a fault. Tables of code that this thread
+ *             may not be in are read as copies.
+ * Locks:      none: one word per entry, so that no reader (another thread, a signal
+ *             handler) sees half of one.
+ * Flow:       calls os/unwind/unwind_cfi.c for rules that are not known, os/unwind/unwind_stack.c
+ *             and os/memory/readable.c for pages.
+ */
+#include "arch/unwind.h"
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "os/symbol/object.h"
+#include "os/memory/readable.h"
+#include "os/unwind/unwind.h"
+#include "os/unwind/unwind_cfi.h"
+#include "os/unwind/unwind_stack.h"
+
+#define WORD sizeof(uintptr_t)
+#define PAGE STACK_PAGE
+#define MAX_GAP (256 * PAGE) /* a frame larger than that is not looked through page by page */
+#define MAX_JOIN (16 * PAGE)
+#define MAX_SKIPPED 64	    /* frames between here and the caller */
+#define LOWEST_CODE 65536ul /* no program has code below */
+
+/* ---- known rules ----------------------------------------------------------------------------- */
+
+/*
+ * An entry: address / 4096 (35 bits), offset (16, signed), fp_slot (10), kind (3). What the address
+ * is within its page follows from the index, as the hash only mixes the higher bits in.
+ */
+#define KNOWN_BITS 12
+#define TAG_BITS 35
+#define OFFSET_BITS 16
+#define SLOT_BITS 10
+
+static uint64_t known[1ul << KNOWN_BITS];
+
+static uint64_t *known_entry(uintptr_t address)
+{
+	uintptr_t mixed = address ^ address >> KNOWN_BITS ^ address >> 2 * KNOWN_BITS;
+
+	return &known[mixed & (ARRAY_SIZE(known) - 1)];
+}
+
+static uint64_t known_pack(uintptr_t address, struct unwind_rule rule)
+{
+	return address >> KNOWN_BITS | (uint64_t)(uint16_t)rule.offset << TAG_BITS |
+	       (uint64_t)rule.fp_slot << (TAG_BITS + OFFSET_BITS) |
+	       (uint64_t)rule.kind << (TAG_BITS + OFFSET_BITS + SLOT_BITS);
+}
+
+static struct unwind_rule known_unpack(uint64_t entry)
+{
+	return (struct unwind_rule){
+		.kind = (enum unwind_kind)(entry >> (TAG_BITS + OFFSET_BITS + SLOT_BITS)),
+		.offset = (int16_t)(entry >> TAG_BITS),
+		.fp_slot = (unsigned int)(entry >> (TAG_BITS + OFFSET_BITS)) &
+			   ((1u << SLOT_BITS) - 1),
+	};
+}
+
+/* Addresses without an object are not kept: a library may be loaded there. */
+static struct unwind_rule learn(uintptr_t address, bool in_use)
+{
+	struct unwind_rule rule = unwind_cfi_rule(address, in_use);
+
+	if (rule.kind != UNWIND_UNKNOWN && !(address >> KNOWN_BITS >> TAG_BITS) &&
+	    rule.offset == (int16_t)rule.offset)
+		store_relaxed(known_entry(address), known_pack(address, rule));
+	return rule;
+}
+
+/* The word of an address, or 0. */
+static inline uint64_t known_word(uintptr_t address)
+{
+	uint64_t entry = load_relaxed(known_entry(address));
+
+	return likely((entry & ((1ul << TAG_BITS) - 1)) == address >> KNOWN_BITS) ? entry : 0;
+}
+
+static cold void forget_all(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		store_relaxed(&known[i], 0);
+}
+
+/* ---- memory that may be read ----------------------------------------------------------------- */
+
+/* Where the function that returns to pc stands. */
+struct frame {
+	uintptr_t pc;
+	uintptr_t sp;
+	uintptr_t fp;
+	uintptr_t from; /* the rule that led to pc is that of this address; 0: none did */
+};
+
+/* What a walk has learnt of the stack. Invariant: range.start <= frame.sp. */
+struct walk {
+	struct frame frame;
+	struct range range;   /* readable */
+	struct range earlier; /* readable, as an earlier walk of this thread found; or empty */
+	bool is_whole;	      /* range is one piece of this thread's stack, found by tables only */
+	bool in_use;	      /* all frames were found by tables: this thread is in their code */
+	bool is_stale;	      /* an object was unloaded; what is known of rules is of no use */
+};
+
+/* From here on nothing that was found readable before is relied upon. */
+static void distrust(struct walk *w, uintptr_t address)
+{
+	w->range = (struct range){ address, address };
+	w->earlier = (struct range){ 0, 0 };
+	w->is_whole = false;
+}
+
+/* Extends the range upwards, page by page, to one that has the address. */
+static noinline bool extend(struct walk *w, uintptr_t address)
+{
+	uintptr_t page = ALIGN_DOWN(address, PAGE);
+
+	if (address < w->range.start)
+		return false;
+	if (page - w->range.end > MAX_GAP)
+		distrust(w, page);
+	while (page >= w->range.end) {
+		if (w->earlier.start <= w->range.end && w->range.end < w->earlier.end) {
+			w->range.end = w->earlier.end;
+		} else {
+			if (!os_readable_page(w->range.end))
+				return false;
+			w->range.end += PAGE;
+		}
+	}
+	return true;
+}
+
+/*
+ * What this walk found readable, for later ones. A recursion comes back to where the earlier ones
+ * were, so the two are joined if there is little between them.
+ */
+static void remember_range(struct walk *w)
+{
+	if (!w->is_whole)
+		return;
+	if (w->earlier.start > w->range.end && w->earlier.start - w->range.end <= MAX_JOIN)
+		extend(w, w->earlier.start);
+	if (w->range.start != w->earlier.start || w->range.end != w->earlier.end)
+		unwind_stack_remember(w->range);
+}
+
+/* Not below the frame that the walk has reached, and aligned: so a word never spans two pages. */
+static bool is_readable(struct walk *w, uintptr_t address)
+{
+	if (address < w->frame.sp || address % WORD)
+		return false;
+	return address - w->range.start < w->range.end - w->range.start || extend(w, address);
+}
+
+/* Other functions' frames, which AddressSanitizer guards. */
+__attribute__((no_sanitize("address", "thread", "undefined"))) static inline uintptr_t
+word_at(uintptr_t address)
+{
+	return *(const uintptr_t *)address;
+}
+
+/* ---- one step -------------------------------------------------------------------------------- */
+
+static inline uintptr_t rule_cfa(const struct frame *f, struct unwind_rule rule)
+{
+	return (rule.kind == UNWIND_SP ? f->sp : f->fp) + (uintptr_t)(long)rule.offset * WORD;
+}
+
+/* To the frame whose CFA this is. false: that cannot be, or there is no more. */
+static bool step_to(struct walk *w, uintptr_t cfa, uintptr_t fp)
+{
+	if (cfa <= w->frame.sp || !is_readable(w, cfa - WORD))
+		return false;
+	w->frame.pc = word_at(cfa - WORD);
+	w->frame.sp = cfa;
+	w->frame.fp = fp;
+	return w->frame.pc >= LOWEST_CODE;
+}
+
+static bool step_cfa(struct walk *w, struct unwind_rule rule)
+{
+	uintptr_t cfa = rule_cfa(&w->frame, rule);
+	uintptr_t slot = cfa - rule.fp_slot * WORD;
+
+	if (rule.fp_slot == UNWIND_SLOT_SAME)
+		return step_to(w, cfa, w->frame.fp);
+	if (rule.fp_slot == UNWIND_SLOT_LOST || !is_readable(w, slot))
+		return step_to(w, cfa, 0);
+	return step_to(w, cfa, word_at(slot));
+}
+
+static bool step_deref(struct walk *w, struct unwind_rule rule)
+{
+	uintptr_t fp = w->frame.fp;
+	uintptr_t place = rule_cfa(&w->frame, rule);
+
+	if (!is_readable(w, place) || !is_readable(w, fp))
+		return false;
+	return step_to(w, word_at(place), rule.fp_slot == UNWIND_SLOT_LOST ? 0 : word_at(fp));
+}
+
+/* Code of an object; or of none, made at run time, that keeps frame pointers. */
+static bool is_plausible(const struct walk *w, uintptr_t earlier_fp)
+{
+	struct os_object object;
+
+	if (w->frame.pc - w->range.start < w->range.end - w->range.start)
+		return false; /* the stack itself */
+	return os_object_find(w->frame.pc - 1, &object) || w->frame.fp > earlier_fp;
+}
+
+/*
+ * By frame pointer, where tables are silent. What looks like one may be anything: from the first
+ * one on memory is checked anew.
+ */
+static bool step_chain(struct walk *w)
+{
+	uintptr_t fp = w->frame.fp;
+
+	if (fp < w->frame.sp || fp - w->frame.sp > MAX_GAP)
+		return false;
+	if (w->is_whole || fp >= w->range.end)
+		distrust(w, ALIGN_DOWN(fp, PAGE));
+	w->in_use = false;
+	return is_readable(w, fp) && step_to(w, fp + 2 * WORD, word_at(fp)) && is_plausible(w, fp);
+}
+
+/*
+ * To what a signal handler interrupted, maybe on another stack. It has not called anything: its
+ * address itself is to be looked up, so it is given as that of a call that returns one byte on.
+ */
+static bool step_signal(struct walk *w)
+{
+	uintptr_t frame = w->frame.sp;
+	uintptr_t sp;
+
+	if (!is_readable(w, frame + ARCH_SIGNAL_FP) || !is_readable(w, frame + ARCH_SIGNAL_PC))
+		return false;
+	sp = word_at(frame + ARCH_SIGNAL_SP);
+	w->frame.fp = word_at(frame + ARCH_SIGNAL_FP);
+	w->frame.pc = word_at(frame + ARCH_SIGNAL_PC) + 1;
+	if (sp < w->frame.sp || sp >= w->range.end)
+		distrust(w, ALIGN_DOWN(sp, PAGE));
+	w->frame.sp = sp;
+	return w->frame.pc >= LOWEST_CODE;
+}
+
+/*
+ * The address belongs to no object: code made at run time. Or a rule of an object that was
+ * unloaded, with another one in its place, has led here: then the rule is another one now.
+ */
+static bool step_unknown(struct walk *w)
+{
+	uintptr_t from = w->frame.from;
+
+	if (from && known_word(from))
+		w->is_stale = known_pack(from, unwind_cfi_rule(from, w->in_use)) !=
+			      known_word(from);
+	w->frame.from = 0;
+	return !w->is_stale && step_chain(w);
+}
+
+static bool step(struct walk *w)
+{
+	uintptr_t address = w->frame.pc - 1;
+	uint64_t entry = known_word(address);
+	struct unwind_rule rule = entry ? known_unpack(entry) : learn(address, w->in_use);
+
+	if (rule.kind == UNWIND_UNKNOWN)
+		return step_unknown(w);
+	w->frame.from = address;
+	switch (rule.kind) {
+	case UNWIND_SP:
+	case UNWIND_FP:
+		return step_cfa(w, rule);
+	case UNWIND_FP_DEREF:
+		return step_deref(w, rule);
+	case UNWIND_SIGNAL:
+		return step_signal(w);
+	case UNWIND_CHAIN:
+		return step_chain(w);
+	default:
+		return false;
+	}
+}
+
+/*
+ * The same for what most frames are: known functions, in the readable part of the stack. false: it
+ * is none of these, and nothing was done.
+ */
+static inline bool step_known(struct frame *f, struct range range)
+{
+	struct unwind_rule rule = known_unpack(known_word(f->pc - 1));
+	uintptr_t cfa = rule_cfa(f, rule);
+	uintptr_t slot = cfa - rule.fp_slot * WORD;
+	uintptr_t pc;
+
+	if (unlikely((rule.kind != UNWIND_SP && rule.kind != UNWIND_FP) || cfa <= f->sp ||
+		     slot < f->sp || cfa > range.end || cfa % WORD ||
+		     rule.fp_slot == UNWIND_SLOT_LOST))
+		return false;
+	pc = word_at(cfa - WORD);
+	if (unlikely(pc < LOWEST_CODE))
+		return false;
+	f->from = f->pc - 1;
+	f->pc = pc;
+	f->sp = cfa;
+	if (rule.fp_slot != UNWIND_SLOT_SAME)
+		f->fp = word_at(slot);
+	return true;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+/*
+ * Begins at the frame of a function of this thread that runs; frame is where
+ * its frame pointer points.
+ */
+static struct walk begin(uintptr_t frame)
+{
+	struct walk w = {
+		.frame = { word_at(frame + WORD), frame + 2 * WORD, word_at(frame), 0 },
+		.range = { ALIGN_DOWN(frame, PAGE), ALIGN_DOWN(frame, PAGE) + PAGE },
+		.earlier = unwind_stack_known(),
+		.is_whole = true,
+		.in_use = true,
+	};
+
+	if (w.range.start >= w.earlier.start && w.range.start < w.earlier.end)
+		w.range = w.earlier;
+	return w;
+}
+
+static inline bool advance(struct walk *w, struct frame *f)
+{
+	if (likely(step_known(f, w->range)))
+		return true;
+	w->frame = *f;
+	if (!step(w))
+		return false;
+	*f = w->frame;
+	return true;
+}
+
+static unsigned int follow(struct walk *w, uintptr_t caller, uintptr_t *pcs, unsigned int max)
+{
+	struct frame f = w->frame; /* in registers */
+	bool found = !caller;
+	unsigned int skipped = 0;
+	unsigned int nr = 0;
+
+	do {
+		found |= f.pc == caller;
+		if (found)
+			pcs[nr++] = f.pc;
+		else
+			skipped++;
+	} while (nr < max && skipped <= MAX_SKIPPED && advance(w, &f));
+	return nr;
+}
+
+noinline unsigned int os_unwind(const void *caller, uintptr_t *pcs, unsigned int max)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	struct walk w = begin(frame);
+	unsigned int nr = follow(&w, (uintptr_t)caller, pcs, max);
+
+	if (unlikely(w.is_stale)) {
+		forget_all();
+		w = begin(frame);
+		nr = follow(&w, (uintptr_t)caller, pcs, max);
+	}
+	remember_range(&w);
+	if (!nr)
+		pcs[nr++] = (uintptr_t)caller;
+	return nr;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/debug/debug/watch_test.c - slow paths of watched caches: routes by page, zeroing, sizes,
+ * mistakes
+ */
+#include "unit/cache/cache_fixture.h"
+
+#include "base/atomic.h"
+#include "cache/internal.h"
+#include "debug/kfence/kfence.h"
+#include "debug/report/report.h"
+#include "front/array.h"
+
+#define FZPU DEBUG_DEFAULT
+
+static struct cache *kmalloc_of(size_t size)
+{
+	void *p = kmalloc_alloc(size, GFP_KERNEL, NUMA_NO_NODE);
+	struct cache *c = cache_of_object(p);
+
+	kmalloc_free(p, NULL);
+	return c;
+}
+
+static void set_bit(struct cache *c, unsigned int bit, bool on)
+{
+	lock_acquire(&cache_lock);
+	cache_watch_locked(c, bit, on);
+	lock_release(&cache_lock);
+}
+
+static bool is_shut(struct cache *c)
+{
+	return c->front.closed & FRONT_SHUT;
+}
+
+/* ---- bits ---- */
+
+/* The front is shut by the first bit that wants it, and opened by the last one. */
+IN_CHILD(test_bits)
+{
+	struct cache *c;
+	void *p;
+
+	ready();
+	stay_here();
+	c = make("c", 64, 0, 0);
+	cache_free(c, get(c));
+	CHILD_CHECK(c->front.ops->held(&c->front) > 0);
+	set_bit(c, WATCH_PROBES, true);
+	CHILD_CHECK(is_shut(c) && c->front.ops->held(&c->front) == 0);
+	CHILD_CHECK(c->watch == (WATCH_PROBES | WATCH_PAST_FRONT));
+	p = get(c);
+	CHILD_CHECK(p && !array_push(c->front.id, percpu_cpu(), p));
+	cache_free(c, p);
+	CHILD_CHECK(c->front.ops->held(&c->front) == 0);
+	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
+	set_bit(c, WATCH_PROBES, false);
+	CHILD_CHECK(is_shut(c));
+	CHILD_CHECK(cache_set_debug(c, 0) == 0);
+	CHILD_CHECK(!is_shut(c) && c->watch == WATCH_ROUTE);
+	cache_free(c, get(c));
+	CHILD_CHECK(c->front.ops->held(&c->front) > 0);
+	/* others leave it alone */
+	set_bit(c, WATCH_KFENCE, true);
+	CHILD_CHECK(!is_shut(c) && c->watch == (WATCH_ROUTE | WATCH_KFENCE));
+	set_bit(c, WATCH_KFENCE, false);
+	cache_check_all();
+}
+
+/* Past every front, out of the engine and back. */
+IN_CHILD(test_past_fronts)
+{
+	static const char *const fronts[] = { "array", "cpuslab", "queues", "none" };
+	void *p[200];
+
+	ready();
+	for (unsigned int f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 64, fronts[f]);
+
+		p[0] = get(c);
+		set_bit(c, WATCH_PROBES, true);
+		for (unsigned int i = 1; i < 200; i++)
+			p[i] = get(c);
+		CHILD_CHECK(in_use(c) == 200 && c->front.ops->held(&c->front) == 0);
+		for (unsigned int i = 0; i < 200; i++)
+			cache_free(c, p[i]);
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 200, p) == 200 && in_use(c) == 200);
+		cache_free_bulk(c, 200, p);
+		CHILD_CHECK(in_use(c) == 0 && c->front.ops->held(&c->front) == 0);
+		set_bit(c, WATCH_PROBES, false);
+		CHILD_CHECK(cache_shrink(c) == 0);
+		cache_check_all();
+		cache_destroy(c->handle, NULL);
+	}
+}
+
+/* ---- zeroing ---- */
+
+static bool all_bytes(const unsigned char *p, size_t n, unsigned char byte)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i] != byte)
+			return false;
+	return true;
+}
+
+/* The bytes that were asked for, and no red zone is harmed. */
+IN_CHILD(test_zeroing)
+{
+	static const slab_flags_t letters[] = { 0, SLAB_CONSISTENCY_CHECKS, SLAB_POISON,
+						SLAB_STORE_USER, FZPU };
+	struct cache *c;
+
+	ready();
+	CHILD_CHECK(kmalloc_init() == 0);
+	c = kmalloc_of(64);
+	for (unsigned int l = 0; l < ARRAY_SIZE(letters); l++) {
+		CHILD_CHECK(cache_set_debug(c, letters[l]) == 0);
+		for (size_t size = 33; size <= 64; size++) {
+			unsigned char *p;
+
+			p = kmalloc_alloc(size, GFP_KERNEL | __GFP_ZERO, NUMA_NO_NODE);
+			CHILD_CHECK(all_bytes(p, size, 0) && kmalloc_size(p) >= size);
+			memset(p, 0xee, size);
+			kmalloc_free(p, NULL);
+		}
+		CHILD_CHECK(cache_validate(c) >= 0 || !letters[l]);
+	}
+	CHILD_CHECK(report_counters.reports == 0 && in_use(c) == 0);
+}
+
+IN_CHILD(test_guarded)
+{
+	struct cache *c;
+	unsigned char *p;
+
+	CHILD_CHECK(cache_set_option("kfence.sample", "1", NULL));
+	ready();
+	c = make("c", 64, 0, 0);
+	p = cache_alloc(c, GFP_KERNEL | __GFP_ZERO, NUMA_NO_NODE);
+	CHILD_CHECK(kfence_is_object(page_head_of(p)) && all_bytes(p, 64, 0));
+	CHILD_CHECK(cache_usable_size(page_head_of(p), p) == 64);
+	cache_free(c, p);
+	CHILD_CHECK(kfence_counters.frees == 1 && report_counters.reports == 0);
+	/* whatever was switched in the meantime */
+	p = get(c);
+	CHILD_CHECK(kfence_is_object(page_head_of(p)));
+	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
+	cache_free(c, p);
+	CHILD_CHECK(kfence_counters.frees == 2);
+}
+
+/* ---- sizes (spec 5.7) ---- */
+
+IN_CHILD(test_sizes)
+{
+	static const struct {
+		slab_flags_t flags;
+		size_t size;
+	} v[] = { { 0, 104 },
+		  { SLAB_RED_ZONE, 100 },
+		  { SLAB_POISON, 100 },
+		  { SLAB_STORE_USER, 104 },
+		  { SLAB_TYPESAFE_BY_RCU, 104 },
+		  { SLAB_TYPESAFE_BY_RCU | SLAB_RED_ZONE, 100 },
+		  { SLAB_CONSISTENCY_CHECKS, 104 },
+		  { FZPU, 100 } };
+	struct cache *c;
+	void *p;
+
+	ready();
+	for (unsigned int i = 0; i < ARRAY_SIZE(v); i++) {
+		c = make("c", 100, 0, v[i].flags);
+		p = get(c);
+		CHILD_CHECK(kmalloc_size(p) == v[i].size);
+		memset(p, 0x11, kmalloc_size(p));
+		cache_free(c, p);
+	}
+	CHILD_CHECK(kmalloc_init() == 0);
+	c = kmalloc_of(100);
+	p = kmalloc_alloc(100, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(kmalloc_size(p) == 128);
+	CHILD_CHECK(!kmalloc_resize(p, 50)); /* nothing remembers */
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE) == 0);
+	CHILD_CHECK(kmalloc_size(p) == 128); /* a plain one still */
+	kmalloc_free(p, NULL);
+	p = kmalloc_alloc(100, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(kmalloc_size(p) == 128); /* only U remembers what was asked for */
+	kmalloc_free(p, NULL);
+	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
+	p = kmalloc_alloc(100, GFP_KERNEL, NUMA_NO_NODE);
+	CHILD_CHECK(kmalloc_size(p) == 100);
+	CHILD_CHECK(kmalloc_resize(p, 70) && kmalloc_size(p) == 70);
+	((char *)p)[70] = 1;
+	kmalloc_free(p, NULL);
+	CHILD_CHECK(report_counters.reports == 1); /* behind what is left of it */
+}
+
+/* ---- mistakes ---- */
+
+IN_CHILD(test_foreign)
+{
+	struct cache *other;
+	struct cache *c;
+	void *run;
+	void *p;
+
+	ready();
+	CHILD_CHECK(kmalloc_init() == 0);
+	c = make("checked", 64, 0, SLAB_CONSISTENCY_CHECKS | SLAB_NOLEAKTRACE);
+	other = make("other", 64, 0, SLAB_NOLEAKTRACE);
+	p = get(other);
+	cache_free(c, p);
+	CHILD_CHECK(report_counters.reports == 1);
+	CHILD_CHECK(in_use(other) == 0 && in_use(c) == 0); /* in its own cache */
+	run = kmalloc_alloc(20000, GFP_KERNEL, NUMA_NO_NODE);
+	cache_free(c, run);
+	CHILD_CHECK(report_counters.reports == 2);
+	kmalloc_free(run, NULL); /* was left alone */
+	/* an object of a debug slab that is freed into a plain cache */
+	p = get(c);
+	cache_free_for(c, p, NULL);
+	cache_free_for(c, p, NULL);
+	CHILD_CHECK(report_counters.reports == 3 && in_use(c) == 0);
+	cache_check_all();
+}
+
+/* ---- memory is short ---- */
+
+IN_BARE_CHILD(test_short)
+{
+	struct cache *hoard;
+	struct cache *c;
+	void *p[64];
+	void *last;
+	unsigned int n = 0;
+
+	ready();
+	hoard = make_front("hoard", 4096, "array");
+	c = make("c", 64, 0, FZPU);
+	cache_free(c, get(c));
+	for (unsigned int i = 0; i < 64; i++)
+		p[i] = get(hoard);
+	no_more_memory();
+	while ((last = cache_alloc(c, GFP_KERNEL | __GFP_NOWARN, NUMA_NO_NODE)))
+		n++;
+	CHILD_CHECK(n > 0);
+	/* what others hold for later is enough for one more */
+	cache_free_bulk(hoard, 64, p);
+	CHILD_CHECK(get(c));
+	CHILD_CHECK(report_counters.reports == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bits),	cmocka_unit_test(test_past_fronts),
+		cmocka_unit_test(test_zeroing), cmocka_unit_test(test_guarded),
+		cmocka_unit_test(test_sizes),	cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_short),
+	};
+
+	return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+}

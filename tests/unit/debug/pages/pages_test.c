@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/debug/pages/pages/pages_test.c - blocks of whole pages with letters: what is written
+ * where, what is noticed when
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "base/bits.h"
+#include "debug/pages/pages.h"
+#include "debug/report/report.h"
+#include "os/cpu/cpu.h"
+#include "page/arena.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "support/child.h"
+
+#define HERE __builtin_return_address(0)
+#define MIB (1ul << 20)
+#define FZPU BLOCKS_LETTERS
+#define SIZE 100000ul /* 24.4 pages */
+
+static char text[1 << 16]; /* all that was reported since forget() */
+static unsigned int reports;
+
+static void hear(const char *cache, const char *report, void *arg)
+{
+	size_t len = strlen(text);
+
+	(void)arg;
+	CHILD_CHECK(!strcmp(cache, "kmalloc-large"));
+	snprintf(text + len, sizeof(text) - len, "%s", report);
+	reports++;
+}
+
+static void forget(void)
+{
+	text[0] = '\0';
+	reports = 0;
+}
+
+static void start(slab_flags_t letters)
+{
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	CHILD_CHECK(blocks_switch(letters) == 0);
+	report_set_hook(hear, NULL, true);
+}
+
+static char *take(size_t size)
+{
+	bool zeroed;
+	char *p = pages_alloc(size, size, 0, -1, &zeroed, HERE);
+
+	CHILD_CHECK(p && (uintptr_t)p % PAGE_SIZE == 0);
+	return p;
+}
+
+static void give(void *p)
+{
+	CHILD_CHECK(pages_free(p, HERE));
+}
+
+static void check_all(void)
+{
+	blocks_check();
+	run_check();
+	large_check();
+	buddy_check();
+}
+
+static bool said(const char *what)
+{
+	return strstr(text, what);
+}
+
+/* Whatever a program may do with its blocks is no mistake, with any letters. */
+IN_CHILD(nothing_is_reported_falsely)
+{
+	static const size_t sizes[] = { 1, 4096, SIZE, 25 * 4096, 4 * MIB, 4 * MIB + 1, 9 * MIB };
+
+	start(0);
+	for (unsigned int letters = 0; letters < 16; letters++) {
+		slab_flags_t flags = (letters & 1 ? SLAB_CONSISTENCY_CHECKS : 0) |
+				     (letters & 2 ? SLAB_RED_ZONE : 0) |
+				     (letters & 4 ? SLAB_POISON : 0) |
+				     (letters & 8 ? SLAB_STORE_USER : 0);
+
+		CHILD_CHECK(blocks_switch(flags) == 0);
+		for (unsigned int i = 0; i < 4 * ARRAY_SIZE(sizes); i++) {
+			size_t size = sizes[i % ARRAY_SIZE(sizes)];
+			char *p = take(size);
+			size_t usable = pages_size(p);
+			char *moved;
+
+			CHILD_CHECK(usable >= size && usable < size + PAGE_SIZE);
+			CHILD_CHECK(!(flags & SLAB_RED_ZONE) || usable == size);
+			memset(p, 1, usable);
+			moved = pages_resize(p, size / 2 + 1, HERE);
+			if (moved)
+				memset(moved, 2, pages_size(moved));
+			p = moved ? moved : p;
+			moved = pages_resize(p, size + 5 * PAGE_SIZE, HERE);
+			CHILD_CHECK(!moved || moved[size / 2] == 2);
+			if (moved)
+				memset(moved, 3, pages_size(moved));
+			pages_validate();
+			give(moved ? moved : p);
+			check_all();
+		}
+	}
+	pages_validate();
+	CHILD_CHECK(reports == 0);
+}
+
+IN_CHILD(overflow)
+{
+	start(FZPU);
+	for (size_t size = SIZE; size <= 8 * MIB; size += 8 * MIB - SIZE) {
+		char *p = take(size);
+
+		p[size] = 'x';
+		give(p);
+		CHILD_CHECK(reports == 1 && said("BUG kmalloc-large (") &&
+			    said("): Right Redzone overwritten\n"));
+		CHILD_CHECK(said("First byte 0x78 instead of 0xcc\nAllocated in "));
+		CHILD_CHECK(said("FIX kmalloc-large: Restoring Right Redzone ") &&
+			    said(" not freed\n"));
+		forget();
+		p = take(size);
+		memset(p + size, 'x', ALIGN_UP(size, PAGE_SIZE) + PAGE_SIZE - size);
+		CHILD_CHECK(pages_validate() >= 2);
+		CHILD_CHECK(reports == 1 && said("Right Redzone overwritten"));
+		give(p); /* as it should be by now */
+		CHILD_CHECK(reports == 1);
+		forget();
+	}
+	check_all();
+}
+
+IN_CHILD(write_before)
+{
+	char *p;
+
+	start(FZPU);
+	p = take(SIZE);
+	p[-1] = 0;
+	give(p);
+	CHILD_CHECK(reports == 1 && said("Left Redzone overwritten") && said(" not freed\n"));
+	forget();
+	p = take(SIZE);
+	p[-4096] = 0;
+	CHILD_CHECK(pages_resize(p, SIZE + 1, HERE) == p);
+	CHILD_CHECK(reports == 1 && said("Left Redzone overwritten"));
+	give(p);
+	CHILD_CHECK(reports == 1);
+	check_all();
+}
+
+/* The block that was freed last is the next one of its size: then it is looked at. */
+IN_CHILD(write_after_free)
+{
+	char *p;
+
+	start(FZPU);
+	p = take(SIZE);
+	give(p);
+	CHILD_CHECK(take(SIZE) == p && (unsigned char)p[0] == POISON_FREE);
+	give(p);
+	p[50000] = 'x';
+	CHILD_CHECK(take(SIZE) != p);
+	CHILD_CHECK(reports == 1 && said("): Poison overwritten\n") && said("Freed in "));
+	CHILD_CHECK(said("FIX kmalloc-large: Restoring Poison ") && said(" not used again\n"));
+	forget();
+	p = take(SIZE);
+	give(p);
+	p[-1] = 'x';
+	CHILD_CHECK(pages_validate() >= 1 && reports == 1 && said("Left Redzone overwritten"));
+	check_all();
+}
+
+IN_CHILD(freed_twice)
+{
+	start(FZPU);
+	for (size_t size = SIZE; size <= 8 * MIB; size += 8 * MIB - SIZE) {
+		char *p = take(size);
+
+		give(p);
+		give(p);
+		CHILD_CHECK(reports == 1 && said("): Object already free\n") && said("Freed in "));
+		forget();
+		CHILD_CHECK(pages_size(p) == 0 && reports == 0);
+	}
+	check_all();
+}
+
+IN_CHILD(no_start_of_a_block)
+{
+	char *p;
+
+	start(FZPU);
+	p = take(SIZE);
+	give(p + 4096);
+	CHILD_CHECK(reports == 1 && said("): Invalid object pointer 0x"));
+	give(p - 4096); /* where its pages begin */
+	CHILD_CHECK(reports == 2 && pages_size(p - 4096) == 0 && pages_size(p) == SIZE);
+	CHILD_CHECK(!pages_free(text, HERE) && reports == 2);
+	give(p);
+	CHILD_CHECK(reports == 2);
+	check_all();
+}
+
+/* Those from before are as they were; those with letters keep them. */
+IN_CHILD(switched_meanwhile)
+{
+	char *before;
+	char *p;
+
+	start(0);
+	before = take(SIZE);
+	CHILD_CHECK(blocks_switch(FZPU) == 0);
+	p = take(SIZE);
+	memset(before, 1, 25 * PAGE_SIZE);
+	give(before);
+	CHILD_CHECK(blocks_switch(0) == 0);
+	p[SIZE] = 1;
+	CHILD_CHECK(pages_size(p) == SIZE);
+	CHILD_CHECK(pages_validate() == 1 && reports == 1);
+	give(p);
+	p = take(SIZE);
+	CHILD_CHECK(pages_size(p) == 25 * PAGE_SIZE);
+	give(p);
+	CHILD_CHECK(reports == 1);
+	check_all();
+}
+
+/* What is freed comes back before memory is short, and there is a limit to what waits. */
+IN_CHILD(freed_blocks_do_not_pile_up)
+{
+	enum { NR = 64 };
+	struct run_stats stats;
+	char *p[NR];
+
+	start(FZPU);
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < NR; i++)
+			p[i] = take(MIB + i * PAGE_SIZE);
+		for (unsigned int i = 0; i < NR; i++)
+			give(p[i]);
+		CHILD_CHECK(blocks_table->held == 0);
+		CHILD_CHECK(blocks_table->freed_bytes <= BLOCKS_FREED_BYTES);
+		CHILD_CHECK(blocks_table->freed > 10);
+		pages_stats(&stats);
+		CHILD_CHECK(stats.count == 0 && stats.bytes == 0);
+		check_all();
+	}
+	for (unsigned int i = 0; i < 3 * BLOCKS_FREED_MAX; i++)
+		give(take(5 * MIB));
+	CHILD_CHECK(blocks_table->freed <= BLOCKS_FREED_MAX && reports == 0);
+	check_all();
+}
+
+IN_CHILD(alignment)
+{
+	start(FZPU);
+	for (size_t align = 8; align <= 8 * MIB; align *= 2) {
+		char *p = pages_alloc(SIZE, SIZE, align, -1, NULL, HERE);
+
+		CHILD_CHECK(p && (uintptr_t)p % align == 0 && pages_size(p) == SIZE);
+		p[-1] = 1;
+		give(p);
+		CHILD_CHECK(reports == 1 && said("Left Redzone overwritten"));
+		forget();
+	}
+	check_all();
+}
+
+static void touch_unmapped(void *arg)
+{
+	char *p;
+
+	(void)arg;
+	start(FZPU);
+	p = take(8 * MIB);
+	give(p);
+	*(volatile char *)p = 1;
+}
+
+/* Large ones are gone at once: nobody else has their addresses for a while, as a rule. */
+static void mapped_blocks_fault(void **state)
+{
+	struct child c = child_run(touch_unmapped, NULL);
+
+	(void)state;
+	assert_false(WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_reported_falsely),
+		cmocka_unit_test(overflow),
+		cmocka_unit_test(write_before),
+		cmocka_unit_test(write_after_free),
+		cmocka_unit_test(freed_twice),
+		cmocka_unit_test(no_start_of_a_block),
+		cmocka_unit_test(switched_meanwhile),
+		cmocka_unit_test(freed_blocks_do_not_pile_up),
+		cmocka_unit_test(alignment),
+		cmocka_unit_test(mapped_blocks_fault),
+	};
+
+	return cmocka_run_group_tests_name("pages", tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/debug/report/report/report_test.c - what each kind of report has in it, and in which order (spec
+ * 7.1, 7.2)
+ *
+ * In the modern format; how lines look is the matter of report_modern_test.c and report_old_test.c.
+ */
+#include "unit/debug/report_fixture.h"
+
+/* First word of each line of the last text, each dump once: its shape. */
+static const char *shape(void)
+{
+	static char out[4096];
+	const char *last = "";
+	size_t last_len = 0;
+	char *to = out;
+
+	report_deliver();
+	for (const char *line = text; *line; line += strcspn(line, "\n") + 1) {
+		size_t len = strcspn(line, " \n");
+		bool again = len == last_len && !strncmp(line, last, len);
+
+		last = line;
+		last_len = len;
+		if (again && strncmp(line, "FIX", 3))
+			continue;
+		memcpy(to, line, len);
+		to += len;
+		*to++ = ' ';
+	}
+	*to = '\0';
+	return out;
+}
+
+#define BANNER REPORT_RULE_DOUBLE " BUG " REPORT_RULE_SINGLE "  "
+#define STACK "CPU: Call "
+#define TRAILER "Allocated object Slab Object  Redzone Object Redzone Padding " STACK
+
+static void test_object(void **unused)
+{
+	(void)unused;
+	report_object(&engine, slab, obj, "Object already free");
+	assert_string_equal(shape(), BANNER TRAILER);
+	assert_non_null(strstr(text, "): Object already free\n"));
+	assert_string_equal(cache, "kmalloc-64");
+}
+
+static void test_bytes(void **unused)
+{
+	(void)unused;
+	report_bytes(&engine, slab, obj, "Poison", obj, obj, 0x6b);
+	report_fix_bytes(&engine, "Poison", obj, obj, 0x6b);
+	report_fix(&engine, "Object at 0x%lx not freed", 0x10ul);
+	assert_non_null(strstr(shape(), TRAILER "FIX FIX "));
+	begin();
+	expect("\n\n0x%lx-0x%lx @offset=2624. First byte 0x6b instead of 0x6b\nAllocated in ",
+	       (unsigned long)obj, (unsigned long)obj);
+	assert_non_null(strstr(text, expected));
+	assert_non_null(strstr(text, "): Poison overwritten\n"));
+	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x10 not freed\n"));
+}
+
+static void test_slab(void **unused)
+{
+	char reason[300];
+
+	(void)unused;
+	report_slab(&engine, slab, "Wrong object count. Counter is %u but counted were %u", 5, 4);
+	assert_string_equal(shape(), BANNER "Slab " STACK);
+	assert_non_null(strstr(text, "): Wrong object count. Counter is 5 but counted were 4\n"));
+
+	/* At most 100 bytes of reason; an address that lies in no page of ours. */
+	memset(reason, 'r', sizeof(reason));
+	reason[sizeof(reason) - 1] = '\0';
+	report_slab(&engine, NULL, "%s", reason);
+	assert_string_equal(shape(), BANNER STACK);
+	reason[99] = '\n';
+	reason[100] = '\0';
+	assert_non_null(strstr(text, reason));
+}
+
+static void test_pointer_and_line(void **unused)
+{
+	(void)unused;
+	report_pointer(&engine, slab, (void *)0x77, "Freelist Pointer check fails");
+	assert_string_equal(shape(), BANNER "Slab Invalid ");
+	assert_non_null(strstr(text, "\nInvalid pointer 0x77\n"));
+	report_line(NULL, "SLUB <none>: no slab for object 0x%lx.", 0x88ul);
+	assert_string_equal(shape(), "SLUB " STACK);
+	assert_memory_equal(text, "SLUB <none>: no slab for object 0x88.\nCPU: ", 43);
+	assert_string_equal(cache, "<none>");
+}
+
+/* The same words for a mistake, whoever noticed it; and what the kernel does not say. */
+static void test_one_wording(void **unused)
+{
+	(void)unused;
+	report_misuse(&engine, slab, obj, REPORT_FREE_ALREADY, NULL);
+	assert_string_equal(shape(), BANNER "Slab Pointer  " STACK);
+	assert_non_null(strstr(text, "): Object already free\n"));
+	assert_non_null(strstr(text, " @offset=2624\n\n"));
+	report_invalid(NULL, NULL, (void *)0x77, "uslab: a note");
+	assert_string_equal(shape(), BANNER "Pointer uslab:  " STACK);
+	assert_non_null(strstr(text, "\nBUG <none> (Tainted: G    B             ): Invalid object "
+				     "pointer 0x77\n"));
+	assert_non_null(strstr(text, "\nPointer 0x77\nuslab: a note\n\n"));
+	report_slab_noted(&engine, slab, "Freechain corrupt", "uslab: a note");
+	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
+	report_not_done(&engine, obj, "resized");
+	report_deliver();
+	assert_non_null(strstr(text, " not resized; USLAB_CONF=report=abort ends the program\n"));
+}
+
+/* With letters it is known where a pointer lies, and whose object that is. */
+static void test_pointer_in_slab(void **unused)
+{
+	char line[200];
+
+	(void)unused;
+	report_slab_invalid(&engine, slab, obj + 8);
+	assert_string_equal(shape(), BANNER "Slab uslab: Allocated object Object  " STACK);
+	snprintf(line, sizeof(line),
+		 "\nuslab: %p lies inside of an object of kmalloc-64, not at its start\n"
+		 "Allocated in 0x1234 ",
+		 (void *)(obj + 8));
+	assert_non_null(strstr(text, "): Invalid object pointer 0x"));
+	assert_non_null(strstr(text, line));
+	snprintf(line, sizeof(line), "\nObject %p @offset=2624 ", (void *)obj);
+	assert_non_null(strstr(text, line));
+	report_slab_invalid(&engine, slab, obj - 8);
+	report_deliver();
+	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
+	assert_non_null(strstr(text, line));
+	report_slab_pointer(&engine, slab, obj + 70, false, "x");
+	report_deliver();
+	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
+	report_slab_invalid(&engine, slab, memory + 2 * PAGE_SIZE);
+	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
+	assert_non_null(strstr(text, " lies behind the objects of kmalloc-64, "));
+
+	report_slab_pointer(&engine, slab, obj, true, "Slab has 0 allocated objects\n");
+	report_deliver();
+	assert_non_null(strstr(text, "): Slab has 0 allocated objects\n\n---"));
+	assert_non_null(strstr(text, "\nuslab: Object already free\n"));
+}
+
+static void test_padding(void **unused)
+{
+	char *start = memory + PAGE_SIZE;
+
+	(void)unused;
+	report_padding(&engine, slab, start + 4090, start + 4095, start + 4080);
+	assert_string_equal(shape(), BANNER "Slab " STACK "Padding ");
+}
+
+/* Without the letters less is there to be shown. */
+static void test_fewer_letters(void **unused)
+{
+	(void)unused;
+	layout.debug = SLAB_POISON;
+	report_object(&engine, slab, obj, "x");
+	assert_string_equal(shape(), BANNER "Slab Object  Bytes Object Padding " STACK);
+
+	/* The first object of a slab has nothing before it; a plain slab no metadata. */
+	layout.debug = 0;
+	layout.kind = LAYOUT_PLAIN;
+	report_object(&engine, slab, memory + PAGE_SIZE, "x");
+	assert_string_equal(shape(), BANNER "Slab Object  Object " STACK);
+	assert_non_null(strstr(text, " @offset=0 fp=0x0\n"));
+}
+
+static void test_tracks(void **unused)
+{
+	(void)unused;
+	*track(TRACK_FREE) = (struct track){ .addr = NOWHERE, .pid = 7 };
+	report_object(&engine, slab, obj, "x");
+	assert_non_null(strstr(shape(), "Allocated object Freed object Slab "));
+	track(TRACK_ALLOC)->addr = 0;
+	report_object(&engine, slab, obj, "x");
+	assert_null(strstr(shape(), "Allocated"));
+}
+
+static void test_large_object(void **unused)
+{
+	static char *lines;
+
+	(void)unused;
+	layout.object_size = 3000; /* of this 1472 bytes and the next page: all are dumped */
+	layout.debug = 0;
+	report_object(&engine, slab, memory + PAGE_SIZE, "x");
+	report_deliver();
+	lines = strstr(text, "Object   ");
+	for (int i = 0; i < 3000 / 16 + 1; i++, lines = strchr(lines, '\n') + 1)
+		assert_memory_equal(lines, "Object   ", 9);
+	assert_memory_not_equal(lines, "Object   ", 9);
+}
+
+static void test_trace(void **unused)
+{
+	unsigned long reports = report_counters.reports;
+
+	(void)unused;
+	report_set_hook(hook, text, false);
+	report_set_file("/dev/null");
+	report_trace(&engine, slab, obj, true);
+	report_deliver();
+	assert_int_equal(calls, 0); /* no mistake */
+	assert_int_equal(report_counters.reports, reports);
+	report_trace(&engine, slab, obj, false);
+	report_fix(&engine, "x"); /* so that it is delivered */
+	begin();
+	expect("TRACE kmalloc-64 free 0x%lx inuse=3 fp=0x%lx\n", (unsigned long)obj,
+	       (unsigned long)obj + STRIDE);
+	report_deliver();
+	assert_memory_equal(text, expected, strlen(expected));
+	assert_memory_equal(text + strlen(expected), "Object ", 7);
+	assert_non_null(strstr(text, "kkk\nObject "));
+	assert_non_null(strstr(text, "kk.\nCPU: "));
+}
+
+static void test_leak(void **unused)
+{
+	(void)unused;
+	report_leak_begin(&engine, slab);
+	report_leak_object(&engine, slab, obj);
+	report_leak_object(&engine, slab, obj);
+	report_leak_end(&engine, (void *)NOWHERE);
+	assert_string_equal(shape(),
+			    BANNER "Slab " STACK "Object Allocated object Object Allocated "
+				   "object kmem_cache_destroy ");
+	assert_non_null(
+		strstr(text, "): Objects remaining in kmalloc-64 on __kmem_cache_shutdown()\n"));
+	assert_non_null(strstr(text,
+			       "\nkmem_cache_destroy kmalloc-64: Slab cache still has objects "
+			       "when called from 0x1234\n"));
+}
+
+static void test_counters(void **unused)
+{
+	struct report_counters before = report_counters;
+
+	(void)unused;
+	report_object(&engine, slab, obj, "x");
+	report_slab(&engine, slab, "x");
+	report_line(&engine, "x");
+	report_fix(&engine, "x");
+	report_fix_bytes(&engine, "x", obj, obj, 1);
+	assert_int_equal(report_counters.reports, before.reports + 3);
+	assert_int_equal(report_counters.fixes, before.fixes + 2);
+	report_deliver();
+	assert_int_equal(calls, 1); /* one text */
+	report_deliver();
+	assert_int_equal(calls, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup(test_##name, make_slab)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(object),	   TEST(bytes),		  TEST(slab),	 TEST(pointer_and_line),
+		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_letters),
+		TEST(tracks),	   TEST(large_object),	  TEST(trace),	 TEST(leak),
+		TEST(counters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/os/process/process/filter_test.c - what was in place when the library started
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bare.h"
+#include "child.h"
+#include "os/process/filter.h"
+#include "os/memory/readable.h"
+
+static uint32_t count_of(const char *status)
+{
+	char path[] = "/tmp/filter_test.XXXXXX";
+	int fd = mkstemp(path);
+	uint32_t count;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, status, strlen(status)), strlen(status));
+	errno = 77;
+	count = os_filter_count(path);
+	assert_int_equal(errno, 77);
+	close(fd);
+	unlink(path);
+	return count;
+}
+
+static void test_count(__attribute__((unused)) void **state)
+{
+	char groups[6000];
+
+	assert_int_equal(count_of("Name:\tx\nThreads:\t1\nSeccomp:\t2\nSeccomp_filters:\t2\n"), 3);
+	assert_int_equal(count_of("Name:\tx\nThreads:\t1\nSeccomp:\t0\nSeccomp_filters:\t0\n"), 1);
+	/* other threads may have others; kernels before 5.9 do not tell */
+	assert_int_equal(count_of("Name:\tx\nThreads:\t2\nSeccomp:\t2\nSeccomp_filters:\t2\n"), 0);
+	assert_int_equal(count_of("Name:\tx\nThreads:\t1\nSeccomp:\t2\n"), 0);
+	assert_int_equal(count_of("Name:\tx\nThreads:\t1\nSeccomp_filters:\tx\n"), 0);
+	assert_int_equal(os_filter_count("/nowhere"), 0);
+	memset(groups, '7', sizeof(groups));
+	memcpy(groups, "Groups:\t", 8);
+	strcpy(groups + sizeof(groups) - 40, "\nThreads:\t1\nSeccomp_filters:\t2\n");
+	assert_int_equal(count_of(groups), 0); /* the first 4 KiB are read */
+}
+
+/* Does the kernel count them? */
+static bool kernel_counts(void)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "re");
+	bool found = false;
+
+	while (file && fgets(line, sizeof(line), file))
+		found |= !strncmp(line, "Seccomp_filters:", 16);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static void start_under_one(__attribute__((unused)) void *arg)
+{
+	char word[8] = "readable";
+	char copy[8];
+	void *hole = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	os_filter_init();
+	CHILD_CHECK(!os_filtered);
+	CHILD_CHECK(os_filters <= 1);
+	child_deny(SYS_acct, EPERM);
+	errno = 77;
+	os_filter_init();
+	CHILD_CHECK(errno == 77);
+	CHILD_CHECK(os_filtered);
+	CHILD_CHECK(os_filters == (kernel_counts() ? 2 : 0));
+	/* through the file */
+	CHILD_CHECK(os_readable_copy(copy, word, 8) && !memcmp(copy, word, 8));
+	CHILD_CHECK(!os_readable_copy(copy, hole, 8));
+	CHILD_CHECK(!munmap(hole, 4096) && !os_readable_copy(copy, hole, 8));
+	/* without it */
+	child_deny(SYS_openat, EPERM);
+	memset(copy, 0, 8);
+	CHILD_CHECK(os_readable_copy(copy, word, 8) && !memcmp(copy, word, 8));
+	CHILD_CHECK(!os_readable_copy(copy, hole, 8));
+	CHILD_CHECK(errno == 77);
+}
+
+/* What ends processes for a call of commands ends a child, and the program starts. */
+static void start_under_a_deadly_one(__attribute__((unused)) void *arg)
+{
+	child_end_at(SYS_madvise);
+	os_filter_init();
+	CHILD_CHECK(os_filtered);
+	CHILD_CHECK(os_filters == OS_FILTERS_END);
+	CHILD_CHECK(waitpid(-1, NULL, __WALL | WNOHANG) == -1 && errno == ECHILD);
+}
+
+static void start_without_children(__attribute__((unused)) void *arg)
+{
+	child_deny(SYS_clone, EPERM);
+	os_filter_init();
+	CHILD_CHECK(os_filtered && os_filters == 0);
+}
+
+static void test_start(void **state)
+{
+	struct child c;
+
+	if (!bare_process())
+		skip(); /* what runs it has threads, and asks for pages in its own way */
+	c = child_run(start_under_one, state);
+	assert_true(child_passed(&c));
+	c = child_run(start_under_a_deadly_one, state);
+	assert_true(child_passed(&c));
+	c = child_run(start_without_children, state);
+	assert_true(child_passed(&c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/os/time/ticker_test.c - the thread that calls again and again
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "bare.h"
+#include "base/atomic.h"
+#include "child.h"
+#include "os/time/ticker.h"
+
+static unsigned int ticks;
+static unsigned int others; /* of the second function */
+static char name[16];
+static unsigned int blocked; /* signals */
+static pthread_t ticker;
+
+static void count(void)
+{
+	sigset_t set;
+
+	if (!load_relaxed(&ticks)) {
+		ticker = pthread_self();
+		prctl(PR_GET_NAME, name);
+		pthread_sigmask(SIG_BLOCK, NULL, &set);
+		for (int sig = 1; sig < 32; sig++)
+			blocked += sigismember(&set, sig) == 1;
+	}
+	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELEASE); /* pairs with wait_for */
+}
+
+static void count_others(void)
+{
+	__atomic_fetch_add(&others, 1, __ATOMIC_RELEASE);
+}
+
+static void third(void)
+{
+}
+static void fourth(void)
+{
+}
+static void fifth(void)
+{
+}
+
+static void wait_for(unsigned int *counter, unsigned int n)
+{
+	for (unsigned int i = 0; load_acquire(counter) < n; i++) {
+		CHILD_CHECK(i < 60000);
+		usleep(1000);
+	}
+}
+
+static unsigned int nr_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n - 2;
+}
+
+static void in_child(__attribute__((unused)) void *arg)
+{
+	sigset_t before;
+	sigset_t after;
+	unsigned int threads;
+	unsigned int n;
+	int status;
+	pid_t pid;
+
+	sigemptyset(&before);
+	sigemptyset(&after);
+	CHILD_CHECK(os_ticker_start("ticker-test", 0, count) == -EINVAL);
+	pthread_sigmask(SIG_BLOCK, NULL, &before);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == 0);
+	pthread_sigmask(SIG_BLOCK, NULL, &after);
+	for (int sig = 1; sig < 65; sig++)
+		CHILD_CHECK(sigismember(&before, sig) == sigismember(&after, sig));
+	wait_for(&ticks, 3);
+	CHILD_CHECK(!strcmp(name, "ticker-test"));
+	CHILD_CHECK(blocked == 29); /* all but KILL and STOP */
+
+	/*
+	 * Another function: no second thread, and the first one goes on. (Sanitizers and emulators
+	 * may have one of their own.)
+	 */
+	threads = nr_threads();
+	CHILD_CHECK(threads == 2 || !bare_process() || is_emulated());
+	CHILD_CHECK(os_ticker_start("another", 1, count_others) == 0);
+	wait_for(&others, 3);
+	wait_for(&ticks, load_acquire(&ticks) + 2);
+	CHILD_CHECK(nr_threads() == threads);
+	/* Again: with another interval. */
+	CHILD_CHECK(os_ticker_start("ticker-test", 1000000, count) == 0);
+	usleep(20000);
+	n = load_acquire(&ticks);
+	wait_for(&others, load_acquire(&others) + 20);
+	CHILD_CHECK(load_acquire(&ticks) == n);
+
+	/* ThreadSanitizer does not like threads of children, and qemu-user's assertions fail. */
+	if (!bare_process() || is_emulated())
+		return;
+
+	/* A child has none until it asks for one. */
+	pid = fork();
+	if (pid == 0) {
+		alarm(120);
+		n = load_acquire(&others);
+		usleep(20000);
+		CHILD_CHECK(load_acquire(&others) == n);
+		CHILD_CHECK(nr_threads() == 1 || is_emulated());
+		CHILD_CHECK(os_ticker_start("ticker-test", 1, count_others) == 0);
+		wait_for(&others, n + 3);
+		CHILD_CHECK(nr_threads() == 2 || is_emulated());
+		/* nor do the parent's functions come back with it */
+		n = load_acquire(&ticks);
+		CHILD_CHECK(os_ticker_start("third", 5, third) == 0);
+		CHILD_CHECK(os_ticker_start("fourth", 5, fourth) == 0);
+		CHILD_CHECK(os_ticker_start("fifth", 5, fifth) == 0);
+		CHILD_CHECK(os_ticker_start("ticker-test", 1, count) == -ENOSPC);
+		wait_for(&others, load_acquire(&others) + 20);
+		CHILD_CHECK(load_acquire(&ticks) == n);
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	wait_for(&others, load_acquire(&others) + 2);
+}
+
+static void test_ticker(void **state)
+{
+	struct child c = child_run(in_child, state);
+
+	assert_true(child_passed(&c));
+}
+
+static void no_thread(__attribute__((unused)) void *arg)
+{
+	child_deny(SYS_clone3, ENOSYS);
+	child_deny(SYS_clone, EAGAIN);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN);
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN); /* nothing is left over */
+}
+
+static void test_no_thread(void **state)
+{
+	struct child c = child_run(no_thread, state);
+
+	assert_true(child_passed(&c));
+}
+
+/* ---- the last thread ---- */
+
+#define END_OF_MAIN "end-of-main" /* argument of this program, before the descriptor */
+
+static int order[2]; /* a pipe: who has done what */
+
+static void say_end(void)
+{
+	CHILD_CHECK(write(order[1], "e", 1) == 1);
+}
+
+/* Outlives the main thread, and is called beside it. */
+static void *outlive(__attribute__((unused)) void *arg)
+{
+	wait_for(&ticks, load_acquire(&ticks) + 300);
+	CHILD_CHECK(write(order[1], "t", 1) == 1);
+	return NULL;
+}
+
+/* 0: the status is in *status; else it never ended. */
+static int await(pid_t pid, int *status)
+{
+	for (unsigned int i = 0; i < 60000; i++) {
+		if (waitpid(pid, status, WNOHANG) == pid)
+			return 0;
+		usleep(1000);
+	}
+	kill(pid, SIGKILL); /* no other signal is taken by a thread that blocks them */
+	waitpid(pid, status, 0);
+	return -1;
+}
+
+static _Noreturn void end_of_main(void)
+{
+	pthread_t thread;
+
+	CHILD_CHECK(atexit(say_end) == 0);
+	CHILD_CHECK(os_ticker_start("ticker-test", 1, count) == 0);
+	CHILD_CHECK(pthread_create(&thread, NULL, outlive, NULL) == 0);
+	pthread_exit(NULL);
+}
+
+/*
+ * A program of its own: in a child of fork() musl 1.2.3 leaves the lock of its list of threads held
+ * when the main thread ends by pthread_exit(), and no other thread of it ever ends.
+ */
+static _Noreturn void start_end_of_main(void)
+{
+	char fd[16];
+	char *const argv[] = { (char *)"ticker_test", (char *)END_OF_MAIN, fd, NULL };
+
+	snprintf(fd, sizeof(fd), "%d", order[1]);
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+/*
+ * The process ends with 0 when only our thread is left, after the program's own; exit handlers run.
+ */
+static void test_last_thread(void **state)
+{
+	char text[8] = "";
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	/* ThreadSanitizer has a thread of its own, and valgrind's main thread is no zombie */
+	if (!bare_process())
+		skip();
+	if (is_emulated())
+		skip_because("the emulator has a thread of its own");
+	assert_int_equal(pipe(order), 0);
+	pid = fork();
+	if (pid == 0)
+		start_end_of_main();
+	close(order[1]);
+	assert_int_equal(await(pid, &status), 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(read(order[0], text, sizeof(text)), 2);
+	assert_string_equal(text, "te");
+	close(order[0]);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ticker),
+		cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_last_thread),
+	};
+
+	if (argc == 3 && !strcmp(argv[1], END_OF_MAIN)) {
+		order[1] = atoi(argv[2]);
+		end_of_main();
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/tools/process/target_test.c - uslab found in a process, and the hint about permissions
+ *
+ * The process is this one: its parent side forks a child that has the library inside as well.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "child.h"
+#include "report/snapshot.h"
+#include "process/target.h"
+#include "util.h"
+
+static void check_hint(const char *scope, bool named)
+{
+	char path[] = "/tmp/uslab-target-XXXXXX";
+	int fd = mkstemp(path);
+	char text[256];
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, scope, strlen(scope)), strlen(scope));
+	close(fd);
+	target_permission_text(text, sizeof(text), path);
+	unlink(path);
+	assert_non_null(strstr(text, "CAP_SYS_PTRACE"));
+	assert_non_null(strstr(text, "same user"));
+	assert_int_equal(strstr(text, path) != NULL, named);
+	if (named)
+		assert_non_null(strstr(text, "it is 1"));
+}
+
+static void test_hint(void **state)
+{
+	char text[256];
+
+	(void)state;
+	check_hint("0\n", false);
+	check_hint("1\n", true);
+	check_hint("", false);
+	target_permission_text(text, sizeof(text), "/nonexistent");
+	assert_null(strstr(text, "nonexistent"));
+}
+
+static void look_into_child(void *arg)
+{
+	static struct target t;
+	static struct snapshot s;
+	const struct target_root *root;
+	void *run;
+	pid_t pid;
+
+	(void)arg;
+	run = kmalloc(1 << 20, GFP_KERNEL);
+	CHILD_CHECK(run);
+	prctl(PR_SET_NAME, "target_test"); /* valgrind's is another */
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	CHILD_CHECK(target_open(&t, "test", pid) == EXIT_OK);
+	CHILD_CHECK(t.nr_roots == 1);
+	CHILD_CHECK(t.root[0].address == (uintptr_t)&uslab_root);
+	CHILD_CHECK(strstr(t.root[0].object, "target_test"));
+	CHILD_CHECK(!strcmp(t.program, "target_test"));
+	CHILD_CHECK(target_snapshot(&t, NULL, &s, &root) == EXIT_OK);
+	CHILD_CHECK(root == &t.root[0]);
+	CHILD_CHECK(s.totals.run_bytes == 1 << 20);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	/* found alive, dead when read */
+	CHILD_CHECK(target_snapshot(&t, NULL, &s, &root) == EXIT_FAILED);
+	target_close(&t);
+	CHILD_CHECK(target_open(&t, "test", pid) == EXIT_FAILED);
+}
+
+static void test_child(void **state)
+{
+	struct child c = child_run(look_into_child, NULL);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "(target_test) ended while it was being read\n"));
+	assert_non_null(strstr(c.text, "uslab test: no such process: "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hint),
+		cmocka_unit_test(test_child),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

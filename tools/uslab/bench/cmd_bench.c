@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/bench/cmd_bench.c - uslab bench: measures uslab beside other allocators, in turn, on this
+ * machine
+ *
+ * Reads the command line, then, for each benchmark: plan (who and where), run (rounds), count
+ * (instructions), report.
+ * The parts are in tools/uslab/bench; the programs that measure are in bench.
+ */
+#define _GNU_SOURCE
+#include "bench/bench.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+#define DEFAULT_ROUNDS 9
+#define DEFAULT_MS 60
+#define QUICK_MS 6
+#define RESULTS "bench/results"
+
+enum {
+	OPT_CPU = 256,
+	OPT_SAVE,
+	OPT_OUTPUT,
+	OPT_NOTE,
+	OPT_PEERS,
+	OPT_PEER_DIR,
+	OPT_ONLY,
+	OPT_NO_COUNTS,
+	OPT_THREADS,
+	OPT_OBJECTS,
+	OPT_SIZES,
+	OPT_CPUS,
+	OPT_NODES,
+	OPT_MODEL,
+};
+
+/* hackbench: of the kernel people's, with fewer messages than on the slides */
+#define DEFAULT_GROUPS 15
+#define DEFAULT_FDS 25
+#define DEFAULT_LOOPS 20
+#define DEFAULT_OBJECTS 10000 /* TEST_COUNT of the kernel's module */
+#define QUICK_OBJECTS 1000
+
+static void print_help(void)
+{
+	puts("usage: uslab bench NAME... [OPTION]...\n"
+	     "Measure uslab beside mimalloc, jemalloc, tcmalloc, tbbmalloc and glibc:\n");
+	for (size_t i = 0; benchmark_at(i); i++) {
+		if (i == BENCH_FASTPATH)
+			puts("\nand the kernel's allocators beside each other, as kernel people do:\n");
+		printf("  %-10s %s\n", benchmark_at(i)->name, benchmark_at(i)->what);
+	}
+	puts("\n"
+	     "  -r, --rounds N     rounds over all contestants (1 to 99; default 9; 5 in the second\n"
+	     "                     list, memory 1)\n"
+	     "  -t, --ms N         milliseconds that a contestant measures per round (default 60)\n"
+	     "  -s, --size N       bytes per object (default 64, 8 to 8192; pair, batch, handoff) or\n"
+	     "                     message (hackbench, default 512)\n"
+	     "      --cpu A[,B]    CPUs to run on (default: the last ones allowed)\n"
+	     "      --peers LIST   only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none\n"
+	     "      --peer-dir DIR look for the peers' libraries in DIR only\n"
+	     "      --only LIST    only these contestants, by the names in the result\n"
+	     "      --no-counts    count no instructions (pair)\n"
+	     "      --objects N    objects per thread (default 10000; fastpath, concurrent, remote),\n"
+	     "                     or per call (default: some from 1 to 1000; bulk)\n"
+	     "      --sizes        also a table for each size (fastpath, concurrent, remote)\n"
+	     "      --threads N    2 to 64 threads (default: one per CPU; concurrent, remote)\n"
+	     "      --cpus N       threads act for N made-up CPUs ...\n"
+	     "      --nodes N      ... on N memory nodes (all five of the second list)\n"
+	     "  -g, --groups N     groups of senders and receivers (default 15; hackbench)\n"
+	     "  -f, --fds N        senders, and receivers, in a group (default 25)\n"
+	     "  -l, --loops N      messages from each sender to each receiver (default 20)\n"
+	     "      --model NAME   only the model small or desktop (memory)\n"
+	     "  -q, --quick        one short round: does it work at all?\n"
+	     "  -j, --json         print JSON; an array if there are several benchmarks\n"
+	     "      --save         keep the result in " RESULTS "\n"
+	     "      --output DIR   keep it in DIR\n"
+	     "      --note TEXT    keep TEXT with it, such as a commit\n"
+	     "  -h, --help         this text\n"
+	     "  -V, --version      the version");
+}
+
+/* "A" or "A,B" */
+static bool parse_cpus(const char *text, int cpu[2])
+{
+	char copy[32], *comma;
+	unsigned long value;
+
+	if (snprintf(copy, sizeof(copy), "%s", text) >= (int)sizeof(copy))
+		return false;
+	comma = strchr(copy, ',');
+	if (comma) {
+		*comma = '\0';
+		if (!util_parse_number(comma + 1, 0, INT_MAX, &value))
+			return false;
+		cpu[1] = (int)value;
+	}
+	if (!util_parse_number(copy, 0, INT_MAX, &value))
+		return false;
+	cpu[0] = (int)value;
+	return cpu[0] != cpu[1];
+}
+
+/* Options that take a number. */
+static const struct numeric {
+	int option;
+	const char *name;
+	unsigned long min, max;
+	size_t target;	    /* offset in struct options */
+	unsigned int takes; /* who has it; 0: all */
+} numerics[] = {
+	{ 'r', "--rounds", 1, MAX_ROUNDS, offsetof(struct options, rounds), 0 },
+	{ 't', "--ms", 1, 10000, offsetof(struct options, ms), 0 },
+	{ 's', "--size", 8, 8192, offsetof(struct options, size), TAKES_SIZE },
+	{ 'g', "--groups", 1, 100, offsetof(struct options, groups), TAKES_GROUPS },
+	{ 'f', "--fds", 1, 100, offsetof(struct options, fds), TAKES_GROUPS },
+	{ 'l', "--loops", 1, 1000000, offsetof(struct options, loops), TAKES_GROUPS },
+	{ OPT_THREADS, "--threads", 2, MAX_THREADS, offsetof(struct options, threads),
+	  TAKES_THREADS },
+	{ OPT_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects),
+	  TAKES_OBJECTS | TAKES_BULK },
+	{ OPT_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
+	{ OPT_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
+};
+#define NR_NUMERICS (sizeof(numerics) / sizeof(numerics[0]))
+
+static unsigned int *numeric_target(struct options *o, const struct numeric *n)
+{
+	return (unsigned int *)((char *)o + n->target);
+}
+
+/* 0 or an exit status; *taken: it was one of those. */
+static int parse_numeric(struct options *o, int option, const char *text, bool *taken)
+{
+	for (size_t i = 0; i < NR_NUMERICS; i++) {
+		const struct numeric *n = &numerics[i];
+		unsigned long value;
+
+		if (n->option != option)
+			continue;
+		*taken = true;
+		if (!util_parse_number(text, n->min, n->max, &value))
+			return util_usage_error(COMMAND,
+						"%s takes a number from %lu to %lu, not '%s'",
+						n->name, n->min, n->max, text);
+		*numeric_target(o, n) = (unsigned int)value;
+	}
+	return 0;
+}
+
+/* One option. 0, or an exit status; *done: nothing more is to do. */
+static int take_option(struct options *o, int option, const char *value, char **argv, bool *done)
+{
+	bool taken = false;
+	int status = parse_numeric(o, option, value, &taken);
+
+	if (taken)
+		return status;
+	switch (option) {
+	case OPT_CPU:
+		if (!parse_cpus(value, o->cpu))
+			return util_usage_error(COMMAND,
+						"--cpu takes one CPU number, or two that "
+						"differ, as 1,0; not '%s'",
+						value);
+		break;
+	case 'q':
+		o->quick = true;
+		break;
+	case 'j':
+		o->json = true;
+		break;
+	case OPT_MODEL:
+		if (strcmp(value, "small") && strcmp(value, "desktop"))
+			return util_usage_error(COMMAND, "--model is small or desktop, not '%s'",
+						value);
+		o->model = value;
+		break;
+	case OPT_SAVE:
+		o->output = RESULTS;
+		break;
+	case OPT_OUTPUT:
+		o->output = value;
+		break;
+	case OPT_NOTE:
+		o->note = value;
+		break;
+	case OPT_PEERS:
+		o->peers = value;
+		break;
+	case OPT_PEER_DIR:
+		o->peer_dir = value;
+		break;
+	case OPT_ONLY:
+		o->only = value;
+		break;
+	case OPT_NO_COUNTS:
+		o->counts = false;
+		break;
+	case OPT_SIZES:
+		o->sizes = true;
+		break;
+	case 'h':
+		*done = true;
+		print_help();
+		return util_finish(COMMAND, EXIT_OK);
+	case 'V':
+		*done = true;
+		return util_version();
+	default:
+		return util_bad_option(COMMAND, argv, option);
+	}
+	return 0;
+}
+
+static void keep_command(struct options *o, int argc, char **argv)
+{
+	size_t used = (size_t)snprintf(o->command, sizeof(o->command), "uslab");
+
+	for (int i = 0; i < argc && used < sizeof(o->command); i++) {
+		const char *quote = strpbrk(argv[i], " \t'\"$&;<>|*?()") ? "'" : "";
+
+		used += (size_t)snprintf(o->command + used, sizeof(o->command) - used, " %s%s%s",
+					 quote, argv[i], quote);
+	}
+}
+
+/* Options only: what is left in argv from optind on are names. */
+static int parse_options(struct options *o, int argc, char **argv, bool *done)
+{
+	static const struct option options[] = {
+		{ "rounds", required_argument, NULL, 'r' },
+		{ "ms", required_argument, NULL, 't' },
+		{ "size", required_argument, NULL, 's' },
+		{ "cpu", required_argument, NULL, OPT_CPU },
+		{ "quick", no_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "save", no_argument, NULL, OPT_SAVE },
+		{ "output", required_argument, NULL, OPT_OUTPUT },
+		{ "note", required_argument, NULL, OPT_NOTE },
+		{ "peers", required_argument, NULL, OPT_PEERS },
+		{ "peer-dir", required_argument, NULL, OPT_PEER_DIR },
+		{ "only", required_argument, NULL, OPT_ONLY },
+		{ "no-counts", no_argument, NULL, OPT_NO_COUNTS },
+		{ "threads", required_argument, NULL, OPT_THREADS },
+		{ "objects", required_argument, NULL, OPT_OBJECTS },
+		{ "sizes", no_argument, NULL, OPT_SIZES },
+		{ "cpus", required_argument, NULL, OPT_CPUS },
+		{ "nodes", required_argument, NULL, OPT_NODES },
+		{ "model", required_argument, NULL, OPT_MODEL },
+		{ "groups", required_argument, NULL, 'g' },
+		{ "fds", required_argument, NULL, 'f' },
+		{ "loops", required_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
+	int option, status;
+
+	*o = (struct options){ .cpu = { -1, -1 }, .counts = true };
+	keep_command(o, argc, argv);
+	opterr = 0;
+	optind = 0;
+	while ((option = getopt_long(argc, argv, ":r:t:s:g:f:l:qjhV", options, NULL)) != -1) {
+		status = take_option(o, option, optarg, argv, done);
+		if (status || *done)
+			return status;
+	}
+	if (optind == argc)
+		return util_usage_error(COMMAND, "which benchmark?");
+	if (o->nodes > o->cpus)
+		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
+					o->nodes);
+	return 0;
+}
+
+/* Is every option one that this benchmark has? */
+static int check_options(const struct options *o, const struct benchmark *b)
+{
+	struct options copy = *o;
+
+	for (size_t i = 0; i < NR_NUMERICS; i++)
+		if (numerics[i].takes && !(numerics[i].takes & b->takes) &&
+		    *numeric_target(&copy, &numerics[i]))
+			return util_usage_error(COMMAND, "%s has no %s", b->name, numerics[i].name);
+	if (o->sizes && !(b->takes & TAKES_OBJECTS))
+		return util_usage_error(COMMAND, "%s has no --sizes", b->name);
+	if (o->model && !(b->takes & TAKES_MODEL))
+		return util_usage_error(COMMAND, "%s has no --model", b->name);
+	return 0;
+}
+
+static int check_names(const struct options *o, char **names)
+{
+	for (; *names; names++) {
+		const struct benchmark *b = benchmark_find(*names);
+		int status;
+
+		if (!b)
+			return util_usage_error(COMMAND, "no benchmark '%s'", *names);
+		status = check_options(o, b);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static void set_defaults(struct options *o, const struct benchmark *b)
+{
+	if (!o->rounds)
+		o->rounds = o->quick ? 1 : b->rounds ? b->rounds : DEFAULT_ROUNDS;
+	if (!o->ms)
+		o->ms = o->quick ? QUICK_MS : DEFAULT_MS;
+	if (!o->objects && b->takes & TAKES_OBJECTS)
+		o->objects = o->quick ? QUICK_OBJECTS : DEFAULT_OBJECTS;
+	if (!o->groups)
+		o->groups = o->quick ? 2 : DEFAULT_GROUPS;
+	if (!o->fds)
+		o->fds = o->quick ? 3 : DEFAULT_FDS;
+	if (!o->loops)
+		o->loops = DEFAULT_LOOPS;
+	if (o->cpus && !o->nodes)
+		o->nodes = 1;
+	o->counts &= b->counts;
+}
+
+static int measure(struct session *s)
+{
+	int status = plan_session(s);
+
+	if (!status)
+		status = run_session(s);
+	if (!status && s->options.counts)
+		count_by_steps(s);
+	if (!status && s->options.counts && !s->options.quick)
+		count_by_valgrind(s);
+	return status;
+}
+
+/* first, last: of several, which JSON makes an array. */
+static int print_results(const struct session *s, const struct machine *m, bool first, bool last)
+{
+	char *json = report_json(s, m), *text = NULL;
+	size_t length = 0;
+	FILE *page = open_memstream(&text, &length);
+	int status = EXIT_OK;
+
+	if (page) {
+		report_text(s, m, page);
+		fclose(page);
+	}
+	if (!json || !text) {
+		status = util_fail(COMMAND, "out of memory");
+	} else {
+		if (s->options.json)
+			printf("%s%s%s", first && !last ? "[\n" : "", json,
+			       last ? first ? "" : "]\n" : ",\n");
+		else
+			printf("%s%s", first ? "" : "\n", text);
+		if (s->options.output)
+			status = save_session(s, text, json);
+	}
+	free(text);
+	free(json);
+	return util_finish(COMMAND, status);
+}
+
+/* One benchmark, from the plan to the page. */
+static int run_benchmark(const struct options *o, const char *name, bool first, bool last)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	struct machine machine;
+	int status;
+
+	if (!s)
+		return util_fail(COMMAND, "out of memory");
+	s->benchmark = benchmark_find(name);
+	s->options = *o;
+	set_defaults(&s->options, s->benchmark);
+	machine_describe(&machine); /* before the load that it makes itself */
+	status = measure(s);
+	if (!status)
+		status = print_results(s, &machine, first, last);
+	for (size_t i = 0; i < s->nr; i++)
+		for (size_t j = 0; j < s->entries[i].nr_lists; j++)
+			free(s->entries[i].lists[j].values);
+	free(s);
+	return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	struct options options;
+	bool done = false;
+	int status = parse_options(&options, argc, argv, &done), first = optind;
+
+	if (status || done)
+		return status;
+	status = check_names(&options, argv + first);
+	for (int i = first; i < argc && !status; i++)
+		status = run_benchmark(&options, argv[i], i == first, i + 1 == argc);
+	return status;
+}

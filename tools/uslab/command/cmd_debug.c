@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/command/cmd_debug.c - `uslab debug`: checks of a running program, switched on and off from
+ * outside
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command/command.h"
+#include "pattern.h"
+#include "report/options.h"
+#include "util.h"
+
+#define COMMAND "debug"
+#define MAX_PATTERNS 64
+#define LETTERS_TEXT 16
+
+static const char help[] =
+	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... LETTERS|-\n"
+	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
+	"Switch the checks of caches of a running program on and off.\n"
+	"\n"
+	"LETTERS, in any case, are the kernel's; they are what the caches have from then on:\n"
+	"  F  check objects and slabs with each call\n"
+	"  Z  red zones around objects\n"
+	"  P  poison free objects\n"
+	"  U  store who allocated and freed each object\n"
+	"  T  trace each call\n"
+	"  A  let allocations fail, as the program's failslab options say\n"
+	"  -  none of these\n"
+	"+LETTERS adds letters to what a cache has, and -- -LETTERS takes some away.\n"
+	"\n"
+	"  -p, --pid=PID          the process\n"
+	"  -c, --cache=PATTERN    caches by name or id; * and ? as in a shell; may be repeated\n"
+	"      --library=NAME     of several copies of uslab in it, the one in a file named like this\n"
+	"  -v, --verbose          a line for each cache, also where the same happens to many; with\n"
+	"                         --validate how many have nothing to be checked\n"
+	"      --status           which caches are checked, and how many objects of them\n"
+	"      --validate         check all objects of checked caches now\n"
+	"      --shrink           give the memory of empty slabs back\n"
+	"      --wait=SECONDS     for the program to come by (10)\n"
+	"      --force            also where a seccomp filter of the program may end it for that\n"
+	"  -h, --help             this text\n"
+	"  -V, --version          the version\n"
+	"\n"
+	"The program takes the command with its next malloc. It is not stopped; objects that exist\n"
+	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
+	"error.";
+
+enum {
+	OPTION_LIBRARY = 256,
+	OPTION_STATUS,
+	OPTION_VALIDATE,
+	OPTION_SHRINK,
+	OPTION_WAIT,
+	OPTION_FORCE
+};
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "cache", required_argument, NULL, 'c' },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "status", no_argument, NULL, OPTION_STATUS },
+	{ "validate", no_argument, NULL, OPTION_VALIDATE },
+	{ "shrink", no_argument, NULL, OPTION_SHRINK },
+	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "force", no_argument, NULL, OPTION_FORCE },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct debug_job {
+	pid_t pid;
+	const char *library;
+	const char *letters; /* NULL: status, validate or shrink */
+	int action;	     /* OPTION_STATUS, ...; 0: letters */
+	unsigned int wait_ms;
+	bool named; /* some --cache was given */
+	bool verbose;
+	bool force; /* whatever filter the process has */
+	unsigned int nr_patterns;
+	const char *pattern[MAX_PATTERNS];
+
+	struct target *target;
+	const struct target_root *root;
+	struct snapshot *before;
+	struct snapshot *after;
+};
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static bool are_letters(const char *text)
+{
+	if (!strcmp(text, "-"))
+		return true;
+	text += *text == '+' || *text == '-';
+	return *text && strlen(text) < CONTROL_TEXT - 1 &&
+	       strspn(text, "FZPUTAfzputa") == strlen(text);
+}
+
+static int set_action(struct debug_job *job, int option)
+{
+	if (job->action && job->action != option)
+		return util_usage_error(COMMAND, "one of --status, --validate and --shrink only");
+	job->action = option;
+	return EXIT_OK;
+}
+
+static int add_pattern(struct debug_job *job, const char *pattern)
+{
+	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
+		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
+					CONTROL_TEXT - 1);
+	if (job->nr_patterns == MAX_PATTERNS)
+		return util_usage_error(COMMAND, "more than %d patterns", MAX_PATTERNS);
+	job->pattern[job->nr_patterns++] = pattern;
+	return EXIT_OK;
+}
+
+static int set_option(void *arg, int option, const char *value)
+{
+	struct debug_job *job = arg;
+	unsigned long number;
+
+	switch (option) {
+	case 'p':
+		return util_parse_pid(COMMAND, value, &job->pid);
+	case 'c':
+		return add_pattern(job, value);
+	case OPTION_LIBRARY:
+		job->library = value;
+		return EXIT_OK;
+	case 'v':
+		job->verbose = true;
+		return EXIT_OK;
+	case OPTION_FORCE:
+		job->force = true;
+		return EXIT_OK;
+	case OPTION_WAIT:
+		if (!util_parse_number(value, 1, 86400, &number))
+			return util_usage_error(COMMAND, "'%s' is no number of seconds", value);
+		job->wait_ms = (unsigned int)number * 1000;
+		return EXIT_OK;
+	default:
+		return set_action(job, option);
+	}
+}
+
+static int check(struct debug_job *job, int argc, char **argv)
+{
+	if (!job->pid)
+		return util_usage_error(COMMAND, "which process? Say -p PID");
+	if (job->action && optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	job->named = job->nr_patterns > 0;
+	if (job->action) {
+		if (!job->named)
+			job->pattern[job->nr_patterns++] = "*";
+		return EXIT_OK;
+	}
+	if (optind >= argc)
+		return util_usage_error(COMMAND, "which letters? Say some of FZPUTA, or -");
+	if (optind + 1 < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind + 1]);
+	job->letters = argv[optind];
+	if (!are_letters(job->letters))
+		return util_usage_error(COMMAND, "'%s': letters are F, Z, P, U, T and A",
+					job->letters);
+	if (!job->nr_patterns)
+		return util_usage_error(COMMAND, "which caches? Say --cache PATTERN ('*' for all)");
+	return EXIT_OK;
+}
+
+static const struct util_options options = { COMMAND, help, ":p:c:vhV", long_options, set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct debug_job *job, int argc, char **argv)
+{
+	int status = util_take_options(&options, job, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = check(job, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+static const char *letters_text(char *buf, slab_flags_t flags)
+{
+	char *to = buf;
+
+	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
+		if (flags & debug_flag_texts[i].flag)
+			*to++ = debug_flag_texts[i].letter;
+	if (to == buf)
+		*to++ = '-';
+	*to = '\0';
+	return buf;
+}
+
+/* Letters that whole pages cannot have are for caches, unless whole pages are named themselves. */
+static bool is_for_blocks(const struct debug_job *job, const char *name)
+{
+	if (!job->letters || !strpbrk(job->letters, "TAta"))
+		return true;
+	for (unsigned int i = 0; i < job->nr_patterns; i++)
+		if (!strcmp(job->pattern[i], name))
+			return true;
+	return false;
+}
+
+static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
+		      const struct snapshot_cache *c)
+{
+	if (c->whole_pages && !is_for_blocks(job, c->name))
+		return false;
+	for (unsigned int i = 0; i < job->nr_patterns; i++)
+		if (pattern_matches(s, c, job->pattern[i]))
+			return true;
+	return false;
+}
+
+/* EXIT_OK, or EXIT_FAILED with a message: a pattern names nothing. Then nothing is done. */
+static int check_patterns(const struct debug_job *job)
+{
+	const struct snapshot *s = job->before;
+
+	for (unsigned int i = 0; i < job->nr_patterns; i++) {
+		unsigned int k = 0;
+
+		while (k < s->nr_caches && !pattern_matches(s, &s->cache[k], job->pattern[i]))
+			k++;
+		if (k == s->nr_caches)
+			return util_fail(COMMAND, "process %d (%s) has no cache '%s'",
+					 (int)job->pid, job->target->program, job->pattern[i]);
+	}
+	return EXIT_OK;
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
+
+static bool is_debugged(const struct snapshot_cache *c)
+{
+	return c->flags & (SLUB_DEBUG_FLAGS | SLAB_FAILSLAB) || c->sampled || c->debug_slabs;
+}
+
+/* Without --cache only those where there is something to be said. */
+static int show_status(const struct debug_job *job)
+{
+	const struct snapshot *s = job->before;
+	char text[LETTERS_TEXT];
+	unsigned int count = 0;
+
+	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Letters", "Objects", "Tracked", "Slabs");
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		const struct snapshot_cache *c = &s->cache[i];
+
+		if (!is_chosen(job, s, c) || (!job->named && !is_debugged(c)))
+			continue;
+		count++;
+		printf("%-21s %-8s %8lu %8lu %8lu%s\n", c->name, letters_text(text, c->flags),
+		       c->objects, c->tracked, c->debug_slabs, c->sampled ? "  sampled" : "");
+	}
+	if (!count && job->named)
+		return util_fail(COMMAND, "no cache matches");
+	if (!count)
+		util_warn(COMMAND, "no cache of process %d (%s) is checked", (int)job->pid,
+			  job->target->program);
+	return EXIT_OK;
+}
+
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* What the process is told; with the name of whole pages where it takes that letter by letter. */
+struct names {
+	unsigned int nr;
+	const char *pattern[MAX_PATTERNS + 1];
+};
+
+static void find_names(const struct debug_job *job, bool blocks, struct names *names)
+{
+	const struct snapshot_cache *row = &job->before->cache[job->before->blocks_row];
+
+	names->nr = job->nr_patterns;
+	memcpy(names->pattern, job->pattern, job->nr_patterns * sizeof(job->pattern[0]));
+	if (blocks && row->whole_pages && is_chosen(job, job->before, row))
+		names->pattern[names->nr++] = row->name;
+}
+
+/*
+ * Sends the command once for all patterns, or seldom more than once if they are very many; *value:
+ * sum of the answers.
+ */
+static int send_all(struct debug_job *job, enum control_command command, uint64_t *value)
+{
+	struct command_request request = {
+		.command = command,
+		.argument = job->letters,
+		.wait_ms = job->wait_ms,
+	};
+	int status = check_patterns(job);
+	struct control reply;
+	struct names names;
+
+	*value = 0;
+	find_names(job, command == CONTROL_DEBUG, &names);
+	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += request.nr_patterns) {
+		request.patterns = names.pattern + i;
+		request.nr_patterns = command_fits(request.patterns, names.nr - i, false);
+		status = command_perform(job->target, job->root, &request, &reply);
+		if (status == EXIT_OK)
+			*value += reply.value;
+	}
+	return status;
+}
+
+/* Caches to which the same happened. */
+struct change {
+	slab_flags_t from, to;
+	bool remain;	  /* checked objects */
+	const char *name; /* of the first */
+	unsigned int count;
+};
+
+struct changes {
+	unsigned int nr;
+	struct change change[SNAPSHOT_MAX_CACHES];
+	unsigned int switched, as_before; /* caches */
+};
+
+/* With -v each cache stands for itself. */
+static void add_change(struct changes *all, const struct debug_job *job, struct change change)
+{
+	unsigned int i = job->verbose ? all->nr : 0;
+
+	while (i < all->nr &&
+	       (all->change[i].from != change.from || all->change[i].to != change.to ||
+		all->change[i].remain != change.remain))
+		i++;
+	if (i == all->nr)
+		all->change[all->nr++] = change;
+	all->change[i].count++;
+	if (change.from == change.to)
+		all->as_before++;
+	else
+		all->switched++;
+}
+
+/*
+ * What the chosen caches had before, and have now. done: those that have what
+ * they had were asked, too.
+ */
+static void find_changes(struct changes *all, const struct debug_job *job, bool done)
+{
+	const slab_flags_t letters = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
+	const struct snapshot *s = job->before;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		const struct snapshot_cache *before = &s->cache[i], *after;
+
+		if (!is_chosen(job, s, before))
+			continue;
+		after = pattern_same(job->after, before);
+		if (after && (done || (before->flags ^ after->flags) & letters))
+			add_change(all, job,
+				   (struct change){
+					   .from = before->flags & letters,
+					   .to = after->flags & letters,
+					   .remain = job->letters[0] == '-' && after->debug_slabs,
+					   .name = before->name,
+				   });
+	}
+}
+
+static void print_change(const struct change *change)
+{
+	char from[LETTERS_TEXT], to[LETTERS_TEXT], name[SNAPSHOT_NAME_MAX];
+
+	if (change->count == 1)
+		snprintf(name, sizeof(name), "%s", change->name);
+	else
+		snprintf(name, sizeof(name), "%u caches", change->count);
+	letters_text(from, change->from);
+	letters_text(to, change->to);
+	if (change->from == change->to)
+		printf("%-21s %s, as before", name, to);
+	else
+		printf("%-21s %s -> %s", name, from, to);
+	puts(change->remain ? "  (checked objects remain)" : "");
+}
+
+static int again(struct debug_job *job)
+{
+	return target_snapshot_root(job->target, job->root, job->after);
+}
+
+static void print_changes(const struct debug_job *job, const struct changes *all, bool done,
+			  double seconds)
+{
+	for (unsigned int i = 0; i < all->nr; i++)
+		print_change(&all->change[i]);
+	printf("%u cache%s of process %d (%s) switched", all->switched,
+	       all->switched == 1 ? "" : "s", (int)job->pid, job->target->program);
+	if (!done)
+		fputs(", and no more", stdout);
+	else if (all->switched)
+		printf(" in %.1f ms", seconds * 1000);
+	if (all->as_before)
+		printf("; %u had the letters already", all->as_before);
+	putchar('\n');
+}
+
+static int switch_letters(struct debug_job *job)
+{
+	struct changes *all = calloc(1, sizeof(*all));
+	double start = now_seconds();
+	uint64_t value;
+	int status;
+
+	if (!all)
+		return util_fail(COMMAND, "out of memory");
+	status = send_all(job, CONTROL_DEBUG, &value);
+	start = now_seconds() - start;
+	/* what was switched before something failed is shown as well, and nothing else then */
+	if (again(job) == EXIT_OK) {
+		find_changes(all, job, status == EXIT_OK);
+		if (status == EXIT_OK || all->nr)
+			print_changes(job, all, status == EXIT_OK, start);
+	} else {
+		status = EXIT_FAILED;
+	}
+	free(all);
+	return status;
+}
+
+/*
+ * Caches that were asked, and those of them that have nothing to be checked,
+ * never having had letters.
+ */
+struct validated {
+	uint64_t slabs;
+	unsigned int asked, refused;
+};
+
+static int validate_some(struct debug_job *job, const char *const *pattern, unsigned int nr,
+			 struct validated *sum)
+{
+	struct command_request request = {
+		.command = CONTROL_VALIDATE,
+		.patterns = pattern,
+		.nr_patterns = nr,
+		.wait_ms = job->wait_ms,
+	};
+	struct control reply;
+	int ret = command_send(job->target, job->root, &request, &reply);
+
+	/* of several caches the others are checked all the same, and the answer is of those */
+	if (!ret && reply.matched && reply.result == -EINVAL)
+		sum->refused += reply.failed;
+	else
+		ret = command_judge(job->target, job->root, &request, ret, &reply);
+	if (ret)
+		return EXIT_FAILED;
+	sum->asked += reply.matched;
+	sum->slabs += reply.value;
+	return EXIT_OK;
+}
+
+static int validate_all(struct debug_job *job, struct validated *sum)
+{
+	const struct snapshot *s = job->before;
+	int status = check_patterns(job);
+	struct names names;
+	unsigned int nr;
+
+	/* whole pages that never had letters are no reason to say that something was checked */
+	find_names(job, is_debugged(&s->cache[s->blocks_row]), &names);
+	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += nr) {
+		nr = command_fits(names.pattern + i, names.nr - i, false);
+		status = validate_some(job, names.pattern + i, nr, sum);
+	}
+	if (status != EXIT_OK)
+		return status;
+	if (job->named && sum->asked == sum->refused && !sum->slabs)
+		return util_fail(COMMAND, "no such cache of process %d (%s) ever had letters",
+				 (int)job->pid, job->target->program);
+	if (job->verbose && sum->refused)
+		util_warn(COMMAND, "%u of %u caches never had letters", sum->refused, sum->asked);
+	return again(job);
+}
+
+/* Errors that are found are reported by the program; here they are counted. */
+static int validate(struct debug_job *job)
+{
+	struct validated sum = { .slabs = 0 };
+	unsigned long reports;
+	int status = validate_all(job, &sum);
+
+	if (status != EXIT_OK)
+		return status;
+	reports = job->after->totals.reports - job->before->totals.reports;
+	printf("%llu slabs checked, %lu errors reported by process %d (%s)\n",
+	       (unsigned long long)sum.slabs, reports, (int)job->pid, job->target->program);
+	return reports ? EXIT_FAILED : EXIT_OK;
+}
+
+static unsigned long chosen_bytes(const struct debug_job *job, const struct snapshot *s)
+{
+	unsigned long bytes = 0;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (is_chosen(job, s, &s->cache[i]) && !s->cache[i].whole_pages)
+			bytes += s->cache[i].slab_bytes;
+	return bytes;
+}
+
+static int shrink(struct debug_job *job)
+{
+	char from[UTIL_SIZE_TEXT], to[UTIL_SIZE_TEXT];
+	uint64_t value;
+	int status = send_all(job, CONTROL_SHRINK, &value);
+
+	if (status == EXIT_OK)
+		status = again(job);
+	if (status == EXIT_OK)
+		printf("slabs of process %d (%s): %s -> %s\n", (int)job->pid, job->target->program,
+		       util_size(from, sizeof(from), chosen_bytes(job, job->before)),
+		       util_size(to, sizeof(to), chosen_bytes(job, job->after)));
+	return status;
+}
+
+static int perform(struct debug_job *job)
+{
+	int status = target_snapshot(job->target, job->library, job->before, &job->root);
+
+	if (status != EXIT_OK)
+		return status;
+	switch (job->action) {
+	case OPTION_STATUS:
+		return show_status(job);
+	case OPTION_VALIDATE:
+		return validate(job);
+	case OPTION_SHRINK:
+		return shrink(job);
+	default:
+		return switch_letters(job);
+	}
+}
+
+int cmd_debug(int argc, char **argv)
+{
+	struct debug_job job = { .wait_ms = COMMAND_WAIT_MS };
+	int status;
+
+	status = parse(&job, argc, argv);
+	if (status >= 0)
+		return status;
+	job.target = calloc(1, sizeof(*job.target));
+	job.before = calloc(1, sizeof(*job.before));
+	job.after = calloc(1, sizeof(*job.after));
+	status = job.target && job.before && job.after ? target_open(job.target, COMMAND, job.pid)
+						       : util_fail(COMMAND, "out of memory");
+	if (status == EXIT_OK) {
+		job.target->force = job.force;
+		status = perform(&job);
+		target_close(job.target);
+	}
+	free(job.after);
+	free(job.before);
+	free(job.target);
+	return util_finish(COMMAND, status);
+}

@@ -1,0 +1,593 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/command/command.c - commands to a running process, through its mailbox
+ *
+ * Tools exclude each other by a lock on /proc/PID/mem, which ends with the tool that holds it. So
+ * whoever has it may take over whatever a tool that was killed left in the mailbox; only a command
+ * that the process is just carrying out is waited for.
+ *
+ * A command that nobody came for is taken back in two steps, because the process may take it at
+ * that very moment: first it is made to do nothing, then, if still nobody has it, it is removed. So
+ * is one that a tool left which was killed, and the own one if a signal wants to end this tool:
+ * what people have broken off is not to happen later.
+ *
+ * Why: docs/adr/0014, docs/adr/0030.
+ */
+#define _GNU_SOURCE
+#include "command/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util.h"
+
+/* Of picking: how long it goes on without this tool, and how few objects are too few. */
+#define LEASE_MS 10000u
+#define JUDGE_MS 500u
+#define FEW_PER_SECOND 1000u
+#define FIRST_MEAN 10u
+
+#define GRACE_MS 10000u /* for a command that is being carried out when the time is up */
+
+struct mailbox {
+	struct target *target;
+	uint64_t address; /* of struct control */
+	uint64_t kick;	  /* of the drop-in's limit; 0: there is none */
+	int fd;		  /* /proc/PID/mem, locked; or -1 */
+	bool writable;
+	uint64_t deadline;
+	unsigned int naps;
+	sigset_t held; /* signals that wait until the mailbox is in order */
+	bool patient;  /* they do not end the waiting either */
+};
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Has somebody asked this tool to end? */
+static bool is_interrupted(const struct mailbox *box)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) && !sigandset(&pending, &pending, &box->held) &&
+	       !sigisemptyset(&pending);
+}
+
+/* Sleeps 1 ms at first, later 10. false: the time is up. */
+static bool nap(struct mailbox *box)
+{
+	struct timespec pause = { 0, (box->naps < 20 ? 1 : 10) * 1000000l };
+
+	if (now_ms() >= box->deadline || (!box->patient && is_interrupted(box)))
+		return false;
+	box->naps++;
+	nanosleep(&pause, NULL);
+	return true;
+}
+
+/* ---- memory of the process ------------------------------------------------------------------- */
+
+/*
+ * /proc/PID/mem belongs to the program that runs now: should the process become another one
+ * meanwhile, what is written goes nowhere.
+ */
+static int open_memory(pid_t pid, int flags)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	return open(path, flags | O_CLOEXEC);
+}
+
+/* What pread() or pwrite() of that file answered: 0 or -errno. */
+static int file_result(ssize_t n, size_t len)
+{
+	if (n == (ssize_t)len)
+		return 0;
+	if (n == 0)
+		return -ESRCH; /* the file outlives the memory */
+	return n < 0 && errno != EIO && errno != EINVAL ? -errno : -EFAULT;
+}
+
+/* From the same program that is written to, if that can be. */
+static int read_memory(const struct mailbox *box, uint64_t address, void *buf, size_t len)
+{
+	if (box->writable)
+		return file_result(pread(box->fd, buf, len, (off_t)address), len);
+	return reader_read(&box->target->remote.reader, address, buf, len);
+}
+
+static int write_memory(const struct mailbox *box, uint64_t address, const void *buf, size_t len)
+{
+	struct iovec from = { (void *)(uintptr_t)buf, len };
+	struct iovec to = { (void *)(uintptr_t)address, len };
+	ssize_t n;
+
+	if (box->writable)
+		return file_result(pwrite(box->fd, buf, len, (off_t)address), len);
+	n = process_vm_writev(box->target->pid, &from, 1, &to, 1, 0);
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
+}
+
+static int read_control(const struct mailbox *box, struct control *control)
+{
+	int ret = read_memory(box, box->address, control, sizeof(*control));
+
+	if (ret)
+		return ret;
+	/* what other processes say ends with NUL, and on terminals */
+	control->failed_name[CONTROL_TEXT - 1] = '\0';
+	for (char *p = control->failed_name; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	return control->size == sizeof(*control) && control->state <= CONTROL_DONE ? 0 : -EPROTO;
+}
+
+static int write_state(const struct mailbox *box, uint32_t state)
+{
+	return write_memory(box, box->address + offsetof(struct control, state), &state,
+			    sizeof(state));
+}
+
+/* Everything of a command but size, state and serial. */
+static int write_body(const struct mailbox *box, const struct control *control)
+{
+	size_t from = offsetof(struct control, command);
+	size_t middle = offsetof(struct control, serial);
+	size_t behind = offsetof(struct control, argument);
+	int ret =
+		write_memory(box, box->address + from, (const char *)control + from, middle - from);
+
+	return ret ? ret
+		   : write_memory(box, box->address + behind, (const char *)control + behind,
+				  sizeof(*control) - behind);
+}
+
+/* ---- the lock -------------------------------------------------------------------------------- */
+
+/*
+ * box->fd: what to close to give the lock back, or -1. Where there is no such file, or none to be
+ * locked, the state of the mailbox alone has to keep tools apart. 0, -EBUSY or -ESRCH.
+ */
+static int lock_mailbox(struct mailbox *box)
+{
+	box->fd = open_memory(box->target->pid, O_RDWR);
+	box->writable = box->fd >= 0;
+	if (box->fd < 0)
+		box->fd = open_memory(box->target->pid, O_RDONLY);
+	if (box->fd < 0)
+		return errno == ENOENT ? -ESRCH : 0;
+	while (flock(box->fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return 0;
+		if (!nap(box))
+			return -EBUSY;
+	}
+	return 0;
+}
+
+/* ---- one command ----------------------------------------------------------------------------- */
+
+/* Is that still the library that was found? Another program may run under this number by now. */
+static int open_mailbox(struct mailbox *box, const struct target_root *root)
+{
+	struct uslab_root found;
+	int ret = read_memory(box, root->address, &found, sizeof(found));
+
+	if (ret)
+		return ret;
+	if (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION ||
+	    found.control_size != sizeof(struct control))
+		return -EPROTO;
+	box->address = found.control;
+	box->kick = found.kick;
+	return found.control ? 0 : -EOPNOTSUPP;
+}
+
+/*
+ * A name as a pattern that means nothing else. Returns its bytes with the NUL; more than room:
+ * nothing of it is to be used. to: NULL, or so much room.
+ */
+static size_t put_pattern(char *to, size_t room, const char *text, bool name)
+{
+	size_t n = 0;
+
+	for (; *text && n < room; text++) {
+		if (name && strchr("*?[]\\", *text)) {
+			if (to)
+				to[n] = '\\';
+			n++;
+		}
+		if (to && n < room)
+			to[n] = *text;
+		n++;
+	}
+	if (to && n < room)
+		to[n] = '\0';
+	return n + 1;
+}
+
+unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names)
+{
+	size_t room = CONTROL_PATTERNS - 1; /* an empty one is behind them */
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		size_t size = put_pattern(NULL, room, patterns[i], names);
+
+		if (size > room)
+			break;
+		room -= size;
+	}
+	return i;
+}
+
+/* They fit. */
+static void put_patterns(char to[CONTROL_PATTERNS], const struct command_request *request)
+{
+	const char *const *patterns = request->pattern ? &request->pattern : request->patterns;
+	unsigned int nr = request->pattern ? 1 : request->nr_patterns;
+	size_t at = 0;
+
+	memset(to, 0, CONTROL_PATTERNS);
+	for (unsigned int i = 0; i < nr; i++)
+		at += put_pattern(to + at, CONTROL_PATTERNS - at, patterns[i],
+				  request->names && !request->pattern);
+}
+
+static bool fits(const struct command_request *request)
+{
+	if (request->argument && strlen(request->argument) >= CONTROL_TEXT)
+		return false;
+	return request->pattern ? command_fits(&request->pattern, 1, false)
+				: command_fits(request->patterns, request->nr_patterns,
+					       request->names) == request->nr_patterns;
+}
+
+static int kick(const struct mailbox *box)
+{
+	uint64_t zero = 0;
+
+	return box->kick ? write_memory(box, box->kick, &zero, sizeof(zero)) : 0;
+}
+
+static int post(struct mailbox *box, const struct command_request *request, struct control *control)
+{
+	int ret = write_state(box, CONTROL_CLAIMED);
+
+	memset(control->argument, 0, sizeof(control->argument));
+	memset(control->failed_name, 0, sizeof(control->failed_name));
+	put_patterns(control->patterns, request);
+	if (request->argument)
+		memcpy(control->argument, request->argument, strlen(request->argument));
+	control->command = request->command;
+	control->value = request->value;
+	control->result = 0;
+	control->matched = control->failed = 0;
+	if (!ret)
+		ret = write_body(box, control);
+	return ret ? ret : write_state(box, CONTROL_PENDING);
+}
+
+/* One word: whoever is copying the command at this moment has all of the old one or of this. */
+static int make_nothing(const struct mailbox *box)
+{
+	uint32_t nothing = CONTROL_NOTHING;
+
+	return write_memory(box, box->address + offsetof(struct control, command), &nothing,
+			    sizeof(nothing));
+}
+
+/*
+ * Somebody is at it: that ends by itself, unless the process is stopped. Whoever asked wants to
+ * know that it was done, also when a signal wants to end him: he may have to undo it.
+ */
+static int await_end(struct mailbox *box, struct control *reply)
+{
+	struct mailbox waiting = *box;
+	int ret = 0;
+
+	waiting.patient = true;
+	waiting.deadline = now_ms() + GRACE_MS;
+	while (!ret && reply->state == CONTROL_RUNNING && nap(&waiting))
+		ret = read_control(box, reply);
+	return ret;
+}
+
+/*
+ * See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it.
+ */
+static int take_back(struct mailbox *box, struct control *reply)
+{
+	int ret = make_nothing(box);
+
+	if (!ret)
+		ret = read_control(box, reply);
+	if (ret)
+		return ret;
+	if (reply->state == CONTROL_PENDING) {
+		ret = write_state(box, CONTROL_IDLE);
+		return ret ? ret : -ETIMEDOUT;
+	}
+	ret = await_end(box, reply);
+	if (ret || reply->state == CONTROL_DONE)
+		return ret;
+	return reply->state == CONTROL_RUNNING ? -EINPROGRESS : -ETIMEDOUT;
+}
+
+/*
+ * Waits until the process is done with what another tool, gone by now, asked for. A command that
+ * waits is not overwritten: the process may be taking it, and would then say DONE to the new one.
+ */
+static int await_turn(struct mailbox *box, struct control *control)
+{
+	int ret;
+
+	while (!(ret = read_control(box, control)) &&
+	       (control->state == CONTROL_PENDING || control->state == CONTROL_RUNNING)) {
+		bool pending = control->state == CONTROL_PENDING;
+
+		if (pending)
+			ret = make_nothing(box);
+		if (pending && !ret)
+			ret = kick(box);
+		if (ret)
+			return ret;
+		if (nap(box))
+			continue;
+		ret = pending ? take_back(box, control) : -EBUSY;
+		return ret == -EINPROGRESS ? -EBUSY : ret;
+	}
+	return ret;
+}
+
+/*
+ * The kick is repeated: a thread that was on the slow path already may have put the limit back
+ * after it looked into the mailbox and before the command was there. A process that has just been
+ * forked empties the mailbox that it got from its parent; then the command is written again.
+ */
+static int await_answer(struct mailbox *box, const struct command_request *request,
+			struct control *reply)
+{
+	int ret;
+
+	for (;;) {
+		ret = read_control(box, reply);
+		if (ret)
+			return ret;
+		if (reply->state == CONTROL_DONE)
+			return 0;
+		if (reply->state == CONTROL_PENDING)
+			ret = kick(box);
+		else if (reply->state != CONTROL_RUNNING)
+			ret = post(box, request, reply);
+		if (ret)
+			return ret;
+		if (!nap(box))
+			return take_back(box, reply);
+	}
+}
+
+static int send_locked(struct mailbox *box, const struct command_request *request,
+		       struct control *reply)
+{
+	int ret = await_turn(box, reply);
+
+	if (!ret)
+		ret = post(box, request, reply);
+	if (!ret)
+		ret = await_answer(box, request, reply);
+	if (!ret)
+		ret = write_state(box, CONTROL_IDLE);
+	return ret;
+}
+
+/*
+ * Signals that end tools come when the mailbox is in order; *before is what was blocked. Those that
+ * are ignored stay so: blocked they would be pending.
+ */
+static void hold_signals(struct mailbox *box, sigset_t *before)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+	sigemptyset(&box->held);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		struct sigaction action;
+
+		if (!sigaction(signals[i], NULL, &action) && action.sa_handler != SIG_IGN)
+			sigaddset(&box->held, signals[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &box->held, before);
+}
+
+enum filtered command_filtered(const struct target *t, const struct target_root *root)
+{
+	const struct reader *reader = &t->remote.reader;
+	struct uslab_root found = { .filters = 0 };
+	uint32_t at_start = 0;
+
+	if (reader_read(reader, root->address, &found, sizeof(found)) ||
+	    found.magic != USLAB_ROOT_MAGIC || found.root_size != sizeof(found) || !found.filters ||
+	    reader_read(reader, found.filters, &at_start, sizeof(at_start)))
+		at_start = 0;
+	return filtered_process(t->pid, at_start);
+}
+
+static bool may_command(const struct target *t, const struct target_root *root)
+{
+	return t->force || command_filtered(t, root) == FILTERED_NOT;
+}
+
+int command_send(struct target *t, const struct target_root *root,
+		 const struct command_request *request, struct control *reply)
+{
+	struct mailbox box = { .target = t,
+			       .deadline = now_ms() + request->wait_ms,
+			       .patient = request->to_the_end };
+	sigset_t before;
+	int ret;
+
+	if (!fits(request))
+		return -ENAMETOOLONG;
+	if (!may_command(t, root))
+		return -ECANCELED;
+	hold_signals(&box, &before);
+	ret = lock_mailbox(&box);
+	if (!ret)
+		ret = open_mailbox(&box, root);
+	if (!ret)
+		ret = send_locked(&box, request, reply);
+	if (box.fd >= 0)
+		close(box.fd);
+	if ((ret == -ETIMEDOUT || ret == -EBUSY) && !box.patient && is_interrupted(&box))
+		ret = -EINTR;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
+
+/* ---- picking --------------------------------------------------------------------------------- */
+
+static int picker_read(const struct command_picker *picker, size_t offset, void *buf, size_t len)
+{
+	return file_result(pread(picker->fd, buf, len, (off_t)(picker->control + offset)), len);
+}
+
+static int picker_write(const struct command_picker *picker, uint64_t address, const void *buf,
+			size_t len)
+{
+	return file_result(pwrite(picker->fd, buf, len, (off_t)address), len);
+}
+
+#define PICKER_READ(picker, field, to) \
+	picker_read(picker, offsetof(struct control, field), to, sizeof(*(to)))
+#define PICKER_WRITE(picker, field, from)                                               \
+	picker_write(picker, (picker)->control + offsetof(struct control, field), from, \
+		     sizeof(*(from)))
+
+static int find_picking(struct command_picker *picker, uint64_t root)
+{
+	struct uslab_root found;
+	uint32_t can_pick = 0;
+	int ret = file_result(pread(picker->fd, &found, sizeof(found), (off_t)root), sizeof(found));
+
+	if (!ret && (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION))
+		ret = -EPROTO;
+	if (!ret && (!found.control || found.control_size != sizeof(struct control)))
+		ret = -EOPNOTSUPP;
+	picker->control = found.control;
+	picker->kick = found.kick;
+	if (!ret)
+		ret = PICKER_READ(picker, can_pick, &can_pick);
+	return !ret && !can_pick ? -EOPNOTSUPP : ret;
+}
+
+/* The next malloc() sets the limit by what pick_mean says. */
+static int picker_kick(const struct command_picker *picker)
+{
+	uint64_t zero = 0;
+
+	return picker->kick ? picker_write(picker, picker->kick, &zero, sizeof(zero)) : 0;
+}
+
+static int set_mean(const struct command_picker *picker, uint32_t mean)
+{
+	return PICKER_WRITE(picker, pick_mean, &mean);
+}
+
+/*
+ * The process raises the mean by itself where it picks too many; here it is
+ * lowered where they are few.
+ */
+static int judge(struct command_picker *picker, uint32_t mean, uint64_t now)
+{
+	uint64_t picked, before = picker->picked;
+	int ret = PICKER_READ(picker, picked, &picked);
+
+	if (ret || now < picker->judged + JUDGE_MS)
+		return ret;
+	picker->judged = now;
+	picker->picked = picked;
+	if ((picked - before) * 1000 >= FEW_PER_SECOND * (uint64_t)JUDGE_MS ||
+	    mean <= CONTROL_PICK_MIN)
+		return 0;
+	return set_mean(picker, mean - 1);
+}
+
+int command_picker_renew(struct command_picker *picker)
+{
+	uint64_t now = now_ms(), until = now + LEASE_MS, limit;
+	uint32_t mean;
+	int ret;
+
+	if (picker->fd < 0)
+		return -EOPNOTSUPP;
+	ret = PICKER_READ(picker, pick_mean, &mean);
+	if (!ret)
+		ret = PICKER_WRITE(picker, pick_until, &until);
+	if (!ret && !mean) {
+		picker->broken = true;
+		ret = set_mean(picker, FIRST_MEAN);
+	}
+	if (!ret)
+		ret = judge(picker, mean, now);
+	if (!ret && picker->kick)
+		ret = picker_read(picker, picker->kick - picker->control, &limit, sizeof(limit));
+	if (!ret && picker->kick && limit > CONTROL_PICK)
+		ret = picker_kick(picker);
+	return ret;
+}
+
+int command_picker_open(struct command_picker *picker, const struct target *t,
+			const struct target_root *root)
+{
+	int ret;
+
+	*picker = (struct command_picker){ .fd = -1 };
+	if (!may_command(t, root))
+		return -ECANCELED;
+	*picker = (struct command_picker){ .fd = open_memory(t->pid, O_RDWR) };
+	if (picker->fd < 0)
+		return -errno;
+	ret = find_picking(picker, root->address);
+	if (!ret)
+		ret = PICKER_READ(picker, picked, &picker->picked);
+	picker->judged = now_ms();
+	if (!ret)
+		ret = command_picker_renew(picker);
+	picker->began = picker->broken; /* it was to begin: that is no gap */
+	picker->broken = false;
+	if (ret) {
+		close(picker->fd);
+		picker->fd = -1;
+	}
+	return ret;
+}
+
+void command_picker_close(struct command_picker *picker, bool keep)
+{
+	const uint64_t forever = CONTROL_PICK_FOREVER;
+
+	if (picker->fd < 0)
+		return;
+	if (keep)
+		PICKER_WRITE(picker, pick_until, &forever);
+	else if (!set_mean(picker, 0))
+		picker_kick(picker);
+	close(picker->fd);
+	picker->fd = -1;
+}

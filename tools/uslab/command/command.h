@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/command/command.h - commands to a running process, through its mailbox
+ * (cache/control/control.h)
+ */
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
+
+#include <stdint.h>
+
+#include "command/filtered.h"
+#include "report/control.h"
+#include "process/target.h"
+
+#define COMMAND_WAIT_MS 10000 /* how long a tool waits by default */
+
+struct command_request {
+	enum control_command command;
+	const char *pattern; /* of names of caches; NULL: those of patterns[] */
+	const char *const *patterns;
+	unsigned int nr_patterns;
+	bool names;	      /* patterns[] are names, whatever letters they have */
+	const char *argument; /* NULL: "" */
+	uint64_t value;
+	unsigned int wait_ms;
+	bool to_the_end; /* it undoes another one: a signal does not break it off */
+};
+
+/*
+ * How many of the first of these patterns one command takes: all of a usual process's caches, and
+ * at least one if that is no longer than CONTROL_TEXT.
+ */
+unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names);
+
+/*
+ * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that
+ * talk to the same process wait for their turn. 0: carried out, *reply says with what result.
+ * -ETIMEDOUT: the program did not come by; the command was taken back. -EINTR: so it was, because
+ * of a signal that ends tools; those wait meanwhile. -ESRCH: that program has ended. -ECANCELED:
+ * nothing was done, because the process has added a filter of system calls since it started, which
+ * may end it for carrying the command out, and target.force is not set. -ENAMETOOLONG: more
+ * patterns than command_fits() says. -EPERM, -EPROTO, ...
+ */
+int command_send(struct target *t, const struct target_root *root,
+		 const struct command_request *request, struct control *reply);
+
+/*
+ * What carries a command out makes system calls; a filter may end the process for one that it does
+ * not know. Those that were there when the library started do not: os/process/filter.h.
+ */
+enum filtered command_filtered(const struct target *t, const struct target_root *root);
+
+/* Is the process stopped, by a signal or a debugger? */
+bool command_finds_stopped(pid_t pid);
+
+/*
+ * A message on stderr for what command_send() returned and replied, if it went
+ * wrong. EXIT_OK or EXIT_FAILED.
+ */
+int command_judge(const struct target *t, const struct target_root *root,
+		  const struct command_request *request, int error, const struct control *reply);
+
+/*
+ * Both, with a message on stderr for whatever went wrong, that says what to
+ * do. EXIT_OK or EXIT_FAILED.
+ */
+int command_perform(struct target *t, const struct target_root *root,
+		    const struct command_request *request, struct control *reply);
+
+/* What to say about -ECANCELED. Returns EXIT_FAILED. */
+int command_fail_filtered(const struct target *t, const struct target_root *root);
+
+/*
+ * Has the malloc of the process pick allocations, see cache/control/control.h and malloc/pick.h;
+ * no answer is waited for. Between begin and end renew() is to be called each second or so: it
+ * renews the lease and sees to it that enough is picked.
+ */
+struct command_picker {
+	int fd; /* -1: closed */
+	uint64_t control;
+	uint64_t kick;	  /* 0: every malloc() looks anyway */
+	uint64_t renewed; /* process's clock, ms */
+	/* when it was last seen whether enough is picked, and what was picked then */
+	uint64_t judged;
+	uint64_t picked;
+	bool began;  /* nobody picked before */
+	bool broken; /* between two renewals nothing was picked for a while */
+};
+
+/*
+ * Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks;
+ * -ECANCELED: see above; -errno.
+ */
+int command_picker_open(struct command_picker *picker, const struct target *t,
+			const struct target_root *root);
+/* 0; -ESRCH: the program has ended. */
+int command_picker_renew(struct command_picker *picker);
+/* Ends it; keep: the process goes on picking. A picker with fd -1: nothing happens. */
+void command_picker_close(struct command_picker *picker, bool keep);
+
+#endif /* TOOLS_COMMAND_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/command/filtered.h - does a process have a filter of system calls, which may end it
+ * for what a tool asks of it
+ */
+#ifndef TOOLS_FILTERED_H
+#define TOOLS_FILTERED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define FILTERED_AT_START_ENDS UINT32_MAX /* at_start: OS_FILTERS_END of os/process/filter.h */
+
+/* From good to bad. */
+enum filtered {
+	FILTERED_NOT,	  /* by nothing that ends it: none, or those that were there at its start */
+	FILTERED_UNKNOWN, /* it has some, and whether they were there at its start is not known */
+	FILTERED_SINCE,	  /* a thread has more (seccomp(2)), or the strict mode */
+	/* one that was there at its start ends a process for what a tool asks of it */
+	FILTERED_ENDS,
+};
+
+/*
+ * What the threads of the process have, the worst of them; at_start as os_filters
+ * (os/process/filter.h). What a filter does with a call that it does not let through cannot be
+ * seen from outside. FILTERED_NOT also where nothing can be read.
+ */
+enum filtered filtered_process(pid_t pid, uint32_t at_start);
+
+/* The same, of a folder like /proc/PID/task. */
+enum filtered filtered_threads(const char *folder, uint32_t at_start);
+
+#endif /* TOOLS_FILTERED_H */

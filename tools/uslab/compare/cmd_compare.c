@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/compare/cmd_compare.c - `uslab compare TRACE...`: all engines perform the same traces
+ */
+#include "compare/compare.h"
+#include "compare/compare_html.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMAND COMPARE_COMMAND
+#define PROGRESS_DELAY_NS 2000000000u /* nothing is shown of what ends sooner */
+#define DEFAULT_ROUNDS 5
+
+static const char usage[] =
+	"usage: uslab compare [OPTION]... TRACE...\n"
+	"Performs recorded kernel traces with each of the kernel's slab allocators, and prints\n"
+	"how fast each was and how much memory it took.\n"
+	"TRACE is what 'uslab replay' reads; '-' is standard input.\n"
+	"\n"
+	"  -e, --engines LIST   only these, with commas between: slob:1991, slob, slobseg:pow2,\n"
+	"                       slobseg, slab, slub, slub+array, slob+array\n"
+	"  -r, --rounds N       rounds, each in a process of its own; numbers are medians.\n"
+	"                       Default: up to 5, fewer for who takes long\n"
+	"  -t, --touch WHAT     write to new objects: none, line (the first 64 bytes, the\n"
+	"                       default) or all\n"
+	"  -n, --events N       stop after N memory events of each trace\n"
+	"      --cpus N         on a made-up machine with N CPUs: CPU c of the trace is CPU\n"
+	"                       c modulo N of it\n"
+	"      --nodes M        with M nodes of memory\n"
+	"      --spread         perform so many copies of a trace at once, each on CPUs of its\n"
+	"                       own, that all N CPUs are loaded; also on 1, 2, 4, ... CPUs\n"
+	"      --no-instructions  do not count them: it takes longest for short traces\n"
+	"  -j, --json           print JSON\n"
+	"      --html FILE      also write a page that needs no other file\n"
+	"  -k, --keep-going     count lines of a trace that are wrong, and leave out an engine\n"
+	"                       that fails, instead of giving up\n"
+	"      --no-progress    show no progress on a terminal\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        the version\n";
+
+/* Long options without a letter. */
+enum { OPT_CPUS = 256, OPT_NODES, OPT_SPREAD, OPT_HTML, OPT_NO_INSTRUCTIONS, OPT_NO_PROGRESS };
+
+static const struct option long_options[] = {
+	{ "engines", required_argument, NULL, 'e' },
+	{ "rounds", required_argument, NULL, 'r' },
+	{ "touch", required_argument, NULL, 't' },
+	{ "events", required_argument, NULL, 'n' },
+	{ "cpus", required_argument, NULL, OPT_CPUS },
+	{ "nodes", required_argument, NULL, OPT_NODES },
+	{ "spread", no_argument, NULL, OPT_SPREAD },
+	{ "no-instructions", no_argument, NULL, OPT_NO_INSTRUCTIONS },
+	{ "json", no_argument, NULL, 'j' },
+	{ "html", required_argument, NULL, OPT_HTML },
+	{ "keep-going", no_argument, NULL, 'k' },
+	{ "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* ---- options ---- */
+
+static bool choose_engine(struct compare_options *o, const char *name, size_t length)
+{
+	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
+		const char *known = compare_kinds[kind].name;
+
+		if (strlen(known) == length && !memcmp(known, name, length)) {
+			o->chosen |= 1u << kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "slob,slub": EXIT_OK or EXIT_USAGE after a message. */
+static int set_engines(struct compare_options *o, const char *list)
+{
+	o->chosen = 0;
+	o->engines_given = true;
+	for (;;) {
+		size_t length = strcspn(list, ",");
+
+		if (!choose_engine(o, list, length))
+			return util_usage_error(COMMAND,
+						"no engine '%.*s'; there are: slob:1991, slob, "
+						"slobseg:pow2, slobseg, slab, slub, slub+array, "
+						"slob+array",
+						(int)length, list);
+		if (!list[length])
+			return EXIT_OK;
+		list += length + 1;
+	}
+}
+
+static int set_touch(struct compare_options *o, const char *word)
+{
+	static const char *const touches[] = {
+		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
+	};
+
+	for (int i = 0; i < (int)(sizeof(touches) / sizeof(touches[0])); i++) {
+		if (!strcmp(touches[i], word)) {
+			o->touch = (enum replay_touch)i;
+			return EXIT_OK;
+		}
+	}
+	return util_usage_error(COMMAND, "no touch '%s'; there are: none, line, all", word);
+}
+
+static int set_number(const char *option, const char *text, unsigned long max,
+		      unsigned long *number)
+{
+	if (util_parse_number(text, 1, max, number))
+		return EXIT_OK;
+	return util_usage_error(COMMAND, "%s takes a number from 1 to %lu, not '%s'", option, max,
+				text);
+}
+
+static int set_option(void *arg, int got, const char *value)
+{
+	struct compare_options *o = arg;
+	switch (got) {
+	case 'e':
+		return set_engines(o, value);
+	case 'r':
+		o->rounds_given = true;
+		return set_number("--rounds", value, COMPARE_MAX_ROUNDS, &o->rounds);
+	case 't':
+		return set_touch(o, value);
+	case 'n':
+		return set_number("--events", value, 1ul << 40, &o->max_events);
+	case OPT_CPUS:
+		return set_number("--cpus", value, act_max_cpus(), &o->cpus);
+	case OPT_NODES:
+		return set_number("--nodes", value, act_max_nodes(), &o->nodes);
+	case OPT_SPREAD:
+		o->spread = true;
+		return EXIT_OK;
+	case OPT_HTML:
+		o->html = value;
+		return EXIT_OK;
+	case OPT_NO_INSTRUCTIONS:
+		o->instructions = false;
+		return EXIT_OK;
+	case OPT_NO_PROGRESS:
+		o->progress = false;
+		return EXIT_OK;
+	case 'j':
+		o->json = true;
+		return EXIT_OK;
+	default:
+		o->keep_going = true;
+		return EXIT_OK;
+	}
+}
+
+static const struct util_options util_options = { COMMAND, usage, ":e:r:t:n:jkhV", long_options,
+						  set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse_options(int argc, char **argv, struct compare_options *o)
+{
+	int status = util_take_options(&util_options, o, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (optind == argc)
+		return util_usage_error(COMMAND, "which traces? ('-' for standard input)");
+	if (argc - optind > COMPARE_MAX_TRACES)
+		return util_usage_error(COMMAND, "more than %d traces", COMPARE_MAX_TRACES);
+	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->spread);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* "uslab compare ..." as it was typed, cut where it is too long. */
+static void keep_command(struct compare_options *o, int argc, char **argv)
+{
+	size_t n = (size_t)snprintf(o->command, sizeof(o->command), "uslab");
+
+	for (int i = 0; i < argc && n < sizeof(o->command); i++)
+		n += (size_t)snprintf(o->command + n, sizeof(o->command) - n, " %s", argv[i]);
+}
+
+/* ---- output ---- */
+
+static int write_html(const struct compare *c, const char *json)
+{
+	FILE *out = fopen(c->options.html, "we");
+	int ret;
+
+	if (!out)
+		return util_fail(COMMAND, "%s: cannot create: %s", c->options.html,
+				 strerror(errno));
+	ret = compare_html_write(out, json, strlen(json));
+	if (fclose(out) && !ret)
+		ret = -errno;
+	if (ret)
+		return util_fail(COMMAND, "%s: cannot write: %s", c->options.html, strerror(-ret));
+	return EXIT_OK;
+}
+
+static int report(const struct compare *c)
+{
+	struct machine machine;
+	char *json;
+	int status = EXIT_OK;
+
+	machine_describe(&machine);
+	json = compare_json(c, &machine);
+	if (!json)
+		return util_fail(COMMAND, "out of memory");
+	if (c->options.json)
+		fputs(json, stdout);
+	else
+		compare_print(c, &machine);
+	if (c->options.html)
+		status = write_html(c, json);
+	free(json);
+	return util_finish(COMMAND, status || c->failed ? EXIT_FAILED : EXIT_OK);
+}
+
+/* ---- the work ---- */
+
+static int compare_all(struct compare *c, char **paths)
+{
+	for (unsigned int i = 0; i < c->nr_traces; i++) {
+		int status = compare_load(c, &c->traces[i], paths[i]);
+
+		if (status)
+			return status;
+	}
+	for (unsigned int i = 0; i < c->nr_traces; i++) {
+		int status = compare_run(c, &c->traces[i]);
+
+		if (!status && c->options.spread)
+			status = compare_scale(c, &c->traces[i]);
+		if (status)
+			return status;
+	}
+	return EXIT_OK;
+}
+
+static void start_progress(struct compare *c)
+{
+	progress_start(&c->progress, COMMAND);
+	c->progress.on = c->progress.on && c->options.progress;
+	c->progress.next_ns = clock_ns() + PROGRESS_DELAY_NS;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	struct compare c = { .options = { .chosen = (1u << COMPARE_NR) - 1,
+					  .rounds = DEFAULT_ROUNDS,
+					  .touch = REPLAY_TOUCH_LINE,
+					  .instructions = true,
+					  .progress = true } };
+	int status;
+
+	if (argc > 1 && !strcmp(argv[1], JOB_WORKER_OPTION))
+		return compare_worker(argc, argv);
+	keep_command(&c.options, argc, argv);
+	status = parse_options(argc, argv, &c.options);
+	if (status >= 0)
+		return status;
+	c.nr_traces = (unsigned int)(argc - optind);
+	c.traces = calloc(c.nr_traces, sizeof(*c.traces));
+	if (!c.traces)
+		return util_fail(COMMAND, "out of memory");
+	start_progress(&c);
+	status = compare_all(&c, argv + optind);
+	progress_end(&c.progress);
+	if (!status)
+		status = report(&c);
+	for (unsigned int i = 0; i < c.nr_traces; i++)
+		compare_unload(&c.traces[i]);
+	free(c.traces);
+	return status;
+}

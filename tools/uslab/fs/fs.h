@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/fs/fs.h - the parts of `uslab fs`: the caches of a process as the kernel's files
+ *
+ * The tree is laid out so that it can stand in for /sys, with /proc/slabinfo beside it:
+ *
+ *     kernel/slab/NAME/ATTRIBUTE              spec 6.3; links for the names of merged caches
+ *     kernel/debug/slab/NAME/alloc_traces     spec 6.4; caches with stored users; and free_traces
+ *     proc/slabinfo                           spec 9.1
+ *
+ * Everything comes from one snapshot, which is made anew when somebody asks
+ * and it is no longer fresh.
+ */
+#ifndef TOOLS_FS_H
+#define TOOLS_FS_H
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "command/command.h"
+#include "report/cpu_stats.h"
+#include "report/snapshot.h"
+#include "symbols/resolve.h"
+#include "process/source.h"
+#include "info/traces.h"
+
+#define FS_COMMAND "fs"
+#define FS_FRESH_NS 100000000ull /* a snapshot serves all who ask within this time */
+#define FS_FILE_MAX 4095	 /* bytes: the kernel's slabinfo reads into a buffer of 4096 */
+#define FS_FILE_SIZE 4096	 /* what stat() says of an attribute, as sysfs does */
+#define FS_MAX_LISTED 2000	 /* folders that the kernel's slabinfo has room for */
+#define FS_MAX_LINKS 500	 /* links, likewise */
+#define FS_WAIT_MS 3000		 /* for the process to carry out what was written */
+
+/* ---- fs_names.c: what folders and links are called ------------------------------------------- */
+
+#define FS_NAME_MAX (SNAPSHOT_NAME_MAX + 8)
+#define FS_MAX_ENTRIES (2 * SNAPSHOT_MAX_CACHES + SNAPSHOT_MAX_ALIASES)
+
+struct fs_entry {
+	char name[FS_NAME_MAX];
+	uint16_t cache; /* index in snapshot.cache[] */
+	bool is_link;	/* to the folder of the cache */
+};
+
+struct fs_names {
+	unsigned int count;
+	struct fs_entry entry[FS_MAX_ENTRIES]; /* sorted by name, no name twice */
+	uint16_t folder[SNAPSHOT_MAX_CACHES];  /* index in entry[] of the cache's folder */
+};
+
+void fs_names_make(struct fs_names *names, const struct snapshot *s);
+/* NULL: there is no such name. */
+const struct fs_entry *fs_names_find(const struct fs_names *names, const char *name);
+
+static inline const char *fs_names_folder(const struct fs_names *names, unsigned int cache)
+{
+	return names->entry[names->folder[cache]].name;
+}
+
+/* ---- the mounted process --------------------------------------------------------------------- */
+
+struct fs {
+	struct source source;
+	struct snapshot *s;
+	struct fs_names *names;
+	struct cpu_stats *cpus; /* of one cache, for the file that is being made */
+	uint64_t taken_ns;	/* when the snapshot was begun; 0: there is none, or it is old */
+	uint64_t took_ns;
+	uint64_t serial;	 /* of the snapshot */
+	bool read_only;		 /* a core */
+	bool gone;		 /* the process has ended */
+	bool said_cut;		 /* that there are more names than slabinfo takes */
+	struct resolve *resolve; /* NULL: nothing was to be resolved so far */
+	struct fs_file *files;	 /* that are open, see fs_serve.c */
+	time_t mounted;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* fs_view.c: EXIT_OK, or EXIT_FAILED after saying why not. The process is looked at once. */
+int fs_open(struct fs *fs, const struct source_options *options);
+void fs_close(struct fs *fs);
+/* Makes a new snapshot if it is time to. 0; -EIO: the process has ended or cannot be read. */
+int fs_refresh(struct fs *fs);
+/* NULL: no memory. */
+struct resolve *fs_resolve(struct fs *fs);
+
+/* ---- fs_attr.c: the files of a cache's folder ------------------------------------------------ */
+
+struct fs_attribute;
+
+/* How a text that was written becomes a command. */
+enum fs_store {
+	FS_READ_ONLY,
+	FS_STORE_NUMBER,   /* any unsigned long */
+	FS_STORE_UINT,	   /* any unsigned int */
+	FS_STORE_OBJECTS,  /* likewise; only 0 while debugging */
+	FS_STORE_PERCENT,  /* 0 to 100, else ERANGE */
+	FS_STORE_LETTER,   /* '1' sets a debug letter, all else clears it */
+	FS_STORE_BIT,	   /* '0' or '1' */
+	FS_STORE_ZERO,	   /* '0' */
+	FS_STORE_SHRINK,   /* '1' */
+	FS_STORE_VALIDATE, /* '1', on debug caches */
+};
+
+struct fs_attribute {
+	const char *name;
+	/* 0 or -errno. value, node: what it needs to know */
+	int (*show)(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a);
+	unsigned long value;
+	unsigned long node;
+	enum fs_store store;
+	char letter; /* FS_STORE_LETTER */
+};
+
+/* Number i; NULL behind the last. */
+const struct fs_attribute *fs_attribute(unsigned int i);
+const struct fs_attribute *fs_attribute_find(const char *name);
+/* Of a row that is no cache, of a core: nothing can be written. */
+mode_t fs_attribute_mode(const struct fs *fs, unsigned int cache, const struct fs_attribute *a);
+
+/* ---- fs_store.c: what is written ------------------------------------------------------------- */
+
+struct fs_request {
+	enum control_command command;
+	uint64_t value;
+	char pattern[CONTROL_TEXT]; /* names exactly one cache, or caches of one name */
+	char argument[CONTROL_TEXT];
+};
+
+/* 0; -EINVAL, -ERANGE: as the kernel says to such a text; -ENAMETOOLONG. */
+int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c, const char *text,
+		   size_t size, struct fs_request *request);
+/*
+ * The same for a line written to slabinfo (spec 9.2). 1: accepted, and nothing is to be done; -EIO.
+ */
+int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
+		  struct fs_request *request);
+/* Has the process do it. 0 or -errno. */
+int fs_store_send(struct fs *fs, const struct fs_request *request);
+
+/* ---- fs_slabinfo.c --------------------------------------------------------------------------- */
+
+/* The whole of it. 0 or -errno. */
+int fs_slabinfo(FILE *out, const struct snapshot *s);
+/* Has a cache queues, so that limits can be written? */
+bool fs_slabinfo_tunable(const struct snapshot *s);
+
+/* ---- fs_tree.c: paths ------------------------------------------------------------------------ */
+
+enum fs_kind { FS_NOTHING, FS_FOLDER, FS_CACHE, FS_LINK, FS_ATTRIBUTE, FS_TRACES, FS_SLABINFO };
+
+struct fs_node {
+	enum fs_kind kind;
+	unsigned int level; /* FS_FOLDER: which */
+	unsigned int cache;
+	const struct fs_attribute *attribute;
+	enum track_item item;
+	bool debug; /* FS_CACHE: below kernel/debug */
+};
+
+/* Of the present snapshot; path begins with '/'. FS_NOTHING: no such file. */
+struct fs_node fs_tree_find(const struct fs *fs, const char *path);
+void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *st);
+/* Calls visit for each name in a folder, "." and ".." not; a visit that returns true ends it. */
+void fs_tree_list(struct fs *fs, const struct fs_node *node,
+		  bool (*visit)(const char *name, const struct fs_node *node, void *arg),
+		  void *arg);
+/* What is in a file: *text of *size bytes, to be freed. 0 or -errno. */
+int fs_tree_content(struct fs *fs, const struct fs_node *node, char **text, size_t *size);
+/* Where a link leads. */
+const char *fs_tree_target(const struct fs *fs, const struct fs_node *node);
+/* What was written to a file. 0 or -errno. */
+int fs_tree_write(struct fs *fs, const struct fs_node *node, const char *text, size_t size);
+
+/* ---- fs_serve.c ------------------------------------------------------------------------------ */
+
+/* Mounts on a folder and serves until it is unmounted, a signal comes or the process ends. */
+int fs_serve_folder(struct fs *fs, const char *folder, bool foreground);
+/*
+ * Serves what is mounted through that descriptor of /dev/fuse, until the child ends; signals that
+ * would end us go to it. The child's status as of waitpid(), or -errno and the child lives on.
+ */
+int fs_serve_child(struct fs *fs, int device, pid_t child);
+
+/* ---- fs_copy.c: the tree as it is now, for where it cannot be mounted ------------------------ */
+
+struct fs_copy {
+	char *path; /* with '/' first */
+	mode_t mode;
+	char *text; /* of a file; of a link where it leads; else NULL */
+	size_t size;
+	struct fs_copy *next;
+};
+
+/* All folders and files, folders before what is in them. NULL and *error: -errno. */
+struct fs_copy *fs_copy_take(struct fs *fs, int *error);
+/* Makes the same below a folder. 0 or -errno. */
+int fs_copy_fill(const struct fs_copy *copy, const char *folder);
+void fs_copy_free(struct fs_copy *copy);
+
+/* ---- fs_enter.c ------------------------------------------------------------------------------ */
+
+/* Runs a command in a mount namespace of its own, with the files in place of the kernel's. */
+int fs_enter(struct fs *fs, char **command);
+
+#endif /* TOOLS_FS_H */

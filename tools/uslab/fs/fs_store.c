@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/fs/fs_store.c - what is written to the files of the tree, as commands to the process
+ *
+ * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug letters are those of
+ * Linux 3.18, without its limit to empty caches.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fs/fs.h"
+
+#define TUNE_MAX 128 /* bytes of a line */
+
+/* Digits and at most one newline behind them, as the kernel's kstrtoul(). */
+static int parse_number(const char *text, size_t size, unsigned long max, unsigned long *value)
+{
+	char digits[24];
+	char *end;
+
+	if (size && text[size - 1] == '\n')
+		size--;
+	if (size && *text == '+') {
+		text++;
+		size--;
+	}
+	if (!size || !isdigit((unsigned char)*text))
+		return -EINVAL;
+	if (size >= sizeof(digits))
+		return -ERANGE;
+	memcpy(digits, text, size);
+	digits[size] = '\0';
+	errno = 0;
+	*value = strtoul(digits, &end, 10);
+	if (*end)
+		return -EINVAL;
+	return errno || *value > max ? -ERANGE : 0;
+}
+
+/* The cache's name as a pattern that means nothing else. */
+static int set_pattern(struct fs_request *request, const char *name)
+{
+	size_t n = 0;
+
+	for (; *name; name++) {
+		if (n + 2 >= sizeof(request->pattern))
+			return -ENAMETOOLONG;
+		if (strchr("*?[]\\", *name))
+			request->pattern[n++] = '\\';
+		request->pattern[n++] = *name;
+	}
+	request->pattern[n] = '\0';
+	return 0;
+}
+
+static int set_number(struct fs_request *request, const char *name, unsigned long value)
+{
+	request->command = CONTROL_SET;
+	snprintf(request->argument, sizeof(request->argument), "%s=%lu", name, value);
+	return 0;
+}
+
+static int parse_and_set(const struct fs_attribute *a, const char *text, size_t size,
+			 unsigned long max, struct fs_request *request)
+{
+	unsigned long value;
+	int ret = parse_number(text, size, max, &value);
+
+	return ret ? ret : set_number(request, a->name, value);
+}
+
+static int set_letter(const struct fs_attribute *a, const char *text, struct fs_request *request)
+{
+	request->command = CONTROL_DEBUG;
+	snprintf(request->argument, sizeof(request->argument), "%c%c", *text == '1' ? '+' : '-',
+		 a->letter);
+	return 0;
+}
+
+/* Only the first letter counts, and it has to be this one. */
+static int set_command(struct fs_request *request, enum control_command command, bool right)
+{
+	request->command = command;
+	return right ? 0 : -EINVAL;
+}
+
+int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c, const char *text,
+		   size_t size, struct fs_request *request)
+{
+	const slab_flags_t debug = SLUB_DEBUG_FLAGS;
+	bool is_debug = (c->flags & debug) != 0;
+	char first = size ? *text : '\0';
+	int ret;
+
+	memset(request, 0, sizeof(*request));
+	ret = set_pattern(request, c->name);
+	if (ret)
+		return ret;
+	switch (a->store) {
+	case FS_STORE_NUMBER:
+		return parse_and_set(a, text, size, ULONG_MAX, request);
+	case FS_STORE_UINT:
+		return parse_and_set(a, text, size, UINT_MAX, request);
+	case FS_STORE_OBJECTS:
+		ret = parse_and_set(a, text, size, UINT_MAX, request);
+		return !ret && is_debug && strcmp(request->argument, "cpu_partial=0") ? -EINVAL
+										      : ret;
+	case FS_STORE_PERCENT:
+		return parse_and_set(a, text, size, 100, request);
+	case FS_STORE_LETTER:
+		return set_letter(a, &first, request);
+	case FS_STORE_BIT:
+		return first == '0' || first == '1' ? set_number(request, a->name, first == '1')
+						    : -EINVAL;
+	case FS_STORE_ZERO:
+		return first == '0' ? set_number(request, a->name, 0) : -EINVAL;
+	case FS_STORE_SHRINK:
+		return set_command(request, CONTROL_SHRINK, first == '1');
+	case FS_STORE_VALIDATE:
+		return set_command(request, CONTROL_VALIDATE, first == '1' && is_debug);
+	case FS_READ_ONLY:
+		break;
+	}
+	return -EACCES;
+}
+
+/* ---- slabinfo -------------------------------------------------------------------------------- */
+
+static const struct snapshot_cache *find_by_name(const struct snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (s->cache[i].id && !strcmp(s->cache[i].name, name))
+			return &s->cache[i];
+	return NULL;
+}
+
+int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
+		  struct fs_request *request)
+{
+	const struct snapshot_cache *c;
+	int limit, batchcount, shared;
+	char line[TUNE_MAX + 1];
+	char *blank;
+	int ret;
+
+	memset(request, 0, sizeof(*request));
+	if (size > TUNE_MAX)
+		return -EINVAL;
+	memcpy(line, text, size);
+	line[size] = '\0';
+	blank = strchr(line, ' ');
+	if (!blank)
+		return -EINVAL;
+	*blank = '\0';
+	if (sscanf(blank + 1, "%d %d %d", &limit, &batchcount, &shared) != 3)
+		return -EINVAL;
+	c = find_by_name(s, line);
+	if (!c)
+		return -EINVAL;
+	if (strcmp(c->front, "queues") != 0)
+		return -EIO;
+	if (limit < 1 || batchcount < 1 || batchcount > limit || shared < 0)
+		return 1;
+	ret = set_pattern(request, c->name);
+	request->command = CONTROL_TUNE;
+	snprintf(request->argument, sizeof(request->argument), "%d %d %d", limit, batchcount,
+		 shared);
+	return ret;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+int fs_store_send(struct fs *fs, const struct fs_request *request)
+{
+	const struct command_request command = {
+		.command = request->command,
+		.pattern = request->pattern,
+		.argument = request->argument,
+		.value = request->value,
+		.wait_ms = FS_WAIT_MS,
+	};
+	struct control reply;
+	int ret = command_send(&fs->source.target, fs->source.root, &command, &reply);
+
+	fs->taken_ns = 0; /* who reads now wants to see it */
+	if (ret)
+		return ret == -ESRCH ? -EIO : ret == -ECANCELED ? -EPERM : ret;
+	if (!reply.matched)
+		return -EIO;
+	return reply.result < 0 ? reply.result : 0;
+}

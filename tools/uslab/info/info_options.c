@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/info/info_options.c - the command line of `uslab info`: slabinfo's options (spec 8.1) and
+ * ours
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "info/info.h"
+#include "util.h"
+
+enum {
+	OPTION_JSON = 256,
+	OPTION_FIELDS,
+	OPTION_LIBRARY,
+	OPTION_CORE,
+	OPTION_PROGRAM,
+	OPTION_KERNEL,
+	OPTION_ROOT,
+	OPTION_ADDRESS,
+	OPTION_OPENMETRICS,
+	OPTION_INTERVAL,
+	OPTION_FORCE,
+};
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "core", required_argument, NULL, OPTION_CORE },
+	{ "program", required_argument, NULL, OPTION_PROGRAM },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "kernel", no_argument, NULL, OPTION_KERNEL },
+	{ "root", required_argument, NULL, OPTION_ROOT },
+	{ "address", required_argument, NULL, OPTION_ADDRESS },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "openmetrics", no_argument, NULL, OPTION_OPENMETRICS },
+	{ "interval", required_argument, NULL, OPTION_INTERVAL },
+	{ "force", no_argument, NULL, OPTION_FORCE },
+	{ "count", required_argument, NULL, 'c' },
+	{ "fields", no_argument, NULL, OPTION_FIELDS },
+	{ "aliases", no_argument, NULL, 'a' },
+	{ "activity", no_argument, NULL, 'A' },
+	{ "Bytes", no_argument, NULL, 'B' },
+	{ "debug", optional_argument, NULL, 'd' },
+	{ "display-active", no_argument, NULL, 'D' },
+	{ "empty", no_argument, NULL, 'e' },
+	{ "first-alias", no_argument, NULL, 'f' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "inverted", no_argument, NULL, 'i' },
+	{ "slabs", no_argument, NULL, 'l' },
+	{ "Loss", no_argument, NULL, 'L' },
+	{ "numa", no_argument, NULL, 'n' },
+	{ "lines", required_argument, NULL, 'N' },
+	{ "ops", no_argument, NULL, 'o' },
+	{ "partial", no_argument, NULL, 'P' }, /* slabinfo's has no effect: it means 'p' */
+	{ "report", no_argument, NULL, 'r' },
+	{ "shrink", no_argument, NULL, 's' },
+	{ "Size", no_argument, NULL, 'S' },
+	{ "tracking", no_argument, NULL, 't' },
+	{ "Totals", no_argument, NULL, 'T' },
+	{ "Unreclaim", no_argument, NULL, 'U' },
+	{ "validate", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "Xtotals", no_argument, NULL, 'X' },
+	{ "zero", no_argument, NULL, 'z' },
+	{ "1ref", no_argument, NULL, '1' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* Orders that were asked for. */
+struct orders {
+	bool size, activity, loss, partial;
+};
+
+struct parsing {
+	struct info *info;
+	struct orders orders;
+	bool fields; /* only explain the keys */
+};
+
+/* One that is named twice counts once. */
+static int parse_pid(struct info *info, const char *text)
+{
+	pid_t pid;
+	int status = util_parse_pid(INFO_COMMAND, text, &pid);
+
+	for (unsigned int i = 0; status == EXIT_OK && i < info->nr_pids; i++)
+		if (info->pids[i] == pid)
+			return EXIT_OK;
+	if (status == EXIT_OK && info->nr_pids == INFO_MAX_SOURCES)
+		return util_usage_error(INFO_COMMAND, "no more than %d processes",
+					INFO_MAX_SOURCES);
+	if (status == EXIT_OK)
+		info->pids[info->nr_pids++] = pid;
+	return status;
+}
+
+static int parse_count(unsigned long *value, const char *what, const char *text)
+{
+	if (!util_parse_number(text, 0, ULONG_MAX, value))
+		return util_usage_error(INFO_COMMAND, "'%s' is no number of %s", text, what);
+	if (!*value)
+		*value = 1; /* as in the kernel's tool */
+	return EXIT_OK;
+}
+
+static int parse_interval(struct info *info, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	info->interval = strtod(text, &end);
+	if (end == text || *end || errno || !(info->interval > 0 && info->interval <= 1e6))
+		return util_usage_error(INFO_COMMAND, "'%s' is no number of seconds", text);
+	return EXIT_OK;
+}
+
+static int parse_address(struct info *info, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	info->address = strtoull(text, &end, 0);
+	if (end == text || *end || errno || text[0] == '-')
+		return util_usage_error(INFO_COMMAND, "'%s' is no address", text);
+	info->wanted[INFO_ADDRESS] = true;
+	return EXIT_OK;
+}
+
+/* Spec 8.9. */
+static int parse_debug(struct info *info, const char *text)
+{
+	static const struct {
+		char letter;
+		slab_flags_t flag;
+	} letters[] = {
+		{ 'f', SLAB_CONSISTENCY_CHECKS }, { 'z', SLAB_RED_ZONE }, { 'p', SLAB_POISON },
+		{ 'u', SLAB_STORE_USER },	  { 't', SLAB_TRACE },
+	};
+
+	info->wanted[INFO_DEBUG] = true;
+	info->debug = 0;
+	if (!text || !strcmp(text, "-"))
+		return EXIT_OK;
+	if (!strcasecmp(text, "a")) {
+		info->debug = SLUB_DEBUG_FLAGS & ~SLAB_TRACE;
+		return EXIT_OK;
+	}
+	for (const char *p = text; *p; p++) {
+		slab_flags_t flag = 0;
+
+		for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+			if ((*p | 0x20) == letters[i].letter)
+				flag = letters[i].flag;
+		if (!flag || info->debug & flag)
+			return util_usage_error(INFO_COMMAND, "invalid debug option '%s'", text);
+		info->debug |= flag;
+	}
+	return EXIT_OK;
+}
+
+/* An option that only switches something on; false: not one of these. */
+static bool set_switch(struct info *info, struct orders *orders, int option)
+{
+	const struct {
+		int option;
+		bool *value;
+	} switches[] = {
+		{ 'a', &info->wanted[INFO_ALIASES] },
+		{ 'A', &orders->activity },
+		{ 'B', &info->options.bytes },
+		{ 'D', &info->options.activity_columns },
+		{ 'e', &info->options.only_empty },
+		{ 'f', &info->options.first_alias },
+		{ 'i', &info->options.inverted },
+		{ 'l', &info->wanted[INFO_LIST] },
+		{ 'L', &orders->loss },
+		{ 'n', &info->wanted[INFO_NUMA] },
+		{ 'o', &info->wanted[INFO_OPS] },
+		{ 'P', &orders->partial },
+		{ 'r', &info->wanted[INFO_REPORT] },
+		{ 's', &info->wanted[INFO_SHRINK] },
+		{ 'S', &orders->size },
+		{ 't', &info->wanted[INFO_TRACKING] },
+		{ 'T', &info->wanted[INFO_TOTALS] },
+		{ 'U', &info->options.unreclaimable },
+		{ 'v', &info->wanted[INFO_VALIDATE] },
+		{ 'X', &info->wanted[INFO_XTOTALS] },
+		{ 'z', &info->options.with_empty },
+		{ '1', &info->options.single_refs },
+		{ OPTION_FORCE, &info->source.force },
+		{ OPTION_JSON, &info->wanted[INFO_JSON] },
+		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
+	};
+
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+		if (switches[i].option == option) {
+			*switches[i].value = true;
+			return true;
+		}
+	return false;
+}
+
+static int set_source(struct info *info, enum source_kind kind, const char **place,
+		      const char *value)
+{
+	if (info->source.kind != SOURCE_PROCESS)
+		return util_usage_error(INFO_COMMAND, "one of --core, --kernel and --root only");
+	info->source.kind = kind;
+	*place = value;
+	return EXIT_OK;
+}
+
+/* An option with a value, or that says whose caches. */
+static int set_value(struct info *info, int option, const char *value)
+{
+	struct source_options *source = &info->source;
+
+	switch (option) {
+	case 'p':
+		return parse_pid(info, value);
+	case 'N':
+		return parse_count(&info->options.lines, "lines", value);
+	case 'c':
+		return parse_count(&info->rounds, "times", value);
+	case 'd':
+		return parse_debug(info, value);
+	case OPTION_INTERVAL:
+		return parse_interval(info, value);
+	case OPTION_ADDRESS:
+		return parse_address(info, value);
+	case OPTION_CORE:
+		return set_source(info, SOURCE_CORE, &source->core, value);
+	case OPTION_ROOT:
+		return set_source(info, SOURCE_TREE, &source->tree, value);
+	case OPTION_KERNEL:
+		return set_source(info, SOURCE_TREE, &source->tree, NULL);
+	case OPTION_PROGRAM:
+		source->program = value;
+		break;
+	case OPTION_LIBRARY:
+		source->library = value;
+		break;
+	}
+	return EXIT_OK;
+}
+
+static int parse_pattern(struct info *info, const char *text)
+{
+	int error = regcomp(&info->pattern, text, REG_ICASE | REG_NOSUB);
+	char why[128];
+
+	if (error) {
+		regerror(error, &info->pattern, why, sizeof(why));
+		return util_usage_error(INFO_COMMAND, "invalid pattern '%s': %s", text, why);
+	}
+	info->options.pattern = &info->pattern;
+	return EXIT_OK;
+}
+
+/* ---- what goes together ---------------------------------------------------------------------- */
+
+static int check_source(const struct info *info)
+{
+	const struct source_options *source = &info->source;
+
+	if (source->kind == SOURCE_PROCESS && !info->nr_pids)
+		return util_usage_error(INFO_COMMAND,
+					"which process? Say -p PID, --core FILE or --kernel");
+	if (source->kind != SOURCE_PROCESS && info->nr_pids)
+		return util_usage_error(INFO_COMMAND, "a process, or --core, --kernel, --root");
+	if (source->program && source->kind != SOURCE_CORE)
+		return util_usage_error(INFO_COMMAND, "--program goes with --core");
+	if (source->library && source->kind == SOURCE_TREE)
+		return util_usage_error(INFO_COMMAND, "--library is for processes and cores");
+	if (info->wanted[INFO_ADDRESS] && source->kind == SOURCE_TREE)
+		return util_usage_error(INFO_COMMAND, "--address is for processes and cores");
+	return EXIT_OK;
+}
+
+/* JSON and metrics are of the list; -T and the like have formats of their own. */
+static int check_formats(const struct info *info)
+{
+	bool format = info->wanted[INFO_JSON] || info->wanted[INFO_OPENMETRICS];
+	bool other = info->wanted[INFO_JSON] && info->wanted[INFO_OPENMETRICS];
+
+	for (int mode = INFO_ALIASES; mode < INFO_NR_MODES; mode++)
+		other |= mode != INFO_LIST && info->wanted[mode];
+	if (format && (other || info->wanted[INFO_ADDRESS]))
+		return util_usage_error(INFO_COMMAND, "%s and another option are two listings",
+					info->wanted[INFO_JSON] ? "--json" : "--openmetrics");
+	if (info->rounds && !info->interval)
+		return util_usage_error(INFO_COMMAND, "--count goes with --interval");
+	return EXIT_OK;
+}
+
+static void choose_mode(struct info *info)
+{
+	int mode = 0;
+
+	while (mode < INFO_LIST && !info->wanted[mode])
+		mode++;
+	if (mode == INFO_LIST && info->wanted[INFO_REPORT] && !info->wanted[INFO_LIST])
+		mode = INFO_REPORT;
+	info->mode = (enum info_mode)mode;
+}
+
+/* What slabinfo shows of empty caches, and -X by itself. */
+static void adapt_options(struct info *info, const struct orders *orders)
+{
+	struct info_options *options = &info->options;
+	enum info_mode mode = info->mode;
+
+	options->order = orders->size	    ? INFO_BY_SIZE
+			 : orders->activity ? INFO_BY_ACTIVITY
+			 : orders->loss	    ? INFO_BY_LOSS
+			 : orders->partial  ? INFO_BY_PARTIAL
+					    : INFO_BY_NAME;
+	options->loss_column = orders->loss;
+	if (mode != INFO_LIST && mode != INFO_XTOTALS && mode != INFO_NUMA)
+		options->with_empty = true;
+	options->only_caches = mode != INFO_LIST && mode != INFO_JSON;
+	if (options->activity_columns)
+		options->only_caches = true;
+	if (mode == INFO_XTOTALS) {
+		options->bytes = true;
+		if (options->lines == ULONG_MAX)
+			options->lines = 1;
+	}
+}
+
+/* What follows the options, and whether all of it goes together. */
+static int check(struct info *info, const struct orders *orders, int argc, char **argv)
+{
+	int status = check_source(info);
+
+	if (status == EXIT_OK && optind + 1 < argc)
+		status = util_usage_error(INFO_COMMAND, "one pattern only: '%s' is too much",
+					  argv[optind + 1]);
+	if (status == EXIT_OK)
+		status = check_formats(info);
+	if (status != EXIT_OK)
+		return status;
+	choose_mode(info);
+	adapt_options(info, orders);
+	return optind < argc ? parse_pattern(info, argv[optind]) : EXIT_OK;
+}
+
+static int set_option(void *arg, int option, const char *value)
+{
+	struct parsing *parsing = arg;
+
+	if (option == OPTION_FIELDS)
+		parsing->fields = true;
+	else if (!set_switch(parsing->info, &parsing->orders, option))
+		return set_value(parsing->info, option, value);
+	return EXIT_OK;
+}
+
+int info_parse(struct info *info, int argc, char **argv)
+{
+	static const struct util_options options = {
+		.command = INFO_COMMAND,
+		.help = info_help,
+		.letters = ":aABc:d::DefhilLnN:oPp:rsStTUvVXz1",
+		.longs = long_options,
+		.set = set_option,
+	};
+	struct parsing parsing = { .info = info };
+	int status;
+
+	info->options.lines = ULONG_MAX;
+	info->source.command = INFO_COMMAND;
+	status = util_take_options(&options, &parsing, argc, argv);
+	if (status >= 0)
+		return status;
+	if (parsing.fields) {
+		info_print_fields();
+		return util_finish(INFO_COMMAND, EXIT_OK);
+	}
+	status = check(info, &parsing.orders, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/core.c - uslab in a core file
+ *
+ * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where
+ * these are gone, the data of mapped files, which the core has, is searched for its magic number.
+ */
+#define _GNU_SOURCE
+#include "process/core.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "process/core_map.h"
+#include "symbols/symbol.h"
+#include "util.h"
+
+#define ROOT_SYMBOL "uslab_root"
+#define MAX_SEARCHED (1ul << 30) /* bytes; a core may say that it has more */
+#define BLOCK 65536
+
+static void add_root(struct core *core, uint64_t address, const char *object)
+{
+	uint64_t magic;
+
+	for (unsigned int i = 0; i < core->nr_roots; i++)
+		if (core->root[i].address == address)
+			return;
+	if (core->nr_roots < TARGET_MAX_ROOTS &&
+	    !reader_read(&core->reader, address, &magic, sizeof(magic)) &&
+	    magic == USLAB_ROOT_MAGIC) {
+		struct target_root *root = &core->root[core->nr_roots++];
+
+		root->address = address;
+		snprintf(root->object, sizeof(root->object), "%s", object);
+	}
+}
+
+static void search_symbol(struct core *core, const struct core_object *object)
+{
+	const struct core_map *map = core->map;
+	struct symbol symbol;
+
+	if (object->fd < 0 || symbol_in_file(object->fd, ROOT_SYMBOL, &symbol))
+		return;
+	for (size_t i = 0; i < map->nr_mappings; i++) {
+		const struct core_mapping *m = &map->mapping[i];
+
+		if (m->object == object && m->offset == symbol.load_offset)
+			add_root(core, m->start - symbol.load_vaddr + symbol.value, object->path);
+	}
+}
+
+static void search_block(struct core *core, uint64_t start, const uint64_t *block, size_t words,
+			 const char *object)
+{
+	for (size_t i = 0; i < words; i++)
+		if (block[i] == USLAB_ROOT_MAGIC)
+			add_root(core, start + i * sizeof(*block), object);
+}
+
+/*
+ * The file whose data the segment is: mapped there, or right before it (what is zero at the start).
+ */
+static const char *data_of(const struct core_map *map, const struct core_segment *s)
+{
+	const struct core_mapping *m = core_map_mapping(map, s->start);
+
+	if (!m)
+		m = core_map_mapping(map, s->start - 1);
+	return m ? m->object->path : NULL;
+}
+
+static void search_data(struct core *core, const struct core_segment *s, uint64_t *block,
+			uint64_t *budget)
+{
+	const char *object = data_of(core->map, s);
+	uint64_t size = s->there < *budget ? s->there : *budget;
+
+	if (!object)
+		return;
+	*budget -= size;
+	for (uint64_t at = 0; at < size; at += BLOCK) {
+		size_t part = size - at < BLOCK ? size - at : BLOCK;
+
+		if (reader_read(&core->reader, s->start + at, block, part))
+			return;
+		search_block(core, s->start + at, block, part / sizeof(*block), object);
+	}
+}
+
+static int find_roots(struct core *core)
+{
+	const struct core_map *map = core->map;
+	uint64_t budget = MAX_SEARCHED;
+	uint64_t *block;
+
+	for (size_t i = 0; i < map->nr_objects; i++)
+		search_symbol(core, &map->object[i]);
+	if (core->nr_roots)
+		return 0;
+	block = malloc(BLOCK);
+	if (!block)
+		return -ENOMEM;
+	for (size_t i = 0; i < map->nr_segments; i++)
+		search_data(core, &map->segment[i], block, &budget);
+	free(block);
+	return 0;
+}
+
+/* ---- what went wrong ------------------------------------------------------------------------- */
+
+static int fail_without_uslab(const struct core *core, const char *command, const char *file)
+{
+	const struct core_map *map = core->map;
+	const char *program = core->program[0] ? core->program : "?";
+
+	if (map->missing)
+		return util_fail(
+			command,
+			"%s is cut short (%llu bytes are missing), and what is there has no "
+			"uslab",
+			file, (unsigned long long)map->missing);
+	if (!map->nr_mappings)
+		return util_fail(command, "%s does not say which files were mapped (no NT_FILE)",
+				 file);
+	if (map->program && map->program->fd < 0)
+		return util_fail(
+			command,
+			"no uslab found in %s (%s); %s %s: name the program's file if it is "
+			"elsewhere",
+			file, program, map->program->path,
+			map->program->changed ? "has changed since" : "cannot be opened");
+	return util_fail(command, "the program of %s (%s) did not use uslab", file, program);
+}
+
+static int open_parts(struct core *core, const char *command, const char *file, const char *program)
+{
+	const char *why = core_map_open(core->map, file);
+
+	if (!why)
+		why = core_map_open_objects(core->map, program);
+	if (why)
+		return util_fail(command, "cannot read %s: %s", file, why);
+	core->pid = core->map->pid;
+	memcpy(core->program, core->map->name, sizeof(core->program));
+	if (find_roots(core))
+		return util_fail(command, "out of memory");
+	if (!core->nr_roots)
+		return fail_without_uslab(core, command, file);
+	if (core->map->missing)
+		util_warn(command, "%s is cut short: %llu bytes are missing, and not counted here",
+			  file, (unsigned long long)core->map->missing);
+	return EXIT_OK;
+}
+
+int core_open(struct core **core, const char *command, const char *file, const char *program)
+{
+	struct core *opened = calloc(1, sizeof(*opened));
+	int status;
+
+	*core = NULL;
+	if (opened)
+		opened->map = calloc(1, sizeof(*opened->map));
+	if (!opened || !opened->map) {
+		free(opened);
+		return util_fail(command, "out of memory");
+	}
+	opened->file = file;
+	opened->map->fd = -1;
+	opened->reader =
+		(struct reader){ .read = core_map_read, .ctx = opened->map, .still = true };
+	status = open_parts(opened, command, file, program);
+	if (status == EXIT_OK)
+		*core = opened;
+	else
+		core_close(opened);
+	return status;
+}
+
+void core_close(struct core *core)
+{
+	if (!core)
+		return;
+	core_map_close(core->map);
+	free(core->map);
+	free(core);
+}
+
+/* Of one segment: holes are pages that were never touched. */
+static uint64_t data_bytes(int fd, off_t at, off_t end)
+{
+	uint64_t bytes = 0;
+
+	while (at < end) {
+		off_t data = lseek(fd, at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+
+		if (hole <= data || data >= end)
+			break;
+		hole = hole < end ? hole : end;
+		bytes += (uint64_t)(hole - data);
+		at = hole;
+	}
+	return bytes;
+}
+
+uint64_t core_bytes(const struct core *core)
+{
+	const struct core_map *map = core->map;
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < map->nr_segments; i++) {
+		const struct core_segment *s = &map->segment[i];
+
+		bytes += data_bytes(map->fd, (off_t)s->offset, (off_t)(s->offset + s->there));
+	}
+	return bytes;
+}
+
+void core_target(struct core *core, const char *command, struct target *t)
+{
+	*t = (struct target){
+		.command = command, .core = core->file, .pid = core->pid, .nr_roots = core->nr_roots
+	};
+	remote_open(&t->remote, core->pid);
+	remote_close(&t->remote); /* its own ways of reading are not to be used */
+	t->remote.reader = core->reader;
+	memcpy(t->program, core->program, sizeof(t->program));
+	memcpy(t->root, core->root, sizeof(t->root));
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/core.h - a core file as if its process were still there
+ *
+ * Memory that the core left out because it is a file's own (code, read-only data) is read from that
+ * file, where it is still the one that was mapped.
+ */
+#ifndef TOOLS_CORE_H
+#define TOOLS_CORE_H
+
+#include <sys/types.h>
+
+#include "report/reader.h"
+#include "process/target.h"
+
+struct core_map; /* segments and mapped files: core_map.h */
+
+struct core {
+	struct reader reader;
+	const char *file; /* as given */
+	pid_t pid;
+	char program[32]; /* printable; as the core says */
+	unsigned int nr_roots;
+	struct target_root root[TARGET_MAX_ROOTS];
+	struct core_map *map;
+};
+
+/*
+ * Opens a core file and finds uslab in it. program: the program's file, if it is no longer where it
+ * was; else NULL. EXIT_OK with *core set; EXIT_FAILED after saying why not. command is for
+ * messages; file must live as long as the core.
+ */
+int core_open(struct core **core, const char *command, const char *file, const char *program);
+
+/* NULL is ignored. */
+void core_close(struct core *core);
+
+/*
+ * Bytes of memory that are in the file, without its holes: nearly what was resident, less what
+ * belongs to files and was not changed.
+ */
+uint64_t core_bytes(const struct core *core);
+
+/*
+ * Makes *t a target that target_snapshot() reads the core by. It lives as long as the core;
+ * target_close() may be called and frees nothing of the core.
+ */
+void core_target(struct core *core, const char *command, struct target *t);
+
+#endif /* TOOLS_CORE_H */

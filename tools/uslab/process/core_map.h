@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/core_map.h - the memory that a core file describes: what is in it,
+ * and which files were mapped
+ *
+ * Nothing that the file says is trusted: every offset and count is checked against its size.
+ */
+#ifndef TOOLS_CORE_MAP_H
+#define TOOLS_CORE_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * A piece of memory; its first `dumped` bytes are at an offset of the core
+ * file, or were to be there.
+ */
+struct core_segment {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint64_t dumped;
+	uint64_t there; /* of these; less where the file is cut short */
+	bool unwritten; /* memory of no file that was never written to: zero, and left out */
+};
+
+struct core_object;
+
+/* A file that was mapped. */
+struct core_mapping {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset; /* in the file */
+	struct core_object *object;
+};
+
+struct core_object {
+	const char *path;
+	int fd;	      /* -1: cannot be opened, or is not what was mapped */
+	bool changed; /* there is a file of that name, and it is another one */
+};
+
+struct core_map {
+	int fd;
+	uint64_t size;		      /* of the file */
+	struct core_segment *segment; /* by address */
+	size_t nr_segments;
+	struct core_mapping *mapping; /* by address */
+	size_t nr_mappings;
+	struct core_object *object;
+	size_t nr_objects;
+	char *names;		     /* of the objects */
+	struct core_object *program; /* the main one; NULL: not known */
+	uint64_t entry;		     /* address where the program begins; 0: not known */
+	pid_t pid;
+	char name[32];	  /* of the program; printable */
+	uint64_t missing; /* bytes that the core should have and does not */
+};
+
+/*
+ * Reads what the core says of itself. NULL, or why it cannot be read. core_map_close() in any case.
+ */
+const char *core_map_open(struct core_map *map, const char *file);
+void core_map_close(struct core_map *map);
+
+/*
+ * Opens the mapped files; program, if not NULL, in the place of the main one. NULL, or why not:
+ * only a program that was named and is not the core's.
+ */
+const char *core_map_open_objects(struct core_map *map, const char *program);
+
+/* The mapped file at an address; NULL: none. */
+const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t addr);
+
+/* As struct reader's: 0 or -EFAULT. ctx is the struct core_map. */
+int core_map_read(void *ctx, uint64_t addr, void *buf, size_t len);
+
+#endif /* TOOLS_CORE_MAP_H */

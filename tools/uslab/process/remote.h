@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/remote.h - the memory of another process, as a struct reader
+ *
+ * Nothing is stopped and nothing attached. The kernel checks each access as
+ * it would for a debugger.
+ */
+#ifndef TOOLS_REMOTE_H
+#define TOOLS_REMOTE_H
+
+#include <sys/types.h>
+
+#include "report/reader.h"
+
+struct remote {
+	struct reader reader; /* its ctx is this structure: do not copy */
+	pid_t pid;
+	int mem_fd; /* of /proc/PID/mem, the second way; -1: not tried, -2: not to be had */
+};
+
+void remote_open(struct remote *remote, pid_t pid);
+void remote_close(struct remote *remote);
+
+#endif /* TOOLS_REMOTE_H */

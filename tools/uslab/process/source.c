@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/source.c - processes, cores and trees behind one function that makes a snapshot
+ */
+#define _GNU_SOURCE
+#include "process/source.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "process/core.h"
+#include "process/tree.h"
+#include "util.h"
+
+static int open_process(struct source *source)
+{
+	const struct source_options *options = &source->options;
+	int status = target_open(&source->target, options->command, options->pid);
+
+	source->target.force = options->force;
+	if (status != EXIT_OK)
+		return status;
+	snprintf(source->title, sizeof(source->title), "%s (%d)", source->target.program,
+		 (int)options->pid);
+#ifdef SYS_pidfd_open
+	source->pidfd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+#endif
+	return EXIT_OK;
+}
+
+static int open_core(struct source *source)
+{
+	const struct source_options *options = &source->options;
+	int status = core_open(&source->core, options->command, options->core, options->program);
+
+	if (status != EXIT_OK)
+		return status;
+	core_target(source->core, options->command, &source->target);
+	snprintf(source->title, sizeof(source->title), "%s", basename(options->core));
+	return EXIT_OK;
+}
+
+static int open_tree(struct source *source)
+{
+	const char *tree = source->options.tree;
+	struct utsname kernel;
+
+	if (!tree && !uname(&kernel))
+		snprintf(source->title, sizeof(source->title), "%.20s %.40s", kernel.sysname,
+			 kernel.release);
+	if (!tree)
+		tree = TREE_KERNEL;
+	if (!source->title[0])
+		snprintf(source->title, sizeof(source->title), "%s", tree);
+	if ((size_t)snprintf(source->tree, sizeof(source->tree), "%s", tree) >=
+	    sizeof(source->tree))
+		return util_fail(source->options.command, "%s: %s", tree, strerror(ENAMETOOLONG));
+	return EXIT_OK;
+}
+
+int source_open(struct source *source, const struct source_options *options)
+{
+	memset(source, 0, sizeof(*source));
+	source->options = *options;
+	source->pidfd = -1;
+	switch (options->kind) {
+	case SOURCE_PROCESS:
+		return open_process(source);
+	case SOURCE_CORE:
+		return open_core(source);
+	case SOURCE_TREE:
+		break;
+	}
+	return open_tree(source);
+}
+
+void source_close(struct source *source)
+{
+	if (source->options.kind != SOURCE_TREE)
+		target_close(&source->target);
+	core_close(source->core);
+	source->core = NULL;
+	if (source->pidfd >= 0)
+		close(source->pidfd);
+	source->pidfd = -1;
+}
+
+int source_snapshot(struct source *source, struct snapshot *s)
+{
+	const struct source_options *options = &source->options;
+
+	if (options->kind == SOURCE_TREE)
+		return tree_snapshot(options->command, source->tree, s);
+	if (source->root)
+		return target_snapshot_root(&source->target, source->root, s);
+	return target_snapshot(&source->target, options->library, s, &source->root);
+}
+
+/*
+ * As /proc/PID/smaps_rollup adds it up: what statm says may lag behind by some pages of each CPU.
+ */
+static bool read_rollup(pid_t pid, uint64_t *bytes)
+{
+	unsigned long kib = 0;
+	char line[256];
+	char path[40];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!kib && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Rss: %lu kB", &kib) != 1)
+			kib = 0;
+	fclose(file);
+	*bytes = (uint64_t)kib * 1024;
+	return kib != 0;
+}
+
+static bool read_statm(pid_t pid, uint64_t *bytes)
+{
+	unsigned long pages = 0;
+	char path[40];
+	FILE *file;
+	int got;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	got = fscanf(file, "%*u %lu", &pages);
+	fclose(file);
+	*bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	return got == 1;
+}
+
+bool source_resident(const struct source *source, uint64_t *bytes)
+{
+	switch (source->options.kind) {
+	case SOURCE_PROCESS:
+		return read_rollup(source->options.pid, bytes) ||
+		       read_statm(source->options.pid, bytes);
+	case SOURCE_CORE:
+		*bytes = core_bytes(source->core);
+		return true;
+	case SOURCE_TREE:
+		break;
+	}
+	return false;
+}
+
+bool source_gone(const struct source *source)
+{
+	const struct target *t = &source->target;
+	char byte;
+
+	if (source->options.kind != SOURCE_PROCESS)
+		return false;
+	if (kill(t->pid, 0) && errno == ESRCH)
+		return true;
+	/* one that has ended, and whose parent has not looked yet, has no memory */
+	return t->nr_roots &&
+	       reader_read(&t->remote.reader, t->root[0].address, &byte, 1) == -ESRCH;
+}
+
+bool source_pause(const struct source *source, double seconds)
+{
+	/* one of -1 is waited for in vain */
+	struct pollfd end = { .fd = source->pidfd, .events = POLLIN };
+
+	return poll(&end, 1, (int)ceil(seconds * 1000)) <= 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/target.h - a running process, and where uslab is in it
+ *
+ * Data: the mapped files of the process that have an uslab_root. There can be more than one: a
+ * program linked with libuslab.so and started with libuslab_malloc.so has two.
+ */
+#ifndef TOOLS_TARGET_H
+#define TOOLS_TARGET_H
+
+#include <limits.h>
+
+#include "process/remote.h"
+#include "report/snapshot.h"
+
+#define TARGET_MAX_ROOTS 8
+
+struct target_root {
+	uint64_t address;
+	char object[PATH_MAX]; /* file it was found in, as the process sees it */
+};
+
+struct target {
+	const char *command; /* for messages */
+	const char *core;    /* the file, if it is the process of a core file (core.h); else NULL */
+	pid_t pid;
+	/* commands also to a process with a filter of system calls (command.h); false at first */
+	bool force;
+	char program[32]; /* its name in /proc/PID/comm, printable */
+	struct remote remote;
+	unsigned int nr_roots;
+	struct target_root root[TARGET_MAX_ROOTS];
+};
+
+/* Finds uslab in process pid. EXIT_OK, or EXIT_FAILED after saying why not. */
+int target_open(struct target *t, const char *command, pid_t pid);
+void target_close(struct target *t);
+
+/*
+ * A snapshot of the library whose file name contains library; NULL: of the one with the largest
+ * arena, with a remark if there are several. *root is set to the one taken. Returns the same.
+ */
+int target_snapshot(struct target *t, const char *library, struct snapshot *s,
+		    const struct target_root **root);
+
+/* The same again, of the root that was taken. */
+int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s);
+
+/* What to say about a process that may not be looked into; yama is the path of ptrace_scope. */
+void target_permission_text(char *buf, size_t size, const char *yama);
+
+#endif /* TOOLS_TARGET_H */

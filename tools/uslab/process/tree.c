@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/process/tree.c - /sys/kernel/slab and its likes as a snapshot: what spec 6.3 says, read
+ * backwards
+ */
+#define _GNU_SOURCE
+#include "process/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define TREE_OLD "/sys/slab" /* of early kernels */
+#define FILE_MAX 4096	     /* no attribute is longer */
+
+struct link {
+	unsigned int cache; /* index */
+	char name[SNAPSHOT_NAME_MAX];
+};
+
+struct reading {
+	const char *command;
+	const char *tree;
+	int dir;
+	struct snapshot *s;
+	struct link *links;
+	unsigned int nr_links;
+	unsigned long files; /* that could be read */
+	int error;	     /* of one that could not */
+	char text[FILE_MAX];
+};
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+/* The file's text in r->text, which is empty when it cannot be read. false: it is not there. */
+static bool read_text(struct reading *r, int folder, const char *file)
+{
+	int fd = openat(folder, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, r->text, sizeof(r->text) - 1);
+	int error = n < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	r->text[n > 0 ? n : 0] = '\0';
+	r->files += n >= 0;
+	if (error && error != ENOENT)
+		r->error = error;
+	return error != ENOENT;
+}
+
+static unsigned long read_number(struct reading *r, int folder, const char *file)
+{
+	read_text(r, folder, file);
+	return strtoul(r->text, NULL, 10);
+}
+
+/* "78910 N0=78000 N1=910": the total is returned, the rest is stored by node. */
+static unsigned long read_by_node(struct reading *r, int folder, const char *file,
+				  struct snapshot_node *nodes, size_t offset)
+{
+	unsigned long total = read_number(r, folder, file);
+
+	for (const char *p = strchr(r->text, 'N'); p; p = strchr(p + 1, 'N')) {
+		unsigned int node;
+		unsigned long value;
+
+		if (sscanf(p, "N%u=%lu", &node, &value) != 2 || node >= SNAPSHOT_MAX_NODES)
+			continue;
+		*(uint32_t *)((char *)&nodes[node] + offset) = (uint32_t)value;
+		if (node >= r->s->totals.nodes)
+			r->s->totals.nodes = node + 1;
+	}
+	return total;
+}
+
+#define BY_NODE(file, member) \
+	read_by_node(r, folder, file, c->node, offsetof(struct snapshot_node, member))
+
+/* "160(5) C0=128(4)": the number in brackets */
+static unsigned long read_cpu_partial(struct reading *r, int folder)
+{
+	const char *bracket;
+
+	read_text(r, folder, "slabs_cpu_partial");
+	bracket = strchr(r->text, '(');
+	return bracket ? strtoul(bracket + 1, NULL, 10) : 0;
+}
+
+static void read_flags(struct reading *r, int folder, struct snapshot_cache *c)
+{
+#define CACHE_FLAG(letter, bit, key, help) c->flags |= read_number(r, folder, key) ? (bit) : 0;
+#define CACHE_BIT(bit, key, help) c->flags |= read_number(r, folder, key) ? (bit) : 0;
+#include "report/fields.def"
+}
+
+/* Kernels that do not count have none of the files. */
+static void read_stats(struct reading *r, int folder, struct snapshot_cache *c)
+{
+	c->no_stats = !read_text(r, folder, "alloc_fastpath");
+	if (c->no_stats)
+		return;
+#define CACHE_STAT(item, key, help) c->stat[item] = read_number(r, folder, key);
+#include "report/fields.def"
+}
+
+static void read_sizes(struct reading *r, int folder, struct snapshot_cache *c)
+{
+	c->refcount = (unsigned int)read_number(r, folder, "aliases") + 1;
+	c->object_size = (unsigned int)read_number(r, folder, "object_size");
+	c->usersize = (unsigned int)read_number(r, folder, "usersize");
+	c->slab_size = (unsigned int)read_number(r, folder, "slab_size");
+	c->align = (unsigned int)read_number(r, folder, "align");
+	c->order = (unsigned int)read_number(r, folder, "order");
+	c->objs_per_slab = (unsigned int)read_number(r, folder, "objs_per_slab");
+	c->min_partial = read_number(r, folder, "min_partial");
+	c->cpu_partial = (unsigned int)read_number(r, folder, "cpu_partial");
+	c->remote_node_defrag_ratio =
+		(unsigned int)read_number(r, folder, "remote_node_defrag_ratio") * 10;
+	read_text(r, folder, "ctor");
+	c->ctor = r->text[0] != '\0' && r->text[0] != '\n';
+}
+
+static void read_counts(struct reading *r, int folder, struct snapshot_cache *c)
+{
+	c->objects = BY_NODE("objects", inuse);
+	c->total_objects = BY_NODE("total_objects", total_objects);
+	c->objects_partial = BY_NODE("objects_partial", objects_partial);
+	c->slabs = BY_NODE("slabs", slabs);
+	c->partial = BY_NODE("partial", partial);
+	c->cpu_slabs = BY_NODE("cpu_slabs", cpu_slabs);
+	c->slabs_cpu_partial = read_cpu_partial(r, folder);
+	c->object_bytes = c->objects * c->object_size;
+	if (c->order > 30) { /* no kernel's */
+		r->s->totals.inconsistent++;
+		c->order = 0;
+	}
+	c->slab_bytes = c->slabs * (PAGE_SIZE << c->order);
+}
+
+/* ---- folders and links ----------------------------------------------------------------------- */
+
+static void copy_name(char *to, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < SNAPSHOT_NAME_MAX - 1 && name[i]; i++)
+		to[i] = name[i] < ' ' || name[i] > '~' ? '?' : name[i];
+	to[i] = '\0';
+}
+
+static int add_folder(struct reading *r, const char *name)
+{
+	struct snapshot *s = r->s;
+	struct snapshot_cache *c = &s->cache[s->nr_caches];
+	int folder;
+
+	if (s->nr_caches == SNAPSHOT_MAX_CACHES)
+		return util_fail(r->command, "%s: too many caches", r->tree);
+	folder = openat(r->dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return EXIT_OK; /* gone since */
+	memset(c, 0, sizeof(*c));
+	copy_name(name[0] == ':' ? c->unique_id : c->name, name);
+	c->unique_id[sizeof(c->unique_id) - 1] = '\0';
+	c->id = ++s->nr_caches;
+	read_sizes(r, folder, c);
+	read_counts(r, folder, c);
+	read_flags(r, folder, c);
+	read_stats(r, folder, c);
+	s->totals.slab_bytes += c->slab_bytes;
+	close(folder);
+	return EXIT_OK;
+}
+
+static int find_folder(const struct snapshot *s, const char *name)
+{
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (!strcmp(tree_folder(&s->cache[i]), name))
+			return (int)i;
+	return -1;
+}
+
+static int add_link(struct reading *r, const char *name)
+{
+	struct link *link = &r->links[r->nr_links];
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(r->dir, name, target, sizeof(target) - 1);
+	int cache;
+
+	if (n < 0)
+		return EXIT_OK; /* gone since */
+	target[n] = '\0';
+	cache = find_folder(r->s, basename(target));
+	if (cache < 0)
+		return util_fail(r->command, "%s: unresolved alias '%s'", r->tree, name);
+	if (r->nr_links == SNAPSHOT_MAX_ALIASES)
+		return util_fail(r->command, "%s: too many aliases", r->tree);
+	link->cache = (unsigned int)cache;
+	copy_name(link->name, name);
+	r->nr_links++;
+	return EXIT_OK;
+}
+
+/* Calls visit for all entries of the tree that are of that type. */
+static int each_entry(struct reading *r, DIR *entries, unsigned char type,
+		      int (*visit)(struct reading *r, const char *name))
+{
+	int status = EXIT_OK;
+	struct dirent *entry;
+
+	rewinddir(entries);
+	while (status == EXIT_OK && (entry = readdir(entries)) != NULL) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (entry->d_type == DT_UNKNOWN &&
+		    !fstatat(r->dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			entry->d_type = IFTODT(st.st_mode);
+		if (entry->d_type == type)
+			status = visit(r, entry->d_name);
+	}
+	return status;
+}
+
+/* By cache, last name first: names[] of a snapshot are kept newest first. */
+static int compare_links(const void *a, const void *b)
+{
+	const struct link *x = a;
+	const struct link *y = b;
+
+	return x->cache != y->cache ? x->cache < y->cache ? -1 : 1 : strcmp(y->name, x->name);
+}
+
+/* The first name of a cache with an id is its name; all others are aliases. */
+static void add_names(struct reading *r)
+{
+	struct snapshot *s = r->s;
+
+	qsort(r->links, r->nr_links, sizeof(r->links[0]), compare_links);
+	for (unsigned int i = 0; i < r->nr_links; i++) {
+		const struct link *link = &r->links[i];
+		struct snapshot_cache *c = &s->cache[link->cache];
+		bool last = i + 1 == r->nr_links || r->links[i + 1].cache != link->cache;
+
+		if (!c->nr_aliases)
+			c->first_alias = s->nr_aliases;
+		if (last && c->unique_id[0]) {
+			memcpy(c->name, link->name, SNAPSHOT_NAME_MAX);
+			continue;
+		}
+		memcpy(s->alias[s->nr_aliases++], link->name, SNAPSHOT_NAME_MAX);
+		c->nr_aliases++;
+	}
+}
+
+static int fail_unread(const struct reading *r)
+{
+	if (r->error == EACCES || r->error == EPERM)
+		return util_fail(r->command, "cannot read the files in %s: %s; it takes root",
+				 r->tree, strerror(r->error));
+	return util_fail(r->command, "%s has no caches: there is nothing to read in it", r->tree);
+}
+
+static int read_tree(struct reading *r)
+{
+	DIR *entries = fdopendir(r->dir);
+	int status;
+
+	if (!entries) {
+		close(r->dir);
+		return util_fail(r->command, "out of memory");
+	}
+	status = each_entry(r, entries, DT_DIR, add_folder);
+	if (status == EXIT_OK && !r->files)
+		status = fail_unread(r);
+	if (status == EXIT_OK)
+		status = each_entry(r, entries, DT_LNK, add_link);
+	if (status == EXIT_OK)
+		add_names(r);
+	closedir(entries);
+	return status;
+}
+
+static int open_tree(struct reading *r)
+{
+	r->dir = open(r->tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir < 0 && errno == ENOENT && !strcmp(r->tree, TREE_KERNEL))
+		r->dir = open(TREE_OLD, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir >= 0)
+		return EXIT_OK;
+	if (errno == ENOENT && !strcmp(r->tree, TREE_KERNEL))
+		return util_fail(r->command,
+				 "%s is not there: this kernel has no SLUB, or sysfs is not "
+				 "mounted",
+				 r->tree);
+	return util_fail(r->command, "%s: %s", r->tree, strerror(errno));
+}
+
+int tree_snapshot(const char *command, const char *tree, struct snapshot *s)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	int status;
+
+	if (r)
+		r->links = calloc(SNAPSHOT_MAX_ALIASES, sizeof(*r->links));
+	if (!r || !r->links) {
+		free(r);
+		return util_fail(command, "out of memory");
+	}
+	r->command = command;
+	r->tree = tree;
+	r->s = s;
+	memset(&s->totals, 0, sizeof(s->totals));
+	s->totals.nodes = 1;
+	s->nr_caches = s->nr_aliases = 0;
+	s->reader = NULL;
+	status = open_tree(r);
+	if (status == EXIT_OK)
+		status = read_tree(r);
+	free(r->links);
+	free(r);
+	return status;
+}
+
+/* ---- single files ---------------------------------------------------------------------------- */
+
+const char *tree_folder(const struct snapshot_cache *c)
+{
+	return c->unique_id[0] ? c->unique_id : c->name;
+}
+
+static int open_file(const char *tree, const struct snapshot_cache *c, const char *file, int flags)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", tree, tree_folder(c), file) >=
+	    sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(path, flags | O_CLOEXEC);
+}
+
+int tree_write(const char *tree, const struct snapshot_cache *c, const char *file, const char *text)
+{
+	int fd = open_file(tree, c, file, O_WRONLY);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = write(fd, text, strlen(text)) < 0 ? errno : 0;
+	if (close(fd) && !error)
+		error = errno;
+	return -error;
+}
+
+bool tree_copy(FILE *out, const char *tree, const struct snapshot_cache *c, const char *file)
+{
+	int fd = open_file(tree, c, file, O_RDONLY);
+	bool any = false;
+	char buf[FILE_MAX];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		fwrite(buf, 1, (size_t)n, out);
+		any = true;
+	}
+	close(fd);
+	return any;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/replay/cmd_replay.c - `uslab replay TRACE`: performs the allocations of a recorded kernel
+ * trace
+ *
+ * The kmalloc caches exist from the library's first breath on, so what they are made of has to be
+ * in USLAB_CONF before: when the options ask for something that is not there, the command puts it
+ * there and starts itself again.
+ */
+#include "replay/replay_report.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMMAND "replay"
+#define PROGRESS_DELAY_NS 2000000000u /* nothing is shown of what ends sooner */
+
+struct options {
+	struct replay_options replay;
+	const char *trace;
+	unsigned long max_events;
+	bool keep_going;
+	unsigned long cpus; /* of a made-up topology; 0: the machine's own */
+	unsigned long nodes;
+	bool nomerge;
+	bool stats;
+	bool json;
+	bool progress;
+};
+
+static const char usage[] =
+	"usage: uslab replay [OPTION]... TRACE\n"
+	"Performs the allocations and frees of a recorded kernel trace with uslab's caches.\n"
+	"TRACE is the text of kmem events as tracefs, 'trace-cmd report' or 'perf script'\n"
+	"print them, plain or compressed by zstd; '-' is standard input.\n"
+	"\n"
+	"  -e, --engine ENGINE  how objects are packed into pages: slob:1991, slob,\n"
+	"                       slobseg:pow2, slobseg, slab or slub\n"
+	"  -f, --front FRONT    what a CPU keeps in hand: array, cpuslab, queues or none\n"
+	"      --cpus N         on a made-up machine with N CPUs: CPU c of the trace is CPU\n"
+	"                       c modulo N of it\n"
+	"      --nodes M        with M nodes of memory\n"
+	"      --spread         perform so many copies of the trace at once, each on CPUs of\n"
+	"                       its own, that all N CPUs are loaded\n"
+	"      --nomerge        caches of like objects stay apart\n"
+	"  -t, --touch WHAT     write to new objects: none, line (the first 64 bytes, the\n"
+	"                       default) or all\n"
+	"  -n, --events N       stop after N memory events\n"
+	"  -r, --rounds N       repeat N times on fresh caches; the numbers are medians\n"
+	"      --free-at-end    also say what is left after all objects are freed\n"
+	"  -k, --keep-going     count lines that are wrong instead of giving up\n"
+	"  -s, --stats          also print the event counters of each cache\n"
+	"  -j, --json           print JSON\n"
+	"      --no-progress    show no progress on a terminal\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        the version\n";
+
+/* Long options without a letter. */
+enum { OPT_NOMERGE = 256, OPT_FREE_AT_END, OPT_NO_PROGRESS, OPT_CPUS, OPT_NODES, OPT_SPREAD };
+
+static const struct option long_options[] = {
+	{ "engine", required_argument, NULL, 'e' },
+	{ "front", required_argument, NULL, 'f' },
+	{ "cpus", required_argument, NULL, OPT_CPUS },
+	{ "nodes", required_argument, NULL, OPT_NODES },
+	{ "spread", no_argument, NULL, OPT_SPREAD },
+	{ "nomerge", no_argument, NULL, OPT_NOMERGE },
+	{ "touch", required_argument, NULL, 't' },
+	{ "events", required_argument, NULL, 'n' },
+	{ "rounds", required_argument, NULL, 'r' },
+	{ "free-at-end", no_argument, NULL, OPT_FREE_AT_END },
+	{ "keep-going", no_argument, NULL, 'k' },
+	{ "stats", no_argument, NULL, 's' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static const char *const engines[] = { "slob:1991", "slob", "slobseg:pow2", "slobseg", "slab",
+				       "slub",	    NULL };
+static const char *const fronts[] = { "array", "cpuslab", "queues", "none", NULL };
+static const char *const touches[] = {
+	[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all", NULL
+};
+
+/* Index of word in list, or -1. */
+static int choose(const char *const *list, const char *word)
+{
+	for (int i = 0; list[i]; i++)
+		if (!strcmp(list[i], word))
+			return i;
+	return -1;
+}
+
+/* ---- options ---- */
+
+/* EXIT_OK, or EXIT_USAGE after a message. */
+static int set_choice(const char *what, const char *const *list, const char *word, int *chosen)
+{
+	char names[64] = "";
+
+	*chosen = choose(list, word);
+	if (*chosen >= 0)
+		return EXIT_OK;
+	for (int i = 0; list[i]; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
+			 i ? ", " : "", list[i]);
+	return util_usage_error(COMMAND, "no %s '%s'; there are: %s", what, word, names);
+}
+
+static int set_number(const char *option, const char *text, unsigned long max,
+		      unsigned long *number)
+{
+	if (util_parse_number(text, 1, max, number))
+		return EXIT_OK;
+	return util_usage_error(COMMAND, "%s takes a number from 1 to %lu, not '%s'", option, max,
+				text);
+}
+
+static int set_option(void *arg, int got, const char *value)
+{
+	struct options *o = arg;
+	unsigned long number = 0;
+	int chosen = 0;
+	int status = EXIT_OK;
+
+	switch (got) {
+	case 'e':
+		status = set_choice("engine", engines, value, &chosen);
+		o->replay.engine = value;
+		break;
+	case 'f':
+		status = set_choice("front", fronts, value, &chosen);
+		o->replay.front = value;
+		break;
+	case 't':
+		status = set_choice("touch", touches, value, &chosen);
+		o->replay.touch = (enum replay_touch)chosen;
+		break;
+	case 'n':
+		status = set_number("--events", value, 1ul << 40, &o->max_events);
+		break;
+	case 'r':
+		status = set_number("--rounds", value, REPLAY_MAX_ROUNDS, &number);
+		o->replay.rounds = (unsigned int)number;
+		break;
+	case OPT_CPUS:
+		status = set_number("--cpus", value, act_max_cpus(), &o->cpus);
+		break;
+	case OPT_NODES:
+		status = set_number("--nodes", value, act_max_nodes(), &o->nodes);
+		break;
+	case OPT_SPREAD:
+		o->replay.spread = true;
+		break;
+	case OPT_NOMERGE:
+		o->nomerge = true;
+		break;
+	case OPT_FREE_AT_END:
+		o->replay.free_at_end = true;
+		break;
+	case OPT_NO_PROGRESS:
+		o->progress = false;
+		break;
+	case 'k':
+		o->keep_going = true;
+		break;
+	case 's':
+		o->stats = true;
+		break;
+	default:
+		o->json = true;
+	}
+	return status;
+}
+
+static const struct util_options util_options = { COMMAND, usage, ":e:f:t:n:r:ksjhV", long_options,
+						  set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	int status = util_take_options(&util_options, o, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (optind == argc)
+		return util_usage_error(COMMAND, "which trace? ('-' for standard input)");
+	if (optind + 1 < argc)
+		return util_usage_error(COMMAND, "one trace at a time, please: '%s'",
+					argv[optind + 1]);
+	o->trace = argv[optind];
+	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* ---- USLAB_CONF ---- */
+
+static void append(char *text, size_t size, const char *key, const char *value)
+{
+	size_t n = strlen(text);
+
+	snprintf(text + n, size - n, "%s%s%s", n ? "," : "", key, value);
+}
+
+/* Does conf end with wanted, as pairs of its own? Later pairs win. */
+static bool conf_has(const char *conf, const char *wanted)
+{
+	size_t have = strlen(conf);
+	size_t want = strlen(wanted);
+
+	if (have < want || strcmp(conf + have - want, wanted))
+		return false;
+	return have == want || conf[have - want - 1] == ',';
+}
+
+/* Returns when USLAB_CONF says all that the options want; otherwise starts the command again. */
+static int prepare_conf(const struct options *o, int argc, char **argv)
+{
+	const char *conf = getenv("USLAB_CONF");
+	char wanted[192] = "";
+	char topology[32];
+	char *joined;
+	char **args;
+
+	if (o->replay.engine)
+		append(wanted, sizeof(wanted), "engine=", o->replay.engine);
+	if (o->replay.front)
+		append(wanted, sizeof(wanted), "front=", o->replay.front);
+	if (o->cpus) {
+		snprintf(topology, sizeof(topology), "%lux%lu", o->cpus, o->nodes);
+		append(wanted, sizeof(wanted), "topology=", topology);
+	}
+	if (o->nomerge)
+		append(wanted, sizeof(wanted), "slab_nomerge", "");
+	if (o->stats)
+		append(wanted, sizeof(wanted), "stats", "");
+	if (!wanted[0] || (conf && conf_has(conf, wanted)))
+		return EXIT_OK;
+	if (conf && conf[0]) {
+		if (asprintf(&joined, "%s,%s", conf, wanted) < 0)
+			return util_fail(COMMAND, "out of memory");
+	} else {
+		joined = strdup(wanted);
+	}
+	args = calloc((size_t)argc + 2, sizeof(*args));
+	if (!joined || !args || setenv("USLAB_CONF", joined, 1))
+		return util_fail(COMMAND, "out of memory");
+	args[0] = (char *)"uslab";
+	memcpy(args + 1, argv, (size_t)argc * sizeof(*args));
+	execv("/proc/self/exe", args);
+	return util_fail(COMMAND, "cannot start /proc/self/exe again with USLAB_CONF=%s: %s",
+			 joined, strerror(errno));
+}
+
+/* ---- the work ---- */
+
+static int report(const struct options *o, const struct trace_load *load,
+		  const struct replay *replay)
+{
+	struct replay_report report = {
+		.load = load, .replay = replay, .nomerge = o->nomerge, .stats = o->stats
+	};
+	int ret = o->json ? replay_print_json(&report) : replay_print_text(&report);
+
+	if (ret)
+		return util_fail(COMMAND, "cannot print: %s", strerror(-ret));
+	if (replay->result.out_of_memory)
+		return util_fail(COMMAND, "out of memory in %llu allocations",
+				 (unsigned long long)replay->result.out_of_memory);
+	return util_finish(COMMAND, EXIT_OK);
+}
+
+static int replay_trace(const struct options *o, struct trace_load *load, struct progress *progress)
+{
+	struct replay replay = { .trace = &load->ops, .options = o->replay };
+	int ret = replay_run(&replay);
+	int status;
+
+	progress_end(progress);
+	status = ret ? util_fail(COMMAND, "%s", replay.error) : report(o, load, &replay);
+	replay_destroy(&replay);
+	return status;
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	struct options o = { .replay = { .touch = REPLAY_TOUCH_LINE, .rounds = 1 },
+			     .progress = true };
+	struct progress progress = { 0 };
+	struct trace_load load;
+	int status = parse_options(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	status = prepare_conf(&o, argc, argv);
+	if (status)
+		return status;
+	progress_start(&progress, COMMAND);
+	progress.on = progress.on && o.progress;
+	progress.next_ns = clock_ns() + PROGRESS_DELAY_NS;
+	o.replay.progress = &progress;
+	load = (struct trace_load){ .path = o.trace,
+				    .max_events = o.max_events,
+				    .keep_going = o.keep_going,
+				    .progress = &progress };
+	if (trace_load(&load)) {
+		progress_end(&progress);
+		return util_fail(COMMAND, "%s", load.error);
+	}
+	if (load.bad) {
+		progress_end(&progress);
+		util_warn(COMMAND, "lines left out: %llu; the first: %s",
+			  (unsigned long long)load.bad, load.error);
+	}
+	status = replay_trace(&o, &load, &progress);
+	trace_ops_destroy(&load.ops);
+	return status;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/symbols/symbol.c - one symbol of an ELF object
+ *
+ * Files are libelf's business. Of an object whose file is gone only the loaded part is left, which
+ * has the dynamic symbols but no section headers: that is read by its program headers.
+ */
+#define _GNU_SOURCE
+#include "symbols/symbol.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+/* More than any real object has; what says otherwise is damaged. */
+#define MAX_STRINGS (64u << 20)
+#define MAX_SYMBOLS (1u << 20)
+#define MAX_HEADERS 256u
+
+/* Our own ELF header, which the linker knows: it says what machine this is. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+
+static uint64_t page_start(uint64_t addr)
+{
+	return addr & ~(uint64_t)(getauxval(AT_PAGESZ) - 1);
+}
+
+static bool is_defined(const GElf_Sym *sym)
+{
+	return sym->st_shndx != SHN_UNDEF && GELF_ST_TYPE(sym->st_info) == STT_OBJECT;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool find_in_section(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *name,
+			    uint64_t *value)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	for (size_t i = 0; data && i < count; i++) {
+		const char *text;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym) || !is_defined(&sym))
+			continue;
+		text = elf_strptr(elf, header->sh_link, sym.st_name);
+		if (text && !strcmp(text, name)) {
+			*value = sym.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_in_sections(Elf *elf, GElf_Word type, const char *name, uint64_t *value)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section)) != NULL)
+		if (gelf_getshdr(section, &header) && header.sh_type == type &&
+		    find_in_section(elf, section, &header, name, value))
+			return true;
+	return false;
+}
+
+static bool find_first_load(Elf *elf, struct symbol *found)
+{
+	GElf_Phdr header;
+	size_t count;
+
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		found->load_offset = page_start(header.p_offset);
+		found->load_vaddr = page_start(header.p_vaddr);
+		return true;
+	}
+	return false;
+}
+
+static bool is_ours(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
+	       gelf_getehdr(elf, &header) && header.e_machine == __ehdr_start.e_machine;
+}
+
+int symbol_in_file(int fd, const char *name, struct symbol *found)
+{
+	int ret = -ENOENT;
+	Elf *elf;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return -ENOEXEC;
+	if (!is_ours(elf) || !find_first_load(elf, found))
+		ret = -ENOEXEC;
+	else if (find_in_sections(elf, SHT_DYNSYM, name, &found->value) ||
+		 find_in_sections(elf, SHT_SYMTAB, name, &found->value))
+		ret = 0;
+	elf_end(elf);
+	return ret;
+}
+
+bool symbol_file_is_32bit(int fd)
+{
+	unsigned char ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == (ssize_t)sizeof(ident) &&
+	       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] == ELFCLASS32;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* Where an object's dynamic symbols are. */
+struct dynamic {
+	uint64_t symbols;
+	uint64_t strings;
+	uint64_t strings_size;
+};
+
+static int read_dynamic(const struct reader *r, uint64_t bias, const Elf64_Phdr *header,
+			struct dynamic *dynamic)
+{
+	uint64_t *slots[] = { &dynamic->symbols, &dynamic->strings };
+
+	memset(dynamic, 0, sizeof(*dynamic));
+	for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= header->p_memsz; at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn entry;
+		int ret = reader_read(r, bias + header->p_vaddr + at, &entry, sizeof(entry));
+
+		if (ret)
+			return ret;
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_SYMTAB)
+			dynamic->symbols = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_STRTAB)
+			dynamic->strings = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_STRSZ)
+			dynamic->strings_size = entry.d_un.d_val;
+	}
+	/* The loader puts addresses there on most machines and leaves the file's values on some. */
+	for (int i = 0; i < 2; i++)
+		if (*slots[i] && *slots[i] < bias)
+			*slots[i] += bias;
+	return dynamic->symbols && dynamic->strings && dynamic->strings_size &&
+			       dynamic->strings_size <= MAX_STRINGS
+		       ? 0
+		       : -ENOENT;
+}
+
+/* Linkers put the names right after the symbols, or with little in between: that is the count. */
+static int find_in_dynamic(const struct reader *r, const struct dynamic *dynamic, const char *name,
+			   uint64_t *value)
+{
+	uint64_t count = dynamic->strings > dynamic->symbols
+				 ? (dynamic->strings - dynamic->symbols) / sizeof(Elf64_Sym)
+				 : 0;
+	char *strings = malloc(dynamic->strings_size);
+	int ret;
+
+	if (!strings)
+		return -ENOMEM;
+	ret = reader_read(r, dynamic->strings, strings, dynamic->strings_size);
+	if (!ret)
+		strings[dynamic->strings_size - 1] = '\0';
+	for (uint64_t i = 0; !ret && i < count && i < MAX_SYMBOLS; i++) {
+		Elf64_Sym sym;
+
+		ret = reader_read(r, dynamic->symbols + i * sizeof(sym), &sym, sizeof(sym));
+		if (ret || sym.st_shndx == SHN_UNDEF || sym.st_name >= dynamic->strings_size ||
+		    strcmp(strings + sym.st_name, name) != 0)
+			continue;
+		*value = sym.st_value;
+		free(strings);
+		return 0;
+	}
+	free(strings);
+	return ret ? ret : -ENOENT;
+}
+
+int symbol_in_memory(const struct reader *r, uint64_t base, const char *name, uint64_t *address)
+{
+	uint64_t bias = base;
+	Elf64_Ehdr header;
+	struct dynamic dynamic;
+	uint64_t value;
+	int ret = reader_read(r, base, &header, sizeof(header));
+
+	if (ret)
+		return ret;
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+	    header.e_machine != __ehdr_start.e_machine)
+		return -ENOEXEC;
+	for (unsigned int i = 0, loads = 0; i < header.e_phnum && i < MAX_HEADERS; i++) {
+		Elf64_Phdr segment;
+
+		ret = reader_read(r, base + header.e_phoff + i * sizeof(segment), &segment,
+				  sizeof(segment));
+		if (ret)
+			return ret;
+		if (segment.p_type == PT_LOAD && !loads++)
+			bias = base - page_start(segment.p_vaddr);
+		if (segment.p_type != PT_DYNAMIC)
+			continue;
+		ret = read_dynamic(r, bias, &segment, &dynamic);
+		if (!ret)
+			ret = find_in_dynamic(r, &dynamic, name, &value);
+		if (!ret)
+			*address = bias + value;
+		return ret;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/top/cmd_top.c - `uslab top`: the caches of a running process or of the kernel, all the time
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbols/resolve.h"
+#include "top/top.h"
+#include "util.h"
+
+#define COMMAND "top"
+
+static const char help[] =
+	"usage: uslab top -p PID [OPTION]...\n"
+	"       uslab top --kernel [OPTION]...\n"
+	"Watch the slab caches of a running process that uses uslab, or of the kernel.\n"
+	"\n"
+	"  -p, --pid=PID         the process\n"
+	"      --library=NAME    of several copies of uslab in it, the one in a file named like this\n"
+	"      --kernel          the running kernel, from /sys/kernel/slab (needs root)\n"
+	"      --root=DIR        a tree like that one\n"
+	"  -d, --interval=S      seconds between two looks (default 1; 0.1 .. 3600)\n"
+	"  -s, --sort=ORDER      bytes, objects, growth, waste or name (default bytes)\n"
+	"  -b, --batch           print lines instead of a screen; without -n until the process ends\n"
+	"  -n, --count=N         look N times, then end\n"
+	"      --force           keys change also a process that its seccomp filter may end for it\n"
+	"  -h, --help            this text\n"
+	"  -V, --version         the version\n"
+	"\n"
+	"Keys: h shows them. They sort, filter, show one cache and its call sites, and switch\n"
+	"debugging and tracking of the running process on and off, shrink and validate.\n"
+	"\n"
+	"Columns: objects that the program holds, bytes of one, bytes of all, bytes of all slabs,\n"
+	"of these without live objects, and how the bytes held grow, over the last three intervals.\n"
+	"A narrow screen shows those that fit.";
+
+enum { OPTION_LIBRARY = 256, OPTION_KERNEL, OPTION_ROOT, OPTION_FORCE };
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "kernel", no_argument, NULL, OPTION_KERNEL },
+	{ "root", required_argument, NULL, OPTION_ROOT },
+	{ "interval", required_argument, NULL, 'd' },
+	{ "sort", required_argument, NULL, 's' },
+	{ "batch", no_argument, NULL, 'b' },
+	{ "count", required_argument, NULL, 'n' },
+	{ "force", no_argument, NULL, OPTION_FORCE },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+struct arguments {
+	struct top *top;
+	struct source_options source;
+	bool source_given;
+	bool batch;
+	unsigned long count; /* of looks */
+};
+
+static int parse_interval(struct top *top, const char *text)
+{
+	char *end;
+
+	top->interval = strtod(text, &end);
+	if (end == text || *end || !(top->interval >= 0.1 && top->interval <= 3600))
+		return util_usage_error(COMMAND, "'%s' is no interval of 0.1 .. 3600 seconds",
+					text);
+	return EXIT_OK;
+}
+
+static int parse_order(struct top *top, const char *text)
+{
+	static const char *const orders[] = { "bytes", "objects", "growth", "waste", "name" };
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		if (!strcmp(text, orders[i])) {
+			top->order = (enum top_order)i;
+			return EXIT_OK;
+		}
+	return util_usage_error(COMMAND, "no order '%s': bytes, objects, growth, waste or name",
+				text);
+}
+
+/* A source may be given once. */
+static int take_source(struct arguments *arguments)
+{
+	if (arguments->source_given)
+		return util_usage_error(COMMAND, "one of -p, --kernel and --root, once");
+	arguments->source_given = true;
+	return EXIT_OK;
+}
+
+static int parse_source(struct arguments *arguments, int got, const char *text)
+{
+	int status = take_source(arguments);
+
+	if (status != EXIT_OK)
+		return status;
+	if (got == 'p') {
+		arguments->source.kind = SOURCE_PROCESS;
+		return util_parse_pid(COMMAND, text, &arguments->source.pid);
+	}
+	arguments->source.kind = SOURCE_TREE;
+	arguments->source.tree = text; /* NULL: the kernel's */
+	return EXIT_OK;
+}
+
+static int set_option(void *arg, int option, const char *value)
+{
+	struct arguments *arguments = arg;
+	struct source_options *source = &arguments->source;
+
+	switch (option) {
+	case 'p':
+	case OPTION_ROOT:
+		return parse_source(arguments, option, value);
+	case OPTION_KERNEL:
+		return parse_source(arguments, option, NULL);
+	case OPTION_LIBRARY:
+		source->library = value;
+		return EXIT_OK;
+	case OPTION_FORCE:
+		source->force = true;
+		return EXIT_OK;
+	case 'd':
+		return parse_interval(arguments->top, value);
+	case 's':
+		return parse_order(arguments->top, value);
+	case 'b':
+		arguments->batch = true;
+		return EXIT_OK;
+	default:
+		if (util_parse_number(value, 1, ULONG_MAX, &arguments->count))
+			return EXIT_OK;
+		return util_usage_error(COMMAND, "'%s' is no count", value);
+	}
+}
+
+static const struct util_options options = { COMMAND, help, ":p:d:s:bn:hV", long_options,
+					     set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct arguments *arguments, int argc, char **argv)
+{
+	int status = util_take_options(&options, arguments, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	if (!arguments->source_given)
+		return util_usage_error(COMMAND, "which process? Say -p PID, or --kernel");
+	return -1;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* One look. The first must succeed; later ones that fail mean that the process has ended. */
+static int look(struct top *top)
+{
+	int status;
+
+	if (top->table->samples && source_gone(&top->source)) {
+		top->ended = true;
+		return EXIT_OK;
+	}
+	status = source_snapshot(&top->source, top->snapshot);
+	if (status == EXIT_OK)
+		top_add_sample(top->table, top->snapshot, now());
+	else if (top->table->samples && source_gone(&top->source))
+		top->ended = true;
+	else
+		return status;
+	return EXIT_OK;
+}
+
+static void say_ended(struct top *top)
+{
+	snprintf(top->message, sizeof(top->message),
+		 "%s has ended; this is what was seen last. q quits", top->source.title);
+}
+
+static void print_rows(const struct top *top)
+{
+	char title[256], text[512];
+	struct top_layout layout;
+
+	top_summary_text(top, title, sizeof(title), text, sizeof(text));
+	printf("%s\n%s\n", title, text);
+	top_make_layout(&layout, top->table, top->order, UINT_MAX);
+	top_header_text(text, sizeof(text), &layout);
+	printf("%s\n", text);
+	for (unsigned int i = 0; i < top->table->count; i++) {
+		top_row_text(text, sizeof(text), &top->table->row[i], &layout);
+		printf("%s\n", text);
+	}
+	printf("\n");
+	fflush(stdout);
+}
+
+static int run_batch(struct top *top, unsigned long count)
+{
+	for (unsigned long i = 0; i < count && !top->ended; i++) {
+		int status = EXIT_OK;
+
+		if (i) {
+			usleep((useconds_t)(top->interval * 1e6));
+			status = look(top);
+		}
+		if (status != EXIT_OK)
+			return status;
+		if (top->ended)
+			break;
+		top_make_rows(top->table, top->snapshot, top);
+		print_rows(top);
+	}
+	if (top->ended)
+		util_warn(COMMAND, "%s has ended", top->source.title);
+	return EXIT_OK;
+}
+
+/* Until a key says so, or count looks are done. */
+static int run_screen(struct top *top, unsigned long count)
+{
+	double next = now() + top->interval;
+	int status = EXIT_OK;
+	int key = -1;
+
+	do {
+		double wait;
+
+		top_make_rows(top->table, top->snapshot, top);
+		if (top->ended)
+			say_ended(top);
+		top_screen_draw(top);
+		wait = top->ended ? 3600 : next - now();
+		key = wait > 0 ? top_screen_key((int)(wait * 1000)) : -1;
+		if (key < 0 && now() >= next) {
+			if (!top->paused && !top->ended)
+				status = look(top);
+			next = now() + top->interval;
+			count--;
+		}
+	} while (status == EXIT_OK && count && (key < 0 || top_key(top, key)));
+	return status;
+}
+
+static int run(struct top *top, const struct arguments *arguments)
+{
+	int status = look(top);
+
+	if (status != EXIT_OK)
+		return status;
+	if (arguments->batch)
+		return run_batch(top, arguments->count);
+	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return util_usage_error(COMMAND, "this is no terminal; -b prints lines");
+	if (top_screen_start())
+		return util_fail(COMMAND, "the terminal '%s' cannot show it; -b prints lines",
+				 getenv("TERM") ? getenv("TERM") : "");
+	status = run_screen(top, arguments->count);
+	top_screen_end();
+	return status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	struct arguments arguments = { .source.command = COMMAND, .count = ULONG_MAX };
+	struct top *top = calloc(1, sizeof(*top));
+	int status;
+
+	if (!top)
+		return util_fail(COMMAND, "out of memory");
+	top->interval = 1;
+	arguments.top = top;
+	status = parse(&arguments, argc, argv);
+	if (status < 0) {
+		top->snapshot = calloc(1, sizeof(*top->snapshot));
+		top->table = calloc(1, sizeof(*top->table));
+		status = top->snapshot && top->table ? source_open(&top->source, &arguments.source)
+						     : util_fail(COMMAND, "out of memory");
+		if (status == EXIT_OK) {
+			status = run(top, &arguments);
+			if (top->resolve)
+				resolve_close(top->resolve);
+			source_close(&top->source);
+		}
+		status = status == EXIT_OK ? util_finish(COMMAND, status) : status;
+	}
+	free(top->table);
+	free(top->snapshot);
+	free(top);
+	return status;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/top/top_keys.c - what the keys of `uslab top` do
+ *
+ * Keys that change the view, and keys that do something to the process. The latter say in the last
+ * line what came of it; nothing of it ends the program.
+ */
+#define _GNU_SOURCE
+#include <curses.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "top/top.h"
+
+#define WAIT_MS 2000 /* for the process to carry out a command */
+
+static void say(struct top *top, const char *text)
+{
+	snprintf(top->message, sizeof(top->message), "%s", text);
+}
+
+/* ---- to the process ---- */
+
+static const char *error_text(int error)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} texts[] = {
+		{ -ETIMEDOUT, "the program did not come by; start it with USLAB_CONF=control=100" },
+		{ -ESRCH, "the process has ended" },
+		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
+		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (texts[i].error == error)
+			return texts[i].text;
+	return strerror(-error);
+}
+
+/* The cache under the cursor, which keeps the cursor from then on; NULL after a message. */
+static const struct snapshot_cache *choose(struct top *top)
+{
+	const struct top_row *row = top_current(top);
+
+	if (top->source.options.kind != SOURCE_PROCESS || top->ended) {
+		say(top, "only a running process that uses uslab can be changed");
+		return NULL;
+	}
+	if (!row) {
+		say(top, "no cache is shown");
+		return NULL;
+	}
+	top_select(top, row);
+	return row->cache;
+}
+
+static void perform(struct top *top, const struct snapshot_cache *c, const char *what,
+		    enum control_command command, const char *argument)
+{
+	struct command_request request = {
+		.command = command,
+		.pattern = c->name,
+		.argument = argument,
+		.wait_ms = WAIT_MS,
+	};
+	struct control reply;
+	int error;
+
+	error = command_send(&top->source.target, top->source.root, &request, &reply);
+	if (!error)
+		error = reply.result;
+	if (error)
+		snprintf(top->message, sizeof(top->message), "%s %.64s: %s", what, c->name,
+			 error_text(error));
+	else if (command == CONTROL_VALIDATE)
+		snprintf(top->message, sizeof(top->message), "validated %lu slabs of %.64s",
+			 (unsigned long)reply.value, c->name);
+	else
+		snprintf(top->message, sizeof(top->message), "%s %.64s: done", what, c->name);
+}
+
+static void ask_debug(struct top *top, const struct snapshot_cache *c)
+{
+	char question[TOP_TEXT];
+	char letters[16];
+
+	snprintf(question, sizeof(question),
+		 "debug letters of %.64s (F Z P U T A, - for none):", c->name);
+	if (top_screen_ask(question, letters, sizeof(letters)))
+		perform(top, c, "debug", CONTROL_DEBUG, letters);
+}
+
+static void toggle_tracking(struct top *top, const struct snapshot_cache *c)
+{
+	bool on = c->flags & SLAB_STORE_USER;
+
+	perform(top, c, on ? "stop tracking" : "track", CONTROL_DEBUG, on ? "-U" : "+U");
+}
+
+static bool act(struct top *top, int key)
+{
+	const struct snapshot_cache *c;
+
+	if (key != 'd' && key != 't' && key != 's' && key != 'v')
+		return false;
+	c = choose(top);
+	if (c && key == 'd')
+		ask_debug(top, c);
+	else if (c && key == 't')
+		toggle_tracking(top, c);
+	else if (c && key == 's')
+		perform(top, c, "shrink", CONTROL_SHRINK, NULL);
+	else if (c)
+		perform(top, c, "validate", CONTROL_VALIDATE, NULL);
+	return true;
+}
+
+/* ---- the view ---- */
+
+static void go(struct top *top, enum top_view view)
+{
+	const struct top_row *row = top_current(top);
+
+	/* what is shown of one cache goes on to be of that one */
+	if (row && (view == TOP_DETAIL || view == TOP_SITES))
+		top_select(top, row);
+	top->view = view;
+	top->scroll = 0;
+}
+
+/* Moves the cursor of the list, or the text of another view. */
+static void move_by(struct top *top, long by)
+{
+	long at;
+
+	if (top->view != TOP_LIST) {
+		at = (long)top->scroll + by;
+		top->scroll = at > 0 ? (unsigned int)at : 0;
+		return;
+	}
+	if (!top->table->count)
+		return;
+	at = (long)top_find_row(top->table, top->selected) + by;
+	at = at < 0 ? 0 : at < (long)top->table->count ? at : (long)top->table->count - 1;
+	top_select(top, &top->table->row[at]);
+}
+
+static bool move_key(struct top *top, int key)
+{
+	static const struct {
+		int key;
+		long by; /* lines; of 0: a screen */
+		int screens;
+	} moves[] = {
+		{ KEY_UP, -1, 0 }, { 'k', -1, 0 },	    { KEY_DOWN, 1, 0 },
+		{ 'j', 1, 0 },	   { KEY_PPAGE, 0, -1 },    { KEY_NPAGE, 0, 1 },
+		{ ' ', 0, 1 },	   { KEY_HOME, -65536, 0 }, { KEY_END, 65536, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
+		if (moves[i].key == key) {
+			move_by(top, moves[i].by + moves[i].screens * (long)top_screen_lines());
+			return true;
+		}
+	return false;
+}
+
+static bool order_key(struct top *top, int key)
+{
+	static const char keys[] = { 'b', 'o', 'g', 'w', 'n' }; /* of enum top_order */
+	const char *found = key > 0 && key < 128 ? memchr(keys, key, sizeof(keys)) : NULL;
+
+	if (found)
+		top->order = (enum top_order)(found - keys);
+	else if (key == 'i')
+		top->inverted = !top->inverted;
+	else
+		return false;
+	return true;
+}
+
+static bool view_key(struct top *top, int key)
+{
+	switch (key) {
+	case '\r':
+	case '\n':
+	case KEY_ENTER:
+		go(top, TOP_DETAIL);
+		return true;
+	case 'c':
+		go(top, TOP_SITES);
+		return true;
+	case 'h':
+	case '?':
+		go(top, TOP_HELP);
+		return true;
+	case 27:
+	case KEY_LEFT:
+		go(top, TOP_LIST);
+		return true;
+	case '/':
+		top_screen_ask("show names with:", top->filter, sizeof(top->filter));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void other_key(struct top *top, int key)
+{
+	if (key == 'p')
+		top->paused = !top->paused;
+	else if (key == 'z')
+		top->empty_too = !top->empty_too;
+	else if (key == '+' && top->interval > 0.2)
+		top->interval /= 2;
+	else if (key == '-' && top->interval < 60)
+		top->interval *= 2;
+}
+
+bool top_key(struct top *top, int key)
+{
+	if (key == 'q' || key == 'Q')
+		return false;
+	if (key == KEY_RESIZE)
+		return true;
+	if (!top->ended)
+		top->message[0] = '\0';
+	if (!move_key(top, key) && !order_key(top, key) && !view_key(top, key) && !act(top, key))
+		other_key(top, key);
+	return true;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/trace/trace_load.c - a whole file -> operations: reads, parses, counts, and says what is
+ * wrong
+ */
+#include "trace/trace_load.h"
+#include "trace/trace_read.h"
+#include "util.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PROGRESS_LINES 4096u /* lines from one look at the clock to the next */
+
+static const char *file_name(const struct trace_load *load)
+{
+	return strcmp(load->path, "-") ? load->path : "standard input";
+}
+
+/* The file is wrong there. 0 if that shall only be counted, else -EINVAL. */
+__attribute__((format(printf, 3, 4))) static int wrong(struct trace_load *load, uint64_t line,
+						       const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	load->bad++;
+	if (load->keep_going && load->error[0])
+		return 0;
+	n = snprintf(load->error, sizeof(load->error), "%.250s:%llu: ", file_name(load),
+		     (unsigned long long)line);
+	va_start(args, format);
+	vsnprintf(load->error + n, sizeof(load->error) - (size_t)n, format, args);
+	va_end(args);
+	return load->keep_going ? 0 : -EINVAL;
+}
+
+static int wrong_text(struct trace_load *load, const struct trace_error *error)
+{
+	if (error->found[0])
+		return wrong(load, load->lines, "column %zu: expected %s, found '%s'",
+			     error->column, error->expected, error->found);
+	return wrong(load, load->lines, "column %zu: expected %s, found the end of the line",
+		     error->column, error->expected);
+}
+
+static int add_event(struct trace_load *load, const struct trace_event *event)
+{
+	int ret = trace_ops_add(&load->ops, event);
+
+	load->events++;
+	if (ret == -E2BIG)
+		return wrong(load, load->lines,
+			     "expected fewer CPUs, live objects or kinds of allocations than this");
+	if (ret)
+		snprintf(load->error, sizeof(load->error), "%.250s:%llu: out of memory",
+			 file_name(load), (unsigned long long)load->lines);
+	return ret;
+}
+
+static int on_line(struct trace_load *load, const char *line, size_t length)
+{
+	struct trace_event event;
+	struct trace_error error;
+
+	switch (trace_parse_line(line, length, &event, &error)) {
+	case TRACE_LINE_EVENT:
+		return add_event(load, &event);
+	case TRACE_LINE_OTHER:
+		load->ignored++;
+		return 0;
+	case TRACE_LINE_LOST:
+		load->gaps++;
+		load->lost += event.lost;
+		return 0;
+	case TRACE_LINE_BAD:
+		return wrong_text(load, &error);
+	case TRACE_LINE_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+static void show_progress(struct trace_load *load, const struct trace_reader *reader)
+{
+	uint64_t done, size;
+
+	if (!load->progress || load->lines % PROGRESS_LINES)
+		return;
+	trace_read_position(reader, &done, &size);
+	if (size)
+		progress_show(load->progress, "reading: %u %%, %llu events",
+			      (unsigned int)(done * 100 / size), (unsigned long long)load->events);
+	else
+		progress_show(load->progress, "reading: %llu events",
+			      (unsigned long long)load->events);
+}
+
+static int read_lines(struct trace_load *load, struct trace_reader *reader)
+{
+	const char *line;
+	size_t length;
+	int ret = 0;
+
+	while (!ret && !(load->max_events && load->events == load->max_events)) {
+		enum trace_read got = trace_read_line(reader, &line, &length);
+
+		load->lines = trace_read_number(reader);
+		switch (got) {
+		case TRACE_READ_LINE:
+			ret = on_line(load, line, length);
+			break;
+		case TRACE_READ_LONG:
+			ret = wrong(load, load->lines, "expected a line of at most %u bytes",
+				    TRACE_LINE_MAX);
+			break;
+		case TRACE_READ_CUT:
+			ret = wrong(load, load->lines,
+				    "expected the rest of the line and a newline, found the end of "
+				    "the file");
+			break;
+		case TRACE_READ_ERROR:
+			/* It is the line after the last whole one that cannot be read. */
+			return wrong(load, load->lines + 1, "%s", trace_read_error(reader));
+		case TRACE_READ_END:
+			return 0;
+		}
+		show_progress(load, reader);
+	}
+	return ret;
+}
+
+int trace_load(struct trace_load *load)
+{
+	struct trace_reader *reader;
+	char text[256];
+	int ret = trace_ops_init(&load->ops);
+
+	if (ret) {
+		snprintf(load->error, sizeof(load->error), "out of memory");
+		return ret;
+	}
+	reader = trace_read_open(load->path, text, sizeof(text));
+	if (reader) {
+		ret = read_lines(load, reader);
+	} else {
+		snprintf(load->error, sizeof(load->error), "%.250s:%s", file_name(load), text);
+		ret = -EINVAL;
+	}
+	trace_read_close(reader);
+	trace_ops_finish(&load->ops);
+	if (!ret && !load->events) {
+		load->keep_going = false;
+		ret = wrong(load, load->lines ? load->lines : 1,
+			    "expected memory events (kmalloc, kmem_cache_alloc, kfree, "
+			    "kmem_cache_free), found none up to here");
+	}
+	if (ret)
+		trace_ops_destroy(&load->ops);
+	return ret;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/trace/trace_load.h - a whole file -> operations: reads, parses, counts, and says what is
+ * wrong
+ */
+#ifndef TOOLS_TRACE_LOAD_H
+#define TOOLS_TRACE_LOAD_H
+
+#include "trace/trace_ops.h"
+
+struct progress;
+
+struct trace_load {
+	/* wishes */
+	const char *path;	   /* "-": standard input */
+	uint64_t max_events;	   /* stop after so many memory events; 0: all */
+	bool keep_going;	   /* count lines that are wrong instead of giving up */
+	struct progress *progress; /* or NULL */
+
+	/* what was found */
+	struct trace_ops ops;
+	uint64_t lines;
+	uint64_t events;  /* memory events */
+	uint64_t ignored; /* other events */
+	uint64_t lost;	  /* events that the tracer says are missing */
+	uint64_t gaps;	  /* places where it says so */
+	uint64_t bad;	  /* with keep_going: lines left out */
+	char error[512];  /* "FILE:LINE: expected ..."; with keep_going: the first one, or "" */
+};
+
+/*
+ * Reads the trace. 0; -EINVAL: load->error says what is wrong with the file; -errno for the rest,
+ * said there as well. On success the caller calls trace_ops_destroy(&load->ops) in the end.
+ */
+int trace_load(struct trace_load *load);
+
+#endif /* TOOLS_TRACE_LOAD_H */

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/trace/trace_ops.c - a whole trace as a compact list of operations
+ *
+ * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
+ * table grows with the live objects, not with the trace. Classes and caches are interned in two
+ * chained tables. The hash is seeded: a trace cannot be written to make chains long.
+ */
+#include "trace/trace_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <uslab/slab.h>
+
+#define NR_CHAINS 4096u	   /* of classes and of caches; a power of two */
+#define MIN_POINTERS 1024u /* entries of the pointer table; a power of two */
+#define NO_SLOT UINT32_MAX
+
+struct pointer {
+	uint64_t ptr; /* 0: free entry; NULL is never alive */
+	uint64_t slot;
+};
+
+struct trace_index {
+	uint64_t seed;
+	struct pointer *pointers; /* open addressing, at most half full */
+	size_t nr_pointers;	  /* a power of two */
+	size_t used;
+	uint32_t *slots;    /* class of the live object; of a free slot: the next free one */
+	uint32_t free_slot; /* first of that list, or NO_SLOT */
+	size_t max_slots;
+	size_t max_ops;
+	size_t max_stamps;
+	size_t max_classes;
+	size_t max_caches;
+	uint32_t class_chain[NR_CHAINS]; /* index + 1 */
+	uint32_t cache_chain[NR_CHAINS];
+};
+
+/* Doubles *array when count has reached *max. 0 or -ENOMEM. */
+static int grow(void *array, size_t *max, size_t count, size_t element, size_t first)
+{
+	void **pointer = array;
+	size_t more = *max ? *max * 2 : first;
+	void *bigger;
+
+	if (count < *max)
+		return 0;
+	bigger = reallocarray(*pointer, more, element);
+	if (!bigger)
+		return -ENOMEM;
+	*pointer = bigger;
+	*max = more;
+	return 0;
+}
+
+/* ---- hashing ---- */
+
+static uint64_t mix(const struct trace_index *index, uint64_t value)
+{
+	uint64_t x = value + index->seed;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+	return x ^ (x >> 31);
+}
+
+static size_t pointer_home(const struct trace_index *index, uint64_t ptr)
+{
+	return mix(index, ptr) & (index->nr_pointers - 1);
+}
+
+/* ---- pointers that are alive ---- */
+
+/* The entry of ptr, or the free one where it would go. */
+static struct pointer *pointer_find(const struct trace_index *index, uint64_t ptr)
+{
+	size_t at = pointer_home(index, ptr);
+
+	while (index->pointers[at].ptr && index->pointers[at].ptr != ptr)
+		at = (at + 1) & (index->nr_pointers - 1);
+	return &index->pointers[at];
+}
+
+/* Room for one more. 0 or -ENOMEM. */
+static int pointers_reserve(struct trace_index *index)
+{
+	struct pointer *old = index->pointers;
+	size_t nr_old = index->nr_pointers;
+	size_t nr_new = nr_old ? nr_old * 2 : MIN_POINTERS;
+	struct pointer *entries;
+
+	if (index->used * 2 < nr_old)
+		return 0;
+	entries = calloc(nr_new, sizeof(*entries));
+	if (!entries)
+		return -ENOMEM;
+	index->pointers = entries;
+	index->nr_pointers = nr_new;
+	for (size_t i = 0; i < nr_old; i++)
+		if (old[i].ptr)
+			*pointer_find(index, old[i].ptr) = old[i];
+	free(old);
+	return 0;
+}
+
+/* Empties an entry and moves up what was pushed along by it, so that no chain has a hole. */
+static void pointer_remove(struct trace_index *index, struct pointer *entry)
+{
+	size_t mask = index->nr_pointers - 1;
+	size_t hole = (size_t)(entry - index->pointers);
+
+	for (size_t at = (hole + 1) & mask; index->pointers[at].ptr; at = (at + 1) & mask) {
+		size_t home = pointer_home(index, index->pointers[at].ptr);
+
+		/* May it stand at the hole: is the hole between its home and where it is? */
+		if (((at - home) & mask) >= ((at - hole) & mask)) {
+			index->pointers[hole] = index->pointers[at];
+			hole = at;
+		}
+	}
+	index->pointers[hole].ptr = 0;
+	index->used--;
+}
+
+/* ---- slots ---- */
+
+/* 0, -ENOMEM, -E2BIG. */
+static int slot_get(struct trace_ops *t, uint32_t class, uint32_t *slot)
+{
+	struct trace_index *index = t->index;
+	int ret;
+
+	*slot = index->free_slot;
+	if (*slot != NO_SLOT) {
+		index->free_slot = index->slots[*slot];
+	} else {
+		if (t->nr_slots == TRACE_MAX_SLOTS)
+			return -E2BIG;
+		ret = grow(&index->slots, &index->max_slots, t->nr_slots, sizeof(*index->slots),
+			   1024);
+		if (ret)
+			return ret;
+		*slot = t->nr_slots++;
+	}
+	index->slots[*slot] = class;
+	return 0;
+}
+
+static void slot_put(struct trace_ops *t, uint32_t slot)
+{
+	t->index->slots[slot] = t->index->free_slot;
+	t->index->free_slot = slot;
+}
+
+/* ---- caches and classes ---- */
+
+static uint32_t *cache_chain(struct trace_index *index, const char *name, uint32_t size)
+{
+	uint64_t hash = mix(index, size);
+
+	for (const char *c = name; *c; c++)
+		hash = mix(index, hash ^ (unsigned char)*c);
+	return &index->cache_chain[hash & (NR_CHAINS - 1)];
+}
+
+/* Kernels before 6.1 do not say which cache: one cache per size is what merging made of them. */
+static void cache_name(char *buf, const struct trace_event *event)
+{
+	if (event->name.length)
+		trace_copy_text(buf, TRACE_CACHE_NAME, event->name);
+	else
+		snprintf(buf, TRACE_CACHE_NAME, "kmem_cache-%u", (unsigned int)event->bytes_req);
+}
+
+/* 0, -ENOMEM, -E2BIG. */
+static int cache_intern(struct trace_ops *t, const struct trace_event *event, uint32_t *cache)
+{
+	uint32_t size = (uint32_t)event->bytes_req;
+	char name[TRACE_CACHE_NAME] = ""; /* all of it: it is handed to other processes as it is */
+	uint32_t *chain;
+	int ret;
+
+	cache_name(name, event);
+	chain = cache_chain(t->index, name, size);
+	for (uint32_t i = *chain; i; i = t->caches[i - 1].next) {
+		if (t->caches[i - 1].size == size && !strcmp(t->caches[i - 1].name, name)) {
+			*cache = i - 1;
+			return 0;
+		}
+	}
+	if (t->nr_caches == TRACE_MAX_CLASSES)
+		return -E2BIG;
+	ret = grow(&t->caches, &t->index->max_caches, t->nr_caches, sizeof(*t->caches), 64);
+	if (ret)
+		return ret;
+	*cache = t->nr_caches++;
+	t->caches[*cache] = (struct trace_cache){ .size = size,
+						  .named = event->name.length > 0,
+						  .next = *chain };
+	memcpy(t->caches[*cache].name, name, sizeof(name));
+	*chain = t->nr_caches;
+	return 0;
+}
+
+/* The class of an allocation. 0, -ENOMEM, -E2BIG. */
+static int class_intern(struct trace_ops *t, const struct trace_event *event, uint32_t *class)
+{
+	struct trace_class wanted = { .cache = TRACE_NO_CACHE,
+				      .size = (uint32_t)event->bytes_req,
+				      .gfp = event->gfp };
+	uint32_t *chain;
+	int ret;
+
+	if (!trace_kind_is_kmalloc(event->kind)) {
+		ret = cache_intern(t, event, &wanted.cache);
+		if (ret)
+			return ret;
+		/* Which memory a cache takes was decided at its creation. */
+		wanted.gfp &= __GFP_ZERO;
+	}
+	chain = &t->index->class_chain[mix(t->index, mix(t->index, wanted.cache) ^
+							     (uint64_t)wanted.size << 32 ^
+							     wanted.gfp) &
+				       (NR_CHAINS - 1)];
+	for (uint32_t i = *chain; i; i = t->classes[i - 1].next) {
+		const struct trace_class *c = &t->classes[i - 1];
+
+		if (c->cache == wanted.cache && c->size == wanted.size && c->gfp == wanted.gfp) {
+			*class = i - 1;
+			return 0;
+		}
+	}
+	if (t->nr_classes == TRACE_MAX_CLASSES)
+		return -E2BIG;
+	ret = grow(&t->classes, &t->index->max_classes, t->nr_classes, sizeof(wanted), 64);
+	if (ret)
+		return ret;
+	wanted.next = *chain;
+	*class = t->nr_classes++;
+	t->classes[*class] = wanted;
+	*chain = t->nr_classes;
+	return 0;
+}
+
+/* ---- time ---- */
+
+/* The clocks of two CPUs may differ a little: time stands still then. */
+static int stamp_add(struct trace_ops *t, uint64_t time)
+{
+	size_t nr_stamps = t->nr_ops / TRACE_STAMP_OPS;
+	int ret;
+
+	if (!t->nr_ops || time > t->last_stamp)
+		t->last_stamp = time;
+	if (t->nr_ops % TRACE_STAMP_OPS)
+		return 0;
+	ret = grow(&t->stamps, &t->index->max_stamps, nr_stamps, sizeof(*t->stamps), 1024);
+	if (!ret)
+		t->stamps[nr_stamps] = t->last_stamp;
+	return ret;
+}
+
+uint64_t trace_ops_time(const struct trace_ops *t, size_t op)
+{
+	size_t stamp = op / TRACE_STAMP_OPS;
+	size_t first = stamp * TRACE_STAMP_OPS;
+	size_t next = first + TRACE_STAMP_OPS;
+	uint64_t from, to;
+
+	if (op >= t->nr_ops)
+		return 0;
+	from = t->stamps[stamp];
+	to = next < t->nr_ops ? t->stamps[stamp + 1] : t->last_stamp;
+	if (next >= t->nr_ops)
+		next = t->nr_ops - 1;
+	from -= t->stamps[0];
+	to -= t->stamps[0];
+	return next > first ? from + (uint64_t)((double)(to - from) * (double)(op - first) /
+						(double)(next - first))
+			    : from;
+}
+
+/* ---- events ---- */
+
+static int op_add(struct trace_ops *t, enum trace_op_kind kind, uint32_t slot, uint32_t class,
+		  const struct trace_event *event)
+{
+	int ret = grow(&t->ops, &t->index->max_ops, t->nr_ops, sizeof(*t->ops), 65536);
+
+	if (!ret)
+		ret = stamp_add(t, event->time);
+	if (ret)
+		return ret;
+	t->ops[t->nr_ops++] =
+		(struct trace_op){ .slot = slot, .class = class, .cpu = event->cpu, .kind = kind };
+	return 0;
+}
+
+/* Ends the life of the object in entry. */
+static int add_free(struct trace_ops *t, struct pointer *entry, enum trace_op_kind kind,
+		    const struct trace_event *event)
+{
+	uint32_t slot = (uint32_t)entry->slot;
+	uint32_t class = t->index->slots[slot];
+	int ret = op_add(t, kind, slot, class, event);
+
+	if (ret)
+		return ret;
+	t->counts.matched_frees++;
+	t->counts.live_objects--;
+	t->counts.live_bytes -= t->classes[class].size;
+	slot_put(t, slot);
+	pointer_remove(t->index, entry);
+	return 0;
+}
+
+/* Does the free say what the allocation said? */
+static bool same_cache(const struct trace_ops *t, const struct pointer *entry,
+		       const struct trace_event *event)
+{
+	const struct trace_class *class = &t->classes[t->index->slots[entry->slot]];
+	char name[TRACE_CACHE_NAME];
+
+	if (trace_kind_is_kmalloc(event->kind)) /* kfree() may be given any object */
+		return true;
+	if (class->cache == TRACE_NO_CACHE)
+		return false;
+	if (!event->name.length || !t->caches[class->cache].named)
+		return true;
+	trace_copy_text(name, sizeof(name), event->name);
+	return !strcmp(name, t->caches[class->cache].name);
+}
+
+static int on_free(struct trace_ops *t, const struct trace_event *event)
+{
+	struct pointer *entry;
+	bool by_kfree;
+
+	if (ZERO_OR_NULL_PTR(event->ptr)) {
+		t->counts.null_frees++;
+		return 0;
+	}
+	entry = pointer_find(t->index, event->ptr);
+	if (!entry->ptr) {
+		t->counts.unmatched_frees++;
+		return 0;
+	}
+	if (!same_cache(t, entry, event))
+		t->counts.other_cache_frees++;
+	by_kfree = trace_kind_is_kmalloc(event->kind) ||
+		   t->classes[t->index->slots[entry->slot]].cache == TRACE_NO_CACHE;
+	return add_free(t, entry, by_kfree ? TRACE_OP_KFREE : TRACE_OP_FREE, event);
+}
+
+/* An allocation that is to be performed. */
+static int add_alloc(struct trace_ops *t, const struct trace_event *event)
+{
+	struct trace_counts *counts = &t->counts;
+	struct pointer *entry;
+	uint32_t class;
+	uint32_t slot;
+	int ret = class_intern(t, event, &class);
+
+	if (!ret)
+		ret = slot_get(t, class, &slot);
+	if (!ret)
+		ret = op_add(t, TRACE_OP_ALLOC, slot, class, event);
+	if (!ret)
+		ret = pointers_reserve(t->index);
+	if (ret)
+		return ret;
+	entry = pointer_find(t->index, event->ptr);
+	*entry = (struct pointer){ event->ptr, slot };
+	t->index->used++;
+	counts->allocations++;
+	counts->live_objects++;
+	counts->live_bytes += event->bytes_req;
+	if (counts->peak_objects < counts->live_objects)
+		counts->peak_objects = counts->live_objects;
+	if (counts->peak_bytes < counts->live_bytes) {
+		counts->peak_bytes = counts->live_bytes;
+		counts->peak_op = t->nr_ops - 1;
+	}
+	return 0;
+}
+
+static int on_alloc(struct trace_ops *t, const struct trace_event *event)
+{
+	struct pointer *entry;
+	int ret;
+
+	if (!event->ptr) {
+		t->counts.failed++;
+		return 0;
+	}
+	if (event->ptr == (uintptr_t)ZERO_SIZE_PTR) {
+		t->counts.zero_size++;
+		return 0;
+	}
+	entry = pointer_find(t->index, event->ptr);
+	if (entry->ptr) {
+		t->counts.implied_frees++;
+		ret = add_free(t, entry, TRACE_OP_IMPLIED_FREE, event);
+		if (ret)
+			return ret;
+	}
+	if (!event->bytes_req) {
+		t->counts.zero_size++;
+		return 0;
+	}
+	if (event->bytes_req > KMALLOC_MAX_SIZE) {
+		t->counts.too_large++;
+		return 0;
+	}
+	return add_alloc(t, event);
+}
+
+int trace_ops_add(struct trace_ops *t, const struct trace_event *event)
+{
+	t->counts.events[event->kind]++;
+	if (event->cpu >= TRACE_MAX_CPUS)
+		return -E2BIG;
+	if (event->cpu >= t->counts.cpus)
+		t->counts.cpus = event->cpu + 1;
+	return trace_kind_is_alloc(event->kind) ? on_alloc(t, event) : on_free(t, event);
+}
+
+/* ---- life ---- */
+
+int trace_ops_init(struct trace_ops *t)
+{
+	*t = (struct trace_ops){ 0 };
+	t->index = calloc(1, sizeof(*t->index));
+	if (!t->index)
+		return -ENOMEM;
+	t->index->free_slot = NO_SLOT;
+	if (getrandom(&t->index->seed, sizeof(t->index->seed), GRND_NONBLOCK) < 0)
+		t->index->seed = (uintptr_t)t->index;
+	if (pointers_reserve(t->index)) {
+		trace_ops_destroy(t);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void trace_ops_finish(struct trace_ops *t)
+{
+	if (!t->index)
+		return;
+	free(t->index->pointers);
+	free(t->index->slots);
+	free(t->index);
+	t->index = NULL;
+}
+
+void trace_ops_destroy(struct trace_ops *t)
+{
+	trace_ops_finish(t);
+	free(t->ops);
+	free(t->stamps);
+	free(t->classes);
+	free(t->caches);
+	*t = (struct trace_ops){ 0 };
+}

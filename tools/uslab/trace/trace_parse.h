@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/trace/trace_parse.h - one line of text -> one kernel memory event
+ *
+ * Understands what tracefs prints and how `trace-cmd report` and `perf script` print the same:
+ *
+ *     TASK-PID [CPU] FLAGS TIME: EVENT: FIELDS            tracefs, trace-cmd
+ *     TASK-PID (TGID) [CPU] FLAGS TIME: EVENT: FIELDS     tracefs with the record-tgid option
+ *     TASK PID[/TID] [CPU] TIME: kmem:EVENT: FIELDS       perf script
+ *
+ * FIELDS are key=value in any order, numbers in decimal or hex, after an optional "(function)".
+ * No state, no allocation; nothing in the text is trusted.
+ */
+#ifndef TOOLS_TRACE_PARSE_H
+#define TOOLS_TRACE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trace_kind {
+	TRACE_KMALLOC,
+	TRACE_KMALLOC_NODE,
+	TRACE_CACHE_ALLOC,
+	TRACE_CACHE_ALLOC_NODE,
+	TRACE_KFREE,
+	TRACE_CACHE_FREE,
+	TRACE_NR_KINDS
+};
+
+/* The kernel's name of the event. */
+const char *trace_kind_name(enum trace_kind kind);
+bool trace_kind_is_alloc(enum trace_kind kind);
+bool trace_kind_is_kmalloc(enum trace_kind kind);
+
+/* A piece of the line; not NUL-terminated, may hold any byte. */
+struct trace_text {
+	const char *start;
+	size_t length;
+};
+
+enum trace_line {
+	TRACE_LINE_EVENT,   /* *event is filled */
+	TRACE_LINE_OTHER,   /* an event that is no allocation or free */
+	TRACE_LINE_NOTHING, /* blank, comment, a line of a stack trace, a header of trace-cmd */
+	TRACE_LINE_LOST,    /* the tracer says that events are missing here: event->lost */
+	TRACE_LINE_BAD	    /* *error is filled */
+};
+
+struct trace_event {
+	enum trace_kind kind;
+	unsigned int cpu;
+	uint64_t time;		/* ns: "655.182115" is seconds, a plain "123456" is ns already */
+	uint64_t ptr;		/* 0: the allocation failed, or kfree(NULL) */
+	uint64_t bytes_req;	/* allocations only */
+	unsigned int gfp;	/* <uslab/gfp.h>: only flags that change what an allocator does */
+	uint64_t lost;		/* TRACE_LINE_LOST: how many; 0: the tracer does not know */
+	struct trace_text name; /* of the cache; length 0 where the kernel does not say it */
+};
+
+struct trace_error {
+	size_t column; /* bytes from 1 */
+	char expected[160];
+	char found[48]; /* the text there, printable, shortened; "" at the end of the line */
+};
+
+enum trace_line trace_parse_line(const char *line, size_t length, struct trace_event *event,
+				 struct trace_error *error);
+
+/* Copies text as printable ASCII, '?' for every other byte, cut to size - 1 bytes. */
+void trace_copy_text(char *buf, size_t size, struct trace_text text);
+
+#endif /* TOOLS_TRACE_PARSE_H */

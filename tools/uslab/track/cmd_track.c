@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/track/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
+ *
+ * Flow: choose caches, switch tracking on, then tables (track_run.c) until a signal, the end of the
+ * program or the first table with --once; at last switch off what was switched on.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command/command.h"
+#include "track/track.h"
+#include "util.h"
+
+#define COMMAND "track"
+#define LIVE_INTERVAL 2.0
+#define ONCE_INTERVAL 15.0
+#define WATCH_SECONDS 5.0
+#define SETTLE_SECONDS 0.3
+#define SETTLE_LOOKS 3u
+
+static const char help[] =
+	"usage: uslab track -p PID [OPTION]...\n"
+	"       uslab track --core FILE [PROGRAM] [OPTION]...\n"
+	"Show the call sites that hold the objects of a running program.\n"
+	"\n"
+	"  -p, --pid=PID        the process\n"
+	"      --core=FILE      a core file, of a program that was tracked\n"
+	"  -c, --cache=PATTERN  caches by name or id; * and ? as in a shell; repeatable. Without\n"
+	"                       it the program is watched for a few seconds, and then the caches\n"
+	"                       that grew most are tracked\n"
+	"      --library=NAME   of several copies of uslab in it, the one in a file named like this\n"
+	"\n"
+	"  -i, --interval=S     seconds between two tables (2); with --once, before the only one (15)\n"
+	"  -1, --once           one table\n"
+	"  -n, --top=N          that many call sites (10)\n"
+	"  -b, --by=KEY         in the order of bytes, objects, age (mean) or growth\n"
+	"      --full           track every allocation: exact, and slower for the program\n"
+	"      --sample         track some allocations, at random, of malloc under 'uslab run': fast, and\n"
+	"                       numbers have an error\n"
+	"      --watch=S        seconds to look for what grows (5)\n"
+	"      --wait=S         seconds to wait for the program to take a command (10)\n"
+	"      --force          also where a seccomp filter of the program may end it for that\n"
+	"      --keep           leave tracking on at the end\n"
+	"      --off            only switch tracking off, whoever switched it on\n"
+	"\n"
+	"      --folded=FILE    stacks and bytes for flame graphs; -: to standard output. Implies --once\n"
+	"      --pprof=FILE     a profile for pprof. Implies --once\n"
+	"      --own-frames     show the allocator's own frames as well\n"
+	"  -v, --verbose        names of C++ with all their template arguments\n"
+	"      --json           tables as JSON, one to a line\n"
+	"  -h, --help           this text\n"
+	"  -V, --version        the version\n"
+	"\n"
+	"Columns: objects and bytes held, objects per second of the first half of the time that are\n"
+	"still there (what a leak has, and a busy call site has not), their ages. Of what is sampled also\n"
+	"how far the true numbers may be off, and the call site's share: intervals of 95 %.";
+
+enum {
+	OPTION_CORE = 256,
+	OPTION_LIBRARY,
+	OPTION_FULL,
+	OPTION_SAMPLE,
+	OPTION_WATCH,
+	OPTION_WAIT,
+	OPTION_FORCE,
+	OPTION_KEEP,
+	OPTION_OFF,
+	OPTION_FOLDED,
+	OPTION_PPROF,
+	OPTION_JSON,
+	OPTION_OWN_FRAMES,
+};
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "core", required_argument, NULL, OPTION_CORE },
+	{ "cache", required_argument, NULL, 'c' },
+	{ "library", required_argument, NULL, OPTION_LIBRARY },
+	{ "interval", required_argument, NULL, 'i' },
+	{ "once", no_argument, NULL, '1' },
+	{ "top", required_argument, NULL, 'n' },
+	{ "by", required_argument, NULL, 'b' },
+	{ "full", no_argument, NULL, OPTION_FULL },
+	{ "sample", no_argument, NULL, OPTION_SAMPLE },
+	{ "watch", required_argument, NULL, OPTION_WATCH },
+	{ "wait", required_argument, NULL, OPTION_WAIT },
+	{ "force", no_argument, NULL, OPTION_FORCE },
+	{ "keep", no_argument, NULL, OPTION_KEEP },
+	{ "off", no_argument, NULL, OPTION_OFF },
+	{ "folded", required_argument, NULL, OPTION_FOLDED },
+	{ "pprof", required_argument, NULL, OPTION_PPROF },
+	{ "own-frames", no_argument, NULL, OPTION_OWN_FRAMES },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int parse_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	errno = 0;
+	*seconds = strtod(text, &end);
+	if (errno || end == text || *end || !(*seconds >= 0.1 && *seconds <= 86400))
+		return util_usage_error(COMMAND, "'%s' is no number of seconds (0.1 to 86400)",
+					text);
+	return EXIT_OK;
+}
+
+static int parse_order(struct track_options *options, const char *text)
+{
+	static const char *const names[] = {
+		[TRACK_BY_BYTES] = "bytes",
+		[TRACK_BY_OBJECTS] = "objects",
+		[TRACK_BY_AGE] = "age",
+		[TRACK_BY_GROWTH] = "growth",
+	};
+
+	options->order_given = true;
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(text, names[i])) {
+			options->order = (enum track_order)i;
+			return EXIT_OK;
+		}
+	return util_usage_error(COMMAND, "'%s': by bytes, objects, age or growth", text);
+}
+
+static int add_pattern(struct track_options *options, const char *pattern)
+{
+	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
+		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
+					CONTROL_TEXT - 1);
+	if (options->nr_patterns == TRACK_MAX_PATTERNS)
+		return util_usage_error(COMMAND, "more than %d patterns", TRACK_MAX_PATTERNS);
+	options->pattern[options->nr_patterns++] = pattern;
+	return EXIT_OK;
+}
+
+static int parse_number(const char *text, unsigned long max, unsigned long *value)
+{
+	if (util_parse_number(text, 1, max, value))
+		return EXIT_OK;
+	return util_usage_error(COMMAND, "'%s' is no number from 1 to %lu", text, max);
+}
+
+static int set_mode(struct track_options *options, enum track_mode mode)
+{
+	if (options->mode != TRACK_AUTO && options->mode != mode)
+		return util_usage_error(COMMAND, "--full and --sample exclude each other");
+	options->mode = mode;
+	return EXIT_OK;
+}
+
+/* Options without a value; false: not one of these. */
+static bool set_switch(struct track_options *options, int option)
+{
+	switch (option) {
+	case '1':
+		options->once = true;
+		return true;
+	case OPTION_FORCE:
+		options->source.force = true;
+		return true;
+	case 'v':
+		options->verbose = true;
+		return true;
+	case OPTION_KEEP:
+		options->keep = true;
+		return true;
+	case OPTION_OFF:
+		options->off = true;
+		return true;
+	case OPTION_JSON:
+		options->json = true;
+		return true;
+	case OPTION_OWN_FRAMES:
+		options->own_frames = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int set_option(void *arg, int option, const char *value)
+{
+	struct track_options *options = arg;
+	struct source_options *source = &options->source;
+	unsigned long number;
+	int status;
+
+	if (set_switch(options, option))
+		return EXIT_OK;
+	switch (option) {
+	case 'p':
+		return util_parse_pid(COMMAND, value, &source->pid);
+	case OPTION_CORE:
+		source->core = value;
+		return EXIT_OK;
+	case 'c':
+		return add_pattern(options, value);
+	case OPTION_LIBRARY:
+		source->library = value;
+		return EXIT_OK;
+	case 'i':
+		return parse_seconds(value, &options->interval);
+	case OPTION_WATCH:
+		return parse_seconds(value, &options->watch);
+	case OPTION_WAIT:
+		status = parse_number(value, 86400, &number);
+		options->wait_ms = status == EXIT_OK ? (unsigned int)number * 1000 : 0;
+		return status;
+	case 'n':
+		return parse_number(value, UINT_MAX, &options->top);
+	case 'b':
+		return parse_order(options, value);
+	case OPTION_FULL:
+		return set_mode(options, TRACK_FULL);
+	case OPTION_SAMPLE:
+		return set_mode(options, TRACK_SAMPLE);
+	case OPTION_FOLDED:
+		options->folded = value;
+		return EXIT_OK;
+	default:
+		options->pprof = value;
+		return EXIT_OK;
+	}
+}
+
+static int check(struct track_options *options, int argc, char **argv)
+{
+	bool core = options->source.core != NULL;
+
+	if (core && optind < argc)
+		options->source.program = argv[optind++];
+	if (optind < argc)
+		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+	if (core == (options->source.pid != 0))
+		return util_usage_error(COMMAND, "which process? Say either -p PID or --core FILE");
+	if (core && options->off)
+		return util_usage_error(COMMAND, "--off is for running programs");
+	if (options->off && options->keep)
+		return util_usage_error(COMMAND, "--off and --keep exclude each other");
+	if (options->json && options->folded && !strcmp(options->folded, "-"))
+		return util_usage_error(COMMAND, "--json and --folded=- are two outputs");
+	options->source.kind = core ? SOURCE_CORE : SOURCE_PROCESS;
+	options->once |= core || options->folded || options->pprof;
+	if (options->interval == 0)
+		options->interval = options->once ? ONCE_INTERVAL : LIVE_INTERVAL;
+	if (!options->order_given && !options->nr_patterns && !core)
+		options->order = TRACK_BY_GROWTH;
+	return EXIT_OK;
+}
+
+static const struct util_options util_options = { COMMAND, help, ":p:c:i:1n:b:vhV", long_options,
+						  set_option };
+
+/* Returns the exit status, or -1: go on. */
+static int parse(struct track_options *options, int argc, char **argv)
+{
+	int status = util_take_options(&util_options, options, argc, argv);
+
+	if (status >= 0)
+		return status;
+	status = check(options, argc, argv);
+	return status == EXIT_OK ? -1 : status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int choose(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+
+	if (options->nr_patterns)
+		return track_choose_matching(t);
+	track_choose_tracked(t);
+	if (options->off || options->source.kind == SOURCE_CORE) {
+		if (!t->nr_caches)
+			util_warn(COMMAND, "no cache of %s is tracked", t->source.title);
+		return EXIT_OK;
+	}
+	util_warn(COMMAND, "watching %s for %g s to see which caches grow", t->source.title,
+		  options->watch);
+	return track_choose_growing(t);
+}
+
+static void say_what_is_tracked(const struct tracking *t)
+{
+	char growth[UTIL_SIZE_TEXT];
+
+	for (unsigned int i = 0; i < t->nr_caches && !t->options->nr_patterns; i++)
+		util_warn(COMMAND, "%s grew by %s/s and is %s now", t->cache[i].name,
+			  util_size(growth, sizeof(growth), (uint64_t)t->cache[i].growth),
+			  t->cache[i].sampled ? "sampled" : "tracked");
+}
+
+static bool any_switched(const struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (t->cache[i].switched)
+			return true;
+	return false;
+}
+
+/* Is one sampled that was before we came? */
+static bool was_sampled(const struct tracking *t)
+{
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		if (t->cache[i].sampled && !t->cache[i].switched)
+			return true;
+	return false;
+}
+
+/* Where caches are sampled. Tracking begins when that is on. */
+static int start_picking(struct tracking *t)
+{
+	bool any = false;
+	int ret;
+
+	for (unsigned int i = 0; i < t->nr_caches; i++)
+		any |= t->cache[i].sampled;
+	if (!any)
+		return EXIT_OK;
+	ret = command_picker_open(&t->picker, &t->source.target, t->source.root);
+	if (ret == -ECANCELED)
+		return command_fail_filtered(&t->source.target, t->source.root);
+	if (ret)
+		return util_fail(COMMAND,
+				 "%s cannot be sampled: %s; --full tracks every allocation",
+				 t->source.title, strerror(-ret));
+	/*
+	 * what is picked before the process has found its mean is of all weights, and says little
+	 */
+	if (t->picker.began)
+		t->start = tracks_now(t->snapshot);
+	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
+		if (command_picker_renew(&t->picker) ||
+		    !track_sleep(t, SETTLE_SECONDS / SETTLE_LOOKS))
+			break;
+	if (t->start)
+		t->start = tracks_now(t->snapshot);
+	return EXIT_OK;
+}
+
+/* What was switched on is switched off again, however it ended. */
+static int track_process(struct tracking *t)
+{
+	int status;
+
+	if (!t->options->keep)
+		track_guard_start(t);
+	status = track_switch_on(t);
+	/* from when all of them are on: the process may have taken seconds to come by */
+	if (any_switched(t))
+		t->start = tracks_now(t->snapshot);
+	if (status == EXIT_OK)
+		status = start_picking(t);
+	if (status == EXIT_OK) {
+		say_what_is_tracked(t);
+		status = t->options->once ? track_run_once(t) : track_run_live(t);
+	}
+	command_picker_close(&t->picker, t->options->keep || was_sampled(t));
+	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
+	    track_switch_off(t, false) != EXIT_OK)
+		status = EXIT_FAILED;
+	track_guard_end(t);
+	return status;
+}
+
+/* Whoever switched it on. Nobody picks for nothing. */
+static int switch_all_off(struct tracking *t)
+{
+	int status = track_switch_off(t, true);
+
+	if (status != EXIT_OK || source_snapshot(&t->source, t->snapshot) != EXIT_OK)
+		return EXIT_FAILED;
+	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
+		if (t->snapshot->cache[i].sampled)
+			return EXIT_OK;
+	if (!command_picker_open(&t->picker, &t->source.target, t->source.root))
+		command_picker_close(&t->picker, false);
+	return EXIT_OK;
+}
+
+static int run(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	int status = source_snapshot(&t->source, t->snapshot);
+
+	if (status == EXIT_OK)
+		status = choose(t);
+	if (status != EXIT_OK || track_stopped())
+		return status;
+	if (options->off)
+		return switch_all_off(t);
+	t->resolve = options->source.kind == SOURCE_CORE
+			     ? resolve_core(options->source.core, options->source.program)
+			     : resolve_process(options->source.pid);
+	if (!t->resolve)
+		return util_fail(COMMAND, "out of memory");
+	return options->source.kind == SOURCE_CORE ? track_run_once(t) : track_process(t);
+}
+
+int cmd_track(int argc, char **argv)
+{
+	struct track_options options = {
+		.command = COMMAND,
+		.source.command = COMMAND,
+		.watch = WATCH_SECONDS,
+		.top = 10,
+		.wait_ms = COMMAND_WAIT_MS,
+	};
+	struct tracking *t;
+	int status;
+
+	status = parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	t = calloc(1, sizeof(*t));
+	if (t)
+		t->snapshot = calloc(1, sizeof(*t->snapshot));
+	if (!t || !t->snapshot) {
+		free(t);
+		return util_fail(COMMAND, "out of memory");
+	}
+	t->options = &options;
+	t->picker.fd = -1;
+	track_catch_signals();
+	status = source_open(&t->source, &options.source);
+	if (status == EXIT_OK) {
+		status = run(t);
+		source_close(&t->source);
+	}
+	resolve_close(t->resolve);
+	track_table_free(&t->table);
+	free(t->snapshot);
+	free(t);
+	return status;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/track/track_run.c - looks at what is tracked, tables, and the time between them
+ *
+ * Between two tables the process is looked at as well, so that there is something to show should it
+ * end: what is tracked, and what the call sites are called, since files are found through /proc.
+ * A look reads only; the process is not stopped for it. Looks take at most a twentieth of the time.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command/command.h"
+#include "track/track.h"
+#include "util.h"
+
+#define COMMAND "track"
+#define LIVE_FRAMES 3u
+#define HEADLINES 5   /* lines of the screen that are no rows */
+#define MAX_SLEEP 0.2 /* seconds without a look at signals */
+#define RENEW_SECONDS 0.2
+#define LOOK_SECONDS 0.5 /* between two looks, or more where they take long */
+#define LOOK_SHARE 20
+#define CLEAR "\033[H\033[2J"
+
+static volatile sig_atomic_t stopped; /* the signal that ends it */
+
+static void stop(int signal)
+{
+	stopped = signal;
+}
+
+void track_catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
+	struct sigaction action = { .sa_handler = stop };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &action, NULL);
+}
+
+bool track_stopped(void)
+{
+	return stopped != 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static int fail_errno(const struct tracking *t, const char *what, int error)
+{
+	if (error == -ESRCH)
+		return util_fail(COMMAND, "%s has ended", t->source.title);
+	return util_fail(COMMAND, "%s: %s", what, strerror(-error));
+}
+
+static int write_folded(struct tracking *t)
+{
+	const char *path = t->options->folded;
+	FILE *out = strcmp(path, "-") != 0 ? fopen(path, "we") : stdout;
+	bool failed;
+
+	if (!out)
+		return fail_errno(t, path, -errno);
+	track_print_folded(out, t, t->options->order == TRACK_BY_OBJECTS);
+	failed = fflush(out) || ferror(out);
+	if (out != stdout)
+		failed |= fclose(out) != 0;
+	return failed ? util_fail(COMMAND, "cannot write '%s'", path) : EXIT_OK;
+}
+
+/* Rows that fit on a terminal of this height, with headlines and stacks. */
+static unsigned long rows_that_fit(const struct tracking *t)
+{
+	struct winsize size;
+	unsigned long rows;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_row <= HEADLINES)
+		return t->options->top;
+	rows = (size.ws_row - HEADLINES) / (LIVE_FRAMES + 1);
+	return rows < t->options->top ? (rows ? rows : 1) : t->options->top;
+}
+
+static int print_table(struct tracking *t, bool live)
+{
+	bool screen = live && isatty(STDOUT_FILENO);
+	int ret = 0;
+
+	if (t->options->json) {
+		ret = track_print_json(stdout, t);
+	} else {
+		if (screen)
+			fputs(CLEAR, stdout);
+		track_print(stdout, t, screen ? rows_that_fit(t) : t->options->top,
+			    live ? LIVE_FRAMES : STACKS_DEPTH);
+		if (live && !screen)
+			putchar('\n');
+	}
+	if (ret)
+		return fail_errno(t, "JSON", ret);
+	return util_finish(COMMAND, EXIT_OK);
+}
+
+/* The only table, or what was asked for in place of it. */
+static int print_once(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	bool table = options->json || !(options->folded && !strcmp(options->folded, "-"));
+	int status = EXIT_OK;
+	int ret;
+
+	if (options->pprof) {
+		ret = track_write_pprof(options->pprof, t);
+		if (ret)
+			status = fail_errno(t, options->pprof, ret);
+	}
+	if (options->folded && write_folded(t) != EXIT_OK)
+		status = EXIT_FAILED;
+	if (table && print_table(t, false) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+static double now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Names are kept: what is asked for now is known when the process is no more. */
+static void name_sites(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	unsigned int rows = t->table.nr;
+
+	if (!options->folded && !options->pprof && options->top < rows)
+		rows = (unsigned int)options->top;
+	for (unsigned int i = 0; i < rows; i++)
+		for (unsigned int f = 0; f < t->table.row[i].nr; f++)
+			resolve_address(t->resolve, t->table.row[i].pc[f]);
+	resolve_say_closed(t->resolve, COMMAND);
+}
+
+/* 0 or -errno, without a message; then the table is as it was. */
+static int look(struct tracking *t)
+{
+	double start = now_seconds(), took;
+	bool first;
+	int ret = snapshot_take(t->snapshot, &t->source.target.remote.reader,
+				t->source.root->address);
+
+	if (!ret)
+		ret = track_table_make(t);
+	if (ret)
+		return ret;
+	first = t->looked == 0;
+	t->looked = start;
+	if (t->options->source.kind == SOURCE_PROCESS)
+		track_say_what_ended(t);
+	name_sites(t);
+	/* the first one reads symbols, which are kept: it says nothing about the others */
+	took = first ? 0 : (now_seconds() - start) * LOOK_SHARE;
+	t->next_look = now_seconds() + (took > LOOK_SECONDS ? took : LOOK_SECONDS);
+	return 0;
+}
+
+/* Why there is nothing to show. */
+static int fail_look(struct tracking *t, int error)
+{
+	int status = error == -ENOMEM ? EXIT_OK : source_snapshot(&t->source, t->snapshot);
+
+	return status == EXIT_OK ? fail_errno(t, t->source.title, error) : status;
+}
+
+/* The process is gone, or is another program, and there is a table of before. */
+static void say_as_of_when(struct tracking *t)
+{
+	double as_of = t->table.seconds;
+	double end = as_of + now_seconds() - t->looked;
+
+	t->gone = true;
+	util_warn(COMMAND,
+		  source_gone(&t->source)
+			  ? "%s has ended, after %.1f s; the figures are as of %.1f s"
+			  : "%s is another program now, after %.1f s; the figures are as of %.1f s",
+		  t->source.title, end, as_of);
+}
+
+/* Also a signal that comes between the question and the sleep does. */
+bool track_sleep(const struct tracking *t, double seconds)
+{
+	double end = now_seconds() + seconds;
+
+	for (; !stopped && seconds > 0; seconds = end - now_seconds())
+		if (!source_pause(&t->source, seconds < MAX_SLEEP ? seconds : MAX_SLEEP))
+			return false;
+	return !stopped;
+}
+
+/* What was not picked has no row, and the numbers of others know nothing of it. */
+static void say_what_is_missing(struct tracking *t)
+{
+	static bool said;
+
+	if (t->picker.broken && !said)
+		util_warn(
+			COMMAND,
+			"sampling stood still for a while (another tool ended it, or this one was "
+			"held up): what was allocated then is in no number");
+	said |= t->picker.broken;
+}
+
+/* Keeps the picking alive meanwhile, and looks. Ends early with a signal, or with the process. */
+static void pause_for(struct tracking *t, double seconds)
+{
+	double end = now_seconds() + seconds;
+
+	for (double left = seconds; !stopped && left > 0; left = end - now_seconds()) {
+		command_picker_renew(&t->picker); /* nothing, where nothing is sampled */
+		if (now_seconds() >= t->next_look && look(t))
+			break;
+		if (!track_sleep(t, left < RENEW_SECONDS ? left : RENEW_SECONDS))
+			break;
+	}
+	say_what_is_missing(t);
+}
+
+/* ---- one table, or one after the other ------------------------------------------------------- */
+
+int track_run_once(struct tracking *t)
+{
+	int ret;
+
+	if (t->options->source.kind == SOURCE_PROCESS && t->start)
+		pause_for(t, t->options->interval);
+	ret = look(t);
+	if (ret && (ret == -ENOMEM || t->looked == 0))
+		return fail_look(t, ret);
+	if (ret)
+		say_as_of_when(t);
+	return print_once(t);
+}
+
+/* That it ends is what people wait for: no failure. What was not shown yet is shown. */
+static int end_live(struct tracking *t, int error, double shown)
+{
+	if (error == -ENOMEM || !source_gone(&t->source))
+		return fail_look(t, error);
+	if (t->looked > shown) {
+		say_as_of_when(t);
+		return print_table(t, true);
+	}
+	util_warn(COMMAND, "%s has ended", t->source.title);
+	return EXIT_OK;
+}
+
+int track_run_live(struct tracking *t)
+{
+	int status = EXIT_OK;
+	double shown = 0;
+
+	while (status == EXIT_OK && !stopped) {
+		int ret;
+
+		pause_for(t, t->options->interval);
+		ret = look(t);
+		if (ret)
+			return end_live(t, ret, shown);
+		shown = t->looked;
+		status = print_table(t, true);
+	}
+	return status;
+}
