@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/control/control/attribute_test.c - the writable files of spec 6.3
+ * unit/cache/control/attribute_test.c - the writable files of spec 6.3
  */
 #include "unit/cache/cache_fixture.h"
 

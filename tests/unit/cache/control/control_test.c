@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/control/control/control_test.c - the mailbox: every command, and what no tool should write
+ * unit/cache/control/control_test.c - the mailbox: every command, and what no tool should write
  */
 #include "unit/cache/cache_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/control/control/dump_test.c - what is said of an address (spec 5.14): all kinds of
+ * unit/cache/control/dump_test.c - what is said of an address (spec 5.14): all kinds of
  * pages, all places in a slot
  */
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/debug_test.c - debug letters at creation, and switched on caches
+ * unit/cache/debug/debug_test.c - debug letters at creation, and switched on caches
  * with objects of every kind
  */
 #include "unit/cache/cache_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/failslab_test.c - allocations that are made to fail (spec 6.5)
+ * unit/cache/debug/failslab_test.c - allocations that are made to fail (spec 6.5)
  */
 #include "unit/cache/cache_fixture.h"
 

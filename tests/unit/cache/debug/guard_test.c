@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/guard_test.c - guarded pages for all caches: from the start, later, and by a
+ * unit/cache/debug/guard_test.c - guarded pages for all caches: from the start, later, and by a
  * thread
  */
 #include "unit/cache/cache_fixture.h"

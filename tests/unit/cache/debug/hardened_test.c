@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/hardened_test.c - what the program has is known by a bit for each object; the
+ * unit/cache/debug/hardened_test.c - what the program has is known by a bit for each object; the
  * engines and fronts one by one are conformance/pairs_mistakes_test.c
  */
 #include "unit/cache/refused.h"

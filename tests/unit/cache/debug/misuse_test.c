@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/misuse_test.c - a free of what is free, or no object's start: found without
+ * unit/cache/debug/misuse_test.c - a free of what is free, or no object's start: found without
  * letters, never by mistake
  */
 #include "unit/cache/refused.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug/watch_test.c - slow paths of watched caches: routes by page, zeroing, sizes,
+ * unit/cache/debug/watch_test.c - slow paths of watched caches: routes by page, zeroing, sizes,
  * mistakes
  */
 #include "unit/cache/cache_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/kmalloc/kmalloc/heap_test.c - blocks of heaps: sizes, zeroing, who gets what back, pressure,
+ * unit/cache/kmalloc/heap_test.c - blocks of heaps: sizes, zeroing, who gets what back, pressure,
  * fork
  */
 #include <pthread.h>

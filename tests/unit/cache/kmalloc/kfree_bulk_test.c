@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/kmalloc/kmalloc/kfree_bulk_test.c - pointers of all kinds at once: all are freed, in the
+ * unit/cache/kmalloc/kfree_bulk_test.c - pointers of all kinds at once: all are freed, in the
  * order of the array, and each is looked at
  */
 #include "unit/cache/refused.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/kmalloc/kmalloc/kmalloc_test.c - the kernel's size classes (spec 5.6, 5.7, vectors 7 and 8)
+ * unit/cache/kmalloc/kmalloc_test.c - the kernel's size classes (spec 5.6, 5.7, vectors 7 and 8)
  */
 #include "unit/cache/cache_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence/kfence/kfence_fault_test.c - accesses beside and after objects: each is reported, and
+ * unit/debug/kfence/kfence_fault_test.c - accesses beside and after objects: each is reported, and
  * happens
  */
 #include "unit/debug/kfence_fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence/kfence/kfence_pool_test.c - the pool itself: where pages are, what fills them, the
+ * unit/debug/kfence/kfence_pool_test.c - the pool itself: where pages are, what fills them, the
  * filter
  */
 #include "unit/debug/kfence_fixture.h"

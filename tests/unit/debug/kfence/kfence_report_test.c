@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence/kfence/kfence_report_test.c - the texts of spec 11.2, word by word, of made-up objects
+ * unit/debug/kfence/kfence_report_test.c - the texts of spec 11.2, word by word, of made-up objects
  */
 #include "unit/debug/kfence_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/kfence/kfence/kfence_test.c - which allocations are guarded, and what happens to
+ * unit/debug/kfence/kfence_test.c - which allocations are guarded, and what happens to
  * them until their cache goes
  */
 #include "unit/debug/kfence_fixture.h"

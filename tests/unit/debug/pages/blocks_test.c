@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/pages/pages/blocks_test.c - the table of tracked blocks: kept, found, forgotten, full
+ * unit/debug/pages/blocks_test.c - the table of tracked blocks: kept, found, forgotten, full
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/pages/pages/pages_test.c - blocks of whole pages with letters: what is written
+ * unit/debug/pages/pages_test.c - blocks of whole pages with letters: what is written
  * where, what is noticed when
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/mistake_test.c - what engines notice is reported with the cache's name,
+ * unit/debug/report/mistake_test.c - what engines notice is reported with the cache's name,
  * and delivered when they say
  */
 #include "unit/debug/fixture.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/names_test.c - names that are remembered, and forgotten in time
+ * unit/debug/report/names_test.c - names that are remembered, and forgotten in time
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/report_head_test.c - which reports are written, and the lines before them
+ * unit/debug/report/report_head_test.c - which reports are written, and the lines before them
  */
 #include <regex.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/report_modern_test.c - the lines of Linux 6.1's format: spec 7.5 to the letter
+ * unit/debug/report/report_modern_test.c - the lines of Linux 6.1's format: spec 7.5 to the letter
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/report_old_test.c - the lines of Linux 2.6.29's format (spec 7.6)
+ * unit/debug/report/report_old_test.c - the lines of Linux 2.6.29's format (spec 7.6)
  *
  * Slide 25's double free is kmalloc-128 on a machine of 32 bits; here is the same one of our slab.
  */

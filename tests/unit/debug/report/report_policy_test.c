@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/report_policy_test.c - where a report goes, who is told, and what happens then
+ * unit/debug/report/report_policy_test.c - where a report goes, who is told, and what happens then
  */
 #include <errno.h>
 #include <pthread.h>

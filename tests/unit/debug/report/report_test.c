@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/report_test.c - what each kind of report has in it, and in which order (spec
+ * unit/debug/report/report_test.c - what each kind of report has in it, and in which order (spec
  * 7.1, 7.2)
  *
  * In the modern format; how lines look is the matter of report_modern_test.c and report_old_test.c.

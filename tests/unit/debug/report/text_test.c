@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report/text_test.c - the buffer of reports: one thread at a time, cut where it is full
+ * unit/debug/report/text_test.c - the buffer of reports: one thread at a time, cut where it is full
  */
 #include <errno.h>
 #include <pthread.h>

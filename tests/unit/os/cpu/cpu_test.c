@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/cpu/cpu/cpu_test.c - the machine, machines laid out in a folder, made-up ones
+ * unit/os/cpu/cpu_test.c - the machine, machines laid out in a folder, made-up ones
  *
  * Machines in a folder have the files of /sys/devices/system that os_topology_read() reads.
  */

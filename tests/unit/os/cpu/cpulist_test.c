@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/cpu/cpu/cpulist_test.c - "0-3,8,10-11"
+ * unit/os/cpu/cpulist_test.c - "0-3,8,10-11"
  *
  * Good lists give their ranges in order; bad ones an error and no endless loop.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/cpu/cpu/dword_test.c - compare and swap of two words: by the CPU, and by locks
+ * unit/os/cpu/dword_test.c - compare and swap of two words: by the CPU, and by locks
  *
  * Both ways are tried wherever there are both. Threads take turns at a pair whose second
  * word is always a function of the first; a pair that is torn, or lost, shows. A child

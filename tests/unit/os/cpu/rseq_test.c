@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/cpu/cpu/rseq_test.c - what libc registered, the fence, running on a CPU
+ * unit/os/cpu/rseq_test.c - what libc registered, the fence, running on a CPU
  *
  * The fence is tried on the sequences that programs run (<uslab/arch/rseq-x86_64.h>): one thread
  * pushes and pops on its CPU's array, another takes the whole array away time and again. An object

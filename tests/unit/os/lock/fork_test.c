@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/lock/lock/fork_test.c - the hooks run, on the right side, in the documented order
+ * unit/os/lock/fork_test.c - the hooks run, on the right side, in the documented order
  */
 #include <setjmp.h>
 #include <stdarg.h>

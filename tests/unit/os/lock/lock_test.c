@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/lock/lock/lock_test.c - exclusion, sleepers, fork, ranks
+ * unit/os/lock/lock_test.c - exclusion, sleepers, fork, ranks
  *
  * The rank tests need a debug build; elsewhere they check that nothing is checked.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/die_test.c - formatting, the line on stderr, writing all of a buffer
+ * unit/os/process/die_test.c - formatting, the line on stderr, writing all of a buffer
  *
  * The C library's snprintf is the model for os_format.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/env_test.c - pairs and sizes from the environment
+ * unit/os/process/env_test.c - pairs and sizes from the environment
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/file_test.c - short text files: whole, cut, missing; lines for a log
+ * unit/os/process/file_test.c - short text files: whole, cut, missing; lines for a log
  *
  * Works on a temporary file and on real ones of /proc.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/filter_test.c - what was in place when the library started
+ * unit/os/process/filter_test.c - what was in place when the library started
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/process_test.c - number and name of a thread, and the ends of a process
+ * unit/os/process/process_test.c - number and name of a thread, and the ends of a process
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/process/process/random_test.c - random words, with and without getrandom
+ * unit/os/process/random_test.c - random words, with and without getrandom
  *
  * The fallback is reached for real: a seccomp filter takes the system call away.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/symbol/symbol/elf_test.c - an ELF file: this program's own, and damaged copies of its header
+ * unit/os/symbol/elf_test.c - an ELF file: this program's own, and damaged copies of its header
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/symbol/symbol/object_test.c - the program and its libraries by address
+ * unit/os/symbol/object_test.c - the program and its libraries by address
  */
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/symbol/symbol/pin_test.c - objects that dlclose() leaves where they are
+ * unit/os/symbol/pin_test.c - objects that dlclose() leaves where they are
  */
 #include <dlfcn.h>
 #include <errno.h>

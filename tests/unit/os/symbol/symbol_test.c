@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/symbol/symbol/symbol_test.c - functions of other libraries, found by name
+ * unit/os/symbol/symbol_test.c - functions of other libraries, found by name
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/symbol/symbol/symbol_text_test.c - names of code addresses
+ * unit/os/symbol/symbol_text_test.c - names of code addresses
  */
 #include <dlfcn.h>
 #include <elf.h>

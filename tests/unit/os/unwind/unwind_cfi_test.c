@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/unwind/unwind/unwind_cfi_test.c - rules, of functions whose tables were written for the test
+ * unit/os/unwind/unwind_cfi_test.c - rules, of functions whose tables were written for the test
  */
 #include <setjmp.h>
 #include <stdarg.h>

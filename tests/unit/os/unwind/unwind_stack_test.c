@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/unwind/unwind/unwind_stack_test.c - stacks of all kinds, and what is remembered of them
+ * unit/os/unwind/unwind_stack_test.c - stacks of all kinds, and what is remembered of them
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/unwind/unwind/unwind_table_test.c - entries of .eh_frame by address
+ * unit/os/unwind/unwind_table_test.c - entries of .eh_frame by address
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/os/unwind/unwind/unwind_test.c - call stacks, with libgcc's unwinder as the model
+ * unit/os/unwind/unwind_test.c - call stacks, with libgcc's unwinder as the model
  *
  * Frames of many shapes are stacked up at random; at the innermost one both
  * unwinders look at the same stack.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/command/command/command_test.c - commands to a child that has the library inside, and
+ * unit/tools/command/command_test.c - commands to a child that has the library inside, and
  * to one that does not look
  */
 #define _GNU_SOURCE

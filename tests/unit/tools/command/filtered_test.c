@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/command/command/filtered_test.c - who has a filter of system calls
+ * unit/tools/command/filtered_test.c - who has a filter of system calls
  */
 #include <errno.h>
 #include <pthread.h>
