@@ -26,13 +26,17 @@ test: setup
 check:
 	scripts/check.py --build $(BUILD)
 
-#: make bench [ARGS=...]    measure against the other mallocs
+#: make bench [ARGS=...]    measure against the other mallocs, keep the results, write README's tables
 bench: all
 	scripts/bench $(ARGS)
 
 #: make results [ARGS=...]  what was published about slab allocators, and ours: docs/results.md
 results: all
 	scripts/results $(ARGS)
+
+#: make pictures [ARGS=...] what the README shows of real runs: docs/pictures and two texts
+pictures: all
+	scripts/pictures $(ARGS)
 
 #: make soak [ARGS=...]     the stress tests, for long
 soak: all
@@ -58,4 +62,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test check bench results soak install setup format clean
+.PHONY: all help demo test check bench results pictures soak install setup format clean

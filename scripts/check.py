@@ -20,6 +20,7 @@ import sys
 
 import option_table
 from check_man import rule_man  # noqa: F401: a rule is found by its name
+import figures  # from this folder
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
@@ -404,7 +405,7 @@ def rule_docs(tree):
         fenced = False
         for number, line in enumerate(tree.source(path).lines, 1):
             fenced ^= line.startswith("```")
-            for link in re.findall(r"\]\(([^)#\s]+)", line):
+            for link in re.findall(r"(?:\]\(|\b(?:src|srcset|href)=\")([^)#\s\"]+)", line):
                 if "://" not in link and not path_exists(tree, link, path):
                     yield path, number, f"links to {link}, which does not exist"
             for span in [line] if fenced else re.findall(r"`([^`]+)`", line):
@@ -561,12 +562,21 @@ def rule_format(tree):
 
 
 def rule_width(tree):
-    """comments of C files have at most 100 columns; clang-format sees to the code"""
+    """comments of C files, and README.md but for its table of options, have at most 100 columns"""
     for source in tree.c_files():
         for number, (line, code) in enumerate(zip(source.lines, source.code), 1):
             columns = len(line.expandtabs(8))
             if columns > MAX_COLUMNS and not code.strip():
                 yield source.path, number, f"{columns} columns; at most {MAX_COLUMNS}"
+    readme = tree.source("README.md").lines if "README.md" in tree.paths else ()
+    for number, line in enumerate(readme, 1):
+        if len(line) > MAX_COLUMNS and not line.startswith("| `"):
+            yield "README.md", number, f"{len(line)} columns; at most {MAX_COLUMNS}"
+
+
+def rule_figures(tree):
+    """README.md has the figures of the newest raw results, whose folders are named by commit and CPU"""
+    yield from figures.problems(tree.root)
 
 
 def rule_private(tree):

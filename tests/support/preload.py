@@ -3,8 +3,10 @@
 
 Used by tests/programs/*.py. From the environment (set by ctest, see cmake/tests.cmake):
 USLAB_MALLOC_SO (the library), USLAB_CC (compiler), USLAB_SRC (the repository), and
-USLAB_SOAK=N: N times as much of everything, for long runs.
+USLAB_SOAK=N: N times as much of everything, for long runs; USLAB_PEAKS=FILE: keeps the peaks, one JSON
+object a line (scripts/bench).
 """
+import json
 import os
 import shutil
 import signal
@@ -115,12 +117,20 @@ class Peaks:
         self.rows.append((name, limit, min(r.peak for r in glibc), min(r.peak for r in uslab),
                           min(r.cpu for r in glibc), min(r.cpu for r in uslab)))
 
+    def keep(self):
+        if os.environ.get("USLAB_PEAKS"):
+            with open(os.environ["USLAB_PEAKS"], "a", encoding="utf-8") as stream:
+                for name, _, glibc, uslab, cpu, uslab_cpu in self.rows:
+                    stream.write(json.dumps({"name": name, "glibc_kib": glibc, "uslab_kib": uslab,
+                                             "glibc_ms": cpu, "uslab_ms": uslab_cpu}) + "\n")
+
     def finish(self):
         """Prints the table and ends the test."""
         bad = 0
         print(f"{'program':20}{'glibc KiB':>12}{'uslab KiB':>12}{'ratio':>8}"
               f"{'glibc ms':>12}{'uslab ms':>12}{'ratio':>8}")
         for_cpus = CPU_PEAK * max(0, os.sysconf("SC_NPROCESSORS_CONF") - 2)
+        self.keep()
         for name, limit, glibc, uslab, cpu, uslab_cpu in self.rows:
             ratio = (uslab - for_cpus) / max(glibc, 1)
             bad += ratio > limit

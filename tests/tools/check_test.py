@@ -5,6 +5,7 @@
 A small tree that keeps every rule is made in a temporary folder; each test plants one violation
 in it and expects the rule's name and the place. A test that finds the clean tree unclean fails too.
 """
+import json
 import os
 import re
 import subprocess
@@ -230,6 +231,48 @@ class CheckTest(unittest.TestCase):
         self.expect("src/page/buddy.h:10: width: 101 columns", "src/page/buddy.h:11: width: 105")
         self.assertNotIn("buddy.h:12", self.check()[1])
 
+    def test_readme_width(self):
+        wide = "x" * 96
+        self.put("README.md", f"{wide}xxxx\n{wide}xxxxx\n| `key` | {wide} |\n")
+        self.expect("README.md:2: width: 101 columns")
+        self.assertEqual(self.check()[1].count("columns"), 1)
+
+    def test_figures_of_the_readme(self):
+        metric = lambda value: {name: {"median": value} for name in
+                                ("pair", "one-way", "1000.fifo", "mixed", "larson", "python")}
+        entry = lambda name, role, value: {"name": name, "role": role, "version": "1-2",
+                                           "metrics": metric(value)}
+        result = {"note": "commit 0123456789ab", "version": "1", "date": "2030-01-02T03:04:05Z", "settings": {
+            "rounds": 9}, "machine": {"cpu": "Fast CPU", "cpus": 2, "load": 0, "kernel": "Linux 6", "libc": "c",
+                                      "compiler": "cc"}, "contestants": [
+            entry("own-cache", "uslab", 2), entry("kmalloc", "uslab", 3), entry("uslab-malloc", "uslab", 4),
+            entry("one", "peer", 5), entry("two", "peer", 6)]}
+        for name in ("pair", "handoff", "batch", "malloc"):
+            self.put(f"bench/results/0123456789ab-fast/{name}.json", json.dumps(result))
+        self.expect("README.md:1: figures: README.md has no '<!-- figures: begin")
+        marks = "<!-- figures: begin, by scripts/figures.py -->\n<!-- figures: end -->\n"
+        self.put("README.md", "It.\n\n" + marks)
+        self.expect("README.md:4: figures: is not 'Nanoseconds")
+        subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "figures.py"), "--root", self.root],
+                       check=True, capture_output=True)
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        with open(os.path.join(self.root, "README.md"), encoding="utf-8") as stream:
+            text = stream.read()
+        line = next(n for n, row in enumerate(text.split("\n"), 1) if row.startswith("| kmalloc"))
+        self.put("README.md", text.replace("3.00", "2.99"))
+        self.expect(f"README.md:{line}: figures: is not '| kmalloc(64)")
+        self.put("README.md", text.replace("Measured", "Well measured"))
+        self.expect(": figures: is not 'Measured")
+        self.put("README.md", text.replace("<!-- figures: end -->", "better\n<!-- figures: end -->"))
+        self.expect(": figures: is not '', as in")
+        self.put("README.md", text)
+        result["contestants"][0]["metrics"] = metric(1)
+        self.put("bench/results/0123456789ab-fast/pair.json", json.dumps(result))
+        self.expect("figures: is not '| alloc + free of 64 bytes")
+        result["note"] += " with changes"
+        self.put("bench/results/0123456789ab-fast/memory.json", json.dumps(result))
+        self.expect("bench/results/0123456789ab-fast:1: figures: has results of 0123456789ab-changed-fast")
+
     def test_if_budget(self):
         self.c("src/page/buddy.h", "#ifdef A\n#endif\n" * 11)
         self.c("src/os/os.h", "#ifdef A\n#endif\n" * 11)
@@ -259,6 +302,8 @@ class CheckTest(unittest.TestCase):
                     "docs/a.md:2: docs: names base/{bits,gone}.h",
                     "docs/a.md:2: docs: links to gone.md",
                     "docs/a.md:4: docs: names src/base/absent.c")
+        self.put("docs/a.md", '<img\nsrc="gone.png">\n')
+        self.expect("docs/a.md:2: docs: links to gone.png")
 
     def test_references_to_the_specification(self):
         self.put("docs/spec/04-slub.md", "# 4. SLUB\n\n## 4.8 Slow path\n\n- **a.** One step. See [4.9].\n\n"
