@@ -61,6 +61,63 @@ def of_page():
     return found
 
 
+COMMANDS = ("run", "info", "debug", "track", "top", "fs", "replay", "compare", "bench")
+
+
+def rows_of_help(command):
+    """{long option: (letter, value, help)} of `uslab COMMAND --help`."""
+    found, name = {}, None
+    for line in uslab(command, "--help").stdout.splitlines():
+        row = re.match(r"  (?:-(\w), |    )--([\w-]+)(?:(\[?=\S+))?(?:  +(.*))?$", line)
+        if row:
+            letter, name, value, text = row.groups()
+            found[name] = (letter, value, text)
+        elif name and re.match(r" {12,}\S", line):
+            letter, value, text = found[name]
+            found[name] = (letter, value, f"{text} {line.strip()}")
+        else:
+            name = None
+    return found
+
+
+def rows_of_page(command):
+    """{long option: letter} of the page's headings."""
+    text = read(f"docs/man/uslab-{command}.1.scd").split("\n# OPTIONS")[1].split("\n# ")[0]
+    headings = "; ".join(re.findall(r"^\*-.*$", text, re.M))
+    return {name: letter or None
+            for letter, name in re.findall(r"(?:\*-(\w)\*(?:\[_OPTIONS_\])?, )?\*--([\w-]+)\*", headings)}
+
+
+class Commands(unittest.TestCase):
+    maxDiff = None
+
+    def test_pages(self):
+        for command in COMMANDS:
+            with self.subTest(command=command):
+                rows = {name: letter for name, (letter, _, _) in rows_of_help(command).items()}
+                self.assertGreaterEqual(len(rows), 5)
+                self.assertEqual(rows_of_page(command), rows)
+
+    def test_alike(self):
+        """What several commands call the same they explain the same."""
+        shared = {"pid", "core", "program", "library", "kernel", "root", "force", "wait", "touch", "events",
+                  "no-progress", "help", "version"}
+        texts = {}
+        for command in COMMANDS:
+            for name, row in rows_of_help(command).items():
+                texts.setdefault(name, set()).add(row)
+        self.assertEqual({name: rows for name, rows in texts.items() if name in shared and len(rows) > 1}, {})
+        self.assertLessEqual(shared, texts.keys())
+
+    def test_width(self):
+        for command in COMMANDS:
+            for name, (_, _, text) in rows_of_help(command).items():
+                self.assertTrue(text, (command, name))
+            wide = [line for line in uslab(command, "--help").stdout.splitlines()
+                    if re.match(r"  +(-\w, )?--", line) and len(line) > 80]
+            self.assertEqual(wide, [])
+
+
 class Options(unittest.TestCase):
     maxDiff = None
 

@@ -150,38 +150,6 @@ int util_bad_option(const char *command, char **argv, int got)
 	return util_usage_error(command, "unknown option '-%c'", optopt);
 }
 
-/* -1: neither help nor version. */
-static int print_and_end(const struct util_options *options, int got)
-{
-	if (got == 'V')
-		return util_version();
-	if (got != 'h')
-		return -1;
-	fputs(options->help, stdout);
-	if (options->help[strlen(options->help) - 1] != '\n')
-		putchar('\n');
-	return util_finish(options->command, EXIT_OK);
-}
-
-int util_take_options(const struct util_options *options, void *arg, int argc, char **argv)
-{
-	int status = EXIT_OK;
-	int got;
-
-	opterr = 0;
-	optind = 0; /* begin anew, whoever parsed before */
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, options->letters, options->longs, NULL)) != -1) {
-		int ended = print_and_end(options, got);
-
-		if (ended >= 0)
-			return ended;
-		status = got == '?' || got == ':' ? util_bad_option(options->command, argv, got)
-						  : options->set(arg, got, optarg);
-	}
-	return status == EXIT_OK ? -1 : status;
-}
-
 int util_version(void)
 {
 	puts("uslab " USLAB_VERSION_TEXT);

@@ -55,22 +55,6 @@ void util_make_printable(char *text);
  */
 int util_bad_option(const char *command, char **argv, int got);
 
-/* How a subcommand takes its options. */
-struct util_options {
-	const char *command;
-	const char *help;    /* what -h prints */
-	const char *letters; /* for getopt_long(), with ":" or "+:" in front, "hV" among them */
-	const struct option *longs;
-	/* One option but for -h and -V; EXIT_OK, or the exit status after a message. */
-	int (*set)(void *arg, int option, const char *value);
-};
-
-/*
- * Takes all of them; argv[optind] is what follows. -1: go on; else the exit status: help or version
- * was all that was wanted, or something was wrong.
- */
-int util_take_options(const struct util_options *options, void *arg, int argc, char **argv);
-
 /* "uslab VERSION" on stdout, for the --version of every subcommand. Returns the exit status. */
 int util_version(void);
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
 #include "util.h"
 
 #define DEFAULT_ROUNDS 9
@@ -22,20 +23,18 @@
 #define RESULTS "bench/results"
 
 enum {
-	OPT_CPU = 256,
-	OPT_SAVE,
-	OPT_OUTPUT,
-	OPT_NOTE,
-	OPT_PEERS,
-	OPT_PEER_DIR,
-	OPT_ONLY,
-	OPT_NO_COUNTS,
-	OPT_THREADS,
-	OPT_OBJECTS,
-	OPT_SIZES,
-	OPT_CPUS,
-	OPT_NODES,
-	OPT_MODEL,
+	OPTION_CPU = OPTION_OWN,
+	OPTION_SAVE,
+	OPTION_OUTPUT,
+	OPTION_NOTE,
+	OPTION_PEERS,
+	OPTION_PEER_DIR,
+	OPTION_ONLY,
+	OPTION_NO_COUNTS,
+	OPTION_THREADS,
+	OPTION_OBJECTS,
+	OPTION_SIZES,
+	OPTION_MODEL,
 };
 
 /* hackbench: of the kernel people's, with fewer messages than on the slides */
@@ -45,44 +44,49 @@ enum {
 #define DEFAULT_OBJECTS 10000 /* TEST_COUNT of the kernel's module */
 #define QUICK_OBJECTS 1000
 
-static void print_help(void)
+static void list_benchmarks(void)
 {
-	puts("usage: uslab bench NAME... [OPTION]...\n"
-	     "Measure uslab beside mimalloc, jemalloc, tcmalloc, tbbmalloc and glibc:\n");
+	putchar('\n');
 	for (size_t i = 0; benchmark_at(i); i++) {
 		if (i == BENCH_FASTPATH)
 			puts("\nand the kernel's allocators beside each other, as kernel people do:\n");
 		printf("  %-10s %s\n", benchmark_at(i)->name, benchmark_at(i)->what);
 	}
-	puts("\n"
-	     "  -r, --rounds N     rounds over all contestants (1 to 99; default 9; 5 in the second\n"
-	     "                     list, memory 1)\n"
-	     "  -t, --ms N         milliseconds that a contestant measures per round (default 60)\n"
-	     "  -s, --size N       bytes per object (default 64, 8 to 8192; pair, batch, handoff) or\n"
-	     "                     message (hackbench, default 512)\n"
-	     "      --cpu A[,B]    CPUs to run on (default: the last ones allowed)\n"
-	     "      --peers LIST   only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none\n"
-	     "      --peer-dir DIR look for the peers' libraries in DIR only\n"
-	     "      --only LIST    only these contestants, by the names in the result\n"
-	     "      --no-counts    count no instructions (pair)\n"
-	     "      --objects N    objects per thread (default 10000; fastpath, concurrent, remote),\n"
-	     "                     or per call (default: some from 1 to 1000; bulk)\n"
-	     "      --sizes        also a table for each size (fastpath, concurrent, remote)\n"
-	     "      --threads N    2 to 64 threads (default: one per CPU; concurrent, remote)\n"
-	     "      --cpus N       threads act for N made-up CPUs ...\n"
-	     "      --nodes N      ... on N memory nodes (all five of the second list)\n"
-	     "  -g, --groups N     groups of senders and receivers (default 15; hackbench)\n"
-	     "  -f, --fds N        senders, and receivers, in a group (default 25)\n"
-	     "  -l, --loops N      messages from each sender to each receiver (default 20)\n"
-	     "      --model NAME   only the model small or desktop (memory)\n"
-	     "  -q, --quick        one short round: does it work at all?\n"
-	     "  -j, --json         print JSON; an array if there are several benchmarks\n"
-	     "      --save         keep the result in " RESULTS "\n"
-	     "      --output DIR   keep it in DIR\n"
-	     "      --note TEXT    keep TEXT with it, such as a commit\n"
-	     "  -h, --help         this text\n"
-	     "  -V, --version      the version");
 }
+
+static const struct option_row rows[] = {
+	{ 'r', "rounds", "N",
+	  "rounds over all contestants (1 to 99; default 9; 5 in the second list, memory 1)" },
+	{ 't', "ms", "N", "milliseconds that a contestant measures per round (default 60)" },
+	{ 's', "size", "N",
+	  "bytes per object (default 64, 8 to 8192; pair, batch, handoff) or message (hackbench, "
+	  "default 512)" },
+	{ OPTION_CPU, "cpu", "A[,B]", "CPUs to run on (default: the last ones allowed)" },
+	{ OPTION_PEERS, "peers", "LIST",
+	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none" },
+	{ OPTION_PEER_DIR, "peer-dir", "DIR", "look for the peers' libraries in DIR only" },
+	{ OPTION_ONLY, "only", "LIST", "only these contestants, by the names in the result" },
+	{ OPTION_NO_COUNTS, "no-counts", NULL, "count no instructions (pair)" },
+	{ OPTION_OBJECTS, "objects", "N",
+	  "objects per thread (default 10000; fastpath, concurrent, remote), or per call (default: "
+	  "some from 1 to 1000; bulk)" },
+	{ OPTION_SIZES, "sizes", NULL,
+	  "also a table for each size (fastpath, concurrent, remote)" },
+	{ OPTION_THREADS, "threads", "N",
+	  "2 to 64 threads (default: one per CPU; concurrent, remote)" },
+	{ OPTION_CPUS, "cpus", "N", "threads act for N made-up CPUs ..." },
+	{ OPTION_NODES, "nodes", "N", "... on N memory nodes (all five of the second list)" },
+	{ 'g', "groups", "N", "groups of senders and receivers (default 15; hackbench)" },
+	{ 'f', "fds", "N", "senders, and receivers, in a group (default 25)" },
+	{ 'l', "loops", "N", "messages from each sender to each receiver (default 20)" },
+	{ OPTION_MODEL, "model", "NAME", "only the model small or desktop (memory)" },
+	{ 'q', "quick", NULL, "one short round: does it work at all?" },
+	{ 'j', "json", NULL, "print JSON; an array if there are several benchmarks" },
+	{ OPTION_SAVE, "save", NULL, "keep the result in " RESULTS },
+	{ OPTION_OUTPUT, "output", "DIR", "keep it in DIR" },
+	{ OPTION_NOTE, "note", "TEXT", "keep TEXT with it, such as a commit" },
+	{ 0 },
+};
 
 /* "A" or "A,B" */
 static bool parse_cpus(const char *text, int cpu[2])
@@ -119,12 +123,12 @@ static const struct numeric {
 	{ 'g', "--groups", 1, 100, offsetof(struct options, groups), TAKES_GROUPS },
 	{ 'f', "--fds", 1, 100, offsetof(struct options, fds), TAKES_GROUPS },
 	{ 'l', "--loops", 1, 1000000, offsetof(struct options, loops), TAKES_GROUPS },
-	{ OPT_THREADS, "--threads", 2, MAX_THREADS, offsetof(struct options, threads),
+	{ OPTION_THREADS, "--threads", 2, MAX_THREADS, offsetof(struct options, threads),
 	  TAKES_THREADS },
-	{ OPT_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects),
+	{ OPTION_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects),
 	  TAKES_OBJECTS | TAKES_BULK },
-	{ OPT_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
-	{ OPT_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
+	{ OPTION_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
+	{ OPTION_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
 };
 #define NR_NUMERICS (sizeof(numerics) / sizeof(numerics[0]))
 
@@ -152,16 +156,16 @@ static int parse_numeric(struct options *o, int option, const char *text, bool *
 	return 0;
 }
 
-/* One option. 0, or an exit status; *done: nothing more is to do. */
-static int take_option(struct options *o, int option, const char *value, char **argv, bool *done)
+static int set_option(void *arg, int option, const char *value)
 {
+	struct options *o = arg;
 	bool taken = false;
 	int status = parse_numeric(o, option, value, &taken);
 
 	if (taken)
 		return status;
 	switch (option) {
-	case OPT_CPU:
+	case OPTION_CPU:
 		if (!parse_cpus(value, o->cpu))
 			return util_usage_error(COMMAND,
 						"--cpu takes one CPU number, or two that "
@@ -174,47 +178,38 @@ static int take_option(struct options *o, int option, const char *value, char **
 	case 'j':
 		o->json = true;
 		break;
-	case OPT_MODEL:
+	case OPTION_MODEL:
 		if (strcmp(value, "small") && strcmp(value, "desktop"))
 			return util_usage_error(COMMAND, "--model is small or desktop, not '%s'",
 						value);
 		o->model = value;
 		break;
-	case OPT_SAVE:
+	case OPTION_SAVE:
 		o->output = RESULTS;
 		break;
-	case OPT_OUTPUT:
+	case OPTION_OUTPUT:
 		o->output = value;
 		break;
-	case OPT_NOTE:
+	case OPTION_NOTE:
 		o->note = value;
 		break;
-	case OPT_PEERS:
+	case OPTION_PEERS:
 		o->peers = value;
 		break;
-	case OPT_PEER_DIR:
+	case OPTION_PEER_DIR:
 		o->peer_dir = value;
 		break;
-	case OPT_ONLY:
+	case OPTION_ONLY:
 		o->only = value;
 		break;
-	case OPT_NO_COUNTS:
+	case OPTION_NO_COUNTS:
 		o->counts = false;
 		break;
-	case OPT_SIZES:
+	case OPTION_SIZES:
 		o->sizes = true;
 		break;
-	case 'h':
-		*done = true;
-		print_help();
-		return util_finish(COMMAND, EXIT_OK);
-	case 'V':
-		*done = true;
-		return util_version();
-	default:
-		return util_bad_option(COMMAND, argv, option);
 	}
-	return 0;
+	return EXIT_OK;
 }
 
 static void keep_command(struct options *o, int argc, char **argv)
@@ -229,53 +224,31 @@ static void keep_command(struct options *o, int argc, char **argv)
 	}
 }
 
-/* Options only: what is left in argv from optind on are names. */
-static int parse_options(struct options *o, int argc, char **argv, bool *done)
+static const struct option_table table = {
+	.command = COMMAND,
+	.usage = "usage: uslab bench NAME... [OPTION]...\n"
+		 "Measure uslab beside mimalloc, jemalloc, tcmalloc, tbbmalloc and glibc:",
+	.rows = rows,
+	.list = list_benchmarks,
+	.set = set_option,
+};
+
+/* What is left in argv from optind on are names. Returns the exit status, or -1: go on. */
+static int parse_options(struct options *o, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "rounds", required_argument, NULL, 'r' },
-		{ "ms", required_argument, NULL, 't' },
-		{ "size", required_argument, NULL, 's' },
-		{ "cpu", required_argument, NULL, OPT_CPU },
-		{ "quick", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "save", no_argument, NULL, OPT_SAVE },
-		{ "output", required_argument, NULL, OPT_OUTPUT },
-		{ "note", required_argument, NULL, OPT_NOTE },
-		{ "peers", required_argument, NULL, OPT_PEERS },
-		{ "peer-dir", required_argument, NULL, OPT_PEER_DIR },
-		{ "only", required_argument, NULL, OPT_ONLY },
-		{ "no-counts", no_argument, NULL, OPT_NO_COUNTS },
-		{ "threads", required_argument, NULL, OPT_THREADS },
-		{ "objects", required_argument, NULL, OPT_OBJECTS },
-		{ "sizes", no_argument, NULL, OPT_SIZES },
-		{ "cpus", required_argument, NULL, OPT_CPUS },
-		{ "nodes", required_argument, NULL, OPT_NODES },
-		{ "model", required_argument, NULL, OPT_MODEL },
-		{ "groups", required_argument, NULL, 'g' },
-		{ "fds", required_argument, NULL, 'f' },
-		{ "loops", required_argument, NULL, 'l' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ 0 },
-	};
-	int option, status;
+	int status;
 
 	*o = (struct options){ .cpu = { -1, -1 }, .counts = true };
 	keep_command(o, argc, argv);
-	opterr = 0;
-	optind = 0;
-	while ((option = getopt_long(argc, argv, ":r:t:s:g:f:l:qjhV", options, NULL)) != -1) {
-		status = take_option(o, option, optarg, argv, done);
-		if (status || *done)
-			return status;
-	}
+	status = options_take(&table, o, argc, argv);
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which benchmark?");
 	if (o->nodes > o->cpus)
 		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
 					o->nodes);
-	return 0;
+	return -1;
 }
 
 /* Is every option one that this benchmark has? */
@@ -395,10 +368,9 @@ static int run_benchmark(const struct options *o, const char *name, bool first, 
 int cmd_bench(int argc, char **argv)
 {
 	struct options options;
-	bool done = false;
-	int status = parse_options(&options, argc, argv, &done), first = optind;
+	int status = parse_options(&options, argc, argv), first = optind;
 
-	if (status || done)
+	if (status >= 0)
 		return status;
 	status = check_names(&options, argv + first);
 	for (int i = first; i < argc && !status; i++)

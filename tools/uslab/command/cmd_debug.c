@@ -12,79 +12,62 @@
 #include <time.h>
 
 #include "command/command.h"
+#include "options.h"
 #include "pattern.h"
 #include "report/options.h"
+#include "process/source.h"
 #include "util.h"
 
 #define COMMAND "debug"
 #define MAX_PATTERNS 64
 #define LETTERS_TEXT 16
 
-static const char help[] =
+static const char usage[] =
 	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... LETTERS|-\n"
 	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
 	"Switch the checks of caches of a running program on and off.\n"
 	"\n"
-	"LETTERS, in any case, are the kernel's; they are what the caches have from then on:\n"
-	"  F  check objects and slabs with each call\n"
-	"  Z  red zones around objects\n"
-	"  P  poison free objects\n"
-	"  U  store who allocated and freed each object\n"
-	"  T  trace each call\n"
-	"  A  let allocations fail, as the program's failslab options say\n"
-	"  -  none of these\n"
-	"+LETTERS adds letters to what a cache has, and -- -LETTERS takes some away.\n"
-	"\n"
-	"  -p, --pid=PID          the process\n"
-	"  -c, --cache=PATTERN    caches by name or id; * and ? as in a shell; may be repeated\n"
-	"      --library=NAME     of several copies of uslab in it, the one in a file named like this\n"
-	"  -v, --verbose          a line for each cache, also where the same happens to many; with\n"
-	"                         --validate how many have nothing to be checked\n"
-	"      --status           which caches are checked, and how many objects of them\n"
-	"      --validate         check all objects of checked caches now\n"
-	"      --shrink           give the memory of empty slabs back\n"
-	"      --wait=SECONDS     for the program to come by (10)\n"
-	"      --force            also where a seccomp filter of the program may end it for that\n"
-	"  -h, --help             this text\n"
-	"  -V, --version          the version\n"
-	"\n"
+	"LETTERS, in any case, are the kernel's; they are what the caches have from then on:";
+
+static const char notes[] =
 	"The program takes the command with its next malloc. It is not stopped; objects that exist\n"
 	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
 	"error.";
 
-enum {
-	OPTION_LIBRARY = 256,
-	OPTION_STATUS,
-	OPTION_VALIDATE,
-	OPTION_SHRINK,
-	OPTION_WAIT,
-	OPTION_FORCE
+enum { OPTION_STATUS = OPTION_OWN, OPTION_VALIDATE, OPTION_SHRINK };
+
+static const struct option_row rows[] = {
+	ROW_PID,
+	{ 'c', "cache", "PATTERN", "caches by name or id; * and ? as in a shell; may be repeated" },
+	ROW_LIBRARY,
+	{ 'v', "verbose", NULL,
+	  "a line for each cache, also where the same happens to many; with --validate how many "
+	  "have nothing to be checked" },
+	{ OPTION_STATUS, "status", NULL, "which caches are checked, and how many objects of them" },
+	{ OPTION_VALIDATE, "validate", NULL, "check all objects of checked caches now" },
+	{ OPTION_SHRINK, "shrink", NULL, "give the memory of empty slabs back" },
+	ROW_WAIT,
+	ROW_FORCE,
+	{ 0 },
 };
 
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "cache", required_argument, NULL, 'c' },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "status", no_argument, NULL, OPTION_STATUS },
-	{ "validate", no_argument, NULL, OPTION_VALIDATE },
-	{ "shrink", no_argument, NULL, OPTION_SHRINK },
-	{ "wait", required_argument, NULL, OPTION_WAIT },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
+static void list_letters(void)
+{
+	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
+		if (debug_flag_texts[i].flag)
+			options_print_wrapped(printf("  %c  ", debug_flag_texts[i].letter), 5,
+					      debug_flag_texts[i].help);
+	puts("  -  none of these\n"
+	     "+LETTERS adds letters to what a cache has, and -- -LETTERS takes some away.");
+}
 
 struct debug_job {
-	pid_t pid;
-	const char *library;
+	struct source_options source;
 	const char *letters; /* NULL: status, validate or shrink */
 	int action;	     /* OPTION_STATUS, ...; 0: letters */
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
 	bool verbose;
-	bool force; /* whatever filter the process has */
 	unsigned int nr_patterns;
 	const char *pattern[MAX_PATTERNS];
 
@@ -128,20 +111,15 @@ static int set_option(void *arg, int option, const char *value)
 {
 	struct debug_job *job = arg;
 	unsigned long number;
+	int status;
 
+	if (source_take_option(&job->source, option, value, &status))
+		return status;
 	switch (option) {
-	case 'p':
-		return util_parse_pid(COMMAND, value, &job->pid);
 	case 'c':
 		return add_pattern(job, value);
-	case OPTION_LIBRARY:
-		job->library = value;
-		return EXIT_OK;
 	case 'v':
 		job->verbose = true;
-		return EXIT_OK;
-	case OPTION_FORCE:
-		job->force = true;
 		return EXIT_OK;
 	case OPTION_WAIT:
 		if (!util_parse_number(value, 1, 86400, &number))
@@ -155,7 +133,7 @@ static int set_option(void *arg, int option, const char *value)
 
 static int check(struct debug_job *job, int argc, char **argv)
 {
-	if (!job->pid)
+	if (!job->source.pid)
 		return util_usage_error(COMMAND, "which process? Say -p PID");
 	if (job->action && optind < argc)
 		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
@@ -178,12 +156,17 @@ static int check(struct debug_job *job, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static const struct util_options options = { COMMAND, help, ":p:c:vhV", long_options, set_option };
+static const struct option_table options = { .command = COMMAND,
+					     .usage = usage,
+					     .rows = rows,
+					     .notes = notes,
+					     .list = list_letters,
+					     .set = set_option };
 
 /* Returns the exit status, or -1: go on. */
 static int parse(struct debug_job *job, int argc, char **argv)
 {
-	int status = util_take_options(&options, job, argc, argv);
+	int status = options_take(&options, job, argc, argv);
 
 	if (status >= 0)
 		return status;
@@ -240,7 +223,8 @@ static int check_patterns(const struct debug_job *job)
 			k++;
 		if (k == s->nr_caches)
 			return util_fail(COMMAND, "process %d (%s) has no cache '%s'",
-					 (int)job->pid, job->target->program, job->pattern[i]);
+					 (int)job->source.pid, job->target->program,
+					 job->pattern[i]);
 	}
 	return EXIT_OK;
 }
@@ -272,7 +256,7 @@ static int show_status(const struct debug_job *job)
 	if (!count && job->named)
 		return util_fail(COMMAND, "no cache matches");
 	if (!count)
-		util_warn(COMMAND, "no cache of process %d (%s) is checked", (int)job->pid,
+		util_warn(COMMAND, "no cache of process %d (%s) is checked", (int)job->source.pid,
 			  job->target->program);
 	return EXIT_OK;
 }
@@ -414,7 +398,7 @@ static void print_changes(const struct debug_job *job, const struct changes *all
 	for (unsigned int i = 0; i < all->nr; i++)
 		print_change(&all->change[i]);
 	printf("%u cache%s of process %d (%s) switched", all->switched,
-	       all->switched == 1 ? "" : "s", (int)job->pid, job->target->program);
+	       all->switched == 1 ? "" : "s", (int)job->source.pid, job->target->program);
 	if (!done)
 		fputs(", and no more", stdout);
 	else if (all->switched)
@@ -497,7 +481,7 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 		return status;
 	if (job->named && sum->asked == sum->refused && !sum->slabs)
 		return util_fail(COMMAND, "no such cache of process %d (%s) ever had letters",
-				 (int)job->pid, job->target->program);
+				 (int)job->source.pid, job->target->program);
 	if (job->verbose && sum->refused)
 		util_warn(COMMAND, "%u of %u caches never had letters", sum->refused, sum->asked);
 	return again(job);
@@ -514,7 +498,7 @@ static int validate(struct debug_job *job)
 		return status;
 	reports = job->after->totals.reports - job->before->totals.reports;
 	printf("%llu slabs checked, %lu errors reported by process %d (%s)\n",
-	       (unsigned long long)sum.slabs, reports, (int)job->pid, job->target->program);
+	       (unsigned long long)sum.slabs, reports, (int)job->source.pid, job->target->program);
 	return reports ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -537,7 +521,8 @@ static int shrink(struct debug_job *job)
 	if (status == EXIT_OK)
 		status = again(job);
 	if (status == EXIT_OK)
-		printf("slabs of process %d (%s): %s -> %s\n", (int)job->pid, job->target->program,
+		printf("slabs of process %d (%s): %s -> %s\n", (int)job->source.pid,
+		       job->target->program,
 		       util_size(from, sizeof(from), chosen_bytes(job, job->before)),
 		       util_size(to, sizeof(to), chosen_bytes(job, job->after)));
 	return status;
@@ -545,7 +530,8 @@ static int shrink(struct debug_job *job)
 
 static int perform(struct debug_job *job)
 {
-	int status = target_snapshot(job->target, job->library, job->before, &job->root);
+	const struct source_options *source = &job->source;
+	int status = target_snapshot(job->target, source->library, job->before, &job->root);
 
 	if (status != EXIT_OK)
 		return status;
@@ -563,7 +549,7 @@ static int perform(struct debug_job *job)
 
 int cmd_debug(int argc, char **argv)
 {
-	struct debug_job job = { .wait_ms = COMMAND_WAIT_MS };
+	struct debug_job job = { .source.command = COMMAND, .wait_ms = COMMAND_WAIT_MS };
 	int status;
 
 	status = parse(&job, argc, argv);
@@ -572,10 +558,11 @@ int cmd_debug(int argc, char **argv)
 	job.target = calloc(1, sizeof(*job.target));
 	job.before = calloc(1, sizeof(*job.before));
 	job.after = calloc(1, sizeof(*job.after));
-	status = job.target && job.before && job.after ? target_open(job.target, COMMAND, job.pid)
-						       : util_fail(COMMAND, "out of memory");
+	status = job.target && job.before && job.after
+			 ? target_open(job.target, COMMAND, job.source.pid)
+			 : util_fail(COMMAND, "out of memory");
 	if (status == EXIT_OK) {
-		job.target->force = job.force;
+		job.target->force = job.source.force;
 		status = perform(&job);
 		target_close(job.target);
 	}

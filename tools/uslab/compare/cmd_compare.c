@@ -4,6 +4,7 @@
  */
 #include "compare/compare.h"
 #include "compare/compare_html.h"
+#include "options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,48 +19,31 @@ static const char usage[] =
 	"usage: uslab compare [OPTION]... TRACE...\n"
 	"Performs recorded kernel traces with each of the kernel's slab allocators, and prints\n"
 	"how fast each was and how much memory it took.\n"
-	"TRACE is what 'uslab replay' reads; '-' is standard input.\n"
-	"\n"
-	"  -e, --engines LIST   only these, with commas between: slob:1991, slob, slobseg:pow2,\n"
-	"                       slobseg, slab, slub, slub+array, slob+array\n"
-	"  -r, --rounds N       rounds, each in a process of its own; numbers are medians.\n"
-	"                       Default: up to 5, fewer for who takes long\n"
-	"  -t, --touch WHAT     write to new objects: none, line (the first 64 bytes, the\n"
-	"                       default) or all\n"
-	"  -n, --events N       stop after N memory events of each trace\n"
-	"      --cpus N         on a made-up machine with N CPUs: CPU c of the trace is CPU\n"
-	"                       c modulo N of it\n"
-	"      --nodes M        with M nodes of memory\n"
-	"      --spread         perform so many copies of a trace at once, each on CPUs of its\n"
-	"                       own, that all N CPUs are loaded; also on 1, 2, 4, ... CPUs\n"
-	"      --no-instructions  do not count them: it takes longest for short traces\n"
-	"  -j, --json           print JSON\n"
-	"      --html FILE      also write a page that needs no other file\n"
-	"  -k, --keep-going     count lines of a trace that are wrong, and leave out an engine\n"
-	"                       that fails, instead of giving up\n"
-	"      --no-progress    show no progress on a terminal\n"
-	"  -h, --help           this text\n"
-	"  -V, --version        the version\n";
+	"TRACE is what 'uslab replay' reads; '-' is standard input.";
 
-/* Long options without a letter. */
-enum { OPT_CPUS = 256, OPT_NODES, OPT_SPREAD, OPT_HTML, OPT_NO_INSTRUCTIONS, OPT_NO_PROGRESS };
+enum { OPTION_HTML = OPTION_OWN, OPTION_NO_INSTRUCTIONS };
 
-static const struct option long_options[] = {
-	{ "engines", required_argument, NULL, 'e' },
-	{ "rounds", required_argument, NULL, 'r' },
-	{ "touch", required_argument, NULL, 't' },
-	{ "events", required_argument, NULL, 'n' },
-	{ "cpus", required_argument, NULL, OPT_CPUS },
-	{ "nodes", required_argument, NULL, OPT_NODES },
-	{ "spread", no_argument, NULL, OPT_SPREAD },
-	{ "no-instructions", no_argument, NULL, OPT_NO_INSTRUCTIONS },
-	{ "json", no_argument, NULL, 'j' },
-	{ "html", required_argument, NULL, OPT_HTML },
-	{ "keep-going", no_argument, NULL, 'k' },
-	{ "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	{ 'e', "engines", "LIST",
+	  "only these, with commas between: slob:1991, slob, slobseg:pow2, slobseg, slab, slub, "
+	  "slub+array, slob+array" },
+	{ 'r', "rounds", "N",
+	  "rounds, each in a process of its own; numbers are medians. Default: up to 5, fewer for "
+	  "who takes long" },
+	ROW_TOUCH,
+	ROW_EVENTS,
+	ROW_CPUS,
+	ROW_NODES,
+	ROW_SPREAD,
+	{ OPTION_NO_INSTRUCTIONS, "no-instructions", NULL,
+	  "do not count them: it takes longest for short traces" },
+	{ 'j', "json", NULL, "print JSON" },
+	{ OPTION_HTML, "html", "FILE", "also write a page that needs no other file" },
+	{ 'k', "keep-going", NULL,
+	  "count lines of a trace that are wrong, and leave out an engine that fails, instead of "
+	  "giving up" },
+	ROW_NO_PROGRESS,
+	{ 0 },
 };
 
 /* ---- options ---- */
@@ -134,20 +118,20 @@ static int set_option(void *arg, int got, const char *value)
 		return set_touch(o, value);
 	case 'n':
 		return set_number("--events", value, 1ul << 40, &o->max_events);
-	case OPT_CPUS:
+	case OPTION_CPUS:
 		return set_number("--cpus", value, act_max_cpus(), &o->cpus);
-	case OPT_NODES:
+	case OPTION_NODES:
 		return set_number("--nodes", value, act_max_nodes(), &o->nodes);
-	case OPT_SPREAD:
+	case OPTION_SPREAD:
 		o->spread = true;
 		return EXIT_OK;
-	case OPT_HTML:
+	case OPTION_HTML:
 		o->html = value;
 		return EXIT_OK;
-	case OPT_NO_INSTRUCTIONS:
+	case OPTION_NO_INSTRUCTIONS:
 		o->instructions = false;
 		return EXIT_OK;
-	case OPT_NO_PROGRESS:
+	case OPTION_NO_PROGRESS:
 		o->progress = false;
 		return EXIT_OK;
 	case 'j':
@@ -159,13 +143,14 @@ static int set_option(void *arg, int got, const char *value)
 	}
 }
 
-static const struct util_options util_options = { COMMAND, usage, ":e:r:t:n:jkhV", long_options,
-						  set_option };
+static const struct option_table table = {
+	.command = COMMAND, .usage = usage, .rows = rows, .set = set_option
+};
 
 /* Returns the exit status, or -1: go on. */
 static int parse_options(int argc, char **argv, struct compare_options *o)
 {
-	int status = util_take_options(&util_options, o, argc, argv);
+	int status = options_take(&table, o, argc, argv);
 
 	if (status >= 0)
 		return status;

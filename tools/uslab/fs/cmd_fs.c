@@ -11,45 +11,30 @@
 #include <string.h>
 
 #include "fs/fs.h"
+#include "options.h"
 #include "util.h"
 
-static const char help[] =
+static const char usage[] =
 	"usage: uslab fs -p PID [OPTION]... DIR\n"
 	"       uslab fs -p PID --enter [--] [COMMAND [ARGUMENT]...]\n"
 	"Show the slab caches of a running process as the kernel shows its own: as a tree like\n"
-	"/sys/kernel/slab, and a file like /proc/slabinfo.\n"
-	"\n"
-	"  -p, --pid=PID       the process\n"
-	"      --core=FILE     a core file, in place of a process\n"
-	"      --program=FILE  the program that the core is of, if it is not found\n"
-	"      --library=NAME  of several copies of uslab, the one in a file named like this\n"
-	"\n"
-	"On a folder, until it is unmounted (fusermount3 -u DIR) or the process ends:\n"
-	"  DIR                 an empty folder: DIR/kernel/slab, DIR/proc/slabinfo, ...\n"
-	"  -f, --foreground    stay, do not go to the background\n"
-	"\n"
-	"For one command, without root:\n"
-	"  -e, --enter         run COMMAND (your shell) with these files in place of the kernel's,\n"
-	"                      for example: uslab fs -p PID --enter -- slabtop -o\n"
-	"\n"
-	"      --force         writes also to a process that its seccomp filter may end for it\n"
-	"\n"
-	"  -h, --help          this text\n"
-	"  -V, --version       the version";
+	"/sys/kernel/slab, and a file like /proc/slabinfo.";
 
-enum { OPTION_CORE = 256, OPTION_PROGRAM, OPTION_LIBRARY, OPTION_FORCE };
+static const char notes[] =
+	"DIR is an empty folder, on which DIR/kernel/slab, DIR/proc/slabinfo, ... are until it is\n"
+	"unmounted (fusermount3 -u DIR) or the process ends. --enter is for one command, without\n"
+	"root, for example: uslab fs -p PID --enter -- slabtop -o";
 
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "core", required_argument, NULL, OPTION_CORE },
-	{ "program", required_argument, NULL, OPTION_PROGRAM },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "foreground", no_argument, NULL, 'f' },
-	{ "enter", no_argument, NULL, 'e' },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	ROW_PID,
+	ROW_CORE,
+	ROW_PROGRAM,
+	ROW_LIBRARY,
+	{ 'f', "foreground", NULL, "stay, do not go to the background" },
+	{ 'e', "enter", NULL,
+	  "run COMMAND (your shell) with these files in place of the kernel's" },
+	ROW_FORCE,
+	{ 0 },
 };
 
 struct arguments {
@@ -70,8 +55,6 @@ static int check(struct arguments *arguments, int argc, char **argv)
 		return util_usage_error(FS_COMMAND, "which process? Say -p PID");
 	if (source->pid && source->core)
 		return util_usage_error(FS_COMMAND, "a process or a core file, not both");
-	if (source->core)
-		source->kind = SOURCE_CORE;
 	if (source->program && !source->core)
 		return util_usage_error(FS_COMMAND, "--program goes with --core");
 	if (arguments->enter)
@@ -89,40 +72,28 @@ static int check(struct arguments *arguments, int argc, char **argv)
 static int set_option(void *arg, int option, const char *value)
 {
 	struct arguments *arguments = arg;
-	struct source_options *source = &arguments->source;
+	int status;
 
-	switch (option) {
-	case 'p':
-		return util_parse_pid(FS_COMMAND, value, &source->pid);
-	case OPTION_CORE:
-		source->core = value;
-		break;
-	case OPTION_PROGRAM:
-		source->program = value;
-		break;
-	case OPTION_LIBRARY:
-		source->library = value;
-		break;
-	case OPTION_FORCE:
-		source->force = true;
-		break;
-	case 'f':
+	if (source_take_option(&arguments->source, option, value, &status))
+		return status;
+	if (option == 'f')
 		arguments->foreground = true;
-		break;
-	default:
+	else
 		arguments->enter = true;
-		break;
-	}
 	return EXIT_OK;
 }
 
-static const struct util_options options = { FS_COMMAND, help, "+:p:fehV", long_options,
-					     set_option };
+static const struct option_table options = { .command = FS_COMMAND,
+					     .usage = usage,
+					     .rows = rows,
+					     .notes = notes,
+					     .stops = true,
+					     .set = set_option };
 
 /* Returns the exit status, or -1: go on. */
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
-	int status = util_take_options(&options, arguments, argc, argv);
+	int status = options_take(&options, arguments, argc, argv);
 
 	if (status >= 0)
 		return status;

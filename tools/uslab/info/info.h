@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "options.h"
 #include "report/snapshot.h"
 #include "symbols/resolve.h"
 #include "process/source.h"
@@ -99,7 +100,18 @@ struct info_subject {
 
 /* ---- info_options.c, info_help.c ---- */
 
-extern const char info_help[];
+extern const char info_usage[];
+extern const char info_notes[];
+extern const struct option_row info_option_rows[];
+
+/* Options that only info has. */
+enum {
+	OPTION_JSON = OPTION_OWN,
+	OPTION_FIELDS,
+	OPTION_ADDRESS,
+	OPTION_OPENMETRICS,
+	OPTION_INTERVAL,
+};
 
 /* Exit status, or -1: go on. */
 int info_parse(struct info *info, int argc, char **argv);

@@ -1,67 +1,74 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_help.c - what `uslab info --help` prints
+ * uslab/info/info_help.c - the options of `uslab info`, and what else its --help says
  */
 #include "info/info.h"
 
-const char info_help[] =
-	"usage: uslab info -p PID [OPTION]... [REGEX]\n"
+const char info_usage[] =
+	"usage: uslab info -p PID [-p PID]... [OPTION]... [REGEX]\n"
 	"       uslab info --core FILE | --kernel | --root DIR [OPTION]... [REGEX]\n"
 	"List the slab caches of a running process that uses uslab, or of the kernel.\n"
 	"\n"
 	"REGEX is a POSIX basic regular expression, not anchored, in any case of letters; it\n"
-	"selects caches by name. If that leaves one, all about it is shown.\n"
-	"\n"
-	"Whose caches:\n"
-	"  -p, --pid=PID       a process; may be given several times\n"
-	"      --core=FILE     a core file\n"
-	"      --program=FILE  the program that left it, if that is not where it was\n"
-	"      --library=NAME  of several copies of uslab in it, the one in a file named like this\n"
-	"      --kernel        the running kernel's, from /sys/kernel/slab\n"
-	"      --root=DIR      a tree like that one\n"
-	"\n"
-	"Which caches (empty ones have no slabs):\n"
-	"  -z, --zero          empty ones too\n"
-	"  -e, --empty         empty ones only\n"
-	"  -U, --Unreclaim     without those accounted as reclaimable\n"
-	"  -f, --first-alias   name merged caches by one of their names, not by their id\n"
-	"  -N, --lines=K       the first K only\n"
-	"\n"
-	"In which order (by name otherwise; the first of these that is given):\n"
-	"  -S, --Size          by size\n"
-	"  -A, --activity      by number of allocations and frees (USLAB_CONF=stats counts them)\n"
-	"  -L, --Loss          by loss, which is shown in place of the size\n"
-	"  -P, --partial       by number of partial slabs\n"
-	"  -i, --inverted      the other way round\n"
-	"\n"
-	"What of them (the first of these that is given):\n"
-	"      --address=0xA   what lies at that address: which cache, which object, its users\n"
-	"      --json          as JSON, empty caches included\n"
-	"      --openmetrics   as metrics for Prometheus\n"
-	"  -a, --aliases       the names of merged caches; with -i by name\n"
-	"  -1, --1ref          with -a: those with one name too\n"
-	"  -X, --Xtotals       sums, then the largest caches, those with most loss, most partial slabs\n"
-	"  -T, --Totals        sums\n"
-	"  -n, --numa          slabs by node\n"
-	"  -t, --tracking      who allocated the objects, and who freed what was there before\n"
-	"  -o, --ops           operations\n"
-	"  -l, --slabs         the table (the default)\n"
-	"  -D, --display-active  the table, with numbers of allocations and frees\n"
-	"  -r, --report        all about each cache\n"
-	"\n"
-	"Changes:\n"
-	"  -v, --validate      check all objects of caches that are debugged\n"
-	"  -s, --shrink        give empty slabs back\n"
-	"  -d, --debug[=OPTS]  set debugging to OPTS: of f z p u t, or a: f z p u; none or -: off\n"
-	"      --force         also where a seccomp filter of the process may end it for that\n"
-	"\n"
-	"      --interval=S    again every S seconds, until the process ends\n"
-	"  -c, --count=N       N times\n"
-	"      --fields        explain the keys of the JSON, and exit\n"
-	"  -B, --Bytes         sizes in bytes\n"
-	"  -h, --help          this text\n"
-	"  -V, --version       the version\n"
-	"\n"
+	"selects caches by name. If that leaves one, all about it is shown.";
+
+const struct option_row info_option_rows[] = {
+	{ .help = "Whose caches:" },
+	ROW_PID,
+	ROW_CORE,
+	ROW_PROGRAM,
+	ROW_LIBRARY,
+	ROW_KERNEL,
+	ROW_ROOT,
+
+	{ .help = "Which caches (empty ones have no slabs):" },
+	{ 'z', "zero", NULL, "empty ones too" },
+	{ 'e', "empty", NULL, "empty ones only" },
+	{ 'U', "Unreclaim", NULL, "without those accounted as reclaimable" },
+	{ 'f', "first-alias", NULL, "name merged caches by one of their names, not by their id" },
+	{ 'N', "lines", "K", "the first K only" },
+
+	{ .help = "In which order (by name otherwise; the first of these that is given):" },
+	{ 'S', "Size", NULL, "by size" },
+	{ 'A', "activity", NULL,
+	  "by number of allocations and frees (USLAB_CONF=stats counts them)" },
+	{ 'L', "Loss", NULL, "by loss, which is shown in place of the size" },
+	{ 'P', "partial", NULL, "by number of partial slabs" },
+	{ 'i', "inverted", NULL, "the other way round" },
+
+	{ .help = "What of them (the first of these that is given):" },
+	{ OPTION_ADDRESS, "address", "0xA",
+	  "what lies at that address: which cache, which object, its users" },
+	{ OPTION_JSON, "json", NULL, "as JSON, empty caches included" },
+	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics for Prometheus" },
+	{ 'a', "aliases", NULL, "the names of merged caches; with -i by name" },
+	{ '1', "1ref", NULL, "with -a: those with one name too" },
+	{ 'X', "Xtotals", NULL,
+	  "sums, then the largest caches, those with most loss, most partial slabs" },
+	{ 'T', "Totals", NULL, "sums" },
+	{ 'n', "numa", NULL, "slabs by node" },
+	{ 't', "tracking", NULL, "who allocated the objects, and who freed what was there before" },
+	{ 'o', "ops", NULL, "operations" },
+	{ 'l', "slabs", NULL, "the table (the default)" },
+	{ 'D', "display-active", NULL, "the table, with numbers of allocations and frees" },
+	{ 'r', "report", NULL, "all about each cache" },
+
+	{ .help = "Changes:" },
+	{ 'v', "validate", NULL, "check all objects of caches that are debugged" },
+	{ 's', "shrink", NULL, "give empty slabs back" },
+	{ 'd', "debug", "[OPTS]",
+	  "set debugging to OPTS: of f z p u t, or a: f z p u; none or -: off" },
+	ROW_FORCE,
+
+	{ .help = "" },
+	{ OPTION_INTERVAL, "interval", "S", "again every S seconds, until the process ends" },
+	{ 'c', "count", "N", "N times" },
+	{ OPTION_FIELDS, "fields", NULL, "explain the keys of the JSON, and exit" },
+	{ 'B', "Bytes", NULL, "sizes in bytes" },
+	{ 0 },
+};
+
+const char info_notes[] =
 	"Columns: objects that the program holds, bytes of an object, bytes of all slabs, slabs /\n"
 	"partial ones / those of CPUs, objects per slab, order of a slab, percent of partial slabs,\n"
 	"percent of the space that is in use, and flags: * aliases, d DMA, A aligned to cache lines,\n"

@@ -13,63 +13,6 @@
 #include "info/info.h"
 #include "util.h"
 
-enum {
-	OPTION_JSON = 256,
-	OPTION_FIELDS,
-	OPTION_LIBRARY,
-	OPTION_CORE,
-	OPTION_PROGRAM,
-	OPTION_KERNEL,
-	OPTION_ROOT,
-	OPTION_ADDRESS,
-	OPTION_OPENMETRICS,
-	OPTION_INTERVAL,
-	OPTION_FORCE,
-};
-
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "core", required_argument, NULL, OPTION_CORE },
-	{ "program", required_argument, NULL, OPTION_PROGRAM },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "kernel", no_argument, NULL, OPTION_KERNEL },
-	{ "root", required_argument, NULL, OPTION_ROOT },
-	{ "address", required_argument, NULL, OPTION_ADDRESS },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "openmetrics", no_argument, NULL, OPTION_OPENMETRICS },
-	{ "interval", required_argument, NULL, OPTION_INTERVAL },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "count", required_argument, NULL, 'c' },
-	{ "fields", no_argument, NULL, OPTION_FIELDS },
-	{ "aliases", no_argument, NULL, 'a' },
-	{ "activity", no_argument, NULL, 'A' },
-	{ "Bytes", no_argument, NULL, 'B' },
-	{ "debug", optional_argument, NULL, 'd' },
-	{ "display-active", no_argument, NULL, 'D' },
-	{ "empty", no_argument, NULL, 'e' },
-	{ "first-alias", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "inverted", no_argument, NULL, 'i' },
-	{ "slabs", no_argument, NULL, 'l' },
-	{ "Loss", no_argument, NULL, 'L' },
-	{ "numa", no_argument, NULL, 'n' },
-	{ "lines", required_argument, NULL, 'N' },
-	{ "ops", no_argument, NULL, 'o' },
-	{ "partial", no_argument, NULL, 'P' }, /* slabinfo's has no effect: it means 'p' */
-	{ "report", no_argument, NULL, 'r' },
-	{ "shrink", no_argument, NULL, 's' },
-	{ "Size", no_argument, NULL, 'S' },
-	{ "tracking", no_argument, NULL, 't' },
-	{ "Totals", no_argument, NULL, 'T' },
-	{ "Unreclaim", no_argument, NULL, 'U' },
-	{ "validate", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "Xtotals", no_argument, NULL, 'X' },
-	{ "zero", no_argument, NULL, 'z' },
-	{ "1ref", no_argument, NULL, '1' },
-	{ NULL, 0, NULL, 0 },
-};
-
 /* Orders that were asked for. */
 struct orders {
 	bool size, activity, loss, partial;
@@ -191,7 +134,6 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ 'X', &info->wanted[INFO_XTOTALS] },
 		{ 'z', &info->options.with_empty },
 		{ '1', &info->options.single_refs },
-		{ OPTION_FORCE, &info->source.force },
 		{ OPTION_JSON, &info->wanted[INFO_JSON] },
 		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
 	};
@@ -204,20 +146,10 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 	return false;
 }
 
-static int set_source(struct info *info, enum source_kind kind, const char **place,
-		      const char *value)
-{
-	if (info->source.kind != SOURCE_PROCESS)
-		return util_usage_error(INFO_COMMAND, "one of --core, --kernel and --root only");
-	info->source.kind = kind;
-	*place = value;
-	return EXIT_OK;
-}
-
 /* An option with a value, or that says whose caches. */
 static int set_value(struct info *info, int option, const char *value)
 {
-	struct source_options *source = &info->source;
+	int status;
 
 	switch (option) {
 	case 'p':
@@ -232,20 +164,10 @@ static int set_value(struct info *info, int option, const char *value)
 		return parse_interval(info, value);
 	case OPTION_ADDRESS:
 		return parse_address(info, value);
-	case OPTION_CORE:
-		return set_source(info, SOURCE_CORE, &source->core, value);
-	case OPTION_ROOT:
-		return set_source(info, SOURCE_TREE, &source->tree, value);
-	case OPTION_KERNEL:
-		return set_source(info, SOURCE_TREE, &source->tree, NULL);
-	case OPTION_PROGRAM:
-		source->program = value;
-		break;
-	case OPTION_LIBRARY:
-		source->library = value;
-		break;
+	default:
+		source_take_option(&info->source, option, value, &status);
+		return status;
 	}
-	return EXIT_OK;
 }
 
 static int parse_pattern(struct info *info, const char *text)
@@ -362,11 +284,11 @@ static int set_option(void *arg, int option, const char *value)
 
 int info_parse(struct info *info, int argc, char **argv)
 {
-	static const struct util_options options = {
+	static const struct option_table options = {
 		.command = INFO_COMMAND,
-		.help = info_help,
-		.letters = ":aABc:d::DefhilLnN:oPp:rsStTUvVXz1",
-		.longs = long_options,
+		.usage = info_usage,
+		.rows = info_option_rows,
+		.notes = info_notes,
 		.set = set_option,
 	};
 	struct parsing parsing = { .info = info };
@@ -374,7 +296,7 @@ int info_parse(struct info *info, int argc, char **argv)
 
 	info->options.lines = ULONG_MAX;
 	info->source.command = INFO_COMMAND;
-	status = util_take_options(&options, &parsing, argc, argv);
+	status = options_take(&options, &parsing, argc, argv);
 	if (status >= 0)
 		return status;
 	if (parsing.fields) {

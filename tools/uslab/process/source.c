@@ -17,7 +17,47 @@
 
 #include "process/core.h"
 #include "process/tree.h"
+#include "options.h"
 #include "util.h"
+
+static int set_place(struct source_options *options, enum source_kind kind, const char **place,
+		     const char *value)
+{
+	if (options->kind != SOURCE_PROCESS)
+		return util_usage_error(options->command,
+					"one of --core, --kernel and --root only, once");
+	options->kind = kind;
+	*place = value;
+	return EXIT_OK;
+}
+
+bool source_take_option(struct source_options *options, int option, const char *value, int *status)
+{
+	*status = EXIT_OK;
+	switch (option) {
+	case 'p':
+		*status = util_parse_pid(options->command, value, &options->pid);
+		return true;
+	case OPTION_CORE:
+		*status = set_place(options, SOURCE_CORE, &options->core, value);
+		return true;
+	case OPTION_KERNEL:
+	case OPTION_ROOT:
+		*status = set_place(options, SOURCE_TREE, &options->tree, value);
+		return true;
+	case OPTION_PROGRAM:
+		options->program = value;
+		return true;
+	case OPTION_LIBRARY:
+		options->library = value;
+		return true;
+	case OPTION_FORCE:
+		options->force = true;
+		return true;
+	default:
+		return false;
+	}
+}
 
 static int open_process(struct source *source)
 {

@@ -41,6 +41,12 @@ struct source {
 	int pidfd; /* of a process; -1: there is none, or the kernel has none */
 };
 
+/*
+ * One of the options that say whose caches (options.h): *status is EXIT_OK, or EXIT_USAGE after a
+ * message. false: it is another one. Of several processes the last one counts.
+ */
+bool source_take_option(struct source_options *options, int option, const char *value, int *status);
+
 /* EXIT_OK, or EXIT_FAILED after saying why not. */
 int source_open(struct source *source, const struct source_options *options);
 void source_close(struct source *source);

@@ -8,6 +8,7 @@
  * there and starts itself again.
  */
 #include "replay/replay_report.h"
+#include "options.h"
 #include "util.h"
 
 #include <errno.h>
@@ -36,50 +37,30 @@ static const char usage[] =
 	"usage: uslab replay [OPTION]... TRACE\n"
 	"Performs the allocations and frees of a recorded kernel trace with uslab's caches.\n"
 	"TRACE is the text of kmem events as tracefs, 'trace-cmd report' or 'perf script'\n"
-	"print them, plain or compressed by zstd; '-' is standard input.\n"
-	"\n"
-	"  -e, --engine ENGINE  how objects are packed into pages: slob:1991, slob,\n"
-	"                       slobseg:pow2, slobseg, slab or slub\n"
-	"  -f, --front FRONT    what a CPU keeps in hand: array, cpuslab, queues or none\n"
-	"      --cpus N         on a made-up machine with N CPUs: CPU c of the trace is CPU\n"
-	"                       c modulo N of it\n"
-	"      --nodes M        with M nodes of memory\n"
-	"      --spread         perform so many copies of the trace at once, each on CPUs of\n"
-	"                       its own, that all N CPUs are loaded\n"
-	"      --nomerge        caches of like objects stay apart\n"
-	"  -t, --touch WHAT     write to new objects: none, line (the first 64 bytes, the\n"
-	"                       default) or all\n"
-	"  -n, --events N       stop after N memory events\n"
-	"  -r, --rounds N       repeat N times on fresh caches; the numbers are medians\n"
-	"      --free-at-end    also say what is left after all objects are freed\n"
-	"  -k, --keep-going     count lines that are wrong instead of giving up\n"
-	"  -s, --stats          also print the event counters of each cache\n"
-	"  -j, --json           print JSON\n"
-	"      --no-progress    show no progress on a terminal\n"
-	"  -h, --help           this text\n"
-	"  -V, --version        the version\n";
+	"print them, plain or compressed by zstd; '-' is standard input.";
 
-/* Long options without a letter. */
-enum { OPT_NOMERGE = 256, OPT_FREE_AT_END, OPT_NO_PROGRESS, OPT_CPUS, OPT_NODES, OPT_SPREAD };
+enum { OPTION_NOMERGE = OPTION_OWN, OPTION_FREE_AT_END };
 
-static const struct option long_options[] = {
-	{ "engine", required_argument, NULL, 'e' },
-	{ "front", required_argument, NULL, 'f' },
-	{ "cpus", required_argument, NULL, OPT_CPUS },
-	{ "nodes", required_argument, NULL, OPT_NODES },
-	{ "spread", no_argument, NULL, OPT_SPREAD },
-	{ "nomerge", no_argument, NULL, OPT_NOMERGE },
-	{ "touch", required_argument, NULL, 't' },
-	{ "events", required_argument, NULL, 'n' },
-	{ "rounds", required_argument, NULL, 'r' },
-	{ "free-at-end", no_argument, NULL, OPT_FREE_AT_END },
-	{ "keep-going", no_argument, NULL, 'k' },
-	{ "stats", no_argument, NULL, 's' },
-	{ "json", no_argument, NULL, 'j' },
-	{ "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	{ 'e', "engine", "ENGINE",
+	  "how objects are packed into pages: slob:1991, slob, slobseg:pow2, slobseg, slab or "
+	  "slub" },
+	{ 'f', "front", "FRONT",
+	  "how each CPU caches free objects: array, cpuslab, queues or none" },
+	ROW_CPUS,
+	ROW_NODES,
+	ROW_SPREAD,
+	{ OPTION_NOMERGE, "nomerge", NULL, "caches of like objects stay apart" },
+	ROW_TOUCH,
+	ROW_EVENTS,
+	{ 'r', "rounds", "N", "repeat N times on fresh caches; the numbers are medians" },
+	{ OPTION_FREE_AT_END, "free-at-end", NULL,
+	  "also say what is left after all objects are freed" },
+	{ 'k', "keep-going", NULL, "count lines that are wrong instead of giving up" },
+	{ 's', "stats", NULL, "also print the event counters of each cache" },
+	{ 'j', "json", NULL, "print JSON" },
+	ROW_NO_PROGRESS,
+	{ 0 },
 };
 
 static const char *const engines[] = { "slob:1991", "slob", "slobseg:pow2", "slobseg", "slab",
@@ -150,22 +131,22 @@ static int set_option(void *arg, int got, const char *value)
 		status = set_number("--rounds", value, REPLAY_MAX_ROUNDS, &number);
 		o->replay.rounds = (unsigned int)number;
 		break;
-	case OPT_CPUS:
+	case OPTION_CPUS:
 		status = set_number("--cpus", value, act_max_cpus(), &o->cpus);
 		break;
-	case OPT_NODES:
+	case OPTION_NODES:
 		status = set_number("--nodes", value, act_max_nodes(), &o->nodes);
 		break;
-	case OPT_SPREAD:
+	case OPTION_SPREAD:
 		o->replay.spread = true;
 		break;
-	case OPT_NOMERGE:
+	case OPTION_NOMERGE:
 		o->nomerge = true;
 		break;
-	case OPT_FREE_AT_END:
+	case OPTION_FREE_AT_END:
 		o->replay.free_at_end = true;
 		break;
-	case OPT_NO_PROGRESS:
+	case OPTION_NO_PROGRESS:
 		o->progress = false;
 		break;
 	case 'k':
@@ -180,13 +161,14 @@ static int set_option(void *arg, int got, const char *value)
 	return status;
 }
 
-static const struct util_options util_options = { COMMAND, usage, ":e:f:t:n:r:ksjhV", long_options,
-						  set_option };
+static const struct option_table table = {
+	.command = COMMAND, .usage = usage, .rows = rows, .set = set_option
+};
 
 /* Returns the exit status, or -1: go on. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
-	int status = util_take_options(&util_options, o, argc, argv);
+	int status = options_take(&table, o, argc, argv);
 
 	if (status >= 0)
 		return status;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "run/program.h"
+#include "options.h"
 #include "report/env.h"
 #include "report/names.h"
 #include "report/options.h"
@@ -22,24 +23,15 @@
 
 #define COMMAND "run"
 #define LIBRARY "libuslab_malloc.so"
-#define WIDTH 80 /* columns of a text */
 
 enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum { OPTION_HELP_OPTIONS = 256 };
-
-static const struct option long_options[] = {
-	{ "engine", required_argument, NULL, 'e' },
-	{ "front", required_argument, NULL, 'f' },
-	{ "help-options", no_argument, NULL, OPTION_HELP_OPTIONS },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
-};
+enum { OPTION_HELP_OPTIONS = OPTION_OWN };
 
 struct run {
 	const char *engine; /* NULL: as it is */
 	const char *front;
+	bool help_options;
 	char library[PATH_MAX];
 };
 
@@ -70,41 +62,11 @@ static void print_choices(const char *what, const char *(*name)(unsigned int))
 	putchar('\n');
 }
 
-static int print_help(void)
+static void list_choices(void)
 {
-	printf("usage: uslab run [--engine=ENGINE] [--front=FRONT] [--] PROGRAM [ARGUMENT]...\n"
-	       "Start a program whose malloc is uslab.\n"
-	       "\n"
-	       "  -e, --engine=ENGINE  %s\n"
-	       "  -f, --front=FRONT    %s\n"
-	       "      --help-options   what the program takes in USLAB_CONF and USLAB_DEBUG\n"
-	       "  -h, --help           this text\n"
-	       "  -V, --version        the version\n"
-	       "\n"
-	       "The program is found as a shell finds it, and replaces this command.\n",
-	       option_text_of("engine")->help, option_text_of("front")->help);
+	putchar('\n');
 	print_choices("Engines", names_engine);
 	print_choices("Fronts", front_choice);
-	return util_finish(COMMAND, EXIT_OK);
-}
-
-/* Words, on lines of WIDTH columns that are indented so far. */
-static void print_wrapped(int indent, const char *text)
-{
-	int column = 0;
-
-	while (*text) {
-		int length = (int)strcspn(text, " ");
-
-		if (!column || column + 1 + length > WIDTH)
-			column = printf("%s%*s%.*s", column ? "\n" : "", indent, "", length, text) -
-				 (column ? 1 : 0);
-		else
-			column += printf(" %.*s", length, text);
-		text += length;
-		text += strspn(text, " ");
-	}
-	putchar('\n');
 }
 
 static void print_aliases(const char *key)
@@ -130,9 +92,9 @@ static int print_option_texts(void)
 		printf("  %s", o->key);
 		print_aliases(o->key);
 		printf(" [%s]\n", o->initial);
-		print_wrapped(6, o->help);
+		options_print_wrapped(0, 6, o->help);
 		snprintf(values, sizeof(values), "takes %s; since %s", o->takes, o->since);
-		print_wrapped(6, values);
+		options_print_wrapped(0, 6, values);
 	}
 	puts("\nUSLAB_DEBUG=FLAGS[,CACHE...][;...] as the kernel's slab_debug:");
 	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++) {
@@ -140,7 +102,7 @@ static int print_option_texts(void)
 
 		snprintf(values, sizeof(values), "%s (%s)", flag->help, flag->where);
 		printf("  %c\n", flag->letter);
-		print_wrapped(6, values);
+		options_print_wrapped(0, 6, values);
 	}
 	return util_finish(COMMAND, EXIT_OK);
 }
@@ -162,36 +124,51 @@ static int check_choice(const char *what, const char *value, const char *(*name)
 	return util_usage_error(COMMAND, "no %s '%s'; there is: %s", what, value, all);
 }
 
+static int set_option(void *arg, int option, const char *value)
+{
+	struct run *run = arg;
+
+	switch (option) {
+	case OPTION_HELP_OPTIONS:
+		run->help_options = true;
+		return EXIT_OK;
+	case 'e':
+		run->engine = value;
+		return check_choice("engine", value, names_engine);
+	default:
+		run->front = value;
+		return check_choice("front", value, front_choice);
+	}
+}
+
 /* Returns the exit status, or -1: go on with argv[optind]. */
 static int parse(struct run *run, int argc, char **argv)
 {
-	int status = EXIT_OK;
-	int got;
+	const struct option_row rows[] = {
+		{ 'e', "engine", "ENGINE", option_text_of("engine")->help },
+		{ 'f', "front", "FRONT", option_text_of("front")->help },
+		{ OPTION_HELP_OPTIONS, "help-options", NULL,
+		  "what the program takes in USLAB_CONF and USLAB_DEBUG" },
+		{ 0 },
+	};
+	const struct option_table table = {
+		.command = COMMAND,
+		.usage =
+			"usage: uslab run [--engine=ENGINE] [--front=FRONT] [--] PROGRAM [ARGUMENT]...\n"
+			"Start a program whose malloc is uslab. It is found as a shell finds it, and replaces\n"
+			"this command.",
+		.list = list_choices,
+		.rows = rows,
+		.stops = true,
+		.set = set_option,
+	};
+	int status = options_take(&table, run, argc, argv);
 
-	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, "+:e:f:hV", long_options, NULL)) != -1) {
-		switch (got) {
-		case 'h':
-			return print_help();
-		case OPTION_HELP_OPTIONS:
-			return print_option_texts();
-		case 'V':
-			return util_version();
-		case 'e':
-			run->engine = optarg;
-			status = check_choice("engine", optarg, names_engine);
-			break;
-		case 'f':
-			run->front = optarg;
-			status = check_choice("front", optarg, front_choice);
-			break;
-		default:
-			return util_bad_option(COMMAND, argv, got);
-		}
-	}
-	if (status == EXIT_OK && optind >= argc)
-		status = util_usage_error(COMMAND, "which program?");
-	return status == EXIT_OK ? -1 : status;
+	if (status >= 0)
+		return status;
+	if (run->help_options)
+		return print_option_texts();
+	return optind < argc ? -1 : util_usage_error(COMMAND, "which program?");
 }
 
 /*
@@ -331,8 +308,6 @@ int cmd_run(int argc, char **argv)
 	int status;
 	int error;
 
-	opterr = 0;
-	optind = 0;
 	status = parse(&run, argc, argv);
 	if (status >= 0)
 		return status;

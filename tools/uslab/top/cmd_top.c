@@ -12,27 +12,17 @@
 
 #include "symbols/resolve.h"
 #include "top/top.h"
+#include "options.h"
 #include "util.h"
 
 #define COMMAND "top"
 
-static const char help[] =
+static const char usage[] =
 	"usage: uslab top -p PID [OPTION]...\n"
 	"       uslab top --kernel [OPTION]...\n"
-	"Watch the slab caches of a running process that uses uslab, or of the kernel.\n"
-	"\n"
-	"  -p, --pid=PID         the process\n"
-	"      --library=NAME    of several copies of uslab in it, the one in a file named like this\n"
-	"      --kernel          the running kernel, from /sys/kernel/slab (needs root)\n"
-	"      --root=DIR        a tree like that one\n"
-	"  -d, --interval=S      seconds between two looks (default 1; 0.1 .. 3600)\n"
-	"  -s, --sort=ORDER      bytes, objects, growth, waste or name (default bytes)\n"
-	"  -b, --batch           print lines instead of a screen; without -n until the process ends\n"
-	"  -n, --count=N         look N times, then end\n"
-	"      --force           keys change also a process that its seccomp filter may end for it\n"
-	"  -h, --help            this text\n"
-	"  -V, --version         the version\n"
-	"\n"
+	"Watch the slab caches of a running process that uses uslab, or of the kernel.";
+
+static const char notes[] =
 	"Keys: h shows them. They sort, filter, show one cache and its call sites, and switch\n"
 	"debugging and tracking of the running process on and off, shrink and validate.\n"
 	"\n"
@@ -40,21 +30,18 @@ static const char help[] =
 	"of these without live objects, and how the bytes held grow, over the last three intervals.\n"
 	"A narrow screen shows those that fit.";
 
-enum { OPTION_LIBRARY = 256, OPTION_KERNEL, OPTION_ROOT, OPTION_FORCE };
-
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "kernel", no_argument, NULL, OPTION_KERNEL },
-	{ "root", required_argument, NULL, OPTION_ROOT },
-	{ "interval", required_argument, NULL, 'd' },
-	{ "sort", required_argument, NULL, 's' },
-	{ "batch", no_argument, NULL, 'b' },
-	{ "count", required_argument, NULL, 'n' },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	ROW_PID,
+	ROW_LIBRARY,
+	ROW_KERNEL,
+	ROW_ROOT,
+	{ 'd', "interval", "S", "seconds between two looks (default 1; 0.1 .. 3600)" },
+	{ 's', "sort", "ORDER", "bytes, objects, growth, waste or name (default bytes)" },
+	{ 'b', "batch", NULL,
+	  "print lines instead of a screen; without -n until the process ends" },
+	{ 'n', "count", "N", "look N times, then end" },
+	ROW_FORCE,
+	{ 0 },
 };
 
 struct arguments {
@@ -98,38 +85,16 @@ static int take_source(struct arguments *arguments)
 	return EXIT_OK;
 }
 
-static int parse_source(struct arguments *arguments, int got, const char *text)
-{
-	int status = take_source(arguments);
-
-	if (status != EXIT_OK)
-		return status;
-	if (got == 'p') {
-		arguments->source.kind = SOURCE_PROCESS;
-		return util_parse_pid(COMMAND, text, &arguments->source.pid);
-	}
-	arguments->source.kind = SOURCE_TREE;
-	arguments->source.tree = text; /* NULL: the kernel's */
-	return EXIT_OK;
-}
-
 static int set_option(void *arg, int option, const char *value)
 {
 	struct arguments *arguments = arg;
-	struct source_options *source = &arguments->source;
+	int status = EXIT_OK;
 
+	if (option == 'p' || option == OPTION_KERNEL || option == OPTION_ROOT)
+		status = take_source(arguments);
+	if (status != EXIT_OK || source_take_option(&arguments->source, option, value, &status))
+		return status;
 	switch (option) {
-	case 'p':
-	case OPTION_ROOT:
-		return parse_source(arguments, option, value);
-	case OPTION_KERNEL:
-		return parse_source(arguments, option, NULL);
-	case OPTION_LIBRARY:
-		source->library = value;
-		return EXIT_OK;
-	case OPTION_FORCE:
-		source->force = true;
-		return EXIT_OK;
 	case 'd':
 		return parse_interval(arguments->top, value);
 	case 's':
@@ -144,13 +109,14 @@ static int set_option(void *arg, int option, const char *value)
 	}
 }
 
-static const struct util_options options = { COMMAND, help, ":p:d:s:bn:hV", long_options,
-					     set_option };
+static const struct option_table options = {
+	.command = COMMAND, .usage = usage, .rows = rows, .notes = notes, .set = set_option
+};
 
 /* Returns the exit status, or -1: go on. */
 static int parse(struct arguments *arguments, int argc, char **argv)
 {
-	int status = util_take_options(&options, arguments, argc, argv);
+	int status = options_take(&options, arguments, argc, argv);
 
 	if (status >= 0)
 		return status;

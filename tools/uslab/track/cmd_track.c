@@ -14,6 +14,7 @@
 
 #include "command/command.h"
 #include "track/track.h"
+#include "options.h"
 #include "util.h"
 
 #define COMMAND "track"
@@ -23,51 +24,21 @@
 #define SETTLE_SECONDS 0.3
 #define SETTLE_LOOKS 3u
 
-static const char help[] =
+static const char usage[] =
 	"usage: uslab track -p PID [OPTION]...\n"
 	"       uslab track --core FILE [PROGRAM] [OPTION]...\n"
-	"Show the call sites that hold the objects of a running program.\n"
-	"\n"
-	"  -p, --pid=PID        the process\n"
-	"      --core=FILE      a core file, of a program that was tracked\n"
-	"  -c, --cache=PATTERN  caches by name or id; * and ? as in a shell; repeatable. Without\n"
-	"                       it the program is watched for a few seconds, and then the caches\n"
-	"                       that grew most are tracked\n"
-	"      --library=NAME   of several copies of uslab in it, the one in a file named like this\n"
-	"\n"
-	"  -i, --interval=S     seconds between two tables (2); with --once, before the only one (15)\n"
-	"  -1, --once           one table\n"
-	"  -n, --top=N          that many call sites (10)\n"
-	"  -b, --by=KEY         in the order of bytes, objects, age (mean) or growth\n"
-	"      --full           track every allocation: exact, and slower for the program\n"
-	"      --sample         track some allocations, at random, of malloc under 'uslab run': fast, and\n"
-	"                       numbers have an error\n"
-	"      --watch=S        seconds to look for what grows (5)\n"
-	"      --wait=S         seconds to wait for the program to take a command (10)\n"
-	"      --force          also where a seccomp filter of the program may end it for that\n"
-	"      --keep           leave tracking on at the end\n"
-	"      --off            only switch tracking off, whoever switched it on\n"
-	"\n"
-	"      --folded=FILE    stacks and bytes for flame graphs; -: to standard output. Implies --once\n"
-	"      --pprof=FILE     a profile for pprof. Implies --once\n"
-	"      --own-frames     show the allocator's own frames as well\n"
-	"  -v, --verbose        names of C++ with all their template arguments\n"
-	"      --json           tables as JSON, one to a line\n"
-	"  -h, --help           this text\n"
-	"  -V, --version        the version\n"
-	"\n"
+	"Show the call sites that hold the objects of a running program, or of a core file of one\n"
+	"that was tracked.";
+
+static const char notes[] =
 	"Columns: objects and bytes held, objects per second of the first half of the time that are\n"
 	"still there (what a leak has, and a busy call site has not), their ages. Of what is sampled also\n"
 	"how far the true numbers may be off, and the call site's share: intervals of 95 %.";
 
 enum {
-	OPTION_CORE = 256,
-	OPTION_LIBRARY,
-	OPTION_FULL,
+	OPTION_FULL = OPTION_OWN,
 	OPTION_SAMPLE,
 	OPTION_WATCH,
-	OPTION_WAIT,
-	OPTION_FORCE,
 	OPTION_KEEP,
 	OPTION_OFF,
 	OPTION_FOLDED,
@@ -76,30 +47,36 @@ enum {
 	OPTION_OWN_FRAMES,
 };
 
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "core", required_argument, NULL, OPTION_CORE },
-	{ "cache", required_argument, NULL, 'c' },
-	{ "library", required_argument, NULL, OPTION_LIBRARY },
-	{ "interval", required_argument, NULL, 'i' },
-	{ "once", no_argument, NULL, '1' },
-	{ "top", required_argument, NULL, 'n' },
-	{ "by", required_argument, NULL, 'b' },
-	{ "full", no_argument, NULL, OPTION_FULL },
-	{ "sample", no_argument, NULL, OPTION_SAMPLE },
-	{ "watch", required_argument, NULL, OPTION_WATCH },
-	{ "wait", required_argument, NULL, OPTION_WAIT },
-	{ "force", no_argument, NULL, OPTION_FORCE },
-	{ "keep", no_argument, NULL, OPTION_KEEP },
-	{ "off", no_argument, NULL, OPTION_OFF },
-	{ "folded", required_argument, NULL, OPTION_FOLDED },
-	{ "pprof", required_argument, NULL, OPTION_PPROF },
-	{ "own-frames", no_argument, NULL, OPTION_OWN_FRAMES },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	ROW_PID,
+	ROW_CORE,
+	{ 'c', "cache", "PATTERN",
+	  "caches by name or id; * and ? as in a shell; repeatable. Without it the program is "
+	  "watched for a few seconds, and then the caches that grew most are tracked" },
+	ROW_LIBRARY,
+	{ .help = "" },
+	{ 'i', "interval", "S",
+	  "seconds between two tables (2); with --once, before the only one (15)" },
+	{ '1', "once", NULL, "one table" },
+	{ 'n', "top", "N", "that many call sites (10)" },
+	{ 'b', "by", "KEY", "in the order of bytes, objects, age (mean) or growth" },
+	{ OPTION_FULL, "full", NULL, "track every allocation: exact, and slower for the program" },
+	{ OPTION_SAMPLE, "sample", NULL,
+	  "track some allocations, at random, of malloc under 'uslab run': fast, and numbers have "
+	  "an error" },
+	{ OPTION_WATCH, "watch", "S", "seconds to look for what grows (5)" },
+	ROW_WAIT,
+	ROW_FORCE,
+	{ OPTION_KEEP, "keep", NULL, "leave tracking on at the end" },
+	{ OPTION_OFF, "off", NULL, "only switch tracking off, whoever switched it on" },
+	{ .help = "" },
+	{ OPTION_FOLDED, "folded", "FILE",
+	  "stacks and bytes for flame graphs; -: to standard output. Implies --once" },
+	{ OPTION_PPROF, "pprof", "FILE", "a profile for pprof. Implies --once" },
+	{ OPTION_OWN_FRAMES, "own-frames", NULL, "show the allocator's own frames as well" },
+	{ 'v', "verbose", NULL, "names of C++ with all their template arguments" },
+	{ OPTION_JSON, "json", NULL, "tables as JSON, one to a line" },
+	{ 0 },
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -167,9 +144,6 @@ static bool set_switch(struct track_options *options, int option)
 	case '1':
 		options->once = true;
 		return true;
-	case OPTION_FORCE:
-		options->source.force = true;
-		return true;
 	case 'v':
 		options->verbose = true;
 		return true;
@@ -193,23 +167,16 @@ static bool set_switch(struct track_options *options, int option)
 static int set_option(void *arg, int option, const char *value)
 {
 	struct track_options *options = arg;
-	struct source_options *source = &options->source;
 	unsigned long number;
 	int status;
 
+	if (source_take_option(&options->source, option, value, &status))
+		return status;
 	if (set_switch(options, option))
 		return EXIT_OK;
 	switch (option) {
-	case 'p':
-		return util_parse_pid(COMMAND, value, &source->pid);
-	case OPTION_CORE:
-		source->core = value;
-		return EXIT_OK;
 	case 'c':
 		return add_pattern(options, value);
-	case OPTION_LIBRARY:
-		source->library = value;
-		return EXIT_OK;
 	case 'i':
 		return parse_seconds(value, &options->interval);
 	case OPTION_WATCH:
@@ -251,7 +218,6 @@ static int check(struct track_options *options, int argc, char **argv)
 		return util_usage_error(COMMAND, "--off and --keep exclude each other");
 	if (options->json && options->folded && !strcmp(options->folded, "-"))
 		return util_usage_error(COMMAND, "--json and --folded=- are two outputs");
-	options->source.kind = core ? SOURCE_CORE : SOURCE_PROCESS;
 	options->once |= core || options->folded || options->pprof;
 	if (options->interval == 0)
 		options->interval = options->once ? ONCE_INTERVAL : LIVE_INTERVAL;
@@ -260,13 +226,14 @@ static int check(struct track_options *options, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static const struct util_options util_options = { COMMAND, help, ":p:c:i:1n:b:vhV", long_options,
-						  set_option };
+static const struct option_table table = {
+	.command = COMMAND, .usage = usage, .rows = rows, .notes = notes, .set = set_option
+};
 
 /* Returns the exit status, or -1: go on. */
 static int parse(struct track_options *options, int argc, char **argv)
 {
-	int status = util_take_options(&util_options, options, argc, argv);
+	int status = options_take(&table, options, argc, argv);
 
 	if (status >= 0)
 		return status;
