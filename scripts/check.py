@@ -5,12 +5,12 @@
 Prints one line per violation, `file:line: rule: text`, and ends with status 1 if there is any.
 A rule that needs something that is not there (a build, clang-format) says loudly that it was
 skipped. Each rule is one generator that takes the Tree and yields (file, line, text); its
-docstring is what --list prints. tests/tools/check_test.py plants a violation of each.
+docstring is what --list prints. tests/tools/check_test.py plants a violation of each. Those of
+references to documents and files are in check_references.py, those of man pages in check_man.py.
 """
 import argparse
 import ast
 import concurrent.futures
-import fnmatch
 import hashlib
 import os
 import re
@@ -18,9 +18,11 @@ import shutil
 import subprocess
 import sys
 
-import option_table
-from check_man import rule_man  # noqa: F401: a rule is found by its name
 import figures  # from this folder
+import option_table
+from callgraph import Objects, strongly_connected
+from check_man import rule_man  # noqa: F401: a rule is found by its name
+from check_references import rule_adr, rule_docs, rule_files, rule_spec  # noqa: F401
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
@@ -30,6 +32,8 @@ RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debu
 OPEN_FLOORS = {"os", "debug", "cache"}
 # The one name that is called upwards: a failed assertion ends in the os floor.
 UPWARD = {"os_die"}
+# These do not return: who calls them waits for nobody above, so they close no circle.
+ENDS = UPWARD | {"os_die_fmt"}
 
 MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
 MAX_COLUMNS = 100
@@ -85,7 +89,7 @@ class Tree:
         self.root, self.build = os.path.abspath(root), os.path.abspath(build)
         self.paths = self._list()
         self.notes = []
-        self._sources = {}
+        self._sources, self._objects = {}, None
 
     def _list(self):
         if os.path.exists(os.path.join(self.root, ".git")):
@@ -110,6 +114,12 @@ class Tree:
         return [self.source(p) for p in self.paths
                 if p.endswith((".c", ".h")) and (not prefixes or p.startswith(prefixes))]
 
+    @property
+    def objects(self):
+        if self._objects is None:
+            self._objects = Objects(self)
+        return self._objects
+
     def skip(self, rule, why):
         self.notes.append(f"check: {rule}: SKIPPED: {why}")
 
@@ -122,7 +132,7 @@ class Tree:
 
 
 def room_of(path):
-    """src/engine/slub/x.c -> ("engine", "engine/slub"); None outside of src/."""
+    """src/engine/slub/free.c -> ("engine", "engine/slub"); None outside of src/."""
     parts = path.split("/")
     if parts[0] != "src" or len(parts) < 3:
         return None, None
@@ -136,16 +146,13 @@ def rank_of(room):
     return RANK.get(floor, 99) + ((-0.5 if floor == "arch" else 0.5) if part else 0)
 
 
-def same_open_floor(one, other):
-    floor = one.partition("/")[0]
-    return floor in OPEN_FLOORS and floor == other.partition("/")[0]
-
-
 def below(lower, upper):
     """May upper include lower? Rooms of one floor may, where they are parts of one thing; rule
-    links sees to it that they do so in one direction."""
-    return (lower == upper or rank_of(lower) < rank_of(upper)
-            or same_open_floor(lower, upper))
+    links sees to it that no objects of two rooms need one another."""
+    floor = lower.partition("/")[0]
+    if floor in OPEN_FLOORS and floor == upper.partition("/")[0]:
+        return True
+    return lower == upper or rank_of(lower) < rank_of(upper)
 
 
 def matches(source, pattern):
@@ -179,66 +186,31 @@ def rule_includes(tree):
                 yield source.path, number, f"{room} includes {match.group(1)}, which is {side}"
 
 
-def object_symbols(tree, path):
-    """(defined, undefined) names of an object; readelf shows machine code where nm shows LTO's."""
-    defined, undefined = set(), set()
-    for line in (tree.tool("readelf", "-sW", path) or "").splitlines():
-        fields = line.split()
-        if len(fields) >= 8 and fields[4] in ("GLOBAL", "WEAK"):
-            (undefined if fields[6] == "UND" else defined).add(fields[7].split("@")[0])
-    return defined, undefined
-
-
-def strongly_connected(graph):
-    """Tarjan's components of more than one member, of {node: set of nodes}."""
-    index, low, stack, found = {}, {}, [], []
-
-    def visit(node):
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for following in sorted(graph.get(node, ())):
-            if following not in index:
-                visit(following)
-            if following in stack:
-                low[node] = min(low[node], low[following])
-        if low[node] == index[node]:
-            position = stack.index(node)
-            if len(stack) - position > 1:
-                found.append(sorted(stack[position:]))
-            del stack[position:]
-
-    for node in sorted(graph):
-        if node not in index:
-            visit(node)
-    return found
-
-
 def rule_links(tree):
-    """the link graph has no cycle across folders, and calls go down only"""
-    objects = []
-    for folder, _, files in os.walk(os.path.join(tree.build, "CMakeFiles")):
-        objects += [os.path.join(folder, f) for f in files if f.endswith(".c.o")]
-    rooms, uses = {}, []
-    for path in sorted(objects):
-        inside = re.search(r"uslab(?:_malloc)?_core\.dir/(src/.+\.c)\.o$", path)
-        if inside and inside.group(1) in tree.paths:
-            defined, undefined = object_symbols(tree, path)
-            uses.append((inside.group(1), undefined))
-            rooms.update((name, inside.group(1)) for name in defined)
-    if not uses:
+    """calls go down only; no circle of floors, nor of objects in more than one room"""
+    objects = tree.objects
+    if not objects.defines:
         tree.skip("links", f"no objects in {tree.build}; build first")
         return
     graph = {}
-    for user, names in uses:
+    for user, names in sorted(objects.uses.items()):
         room = room_of(user)[1]
-        for name in sorted(names - UPWARD):
-            target = room_of(rooms[name])[1] if name in rooms else room
-            if target != room and not same_open_floor(target, room):
-                graph.setdefault(room, set()).add(target)
+        for name in sorted(names - UPWARD) if room else ():
+            home = objects.home(name, user)
+            target = room_of(home)[1] if home else room
+            if not target:
+                continue
             if not below(target, room):
-                yield user, 1, f"{room} calls {name}() up in {rooms[name]}"
+                yield user, 1, f"{room} calls {name}() up in {home}"
+            parts = [r.partition("/")[0] if r.partition("/")[0] in OPEN_FLOORS else r
+                     for r in (room, target)]
+            if parts[0] != parts[1]:
+                graph.setdefault(parts[0], set()).add(parts[1])
     for cycle in strongly_connected(graph):
         yield "src", 1, f"link cycle: {' '.join(cycle)}"
+    for circle in strongly_connected(objects.graph(without=ENDS)):
+        if len({os.path.dirname(path) for path in circle}) > 1:
+            yield circle[0], 1, f"a circle of objects across rooms: {' '.join(circle)}"
 
 
 def rule_asm(tree):
@@ -362,7 +334,7 @@ def exemptions(tree):
 
 
 def rule_tests(tree):
-    """tests mirror sources: src/a/b.c has tests/unit/a/b_test.c, or a reason in tests/EXEMPT"""
+    """tests mirror sources: each .c of src/ has a _test.c in tests/unit/, or a reason in tests/EXEMPT"""
     exempt, wrong = exemptions(tree)
     yield from wrong
     for path in tree.paths:
@@ -378,112 +350,6 @@ def rule_tests(tree):
             home = home if home.startswith("tools/") else f"src/{home}"
             if f"{home}.c" not in tree.paths and f"{home}.h" not in tree.paths:
                 yield path, 1, f"tests nothing: neither {home}.c nor {home}.h"
-
-
-def path_exists(tree, token, doc):
-    """Does a path named in a document name something: from the root, src/, or the document?"""
-    for braces in re.findall(r"\{([^{}]*)\}", token)[:1]:
-        return all(path_exists(tree, token.replace("{" + braces + "}", part.strip(), 1), doc)
-                   for part in braces.split(","))
-    token = token.rstrip("/")
-    for base in ("", "src/", "include/", os.path.dirname(doc) + "/"):
-        full = os.path.normpath(base + token)
-        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/") or fnmatch.fnmatch(p, full + "/*")
-               for p in tree.paths):
-            return True
-    return False
-
-
-def rule_docs(tree):
-    """every path named in docs, README.md, CONTRIBUTING.md and CHANGELOG.md exists"""
-    tops = {p.split("/")[0] for p in tree.paths if "/" in p} | set(RANK)
-    tops |= {"src", "include", "tests", "tools", "scripts", "docs", "bench", "cmake"}
-    word = re.compile(r"(?<![\w/.<>~$=:@-])[\w.-]+/[\w.,{}*/+-]*[\w}*/]")
-    for path in tree.paths:
-        if not path.endswith(".md") or not (path.startswith("docs/") or "/" not in path):
-            continue
-        fenced = False
-        for number, line in enumerate(tree.source(path).lines, 1):
-            fenced ^= line.startswith("```")
-            for link in re.findall(r"(?:\]\(|\b(?:src|srcset|href)=\")([^)#\s\"]+)", line):
-                if "://" not in link and not path_exists(tree, link, path):
-                    yield path, number, f"links to {link}, which does not exist"
-            for span in [line] if fenced else re.findall(r"`([^`]+)`", line):
-                for match in word.finditer(span):
-                    token = match.group(0)
-                    if token.split("/")[0] not in tops or token.endswith("/NNNN") \
-                            or span[match.end():match.end() + 1] == "<":
-                        continue
-                    if not path_exists(tree, token, path):
-                        yield path, number, f"names {token}, which does not exist"
-
-
-SPEC_GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:\*|#|//)?[ \t]*)"  # a blank, or a comment's next line
-SPEC_PART = r"(?:\d+\.\d+(?!\.?\d)|A\d+)[a-z]?\b"
-SPEC_NEXT = rf"(?:,|,?{SPEC_GAP}(?:and|or|to|-)){SPEC_GAP}"
-SPEC_REFERENCE = re.compile(
-    rf"\b[Ss]pec{SPEC_GAP}(?P<first>{SPEC_PART}|\d+\b(?!\.\d)|A\b)"
-    rf"(?P<more>(?:{SPEC_NEXT}{SPEC_PART})*)"
-    rf"(?:,?{SPEC_GAP}points?{SPEC_GAP}(?P<points>\d+(?:{SPEC_NEXT}\d+)*))?"
-    rf"|\b(?P<list>[Vv]ector|[Pp]itfall)s?{SPEC_GAP}(?P<numbers>\d+\b(?:{SPEC_NEXT}\d+\b)*)")
-
-
-def spec_parts(tree):
-    """{"4", "4.8", "4.8a", "3.8 point 5", ...}: what docs/spec has headings and items for."""
-    parts = set()
-    for path in tree.paths:
-        part = ""
-        for line in tree.source(path).lines if re.match(r"docs/spec/.+\.md$", path) else ():
-            heading = re.match(r"##? (\d+\.\d+|\d+(?=\.)|A\d*)\b", line)
-            item = re.match(r"- \*\*([a-z])\.\*\*|(\d+)\. ", line)
-            if line.startswith("#"):
-                part = heading.group(1) if heading else ""
-                parts.add(part)
-            elif item:
-                parts.add(part + (item.group(1) or f" point {item.group(2)}"))
-    return parts - {""}
-
-
-def spec_references(text):
-    """(offset, part as spec_parts() has it) of each reference in a text."""
-    for match in SPEC_REFERENCE.finditer(text):
-        numbers = lambda group: re.findall(r"\d+", match.group(group) or "")
-        if match.group("list"):
-            section = "14" if match.group("list").lower() == "vector" else "15"
-            yield from ((match.start(), f"{section}.{number}") for number in numbers("numbers"))
-            continue
-        cited = [match.group("first")] + re.findall(SPEC_PART, match.group("more"))
-        yield from ((match.start(), part) for part in cited)
-        yield from ((match.start(), f"{cited[-1]} point {number}") for number in numbers("points"))
-
-
-def rule_spec(tree):
-    """every reference to the specification ("spec 4.13", "vector 3") leads to a part of docs/spec"""
-    parts = spec_parts(tree)
-    for path in tree.paths:
-        if not path.endswith((".c", ".h", ".S", ".def", ".py", ".sh", ".md", ".scd", ".txt", ".cmake")):
-            continue
-        text = tree.source(path).text
-        for offset, part in spec_references(text):
-            if part not in parts:
-                yield path, text.count("\n", 0, offset) + 1, f"docs/spec has no {part}"
-        if not path.startswith("docs/spec/"):
-            continue
-        prose = re.sub(r"```.*?```|``.*?``|`[^`]*`", lambda m: "\n" * m.group(0).count("\n"), text,
-                       flags=re.S)
-        for match in re.finditer(r"\[(\d+\.\d+|A\d*)\](?!\()(: (\S*)#(\S+))?", prose):
-            number, line = match.group(1), prose.count("\n", 0, match.start()) + 1
-            if not match.group(2):
-                if f"\n[{number}]: " not in prose:
-                    yield path, line, f"[{number}] has no link at the file's end"
-                continue
-            target = os.path.join("docs/spec", match.group(3)) if match.group(3) else path
-            headings = tree.source(target).text if target in tree.paths else ""
-            slugs = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-                     for heading in re.findall(r"^#+ (.*)", headings, re.M)]
-            if match.group(4) not in slugs or not match.group(4).startswith(
-                    number.replace(".", "").lower()):
-                yield path, line, f"[{number}] leads to {match.group(3)}#{match.group(4)}"
 
 
 def rule_options(tree):

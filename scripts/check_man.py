@@ -2,6 +2,8 @@
 """The rules of scripts/check.py on man pages: the public headers against docs/man/*.3.scd."""
 import re
 
+from check_references import line_of, texts
+
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "ATTRIBUTES", "COST",
             "SOURCE", "EXAMPLE", "SEE ALSO")
 OUT_OF_LINE = re.compile(r"uslab_(cache|kmalloc)(_|$)")  # what inline functions call, not programs
@@ -89,25 +91,33 @@ def check_page(tree, page, functions):
             yield page.line("# EXAMPLE"), f"no program on this page calls {name}"
 
 
-def check_references(page, known, functions):
-    """References to pages of ours lead somewhere: yields (line, text)."""
-    for match in re.finditer(r"\*([\w-]+)\*\((\d)\)", page.text):
-        name, section = match.groups()
-        ours = name in functions or re.match(r"uslab|kmem_", name)
-        if ours and (name, section) not in known:
-            yield page.text.count("\n", 0, match.start()) + 1, f"there is no page {name}({section})"
+# *uslab-info*(1), uslab-info(1)
+REFERENCE = re.compile(r"(?<![\w.-])([*_]?)([a-zA-Z][\w-]*)\1\(([1-8])\)")
+
+
+def check_references(tree, known, functions):
+    """References to pages of ours lead somewhere, in comments and documents too. A call of a
+    function in a C file is none: there only section 3 is one of a function."""
+    for path in texts(tree):
+        text = tree.source(path).text
+        for match in REFERENCE.finditer(text):
+            name, section = match.group(2, 3)
+            function = name in functions or re.match(r"uslab_|kmem_", name)
+            ours = function and (section == "3" or path.endswith(".scd"))
+            ours = ours or re.match(r"uslab(?!_)\b", name)
+            if ours and (name, section) not in known:
+                yield path, line_of(text, match.start()), f"there is no page {name}({section})"
 
 
 def rule_man(tree):
-    """each public function has a page of section 3 as its header has it, and each page its function"""
+    """functions have pages of section 3 as headers have them; "uslab-info(1)" names a page that is there"""
     pages = [Page(tree.source(path)) for path in tree.paths if re.match(r"docs/man/.+\.\d\.scd$", path)]
     functions = declared(tree)
     known = {(name, page.section) for page in pages for name in page.names + [page.stem]}
+    yield from check_references(tree, known, functions)
     shown = set()
     homes = {}
     for page in pages:
-        for number, text in check_references(page, known, functions):
-            yield page.path, number, text
         if page.section != "3":
             continue
         for number, text in check_page(tree, page, functions):

@@ -50,7 +50,7 @@
  * The number of all that programs inline: what this file says, and the sequences of
  * <uslab/arch/...>. It goes up with each change that a compiled program would not survive;
  * scripts/layouts.txt has what each number stood for. Who inlines a sequence refers to
- * uslab_layout_NUMBER, which only a library of that layout has.
+ * uslab_layout_NUMBER, which only a library of that layout has. Why: docs/adr/0025.
  */
 #define USLAB_LAYOUT 3
 

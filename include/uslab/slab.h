@@ -135,7 +135,7 @@ struct kmem_cache_args {
 /* ---- caches ---- */
 
 /**
- * kmem_cache_create - make a cache, or share an existing one that merges (kernel: slab_common.c)
+ * kmem_cache_create - make a cache, or share an existing one that merges (kernel: mm/slab_common.c)
  * @name:  copied; need not be unique; at most USLAB_MAX_NAME bytes
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
  * @align: power of two of at most a page, or 0

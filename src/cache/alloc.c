@@ -26,7 +26,7 @@ void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	cache_poll_now();
-	if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with set_watch() */
+	if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
 		return cache_alloc_watched(c, gfp, node, size, caller);
 	return cache_take_plain(c, gfp, node);
 }
@@ -59,7 +59,7 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 	}
 	if (cache_is_attended(c, WATCH_ALLOC)) {
 		cache_poll_now();
-		if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with set_watch() */
+		if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
 			return cache_alloc_bulk_watched(c, gfp, nr, p, done, caller);
 	}
 	n += ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr - n, p + n);

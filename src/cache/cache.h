@@ -224,7 +224,10 @@ int cache_parse_debug(const char *letters, slab_flags_t *flags);
 cold void cache_start_blocks(void);
 cold int cache_set_debug_pattern(const char *pattern, const char *letters);
 
-/* Sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one opens it. */
+/*
+ * switch.c: sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one
+ * opens it.
+ */
 cold void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
 
 /* failslab.c; uslab_set_failslab(), see <uslab/slab.h>. 0 or -EINVAL. */
@@ -239,6 +242,8 @@ cold bool cache_dump_obj(const void *p);
 /* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
 cold long cache_validate(struct cache *c);
 
+/* ---- registry.c: whose an object is ---- */
+
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only
  * objects of kmalloc and malloc caches say whose they are; of any other object there the answer is
@@ -246,8 +251,6 @@ cold long cache_validate(struct cache *c);
  * else the answer is NULL.
  */
 struct cache *cache_of_object(const void *p);
-
-/* ---- hardened.c ---- */
 /*
  * false: p lies where objects of caches lie, and none that the program has starts there. true where
  * that is not kept (page/used.h), and everywhere else. Any thread, also in a signal handler.
@@ -342,10 +345,12 @@ bool cache_set_option(const char *key, const char *value, void *arg);
 /* After that: what the option takes, or which ones there are. */
 cold void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value);
 
+/* ---- fork.c: hooks for pthread_atfork(3) ---- */
 void cache_fork_prepare(void);
 void cache_fork_parent(void);
 void cache_fork_child(void);
 
+/* check.c; for tests: nobody else uses the caches meanwhile. */
 void cache_check_all(void);
 
 #endif /* CACHE_CACHE_H */

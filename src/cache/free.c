@@ -10,11 +10,12 @@
  */
 #include "base/bits.h"
 #include "cache/object.h"
+#include "debug/report/report.h"
 
 void cache_free_attended(struct cache *c, void *obj, const void *caller)
 {
 	cache_poll_now();
-	if (load_acquire(&c->watch)) /* pairs with set_watch() */
+	if (load_acquire(&c->watch)) /* pairs with cache_watch_locked() */
 		cache_free_watched(c, obj, caller);
 	else
 		cache_give_plain(c, obj, caller);
@@ -182,7 +183,7 @@ static always_inline void free_bulk(struct cache *c, bool looked, unsigned int n
 	}
 	if (cache_is_attended(c, ~0u)) {
 		cache_poll_now();
-		if (load_acquire(&c->watch)) { /* pairs with set_watch() */
+		if (load_acquire(&c->watch)) { /* pairs with cache_watch_locked() */
 			free_bulk_watched(c, nr, p, caller);
 			return;
 		}
@@ -203,22 +204,75 @@ void cache_free_bulk_looked(struct cache *c, unsigned int nr, void **p, const vo
 	free_bulk(c, true, nr, p, caller);
 }
 
-/* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */
-static struct cache *owner_in_heap(const struct engine_heap *heap, const void *p)
-{
-	unsigned int id = cache_is_in_use(p) ? heap->owner(p) : 0;
-	unsigned int end = used_are_kept() ? USLAB_NR_HANDLES
-					   : USLAB_ID_FIRST_FREE; /* else without headers */
-	struct cache *c = id && id < end ? cache_of(percpu_handle(id)) : NULL;
+/* ---- what is no object of this cache, or not the program's ---- */
 
-	return c && c->engine.ops->heap == heap ? c : NULL;
+static struct cache *owner_of(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (!slab)
+		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
+	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
+					     : NULL;
 }
 
-struct cache *cache_of_object(const void *p)
+static const char *free_of(unsigned int id)
 {
-	struct page *page = page_head_of(p);
+	if (id >= USLAB_ID_FIRST_FREE)
+		return "kmem_cache_free";
+	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
+}
 
-	if (page && page->type == PAGE_SLAB)
-		return container_of(page->engine, struct cache, engine);
-	return page && page->type == PAGE_HEAP ? owner_in_heap(page->heap, p) : NULL;
+void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
+{
+	if (!cache_may_own(c, p) && !owner_of(p))
+		cache_report_pointer("kmem_cache_free_bulk", c, p);
+	else
+		cache_give_plain(c, p, caller);
+}
+
+void cache_give_wrong(struct cache *c, void *p, const void *caller)
+{
+	struct cache *owner = owner_of(p);
+
+	if (!owner || owner == c) {
+		cache_report_pointer(free_of(c->front.id), c, p);
+		return;
+	}
+	report_wrong_cache(&c->engine, &owner->engine, p);
+	report_deliver();
+	cache_free_for(owner, p, caller);
+}
+
+/* In a heap: does an object of c start there? Its header may be read then. */
+static bool is_of(const struct cache *c, const void *obj)
+{
+	const struct page *page = page_head_of(obj);
+
+	return !page || page->type != PAGE_HEAP ||
+	       (used_is_set(obj) && page->heap->owner(obj) == c->front.id);
+}
+
+bool cache_take_back(struct cache *c, void *obj, const void *caller)
+{
+	struct page *slab = page_slab_of(obj);
+
+	/* debug slabs and guarded pages have books of their own */
+	if (unlikely(slab && slab->layout->kind != LAYOUT_PLAIN)) {
+		cache_free_watched(c, obj, caller);
+		return false;
+	}
+	if (unlikely(!is_of(c, obj))) {
+		cache_give_wrong(c, obj, caller);
+		return false;
+	}
+	if (unlikely(!used_clear(obj))) {
+		if (slab)
+			cache_report_free(c, slab, obj, "freed");
+		else
+			cache_give_wrong(c, obj, caller);
+		return false;
+	}
+	cache_end_link(c, obj);
+	return true;
 }

@@ -56,7 +56,14 @@ bool cache_pattern_matches(const char *pattern, const char *name);
 void cache_make_topology(void);
 bool cache_topology_is(const char *value);
 
+/* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
+static inline bool cache_is_by_address(const struct cache *c)
+{
+	return c->front.id < USLAB_ID_FIRST_FREE;
+}
+
 /* registry.c; all under cache_lock */
+bool cache_number_is_taken(unsigned int id);
 int cache_number_get_locked(unsigned int wanted, unsigned int *id);
 void cache_number_put_locked(unsigned int id);
 void cache_register_locked(struct cache *c);
@@ -64,7 +71,7 @@ void cache_unregister_locked(struct cache *c);
 /* Is one of the names that it ever had, or its id, like the pattern? */
 bool cache_matches_locked(const struct cache *c, const char *pattern);
 
-/* ---- misuse.c ---- */
+/* ---- mark.c ---- */
 
 /*
  * Where the marks of a new cache's free objects are, for us and for what programs inline. Its
@@ -85,6 +92,11 @@ void cache_read_debug_option(const char *text);
 /* Option O was among the letters. */
 bool cache_no_higher_order(void);
 
+/* ---- switch.c ---- */
+
+/* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
+int cache_route_locked(struct cache *c);
+
 /* ---- debug.c ---- */
 
 #define CACHE_LETTERS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)
@@ -96,8 +108,6 @@ bool cache_no_higher_order(void);
 int cache_start_debug(struct cache *c, slab_flags_t letters);
 int cache_set_sampling_locked(struct cache *c, bool on);
 long cache_validate_locked(struct cache *c);
-/* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
-int cache_route_locked(struct cache *c);
 
 /* What patterns of names did. */
 struct cache_result {

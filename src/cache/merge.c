@@ -14,7 +14,6 @@
  */
 #include "base/bits.h"
 #include "cache/internal.h"
-#include "os/process/die.h"
 
 #define SLAB_NEVER_MERGE                                                                     \
 	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE | SLAB_TYPESAFE_BY_RCU | \
@@ -80,28 +79,4 @@ struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
 			return c;
 	}
 	return NULL;
-}
-
-void cache_unique_id(const struct cache *c, char *buf)
-{
-	char digits[8] = "0000000";
-	unsigned int size = c->engine.size;
-	char *p = buf;
-
-	*p++ = ':';
-	if (c->flags & SLAB_CACHE_DMA)
-		*p++ = 'd';
-	if (c->flags & SLAB_CACHE_DMA32)
-		*p++ = 'D';
-	if (c->flags & SLAB_RECLAIM_ACCOUNT)
-		*p++ = 'a';
-	if (c->flags & SLAB_CONSISTENCY_CHECKS)
-		*p++ = 'F';
-	if (c->flags & SLAB_ACCOUNT)
-		*p++ = 'A';
-	if (p != buf + 1)
-		*p++ = '-';
-	for (int i = 6; i >= 0; i--, size /= 10)
-		digits[i] = (char)('0' + size % 10);
-	os_format(p, 8, "%s", digits);
 }

@@ -31,7 +31,7 @@
 static always_inline bool cache_is_attended(const struct cache *c, unsigned int watch)
 {
 	return unlikely(cache_is_called()) ||
-	       unlikely(load_acquire(&c->watch) & watch); /* pairs with set_watch() */
+	       unlikely(load_acquire(&c->watch) & watch); /* pairs with cache_watch_locked() */
 }
 
 /* ---- alloc.c: cache_is_attended(), or memory is short ---- */
@@ -45,15 +45,18 @@ cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
 void cache_free_attended(struct cache *c, void *obj, const void *caller);
 /* A nested call (page/nested.h), or somebody reminds of what these put off. */
 cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
-
-/*
- * ---- misuse.c: what a program must not free is reported, with nothing of ours locked ----
- *
- * p is no start of an object of c. An object of another cache goes there, anything else nowhere.
- */
+/* p is no start of an object of c. An object of another cache goes there, anything else nowhere. */
 cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
 /* One of several that the program freed at once into c, and which may be one of those mistakes. */
 cold void cache_give_of_bulk(struct cache *c, void *p, const void *caller);
+/*
+ * Where page/used.h is kept: from the program, after cache_may_own(). false: it did not have it,
+ * which was reported.
+ */
+bool cache_take_back(struct cache *c, void *obj, const void *caller);
+
+/* ---- misuse.c: what a program must not free is reported, with nothing of ours locked ---- */
+
 /* An object of c bears a mark. true: it is free, which was reported; false: it only looks so. */
 cold bool cache_is_free_already(struct cache *c, void *obj);
 /* It is free: says so. not_done: what the program wanted of it. */
@@ -63,8 +66,8 @@ cold void cache_report_free(struct cache *c, struct page *slab, void *obj, const
 
 /* To the program. */
 void cache_hand_out(struct cache *c, void *obj);
-/* From the program, after cache_may_own(). false: it did not have it, which was reported. */
-bool cache_take_back(struct cache *c, void *obj, const void *caller);
+/* It is free from now on, whoever has it: its link leads nowhere. */
+void cache_end_link(struct cache *c, void *obj);
 
 /* What comes out of a front or an engine is the program's from now on. */
 static always_inline void *cache_unmark(struct cache *c, void *obj)

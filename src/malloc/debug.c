@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: the class byte of their pages is 0, so that no hit path takes them.
  * Locks:      none; the block is the caller's.
- * Flow:       called by slow.c, resize.c; calls cache/debug/watch.c, debug/.
+ * Flow:       called by slow.c, resize.c; calls cache/watch.c, debug/.
  */
 #include "debug/debug.h"
 #include "engine/place.h"

@@ -99,7 +99,7 @@ cold uint32_t pick_decide(const struct cache *c, size_t size)
 	struct pick_thread *t = &pick_thread;
 	uint32_t mean = load_relaxed(&control.pick_mean);
 	uint64_t now = os_clock_ms();
-	bool sampled = load_acquire(&c->watch) & WATCH_SAMPLE; /* pairs with set_watch() */
+	bool sampled = load_acquire(&c->watch) & WATCH_SAMPLE; /* pairs with cache_watch_locked() */
 
 	if (mean < CONTROL_PICK_MIN || mean > CONTROL_PICK_MAX ||
 	    now > load_relaxed(&control.pick_until)) {

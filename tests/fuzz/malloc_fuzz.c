@@ -11,7 +11,7 @@
  * that overlaps another, moves without its bytes or comes back misaligned shows as a wrong byte.
  * Threads also leave blocks for one another, so that frees come from elsewhere.
  *
- * Built without uslab as well (tests/programs/fuzz_preload.py) and run under LD_PRELOAD: nothing
+ * Built without uslab as well (tests/programs/stress_test.py) and run under LD_PRELOAD: nothing
  * here may need more than libc; what a library may have or not is weak.
  */
 #include <errno.h>

@@ -61,6 +61,37 @@ class Man(unittest.TestCase):
                     start = shown.index(lines[1]) - 1
                     self.assertEqual(shown[start:start + len(lines)], lines)
 
+    def test_figures(self):
+        """What the pages say of costs and limits is what tests and headers hold the library to."""
+        def figure(path, pattern):
+            with open(os.path.join(SOURCE, path), encoding="utf-8") as file:
+                return re.search(pattern, file.read()).groups()
+
+        def counts(name):
+            return figure("tests/tools/bench_test.py", rf'"{name}": \((\d+), (\d+)\)')
+
+        own, kmalloc, variable = counts("own-cache"), counts("kmalloc"), counts("kmalloc-variable")
+        (malloc,) = figure("tests/tools/hitpath_test.py", r"\nLIMIT = (\d+)")
+        (bulk,) = figure("tests/unit/tools/single_step_test.c", r"args->front, (\d+), run")
+        (name,) = figure("include/uslab/slab.h", r"#define USLAB_MAX_NAME (\d+)")
+        handles = figure("include/uslab/layout.h",
+                         r"#define USLAB_NR_HANDLES (\d+)(?:.|\n)*#define USLAB_ID_FIRST_FREE (\d+)")
+        caches = int(handles[0]) - int(handles[1])
+        fronts = [own[0], counts("own-cache-cpuslab")[0], counts("own-cache-none")[0]]
+        for page, said in (
+                ("uslab", f"that hit are {own[0]} instructions together"),
+                ("kmem_cache_alloc", f"{own[0]} instructions for a pair (GCC; Clang {own[1]})"),
+                ("kmem_cache_create_args", 'at most {} instructions with "array", {} with "cpuslab", {} '
+                                           'with "none"'.format(*fronts)),
+                ("kmem_cache_alloc_bulk", f"at most 0.{bulk} of the instructions of single calls"),
+                ("kmalloc", f"at most {kmalloc[0]} instructions (Clang {kmalloc[1]}), and {variable[0]} "
+                            f"({variable[1]}) where the size is not known"),
+                ("uslab-malloc", f"that hits is {malloc} instructions in the library"),
+                ("kmem_cache_create", f"*USLAB_MAX_NAME* ({name}) bytes"),
+                ("kmem_cache_create", f"*USLAB_MAX_CACHES* ({caches}) caches")):
+            with self.subTest(page=page, said=said):
+                self.assertIn(said, " ".join(sources(3)[page].split()))
+
 
 if __name__ == "__main__":
     if not os.path.isdir(MAN) or not any(os.access(os.path.join(folder, "man"), os.X_OK)

@@ -78,6 +78,37 @@ def c_file(path, body=""):
     return HEAD.format(path.split("/", 1)[1]) + body
 
 
+# Apart, so that these are no references of this file.
+ADR, MAN = "docs/" "adr/", "{}" "({})".format
+
+DECISION = """# 0001: one
+two
+
+- Status: accepted
+- Date: 2026-11-20, changed 2026-11-22
+
+## Context
+
+Why.
+
+## Decision
+
+What.
+
+## Rejected
+
+Else.
+""".replace("one\ntwo", "one two")
+
+DECISIONS = """# Decisions
+
+- [0001](0001-one-two.md): **one
+  two**. What. In `src/page/`, `src/os/memory/vm.c`.
+
+`docs/adr/NNNN` is the form. In `nowhere/`.
+"""
+
+
 class CheckTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -87,18 +118,22 @@ class CheckTest(unittest.TestCase):
             self.put(".clang-format", layout.read())
         self.c("src/base/bits.h", "int bits_one(void);\n")
         self.c("src/base/bits.c", '#include "base/bits.h"\n\nint bits_one(void)\n{\n\treturn 1;\n}\n')
-        self.c("src/os/memory/vm.c", "#include <unistd.h>\n\nint os_close(int fd);\n\n"
-               "int os_close(int fd)\n{\n\treturn close(fd);\n}\n")
         self.c("src/page/buddy.h", '#include "base/bits.h"\n')
         self.c("include/uslab/slab.h", "#define USLAB_API\n\nUSLAB_API int kmem_cache_size(void);\n")
         self.put("docs/man/kmem_cache_size.3.scd", PAGE)
         self.put("examples/size.c", c_file("tests/examples/size.c", PROGRAM))
-        for name in ("base/bits", "os/memory/vm"):
+        for name in ("base/bits", "os/vm"):
             self.put(f"tests/unit/{name}_test.c",
                      f"/* SPDX-License-Identifier: MIT */\n/*\n * {name}_test.c - a test\n */\n")
         self.put("README.md", "Read `src/base/bits.c` and [this](docs/a.md), `src/<floor>/x.c`.\n")
         self.put("docs/a.md", "See `base/bits.{c,h}`, `tests/unit/*/*_test.c` and [up](../README.md).\n")
         self.put("scripts/symbols.txt", "# names\nkmem_cache_size\n")
+        self.put(f"{ADR}0001-one-two.md", DECISION)
+        self.put(f"{ADR}README.md", DECISIONS)
+        self.c("src/page/page.h", f"/* {ADR}0001: why */\n")
+        self.c("src/os/memory/vm.c", f"/* {ADR}0001-one-two.md, and AD" "R 0001 */\n#include <unistd.h>\n\n"
+               "int os_close(int fd);\n\nint os_close(int fd)\n{\n\treturn close(fd);\n}\n")
+        self.put("docs/man/uslab.1.scd", "uslab(1)\n\n# NAME\n\nuslab - the command\n")
         self.put("scripts/symbols-malloc.txt", "# names\nmalloc\n")
 
     def put(self, path, text):
@@ -172,6 +207,41 @@ class CheckTest(unittest.TestCase):
             self.compile(path, f"CMakeFiles/uslab_core.dir/{path}.o", "-c")
         self.expect("src/base/bits.c:1: links: base calls page_up() up in src/page/buddy.c",
                     "links: link cycle: base page")
+
+    def pair(self, one, other, says="none."):
+        """Two files of os/ whose functions call one another; the Flow of the first one."""
+        names = [path.split("/")[-1][:-2] for path in (one, other)]
+        for path, mine, its in ((one, *names), (other, *reversed(names))):
+            self.c(path, f"int {its}_do(void);\nint {mine}_do(void);\n\nint {mine}_do(void)\n{{\n"
+                   f"\treturn {its}_do();\n}}\n")
+            self.put(f"tests/unit/{path[4:-2]}_test.c",
+                     f"/* SPDX-License-Identifier: MIT */\n/*\n * {mine}_test.c - a test\n */\n")
+        full = os.path.join(self.root, one)
+        with open(full, encoding="utf-8") as stream:
+            text = stream.read()
+        self.put(one, text.replace("Flow:       none.", f"Flow:       {says}"))
+        for path in (one, other):
+            self.compile(path, f"CMakeFiles/uslab_core.dir/{path}.o", "-c")
+
+    def test_circle_of_objects_across_rooms(self):
+        self.pair("src/os/a.c", "src/os/b.c")
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.pair("src/os/one/c.c", "src/os/two/d.c")
+        self.expect("src/os/one/c.c:1: links: a circle of objects across rooms: "
+                    "src/os/one/c.c src/os/two/d.c\n")
+
+    def test_circle_of_objects_of_tools(self):
+        self.pair("tools/uslab/a/x.c", "tools/uslab/b/y.c")
+        self.expect("tools/uslab/a/x.c:1: links: a circle of objects across rooms:")
+
+    def test_callers_script(self):
+        self.pair("src/os/a.c", "src/os/b.c")
+        run = lambda *names: subprocess.run(
+            [sys.executable, os.path.join(SOURCE, "scripts", "callers"), "--root", self.root, *names],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(run("a_do").stdout, "a_do()\n  src/os/b.c:14: b_do()\n")
+        self.assertEqual(run("os/a.c").stdout, "called by b.c\na_do()\n  src/os/b.c:14: b_do()\n")
+        self.assertEqual(run("gone_do").returncode, 1)
 
     def test_asm_outside_arch(self):
         self.c("src/page/buddy.h", 'static inline void f(void)\n{\n\t__asm__("nop");\n}\n')
@@ -286,7 +356,7 @@ class CheckTest(unittest.TestCase):
         self.c("src/page/run.c", "")
         self.put("tests/EXEMPT", "# why\nsrc/page/run.c: constant table, read by the engine's tests\n")
         self.assertEqual(self.check()[0], 0, self.check()[1])
-        self.put("tests/EXEMPT", "src/page/run.c:\nsrc/page/gone.c: moved\nsrc/os/memory/vm.c: lazy\n")
+        self.put("tests/EXEMPT", "src/page/run.c:\nsrc/page/gone.c: moved\nsrc/os/vm.c: lazy\n")
         self.expect("tests/EXEMPT:1: tests: src/page/run.c is exempt without a reason",
                     "tests/EXEMPT:2: tests: src/page/gone.c is no file",
                     "src/os/memory/vm.c:1: tests: is named in tests/EXEMPT, yet")
@@ -304,6 +374,82 @@ class CheckTest(unittest.TestCase):
                     "docs/a.md:4: docs: names src/base/absent.c")
         self.put("docs/a.md", '<img\nsrc="gone.png">\n')
         self.expect("docs/a.md:2: docs: links to gone.png")
+
+    def test_document_headings(self):
+        self.put("docs/a.md", "# One, two\n\n[a](#one-two) [b](../README.md#c-d)\n[c](a.md#onetwo)\n")
+        self.put("README.md", "## C/D `e`\n\n## C D\n\n[f](#cd-e) [g](docs/a.md#two)\n")
+        self.expect("docs/a.md:4: docs: links to a.md#onetwo, which is no heading",
+                    "README.md:5: docs: links to docs/a.md#two, which is no heading", ", 2 violations")
+
+    def test_files_in_comments(self):
+        self.c("src/page/buddy.h", "/* base/bits.c, vm.c, src/base, ../base/bits.h, b*.h, linux/gone.h,\n"
+               " * tests/unit/NAME.c, <sys/gone.h>, src/<floor>/gone.c */\n"
+               '#define TEXT "src/base/gone.c /* gone.c" /* bits.h */\n')
+        self.put("scripts/x.py", '"""SPDX-License-Identifier: MIT, src/os/memory/vm.c."""\nA = "src/gone.c"\n')
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.c("src/page/buddy.h", '#define URL "http://x" // see os/gone.h,\n/*\n * as gone.c, src/gone\n'
+               " * and base/gone*.c do */\n")
+        self.put("docs/man/uslab.1.scd", "# NAME\n\nuslab - the command\n\ntools/gone has more\n")
+        self.put("docs/a.md", "See docs/gone.md.\n")
+        self.put("scripts/x.py", '"""SPDX-License-Identifier: MIT, see\nsrc/os/vm2.c."""\n')
+        self.put("cmake/x.cmake", "set(a #b)  # {}: MIT, {}/gone.cmake\n".format(
+            "SPDX-License-Identifier", "cmake"))
+        self.expect(*(f"{place}, which does not exist" for place in (
+            "src/page/buddy.h:10: files: names os/gone.h", "src/page/buddy.h:12: files: names gone.c",
+            "src/page/buddy.h:12: files: names src/gone", "src/page/buddy.h:13: files: names base/gone*.c",
+            "docs/man/uslab.1.scd:5: files: names tools/gone", "docs/a.md:1: files: names docs/gone.md",
+            "scripts/x.py:2: files: names src/os/vm2.c", "cmake/x.cmake:1: files: names cmake/gone.cmake")),
+                    ", 8 violations")
+
+    # ---- decisions ----------------------------------------------------------------------------
+
+    def test_references_to_decisions(self):
+        self.c("src/page/buddy.h", f"/* {ADR}0002,\n * {ADR}0001-two.md, AD" "R 17,\n * as AD" "R\n * 0003 */\n")
+        self.put("docs/a.md", f"See {ADR}0009.\n")
+        self.expect(f"src/page/buddy.h:10: adr: there is no {ADR}0002\n",
+                    f"src/page/buddy.h:11: adr: there is no {ADR}0001-two.md\n",
+                    "src/page/buddy.h:11: adr: there is no AD" "R 17\n",
+                    "src/page/buddy.h:12: adr: there is no AD" "R * 0003\n",
+                    f"docs/a.md:1: adr: there is no {ADR}0009\n", ", 5 violations")
+
+    def test_form_of_decisions(self):
+        name = f"{ADR}0001-one-two.md"
+        for old, new in (("0001:", "0002:"), ("# 0001: ", "# 1. "), ("accepted", "good"), ("20, ch", "20; ch"),
+                         ("- Date", "Date"), ("## Context\n\nWhy.\n\n", ""), ("accepted", "superseded")):
+            self.put(name, DECISION.replace(old, new))
+            self.expect(f"{name}:1: adr: does not begin with '# NNNN: title'")
+        for old, new in (("## Decision", "## Choices"), ("## Rejected", "## Measured"), ("## Rejected", "Not:"),
+                         ("## Rejected", "## Consequences\n\nYes.\n\n## Rejected")):
+            self.put(name, DECISION.replace(old, new))
+            self.expect(f"{name}:1: adr: has the sections ")
+        self.put(name, DECISION + "word " * 21 + "\n| " + "cell | " * 20 + "\n")
+        self.expect(f"{name}:17: adr: 105 columns; at most 100", ", 1 violations")
+        for status in ("accepted; superseded in part by AD" "R 0001: why\n  it is", "superseded by AD" "R 0001"):
+            self.put(name, DECISION.replace("accepted", status))
+            self.assertEqual(self.check()[0], 0, self.check()[1])
+
+    def test_names_of_decisions(self):
+        self.put(f"{ADR}0001-three.md", DECISION)
+        self.put(f"{ADR}2-four.md", DECISION)
+        self.expect("0001-three.md", "is also ", f"{ADR}2-four.md:1: adr: is not called {ADR}NNNN")
+
+    def test_index_of_decisions(self):
+        index = f"{ADR}README.md"
+        self.put(f"{ADR}0002-three.md", DECISION.replace("0001: one two", "0002: three"))
+        self.expect(f"{index}:1: adr: has no line for 0002-three.md",
+                    f"{ADR}0002-three.md:1: adr: no file outside docs/ names {ADR}0002", ", 2 violations")
+        self.c("src/page/buddy.h", f"/* {ADR}0002 */\n")
+        entry = "- [0002](0002-three.md): **three**. What. In `src/page/`.\n"
+        self.put(index, DECISIONS + "\n" + entry)
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.put(index, DECISIONS + "\n" + entry.replace("three**", "four**"))
+        self.expect(f"{index}:8: adr: 0002 is called 'three'")
+        self.put(index, DECISIONS + "\n" + entry.replace("src/page", "src/os"))
+        self.expect(f"{index}:8: adr: no file of src/os/ names {ADR}0002")
+        self.put(index, DECISIONS + "\n" + entry.replace("0002-three.md", "0001-one-two.md"))
+        self.expect(f"{index}:1: adr: has no line for 0002-three.md")
+        os.remove(os.path.join(self.root, index))
+        self.expect(f"{index}:1: adr: has no line for 0001-one-two.md")
 
     def test_references_to_the_specification(self):
         self.put("docs/spec/04-slub.md", "# 4. SLUB\n\n## 4.8 Slow path\n\n- **a.** One step. See [4.9].\n\n"
@@ -333,6 +479,7 @@ class CheckTest(unittest.TestCase):
         row = "| `b`, `c` | 0 or 1 | 0 | it does |\n"
         rest = ("| `d:PATTERN` | x, y | none | rule |\n| `e.f` | y | none | member |\n"
                 "<!-- scripts/option_table.py: end -->\n")
+        self.put("scripts/option_table.py", "# SPDX-License-Identifier: MIT\n")
         self.put("docs/a.md", head + row + rest)
         status, output = self.check()
         self.assertEqual(status, 0, output)
@@ -400,11 +547,27 @@ USLAB_API extern char *uslab_handles;
 
     def test_reference_to_no_page(self):
         self.put("docs/man/uslab.1.scd", "uslab(1)\n\n# NAME\n\nuslab - x\n\n# SEE ALSO\n\n"
-                 "*uslab-gone*(1), *kmem_cache_size*(1), *uslab*(1), *kmem_cache_size*(3), *ls*(1)\n")
+                 f"{MAN('*uslab-gone*', 1)}, *kmem_cache_size*(1), *uslab*(1), *kmem_cache_size*(3), *ls*(1)\n")
         output = self.pages()
-        self.assertIn("docs/man/uslab.1.scd:9: man: there is no page uslab-gone(1)", output)
+        self.assertIn(f"docs/man/uslab.1.scd:9: man: there is no page {MAN('uslab-gone', 1)}", output)
         self.assertIn("docs/man/uslab.1.scd:9: man: there is no page kmem_cache_size(1)", output)
         self.assertIn(" 2 violations", output)
+
+    def test_reference_to_no_page_elsewhere(self):
+        self.put("docs/a.md", " ".join((MAN("uslab", 1), MAN("*uslab*", 1), MAN("kmem_cache_size", 3),
+                                        MAN("free", 3), MAN("other", 1))) + "\n")
+        call = "/* kmem_cache_size(2) */\n"
+        self.c("src/page/buddy.h", call)
+        self.assertIn(" 0 violations", self.pages())
+        self.put("docs/a.md", f"{MAN('uslab-gone', 1)}\n{MAN('*uslab*', 7)} {MAN('kmem_cache_new', 3)}\n")
+        self.put("scripts/tool", f"#!/bin/sh\n# {MAN('uslab_gone', 3)}\n")
+        self.c("src/page/buddy.h", f'{call}#define TEXT "{MAN("uslab-gone", 1)}"\n')
+        output = self.pages()
+        for place in ("docs/a.md:1: man: there is no page uslab-gone", "docs/a.md:2: man: there is no page uslab(",
+                      "docs/a.md:2: man: there is no page kmem_cache_new",
+                      "scripts/tool:2: man: there is no page uslab_gone",
+                      "src/page/buddy.h:11: man: there is no page uslab-gone", ", 5 violations"):
+            self.assertIn(place, output)
 
     def test_two_pages_of_one_function(self):
         self.put("docs/man/other.3.scd", PAGE)

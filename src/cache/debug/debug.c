@@ -58,55 +58,6 @@
 #include "os/time/clock.h"
 #include "os/process/die.h"
 
-/* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
-static bool by_address(const struct cache *c)
-{
-	return c->front.id < USLAB_ID_FIRST_FREE;
-}
-
-static void set_watch(struct cache *c, unsigned int bits)
-{
-	store_release(&c->watch, c->watch | bits); /* pairs with the slow paths' acquire */
-}
-
-static void clear_watch(struct cache *c, unsigned int bits)
-{
-	store_release(&c->watch, c->watch & ~bits); /* likewise */
-}
-
-void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
-{
-	unsigned int before = c->watch & WATCH_SHUT;
-	unsigned int after = (on ? c->watch | bit : c->watch & ~bit) & WATCH_SHUT;
-
-	if (after && !before) {
-		set_watch(c, WATCH_PAST_FRONT);
-		cache_look_closely_locked(c, true);
-		front_shut(&c->front);
-		cache_look_closely_locked(c, false);
-	}
-	if (on)
-		set_watch(c, bit);
-	else
-		clear_watch(c, bit);
-	/*
-	 * a live debug object that found its way into an array would get a mark into its red zone
-	 */
-	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
-		front_open(&c->front);
-		clear_watch(c, WATCH_PAST_FRONT);
-	}
-}
-
-int cache_route_locked(struct cache *c)
-{
-	int ret = debug_attach(&c->engine, by_address(c), cache_defaults.hardened);
-
-	if (!ret)
-		set_watch(c, WATCH_ROUTE);
-	return ret;
-}
-
 /* ---- since when users are stored ---- */
 
 enum tracking { TRACKING_NONE, TRACKING_PICKED, TRACKING_ALL };
@@ -138,13 +89,13 @@ static void store_letters(struct cache *c, slab_flags_t letters)
 /* Debug slabs for these letters; *letters: without those that option O drops. */
 static int make_slabs(struct cache *c, slab_flags_t *letters, bool no_higher_order)
 {
-	int ret = debug_attach(&c->engine, by_address(c), cache_defaults.hardened);
+	int ret = debug_attach(&c->engine, cache_is_by_address(c), cache_defaults.hardened);
 
 	if (!ret)
 		ret = debug_set_flags(&c->engine, *letters & DEBUG_SLAB_FLAGS, no_higher_order);
 	if (ret)
 		return ret;
-	set_watch(c, WATCH_ROUTE);
+	cache_watch_locked(c, WATCH_ROUTE, true);
 	*letters = (*letters & ~DEBUG_SLAB_FLAGS) | c->engine.debug->flags;
 	return 0;
 }
@@ -255,16 +206,13 @@ int cache_set_sampling_locked(struct cache *c, bool on)
 	enum tracking before = tracking_of(c);
 	int ret = 0;
 
-	if (on && !by_address(c) && c->front.ops == &front_array_ops)
+	if (on && !cache_is_by_address(c) && c->front.ops == &front_array_ops)
 		return -EOPNOTSUPP;
 	if (on && !(c->watch & WATCH_DEBUG))
 		ret = make_slabs(c, &letters, false);
 	if (ret)
 		return ret;
-	if (on)
-		set_watch(c, WATCH_SAMPLE);
-	else
-		clear_watch(c, WATCH_SAMPLE);
+	cache_watch_locked(c, WATCH_SAMPLE, on);
 	if (!(c->watch & WATCH_DEBUG))
 		idle_slabs(c);
 	note_tracking(c, before);

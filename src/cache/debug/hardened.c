@@ -58,46 +58,10 @@ void cache_hand_out(struct cache *c, void *obj)
 	used_set(obj);
 }
 
-/* In a heap: does an object of c start there? Its header may be read then. */
-static bool is_of(const struct cache *c, const void *obj)
+void cache_end_link(struct cache *c, void *obj)
 {
-	const struct page *page = page_head_of(obj);
+	struct page *slab = linked_slab(c, obj);
 
-	return !page || page->type != PAGE_HEAP ||
-	       (used_is_set(obj) && page->heap->owner(obj) == c->front.id);
-}
-
-bool cache_take_back(struct cache *c, void *obj, const void *caller)
-{
-	struct page *slab = page_slab_of(obj);
-
-	/* debug slabs and guarded pages have books of their own */
-	if (unlikely(slab && slab->layout->kind != LAYOUT_PLAIN)) {
-		cache_free_watched(c, obj, caller);
-		return false;
-	}
-	if (unlikely(!is_of(c, obj))) {
-		cache_give_wrong(c, obj, caller);
-		return false;
-	}
-	if (unlikely(!used_clear(obj))) {
-		if (slab)
-			cache_report_free(c, slab, obj, "freed");
-		else
-			cache_give_wrong(c, obj, caller);
-		return false;
-	}
-	slab = linked_slab(c, obj);
 	if (slab)
 		freeptr_set(slub_of(&c->engine), slab->layout, obj, NULL);
-	return true;
-}
-
-bool cache_is_in_use(const void *p)
-{
-	const struct page *page = used_are_kept() ? page_head_of(p) : NULL;
-	bool plain = page && (page->type == PAGE_HEAP ||
-			      (page->type == PAGE_SLAB && page->layout->kind == LAYOUT_PLAIN));
-
-	return !plain || used_is_set(p);
 }

@@ -3,7 +3,7 @@
  * cache/debug/misuse.c - what a program must not free: found without any letter, reported, not done
  *
  * Why:        docs/adr/0020.
- * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Data:       none.
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
  *             suspicion. Reports are delivered while nothing of ours is locked.
  * Locks:      cache_lock, while it is found out whether an object is free.
@@ -31,95 +31,6 @@
 #include "page/reserve.h"
 
 #define MAX_LOOKS 3
-
-/* ---- what hits check ---- */
-
-static uint64_t *free_table(const struct cache *c, unsigned long table)
-{
-	return (uint64_t *)(page_windows() + table) + c->front.id;
-}
-
-/*
- * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg
- * see to it), but in objects of 8 bytes: these have nothing else, and lose their marks when they go
- * back to their slab. SLAB has no links.
- */
-static unsigned int mark_in_object(const struct engine *e, bool by_address)
-{
-	bool link_first = !engine_is(e, &slab_ops) && !e->layout->offset;
-
-	if (e->size < sizeof(void *))
-		return 0;
-	return !by_address && link_first && e->size >= 2 * sizeof(void *)
-		       ? sizeof(void *) + USLAB_MARK_OFFSET
-		       : USLAB_MARK_OFFSET;
-}
-
-/*
- * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is
- * not in use while a front has the object; behind that if there is room.
- */
-static unsigned int mark_behind(const struct engine *e)
-{
-	unsigned int link = e->layout->offset;
-
-	if (!engine_is(e, &slub_ops))
-		return 0;
-	return e->size - link >= 2 * sizeof(void *)
-		       ? link + (unsigned int)sizeof(void *) + USLAB_MARK_OFFSET
-		       : link + USLAB_MARK_OFFSET;
-}
-
-static unsigned int mark_offset(const struct engine *e, bool by_address)
-{
-	if (e->ops->heap || used_are_kept() || os_memcheck_on)
-		return 0;
-	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
-							  : mark_in_object(e, by_address);
-}
-
-bool cache_marks_behind(const struct cache *c)
-{
-	return c->engine.mark && c->engine.mark + 4 > c->engine.object_size;
-}
-
-/*
- * What programs inline must find a place in the object that is no other's. kmalloc() has its own,
- * constant one, and frees by address look at no bytes of a class without a magic. Guarded objects
- * end where their page does. Hardened caches have nothing inline.
- */
-void cache_place_mark_locked(struct cache *c)
-{
-	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
-
-	c->engine.mark = mark_offset(&c->engine, by_address);
-	if (by_address && !used_are_kept() && c->engine.size >= sizeof(void *))
-		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
-	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
-		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
-	else
-		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
-}
-
-/* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
-static uint64_t start_magic(const struct cache *c)
-{
-	const struct engine *e = &c->engine;
-
-	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
-	    e->layout->colour_off)
-		return 0;
-	return UINT64_MAX / e->size + 1;
-}
-
-void cache_check_frees_locked(struct cache *c)
-{
-	if (c->front.id >= USLAB_ID_FIRST_FREE)
-		return;
-	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
-		      (PAGE_SIZE << c->engine.layout->order) - 1);
-	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
-}
 
 /* ---- is it free? ---- */
 
@@ -283,42 +194,4 @@ void cache_report_pointer(const char *what, struct cache *c, const void *p)
 	if (undone(what))
 		report_not_done(e, p, undone(what));
 	report_deliver();
-}
-
-static struct cache *owner_of(const void *p)
-{
-	struct page *slab = page_slab_of(p);
-
-	if (!slab)
-		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
-	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
-					     : NULL;
-}
-
-static const char *free_of(unsigned int id)
-{
-	if (id >= USLAB_ID_FIRST_FREE)
-		return "kmem_cache_free";
-	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
-}
-
-void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
-{
-	if (!cache_may_own(c, p) && !owner_of(p))
-		cache_report_pointer("kmem_cache_free_bulk", c, p);
-	else
-		cache_give_plain(c, p, caller);
-}
-
-void cache_give_wrong(struct cache *c, void *p, const void *caller)
-{
-	struct cache *owner = owner_of(p);
-
-	if (!owner || owner == c) {
-		cache_report_pointer(free_of(c->front.id), c, p);
-		return;
-	}
-	report_wrong_cache(&c->engine, &owner->engine, p);
-	report_deliver();
-	cache_free_for(owner, p, caller);
 }

@@ -186,7 +186,7 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 /* Does the cache give no objects for that size now, but blocks of its heap, or whole pages? */
 static bool is_block(const struct cache *c, size_t size)
 {
-	unsigned int watch = load_acquire(&c->watch); /* pairs with set_watch() */
+	unsigned int watch = load_acquire(&c->watch); /* pairs with cache_watch_locked() */
 
 	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
 }

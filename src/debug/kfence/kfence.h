@@ -8,7 +8,7 @@
  * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its
  *             cache's, one object; guard pages and pages of freed objects are inaccessible.
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
- * Flow:       called by cache/debug/watch.c, cache/debug/guard.c and debug/wrap.c; the SIGSEGV
+ * Flow:       called by cache/watch.c, cache/debug/guard.c and debug/wrap.c; the SIGSEGV
  *             handler calls report functions.
  *
  * An object that kfree() or free() gets comes here at once, for its page has no class. One that

@@ -20,9 +20,9 @@
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/cpulist.h"
-#include "os/process/die.h"
 #include "os/process/file.h"
 #include "os/cpu/rseq.h"
+#include "os/process/say.h"
 #include "os/sys.h"
 
 #define SYS_FOLDER "/sys/devices/system"

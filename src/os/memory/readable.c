@@ -21,7 +21,6 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "os/process/filter.h"
 #include "os/memory/readable.h"
 #include "os/sys.h"
 
@@ -37,6 +36,7 @@
 enum answer { UNKNOWN, YES, NO };
 
 static enum answer mask_tells; /* atomic */
+bool os_filtered;
 
 static long ask_by_mask(uintptr_t address)
 {

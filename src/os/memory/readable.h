@@ -2,7 +2,7 @@
 /*
  * os/memory/readable.h - memory that may not be there, or go away while it is read
  *
- * Data:       none.
+ * Data:       os_filtered, const from os_filter_init() on.
  * Invariants: no allocation; errno is preserved.
  * Locks:      none; safe in a signal handler.
  * Flow:       called by os/symbol/object.c, os/symbol/symbol_text.c, os/unwind*.c; calls
@@ -13,6 +13,9 @@
 #define OS_READABLE_H
 
 #include "base/compiler.h"
+
+/* There was a filter of system calls at the start, or maybe one: see os/process/filter.h. */
+extern bool os_filtered;
 
 /* Can the page be read just now? The address is aligned to 8. */
 bool os_readable_page(uintptr_t address);

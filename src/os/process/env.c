@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/process/die.h"
 #include "os/process/env.h"
+#include "os/process/say.h"
 
 #define PART_MAX 128 /* bytes of a key or a value, with its NUL */
 

@@ -17,8 +17,8 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
-#include "os/process/die.h"
 #include "os/process/file.h"
+#include "os/process/say.h"
 #include "os/sys.h"
 
 #define LOG_MODE 0644

@@ -37,7 +37,6 @@
 #define NOWHERE (-1) /* no descriptor */
 
 uint32_t os_filters;
-bool os_filtered;
 
 /* The number behind the name, which starts a line; -1: there is no such line. */
 static long number_of(const char *status, const char *name)

@@ -2,7 +2,8 @@
 /*
  * os/process/filter.h - filters of system calls (seccomp) that were there before this library
  *
- * Data:       os_filters, os_filtered: what was in place when the library started.
+ * Data:       os_filters, and os_filtered of os/memory/readable.h: what was in place when the
+ *             library started.
  * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
  *             filters. errno is preserved.
  * Locks:      none; the library's init calls os_filter_init() before there is a second user.
@@ -23,9 +24,6 @@
  */
 #define OS_FILTERS_END UINT32_MAX
 extern uint32_t os_filters;
-
-/* There was one, or maybe one. */
-extern bool os_filtered;
 
 cold void os_filter_init(void);
 

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "os/process/die.h"
 #include "os/symbol/elf.h"
 #include "os/symbol/object.h"
 #include "os/memory/readable.h"
+#include "os/process/say.h"
 #include "os/symbol/symbol.h"
 
 #define COMPARED 4096ul /* of the first page: headers, notes */

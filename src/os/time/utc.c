@@ -12,7 +12,7 @@
  */
 #include <time.h>
 
-#include "os/process/die.h"
+#include "os/process/say.h"
 #include "os/time/utc.h"
 
 #define DAY 86400     /* seconds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/merge_test.c - alignments, who merges with whom, unique ids (spec 5.3, 5.4, vector 6)
+ * unit/cache/merge_test.c - alignments, who merges with whom (spec 5.3, 5.4, vector 6)
  */
 #include "cache_fixture.h"
 #include "cache/internal.h"
@@ -78,39 +78,6 @@ IN_CHILD(test_vector_6)
 	CHILD_CHECK(make("G", 64, 0, SLAB_TYPESAFE_BY_RCU) != a);
 	CHILD_CHECK(a->refcount == 3 && a->engine.object_size == 64);
 	cache_check_all();
-}
-
-/* Letters and digits; live kernels show these four. */
-IN_CHILD(test_unique_ids)
-{
-	static const struct {
-		unsigned int size;
-		slab_flags_t flags;
-		const char *id;
-	} v[] = {
-		{ 64, 0, ":0000064" },
-		{ 104, SLAB_RECLAIM_ACCOUNT, ":a-0000104" },
-		{ 1280, SLAB_ACCOUNT, ":A-0001280" },
-		{ 192, SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT, ":aA-0000192" },
-		{ 8, SLAB_CACHE_DMA, ":d-0000008" },
-		{ 8, SLAB_CACHE_DMA32, ":D-0000008" },
-		{ 8, SLAB_CONSISTENCY_CHECKS, ":F-0000008" },
-		{ KMALLOC_MAX_SIZE, 0, ":4194304" },
-		{ 24,
-		  SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_RECLAIM_ACCOUNT |
-			  SLAB_CONSISTENCY_CHECKS | SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN,
-		  ":dDaFA-0000032" },
-	};
-
-	ready();
-	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
-		char id[32];
-
-		cache_unique_id(make("id", v[i].size, 0, v[i].flags), id);
-		if (strcmp(id, v[i].id))
-			dprintf(STDERR_FILENO, "%s, not %s\n", id, v[i].id);
-		CHILD_CHECK(!strcmp(id, v[i].id));
-	}
 }
 
 /* One flag of NEVER_MERGE on either side is enough; consistency checks (F) alone are not. */
@@ -294,12 +261,17 @@ IN_CHILD(test_slab_keeps_alignment)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alignment),   cmocka_unit_test(test_vector_6),
-		cmocka_unit_test(test_unique_ids),  cmocka_unit_test(test_never_merge),
-		cmocka_unit_test(test_same_flags),  cmocka_unit_test(test_not_merged),
-		cmocka_unit_test(test_sizes),	    cmocka_unit_test(test_oldest),
-		cmocka_unit_test(test_choices),	    cmocka_unit_test(test_slab_keeps_alignment),
-		cmocka_unit_test(test_nomerge),	    cmocka_unit_test(test_nomerge_old_name),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_vector_6),
+		cmocka_unit_test(test_never_merge),
+		cmocka_unit_test(test_same_flags),
+		cmocka_unit_test(test_not_merged),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_oldest),
+		cmocka_unit_test(test_choices),
+		cmocka_unit_test(test_slab_keeps_alignment),
+		cmocka_unit_test(test_nomerge),
+		cmocka_unit_test(test_nomerge_old_name),
 		cmocka_unit_test(test_merge_again),
 	};
 

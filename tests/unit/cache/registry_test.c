@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/registry_test.c - numbers, the list, fork, and the check of everything
+ * unit/cache/registry_test.c - numbers, the list, unique ids (spec 5.4)
  */
 #include <pthread.h>
-#include <sys/wait.h>
 
-#include "base/atomic.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
-#include "front/depot.h"
 
 IN_CHILD(test_numbers)
 {
@@ -80,162 +77,36 @@ IN_CHILD(test_threads)
 	CHILD_CHECK(list_empty(&cache_list) && pages_out() == pages);
 }
 
-/* ---- fork ---- */
-
-/* All locks of the floors are held between the hooks; afterwards all are free. */
-IN_CHILD(test_hooks)
+/* Letters and digits; live kernels show these four. */
+IN_CHILD(test_unique_ids)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab" };
-
-	CHILD_CHECK(os_topology_set(4, 2) == 0);
-	ready();
-	for (unsigned int i = 0; i < 3; i++)
-		get(make_front("c", 64, fronts[i]));
-	for (unsigned int round = 0; round < 2; round++) {
-		struct list_head *pos;
-
-		cache_fork_prepare();
-		CHILD_CHECK(!lock_try(&cache_lock));
-		for (int cpu = 0; cpu < 4;
-		     cpu++) /* the CPU's lock lies where cache 0's state would */
-			CHILD_CHECK(!lock_try((struct lock *)percpu_state(USLAB_ID_NONE, cpu)));
-		list_for_each(pos, &cache_list) {
-			struct cache *c = list_entry(pos, struct cache, list);
-
-			for (unsigned int node = 0; node < 2; node++)
-				CHILD_CHECK(!lock_try(&slub_of(&c->engine)->node[node]->list_lock));
-		}
-		if (round)
-			cache_fork_child();
-		else
-			cache_fork_parent();
-		cache_check_all();
-		cache_shrink_all();
-		CHILD_CHECK(get(make_front("more", 64, "array")));
-	}
-}
-
-/* The work of other threads goes on in the parent, and the child starts with whole structures. */
-static bool stop;
-
-static void *churn(void *arg)
-{
-	struct cache *c = arg;
-	void *p[90];
-
-	while (!load_relaxed(&stop)) {
-		for (unsigned int i = 0; i < 90; i++)
-			CHILD_CHECK((p[i] = get(c)));
-		for (unsigned int i = 0; i < 90; i++)
-			cache_free(c, p[i]);
-		if (c->front.id % 3 == 0)
-			cache_shrink(c);
-	}
-	return NULL;
-}
-
-static _Noreturn void be_the_child(struct cache **c)
-{
-	for (unsigned int i = 0; i < 3; i++) {
-		void *p[200];
-
-		CHILD_CHECK(c[i]->front.closed == 0);
-		for (unsigned int j = 0; j < 200; j++) {
-			CHILD_CHECK((p[j] = get(c[i])));
-			memset(p[j], 0x77, 64);
-		}
-		for (unsigned int j = 0; j < 200; j++)
-			cache_free(c[i], p[j]);
-		cache_shrink(c[i]);
-	}
-	cache_destroy(
-		made(&(struct cache_spec){ .name = "n", .size = 64, .no_merge = true })->handle,
-		NULL);
-	_exit(0);
-}
-
-static void fork_among_threads(void)
-{
-	static const char *const fronts[] = { "none", "array", "cpuslab" };
-	pthread_t thread[3];
-	struct cache *c[3];
+	static const struct {
+		unsigned int size;
+		slab_flags_t flags;
+		const char *id;
+	} v[] = {
+		{ 64, 0, ":0000064" },
+		{ 104, SLAB_RECLAIM_ACCOUNT, ":a-0000104" },
+		{ 1280, SLAB_ACCOUNT, ":A-0001280" },
+		{ 192, SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT, ":aA-0000192" },
+		{ 8, SLAB_CACHE_DMA, ":d-0000008" },
+		{ 8, SLAB_CACHE_DMA32, ":D-0000008" },
+		{ 8, SLAB_CONSISTENCY_CHECKS, ":F-0000008" },
+		{ KMALLOC_MAX_SIZE, 0, ":4194304" },
+		{ 24,
+		  SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_RECLAIM_ACCOUNT |
+			  SLAB_CONSISTENCY_CHECKS | SLAB_ACCOUNT | SLAB_HWCACHE_ALIGN,
+		  ":dDaFA-0000032" },
+	};
 
 	ready();
-	for (unsigned int i = 0; i < 3; i++) {
-		c[i] = make_front("c", 64, fronts[i]);
-		pthread_create(&thread[i], NULL, churn, c[i]);
-	}
-	for (unsigned int round = 0; round < (bare_process() ? 40 : 4); round++) {
-		pid_t pid = fork();
-		int status;
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		char id[32];
 
-		if (pid == 0)
-			be_the_child(c);
-		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
-	}
-	store_relaxed(&stop, true);
-	for (unsigned int i = 0; i < 3; i++)
-		pthread_join(thread[i], NULL);
-	cache_check_all();
-}
-
-IN_CHILD(test_fork_among_threads)
-{
-	fork_among_threads();
-}
-
-/* Without sequences each CPU has a lock more, which is taken under cpuslab's. */
-IN_CHILD(test_fork_among_threads_made_up)
-{
-	CHILD_CHECK(os_topology_set(2, 1) == 0);
-	fork_among_threads();
-}
-
-/* ---- the check ---- */
-
-static void spoil(void *arg)
-{
-	struct cache *c;
-
-	ready();
-	c = make_front("c", 64, "array");
-	get(c);
-	cache_check_all();
-	switch (*(int *)arg) {
-	case 0:
-		c->refcount = -1;
-		break;
-	case 1:
-		c->handle = percpu_handle(USLAB_ID_FIRST_FREE + 1);
-		break;
-	case 2:
-		c->handle->cache = NULL;
-		break;
-	case 3:
-		cache_number_put_locked(c->front.id);
-		break;
-	case 4: /* the front's check is called */
-		c->front.depot[0].nr_full = 1;
-		break;
-	case 5: /* and the engine's */
-		slub_of(&c->engine)->node[0]->nr_partial += 1;
-		break;
-	case 6: /* an engine that counts and frees under another number */
-		c->engine.id++;
-		break;
-	}
-	cache_check_all();
-}
-
-static void test_check_finds(void **state)
-{
-	(void)state;
-	for (int what = 0; what <= 6; what++) {
-		struct child c = child_run(spoil, &what);
-
-		if (!child_aborted(&c))
-			fail_msg("case %d was not found", what);
-		assert_non_null(strstr(c.text, "assertion failed"));
+		cache_unique_id(make("id", v[i].size, 0, v[i].flags), id);
+		if (strcmp(id, v[i].id))
+			dprintf(STDERR_FILENO, "%s, not %s\n", id, v[i].id);
+		CHILD_CHECK(!strcmp(id, v[i].id));
 	}
 }
 
@@ -245,10 +116,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_hooks),
-		cmocka_unit_test(test_fork_among_threads_made_up),
-		cmocka_unit_test(test_fork_among_threads),
-		cmocka_unit_test(test_check_finds),
+		cmocka_unit_test(test_unique_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

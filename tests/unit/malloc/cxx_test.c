@@ -4,7 +4,7 @@
  *
  * ctest: sanitize=no (the sanitizers bring operators of their own)
  *
- * Throwing, handlers and a real C++ library are tested by tests/programs/cxx.py.
+ * Throwing, handlers and a real C++ library are tested by tests/programs/cxx_test.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>

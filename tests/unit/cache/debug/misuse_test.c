@@ -5,7 +5,6 @@
  */
 #include "unit/cache/refused.h"
 
-#include "arch/malloc_rseq.h"
 #include "base/mark.h"
 #include "front/array.h"
 #include "os/cpu/rseq.h"
@@ -142,51 +141,6 @@ IN_CHILD(test_looks_free)
 			CHILD_CHECK(in_use(c) == 0);
 		}
 	CHILD_CHECK(reports() == 0);
-}
-
-/* Every object that is handed out has lost its mark, whichever way it came. */
-IN_CHILD(test_unmarked)
-{
-	static void *p[NR];
-	struct cache *c;
-
-	ready();
-	c = make_by_address("slub", "array", 32, 1);
-	for (unsigned int round = 0; round < 3; round++) {
-		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, NR / 2, p) == NR / 2);
-		for (unsigned int i = NR / 2; i < NR; i++)
-			p[i] = get(c);
-		for (unsigned int i = 0; i < NR; i++)
-			CHILD_CHECK(!mark_is_set(p[i], c->engine.mark));
-		cache_free_bulk(c, NR / 2, p);
-		for (unsigned int i = NR / 2; i < NR; i++)
-			cache_free(c, p[i]);
-	}
-	CHILD_CHECK(in_use(c) == 0 && reports() == 0);
-}
-
-/* Inlined hits know one place of a mark: there each engine has it, and its links elsewhere. */
-IN_CHILD(test_unmarked_by_hits)
-{
-	unsigned int id = 1;
-
-	ready();
-	for (size_t e = 0; e < ARRAY_SIZE(engines); e++) {
-		struct cache *c = make_by_address(engines[e], "array", 32, id++);
-		const unsigned char class = (unsigned char)c->front.id;
-		void *p = get(c);
-		void *hit;
-
-		CHILD_CHECK(c->engine.mark == USLAB_MARK_OFFSET);
-		cache_free(c, p);
-		CHILD_CHECK(mark_is_set(p, c->engine.mark));
-		if (arch_malloc_pop(page_map.base, &class, os_rseq_offset, &hit)) {
-			CHILD_CHECK(hit == p && !mark_is_set(p, c->engine.mark));
-			cache_free(c, p);
-		}
-		cache_shrink(c);
-		CHILD_CHECK(in_use(c) == 0);
-	}
 }
 
 /* ---- own caches: as programs do, inline where that hits ---- */
@@ -391,8 +345,6 @@ int main(void)
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_looks_free),
-		cmocka_unit_test(test_unmarked),
-		cmocka_unit_test(test_unmarked_by_hits),
 		cmocka_unit_test(test_own),
 		cmocka_unit_test(test_own_constructed),
 		cmocka_unit_test(test_own_without_mark),

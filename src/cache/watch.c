@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/watch.c - the slow paths of caches with watch bits
+ * cache/watch.c - the slow paths of caches with watch bits
  *
  * Data:       none.
  * Invariants: an object is given back to what its page says: a guarded page, a debug
@@ -171,7 +171,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 {
 	struct request r = {
 		.c = c,
-		.watch = load_acquire(&c->watch), /* pairs with set_watch() */
+		.watch = load_acquire(&c->watch), /* pairs with cache_watch_locked() */
 		.gfp = gfp,
 		.node = node,
 		.size = size,
@@ -250,7 +250,7 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		return;
 	if (!cache_receive(c, obj, caller))
 		return;
-	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with set_watch() */
+	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with cache_watch_locked() */
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	else
 		c->front.ops->free(&c->front, obj);

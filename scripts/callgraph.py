@@ -1,0 +1,522 @@
+# SPDX-License-Identifier: MIT
+"""Who calls what, of the objects of a build and the sources: for check.py and scripts/callers.
+
+The objects say which file uses which function. Where a function is called by what a header has
+(an inline function, a macro), each file that includes it uses the function; the sources say that
+it was the header's doing. Functions that are only in headers have no symbol: there the sources say
+all. A function that a global constant table holds (`struct engine_ops slab_ops`) is called through
+that table.
+"""
+import os
+import re
+
+TABLE = re.compile(r"^(?!static\b|extern\b|typedef\b)[A-Za-z_][\w ]*?\b(\w+) = \{\n(.*?)^\};",
+                   re.S | re.M)
+TOKEN = re.compile(r"[A-Za-z_]\w*")
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
+OBJECT = re.compile(r"CMakeFiles/uslab\w*\.dir/((?:src|tools)/.+\.c)\.o$")
+
+
+class Objects:
+    """The objects of a build: of which functions and variables, and what each uses of others."""
+
+    def __init__(self, tree):
+        self.defines, self.uses, self.functions, self.homes = {}, {}, {}, {}
+        paths = {}
+        for folder, _, files in os.walk(os.path.join(tree.build, "CMakeFiles")):
+            for name in files:
+                match = OBJECT.search(os.path.join(folder, name))
+                if match and match.group(1) in tree.paths:
+                    paths[os.path.join(folder, name)] = match.group(1)
+        if paths:
+            self._read(tree.tool("readelf", "-sW", *sorted(paths)) or "", paths)
+        for path, names in self.defines.items():
+            for name in names:
+                self.homes.setdefault(name, []).append(path)
+
+    def _read(self, text, paths):
+        """readelf shows machine code where nm shows what LTO knows."""
+        path = next(iter(paths.values()))  # a single object has no line of its own
+        for line in text.splitlines():
+            if line.startswith("File: "):
+                path = paths[line[6:]]
+            fields = line.split()
+            if len(fields) < 8 or fields[4] not in ("GLOBAL", "WEAK"):
+                continue
+            name = fields[7].split("@")[0]
+            if fields[6] == "UND":
+                self.uses.setdefault(path, set()).add(name)
+                continue
+            self.defines.setdefault(path, set()).add(name)
+            if fields[3] == "FUNC":
+                self.functions.setdefault(name, path)
+
+    def home(self, name, user):
+        """The file that has what user uses by this name; None: a library has it."""
+        found = self.homes.get(name, [])
+        near = [p for p in found if p.split("/")[0] == user.split("/")[0]]
+        return (near or found or [None])[0]
+
+    def graph(self, without=frozenset()):
+        """{file: {files whose functions or variables it uses}}"""
+        graph = {}
+        for user, names in self.uses.items():
+            for name in names - without:
+                target = self.home(name, user)
+                if target and target != user:
+                    graph.setdefault(user, set()).add(target)
+        return graph
+
+
+def strongly_connected(graph):
+    """Tarjan's components of more than one member, of {node: set of nodes}."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for following in sorted(graph.get(node, ())):
+            if following not in index:
+                visit(following)
+            if following in stack:
+                low[node] = min(low[node], low[following])
+        if low[node] == index[node]:
+            position = stack.index(node)
+            if len(stack) - position > 1:
+                found.append(sorted(stack[position:]))
+            del stack[position:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+class Text:
+    """What one C file says: names in its code, of headers only what they do, and its tables."""
+
+    def __init__(self, source):
+        code = "\n".join(source.code)
+        self.path, self.lines = source.path, source.code
+        self.includes = INCLUDE.findall("\n".join(source.lines))
+        self.tables = {m.group(1): set(TOKEN.findall(m.group(2))) for m in TABLE.finditer(code)}
+        self.bodies = list(self._bodies(source.path.endswith(".h")))
+        self.own = {name for name, _, _ in self.bodies if name}
+        self.names = {}  # of whatever is done here, and of which of its functions
+        for name, start, end in self.bodies:
+            for word in TOKEN.findall("\n".join(self.lines[start - 1:end])):
+                self.names.setdefault(word, []).append(name)
+        self.code = set(TOKEN.findall(TABLE.sub("", code)))
+        inside = {n for _, start, end in self.bodies for n in range(start, end + 1)}
+        outside = "\n".join(c for n, c in enumerate(self.lines, 1) if n not in inside)
+        self.declares = set(re.findall(r"\b(\w+)\(", outside))
+        self.pointers = set(re.findall(r"\(\*(\w+)\)\(", code))
+        self.through = set(re.findall(r"(?:->|\.)(\w+)\(", code))
+
+    def _bodies(self, header):
+        """(name, first line, last) of each function, and in a header of each macro."""
+        start, name = None, "?"
+        for number, line in enumerate(self.lines, 1):
+            macro = re.match(r"#\s*define\s+(\w+)(\()?", line)
+            if macro and header:
+                last = number
+                while last < len(self.lines) and self.lines[last - 1].endswith("\\"):
+                    last += 1
+                yield macro.group(2) and macro.group(1), number, last  # constants are not called
+                continue
+            match = re.match(r"[A-Za-z_].*?(\w+)\s*\(", line)
+            if match and not start:
+                name = match.group(1)
+            if line.startswith("{"):
+                start = number
+            elif line.startswith("}") and start:
+                yield name, start, number
+                start = None
+
+
+class Callers:
+    """Who calls the functions of a file, or a function."""
+
+    def __init__(self, tree, objects=None):
+        self.tree = tree
+        self.objects = objects or Objects(tree)
+        self.texts = {s.path: Text(s) for s in tree.c_files("src/", "include/", "tools/uslab/")}
+        self._closures, self._by_function, self._used, self._in_tests = {}, {}, {}, None
+        self.exported = {line for name in ("symbols", "symbols-malloc")
+                         if f"scripts/{name}.txt" in tree.paths
+                         for line in tree.source(f"scripts/{name}.txt").lines}
+        self.tables = {t: p for p, text in self.texts.items() for t in text.tables}
+
+    def resolve(self, include, path):
+        for base in ("src/", "include/", "tools/uslab/", os.path.dirname(path) + "/"):
+            full = os.path.normpath(base + include)
+            if full in self.texts:
+                return full
+        return None
+
+    def closure(self, path):
+        """The headers that a file includes, itself or by others."""
+        if path not in self._closures:
+            found, todo = set(), [path]
+            while todo:
+                at = todo.pop()
+                for include in self.texts[at].includes:
+                    target = self.resolve(include, at)
+                    if target and target not in found:
+                        found.add(target)
+                        todo.append(target)
+            self._closures[path] = found
+        return self._closures[path]
+
+    def functions(self, path):
+        """{function: the file that has it}: those of a .c file, or those that a header offers."""
+        text = self.texts[path]
+        if path.endswith(".c"):
+            return {n: path for n in self.objects.defines.get(path, ()) if n in text.own}
+        functions = {n: self.objects.functions[n] for n in text.declares - text.own
+                     if n in self.objects.functions}
+        functions.update((n, path) for n in text.own)
+        return functions
+
+    def of_function(self, name, home):
+        """(files that call a function, tables that hold it)."""
+        if (name, home) in self._by_function:
+            return self._by_function[name, home]
+        users, tables = set(), set()
+        if home.endswith(".h"):
+            users = {p for p, t in self.texts.items() if p != home and home in self.closure(p)
+                     and (name in t.code if p.endswith(".c") else name in t.names)}
+        else:
+            for user, names in self.objects.uses.items():
+                if name in names and self.objects.home(name, user) == home:
+                    users |= self._who(user, name)
+            users |= {p for p in self.texts if p.startswith("include/") and name in self.texts[p].names}
+        for table, owner in self.tables.items():
+            if name in self.texts[owner].tables[table] and (owner in users or owner == home
+                                                            or home in self.closure(owner)):
+                tables.add(table)
+                if name not in self.texts[owner].code:
+                    users.discard(owner)
+        self._by_function[name, home] = users - {home}, tables
+        return self._by_function[name, home]
+
+    def _who(self, user, name):
+        """The object of user calls name: the file itself, or headers that it includes?"""
+        text = self.texts[user]
+        if name in text.code or any(name in words for words in text.tables.values()):
+            return {user}
+        return {h for h in self.closure(user) if name in self.texts[h].names} or {user}
+
+    def of_file(self, path):
+        """(files that call functions of path, tables by which they are called)."""
+        users, tables = set(), set()
+        functions = self.functions(path)
+        for name, home in functions.items():
+            more, by = self.of_function(name, home)
+            users, tables = users | more, tables | by
+        if path.endswith(".c"):  # static functions have no symbol that others could use
+            own = self.texts[path].tables
+            tables |= {t for t, words in own.items() if words & self.texts[path].own}
+        else:
+            users |= self._of_pointers(path)
+            users -= set(functions.values())
+        return users - {path}, tables
+
+    def _of_pointers(self, path):
+        """Who calls what only a table of operations declared in this header has."""
+        own = self.texts[path].pointers
+        others = {m for p, t in self.texts.items() if p != path for m in t.pointers}
+        return {p for p, t in self.texts.items() if t.through & (own - others)
+                and path in self.closure(p)}
+
+    def maybe_of_pointers(self, path):
+        """As above; others may have members of that name."""
+        return {p for p, t in self.texts.items() if t.through & self.texts[path].pointers
+                and path in self.closure(p)}
+
+    def used_by(self, path):
+        """The files that a file calls, itself or by what headers have; of a header those also that
+        its functions call where they are."""
+        if not self._used:
+            for p in self.texts:
+                for user in self.of_file(p)[0] if p.startswith(("src/", "tools/")) else ():
+                    self._used.setdefault(user, set()).add(p)
+            for user, targets in self.objects.graph().items():
+                self._used.setdefault(user, set()).update(targets)
+        homes = {path} | (set(self.functions(path).values()) if path.endswith(".h") else set())
+        return set().union(*(self._used.get(home, set()) for home in homes)) - {path}
+
+    def places(self, function, near):
+        """{(file, function in it)} that call a function, also one of this file only; "" for tables."""
+        text = self.texts[near]
+        found = {(near, name) for name in text.names.get(function, ()) if name != function}
+        for home in {self.objects.functions.get(function), near}:
+            if home and function in self.texts[home].own | self.texts[home].declares:
+                users, tables = self.of_function(function, home)
+                found |= {(u, n) for u in users | {home} for n in self.texts[u].names.get(function, [""])
+                          if n != function and (n or u != home)}
+                found |= {(self.tables[t], "") for t in tables}
+        return found
+
+    def in_tests(self):
+        """All names in the tests."""
+        if self._in_tests is None:
+            self._in_tests = set()
+            for source in self.tree.c_files("tests/"):
+                self._in_tests.update(TOKEN.findall(source.text))
+        return self._in_tests
+
+    def is_exported(self, path):
+        return any(name in self.exported for name in self.functions(path))
+
+    def includers(self, path):
+        return {p for p, t in self.texts.items() if any(self.resolve(i, p) == path for i in t.includes)}
+
+
+# ---- what comments say ------------------------------------------------------------------------
+
+SAYS = re.compile(r"\b(?P<back>[Cc]alled back by)\b|\b[Cc]alled (?P<by>by|from|through)\b"
+                  r"|\b(?P<include>[Ii]ncluded|[Uu]sed) by\b|\b(?P<calls>[Cc]alls)\b")
+CLAUSE_ENDS = re.compile(r"[;:]|\.(?=\s|$)|,(?= calls? )")
+PATH = r"(?<![\w/.<*])(?:[\w*-]+/)*[\w*-]+\.[ch]\b"
+FOLDER = r"(?<![\w/.<*])(?:[\w-]+/)+(?![\w*{])"
+ITEM = re.compile(rf"(?P<path>{PATH})|(?P<folder>{FOLDER})|through (?P<table>[\w*]+)"
+                  r"|\b(?P<function>\w+)\(\)|\b(?P<word>programs?|tools|tests|loader|everything"
+                  r"|every floor)\b")
+NAMES_HERE, NAMES_THERE = 4, 2  # of more files the folder is named
+FLOORS_OF_EVERY = 6  # "every floor" calls what at least so many of the folders of src/ call
+
+
+class Flow:
+    """The paragraph "Flow:" at the head of a file of src/, against the graph."""
+
+    def __init__(self, callers, path):
+        self.callers, self.path = callers, path
+        self.users, self.tables = callers.of_file(path)
+
+    def check(self, text):
+        """What is wrong in a text, one line for each mistake."""
+        found, missing = [], False
+        users = {u for u in self.users if not self._is_program(u)}
+        for match in SAYS.finditer(text):
+            clause = text[match.end():]
+            end = CLAUSE_ENDS.search(clause)
+            clause = clause[:end.start()] if end else clause
+            if match.group("include"):
+                yield from self._included(match.group(0), clause)
+            elif match.group("calls"):
+                yield from self._calls(clause)
+            elif match.group("back"):
+                yield from self._calls(clause, "'called back by'", "which it calls nothing of")
+            elif match.group("by") == "from":
+                yield "says 'called from'; write 'called by'"
+            else:
+                missing = True
+                text_of = f"through{clause}" if match.group("by") == "through" else clause
+                found += self._items(text_of)
+        if not missing:
+            return
+        for what, who in found:
+            if who is None:
+                yield f"'called by' names {what}, which is nothing here"
+            elif not who:
+                yield f"'called by' names {what}, which does not call it"
+        covered = set().union(*(who for _, who in found if who))
+        left = users - covered
+        if left:
+            yield f"'called by' leaves out {self.listed(left)}"
+        through = self.tables - covered
+        if through:
+            yield f"'called by' leaves out 'through {', '.join(sorted(through))}'"
+        if self.callers.is_exported(self.path) and not any("program" in what for what, _ in found):
+            yield "'called by' leaves out programs, for which it is exported"
+
+    def listed(self, paths):
+        return ", ".join(sorted(self.short(p) for p in paths))
+
+    def described(self):
+        """What the paragraph has to say of its callers; None: it has none."""
+        users = {u for u in self.users if not self._is_program(u)}
+        parts, groups = [], {}
+        for user in users:
+            home = os.path.dirname(self.path) == os.path.dirname(user)
+            groups.setdefault("" if home else user.split("/")[1], set()).add(user)
+        if len(groups) >= FLOORS_OF_EVERY and not any(u.startswith("tools/") for u in users):
+            return "called by every floor"
+        for name, files in sorted(groups.items()):
+            if len(files) <= (NAMES_HERE if not name else NAMES_THERE):
+                parts += sorted(self.short(p) for p in files)
+            elif not name:
+                parts.append(self.short(os.path.dirname(self.path)) + "/")
+            else:
+                parts.append(self.short(os.path.commonpath(files)) + "/")
+        parts = ["tools" if p.startswith("tools/") else p for p in parts]
+        parts = list(dict.fromkeys(parts))
+        text = self.callers.texts[self.path]
+        if self.callers.is_exported(self.path):
+            parts.append("programs")
+        if "constructor" in text.code:
+            parts.append("the loader")
+        if self.tables:
+            prefix = os.path.commonprefix(sorted(self.tables)).rsplit("_", 1)[0]
+            parts.append("through " + (f"{prefix}_*" if len(self.tables) > 1
+                                       else min(self.tables)))
+        called = self.callers.in_tests()
+        if not parts and any(n in called for n in self.callers.functions(self.path)):
+            parts.append("tests")
+        if not parts:
+            return None
+        listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+        return f"called {'' if listed.startswith('through') else 'by '}{listed}"
+
+    def short(self, path):
+        """As it is written in this file: its folder's files by their names."""
+        folder = os.path.dirname(self.path) + "/"
+        return path.removeprefix(folder) if os.path.dirname(path) + "/" == folder \
+            else path.removeprefix("src/")
+
+    def _is_program(self, user):
+        return user.startswith("include/") or (self.callers.is_exported(self.path)
+                                               and user.startswith("tools/"))
+
+    def _items(self, clause):
+        """[(as written, the callers that it stands for; None: there is no such thing)]"""
+        found = []
+        for match in ITEM.finditer(clause):
+            kind, word = match.lastgroup, match.group(match.lastgroup)
+            users = self.users | self._maybe()
+            if kind in ("path", "folder"):
+                files = self.files(word)
+                found.append((word, files & users if files else None))
+            elif kind == "table":
+                pattern = re.compile(word.replace("*", r"\w*") + "$")
+                found.append((word, {t for t in self.tables if pattern.match(t)}))
+            elif kind == "function":
+                found.append((f"{word}()", {u for u in self.users
+                                            if word in self.callers.texts[u].own}))
+            else:
+                found.append((word, self._word(word)))
+        return found or [(clause.strip() or "nobody", None)]
+
+    def _maybe(self):
+        return self.callers.maybe_of_pointers(self.path) if self.path.endswith(".h") else set()
+
+    def _word(self, word):
+        if word == "tools":
+            return {u for u in self.users if u.startswith("tools/")}
+        if word.startswith("program"):
+            return {"programs"} if self.callers.is_exported(self.path) else set()
+        if word == "every floor":
+            floors = {u.split("/")[1] for u in self.users if u.startswith("src/")}
+            return self.users if len(floors) >= FLOORS_OF_EVERY else set()
+        text = self.callers.texts[self.path]
+        if word == "loader":
+            return {"loader"} if "constructor" in text.code else set()
+        if word == "tests":
+            called = self.callers.in_tests()
+            return {"tests"} if any(n in called for n in self.callers.functions(self.path)) else set()
+        return None
+
+    def files(self, word):
+        """The files that a path or folder names: in this folder, this floor, src/ or the root."""
+        here = os.path.dirname(self.path) + "/"
+        floor = "/".join(self.path.split("/")[:2]) + "/"
+        for base in (here, floor, "src/", ""):
+            pattern = re.compile(re.escape(base + word).replace(r"\*", "[^/]*")
+                                 + ("" if word.endswith("/") else "$"))
+            found = {p for p in self.callers.texts if pattern.match(p)}
+            if found:
+                return found
+        return set()
+
+    def _included(self, how, clause):
+        users = self.callers.includers(self.path)
+        words = [m for m in ITEM.finditer(clause)]
+        covered, named = set(), False
+        for match in words:
+            kind, word = match.lastgroup, match.group(match.lastgroup)
+            if kind == "word" and word in ("everything", "every floor"):
+                floors = {u.split("/")[1] for u in users if u.startswith("src/")}
+                named, covered = True, users
+                if len(floors) < FLOORS_OF_EVERY:
+                    yield f"'{how} {word}': of {len(floors)} floors only"
+            elif kind in ("path", "folder") or word == "tools":
+                files = self.files("tools/" if word == "tools" else word)
+                if not files & users:
+                    yield f"'{how}' names {word}, which does not include it"
+                named, covered = True, covered | files
+        if not named:
+            yield f"'{how}' names no file or folder"
+        elif users - covered:
+            yield f"'{how}' leaves out {self.listed(users - covered)}"
+
+    def _calls(self, clause, how="'calls'", wrong="which it does not call"):
+        uses = self.callers.used_by(self.path)
+        for match in ITEM.finditer(clause):
+            if match.lastgroup in ("path", "folder"):
+                word = match.group(match.lastgroup)
+                files = self.files(word)
+                if not files:
+                    yield f"{how} names {word}, which is nothing here"
+                elif not files & uses:
+                    yield f"{how} names {word}, {wrong}"
+
+
+def flow_of(source):
+    """(line, text) of the paragraph "Flow:" in the comment at a file's head; None: it has none."""
+    head = re.match(r"[^\n]*\n/\*\n(.*?)\*/", source.text, re.S)
+    flow = re.search(r"^ \* Flow:(.*?)(?=^ \*\s*$|^ \* [A-Z][\w ]*:|\Z)", head.group(1), re.S | re.M) \
+        if head else None
+    if not flow:
+        return None
+    line = source.text.count("\n", 0, head.start(1) + flow.start()) + 1
+    return line, " ".join(re.sub(r"\n \*", " ", flow.group(1)).split())
+
+
+NAMED = re.compile(r"\b[Cc]alled (?:by|from) (?P<who>(?:(?:, | and |,? or |only )*"
+                   rf"(?:\w+\(\)|{PATH}|{FOLDER}))+)")
+
+
+def comments_of(source):
+    """(offset, text, function that follows) of the comments after a file's head."""
+    code = re.compile(r"^(?:[A-Za-z_][^\n;{=]*?)?\b(\w+)\(", re.M)
+    blanked = "\n".join(source.code)
+    for match in re.finditer(r"/\*.*?\*/", source.text, re.S):
+        if match.start() < 60:  # the line of the licence, and the head
+            continue
+        after = code.search(blanked, match.end())
+        yield match.start(), match.group(0), after.group(1) if after else None
+
+
+def wrong_callers(tree, callers):
+    """(file, line, text): what comments say about callers, and is not so."""
+    for source in tree.c_files("src/", "include/", "tools/uslab/"):
+        flow = flow_of(source) if source.path.startswith("src/") else None
+        if flow:
+            said = Flow(callers, source.path)
+            yield from ((source.path, flow[0], text) for text in said.check(flow[1]))
+        for offset, text, function in comments_of(source):
+            joined = " ".join(re.sub(r"\n\s*\*", " ", text).split())
+            for match in NAMED.finditer(joined):
+                line = source.text.count("\n", 0, offset) + 1
+                yield from ((source.path, line, wrong) for wrong in
+                            wrong_function(callers, source.path, function, match.group("who")))
+
+
+def wrong_function(callers, path, function, who):
+    """A comment above a function names its callers: functions, files or folders."""
+    places = callers.places(function, path)
+    covered = set()
+    for match in ITEM.finditer(who):
+        word = match.group(match.lastgroup)
+        if match.lastgroup == "function":
+            named = {p for p in places if p[1] == word}
+        else:
+            files = Flow(callers, path).files(word)
+            named = {p for p in places if p[0] in files}
+        if not named:
+            yield f"{word} does not call {function}()"
+        covered |= named
+    left = sorted({f"{name}() of {p}" if name else p for p, name in places - covered})
+    if left:
+        yield f"{function}() is called by {', '.join(left)} as well"

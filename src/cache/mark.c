@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/mark.c - where the marks of free objects are, and what else hits check
+ *
+ * Why:        docs/adr/0020.
+ * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Invariants: a mark lies where neither the engine's link nor a byte of the program's is while the
+ *             object is free.
+ * Locks:      cache_lock, held by the caller where _locked says so.
+ * Flow:       called by create.c, attribute.c, check.c and who shuts fronts.
+ */
+#include "base/atomic.h"
+#include "base/mark.h"
+#include "cache/internal.h"
+#include "debug/kfence/kfence.h"
+#include "engine/slub/slub.h"
+#include "front/array.h"
+#include "page/used.h"
+
+static uint64_t *free_table(const struct cache *c, unsigned long table)
+{
+	return (uint64_t *)(page_windows() + table) + c->front.id;
+}
+
+/*
+ * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg
+ * see to it), but in objects of 8 bytes: these have nothing else, and lose their marks when they go
+ * back to their slab. SLAB has no links.
+ */
+static unsigned int mark_in_object(const struct engine *e, bool by_address)
+{
+	bool link_first = !engine_is(e, &slab_ops) && !e->layout->offset;
+
+	if (e->size < sizeof(void *))
+		return 0;
+	return !by_address && link_first && e->size >= 2 * sizeof(void *)
+		       ? sizeof(void *) + USLAB_MARK_OFFSET
+		       : USLAB_MARK_OFFSET;
+}
+
+/*
+ * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is
+ * not in use while a front has the object; behind that if there is room.
+ */
+static unsigned int mark_behind(const struct engine *e)
+{
+	unsigned int link = e->layout->offset;
+
+	if (!engine_is(e, &slub_ops))
+		return 0;
+	return e->size - link >= 2 * sizeof(void *)
+		       ? link + (unsigned int)sizeof(void *) + USLAB_MARK_OFFSET
+		       : link + USLAB_MARK_OFFSET;
+}
+
+static unsigned int mark_offset(const struct engine *e, bool by_address)
+{
+	if (e->ops->heap || used_are_kept() || os_memcheck_on)
+		return 0;
+	return e->ctor || e->flags & SLAB_TYPESAFE_BY_RCU ? mark_behind(e)
+							  : mark_in_object(e, by_address);
+}
+
+bool cache_marks_behind(const struct cache *c)
+{
+	return c->engine.mark && c->engine.mark + 4 > c->engine.object_size;
+}
+
+/*
+ * What programs inline must find a place in the object that is no other's. kmalloc() has its own,
+ * constant one, and frees by address look at no bytes of a class without a magic. Guarded objects
+ * end where their page does. Hardened caches have nothing inline.
+ */
+void cache_place_mark_locked(struct cache *c)
+{
+	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
+
+	c->engine.mark = mark_offset(&c->engine, by_address);
+	if (by_address && !used_are_kept() && c->engine.size >= sizeof(void *))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
+	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
+	else
+		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
+}
+
+/* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
+static uint64_t start_magic(const struct cache *c)
+{
+	const struct engine *e = &c->engine;
+
+	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
+	    e->layout->colour_off)
+		return 0;
+	return UINT64_MAX / e->size + 1;
+}
+
+void cache_check_frees_locked(struct cache *c)
+{
+	if (c->front.id >= USLAB_ID_FIRST_FREE)
+		return;
+	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
+		      (PAGE_SIZE << c->engine.layout->order) - 1);
+	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/switch.c - the watch bits of a live cache, and its front shut and opened with them
+ *
+ * Data:       none.
+ * Invariants: the front is shut while a bit of WATCH_SHUT is set.
+ * Locks:      cache_lock; alloc and free go on meanwhile.
+ * Flow:       called by who watches: debug.c, failslab.c, guard.c, friends.c; calls debug_attach(),
+ *             the front. debug.c has the order of the steps, and why each is right.
+ */
+#include "base/atomic.h"
+#include "cache/internal.h"
+
+static void set_watch(struct cache *c, unsigned int bits)
+{
+	store_release(&c->watch, c->watch | bits); /* pairs with the slow paths' acquire */
+}
+
+static void clear_watch(struct cache *c, unsigned int bits)
+{
+	store_release(&c->watch, c->watch & ~bits); /* likewise */
+}
+
+void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
+{
+	unsigned int before = c->watch & WATCH_SHUT;
+	unsigned int after = (on ? c->watch | bit : c->watch & ~bit) & WATCH_SHUT;
+
+	if (after && !before) {
+		set_watch(c, WATCH_PAST_FRONT);
+		cache_look_closely_locked(c, true);
+		front_shut(&c->front);
+		cache_look_closely_locked(c, false);
+	}
+	if (on)
+		set_watch(c, bit);
+	else
+		clear_watch(c, bit);
+	/*
+	 * a live debug object that found its way into an array would get a mark into its red zone
+	 */
+	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
+		front_open(&c->front);
+		clear_watch(c, WATCH_PAST_FRONT);
+	}
+}
+
+int cache_route_locked(struct cache *c)
+{
+	int ret = debug_attach(&c->engine, cache_is_by_address(c), cache_defaults.hardened);
+
+	if (!ret)
+		set_watch(c, WATCH_ROUTE);
+	return ret;
+}
