@@ -179,7 +179,7 @@ def times(run):
              for entry in pair["contestants"] if entry["role"] == "peer"]
     intro = (f"Nanoseconds, medians of {pair['settings']['rounds']} rounds in turn. The ratio is to the "
              f"fastest of {', '.join(peers[:-1])} and {peers[-1]} in the same run: below 1 is faster, "
-             "bold is slower.")
+             f"bold is {SLOWER:g} and more.")
     return [wrap(intro), table(("", "ns", "fastest other", "ratio"), rows), source(run, pair, True),
             *run.remark()]
 
@@ -192,7 +192,8 @@ def programs(run, timed):
         ratio = entry["uslab_kib"] / entry["glibc_kib"]
         rows.append((entry["name"], f"{entry['glibc_kib'] / 1024:.1f}", f"{entry['uslab_kib'] / 1024:.1f}",
                      bold(f"{ratio:.2f}", ratio)))
-    parts = [wrap("Peak resident memory of programs on the drop-in (MiB), and the ratio to glibc's malloc:"),
+    parts = [wrap("Peak resident memory of programs on the drop-in (MiB; of sqlite3 without pages of files), "
+                  f"and the ratio to glibc's malloc; bold is {SLOWER:g} and more."),
              table(("", "glibc", "uslab", "ratio"), rows)]
     return parts if run is timed else parts + [source(run, result, False), *run.remark()]
 

@@ -180,6 +180,30 @@ class OneCommand(InTree):
         self.assertAlmostEqual(float(row[1]), ours["median"], delta=0.051 if float(row[1]) >= 10 else 0.0051)
         self.assertAlmostEqual(float(row[3].strip("*")), ours["ratio"], delta=0.0051)
 
+    def test_programs(self):
+        """Peaks are kept of each, also of one that takes too much; that one's test ends the run with 1."""
+        stub = ("import sys\nsys.path.insert(0, {support!r})\nimport preload\npeaks = preload.Peaks()\n"
+                "of = lambda peak: [preload.Result(0, '', '', peak, 5), preload.Result(0, '', '', peak + 1, 4)]\n"
+                "peaks.add('{name}', of(1000), of({ours}))\npeaks.finish()\n")
+        names = ("gcc", "git", "python", "sqlite", "redis")
+        for name in names:
+            self.put(f"tests/programs/{name}_test.py", stub.format(
+                support=os.path.join(SOURCE, "tests", "support"), name=name,
+                ours=90000 if name == "git" else 1010))
+        run = self.bench("--benchmarks", "programs")
+        self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
+        self.assertIn("bench: git: FAILED", run.stderr)
+        self.assertNotIn("bench: gcc", run.stderr)
+        self.assertIn("README.md stays as it is: no run in bench/results has pair", run.stderr)
+        (folder,) = os.listdir(os.path.join(self.root, figures.RESULTS))
+        with open(os.path.join(self.root, figures.RESULTS, folder, "programs.json"), encoding="utf-8") as text:
+            kept = json.load(text)
+        self.assertIn("-changed-", folder)
+        self.assertEqual(figures.folder_name(kept["note"], kept["machine"]["cpu"]), folder)
+        self.assertEqual([entry["name"] for entry in kept["programs"]], list(names))
+        self.assertEqual(kept["programs"][0], {"name": "gcc", "glibc_kib": 1000, "uslab_kib": 1010,
+                                               "glibc_ms": 4, "uslab_ms": 4})
+
     def test_quick_keeps_nothing(self):
         run = self.bench("--quick", "--benchmarks", "pair", "--no-counts")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
