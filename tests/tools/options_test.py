@@ -100,7 +100,7 @@ class Commands(unittest.TestCase):
 
     def test_alike(self):
         """What several commands call the same they explain the same."""
-        shared = {"pid", "core", "program", "library", "kernel", "root", "force", "wait", "touch", "events",
+        shared = {"pid", "core", "program", "library", "kernel", "root", "force", "wait", "touch", "events", "engine",
                   "no-progress", "help", "version"}
         texts = {}
         for command in COMMANDS:
@@ -130,6 +130,14 @@ class Options(unittest.TestCase):
         self.assertEqual("".join(flags), "FZPUTAO")
         self.assertEqual(options["report.burst"][0], "10")
         self.assertEqual(options["slub_nomerge"], options["slab_nomerge"])
+
+    def test_since(self):
+        """A version that was, or is to be: of the changelog."""
+        text = uslab("run", "--help-options").stdout
+        since = set(re.findall(r"since\s+([\d.]+)$", text, re.M))
+        known = {version.rpartition(".")[0] for version in re.findall(r"^## \[([\d.]+)\]", read("CHANGELOG.md"), re.M)}
+        self.assertTrue(since)
+        self.assertLessEqual(since, known)
 
     def test_documents(self):
         options, _ = of_command()

@@ -382,7 +382,7 @@ class Replay(unittest.TestCase):
                 ("which trace? ('-' for standard input)", ()),
                 ("one trace at a time, please: 'b'", ("a", "b")),
                 ("no front 'x'; there are: array, cpuslab, queues, none", ("--front", "x", "a")),
-                ("no engine 'buddy'; there are: slob:1991, slob, slobseg:pow2, slobseg, slab, slub",
+                ("no engine 'buddy'; there are: slub, slab, slobseg, slobseg:pow2, slob, slob:1991",
                  ("--engine=buddy", "a")),
                 ("--cpus takes a number from 1 to 1500, not '0'", ("--cpus", "0", "a")),
                 ("--cpus takes a number from 1 to 1500, not '1501'", ("--cpus=1501", "a")),

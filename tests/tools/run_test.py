@@ -151,8 +151,8 @@ class RunTest(unittest.TestCase):
     def test_usage(self):
         for text, *arguments in (("which program?",), ("which program?", "--front=none"),
                                  ("which program?", "--"),
-                                 ("no engine 'sleb'; there is: slub", "--engine=sleb", "true"),
-                                 ("no front 'arr'; there is: array, cpuslab, queues, none, historical", "-f", "arr",
+                                 ("no engine 'sleb'; there are: slub", "--engine=sleb", "true"),
+                                 ("no front 'arr'; there are: array, cpuslab, queues, none, historical", "-f", "arr",
                                   "true"),
                                  ("needs a value", "--front"), ("'-x'", "-x", "true")):
             run = uslab("run", *arguments)

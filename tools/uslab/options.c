@@ -155,3 +155,37 @@ int options_take(const struct option_table *table, void *arg, int argc, char **a
 	}
 	return status == EXIT_OK ? -1 : status;
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+int options_choose(const char *command, const char *what, const char *value, options_names *name)
+{
+	char all[256] = "";
+
+	for (unsigned int i = 0; name(i); i++) {
+		size_t used = strlen(all);
+
+		if (!strcmp(value, name(i)))
+			return (int)i;
+		snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", name(i));
+	}
+	util_usage_error(command, "no %s '%s'; there are: %s", what, value, all);
+	return -1;
+}
+
+void options_print_names(const char *title, options_names *name)
+{
+	printf("%s:", title);
+	for (unsigned int i = 0; name(i); i++)
+		printf(" %s", name(i));
+	putchar('\n');
+}
+
+int options_number(const char *command, const char *option, const char *value, unsigned long max,
+		   unsigned long *number)
+{
+	if (util_parse_number(value, 1, max, number))
+		return EXIT_OK;
+	return util_usage_error(command, "%s takes a number from 1 to %lu, not '%s'", option, max,
+				value);
+}

@@ -90,4 +90,16 @@ int options_take(const struct option_table *table, void *arg, int argc, char **a
  */
 void options_print_wrapped(int at, int column, const char *text);
 
+/* The names that a value is one of: name(0), name(1), ... until NULL. */
+typedef const char *options_names(unsigned int i);
+
+/* Which one it is; -1 after a message that names all of them. */
+int options_choose(const char *command, const char *what, const char *value, options_names *name);
+/* "Title: a b c", for struct option_table.list. */
+void options_print_names(const char *title, options_names *name);
+
+/* A number from 1 to max as the value of that option. EXIT_OK, or EXIT_USAGE after a message. */
+int options_number(const char *command, const char *option, const char *value, unsigned long max,
+		   unsigned long *number);
+
 #endif /* TOOLS_OPTIONS_H */

@@ -134,6 +134,36 @@ static void test_refused(void **state)
 	}
 }
 
+static const char *number_name(unsigned int i)
+{
+	return i == 0 ? "one" : i == 1 ? "two" : NULL;
+}
+
+static void refuse_values(void *arg)
+{
+	unsigned long number = 7;
+
+	(void)arg;
+	CHILD_CHECK(options_choose("test", "number", "three", number_name) == -1);
+	CHILD_CHECK(options_number("test", "--rounds", "5", 4, &number) == EXIT_USAGE);
+	CHILD_CHECK(options_number("test", "--rounds", "0", 4, &number) == EXIT_USAGE);
+	CHILD_CHECK(number == 7);
+}
+
+static void test_values(void **state)
+{
+	struct child c = child_run(refuse_values, NULL);
+	unsigned long number = 0;
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_non_null(strstr(c.text, "uslab test: no number 'three'; there are: one, two\n"));
+	assert_non_null(strstr(c.text, "--rounds takes a number from 1 to 4, not '5'\n"));
+	assert_int_equal(options_choose("test", "number", "two", number_name), 1);
+	assert_int_equal(options_number("test", "--rounds", "4", 4, &number), EXIT_OK);
+	assert_int_equal(number, 4);
+}
+
 static void list(void)
 {
 	puts("A list.");
@@ -178,10 +208,9 @@ static void test_help(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_taken),
-		cmocka_unit_test(test_sources),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_taken),	cmocka_unit_test(test_sources),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_help),
+		cmocka_unit_test(test_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,17 +48,9 @@ static const struct option_row rows[] = {
 
 /* ---- options ---- */
 
-static bool choose_engine(struct compare_options *o, const char *name, size_t length)
+static const char *engine_name(unsigned int i)
 {
-	for (unsigned int kind = 0; kind < COMPARE_NR; kind++) {
-		const char *known = compare_kinds[kind].name;
-
-		if (strlen(known) == length && !memcmp(known, name, length)) {
-			o->chosen |= 1u << kind;
-			return true;
-		}
-	}
-	return false;
+	return i < COMPARE_NR ? compare_kinds[i].name : NULL;
 }
 
 /* "slob,slub": EXIT_OK or EXIT_USAGE after a message. */
@@ -68,13 +60,14 @@ static int set_engines(struct compare_options *o, const char *list)
 	o->engines_given = true;
 	for (;;) {
 		size_t length = strcspn(list, ",");
+		char name[64]; /* more than any has */
+		int chosen;
 
-		if (!choose_engine(o, list, length))
-			return util_usage_error(COMMAND,
-						"no engine '%.*s'; there are: slob:1991, slob, "
-						"slobseg:pow2, slobseg, slab, slub, slub+array, "
-						"slob+array",
-						(int)length, list);
+		snprintf(name, sizeof(name), "%.*s", (int)length, list);
+		chosen = options_choose(COMMAND, "engine", name, engine_name);
+		if (chosen < 0)
+			return EXIT_USAGE;
+		o->chosen |= 1u << chosen;
 		if (!list[length])
 			return EXIT_OK;
 		list += length + 1;
@@ -83,26 +76,12 @@ static int set_engines(struct compare_options *o, const char *list)
 
 static int set_touch(struct compare_options *o, const char *word)
 {
-	static const char *const touches[] = {
-		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
-	};
+	int chosen = options_choose(COMMAND, "touch", word, replay_touch_name);
 
-	for (int i = 0; i < (int)(sizeof(touches) / sizeof(touches[0])); i++) {
-		if (!strcmp(touches[i], word)) {
-			o->touch = (enum replay_touch)i;
-			return EXIT_OK;
-		}
-	}
-	return util_usage_error(COMMAND, "no touch '%s'; there are: none, line, all", word);
-}
-
-static int set_number(const char *option, const char *text, unsigned long max,
-		      unsigned long *number)
-{
-	if (util_parse_number(text, 1, max, number))
-		return EXIT_OK;
-	return util_usage_error(COMMAND, "%s takes a number from 1 to %lu, not '%s'", option, max,
-				text);
+	if (chosen < 0)
+		return EXIT_USAGE;
+	o->touch = (enum replay_touch)chosen;
+	return EXIT_OK;
 }
 
 static int set_option(void *arg, int got, const char *value)
@@ -113,15 +92,15 @@ static int set_option(void *arg, int got, const char *value)
 		return set_engines(o, value);
 	case 'r':
 		o->rounds_given = true;
-		return set_number("--rounds", value, COMPARE_MAX_ROUNDS, &o->rounds);
+		return options_number(COMMAND, "--rounds", value, COMPARE_MAX_ROUNDS, &o->rounds);
 	case 't':
 		return set_touch(o, value);
 	case 'n':
-		return set_number("--events", value, 1ul << 40, &o->max_events);
+		return options_number(COMMAND, "--events", value, 1ul << 40, &o->max_events);
 	case OPTION_CPUS:
-		return set_number("--cpus", value, act_max_cpus(), &o->cpus);
+		return options_number(COMMAND, "--cpus", value, act_max_cpus(), &o->cpus);
 	case OPTION_NODES:
-		return set_number("--nodes", value, act_max_nodes(), &o->nodes);
+		return options_number(COMMAND, "--nodes", value, act_max_nodes(), &o->nodes);
 	case OPTION_SPREAD:
 		o->spread = true;
 		return EXIT_OK;

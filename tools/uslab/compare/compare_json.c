@@ -311,9 +311,6 @@ static json_object *new_summary(const struct compare *c)
 
 char *compare_json(const struct compare *c, const struct machine *m)
 {
-	static const char *const touches[] = {
-		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
-	};
 	json_object *o = json_object_new_object();
 	json_object *traces = json_object_new_array();
 	const char *text;
@@ -325,7 +322,7 @@ char *compare_json(const struct compare *c, const struct machine *m)
 	put_text(o, "command", c->options.command);
 	put(o, "machine", new_machine(m));
 	put_count(o, "rounds", c->options.rounds);
-	put_text(o, "touch", touches[c->options.touch]);
+	put_text(o, "touch", replay_touch_name(c->options.touch));
 	put(o, "topology", new_topology(&c->options));
 	for (unsigned int i = 0; i < c->nr_traces; i++)
 		json_object_array_add(traces, new_trace(c, &c->traces[i]));

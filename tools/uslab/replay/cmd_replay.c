@@ -8,6 +8,7 @@
  * there and starts itself again.
  */
 #include "replay/replay_report.h"
+#include "report/names.h"
 #include "options.h"
 #include "util.h"
 
@@ -42,11 +43,8 @@ static const char usage[] =
 enum { OPTION_NOMERGE = OPTION_OWN, OPTION_FREE_AT_END };
 
 static const struct option_row rows[] = {
-	{ 'e', "engine", "ENGINE",
-	  "how objects are packed into pages: slob:1991, slob, slobseg:pow2, slobseg, slab or "
-	  "slub" },
-	{ 'f', "front", "FRONT",
-	  "how each CPU caches free objects: array, cpuslab, queues or none" },
+	{ 'e', "engine", "ENGINE", "how objects are packed into pages" },
+	{ 'f', "front", "FRONT", "how each CPU caches free objects" },
 	ROW_CPUS,
 	ROW_NODES,
 	ROW_SPREAD,
@@ -63,45 +61,20 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static const char *const engines[] = { "slob:1991", "slob", "slobseg:pow2", "slobseg", "slab",
-				       "slub",	    NULL };
-static const char *const fronts[] = { "array", "cpuslab", "queues", "none", NULL };
-static const char *const touches[] = {
-	[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all", NULL
-};
-
-/* Index of word in list, or -1. */
-static int choose(const char *const *list, const char *word)
+static void list_choices(void)
 {
-	for (int i = 0; list[i]; i++)
-		if (!strcmp(list[i], word))
-			return i;
-	return -1;
+	putchar('\n');
+	options_print_names("Engines", names_engine);
+	options_print_names("Fronts", names_front);
 }
 
 /* ---- options ---- */
 
 /* EXIT_OK, or EXIT_USAGE after a message. */
-static int set_choice(const char *what, const char *const *list, const char *word, int *chosen)
+static int set_choice(const char **choice, const char *what, const char *value, options_names *name)
 {
-	char names[64] = "";
-
-	*chosen = choose(list, word);
-	if (*chosen >= 0)
-		return EXIT_OK;
-	for (int i = 0; list[i]; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
-			 i ? ", " : "", list[i]);
-	return util_usage_error(COMMAND, "no %s '%s'; there are: %s", what, word, names);
-}
-
-static int set_number(const char *option, const char *text, unsigned long max,
-		      unsigned long *number)
-{
-	if (util_parse_number(text, 1, max, number))
-		return EXIT_OK;
-	return util_usage_error(COMMAND, "%s takes a number from 1 to %lu, not '%s'", option, max,
-				text);
+	*choice = value;
+	return options_choose(COMMAND, what, value, name) < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
 static int set_option(void *arg, int got, const char *value)
@@ -113,29 +86,29 @@ static int set_option(void *arg, int got, const char *value)
 
 	switch (got) {
 	case 'e':
-		status = set_choice("engine", engines, value, &chosen);
-		o->replay.engine = value;
+		status = set_choice(&o->replay.engine, "engine", value, names_engine);
 		break;
 	case 'f':
-		status = set_choice("front", fronts, value, &chosen);
-		o->replay.front = value;
+		status = set_choice(&o->replay.front, "front", value, names_front);
 		break;
 	case 't':
-		status = set_choice("touch", touches, value, &chosen);
+		chosen = options_choose(COMMAND, "touch", value, replay_touch_name);
+		if (chosen < 0)
+			return EXIT_USAGE;
 		o->replay.touch = (enum replay_touch)chosen;
 		break;
 	case 'n':
-		status = set_number("--events", value, 1ul << 40, &o->max_events);
+		status = options_number(COMMAND, "--events", value, 1ul << 40, &o->max_events);
 		break;
 	case 'r':
-		status = set_number("--rounds", value, REPLAY_MAX_ROUNDS, &number);
+		status = options_number(COMMAND, "--rounds", value, REPLAY_MAX_ROUNDS, &number);
 		o->replay.rounds = (unsigned int)number;
 		break;
 	case OPTION_CPUS:
-		status = set_number("--cpus", value, act_max_cpus(), &o->cpus);
+		status = options_number(COMMAND, "--cpus", value, act_max_cpus(), &o->cpus);
 		break;
 	case OPTION_NODES:
-		status = set_number("--nodes", value, act_max_nodes(), &o->nodes);
+		status = options_number(COMMAND, "--nodes", value, act_max_nodes(), &o->nodes);
 		break;
 	case OPTION_SPREAD:
 		o->replay.spread = true;
@@ -162,7 +135,7 @@ static int set_option(void *arg, int got, const char *value)
 }
 
 static const struct option_table table = {
-	.command = COMMAND, .usage = usage, .rows = rows, .set = set_option
+	.command = COMMAND, .usage = usage, .rows = rows, .list = list_choices, .set = set_option
 };
 
 /* Returns the exit status, or -1: go on. */

@@ -135,15 +135,6 @@ static void put_trace(struct sink *sink, const struct trace_load *load)
 	put_count(sink, "cpus", "CPUs", load->ops.counts.cpus);
 }
 
-static const char *touch_name(enum replay_touch touch)
-{
-	static const char *const names[] = {
-		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
-	};
-
-	return names[touch];
-}
-
 /* What the library really used: its first cache says so, the kmalloc caches being always there. */
 static const struct snapshot_cache *any_cache(const struct snapshot *s)
 {
@@ -162,7 +153,8 @@ static void put_replay(struct sink *sink, const struct replay_report *report)
 	put_text(sink, "engine", "engine", cache ? cache->engine : "none used");
 	put_text(sink, "front", "front", cache ? cache->front : "none used");
 	put_text(sink, "merging", "merging", report->nomerge ? "off" : "on");
-	put_text(sink, "touch", "bytes written to objects", touch_name(replay->options.touch));
+	put_text(sink, "touch", "bytes written to objects",
+		 replay_touch_name(replay->options.touch));
 	if (replay->cpu >= 0)
 		put_count(sink, "cpu", "on CPU", (uint64_t)replay->cpu);
 	if (replay->topology.made_up) {

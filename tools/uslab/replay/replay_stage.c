@@ -100,6 +100,15 @@ unsigned int stage_part(struct stage *s, const struct trace_op *op)
 	return s->parts[op->slot];
 }
 
+const char *replay_touch_name(unsigned int touch)
+{
+	static const char *const names[] = {
+		[REPLAY_TOUCH_NONE] = "none", [REPLAY_TOUCH_LINE] = "line", [REPLAY_TOUCH_ALL] = "all"
+	};
+
+	return touch < sizeof(names) / sizeof(names[0]) ? names[touch] : NULL;
+}
+
 void stage_touch(const struct stage *s, void *object, size_t size)
 {
 	if (s->touch == REPLAY_TOUCH_NONE)

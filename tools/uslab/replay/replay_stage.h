@@ -23,6 +23,9 @@ enum replay_touch {
 	REPLAY_TOUCH_ALL
 };
 
+/* As --touch names it; NULL: there is no such one. */
+const char *replay_touch_name(unsigned int touch);
+
 enum replay_verb { REPLAY_ALLOC, REPLAY_FREE, REPLAY_NR_VERBS };
 
 struct stage {

@@ -54,19 +54,11 @@ static const struct option_text *option_text_of(const char *key)
 	return &option_texts[i];
 }
 
-static void print_choices(const char *what, const char *(*name)(unsigned int))
-{
-	printf("%s:", what);
-	for (unsigned int i = 0; name(i); i++)
-		printf(" %s", name(i));
-	putchar('\n');
-}
-
 static void list_choices(void)
 {
 	putchar('\n');
-	print_choices("Engines", names_engine);
-	print_choices("Fronts", front_choice);
+	options_print_names("Engines", names_engine);
+	options_print_names("Fronts", front_choice);
 }
 
 static void print_aliases(const char *key)
@@ -109,19 +101,10 @@ static int print_option_texts(void)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* EXIT_OK if value is one of the names. */
-static int check_choice(const char *what, const char *value, const char *(*name)(unsigned int))
+static int set_choice(const char **choice, const char *what, const char *value, options_names *name)
 {
-	char all[256] = "";
-
-	for (unsigned int i = 0; name(i); i++) {
-		size_t used = strlen(all);
-
-		if (!strcmp(value, name(i)))
-			return EXIT_OK;
-		snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", name(i));
-	}
-	return util_usage_error(COMMAND, "no %s '%s'; there is: %s", what, value, all);
+	*choice = value;
+	return options_choose(COMMAND, what, value, name) < 0 ? EXIT_USAGE : EXIT_OK;
 }
 
 static int set_option(void *arg, int option, const char *value)
@@ -133,11 +116,9 @@ static int set_option(void *arg, int option, const char *value)
 		run->help_options = true;
 		return EXIT_OK;
 	case 'e':
-		run->engine = value;
-		return check_choice("engine", value, names_engine);
+		return set_choice(&run->engine, "engine", value, names_engine);
 	default:
-		run->front = value;
-		return check_choice("front", value, front_choice);
+		return set_choice(&run->front, "front", value, front_choice);
 	}
 }
 

@@ -194,6 +194,33 @@ static void test_parse(void **state)
 	check_parse("+F", -EINVAL, 0);
 }
 
+static const struct {
+	char letter;
+	slab_flags_t flag;
+	const char *where;
+} rows[] = {
+#define DEBUG_FLAG(letter, flag, where, help) { letter, flag, where },
+#include "cache/config/options.def"
+};
+
+/* Each letter, in both cases, is what the table says, where it says so. */
+IN_CHILD(test_rows)
+{
+	ready();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char upper[] = { rows[i].letter, '\0' };
+		const char both[] = { rows[i].letter, (char)(rows[i].letter | 0x20), '\0' };
+		bool pages = strstr(rows[i].where, "whole pages");
+		slab_flags_t flags = 0;
+
+		CHILD_CHECK(flags_of(both, "x") == rows[i].flag);
+		CHILD_CHECK(cache_parse_debug(upper, &flags) == (rows[i].flag ? 0 : -EINVAL));
+		CHILD_CHECK(flags == rows[i].flag);
+		CHILD_CHECK(!rows[i].flag ||
+			    cache_change_blocks(upper) == (pages ? 0 : -EOPNOTSUPP));
+	}
+}
+
 static slab_flags_t changed(slab_flags_t flags, const char *text)
 {
 	return cache_change_debug(text, &flags) ? 0xbad : flags;
@@ -223,7 +250,8 @@ int main(void)
 		cmocka_unit_test(test_stars),	       cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_creators_flags), cmocka_unit_test(test_higher_order),
 		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_too_long),
-		cmocka_unit_test(test_parse),	       cmocka_unit_test(test_change),
+		cmocka_unit_test(test_parse),	       cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_change),
 	};
 
 	return cmocka_run_group_tests_name("debug_option", tests, NULL, NULL);

@@ -433,6 +433,19 @@ static void test_bounds(void **state)
 	assert_true(tried >= 8);
 }
 
+/* Rules of all three kinds, together. */
+IN_CHILD(test_nr_rules)
+{
+	unsigned int most;
+
+	ready();
+	CHILD_CHECK(sscanf(strchr(row_of("engine:PATTERN")->takes, '('), "(%u rules", &most) == 1);
+	for (unsigned int i = 0; i < most; i++)
+		set_row(row_of(i % 2 ? "engine:PATTERN" : "capacity:PATTERN"), i % 2 ? "slab" : "7",
+			true);
+	set_row(row_of("front:PATTERN"), "none", false);
+}
+
 static bool is_initially(const char *key, unsigned long value)
 {
 	char *end;
@@ -517,8 +530,9 @@ int main(void)
 		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
 		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_reap),
 		cmocka_unit_test(test_no_reap),	   cmocka_unit_test(test_explained),
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_initial),	   cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_nr_rules),   cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_initial),
+		cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
