@@ -57,10 +57,20 @@ def anchors(text):
             for heading in re.findall(r"^#+ (.*)", text, re.M)]
 
 
+def words_of_code(tree):
+    """All names in sources, tests and scripts."""
+    words = set()
+    for path in texts(tree):
+        if not path.endswith((".md", ".scd", ".txt")):
+            words.update(re.findall(r"[A-Za-z_]\w*", tree.source(path).text))
+    return words
+
+
 def rule_docs(tree):
-    """every path and heading that docs, README.md, CONTRIBUTING.md and CHANGELOG.md name exists"""
+    """every path, heading and function() that docs, README.md, CONTRIBUTING.md and CHANGELOG.md name exists"""
     tops = {p.split("/")[0] for p in tree.paths if "/" in p} | floors(tree)
     tops |= {"src", "include", "tests", "tools", "scripts", "docs", "bench", "cmake"}
+    code = words_of_code(tree)
     word = re.compile(r"(?<![\w/.<>~$=:@-])[\w.-]+/[\w.,{}*/+-]*[\w}*/]")
     for path in tree.paths:
         if not path.endswith(".md") or not (path.startswith("docs/") or "/" not in path):
@@ -75,6 +85,9 @@ def rule_docs(tree):
                 target = os.path.normpath(os.path.join(os.path.dirname(path), link)) if link else path
                 if target in tree.paths and part not in anchors(tree.source(target).text):
                     yield path, number, f"links to {link}#{part}, which is no heading there"
+            for name in re.findall(r"`(?:[^`]*[^`\w])?(\w+)\(\)", line):
+                if name not in code and not path.startswith(("docs/spec/", "CHANGELOG")):
+                    yield path, number, f"names {name}(), which is nowhere in the sources"
             for span in [line] if fenced else re.findall(r"`([^`]+)`", line):
                 for match in word.finditer(span):
                     token = match.group(0)

@@ -375,6 +375,14 @@ class CheckTest(unittest.TestCase):
         self.put("docs/a.md", '<img\nsrc="gone.png">\n')
         self.expect("docs/a.md:2: docs: links to gone.png")
 
+    def test_functions_in_documents(self):
+        self.put("CHANGELOG.md", "`gone()`\n")
+        self.put("docs/a.md", "`bits_one()`, `struct x f; os_close()`\n")
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.put("docs/a.md", "`bits_one()`, `x = bits_two()`\nand `os_clos()`, `bits_one` os()\n")
+        self.expect("docs/a.md:1: docs: names bits_two(), which is nowhere",
+                    "docs/a.md:2: docs: names os_clos(), which is nowhere", ", 2 violations")
+
     def test_document_headings(self):
         self.put("docs/a.md", "# One, two\n\n[a](#one-two) [b](../README.md#c-d)\n[c](a.md#onetwo)\n")
         self.put("README.md", "## C/D `e`\n\n## C D\n\n[f](#cd-e) [g](docs/a.md#two)\n")
