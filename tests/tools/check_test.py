@@ -122,7 +122,7 @@ class CheckTest(unittest.TestCase):
         self.c("include/uslab/slab.h", "#define USLAB_API\n\nUSLAB_API int kmem_cache_size(void);\n")
         self.put("docs/man/kmem_cache_size.3.scd", PAGE)
         self.put("examples/size.c", c_file("tests/examples/size.c", PROGRAM))
-        for name in ("base/bits", "os/vm"):
+        for name in ("base/bits", "os/memory/vm"):
             self.put(f"tests/unit/{name}_test.c",
                      f"/* SPDX-License-Identifier: MIT */\n/*\n * {name}_test.c - a test\n */\n")
         self.put("README.md", "Read `src/base/bits.c` and [this](docs/a.md), `src/<floor>/x.c`.\n")
@@ -320,6 +320,7 @@ class CheckTest(unittest.TestCase):
         for name in ("pair", "handoff", "batch", "malloc"):
             self.put(f"bench/results/0123456789ab-fast/{name}.json", json.dumps(result))
         self.expect("README.md:1: figures: README.md has no '<!-- figures: begin")
+        self.put("scripts/figures.py", "# SPDX-License-Identifier: MIT\n")
         marks = "<!-- figures: begin, by scripts/figures.py -->\n<!-- figures: end -->\n"
         self.put("README.md", "It.\n\n" + marks)
         self.expect("README.md:4: figures: is not 'Nanoseconds")
@@ -356,7 +357,7 @@ class CheckTest(unittest.TestCase):
         self.c("src/page/run.c", "")
         self.put("tests/EXEMPT", "# why\nsrc/page/run.c: constant table, read by the engine's tests\n")
         self.assertEqual(self.check()[0], 0, self.check()[1])
-        self.put("tests/EXEMPT", "src/page/run.c:\nsrc/page/gone.c: moved\nsrc/os/vm.c: lazy\n")
+        self.put("tests/EXEMPT", "src/page/run.c:\nsrc/page/gone.c: moved\nsrc/os/memory/vm.c: lazy\n")
         self.expect("tests/EXEMPT:1: tests: src/page/run.c is exempt without a reason",
                     "tests/EXEMPT:2: tests: src/page/gone.c is no file",
                     "src/os/memory/vm.c:1: tests: is named in tests/EXEMPT, yet")
@@ -399,14 +400,14 @@ class CheckTest(unittest.TestCase):
                " * and base/gone*.c do */\n")
         self.put("docs/man/uslab.1.scd", "# NAME\n\nuslab - the command\n\ntools/gone has more\n")
         self.put("docs/a.md", "See docs/gone.md.\n")
-        self.put("scripts/x.py", '"""SPDX-License-Identifier: MIT, see\nsrc/os/vm2.c."""\n')
+        self.put("scripts/x.py", '"""SPDX-License-Identifier: MIT, see\nsrc/os/memory/vm2.c."""\n')
         self.put("cmake/x.cmake", "set(a #b)  # {}: MIT, {}/gone.cmake\n".format(
             "SPDX-License-Identifier", "cmake"))
         self.expect(*(f"{place}, which does not exist" for place in (
             "src/page/buddy.h:10: files: names os/gone.h", "src/page/buddy.h:12: files: names gone.c",
             "src/page/buddy.h:12: files: names src/gone", "src/page/buddy.h:13: files: names base/gone*.c",
             "docs/man/uslab.1.scd:5: files: names tools/gone", "docs/a.md:1: files: names docs/gone.md",
-            "scripts/x.py:2: files: names src/os/vm2.c", "cmake/x.cmake:1: files: names cmake/gone.cmake")),
+            "scripts/x.py:2: files: names src/os/memory/vm2.c", "cmake/x.cmake:1: files: names cmake/gone.cmake")),
                     ", 8 violations")
 
     # ---- decisions ----------------------------------------------------------------------------
