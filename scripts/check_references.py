@@ -259,7 +259,7 @@ def adr_form(path, text):
 
 
 def adr_index(tree, records, cited):
-    """(line, what) of what is wrong in the index: titles, and rooms where no code names the record."""
+    """(line, what) of what is wrong in the index: titles, and the rooms whose code names the record."""
     text = tree.source(ADR_INDEX).text if ADR_INDEX in tree.paths else ""
     item = re.compile(r"^- \[(\d{4})\]\(([^)]*)\): \*\*([^*]*)\*\*(.*(?:\n  .*)*)", re.M)
     entries = {match.group(1): match for match in item.finditer(text)}
@@ -271,10 +271,13 @@ def adr_index(tree, records, cited):
         line, words = line_of(text, entry.start()), " ".join(entry.group(3).split())
         if words != title:
             yield line, f"{number} is called '{title}'"
-        rooms = re.findall(r"`([^`]+)`", re.sub(r"^.* In (?=`)", "", entry.group(4), flags=re.S))
+        rooms = re.findall(r"`([^`]+)`", " ".join(entry.group(4).split()).rpartition(" In ")[2])
         for room in rooms:
             if not any(source.startswith(room) for source in cited.get(number, ())):
                 yield line, f"no file of {room} names docs/adr/{number}"
+        for source in cited.get(number, ()):
+            if source.startswith(("src/", "include/", "tools/")) and not source.startswith(tuple(rooms)):
+                yield line, f"{source} names {number}, and is in none of its rooms"
 
 
 def rule_adr(tree):

@@ -103,7 +103,8 @@ Else.
 DECISIONS = """# Decisions
 
 - [0001](0001-one-two.md): **one
-  two**. What. In `src/page/`, `src/os/memory/vm.c`.
+  two**. What `it` is. In
+  `src/page/`, `src/os/memory/vm.c`.
 
 `docs/adr/NNNN` is the form. In `nowhere/`.
 """
@@ -452,9 +453,10 @@ class CheckTest(unittest.TestCase):
         self.put(index, DECISIONS + "\n" + entry)
         self.assertEqual(self.check()[0], 0, self.check()[1])
         self.put(index, DECISIONS + "\n" + entry.replace("three**", "four**"))
-        self.expect(f"{index}:8: adr: 0002 is called 'three'")
+        self.expect(f"{index}:9: adr: 0002 is called 'three'")
         self.put(index, DECISIONS + "\n" + entry.replace("src/page", "src/os"))
-        self.expect(f"{index}:8: adr: no file of src/os/ names {ADR}0002")
+        self.expect(f"{index}:9: adr: no file of src/os/ names {ADR}0002",
+                    f"{index}:9: adr: src/page/buddy.h names 0002, and is in none of its rooms")
         self.put(index, DECISIONS + "\n" + entry.replace("0002-three.md", "0001-one-two.md"))
         self.expect(f"{index}:1: adr: has no line for 0002-three.md")
         os.remove(os.path.join(self.root, index))
