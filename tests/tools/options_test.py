@@ -176,6 +176,7 @@ class Options(unittest.TestCase):
                 self.assertRegex(run.stderr, rf" {re.escape(key)}[,\n]")
         run = uslab("run", "--", "true", USLAB_DEBUG="Q")
         self.assertIn("option 'Q' unknown", run.stderr)
+        self.assertIn(f"uslab: USLAB_DEBUG takes {' '.join(of_command()[1])}, ", run.stderr)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class RunTest(unittest.TestCase):
             text = "~" if name == "USLAB_DEBUG" else "nonsense=1"
             run = uslab("run", "--", program, **{name: text})
             self.assertEqual((run.returncode, run.stdout), (5, "ran\n"), run.stderr)
-            self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+            self.assertEqual(run.stderr.count("\n"), 2 if name == "USLAB_DEBUG" else 1, run.stderr)
             # the command's own library is told all the same where there is no other program
             self.assertEqual(uslab("--version", **{name: text}).stderr, run.stderr)
 

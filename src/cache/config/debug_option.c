@@ -27,6 +27,7 @@
 static struct {
 	bool read;
 	bool no_higher_order; /* O */
+	bool has_unknown;     /* a letter that is none */
 	slab_flags_t all;     /* of the last block without names */
 	char text[TEXT_MAX];
 } option;
@@ -61,6 +62,12 @@ struct block {
 	const char *end;   /* of the block */
 };
 
+static void say_unknown(char c)
+{
+	option.has_unknown = true;
+	os_say("slub_debug option '%c' unknown. skipped", c);
+}
+
 /* say: unknown letters are reported, and O takes effect. */
 static slab_flags_t block_flags(const char *text, const char *end, bool say)
 {
@@ -74,7 +81,7 @@ static slab_flags_t block_flags(const char *text, const char *end, bool say)
 		else if (lower(*text) == 'o')
 			option.no_higher_order |= say;
 		else if (!flag && say)
-			os_say("slub_debug option '%c' unknown. skipped", *text);
+			say_unknown(*text);
 		flags |= flag;
 	}
 	return flags;
@@ -133,17 +140,31 @@ static void copy_text(const char *text)
 	option.text[len] = '\0';
 }
 
+/* What there is, once, behind all that is unknown. */
+static void say_known(void)
+{
+	char known[2 * ARRAY_SIZE(letters) + 1];
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
+		len += os_format(known + len, sizeof(known) - len, " %c", letters[i].letter);
+	os_say("USLAB_DEBUG takes%s, - for none, and names of caches behind a comma", known);
+}
+
 void cache_read_debug_option(const char *text)
 {
 	struct block block;
 
 	option.read = true;
 	option.no_higher_order = false;
+	option.has_unknown = false;
 	option.all = text && !*text ? DEBUG_DEFAULT : 0;
 	copy_text(text ? text : "");
 	for (text = option.text; next_block(text, &block, true); text = block.end)
 		if (!block.names)
 			option.all = block.flags;
+	if (option.has_unknown)
+		say_known();
 }
 
 slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags)

@@ -4,6 +4,7 @@
  * outside
  */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -79,13 +80,25 @@ struct debug_job {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+static bool is_letter(char c)
+{
+	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
+		if (debug_flag_texts[i].flag &&
+		    toupper((unsigned char)c) == debug_flag_texts[i].letter)
+			return true;
+	return false;
+}
+
 static bool are_letters(const char *text)
 {
 	if (!strcmp(text, "-"))
 		return true;
 	text += *text == '+' || *text == '-';
-	return *text && strlen(text) < CONTROL_TEXT - 1 &&
-	       strspn(text, "FZPUTAfzputa") == strlen(text);
+	if (!*text || strlen(text) >= CONTROL_TEXT - 1)
+		return false;
+	while (is_letter(*text))
+		text++;
+	return !*text;
 }
 
 static int set_action(struct debug_job *job, int option)
