@@ -9,8 +9,9 @@ import os
 import re
 
 COLUMNS = 100
-TEXTS = (".c", ".h", ".S", ".def", ".cc", ".py", ".sh", ".md", ".scd", ".txt", ".cmake", ".in", ".bt",
-         ".yml", "Makefile", "tests/EXEMPT", "ci/run")
+C_TEXTS = (".c", ".h", ".S", ".def", ".cc", ".cpp", ".bt", ".js", ".css")
+TEXTS = (*C_TEXTS, ".py", ".sh", ".md", ".scd", ".txt", ".cmake", ".in", ".html", ".yml",
+         "Makefile", "tests/EXEMPT", "ci/run")
 # What others wrote, what programs print, and what was recorded.
 NO_TEXTS = ("tests/data/", "tests/misuse/expected/", "bench/results/", "tools/uslab/html/uplot/")
 
@@ -40,8 +41,8 @@ def path_exists(tree, token, doc):
     token = token.rstrip("/")
     for base in ("", "src/", "include/", os.path.dirname(doc) + "/"):
         full = os.path.normpath(base + token)
-        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/") or fnmatch.fnmatch(p, full + "/*")
-               for p in tree.paths):
+        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/")
+               or fnmatch.fnmatch(p, full + "/*") for p in tree.paths):
             return True
     return False
 
@@ -67,7 +68,7 @@ def words_of_code(tree):
 
 
 def rule_docs(tree):
-    """every path, heading and function() that docs, README.md, CONTRIBUTING.md and CHANGELOG.md name exists"""
+    """every path, heading and function() that docs, README.md and CONTRIBUTING.md name exists"""
     tops = {p.split("/")[0] for p in tree.paths if "/" in p} | floors(tree)
     tops |= {"src", "include", "tests", "tools", "scripts", "docs", "bench", "cmake"}
     code = words_of_code(tree)
@@ -82,7 +83,8 @@ def rule_docs(tree):
                 if "://" not in link and not path_exists(tree, link, path):
                     yield path, number, f"links to {link}, which does not exist"
             for link, part in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", line):
-                target = os.path.normpath(os.path.join(os.path.dirname(path), link)) if link else path
+                target = os.path.join(os.path.dirname(path), link) if link else path
+                target = os.path.normpath(target)
                 if target in tree.paths and part not in anchors(tree.source(target).text):
                     yield path, number, f"links to {link}#{part}, which is no heading there"
             for name in re.findall(r"`(?:[^`]*[^`\w])?(\w+)\(\)", line):
@@ -140,7 +142,7 @@ def spec_references(text):
 
 
 def rule_spec(tree):
-    """every reference to the specification ("spec 4.13", "vector 3") leads to a part of docs/spec"""
+    """every reference to the specification ("spec 4.13", "vector 3") leads to a part of it"""
     parts = spec_parts(tree)
     for path in texts(tree):
         text = tree.source(path).text
@@ -189,10 +191,13 @@ def script_comments(text, python):
     """The same of a script: comments, and the docstrings of Python."""
     lines, spoken = text.split("\n"), set()
     for node in ast.walk(ast.parse(text)) if python else ():
-        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+        if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) \
+                and ast.get_docstring(node):
             spoken |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return "\n".join(line if number in spoken else re.sub(r"^(?:[^#]|(?<!\s)#)*", lambda m: " " * len(
-        m.group(0)), line) for number, line in enumerate(lines, 1))
+    blanked = (line if number in spoken else re.sub(
+        r"^(?:[^#]|(?<!\s)#)*", lambda m: " " * len(m.group(0)), line)
+               for number, line in enumerate(lines, 1))
+    return "\n".join(blanked)
 
 
 def prose(tree, path):
@@ -200,7 +205,7 @@ def prose(tree, path):
     text = tree.source(path).text
     if path.endswith((".md", ".scd")):
         return text
-    if path.endswith((".c", ".h", ".S", ".def", ".cc", ".bt")):
+    if path.endswith(C_TEXTS):
         return c_comments(text)
     return script_comments(text, path.endswith(".py") or text.startswith("#!/usr/bin/env python"))
 
@@ -210,7 +215,7 @@ def parts_of_paths(tree):
     parts = set()
     for path in tree.paths:
         names = path.split("/")
-        parts |= {"/".join(names[i:j]) for i in range(len(names)) for j in range(i + 1, len(names) + 1)}
+        parts |= {"/".join(names[i:j]) for j in range(1, len(names) + 1) for i in range(j)}
     return parts
 
 
@@ -259,7 +264,7 @@ def adr_form(path, text):
 
 
 def adr_index(tree, records, cited):
-    """(line, what) of what is wrong in the index: titles, and the rooms whose code names the record."""
+    """(line, what) of what is wrong in the index: titles, and rooms whose code names the record."""
     text = tree.source(ADR_INDEX).text if ADR_INDEX in tree.paths else ""
     item = re.compile(r"^- \[(\d{4})\]\(([^)]*)\): \*\*([^*]*)\*\*(.*(?:\n  .*)*)", re.M)
     entries = {match.group(1): match for match in item.finditer(text)}
@@ -276,7 +281,8 @@ def adr_index(tree, records, cited):
             if not any(source.startswith(room) for source in cited.get(number, ())):
                 yield line, f"no file of {room} names docs/adr/{number}"
         for source in cited.get(number, ()):
-            if source.startswith(("src/", "include/", "tools/")) and not source.startswith(tuple(rooms)):
+            if source.startswith(("src/", "include/", "tools/")) \
+                    and not source.startswith(tuple(rooms)):
                 yield line, f"{source} names {number}, and is in none of its rooms"
 
 
@@ -297,7 +303,8 @@ def rule_adr(tree):
         for match in ADR_REFERENCE.finditer(text):
             number = match.group(1) or match.group(3)
             if number not in records or match.group(2) and not match.group(0) == records[number]:
-                yield path, line_of(text, match.start()), f"there is no {' '.join(match.group(0).split())}"
+                name = " ".join(match.group(0).split())
+                yield path, line_of(text, match.start()), f"there is no {name}"
             elif match.group(1) and not path.startswith("docs/"):
                 cited.setdefault(number, []).append(path)
     for number, path in records.items():
