@@ -21,6 +21,7 @@ import sys
 import figures  # from this folder
 import option_table
 from callgraph import Objects, strongly_connected
+from check_callers import rule_callers  # noqa: F401: a rule is found by its name
 from check_man import rule_man  # noqa: F401: a rule is found by its name
 from check_references import rule_adr, rule_docs, rule_files, rule_spec  # noqa: F401
 

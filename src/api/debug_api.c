@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: what needs no cache makes the library ready.
  * Locks:      none.
- * Flow:       called by programs; calls cache/, debug/report/report.c.
+ * Flow:       called by programs; calls cache/, debug/report/.
  */
 #include <errno.h>
 

@@ -5,7 +5,7 @@
  * Data:       struct dword, aligned to 16 bytes.
  * Invariants: none.
  * Locks:      none. Full barrier on success and on failure.
- * Flow:       used by os/cpu/dword.h, which has locks where a CPU has no such instruction.
+ * Flow:       used by os/cpu/dword.h and page/page.h.
  *
  * Contract: ARCH_HAS_DWCAS: 1 where there is
  *     bool arch_dwcas(p, expect, update):

@@ -5,7 +5,7 @@
  * Data:       the state of one cache on one CPU (front/percpu.h): the words freelist and slab.
  * Invariants: one plain store to freelist commits, as in <uslab/arch/rseq-x86_64.h>.
  * Locks:      none; a restartable sequence excludes the other threads of this CPU.
- * Flow:       used by front/cpuslab.c only; includes the file of this CPU.
+ * Flow:       used by front/cpuslab_hit.h; includes the file of this CPU.
  *
  * Contract, in pseudo-code; each runs as if no other thread of this CPU existed, or not at all.
  * state is that of CPU 0; this CPU's lies cpu_id << USLAB_WINDOW_SHIFT behind it (cpu_id is -1 or

@@ -6,7 +6,8 @@
  * Invariants: as <uslab/arch/rseq-x86_64.h>: one plain store commits; rseq_cs is the only field of
  *             struct rseq that is written.
  * Locks:      none; a restartable sequence excludes the other threads of this CPU.
- * Flow:       called by malloc/hot.h; includes the file of this CPU.
+ * Flow:       called by cache/kmalloc/kfree.h, cache/kmalloc/kfree_bulk.c, malloc/hot.h and
+ *             malloc/slow.c; includes the file of this CPU.
  *
  * Contract, in pseudo-code; each runs as if no other thread of this CPU existed, or not at all.
  * The same word as the handle of cache number class finds, but reached from the arena's base, so

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by os/unwind/unwind.c and os/unwind/unwind_cfi.c; includes the file of this CPU.
+ * Flow:       used by os/unwind/; includes the file of this CPU.
  *
  * Contract: ARCH_HAS_CFI: 1 where the unwind tables (.eh_frame) of this CPU are understood, else 0.
  *           ARCH_CFI_SP, ARCH_CFI_FP, ARCH_CFI_RA: its numbers of the stack pointer, of the frame

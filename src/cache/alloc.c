@@ -6,8 +6,9 @@
  * Data:       none.
  * Invariants: see object.h.
  * Locks:      none held here.
- * Flow:       called by api/ and malloc/ on a miss; calls the front's alloc and cache/shrink.c; of
- *             a cache that is watched, watch.c. Looks into the mailbox.
+ * Flow:       called by object.h, api/cache_api.c, kmalloc.c and malloc/slow.c on a miss; calls
+ *             the front's alloc and cache/shrink.c; of a cache that is watched, watch.c. Looks
+ *             into the mailbox.
  *
  * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
  * call repeated; then NULL.

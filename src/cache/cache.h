@@ -8,7 +8,8 @@
  *             each further name once. Checked by cache_check_all().
  * Locks:      cache_lock (RANK_CACHE) guards list, refcounts, names, aliases and numbers. Alloc and
  *             free take no lock of this floor.
- * Flow:       called by api/ and malloc/; the one place that knows both a front and an engine.
+ * Flow:       called by api/, cache/, malloc/ and report/snapshot.c; the one place that knows both
+ *             a front and an engine.
  */
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H

@@ -6,8 +6,8 @@
  * Data:       forked_alone.
  * Invariants: a child finds each structure between two operations.
  * Locks:      all of the library, in the order of floors; see below for a fork in a signal handler.
- * Flow:       called by init.c, which hands it to os/lock/fork.c; calls the fork hooks of fronts,
- *             engines and of each file below that has a lock.
+ * Flow:       called by init.c; calls the fork hooks of fronts, engines and of each file below
+ *             that has a lock.
  */
 #include "base/atomic.h"
 #include "cache/control/control.h"

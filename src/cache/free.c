@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none held here.
- * Flow:       called by api/ and malloc/ on a miss; calls the front's free; of a cache that is
- *             watched, watch.c. Looks into the mailbox.
+ * Flow:       called by cache/, api/ and malloc/ on a miss; calls the front's free; of a cache
+ *             that is watched, watch.c. Looks into the mailbox.
  */
 #include "base/bits.h"
 #include "cache/object.h"

@@ -7,7 +7,7 @@
  * Invariants: a mark lies where neither the engine's link nor a byte of the program's is while the
  *             object is free.
  * Locks:      cache_lock, held by the caller where _locked says so.
- * Flow:       called by create.c, attribute.c, check.c and who shuts fronts.
+ * Flow:       called by check.c, create.c, switch.c, attribute.c and guard.c.
  */
 #include "base/atomic.h"
 #include "base/mark.h"

@@ -8,8 +8,9 @@
  *             with USLAB_CONF=hardened the bits of page/used.h stand in for marks.
  *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
  * Locks:      none held here.
- * Flow:       included by alloc.c, free.c, kmalloc.c and watch.c; calls the front. Whatever is rare
- *             is in these. Called by a signal handler that interrupted this library: page/nested.h.
+ * Flow:       included by cache/; called by watch.c, kfree_bulk.c and kmalloc.c; calls the front.
+ *             Whatever is rare is in these. Of a signal handler that interrupted this library:
+ *             page/nested.h.
  *
  * Fronts other than arrays serve every call from here. So what is asked each time is three words:
  * has a tool left a command, does somebody listen to the probes of objects, is this cache watched.

@@ -7,8 +7,8 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.
- * Flow:       called by api/, by init.c and by the ticker's thread; calls
- *             the fronts' reap and tune.
+ * Flow:       called by init.c, api/cache_api.c and control.c; called back by os/time/ticker.c;
+ *             calls the fronts' reap and tune.
  *
  * A round works for every CPU in turn, wherever it runs; in the kernel each CPU has its own timer.
  */

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      cache_lock: one drain of a front at a time, and no cache disappears meanwhile.
- * Flow:       called by api/ and by cache/alloc.c when memory is short.
+ * Flow:       called by cache/, api/ and malloc/.
  */
 #include "base/atomic.h"
 #include "cache/instrument/friends.h"

@@ -8,8 +8,9 @@
  *             changed since it was allocated.
  * Locks:      none held here. Bits are read once at the start of an allocation; whatever they
  *             become meanwhile, what is done with the old ones is right (debug.c says why).
- * Flow:       called by alloc.c, free.c for caches whose watch is not 0; calls failslab.c, debug/,
- *             the front or past it the engine, friends.c.
+ * Flow:       called by alloc.c, free.c, kmalloc.c, malloc/debug.c and malloc/slow.c for caches
+ *             whose watch is not 0; calls failslab.c, debug/, the front or past it the engine,
+ *             friends.c.
  */
 #include "base/bits.h"
 #include "cache/debug/failslab.h"

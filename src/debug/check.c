@@ -7,7 +7,7 @@
  *             and the counters agree with it afterwards, as far as it looked at them. debug_check()
  *             at the end is about our own books, and dies.
  * Locks:      list_lock of the slab's node, or the slab is private.
- * Flow:       called by alloc.c, free.c, slab.c, validate.c; calls report.c.
+ * Flow:       called by debug/; calls report.c.
  */
 #include "base/assert.h"
 #include "debug/report/report.h"

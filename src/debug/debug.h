@@ -12,10 +12,10 @@
  *             Checked by engine_ops.check.
  * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the
  *             node's debug slabs, and the bytes around their objects. Stacks are taken before it.
- * Flow:       called by cache/; stands between a cache and its engine: engine->ops is debug.ops
- *             from debug_attach() on, which gives debug objects back to debug slabs and
- *             everything else to the engine's own ops. Calls engine->debug->inner,
- *             page/buddy.c, report.c, stacks.c.
+ * Flow:       called by debug/, cache/, malloc/, report/ and tools; stands between a cache and its
+ *             engine: engine->ops is debug.ops from debug_attach() on, which gives debug objects
+ *             back to debug slabs and everything else to the engine's own ops. Calls
+ *             engine->debug->inner, report.c, stacks.c.
  *
  * Debug slabs are the same for every engine: SLUB's of the kernel, page type PAGE_SLAB,
  * page->engine the cache's engine, layout->kind LAYOUT_DEBUG. So a full cache can be switched: what

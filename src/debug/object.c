@@ -7,8 +7,7 @@
  *             inuse, those of free ones RED_INACTIVE from object_size to inuse (spec 4.4).
  * Locks:      list_lock of the slab's node, or the slab is private. debug_usable_size(): none;
  *             the object is the caller's.
- * Flow:       called by alloc.c, free.c, slab.c and from cache/; calls os/unwind/unwind.h and
- *             stacks.c.
+ * Flow:       called by debug/, cache/ and malloc/; calls os/unwind/unwind.h and stacks.c.
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"

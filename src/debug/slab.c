@@ -7,7 +7,7 @@
  * Invariants: those of debug/debug.h. A slab that is on no list is private,
  *             retired, or on its way back.
  * Locks:      list_lock where _locked says so; pages are taken and given back without it.
- * Flow:       called by alloc.c, free.c, validate.c, attach.c; calls page/pcp.c, check.c.
+ * Flow:       called by debug/; calls page/pcp.c, check.c.
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"

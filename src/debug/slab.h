@@ -6,8 +6,7 @@
  * Invariants: see debug/debug.h.
  * Locks:      `_locked`: the caller holds the list_lock of the slab's node. Everything else here
  *             either only computes, or is about a slab that nobody else knows.
- * Flow:       included by alloc.c, free.c, slab.c, check.c, object.c,
- *             validate.c, attach.c and wrap.c.
+ * Flow:       included by debug/ and pages.c.
  */
 #ifndef DEBUG_SLAB_H
 #define DEBUG_SLAB_H

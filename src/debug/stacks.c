@@ -6,7 +6,7 @@
  * Invariants: a record is complete before its bucket points at it, a chunk is zero before its
  *             address is given out: readers need no lock.
  * Locks:      stacks_lock (RANK_STACKS) to add a record.
- * Flow:       called by debug/; calls page/meta.c.
+ * Flow:       see stacks.h; calls page/meta.c.
  */
 #include <string.h>
 

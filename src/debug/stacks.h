@@ -6,7 +6,8 @@
  *             the record's place: chunk = handle / 4096, byte = handle % 4096 * 16 in it.
  * Invariants: a record never changes once its handle was given out; handle 0 is no stack.
  * Locks:      RANK_STACKS to add a record; to find one takes none.
- * Flow:       called by debug/ (save, fetch), read by tools from outside; calls page/meta.c.
+ * Flow:       called by object.c, cache/control/dump.c, cache/fork.c, kfence.c and text.c; calls
+ *             page/meta.c.
  */
 #ifndef DEBUG_STACKS_H
 #define DEBUG_STACKS_H

@@ -7,7 +7,7 @@
  * Invariants: after debug_shrink() partial lists are sorted by free objects, ascending, as far as
  *             32, and no slab is empty.
  * Locks:      list_lock of each node in turn; reports are delivered when it is released.
- * Flow:       called by cache/ and through engine_ops; calls check.c, slab.c.
+ * Flow:       called by alloc.c, wrap.c and cache/debug/debug.c; calls check.c, slab.c.
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"

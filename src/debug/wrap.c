@@ -7,8 +7,7 @@
  * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill:
  *             what a front takes is plain.
  * Locks:      fork: first the engine's, then all list_locks in node order.
- * Flow:       called through engine->ops by front/ and cache/; calls free.c, validate.c,
- *             kfence.h and the engine.
+ * Flow:       called by attach.c; calls free.c, validate.c, kfence.h and the engine.
  */
 #include "debug/kfence/kfence.h"
 #include "debug/slab.h"

@@ -5,7 +5,8 @@
  * Data:       struct engine is embedded in struct cache; state is the engine's own (page/meta.c).
  * Invariants: const after init but for object_size and state.
  * Locks:      each engine's own (RANK_ENGINE); callers hold nothing above RANK_DEPOT.
- * Flow:       called by front/ (refill, flush) and cache/ (the rest); calls page/.
+ * Flow:       called by front/ (refill, flush), cache/ (the rest), debug/, engine/ and malloc/;
+ *             engines call page/.
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H

@@ -5,7 +5,7 @@
  * Data:       who listens.
  * Invariants: see mistake.h.
  * Locks:      none.
- * Flow:       called by engine/, front/cpuslab.c and front/queues.c; calls the listener.
+ * Flow:       see mistake.h; calls the listener.
  */
 #include "engine/mistake.h"
 

@@ -9,8 +9,8 @@
  * Locks:      engine_mistake() may be called under a lock of an engine,
  *             engine_mistakes_deliver() without one. In between none is taken: whoever holds it
  *             may wait for the text of a report.
- * Flow:       called by engine/, front/cpuslab.c and front/queues.c; calls debug/report/mistake.c
- *             through the pointers, since floors call down only.
+ * Flow:       called by debug/alloc.c, debug/free.c, engine/, front/cpuslab.c and front/queues.c;
+ *             the pointers lead to debug/report/mistake.c, since floors call down only.
  */
 #ifndef ENGINE_MISTAKE_H
 #define ENGINE_MISTAKE_H

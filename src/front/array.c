@@ -9,8 +9,9 @@
  *             it out of one of them. Objects in sheaves count as in use in their slabs.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by cache/; calls front/percpu.c, front/depot.c, engine->ops. Many objects at
- *             once: front/array_bulk.c.
+ * Flow:       called by array_bulk.c, cache/watch.c and through front_array_ops; calls
+ *             front/percpu.c, front/depot.c, engine->ops. Many objects at once:
+ *             front/array_bulk.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through

@@ -5,7 +5,7 @@
  * Data:       the word of a cache on a CPU.
  * Invariants: see front/array.c.
  * Locks:      none (rseq mode), the CPU's lock (generic mode).
- * Flow:       used by front/array.c and by the drop-in malloc's out-of-line classes.
+ * Flow:       used by array_sheaf.h and cache/.
  */
 #ifndef FRONT_ARRAY_H
 #define FRONT_ARRAY_H

@@ -5,8 +5,8 @@
  * Data:       none of its own.
  * Invariants: see front/array.c.
  * Locks:      none held here; the CPU's in the generic mode, depot.lock inside calls.
- * Flow:       called by cache/ through front_array_ops, after the inline form has done what it can;
- *             calls front/array.c, front/depot.c, engine->ops.
+ * Flow:       called through front_array_ops, after the inline form has done what it can; calls
+ *             front/array.c, front/depot.h, engine->ops.
  *
  *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, to the caller
  *   free:  room in the array | in the spare | full sheaves to the depot | the engine

@@ -8,7 +8,7 @@
  *             Checked by cpuslab_check().
  * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): slab and partial change under it only, and so
  *             does freelist but for the two hit paths. Held over list_lock, a fence; no new slab.
- * Flow:       called by cache/; calls front/percpu.c, engine/slub/{cpu,free}.c, page/nested.h.
+ * Flow:       called through front_cpuslab_ops; calls percpu.c, engine/slub/, page/nested.h.
  *
  * Contract. alloc pops the head of the running CPU's free list; free pushes onto it if the object's
  * slab is the running CPU's; both in one step that any interruption undoes. All else is slow.

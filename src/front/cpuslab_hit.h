@@ -6,7 +6,7 @@
  * Data:       {freelist, slab} of struct kmem_cache_cpu.
  * Invariants: see front/cpuslab.c, whose contract says what a hit is and what it may meet.
  * Locks:      none.
- * Flow:       included by front/cpuslab.c only; calls front/percpu.c and arch/list_rseq.h.
+ * Flow:       included by front/cpuslab.c only; calls front/percpu.h and arch/list_rseq.h.
  */
 #ifndef FRONT_CPUSLAB_HIT_H
 #define FRONT_CPUSLAB_HIT_H

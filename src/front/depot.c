@@ -5,7 +5,7 @@
  * Data:       two stacks per depot, linked through entry 0 of each sheaf.
  * Invariants: see depot.h; depot_check().
  * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.
- * Flow:       called by front/array.c; calls page/meta.c.
+ * Flow:       see depot.h; calls page/meta.c.
  *
  * Entry 0 is the NULL at the bottom of a sheaf of full capacity, and unused with less: while a
  * sheaf waits here it holds the link, and it is cleared before the sheaf leaves.

@@ -5,7 +5,7 @@
  * Data:       one sheaf of NULLs whose last entry is what stopped words point at.
  * Invariants: that sheaf is never written.
  * Locks:      none; words are stopped before a cache is published or after it is gone.
- * Flow:       called by cache/ and the fronts.
+ * Flow:       see front.h.
  */
 #include "front/front.h"
 

@@ -5,7 +5,7 @@
  * Data:       struct front, embedded in struct cache; per-CPU parts in the windows (percpu.h).
  * Invariants: an object held by a front counts as in use in its slab.
  * Locks:      see each front. Callers hold nothing above RANK_CACHE.
- * Flow:       called by cache/; calls engine->ops and percpu.c.
+ * Flow:       called by front/, cache/, malloc/ and report/; calls engine->ops and percpu.c.
  *
  * The inline hit path is the array front's; with any other front the words of a cache always miss
  * and every call arrives here through cache/.

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: holds no object.
  * Locks:      none; the engine's.
- * Flow:       called by cache/; calls engine->ops.
+ * Flow:       called through front_none_ops; calls engine->ops.
  */
 #include "front/front.h"
 

@@ -7,7 +7,7 @@
  *             not exist.
  * Invariants: see percpu.h.
  * Locks:      RANK_CPU, generic mode only.
- * Flow:       called by front/; calls os/cpu/rseq.c and arch/rseq_ops.h.
+ * Flow:       see percpu.h; calls os/cpu/rseq.c and arch/rseq_ops.h.
  *
  * Who may run at the same time as whom, for one word of CPU c in rseq mode:
  *

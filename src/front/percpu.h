@@ -9,8 +9,7 @@
  *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
  *             only under percpu_lock of c.
  * Locks:      generic mode: one lock per CPU (RANK_CPU), held for a few instructions.
- * Flow:       called by front/array.c, front/cpuslab.c, front/queues*.c; calls
- *             os/cpu/rseq.c, os/lock/lock.c, arch/.
+ * Flow:       called by front/, cache/ and malloc/; calls os/cpu/rseq.c, os/lock/lock.c, arch/.
  *
  * Both modes give the same results; percpu_rseq says which one this process uses (chosen once).
  * A thread that has no registration in rseq mode gets CPU -1 from percpu_cpu(): its calls go

@@ -7,8 +7,8 @@
  * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): bottom and end change under it only, and so does
  *             top but for the two hit paths. Held over the node's shared lock and a fence, never
  *             over a call of the engine.
- * Flow:       called by cache/; calls front/percpu.c, front/queues_hand.c, front/queues_node.c,
- *             engine->ops.
+ * Flow:       called through front_queues_ops; calls front/percpu.c, front/queues_hand.c,
+ *             front/queues_node.c, engine->ops.
  *
  * Contract. A hit pops the newest object of the running CPU's array, or pushes onto it, in one step
  * that any interruption undoes. All else first takes the array in hand: lock, then top becomes

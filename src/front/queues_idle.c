@@ -6,7 +6,8 @@
  * Invariants: none.
  * Locks:      callers hold the registry lock: one drain, reap or tune of a cache at a time. Hits
  *             and slow paths go on meanwhile, see the table in front/queues.c.
- * Flow:       called by cache/; calls front/queues.c, front/queues_node.c, engine->ops.
+ * Flow:       called by queues.c and through front_queues_ops; calls front/queues.c,
+ *             front/queues_node.c, engine->ops.
  */
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * Invariants: a class serves an alignment when its size is a multiple of it: every object lies at a
  *             multiple of the largest power of two in its size (malloc_class_align).
  * Locks:      none.
- * Flow:       called by the program and cxx.c; calls slow.c, page/run.c.
+ * Flow:       called by the program and cxx.c; calls slow.c, os/memory/vm.c, page/reserve.c.
  */
 #include <errno.h>
 #include <stdlib.h>

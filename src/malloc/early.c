@@ -6,7 +6,7 @@
  *             before each block holds its size.
  * Invariants: early_used only grows; blocks are never reused, so they read as zero when given out.
  * Locks:      none; early_used moves by compare and swap.
- * Flow:       called by slow.c and align.c when malloc_init() says no.
+ * Flow:       called by align.c and slow.c while the caches are not ready.
  *
  * Who asks that early: a function resolver (IFUNC) of another library, which the dynamic loader
  * runs before it has relocated this one, so that not even a call of libc can be made; and anything

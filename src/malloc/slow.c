@@ -6,9 +6,9 @@
  * Invariants: a pointer given back is the start of a live block, or a report says what it is
  *             instead, and nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc.c, resize.c, align.c, cxx.c; calls debug.c, cache/,
- *             debug/pages/pages.c, early.c. What is called by a signal handler that interrupted
- *             this library is served by page/reserve.c, and frees are put off: page/nested.h.
+ * Flow:       called by malloc/; calls debug.c, cache/, debug/pages/pages.c, early.c. Calls of a
+ *             signal handler that interrupted this library are served by page/reserve.c, and frees
+ *             are put off: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
  * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
  *             holding all zones' locks (fork) holds it off as well.
- * Flow:       called by page/buddy.c, api/init.c; calls os/memory/vm.c.
+ * Flow:       see arena.h; calls os/memory/vm.c.
  *
  * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies
  * above nr_pages, but for half of what the limit leaves, and the holes between the parts. When the

@@ -8,8 +8,8 @@
  *             not the memory of chunks that are left out, whose pages are of type NONE for ever.
  *             Checked by arena_check().
  * Locks:      RANK_ARENA for growth.
- * Flow:       called by page/buddy.c (growth, under a zone's lock, which covers fork),
- *             api/init.c; calls os/memory/vm.c.
+ * Flow:       called by buddy.c (growth, under a zone's lock, which covers fork), cache/init.c and
+ *             malloc/info.c; calls os/memory/vm.c.
  *
  * Reserved, from low to high: dirty bits, descriptors, windows, class bytes, arena (see
  * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.

@@ -10,8 +10,8 @@
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by engine/, page/run.c and, in batches, page/pcp.c; calls arena.c, os_purge,
- *             and pcp.c for what CPUs keep when memory is short. fit.c and purge.c are parts of it.
+ * Flow:       called by every floor; calls arena.c, os_purge, and pcp.c for what CPUs keep when
+ *             memory is short. fit.c and purge.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when

@@ -7,7 +7,7 @@
  * Invariants: none of its own.
  * Locks:      zone.lock, over a look at LOOK_MOST words of bits at most, which take no longer than
  *             to write to the pages.
- * Flow:       called by page/run.c; calls buddy.c, purge.c.
+ * Flow:       called by buddy.c and run.c; calls buddy.c, purge.c.
  *
  * A block of a power of two is what it costs to find one: its rest fits few other runs, and where
  * it lies depends on its order, so that runs of all sizes in turn touch pages of their own while

@@ -9,7 +9,7 @@
  *             nobody else, for its address may be mapped anew, and entered anew, at any moment.
  *             Checked by large_check().
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
- * Flow:       called by page/run.c; calls keep.c, os/memory/vm.c.
+ * Flow:       see large.h; calls keep.c, os/memory/vm.c.
  */
 #include <string.h>
 

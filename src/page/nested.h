@@ -9,7 +9,8 @@
  *             reserve (page/reserve.h), or what is to be freed is put off until its
  *             thread is outside again.
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
- * Flow:       called by cache/ and malloc/; calls os/lock/lock.h, reserve.c, and what
+ * Flow:       called by api/kmalloc_api.c, cache/, debug/report/report_policy.c, front/cpuslab.c,
+ *             front/queues_hand.c and malloc/; calls os/lock/lock.h, reserve.c, and what
  *             nested_defer() was given.
  *
  * A handler that interrupted the program elsewhere, or this library where it holds no lock, is

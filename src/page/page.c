@@ -6,7 +6,7 @@
  * Invariants: see page/page.h.
  * Locks:      none: the block belongs to the caller. Types are stored atomically because a merge
  *             in page/buddy.c looks at the neighbours of the block that it frees.
- * Flow:       called by page/ and engine/.
+ * Flow:       see page.h.
  */
 #include <string.h>
 

@@ -11,7 +11,7 @@
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
  *             lru, spare: list_lock of the node (slabs), zone lock (free blocks), lock of struct
  *             pcp (those on lists). freelist/counters: arch_dwcas, see engine/slub.
- * Flow:       used by page/ and above; tools read the array of another process.
+ * Flow:       used by every floor; tools read the array of another process.
  */
 #ifndef PAGE_PAGE_H
 #define PAGE_PAGE_H

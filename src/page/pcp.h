@@ -9,8 +9,8 @@
  *             lists. Checked by pcp_check().
  * Locks:      struct pcp.lock (RANK_PCP); the zone's lock is taken under it.
  *             Callers may hold RANK_ENGINE.
- * Flow:       called by engine/ and debug/ in place of buddy.h, and by buddy.c when memory is short
- *             or wanted back; calls buddy.c.
+ * Flow:       called by page/, cache/, debug/, engine/ and report/, in place of the buddy; calls
+ *             buddy.c.
  *
  * For caches whose pages must be those that they would be in a kernel: front cpuslab, and
  * what was asked for as "historical". All others go to the zones.

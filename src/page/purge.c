@@ -8,8 +8,7 @@
  * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over
  *             each call of the system. An automatic purge only tries the purge lock: if it is
  *             taken, somebody does the work already.
- * Flow:       called by page/buddy.c after a free, by malloc_trim and kmem_cache_shrink (trim);
- *             calls keep.c, os/memory/vm.c.
+ * Flow:       called by page/, api/, cache/ and malloc/; calls keep.c, os/memory/vm.c.
  *
  * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole,
  * and then, within an order, those that have been free for longest: the tail of the list, but for

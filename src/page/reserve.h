@@ -8,7 +8,8 @@
  * Invariants: see reserve.c. Checked by reserve_check().
  * Locks:      none: every step is one atomic exchange. Safe in a signal handler,
  *             whatever that interrupted.
- * Flow:       called by page/nested.c and malloc/; calls os/memory/vm.c.
+ * Flow:       called by nested.c, cache/debug/misuse.c, debug/report/report_policy.c,
+ *             malloc/align.c and malloc/slow.c; calls os/memory/vm.c.
  *
  * It is for few blocks at a time: those that signal handlers ask for which interrupted this
  * library. A block has the size of the next power of two. Freed blocks of a page or more give

@@ -5,7 +5,7 @@
  * Data:       run_counters, run_big_pages.
  * Invariants: see page/run.h. Checked by run_check().
  * Locks:      none of its own; a run's descriptors belong to whoever may free it.
- * Flow:       called by cache/kmalloc/kmalloc.c and malloc/; calls buddy.c, fit.c, large.c.
+ * Flow:       see run.h; calls buddy.c, fit.c, large.c.
  */
 #include <string.h>
 

@@ -7,7 +7,8 @@
  * Invariants: a run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
- * Flow:       called by cache/kmalloc/kmalloc.c and malloc/; calls buddy.c, large.c.
+ * Flow:       called by debug/pages/pages.c, debug/pages/pages.h and engine/slob/block.c; calls
+ *             buddy.c, large.c.
  */
 #ifndef PAGE_RUN_H
 #define PAGE_RUN_H

@@ -10,7 +10,8 @@
  *             it until it gives it back. No other bit is set.
  * Locks:      none: bits are changed by atomic instructions. Of two threads that give the same
  *             object back, one finds the bit set.
- * Flow:       used by cache/ and malloc/; the memory is committed by arena.c, with the descriptors.
+ * Flow:       used by arena.c and cache/; the memory is committed by arena.c, with the
+ *             descriptors.
  *
  * Unlike a mark in the object (base/mark.h) nothing that a program writes to
  * its objects changes a bit.

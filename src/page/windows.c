@@ -5,7 +5,7 @@
  * Data:       none that is kept here.
  * Invariants: see page/windows.h.
  * Locks:      none.
- * Flow:       called by cache/; calls os/memory/vm.h, os/cpu/cpu.h.
+ * Flow:       see windows.h; calls os/memory/vm.h, os/cpu/cpu.h.
  *
  * What a program inlines goes by a handle and the number of its CPU, and has no instruction to
  * spare for "there is no library". Where the range of the arena cannot be had (RLIMIT_AS), it

@@ -5,7 +5,7 @@
  * Data:       none of its own.
  * Invariants: see os/cpu/cpu.h.
  * Locks:      none.
- * Flow:       called by tools; calls os/cpu/cpu.c.
+ * Flow:       see act.h; calls os/cpu/cpu.c.
  */
 #include "report/act.h"
 

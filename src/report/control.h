@@ -5,8 +5,7 @@
  * Data:       struct control, see cache/control/control.h.
  * Invariants: as there.
  * Locks:      none.
- * Flow:       used by tools/uslab/command/command.c, which may include report/ and nothing below
- *             it.
+ * Flow:       used by tools: these may include report/ and nothing below it.
  */
 #ifndef REPORT_CONTROL_H
 #define REPORT_CONTROL_H

@@ -5,9 +5,9 @@
  * Data:       struct cpu_stats of the caller, one for each CPU.
  * Invariants: node numbers are below snapshot_totals.nodes, or -1; no list is followed.
  * Locks:      none; the process goes on meanwhile.
- * Flow:       called by tools after snapshot_take(), for a cache at a time; reads through
- *             s->reader, which must still be usable. A snapshot has the sums only: this
- *             would be most of its size.
+ * Flow:       called by tools, for a cache at a time; snapshot_take() comes first; reads through
+ *             s->reader, which must still be usable. A snapshot has the sums only: this would be
+ *             most of its size.
  */
 #ifndef REPORT_CPU_STATS_H
 #define REPORT_CPU_STATS_H

@@ -5,7 +5,7 @@
  * Data:       none, see os/process/env.h.
  * Invariants: as there.
  * Locks:      none.
- * Flow:       used by tools/uslab/run/cmd_run.c, which may include report/ and nothing below it.
+ * Flow:       used by tools: these may include report/ and nothing below it.
  */
 #ifndef REPORT_ENV_H
 #define REPORT_ENV_H

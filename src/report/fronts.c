@@ -7,7 +7,7 @@
  *             the private free list of a cpu slab is followed inside of that slab only, for at most
  *             as many steps as it has objects. queues front: each array has its count beside it.
  * Locks:      none.
- * Flow:       called by report/snapshot.c after pages.c.
+ * Flow:       called by snapshot.c when the pages are counted.
  *
  * Slabs on a CPU's partial list need nothing here: their own counters say what is in use.
  */

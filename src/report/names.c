@@ -5,7 +5,7 @@
  * Data:       a constant table.
  * Invariants: see report/names.h; the defaults come first.
  * Locks:      none.
- * Flow:       called by tools; reads the ops tables of front/ and those that cache/ names.
+ * Flow:       see names.h; reads the ops tables of front/ and those that cache/ names.
  */
 #include "report/names.h"
 

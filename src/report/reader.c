@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: see reader.h.
  * Locks:      none.
- * Flow:       called by report/snapshot.c through struct reader.
+ * Flow:       called through reader_local.
  */
 #include "report/reader.h"
 

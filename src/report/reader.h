@@ -6,7 +6,7 @@
  * Invariants: read() fills all of buf or fails; a failed read may leave anything in buf.
  * Locks:      none. What is read may change while it is being read.
  * Flow:       implemented by report/reader.c (this process) and by tools (other processes, core
- *             files); used by report/snapshot.c.
+ *             files); used by reader.c, snapshot.h and tools.
  */
 #ifndef REPORT_READER_H
 #define REPORT_READER_H

@@ -6,7 +6,7 @@
  * Invariants: addresses and sizes come from the linker and loader: there is no moment at which a
  *             tool could see them half filled.
  * Locks:      none; root_init() is called by whoever initialises the library, once at a time.
- * Flow:       called by api/init.c; calls nothing.
+ * Flow:       see root.h; calls nothing.
  */
 #include "report/root.h"
 

@@ -9,7 +9,8 @@
  *             on; addresses never change.
  * Locks:      none. A reader outside sees values that change while it reads: it must bound every
  *             count and check every pointer.
- * Flow:       filled by report/root.c, called from api/init.c; read by report/snapshot.c.
+ * Flow:       filled by report/root.c, called by api/init.c and malloc/init.c; read by
+ *             report/snapshot.c.
  */
 #ifndef REPORT_ROOT_H
 #define REPORT_ROOT_H

@@ -5,8 +5,8 @@
  * Data:       none of its own.
  * Invariants: every index is below nr_caches and is given once, whatever the process says.
  * Locks:      none; the process goes on meanwhile.
- * Flow:       called by tools after snapshot_take(); reads through s->reader,
- *             which must still be usable.
+ * Flow:       called by tools; snapshot_take() comes first; reads through s->reader, which must
+ *             still be usable.
  */
 #ifndef REPORT_SLABINFO_H
 #define REPORT_SLABINFO_H

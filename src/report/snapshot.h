@@ -7,7 +7,7 @@
  *             are within the arrays, alias ranges within nr_aliases.
  * Locks:      none; the process read goes on meanwhile. Numbers that are read at different times
  *             may not add up exactly unless it is quiet.
- * Flow:       called by tools, and by malloc/ for this process; calls a struct reader.
+ * Flow:       called by tools; calls a struct reader.
  *
  * Nothing that the process says is trusted: every count is bounded by the array it counts, every
  * address is only ever given to the reader, and no list is followed but the private free list of a

@@ -5,7 +5,7 @@
  * Data:       none; lines are made in buffers of the caller.
  * Invariants: no allocation; a line always ends with newline and NUL, or is cut where buf ends.
  * Locks:      none.
- * Flow:       called by tools and by malloc/ (malloc_stats); columns are those of fields.def.
+ * Flow:       called by tools; columns are those of fields.def.
  */
 #ifndef REPORT_TEXT_H
 #define REPORT_TEXT_H

@@ -37,7 +37,7 @@ struct track_record {
 long tracks_visit(struct snapshot *s, unsigned int cache,
 		  void (*visit)(const struct track_record *record, void *arg), void *arg);
 
-/* ---- blocks.c: only these; called by tracks_visit() and tracks_address() ---- */
+/* ---- blocks.c: whole pages only; the other functions here have them among the rest ---- */
 
 /* Returns how many. */
 long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *record, void *arg),

@@ -5,7 +5,7 @@
  * Data:       none of its own.
  * Invariants: see report/usage.h.
  * Locks:      none; the zones' counters are read without their locks, as tools outside do.
- * Flow:       called by tools; reads page/buddy.c, page/run.c and, slowly, the caches' fronts.
+ * Flow:       see usage.h; reads page/buddy.c, page/run.c and, slowly, the caches' fronts.
  */
 #include "report/usage.h"
 

@@ -6,7 +6,7 @@
  * Data:       cache_engines; the defaults; a list of rules for names, in the order of USLAB_CONF.
  * Invariants: a resolved spec has an engine and a front that go together.
  * Locks:      none: options are read while the library is made ready, before any cache exists.
- * Flow:       called by create.c, kmalloc.c, options.c and api/; calls front/front.c.
+ * Flow:       called by options.c, api/cache_api.c and cache/; calls front/front.c.
  *
  * What the program asks for goes before a rule for the cache's name, and a rule before the default.
  * Each of the three is looked up for itself. Who asks for the front that the engine had in the

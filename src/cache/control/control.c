@@ -6,8 +6,9 @@
  * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever
  *             it says, something is done or refused: nothing in the mailbox can break this process.
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
- * Flow:       called by control_poll() on slow paths with no lock held, and by the control thread;
- *             calls debug.c, attribute.c, shrink.c, reap.c.
+ * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
+ *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
+ *             reap.c.
  */
 #include "cache/control/control.h"
 

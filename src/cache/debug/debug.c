@@ -9,7 +9,8 @@
  *             engine.debug is set before WATCH_ROUTE, WATCH_ROUTE before the first object that is
  *             not plain; neither is ever undone. Checked by cache_check_all().
  * Locks:      cache_lock for everything here; alloc and free go on meanwhile.
- * Flow:       called by create.c, control.c, api/; calls debug/, the front's drain, watch.c.
+ * Flow:       called by api/debug_api.c, api/init.c, cache/ and malloc/init.c; calls debug/, the
+ *             front's drain, switch.c.
  *
  * Three kinds of objects of one cache live side by side: plain ones (of the engine), debug objects
  * and guarded ones. The page of an object says which it is, so that anybody

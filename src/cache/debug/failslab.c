@@ -6,7 +6,7 @@
  * Invariants: WATCH_FAULTS of a cache <=> failslab can make its allocations fail. Its front is shut
  *             then, so that each of them is asked about.
  * Locks:      cache_lock to change anything.
- * Flow:       called by watch.c for caches with WATCH_FAULTS; calls debug.c to set that bit.
+ * Flow:       called by debug.c, api/debug_api.c and cache/; calls switch.c to set WATCH_FAULTS.
  *
  * As in the kernel the attributes keep their values when the four numbers are given again, and
  * requests that may block (GFP_KERNEL) do not fail unless ignore-gfp-wait is N.

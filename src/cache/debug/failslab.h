@@ -5,7 +5,7 @@
  * Data:       struct failslab: the kernel's attributes of fault injection.
  * Invariants: probability is 0 .. 100; times counts down to 0, or is -1 for ever.
  * Locks:      written under cache_lock and read without: all of it is atomic.
- * Flow:       called by cache/ (watch.c, debug.c, options.c) and api/.
+ * Flow:       called by debug.c, options.c and watch.c for caches with WATCH_FAULTS.
  */
 #ifndef CACHE_FAILSLAB_H
 #define CACHE_FAILSLAB_H

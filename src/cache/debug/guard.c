@@ -5,8 +5,7 @@
  * Data:       which cache the thread has emptied last.
  * Invariants: see guard.h.
  * Locks:      cache_lock.
- * Flow:       called by create.c, init.c, control.c; calls debug/kfence/kfence.c, debug.c,
- *             os/time/ticker.c.
+ * Flow:       see guard.h; calls debug/kfence/kfence.c, switch.c, os/time/ticker.c.
  */
 #include "cache/debug/guard.h"
 

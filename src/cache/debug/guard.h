@@ -6,7 +6,7 @@
  * Invariants: once guarded pages are there every cache has WATCH_ROUTE and WATCH_KFENCE, but one
  *             for which there was no memory.
  * Locks:      the registry lock, where the name says so.
- * Flow:       called by create.c, init.c, control.c; calls debug/kfence/kfence.c, debug.c,
+ * Flow:       called by create.c, init.c, control.c; calls debug/kfence/kfence.c, switch.c,
  *             os/time/ticker.c.
  *
  * Hit paths know nothing of guarded pages: only misses are counted, each for all the objects that a

@@ -10,7 +10,7 @@
  *             hit. A free object of SLUB, wherever it is, has a link in it that leads to an
  *             object of its slab or nowhere.
  * Locks:      none held here. Reports are delivered while nothing of ours is locked.
- * Flow:       called by object.h, alloc.c, free.c, heap.c, watch.c, kmalloc.c and malloc/.
+ * Flow:       called by cache/.
  *
  * Exact for every engine and front, and for whatever the program writes: a free takes the
  * object's bit, and finds it gone if the object is free. In a heap the bit says where a block

@@ -7,8 +7,8 @@
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
  *             suspicion. Reports are delivered while nothing of ours is locked.
  * Locks:      cache_lock, while it is found out whether an object is free.
- * Flow:       called by object.h, kmalloc.c, create.c and malloc/; calls the front's drain, the
- *             engine's is_free, debug/report/report.c.
+ * Flow:       called by api/kmalloc_api.c, cache/, malloc/resize.c and malloc/slow.c; calls the
+ *             front's drain, the engine's is_free, debug/report/report.c.
  *
  * Is an object free? It is if it lies in the array of this CPU; the next look is made with the
  * front drained, so that what is free lies in its slab, or in the hands of a thread that is about

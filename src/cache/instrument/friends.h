@@ -9,8 +9,8 @@
  *             after somebody begins to listen to a probe of objects until one after he
  *             ended, all have WATCH_PROBES.
  * Locks:      none, but for the registry lock where the name says so.
- * Flow:       called by watch.c and by the slow paths of this floor and of malloc/; calls
- *             os/instrument/probe.h, os/instrument/memcheck.h.
+ * Flow:       called by cache/, malloc/resize.c and malloc/slow.c; calls os/instrument/probe.h,
+ *             os/instrument/memcheck.h.
  *
  * Nothing here is on a hit path. A program that only hits never looks at the semaphores either: its
  * next miss does, or the control thread (USLAB_CONF=control=MS).

@@ -7,7 +7,8 @@
  * Invariants: what lies in a page of type PAGE_HEAP and says that it belongs to a cache goes back
  *             through that cache's front, everything else to the heap.
  * Locks:      none held here; the heap's own.
- * Flow:       called by kmalloc.c, registry.c and malloc/; calls engine_heap, free.c, shrink.c.
+ * Flow:       called by kmalloc.c, check.c, fork.c and malloc/slow.c; calls engine_heap, free.c,
+ *             shrink.c.
  */
 #include <string.h>
 

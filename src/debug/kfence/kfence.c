@@ -7,8 +7,8 @@
  * Invariants: see kfence_pool.h.
  * Locks:      kfence_pool.lock (RANK_KFENCE) around all that is done to an object. The gate takes
  *             none: a count that is lost moves a sample, no more.
- * Flow:       called by cache/watch.c, cache/debug/guard.c and debug/wrap.c; calls
- *             kfence_pool.c, kfence_report.c, kfence_fault.c, os/unwind/unwind.c, stacks.c.
+ * Flow:       see kfence.h; calls kfence_pool.c, kfence_report.c, kfence_fault.c,
+ *             os/unwind/unwind.c, stacks.c.
  *
  * Spec 11.1 but for: the gate counts allocations where the kernel counts time; type-stable caches
  * (SLAB_TYPESAFE_BY_RCU) have no guarded objects, because user space has no grace period to wait

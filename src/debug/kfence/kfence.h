@@ -8,8 +8,7 @@
  * Invariants: an object's page is PAGE_SLAB with layout->kind LAYOUT_GUARD, page->engine its
  *             cache's, one object; guard pages and pages of freed objects are inaccessible.
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
- * Flow:       called by cache/watch.c, cache/debug/guard.c and debug/wrap.c; the SIGSEGV
- *             handler calls report functions.
+ * Flow:       called by cache/ and wrap.c; the SIGSEGV handler calls report functions.
  *
  * An object that kfree() or free() gets comes here at once, for its page has no class. One that
  * kmem_cache_free() gets may go into the CPU's array on the hit path, which does not look at pages:

@@ -9,8 +9,8 @@
  *             program's: its handler's, or its end.
  * Locks:      kfence_pool.lock, waited for with patience but not for ever: the thread that was
  *             interrupted may hold it, when a signal handler of the program is to blame.
- * Flow:       called by os/memory/fault.c in a signal handler; calls kfence_report.c,
- *             report_policy.c.
+ * Flow:       called by kfence.c; called back by os/memory/fault.c in a signal handler; calls
+ *             kfence_report.c, report_policy.c.
  */
 #include "arch/cpu.h"
 #include "base/atomic.h"

@@ -9,7 +9,8 @@
  *             of its last page; the block begins where its alignment wants it. Blocks without a
  *             record are page/run.c's.
  * Locks:      RANK_BLOCKS around the table. Reports are delivered here: no lock may be held.
- * Flow:       called by cache/kmalloc/kmalloc.c and malloc/; calls blocks.c, report.c, page/run.c.
+ * Flow:       called by cache/control/control.c, cache/kmalloc/kmalloc.c and malloc/; calls
+ *             blocks.c, report.c, page/run.c.
  *
  * What caches do with objects is done with pages: F checks on free, Z has red zones, P fills blocks
  * (up to PAGES_POISON_MAX) and keeps freed ones for a while, to see whether somebody writes to

@@ -7,7 +7,7 @@
  * Invariants: nothing of the object or its slab is believed or written: a
  *             pointer may lead anywhere.
  * Locks:      that of the text, from the first report until they are delivered.
- * Flow:       called by engine/mistake.c; calls report.c.
+ * Flow:       see mistake.h; calls report.c.
  */
 #include "debug/report/mistake.h"
 

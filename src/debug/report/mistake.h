@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      those of report.h.
- * Flow:       called by cache/init.c.
+ * Flow:       called by cache/init.c; called back by engine/mistake.c.
  */
 #ifndef DEBUG_MISTAKE_H
 #define DEBUG_MISTAKE_H

@@ -6,8 +6,8 @@
  * Data:       what the last banner was about.
  * Invariants: nothing here writes to what it reports on.
  * Locks:      every function opens the text and leaves it open, see report.h.
- * Flow:       called by debug/ and cache/; calls the style (report_modern.c,
- *             report_old.c), policy and text.
+ * Flow:       called by debug/ and cache/; calls report_policy.c, text.c and, by the policy, a
+ *             style.
  */
 #include <stdarg.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
  * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it.
  *             Callers may hold a list_lock while they report, and must not while they deliver.
- * Flow:       called by debug/ and cache/; calls text.c, os/symbol/symbol.c, os/unwind/unwind.c,
- *             stacks.c.
+ * Flow:       called by mistake.c, api/debug_api.c, cache/ and debug/; calls text.c,
+ *             os/unwind/unwind.c.
  *
  * One function for each kind of body in the table of spec 7.2. The reason is printf text (subset of
  * os/process/die.h) of at most 100 bytes.

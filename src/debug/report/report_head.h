@@ -5,8 +5,7 @@
  * Data:       the options report.burst, report.interval and report.time; what was left out.
  * Invariants: as the kernel's ratelimit: of the reports of an interval the first burst ones, whole.
  * Locks:      the text is open, but for the options, which are atomic.
- * Flow:       called by report_policy.c and cache/config/options.c; calls os/time/clock.h,
- *             os/time/utc.h.
+ * Flow:       called by report_policy.c; calls os/time/utc.h.
  */
 #ifndef DEBUG_REPORT_HEAD_H
 #define DEBUG_REPORT_HEAD_H

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: see report_style.h.
  * Locks:      the text is open.
- * Flow:       called by report.c; calls text.c, os/.
+ * Flow:       called by kfence_report.c and through report_modern; calls text.c, os/.
  */
 #include "base/bits.h"
 #include "debug/report/report_style.h"

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: see report_style.h.
  * Locks:      the text is open.
- * Flow:       called by report.c; calls text.c, os/.
+ * Flow:       called through report_old; calls text.c, os/.
  */
 #include <string.h>
 

@@ -9,9 +9,9 @@
  *             counted as long as it does.
  * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and
  *             nr_telling, which are atomic.
- * Flow:       called by report.c, cache/config/options.c, api/; calls text.c,
- *             report_head.c, os/process/file.c, os/process/process.c, os/memory/vm.c,
- *             page/nested.c, page/reserve.c.
+ * Flow:       called by mistake.c, report.c, report_modern.c, api/debug_api.c, cache/ and debug/;
+ *             calls text.c, report_head.c, os/process/file.c, os/process/process.c,
+ *             os/memory/vm.c, page/nested.c, page/reserve.c.
  *
  * A hook may wait for another thread, which itself has something to report, or makes a cache. So it
  * is called when its thread holds no lock of ours, with a copy of the text: where caches are walked

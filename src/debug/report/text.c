@@ -9,7 +9,7 @@
  *             line, and takes no more.
  * Locks:      text.lock (RANK_REPORT), taken apart from the order (os/lock/lock.h),
  *             by whom the text is open.
- * Flow:       called by report.c and kfence_report.c; calls os/process/die.h, names.h, stacks.h.
+ * Flow:       see text.h; calls os/process/say.h, names.h, stacks.h.
  *
  * To look up a name takes a fraction of a millisecond in a large program. Reports are
  * collected under locks that others wait for, so names are put in by text_get(), when

@@ -7,7 +7,8 @@
  *             with a line that says so.
  * Locks:      RANK_REPORT from text_open() to text_close(), by one thread; text_open() again by the
  *             same thread goes on with the same text.
- * Flow:       called by report.c and kfence_report.c; calls os/process/die.h, names.h, stacks.h.
+ * Flow:       called by report.c, report_modern.c, report_old.c, report_policy.c,
+ *             cache/control/dump.c and kfence_report.c; calls os/process/say.h, names.h, stacks.h.
  */
 #ifndef DEBUG_TEXT_H
 #define DEBUG_TEXT_H

@@ -7,7 +7,7 @@
  *             CHECK() if it is slab_check() that finds it. The others look at what a
  *             program may have overwritten.
  * Locks:      list_lock of each node in turn.
- * Flow:       called through slab_ops.check and .walk: tests, debug builds, reports.
+ * Flow:       called through slab_ops.check and .walk; for debug builds and reports.
  */
 #include "base/assert.h"
 #include "engine/slab/slab.h"

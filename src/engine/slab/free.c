@@ -6,7 +6,7 @@
  * Invariants: after a flush free_objects <= free_limit, or the node has no free slab.
  *             What the program freed is an object of the cache only if slab_home() says so.
  * Locks:      list_lock, once for neighbours of one node; pages go back without it.
- * Flow:       called by front/ through slab_ops.flush; calls node.c, index.c, grow.c.
+ * Flow:       called through slab_ops; calls node.c, index.c, grow.c.
  */
 #include "engine/slab/slab.h"
 

@@ -5,7 +5,7 @@
  * Data:       the knob slab_max_order.
  * Invariants: num * size, the index array (if on the slab) and left_over make up the slab.
  * Locks:      none; the knob is set before the first cache exists. The rest are pure functions.
- * Flow:       called by slab.c, and slab_set_max_order() by cache/init.c.
+ * Flow:       called by slab.c and cache/config/options.c.
  */
 #include <errno.h>
 

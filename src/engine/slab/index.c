@@ -8,7 +8,7 @@
  *             put_home(). Checked by slab_check(). Where it lies is in the descriptor; what it says
  *             was within the program's reach.
  * Locks:      list_lock of the slab's node; new and empty slabs are private.
- * Flow:       called by grow.c, refill.c, free.c; calls page/meta.c.
+ * Flow:       called by engine/slab/; calls page/meta.c.
  */
 #include "base/assert.h"
 #include "engine/slab/slab.h"

@@ -5,8 +5,8 @@
  * Data:       none of its own.
  * Invariants: the slab that has been free for the longest goes first.
  * Locks:      list_lock, once for all slabs of a node; pages go back without it.
- * Flow:       called through slab_ops.reap by the front's timer, and slab_ops.shrink by
- *             cache/shrink.c and slab.c, after the front was drained; calls node.c, grow.c.
+ * Flow:       called by slab.c and through slab_ops: reap by the front's timer, shrink after the
+ *             front was drained; calls node.c, grow.c.
  */
 #include <limits.h>
 

@@ -5,7 +5,7 @@
  * Data:       none of its own.
  * Invariants: a slab changes lists in the same hold of list_lock that changed its inuse.
  * Locks:      list_lock, once for all slabs of a node; new slabs are made without it.
- * Flow:       called by front/ through slab_ops.refill; calls node.c, index.c, grow.c.
+ * Flow:       called through slab_ops; calls node.c, index.c, grow.c.
  *
  * Objects come out ascending as the index array of each slab has them; a queue that takes the last
  * one first consumes a new slab in descending order of addresses. A request is content with one

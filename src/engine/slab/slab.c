@@ -6,7 +6,7 @@
  * Invariants: const after init but for the nodes.
  * Locks:      none in init and destroy: the cache is not known to anybody else. tune, stats: each
  *             list_lock in turn. fork: all list_locks, in node order.
- * Flow:       called by front/ and cache/ through slab_ops; calls geometry.c, node.c.
+ * Flow:       called through slab_ops; calls geometry.c, node.c.
  */
 #include <errno.h>
 

@@ -13,8 +13,8 @@
  *             Checked by slab_check().
  * Locks:      slab_node.list_lock (RANK_ENGINE) guards a node, its slabs and their index arrays.
  *             A new slab is private until it is on a list. free_objects is also read without it.
- * Flow:       included by engine/slab/ only; slab_ops is called by front/ and cache/, and the table
- *             calls page/buddy.c, page/meta.c.
+ * Flow:       included by engine/slab/ and cache/config/options.c; called by slab.c,
+ *             cache/config/options.c and through slab_ops.
  *
  * The per-CPU, shared and alien arrays of spec 3.1 are the front `queues`; what they hold is in use
  * here. Of the parameters of a cache, pack, hardened and randomised have no meaning for SLAB: there

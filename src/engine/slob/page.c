@@ -6,7 +6,7 @@
  * Invariants: ascending order, no two free blocks touch, their sizes add up to the page's free
  *             bytes. slob_page_is_whole().
  * Locks:      the caller's.
- * Flow:       called by heap.c. Touches nothing but the page and its descriptor.
+ * Flow:       called by check.c and heap.c. Touches nothing but the page and its descriptor.
  *
  * What is read from the page was within the program's reach. So each link is looked at before it
  * is followed: blocks must ascend and end in the page. It costs a comparison per block, keeps every

@@ -5,7 +5,7 @@
  * Data:       struct slob of a cache, from page/meta.c.
  * Invariants: const after init but for nr_direct and engine.heap_objects.
  * Locks:      the heap's lock, once for a batch; constructors run without it.
- * Flow:       called by front/ and cache/ through slob_1991_ops and slob_ops.
+ * Flow:       called through slob_*.
  *
  * Differences from the kernel, beside the front that may hold objects back:
  * - a cache knows how many of its objects are out, so that destroy notices those that are left;

@@ -7,8 +7,7 @@
  *             that finds it. The others follow what a program may have overwritten,
  *             inside of its page and once.
  * Locks:      slobseg.lock.
- * Flow:       called through check and walk of the tables and of the heap:
- *             tests, debug builds, reports.
+ * Flow:       called by list.c, pow2.c and through slobseg_ops; for debug builds and reports.
  */
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * Data:       struct page of type SLAB, one object, of get_order(stride).
  * Invariants: such a page is on no list; own.pages and own.objects both count the objects in use.
  * Locks:      none; the two counts are atomic.
- * Flow:       called by slobseg.c; calls page/buddy.c.
+ * Flow:       called by list.c and slobseg.c; calls page/buddy.c.
  *
  * The mail leaves these pages without the slab mark, so that kfree() knows them by that. Here they
  * carry it, since a page must name its cache for a free by address.

@@ -9,9 +9,8 @@
  * Locks:      one per pool, over all nodes. (The mail has a list per power of two and node and does
  *             not say what locks them; two sizes have nothing in common, so one lock per size lets
  *             more CPUs work and costs nothing.)
- * Flow:       called by cache/ and front/ through slobseg_pow2_ops, and by those who
- *             free an address in a PAGE_HEAP; calls list.c, and slobseg.c for caches
- *             with pages of their own.
+ * Flow:       called by list.c and through slobseg_pow2_ops; calls list.c, and slobseg.c for
+ *             caches with pages of their own.
  *
  * Caches that do not share have pages of their own, which name them, with a stride that is a power
  * of two all the same: those that take frees by address; those with SLAB_TYPESAFE_BY_RCU, whose

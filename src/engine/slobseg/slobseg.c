@@ -6,7 +6,7 @@
  * Invariants: const after init but for lists and counts. Pages without an object in use are never
  *             kept, so that there is nothing to shrink.
  * Locks:      none in init and destroy: the cache is not known to anybody else. One per cache.
- * Flow:       called by cache/ and front/ through slobseg_ops, by pow2.c; calls list.c, direct.c.
+ * Flow:       called by pow2.c and through slobseg_ops; calls list.c, direct.c.
  *
  * Worst case of an allocation or a free, in steps: at the head of slobseg.h.
  */

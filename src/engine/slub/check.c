@@ -5,7 +5,7 @@
  * Data:       a bitmap of a slab's objects on the stack (4 KiB).
  * Invariants: those of slub.h, slab.h and of struct page; a violation ends in CHECK().
  * Locks:      list_lock of each node in turn. Pushes must not run meanwhile: quiescent caches.
- * Flow:       called through slub_ops.check and .walk: tests, debug builds, reports.
+ * Flow:       called by free.c, shrink.c and through slub_ops; for debug builds and reports.
  */
 #include "base/assert.h"
 #include "base/bits.h"

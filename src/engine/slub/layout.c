@@ -7,8 +7,9 @@
  * Invariants: offset + 8 <= stride; stride is a multiple of align; offset >= inuse iff the free
  *             pointer must not overwrite the object.
  * Locks:      none; pure but for the knobs of order.c.
- * Flow:       called by slub.c. Debug layouts are made in debug/; all code of this engine reads the
- *             layout of the slab at hand, so that both kinds live side by side.
+ * Flow:       called by slub.c and debug/layout.c. Debug layouts are made in debug/; all code of
+ *             this engine reads the layout of the slab at hand, so that both kinds live side by
+ *             side.
  */
 #include <errno.h>
 

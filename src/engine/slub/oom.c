@@ -5,7 +5,7 @@
  * Data:       the rate limit: ten messages in five seconds, for the whole process.
  * Invariants: nothing here allocates.
  * Locks:      the caller holds none (the free objects of each node are counted under list_lock).
- * Flow:       called by refill.c, cpu.c, free.c; calls os/process/die.c.
+ * Flow:       called by cpu.c, refill.c and debug/alloc.c; calls os/process/say.c.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"

@@ -6,7 +6,7 @@
  * Data:       the three knobs slab_min_order, slab_max_order, slab_min_objects.
  * Invariants: min_order <= max_order <= 10.
  * Locks:      none; the knobs are set before the first cache exists. The rest are pure functions.
- * Flow:       called by layout.c, slub.c, api/init.c (slub_set_orders).
+ * Flow:       called by layout.c, slub.c, tune.c, cache/config/options.c and debug/attach.c.
  */
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * Invariants: afterwards partial lists are sorted by free objects, ascending, as far as 32; slabs
  *             with more free objects follow in their old order; none is empty.
  * Locks:      list_lock, for one walk of a node's partial list; pages go back without it.
- * Flow:       called by cache/shrink.c through slub_ops.shrink, after the front was drained.
+ * Flow:       called by slub.c and through slub_ops, after the front was drained.
  */
 #include "engine/slub/slab.h"
 

@@ -6,7 +6,7 @@
  * Invariants: type and class bytes are written before any object's address leaves this file, and
  *             cleared by pcp_free() after the last object has come back.
  * Locks:      none here: a new or an empty slab is private. slab_carve_rest_locked: list_lock.
- * Flow:       called by refill.c, free.c, cpu.c, shrink.c; calls page/pcp.c.
+ * Flow:       called by engine/slub/; calls page/pcp.c.
  */
 #include "base/bits.h"
 #include "engine/slub/slab.h"

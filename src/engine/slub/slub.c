@@ -7,7 +7,7 @@
  *             remote_node_defrag_ratio, which may change at any time.
  * Locks:      none in init and destroy: the cache is not known to anybody else. fork: all
  *             list_locks, in node order.
- * Flow:       called by cache/ through slub_ops; calls layout.c, node.c.
+ * Flow:       called through slub_ops; calls layout.c, node.c.
  */
 #include <errno.h>
 

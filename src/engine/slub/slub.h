@@ -9,8 +9,7 @@
  *             The CPU slab's private free list counts as in use. Checked by slub_check().
  * Locks:      slub_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
  *             its holder take objects from a slab that is not frozen. Anybody may push objects.
- * Flow:       refill/flush called by front/array.c and front/none.c; the slub_cpu_* functions by
- *             front/cpuslab.c; calls page/buddy.c.
+ * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c and front/cpuslab_hit.h.
  */
 #ifndef ENGINE_SLUB_SLUB_H
 #define ENGINE_SLUB_SLUB_H

@@ -5,7 +5,7 @@
  * Data:       os_topology, filled once; acting_for, what a thread pretends to be.
  * Invariants: os/cpu/cpu.h has them; checked by os_cpu_check().
  * Locks:      none; the library's init calls os_cpu_init() before there is a second user.
- * Flow:       called by every floor above; calls os/process/file.h, os/cpu/cpulist.h, sched_getcpu.
+ * Flow:       see cpu.h; calls os/process/file.h, os/cpu/cpulist.h, sched_getcpu.
  *
  * CPU numbers may have holes (0-3,8-11) and present CPUs may be fewer than possible ones. What is
  * indexed by CPU number takes nr_cpu_ids, what depends on how many there are takes nr_cpus.

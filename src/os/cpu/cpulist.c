@@ -5,7 +5,7 @@
  * Data:       none: a reader of text, with the position kept by the caller.
  * Invariants: first <= last in every range; no number exceeds NUMBER_MAX.
  * Locks:      none.
- * Flow:       called by os/cpu/cpu.c, calls nothing.
+ * Flow:       see cpulist.h; calls nothing.
  */
 #include <errno.h>
 

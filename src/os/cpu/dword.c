@@ -5,7 +5,7 @@
  * Data:       locks, each for the pairs whose address has its number.
  * Invariants: see dword.h.
  * Locks:      RANK_DWORD, the innermost of engines; held for a few instructions.
- * Flow:       called by engine/slub and, at fork, by cache/fork.c.
+ * Flow:       see dword.h.
  */
 #include "os/cpu/dword.h"
 

@@ -6,7 +6,7 @@
  * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init().
  * Invariants: this file only reads the rseq area; the kernel and libc own it.
  * Locks:      none.
- * Flow:       called by front/percpu.c and api/init.c; calls membarrier(2), sched_setaffinity(2).
+ * Flow:       see rseq.h; calls membarrier(2), sched_setaffinity(2).
  */
 #include <linux/membarrier.h>
 #include <linux/rseq.h>

@@ -6,7 +6,8 @@
  * Data:       os_rseq_on: const after os_rseq_init().
  * Invariants: libc registers (glibc >= 2.35); we never register, and write no field but rseq_cs.
  * Locks:      none.
- * Flow:       called by front/percpu.c and api/init.c; calls membarrier(2).
+ * Flow:       called by cache/fork.c, cache/init.c, front/percpu.c, front/percpu.h and filter.c;
+ *             calls membarrier(2).
  *
  * Off when: built with USLAB_NO_RSEQ, not x86-64, libc has no __rseq_size or it is 0 (kernel
  * without rseq, valgrind, GLIBC_TUNABLES=glibc.pthread.rseq=0), the topology is made up, or there

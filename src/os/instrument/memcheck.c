@@ -5,8 +5,7 @@
  * Data:       which of them is told of objects.
  * Invariants: see os/instrument/memcheck.h.
  * Locks:      none.
- * Flow:       called by page/buddy.c, engines, cache/instrument/friends.c; calls
- *             os/instrument/sanitizer.c.
+ * Flow:       see memcheck.h; calls os/instrument/sanitizer.c.
  *
  * A request to valgrind is a sequence of instructions without an effect elsewhere, so each function
  * makes its requests without asking; AddressSanitizer's functions exist or do not.

@@ -6,7 +6,7 @@
  * Data:       the semaphores.
  * Invariants: see os/instrument/probe.h.
  * Locks:      none.
- * Flow:       called by page/buddy.c and cache/instrument/friends.c.
+ * Flow:       see probe.h.
  *
  * The notes that <sys/sdt.h> makes say in which registers or where in memory the arguments are.
  */

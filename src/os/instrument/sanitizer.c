@@ -7,7 +7,7 @@
  *             their number. The sanitizer keeps what it knows of a place, nothing is stored there.
  * Invariants: see os/instrument/sanitizer.h.
  * Locks:      none.
- * Flow:       called by os/instrument/memcheck.c and cache/instrument/friends.c.
+ * Flow:       see sanitizer.h.
  *
  * ThreadSanitizer learns that a free of an object happens before the next allocation of one in the
  * same page. It goes by pages, because a page may be cut into other objects in between; so of two

@@ -6,7 +6,7 @@
  * Data:       locked: how often the forking thread has locked the list of streams for us.
  * Invariants: locked changes under the lock of the list only, or in a child.
  * Locks:      libc's, of its list of streams.
- * Flow:       called by cache/; calls pthread_atfork and glibc's _IO_list_lock.
+ * Flow:       see fork.h; calls pthread_atfork and glibc's _IO_list_lock.
  */
 #include <pthread.h>
 

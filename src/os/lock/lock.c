@@ -9,7 +9,7 @@
  *             others still sleep. Ranks: see os/lock/lock.h.
  * Locks:      this is it. The acquiring exchanges here and in lock_acquire() pair with the
  *             releasing exchange in lock_release().
- * Flow:       called by os/lock/lock.h, calls futex(2).
+ * Flow:       see lock.h; calls futex(2).
  */
 #include <linux/futex.h>
 

@@ -10,7 +10,7 @@
  *             Exception: lock_fork_prepare(), which takes all of one rank in list order. The lock
  *             that was taken last is released first.
  * Locks:      this is it. unlock releases (store_release), lock acquires.
- * Flow:       used by page/ and above; calls futex(2). Preserves errno.
+ * Flow:       used by every floor; calls futex(2). Preserves errno.
  *
  * A signal handler may interrupt a thread that holds a lock, and call us: to wait for that
  * lock would be to wait for ever. So each thread counts its locks, from before it takes one

@@ -7,8 +7,7 @@
  *             was found, what the others lie above.
  * Invariants: an action does not change while it counts.
  * Locks:      none: of threads that install at once one gets to see the program's action.
- * Flow:       called by debug/kfence/kfence_fault.c; calls readable.c, sigaction(2),
- *             rt_tgsigqueueinfo(2).
+ * Flow:       see fault.h; calls readable.c, sigaction(2), rt_tgsigqueueinfo(2).
  */
 #include <signal.h>
 #include <string.h>

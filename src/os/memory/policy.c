@@ -5,7 +5,7 @@
  * Data:       struct policy, one for each thread.
  * Invariants: see os/memory/policy.h; bits of the mask are below os_topology.nr_nodes.
  * Locks:      none.
- * Flow:       called by front/, engine/ and api/; calls os/cpu/cpu.h.
+ * Flow:       see policy.h; calls os/cpu/cpu.h.
  *
  * Distances: the machine's own are not read; the difference of the numbers stands for them, and of
  * two nodes equally far the higher one is nearer, as the kernel builds its lists.

@@ -5,8 +5,7 @@
  * Data:       none; libc knows the system's page size (4 KiB to 64 KiB) from the kernel.
  * Invariants: errno is the same before and after every function.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/ only; calls mmap, mprotect, madvise, mbind, mremap, prctl,
- *             os/process/file.h.
+ * Flow:       see vm.h; calls mmap, mprotect, madvise, mbind, mremap, prctl, os/process/file.h.
  *
  * Reserved addresses have PROT_NONE. The kernel charges a private mapping to the overcommit limit
  * and to RLIMIT_DATA when it becomes writable, which is in os_commit(). MAP_NORESERVE would

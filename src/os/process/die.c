@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: as os/process/say.c.
  * Locks:      none.
- * Flow:       called from every floor; calls os/process/say.c, os/process/process.c.
+ * Flow:       called by every floor; calls os/process/say.c, os/process/process.c.
  */
 #include "os/process/die.h"
 #include "os/process/process.h"

@@ -5,7 +5,8 @@
  * Data:       none.
  * Invariants: nothing here allocates, locks or uses stdio; safe in a signal handler.
  * Locks:      none.
- * Flow:       called from every floor; calls os/process/say.h and abort.
+ * Flow:       called by api/cache_api.c, engine/mistake.c, malloc/cxx.c and lock.c; calls
+ *             os/process/say.h and abort.
  */
 #ifndef OS_DIE_H
 #define OS_DIE_H

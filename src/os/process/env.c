@@ -6,7 +6,7 @@
  * Invariants: no allocation; works before any constructor ran (libc then has no environment yet,
  *             or the real one: never a bad pointer).
  * Locks:      none.
- * Flow:       called by api/init.c; calls secure_getenv and os_say.
+ * Flow:       see env.h; calls secure_getenv and os_say.
  */
 #include <stdlib.h>
 #include <string.h>

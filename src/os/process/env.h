@@ -5,7 +5,7 @@
  * Data:       none; reads secure_getenv() each time.
  * Invariants: no allocation; works before any constructor ran.
  * Locks:      none.
- * Flow:       called by api/init.c.
+ * Flow:       called by cache/ and debug/.
  */
 #ifndef OS_ENV_H
 #define OS_ENV_H

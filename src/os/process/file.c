@@ -6,7 +6,7 @@
  * Data:       none.
  * Invariants: the descriptor is closed on every way out; buf ends with NUL on every way out.
  * Locks:      none.
- * Flow:       called by os/cpu/cpu.c, os/memory/vm.c and debug/; calls os/sys.h, os/process/die.h.
+ * Flow:       see file.h; calls os/sys.h, os/process/say.h.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -5,7 +5,7 @@
  * Data:       the number of each thread.
  * Invariants: errno is preserved.
  * Locks:      none.
- * Flow:       called by debug/; calls os/sys.h.
+ * Flow:       see process.h; calls os/sys.h.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Data:       calls: how often the fallback was asked, so that it never repeats itself.
  * Invariants: never blocks, never fails; errno is preserved.
  * Locks:      none; calls is atomic.
- * Flow:       called by engine/slub at cache creation; calls getrandom(2), getauxval.
+ * Flow:       see random.h; calls getrandom(2), getauxval.
  */
 #include <linux/random.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * Invariants: nothing here allocates, locks or uses stdio; one line is one write(2), so that lines
  *             of several threads do not mix. errno is preserved.
  * Locks:      none.
- * Flow:       called from every floor; calls os/sys.h.
+ * Flow:       see say.h; calls os/sys.h.
  */
 #include <string.h>
 

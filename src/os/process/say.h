@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: nothing here allocates, locks or uses stdio; safe in a signal handler.
  * Locks:      none.
- * Flow:       called from every floor; calls write(2).
+ * Flow:       called by every floor; calls write(2).
  */
 #ifndef OS_SAY_H
 #define OS_SAY_H

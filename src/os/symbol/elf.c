@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: every offset of the file is checked against its size before it is followed.
  * Locks:      none.
- * Flow:       called by os/symbol/symbol_text.c and os/unwind/unwind_table.c; calls os/sys.h.
+ * Flow:       see elf.h; calls os/sys.h.
  */
 #include <fcntl.h>
 #include <string.h>

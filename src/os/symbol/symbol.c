@@ -6,7 +6,7 @@
  * Invariants: the library that a symbol is taken from stays open: the
  *             caller runs in it or needs it.
  * Locks:      the dynamic loader's.
- * Flow:       called by malloc/cxx.c; calls dlsym(3), dladdr(3), dlopen(3).
+ * Flow:       see symbol.h; calls dlsym(3), dladdr(3), dlopen(3).
  */
 #include <dlfcn.h>
 #include <errno.h>

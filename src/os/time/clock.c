@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: monotonic: the kernel's clock is.
  * Locks:      none.
- * Flow:       called by page/buddy.c and front; calls clock_gettime (vDSO, no system call).
+ * Flow:       see clock.h; calls clock_gettime (vDSO, no system call).
  */
 #include <time.h>
 

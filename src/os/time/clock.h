@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: monotonic.
  * Locks:      none.
- * Flow:       called by page/buddy.c (purge delay), front, debug/.
+ * Flow:       called by every floor.
  */
 #ifndef OS_CLOCK_H
 #define OS_CLOCK_H

@@ -8,8 +8,7 @@
  *             fork() it is the parent's, so that nothing needs to be undone there.
  * Locks:      none: whoever writes its number into owner makes the thread. Entries are
  *             taken by compare and swap.
- * Flow:       called by cache/reap.c, cache/control/control.c, cache/debug/guard.c; calls
- *             pthread_create, clock_nanosleep.
+ * Flow:       see ticker.h; calls pthread_create, clock_nanosleep.
  *
  * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that
  * is added meanwhile need not wake it.

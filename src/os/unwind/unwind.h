@@ -8,7 +8,8 @@
  * Invariants: no allocation, no lock; safe in a signal handler. Never reads outside of this
  *             thread's stack, whatever frames look like.
  * Locks:      none: an entry of either is one word.
- * Flow:       called by debug/; calls os/unwind/unwind_cfi.c, os/memory/readable.c.
+ * Flow:       called by cache/debug/failslab.c and debug/; calls os/unwind/unwind_cfi.c,
+ *             os/memory/readable.c.
  *
  * Frames are followed by the unwind tables that every x86-64 program has (.eh_frame), also through
  * signal handlers and from alternate stacks; by frame pointers where there are none (code made at

@@ -6,7 +6,7 @@
  * Invariants: at <= end; nothing beyond the end is read, and cut says that it was asked for, or
  *             that what is read as copies is no longer there.
  * Locks:      none.
- * Flow:       used by os/unwind/unwind_table.c and os/unwind/unwind_cfi.c.
+ * Flow:       used by unwind_table.h.
  */
 #ifndef OS_UNWIND_BYTES_H
 #define OS_UNWIND_BYTES_H

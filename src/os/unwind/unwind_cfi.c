@@ -5,8 +5,8 @@
  * Data:       struct columns: one row of a function's table, as far as it is needed here.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by os/unwind/unwind.c; the instructions that os/unwind/unwind_table.c finds
- *             are performed up to the address.
+ * Flow:       see unwind_cfi.h; the instructions that os/unwind/unwind_table.c finds are performed
+ *             up to the address.
  *
  * Only the columns of the CFA, the return address and the frame pointer are kept: compilers compute
  * CFAs from the stack or the frame pointer. What else there is (hand-written
