@@ -33,7 +33,7 @@ HEADLINES = (
     ("batch", "uslab-malloc", "1000.fifo", None, "the same, drop-in"),
     ("malloc", "uslab-malloc", "mixed", None, "mixed sizes and lifetimes, drop-in"),
     ("malloc", "uslab-malloc", "larson", None, "threads that inherit blocks, drop-in"),
-    ("malloc", "uslab-malloc", "python", None, "an interpreter's calls, drop-in"),
+    ("malloc", "uslab-malloc", "python", None, "calls of an interpreter, drop-in"),
 )
 TIMED = tuple(dict.fromkeys(row[0] for row in HEADLINES))
 PROGRAMS = ("programs",)
