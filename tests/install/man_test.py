@@ -72,7 +72,7 @@ class Man(unittest.TestCase):
 
         own, kmalloc, variable = counts("own-cache"), counts("kmalloc"), counts("kmalloc-variable")
         (malloc,) = figure("tests/tools/hitpath_test.py", r"\nLIMIT = (\d+)")
-        (bulk,) = figure("tests/unit/tools/single_step_test.c", r"args->front, (\d+), run")
+        (bulk,) = figure("tests/unit/tools/bench/single_step_test.c", r"args->front, (\d+), run")
         (name,) = figure("include/uslab/slab.h", r"#define USLAB_MAX_NAME (\d+)")
         handles = figure("include/uslab/layout.h",
                          r"#define USLAB_NR_HANDLES (\d+)(?:.|\n)*#define USLAB_ID_FIRST_FREE (\d+)")
