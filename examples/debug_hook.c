@@ -4,8 +4,8 @@
  *
  *   $ cc -O2 debug_hook.c -luslab -o debug_hook
  *   $ ./debug_hook
- *   letters: Right Redzone overwritten
- *   letters: Object already free
+ *   debug flags: Right Redzone overwritten
+ *   debug flags: Object already free
  *   2 reports
  */
 #include <stdio.h>
@@ -15,7 +15,7 @@
 /* May print and count; may not allocate, free or fork. */
 static void on_report(const char *cache, const char *text, void *arg)
 {
-	/* BUG letters (Not tainted): Right Redzone overwritten */
+	/* BUG debug flags (Not tainted): Right Redzone overwritten */
 	const char *what = strstr(text, "): ");
 	int *reports = arg;
 
@@ -32,24 +32,25 @@ static void write_beyond(char *object, size_t size)
 
 int main(void)
 {
-	struct kmem_cache *letters = kmem_cache_create(
-		"letters", 24, 0, SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS,
-		NULL);
+	struct kmem_cache *debug_flags = kmem_cache_create(
+		"debug flags", 24, 0,
+		SLAB_RED_ZONE | SLAB_CONSISTENCY_CHECKS, NULL);
 	int reports = 0;
 	char *a, *b;
 
-	if (!letters)
+	if (!debug_flags)
 		return 1;
 	uslab_set_report_hook(on_report, &reports, true);
-	a = kmem_cache_alloc(letters, GFP_KERNEL);
-	b = kmem_cache_alloc(letters, GFP_KERNEL);
+	a = kmem_cache_alloc(debug_flags, GFP_KERNEL);
+	b = kmem_cache_alloc(debug_flags, GFP_KERNEL);
 	write_beyond(a, 24);
-	kmem_cache_free(letters, a); /* reported, repaired, and not freed */
-	kmem_cache_free(letters, b);
-	kmem_cache_free(letters, b); /* reported, and ignored */
-	kmem_cache_free(letters, a); /* now it is freed */
+	kmem_cache_free(debug_flags,
+			a); /* reported, repaired, and not freed */
+	kmem_cache_free(debug_flags, b);
+	kmem_cache_free(debug_flags, b); /* reported, and ignored */
+	kmem_cache_free(debug_flags, a); /* now it is freed */
 	printf("%d reports\n", reports);
 	uslab_set_report_hook(NULL, NULL, false);
-	kmem_cache_destroy(letters);
+	kmem_cache_destroy(debug_flags);
 	return 0;
 }

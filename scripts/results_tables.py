@@ -254,7 +254,7 @@ def kib(value):
 
 
 def held_rows(series, one_node=None):
-    """What is kept in hand, a row for each number of CPUs."""
+    """What is cached, a row for each number of CPUs."""
     none = [None] * len(series["cpus"])
     slab, slub, array = (series["engines"].get(name, {"queue_bytes": none})
                          for name in ("slab", "slub", "slub+array"))

@@ -59,13 +59,13 @@ extern "C" {
 /*
  * Cache flags: values of Linux 6.1, include/linux/slab.h. What they do here:
  *
- * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: letters F Z P U T of uslab_set_debug(),
- * from the start; such a cache leaves the fast path.
+ * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: debug flags F Z P U T of
+ * uslab_set_debug(), from the start; such a cache leaves the fast path.
  * HWCACHE_ALIGN: objects do not share cache lines if they are larger than half of one. PANIC: see
- * kmem_cache_create(). NO_USER_FLAGS: no letters from USLAB_DEBUG. NOLEAKTRACE: it does not merge.
- * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with its like, and this is
- * shown; memory is no other (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in the
- * kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones.
+ * kmem_cache_create(). NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NOLEAKTRACE: it does not
+ * merge. RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with its like, and this
+ * is shown; memory is no other (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in
+ * the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones.
  * MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect.
  * TYPESAFE_BY_RCU: refused (EOPNOTSUPP). So are all others (EINVAL): they are the kernel's own, or
  * switched on otherwise (FAILSLAB: letter A; SKIP_KFENCE: a file of uslab-fs(1)).
@@ -114,7 +114,7 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
  *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all
  *            caches) or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
- * @front:    what a CPU keeps in hand: "array", "queues" (SLAB's arrays, shared and alien ones
+ * @front:    what a CPU caches: "array", "queues" (SLAB's arrays, shared and alien ones
  *            too), "none", "cpuslab" (slub only), "historical" (what the engine had in the kernel)
  *            or "default"; NULL: by USLAB_CONF, else "array"
  * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
@@ -280,7 +280,7 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 /*
  * Programs that are built with -fsanitize=address, thread or memory need no other library: objects
  * are made known to the sanitizer at each allocation and free, which then are no inline hits
- * (uslab-friends(7)).
+ * (uslab-instrumentation(7)).
  */
 
 USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_nonnull__));
@@ -335,16 +335,16 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s);
  * uslab_set_debug - debug flags of live caches, switched on and off at any time
  * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*"); "kmalloc-large", by this name
  *           only: blocks of whole pages, which have F, Z, P and U
- * @letters: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A (failslab),
- *           any case; "" or "-": none; "+U", "-T" change these letters only
+ * @debug_flags: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A
+ *           (failslab), any case; "" or "-": none; "+U", "-T" change these debug flags only
  *
  * Objects allocated from now on are debugged so; those that exist stay as they are until they are
- * freed. Caches with any of these letters leave the fast path. The environment's USLAB_DEBUG
+ * freed. Caches with any of these debug flags leave the fast path. The environment's USLAB_DEBUG
  * does the same from the start, in the syntax of the kernel's slab_debug= option. Returns the
  * number of caches switched; -EINVAL: no such letter, -ENOENT: no such cache; -EOPNOTSUPP: T or A
  * of kmalloc-large; if none could be switched: -ENOMEM, -E2BIG.
  */
-USLAB_API int uslab_set_debug(const char *pattern, const char *letters);
+USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags);
 
 /**
  * uslab_dump_obj - what is this pointer? (kernel: kmem_dump_obj)

@@ -18,11 +18,11 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s)
 	return cache_validate(cache_of(s));
 }
 
-USLAB_API int uslab_set_debug(const char *pattern, const char *letters)
+USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags)
 {
 	int ret = api_init();
 
-	return ret ? ret : cache_set_debug_pattern(pattern, letters);
+	return ret ? ret : cache_set_debug_pattern(pattern, debug_flags);
 }
 
 USLAB_API bool uslab_dump_obj(const void *p)

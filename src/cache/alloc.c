@@ -24,7 +24,7 @@ void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : NULL;
 }
 
-void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
+void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	cache_poll_now();
 	if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
@@ -58,7 +58,7 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		cache_free_bulk_for(c, done, p, caller); /* puts it off */
 		return 0;
 	}
-	if (cache_is_attended(c, WATCH_ALLOC)) {
+	if (cache_is_watched(c, WATCH_ALLOC)) {
 		cache_poll_now();
 		if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
 			return cache_alloc_bulk_watched(c, gfp, nr, p, done, caller);

@@ -40,7 +40,7 @@ enum cache_watch {
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants to hear of each object */
 	WATCH_SHUT = 15,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
-	WATCH_SAMPLE = 32, /* allocations that are picked are tracked (U), the front stays open */
+	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
 	/* The front is being shut, is shut or is about to be open: everything goes past it. */
 	WATCH_PAST_FRONT = 128,
@@ -56,7 +56,7 @@ struct cache {
 	struct list_head list; /* cache_list, newest first */
 	int refcount;	       /* users; 0: destroyed with live objects */
 	unsigned int watch;    /* enum cache_watch; 0: slow paths have nothing more to do; atomic */
-	slab_flags_t flags;    /* the letters F Z P U T A are those of now; atomic */
+	slab_flags_t flags;    /* the debug flags F Z P U T A are those of now; atomic */
 	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
 	uint16_t capacity;     /* of the front, as chosen; 0: by object size */
 	bool takes_blocks;     /* see cache_heap_of() */
@@ -177,8 +177,8 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
  * Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. sample:
  * not 0, see DEBUG_SAMPLE().
  */
-void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
-			 uint32_t sample);
+void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
+			  uint32_t sample);
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				      unsigned int done, const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
@@ -195,35 +195,35 @@ size_t cache_usable_size(const struct page *slab, const void *obj);
 slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
 
 /*
- * Sets the letters F Z P U T A of a cache to exactly flags, at any time, with live objects of any
- * layout, while others allocate and free. New objects are of the new layout when it returns. 0;
+ * Sets the debug flags F Z P U T A of a cache to exactly flags, at any time, with live objects of
+ * any layout, while others allocate and free. New objects are of the new layout when it returns. 0;
  * -ENOMEM, -E2BIG (no slab is large enough): as before.
  */
 cold int cache_set_debug(struct cache *c, slab_flags_t flags);
 cold int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
 /*
- * Tracks (U) what cache_alloc_picked() allocates, and leaves the front open; false: not any more.
+ * Tracks (U) what cache_alloc_sampled() allocates, and leaves the front open; false: not any more.
  * 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are freed by an inline hit, which would
  * make plain objects of tracked ones.
  */
 cold int cache_set_sampling(struct cache *c, bool on);
 
 /* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
-int cache_parse_debug(const char *letters, slab_flags_t *flags);
+int cache_parse_debug(const char *debug_flags, slab_flags_t *flags);
 
 /*
  * The same for all caches of that name: a shell's pattern, which is compared with their names,
- * aliases and the kernel's ids (":0000064"). letters as for cache_parse_debug(), or "+U", "-T" to
- * change those only. Returns how many caches were switched; -EINVAL: other letters, -ENOENT: no
- * such cache, or what the first one said that could not be switched.
+ * aliases and the kernel's ids (":0000064"). debug flags as for cache_parse_debug(), or "+U", "-T"
+ * to change those only. Returns how many caches were switched; -EINVAL: other debug flags,
+ * -ENOENT: no such cache, or what the first one said that could not be switched.
  */
 /*
- * Whole pages get the letters that USLAB_DEBUG has for their name
+ * Whole pages get the debug flags that USLAB_DEBUG has for their name
  * (blocks_name, which is the caller's).
  */
 cold void cache_start_blocks(void);
-cold int cache_set_debug_pattern(const char *pattern, const char *letters);
+cold int cache_set_debug_pattern(const char *pattern, const char *debug_flags);
 
 /*
  * switch.c: sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one
@@ -312,7 +312,7 @@ static inline size_t kmalloc_size(const void *p)
 }
 /*
  * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it
- * was reported, and is not to be resized: it would have two owners. Without letters known of
+ * was reported, and is not to be resized: it would have two owners. Without debug flags known of
  * objects that bear a mark (base/mark.h).
  */
 bool cache_resizes_freed(const void *p, const void *caller);

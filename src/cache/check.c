@@ -8,7 +8,7 @@
  * Flow:       called by tests; calls the checks of fronts, engines and heaps, debug/pages/blocks.c.
  */
 #include "base/assert.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/pages/blocks.h"
 
@@ -34,7 +34,7 @@ void cache_check_all(void)
 {
 	struct list_head *pos;
 
-	friends_enter();
+	instrument_enter();
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
@@ -49,5 +49,5 @@ void cache_check_all(void)
 	cache_heaps_each(heap_check);
 	blocks_check();
 	cache_unlock();
-	friends_leave();
+	instrument_leave();
 }

@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
 #include "os/process/die.h"
@@ -137,10 +137,10 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 {
 	struct engine_params params = {
 		.name = c->name,
-		.object_size = spec->size + friends_gap(spec->engine, spec->size),
+		.object_size = spec->size + instrument_gap(spec->engine, spec->size),
 		.align = cache_calculate_alignment(spec->flags, spec->align, spec->size),
-		/* the engine's own slabs are plain ones, whatever the letters say */
-		.flags = spec->flags & ~CACHE_LETTERS,
+		/* the engine's own slabs are plain ones, whatever the debug flags say */
+		.flags = spec->flags & ~CACHE_DEBUG_FLAGS,
 		.ctor = spec->ctor,
 		.id = id,
 		/*
@@ -227,7 +227,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	}
 	cache_check_frees_locked(c);
 	cache_register_locked(c);
-	friends_created_locked(c);
+	instrument_created_locked(c);
 	guard_created_locked(c);
 	*handle = c->handle;
 	return 0;

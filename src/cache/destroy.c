@@ -9,7 +9,7 @@
  *             and walk, debug/report/report.c.
  */
 #include "base/assert.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
@@ -54,7 +54,7 @@ static void free_cache(struct cache *c)
 	struct cache_alias *next;
 
 	kfence_cache_gone(&c->engine);
-	friends_destroyed_locked(c);
+	instrument_destroyed_locked(c);
 	if (c->engine.debug)
 		debug_detach(&c->engine);
 	for (struct cache_alias *alias = c->aliases; alias; alias = next) {
@@ -75,7 +75,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 	if (c->refcount) /* 0: objects were in use the last time, and it is tried again */
 		c->refcount--;
 	if (!c->refcount) {
-		friends_enter();
+		instrument_enter();
 		cache_look_closely_locked(c, true);
 		c->front.ops->drain(&c->front);
 		if (c->engine.ops->destroy(&c->engine)) {
@@ -87,7 +87,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 			cache_number_put_locked(c->front.id);
 			free_cache(c);
 		}
-		friends_leave();
+		instrument_leave();
 	}
 	cache_unlock();
 	/* of the objects that are left, and of what debug slabs said when they went */

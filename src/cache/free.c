@@ -12,7 +12,7 @@
 #include "cache/object.h"
 #include "debug/report/report.h"
 
-void cache_free_attended(struct cache *c, void *obj, const void *caller)
+void cache_free_polled(struct cache *c, void *obj, const void *caller)
 {
 	cache_poll_now();
 	if (load_acquire(&c->watch)) /* pairs with cache_watch_locked() */
@@ -181,7 +181,7 @@ static always_inline void free_bulk(struct cache *c, bool looked, unsigned int n
 			nested_defer(give, c, p[--nr], caller);
 		return;
 	}
-	if (cache_is_attended(c, ~0u)) {
+	if (cache_is_watched(c, ~0u)) {
 		cache_poll_now();
 		if (load_acquire(&c->watch)) { /* pairs with cache_watch_locked() */
 			free_bulk_watched(c, nr, p, caller);

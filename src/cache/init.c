@@ -12,7 +12,7 @@
 
 #include "base/atomic.h"
 #include "cache/control/control.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
 #include "debug/report/mistake.h"
@@ -59,7 +59,7 @@ static int init_floors(void)
 	if (ret)
 		return ret;
 	set_failslab(os_env("USLAB_FAILSLAB"));
-	friends_init();
+	instrument_init();
 	ret = guard_start();
 	if (ret)
 		os_say("USLAB_CONF: kfence: %s",

@@ -89,7 +89,7 @@ void cache_check_frees_locked(struct cache *c);
 
 /* Takes the text in place of the environment's; NULL: none. */
 void cache_read_debug_option(const char *text);
-/* Option O was among the letters. */
+/* Option O was among the debug flags. */
 bool cache_no_higher_order(void);
 
 /* ---- switch.c ---- */
@@ -99,13 +99,13 @@ int cache_route_locked(struct cache *c);
 
 /* ---- debug.c ---- */
 
-#define CACHE_LETTERS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)
+#define CACHE_DEBUG_FLAGS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)
 
 /*
  * A new cache, as its creator and USLAB_DEBUG want it; nobody else knows it. 0 or -errno, and then
  * engine->ops->destroy() and debug_detach() are the caller's.
  */
-int cache_start_debug(struct cache *c, slab_flags_t letters);
+int cache_start_debug(struct cache *c, slab_flags_t debug_flags);
 int cache_set_sampling_locked(struct cache *c, bool on);
 long cache_validate_locked(struct cache *c);
 
@@ -126,7 +126,7 @@ void cache_each_locked(const char *patterns, size_t size,
 		       long (*act)(struct cache *c, const void *arg), const void *arg,
 		       struct cache_result *result);
 
-/* The letters that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
+/* The debug flags that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);
 /*
  * The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a letter that

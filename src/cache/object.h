@@ -22,28 +22,28 @@
 
 #include "base/atomic.h"
 #include "base/mark.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "engine/place.h"
 #include "page/nested.h"
 #include "page/used.h"
 
 /* watch: the bits that matter. */
-static always_inline bool cache_is_attended(const struct cache *c, unsigned int watch)
+static always_inline bool cache_is_watched(const struct cache *c, unsigned int watch)
 {
-	return unlikely(cache_is_called()) ||
+	return unlikely(instrument_pending()) ||
 	       unlikely(load_acquire(&c->watch) & watch); /* pairs with cache_watch_locked() */
 }
 
-/* ---- alloc.c: cache_is_attended(), or memory is short ---- */
-void *cache_alloc_attended(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
+/* ---- alloc.c: cache_is_watched(), or memory is short ---- */
+void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
 cold void *cache_alloc_again(struct cache *c, gfp_t gfp, int node);
 /* A nested call (page/nested.h), or somebody reminds of what these put off. */
 cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
 			      const void *caller);
 
 /* ---- free.c ---- */
-void cache_free_attended(struct cache *c, void *obj, const void *caller);
+void cache_free_polled(struct cache *c, void *obj, const void *caller);
 /* A nested call (page/nested.h), or somebody reminds of what these put off. */
 cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
 /* p is no start of an object of c. An object of another cache goes there, anything else nowhere. */
@@ -101,8 +101,8 @@ static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size
 {
 	if (unlikely(!lock_is_plain()))
 		return cache_alloc_inside(c, gfp, node, size, caller);
-	if (cache_is_attended(c, WATCH_ALLOC))
-		return cache_alloc_attended(c, gfp, node, size, caller);
+	if (cache_is_watched(c, WATCH_ALLOC))
+		return cache_alloc_polled(c, gfp, node, size, caller);
 	return cache_take_plain(c, gfp, node);
 }
 
@@ -145,8 +145,8 @@ static always_inline void cache_give(struct cache *c, void *obj, const void *cal
 {
 	if (unlikely(!lock_is_plain()))
 		cache_free_inside(c, obj, caller);
-	else if (cache_is_attended(c, ~0u))
-		cache_free_attended(c, obj, caller);
+	else if (cache_is_watched(c, ~0u))
+		cache_free_polled(c, obj, caller);
 	else
 		cache_give_plain(c, obj, caller);
 }

@@ -14,7 +14,7 @@
  */
 #include <errno.h>
 
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "os/cpu/cpu.h"
 #include "os/time/ticker.h"
@@ -42,10 +42,10 @@ static void reap_all_locked(void)
 {
 	struct list_head *pos;
 
-	friends_enter();
+	instrument_enter();
 	list_for_each(pos, &cache_list)
 		reap_cache(list_entry(pos, struct cache, list));
-	friends_leave();
+	instrument_leave();
 }
 
 void cache_reap(void)

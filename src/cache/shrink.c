@@ -8,7 +8,7 @@
  * Flow:       called by cache/, api/ and malloc/.
  */
 #include "base/atomic.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "page/nested.h"
 
@@ -28,12 +28,12 @@ int cache_shrink_locked(struct cache *c)
 {
 	int ret;
 
-	friends_enter();
+	instrument_enter();
 	cache_look_closely_locked(c, true);
 	c->front.ops->drain(&c->front);
 	ret = c->engine.ops->shrink(&c->engine);
 	cache_look_closely_locked(c, false);
-	friends_leave();
+	instrument_leave();
 	return ret;
 }
 

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: the front is shut while a bit of WATCH_SHUT is set.
  * Locks:      cache_lock; alloc and free go on meanwhile.
- * Flow:       called by debug.c, failslab.c, friends.c and guard.c; calls debug_attach(), the
+ * Flow:       called by debug.c, failslab.c, instrument.c and guard.c; calls debug_attach(), the
  *             front. debug.c has the order of the steps, and why each is right.
  */
 #include "base/atomic.h"

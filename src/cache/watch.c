@@ -10,7 +10,7 @@
  *             become meanwhile, what is done with the old ones is right (debug.c says why).
  * Flow:       called by alloc.c, free.c, kmalloc.c, malloc/debug.c and malloc/slow.c for caches
  *             whose watch is not 0; calls failslab.c, debug/, the front or past it the engine,
- *             friends.c.
+ *             instrument.c.
  */
 #include "base/bits.h"
 #include "cache/debug/failslab.h"
@@ -27,7 +27,7 @@ struct request {
 	int node;
 	size_t size; /* asked for; 0: the cache's */
 	const void *caller;
-	uint32_t sample; /* not 0: it was picked, to be tracked */
+	uint32_t sample; /* not 0: it was sampled, to be tracked */
 };
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -150,7 +150,7 @@ static void *alloc(struct request *r)
 
 	if (r->watch & WATCH_FAULTS && failslab_should_fail(r->c, size, r->gfp, r->caller))
 		return NULL;
-	friends_enter();
+	instrument_enter();
 	obj = hit(r);
 	if (!obj && r->watch & WATCH_KFENCE && !r->sample)
 		obj = take_guarded(r);
@@ -159,12 +159,12 @@ static void *alloc(struct request *r)
 	if (obj && is_plain(r->c, obj))
 		cache_unmark(r->c, obj);
 	if (obj && r->gfp & __GFP_ZERO) {
-		friends_open(r->c, obj);
+		instrument_open(r->c, obj);
 		memset(obj, 0, zero_size(r, obj));
 	}
-	friends_leave();
+	instrument_leave();
 	if (likely(obj))
-		friends_alloc(r->c, obj, r->size, r->gfp, r->node, r->caller);
+		instrument_alloc(r->c, obj, r->size, r->gfp, r->node, r->caller);
 	return obj;
 }
 
@@ -182,7 +182,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 	return alloc(&r);
 }
 
-void *cache_alloc_picked(struct cache *c, size_t size, const void *caller, gfp_t gfp,
+void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
 			 uint32_t sample)
 {
 	struct request r = {
@@ -205,7 +205,7 @@ unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int n
 
 	while (n < nr && (p[n] = cache_alloc_watched(c, gfp, NUMA_NO_NODE, 0, caller)))
 		n++;
-	friends_wrote(p, n);
+	instrument_wrote(p, n);
 	if (n == nr)
 		return nr;
 	while (n) /* all or none */
@@ -269,15 +269,15 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller)
 {
 	struct page *page = page_head_of(obj);
 
-	friends_free(c, obj, caller);
-	friends_enter();
+	instrument_free(c, obj, caller);
+	instrument_enter();
 	if (unlikely(kfence_is_object(page)))
 		free_guarded(c, page, obj, caller);
 	else if (debug_is_slab(page))
 		debug_free(&c->engine, obj, caller);
 	else
 		free_plain(c, page, obj, caller);
-	friends_leave();
+	instrument_leave();
 }
 
 /* ---- sizes ----------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  * Data:       none of its own.
  * Invariants: a slab whose check fails is retired in the same hold of list_lock.
  * Locks:      list_lock, for one object; new slabs are made without it. Reports are delivered each
- *             time that it was released, since the next lock may not be taken with one in hand.
+ *             time that it was released, since the next lock may not be taken while one is held.
  * Flow:       called by cache/; calls slab.c, check.c, object.c.
  */
 #include "base/assert.h"

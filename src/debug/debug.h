@@ -48,14 +48,14 @@ struct track {
 	uint32_t handle; /* of its stack, debug/stacks.h; 0: none */
 	uint32_t cpu;
 	uint32_t pid;	 /* of the thread */
-	uint32_t sample; /* of the allocation, how it was picked: DEBUG_SAMPLE(); 0: it was not */
+	uint32_t sample; /* of the allocation, how it was sampled: DEBUG_SAMPLE(); 0: it was not */
 	uint64_t when;	 /* jiffies: milliseconds of os_clock_ms() */
 };
 
 BUILD_ASSERT(sizeof(struct track) == 32);
 
 /*
- * An allocation that counts for so many bytes (below 2^24) was picked by skips of a mean of 2^mean
+ * An allocation that counts for so many bytes (below 2^24) was sampled by skips of a mean of 2^mean
  * of them: with probability 1 - exp(-bytes / 2^mean), which is what a tool weighs it by.
  */
 #define DEBUG_SAMPLE(bytes, mean) ((uint32_t)(mean) << 24 | (uint32_t)(bytes))
@@ -92,7 +92,7 @@ struct debug {
 
 /*
  * tracking_since: os_clock_ms() when users began to be stored as they are now, of all objects (U)
- * or of those that are picked; 0: they are not. What is older was tracked before a gap, or is not
+ * or of those that are sampled; 0: they are not. What is older was tracked before a gap, or is not
  * tracked.
  */
 #define DEBUG_SINCE_EVER 1 /* since there are objects at all */
@@ -192,7 +192,7 @@ void debug_detach(struct engine *e);
  */
 void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
 
-/* The object, which debug_alloc() just gave, was picked: remembers how, if its slab has U. */
+/* The object, which debug_alloc() just gave, was sampled: remembers how, if its slab has U. */
 void debug_mark_sample(void *obj, uint32_t sample);
 
 /*

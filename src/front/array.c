@@ -350,7 +350,7 @@ static void *array_alloc(struct front *f, gfp_t gfp, int node)
 	void *obj;
 	int cpu;
 
-	/* Objects in hand may lie anywhere, since frees are taken from all nodes. */
+	/* Objects cached may lie anywhere, since frees are taken from all nodes. */
 	if (node != NUMA_NO_NODE && os_topology.nr_nodes > 1 &&
 	    (gfp & __GFP_THISNODE || (unsigned int)node != os_current_node()))
 		return engine_one(f, gfp, node);

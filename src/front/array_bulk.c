@@ -162,7 +162,7 @@ static void sheaf_keep(struct front *f, uintptr_t top)
 
 /*
  * Sheaves of the depot, each for the one that has run empty, until nr objects are there or the
- * depot has no more. *top: the sheaf that is in hand then, or 0.
+ * depot has no more. *top: the sheaf that is held then, or 0.
  */
 static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uintptr_t *top)
 {

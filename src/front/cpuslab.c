@@ -15,7 +15,7 @@
  *
  * A thread that holds the lock of CPU c may be moved away from c at any instruction. It then goes
  * on holding the lock, but every percpu_* step fails with -EAGAIN and changes nothing; so each step
- * leaves {freelist, slab} true to the invariant, and what the thread has in hand is its own:
+ * leaves {freelist, slab} true to the invariant, and what the thread holds is its own:
  *
  *     hit alloc   { freelist == h && link of h == next }  -> freelist = next
  *     hit free    { freelist == h && slab == S }          -> freelist = obj      (link of obj is h)
@@ -57,7 +57,7 @@
 
 #define LOOKAHEAD 3 /* objects of other slabs that a bulk free looks past */
 
-/* A slow path's place of work, and the slab that it has in hand: frozen, nobody else's. */
+/* A slow path's place of work, and the slab that it holds: frozen, nobody else's. */
 struct work {
 	struct engine *e;
 	unsigned int id;
@@ -214,7 +214,7 @@ static void take_node_partial_locked(struct work *w)
 
 /*
  * Step g: makes w->slab the CPU's, with the rest of its free list. A slab that another thread has
- * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is in hand still.
+ * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is cached still.
  */
 static int install_locked(struct work *w, void *rest)
 {
@@ -235,7 +235,7 @@ static int install_locked(struct work *w, void *rest)
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
-/* The slab in hand becomes the CPU's but for its first object, which is returned. Lock held. */
+/* The slab held becomes the CPU's but for its first object, which is returned. Lock held. */
 static void *use_slab(struct work *w)
 {
 	void *obj = w->freelist;

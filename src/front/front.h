@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/front.h - what a CPU keeps in hand, between the callers and an engine
+ * front/front.h - what a CPU caches, between the callers and an engine
  *
  * Data:       struct front, embedded in struct cache; per-CPU parts in the windows (percpu.h).
  * Invariants: an object held by a front counts as in use in its slab.

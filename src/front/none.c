@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/none.c - nothing in hand: every call goes to the engine
+ * front/none.c - nothing cached: every call goes to the engine
  *
  * Data:       none.
  * Invariants: holds no object.

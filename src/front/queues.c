@@ -7,12 +7,12 @@
  * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): bottom and end change under it only, and so does
  *             top but for the two hit paths. Held over the node's shared lock and a fence, never
  *             over a call of the engine.
- * Flow:       called through front_queues_ops; calls front/percpu.c, front/queues_hand.c,
+ * Flow:       called through front_queues_ops; calls front/percpu.c, front/queues_claim.c,
  *             front/queues_node.c, engine->ops.
  *
  * Contract. A hit pops the newest object of the running CPU's array, or pushes onto it, in one step
- * that any interruption undoes. All else first takes the array in hand: lock, then top becomes
- * STOPPED and its value the hand's own. Between that and queues_hand_release(), a store of top,
+ * that any interruption undoes. All else first takes the array claimed: lock, then top becomes
+ * STOPPED and its value the hand's own. Between that and queues_claim_release(), a store of top,
  * nobody else writes top: no hit begins with STOPPED, none ends that began with another value.
  *
  *     hit alloc   { top == t && *t == obj, t != STOPPED }      -> top = t - 8
@@ -84,7 +84,7 @@ static inline void *pop(struct front *f, int node)
 		if (unlikely(cpu < 0) || !cpu_is_of(cpu, node))
 			return NULL;
 		c = percpu_state(f->id, cpu);
-		top = load_acquire(&c->top); /* pairs with queues_hand_release */
+		top = load_acquire(&c->top); /* pairs with queues_claim_release */
 		if (unlikely(top == QUEUES_STOPPED))
 			return NULL;
 		obj = load_relaxed((uintptr_t *)top);
@@ -113,7 +113,7 @@ static inline bool push(struct front *f, void *obj)
 		if (os_topology.nr_nodes > 1 && !cpu_is_of(cpu, (int)queues_node_of(obj)))
 			return false;
 		c = percpu_state(f->id, cpu);
-		top = load_acquire(&c->top); /* pairs with queues_hand_release */
+		top = load_acquire(&c->top); /* pairs with queues_claim_release */
 		end = load_relaxed(&c->end);
 		if (unlikely(top >= end)) /* STOPPED is above all */
 			return false;
@@ -150,13 +150,13 @@ static unsigned int refill_local(struct front *f, unsigned int node, void **objs
 static void keep(struct front *f, unsigned int node, void **objs, unsigned int n)
 {
 	unsigned int kept = 0;
-	struct queue_hand h;
+	struct queue_claim h;
 
-	if (queues_hand_take(f, &h)) {
+	if (queues_claim_take(f, &h)) {
 		if (h.node == node)
 			kept = MIN(n, hand_room(&h));
-		queues_hand_put(&h, objs, kept);
-		queues_hand_release(&h);
+		queues_claim_put(&h, objs, kept);
+		queues_claim_release(&h);
 	}
 	queues_flush(f, objs + kept, n - kept);
 }
@@ -193,7 +193,7 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 }
 
 /* Spec 3.6: how many objects a refill moves. */
-static unsigned int batch_of(const struct queues *q, const struct queue_hand *h)
+static unsigned int batch_of(const struct queues *q, const struct queue_claim *h)
 {
 	unsigned int batch = MIN(load_relaxed(&q->batchcount), QUEUES_BATCH);
 
@@ -202,25 +202,25 @@ static unsigned int batch_of(const struct queues *q, const struct queue_hand *h)
 	return MAX(MIN(batch, (unsigned int)(h->end - h->bottom)), 1u);
 }
 
-static void refill_from_shared(struct front *f, struct queue_hand *h, unsigned int batch)
+static void refill_from_shared(struct front *f, struct queue_claim *h, unsigned int batch)
 {
 	void *objs[QUEUES_BATCH];
 	unsigned int n = queues_shared_take(f, h->node, objs, MIN(batch, hand_room(h)));
 
-	queues_hand_put(h, objs, n);
+	queues_claim_put(h, objs, n);
 }
 
 /* node: the CPU must be of that one. NUMA_NO_NODE with one node. */
 static noinline void *alloc_slow(struct front *f, gfp_t gfp, int node)
 {
-	struct queue_hand h;
+	struct queue_claim h;
 	unsigned int batch;
 	void *obj = NULL;
 
-	if (!queues_hand_take(f, &h))
+	if (!queues_claim_take(f, &h))
 		return engine_one(f, gfp, node);
 	if (node >= 0 && h.node != (unsigned int)node) { /* moved to another node */
-		queues_hand_release(&h);
+		queues_claim_release(&h);
 		return engine_one(f, gfp, node);
 	}
 	batch = batch_of(queues_of(f), &h);
@@ -229,7 +229,7 @@ static noinline void *alloc_slow(struct front *f, gfp_t gfp, int node)
 	if (hand_avail(&h))
 		obj = *h.top--;
 	store_relaxed(&h.c->touched, 1);
-	queues_hand_release(&h);
+	queues_claim_release(&h);
 	return obj ? obj : alloc_from_engine(f, gfp, h.node, batch);
 }
 
@@ -282,13 +282,13 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
  * Spec 3.8 point 3: makes room by moving the oldest objects to the shared array, or else into objs
  * for the engine. Returns how many of those.
  */
-static unsigned int flush_oldest(struct front *f, struct queue_hand *h, void **objs)
+static unsigned int flush_oldest(struct front *f, struct queue_claim *h, void **objs)
 {
 	unsigned int batch = load_relaxed(&queues_of(f)->batchcount);
 	unsigned int n = MIN(MIN(batch, QUEUES_BATCH), hand_avail(h));
 	unsigned int moved = queues_shared_put(f, h->node, h->bottom + 1, n);
 
-	queues_hand_take_oldest(h, objs, moved ? moved : n);
+	queues_claim_oldest(h, objs, moved ? moved : n);
 	return moved ? 0 : n;
 }
 
@@ -296,10 +296,10 @@ static noinline void free_slow(struct front *f, void *obj)
 {
 	void *objs[QUEUES_BATCH];
 	unsigned int n = 0;
-	struct queue_hand h;
+	struct queue_claim h;
 	bool remote, again;
 
-	if (!queues_hand_take(f, &h)) {
+	if (!queues_claim_take(f, &h)) {
 		queues_flush(f, &obj, 1);
 		return;
 	}
@@ -312,9 +312,9 @@ static noinline void free_slow(struct front *f, void *obj)
 	if (!remote && !again) {
 		if (!hand_room(&h))
 			n = flush_oldest(f, &h, objs);
-		queues_hand_put(&h, &obj, 1);
+		queues_claim_put(&h, &obj, 1);
 	}
-	queues_hand_release(&h);
+	queues_claim_release(&h);
 	if (remote)
 		queues_alien_put(f, h.node, queues_node_of(obj), obj);
 	if (unlikely(again))

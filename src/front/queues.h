@@ -97,9 +97,9 @@ static inline void queues_flush(struct front *f, void **objs, unsigned int n)
 		f->engine->ops->flush(f->engine, objs, n);
 }
 
-/* ---- queues_hand.c: a CPU's array in hand: lock held, top stopped, nobody else changes it ---- */
+/* ---- queues_claim.c: a CPU's array claimed: lock held, top stopped, nobody else changes it --- */
 
-struct queue_hand {
+struct queue_claim {
 	struct kmem_cache_cpu *c;
 	int cpu;
 	unsigned int node;
@@ -109,26 +109,26 @@ struct queue_hand {
 	void **end;
 };
 
-static inline unsigned int hand_avail(const struct queue_hand *h)
+static inline unsigned int hand_avail(const struct queue_claim *h)
 {
 	return (unsigned int)(h->top - h->bottom);
 }
 
-static inline unsigned int hand_room(const struct queue_hand *h)
+static inline unsigned int hand_room(const struct queue_claim *h)
 {
 	return (unsigned int)(h->end - h->top);
 }
 
 /* The running CPU's array; false: no CPU, or no memory for an array. */
-bool queues_hand_take(struct front *f, struct queue_hand *h);
+bool queues_claim_take(struct front *f, struct queue_claim *h);
 /* Any CPU's, if it has one and can be fenced; true: hand_release() or hand_retire() must follow. */
-bool queues_hand_seize(struct front *f, int cpu, struct queue_hand *h);
-void queues_hand_release(struct queue_hand *h);
+bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *h);
+void queues_claim_release(struct queue_claim *h);
 /* Lets go and leaves the CPU without an array: its next slow path makes one of the new limit. */
-void queues_hand_retire(struct front *f, struct queue_hand *h);
+void queues_claim_retire(struct front *f, struct queue_claim *h);
 /* Takes the n oldest objects out into objs; the rest moves down. */
-void queues_hand_take_oldest(struct queue_hand *h, void **objs, unsigned int n);
-void queues_hand_put(struct queue_hand *h, void *const *objs, unsigned int n);
+void queues_claim_oldest(struct queue_claim *h, void **objs, unsigned int n);
+void queues_claim_put(struct queue_claim *h, void *const *objs, unsigned int n);
 
 /* Objects in the arrays of all CPUs. */
 unsigned long queues_held_cpus(struct front *f);

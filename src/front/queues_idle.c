@@ -28,15 +28,15 @@ static bool is_empty(struct front *f, int cpu)
 static void drain_cpu(struct front *f, int cpu)
 {
 	void *objs[QUEUES_BATCH];
-	struct queue_hand h;
+	struct queue_claim h;
 	unsigned int n;
 
 	do {
-		if (is_empty(f, cpu) || !queues_hand_seize(f, cpu, &h))
+		if (is_empty(f, cpu) || !queues_claim_seize(f, cpu, &h))
 			return;
 		n = MIN(hand_avail(&h), QUEUES_BATCH);
-		queues_hand_take_oldest(&h, objs, n);
-		queues_hand_release(&h);
+		queues_claim_oldest(&h, objs, n);
+		queues_claim_release(&h);
 		queues_flush(f, objs, n);
 	} while (n == QUEUES_BATCH);
 }
@@ -62,7 +62,7 @@ static void reap_cpu(struct front *f, int cpu)
 {
 	struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
 	void *objs[QUEUES_BATCH];
-	struct queue_hand h;
+	struct queue_claim h;
 	unsigned int n;
 
 	if (is_empty(f, cpu))
@@ -71,11 +71,11 @@ static void reap_cpu(struct front *f, int cpu)
 		store_relaxed(&c->touched, 0);
 		return;
 	}
-	if (!queues_hand_seize(f, cpu, &h))
+	if (!queues_claim_seize(f, cpu, &h))
 		return;
 	n = MIN(queues_reap_count((unsigned int)(h.end - h.bottom), hand_avail(&h)), QUEUES_BATCH);
-	queues_hand_take_oldest(&h, objs, n);
-	queues_hand_release(&h);
+	queues_claim_oldest(&h, objs, n);
+	queues_claim_release(&h);
 	queues_flush(f, objs, n);
 }
 
@@ -121,19 +121,19 @@ void queues_set_limits(struct front *f, unsigned int limit, unsigned int batchco
 static void replace_cpu(struct front *f, int cpu)
 {
 	void *objs[QUEUES_BATCH];
-	struct queue_hand h;
+	struct queue_claim h;
 	unsigned int n;
 
 	drain_cpu(f, cpu); /* most of it before the CPU has to wait */
-	while (queues_hand_seize(f, cpu, &h)) {
+	while (queues_claim_seize(f, cpu, &h)) {
 		n = MIN(hand_avail(&h), QUEUES_BATCH);
-		queues_hand_take_oldest(&h, objs, n);
+		queues_claim_oldest(&h, objs, n);
 		if (!hand_avail(&h)) {
-			queues_hand_retire(f, &h);
+			queues_claim_retire(f, &h);
 			queues_flush(f, objs, n);
 			return;
 		}
-		queues_hand_release(&h);
+		queues_claim_release(&h);
 		queues_flush(f, objs, n);
 	}
 }

@@ -79,7 +79,7 @@ static void open_hit_paths(void)
 
 /*
  * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its
- * command and then 0 here would be overlooked. Likewise one that begins or ends to pick: its word
+ * command and then 0 here would be overlooked. Likewise one that begins or ends to sample: its word
  * is read again behind it.
  */
 void malloc_rearm(void)
@@ -89,10 +89,10 @@ void malloc_rearm(void)
 	if (!malloc_ready() || !malloc_hot.page_limit)
 		return;
 	do {
-		mean = load_relaxed(&control.pick_mean);
-		__atomic_exchange_n(&malloc_hot.size_limit, mean ? CONTROL_PICK : SIZE_LIMIT,
+		mean = load_relaxed(&control.sample_mean);
+		__atomic_exchange_n(&malloc_hot.size_limit, mean ? CONTROL_SAMPLING : SIZE_LIMIT,
 				    __ATOMIC_SEQ_CST);
-	} while (!load_relaxed(&control.pick_mean) != !mean);
+	} while (!load_relaxed(&control.sample_mean) != !mean);
 }
 
 static int init_locked(void)
@@ -108,7 +108,7 @@ static int init_locked(void)
 	}
 	fill_table();
 	control_rearm = malloc_rearm;
-	control.can_pick = true;
+	control.can_sample = true;
 	if (os_rseq_on)
 		root_set_kick(&malloc_hot.size_limit);
 	root_init("malloc-large");

@@ -4,7 +4,7 @@
  *
  * Data:       malloc_hot, the one cache line that the hit paths read.
  * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
- *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_PICK, and
+ *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_SAMPLING, and
  *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
  *             stays so where there is no rseq.
  * Locks:      none; init.c publishes.

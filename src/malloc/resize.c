@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "debug/pages/pages.h"
 #include "malloc/hot.h"
 #include "os/instrument/memcheck.h"
@@ -69,9 +69,9 @@ static always_inline void *copy_of(const void *p, size_t old, size_t size, const
 		copy = malloc_slow(size, caller);
 	if (unlikely(!copy))
 		return NULL;
-	friends_enter();		  /* they know of the bytes asked for only */
+	instrument_enter();		  /* they know of the bytes asked for only */
 	memmove(copy, p, MIN(old, size)); /* of a free block it may be the same */
-	friends_leave();
+	instrument_leave();
 	return copy;
 }
 
@@ -92,9 +92,9 @@ static void *resize_run(void *p, size_t size, const void *caller)
 	void *resized;
 
 	malloc_look_into_mailbox(); /* a program may do nothing else for long */
-	friends_enter();
+	instrument_enter();
 	resized = pages_resize(p, size, caller);
-	friends_leave();
+	instrument_leave();
 	return resized;
 }
 
@@ -106,7 +106,7 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 
 	if (malloc_ready() && nested_call()) /* whatever would be done in place takes a lock */
 		return move(p, old, size, caller);
-	if (friends_are_there()) /* they hear of a new block and of the old one's end */
+	if (instrument_is_on()) /* they hear of a new block and of the old one's end */
 		return move(p, old, size, caller);
 	if (unlikely(malloc_resize_debug(p, size, &stays)))
 		return stays ? p : move(p, old, size, caller);

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "cache/control/control.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "debug/pages/pages.h"
 #include "engine/place.h"
 #include "front/percpu.h"
 #include "malloc/hot.h"
-#include "malloc/pick.h"
+#include "malloc/sampling.h"
 #include "os/process/die.h"
 #include "page/nested.h"
 #include "page/page.h"
@@ -50,11 +50,11 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 	uint32_t sample;
 	void *p;
 
-	if (unlikely(load_relaxed(&control.pick_mean)) && !pick_passes(size)) {
-		sample = pick_decide(cache_of_class(class), size);
+	if (unlikely(load_relaxed(&control.sample_mean)) && !sampling_passes(size)) {
+		sample = sampling_decide(cache_of_class(class), size);
 		if (sample)
-			return cache_alloc_picked(cache_of_class(class), MAX(size, 1ul), caller,
-						  MALLOC_GFP, sample);
+			return cache_alloc_sampled(cache_of_class(class), MAX(size, 1ul), caller,
+						   MALLOC_GFP, sample);
 	}
 	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, &number, malloc_hot.rseq, &p))
 		return p;
@@ -83,19 +83,20 @@ void malloc_look_into_mailbox(void)
 	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
 		malloc_rearm();
 	control_poll();
-	friends_poll();
+	instrument_poll();
 }
 
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 {
 	void *p;
 
-	friends_enter();
+	instrument_enter();
 	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
-	friends_leave();
-	if (friends_are_there() && p)
-		friends_block_alloc(p, (struct friends_block){ size, pages_size(p), MALLOC_GFP,
-							       NUMA_NO_NODE, caller });
+	instrument_leave();
+	if (instrument_is_on() && p)
+		instrument_block_alloc(p,
+				       (struct instrument_block){ size, pages_size(p), MALLOC_GFP,
+								  NUMA_NO_NODE, caller });
 	return p;
 }
 
@@ -105,11 +106,11 @@ static bool free_run(void *p, const void *caller)
 
 	if (!malloc_ready())
 		return false;
-	if (friends_are_there() && pages_size(p))
-		friends_block_free(p, pages_size(p), caller);
-	friends_enter();
+	if (instrument_is_on() && pages_size(p))
+		instrument_block_free(p, pages_size(p), caller);
+	instrument_enter();
 	known = pages_free(p, caller);
-	friends_leave();
+	instrument_leave();
 	return known;
 }
 
@@ -117,14 +118,14 @@ static bool free_run(void *p, const void *caller)
  * While a tool samples, every malloc() comes here, so this is its hit path then. The limit tells:
  * without rseq nothing is quick, and a tool that left a command has put 0 there.
  */
-static always_inline bool hit_while_picking(size_t size, void **result)
+static always_inline bool hit_while_sampling(size_t size, void **result)
 {
-	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_PICK) ||
-	    size > MALLOC_MAX_TABLE || !pick_passes(size))
+	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_SAMPLING) ||
+	    size > MALLOC_MAX_TABLE || !sampling_passes(size))
 		return false;
 	if (likely(malloc_hot_pop(size, result)))
 		return true;
-	pick_thread.left += PICK_BYTES(size); /* it is counted where it gets its object */
+	sampling_thread.left += SAMPLING_BYTES(size); /* it is counted where it gets its object */
 	return false;
 }
 
@@ -133,7 +134,7 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 	void *p;
 
 	*zeroed = false;
-	if (hit_while_picking(size, &p))
+	if (hit_while_sampling(size, &p))
 		return p;
 	if (unlikely(size > PTRDIFF_MAX))
 		return NULL;
@@ -154,7 +155,7 @@ void *malloc_slow(size_t size, const void *caller)
 	bool zeroed;
 	void *p;
 
-	if (hit_while_picking(size, &p))
+	if (hit_while_sampling(size, &p))
 		return p;
 	p = malloc_any(size, &zeroed, caller);
 	if (unlikely(!p))
@@ -221,9 +222,9 @@ size_t malloc_block_size(const void *p)
 
 void malloc_bad_pointer(const char *what, const void *p)
 {
-	friends_enter();
+	instrument_enter();
 	cache_report_pointer(what, NULL, p);
-	friends_leave();
+	instrument_leave();
 }
 
 /*

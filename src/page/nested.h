@@ -14,7 +14,7 @@
  *             nested_defer() was given.
  *
  * A handler that interrupted the program elsewhere, or this library where it holds no lock, is
- * no nested call: whatever the interrupted call has in hand nobody else can see, and locks of
+ * no nested call: whatever the interrupted call holds nobody else can see, and locks of
  * other threads become free.
  */
 #ifndef PAGE_NESTED_H

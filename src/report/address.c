@@ -3,7 +3,7 @@
  * report/address.c - what an address of a process is
  *
  * Data:       none; struct snapshot of the caller.
- * Invariants: see report/tracks.h. What CPUs and nodes have in hand is looked for in their arrays,
+ * Invariants: see report/tracks.h. What CPUs and nodes have cached is looked for in their arrays,
  *             each within its bounds, chains of arrays for at most as many steps as are counted.
  * Locks:      none.
  * Flow:       tracks_address: place in the reserved range -> page descriptor
@@ -23,7 +23,7 @@
 #define MAX_ENTRIES (16 * QUEUES_MAX_LIMIT) /* of a queue: none has room for more */
 #define PIECE (SLAB_MAP_PIECE / sizeof(uint64_t))
 
-/* ---- in hand of a front ---------------------------------------------------------------------- */
+/* ---- cached by a front ---------------------------------------------------------------------- */
 
 static uint64_t window(const struct snapshot *s, unsigned int cpu)
 {
@@ -172,7 +172,7 @@ static enum object_state state_of(struct snapshot *s, const struct slab_map *map
 		return OBJECT_UNKNOWN;
 	if (slab_map_is_free(map, i))
 		return OBJECT_FREE;
-	return in_hand(s, map->cache, slab_map_object(map, i)) ? OBJECT_IN_HAND : OBJECT_LIVE;
+	return in_hand(s, map->cache, slab_map_object(map, i)) ? OBJECT_CACHED : OBJECT_LIVE;
 }
 
 static void fill_object(struct snapshot *s, const struct slab_map *map, uint64_t address,

@@ -28,18 +28,18 @@ static uint64_t find_table(struct snapshot *s)
 void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c)
 {
 	uint64_t table = find_table(s);
-	uint32_t letters;
+	uint32_t debug_flags;
 	uint32_t held;
 	uint64_t since;
 
 	if (!table ||
-	    !snapshot_read(s, table + offsetof(struct blocks, letters), &letters,
-			   sizeof(letters)) ||
+	    !snapshot_read(s, table + offsetof(struct blocks, debug_flags), &debug_flags,
+			   sizeof(debug_flags)) ||
 	    !snapshot_read(s, table + offsetof(struct blocks, held), &held, sizeof(held)) ||
 	    !snapshot_read(s, table + offsetof(struct blocks, tracking_since), &since,
 			   sizeof(since)))
 		return;
-	c->flags = letters;
+	c->flags = debug_flags;
 	c->tracked = held;
 	c->tracking_since = since;
 }
@@ -81,7 +81,7 @@ long blocks_visit(struct snapshot *s, void (*visit)(const struct track_record *r
 			break;
 		for (uint32_t j = 0; j < nr; j++) {
 			if (!block[j].address || block[j].state != BLOCK_LIVE ||
-			    !(block[j].letters & SLAB_STORE_USER))
+			    !(block[j].debug_flags & SLAB_STORE_USER))
 				continue;
 			fill_record(s, &block[j], &record);
 			visit(&record, arg);
@@ -119,7 +119,7 @@ bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct trac
 
 	for (uint64_t before = 0; table && before < bytes; before = before ? 2 * before : PAGE_SIZE)
 		if (find_record(s, table, pages + before, &block) && block.base == pages &&
-		    block.letters & SLAB_STORE_USER) {
+		    block.debug_flags & SLAB_STORE_USER) {
 			fill_record(s, &block, record);
 			return true;
 		}

@@ -50,7 +50,7 @@ void slab_map_init(struct slab_map *map);
 bool slab_map_open(struct snapshot *s, struct slab_map *map, unsigned long number);
 
 /*
- * Reads the slab's bytes and its free list. Objects in hand of fronts count as used. May find
+ * Reads the slab's bytes and its free list. Objects cached by fronts count as used. May find
  * another state of the same slab than slab_map_open() did; false: it is no longer the same slab.
  */
 bool slab_map_fill(struct snapshot *s, struct slab_map *map);

@@ -91,7 +91,7 @@ static const char *text_flags(struct text_parts *text, const struct snapshot_cac
 	return text->flags;
 }
 
-size_t text_flag_letters(char *buf, size_t size, const struct snapshot_cache *c)
+size_t text_debug_flags(char *buf, size_t size, const struct snapshot_cache *c)
 {
 	struct text_parts text;
 

@@ -25,8 +25,8 @@ size_t text_header(char *buf, size_t size, const struct text_options *options);
 size_t text_line(char *buf, size_t size, const char *name, const struct snapshot_cache *c,
 		 const struct text_options *options);
 
-/* The letters of the column Flg. */
-size_t text_flag_letters(char *buf, size_t size, const struct snapshot_cache *c);
+/* The debug flags of the column Flg. */
+size_t text_debug_flags(char *buf, size_t size, const struct snapshot_cache *c);
 
 /* Bytes of its slabs that hold no live object. */
 unsigned long text_loss(const struct snapshot_cache *c);

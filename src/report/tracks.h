@@ -72,8 +72,8 @@ enum object_state {
 	/* its slab's list cannot be read, or changes too fast; a retired debug slab */
 	OBJECT_UNKNOWN,
 	OBJECT_LIVE,
-	OBJECT_FREE,	/* on its slab's free list */
-	OBJECT_IN_HAND, /* free, in an array or queue of a front */
+	OBJECT_FREE,   /* on its slab's free list */
+	OBJECT_CACHED, /* free, in an array or queue of a front */
 };
 
 struct address_info {

@@ -34,7 +34,7 @@ void usage_read(struct usage *usage)
 	usage->mapped_bytes = load_relaxed(&large_counters.bytes);
 }
 
-/* What a front keeps in hand, and whether in queues or in slabs of CPUs. */
+/* What a front caches, and whether in queues or in slabs of CPUs. */
 static void add_held(struct usage_slow *usage, struct cache *c)
 {
 	uint64_t bytes = c->front.ops->held(&c->front) * c->engine.size;

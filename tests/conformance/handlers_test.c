@@ -28,7 +28,7 @@ static void books(struct cache *c, unsigned long live)
 	balance(c, live);
 }
 
-/* Whatever the CPU has in hand is given out, then nothing; all that is freed is put off. */
+/* Whatever the CPU has cached is given out, then nothing; all that is freed is put off. */
 static void inside(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 64, 0, NULL);

@@ -16,8 +16,8 @@
 #include "unit/cache/cache_fixture.h"
 
 /*
- * What else goes on in a suite: PAIRS_LETTERS, debug letters of all caches from the start; or,
- * where that is "switched", a thread that gives them other letters all the time.
+ * What else goes on in a suite: PAIRS_LETTERS, debug flags of all caches from the start; or,
+ * where that is "switched", a thread that gives them other debug flags all the time.
  */
 #ifndef PAIRS_LETTERS
 #define PAIRS_LETTERS ""
@@ -101,7 +101,7 @@ static inline void give(struct cache *c, void *obj)
 	obj_free(c, obj);
 }
 
-/* Held while letters change, and while somebody counts. */
+/* Held while debug flags change, and while somebody counts. */
 static pthread_mutex_t switching = PTHREAD_MUTEX_INITIALIZER;
 
 static inline void count(struct cache *c, unsigned long live)
@@ -139,15 +139,17 @@ struct body {
 
 static bool switch_no_more;
 
-static inline void *switch_letters(void *arg)
+static inline void *switch_debug_flags(void *arg)
 {
-	static const char *const letters[] = { "FZPU", "-", "F", "U", "-", "ZP", "FP", "", "FZU" };
+	static const char *const debug_flags[] = {
+		"FZPU", "-", "F", "U", "-", "ZP", "FP", "", "FZU"
+	};
 
 	for (unsigned int i = 0; !load_relaxed(&switch_no_more); i++) {
 		int ret;
 
 		pthread_mutex_lock(&switching);
-		ret = cache_set_debug_pattern("pair", letters[i % ARRAY_SIZE(letters)]);
+		ret = cache_set_debug_pattern("pair", debug_flags[i % ARRAY_SIZE(debug_flags)]);
 		pthread_mutex_unlock(&switching);
 		CHILD_CHECK(ret == 1 || ret == -ENOENT);
 		usleep(300);
@@ -165,7 +167,7 @@ static inline void run(const struct pair *pair)
 		setenv("USLAB_CONF", PAIRS_CONF, 1);
 	ready();
 	if (pairs_switched)
-		CHILD_CHECK(!pthread_create(&thread, NULL, switch_letters, NULL));
+		CHILD_CHECK(!pthread_create(&thread, NULL, switch_debug_flags, NULL));
 	pair->body(pair);
 	if (pairs_switched) {
 		store_relaxed(&switch_no_more, true);
@@ -206,7 +208,7 @@ static inline bool needs_quiet(const char *body)
 	       !strcmp(body, "destroyed_live") || !strcmp(body, "forked");
 }
 
-/* A body of one thread has no races, unless letters are switched meanwhile. */
+/* A body of one thread has no races, unless debug flags are switched meanwhile. */
 static inline bool has_something_to_see(const char *body)
 {
 	if (pairs_switched)

@@ -277,7 +277,7 @@ static void nodes(const struct pair *pair)
 		p[i] = cache_alloc(c, GFP_KERNEL | __GFP_THISNODE, node);
 		CHILD_CHECK(p[i] && page_head_of(p[i])->node == node);
 		stamp(c, p[i]);
-		if (i % 3 == 0) { /* so that wrong ones lie in hand everywhere */
+		if (i % 3 == 0) { /* so that wrong ones are cached everywhere */
 			os_act_as_cpu((unsigned int)draw(&seed) % 8);
 			give(c, p[i]);
 			take(c, &p[i]);

@@ -66,7 +66,7 @@ static bool binds(gfp_t flags, int node)
 {
 	if (node < 0 || node >= (int)os_topology.nr_nodes)
 		return false;
-	/* the array front gives what it has in hand to a CPU that asks for its own node */
+	/* the array front gives what it has cached to a CPU that asks for its own node */
 	return flags & __GFP_THISNODE || caches[0]->front.ops != &front_array_ops;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/kfree_default.c - no letters: what kfree() must not be given, of every size
+ * misuse/kfree_default.c - no debug flags: what kfree() must not be given, of every size
  * that kmalloc has a cache for
  *
  * misuse: kfree_default USLAB_CONF=report.burst=0

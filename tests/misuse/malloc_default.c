@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/malloc_default.c - no letters: what free() must not be given is seen,
+ * misuse/malloc_default.c - no debug flags: what free() must not be given is seen,
  * wherever the object is by then
  *
  * misuse: malloc_default_twice argument=twice
@@ -11,7 +11,7 @@
  * misuse: malloc_default_thread argument=thread
  * misuse: malloc_default_delete argument=realloc
  * misuse: malloc_default_stays argument=stays
- * misuse: malloc_letters_stays USLAB_DEBUG=FZPU,malloc-352 argument=stays
+ * misuse: malloc_debug_flags_stays USLAB_DEBUG=FZPU,malloc-352 argument=stays
  * misuse: malloc_default_unaligned argument=unaligned
  * misuse: malloc_default_inside argument=inside
  * misuse: malloc_default_run argument=run

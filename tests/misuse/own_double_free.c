@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/own_double_free.c - no letters: what is freed twice of an own cache, at once and after
+ * misuse/own_double_free.c - no debug flags: what is freed twice of an own cache, at once and after
  * another, inline and in bulk
  *
  * misuse: own_double_free

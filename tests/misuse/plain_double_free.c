@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/plain_double_free.c - no letters: what is freed twice at once is seen even so, where the
- * object goes straight to its slab
+ * misuse/plain_double_free.c - no debug flags: what is freed twice at once is seen even so, where
+ * the object goes straight to its slab
  *
  * misuse: plain_double_free
  */

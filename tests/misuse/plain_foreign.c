@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * misuse/plain_foreign.c - no letters: kmem_cache_free() of what no cache
+ * misuse/plain_foreign.c - no debug flags: kmem_cache_free() of what no cache
  * gave, where a call is no hit
  *
  * misuse: plain_foreign

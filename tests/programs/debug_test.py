@@ -87,14 +87,14 @@ def torture(lab):
     blocks = lab.build("blocks", ["tests/programs/src/blocks.c"], "-fno-builtin", "-pthread")
     for rseq in ("1", "0"):
         for engine in ENGINES:
-            for letters in ("FZPU", "F", "ZP"):
+            for debug_flags in ("FZPU", "F", "ZP"):
                 lab.run_ok([blocks, str(STEPS)],
-                           env={"USLAB_CONF": f"engine={engine}", "USLAB_DEBUG": letters,
+                           env={"USLAB_CONF": f"engine={engine}", "USLAB_DEBUG": debug_flags,
                                 "GLIBC_TUNABLES": f"glibc.pthread.rseq={rseq}"})
 
 
 def switched(lab):
-    """Letters come and go from outside while python works; it neither stops nor notices."""
+    """Debug flags come and go from outside while python works; it neither stops nor notices."""
     if not os.path.exists(BIN):
         print("skipped in part: no uslab command in this build")
         return
@@ -105,14 +105,14 @@ def switched(lab):
         if program.stdout.readline() != "ready\n":
             preload.fail(f"switched: it does not start: {program.stderr.read()[-3000:]}")
         slowest = 0.0
-        for letters in ["FZPU", "-", "F", "+U", "-", "ZP", "FZPU", "-"] * preload.SOAK:
+        for debug_flags in ["FZPU", "-", "F", "+U", "-", "ZP", "FZPU", "-"] * preload.SOAK:
             start = time.monotonic()
             run = subprocess.run([BIN, "debug", "-p", str(program.pid), "--cache", "malloc-*",
-                                  letters], capture_output=True, text=True, check=False)
+                                  debug_flags], capture_output=True, text=True, check=False)
             slowest = max(slowest, time.monotonic() - start)
             if run.returncode:
                 program.kill()
-                preload.fail(f"uslab debug {letters}: {run.stdout}{run.stderr}")
+                preload.fail(f"uslab debug {debug_flags}: {run.stdout}{run.stderr}")
             time.sleep(0.1)
         with open(done, "w", encoding="ascii"):
             pass

@@ -49,7 +49,7 @@ def main():
                     before=before,
                     # How much of the library's own mapped code counts depends on how its file lies in
                     # the page cache; without files it is 5.5 MiB, and 6.2 to 6.5 with uslab (6.0 to 6.2
-                    # with purge_limit=0), whose CPUs have more or less in hand: of six runs the least
+                    # with purge_limit=0), whose CPUs have more or less cached: of six runs the least
                     # is 1.10 to 1.16
                     anonymous=True, rounds=6, limit=1.18)
     peaks.finish()

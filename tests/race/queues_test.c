@@ -31,7 +31,7 @@ static int late_cpu(void);
 #define percpu_xchg late_xchg
 #define lock_release late_release
 #include "front/queues.c"
-#include "front/queues_hand.c"
+#include "front/queues_claim.c"
 #undef percpu_cpu
 #undef percpu_cmp2_store
 #undef percpu_cmp2_push
@@ -116,7 +116,7 @@ static int late_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *o
 
 	inject();
 	ret = percpu_xchg(cpu, word, new_value, old);
-	inject(); /* with the array in hand */
+	inject(); /* with the array claimed */
 	return ret;
 }
 

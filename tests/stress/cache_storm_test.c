@@ -57,7 +57,7 @@ static struct kmem_cache *caches[CACHES];
 static struct stamp *slots[SLOTS];
 static bool stop;
 static cpu_set_t allowed;
-/* stress/debug_switch_test.c: letters come and go meanwhile */
+/* stress/debug_switch_test.c: debug flags come and go meanwhile */
 #ifndef STORM_SWITCHES
 #define STORM_SWITCHES 0
 #endif
@@ -345,9 +345,8 @@ static void *shrinker(void *arg)
 /* Of all caches or of some, all at once or one by one. */
 static void *switcher(void *arg)
 {
-	static const char *const letters[] = {
-		"FZPU", "-", "F", "+U", "-F", "zp", "", "FZPUA", "-Z"
-	};
+	static const char *const debug_flags[] = { "FZPU", "-", "F",	 "+U", "-F",
+						   "zp",   "",	"FZPUA", "-Z" };
 	static const char *const patterns[] = { "*",  "storm",	     "kmalloc-*",
 						":*", "kmalloc-128", "own" };
 	uint64_t seed = 99;
@@ -355,7 +354,7 @@ static void *switcher(void *arg)
 	while (!load_relaxed(&stop)) {
 		uint64_t r = draw(&seed);
 		int ret = uslab_set_debug(patterns[r % ARRAY_SIZE(patterns)],
-					  letters[(r >> 8) % ARRAY_SIZE(letters)]);
+					  debug_flags[(r >> 8) % ARRAY_SIZE(debug_flags)]);
 
 		if (ret < 0 && ret != -ENOENT)
 			wrong("uslab_set_debug", (void *)(intptr_t)ret);

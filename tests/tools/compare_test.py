@@ -312,7 +312,7 @@ class Options(unittest.TestCase):
             self.assertEqual(scaling["engines"][name][f"{key}_one_node"], one[name][key])
 
     def held(self, engine, name):
-        """(what the contestant keeps in hand, the other quantity) by number of CPUs."""
+        """(what the contestant caches, the other quantity) by number of CPUs."""
         keys = ["queue_bytes", "cpu_slab_bytes"]
         return [engine[key] for key in (keys[::-1] if FRONTS[name] == "cpuslab" else keys)]
 

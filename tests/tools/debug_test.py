@@ -167,7 +167,7 @@ class Live(unittest.TestCase):
             self.assertLess(load.longest, 2.0)
         self.assertEqual(load.close(), 0)
 
-    def test_letters_add_up(self):
+    def test_debug_flags_add_up(self):
         self.assertIn("- -> U", self.debug("--cache", "malloc-?6", "+u"))  # -16 as well
         self.assertIn("U -> ZU", self.debug("--cache", "malloc-96", "+Z"))
         self.assertIn("ZU -> Z", self.debug("--cache", "malloc-96", "--", "-U"))
@@ -191,11 +191,11 @@ class Live(unittest.TestCase):
         text = self.debug("--cache", "malloc-*", "Z")
         self.assertRegex(text, rf"(?m)^{count - 1} caches +FU -> Z$")
         self.assertRegex(text, r"(?m)^malloc-64 +Z, as before$")
-        self.assertRegex(text, rf"\n{count - 1} caches of process .* switched in [\d.]+ ms; 1 had the letters "
+        self.assertRegex(text, rf"\n{count - 1} caches of process .* switched in [\d.]+ ms; 1 had the debug flags "
                                r"already\n")
         text = self.debug("--cache", "malloc-*", "Z")
         self.assertRegex(text, rf"^{count} caches +Z, as before\n0 caches of process \d+ \(\S+\) switched; "
-                               rf"{count} had the letters already\n$")
+                               rf"{count} had the debug flags already\n$")
 
     def test_all_or_nothing(self):
         """One of the caches is not there: nothing is switched."""
@@ -232,8 +232,8 @@ class Live(unittest.TestCase):
             self.assertRegex(self.debug(*caches, "--validate"),
                              r"^[1-9]\d* slabs checked, 0 errors reported by process \d+ \(\S+\)\n$")
         self.assertRegex(self.debug("-v", "--cache", "malloc-*", "--validate"),
-                         r"[1-9]\d* of \d+ caches never had letters\n")
-        self.assertIn("ever had letters", self.debug("--cache", "malloc-80", "--validate", status=1))
+                         r"[1-9]\d* of \d+ caches never had debug flags\n")
+        self.assertIn("ever had debug flags", self.debug("--cache", "malloc-80", "--validate", status=1))
 
     def test_unknown_cache(self):
         self.assertIn("no cache 'none-*'", self.debug("--cache", "none-*", "F", status=1))

@@ -350,7 +350,7 @@ class Writing(Case):
         self.assertEqual(read(self.slab, "on-cpus/alloc_slab"), "0\n")
         self.assertNotEqual(read(self.slab, "on-cpus/free_slowpath"), "0\n")
 
-    def test_letters(self):
+    def test_debug_flags(self):
         # On a cache in use, where the kernel refuses.
         for name in ("sanity_checks", "red_zone", "poison", "store_user"):
             self.assertEqual(write("1", self.slab, "widget", name), 0, name)

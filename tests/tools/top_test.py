@@ -162,7 +162,7 @@ class OnTerminal(unittest.TestCase):
         top.keys("Escape")
         top.wait("Objsize")
         top.keys("h")
-        top.wait("set its debug letters")
+        top.wait("set its debug flags")
         top.keys("q")
         top.wait("status=0")
 
@@ -178,7 +178,7 @@ class OnTerminal(unittest.TestCase):
         self.assertRegex(screen, r"grower\.c:\d+")
         top.keys("Escape")
         top.keys("d")
-        top.wait("debug letters")
+        top.wait("debug flags")
         top.keys("FZP", "Enter")
         top.wait(r"(?m)^grower .* PZF$")
         top.keys("v")
@@ -205,7 +205,7 @@ class OnTerminal(unittest.TestCase):
         top.wait("grower: call sites")
         top.keys("Escape")
         top.keys("d")
-        top.wait("debug letters of grower ")
+        top.wait("debug flags of grower ")
         top.keys("FZP", "Enter")
         top.wait("debug grower: done")
         top.keys("v")
@@ -222,7 +222,7 @@ class OnTerminal(unittest.TestCase):
         top.keys("/")
         top.wait("show names with:")
         top.keys("Enter")
-        self.assertRegex(top.wait("(?m)^steady"), r"(?m)^steady .* \d+/\d+/\d+$")  # without letters
+        self.assertRegex(top.wait("(?m)^steady"), r"(?m)^steady .* \d+/\d+/\d+$")  # without debug flags
 
     def test_keys_before_the_cursor_was_moved(self):
         """Row 1 is current from the start."""

@@ -145,7 +145,7 @@ class TrackBlocks(InFolder):
         self.assertEqual(uslab("track", "-p", pid, "--off").returncode, 0)
         self.assertFalse(self.row(pid)["flags"]["store_user"])
 
-    def test_letters(self):
+    def test_debug_flags(self):
         pid = self.start()
         result = uslab("debug", "-p", pid, "--cache", "malloc-large", "U")
         self.assertEqual(result.returncode, 0, result.stderr)

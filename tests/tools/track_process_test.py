@@ -77,7 +77,7 @@ int main(void)
         self.assertEqual(tool.returncode, 0, output)
         return steps, output
 
-    def letters(self):
+    def debug_flags(self):
         caches = json.loads(uslab("info", "-p", self.pid, "-z", "--json").stdout)["caches"]
         return {c["name"]: c["flags"]["store_user"] for c in caches
                 if re.fullmatch(r"malloc-(\d+|large)", c["name"])}
@@ -87,7 +87,7 @@ int main(void)
         tool = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, "--once", "-i", "3600"],
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(tool.kill)
-        while not self.letters()[CACHE]:
+        while not self.debug_flags()[CACHE]:
             self.process.stdin.write(b"x")
             self.assertEqual(self.process.stdout.read(1), b".")
         self.assertTrue(await_sleeps(tool, 10))
@@ -101,14 +101,14 @@ int main(void)
     def test_many_caches(self):
         steps, _ = self.steps_for("track", "-p", self.pid, "-c", "malloc-*", "--once", "-i", 0.1, "--keep")
         self.assertLess(steps, 10)
-        letters = self.letters()
-        self.assertGreater(len(letters), 20)
-        self.assertTrue(letters["malloc-large"])  # as uslab info lists it
-        self.assertTrue(all(letters.values()), letters)
+        debug_flags = self.debug_flags()
+        self.assertGreater(len(debug_flags), 20)
+        self.assertTrue(debug_flags["malloc-large"])  # as uslab info lists it
+        self.assertTrue(all(debug_flags.values()), debug_flags)
         steps, _ = self.steps_for("track", "-p", self.pid, "--off")
         self.assertLess(steps, 10)
-        self.assertFalse(any(self.letters().values()))
-        steps, output = self.steps_for("debug", "-p", self.pid, *[f"-c{name}" for name in list(letters)[:20]], "F")
+        self.assertFalse(any(self.debug_flags().values()))
+        steps, output = self.steps_for("debug", "-p", self.pid, *[f"-c{name}" for name in list(debug_flags)[:20]], "F")
         self.assertLess(steps, 10)
         self.assertIn("20 caches", output)
 

@@ -192,8 +192,8 @@ class Track(InFolder):
         self.assertEqual(result.returncode, status, result.stdout + result.stderr)
         return result.stdout if status == 0 else result.stderr
 
-    def letters(self):
-        """Letters of the cache, and whether it is sampled."""
+    def debug_flags(self):
+        """Debug flags of the cache, and whether it is sampled."""
         caches = json.loads(uslab("info", "-p", self.pid, "--json").stdout)["caches"]
         cache = next(c for c in caches if c["name"] == CACHE)
         return cache["flags"]["store_user"], cache["sampled"]
@@ -220,7 +220,7 @@ class Track(InFolder):
         self.assertTrue(0 < site["age_ms"]["max"] < 1000 * took + 200, (site["age_ms"], took))
         for other in found["sites"][1:]:
             self.assertLess(other["objects"], 20)
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
     def test_sampled(self):
         found = json.loads(self.track("-c", CACHE, "--sample", "--once", "-i", 4, "--json"))
@@ -233,7 +233,7 @@ class Track(InFolder):
         self.assertFalse(site["too_few_samples"])
         cache = found["caches"][0]
         self.assertLess(cache["tracked"], cache["objects"])
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
     def test_sampled_table(self):
         lines = self.track("-c", CACHE, "--sample", "--once", "-i", 3, "--top", 1).split("\n")
@@ -247,7 +247,7 @@ class Track(InFolder):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stderr, rf"{CACHE} grew by [\d.]+ \w+/s and is sampled now")
         self.check_site(json.loads(result.stdout)["sites"][0])
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
     def test_table(self):
         lines = self.track("--cache", CACHE, "--once", "-i", 1, "--top", 1).split("\n")
@@ -263,16 +263,16 @@ class Track(InFolder):
                                    stdout=subprocess.PIPE, text=True)
         lines = [process.stdout.readline() for _ in range(12)]
         self.assertIn("tracked for", lines[0])
-        self.assertEqual(self.letters(), (True, False))
+        self.assertEqual(self.debug_flags(), (True, False))
         process.send_signal(signal.SIGINT)
         rest = process.communicate(timeout=300)[0]
         self.assertEqual(process.returncode, 0)
         self.assertGreater(("".join(lines) + rest).count("tracked for"), 1)
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
-    def await_letters(self, letters):
+    def await_debug_flags(self, debug_flags):
         end = time.monotonic() + 300
-        while self.letters() != letters:
+        while self.debug_flags() != debug_flags:
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
 
@@ -283,11 +283,11 @@ class Track(InFolder):
                 process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, mode,
                                             "-i", "0.5"], stdout=subprocess.PIPE, text=True)
                 process.stdout.readline()
-                self.assertEqual(self.letters(), on)
+                self.assertEqual(self.debug_flags(), on)
                 process.send_signal(end)
                 process.communicate(timeout=300)
                 self.assertEqual(process.returncode, 0 if end == signal.SIGQUIT else -end)
-                self.await_letters((False, False))
+                self.await_debug_flags((False, False))
 
     def test_stopped(self):
         os.kill(self.pid, signal.SIGSTOP)
@@ -326,10 +326,10 @@ class Track(InFolder):
             first = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, on, "-i", "0.5"],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             first.stdout.readline()
-            before = self.letters()
+            before = self.debug_flags()
             self.assertRegex(self.track("-c", CACHE, other, "--once", "-i", 0.1, status=1),
                              rf"{CACHE}: {how} already, .*--off")
-            self.assertEqual(self.letters(), before)
+            self.assertEqual(self.debug_flags(), before)
             # who wants the same gets it, and hears of its end
             second = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, on, "-i", "0.5"],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -357,7 +357,7 @@ class Track(InFolder):
         """Ends the program once the tool has looked at it. What the tool said, and its status."""
         process = subprocess.Popen([BIN, "track", "-p", str(self.pid), "-c", CACHE, *arguments],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.await_letters((True, False))
+        self.await_debug_flags((True, False))
         self.assertTrue(await_sleeps(process, 10))
         self.process.kill()  # and nobody waits for it: a zombie has no memory
         output, errors = process.communicate(timeout=300)
@@ -404,16 +404,16 @@ class Track(InFolder):
 
     def test_keep_and_off(self):
         self.track("-c", CACHE, "--once", "-i", 0.3, "--keep")
-        self.assertEqual(self.letters(), (True, False))
+        self.assertEqual(self.debug_flags(), (True, False))
         # what was on before stays on
         self.track("-c", CACHE, "--once", "-i", 0.3)
-        self.assertEqual(self.letters(), (True, False))
+        self.assertEqual(self.debug_flags(), (True, False))
         self.track("--off")
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
         self.track("-c", CACHE, "--sample", "--once", "-i", 0.3, "--keep")
-        self.assertEqual(self.letters(), (False, True))
+        self.assertEqual(self.debug_flags(), (False, True))
         self.track("--off")
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
     def test_folded(self):
         text = self.track("-c", CACHE, "--folded=-", "-i", 1)
@@ -452,7 +452,7 @@ class Track(InFolder):
                       self.track("-c", "malloc-*", "-c", "no*", "--once", status=1))
         text = self.track("-c", CACHE, "--folded=/nonexistent/f", "-i", 0.3, status=1)
         self.assertIn("/nonexistent/f", text)
-        self.assertEqual(self.letters(), (False, False))
+        self.assertEqual(self.debug_flags(), (False, False))
 
     def test_usage(self):
         for arguments in ([], ["-p"], ["-p", "0"], ["-p", "1", "x"], ["-p", "1", "--core=x"],

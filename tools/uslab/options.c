@@ -112,7 +112,7 @@ static int print_help(const struct option_table *table)
 
 struct taking {
 	struct option longs[MAX_ROWS + 1];
-	char letters[3 * MAX_ROWS + 3];
+	char debug_flags[3 * MAX_ROWS + 3];
 	size_t nr;
 };
 
@@ -122,13 +122,13 @@ static void add_rows(struct taking *t, const struct option_row *row)
 		int takes = !row->value		 ? no_argument
 			    : *row->value == '[' ? optional_argument
 						 : required_argument;
-		size_t used = strlen(t->letters);
+		size_t used = strlen(t->debug_flags);
 
 		if (!row->name)
 			continue;
 		t->longs[t->nr++] = (struct option){ row->name, takes, NULL, row->option };
 		if (row->option < OPTION_CORE)
-			snprintf(t->letters + used, sizeof(t->letters) - used, "%c%.*s",
+			snprintf(t->debug_flags + used, sizeof(t->debug_flags) - used, "%c%.*s",
 				 row->option, takes, "::");
 	}
 }
@@ -139,13 +139,13 @@ int options_take(const struct option_table *table, void *arg, int argc, char **a
 	int status = EXIT_OK;
 	int got;
 
-	strcpy(t.letters, table->stops ? "+:" : ":");
+	strcpy(t.debug_flags, table->stops ? "+:" : ":");
 	add_rows(&t, table->rows);
 	add_rows(&t, common);
 	opterr = 0;
 	optind = 0; /* begin anew, whoever parsed before */
 	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
+	       (got = getopt_long(argc, argv, t.debug_flags, t.longs, NULL)) != -1) {
 		if (got == 'h')
 			return print_help(table);
 		if (got == 'V')

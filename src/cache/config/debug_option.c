@@ -2,17 +2,17 @@
 /*
  * cache/config/debug_option.c - USLAB_DEBUG: the kernel's slab_debug= (spec 6.1)
  *
- * Data:       the letters of options.def; a copy of the text, what its blocks without names say
+ * Data:       the debug flags of options.def; a copy of the text, what its blocks without names say
  *             together, whether O was there.
  * Invariants: const after the first use, but for tests.
  * Locks:      cache_lock: caches are created under it.
  * Flow:       called by create.c and debug.c; calls os/process/env.c.
  *
  *     blocks  = block { ";" block }
- *     block   = letters [ "," name { "," name } ]
+ *     block   = debug flags [ "," name { "," name } ]
  *
  * The first block that names a cache replaces what the blocks without names say; of these the last
- * one holds. No letters are F, Z, P and U: "" for all caches, ",dentry" for one.
+ * one holds. No debug flags are F, Z, P and U: "" for all caches, ",dentry" for one.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static struct {
 static const struct letter {
 	char letter;
 	slab_flags_t flag;
-} letters[] = {
+} debug_flags[] = {
 #define DEBUG_FLAG(letter, flag, where, help) { letter, flag },
 #include "cache/config/options.def"
 };
@@ -48,9 +48,9 @@ static char lower(char c)
 /* 0: no such letter, or O. */
 static slab_flags_t flag_of(char c)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
-		if (lower(letters[i].letter) == lower(c))
-			return letters[i].flag;
+	for (size_t i = 0; i < ARRAY_SIZE(debug_flags); i++)
+		if (lower(debug_flags[i].letter) == lower(c))
+			return debug_flags[i].flag;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static void say_unknown(char c)
 	os_say("slub_debug option '%c' unknown. skipped", c);
 }
 
-/* say: unknown letters are reported, and O takes effect. */
+/* say: unknown debug flags are reported, and O takes effect. */
 static slab_flags_t block_flags(const char *text, const char *end, bool say)
 {
 	slab_flags_t flags = 0;
@@ -90,14 +90,14 @@ static slab_flags_t block_flags(const char *text, const char *end, bool say)
 /* The block that begins at text, behind semicolons; false: there is none. */
 static bool next_block(const char *text, struct block *block, bool say)
 {
-	size_t nr_letters;
+	size_t nr_debug_flags;
 
 	text += strspn(text, ";");
 	if (!*text)
 		return false;
-	nr_letters = strcspn(text, ",;");
-	block->flags = nr_letters ? block_flags(text, text + nr_letters, say) : DEBUG_DEFAULT;
-	block->names = text[nr_letters] == ',' ? text + nr_letters + 1 : NULL;
+	nr_debug_flags = strcspn(text, ",;");
+	block->flags = nr_debug_flags ? block_flags(text, text + nr_debug_flags, say) : DEBUG_DEFAULT;
+	block->names = text[nr_debug_flags] == ',' ? text + nr_debug_flags + 1 : NULL;
 	block->end = text + strcspn(text, ";");
 	return true;
 }
@@ -143,11 +143,11 @@ static void copy_text(const char *text)
 /* What there is, once, behind all that is unknown. */
 static void say_known(void)
 {
-	char known[2 * ARRAY_SIZE(letters) + 1];
+	char known[2 * ARRAY_SIZE(debug_flags) + 1];
 	size_t len = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
-		len += os_format(known + len, sizeof(known) - len, " %c", letters[i].letter);
+	for (size_t i = 0; i < ARRAY_SIZE(debug_flags); i++)
+		len += os_format(known + len, sizeof(known) - len, " %c", debug_flags[i].letter);
 	os_say("USLAB_DEBUG takes%s, - for none, and names of caches behind a comma", known);
 }
 
@@ -190,9 +190,9 @@ bool cache_no_higher_order(void)
 	return option.no_higher_order;
 }
 
-/* ---- letters of tools and programs ---- */
+/* ---- debug flags of tools and programs ---- */
 
-static int parse_letters(const char *text, slab_flags_t *flags)
+static int parse_debug_flags(const char *text, slab_flags_t *flags)
 {
 	slab_flags_t found = 0;
 
@@ -209,7 +209,7 @@ static int parse_letters(const char *text, slab_flags_t *flags)
 
 int cache_parse_debug(const char *text, slab_flags_t *flags)
 {
-	return parse_letters(strcmp(text, "-") ? text : "", flags);
+	return parse_debug_flags(strcmp(text, "-") ? text : "", flags);
 }
 
 int cache_change_debug(const char *text, slab_flags_t *flags)
@@ -219,7 +219,7 @@ int cache_change_debug(const char *text, slab_flags_t *flags)
 
 	if ((*text != '+' && *text != '-') || !text[1])
 		return cache_parse_debug(text, flags);
-	ret = parse_letters(text + 1, &found);
+	ret = parse_debug_flags(text + 1, &found);
 	if (!ret)
 		*flags = *text == '+' ? *flags | found : *flags & ~found;
 	return ret;

@@ -13,7 +13,7 @@
 
 #include "base/bits.h"
 #include "cache/debug/failslab.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"

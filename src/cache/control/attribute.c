@@ -115,7 +115,7 @@ static const struct letter {
 	const char *name;
 	slab_flags_t flag;
 	bool alone; /* refused for caches with aliases */
-} letters[] = {
+} debug_flags[] = {
 	{ "sanity_checks", SLAB_CONSISTENCY_CHECKS, false },
 	{ "red_zone", SLAB_RED_ZONE, false },
 	{ "poison", SLAB_POISON, false },
@@ -177,9 +177,9 @@ long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
 		if (!strcmp(attributes[i].name, name))
 			return attributes[i].set(c, value);
-	for (size_t i = 0; i < ARRAY_SIZE(letters); i++)
-		if (!strcmp(letters[i].name, name))
-			return set_letter(c, &letters[i], value);
+	for (size_t i = 0; i < ARRAY_SIZE(debug_flags); i++)
+		if (!strcmp(debug_flags[i].name, name))
+			return set_letter(c, &debug_flags[i], value);
 	for (unsigned int i = 0; i < NR_SLUB_STATS; i++)
 		if (!strcmp(stats[i], name))
 			return clear_stat(c, (enum slub_stat)i, value);

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
 #include "debug/kfence/kfence.h"
@@ -160,8 +160,8 @@ static int perform_each(const struct command *command)
 }
 
 /*
- * Whole pages are no cache, but they have a name and letters (debug/pages/blocks.h). caches: what
- * perform_each() said, blocks: 0 or -errno. 0 or -errno.
+ * Whole pages are no cache, but they have a name and debug flags (debug/pages/blocks.h). caches:
+ * what perform_each() said, blocks: 0 or -errno. 0 or -errno.
  */
 static int answer_blocks(int caches, int blocks)
 {
@@ -191,9 +191,9 @@ static int validate(const struct command *command)
 	if (pages)
 		ret = answer_blocks(ret, 0);
 	if (pages || has_pattern(command, "*")) {
-		friends_enter();
+		instrument_enter();
 		store_relaxed(&control.value, control.value + pages_validate());
-		friends_leave();
+		instrument_leave();
 	}
 	return ret;
 }

@@ -16,9 +16,9 @@
  * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and puts it
  * back (control_rearm). USLAB_CONF=control=MS has a thread look every MS milliseconds.
  *
- * A tool that samples writes pick_mean, pick_until and clears *kick. From then on the limit is
- * CONTROL_PICK, and every malloc() counts its bytes down (malloc/pick.h). pick_until is a lease,
- * which the tool renews: a process whose tool died ends it by itself.
+ * A tool that samples writes sample_mean, sample_until and clears *kick. From then on the limit is
+ * CONTROL_SAMPLING, and every malloc() counts its bytes down (malloc/sampling.h). sample_until is
+ * a lease, which the tool renews: a process whose tool died ends it by itself.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -42,11 +42,11 @@ enum control_state {
 enum control_command {
 	CONTROL_NOTHING, /* only to be answered */
 	/*
-	 * argument: letters of F Z P U T A; "-" for none; "+U", "-T" to change. A pattern may
+	 * argument: debug flags of F Z P U T A; "-" for none; "+U", "-T" to change. A pattern may
 	 * also be the name of whole pages (blocks_name), letter by letter; they can have F Z P U.
 	 */
 	CONTROL_DEBUG,
-	CONTROL_SAMPLE,	  /* value: 1: what is picked is tracked; 0: no more */
+	CONTROL_SAMPLE,	  /* value: 1: what is sampled is tracked; 0: no more */
 	CONTROL_SHRINK,	  /* gives memory back */
 	CONTROL_VALIDATE, /* result value: slabs checked */
 	CONTROL_SET,	  /* argument "attribute=number": as the writable files of spec 6.3 */
@@ -57,10 +57,10 @@ enum control_command {
 
 #define CONTROL_TEXT 64
 #define CONTROL_PATTERNS 2048
-#define CONTROL_PICK 1	   /* in *kick: smaller than every size but 0 */
-#define CONTROL_PICK_MIN 1 /* of pick_mean */
-#define CONTROL_PICK_MAX 30
-#define CONTROL_PICK_FOREVER UINT64_MAX
+#define CONTROL_SAMPLING 1     /* in *kick: smaller than every size but 0 */
+#define CONTROL_SAMPLING_MIN 1 /* of sample_mean */
+#define CONTROL_SAMPLING_MAX 30
+#define CONTROL_SAMPLING_FOREVER UINT64_MAX
 
 struct control {
 	uint32_t size; /* of this structure */
@@ -72,13 +72,13 @@ struct control {
 	uint64_t value;	  /* of the command; then of the answer */
 	uint64_t serial;  /* commands carried out since start */
 	/*
-	 * Picking, beside the commands: tools write these at any time, the process raises pick_mean
-	 * where too many are picked, and clears it at the end of the lease.
+	 * Sampling, beside the commands: tools write these at any time, the process raises
+	 * sample_mean where too many are sampled, and clears it at the end of the lease.
 	 */
-	uint32_t pick_mean;  /* log2 of the mean of bytes between two picks; 0: nothing is picked */
-	uint32_t can_pick;   /* this library has a malloc that picks; const */
-	uint64_t pick_until; /* os_clock_ms() */
-	uint64_t picked;     /* objects of sampled caches, since start */
+	uint32_t sample_mean; /* log2 of the mean of bytes between two samples; 0: nothing is sampled */
+	uint32_t can_sample;   /* this library has a malloc that samples; const */
+	uint64_t sample_until; /* os_clock_ms() */
+	uint64_t sampled;      /* objects of sampled caches, since start */
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
 	/* one behind the other, each ends with NUL; an empty one, or the end, is behind the last */

@@ -17,7 +17,7 @@
  * (one line but for the stack). What the kernel has no words for is said in brackets.
  */
 #include "base/atomic.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
@@ -137,7 +137,7 @@ static void put_run(const struct page *page, const char *p)
 	text_print(" size %lu\n", page->nr_pages * PAGE_SIZE);
 }
 
-/* With letters: it lies between red zones, and somebody may be known. */
+/* With debug flags: it lies between red zones, and somebody may be known. */
 static void put_checked(const struct block_record *b, const char *p)
 {
 	struct place place = { .start = (char *)b->address };
@@ -196,9 +196,9 @@ bool cache_dump_obj(const void *p)
 	found.checked = blocks_are_known() && blocks_find_around(p, &found.block);
 	text_open();
 	text_print("uslab: 0x%lx", (unsigned long)p);
-	friends_enter(); /* tracks lie behind the object */
+	instrument_enter(); /* tracks lie behind the object */
 	known = put_block(page_head_of(p), p, &found);
-	friends_leave();
+	instrument_leave();
 	report_deliver();
 	return known;
 }

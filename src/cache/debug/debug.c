@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/debug.c - debug letters of caches: at creation, and switched on live ones (design
+ * cache/debug/debug.c - debug flags of caches: at creation, and switched on live ones (design
  * 3.6)
  *
  * Why:        docs/adr/0012.
@@ -29,7 +29,7 @@
  *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
  *     before it looked, and so before step 5: a plain one.]
  *  4. front_shut(): the front is emptied, inline hits miss. [Is in the front still: gives what it
- *     has in hand to the engine, since the front is closed; or leaves plain objects in a depot or
+ *     has cached to the engine, since the front is closed; or leaves plain objects in a depot or
  *     in a CPU's slab, which count as held there until the next drain.]
  *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one
  *     into an array. (Where a CPU cannot be fenced, one is: then as in "off".)
@@ -53,7 +53,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/pages/blocks.h"
 #include "os/time/clock.h"
@@ -61,13 +61,13 @@
 
 /* ---- since when users are stored ---- */
 
-enum tracking { TRACKING_NONE, TRACKING_PICKED, TRACKING_ALL };
+enum tracking { TRACKING_NONE, TRACKING_SAMPLED, TRACKING_ALL };
 
 static enum tracking tracking_of(const struct cache *c)
 {
 	if (c->flags & SLAB_STORE_USER)
 		return TRACKING_ALL;
-	return c->watch & WATCH_SAMPLE ? TRACKING_PICKED : TRACKING_NONE;
+	return c->watch & WATCH_SAMPLE ? TRACKING_SAMPLED : TRACKING_NONE;
 }
 
 /* The last step of any switch: all that is newer is tracked so. */
@@ -80,24 +80,24 @@ static void note_tracking(struct cache *c, enum tracking before)
 			      now == TRACKING_NONE ? 0 : os_clock_ms());
 }
 
-/* ---- letters ---- */
+/* ---- debug flags ---- */
 
-static void store_letters(struct cache *c, slab_flags_t letters)
+static void store_debug_flags(struct cache *c, slab_flags_t debug_flags)
 {
-	store_relaxed(&c->flags, (c->flags & ~CACHE_LETTERS) | letters);
+	store_relaxed(&c->flags, (c->flags & ~CACHE_DEBUG_FLAGS) | debug_flags);
 }
 
-/* Debug slabs for these letters; *letters: without those that option O drops. */
-static int make_slabs(struct cache *c, slab_flags_t *letters, bool no_higher_order)
+/* Debug slabs for these debug flags; *debug flags: without those that option O drops. */
+static int make_slabs(struct cache *c, slab_flags_t *debug_flags, bool no_higher_order)
 {
 	int ret = debug_attach(&c->engine, cache_is_by_address(c), cache_defaults.hardened);
 
 	if (!ret)
-		ret = debug_set_flags(&c->engine, *letters & DEBUG_SLAB_FLAGS, no_higher_order);
+		ret = debug_set_flags(&c->engine, *debug_flags & DEBUG_SLAB_FLAGS, no_higher_order);
 	if (ret)
 		return ret;
 	cache_watch_locked(c, WATCH_ROUTE, true);
-	*letters = (*letters & ~DEBUG_SLAB_FLAGS) | c->engine.debug->flags;
+	*debug_flags = (*debug_flags & ~DEBUG_SLAB_FLAGS) | c->engine.debug->flags;
 	return 0;
 }
 
@@ -108,28 +108,28 @@ static void idle_slabs(struct cache *c)
 		debug_set_flags(&c->engine, c->watch & WATCH_SAMPLE ? SLAB_STORE_USER : 0, false);
 }
 
-static int set_letters(struct cache *c, slab_flags_t letters, bool no_higher_order)
+static int set_debug_flags(struct cache *c, slab_flags_t debug_flags, bool no_higher_order)
 {
 	enum tracking before = tracking_of(c);
 
-	if (letters & DEBUG_SLAB_FLAGS) {
-		int ret = make_slabs(c, &letters, no_higher_order);
+	if (debug_flags & DEBUG_SLAB_FLAGS) {
+		int ret = make_slabs(c, &debug_flags, no_higher_order);
 
 		if (ret)
 			return ret;
 	}
-	store_letters(c, letters);
-	cache_watch_locked(c, WATCH_DEBUG, letters & DEBUG_SLAB_FLAGS);
-	if (!(letters & DEBUG_SLAB_FLAGS))
+	store_debug_flags(c, debug_flags);
+	cache_watch_locked(c, WATCH_DEBUG, debug_flags & DEBUG_SLAB_FLAGS);
+	if (!(debug_flags & DEBUG_SLAB_FLAGS))
 		idle_slabs(c);
 	failslab_watch_locked(c);
 	note_tracking(c, before);
 	return 0;
 }
 
-int cache_start_debug(struct cache *c, slab_flags_t letters)
+int cache_start_debug(struct cache *c, slab_flags_t debug_flags)
 {
-	int ret = set_letters(c, letters & CACHE_LETTERS, cache_no_higher_order());
+	int ret = set_debug_flags(c, debug_flags & CACHE_DEBUG_FLAGS, cache_no_higher_order());
 
 	if (!ret && tracking_of(c) == TRACKING_ALL)
 		store_relaxed(&c->engine.debug->tracking_since, DEBUG_SINCE_EVER);
@@ -138,7 +138,7 @@ int cache_start_debug(struct cache *c, slab_flags_t letters)
 
 int cache_set_debug_locked(struct cache *c, slab_flags_t flags)
 {
-	return set_letters(c, flags & CACHE_LETTERS, false);
+	return set_debug_flags(c, flags & CACHE_DEBUG_FLAGS, false);
 }
 
 int cache_set_debug(struct cache *c, slab_flags_t flags)
@@ -153,44 +153,44 @@ int cache_set_debug(struct cache *c, slab_flags_t flags)
 
 long cache_change_debug_locked(struct cache *c, const void *text)
 {
-	slab_flags_t letters = c->flags & CACHE_LETTERS;
-	int ret = cache_change_debug(text, &letters);
+	slab_flags_t debug_flags = c->flags & CACHE_DEBUG_FLAGS;
+	int ret = cache_change_debug(text, &debug_flags);
 
-	return ret ? ret : cache_set_debug_locked(c, letters);
+	return ret ? ret : cache_set_debug_locked(c, debug_flags);
 }
 
 int cache_change_blocks(const char *text)
 {
-	slab_flags_t letters = blocks_letters();
-	int ret = cache_change_debug(text, &letters);
+	slab_flags_t debug_flags = blocks_debug_flags();
+	int ret = cache_change_debug(text, &debug_flags);
 
-	if (!ret && letters & ~BLOCKS_LETTERS)
+	if (!ret && debug_flags & ~BLOCKS_LETTERS)
 		ret = -EOPNOTSUPP;
-	return ret ? ret : blocks_switch(letters);
+	return ret ? ret : blocks_switch(debug_flags);
 }
 
 void cache_start_blocks(void)
 {
 	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_LETTERS))
 		os_say("USLAB_DEBUG: no memory for the table of whole pages");
-	else if (blocks_letters() & SLAB_STORE_USER)
+	else if (blocks_debug_flags() & SLAB_STORE_USER)
 		store_relaxed(&blocks_table->tracking_since, DEBUG_SINCE_EVER);
 }
 
-int cache_set_debug_pattern(const char *pattern, const char *letters)
+int cache_set_debug_pattern(const char *pattern, const char *debug_flags)
 {
 	struct cache_result result;
 	slab_flags_t flags = 0;
-	int ret = cache_change_debug(letters, &flags);
+	int ret = cache_change_debug(debug_flags, &flags);
 
 	if (ret)
 		return ret;
 	if (!strcmp(pattern, blocks_name)) {
-		ret = cache_change_blocks(letters);
+		ret = cache_change_blocks(debug_flags);
 		return ret ? ret : 1;
 	}
 	lock_acquire(&cache_lock);
-	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, letters,
+	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, debug_flags,
 			  &result);
 	cache_unlock();
 	if (!result.matched)
@@ -203,14 +203,14 @@ int cache_set_debug_pattern(const char *pattern, const char *letters)
 
 int cache_set_sampling_locked(struct cache *c, bool on)
 {
-	slab_flags_t letters = SLAB_STORE_USER;
+	slab_flags_t debug_flags = SLAB_STORE_USER;
 	enum tracking before = tracking_of(c);
 	int ret = 0;
 
 	if (on && !cache_is_by_address(c) && c->front.ops == &front_array_ops)
 		return -EOPNOTSUPP;
 	if (on && !(c->watch & WATCH_DEBUG))
-		ret = make_slabs(c, &letters, false);
+		ret = make_slabs(c, &debug_flags, false);
 	if (ret)
 		return ret;
 	cache_watch_locked(c, WATCH_SAMPLE, on);
@@ -239,10 +239,10 @@ long cache_validate_locked(struct cache *c)
 
 	if (!c->engine.debug)
 		return -EINVAL;
-	friends_enter();
+	instrument_enter();
 	cache_drain_locked(c);
 	nr = (long)debug_validate(&c->engine);
-	friends_leave();
+	instrument_leave();
 	return nr;
 }
 

@@ -29,7 +29,7 @@ extern struct failslab failslab;
 /* Must this allocation fail? WATCH_FAULTS is set. */
 cold bool failslab_should_fail(const struct cache *c, size_t size, gfp_t gfp, const void *caller);
 
-/* Sets or clears the cache's WATCH_FAULTS, by its letters and what failslab is set to. */
+/* Sets or clears the cache's WATCH_FAULTS, by its debug flags and what failslab is set to. */
 cold void failslab_watch_locked(struct cache *c);
 
 /* One attribute by the kernel's name ("ignore-gfp-wait", "N"); false: no such name or value. */

@@ -17,7 +17,7 @@
  * starts, and only then is the header before it believed, which says whose it is: all caches over
  * heaps have headers here.
  */
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/object.h"
 #include "debug/report/report.h"
 #include "engine/slub/freeptr.h"

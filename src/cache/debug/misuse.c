@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/object.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
@@ -60,7 +60,7 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 	bool is_free = false;
 
 	lock_acquire(&cache_lock);
-	friends_enter();
+	instrument_enter();
 	for (unsigned int i = 0; i < MAX_LOOKS && !is_free && mark_is_set(obj, c->engine.mark);
 	     i++) {
 		c->front.ops->drain(&c->front);
@@ -68,7 +68,7 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 		is_free = page_slab_of(obj) != slab || load_relaxed(&slab->engine) != &c->engine ||
 			  c->engine.ops->is_free(&c->engine, slab, obj);
 	}
-	friends_leave();
+	instrument_leave();
 	cache_unlock();
 	return is_free;
 }
@@ -113,9 +113,9 @@ bool cache_resizes_freed(const void *p, const void *caller)
 		       !nested_call() && report_if_free(c, (void *)p, "resized");
 	if (nested_call())
 		return false;
-	friends_enter();
+	instrument_enter();
 	is_free = debug_report_free(slab, (void *)p);
-	friends_leave();
+	instrument_leave();
 	return is_free;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/bits.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "os/cpu/cpu.h"
 #include "page/used.h"
@@ -39,11 +39,11 @@ void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align
 
 static void free_block(const struct engine_heap *heap, void *p, const void *caller)
 {
-	friends_enter();
-	if (friends_are_there())
-		friends_block_free(p, heap->size(p), caller);
+	instrument_enter();
+	if (instrument_is_on())
+		instrument_block_free(p, heap->size(p), caller);
 	heap->free(p);
-	friends_leave();
+	instrument_leave();
 }
 
 void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller)

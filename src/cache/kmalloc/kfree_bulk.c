@@ -67,7 +67,7 @@ static noinline void free_miss(void *p, const void *caller)
 	}
 	if (cache_hit(c, p))
 		return;
-	if (unlikely(!c->engine.mark || !lock_is_plain()) || cache_is_attended(c, ~0u) ||
+	if (unlikely(!c->engine.mark || !lock_is_plain()) || cache_is_watched(c, ~0u) ||
 	    unlikely(mark_is_set(p, c->engine.mark))) {
 		cache_free_for(c, p, caller);
 		return;

@@ -168,7 +168,7 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	bytes = PAGE_SIZE << get_order(size);
-	friends_enter();
+	instrument_enter();
 	p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
 	if (unlikely(!p)) {
 		cache_shrink_all();
@@ -178,8 +178,8 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 		bytes = pages_size(p);
 	if (p && gfp & __GFP_ZERO && !zeroed)
 		memset(p, 0, bytes);
-	friends_leave();
-	friends_block_alloc(p, (struct friends_block){ size, bytes, gfp, node, caller });
+	instrument_leave();
+	instrument_block_alloc(p, (struct instrument_block){ size, bytes, gfp, node, caller });
 	return p;
 }
 
@@ -229,7 +229,7 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 		return alloc_without_cache(size, gfp, node, caller);
 	handle = kmalloc_handle(size, gfp);
 	c = cache_of(handle);
-	if (likely(c->front.capacity && node < 0 && !cache_is_called()) &&
+	if (likely(c->front.capacity && node < 0 && !instrument_pending()) &&
 	    array_pop_handle(handle, &obj))
 		return cache_zero(c, cache_unmark(c, obj), gfp);
 	if (unlikely(cache_heap_of(c)))
@@ -256,20 +256,20 @@ size_t kmalloc_roundup(size_t size)
 
 static cold void bad_pointer(const char *what, const void *p)
 {
-	friends_enter(); /* metadata may know it */
+	instrument_enter(); /* metadata may know it */
 	cache_report_pointer(what, NULL, p);
-	friends_leave();
+	instrument_leave();
 }
 
 static void free_run(const char *what, void *p, const void *caller)
 {
 	bool known;
 
-	if (friends_are_there() && pages_size(p))
-		friends_block_free(p, pages_size(p), caller);
-	friends_enter();
+	if (instrument_is_on() && pages_size(p))
+		instrument_block_free(p, pages_size(p), caller);
+	instrument_enter();
 	known = pages_free(p, caller);
-	friends_leave();
+	instrument_leave();
 	if (!known)
 		bad_pointer(what, p);
 	control_poll();
@@ -360,14 +360,14 @@ size_t kmalloc_size_for(const char *what, const void *p)
 {
 	size_t size;
 
-	friends_enter(); /* metadata may know it */
+	instrument_enter(); /* metadata may know it */
 	size = usable_size(p);
-	friends_leave();
+	instrument_leave();
 	if (!size && nested_call()) /* a mapped block, and nobody can tell: krealloc() will fail */
 		return 0;
 	if (!size)
 		bad_pointer(what, p);
-	friends_tell_size(p, size);
+	instrument_block_size(p, size);
 	return size;
 }
 
@@ -378,9 +378,9 @@ bool kmalloc_resize(const void *p, size_t size)
 
 	if (nested_call()) /* debug slabs go on with the size that they know, which is larger */
 		return false;
-	friends_enter();
+	instrument_enter();
 	remembered = debug_is_slab(page) ? debug_resize(page, (void *)p, size)
 					 : pages_shrink(p, size);
-	friends_leave();
+	instrument_leave();
 	return remembered;
 }

@@ -5,7 +5,7 @@
  * Data:       blocks_table: buckets of records, linked by number; records are taken from the list
  *             of free ones, then from the end.
  * Invariants: see blocks.h. Checked by blocks_check().
- * Locks:      blocks_lock (RANK_BLOCKS) to change anything; letters and
+ * Locks:      blocks_lock (RANK_BLOCKS) to change anything; debug flags and
  *             counts are looked at without.
  * Flow:       see blocks.h; calls os/memory/vm.c.
  *
@@ -27,24 +27,24 @@ static struct lock blocks_lock = { 0, RANK_BLOCKS };
 struct blocks *blocks_table;
 const char *blocks_name = "kmalloc-large";
 
-int blocks_switch(slab_flags_t letters)
+int blocks_switch(slab_flags_t debug_flags)
 {
 	struct blocks *table;
 
 	lock_acquire(&blocks_lock);
 	table = blocks_table;
-	if (!table && letters) {
+	if (!table && debug_flags) {
 		table = os_map(ALIGN_UP(sizeof(*table), os_page_size()), os_page_size());
-		store_release(&blocks_table, table); /* pairs with blocks_letters() */
+		store_release(&blocks_table, table); /* pairs with blocks_debug_flags() */
 	}
 	if (table) {
-		if ((table->letters ^ letters) & SLAB_STORE_USER)
+		if ((table->debug_flags ^ debug_flags) & SLAB_STORE_USER)
 			store_relaxed(&table->tracking_since,
-				      letters & SLAB_STORE_USER ? os_clock_ms() : 0);
-		store_relaxed(&table->letters, (uint32_t)(letters & BLOCKS_LETTERS));
+				      debug_flags & SLAB_STORE_USER ? os_clock_ms() : 0);
+		store_relaxed(&table->debug_flags, (uint32_t)(debug_flags & BLOCKS_LETTERS));
 	}
 	lock_release(&blocks_lock);
-	return table || !letters ? 0 : -ENOMEM;
+	return table || !debug_flags ? 0 : -ENOMEM;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static uint32_t take_number_locked(struct blocks *table)
 
 static bool is_checked(const struct block_record *record)
 {
-	return record->letters & BLOCKS_CHECKED;
+	return record->debug_flags & BLOCKS_CHECKED;
 }
 
 /* Adds up what the record counts for. */

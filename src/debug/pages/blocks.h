@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/blocks.h - who holds whole pages, and what letters they have: F, Z, P and U of what
- * is too large for any cache
+ * debug/pages/blocks.h - who holds whole pages, and what debug flags they have: F, Z, P and U of
+ * what is too large for any cache
  *
  * Why:        docs/adr/0017, docs/adr/0023.
- * Data:       a record for each block that was allocated while letters were on, found by its
- *             address; a table of fixed size, mapped when letters are switched on for the first
+ * Data:       a record for each block that was allocated while debug flags were on, found by its
+ *             address; a table of fixed size, mapped when debug flags are switched on for the first
  *             time. Records of blocks that were freed, oldest first.
  * Invariants: a record stands for one live block, for one that was freed and whose pages
  *             wait (FREED), or for one that is gone (GONE), at whose address there may be
@@ -24,7 +24,10 @@
 
 #define BLOCKS_MAX (1u << 18) /* of 32 KiB at least under the drop-in: 8 GiB */
 
-/* Letters that whole pages can have, and those of them that change what is done with the pages. */
+/*
+ * Debug flags that whole pages can have, and those of them that change what is done with the
+ * pages.
+ */
 #define BLOCKS_LETTERS (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 #define BLOCKS_CHECKED (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON)
 
@@ -38,12 +41,12 @@ struct block_record {
 	uint64_t address; /* 0: nobody's */
 	uint64_t size;	  /* bytes asked for */
 	struct track track;
-	uint32_t next;	  /* record of the same bucket, or free one; 0: none */
-	uint32_t newer;	  /* FREED, GONE: the one that was freed next; 0: none */
-	uint64_t base;	  /* where its pages begin */
-	uint64_t bytes;	  /* of all its pages, red zones included */
-	uint64_t body;	  /* of the pages between the red zones */
-	uint32_t letters; /* when it was allocated; BLOCKS_LETTERS */
+	uint32_t next;	      /* record of the same bucket, or free one; 0: none */
+	uint32_t newer;	      /* FREED, GONE: the one that was freed next; 0: none */
+	uint64_t base;	      /* where its pages begin */
+	uint64_t bytes;	      /* of all its pages, red zones included */
+	uint64_t body;	      /* of the pages between the red zones */
+	uint32_t debug_flags; /* when it was allocated; BLOCKS_LETTERS */
 	uint32_t state;
 	struct track freed;
 	uint64_t reserved;
@@ -52,14 +55,14 @@ struct block_record {
 BUILD_ASSERT(sizeof(struct block_record) == 128);
 
 struct blocks {
-	uint32_t letters; /* of new blocks; atomic */
-	uint32_t held;	  /* records of live blocks; atomic */
-	uint32_t high;	  /* records 1 .. high were ever in use */
-	uint32_t free;	  /* first free one below */
-	uint32_t lost;	  /* blocks that found no room */
-	uint32_t checked; /* records with a letter of BLOCKS_CHECKED; atomic */
-	uint32_t freed;	  /* records of freed blocks; atomic */
-	uint32_t oldest;  /* of these */
+	uint32_t debug_flags; /* of new blocks; atomic */
+	uint32_t held;	      /* records of live blocks; atomic */
+	uint32_t high;	      /* records 1 .. high were ever in use */
+	uint32_t free;	      /* first free one below */
+	uint32_t lost;	      /* blocks that found no room */
+	uint32_t checked;     /* records with a letter of BLOCKS_CHECKED; atomic */
+	uint32_t freed;	      /* records of freed blocks; atomic */
+	uint32_t oldest;      /* of these */
 	uint32_t newest;
 	uint32_t waiting;	 /* of the freed ones those whose pages wait; atomic */
 	uint64_t freed_bytes;	 /* of these; atomic */
@@ -68,20 +71,20 @@ struct blocks {
 	struct block_record record[BLOCKS_MAX];
 };
 
-/* NULL before there were letters for the first time. */
+/* NULL before there were debug flags for the first time. */
 extern struct blocks *blocks_table;
 
 /* What tools call them: "kmalloc-large", or what root_init() was told. */
 extern const char *blocks_name;
 
-/* Sets the letters of new blocks; records stay until their blocks are freed. 0 or -ENOMEM. */
-int blocks_switch(slab_flags_t letters);
+/* Sets the debug flags of new blocks; records stay until their blocks are freed. 0 or -ENOMEM. */
+int blocks_switch(slab_flags_t debug_flags);
 
-static inline slab_flags_t blocks_letters(void)
+static inline slab_flags_t blocks_debug_flags(void)
 {
 	const struct blocks *table = load_acquire(&blocks_table); /* pairs with blocks_switch() */
 
-	return unlikely(table) ? load_relaxed(&table->letters) : 0;
+	return unlikely(table) ? load_relaxed(&table->debug_flags) : 0;
 }
 
 /* Is there any record at all? */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/pages.c - blocks of whole pages with letters: red zones, poison, who
+ * debug/pages/pages.c - blocks of whole pages with debug flags: red zones, poison, who
  * allocated and who freed them
  *
  * Data:       none of its own.
@@ -29,7 +29,7 @@ static char *start_of(const struct block_record *b)
 
 static bool has(const struct block_record *b, slab_flags_t letter)
 {
-	return b->letters & letter;
+	return b->debug_flags & letter;
 }
 
 /* Before the block, of which only the last page is red: alignment may need more. */
@@ -208,7 +208,7 @@ static void *alloc_plain(size_t size, size_t body, size_t align, int node, bool 
 		.base = (uintptr_t)p,
 		.bytes = ALIGN_UP(body, PAGE_SIZE),
 		.body = ALIGN_UP(body, PAGE_SIZE),
-		.letters = SLAB_STORE_USER,
+		.debug_flags = SLAB_STORE_USER,
 	};
 
 	if (!p)
@@ -221,13 +221,13 @@ static void *alloc_plain(size_t size, size_t body, size_t align, int node, bool 
 void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *zeroed,
 		       const void *caller)
 {
-	slab_flags_t letters = blocks_letters();
-	size_t before = letters & SLAB_RED_ZONE ? MAX(align, PAGE_SIZE) : 0;
+	slab_flags_t debug_flags = blocks_debug_flags();
+	size_t before = debug_flags & SLAB_RED_ZONE ? MAX(align, PAGE_SIZE) : 0;
 	size_t red = before + (before ? PAGE_SIZE : 0);
-	struct block_record b = { .size = size, .letters = (uint32_t)letters };
+	struct block_record b = { .size = size, .debug_flags = (uint32_t)debug_flags };
 	bool fresh;
 
-	if (!(letters & BLOCKS_CHECKED))
+	if (!(debug_flags & BLOCKS_CHECKED))
 		return alloc_plain(size, body, align, node, zeroed, caller);
 	if (body > PTRDIFF_MAX - PAGE_SIZE - red)
 		return NULL;
@@ -279,7 +279,7 @@ static bool is_mistake(const void *p)
 
 static void free_checked(struct block_record *b, const void *caller)
 {
-	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
+	if (blocks_debug_flags() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
 		report_block_fix("Object at %p not freed", start_of(b));
 		report_deliver();
 		blocks_add(b);
@@ -299,7 +299,7 @@ bool pages_free_slow(void *p, const void *caller)
 
 	if (!blocks_take(p, &b))
 		return is_mistake(p) || run_free(p);
-	if (!(b.letters & BLOCKS_CHECKED))
+	if (!(b.debug_flags & BLOCKS_CHECKED))
 		return run_free(p);
 	free_checked(&b, caller);
 	return true;
@@ -324,7 +324,7 @@ size_t pages_size_slow(const void *p)
 /* What was written behind the old end must not become part of the block unseen. */
 static void check_before_resize(const struct block_record *b)
 {
-	if (blocks_letters() & SLAB_CONSISTENCY_CHECKS)
+	if (blocks_debug_flags() & SLAB_CONSISTENCY_CHECKS)
 		check_red_zones(b);
 	report_deliver();
 }
@@ -367,7 +367,7 @@ static bool resize_plain(struct block_record *b, size_t size)
 
 static bool resize(struct block_record *b, size_t size)
 {
-	return b->letters & BLOCKS_CHECKED ? resize_checked(b, size) : resize_plain(b, size);
+	return b->debug_flags & BLOCKS_CHECKED ? resize_checked(b, size) : resize_plain(b, size);
 }
 
 void *pages_resize_slow(void *p, size_t size, const void *caller)
@@ -379,12 +379,12 @@ void *pages_resize_slow(void *p, size_t size, const void *caller)
 
 	if (!known) {
 		b = (struct block_record){ .address = (uintptr_t)p };
-		if (blocks_letters() & SLAB_STORE_USER)
-			b.letters = SLAB_STORE_USER;
+		if (blocks_debug_flags() & SLAB_STORE_USER)
+			b.debug_flags = SLAB_STORE_USER;
 	}
 	before = b;
 	resized = resize(&b, size);
-	if (resized && has(&b, SLAB_STORE_USER) && blocks_letters() & SLAB_STORE_USER)
+	if (resized && has(&b, SLAB_STORE_USER) && blocks_debug_flags() & SLAB_STORE_USER)
 		b.track = make_track(&b, caller);
 	if (resized ? has(&b, BLOCKS_LETTERS) : known)
 		blocks_add(resized ? &b : &before);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/pages.h - blocks of whole pages, with the letters that they have:
+ * debug/pages/pages.h - blocks of whole pages, with the debug flags that they have:
  * what kmalloc and malloc call
  *
  * Why:        docs/adr/0023.
- * Data:       see blocks.h: a record for each block that was allocated while letters were on.
+ * Data:       see blocks.h: a record for each block that was allocated while debug flags were on.
  * Invariants: with Z a page of red zone lies before a block, and behind it one more than the rest
  *             of its last page; the block begins where its alignment wants it. Blocks without a
  *             record are page/run.c's.
@@ -41,7 +41,7 @@ cold size_t pages_size_slow(const void *p);
 static inline void *pages_alloc(size_t size, size_t body, size_t align, int node, bool *zeroed,
 				const void *caller)
 {
-	return unlikely(blocks_letters())
+	return unlikely(blocks_debug_flags())
 		       ? pages_alloc_slow(size, body, align, node, zeroed, caller)
 		       : run_alloc(body, align, node, zeroed);
 }
@@ -58,8 +58,9 @@ static inline bool pages_free(void *p, const void *caller)
  */
 static inline void *pages_resize(void *p, size_t size, const void *caller)
 {
-	return unlikely(blocks_are_known() || blocks_letters()) ? pages_resize_slow(p, size, caller)
-								: run_resize(p, size, true);
+	return unlikely(blocks_are_known() || blocks_debug_flags())
+		       ? pages_resize_slow(p, size, caller)
+		       : run_resize(p, size, true);
 }
 
 /*

@@ -416,7 +416,7 @@ static void put_block_section(const char *label, const char *from, const char *t
 static void put_block_sections(const struct block_record *b, const unsigned char *wrong)
 {
 	const char *obj = (const char *)b->address;
-	const char *left = b->letters & SLAB_RED_ZONE ? obj - PAGE_SIZE : obj;
+	const char *left = b->debug_flags & SLAB_RED_ZONE ? obj - PAGE_SIZE : obj;
 	/* of one that was freed all pages between the red zones are filled */
 	const char *end = obj + (b->state == BLOCK_FREED ? b->body : b->size);
 	bool in_left = (const char *)wrong >= left && (const char *)wrong < obj;
@@ -425,13 +425,13 @@ static void put_block_sections(const struct block_record *b, const unsigned char
 		return;
 	put_block_section("Redzone", in_left || left == obj ? left : obj - BLOCK_DUMP, obj, wrong);
 	put_block_section("Object", obj, end, wrong);
-	if (b->letters & SLAB_RED_ZONE)
+	if (b->debug_flags & SLAB_RED_ZONE)
 		put_block_section("Redzone", end, (const char *)b->base + b->bytes, wrong);
 }
 
 static void put_block_tracks(const struct block_record *b)
 {
-	if (!(b->letters & SLAB_STORE_USER))
+	if (!(b->debug_flags & SLAB_STORE_USER))
 		return;
 	report_style()->track("Allocated", "allocation", &b->track);
 	report_style()->track("Freed", "free", &b->freed);

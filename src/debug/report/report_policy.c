@@ -15,7 +15,7 @@
  *
  * A hook may wait for another thread, which itself has something to report, or makes a cache. So it
  * is called when its thread holds no lock of ours, with a copy of the text: where caches are walked
- * under the registry's lock, or a front is in hand, it is put off as the frees of signal handlers
+ * under the registry's lock, or a front is locked, it is put off as the frees of signal handlers
  * are (page/nested.h), until whoever holds such a lock has released it and asks nested_call().
  */
 #include <string.h>

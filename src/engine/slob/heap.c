@@ -31,7 +31,7 @@
 
 struct slob_heap slob_1991_heap =
 	HEAP_INIT(slob_1991_heap, slob_1991_face, slob_1991_ops, "slob:1991", 0);
-struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_face, slob_ops, "slob", SLOB_LISTS - 1);
+struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_heap_ops, slob_ops, "slob", SLOB_LISTS - 1);
 
 int slob_node(int node)
 {
@@ -178,7 +178,7 @@ struct page *slob_heap_page(const void *p)
 	struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
 
 	return likely(page && load_relaxed(&page->type) == PAGE_HEAP) &&
-			       (page->heap == &slob_1991_face || page->heap == &slob_face)
+			       (page->heap == &slob_1991_face || page->heap == &slob_heap_ops)
 		       ? page
 		       : NULL;
 }

@@ -282,7 +282,7 @@ const struct engine_heap slob_1991_face = {
 	.check = check_1991,
 };
 
-const struct engine_heap slob_face = {
+const struct engine_heap slob_heap_ops = {
 	.name = TEXT_IN_CORES("slob"),
 	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
 	.alloc = alloc_lists,
@@ -316,7 +316,7 @@ const struct engine_ops slob_1991_ops = {
 const struct engine_ops slob_ops = {
 	.name = TEXT_IN_CORES("slob"),
 	.front = "none",
-	.heap = &slob_face,
+	.heap = &slob_heap_ops,
 	.init = init_lists,
 	.refill = slob_refill,
 	.flush = slob_flush,

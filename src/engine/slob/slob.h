@@ -117,7 +117,7 @@ extern struct slob_heap slob_heap;	/* of slob */
 
 /* slob.c: what the two are to other floors. */
 extern const struct engine_heap slob_1991_face;
-extern const struct engine_heap slob_face;
+extern const struct engine_heap slob_heap_ops;
 
 /* As for any cache, a node that does not exist counts as none: -1 (spec 5.10). */
 int slob_node(int node);

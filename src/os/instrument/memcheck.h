@@ -5,7 +5,7 @@
  * Data:       which one does; const after os_memcheck_init().
  * Invariants: without such a tool nothing here is called but os_memcheck_init().
  * Locks:      none.
- * Flow:       called by cache/instrument/friends.c, cache/instrument/friends.h, engine/engine.h,
+ * Flow:       called by cache/instrument/instrument.c, cache/instrument/instrument.h, engine/engine.h,
  *             page/buddy.c and page/fit.c; calls requests of <valgrind/memcheck.h>, and functions
  *             of the sanitizer, if the process has them.
  *

@@ -68,8 +68,8 @@ uint32_t os_filter_count(const char *path)
 }
 
 /*
- * What commands, letters, tracking and reports call and a start does not, with arguments that do
- * nothing. docs/debugging.md lists them.
+ * What commands, debug flags, tracking and reports call and a start does not, with arguments that
+ * do nothing. docs/debugging.md lists them.
  */
 static void try_calls(void)
 {

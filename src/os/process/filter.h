@@ -19,8 +19,8 @@
 
 /*
  * How many filters every thread of the process had then, and 1 more; 0: not known. A process can
- * add some, and get rid of none. Under these all has been called that commands, letters, tracking
- * and reports take, by a child; OS_FILTERS_END: one of them ended it for that.
+ * add some, and get rid of none. Under these all has been called that commands, debug flags,
+ * tracking and reports take, by a child; OS_FILTERS_END: one of them ended it for that.
  */
 #define OS_FILTERS_END UINT32_MAX
 extern uint32_t os_filters;

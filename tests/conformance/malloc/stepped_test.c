@@ -21,7 +21,7 @@
 #include "cache/cache.h"
 #include "cache/control/control.h"
 #include "malloc/internal.h"
-#include "malloc/pick.h"
+#include "malloc/sampling.h"
 #include "page/nested.h"
 #include "page/reserve.h"
 #include "replaced.h"
@@ -63,7 +63,7 @@ static void on_step(unsigned long step)
 	void ***slot = &handler.held[step % HELD];
 
 	handler.inside += lock_is_inside();
-	handler.most_left = MAX(handler.most_left, pick_thread.left);
+	handler.most_left = MAX(handler.most_left, sampling_thread.left);
 	if (*slot)
 		unmark(*slot);
 	*slot = mark(alloc(step % 64 ? 40 : 20000));
@@ -101,18 +101,18 @@ IN_CHILD(test_by_itself)
 	run();
 }
 
-/* The bytes to go until the next pick never run past 0: nothing would be picked for ever. */
+/* The bytes to go until the next sample never run past 0: nothing would be sampled for ever. */
 IN_CHILD(test_while_a_tool_samples)
 {
 	struct cache *c = cache_of(percpu_handle(malloc_class_of(40)));
 
 	give(alloc(40));
 	CHILD_CHECK(cache_set_sampling(c, true) == 0);
-	store_relaxed(&control.pick_until, CONTROL_PICK_FOREVER);
-	store_relaxed(&control.pick_mean, 12);
+	store_relaxed(&control.sample_until, CONTROL_SAMPLING_FOREVER);
+	store_relaxed(&control.sample_mean, 12);
 	store_relaxed(&malloc_hot.size_limit, 0);
 	run();
-	CHILD_CHECK(control.picked > 0 && handler.most_left > 0);
+	CHILD_CHECK(control.sampled > 0 && handler.most_left > 0);
 	CHILD_CHECK(handler.most_left < 1ull << 40);
 }
 

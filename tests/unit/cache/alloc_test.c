@@ -158,7 +158,7 @@ static void give_all(struct cache *c, void **list)
 	}
 }
 
-/* What other caches hold in hand or keep empty is got back before NULL is the answer. */
+/* What other caches cache or keep empty is got back before NULL is the answer. */
 static void check_pressure(const char *front)
 {
 	struct cache *a = make_front("a", 512, front);

@@ -71,7 +71,7 @@ IN_CHILD(test_whose)
 	CHILD_CHECK(!cache_of_object(obj)); /* its slab has gone */
 }
 
-/* No letters are set, and the call is no hit: what can be no object of anybody is refused. */
+/* No debug flags are set, and the call is no hit: what can be no object of anybody is refused. */
 static void free_nonsense(void *arg)
 {
 	struct cache *c;

@@ -35,15 +35,15 @@ static bool all_bytes(const unsigned char *p, size_t n, unsigned char byte)
 /* The bytes that were asked for, and no red zone is harmed. */
 IN_CHILD(test_zeroing)
 {
-	static const slab_flags_t letters[] = { 0, SLAB_CONSISTENCY_CHECKS, SLAB_POISON,
-						SLAB_STORE_USER, FZPU };
+	static const slab_flags_t debug_flags[] = { 0, SLAB_CONSISTENCY_CHECKS, SLAB_POISON,
+						    SLAB_STORE_USER, FZPU };
 	struct cache *c;
 
 	ready();
 	CHILD_CHECK(kmalloc_init() == 0);
 	c = kmalloc_of(64);
-	for (unsigned int l = 0; l < ARRAY_SIZE(letters); l++) {
-		CHILD_CHECK(cache_set_debug(c, letters[l]) == 0);
+	for (unsigned int l = 0; l < ARRAY_SIZE(debug_flags); l++) {
+		CHILD_CHECK(cache_set_debug(c, debug_flags[l]) == 0);
 		for (size_t size = 33; size <= 64; size++) {
 			unsigned char *p;
 
@@ -52,7 +52,7 @@ IN_CHILD(test_zeroing)
 			memset(p, 0xee, size);
 			kmalloc_free(p, NULL);
 		}
-		CHILD_CHECK(cache_validate(c) >= 0 || !letters[l]);
+		CHILD_CHECK(cache_validate(c) >= 0 || !debug_flags[l]);
 	}
 	CHILD_CHECK(report_counters.reports == 0 && in_use(c) == 0);
 }

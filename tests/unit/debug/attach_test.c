@@ -63,7 +63,7 @@ static void no_memory(__attribute__((unused)) void **state)
 
 static void every_combination(__attribute__((unused)) void **state)
 {
-	static const slab_flags_t letters[] = { F, Z, P, U, T };
+	static const slab_flags_t debug_flags[] = { F, Z, P, U, T };
 	struct engine e;
 	void *objs[64];
 	unsigned int n = 0;
@@ -74,7 +74,7 @@ static void every_combination(__attribute__((unused)) void **state)
 		slab_flags_t flags = 0;
 
 		for (unsigned int i = 0; i < 5; i++)
-			flags |= bits >> i & 1 ? letters[i] : 0;
+			flags |= bits >> i & 1 ? debug_flags[i] : 0;
 		assert_int_equal(debug_set_flags(&e, flags, false), 0);
 		assert_int_equal(e.debug->flags, flags);
 		assert_int_equal(e.debug->layout->debug, flags & (Z | P | U));

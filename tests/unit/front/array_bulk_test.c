@@ -56,7 +56,7 @@ BOTH_MODES(test_bulk)
 	for (unsigned int i = 0; i < 3 * CAP + 2; i++)
 		CHILD_CHECK(number(p[i]) == i);
 	balance(3 * CAP + 2);
-	/* what is in hand first */
+	/* what is cached first */
 	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 4, p + 3 * CAP + 2) == 4);
 	CHILD_CHECK(fake.refills == 2 && number(p[3 * CAP + 5]) == 3 * CAP + 5);
 	front.ops->free_bulk(&front, 3 * CAP + 6, p);

@@ -255,7 +255,7 @@ BOTH_MODES(test_drain)
 	CHILD_CHECK(fake.nr_out == 0);
 }
 
-/* While it is drained nothing is put in hand: calls go to the engine, one object each. */
+/* While it is drained nothing is cached: calls go to the engine, one object each. */
 BOTH_MODES(test_closed)
 {
 	void *a;
@@ -271,7 +271,7 @@ BOTH_MODES(test_closed)
 	front.closed = 0;
 	a = get();
 	CHILD_CHECK(fake.last_want == CAP);
-	/* what was in hand before stays reachable for hits */
+	/* what was cached before stays reachable for hits */
 	front.closed = 1;
 	CHILD_CHECK(array_pop(ID, cpu));
 	CHILD_CHECK(array_push(ID, cpu, a));
@@ -440,7 +440,7 @@ IN_CHILD(test_nodes)
 	CHILD_CHECK(front.ops->alloc(&front, GFP_KERNEL, 0)); /* this node: a preference */
 	CHILD_CHECK(fake.last_want == CAP);
 	CHILD_CHECK(front.ops->held(&front) == CAP - 1);
-	/* what is in hand may be of any node, since frees are taken from all */
+	/* what is cached may be of any node, since frees are taken from all */
 	CHILD_CHECK(front.ops->alloc(&front, GFP_KERNEL | __GFP_THISNODE, 0));
 	CHILD_CHECK(fake.last_want == 1 && fake.last_node == 0);
 	CHILD_CHECK(front.ops->alloc(&front, GFP_KERNEL | __GFP_THISNODE, 1));

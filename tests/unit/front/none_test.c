@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/front/none_test.c - nothing in hand: each call goes through, nothing is kept
+ * unit/front/none_test.c - nothing cached: each call goes through, nothing is kept
  */
 #include "fake_engine.h"
 

@@ -34,9 +34,9 @@ static bool is_debug(const void *p)
 	return debug_is_slab(page_head_of(p));
 }
 
-static void switch_all(const char *letters)
+static void switch_all(const char *debug_flags)
 {
-	CHILD_CHECK(cache_set_debug_pattern("malloc-*", letters) == (int)MALLOC_CLASSES);
+	CHILD_CHECK(cache_set_debug_pattern("malloc-*", debug_flags) == (int)MALLOC_CLASSES);
 }
 
 static bool all_bytes(const unsigned char *p, size_t n, unsigned char byte)

@@ -99,9 +99,9 @@ static void test_in_an_array(void **state)
 	entry[26] = base + 208; /* above the top */
 	*fake_word(&f, 192, 1, 0) = SHEAF + 25 * 8;
 	look(base);
-	assert_int_equal(info.state, OBJECT_IN_HAND);
+	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 110);
-	assert_int_equal(info.state, OBJECT_IN_HAND);
+	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 208);
 	assert_int_equal(info.state, OBJECT_LIVE);
 }
@@ -123,7 +123,7 @@ static void test_in_a_depot(void **state)
 	depot[1].full = SHEAF + 31 * 8;
 	depot[1].nr_full = UINT_MAX;
 	look(base + 104);
-	assert_int_equal(info.state, OBJECT_IN_HAND);
+	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 208);
 	assert_int_equal(info.state, OBJECT_LIVE);
 	depot[1].nr_full = 1;
@@ -155,9 +155,9 @@ static void test_in_queues(void **state)
 	queues->node[1].shared.avail = 1;
 	queues->node[1].shared.entry = (void *)(SHEAF + 40 * 8);
 	look(base);
-	assert_int_equal(info.state, OBJECT_IN_HAND);
+	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 104);
-	assert_int_equal(info.state, OBJECT_IN_HAND);
+	assert_int_equal(info.state, OBJECT_CACHED);
 	look(base + 208);
 	assert_int_equal(info.state, OBJECT_LIVE);
 	fake_state(&f, 192, 0)->top = QUEUES_STOPPED;

@@ -49,7 +49,7 @@ static void add(uint32_t number, uint64_t address, uint64_t size)
 		.track = { .addr = 0x1234, .handle = 5, .pid = 6, .when = 7 },
 		.next = *bucket,
 		.base = address,
-		.letters = SLAB_STORE_USER,
+		.debug_flags = SLAB_STORE_USER,
 	};
 	*bucket = number;
 	table->high = table->high > number ? table->high : number;
@@ -81,7 +81,7 @@ static void test_visit(void **state)
 {
 	(void)state;
 	add(3, 0x7f0000000000, 5ull << 32); /* larger than 4 GiB */
-	table->letters = SLAB_STORE_USER;
+	table->debug_flags = SLAB_STORE_USER;
 	take();
 	assert_true(row()->whole_pages && row()->flags & SLAB_STORE_USER);
 	assert_int_equal(row()->tracked, 1);
@@ -119,7 +119,7 @@ static void test_find(void **state)
 	/* freed, or without U */
 	table->record[77].state = BLOCK_FREED;
 	assert_false(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull - 0x4000, 0x20000, &record));
-	table->record[78].letters = SLAB_RED_ZONE;
+	table->record[78].debug_flags = SLAB_RED_ZONE;
 	assert_false(blocks_find(s, 0x7e0000000000 + 78 * 0x8000ull, 4096, &record));
 }
 

@@ -65,7 +65,7 @@ static void test_name(void **state)
 	assert_string_equal((const char *)uslab_root.large_name, "kmalloc-large");
 }
 
-/* Live objects are those that this program holds, whatever the front has in hand. */
+/* Live objects are those that this program holds, whatever the front has cached. */
 static void check_live(const char *front)
 {
 	enum { COUNT = 1000, FREED = 437 };

@@ -121,7 +121,7 @@ static void test_flags(void **state)
 {
 	static const struct {
 		slab_flags_t flags;
-		const char *letters;
+		const char *debug_flags;
 	} cases[] = {
 		{ 0, " \n" },
 		{ SLAB_CACHE_DMA, " d\n" },
@@ -142,7 +142,7 @@ static void test_flags(void **state)
 		char line[TEXT_LINE_MAX];
 		size_t n = text_line(line, sizeof(line), "c", &c, &plain);
 
-		assert_string_equal(line + n - strlen(cases[i].letters), cases[i].letters);
+		assert_string_equal(line + n - strlen(cases[i].debug_flags), cases[i].debug_flags);
 	}
 }
 

@@ -52,20 +52,20 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static void list_letters(void)
+static void list_debug_flags(void)
 {
 	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
 		if (debug_flag_texts[i].flag)
 			options_print_wrapped(printf("  %c  ", debug_flag_texts[i].letter), 5,
 					      debug_flag_texts[i].help);
 	puts("  -  none of these\n"
-	     "+LETTERS adds letters to what a cache has, and -- -LETTERS takes some away.");
+	     "+LETTERS adds debug flags to what a cache has, and -- -LETTERS takes some away.");
 }
 
 struct debug_job {
 	struct source_options source;
-	const char *letters; /* NULL: status, validate or shrink */
-	int action;	     /* OPTION_STATUS, ...; 0: letters */
+	const char *debug_flags; /* NULL: status, validate or shrink */
+	int action;	     /* OPTION_STATUS, ...; 0: debug flags */
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
 	bool verbose;
@@ -89,7 +89,7 @@ static bool is_letter(char c)
 	return false;
 }
 
-static bool are_letters(const char *text)
+static bool are_debug_flags(const char *text)
 {
 	if (!strcmp(text, "-"))
 		return true;
@@ -157,13 +157,13 @@ static int check(struct debug_job *job, int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (optind >= argc)
-		return util_usage_error(COMMAND, "which letters? Say some of FZPUTA, or -");
+		return util_usage_error(COMMAND, "which debug flags? Say some of FZPUTA, or -");
 	if (optind + 1 < argc)
 		return util_usage_error(COMMAND, "'%s' is too much", argv[optind + 1]);
-	job->letters = argv[optind];
-	if (!are_letters(job->letters))
-		return util_usage_error(COMMAND, "'%s': letters are F, Z, P, U, T and A",
-					job->letters);
+	job->debug_flags = argv[optind];
+	if (!are_debug_flags(job->debug_flags))
+		return util_usage_error(COMMAND, "'%s': debug flags are F, Z, P, U, T and A",
+					job->debug_flags);
 	if (!job->nr_patterns)
 		return util_usage_error(COMMAND, "which caches? Say --cache PATTERN ('*' for all)");
 	return EXIT_OK;
@@ -173,7 +173,7 @@ static const struct option_table options = { .command = COMMAND,
 					     .usage = usage,
 					     .rows = rows,
 					     .notes = notes,
-					     .list = list_letters,
+					     .list = list_debug_flags,
 					     .set = set_option };
 
 /* Returns the exit status, or -1: go on. */
@@ -189,7 +189,7 @@ static int parse(struct debug_job *job, int argc, char **argv)
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
-static const char *letters_text(char *buf, slab_flags_t flags)
+static const char *debug_flags_text(char *buf, slab_flags_t flags)
 {
 	char *to = buf;
 
@@ -202,10 +202,10 @@ static const char *letters_text(char *buf, slab_flags_t flags)
 	return buf;
 }
 
-/* Letters that whole pages cannot have are for caches, unless whole pages are named themselves. */
+/* Debug flags that whole pages cannot have are for caches, unless whole pages are named themselves. */
 static bool is_for_blocks(const struct debug_job *job, const char *name)
 {
-	if (!job->letters || !strpbrk(job->letters, "TAta"))
+	if (!job->debug_flags || !strpbrk(job->debug_flags, "TAta"))
 		return true;
 	for (unsigned int i = 0; i < job->nr_patterns; i++)
 		if (!strcmp(job->pattern[i], name))
@@ -256,14 +256,14 @@ static int show_status(const struct debug_job *job)
 	char text[LETTERS_TEXT];
 	unsigned int count = 0;
 
-	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Letters", "Objects", "Tracked", "Slabs");
+	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Debug flags", "Objects", "Tracked", "Slabs");
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
 
 		if (!is_chosen(job, s, c) || (!job->named && !is_debugged(c)))
 			continue;
 		count++;
-		printf("%-21s %-8s %8lu %8lu %8lu%s\n", c->name, letters_text(text, c->flags),
+		printf("%-21s %-8s %8lu %8lu %8lu%s\n", c->name, debug_flags_text(text, c->flags),
 		       c->objects, c->tracked, c->debug_slabs, c->sampled ? "  sampled" : "");
 	}
 	if (!count && job->named)
@@ -306,7 +306,7 @@ static int send_all(struct debug_job *job, enum control_command command, uint64_
 {
 	struct command_request request = {
 		.command = command,
-		.argument = job->letters,
+		.argument = job->debug_flags,
 		.wait_ms = job->wait_ms,
 	};
 	int status = check_patterns(job);
@@ -363,7 +363,7 @@ static void add_change(struct changes *all, const struct debug_job *job, struct 
  */
 static void find_changes(struct changes *all, const struct debug_job *job, bool done)
 {
-	const slab_flags_t letters = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
+	const slab_flags_t debug_flags = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
 	const struct snapshot *s = job->before;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
@@ -372,12 +372,12 @@ static void find_changes(struct changes *all, const struct debug_job *job, bool 
 		if (!is_chosen(job, s, before))
 			continue;
 		after = pattern_same(job->after, before);
-		if (after && (done || (before->flags ^ after->flags) & letters))
+		if (after && (done || (before->flags ^ after->flags) & debug_flags))
 			add_change(all, job,
 				   (struct change){
-					   .from = before->flags & letters,
-					   .to = after->flags & letters,
-					   .remain = job->letters[0] == '-' && after->debug_slabs,
+					   .from = before->flags & debug_flags,
+					   .to = after->flags & debug_flags,
+					   .remain = job->debug_flags[0] == '-' && after->debug_slabs,
 					   .name = before->name,
 				   });
 	}
@@ -391,8 +391,8 @@ static void print_change(const struct change *change)
 		snprintf(name, sizeof(name), "%s", change->name);
 	else
 		snprintf(name, sizeof(name), "%u caches", change->count);
-	letters_text(from, change->from);
-	letters_text(to, change->to);
+	debug_flags_text(from, change->from);
+	debug_flags_text(to, change->to);
 	if (change->from == change->to)
 		printf("%-21s %s, as before", name, to);
 	else
@@ -417,11 +417,11 @@ static void print_changes(const struct debug_job *job, const struct changes *all
 	else if (all->switched)
 		printf(" in %.1f ms", seconds * 1000);
 	if (all->as_before)
-		printf("; %u had the letters already", all->as_before);
+		printf("; %u had the debug flags already", all->as_before);
 	putchar('\n');
 }
 
-static int switch_letters(struct debug_job *job)
+static int switch_debug_flags(struct debug_job *job)
 {
 	struct changes *all = calloc(1, sizeof(*all));
 	double start = now_seconds();
@@ -446,7 +446,7 @@ static int switch_letters(struct debug_job *job)
 
 /*
  * Caches that were asked, and those of them that have nothing to be checked,
- * never having had letters.
+ * never having had debug flags.
  */
 struct validated {
 	uint64_t slabs;
@@ -484,7 +484,7 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 	struct names names;
 	unsigned int nr;
 
-	/* whole pages that never had letters are no reason to say that something was checked */
+	/* whole pages that never had debug flags are no reason to say that something was checked */
 	find_names(job, is_debugged(&s->cache[s->blocks_row]), &names);
 	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += nr) {
 		nr = command_fits(names.pattern + i, names.nr - i, false);
@@ -493,10 +493,10 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 	if (status != EXIT_OK)
 		return status;
 	if (job->named && sum->asked == sum->refused && !sum->slabs)
-		return util_fail(COMMAND, "no such cache of process %d (%s) ever had letters",
+		return util_fail(COMMAND, "no such cache of process %d (%s) ever had debug flags",
 				 (int)job->source.pid, job->target->program);
 	if (job->verbose && sum->refused)
-		util_warn(COMMAND, "%u of %u caches never had letters", sum->refused, sum->asked);
+		util_warn(COMMAND, "%u of %u caches never had debug flags", sum->refused, sum->asked);
 	return again(job);
 }
 
@@ -556,7 +556,7 @@ static int perform(struct debug_job *job)
 	case OPTION_SHRINK:
 		return shrink(job);
 	default:
-		return switch_letters(job);
+		return switch_debug_flags(job);
 	}
 }
 

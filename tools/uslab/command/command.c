@@ -29,7 +29,7 @@
 
 #include "util.h"
 
-/* Of picking: how long it goes on without this tool, and how few objects are too few. */
+/* Of sampling: how long it goes on without this tool, and how few objects are too few. */
 #define LEASE_MS 10000u
 #define JUDGE_MS 500u
 #define FEW_PER_SECOND 1000u
@@ -460,134 +460,136 @@ int command_send(struct target *t, const struct target_root *root,
 	return ret;
 }
 
-/* ---- picking --------------------------------------------------------------------------------- */
+/* ---- sampling -------------------------------------------------------------------------------- */
 
-static int picker_read(const struct command_picker *picker, size_t offset, void *buf, size_t len)
+static int sampler_read(const struct command_sampler *sampler, size_t offset, void *buf, size_t len)
 {
-	return file_result(pread(picker->fd, buf, len, (off_t)(picker->control + offset)), len);
+	return file_result(pread(sampler->fd, buf, len, (off_t)(sampler->control + offset)), len);
 }
 
-static int picker_write(const struct command_picker *picker, uint64_t address, const void *buf,
-			size_t len)
+static int sampler_write(const struct command_sampler *sampler, uint64_t address, const void *buf,
+			 size_t len)
 {
-	return file_result(pwrite(picker->fd, buf, len, (off_t)address), len);
+	return file_result(pwrite(sampler->fd, buf, len, (off_t)address), len);
 }
 
-#define PICKER_READ(picker, field, to) \
-	picker_read(picker, offsetof(struct control, field), to, sizeof(*(to)))
-#define PICKER_WRITE(picker, field, from)                                               \
-	picker_write(picker, (picker)->control + offsetof(struct control, field), from, \
-		     sizeof(*(from)))
+#define SAMPLER_READ(sampler, field, to) \
+	sampler_read(sampler, offsetof(struct control, field), to, sizeof(*(to)))
+#define SAMPLER_WRITE(sampler, field, from)                                                \
+	sampler_write(sampler, (sampler)->control + offsetof(struct control, field), from, \
+		      sizeof(*(from)))
 
-static int find_picking(struct command_picker *picker, uint64_t root)
+static int find_sampling(struct command_sampler *sampler, uint64_t root)
 {
 	struct uslab_root found;
-	uint32_t can_pick = 0;
-	int ret = file_result(pread(picker->fd, &found, sizeof(found), (off_t)root), sizeof(found));
+	uint32_t can_sample = 0;
+	int ret =
+		file_result(pread(sampler->fd, &found, sizeof(found), (off_t)root), sizeof(found));
 
 	if (!ret && (found.magic != USLAB_ROOT_MAGIC || found.version != USLAB_ROOT_VERSION))
 		ret = -EPROTO;
 	if (!ret && (!found.control || found.control_size != sizeof(struct control)))
 		ret = -EOPNOTSUPP;
-	picker->control = found.control;
-	picker->kick = found.kick;
+	sampler->control = found.control;
+	sampler->kick = found.kick;
 	if (!ret)
-		ret = PICKER_READ(picker, can_pick, &can_pick);
-	return !ret && !can_pick ? -EOPNOTSUPP : ret;
+		ret = SAMPLER_READ(sampler, can_sample, &can_sample);
+	return !ret && !can_sample ? -EOPNOTSUPP : ret;
 }
 
-/* The next malloc() sets the limit by what pick_mean says. */
-static int picker_kick(const struct command_picker *picker)
+/* The next malloc() sets the limit by what sample_mean says. */
+static int sampler_kick(const struct command_sampler *sampler)
 {
 	uint64_t zero = 0;
 
-	return picker->kick ? picker_write(picker, picker->kick, &zero, sizeof(zero)) : 0;
+	return sampler->kick ? sampler_write(sampler, sampler->kick, &zero, sizeof(zero)) : 0;
 }
 
-static int set_mean(const struct command_picker *picker, uint32_t mean)
+static int set_mean(const struct command_sampler *sampler, uint32_t mean)
 {
-	return PICKER_WRITE(picker, pick_mean, &mean);
+	return SAMPLER_WRITE(sampler, sample_mean, &mean);
 }
 
 /*
- * The process raises the mean by itself where it picks too many; here it is
+ * The process raises the mean by itself where it samples too many; here it is
  * lowered where they are few.
  */
-static int judge(struct command_picker *picker, uint32_t mean, uint64_t now)
+static int judge(struct command_sampler *sampler, uint32_t mean, uint64_t now)
 {
-	uint64_t picked, before = picker->picked;
-	int ret = PICKER_READ(picker, picked, &picked);
+	uint64_t sampled, before = sampler->sampled;
+	int ret = SAMPLER_READ(sampler, sampled, &sampled);
 
-	if (ret || now < picker->judged + JUDGE_MS)
+	if (ret || now < sampler->judged + JUDGE_MS)
 		return ret;
-	picker->judged = now;
-	picker->picked = picked;
-	if ((picked - before) * 1000 >= FEW_PER_SECOND * (uint64_t)JUDGE_MS ||
-	    mean <= CONTROL_PICK_MIN)
+	sampler->judged = now;
+	sampler->sampled = sampled;
+	if ((sampled - before) * 1000 >= FEW_PER_SECOND * (uint64_t)JUDGE_MS ||
+	    mean <= CONTROL_SAMPLING_MIN)
 		return 0;
-	return set_mean(picker, mean - 1);
+	return set_mean(sampler, mean - 1);
 }
 
-int command_picker_renew(struct command_picker *picker)
+int command_sampler_renew(struct command_sampler *sampler)
 {
 	uint64_t now = now_ms(), until = now + LEASE_MS, limit;
 	uint32_t mean;
 	int ret;
 
-	if (picker->fd < 0)
+	if (sampler->fd < 0)
 		return -EOPNOTSUPP;
-	ret = PICKER_READ(picker, pick_mean, &mean);
+	ret = SAMPLER_READ(sampler, sample_mean, &mean);
 	if (!ret)
-		ret = PICKER_WRITE(picker, pick_until, &until);
+		ret = SAMPLER_WRITE(sampler, sample_until, &until);
 	if (!ret && !mean) {
-		picker->broken = true;
-		ret = set_mean(picker, FIRST_MEAN);
+		sampler->broken = true;
+		ret = set_mean(sampler, FIRST_MEAN);
 	}
 	if (!ret)
-		ret = judge(picker, mean, now);
-	if (!ret && picker->kick)
-		ret = picker_read(picker, picker->kick - picker->control, &limit, sizeof(limit));
-	if (!ret && picker->kick && limit > CONTROL_PICK)
-		ret = picker_kick(picker);
+		ret = judge(sampler, mean, now);
+	if (!ret && sampler->kick)
+		ret = sampler_read(sampler, sampler->kick - sampler->control, &limit,
+				   sizeof(limit));
+	if (!ret && sampler->kick && limit > CONTROL_SAMPLING)
+		ret = sampler_kick(sampler);
 	return ret;
 }
 
-int command_picker_open(struct command_picker *picker, const struct target *t,
-			const struct target_root *root)
+int command_sampler_open(struct command_sampler *sampler, const struct target *t,
+			 const struct target_root *root)
 {
 	int ret;
 
-	*picker = (struct command_picker){ .fd = -1 };
+	*sampler = (struct command_sampler){ .fd = -1 };
 	if (!may_command(t, root))
 		return -ECANCELED;
-	*picker = (struct command_picker){ .fd = open_memory(t->pid, O_RDWR) };
-	if (picker->fd < 0)
+	*sampler = (struct command_sampler){ .fd = open_memory(t->pid, O_RDWR) };
+	if (sampler->fd < 0)
 		return -errno;
-	ret = find_picking(picker, root->address);
+	ret = find_sampling(sampler, root->address);
 	if (!ret)
-		ret = PICKER_READ(picker, picked, &picker->picked);
-	picker->judged = now_ms();
+		ret = SAMPLER_READ(sampler, sampled, &sampler->sampled);
+	sampler->judged = now_ms();
 	if (!ret)
-		ret = command_picker_renew(picker);
-	picker->began = picker->broken; /* it was to begin: that is no gap */
-	picker->broken = false;
+		ret = command_sampler_renew(sampler);
+	sampler->began = sampler->broken; /* it was to begin: that is no gap */
+	sampler->broken = false;
 	if (ret) {
-		close(picker->fd);
-		picker->fd = -1;
+		close(sampler->fd);
+		sampler->fd = -1;
 	}
 	return ret;
 }
 
-void command_picker_close(struct command_picker *picker, bool keep)
+void command_sampler_close(struct command_sampler *sampler, bool keep)
 {
-	const uint64_t forever = CONTROL_PICK_FOREVER;
+	const uint64_t forever = CONTROL_SAMPLING_FOREVER;
 
-	if (picker->fd < 0)
+	if (sampler->fd < 0)
 		return;
 	if (keep)
-		PICKER_WRITE(picker, pick_until, &forever);
-	else if (!set_mean(picker, 0))
-		picker_kick(picker);
-	close(picker->fd);
-	picker->fd = -1;
+		SAMPLER_WRITE(sampler, sample_until, &forever);
+	else if (!set_mean(sampler, 0))
+		sampler_kick(sampler);
+	close(sampler->fd);
+	sampler->fd = -1;
 }

@@ -19,7 +19,7 @@ struct command_request {
 	const char *pattern; /* of names of caches; NULL: those of patterns[] */
 	const char *const *patterns;
 	unsigned int nr_patterns;
-	bool names;	      /* patterns[] are names, whatever letters they have */
+	bool names;	      /* patterns[] are names, whatever debug flags they have */
 	const char *argument; /* NULL: "" */
 	uint64_t value;
 	unsigned int wait_ms;
@@ -71,31 +71,31 @@ int command_perform(struct target *t, const struct target_root *root,
 int command_fail_filtered(const struct target *t, const struct target_root *root);
 
 /*
- * Has the malloc of the process pick allocations, see cache/control/control.h and malloc/pick.h;
- * no answer is waited for. Between begin and end renew() is to be called each second or so: it
- * renews the lease and sees to it that enough is picked.
+ * Has the malloc of the process sample allocations, see cache/control/control.h and
+ * malloc/sampling.h; no answer is waited for. Between begin and end renew() is to be called each
+ * second or so: it renews the lease and sees to it that enough is sampled.
  */
-struct command_picker {
+struct command_sampler {
 	int fd; /* -1: closed */
 	uint64_t control;
 	uint64_t kick;	  /* 0: every malloc() looks anyway */
 	uint64_t renewed; /* process's clock, ms */
-	/* when it was last seen whether enough is picked, and what was picked then */
+	/* when it was last seen whether enough is sampled, and what was sampled then */
 	uint64_t judged;
-	uint64_t picked;
-	bool began;  /* nobody picked before */
-	bool broken; /* between two renewals nothing was picked for a while */
+	uint64_t sampled;
+	bool began;  /* nobody sampled before */
+	bool broken; /* between two renewals nothing was sampled for a while */
 };
 
 /*
- * Begins to pick. 0; -EOPNOTSUPP: that library has nothing that picks;
+ * Begins to sample. 0; -EOPNOTSUPP: that library has nothing that samples;
  * -ECANCELED: see above; -errno.
  */
-int command_picker_open(struct command_picker *picker, const struct target *t,
-			const struct target_root *root);
+int command_sampler_open(struct command_sampler *sampler, const struct target *t,
+			 const struct target_root *root);
 /* 0; -ESRCH: the program has ended. */
-int command_picker_renew(struct command_picker *picker);
-/* Ends it; keep: the process goes on picking. A picker with fd -1: nothing happens. */
-void command_picker_close(struct command_picker *picker, bool keep);
+int command_sampler_renew(struct command_sampler *sampler);
+/* Ends it; keep: the process goes on sampling. A sampler with fd -1: nothing happens. */
+void command_sampler_close(struct command_sampler *sampler, bool keep);
 
 #endif /* TOOLS_COMMAND_H */

@@ -2,7 +2,7 @@
 /*
  * uslab/fs/fs_store.c - what is written to the files of the tree, as commands to the process
  *
- * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug letters are those of
+ * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug flags are those of
  * Linux 3.18, without its limit to empty caches.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scaling.js - what engines keep in hand for more and more CPUs, with the nodes given and with one
+// scaling.js - what engines cache for more and more CPUs, with the nodes given and with one
 "use strict";
 
 const SCALING = [["queue_bytes", "queue bytes", bytes], ["cpu_slab_bytes", "CPU slab bytes", bytes],
@@ -105,7 +105,7 @@ function scalingCard(trace) {
 			el("div", {}, el("h3", {}, "More CPUs"),
 				el("p", { class: "note" }, "So many copies of the trace" + (number(trace.scaling.events) ?
 					` (${group(trace.scaling.events)} events)` : "") + " at once that 1, 2, 4, ... made-up CPUs are loaded: " +
-					"what each engine then keeps in hand, on log scales. " +
+					"what each engine then caches, on log scales. " +
 					"Solid: with the nodes given; dotted: all CPUs on one node." + (constant ?
 					` At constant work the CPUs share the same ${group(constant.operations)} operations.` : ""))),
 			el("div", { class: "controls" }, choice("Show", measured, change("what")),

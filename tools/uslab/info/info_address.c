@@ -74,7 +74,7 @@ static void print_slab(const struct address_info *info)
 		[OBJECT_UNKNOWN] = "not known whether live or free",
 		[OBJECT_LIVE] = "live",
 		[OBJECT_FREE] = "free",
-		[OBJECT_IN_HAND] = "free, in hand of a CPU or node",
+		[OBJECT_CACHED] = "free, cached by a CPU or node",
 	};
 
 	if (info->kind != ADDRESS_PADDING)

@@ -34,7 +34,7 @@ static bool quote(char *to, size_t size, const char *name)
 }
 
 /* A: allocations that are made to fail are no matter of -d, and stay. */
-static void letters(char *to, slab_flags_t flags)
+static void debug_flags(char *to, slab_flags_t flags)
 {
 	static const struct {
 		slab_flags_t flag;
@@ -67,7 +67,7 @@ static bool prepare(const struct info *info, const struct snapshot_cache *c, cha
 		return true;
 	default:
 		request->command = CONTROL_DEBUG;
-		letters(argument, info->debug | (c->flags & SLAB_FAILSLAB));
+		debug_flags(argument, info->debug | (c->flags & SLAB_FAILSLAB));
 		return now != info->debug;
 	}
 }

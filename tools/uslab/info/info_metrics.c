@@ -11,26 +11,26 @@
 #include "info/info.h"
 
 /* M(name, kind, unit, help, value): c is the cache. */
-#define CACHE_METRICS(M)                                                                      \
-	M("uslab_cache_active_objects", "gauge", "", "Objects that the program holds.",       \
-	  c->objects)                                                                         \
-	M("uslab_cache_held_objects", "gauge", "", "Free objects in hand of CPUs and nodes.", \
-	  c->objects_held)                                                                    \
-	M("uslab_cache_room_objects", "gauge", "", "Objects that all slabs have room for.",   \
-	  c->total_objects)                                                                   \
-	M("uslab_cache_partial_objects", "gauge", "", "Objects in use in partial slabs.",     \
-	  c->objects_partial)                                                                 \
-	M("uslab_cache_tracked_objects", "gauge", "", "Objects whose users are stored.",      \
-	  c->tracked)                                                                         \
-	M("uslab_cache_object_bytes", "gauge", "bytes", "Bytes of the objects in use.",       \
-	  c->object_bytes)                                                                    \
-	M("uslab_cache_slab_bytes", "gauge", "bytes", "Bytes of all slabs.", c->slab_bytes)   \
-	M("uslab_cache_object_size_bytes", "gauge", "bytes", "Bytes of one object.",          \
-	  (unsigned long)c->object_size)                                                      \
-	M("uslab_cache_slabs", "gauge", "", "Slabs, those of CPUs included.", c->slabs)       \
-	M("uslab_cache_partial_slabs", "gauge", "", "Slabs with room, on lists of nodes.",    \
-	  c->partial)                                                                         \
-	M("uslab_cache_cpu_slabs", "gauge", "", "Slabs that belong to a CPU.", c->cpu_slabs)  \
+#define CACHE_METRICS(M)                                                                     \
+	M("uslab_cache_active_objects", "gauge", "", "Objects that the program holds.",      \
+	  c->objects)                                                                        \
+	M("uslab_cache_held_objects", "gauge", "", "Free objects cached by CPUs and nodes.", \
+	  c->objects_held)                                                                   \
+	M("uslab_cache_room_objects", "gauge", "", "Objects that all slabs have room for.",  \
+	  c->total_objects)                                                                  \
+	M("uslab_cache_partial_objects", "gauge", "", "Objects in use in partial slabs.",    \
+	  c->objects_partial)                                                                \
+	M("uslab_cache_tracked_objects", "gauge", "", "Objects whose users are stored.",     \
+	  c->tracked)                                                                        \
+	M("uslab_cache_object_bytes", "gauge", "bytes", "Bytes of the objects in use.",      \
+	  c->object_bytes)                                                                   \
+	M("uslab_cache_slab_bytes", "gauge", "bytes", "Bytes of all slabs.", c->slab_bytes)  \
+	M("uslab_cache_object_size_bytes", "gauge", "bytes", "Bytes of one object.",         \
+	  (unsigned long)c->object_size)                                                     \
+	M("uslab_cache_slabs", "gauge", "", "Slabs, those of CPUs included.", c->slabs)      \
+	M("uslab_cache_partial_slabs", "gauge", "", "Slabs with room, on lists of nodes.",   \
+	  c->partial)                                                                        \
+	M("uslab_cache_cpu_slabs", "gauge", "", "Slabs that belong to a CPU.", c->cpu_slabs) \
 	M("uslab_cache_debug_slabs", "gauge", "", "Slabs of checked objects.", c->debug_slabs)
 
 /* M(name, kind, unit, help, value): s is the snapshot, t its totals. */

@@ -79,7 +79,7 @@ static int parse_debug(struct info *info, const char *text)
 	static const struct {
 		char letter;
 		slab_flags_t flag;
-	} letters[] = {
+	} debug_flags[] = {
 		{ 'f', SLAB_CONSISTENCY_CHECKS }, { 'z', SLAB_RED_ZONE }, { 'p', SLAB_POISON },
 		{ 'u', SLAB_STORE_USER },	  { 't', SLAB_TRACE },
 	};
@@ -95,9 +95,9 @@ static int parse_debug(struct info *info, const char *text)
 	for (const char *p = text; *p; p++) {
 		slab_flags_t flag = 0;
 
-		for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-			if ((*p | 0x20) == letters[i].letter)
-				flag = letters[i].flag;
+		for (size_t i = 0; i < sizeof(debug_flags) / sizeof(debug_flags[0]); i++)
+			if ((*p | 0x20) == debug_flags[i].letter)
+				flag = debug_flags[i].flag;
 		if (!flag || info->debug & flag)
 			return util_usage_error(INFO_COMMAND, "invalid debug option '%s'", text);
 		info->debug |= flag;

@@ -57,7 +57,7 @@ static void cell_text(char *buf, size_t size, const struct top_row *row, enum to
 			 c->cpu_slabs);
 		break;
 	case TOP_FLAGS:
-		text_flag_letters(buf, size, c);
+		text_debug_flags(buf, size, c);
 		break;
 	default:
 		snprintf(buf, size, "%s", c->name);

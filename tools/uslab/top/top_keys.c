@@ -86,12 +86,12 @@ static void perform(struct top *top, const struct snapshot_cache *c, const char 
 static void ask_debug(struct top *top, const struct snapshot_cache *c)
 {
 	char question[TOP_TEXT];
-	char letters[16];
+	char debug_flags[16];
 
 	snprintf(question, sizeof(question),
-		 "debug letters of %.64s (F Z P U T A, - for none):", c->name);
-	if (top_screen_ask(question, letters, sizeof(letters)))
-		perform(top, c, "debug", CONTROL_DEBUG, letters);
+		 "debug flags of %.64s (F Z P U T A, - for none):", c->name);
+	if (top_screen_ask(question, debug_flags, sizeof(debug_flags)))
+		perform(top, c, "debug", CONTROL_DEBUG, debug_flags);
 }
 
 static void toggle_tracking(struct top *top, const struct snapshot_cache *c)

@@ -183,7 +183,7 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 	       bool utf8)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	static const char *const letters[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
+	static const char *const debug_flags[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
 	unsigned int n = values(history);
 	unsigned int first = n > width ? n - width : 0;
 	double low = HUGE_VAL;
@@ -200,7 +200,7 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 					 : 0;
 
 		len += (size_t)snprintf(buf + len, size - len, "%s",
-					(utf8 ? blocks : letters)[(int)(part * 7 + 0.5)]);
+					(utf8 ? blocks : debug_flags)[(int)(part * 7 + 0.5)]);
 	}
 }
 

@@ -196,7 +196,7 @@ static void draw_help(struct top *top)
 		"/           show names with this part only;  z shows empty caches too",
 		"",
 		"Done to the process, for the cache under the cursor:",
-		"d           set its debug letters: F Z P U T A, - for none",
+		"d           set its debug flags: F Z P U T A, - for none",
 		"t           track users (U) from now on, or not any more",
 		"s           shrink;  v validates",
 		"",

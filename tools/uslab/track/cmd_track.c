@@ -288,7 +288,7 @@ static bool was_sampled(const struct tracking *t)
 }
 
 /* Where caches are sampled. Tracking begins when that is on. */
-static int start_picking(struct tracking *t)
+static int start_sampling(struct tracking *t)
 {
 	bool any = false;
 	int ret;
@@ -297,7 +297,7 @@ static int start_picking(struct tracking *t)
 		any |= t->cache[i].sampled;
 	if (!any)
 		return EXIT_OK;
-	ret = command_picker_open(&t->picker, &t->source.target, t->source.root);
+	ret = command_sampler_open(&t->sampler, &t->source.target, t->source.root);
 	if (ret == -ECANCELED)
 		return command_fail_filtered(&t->source.target, t->source.root);
 	if (ret)
@@ -305,12 +305,12 @@ static int start_picking(struct tracking *t)
 				 "%s cannot be sampled: %s; --full tracks every allocation",
 				 t->source.title, strerror(-ret));
 	/*
-	 * what is picked before the process has found its mean is of all weights, and says little
+	 * what is sampled before the process has found its mean is of all weights, and says little
 	 */
-	if (t->picker.began)
+	if (t->sampler.began)
 		t->start = tracks_now(t->snapshot);
 	for (unsigned int i = 0; i < SETTLE_LOOKS && t->start; i++)
-		if (command_picker_renew(&t->picker) ||
+		if (command_sampler_renew(&t->sampler) ||
 		    !track_sleep(t, SETTLE_SECONDS / SETTLE_LOOKS))
 			break;
 	if (t->start)
@@ -330,12 +330,12 @@ static int track_process(struct tracking *t)
 	if (any_switched(t))
 		t->start = tracks_now(t->snapshot);
 	if (status == EXIT_OK)
-		status = start_picking(t);
+		status = start_sampling(t);
 	if (status == EXIT_OK) {
 		say_what_is_tracked(t);
 		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
-	command_picker_close(&t->picker, t->options->keep || was_sampled(t));
+	command_sampler_close(&t->sampler, t->options->keep || was_sampled(t));
 	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
@@ -353,8 +353,8 @@ static int switch_all_off(struct tracking *t)
 	for (unsigned int i = 0; i < t->snapshot->nr_caches; i++)
 		if (t->snapshot->cache[i].sampled)
 			return EXIT_OK;
-	if (!command_picker_open(&t->picker, &t->source.target, t->source.root))
-		command_picker_close(&t->picker, false);
+	if (!command_sampler_open(&t->sampler, &t->source.target, t->source.root))
+		command_sampler_close(&t->sampler, false);
 	return EXIT_OK;
 }
 
@@ -400,7 +400,7 @@ int cmd_track(int argc, char **argv)
 		return util_fail(COMMAND, "out of memory");
 	}
 	t->options = &options;
-	t->picker.fd = -1;
+	t->sampler.fd = -1;
 	track_catch_signals();
 	status = source_open(&t->source, &options.source);
 	if (status == EXIT_OK) {

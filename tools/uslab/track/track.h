@@ -96,7 +96,7 @@ struct tracking {
 	struct source source;
 	struct snapshot *snapshot;
 	struct resolve *resolve;
-	struct command_picker picker;
+	struct command_sampler sampler;
 	unsigned int nr_caches;
 	struct track_cache cache[TRACK_MAX_CACHES];
 	/* process's clock when tracking was on, if we switched some of it on; else 0 */

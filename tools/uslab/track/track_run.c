@@ -205,26 +205,26 @@ bool track_sleep(const struct tracking *t, double seconds)
 	return !stopped;
 }
 
-/* What was not picked has no row, and the numbers of others know nothing of it. */
+/* What was not sampled has no row, and the numbers of others know nothing of it. */
 static void say_what_is_missing(struct tracking *t)
 {
 	static bool said;
 
-	if (t->picker.broken && !said)
+	if (t->sampler.broken && !said)
 		util_warn(
 			COMMAND,
 			"sampling stood still for a while (another tool ended it, or this one was "
 			"held up): what was allocated then is in no number");
-	said |= t->picker.broken;
+	said |= t->sampler.broken;
 }
 
-/* Keeps the picking alive meanwhile, and looks. Ends early with a signal, or with the process. */
+/* Keeps the sampling alive meanwhile, and looks. Ends early with a signal, or with the process. */
 static void pause_for(struct tracking *t, double seconds)
 {
 	double end = now_seconds() + seconds;
 
 	for (double left = seconds; !stopped && left > 0; left = end - now_seconds()) {
-		command_picker_renew(&t->picker); /* nothing, where nothing is sampled */
+		command_sampler_renew(&t->sampler); /* nothing, where nothing is sampled */
 		if (now_seconds() >= t->next_look && look(t))
 			break;
 		if (!track_sleep(t, left < RENEW_SECONDS ? left : RENEW_SECONDS))

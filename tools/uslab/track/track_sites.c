@@ -108,12 +108,12 @@ static struct track_site *find_or_make(struct track_sites *sites, uint64_t calle
 	return site;
 }
 
-/* Objects that one which was picked stands for; 0: it was not picked, or says nonsense. */
+/* Objects that one which was sampled stands for; 0: it was not sampled, or says nonsense. */
 static double weight_of(uint32_t sample)
 {
 	uint32_t bytes = DEBUG_SAMPLE_BYTES(sample), mean = DEBUG_SAMPLE_MEAN(sample);
 
-	if (!bytes || mean < CONTROL_PICK_MIN || mean > CONTROL_PICK_MAX)
+	if (!bytes || mean < CONTROL_SAMPLING_MIN || mean > CONTROL_SAMPLING_MAX)
 		return 0;
 	return -1 / expm1(-ldexp((double)bytes, -(int)mean));
 }
@@ -133,7 +133,7 @@ void track_sites_add(struct track_sites *sites, const struct track_record *recor
 {
 	const struct track *track = item == TRACK_ALLOC ? &record->alloc : &record->free;
 	uint64_t age = now > track->when ? now - track->when : 0;
-	double weight = sites->picked ? weight_of(track->sample) : 1;
+	double weight = sites->sampled ? weight_of(track->sample) : 1;
 	struct track_site *site;
 
 	if (track->when < sites->since || weight == 0)

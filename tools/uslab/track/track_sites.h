@@ -47,8 +47,8 @@ struct track_sites {
 	uint64_t old_age; /* milliseconds; see track_site.old */
 	uint64_t since;	  /* objects that are older than that are passed over */
 	bool by_caller;	  /* whatever the stack (alloc_calls of old kernels) */
-	/* only objects that were picked, each for as many as it stands for; else each for one */
-	bool picked;
+	/* only objects that were sampled, each for as many as it stands for; else each for one */
+	bool sampled;
 
 	bool by_waste;
 	unsigned int room; /* of site[] */

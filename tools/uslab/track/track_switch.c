@@ -3,7 +3,7 @@
  * uslab/track/track_switch.c - user tracking of the chosen caches, switched on and off
  *
  * What was on before we came stays on. Sampling is for the caches of malloc under `uslab
- * run`, whose allocations count themselves down (malloc/pick.h); others, and whole pages, can
+ * run`, whose allocations count themselves down (malloc/sampling.h); others, and whole pages, can
  * only be tracked in full.
  */
 #include <errno.h>

@@ -3,7 +3,7 @@
  * uslab/track/track_table.c - call sites over all chosen caches, in order
  *
  * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled
- * each object stands for as many as the probability says that it was picked with, whatever lives
+ * each object stands for as many as the probability says that it was sampled with, whatever lives
  * and dies beside it: nothing has to be known about the rest of the cache (estimate.h).
  */
 #include <errno.h>
@@ -120,7 +120,7 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	track_sites_open(&sites, false);
 	sites.old_age = (uint64_t)(table->seconds * 500) + 1;
 	sites.since = table->since; /* not what an earlier tracking left */
-	sites.picked = c->sampled;
+	sites.sampled = c->sampled;
 	ret = track_sites_collect(&sites, t->snapshot, index, TRACK_ALLOC);
 	c->live = track_live_objects(t->snapshot, &t->snapshot->cache[index]);
 	c->tracked = sites.count;

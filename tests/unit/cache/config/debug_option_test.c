@@ -21,7 +21,7 @@ static slab_flags_t flags_of(const char *text, const char *name)
 	return cache_debug_flags(name, 0);
 }
 
-static void test_letters(void **state)
+static void test_debug_flags(void **state)
 {
 	(void)state;
 	assert_int_equal(flags_of(NULL, "x"), 0);
@@ -38,7 +38,7 @@ static void test_letters(void **state)
 static void test_blocks(void **state)
 {
 	(void)state;
-	/* no letters are all of them, for the names only */
+	/* no debug flags are all of them, for the names only */
 	assert_int_equal(flags_of(",dentry", "dentry"), FZPU);
 	assert_int_equal(flags_of(",dentry", "dentry2"), 0);
 	assert_int_equal(flags_of(",dentry", "dentr"), 0);
@@ -119,7 +119,7 @@ static void test_higher_order(void **state)
 	assert_true(cache_no_higher_order());
 	assert_int_equal(flags_of("F;Zo,a", "a"), Z);
 	assert_true(cache_no_higher_order());
-	assert_int_equal(flags_of("O", "x"), 0); /* letters, if none with a flag */
+	assert_int_equal(flags_of("O", "x"), 0); /* debug flags, if none with a flag */
 	assert_int_equal(flags_of("F,Oops", "x"), 0);
 	assert_false(cache_no_higher_order());
 }
@@ -249,7 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_environment), /* before the others set another text */
-		cmocka_unit_test(test_letters),	       cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_debug_flags),    cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_stars),	       cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_creators_flags), cmocka_unit_test(test_higher_order),
 		cmocka_unit_test(test_unknown),	       cmocka_unit_test(test_too_long),

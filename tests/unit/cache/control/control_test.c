@@ -9,7 +9,7 @@
 
 #include "base/atomic.h"
 #include "cache/control/control.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
@@ -108,15 +108,15 @@ IN_CHILD(test_patterns)
 	CHILD_CHECK(control.matched == 2 && control.failed == 0);
 	CHILD_CHECK(a->flags == SLAB_STORE_USER && b->flags == SLAB_STORE_USER && !c->flags);
 	CHILD_CHECK(send(CONTROL_DEBUG, "c,kmalloc-large", "+U", 0) == 0 && control.matched == 2);
-	CHILD_CHECK(c->flags == SLAB_STORE_USER && blocks_letters() == SLAB_STORE_USER);
-	/* letters that only caches have */
+	CHILD_CHECK(c->flags == SLAB_STORE_USER && blocks_debug_flags() == SLAB_STORE_USER);
+	/* debug flags that only caches have */
 	CHILD_CHECK(send(CONTROL_DEBUG, "c,kmalloc-large", "T", 0) == -EOPNOTSUPP);
 	CHILD_CHECK(control.matched == 2 && control.failed == 1 && c->flags == SLAB_TRACE);
 	CHILD_CHECK(!strcmp(control.failed_name, "kmalloc-large"));
 	CHILD_CHECK(send(CONTROL_VALIDATE, "a,kmalloc-large", "", 0) == 0 && control.matched == 2);
 	CHILD_CHECK(send(CONTROL_DEBUG, "none,nor this", "U", 0) == -ENOENT && !control.matched);
 	CHILD_CHECK(send(CONTROL_DEBUG, "*,kmalloc-large", "-", 0) == 0 && control.matched == 4);
-	CHILD_CHECK(!a->flags && !b->flags && !c->flags && !blocks_letters());
+	CHILD_CHECK(!a->flags && !b->flags && !c->flags && !blocks_debug_flags());
 	cache_check_all();
 }
 
@@ -128,10 +128,10 @@ IN_CHILD(test_sample)
 	ready();
 	c = make_front("c", 64, "none");
 	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 3) == 0 && c->watch & WATCH_SAMPLE);
-	p = get(c); /* nobody picked it */
+	p = get(c); /* nobody sampled it */
 	CHILD_CHECK(!debug_is_slab(page_head_of(p)));
 	cache_free(c, p);
-	p = cache_alloc_picked(c, 64, NULL, GFP_KERNEL, DEBUG_SAMPLE(80, 9));
+	p = cache_alloc_sampled(c, 64, NULL, GFP_KERNEL, DEBUG_SAMPLE(80, 9));
 	CHILD_CHECK(page_head_of(p)->layout->debug == SLAB_STORE_USER);
 	cache_free(c, p);
 	CHILD_CHECK(send(CONTROL_SAMPLE, "c", "", 0) == 0 && !(c->watch & WATCH_SAMPLE));
@@ -363,7 +363,7 @@ IN_CHILD(test_fork_while_tool_writes)
 	CHILD_CHECK(!memcmp(&control, &before, sizeof(control)));
 }
 
-/* Whole pages have a name and have letters of caches; a pattern means caches. */
+/* Whole pages have a name and have debug flags of caches; a pattern means caches. */
 IN_CHILD(test_whole_pages)
 {
 	void *before;
@@ -372,7 +372,7 @@ IN_CHILD(test_whole_pages)
 	ready();
 	before = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "+U", 0) == 0);
-	CHILD_CHECK(control.matched == 1 && control.failed == 0 && blocks_letters());
+	CHILD_CHECK(control.matched == 1 && control.failed == 0 && blocks_debug_flags());
 	p = kmalloc_alloc(100000, GFP_KERNEL, NUMA_NO_NODE);
 	CHILD_CHECK(blocks_table->held == 1);
 	kmalloc_free(before, NULL);
@@ -380,8 +380,8 @@ IN_CHILD(test_whole_pages)
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZPUT", 0) == -EOPNOTSUPP);
 	CHILD_CHECK(control.failed == 1 && !strcmp(control.failed_name, "kmalloc-large"));
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "X", 0) == -EINVAL);
-	CHILD_CHECK(blocks_letters());
-	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "-", 0) == 0 && !blocks_letters());
+	CHILD_CHECK(blocks_debug_flags());
+	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "-", 0) == 0 && !blocks_debug_flags());
 	kmalloc_free(p, NULL);
 	CHILD_CHECK(blocks_table->held == 0);
 	CHILD_CHECK(send(CONTROL_DEBUG, "kmalloc-large", "FZP", 0) == 0);

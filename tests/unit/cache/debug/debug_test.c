@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/debug/debug_test.c - debug letters at creation, and switched on caches
+ * unit/cache/debug/debug_test.c - debug flags at creation, and switched on caches
  * with objects of every kind
  */
 #include "unit/cache/cache_fixture.h"
@@ -19,9 +19,9 @@ static bool is_debug(const void *obj)
 	return debug_is_slab(page_head_of(obj));
 }
 
-static slab_flags_t letters(const struct cache *c)
+static slab_flags_t debug_flags(const struct cache *c)
 {
-	return c->flags & CACHE_LETTERS;
+	return c->flags & CACHE_DEBUG_FLAGS;
 }
 
 /* As the inline kmem_cache_alloc() and kmem_cache_free(): false: a miss. */
@@ -61,7 +61,7 @@ IN_CHILD(test_creator)
 
 	ready();
 	c = make("FZPU", 64, 0, FZPU);
-	CHILD_CHECK(letters(c) == FZPU && is_shut(c) && c->watch & WATCH_DEBUG);
+	CHILD_CHECK(debug_flags(c) == FZPU && is_shut(c) && c->watch & WATCH_DEBUG);
 	CHILD_CHECK(c->engine.debug->layout->stride == 160); /* spec 4.4 */
 	CHILD_CHECK(c->engine.flags == 0 && c->engine.size == 64);
 	p = get(c);
@@ -71,7 +71,7 @@ IN_CHILD(test_creator)
 	finish(c);
 
 	c = make("plain", 64, 0, 0);
-	CHILD_CHECK(!c->watch && !c->engine.debug && !letters(c));
+	CHILD_CHECK(!c->watch && !c->engine.debug && !debug_flags(c));
 	finish(c);
 }
 
@@ -92,9 +92,9 @@ IN_CHILD(test_environment)
 	kmalloc_free(p, NULL);
 	finish(c);
 	CHILD_CHECK(!is_debug(kmalloc_alloc(100, GFP_KERNEL, NUMA_NO_NODE)));
-	CHILD_CHECK(letters(make("a", 64, 0, 0)) == 0);
-	CHILD_CHECK(letters(make("bcd", 64, 0, 0)) == FZPU);
-	CHILD_CHECK(letters(make("c", 64, 0, SLAB_TRACE)) == (SLAB_STORE_USER | SLAB_TRACE));
+	CHILD_CHECK(debug_flags(make("a", 64, 0, 0)) == 0);
+	CHILD_CHECK(debug_flags(make("bcd", 64, 0, 0)) == FZPU);
+	CHILD_CHECK(debug_flags(make("c", 64, 0, SLAB_TRACE)) == (SLAB_STORE_USER | SLAB_TRACE));
 }
 
 /* By the name of the new one, before merging is decided (spec 5.4). */
@@ -110,7 +110,7 @@ IN_CHILD(test_merging)
 	CHILD_CHECK(make("other", 64, 0, 0) == plain);
 	CHILD_CHECK(make("f", 64, 0, 0) == plain); /* F alone does not prevent it */
 	f = make("f", 96, 0, 0);
-	CHILD_CHECK(letters(f) == SLAB_CONSISTENCY_CHECKS);
+	CHILD_CHECK(debug_flags(f) == SLAB_CONSISTENCY_CHECKS);
 	CHILD_CHECK(make("g", 90, 0, 0) == f);
 	/* a cache that was switched to more than F knows where its objects end, for ever */
 	CHILD_CHECK(cache_set_debug(plain, FZPU) == 0);
@@ -147,15 +147,15 @@ IN_CHILD(test_no_higher_order)
 
 	setenv("USLAB_DEBUG", "FZPUO", 1);
 	ready();
-	CHILD_CHECK(letters(make("small", 64, 0, 0)) == FZPU);
+	CHILD_CHECK(debug_flags(make("small", 64, 0, 0)) == FZPU);
 	c = make("page", 4096, 0, 0);
-	CHILD_CHECK(letters(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
+	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
 	/* what is asked for later is meant */
-	CHILD_CHECK(cache_set_debug(c, FZPU) == 0 && letters(c) == FZPU);
+	CHILD_CHECK(cache_set_debug(c, FZPU) == 0 && debug_flags(c) == FZPU);
 	setenv("USLAB_DEBUG", "", 1);
 	cache_read_debug_option("ZO");
 	c = make("page2", 4096, 0, 0);
-	CHILD_CHECK(letters(c) == 0 && !is_shut(c)); /* none was left */
+	CHILD_CHECK(debug_flags(c) == 0 && !is_shut(c)); /* none was left */
 	cache_free(c, get(c));
 }
 
@@ -176,11 +176,11 @@ IN_CHILD(test_too_large)
 	/* live: as before */
 	p = get(c);
 	CHILD_CHECK(cache_set_debug(c, FZPU) == -E2BIG);
-	CHILD_CHECK(letters(c) == 0 && !is_shut(c));
+	CHILD_CHECK(debug_flags(c) == 0 && !is_shut(c));
 	cache_free(c, p);
 	CHILD_CHECK(cache_set_debug(c, SLAB_CONSISTENCY_CHECKS) == 0);
 	CHILD_CHECK(cache_set_debug(c, FZPU) == -E2BIG);
-	CHILD_CHECK(letters(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
+	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
 	p = get(c);
 	CHILD_CHECK(is_debug(p));
 	cache_free(c, p);
@@ -203,7 +203,7 @@ static void switch_front(const char *front)
 		plain[i] = get(c);
 	cache_free(c, plain[99]); /* something lies in the front */
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
-	CHILD_CHECK(is_shut(c) && letters(c) == FZPU && c->front.ops->held(&c->front) == 0);
+	CHILD_CHECK(is_shut(c) && debug_flags(c) == FZPU && c->front.ops->held(&c->front) == 0);
 	for (unsigned int i = 0; i < 100; i++) {
 		debugged[i] = get(c);
 		CHILD_CHECK(is_debug(debugged[i]) && !hit_free(c, debugged[i]));
@@ -223,7 +223,7 @@ static void switch_front(const char *front)
 	CHILD_CHECK(c->front.ops->held(&c->front) == 0);
 	CHILD_CHECK(in_use(c) == 209);
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
-	CHILD_CHECK(!is_shut(c) && !letters(c) && c->watch == WATCH_ROUTE);
+	CHILD_CHECK(!is_shut(c) && !debug_flags(c) && c->watch == WATCH_ROUTE);
 	plain[0] = get(c);
 	CHILD_CHECK(!is_debug(plain[0]));
 	cache_free(c, plain[0]);
@@ -353,21 +353,22 @@ IN_CHILD(test_pattern)
 	big = make("big", 4 << 20, 0, 0);
 
 	CHILD_CHECK(cache_set_debug_pattern("task", "F") == 1);
-	CHILD_CHECK(letters(a) == SLAB_CONSISTENCY_CHECKS && letters(b) == 0);
+	CHILD_CHECK(debug_flags(a) == SLAB_CONSISTENCY_CHECKS && debug_flags(b) == 0);
 	CHILD_CHECK(cache_set_debug_pattern("task*", "+u") == 2);
-	CHILD_CHECK(letters(a) == (SLAB_CONSISTENCY_CHECKS | SLAB_STORE_USER));
-	CHILD_CHECK(letters(b) == SLAB_STORE_USER);
-	CHILD_CHECK(cache_set_debug_pattern("?asks", "-U") == 1 && letters(b) == 0);
-	CHILD_CHECK(cache_set_debug_pattern("al*s", "-") == 1 && letters(a) == 0);
+	CHILD_CHECK(debug_flags(a) == (SLAB_CONSISTENCY_CHECKS | SLAB_STORE_USER));
+	CHILD_CHECK(debug_flags(b) == SLAB_STORE_USER);
+	CHILD_CHECK(cache_set_debug_pattern("?asks", "-U") == 1 && debug_flags(b) == 0);
+	CHILD_CHECK(cache_set_debug_pattern("al*s", "-") == 1 && debug_flags(a) == 0);
 	CHILD_CHECK(cache_set_debug_pattern(":0000128", "A") == 1);
-	CHILD_CHECK(letters(b) == SLAB_FAILSLAB);
-	CHILD_CHECK(cache_set_debug_pattern(":*", "") == 3 && letters(b) == 0);
+	CHILD_CHECK(debug_flags(b) == SLAB_FAILSLAB);
+	CHILD_CHECK(cache_set_debug_pattern(":*", "") == 3 && debug_flags(b) == 0);
 
 	CHILD_CHECK(cache_set_debug_pattern("task", "FX") == -EINVAL);
 	CHILD_CHECK(cache_set_debug_pattern("no", "F") == -ENOENT);
 	/* one that cannot is no reason not to switch the others */
 	CHILD_CHECK(cache_set_debug_pattern("*", "FZ") == 2);
-	CHILD_CHECK(letters(a) == (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE) && letters(big) == 0);
+	CHILD_CHECK(debug_flags(a) == (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE) &&
+		    debug_flags(big) == 0);
 	CHILD_CHECK(cache_set_debug_pattern("big", "Z") == -E2BIG);
 }
 
@@ -383,10 +384,10 @@ static bool is_sample(void *obj, uint32_t sample)
 
 static void *pick(struct cache *c, uint32_t sample)
 {
-	return cache_alloc_picked(c, 40, __builtin_return_address(0), GFP_KERNEL, sample);
+	return cache_alloc_sampled(c, 40, __builtin_return_address(0), GFP_KERNEL, sample);
 }
 
-/* What is picked is tracked, and says how; calls that hit or miss go on as before. */
+/* What is sampled is tracked, and says how; calls that hit or miss go on as before. */
 IN_CHILD(test_sampling)
 {
 	static void *p[3100];
@@ -400,14 +401,14 @@ IN_CHILD(test_sampling)
 	CHILD_CHECK(!is_debug(p[1] = pick(c, DEBUG_SAMPLE(1, 1))));
 	kmalloc_free(p[0], NULL);
 	kmalloc_free(p[1], NULL);
-	CHILD_CHECK(cache_set_sampling(c, true) == 0 && !is_shut(c) && !letters(c));
+	CHILD_CHECK(cache_set_sampling(c, true) == 0 && !is_shut(c) && !debug_flags(c));
 	for (unsigned int i = 0; i < 3100; i++) {
-		bool picked = i % 7 == 0;
+		bool sampled = i % 7 == 0;
 
-		p[i] = picked ? pick(c, DEBUG_SAMPLE(i + 1, 10)) : hit_alloc(c);
+		p[i] = sampled ? pick(c, DEBUG_SAMPLE(i + 1, 10)) : hit_alloc(c);
 		if (!p[i])
 			p[i] = kmalloc_alloc(40, GFP_KERNEL, NUMA_NO_NODE);
-		CHILD_CHECK(picked ? is_sample(p[i], DEBUG_SAMPLE(i + 1, 10)) : !is_debug(p[i]));
+		CHILD_CHECK(sampled ? is_sample(p[i], DEBUG_SAMPLE(i + 1, 10)) : !is_debug(p[i]));
 	}
 	for (unsigned int i = 0; i < 3100; i++)
 		kmalloc_free(p[i], NULL);
@@ -418,8 +419,8 @@ IN_CHILD(test_sampling)
 	finish(c);
 }
 
-/* Letters go before sampling, which goes on when they are gone. */
-IN_CHILD(test_sampling_and_letters)
+/* Debug flags go before sampling, which goes on when they are gone. */
+IN_CHILD(test_sampling_and_debug_flags)
 {
 	struct cache *c;
 	void *p[3];
@@ -477,7 +478,7 @@ IN_CHILD(test_tracking_since)
 	let_time_pass();
 	CHILD_CHECK(cache_set_debug(c, SLAB_STORE_USER) == 0 && since(c) == first);
 	CHILD_CHECK(cache_set_sampling(c, true) == 0 && since(c) == first);
-	CHILD_CHECK(cache_set_debug(c, 0) == 0); /* from all to those that are picked */
+	CHILD_CHECK(cache_set_debug(c, 0) == 0); /* from all to those that are sampled */
 	second = since(c);
 	CHILD_CHECK(second > first);
 	CHILD_CHECK(cache_set_sampling(c, false) == 0 && since(c) == 0);
@@ -511,7 +512,7 @@ IN_CHILD(test_validate)
 	CHILD_CHECK(cache_validate(c) == (long)c->engine.debug->node[0]->nr_slabs);
 	CHILD_CHECK(report_counters.reports == 1);
 	CHILD_CHECK(cache_validate(c) > 0 && report_counters.reports == 1); /* put right */
-	/* still there when the letters are gone */
+	/* still there when the debug flags are gone */
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
 	CHILD_CHECK(cache_validate(c) > 0);
 	for (unsigned int i = 0; i < 60; i++)
@@ -533,7 +534,7 @@ int main(void)
 		cmocka_unit_test(test_heap),
 		cmocka_unit_test(test_pattern),
 		cmocka_unit_test(test_sampling),
-		cmocka_unit_test(test_sampling_and_letters),
+		cmocka_unit_test(test_sampling_and_debug_flags),
 		cmocka_unit_test(test_tracking_since),
 		cmocka_unit_test(test_validate),
 	};

@@ -168,7 +168,7 @@ IN_CHILD(test_calls)
 	/* debugged as well */
 	CHILD_CHECK(cache_set_debug(c, DEBUG_DEFAULT) == 0 && fails(c));
 	CHILD_CHECK(cache_set_failslab("") == 0 && !fails(c));
-	CHILD_CHECK(c->watch & WATCH_PAST_FRONT); /* the letters are there still */
+	CHILD_CHECK(c->watch & WATCH_PAST_FRONT); /* the debug flags are there still */
 	cache_check_all();
 }
 

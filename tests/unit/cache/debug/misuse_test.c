@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unit/cache/debug/misuse_test.c - a free of what is free, or no object's start: found without
- * letters, never by mistake
+ * debug flags, never by mistake
  */
 #include "unit/cache/refused.h"
 
@@ -316,8 +316,8 @@ IN_CHILD(test_own_run)
 }
 #endif
 
-/* Debug letters come and go: a mark behind an object is in no red zone. */
-IN_CHILD(test_own_letters)
+/* Debug flags come and go: a mark behind an object is in no red zone. */
+IN_CHILD(test_own_debug_flags)
 {
 	struct cache *c;
 	void *p;
@@ -351,7 +351,7 @@ int main(void)
 #if USLAB_HAVE_RSEQ
 		cmocka_unit_test(test_own_run),
 #endif
-		cmocka_unit_test(test_own_letters),
+		cmocka_unit_test(test_own_debug_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

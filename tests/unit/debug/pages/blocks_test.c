@@ -30,7 +30,7 @@ static void add(void *p, size_t size, const void *caller)
 		.base = (uintptr_t)p,
 		.bytes = size,
 		.body = size,
-		.letters = SLAB_STORE_USER,
+		.debug_flags = SLAB_STORE_USER,
 	};
 
 	blocks_add(&record);
@@ -55,7 +55,7 @@ static const struct block_record *find(const void *p)
 IN_CHILD(nothing_is_kept_before)
 {
 	CHILD_CHECK(blocks_switch(0) == 0);
-	CHILD_CHECK(!blocks_table && !blocks_letters() && !blocks_are_known());
+	CHILD_CHECK(!blocks_table && !blocks_debug_flags() && !blocks_are_known());
 	CHILD_CHECK(blocks_each(NULL) == 0);
 	blocks_check();
 }
@@ -64,7 +64,7 @@ IN_CHILD(who_holds_it)
 {
 	const struct block_record *record;
 
-	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0 && blocks_letters() == SLAB_STORE_USER);
+	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0 && blocks_debug_flags() == SLAB_STORE_USER);
 	add(block(1), 100000, (void *)who_holds_it_in_child);
 	CHILD_CHECK(blocks_table->held == 1);
 	record = find(block(1));
@@ -76,13 +76,13 @@ IN_CHILD(who_holds_it)
 	blocks_check();
 }
 
-/* What is known stays known when letters go. */
+/* What is known stays known when debug flags go. */
 IN_CHILD(on_and_off)
 {
 	CHILD_CHECK(blocks_switch(SLAB_STORE_USER) == 0);
 	CHILD_CHECK(!drop(block(7)));
 	add(block(1), 1, NULL);
-	CHILD_CHECK(blocks_switch(0) == 0 && !blocks_letters());
+	CHILD_CHECK(blocks_switch(0) == 0 && !blocks_debug_flags());
 	CHILD_CHECK(find(block(1)) && !drop(block(2)) && drop(block(1)));
 	CHILD_CHECK(blocks_table->held == 0);
 	blocks_check();
@@ -118,7 +118,7 @@ static struct block_record freed(unsigned long number, enum block_state state)
 		.base = (uintptr_t)block(number),
 		.bytes = 8192 * number,
 		.body = 4096,
-		.letters = BLOCKS_LETTERS,
+		.debug_flags = BLOCKS_LETTERS,
 		.state = state,
 	};
 }

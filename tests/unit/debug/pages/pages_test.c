@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/pages/pages_test.c - blocks of whole pages with letters: what is written
+ * unit/debug/pages/pages_test.c - blocks of whole pages with debug flags: what is written
  * where, what is noticed when
  */
 #include <setjmp.h>
@@ -45,12 +45,12 @@ static void forget(void)
 	reports = 0;
 }
 
-static void start(slab_flags_t letters)
+static void start(slab_flags_t debug_flags)
 {
 	os_cpu_init();
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
-	CHILD_CHECK(blocks_switch(letters) == 0);
+	CHILD_CHECK(blocks_switch(debug_flags) == 0);
 	report_set_hook(hear, NULL, true);
 }
 
@@ -81,17 +81,17 @@ static bool said(const char *what)
 	return strstr(text, what);
 }
 
-/* Whatever a program may do with its blocks is no mistake, with any letters. */
+/* Whatever a program may do with its blocks is no mistake, with any debug flags. */
 IN_CHILD(nothing_is_reported_falsely)
 {
 	static const size_t sizes[] = { 1, 4096, SIZE, 25 * 4096, 4 * MIB, 4 * MIB + 1, 9 * MIB };
 
 	start(0);
-	for (unsigned int letters = 0; letters < 16; letters++) {
-		slab_flags_t flags = (letters & 1 ? SLAB_CONSISTENCY_CHECKS : 0) |
-				     (letters & 2 ? SLAB_RED_ZONE : 0) |
-				     (letters & 4 ? SLAB_POISON : 0) |
-				     (letters & 8 ? SLAB_STORE_USER : 0);
+	for (unsigned int debug_flags = 0; debug_flags < 16; debug_flags++) {
+		slab_flags_t flags = (debug_flags & 1 ? SLAB_CONSISTENCY_CHECKS : 0) |
+				     (debug_flags & 2 ? SLAB_RED_ZONE : 0) |
+				     (debug_flags & 4 ? SLAB_POISON : 0) |
+				     (debug_flags & 8 ? SLAB_STORE_USER : 0);
 
 		CHILD_CHECK(blocks_switch(flags) == 0);
 		for (unsigned int i = 0; i < 4 * ARRAY_SIZE(sizes); i++) {
@@ -217,7 +217,7 @@ IN_CHILD(no_start_of_a_block)
 	check_all();
 }
 
-/* Those from before are as they were; those with letters keep them. */
+/* Those from before are as they were; those with debug flags keep them. */
 IN_CHILD(switched_meanwhile)
 {
 	char *before;

@@ -111,7 +111,7 @@ static void test_no_slab(void **unused)
 	check_text();
 }
 
-static void test_dump_letters(void **unused)
+static void test_dump_debug_flags(void **unused)
 {
 	(void)unused;
 	text_open();
@@ -150,8 +150,8 @@ static void test_saved_stack(void **unused)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(right_redzone), TEST(padding), TEST(no_slab),
-		TEST(dump_letters),  TEST(age),	    TEST(saved_stack),
+		TEST(right_redzone),	TEST(padding), TEST(no_slab),
+		TEST(dump_debug_flags), TEST(age),     TEST(saved_stack),
 	};
 
 	if (os_topology_set(1, 1))

@@ -227,7 +227,7 @@ static void test_object_is_cut(void **unused)
 	assert_memory_equal(strchr(last + 1, '\n') + 1, " Padding", 8);
 }
 
-static void test_letters(void **unused)
+static void test_debug_flags(void **unused)
 {
 	(void)unused;
 	text_open();
@@ -260,8 +260,9 @@ static void test_leak(void **unused)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(double_free), TEST(bytes),		TEST(not_freed), TEST(padding), TEST(fixes),
-		TEST(slab_line),   TEST(object_is_cut), TEST(letters),	 TEST(leak),
+		TEST(double_free),   TEST(bytes),	TEST(not_freed),
+		TEST(padding),	     TEST(fixes),	TEST(slab_line),
+		TEST(object_is_cut), TEST(debug_flags), TEST(leak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,7 +111,7 @@ static void test_one_wording(void **unused)
 	assert_non_null(strstr(text, " not resized; USLAB_CONF=report=abort ends the program\n"));
 }
 
-/* With letters it is known where a pointer lies, and whose object that is. */
+/* With debug flags it is known where a pointer lies, and whose object that is. */
 static void test_pointer_in_slab(void **unused)
 {
 	char line[200];
@@ -153,8 +153,8 @@ static void test_padding(void **unused)
 	assert_string_equal(shape(), BANNER "Slab " STACK "Padding ");
 }
 
-/* Without the letters less is there to be shown. */
-static void test_fewer_letters(void **unused)
+/* Without the debug flags less is there to be shown. */
+static void test_fewer_debug_flags(void **unused)
 {
 	(void)unused;
 	layout.debug = SLAB_POISON;
@@ -259,7 +259,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		TEST(object),	   TEST(bytes),		  TEST(slab),	 TEST(pointer_and_line),
-		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_letters),
+		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_debug_flags),
 		TEST(tracks),	   TEST(large_object),	  TEST(trace),	 TEST(leak),
 		TEST(counters),
 	};

@@ -133,7 +133,7 @@ static inline bool put_block(struct slob_heap *heap, void *block, unsigned int s
 	return put;
 }
 
-/* The pages of a list in order, as letters: the i-th of pages[] is 'A' + i; others '?'. */
+/* The pages of a list in order, as debug flags: the i-th of pages[] is 'A' + i; others '?'. */
 static inline const char *list_order(const struct list_head *list, struct page *const *pages,
 				     unsigned int n)
 {

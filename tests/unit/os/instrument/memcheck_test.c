@@ -4,7 +4,7 @@
  * AddressSanitizer say, where these are
  *
  * Here the program is uninstrumented: the two functions of AddressSanitizer are the test's own.
- * What valgrind makes of its requests is seen in tests/tools/friends_test.py.
+ * What valgrind makes of its requests is seen in tests/tools/instrument_test.py.
  *
  * ctest: sanitize=no
  */

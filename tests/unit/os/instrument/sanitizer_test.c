@@ -4,7 +4,7 @@
  * MemorySanitizer, where these are
  *
  * Here the program is uninstrumented: the functions of the sanitizers are the test's own. What the
- * real ones make of it is seen in tests/tools/friends_test.py.
+ * real ones make of it is seen in tests/tools/instrument_test.py.
  *
  * ctest: sanitize=no
  */

@@ -37,7 +37,7 @@ static void test_no_object(void **state)
 }
 
 #if defined(__x86_64__)
-/* Each function is a few nops; letters are places in it. 0x76: breg6 (rbp), 0x06: deref. */
+/* Each function is a few nops; debug flags are places in it. 0x76: breg6 (rbp), 0x06: deref. */
 __asm__(".text\n"
 	".type cfi_frame, @function\ncfi_frame:\n.cfi_startproc\n"
 	"cfi_frame_a: nop\n"

@@ -71,7 +71,7 @@ static _Noreturn void be_counted(void (*const *run)(size_t), size_t nr, const si
 	cpu_set_t here;
 	int cpu = sched_getcpu();
 
-	/* what it has in hand is this CPU's */
+	/* what it has cached is this CPU's */
 	CPU_ZERO(&here);
 	CPU_SET((unsigned int)(cpu < 0 ? 0 : cpu), &here);
 	sched_setaffinity(0, sizeof(here), &here);

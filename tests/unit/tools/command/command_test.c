@@ -143,7 +143,7 @@ static void test_answer(void **state)
 	assert_int_equal(read_state(), CONTROL_IDLE);
 }
 
-/* As many as fit go with one command; names mean nothing else, whatever letters they have. */
+/* As many as fit go with one command; names mean nothing else, whatever debug flags they have. */
 static void test_many_at_once(void **state)
 {
 	static const char *const names[] = { "kmalloc-64", "kmalloc-*", "kmalloc-96" };

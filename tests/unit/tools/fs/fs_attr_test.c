@@ -132,7 +132,7 @@ static void test_one_node(void **state)
 	assert_string_equal(show("partial"), "0\n");
 }
 
-/* 256 objects on node 0; on node 2 1024, of which 312 are free in 4 partial slabs; 68 in hand. */
+/* 256 objects on node 0; on node 2 1024, of which 312 are free in 4 partial slabs; 68 cached. */
 static void test_nodes(void **state)
 {
 	(void)state;

@@ -79,7 +79,7 @@ static void test_cpu_partial_of_debug_cache(void **state)
 	expect("cpu_partial", "0\n", CONTROL_SET, "cpu_partial=0");
 }
 
-static void test_letters(void **state)
+static void test_debug_flags(void **state)
 {
 	(void)state;
 	expect("sanity_checks", "1\n", CONTROL_DEBUG, "+F");
@@ -167,7 +167,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_numbers_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cpu_partial_of_debug_cache, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_letters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debug_flags, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_patterns, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tune, setup, teardown),

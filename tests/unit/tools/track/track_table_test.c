@@ -177,8 +177,8 @@ static void test_order(void **state)
 	assert_int_equal(make()->caller, 0x3330);
 }
 
-/* Says of all objects of a caller on a page how they were picked. */
-static void picked(unsigned int id, unsigned long page, uint64_t caller, uint32_t sample)
+/* Says of all objects of a caller on a page how they were sampled. */
+static void sampled(unsigned int id, unsigned long page, uint64_t caller, uint32_t sample)
 {
 	for (unsigned int i = 0; i < PAGE_SIZE / 128; i++)
 		if (fake_track(&f, page, id, i)->addr == caller)
@@ -186,7 +186,7 @@ static void picked(unsigned int id, unsigned long page, uint64_t caller, uint32_
 }
 
 /*
- * Each stands for as many as its probability says, those that were not picked for
+ * Each stands for as many as its probability says, those that were not sampled for
  * none, whatever else lives.
  */
 static void test_estimate(void **state)
@@ -200,8 +200,8 @@ static void test_estimate(void **state)
 	allocate(192, 1, 8, 0x1110, 9000);
 	allocate(192, 1, 2, 0x3330, 100);
 	allocate(192, 1, 3, 0x5550, 100);
-	picked(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
-	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
+	sampled(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
+	sampled(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
 	row = make();
 	assert_true(t->table.estimated);
 	assert_int_equal(t->table.nr, 2);
@@ -228,9 +228,9 @@ static void test_nonsense_is_no_sample(void **state)
 	t->cache[0].sampled = true;
 	allocate(192, 1, 3, 0x1110, 9000);
 	allocate(192, 1, 1, 0x3330, 9000);
-	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 1));
+	sampled(192, 1, 0x3330, DEBUG_SAMPLE(80, 1));
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
-		picked(192, 1, 0x1110, nonsense[i]);
+		sampled(192, 1, 0x1110, nonsense[i]);
 		assert_int_equal(make()->caller, 0x3330);
 		assert_int_equal(t->table.nr, 1);
 	}
@@ -246,8 +246,8 @@ static void test_vague_is_last(void **state)
 	options.order = TRACK_BY_AGE;
 	allocate(192, 1, 12, 0x1110, 100);
 	allocate(192, 1, 1, 0x3330, 9000);
-	picked(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
-	picked(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
+	sampled(192, 1, 0x1110, DEBUG_SAMPLE(80, 10));
+	sampled(192, 1, 0x3330, DEBUG_SAMPLE(80, 10));
 	row = make();
 	assert_int_equal(row->caller, 0x1110);
 	assert_true(row[1].vague && row[1].age_mean > row->age_mean);

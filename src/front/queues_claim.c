@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/queues_hand.c - a CPU's array taken in hand, and the memory of arrays
+ * front/queues_claim.c - a CPU's array claimed, and the memory of arrays
  *
  * Data:       {top, bottom, end} of struct kmem_cache_cpu; struct queue_array behind them, made
  *             when the CPU first needs one.
@@ -66,7 +66,7 @@ static bool make_array_locked(struct queues *q, struct kmem_cache_cpu *c)
 	return true;
 }
 
-static void hold(struct queue_hand *h, struct kmem_cache_cpu *c, int cpu, uintptr_t top)
+static void hold(struct queue_claim *h, struct kmem_cache_cpu *c, int cpu, uintptr_t top)
 {
 	h->c = c;
 	h->cpu = cpu;
@@ -76,7 +76,7 @@ static void hold(struct queue_hand *h, struct kmem_cache_cpu *c, int cpu, uintpt
 	h->top = (void **)(top == QUEUES_STOPPED ? c->bottom : top);
 }
 
-bool queues_hand_take(struct front *f, struct queue_hand *h)
+bool queues_claim_take(struct front *f, struct queue_claim *h)
 {
 	struct kmem_cache_cpu *c;
 	uintptr_t top;
@@ -100,7 +100,7 @@ bool queues_hand_take(struct front *f, struct queue_hand *h)
 	return true;
 }
 
-bool queues_hand_seize(struct front *f, int cpu, struct queue_hand *h)
+bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *h)
 {
 	struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
 	uintptr_t top;
@@ -114,7 +114,7 @@ bool queues_hand_seize(struct front *f, int cpu, struct queue_hand *h)
 	return false;
 }
 
-void queues_hand_release(struct queue_hand *h)
+void queues_claim_release(struct queue_claim *h)
 {
 	/* release: pairs with the hits' load of top */
 	percpu_put_back(h->cpu, &h->c->top, (uintptr_t)h->top);
@@ -122,7 +122,7 @@ void queues_hand_release(struct queue_hand *h)
 	nested_call(); /* what was reported meanwhile is told now */
 }
 
-void queues_hand_retire(struct front *f, struct queue_hand *h)
+void queues_claim_retire(struct front *f, struct queue_claim *h)
 {
 	struct queues *q = queues_of(f);
 	struct queue_array *a = container_of(h->bottom, struct queue_array, entry[0]);
@@ -137,7 +137,7 @@ void queues_hand_retire(struct front *f, struct queue_hand *h)
 	lock_release(&q->retired_lock);
 }
 
-void queues_hand_take_oldest(struct queue_hand *h, void **objs, unsigned int n)
+void queues_claim_oldest(struct queue_claim *h, void **objs, unsigned int n)
 {
 	void **first = h->bottom + 1;
 	unsigned int rest = hand_avail(h) - n;
@@ -149,7 +149,7 @@ void queues_hand_take_oldest(struct queue_hand *h, void **objs, unsigned int n)
 	h->top -= n;
 }
 
-void queues_hand_put(struct queue_hand *h, void *const *objs, unsigned int n)
+void queues_claim_put(struct queue_claim *h, void *const *objs, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
 		ASSERT(!queues_is_remote(objs[i], h->node));

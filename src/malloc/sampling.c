@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/pick.c - random skips, and the end of picking
+ * malloc/sampling.c - random skips, and the end of sampling
  *
- * Data:       pick_thread; what picking cost lately.
- * Invariants: as pick.h. Whatever control.pick_mean says, a mean that is used is in range.
+ * Data:       sampling_thread; what sampling cost lately.
+ * Invariants: as sampling.h. Whatever control.sample_mean says, a mean that is used is in range.
  * Locks:      none. Lost counts of the cost do not matter.
  * Flow:       called by slow.c; calls malloc_rearm().
  *
- * A picked object costs two walks over the stack and two locks, thus a second may have some
+ * A sampled object costs two walks over the stack and two locks, thus a second may have some
  * thousands of them. The tool cannot look often enough: where a program goes from sleep to work,
  * the process itself doubles the mean. The tool lowers it again.
  */
-#include "malloc/pick.h"
+#include "malloc/sampling.h"
 
 #include "debug/debug.h"
 #include "os/time/clock.h"
@@ -19,13 +19,13 @@
 
 /*
  * In this unit a look at an allocation of another cache costs 1, and one that is
- * picked costs PICKED_COST.
+ * sampled costs SAMPLED_COST.
  */
-#define PICKED_COST 16u
-#define BUDGET 4096u /* for BUDGET_MS, that is 4000 picked objects a second */
+#define SAMPLED_COST 16u
+#define BUDGET 4096u /* for BUDGET_MS, that is 4000 sampled objects a second */
 #define BUDGET_MS 64u
 
-__thread struct pick_thread pick_thread;
+__thread struct sampling_thread sampling_thread;
 
 static struct {
 	uint32_t used;
@@ -33,7 +33,7 @@ static struct {
 } cost;
 
 /* 64 random bits (splitmix64). */
-static uint64_t random_word(struct pick_thread *t)
+static uint64_t random_word(struct sampling_thread *t)
 {
 	uint64_t x;
 
@@ -50,7 +50,7 @@ static uint64_t random_word(struct pick_thread *t)
  * numbers u1, u2, ... the first that is larger than the one before it has an even place with
  * probability exp(-u1). Then it is u1, and else 1 more than another try.
  */
-static uint64_t exponential(struct pick_thread *t)
+static uint64_t exponential(struct sampling_thread *t)
 {
 	for (uint64_t whole = 0;; whole++) {
 		uint32_t first = (uint32_t)(random_word(t) >> 32);
@@ -69,7 +69,7 @@ static uint64_t exponential(struct pick_thread *t)
 	}
 }
 
-static void draw(struct pick_thread *t, uint32_t mean)
+static void draw(struct sampling_thread *t, uint32_t mean)
 {
 	t->left = exponential(t) >> (32 - mean);
 	t->mean = mean;
@@ -77,7 +77,7 @@ static void draw(struct pick_thread *t, uint32_t mean)
 
 /*
  * Counts what a look cost. Too much in too short a time: from now on every
- * second one less is picked.
+ * second one less is sampled.
  */
 static void account(uint32_t mean, uint32_t units, uint64_t now)
 {
@@ -90,31 +90,31 @@ static void account(uint32_t mean, uint32_t units, uint64_t now)
 	}
 	store_relaxed(&cost.used, 0);
 	store_relaxed(&cost.since, now);
-	if (now - since < BUDGET_MS && mean < CONTROL_PICK_MAX)
-		cmpxchg(&control.pick_mean, mean, mean + 1);
+	if (now - since < BUDGET_MS && mean < CONTROL_SAMPLING_MAX)
+		cmpxchg(&control.sample_mean, mean, mean + 1);
 }
 
-cold uint32_t pick_decide(const struct cache *c, size_t size)
+cold uint32_t sampling_decide(const struct cache *c, size_t size)
 {
-	struct pick_thread *t = &pick_thread;
-	uint32_t mean = load_relaxed(&control.pick_mean);
+	struct sampling_thread *t = &sampling_thread;
+	uint32_t mean = load_relaxed(&control.sample_mean);
 	uint64_t now = os_clock_ms();
 	bool sampled = load_acquire(&c->watch) & WATCH_SAMPLE; /* pairs with cache_watch_locked() */
 
-	if (mean < CONTROL_PICK_MIN || mean > CONTROL_PICK_MAX ||
-	    now > load_relaxed(&control.pick_until)) {
-		cmpxchg(&control.pick_mean, mean, 0);
+	if (mean < CONTROL_SAMPLING_MIN || mean > CONTROL_SAMPLING_MAX ||
+	    now > load_relaxed(&control.sample_until)) {
+		cmpxchg(&control.sample_mean, mean, 0);
 		malloc_rearm();
 		return 0;
 	}
 	if (t->mean != mean)
 		draw(t, mean);
-	if (pick_passes(size))
+	if (sampling_passes(size))
 		return 0;
 	draw(t, mean);
-	account(mean, sampled ? PICKED_COST : 1, now);
+	account(mean, sampled ? SAMPLED_COST : 1, now);
 	if (!sampled)
 		return 0;
-	fetch_add(&control.picked, 1);
-	return DEBUG_SAMPLE(PICK_BYTES(size), mean);
+	fetch_add(&control.sampled, 1);
+	return DEBUG_SAMPLE(SAMPLING_BYTES(size), mean);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/instrument/friends.c - other people's tools hear of each object: tracers, valgrind,
+ * cache/instrument/instrument.c - other people's tools hear of each object: tracers, valgrind,
  * sanitizers
  *
  * Data:       who listens, as of the last look.
- * Invariants: see friends.h.
+ * Invariants: see instrument.h.
  * Locks:      cache_lock to put watch bits on all caches.
  * Flow:       see friends.h; calls os/instrument/probe.c, os/instrument/memcheck.c.
  *
@@ -17,7 +17,7 @@
  * AddressSanitizer are those with a constructor, which some engines call for an object that is
  * still free. Neither tool hears of debug and guarded objects.
  */
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@
 static bool valgrind = true;
 static bool asan = true;
 
-bool friends_listening;
+bool instrument_listening;
 
 static bool set_flag(bool *flag, const char *value)
 {
@@ -37,17 +37,17 @@ static bool set_flag(bool *flag, const char *value)
 	return true;
 }
 
-bool friends_set_valgrind(const char *value)
+bool instrument_set_valgrind(const char *value)
 {
 	return set_flag(&valgrind, value);
 }
 
-bool friends_set_asan(const char *value)
+bool instrument_set_asan(const char *value)
 {
 	return set_flag(&asan, value);
 }
 
-void friends_init(void)
+void instrument_init(void)
 {
 	os_memcheck_init(valgrind, asan);
 	/* an object shall be known by the name that its program gave it */
@@ -56,18 +56,18 @@ void friends_init(void)
 	os_memcheck_add_roots(page_map.base, page_map.limit << PAGE_SHIFT);
 }
 
-void friends_created_locked(struct cache *c)
+void instrument_created_locked(struct cache *c)
 {
 	if (unlikely(os_memcheck_on)) {
-		os_memcheck_pool_create(c, friends_gap(c->engine.ops, c->engine.object_size),
+		os_memcheck_pool_create(c, instrument_gap(c->engine.ops, c->engine.object_size),
 					c->engine.ctor != NULL);
 		cache_watch_locked(c, WATCH_TOOL, true);
 	}
-	if (unlikely(load_relaxed(&friends_listening)))
+	if (unlikely(load_relaxed(&instrument_listening)))
 		cache_watch_locked(c, WATCH_PROBES, true);
 }
 
-void friends_destroyed_locked(struct cache *c)
+void instrument_destroyed_locked(struct cache *c)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_pool_destroy(c);
@@ -98,7 +98,7 @@ static cold void probe_free(const struct cache *c, const void *obj, const void *
 }
 
 /* Somebody began or ended to listen; or several threads found that out at once. */
-void friends_listen(void)
+void instrument_listen(void)
 {
 	struct list_head *pos;
 	bool on;
@@ -107,7 +107,7 @@ void friends_listen(void)
 	on = os_probe_objects();
 	list_for_each(pos, &cache_list)
 		cache_watch_locked(list_entry(pos, struct cache, list), WATCH_PROBES, on);
-	store_relaxed(&friends_listening, on);
+	store_relaxed(&instrument_listening, on);
 	cache_unlock();
 }
 
@@ -135,7 +135,7 @@ static enum os_memcheck_hide hide(const struct cache *c, const struct page *page
 	return c->engine.ctor ? OS_HIDE_FROM_VALGRIND : OS_HIDE_FROM_ALL;
 }
 
-void friends_open(struct cache *c, void *obj)
+void instrument_open(struct cache *c, void *obj)
 {
 	const struct page *page = page_head_of(obj);
 
@@ -159,7 +159,8 @@ static cold void tell_alloc(struct cache *c, void *obj, size_t size, bool zeroed
 		os_memcheck_pool_alloc(c, obj, size, full, zeroed);
 }
 
-void friends_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int node, const void *caller)
+void instrument_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int node,
+		      const void *caller)
 {
 	if (unlikely(os_memcheck_on))
 		tell_alloc(c, obj, size, gfp & __GFP_ZERO);
@@ -187,7 +188,7 @@ static cold void tell_free(struct cache *c, void *obj)
 		os_memcheck_pool_free(c, obj, load_relaxed(&c->engine.object_size), hide(c, page));
 }
 
-void friends_free(struct cache *c, void *obj, const void *caller)
+void instrument_free(struct cache *c, void *obj, const void *caller)
 {
 	if (unlikely(os_memcheck_on))
 		tell_free(c, obj);
@@ -208,7 +209,7 @@ static cold void tell_size(const void *obj, size_t usable)
 		os_memcheck_block_whole((void *)obj, usable);
 }
 
-void friends_tell_size(const void *obj, size_t usable)
+void instrument_block_size(const void *obj, size_t usable)
 {
 	if (unlikely(os_memcheck_on))
 		tell_size(obj, usable);
@@ -216,7 +217,7 @@ void friends_tell_size(const void *obj, size_t usable)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-void friends_block_alloc_slow(void *p, const struct friends_block *block)
+void instrument_block_alloc_slow(void *p, const struct instrument_block *block)
 {
 	if (os_memcheck_on) {
 		os_sanitizer_take(p, block->size, block->usable, block->gfp & __GFP_ZERO);
@@ -233,7 +234,7 @@ void friends_block_alloc_slow(void *p, const struct friends_block *block)
 	});
 }
 
-void friends_block_free_slow(void *p, size_t usable, const void *caller)
+void instrument_block_free_slow(void *p, size_t usable, const void *caller)
 {
 	if (os_memcheck_on) {
 		os_sanitizer_give(p, usable, true);

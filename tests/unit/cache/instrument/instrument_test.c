@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/instrument/friends_test.c - who listens puts all caches on the slow
+ * unit/cache/instrument/instrument_test.c - who listens puts all caches on the slow
  * paths, and gets them off again
  *
- * That tools see what happens to objects is tested from outside, tests/tools/friends_test.py.
+ * That tools see what happens to objects is tested from outside, tests/tools/instrument_test.py.
  */
 #include "unit/cache/cache_fixture.h"
 
 #include "base/atomic.h"
-#include "cache/instrument/friends.h"
+#include "cache/instrument/instrument.h"
 
 static bool is_watched(const struct cache *c)
 {
@@ -24,18 +24,18 @@ IN_CHILD(listeners_are_noticed_on_a_slow_path)
 	setenv("USLAB_CONF", "valgrind=0", 1);
 	ready();
 	before = make("before", 64, 0, SLAB_NOLEAKTRACE);
-	CHILD_CHECK(!is_watched(before) && !friends_listening);
+	CHILD_CHECK(!is_watched(before) && !instrument_listening);
 	uslab_kmalloc_semaphore = 1;
 	CHILD_CHECK(!is_watched(before)); /* nobody has looked */
 	p = cache_alloc(before, 0, -1);
-	CHILD_CHECK(p && friends_listening && is_watched(before));
+	CHILD_CHECK(p && instrument_listening && is_watched(before));
 	CHILD_CHECK(before->front.closed & FRONT_SHUT);
 	after = make("after", 128, 0, SLAB_NOLEAKTRACE);
 	CHILD_CHECK(is_watched(after));
 	cache_check_all();
 	uslab_kmalloc_semaphore = 0;
 	cache_free(before, p);
-	CHILD_CHECK(!friends_listening && !is_watched(before) && !is_watched(after));
+	CHILD_CHECK(!instrument_listening && !is_watched(before) && !is_watched(after));
 	CHILD_CHECK(!before->watch && !before->front.closed);
 	cache_check_all();
 }
@@ -48,15 +48,15 @@ IN_CHILD(a_second_look_changes_nothing)
 	setenv("USLAB_CONF", "valgrind=0", 1);
 	ready();
 	c = make("c", 64, 0, SLAB_NOLEAKTRACE);
-	friends_listen();
+	instrument_listen();
 	CHILD_CHECK(!is_watched(c));
 	uslab_kmalloc_semaphore = 3;
-	friends_listen();
-	friends_listen();
+	instrument_listen();
+	instrument_listen();
 	CHILD_CHECK(is_watched(c));
 	uslab_kmalloc_semaphore = 0;
-	friends_poll();
-	friends_poll();
+	instrument_poll();
+	instrument_poll();
 	CHILD_CHECK(!is_watched(c));
 }
 
@@ -72,14 +72,14 @@ IN_CHILD(pages_have_probes_of_their_own)
 	c = make("c", 64, 0, SLAB_NOLEAKTRACE);
 	cache_free(c, cache_alloc(c, 0, -1));
 	cache_shrink(c);
-	CHILD_CHECK(!is_watched(c) && !friends_listening);
+	CHILD_CHECK(!is_watched(c) && !instrument_listening);
 }
 
 IN_CHILD(options_are_flags)
 {
-	CHILD_CHECK(friends_set_valgrind("0") && friends_set_valgrind("1"));
-	CHILD_CHECK(friends_set_asan("0") && friends_set_asan("1"));
-	CHILD_CHECK(!friends_set_valgrind("") && !friends_set_asan("yes"));
+	CHILD_CHECK(instrument_set_valgrind("0") && instrument_set_valgrind("1"));
+	CHILD_CHECK(instrument_set_asan("0") && instrument_set_asan("1"));
+	CHILD_CHECK(!instrument_set_valgrind("") && !instrument_set_asan("yes"));
 }
 
 /* Without a tool there is no gap and no pool; with one that was declined neither. */
@@ -91,7 +91,7 @@ IN_CHILD(a_tool_may_be_declined)
 	ready();
 	c = make("c", 64, 0, SLAB_NOLEAKTRACE);
 	CHILD_CHECK(!os_memcheck_on && !(c->watch & WATCH_TOOL));
-	CHILD_CHECK(friends_gap(&slub_ops, 64) == 0 && c->engine.size == 64);
+	CHILD_CHECK(instrument_gap(&slub_ops, 64) == 0 && c->engine.size == 64);
 }
 
 int main(void)

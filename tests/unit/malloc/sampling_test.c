@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/malloc/pick_test.c - what is picked stands for what was allocated, and
- * picking ends with its lease
+ * unit/malloc/sampling_test.c - what is sampled stands for what was allocated, and
+ * sampling ends with its lease
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
@@ -18,7 +18,7 @@
 #include "child.h"
 #include "debug/debug.h"
 #include "front/percpu.h"
-#include "malloc/pick.h"
+#include "malloc/sampling.h"
 #include "page/page.h"
 #include "replaced.h"
 
@@ -37,14 +37,14 @@ static unsigned long open_limit;
 static void begin(uint32_t mean, uint64_t until)
 {
 	open_limit = malloc_hot.size_limit;
-	CHILD_CHECK(control.can_pick);
+	CHILD_CHECK(control.can_sample);
 	CHILD_CHECK(cache_set_sampling(cache_of(percpu_handle(malloc_class_of(SIZE))), true) == 0);
-	store_relaxed(&control.pick_until, until);
-	store_relaxed(&control.pick_mean, mean);
+	store_relaxed(&control.sample_until, until);
+	store_relaxed(&control.sample_mean, mean);
 	store_relaxed(&malloc_hot.size_limit, 0);
 }
 
-/* What the object stands for; 0: it was not picked. */
+/* What the object stands for; 0: it was not sampled. */
 static double weight(void *p)
 {
 	const struct page *slab = page_head_of(p);
@@ -54,8 +54,8 @@ static double weight(void *p)
 		return 0;
 	CHILD_CHECK(slab->layout->debug & SLAB_STORE_USER);
 	sample = debug_track(slab->layout, p, TRACK_ALLOC)->sample;
-	CHILD_CHECK(DEBUG_SAMPLE_MEAN(sample) >= CONTROL_PICK_MIN);
-	CHILD_CHECK(DEBUG_SAMPLE_BYTES(sample) == PICK_BYTES(SIZE));
+	CHILD_CHECK(DEBUG_SAMPLE_MEAN(sample) >= CONTROL_SAMPLING_MIN);
+	CHILD_CHECK(DEBUG_SAMPLE_BYTES(sample) == SAMPLING_BYTES(SIZE));
 	return -1 / expm1(-ldexp(DEBUG_SAMPLE_BYTES(sample), -(int)DEBUG_SAMPLE_MEAN(sample)));
 }
 
@@ -78,13 +78,13 @@ static bool is_right(const struct sum *sum, double truth)
 }
 
 /* Sites in a fixed order, by every way to allocate: each is met as often as it allocates. */
-static void picks(void *arg)
+static void samples(void *arg)
 {
 	struct sum seldom = { 0, 0 }, often = { 0, 0 }, zeroed = { 0, 0 }, aligned = { 0, 0 };
-	uint64_t before = load_relaxed(&control.picked);
+	uint64_t before = load_relaxed(&control.sampled);
 
 	(void)arg;
-	begin(8, CONTROL_PICK_FOREVER);
+	begin(8, CONTROL_SAMPLING_FOREVER);
 	for (int i = 0; i < ROUNDS; i++) {
 		if (i % 16 == 0)
 			add(&seldom, alloc(SIZE));
@@ -94,14 +94,14 @@ static void picks(void *arg)
 		if (i % 4 == 0)
 			add(&aligned, alloc_aligned(64, SIZE));
 	}
-	CHILD_CHECK(open_limit == 0 || malloc_hot.size_limit == CONTROL_PICK);
-	CHILD_CHECK(control.picked > before);
+	CHILD_CHECK(open_limit == 0 || malloc_hot.size_limit == CONTROL_SAMPLING);
+	CHILD_CHECK(control.sampled > before);
 	CHILD_CHECK(is_right(&seldom, ROUNDS / 16));
 	CHILD_CHECK(is_right(&often, ROUNDS));
 	CHILD_CHECK(is_right(&zeroed, ROUNDS));
 	CHILD_CHECK(is_right(&aligned, ROUNDS / 4));
 	/* a tool ends it */
-	store_relaxed(&control.pick_mean, 0);
+	store_relaxed(&control.sample_mean, 0);
 	store_relaxed(&malloc_hot.size_limit, 0);
 	give(alloc(100));
 	CHILD_CHECK(malloc_hot.size_limit == open_limit);
@@ -118,7 +118,7 @@ static void test_weights(void **state)
 	struct child child;
 
 	(void)state;
-	child = child_run(picks, NULL);
+	child = child_run(samples, NULL);
 	assert_true(child_passed(&child));
 }
 
@@ -126,12 +126,12 @@ static void test_weights(void **state)
 static void too_many(void *arg)
 {
 	(void)arg;
-	begin(CONTROL_PICK_MIN, CONTROL_PICK_FOREVER);
-	for (int i = 0; i < 1000000 && control.pick_mean == CONTROL_PICK_MIN; i++)
+	begin(CONTROL_SAMPLING_MIN, CONTROL_SAMPLING_FOREVER);
+	for (int i = 0; i < 1000000 && control.sample_mean == CONTROL_SAMPLING_MIN; i++)
 		give(alloc(SIZE));
-	for (int i = 0; i < 1000000 && control.pick_mean < CONTROL_PICK_MIN + 4; i++)
+	for (int i = 0; i < 1000000 && control.sample_mean < CONTROL_SAMPLING_MIN + 4; i++)
 		give(alloc(SIZE));
-	CHILD_CHECK(control.pick_mean > CONTROL_PICK_MIN);
+	CHILD_CHECK(control.sample_mean > CONTROL_SAMPLING_MIN);
 }
 
 static void test_too_many(void **state)
@@ -143,21 +143,21 @@ static void test_too_many(void **state)
 	assert_true(child_passed(&child));
 }
 
-/* The tool died, or wrote nonsense: nothing is picked, and the hit path is open again. */
+/* The tool died, or wrote nonsense: nothing is sampled, and the hit path is open again. */
 static void lease(void *arg)
 {
-	static const uint32_t means[] = { 10, CONTROL_PICK_MAX + 1, UINT32_MAX };
+	static const uint32_t means[] = { 10, CONTROL_SAMPLING_MAX + 1, UINT32_MAX };
 
 	(void)arg;
 	for (size_t i = 0; i < ARRAY_SIZE(means); i++) {
-		begin(means[i], i ? CONTROL_PICK_FOREVER : 1);
+		begin(means[i], i ? CONTROL_SAMPLING_FOREVER : 1);
 		for (int k = 0; k < 10000; k++) {
 			void *p = alloc(SIZE);
 
 			CHILD_CHECK(weight(p) == 0);
 			give(p);
 		}
-		CHILD_CHECK(control.pick_mean == 0);
+		CHILD_CHECK(control.sample_mean == 0);
 		CHILD_CHECK(malloc_hot.size_limit == open_limit);
 	}
 }
@@ -186,7 +186,7 @@ static void threads(void *arg)
 	pthread_t thread[4];
 
 	(void)arg;
-	begin(10, CONTROL_PICK_FOREVER);
+	begin(10, CONTROL_SAMPLING_FOREVER);
 	for (int i = 0; i < 4; i++)
 		CHILD_CHECK(pthread_create(&thread[i], NULL, work, &sum[i]) == 0);
 	for (int i = 0; i < 4; i++)
