@@ -96,7 +96,8 @@ static bool next_block(const char *text, struct block *block, bool say)
 	if (!*text)
 		return false;
 	nr_debug_flags = strcspn(text, ",;");
-	block->flags = nr_debug_flags ? block_flags(text, text + nr_debug_flags, say) : DEBUG_DEFAULT;
+	block->flags = nr_debug_flags ? block_flags(text, text + nr_debug_flags, say)
+				      : DEBUG_DEFAULT;
 	block->names = text[nr_debug_flags] == ',' ? text + nr_debug_flags + 1 : NULL;
 	block->end = text + strcspn(text, ";");
 	return true;

@@ -65,7 +65,7 @@ static void list_debug_flags(void)
 struct debug_job {
 	struct source_options source;
 	const char *debug_flags; /* NULL: status, validate or shrink */
-	int action;	     /* OPTION_STATUS, ...; 0: debug flags */
+	int action;		 /* OPTION_STATUS, ...; 0: debug flags */
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
 	bool verbose;
@@ -202,7 +202,10 @@ static const char *debug_flags_text(char *buf, slab_flags_t flags)
 	return buf;
 }
 
-/* Debug flags that whole pages cannot have are for caches, unless whole pages are named themselves. */
+/*
+ * Debug flags that whole pages cannot have are for caches, unless whole pages are named
+ * themselves.
+ */
 static bool is_for_blocks(const struct debug_job *job, const char *name)
 {
 	if (!job->debug_flags || !strpbrk(job->debug_flags, "TAta"))
@@ -377,7 +380,8 @@ static void find_changes(struct changes *all, const struct debug_job *job, bool 
 				   (struct change){
 					   .from = before->flags & debug_flags,
 					   .to = after->flags & debug_flags,
-					   .remain = job->debug_flags[0] == '-' && after->debug_slabs,
+					   .remain = job->debug_flags[0] == '-' &&
+						     after->debug_slabs,
 					   .name = before->name,
 				   });
 	}
@@ -496,7 +500,8 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 		return util_fail(COMMAND, "no such cache of process %d (%s) ever had debug flags",
 				 (int)job->source.pid, job->target->program);
 	if (job->verbose && sum->refused)
-		util_warn(COMMAND, "%u of %u caches never had debug flags", sum->refused, sum->asked);
+		util_warn(COMMAND, "%u of %u caches never had debug flags", sum->refused,
+			  sum->asked);
 	return again(job);
 }
 
