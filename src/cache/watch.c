@@ -183,7 +183,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 }
 
 void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
-			 uint32_t sample)
+			  uint32_t sample)
 {
 	struct request r = {
 		.c = c,

@@ -9,7 +9,7 @@
  *             it up to top are objects. With several nodes: an array and a shared array hold
  *             objects of their own node only, alien[n] objects of node n. queues_check().
  * Locks:      kmem_cache_cpu.lock and alien locks (RANK_CPUSLAB) > shared locks (RANK_DEPOT).
- * Flow:       included by queues.c, queues_hand.c, queues_idle.c, queues_node.c,
+ * Flow:       included by queues.c, queues_claim.c, queues_idle.c, queues_node.c,
  *             cache/config/options.c and report/; report/ reads the structures from outside.
  *
  * A reader from outside finds

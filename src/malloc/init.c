@@ -7,7 +7,7 @@
  * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
  *             each size to its class. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once.
- * Flow:       called by internal.h, pick.c, slow.c and the loader; calls cache/init.c,
+ * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
  *             cache/create.c, report/root.c.
  *
  * The first request comes before any constructor of a program ran, often from the dynamic loader

@@ -10,7 +10,7 @@
  *             thread is outside again.
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
  * Flow:       called by api/kmalloc_api.c, cache/, debug/report/report_policy.c, front/cpuslab.c,
- *             front/queues_hand.c and malloc/; calls os/lock/lock.h, reserve.c, and what
+ *             front/queues_claim.c and malloc/; calls os/lock/lock.h, reserve.c, and what
  *             nested_defer() was given.
  *
  * A handler that interrupted the program elsewhere, or this library where it holds no lock, is

@@ -6,7 +6,7 @@
  * Data:       who listens, as of the last look.
  * Invariants: see instrument.h.
  * Locks:      cache_lock to put watch bits on all caches.
- * Flow:       see friends.h; calls os/instrument/probe.c, os/instrument/memcheck.c.
+ * Flow:       see instrument.h; calls os/instrument/probe.c, os/instrument/memcheck.c.
  *
  * What the tools see is what the program has: an object is told of after it was taken, and before
  * it is given back. A free that is a mistake is told of as well: valgrind says so in its own words
