@@ -9,8 +9,8 @@
 #include <uslab/slab.h>
 
 #include "harness.h"
-#include "report/snapshot.h"
-#include "report/usage.h"
+#include "inspect/snapshot.h"
+#include "inspect/usage.h"
 
 /* Slabs, heaps and large kmallocs, in KiB. */
 static inline double slabs_kib(void)

@@ -14,7 +14,7 @@
 
 #include "bodies.h"
 #include "clock.h"
-#include "report/act.h"
+#include "inspect/act.h"
 
 #define TEAM_MAX 64
 

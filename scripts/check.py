@@ -28,7 +28,7 @@ from check_references import rule_adr, rule_docs, rule_files, rule_spec  # noqa:
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
 RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debug": 5,
-        "cache": 6, "report": 7, "api": 8, "malloc": 8}
+        "cache": 6, "inspect": 7, "api": 8, "malloc": 8}
 # Floors that are parted into rooms by idea; their rooms use one another. The engines do not.
 OPEN_FLOORS = {"os", "debug", "cache"}
 # The one name that is called upwards: a failed assertion ends in the os floor.
@@ -179,7 +179,7 @@ def rule_includes(tree):
                 continue
             target = room_of(f"src/{match.group(1)}")[1]
             if floor is None:
-                if target == "report" and source.path.startswith(("tools/", "bench/")):
+                if target == "inspect" and source.path.startswith(("tools/", "bench/")):
                     continue
                 yield source.path, number, f"{match.group(1)} is inside the library"
             elif not below(target, room):

@@ -8,7 +8,7 @@
  *             library (kmalloc_refuse()).
  * Locks:      init_lock (unranked).
  * Flow:       called by cache_api.c, debug_api.c, kmalloc_api.c, policy_api.c, programs and the
- *             loader; calls cache/, report/, os/symbol/pin.h.
+ *             loader; calls cache/, inspect/, os/symbol/pin.h.
  */
 #include <errno.h>
 
@@ -19,7 +19,7 @@
 #include "os/lock/lock.h"
 #include "os/symbol/pin.h"
 #include "page/buddy.h"
-#include "report/root.h"
+#include "inspect/root.h"
 #include <uslab/slab.h>
 
 static struct lock init_lock = LOCK_INIT(RANK_NONE);

@@ -8,7 +8,7 @@
  *             each further name once. Checked by cache_check_all().
  * Locks:      cache_lock (RANK_CACHE) guards list, refcounts, names, aliases and numbers. Alloc and
  *             free take no lock of this floor.
- * Flow:       called by api/, cache/, malloc/ and report/snapshot.c; the one place that knows both
+ * Flow:       called by api/, cache/, malloc/ and inspect/snapshot.c; the one place that knows both
  *             a front and an engine.
  */
 #ifndef CACHE_CACHE_H
@@ -31,18 +31,18 @@ struct cache_alias {
 
 /*
  * Why the slow paths of a cache have more to do, see watch.c; written under cache_lock, read
- * without. Any of WATCH_SHUT: the front is shut, and every call comes to the slow paths.
+ * without. Any of WATCH_CLOSED: the front is closed, and every call comes to the slow paths.
  */
 enum cache_watch {
 	WATCH_DEBUG = 1,  /* new objects come from debug slabs: F, Z, P, U or T is set */
 	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
 	WATCH_PROBES = 4, /* somebody listens to our tracepoints */
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants to hear of each object */
-	WATCH_SHUT = 15,
+	WATCH_CLOSED = 15,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
-	/* The front is being shut, is shut or is about to be open: everything goes past it. */
+	/* The front is being closed, is closed or is about to be open: everything goes past it. */
 	WATCH_PAST_FRONT = 128,
 };
 
@@ -186,7 +186,7 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller);
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
 size_t cache_usable_size(const struct page *slab, const void *obj);
 
-/* ---- debug.c: debug flags, given at creation and switched on live caches (design 3.6) ---- */
+/* ---- debug.c: debug flags, given at creation and switched on live caches -------------- */
 
 /*
  * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | what the first block that names
@@ -226,7 +226,7 @@ cold void cache_start_blocks(void);
 cold int cache_set_debug_pattern(const char *pattern, const char *debug_flags);
 
 /*
- * switch.c: sets or clears one watch bit; the first of WATCH_SHUT shuts the front, the last one
+ * switch.c: sets or clears one watch bit; the first of WATCH_CLOSED closes the front, the last one
  * opens it.
  */
 cold void cache_watch_locked(struct cache *c, unsigned int bit, bool on);

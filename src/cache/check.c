@@ -19,13 +19,14 @@ static void heap_check(const struct engine_heap *heap)
 
 static void check_watch(const struct cache *c)
 {
-	bool shut = c->watch & WATCH_SHUT;
+	bool closed = c->watch & WATCH_CLOSED;
 
 	CHECK(!(c->flags & DEBUG_SLAB_FLAGS) == !(c->watch & WATCH_DEBUG));
-	/* some fronts stay shut, see cache_watch_locked() */
-	CHECK(!shut || c->watch & WATCH_PAST_FRONT);
-	CHECK(shut || !(c->watch & WATCH_PAST_FRONT) || (c->engine.debug && cache_marks_behind(c)));
-	CHECK(!(c->watch & WATCH_PAST_FRONT) == !(c->front.closed & FRONT_SHUT));
+	/* some fronts stay closed, see cache_watch_locked() */
+	CHECK(!closed || c->watch & WATCH_PAST_FRONT);
+	CHECK(closed || !(c->watch & WATCH_PAST_FRONT) ||
+	      (c->engine.debug && cache_marks_behind(c)));
+	CHECK(!(c->watch & WATCH_PAST_FRONT) == !(c->front.closed & FRONT_CLOSED));
 	CHECK(c->engine.debug || !(c->watch & (WATCH_ROUTE | WATCH_DEBUG)));
 	CHECK(!(c->watch & WATCH_DEBUG) || (c->engine.debug->flags && c->engine.debug->layout));
 }

@@ -153,7 +153,7 @@ void cache_fork_child(void)
 		c->engine.ops->fork_child(&c->engine);
 		c->front.ops->fork_child(&c->front);
 		/* a drain died with its thread */
-		store_relaxed(&c->front.closed, c->front.closed & FRONT_SHUT);
+		store_relaxed(&c->front.closed, c->front.closed & FRONT_CLOSED);
 	}
 	percpu_fork_child();
 	control_fork_child();

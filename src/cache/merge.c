@@ -6,7 +6,7 @@
  * Data:       none of its own.
  * Invariants: candidates are looked at oldest first.
  * Locks:      cache_lock held by the caller where _locked says so.
- * Flow:       called by create.c and report/.
+ * Flow:       called by create.c and inspect/.
  *
  * Source: the kernel's find_mergeable(), slab_unmergeable(), calculate_alignment() as specified.
  * Beyond the kernel: caches merge only within one engine, one front and one capacity. Caches of a

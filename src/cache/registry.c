@@ -6,7 +6,7 @@
  * Invariants: a number is taken iff its handle points at a cache; fixed numbers (below
  *             USLAB_ID_FIRST_FREE) are taken on request only. Checked by cache_check_all().
  * Locks:      cache_lock (RANK_CACHE).
- * Flow:       called by cache/, malloc/ and report/; calls choice.c for patterns.
+ * Flow:       called by cache/, malloc/ and inspect/; calls choice.c for patterns.
  */
 #include <errno.h>
 #include <string.h>

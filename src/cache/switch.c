@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/switch.c - the watch bits of a live cache, and its front shut and opened with them
+ * cache/switch.c - the watch bits of a live cache, and its front closed and opened with them
  *
  * Data:       none.
- * Invariants: the front is shut while a bit of WATCH_SHUT is set.
+ * Invariants: the front is closed while a bit of WATCH_CLOSED is set.
  * Locks:      cache_lock; alloc and free go on meanwhile.
  * Flow:       called by debug.c, failslab.c, instrument.c and guard.c; calls debug_attach(), the
  *             front. debug.c has the order of the steps, and why each is right.
@@ -23,13 +23,13 @@ static void clear_watch(struct cache *c, unsigned int bits)
 
 void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 {
-	unsigned int before = c->watch & WATCH_SHUT;
-	unsigned int after = (on ? c->watch | bit : c->watch & ~bit) & WATCH_SHUT;
+	unsigned int before = c->watch & WATCH_CLOSED;
+	unsigned int after = (on ? c->watch | bit : c->watch & ~bit) & WATCH_CLOSED;
 
 	if (after && !before) {
 		set_watch(c, WATCH_PAST_FRONT);
 		cache_look_closely_locked(c, true);
-		front_shut(&c->front);
+		front_close(&c->front);
 		cache_look_closely_locked(c, false);
 	}
 	if (on)

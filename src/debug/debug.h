@@ -12,7 +12,7 @@
  *             Checked by engine_ops.check.
  * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the
  *             node's debug slabs, and the bytes around their objects. Stacks are taken before it.
- * Flow:       called by debug/, cache/, malloc/, report/ and tools; stands between a cache and its
+ * Flow:       called by debug/, cache/, malloc/, inspect/ and tools; stands between a cache and its
  *             engine: engine->ops is debug.ops from debug_attach() on, which gives debug objects
  *             back to debug slabs and everything else to the engine's own ops. Calls
  *             engine->debug->inner, report.c, stacks.c.

@@ -30,16 +30,16 @@ const struct front_ops *front_by_name(const char *name)
 	return NULL;
 }
 
-void front_shut(struct front *f)
+void front_close(struct front *f)
 {
 	/* seen by every install that starts after drain's fence; pairs with sheaf_install() */
-	__atomic_fetch_or(&f->closed, FRONT_SHUT, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&f->closed, FRONT_CLOSED, __ATOMIC_SEQ_CST);
 	f->ops->drain(f);
 }
 
 void front_open(struct front *f)
 {
-	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_SHUT, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_CLOSED, __ATOMIC_RELEASE);
 }
 
 void front_stop_words(unsigned int id)

@@ -5,7 +5,7 @@
  * Data:       struct front, embedded in struct cache; per-CPU parts in the windows (percpu.h).
  * Invariants: an object held by a front counts as in use in its slab.
  * Locks:      see each front. Callers hold nothing above RANK_CACHE.
- * Flow:       called by front/, cache/, malloc/ and report/; calls engine->ops and percpu.c.
+ * Flow:       called by front/, cache/, malloc/ and inspect/; calls engine->ops and percpu.c.
  *
  * The inline hit path is the array front's; with any other front the words of a cache always miss
  * and every call arrives here through cache/.
@@ -63,7 +63,7 @@ struct front_ops {
 /* Why a front is closed; bits, written under the registry lock. */
 enum front_closed {
 	FRONT_DRAINING = 1, /* for a moment */
-	FRONT_SHUT = 2,	    /* until front_open() */
+	FRONT_CLOSED = 2,   /* until front_open() */
 };
 
 struct front {
@@ -90,7 +90,7 @@ const struct front_ops *front_by_name(const char *name);
  * and may leave plain objects in a depot; new ones are kept away by cache/. Opens it again.
  * Callers hold the registry lock. 
  */
-void front_shut(struct front *f);
+void front_close(struct front *f);
 void front_open(struct front *f);
 
 /* The value of a word that misses both ways. */

@@ -10,7 +10,7 @@
  *             objects of their own node only, alien[n] objects of node n. queues_check().
  * Locks:      kmem_cache_cpu.lock and alien locks (RANK_CPUSLAB) > shared locks (RANK_DEPOT).
  * Flow:       included by queues.c, queues_claim.c, queues_idle.c, queues_node.c,
- *             cache/config/options.c and report/; report/ reads the structures from outside.
+ *             cache/config/options.c and inspect/; inspect/ reads the structures from outside.
  *
  * A reader from outside finds
  *     what a CPU holds:   state = percpu_state(id, cpu) of a cache whose front.state is not NULL:

@@ -8,7 +8,7 @@
  *             each size to its class. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once.
  * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
- *             cache/create.c, report/root.c.
+ *             cache/create.c, inspect/root.c.
  *
  * The first request comes before any constructor of a program ran, often from the dynamic loader
  * or from libc's own start, so nothing here may rely on a constructor of this library.
@@ -20,7 +20,7 @@
 #include "os/lock/lock.h"
 #include "os/cpu/rseq.h"
 #include "page/page.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 struct malloc_hot malloc_hot;
 uint32_t malloc_state; /* 1: the caches exist; written under init_lock */

@@ -9,7 +9,7 @@
  *             lists. Checked by pcp_check().
  * Locks:      struct pcp.lock (RANK_PCP); the zone's lock is taken under it.
  *             Callers may hold RANK_ENGINE.
- * Flow:       called by page/, cache/, debug/, engine/ and report/, in place of the buddy; calls
+ * Flow:       called by page/, cache/, debug/, engine/ and inspect/, in place of the buddy; calls
  *             buddy.c.
  *
  * For caches whose pages must be those that they would be in a kernel: front cpuslab, and

@@ -8,7 +8,7 @@
 
 #include "misuse.h"
 #include "page/page.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 /* Where the descriptors lie is no secret: tools read them. */
 static struct page *descriptor(const char *p)

@@ -2,7 +2,7 @@
 /*
  * support/decline.c - tests of the inside do not tell valgrind of objects
  *
- * It would shut the fronts and change the slabs that they look at (cache/instrument/instrument.h).
+ * It would close the fronts and change the slabs that they look at (cache/instrument/instrument.h).
  * What valgrind hears is tested by tests/tools/instrument_test.py.
  */
 #include <string.h>

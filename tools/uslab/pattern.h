@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 
 /*
  * Does a cache have a name, or with a leading ':' an id, of that pattern? '*' stands for

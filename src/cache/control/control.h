@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/control/control.h - the mailbox: commands that tools write from outside (design 3.6)
+ * cache/control/control.h - the mailbox: commands that tools write from outside
  *
  * Why:        docs/adr/0014, docs/adr/0030.
  * Data:       struct control, one per library, found through uslab_root.

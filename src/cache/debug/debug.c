@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/debug.c - debug flags of caches: at creation, and switched on live ones (design
- * 3.6)
+ * cache/debug/debug.c - debug flags of caches: at creation, and switched on live ones
  *
  * Why:        docs/adr/0012.
  * Data:       none of its own.
- * Invariants: WATCH_DEBUG <=> some letter of F Z P U T is set, and then the front is shut.
+ * Invariants: WATCH_DEBUG <=> some letter of F Z P U T is set, and then the front is closed.
  *             engine.debug is set before WATCH_ROUTE, WATCH_ROUTE before the first object that is
  *             not plain; neither is ever undone. Checked by cache_check_all().
  * Locks:      cache_lock for everything here; alloc and free go on meanwhile.
@@ -28,7 +27,7 @@
  *  3. WATCH_ROUTE and WATCH_PAST_FRONT: whoever looks from now on routes frees by page, and takes
  *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
  *     before it looked, and so before step 5: a plain one.]
- *  4. front_shut(): the front is emptied, inline hits miss. [Is in the front still: gives what it
+ *  4. front_close(): the front is emptied, inline hits miss. [Is in the front still: gives what it
  *     has cached to the engine, since the front is closed; or leaves plain objects in a depot or
  *     in a CPU's slab, which count as held there until the next drain.]
  *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one
@@ -39,7 +38,7 @@
  *     are freed later: by address, or past an inline hit, straight to their slab; by the inline
  *     kmem_cache_free() into the CPU's array, as if they were plain. There such an object is in use
  *     for its slab, may be handed out again, and goes home whenever the front flushes it.
- *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays shut.
+ *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays closed.
  *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
  *
  * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects;

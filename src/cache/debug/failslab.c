@@ -3,8 +3,8 @@
  * cache/debug/failslab.c - allocations that are made to fail (spec 6.5)
  *
  * Data:       struct failslab; USLAB_FAILSLAB and USLAB_CONF=failslab.* set it from the start.
- * Invariants: WATCH_FAULTS of a cache <=> failslab can make its allocations fail. Its front is shut
- *             then, so that each of them is asked about.
+ * Invariants: WATCH_FAULTS of a cache <=> failslab can make its allocations fail. Its front is
+ *             closed then, so that each of them is asked about.
  * Locks:      cache_lock to change anything.
  * Flow:       called by debug.c, api/debug_api.c and cache/; calls switch.c to set WATCH_FAULTS.
  *

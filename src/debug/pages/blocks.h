@@ -12,7 +12,7 @@
  *             another block by now. Records of live blocks are gone before the block's
  *             address can be given out again.
  * Locks:      RANK_BLOCKS around the table; nothing is called under it but reports.
- * Flow:       called by pages.c, pages.h, cache/ and report/blocks.c; read by tools from outside.
+ * Flow:       called by pages.c, pages.h, cache/ and inspect/blocks.c; read by tools from outside.
  *
  * The kernel does not track large kmallocs; programs leak in large blocks as well as in small ones.
  */

@@ -7,8 +7,8 @@
  *             byteswap(address of the word), NULL included.
  * Locks:      the caller owns the object, or only reads (the word may then be anything: sequences
  *             compare it again before they use it).
- * Flow:       used by slab.h, cache/debug/hardened.c, front/cpuslab_hit.h, report/fronts.c and
- *             report/slab_map.c.
+ * Flow:       used by slab.h, cache/debug/hardened.c, front/cpuslab_hit.h, inspect/fronts.c and
+ *             inspect/slab_map.c.
  */
 #ifndef ENGINE_SLUB_FREEPTR_H
 #define ENGINE_SLUB_FREEPTR_H

@@ -21,7 +21,7 @@
 #include "engine/slub/slub.h"
 #include "front/front.h"
 #include "page/buddy.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 static uint64_t state;
 

@@ -17,7 +17,7 @@
 #include "bare.h"
 #include "cache/cache.h"
 #include "child.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 /* What this program's first constructor found. */
 static struct {

@@ -15,12 +15,12 @@ static void set_bit(struct cache *c, unsigned int bit, bool on)
 	lock_release(&cache_lock);
 }
 
-static bool is_shut(struct cache *c)
+static bool is_closed(struct cache *c)
 {
-	return c->front.closed & FRONT_SHUT;
+	return c->front.closed & FRONT_CLOSED;
 }
 
-/* The front is shut by the first bit that wants it, and opened by the last one. */
+/* The front is closed by the first bit that wants it, and opened by the last one. */
 IN_CHILD(test_bits)
 {
 	struct cache *c;
@@ -32,7 +32,7 @@ IN_CHILD(test_bits)
 	cache_free(c, get(c));
 	CHILD_CHECK(c->front.ops->held(&c->front) > 0);
 	set_bit(c, WATCH_PROBES, true);
-	CHILD_CHECK(is_shut(c) && c->front.ops->held(&c->front) == 0);
+	CHILD_CHECK(is_closed(c) && c->front.ops->held(&c->front) == 0);
 	CHILD_CHECK(c->watch == (WATCH_PROBES | WATCH_PAST_FRONT));
 	p = get(c);
 	CHILD_CHECK(p && !array_push(c->front.id, percpu_cpu(), p));
@@ -40,14 +40,14 @@ IN_CHILD(test_bits)
 	CHILD_CHECK(c->front.ops->held(&c->front) == 0);
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
 	set_bit(c, WATCH_PROBES, false);
-	CHILD_CHECK(is_shut(c));
+	CHILD_CHECK(is_closed(c));
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
-	CHILD_CHECK(!is_shut(c) && c->watch == WATCH_ROUTE);
+	CHILD_CHECK(!is_closed(c) && c->watch == WATCH_ROUTE);
 	cache_free(c, get(c));
 	CHILD_CHECK(c->front.ops->held(&c->front) > 0);
 	/* others leave it alone */
 	set_bit(c, WATCH_KFENCE, true);
-	CHILD_CHECK(!is_shut(c) && c->watch == (WATCH_ROUTE | WATCH_KFENCE));
+	CHILD_CHECK(!is_closed(c) && c->watch == (WATCH_ROUTE | WATCH_KFENCE));
 	set_bit(c, WATCH_KFENCE, false);
 	cache_check_all();
 }

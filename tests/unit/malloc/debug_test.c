@@ -20,7 +20,7 @@
 #include "malloc/internal.h"
 #include "page/page.h"
 #include "replaced.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 static void *(*volatile alloc)(size_t) = malloc;
 static void *(*volatile zalloc)(size_t, size_t) = calloc;

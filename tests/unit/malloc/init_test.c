@@ -18,7 +18,7 @@
 #include "replaced.h"
 #include "os/cpu/rseq.h"
 #include "page/page.h"
-#include "report/root.h"
+#include "inspect/root.h"
 
 /* .preinit_array runs before every constructor: the allocator cannot rely on one of its own. */
 static void *first;

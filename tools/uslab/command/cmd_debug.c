@@ -15,7 +15,7 @@
 #include "command/command.h"
 #include "options.h"
 #include "pattern.h"
-#include "report/options.h"
+#include "inspect/options.h"
 #include "process/source.h"
 #include "util.h"
 

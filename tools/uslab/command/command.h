@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "command/filtered.h"
-#include "report/control.h"
+#include "inspect/control.h"
 #include "process/target.h"
 
 #define COMMAND_WAIT_MS 10000 /* how long a tool waits by default */

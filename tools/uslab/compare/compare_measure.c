@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "compare/compare_job.h"
-#include "report/usage.h"
+#include "inspect/usage.h"
 
 #include <errno.h>
 #include <stdio.h>

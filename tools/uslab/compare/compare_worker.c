@@ -3,7 +3,7 @@
  * uslab/compare/compare_worker.c - the process that performs a trace once for `uslab compare`
  */
 #include "compare/compare_job.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "trace/trace_share.h"
 #include "util.h"
 

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 
 #include "command/command.h"
-#include "report/cpu_stats.h"
-#include "report/snapshot.h"
+#include "inspect/cpu_stats.h"
+#include "inspect/snapshot.h"
 #include "symbols/resolve.h"
 #include "process/source.h"
 #include "info/traces.h"

@@ -282,7 +282,7 @@ static const struct fs_attribute attributes[] = {
 	OWN("validate", show_nothing, FS_STORE_VALIDATE),
 #define CACHE_STAT(item, key, help) \
 	{ .name = key, .show = show_stat, .value = item, .store = FS_STORE_ZERO },
-#include "report/fields.def"
+#include "inspect/fields.def"
 };
 
 #define NR_ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))

@@ -11,7 +11,7 @@
 
 #include "fs/fs.h"
 #include "info/info.h"
-#include "report/slabinfo.h"
+#include "inspect/slabinfo.h"
 
 static const char header[] =
 	"slabinfo - version: 2.1\n"

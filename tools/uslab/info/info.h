@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "options.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "symbols/resolve.h"
 #include "process/source.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "info/info.h"
-#include "report/tracks.h"
+#include "inspect/tracks.h"
 #include "util.h"
 
 #define HEX "0x%llx"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_json.c - a snapshot as JSON; every key comes from report/fields.def
+ * uslab/info/info_json.c - a snapshot as JSON; every key comes from inspect/fields.def
  *
  * json-c answers out of memory with NULL at every step, and adding NULL would write "null": a step
  * that fails marks the whole document as failed.
@@ -53,7 +53,7 @@ static struct json_object *totals_json(const struct snapshot_totals *t, bool *fa
 	add(object, key, json_object_new_string(t->member), failed);
 #define TOTAL_FIELD(type, member, key, help) add(object, key, NEW_FIELD(t->member), failed);
 #define TOTAL_ADDRESS(member, key, help) add(object, key, new_address(t->member), failed);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	return object;
 }
 
@@ -63,7 +63,7 @@ static struct json_object *flags_json(slab_flags_t flags, bool *failed)
 
 #define CACHE_FLAG(letter, bit, key, help) add(object, key, new_bool(flags &(bit)), failed);
 #define CACHE_BIT(bit, key, help) add(object, key, new_bool(flags &(bit)), failed);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	return object;
 }
 
@@ -94,7 +94,7 @@ static struct json_object *stats_json(const unsigned long *stat, bool *failed)
 	struct json_object *object = json_object_new_object();
 
 #define CACHE_STAT(item, key, help) add(object, key, json_object_new_uint64(stat[item]), failed);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	return object;
 }
 
@@ -140,7 +140,7 @@ static struct json_object *cache_json(const struct info_subject *subject,
 		add_null(object, key, failed); \
 	else                                   \
 		add(object, key, NEW_FIELD(c->member), failed);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	for (unsigned int i = 1; i <= c->nr_aliases; i++)
 		append(aliases, json_object_new_string(info_name(s, c, i)), failed);
 	add(object, "aliases", aliases, failed);

@@ -171,7 +171,7 @@ static void print_events(const struct info_subject *subjects, unsigned int count
 			const struct info_row *row = &subjects[i].rows[j];
 
 #define CACHE_STAT(item, key, help) print_event(&subjects[i], row, key, row->cache->stat[item]);
-#include "report/fields.def"
+#include "inspect/fields.def"
 		}
 }
 

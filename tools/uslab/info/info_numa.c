@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "info/info.h"
-#include "report/text.h"
+#include "inspect/text.h"
 
 static void print_heading(const struct snapshot *s, const char *title)
 {

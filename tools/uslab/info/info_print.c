@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "info/info.h"
-#include "report/text.h"
+#include "inspect/text.h"
 
 static void print_table(const struct info_row *rows, unsigned int count,
 			const struct info_options *options)
@@ -54,16 +54,16 @@ void info_print_fields(void)
 #define TOTAL_TEXT(member, size, key, help) printf("  %-24s %s\n", key, help);
 #define TOTAL_FIELD(type, member, key, help) printf("  %-24s %s\n", key, help);
 #define TOTAL_ADDRESS(member, key, help) printf("  %-24s %s\n", key, help);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	puts("caches:");
 #define CACHE_TEXT(member, size, key, help) printf("  %-24s %s\n", key, help);
 #define CACHE_FIELD(type, member, key, help) printf("  %-24s %s\n", key, help);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	puts("caches, flags:");
 #define CACHE_FLAG(letter, bit, key, help) printf("  %-24s %c  %s\n", key, letter, help);
 #define CACHE_BIT(bit, key, help) printf("  %-24s    %s\n", key, help);
-#include "report/fields.def"
+#include "inspect/fields.def"
 	puts("caches, stats (counted with USLAB_CONF=stats):");
 #define CACHE_STAT(item, key, help) printf("  %-24s %s\n", key, help);
-#include "report/fields.def"
+#include "inspect/fields.def"
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "info/info.h"
-#include "report/text.h"
+#include "inspect/text.h"
 #include "info/traces.h"
 #include "process/tree.h"
 #include "util.h"

@@ -13,7 +13,7 @@
 #include <strings.h>
 
 #include "info/info.h"
-#include "report/text.h"
+#include "inspect/text.h"
 
 const char *info_name(const struct snapshot *s, const struct snapshot_cache *c, unsigned int i)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "info/info.h"
-#include "report/text.h"
+#include "inspect/text.h"
 
 /* Of one quantity, over the caches that are in use. */
 struct spread {

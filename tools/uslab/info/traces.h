@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "report/tracks.h"
+#include "inspect/tracks.h"
 #include "symbols/resolve.h"
 
 struct traces_options {

@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "report/reader.h"
+#include "inspect/reader.h"
 #include "process/target.h"
 
 struct core_map; /* segments and mapped files: core_map.h */

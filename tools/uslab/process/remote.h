@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "report/reader.h"
+#include "inspect/reader.h"
 
 struct remote {
 	struct reader reader; /* its ctx is this structure: do not copy */

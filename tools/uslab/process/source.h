@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "process/target.h"
 
 enum source_kind {

@@ -11,7 +11,7 @@
 #include <limits.h>
 
 #include "process/remote.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 
 #define TARGET_MAX_ROOTS 8
 

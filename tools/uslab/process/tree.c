@@ -97,7 +97,7 @@ static void read_flags(struct reading *r, int folder, struct snapshot_cache *c)
 {
 #define CACHE_FLAG(letter, bit, key, help) c->flags |= read_number(r, folder, key) ? (bit) : 0;
 #define CACHE_BIT(bit, key, help) c->flags |= read_number(r, folder, key) ? (bit) : 0;
-#include "report/fields.def"
+#include "inspect/fields.def"
 }
 
 /* Kernels that do not count have none of the files. */
@@ -107,7 +107,7 @@ static void read_stats(struct reading *r, int folder, struct snapshot_cache *c)
 	if (c->no_stats)
 		return;
 #define CACHE_STAT(item, key, help) c->stat[item] = read_number(r, folder, key);
-#include "report/fields.def"
+#include "inspect/fields.def"
 }
 
 static void read_sizes(struct reading *r, int folder, struct snapshot_cache *c)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 
 #define TREE_KERNEL "/sys/kernel/slab"
 

@@ -8,7 +8,7 @@
  * there and starts itself again.
  */
 #include "replay/replay_report.h"
-#include "report/names.h"
+#include "inspect/names.h"
 #include "options.h"
 #include "util.h"
 

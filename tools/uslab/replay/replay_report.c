@@ -6,7 +6,7 @@
  * one form or the other. So neither form can have a number that the other lacks.
  */
 #include "replay/replay_report.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "util.h"
 
 #include <errno.h>
@@ -243,7 +243,7 @@ static void put_times(struct sink *sink, const struct replay *replay)
 
 static const char *const stat_names[NR_SLUB_STATS] = {
 #define CACHE_STAT(item, key, help) [item] = key,
-#include "report/fields.def"
+#include "inspect/fields.def"
 };
 
 static bool has_events(const struct snapshot_cache *c)

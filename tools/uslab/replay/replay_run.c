@@ -11,8 +11,8 @@
  */
 #include "replay/replay_run.h"
 #include "replay/replay_hist.h"
-#include "report/snapshot.h"
-#include "report/usage.h"
+#include "inspect/snapshot.h"
+#include "inspect/usage.h"
 #include "util.h"
 
 #include <errno.h>

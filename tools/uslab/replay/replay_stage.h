@@ -12,7 +12,7 @@
 #define TOOLS_REPLAY_STAGE_H
 
 #include "clock.h"
-#include "report/act.h"
+#include "inspect/act.h"
 #include "trace/trace_ops.h"
 
 #include <uslab/slab.h>

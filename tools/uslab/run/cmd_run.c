@@ -16,9 +16,9 @@
 
 #include "run/program.h"
 #include "options.h"
-#include "report/env.h"
-#include "report/names.h"
-#include "report/options.h"
+#include "inspect/env.h"
+#include "inspect/names.h"
+#include "inspect/options.h"
 #include "util.h"
 
 #define COMMAND "run"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/reader.h"
+#include "inspect/reader.h"
 
 struct symbol {
 	uint64_t value;	      /* as the file says; the load bias comes on top */

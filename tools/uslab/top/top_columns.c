@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "inspect/text.h"
 #include "top/top.h"
 
 #define CELL 96	       /* bytes of a text */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "report/text.h"
+#include "inspect/text.h"
 #include "top/top.h"
 
 static struct top_history *find_history(struct top_table *table, const struct snapshot_cache *c)

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "inspect/text.h"
 #include "top/top.h"
 
 #define HEAD_LINES 3 /* above the rows */
@@ -130,7 +130,7 @@ static void draw_fields(struct lines *lines, const struct snapshot_cache *c)
 #define CACHE_FIELD(type, member, key, help)                                                  \
 	snprintf(text, sizeof(text), "%-24s %-16lu %s", key, (unsigned long)c->member, help); \
 	scrolled_line(text, lines);
-#include "report/fields.def"
+#include "inspect/fields.def"
 }
 
 static void draw_events(struct lines *lines, const struct snapshot_cache *c)
@@ -142,7 +142,7 @@ static void draw_events(struct lines *lines, const struct snapshot_cache *c)
 		snprintf(text, sizeof(text), "%-26s %-14lu %s", key, c->stat[item], help); \
 		scrolled_line(text, lines);                                                \
 	}
-#include "report/fields.def"
+#include "inspect/fields.def"
 }
 
 static void draw_detail(struct top *top)

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "report/text.h"
+#include "inspect/text.h"
 #include "symbols/resolve.h"
 #include "top/top.h"
 #include "track/track_sites.h"

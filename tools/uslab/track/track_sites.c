@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/control.h"
+#include "inspect/control.h"
 
 #define FIRST_ROOM 256u
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "track/estimate.h"
-#include "report/tracks.h"
+#include "inspect/tracks.h"
 
 #define TRACK_SITES_MAX (1u << 18)
 #define TRACK_CPU_WORDS ((USLAB_MAX_CPUS + 63) / 64)

@@ -35,9 +35,9 @@ static bool hit_free(struct cache *c, void *obj)
 	return array_push(c->front.id, percpu_cpu(), obj);
 }
 
-static bool is_shut(struct cache *c)
+static bool is_closed(struct cache *c)
 {
-	return c->watch & WATCH_PAST_FRONT && c->front.closed & FRONT_SHUT;
+	return c->watch & WATCH_PAST_FRONT && c->front.closed & FRONT_CLOSED;
 }
 
 /* Nothing is left, nothing was reported, and it goes. */
@@ -61,7 +61,7 @@ IN_CHILD(test_creator)
 
 	ready();
 	c = make("FZPU", 64, 0, FZPU);
-	CHILD_CHECK(debug_flags(c) == FZPU && is_shut(c) && c->watch & WATCH_DEBUG);
+	CHILD_CHECK(debug_flags(c) == FZPU && is_closed(c) && c->watch & WATCH_DEBUG);
 	CHILD_CHECK(c->engine.debug->layout->stride == 160); /* spec 4.4 */
 	CHILD_CHECK(c->engine.flags == 0 && c->engine.size == 64);
 	p = get(c);
@@ -149,13 +149,13 @@ IN_CHILD(test_no_higher_order)
 	ready();
 	CHILD_CHECK(debug_flags(make("small", 64, 0, 0)) == FZPU);
 	c = make("page", 4096, 0, 0);
-	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
+	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_closed(c));
 	/* what is asked for later is meant */
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0 && debug_flags(c) == FZPU);
 	setenv("USLAB_DEBUG", "", 1);
 	cache_read_debug_option("ZO");
 	c = make("page2", 4096, 0, 0);
-	CHILD_CHECK(debug_flags(c) == 0 && !is_shut(c)); /* none was left */
+	CHILD_CHECK(debug_flags(c) == 0 && !is_closed(c)); /* none was left */
 	cache_free(c, get(c));
 }
 
@@ -176,11 +176,11 @@ IN_CHILD(test_too_large)
 	/* live: as before */
 	p = get(c);
 	CHILD_CHECK(cache_set_debug(c, FZPU) == -E2BIG);
-	CHILD_CHECK(debug_flags(c) == 0 && !is_shut(c));
+	CHILD_CHECK(debug_flags(c) == 0 && !is_closed(c));
 	cache_free(c, p);
 	CHILD_CHECK(cache_set_debug(c, SLAB_CONSISTENCY_CHECKS) == 0);
 	CHILD_CHECK(cache_set_debug(c, FZPU) == -E2BIG);
-	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_shut(c));
+	CHILD_CHECK(debug_flags(c) == SLAB_CONSISTENCY_CHECKS && is_closed(c));
 	p = get(c);
 	CHILD_CHECK(is_debug(p));
 	cache_free(c, p);
@@ -203,7 +203,7 @@ static void switch_front(const char *front)
 		plain[i] = get(c);
 	cache_free(c, plain[99]); /* something lies in the front */
 	CHILD_CHECK(cache_set_debug(c, FZPU) == 0);
-	CHILD_CHECK(is_shut(c) && debug_flags(c) == FZPU && c->front.ops->held(&c->front) == 0);
+	CHILD_CHECK(is_closed(c) && debug_flags(c) == FZPU && c->front.ops->held(&c->front) == 0);
 	for (unsigned int i = 0; i < 100; i++) {
 		debugged[i] = get(c);
 		CHILD_CHECK(is_debug(debugged[i]) && !hit_free(c, debugged[i]));
@@ -223,7 +223,7 @@ static void switch_front(const char *front)
 	CHILD_CHECK(c->front.ops->held(&c->front) == 0);
 	CHILD_CHECK(in_use(c) == 209);
 	CHILD_CHECK(cache_set_debug(c, 0) == 0);
-	CHILD_CHECK(!is_shut(c) && !debug_flags(c) && c->watch == WATCH_ROUTE);
+	CHILD_CHECK(!is_closed(c) && !debug_flags(c) && c->watch == WATCH_ROUTE);
 	plain[0] = get(c);
 	CHILD_CHECK(!is_debug(plain[0]));
 	cache_free(c, plain[0]);
@@ -401,7 +401,7 @@ IN_CHILD(test_sampling)
 	CHILD_CHECK(!is_debug(p[1] = pick(c, DEBUG_SAMPLE(1, 1))));
 	kmalloc_free(p[0], NULL);
 	kmalloc_free(p[1], NULL);
-	CHILD_CHECK(cache_set_sampling(c, true) == 0 && !is_shut(c) && !debug_flags(c));
+	CHILD_CHECK(cache_set_sampling(c, true) == 0 && !is_closed(c) && !debug_flags(c));
 	for (unsigned int i = 0; i < 3100; i++) {
 		bool sampled = i % 7 == 0;
 

@@ -29,7 +29,7 @@ IN_CHILD(listeners_are_noticed_on_a_slow_path)
 	CHILD_CHECK(!is_watched(before)); /* nobody has looked */
 	p = cache_alloc(before, 0, -1);
 	CHILD_CHECK(p && instrument_listening && is_watched(before));
-	CHILD_CHECK(before->front.closed & FRONT_SHUT);
+	CHILD_CHECK(before->front.closed & FRONT_CLOSED);
 	after = make("after", 128, 0, SLAB_NOLEAKTRACE);
 	CHILD_CHECK(is_watched(after));
 	cache_check_all();

@@ -24,7 +24,7 @@
 
 #include "child.h"
 #include "command/command.h"
-#include "report/root.h"
+#include "inspect/root.h"
 #include "util.h"
 
 #define SLOWLY 2

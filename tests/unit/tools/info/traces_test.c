@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "report/root.h"
+#include "inspect/root.h"
 #include "info/traces.h"
 
 static struct snapshot *s;

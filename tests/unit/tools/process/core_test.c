@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "process/core.h"
 #include "unit/tools/core_fixture.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "util.h"
 #include <uslab/slab.h>
 

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "child.h"
-#include "report/snapshot.h"
+#include "inspect/snapshot.h"
 #include "process/target.h"
 #include "util.h"
 

@@ -4,8 +4,8 @@
  * and its counts afterwards
  */
 #include "replay/replay_run.h"
-#include "report/snapshot.h"
-#include "report/usage.h"
+#include "inspect/snapshot.h"
+#include "inspect/usage.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "track/track_sites.h"
-#include "unit/report/fake_slabs.h"
+#include "unit/inspect/fake_slabs.h"
 
 static struct track_sites sites;
 

@@ -11,7 +11,7 @@
 
 #include "os/time/clock.h"
 #include "track/track.h"
-#include "unit/report/fake_slabs.h"
+#include "unit/inspect/fake_slabs.h"
 
 static struct tracking *t;
 static struct track_options options;

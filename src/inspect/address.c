@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/address.c - what an address of a process is
+ *
+ * Data:       none; struct snapshot of the caller.
+ * Invariants: see inspect/tracks.h. What CPUs and nodes have cached is looked for in their arrays,
+ *             each within its bounds, chains of arrays for at most as many steps as are counted.
+ * Locks:      none.
+ * Flow:       tracks_address: place in the reserved range -> page descriptor
+ *             -> slab_map.c -> arrays.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "front/depot.h"
+#include "front/percpu.h"
+#include "front/queues.h"
+#include "page/arena.h"
+#include "inspect/slab_map.h"
+#include "inspect/tracks.h"
+
+#define MAX_ENTRIES (16 * QUEUES_MAX_LIMIT) /* of a queue: none has room for more */
+#define PIECE (SLAB_MAP_PIECE / sizeof(uint64_t))
+
+/* ---- cached by a front ---------------------------------------------------------------------- */
+
+static uint64_t window(const struct snapshot *s, unsigned int cpu)
+{
+	return s->totals.arena_base + (uint64_t)USLAB_WINDOWS_OFFSET +
+	       ((uint64_t)(cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT);
+}
+
+/* Is the object one of n words at that address? */
+static bool is_among(struct snapshot *s, uint64_t object, uint64_t address, uint64_t n)
+{
+	const uint64_t *word = (const uint64_t *)s->buffer;
+
+	for (uint64_t done = 0; done < n; done += PIECE) {
+		uint64_t part = MIN(PIECE, n - done);
+
+		if (!snapshot_read(s, address + done * sizeof(*word), s->buffer,
+				   part * sizeof(*word)))
+			return false;
+		for (uint64_t i = 0; i < part; i++)
+			if (word[i] == object)
+				return true;
+	}
+	return false;
+}
+
+/* In the array whose top this is? */
+static bool in_sheaf(struct snapshot *s, uint64_t object, uint64_t top, unsigned int capacity)
+{
+	unsigned int bottom = USLAB_SHEAF_CAPACITY - capacity;
+
+	if (!top || top % sizeof(void *) || sheaf_index(top) <= bottom)
+		return false;
+	return is_among(s, object, top - (sheaf_index(top) - bottom - 1) * sizeof(void *),
+			sheaf_index(top) - bottom);
+}
+
+static bool in_words(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		     unsigned int cpu)
+{
+	static const uint64_t places[] = { 0, USLAB_WINDOW_GENERIC, USLAB_WINDOW_SPARES };
+	uint64_t word;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(places); i++)
+		if (snapshot_read(s, window(s, cpu) + places[i] + c->id * sizeof(word), &word,
+				  sizeof(word)) &&
+		    word != s->word[c->id] && in_sheaf(s, object, word, c->capacity))
+			return true;
+	return false;
+}
+
+static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		     uint64_t address)
+{
+	struct depot depot;
+	uint64_t top;
+
+	if (!snapshot_read(s, address, &depot, sizeof(depot)))
+		return false;
+	top = depot.full;
+	for (unsigned long i = 0; top && i < MIN(depot.nr_full, c->total_objects); i++) {
+		if (in_sheaf(s, object, top, c->capacity))
+			return true;
+		if (!snapshot_read(s, (uintptr_t)sheaf_base(top), &top, sizeof(top)))
+			return false;
+	}
+	return false;
+}
+
+static bool in_array_front(struct snapshot *s, unsigned int index, uint64_t object)
+{
+	const struct snapshot_cache *c = &s->cache[index];
+
+	for (unsigned int cpu = 0; cpu < s->totals.cpus; cpu++)
+		if (in_words(s, c, object, cpu))
+			return true;
+	for (unsigned int node = 0; s->work[index].depots && node < s->totals.nodes; node++)
+		if (in_depot(s, c, object, s->work[index].depots + node * sizeof(struct depot)))
+			return true;
+	return false;
+}
+
+static bool in_queue(struct snapshot *s, uint64_t object, const struct queue *queue)
+{
+	return queue->entry &&
+	       is_among(s, object, (uintptr_t)queue->entry, MIN(queue->avail, MAX_ENTRIES));
+}
+
+static bool in_cpu_queue(struct snapshot *s, unsigned int id, uint64_t object, unsigned int cpu)
+{
+	struct kmem_cache_cpu state;
+	uint64_t place = window(s, cpu) + USLAB_WINDOW_STATE + id * USLAB_CPU_STATE_SIZE;
+
+	if (!snapshot_read(s, place, &state, sizeof(state)) || !state.bottom ||
+	    state.top == QUEUES_STOPPED || state.top <= state.bottom)
+		return false;
+	return is_among(s, object, state.bottom + sizeof(void *),
+			MIN((state.top - state.bottom) / sizeof(void *), QUEUES_MAX_LIMIT));
+}
+
+static bool in_node_queues(struct snapshot *s, uint64_t object, uint64_t address)
+{
+	struct queues_node node;
+	struct queue alien;
+
+	if (!snapshot_read(s, address, &node, sizeof(node)))
+		return false;
+	if (in_queue(s, object, &node.shared))
+		return true;
+	for (unsigned int n = 0; node.alien && n < s->totals.nodes; n++)
+		if (snapshot_read(s, (uintptr_t)node.alien + n * sizeof(alien), &alien,
+				  sizeof(alien)) &&
+		    in_queue(s, object, &alien))
+			return true;
+	return false;
+}
+
+static bool in_queues(struct snapshot *s, unsigned int index, uint64_t object)
+{
+	uint64_t address = s->work[index].queues;
+	struct queues queues;
+
+	for (unsigned int cpu = 0; cpu < s->totals.cpus; cpu++)
+		if (in_cpu_queue(s, s->cache[index].id, object, cpu))
+			return true;
+	if (!snapshot_read(s, address, &queues, sizeof(queues)))
+		return false;
+	address += offsetof(struct queues, node);
+	for (unsigned int n = 0; n < MIN(queues.nr_nodes, s->totals.nodes); n++)
+		if (in_node_queues(s, object, address + n * sizeof(struct queues_node)))
+			return true;
+	return false;
+}
+
+static bool in_hand(struct snapshot *s, unsigned int index, uint64_t object)
+{
+	if (s->work[index].queues)
+		return in_queues(s, index, object);
+	return s->cache[index].capacity && in_array_front(s, index, object);
+}
+
+/* ---- in a slab ------------------------------------------------------------------------------- */
+
+static enum object_state state_of(struct snapshot *s, const struct slab_map *map, unsigned int i)
+{
+	if (!map->known)
+		return OBJECT_UNKNOWN;
+	if (slab_map_is_free(map, i))
+		return OBJECT_FREE;
+	return in_hand(s, map->cache, slab_map_object(map, i)) ? OBJECT_CACHED : OBJECT_LIVE;
+}
+
+static void fill_object(struct snapshot *s, const struct slab_map *map, uint64_t address,
+			struct address_info *info)
+{
+	uint64_t slots = map->first - map->layout.red_left_pad;
+	uint64_t i = (address - slots) / map->layout.stride;
+
+	info->kind = ADDRESS_PADDING;
+	if (address < slots || i >= map->objects)
+		return;
+	info->index = (unsigned int)i;
+	info->object = slab_map_object(map, info->index);
+	if (address >= info->object && address < info->object + info->object_size)
+		info->kind = ADDRESS_OBJECT;
+	info->tracked = slab_map_has_tracks(map) &&
+			slab_map_record(s, map, info->index, &info->track);
+	info->state = state_of(s, map, info->index);
+	info->track.live = info->state == OBJECT_LIVE;
+}
+
+static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address,
+		      struct address_info *info)
+{
+	info->cache = map->cache;
+	info->slab = map->base;
+	info->slab_bytes = map->bytes;
+	/* a merged cache takes larger objects than its layout was made for */
+	info->object_size = map->layout.object_size;
+	if (map->layout.kind == LAYOUT_PLAIN)
+		info->object_size = MIN(MAX(s->cache[map->cache].object_size, info->object_size),
+					map->layout.stride);
+	info->red_left_pad = map->layout.red_left_pad;
+	info->debug = map->layout.debug;
+	if (map->layout.kind == LAYOUT_GUARD)
+		info->kind = ADDRESS_GUARDED;
+	else
+		fill_object(s, map, address, info);
+}
+
+/* ---- in the arena ---------------------------------------------------------------------------- */
+
+/* The free block that has a page inside; what cannot be found stays a single page. */
+static void fill_free(struct snapshot *s, unsigned long number, struct address_info *info)
+{
+	struct page page;
+
+	info->kind = ADDRESS_FREE;
+	for (unsigned int order = 0; order <= ARENA_CHUNK_ORDER; order++) {
+		unsigned long head = ALIGN_DOWN(number, 1ul << order);
+
+		if (!snapshot_read(s, s->descriptors + head * sizeof(page), &page, sizeof(page)))
+			return;
+		if ((page.type == PAGE_BUDDY || page.type == PAGE_LISTED) && page.order >= order &&
+		    page.order <= ARENA_CHUNK_ORDER) {
+			info->slab = s->totals.arena_base + ((uint64_t)head << PAGE_SHIFT);
+			info->slab_bytes = PAGE_SIZE << page.order;
+			return;
+		}
+	}
+}
+
+static void fill_page(struct snapshot *s, unsigned long number, uint64_t address,
+		      struct address_info *info)
+{
+	struct slab_map map;
+	struct page page;
+
+	if (!snapshot_read(s, s->descriptors + number * sizeof(page), &page, sizeof(page)))
+		return;
+	if (page.type == PAGE_TAIL && page.head < number) {
+		number = page.head;
+		if (!snapshot_read(s, s->descriptors + number * sizeof(page), &page, sizeof(page)))
+			return;
+	}
+	info->slab = s->totals.arena_base + ((uint64_t)number << PAGE_SHIFT);
+	info->slab_bytes = PAGE_SIZE;
+	info->descriptor = s->descriptors + number * sizeof(page);
+	switch (page.type) {
+	case PAGE_NONE:
+	case PAGE_BUDDY:
+	case PAGE_LISTED:
+		fill_free(s, number, info);
+		break;
+	case PAGE_RUN:
+		info->kind = ADDRESS_PAGES;
+		info->slab_bytes = (uint64_t)page.nr_pages << PAGE_SHIFT;
+		info->tracked = blocks_find(s, info->slab, info->slab_bytes, &info->track);
+		break;
+	case PAGE_HEAP:
+		info->kind = ADDRESS_HEAP;
+		break;
+	case PAGE_SLAB:
+		slab_map_init(&map);
+		if (slab_map_open(s, &map, number) &&
+		    (map.layout.kind == LAYOUT_GUARD || slab_map_fill(s, &map)))
+			fill_slab(s, &map, address, info);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Windows and class bytes lie below the arena, descriptors wherever they lie. */
+static bool is_metadata(const struct snapshot *s, uint64_t address)
+{
+	uint64_t base = s->totals.arena_base;
+
+	return (address >= base + (uint64_t)USLAB_WINDOWS_OFFSET && address < base) ||
+	       (address >= s->descriptors &&
+		address - s->descriptors < s->nr_pages * sizeof(struct page));
+}
+
+int tracks_address(struct snapshot *s, uint64_t address, struct address_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->cache = UINT_MAX;
+	if (!s->nr_pages)
+		return s->error;
+	if (address >= s->totals.arena_base && address < s->totals.arena_end)
+		fill_page(s, (address - s->totals.arena_base) >> PAGE_SHIFT, address, info);
+	else if (is_metadata(s, address))
+		info->kind = ADDRESS_METADATA;
+	return s->error;
+}

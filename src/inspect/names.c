@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/names.c - the engines and fronts that there are
+ *
+ * Data:       a constant table.
+ * Invariants: see inspect/names.h; the defaults come first.
+ * Locks:      none.
+ * Flow:       see names.h; reads the ops tables of front/ and those that cache/ names.
+ */
+#include "inspect/names.h"
+
+#include "cache/cache.h"
+
+static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
+						  &front_queues_ops, &front_none_ops };
+
+const char *names_engine(unsigned int i)
+{
+	return i < CACHE_NR_ENGINES ? cache_engines[i]->name : NULL;
+}
+
+const char *names_front(unsigned int i)
+{
+	return i < ARRAY_SIZE(fronts) ? fronts[i]->name : NULL;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/reader.h - memory of a process, this one or another, behind one function
+ *
+ * Data:       struct reader: a function and what it needs.
+ * Invariants: read() fills all of buf or fails; a failed read may leave anything in buf.
+ * Locks:      none. What is read may change while it is being read.
+ * Flow:       implemented by inspect/reader.c (this process) and by tools (other processes, core
+ *             files); used by reader.c, snapshot.h and tools.
+ */
+#ifndef INSPECT_READER_H
+#define INSPECT_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader {
+	/*
+	 * Copies len bytes at addr of the process into buf. 0; -EFAULT: not all of it is mapped;
+	 * -ESRCH: the process has ended; -EPERM: not allowed to look.
+	 */
+	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	void *ctx;
+	bool still; /* a core file: its process, and its clock, stand still */
+};
+
+static inline int reader_read(const struct reader *r, uint64_t addr, void *buf, size_t len)
+{
+	return r->read(r->ctx, addr, buf, len);
+}
+
+/*
+ * This process. A wild address faults here instead of failing, so the caller makes sure that no
+ * cache is destroyed meanwhile; everything else that a snapshot follows is never unmapped.
+ */
+extern const struct reader reader_local;
+
+#endif /* INSPECT_READER_H */

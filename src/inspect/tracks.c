@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/tracks.c - objects of debug slabs with their users, and the stacks
+ *
+ * Data:       none; struct snapshot of the caller, whose buffer is used.
+ * Invariants: every block of pages is looked at once, whatever the descriptors say: one that begins
+ *             inside of another is passed over. So no process, however it lies, makes this
+ *             longer than its own memory.
+ * Locks:      none.
+ * Flow:       tracks_visit: blocks.c; page descriptors in pieces -> slab_map.c -> visit().
+ */
+#include "inspect/tracks.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "os/time/clock.h"
+#include "inspect/internal.h"
+#include "inspect/slab_map.h"
+
+#define PIECE (SLAB_MAP_PIECE / sizeof(struct page))
+
+/* One pass over the slabs of a process. */
+struct visit {
+	struct snapshot *s;
+	unsigned int cache; /* UINT_MAX: all */
+	void (*visit)(const struct track_record *record, void *arg);
+	void *arg;
+	long count;
+	unsigned long next; /* pages below belong to blocks that were looked at */
+	struct slab_map map;
+};
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* Retired slabs (a check failed) are on no list: as in the kernel they are not looked at. */
+static void visit_slab(struct visit *v, unsigned long number)
+{
+	struct slab_map *map = &v->map;
+	struct track_record record;
+
+	if (!slab_map_open(v->s, map, number))
+		return;
+	v->next = number + (1ul << map->page.order);
+	if (!slab_map_has_tracks(map) || map->counters.frozen ||
+	    (v->cache != UINT_MAX && v->cache != map->cache) || !slab_map_fill(v->s, map))
+		return;
+	for (unsigned int i = 0; i < map->objects; i++) {
+		if (slab_map_is_free(map, i) || !slab_map_record(v->s, map, i, &record))
+			continue;
+		record.live = true; /* also where the list led astray: it changed too fast */
+		v->count++;
+		v->visit(&record, v->arg);
+	}
+}
+
+static void visit_piece(struct visit *v, unsigned long first, unsigned long nr)
+{
+	const struct page *page = (const struct page *)v->s->buffer;
+
+	for (unsigned long i = 0; i < nr; i++)
+		if (page[i].type == PAGE_SLAB && first + i >= v->next)
+			visit_slab(v, first + i);
+}
+
+long tracks_visit(struct snapshot *s, unsigned int cache,
+		  void (*visit)(const struct track_record *record, void *arg), void *arg)
+{
+	struct visit v = { .s = s, .cache = cache, .visit = visit, .arg = arg };
+
+	if (cache == UINT_MAX || cache == s->blocks_row)
+		v.count = blocks_visit(s, visit, arg);
+	if (cache == s->blocks_row)
+		return s->error ? s->error : v.count;
+	slab_map_init(&v.map);
+	for (unsigned long i = 0; i < s->nr_pages && !s->error; i += PIECE) {
+		unsigned long nr = MIN(PIECE, s->nr_pages - i);
+
+		/* what is not readable at one place is not readable further on */
+		if (!snapshot_read(s, s->descriptors + i * sizeof(struct page), s->buffer,
+				   nr * sizeof(struct page)))
+			break;
+		visit_piece(&v, i, nr);
+	}
+	return s->error ? s->error : v.count;
+}
+
+/* ---- stacks and time ------------------------------------------------------------------------- */
+
+unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max)
+{
+	uint32_t chunk = handle / (STACKS_CHUNK / STACKS_UNIT);
+	uint64_t place = handle % (STACKS_CHUNK / STACKS_UNIT) * (uint64_t)STACKS_UNIT;
+	struct stack_record record;
+	uint64_t depot, base;
+
+	if (!handle || chunk >= STACKS_CHUNKS || !s->root.stacks ||
+	    !snapshot_read(s, s->root.stacks, &depot, sizeof(depot)) || !depot ||
+	    !snapshot_read(s, depot + offsetof(struct stacks, chunk) + chunk * sizeof(base), &base,
+			   sizeof(base)) ||
+	    !base || place + sizeof(record) > STACKS_CHUNK ||
+	    !snapshot_read(s, base + place, &record, sizeof(record)))
+		return 0;
+	place += sizeof(record);
+	if (!record.nr || record.nr > STACKS_DEPTH ||
+	    place + record.nr * sizeof(*pcs) > STACKS_CHUNK) {
+		s->totals.inconsistent++;
+		return 0;
+	}
+	max = MIN(max, record.nr);
+	return snapshot_read(s, base + place, pcs, max * sizeof(*pcs)) ? max : 0;
+}
+
+static void find_newest(const struct track_record *record, void *arg)
+{
+	uint64_t *newest = arg;
+
+	*newest = MAX(*newest, MAX(record->alloc.when, record->free.when));
+}
+
+uint64_t tracks_now(struct snapshot *s)
+{
+	uint64_t newest = 0;
+
+	if (!s->reader->still)
+		return os_clock_ms();
+	/* The clock stopped with the process; the last that it tracked is near enough. */
+	tracks_visit(s, UINT_MAX, find_newest, &newest);
+	return newest;
+}

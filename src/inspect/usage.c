@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/usage.c - how many bytes this process has in slabs
+ *
+ * Data:       none of its own.
+ * Invariants: see inspect/usage.h.
+ * Locks:      none; the zones' counters are read without their locks, as tools outside do.
+ * Flow:       see usage.h; reads page/buddy.c, page/run.c and, slowly, the caches' fronts.
+ */
+#include "inspect/usage.h"
+
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
+#include "page/pcp.h"
+#include "page/run.h"
+
+void usage_read(struct usage *usage)
+{
+	unsigned long large = load_relaxed(&run_counters.pages);
+	unsigned long used = 0;
+
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
+		const struct buddy_stats *stats = &buddy_zones[node].stats;
+
+		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free) -
+			pcp_stats(node).nr_pages;
+	}
+	/* Read at different times: another thread may have come between. */
+	usage->slab_bytes = used > large ? (used - large) * PAGE_SIZE : 0;
+	usage->large_bytes = large * PAGE_SIZE;
+	usage->mapped_bytes = load_relaxed(&large_counters.bytes);
+}
+
+/* What a front caches, and whether in queues or in slabs of CPUs. */
+static void add_held(struct usage_slow *usage, struct cache *c)
+{
+	uint64_t bytes = c->front.ops->held(&c->front) * c->engine.size;
+
+	if (c->front.ops == &front_cpuslab_ops)
+		usage->cpu_slab_bytes += bytes;
+	else
+		usage->queue_bytes += bytes;
+}
+
+void usage_read_slow(struct usage_slow *usage)
+{
+	struct list_head *pos;
+
+	*usage = (struct usage_slow){ .meta_bytes = load_relaxed(&meta_counters.used) };
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
+		usage->page_blocks += load_relaxed(&buddy_zones[node].stats.nr_alloc);
+	list_for_each(pos, &cache_list)
+		add_held(usage, list_entry(pos, struct cache, list));
+}
+
+uint64_t usage_nr_pages(void)
+{
+	return load_relaxed(&page_map.nr_pages);
+}
+
+uint64_t usage_page_of(const void *p)
+{
+	return page_index(p);
+}
+
+bool usage_page_in_use(uint64_t page)
+{
+	uint8_t type = page_at(page)->type;
+
+	return type != PAGE_NONE && type != PAGE_BUDDY && type != PAGE_LISTED;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/inspect/pages_test.c - page descriptors of a made-up process, honest and not
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "fake_process.h"
+
+static struct snapshot *s;
+static struct fake_process f;
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_init(&f);
+	s = calloc(1, sizeof(*s));
+	return s ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	fake_exit(&f);
+	free(s);
+	return 0;
+}
+
+static void take(void)
+{
+	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+}
+
+static void test_slabs(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_cache(&f, 193, "b", 128, 8);
+	fake_slab(&f, 0, 192, 64, 64, false); /* full */
+	fake_slab(&f, 1, 192, 64, 10, false); /* partial */
+	fake_slab(&f, 2, 192, 64, 0, false);  /* kept empty, on the list too */
+	fake_slab(&f, 3, 192, 64, 64, true);  /* a CPU's */
+	fake_slab(&f, 4, 192, 64, 20, true);  /* on a CPU's partial list */
+	fake_slab(&f, 8, 193, 64, 1, false)->order = 1;
+	take();
+	c = fake_result(s, 192);
+	assert_int_equal(c->slabs, 5);
+	assert_int_equal(c->partial, 2);
+	assert_int_equal(c->cpu_slabs, 2);
+	assert_int_equal(c->total_objects, 320);
+	assert_int_equal(c->objects, 64 + 10 + 64 + 20);
+	assert_int_equal(c->objects_partial, 10);
+	assert_int_equal(c->slab_bytes, 5 * 4096);
+	c = fake_result(s, 193);
+	assert_int_equal(c->slabs, 1);
+	assert_int_equal(c->slab_bytes, 8192);
+	assert_int_equal(s->totals.slab_bytes, 5 * 4096 + 8192);
+	assert_int_equal(s->totals.inconsistent, 0);
+}
+
+/* SLAB's slabs without objects are on a list of their own; its pages may be of any node. */
+static void test_nodes_and_free_slabs(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_text(&f, FAKE_GLOBALS + FAKE_NAMES, "slab");
+	fake_slab(&f, 0, 192, 64, 10, false);
+	fake_slab(&f, 1, 192, 64, 0, false)->node = 1;
+	fake_slab(&f, 2, 192, 64, 20, false)->node = 1;
+	fake_slab(&f, 3, 192, 64, 64, true)->node = 1;
+	fake_slab(&f, 4, 192, 64, 1, false)->node = 255; /* no such node */
+	take();
+	c = fake_result(s, 192);
+	assert_string_equal(c->engine, "slab");
+	assert_int_equal(c->slabs, 5);
+	assert_int_equal(c->partial, 3);
+	assert_int_equal(c->objects_partial, 31);
+	assert_int_equal(c->node[0].slabs, 1);
+	assert_int_equal(c->node[0].partial, 1);
+	assert_int_equal(c->node[0].objects_partial, 10);
+	assert_int_equal(c->node[1].slabs, 3);
+	assert_int_equal(c->node[1].partial, 1);
+	assert_int_equal(c->node[1].cpu_slabs, 1);
+	assert_int_equal(c->node[1].inuse, 84);
+	assert_int_equal(c->node[1].total_objects, 192);
+	assert_int_equal(c->node[SNAPSHOT_MAX_NODES - 1].slabs, 1);
+}
+
+static void test_runs_and_free(void **state)
+{
+	struct page *run = fake_page(&f, 100);
+	struct page *free_block = fake_page(&f, 128);
+	const struct snapshot_cache *row;
+
+	(void)state;
+	run->type = PAGE_RUN;
+	run->nr_pages = 25;
+	for (int i = 1; i < 25; i++)
+		run[i].type = PAGE_TAIL;
+	free_block->type = PAGE_BUDDY;
+	free_block->order = 5;
+	free_block->nr_pages = 7;     /* dirty ones */
+	for (int i = 0; i < 2; i++) { /* on a CPU's list: one written to, one not */
+		fake_page(&f, 160 + 8 * i)->type = PAGE_LISTED;
+		fake_page(&f, 160 + 8 * i)->order = i ? 3 : 2;
+		fake_page(&f, 160 + 8 * i)->nr_pages = i ? 0 : 4;
+	}
+	take();
+	assert_int_equal(s->totals.runs, 1);
+	assert_int_equal(s->totals.run_bytes, 25 * 4096);
+	assert_int_equal(s->totals.free_bytes, (32 + 12) * 4096);
+	assert_int_equal(s->totals.dirty_bytes, (7 + 4) * 4096);
+	assert_int_equal(s->totals.listed_bytes, 12 * 4096);
+	assert_int_equal(s->totals.inconsistent, 0);
+	assert_int_equal(s->nr_caches, 3);
+	row = &s->cache[0];
+	assert_string_equal(row->name, "free-pages");
+	assert_int_equal(row->objects, 0);
+	assert_int_equal(row->slabs, 7 + 4);
+	assert_int_equal(row->slab_bytes, (7 + 4) * 4096);
+	row = &s->cache[1];
+	assert_string_equal(row->name, "malloc-large");
+	assert_int_equal(row->objects, 1);
+	assert_int_equal(row->object_size, 25 * 4096);
+	assert_int_equal(row->slab_bytes, 25 * 4096);
+	row = &s->cache[2];
+	assert_string_equal(row->name, "malloc-mapped");
+	assert_int_equal(row->objects, 3);
+	assert_int_equal(row->slab_bytes, 30 << 20);
+}
+
+/* A slab whose engine is no cache: its bytes are told apart, and nothing is followed. */
+static void test_unknown_engine(void **state)
+{
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_slab(&f, 0, 192, 64, 64, false)->engine = (void *)0xdeadbeef;
+	fake_slab(&f, 1, 192, 64, 64, false)->engine = NULL;
+	fake_slab(&f, 2, 192, 64, 3, false);
+	take();
+	assert_int_equal(s->totals.unknown_bytes, 8192);
+	assert_int_equal(fake_result(s, 192)->slabs, 1);
+	assert_int_equal(fake_result(s, 192)->objects, 3);
+}
+
+static void test_lies(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_slab(&f, 0, 192, 64, 64, false)->order = 200;
+	fake_slab(&f, 1, 192, 10, 65535, false); /* more in use than there are */
+	fake_page(&f, 2)->type = 77;
+	fake_page(&f, 3)->type = PAGE_RUN;
+	fake_page(&f, 3)->nr_pages = ~0u;
+	fake_page(&f, 4)->type = PAGE_BUDDY;
+	fake_page(&f, 4)->order = 63;
+	fake_page(&f, 5)->type = PAGE_BUDDY;
+	fake_page(&f, 5)->nr_pages = 2; /* of one */
+	take();
+	c = fake_result(s, 192);
+	assert_int_equal(c->slabs, 1);
+	assert_int_equal(c->objects, 10);
+	assert_int_equal(s->totals.run_bytes, 0);
+	assert_int_equal(s->totals.free_bytes, 0);
+	assert_int_equal(s->totals.inconsistent, 5);
+}
+
+/* More pages than there are descriptors: the ones that can be read count. */
+static void test_missing_descriptors(void **state)
+{
+	(void)state;
+	fake_cache(&f, 192, "a", 64, 8);
+	fake_slab(&f, 0, 192, 64, 64, false);
+	fake_slab(&f, FAKE_NR_PAGES - 1, 192, 64, 64, false);
+	fake_page_map(&f)->nr_pages = 1ul << 20;
+	take();
+	assert_int_equal(fake_result(s, 192)->slabs, 2);
+	assert_int_equal(s->totals.inconsistent, 1);
+	assert_true(f.reads < 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_slabs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nodes_and_free_slabs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_runs_and_free, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_engine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_descriptors, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
