@@ -90,7 +90,7 @@ struct ring {
 	_Alignas(128) void *slots[RING_SLOTS];
 };
 
-/* NULL, which ends the stream, is told at once. */
+/* NULL, which ends the stream, is sent at once. */
 ALWAYS bool ring_try_push(struct ring *r, void *p)
 {
 	uint64_t tail = r->tail_mine;

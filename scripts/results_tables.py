@@ -56,7 +56,7 @@ def memory_after_boot(runs):
     memory = runs["memory"]
     s = Section("Memory after boot: SLUB, SLAB, SLOB", f"{TALK}, slide 26",
                 "kB of a desktop system after boot, beside `uslab bench memory`, model desktop: "
-                "the objects of a made-up boot, in numbers scaled so that SLUB comes to the "
+                "the objects of a made-up boot, in numbers scaled so that SLUB reaches the "
                 "published sum. So SLUB's sum proves nothing; differences to it do.")
     ours = {name: [number(memory.metric(engine, f"desktop.{part}"))
                    for part in ("reclaimable", "unreclaimable", "slab")]

@@ -31,13 +31,13 @@ struct cache_alias {
 
 /*
  * Why the slow paths of a cache have more to do, see watch.c; written under cache_lock, read
- * without. Any of WATCH_CLOSED: the front is closed, and every call comes to the slow paths.
+ * without. Any of WATCH_CLOSED: the front is closed, and every call takes the slow paths.
  */
 enum cache_watch {
 	WATCH_DEBUG = 1,  /* new objects come from debug slabs: F, Z, P, U or T is set */
 	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
 	WATCH_PROBES = 4, /* somebody listens to our tracepoints */
-	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants to hear of each object */
+	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants a notification for each object */
 	WATCH_CLOSED = 15,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
@@ -287,7 +287,7 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);
 /*
- * Instead: what programs inline of kmalloc() always misses, so that it calls, and is told that
+ * Instead: what programs inline of kmalloc() always misses, so that it calls, and learns that
  * there is no memory. false: not even some pages for that.
  */
 bool kmalloc_refuse(void);

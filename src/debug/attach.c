@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/attach.c - struct debug comes to a cache, takes flags, and goes with it
+ * debug/attach.c - struct debug is attached to a cache, takes flags, and goes with it
  *
  * Why:        docs/adr/0012.
  * Data:       struct debug and its nodes, from page/meta.c.

@@ -85,7 +85,7 @@ static bool enter(struct work *w)
 static void leave(struct work *w)
 {
 	lock_release(&w->c->lock);
-	nested_call(); /* what was reported meanwhile is told now */
+	nested_call(); /* what was reported meanwhile is delivered now */
 }
 
 /* Objects of a frozen slab that have no place on the CPU any more: as if they were freed. */

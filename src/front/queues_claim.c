@@ -119,7 +119,7 @@ void queues_claim_release(struct queue_claim *h)
 	/* release: pairs with the hits' load of top */
 	percpu_put_back(h->cpu, &h->c->top, (uintptr_t)h->top);
 	lock_release(&h->c->lock);
-	nested_call(); /* what was reported meanwhile is told now */
+	nested_call(); /* what was reported meanwhile is delivered now */
 }
 
 void queues_claim_retire(struct front *f, struct queue_claim *h)

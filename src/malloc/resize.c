@@ -106,7 +106,7 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 
 	if (malloc_ready() && nested_call()) /* whatever would be done in place takes a lock */
 		return move(p, old, size, caller);
-	if (instrument_is_on()) /* they hear of a new block and of the old one's end */
+	if (instrument_is_on()) /* they are notified of a new block and of the old one's end */
 		return move(p, old, size, caller);
 	if (unlikely(malloc_resize_debug(p, size, &stays)))
 		return stays ? p : move(p, old, size, caller);

@@ -11,7 +11,7 @@
  *             such a skip has no memory.
  * Locks:      none.
  * Flow:       while control.sample_mean is set the limit of the hit path is CONTROL_SAMPLING,
- *             so every malloc() comes to slow.c, which asks sampling_passes() and then mostly
+ *             so every malloc() reaches slow.c, which asks sampling_passes() and then mostly
  *             does what the hit path does.
  *
  * Time plays no part in it: a program that sleeps, works in bursts or always calls in the same

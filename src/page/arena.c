@@ -23,7 +23,7 @@
  *
  * Neither what describes pages nor the first SMALL_SIZE of the arena come in huge pages: a process
  * with little in use would have 2 MiB resident for each place where it has some. What lies above
- * comes as the system is told to (transparent_hugepage).
+ * comes as the system is configured (transparent_hugepage).
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.

@@ -147,7 +147,7 @@ static bool free_in_range(void *p)
 	size = 1ul << (place.class + RESERVE_MIN_SHIFT);
 	if (size % os_page_size() == 0)
 		os_purge(p, size);
-	/* release: pairs with take_bit(); of two that free the same block one is told */
+	/* release: pairs with take_bit(); of two that free the same block one gets the error */
 	return __atomic_fetch_and(place.word, ~place.bit, __ATOMIC_RELEASE) & place.bit;
 }
 

@@ -88,7 +88,7 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 	return page_address(page);
 }
 
-/* Outside of the arena. The zones hear of it, for together with them it makes the peak. */
+/* Outside of the arena. The zones count it, for together with them it makes the peak. */
 static void *large_run(size_t size, size_t align, bool *zeroed)
 {
 	void *p = large_alloc(size, align, zeroed);

@@ -3,7 +3,7 @@
  * page/windows.h - words of windows without an arena, for programs that start without memory
  *
  * Data:       one page for each window, mapped once and kept.
- * Invariants: they are written before anybody is told of them.
+ * Invariants: they are written before anybody knows their address.
  * Locks:      none.
  * Flow:       called by cache/ when the library could not start; calls os/memory/vm.h.
  */

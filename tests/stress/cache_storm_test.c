@@ -44,7 +44,7 @@
 #define CACHES 5
 #define POOL 200  /* objects that a worker has at most */
 #define SLOTS 128 /* for passing on */
-#define STASH 8	  /* objects in the hands of a thread's signal handler */
+#define STASH 8	  /* objects held by a thread's signal handler */
 
 /* At the start of every object that is out; the rest of it is filled with `fill`. */
 struct stamp {

@@ -12,7 +12,7 @@
 
 #define ARCH_HAS_DWCAS 1
 
-/* ThreadSanitizer does not see into asm: what the barrier orders is told to it. */
+/* ThreadSanitizer does not see into asm: it is notified of what the barrier orders. */
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *p);
 void __tsan_release(void *p);

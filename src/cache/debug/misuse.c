@@ -11,7 +11,7 @@
  *             front's drain, the engine's is_free, debug/report/report.c.
  *
  * Is an object free? It is if it lies in the array of this CPU; the next look is made with the
- * front drained, so that what is free lies in its slab, or in the hands of a thread that is about
+ * front drained, so that what is free lies in its slab, or held by a thread that is about
  * to give it out or back. Such an object keeps its mark, so that the look is repeated; one that a
  * program was given has lost it.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/instrument/instrument.c - other people's tools hear of each object: tracers, valgrind,
+ * cache/instrument/instrument.c - tools that are notified of each object: tracers, valgrind,
  * sanitizers
  *
  * Data:       who listens, as of the last look.
@@ -8,14 +8,14 @@
  * Locks:      cache_lock to put watch bits on all caches.
  * Flow:       see instrument.h; calls os/instrument/probe.c, os/instrument/memcheck.c.
  *
- * What the tools see is what the program has: an object is told of after it was taken, and before
- * it is given back. A free that is a mistake is told of as well: valgrind says so in its own words
- * first, and then what it would have done happens.
+ * What the tools see is what the program has: an object is announced after it was taken, and before
+ * it is given back. A free that is a mistake is announced as well: valgrind says so in its own
+ * words first, and then what it would have done happens.
  *
  * Not hidden from either tool are free objects of type-stable caches (SLAB_TYPESAFE_BY_RCU), which
  * may be read, and of heaps, whose free blocks and headers lie among them. Not hidden from
  * AddressSanitizer are those with a constructor, which some engines call for an object that is
- * still free. Neither tool hears of debug and guarded objects.
+ * still free. Neither tool is notified of debug and guarded objects.
  */
 #include "cache/instrument/instrument.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/instrument/instrument.h - other people's tools hear of each object: tracers, valgrind,
+ * cache/instrument/instrument.h - tools that are notified of each object: tracers, valgrind,
  * sanitizers
  *
  * Data:       which tools run this process is in os/instrument/memcheck.h, who listens to
@@ -30,7 +30,7 @@
 #include "os/instrument/probe.h"
 #include "os/instrument/sanitizer.h"
 
-/* USLAB_CONF=valgrind=0, asan=0: the tool is there, but shall not hear of objects. */
+/* USLAB_CONF=valgrind=0, asan=0: the tool is there, but is not notified of objects. */
 bool instrument_set_valgrind(const char *value);
 bool instrument_set_asan(const char *value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/names.c - names of functions, those that reports had lately at hand
+ * debug/report/names.c - names of functions, those that reports had lately, cached
  *
  * Data:       names[], the last one of each place.
  * Invariants: what stands for a loaded object are its place and a sum of its first page, in

@@ -213,7 +213,7 @@ void report_count_isolated(void)
 
 /*
  * What cannot go to the file still goes to stderr, if that is open; whoever looks for
- * it is told by the count.
+ * the count says so.
  */
 static void write_text(const char *text, size_t len)
 {
@@ -258,7 +258,7 @@ static void write_rest(size_t delivered, bool left_out, unsigned int nr)
  * What a hook is given: of its own, since the text is the next one's when its lock is given back.
  */
 struct told {
-	uslab_report_hook hook; /* NULL: nobody is told */
+	uslab_report_hook hook; /* NULL: nobody is notified */
 	void *arg;
 	bool quiet; /* the text was not written */
 	char *copy; /* NULL: no memory */
@@ -337,7 +337,7 @@ static void tell_late(void *owner, void *p, const void *caller)
 	reserve_free(told);
 }
 
-/* Tells when this thread holds no lock any more. false: no memory, and nobody is told. */
+/* Tells when this thread holds no lock any more. false: no memory, and nobody is notified. */
 static bool put_off(struct told *told)
 {
 	struct told *late = reserve_alloc(sizeof(*late), sizeof(void *));
@@ -401,7 +401,7 @@ static cold void deliver(void)
 	if (ends && lock_thread.nr)
 		lock_abandon();
 	tell(&told);
-	/* of what a hook reports itself the report that it is told of ends the process, later */
+	/* of what a hook reports itself the report that it is called for ends the process, later */
 	if (ends)
 		end_by_policy();
 }

@@ -8,7 +8,7 @@
  *             pointer must not overwrite the object.
  * Locks:      none; pure but for the knobs of order.c.
  * Flow:       called by slub.c and debug/layout.c. Debug layouts are made in debug/; all code of
- *             this engine reads the layout of the slab at hand, so that both kinds live side by
+ *             this engine reads the layout of the slab concerned, so that both kinds live side by
  *             side.
  */
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slub/oom.c - what is said when there is no memory for a slab (spec 4.16), and last words
+ * engine/slub/oom.c - what is said when there is no memory for a slab (spec 4.16)
  *
  * Data:       the rate limit: ten messages in five seconds, for the whole process.
  * Invariants: nothing here allocates.

@@ -2,7 +2,7 @@
 /*
  * os/instrument/memcheck.c - valgrind and AddressSanitizer, if one of them runs this process
  *
- * Data:       which of them is told of objects.
+ * Data:       which of them is notified of objects.
  * Invariants: see os/instrument/memcheck.h.
  * Locks:      none.
  * Flow:       see memcheck.h; calls os/instrument/sanitizer.c.

@@ -23,7 +23,7 @@ extern bool os_memcheck_on;
 /* Set before os_memcheck_init() it declines both: for tests that look at fronts and slabs. */
 extern bool os_memcheck_declined;
 
-/* Asks for them; valgrind, asan (any sanitizer): shall it be told of objects? */
+/* Asks for them; valgrind, asan (any sanitizer): shall it be notified of objects? */
 void os_memcheck_init(bool valgrind, bool asan);
 
 /* What lies in this range are pointers of the program (LeakSanitizer). */

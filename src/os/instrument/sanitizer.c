@@ -3,7 +3,7 @@
  * os/instrument/sanitizer.c - ThreadSanitizer and MemorySanitizer, if the program was built with
  * one of them
  *
- * Data:       tell_*: which is told; places: where threads hand pages on, by page number modulo
+ * Data:       tell_*: which is notified; places: where threads hand pages on, by page number modulo
  *             their number. The sanitizer keeps what it knows of a place, nothing is stored there.
  * Invariants: see os/instrument/sanitizer.h.
  * Locks:      none.

@@ -18,7 +18,7 @@
 
 #include "base/compiler.h"
 
-/* Is one of them there? wanted: shall it be told of objects? */
+/* Is one of them there? wanted: shall it be notified of objects? */
 bool os_sanitizer_init(bool wanted);
 
 /*

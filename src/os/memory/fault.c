@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * os/memory/fault.c - accesses to memory that may not be accessed (SIGSEGV), before
- * the program hears of them
+ * the program gets them
  *
  * Data:       actions[]: the program's actions, the one that counts last; slot 0 is the first that
  *             was found, what the others lie above.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * os/memory/fault.h - accesses to memory that may not be accessed (SIGSEGV), before
- * the program hears of them
+ * the program gets them
  *
  * Data:       our function, and the program's action for the signal.
  * Invariants: what is not ours reaches the program's handler, or the default action, as if we were
@@ -34,7 +34,7 @@ struct os_fault {
  */
 typedef bool (*os_fault_function)(const struct os_fault *fault);
 
-/* fn hears of faults by protection from now on; always the same function. 0 or -errno. */
+/* fn is called for faults by protection from now on; always the same function. 0 or -errno. */
 int os_fault_install(os_fault_function fn);
 
 #endif /* OS_FAULT_H */

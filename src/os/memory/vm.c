@@ -190,7 +190,7 @@ void os_bind(void *addr, size_t size, unsigned int node)
 	unsigned long nodes = 1ul << node;
 
 	ASSERT(node < OS_WORD_BITS);
-	/* The kernel reads one bit less than it is told of. */
+	/* The kernel reads one bit less than the argument says. */
 	os_syscall(SYS_mbind, addr, size, MPOL_PREFERRED, &nodes, OS_WORD_BITS + 1, 0);
 }
 

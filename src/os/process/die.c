@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/process/die.c - the last words: one clear line on stderr, then abort
+ * os/process/die.c - the end of the process: one clear line on stderr, then abort
  *
  * Data:       none.
  * Invariants: as os/process/say.c.

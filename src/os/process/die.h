@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/process/die.h - the last words: one clear line on stderr, then abort
+ * os/process/die.h - the end of the process: one clear line on stderr, then abort
  *
  * Data:       none.
  * Invariants: nothing here allocates, locks or uses stdio; safe in a signal handler.

@@ -83,7 +83,7 @@ enum takes {
 	TAKES_BULK = 1 << 6,	 /* --objects: so many per call */
 };
 
-/* One of the figures that a kernel protocol comes to. */
+/* One of the figures that a kernel protocol prints. */
 struct column {
 	const char *metric;
 	const char *title;
@@ -199,7 +199,7 @@ void package_version(char version[MAX_NAME], const char *package);
 
 /* ---- run.c ---- */
 
-struct entry_args { /* what a worker is told beyond the entry */
+struct entry_args { /* arguments of a worker beyond the entry */
 	const char *mode;
 	uint64_t count;
 };

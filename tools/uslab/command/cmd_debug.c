@@ -285,7 +285,7 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* What the process is told; with the name of whole pages where it takes that letter by letter. */
+/* The command to the process; with the name of whole pages where it takes that letter by letter. */
 struct names {
 	unsigned int nr;
 	const char *pattern[MAX_PATTERNS + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_job.h - what one process of `uslab compare` is told, and what it answers
+ * uslab/compare/compare_job.h - what one process of `uslab compare` gets, and what it answers
  *
  * One struct in an anonymous file that the command and its worker map. The worker is this program
  * again, with engine, front and topology in USLAB_CONF.
