@@ -38,6 +38,9 @@ ENDS = UPWARD | {"os_die_fmt"}
 
 MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
 MAX_COLUMNS = 100
+GLOSSARY = "docs/GLOSSARY.md"
+WORDS_IN = ("src/", "include/", "tools/", "bench/", "docs/", "cmake/", "examples/", "README.md")
+WORDS_NOT_IN = ("docs/spec/", "tools/uslab/html/uplot/", "bench/results/")
 HEADINGS = ("Data:", "Invariants:", "Locks:", "Flow:")
 SPDX = "SPDX-License-Identifier: MIT"
 CLANG_FORMAT_MAJOR = "14"
@@ -453,6 +456,33 @@ def rule_private(tree):
             match = PRIVATE_PATHS.search(line)
             if match:
                 yield path, number, f"'{match.group(0)}' is a place of one machine"
+
+
+def forbidden_words(tree):
+    """{phrase: the word to use} of the third column of docs/GLOSSARY.md."""
+    found = {}
+    for line in tree.source(GLOSSARY).lines if GLOSSARY in tree.paths else ():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 3:
+            found.update((phrase, cells[0]) for phrase in re.findall(r'"([^"]+)"', cells[2]))
+    return found
+
+
+def rule_words(tree):
+    """no word that docs/GLOSSARY.md says is not used"""
+    words = forbidden_words(tree)
+    if not words:
+        return
+    pattern = re.compile(r"\b(" + "|".join(map(re.escape, words)) + r")\b", re.IGNORECASE)
+    for path in tree.paths:
+        if not path.startswith(WORDS_IN) or path.startswith(WORDS_NOT_IN) or path == GLOSSARY:
+            continue
+        if not path.endswith((".c", ".h", ".def", ".md", ".scd", ".py", ".cmake", ".sh")):
+            continue
+        for number, line in enumerate(tree.source(path).lines, 1):
+            for match in pattern.finditer(line):
+                instead = words[match.group(1).lower()]
+                yield path, number, f"'{match.group(1)}': the word is '{instead}' ({GLOSSARY})"
 
 
 def rule_todo(tree):

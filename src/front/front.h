@@ -85,7 +85,7 @@ extern const struct front_ops front_queues_ops;
 const struct front_ops *front_by_name(const char *name);
 
 /*
- * Shuts a front: every hit path misses from now on, on all CPUs, and every held object is back in
+ * Closes a front: every hit path misses from now on, on all CPUs, and every held object is back in
  * the engine. Callers of alloc and free that are under way may finish as before, with the engine,
  * and may leave plain objects in a depot; new ones are kept away by cache/. Opens it again.
  * Callers hold the registry lock. 

@@ -16,14 +16,14 @@
 #include "unit/cache/cache_fixture.h"
 
 /*
- * What else goes on in a suite: PAIRS_LETTERS, debug flags of all caches from the start; or,
+ * What else goes on in a suite: PAIRS_DEBUG_FLAGS, debug flags of all caches from the start; or,
  * where that is "switched", a thread that gives them other debug flags all the time.
  */
-#ifndef PAIRS_LETTERS
-#define PAIRS_LETTERS ""
+#ifndef PAIRS_DEBUG_FLAGS
+#define PAIRS_DEBUG_FLAGS ""
 #endif
-static const bool pairs_switched = sizeof(PAIRS_LETTERS) == sizeof("switched");
-static const bool pairs_debug = sizeof(PAIRS_LETTERS) > 1;
+static const bool pairs_switched = sizeof(PAIRS_DEBUG_FLAGS) == sizeof("switched");
+static const bool pairs_debug = sizeof(PAIRS_DEBUG_FLAGS) > 1;
 
 /* USLAB_CONF of all. */
 #ifndef PAIRS_CONF
@@ -162,7 +162,7 @@ static inline void run(const struct pair *pair)
 	pthread_t thread;
 
 	if (pairs_debug && !pairs_switched)
-		setenv("USLAB_DEBUG", PAIRS_LETTERS, 1);
+		setenv("USLAB_DEBUG", PAIRS_DEBUG_FLAGS, 1);
 	if (sizeof(PAIRS_CONF) > 1)
 		setenv("USLAB_CONF", PAIRS_CONF, 1);
 	ready();

@@ -5,5 +5,5 @@
  *
  * ctest: timeout=400
  */
-#define PAIRS_LETTERS "FZPU"
+#define PAIRS_DEBUG_FLAGS "FZPU"
 #include "conformance/pairs_test.c"

@@ -8,5 +8,5 @@
  *
  * ctest: timeout=400
  */
-#define PAIRS_LETTERS "switched"
+#define PAIRS_DEBUG_FLAGS "switched"
 #include "conformance/pairs_test.c"

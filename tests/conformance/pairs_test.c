@@ -411,5 +411,5 @@ int main(int argc, char **argv)
 		{ 0 },
 	};
 
-	return pairs_main(argc, argv, "pairs" PAIRS_LETTERS, bodies);
+	return pairs_main(argc, argv, "pairs" PAIRS_DEBUG_FLAGS, bodies);
 }

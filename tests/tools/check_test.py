@@ -214,6 +214,15 @@ class CheckTest(CheckedTree):
         self.expect("src/base/bits.c:1: links: base calls page_up() up in src/page/buddy.c",
                     "links: link cycle: base page")
 
+    def test_words_of_the_glossary(self):
+        self.put("docs/GLOSSARY.md", "# Words\n\n| word | what it means | not |\n| --- | --- | --- |\n"
+                 '| cached | free, and a CPU has it | "in hand", "put aside" |\n')
+        self.assertEqual(self.check()[0], 0, self.check()[1])
+        self.c("src/page/buddy.h", "/* What it keeps In Hand. */\nint x;\n")
+        self.put("docs/b.md", "It is put aside, beforehand in handfuls.\n")
+        self.expect("src/page/buddy.h:10: words: 'In Hand': the word is 'cached' (docs/GLOSSARY.md)",
+                    "docs/b.md:1: words: 'put aside'", ", 2 violations")
+
     def test_asm_outside_arch(self):
         self.c("src/page/buddy.h", 'static inline void f(void)\n{\n\t__asm__("nop");\n}\n')
         self.c("src/arch/x86_64/x.h", 'static inline void g(void)\n{\n\t__asm__("nop");\n}\n')

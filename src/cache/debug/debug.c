@@ -163,14 +163,14 @@ int cache_change_blocks(const char *text)
 	slab_flags_t debug_flags = blocks_debug_flags();
 	int ret = cache_change_debug(text, &debug_flags);
 
-	if (!ret && debug_flags & ~BLOCKS_LETTERS)
+	if (!ret && debug_flags & ~BLOCKS_DEBUG_FLAGS)
 		ret = -EOPNOTSUPP;
 	return ret ? ret : blocks_switch(debug_flags);
 }
 
 void cache_start_blocks(void)
 {
-	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_LETTERS))
+	if (blocks_switch(cache_debug_flags(blocks_name, 0) & BLOCKS_DEBUG_FLAGS))
 		os_say("USLAB_DEBUG: no memory for the table of whole pages");
 	else if (blocks_debug_flags() & SLAB_STORE_USER)
 		store_relaxed(&blocks_table->tracking_since, DEBUG_SINCE_EVER);

@@ -41,7 +41,7 @@ int blocks_switch(slab_flags_t debug_flags)
 		if ((table->debug_flags ^ debug_flags) & SLAB_STORE_USER)
 			store_relaxed(&table->tracking_since,
 				      debug_flags & SLAB_STORE_USER ? os_clock_ms() : 0);
-		store_relaxed(&table->debug_flags, (uint32_t)(debug_flags & BLOCKS_LETTERS));
+		store_relaxed(&table->debug_flags, (uint32_t)(debug_flags & BLOCKS_DEBUG_FLAGS));
 	}
 	lock_release(&blocks_lock);
 	return table || !debug_flags ? 0 : -ENOMEM;

@@ -28,7 +28,7 @@
  * Debug flags that whole pages can have, and those of them that change what is done with the
  * pages.
  */
-#define BLOCKS_LETTERS (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+#define BLOCKS_DEBUG_FLAGS (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 #define BLOCKS_CHECKED (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON)
 
 /* Of blocks that were freed: at most so many records, and so many bytes of pages that wait. */
@@ -46,7 +46,7 @@ struct block_record {
 	uint64_t base;	      /* where its pages begin */
 	uint64_t bytes;	      /* of all its pages, red zones included */
 	uint64_t body;	      /* of the pages between the red zones */
-	uint32_t debug_flags; /* when it was allocated; BLOCKS_LETTERS */
+	uint32_t debug_flags; /* when it was allocated; BLOCKS_DEBUG_FLAGS */
 	uint32_t state;
 	struct track freed;
 	uint64_t reserved;

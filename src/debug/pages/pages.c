@@ -386,7 +386,7 @@ void *pages_resize_slow(void *p, size_t size, const void *caller)
 	resized = resize(&b, size);
 	if (resized && has(&b, SLAB_STORE_USER) && blocks_debug_flags() & SLAB_STORE_USER)
 		b.track = make_track(&b, caller);
-	if (resized ? has(&b, BLOCKS_LETTERS) : known)
+	if (resized ? has(&b, BLOCKS_DEBUG_FLAGS) : known)
 		blocks_add(resized ? &b : &before);
 	return resized ? start_of(&b) : NULL;
 }

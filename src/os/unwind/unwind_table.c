@@ -29,8 +29,8 @@
 
 #define REACH (1ul << 31) /* of the offsets in a sorted table */
 #define ENTRY_MAX \
-	(1ul << 20)   /* bytes; no function has a longer one, and bytes that are none may say so */
-#define LETTERS_MAX 8 /* of an augmentation, with the NUL */
+	(1ul << 20) /* bytes; no function has a longer one, and bytes that are none may say so */
+#define AUGMENTATION_MAX 8 /* of an augmentation, with the NUL */
 
 struct frames {
 	const uint8_t *start;
@@ -63,11 +63,11 @@ static bool open_entry(struct bytes whole, struct bytes *b)
 	return !whole.cut && length > 4 && length < ENTRY_MAX;
 }
 
-/* What the letters of the augmentation announce; false: a letter that is not known. */
-static bool read_augmentation(const char *letters, struct bytes *data, struct unwind_cie *cie)
+/* What the augmentation announces; false: a character that is not known. */
+static bool read_augmentation(const char *text, struct bytes *data, struct unwind_cie *cie)
 {
-	for (; *letters; letters++)
-		switch (*letters) {
+	for (; *text; text++)
+		switch (*text) {
 		case 'R':
 			cie->encoding = (unsigned int)take(data, 1);
 			break;
@@ -86,11 +86,11 @@ static bool read_augmentation(const char *letters, struct bytes *data, struct un
 	return !data->cut && encoded_size(cie->encoding);
 }
 
-static bool take_letters(struct bytes *b, char letters[LETTERS_MAX])
+static bool take_augmentation(struct bytes *b, char text[AUGMENTATION_MAX])
 {
-	for (unsigned int i = 0; i < LETTERS_MAX; i++) {
-		letters[i] = (char)take(b, 1);
-		if (!letters[i])
+	for (unsigned int i = 0; i < AUGMENTATION_MAX; i++) {
+		text[i] = (char)take(b, 1);
+		if (!text[i])
 			return !b->cut;
 	}
 	return false;
@@ -98,26 +98,26 @@ static bool take_letters(struct bytes *b, char letters[LETTERS_MAX])
 
 static bool read_cie(struct bytes from, struct unwind_cie *cie)
 {
-	char letters[LETTERS_MAX];
+	char text[AUGMENTATION_MAX];
 	unsigned int version, ra;
 	struct bytes b, data;
 
 	if (!open_entry(from, &b) || take(&b, 4) != 0)
 		return false;
 	version = (unsigned int)take(&b, 1);
-	if (!take_letters(&b, letters) || (version != 1 && version != 3))
+	if (!take_augmentation(&b, text) || (version != 1 && version != 3))
 		return false;
-	*cie = (struct unwind_cie){ .encoding = PE_ABSOLUTE, .has_data = letters[0] == 'z' };
+	*cie = (struct unwind_cie){ .encoding = PE_ABSOLUTE, .has_data = text[0] == 'z' };
 	cie->code_align = take_uleb(&b);
 	cie->data_align = take_sleb(&b);
 	ra = version == 1 ? (unsigned int)take(&b, 1) : take_uleb(&b);
 	if (cie->has_data) {
 		data = take_block(&b, take_leb(&b, false));
-		if (!read_augmentation(letters + 1, &data, cie))
+		if (!read_augmentation(text + 1, &data, cie))
 			return false;
 	}
 	cie->instructions = b;
-	return !b.cut && ra == ARCH_CFI_RA && (cie->has_data || !letters[0]);
+	return !b.cut && ra == ARCH_CFI_RA && (cie->has_data || !text[0]);
 }
 
 /*

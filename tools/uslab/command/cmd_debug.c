@@ -21,14 +21,14 @@
 
 #define COMMAND "debug"
 #define MAX_PATTERNS 64
-#define LETTERS_TEXT 16
+#define FLAGS_TEXT 16
 
 static const char usage[] =
-	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... LETTERS|-\n"
+	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... FLAGS|-\n"
 	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
 	"Switch the checks of caches of a running program on and off.\n"
 	"\n"
-	"LETTERS, in any case, are the kernel's; they are what the caches have from then on:";
+	"FLAGS, in any case, are the kernel's; they are what the caches have from then on:";
 
 static const char notes[] =
 	"The program takes the command with its next malloc. It is not stopped; objects that exist\n"
@@ -59,7 +59,7 @@ static void list_debug_flags(void)
 			options_print_wrapped(printf("  %c  ", debug_flag_texts[i].letter), 5,
 					      debug_flag_texts[i].help);
 	puts("  -  none of these\n"
-	     "+LETTERS adds debug flags to what a cache has, and -- -LETTERS takes some away.");
+	     "+FLAGS adds debug flags to what a cache has, and -- -FLAGS takes some away.");
 }
 
 struct debug_job {
@@ -256,7 +256,7 @@ static bool is_debugged(const struct snapshot_cache *c)
 static int show_status(const struct debug_job *job)
 {
 	const struct snapshot *s = job->before;
-	char text[LETTERS_TEXT];
+	char text[FLAGS_TEXT];
 	unsigned int count = 0;
 
 	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Debug flags", "Objects", "Tracked", "Slabs");
@@ -389,7 +389,7 @@ static void find_changes(struct changes *all, const struct debug_job *job, bool 
 
 static void print_change(const struct change *change)
 {
-	char from[LETTERS_TEXT], to[LETTERS_TEXT], name[SNAPSHOT_NAME_MAX];
+	char from[FLAGS_TEXT], to[FLAGS_TEXT], name[SNAPSHOT_NAME_MAX];
 
 	if (change->count == 1)
 		snprintf(name, sizeof(name), "%s", change->name);

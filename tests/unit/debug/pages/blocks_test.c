@@ -118,7 +118,7 @@ static struct block_record freed(unsigned long number, enum block_state state)
 		.base = (uintptr_t)block(number),
 		.bytes = 8192 * number,
 		.body = 4096,
-		.debug_flags = BLOCKS_LETTERS,
+		.debug_flags = BLOCKS_DEBUG_FLAGS,
 		.state = state,
 	};
 }
@@ -128,7 +128,7 @@ IN_CHILD(freed_blocks_wait)
 {
 	struct block_record record;
 
-	CHILD_CHECK(blocks_switch(BLOCKS_LETTERS) == 0);
+	CHILD_CHECK(blocks_switch(BLOCKS_DEBUG_FLAGS) == 0);
 	for (unsigned long i = 1; i <= 10; i++) {
 		record = freed(i, i % 2 ? BLOCK_FREED : BLOCK_GONE);
 		CHILD_CHECK(blocks_add_freed(&record));

@@ -23,7 +23,7 @@
 
 #define HERE __builtin_return_address(0)
 #define MIB (1ul << 20)
-#define FZPU BLOCKS_LETTERS
+#define FZPU BLOCKS_DEBUG_FLAGS
 #define SIZE 100000ul /* 24.4 pages */
 
 static char text[1 << 16]; /* all that was reported since forget() */
