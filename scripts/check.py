@@ -432,7 +432,7 @@ def rule_format(tree):
 
 
 def rule_width(tree):
-    """comments of C files, and README.md but for its table of options, have at most 100 columns"""
+    """comments of C files, documents but for tables and code, and README.md have 100 columns"""
     for source in tree.c_files():
         for number, (line, code) in enumerate(zip(source.lines, source.code), 1):
             columns = len(line.expandtabs(8))
@@ -442,6 +442,14 @@ def rule_width(tree):
     for number, line in enumerate(readme, 1):
         if len(line) > MAX_COLUMNS and not line.startswith("| `"):
             yield "README.md", number, f"{len(line)} columns; at most {MAX_COLUMNS}"
+    for path in tree.paths:
+        if not path.endswith(".md") or path.startswith(("tests/data/", "docs/adr/", "README.md")):
+            continue
+        text = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), tree.source(path).text,
+                      flags=re.M | re.S)
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > MAX_COLUMNS and not line.startswith(("|", "    ", "[", "<!--")):
+                yield path, number, f"{len(line)} columns; at most {MAX_COLUMNS}"
 
 
 def rule_figures(tree):

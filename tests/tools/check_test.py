@@ -287,6 +287,11 @@ class CheckTest(CheckedTree):
         self.expect("README.md:2: width: 101 columns")
         self.assertEqual(self.check()[1].count("columns"), 1)
 
+    def test_document_width(self):
+        wide = "x" * 99
+        self.put("docs/a.md", f"{wide}x\n{wide}xx\n| {wide} |\n```\n{wide}xxx\n```\n\n    {wide}\n\n- {wide}\n")
+        self.expect("docs/a.md:2: width: 101 columns", "docs/a.md:10: width: 101 columns", ", 2 violations")
+
     def test_figures_of_the_readme(self):
         metric = lambda value: {name: {"median": value} for name in
                                 ("pair", "one-way", "1000.fifo", "mixed", "larson", "python")}
