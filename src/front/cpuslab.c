@@ -214,7 +214,7 @@ static void take_node_partial_locked(struct work *w)
 
 /*
  * Step g: makes w->slab the CPU's, with the rest of its free list. A slab that another thread has
- * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is cached still.
+ * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is still held.
  */
 static int install_locked(struct work *w, void *rest)
 {

@@ -3,7 +3,7 @@
  * inspect/address.c - what an address of a process is
  *
  * Data:       none; struct snapshot of the caller.
- * Invariants: see inspect/tracks.h. What CPUs and nodes have cached is looked for in their arrays,
+ * Invariants: see inspect/tracks.h. What CPUs and nodes cache is looked for in their arrays,
  *             each within its bounds, chains of arrays for at most as many steps as are counted.
  * Locks:      none.
  * Flow:       tracks_address: place in the reserved range -> page descriptor

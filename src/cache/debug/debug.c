@@ -28,7 +28,7 @@
  *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
  *     before it looked, and so before step 5: a plain one.]
  *  4. front_close(): the front is emptied, inline hits miss. [Is in the front still: gives what it
- *     has cached to the engine, since the front is closed; or leaves plain objects in a depot or
+ *     holds to the engine, since the front is closed; or leaves plain objects in a depot or
  *     in a CPU's slab, which count as held there until the next drain.]
  *  5. WATCH_DEBUG: new objects come from debug slabs. No inline hit is left that could take one
  *     into an array. (Where a CPU cannot be fenced, one is: then as in "off".)

@@ -4,7 +4,7 @@
  *
  * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are
  * those of `uslab info`: "objects" are what the program holds, while the kernel counts what its
- * CPUs have cached as well.
+ * CPUs cache as well.
  *
  * Why: docs/adr/0016.
  */
@@ -119,7 +119,7 @@ static int show_nodes(FILE *out, struct fs *fs, unsigned int cache, const struct
 }
 
 /*
- * What fronts have cached is not known by node: it is taken off where most is in use, in
+ * What fronts cache is not known by node: it is taken off where most is in use, in
  * proportion, so that the nodes add up to the total.
  */
 static int show_objects(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a)

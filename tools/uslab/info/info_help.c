@@ -9,7 +9,7 @@ const char info_usage[] =
 	"       uslab info --core FILE | --kernel | --root DIR [OPTION]... [REGEX]\n"
 	"List the slab caches of a running process that uses uslab, or of the kernel.\n"
 	"\n"
-	"REGEX is a POSIX basic regular expression, not anchored, in any case of debug flags; it\n"
+	"REGEX is a POSIX basic regular expression, not anchored, upper and lower case alike; it\n"
 	"selects caches by name. If that leaves one, all about it is shown.";
 
 const struct option_row info_option_rows[] = {
