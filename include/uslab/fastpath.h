@@ -4,7 +4,8 @@
  *
  * A hit is a pop or a push on the CPU's own array (<uslab/arch/...>); everything else is a call.
  * Without rseq in libc's interface (glibc < 2.35, other CPUs, USLAB_NO_RSEQ) every call goes out
- * of line, with the same results.
+ * of line, with the same results. What a miss does, file by file: docs/ARCHITECTURE.md, "Six
+ * walks".
  */
 #ifndef USLAB_FASTPATH_H
 #define USLAB_FASTPATH_H

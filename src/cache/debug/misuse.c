@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/misuse.c - what a program must not free: found without any letter, reported, not done
+ * cache/debug/misuse.c - what a program must not free: found without debug flags, reported, refused
  *
  * Why:        docs/adr/0020.
  * Data:       none.
