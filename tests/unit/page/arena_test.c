@@ -93,6 +93,8 @@ IN_CHILD(no_page_begins_at_a_multiple_of_4_gib)
 
 	NEEDS_BARE_PROCESS();
 	CHILD_CHECK(arena_init(CPUS) == 0);
+	if (is_emulated() && page_map.limit <= most * CHUNK)
+		child_cannot("the emulator's addresses are limited (cmake/tests.cmake)");
 	CHILD_CHECK(page_map.limit > most * CHUNK);
 	for (unsigned long i = 0; i < most; i++, index += CHUNK) {
 		struct page *page = arena_grow(0);
@@ -119,7 +121,7 @@ IN_CHILD(no_huge_pages_where_little_is_in_use)
 	for (unsigned int i = 0; i < 17; i++)
 		CHILD_CHECK(arena_grow(0));
 	if (!smaps_has(page_map.base, "VmFlags:") ||
-	    access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+	    access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0 || is_emulated())
 		child_cannot("this system has no huge pages");
 	CHILD_CHECK(smaps_has_flag(page_map.base, "nh"));
 	CHILD_CHECK(smaps_has_flag(page_map.base + 60 * MIB, "nh"));
