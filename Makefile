@@ -22,7 +22,7 @@ demo: all
 test: setup
 	scripts/test $(ARGS)
 
-#: make check               the house rules (a few seconds)
+#: make check               the rules of the repository (a few seconds)
 check:
 	scripts/check.py --build $(BUILD)
 

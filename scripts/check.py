@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The house rules, checked: scripts/check.py [--build DIR] [--root DIR] [--only RULE,...]
+"""The rules of the repository, checked: scripts/check.py [--build DIR] [--root DIR] [--only RULE,...]
 
 Prints one line per violation, `file:line: rule: text`, and ends with status 1 if there is any.
 A rule that needs something that is not there (a build, clang-format) says loudly that it was
@@ -507,7 +507,7 @@ RULES = {name[5:]: rule for name, rule in sorted(globals().items()) if name.star
 
 def main():
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    parser = argparse.ArgumentParser(description="Checks the house rules of this repository.")
+    parser = argparse.ArgumentParser(description="Checks the rules of this repository.")
     parser.add_argument("--root", default=here, help="the tree to check")
     parser.add_argument("--build", help="the build folder (default: ROOT/build/release)")
     parser.add_argument("--only", help="only these rules, comma-separated")

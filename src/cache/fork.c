@@ -44,7 +44,7 @@ static void heap_fork_child(const struct engine_heap *heap)
 
 /*
  * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
- * each structure between two operations. What other threads held in their hands (an object, a
+ * each structure between two operations. What other threads held (an object, a
  * sheaf taken out of a depot) is lost to the child, and nothing else.
  *
  * A signal handler that interrupted this library forks without any of that: it would wait for locks

@@ -88,7 +88,7 @@ const struct front_ops *front_by_name(const char *name);
  * Closes a front: every hit path misses from now on, on all CPUs, and every held object is back in
  * the engine. Callers of alloc and free that are under way may finish as before, with the engine,
  * and may leave plain objects in a depot; new ones are kept away by cache/. Opens it again.
- * Callers hold the registry lock. 
+ * Callers hold the registry lock.
  */
 void front_close(struct front *f);
 void front_open(struct front *f);

@@ -21,8 +21,8 @@
  *     kmem_cache_free()       an inline hit does not look: see "off"
  *
  * On, in this order. In brackets: what somebody may do who looked before, and why that is right.
- *  1. debug_attach(): the ops that sort. [Calls the engine's own flush, with objects that it had in
- *     hand before it loaded the ops: there is no other kind yet.]
+ *  1. debug_attach(): the ops that sort. [Calls the engine's own flush, with objects that it held
+ *     before it loaded the ops: there is no other kind yet.]
  *  2. debug_set_flags(): layouts are made. What can fail has not failed now.
  *  3. WATCH_ROUTE and WATCH_PAST_FRONT: whoever looks from now on routes frees by page, and takes
  *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given

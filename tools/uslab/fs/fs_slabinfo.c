@@ -2,8 +2,8 @@
 /*
  * uslab/fs/fs_slabinfo.c - /proc/slabinfo of a process, version 2.1 (spec 9.1)
  *
- * active_objs is what the program holds, as in `uslab info`; the kernel counts what CPUs have in
- * hand too. The size of an object is its stride, as ever in this file.
+ * active_objs is what the program holds, as in `uslab info`; the kernel counts what CPUs
+ * cache too. The size of an object is its stride, as ever in this file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
