@@ -6,7 +6,7 @@
  * Invariants: any address may be asked for. What lies in a slab is read only where its layout says
  *             that it is the allocator's own.
  * Locks:      RANK_REPORT, from the first text to report_deliver().
- * Flow:       called by api/; calls debug/report/text.c, debug/kfence/kfence.c.
+ * Flow:       called by api/; calls debug/report/report_text.c, debug/kfence/kfence.c.
  *
  * As in the kernel the text goes on with a line that somebody began, and addresses have no 0x:
  *
@@ -23,7 +23,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
-#include "debug/report/text.h"
+#include "debug/report/report_text.h"
 #include "page/large.h"
 
 #define FRAME "    "

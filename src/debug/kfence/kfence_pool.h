@@ -202,7 +202,7 @@ uint64_t kfence_draw(void);
 cold void kfence_check(void);
 
 /*
- * kfence_report.c: into debug/report/text.h; counts a bug. Lock held; accesses: o may be NULL
+ * kfence_report.c: into debug/report/report_text.h; counts a bug. Lock held; accesses: o may be NULL
  */
 
 enum kfence_bug {

@@ -10,7 +10,7 @@
 #ifndef DEBUG_REPORT_HEAD_H
 #define DEBUG_REPORT_HEAD_H
 
-#include "debug/report/text.h"
+#include "debug/report/report_text.h"
 
 /* Is a text with nr reports to be written now? Else they count as left out. */
 cold bool report_limit_takes(unsigned int nr, uint64_t now_ms);

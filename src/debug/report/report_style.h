@@ -12,7 +12,7 @@
 #define DEBUG_REPORT_STYLE_H
 
 #include "debug/report/report.h"
-#include "debug/report/text.h"
+#include "debug/report/report_text.h"
 
 #define REPORT_REASON_MAX 100 /* bytes of a reason, with the NUL; the kernel's */
 #define REPORT_LINE_MAX 384   /* bytes of what has no banner: four names fit */

@@ -26,7 +26,7 @@ enum lock_rank {
 	RANK_NONE = 0,
 	RANK_OS = 10,
 	RANK_DWORD = 12,   /* os/cpu/dword.c */
-	RANK_REPORT = 15,  /* debug/report/text.c: the text of a report */
+	RANK_REPORT = 15,  /* debug/report/report_text.c: the text of a report */
 	RANK_BLOCKS = 20,  /* debug/pages/blocks.c */
 	RANK_META = 25,	   /* page/meta.c */
 	RANK_STACKS = 26,  /* debug/stacks.c */

@@ -5,7 +5,7 @@
  * Data:       os_filtered, const from os_filter_init() on.
  * Invariants: no allocation; errno is preserved.
  * Locks:      none; safe in a signal handler.
- * Flow:       called by fault.c, debug/report/names.c and os/; calls rt_sigprocmask(2),
+ * Flow:       called by fault.c, debug/report/symbol_names.c and os/; calls rt_sigprocmask(2),
  *             process_vm_readv(2) or, with a filter of system calls from the start, pread(2).
  */
 #ifndef OS_READABLE_H

@@ -147,7 +147,7 @@ void compare_unload(struct compared_trace *t);
 /* Says where the job reads slow counts. */
 void compare_set_points(struct job *job, const struct shared_trace *shared);
 
-/* ---- compare_process.c ---- */
+/* ---- compare_job.c ---- */
 
 /* Where a worker runs and how: beside the job. */
 struct job_place {

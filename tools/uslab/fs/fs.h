@@ -78,7 +78,7 @@ struct fs {
 	gid_t gid;
 };
 
-/* fs_view.c: EXIT_OK, or EXIT_FAILED after saying why not. The process is looked at once. */
+/* fs_snapshot.c: EXIT_OK, or EXIT_FAILED after saying why not. The process is looked at once. */
 int fs_open(struct fs *fs, const struct source_options *options);
 void fs_close(struct fs *fs);
 /* Makes a new snapshot if it is time to. 0; -EIO: the process has ended or cannot be read. */
@@ -200,7 +200,7 @@ struct fs_copy *fs_copy_take(struct fs *fs, int *error);
 int fs_copy_fill(const struct fs_copy *copy, const char *folder);
 void fs_copy_free(struct fs_copy *copy);
 
-/* ---- fs_enter.c ------------------------------------------------------------------------------ */
+/* ---- fs_namespace.c ------------------------------------------------------------------------------ */
 
 /* Runs a command in a mount namespace of its own, with the files in place of the kernel's. */
 int fs_enter(struct fs *fs, char **command);

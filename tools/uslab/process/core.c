@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "process/core_map.h"
-#include "symbols/symbol.h"
+#include "process/symbol.h"
 #include "util.h"
 
 #define ROOT_SYMBOL "uslab_root"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "process/mapped_file.h"
-#include "symbols/symbol.h"
+#include "process/symbol.h"
 #include "util.h"
 
 #define ROOT_SYMBOL "uslab_root"

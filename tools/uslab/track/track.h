@@ -148,7 +148,7 @@ void track_say_what_ended(struct tracking *t);
 /* Switches off what was switched on by us; all: also by others. */
 int track_switch_off(struct tracking *t, bool all);
 
-/* ---- track_guard.c ---- */
+/* ---- track_watchdog.c ---- */
 
 /*
  * Starts a process that switches off what is noted from now on if this one is killed.

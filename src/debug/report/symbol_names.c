@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/names.c - names of functions, those that reports had lately, cached
+ * debug/report/symbol_names.c - names of functions, those that reports had lately, cached
  *
  * Data:       names[], the last one of each place.
  * Invariants: what stands for a loaded object are its place and a sum of its first page, in
  *             which the build id is: another library, or a new version, that was loaded to the
  *             same place has another sum.
- * Locks:      see debug/report/names.h.
- * Flow:       see debug/report/names.h.
+ * Locks:      see debug/report/symbol_names.h.
+ * Flow:       see debug/report/symbol_names.h.
  *
  * Reports of one program are of the same few functions again and again, and with T there is one for
  * each call. To look up a name opens the object's file and goes through its symbols, of which there
@@ -17,7 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "debug/report/names.h"
+#include "debug/report/symbol_names.h"
 #include "os/symbol/object.h"
 #include "os/memory/readable.h"
 #include "os/symbol/symbol.h"

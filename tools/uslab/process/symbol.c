@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/symbols/symbol.c - one symbol of an ELF object
+ * uslab/process/symbol.c - one symbol of an ELF object
  *
  * Files are libelf's business. Of an object whose file is gone only the loaded part is left, which
  * has the dynamic symbols but no section headers: that is read by its program headers.
  */
 #define _GNU_SOURCE
-#include "symbols/symbol.h"
+#include "process/symbol.h"
 
 #include <errno.h>
 #include <gelf.h>

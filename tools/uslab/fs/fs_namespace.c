@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs/fs_enter.c - a command that sees the process in place of the kernel
+ * uslab/fs/fs_namespace.c - a command that sees the process in place of the kernel
  *
  * The command runs in a mount namespace of its own; without root in a user namespace too, in which
  * it is the same user. There the tree is mounted over /sys/kernel/slab, /sys/kernel/debug and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/json.c - the results as JSON
+ * uslab/bench/report_json.c - the results as JSON
  *
  * Everything that the text says and every single sample, so that runs can be compared by program.
  * bench/README.md lists the keys.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/command_say.c - what became of a command, in words for people
+ * uslab/command/command_messages.c - what became of a command, in words for people
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/text.h - the text of a report, line by line into one buffer
+ * debug/report/report_text.h - the text of a report, line by line into one buffer
  *
  * Data:       static buffers of 64 KiB.
  * Invariants: no allocation, no stdio; the buffer ends with NUL; a text that does not fit ends

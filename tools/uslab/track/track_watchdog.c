@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track/track_guard.c - a process that switches off what this one switched on,
+ * uslab/track/track_watchdog.c - a process that switches off what this one switched on,
  * should this one be killed
  *
  * It waits at a pipe that ends with this process. What is about to be switched on is written there

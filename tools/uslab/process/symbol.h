@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/symbols/symbol.h - the address of one symbol, from an ELF file or from where it is loaded
+ * uslab/process/symbol.h - the address of one symbol, from an ELF file or from where it is loaded
  */
 #ifndef TOOLS_SYMBOL_H
 #define TOOLS_SYMBOL_H

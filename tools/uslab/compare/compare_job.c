@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_process.c - one worker of `uslab compare`, from start to end
+ * uslab/compare/compare_job.c - one worker of `uslab compare`, from start to end
  */
 #define _GNU_SOURCE
 #include "compare/compare.h"

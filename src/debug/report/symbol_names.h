@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/names.h - names of functions, those that reports had lately, cached
+ * debug/report/symbol_names.h - names of functions, those that reports had lately, cached
  *
  * Data:       a table of texts by address.
  * Invariants: a text is that of os_symbol_text() for what is loaded now.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/text.c - the text of a report, line by line into one buffer
+ * debug/report/report_text.c - the text of a report, line by line into one buffer
  *
  * Data:       the text as it is collected, without the names of functions; where these belong; the
  *             text with them; the lock.
@@ -21,9 +21,9 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "debug/report/names.h"
+#include "debug/report/symbol_names.h"
 #include "debug/stacks.h"
-#include "debug/report/text.h"
+#include "debug/report/report_text.h"
 #include "os/process/die.h"
 #include "os/lock/lock.h"
 

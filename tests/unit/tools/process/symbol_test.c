@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symbols/symbol.h"
+#include "process/symbol.h"
 
 int symbol_marker = 4711;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/protocol.c - the kernel's protocols as text: our figures beside the published ones
+ * uslab/bench/report_protocol.c - the kernel's protocols as text: our figures beside the published ones
  *
  * One table with the columns of the slides; where these are cycles, the same in nanoseconds; then
  * what only one of the benchmarks has: every run of hackbench, a table per size of objects.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/files.c - where the workers and the libraries are
+ * uslab/bench/find_files.c - where the workers and the libraries are
  *
  * Own files are sought from the place of this very program, in a build folder (bin beside lib) as
  * well as installed. A peer's library is sought by path and not left to the dynamic linker: that

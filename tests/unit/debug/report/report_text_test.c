@@ -17,7 +17,7 @@
 #include "bare.h"
 #include "child.h"
 #include "debug/stacks.h"
-#include "debug/report/text.h"
+#include "debug/report/report_text.h"
 #include "objects.h"
 
 static const char *get(void)

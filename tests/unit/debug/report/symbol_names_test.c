@@ -18,7 +18,7 @@
 
 #include "bare.h"
 #include "child.h"
-#include "debug/report/names.h"
+#include "debug/report/symbol_names.h"
 #include "os/symbol/symbol.h"
 #include "plug_in.h"
 #include "objects.h"

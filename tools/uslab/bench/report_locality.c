@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/locality.c - distances between consecutive objects, as numbers and as a picture
+ * uslab/bench/report_locality.c - distances between consecutive objects, as numbers and as a picture
  */
 #include "bench.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs/fs_view.c - the process as it is now: one snapshot for all who ask
+ * uslab/fs/fs_snapshot.c - the process as it is now: one snapshot for all who ask
  * within a tenth of a second
  *
  * A snapshot of a large process takes its time; then it serves for longer, so that at most a
