@@ -24,6 +24,7 @@ typedef void (*free_fn)(void *ctx, void *p);
 
 /* ---- one object: alloc, free ---- */
 
+/* steps pairs. */
 ALWAYS void pair_body(alloc_fn alloc, free_fn release, void *ctx, size_t size, uint64_t steps)
 {
 	for (; steps; steps--) {

@@ -94,23 +94,25 @@ struct hackbench {
 
 static struct hackbench bench;
 
+/* By the sender: allocates head and data, and copies the text into the data. */
 static struct message *make_message(const char *from)
 {
-	size_t len = bench.args->size, room = (len + LINE - 1) / LINE * LINE;
+	size_t len = bench.args->size, rounded = (len + LINE - 1) / LINE * LINE;
 	struct message *m = kmem_cache_alloc(bench.heads, GFP_KERNEL);
 
 	if (!m)
 		die("out of memory");
 	memset(m, 0, HEAD_CLEARED);
-	m->data = kmalloc(kmalloc_size_roundup(room + SHARED_SIZE), GFP_KERNEL);
+	m->data = kmalloc(kmalloc_size_roundup(rounded + SHARED_SIZE), GFP_KERNEL);
 	if (!m->data)
 		die("out of memory");
-	memset(m->data + room, 0, SHARED_CLEARED);
+	memset(m->data + rounded, 0, SHARED_CLEARED);
 	m->len = len;
 	memcpy(m->data, from, len);
 	return m;
 }
 
+/* By the receiver: copies the data out, frees data and head. */
 static void drop_message(struct message *m, char *to)
 {
 	memcpy(to, m->data, m->len);

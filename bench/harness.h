@@ -47,6 +47,7 @@ struct worker_args {
 	unsigned int groups, fds, loops; /* hackbench */
 };
 
+/* A message on stderr, and exit status 1: the parent ends the run. */
 static inline __attribute__((noreturn, format(printf, 1, 2))) void die(const char *format, ...)
 {
 	va_list args;
@@ -60,6 +61,7 @@ static inline __attribute__((noreturn, format(printf, 1, 2))) void die(const cha
 	_exit(1);
 }
 
+/* A line for the parent. value is in the unit that the benchmark's table has, mostly ns. */
 static inline void emit_metric(const char *name, double value)
 {
 	printf("metric %s %.5f\n", name, value);
@@ -95,6 +97,7 @@ static inline int compare_double(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Sorts the values. */
 static inline double median_of(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_double);
@@ -131,6 +134,7 @@ static inline double measure(void (*run)(void *arg, uint64_t steps), void *arg, 
 
 /* ---- memory and random numbers that are not the contestant's ---- */
 
+/* Zeroed and resident, by mmap(); never freed. */
 static inline void *harness_alloc(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -160,6 +164,7 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
 	return (uint32_t)(((uint64_t)rng_next(r) * n) >> 32);
 }
 
+/* Every order is as likely as any other. */
 static inline void shuffle(uint32_t *order, size_t n, struct rng *r)
 {
 	for (size_t i = n; i > 1; i--) {
@@ -173,6 +178,7 @@ static inline void shuffle(uint32_t *order, size_t n, struct rng *r)
 
 /* ---- start and end of a worker ---- */
 
+/* What exec_worker() of tools/uslab/bench/run.c passes. Pins the thread; die() if it is wrong. */
 static inline void parse_args(int argc, char **argv, struct worker_args *a)
 {
 	static const struct option options[] = {

@@ -211,6 +211,7 @@ static inline void locality_reuse(const struct locality *l)
 	reuse(l, "reuse.4.1.8", known, again, 3);
 }
 
+/* Prints the lists and metrics of both experiments. */
 static inline void mode_locality(const struct locality *l)
 {
 	use_heap(l->other_alloc, l->other_release, NULL, l->other_min, l->other_max);

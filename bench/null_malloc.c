@@ -2,6 +2,11 @@
 /*
  * bench/null_malloc.c - a malloc that does nothing: the floor of `uslab bench pair`
  *
+ * Data:       one object and a small area, both static.
+ * Locks:      none: for one thread.
+ * Flow:       preloaded into uslab-bench-worker.c as contestant null-malloc of
+ *             tools/uslab/bench/catalogue.c.
+ *
  * malloc and free of this library are as short as such functions can be and still hand one object
  * out and take it back: a pop and a push of one static slot. Preloaded, it shows what the call
  * through the PLT and the loop cost by themselves. It is no allocator (the second object that a

@@ -34,6 +34,7 @@ ALWAYS void touch(void *p)
 	*(volatile char *)p = 1;
 }
 
+/* An object that was allocated, written to once. */
 ALWAYS void *got(void *p)
 {
 	if (__builtin_expect(!p, 0))
@@ -229,6 +230,7 @@ static const struct protocol protocols[] = {
 	  repeat_remote },
 };
 
+/* NULL: the mode is none of these. */
 static const struct protocol *find_protocol(const char *mode)
 {
 	for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++)
@@ -262,6 +264,7 @@ static void emit_figures(const struct protocol *p, const struct figures *f, size
 	}
 }
 
+/* All sizes of a protocol, with a->threads threads; sets them to 1 for a protocol of one thread. */
 static void mode_protocol(struct worker_args *a, const struct protocol *p)
 {
 	struct figures lowest = { 0 };

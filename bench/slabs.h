@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/slabs.h - what this worker's own slabs are: their bytes, and
- * whether they are the right ones
+ * bench/slabs.h - the slabs of this worker: their bytes, and whether they are of the engine and
+ * front that are to be measured
  */
 #ifndef BENCH_SLABS_H
 #define BENCH_SLABS_H
@@ -21,6 +21,7 @@ static inline double slabs_kib(void)
 	return (double)(usage.slab_bytes + usage.large_bytes) / 1024;
 }
 
+/* Valid until the next call. */
 static inline const struct snapshot *slabs_look(void)
 {
 	static struct snapshot snapshot;

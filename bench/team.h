@@ -93,6 +93,7 @@ static inline void team_take_place(const struct worker_args *a, unsigned int num
 
 /* ---- phases ---- */
 
+/* Returns when all members have called it. */
 static inline void team_wait(struct team *t)
 {
 	unsigned int turn = atomic_load_explicit(&t->turn, memory_order_acquire), spins = 0;
@@ -133,6 +134,7 @@ static inline void *team_member(void *arg)
 	}
 }
 
+/* Starts a->threads members, 1 to TEAM_MAX; they wait for the first phase. Never freed. */
 static inline struct team *team_start(const struct worker_args *a)
 {
 	struct team *t = harness_alloc(sizeof(*t));
@@ -154,6 +156,7 @@ static inline struct team *team_start(const struct worker_args *a)
 	return t;
 }
 
+/* The threads end. */
 static inline void team_end(struct team *t)
 {
 	team_run(t, NULL);

@@ -2,6 +2,9 @@
 /*
  * bench/uslab-bench-cache.c - measures kmem_cache_alloc and kmalloc, inline, from libuslab.a
  *
+ * Flow:       started by the name that tools/uslab/bench/catalogue.c has; calls the public API. In:
+ *             arguments of harness.h; out: lines of metrics on stdout.
+ *
  * What a program gets that includes <uslab/slab.h> and links the static library. Contestants:
  * array, cpuslab, none (an own cache with that front), bulk (kmem_cache_alloc_bulk and _free_bulk
  * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size

@@ -2,6 +2,10 @@
 /*
  * bench/uslab-bench-kernel.c - measures kernel allocators as kernel people do, from libuslab.a
  *
+ * Flow:       started by the name that tools/uslab/bench/catalogue.c has; calls the public API,
+ *             inspect/ and tools/uslab/clock.c. In: arguments of harness.h and USLAB_CONF; out:
+ *             lines of metrics on stdout.
+ *
  * One process has one contestant: USLAB_CONF, set by the parent, makes the kmalloc caches of it,
  * and --contestant ENGINE/FRONT says what is expected. Modes: fastpath, concurrent, remote
  * (protocols.h), hackbench (hackbench.h), boot-small and boot-desktop (boot.h).

@@ -2,6 +2,9 @@
 /*
  * bench/uslab-bench-worker.c - measures malloc and free, whoever they are
  *
+ * Flow:       started by the name that tools/uslab/bench/catalogue.c has, with the library to
+ *             measure in LD_PRELOAD. In: arguments of harness.h; out: lines of metrics on stdout.
+ *
  * Links no allocator: malloc and free are called through the PLT, and `uslab bench` decides by
  * LD_PRELOAD which library answers. The line "text origin FILE" says which one did. Two contestants
  * are no allocators: "loop" is the measuring loop with nothing in it, "ring" passes addresses of

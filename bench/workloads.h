@@ -191,7 +191,7 @@ struct python {
 	} stack[PY_DEPTH];
 	struct py_array {
 		void *items;
-		uint32_t used, room;
+		uint32_t used, capacity;
 	} lists[PY_LISTS], tables[PY_TABLES];
 	uint64_t calls; /* of malloc, calloc, realloc and free so far */
 };
@@ -226,12 +226,12 @@ static inline void py_return(struct python *py)
 	py->calls += f->nr + 1;
 }
 
-/* list.append: room grows by an eighth. */
+/* list.append: capacity grows by an eighth. */
 static inline void py_append(struct python *py)
 {
 	struct py_array *l = &py->lists[rng_next(&py->rng) % PY_LISTS];
 
-	if (l->used++ < l->room)
+	if (l->used++ < l->capacity)
 		return;
 	py->calls++;
 	if (l->used > PY_LIST_MAX) {
@@ -239,25 +239,25 @@ static inline void py_append(struct python *py)
 		*l = (struct py_array){ 0 };
 		return;
 	}
-	l->room = l->used + l->used / 8 + 6;
-	l->items = touched(realloc(l->items, l->room * 8), l->room * 8);
+	l->capacity = l->used + l->used / 8 + 6;
+	l->items = touched(realloc(l->items, l->capacity * 8), l->capacity * 8);
 }
 
 /* dict insert: at two thirds a table of twice the size is made and filled. */
 static inline void py_insert(struct python *py)
 {
 	struct py_array *t = &py->tables[rng_next(&py->rng) % PY_TABLES];
-	uint32_t room = t->room ? t->room * 2 : 8;
+	uint32_t capacity = t->capacity ? t->capacity * 2 : 8;
 	char *items;
 
-	if (++t->used * 3 < t->room * 2)
+	if (++t->used * 3 < t->capacity * 2)
 		return;
 	py->calls += 2;
-	items = room > PY_TABLE_MAX ? NULL : touched(calloc(room, 24), room * 24);
+	items = capacity > PY_TABLE_MAX ? NULL : touched(calloc(capacity, 24), capacity * 24);
 	if (items && t->items)
-		memcpy(items, t->items, t->room * 24);
+		memcpy(items, t->items, t->capacity * 24);
 	free(t->items);
-	*t = (struct py_array){ items, items ? t->used : 0, items ? room : 0 };
+	*t = (struct py_array){ items, items ? t->used : 0, items ? capacity : 0 };
 }
 
 /* A string put together of three parts. */

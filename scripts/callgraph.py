@@ -14,7 +14,8 @@ TABLE = re.compile(r"^(?!static\b|extern\b|typedef\b)[A-Za-z_][\w ]*?\b(\w+) = \
                    r"(\n.*?^|[^\n]*)\};", re.S | re.M)
 TOKEN = re.compile(r"[A-Za-z_]\w*")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.M)
-OBJECT = re.compile(r"CMakeFiles/uslab\w*\.dir/((?:src|tools)/.+\.c)\.o$")
+CALLERS_IN = ("src/", "include/", "tools/uslab/", "bench/")
+OBJECT = re.compile(r"CMakeFiles/uslab(?!_bench_null)[\w-]*\.dir/((?:src|tools|bench)/.+\.c)\.o$")
 
 
 class Objects:
@@ -54,6 +55,8 @@ class Objects:
     def home(self, name, user):
         """The file that has what user uses by this name; None: a library has it."""
         found = self.homes.get(name, [])
+        if not user.startswith("src/"):  # malloc() is libc's there
+            found = [p for p in found if not p.startswith("src/malloc/")]
         near = [p for p in found if p.split("/")[0] == user.split("/")[0]]
         return (near or found or [None])[0]
 
@@ -140,7 +143,7 @@ class Callers:
     def __init__(self, tree, objects=None):
         self.tree = tree
         self.objects = objects or Objects(tree)
-        self.texts = {s.path: Text(s) for s in tree.c_files("src/", "include/", "tools/uslab/")}
+        self.texts = {s.path: Text(s) for s in tree.c_files(*CALLERS_IN)}
         self._closures, self._by_function, self._used, self._in_tests = {}, {}, {}, None
         self.exported = {line for name in ("symbols", "symbols-malloc")
                          if f"scripts/{name}.txt" in tree.paths

@@ -23,13 +23,13 @@ import option_table
 from callgraph import Objects, strongly_connected
 from check_callers import rule_callers  # noqa: F401: a rule is found by its name
 from check_man import rule_man  # noqa: F401: a rule is found by its name
-from check_references import rule_adr, rule_docs, rule_files, rule_spec  # noqa: F401
+from check_references import rule_adr, rule_docs, rule_files, rule_quotes, rule_spec  # noqa: F401
 
 # Bottom-up. A file may include its own folder and lower ranks; equal ranks never meet.
 # base and arch share the bottom floor: arch may use base's words, not the other way round.
 RANK = {"base": 0, "arch": 1, "os": 2, "page": 3, "engine": 4, "front": 5, "debug": 5,
         "cache": 6, "inspect": 7, "api": 8, "malloc": 8}
-# Floors that are parted into rooms by idea; their rooms use one another. The engines do not.
+# Floors that are parted into folders by idea; their folders use one another. The engines do not.
 OPEN_FLOORS = {"os", "debug", "cache"}
 # The one name that is called upwards: a failed assertion ends in the os floor.
 UPWARD = {"os_die"}
@@ -135,7 +135,7 @@ class Tree:
         return run.stdout if run.returncode == 0 else None
 
 
-def room_of(path):
+def folder_of(path):
     """src/engine/slub/free.c -> ("engine", "engine/slub"); None outside of src/."""
     parts = path.split("/")
     if parts[0] != "src" or len(parts) < 3:
@@ -143,16 +143,16 @@ def room_of(path):
     return parts[1], "/".join(parts[1:-1])
 
 
-def rank_of(room):
-    """Rooms as numbers: engine/slub stands above engine, beside engine/slab; arch chooses a CPU's
+def rank_of(folder):
+    """Folders as numbers: engine/slub stands above engine, beside engine/slab; arch chooses a CPU's
     folder, which therefore stands below it."""
-    floor, _, part = room.partition("/")
+    floor, _, part = folder.partition("/")
     return RANK.get(floor, 99) + ((-0.5 if floor == "arch" else 0.5) if part else 0)
 
 
 def below(lower, upper):
-    """May upper include lower? Rooms of one floor may, where they are parts of one thing; rule
-    links sees to it that no objects of two rooms need one another."""
+    """May upper include lower? Folders of one floor may, where they are parts of one thing; rule
+    links sees to it that no objects of two folders need one another."""
     floor = lower.partition("/")[0]
     if floor in OPEN_FLOORS and floor == upper.partition("/")[0]:
         return True
@@ -172,7 +172,7 @@ def rule_includes(tree):
     """includes go down only, and siblings never meet"""
     quoted = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
     for source in tree.c_files("src/", "include/", "tools/", "bench/"):
-        floor, room = room_of(source.path)
+        floor, folder = folder_of(source.path)
         if floor is not None and floor not in RANK:
             yield source.path, 1, f"src/{floor} is no floor; the floors are {' '.join(RANK)}"
             continue
@@ -180,41 +180,63 @@ def rule_includes(tree):
             match = quoted.match(line)
             if not match or f"src/{match.group(1)}" not in tree.paths:
                 continue
-            target = room_of(f"src/{match.group(1)}")[1]
+            target = folder_of(f"src/{match.group(1)}")[1]
             if floor is None:
                 if target == "inspect" and source.path.startswith(("tools/", "bench/")):
                     continue
                 yield source.path, number, f"{match.group(1)} is inside the library"
-            elif not below(target, room):
-                side = "a sibling" if rank_of(target) == rank_of(room) else "above"
-                yield source.path, number, f"{room} includes {match.group(1)}, which is {side}"
+            elif not below(target, folder):
+                side = "a sibling" if rank_of(target) == rank_of(folder) else "above"
+                yield source.path, number, f"{folder} includes {match.group(1)}, which is {side}"
 
 
 def rule_links(tree):
-    """calls go down only; no circle of floors, nor of objects in more than one room"""
+    """calls go down only; no circle of floors, of folders of the tools, nor of objects in several folders"""
     objects = tree.objects
     if not objects.defines:
         tree.skip("links", f"no objects in {tree.build}; build first")
         return
     graph = {}
     for user, names in sorted(objects.uses.items()):
-        room = room_of(user)[1]
-        for name in sorted(names - UPWARD) if room else ():
+        folder = folder_of(user)[1]
+        for name in sorted(names - UPWARD) if folder else ():
             home = objects.home(name, user)
-            target = room_of(home)[1] if home else room
+            target = folder_of(home)[1] if home else folder
             if not target:
                 continue
-            if not below(target, room):
-                yield user, 1, f"{room} calls {name}() up in {home}"
+            if not below(target, folder):
+                yield user, 1, f"{folder} calls {name}() up in {home}"
             parts = [r.partition("/")[0] if r.partition("/")[0] in OPEN_FLOORS else r
-                     for r in (room, target)]
+                     for r in (folder, target)]
             if parts[0] != parts[1]:
                 graph.setdefault(parts[0], set()).add(parts[1])
     for cycle in strongly_connected(graph):
         yield "src", 1, f"link cycle: {' '.join(cycle)}"
+    circles = 0
     for circle in strongly_connected(objects.graph(without=ENDS)):
         if len({os.path.dirname(path) for path in circle}) > 1:
-            yield circle[0], 1, f"a circle of objects across rooms: {' '.join(circle)}"
+            circles += 1
+            yield circle[0], 1, f"a circle of objects across folders: {' '.join(circle)}"
+    for circle, pairs in () if circles else circles_of_tools(objects):
+        yield pairs[0][0], 1, (f"a circle of folders: {' '.join(circle)}: "
+                               + ", ".join(f"{user} calls {home}" for user, home in pairs))
+
+
+def circles_of_tools(objects):
+    """(folders, calls between them) of each circle of folders in tools/uslab/. Of the files in that
+    folder itself main.c stands above all folders; the others stand below them."""
+    graph, calls = {}, {}
+    for user, homes in sorted(objects.graph(without=ENDS).items()):
+        if not user.startswith("tools/uslab/") or user == "tools/uslab/main.c":
+            continue
+        for home in sorted(homes):
+            folders = os.path.dirname(user), os.path.dirname(home)
+            if home.startswith("tools/uslab/") and folders[0] != folders[1]:
+                graph.setdefault(folders[0], set()).add(folders[1])
+                calls.setdefault(folders, []).append((user, home))
+    for circle in strongly_connected(graph):
+        yield circle, [pair for folders, pairs in sorted(calls.items()) for pair in pairs
+                       if set(folders) <= set(circle)]
 
 
 def rule_asm(tree):
@@ -230,7 +252,7 @@ def rule_asm(tree):
 def rule_os(tree):
     """OS calls and headers only in src/os; no heap and no stdio of libc inside the library"""
     for source in tree.c_files("src/"):
-        floor = room_of(source.path)[0]
+        floor = folder_of(source.path)[0]
         if floor != "os":
             for pattern in (OS_HEADERS, OS_CALLS):
                 for number, word in matches(source, pattern):
@@ -243,19 +265,21 @@ def rule_os(tree):
 
 
 def rule_header(tree):
-    """C files open with a comment; in src/ it names the file and has the four headings"""
+    """C files open with a comment that names the file; in src/ with four headings, in tools with Flow"""
     for source in tree.c_files():
         match = re.match(r"[^\n]*\n/\*\n \* (.*?)\*/", source.text, flags=re.S)
         if not match:
             yield source.path, 2, "no header comment after the SPDX line"
             continue
         comment, path = match.group(1), source.path
-        if not path.startswith(("src/", "include/")):
+        if not path.startswith(("src/", "include/", "tools/uslab/", "bench/")):
             continue
-        name = path.split("/", 1)[1]
+        name = path if path.startswith("bench/") else path.split("/", 1)[1]
         if not comment.startswith(f"{name} - "):
             yield path, 3, f"the header comment starts with something else than '{name} - '"
-        for heading in HEADINGS if path.startswith("src/") else ():
+        headings = HEADINGS if path.startswith("src/") else HEADINGS[-1:] \
+            if path.startswith(("tools/", "bench/")) and path.endswith(".c") else ()
+        for heading in headings:
             if f" * {heading}" not in comment:
                 yield path, 3, f"the header comment has no '{heading}'"
 

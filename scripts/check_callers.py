@@ -1,42 +1,49 @@
 # SPDX-License-Identifier: MIT
 """The rule of scripts/check.py on what comments say of who calls, against callgraph.py.
 
-The paragraph "Flow:" at the head of a file of src/ says in one form who calls the functions of
-that file, or those that a header offers:
+The paragraph "Flow:" at the head of a file of src/ or tools/uslab/ says in one form who calls the
+functions of that file, or those that a header offers:
 
     Flow:       called by NAME, NAME and NAME [words]; calls NAME [words]; included by NAME.
 
-Each name is a file or a folder, which stands for its files: of this folder, this floor, src/ or the
-root. Other names are `tools`, `programs` (what is exported), `tests`, `the loader` (constructors),
-`every floor`, a function of the caller's, and `through some_ops`, a global constant table that has
-the function. "Called by" and "included by" are complete, "calls" is not; none names what is not so.
-"Called back by NAME": a function there was given one of this file. Elsewhere a comment above a
-function may say "called by other() and NAME"; that is checked likewise. `scripts/callers FILE` prints
-what there is to say.
+Each name is a file or a folder, which stands for its files: of this folder, this floor (tools/uslab
+is one), src/ or the root. Other names are `tools`, `programs` (what is exported), `tests`, `the loader`
+(constructors), `every floor`, `every folder` (of tools/uslab), a function of the caller's, and `through
+some_ops`, a global constant table that has the function. "Called by" and "included by" are complete,
+"calls" is not; none names what is not so. "Called back by NAME": a function there was given one of
+this file. Of a program of bench/ "started by NAME" says which files have its name as a text. Elsewhere
+a comment above a function may say "called by other() and NAME"; that is checked likewise.
+`scripts/callers FILE` prints what there is to say.
 """
 import os
 import re
 
-from callgraph import Callers
+from callgraph import CALLERS_IN, Callers
 
 SAYS = re.compile(r"\b(?P<back>[Cc]alled back by)\b|\b[Cc]alled (?P<by>by|from|through)\b"
-                  r"|\b(?P<include>[Ii]ncluded|[Uu]sed) by\b|\b(?P<calls>[Cc]alls)\b")
+                  r"|\b(?P<include>[Ii]ncluded|[Uu]sed) by\b|\b(?P<calls>[Cc]alls)\b"
+                  r"|\b(?P<start>[Ss]tarted) by\b")
 CLAUSE_ENDS = re.compile(r"[;:]|\.(?=\s|$)|,(?= calls? )")
 PATH = r"(?<![\w/.<*])(?:[\w*-]+/)*[\w*-]+\.[ch]\b"
 FOLDER = r"(?<![\w/.<*])(?:[\w-]+/)+(?![\w*{])"
 ITEM = re.compile(rf"(?P<path>{PATH})|(?P<folder>{FOLDER})|through (?P<table>[\w*]+)"
                   r"|\b(?P<function>\w+)\(\)|\b(?P<word>programs?|tools|tests|loader|everything"
-                  r"|every floor)\b")
+                  r"|every floor|every folder)\b")
 NAMES_HERE, NAMES_THERE, NAMES_IN_ALL = 4, 2, 6  # of more files the folder is named
 FLOORS_OF_EVERY = 6  # "every floor" calls what at least so many of the folders of src/ call
+TOOLS = "tools/uslab/"
+FLOW_IN = ("src/", TOOLS, "bench/")
 
 
 class Flow:
-    """The paragraph "Flow:" at the head of a file of src/, against the graph."""
+    """The paragraph "Flow:" at the head of a file, against the graph."""
 
     def __init__(self, callers, path):
         self.callers, self.path = callers, path
-        self.users, self.tables = callers.of_file(path)
+        users, self.tables = callers.of_file(path)
+        # the benchmarks link the library as programs do, and some files of the tool as their own
+        self.users = {u for u in users
+                      if path.startswith(("bench/", TOOLS)) or not u.startswith("bench/")}
 
     def check(self, text):
         """What is wrong in a text, one line for each mistake."""
@@ -48,6 +55,9 @@ class Flow:
             clause = clause[:end.start()] if end else clause
             if match.group("include"):
                 yield from self._included(match.group(0), clause)
+            elif match.group("start"):
+                missing = True
+                yield from self._started(clause)
             elif match.group("calls"):
                 yield from self._calls(clause)
             elif match.group("back"):
@@ -59,6 +69,8 @@ class Flow:
                 text_of = f"through{clause}" if match.group("by") == "through" else clause
                 found += self._items(text_of)
         if not missing:
+            if self.path.startswith(FLOW_IN[1:]) and self.path.endswith(".c") and (users or self.tables):
+                yield f"says not who calls it: {self.described()}"
             return
         for what, who in found:
             if who is None:
@@ -84,7 +96,9 @@ class Flow:
         parts, groups = [], {}
         for user in users:
             home = os.path.dirname(self.path) == os.path.dirname(user)
-            groups.setdefault("" if home else user.split("/")[1], set()).add(user)
+            groups.setdefault("" if home else self._room(user), set()).add(user)
+        if self.path.startswith(TOOLS) and len(groups) >= FLOORS_OF_EVERY:
+            return "called by every folder"
         if len(groups) >= FLOORS_OF_EVERY and not any(u.startswith("tools/") for u in users):
             return "called by every floor"
         for name, files in sorted(groups.items()):
@@ -98,7 +112,8 @@ class Flow:
             parts = [(self.short(os.path.dirname(self.path)) if not name else name) + "/"
                      for name in sorted(groups)]
             parts = ["tools" if p == "uslab/" else p for p in parts]
-        parts = ["tools" if p.startswith("tools/") else p for p in parts]
+        if not self.path.startswith(TOOLS):
+            parts = ["tools" if p.startswith("tools/") else p for p in parts]
         parts = list(dict.fromkeys(parts))
         text = self.callers.texts[self.path]
         if self.callers.is_exported(self.path):
@@ -120,7 +135,26 @@ class Flow:
     def short(self, path):
         """As it is written in this file: a file of this floor by its name, if that is clear."""
         name = os.path.basename(path)
+        if self.path.startswith(TOOLS):
+            home = os.path.dirname(self.path) == os.path.dirname(path)
+            return name if home else path.removeprefix(TOOLS).removeprefix("src/")
         return name if self.files(name) == {path} else path.removeprefix("src/")
+
+    def _room(self, path):
+        """The floor of a file of src/, the folder of one of the tools."""
+        return os.path.dirname(path) if self.path.startswith(TOOLS) else path.split("/")[1]
+
+    def calls(self):
+        """What the paragraph may say of what this file calls; None: nothing."""
+        groups, parts = {}, []
+        for path in self.callers.used_by(self.path):
+            if not path.startswith("include/"):
+                groups.setdefault(os.path.dirname(path), set()).add(path)
+        for folder, files in sorted(groups.items(), key=lambda g: (g[0] != os.path.dirname(self.path), g)):
+            bodies = {p for p in files if p.endswith(".c")} or files
+            parts += sorted(map(self.short, bodies)) if len(bodies) <= NAMES_HERE \
+                else [self.short(folder) + "/"]
+        return f"calls {', '.join(parts)}" if parts else None
 
     def _is_program(self, user):
         return user.startswith("include/") or (self.callers.is_exported(self.path)
@@ -156,6 +190,9 @@ class Flow:
         if word == "every floor":
             floors = {u.split("/")[1] for u in self.users if u.startswith("src/")}
             return self.users if len(floors) >= FLOORS_OF_EVERY else set()
+        if word == "every folder":
+            folders = {os.path.dirname(u) for u in self.users if u.startswith(TOOLS)}
+            return self.users if len(folders) >= FLOORS_OF_EVERY else set()
         text = self.callers.texts[self.path]
         if word == "loader":
             return {"loader"} if "constructor" in text.code else set()
@@ -166,15 +203,15 @@ class Flow:
 
     def files(self, word):
         """The files that a path or folder names: from this folder, this floor, src/ or the root; a
-        bare name is of this folder, or of any room of this floor."""
+        bare name is of this folder, or of any folder of this floor."""
         here = os.path.dirname(self.path) + "/"
         floor = "/".join(self.path.split("/")[:2]) + "/"
         end = "" if word.endswith("/") else "$"
         pattern = lambda base: re.compile(re.escape(base + word).replace(r"\*", "[^/]*") + end)
         found = {p for p in self.callers.texts if pattern(here).match(p)}
         if "/" not in word:
-            rooms = re.compile(re.escape(floor) + r"(?:.*/)?" + pattern("").pattern)
-            return found or {p for p in self.callers.texts if rooms.match(p)}
+            folders = re.compile(re.escape(floor) + r"(?:.*/)?" + pattern("").pattern)
+            return found or {p for p in self.callers.texts if folders.match(p)}
         for base in (floor, "src/", ""):
             found |= {p for p in self.callers.texts if pattern(base).match(p)}
         return found
@@ -199,6 +236,20 @@ class Flow:
             yield f"'{how}' names no file or folder"
         elif users - covered:
             yield f"'{how}' leaves out {self.listed(users - covered)}"
+
+    def _started(self, clause):
+        """A program of bench/ is started by whoever knows its name."""
+        name = os.path.basename(self.path).removesuffix(".c")
+        users = {p for p in self.callers.texts if f'"{name}"' in self.callers.tree.source(p).text}
+        named = set()
+        for match in ITEM.finditer(clause):
+            files = self.files(match.group(match.lastgroup)) if match.lastgroup in ("path", "folder") \
+                else set()
+            named |= files
+            if not files & users:
+                yield f"'started by' names {match.group(0)}, which does not name {name}"
+        if users - named:
+            yield f"'started by' leaves out {self.listed(users - named)}"
 
     def _calls(self, clause, how="'calls'", wrong="which it does not call"):
         uses = self.callers.used_by(self.path)
@@ -241,8 +292,8 @@ def comments_of(source):
 
 def wrong_callers(tree, callers):
     """(file, line, text): what comments say about callers, and is not so."""
-    for source in tree.c_files("src/", "include/", "tools/uslab/"):
-        flow = flow_of(source) if source.path.startswith("src/") else None
+    for source in tree.c_files(*CALLERS_IN):
+        flow = flow_of(source) if source.path.startswith(FLOW_IN) else None
         if flow:
             said = Flow(callers, source.path)
             yield from ((source.path, flow[0], text) for text in said.check(flow[1]))
@@ -256,7 +307,8 @@ def wrong_callers(tree, callers):
 
 def wrong_function(callers, path, function, who):
     """A comment above a function names its callers: functions, files or folders."""
-    places = callers.places(function, path)
+    places = {p for p in callers.places(function, path)
+              if path.startswith("bench/") or not p[0].startswith("bench/")}
     covered = set()
     for match in ITEM.finditer(who):
         word = match.group(match.lastgroup)
@@ -275,7 +327,7 @@ def wrong_function(callers, path, function, who):
 
 def rule_callers(tree):
     """what comments say of who calls, includes or is called holds against objects and sources"""
-    for part in ("src", "tools"):
+    for part in ("src", "tools", "bench"):
         if not any(path.startswith(part + "/") for path in tree.objects.defines) \
                 and any(path.startswith(part + "/") and path.endswith(".c") for path in tree.paths):
             tree.skip("callers", f"no objects of {part}/ in {tree.build}; build first")

@@ -100,6 +100,18 @@ def rule_docs(tree):
                         yield path, number, f"names {token}, which does not exist"
 
 
+QUOTED = re.compile(r"^<!-- from (\S+) -->\n```\w*\n(.*?)^```$", re.M | re.S)
+
+
+def rule_quotes(tree):
+    """what a document shows behind "<!-- from FILE -->" is a part of that file"""
+    for path in tree.paths:
+        for match in QUOTED.finditer(tree.source(path).text) if path.endswith(".md") else ():
+            name, text = match.groups()
+            if name not in tree.paths or f"\n{text}" not in f"\n{tree.source(name).text}":
+                yield path, line_of(match.string, match.start()), f"{name} has no such lines"
+
+
 # ---- the specification --------------------------------------------------------------------------
 
 SPEC_GAP = r"(?:[ \t]+|[ \t]*\n[ \t]*(?:\*|#|//)?[ \t]*)"  # a blank, or a comment's next line
@@ -264,7 +276,7 @@ def adr_form(path, text):
 
 
 def adr_index(tree, records, cited):
-    """(line, what) of what is wrong in the index: titles, and rooms whose code names the record."""
+    """(line, what) of what is wrong in the index: titles, and folders whose code names the record."""
     text = tree.source(ADR_INDEX).text if ADR_INDEX in tree.paths else ""
     item = re.compile(r"^- \[(\d{4})\]\(([^)]*)\): \*\*([^*]*)\*\*(.*(?:\n  .*)*)", re.M)
     entries = {match.group(1): match for match in item.finditer(text)}
@@ -276,14 +288,14 @@ def adr_index(tree, records, cited):
         line, words = line_of(text, entry.start()), " ".join(entry.group(3).split())
         if words != title:
             yield line, f"{number} is called '{title}'"
-        rooms = re.findall(r"`([^`]+)`", " ".join(entry.group(4).split()).rpartition(" In ")[2])
-        for room in rooms:
-            if not any(source.startswith(room) for source in cited.get(number, ())):
-                yield line, f"no file of {room} names docs/adr/{number}"
+        folders = re.findall(r"`([^`]+)`", " ".join(entry.group(4).split()).rpartition(" In ")[2])
+        for folder in folders:
+            if not any(source.startswith(folder) for source in cited.get(number, ())):
+                yield line, f"no file of {folder} names docs/adr/{number}"
         for source in cited.get(number, ()):
             if source.startswith(("src/", "include/", "tools/")) \
-                    and not source.startswith(tuple(rooms)):
-                yield line, f"{source} names {number}, and is in none of its rooms"
+                    and not source.startswith(tuple(folders)):
+                yield line, f"{source} names {number}, and is in none of its folders"
 
 
 def rule_adr(tree):

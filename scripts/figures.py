@@ -185,7 +185,7 @@ def times(run):
 
 
 def programs(run, timed):
-    """Peaks; where they come from is said once if that is the run of the times."""
+    """Peaks; their source stands once if that is the run of the times."""
     result = run.results["programs"]
     rows = []
     for entry in result["programs"]:

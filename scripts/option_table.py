@@ -13,9 +13,11 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAME = "scripts/option_table.py"
+WIDTH = 100
 MARKED = re.compile(
     rf"(?P<begin>^(?:<!-- |; ){re.escape(NAME)}: (?P<what>options|flags)(?:: (?P<group>[^\n]+?))?(?: -->)?\n)"
     rf"(?P<text>.*?)(?P<end>^(?:<!-- |; ){re.escape(NAME)}: end(?: -->)?$)", re.M | re.S)
@@ -86,12 +88,18 @@ def sentence(text):
     return text[0].upper() + text[1:] + "."
 
 
-def markdown_options(options):
-    lines = ["| key | takes | default | |", "| --- | --- | --- | --- |"]
+def markdown_options(options, titles):
+    """A list, which fits a phone as well as a desk; with the titles of groups, or of one group."""
+    lines, title = [], ""
     for option in options:
-        cells = [", ".join(f"`{key}`" for key in option["keys"])]
-        cells += [in_markdown(option[part]) for part in ("takes", "initial", "help")]
-        lines.append("| " + " | ".join(cells) + " |")
+        if titles and option["title"] != title:
+            title = option["title"]
+            lines += [""] * bool(lines) + [f"{in_markdown(title)}:", ""]
+        keys = ", ".join(f"`{key}`" for key in option["keys"])
+        text = (f"- {keys} (default: {in_markdown(option['initial'])}): {in_markdown(option['help'])}."
+                f" Takes {in_markdown(option['takes'])}.")
+        lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False,
+                               break_on_hyphens=False)
     return lines
 
 
@@ -135,8 +143,8 @@ def filled(text, path, table):
             chosen = [o for o in options if group in (None, o["title"])]
             if not chosen:
                 raise SystemExit(f"{path}: options.def has no group '{group}'")
-            lines = (scdoc_options if scdoc else markdown_options)(chosen)
-        empty = "\n" if scdoc else ""
+            lines = scdoc_options(chosen) if scdoc else markdown_options(chosen, group is None)
+        empty = "\n" if scdoc or match.group("what") == "options" else ""
         return match.group("begin") + empty + "\n".join(lines) + "\n" + match.group("end")
 
     return MARKED.sub(fill, text)

@@ -91,7 +91,7 @@ def wrap(block):
 
 
 class Section:
-    """One table that was published, ours, and what they come to."""
+    """One table that was published, ours, and the ratios."""
 
     def __init__(self, title, source, intro):
         self.title = title

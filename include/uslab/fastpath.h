@@ -18,11 +18,11 @@ extern "C" {
 
 #if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE)
 /*
- * The kernel may look at the descriptor of a sequence long after that has run, and ends the
- * program when the descriptor is gone. So whatever has sequences in it (a plug-in that includes
- * this) stays loaded: it says so itself while it is loaded, once, before any code of it can have
- * run a sequence and been unloaded. Weak: a file that takes constants from here only need not be
- * linked with the library. Why: docs/adr/0022.
+ * The kernel may read the descriptor of a sequence long after that has run, and kills the program
+ * when the descriptor is unmapped. So an object file with sequences (a plug-in that includes this)
+ * must stay loaded: its constructor pins it, once, before any of its code can have run a sequence
+ * and been unloaded. Weak: a file that uses only constants from here need not be linked with the
+ * library. Why: docs/adr/0022.
  */
 #pragma weak uslab_pin_object
 extern char uslab_is_pinned __attribute__((__weak__, __visibility__("hidden")));
@@ -38,22 +38,21 @@ static __attribute__((__constructor__, __used__)) void uslab_pin_this(void)
 #endif
 
 /*
- * Always: reports name the caller of what is called here, which is to be
- * the program's own function.
+ * Always inline: reports name the caller of the functions called here, which should be the
+ * program's function.
  */
 #define USLAB_INLINE static inline __attribute__((__always_inline__))
-/* For the compiler's eyes until they are inlined. */
+/* An attribute of the inline functions for the compiler. */
 #define USLAB_ALIGNED __attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)))
 #define USLAB_SIZED(arguments) __attribute__((__malloc__, __alloc_size__ arguments)) USLAB_ALIGNED
 
 /*
- * uslab_known_size - p, of which the compiler is to know that it has size bytes
+ * uslab_known_size - returns p, and lets the compiler know that it has size bytes
  *
- * What comes out of a sequence has no size for __builtin_object_size(): only calls of functions
- * with alloc_size do. Where _FORTIFY_SOURCE asks for sizes, hit and miss end with one such call
- * (Clang looks at one only), of a function in the program that returns its argument: four
- * instructions; elsewhere there is nothing. Weak and not to be looked into: the compiler would see
- * that it does nothing, and drop it.
+ * A pointer from a sequence has no size for __builtin_object_size(): only results of functions with
+ * alloc_size do. With _FORTIFY_SOURCE hit and miss end with one such call (Clang takes only one),
+ * of a function in the program that returns its argument: four instructions; else there is nothing.
+ * Weak and never inlined: the compiler would see that it does nothing, and drop it.
  */
 #if USLAB_HAVE_RSEQ && !defined(USLAB_INSIDE) && defined(_FORTIFY_SOURCE)
 #if _FORTIFY_SOURCE > 0
@@ -94,12 +93,11 @@ USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t fl
 }
 
 /*
- * Gives an object of this cache back. obj must not be NULL. One that is free already is reported
- * and ignored, as long as it bears the mark of a free object: not if the program has written to it
+ * Frees an object of this cache. obj must not be NULL. An object that is free already is reported
+ * and ignored, as long as it has the mark of a free object: not if the program has written to it
  * since, nor if it is back in its slab and has 8 bytes, or keeps its bytes while it is free (a
- * constructor) with nothing to spare behind them. A pointer into an object, or to one of another
- * cache, is noticed only where the array has no room. docs/debugging.md says which modes notice
- * more.
+ * constructor) with no spare bytes behind them. A pointer into an object, or to one of another
+ * cache, is noticed only when the array is full. docs/debugging.md says which modes notice more.
  */
 USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
 {
@@ -115,7 +113,8 @@ USLAB_INLINE void kmem_cache_free(struct kmem_cache *s, void *obj)
  *
  * The objects, and their order, are those of as many single calls; it takes about half their time
  * from some 8 objects on, and for fewer no more. p[] may be written to beyond what is returned.
- * Returns nr, or 0 when memory ran out (nothing is kept then) or nr is 0 or more than INT32_MAX.
+ * Returns nr, or 0 when out of memory (nothing is allocated then) or nr is 0 or more than
+ * INT32_MAX.
  */
 USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags,
 							size_t nr, void **p)
@@ -132,7 +131,7 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 #endif
 		return uslab_cache_alloc_bulk(s, flags, nr, p, n);
 	}
-	/* One and two are best served as such: a run takes as long to set up. */
+	/* One and two by single calls: the sequence for several takes as long to set up. */
 	if (!(p[0] = kmem_cache_alloc(s, flags)))
 		return 0;
 	if (nr == 2 && __builtin_expect(!(p[1] = kmem_cache_alloc(s, flags)), 0)) {
@@ -144,8 +143,8 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 
 /*
  * Frees nr objects, likewise at once. s == NULL: from any caches that kfree() knows, and kmallocs
- * of all sizes, NULL among them. The last one in p[] is the first to be handed out again, as far as
- * its cache hands out in an order, and as long as a CPU's array has room for all. May permute p[].
+ * of all sizes, NULL among them. The last one in p[] is the first to be allocated again, if the
+ * cache is LIFO, and as long as a CPU's array has space for all. May permute p[].
  */
 USLAB_INLINE void kmem_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 {
@@ -196,7 +195,7 @@ USLAB_SIZED((1)) USLAB_INLINE void *kmalloc(size_t size, gfp_t flags)
 		void *obj = NULL;
 
 		if (__builtin_expect(uslab_rseq_pop(handle, uslab_rseq_offset, &obj), 1))
-			/* it is not free any more */
+			/* clears the mark: it is not free any more */
 			__builtin_memset((char *)obj + USLAB_MARK_OFFSET, 0, 4);
 		else
 			obj = uslab_kmalloc(size, flags);

@@ -5,9 +5,9 @@
  * Values: Linux 6.1, include/linux/gfp_types.h. In user space three of them change behaviour:
  * __GFP_ZERO (clear the object), __GFP_THISNODE (no other node) and __GFP_NOWARN (no message when
  * out of memory). __GFP_RECLAIMABLE chooses the kmalloc cache, as in the kernel. __GFP_DMA,
- * __GFP_DMA32 and __GFP_HIGHMEM keep an object from being a guarded one, and failslab tells
- * requests that may block from others. The rest is accepted and has no effect: an allocation
- * never sleeps for reclaim.
+ * __GFP_DMA32 and __GFP_HIGHMEM keep an object from being a guarded one, and failslab distinguishes
+ * requests that may block from others. The rest is accepted and has no effect: an allocation never
+ * sleeps for reclaim.
  */
 #ifndef USLAB_GFP_H
 #define USLAB_GFP_H

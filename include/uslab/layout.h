@@ -9,7 +9,7 @@
  *                         window 0        handles: struct kmem_cache[USLAB_NR_HANDLES]
  *                         window 1, 2     "CPU -2" and "CPU -1": words that always miss
  *                         window 3 + n    CPU n
- *     A -  256 MiB      page classes: one byte per page of the arena
+ *     A -  257 MiB      page classes: one byte per page of the arena
  *     A                 the arena: pages of 4 KiB, handed out by the buddy allocator
  *
  * A handle's address, not its content, finds the per-CPU word of its cache:
@@ -31,10 +31,10 @@
  *     USLAB_WINDOW_MAGICS + class * 8      magic: 2^64 / size of its objects, rounded up; 0: none
  * An object of the class starts at p iff (p & mask) * magic < magic, modulo 2^64.
  *
- * While it is free, an object bears a mark, 4 bytes: the low half of its own address. It is at the
- * offset that USLAB_WINDOW_MARKS has, bytes, which for a class with a magic, and for what kmalloc()
- * has caches for, is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their
- * words are where those without rseq are, so that what is inlined always misses.
+ * While it is free, an object has a mark, 4 bytes: the low half of its own address. It is at the
+ * offset in USLAB_WINDOW_MARKS, in bytes, which for classes with a magic, and for kmalloc caches,
+ * is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their words are where
+ * those without rseq are, so that inline hit paths always miss.
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);
@@ -47,10 +47,10 @@
 #define USLAB_LAYOUT_H
 
 /*
- * The number of all that programs inline: what this file says, and the sequences of
- * <uslab/arch/...>. It goes up with each change that a compiled program would not survive;
- * scripts/layouts.txt has what each number stood for. Who inlines a sequence refers to
- * uslab_layout_NUMBER, which only a library of that layout has. Why: docs/adr/0025.
+ * The version of all that programs inline: this file, and the sequences of <uslab/arch/...>. It is
+ * raised with each change that would break compiled programs; scripts/layouts.txt has a hash for
+ * each number. An object file that inlines a sequence refers to uslab_layout_NUMBER, which only a
+ * library of that layout has. Why: docs/adr/0025.
  */
 #define USLAB_LAYOUT 3
 
@@ -71,7 +71,14 @@
 #define USLAB_MARK_NONE (-1l) /* no multiple of 4 */
 
 #define USLAB_WINDOWS_OFFSET (-(1792l << 20)) /* from the arena's base */
-#define USLAB_CLASSES_OFFSET (-(256l << 20))
+/*
+ * At -256 MiB a class byte and the first object of the arena would differ in address bits from 28
+ * on only. The way predictor of AMD's Zen 1 to 4 compares a hash of bits 12 to 27 (each of 12 to 19
+ * with one of 20 to 27, exclusive or): such lines push each other out, and a pair took 18 ns
+ * instead of 9. With bits 20 to 27 of the distance all set no line of the first MiB does that.
+ * Source: Lipp et al., "Take A Way", AsiaCCS 2020. Why: docs/adr/0032.
+ */
+#define USLAB_CLASSES_OFFSET (-(257l << 20))
 #define USLAB_MAX_CPUS 1500
 #define USLAB_MAX_ARENA (1ul << 40)
 

@@ -2,26 +2,25 @@
 /*
  * uslab/slab.h - the Linux slab allocators in user space (mirrors <linux/slab.h>)
  *
- * Object caches and kmalloc with the kernel's names and meanings. Every function may be called
- * from any thread. Functions that allocate, free, resize or tell the size of objects may be called
- * by signal handlers: one that interrupted this library where it holds a lock gets NULL, whatever
- * the flags are, and what it frees goes back when its thread has left that call. So may
+ * Object caches and kmalloc with the kernel's names and meanings. Every function may be called from
+ * any thread. Functions that allocate, free, resize or return the size of objects may be called by
+ * signal handlers: in one that interrupted this library where it holds a lock they return NULL,
+ * whatever the flags are, and frees are deferred until its thread has left that call. So may
  * kmem_cache_size(), kmem_cache_name() and uslab_version(). All others (create, destroy, shrink,
- * ...) may not: they wait for locks that their own thread may hold.
- * A child of fork() may go on using every cache. That of a fork in a signal handler which
- * interrupted this library may too, if it is of a program of one thread; else it gets NULL for all
- * that is no hit, and must not return from the handler. For fork() cannot wait there until other
- * threads have released the library's locks, as it does elsewhere: one of them may wait for a lock
- * that the interrupted thread holds, and what it is about to change is half done in the child. A
- * child that returns all the same, and needs a lock that such a thread held, is ended, with a line
- * on stderr. After _Fork() and the system call, which tell nobody, a lock may be held by a thread
- * that the child does not have, in a handler or not: exec and _exit only, as after vfork(), in a
- * program with threads.
+ * ...) may not: they wait for locks that their own thread may hold. A child of fork() may go on
+ * using every cache. After a fork in a signal handler that interrupted this library this holds only
+ * if the program has one thread; else calls that are no hits return NULL in the child, which must
+ * not return from the handler. There fork() cannot wait until other threads have released the
+ * library's locks, as it does elsewhere: one of them may wait for a lock that the interrupted
+ * thread holds, and data that it was changing is half written in the child. A child that returns
+ * all the same, and needs a lock that such a thread held, is ended, with a line on stderr. _Fork()
+ * and the system call run no fork handlers, so a lock may be held by a thread that the child does
+ * not have, in a handler or not: exec and _exit only, as after vfork(), in a program with threads.
  *
  * Needs C99 or later (GCC's and Clang's gnu89 will do) or C++98 or later; <stdint.h> and
- * <stdbool.h> come with it. An argument s must be a cache that is there: as in the kernel NULL is
- * not looked for, but by kmem_cache_destroy() and kmem_cache_free_bulk(). Nor may strings be NULL,
- * but for the name of a new cache, which is then refused, and where it says so.
+ * <stdbool.h> come with it. An argument s must be a live cache: as in the kernel NULL is not
+ * checked for, but by kmem_cache_destroy() and kmem_cache_free_bulk(). Nor may strings be NULL, but
+ * for the name of a new cache, which is then refused, and where documented.
  *
  * Sizes and alignments are in bytes. Out of memory is NULL (0 for bulk calls), never an abort.
  */
@@ -60,15 +59,15 @@ extern "C" {
  * Cache flags: values of Linux 6.1, include/linux/slab.h. What they do here:
  *
  * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: debug flags F Z P U T of
- * uslab_set_debug(), from the start; such a cache leaves the fast path.
- * HWCACHE_ALIGN: objects do not share cache lines if they are larger than half of one. PANIC: see
- * kmem_cache_create(). NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NOLEAKTRACE: it does not
- * merge. RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with its like, and this
- * is shown; memory is no other (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in
- * the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones.
- * MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect.
- * TYPESAFE_BY_RCU: refused (EOPNOTSUPP). So are all others (EINVAL): they are the kernel's own, or
- * switched on otherwise (FAILSLAB: letter A; SKIP_KFENCE: a file of uslab-fs(1)).
+ * uslab_set_debug(), from the start; such a cache leaves the fast path. HWCACHE_ALIGN: objects do
+ * not share cache lines if they are larger than half of one. PANIC: see kmem_cache_create().
+ * NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NOLEAKTRACE: it does not merge. RECLAIM_ACCOUNT,
+ * CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags, and tools show
+ * them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in
+ * the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones. MEM_SPREAD,
+ * DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: refused (EOPNOTSUPP). So are all others
+ * (EINVAL): they are internal to the kernel, or switched on otherwise (FAILSLAB: debug flag A;
+ * SKIP_KFENCE: a file of uslab-fs(1)).
  */
 typedef unsigned int slab_flags_t;
 
@@ -107,7 +106,7 @@ typedef unsigned int slab_flags_t;
 struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab/layout.h> */
 
 /**
- * struct kmem_cache_args - what kmem_cache_create_args() can be told beyond name and size
+ * struct kmem_cache_args - the arguments of kmem_cache_create_args() beyond name and size
  * @align:    bytes, a power of two of at most a page, or 0 for the word
  * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
  *            leaves the engine (slobseg, slob); objects must be freed in that state
@@ -119,10 +118,10 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  *            or "default"; NULL: by USLAB_CONF, else "array"
  * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
  *            with "queues" (kmem_cache_tune() takes more); 0: by USLAB_CONF, else by object size;
- *            the other fronts have no array and pass over it. More than that is an error (EINVAL)
+ *            the other fronts have no array and ignore it. More than that is an error (EINVAL)
  *
- * What is named here goes before USLAB_CONF; what is 0 or NULL is left open. Naming a front that
- * the engine cannot have is an error (EINVAL).
+ * What is set here overrides USLAB_CONF; 0 or NULL: not set. A front that does not support the
+ * engine is an error (EINVAL).
  */
 struct kmem_cache_args {
 	unsigned int align;
@@ -140,16 +139,15 @@ struct kmem_cache_args {
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
  * @align: power of two of at most a page, or 0
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
- *         SLAB_TYPESAFE_BY_RCU: it asks for memory that stays a while, and
- *         there is no RCU to wait for
- * @ctor:  or NULL; caches with one never merge. It is not called at each allocation (see above):
- *         who allocates with __GFP_ZERO gets zeros in place of what it made, and so does the next
- *         one, if the object is freed so (the kernel warns of that)
+ *         SLAB_TYPESAFE_BY_RCU, since there is no RCU grace period in user space
+ * @ctor:  or NULL; caches with one never merge. It is not called at each allocation (see above): an
+ * allocation with __GFP_ZERO gets zeros in place of the constructed state, and so does the next
+ * one, if the object is freed so (the kernel warns of that)
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
- * when an object and what its flags add do not fit the largest slab, ENOSPC when USLAB_MAX_CACHES
- * exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU).
- * With SLAB_PANIC a failure aborts the program.
+ * when an object with the metadata of its flags does not fit the largest slab, ENOSPC when
+ * USLAB_MAX_CACHES exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU). With SLAB_PANIC a
+ * failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
 					       unsigned int align, slab_flags_t flags,
@@ -171,34 +169,34 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
  *
  * NULL is ignored. If objects are still allocated the cache stays registered, its objects stay
  * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour); when they
- * were freed it can be destroyed again. What is no cache, or gone, ends the program. Of the
- * engines slob, slob:1991 and slobseg:pow2 it may name the cache only: pages do not say whose their
- * objects are.
+ * were freed it can be destroyed again. A pointer to no cache, or to a destroyed one, ends the
+ * program. With the engines slob, slob:1991 and slobseg:pow2 the report may name only the cache,
+ * since their pages do not record the cache of an object.
  */
 USLAB_API void kmem_cache_destroy(struct kmem_cache *s);
 
-/* Gives every free object and empty slab back. Returns 0, or 1 if slabs with objects remain. */
+/* Frees all cached objects and empty slabs. Returns 0, or 1 if slabs with objects remain. */
 USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
 
 /**
- * kmem_cache_reap - one round of giving back what lies idle, of all caches and for all CPUs
+ * kmem_cache_reap - gives idle objects and slabs back, one round for all caches and all CPUs
  *
- * What the kernel's SLAB does every two seconds. Of a cache with the queues front: a CPU that has
- * not allocated since the last round gives a fifth of its limit back, the oldest objects first;
- * arrays of other nodes' objects are emptied one node at a time; every four seconds a node's shared
- * array gives a fifth back and the engine some of its empty slabs. With other fronts CPUs keep what
- * they hold. USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
+ * What the kernel's SLAB does every two seconds. With the queues front: a CPU that has not
+ * allocated since the last round gives back a fifth of its limit, the oldest objects first; alien
+ * arrays are drained one node at a time; every four seconds a node's shared array gives back a
+ * fifth, and the engine frees some of its empty slabs. With other fronts CPUs keep what they hold.
+ * USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
  */
 USLAB_API void kmem_cache_reap(void);
 
 /**
- * kmem_cache_tune - other limits of a cache's queues, while it is in use (kernel: /proc/slabinfo)
+ * kmem_cache_tune - changes the limits of a cache's queues, as writing to /proc/slabinfo does
  * @limit:      objects that a CPU may hold, 1 .. 65536
  * @batchcount: objects that move between a CPU and its node at once, 1 .. limit (256 at most do)
  * @shared:     the CPUs of a node share an array of shared * batchcount further objects; 0: none
  *
  * All objects that the queues hold go back to their slabs. Returns 0; -EINVAL for other numbers and
- * -EOPNOTSUPP for a cache without queues (any front but "queues"), and nothing has changed then.
+ * -EOPNOTSUPP for a cache without queues (any front but "queues"); nothing changes then.
  */
 USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned int batchcount,
 			      unsigned int shared);
@@ -216,15 +214,15 @@ USLAB_API const char *kmem_cache_name(struct kmem_cache *s);
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN), __noinline__));
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj) __attribute__((__noinline__));
-/* p[0 .. done-1] are there already, done <= nr; when the rest is not to be had they are freed. */
+/* p[0 .. done-1] are allocated already, done <= nr; if the rest fails they are freed. */
 USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,
 				     size_t done) __attribute__((__noinline__)) USLAB_MUST_CHECK;
 USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 	__attribute__((__noinline__));
 
 /*
- * One object from a node's memory (a preference unless __GFP_THISNODE, with which a node that is
- * not there gives NULL). node -1: any.
+ * One object from a node's memory (a preference unless __GFP_THISNODE, with which a node that does
+ * not exist gives NULL). node -1: any.
  */
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
@@ -232,23 +230,23 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 /*
  * ---- kmalloc ----
  *
- * Its caches have the engine and front that USLAB_CONF says. Over slob and slobseg:pow2 with front
+ * Its caches have the engine and front that USLAB_CONF sets. Over slob and slobseg:pow2 with front
  * "none" (their historical one) there are no size classes: a block has the size that was asked for
- * (ksize: rounded up to 2 bytes, or to a power of two), and what does not
- * fit a page is whole pages.
+ * (ksize: rounded up to 2 bytes, or to a power of two), and a size that does not fit a page is
+ * whole pages.
  *
  * kfree(), ksize() and kmem_cache_free_bulk(NULL, ...) take kmallocs, and objects of caches but for
  * those with the engines slob, slob:1991 and slobseg:pow2: such objects have no header and share
- * their pages with others, so that nothing says whose they are (kernel: SLOB likewise).
+ * their pages with others, so that their cache is not known (kernel: SLOB likewise).
  */
 
 USLAB_API void kfree(const void *p);	       /* NULL and ZERO_SIZE_PTR are ignored */
 USLAB_API void kfree_sensitive(const void *p); /* clears the whole object first */
 
 /*
- * Usable bytes; 0 for NULL and ZERO_SIZE_PTR. A compiler with _FORTIFY_SOURCE holds a program to
- * the size that it asked for: one that means to use more asks for kmalloc_size_roundup(size), the
- * bytes that ksize() will tell, to begin with.
+ * Usable bytes; 0 for NULL and ZERO_SIZE_PTR. With _FORTIFY_SOURCE the compiler checks accesses
+ * against the size that was asked for: a program that uses more must allocate
+ * kmalloc_size_roundup(size), the bytes that ksize() will return, to begin with.
  */
 USLAB_API size_t ksize(const void *p);
 USLAB_API size_t kmalloc_size_roundup(size_t size);
@@ -278,8 +276,8 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 /* ---- whole library ---- */
 
 /*
- * Programs that are built with -fsanitize=address, thread or memory need no other library: objects
- * are made known to the sanitizer at each allocation and free, which then are no inline hits
+ * Programs that are built with -fsanitize=address, thread or memory need no other library: the
+ * sanitizer is notified of each allocation and free, which then are no inline hits
  * (uslab-instrumentation(7)).
  */
 
@@ -288,10 +286,9 @@ USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_no
 /**
  * uslab_pin_object - the program, shared library or plug-in that address lies in stays loaded
  *
- * dlclose() of it leaves it where it is from now on. What includes this header and has the
- * inline hit paths calls it by itself while it is loaded (a constructor): nobody else needs to.
- * Takes the dynamic loader's lock; not to be called from a signal handler. Returns 0; -ENOENT:
- * address is in no such object.
+ * dlclose() does not unload it from now on. An object file with the inline hit paths calls this by
+ * itself, in a constructor: programs need not. Takes the dynamic loader's lock; not to be called
+ * from a signal handler. Returns 0; -ENOENT: address is in no such object.
  */
 USLAB_API int uslab_pin_object(const void *address);
 
@@ -304,19 +301,19 @@ USLAB_API int uslab_pin_object(const void *address);
 #define USLAB_POLICY_PREFERRED_MANY 5 /* as BIND */
 
 /**
- * uslab_set_mempolicy - from which node this thread's objects come if it names none
+ * uslab_set_mempolicy - the node of this thread's objects, if a call names none
  * @mode:     USLAB_POLICY_*
  * @nodemask: bit n % 64 of word n / 64 is node n; NULL: empty
  * @nr_nodes: bits of nodemask
  *
  * With the queues front the policy holds for each object, as in the kernel's SLAB; with the others
- * for each new slab of slub and new page of slob and slob:1991. Over slobseg, slobseg:pow2 and slab
- * these know no policy: new slabs are of the node that the thread runs on. It is a preference: when
- * the node has no memory others serve. A thread begins with the default; a child of fork() has that
- * of the thread that forked. The policy of the kernel (set_mempolicy) is neither read nor changed.
- * Returns 0. -EINVAL, and the policy stays: there is no such mode; DEFAULT or LOCAL with a mask
- * that is not empty; BIND, INTERLEAVE or PREFERRED_MANY with an empty mask; one of these or
- * PREFERRED with a mask that has no node of this machine (others in it are passed over). -ENOMEM:
+ * for each new slab of slub and new page of slob and slob:1991. With slobseg, slobseg:pow2 and slab
+ * these ignore the policy: new slabs are of the node that the thread runs on. It is a preference:
+ * when the node has no memory, others are used. A thread begins with the default; a child of fork()
+ * has that of the thread that forked. The policy of the kernel (set_mempolicy) is neither read nor
+ * changed. Returns 0. -EINVAL, and the policy stays: there is no such mode; DEFAULT or LOCAL with a
+ * mask that is not empty; BIND, INTERLEAVE or PREFERRED_MANY with an empty mask; one of these or
+ * PREFERRED with a mask that has no node of this machine (others in it are ignored). -ENOMEM:
  * the library could not start.
  */
 USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
@@ -326,22 +323,22 @@ USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsig
 /**
  * kmem_cache_validate - check every object of a cache's debug slabs (kernel: validate_slab_cache)
  *
- * What is wrong is reported and repaired as when it is met in an allocation. Returns the number of
+ * Damage is reported and repaired as in an allocation. Returns the number of
  * slabs checked; -EINVAL: the cache has no debug slabs.
  */
 USLAB_API long kmem_cache_validate(struct kmem_cache *s);
 
 /**
  * uslab_set_debug - debug flags of live caches, switched on and off at any time
- * @pattern: names of caches as a shell's pattern ("kmalloc-*", "*"); "kmalloc-large", by this name
- *           only: blocks of whole pages, which have F, Z, P and U
+ * @pattern: names of caches as a shell pattern ("kmalloc-*", "*"); "kmalloc-large", by exactly this
+ *           name: whole pages, which have F, Z, P and U
  * @debug_flags: of F (checks), Z (red zones), P (poison), U (user tracking), T (trace), A
  *           (failslab), any case; "" or "-": none; "+U", "-T" change these debug flags only
  *
- * Objects allocated from now on are debugged so; those that exist stay as they are until they are
+ * This holds for objects allocated from now on; existing ones stay as they are until they are
  * freed. Caches with any of these debug flags leave the fast path. The environment's USLAB_DEBUG
  * does the same from the start, in the syntax of the kernel's slab_debug= option. Returns the
- * number of caches switched; -EINVAL: no such letter, -ENOENT: no such cache; -EOPNOTSUPP: T or A
+ * number of caches switched; -EINVAL: no such flag, -ENOENT: no such cache; -EOPNOTSUPP: T or A
  * of kmalloc-large; if none could be switched: -ENOMEM, -E2BIG.
  */
 USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags);
@@ -351,7 +348,7 @@ USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags);
  *
  * Writes a line on stderr that says which cache p points into, where its object begins
  * and, where users are tracked (U), who allocated and freed it. Any address is allowed.
- * Returns whether uslab knows it.
+ * Returns whether it is an address of uslab.
  */
 USLAB_API bool uslab_dump_obj(const void *p);
 
@@ -362,27 +359,27 @@ USLAB_API bool uslab_dump_obj(const void *p);
  * @text:  the whole report with its FIX lines, ends with NUL; valid during the call
  * @arg:   as given
  *
- * It runs in the thread that met the mistake, must return (one that leaves by longjmp() or ends its
- * thread leaves that thread, and hooks, waiting), and may neither allocate, free nor fork: it would
- * get NULL but where a call is a hit, and what it frees goes back later. Caches it may make,
- * destroy and ask. Several threads may run it at the same time. It may wait for other threads,
- * which go on with whatever they do: no lock of the library is held. So, of a mistake that shows
- * while caches are walked (validated, shrunk, destroyed, their arrays emptied) it hears when that
- * is done, unless report= ends the program. What it reports itself is written. Where there is no
- * memory for a copy the text is the start of the report, all of which is written then.
+ * It runs in the thread that found the mistake, must return (if it leaves by longjmp() or ends its
+ * thread, uslab_set_report_hook() waits for ever), and should neither allocate, free nor fork:
+ * calls that are no hits return NULL, and frees are deferred. It may create, destroy and query
+ * caches. Several threads may run it at the same time. It may wait for other threads, since no lock
+ * of the library is held. Therefore, if a mistake is found while caches are walked (validated,
+ * shrunk, destroyed, drained), it is called when that is done, unless report= ends the program.
+ * Mistakes in the hook itself are written, and call no hook. If there is no memory for a copy the
+ * text is the start of the report, all of which is written then.
  */
 typedef void (*uslab_report_hook)(const char *cache, const char *text, void *arg);
 
 /**
- * uslab_set_report_hook - have reports given to the program
+ * uslab_set_report_hook - sets a function that is called with each report
  * @hook: NULL: none
  * @quiet: reports are given to the hook only, and not written
  *
- * What happens after a report is said by USLAB_CONF=report=continue|abort|exit (default: continue,
- * as in the kernel); its format by report.format=modern|2.6.29, its place by report.file=PATH.
- * The hook is given each report, also those that report.burst=N leaves out, and not the line of
- * time and process that is written before one.
- * Returns when no other thread runs the hook that was before; called by a hook, it does not wait.
+ * USLAB_CONF=report=continue|abort|exit sets what happens after a report (default: continue, as in
+ * the kernel), report.format=modern|2.6.29 its format, report.file=PATH its file. The hook is
+ * called with each report, also with those that report.burst=N leaves out, without the line of time
+ * and process that is written before one. Returns when no other thread runs the old hook; called by
+ * a hook, it does not wait.
  */
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet);
 
@@ -390,10 +387,10 @@ USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool qui
  * uslab_set_failslab - make allocations fail (the kernel's failslab=, spec 6.5)
  * @text: "interval,probability,space,times", e.g. "1,10,0,-1": one in ten, for ever; "": stop
  *
- * The environment's USLAB_FAILSLAB does the same from the start. Of caches that are
- * switched to A if USLAB_CONF=failslab.cache-filter is given, else of all. As in the kernel
- * requests that may block (GFP_KERNEL) never fail, unless
- * USLAB_CONF=failslab.ignore-gfp-wait=N. Returns 0 or -EINVAL.
+ * The environment's USLAB_FAILSLAB does the same from the start. It is for caches with debug flag A
+ * if USLAB_CONF=failslab.cache-filter is set, else for all. As in the kernel requests that may
+ * block (GFP_KERNEL) never fail, unless USLAB_CONF=failslab.ignore-gfp-wait=N. Returns 0 or
+ * -EINVAL.
  */
 USLAB_API int uslab_set_failslab(const char *text);
 

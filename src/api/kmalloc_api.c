@@ -46,12 +46,13 @@ USLAB_API size_t ksize(const void *p)
 
 USLAB_API void kfree_sensitive(const void *p)
 {
+	static const struct cache_call call = { "kfree_sensitive", FIX_NOT_FREED };
 	const void *caller = __builtin_return_address(0);
 	size_t size;
 
 	if (ZERO_OR_NULL_PTR(p))
 		return;
-	size = kmalloc_size_for("kfree_sensitive", p);
+	size = kmalloc_size_for(&call, p);
 	if (!size && !nested_call())
 		return;		/* it was reported */
 	if (cache_is_free(p)) { /* its mark must be there when it is reported */
@@ -61,7 +62,7 @@ USLAB_API void kfree_sensitive(const void *p)
 	if (cache_resizes_freed(p, caller)) /* debug slabs: their poison must stay as it is */
 		return;
 	explicit_bzero((void *)p, size);
-	kmalloc_free_as("kfree_sensitive", p, caller);
+	kmalloc_free_as(&call, p, caller);
 }
 
 USLAB_API size_t kmalloc_size_roundup(size_t size)
@@ -91,16 +92,17 @@ static void *realloc_move(const void *p, size_t old_size, size_t new_size, gfp_t
 
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 {
+	static const struct cache_call call = { "krealloc", FIX_NOT_RESIZED };
 	const void *caller = __builtin_return_address(0);
 	size_t size;
 
 	if (!new_size) {
-		kmalloc_free_as("krealloc", p, caller);
+		kmalloc_free_as(&call, p, caller);
 		return ZERO_SIZE_PTR;
 	}
 	if (ZERO_OR_NULL_PTR(p))
 		return alloc(new_size, flags, NUMA_NO_NODE, caller);
-	size = kmalloc_size_for("krealloc", p);
+	size = kmalloc_size_for(&call, p);
 	if (!size)
 		return NULL; /* it was reported */
 	if (cache_resizes_freed(p, caller))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/alloc.c - one object or many, out of line: the front, then zeroing, then one retry
+ * cache/alloc.c - allocates one object or many, out of line: the front, zeroing, one retry
  *
  * Why:        docs/adr/0006.
  * Data:       none.
  * Invariants: see object.h.
  * Locks:      none held here.
- * Flow:       called by object.h, api/cache_api.c, kmalloc.c and malloc/slow.c on a miss; calls
- *             the front's alloc and cache/shrink.c; of a cache that is watched, watch.c. Looks
- *             into the mailbox.
+ * Flow:       called by object.h, api/cache_api.c, kmalloc.c and malloc/slow.c on a miss; calls the
+ *             front's alloc and cache/shrink.c; watch.c for a cache with watch bits. Polls the
+ *             mailbox.
  *
- * Memory pressure is a return value: when nothing is to be had every cache is shrunk once and the
- * call repeated; then NULL.
+ * Memory pressure is a return value: when the front fails, every cache is shrunk once and the call
+ * is repeated; then NULL.
  */
 #include "cache/object.h"
 
@@ -55,7 +55,7 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 	unsigned int n = done;
 
 	if (nested_call()) {
-		cache_free_bulk_for(c, done, p, caller); /* puts it off */
+		cache_free_bulk_for(c, done, p, caller); /* deferred */
 		return 0;
 	}
 	if (cache_is_watched(c, WATCH_ALLOC)) {

@@ -8,13 +8,14 @@
  *             each further name once. Checked by cache_check_all().
  * Locks:      cache_lock (RANK_CACHE) guards list, refcounts, names, aliases and numbers. Alloc and
  *             free take no lock of this floor.
- * Flow:       called by api/, cache/, malloc/ and inspect/snapshot.c; the one place that knows both
+ * Flow:       called by api/, cache/, malloc/ and inspect/snapshot.c; the only struct that has both
  *             a front and an engine.
  */
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
 
 #include "base/list.h"
+#include "debug/report/report.h"
 #include "engine/engine.h"
 #include "front/front.h"
 #include "os/cpu/cpu.h"
@@ -30,23 +31,24 @@ struct cache_alias {
 };
 
 /*
- * Why the slow paths of a cache have more to do, see watch.c; written under cache_lock, read
- * without. Any of WATCH_CLOSED: the front is closed, and every call takes the slow paths.
+ * The watch bits: why the slow paths of a cache have more to do, see watch.c; written under
+ * cache_lock, read without. Any of WATCH_CLOSED: the front is closed, and every call takes the slow
+ * paths.
  */
 enum cache_watch {
 	WATCH_DEBUG = 1,  /* new objects come from debug slabs: F, Z, P, U or T is set */
 	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
-	WATCH_PROBES = 4, /* somebody listens to our tracepoints */
+	WATCH_PROBES = 4, /* a tracer is attached to our probes */
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants a notification for each object */
 	WATCH_CLOSED = 15,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
-	/* The front is being closed, is closed or is about to be open: everything goes past it. */
+	/* The front is closed, or is being closed or opened: all calls go past it. */
 	WATCH_PAST_FRONT = 128,
 };
 
-/* What allocations have to know: where an object comes from, not where others lie. */
+/* Those that matter to allocations: where an object comes from, not where others lie. */
 #define WATCH_ALLOC (~(unsigned int)(WATCH_ROUTE | WATCH_SAMPLE))
 
 struct cache {
@@ -64,7 +66,7 @@ struct cache {
 	char name[CACHE_NAME_MAX];
 };
 
-/* Every small program under the drop-in has 78 of them, and metadata comes in powers of two. */
+/* Every small program under the drop-in has 78 of them, and metadata blocks are powers of two. */
 BUILD_ASSERT(sizeof(struct cache) <= 256);
 
 struct kmem_cache {
@@ -104,17 +106,24 @@ static inline struct cache *cache_of(const struct kmem_cache *s)
 	return s->cache;
 }
 
+/* ---- misuse.c ---- */
+
+/* What the program called, for reports. */
+struct cache_call {
+	const char *name;
+	enum report_repair undone; /* what it has not done then; FIX_NOTHING: not said */
+};
+
 /*
- * ---- misuse.c ----
- *
- * what() was given a pointer that no block starts at: reported, under the name of the cache that it
- * lies in, else of c, where the program named one (NULL: it did not). No lock may be held.
+ * Reports that the function of call was given a pointer at which no block starts: under the name of
+ * the cache that it lies in, else of c, the cache that the program named (NULL: none). No lock may
+ * be held.
  */
-cold void cache_report_pointer(const char *what, struct cache *c, const void *p);
+cold void cache_report_pointer(const struct cache_call *call, struct cache *c, const void *p);
 
 /* ---- create.c, merge.c, destroy.c: 0 or -errno; *handle set on success ---- */
 int cache_create(const struct cache_spec *spec, struct kmem_cache **handle);
-/* Why cache_create() returned error for spec, in words for whoever called. */
+/* Why cache_create() returned error for spec, as text for the program. */
 void cache_explain(const struct cache_spec *spec, int error, char *why, size_t size);
 /* Spec 5.3 and 5.4. */
 unsigned int cache_calculate_alignment(slab_flags_t flags, unsigned int align, unsigned int size);
@@ -132,19 +141,19 @@ void cache_destroy(struct kmem_cache *s, const void *caller);
  * program the call came from. Both are for debug slabs.
  */
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
-/* false: the node that is asked for, and no other, is not there. */
+/* false: __GFP_THISNODE, and there is no such node. */
 static inline bool cache_has_node(gfp_t gfp, int node)
 {
 	return !(gfp & __GFP_THISNODE) || node < (int)os_topology.nr_nodes;
 }
 
-/* All or none; p[0 .. done-1] are there already. */
+/* All or none; p[0 .. done-1] are allocated already. */
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller);
 void cache_free_for(struct cache *c, void *obj, const void *caller);
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
-/* The same for pointers that are known to lie where objects of c start. */
-void cache_free_bulk_looked(struct cache *c, unsigned int nr, void **p, const void *caller);
+/* The same for pointers that are known to be starts of objects of c. */
+void cache_free_bulk_checked(struct cache *c, unsigned int nr, void **p, const void *caller);
 
 static inline void *cache_alloc(struct cache *c, gfp_t gfp, int node)
 {
@@ -170,11 +179,11 @@ static inline void cache_free_bulk(struct cache *c, unsigned int nr, void **p)
  * ---- watch.c: the slow paths of caches with watch bits ----
  *
  * In this order: failslab, guarded page, debug slab or engine, zeroing, probes and tools. A free
- * goes where the page of the object says, whatever the bits say by then.
+ * goes by the page of the object, whatever the bits are by then.
  */
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
 /*
- * Of a cache with WATCH_SAMPLE: this one is tracked, hit or miss. sample:
+ * For a cache with WATCH_SAMPLE: the object is tracked, whether the call would hit or miss. sample:
  * not 0, see DEBUG_SAMPLE().
  */
 void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
@@ -189,8 +198,8 @@ size_t cache_usable_size(const struct page *slab, const void *obj);
 /* ---- debug.c: debug flags, given at creation and switched on live caches -------------- */
 
 /*
- * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | what the first block that names
- * the cache says, or what the last block without names says. Reads the environment once.
+ * USLAB_DEBUG, the kernel's slab_debug= text (spec 6.1): flags | those of the first block that
+ * names the cache, else those of the last block without names. Reads the environment once.
  */
 slab_flags_t cache_debug_flags(const char *name, slab_flags_t flags);
 
@@ -203,20 +212,20 @@ cold int cache_set_debug(struct cache *c, slab_flags_t flags);
 cold int cache_set_debug_locked(struct cache *c, slab_flags_t flags);
 
 /*
- * Tracks (U) what cache_alloc_sampled() allocates, and leaves the front open; false: not any more.
- * 0; -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are freed by an inline hit, which would
- * make plain objects of tracked ones.
+ * Tracks (U) what cache_alloc_sampled() allocates, and leaves the front open; false: stops that. 0;
+ * -ENOMEM; -E2BIG; -EOPNOTSUPP: objects of this cache are freed by inline hits, which would take
+ * tracked objects for plain ones.
  */
 cold int cache_set_sampling(struct cache *c, bool on);
 
-/* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: another letter. */
+/* "FZPU", any case, "-" or "" for none -> bits. -EINVAL: no such flag. */
 int cache_parse_debug(const char *debug_flags, slab_flags_t *flags);
 
 /*
- * The same for all caches of that name: a shell's pattern, which is compared with their names,
+ * The same for all caches of that name: a shell pattern, which is compared with their names,
  * aliases and the kernel's ids (":0000064"). debug flags as for cache_parse_debug(), or "+U", "-T"
- * to change those only. Returns how many caches were switched; -EINVAL: other debug flags,
- * -ENOENT: no such cache, or what the first one said that could not be switched.
+ * to change those only. Returns how many caches were switched; -EINVAL: no such debug flags,
+ * -ENOENT: no such cache, or the error of the first one that could not be switched.
  */
 /*
  * Whole pages get the debug flags that USLAB_DEBUG has for their name
@@ -235,26 +244,26 @@ cold void cache_watch_locked(struct cache *c, unsigned int bit, bool on);
 cold int cache_set_failslab(const char *text);
 
 /*
- * dump.c: one line that says what p points into (spec 5.14), where reports go. Any
- * address; whether uslab knows it.
+ * dump.c: writes one line that says what p points into (spec 5.14) to where reports go. Any
+ * address; returns whether it is one of uslab's.
  */
 cold bool cache_dump_obj(const void *p);
 
 /* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
 cold long cache_validate(struct cache *c);
 
-/* ---- registry.c: whose an object is ---- */
+/* ---- registry.c: the cache of an object ---- */
 
 /*
  * The cache of an object; NULL when p lies in no slab. In pages of a heap (engine/engine.h) only
- * objects of kmalloc and malloc caches say whose they are; of any other object there the answer is
- * NULL or, by chance, one of these. Hardened, all that are in use say it, and
- * else the answer is NULL.
+ * objects of kmalloc and malloc caches have a header with their cache; for any other object there
+ * the result is NULL or, by chance, one of these. If hardened, all live objects have it, and for
+ * other addresses the result is NULL.
  */
 struct cache *cache_of_object(const void *p);
 /*
- * false: p lies where objects of caches lie, and none that the program has starts there. true where
- * that is not kept (page/used.h), and everywhere else. Any thread, also in a signal handler.
+ * false: p lies where objects of caches lie, and no live one starts there. true if live objects are
+ * not recorded (page/used.h), and for all other addresses. Any thread, also in a signal handler.
  */
 bool cache_is_in_use(const void *p);
 
@@ -263,22 +272,23 @@ bool cache_is_in_use(const void *p);
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node);
 /* A block, or an object of a cache that is found by address. */
-void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller);
-/* Each heap once; a heap that was never used is among them. */
+void cache_heap_free(const struct cache_call *call, const struct engine_heap *heap, void *p,
+		     const void *caller);
+/* Calls visit for each heap once, also for one that was never used. */
 void cache_heaps_each(void (*visit)(const struct engine_heap *heap));
 
 /* ---- shrink.c ---- */
 int cache_shrink(struct cache *c);
-/* All caches; the caller may hold nothing. */
+/* All caches; the caller may hold no lock. */
 void cache_shrink_all(void);
 
 /* ---- reap.c ---- */
-/* One round of reaping (spec 3.9): all caches, all CPUs. The caller may hold nothing. */
+/* One round of reaping (spec 3.9): all caches, all CPUs. The caller may hold no lock. */
 void cache_reap(void);
 /*
- * From now on a thread does that every interval_ms, and skips a round if somebody holds the
- * registry lock just then; again: with another interval. 0 or -errno. Not in a child of fork()
- * until it is called there. Context: see os/time/ticker.h.
+ * Starts a thread that reaps every interval_ms, and skips a round if the registry lock is held;
+ * again: sets another interval. 0 or -errno. Not in a child of fork() until it is called there.
+ * Context: see os/time/ticker.h.
  */
 int cache_reap_start(unsigned int interval_ms);
 /* Spec 3.5, 9.2. 0; -EINVAL, see front/front.h; -EOPNOTSUPP: the front has no queues. */
@@ -287,8 +297,8 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);
 /*
- * Instead: what programs inline of kmalloc() always misses, so that it calls, and learns that
- * there is no memory. false: not even some pages for that.
+ * Instead of kmalloc_init(), if the library cannot start: kmalloc()'s inline hit path always
+ * misses, and the call returns NULL. false: no memory even for the words of that.
  */
 bool kmalloc_refuse(void);
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller);
@@ -298,28 +308,31 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 }
 void kmalloc_free(const void *p, const void *caller);
 /*
- * The same nr times, those that belong together at once. The order of arguments
- * saves moves in its caller.
+ * The same for nr pointers; objects of one cache are freed together. The order of arguments saves
+ * moves in its caller.
  */
 void kmalloc_free_bulk(const void *caller, size_t nr, void **p);
-/* A free by another name: what() is reported for what no block starts at. */
-void kmalloc_free_as(const char *what, const void *p, const void *caller);
-/* 0: no block starts at p, which was reported: what() was given it. */
-size_t kmalloc_size_for(const char *what, const void *p);
+/* The same for another function: reports of bad pointers name it. */
+void kmalloc_free_as(const struct cache_call *call, const void *p, const void *caller);
+/* 0: no block starts at p, which is reported as an argument of that function. */
+size_t kmalloc_size_for(const struct cache_call *call, const void *p);
 static inline size_t kmalloc_size(const void *p)
 {
-	return kmalloc_size_for("ksize", p);
+	static const struct cache_call call = { "ksize", FIX_NOTHING };
+
+	return kmalloc_size_for(&call, p);
 }
 /*
- * misuse.c: is what the program wants to resize, and which starts a block, free already? Then it
- * was reported, and is not to be resized: it would have two owners. Without debug flags known of
- * objects that bear a mark (base/mark.h).
+ * misuse.c: is the block at p, which the program wants to resize, free already? That is reported,
+ * and it must not be resized: it would have two owners. Without debug flags this is known for
+ * objects with a mark (base/mark.h).
  */
 bool cache_resizes_freed(const void *p, const void *caller);
 /* The same without a report; also of guarded pages, not of debug slabs. */
 bool cache_is_free(const void *p);
 /*
- * An object stays where it is for fewer bytes; true: its slab remembers them, and watches the rest.
+ * The object at p is to have size bytes, no more than it has. true: its slab stores that, and fills
+ * the rest red.
  */
 bool kmalloc_resize(const void *p, size_t size);
 size_t kmalloc_roundup(size_t size);
@@ -327,8 +340,8 @@ size_t kmalloc_roundup(size_t size);
 /* ---- init.c: floors 1 to 5 made ready, once; from anywhere, any number of times ---- */
 int cache_init(void);
 /*
- * Makes the threads that USLAB_CONF asks for, once. Not before libc can make one: from a
- * constructor, when the library is ready and no lock held. A child of fork() has none.
+ * Creates the threads that USLAB_CONF asks for, once: from a constructor, since libc cannot create
+ * threads before, when the library is ready and no lock held. A child of fork() has none.
  */
 void cache_start_threads(void);
 
@@ -343,7 +356,7 @@ const struct front_ops *cache_front_by_name(const char *name);
 
 /* ---- options.c: one pair of USLAB_CONF; false: refused, and nothing changed ---- */
 bool cache_set_option(const char *key, const char *value, void *arg);
-/* After that: what the option takes, or which ones there are. */
+/* After a refusal: the values that the option takes, or the options that there are. */
 cold void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const char *value);
 
 /* ---- fork.c: hooks for pthread_atfork(3) ---- */
@@ -351,7 +364,7 @@ void cache_fork_prepare(void);
 void cache_fork_parent(void);
 void cache_fork_child(void);
 
-/* check.c; for tests: nobody else uses the caches meanwhile. */
+/* check.c; for tests: no other thread uses the caches meanwhile. */
 void cache_check_all(void);
 
 #endif /* CACHE_CACHE_H */

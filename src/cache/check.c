@@ -4,7 +4,7 @@
  *
  * Data:       none.
  * Invariants: none of its own: see the files of this floor.
- * Locks:      cache_lock; nobody else uses the caches meanwhile.
+ * Locks:      cache_lock; no other thread uses the caches meanwhile.
  * Flow:       called by tests; calls the checks of fronts, engines and heaps, debug/pages/blocks.c.
  */
 #include "base/assert.h"
@@ -14,7 +14,7 @@
 
 static void heap_check(const struct engine_heap *heap)
 {
-	heap->check();
+	heap->check(heap);
 }
 
 static void check_watch(const struct cache *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/create.c - a new cache, or one more name for an old one
+ * cache/create.c - creates a cache, or an alias of an existing one
  *
  * Why:        docs/adr/0006.
  * Data:       none of its own.
@@ -38,7 +38,7 @@ static void copy_name(char *to, const char *name)
 	to[len] = '\0';
 }
 
-/* A mistake in what the caller wants: -errno and words for it; 0: none. */
+/* Checks the arguments: -errno and text for it; 0: no mistake. */
 static int refuse(const struct cache_spec *spec, char *why, size_t size)
 {
 	slab_flags_t unknown = spec->flags & ~(SLAB_PERMITTED | SLAB_KMALLOC);
@@ -103,9 +103,9 @@ static bool has_name(const struct cache *c, const char *name)
 }
 
 /*
- * One more user, and its name unless the cache goes by it already: names outlive their users, so a
- * program that comes and goes must not add one each time. The object grows to the largest user's
- * size (spec 5.4).
+ * One more user, and its name unless the cache has it already: names outlive their users, so a
+ * program that creates and destroys an alias in turns must not add one each time. The object grows
+ * to the largest user's size (spec 5.4).
  */
 static int add_alias(struct cache *c, const struct cache_spec *spec)
 {
@@ -120,12 +120,12 @@ static int add_alias(struct cache *c, const struct cache_spec *spec)
 		c->aliases = alias;
 	}
 	c->refcount++;
-	/* atomic: others may be clearing objects of the cache */
+	/* atomic: other threads may be zeroing objects of the cache */
 	store_relaxed(&c->engine.object_size, MAX(c->engine.object_size, spec->size));
 	return 0;
 }
 
-/* Without memory for the lists the cache does without. */
+/* Without memory for the lists the cache uses none. */
 static enum pcp_kind page_lists(const struct cache_spec *spec)
 {
 	if (!spec->page_lists || !pcp_init())
@@ -143,13 +143,10 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.flags = spec->flags & ~CACHE_DEBUG_FLAGS,
 		.ctor = spec->ctor,
 		.id = id,
-		/*
-		 * hits by address mark what they free: no class for objects
-		 * that must keep their bytes
-		 */
+		/* hits by address write a mark: no class for objects that must keep their bytes */
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
 		.page_lists = page_lists(spec),
-		/* in a heap a hardened cache wants to know whose an object is */
+		/* a hardened cache needs headers in a heap, to know an object's cache */
 		.by_address = spec->id || used_are_kept(),
 		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,
@@ -180,7 +177,7 @@ static void destroy_engine(struct cache *c)
 		debug_detach(&c->engine);
 }
 
-/* Front, engine and debug slabs of a fresh struct cache; undone on failure. */
+/* Front, engine and debug slabs of a new struct cache; undone on failure. */
 static int init_parts(struct cache *c, const struct cache_spec *spec, unsigned int id)
 {
 	int ret = init_engine(c, spec, id);
@@ -237,7 +234,7 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 {
 	struct cache_spec spec = *wanted;
 	struct cache *c;
-	char why[CACHE_NAME_MAX]; /* for whoever asks cache_explain() */
+	char why[CACHE_NAME_MAX]; /* for cache_explain() only */
 	int ret = refuse(&spec, why, sizeof(why));
 
 	if (!ret)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/destroy.c - the last reference ends a cache; live objects keep it (spec 5.5)
+ * cache/destroy.c - drops a reference; the last one frees the cache, unless it has live objects
+ * (spec 5.5)
  *
  * Data:       the objects that are left in a cache, while its report is written.
  * Invariants: a cache with live objects stays registered with refcount 0, its objects valid.
- * Locks:      cache_lock. The caller guarantees that nobody else uses the cache any more.
+ * Locks:      cache_lock. The caller guarantees that no other thread uses the cache any more.
  * Flow:       called by api/; calls the front's drain, the engine's destroy
  *             and walk, debug/report/report.c.
  */
@@ -68,19 +69,19 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 {
 	struct cache *c;
 
-	nested_settle(); /* what handlers freed is not in use */
+	nested_settle(); /* objects that handlers freed are not in use */
 	lock_acquire(&cache_lock);
 	c = cache_of(s);
-	CHECK(c);	 /* else: destroyed once too often */
-	if (c->refcount) /* 0: objects were in use the last time, and it is tried again */
+	CHECK(c);	 /* else: a second destroy */
+	if (c->refcount) /* 0: objects were in use at the last destroy; try again */
 		c->refcount--;
 	if (!c->refcount) {
 		instrument_enter();
-		cache_look_closely_locked(c, true);
+		cache_verify_frees_locked(c, true);
 		c->front.ops->drain(&c->front);
 		if (c->engine.ops->destroy(&c->engine)) {
 			report_leak(c, caller);
-			cache_look_closely_locked(c, false);
+			cache_verify_frees_locked(c, false);
 		} else {
 			c->front.ops->destroy(&c->front);
 			cache_unregister_locked(c);
@@ -90,6 +91,6 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 		instrument_leave();
 	}
 	cache_unlock();
-	/* of the objects that are left, and of what debug slabs said when they went */
+	/* of the objects that are left, and of the last checks of debug slabs */
 	report_deliver();
 }

@@ -6,8 +6,8 @@
  * Data:       forked_alone.
  * Invariants: a child finds each structure between two operations.
  * Locks:      all of the library, in the order of floors; see below for a fork in a signal handler.
- * Flow:       called by init.c; calls the fork hooks of fronts, engines and of each file below
- *             that has a lock.
+ * Flow:       called by init.c; calls each_lock() of fronts, engines and heaps, and of each file
+ *             below that has locks.
  */
 #include "base/atomic.h"
 #include "cache/control/control.h"
@@ -27,30 +27,15 @@
 
 static bool forked_alone; /* the fork inside that is under way: there is one thread */
 
-static void heap_fork_prepare(const struct engine_heap *heap)
-{
-	heap->fork_prepare();
-}
-
-static void heap_fork_parent(const struct engine_heap *heap)
-{
-	heap->fork_parent();
-}
-
-static void heap_fork_child(const struct engine_heap *heap)
-{
-	heap->fork_child();
-}
-
 /*
  * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
- * each structure between two operations. What other threads held (an object, a
- * sheaf taken out of a depot) is lost to the child, and nothing else.
+ * each structure between two operations. What other threads held (an object, a sheaf taken out of a
+ * depot) is lost to the child, and nothing else.
  *
  * A signal handler that interrupted this library forks without any of that: it would wait for locks
  * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
  * parent does. In that of one of several threads nobody releases what the others held: there each
- * call is as one in a handler (LOCK_ADRIFT).
+ * call is as one in a handler (LOCK_FORKED_INSIDE).
  *
  * Why not wait for the others' locks, and leave the child those of its own thread? That holds, say,
  * a node's list_lock. Whoever has a lock that comes before it (a front's, the registry's) may wait
@@ -58,10 +43,48 @@ static void heap_fork_child(const struct engine_heap *heap)
  * him is a deadlock, and to copy what he guards is to copy it half done. It would take that no
  * signal comes while a lock is held: two system calls around each.
  */
-void cache_fork_prepare(void)
+/*
+ * Each lock but the registry's, in the order in which threads nest them: a lock that is taken under
+ * another comes behind it. They may be released in the same order, since a release waits for
+ * nobody. The registry's lock is held around that: it keeps the list of caches, and the front and
+ * engine of each, as they are.
+ */
+static void each_lock(void (*act)(struct lock *l))
 {
 	struct list_head *pos;
 
+	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
+	list_for_each(pos, &cache_list) {
+		struct front *f = &list_entry(pos, struct cache, list)->front;
+
+		if (f->ops->each_lock)
+			f->ops->each_lock(f, act);
+	}
+	percpu_each_lock(act);
+	list_for_each(pos, &cache_list) {
+		struct engine *e = &list_entry(pos, struct cache, list)->engine;
+
+		if (e->ops->each_lock)
+			e->ops->each_lock(e, act);
+	}
+	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++) {
+		const struct engine_heap *heap = cache_engines[i]->heap;
+
+		if (heap)
+			heap->each_lock(heap, act);
+	}
+	pcp_each_lock(act);   /* they are held while the zones' are taken */
+	buddy_each_lock(act); /* a purge, under its lock, gives kept mappings back: before keep's */
+	large_each_lock(act);
+	kfence_each_lock(act);
+	stacks_each_lock(act);
+	meta_each_lock(act);
+	blocks_each_lock(act);
+	dword_each_lock(act);
+}
+
+void cache_fork_prepare(void)
+{
 	if (!lock_is_inside())
 		os_fork_lock_streams();
 	if (!lock_fork_enter()) {
@@ -69,56 +92,16 @@ void cache_fork_prepare(void)
 		return;
 	}
 	lock_fork_prepare(&cache_lock);
-	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
-	list_for_each(pos, &cache_list) {
-		struct cache *c = list_entry(pos, struct cache, list);
-
-		c->front.ops->fork_prepare(&c->front);
-	}
-	percpu_fork_prepare();
-	list_for_each(pos, &cache_list) {
-		struct cache *c = list_entry(pos, struct cache, list);
-
-		c->engine.ops->fork_prepare(&c->engine);
-	}
-	cache_heaps_each(heap_fork_prepare);
-	/*
-	 * a purge gives kept mappings back while it holds its lock: that lock comes before keep's
-	 */
-	pcp_fork_prepare(); /* they hold their locks while they take the zones' */
-	buddy_fork_prepare();
-	large_fork_prepare();
-	kfence_fork_prepare();
-	stacks_fork_prepare();
-	meta_fork_prepare();
-	blocks_fork_prepare();
-	dword_fork_prepare();
+	each_lock(lock_fork_prepare);
 }
 
 void cache_fork_parent(void)
 {
-	struct list_head *pos;
-
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		return;
 	}
-	dword_fork_parent();
-	blocks_fork_parent();
-	meta_fork_parent();
-	stacks_fork_parent();
-	kfence_fork_parent();
-	buddy_fork_parent();
-	pcp_fork_parent();
-	large_fork_parent();
-	cache_heaps_each(heap_fork_parent);
-	list_for_each(pos, &cache_list) {
-		struct cache *c = list_entry(pos, struct cache, list);
-
-		c->engine.ops->fork_parent(&c->engine);
-		c->front.ops->fork_parent(&c->front);
-	}
-	percpu_fork_parent();
+	each_lock(lock_fork_parent);
 	lock_fork_parent(&cache_lock);
 	lock_fork_leave();
 	os_fork_unlock_streams();
@@ -128,35 +111,24 @@ void cache_fork_child(void)
 {
 	struct list_head *pos;
 
-	os_process_fork_child();
-	os_rseq_fork_child();
+	os_thread_id_forget();
+	os_rseq_register_again();
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		if (!load_relaxed(&forked_alone))
-			lock_fork_adrift();
-		control_fork_child();
+			lock_forked_inside();
+		control_discard();
 		return;
 	}
-	meta_fork_child();
-	report_fork_child();
-	dword_fork_child();
-	blocks_fork_child();
-	stacks_fork_child();
-	kfence_fork_child();
-	buddy_fork_child();
-	pcp_fork_child();
-	large_fork_child();
-	cache_heaps_each(heap_fork_child);
+	each_lock(lock_fork_child);
+	report_reset();
 	list_for_each(pos, &cache_list) {
-		struct cache *c = list_entry(pos, struct cache, list);
+		struct front *f = &list_entry(pos, struct cache, list)->front;
 
-		c->engine.ops->fork_child(&c->engine);
-		c->front.ops->fork_child(&c->front);
 		/* a drain died with its thread */
-		store_relaxed(&c->front.closed, c->front.closed & FRONT_CLOSED);
+		store_relaxed(&f->closed, f->closed & FRONT_CLOSED);
 	}
-	percpu_fork_child();
-	control_fork_child();
+	control_discard();
 	lock_fork_child(&cache_lock);
 	lock_fork_leave();
 	os_fork_reset_streams();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/free.c - an object goes back to its cache
+ * cache/free.c - frees one object or many to their cache, out of line
  *
  * Data:       none.
  * Invariants: none.
  * Locks:      none held here.
- * Flow:       called by cache/, api/ and malloc/ on a miss; calls the front's free; of a cache
- *             that is watched, watch.c. Looks into the mailbox.
+ * Flow:       called by cache/, api/ and malloc/ on a miss; calls the front's free; watch.c for a
+ *             cache with watch bits. Polls the mailbox.
  */
 #include "base/bits.h"
 #include "cache/object.h"
@@ -40,16 +40,15 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
 }
 
 /*
- * How many of these objects are looked at once to see whose they are. Of own caches with
- * arrays single calls would find most room inline, where only marks are compared: one is
- * looked at for each array.
+ * For how many objects one check of the page is made. With own caches and the array front most
+ * single frees would be inline hits, which compare marks only: one check for each array is no less.
  */
-static unsigned int objects_for_a_look(const struct cache *c)
+static unsigned int objects_per_check(const struct cache *c)
 {
 	return c->front.capacity && c->front.id >= USLAB_ID_FIRST_FREE ? USLAB_SHEAF_CAPACITY : 1;
 }
 
-/* false: it bears one already. */
+/* false: it has one already. */
 static always_inline bool set_mark(void *obj, unsigned int mark)
 {
 	if (unlikely(mark_is_set(obj, mark)))
@@ -58,7 +57,7 @@ static always_inline bool set_mark(void *obj, unsigned int mark)
 	return true;
 }
 
-/* As cache_may_own(); and of which slab p is, for a look at those that follow. */
+/* As cache_may_own(); *places: where objects of p's slab start, to check the next ones by. */
 static bool find_place(const struct cache *c, const void *p, struct engine_places *places)
 {
 	const struct page *page = page_block_of(p);
@@ -72,10 +71,10 @@ static bool find_place(const struct cache *c, const void *p, struct engine_place
 }
 
 /*
- * Each of them is looked at: how many of the first ones are sound. They bear marks then. Neighbours
- * are often of one slab, where two comparisons tell.
+ * Checks each: how many of the first ones are objects of c that are not free. Sets their marks.
+ * Neighbours are often of one slab, where two comparisons suffice.
  */
-static noinline unsigned int sound_each(const struct cache *c, unsigned int nr, void **p)
+static noinline unsigned int count_sound_each(const struct cache *c, unsigned int nr, void **p)
 {
 	const unsigned int mark = c->engine.mark;
 	struct engine_places places = { .bytes = 0 };
@@ -101,7 +100,7 @@ __attribute__((no_sanitize("thread"))) static always_inline bool set_mark_plain(
 	return true;
 }
 
-/* How many of the first ones bore no mark; they do then. Two at a time, after the odd one. */
+/* How many of the first ones had no mark; sets their marks. Two at a time, after the odd one. */
 __attribute__((no_sanitize("thread"))) static noinline unsigned int
 mark_run(unsigned int mark, unsigned int nr, void **p)
 {
@@ -119,28 +118,28 @@ mark_run(unsigned int mark, unsigned int nr, void **p)
 	return nr;
 }
 
-/* How many of the first ones are sound, of which one look is taken; they bear marks then. */
-static unsigned int sound_run(const struct cache *c, bool looked, unsigned int nr, void **p)
+/* The same with one check of the page, of the first one. */
+static unsigned int count_sound(const struct cache *c, bool checked, unsigned int nr, void **p)
 {
-	if (!looked && unlikely(!cache_may_own(c, p[0])))
+	if (!checked && unlikely(!cache_may_own(c, p[0])))
 		return 0;
 	return c->engine.mark ? mark_run(c->engine.mark, nr, p) : nr;
 }
 
 /*
- * Those before an object that bears a mark go first: it may be one of them. Objects that are
- * refused are left out. looked: all of them are known to be objects of c.
+ * Objects before one with a mark are freed first, since it may be one of them. Objects that are
+ * refused are left out. checked: all of them are known to be objects of c.
  */
-static void free_bulk_plain(struct cache *c, bool looked, unsigned int nr, void **p,
+static void free_bulk_plain(struct cache *c, bool checked, unsigned int nr, void **p,
 			    const void *caller)
 {
-	const unsigned int step = looked ? nr : objects_for_a_look(c);
+	const unsigned int step = checked ? nr : objects_per_check(c);
 	unsigned int from = 0;
 
 	for (unsigned int i = 0; i < nr;) {
 		unsigned int n = step > 1 ? MIN(step, nr - i) : nr - i;
-		unsigned int sound = step > 1 ? sound_run(c, looked, n, p + i)
-					      : sound_each(c, n, p + i);
+		unsigned int sound = step > 1 ? count_sound(c, checked, n, p + i)
+					      : count_sound_each(c, n, p + i);
 
 		i += sound;
 		if (likely(sound == n))
@@ -152,7 +151,7 @@ static void free_bulk_plain(struct cache *c, bool looked, unsigned int nr, void 
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
 
-/* Each is looked at by itself; those that are refused are left out. */
+/* Each is checked by itself; those that are refused are left out. */
 static noinline void free_bulk_hardened(struct cache *c, unsigned int nr, void **p,
 					const void *caller)
 {
@@ -173,7 +172,7 @@ static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **
 		cache_free_watched(c, p[--nr], caller);
 }
 
-static always_inline void free_bulk(struct cache *c, bool looked, unsigned int nr, void **p,
+static always_inline void free_bulk(struct cache *c, bool checked, unsigned int nr, void **p,
 				    const void *caller)
 {
 	if (nested_call()) {
@@ -191,7 +190,7 @@ static always_inline void free_bulk(struct cache *c, bool looked, unsigned int n
 	if (unlikely(used_are_kept()))
 		free_bulk_hardened(c, nr, p, caller);
 	else
-		free_bulk_plain(c, looked, nr, p, caller);
+		free_bulk_plain(c, checked, nr, p, caller);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
@@ -199,12 +198,12 @@ void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void 
 	free_bulk(c, false, nr, p, caller);
 }
 
-void cache_free_bulk_looked(struct cache *c, unsigned int nr, void **p, const void *caller)
+void cache_free_bulk_checked(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
 	free_bulk(c, true, nr, p, caller);
 }
 
-/* ---- what is no object of this cache, or not the program's ---- */
+/* ---- pointers that are no live object of this cache ---- */
 
 static struct cache *owner_of(const void *p)
 {
@@ -216,17 +215,23 @@ static struct cache *owner_of(const void *p)
 					     : NULL;
 }
 
-static const char *free_of(unsigned int id)
+static const struct cache_call *free_of(unsigned int id)
 {
+	static const struct cache_call of_cache = { "kmem_cache_free", FIX_NOT_FREED };
+	static const struct cache_call of_kmalloc = { "kfree", FIX_NOT_FREED };
+	static const struct cache_call of_malloc = { "free", FIX_NOT_FREED };
+
 	if (id >= USLAB_ID_FIRST_FREE)
-		return "kmem_cache_free";
-	return id >= USLAB_ID_KMALLOC ? "kfree" : "free";
+		return &of_cache;
+	return id >= USLAB_ID_KMALLOC ? &of_kmalloc : &of_malloc;
 }
 
 void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
 {
+	static const struct cache_call call = { "kmem_cache_free_bulk", FIX_NOT_FREED };
+
 	if (!cache_may_own(c, p) && !owner_of(p))
-		cache_report_pointer("kmem_cache_free_bulk", c, p);
+		cache_report_pointer(&call, c, p);
 	else
 		cache_give_plain(c, p, caller);
 }
@@ -257,7 +262,7 @@ bool cache_take_back(struct cache *c, void *obj, const void *caller)
 {
 	struct page *slab = page_slab_of(obj);
 
-	/* debug slabs and guarded pages have books of their own */
+	/* debug slabs and guarded pages have checks of their own */
 	if (unlikely(slab && slab->layout->kind != LAYOUT_PLAIN)) {
 		cache_free_watched(c, obj, caller);
 		return false;
@@ -268,7 +273,7 @@ bool cache_take_back(struct cache *c, void *obj, const void *caller)
 	}
 	if (unlikely(!used_clear(obj))) {
 		if (slab)
-			cache_report_free(c, slab, obj, "freed");
+			cache_report_free(c, slab, obj, FIX_NOT_FREED);
 		else
 			cache_give_wrong(c, obj, caller);
 		return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/init.c - floors 1 to 5 made ready, once
+ * cache/init.c - initialises floors 1 to 5, once
  *
  * Data:       state: 0 nothing, 1 ready, negative errno failed.
  * Invariants: everything a fast path reads is in place before any handle exists.
@@ -82,7 +82,7 @@ static cold int init_slow(void)
 		store_release(&state, ret); /* pairs with cache_init */
 	}
 	lock_release(&init_lock);
-	/* after the lock: libc may allocate for it, and come back here */
+	/* after the lock: libc may allocate for it, which calls this again */
 	if (first)
 		os_at_fork(cache_fork_prepare, cache_fork_parent, cache_fork_child);
 	return ret < 0 ? ret : 0;

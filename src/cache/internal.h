@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/internal.h - what the files of this floor share and nobody else sees
+ * cache/internal.h - what only the files of this floor share
  *
  * Data:       the registry's lock and numbers, the defaults of USLAB_CONF.
  * Invariants: see cache/registry.c.
@@ -19,7 +19,7 @@ struct cache_defaults {
 	const struct engine_ops *engine;
 	const struct front_ops *front;
 	unsigned int reap_ms;	 /* time between two rounds of reaping; 0: no reaping */
-	unsigned int control_ms; /* between two looks into the mailbox; 0: no thread looks */
+	unsigned int control_ms; /* between two polls of the mailbox; 0: no thread polls */
 	bool no_merge;
 	bool hardened;
 	bool randomised;
@@ -28,7 +28,7 @@ struct cache_defaults {
 
 extern struct lock cache_lock;
 
-/* Releases it; hooks of reports that had to wait for that are called. */
+/* Releases it, and calls hooks of reports that were deferred until then. */
 static inline void cache_unlock(void)
 {
 	lock_release(&cache_lock);
@@ -39,12 +39,14 @@ extern struct cache_defaults cache_defaults;
 
 /*
  * choice.c: sets what the spec leaves open: engine, front and capacity, by the rules of USLAB_CONF
- * and then the defaults. Where a front does not go with an engine, USLAB_CONF gives way to the
- * program, with one line on stderr. -EINVAL: the program asked for both.
+ * and then the defaults. If a front does not support an engine, the program's choice wins over
+ * USLAB_CONF, with one line on stderr. -EINVAL: the program asked for both.
  */
 int cache_resolve(struct cache_spec *spec);
 
-/* Rules for caches whose name is like the pattern; later ones win. false: no such name, no room. */
+/*
+ * Rules for caches whose name matches the pattern; later ones win. false: no such name, no memory.
+ */
 bool cache_add_engine_rule(const char *pattern, const char *name);
 bool cache_add_front_rule(const char *pattern, const char *name);
 bool cache_add_capacity_rule(const char *pattern, unsigned int capacity);
@@ -52,11 +54,11 @@ bool cache_add_capacity_rule(const char *pattern, unsigned int capacity);
 /* As a shell's pattern: * is any text, ? any one character. */
 bool cache_pattern_matches(const char *pattern, const char *name);
 
-/* topology.c: the option of that name, before everything else; did it take this value? */
+/* topology.c: the option of that name, read before everything else; was this value accepted? */
 void cache_make_topology(void);
 bool cache_topology_is(const char *value);
 
-/* kfree() or free() find the cache, and never on a hit path if the object is in a debug slab. */
+/* Do kfree() or free() find the cache by address? Objects of debug slabs never on a hit path. */
 static inline bool cache_is_by_address(const struct cache *c)
 {
 	return c->front.id < USLAB_ID_FIRST_FREE;
@@ -68,21 +70,19 @@ int cache_number_get_locked(unsigned int wanted, unsigned int *id);
 void cache_number_put_locked(unsigned int id);
 void cache_register_locked(struct cache *c);
 void cache_unregister_locked(struct cache *c);
-/* Is one of the names that it ever had, or its id, like the pattern? */
+/* Does one of the names that it ever had, or its id, match the pattern? */
 bool cache_matches_locked(const struct cache *c, const char *pattern);
 
 /* ---- mark.c ---- */
 
 /*
- * Where the marks of a new cache's free objects are, for us and for what programs inline. Its
- * engine is ready; its front has its number, and is made after this.
+ * Sets where the marks of a new cache's free objects are, also for the inline hit paths. Its engine
+ * is ready; its front has its number, and is made after this.
  */
 void cache_place_mark_locked(struct cache *c);
-/* Are they behind the bytes that are the program's? Only in plain slabs nothing else lies there. */
+/* Do they lie behind the program's bytes? In debug slabs other data lies there. */
 bool cache_marks_behind(const struct cache *c);
-/*
- * What a free by address checks of a new cache, or of one whose slabs change, before it is a hit.
- */
+/* Sets what the hit path of a free by address checks, for a new cache or one whose slabs change. */
 void cache_check_frees_locked(struct cache *c);
 
 /* ---- debug_option.c ---- */
@@ -102,14 +102,14 @@ int cache_route_locked(struct cache *c);
 #define CACHE_DEBUG_FLAGS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)
 
 /*
- * A new cache, as its creator and USLAB_DEBUG want it; nobody else knows it. 0 or -errno, and then
- * engine->ops->destroy() and debug_detach() are the caller's.
+ * Sets the debug flags of a new cache, which is not published yet. 0 or -errno; then the caller
+ * calls engine->ops->destroy() and debug_detach().
  */
 int cache_start_debug(struct cache *c, slab_flags_t debug_flags);
 int cache_set_sampling_locked(struct cache *c, bool on);
 long cache_validate_locked(struct cache *c);
 
-/* What patterns of names did. */
+/* The result of a command for the caches of some patterns. */
 struct cache_result {
 	unsigned int matched;
 	unsigned int failed;
@@ -119,8 +119,8 @@ struct cache_result {
 };
 
 /*
- * Calls act once for each cache that one of the patterns names: texts one behind the other, each of
- * which ends with NUL, until an empty one or size bytes. A negative value is -errno.
+ * Calls act once for each cache that matches one of the patterns: strings one after the other, up
+ * to an empty one or size bytes. A negative value is -errno.
  */
 void cache_each_locked(const char *patterns, size_t size,
 		       long (*act)(struct cache *c, const void *arg), const void *arg,
@@ -129,8 +129,8 @@ void cache_each_locked(const char *patterns, size_t size,
 /* The debug flags that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);
 /*
- * The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a letter that
- * only caches have), -ENOMEM.
+ * The same for whole pages, by blocks_name. 0, -EINVAL, -EOPNOTSUPP (a flag that only caches have),
+ * -ENOMEM.
  */
 int cache_change_blocks(const char *text);
 /* cache_each_locked() with such a text as arg. */
@@ -147,12 +147,12 @@ long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long
 /* ---- shrink.c ---- */
 int cache_shrink_locked(struct cache *c);
 /*
- * From on to off the engine looks at each object that comes back, and at each free list
- * (engine.exact): what a program freed by mistake waits in its fronts, and whoever empties them for
- * another reason must neither end the program nor believe it.
+ * While on, the engine checks each object that is flushed to it, and each free list
+ * (engine.verify_frees). A front may hold objects that were freed twice; a drain must find them,
+ * and must not end the program.
  */
-void cache_look_closely_locked(struct cache *c, bool on);
-/* Empties the front so. */
+void cache_verify_frees_locked(struct cache *c, bool on);
+/* Drains the front with these checks. */
 void cache_drain_locked(struct cache *c);
 
 /* ---- reap.c ---- */

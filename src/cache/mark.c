@@ -23,9 +23,9 @@ static uint64_t *free_table(const struct cache *c, unsigned long table)
 }
 
 /*
- * Where the engine's link is not. What is freed by address has its link elsewhere (SLUB and slobseg
- * see to it), but in objects of 8 bytes: these have nothing else, and lose their marks when they go
- * back to their slab. SLAB has no links.
+ * Where the engine's link is not. SLUB and slobseg place the link of objects that are freed by
+ * address elsewhere, but in objects of 8 bytes there is no other place: these lose their marks when
+ * they are flushed to their slab. SLAB has no links.
  */
 static unsigned int mark_in_object(const struct engine *e, bool by_address)
 {
@@ -39,8 +39,8 @@ static unsigned int mark_in_object(const struct engine *e, bool by_address)
 }
 
 /*
- * Objects that keep their bytes while they are free: in SLUB's link, which lies behind them and is
- * not in use while a front has the object; behind that if there is room.
+ * For objects that keep their bytes while they are free: in SLUB's link, which lies behind them and
+ * is not used while a front has the object; behind that if there is space.
  */
 static unsigned int mark_behind(const struct engine *e)
 {
@@ -67,9 +67,9 @@ bool cache_marks_behind(const struct cache *c)
 }
 
 /*
- * What programs inline must find a place in the object that is no other's. kmalloc() has its own,
- * constant one, and frees by address look at no bytes of a class without a magic. Guarded objects
- * end where their page does. Hardened caches have nothing inline.
+ * The inline hit paths need a place in the object where nothing else lies. kmalloc() has its own,
+ * constant one, and frees by address read no bytes of objects whose class has no magic. Guarded
+ * objects may end where their page does. Hardened caches have no inline hit path.
  */
 void cache_place_mark_locked(struct cache *c)
 {
@@ -84,7 +84,7 @@ void cache_place_mark_locked(struct cache *c)
 		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
 }
 
-/* 0: no free is a hit, each is looked at out of line. Only there the colours of slabs are known. */
+/* 0: no free is a hit, each is checked out of line: only there the colours of slabs are known. */
 static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;

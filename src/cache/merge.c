@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/merge.c - caches of one stride share one cache (spec 5.3, 5.4)
+ * cache/merge.c - which caches can share one struct cache (spec 5.3, 5.4)
  *
  * Why:        docs/adr/0006.
  * Data:       none of its own.
- * Invariants: candidates are looked at oldest first.
+ * Invariants: candidates are tried oldest first.
  * Locks:      cache_lock held by the caller where _locked says so.
  * Flow:       called by create.c and inspect/.
  *
@@ -42,8 +42,8 @@ bool cache_is_mergeable(const struct cache *c)
 }
 
 /*
- * Where a slab's objects begin at a page, the stride says how they are aligned. SLAB's begin at a
- * colour, a multiple of what the cache was made for.
+ * If a slab's objects begin at a page, their alignment follows from the stride. SLAB's begin at a
+ * colour, a multiple of the alignment that the cache was created with.
  */
 static bool keeps_alignment(const struct engine *e, unsigned int align)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/object.h - one object out of line, for those who do it often:
- * kmem_cache_alloc(), kmalloc(), kfree()
+ * cache/object.h - allocation and free of one object, inlined into kmem_cache_alloc(), kmalloc()
+ * and kfree()
  *
  * Data:       none.
- * Invariants: what goes to a front or an engine bears its mark, what comes from there loses it;
- *             with USLAB_CONF=hardened the bits of page/used.h stand in for marks.
- *             __GFP_ZERO clears object_size bytes, the largest of all merged users (spec 5.9).
+ * Invariants: objects get their mark before they go to a front or an engine, and lose it when they
+ *             are allocated; with USLAB_CONF=hardened the bits of page/used.h are used in place of
+ *             marks. __GFP_ZERO clears object_size bytes, the largest of all merged users (spec
+ *             5.9).
  * Locks:      none held here.
  * Flow:       included by cache/; called by watch.c, kfree_bulk.c and kmalloc.c; calls the front.
- *             Whatever is rare is in these. Of a signal handler that interrupted this library:
- *             page/nested.h.
+ *             Rare cases are out of line, in alloc.c and free.c. Nested calls: page/nested.h.
  *
- * Fronts other than arrays serve every call from here. So what is asked each time is three words:
- * has a tool left a command, does somebody listen to the probes of objects, is this cache watched.
+ * Fronts other than arrays serve every call from here, so each call checks only three words: is
+ * there a command in the mailbox, is a tracer attached to the probes, has the cache watch bits.
  */
 #ifndef CACHE_OBJECT_H
 #define CACHE_OBJECT_H
@@ -38,39 +38,40 @@ static always_inline bool cache_is_watched(const struct cache *c, unsigned int w
 /* ---- alloc.c: cache_is_watched(), or memory is short ---- */
 void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller);
 cold void *cache_alloc_again(struct cache *c, gfp_t gfp, int node);
-/* A nested call (page/nested.h), or somebody reminds of what these put off. */
+/* A nested call (page/nested.h), or frees that these deferred are to be done. */
 cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
 			      const void *caller);
 
 /* ---- free.c ---- */
 void cache_free_polled(struct cache *c, void *obj, const void *caller);
-/* A nested call (page/nested.h), or somebody reminds of what these put off. */
+/* A nested call (page/nested.h), or frees that these deferred are to be done. */
 cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
-/* p is no start of an object of c. An object of another cache goes there, anything else nowhere. */
+/* p is no start of an object of c. Reports it; an object of another cache is freed to that one. */
 cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
-/* One of several that the program freed at once into c, and which may be one of those mistakes. */
+/* One of several that the program freed at once into c, which may be such a mistake. */
 cold void cache_give_of_bulk(struct cache *c, void *p, const void *caller);
 /*
- * Where page/used.h is kept: from the program, after cache_may_own(). false: it did not have it,
- * which was reported.
+ * If page/used.h is kept: clears the object's bit, after cache_may_own(). false: it was not live,
+ * which is reported.
  */
 bool cache_take_back(struct cache *c, void *obj, const void *caller);
 
-/* ---- misuse.c: what a program must not free is reported, with nothing of ours locked ---- */
+/* ---- misuse.c: reports wrong frees, with no lock held ---- */
 
-/* An object of c bears a mark. true: it is free, which was reported; false: it only looks so. */
+/* An object of c has a mark. true: it is free, which is reported; false: it only looks so. */
 cold bool cache_is_free_already(struct cache *c, void *obj);
-/* It is free: says so. not_done: what the program wanted of it. */
-cold void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done);
+/* Reports that it is free. undone: what the program wanted to do with it. */
+cold void cache_report_free(struct cache *c, struct page *slab, void *obj,
+			    enum report_repair undone);
 
 /* ---- hardened.c: where page/used.h is kept ---- */
 
-/* To the program. */
+/* Sets the bit of an object that is allocated. */
 void cache_hand_out(struct cache *c, void *obj);
-/* It is free from now on, whoever has it: its link leads nowhere. */
+/* The object is free from now on: writes a link that ends the list. */
 void cache_end_link(struct cache *c, void *obj);
 
-/* What comes out of a front or an engine is the program's from now on. */
+/* An object from a front or an engine is live from now on. */
 static always_inline void *cache_unmark(struct cache *c, void *obj)
 {
 	if (likely(c->engine.mark))
@@ -87,7 +88,7 @@ static always_inline void *cache_zero(const struct cache *c, void *obj, gfp_t gf
 	return obj;
 }
 
-/* From the front. Quiet at first: only the second failure is one. */
+/* From the front, without a warning: only a second failure is one. */
 static always_inline void *cache_take_plain(struct cache *c, gfp_t gfp, int node)
 {
 	void *obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, node);
@@ -106,7 +107,7 @@ static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size
 	return cache_take_plain(c, gfp, node);
 }
 
-/* May p be an object of c? Heaps find out for themselves when it comes back. */
+/* May p be an object of c? Heaps check that themselves when it is freed to them. */
 static always_inline bool cache_may_own(const struct cache *c, const void *p)
 {
 	const struct page *page = page_block_of(p);
@@ -117,7 +118,7 @@ static always_inline bool cache_may_own(const struct cache *c, const void *p)
 	       (uintptr_t)p % sizeof(void *) == 0;
 }
 
-/* Takes an object from the program: false: it is none, or is free, which was reported. */
+/* Checks a free, and sets the mark. false: p is no live object of c, which is reported. */
 static always_inline bool cache_receive(struct cache *c, void *obj, const void *caller)
 {
 	unsigned int mark = c->engine.mark;
@@ -134,7 +135,7 @@ static always_inline bool cache_receive(struct cache *c, void *obj, const void *
 	return true;
 }
 
-/* To the front. It is looked at, always: wherever a call is no hit. */
+/* To the front. Every free that is no hit is checked. */
 static always_inline void cache_give_plain(struct cache *c, void *obj, const void *caller)
 {
 	if (cache_receive(c, obj, caller))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/reap.c - what lies idle goes back a little at a time (spec 3.9), and
- * other queue limits (spec 3.5)
+ * cache/reap.c - gives idle objects and slabs back step by step (spec 3.9), and sets queue limits
+ * (spec 3.5)
  *
  * Why:        docs/adr/0009.
  * Data:       none.
@@ -19,7 +19,7 @@
 #include "os/cpu/cpu.h"
 #include "os/time/ticker.h"
 
-/* A front without queues still may stand on an engine that keeps idle slabs. */
+/* Also with a front without queues the engine may keep idle slabs. */
 static void reap_engine(struct engine *e)
 {
 	if (!e->ops->reap)
@@ -55,7 +55,7 @@ void cache_reap(void)
 	cache_unlock();
 }
 
-/* The timer's: somebody creates, destroys or shrinks, so this round is skipped (spec 3.9). */
+/* For the timer: skips this round if the registry lock is held (spec 3.9). */
 static void try_reap(void)
 {
 	if (!lock_try(&cache_lock))

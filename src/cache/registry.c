@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/registry.c - which caches exist: the list, the numbers, whose an object is
+ * cache/registry.c - which caches exist: the list, the numbers, the cache of an object
  *
  * Data:       cache_list (newest first, as in the kernel), one bit per number.
  * Invariants: a number is taken iff its handle points at a cache; fixed numbers (below
@@ -133,7 +133,7 @@ void cache_each_locked(const char *patterns, size_t size,
 	}
 }
 
-/* ---- whose an object is ---- */
+/* ---- the cache of an object ---- */
 
 bool cache_is_in_use(const void *p)
 {
@@ -144,7 +144,7 @@ bool cache_is_in_use(const void *p)
 	return !plain || used_is_set(p);
 }
 
-/* By what the heap wrote beside it; whatever that is, only a cache of this heap comes out of it. */
+/* By the header that the heap wrote; whatever is in it, the result is a cache of this heap. */
 static struct cache *owner_in_heap(const struct engine_heap *heap, const void *p)
 {
 	unsigned int id = cache_is_in_use(p) ? heap->owner(p) : 0;

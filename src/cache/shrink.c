@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/shrink.c - memory goes back: fronts drained, empty slabs freed
+ * cache/shrink.c - gives memory back: drains fronts, frees empty slabs
  *
  * Data:       none.
  * Invariants: none.
@@ -12,16 +12,16 @@
 #include "cache/internal.h"
 #include "page/nested.h"
 
-void cache_look_closely_locked(struct cache *c, bool on)
+void cache_verify_frees_locked(struct cache *c, bool on)
 {
-	store_relaxed(&c->engine.exact, on);
+	store_relaxed(&c->engine.verify_frees, on);
 }
 
 void cache_drain_locked(struct cache *c)
 {
-	cache_look_closely_locked(c, true);
+	cache_verify_frees_locked(c, true);
 	c->front.ops->drain(&c->front);
-	cache_look_closely_locked(c, false);
+	cache_verify_frees_locked(c, false);
 }
 
 int cache_shrink_locked(struct cache *c)
@@ -29,10 +29,10 @@ int cache_shrink_locked(struct cache *c)
 	int ret;
 
 	instrument_enter();
-	cache_look_closely_locked(c, true);
+	cache_verify_frees_locked(c, true);
 	c->front.ops->drain(&c->front);
 	ret = c->engine.ops->shrink(&c->engine);
-	cache_look_closely_locked(c, false);
+	cache_verify_frees_locked(c, false);
 	instrument_leave();
 	return ret;
 }

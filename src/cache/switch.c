@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/switch.c - the watch bits of a live cache, and its front closed and opened with them
+ * cache/switch.c - sets the watch bits of a live cache, and closes and opens its front with them
  *
  * Data:       none.
  * Invariants: the front is closed while a bit of WATCH_CLOSED is set.
@@ -28,17 +28,15 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 
 	if (after && !before) {
 		set_watch(c, WATCH_PAST_FRONT);
-		cache_look_closely_locked(c, true);
+		cache_verify_frees_locked(c, true);
 		front_close(&c->front);
-		cache_look_closely_locked(c, false);
+		cache_verify_frees_locked(c, false);
 	}
 	if (on)
 		set_watch(c, bit);
 	else
 		clear_watch(c, bit);
-	/*
-	 * a live debug object that found its way into an array would get a mark into its red zone
-	 */
+	/* else an inline free of a live debug object would write a mark into its red zone */
 	if (!after && before && !(c->engine.debug && cache_marks_behind(c))) {
 		front_open(&c->front);
 		clear_watch(c, WATCH_PAST_FRONT);

@@ -3,11 +3,10 @@
  * cache/watch.c - the slow paths of caches with watch bits
  *
  * Data:       none.
- * Invariants: an object is given back to what its page says: a guarded page, a debug
- *             slab, or else the engine; never by what the bits say, which may have
- *             changed since it was allocated.
- * Locks:      none held here. Bits are read once at the start of an allocation; whatever they
- *             become meanwhile, what is done with the old ones is right (debug.c says why).
+ * Invariants: an object is freed by its page: to a guarded page, a debug slab, or else the engine;
+ *             never by the bits, which may have changed since it was allocated.
+ * Locks:      none held here. Bits are read once at the start of an allocation; if they change
+ *             meanwhile, it is still right to go by the old ones (debug.c says why).
  * Flow:       called by alloc.c, free.c, kmalloc.c, malloc/debug.c and malloc/slow.c for caches
  *             whose watch is not 0; calls failslab.c, debug/, the front or past it the engine,
  *             instrument.c.
@@ -27,7 +26,7 @@ struct request {
 	int node;
 	size_t size; /* asked for; 0: the cache's */
 	const void *caller;
-	uint32_t sample; /* not 0: it was sampled, to be tracked */
+	uint32_t sample; /* not 0: it is sampled, and to be tracked */
 };
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -41,9 +40,10 @@ static bool takes_block(const struct request *r)
 static void *take_block(const struct request *r)
 {
 	int node = r->node < (int)os_topology.nr_nodes ? r->node : NUMA_NO_NODE;
+	const struct engine_heap *heap = cache_heap_of(r->c);
 
 	/* as an object: the caller may have chosen this cache for its alignment */
-	return cache_heap_of(r->c)->alloc(r->size, r->c->engine.align, r->gfp, node);
+	return heap->alloc(heap, r->size, r->c->engine.align, r->gfp, node);
 }
 
 static void *take_plain(const struct request *r)
@@ -78,7 +78,7 @@ static void *take(const struct request *r)
 	return obj ? obj : take_plain(r);
 }
 
-/* A miss of an array that is open stands for all of its objects. */
+/* A miss of an open array front counts for all objects of an array. */
 static void *take_guarded(const struct request *r)
 {
 	unsigned int weight = r->watch & WATCH_PAST_FRONT ? 1 : MAX(r->c->front.capacity, 1u);
@@ -86,7 +86,7 @@ static void *take_guarded(const struct request *r)
 	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, weight);
 }
 
-/* As alloc.c: all caches are shrunk once, and only the second failure is one. */
+/* As alloc.c: after a failure all caches are shrunk once, and the call repeated. */
 static void *take_or_shrink(struct request *r)
 {
 	gfp_t gfp = r->gfp;
@@ -102,8 +102,8 @@ static void *take_or_shrink(struct request *r)
 }
 
 /*
- * What __GFP_ZERO clears: all of the object, but where something lies behind the bytes that were
- * asked for these bytes only.
+ * What __GFP_ZERO clears: all of the object, or only the bytes asked for if other data lies behind
+ * them.
  */
 static size_t zero_size(const struct request *r, const void *obj)
 {
@@ -119,8 +119,8 @@ static size_t zero_size(const struct request *r, const void *obj)
 }
 
 /*
- * Calls come here whether they would hit or not, those with __GFP_ZERO and for a node among them:
- * only a miss is one to be guarded.
+ * All calls come here, also those that would hit: only misses are candidates for guarded pages, so
+ * the hit path is tried first.
  */
 static void *hit(const struct request *r)
 {
@@ -222,18 +222,18 @@ static cold void say_foreign(struct cache *c, const struct cache *owner, const v
 }
 
 /*
- * F: a plain object whose page belongs to another cache goes to that one, and what is no object at
- * all is left alone (spec 5.7). true: there is nothing more to do.
+ * F: a plain object whose page belongs to another cache is freed to that one, and a pointer to no
+ * object is ignored (spec 5.7). true: there is nothing more to do.
  */
 static bool free_foreign(struct cache *c, const struct page *page, void *obj, const void *caller)
 {
 	struct cache *other;
 
 	if (page && page->type == PAGE_HEAP && page->heap == c->engine.ops->heap)
-		return false; /* shared by all caches: it does not say whose the object is */
+		return false; /* shared by all caches: the page does not name the object's cache */
 	if (!page || page->type != PAGE_SLAB) {
 		report_invalid(&c->engine, NULL, obj, "virt_to_cache: Object is not a Slab page!");
-		report_not_done(&c->engine, obj, "freed");
+		report_not_done(&c->engine, obj, FIX_NOT_FREED);
 		report_deliver();
 		return true;
 	}
@@ -257,7 +257,7 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		c->front.ops->free(&c->front, obj);
 }
 
-/* Whoever frees it: a guarded object goes back to its page. */
+/* A guarded object is freed to its page, whichever cache the caller named. */
 static void free_guarded(struct cache *c, const struct page *page, void *obj, const void *caller)
 {
 	if (page->engine != &c->engine)

@@ -3,18 +3,22 @@
  * debug/alloc.c - one object out of a debug slab (spec 4.13, 7.3)
  *
  * Data:       none of its own.
- * Invariants: a slab whose check fails is retired in the same hold of list_lock.
+ * Invariants: a slab whose check fails is isolated in the same hold of list_lock.
  * Locks:      list_lock, for one object; new slabs are made without it. Reports are delivered each
- *             time that it was released, since the next lock may not be taken while one is held.
+ *             time it is released, since no list_lock may be taken while the text of a report is
+ *             open.
  * Flow:       called by cache/; calls slab.c, check.c, object.c.
  */
 #include "base/assert.h"
 #include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/mistake.h"
+#include "engine/slub/slub.h"
 #include "os/cpu/cpu.h"
 
-/* A constructor that writes behind its object spoils each new slab: that ends here. */
+/*
+ * A constructor that writes behind its object damages each new slab: no more than these are tried.
+ */
 #define MAX_NEW_SLABS 3
 
 static bool check_alloc(struct engine *e, struct page *slab, void *obj)
@@ -22,13 +26,13 @@ static bool check_alloc(struct engine *e, struct page *slab, void *obj)
 	if (!debug_check_slab_locked(e, slab))
 		return false;
 	if (!debug_is_object(slab, obj)) {
-		report_pointer(e, slab, obj, "Freelist Pointer check fails");
+		report_pointer(e, slab, obj, REPORT_ALLOC_POINTER);
 		return false;
 	}
 	return debug_check_object(e, slab, obj, RED_INACTIVE);
 }
 
-/* Without F: what would hand out memory that is not ours, and nothing else. */
+/* Without F: only checks that memory of others is not handed out. */
 static bool check_links(struct engine *e, struct page *slab, void *obj)
 {
 	void *next = debug_is_object(slab, obj) ? debug_next_free(slab, obj) : obj;
@@ -39,32 +43,32 @@ static bool check_links(struct engine *e, struct page *slab, void *obj)
 	return false;
 }
 
-/* Off the free list. What is no object leads nowhere, but counts as taken. */
+/* Takes obj off the free list. A head that is no object ends the list, and counts as taken. */
 static void unlink_locked(struct page *slab, void *obj)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	if (debug_is_object(slab, obj))
 		slab->freelist = debug_next_free(slab, obj);
 	counters.inuse++;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 }
 
-/* The first free object; NULL: a check failed, the slab is retired. */
+/* The first free object; NULL: a check failed, the slab is isolated. */
 static void *take_locked(struct engine *e, struct page *slab, const struct debug_request *r)
 {
 	bool taken = report_shows_taken();
 	void *obj = slab->freelist;
 
 	if (!(r->flags & SLAB_CONSISTENCY_CHECKS) && !check_links(e, slab, obj)) {
-		debug_retire_locked(slab);
+		debug_isolate_locked(slab);
 		return NULL;
 	}
 	if (taken)
 		unlink_locked(slab, obj);
 	if (r->flags & SLAB_CONSISTENCY_CHECKS && !check_alloc(e, slab, obj)) {
-		report_fix(e, "Marking all objects used");
-		debug_retire_locked(slab);
+		report_fix(e, FIX_ALL_USED);
+		debug_isolate_locked(slab);
 		return NULL;
 	}
 	if (!taken)
@@ -79,12 +83,12 @@ static void *take_locked(struct engine *e, struct page *slab, const struct debug
 	return obj;
 }
 
-static void *alloc_from_partial(struct engine *e, struct debug_node *node,
+static void *alloc_from_partial(struct engine *e, struct engine_node *node,
 				const struct debug_request *r)
 {
 	void *obj = NULL;
 
-	/* Without the lock: a slab that is missed here costs at most a new one. */
+	/* Read without the lock: a slab that is missed here costs at most a new one. */
 	if (!load_relaxed(&node->nr_partial))
 		return NULL;
 	lock_acquire(&node->list_lock);
@@ -93,18 +97,18 @@ static void *alloc_from_partial(struct engine *e, struct debug_node *node,
 	lock_release(&node->list_lock);
 	report_deliver();
 	if (obj)
-		slub_count(e, ALLOC_FROM_PARTIAL);
+		engine_count(e, ALLOC_FROM_PARTIAL);
 	return obj;
 }
 
-/* get_any_partial (spec 4.9), but for the draw: debug caches are not about speed. */
+/* get_any_partial (spec 4.9), without the random skip, which is for speed. */
 static void *alloc_from_others(struct engine *e, unsigned int first, const struct debug_request *r)
 {
 	const struct debug *d = e->debug;
 	void *obj = NULL;
 
 	for (unsigned int i = 1; !obj && i < d->nr_nodes; i++) {
-		struct debug_node *node = d->node[(first + i) % d->nr_nodes];
+		struct engine_node *node = d->node[(first + i) % d->nr_nodes];
 
 		if (load_relaxed(&node->nr_partial) > load_relaxed(&d->min_partial))
 			obj = alloc_from_partial(e, node, r);
@@ -128,7 +132,7 @@ static void *alloc_from_new(struct engine *e, const struct slab_layout *layout, 
 			    const struct debug_request *r)
 {
 	struct page *slab;
-	struct debug_node *home;
+	struct engine_node *home;
 	void *obj = NULL;
 
 	for (unsigned int i = 0; !obj && i < MAX_NEW_SLABS; i++) {
@@ -160,7 +164,7 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 		node = -1; /* spec 4.8a */
 	first = node >= 0 ? (unsigned int)node : os_current_node();
 	debug_request_init(&r, e, layout, caller, size);
-	slub_count(e, ALLOC_SLOWPATH);
+	engine_count(e, ALLOC_SLOWPATH);
 	obj = alloc_from_partial(e, d->node[first], &r);
 	if (!obj && node < 0)
 		obj = alloc_from_others(e, first, &r);

@@ -1,49 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/attach.c - struct debug is attached to a cache, takes flags, and goes with it
+ * debug/attach.c - attaches struct debug to a cache, sets its flags, and frees it
  *
  * Why:        docs/adr/0012.
  * Data:       struct debug and its nodes, from page/meta.c.
  * Invariants: engine->debug is set before engine->ops is debug.ops. A layout never changes once it
- *             was made: its place in layouts[] is what slabs point at.
- * Locks:      the registry lock, held by the caller; list_lock of each node to sort slabs anew.
+ *             was made: slabs point at its element of layouts[].
+ * Locks:      the registry lock, held by the caller; list_lock of each node to sort its slabs
+ *             again.
  * Flow:       called by cache/; calls layout.c, slab.c, wrap.c.
  */
 #include <errno.h>
 
 #include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu/cpu.h"
+#include "engine/slub/slub.h"
 #include "os/process/random.h"
 #include "page/meta.h"
 
 static size_t debug_bytes(unsigned int nr_nodes)
 {
-	return sizeof(struct debug) + nr_nodes * sizeof(struct debug_node *);
+	return sizeof(struct debug) + nr_nodes * sizeof(struct engine_node *);
 }
 
 static void delete_debug(struct debug *d)
 {
 	for (unsigned int i = 0; i < d->nr_nodes; i++)
-		meta_free(d->node[i], sizeof(struct debug_node));
+		engine_node_delete(d->node[i]);
 	meta_free(d, debug_bytes(d->nr_nodes));
-}
-
-static struct debug_node *new_node(void)
-{
-	struct debug_node *node = meta_alloc(sizeof(*node));
-
-	if (!node)
-		return NULL;
-	lock_init(&node->list_lock, RANK_ENGINE);
-	list_init(&node->partial);
-	list_init(&node->full);
-	return node;
 }
 
 static struct debug *new_debug(struct engine *e)
 {
-	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	unsigned int nr_nodes = engine_nr_nodes();
 	struct debug *d = meta_alloc(debug_bytes(nr_nodes));
 
 	if (!d)
@@ -53,7 +42,7 @@ static struct debug *new_debug(struct engine *e)
 	d->min_partial = slub_min_partial(e->size);
 	d->nr_nodes = nr_nodes;
 	for (unsigned int i = 0; i < nr_nodes; i++) {
-		d->node[i] = new_node();
+		d->node[i] = engine_node_new();
 		if (!d->node[i]) {
 			delete_debug(d);
 			return NULL;
@@ -71,13 +60,14 @@ int debug_attach(struct engine *e, bool orig_size, bool hardened)
 	d = new_debug(e);
 	if (!d)
 		return -ENOMEM;
-	d->orig_size = orig_size && !e->ctor; /* a red end would undo what was constructed */
+	d->orig_size = orig_size &&
+		       !e->ctor; /* filling the rest red would undo what was constructed */
 	d->hardened = hardened;
 	if (hardened)
 		d->random = os_random();
 	debug_wrap_ops(d);
 	e->debug = d;
-	/* An atomic store: whoever calls one of the new ops finds struct debug ready. */
+	/* An atomic store: a caller of one of the new ops finds struct debug ready. */
 	e->ops = &d->ops;
 	return 0;
 }
@@ -104,7 +94,7 @@ static int make_layout(const struct engine *e, slab_flags_t flags, struct slab_l
 	return debug_layout_orders(layout);
 }
 
-/* Its place, made at the first request. NULL: no slab is large enough. */
+/* The layout for these flags, made at the first request. NULL: no slab is large enough. */
 static const struct slab_layout *layout_for(const struct engine *e, slab_flags_t flags)
 {
 	struct slab_layout *layout = &e->debug->layouts[debug_layout_index(flags)];
@@ -129,8 +119,8 @@ static slab_flags_t without_higher_order(const struct engine *e, slab_flags_t fl
 	return flags & ~DEBUG_LAYOUT_FLAGS;
 }
 
-/* Each slab to the list where it belongs now; those that are empty and of no use go. */
-static void sort_node(struct engine *e, struct debug_node *node)
+/* Puts each slab on the list where it belongs now, and frees empty ones that are surplus. */
+static void sort_node(struct engine *e, struct engine_node *node)
 {
 	struct list_head *const lists[] = { &node->full, &node->partial };
 	struct page *empty = NULL;

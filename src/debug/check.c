@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/check.c - is it as it should be? What programs damage is reported and repaired (spec 7.2)
+ * debug/check.c - checks objects, slabs and free lists; reports damage and repairs it (spec 7.2)
  *
  * Data:       none of its own.
  * Invariants: a check that fails has reported; whatever it returns, the free list can be followed
- *             and the counters agree with it afterwards, as far as it looked at them. debug_check()
- *             at the end is about our own books, and dies.
+ *             and the counters agree with it afterwards, as far as it checked them. debug_check()
+ *             at the end asserts our own invariants.
  * Locks:      list_lock of the slab's node, or the slab is private.
  * Flow:       called by debug/; calls report.c.
  */
@@ -33,8 +33,8 @@ static unsigned char *last_wrong(unsigned char *end, unsigned char value)
 	return end;
 }
 
-/* n bytes at p must be value. Otherwise: report, and the wrong span is made right. */
-static bool check_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+/* n bytes at p must be value. Otherwise they are reported and restored. */
+static bool check_bytes(struct engine *e, struct page *slab, void *obj, enum report_area area,
 			unsigned char *p, unsigned char value, size_t n)
 {
 	unsigned char *first = first_wrong(p, value, n);
@@ -43,8 +43,8 @@ static bool check_bytes(struct engine *e, struct page *slab, void *obj, const ch
 	if (likely(!first))
 		return true;
 	last = last_wrong(p + n, value);
-	report_bytes(e, slab, obj, what, first, last, value);
-	report_fix_bytes(e, what, first, last, value);
+	report_bytes(e, slab, obj, area, first, last, value);
+	report_fix_bytes(e, area, first, last, value);
 	memset(first, value, (size_t)(last - first) + 1);
 	return false;
 }
@@ -64,7 +64,7 @@ void debug_check_pad(struct engine *e, struct page *slab)
 		return;
 	last = last_wrong(pad + rest, POISON_INUSE);
 	report_padding(e, slab, first, last, pad);
-	report_fix_bytes(e, "slab padding", first, last, POISON_INUSE);
+	report_fix_bytes(e, AREA_SLAB_PADDING, first, last, POISON_INUSE);
 	memset(first, POISON_INUSE, (size_t)(last - first) + 1);
 }
 
@@ -77,14 +77,14 @@ static bool check_red_zones(struct engine *e, struct page *slab, void *obj, unsi
 	unsigned char *p = obj;
 	unsigned int asked;
 
-	if (!check_bytes(e, slab, obj, "Left Redzone", p - layout->red_left_pad, red,
+	if (!check_bytes(e, slab, obj, AREA_LEFT_REDZONE, p - layout->red_left_pad, red,
 			 layout->red_left_pad) ||
-	    !check_bytes(e, slab, obj, "Right Redzone", p + size, red, layout->inuse - size))
+	    !check_bytes(e, slab, obj, AREA_RIGHT_REDZONE, p + size, red, layout->inuse - size))
 		return false;
 	if (red != RED_ACTIVE)
 		return true;
 	asked = debug_size_asked(slab, obj);
-	return check_bytes(e, slab, obj, "kmalloc Redzone", p + asked, red, size - asked);
+	return check_bytes(e, slab, obj, AREA_KMALLOC_REDZONE, p + asked, red, size - asked);
 }
 
 static bool check_poison(struct engine *e, struct page *slab, void *obj)
@@ -92,17 +92,17 @@ static bool check_poison(struct engine *e, struct page *slab, void *obj)
 	unsigned int size = slab->layout->object_size;
 	unsigned char *p = obj;
 
-	return check_bytes(e, slab, obj, "Poison", p, POISON_FREE, size - 1) &&
-	       check_bytes(e, slab, obj, "End Poison", p + size - 1, POISON_END, 1);
+	return check_bytes(e, slab, obj, AREA_POISON, p, POISON_FREE, size - 1) &&
+	       check_bytes(e, slab, obj, AREA_END_POISON, p + size - 1, POISON_END, 1);
 }
 
-/* Damage here is repaired and no reason to give the object up. */
+/* Damage here is reported and repaired, and the object stays in use. */
 static void check_object_padding(struct engine *e, struct page *slab, void *obj)
 {
 	const struct slab_layout *layout = slab->layout;
 	unsigned int end = debug_info_end(layout, debug_of_slab(slab)->orig_size);
 
-	check_bytes(e, slab, obj, "Object padding", (unsigned char *)obj + end, POISON_INUSE,
+	check_bytes(e, slab, obj, AREA_OBJECT_PADDING, (unsigned char *)obj + end, POISON_INUSE,
 		    layout->stride - layout->red_left_pad - end);
 }
 
@@ -112,7 +112,7 @@ static bool check_free_pointer(struct engine *e, struct page *slab, void *obj)
 
 	if (!next || debug_is_object(slab, next))
 		return true;
-	report_object(e, slab, obj, "Freepointer corrupt");
+	report_object(e, slab, obj, REPORT_FREE_POINTER);
 	debug_set_next_free(slab, obj, NULL); /* loses the rest of the list */
 	return false;
 }
@@ -126,8 +126,8 @@ bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned
 		if (!check_red_zones(e, slab, obj, red))
 			return false;
 	} else if (layout->debug & SLAB_POISON) {
-		check_bytes(e, slab, obj, "Alignment padding", (unsigned char *)obj + size,
-			    POISON_INUSE, layout->inuse - size);
+		check_bytes(e, slab, obj, AREA_ALIGNMENT, (unsigned char *)obj + size, POISON_INUSE,
+			    layout->inuse - size);
 	}
 	if (layout->debug & SLAB_POISON) {
 		if (red == RED_INACTIVE && debug_poisons_objects(slab) &&
@@ -135,7 +135,7 @@ bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned
 			return false;
 		check_object_padding(e, slab, obj);
 	}
-	/* The program's own bytes are in the place of the free pointer. */
+	/* While the object is in use, the program's bytes are in the place of the free pointer. */
 	if (red == RED_ACTIVE && !debug_freeptr_outside(layout))
 		return true;
 	return check_free_pointer(e, slab, obj);
@@ -145,78 +145,77 @@ bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned
 
 bool debug_check_slab_locked(struct engine *e, struct page *slab)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 	unsigned int max = debug_capacity(slab);
 
 	if (slab->type != PAGE_SLAB) {
-		report_slab(e, slab, "Not a valid slab page");
+		report_slab(e, slab, REPORT_NO_SLAB);
 		return false;
 	}
 	if (counters.objects > max) {
-		report_slab(e, slab, "objects %u > max %u", counters.objects, max);
+		report_slab(e, slab, REPORT_MOST_OBJECTS, (unsigned int)counters.objects, max);
 		return false;
 	}
 	if (counters.inuse > counters.objects) {
-		report_slab(e, slab, "inuse %u > max %u", counters.inuse, counters.objects);
+		report_slab(e, slab, REPORT_MOST_INUSE, (unsigned int)counters.inuse,
+			    (unsigned int)counters.objects);
 		return false;
 	}
 	if (counters.frozen) {
-		report_slab(e, slab, "Slab disabled since SLUB metadata consistency check failed");
+		report_slab(e, slab, REPORT_RETIRED);
 		return false;
 	}
 	debug_check_pad(e, slab);
 	return true;
 }
 
-/* The counters say what was counted, from now on. */
+/* Sets the counters to what was counted. */
 static void adjust_counters(struct engine *e, struct page *slab, unsigned int counted)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 	unsigned int max = debug_capacity(slab);
 
 	if (counters.objects != max) {
-		report_slab(e, slab, "Wrong number of objects. Found %u but should be %u",
-			    counters.objects, max);
+		report_slab(e, slab, REPORT_OBJECTS, (unsigned int)counters.objects, max);
 		counters.objects = (uint16_t)(max & 0x7fff);
-		report_fix(e, "Number of objects adjusted");
+		report_fix(e, FIX_OBJECTS);
 	}
 	if (counters.inuse + counted != max) {
-		report_slab(e, slab, "Wrong object count. Counter is %u but counted were %u",
-			    counters.inuse, max - counted);
+		report_slab(e, slab, REPORT_COUNT, (unsigned int)counters.inuse,
+			    (int)(max - counted));
 		counters.inuse = (uint16_t)(max - counted);
-		report_fix(e, "Object count adjusted");
+		report_fix(e, FIX_COUNT);
 	}
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 }
 
 /*
- * A list that runs in a circle. The kernel counts one object more than there are and goes on with
- * what follows from that; here the list is given up, so that nobody gets an object twice.
+ * A list with a cycle. The kernel counts one object more than there are and adjusts its counters;
+ * here the list is dropped, so that no object is allocated twice.
  */
 static void give_up_list(struct engine *e, struct page *slab)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 	unsigned int max = debug_capacity(slab);
 
-	report_slab(e, slab, "Wrong object count. Counter is %u but counted were %d",
-		    counters.inuse, -1);
+	report_slab(e, slab, REPORT_COUNT, (unsigned int)counters.inuse, -1);
 	counters.objects = (uint16_t)(max & 0x7fff);
 	counters.inuse = (uint16_t)max;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	slab->freelist = NULL;
-	report_fix(e, "Object count adjusted");
+	report_fix(e, FIX_COUNT);
 }
 
-/* slab->freelist itself leads nowhere. */
+/* slab->freelist itself is no object. */
 static void clear_list(struct engine *e, struct page *slab)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 
-	report_slab(e, slab, "Freepointer corrupt");
+	report_slab(e, slab, REPORT_FREE_LIST);
 	counters.inuse = counters.objects;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	slab->freelist = NULL;
-	report_fix(e, "Freelist cleared");
+	report_fix(e, FIX_FREE_LIST);
 }
 
 bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj)
@@ -233,7 +232,7 @@ bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *o
 				clear_list(e, slab);
 				return false;
 			}
-			report_object(e, slab, last, "Freechain corrupt");
+			report_object(e, slab, last, REPORT_FREE_CHAIN);
 			debug_set_next_free(slab, last, NULL);
 			break;
 		}
@@ -259,11 +258,14 @@ void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map)
 	}
 }
 
-/* ---- our own books --------------------------------------------------------------------------- */
+/*
+ * ---- our own invariants
+ * ---------------------------------------------------------------------------
+ */
 
-static void check_books(struct engine *e, const struct page *slab, enum debug_list list)
+static void check_slab(struct engine *e, const struct page *slab, enum debug_list list)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 	unsigned int counted = 0;
 
 	CHECK(debug_is_slab(slab) && slab->engine == e);
@@ -284,7 +286,7 @@ static void check_books(struct engine *e, const struct page *slab, enum debug_li
 
 static void check_node(struct engine *e, unsigned int nr)
 {
-	struct debug_node *node = e->debug->node[nr];
+	struct engine_node *node = e->debug->node[nr];
 	unsigned long partial = 0;
 	unsigned long objects = 0;
 	unsigned long slabs = 0;
@@ -292,17 +294,17 @@ static void check_node(struct engine *e, unsigned int nr)
 
 	lock_acquire(&node->list_lock);
 	list_for_each(pos, &node->partial) {
-		check_books(e, list_entry(pos, struct page, lru), LIST_PARTIAL);
-		objects += debug_counters(list_entry(pos, struct page, lru)).objects;
+		check_slab(e, list_entry(pos, struct page, lru), LIST_PARTIAL);
+		objects += engine_counters(list_entry(pos, struct page, lru)).objects;
 		CHECK(++partial <= node->nr_partial);
 	}
 	CHECK(partial == node->nr_partial);
 	list_for_each(pos, &node->full) {
-		check_books(e, list_entry(pos, struct page, lru), LIST_FULL);
-		objects += debug_counters(list_entry(pos, struct page, lru)).objects;
+		check_slab(e, list_entry(pos, struct page, lru), LIST_FULL);
+		objects += engine_counters(list_entry(pos, struct page, lru)).objects;
 		slabs++;
 	}
-	/* Retired slabs are on no list. */
+	/* Isolated slabs are on no list. */
 	CHECK(partial + slabs <= load_relaxed(&node->nr_slabs));
 	CHECK(objects <= load_relaxed(&node->total_objects));
 	lock_release(&node->list_lock);

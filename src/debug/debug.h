@@ -6,33 +6,32 @@
  * Data:       struct debug per cache that ever had a debug flag, with its own slabs and lists; one
  *             layout for each combination of Z, P and U that was asked for.
  * Invariants: a debug slab is on its node's partial list iff it has a free object and the
- *             layout of new slabs, else on the full list; retired slabs (a check failed) are on
- *             neither. frozen marks retired slabs. Objects that a front holds count as in use.
- *             The class byte of their pages is 0, so that kfree() and free() take no hit path.
- *             Checked by engine_ops.check.
- * Locks:      debug_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the
+ *             layout of new slabs, else on the full list; isolated slabs (a check failed) are on
+ *             neither. frozen marks isolated slabs. Objects that a front holds count as in use. The
+ *             class byte of their pages is 0, so that kfree() and free() take no hit path. Checked
+ *             by engine_ops.check.
+ * Locks:      engine_node.list_lock (RANK_ENGINE) guards lists, free lists and counters of the
  *             node's debug slabs, and the bytes around their objects. Stacks are taken before it.
  * Flow:       called by debug/, cache/, malloc/, inspect/ and tools; stands between a cache and its
  *             engine: engine->ops is debug.ops from debug_attach() on, which gives debug objects
  *             back to debug slabs and everything else to the engine's own ops. Calls
  *             engine->debug->inner, report.c, stacks.c.
  *
- * Debug slabs are the same for every engine: SLUB's of the kernel, page type PAGE_SLAB,
- * page->engine the cache's engine, layout->kind LAYOUT_DEBUG. So a full cache can be switched: what
- * is plain stays in the engine until it is freed, what is debugged stays here until it is freed.
+ * Debug slabs are the same for every engine: those of the kernel's SLUB, page type PAGE_SLAB,
+ * page->engine the cache's engine, layout->kind LAYOUT_DEBUG. So a cache in use can be switched:
+ * plain objects stay in the engine's slabs, objects of debug slabs stay here, until they are freed.
  */
 #ifndef DEBUG_DEBUG_H
 #define DEBUG_DEBUG_H
 
 #include "engine/engine.h"
-#include "engine/slub/slub.h"
+#include "engine/nodes.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
 
 #define DEBUG_LAYOUT_FLAGS (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 #define DEBUG_LAYOUTS 8 /* combinations of these */
-/* What asks for debug slabs, and DEBUG_DEFAULT of spec 5.1. */
-#define DEBUG_SLAB_FLAGS SLUB_DEBUG_FLAGS
+/* Spec 5.1. */
 #define DEBUG_DEFAULT (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 
 /* Bytes (spec 0.5). */
@@ -48,31 +47,21 @@ struct track {
 	uint32_t handle; /* of its stack, debug/stacks.h; 0: none */
 	uint32_t cpu;
 	uint32_t pid;	 /* of the thread */
-	uint32_t sample; /* of the allocation, how it was sampled: DEBUG_SAMPLE(); 0: it was not */
+	uint32_t sample; /* how the allocation was sampled: DEBUG_SAMPLE(); 0: it was not */
 	uint64_t when;	 /* jiffies: milliseconds of os_clock_ms() */
 };
 
 BUILD_ASSERT(sizeof(struct track) == 32);
 
 /*
- * An allocation that counts for so many bytes (below 2^24) was sampled by skips of a mean of 2^mean
- * of them: with probability 1 - exp(-bytes / 2^mean), which is what a tool weighs it by.
+ * An allocation of so many bytes (below 2^24) was sampled by random skips with a mean of 2^mean
+ * bytes: with probability 1 - exp(-bytes / 2^mean), whose inverse is its weight.
  */
 #define DEBUG_SAMPLE(bytes, mean) ((uint32_t)(mean) << 24 | (uint32_t)(bytes))
 #define DEBUG_SAMPLE_BYTES(sample) ((sample)&0xffffffu)
 #define DEBUG_SAMPLE_MEAN(sample) ((sample) >> 24)
 
 enum track_item { TRACK_ALLOC, TRACK_FREE };
-
-struct debug_node {
-	struct lock list_lock;
-	unsigned long nr_partial;
-	struct list_head partial;
-	struct list_head full;	     /* and those with another layout */
-	unsigned long nr_slabs;	     /* atomic; retired ones included */
-	unsigned long total_objects; /* atomic */
-	unsigned long nr_pages;	     /* atomic */
-} __attribute__((aligned(CACHE_LINE)));
 
 struct debug {
 	struct engine *engine;
@@ -86,22 +75,22 @@ struct debug {
 	unsigned long min_partial; /* fewer partial slabs than this: an empty one stays; atomic */
 	unsigned int nr_nodes;
 	struct slab_layout layouts[DEBUG_LAYOUTS]; /* by debug_layout_index(); stride 0: not made */
-	struct engine_ops ops; /* inner's, but for what goes through here first */
-	struct debug_node *node[];
+	struct engine_ops ops; /* inner's, with those replaced that wrap.c has */
+	struct engine_node *node[];
 };
 
 /*
  * tracking_since: os_clock_ms() when users began to be stored as they are now, of all objects (U)
- * or of those that are sampled; 0: they are not. What is older was tracked before a gap, or is not
- * tracked.
+ * or of those that are sampled; 0: they are not. Users of older objects are not stored, or were
+ * stored before a gap.
  */
-#define DEBUG_SINCE_EVER 1 /* since there are objects at all */
+#define DEBUG_SINCE_EVER 1 /* since before the first object */
 
 /* ---- layout.c: pure functions ---- */
 
 /*
- * Spec 4.4 to the byte. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more bytes
- * after the tracks. Leaves the orders alone.
+ * The offsets of spec 4.4. flags: Z, P, U and SLAB_TYPESAFE_BY_RCU; has_ctor; orig_size: 4 more
+ * bytes after the tracks. Leaves the orders alone.
  */
 void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size, unsigned int align,
 			slab_flags_t flags, bool has_ctor, bool orig_size);
@@ -163,8 +152,8 @@ static inline void *debug_freeptr_get(const struct debug *d, const struct slab_l
 /* ---- attach.c; callers hold the registry lock ---- */
 
 /*
- * From now on the cache can have debug slabs: makes struct debug, with no flags, and puts its ops
- * in front of the engine's. orig_size: objects remember how many bytes were asked for (kmalloc,
+ * From now on the cache can have debug slabs: makes struct debug, with no flags, and replaces the
+ * engine's ops by its own. orig_size: objects remember how many bytes were asked for (kmalloc,
  * malloc). 0 or -ENOMEM. Again: 0.
  */
 int debug_attach(struct engine *e, bool orig_size, bool hardened);
@@ -176,8 +165,8 @@ int debug_attach(struct engine *e, bool orig_size, bool hardened);
 int debug_set_flags(struct engine *e, slab_flags_t flags, bool no_higher_order);
 
 /*
- * May other caches still merge with this one? Not where a layout knows the
- * object's size (spec 5.4).
+ * May other caches still merge with this one? Not if a layout depends on the object's size (spec
+ * 5.4).
  */
 bool debug_may_merge(const struct engine *e);
 
@@ -196,9 +185,8 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 void debug_mark_sample(void *obj, uint32_t sample);
 
 /*
- * An object, or what the program takes for one, of a debug slab (debug_is_slab(page_head_of(obj)))
- * that the program frees into cache e. Any mistake is reported, and the object not freed. Objects
- * of another cache are reported and go to their own.
+ * Frees an object of a debug slab (debug_is_slab(page_head_of(obj))) to cache e. A mistake is
+ * reported, and nothing is freed; an object of another cache is reported and freed to its own.
  */
 void debug_free(struct engine *e, void *obj, const void *caller);
 
@@ -210,14 +198,11 @@ void debug_free(struct engine *e, void *obj, const void *caller);
  */
 size_t debug_usable_size(const struct page *slab, const void *obj);
 /*
- * The program resizes the object in place; new_size is at most object_size. Remembers it, and makes
- * the rest red. false: nothing to remember in this slab.
+ * The program resizes the object in place; new_size is at most object_size. Stores the size, and
+ * fills the rest red. false: slabs of this layout store no size.
  */
 bool debug_resize(struct page *slab, void *obj, size_t new_size);
-/*
- * With F: is the object, which the program wants to resize, free already? Then it
- * was reported. No lock held.
- */
+/* With F, before a resize: true if the object is free already; that is reported. No lock held. */
 bool debug_report_free(struct page *slab, void *obj);
 
 /* ---- validate.c (spec 7.8) ---- */

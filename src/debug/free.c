@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/free.c - an object back to its debug slab (spec 4.13, 7.4)
+ * debug/free.c - frees an object to its debug slab (spec 4.13, 7.4)
  *
  * Data:       none of its own.
  * Invariants: an object whose check fails stays in use for ever; nothing else of the slab changes.
- * Locks:      list_lock, for one object; empty slabs are given back without it. Reports are
- *             delivered as soon as it is released.
+ * Locks:      list_lock, for one object; empty slabs are freed without it. Reports are delivered as
+ *             soon as it is released.
  * Flow:       called by cache/, and by wrap.c for what a front gives back; calls check.c, slab.c.
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/mistake.h"
+#include "engine/stats.h"
 #include "os/process/die.h"
 
-/* A list of its own, as 6.1 frees it: its pointer says no more. Returns what it said. */
-static void *isolate(const struct page *slab, void *obj)
+/* As Linux 6.1 reports an object that is freed: its free pointer is NULL. Returns the old one. */
+static void *detach_next(const struct page *slab, void *obj)
 {
 	void *next = debug_next_free(slab, obj);
 
@@ -25,16 +26,16 @@ static void *isolate(const struct page *slab, void *obj)
 
 static void report_free_already(struct engine *e, struct page *slab, void *obj)
 {
-	void *next = isolate(slab, obj);
+	void *next = detach_next(slab, obj);
 
 	report_object(e, slab, obj, REPORT_FREE_ALREADY);
-	debug_set_next_free(slab, obj, next); /* the others are free as well */
+	debug_set_next_free(slab, obj, next); /* keeps the rest of the list */
 }
 
-/* A pointer that was overwritten is a mistake to be shown, once nothing else is wrong. */
-static bool check_isolated(struct engine *e, struct page *slab, void *obj)
+/* A free pointer that was overwritten is reported only if nothing else is wrong. */
+static bool check_detached(struct engine *e, struct page *slab, void *obj)
 {
-	void *next = isolate(slab, obj);
+	void *next = detach_next(slab, obj);
 	bool damaged = next && !debug_is_object(slab, next);
 
 	if (!debug_check_object(e, slab, obj, RED_ACTIVE))
@@ -51,10 +52,9 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 
 	if (!debug_check_slab_locked(e, slab))
 		return false;
-	counters = debug_counters(slab);
+	counters = engine_counters(slab);
 	if (!counters.inuse) {
-		report_slab_pointer(e, slab, obj, debug_is_object(slab, obj),
-				    "Slab has 0 allocated objects but 1 are to be freed\n");
+		report_slab_pointer(e, slab, obj, debug_is_object(slab, obj), REPORT_NONE_IN_USE);
 		return false;
 	}
 	if (!debug_is_object(slab, obj)) {
@@ -65,15 +65,15 @@ static bool check_free(struct engine *e, struct page *slab, void *obj)
 		report_free_already(e, slab, obj);
 		return false;
 	}
-	return check_isolated(e, slab, obj);
+	return check_detached(e, slab, obj);
 }
 
-/* Without F: what would make the free list useless, where that can be seen at once. */
+/* Without F: only mistakes that would damage the free list, as far as they are seen at once. */
 static bool check_cheaply(struct engine *e, struct page *slab, void *obj)
 {
 	if (unlikely(!debug_is_object(slab, obj)))
 		engine_mistake(e, obj, ENGINE_NO_OBJECT);
-	else if (unlikely(obj == slab->freelist || !debug_counters(slab).inuse))
+	else if (unlikely(obj == slab->freelist || !engine_counters(slab).inuse))
 		engine_mistake(e, obj, ENGINE_FREE_AGAIN);
 	else
 		return true;
@@ -92,53 +92,53 @@ static void give_locked(struct engine *e, struct page *slab, void *obj,
 	debug_fill(slab, obj, RED_INACTIVE);
 	debug_set_next_free(slab, obj, slab->freelist);
 	slab->freelist = obj;
-	counters = debug_counters(slab);
+	counters = engine_counters(slab);
 	counters.inuse--;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 }
 
 /*
- * The slab changes lists, if it has to. Adds it to *empty if it is of no use any more. One that is
- * on no list is retired, or on its way back already.
+ * Moves the slab to the list where it belongs now, or adds it to *empty if it is surplus. One that
+ * is on no list is isolated, or is being freed already.
  */
 static void settle_locked(struct engine *e, struct page *slab, struct page **empty)
 {
-	bool was_partial = debug_counters(slab).colour == LIST_PARTIAL;
+	bool was_partial = engine_counters(slab).colour == LIST_PARTIAL;
 
-	if (debug_counters(slab).colour == LIST_NONE)
+	if (engine_counters(slab).colour == LIST_NONE)
 		return;
 	if (debug_is_surplus_locked(slab, false)) {
 		debug_forget_locked(slab, empty);
 		if (was_partial)
-			slub_count(e, FREE_REMOVE_PARTIAL);
+			engine_count(e, FREE_REMOVE_PARTIAL);
 		return;
 	}
 	debug_place_locked(slab, true);
-	if (!was_partial && debug_counters(slab).colour == LIST_PARTIAL)
-		slub_count(e, FREE_ADD_PARTIAL);
+	if (!was_partial && engine_counters(slab).colour == LIST_PARTIAL)
+		engine_count(e, FREE_ADD_PARTIAL);
 }
 
 void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller)
 {
-	struct debug_node *node = debug_node_of(slab);
+	struct engine_node *node = debug_node_of(slab);
 	struct page *empty = NULL;
 	struct debug_request r;
 	bool given = true;
 
 	debug_request_init(&r, e, slab->layout, caller, 0);
-	slub_count(e, FREE_SLOWPATH);
+	engine_count(e, FREE_SLOWPATH);
 	lock_acquire(&node->list_lock);
 	if (r.flags & SLAB_CONSISTENCY_CHECKS)
 		given = check_free(e, slab, obj);
-	else if (debug_counters(slab).frozen)
+	else if (engine_counters(slab).frozen)
 		given = false;
 	else
 		given = check_cheaply(e, slab, obj);
 	if (given)
 		give_locked(e, slab, obj, &r);
 	else if (r.flags & SLAB_CONSISTENCY_CHECKS)
-		report_fix(e, "Object at %p not freed", obj);
-	settle_locked(e, slab, &empty); /* a check may have mended the free list */
+		report_fix(e, FIX_NOT_FREED, (unsigned long)obj);
+	settle_locked(e, slab, &empty); /* a check may have repaired the free list */
 	lock_release(&node->list_lock);
 	report_deliver();
 	debug_slab_free_list(e, empty);

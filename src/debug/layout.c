@@ -7,11 +7,12 @@
  *
  * Data:       struct slab_layout, filled in here, const once a slab points at it.
  * Invariants: the object is aligned as the cache says; stride is a multiple of that.
- * Locks:      none; pure but for the knobs of engine/slub/order.c.
+ * Locks:      none; pure but for the options of engine/slub/order.c.
  * Flow:       called by attach.c, check.c and report.c; calls engine/slub for the order.
  */
 #include "base/bits.h"
 #include "debug/debug.h"
+#include "engine/slub/slub.h"
 
 #define WORD ((unsigned int)sizeof(void *))
 

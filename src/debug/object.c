@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/object.c - one object: what is around it, how large it is for the program, who has it
+ * debug/object.c - one object: its red zones and poison, its size for the program, its users
  *
  * Data:       the bytes of one slot of a debug slab.
  * Invariants: red zones of objects in use are RED_ACTIVE from the last byte that was asked for to
@@ -17,7 +17,7 @@
 #include "os/process/process.h"
 #include "os/unwind/unwind.h"
 
-/* 0, or more than there is, is what a program left that wrote behind its object. */
+/* 0, or too large a value: the program wrote behind its object. */
 unsigned int debug_size_asked(const struct page *slab, void *obj)
 {
 	const struct slab_layout *layout = slab->layout;
@@ -80,7 +80,7 @@ void debug_request_init(struct debug_request *r, const struct engine *e,
 		.flags = load_relaxed(&e->debug->flags),
 		.track.addr = (uintptr_t)caller,
 	};
-	/* A front gives back what somebody freed on a hit path: nobody knows who. */
+	/* Flushed by a front, after a free on a hit path: the caller is not known. */
 	if (!caller || !(layout->debug & SLAB_STORE_USER))
 		return;
 	r->track = debug_make_track(caller, r->flags & SLAB_STORE_USER);
@@ -106,7 +106,7 @@ size_t debug_usable_size(const struct page *slab, const void *obj)
 
 bool debug_report_free(struct page *slab, void *obj)
 {
-	struct debug_node *node = debug_node_of(slab);
+	struct engine_node *node = debug_node_of(slab);
 	bool is_free;
 
 	if (!(load_relaxed(&debug_of_slab(slab)->flags) & SLAB_CONSISTENCY_CHECKS) ||
@@ -114,7 +114,7 @@ bool debug_report_free(struct page *slab, void *obj)
 		return false;
 	lock_acquire(&node->list_lock);
 	is_free = debug_on_freelist_locked(slab->engine, slab, obj);
-	if (debug_counters(slab).colour != LIST_NONE)
+	if (engine_counters(slab).colour != LIST_NONE)
 		debug_place_locked(slab, true); /* the free list may have been mended */
 	if (is_free)
 		report_object(slab->engine, slab, obj, REPORT_FREE_ALREADY);
@@ -123,7 +123,7 @@ bool debug_report_free(struct page *slab, void *obj)
 	return is_free;
 }
 
-/* F: what is no object, or free already, is reported and must not be written to. */
+/* F: a pointer to no object, or to a free one, is reported, and nothing is written there. */
 static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
 {
 	if (!debug_is_object(slab, obj)) {
@@ -134,7 +134,9 @@ static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
 		report_object(e, slab, obj, REPORT_FREE_ALREADY);
 		return false;
 	}
-	/* What was written behind the old end must not become part of the object unseen. */
+	/*
+	 * Bytes written behind the old end must be reported before they become part of the object.
+	 */
 	debug_check_object(e, slab, obj, RED_ACTIVE);
 	return true;
 }
@@ -142,7 +144,7 @@ static bool check_resize_locked(struct engine *e, struct page *slab, void *obj)
 bool debug_resize(struct page *slab, void *obj, size_t new_size)
 {
 	const struct slab_layout *layout = slab->layout;
-	struct debug_node *node = debug_node_of(slab);
+	struct engine_node *node = debug_node_of(slab);
 	bool in_use = debug_is_object(slab, obj);
 
 	if (!debug_knows_size(slab))
@@ -150,7 +152,7 @@ bool debug_resize(struct page *slab, void *obj, size_t new_size)
 	lock_acquire(&node->list_lock);
 	if (load_relaxed(&debug_of_slab(slab)->flags) & SLAB_CONSISTENCY_CHECKS) {
 		in_use = check_resize_locked(slab->engine, slab, obj);
-		if (debug_counters(slab).colour != LIST_NONE)
+		if (engine_counters(slab).colour != LIST_NONE)
 			debug_place_locked(slab, true); /* the free list may have been mended */
 	}
 	if (in_use) {

@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/slab.c - a debug slab from its first page to its last, and the lists
- * of a node (spec 4.4, 4.13)
+ * debug/slab.c - makes and frees debug slabs, and has the lists of a node (spec 4.4, 4.13)
  *
- * Data:       struct page of type SLAB with a debug layout; struct debug_node.
- * Invariants: those of debug/debug.h. A slab that is on no list is private,
- *             retired, or on its way back.
- * Locks:      list_lock where _locked says so; pages are taken and given back without it.
+ * Data:       struct page of type SLAB with a debug layout; struct engine_node.
+ * Invariants: those of debug/debug.h. A slab that is on no list is private, isolated, or being
+ *             freed.
+ * Locks:      list_lock where _locked says so; pages are allocated and freed without it.
  * Flow:       called by debug/; calls page/pcp.c, check.c.
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
+#include "engine/stats.h"
 #include "page/pcp.h"
-
-/* Pages for a slab: the preferred order, else the smallest that holds an object. */
-static struct page *alloc_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
-				int node)
-{
-	bool thisnode = gfp & __GFP_THISNODE;
-	unsigned int order = layout->order;
-	struct page *page;
-
-	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4 */
-		node = (int)os_policy_node(os_current_node());
-	page = pcp_alloc(node, order, e->page_lists, thisnode);
-	if (!page && layout->min_order < order) {
-		order = layout->min_order;
-		page = pcp_alloc(node, order, e->page_lists, thisnode);
-		if (page)
-			slub_count(e, ORDER_FALLBACK);
-	}
-	if (page)
-		page->order = (uint8_t)order;
-	return page;
-}
 
 /* Fills, constructs and links all objects, ascending. Returns the first. */
 static void *make_objects(struct engine *e, const struct page *slab, unsigned int objects)
@@ -61,27 +37,19 @@ static void *make_objects(struct engine *e, const struct page *slab, unsigned in
 
 struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node)
 {
-	struct page *slab = alloc_pages(e, layout, gfp, node);
-	struct debug_node *home;
+	struct page *slab = engine_get_pages(e, layout, gfp, node);
 	unsigned int objects;
 
 	if (!slab)
 		return NULL;
-	slab->lru.next = NULL;
-	slab->lru.prev = NULL;
-	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
-	store_relaxed(&slab->engine, e);
-	store_relaxed(&slab->layout, layout);
+	engine_own_pages(e, slab, layout);
 	objects = debug_capacity(slab);
 	slab->freelist = make_objects(e, slab, objects);
-	debug_set_counters(slab, (struct slab_counters){ .objects = (uint16_t)(objects & 0x7fff),
-							 .carved = (uint16_t)objects });
-	home = debug_node_of(slab);
-	fetch_add(&home->nr_slabs, 1);
-	fetch_add(&home->total_objects, objects);
-	fetch_add(&home->nr_pages, 1ul << slab->order);
+	engine_set_counters(slab, (struct slab_counters){ .objects = (uint16_t)(objects & 0x7fff),
+							  .formatted = (uint16_t)objects });
+	engine_node_add(debug_node_of(slab), objects, 1ul << slab->order);
 	page_set_block(slab, PAGE_SLAB, 1ul << slab->order);
-	slub_count(e, ALLOC_SLAB);
+	engine_count(e, ALLOC_SLAB);
 	return slab;
 }
 
@@ -89,30 +57,30 @@ struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, 
 
 static void set_list(struct page *slab, enum debug_list list)
 {
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	counters.colour = (uint16_t)list;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 }
 
 void debug_unlist_locked(struct page *slab)
 {
-	struct debug_node *node = debug_node_of(slab);
-	unsigned int list = debug_counters(slab).colour;
+	unsigned int list = engine_counters(slab).colour;
 
 	if (list == LIST_NONE)
 		return;
-	list_del(&slab->lru);
 	if (list == LIST_PARTIAL)
-		store_relaxed(&node->nr_partial, node->nr_partial - 1);
+		engine_node_remove_partial_locked(debug_node_of(slab), slab);
+	else
+		list_del(&slab->lru);
 	set_list(slab, LIST_NONE);
 }
 
 void debug_place_locked(struct page *slab, bool tail)
 {
-	struct debug_node *node = debug_node_of(slab);
+	struct engine_node *node = debug_node_of(slab);
 	bool useful = slab->freelist && slab->layout == load_relaxed(&debug_of_slab(slab)->layout);
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	if (counters.frozen || counters.colour == (useful ? LIST_PARTIAL : LIST_FULL))
 		return;
@@ -122,22 +90,18 @@ void debug_place_locked(struct page *slab, bool tail)
 		set_list(slab, LIST_FULL);
 		return;
 	}
-	if (tail)
-		list_add_tail(&slab->lru, &node->partial);
-	else
-		list_add(&slab->lru, &node->partial);
-	store_relaxed(&node->nr_partial, node->nr_partial + 1);
+	engine_node_add_partial_locked(node, slab, tail);
 	set_list(slab, LIST_PARTIAL);
 }
 
 /*
- * When nothing is debugged any more, or with another layout, nobody will allocate from it: it goes
- * at once, and so the old slabs drain away.
+ * If the debug flags are off by now, or the layout is an old one, nothing is allocated from the
+ * slab any more: it is freed as soon as it is empty.
  */
 bool debug_is_surplus_locked(const struct page *slab, bool force)
 {
 	const struct debug *d = debug_of_slab(slab);
-	struct slab_counters counters = debug_counters(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	if (counters.inuse || counters.frozen)
 		return false;
@@ -147,29 +111,25 @@ bool debug_is_surplus_locked(const struct page *slab, bool force)
 
 void debug_forget_locked(struct page *slab, struct page **list)
 {
-	struct debug_node *node = debug_node_of(slab);
-
 	debug_unlist_locked(slab);
-	fetch_sub(&node->nr_slabs, 1);
-	fetch_sub(&node->total_objects, debug_capacity(slab));
-	fetch_sub(&node->nr_pages, 1ul << slab->order);
+	engine_node_sub(debug_node_of(slab), debug_capacity(slab), 1ul << slab->order);
 	slab->next = *list;
 	*list = slab;
 }
 
-void debug_retire_locked(struct page *slab)
+void debug_isolate_locked(struct page *slab)
 {
 	struct slab_counters counters;
 
 	debug_unlist_locked(slab);
-	counters = debug_counters(slab);
+	counters = engine_counters(slab);
 	counters.inuse = counters.objects;
 	counters.frozen = 1;
-	debug_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	slab->freelist = NULL;
 }
 
-/* The last look at an empty slab: everything in it should be as a free object leaves it. */
+/* The last check of an empty slab: all of its objects should be poisoned. */
 static void check_all(struct engine *e, struct page *slab)
 {
 	unsigned int objects = debug_capacity(slab);
@@ -188,7 +148,7 @@ void debug_slab_free_list(struct engine *e, struct page *slabs)
 		slabs = slab->next;
 		if (load_relaxed(&e->debug->flags) & SLAB_CONSISTENCY_CHECKS)
 			check_all(e, slab);
-		slub_count(e, FREE_SLAB);
+		engine_count(e, FREE_SLAB);
 		pcp_free(slab, slab->order, e->page_lists);
 	}
 }

@@ -5,8 +5,8 @@
  * Data:       struct slab_counters of a debug slab; colour says which list it is on.
  * Invariants: see debug/debug.h.
  * Locks:      `_locked`: the caller holds the list_lock of the slab's node. Everything else here
- *             either only computes, or is about a slab that nobody else knows.
- * Flow:       included by debug/ and pages.c.
+ *             either only computes, or works on a slab that is private.
+ * Flow:       included by debug/ and debug/pages/pages.c.
  */
 #ifndef DEBUG_SLAB_H
 #define DEBUG_SLAB_H
@@ -16,11 +16,12 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "debug/debug.h"
+#include "engine/descriptor.h"
 
-/* Which list a slab is on. What its free list says may be damaged, so it is remembered here. */
+/* Which list a slab is on: stored, since its free list may be damaged. */
 enum debug_list { LIST_NONE, LIST_PARTIAL, LIST_FULL };
 
-/* What is known of an operation before any lock is taken. */
+/* What an operation needs and determines before it takes a lock. */
 struct debug_request {
 	const void *caller;
 	size_t size;	    /* asked for; 0: the object's */
@@ -28,29 +29,12 @@ struct debug_request {
 	struct track track;
 };
 
-static inline struct slab_counters debug_counters(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return counters;
-}
-
-static inline void debug_set_counters(struct page *slab, struct slab_counters counters)
-{
-	uint64_t word;
-
-	memcpy(&word, &counters, sizeof(word));
-	store_relaxed(&slab->counters, word);
-}
-
 static inline struct debug *debug_of_slab(const struct page *slab)
 {
 	return slab->engine->debug;
 }
 
-static inline struct debug_node *debug_node_of(const struct page *slab)
+static inline struct engine_node *debug_node_of(const struct page *slab)
 {
 	return debug_of_slab(slab)->node[slab->node];
 }
@@ -92,6 +76,7 @@ static inline void *debug_next_free(const struct page *slab, void *obj)
 	return debug_freeptr_get(debug_of_slab(slab), slab->layout, obj);
 }
 
+/* The pointer is stored encoded: see debug_freeptr_code(). */
 static inline void debug_set_next_free(const struct page *slab, void *obj, void *next)
 {
 	uintptr_t *slot = (uintptr_t *)((char *)obj + slab->layout->offset);
@@ -99,13 +84,13 @@ static inline void debug_set_next_free(const struct page *slab, void *obj, void 
 	*slot = debug_freeptr_code(debug_of_slab(slab), (uintptr_t)next, slot);
 }
 
-/* Do the objects remember how many bytes were asked for? */
+/* Do the objects store how many bytes were asked for? */
 static inline bool debug_knows_size(const struct page *slab)
 {
 	return debug_of_slab(slab)->orig_size && slab->layout->debug & SLAB_STORE_USER;
 }
 
-/* Are free objects filled? Not where they are constructed, or read after they are free. */
+/* Are free objects poisoned? Not if they are constructed, or may be read after their free. */
 static inline bool debug_poisons_objects(const struct page *slab)
 {
 	const struct engine *e = slab->engine;
@@ -127,29 +112,29 @@ static inline bool debug_bitmap_has(const struct debug_bitmap *map, unsigned int
 /* ---- object.c ---- */
 
 /*
- * Everything around an object, and its body where it is poisoned, as it is in
- * use (RED_ACTIVE) or free.
+ * Fills the red zones of an object, and its body if it is poisoned, for an object in use
+ * (RED_ACTIVE) or a free one.
  */
 void debug_fill(const struct page *slab, void *obj, unsigned char red);
 /* Bytes that the program asked for; the layout's object size where that is not known. */
 unsigned int debug_size_asked(const struct page *slab, void *obj);
 void debug_set_size_asked(const struct page *slab, void *obj, size_t size);
-/* This thread, now, and the stack that led to caller. Context: no lock held. */
+/* A track of this thread, now, with the stack from caller on. Context: no lock held. */
 struct track debug_make_track(const void *caller, bool stack);
-/* The same for an object, where its layout has room for tracks. Context: as above. */
+/* The same for an object, if its layout has tracks. Context: as above. */
 void debug_request_init(struct debug_request *r, const struct engine *e,
 			const struct slab_layout *layout, const void *caller, size_t size);
 
-/* ---- check.c: false after a report; what was damaged is put right ---- */
+/* ---- check.c: false after a report; damage is repaired ---- */
 
 bool debug_check_slab_locked(struct engine *e, struct page *slab);
 /* red: RED_ACTIVE or RED_INACTIVE, as the object should be. */
 bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
-/* Follows the free list, and compares counters with it. Is obj on it? NULL: is it sane? */
+/* Follows the free list, and compares counters with it. Is obj on it? obj NULL: is it undamaged? */
 bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
 /* The bytes behind the last object. */
 void debug_check_pad(struct engine *e, struct page *slab);
-/* Marks the objects of the free list, as far as it can be followed; nobody may have checked it. */
+/* Marks the objects of the free list, as far as it can be followed; it need not be checked. */
 void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map);
 /* Invariants of all debug slabs, for engine_ops.check. */
 void debug_check(struct engine *e);
@@ -165,20 +150,18 @@ struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, 
 void debug_place_locked(struct page *slab, bool tail);
 /* Takes the slab off its list. */
 void debug_unlist_locked(struct page *slab);
-/* Is it empty, and of no use? force: whatever min_partial says. */
+/* Is it empty, and to be freed? force: whatever min_partial says. */
 bool debug_is_surplus_locked(const struct page *slab, bool force);
-/* Off its list and out of the node's counters, in front of *list (linked by page.next). */
+/* Takes it off its list and out of the node's counters, and adds it to *list (by page.next). */
 void debug_forget_locked(struct page *slab, struct page **list);
-/* A check failed: nothing is allocated from it any more, and it is never given back. */
-void debug_retire_locked(struct page *slab);
-/*
- * Gives slabs back; with F each is checked once more. Context: no lock held; reports are delivered.
- */
+/* A check failed: nothing is allocated from it any more, and it is never freed. */
+void debug_isolate_locked(struct page *slab);
+/* Frees slabs; with F each is checked once more. Context: no lock held; reports are delivered. */
 void debug_slab_free_list(struct engine *e, struct page *slabs);
 
 /* ---- free.c ---- */
 
-/* As debug_free(), of an object that is of e, whatever the caller was. */
+/* As debug_free(), for an object known to be of e. */
 void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *caller);
 
 /* ---- validate.c ---- */
@@ -186,8 +169,8 @@ void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *
 int debug_shrink(struct engine *e);
 void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 /* Free objects of the node's slabs; takes list_lock. */
-unsigned long debug_count_free(struct debug_node *node);
-/* Adds the debug slabs to what is there. */
+unsigned long debug_count_free(struct engine_node *node);
+/* Adds the debug slabs to *stats. */
 void debug_add_stats(struct engine *e, struct engine_stats *stats);
 
 /* ---- wrap.c ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/stacks.c - each distinct call stack once, by a number (the kernel's stack depot)
+ * debug/stacks.c - stores each distinct call stack once, by a number (the kernel's stack depot)
  *
- * Data:       stacks_depot; room: where the next record goes.
+ * Data:       stacks_depot; next_handle: that of the next record.
  * Invariants: a record is complete before its bucket points at it, a chunk is zero before its
- *             address is given out: readers need no lock.
+ *             address is published: readers need no lock.
  * Locks:      stacks_lock (RANK_STACKS) to add a record.
  * Flow:       see stacks.h; calls page/meta.c.
  */
@@ -12,25 +12,24 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
 #include "debug/stacks.h"
 #include "os/lock/lock.h"
 #include "page/meta.h"
 
 #define UNITS (STACKS_CHUNK / STACKS_UNIT) /* of a chunk */
-#define GOLDEN 0x9e3779b97f4a7c15ull
-
 static struct lock stacks_lock = { 0, RANK_STACKS };
-static uint32_t room = 1; /* stacks_lock; the handle of the next record: 0 is no stack */
+static uint32_t next_handle = 1; /* stacks_lock; 0 is no stack */
 
 struct stacks *stacks_depot;
 
 static uint32_t hash_of(const uint64_t *pcs, unsigned int nr)
 {
-	uint64_t hash = GOLDEN * (nr + 1);
+	uint64_t hash = mix_multiply(nr + 1);
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		hash = (hash ^ pcs[i]) * GOLDEN;
+		hash = mix_multiply(hash ^ pcs[i]);
 		hash ^= hash >> 32;
 	}
 	return (uint32_t)hash;
@@ -99,16 +98,16 @@ static bool open_chunk_locked(struct stacks *depot, uint32_t chunk)
 	return chunk < STACKS_CHUNKS && depot->chunk[chunk];
 }
 
-/* A place for so many units in one chunk, or 0. */
-static uint32_t take_room_locked(struct stacks *depot, uint32_t units)
+/* The handle for a record of so many units, which lie in one chunk, or 0. */
+static uint32_t take_units_locked(struct stacks *depot, uint32_t units)
 {
-	uint32_t handle = room;
+	uint32_t handle = next_handle;
 
 	if (handle % UNITS + units > UNITS)
 		handle = ALIGN_UP(handle, (uint32_t)UNITS);
 	if (!open_chunk_locked(depot, handle / UNITS))
 		return 0;
-	room = handle + units;
+	next_handle = handle + units;
 	return handle;
 }
 
@@ -117,7 +116,7 @@ static uint32_t add_locked(struct stacks *depot, uint32_t hash, const uint64_t *
 			   unsigned int nr)
 {
 	uint32_t *bucket = &depot->bucket[hash % STACKS_BUCKETS];
-	uint32_t handle = take_room_locked(depot, units_of(nr));
+	uint32_t handle = take_units_locked(depot, units_of(nr));
 	struct stack_record *record;
 
 	if (!handle) {
@@ -142,7 +141,7 @@ static cold uint32_t save_slow(uint32_t hash, const uint64_t *pcs, unsigned int 
 	lock_acquire(&stacks_lock);
 	depot = open_depot_locked();
 	if (depot) {
-		handle = find(depot, hash, pcs, nr); /* somebody else's, meanwhile */
+		handle = find(depot, hash, pcs, nr); /* another thread may have added it */
 		if (!handle)
 			handle = add_locked(depot, hash, pcs, nr);
 	}
@@ -176,17 +175,7 @@ unsigned int stacks_fetch(uint32_t handle, const uint64_t **pcs)
 	return record->nr;
 }
 
-void stacks_fork_prepare(void)
+void stacks_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&stacks_lock);
-}
-
-void stacks_fork_parent(void)
-{
-	lock_fork_parent(&stacks_lock);
-}
-
-void stacks_fork_child(void)
-{
-	lock_fork_child(&stacks_lock);
+	act(&stacks_lock);
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/stacks.h - each distinct call stack once, by a number (the kernel's stack depot)
+ * debug/stacks.h - stores each distinct call stack once, by a number (the kernel's stack depot)
  *
  * Data:       records in chunks of 64 KiB that are never freed or moved, found by hash; a handle is
  *             the record's place: chunk = handle / 4096, byte = handle % 4096 * 16 in it.
- * Invariants: a record never changes once its handle was given out; handle 0 is no stack.
- * Locks:      RANK_STACKS to add a record; to find one takes none.
- * Flow:       called by object.c, cache/control/dump.c, cache/fork.c, kfence.c and text.c; calls
- *             page/meta.c.
+ * Invariants: a record never changes once its handle was returned; handle 0 is no stack.
+ * Locks:      RANK_STACKS to add a record; to find one needs none.
+ * Flow:       called by object.c, cache/control/dump.c, cache/fork.c, kfence.c and report_text.c;
+ *             calls page/meta.c.
  */
 #ifndef DEBUG_STACKS_H
 #define DEBUG_STACKS_H
 
 #include "base/compiler.h"
+
+struct lock;
 
 #define STACKS_DEPTH 16 /* frames that are kept */
 #define STACKS_CHUNK (64ul << 10)
@@ -31,7 +33,7 @@ struct stack_record {
 struct stacks {
 	uint64_t chunk[STACKS_CHUNKS]; /* addresses; 0: none so far */
 	uint32_t nr_stacks;
-	uint32_t lost; /* stacks that found no memory or no room */
+	uint32_t lost; /* stacks not stored, since memory or the depot was full */
 	uint32_t bucket[STACKS_BUCKETS];
 };
 
@@ -44,11 +46,9 @@ extern struct stacks *stacks_depot;
  */
 uint32_t stacks_save(const uintptr_t *pcs, unsigned int nr);
 
-/* Its frames; 0 for handle 0 or one that was never given out. */
+/* Its frames; 0 for handle 0 or one that was never returned. */
 unsigned int stacks_fetch(uint32_t handle, const uint64_t **pcs);
 
-void stacks_fork_prepare(void);
-void stacks_fork_parent(void);
-void stacks_fork_child(void);
+void stacks_each_lock(void (*act)(struct lock *l));
 
 #endif /* DEBUG_STACKS_H */

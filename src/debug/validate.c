@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/validate.c - all debug slabs of a cache in turn: checked, shrunk, listed,
- * counted (spec 7.8, 4.14)
+ * debug/validate.c - checks, shrinks, walks and counts all debug slabs of a cache (spec 7.8, 4.14)
  *
  * Data:       a bitmap of a slab's objects on the stack (4 KiB).
  * Invariants: after debug_shrink() partial lists are sorted by free objects, ascending, as far as
@@ -14,7 +13,7 @@
 
 #define SHRINK_PROMOTE_MAX 32
 
-static void unlock(struct debug_node *node)
+static void unlock(struct engine_node *node)
 {
 	lock_release(&node->list_lock);
 	report_deliver();
@@ -65,14 +64,13 @@ unsigned long debug_validate(struct engine *e)
 	unsigned long slabs = 0;
 
 	for (unsigned int i = 0; i < d->nr_nodes; i++) {
-		struct debug_node *node = d->node[i];
+		struct engine_node *node = d->node[i];
 		unsigned long partial;
 
 		lock_acquire(&node->list_lock);
 		partial = validate_list_locked(e, &node->partial);
 		if (partial != node->nr_partial)
-			report_line(e, "SLUB %s: %lu partial slabs counted but counter=%lu",
-				    e->name, partial, node->nr_partial);
+			report_line(e, REPORT_WRONG_PARTIAL, e->name, partial, node->nr_partial);
 		slabs += partial + validate_list_locked(e, &node->full);
 		place_list_locked(&node->partial);
 		place_list_locked(&node->full);
@@ -84,7 +82,7 @@ unsigned long debug_validate(struct engine *e)
 /* ---- shrinking ------------------------------------------------------------------------------- */
 
 /* Returns the empty slabs. */
-static struct page *forget_empty_locked(struct debug_node *node)
+static struct page *forget_empty_locked(struct engine_node *node)
 {
 	struct list_head *const lists[] = { &node->partial, &node->full };
 	struct page *empty = NULL;
@@ -101,7 +99,7 @@ static struct page *forget_empty_locked(struct debug_node *node)
 	return empty;
 }
 
-static void sort_partial_locked(struct debug_node *node)
+static void sort_partial_locked(struct engine_node *node)
 {
 	struct list_head promote[SHRINK_PROMOTE_MAX];
 	struct list_head *pos;
@@ -111,7 +109,7 @@ static void sort_partial_locked(struct debug_node *node)
 		list_init(&promote[i]);
 	list_for_each_safe(pos, tmp, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
-		struct slab_counters counters = debug_counters(slab);
+		struct slab_counters counters = engine_counters(slab);
 		unsigned int free = counters.objects - counters.inuse;
 
 		if (free && free <= SHRINK_PROMOTE_MAX) {
@@ -129,7 +127,7 @@ int debug_shrink(struct engine *e)
 	int remain = 0;
 
 	for (unsigned int i = 0; i < d->nr_nodes; i++) {
-		struct debug_node *node = d->node[i];
+		struct engine_node *node = d->node[i];
 		struct page *empty;
 
 		lock_acquire(&node->list_lock);
@@ -173,14 +171,14 @@ static unsigned long count_free_locked(const struct list_head *list)
 	unsigned long free = 0;
 
 	list_for_each(pos, list) {
-		struct slab_counters counters = debug_counters(list_entry(pos, struct page, lru));
+		struct slab_counters counters = engine_counters(list_entry(pos, struct page, lru));
 
 		free += counters.objects - counters.inuse;
 	}
 	return free;
 }
 
-unsigned long debug_count_free(struct debug_node *node)
+unsigned long debug_count_free(struct engine_node *node)
 {
 	unsigned long free;
 
@@ -195,7 +193,7 @@ void debug_add_stats(struct engine *e, struct engine_stats *stats)
 	const struct debug *d = e->debug;
 
 	for (unsigned int i = 0; i < d->nr_nodes; i++) {
-		struct debug_node *node = d->node[i];
+		struct engine_node *node = d->node[i];
 
 		lock_acquire(&node->list_lock);
 		stats->nr_slabs += load_relaxed(&node->nr_slabs);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/wrap.c - the engine's ops with debug slabs in front
+ * debug/wrap.c - the engine's ops, wrapped to handle debug slabs first
  *
  * Why:        docs/adr/0012.
  * Data:       struct debug.ops, a copy of the engine's own with some functions replaced.
- * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill:
- *             what a front takes is plain.
+ * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill: a front
+ *             gets plain objects only.
  * Locks:      fork: first the engine's, then all list_locks in node order.
  * Flow:       called by attach.c; calls free.c, validate.c, kfence.h and the engine.
  */
 #include "debug/kfence/kfence.h"
 #include "debug/slab.h"
 
-/* Plain objects to the front of objs[]. Returns how many. */
+/* Moves plain objects to the front of objs[]. Returns how many. */
 static unsigned int sort_plain_first(void **objs, unsigned int n)
 {
 	unsigned int plain = 0;
@@ -21,7 +21,7 @@ static unsigned int sort_plain_first(void **objs, unsigned int n)
 		const struct page *page = page_slab_of(objs[i]);
 		void *obj = objs[i];
 
-		/* what lies in no slab is the engine's to refuse */
+		/* the engine refuses what lies in no slab */
 		if (page && (debug_is_slab(page) || kfence_is_object(page)))
 			continue;
 		objs[i] = objs[plain];
@@ -59,7 +59,7 @@ static void wrap_stats(struct engine *e, struct engine_stats *stats)
 	debug_add_stats(e, stats);
 }
 
-/* Debug slabs first: while one is left the engine is not ended. */
+/* Debug slabs first: while one is left the engine is not destroyed. */
 static unsigned long wrap_destroy(struct engine *e)
 {
 	struct engine_stats stats;
@@ -76,28 +76,12 @@ static void wrap_walk(struct engine *e, void (*visit)(void *slab, void *obj, voi
 	e->debug->inner->walk(e, visit, arg);
 }
 
-static void each_lock(struct engine *e, void (*act)(struct lock *l))
+static void wrap_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
+	if (e->debug->inner->each_lock)
+		e->debug->inner->each_lock(e, act);
 	for (unsigned int i = 0; i < e->debug->nr_nodes; i++)
 		act(&e->debug->node[i]->list_lock);
-}
-
-static void wrap_fork_prepare(struct engine *e)
-{
-	e->debug->inner->fork_prepare(e);
-	each_lock(e, lock_fork_prepare);
-}
-
-static void wrap_fork_parent(struct engine *e)
-{
-	each_lock(e, lock_fork_parent);
-	e->debug->inner->fork_parent(e);
-}
-
-static void wrap_fork_child(struct engine *e)
-{
-	each_lock(e, lock_fork_child);
-	e->debug->inner->fork_child(e);
 }
 
 static void wrap_check(struct engine *e)
@@ -114,8 +98,6 @@ void debug_wrap_ops(struct debug *d)
 	d->ops.destroy = wrap_destroy;
 	d->ops.walk = wrap_walk;
 	d->ops.stats = wrap_stats;
-	d->ops.fork_prepare = wrap_fork_prepare;
-	d->ops.fork_parent = wrap_fork_parent;
-	d->ops.fork_child = wrap_fork_child;
+	d->ops.each_lock = wrap_each_lock;
 	d->ops.check = wrap_check;
 }

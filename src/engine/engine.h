@@ -18,7 +18,14 @@
 
 struct engine;
 struct debug;
+struct lock;
 struct page;
+
+#define SLAB_MAX_OBJECTS 32767 /* of any engine: what slab_counters.objects holds (spec 4.1) */
+
+/* What makes new slabs of a cache debug slabs (spec 5.1), which have no CPU slabs in SLUB. */
+#define DEBUG_SLAB_FLAGS \
+	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE)
 
 /*
  * A heap: pages whose objects belong to several caches, and blocks of any size beside them (slob,
@@ -34,7 +41,8 @@ struct engine_heap {
 	 * two, 8 .. page) and, if size is a power of two, to size. gfp: __GFP_THISNODE. Holds
 	 * anything. NULL: out of memory.
 	 */
-	void *(*alloc)(size_t size, size_t align, gfp_t gfp, int node);
+	void *(*alloc)(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
+		       int node);
 
 	/* Of a block from alloc, or (owner, size) of an object of a cache with by_address set. */
 	void (*free)(void *p);
@@ -44,13 +52,12 @@ struct engine_heap {
 	struct engine_heap_counters *counters; /* readers add up counters[0 .. more_counters] */
 	unsigned int more_counters;	       /* a heap with one lock has none */
 
-	void (*fork_prepare)(void);
-	void (*fork_parent)(void);
-	void (*fork_child)(void);
-	void (*check)(void);
+	void (*each_lock)(const struct engine_heap *heap,
+			  void (*act)(struct lock *l)); /* for fork */
+	void (*check)(const struct engine_heap *heap);
 };
 
-/* Written under the heap's lock; read by tools from outside. */
+/* Written under the heap's lock; read by malloc/info.c, and by tools from outside. */
 struct engine_heap_counters {
 	unsigned long pages;   /* of type PAGE_HEAP */
 	unsigned long objects; /* blocks and objects in use in them */
@@ -92,12 +99,12 @@ struct slab_layout {
 struct slab_counters {
 	uint64_t inuse : 16;
 	uint64_t objects : 15;
-	uint64_t frozen : 1; /* slub: belongs to a CPU; debug: retired; slab: isolated */
+	uint64_t frozen : 1; /* slub: belongs to a CPU; debug, slab: isolated */
 	/*
-	 * slub: objects that were linked or handed out so far, see slub.h; slab: of an isolated
-	 * one, objects that are in use by the program
+	 * slub: objects that were linked or allocated so far, see slub.h; slab: live objects of an
+	 * isolated slab
 	 */
-	uint64_t carved : 16;
+	uint64_t formatted : 16;
 	/* slab: object 0 lies at colour * layout->colour_off; debug: its list */
 	uint64_t colour : 16;
 };
@@ -182,9 +189,11 @@ struct engine_ops {
 	void (*tune)(struct engine *e, unsigned int batchcount);
 	unsigned long (*reap)(struct engine *e, unsigned int node);
 
-	void (*fork_prepare)(struct engine *e);
-	void (*fork_parent)(struct engine *e);
-	void (*fork_child)(struct engine *e);
+	/*
+	 * Optional (NULL: it has none): each lock of this engine, for fork. What a heap shares is
+	 * the heap's.
+	 */
+	void (*each_lock)(struct engine *e, void (*act)(struct lock *l));
 
 	/* Verifies all invariants; dies on a violation. Debug builds and tests. */
 	void (*check)(struct engine *e);
@@ -208,10 +217,19 @@ struct engine {
 	unsigned char page_class;
 	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
 	bool pack;	    /* footprint first, see struct engine_params */
-	/* flush and shrink look at everything: somebody else's drain (cache/); atomic */
-	bool exact;
+	/* flush and shrink check each object and free list: set during drains by cache/; atomic */
+	bool verify_frees;
 	unsigned int mark; /* bytes to the mark of a free object (base/mark.h); 0: it has none */
 };
+
+/*
+ * For init of the engines: all of a cache's struct engine that its params and its layout say; the
+ * rest is 0.
+ */
+void engine_init(struct engine *e, const struct engine_params *params, const struct engine_ops *ops,
+		 const struct slab_layout *layout, void *state);
+/* For allocflags, by the flags of a cache (spec 4.2); shown by tools, no effect in user space. */
+gfp_t engine_page_flags(slab_flags_t flags);
 
 /* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */
 static inline bool engine_is(const struct engine *e, const struct engine_ops *ops)

@@ -11,19 +11,7 @@
 #ifndef ENGINE_PLACE_H
 #define ENGINE_PLACE_H
 
-#include <string.h>
-
-#include "engine/engine.h"
-#include "page/page.h"
-
-static always_inline struct slab_counters engine_counters(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return counters;
-}
+#include "engine/descriptor.h"
 
 /* From where object 0 lies to p, bytes; huge when p lies before it. */
 static always_inline unsigned int engine_offset(const struct page *slab,

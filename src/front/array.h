@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/array.h - pop and push on a CPU's array, one object or a run of them, both modes
+ * front/array.h - pop and push on a CPU's array, one object or several, both modes
  *
  * Data:       the word of a cache on a CPU.
  * Invariants: see front/array.c.

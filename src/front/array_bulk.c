@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/array_bulk.c - what single calls would do, runs of objects and whole sheaves at a time
+ * front/array_bulk.c - bulk calls of the array front: several objects, or whole sheaves, at a time
  *
  * Data:       none of its own.
  * Invariants: see front/array.c.
@@ -9,11 +9,11 @@
  *             front/array.c, front/depot.h, engine->ops.
  *
  *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, to the caller
- *   free:  room in the array | in the spare | full sheaves to the depot | the engine
+ *     free:  space in the array | in the spare | full sheaves to the depot | the engine
  *
- * The array and the spare are worked on where they are, each in one sequence. A sheaf of the depot
- * is copied from or to while it belongs to the caller; the last one, if something is left in it,
- * becomes the CPU's array.
+ * The array and the spare are changed in place, each in one sequence. A sheaf of the depot is owned
+ * by the caller while objects are copied from or to it; the last one, unless it is empty, becomes
+ * the CPU's array.
  */
 #include "front/array_sheaf.h"
 
@@ -26,7 +26,7 @@
 #define BULK_REFILL 256u /* objects at once from the engine */
 #define BULK_FLUSH 32u	 /* and to it: what SLUB sorts by slab at a time */
 
-/* ---- runs ---- */
+/* ---- several objects in one sequence ---- */
 
 unsigned int array_pop_run(unsigned int id, int cpu, unsigned int nr, void **p)
 {
@@ -60,13 +60,13 @@ unsigned int array_push_run(unsigned int id, int cpu, unsigned int nr, void *con
 	return n;
 }
 
-/* Where arch_rseq_pop_run() looks from. */
+/* The address of the spare word in window 0, from which arch_rseq_pop_run() finds the CPU's. */
 static inline void *spare_of_window_0(unsigned int id)
 {
 	return (char *)percpu_handle(id) + USLAB_WINDOW_SPARES;
 }
 
-/* The runs of array.h on this CPU's spare, if it has one. */
+/* array_pop_run() and array_push_run() on this CPU's spare, if it has one. */
 static unsigned int spare_pop_run(struct front *f, int cpu, unsigned int nr, void **p)
 {
 	uintptr_t *spare = percpu_spare(f->id, cpu);
@@ -101,7 +101,7 @@ static unsigned int spare_push_run(struct front *f, int cpu, unsigned int nr, vo
 
 /* ---- past the front, and sheaves ---- */
 
-/* Past the front; fewer: out of memory. */
+/* Straight from the engine; fewer: out of memory. */
 static unsigned int engine_many(struct front *f, gfp_t gfp, unsigned int nr, void **p)
 {
 	unsigned int n = 0;
@@ -136,7 +136,7 @@ static uintptr_t sheaf_take(struct front *f, uintptr_t top, unsigned int nr, voi
 	return (uintptr_t)entry;
 }
 
-/* Likewise into it, the last of p[] on top. */
+/* Likewise onto it, the last of p[] on top. */
 static uintptr_t sheaf_give(struct front *f, uintptr_t top, unsigned int nr, void *const *p)
 {
 	void **entry = (void **)top;
@@ -151,7 +151,7 @@ static inline unsigned int moved(uintptr_t from, uintptr_t to)
 	return (unsigned int)((from > to ? from - to : to - from) / sizeof(void *));
 }
 
-/* A sheaf that is left over: what the next call on this CPU begins with. */
+/* A sheaf that is left over becomes the array, so that the next call on this CPU finds it. */
 static void sheaf_keep(struct front *f, uintptr_t top)
 {
 	if (sheaf_count(top, f->capacity))
@@ -161,8 +161,8 @@ static void sheaf_keep(struct front *f, uintptr_t top)
 }
 
 /*
- * Sheaves of the depot, each for the one that has run empty, until nr objects are there or the
- * depot has no more. *top: the sheaf that is held then, or 0.
+ * Takes full sheaves from the depot, each in exchange for the one just emptied, until there are nr
+ * objects or the depot has no more. *top: the last sheaf, which the caller owns, or 0.
  */
 static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uintptr_t *top)
 {
@@ -194,8 +194,7 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 	unsigned int n = take_sheaves(f, nr, p, &top);
 
 	/*
-	 * From the slabs; the last ones by way of a sheaf, so that there
-	 * are some for the next call.
+	 * From the slabs; the last ones through a sheaf, so that some are cached for the next call.
 	 */
 	n += engine_many(f, gfp, (nr - n) / f->capacity * f->capacity, p + n);
 	if (n < nr && !top)

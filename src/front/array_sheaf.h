@@ -2,7 +2,7 @@
 /*
  * front/array_sheaf.h - what front/array.c and front/array_bulk.c share; nobody else includes it
  *
- * Data:       sheaves that the caller owns: each is called by the address of its top entry.
+ * Data:       sheaves that the caller owns: each is referred to by the address of its top entry.
  * Invariants: see front/array.c.
  * Locks:      none held by callers.
  * Flow:       the steps of a miss.
@@ -45,15 +45,17 @@ static inline bool word_push(uintptr_t *word, void *obj)
  * Returns the new top, unchanged when out of memory.
  */
 uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp);
-/* Gives all objects of a sheaf back; returns the empty top. */
+/* Gives all objects of a sheaf back to the engine; returns the empty top. */
 uintptr_t sheaf_flush(struct front *f, uintptr_t top);
 /* An empty sheaf, from the depot or new; 0: out of memory. */
 uintptr_t sheaf_get_empty(struct front *f);
-/* A sheaf with objects out of the depot, for which the empty one `top` (or 0) is left; or 0. */
+/* A sheaf with objects from the depot in exchange for the empty one `top` (or 0); 0: none. */
 uintptr_t sheaf_from_depot(struct front *f, uintptr_t top);
-/* An empty sheaf for a full one, which the depot gets; 0: it has no room, or there is no memory. */
+/* An empty sheaf in exchange for a full one; 0: the depot is full, or there is no memory. */
 uintptr_t sheaf_for_full(struct front *f, uintptr_t top);
-/* Makes a sheaf the CPU's array, or its spare; what was there goes one place further. */
+/*
+ * Makes a sheaf the CPU's array; the old array becomes the spare, the old spare goes to the depot.
+ */
 void sheaf_install(struct front *f, uintptr_t top);
 void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */

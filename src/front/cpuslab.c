@@ -7,15 +7,17 @@
  *             slab and the partial slabs are frozen, and of this CPU only.
  *             Checked by cpuslab_check().
  * Locks:      kmem_cache_cpu.lock (RANK_CPUSLAB): slab and partial change under it only, and so
- *             does freelist but for the two hit paths. Held over list_lock, a fence; no new slab.
+ *             does freelist but for the two hit paths. Held over list_lock and a fence, never while
+ *             a new slab is made.
  * Flow:       called through front_cpuslab_ops; calls percpu.c, engine/slub/, page/nested.h.
  *
  * Contract. alloc pops the head of the running CPU's free list; free pushes onto it if the object's
- * slab is the running CPU's; both in one step that any interruption undoes. All else is slow.
+ * slab is the running CPU's; both in one step that any interruption undoes. All else is a slow
+ * path.
  *
- * A thread that holds the lock of CPU c may be moved away from c at any instruction. It then goes
- * on holding the lock, but every percpu_* step fails with -EAGAIN and changes nothing; so each step
- * leaves {freelist, slab} true to the invariant, and what the thread holds is its own:
+ * A thread that holds the lock of CPU c may be migrated at any instruction. It then goes on holding
+ * the lock, but every percpu_* step fails with -EAGAIN and changes nothing. So each step keeps the
+ * invariant of {freelist, slab}, and what a step detached the thread owns:
  *
  *     hit alloc   { freelist == h && link of h == next }  -> freelist = next
  *     hit free    { freelist == h && slab == S }          -> freelist = obj      (link of obj is h)
@@ -26,11 +28,12 @@
  *     drain       slab = 0, fence; freelist = STOPPED, fence   (percpu_stop_xchg, from any CPU)
  *
  * Objects that could not be put onto freelist in the second half of install, or were taken in the
- * first half of a detach that failed, go back to S as frees do: S is frozen, whoever owns it next
- * finds them there.
+ * first half of a detach that failed, are freed to S: S is frozen, and its next owner finds them
+ * there.
  *
- * Which may meet on one CPU's {freelist, slab}; S: sequences of one CPU exclude one another, also
- * between their steps nothing breaks; L: both hold the lock; F: the fence of drain.
+ * Who may run at the same time as whom on one CPU's {freelist, slab}. S: sequences of one CPU
+ * exclude one another, and the invariant holds between their steps; L: both hold the lock; F: the
+ * fence of drain.
  *
  *                  hit alloc   hit free   detach   install   drain
  *     hit alloc        S           S         S        S        F
@@ -52,12 +55,13 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "front/cpuslab_hit.h"
 #include "os/cpu/cpu.h"
 
-#define LOOKAHEAD 3 /* objects of other slabs that a bulk free looks past */
+#define LOOKAHEAD 3 /* objects of other slabs that a bulk free skips at most */
 
-/* A slow path's place of work, and the slab that it holds: frozen, nobody else's. */
+/* The CPU that a slow path works on, and the slab that it holds: frozen, and not yet a CPU's. */
 struct work {
 	struct engine *e;
 	unsigned int id;
@@ -71,7 +75,7 @@ struct work {
 
 /* ---- the slow paths' steps; lock held -------------------------------------------------------- */
 
-/* Locks the running CPU's state; it may be another's a moment later. false: there is none. */
+/* Locks the running CPU's state; the thread may be migrated at once. false: there is none. */
 static bool enter(struct work *w)
 {
 	w->cpu = percpu_cpu();
@@ -88,7 +92,7 @@ static void leave(struct work *w)
 	nested_call(); /* what was reported meanwhile is delivered now */
 }
 
-/* Objects of a frozen slab that have no place on the CPU any more: as if they were freed. */
+/* Frees the objects of a detached free list to their frozen slab. */
 static void return_chain(struct engine *e, struct page *slab, void *head)
 {
 	unsigned int cnt;
@@ -99,8 +103,8 @@ static void return_chain(struct engine *e, struct page *slab, void *head)
 }
 
 /*
- * Takes the CPU's slab and its free list away into *slab and *freelist. 0 or -EAGAIN: moved away,
- * the CPU still has its slab.
+ * Detaches the CPU's slab and its free list into *slab and *freelist. 0 or -EAGAIN: migrated, the
+ * CPU still has its slab.
  */
 static int detach_locked(struct work *w, struct page **slab, void **freelist)
 {
@@ -140,8 +144,8 @@ static int drop_cpu_slab_locked(struct work *w)
 }
 
 /*
- * The CPU's free list is not empty, and yet no hit took from it: one that begins outside of the
- * slab was written to, and no hit ever will: away with it.
+ * The CPU's free list is not empty, and yet no hit took from it. If its head lies outside of the
+ * slab, a link was overwritten, and no hit ever will: the list is reported and dropped.
  */
 static void check_head_locked(struct work *w, const struct page *slab)
 {
@@ -154,8 +158,8 @@ static void check_head_locked(struct work *w, const struct page *slab)
 }
 
 /*
- * Steps b and c of spec 4.8: what the CPU's slab has, into w->slab, which stays NULL if there is
- * no slab, or it is of another node or full. -EAGAIN: moved, or somebody freed into it.
+ * Steps b and c of spec 4.8: takes the CPU's slab into w->slab, which stays NULL if there is no
+ * slab, or it is of another node or full. -EAGAIN: migrated, or another thread freed into it.
  */
 static int take_cpu_slab_locked(struct work *w)
 {
@@ -165,10 +169,10 @@ static int take_cpu_slab_locked(struct work *w)
 	if (!slab)
 		return 0;
 	if (!node_matches(slab, w->node)) {
-		slub_count(w->e, ALLOC_NODE_MISMATCH);
+		engine_count(w->e, ALLOC_NODE_MISMATCH);
 		return drop_cpu_slab_locked(w);
 	}
-	/* Off the CPU first: a full slab is nobody's as soon as the engine has unfrozen it. */
+	/* Detached from the CPU first: a full slab has no owner once the engine has unfrozen it. */
 	if (percpu_cmp2_store(w->cpu, &w->c->slab, (uintptr_t)slab, &w->c->freelist, 0, 0)) {
 		check_head_locked(w, slab);
 		return -EAGAIN;
@@ -188,9 +192,9 @@ static void take_cpu_partial_locked(struct work *w)
 		store_relaxed(&w->c->partial, slab->next);
 		slab->next = NULL;
 		slab->slabs = 0;
-		slub_count(w->e, CPU_PARTIAL_ALLOC);
+		engine_count(w->e, CPU_PARTIAL_ALLOC);
 		if (!node_matches(slab, w->node)) {
-			slub_count(w->e, ALLOC_NODE_MISMATCH);
+			engine_count(w->e, ALLOC_NODE_MISMATCH);
 			slub_cpu_deactivate(w->e, slab, NULL);
 			continue;
 		}
@@ -214,14 +218,14 @@ static void take_node_partial_locked(struct work *w)
 
 /*
  * Step g: makes w->slab the CPU's, with the rest of its free list. A slab that another thread has
- * installed meanwhile is given back. 0 or -EAGAIN: moved, the slab is still held.
+ * installed meanwhile is given back. 0 or -EAGAIN: migrated, the slab is still held.
  */
 static int install_locked(struct work *w, void *rest)
 {
 	struct kmem_cache_cpu *c = w->c;
 
 	if (load_relaxed(&c->slab)) {
-		slub_count(w->e, CPUSLAB_FLUSH);
+		engine_count(w->e, CPUSLAB_FLUSH);
 		if (drop_cpu_slab_locked(w))
 			return -EAGAIN;
 	}
@@ -235,7 +239,9 @@ static int install_locked(struct work *w, void *rest)
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
-/* The slab held becomes the CPU's but for its first object, which is returned. Lock held. */
+/*
+ * Returns the first object of the slab held; the slab with the others becomes the CPU's. Lock held.
+ */
 static void *use_slab(struct work *w)
 {
 	void *obj = w->freelist;
@@ -267,7 +273,7 @@ static cold void *alloc_slow(struct front *f, gfp_t gfp, int node)
 
 	if (percpu_cpu() < 0)
 		return engine_one(f, gfp, node);
-	slub_count(f->engine, ALLOC_SLOWPATH);
+	engine_count(f->engine, ALLOC_SLOWPATH);
 	if (node >= (int)slub_of(f->engine)->nr_nodes)
 		w.node = -1; /* spec 4.8a */
 	for (;;) {
@@ -302,17 +308,17 @@ static noinline void *alloc_general(struct front *f, gfp_t gfp, int node)
 
 	if (unlikely(!obj))
 		return alloc_slow(f, gfp, node);
-	slub_count(f->engine, ALLOC_FASTPATH);
+	engine_count(f->engine, ALLOC_FASTPATH);
 	return obj;
 }
 
 static noinline void *count_alloc(struct front *f, void *obj)
 {
-	slub_count(f->engine, ALLOC_FASTPATH);
+	engine_count(f->engine, ALLOC_FASTPATH);
 	return obj;
 }
 
-/* All that is no plain hit is called at the end, so that a hit saves no register. */
+/* The slow path is a tail call, so that a hit saves no registers. */
 static void *cpuslab_alloc(struct front *f, gfp_t gfp, int node)
 {
 	void *obj;
@@ -322,7 +328,7 @@ static void *cpuslab_alloc(struct front *f, gfp_t gfp, int node)
 	obj = pop_plain(f);
 	if (unlikely(!obj))
 		return alloc_slow(f, gfp, node);
-	return slub_counts() ? count_alloc(f, obj) : obj;
+	return engine_counts() ? count_alloc(f, obj) : obj;
 }
 
 /* Pops are not counted here, as in the kernel. */
@@ -366,20 +372,20 @@ static void put_cpu_partial(struct front *f, struct page *slab)
 
 	if (drained) {
 		slub_cpu_unfreeze_partials(w.e, drained);
-		slub_count(w.e, CPU_PARTIAL_DRAIN);
+		engine_count(w.e, CPU_PARTIAL_DRAIN);
 	}
 }
 
 static void free_chain(struct front *f, struct page *slab, void *head, void *tail, unsigned int cnt)
 {
 	if (likely(push_chain(f, slab, head, tail)))
-		slub_count(f->engine, FREE_FASTPATH);
+		engine_count(f->engine, FREE_FASTPATH);
 	else if (slub_free_chain(f->engine, slab, head, tail, cnt,
-				 !(load_relaxed(&f->engine->flags) & SLUB_DEBUG_FLAGS)))
+				 !(load_relaxed(&f->engine->flags) & DEBUG_SLAB_FLAGS)))
 		put_cpu_partial(f, slab);
 }
 
-/* Then its free list is where the object belongs. A hint: the thread may be moved. */
+/* Is slab the running CPU's? A hint: the thread may be migrated. */
 static inline bool is_this_cpus(struct front *f, const struct page *slab)
 {
 	int cpu = percpu_cpu();
@@ -395,7 +401,7 @@ static noinline void free_slow(struct front *f, struct page *slab, void *obj)
 
 static noinline void count_free(struct front *f)
 {
-	slub_count(f->engine, FREE_FASTPATH);
+	engine_count(f->engine, FREE_FASTPATH);
 }
 
 /* As cpuslab_alloc(). */
@@ -405,13 +411,13 @@ static void cpuslab_free(struct front *f, void *obj)
 
 	if (unlikely(!has_sequences(slub_of(f->engine)) || !push_plain(f, slab, obj, obj)))
 		free_slow(f, slab, obj);
-	else if (slub_counts())
+	else if (engine_counts())
 		count_free(f);
 }
 
 /*
  * Links the last of nr objects, as long as they are of the slab that begins at start, behind *tail,
- * which they replace. Links are plain. Returns how many are left.
+ * and updates *tail. Links are not encoded. Returns how many are left.
  */
 static always_inline unsigned int chain_neighbours(const char *start, size_t bytes,
 						   const struct slab_layout *layout,
@@ -487,7 +493,7 @@ static int cpuslab_init(struct front *f, unsigned int capacity)
 {
 	(void)capacity;
 	if (!engine_is(f->engine, &slub_ops))
-		return -EINVAL; /* no other engine has slabs that a CPU could own */
+		return -EINVAL; /* only SLUB's slabs can be owned by a CPU */
 	f->capacity = 0;
 	front_stop_words(f->id);
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
@@ -499,7 +505,7 @@ static int cpuslab_init(struct front *f, unsigned int capacity)
 	return 0;
 }
 
-/* Takes a CPU's slab away from wherever we run; lock held. NULL: none, or it cannot be fenced. */
+/* Detaches a CPU's slab, from any CPU; lock held. NULL: none, or that CPU cannot be fenced. */
 static struct page *stop_cpu_locked(int cpu, struct kmem_cache_cpu *c, void **freelist)
 {
 	uintptr_t slab;
@@ -531,7 +537,7 @@ static void drain_cpu(struct front *f, int cpu)
 	lock_release(&c->lock);
 
 	if (slab) {
-		slub_count(f->engine, CPUSLAB_FLUSH);
+		engine_count(f->engine, CPUSLAB_FLUSH);
 		slub_cpu_deactivate(f->engine, slab, freelist);
 	}
 	slub_cpu_unfreeze_partials(f->engine, partials);
@@ -548,15 +554,6 @@ static void cpuslab_drain(struct front *f)
 	}
 }
 
-static struct slab_counters counters_of(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return counters;
-}
-
 /* Where the link of the object at that address lies; NULL: there is none of this slab. */
 static uintptr_t *slot_in_slab(const struct page *slab, uintptr_t obj)
 {
@@ -567,13 +564,13 @@ static uintptr_t *slot_in_slab(const struct page *slab, uintptr_t obj)
 }
 
 /*
- * Objects on a CPU's free list, from and to which hits go meanwhile: what was the link of an
- * object is the program's bytes a moment later. So nothing is followed out of the slab, nor more
- * often than it has objects.
+ * Counts the objects on a CPU's free list while hits change it: what was the link of an object may
+ * be the program's bytes a moment later. So no link is followed out of the slab, and not more links
+ * than the slab has objects.
  */
 static unsigned int count_freelist(const struct front *f, const struct page *slab, uintptr_t obj)
 {
-	unsigned int most = counters_of(slab).objects;
+	unsigned int most = engine_counters(slab).objects;
 	unsigned int nr = 0;
 	uintptr_t *slot;
 
@@ -586,7 +583,7 @@ static unsigned int count_freelist(const struct front *f, const struct page *sla
 
 static unsigned int free_in(const struct page *slab)
 {
-	struct slab_counters counters = counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	return counters.objects - counters.inuse;
 }
@@ -597,7 +594,7 @@ static unsigned long held_by_cpu(struct front *f, struct kmem_cache_cpu *c)
 	const struct page *slab;
 	unsigned long held = 0;
 
-	lock_acquire(&c->lock); /* its slabs stay its own */
+	lock_acquire(&c->lock); /* its slabs remain this CPU's */
 	slab = (const struct page *)load_relaxed(&c->slab);
 	if (slab)
 		held = free_in(slab) + count_freelist(f, slab, load_relaxed(&c->freelist));
@@ -621,25 +618,10 @@ static void cpuslab_destroy(struct front *f)
 	front_stop_words(f->id);
 }
 
-static void for_each_lock(struct front *f, void (*act)(struct lock *l))
+static void cpuslab_each_lock(struct front *f, void (*act)(struct lock *l))
 {
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
 		act(&percpu_state(f->id, cpu)->lock);
-}
-
-static void cpuslab_fork_prepare(struct front *f)
-{
-	for_each_lock(f, lock_fork_prepare);
-}
-
-static void cpuslab_fork_parent(struct front *f)
-{
-	for_each_lock(f, lock_fork_parent);
-}
-
-static void cpuslab_fork_child(struct front *f)
-{
-	for_each_lock(f, lock_fork_child);
 }
 
 /* The CPU's free list: objects of its slab, each once as far as its length tells. */
@@ -652,7 +634,7 @@ static void check_freelist(struct front *f, const struct page *slab, uintptr_t f
 	for (obj = (void *)freelist; obj;
 	     obj = freeptr_get(slub_of(f->engine), slab->layout, obj)) {
 		CHECK(page_head_of(obj) == slab);
-		CHECK(++count <= counters_of(slab).inuse);
+		CHECK(++count <= engine_counters(slab).inuse);
 	}
 }
 
@@ -660,8 +642,8 @@ static void check_frozen(struct front *f, const struct page *slab)
 {
 	CHECK(slab->type == PAGE_SLAB);
 	CHECK(slab->engine == f->engine);
-	CHECK(counters_of(slab).frozen);
-	CHECK(counters_of(slab).inuse <= counters_of(slab).objects);
+	CHECK(engine_counters(slab).frozen);
+	CHECK(engine_counters(slab).inuse <= engine_counters(slab).objects);
 }
 
 static void cpuslab_check(struct front *f)
@@ -693,8 +675,6 @@ const struct front_ops front_cpuslab_ops = {
 	.drain = cpuslab_drain,
 	.held = cpuslab_held,
 	.destroy = cpuslab_destroy,
-	.fork_prepare = cpuslab_fork_prepare,
-	.fork_parent = cpuslab_fork_parent,
-	.fork_child = cpuslab_fork_child,
+	.each_lock = cpuslab_each_lock,
 	.check = cpuslab_check,
 };

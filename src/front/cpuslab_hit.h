@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/cpuslab_hit.h - the hit paths of the cpuslab front: one object off,
- * or onto, a CPU's free list
+ * front/cpuslab_hit.h - the hit paths of the cpuslab front: pop and push on a CPU's free list
  *
  * Data:       {freelist, slab} of struct kmem_cache_cpu.
- * Invariants: see front/cpuslab.c, whose contract says what a hit is and what it may meet.
+ * Invariants: see front/cpuslab.c, whose contract says what a hit is and what may run at the same
+ *             time.
  * Locks:      none.
  * Flow:       included by front/cpuslab.c only; calls front/percpu.h and arch/list_rseq.h.
  */
@@ -32,8 +32,8 @@ static inline bool node_matches(const struct page *slab, int node)
 
 /*
  * Where the link of a free list's head lies. Between the load of head and the sequence the object
- * may be handed out and its slab freed, so that this looks at anything: NULL if it is of no use.
- * What is returned can be read; whether it was the link then, the sequence finds out.
+ * may be allocated and its slab freed, so head may be any address: NULL if there is no slab of e
+ * there. What is returned can be read; the sequence checks that it still is the link.
  */
 static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
 {
@@ -54,8 +54,8 @@ static inline uintptr_t *link_slot(struct engine *e, uintptr_t head, int node)
 }
 
 /*
- * The hits as the kernel has them, in one sequence each: where there are sequences, links are
- * plain, and no node was asked for. All other cases do in C, step by step, what these do at once.
+ * The kernel's fast paths, in one sequence each: where there are sequences, links are not encoded,
+ * and no node was asked for. The general functions do the same in C, step by step.
  */
 static inline bool has_sequences(const struct slub *s)
 {
@@ -69,7 +69,7 @@ static inline void *pop_plain(struct front *f)
 			     load_relaxed(&page_map.nr_pages) << PAGE_SHIFT);
 }
 
-/* A chain, linked from head to tail; tail gets its link here. One object: both are it. */
+/* A chain, linked from head to tail; the link of tail is set here. One object: head == tail. */
 static inline bool push_plain(struct front *f, struct page *slab, void *head, void *tail)
 {
 	return arch_list_push(percpu_state(f->id, 0), os_rseq_offset, slab, head,
@@ -104,7 +104,7 @@ static noinline void *pop_general(struct front *f, int node)
 		if (likely(!err))
 			return (void *)head;
 		if (err > 0)
-			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+			engine_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
 	}
 }
 
@@ -143,11 +143,11 @@ static noinline bool push_chain_general(struct front *f, struct page *slab, void
 		if (likely(!err))
 			return true;
 		if (err > 0)
-			slub_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
+			engine_count(f->engine, CMPXCHG_DOUBLE_CPU_FAIL);
 	}
 }
 
-/* What the sequence refuses may be a double free, which is found out where links are made. */
+/* What the sequence refuses may be a double free; push_chain_general() checks for it. */
 static inline bool push_chain(struct front *f, struct page *slab, void *head, void *tail)
 {
 	if (has_sequences(slub_of(f->engine)) && push_plain(f, slab, head, tail))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/depot.c - whole sheaves waiting on a node (the kernel's barn)
+ * front/depot.c - full and empty sheaves of a node (the kernel's barn)
  *
  * Data:       two stacks per depot, linked through entry 0 of each sheaf.
  * Invariants: see depot.h; depot_check().
@@ -8,7 +8,7 @@
  * Flow:       see depot.h; calls page/meta.c.
  *
  * Entry 0 is the NULL at the bottom of a sheaf of full capacity, and unused with less: while a
- * sheaf waits here it holds the link, and it is cleared before the sheaf leaves.
+ * sheaf is in a depot it holds the link, and it is cleared before the sheaf is taken out.
  */
 #include "front/depot.h"
 
@@ -78,7 +78,7 @@ static uintptr_t pop_empty(struct depot *d)
 	return stack_pop(&d->empty);
 }
 
-/* The counts are read without the lock first: a dry depot costs no lock. They are only hints. */
+/* The counts are read without the lock first, as hints: an empty depot costs no lock. */
 
 uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
 {

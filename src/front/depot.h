@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/depot.h - whole sheaves waiting on a node (the kernel's barn)
+ * front/depot.h - full and empty sheaves of a node (the kernel's barn)
  *
  * Data:       per cache and node two stacks of sheaves, with objects and empty ones.
- * Invariants: nr_full <= max_full, nr_empty <= max_empty; entry 0 of a waiting sheaf links to the
- *             next one; a sheaf is referred to by the address of its top entry, so that the
+ * Invariants: nr_full <= max_full, nr_empty <= max_empty; entry 0 of a sheaf in a depot links to
+ *             the next one; a sheaf is referred to by the address of its top entry, so that the
  *             reference carries the count. Checked by depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
  * Flow:       called by array.c, array_bulk.c, array_sheaf.h, cache/debug/misuse.c,
@@ -61,12 +61,12 @@ void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty);
 uintptr_t depot_get_full(struct depot *d, unsigned int capacity);
 /* An empty sheaf, or 0. */
 uintptr_t depot_get_empty(struct depot *d);
-/* false: no room, the caller keeps it. */
+/* false: the depot is full, the caller keeps the sheaf. */
 bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity);
 bool depot_put_empty(struct depot *d, uintptr_t top);
-/* Leaves a full sheaf and takes an empty one in one step; 0: nothing was exchanged. */
+/* Puts a full sheaf and gets an empty one under one lock; 0: nothing was exchanged. */
 uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capacity);
-/* Leaves an empty sheaf and takes one with objects; 0: nothing was exchanged. */
+/* Puts an empty sheaf and gets one with objects; 0: nothing was exchanged. */
 uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity);
 
 void depot_check(struct depot *d, unsigned int capacity);

@@ -7,8 +7,8 @@
  * Locks:      see each front. Callers hold nothing above RANK_CACHE.
  * Flow:       called by front/, cache/, malloc/ and inspect/; calls engine->ops and percpu.c.
  *
- * The inline hit path is the array front's; with any other front the words of a cache always miss
- * and every call arrives here through cache/.
+ * The inline hit path is that of the array front. With any other front the words of a cache always
+ * miss, and every call goes through cache/ and the operations here.
  */
 #ifndef FRONT_FRONT_H
 #define FRONT_FRONT_H
@@ -25,24 +25,24 @@ struct front_ops {
 	/* Prepares f for f->engine; capacity 0: by object size. 0 or -ENOMEM, -EINVAL. */
 	int (*init)(struct front *f, unsigned int capacity);
 
-	/* One object from node (-1: any), by all means up to a new slab; NULL: out of memory. */
+	/* One object from node (-1: any), from a new slab if need be; NULL: out of memory. */
 	void *(*alloc)(struct front *f, gfp_t gfp, int node);
 	void (*free)(struct front *f, void *obj);
 
-	/* Up to nr objects (fewer: out of memory); frees of nr objects. */
+	/* alloc: up to nr objects (fewer: out of memory); free: all nr. */
 	unsigned int (*alloc_bulk)(struct front *f, gfp_t gfp, unsigned int nr, void **p);
 	void (*free_bulk)(struct front *f, unsigned int nr, void **p);
 
 	/* Gives every held object of every CPU back to the engine. */
 	void (*drain)(struct front *f);
 
-	/* Optional (NULL): one round of giving back what lies idle, for a CPU (spec 3.9). */
+	/* Optional (NULL): gives back what a CPU has not used since the last call (spec 3.9). */
 	void (*reap)(struct front *f, unsigned int cpu);
 
 	/*
-	 * Optional (NULL): other limits of the queues while they are in use (spec 3.5,
-	 * 9.2). 0; -EINVAL: limit < 1, batchcount < 1, batchcount > limit; -ENOMEM.
-	 * Nothing changed on error.
+	 * Optional (NULL): changes the limits of the queues while they are in use (spec 3.5, 9.2).
+	 * 0; -EINVAL: limit < 1, batchcount < 1, batchcount > limit; -ENOMEM. Nothing changed on
+	 * error.
 	 */
 	int (*tune)(struct front *f, unsigned int limit, unsigned int batchcount,
 		    unsigned int shared);
@@ -53,9 +53,11 @@ struct front_ops {
 	/* After drain, before the cache's number is used again. */
 	void (*destroy)(struct front *f);
 
-	void (*fork_prepare)(struct front *f);
-	void (*fork_parent)(struct front *f);
-	void (*fork_child)(struct front *f);
+	/*
+	 * Optional (NULL: it has none): each lock of this front, for fork: act is one of
+	 * lock_fork_prepare, lock_fork_parent and lock_fork_child (os/lock/lock.h).
+	 */
+	void (*each_lock)(struct front *f, void (*act)(struct lock *l));
 
 	void (*check)(struct front *f);
 };
@@ -86,9 +88,9 @@ const struct front_ops *front_by_name(const char *name);
 
 /*
  * Closes a front: every hit path misses from now on, on all CPUs, and every held object is back in
- * the engine. Callers of alloc and free that are under way may finish as before, with the engine,
- * and may leave plain objects in a depot; new ones are kept away by cache/. Opens it again.
- * Callers hold the registry lock.
+ * the engine. Calls of alloc and free that have begun finish with the engine, and may leave objects
+ * in a depot; cache/ sends new ones past the front. front_open() opens it again. Callers hold the
+ * registry lock.
  */
 void front_close(struct front *f);
 void front_open(struct front *f);

@@ -74,8 +74,5 @@ const struct front_ops front_none_ops = {
 	.drain = none_nothing,
 	.held = none_held,
 	.destroy = none_nothing,
-	.fork_prepare = none_nothing,
-	.fork_parent = none_nothing,
-	.fork_child = none_nothing,
 	.check = none_nothing,
 };

@@ -179,7 +179,7 @@ static void local_xchg(void *arg)
 	x->ret = percpu_xchg(x->cpu, x->word, x->new_value, &x->old);
 }
 
-/* Without a fence: go to that CPU and take the word there, as any sequence would. */
+/* Without a fence: migrates to that CPU and takes the word there, by a sequence. */
 static int stop_by_migration(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 {
 	struct local_xchg x = { .cpu = cpu, .word = word, .new_value = stop };
@@ -209,7 +209,7 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 	return 0;
 }
 
-void percpu_count(unsigned int id, enum slub_stat item)
+void percpu_count(unsigned int id, unsigned int item)
 {
 	int cpu = percpu_cpu();
 
@@ -217,36 +217,18 @@ void percpu_count(unsigned int id, enum slub_stat item)
 		count_event(&percpu_state(id, cpu)->stat[item]);
 }
 
-static void count_hook(const struct engine *e, enum slub_stat item)
+static void count_hook(const struct engine *e, unsigned int item)
 {
 	percpu_count(e->id, item);
 }
 
 void percpu_set_stats(bool on)
 {
-	slub_count_hook = on ? count_hook : NULL;
+	engine_count_hook = on ? count_hook : NULL;
 }
 
-void percpu_fork_prepare(void)
+void percpu_each_lock(void (*act)(struct lock *l))
 {
-	if (percpu_rseq)
-		return;
-	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
-		lock_fork_prepare(percpu_lock((int)cpu));
-}
-
-void percpu_fork_parent(void)
-{
-	if (percpu_rseq)
-		return;
-	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
-		lock_fork_parent(percpu_lock((int)cpu));
-}
-
-void percpu_fork_child(void)
-{
-	if (percpu_rseq)
-		return;
-	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
-		lock_fork_child(percpu_lock((int)cpu));
+	for (unsigned int cpu = 0; !percpu_rseq && cpu < os_topology.nr_cpu_ids; cpu++)
+		act(percpu_lock((int)cpu));
 }

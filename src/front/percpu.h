@@ -18,11 +18,12 @@
 #ifndef FRONT_PERCPU_H
 #define FRONT_PERCPU_H
 
-#include "engine/slub/slub.h"
 #include "base/atomic.h"
+#include "engine/stats.h"
 #include "os/cpu/cpu.h"
 #include "os/lock/lock.h"
 #include "os/cpu/rseq.h"
+#include "page/page.h"
 
 struct kmem_cache_cpu {
 	union {
@@ -41,7 +42,7 @@ struct kmem_cache_cpu {
 	};
 	struct lock lock; /* slow paths of this cache on this CPU */
 
-	uint32_t stat[NR_SLUB_STATS]; /* events; owner CPU, may lose one when a thread migrates */
+	uint32_t stat[NR_ENGINE_STATS]; /* events; owner CPU, may lose one when a thread migrates */
 };
 
 BUILD_ASSERT(sizeof(struct kmem_cache_cpu) <= USLAB_CPU_STATE_SIZE);
@@ -73,17 +74,15 @@ static inline uintptr_t *percpu_inline_word(unsigned int id, int cpu)
 }
 
 /*
- * Where a free object of a cache bears its mark, for what programs inline; written
- * before its front is made.
+ * Where a free object of a cache has its mark, for the inline hit paths; written before its front
+ * is made.
  */
 static inline int64_t *percpu_mark(unsigned int id)
 {
 	return (int64_t *)(page_windows() + USLAB_WINDOW_MARKS) + id;
 }
 
-/*
- * Objects without a place for a mark are for no inline hit path, which would write one into them.
- */
+/* Caches whose objects have no place for a mark have no inline hit path, since that writes one. */
 static inline bool percpu_is_inline(unsigned int id)
 {
 	return likely(percpu_rseq) && likely(load_relaxed(percpu_mark(id)) != USLAB_MARK_NONE);
@@ -91,8 +90,8 @@ static inline bool percpu_is_inline(unsigned int id)
 
 /*
  * The word that is in use. Without rseq it lies elsewhere and the inline one is stopped, because a
- * program's inline hit path may run sequences although the library does not. So is that of a cache
- * that is not for inline hit paths.
+ * program's inline hit path may run sequences although the library does not. The same holds for a
+ * cache without an inline hit path.
  */
 static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 {
@@ -100,7 +99,7 @@ static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 			     (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id);
 }
 
-/* What the library's own sequences take as the handle: they find the word that is in use. */
+/* The handle for the library's own sequences: they find the word that is in use. */
 static inline void *percpu_word_handle(unsigned int id)
 {
 	return page_windows() + (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id;
@@ -122,7 +121,7 @@ static inline struct kmem_cache_cpu *percpu_state(unsigned int id, int cpu)
 void percpu_enter(int cpu);
 void percpu_exit(int cpu);
 
-/* The CPU to work on: this thread's (may be stale at once), or -1: no front for this thread. */
+/* The CPU of this thread (may be stale at once); -1: this thread uses no front. */
 static inline int percpu_cpu(void)
 {
 	int cpu;
@@ -157,9 +156,9 @@ int percpu_cmp2_push(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t
 		     uintptr_t expect2, uintptr_t *slot, uintptr_t value);
 
 /*
- * Ends what percpu_xchg() or percpu_stop_xchg() began: *word = value, from any CPU, while
- * no step of any thread compares equal with what word holds. Release: who sees value sees
- * all that was done before.
+ * Ends what percpu_xchg() or percpu_stop_xchg() began: *word = value, from any CPU, while the word
+ * holds a value with which no step compares equal. Release: a reader of value sees all that was
+ * done before.
  */
 void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 
@@ -173,13 +172,11 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
 
 /* Adds one to an event counter of cache id on this CPU. */
-void percpu_count(unsigned int id, enum slub_stat item);
+void percpu_count(unsigned int id, unsigned int item);
 
 /* Switches the counting of all caches on or off; before threads exist. Off at start. */
 void percpu_set_stats(bool on);
 
-void percpu_fork_prepare(void);
-void percpu_fork_parent(void);
-void percpu_fork_child(void);
+void percpu_each_lock(void (*act)(struct lock *l));
 
 #endif /* FRONT_PERCPU_H */

@@ -11,15 +11,16 @@
  *             front/queues_node.c, engine->ops.
  *
  * Contract. A hit pops the newest object of the running CPU's array, or pushes onto it, in one step
- * that any interruption undoes. All else first takes the array claimed: lock, then top becomes
- * STOPPED and its value the hand's own. Between that and queues_claim_release(), a store of top,
- * nobody else writes top: no hit begins with STOPPED, none ends that began with another value.
+ * that any interruption undoes. All else claims the array first: lock, then top becomes STOPPED and
+ * its value is kept in struct queue_claim. Between that and queues_claim_release(), a store of top,
+ * nobody else writes top: no hit begins with STOPPED, and none commits that began with another
+ * value.
  *
  *     hit alloc   { top == t && *t == obj, t != STOPPED }      -> top = t - 8
  *     hit free    { top == t && end == e,  t < e }             -> t[1] = obj, top = t + 8
  *     take        on the CPU itself   (lock) { }               -> top = STOPPED   (percpu_xchg)
  *     seize       from any CPU        (lock) top = STOPPED, fence          (percpu_stop_xchg)
- *     let go      (lock) entries, bottom, end, then top with release
+ *         release     (lock) entries, bottom, end, then top with release
  *
  * A thread that took its CPU's array may be moved away at once; it goes on holding lock and array.
  * The hits of the CPU that it has left find STOPPED, take the slow path and wait for the lock.
@@ -27,7 +28,7 @@
  * Who may run at the same time as whom on one CPU's array. S: sequences of one CPU exclude one
  * another, and one that is interrupted starts over; L: both hold the lock; F: the fence.
  *
- *                  hit alloc   hit free   take   seize   let go
+ *                                   hit alloc   hit free   take   seize   release
  *     hit alloc        S           S        S      F        *
  *     hit free         S           S        S      F        *
  *     take             S           S        L      L        L
@@ -39,12 +40,11 @@
  *
  * ABA. A hit alloc that finds t in top again after t was popped and pushed compares the entry as
  * well, so obj is the newest object whatever happened in between. A hit free needs t to be below
- * the end of this very array: t and e were read apart, maybe of two arrays one after the other, but
- * the sequence finds both in force. What a hit reads before its sequence may be of an
- * array that was replaced: such arrays are kept until the cache is destroyed, and what is
- * in them is not believed.
- * Progress: a hit fails only if another thread of this CPU succeeded or this one was interrupted; a
- * take only if the thread was moved.
+ * the end of this very array: t and e were read one after the other, maybe of two arrays, but the
+ * sequence compares both. What a hit reads before its sequence may be of an array that was
+ * replaced: such arrays stay mapped until the cache is destroyed, and the sequence rejects what was
+ * read there. Progress: a hit fails only if another thread of this CPU succeeded or this one was
+ * interrupted; a take only if the thread was moved.
  */
 #include "front/queues.h"
 
@@ -66,7 +66,7 @@ uint64_t (*queues_clock)(void) = os_clock_ms;
 
 /* ---- hits ------------------------------------------------------------------------------------ */
 
-/* Several nodes: is the CPU of that one? NUMA_NO_NODE: as it pleases. */
+/* Several nodes: is the CPU of that one? NUMA_NO_NODE: any CPU. */
 static inline bool cpu_is_of(int cpu, int node)
 {
 	return node < 0 || os_cpu_to_node((unsigned int)cpu) == (unsigned int)node;
@@ -92,7 +92,7 @@ static inline void *pop(struct front *f, int node)
 			return NULL;
 		if (likely(!percpu_cmp2_store(cpu, &c->top, top, (uintptr_t *)top, obj,
 					      top - sizeof(void *)))) {
-			/* of a CPU that this thread may have left by now: a hint */
+			/* the thread may have left that CPU by now: a hint */
 			store_relaxed(&c->touched, 1);
 			return (void *)obj;
 		}
@@ -135,8 +135,8 @@ static void *engine_one(struct front *f, gfp_t gfp, int node)
 }
 
 /*
- * Objects of this node and no other: only such may lie in its arrays. Fewer than wanted, also 0,
- * say nothing about other nodes.
+ * Objects of this node only, since its arrays may hold no others. Fewer than wanted, also 0: other
+ * nodes may still have memory.
  */
 static unsigned int refill_local(struct front *f, unsigned int node, void **objs, unsigned int want,
 				 gfp_t gfp)
@@ -146,17 +146,17 @@ static unsigned int refill_local(struct front *f, unsigned int node, void **objs
 	return f->engine->ops->refill(f->engine, objs, want, gfp, (int)node);
 }
 
-/* What the engine gave for the CPUs of node: into the running CPU's array, and the rest back. */
+/* Objects of a refill for node go into the running CPU's array; the rest goes back. */
 static void keep(struct front *f, unsigned int node, void **objs, unsigned int n)
 {
 	unsigned int kept = 0;
-	struct queue_claim h;
+	struct queue_claim claim;
 
-	if (queues_claim_take(f, &h)) {
-		if (h.node == node)
-			kept = MIN(n, hand_room(&h));
-		queues_claim_put(&h, objs, kept);
-		queues_claim_release(&h);
+	if (queues_claim_take(f, &claim)) {
+		if (claim.node == node)
+			kept = MIN(n, claim_space(&claim));
+		queues_claim_put(&claim, objs, kept);
+		queues_claim_release(&claim);
 	}
 	queues_flush(f, objs + kept, n - kept);
 }
@@ -182,8 +182,8 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 		return engine_one(f, gfp, (int)node); /* then from wherever there is memory */
 	}
 	/*
-	 * Those that SLUB carved last go to the bottom: nobody may ever touch them
-	 * (engine/slub/free.c, uncarve)
+	 * Those that SLUB formatted last go to the bottom: nobody may ever touch them
+	 * (engine/slub/free.c, unformat)
 	 */
 	if (engine_is(f->engine, &slub_ops))
 		reverse(objs, n);
@@ -193,49 +193,49 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 }
 
 /* Spec 3.6: how many objects a refill moves. */
-static unsigned int batch_of(const struct queues *q, const struct queue_claim *h)
+static unsigned int batch_of(const struct queues *q, const struct queue_claim *claim)
 {
 	unsigned int batch = MIN(load_relaxed(&q->batchcount), QUEUES_BATCH);
 
-	if (!load_relaxed(&h->c->touched))
+	if (!load_relaxed(&claim->c->touched))
 		batch = MIN(batch, UNTOUCHED_BATCH);
-	return MAX(MIN(batch, (unsigned int)(h->end - h->bottom)), 1u);
+	return MAX(MIN(batch, (unsigned int)(claim->end - claim->bottom)), 1u);
 }
 
-static void refill_from_shared(struct front *f, struct queue_claim *h, unsigned int batch)
+static void refill_from_shared(struct front *f, struct queue_claim *claim, unsigned int batch)
 {
 	void *objs[QUEUES_BATCH];
-	unsigned int n = queues_shared_take(f, h->node, objs, MIN(batch, hand_room(h)));
+	unsigned int n = queues_shared_take(f, claim->node, objs, MIN(batch, claim_space(claim)));
 
-	queues_claim_put(h, objs, n);
+	queues_claim_put(claim, objs, n);
 }
 
 /* node: the CPU must be of that one. NUMA_NO_NODE with one node. */
 static noinline void *alloc_slow(struct front *f, gfp_t gfp, int node)
 {
-	struct queue_claim h;
+	struct queue_claim claim;
 	unsigned int batch;
 	void *obj = NULL;
 
-	if (!queues_claim_take(f, &h))
+	if (!queues_claim_take(f, &claim))
 		return engine_one(f, gfp, node);
-	if (node >= 0 && h.node != (unsigned int)node) { /* moved to another node */
-		queues_claim_release(&h);
+	if (node >= 0 && claim.node != (unsigned int)node) { /* moved to another node */
+		queues_claim_release(&claim);
 		return engine_one(f, gfp, node);
 	}
-	batch = batch_of(queues_of(f), &h);
-	if (!hand_avail(&h))
-		refill_from_shared(f, &h, batch);
-	if (hand_avail(&h))
-		obj = *h.top--;
-	store_relaxed(&h.c->touched, 1);
-	queues_claim_release(&h);
-	return obj ? obj : alloc_from_engine(f, gfp, h.node, batch);
+	batch = batch_of(queues_of(f), &claim);
+	if (!claim_avail(&claim))
+		refill_from_shared(f, &claim, batch);
+	if (claim_avail(&claim))
+		obj = *claim.top--;
+	store_relaxed(&claim.c->touched, 1);
+	queues_claim_release(&claim);
+	return obj ? obj : alloc_from_engine(f, gfp, claim.node, batch);
 }
 
 /*
- * Several nodes: the object's one, by request or by the thread's policy (spec 3.10); anything but
- * the local one goes past the arrays.
+ * Several nodes: the node is the requested one, or that of the thread's policy (spec 3.10); only
+ * objects of the local node come from the arrays.
  */
 static noinline void *alloc_by_node(struct front *f, gfp_t gfp, int node)
 {
@@ -279,16 +279,16 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
 /* ---- free ------------------------------------------------------------------------------------ */
 
 /*
- * Spec 3.8 point 3: makes room by moving the oldest objects to the shared array, or else into objs
- * for the engine. Returns how many of those.
+ * Spec 3.8 point 3: makes space by moving the oldest objects to the shared array, or else into objs
+ * for the engine. Returns how many are in objs.
  */
-static unsigned int flush_oldest(struct front *f, struct queue_claim *h, void **objs)
+static unsigned int flush_oldest(struct front *f, struct queue_claim *claim, void **objs)
 {
 	unsigned int batch = load_relaxed(&queues_of(f)->batchcount);
-	unsigned int n = MIN(MIN(batch, QUEUES_BATCH), hand_avail(h));
-	unsigned int moved = queues_shared_put(f, h->node, h->bottom + 1, n);
+	unsigned int n = MIN(MIN(batch, QUEUES_BATCH), claim_avail(claim));
+	unsigned int moved = queues_shared_put(f, claim->node, claim->bottom + 1, n);
 
-	queues_claim_oldest(h, objs, moved ? moved : n);
+	queues_claim_oldest(claim, objs, moved ? moved : n);
 	return moved ? 0 : n;
 }
 
@@ -296,33 +296,33 @@ static noinline void free_slow(struct front *f, void *obj)
 {
 	void *objs[QUEUES_BATCH];
 	unsigned int n = 0;
-	struct queue_claim h;
+	struct queue_claim claim;
 	bool remote, again;
 
-	if (!queues_claim_take(f, &h)) {
+	if (!queues_claim_take(f, &claim)) {
 		queues_flush(f, &obj, 1);
 		return;
 	}
-	remote = queues_is_remote(obj, h.node);
+	remote = queues_is_remote(obj, claim.node);
 	/*
-	 * Spec 3.8 point 5, which the kernel has in hardened builds only, and says once: here the
-	 * look costs nothing. The object stays free once.
+	 * Spec 3.8 point 5, which the kernel checks in hardened builds only: here the check costs
+	 * nothing. The second free is dropped.
 	 */
-	again = !remote && *h.top == obj;
+	again = !remote && *claim.top == obj;
 	if (!remote && !again) {
-		if (!hand_room(&h))
-			n = flush_oldest(f, &h, objs);
-		queues_claim_put(&h, &obj, 1);
+		if (!claim_space(&claim))
+			n = flush_oldest(f, &claim, objs);
+		queues_claim_put(&claim, &obj, 1);
 	}
-	queues_claim_release(&h);
+	queues_claim_release(&claim);
 	if (remote)
-		queues_alien_put(f, h.node, queues_node_of(obj), obj);
+		queues_alien_put(f, claim.node, queues_node_of(obj), obj);
 	if (unlikely(again))
 		engine_mistake_now(f->engine, obj, ENGINE_FREE_AGAIN);
 	queues_flush(f, objs, n);
 }
 
-/* An object of another node needs no hand to find that out. */
+/* That an object is of another node is found out without a claim. */
 static noinline void free_miss(struct front *f, void *obj)
 {
 	int cpu = percpu_cpu();
@@ -399,27 +399,12 @@ static unsigned long queues_held(struct front *f)
 	return queues_held_cpus(f) + queues_held_shared(f) + queues_held_alien(f);
 }
 
-static void for_each_lock(struct front *f, void (*act)(struct lock *l), bool taking)
+static void queues_each_lock(struct front *f, void (*act)(struct lock *l))
 {
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
 		act(&percpu_state(f->id, cpu)->lock);
-	queues_nodes_for_each_lock(f, act, taking);
+	queues_nodes_each_lock(f, act);
 	act(&queues_of(f)->retired_lock);
-}
-
-static void queues_fork_prepare(struct front *f)
-{
-	for_each_lock(f, lock_fork_prepare, true);
-}
-
-static void queues_fork_parent(struct front *f)
-{
-	for_each_lock(f, lock_fork_parent, false);
-}
-
-static void queues_fork_child(struct front *f)
-{
-	for_each_lock(f, lock_fork_child, false);
 }
 
 static void queues_check(struct front *f)
@@ -443,8 +428,6 @@ const struct front_ops front_queues_ops = {
 	.tune = queues_tune,
 	.held = queues_held,
 	.destroy = queues_destroy,
-	.fork_prepare = queues_fork_prepare,
-	.fork_parent = queues_fork_parent,
-	.fork_child = queues_fork_child,
+	.each_lock = queues_each_lock,
 	.check = queues_check,
 };

@@ -25,7 +25,7 @@
 #include "front/front.h"
 #include "os/cpu/cpu.h"
 
-#define QUEUES_STOPPED (~(uintptr_t)0) /* top while the array is in somebody's hand, or missing */
+#define QUEUES_STOPPED (~(uintptr_t)0) /* top while the array is claimed, or missing */
 #define QUEUES_BATCH 256u	/* objects that move in one step at most, whatever was tuned */
 #define QUEUES_MAX_LIMIT 65536u /* objects in an array, a shared one 16 times that */
 #define QUEUES_ALIEN_LIMIT 12u
@@ -59,7 +59,7 @@ struct queues {
 	uint32_t batchcount;
 	uint32_t shared; /* the shared array has room for shared * batchcount objects */
 	uint32_t nr_nodes;
-	/* counts of spec 9.1; may lose one */
+	/* counts of spec 9.1; an update may be lost */
 	unsigned long node_allocs;     /* objects from another node, past the arrays */
 	unsigned long node_frees;      /* objects of another node */
 	unsigned long alien_overflows; /* alien arrays that were full */
@@ -103,32 +103,35 @@ struct queue_claim {
 	struct kmem_cache_cpu *c;
 	int cpu;
 	unsigned int node;
-	/* values of c's; top is written back when the hand lets go */
+	/* copies of c's; top is written back by queues_claim_release() */
 	void **top;
 	void **bottom;
 	void **end;
 };
 
-static inline unsigned int hand_avail(const struct queue_claim *h)
+static inline unsigned int claim_avail(const struct queue_claim *claim)
 {
-	return (unsigned int)(h->top - h->bottom);
+	return (unsigned int)(claim->top - claim->bottom);
 }
 
-static inline unsigned int hand_room(const struct queue_claim *h)
+static inline unsigned int claim_space(const struct queue_claim *claim)
 {
-	return (unsigned int)(h->end - h->top);
+	return (unsigned int)(claim->end - claim->top);
 }
 
 /* The running CPU's array; false: no CPU, or no memory for an array. */
-bool queues_claim_take(struct front *f, struct queue_claim *h);
-/* Any CPU's, if it has one and can be fenced; true: hand_release() or hand_retire() must follow. */
-bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *h);
-void queues_claim_release(struct queue_claim *h);
-/* Lets go and leaves the CPU without an array: its next slow path makes one of the new limit. */
-void queues_claim_retire(struct front *f, struct queue_claim *h);
-/* Takes the n oldest objects out into objs; the rest moves down. */
-void queues_claim_oldest(struct queue_claim *h, void **objs, unsigned int n);
-void queues_claim_put(struct queue_claim *h, void *const *objs, unsigned int n);
+bool queues_claim_take(struct front *f, struct queue_claim *claim);
+/* Any CPU's, if it has one and can be fenced; true: release or retire must follow. */
+bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *claim);
+void queues_claim_release(struct queue_claim *claim);
+/*
+ * Ends the claim and leaves the CPU without an array: its next slow path makes one of the new
+ * limit.
+ */
+void queues_claim_retire(struct front *f, struct queue_claim *claim);
+/* Moves the n oldest objects to objs; the rest moves down. */
+void queues_claim_oldest(struct queue_claim *claim, void **objs, unsigned int n);
+void queues_claim_put(struct queue_claim *claim, void *const *objs, unsigned int n);
 
 /* Objects in the arrays of all CPUs. */
 unsigned long queues_held_cpus(struct front *f);
@@ -141,12 +144,12 @@ void queues_cpus_check(struct front *f);
 
 /* Up to n of the newest objects of the shared array, in order; marks it touched. */
 unsigned int queues_shared_take(struct front *f, unsigned int node, void **objs, unsigned int n);
-/* Puts the first so many of n objects, as there is room for, on top of it. Returns how many. */
+/* Puts objects on top of it, from the first on, until it is full. Returns how many. */
 unsigned int queues_shared_put(struct front *f, unsigned int node, void *const *objs,
 			       unsigned int n);
 /* An object of another node than its freer's (spec 3.10). */
 void queues_alien_put(struct front *f, unsigned int local, unsigned int node, void *obj);
-/* One alien array back to its node; wait false: unless somebody works on it. */
+/* The objects of one alien array go back to their node; wait false: not if its lock is held. */
 void queues_alien_drain(struct front *f, unsigned int local, unsigned int node, bool wait);
 /* All objects of a node's shared array to the engine, and its memory back. */
 void queues_shared_drain(struct front *f, unsigned int node);
@@ -161,8 +164,7 @@ unsigned long queues_held_alien(struct front *f);
 
 void queues_nodes_init(struct front *f);
 void queues_nodes_destroy(struct front *f);
-/* taking: act takes them; else it gives them back. */
-void queues_nodes_for_each_lock(struct front *f, void (*act)(struct lock *l), bool taking);
+void queues_nodes_each_lock(struct front *f, void (*act)(struct lock *l));
 void queues_nodes_check(struct front *f);
 
 /* ---- queues_idle.c: the ops that work on all CPUs ---- */

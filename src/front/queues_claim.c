@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/queues_claim.c - a CPU's array claimed, and the memory of arrays
+ * front/queues_claim.c - claims a CPU's array, and has the memory of arrays
  *
  * Data:       {top, bottom, end} of struct kmem_cache_cpu; struct queue_array behind them, made
  *             when the CPU first needs one.
@@ -9,8 +9,8 @@
  * Locks:      kmem_cache_cpu.lock from take or seize to release or retire;
  *             retired_lock (RANK_DEPOT).
  * Flow:       called by front/queues.c, front/queues_idle.c; calls front/percpu.c, page/meta.c,
- *             page/nested.h when the lock is released: a report may wait for that. The
- *             contract is at the head of front/queues.c.
+ *             page/nested.h when the lock is released, since a report may be deferred until then.
+ *             The contract is at the head of front/queues.c.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #include "page/meta.h"
 #include "page/nested.h"
 
-/* Entries of a CPU's array may be read by hits that come too late: no plain stores. */
+/* Entries may be read by hits whose sequence will fail: no plain stores. */
 static void entry_set(void **entry, void *obj)
 {
 	store_relaxed(entry, obj);
@@ -66,17 +66,17 @@ static bool make_array_locked(struct queues *q, struct kmem_cache_cpu *c)
 	return true;
 }
 
-static void hold(struct queue_claim *h, struct kmem_cache_cpu *c, int cpu, uintptr_t top)
+static void hold(struct queue_claim *claim, struct kmem_cache_cpu *c, int cpu, uintptr_t top)
 {
-	h->c = c;
-	h->cpu = cpu;
-	h->node = os_cpu_to_node((unsigned int)cpu);
-	h->bottom = (void **)c->bottom;
-	h->end = (void **)c->end;
-	h->top = (void **)(top == QUEUES_STOPPED ? c->bottom : top);
+	claim->c = c;
+	claim->cpu = cpu;
+	claim->node = os_cpu_to_node((unsigned int)cpu);
+	claim->bottom = (void **)c->bottom;
+	claim->end = (void **)c->end;
+	claim->top = (void **)(top == QUEUES_STOPPED ? c->bottom : top);
 }
 
-bool queues_claim_take(struct front *f, struct queue_claim *h)
+bool queues_claim_take(struct front *f, struct queue_claim *claim)
 {
 	struct kmem_cache_cpu *c;
 	uintptr_t top;
@@ -90,46 +90,46 @@ bool queues_claim_take(struct front *f, struct queue_claim *h)
 		lock_acquire(&c->lock);
 		if (!percpu_xchg(cpu, &c->top, QUEUES_STOPPED, &top))
 			break;
-		lock_release(&c->lock); /* moved meanwhile */
+		lock_release(&c->lock); /* migrated meanwhile */
 	}
 	if (top == QUEUES_STOPPED && !make_array_locked(queues_of(f), c)) {
 		lock_release(&c->lock);
 		return false;
 	}
-	hold(h, c, cpu, top);
+	hold(claim, c, cpu, top);
 	return true;
 }
 
-bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *h)
+bool queues_claim_seize(struct front *f, int cpu, struct queue_claim *claim)
 {
 	struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
 	uintptr_t top;
 
 	lock_acquire(&c->lock);
 	if (c->bottom && !percpu_stop_xchg(cpu, &c->top, QUEUES_STOPPED, &top)) {
-		hold(h, c, cpu, top);
+		hold(claim, c, cpu, top);
 		return true;
 	}
 	lock_release(&c->lock);
 	return false;
 }
 
-void queues_claim_release(struct queue_claim *h)
+void queues_claim_release(struct queue_claim *claim)
 {
 	/* release: pairs with the hits' load of top */
-	percpu_put_back(h->cpu, &h->c->top, (uintptr_t)h->top);
-	lock_release(&h->c->lock);
+	percpu_put_back(claim->cpu, &claim->c->top, (uintptr_t)claim->top);
+	lock_release(&claim->c->lock);
 	nested_call(); /* what was reported meanwhile is delivered now */
 }
 
-void queues_claim_retire(struct front *f, struct queue_claim *h)
+void queues_claim_retire(struct front *f, struct queue_claim *claim)
 {
 	struct queues *q = queues_of(f);
-	struct queue_array *a = container_of(h->bottom, struct queue_array, entry[0]);
+	struct queue_array *a = container_of(claim->bottom, struct queue_array, entry[0]);
 
-	store_relaxed(&h->c->bottom, 0);
-	store_relaxed(&h->c->end, 0);
-	lock_release(&h->c->lock); /* top remains stopped */
+	store_relaxed(&claim->c->bottom, 0);
+	store_relaxed(&claim->c->end, 0);
+	lock_release(&claim->c->lock); /* top remains stopped */
 
 	lock_acquire(&q->retired_lock);
 	a->next = q->retired;
@@ -137,23 +137,23 @@ void queues_claim_retire(struct front *f, struct queue_claim *h)
 	lock_release(&q->retired_lock);
 }
 
-void queues_claim_oldest(struct queue_claim *h, void **objs, unsigned int n)
+void queues_claim_oldest(struct queue_claim *claim, void **objs, unsigned int n)
 {
-	void **first = h->bottom + 1;
-	unsigned int rest = hand_avail(h) - n;
+	void **first = claim->bottom + 1;
+	unsigned int rest = claim_avail(claim) - n;
 
 	for (unsigned int i = 0; i < n; i++)
 		objs[i] = first[i];
 	for (unsigned int i = 0; i < rest; i++)
 		entry_set(&first[i], first[n + i]);
-	h->top -= n;
+	claim->top -= n;
 }
 
-void queues_claim_put(struct queue_claim *h, void *const *objs, unsigned int n)
+void queues_claim_put(struct queue_claim *claim, void *const *objs, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
-		ASSERT(!queues_is_remote(objs[i], h->node));
-		entry_set(++h->top, objs[i]);
+		ASSERT(!queues_is_remote(objs[i], claim->node));
+		entry_set(++claim->top, objs[i]);
 	}
 }
 

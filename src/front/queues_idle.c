@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/queues_idle.c - what works on the queues of all CPUs: drain, reap, tune (spec 3.5, 3.9)
+ * front/queues_idle.c - drain, reap and tune, on the queues of all CPUs (spec 3.5, 3.9)
  *
  * Data:       none of its own.
  * Invariants: none.
@@ -16,7 +16,7 @@
 #include "front/queues.h"
 #include "os/cpu/cpu.h"
 
-/* Does that CPU hold anything? A hint: it goes on. */
+/* Does that CPU hold no object? A hint: the CPU goes on meanwhile. */
 static bool is_empty(struct front *f, int cpu)
 {
 	const struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
@@ -28,20 +28,20 @@ static bool is_empty(struct front *f, int cpu)
 static void drain_cpu(struct front *f, int cpu)
 {
 	void *objs[QUEUES_BATCH];
-	struct queue_claim h;
+	struct queue_claim claim;
 	unsigned int n;
 
 	do {
-		if (is_empty(f, cpu) || !queues_claim_seize(f, cpu, &h))
+		if (is_empty(f, cpu) || !queues_claim_seize(f, cpu, &claim))
 			return;
-		n = MIN(hand_avail(&h), QUEUES_BATCH);
-		queues_claim_oldest(&h, objs, n);
-		queues_claim_release(&h);
+		n = MIN(claim_avail(&claim), QUEUES_BATCH);
+		queues_claim_oldest(&claim, objs, n);
+		queues_claim_release(&claim);
 		queues_flush(f, objs, n);
 	} while (n == QUEUES_BATCH);
 }
 
-/* Each array after what may still be moved into it: CPUs, aliens, shared. */
+/* In the order in which objects move on: CPUs' arrays, alien arrays, shared ones. */
 void queues_drain(struct front *f)
 {
 	const struct queues *q = queues_of(f);
@@ -57,12 +57,12 @@ void queues_drain(struct front *f)
 
 /* ---- reap ------------------------------------------------------------------------------------ */
 
-/* drain_array of spec 3.9: who allocated since the last time is spared once. */
+/* drain_array of spec 3.9: an array used since the last reap is skipped once. */
 static void reap_cpu(struct front *f, int cpu)
 {
 	struct kmem_cache_cpu *c = percpu_state(f->id, cpu);
 	void *objs[QUEUES_BATCH];
-	struct queue_claim h;
+	struct queue_claim claim;
 	unsigned int n;
 
 	if (is_empty(f, cpu))
@@ -71,11 +71,12 @@ static void reap_cpu(struct front *f, int cpu)
 		store_relaxed(&c->touched, 0);
 		return;
 	}
-	if (!queues_claim_seize(f, cpu, &h))
+	if (!queues_claim_seize(f, cpu, &claim))
 		return;
-	n = MIN(queues_reap_count((unsigned int)(h.end - h.bottom), hand_avail(&h)), QUEUES_BATCH);
-	queues_claim_oldest(&h, objs, n);
-	queues_claim_release(&h);
+	n = MIN(queues_reap_count((unsigned int)(claim.end - claim.bottom), claim_avail(&claim)),
+		QUEUES_BATCH);
+	queues_claim_oldest(&claim, objs, n);
+	queues_claim_release(&claim);
 	queues_flush(f, objs, n);
 }
 
@@ -117,23 +118,23 @@ void queues_set_limits(struct front *f, unsigned int limit, unsigned int batchco
 		f->engine->ops->tune(f->engine, batchcount);
 }
 
-/* A CPU's array and all that is in it; the next one will be of the new limit. */
+/* Drains and retires a CPU's array; its next one has the new limit. */
 static void replace_cpu(struct front *f, int cpu)
 {
 	void *objs[QUEUES_BATCH];
-	struct queue_claim h;
+	struct queue_claim claim;
 	unsigned int n;
 
-	drain_cpu(f, cpu); /* most of it before the CPU has to wait */
-	while (queues_claim_seize(f, cpu, &h)) {
-		n = MIN(hand_avail(&h), QUEUES_BATCH);
-		queues_claim_oldest(&h, objs, n);
-		if (!hand_avail(&h)) {
-			queues_claim_retire(f, &h);
+	drain_cpu(f, cpu); /* most of the work before the CPU has to wait */
+	while (queues_claim_seize(f, cpu, &claim)) {
+		n = MIN(claim_avail(&claim), QUEUES_BATCH);
+		queues_claim_oldest(&claim, objs, n);
+		if (!claim_avail(&claim)) {
+			queues_claim_retire(f, &claim);
 			queues_flush(f, objs, n);
 			return;
 		}
-		queues_claim_release(&h);
+		queues_claim_release(&claim);
 		queues_flush(f, objs, n);
 	}
 }

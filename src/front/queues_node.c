@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/queues_node.c - arrays between CPUs: a node's shared one and its aliens (spec 3.8, 3.10)
+ * front/queues_node.c - a node's shared array and its alien arrays (spec 3.8, 3.10)
  *
- * Data:       struct queue; its entries are allocated when the first object comes.
+ * Data:       struct queue; its entries are allocated when the first object is put there.
  * Invariants: avail <= limit. An alien array holds objects of one other node. Checked by
  *             queues_nodes_check().
  * Locks:      queue.lock: RANK_DEPOT (shared), RANK_CPUSLAB (alien; never together with a CPU's).
@@ -23,7 +23,7 @@ static struct queue *shared_of(struct front *f, unsigned int node)
 	return &queues_of(f)->node[node].shared;
 }
 
-/* Takes the n oldest entries out into objs; the rest moves down. Lock held. */
+/* Moves the n oldest entries to objs; the rest moves down. Lock held. */
 static void take_oldest_locked(struct queue *queue, void **objs, unsigned int n)
 {
 	memcpy(objs, queue->entry, n * sizeof(void *));
@@ -50,7 +50,7 @@ unsigned int queues_shared_take(struct front *f, unsigned int node, void **objs,
 	return n;
 }
 
-/* Room for shared * batchcount objects, if there is memory for it. Lock held. */
+/* Allocates entries for shared * batchcount objects, if there is memory. Lock held. */
 static void make_shared_locked(const struct queues *q, struct queue *shared)
 {
 	uint64_t limit = (uint64_t)load_relaxed(&q->shared) * load_relaxed(&q->batchcount);
@@ -63,7 +63,7 @@ static void make_shared_locked(const struct queues *q, struct queue *shared)
 		shared->limit = (uint32_t)limit;
 }
 
-/* Of n objects the first (or the last) so many as there is room for. */
+/* Puts as many of n objects as fit, the first ones or the last ones. */
 static unsigned int shared_put(struct front *f, unsigned int node, void *const *objs,
 			       unsigned int n, bool last)
 {
@@ -146,8 +146,8 @@ static size_t aliens_bytes(const struct queues *q)
 }
 
 /*
- * The alien arrays of a node's CPUs; NULL: out of memory. Made under the shared lock, so that fork,
- * which holds that one, knows them all.
+ * The alien arrays of a node's CPUs; NULL: out of memory. Made under the shared lock, which fork
+ * holds: no alien array can appear meanwhile.
  */
 static struct queue *aliens_of(struct front *f, unsigned int local)
 {
@@ -186,7 +186,7 @@ static unsigned int take_all_locked(struct queue *alien, void **objs)
 	return n;
 }
 
-/* Objects of node out of an alien array: the newest to its shared array, the others are freed. */
+/* Objects of an alien array: the newest go to the shared array of node, the others are freed. */
 static void send_home(struct front *f, unsigned int node, void **objs, unsigned int n)
 {
 	if (n)
@@ -286,12 +286,13 @@ void queues_nodes_destroy(struct front *f)
 }
 
 /*
- * The shared lock is what makes alien arrays appear (aliens_of), so it is held for as long as
- * theirs. Nobody takes it while holding one of those: fork cannot hang.
+ * Alien arrays are made under the shared lock (aliens_of), so that one is taken before theirs and
+ * released after them. Nobody takes it while holding one of theirs: fork cannot deadlock.
  */
-void queues_nodes_for_each_lock(struct front *f, void (*act)(struct lock *l), bool taking)
+void queues_nodes_each_lock(struct front *f, void (*act)(struct lock *l))
 {
 	struct queues *q = queues_of(f);
+	bool taking = act == lock_fork_prepare;
 
 	for (unsigned int local = 0; local < q->nr_nodes; local++) {
 		struct queues_node *n = &q->node[local];

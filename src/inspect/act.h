@@ -22,7 +22,7 @@ struct act_topology {
 unsigned int act_max_cpus(void);
 unsigned int act_max_nodes(void);
 
-/* What the library runs on. */
+/* The machine that the library runs on. */
 void act_topology(struct act_topology *topology);
 
 /* From now on this thread is on that CPU, cpu < cpus. Made-up topologies only. */

@@ -3,7 +3,7 @@
  * inspect/address.c - what an address of a process is
  *
  * Data:       none; struct snapshot of the caller.
- * Invariants: see inspect/tracks.h. What CPUs and nodes cache is looked for in their arrays,
+ * Invariants: see inspect/tracks.h. Cached objects are searched in the arrays of CPUs and nodes,
  *             each within its bounds, chains of arrays for at most as many steps as are counted.
  * Locks:      none.
  * Flow:       tracks_address: place in the reserved range -> page descriptor
@@ -20,7 +20,7 @@
 #include "inspect/slab_map.h"
 #include "inspect/tracks.h"
 
-#define MAX_ENTRIES (16 * QUEUES_MAX_LIMIT) /* of a queue: none has room for more */
+#define MAX_ENTRIES (16 * QUEUES_MAX_LIMIT) /* objects of a queue: the largest limit */
 #define PIECE (SLAB_MAP_PIECE / sizeof(uint64_t))
 
 /* ---- cached by a front ---------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static bool is_among(struct snapshot *s, uint64_t object, uint64_t address, uint
 	return false;
 }
 
-/* In the array whose top this is? */
+/* Is the object in the array with this top? */
 static bool in_sheaf(struct snapshot *s, uint64_t object, uint64_t top, unsigned int capacity)
 {
 	unsigned int bottom = USLAB_SHEAF_CAPACITY - capacity;
@@ -200,7 +200,7 @@ static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address
 	info->cache = map->cache;
 	info->slab = map->base;
 	info->slab_bytes = map->bytes;
-	/* a merged cache takes larger objects than its layout was made for */
+	/* a merged cache may have larger objects than its layout was made for */
 	info->object_size = map->layout.object_size;
 	if (map->layout.kind == LAYOUT_PLAIN)
 		info->object_size = MIN(MAX(s->cache[map->cache].object_size, info->object_size),
@@ -215,7 +215,7 @@ static void fill_slab(struct snapshot *s, struct slab_map *map, uint64_t address
 
 /* ---- in the arena ---------------------------------------------------------------------------- */
 
-/* The free block that has a page inside; what cannot be found stays a single page. */
+/* The free block that a page lies in; if none is found, the page alone. */
 static void fill_free(struct snapshot *s, unsigned long number, struct address_info *info)
 {
 	struct page page;
@@ -276,7 +276,7 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 	}
 }
 
-/* Windows and class bytes lie below the arena, descriptors wherever they lie. */
+/* Windows and class bytes lie below the arena; the descriptors may lie elsewhere. */
 static bool is_metadata(const struct snapshot *s, uint64_t address)
 {
 	uint64_t base = s->totals.arena_base;

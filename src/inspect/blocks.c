@@ -111,7 +111,7 @@ static bool find_record(struct snapshot *s, uint64_t table, uint64_t address,
 	return false;
 }
 
-/* A red zone lies before the block: as many pages as its alignment. */
+/* The red zone before the block has as many pages as its alignment. */
 bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct track_record *record)
 {
 	uint64_t table = find_table(s);

@@ -3,7 +3,7 @@
  * inspect/cpu_stats.c - the CPUs' parts of one cache, read on demand
  *
  * Data:       the caller's array.
- * Invariants: one read for each CPU and at most two descriptors: nothing to loop on.
+ * Invariants: one read for each CPU and at most two descriptors: no endless loop.
  * Locks:      none.
  * Flow:       see inspect/cpu_stats.h.
  */
@@ -24,7 +24,7 @@ static uint64_t state_address(const struct snapshot *s, unsigned int id, unsigne
 	       (uint64_t)id * USLAB_CPU_STATE_SIZE;
 }
 
-/* 0 and *page; 1: that is no slab of this cache (any more); or what the reader says. */
+/* 0 and *page; 1: that is no slab of this cache (any more); or the error of the reader. */
 static int read_slab(const struct snapshot *s, unsigned int cache, uint64_t descriptor,
 		     struct page *page)
 {
@@ -43,7 +43,7 @@ static int read_slab(const struct snapshot *s, unsigned int cache, uint64_t desc
 static int read_slabs(const struct snapshot *s, unsigned int cache,
 		      const struct kmem_cache_cpu *state, struct cpu_stats *cpu)
 {
-	/* a lie stays within what there is */
+	/* bounds a corrupted list */
 	unsigned long most = s->cache[cache].slabs;
 	struct page page;
 	int ret = state->slab ? read_slab(s, cache, state->slab, &page) : 1;
@@ -76,7 +76,7 @@ int cpu_stats_read(const struct snapshot *s, unsigned int cache, struct cpu_stat
 			if (has_slabs)
 				ret = read_slabs(s, cache, &state, &cpus[cpu]);
 		} else if (ret == -EFAULT) {
-			ret = 0; /* nothing ever ran there */
+			ret = 0; /* no thread ever ran there */
 		}
 	}
 	return ret;

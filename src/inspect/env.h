@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/env.h - for whom the environment is, as the command sees it
+ * inspect/env.h - os/process/env.h for tools: which process the environment is meant for
  *
  * Data:       none, see os/process/env.h.
  * Invariants: as there.

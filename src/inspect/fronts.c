@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/fronts.c - what CPUs and depots of a process hold, counted
+ * inspect/fronts.c - counts the objects that CPUs and depots of a process hold
  *
  * Data:       struct snapshot of the caller; a CPU's window is read in pieces of its buffer.
- * Invariants: array front: the words themselves carry the counts, no array is read. cpuslab front:
+ * Invariants: array front: the counts follow from the words, no array is read. cpuslab front:
  *             the private free list of a cpu slab is followed inside of that slab only, for at most
  *             as many steps as it has objects. queues front: each array has its count beside it.
  * Locks:      none.
  * Flow:       called by snapshot.c when the pages are counted.
  *
- * Slabs on a CPU's partial list need nothing here: their own counters say what is in use.
+ * Slabs on a CPU's partial list are not read here: their own counters say what is in use.
  */
 #include "base/bits.h"
 #include "engine/slub/freeptr.h"
@@ -19,7 +19,7 @@
 #include "page/arena.h"
 #include "inspect/internal.h"
 
-#define MAX_QUEUE (16 * QUEUES_MAX_LIMIT) /* objects: no queue has room for more */
+#define MAX_QUEUE (16 * QUEUES_MAX_LIMIT) /* objects: the largest limit of a queue */
 #define WORDS_BYTES (USLAB_NR_HANDLES * sizeof(uint64_t))
 
 /* The states of this many caches at once, in the lower half of the buffer; slabs in the upper. */
@@ -45,7 +45,9 @@ static unsigned long count_array(struct snapshot *s, uint64_t top, unsigned int 
 	return sheaf_count(top, capacity);
 }
 
-/* words: one for each cache number; those that equal the stop word of their cache hold nothing. */
+/*
+ * words: one for each cache number; those that equal the stop word of their cache count as empty.
+ */
 static void count_arrays(struct snapshot *s, const uint64_t *words)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
@@ -57,8 +59,8 @@ static void count_arrays(struct snapshot *s, const uint64_t *words)
 }
 
 /*
- * The words where the inline paths use them, where they are without rseq (in each process one of
- * the two is stopped or was never set), and the spares.
+ * The inline words, the words that are used without rseq (in each process one of the two is stopped
+ * or was never set), and the spares.
  */
 static void read_arrays(struct snapshot *s, int cpu)
 {
@@ -151,9 +153,7 @@ static unsigned long count_free_list(struct snapshot *s, int index, uint64_t des
 	return n;
 }
 
-/*
- * Objects in a CPU's array of the queues front; one that is missing or in somebody's hand has none.
- */
+/* Objects in a CPU's array of the queues front; one that is missing or claimed has none. */
 static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu *state)
 {
 	uint64_t bytes = state->top - state->bottom;
@@ -172,7 +172,7 @@ static void count_state(struct snapshot *s, int index, const struct kmem_cache_c
 {
 	struct snapshot_cache *c = &s->cache[index];
 
-	for (unsigned int i = 0; i < NR_SLUB_STATS; i++)
+	for (unsigned int i = 0; i < NR_ENGINE_STATS; i++)
 		c->stat[i] += state->stat[i];
 	if (s->work[index].queues)
 		c->objects_cpu += count_queue(s, state);
@@ -210,7 +210,7 @@ static void read_depots(struct snapshot *s, unsigned int index)
 		if (!snapshot_read(s, s->work[index].depots + node * sizeof(depot), &depot,
 				   sizeof(depot)))
 			return;
-		/* a lie stays within what the cache's slabs have room for */
+		/* bounded by the objects of all slabs, in case the count is corrupted */
 		c->objects_depot += MIN(depot.nr_objects, c->total_objects);
 	}
 }
@@ -245,7 +245,7 @@ static void read_queues(struct snapshot *s, unsigned int index)
 		if (node.alien)
 			c->objects_alien += count_aliens(s, (uintptr_t)node.alien);
 	}
-	/* a lie stays within what there is */
+	/* likewise */
 	c->objects_shared = MIN(c->objects_shared, c->total_objects);
 	c->objects_alien = MIN(c->objects_alien, c->total_objects);
 }
@@ -253,8 +253,8 @@ static void read_queues(struct snapshot *s, unsigned int index)
 void snapshot_fronts(struct snapshot *s)
 {
 	/*
-	 * The handles are done with; from here on word[] is what CPU -1
-	 * has: words that always miss.
+	 * The handles are not needed any more; from here on word[] has the words of CPU -1, which
+	 * always miss.
 	 */
 	if (!snapshot_read(s, window(s, -1), s->word, sizeof(s->word)))
 		return;

@@ -22,9 +22,9 @@
 
 BUILD_ASSERT(CACHE_NR_ENGINES <= SNAPSHOT_MAX_HEAPS);
 
-#define MAX_COUNTERS 63u /* more, read from a process, is rubbish */
+#define MAX_COUNTERS 63u /* more, read from a process, are not valid */
 
-/* Sums; what cannot be read counts as nothing. */
+/* Sums; counters that cannot be read count as 0. */
 static void read_counters(struct snapshot *s, struct snapshot_heap *heap,
 			  const struct engine_heap *from)
 {

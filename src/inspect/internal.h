@@ -14,22 +14,19 @@
 #include "inspect/snapshot.h"
 
 /*
- * Reads from the process. false: could not. Memory that is not mapped is one more thing that does
- * not add up (a cache that has just gone, a lie); every other error ends the snapshot.
+ * Reads from the process. false: failed. Unmapped memory only counts as an inconsistency (a cache
+ * was just destroyed, or the process is corrupted); every other error ends the snapshot.
  */
 bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len);
 
 /* Reads a string; printable ASCII only, NUL last, empty when it cannot be read. */
 void snapshot_text(struct snapshot *s, uint64_t addr, char *to, size_t size);
 
-/* A row for what is no cache: count blocks of whole pages. */
+/* Adds a row that is no cache: count blocks of whole pages. */
 struct snapshot_cache *snapshot_add_row(struct snapshot *s, const char *name, unsigned long count,
 					unsigned long bytes);
 
-/*
- * The row of whole pages says whether they are tracked, and how many of them
- * are, mapped ones as well.
- */
+/* Fills in whether whole pages are tracked, and how many of them are, mapped ones included. */
 void blocks_fill_row(struct snapshot *s, struct snapshot_cache *c);
 
 /* Index of the cache whose struct engine is at that address; -1: no such cache. */
@@ -40,16 +37,16 @@ int snapshot_find_engine(const struct snapshot *s, uint64_t engine);
  * flags. Returns the address of its engine's own ops.
  */
 uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct engine *e);
-/* What a slab of that cache with the layout at that address is; *debug: SLAB_STORE_USER or 0. */
+/* The kind of a slab of that cache by its layout's address; *debug: SLAB_STORE_USER or 0. */
 enum layout_kind snapshot_kind(struct snapshot *s, unsigned int index, uint64_t layout,
 			       slab_flags_t *debug);
 /* Counts of reports and stacks. */
 void snapshot_debug_totals(struct snapshot *s);
 
-/* Reads all page descriptors: slabs and objects in use per cache, runs, free pages. */
+/* Reads all page descriptors: slabs and objects in use per cache, page runs, free pages. */
 void snapshot_pages(struct snapshot *s);
 
-/* heaps.c: which there are; one page of one of them; their rows, once all pages are counted. */
+/* heaps.c: finds the heaps; counts a page of one; adds their rows after all pages are counted. */
 void snapshot_heaps(struct snapshot *s);
 void snapshot_heap_page(struct snapshot *s, const struct page *page);
 void snapshot_heap_rows(struct snapshot *s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/layouts.c - debugging of a process's caches: flags, layouts of new slabs, kinds of slabs
+ * inspect/layouts.c - debug flags of a process's caches, layouts of new slabs, kinds of slabs
  *
  * Data:       struct snapshot of the caller.
  * Invariants: at most MAX_READS layouts are read while pages are counted: a process may name
- *             another one on each page. Debug layouts are known by their place and not read.
+ *             another one on each page. Debug layouts are known by their address and not read.
  * Locks:      none.
  * Flow:       called by inspect/snapshot.c for each cache, and by pages.c for each slab.
  */
@@ -52,7 +52,10 @@ uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct e
 		work->debug_layouts = (uintptr_t)e->debug + offsetof(struct debug, layouts);
 		ops = (uintptr_t)debug.inner;
 		c->tracking_since = debug.tracking_since;
-		/* of a cache that is only sampled, its debug slabs have U, and it has no letter */
+		/*
+		 * if the cache is only sampled, its debug slabs have U, but U is not shown as its
+		 * flag
+		 */
 		if (!c->sampled)
 			c->flags = (c->flags & ~DEBUG_SLAB_FLAGS) |
 				   (debug.flags & DEBUG_SLAB_FLAGS);

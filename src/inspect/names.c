@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/names.c - the engines and fronts that there are
+ * inspect/names.c - the names of all engines and fronts
  *
  * Data:       a constant table.
  * Invariants: see inspect/names.h; the defaults come first.
  * Locks:      none.
- * Flow:       see names.h; reads the ops tables of front/ and those that cache/ names.
+ * Flow:       see names.h; reads the ops tables of front/ and cache_engines.
  */
 #include "inspect/names.h"
 

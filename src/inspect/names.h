@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/names.h - the engines and fronts that there are, for tools that offer a choice
+ * inspect/names.h - the names of all engines and fronts, for tools
  *
  * Data:       none.
  * Invariants: every name is one that USLAB_CONF=engine= or front= takes.

@@ -2,8 +2,8 @@
 /*
  * inspect/options.h - what USLAB_CONF takes, and the flags of USLAB_DEBUG, for tools that show them
  *
- * Data:       the texts of cache/config/options.def. They are constants of whoever includes this;
- *             the library itself has no help in it.
+ * Data:       the texts of cache/config/options.def, as constants of the including file: the
+ *             library itself contains no help texts.
  * Invariants: the same rows in the same order as the parser's (cache/config/options.c).
  * Locks:      none.
  * Flow:       included by tools.

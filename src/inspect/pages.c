@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/pages.c - the page descriptors of a process, counted
+ * inspect/pages.c - counts the page descriptors of a process
  *
  * Data:       struct snapshot of the caller; descriptors are read in pieces of its buffer.
  * Invariants: every block is counted once, by its head; a head that cannot be one is left out.
- * Locks:      none. A block that is handed over while its part of the array is read may be counted
- *             as what it was or as what it becomes, or not at all.
- * Flow:       called by inspect/snapshot.c. One pass over an array: nothing to loop on.
+ * Locks:      none. A block that is allocated or freed while its part of the array is read may be
+ *             counted in either state, or not at all.
+ * Flow:       called by inspect/snapshot.c. One pass over an array: no endless loop.
  */
 #include "base/bits.h"
 #include "page/arena.h"
@@ -36,7 +36,7 @@ static void count_in_cache(struct snapshot *s, unsigned int index, const struct 
 	node->total_objects += is->objects;
 	s->work[index].inuse += is->inuse;
 	node->inuse += is->inuse;
-	if (is->frozen && kind != LAYOUT_DEBUG) { /* retired debug slabs are frozen as well */
+	if (is->frozen && kind != LAYOUT_DEBUG) { /* isolated debug slabs are frozen as well */
 		c->cpu_slabs++;
 		node->cpu_slabs++;
 	} else if (is_partial(&s->work[index], is, kind)) {
@@ -101,8 +101,8 @@ static void count_page(struct snapshot *s, const struct page *page)
 				t->listed_bytes += PAGE_SIZE << page->order;
 		}
 		break;
-	case PAGE_NONE:
-	case PAGE_TAIL:
+	case PAGE_NONE: /* inside a free block, or never used */
+	case PAGE_TAIL: /* counted with its head */
 		break;
 	default:
 		possible = false;
@@ -117,7 +117,7 @@ void snapshot_pages(struct snapshot *s)
 	for (unsigned long i = 0; i < s->nr_pages; i += PIECE) {
 		unsigned long n = MIN(PIECE, s->nr_pages - i);
 
-		/* what is not readable at one place is not readable further on */
+		/* descriptors behind an unreadable one are not readable either */
 		if (!snapshot_read(s, s->descriptors + i * sizeof(*piece), s->buffer,
 				   n * sizeof(*piece)))
 			break;

@@ -13,8 +13,8 @@
 
 /*
  * Other threads change what is copied here, by design: whole words are read at a time, so that
- * pointers and counters are not torn, and the sanitizers are told that this is no mistake. A
- * volatile access keeps the compiler from turning the loop into a call of memcpy, which they watch.
+ * pointers and counters are not torn, and without checks of the sanitizers. A volatile access keeps
+ * the compiler from turning the loop into a call of memcpy, which they intercept.
  */
 __attribute__((no_sanitize("thread", "address", "undefined"))) static int
 local_read(void *ctx, uint64_t addr, void *buf, size_t len)

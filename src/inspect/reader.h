@@ -2,7 +2,7 @@
 /*
  * inspect/reader.h - memory of a process, this one or another, behind one function
  *
- * Data:       struct reader: a function and what it needs.
+ * Data:       struct reader: a function and its context.
  * Invariants: read() fills all of buf or fails; a failed read may leave anything in buf.
  * Locks:      none. What is read may change while it is being read.
  * Flow:       implemented by inspect/reader.c (this process) and by tools (other processes, core
@@ -18,11 +18,11 @@
 struct reader {
 	/*
 	 * Copies len bytes at addr of the process into buf. 0; -EFAULT: not all of it is mapped;
-	 * -ESRCH: the process has ended; -EPERM: not allowed to look.
+	 * -ESRCH: the process has ended; -EPERM: not permitted.
 	 */
 	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
-	bool still; /* a core file: its process, and its clock, stand still */
+	bool still; /* a core file: nothing changes, and its clock stands still */
 };
 
 static inline int reader_read(const struct reader *r, uint64_t addr, void *buf, size_t len)
@@ -31,8 +31,8 @@ static inline int reader_read(const struct reader *r, uint64_t addr, void *buf, 
 }
 
 /*
- * This process. A wild address faults here instead of failing, so the caller makes sure that no
- * cache is destroyed meanwhile; everything else that a snapshot follows is never unmapped.
+ * This process. An unmapped address faults here instead of failing, so the caller makes sure that
+ * no cache is destroyed meanwhile; all else that a snapshot reads is never unmapped.
  */
 extern const struct reader reader_local;
 

@@ -3,9 +3,9 @@
  * inspect/root.c - uslab_root of this process
  *
  * Data:       uslab_root, found by its name in the ELF symbols of the library or program.
- * Invariants: addresses and sizes come from the linker and loader: there is no moment at which a
- *             tool could see them half filled.
- * Locks:      none; root_init() is called by whoever initialises the library, once at a time.
+ * Invariants: addresses and sizes are set by the linker and loader: a tool never sees them half
+ *             filled.
+ * Locks:      none; root_init() is called by the thread that initialises the library.
  * Flow:       see root.h; calls nothing.
  */
 #include "inspect/root.h"
@@ -21,6 +21,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "engine/slub/slub.h"
 #include "front/depot.h"
 #include "front/queues.h"
 #include "os/cpu/cpu.h"
@@ -32,7 +33,7 @@
 
 /*
  * The library writes to this name, not to the exported one: in a program with two of our libraries
- * (linked with one, started with the other) the exported names of both mean the first one's.
+ * (linked with one, started with the other) both exported names resolve to the first one's.
  */
 static struct uslab_root root = {
 	.magic = USLAB_ROOT_MAGIC,
@@ -68,8 +69,8 @@ static struct uslab_root root = {
 };
 
 /*
- * Written, and so in every core: what is constant is in the library's file only,
- * which may be gone by then.
+ * In written memory, and so in every core: constants are only in the library's file, which may be
+ * gone by then.
  */
 static char large_name_text[32];
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/root.h - uslab_root: the door for tools that look from outside
+ * inspect/root.h - uslab_root: the entry point for tools that read from outside
  *
- * Data:       one exported structure of addresses of everything that a tool reads, with a version
- *             and the sizes of the structures, so that a tool of another version says so instead
- *             of guessing.
+ * Data:       one exported structure with the addresses of all that a tool reads, a version and the
+ *             sizes of the structures, by which a tool refuses another version.
  * Invariants: all but ready, kick and large_name is const from load time
  *             on; addresses never change.
- * Locks:      none. A reader outside sees values that change while it reads: it must bound every
- *             count and check every pointer.
+ * Locks:      none. Values change while a tool reads them: it must bound every count and check
+ *             every pointer.
  * Flow:       filled by inspect/root.c, called by api/init.c and malloc/init.c; read by
  *             inspect/snapshot.c.
  */
@@ -47,8 +46,8 @@ struct uslab_root {
 	uint64_t meta_counters;	 /* struct meta_counters */
 	uint64_t rseq_on;	 /* bool percpu_rseq */
 	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
-	uint64_t control;    /* struct control (cache/control/control.h): commands from outside */
-	uint64_t kick;	     /* size_t: 0 written there brings the next malloc() to it; or 0 */
+	uint64_t control; /* struct control (cache/control/control.h): commands from outside */
+	uint64_t kick; /* size_t: with 0 written there the next malloc() polls the mailbox; or 0 */
 	uint64_t stacks;     /* struct stacks ** (debug/stacks.h) */
 	uint64_t reports;    /* struct report_counters */
 	uint64_t kfence;     /* struct kfence_counters */
@@ -60,10 +59,10 @@ struct uslab_root {
 
 extern USLAB_API struct uslab_root uslab_root;
 
-/* Where a tool writes 0 to bring the next malloc() to the mailbox; before root_init(). */
+/* Where a tool writes 0 so that the next malloc() polls the mailbox; before root_init(). */
 void root_set_kick(unsigned long *limit);
 
-/* Opens the door; large_name lives as long as the process. May be called again with another one. */
+/* Makes uslab_root ready; large_name must never be freed. May be called again with another one. */
 void root_init(const char *large_name);
 
 #endif /* INSPECT_ROOT_H */

@@ -3,8 +3,8 @@
  * inspect/slab_map.c - one slab of a process: where its objects lie, and which of them are free
  *
  * Data:       struct slab_map of the caller; the upper part of the snapshot's buffer.
- * Invariants: see inspect/slab_map.h. Whatever cannot be true is counted as inconsistent, and the
- *             slab is left out or its free objects are called unknown.
+ * Invariants: see inspect/slab_map.h. Impossible values are counted as inconsistent, and the slab
+ *             is left out or its free objects are unknown.
  * Locks:      none.
  * Flow:       slab_map_open: descriptor, layout, checks; slab_map_fill: the bytes, then the list
  *             that the slab's engine keeps.
@@ -20,7 +20,7 @@
 
 #define COPY (s->buffer + SLAB_MAP_PIECE)
 #define COPY_SIZE (SNAPSHOT_BUFFER - SLAB_MAP_PIECE)
-#define TRIES 3	       /* at a slab that changes */
+#define TRIES 3	       /* to read a slab that changes */
 #define MAX_INDEX 256u /* objects in a slab of engine slab: numbers are one byte */
 
 void slab_map_init(struct slab_map *map)
@@ -47,7 +47,7 @@ static void take_counters(struct slab_map *map)
 	memcpy(&map->counters, &map->page.counters, sizeof(map->counters));
 }
 
-/* A layout never changes, so one address is read once in a row. */
+/* A layout never changes: the same address is not read again. */
 static bool read_layout(struct snapshot *s, struct slab_map *map)
 {
 	uint64_t address = (uintptr_t)map->page.layout;
@@ -77,7 +77,7 @@ static bool read_debug(struct snapshot *s, struct slab_map *map)
 	return true;
 }
 
-/* Bytes from an object's start to the end of what a debug slab keeps behind it. */
+/* Bytes from an object's start to the end of its metadata in a debug slab. */
 static uint64_t debug_end(const struct slab_map *map)
 {
 	const struct slab_layout *l = &map->layout;
@@ -98,7 +98,7 @@ static bool layout_fits(const struct slab_map *map)
 	return l->kind != LAYOUT_DEBUG || l->red_left_pad + debug_end(map) <= l->stride;
 }
 
-/* Objects are counted in the descriptor; what would lie beyond the block is a lie. */
+/* The number of objects is in the descriptor; false if they exceed the block. */
 static bool place_objects(struct slab_map *map)
 {
 	const struct slab_layout *l = &map->layout;
@@ -121,7 +121,7 @@ bool slab_map_open(struct snapshot *s, struct slab_map *map, unsigned long numbe
 		return false;
 	index = snapshot_find_engine(s, (uintptr_t)map->page.engine);
 	if (map->page.type != PAGE_SLAB || index < 0)
-		return false; /* gone meanwhile, or a cache that came or went */
+		return false; /* freed meanwhile, or its cache was created or destroyed */
 	if (map->page.order > ARENA_CHUNK_ORDER || number % (1ul << map->page.order) ||
 	    (1ul << map->page.order) > s->nr_pages - number)
 		return impossible(s);
@@ -165,7 +165,7 @@ static struct slub code_of(const struct snapshot *s, const struct slab_map *map)
 	return (struct slub){ .hardened = work->hardened, .random = work->random };
 }
 
-/* Marks what a list that begins with obj leads to. false: it leads astray. */
+/* Marks the objects of the list that begins with obj. false: it is not valid. */
 static bool follow(struct snapshot *s, struct slab_map *map, uint64_t obj)
 {
 	struct slub code = code_of(s, map);
@@ -187,7 +187,7 @@ static bool follow(struct snapshot *s, struct slab_map *map, uint64_t obj)
 	return true;
 }
 
-/* The private list of the CPU that the slab belongs to. */
+/* The private list of the CPU that owns the slab. */
 static bool follow_of_cpu(struct snapshot *s, struct slab_map *map)
 {
 	uint64_t place = s->totals.arena_base + (uint64_t)USLAB_WINDOWS_OFFSET +
@@ -210,12 +210,12 @@ static bool fill_slub(struct snapshot *s, struct slab_map *map)
 {
 	if (!follow(s, map, (uintptr_t)map->page.freelist))
 		return false;
-	for (unsigned int i = map->counters.carved; i < map->objects; i++)
+	for (unsigned int i = map->counters.formatted; i < map->objects; i++)
 		mark_free(map, i);
 	return !map->counters.frozen || follow_of_cpu(s, map);
 }
 
-/* SLAB: numbers of free objects, from entry inuse on; an array that is nowhere: full. */
+/* SLAB: numbers of free objects, from entry inuse on; no array: the slab is full. */
 static bool fill_index(struct snapshot *s, struct slab_map *map)
 {
 	uint64_t index = (uintptr_t)map->page.freelist;
@@ -239,7 +239,7 @@ static bool fill_free(struct snapshot *s, struct slab_map *map)
 
 	memset(map->free, 0, sizeof(map->free));
 	switch (map->layout.kind) {
-	case LAYOUT_DEBUG: /* a retired one is not to be believed */
+	case LAYOUT_DEBUG: /* the free list of an isolated one may be damaged */
 		return !map->counters.frozen && follow(s, map, (uintptr_t)map->page.freelist);
 	case LAYOUT_GUARD:
 		return false;
@@ -261,7 +261,7 @@ static bool copy_slab(struct snapshot *s, struct slab_map *map)
 	return map->copied;
 }
 
-/* Is what was read of one moment? The new descriptor is taken over. */
+/* Was the slab the same before and after the read? Stores the new descriptor. */
 static bool is_stable(struct snapshot *s, struct slab_map *map, bool *same)
 {
 	struct page page;

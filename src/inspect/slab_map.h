@@ -3,8 +3,8 @@
  * inspect/slab_map.h - one slab of a process: where its objects lie, and which of them are free
  *
  * Data:       struct slab_map of the caller; the slab's bytes are copied into the snapshot's buffer
- *             if they fit there. One map may be used for one slab after the other: what it knows of
- *             layouts and caches is kept.
+ *             if they fit there. One map may be used for one slab after the other: it keeps the
+ *             layouts and caches that it has read.
  * Invariants: objects lie within the block: first + objects * stride <= base + bytes; metadata of
  *             debug layouts lies within the stride. Free lists are followed for at most as many
  *             steps as there are objects.
@@ -31,7 +31,7 @@ struct slab_map {
 	struct page page;
 	struct slab_layout layout;
 	struct slab_counters counters;
-	bool known;			      /* free[] tells; else nobody knows */
+	bool known; /* free[] is valid; else it is not known which objects are free */
 	uint64_t free[SLAB_MAP_OBJECTS / 64]; /* bit i: object i is on the slab's own free list */
 
 	/* ---- kept from slab to slab ---- */

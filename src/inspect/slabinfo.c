@@ -16,7 +16,7 @@
 #include "front/queues.h"
 #include "inspect/internal.h"
 
-/* Address of the list node behind the one at that address; 0: cannot be read. */
+/* Address of the next list node; 0: cannot be read. */
 static uint64_t next_node(const struct snapshot *s, uint64_t address)
 {
 	struct list_head node;
@@ -25,8 +25,8 @@ static uint64_t next_node(const struct snapshot *s, uint64_t address)
 }
 
 /*
- * The list of the process gives the order: numbers of caches are used again. What it does not name,
- * or not yet, follows in the order of numbers.
+ * In the order of the process's list, since numbers of caches are reused. Caches that are not, or
+ * not yet, on it follow in the order of numbers.
  */
 void slabinfo_order(const struct snapshot *s, uint16_t *order)
 {

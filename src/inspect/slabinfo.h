@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/slabinfo.h - what a list like /proc/slabinfo needs beyond a snapshot (spec 9.1)
+ * inspect/slabinfo.h - data of /proc/slabinfo that a snapshot does not have (spec 9.1)
  *
  * Data:       none of its own.
- * Invariants: every index is below nr_caches and is given once, whatever the process says.
+ * Invariants: every index is below nr_caches and is returned once, whatever the process contains.
  * Locks:      none; the process goes on meanwhile.
  * Flow:       called by tools; snapshot_take() comes first; reads through s->reader, which must
  *             still be usable.
@@ -25,7 +25,7 @@ struct slabinfo_tunables {
  */
 void slabinfo_order(const struct snapshot *s, uint16_t *order);
 
-/* Of a cache with queues; false, and zeros: it has none. */
+/* The limits of a cache with queues; false, and zeros: it has none. */
 bool slabinfo_tunables(const struct snapshot *s, unsigned int cache, struct slabinfo_tunables *t);
 
 #endif /* INSPECT_SLABINFO_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/snapshot.c - which caches a process has, and the frame around the counting
+ * inspect/snapshot.c - takes a snapshot: finds the caches, and calls the files that count
  *
  * Data:       struct snapshot of the caller.
  * Invariants: see inspect/snapshot.h; s->by_id and s->hash lead only to indexes below nr_caches.
  * Locks:      none.
- * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an
- *             array: there is no list to be led astray on) -> heaps.c -> pages.c ->
- *             fronts.c -> totals and extra rows.
+ * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an array, so that
+ *             no damaged list is followed) -> heaps.c -> pages.c -> fronts.c -> totals and extra
+ *             rows.
  */
 #include "inspect/snapshot.h"
 
@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
 #include "cache/cache.h"
 #include "cache/control/control.h"
 #include "debug/debug.h"
@@ -28,6 +29,17 @@
 #include "inspect/internal.h"
 
 #define MAX_PAGE_ORDER ARENA_CHUNK_ORDER
+
+/* The rows of fields.def are in the order of the events' numbers: here is where each stands. */
+enum stat_row {
+#define CACHE_STAT(item, key, help) ROW_OF_##item,
+#include "inspect/fields.def"
+	NR_STAT_ROWS
+};
+
+#define CACHE_STAT(item, key, help) BUILD_ASSERT((int)ROW_OF_##item == (int)item);
+#include "inspect/fields.def"
+BUILD_ASSERT((int)NR_STAT_ROWS == (int)NR_ENGINE_STATS);
 
 bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len)
 {
@@ -44,8 +56,8 @@ bool snapshot_read(struct snapshot *s, uint64_t addr, void *buf, size_t len)
 }
 
 /*
- * A text of the process: size bytes of to are written, NUL last. What is not printable ASCII
- * becomes '?': names end up on terminals and in JSON.
+ * Cleans a string of the process: size bytes, NUL last. Bytes that are not printable ASCII become
+ * '?', since names are printed on terminals and in JSON.
  */
 static void clean_text(char *to, size_t size)
 {
@@ -108,7 +120,7 @@ int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root)
 	return load_acquire(&s->root.ready) ? 0 : -EAGAIN;
 }
 
-/* The arena's place and size. false: this cannot be one (or there is none yet). */
+/* The arena's address and size. false: not valid (or there is no arena yet). */
 static bool read_page_map(struct snapshot *s)
 {
 	struct snapshot_totals *t = &s->totals;
@@ -159,7 +171,7 @@ static void read_globals(struct snapshot *s)
 
 static unsigned int hash_of(uint64_t engine)
 {
-	return (unsigned int)((engine >> 4) * 0x9e3779b97f4a7c15ull >> 40) % SNAPSHOT_HASH;
+	return (unsigned int)(mix_multiply(engine >> 4) >> 40) % SNAPSHOT_HASH;
 }
 
 int snapshot_find_engine(const struct snapshot *s, uint64_t engine)
@@ -189,7 +201,7 @@ static void read_aliases(struct snapshot *s, struct snapshot_cache *c, const str
 	struct cache_alias alias;
 
 	c->first_alias = s->nr_aliases;
-	/* refcount - 1 of them; the array bounds a loop and a refcount that lies */
+	/* refcount - 1 of them; the array bounds a loop and a corrupted refcount */
 	while (next && s->nr_aliases < SNAPSHOT_MAX_ALIASES && c->nr_aliases + 1 < c->refcount) {
 		if (!snapshot_read(s, next, &alias, sizeof(alias)))
 			break;
@@ -210,7 +222,7 @@ static void read_slub(struct snapshot *s, struct snapshot_cache *c, struct snaps
 		return;
 	c->min_partial = slub.min_partial;
 	c->remote_node_defrag_ratio = slub.remote_node_defrag_ratio;
-	if (!(c->flags & SLUB_DEBUG_FLAGS)) {
+	if (!(c->flags & DEBUG_SLAB_FLAGS)) {
 		c->cpu_partial = slub.cpu_partial;
 		c->cpu_partial_slabs = slub.cpu_partial_slabs;
 	}
@@ -258,7 +270,7 @@ static void fill_cache(struct snapshot *s, struct snapshot_cache *c, const struc
 
 /*
  * The cache with number id, whose handle holds address. Only a cache that points back at its handle
- * is taken: that keeps out one that is being made or has just gone, and one cache twice.
+ * is taken: that excludes caches that are being created or destroyed, and duplicates.
  */
 static void read_cache(struct snapshot *s, unsigned int id, uint64_t handle, uint64_t address)
 {
@@ -352,7 +364,7 @@ static void add_extra_rows(struct snapshot *s)
 	c->whole_pages = true;
 }
 
-/* Objects in use, as the slabs see it, less what the fronts hold. */
+/* Objects in use in slabs, less those held by fronts. */
 static void finish_caches(struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++) {

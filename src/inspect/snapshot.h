@@ -9,9 +9,9 @@
  *             may not add up exactly unless it is quiet.
  * Flow:       called by tools; calls a struct reader.
  *
- * Nothing that the process says is trusted: every count is bounded by the array it counts, every
- * address is only ever given to the reader, and no list is followed but the private free list of a
- * cpu slab (bounded by the slab's objects) and the aliases of a cache (bounded by the array).
+ * Data of the process is not trusted: every count is bounded by the array it counts, every address
+ * is only passed to the reader, and no list is followed but the private free list of a cpu slab
+ * (bounded by the slab's objects) and the aliases of a cache (bounded by the array).
  */
 #ifndef INSPECT_SNAPSHOT_H
 #define INSPECT_SNAPSHOT_H
@@ -33,7 +33,7 @@ struct snapshot_node {
 	uint32_t slabs;
 	uint32_t partial;
 	uint32_t cpu_slabs;
-	uint32_t inuse; /* objects, as slabs see it: what fronts hold is in use */
+	uint32_t inuse; /* objects in use in slabs: those held by fronts included */
 	uint32_t total_objects;
 	uint32_t objects_partial;
 };
@@ -47,8 +47,8 @@ struct snapshot_cache {
 	bool whole_pages;	  /* no cache: blocks too large for any, in the arena or mapped */
 	unsigned int first_alias; /* of snapshot.alias[], nr_aliases of them, newest first */
 	unsigned int nr_aliases;
-	bool no_stats;			   /* a tree of a kernel that does not count events */
-	unsigned long stat[NR_SLUB_STATS]; /* events, all CPUs */
+	bool no_stats;			     /* a tree of a kernel that does not count events */
+	unsigned long stat[NR_ENGINE_STATS]; /* events, all CPUs */
 	struct snapshot_node node[SNAPSHOT_MAX_NODES];
 };
 
@@ -59,21 +59,21 @@ struct snapshot_totals {
 #include "inspect/fields.def"
 };
 
-/* What is needed of a cache only while the snapshot is being taken. */
+/* Data of a cache that is needed only while the snapshot is being taken. */
 struct snapshot_work {
 	uint64_t engine;	/* address of its struct engine in the process */
 	uint64_t depots;	/* of its struct depot[nodes], or 0 */
 	uint64_t queues;	/* of its struct queues, or 0 */
 	uint64_t layout;	/* of the engine's own slabs */
 	uint64_t debug_layouts; /* of its struct debug's layouts[], or 0 */
-	unsigned long inuse;	/* as its slabs and heap see it: what the fronts hold is in use */
+	unsigned long inuse;	/* in its slabs and heap: objects held by fronts included */
 	uint64_t random;	/* of free pointers */
 	unsigned int cpu_slabs; /* CPUs that have one: the other frozen ones are on their lists */
 	bool hardened;
 	bool free_list; /* slabs without objects are on no partial list */
 };
 
-/* A heap (engine/engine.h): what its counters say, and its pages as they were found. */
+/* A heap (engine/engine.h): its counters, and its pages as counted from descriptors. */
 struct snapshot_heap {
 	uint64_t address; /* of struct engine_heap in the process */
 	char name[16];
@@ -114,7 +114,7 @@ struct snapshot {
 /*
  * Reads uslab_root at that address into s->root. 0; -EPROTO: that is no uslab_root;
  * -EPROTONOSUPPORT: of another version or with other structures; -EAGAIN: not ready (the library
- * was not used so far); or what the reader says.
+ * was not used so far); or the error of the reader.
  */
 int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/text.c - the table of caches, column by column out of fields.def
+ * inspect/text.c - prints the table of caches, with the columns of fields.def
  *
  * Data:       none.
  * Invariants: header and lines come from the one list of columns, so they cannot disagree.
@@ -14,7 +14,7 @@
 
 #include "base/bits.h"
 
-/* Room for what a line is composed of: each part is made once per line. */
+/* The parts of a line, each made once per line. */
 struct text_parts {
 	char space[24];
 	char slabs[72];

@@ -21,7 +21,7 @@ struct text_options {
 
 /* Each returns the length of the line, its newline included. */
 size_t text_header(char *buf, size_t size, const struct text_options *options);
-/* name: what to call the cache; the slabinfo rules choose it among id and aliases. */
+/* name: the name to print; chosen among id and aliases as slabinfo does. */
 size_t text_line(char *buf, size_t size, const char *name, const struct snapshot_cache *c,
 		 const struct text_options *options);
 

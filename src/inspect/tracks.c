@@ -3,9 +3,9 @@
  * inspect/tracks.c - objects of debug slabs with their users, and the stacks
  *
  * Data:       none; struct snapshot of the caller, whose buffer is used.
- * Invariants: every block of pages is looked at once, whatever the descriptors say: one that begins
- *             inside of another is passed over. So no process, however it lies, makes this
- *             longer than its own memory.
+ * Invariants: every block of pages is read once, whatever the descriptors contain: one that begins
+ *             inside of another is skipped. So the time is bounded by the size of the arena also
+ *             for a corrupted process.
  * Locks:      none.
  * Flow:       tracks_visit: blocks.c; page descriptors in pieces -> slab_map.c -> visit().
  */
@@ -28,13 +28,13 @@ struct visit {
 	void (*visit)(const struct track_record *record, void *arg);
 	void *arg;
 	long count;
-	unsigned long next; /* pages below belong to blocks that were looked at */
+	unsigned long next; /* pages below it are done */
 	struct slab_map map;
 };
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Retired slabs (a check failed) are on no list: as in the kernel they are not looked at. */
+/* Isolated slabs (a check failed) are on no list: as in the kernel they are left out. */
 static void visit_slab(struct visit *v, unsigned long number)
 {
 	struct slab_map *map = &v->map;
@@ -49,7 +49,7 @@ static void visit_slab(struct visit *v, unsigned long number)
 	for (unsigned int i = 0; i < map->objects; i++) {
 		if (slab_map_is_free(map, i) || !slab_map_record(v->s, map, i, &record))
 			continue;
-		record.live = true; /* also where the list led astray: it changed too fast */
+		record.live = true; /* also if the list was not valid: it changed too fast */
 		v->count++;
 		v->visit(&record, v->arg);
 	}
@@ -77,7 +77,7 @@ long tracks_visit(struct snapshot *s, unsigned int cache,
 	for (unsigned long i = 0; i < s->nr_pages && !s->error; i += PIECE) {
 		unsigned long nr = MIN(PIECE, s->nr_pages - i);
 
-		/* what is not readable at one place is not readable further on */
+		/* descriptors behind an unreadable one are not readable either */
 		if (!snapshot_read(s, s->descriptors + i * sizeof(struct page), s->buffer,
 				   nr * sizeof(struct page)))
 			break;
@@ -125,7 +125,7 @@ uint64_t tracks_now(struct snapshot *s)
 
 	if (!s->reader->still)
 		return os_clock_ms();
-	/* The clock stopped with the process; the last that it tracked is near enough. */
+	/* The clock stopped with the process: the time of the newest track is close to it. */
 	tracks_visit(s, UINT_MAX, find_newest, &newest);
 	return newest;
 }

@@ -51,8 +51,8 @@ bool blocks_find(struct snapshot *s, uint64_t pages, uint64_t bytes, struct trac
 unsigned int tracks_stack(struct snapshot *s, uint32_t handle, uint64_t *pcs, unsigned int max);
 
 /*
- * os_clock_ms() of the process now, so that age = now - track.when. Of one that stands still (a
- * core file) the time of the newest track.
+ * os_clock_ms() of the process now, so that age = now - track.when. For a core file the time of the
+ * newest track.
  */
 uint64_t tracks_now(struct snapshot *s);
 
@@ -69,7 +69,7 @@ enum address_kind {
 };
 
 enum object_state {
-	/* its slab's list cannot be read, or changes too fast; a retired debug slab */
+	/* its slab's list cannot be read, or changes too fast; an isolated debug slab */
 	OBJECT_UNKNOWN,
 	OBJECT_LIVE,
 	OBJECT_FREE,   /* on its slab's free list */
@@ -92,7 +92,7 @@ struct address_info {
 	struct track_record track;
 };
 
-/* What is at that address of the process? 0 or -errno of the reader. */
+/* Finds out what an address of the process is. 0 or -errno of the reader. */
 int tracks_address(struct snapshot *s, uint64_t address, struct address_info *info);
 
 #endif /* INSPECT_TRACKS_H */

@@ -28,13 +28,13 @@ void usage_read(struct usage *usage)
 		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free) -
 			pcp_stats(node).nr_pages;
 	}
-	/* Read at different times: another thread may have come between. */
+	/* Read at different times: other threads may have allocated in between. */
 	usage->slab_bytes = used > large ? (used - large) * PAGE_SIZE : 0;
 	usage->large_bytes = large * PAGE_SIZE;
 	usage->mapped_bytes = load_relaxed(&large_counters.bytes);
 }
 
-/* What a front caches, and whether in queues or in slabs of CPUs. */
+/* Adds the objects held by a front, in queues or in cpu slabs. */
 static void add_held(struct usage_slow *usage, struct cache *c)
 {
 	uint64_t bytes = c->front.ops->held(&c->front) * c->engine.size;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/usage.h - how many bytes this process has in slabs, cheap enough to ask after every call
+ * inspect/usage.h - how many bytes this process has in slabs, cheap enough to read after every call
  *
  * Data:       none of its own.
- * Invariants: slab_bytes + large_bytes == pages handed out by the zones, but for those on CPUs'
+ * Invariants: slab_bytes + large_bytes == pages allocated from the zones, but for those on CPUs'
  *             lists. When quiet, slab_bytes equals snapshot_totals.slab_bytes.
  * Locks:      none: counters are read as they are, exact when quiet. usage_read_slow() also walks
  *             the list of caches: no other thread may create or destroy one meanwhile.
@@ -19,7 +19,7 @@
 struct usage {
 	uint64_t slab_bytes;
 	uint64_t large_bytes;  /* kmallocs that are too large for a cache, in whole pages */
-	uint64_t mapped_bytes; /* those that the arena had no room for: mappings of their own */
+	uint64_t mapped_bytes; /* those too large for the arena: mappings of their own */
 };
 
 /* All zero before the library is initialised. */
@@ -28,11 +28,11 @@ void usage_read(struct usage *usage);
 struct usage_slow {
 	uint64_t queue_bytes;	 /* objects in arrays and queues of CPUs and nodes */
 	uint64_t cpu_slab_bytes; /* free objects in slabs that belong to a CPU: front cpuslab */
-	uint64_t meta_bytes;	 /* handed out to the library itself, page/meta.h */
+	uint64_t meta_bytes;	 /* allocated by the library itself, page/meta.h */
 	uint64_t page_blocks;	 /* blocks of pages taken from the zones since start */
 };
 
-/* What takes a walk over all caches and CPUs. */
+/* These need a walk over all caches and CPUs. */
 void usage_read_slow(struct usage_slow *usage);
 
 /* Pages of the arena so far, by number: usage_page_of() is not below it outside of the arena. */

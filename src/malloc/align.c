@@ -3,7 +3,7 @@
  * malloc/align.c - aligned allocation: posix_memalign, aligned_alloc, memalign, valloc, pvalloc
  *
  * Data:       none.
- * Invariants: a class serves an alignment when its size is a multiple of it: every object lies at a
+ * Invariants: a class has an alignment if its size is a multiple of it: every object lies at a
  *             multiple of the largest power of two in its size (malloc_class_align).
  * Locks:      none.
  * Flow:       called by the program and cxx.c; calls slow.c, os/memory/vm.c, page/reserve.c.

@@ -26,9 +26,10 @@
 #define MALLOC_FINE_CLASSES 8u	 /* steps of 16 bytes, up to 128 */
 #define MALLOC_EIGHT_CLASSES 24u /* up to here eight to a doubling, up to 512; then nine */
 #define MALLOC_CLASSES 78u	 /* numbers 1..78 */
-#define MALLOC_MAX_SMALL 32768ul /* bytes; larger requests are runs of pages */
-#define MALLOC_MAX_TABLE 8192ul	 /* bytes; requests up to this find their class in a table */
-#define MALLOC_TABLE_SIZE (MALLOC_MAX_TABLE + 1) /* one byte for each: a shift less in malloc() */
+#define MALLOC_MAX_SMALL 32768ul /* bytes; larger requests are page runs */
+#define MALLOC_MAX_TABLE 8192ul	 /* bytes; requests up to this have their class in a table */
+#define MALLOC_TABLE_SIZE \
+	(MALLOC_MAX_TABLE + 1) /* one byte for each size: saves a shift in malloc() */
 
 /* Class numbers are cache numbers are page class bytes: no table translates between them. */
 BUILD_ASSERT(USLAB_ID_MALLOC == 1 && MALLOC_CLASSES < USLAB_ID_KMALLOC);
@@ -76,8 +77,8 @@ static inline size_t malloc_class_size(unsigned int class)
 }
 
 /*
- * Every object of a class lies at a multiple of this: the largest power of two in its size, up to
- * the page, which is the most that a cache promises.
+ * Every object of a class lies at a multiple of this: the largest power of two in its size, up to a
+ * page, the most that a cache guarantees.
  */
 static inline size_t malloc_class_align(unsigned int class)
 {

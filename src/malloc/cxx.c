@@ -3,18 +3,18 @@
  * malloc/cxx.c - operator new and delete, by their names in the ABI
  *
  * Data:       forms: the operators that others are defined by, as the program sees them.
- * Invariants: as the C++ standard has it: new gives memory or throws std::bad_alloc, after asking
+ * Invariants: as in the C++ standard: new returns memory or throws std::bad_alloc, after calling
  *             the new-handler as long as there is one; the nothrow forms give NULL instead. Arrays,
  *             nothrow and sized forms do what the form that they are defined by does, also when
  *             that is the program's own.
  * Locks:      none; forms_state publishes forms.
  * Flow:       called by the program; calls slow.c, align.c, os/symbol/symbol.c.
  *
- * This library does not need a C++ library; the program that calls operator new has one. What a
- * failure needs of it is looked up when the failure is there: std::get_new_handler and the function
- * that throws, or, for the nothrow forms, libstdc++'s own operator, which catches what a handler
- * throws (C cannot) and calls back here. A program without any of them gets one line and abort().
- * Exceptions pass through these functions: they hold nothing that would have to be undone.
+ * This library does not need a C++ library; the program that calls operator new has one. The
+ * functions of it that a failure needs are looked up at the first failure: std::get_new_handler and
+ * the function that throws, or, for the nothrow forms, libstdc++'s own operator, which catches what
+ * a handler throws (C cannot) and calls back here. A program without any of them gets one line and
+ * abort(). Exceptions pass through these functions, which need no cleanup.
  */
 #include <string.h>
 
@@ -33,8 +33,8 @@ struct nothrow; /* std::nothrow_t: an empty tag */
 
 /*
  * A program may replace any operator, and few replace all. This library comes after the program in
- * the order in which symbols are found, and is linked so that its own calls do not look for others:
- * the loader is asked once, at the first call of an operator that is defined by another.
+ * the lookup order of symbols, and is linked so that its own calls are not looked up: dlsym() is
+ * called once, at the first call of an operator that is defined by another.
  */
 struct forms {
 	void *(*new_one)(size_t);
@@ -87,9 +87,7 @@ static cold noinline const struct forms *look_up_forms(void)
 {
 	struct forms f;
 
-	/*
-	 * A call that comes before the loader is through cannot ask it; its memory is from early.c.
-	 */
+	/* A call before the loader has finished cannot use dlsym(); its memory is from early.c. */
 	if (!malloc_usable())
 		return &our_forms;
 	if (load_acquire(&forms_state) == FORMS_UNKNOWN) { /* pairs with the release below */
@@ -110,7 +108,7 @@ static cold noinline const struct forms *look_up_forms(void)
 	return &forms;
 }
 
-/* For operators that are called often: no form is replaced, and their own short way is right. */
+/* No form is replaced: operators that are called often may take the short path. */
 static always_inline bool are_ours(void)
 {
 	return likely(load_relaxed(&forms_state) == FORMS_OURS);
@@ -137,7 +135,7 @@ static noinline void *new_slow(size_t size, size_t align, const void *caller)
 		get_handler = os_symbol("_ZSt15get_new_handlerv", caller);
 		handler = get_handler ? get_handler() : NULL;
 		if (handler) {
-			handler(); /* makes memory free, or throws, or exits */
+			handler(); /* frees memory, or throws, or exits */
 			continue;
 		}
 		throw_bad_alloc = os_symbol("_ZSt17__throw_bad_allocv", caller);
@@ -181,9 +179,9 @@ USLAB_API void *_ZnamSt11align_val_t(size_t size, size_t align)
 }
 
 /*
- * What only a C++ library can do: it calls the form that may throw, the program's if there is
- * one, and catches. NULL: there is no such library. self: the function that asks, in case that
- * is what the name leads to.
+ * Calls the form of the C++ library, which calls the one that may throw, the program's if there is
+ * one, and catches. NULL: there is no such library. self: the calling function, in case the lookup
+ * finds that.
  */
 static noinline void *library_form(const char *name, const void *self, const void *caller)
 {
@@ -192,7 +190,7 @@ static noinline void *library_form(const char *name, const void *self, const voi
 	return form != self ? form : NULL;
 }
 
-/* The two forms of each of the two; without a library what a replaced one throws goes through. */
+/* The nothrow forms; without a C++ library an exception of a replaced operator passes through. */
 static noinline void *nothrow_slow(size_t size, const struct nothrow *tag, bool array,
 				   const void *caller)
 {
@@ -259,9 +257,9 @@ USLAB_API void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 
 /* ---- operator delete ------------------------------------------------------------------------- */
 
-/* Names for reports: that of what the program wrote, not of the form that its compiler took. */
-#define DELETE "operator delete"
-#define DELETE_ARRAY "operator delete[]"
+/* The names in reports: what the program wrote, not the form that its compiler chose. */
+static const struct cache_call delete_one = { "operator delete", FIX_NOTHING };
+static const struct cache_call delete_array = { "operator delete[]", FIX_NOTHING };
 
 static cold noinline bool look_up_ours(void)
 {
@@ -269,8 +267,8 @@ static cold noinline bool look_up_ours(void)
 }
 
 /*
- * What is defined by another form need not go through it where that is ours:
- * it has a name of its own.
+ * A form that is defined by another need not call that one if it is ours: so reports have its own
+ * name.
  */
 static always_inline bool may_delete(void)
 {
@@ -279,13 +277,13 @@ static always_inline bool may_delete(void)
 
 USLAB_API void _ZdlPv(void *p)
 {
-	malloc_free_as(DELETE, p, MALLOC_CALLER);
+	malloc_free_as(&delete_one, p, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
 	(void)align;
-	malloc_free_as(DELETE, p, MALLOC_CALLER);
+	malloc_free_as(&delete_one, p, MALLOC_CALLER);
 }
 
 /* What compilers call for `delete p`, and for arrays. */
@@ -294,7 +292,7 @@ USLAB_API void _ZdlPvm(void *p, size_t size)
 {
 	(void)size;
 	if (may_delete())
-		malloc_free_as(DELETE, p, MALLOC_CALLER);
+		malloc_free_as(&delete_one, p, MALLOC_CALLER);
 	else
 		forms.delete_one(p);
 }
@@ -302,7 +300,7 @@ USLAB_API void _ZdlPvm(void *p, size_t size)
 USLAB_API void _ZdaPv(void *p)
 {
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_one(p);
 }
@@ -311,7 +309,7 @@ USLAB_API void _ZdaPvm(void *p, size_t size)
 {
 	(void)size;
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_array(p);
 }
@@ -321,7 +319,7 @@ USLAB_API void _ZdaPvm(void *p, size_t size)
 USLAB_API void _ZdaPvSt11align_val_t(void *p, size_t align)
 {
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_aligned(p, align);
 }
@@ -330,7 +328,7 @@ USLAB_API void _ZdlPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
 	if (may_delete())
-		malloc_free_as(DELETE, p, MALLOC_CALLER);
+		malloc_free_as(&delete_one, p, MALLOC_CALLER);
 	else
 		forms.delete_aligned(p, align);
 }
@@ -339,7 +337,7 @@ USLAB_API void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_aligned_array(p, align);
 }
@@ -348,7 +346,7 @@ USLAB_API void _ZdlPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
 	if (may_delete())
-		malloc_free_as(DELETE, p, MALLOC_CALLER);
+		malloc_free_as(&delete_one, p, MALLOC_CALLER);
 	else
 		forms.delete_one(p);
 }
@@ -357,7 +355,7 @@ USLAB_API void _ZdaPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_array(p);
 }
@@ -366,7 +364,7 @@ USLAB_API void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const 
 {
 	(void)tag;
 	if (may_delete())
-		malloc_free_as(DELETE, p, MALLOC_CALLER);
+		malloc_free_as(&delete_one, p, MALLOC_CALLER);
 	else
 		forms.delete_aligned(p, align);
 }
@@ -375,7 +373,7 @@ USLAB_API void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const 
 {
 	(void)tag;
 	if (may_delete())
-		malloc_free_as(DELETE_ARRAY, p, MALLOC_CALLER);
+		malloc_free_as(&delete_array, p, MALLOC_CALLER);
 	else
 		forms.delete_aligned_array(p, align);
 }

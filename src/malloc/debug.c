@@ -3,7 +3,7 @@
  * malloc/debug.c - blocks in debug slabs and guarded pages: their sizes
  *
  * Data:       none.
- * Invariants: the class byte of their pages is 0, so that no hit path takes them.
+ * Invariants: the class byte of their pages is 0, so that their frees are no hits.
  * Locks:      none; the block is the caller's.
  * Flow:       called by slow.c, resize.c; calls cache/watch.c, debug/.
  */
@@ -32,7 +32,7 @@ bool malloc_resize_debug(void *p, size_t size, bool *stays)
 	if (likely(!debug_is_slab(slab)))
 		return false;
 	most = slab->layout->object_size;
-	/* as may_stay() in resize.c, and larger as well: the object is there */
+	/* as may_stay() in resize.c; may also grow, up to the object's size */
 	*stays = size <= most && malloc_class_of(size) + 1 >= malloc_class_of(most);
 	if (*stays)
 		debug_resize(slab, p, size);

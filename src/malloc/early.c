@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/early.c - memory for requests that come before the allocator can be made ready
+ * malloc/early.c - memory for requests from before the allocator can be initialised
  *
- * Data:       64 KiB of zeroed memory in the library, handed out upward; a header of 16 bytes
+ * Data:       64 KiB of zeroed memory in the library, allocated upward; a header of 16 bytes
  *             before each block holds its size.
- * Invariants: early_used only grows; blocks are never reused, so they read as zero when given out.
+ * Invariants: early_used only grows; blocks are never reused, so they are zero.
  * Locks:      none; early_used moves by compare and swap.
  * Flow:       called by align.c and slow.c while the caches are not ready.
  *
- * Who asks that early: a function resolver (IFUNC) of another library, which the dynamic loader
- * runs before it has relocated this one, so that not even a call of libc can be made; and anything
- * that malloc_init() itself calls and that allocates. Nothing here needs a relocation.
+ * Requests that early come from a function resolver (IFUNC) of another library, which the dynamic
+ * loader runs before it has relocated this one, so that not even libc can be called; and from
+ * functions that malloc_init() itself calls. Nothing here needs a relocation.
  */
 #include "malloc/internal.h"
 

@@ -10,9 +10,9 @@
  * Flow:       used by cxx.c, malloc.c, resize.c and slow.c.
  *
  * 17 and 27 instructions on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
- * they fall out of tests that are there anyway. Size 0 is entry 0 of the table; class 0 (no cache,
- * e.g. pages of a run) has no magic, every stopped array has a word that misses; NULL and foreign
- * pointers lie beyond page_limit. 8 of the 27 are for mistakes.
+ * the tests of a hit cover them. Size 0 is entry 0 of the table; class 0 (no cache, e.g. a page
+ * run) has no magic, every stopped array has a word that misses; NULL and foreign pointers lie
+ * beyond page_limit. 8 of the 27 find mistakes.
  */
 #ifndef MALLOC_HOT_H
 #define MALLOC_HOT_H
@@ -20,7 +20,7 @@
 #include "arch/malloc_rseq.h"
 #include "malloc/internal.h"
 
-/* An object for size bytes, which the table knows, or false; behind a look at size_limit. */
+/* An object for size bytes, a size of the table, or false; after a check of size_limit. */
 static always_inline bool malloc_hot_pop(size_t size, void **result)
 {
 	const unsigned char *table;
@@ -54,11 +54,11 @@ static always_inline bool malloc_hot_free(void *p)
 	return arch_malloc_push(base, classes[index], malloc_hot.rseq, p);
 }
 
-/* A free by another name, see free_slow_as(). */
-static always_inline void malloc_free_as(const char *what, void *p, const void *caller)
+/* A free for another function, see free_slow_as(). */
+static always_inline void malloc_free_as(const struct cache_call *call, void *p, const void *caller)
 {
 	if (unlikely(!malloc_hot_free(p)))
-		free_slow_as(what, p, caller);
+		free_slow_as(call, p, caller);
 }
 
 #endif /* MALLOC_HOT_H */

@@ -7,10 +7,9 @@
  * Locks:      those of the counters that are read.
  * Flow:       called by the program; calls cache/, page/.
  *
- * glibc's words for what it has and we have not: "top" is free memory that malloc_trim() would give
- * back. There are no fastbins: mallinfo counts what CPUs hold in their arrays as ordinary
- * free blocks, so that a program finds none, as with M_MXFAST 0. malloc_info's "fast"
- * total is what CPUs hold.
+ * How glibc's terms are used: "top" is free memory that malloc_trim() would give back. There are no
+ * fastbins: mallinfo counts what CPUs hold in their arrays as ordinary free blocks, and no
+ * fastbins, as with M_MXFAST 0. malloc_info's "fast" total is what CPUs hold.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +26,7 @@
 
 struct class_info {
 	size_t size;	    /* bytes of an object */
-	unsigned long used; /* objects that the program has */
+	unsigned long used; /* live objects */
 	unsigned long held; /* objects in the CPUs' arrays */
 	unsigned long free; /* objects in slabs */
 	unsigned long slabs;
@@ -81,9 +80,9 @@ static unsigned long add_pages(const struct engine_heap *heap, struct class_info
 }
 
 /*
- * Pages of the engines' heaps, as a class without size: used, held and free are bytes. Objects that
- * lie there are their caches', what is in use beside them is blocks; where there are both, headers
- * of objects count as blocks.
+ * Pages of the engines' heaps, as a class without size: used, held and free are bytes. Objects
+ * there are counted for their caches, all other bytes in use as blocks; where there are both,
+ * headers of objects count as blocks.
  */
 static struct class_info blocks_info(void)
 {
@@ -234,7 +233,7 @@ static void stats_line(const char *text, const unsigned long *values)
 	os_write(2, line, at);
 }
 
-/* A table on stderr, without stdio: usable however broken the program is. */
+/* A table on stderr, without stdio: works also in a damaged program. */
 USLAB_API void malloc_stats(void)
 {
 	static const char head[] =
@@ -268,7 +267,7 @@ USLAB_API int malloc_trim(size_t pad)
 	return buddy_trim(pad) > 0;
 }
 
-/* glibc's knobs turn nothing here; 1 is "done", which is what callers check for. */
+/* glibc's parameters have no effect here; 1 is "done", which callers check for. */
 USLAB_API int mallopt(int parameter, int value)
 {
 	(void)parameter;

@@ -10,8 +10,8 @@
  * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
  *             cache/create.c, inspect/root.c.
  *
- * The first request comes before any constructor of a program ran, often from the dynamic loader
- * or from libc's own start, so nothing here may rely on a constructor of this library.
+ * The first request comes before any constructor of a program has run, often from the dynamic
+ * loader or the start of libc, so nothing here may rely on a constructor of this library.
  */
 #include "cache/control/control.h"
 #include "front/percpu.h"
@@ -78,9 +78,9 @@ static void open_hit_paths(void)
 }
 
 /*
- * A full barrier: the next look into the mailbox must not be older, or a tool that wrote its
- * command and then 0 here would be overlooked. Likewise one that begins or ends to sample: its word
- * is read again behind it.
+ * A full barrier: the next read of the mailbox must not be older, or a tool that wrote its command
+ * and then 0 here would be missed. The same for a tool that begins or ends to sample: sample_mean
+ * is read again after the barrier.
  */
 void malloc_rearm(void)
 {

@@ -36,7 +36,7 @@ extern struct malloc_hot malloc_hot __attribute__((visibility("hidden")));
 
 extern uint32_t malloc_state __attribute__((visibility("hidden")));
 
-/* True when the caches are there. Anything but malloc_ready() may be called before. */
+/* Do the caches exist? Any function may be called before. */
 static inline bool malloc_ready(void)
 {
 	/* pairs with the release in malloc_init() */
@@ -57,37 +57,40 @@ static inline bool malloc_usable(void)
 /* Opens the hit path of malloc() again after a tool closed it, see cache/control/control.h. */
 void malloc_rearm(void);
 
-/* Dies unless every class has its cache with the right numbers. */
+/* Asserts that every class has its cache with the right numbers. */
 void malloc_check(void);
 
-/* ---- early.c: a few requests from before malloc_init() can work; never given back ---- */
+/* ---- early.c: a few requests from before malloc_init() can work; never freed ---- */
 void *early_alloc(size_t size, size_t align);
 /* Size of an early block; 0 when p is none. */
 size_t early_size(const void *p);
 
 /* ---- slow.c ---- */
 
-/* The address in the program that an exported function returns to: who called. */
+/* The return address of an exported function: its caller in the program. */
 #define MALLOC_CALLER __builtin_return_address(0)
 
-/* Everything beyond a hit; sets errno to ENOMEM. */
+/* The slow path; sets errno to ENOMEM. */
 noinline void *malloc_slow(size_t size, const void *caller);
 noinline void free_slow(void *p, const void *caller);
-/* By another name than free(): what() is reported for what no block starts at. */
-noinline void free_slow_as(const char *what, void *p, const void *caller);
+/* For another function than free(): reports of bad pointers name it. */
+noinline void free_slow_as(const struct cache_call *call, void *p, const void *caller);
 
 /* size bytes (any value), without errno. *zeroed: known to be zero. */
 void *malloc_any(size_t size, bool *zeroed, const void *caller);
-/* A tool may have brought us here, see cache/control/control.h. No lock may be held. */
-void malloc_look_into_mailbox(void);
+/*
+ * Polls the mailbox: a tool may have caused this miss, see cache/control/control.h. No lock may be
+ * held.
+ */
+void malloc_poll_mailbox(void);
 /* Whole pages, likewise; as run_alloc(). */
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller);
 /* One object of a class, for size bytes. NULL: out of memory. */
 void *malloc_class_alloc(unsigned int class, size_t size, const void *caller);
-/* Usable bytes of a block, of a free object as well; 0 when p starts none. */
+/* Usable bytes of a block, also of a free object; 0 when p starts none. */
 size_t malloc_block_size(const void *p);
-/* Reports that what() was given a pointer that no block starts at. No lock may be held. */
-cold void malloc_bad_pointer(const char *what, const void *p);
+/* Reports that it was given a pointer that no block starts at. No lock may be held. */
+cold void malloc_bad_pointer(const struct cache_call *call, const void *p);
 
 /* ---- debug.c ---- */
 
@@ -96,8 +99,8 @@ struct page *malloc_debug_slab(const void *p);
 /* Usable bytes of the block that starts at p there; 0 when none does. */
 size_t malloc_debug_size(const struct page *slab, const void *p);
 /*
- * p starts a block. Does it lie in a debug slab, which has to know about a new size? Then *stays:
- * the block has it now, in place.
+ * Does the block at p lie in a debug slab? Then *stays: it has been resized in place, and its slab
+ * has stored the size.
  */
 bool malloc_resize_debug(void *p, size_t size, bool *stays);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/libc.h - what the C library says of the functions that the drop-in
- * has, and what it leaves out
+ * malloc/libc.h - declarations of the drop-in's functions: the C library's, and those that it lacks
  *
  * Data:       the structs of mallinfo() and mallinfo2(), as glibc has them.
  * Invariants: none.

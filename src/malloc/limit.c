@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/limit.c - setrlimit and prlimit: a program that limits its own addresses
+ * malloc/limit.c - setrlimit and prlimit: the arena follows a limit that the program sets
  *
  * Data:       none.
  * Invariants: as the system's, with the same results and errors.
  * Locks:      none of its own.
  * Flow:       called by the program; calls os/memory/vm.c, page/buddy.c.
  *
- * Addresses that are reserved count for RLIMIT_AS. A limit that is there at the start finds a small
- * reservation; one that the program sets itself, or lifts, is met here, so that it can go on to map
- * files and start threads. What does not come by here goes unseen: system calls without libc, and
+ * Addresses that are reserved count for RLIMIT_AS. If there is a limit at the start, the arena
+ * reserves few; when the program sets or lifts a limit itself, the arena shrinks or grows here, so
+ * that the program can map files and start threads. Not seen are system calls without libc, and
  * limits that another process sets.
  */
 #include <errno.h>

@@ -10,8 +10,8 @@
  * Safe in a signal handler: a miss takes locks, but not one that its own
  * thread holds (page/nested.h).
  *
- * The library is there from the start of the program, by LD_PRELOAD or linked. To dlopen() it is
- * not supported: free() would meet blocks of the malloc that was there before, and report each.
+ * The library is loaded at the start of the program, by LD_PRELOAD or linked. dlopen() is not
+ * supported: free() would get blocks of the malloc before it, and report each.
  */
 #include <stdlib.h>
 
@@ -34,18 +34,22 @@ USLAB_API void free(void *p)
 	free_slow(p, MALLOC_CALLER);
 }
 
-/* C23: the caller says the size again; it is not needed here. */
+/* C23: the caller passes the size, which is not needed here. */
 USLAB_API void free_sized(void *p, size_t size);
 USLAB_API void free_sized(void *p, size_t size)
 {
+	static const struct cache_call call = { "free_sized", FIX_NOT_FREED };
+
 	(void)size;
-	malloc_free_as("free_sized", p, MALLOC_CALLER);
+	malloc_free_as(&call, p, MALLOC_CALLER);
 }
 
 USLAB_API void free_aligned_sized(void *p, size_t align, size_t size);
 USLAB_API void free_aligned_sized(void *p, size_t align, size_t size)
 {
+	static const struct cache_call call = { "free_aligned_sized", FIX_NOT_FREED };
+
 	(void)align;
 	(void)size;
-	malloc_free_as("free_aligned_sized", p, MALLOC_CALLER);
+	malloc_free_as(&call, p, MALLOC_CALLER);
 }

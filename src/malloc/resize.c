@@ -25,8 +25,8 @@ static void *no_memory(void)
 }
 
 /*
- * Clears all that malloc_usable_size() lets the program use: a realloc() that stays in place adds
- * nothing then that calloc() has not cleared. A memory checker knows of the bytes asked for only.
+ * Clears all usable bytes, so that a realloc() in place adds only bytes that calloc() has cleared.
+ * Memory checkers know only of the bytes asked for.
  */
 static void *clear(void *p, size_t bytes, size_t usable)
 {
@@ -46,13 +46,13 @@ USLAB_API void *calloc(size_t n, size_t size)
 	p = malloc_any(bytes, &zeroed, MALLOC_CALLER);
 	if (unlikely(!p))
 		return no_memory();
-	/* fresh pages are zero; not writing to them keeps them out of memory */
+	/* new pages are zero, and not resident until they are written to */
 	return zeroed ? p : clear(p, bytes, malloc_block_size(p));
 }
 
 /*
- * May a block of old bytes stay where it is for size bytes? One class of slack on shrinking spares
- * a copy and keeps the waste below a quarter. Runs decide for themselves, page by page.
+ * May a block of old bytes stay in place for size bytes? One class of slack on shrinking saves a
+ * copy and keeps the waste below a quarter. Page runs are resized page by page, elsewhere.
  */
 static bool may_stay(size_t old, size_t size)
 {
@@ -69,8 +69,8 @@ static always_inline void *copy_of(const void *p, size_t old, size_t size, const
 		copy = malloc_slow(size, caller);
 	if (unlikely(!copy))
 		return NULL;
-	instrument_enter();		  /* they know of the bytes asked for only */
-	memmove(copy, p, MIN(old, size)); /* of a free block it may be the same */
+	instrument_enter();		  /* memory checkers know only of the bytes asked for */
+	memmove(copy, p, MIN(old, size)); /* a block that was free already may be the new one */
 	instrument_leave();
 	return copy;
 }
@@ -86,12 +86,14 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 	return moved;
 }
 
-/* In place, or by moving its mapping. NULL: it stays as it is. Whoever resizes a block holds it. */
+/*
+ * In place, or by moving its mapping. NULL: not possible. With U the caller is stored as its user.
+ */
 static void *resize_run(void *p, size_t size, const void *caller)
 {
 	void *resized;
 
-	malloc_look_into_mailbox(); /* a program may do nothing else for long */
+	malloc_poll_mailbox(); /* a program may only resize for long */
 	instrument_enter();
 	resized = pages_resize(p, size, caller);
 	instrument_leave();
@@ -104,9 +106,9 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	void *resized;
 	bool stays;
 
-	if (malloc_ready() && nested_call()) /* whatever would be done in place takes a lock */
+	if (malloc_ready() && nested_call()) /* all ways to resize in place take a lock */
 		return move(p, old, size, caller);
-	if (instrument_is_on()) /* they are notified of a new block and of the old one's end */
+	if (instrument_is_on()) /* tools are notified of a new block and of the free of the old one */
 		return move(p, old, size, caller);
 	if (unlikely(malloc_resize_debug(p, size, &stays)))
 		return stays ? p : move(p, old, size, caller);
@@ -121,15 +123,15 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 }
 
 /* p is not NULL, size is not 0. */
-static void *realloc_block(const char *what, void *p, size_t size, const void *caller)
+static void *realloc_block(const struct cache_call *call, void *p, size_t size, const void *caller)
 {
 	size_t old = malloc_block_size(p);
 
 	if (unlikely(!old)) {
 		if (!malloc_ready() ||
-		    !nested_call()) /* else a mapped block, and nobody can tell */
-			malloc_bad_pointer(what, p);
-		return no_memory(); /* where the report is not the end */
+		    !nested_call()) /* else maybe a mapped block, whose table is locked */
+			malloc_bad_pointer(call, p);
+		return no_memory(); /* if the report does not end the program */
 	}
 	if (malloc_ready() && unlikely(cache_resizes_freed(p, caller)))
 		return copy_of(p, old, size, caller);
@@ -143,32 +145,35 @@ static void *malloc_for(size_t size, const void *caller)
 	return likely(malloc_hot_alloc(size, &p)) ? p : malloc_slow(size, caller);
 }
 
-/* what: the function that the program called, for reports. */
-static always_inline void *realloc_for(const char *what, void *p, size_t size, const void *caller)
+static always_inline void *realloc_for(const struct cache_call *call, void *p, size_t size,
+				       const void *caller)
 {
 	if (!p)
 		return malloc_for(size, caller);
 	if (size)
-		return realloc_block(what, p, size, caller);
-	malloc_free_as(what, p, caller); /* as glibc */
+		return realloc_block(call, p, size, caller);
+	malloc_free_as(call, p, caller); /* as glibc */
 	return NULL;
 }
 
 USLAB_API void *realloc(void *p, size_t size)
 {
-	return realloc_for("realloc", p, size, MALLOC_CALLER);
+	static const struct cache_call call = { "realloc", FIX_NOT_RESIZED };
+
+	return realloc_for(&call, p, size, MALLOC_CALLER);
 }
 
 USLAB_API void *reallocarray(void *p, size_t n, size_t size)
 {
+	static const struct cache_call call = { "reallocarray", FIX_NOT_RESIZED };
 	size_t bytes;
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
-	return realloc_for("reallocarray", p, bytes, MALLOC_CALLER);
+	return realloc_for(&call, p, bytes, MALLOC_CALLER);
 }
 
-/* Bytes that may be used; 0 for NULL, for what is no block, and for what is known to be free. */
+/* Usable bytes; 0 for NULL, for a pointer to no block, and for one that is known to be free. */
 USLAB_API size_t malloc_usable_size(void *p)
 {
 	size_t size = p ? malloc_block_size(p) : 0;

@@ -2,15 +2,16 @@
 /*
  * malloc/sampling.c - random skips, and the end of sampling
  *
- * Data:       sampling_thread; what sampling cost lately.
- * Invariants: as sampling.h. Whatever control.sample_mean says, a mean that is used is in range.
+ * Data:       sampling_thread; the recent cost of sampling.
+ * Invariants: as sampling.h. The mean that is used is in range, whatever control.sample_mean is.
  * Locks:      none. Lost counts of the cost do not matter.
  * Flow:       called by slow.c; calls malloc_rearm().
  *
- * A sampled object costs two walks over the stack and two locks, thus a second may have some
- * thousands of them. The tool cannot look often enough: where a program goes from sleep to work,
- * the process itself doubles the mean. The tool lowers it again.
+ * A sampled object costs two stack walks and two locks, so some thousands a second are the limit.
+ * The tool cannot poll often enough to see a program go from sleep to work, so the process itself
+ * doubles the mean. The tool lowers it again.
  */
+#include "base/mix.h"
 #include "malloc/sampling.h"
 
 #include "debug/debug.h"
@@ -18,8 +19,8 @@
 #include "os/process/random.h"
 
 /*
- * In this unit a look at an allocation of another cache costs 1, and one that is
- * sampled costs SAMPLED_COST.
+ * The unit of cost: a call for an allocation that is not to be tracked; a sampled one costs
+ * SAMPLED_COST.
  */
 #define SAMPLED_COST 16u
 #define BUDGET 4096u /* for BUDGET_MS, that is 4000 sampled objects a second */
@@ -35,20 +36,15 @@ static struct {
 /* 64 random bits (splitmix64). */
 static uint64_t random_word(struct sampling_thread *t)
 {
-	uint64_t x;
-
 	if (unlikely(!t->random))
 		t->random = os_random();
-	x = t->random += 0x9e3779b97f4a7c15ull;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
+	return mix_bits(t->random += MIX_GOLDEN);
 }
 
 /*
  * An exponential number of mean 1 in units of 2^-32, without logarithms (von Neumann): of uniform
- * numbers u1, u2, ... the first that is larger than the one before it has an even place with
- * probability exp(-u1). Then it is u1, and else 1 more than another try.
+ * numbers u1, u2, ... the first that is larger than the one before it has an even index with
+ * probability exp(-u1). Then the result is u1, else 1 more than that of another try.
  */
 static uint64_t exponential(struct sampling_thread *t)
 {
@@ -75,10 +71,7 @@ static void draw(struct sampling_thread *t, uint32_t mean)
 	t->mean = mean;
 }
 
-/*
- * Counts what a look cost. Too much in too short a time: from now on every
- * second one less is sampled.
- */
+/* Adds to the cost. Above the budget the mean is doubled: half as many are sampled from now on. */
 static void account(uint32_t mean, uint32_t units, uint64_t now)
 {
 	uint32_t used = load_relaxed(&cost.used) + units;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/slow.c - everything that malloc and free do beyond a hit
+ * malloc/slow.c - the slow paths of malloc and free
  *
  * Data:       none.
- * Invariants: a pointer given back is the start of a live block, or a report says what it is
- *             instead, and nothing is freed.
+ * Invariants: a pointer that is freed is the start of a live block; else it is reported, and
+ *             nothing is freed.
  * Locks:      none of its own.
- * Flow:       called by malloc/; calls debug.c, cache/, debug/pages/pages.c, early.c. Calls of a
- *             signal handler that interrupted this library are served by page/reserve.c, and frees
- *             are put off: page/nested.h.
+ * Flow:       called by malloc/; calls debug.c, cache/, debug/pages/pages.c, early.c. Nested calls
+ *             are served by page/reserve.c, and their frees are deferred: page/nested.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,8 +62,8 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 }
 
 /*
- * Over a heap without a front a block of this size, or what is too large for it; else an object,
- * and of a cache that is watched what watch.c gives.
+ * Over a heap without a front a block of this size, or whole pages if it is too large; else an
+ * object, from watch.c if the cache has watch bits.
  */
 static void *alloc_small(size_t size, const void *caller)
 {
@@ -78,7 +77,7 @@ static void *alloc_small(size_t size, const void *caller)
 	return malloc_class_alloc(class, size, caller);
 }
 
-void malloc_look_into_mailbox(void)
+void malloc_poll_mailbox(void)
 {
 	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
 		malloc_rearm();
@@ -115,8 +114,8 @@ static bool free_run(void *p, const void *caller)
 }
 
 /*
- * While a tool samples, every malloc() comes here, so this is its hit path then. The limit tells:
- * without rseq nothing is quick, and a tool that left a command has put 0 there.
+ * While a tool samples, every malloc() comes here, so this is its hit path then. Only if size_limit
+ * is CONTROL_SAMPLING: it is 0 without rseq, and after a tool has written a command.
  */
 static always_inline bool hit_while_sampling(size_t size, void **result)
 {
@@ -125,7 +124,8 @@ static always_inline bool hit_while_sampling(size_t size, void **result)
 		return false;
 	if (likely(malloc_hot_pop(size, result)))
 		return true;
-	sampling_thread.left += SAMPLING_BYTES(size); /* it is counted where it gets its object */
+	sampling_thread.left +=
+		SAMPLING_BYTES(size); /* it is counted again where it gets its object */
 	return false;
 }
 
@@ -144,7 +144,7 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 	}
 	if (nested_call())
 		return reserve_alloc(size, MALLOC_ALIGN);
-	malloc_look_into_mailbox();
+	malloc_poll_mailbox();
 	if (size <= MALLOC_MAX_SMALL)
 		return alloc_small(size, caller);
 	return malloc_run(size, 0, zeroed, caller);
@@ -169,8 +169,8 @@ static uint64_t check_of_class(unsigned int class, unsigned long table)
 }
 
 /*
- * As the hit path of free() tells it. false: it may start there nevertheless. Hardened there are no
- * magics, so that nobody who hears true has to ask cache_is_in_use().
+ * By the test of free()'s hit path: true: an object of c starts at p. false: not known. If hardened
+ * there are no magics, and the result is always false: cache_is_in_use() must be checked then.
  */
 static always_inline bool starts_surely(const struct cache *c, unsigned int class, const void *p)
 {
@@ -220,18 +220,18 @@ size_t malloc_block_size(const void *p)
 	return unlikely(reserve_owns(p)) ? reserve_size(p) : pages_size(p);
 }
 
-void malloc_bad_pointer(const char *what, const void *p)
+void malloc_bad_pointer(const struct cache_call *call, const void *p)
 {
 	instrument_enter();
-	cache_report_pointer(what, NULL, p);
+	cache_report_pointer(call, NULL, p);
 	instrument_leave();
 }
 
 /*
- * What no class byte knows: blocks of heaps, objects in debug slabs and guarded pages, where
- * mistakes are reported and not the end, whole pages, mistakes.
+ * Pointers whose page class is 0: blocks of heaps, objects in debug slabs and guarded pages, which
+ * report mistakes themselves, whole pages, mistakes.
  */
-static void free_other(const char *what, void *p, const void *caller)
+static void free_other(const struct cache_call *call, void *p, const void *caller)
 {
 	const struct engine_heap *heap = heap_at(p);
 	struct page *slab = malloc_debug_slab(p);
@@ -239,20 +239,20 @@ static void free_other(const char *what, void *p, const void *caller)
 	if (unlikely(reserve_free(p)))
 		return;
 	if (heap)
-		cache_heap_free(what, heap, p, caller);
+		cache_heap_free(call, heap, p, caller);
 	else if (slab)
 		cache_free_for(container_of(slab->engine, struct cache, engine), p, caller);
 	else if (!free_run(p, caller))
-		malloc_bad_pointer(what, p);
+		malloc_bad_pointer(call, p);
 	control_poll();
 }
 
-static void give(void *what, void *p, const void *caller)
+static void give(void *call, void *p, const void *caller)
 {
-	free_slow_as(what, p, caller);
+	free_slow_as(call, p, caller);
 }
 
-static always_inline void give_back(const char *what, void *p, const void *caller)
+static always_inline void give_back(const struct cache_call *call, void *p, const void *caller)
 {
 	unsigned int class;
 
@@ -260,27 +260,29 @@ static always_inline void give_back(const char *what, void *p, const void *calle
 		return;
 	if (malloc_ready() && nested_call()) {
 		if (!reserve_free(p))
-			nested_defer(give, (void *)what, p, caller);
+			nested_defer(give, (void *)call, p, caller);
 		return;
 	}
 	class = class_at(p);
 	if (class)
 		cache_free_for(cache_of_class(class), p, caller);
 	else
-		free_other(what, p, caller);
+		free_other(call, p, caller);
 }
 
 void free_slow(void *p, const void *caller)
 {
-	give_back("free", p, caller);
+	static const struct cache_call call = { "free", FIX_NOT_FREED };
+
+	give_back(&call, p, caller);
 }
 
-void free_slow_as(const char *what, void *p, const void *caller)
+void free_slow_as(const struct cache_call *call, void *p, const void *caller)
 {
 	unsigned int class = malloc_ready() && !nested_call() ? class_at(p) : 0;
 
 	if (unlikely(class && !starts_object(cache_of_class(class), class, p)))
-		malloc_bad_pointer(what, p);
+		malloc_bad_pointer(call, p);
 	else
-		give_back(what, p, caller);
+		give_back(call, p, caller);
 }

@@ -4,7 +4,7 @@
  *
  * Why:        docs/adr/0031.
  * Data:       page_map; ready_pages: pages whose descriptors, class bytes and bits are committed,
- *             in steps of STEP_PAGES ahead of nr_pages; room: see place_apart().
+ *             in steps of STEP_PAGES ahead of nr_pages; gap: see place_apart().
  * Invariants: nr_pages <= ready_pages <= limit, all multiples of a chunk; what a descriptor or a
  *             class byte of a page below nr_pages needs is committed. Checked by arena_check().
  * Locks:      arena_lock (RANK_ARENA) around growth. It is only taken under a zone's lock, so that
@@ -13,7 +13,7 @@
  *
  * A limit on addresses that the program sets later (RLIMIT_AS) has arena_fit() give back what lies
  * above nr_pages, but for half of what the limit leaves, and the holes between the parts. When the
- * limit is lifted, it takes again what nobody else has mapped meanwhile. So the range lies where
+ * limit is lifted, it reserves again what has not been mapped meanwhile. So the range lies where
  * the next mappings do not come soon: they go down from the range, or, in the legacy layout, up
  * from far below it (place_apart()).
  *
@@ -21,9 +21,9 @@
  * owner writes zeros there. The chunk that begins at one is left out, and no arena begins at one or
  * little below: small ones are whole.
  *
- * Neither what describes pages nor the first SMALL_SIZE of the arena come in huge pages: a process
- * with little in use would have 2 MiB resident for each place where it has some. What lies above
- * comes as the system is configured (transparent_hugepage).
+ * Neither the tables nor the first SMALL_SIZE of the arena have huge pages: a process with little
+ * in use would have 2 MiB resident for each place where it uses some. Above that the system's
+ * configuration decides (transparent_hugepage).
  *
  * What is readable and writable grows with what is used, because the system may count it
  * (vm.overcommit_memory=2, RLIMIT_DATA); what is merely reserved counts for RLIMIT_AS alone.
@@ -50,12 +50,12 @@
 /* Bytes for each page of the arena under RLIMIT_AS: itself, descriptor, class byte, two bits. */
 #define BYTES_PER_PAGE (PAGE_SIZE + sizeof(struct page) + 2)
 
-/* Where a first look for a place under RLIMIT_AS starts to go away from, and how far. */
+/* The first step of the search for a place under RLIMIT_AS. */
 #define PROBE_STEP (2ul << 30)
 #define PROBES 64
 
 /*
- * Under the legacy layout: the range begins at 1/4 of the room, or at 1/8, 1/16,
+ * Under the legacy layout: the range begins at 1/4 of the gap, or at 1/8, 1/16,
  * and ends in its lower half.
  */
 #define APART_MOST 2
@@ -76,10 +76,10 @@ static size_t windows_size;	  /* bytes of the windows of all CPUs; const after a
 static bool has_holes;		  /* what lies between the parts is reserved; arena_lock */
 
 /*
- * What is free between mappings that come from below and the stack; size 0: they do not.
- * Const after arena_init()
+ * The free addresses between mappings that come from below and the stack; size 0: mappings come
+ * from above. Const after arena_init().
  */
-static struct part room;
+static struct part gap;
 
 static bool is_left_out(const char *chunk)
 {
@@ -131,28 +131,28 @@ static size_t size_below(unsigned long limit)
 /*
  * Where mappings come from below, each in the first place that is free, what arena_fit() gives back
  * would be the next such place, and never be free again. A place far above all mappings is not
- * reached. The upper half of the room is left to the stack, which may be unlimited, and to
+ * reached. The upper half of the gap is left to the stack, which may be unlimited, and to
  * programs: position-independent ones are loaded at two thirds of all addresses, while mappings
  * begin at a third or a quarter of them.
  *
- * The base of a range that begins at this part of the room; NULL: mappings come from above, or
- * there is too little room.
+ * The base of a range that begins at this part of the gap; NULL: mappings come from above, or
+ * the gap is too small.
  */
 static char *place_apart(unsigned long limit, unsigned int part_shift)
 {
 	size_t below = size_below(limit);
-	size_t distance = room.size >> part_shift;
+	size_t distance = gap.size >> part_shift;
 	char *base;
 
-	if (distance + CHUNK_SIZE + WHOLE_SIZE + below + (limit << PAGE_SHIFT) > room.size / 2)
+	if (distance + CHUNK_SIZE + WHOLE_SIZE + below + (limit << PAGE_SHIFT) > gap.size / 2)
 		return NULL;
-	base = (char *)ALIGN_UP((uintptr_t)room.start + distance, CHUNK_SIZE) + below;
+	base = (char *)ALIGN_UP((uintptr_t)gap.start + distance, CHUNK_SIZE) + below;
 	return base + (begins_badly(base) ? WHOLE_SIZE : 0);
 }
 
 /*
- * Everything from the tables to the arena's end, as one range, of a bit more that was asked for, to
- * begin earlier if need be. Returns the arena's base or NULL.
+ * Reserves everything from the tables to the arena's end as one range, a bit larger than needed, so
+ * that it can be aligned. Returns the arena's base or NULL.
  */
 static char *reserve_whole(unsigned long limit)
 {
@@ -243,7 +243,7 @@ static unsigned long wanted_pages(size_t space_left, size_t windows)
 
 		half = half > windows ? half - windows : 0;
 		pages = MIN(pages, half / BYTES_PER_PAGE);
-		/* Half of little is too little: then it may be more than half. */
+		/* Where half of the rest is too little, the arena may take more. */
 		pages = MAX(pages, MIN_PAGES);
 	}
 	return ALIGN_DOWN(pages, CHUNK_PAGES);
@@ -278,7 +278,7 @@ int arena_init(unsigned int nr_cpu_ids)
 	char *base = NULL;
 
 	ASSERT(nr_cpu_ids <= USLAB_MAX_CPUS);
-	room.size = os_room_upward(&room.start);
+	gap.size = os_room_upward(&gap.start);
 	while (!base && limit >= MIN_PAGES) {
 		base = space_left == SIZE_MAX ? reserve_whole(limit)
 					      : reserve_parts(limit, windows);
@@ -290,7 +290,7 @@ int arena_init(unsigned int nr_cpu_ids)
 	place_parts(part, base, limit, windows);
 	if (os_commit(part[WINDOWS].start, part[WINDOWS].size) != 0 ||
 	    os_commit(part[STATES].start, part[STATES].size) != 0) {
-		/* What lies between the parts of a whole range stays reserved: addresses only. */
+		/* The holes between the parts of a whole range stay reserved: addresses only. */
 		release_parts(part, PARTS);
 		return -ENOMEM;
 	}
@@ -362,7 +362,7 @@ int arena_keep_used(void)
 
 /*
  * Fresh descriptors are zero: type NONE, node 0; untouched ones take no memory. The dirty bits of
- * 32 chunks share a page: it becomes resident here, and not when somebody gives memory back.
+ * 32 chunks share a page: it becomes resident here, and not at a free.
  */
 static struct page *hand_out(unsigned long index, unsigned int node)
 {
@@ -423,7 +423,7 @@ static void release_holes_locked(void)
 	has_holes = false;
 }
 
-/* What pages from .. to of the arena have in the range: descriptors, class bytes, themselves. */
+/* The parts of the range for pages from .. to: descriptors, class bytes, and the pages. */
 static void place_pages(struct part part[3], unsigned long from, unsigned long to)
 {
 	size_t class_from = ALIGN_UP(from, os_page_size());
@@ -436,8 +436,8 @@ static void place_pages(struct part part[3], unsigned long from, unsigned long t
 }
 
 /*
- * Nothing above limit was ever handed out, so nobody asks for its class bytes, until somebody else
- * has mapped something there: by then all know the limit.
+ * No page above limit was ever allocated, so no class byte of it is read before something else is
+ * mapped there: by then all threads see the new limit.
  */
 static void shrink_locked(unsigned long limit, void (*limit_is)(unsigned long))
 {
@@ -450,7 +450,7 @@ static void shrink_locked(unsigned long limit, void (*limit_is)(unsigned long))
 	release_parts(part, 3);
 }
 
-/* The same addresses again; false: somebody else has mapped something there meanwhile. */
+/* Reserves the same addresses again; false: something else was mapped there meanwhile. */
 static bool try_extend_locked(unsigned long limit)
 {
 	struct part part[3];
@@ -467,8 +467,8 @@ static bool try_extend_locked(unsigned long limit)
 }
 
 /*
- * The system puts mappings at the upper end of what is free, or far below: all or the
- * lower part may be free still.
+ * The system puts mappings at the upper end of free ranges, or far below: all of it, or its lower
+ * part, may still be free.
  */
 static void extend_locked(unsigned long limit, void (*limit_is)(unsigned long))
 {

@@ -29,8 +29,8 @@
 int arena_init(unsigned int nr_cpu_ids);
 
 /*
- * From now on page/used.h is kept, for pages that have been handed out as well: a part of its own,
- * 64 bytes for each page. Before anybody has an object. 0 or -ENOMEM.
+ * From now on the bits of page/used.h are kept, also for pages that are allocated already: a part
+ * of its own, 64 bytes for each page. Called before there are objects. 0 or -ENOMEM.
  */
 int arena_keep_used(void);
 
@@ -41,10 +41,10 @@ int arena_keep_used(void);
 struct page *arena_grow(unsigned int node);
 
 /*
- * RLIMIT_AS has changed: gives addresses back of which nothing was ever used, as many as leave the
- * arena half of what the limit leaves (at the start it is the same), or takes them again.
- * limit_is(page_map.limit) is called before addresses go, and after they came; locks are held then.
- * Context: a zone's lock, see arena.c.
+ * RLIMIT_AS has changed: gives back addresses that were never used, so that the arena has half of
+ * what the limit leaves (as at the start), or reserves them again. limit_is(page_map.limit) is
+ * called before addresses go, and after they came; locks are held then. Context: a zone's lock, see
+ * arena.c.
  */
 void arena_fit(void (*limit_is)(unsigned long pages));
 

@@ -8,11 +8,12 @@
  *             Chunks begin at multiples of the highest order and belong to one node, so buddies
  *             always exist and lie in one zone, and no two zones share a word of dirty bits.
  *             Checked by buddy_check().
- * Locks:      zone.lock (RANK_PAGE) for lists, counts, free blocks' descriptors and dirty bits.
- *             Who owns a block in use may write its descriptors without it; a merge next door then
- *             sees a type that is not BUDDY, whichever it is.
- * Flow:       alloc: zone_alloc -> take_locked -> split; else arena_grow(), else other nodes.
- *             free:  free_locked -> merge -> put; then purge.c when there is too much.
+ * Locks:      zone.lock (RANK_PAGE) for lists, counts, free blocks' descriptors and dirty bits. The
+ *             owner of a block in use may write its descriptors without it: a merge of the
+ *             neighbouring block then sees some type that is not BUDDY.
+ * Flow:       alloc: zone_alloc -> take_locked -> split_locked; else arena_grow(), then other
+ *             nodes.
+ *             free:  zone_free_locked, which merges; then purge.c when the limit is exceeded.
  */
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -25,7 +26,7 @@
 #include "page/pcp.h"
 #include "page/zone.h"
 
-/* The kernel looks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
+/* The kernel checks for a likely merge below MAX_ORDER - 2, where its MAX_ORDER is exclusive. */
 #define LIKELY_BELOW (BUDDY_MAX_ORDER + 1 - 2)
 
 #define CLOCK_EVERY 64 /* frees */
@@ -75,7 +76,7 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
 
 /* ---- free bits ------------------------------------------------------------------------------- */
 
-/* Of the pages of a block: a word holds it, or it is whole words. */
+/* The bits of a block's pages lie in one word, or are whole words. */
 static void set_free(unsigned long index, unsigned int order, bool is_free)
 {
 	unsigned long *word = &page_map.free[index / 64];
@@ -185,7 +186,7 @@ static struct page *take_locked(struct buddy_zone *zone, unsigned int order)
 	return page;
 }
 
-/* The next-higher buddy of a block is free: its list's tail keeps it back for the merge to come. */
+/* The next-higher buddy of a block is free: at the tail of its list it is left for a merge. */
 static bool merge_likely(unsigned long index, unsigned int order)
 {
 	unsigned long parent = index & ~(1ul << order);
@@ -207,8 +208,8 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 	while (order < BUDDY_MAX_ORDER && (buddy = free_block(index ^ (1ul << order), order))) {
 		remove_locked(zone, buddy);
 		/*
-		 * The whole is as old as the part that has most to purge, so that a page in
-		 * constant use does not keep what it merges with young.
+		 * The merged block has the age of the part with most dirty pages, so that a page in
+		 * constant use does not keep its buddies from being purged.
 		 */
 		if (buddy->nr_pages > 0 && buddy->nr_pages >= most_dirty) {
 			most_dirty = buddy->nr_pages;
@@ -274,7 +275,7 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 	page = take_locked(zone, order);
 	if (unlikely(!page) && grow && zone_grow_locked(zone, node))
 		page = take_locked(zone, order);
-	/* More memory becomes resident, although enough may be, in blocks too small for this. */
+	/* More pages become resident, although smaller blocks may have enough dirty ones. */
 	if (page && page->nr_pages < 1ul << order) {
 		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
 		purge = zone_purge_due(zone);
@@ -297,8 +298,8 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 }
 
 /*
- * Out of memory, unless CPUs' lists have it, or what is being purged right now, which is waited
- * for, or a limit of the process, which what is kept for large blocks counts against as well.
+ * The last attempts before out of memory: pages on CPUs' lists, a block that is being purged (waits
+ * for the purge), and mappings kept for large blocks, which count against a limit of the process.
  */
 static cold struct page *alloc_last(unsigned int node, unsigned int order, bool thisnode)
 {
@@ -313,8 +314,8 @@ static cold struct page *alloc_last(unsigned int node, unsigned int order, bool 
 	return page || thisnode ? page : alloc_elsewhere(node, order);
 }
 
-/* For valgrind and the like, and for those who listen to our probes. */
-void zone_tell_alloc(struct page *page, unsigned int order)
+/* Notifies valgrind and the like, and probes. */
+void zone_notify_alloc(struct page *page, unsigned int order)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), PAGE_SIZE << order);
@@ -337,7 +338,7 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	if (page && zeroed)
 		*zeroed = page->nr_pages == 0;
 	if (likely(page))
-		zone_tell_alloc(page, order);
+		zone_notify_alloc(page, order);
 	return page;
 }
 
@@ -370,7 +371,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-/* Pages leave their owner: nothing finds a block by them any more. */
+/* Clears what leads from freed pages to their block. */
 static void forget_pages(struct page *page, unsigned long nr_pages)
 {
 	unsigned long i;
@@ -380,12 +381,12 @@ static void forget_pages(struct page *page, unsigned long nr_pages)
 		store_relaxed(&page[i].type, PAGE_NONE);
 }
 
-/* Unlocks after blocks came back. Returns whether it is time for a purge. */
+/* Unlocks after a free. Returns whether a purge is due. */
 static bool unlock_after_free(struct buddy_zone *zone)
 {
 	bool purge = false;
 
-	/* The clock is looked at now and then, and while more is kept than may stay for good. */
+	/* The clock is read at every 64th free, and while more is dirty than may stay for good. */
 	if (unlikely(++zone->frees % CLOCK_EVERY == 0 ||
 		     zone_idle(zone) > zone_lasting_limit(zone))) {
 		zone_tick_locked(zone);
@@ -395,7 +396,7 @@ static bool unlock_after_free(struct buddy_zone *zone)
 	return purge;
 }
 
-static inline void tell_free(const struct page *page, unsigned long nr_pages)
+static inline void notify_free(const struct page *page, unsigned long nr_pages)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_close(page_address(page), nr_pages * PAGE_SIZE, OS_HIDE_FROM_ALL);
@@ -405,7 +406,7 @@ static inline void tell_free(const struct page *page, unsigned long nr_pages)
 
 void zone_retire(struct page *page, unsigned long nr_pages)
 {
-	tell_free(page, nr_pages);
+	notify_free(page, nr_pages);
 	forget_pages(page, nr_pages);
 }
 
@@ -557,7 +558,7 @@ void buddy_init(unsigned int nr_nodes)
 			list_init(&zone->free[order][BUDDY_DIRTY]);
 			list_init(&zone->free[order][BUDDY_CLEAN]);
 		}
-		zone_tick_locked(zone); /* nobody else knows it yet */
+		zone_tick_locked(zone); /* no lock: not published yet */
 		zone->aged = zone->clock;
 		zone->purge_after = zone->clock;
 	}
@@ -585,34 +586,12 @@ void buddy_stats(unsigned int node, struct buddy_stats *stats)
 }
 
 /* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */
-void buddy_fork_prepare(void)
+void buddy_each_lock(void (*act)(struct lock *l))
 {
-	unsigned int node;
-
-	for (node = 0; node < buddy_nr_nodes; node++)
-		lock_fork_prepare(&buddy_zones[node].purge_lock);
-	for (node = 0; node < buddy_nr_nodes; node++)
-		lock_fork_prepare(&buddy_zones[node].lock);
-}
-
-void buddy_fork_parent(void)
-{
-	unsigned int node;
-
-	for (node = 0; node < buddy_nr_nodes; node++) {
-		lock_fork_parent(&buddy_zones[node].lock);
-		lock_fork_parent(&buddy_zones[node].purge_lock);
-	}
-}
-
-void buddy_fork_child(void)
-{
-	unsigned int node;
-
-	for (node = 0; node < buddy_nr_nodes; node++) {
-		lock_fork_child(&buddy_zones[node].lock);
-		lock_fork_child(&buddy_zones[node].purge_lock);
-	}
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
+		act(&buddy_zones[node].purge_lock);
+	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
+		act(&buddy_zones[node].lock);
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */

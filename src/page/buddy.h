@@ -10,8 +10,9 @@
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by every floor; calls arena.c, os_purge, and pcp.c for what CPUs keep when
- *             memory is short. fit.c and purge.c are parts of it.
+ * Flow:       called by api/, cache/, debug/, engine/, malloc/ and page/; calls arena.c, os_purge,
+ *             and pcp.c to drain CPUs' lists when memory is short. fit.c and purge.c are parts of
+ *             it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -47,19 +48,22 @@ struct buddy_zone {
 	struct lock lock;	     /* everything below but purge_lock */
 	struct lock purge_lock;	     /* taken before lock; at most one purge of a zone at a time */
 	uint32_t orders;	     /* bit o: a list of order o is not empty */
-	uint32_t frees;		     /* blocks given back; every 64th looks at the clock */
+	uint32_t frees;		     /* blocks given back; every 64th reads the clock */
 	uint32_t clock;		     /* os_clock_ms() >> 4, as of one of the last 64 frees */
-	uint32_t aged;		     /* clock when old blocks were last looked for */
-	uint32_t halved;	     /* clock when purged_lately and regret were last halved */
-	unsigned long fit_from;	     /* word of bits where page/fit.c looks next */
+	uint32_t aged;		     /* clock at the last search for old blocks */
+	uint32_t halved;	     /* clock when purged_lately and refaults were last halved */
+	unsigned long fit_from;	     /* word of bits where page/fit.c starts its next search */
 	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
-	unsigned long regret;	     /* pages taken again soon after a purge; halves with time */
-	/* the same of runs, for longer: their regret halves while none finds resident pages */
+	unsigned long refaults;	     /* pages taken again soon after a purge; halves with time */
+	/*
+	 * the same for page runs, over longer times: fit_refaults halves while none finds resident
+	 * pages
+	 */
 	unsigned long fit_purged;
-	unsigned long fit_regret;
+	unsigned long fit_refaults;
 	uint32_t fit_halved; /* clock when fit_purged was last halved */
-	uint32_t fit_used;   /* clock when a run last found resident pages, or fit_regret halved */
+	uint32_t fit_used; /* clock when a page run last got resident pages, or fit_refaults halved */
 	unsigned long nr_purging; /* pages of the block that is off its list to be purged */
 	struct buddy_stats stats; /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
@@ -76,22 +80,22 @@ extern unsigned int buddy_nr_nodes;
 void buddy_init(unsigned int nr_nodes);
 
 /*
- * A block of 1 << order pages from node (-1: the current CPU's), or, unless thisnode, from the
- * next node that has one. The block is on no list, type NONE; *zeroed (may be NULL) tells that all
- * its bytes are known to be zero. NULL: out of memory. The caller marks it with page_set_block().
+ * A block of 1 << order pages from node (-1: the current CPU's), or, unless thisnode, from the next
+ * node that has one. The block is on no list, type NONE; *zeroed (may be NULL): all its bytes are
+ * known to be zero. NULL: out of memory. The caller marks it with page_set_block().
  */
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed);
 
 /*
- * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where least of them becomes
- * resident: no block, and not aligned. Types NONE; *zeroed as above. NULL: no free range is so
- * large as far as it was looked for, and buddy_alloc() may help.
+ * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where the fewest become newly
+ * resident; not a buddy block, and not aligned. Types NONE; *zeroed as above. NULL: the search,
+ * which is bounded, found no such range; buddy_alloc() may have one.
  */
 struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed);
 
 /*
- * Gives a block back (class bytes are cleared, types reset here). dirty: it was written to; else it
- * holds what it held when it was handed out.
+ * Frees a block (class bytes are cleared, types reset here). dirty: it was written to; else its
+ * contents are those that it had when it was allocated.
  */
 void buddy_free(struct page *page, unsigned int order, bool dirty);
 
@@ -100,13 +104,13 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
 
 /*
  * Takes the free pages [page, page + nr_pages) out of their free blocks, all or none (to grow a
- * run in place). true: the caller owns them (types NONE). *zeroed as above.
+ * page run in place). true: the caller owns them (types NONE). *zeroed as above.
  */
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed);
 
 /*
- * Returns dirty free memory of all nodes, that on CPUs' lists included, and mappings kept by
- * page/keep.c, to the system, but for keep_bytes. Bytes returned.
+ * Gives dirty free memory of all nodes, that on CPUs' lists included, and mappings kept by
+ * page/keep.c, back to the system, but for keep_bytes. Returns the bytes given back.
  */
 size_t buddy_trim(size_t keep_bytes);
 
@@ -115,19 +119,20 @@ size_t buddy_trim(size_t keep_bytes);
  * Beyond the limit the largest blocks go at once; what has been free for longer than the delay goes
  * at one of the next frees. Set from USLAB_CONF=purge_limit=,purge_delay=.
  *
- * Default limit: max(256 KiB, 1/32 of the pages in use), and what the zone has come to regret:
- * pages that were taken again within about 64 ms after a purge, by runs within half a second. To
- * purge a page and fault it in again costs 0.5 to 2 us, so a program that frees and allocates in
- * turns pays for its first turn and then keeps its memory; one that frees for good, or maps memory
- * beside us, does not carry it along. Never more than what was in use at the peak, but for gaps
- * between blocks of whole pages (zone_dirty_limit()). Used pages include the mappings of
- * page/large.c, dirty ones those of page/keep.c. limit_bytes SIZE_MAX is this default.
+ * Default limit: max(256 KiB, 1/32 of the pages in use), plus the zone's refaults: pages that were
+ * taken again within about 64 ms after a purge, by page runs within half a second. To purge a page
+ * and fault it in again costs 0.5 to 2 us, so a program that frees and allocates in turns pays for
+ * its first turn and then keeps its memory; one that frees for good, or maps memory itself, does
+ * not keep it. Never more than what was in use at the peak, but for gaps between blocks of whole
+ * pages (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
+ * page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 
 /*
- * To be called before less, and after more, is mapped outside of the arena: purges as a free does.
+ * To be called before mappings outside of the arena shrink, and after they grow, since they count
+ * for the limit: purges as a free does.
  */
 void buddy_rebalance(void);
 
@@ -140,9 +145,7 @@ void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
  */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 
-void buddy_fork_prepare(void);
-void buddy_fork_parent(void);
-void buddy_fork_child(void);
+void buddy_each_lock(void (*act)(struct lock *l));
 
 void buddy_check(void);
 

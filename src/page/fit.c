@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/fit.c - any number of free pages for a run, where least of it becomes resident
+ * page/fit.c - finds free pages for a page run, where the fewest become newly resident
  *
  * Why:        docs/adr/0028.
- * Data:       zone.fit_from, fit_purged, fit_regret, fit_used.
+ * Data:       zone.fit_from, fit_purged, fit_refaults, fit_used.
  * Invariants: none of its own.
- * Locks:      zone.lock, over a look at LOOK_MOST words of bits at most, which take no longer than
- *             to write to the pages.
+ * Locks:      zone.lock, over a search of LOOK_MOST words of bits at most, which takes no longer
+ *             than to write to the pages.
  * Flow:       called by buddy.c and run.c; calls buddy.c, purge.c.
  *
- * A block of a power of two is what it costs to find one: its rest fits few other runs, and where
- * it lies depends on its order, so that runs of all sizes in turn touch pages of their own while
- * those that others left are purged. Here runs lie as in a classic heap, side by side: of all
- * ranges of free pages the one with the most resident pages, of equals the smallest.
+ * A block of a power of two is quickly found, but its rest fits few other page runs, and its place
+ * depends on its order: page runs of all sizes would fault in pages of their own while those that
+ * others left are purged. Here page runs lie side by side, as in a classic heap: of all ranges of
+ * free pages the one with the most resident pages is taken, of equals the smallest.
  */
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
@@ -61,7 +61,7 @@ static unsigned long next_dirty(unsigned long index, unsigned long end, bool dir
 	return end;
 }
 
-/* Pages start .. start + range are free, and those around them are not. Where in it is best? */
+/* Pages start .. start + range are free, their neighbours are not. Finds the best place in it. */
 static void look_at_range(struct look *l, unsigned long start, unsigned long range)
 {
 	unsigned long last = start + range - l->want;
@@ -79,7 +79,7 @@ static void look_at_range(struct look *l, unsigned long start, unsigned long ran
 
 /* ---- a zone ---------------------------------------------------------------------------------- */
 
-/* Are so many bits (1..64) in a row set somewhere? */
+/* Are that many consecutive bits (1..64) set? */
 static bool has_row(unsigned long word, unsigned long want)
 {
 	unsigned long row = 1;
@@ -89,7 +89,7 @@ static bool has_row(unsigned long word, unsigned long want)
 	return word & word >> (want - row);
 }
 
-/* What begins and ends in one word. */
+/* Ranges that begin and end in one word. */
 static void look_into_word(struct look *l, unsigned long index, unsigned long word)
 {
 	if (l->want > 64 || !has_row(word, l->want))
@@ -113,7 +113,7 @@ static bool is_exact(const struct look *l)
 	return l->range == l->want && !l->clean;
 }
 
-/* Words from .. to of the free bits, or until a place is found that cannot be better. */
+/* Searches words from .. to of the free bits, or until a place is found that cannot be better. */
 static void look_at_words(struct look *l, unsigned int node, unsigned long from, unsigned long to)
 {
 	unsigned long open = 0; /* pages of the range that ends where the word begins */
@@ -143,8 +143,8 @@ static void look_at_words(struct look *l, unsigned int node, unsigned long from,
 }
 
 /*
- * A zone is looked at as a whole, or, where it is large, part by part: in the next one when this
- * one has nothing resident left.
+ * Searches a small zone as a whole, and of a large one a part: the next part when this one has no
+ * resident pages left.
  */
 static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look *l)
 {
@@ -161,7 +161,7 @@ static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look 
 	return l->range;
 }
 
-/* As zone_note_clean_locked(). What is found shows that it is of use that something waits. */
+/* As zone_note_clean_locked(), for page runs. fit_used: resident pages that were kept were used. */
 static void note_locked(struct buddy_zone *zone, const struct look *l)
 {
 	unsigned long again = MIN(l->clean, zone->fit_purged);
@@ -171,7 +171,7 @@ static void note_locked(struct buddy_zone *zone, const struct look *l)
 		zone->fit_used = zone->clock;
 	zone->fit_purged -= again;
 	zone->purged_lately -= MIN(again, zone->purged_lately);
-	zone->fit_regret = MIN(zone->fit_regret + again, 2 * zone->stats.nr_peak);
+	zone->fit_refaults = MIN(zone->fit_refaults + again, 2 * zone->stats.nr_peak);
 }
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ cold void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 	}
 }
 
-static void tell_alloc(struct page *page, unsigned long nr_pages)
+static void notify_alloc(struct page *page, unsigned long nr_pages)
 {
 	if (unlikely(os_memcheck_on))
 		os_memcheck_forget(page_address(page), nr_pages * PAGE_SIZE);
@@ -223,6 +223,6 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 		return NULL;
 	if (zeroed)
 		*zeroed = l.clean == nr_pages;
-	tell_alloc(page_at(l.index), nr_pages);
+	notify_alloc(page_at(l.index), nr_pages);
 	return page_at(l.index);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/keep.c - mappings of freed large blocks that wait a moment for the next one
+ * page/keep.c - mappings of freed large blocks, kept for a while for the next ones
  *
  * Data:       kept[0 .. keep_counters.count): ranges by address.
- * Invariants: see page/keep.h. A range on its way to the system is in no table.
+ * Invariants: see page/keep.h. A range that is being unmapped or purged is not in the table.
  * Locks:      keep_lock (RANK_LARGE): table and counters. Ranges are taken out under it and given
  *             to the system after it, one at a time.
  * Flow:       see page/keep.h.
@@ -31,14 +31,16 @@ static size_t keep_limit = KEEP_MAX_BYTES; /* atomic */
 
 /* keep_lock */
 static size_t clean_bytes;
-static size_t purged_lately; /* bytes purged and not asked for again; halves with time */
+static size_t purged_lately; /* bytes purged and not taken again; halves with time */
 static uint64_t halved;	     /* when it last did */
-static uint64_t taken;	     /* when a dirty range was last of use, or regret halved */
+static uint64_t taken;	     /* when a dirty range was last taken, or keep_refaults halved */
 
 struct keep_counters keep_counters;
-size_t keep_regret;
+size_t keep_refaults;
 
-/* ---- regret: all with keep_lock held --------------------------------------------------------- */
+/*
+ * ---- refaults: all with keep_lock held ---------------------------------------------------------
+ */
 
 static size_t halve(size_t bytes, uint64_t *since, uint64_t now)
 {
@@ -53,16 +55,16 @@ static size_t halve(size_t bytes, uint64_t *since, uint64_t now)
 static void tick_locked(uint64_t now)
 {
 	purged_lately = halve(purged_lately, &halved, now);
-	store_relaxed(&keep_regret, halve(keep_regret, &taken, now));
+	store_relaxed(&keep_refaults, halve(keep_refaults, &taken, now));
 }
 
-/* Bytes become resident: if as many were purged a moment ago, that was a mistake. */
+/* Clean bytes are taken: as many as were purged a moment ago count as refaults. */
 static void note_clean_locked(size_t bytes)
 {
 	size_t again = MIN(bytes, purged_lately);
 
 	purged_lately -= again;
-	store_relaxed(&keep_regret, MIN(keep_regret + again, 2 * KEEP_MAX_BYTES));
+	store_relaxed(&keep_refaults, MIN(keep_refaults + again, 2 * KEEP_MAX_BYTES));
 }
 
 /* ---- the table: all with keep_lock held ------------------------------------------------------ */
@@ -92,8 +94,8 @@ static struct range remove_locked(unsigned long i)
 }
 
 /*
- * A part joins one of its kind; the whole is as old as the larger part: a small one
- * does not keep others young.
+ * Merges r with a neighbour of its kind. The result has the age of the larger part, so that a small
+ * one does not keep the others from being purged.
  */
 static bool join_locked(unsigned long i, const struct range *r)
 {
@@ -156,7 +158,7 @@ static unsigned long find_lowest_locked(void)
 	return NONE;
 }
 
-/* Takes a range out, or as much of its end as is asked for. NONE: size 0. */
+/* Removes a range, or its last bytes. NONE: size 0. */
 static struct range take_end_locked(unsigned long i, size_t bytes)
 {
 	struct range r = { NULL, 0, 0, false };
@@ -217,7 +219,7 @@ void keep_release_old(uint32_t delay_ms)
 	} while (r.size);
 }
 
-/* Its addresses wait on, if that is not too much. */
+/* Purges a range and keeps its addresses, up to KEEP_MAX_CLEAN. */
 static void purge(struct range *r)
 {
 	bool stays = false;
@@ -251,7 +253,7 @@ void keep_purge(size_t bytes)
 	}
 }
 
-/* The table is full, maybe of addresses alone: the oldest range goes, of whatever kind. */
+/* The table is full, maybe of clean ranges: unmaps the oldest, dirty or clean. */
 static void drop_oldest(void)
 {
 	struct range r;
@@ -290,53 +292,53 @@ bool keep_put(void *p, size_t size)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Room for a block: neighbouring ranges. */
-struct room {
+/* Where a block may lie: neighbouring ranges. */
+struct gap {
 	char *start; /* of the block */
 	size_t size; /* of the ranges from there on */
 	size_t clean;
 };
 
-/* What there is from range i on for size bytes. */
-static struct room look_locked(unsigned long i, size_t size, size_t align)
+/* The neighbouring ranges from range i on, as far as size bytes need. */
+static struct gap look_locked(unsigned long i, size_t size, size_t align)
 {
 	char *start = (char *)ALIGN_UP((uintptr_t)kept[i].start, align);
 	size_t head = (size_t)(start - kept[i].start);
-	struct room room = { start, 0, 0 };
+	struct gap gap = { start, 0, 0 };
 
-	/* What is left in front is a range more. */
+	/* What is left in front takes one more entry. */
 	if (head >= kept[i].size || (head && keep_counters.count == KEEP_COUNT))
-		return room;
+		return gap;
 	do {
 		size_t part = kept[i].size - head;
 
-		if (!kept[i].dirty && room.size < size)
-			room.clean += MIN(part, size - room.size);
-		room.size += part;
+		if (!kept[i].dirty && gap.size < size)
+			gap.clean += MIN(part, size - gap.size);
+		gap.size += part;
 		head = 0;
 		i++;
 	} while (i < keep_counters.count && adjoin(&kept[i - 1], &kept[i]));
-	return room;
+	return gap;
 }
 
-/* Where a block makes least more resident; of equals the smallest room; NULL: it fits nowhere. */
-static char *find_room_locked(size_t size, size_t align)
+/* Where a block has the fewest clean bytes; of equals the smallest gap; NULL: it fits nowhere. */
+static char *find_gap_locked(size_t size, size_t align)
 {
-	struct room best = { NULL, SIZE_MAX, SIZE_MAX };
+	struct gap best = { NULL, SIZE_MAX, SIZE_MAX };
 	unsigned long i;
 
 	for (i = 0; i < keep_counters.count; i++) {
-		struct room room = look_locked(i, size, align);
+		struct gap gap = look_locked(i, size, align);
 
-		if (room.size >= size && (room.clean < best.clean ||
-					  (room.clean == best.clean && room.size <= best.size)))
-			best = room;
+		if (gap.size >= size &&
+		    (gap.clean < best.clean || (gap.clean == best.clean && gap.size <= best.size)))
+			best = gap;
 	}
 	return best.start;
 }
 
-/* Takes [start, end) out, which is covered by ranges. Returns how much of it is dirty. */
-static size_t carve_locked(char *start, char *end)
+/* Removes [start, end), which is covered by ranges. Returns how much of it is dirty. */
+static size_t take_range_locked(char *start, char *end)
 {
 	size_t dirty = 0;
 	unsigned long i = 0;
@@ -363,24 +365,23 @@ static size_t carve_locked(char *start, char *end)
 }
 
 /*
- * What there is for a block, which may be smaller. *dirty: how much of it is
- * resident. Nothing: start NULL.
+ * Takes a range for a block; it may be smaller than size. *dirty: how much of it is resident. None:
+ * start NULL.
  */
 static struct range take_locked(size_t size, size_t align, size_t *dirty)
 {
 	struct range r = { NULL, 0, 0, false };
 
 	*dirty = 0;
-	r.start = find_room_locked(size, align);
+	r.start = find_gap_locked(size, align);
 	if (r.start) {
 		r.size = size;
-		*dirty = carve_locked(r.start, r.start + size);
+		*dirty = take_range_locked(r.start, r.start + size);
 		return r;
 	}
 	/*
-	 * The only one that waits may grow. That may move it, and then no alignment
-	 * beyond a page's is left; and holes among the addresses, which programs with
-	 * many blocks in turn would pay for.
+	 * The only range may be grown by mremap. That may move it, and then its alignment is lost,
+	 * and it leaves holes among the addresses, which programs with many blocks would pay for.
 	 */
 	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
 	    align <= os_page_size())
@@ -420,19 +421,9 @@ void keep_set_limit(size_t bytes)
 		keep_release(load_relaxed(&keep_counters.bytes) - bytes);
 }
 
-void keep_fork_prepare(void)
+void keep_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&keep_lock);
-}
-
-void keep_fork_parent(void)
-{
-	lock_fork_parent(&keep_lock);
-}
-
-void keep_fork_child(void)
-{
-	lock_fork_child(&keep_lock);
+	act(&keep_lock);
 }
 
 void keep_check(void)

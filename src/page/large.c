@@ -5,9 +5,9 @@
  * Data:       table: open addressing with linear probing, start address -> size, a power of two
  *             of slots, mapped; it doubles at half full and never shrinks.
  * Invariants: no empty slot between an entry's home slot and its place; 2 * entries <= slots.
- *             An entry marked MOVING belongs to the thread that resizes that block: it is found by
- *             nobody else, for its address may be mapped anew, and entered anew, at any moment.
- *             Checked by large_check().
+ *             An entry marked MOVING belongs to the thread that resizes that block: no other thread
+ *             finds it, since its address may be mapped and entered again at any moment. Checked by
+ *             large_check().
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
  * Flow:       see large.h; calls keep.c, os/memory/vm.c.
  */
@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
 #include "page/keep.h"
@@ -41,7 +42,7 @@ struct large_counters large_counters;
 /* Mappings differ in their middle bits: multiply and take the upper ones. */
 static unsigned long home_slot(uintptr_t addr)
 {
-	return ((addr >> PAGE_SHIFT) * 0x9e3779b97f4a7c15ul >> 32) & (nr_slots - 1);
+	return (mix_multiply(addr >> PAGE_SHIFT) >> 32) & (nr_slots - 1);
 }
 
 static unsigned long find_locked(uintptr_t addr, bool moving)
@@ -86,7 +87,7 @@ static void remove_locked(unsigned long slot)
 	nr_entries--;
 }
 
-/* Makes room for one entry more. false: out of memory. */
+/* Makes space for one more entry. false: out of memory. */
 static bool reserve_slot_locked(void)
 {
 	struct large_block *old = table;
@@ -123,7 +124,8 @@ static size_t mapped_size(size_t size)
 }
 
 /*
- * A mapping of a freed block, or a new one. NULL: out of memory, though nothing is kept any more.
+ * A mapping of a freed block, or a new one. NULL: out of memory, also after all that is kept was
+ * unmapped.
  */
 static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
@@ -191,7 +193,7 @@ static size_t look_up(const void *p, size_t (*look_locked)(const void *p))
 	size_t size;
 	bool inside;
 
-	/* Relaxed: whoever has a live block's address has seen the count that includes it. */
+	/* Relaxed: a thread that has a live block's address has seen the count that includes it. */
 	if (load_relaxed(&large_counters.count) == 0)
 		return 0;
 	inside = lock_is_inside();
@@ -273,7 +275,7 @@ static size_t begin_resize(uintptr_t addr)
 
 /*
  * Replaces an entry hidden by begin_resize(). Several may be hidden under one address when it was
- * mapped anew after a move; whichever goes, one is left for each thread that still comes for it.
+ * mapped again after a move; whichever is replaced, one is left for each thread that hid one.
  */
 static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 {
@@ -287,7 +289,7 @@ static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 	lock_release(&large_lock);
 }
 
-/* What neighbouring mappings of the system's make up does not move as one: its bytes are copied. */
+/* mremap() does not move a block of several neighbouring mappings: its bytes are copied. */
 static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move)
 {
 	void *moved = os_remap(p, old_size, new_size, may_move);
@@ -332,22 +334,10 @@ unsigned long large_bytes(void)
 
 /* ---- fork, check ----------------------------------------------------------------------------- */
 
-void large_fork_prepare(void)
+void large_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&large_lock);
-	keep_fork_prepare();
-}
-
-void large_fork_parent(void)
-{
-	lock_fork_parent(&large_lock);
-	keep_fork_parent();
-}
-
-void large_fork_child(void)
-{
-	lock_fork_child(&large_lock);
-	keep_fork_child();
+	act(&large_lock);
+	keep_each_lock(act);
 }
 
 void large_check(void)

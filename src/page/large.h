@@ -14,6 +14,8 @@
 
 #include "page/page.h"
 
+struct lock;
+
 struct large_counters {
 	unsigned long count; /* live blocks; atomic */
 	unsigned long bytes; /* that they map; atomic */
@@ -43,9 +45,7 @@ void *large_resize(void *p, size_t new_size, bool may_move);
 unsigned long large_count(void);
 unsigned long large_bytes(void);
 
-void large_fork_prepare(void);
-void large_fork_parent(void);
-void large_fork_child(void);
+void large_each_lock(void (*act)(struct lock *l));
 
 void large_check(void);
 

@@ -63,12 +63,12 @@ static void *pop_locked(unsigned int shift)
 	return block;
 }
 
-/* Gives [bump, to) to the free lists, each block as large as alignment and room allow. */
-static void carve_locked(char *to)
+/* Gives [bump, to) to the free lists, each block as large as alignment and space allow. */
+static void split_rest_locked(char *to)
 {
 	while (bump < to) {
-		unsigned long room = (unsigned long)(to - bump);
-		unsigned int shift = MIN(ilog2(room), CHUNK_SHIFT);
+		unsigned long space = (unsigned long)(to - bump);
+		unsigned int shift = MIN(ilog2(space), CHUNK_SHIFT);
 		unsigned int aligned = (unsigned int)__builtin_ctzl((uintptr_t)bump);
 
 		if (aligned < ilog2(MAX_ALIGN))
@@ -86,7 +86,7 @@ static void count_mapping_locked(void *p, size_t size)
 }
 
 /* The smallest free block that is larger than one of 1 << shift bytes, or a new chunk. */
-static char *find_room_locked(unsigned int shift, size_t *size)
+static char *find_space_locked(unsigned int shift, size_t *size)
 {
 	char *chunk;
 
@@ -102,22 +102,22 @@ static char *find_room_locked(unsigned int shift, size_t *size)
 	return chunk;
 }
 
-/* A block of at most 64 KiB from where bump points, or from other room that it then points to. */
+/* A block of at most 64 KiB from where bump points, which may first be set to other space. */
 static void *bump_locked(unsigned int shift)
 {
 	size_t size = 1ul << shift;
 	char *start = (char *)ALIGN_UP((uintptr_t)bump, MIN(size, MAX_ALIGN));
-	size_t room_size;
+	size_t space_size;
 
 	if (!bump || start + size > bump_end) {
-		start = find_room_locked(shift, &room_size);
+		start = find_space_locked(shift, &space_size);
 		if (!start)
 			return NULL;
-		carve_locked(bump_end);
+		split_rest_locked(bump_end);
 		bump = start;
-		bump_end = start + room_size;
+		bump_end = start + space_size;
 	}
-	carve_locked(start);
+	split_rest_locked(start);
 	bump = start + size;
 	return start;
 }
@@ -155,7 +155,7 @@ void meta_free(void *p, size_t size)
 
 	if (!p)
 		return;
-	/* Zero again, the large ones without keeping memory for it (but where memory is locked). */
+	/* Zeroes it; a large one is purged instead, unless its memory is locked. */
 	if (shift <= CHUNK_SHIFT || os_purge(p, 1ul << shift) != 0)
 		memset(p, 0, 1ul << shift);
 	lock_acquire(&meta_lock);
@@ -169,19 +169,9 @@ size_t meta_bytes(void)
 	return load_relaxed(&meta_counters.mapped);
 }
 
-void meta_fork_prepare(void)
+void meta_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&meta_lock);
-}
-
-void meta_fork_parent(void)
-{
-	lock_fork_parent(&meta_lock);
-}
-
-void meta_fork_child(void)
-{
-	lock_fork_child(&meta_lock);
+	act(&meta_lock);
 }
 
 void meta_check(void)

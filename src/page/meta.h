@@ -15,6 +15,8 @@
 
 #include "page/page.h"
 
+struct lock;
+
 struct meta_counters {
 	unsigned long mapped; /* bytes */
 	unsigned long used;   /* bytes in blocks handed out, rounded up to powers of two */
@@ -31,9 +33,7 @@ void meta_free(void *p, size_t size);
 /* Bytes mapped for metadata. */
 size_t meta_bytes(void);
 
-void meta_fork_prepare(void);
-void meta_fork_parent(void);
-void meta_fork_child(void);
+void meta_each_lock(void (*act)(struct lock *l));
 
 void meta_check(void);
 

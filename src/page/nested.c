@@ -2,16 +2,16 @@
 /*
  * page/nested.c - calls from a signal handler that interrupted this library
  *
- * Data:       first, a list of frees that were put off, newest first; how many were lost is
- *             a counter of the reserve.
- * Invariants: an entry is a block of the reserve, its object's owner is
- *             whoever takes it off the list.
+ * Data:       first, a list of deferred frees, newest first; how many were lost is a counter of the
+ *             reserve.
+ * Invariants: an entry is a block of the reserve; the thread that takes it off the list owns its
+ *             object.
  * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire),
  *             which takes the whole list, so that no entry is looked at by two.
  * Flow:       see page/nested.h.
  *
- * The list is the process's, so that a thread's frees are not lost with the thread; what reminds of
- * it, LOCK_DEFERRED, is the thread's, so that nobody else need look.
+ * The list is of the process, so that frees are not lost when their thread ends. The flag
+ * LOCK_DEFERRED is of the thread, so that no other thread has to check.
  */
 #include "page/nested.h"
 
@@ -56,7 +56,7 @@ bool nested_defer(nested_give give, void *owner, void *p, const void *caller)
 	return true;
 }
 
-/* The list is then ours. */
+/* Reverses a list that the caller has taken. */
 static struct deferred *oldest_first(struct deferred *newest)
 {
 	struct deferred *list = NULL;
@@ -71,7 +71,8 @@ static struct deferred *oldest_first(struct deferred *newest)
 }
 
 /*
- * A signal may come between two entries: what its handler puts off is on the list, these are ours.
+ * A signal may come between two entries: what its handler defers is on the list, which these have
+ * left.
  */
 void nested_settle(void)
 {

@@ -42,12 +42,12 @@ struct page {
 			struct page *next;   /* per-CPU partial list of cpuslab */
 			unsigned long slabs; /* its length, valid at the list's head */
 		};
-		/* TAIL: bytes of the block's owner, which are resident for certain */
+		/* TAIL: bytes for the block's owner, which are certainly resident */
 		uint8_t spare[2 * sizeof(void *)];
 	};
 	union {
 		struct engine *engine;		/* SLAB: owner; const while it is one */
-		const struct engine_heap *heap; /* HEAP: what knows its objects; likewise */
+		const struct engine_heap *heap; /* HEAP: the heap that has the page; likewise */
 	};
 	const struct slab_layout *layout; /* SLAB: how its objects lie; const while it is one */
 	union {
@@ -75,10 +75,10 @@ BUILD_ASSERT(sizeof(struct page) == 64);
  * base is (char *)1 << 62 before init, so that no pointer seems to lie in the arena.
  */
 struct page_map {
-	char *base;		/* the arena, aligned to 4 MiB */
-	struct page *pages;	/* descriptor of page i of the arena */
-	unsigned char *class;	/* class byte of page i: base + USLAB_CLASSES_OFFSET */
-	unsigned long limit;	/* pages that the range has room for; 0 before init; arena_lock */
+	char *base;	      /* the arena, aligned to 4 MiB */
+	struct page *pages;   /* descriptor of page i of the arena */
+	unsigned char *class; /* class byte of page i: base + USLAB_CLASSES_OFFSET */
+	unsigned long limit; /* pages that the range is large enough for; 0 before init; arena_lock */
 	unsigned long nr_pages; /* pages grown so far (descriptors committed); atomic, only grows */
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
 	unsigned long *free;	/* bit i: page i is in a block on a list of its zone; zone lock */
@@ -109,8 +109,7 @@ static inline void *page_address(const struct page *page)
 }
 
 /*
- * What the page of p belongs to: the head of its block, or a page in no
- * block. NULL: not in the arena.
+ * The head of the block that p lies in, or p's page if that is in no block. NULL: not in the arena.
  */
 static inline struct page *page_block_of(const void *p)
 {
@@ -146,7 +145,7 @@ static inline struct page *page_slab_of(const void *p)
 	return likely(page && page->type == PAGE_SLAB) ? page : NULL;
 }
 
-/* The same for an object that its slab vouches for: no checks. */
+/* The same for an address that is known to be an object's: no checks. */
 static inline struct page *page_head_unchecked(const void *p)
 {
 	return page_at(page_at(page_index(p))->head);

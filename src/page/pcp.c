@@ -4,11 +4,10 @@
  *
  * Data:       lists_of[node]: an array of struct pcp, by CPU number, in
  *             page/meta.h's memory; NULL: none.
- * Invariants: see page/pcp.h. The arrays are there from pcp_init() on, for good.
- * Locks:      struct pcp.lock (RANK_PCP), in it zone.lock (RANK_PAGE). A thread takes the lists of
- *             the CPU that it runs on when it asks, and holds their lock: moved away in between, it
- *             uses another CPU's, which costs speed and nothing else. No purge under it: a purge
- *             that is due waits for its release.
+ * Invariants: see page/pcp.h. The arrays made by pcp_init() are never freed.
+ * Locks:      struct pcp.lock (RANK_PCP), in it zone.lock (RANK_PAGE). A thread locks the lists of
+ *             the CPU that it runs on. If it is migrated before, it uses another CPU's, which costs
+ *             speed and nothing else. No purge under it: a purge that is due waits for its release.
  * Flow:       alloc: take -> refill_locked -> zone_take_batch(). free: put_locked, then
  *             give_locked() when there are too many -> zone_give_batch().
  */
@@ -151,9 +150,9 @@ struct page *pcp_alloc(int node, unsigned int order, enum pcp_kind kind, bool th
 	lock_release(&p->lock);
 	if (unlikely(purge))
 		zone_purge_slow(&buddy_zones[home]);
-	if (unlikely(!page)) /* other nodes, and what other lists have */
+	if (unlikely(!page)) /* other nodes, and other CPUs' lists */
 		return buddy_alloc((int)home, order, thisnode, NULL);
-	zone_tell_alloc(page, order);
+	zone_notify_alloc(page, order);
 	return page;
 }
 
@@ -221,26 +220,11 @@ struct pcp_stats pcp_stats(unsigned int node)
 	return stats;
 }
 
-static void for_each_lock(void (*act)(struct lock *l))
+void pcp_each_lock(void (*act)(struct lock *l))
 {
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
 		for (unsigned int cpu = 0; lists_of[node] && cpu < nr_cpus; cpu++)
 			act(&lists_of[node][cpu].lock);
-}
-
-void pcp_fork_prepare(void)
-{
-	for_each_lock(lock_fork_prepare);
-}
-
-void pcp_fork_parent(void)
-{
-	for_each_lock(lock_fork_parent);
-}
-
-void pcp_fork_child(void)
-{
-	for_each_lock(lock_fork_child);
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */

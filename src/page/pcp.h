@@ -12,8 +12,8 @@
  * Flow:       called by page/, cache/, debug/, engine/ and inspect/, in place of the buddy; calls
  *             buddy.c.
  *
- * For caches whose pages must be those that they would be in a kernel: front cpuslab, and
- * what was asked for as "historical". All others go to the zones.
+ * For caches whose slabs must get the pages that they would get in a kernel: front cpuslab, and the
+ * choice "historical". All others go to the zones.
  *
  * A free puts its block at the head of the running CPU's list, an alloc takes the head. An empty
  * list takes a batch from the zone, which it hands out in the order in which the zone gave it. A
@@ -24,6 +24,8 @@
 #define PAGE_PCP_H
 
 #include "page/page.h"
+
+struct lock;
 
 #define PCP_MAX_ORDER 3 /* larger blocks always come from the zone */
 #define PCP_BATCH 63	/* pages; what the kernel computes for any zone of 1 GiB or more */
@@ -47,10 +49,7 @@ struct pcp_stats {
  */
 bool pcp_init(void);
 
-/*
- * As buddy_alloc() without `zeroed`, and buddy_free() of what counts as written
- * to. Any thread, any CPU.
- */
+/* As buddy_alloc() without `zeroed`, and buddy_free() with dirty. Any thread, any CPU. */
 struct page *pcp_alloc(int node, unsigned int order, enum pcp_kind kind, bool thisnode);
 void pcp_free(struct page *page, unsigned int order, enum pcp_kind kind);
 
@@ -60,9 +59,7 @@ void pcp_drain(void);
 /* Sums over a node's lists, read without their locks: exact when quiet. */
 struct pcp_stats pcp_stats(unsigned int node);
 
-void pcp_fork_prepare(void);
-void pcp_fork_parent(void);
-void pcp_fork_child(void);
+void pcp_each_lock(void (*act)(struct lock *l));
 
 void pcp_check(void);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/purge.c - free memory goes back to the system: too much of it at once, or after a while
+ * page/purge.c - gives free pages back to the system: at once above a limit, else after a delay
  *
  * Data:       the two limits; per zone: clock, aged, purge_after, stamps of free blocks.
  * Invariants: while a purge has a block off its list it holds zone.purge_lock, so whoever holds
  *             that lock (fork, an allocation about to fail) finds every free block on a list.
- * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over
- *             each call of the system. An automatic purge only tries the purge lock: if it is
- *             taken, somebody does the work already.
+ * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over each
+ *             system call. An automatic purge only tries the purge lock: if it is held, another
+ *             thread purges already.
  * Flow:       called by page/, api/, cache/ and malloc/; calls keep.c, os/memory/vm.c.
  *
- * A call of the system takes some 0.5 us before its first page, so large blocks go first, whole,
- * and then, within an order, those that have been free for longest: the tail of the list, but for
- * the few that page/buddy.c put there for a merge to come.
+ * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
+ * and within an order those that have been free for longest: the tail of the list, but for the few
+ * that page/buddy.c put there because their buddy is free.
  */
 #include <limits.h>
 
@@ -32,15 +32,15 @@
 #define PURGE_BATCH 256ul
 
 /*
- * Where runs have shown to need what waits, the end of a block goes, but as many pages as a call is
- * worth; else whole blocks do.
+ * Where page runs had many refaults, only the end of a block is purged, but at least this many
+ * pages, so that the system call pays; else whole blocks are.
  */
 #define PURGE_PART 64ul
-#define PURGE_PART_REGRET 1024ul /* pages */
+#define PURGE_PART_REFAULTS 1024ul /* pages */
 
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
-#define OLD_BLOCKS 64	 /* that one look for old blocks purges at most: bounds a free's time */
-#define OLD_LOOKS 8	 /* blocks from a list's tail that it looks at */
+#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most: bounds a free's time */
+#define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
@@ -60,7 +60,7 @@ static unsigned long halve(unsigned long pages, uint32_t halvings)
 	return halvings < 64 ? pages >> halvings : 0;
 }
 
-/* Of runs, which are larger and fewer: over longer times. */
+/* For page runs, which are larger and fewer: over longer times. */
 static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
 {
 	uint32_t halvings = (now - *since) / (8 * load_relaxed(&zone_half_life));
@@ -81,9 +81,9 @@ void zone_tick_locked(struct buddy_zone *zone)
 		return;
 	zone->halved = now;
 	zone->purged_lately = halve(zone->purged_lately, halvings);
-	zone->regret = halve(zone->regret, halvings);
+	zone->refaults = halve(zone->refaults, halvings);
 	halve_since(&zone->fit_purged, &zone->fit_halved, now);
-	halve_since(&zone->fit_regret, &zone->fit_used, now);
+	halve_since(&zone->fit_refaults, &zone->fit_used, now);
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -149,7 +149,7 @@ static void dirty_span(struct page *page, unsigned long most, char **start, size
 
 /*
  * Purges one free block, or most pages at its end. Context: purge_lock, zone->lock, which is
- * dropped meanwhile. Returns whether the system did it; if not the block is back, dirty as before.
+ * dropped meanwhile. false: the system refused; the block is back on its list, dirty as before.
  */
 static bool purge_block_locked(struct buddy_zone *zone, struct page *page, unsigned long most)
 {
@@ -180,16 +180,16 @@ static bool purge_block_locked(struct buddy_zone *zone, struct page *page, unsig
 	return done;
 }
 
-/* Of the next block, when so many pages are too much. */
+/* How many pages of the next block to purge, when excess pages are above the limit. */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	return zone->fit_regret < PURGE_PART_REGRET ? ULONG_MAX : MAX(excess, PURGE_PART);
+	return zone->fit_refaults < PURGE_PART_REFAULTS ? ULONG_MAX : MAX(excess, PURGE_PART);
 }
 
 /* Purges the largest blocks until no more than keep pages are dirty. false: could not. */
 static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
 {
-	/* Others go on freeing meanwhile: their blocks must not keep us here. */
+	/* Other threads go on freeing: their blocks must not make this loop endless. */
 	unsigned long budget = zone->stats.nr_dirty;
 
 	while (zone->stats.nr_dirty > keep && budget-- > 0) {
@@ -270,7 +270,7 @@ void buddy_rebalance(void)
 	}
 }
 
-/* Purges up to *excess pages, which it lowers by what it did. Returns that in bytes. */
+/* Purges up to *excess pages, and lowers *excess by those purged. Returns their bytes. */
 static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
 {
 	unsigned long before;

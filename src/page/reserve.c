@@ -2,12 +2,12 @@
 /*
  * page/reserve.c - memory without locks, for calls that must not wait for one
  *
- * Data:       base, where the range begins; taken[], one bit for each block;
- *             mapped[], what is larger.
- * Invariants: base is written once. A bit is set by whoever gets the block, and cleared by
- *             whoever frees it, after the memory was given back. An entry of mapped[] is
- *             CLAIMED while its owner works on it; its size is right while its address is
- *             there. Checked by reserve_check().
+ * Data:       base, where the range begins; taken[], one bit for each block; mapped[], larger
+ *             blocks.
+ * Invariants: base is written once. A bit is set by the thread that gets the block, and cleared by
+ *             the one that frees it, after the memory was given back. An entry of mapped[] is
+ *             CLAIMED while its owner works on it; its size is right while its address is there.
+ *             Checked by reserve_check().
  * Locks:      none. taken[]: compare and swap, which takes a block (acquire), pairs with the
  *             fetch_and that frees it (release). mapped[].addr: likewise.
  * Flow:       see page/reserve.h.
@@ -48,7 +48,7 @@ static uintptr_t range(void)
 	fresh = os_reserve(RANGE, RESERVE_PART);
 	if (!fresh)
 		return 0;
-	/* of several that come at once one has the range */
+	/* of several threads at once one sets the range */
 	if (cmpxchg(&base, 0ul, (uintptr_t)fresh))
 		os_name(fresh, RANGE, "uslab-reserve");
 	else
@@ -147,7 +147,7 @@ static bool free_in_range(void *p)
 	size = 1ul << (place.class + RESERVE_MIN_SHIFT);
 	if (size % os_page_size() == 0)
 		os_purge(p, size);
-	/* release: pairs with take_bit(); of two that free the same block one gets the error */
+	/* release: pairs with take_bit(); of two frees of the same block one fails */
 	return __atomic_fetch_and(place.word, ~place.bit, __ATOMIC_RELEASE) & place.bit;
 }
 

@@ -11,9 +11,8 @@
  * Flow:       called by nested.c, cache/debug/misuse.c, debug/report/report_policy.c,
  *             malloc/align.c and malloc/slow.c; calls os/memory/vm.c.
  *
- * It is for few blocks at a time: those that signal handlers ask for which interrupted this
- * library. A block has the size of the next power of two. Freed blocks of a page or more give
- * their memory back at once.
+ * It is for few blocks at a time: those that nested calls ask for. A block has the size of the next
+ * power of two. Freed blocks of a page or more give their memory back at once.
  */
 #ifndef PAGE_RESERVE_H
 #define PAGE_RESERVE_H
@@ -27,28 +26,28 @@
 
 /* Atomic; read by tools from outside. */
 struct reserve_counters {
-	unsigned long blocks; /* that are given out, records of frees that are put off as well */
-	unsigned long served; /* that were, since the start */
-	unsigned long failed; /* calls for which there was none */
-	unsigned long lost;   /* frees that could not be put off (page/nested.h) */
+	unsigned long blocks; /* that are allocated, records of deferred frees as well */
+	unsigned long served; /* allocated since the start */
+	unsigned long failed; /* calls that found none free */
+	unsigned long lost;   /* frees that could not be deferred (page/nested.h) */
 };
 extern struct reserve_counters reserve_counters;
 
 /*
- * Aligned to align, a power of two. NULL: no memory, or all blocks of that size
- * and larger are given out.
+ * Aligned to align, a power of two. NULL: no memory, or all blocks of that size and larger are
+ * allocated.
  */
 void *reserve_alloc(size_t size, size_t align);
-/* Bytes of the block that starts at p and is given out; 0: none is. */
+/* Bytes of the allocated block that starts at p; 0: there is none. */
 size_t reserve_size(const void *p);
-/* Does p lie in the memory of this file, given out or not? Mapped blocks: only while they are. */
+/* Does p lie in the reserve, allocated or not? Mapped blocks: only while they are mapped. */
 bool reserve_owns(const void *p);
-/* false: no block that is given out starts at p. */
+/* false: no allocated block starts at p. */
 bool reserve_free(void *p);
-/* Blocks that are given out. */
+/* Blocks that are allocated. */
 unsigned long reserve_count(void);
 
-/* Dies unless the counters agree with the books; nothing may be allocated or freed meanwhile. */
+/* Asserts that counters, bits and table agree; nothing may be allocated or freed meanwhile. */
 void reserve_check(void);
 
 #endif /* PAGE_RESERVE_H */

@@ -4,7 +4,7 @@
  *
  * Data:       run_counters, run_big_pages.
  * Invariants: see page/run.h. Checked by run_check().
- * Locks:      none of its own; a run's descriptors belong to whoever may free it.
+ * Locks:      none of its own; a page run's descriptors belong to its owner.
  * Flow:       see run.h; calls buddy.c, fit.c, large.c.
  */
 #include <string.h>
@@ -17,14 +17,14 @@
 #include "page/run.h"
 
 #define RUN_MAX_PAGES (1ul << BUDDY_MAX_ORDER)
-/* Smaller runs are blocks of a power of two, cut down: as a kernel places them. */
+/* Smaller page runs are buddy blocks whose rest is freed, placed as a kernel does. */
 #define RUN_FIT_PAGES 9ul
 
 struct run_counters run_counters;
 
 unsigned long run_big_pages;
 
-/* A run that owns nr_pages comes; or, sign -1, goes. */
+/* Counts a page run of nr_pages as allocated; sign -1: as freed. */
 static void count_run(unsigned long nr_pages, long sign)
 {
 	fetch_add(&run_counters.count, (unsigned long)sign);
@@ -33,7 +33,7 @@ static void count_run(unsigned long nr_pages, long sign)
 		fetch_add(&run_big_pages, (unsigned long)sign * nr_pages);
 }
 
-/* Pages for size bytes; more than RUN_MAX_PAGES when it is not for the arena. */
+/* Pages for size bytes; more than RUN_MAX_PAGES: too large for the arena. */
 static unsigned long pages_for(size_t size)
 {
 	if (size > RUN_MAX_PAGES << PAGE_SHIFT)
@@ -41,7 +41,7 @@ static unsigned long pages_for(size_t size)
 	return MAX(DIV_ROUND_UP(size, PAGE_SIZE), 1ul);
 }
 
-/* The run that starts at p, or NULL. */
+/* The page run that starts at p, or NULL. */
 static struct page *run_head(const void *p)
 {
 	struct page *page;
@@ -88,7 +88,7 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 	return page_address(page);
 }
 
-/* Outside of the arena. The zones count it, for together with them it makes the peak. */
+/* Outside of the arena. The zones count it as well, since their peak includes it. */
 static void *large_run(size_t size, size_t align, bool *zeroed)
 {
 	void *p = large_alloc(size, align, zeroed);
@@ -102,7 +102,7 @@ static bool free_large(void *p, bool keep)
 {
 	if (large_size(p) == 0)
 		return false;
-	buddy_rebalance(); /* the peak may be now */
+	buddy_rebalance(); /* there may be a new peak */
 	return keep ? large_free(p) : large_discard(p);
 }
 
@@ -117,7 +117,7 @@ static void *resize_large(void *p, size_t new_size, bool may_move)
 	return moved;
 }
 
-/* That come from the arena. */
+/* The largest page run that comes from the arena. */
 static unsigned long most_pages(size_t align, int node)
 {
 	if (node >= 0 || align > PAGE_SIZE)
@@ -151,7 +151,7 @@ static bool free_run(void *p, bool keep)
 
 	if (!page)
 		return !page_in_arena(p) && free_large(p, keep);
-	/* Of two threads that free the same run one must be told. */
+	/* Of two threads that free the same page run one must fail. */
 	if (!cmpxchg_byte(&page->type, PAGE_RUN, PAGE_NONE))
 		return false;
 	nr_pages = page->nr_pages;
@@ -194,8 +194,8 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 }
 
 /*
- * Where a block of a power of two has room behind it: what grows once grows again, and would go
- * from one fit to the next.
+ * Moves to a buddy block, which has free pages behind it: what grows once grows again, and after
+ * page/fit.c it would move each time.
  */
 static void *move_run(struct page *page, unsigned long nr_pages)
 {

@@ -4,7 +4,7 @@
  *
  * Data:       type RUN blocks in the arena, up to 2 MiB, or 1 MiB where there are many large blocks
  *             (those on a node, or aligned to more than a page: 4 MiB); beyond that page/large.c.
- * Invariants: a run of n pages owns exactly n: the rest of its buddy block was given back.
+ * Invariants: a page run of n pages owns exactly n: the rest of its buddy block was given back.
  *             run_counters agrees with the page descriptors. Checked by run_check().
  * Locks:      none of its own; the buddy's.
  * Flow:       called by debug/pages/pages.c, debug/pages/pages.h and engine/slob/block.c; calls
@@ -16,30 +16,30 @@
 #include "page/page.h"
 
 /*
- * Blocks in the arena are cut from powers of two: gaps beside large ones of all sizes
- * fit few others. As mappings of their own they lie side by side, page by page
- * (page/keep.h), and grow by mremap.
+ * Larger ones are mappings of their own: gaps beside large page runs of all sizes fit few others,
+ * while mappings lie side by side (page/keep.h), and grow by mremap.
  */
 #define RUN_LARGE_PAGES (2ul << 20 >> PAGE_SHIFT)
 /*
- * Of those who have so many bytes of them: others lose more by pages that small blocks cannot use.
+ * The limit is lower while so many bytes are mapped so: with fewer, pages that small blocks cannot
+ * use cost more.
  */
 #define RUN_MANY_LARGE (64ul << 20)
 #define RUN_LARGE_PAGES_OF_MANY (1ul << 20 >> PAGE_SHIFT)
 
 struct run_counters {
-	unsigned long count; /* runs alive, in the arena; atomic */
+	unsigned long count; /* live page runs, in the arena; atomic */
 	unsigned long pages; /* that they own; atomic */
 };
 
 /* Read by tools from outside. */
 extern struct run_counters run_counters;
 
-/* Of runs in the arena beyond RUN_LARGE_PAGES_OF_MANY; atomic. */
+/* Pages of page runs in the arena beyond RUN_LARGE_PAGES_OF_MANY; atomic. */
 extern unsigned long run_big_pages;
 
 struct run_stats {
-	unsigned long count; /* runs and large blocks alive */
+	unsigned long count; /* live page runs and large blocks */
 	unsigned long bytes; /* their pages, in bytes */
 };
 
@@ -50,13 +50,13 @@ struct run_stats {
  */
 void *run_alloc(size_t size, size_t align, int node, bool *zeroed);
 
-/* Size in bytes of the run or large block that starts at p; 0 when p starts none. */
+/* Size in bytes of the page run or large block that starts at p; 0 when p starts none. */
 size_t run_size(const void *p);
 
 /* Frees what starts at p; false when nothing does (the caller reports the bad pointer). */
 bool run_free(void *p);
 
-/* The same; a mapping of its own does not wait for the next block: whoever still uses it faults. */
+/* The same; a mapping of its own is unmapped and not kept: a later access faults. */
 bool run_discard(void *p);
 
 /*

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/used.h - which objects the program has: one bit for each place of the
- * arena where one may start
+ * page/used.h - which objects are live: one bit for each address of the arena where one may start
  *
  * Why:        docs/adr/0020.
  * Data:       page_map.used, 64 bytes for each page of the arena; NULL: not
  *             kept (arena_keep_used()).
- * Invariants: where it is kept, the bit of an object of a cache is set from when the program gets
- *             it until it gives it back. No other bit is set.
- * Locks:      none: bits are changed by atomic instructions. Of two threads that give the same
- *             object back, one finds the bit set.
+ * Invariants: if kept, the bit of an object of a cache is set from its allocation to its free. No
+ *             other bit is set.
+ * Locks:      none: bits are changed by atomic instructions. Of two threads that free the same
+ *             object, one finds the bit set.
  * Flow:       used by arena.c and cache/; the memory is committed by arena.c, with the
  *             descriptors.
  *
@@ -21,7 +20,7 @@
 
 #include "page/page.h"
 
-#define USED_STEP 8ul /* bytes: no two objects start nearer to one another */
+#define USED_STEP 8ul /* bytes: the least distance between the starts of two objects */
 #define USED_BYTES (PAGE_SIZE / USED_STEP / 8) /* for each page */
 
 static inline bool used_are_kept(void)
@@ -37,7 +36,7 @@ static inline unsigned long *used_word(const void *p, unsigned long *bit)
 	return &page_map.used[index / 64];
 }
 
-/* Does an object that the program has start at p, an address in the arena? */
+/* Does a live object start at p, an address in the arena? */
 static inline bool used_is_set(const void *p)
 {
 	unsigned long bit;
@@ -46,7 +45,7 @@ static inline bool used_is_set(const void *p)
 	return !((uintptr_t)p % USED_STEP) && __atomic_load_n(word, __ATOMIC_RELAXED) & bit;
 }
 
-/* Both return what it was. Relaxed: who has the object hands it on by other means. */
+/* Both return the old value. Relaxed: the program orders accesses to an object by other means. */
 static inline bool used_set(const void *p)
 {
 	unsigned long bit;

@@ -7,9 +7,9 @@
  * Locks:      none.
  * Flow:       see windows.h; calls os/memory/vm.h, os/cpu/cpu.h.
  *
- * What a program inlines goes by a handle and the number of its CPU, and has no instruction to
- * spare for "there is no library". Where the range of the arena cannot be had (RLIMIT_AS), it
- * finds words here: a page for each window, and nothing in between, which would count.
+ * The inline hit path uses a handle and the CPU number, and has no instruction to check whether the
+ * library could start. Where the range of the arena cannot be reserved (RLIMIT_AS), it finds words
+ * here: a page for each window, and nothing in between, which would count for the limit.
  */
 #include "page/windows.h"
 

@@ -3,7 +3,7 @@
  * page/windows.h - words of windows without an arena, for programs that start without memory
  *
  * Data:       one page for each window, mapped once and kept.
- * Invariants: they are written before anybody knows their address.
+ * Invariants: they are written before their address is published.
  * Locks:      none.
  * Flow:       called by cache/ when the library could not start; calls os/memory/vm.h.
  */
@@ -15,7 +15,7 @@
 /*
  * The first nr_words words of the windows of all CPUs (up to a page), at the places that
  * <uslab/layout.h> gives them, each with this value. Returns the address of window 0, which itself
- * is not there; NULL: not even that much memory.
+ * is not mapped; NULL: out of memory.
  */
 cold char *windows_alone(unsigned int nr_words, uintptr_t word);
 

@@ -8,7 +8,7 @@
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
  * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of
- *             them, fit.c takes ranges out of them, purge.c decides which to purge when.
+ *             them, fit.c takes ranges out of them, purge.c decides which to purge, and when.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -27,7 +27,7 @@
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
-extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.regret */
+extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.refaults */
 
 /* buddy.c: dirty bits of a range; blocks off and onto the lists, with merging and counting */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
@@ -35,7 +35,7 @@ void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);
-/* Free pages index .. end leave their blocks; the rest of these stays free. */
+/* Takes the free pages index .. end out of their blocks; the rest of these stays free. */
 void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end);
 /* A new chunk for the zone; false: out of memory. */
 bool zone_grow_locked(struct buddy_zone *zone, unsigned int node);
@@ -48,14 +48,14 @@ bool zone_grow_locked(struct buddy_zone *zone, unsigned int node);
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 		     struct list_head *blocks);
 bool zone_give_batch(unsigned int node, struct list_head *blocks);
-/* What is true of each block that leaves for an owner, and of pages that come back from one. */
-void zone_tell_alloc(struct page *page, unsigned int order);
+/* Accounting and instrumentation of each block that is allocated, and of pages that are freed. */
+void zone_notify_alloc(struct page *page, unsigned int order);
 void zone_retire(struct page *page, unsigned long nr_pages);
-/* fit.c: tells of pages as of blocks that are as large as their places allow. */
+/* fit.c: fires the probe for pages as for blocks that are as large as alignment allows. */
 void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 		       void (*probe)(const void *page, unsigned long index, unsigned int order));
 
-/* purge.c: what too much and too old mean, and doing something about it */
+/* purge.c: the clock, and purges above the limit or after the delay */
 void zone_tick_locked(struct buddy_zone *zone);
 void zone_purge_slow(struct buddy_zone *zone);
 
@@ -84,10 +84,10 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 }
 
 /*
- * Blocks of whole pages that come and go in all sizes leave gaps that the next ones do not fit
- * into: what may wait in those beyond the peak, if it was regretted that it did not. A classic heap
- * keeps all its gaps, and its peak has more of them. They grow with the blocks, and slower than the
- * sum of many small ones. Of runs in the arena,
+ * Whole pages that are allocated and freed in all sizes leave gaps that the next ones do not fit
+ * into: how many dirty pages may stay in such gaps, beyond the peak, if there were refaults. A
+ * classic heap keeps all its gaps, and its peak includes them. Gaps grow with the size of blocks.
+ * For page runs in the arena:
  */
 static inline unsigned long zone_run_gaps(void)
 {
@@ -98,7 +98,7 @@ static inline unsigned long zone_run_gaps(void)
 	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
 }
 
-/* and of mappings, where these have more than ZONE_LARGE_MIN: an eighth, of few of them less. */
+/* For mappings, if they have more than ZONE_LARGE_MIN: an eighth, and less if there are few. */
 static inline unsigned long zone_large_gaps(void)
 {
 	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
@@ -107,55 +107,55 @@ static inline unsigned long zone_large_gaps(void)
 	return MIN(large / 128 * count, large - MIN(large, ZONE_LARGE_MIN));
 }
 
-/* Of mappings; little has no consequence. */
-static inline unsigned long zone_keep_regret(void)
+/* Refaults of mappings in pages; below KEEP_MIN_REFAULTS they count as none. */
+static inline unsigned long zone_keep_refaults(void)
 {
-	size_t regret = load_relaxed(&keep_regret);
+	size_t refaults = load_relaxed(&keep_refaults);
 
-	return regret < KEEP_MIN_REGRET ? 0 : regret >> PAGE_SHIFT;
+	return refaults < KEEP_MIN_REFAULTS ? 0 : refaults >> PAGE_SHIFT;
 }
 
 /*
- * Those that may stay now, kept mappings among them: with what was regretted, up to what the peak
- * had anyway, and gaps.
+ * Dirty free pages that may stay now, kept mappings included: the lasting limit, and as many as
+ * there were refaults, up to the peak and the gaps.
  */
 static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 {
 	unsigned long used = zone_used(zone);
 	unsigned long below_peak = zone->stats.nr_peak - MIN(used, zone->stats.nr_peak);
 	unsigned long limit = zone_lasting_limit(zone);
-	unsigned long kept = zone_keep_regret();
+	unsigned long kept = zone_keep_refaults();
 
 	if (unlikely(load_relaxed(&zone_purge_limit) != ZONE_LIMIT_AUTO))
 		return limit;
-	return limit + MIN(zone->regret + zone->fit_regret + kept,
-			   below_peak + MIN(zone->fit_regret, zone_run_gaps()) +
+	return limit + MIN(zone->refaults + zone->fit_refaults + kept,
+			   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
 				   MIN(kept, zone_large_gaps()));
 }
 
-/* Clean pages are taken: if they were purged lately, that purge was a mistake. */
+/* Clean pages are taken: as many as were purged lately count as refaults. */
 static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
 	unsigned long again = MIN(nr_pages, zone->purged_lately);
 
 	zone->purged_lately -= again;
-	zone->regret += again;
+	zone->refaults += again;
 }
 
-/* Pages that nobody uses and that are resident all the same. */
+/* Free pages that are resident. */
 static inline unsigned long zone_idle(const struct buddy_zone *zone)
 {
 	return zone->stats.nr_dirty + (load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT);
 }
 
-/* Too much is idle, and the system is not known to refuse. */
+/* More than the limit is idle, and the last purge did not fail. */
 static inline bool zone_purge_due(const struct buddy_zone *zone)
 {
 	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) &&
 	       (int32_t)(zone->clock - zone->purge_after) >= 0;
 }
 
-/* Four looks within the delay, so that nothing stays for much longer than that. */
+/* Four searches within the delay, so that nothing stays for much longer than that. */
 static inline bool zone_aging_due(const struct buddy_zone *zone)
 {
 	return (zone->stats.nr_dirty > 0 || load_relaxed(&keep_counters.count) > 0) &&

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 
 #include "base/atomic.h"
+#include "base/mix.h"
 #include "conformance/pairs.h"
+#include "threads.h"
 
 /* ---- one thread ---- */
 
@@ -304,7 +306,7 @@ static struct {
 static void *thread_body(void *arg)
 {
 	struct cache *c = shared.cache;
-	uint64_t seed = (uintptr_t)arg * 0x9e3779b97f4a7c15ull;
+	uint64_t seed = mix_multiply((uintptr_t)arg);
 	void *p[120];
 	unsigned int n = 0;
 
@@ -344,8 +346,6 @@ static void *drainer_body(void *arg)
 
 static void threads(const struct pair *pair)
 {
-	pthread_t thread[THREADS + 1];
-
 	/*
 	 * cpuslab looks at the link of a free object that another thread may have got meanwhile,
 	 * and then does not use what it saw; a plain write of that thread's is a race to tsan.
@@ -356,13 +356,7 @@ static void threads(const struct pair *pair)
 	shared.ops = getenv("USLAB_TEST_VALGRIND") ? 1000
 		     : THREAD_SANITIZED		   ? 10000
 						   : rounds(40000);
-	for (uintptr_t i = 0; i < THREADS; i++)
-		pthread_create(&thread[i], NULL, thread_body, (void *)(i + 1));
-	pthread_create(&thread[THREADS], NULL, drainer_body, NULL);
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
-	store_relaxed(&shared.stop, true);
-	pthread_join(thread[THREADS], NULL);
+	threads_run_beside(THREADS, thread_body, drainer_body, &shared.stop);
 	for (unsigned int i = 0; i < SLOTS; i++)
 		if (shared.slot[i])
 			give(shared.cache, shared.slot[i]);

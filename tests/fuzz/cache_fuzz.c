@@ -21,6 +21,7 @@
 #include <uslab/slab.h>
 
 #include "base/bits.h"
+#include "base/mix.h"
 #include "cache/cache.h"
 #include "child.h"
 #include "os/cpu/cpu.h"
@@ -28,6 +29,7 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/run.h"
+#include "pages_out.h"
 
 #define OPS 600
 #define CPUS 6
@@ -423,23 +425,11 @@ static void one_op(void)
 		op_krealloc();
 }
 
-static unsigned long pages_out(void)
-{
-	unsigned long pages = 0;
-	struct buddy_stats stats;
-
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		pages += stats.nr_total - stats.nr_free;
-	}
-	return pages * PAGE_SIZE + large_bytes();
-}
-
 static void run_list(void *arg)
 {
-	unsigned long start = pages_out();
+	unsigned long start = bytes_out();
 
-	model.seed = (*(unsigned long *)arg + 1) * 0x9e3779b97f4a7c15ull;
+	model.seed = mix_multiply(*(unsigned long *)arg + 1);
 	for (unsigned int op = 0; op < OPS; op++) {
 		one_op();
 		cache_check_all();
@@ -456,7 +446,7 @@ static void run_list(void *arg)
 	}
 	uslab_trim();
 	cache_check_all();
-	CHILD_CHECK(pages_out() == start);
+	CHILD_CHECK(bytes_out() == start);
 	run_check();
 	meta_check();
 	buddy_check();

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "contents.h"
 #include "debug/report/report.h"
 #include "debug/slab.h"
 #include "os/cpu/cpu.h"
@@ -48,16 +49,6 @@ static const slab_flags_t flag_sets[] = {
 	SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE,
 };
 
-static unsigned char pattern(const void *obj)
-{
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
-}
-
-static void ctor(void *obj)
-{
-	memset(obj, 0x77, 8);
-}
-
 static bool is_debug(const void *obj)
 {
 	return debug_is_slab(page_head_of(obj));
@@ -79,24 +70,22 @@ static unsigned long new_errors(void)
 
 static void take(void *obj, size_t size)
 {
-	static const unsigned char left[8] = { 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77 };
-
 	CHECK(obj && m.nr_out < MAX_OUT);
 	CHECK((uintptr_t)obj % m.e.align == 0);
-	CHECK(!m.e.ctor || memcmp(obj, left, sizeof(left)) == 0);
-	memset(obj, pattern(obj), size);
+	if (m.e.ctor)
+		check_constructed(obj);
+	fill(obj, size);
 	m.out[m.nr_out++] = (struct out){ obj, size };
 }
 
-/* Object number i of those that are out leaves the program's hands, untouched by others. */
+/* Object number i of those that are out is freed; no other has written to it. */
 static void *give(unsigned int i)
 {
 	struct out o;
 
 	i %= m.nr_out;
 	o = m.out[i];
-	for (size_t k = 0; k < o.size; k++)
-		CHECK(o.obj[k] == pattern(o.obj));
+	check_filled(o.obj, o.size);
 	m.out[i] = m.out[--m.nr_out];
 	if (m.e.ctor)
 		ctor(o.obj);
@@ -166,7 +155,7 @@ static void op_resize(unsigned int n)
 	if (!is_debug(o->obj) || !debug_resize(page_head_of(o->obj), o->obj, size))
 		return;
 	CHECK(debug_usable_size(page_head_of(o->obj), o->obj) == size);
-	memset(o->obj, pattern(o->obj), size);
+	fill(o->obj, size);
 	o->size = size;
 }
 
@@ -205,9 +194,9 @@ static void op_mistake(unsigned int n)
 	slab = page_head_of(obj);
 	if (!debug_is_slab(slab))
 		return; /* was the last one of its slab */
-	inuse = debug_counters(slab).inuse;
+	inuse = engine_counters(slab).inuse;
 	debug_free(&m.e, obj, &m);
-	CHECK(new_errors() == 2 && debug_counters(slab).inuse == inuse);
+	CHECK(new_errors() == 2 && engine_counters(slab).inuse == inuse);
 }
 
 /* What a program wrote into a free object is found before the object is allocated again. */
@@ -225,7 +214,7 @@ static void op_use_after_free(unsigned int n)
 		return;
 	obj[0] = 0;
 	debug_validate(&m.e);
-	CHECK(new_errors() == 2 && !debug_counters(slab).frozen);
+	CHECK(new_errors() == 2 && !engine_counters(slab).frozen);
 }
 
 static void check_books(void)
@@ -279,8 +268,15 @@ static void operate(unsigned int what, unsigned int n)
 	}
 }
 
-static void make_cache(unsigned int a, unsigned int b)
+static void quiet(__attribute__((unused)) const char *cache,
+		  __attribute__((unused)) const char *text, __attribute__((unused)) void *arg)
 {
+}
+
+static void begin(const uint8_t *head)
+{
+	unsigned int a = head[0];
+	unsigned int b = head[1];
 	static const unsigned int sizes[] = { 8, 20, 64, 96, 192, 700, 2048, 5000 };
 	static const struct engine_ops *const engines[] = { &slub_ops, &slab_ops, &slobseg_ops,
 							    &slob_ops };
@@ -294,6 +290,7 @@ static void make_cache(unsigned int a, unsigned int b)
 		.page_class = 3,
 	};
 
+	report_set_hook(quiet, NULL, true);
 	memset(&m, 0, sizeof(m));
 	new_errors();
 	m.e.ops = engines[a % 4];
@@ -303,47 +300,17 @@ static void make_cache(unsigned int a, unsigned int b)
 	CHECK(debug_set_flags(&m.e, flag_sets[a / 4 % ARRAY_SIZE(flag_sets)], false) == 0);
 }
 
-static void quiet(__attribute__((unused)) const char *cache,
-		  __attribute__((unused)) const char *text, __attribute__((unused)) void *arg)
+static void end(void)
 {
-}
-
-static void start(void)
-{
-	static bool started;
-
-	if (started)
-		return;
-	started = true;
-	os_cpu_init();
-	CHECK(os_topology_set(4, 2) == 0);
-	CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(os_topology.nr_nodes);
-	report_set_hook(quiet, NULL, true);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	start();
-	if (size < 2)
-		return 0;
-	make_cache(data[0], data[1]);
-	for (size_t i = 2; i + 1 < size; i += 2) {
-		operate(data[i], data[i + 1]);
-		check_books();
-	}
 	while (m.nr_out)
 		op_flush(255);
 	check_books();
 	CHECK(m.e.ops->destroy(&m.e) == 0);
 	debug_detach(&m.e);
-	buddy_check();
-	return 0;
 }
 
 #define FUZZ_NAME "debug_fuzz"
+#define FUZZ_HEAD 2
 #define FUZZ_BYTES 600
 #define FUZZ_SEEDS 256
 #include "driver.h"

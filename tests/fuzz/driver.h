@@ -1,16 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz/driver.h - main() of a fuzzer whose input is a list of bytes: files, or made-up lists
+ * fuzz/driver.h - a fuzzer whose input is a list of bytes: files, or made-up lists
  *
- * Included last, by one C file, which defines FUZZ_NAME, FUZZ_BYTES (length of a made-up list) and
- * FUZZ_SEEDS (how many of them). With USLAB_LIBFUZZER the library brings its own main().
+ * Included last, by one C file, which defines FUZZ_NAME, FUZZ_HEAD, FUZZ_BYTES (length of a made-up
+ * list), FUZZ_SEEDS (how many of them), and the functions below. The first FUZZ_HEAD bytes say with
+ * which caches a list begins; then each operation takes two, what and how much. With
+ * USLAB_LIBFUZZER the library brings its own main().
  */
 #ifndef FUZZ_DRIVER_H
 #define FUZZ_DRIVER_H
 
+#include <stdint.h>
+
+#include "machine.h"
+
+static void begin(const uint8_t *head);
+static void operate(unsigned int what, unsigned int n);
+static void check_books(void); /* after each operation */
+static void end(void);	       /* everything is given back */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static bool started;
+
+	if (!started)
+		machine_init(4, 2);
+	started = true;
+	if (size < FUZZ_HEAD)
+		return 0;
+	begin(data);
+	for (size_t i = FUZZ_HEAD; i + 1 < size; i += 2) {
+		operate(data[i], data[i + 1]);
+		check_books();
+	}
+	end();
+	buddy_check();
+	return 0;
+}
+
 #ifndef USLAB_LIBFUZZER
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/atomic.h"
+#include "base/mix.h"
 #include "front/array.h"
 #include "front/queues.h"
 #include "os/memory/policy.h"
@@ -215,17 +216,17 @@ static void op_queues(void)
 			    0);
 }
 
+static void each_lock(void (*act)(struct lock *l))
+{
+	if (fuzz.front.ops->each_lock)
+		fuzz.front.ops->each_lock(&fuzz.front, act);
+	percpu_each_lock(act);
+}
+
 static void op_fork(void)
 {
-	percpu_fork_prepare();
-	fuzz.front.ops->fork_prepare(&fuzz.front);
-	if (draw(2)) {
-		fuzz.front.ops->fork_parent(&fuzz.front);
-		percpu_fork_parent();
-	} else {
-		fuzz.front.ops->fork_child(&fuzz.front);
-		percpu_fork_child();
-	}
+	each_lock(lock_fork_prepare);
+	each_lock(draw(2) ? lock_fork_parent : lock_fork_child);
 }
 
 static void one_op(void)
@@ -257,7 +258,7 @@ static void one_op(void)
 static void run_list(void *arg)
 {
 	/* never 0, and neighbours far apart */
-	fuzz.seed = (*(unsigned long *)arg + 1) * 0x9e3779b97f4a7c15ull;
+	fuzz.seed = mix_multiply(*(unsigned long *)arg + 1);
 	set_up();
 	for (unsigned int op = 0; op < OPS; op++) {
 		one_op();

@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mix.h"
+
 static unsigned long seed;
 static unsigned long step; /* of this seed, from 0 */
 static uint64_t state;	   /* of the random numbers */
@@ -61,7 +63,7 @@ static int fuzz_main(const struct fuzz *fuzz, int argc, char **argv)
 		return 1;
 	}
 	for (seed = first; seed < first + seeds; seed++) {
-		state = seed * 0x9e3779b97f4a7c15ul + 1;
+		state = mix_multiply(seed) + 1;
 		fuzz->run_seed(operations);
 	}
 	printf("%lu seeds of %lu operations: as the model says\n", seeds, operations);

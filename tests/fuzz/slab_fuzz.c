@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "contents.h"
 #include "engine/slab/slab.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
@@ -52,7 +53,7 @@ struct model_node {
 static struct model {
 	struct engine e;
 	struct slab_geometry g;
-	unsigned char *out[MAX_OUT]; /* objects in the program's hands, filled with a pattern */
+	unsigned char *out[MAX_OUT]; /* live objects of the program, filled with a pattern */
 	unsigned int nr_out;
 	struct model_slab slabs[MAX_SLABS];    /* start NULL: none */
 	struct model_slab *at_page[MAX_PAGES]; /* of the arena; NULL: none */
@@ -135,45 +136,26 @@ static void check_books(void)
 	}
 }
 
-/* ---- objects in the program's hands ---- */
-
-static unsigned char pattern(const void *obj)
-{
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
-}
-
-static void ctor(void *obj)
-{
-	memset(obj, 0x77, 8);
-}
-
-/* Does the object hold what its constructor left? Caches without one: anything. */
-static bool is_constructed(const unsigned char *obj)
-{
-	static const unsigned char left[8] = { 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77 };
-
-	return !m.e.ctor || memcmp(obj, left, sizeof(left)) == 0;
-}
+/* ---- live objects of the program ---- */
 
 static void take(void *obj)
 {
 	CHECK((uintptr_t)obj % m.e.align == 0);
 	CHECK(page_map.class[page_index(obj)] == m.e.page_class);
-	CHECK(is_constructed(obj));
-	memset(obj, pattern(obj), m.e.object_size);
+	if (m.e.ctor)
+		check_constructed(obj);
+	fill(obj, m.e.object_size);
 	m.out[m.nr_out++] = obj;
 }
 
-/* Object number i of those that are out leaves the program's hands, untouched by others. */
+/* Object number i of those that are out is freed; no other has written to it. */
 static void *give(unsigned int i)
 {
 	unsigned char *obj;
-	unsigned int k;
 
 	i %= m.nr_out;
 	obj = m.out[i];
-	for (k = 0; k < m.e.object_size; k++)
-		CHECK(obj[k] == pattern(obj));
+	check_filled(obj, m.e.object_size);
 	m.nr_out--;
 	m.out[i] = m.out[m.nr_out];
 	if (m.e.ctor)
@@ -374,8 +356,9 @@ static void operate(unsigned int what, unsigned int n)
 	}
 }
 
-static void make_cache(unsigned int byte)
+static void begin(const uint8_t *head)
 {
+	unsigned int byte = head[0];
 	static const unsigned int sizes[] = { 8, 24, 64, 128, 320, 1088, 2048, 5000 };
 	struct engine_params params = {
 		.name = "fuzz",
@@ -386,6 +369,7 @@ static void make_cache(unsigned int byte)
 		.page_class = 3,
 	};
 
+	CHECK(os_topology.nr_cpu_ids == CPUS && os_topology.nr_nodes == NODES);
 	memset(&m, 0, sizeof(m));
 	CHECK(slab_set_max_order(byte & 64 ? 0 : 1) == 0);
 	CHECK(slab_ops.init(&m.e, &params) == 0);
@@ -394,43 +378,17 @@ static void make_cache(unsigned int byte)
 	os_act_as_cpu(0);
 }
 
-static void start(void)
+static void end(void)
 {
-	static bool started;
-
-	if (started)
-		return;
-	started = true;
-	os_cpu_init();
-	CHECK(os_topology_set(CPUS, NODES) == 0);
-	CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(os_topology.nr_nodes);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	size_t i;
-
-	start();
-	if (!size)
-		return 0;
-	make_cache(data[0]);
-	for (i = 1; i + 1 < size; i += 2) {
-		operate(data[i], data[i + 1]);
-		check_books();
-	}
 	while (m.nr_out)
 		op_flush(BATCH - 1, 1);
 	check_books();
 	CHECK(slab_ops.destroy(&m.e) == 0);
-	buddy_check();
 	meta_check();
-	return 0;
 }
 
 #define FUZZ_NAME "slab_fuzz"
+#define FUZZ_HEAD 1
 #define FUZZ_BYTES 600
 #define FUZZ_SEEDS 256
 #include "driver.h"

@@ -16,6 +16,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "contents.h"
 #include "engine/slob/slob.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
@@ -51,6 +52,7 @@ static struct model {
 	unsigned int nr_pages;
 	struct sheet *list[SLOB_LISTS][MAX_PAGES]; /* first to last */
 	unsigned int length[SLOB_LISTS];
+	unsigned long steps;
 } m;
 
 /* ---- the heap as it should be ---- */
@@ -196,26 +198,18 @@ static void model_put(const void *block, unsigned int total)
 	}
 }
 
-/* ---- objects in the program's hands ---- */
-
-static unsigned char pattern(const void *obj)
-{
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
-}
+/* ---- live objects of the program ---- */
 
 static void take(struct object o)
 {
 	CHECK(m.nr_out < MAX_OUT);
-	memset(o.p, pattern(o.p), o.size);
+	fill(o.p, o.size);
 	m.out[m.nr_out++] = o;
 }
 
 static void look_at(const struct object *o)
 {
-	unsigned int i;
-
-	for (i = 0; i < o->size; i++)
-		CHECK(o->p[i] == pattern(o->p));
+	check_filled(o->p, o->size);
 }
 
 static struct object give(unsigned int i)
@@ -227,11 +221,6 @@ static struct object give(unsigned int i)
 	if (o.total)
 		model_put(o.p - o.header, o.total);
 	return o;
-}
-
-static void ctor(void *obj)
-{
-	memset(obj, 0x77, 8);
 }
 
 /* ---- operations ---- */
@@ -310,7 +299,7 @@ static void op_alloc(unsigned int n)
 
 	if (m.nr_out == MAX_OUT)
 		return;
-	o.p = m.ops->heap->alloc(size, align, 0, node);
+	o.p = m.ops->heap->alloc(m.ops->heap, size, align, 0, node);
 	CHECK(o.p && (uintptr_t)o.p % shape.align == 0);
 	if (page_head_of(o.p)->type == PAGE_HEAP) {
 		o.total = shape.size;
@@ -414,7 +403,10 @@ static void check_books(void)
 	struct engine_stats stats;
 	unsigned int i;
 
-	m.ops->heap->check();
+	if (m.steps++ % 16 == 0)
+		for (i = 0; i < m.nr_out; i++)
+			look_at(&m.out[i]);
+	m.ops->heap->check(m.ops->heap);
 	check_lists();
 	for (i = 0; i < m.nr_out; i++) {
 		const struct object *o = &m.out[i];
@@ -433,8 +425,9 @@ static void check_books(void)
 	}
 }
 
-static void make_caches(unsigned int byte)
+static void begin(const uint8_t *head)
 {
+	unsigned int byte = head[0];
 	static const unsigned int sizes[] = { 8, 24, 33, 101, 192, 300, 700, 1500 };
 	unsigned int i;
 
@@ -458,36 +451,10 @@ static void make_caches(unsigned int byte)
 	}
 }
 
-static void start(void)
-{
-	static bool started;
-
-	if (started)
-		return;
-	started = true;
-	os_cpu_init();
-	CHECK(os_topology_set(4, 2) == 0);
-	CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(os_topology.nr_nodes);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void end(void)
 {
 	unsigned int k;
-	size_t i;
 
-	start();
-	if (!size)
-		return 0;
-	make_caches(data[0]);
-	for (i = 1; i + 1 < size; i += 2) {
-		operate(data[i], data[i + 1]);
-		check_books();
-		for (k = 0; i % 32 == 1 && k < m.nr_out; k++)
-			look_at(&m.out[k]);
-	}
 	while (m.nr_out) {
 		op_free(m.nr_out);
 		check_books();
@@ -495,11 +462,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(m.nr_pages == 0);
 	for (k = 0; k < NR_CACHES; k++)
 		CHECK(m.ops->destroy(&m.cache[k]) == 0);
-	buddy_check();
-	return 0;
 }
 
 #define FUZZ_NAME "slob_fuzz"
+#define FUZZ_HEAD 1
 #define FUZZ_BYTES 600
 #define FUZZ_SEEDS 128
 #include "driver.h"

@@ -16,10 +16,12 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "contents.h"
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "pages_out.h"
 
 #define NR_CACHES 3
 #define MAX_OUT 1500
@@ -55,28 +57,6 @@ static struct model {
 } m;
 
 static const struct engine_heap *heap;
-
-static unsigned long pages_in_use(void)
-{
-	unsigned long used = 0;
-	struct buddy_stats stats;
-
-	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		used += stats.nr_total - stats.nr_free;
-	}
-	return used;
-}
-
-static unsigned char pattern(const void *obj)
-{
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
-}
-
-static void ctor(void *obj)
-{
-	memset(obj, 0x77, 8);
-}
 
 /* ---- the model of lists and pages ---- */
 
@@ -154,18 +134,17 @@ static void hand_out(struct engine *e, void *obj, size_t size, size_t align)
 	CHECK(obj && m.nr_out < MAX_OUT);
 	CHECK((uintptr_t)obj % align == 0);
 	if (e && e->ctor)
-		CHECK(memcmp(obj, "\x77\x77\x77\x77\x77\x77\x77\x77", 8) == 0);
-	memset(obj, pattern(obj), size);
+		check_constructed(obj);
+	fill(obj, size);
 	m.out[m.nr_out++] = (struct out){ obj, size, e };
 }
 
-/* Object number i of those that are out leaves the program's hands, untouched by others. */
+/* Object number i of those that are out is freed; no other has written to it. */
 static struct out hand_in(unsigned int i)
 {
 	struct out o = m.out[i %= m.nr_out];
 
-	for (size_t k = 0; k < o.size; k++)
-		CHECK(o.obj[k] == pattern(o.obj));
+	check_filled(o.obj, o.size);
 	m.out[i] = m.out[--m.nr_out];
 	return o;
 }
@@ -206,7 +185,7 @@ static void op_block(unsigned int n)
 
 	if (m.nr_out == MAX_OUT)
 		return;
-	p = heap->alloc(size, align, __GFP_NOWARN, node);
+	p = heap->alloc(heap, size, align, __GFP_NOWARN, node);
 	CHECK(p && heap->size(p) >= MAX(size, align));
 	model_take(slobseg_of_page(page_head_of(p)), p, node_meant(node));
 	hand_out(NULL, p, size, align);
@@ -298,19 +277,21 @@ static void check_books(void)
 		m.cache[i].ops->stats(&m.cache[i], &stats);
 		CHECK(stats.total_objects - stats.free_objects == m.in_use[i]);
 	}
-	heap->check();
+	heap->check(heap);
 	for (unsigned int i = 0; i <= heap->more_counters; i++)
 		blocks += heap->counters[i].blocks;
 	CHECK(blocks == m.blocks);
-	CHECK(pages_in_use() - m.at_start == m.nr_pages + m.direct_pages);
+	CHECK(arena_pages_out() - m.at_start == m.nr_pages + m.direct_pages);
 }
 
-static void make_caches(unsigned int byte)
+static void begin(const uint8_t *head)
 {
+	unsigned int byte = head[0];
 	static const unsigned int sizes[] = { 8, 24, 64, 192, 700, 2048, 4000, 20000 };
 
 	memset(&m, 0, sizeof(m));
-	m.at_start = pages_in_use();
+	heap = slobseg_pow2_ops.heap;
+	m.at_start = arena_pages_out();
 	for (unsigned int i = 0; i < NR_CACHES; i++) {
 		const struct engine_ops *ops = i ? &slobseg_pow2_ops : &slobseg_ops;
 		struct engine_params params = {
@@ -327,43 +308,18 @@ static void make_caches(unsigned int byte)
 	}
 }
 
-static void start(void)
+static void end(void)
 {
-	static bool started;
-
-	if (started)
-		return;
-	started = true;
-	os_cpu_init();
-	CHECK(os_topology_set(4, 2) == 0);
-	CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(os_topology.nr_nodes);
-	heap = slobseg_pow2_ops.heap;
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	start();
-	if (!size)
-		return 0;
-	make_caches(data[0]);
-	for (size_t i = 1; i + 1 < size; i += 2) {
-		operate(data[i], data[i + 1]);
-		check_books();
-	}
 	while (m.nr_out)
 		op_put_singly(255, 1);
 	check_books();
 	for (unsigned int i = 0; i < NR_CACHES; i++)
 		CHECK(m.cache[i].ops->destroy(&m.cache[i]) == 0);
-	CHECK(pages_in_use() == m.at_start);
-	buddy_check();
-	return 0;
+	CHECK(arena_pages_out() == m.at_start);
 }
 
 #define FUZZ_NAME "slobseg_fuzz"
+#define FUZZ_HEAD 1
 #define FUZZ_BYTES 400
 #define FUZZ_SEEDS 256
 #include "driver.h"

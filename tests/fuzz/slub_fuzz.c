@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "contents.h"
 #include "engine/slub/slab.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
@@ -29,52 +30,33 @@ struct owned {
 
 static struct model {
 	struct engine e;
-	unsigned char *out[MAX_OUT]; /* objects in the program's hands, filled with a pattern */
+	unsigned char *out[MAX_OUT]; /* live objects of the program, filled with a pattern */
 	unsigned int nr_out;
 	struct owned cpu[MAX_OWNED]; /* CPU slabs */
 	unsigned int nr_cpu;
 	struct page *partials; /* a CPU's partial list */
 } m;
 
-static unsigned char pattern(const void *obj)
-{
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
-}
-
-/* Does the object hold what its constructor left? Caches without one: anything. */
-static bool is_constructed(const unsigned char *obj)
-{
-	static const unsigned char left[8] = { 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77, 0x77 };
-
-	return !m.e.ctor || memcmp(obj, left, sizeof(left)) == 0;
-}
-
-static void ctor(void *obj)
-{
-	memset(obj, 0x77, 8);
-}
-
-/* An object comes into the program's hands: nobody else may have it, so it may be filled. */
+/* The program gets an object: it must be no other's, so it may be filled. */
 static void take(void *obj)
 {
 	CHECK(obj && m.nr_out < MAX_OUT);
 	CHECK((uintptr_t)obj % m.e.align == 0);
 	CHECK(page_head_of(obj) && page_head_of(obj)->engine == &m.e);
-	CHECK(is_constructed(obj));
-	memset(obj, pattern(obj), m.e.object_size);
+	if (m.e.ctor)
+		check_constructed(obj);
+	fill(obj, m.e.object_size);
 	m.out[m.nr_out++] = obj;
 }
 
-/* Object number i of those that are out leaves the program's hands, untouched by others. */
+/* Object number i of those that are out is freed; no other has written to it. */
 static void *give(unsigned int i)
 {
 	unsigned char *obj;
-	unsigned int k;
 
 	i %= m.nr_out;
 	obj = m.out[i];
-	for (k = 0; k < m.e.object_size; k++)
-		CHECK(obj[k] == pattern(obj));
+	check_filled(obj, m.e.object_size);
 	m.nr_out--;
 	m.out[i] = m.out[m.nr_out];
 	if (m.e.ctor)
@@ -200,7 +182,7 @@ static unsigned long held(void)
 
 	for (i = 0; i < m.nr_cpu; i++) {
 		slab = m.cpu[i].slab;
-		c = slab_read(slab).counters;
+		c = slub_read(slab).counters;
 		CHECK(c.frozen);
 		sum += c.objects - c.inuse;
 		for (obj = m.cpu[i].freelist; obj;
@@ -208,7 +190,7 @@ static unsigned long held(void)
 			sum++;
 	}
 	for (slab = m.partials; slab; slab = slab->next) {
-		c = slab_read(slab).counters;
+		c = slub_read(slab).counters;
 		CHECK(c.frozen);
 		sum += c.objects - c.inuse;
 	}
@@ -264,8 +246,9 @@ static void operate(unsigned int what, unsigned int n)
 	}
 }
 
-static void make_cache(unsigned int byte)
+static void begin(const uint8_t *head)
 {
+	unsigned int byte = head[0];
 	static const unsigned int sizes[] = { 8, 24, 64, 192, 700, 2048, 5000, 40000 };
 	struct engine_params params = {
 		.name = "fuzz",
@@ -282,33 +265,8 @@ static void make_cache(unsigned int byte)
 	CHECK(slub_ops.init(&m.e, &params) == 0);
 }
 
-static void start(void)
+static void end(void)
 {
-	static bool started;
-
-	if (started)
-		return;
-	started = true;
-	os_cpu_init();
-	CHECK(os_topology_set(4, 2) == 0);
-	CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(os_topology.nr_nodes);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	size_t i;
-
-	start();
-	if (!size)
-		return 0;
-	make_cache(data[0]);
-	for (i = 1; i + 1 < size; i += 2) {
-		operate(data[i], data[i + 1]);
-		check_books();
-	}
 	while (m.nr_out)
 		op_flush(255, 1);
 	while (m.nr_cpu)
@@ -316,11 +274,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	op_unfreeze();
 	check_books();
 	CHECK(slub_ops.destroy(&m.e) == 0);
-	buddy_check();
-	return 0;
 }
 
 #define FUZZ_NAME "slub_fuzz"
+#define FUZZ_HEAD 1
 #define FUZZ_BYTES 600
 #define FUZZ_SEEDS 256
 #include "driver.h"

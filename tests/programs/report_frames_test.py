@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from programs import compile_program  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
-CC = os.environ.get("USLAB_CC", "cc")
 
 PROGRAM = r"""
 #include <stdlib.h>
@@ -82,11 +84,8 @@ def stripped(program):
 
 def static(folder):
     """The library in the program itself: its frames are left out, too."""
-    program = os.path.join(folder, "static")
-    with open(program + ".c", "w", encoding="ascii") as stream:
-        stream.write(STATIC)
-    subprocess.run([CC, "-O0", "-g", "-o", program, program + ".c", f"-I{SRC}/include",
-                    f"{LIB}/libuslab.a", "-lpthread"], check=True)
+    program = compile_program(folder, "static", STATIC, "-O0", f"-I{SRC}/include",
+                              f"{LIB}/libuslab.a", "-lpthread")
     for form in ("modern", "2.6.29"):
         frames = stack(program, f"report.format={form}")
         if [name for name, _ in frames[:2]] != ["overflow", "main"]:
@@ -99,10 +98,7 @@ def static(folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="uslab-frames-") as folder:
-        program = os.path.join(folder, "overflow")
-        with open(program + ".c", "w", encoding="ascii") as stream:
-            stream.write(PROGRAM)
-        subprocess.run([CC, "-O0", "-g", "-o", program, program + ".c"], check=True)
+        program = compile_program(folder, "overflow", PROGRAM, "-O0")
         for form in ("modern", "2.6.29"):
             frames = stack(program, f"report.format={form}", BIN, "run")
             if [name for name, _ in frames[:2]] != ["overflow", "main"]:

@@ -8,11 +8,9 @@
  */
 #include "unit/front/fake_engine.h"
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "bare.h"
-#include "base/atomic.h"
 #include "base/bits.h"
 #include "engine/slub/slab.h"
 #include "os/time/clock.h"
@@ -30,43 +28,14 @@ extern const struct front_ops late_cpuslab_ops;
 #undef percpu_xchg
 #undef front_cpuslab_ops
 
+#include "late.h"
+
 #define ID 700u
 #define THREADS 6
 #define SLOTS 128
 #define ROUNDS 60000
 
-static struct engine engine;
-static struct front front;
-static void *slots[SLOTS]; /* objects that nobody is working on */
-static __thread unsigned int seed;
-static unsigned long moves;
 static bool stopped;
-
-static void move_somewhere(void)
-{
-	unsigned int target = (unsigned int)rand_r(&seed) % os_topology.nr_cpu_ids;
-	cpu_set_t set;
-
-	fetch_add(&moves, 1);
-	if (os_topology.made_up) {
-		os_act_as_cpu(target);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(target, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-/* Before a step: one time in 16 others come first, one time in 32 elsewhere. */
-static void inject(void)
-{
-	unsigned int dice = (unsigned int)rand_r(&seed) % 64;
-
-	if (dice < 4)
-		sched_yield();
-	else if (dice < 6)
-		move_somewhere();
-}
 
 static int late_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 			   uintptr_t expect2, uintptr_t new_value)
@@ -83,21 +52,14 @@ static int late_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *o
 
 static void *work(void *arg)
 {
-	seed = *(unsigned int *)arg;
+	seed = (unsigned int)(uintptr_t)arg;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		int node = round % 31 ? NUMA_NO_NODE : (int)(round % os_topology.nr_nodes);
-		unsigned long *obj = front.ops->alloc(&front, 0, node);
+		void *obj = front.ops->alloc(&front, 0, node);
 
-		CHILD_CHECK(obj != NULL);
-		obj[0] = (unsigned long)obj;
-		obj[15] = ~(unsigned long)obj;
-		obj = xchg(&slots[(unsigned int)rand_r(&seed) % SLOTS], (void *)obj);
-		if (!obj)
-			continue;
-		/* An object that somebody else got as well holds something else by now. */
-		CHILD_CHECK(obj[0] == (unsigned long)obj && obj[15] == ~obj[0]);
-		obj[0] = 0;
-		front.ops->free(&front, obj);
+		obj = exchange_object(obj, SLOTS, &seed);
+		if (obj)
+			front.ops->free(&front, obj);
 	}
 	return NULL;
 }
@@ -111,17 +73,6 @@ static void *drain_often(__attribute__((unused)) void *arg)
 		usleep(100);
 	}
 	return NULL;
-}
-
-/* All objects are in use, held by CPUs or free in slabs, each once. */
-static void balance(unsigned long in_use)
-{
-	struct engine_stats stats;
-
-	front.ops->check(&front);
-	slub_check(&engine);
-	slub_ops.stats(&engine, &stats);
-	CHILD_CHECK(stats.total_objects - stats.free_objects - front.ops->held(&front) == in_use);
 }
 
 static void make(bool hardened)
@@ -145,29 +96,10 @@ static void end(void)
 
 static void run(bool hardened, bool drained)
 {
-	unsigned int seeds[THREADS] = { 1, 2, 3, 4, 5, 6 };
-	pthread_t threads[THREADS];
-	unsigned long in_use = 0;
-	pthread_t drainer;
-
 	make(hardened);
-	if (drained)
-		CHILD_CHECK(pthread_create(&drainer, NULL, drain_often, NULL) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, work, &seeds[i]) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	store_relaxed(&stopped, true);
-	if (drained)
-		pthread_join(drainer, NULL);
-
+	threads_run_beside(THREADS, work, drained ? drain_often : NULL, &stopped);
 	CHILD_CHECK(load_relaxed(&moves) > 1000);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		in_use += slots[i] != NULL;
-	balance(in_use);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		if (slots[i])
-			front.ops->free(&front, slots[i]);
+	exchange_end();
 	end();
 }
 

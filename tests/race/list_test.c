@@ -45,10 +45,8 @@ int main(void)
 
 RACE_TABLES
 
-#include <pthread.h>
 #include <stdio.h>
 
-#include "base/atomic.h"
 #include "engine/slub/slab.h"
 #include "os/cpu/rseq.h"
 
@@ -57,15 +55,14 @@ extern const struct front_ops delayed_cpuslab_ops;
 #include "front/cpuslab.c"
 #undef front_cpuslab_ops
 
+#include "unit/front/exchange.h"
+
 #define ID 700u
 #define FIRST_PLACE 16
 #define THREADS 5
 #define SLOTS 64
 #define ROUNDS 60000
 
-static struct engine engine;
-static struct front front;
-static void *slots[SLOTS]; /* objects that nobody is working on */
 static int tids[THREADS];
 static bool stopped;
 
@@ -81,21 +78,16 @@ static void delay_somewhere(unsigned int *seed)
 
 static void *work(void *arg)
 {
-	unsigned int seed = *(unsigned int *)arg;
-	unsigned long *obj;
+	unsigned int seed = (unsigned int)(uintptr_t)arg;
+	void *obj;
 
 	store_relaxed(&tids[seed - 1], gettid());
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		delay_somewhere(&seed);
 		obj = front.ops->alloc(&front, 0, NUMA_NO_NODE);
-		CHILD_CHECK(obj != NULL);
-		obj[0] = (unsigned long)obj;
-		obj[15] = ~(unsigned long)obj;
-		obj = xchg(&slots[(unsigned int)rand_r(&seed) % SLOTS], (void *)obj);
+		obj = exchange_object(obj, SLOTS, &seed);
 		if (!obj)
 			continue;
-		CHILD_CHECK(obj[0] == (unsigned long)obj && obj[15] == ~obj[0]);
-		obj[0] = 0;
 		delay_somewhere(&seed);
 		front.ops->free(&front, obj);
 	}
@@ -129,22 +121,10 @@ static void *drain_often(__attribute__((unused)) void *arg)
 	return NULL;
 }
 
-static unsigned long in_use(void)
-{
-	struct engine_stats stats;
-
-	front.ops->check(&front);
-	slub_check(&engine);
-	slub_ops.stats(&engine, &stats);
-	return stats.total_objects - stats.free_objects - front.ops->held(&front);
-}
-
 static void storm(void *arg)
 {
 	struct engine_params params = { .name = "race", .object_size = 128, .align = 8, .id = ID };
-	unsigned int seeds[THREADS] = { 1, 2, 3, 4, 5 };
-	pthread_t threads[THREADS], mover, drainer;
-	unsigned long in_slots = 0;
+	pthread_t mover;
 
 	race_broken = *(int *)arg;
 	floors_init(0, 0);
@@ -152,22 +132,11 @@ static void storm(void *arg)
 	front = (struct front){ .ops = &delayed_cpuslab_ops, .engine = &engine, .id = ID };
 	CHILD_CHECK(front.ops->init(&front, 0) == 0);
 	CHILD_CHECK(pthread_create(&mover, NULL, move_often, NULL) == 0);
-	CHILD_CHECK(pthread_create(&drainer, NULL, drain_often, NULL) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, work, &seeds[i]) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	store_relaxed(&stopped, true);
+	threads_run_beside(THREADS, work, drain_often, &stopped);
 	pthread_join(mover, NULL);
-	pthread_join(drainer, NULL);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		in_slots += slots[i] != NULL;
-	CHILD_CHECK(in_use() == in_slots);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		if (slots[i])
-			front.ops->free(&front, slots[i]);
+	exchange_end();
 	front.ops->drain(&front);
-	CHILD_CHECK(in_use() == 0);
+	balance(0);
 	CHILD_CHECK(slub_ops.destroy(&engine) == 0);
 }
 

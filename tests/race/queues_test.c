@@ -4,7 +4,7 @@
  *
  * The front is compiled into this file with its per-CPU steps and its locks wrapped: before a step
  * the thread may yield, so that others of its CPU get in between, or be moved to another CPU, so
- * that the step fails, or a hand that was taken goes on elsewhere. In rseq mode and, on a made-up
+ * that the step fails, or a claim goes on on another CPU. In rseq mode and, on a made-up
  * topology of two nodes, without. Drains, reaps and other limits come from outside meanwhile.
  *
  * With the rule broken that a hit compares the entry, or the array's end, it must fail. The second
@@ -12,10 +12,7 @@
  */
 #include "unit/front/fake_engine.h"
 
-#include <pthread.h>
 #include <stdio.h>
-
-#include "base/atomic.h"
 
 static int late_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 			   uintptr_t expect2, uintptr_t new_value);
@@ -38,10 +35,14 @@ static int late_cpu(void);
 #undef percpu_xchg
 #undef lock_release
 
+#include "late.h"
+
 #define ID 700u
 #define THREADS 6
 #define SLOTS 128
 #define ROUNDS 30000
+
+static bool stopped;
 
 enum {
 	ENTRY_UNSEEN = 1, /* a hit alloc compares top only */
@@ -50,41 +51,6 @@ enum {
 
 static int broken;
 static void (*before_push)(void); /* once */
-static struct engine engine;
-static struct front front;
-static void *slots[SLOTS]; /* objects that nobody is working on */
-static __thread unsigned int seed;
-static unsigned long moves;
-static bool stopped;
-static bool steady; /* nothing is injected */
-
-static void move_somewhere(void)
-{
-	unsigned int target = (unsigned int)rand_r(&seed) % os_topology.nr_cpu_ids;
-	cpu_set_t set;
-
-	fetch_add(&moves, 1);
-	if (os_topology.made_up) {
-		os_act_as_cpu(target);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(target, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-/* Before a step: one time in 16 others come first, one time in 32 elsewhere. */
-static void inject(void)
-{
-	unsigned int dice = (unsigned int)rand_r(&seed) % 64;
-
-	if (steady)
-		return;
-	if (dice < 4)
-		sched_yield();
-	else if (dice < 6)
-		move_somewhere();
-}
 
 static int late_cmp2_store(int cpu, uintptr_t *word, uintptr_t expect, const uintptr_t *word2,
 			   uintptr_t expect2, uintptr_t new_value)
@@ -120,7 +86,7 @@ static int late_xchg(int cpu, uintptr_t *word, uintptr_t new_value, uintptr_t *o
 	return ret;
 }
 
-/* The last CPU that the thread heard of is not this one. */
+/* The last CPU that the thread knew of is not this one. */
 static int late_cpu(void)
 {
 	inject();
@@ -136,22 +102,16 @@ static void late_release(struct lock *l)
 
 static void *work(void *arg)
 {
-	seed = *(unsigned int *)arg;
+	seed = (unsigned int)(uintptr_t)arg;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		int node = round % 31 ? NUMA_NO_NODE : (int)(round % os_topology.nr_nodes);
 		gfp_t gfp = node < 0 ? 0 : __GFP_THISNODE;
-		unsigned long *obj = front.ops->alloc(&front, gfp, node);
+		void *obj = front.ops->alloc(&front, gfp, node);
 
 		CHILD_CHECK(obj && (node < 0 || page_head_unchecked(obj)->node == node));
-		obj[0] = (unsigned long)obj;
-		obj[15] = ~(unsigned long)obj;
-		obj = xchg(&slots[(unsigned int)rand_r(&seed) % SLOTS], (void *)obj);
-		if (!obj)
-			continue;
-		/* An object that somebody else got as well holds something else by now. */
-		CHILD_CHECK(obj[0] == (unsigned long)obj && obj[15] == ~obj[0]);
-		obj[0] = 0;
-		front.ops->free(&front, obj);
+		obj = exchange_object(obj, SLOTS, &seed);
+		if (obj)
+			front.ops->free(&front, obj);
 	}
 	return NULL;
 }
@@ -173,46 +133,17 @@ static void *disturb(__attribute__((unused)) void *arg)
 	return NULL;
 }
 
-/* All objects are in use, held by the queues or free in slabs, each once. */
-static void balance(unsigned long in_use)
-{
-	struct engine_stats stats;
-
-	front.ops->check(&front);
-	slub_ops.check(&engine);
-	slub_ops.stats(&engine, &stats);
-	CHILD_CHECK(stats.total_objects - stats.free_objects - front.ops->held(&front) == in_use);
-}
-
 static void run(unsigned int capacity, bool disturbed)
 {
 	struct engine_params params = { .name = "race", .object_size = 128, .align = 8, .id = ID };
-	unsigned int seeds[THREADS] = { 1, 2, 3, 4, 5, 6 };
-	pthread_t threads[THREADS];
-	unsigned long in_use = 0;
-	pthread_t disturber;
 
 	CHILD_CHECK(slub_ops.init(&engine, &params) == 0);
 	engine.ops = &slub_ops;
 	front = (struct front){ .ops = &front_queues_ops, .engine = &engine, .id = ID };
 	CHILD_CHECK(front.ops->init(&front, capacity) == 0);
-	if (disturbed)
-		CHILD_CHECK(pthread_create(&disturber, NULL, disturb, NULL) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, work, &seeds[i]) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	store_relaxed(&stopped, true);
-	if (disturbed)
-		pthread_join(disturber, NULL);
-
+	threads_run_beside(THREADS, work, disturbed ? disturb : NULL, &stopped);
 	CHILD_CHECK(load_relaxed(&moves) > 1000);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		in_use += slots[i] != NULL;
-	balance(in_use);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		if (slots[i])
-			front.ops->free(&front, slots[i]);
+	exchange_end();
 	front.ops->drain(&front);
 	balance(0);
 	CHILD_CHECK(slub_ops.destroy(&engine) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/reserve_test.c - the reserve and the list of frees that were put off, with
+ * race/reserve_test.c - the reserve and the list of deferred frees, with
  * delays between their steps
  *
  * Both are compiled into this file with their exchanges wrapped: before one the thread may

@@ -14,6 +14,7 @@
  * The same with one thing broken on purpose must fail: a test that cannot see those would prove
  * nothing. Usage: sequences_test [seconds of the storm [test]]
  */
+#include "base/mix.h"
 #include "inject.h"
 
 #if !USLAB_HAVE_RSEQ
@@ -536,8 +537,8 @@ static void storm(double seconds_to_go, unsigned long min_ops, bool with_forks)
 	prepare();
 	for (unsigned int i = 0; i < WORKERS; i++) {
 		workers[i].id = i + 1;
-		workers[i].seed = 0x9e3779b97f4a7c15ull * (i + 1);
-		workers[i].handler_seed = 0xbf58476d1ce4e5b9ull * (i + 1);
+		workers[i].seed = mix_multiply(i + 1);
+		workers[i].handler_seed = mix_bits(i + 1);
 		pthread_create(&workers[i].thread, NULL, work, &workers[i]);
 	}
 	pthread_create(&around[0], NULL, mover, NULL);

@@ -29,12 +29,14 @@
 
 #include "base/atomic.h"
 #include "bare.h"
+#include "base/mix.h"
 #include "cache/cache.h"
 #include "child.h"
 #include "debug/report/report.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/large.h"
+#include "pages_out.h"
 
 /*
  * Its hit looks at what another thread may have got meanwhile, and then does not use what it saw.
@@ -268,7 +270,7 @@ static void empty_stash(void)
 
 static void *work(void *arg)
 {
-	uint64_t seed = ((uintptr_t)arg + 1) * 0x9e3779b97f4a7c15ull;
+	uint64_t seed = mix_multiply((uintptr_t)arg + 1);
 	unsigned int lifetime = 500 + (unsigned int)(draw(&seed) % 20000);
 	struct stamp *pool[POOL];
 	unsigned int nr = 0;
@@ -375,7 +377,7 @@ static void *switcher(void *arg)
 /* Works with what it finds; at half-way a child of its own does, too. */
 static void child_work(bool with_child)
 {
-	uint64_t seed = (uint64_t)getpid() * 0x9e3779b97f4a7c15ull;
+	uint64_t seed = mix_multiply((uint64_t)getpid());
 	struct stamp *pool[POOL];
 	unsigned int nr = 0;
 	int status = 0;
@@ -425,18 +427,6 @@ static double seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static unsigned long bytes_out(void)
-{
-	unsigned long pages = 0;
-	struct buddy_stats stats;
-
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		pages += stats.nr_total - stats.nr_free;
-	}
-	return pages * PAGE_SIZE + large_bytes();
 }
 
 static void make_caches(void)

@@ -3,7 +3,7 @@
  * support/decline.c - tests of the inside do not tell valgrind of objects
  *
  * It would close the fronts and change the slabs that they look at (cache/instrument/instrument.h).
- * What valgrind hears is tested by tests/tools/instrument_test.py.
+ * The notifications of valgrind are tested by tests/tools/instrument_test.py.
  */
 #include <string.h>
 

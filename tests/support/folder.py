@@ -20,3 +20,19 @@ class InFolder(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="uslab-test-")
         cls.addClassCleanup(shutil.rmtree, cls.folder)
+
+
+class InOwnFolder(unittest.TestCase):
+    """Each test has a folder."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="uslab-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def put(self, name, content):
+        """A file in it, of bytes or text. Returns its path."""
+        path = os.path.join(self.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as stream:
+            stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+        return path

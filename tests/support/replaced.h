@@ -13,7 +13,7 @@
 
 #define TEST_SKIPPED 77
 
-/* Under valgrind, unless it was told --soname-synonyms=somalloc=nouserintercepts. */
+/* Under valgrind, unless it runs with --soname-synonyms=somalloc=nouserintercepts. */
 static inline bool malloc_is_replaced(void)
 {
 	const char *preload = getenv("LD_PRELOAD");

@@ -7,6 +7,9 @@
 #define TESTS_SUPPORT_SYS_RSEQ_H
 
 #include <limits.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #if defined(__GLIBC__) && __has_include(<sys/rseq.h>)
 #include <sys/rseq.h>
@@ -19,5 +22,17 @@
 #ifndef RSEQ_SIG
 #define RSEQ_SIG 0
 #endif
+
+/*
+ * From now on this thread has no area: the kernel says of no CPU that the thread is on it, and
+ * restarts nothing. False: it had none. With the C library's own area and signature.
+ */
+static inline bool sys_rseq_unregister(void)
+{
+	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+
+	return !syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) ||
+	       !syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+}
 
 #endif /* TESTS_SUPPORT_SYS_RSEQ_H */

@@ -10,12 +10,14 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 CHECK = os.path.join(SOURCE, "scripts", "check.py")
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from folder import InOwnFolder  # noqa: E402
+
 CC = os.environ.get("USLAB_CC", "cc")
 
 HEAD = """/* SPDX-License-Identifier: MIT */
@@ -110,13 +112,11 @@ DECISIONS = """# Decisions
 """
 
 
-class CheckedTree(unittest.TestCase):
+class CheckedTree(InOwnFolder):
     """A tree that keeps every rule, to plant something in."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
+        super().setUp()
         with open(os.path.join(SOURCE, ".clang-format"), encoding="utf-8") as layout:
             self.put(".clang-format", layout.read())
         self.c("src/base/bits.h", "int bits_one(void);\n")
@@ -139,17 +139,11 @@ class CheckedTree(unittest.TestCase):
         self.put("docs/man/uslab.1.scd", "uslab(1)\n\n# NAME\n\nuslab - the command\n")
         self.put("scripts/symbols-malloc.txt", "# names\nmalloc\n")
 
-    def put(self, path, text):
-        full = os.path.join(self.root, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "w", encoding="utf-8") as stream:
-            stream.write(text)
-
     def c(self, path, body):
         self.put(path, c_file(path, body))
 
     def check(self, *arguments):
-        run = subprocess.run([sys.executable, CHECK, "--root", self.root, *arguments],
+        run = subprocess.run([sys.executable, CHECK, "--root", self.folder, *arguments],
                              capture_output=True, text=True, check=False)
         return run.returncode, run.stdout + run.stderr
 
@@ -160,10 +154,10 @@ class CheckedTree(unittest.TestCase):
             self.assertIn(text, output)
 
     def compile(self, source, output, *flags):
-        full = os.path.join(self.root, "build/release", output)
+        full = os.path.join(self.folder, "build/release", output)
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        subprocess.run([CC, "-fPIC", "-I", os.path.join(self.root, "src"), *flags,
-                        os.path.join(self.root, source), "-o", full], check=True)
+        subprocess.run([CC, "-fPIC", "-I", os.path.join(self.folder, "src"), *flags,
+                        os.path.join(self.folder, source), "-o", full], check=True)
 
 
 class CheckTest(CheckedTree):
@@ -309,10 +303,10 @@ class CheckTest(CheckedTree):
         marks = "<!-- figures: begin, by scripts/figures.py -->\n<!-- figures: end -->\n"
         self.put("README.md", "It.\n\n" + marks)
         self.expect("README.md:4: figures: is not 'Nanoseconds")
-        subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "figures.py"), "--root", self.root],
+        subprocess.run([sys.executable, os.path.join(SOURCE, "scripts", "figures.py"), "--root", self.folder],
                        check=True, capture_output=True)
         self.assertEqual(self.check()[0], 0, self.check()[1])
-        with open(os.path.join(self.root, "README.md"), encoding="utf-8") as stream:
+        with open(os.path.join(self.folder, "README.md"), encoding="utf-8") as stream:
             text = stream.read()
         line = next(n for n, row in enumerate(text.split("\n"), 1) if row.startswith("| kmalloc"))
         self.put("README.md", text.replace("3.00", "2.99"))
@@ -440,10 +434,10 @@ class CheckTest(CheckedTree):
         self.expect(f"{index}:9: adr: 0002 is called 'three'")
         self.put(index, DECISIONS + "\n" + entry.replace("src/page", "src/os"))
         self.expect(f"{index}:9: adr: no file of src/os/ names {ADR}0002",
-                    f"{index}:9: adr: src/page/buddy.h names 0002, and is in none of its rooms")
+                    f"{index}:9: adr: src/page/buddy.h names 0002, and is in none of its folders")
         self.put(index, DECISIONS + "\n" + entry.replace("0002-three.md", "0001-one-two.md"))
         self.expect(f"{index}:1: adr: has no line for 0002-three.md")
-        os.remove(os.path.join(self.root, index))
+        os.remove(os.path.join(self.folder, index))
         self.expect(f"{index}:1: adr: has no line for 0001-one-two.md")
 
     def test_references_to_the_specification(self):
@@ -465,21 +459,31 @@ class CheckTest(CheckedTree):
                     "docs/spec/14-vectors.md:3: spec: [4.9] has no link",
                     "docs/spec/14-vectors.md:5: spec: [4.8] leads to 04-slub.md#48-gone")
 
+    def test_quotes(self):
+        self.put("tests/misuse/expected/a.txt", "BUG a\nfreed by b\n")
+        quote = lambda text, name="tests/misuse/expected/a.txt": f"<!-- from {name} -->\n```text\n{text}\n```\n"
+        self.put("docs/a.md", quote("BUG a") + quote("freed by b"))
+        status, output = self.check()
+        self.assertEqual(status, 0, output)
+        self.put("docs/a.md", quote("BUG a") + quote("by b") + quote("BUG a\nfreed") + quote("x", "docs/gone.txt"))
+        self.expect("docs/a.md:5: quotes: tests/misuse/expected/a.txt has no such lines",
+                    "docs/a.md:9: quotes: tests", "docs/a.md:14: quotes: docs/gone.txt has no such lines")
+
     def test_option_tables(self):
         self.put("src/cache/config/options.def", '#define BOTH "0 or 1"\n'
                  'OPTION("b", set_b, BOTH, "1", "0", "0.1", "it does")\nALIAS("c", "b")\n'
                  'RULE("d:", set_d, "x, " "y", "x", "none", "0.1", "rule")\n'
                  'MEMBER("e.", "f", set_e, "y", "y", "none", "0.1", "member")\n')
-        head = "<!-- scripts/option_table.py: options -->\n| key | takes | default | |\n| --- | --- | --- | --- |\n"
-        row = "| `b`, `c` | 0 or 1 | 0 | it does |\n"
-        rest = ("| `d:PATTERN` | x, y | none | rule |\n| `e.f` | y | none | member |\n"
+        head = "<!-- scripts/option_table.py: options -->\n\n"
+        row = "- `b`, `c` (default: 0): it does. Takes 0 or 1.\n"
+        rest = ("- `d:PATTERN` (default: none): rule. Takes x, y.\n- `e.f` (default: none): member. Takes y.\n"
                 "<!-- scripts/option_table.py: end -->\n")
         self.put("scripts/option_table.py", "# SPDX-License-Identifier: MIT\n")
         self.put("docs/a.md", head + row + rest)
         status, output = self.check()
         self.assertEqual(status, 0, output)
         self.put("docs/a.md", head + row.replace("0 or 1", "0 or 2") + rest)
-        self.expect("docs/a.md:4: options: differs from the table")
+        self.expect("docs/a.md:3: options: differs from the table")
 
     # ---- man pages of the public functions: scripts/check_man.py ------------------------------
 

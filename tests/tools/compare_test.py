@@ -20,7 +20,9 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
+from folder import InOwnFolder  # noqa: E402
 from replay_test import BINARY, Expected, bytes_of, data, text_of  # noqa: E402
 
 NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
@@ -207,19 +209,8 @@ class Everything(unittest.TestCase):
             self.assertIn(name, page)
 
 
-class Options(unittest.TestCase):
+class Options(InOwnFolder):
     maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def put(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as stream:
-            stream.write(content)
-        return path
 
     def fails(self, message, *arguments, status=1, **keywords):
         done = run(*arguments, **keywords)

@@ -240,7 +240,7 @@ class CoreTest(InFolder):
             self.assertTrue(run.returncode == 0 or run.stderr.startswith("uslab info: "))
         with open(path, "wb") as stream:
             stream.write(core[:100000])
-        self.fails(path, "cut short")
+        self.fails(path, "is truncated")
 
     def test_other_machines(self):
         path = self.core_of(self.start(self.widgets))

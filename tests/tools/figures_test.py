@@ -11,15 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 BUILD = os.environ.get("USLAB_BUILD", os.path.join(SOURCE, "build", "release"))
-sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
 import figures  # noqa: E402
+from folder import InOwnFolder  # noqa: E402
 
 README = f"# it\n\n{figures.BEGIN}\nstale\n{figures.END}\n\nmore\n"
 COMMIT = "commit 0123456789ab"
@@ -44,21 +44,13 @@ def programs(**more):
         {"name": "dog", "glibc_kib": 10240, "uslab_kib": 10240}]}
 
 
-class InTree(unittest.TestCase):
+class InTree(InOwnFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = folder.name
+        super().setUp()
         self.put("README.md", README)
 
-    def put(self, path, text):
-        full = os.path.join(self.root, path)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        with open(full, "w", encoding="utf-8") as stream:
-            stream.write(text)
-
     def readme(self):
-        with open(os.path.join(self.root, "README.md"), encoding="utf-8") as stream:
+        with open(os.path.join(self.folder, "README.md"), encoding="utf-8") as stream:
             return stream.read()
 
     def add_run(self, name, *results):
@@ -78,9 +70,9 @@ class InTree(unittest.TestCase):
 class Tables(InTree):
     def test_tables(self):
         self.add_run("0123456789ab-maker-fast", *self.times(), programs())
-        self.assertTrue(figures.write(self.root))
-        self.assertFalse(figures.write(self.root), "a second time there is nothing to do")
-        self.assertEqual(list(figures.problems(self.root)), [])
+        self.assertTrue(figures.write(self.folder))
+        self.assertFalse(figures.write(self.folder), "a second time there is nothing to do")
+        self.assertEqual(list(figures.problems(self.folder)), [])
         text = self.readme()
         self.assertTrue(text.startswith("# it\n\n") and text.endswith("\n\nmore\n"))
         self.assertNotIn("stale", text)
@@ -104,7 +96,7 @@ class Tables(InTree):
         newer = {"date": "2031-01-02T03:04:05Z", "note": "commit ffff56789abc with changes"}
         self.add_run("ffff56789abc-changed-maker-fast", programs(**newer))
         self.put("bench/results/ffff56789abc-changed-maker-fast/remark.md", "By the\nway.\n")
-        figures.write(self.root)
+        figures.write(self.folder)
         plain = " ".join(self.readme().split())
         times, _, memory = plain.partition("Peak resident memory")
         self.assertIn("commit 0123456789ab. Raw", times)
@@ -113,16 +105,16 @@ class Tables(InTree):
 
     def test_busy_machine(self):
         self.add_run("0123456789ab-maker-fast", *self.times(load=2.1))
-        figures.write(self.root)
+        figures.write(self.folder)
         self.assertIn("**The machine was not quiet: load 2.1.**", " ".join(self.readme().split()))
 
     def test_no_results(self):
         self.add_run("0123456789ab-maker-fast", *self.times()[1:])
         with self.assertRaisesRegex(figures.Failure, "no run in bench/results has pair"):
-            figures.write(self.root)
+            figures.write(self.folder)
         self.assertEqual(self.readme(), README)
         script = os.path.join(SOURCE, "scripts", "figures.py")
-        run = subprocess.run([sys.executable, script, "--root", self.root], capture_output=True, text=True,
+        run = subprocess.run([sys.executable, script, "--root", self.folder], capture_output=True, text=True,
                              check=False)
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertRegex(run.stderr, "^figures: no run.*\n$")
@@ -142,25 +134,25 @@ class OneCommand(InTree):
 
     def setUp(self):
         super().setUp()
-        shutil.copytree(os.path.join(SOURCE, "scripts"), os.path.join(self.root, "scripts"))
+        shutil.copytree(os.path.join(SOURCE, "scripts"), os.path.join(self.folder, "scripts"))
         self.put(".gitignore", "/build/\n__pycache__/\n")
         self.git("init", "-q")
         self.git("add", "-A")
         self.git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
 
     def git(self, *arguments):
-        return subprocess.run(["git", "-C", self.root, *arguments], capture_output=True, text=True,
+        return subprocess.run(["git", "-C", self.folder, *arguments], capture_output=True, text=True,
                               check=True).stdout.strip()
 
     def bench(self, *arguments):
         """With what is built elsewhere; only what needs one CPU and little time."""
-        build = os.path.join(self.root, "build", "release")
+        build = os.path.join(self.folder, "build", "release")
         os.makedirs(build, exist_ok=True)
         for name in ("bin", "lib"):
             if not os.path.exists(os.path.join(build, name)):
                 os.symlink(os.path.join(BUILD, name), os.path.join(build, name))
-        return subprocess.run([sys.executable, os.path.join(self.root, "scripts", "bench"), *arguments],
-                              capture_output=True, text=True, check=False, cwd=self.root, timeout=800)
+        return subprocess.run([sys.executable, os.path.join(self.folder, "scripts", "bench"), *arguments],
+                              capture_output=True, text=True, check=False, cwd=self.folder, timeout=800)
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "handoff takes two CPUs")
     def test_kept_by_commit(self):
@@ -168,11 +160,11 @@ class OneCommand(InTree):
         run = self.bench("--benchmarks", ",".join(figures.TIMED), "--rounds", "1", "--ms", "4",
                          "--no-counts")
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-        (folder,) = os.listdir(os.path.join(self.root, figures.RESULTS))
+        (folder,) = os.listdir(os.path.join(self.folder, figures.RESULTS))
         self.assertRegex(folder, rf"^{head}-[a-z0-9.-]+$")
         self.assertIn(f"results are in bench/results/{folder}", run.stdout)
-        self.assertEqual(list(figures.problems(self.root)), [])
-        with open(os.path.join(self.root, figures.RESULTS, folder, "pair.json"), encoding="utf-8") as text:
+        self.assertEqual(list(figures.problems(self.folder)), [])
+        with open(os.path.join(self.folder, figures.RESULTS, folder, "pair.json"), encoding="utf-8") as text:
             pair = json.load(text)
         self.assertEqual(pair["note"], f"commit {head}")
         ours = next(e for e in pair["contestants"] if e["name"] == "own-cache")["metrics"]["pair"]
@@ -195,8 +187,8 @@ class OneCommand(InTree):
         self.assertIn("bench: git: FAILED", run.stderr)
         self.assertNotIn("bench: gcc", run.stderr)
         self.assertIn("README.md stays as it is: no run in bench/results has pair", run.stderr)
-        (folder,) = os.listdir(os.path.join(self.root, figures.RESULTS))
-        with open(os.path.join(self.root, figures.RESULTS, folder, "programs.json"), encoding="utf-8") as text:
+        (folder,) = os.listdir(os.path.join(self.folder, figures.RESULTS))
+        with open(os.path.join(self.folder, figures.RESULTS, folder, "programs.json"), encoding="utf-8") as text:
             kept = json.load(text)
         self.assertIn("-changed-", folder)
         self.assertEqual(figures.folder_name(kept["note"], kept["machine"]["cpu"]), folder)

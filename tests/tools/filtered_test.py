@@ -3,7 +3,7 @@
 # ctest: timeout=900 sanitize=no
 """A program that its seccomp filter ends for system calls it does not know (tests/tools/src/filtered.c).
 
-No tool has it make any without --force; and those that docs/debugging.md lists are all that are made. A filter that
+No tool has it make any without --force; and those that docs/system-calls.md lists are all that are made. A filter that
 was there before the program (tests/tools/src/filtered_start.c) asks for no --force.
 """
 import os
@@ -47,11 +47,11 @@ WRITING = (
 def listed(*rows):
     """Names of the table's rows that begin so."""
     names = []
-    with open(os.path.join(SRC, "docs", "debugging.md"), encoding="utf-8") as stream:
+    with open(os.path.join(SRC, "docs", "system-calls.md"), encoding="utf-8") as stream:
         text = stream.read()
     for row in rows:
         found = re.search(rf"^\| {row}[^|]*\|([^|]*)\|$", text, re.M)
-        assert found, f"docs/debugging.md has no row '{row}'"
+        assert found, f"docs/system-calls.md has no row '{row}'"
         names += re.findall(r"`(\w+)`", found[1])
     return names
 

@@ -104,7 +104,7 @@ class Errors(Case):
         run = subprocess.run([binary, "info", "--root", closed], capture_output=True, text=True,
                              check=False, user=65534, group=65534, extra_groups=[])
         self.assertEqual((run.returncode, run.stdout), (1, ""))
-        self.assertIn("it takes root", run.stderr)
+        self.assertIn("it needs root", run.stderr)
 
     def test_odd_entries(self):
         odd = self.folder + "/odd"

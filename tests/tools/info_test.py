@@ -17,10 +17,12 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from programs import compile_program  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
-CC = os.environ.get("USLAB_CC", "cc")
 PYTHON = os.environ.get("USLAB_PYTHON", sys.executable)
 
 HEADER = "Name                   Objects Objsize           Space Slabs/Part/Cpu  O/S O %Fr %Ef Flg"
@@ -118,11 +120,7 @@ class Folder:
         os.chmod(self.path, 0o755)
 
     def compile(self, name, source, *flags):
-        path = os.path.join(self.path, name)
-        with open(path + ".c", "w", encoding="ascii") as stream:
-            stream.write(source)
-        subprocess.run([CC, "-O1", "-o", path, path + ".c", *flags], check=True)
-        return path
+        return compile_program(self.path, name, source, "-g0", *flags)
 
     def widgets(self, how):
         flags = [f"-I{SRC}/include", "-pthread"]

@@ -18,8 +18,8 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder, environment  # noqa: E402
+from programs import WITH_LIBRARY, compile_program  # noqa: E402
 
-LIB = os.environ["USLAB_LIB"]
 SRC = os.environ["USLAB_SRC"]
 MALLOC_SO = os.environ["USLAB_MALLOC_SO"]
 CC = os.environ.get("USLAB_CC", "cc")
@@ -391,14 +391,8 @@ int main(void)
 """
 
 
-def compile_program(folder, name, source, *flags, compiler=CC):
-    path = os.path.join(folder, name)
-    with open(path + ".c", "w", encoding="utf-8") as stream:
-        stream.write(source)
-    subprocess.run([compiler, "-g", "-O1", "-o", path, path + ".c", *flags,
-                    "-I" + os.path.join(SRC, "include"), "-L" + LIB, "-luslab",
-                    "-Wl,-rpath," + LIB, "-lpthread"], check=True)
-    return path
+def compile_linked(folder, name, source, *flags, **keywords):
+    return compile_program(folder, name, source, *flags, *WITH_LIBRARY, "-lpthread", **keywords)
 
 
 def run(command, **settings):
@@ -413,8 +407,8 @@ class Valgrind(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.cases = compile_program(cls.folder, "cases", CASES)
-        cls.random = compile_program(cls.folder, "random", RANDOM)
+        cls.cases = compile_linked(cls.folder, "cases", CASES)
+        cls.random = compile_linked(cls.folder, "random", RANDOM)
 
     def valgrind(self, program, *arguments, **settings):
         return run(["valgrind", "-q", "--leak-check=full", "--error-exitcode=99", program,
@@ -425,32 +419,27 @@ class Valgrind(InFolder):
         # pids; the library's own frames
         return status, re.sub(r"(?m)^==\d+== ?", "", text)
 
-    def test_use_after_free(self):
-        status, text = self.errors("uaf")
+    def finds(self, case, *expected):
+        status, text = self.errors(case)
         self.assertEqual(status, 99, text)
-        self.assertIn("Invalid read of size 1", text)
-        self.assertIn("is 7 bytes inside a block of size 100 free'd", text)
-        self.assertIn("Block was alloc'd at", text)
+        for line in expected:
+            self.assertIn(line, text)
+
+    def test_use_after_free(self):
+        self.finds("uaf", "Invalid read of size 1", "is 7 bytes inside a block of size 100 free'd",
+                   "Block was alloc'd at")
 
     def test_overrun(self):
-        status, text = self.errors("overrun")
-        self.assertEqual(status, 99, text)
-        self.assertIn("is 0 bytes after a block of size 100 client-defined", text)
+        self.finds("overrun", "is 0 bytes after a block of size 100 client-defined")
 
     def test_kmalloc_knows_what_was_asked_for(self):
-        status, text = self.errors("kmalloc")
-        self.assertEqual(status, 99, text)
-        self.assertIn("Invalid write of size 1", text)
-        self.assertIn("is 0 bytes after a block of size 40 client-defined", text)
+        self.finds("kmalloc", "Invalid write of size 1",
+                   "is 0 bytes after a block of size 40 client-defined")
         for case in ("grown", "shrunk"):
-            status, text = self.errors(case)
-            self.assertEqual(status, 99, text)
-            self.assertIn("is 0 bytes after a block of size 60 client-defined", text)
+            self.finds(case, "is 0 bytes after a block of size 60 client-defined")
 
     def test_whole_pages(self):
-        status, text = self.errors("large")
-        self.assertEqual(status, 99, text)
-        self.assertIn("is 10 bytes inside a block of size 20,000 free'd", text)
+        self.finds("large", "is 10 bytes inside a block of size 20,000 free'd")
 
     def test_double_free(self):
         _, text = self.errors("double")
@@ -458,14 +447,11 @@ class Valgrind(InFolder):
         self.assertIn("is 0 bytes inside a block of size 100 free'd", text)
 
     def test_leak(self):
-        status, text = self.errors("leak")
-        self.assertEqual(status, 99, text)
-        self.assertIn("100 bytes in 1 blocks are definitely lost", text)
-        self.assertIn("forget (cases.c:", text)
+        self.finds("leak", "100 bytes in 1 blocks are definitely lost", "forget (cases.c:")
 
     def test_resized_blocks_of_the_drop_in(self):
         """In place, by growing and by moving; valgrind would take its own malloc without the option."""
-        program = compile_program(self.folder, "resize", RESIZE, "-fno-builtin", "-Wl,--as-needed")
+        program = compile_linked(self.folder, "resize", RESIZE, "-fno-builtin", "-Wl,--as-needed")
         for debug in ("-", "FZPU"):
             status, text = run(["valgrind", "-q", "--error-exitcode=99",
                                 "--soname-synonyms=somalloc=nouserintercepts", program],
@@ -496,11 +482,11 @@ class AddressSanitizer(InFolder):
     def setUpClass(cls):
         super().setUpClass()
         try:
-            cls.cases = compile_program(cls.folder, "cases", CASES, "-fsanitize=address")
+            cls.cases = compile_linked(cls.folder, "cases", CASES, "-fsanitize=address")
         except subprocess.CalledProcessError as error:
             raise unittest.SkipTest("the compiler has no AddressSanitizer") from error
-        cls.random = compile_program(cls.folder, "random", RANDOM, "-fsanitize=address")
-        cls.reachable = compile_program(cls.folder, "reachable", REACHABLE, "-fsanitize=address")
+        cls.random = compile_linked(cls.folder, "random", RANDOM, "-fsanitize=address")
+        cls.reachable = compile_linked(cls.folder, "reachable", REACHABLE, "-fsanitize=address")
         cls.runner = ["setarch", "-R"] if run(["setarch", "-R", "true"])[0] == 0 else []
 
     def test_errors(self):
@@ -555,7 +541,7 @@ class Sanitizer(InFolder):
 
     @classmethod
     def compile(cls, name, source):
-        return compile_program(cls.folder, name, source, cls.FLAG, compiler=cls.COMPILER)
+        return compile_linked(cls.folder, name, source, cls.FLAG, compiler=cls.COMPILER)
 
     def no_errors(self):
         for engine in ("slub", "slab", "slob", "slobseg", "slobseg:pow2"):
@@ -641,7 +627,7 @@ class Bpftrace(InFolder):
         return text
 
     def test_arguments(self):
-        program = compile_program(self.folder, "probed", PROBED)
+        program = compile_linked(self.folder, "probed", PROBED)
         text = self.trace(program, "-e", """
             usdt:*:uslab:kmem_cache_alloc { @alloc[arg2, arg3, arg4] = count(); }
             usdt:*:uslab:kmem_cache_free { @free[str(arg2)] = count(); }
@@ -658,7 +644,7 @@ class Bpftrace(InFolder):
         self.assertGreater(int(counts["kfree"]), 0)
 
     def test_scripts(self):
-        program = compile_program(self.folder, "probed", PROBED)
+        program = compile_linked(self.folder, "probed", PROBED)
         folder = os.path.join(SRC, "tools", "bpftrace")
         for name, expected in (("uslab-sizes.bt", "@asked_bytes"), ("uslab-sites.bt", "@bytes[main]"),
                                ("uslab-leaks.bt", "@stack[")):
@@ -667,14 +653,12 @@ class Bpftrace(InFolder):
 
     def test_drop_in(self):
         env = dict(os.environ, LD_PRELOAD=MALLOC_SO)
-        program = os.path.join(self.folder, "plain")
-        with open(program + ".c", "w", encoding="utf-8") as stream:
-            stream.write("#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
-                         "for (;;) {\nvoid *volatile p[40];\n"
-                         "for (int j = 0; j < 40; j++) p[j] = malloc(700);\n"
-                         "for (int j = 0; j < 40; j++) free(p[j]);\n"
-                         "free(malloc(100000)); usleep(5000); } }\n")
-        subprocess.run([CC, "-O1", "-o", program, program + ".c"], check=True)
+        program = compile_program(self.folder, "plain",
+                                  "#include <stdlib.h>\n#include <unistd.h>\nint main(void) {\n"
+                                  "for (;;) {\nvoid *volatile p[40];\n"
+                                  "for (int j = 0; j < 40; j++) p[j] = malloc(700);\n"
+                                  "for (int j = 0; j < 40; j++) free(p[j]);\n"
+                                  "free(malloc(100000)); usleep(5000); } }\n")
         text = self.trace(program, "-e", """
             usdt:*:uslab:kmalloc { @alloc[arg2] = count(); } usdt:*:uslab:kfree { @free = count(); }
             interval:s:5 { exit(); }""", env=env)

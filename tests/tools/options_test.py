@@ -43,11 +43,12 @@ def plain(text):
 
 
 def of_readme():
-    table = read("README.md").split("<!-- scripts/option_table.py: options -->")[1].split("<!--")[0]
+    text = read("README.md").split("<!-- scripts/option_table.py: options -->")[1].split("<!--")[0]
     found = {}
-    for line in table.strip().splitlines()[2:]:
-        keys, takes, default, meaning = (plain(cell.strip()) for cell in line.strip("|").split(" | "))
-        found.update((key, (default, meaning, takes)) for key in keys.split(", "))
+    for item in re.findall(r"^- ((?:.+\n)(?:  .+\n)*)", text, re.M):
+        keys, default, meaning, takes = re.fullmatch(
+            r"(`.*?`) \(default: (.*?)\): (.*)\. Takes (.*)\.", " ".join(item.split())).groups()
+        found.update((key, (plain(default), plain(meaning), plain(takes))) for key in plain(keys).split(", "))
     return found
 
 

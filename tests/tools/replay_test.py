@@ -11,8 +11,10 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InOwnFolder  # noqa: E402
 
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -120,19 +122,8 @@ class Expected:
         self.objects["peak"] = max(self.objects["peak"], len(self.live))
 
 
-class Replay(unittest.TestCase):
+class Replay(InOwnFolder):
     maxDiff = None
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def put(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "wb") as stream:
-            stream.write(content)
-        return path
 
     def agrees(self, got, expected):
         for section in ("trace", "objects"):

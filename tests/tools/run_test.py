@@ -9,12 +9,14 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InOwnFolder  # noqa: E402
+from programs import compile_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
 LIB = os.environ["USLAB_LIB"]
-CC = os.environ.get("USLAB_CC", "cc")
 PYTHON = os.environ.get("USLAB_PYTHON", sys.executable)
 LIBRARY = os.path.realpath(os.path.join(LIB, "libuslab_malloc.so"))
 
@@ -27,20 +29,15 @@ def uslab(*arguments, **environment):
                           timeout=300)
 
 
-class RunTest(unittest.TestCase):
+class RunTest(InOwnFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="uslab-run-")
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         os.chmod(self.folder, 0o755)
 
     def compile(self, name, *flags):
-        source = os.path.join(self.folder, name + ".c")
-        with open(source, "w", encoding="ascii") as stream:
-            stream.write("#include <stdlib.h>\n#include <stdio.h>\n"
-                         "int main(void) { free(malloc(7)); puts(\"ran\"); return 5; }\n")
-        subprocess.run([CC, "-o", source[:-2], source, *flags], check=True)
-        return source[:-2]
+        return compile_program(self.folder, name, "#include <stdlib.h>\n#include <stdio.h>\n"
+                               "int main(void) { free(malloc(7)); puts(\"ran\"); return 5; }\n",
+                               "-O0", *flags)
 
     def environment(self, name, *arguments, **environment):
         run = uslab("run", *arguments, "--", "printenv", name, **environment)

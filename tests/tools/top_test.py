@@ -10,14 +10,16 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InOwnFolder  # noqa: E402
+from programs import WITH_LIBRARY, compile_program  # noqa: E402
+
 BIN = os.environ["USLAB_BIN"]
-LIB = os.environ["USLAB_LIB"]
-SRC = os.environ["USLAB_SRC"]
-CC = os.environ.get("USLAB_CC", "cc")
 
 PROGRAM = r"""
 #include <stdio.h>
@@ -79,15 +81,10 @@ class Terminal:
 
 
 @unittest.skipUnless(shutil.which("tmux"), "tmux is not installed")
-class OnTerminal(unittest.TestCase):
+class OnTerminal(InOwnFolder):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="uslab-top-")
-        self.addCleanup(shutil.rmtree, self.folder)
-        path = os.path.join(self.folder, "grower")
-        with open(path + ".c", "w", encoding="ascii") as stream:
-            stream.write(PROGRAM)
-        subprocess.run([CC, "-O1", "-g", "-o", path, path + ".c", f"-I{SRC}/include", f"-L{LIB}",
-                        "-luslab", f"-Wl,-rpath,{LIB}"], check=True)
+        super().setUp()
+        path = compile_program(self.folder, "grower", PROGRAM, *WITH_LIBRARY)
         self.program = subprocess.Popen([path], stdout=subprocess.PIPE, text=True,
                                         stderr=subprocess.DEVNULL)
         self.addCleanup(self.program.stdout.close)

@@ -10,9 +10,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from folder import InFolder  # noqa: E402
+from programs import compile_program  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
-CC = os.environ.get("USLAB_CC", "cc")
 
 # Uploads and videos stay, requests go, and one log grows: it is resized, nothing else.
 PROGRAM = r"""
@@ -83,10 +83,7 @@ class TrackBlocks(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.program = os.path.join(cls.folder, "server")
-        with open(cls.program + ".c", "w", encoding="ascii") as stream:
-            stream.write(PROGRAM)
-        subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
+        cls.program = compile_program(cls.folder, "server", PROGRAM)
 
     def start(self, *arguments):
         process = subprocess.Popen([BIN, "run", "--", self.program, *arguments],

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ctest: timeout=900
-"""uslab track of programs that come by rarely, and of some whose files were replaced under them."""
+"""uslab track of programs that take commands rarely, and of some whose files were replaced under them."""
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InOwnFolder  # noqa: E402
+from programs import compile_program  # noqa: E402
 from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
-CC = os.environ.get("USLAB_CC", "cc")
 CACHE = "malloc-208"
 
 
@@ -24,8 +24,8 @@ def uslab(*arguments):
                           timeout=300)
 
 
-class TrackIdle(unittest.TestCase):
-    """A program that comes by rarely is waited for once, however many caches are meant."""
+class TrackIdle(InOwnFolder):
+    """A program that takes commands rarely is waited for once, however many caches are meant."""
 
     ECHO = r"""
 #include <stdio.h>
@@ -49,12 +49,8 @@ int main(void)
 """
 
     def setUp(self):
-        folder = tempfile.mkdtemp(prefix="uslab-track-")
-        self.addCleanup(shutil.rmtree, folder)
-        program = os.path.join(folder, "idle")
-        with open(program + ".c", "w", encoding="ascii") as stream:
-            stream.write(self.ECHO)
-        subprocess.run([CC, "-O1", "-g", "-o", program, program + ".c"], check=True)
+        super().setUp()
+        program = compile_program(self.folder, "idle", self.ECHO)
         self.process = subprocess.Popen([BIN, "run", program], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, bufsize=0)
         for cleanup in (self.process.stdout.close, self.process.stdin.close, self.process.wait,
@@ -113,7 +109,7 @@ int main(void)
         self.assertIn("20 caches", output)
 
 
-class TrackReplaced(unittest.TestCase):
+class TrackReplaced(InOwnFolder):
     """Upgraded while it runs: another file has the program's path, and the library's is gone."""
 
     LIBRARY = r"""
@@ -157,8 +153,7 @@ int main(void)
 """
 
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="uslab-track-")
-        self.addCleanup(shutil.rmtree, self.folder)
+        super().setUp()
         self.program = self.build("server", self.PROGRAM)
         library = os.path.join(self.folder, "libkeep.so")
         self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)
@@ -172,15 +167,9 @@ int main(void)
         os.unlink(library)
 
     def build(self, name, text):
-        path, flags = os.path.join(self.folder, name), ["-O1", "-g", "-Wl,--build-id=sha1"]
-        for source, code in (("libkeep", self.LIBRARY), (name, text)):
-            with open(os.path.join(self.folder, source + ".c"), "w", encoding="ascii") as stream:
-                stream.write(code)
-        subprocess.run([CC, *flags, "-shared", "-fPIC", "-o", os.path.join(self.folder, "libkeep.so"),
-                        os.path.join(self.folder, "libkeep.c")], check=True)
-        subprocess.run([CC, *flags, "-o", path, path + ".c", "-L" + self.folder, "-lkeep",
-                        "-Wl,-rpath," + self.folder], check=True)
-        return path
+        compile_program(self.folder, "libkeep.so", self.LIBRARY, "-Wl,--build-id=sha1", "-shared", "-fPIC")
+        return compile_program(self.folder, name, text, "-Wl,--build-id=sha1", "-L" + self.folder,
+                               "-lkeep", "-Wl,-rpath," + self.folder)
 
     @staticmethod
     def build_id(path):

@@ -13,17 +13,15 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from folder import InFolder  # noqa: E402
+from folder import InFolder, InOwnFolder  # noqa: E402
+from programs import WITH_LIBRARY, compile_program  # noqa: E402
 from sleeps import await_sleeps  # noqa: E402
 
 BIN = os.environ["USLAB_BIN"]
-LIB = os.environ["USLAB_LIB"]
-SRC = os.environ["USLAB_SRC"]
 CC = os.environ.get("USLAB_CC", "cc")
 CXX = "clang++" if "clang" in os.path.basename(CC) else "g++"
 
@@ -172,10 +170,7 @@ class Track(InFolder):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.program = os.path.join(cls.folder, "hoarder")
-        with open(cls.program + ".c", "w", encoding="ascii") as stream:
-            stream.write(PROGRAM)
-        subprocess.run([CC, "-O1", "-g", "-o", cls.program, cls.program + ".c"], check=True)
+        cls.program = compile_program(cls.folder, "hoarder", PROGRAM)
 
     def setUp(self):
         self.process = subprocess.Popen([BIN, "run", self.program], stdout=subprocess.PIPE)
@@ -484,17 +479,11 @@ int main(void)
 """
 
 
-class TrackOwnCache(unittest.TestCase):
+class TrackOwnCache(InOwnFolder):
     """A cache of the program's own has hits that count nothing: it is tracked in full, which is said."""
 
     def test_in_full(self):
-        folder = tempfile.mkdtemp(prefix="uslab-track-")
-        self.addCleanup(shutil.rmtree, folder)
-        program = os.path.join(folder, "own")
-        with open(program + ".c", "w", encoding="ascii") as stream:
-            stream.write(OWN_CACHE)
-        subprocess.run([CC, "-O1", "-g", "-I" + os.path.join(SRC, "include"), "-o", program,
-                        program + ".c", "-L" + LIB, "-luslab", "-Wl,-rpath," + LIB], check=True)
+        program = compile_program(self.folder, "own", OWN_CACHE, *WITH_LIBRARY)
         process = subprocess.Popen([program], stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
@@ -515,16 +504,12 @@ def line_of(mark):
 
 
 @unittest.skipUnless(shutil.which(CXX), "no C++ compiler")
-class TrackCxx(unittest.TestCase):
+class TrackCxx(InOwnFolder):
     """Names of C++, inlined functions, and code without names."""
 
     def start(self, *flags):
-        folder = tempfile.mkdtemp(prefix="uslab-track-")
-        self.addCleanup(shutil.rmtree, folder)
-        program = os.path.join(folder, "shop")
-        with open(program + ".cc", "w", encoding="ascii") as stream:
-            stream.write(PROGRAM_CXX)
-        subprocess.run([CXX, "-O2", *flags, "-o", program, program + ".cc"], check=True)
+        program = compile_program(self.folder, "shop", PROGRAM_CXX, "-O2", "-g0", *flags, compiler=CXX,
+                                  ending=".cc")
         process = subprocess.Popen([BIN, "run", program], stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)

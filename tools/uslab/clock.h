@@ -21,7 +21,7 @@ struct clock_info {
 /* Takes about 20 ms. Call once, before the others. */
 void clock_calibrate(struct clock_info *info);
 
-/* All earlier instructions are done before, no later one begins before the clock was read. */
+/* Ticks. Earlier instructions are done before, no later one begins before the clock was read. */
 uint64_t clock_start(void);
 uint64_t clock_end(void);
 

@@ -2,6 +2,11 @@
 /*
  * uslab/main.c - the command: one table of subcommands
  *
+ * Data:       commands[], one row per subcommand.
+ * Flow:       main(); calls cmd_run.c, cmd_info.c, cmd_debug.c, cmd_track.c, cmd_top.c, cmd_fs.c,
+ *             cmd_replay.c, cmd_compare.c and cmd_bench.c with the arguments after the name; their
+ *             return value is the exit status.
+ *
  * Everything else is in an archive that the unit tests link as well; a new subcommand is a line in
  * the table here, a prototype in util.h and a file cmd_NAME.c.
  */

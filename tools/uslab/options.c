@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/options.c - a table of options, as getopt_long() takes it and as --help prints it
+ *
+ * Data:       getopt_long() has state of its own, which options_take() sets back.
+ * Flow:       called by each cmd_*.c or *_options.c; calls util.c; calls the table's set()
+ *             for each option, then its check(). Out: -1, or the exit status with which the
+ *             command is to end.
  */
 #include "options.h"
 
@@ -112,7 +117,7 @@ static int print_help(const struct option_table *table)
 
 struct taking {
 	struct option longs[MAX_ROWS + 1];
-	char debug_flags[3 * MAX_ROWS + 3];
+	char shorts[3 * MAX_ROWS + 3];
 	size_t nr;
 };
 
@@ -122,14 +127,14 @@ static void add_rows(struct taking *t, const struct option_row *row)
 		int takes = !row->value		 ? no_argument
 			    : *row->value == '[' ? optional_argument
 						 : required_argument;
-		size_t used = strlen(t->debug_flags);
+		size_t used = strlen(t->shorts);
 
 		if (!row->name)
 			continue;
 		t->longs[t->nr++] = (struct option){ row->name, takes, NULL, row->option };
 		if (row->option < OPTION_CORE)
-			snprintf(t->debug_flags + used, sizeof(t->debug_flags) - used, "%c%.*s",
-				 row->option, takes, "::");
+			snprintf(t->shorts + used, sizeof(t->shorts) - used, "%c%.*s", row->option,
+				 takes, "::");
 	}
 }
 
@@ -139,13 +144,13 @@ int options_take(const struct option_table *table, void *arg, int argc, char **a
 	int status = EXIT_OK;
 	int got;
 
-	strcpy(t.debug_flags, table->stops ? "+:" : ":");
+	strcpy(t.shorts, table->stops ? "+:" : ":");
 	add_rows(&t, table->rows);
 	add_rows(&t, common);
 	opterr = 0;
 	optind = 0; /* begin anew, whoever parsed before */
 	while (status == EXIT_OK &&
-	       (got = getopt_long(argc, argv, t.debug_flags, t.longs, NULL)) != -1) {
+	       (got = getopt_long(argc, argv, t.shorts, t.longs, NULL)) != -1) {
 		if (got == 'h')
 			return print_help(table);
 		if (got == 'V')
@@ -153,6 +158,8 @@ int options_take(const struct option_table *table, void *arg, int argc, char **a
 		status = got == '?' || got == ':' ? util_bad_option(table->command, argv, got)
 						  : table->set(arg, got, optarg);
 	}
+	if (status == EXIT_OK && table->check)
+		status = table->check(arg, argc, argv);
 	return status == EXIT_OK ? -1 : status;
 }
 

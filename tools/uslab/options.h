@@ -76,11 +76,13 @@ struct option_table {
 	bool stops;		       /* at the first argument that is no option */
 	/* One option but for -h and -V; EXIT_OK, or the exit status after a message. */
 	int (*set)(void *arg, int option, const char *value);
+	/* The same for what follows, argv[optind], and all of it together; NULL: nothing. */
+	int (*check)(void *arg, int argc, char **argv);
 };
 
 /*
- * Takes all of them; argv[optind] is what follows. -1: go on; else the exit status: help or version
- * was all that was wanted, or something was wrong.
+ * Takes all of them, and has the rest checked. -1: go on; else the exit status: help or version was
+ * all that was wanted, or something was wrong.
  */
 int options_take(const struct option_table *table, void *arg, int argc, char **argv);
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/pattern.c - caches by name, id or alias
+ *
+ * Flow:       called by cmd_debug.c, track_choose.c and track_switch.c. In: a snapshot and a
+ *             pattern; out: which of its caches the library will take for that pattern.
  */
 #include "pattern.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/util.c - messages, exit codes, arguments and progress, the same for all subcommands
+ *
+ * Data:       printed[] in printed_before(): hashes of the warnings that were printed.
+ * Locks:      none: for one thread.
+ * Flow:       called by every folder. Messages go to stderr, after what was printed on stdout.
  */
 #define _GNU_SOURCE
 #include "util.h"
@@ -57,7 +61,7 @@ void util_make_printable(char *text)
 }
 
 /* text: NULL if there was no memory for it. */
-static void say(const char *command, char *text)
+static void print_message(const char *command, char *text)
 {
 	fflush(stdout);
 	if (text)
@@ -72,7 +76,7 @@ static void message(const char *command, const char *format, va_list args)
 
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
-	say(command, text);
+	print_message(command, text);
 	free(text);
 }
 
@@ -100,20 +104,20 @@ int util_fail(const char *command, const char *format, ...)
 	return EXIT_FAILED;
 }
 
-/* Was this said before? Remarks are few; those beyond the table are said each time. */
-static bool said_before(const char *text)
+/* Was this printed before? Warnings are few; those beyond the table are printed each time. */
+static bool printed_before(const char *text)
 {
-	static uint64_t said[64];
-	static unsigned int nr_said;
+	static uint64_t printed[64];
+	static unsigned int nr_printed;
 	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
 
 	for (; *text; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-	for (unsigned int i = 0; i < nr_said; i++)
-		if (said[i] == hash)
+	for (unsigned int i = 0; i < nr_printed; i++)
+		if (printed[i] == hash)
 			return true;
-	if (nr_said < sizeof(said) / sizeof(said[0]))
-		said[nr_said++] = hash;
+	if (nr_printed < sizeof(printed) / sizeof(printed[0]))
+		printed[nr_printed++] = hash;
 	return false;
 }
 
@@ -126,8 +130,8 @@ void util_warn(const char *command, const char *format, ...)
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	if (!text || !said_before(text))
-		say(command, text);
+	if (!text || !printed_before(text))
+		print_message(command, text);
 	free(text);
 }
 
@@ -161,7 +165,7 @@ int util_finish(const char *command, int status)
 	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
-	/* Whoever read our output went away: nothing to say, and nobody to say it to. */
+	/* The reader of our output has closed it: no message. */
 	if (errno == EPIPE)
 		return EXIT_FAILED;
 	if (!errno) /* it was an earlier piece that failed, and what is left was written */

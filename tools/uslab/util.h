@@ -2,8 +2,9 @@
 /*
  * uslab/util.h - what the subcommands share: messages, exit codes, arguments, progress
  *
- * A subcommand is `int cmd_NAME(int argc, char **argv)` in tools/uslab/cmd_NAME.c, with argv[0] its
- * own name; what it returns is the exit status. It prints results on stdout, all else on stderr.
+ * A subcommand is `int cmd_NAME(int argc, char **argv)` in tools/uslab/NAME/cmd_NAME.c (cmd_debug.c
+ * is in command/), with argv[0] its own name; what it returns is the exit status. It prints results
+ * on stdout, all else on stderr.
  */
 #ifndef TOOLS_UTIL_H
 #define TOOLS_UTIL_H
@@ -20,6 +21,7 @@ enum {
 	EXIT_USAGE = 2,	 /* it was asked wrongly */
 };
 
+/* The subcommands; main.c calls them. */
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
@@ -38,8 +40,7 @@ int util_usage_error(const char *command, const char *format, ...)
 int util_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The same as a remark; the command goes on. What was said before is not
- * said again. For one thread.
+ * A warning, on stderr; the command goes on. The same text is printed only once. For one thread.
  */
 void util_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -85,6 +86,7 @@ struct progress {
 	uint64_t next_ns; /* CLOCK_MONOTONIC; not before this time */
 };
 
+/* Shows nothing yet. */
 void progress_start(struct progress *p, const char *command);
 /* Cheap enough to be called for every step of a loop. */
 void progress_show(struct progress *p, const char *format, ...)

@@ -8,10 +8,9 @@
  * Locks:      none: options are read while the library is made ready, before any cache exists.
  * Flow:       called by options.c, api/cache_api.c and cache/; calls front/front.c.
  *
- * What the program asks for goes before a rule for the cache's name, and a rule before the default.
- * Each of the three is looked up for itself. Who asks for the front that the engine had in the
- * kernel, or for the one that goes with SLUB alone, gets the pages that it would have there as
- * well.
+ * The program's choice goes before a rule for the cache's name, and a rule before the default;
+ * engine, front and capacity each by itself. A cache with the front that the engine had in the
+ * kernel ("historical"), or with cpuslab, also gets its pages as in a kernel: from CPUs' lists.
  */
 #include <errno.h>
 #include <string.h>
@@ -43,7 +42,7 @@ static const struct front_ops historical = { .name = "historical" };
 
 static struct rule rules[MAX_RULES];
 static unsigned int nr_rules;
-static int said; /* that a front is not for every engine */
+static int said; /* the message about a front that does not support an engine */
 
 const struct engine_ops *cache_engine_by_name(const char *name)
 {
@@ -70,7 +69,7 @@ static bool go_together(const struct engine_ops *engine, const struct front_ops 
 
 bool cache_pattern_matches(const char *pattern, const char *name)
 {
-	const char *star = NULL; /* behind the last one, and where its text ended so far */
+	const char *star = NULL; /* behind the last star, and where its text ended so far */
 	const char *end = name;
 
 	while (*name) {
@@ -92,7 +91,7 @@ bool cache_pattern_matches(const char *pattern, const char *name)
 	return !*pattern;
 }
 
-/* NULL: no room, or no such pattern. */
+/* NULL: no memory, or no such pattern. */
 static struct rule *new_rule(const char *pattern)
 {
 	struct rule *rule = &rules[nr_rules];
@@ -158,7 +157,7 @@ static void say_once(const struct engine_ops *engine, const struct front_ops *fr
 		       front->name, engine->name, instead->engine->name, instead->front->name);
 }
 
-/* Something has to give way: what USLAB_CONF says, not what the program says. */
+/* Front and engine do not go together: USLAB_CONF gives way to the program. */
 static int reconcile(struct cache_spec *spec, const struct cache_spec *asked)
 {
 	const struct engine_ops *engine = spec->engine;

@@ -2,8 +2,8 @@
 /*
  * cache/config/debug_option.c - USLAB_DEBUG: the kernel's slab_debug= (spec 6.1)
  *
- * Data:       the debug flags of options.def; a copy of the text, what its blocks without names say
- *             together, whether O was there.
+ * Data:       the debug flags of options.def; a copy of the text, the flags of its blocks without
+ *             names, whether O was there.
  * Invariants: const after the first use, but for tests.
  * Locks:      cache_lock: caches are created under it.
  * Flow:       called by create.c and debug.c; calls os/process/env.c.
@@ -11,8 +11,8 @@
  *     blocks  = block { ";" block }
  *     block   = debug flags [ "," name { "," name } ]
  *
- * The first block that names a cache replaces what the blocks without names say; of these the last
- * one holds. No debug flags are F, Z, P and U: "" for all caches, ",dentry" for one.
+ * The first block that names a cache replaces the blocks without names, of which the last one
+ * holds. No debug flags means F, Z, P and U: "" for all caches, ",dentry" for one.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@
 static struct {
 	bool read;
 	bool no_higher_order; /* O */
-	bool has_unknown;     /* a letter that is none */
+	bool has_unknown;     /* a letter that is no debug flag */
 	slab_flags_t all;     /* of the last block without names */
 	char text[TEXT_MAX];
 } option;
@@ -68,7 +68,7 @@ static void say_unknown(char c)
 	os_say("slub_debug option '%c' unknown. skipped", c);
 }
 
-/* say: unknown debug flags are reported, and O takes effect. */
+/* say: prints unknown debug flags, and O takes effect. */
 static slab_flags_t block_flags(const char *text, const char *end, bool say)
 {
 	slab_flags_t flags = 0;
@@ -103,7 +103,7 @@ static bool next_block(const char *text, struct block *block, bool say)
 	return true;
 }
 
-/* entry: a name, or a prefix and a star, behind which nothing counts. */
+/* entry: a name, or a prefix and a star; what follows the star is ignored. */
 static bool entry_matches(const char *entry, size_t len, const char *name)
 {
 	const char *star = memchr(entry, '*', len);
@@ -141,7 +141,7 @@ static void copy_text(const char *text)
 	option.text[len] = '\0';
 }
 
-/* What there is, once, behind all that is unknown. */
+/* Prints the debug flags that there are, once, after all unknown ones. */
 static void say_known(void)
 {
 	char known[2 * ARRAY_SIZE(debug_flags) + 1];

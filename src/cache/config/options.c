@@ -5,7 +5,7 @@
  * Data:       the table of options.def; the values that are set one by one and used together.
  * Invariants: a value that is refused changes nothing.
  * Locks:      none: options are read while the library is made ready.
- * Flow:       called by init.c for each pair of USLAB_CONF; calls choice.c and the knobs of the
+ * Flow:       called by init.c for each pair of USLAB_CONF; calls choice.c and the setters of the
  *             floors below.
  */
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "engine/slab/slab.h"
+#include "engine/slub/slub.h"
 #include "front/queues.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
@@ -119,7 +120,7 @@ static bool set_stats(const char *value)
 	return true;
 }
 
-/* The three knobs of spec 4.3 as the kernel's command line sets them. */
+/* The three parameters of spec 4.3 as the kernel's command line sets them. */
 static struct {
 	unsigned int min_order;
 	unsigned int max_order;
@@ -188,7 +189,7 @@ static bool set_capacity_rule(const char *pattern, const char *value)
 	       cache_add_capacity_rule(pattern, capacity);
 }
 
-/* What options.def says of the limits that are defined elsewhere. */
+/* The limits in options.def that are defined elsewhere. */
 BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
 BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
 BUILD_ASSERT(MS_MAX == 1073741824);

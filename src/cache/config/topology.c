@@ -7,8 +7,8 @@
  * Locks:      none: called while the library is made ready.
  * Flow:       called by init.c first of all, and by options.c when the option's turn comes.
  *
- * For tools that act for the CPUs of that machine (os_act_as_cpu). A program that knows nothing of
- * it runs correctly, and slower: there are no restartable sequences on made-up CPUs.
+ * For tools that act for the CPUs of that machine (os_act_as_cpu). Other programs run correctly,
+ * and slower: there are no restartable sequences on made-up CPUs.
  */
 #include <string.h>
 
@@ -32,7 +32,7 @@ static bool parse(const char *value, size_t *cpus, size_t *nodes)
 	       *nodes <= UINT32_MAX;
 }
 
-/* All that is wrong is left to cache_topology_is(), so that it is reported once. */
+/* Mistakes are left to cache_topology_is(), so that they are printed once. */
 static bool set(const char *key, const char *value, void *arg)
 {
 	size_t cpus;

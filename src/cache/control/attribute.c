@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/control/attribute.c - what a tool may write to a cache: the writable files of spec 6.3
+ * cache/control/attribute.c - attributes of a cache that tools may write: the writable files of
+ * spec 6.3
  *
  * Data:       a table of names.
  * Invariants: a value that is refused changes nothing.
@@ -67,7 +68,7 @@ static long set_order(struct cache *c, unsigned long value)
 	ret = slub_set_order(&c->engine, (unsigned int)value);
 	if (!ret)
 		cache_check_frees_locked(
-			c); /* for the slabs to come; a free of another is looked at by its page */
+			c); /* for new slabs; a free of an object of an old one goes by its page */
 	return ret;
 }
 
@@ -110,7 +111,7 @@ static const struct attribute {
 	{ "skip_kfence", set_skip_kfence },
 };
 
-/* '1' sets the letter, anything else clears it. */
+/* '1' sets the debug flag, anything else clears it. */
 static const struct letter {
 	const char *name;
 	slab_flags_t flag;
@@ -134,7 +135,7 @@ static long set_letter(struct cache *c, const struct letter *letter, unsigned lo
 }
 
 /* Of each CPU; 0 clears it. */
-static const char *const stats[NR_SLUB_STATS] = {
+static const char *const stats[NR_ENGINE_STATS] = {
 	[ALLOC_FASTPATH] = "alloc_fastpath",
 	[ALLOC_SLOWPATH] = "alloc_slowpath",
 	[FREE_FASTPATH] = "free_fastpath",
@@ -163,7 +164,7 @@ static const char *const stats[NR_SLUB_STATS] = {
 	[CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
 };
 
-static long clear_stat(struct cache *c, enum slub_stat item, unsigned long value)
+static long clear_stat(struct cache *c, unsigned int item, unsigned long value)
 {
 	if (value)
 		return -EINVAL;
@@ -180,8 +181,8 @@ long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long
 	for (size_t i = 0; i < ARRAY_SIZE(debug_flags); i++)
 		if (!strcmp(debug_flags[i].name, name))
 			return set_letter(c, &debug_flags[i], value);
-	for (unsigned int i = 0; i < NR_SLUB_STATS; i++)
+	for (unsigned int i = 0; i < NR_ENGINE_STATS; i++)
 		if (!strcmp(stats[i], name))
-			return clear_stat(c, (enum slub_stat)i, value);
+			return clear_stat(c, i, value);
 	return -ENOENT;
 }

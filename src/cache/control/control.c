@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/control/control.c - commands of tools, carried out by whoever takes a slow path next
+ * cache/control/control.c - commands of tools, carried out by the next thread on a slow path
  *
  * Data:       control, the mailbox; written by other processes at any time. taken, a copy.
- * Invariants: a command is copied before it is looked at, its texts end with NUL then, and whatever
- *             it says, something is done or refused: nothing in the mailbox can break this process.
+ * Invariants: a command is copied before it is read, its texts end with NUL then, and it is carried
+ *             out or refused: nothing in the mailbox can break this process.
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
  * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
  *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
@@ -36,7 +36,7 @@ struct command {
 	char patterns[CONTROL_PATTERNS + 1];
 };
 
-/* Whoever made the mailbox RUNNING has it: too large for the stacks of other people's threads. */
+/* Owned by the thread that made the mailbox RUNNING: too large for the program's stacks. */
 static struct command taken;
 
 static void copy_command(struct command *command)
@@ -58,7 +58,7 @@ static bool has_pattern(const struct command *command, const char *text)
 	return false;
 }
 
-/* ---- what is done with each cache that the patterns name ---- */
+/* ---- commands for each cache that the patterns match ---- */
 
 static long sample_one(struct cache *c, const void *arg)
 {
@@ -143,7 +143,10 @@ static void answer_name(const char *name)
 	control.failed_name[len] = '\0';
 }
 
-/* To each cache of these names; the answer while none of them can go away. 0 or -errno. */
+/*
+ * For each cache of these names; answers under the lock, so that none can be destroyed. 0 or
+ * -errno.
+ */
 static int perform_each(const struct command *command)
 {
 	struct cache_result result;
@@ -161,7 +164,7 @@ static int perform_each(const struct command *command)
 
 /*
  * Whole pages are no cache, but they have a name and debug flags (debug/pages/blocks.h). caches:
- * what perform_each() said, blocks: 0 or -errno. 0 or -errno.
+ * the result of perform_each(); blocks: 0 or -errno. Returns 0 or -errno.
  */
 static int answer_blocks(int caches, int blocks)
 {
@@ -247,18 +250,18 @@ void control_run(void)
 	store_relaxed(&control.result, perform(&taken));
 	store_relaxed(&control.serial, control.serial + 1);
 	/*
-	 * pairs with the tool's read. Not RUNNING any more: that tool gave up, and it
-	 * may be the next one's turn
+	 * pairs with the tool's read. Not RUNNING any more: that tool gave up, and the mailbox may
+	 * be the next one's
 	 */
 	cmpxchg(&control.state, CONTROL_RUNNING, CONTROL_DONE);
 }
 
 /*
- * What the parent was asked for is not this process's business. A tool may have found the child
- * before this runs and be writing to its mailbox, so one word is written and nothing else: the tool
- * reads IDLE, or writes PENDING over it, and its command is whole either way.
+ * A command to the parent is not for the child. A tool may have found the child before this runs
+ * and be writing to its mailbox, so only one word is written: the tool reads IDLE, or writes
+ * PENDING over it, and its command is complete either way.
  */
-void control_fork_child(void)
+void control_discard(void)
 {
 	store_relaxed(&control.state, CONTROL_IDLE);
 }

@@ -12,13 +12,13 @@
  * Flow:       slow paths and the control thread call control_poll(); tools
  *             write and read the structure.
  *
- * A program that never takes a slow path would never look. So a tool also clears *kick
- * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and puts it
- * back (control_rearm). USLAB_CONF=control=MS has a thread look every MS milliseconds.
+ * A program that never takes a slow path would never poll. So a tool also clears *kick
+ * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and restores
+ * it (control_rearm). USLAB_CONF=control=MS has a thread poll every MS milliseconds.
  *
  * A tool that samples writes sample_mean, sample_until and clears *kick. From then on the limit is
- * CONTROL_SAMPLING, and every malloc() counts its bytes down (malloc/sampling.h). sample_until is
- * a lease, which the tool renews: a process whose tool died ends it by itself.
+ * CONTROL_SAMPLING, and every malloc() counts its bytes down (malloc/sampling.h). sample_until is a
+ * lease, which the tool renews: if the tool dies, sampling ends with the lease.
  */
 #ifndef CACHE_CONTROL_H
 #define CACHE_CONTROL_H
@@ -35,18 +35,17 @@ enum control_state {
 };
 
 /*
- * patterns: names of caches as a shell's patterns; also the kernel's ids (":0000064"). All caches
- * that match one of them are dealt with by whoever carries the command out, at once: a program that
- * comes by rarely is not waited for again and again.
+ * patterns: names of caches as shell patterns; also the kernel's ids (":0000064"). A command is for
+ * all caches that match one of them, so that a program that polls rarely is waited for once.
  */
 enum control_command {
-	CONTROL_NOTHING, /* only to be answered */
+	CONTROL_NOTHING, /* no command, only an answer */
 	/*
 	 * argument: debug flags of F Z P U T A; "-" for none; "+U", "-T" to change. A pattern may
-	 * also be the name of whole pages (blocks_name), letter by letter; they can have F Z P U.
+	 * also be the exact name of whole pages (blocks_name); they can have F Z P U.
 	 */
 	CONTROL_DEBUG,
-	CONTROL_SAMPLE,	  /* value: 1: what is sampled is tracked; 0: no more */
+	CONTROL_SAMPLE,	  /* value: 1: sampled objects are tracked; 0: no more */
 	CONTROL_SHRINK,	  /* gives memory back */
 	CONTROL_VALIDATE, /* result value: slabs checked */
 	CONTROL_SET,	  /* argument "attribute=number": as the writable files of spec 6.3 */
@@ -81,7 +80,7 @@ struct control {
 	uint64_t sampled;      /* objects of sampled caches, since start */
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
-	/* one behind the other, each ends with NUL; an empty one, or the end, is behind the last */
+	/* strings one after the other; the last is followed by an empty one, or the end */
 	char patterns[CONTROL_PATTERNS];
 };
 
@@ -93,13 +92,13 @@ extern void (*control_rearm)(void);
 cold void control_run(void);
 
 /*
- * USLAB_CONF=control=MS: a thread looks every interval_ms. 0 or -errno. Context: see
+ * USLAB_CONF=control=MS: a thread polls every interval_ms. 0 or -errno. Context: see
  * os/time/ticker.h.
  */
 cold int control_start(unsigned int interval_ms);
 
 /* A child of fork() has an empty mailbox. */
-cold void control_fork_child(void);
+cold void control_discard(void);
 
 /* One load. No lock may be held. */
 static inline void control_poll(void)

@@ -3,18 +3,18 @@
  * cache/control/dump.c - what is this pointer? (spec 5.14)
  *
  * Data:       none.
- * Invariants: any address may be asked for. What lies in a slab is read only where its layout says
- *             that it is the allocator's own.
+ * Invariants: any address may be given. In a slab only bytes of the allocator are read, by the
+ *             slab's layout.
  * Locks:      RANK_REPORT, from the first text to report_deliver().
  * Flow:       called by api/; calls debug/report/report_text.c, debug/kfence/kfence.c.
  *
- * As in the kernel the text goes on with a line that somebody began, and addresses have no 0x:
+ * As in the kernel the text continues a line, and addresses have no 0x:
  *
  *     uslab: 0x7f3a18004a40 slab kmalloc-64 start 7f3a18004a00 data offset 64 pointer offset 0
  *     size 64 allocated at main+0x1c/0x80
  *         main+0x1c/0x80
  *
- * (one line but for the stack). What the kernel has no words for is said in brackets.
+ * (one line but for the stack). Cases that the kernel has no text for are in brackets.
  */
 #include "base/atomic.h"
 #include "cache/instrument/instrument.h"
@@ -24,6 +24,7 @@
 #include "debug/report/report.h"
 #include "debug/stacks.h"
 #include "debug/report/report_text.h"
+#include "engine/descriptor.h"
 #include "page/large.h"
 
 #define FRAME "    "
@@ -34,20 +35,10 @@ struct place {
 	const struct track *tracks; /* NULL: none */
 };
 
-static struct slab_counters counters_of(const struct page *slab)
-{
-	union {
-		uint64_t word;
-		struct slab_counters counters;
-	} u = { .word = load_relaxed(&slab->counters) };
-
-	return u.counters;
-}
-
 static struct place place_in_slab(const struct page *slab, const char *p)
 {
 	const struct slab_layout *layout = slab->layout;
-	struct slab_counters counters = counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	const char *first =
 		(char *)page_address(slab) + (size_t)counters.colour * layout->colour_off;
 	struct place place = { .data = layout->red_left_pad };
@@ -65,36 +56,36 @@ static void put_place(const struct place *place, const char *p, unsigned int use
 {
 	const char *object = place->start + place->data;
 
-	text_print(" start %lx", (unsigned long)place->start);
+	report_text_print(" start %lx", (unsigned long)place->start);
 	if (place->data)
-		text_print(" data offset %u", place->data);
-	text_print(" pointer offset %s%lu", p < object ? "-" : "",
-		   (unsigned long)(p < object ? object - p : p - object));
+		report_text_print(" data offset %u", place->data);
+	report_text_print(" pointer offset %s%lu", p < object ? "-" : "",
+			  (unsigned long)(p < object ? object - p : p - object));
 	if (usersize)
-		text_print(" size %u", usersize);
+		report_text_print(" size %u", usersize);
 }
 
 static void put_allocated_at(uintptr_t address)
 {
-	text_print(" allocated at ");
-	text_symbol(address);
+	report_text_print(" allocated at ");
+	report_text_symbol(address);
 }
 
 /* Ends the line. Stacks of who allocated and who freed; 0: none. */
 static void put_stacks(uint32_t allocated, uint32_t freed)
 {
-	text_print("\n");
-	text_stack(FRAME, allocated);
+	report_text_print("\n");
+	report_text_stack(FRAME, allocated);
 	if (freed) {
-		text_print(" Free path:\n");
-		text_stack(FRAME, freed);
+		report_text_print(" Free path:\n");
+		report_text_stack(FRAME, freed);
 	}
 }
 
 static void put_tracks(const struct track *tracks)
 {
 	if (!tracks || !tracks[TRACK_ALLOC].addr) {
-		text_print("\n");
+		report_text_print("\n");
 		return;
 	}
 	put_allocated_at(tracks[TRACK_ALLOC].addr);
@@ -106,11 +97,11 @@ static void put_slab(const struct page *slab, const char *p)
 	const struct cache *c = container_of(slab->engine, struct cache, engine);
 	struct place place = place_in_slab(slab, p);
 
-	text_print(" slab %s", c->name);
+	report_text_print(" slab %s", c->name);
 	if (place.start)
 		put_place(&place, p, c->usersize);
 	else
-		text_print(" (no object: unused bytes of a slab)");
+		report_text_print(" (no object: unused bytes of a slab)");
 	put_tracks(place.tracks);
 }
 
@@ -121,7 +112,7 @@ static void put_guarded(const struct kfence_info *info, const char *p)
 					     : NULL;
 	const uint64_t *pcs;
 
-	text_print(" slab %s (kfence)", c ? c->name : "<destroyed>");
+	report_text_print(" slab %s (kfence)", c ? c->name : "<destroyed>");
 	put_place(&place, p, c ? c->usersize : 0);
 	if (stacks_fetch(info->allocated, &pcs))
 		put_allocated_at(pcs[0]);
@@ -132,20 +123,20 @@ static void put_run(const struct page *page, const char *p)
 {
 	struct place place = { .start = page_address(page) };
 
-	text_print(" (large block)");
+	report_text_print(" (large block)");
 	put_place(&place, p, 0);
-	text_print(" size %lu\n", page->nr_pages * PAGE_SIZE);
+	report_text_print(" size %lu\n", page->nr_pages * PAGE_SIZE);
 }
 
-/* With debug flags: it lies between red zones, and somebody may be known. */
+/* With debug flags: it lies between red zones, and its users may be known. */
 static void put_checked(const struct block_record *b, const char *p)
 {
 	struct place place = { .start = (char *)b->address };
 	struct track tracks[] = { [TRACK_ALLOC] = b->track, [TRACK_FREE] = b->freed };
 
-	text_print(" (large block)");
+	report_text_print(" (large block)");
 	put_place(&place, p, 0);
-	text_print(" size %lu", (unsigned long)b->size);
+	report_text_print(" size %lu", (unsigned long)b->size);
 	put_tracks(tracks);
 }
 
@@ -153,16 +144,18 @@ static void put_checked(const struct block_record *b, const char *p)
 static bool put_other(const void *p, size_t large)
 {
 	if (large)
-		text_print(" (large block) start %lx pointer offset 0 size %zu\n", (unsigned long)p,
-			   large);
+		report_text_print(" (large block) start %lx pointer offset 0 size %zu\n",
+				  (unsigned long)p, large);
 	else if (ZERO_OR_NULL_PTR(p))
-		text_print(p == ZERO_SIZE_PTR ? " (ZERO_SIZE_PTR)\n" : " (NULL pointer)\n");
+		report_text_print(p == ZERO_SIZE_PTR ? " (ZERO_SIZE_PTR)\n" : " (NULL pointer)\n");
 	else
-		text_print(page_in_arena(p) ? " (free page)\n" : " (not of uslab)\n");
+		report_text_print(page_in_arena(p) ? " (free page)\n" : " (not of uslab)\n");
 	return large;
 }
 
-/* What the tables know of p; they take locks, which must not be while the text is open. */
+/*
+ * What is known of p, looked up before: that takes locks, which must not be while the text is open.
+ */
 struct known {
 	size_t large;
 	bool checked;
@@ -182,7 +175,7 @@ static bool put_block(const struct page *page, const void *p, const struct known
 	else if (page->type == PAGE_SLAB)
 		put_slab(page, p);
 	else if (page->type == PAGE_HEAP)
-		text_print(" (page of the heap %s)\n", page->heap->name);
+		report_text_print(" (page of the heap %s)\n", page->heap->name);
 	else
 		put_run(page, p);
 	return true;
@@ -194,8 +187,8 @@ bool cache_dump_obj(const void *p)
 	bool known;
 
 	found.checked = blocks_are_known() && blocks_find_around(p, &found.block);
-	text_open();
-	text_print("uslab: 0x%lx", (unsigned long)p);
+	report_text_open();
+	report_text_print("uslab: 0x%lx", (unsigned long)p);
 	instrument_enter(); /* tracks lie behind the object */
 	known = put_block(page_head_of(p), p, &found);
 	instrument_leave();

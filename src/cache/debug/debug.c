@@ -4,7 +4,7 @@
  *
  * Why:        docs/adr/0012.
  * Data:       none of its own.
- * Invariants: WATCH_DEBUG <=> some letter of F Z P U T is set, and then the front is closed.
+ * Invariants: WATCH_DEBUG <=> one of the flags F Z P U T is set, and then the front is closed.
  *             engine.debug is set before WATCH_ROUTE, WATCH_ROUTE before the first object that is
  *             not plain; neither is ever undone. Checked by cache_check_all().
  * Locks:      cache_lock for everything here; alloc and free go on meanwhile.
@@ -12,21 +12,22 @@
  *             front's drain, switch.c.
  *
  * Three kinds of objects of one cache live side by side: plain ones (of the engine), debug objects
- * and guarded ones. The page of an object says which it is, so that anybody
- * can free it at any time:
+ * and guarded ones. The page of an object says which it is, so that any thread can free it at any
+ * time:
  *
- *     engine->ops->flush()    debug_attach() has put its own there, which looks at each page
+ *         engine->ops->flush()    that of debug_attach(), which looks at each page
  *     cache_free_for()        looks at the page if WATCH_ROUTE is set (watch.c)
  *     malloc's free, kfree    find class byte 0 and miss, then as above
  *     kmem_cache_free()       an inline hit does not look: see "off"
  *
- * On, in this order. In brackets: what somebody may do who looked before, and why that is right.
+ * On, in this order. In brackets: what a thread may do that read the state before, and why that is
+ * right.
  *  1. debug_attach(): the ops that sort. [Calls the engine's own flush, with objects that it held
- *     before it loaded the ops: there is no other kind yet.]
- *  2. debug_set_flags(): layouts are made. What can fail has not failed now.
- *  3. WATCH_ROUTE and WATCH_PAST_FRONT: whoever looks from now on routes frees by page, and takes
- *     plain objects past the front. [Saw 0: uses the front, frees an object that it was given
- *     before it looked, and so before step 5: a plain one.]
+ *     before it loaded the ops: there are only plain ones yet.]
+ *  2. debug_set_flags(): makes layouts. No later step can fail.
+ *  3. WATCH_ROUTE and WATCH_PAST_FRONT: from now on threads route frees by page, and take plain
+ *     objects past the front. [Saw 0: uses the front, frees an object that it got before it read
+ *     the bits, and so before step 5: a plain one.]
  *  4. front_close(): the front is emptied, inline hits miss. [Is in the front still: gives what it
  *     holds to the engine, since the front is closed; or leaves plain objects in a depot or
  *     in a CPU's slab, which count as held there until the next drain.]
@@ -37,13 +38,13 @@
  *  2. front_open(), then WATCH_PAST_FRONT is cleared: hits begin. Debug objects that are live now
  *     are freed later: by address, or past an inline hit, straight to their slab; by the inline
  *     kmem_cache_free() into the CPU's array, as if they were plain. There such an object is in use
- *     for its slab, may be handed out again, and goes home whenever the front flushes it.
- *     Not where marks lie behind the objects (cache_marks_behind()): such a front stays closed.
- *  3. debug_set_flags(0): no more checks. Slabs give their pages back as their objects die.
+ *     for its slab, may be allocated again, and is freed to its slab when the front flushes it. Not
+ *     where marks lie behind the objects (cache_marks_behind()): such a front stays closed.
+ *  3. debug_set_flags(0): no more checks. Slabs are freed when their last objects are.
  *
- * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects;
- * under WATCH_DEBUG its callers come to watch.c as well, and a block freed meanwhile still
- * goes to the heap, by its page.
+ * A cache over a heap without a front (cache_heap_of()) has blocks instead of objects; under
+ * WATCH_DEBUG its callers go through watch.c as well, and a block freed meanwhile still goes to the
+ * heap, by its page.
  */
 #include "cache/debug/failslab.h"
 
@@ -69,7 +70,7 @@ static enum tracking tracking_of(const struct cache *c)
 	return c->watch & WATCH_SAMPLE ? TRACKING_SAMPLED : TRACKING_NONE;
 }
 
-/* The last step of any switch: all that is newer is tracked so. */
+/* The last step of any switch: all newer objects are tracked so. */
 static void note_tracking(struct cache *c, enum tracking before)
 {
 	enum tracking now = tracking_of(c);
@@ -100,7 +101,10 @@ static int make_slabs(struct cache *c, slab_flags_t *debug_flags, bool no_higher
 	return 0;
 }
 
-/* What debug slabs are for while no letter asks for them. Their layout exists: it cannot fail. */
+/*
+ * Flags of the debug slabs while no debug flag is set: sampling may need U. The layout exists: it
+ * cannot fail.
+ */
 static void idle_slabs(struct cache *c)
 {
 	if (c->engine.debug)
@@ -231,7 +235,7 @@ int cache_set_sampling(struct cache *c, bool on)
 
 /* ---- validation ---- */
 
-/* First everything out of the front: what lies there is in use for its slab. */
+/* Drains the front first: objects there count as in use in their slab. */
 long cache_validate_locked(struct cache *c)
 {
 	long nr;

@@ -19,6 +19,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
 #include "cache/internal.h"
 #include "os/process/die.h"
 #include "os/process/process.h"
@@ -30,23 +31,19 @@
 
 struct failslab failslab = { .interval = 1, .times = 1, .ignore_gfp_wait = true };
 
-/* 0 .. 99: splitmix64 of a counter that begins anywhere. */
+/* 0 .. 99: splitmix64 of a counter with a random start. */
 static unsigned int percent(void)
 {
 	static uint64_t draws;
-	uint64_t x;
 
 	if (unlikely(!load_relaxed(&draws)))
 		store_relaxed(&draws, os_random() | 1);
-	x = fetch_add(&draws, 0x9e3779b97f4a7c15ull);
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return (unsigned int)((x ^ (x >> 31)) % 100);
+	return (unsigned int)(mix_bits(fetch_add(&draws, MIX_GOLDEN)) % 100);
 }
 
-/* ---- the question ---- */
+/* ---- does this allocation fail? ---- */
 
-/* A pattern that changes just now may be half the old one and half the new one, but it ends. */
+/* A pattern that is being changed may be half the old one and half the new one, but it ends. */
 static bool is_other_thread(void)
 {
 	char pattern[sizeof(failslab.task_filter)];

@@ -2,7 +2,7 @@
 /*
  * cache/debug/guard.c - guarded pages (debug/kfence/kfence.h) for all caches
  *
- * Data:       which cache the thread has emptied last.
+ * Data:       the cache that the thread has drained last.
  * Invariants: see guard.h.
  * Locks:      cache_lock.
  * Flow:       see guard.h; calls debug/kfence/kfence.c, switch.c, os/time/ticker.c.
@@ -17,7 +17,7 @@ static unsigned int emptied; /* number of the cache; cache_lock */
 
 void guard_created_locked(struct cache *c)
 {
-	/* an inline free would look for the mark of an object that ends with its page */
+	/* an inline free would read the mark behind an object that ends with its page */
 	if (cache_marks_behind(c) && c->front.capacity && percpu_is_inline(c->front.id) &&
 	    c->front.id >= USLAB_ID_FIRST_FREE)
 		return;
@@ -42,7 +42,7 @@ int guard_start(void)
 	return 0;
 }
 
-/* The next one, by number, whose front holds anything; NULL: no front does. */
+/* The next one, by number, whose front holds objects; NULL: no front does. */
 static struct cache *next_to_empty_locked(void)
 {
 	struct cache *first = NULL;
@@ -66,7 +66,7 @@ static void empty_one(void)
 {
 	struct cache *c;
 
-	/* whoever holds it may hold it for long; there is a next time */
+	/* it may be held for long: skips this round */
 	if (!kfence_is_wanted() || !lock_try(&cache_lock))
 		return;
 	c = next_to_empty_locked();

@@ -3,16 +3,16 @@
  * cache/debug/guard.h - guarded pages (debug/kfence/kfence.h) for all caches
  *
  * Data:       none.
- * Invariants: once guarded pages are there every cache has WATCH_ROUTE and WATCH_KFENCE, but one
- *             for which there was no memory.
+ * Invariants: once there are guarded pages every cache has WATCH_ROUTE and WATCH_KFENCE, unless
+ *             memory was short for it.
  * Locks:      the registry lock, where the name says so.
  * Flow:       called by create.c, init.c, control.c; calls debug/kfence/kfence.c, switch.c,
  *             os/time/ticker.c.
  *
- * Hit paths know nothing of guarded pages: only misses are counted, each for all the objects that a
- * miss brings. A program that only hits has none at all. kfence.interval=MS has a thread empty a
- * cache's front every MS milliseconds, round and round, and open the gate: its next
- * allocation misses, and is guarded.
+ * Hit paths do not sample: only misses are counted, each for all the objects that a miss brings. A
+ * program that only hits gets no guarded pages. kfence.interval=MS has a thread drain the front of
+ * one cache after the other, every MS milliseconds, and open the gate: its next allocation misses,
+ * and is guarded.
  */
 #ifndef CACHE_GUARD_H
 #define CACHE_GUARD_H
@@ -20,8 +20,8 @@
 #include "cache/cache.h"
 
 /*
- * If the options ask for it: pool, and bits on all caches there are; again: nothing. No lock may be
- * held. 0 or -errno.
+ * If the options ask for it, makes the pool, and sets the bits of all caches; again: nothing. No
+ * lock may be held. 0 or -errno.
  */
 cold int guard_start(void);
 /* The thread, if the options ask for one. Context: see os/time/ticker.h. 0 or -errno. */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/hardened.c - USLAB_CONF=hardened: what the program has is known for certain
+ * cache/debug/hardened.c - USLAB_CONF=hardened: every free is checked exactly
  *
  * Why:        docs/adr/0020.
  * Data:       page_map.used (page/used.h); the links in free objects of SLUB
  *             (engine/slub/freeptr.h).
  * Invariants: each object of a plain slab or a heap passes cache_hand_out() on its way to
- *             the program and cache_take_back() on its way back, so no call is an inline
- *             hit. A free object of SLUB, wherever it is, has a link in it that leads to an
- *             object of its slab or nowhere.
- * Locks:      none held here. Reports are delivered while nothing of ours is locked.
+ *             the program and cache_take_back() on its way back, so no call is an inline hit. A
+ *             free object of SLUB, wherever it is held, has a valid link: to an object of its slab,
+ *             or NULL.
+ * Locks:      none held here. Reports are delivered with no lock held.
  * Flow:       called by cache/.
  *
- * Exact for every engine and front, and for whatever the program writes: a free takes the
- * object's bit, and finds it gone if the object is free. In a heap the bit says where a block
- * starts, and only then is the header before it believed, which says whose it is: all caches over
- * heaps have headers here.
+ * Exact for every engine and front, whatever the program writes: a free clears the object's bit,
+ * and finds it clear if the object is free. In a heap the bit says where a block starts, and only
+ * then the header before it is used, which names its cache: all caches over heaps have headers
+ * here.
  */
 #include "cache/instrument/instrument.h"
 #include "cache/object.h"
@@ -46,9 +46,8 @@ static void check_link(struct cache *c, void *obj)
 	next = freeptr_get(slub_of(&c->engine), slab->layout, obj);
 	if (likely(!next || (freeptr_is_inside(slab, next) && engine_starts_object(slab, next))))
 		return;
-	report_misuse(&c->engine, slab, obj, "Freepointer corrupt", NULL);
-	report_fix(&c->engine, "Object at 0x%lx was written to while it was free",
-		   (unsigned long)obj);
+	report_misuse(&c->engine, slab, obj, REPORT_FREE_POINTER, NULL);
+	report_fix(&c->engine, FIX_WAS_WRITTEN, (unsigned long)obj);
 	report_deliver();
 }
 

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/debug/misuse.c - what a program must not free: found without debug flags, reported, refused
+ * cache/debug/misuse.c - wrong frees: found without debug flags, reported, refused
  *
  * Why:        docs/adr/0020.
  * Data:       none.
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
- *             suspicion. Reports are delivered while nothing of ours is locked.
+ *             suspicion. Reports are delivered with no lock held.
  * Locks:      cache_lock, while it is found out whether an object is free.
  * Flow:       called by api/kmalloc_api.c, cache/, malloc/resize.c and malloc/slow.c; calls the
  *             front's drain, the engine's is_free, debug/report/report.c.
  *
- * Is an object free? It is if it lies in the array of this CPU; the next look is made with the
- * front drained, so that what is free lies in its slab, or held by a thread that is about
- * to give it out or back. Such an object keeps its mark, so that the look is repeated; one that a
- * program was given has lost it.
+ * Is an object free? It is if it lies in the array of this CPU. Else the front is drained, so that
+ * free objects lie in their slabs, or are held by a thread that is about to allocate or flush them.
+ * Such an object keeps its mark, so the check is repeated; one that was allocated has lost it.
  */
-#include <string.h>
-
 #include "base/atomic.h"
 #include "cache/instrument/instrument.h"
 #include "cache/object.h"
@@ -64,7 +61,7 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 	for (unsigned int i = 0; i < MAX_LOOKS && !is_free && mark_is_set(obj, c->engine.mark);
 	     i++) {
 		c->front.ops->drain(&c->front);
-		/* a slab that is given back has no object that anybody owns */
+		/* a slab that was freed has no live object */
 		is_free = page_slab_of(obj) != slab || load_relaxed(&slab->engine) != &c->engine ||
 			  c->engine.ops->is_free(&c->engine, slab, obj);
 	}
@@ -75,26 +72,26 @@ static bool lies_in_slab(struct cache *c, struct page *slab, void *obj)
 
 /* ---- reports ---- */
 
-void cache_report_free(struct cache *c, struct page *slab, void *obj, const char *not_done)
+void cache_report_free(struct cache *c, struct page *slab, void *obj, enum report_repair undone)
 {
 	report_misuse(&c->engine, slab, obj, REPORT_FREE_ALREADY, NULL);
-	report_not_done(&c->engine, obj, not_done);
+	report_not_done(&c->engine, obj, undone);
 	report_deliver();
 }
 
-static bool report_if_free(struct cache *c, void *obj, const char *not_done)
+static bool report_if_free(struct cache *c, void *obj, enum report_repair undone)
 {
 	struct page *slab = page_slab_of(obj);
 
 	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
 		return false;
-	cache_report_free(c, slab, obj, not_done);
+	cache_report_free(c, slab, obj, undone);
 	return true;
 }
 
 bool cache_is_free_already(struct cache *c, void *obj)
 {
-	return report_if_free(c, obj, "freed");
+	return report_if_free(c, obj, FIX_NOT_FREED);
 }
 
 bool cache_resizes_freed(const void *p, const void *caller)
@@ -105,12 +102,12 @@ bool cache_resizes_freed(const void *p, const void *caller)
 
 	if (!slab)
 		return false;
-	if (unlikely(kfence_is_object(slab))) /* only a fault would tell of it, one of ours */
+	if (unlikely(kfence_is_object(slab))) /* else only a fault would show it, in the library */
 		return !nested_call() && kfence_report_read(p, caller);
 	c = container_of(slab->engine, struct cache, engine);
 	if (likely(!debug_is_slab(slab)))
 		return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) &&
-		       !nested_call() && report_if_free(c, (void *)p, "resized");
+		       !nested_call() && report_if_free(c, (void *)p, FIX_NOT_RESIZED);
 	if (nested_call())
 		return false;
 	instrument_enter();
@@ -127,7 +124,7 @@ bool cache_is_free(const void *p)
 
 	if (!slab || debug_is_slab(slab))
 		return false;
-	if (unlikely(kfence_is_object(slab))) /* nobody may be able to read it */
+	if (unlikely(kfence_is_object(slab))) /* it may be inaccessible */
 		return !nested_call() && kfence_describe(p, &info) && info.freed;
 	c = container_of(slab->engine, struct cache, engine);
 	return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) && !nested_call() &&
@@ -136,7 +133,9 @@ bool cache_is_free(const void *p)
 
 #define NOTE_MAX 256 /* bytes, with a name and an address */
 
-/* Where is what is no start of a block? bytes: of the whole pages around it; 0: there are none. */
+/*
+ * Where does a pointer lie at which no block starts? bytes: of the whole pages around it; 0: none.
+ */
 static void describe_place(char *to, size_t room, const struct page *page, size_t bytes,
 			   const void *p)
 {
@@ -162,15 +161,7 @@ static void describe_place(char *to, size_t room, const struct page *page, size_
 				  : ", or was a large block that was freed already");
 }
 
-/* What the function did not do; NULL: it only looks. */
-static const char *undone(const char *what)
-{
-	if (strstr(what, "free"))
-		return "freed";
-	return strstr(what, "realloc") ? "resized" : NULL;
-}
-
-void cache_report_pointer(const char *what, struct cache *c, const void *p)
+void cache_report_pointer(const struct cache_call *call, struct cache *c, const void *p)
 {
 	struct page *page = page_head_of(p);
 	bool in_slab = page && page->type == PAGE_SLAB;
@@ -178,7 +169,8 @@ void cache_report_pointer(const char *what, struct cache *c, const void *p)
 	size_t bytes = page ? page->nr_pages * PAGE_SIZE : large_size_around(p);
 	struct engine *e = c ? &c->engine : NULL;
 	char note[NOTE_MAX];
-	size_t len = os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", what, (unsigned long)p);
+	size_t len =
+		os_format(note, sizeof(note), "uslab: %s(): 0x%lx ", call->name, (unsigned long)p);
 
 	if (in_slab)
 		e = page->engine;
@@ -191,7 +183,7 @@ void cache_report_pointer(const char *what, struct cache *c, const void *p)
 		describe_place(note + len, sizeof(note) - len, page, bytes, p);
 		report_invalid(e, in_slab || in_heap ? page : NULL, p, note);
 	}
-	if (undone(what))
-		report_not_done(e, p, undone(what));
+	if (call->undone)
+		report_not_done(e, p, call->undone);
 	report_deliver();
 }

@@ -3,14 +3,14 @@
  * cache/instrument/instrument.c - tools that are notified of each object: tracers, valgrind,
  * sanitizers
  *
- * Data:       who listens, as of the last look.
+ * Data:       whether a tracer is attached, as of the last poll.
  * Invariants: see instrument.h.
  * Locks:      cache_lock to put watch bits on all caches.
  * Flow:       see instrument.h; calls os/instrument/probe.c, os/instrument/memcheck.c.
  *
- * What the tools see is what the program has: an object is announced after it was taken, and before
- * it is given back. A free that is a mistake is announced as well: valgrind says so in its own
- * words first, and then what it would have done happens.
+ * Tools see live objects: they are notified of an object after it is allocated, and before it is
+ * freed. They are notified of a wrong free as well: valgrind reports it first, and then the library
+ * does.
  *
  * Not hidden from either tool are free objects of type-stable caches (SLAB_TYPESAFE_BY_RCU), which
  * may be read, and of heaps, whose free blocks and headers lie among them. Not hidden from
@@ -50,7 +50,7 @@ bool instrument_set_asan(const char *value)
 void instrument_init(void)
 {
 	os_memcheck_init(valgrind, asan);
-	/* an object shall be known by the name that its program gave it */
+	/* tools should show the name that the program gave the cache */
 	if (os_memcheck_on)
 		cache_defaults.no_merge = true;
 	os_memcheck_add_roots(page_map.base, page_map.limit << PAGE_SHIFT);
@@ -97,7 +97,7 @@ static cold void probe_free(const struct cache *c, const void *obj, const void *
 		os_probe_kmem_cache_free(caller, obj, c->name);
 }
 
-/* Somebody began or ended to listen; or several threads found that out at once. */
+/* A tracer was attached or detached; several threads may find that out at once. */
 void instrument_listen(void)
 {
 	struct list_head *pos;
@@ -119,11 +119,8 @@ static bool is_block(const struct cache *c, const struct page *page)
 	return cache_heap_of(c) && page && page->type == PAGE_HEAP;
 }
 
-/*
- * Debug and guarded objects are checked by the library itself, which does
- * not hide them from itself.
- */
-static bool is_told_of(const struct page *page)
+/* Not debug and guarded objects: the library itself checks these, and reads their bytes. */
+static bool is_notified_of(const struct page *page)
 {
 	return page && (page->type != PAGE_SLAB || page->layout->kind == LAYOUT_PLAIN);
 }
@@ -139,11 +136,11 @@ void instrument_open(struct cache *c, void *obj)
 {
 	const struct page *page = page_head_of(obj);
 
-	if (unlikely(os_memcheck_on) && !is_block(c, page) && is_told_of(page))
+	if (unlikely(os_memcheck_on) && !is_block(c, page) && is_notified_of(page))
 		os_memcheck_forget(obj, load_relaxed(&c->engine.object_size));
 }
 
-static cold void tell_alloc(struct cache *c, void *obj, size_t size, bool zeroed)
+static cold void notify_alloc(struct cache *c, void *obj, size_t size, bool zeroed)
 {
 	const struct page *page = page_head_of(obj);
 	size_t full = load_relaxed(&c->engine.object_size);
@@ -151,7 +148,7 @@ static cold void tell_alloc(struct cache *c, void *obj, size_t size, bool zeroed
 	if (!size || c->engine.ctor)
 		size = full;
 	os_sanitizer_take(obj, size, full, zeroed || hide(c, page) != OS_HIDE_FROM_ALL);
-	if (!is_told_of(page))
+	if (!is_notified_of(page))
 		return;
 	if (is_block(c, page))
 		os_memcheck_block_alloc(obj, size, size, zeroed);
@@ -163,7 +160,7 @@ void instrument_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int no
 		      const void *caller)
 {
 	if (unlikely(os_memcheck_on))
-		tell_alloc(c, obj, size, gfp & __GFP_ZERO);
+		notify_alloc(c, obj, size, gfp & __GFP_ZERO);
 	if (unlikely(os_probe_objects()))
 		probe_alloc(c, &(struct os_probe_alloc){
 				       .call_site = caller,
@@ -176,31 +173,31 @@ void instrument_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int no
 			       });
 }
 
-/* An address in no page is reported, or the last thing that happens. */
-static cold void tell_free(struct cache *c, void *obj)
+/* An address in no page leads to a report, or the end of the program. */
+static cold void notify_free(struct cache *c, void *obj)
 {
 	const struct page *page = page_head_of(obj);
 
 	if (page)
 		os_sanitizer_give(obj, load_relaxed(&c->engine.object_size),
 				  hide(c, page) == OS_HIDE_FROM_ALL);
-	if (is_told_of(page))
+	if (is_notified_of(page))
 		os_memcheck_pool_free(c, obj, load_relaxed(&c->engine.object_size), hide(c, page));
 }
 
 void instrument_free(struct cache *c, void *obj, const void *caller)
 {
 	if (unlikely(os_memcheck_on))
-		tell_free(c, obj);
+		notify_free(c, obj);
 	if (unlikely(os_probe_objects()))
 		probe_free(c, obj, caller);
 }
 
-static cold void tell_size(const void *obj, size_t usable)
+static cold void notify_size(const void *obj, size_t usable)
 {
 	const struct page *page = page_head_of(obj);
 
-	if (page && !is_told_of(page))
+	if (page && !is_notified_of(page))
 		return;
 	if (page && page->type == PAGE_SLAB)
 		os_memcheck_pool_whole(container_of(page->engine, struct cache, engine),
@@ -212,7 +209,7 @@ static cold void tell_size(const void *obj, size_t usable)
 void instrument_block_size(const void *obj, size_t usable)
 {
 	if (unlikely(os_memcheck_on))
-		tell_size(obj, usable);
+		notify_size(obj, usable);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

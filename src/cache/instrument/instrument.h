@@ -3,17 +3,17 @@
  * cache/instrument/instrument.h - tools that are notified of each object: tracers, valgrind,
  * sanitizers
  *
- * Data:       which tools run this process is in os/instrument/memcheck.h, who listens to
- *             our probes in os/instrument/probe.h.
- * Invariants: while a tool runs us every cache has WATCH_TOOL; from one instrument_poll()
- *             after somebody begins to listen to a probe of objects until one after he
- *             ended, all have WATCH_PROBES.
+ * Data:       which tools run this process is in os/instrument/memcheck.h, whether a tracer is
+ *             attached to our probes in os/instrument/probe.h.
+ * Invariants: while a tool runs this process every cache has WATCH_TOOL; from one instrument_poll()
+ *             after a tracer is attached to a probe of objects until one after it is detached, all
+ *             have WATCH_PROBES.
  * Locks:      none, but for the registry lock where the name says so.
  * Flow:       called by cache/, malloc/resize.c and malloc/slow.c; calls os/instrument/probe.h,
  *             os/instrument/memcheck.h.
  *
- * Nothing here is on a hit path. A program that only hits never looks at the semaphores either: its
- * next miss does, or the control thread (USLAB_CONF=control=MS).
+ * Nothing here is on a hit path. Nor does a hit read the semaphores of the probes: the next miss
+ * does, or the control thread (USLAB_CONF=control=MS).
  *
  * On an allocation:
  *     instrument_enter(); obj = engine...; instrument_open(c, obj); zeroing; instrument_leave();
@@ -39,7 +39,7 @@ void instrument_init(void);
 
 /*
  * Bytes that stay free behind each object of a new cache, so that valgrind can tell objects apart.
- * Not in a heap, and not where whole pages lie between the ends of most objects anyway.
+ * Not in a heap, and not where most objects are pages apart anyway.
  */
 static inline unsigned int instrument_gap(const struct engine_ops *engine, unsigned int size)
 {
@@ -50,7 +50,7 @@ static inline unsigned int instrument_gap(const struct engine_ops *engine, unsig
 void instrument_created_locked(struct cache *c);
 void instrument_destroyed_locked(struct cache *c);
 
-/* ---- objects; c is of WATCH_TOOL or WATCH_PROBES, or these do nothing ---- */
+/* ---- objects; for caches without WATCH_TOOL and WATCH_PROBES these do nothing ---- */
 
 /* All bytes of the object may be written, by any function. */
 void instrument_open(struct cache *c, void *obj);
@@ -59,7 +59,7 @@ void instrument_alloc(struct cache *c, void *obj, size_t size, gfp_t gfp, int no
 		      const void *caller);
 /* obj may be any address, as the program gave it. */
 void instrument_free(struct cache *c, void *obj, const void *caller);
-/* The program was told that it may use that many bytes. */
+/* The program may use that many bytes from now on. */
 void instrument_block_size(const void *obj, size_t usable);
 
 /* nr pointers that a bulk call has written. */
@@ -115,7 +115,7 @@ static inline void instrument_block_free(void *p, size_t usable, const void *cal
 		instrument_block_free_slow(p, usable, caller);
 }
 
-/* ---- who listens ---- */
+/* ---- tracers ---- */
 
 /* Puts WATCH_PROBES on all caches, or takes it off; no lock may be held. */
 void instrument_listen(void);
@@ -130,9 +130,9 @@ static inline void instrument_poll(void)
 }
 
 /*
- * Does anybody outside want something: has a tool left a command, does a tracer listen? Whoever is
- * called calls cache_poll_now(). While somebody listens that is each call; afterwards all caches
- * still have WATCH_PROBES, so that the next call looks as well.
+ * Is there a command in the mailbox, or a tracer attached? Then the caller calls cache_poll_now().
+ * With a tracer attached that is each call; afterwards all caches still have WATCH_PROBES, so that
+ * the next call polls as well.
  */
 static inline bool instrument_pending(void)
 {
@@ -140,7 +140,7 @@ static inline bool instrument_pending(void)
 	       unlikely(os_probe_objects());
 }
 
-/* Both looks. No lock may be held. */
+/* Polls both. No lock may be held. */
 static inline void cache_poll_now(void)
 {
 	control_poll();

@@ -4,10 +4,10 @@
  *
  * Why:        docs/adr/0008.
  * Data:       none.
- * Invariants: what lies in a page of type PAGE_HEAP and says that it belongs to a cache goes back
- *             through that cache's front, everything else to the heap.
+ * Invariants: an object in a page of type PAGE_HEAP whose header names a cache is freed through
+ *             that cache's front, every other block to the heap.
  * Locks:      none held here; the heap's own.
- * Flow:       called by kmalloc.c, check.c, fork.c and malloc/slow.c; calls engine_heap, free.c,
+ * Flow:       called by kmalloc.c, check.c and malloc/slow.c; calls engine_heap, free.c,
  *             shrink.c.
  */
 #include <string.h>
@@ -25,10 +25,10 @@ void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align
 
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
-	p = heap->alloc(size, align, gfp | __GFP_NOWARN, node);
+	p = heap->alloc(heap, size, align, gfp | __GFP_NOWARN, node);
 	if (unlikely(!p)) {
 		cache_shrink_all();
-		p = heap->alloc(size, align, gfp, node);
+		p = heap->alloc(heap, size, align, gfp, node);
 	}
 	if (p && used_are_kept())
 		used_set(p);
@@ -46,12 +46,13 @@ static void free_block(const struct engine_heap *heap, void *p, const void *call
 	instrument_leave();
 }
 
-void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, const void *caller)
+void cache_heap_free(const struct cache_call *call, const struct engine_heap *heap, void *p,
+		     const void *caller)
 {
 	struct cache *c;
 
 	if (unlikely(!cache_is_in_use(p))) {
-		cache_report_pointer(what, NULL, p);
+		cache_report_pointer(call, NULL, p);
 		return;
 	}
 	c = cache_of_object(p);
@@ -61,7 +62,7 @@ void cache_heap_free(const char *what, const struct engine_heap *heap, void *p, 
 		free_block(heap, p, caller);
 }
 
-/* Every engine has a heap of its own, if any. */
+/* No two engines share a heap. */
 void cache_heaps_each(void (*visit)(const struct engine_heap *heap))
 {
 	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)

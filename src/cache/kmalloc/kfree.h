@@ -8,9 +8,9 @@
  * Locks:      none.
  * Flow:       included by kmalloc.c and kfree_bulk.c; calls arch/malloc_rseq.h.
  *
- * The page's class byte names the cache; caches of programs and runs have 0, which has no magic, so
- * that its frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once, the rest is
- * at fixed distances from it.
+ * The page's class byte names the cache; it is 0 for caches of programs and for page runs. 0 has no
+ * magic, so that these frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once,
+ * the rest is at fixed distances from it.
  */
 #ifndef CACHE_KFREE_H
 #define CACHE_KFREE_H
@@ -20,7 +20,7 @@
 #include "front/percpu.h"
 #include "page/page.h"
 
-/* The class of p's page; 0 also when p lies in none of the pages. */
+/* The page class of p; 0 also when p does not lie in the arena. */
 static always_inline unsigned int kfree_class(const char *base, unsigned long pages, const void *p)
 {
 	const unsigned char *classes = (const unsigned char *)base + USLAB_CLASSES_OFFSET;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/kmalloc/kfree_bulk.c - kfree_bulk(): whatever kfree() takes, as many at once as belong
+ * cache/kmalloc/kfree_bulk.c - kfree_bulk(): frees pointers of any kind, objects of one cache
  * together
  *
  * Data:       none.
- * Invariants: objects of one cache are freed in the order of the array, so that the last one is
- *             the next to be handed out.
+ * Invariants: objects of one cache are freed in the order of the array, so that the last one is the
+ *             next to be allocated.
  * Locks:      none held here.
  * Flow:       called by api/; calls free.c, and kmalloc.c for what is rare.
  *
- * - neighbours of one slab of a kmalloc cache with arrays: one run onto the array
+ * - neighbours of one slab of a kmalloc cache with arrays: together onto the array, in one sequence
  *   (arch/malloc_rseq.h);
  * - objects of caches whose frees are no hits: those of one cache out of the next WINDOW, by one
  *   bulk call;
- * - anything else, and where looking for these finds too few: one by one.
+ * - all others, and if too few of these are found: one by one.
  */
 #include <string.h>
 
@@ -22,13 +22,13 @@
 #include "cache/object.h"
 
 #define RUN_MIN 8      /* pointers; fewer take longer together than one by one */
-#define RUN_RETRY 16   /* freed one by one where a look found fewer */
+#define RUN_RETRY 16   /* freed one by one after a search found fewer */
 #define GATHER_MIN 10  /* pointers that may be of several caches; fewer begin with some of one */
 #define GATHER_HITS 20 /* likewise, of caches whose single frees are hits */
-#define GATHERED_MIN 4 /* objects of one cache out of them */
-#define WINDOW 64      /* pointers that are looked at for one cache */
-#define OTHERS_MIN 8   /* of other caches, before it is said that too many are */
-#define OTHERS_PER 4u  /* and for each that was found */
+#define GATHERED_MIN 4 /* objects of one cache among them */
+#define WINDOW 64      /* pointers that are searched for objects of one cache */
+#define OTHERS_MIN 8   /* objects of other caches before the search is given up, */
+#define OTHERS_PER 4u  /* and as many more for each that was found */
 
 /* ---- one ---- */
 
@@ -55,14 +55,15 @@ static always_inline bool cache_hit(struct cache *c, void *p)
 #endif
 }
 
-/* p is no hit of a class. What is rare, or wrong, is kfree()'s. */
+/* p is no hit by its page class. Rare cases and mistakes are left to kfree(). */
 static noinline void free_miss(void *p, const void *caller)
 {
+	static const struct cache_call call = { "kmem_cache_free_bulk", FIX_NOT_FREED };
 	struct page *slab = plain_slab_of(p);
 	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
 
 	if (unlikely(!c || !engine_starts_object(slab, p))) {
-		kmalloc_free_as("kmem_cache_free_bulk", p, caller);
+		kmalloc_free_as(&call, p, caller);
 		return;
 	}
 	if (cache_hit(c, p))
@@ -88,8 +89,8 @@ static always_inline bool class_hits(unsigned int class)
 }
 
 /*
- * p[0] was no hit. Goes on, but not where a miss has made room for a run.
- * Returns how many are left.
+ * p[0] was no hit. Goes on one by one, unless a miss has made space for several. Returns how many
+ * are left.
  */
 static noinline size_t free_singly_on(const void *caller, size_t nr, void **p)
 {
@@ -109,8 +110,8 @@ static noinline size_t free_singly_on(const void *caller, size_t nr, void **p)
 }
 
 /*
- * One by one. What is no hit is called at the end, so that hits save no register.
- * Returns how many are left: none of RUN_MIN or fewer.
+ * One by one. The slow path is a tail call, so that hits save no registers. Returns how many are
+ * left: none of RUN_MIN or fewer.
  */
 static noinline size_t free_singly(const void *caller, size_t nr, void **p)
 {
@@ -124,7 +125,7 @@ static noinline size_t free_singly(const void *caller, size_t nr, void **p)
 	return 0;
 }
 
-/* ---- runs ---- */
+/* ---- several at once ---- */
 
 /* Do the first three lie in one slab of this class? Of class 0 there is none. */
 static always_inline bool are_neighbours(unsigned int class, void *const *p)
@@ -136,7 +137,10 @@ static always_inline bool are_neighbours(unsigned int class, void *const *p)
 	       mask;
 }
 
-/* The first ones, as far as they are of one slab and there is room. Returns how many were freed. */
+/*
+ * The first ones, as far as they are of one slab and the array has space. Returns how many were
+ * freed.
+ */
 static always_inline size_t free_neighbours(unsigned int class, size_t nr, void **p)
 {
 	uintptr_t mask = table_of(class, USLAB_WINDOW_MASKS);
@@ -145,7 +149,7 @@ static always_inline size_t free_neighbours(unsigned int class, size_t nr, void 
 				    (uintptr_t)p[0] & ~mask, mask + 1);
 }
 
-/* Is p an object of this engine's? places: where those of one of its slabs lie, of p's then. */
+/* Is p an object of this engine? *places: where objects of its last slab start; updated for p's. */
 static always_inline bool is_object_of(const struct engine *e, const void *p,
 				       struct engine_places *places)
 {
@@ -161,8 +165,8 @@ static always_inline bool is_object_of(const struct engine *e, const void *p,
 }
 
 /*
- * Those of the first WINDOW that are of the first one's cache go to run[]; the others move to
- * behind their place. Gives up when there are too many others. Returns how many went there.
+ * Moves those of the first WINDOW pointers that are of the first one's cache to run[], and the
+ * others to behind them. Gives up when there are too many others. Returns how many are in run[].
  */
 static unsigned int gather(const struct engine *e, size_t nr, void **p, void **run)
 {
@@ -184,7 +188,7 @@ static unsigned int gather(const struct engine *e, size_t nr, void **p, void **r
 }
 
 /* Are those at 1 and 3 objects of the same engine? */
-static always_inline bool begins_alike(const struct engine *e, void *const *p)
+static always_inline bool start_with_same_engine(const struct engine *e, void *const *p)
 {
 	const struct page *second = plain_slab_of(p[1]);
 	const struct page *last = plain_slab_of(p[3]);
@@ -204,11 +208,12 @@ static noinline size_t free_gathered(size_t nr, void **p, const void *caller)
 	unsigned int n;
 
 	if (!c || nr < RUN_MIN || (c->front.capacity && c->front.id < USLAB_ID_FIRST_FREE) ||
-	    (nr < (c->front.capacity ? GATHER_HITS : GATHER_MIN) && !begins_alike(&c->engine, p)))
+	    (nr < (c->front.capacity ? GATHER_HITS : GATHER_MIN) &&
+	     !start_with_same_engine(&c->engine, p)))
 		return 0;
 	n = gather(&c->engine, nr, p, run);
 	if (n >= GATHERED_MIN) {
-		cache_free_bulk_looked(c, n, run, caller);
+		cache_free_bulk_checked(c, n, run, caller);
 		return n;
 	}
 	memcpy(p, run, n * sizeof(*p));
@@ -225,7 +230,7 @@ static always_inline size_t free_run(const void *caller, size_t nr, void **p)
 		n = free_neighbours(class, nr, p);
 		if (likely(n))
 			return n;
-		if (class_hits(class)) { /* the array is full; there is room then */
+		if (class_hits(class)) { /* the array is full; after a miss it has space */
 			free_miss(p[0], caller);
 			return 1;
 		}
@@ -246,10 +251,7 @@ static noinline void free_many(const void *caller, size_t nr, void **p)
 	}
 }
 
-/*
- * Few enough that a look in vain would be noticed: only what is surely worth it
- * is more than single frees.
- */
+/* For so few pointers a search in vain would cost too much: gathers only where it surely pays. */
 static noinline void free_few(const void *caller, size_t nr, void **p)
 {
 	unsigned int class = kfree_class(page_map.base, load_relaxed(&page_map.nr_pages), p[0]);
@@ -269,7 +271,7 @@ static noinline void free_few(const void *caller, size_t nr, void **p)
 		free_many(caller, nr - n, p + n);
 }
 
-/* The library could not start: there are no windows to look into. */
+/* The library could not start: there are no windows. */
 static cold void free_none(const void *caller, size_t nr, void **p)
 {
 	while (nr-- > 0)

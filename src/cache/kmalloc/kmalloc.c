@@ -3,8 +3,8 @@
  * cache/kmalloc/kmalloc.c - caches by size: the kernel's size classes (spec 5.6, 5.7)
  *
  * Data:       caches of fixed numbers, USLAB_ID_KMALLOC + type * 16 + index.
- * Invariants: they are created together by kmalloc_init() and never destroyed. Each index leads to
- *             a cache, its own or that of the engine's smallest size.
+ * Invariants: they are created together by kmalloc_init() and never destroyed. Each index has a
+ *             cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
  * Flow:       called by kfree_bulk.c, api/init.c and api/kmalloc_api.c; calls alloc.c, free.c,
  *             heap.c, watch.c, debug/pages/pages.c for more than two pages.
@@ -12,9 +12,8 @@
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
  *
- * Over a heap without a front the caches choose the heap and hold nothing: a block has
- * the size that was asked for. With a front a CPU holds objects, and they have the
- * cache's size as everywhere.
+ * Over a heap without a front the caches only choose the heap and hold nothing: a block has the
+ * size that was asked for. With a front a CPU holds objects, which have the cache's size.
  */
 #include <errno.h>
 #include <string.h>
@@ -82,8 +81,8 @@ static void make_name(char *name, unsigned int type, unsigned int size)
 }
 
 /*
- * An engine may have a smallest size: what is below has no cache, its words miss, and its index
- * means the cache of that size (spec 5.6).
+ * An engine may have a smallest size: smaller ones have no cache, their words miss, and their index
+ * leads to the cache of that size (spec 5.6).
  */
 static void map_to_minimum(unsigned int type, unsigned int index, unsigned int min)
 {
@@ -192,8 +191,8 @@ static bool is_block(const struct cache *c, size_t size)
 }
 
 /*
- * Over a heap: a block of exactly this size, else whole pages (spec 1.6); of a cache
- * that is watched an object.
+ * Over a heap: a block of exactly this size, else whole pages (spec 1.6); an object if the cache
+ * has watch bits.
  */
 static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int node,
 				    const void *caller)
@@ -216,8 +215,8 @@ static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *c
 }
 
 /*
- * Where the compiler did not know the size nobody has looked into the CPU's array yet. Where it
- * did, this is a miss, and one look more is lost in what follows.
+ * If the size was no compile-time constant, the CPU's array was not tried inline, so it is tried
+ * here. If it was one, this is a miss, and the second try costs little in what follows.
  */
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 {
@@ -238,8 +237,9 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 }
 
 /*
- * What a caller may ask for at no further cost. Of a heap's blocks: spec 1.6; its whole pages are
- * rounded up as all whole pages here, where SLOB in the kernel says less than ksize() does.
+ * The size that a caller may ask for at no further cost. Of a heap's blocks: spec 1.6; its whole
+ * pages are rounded up as all whole pages here, where SLOB in the kernel returns less than ksize()
+ * does.
  */
 size_t kmalloc_roundup(size_t size)
 {
@@ -254,14 +254,14 @@ size_t kmalloc_roundup(size_t size)
 				: c->engine.object_size;
 }
 
-static cold void bad_pointer(const char *what, const void *p)
+static cold void bad_pointer(const struct cache_call *call, const void *p)
 {
 	instrument_enter(); /* metadata may know it */
-	cache_report_pointer(what, NULL, p);
+	cache_report_pointer(call, NULL, p);
 	instrument_leave();
 }
 
-static void free_run(const char *what, void *p, const void *caller)
+static void free_run(const struct cache_call *call, void *p, const void *caller)
 {
 	bool known;
 
@@ -271,7 +271,7 @@ static void free_run(const char *what, void *p, const void *caller)
 	known = pages_free(p, caller);
 	instrument_leave();
 	if (!known)
-		bad_pointer(what, p);
+		bad_pointer(call, p);
 	control_poll();
 }
 
@@ -281,8 +281,8 @@ static void give(void *owner, void *p, const void *caller)
 	kmalloc_free(p, caller);
 }
 
-/* What lies in no slab. */
-static noinline void free_other(const char *what, const void *p, const void *caller)
+/* p lies in no slab. */
+static noinline void free_other(const struct cache_call *call, const void *p, const void *caller)
 {
 	struct page *page = page_head_of(p);
 
@@ -291,42 +291,43 @@ static noinline void free_other(const char *what, const void *p, const void *cal
 	if (nested_call())
 		nested_defer(give, NULL, (void *)p, caller);
 	else if (page && page->type == PAGE_HEAP)
-		cache_heap_free(what, page->heap, (void *)p, caller);
+		cache_heap_free(call, page->heap, (void *)p, caller);
 	else
-		free_run(what, (void *)p, caller);
+		free_run(call, (void *)p, caller);
 }
 
-/* Whatever the hit path could not do: another front, a full array, large blocks, mistakes. */
+/* All that the hit path cannot do: another front, a full array, large blocks, mistakes. */
 static noinline void free_slow(const void *p, const void *caller)
 {
+	static const struct cache_call call = { "kfree", FIX_NOT_FREED };
 	struct page *slab = page_slab_of(p);
 
 	if (likely(slab))
 		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller);
 	else
-		free_other("kfree", p, caller);
+		free_other(&call, p, caller);
 }
 
 /*
- * What kfree() would not say so: an interior pointer. Debug slabs and guarded pages
- * have reports of their own.
+ * An interior pointer, for which kfree() has another report. Debug slabs and guarded pages have
+ * reports of their own.
  */
 static bool is_interior(const struct page *slab, const void *p)
 {
 	return slab && slab->layout->kind == LAYOUT_PLAIN && !engine_starts_object(slab, p);
 }
 
-/* free_slow() for other functions of ours. */
-static noinline void free_slow_as(const char *what, const void *p, const void *caller)
+/* free_slow() for other functions of the API. */
+static noinline void free_slow_as(const struct cache_call *call, const void *p, const void *caller)
 {
 	struct page *slab = page_slab_of(p);
 
 	if (likely(slab) && (nested_call() || likely(!is_interior(slab, p))))
 		free_slow(p, caller);
 	else if (slab)
-		bad_pointer(what, p);
+		bad_pointer(call, p);
 	else
-		free_other(what, p, caller);
+		free_other(call, p, caller);
 }
 
 void kmalloc_free(const void *p, const void *caller)
@@ -335,10 +336,10 @@ void kmalloc_free(const void *p, const void *caller)
 		free_slow(p, caller);
 }
 
-void kmalloc_free_as(const char *what, const void *p, const void *caller)
+void kmalloc_free_as(const struct cache_call *call, const void *p, const void *caller)
 {
 	if (!kfree_hit(p))
-		free_slow_as(what, p, caller);
+		free_slow_as(call, p, caller);
 }
 
 static size_t usable_size(const void *p)
@@ -356,17 +357,18 @@ static size_t usable_size(const void *p)
 	return pages_size(p);
 }
 
-size_t kmalloc_size_for(const char *what, const void *p)
+size_t kmalloc_size_for(const struct cache_call *call, const void *p)
 {
 	size_t size;
 
 	instrument_enter(); /* metadata may know it */
 	size = usable_size(p);
 	instrument_leave();
-	if (!size && nested_call()) /* a mapped block, and nobody can tell: krealloc() will fail */
+	if (!size &&
+	    nested_call()) /* a mapped block, and the table is locked: krealloc() will fail */
 		return 0;
 	if (!size)
-		bad_pointer(what, p);
+		bad_pointer(call, p);
 	instrument_block_size(p, size);
 	return size;
 }
@@ -376,7 +378,7 @@ bool kmalloc_resize(const void *p, size_t size)
 	struct page *page = page_head_of(p);
 	bool remembered;
 
-	if (nested_call()) /* debug slabs go on with the size that they know, which is larger */
+	if (nested_call()) /* debug slabs keep the size that they have stored, which is larger */
 		return false;
 	instrument_enter();
 	remembered = debug_is_slab(page) ? debug_resize(page, (void *)p, size)

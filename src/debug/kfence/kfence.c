@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence/kfence.c - some allocations in guarded pages: which, and what happens when they are
- * freed
+ * debug/kfence/kfence.c - samples allocations into guarded pages, and frees them
  *
  * Data:       the gate: allocations until the next sample, in stripes by CPU; the options.
  * Invariants: see kfence_pool.h.
- * Locks:      kfence_pool.lock (RANK_KFENCE) around all that is done to an object. The gate takes
- *             none: a count that is lost moves a sample, no more.
+ * Locks:      kfence_pool.lock (RANK_KFENCE) around all changes of an object. The gate takes none:
+ *             a lost count only moves a sample.
  * Flow:       see kfence.h; calls kfence_pool.c, kfence_report.c, kfence_fault.c,
  *             os/unwind/unwind.c, stacks.c.
  *
@@ -129,7 +128,7 @@ int kfence_start(void)
 
 /* ---- the gate -------------------------------------------------------------------------------- */
 
-/* 1 .. 2 * sample - 1: sample on average, and no rhythm that a program could be in step with. */
+/* 1 .. 2 * sample - 1, at random, since a program may allocate periodically; the mean is sample. */
 static long draw_distance(long sample)
 {
 	return 1 + (long)(kfence_draw() % (uint64_t)(2 * sample - 1));
@@ -173,7 +172,7 @@ static struct kfence_track make_track(const uintptr_t *pcs, unsigned int nr)
 	};
 }
 
-/* Are most objects in use, and does one of them come from here? */
+/* Are most objects in use, and is one of them from this call site? */
 static bool skip_covered_locked(unsigned int hash)
 {
 	return kfence_counters.allocated * 100 > kfence_pool.nr_objects * COVERED_PERCENT &&
@@ -257,7 +256,7 @@ void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 
 	if (likely(!sample) || likely(!gate_opens(sample, weight)) || !kfence_is_on())
 		return NULL;
-	/* a constructor knows the whole object */
+	/* a constructor may write to the whole object */
 	if (!size || e->ctor)
 		size = load_relaxed(&e->object_size);
 	if (size > PAGE_SIZE)
@@ -272,7 +271,7 @@ void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-/* A guard page that a report opened; what was written there is forgotten. */
+/* Closes the guard page that a report opened; bytes written there are cleared. */
 static void close_opened_locked(struct kfence_object *o)
 {
 	if (!o->opened)
@@ -294,8 +293,8 @@ static void check_canaries_locked(const struct kfence_object *o, const uintptr_t
 	}
 }
 
-static void retire_locked(struct kfence_object *o, enum kfence_state state, const uintptr_t *pcs,
-			  unsigned int nr)
+static void close_object_locked(struct kfence_object *o, enum kfence_state state,
+				const uintptr_t *pcs, unsigned int nr)
 {
 	close_opened_locked(o);
 	o->state = state;
@@ -308,7 +307,7 @@ static void retire_locked(struct kfence_object *o, enum kfence_state state, cons
 
 static void free_locked(struct kfence_object *o, const uintptr_t *pcs, unsigned int nr)
 {
-	retire_locked(o, KFENCE_FREED, pcs, nr);
+	close_object_locked(o, KFENCE_FREED, pcs, nr);
 	kfence_mark_page_locked(o, o->engine, false);
 	list_add_tail(&o->list, &kfence_pool.free);
 	kfence_counters.frees++;
@@ -373,7 +372,7 @@ bool kfence_describe(const void *p, struct kfence_info *info)
 static void orphan_locked(struct kfence_object *o, const uintptr_t *pcs, unsigned int nr)
 {
 	if (o->state == KFENCE_ALLOCATED) {
-		retire_locked(o, KFENCE_ZOMBIE, pcs, nr);
+		close_object_locked(o, KFENCE_ZOMBIE, pcs, nr);
 		kfence_counters.zombies++;
 	}
 	o->engine = NULL;
@@ -398,17 +397,7 @@ void kfence_cache_gone(struct engine *e)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-void kfence_fork_prepare(void)
+void kfence_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&kfence_pool.lock);
-}
-
-void kfence_fork_parent(void)
-{
-	lock_fork_parent(&kfence_pool.lock);
-}
-
-void kfence_fork_child(void)
-{
-	lock_fork_child(&kfence_pool.lock);
+	act(&kfence_pool.lock);
 }

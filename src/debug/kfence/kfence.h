@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence/kfence.h - some allocations in a page of their own, beside a page that
- * nobody may touch (spec 11)
+ * debug/kfence/kfence.h - some allocations in a page of their own, beside an inaccessible page
+ * (spec 11)
  *
  * Data:       a pool of pages as spec 11.1 says, made when it is switched on;
  *             metadata per object; a gate.
@@ -10,10 +10,10 @@
  * Locks:      RANK_KFENCE for pool and metadata. The gate takes none.
  * Flow:       called by cache/ and wrap.c; the SIGSEGV handler calls report functions.
  *
- * An object that kfree() or free() gets comes here at once, for its page has no class. One that
- * kmem_cache_free() gets may go into the CPU's array on the hit path, which does not look at pages:
- * until it leaves the array (flush of debug/wrap.c) it counts as allocated, uses after its free are
- * not noticed, and it may be allocated again as if it were any object of the cache.
+ * kfree() and free() free an object here at once, since its page has page class 0.
+ * kmem_cache_free() may push it onto the CPU's array on the hit path, which does not look at pages:
+ * until it is flushed from the array (debug/wrap.c) it counts as allocated, uses after its free are
+ * not noticed, and it may be allocated again as any object of the cache.
  */
 #ifndef DEBUG_KFENCE_H
 #define DEBUG_KFENCE_H
@@ -38,20 +38,19 @@ cold unsigned int kfence_interval(void);
 
 /* Pool and fault handler are made. 0 or -errno; again: 0. */
 cold int kfence_start(void);
-/* They are; some objects may be guarded, whatever the sample is by now. */
+/* They are made; some objects may be guarded, whatever the sample is by now. */
 cold bool kfence_is_on(void);
 
 /*
- * Is this allocation one for a guarded page? If so the object, constructed, aligned, of size
- * bytes (0, or with a constructor: the cache's), zeroed if gfp says so: exactly these bytes
- * may be written. NULL: it is not, or there is none free. One load when the sample is 0.
- * weight: how many allocations this call stands for (a miss of an array stands for all of its
- * objects). No lock may be held.
+ * A guarded object if this allocation is sampled: constructed, aligned, of size bytes (0, or with a
+ * constructor: the cache's), zeroed if gfp says so; exactly these bytes may be written. NULL: not
+ * sampled, or no object is free. One load when the sample is 0. weight: how many allocations this
+ * call stands for (a miss of an array stands for all of its objects). No lock may be held.
  */
 cold void *kfence_alloc(struct engine *e, size_t size, gfp_t gfp, const void *caller,
 			unsigned int weight);
 
-/* On each CPU the next allocation that comes by is one. */
+/* On each CPU the next allocation is sampled. */
 cold void kfence_open_gate(void);
 
 /*
@@ -61,13 +60,13 @@ cold void kfence_open_gate(void);
 cold void kfence_free(void *obj, const void *caller);
 
 /*
- * The caller wants what is in the object that starts at p, and is going to have it read: was it
- * freed? Then that is reported as the fault would be, but as the caller's, and it can be read from
- * now on. Locks: as kfence_free().
+ * To be called before the library reads the object that starts at p for caller. If it was freed,
+ * that is reported as the fault would be, with caller to blame, and it can be read from now on.
+ * Locks: as kfence_free().
  */
 cold bool kfence_report_read(const void *p, const void *caller);
 
-/* Exact bytes of the object that starts at p, in use or not any more; 0: none does. */
+/* Exact bytes of the object that starts at p, allocated or freed; 0: there is none. */
 cold size_t kfence_size(const void *p);
 
 /* What is known of the object whose page p lies in. */
@@ -81,7 +80,7 @@ struct kfence_info {
 /* false: p lies in no page of an object. Any address; the object may change meanwhile. */
 cold bool kfence_describe(const void *p, struct kfence_info *info);
 
-/* The cache goes away: its objects stay readable to nobody and are never used again (zombies). */
+/* The cache is destroyed: its objects become inaccessible and are never used again (zombies). */
 cold void kfence_cache_gone(struct engine *e);
 
 static inline bool kfence_is_object(const struct page *page)
@@ -102,11 +101,9 @@ struct kfence_counters {
 };
 extern struct kfence_counters kfence_counters; /* read by tools from outside */
 
-/* Dies on a violation. */
+/* Asserts the invariants. */
 cold void kfence_check(void);
 
-cold void kfence_fork_prepare(void);
-cold void kfence_fork_parent(void);
-cold void kfence_fork_child(void);
+cold void kfence_each_lock(void (*act)(struct lock *l));
 
 #endif /* DEBUG_KFENCE_H */

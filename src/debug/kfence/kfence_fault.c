@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence/kfence_fault.c - somebody touched a page of KFENCE that is closed
+ * debug/kfence/kfence_fault.c - an access to an inaccessible page of KFENCE
  *
  * Data:       the access that each thread had opened a page for last.
- * Invariants: the access is repeated only if it can succeed: the page is open then, and this
- *             is neither a jump into it, for nothing there can be executed, nor the same
- *             access as the last time. What cannot succeed is reported once, and is the
- *             program's: its handler's, or its end.
- * Locks:      kfence_pool.lock, waited for with patience but not for ever: the thread that was
- *             interrupted may hold it, when a signal handler of the program is to blame.
+ * Invariants: the access is repeated only if it can succeed: the page is open then, and this is
+ *             neither a jump into it, since its pages are not executable, nor the same access as
+ *             the last time. Others are reported once, and go to the program's handler, or end it.
+ * Locks:      kfence_pool.lock, for which the handler spins a bounded time: the thread that was
+ *             interrupted may hold it, if a signal handler of the program made the access.
  * Flow:       called by kfence.c; called back by os/memory/fault.c in a signal handler; calls
  *             kfence_report.c, report_policy.c.
  */
@@ -20,7 +19,7 @@
 #include "os/memory/fault.h"
 #include "os/unwind/unwind.h"
 
-#define PATIENCE 10000000ul /* looks at the lock, a fraction of a second */
+#define PATIENCE 10000000ul /* tries of the lock, a fraction of a second */
 
 static bool lock_patiently(void)
 {
@@ -33,8 +32,8 @@ static bool lock_patiently(void)
 }
 
 /*
- * What was tried last; it faults again only if the page was closed meanwhile,
- * or opening it is no help.
+ * The last access that was repeated; the same one faults again only if the page was closed
+ * meanwhile, or opening it did not help.
  */
 static __thread struct {
 	const char *address;
@@ -62,7 +61,7 @@ static struct kfence_object *neighbour(unsigned int index)
 	return o && o->state == KFENCE_ALLOCATED ? o : NULL;
 }
 
-/* Of the objects beside a guard page the nearer one is to blame. */
+/* Of the objects beside a guard page the nearer one is taken as overrun. */
 static struct kfence_object *blame(unsigned int guard, const char *address)
 {
 	struct kfence_object *left = neighbour(guard - 1);
@@ -81,8 +80,8 @@ static enum kfence_access access_of(const struct os_fault *fault)
 }
 
 /*
- * The instruction that faulted counts as a call that returns one byte on, as os_unwind() has it. Of
- * a jump it lies in the object: whoever called is to blame.
+ * The instruction that faulted, as a return address one byte behind it, as os_unwind() expects.
+ * After a jump into the object it lies there, so the caller is reported.
  */
 static const void *culprit_of(const struct os_fault *fault)
 {

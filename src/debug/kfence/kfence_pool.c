@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence/kfence_pool.c - the pages of KFENCE: who may touch which, what fills them, which
- * come next
+ * debug/kfence/kfence_pool.c - the pages of KFENCE: protection, canaries, and the free list
  *
  * Data:       kfence_pool.
  * Invariants: see kfence_pool.h.
@@ -9,8 +8,9 @@
  * Flow:       called by kfence.c, kfence_fault.c; calls page/buddy.c, os/memory/vm.c,
  *             os/process/file.c.
  *
- * The pool lies in the arena, so that kfree() and free() find the objects by their pages as any
- * other. It never goes back. Guards are pages of type NONE: nothing of them can be freed.
+ * The pool lies in the arena, so that kfree() and free() find its objects by their pages as all
+ * others. It is never freed. Guards are pages of type NONE: a free of an address in them is
+ * refused.
  */
 #include "debug/kfence/kfence_pool.h"
 
@@ -20,6 +20,8 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
+#include "engine/descriptor.h"
 #include "os/process/env.h"
 #include "os/process/file.h"
 #include "os/process/random.h"
@@ -40,21 +42,13 @@ const struct slab_layout kfence_layout = {
 	.kind = LAYOUT_GUARD,
 };
 
-/* Finaliser of splitmix64: every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x)
-{
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
 uint64_t kfence_draw(void)
 {
 	static uint64_t state; /* atomic; 0: no seed yet */
 
 	if (unlikely(!load_relaxed(&state)))
 		store_relaxed(&state, os_random() | 1);
-	return mix(fetch_add(&state, 0x9e3779b97f4a7c15ull));
+	return mix_bits(fetch_add(&state, MIX_GOLDEN));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */
@@ -99,7 +93,7 @@ static bool take_pieces(char **piece, uint16_t *piece_at, unsigned int nr_object
 	return false;
 }
 
-/* The order in which they are used the first time: any. */
+/* Shuffles the free list: the order of first use is random. */
 static void shuffle_free(struct kfence_pool *pool)
 {
 	list_init(&pool->free);
@@ -107,7 +101,7 @@ static void shuffle_free(struct kfence_pool *pool)
 		struct kfence_object *o = &pool->object[i];
 		unsigned int other = (unsigned int)(kfence_draw() % (i + 1));
 
-		/* before or behind any of those that are there */
+		/* before or behind a random one of those on the list */
 		list_init(&o->list);
 		if (other == i)
 			list_add_tail(&o->list, &pool->free);
@@ -200,7 +194,8 @@ bool kfence_open_locked(char *page)
 }
 
 /*
- * It fails only at the limit on mappings; then the page stays open, and nothing is noticed there.
+ * It fails only at the limit on mappings; then the page stays accessible, and no access to it is
+ * noticed.
  */
 void kfence_close_locked(char *page)
 {
@@ -211,15 +206,13 @@ void kfence_close_locked(char *page)
 void kfence_mark_page_locked(const struct kfence_object *o, struct engine *e, bool inuse)
 {
 	struct page *page = page_at(page_index(kfence_object_page(o)));
-	struct slab_counters counters = { .objects = 1, .carved = 1, .inuse = inuse };
-	uint64_t word;
+	struct slab_counters counters = { .objects = 1, .formatted = 1, .inuse = inuse };
 
 	if (!e) {
 		store_relaxed(&page->type, PAGE_NONE);
 		return;
 	}
-	memcpy(&word, &counters, sizeof(word));
-	store_relaxed(&page->counters, word);
+	engine_set_counters(page, counters);
 	store_relaxed(&page->engine, e);
 	page->layout = &kfence_layout;
 	page_set_block(page, PAGE_SLAB, 1);
@@ -257,18 +250,20 @@ const char *kfence_bad_canary_locked(const struct kfence_object *o, bool behind)
 	return behind ? first_bad(o->addr + o->size, page + PAGE_SIZE) : first_bad(page, o->addr);
 }
 
-/* ---- which stacks have an object already ----------------------------------------------------- */
+/*
+ * ---- which stacks have an allocated object -----------------------------------------------------
+ */
 
 unsigned int kfence_cover_hash(const uintptr_t *pcs, unsigned int nr)
 {
 	uint64_t hash = 0;
 
 	for (unsigned int i = 0; i < MIN(nr, KFENCE_COVER_FRAMES); i++)
-		hash = mix(hash + pcs[i]);
+		hash = mix_bits(hash + pcs[i]);
 	return (unsigned int)hash;
 }
 
-/* Two places of the filter, from the two ends of the hash. */
+/* Two counters of the filter, from the two halves of the hash. */
 static unsigned int *cover(unsigned int hash, unsigned int which)
 {
 	unsigned int order = kfence_pool.cover_order;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/kfence/kfence_pool.h - the pages of KFENCE and what is known of each object (spec 11.1)
+ * debug/kfence/kfence_pool.h - the pages of KFENCE and the metadata of each object (spec 11.1)
  *
  * Data:       struct kfence_pool, one, made by kfence_pool_make(), in pieces that are blocks of the
  *             arena; struct kfence_object per object.
@@ -24,10 +24,7 @@
 
 #define KFENCE_COVER_FRAMES 8
 
-/*
- * A piece is one block of the largest order at most, and has that block to
- * itself if it is not the last.
- */
+/* A piece is a block of the largest order, the last one possibly a smaller block. */
 #define KFENCE_PIECE_PAGES (1u << BUDDY_MAX_ORDER)
 #define KFENCE_PIECE_OBJECTS (KFENCE_PIECE_PAGES / 2 - 1)
 
@@ -167,7 +164,7 @@ static inline char *kfence_object_page(const struct kfence_object *o)
 
 /* ---- all with the lock held ---- */
 
-/* Makes a page accessible, or not. false: the system has no more mappings for us. */
+/* Makes a page accessible, or not. false: the limit on mappings is reached. */
 cold bool kfence_open_locked(char *page);
 cold void kfence_close_locked(char *page);
 
@@ -184,7 +181,7 @@ static inline unsigned char kfence_canary(const char *address)
 }
 
 cold void kfence_fill_canary_locked(const struct kfence_object *o);
-/* The first byte before or behind the object that is none; NULL: all well. */
+/* The first wrong canary byte before or behind the object; NULL: none is. */
 cold const char *kfence_bad_canary_locked(const struct kfence_object *o, bool behind);
 
 /* Marks the object's page as a slab of e with one object, in use or not; e NULL: as no slab. */
@@ -195,14 +192,15 @@ cold unsigned int kfence_cover_hash(const uintptr_t *pcs, unsigned int nr);
 cold bool kfence_covered_locked(unsigned int hash);
 cold void kfence_cover_locked(unsigned int hash, int by);
 
-/* Numbers that follow one another at random, for places and gates. */
+/* Random numbers, for places and gates. */
 uint64_t kfence_draw(void);
 
-/* Dies on a violation. */
+/* Asserts the invariants. */
 cold void kfence_check(void);
 
 /*
- * kfence_report.c: into debug/report/report_text.h; counts a bug. Lock held; accesses: o may be NULL
+ * kfence_report.c: into debug/report/report_text.h; counts a bug. Lock held; accesses: o may be
+ * NULL
  */
 
 enum kfence_bug {
@@ -215,14 +213,14 @@ enum kfence_bug {
 
 enum kfence_access { KFENCE_READ, KFENCE_WRITE, KFENCE_EXECUTE };
 
-/* pcs: the stack of whoever is to blame, the first frame names him. */
+/* pcs: the stack of the access; its first frame is named as the culprit. */
 cold void kfence_report_locked(enum kfence_bug bug, const struct kfence_object *o,
 			       const char *address, enum kfence_access access, const uintptr_t *pcs,
 			       unsigned int nr);
 
 /* ---- kfence_fault.c ---- */
 
-/* The handler of access faults is in its place, again if the program took it away. 0 or -errno. */
+/* Installs the handler of access faults, also again if the program replaced it. 0 or -errno. */
 cold int kfence_fault_install(void);
 
 #endif /* DEBUG_KFENCE_POOL_H */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/blocks.c - who holds whole pages: the table
+ * debug/pages/blocks.c - the table of who allocated whole pages
  *
  * Data:       blocks_table: buckets of records, linked by number; records are taken from the list
  *             of free ones, then from the end.
  * Invariants: see blocks.h. Checked by blocks_check().
- * Locks:      blocks_lock (RANK_BLOCKS) to change anything; debug flags and
- *             counts are looked at without.
+ * Locks:      blocks_lock (RANK_BLOCKS) to change anything; debug flags and counts are read
+ *             without.
  * Flow:       see blocks.h; calls os/memory/vm.c.
  *
- * The table is virtual memory until it is used, and is never given back: readers from
- * outside may hold its address.
+ * The table is only reserved until it is used, and is never unmapped: readers from outside may have
+ * its address.
  */
 #include "debug/pages/blocks.h"
 
@@ -49,7 +49,7 @@ int blocks_switch(slab_flags_t debug_flags)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The number of a record that nobody has, or 0. */
+/* The number of a free record, or 0. */
 static uint32_t take_number_locked(struct blocks *table)
 {
 	uint32_t number = table->free;
@@ -66,7 +66,7 @@ static bool is_checked(const struct block_record *record)
 	return record->debug_flags & BLOCKS_CHECKED;
 }
 
-/* Adds up what the record counts for. */
+/* Adds the record to the counters. */
 static void count_locked(struct blocks *table, const struct block_record *record, uint32_t by)
 {
 	if (record->state == BLOCK_LIVE)
@@ -77,12 +77,12 @@ static void count_locked(struct blocks *table, const struct block_record *record
 		store_relaxed(&table->checked, table->checked + by);
 	if (record->state != BLOCK_FREED)
 		return;
-	store_relaxed(&table->waiting, table->waiting + by);
+	store_relaxed(&table->quarantined, table->quarantined + by);
 	store_relaxed(&table->freed_bytes,
 		      table->freed_bytes + (uint64_t)(int32_t)by * record->bytes);
 }
 
-/* Its number; 0: no room. */
+/* Its number; 0: the table is full. */
 static uint32_t insert_locked(struct blocks *table, const struct block_record *record)
 {
 	uint32_t *bucket = &table->bucket[blocks_bucket(record->address)];
@@ -110,8 +110,8 @@ static bool is_state(const struct block_record *record, uint32_t states)
 #define GONE (1u << BLOCK_GONE)
 
 /*
- * Where the number of the record of that address, in one of these states, is
- * written; 0 there: there is none.
+ * The link that holds the number of the record of that address, in one of these states; 0 in it:
+ * there is none.
  */
 static uint32_t *find_locked(struct blocks *table, uint64_t address, uint32_t states)
 {
@@ -162,7 +162,7 @@ static void take_queued_locked(struct blocks *table, uint32_t before, struct blo
 	remove_locked(table, bucket, taken);
 }
 
-/* There is another block by now where that one was. */
+/* Removes the records GONE of that address: another block lies there by now. */
 static void forget_locked(struct blocks *table, uint64_t address)
 {
 	uint32_t number = *find_locked(table, address, GONE);
@@ -327,25 +327,15 @@ unsigned long blocks_each(void (*check)(const struct block_record *record))
 
 /* ---- fork, check ----------------------------------------------------------------------------- */
 
-void blocks_fork_prepare(void)
+void blocks_each_lock(void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&blocks_lock);
-}
-
-void blocks_fork_parent(void)
-{
-	lock_fork_parent(&blocks_lock);
-}
-
-void blocks_fork_child(void)
-{
-	lock_fork_child(&blocks_lock);
+	act(&blocks_lock);
 }
 
 static void check_queue(const struct blocks *table)
 {
 	uint32_t freed = 0;
-	uint32_t waiting = 0;
+	uint32_t quarantined = 0;
 	uint64_t bytes = 0;
 	uint32_t last = 0;
 
@@ -354,11 +344,11 @@ static void check_queue(const struct blocks *table)
 		CHECK(is_state(&table->record[i], FREED | GONE));
 		if (is_state(&table->record[i], FREED)) {
 			bytes += table->record[i].bytes;
-			waiting++;
+			quarantined++;
 		}
 		last = i;
 	}
-	CHECK(waiting == table->waiting);
+	CHECK(quarantined == table->quarantined);
 	CHECK(freed == table->freed && bytes == table->freed_bytes && last == table->newest);
 }
 

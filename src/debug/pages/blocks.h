@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/blocks.h - who holds whole pages, and what debug flags they have: F, Z, P and U of
- * what is too large for any cache
+ * debug/pages/blocks.h - who allocated whole pages, and with which debug flags (F, Z, P, U)
  *
  * Why:        docs/adr/0017, docs/adr/0023.
  * Data:       a record for each block that was allocated while debug flags were on, found by its
  *             address; a table of fixed size, mapped when debug flags are switched on for the first
  *             time. Records of blocks that were freed, oldest first.
- * Invariants: a record stands for one live block, for one that was freed and whose pages
- *             wait (FREED), or for one that is gone (GONE), at whose address there may be
- *             another block by now. Records of live blocks are gone before the block's
- *             address can be given out again.
+ * Invariants: a record stands for one live block, for a freed one whose pages are quarantined
+ *             (FREED), or for a freed one without pages (GONE), at whose address there may be
+ *             another block by now. The record of a live block is removed before its address can be
+ *             allocated again.
  * Locks:      RANK_BLOCKS around the table; nothing is called under it but reports.
  * Flow:       called by pages.c, pages.h, cache/ and inspect/blocks.c; read by tools from outside.
  *
@@ -20,25 +19,23 @@
 #define DEBUG_BLOCKS_H
 
 #include "base/atomic.h"
+#include "base/mix.h"
 #include "debug/debug.h"
 
 #define BLOCKS_MAX (1u << 18) /* of 32 KiB at least under the drop-in: 8 GiB */
 
-/*
- * Debug flags that whole pages can have, and those of them that change what is done with the
- * pages.
- */
+/* Debug flags that whole pages can have, and those of them for which the pages are checked. */
 #define BLOCKS_DEBUG_FLAGS (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 #define BLOCKS_CHECKED (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON)
 
-/* Of blocks that were freed: at most so many records, and so many bytes of pages that wait. */
+/* Of freed blocks: at most so many records, and so many bytes of quarantined pages. */
 #define BLOCKS_FREED_MAX 1024u
 #define BLOCKS_FREED_BYTES (32ul << 20)
 
 enum block_state { BLOCK_LIVE, BLOCK_FREED, BLOCK_GONE };
 
 struct block_record {
-	uint64_t address; /* 0: nobody's */
+	uint64_t address; /* 0: the record is free */
 	uint64_t size;	  /* bytes asked for */
 	struct track track;
 	uint32_t next;	      /* record of the same bucket, or free one; 0: none */
@@ -59,22 +56,22 @@ struct blocks {
 	uint32_t held;	      /* records of live blocks; atomic */
 	uint32_t high;	      /* records 1 .. high were ever in use */
 	uint32_t free;	      /* first free one below */
-	uint32_t lost;	      /* blocks that found no room */
-	uint32_t checked;     /* records with a letter of BLOCKS_CHECKED; atomic */
+	uint32_t lost;	      /* blocks for which there was no record left */
+	uint32_t checked;     /* records with a flag of BLOCKS_CHECKED; atomic */
 	uint32_t freed;	      /* records of freed blocks; atomic */
 	uint32_t oldest;      /* of these */
 	uint32_t newest;
-	uint32_t waiting;	 /* of the freed ones those whose pages wait; atomic */
+	uint32_t quarantined;	 /* records FREED; atomic */
 	uint64_t freed_bytes;	 /* of these; atomic */
 	uint64_t tracking_since; /* as in struct debug; atomic */
 	uint32_t bucket[BLOCKS_MAX];
 	struct block_record record[BLOCKS_MAX];
 };
 
-/* NULL before there were debug flags for the first time. */
+/* NULL until debug flags are switched on for the first time. */
 extern struct blocks *blocks_table;
 
-/* What tools call them: "kmalloc-large", or what root_init() was told. */
+/* What tools call them: "kmalloc-large", or the name given to root_init(). */
 extern const char *blocks_name;
 
 /* Sets the debug flags of new blocks; records stay until their blocks are freed. 0 or -ENOMEM. */
@@ -96,30 +93,29 @@ static inline bool blocks_are_known(void)
 }
 
 /*
- * A record for a live block. What is known of a block GONE at its address is
- * forgotten. false: no room.
+ * Adds a record for a live block, and removes one of a block GONE at its address. false: the table
+ * is full.
  */
 bool blocks_add(const struct block_record *record);
-/* Takes a live block's record out of the table. false: it has none. p may be anything. */
+/* Takes a live block's record out of the table. false: it has none. p may be any address. */
 bool blocks_take(const void *p, struct block_record *record);
 /* A copy of the record of that address, in any state; a live one first. */
 bool blocks_look_up(const void *p, struct block_record *record);
-/* The same of the checked block, live or FREED, in whose pages p lies. Looks at all records. */
+/* The same for the checked block, live or FREED, in whose pages p lies. Searches all records. */
 bool blocks_find_around(const void *p, struct block_record *record);
 
-/* A record that was taken comes back as that of a freed block: FREED or GONE. false: no room. */
+/*
+ * Adds a record that was taken as that of a freed block: FREED or GONE. false: the table is full.
+ */
 bool blocks_add_freed(const struct block_record *record);
-/* Nothing is known of a block GONE from that address any more. */
+/* Removes the record of a block GONE from that address. */
 void blocks_forget(const void *p);
 /*
- * Takes the FREED block of just so many bytes that was freed last and is aligned
- * so; false: there is none.
+ * Takes the FREED block of exactly so many bytes and this alignment that was freed last; false:
+ * there is none.
  */
 bool blocks_take_freed(uint64_t bytes, uint64_t before, size_t align, struct block_record *record);
-/*
- * Takes the oldest FREED block if there are more than the limits say, or all are wanted.
- * GONE ones are forgotten.
- */
+/* Takes the oldest FREED block if the limits are exceeded, or if all. Removes records GONE. */
 bool blocks_take_surplus(bool all, struct block_record *record);
 
 /* Calls check for each checked block, live or FREED, under the lock. Returns how many. */
@@ -128,14 +124,12 @@ unsigned long blocks_each(void (*check)(const struct block_record *record));
 /* The bucket of an address, for readers from outside too. */
 static inline uint32_t blocks_bucket(uint64_t address)
 {
-	return (uint32_t)((address >> 12) * 0x9e3779b97f4a7c15ull >> 32) % BLOCKS_MAX;
+	return (uint32_t)(mix_multiply(address >> 12) >> 32) % BLOCKS_MAX;
 }
 
-void blocks_fork_prepare(void);
-void blocks_fork_parent(void);
-void blocks_fork_child(void);
+void blocks_each_lock(void (*act)(struct lock *l));
 
-/* Every record in its bucket, as many as are held; no other thread may change any. */
+/* Asserts that every record is in its bucket, and the counters; no other thread may change any. */
 void blocks_check(void);
 
 #endif /* DEBUG_BLOCKS_H */

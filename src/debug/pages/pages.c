@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/pages.c - blocks of whole pages with debug flags: red zones, poison, who
- * allocated and who freed them
+ * debug/pages/pages.c - whole pages with debug flags: red zones, poison, and who allocated and
+ * freed them
  *
  * Data:       none of its own.
- * Invariants: a record is out of the table while its block is looked at by the thread that frees
- *             or resizes it: of two that free a block one finds nothing. A block that fails a
- *             check on free stays in use for ever; one that fails on its way out of the freed
- *             ones is never used again.
- * Locks:      none held here, but by pages_validate(). What was reported is delivered
- *             before the table is changed.
+ * Invariants: a record is taken out of the table while the thread that frees or resizes its block
+ *             checks it: of two threads that free a block one finds no record. A record in the
+ *             table is true: its block's red zones and poison are there. A block that fails a check
+ *             on free stays in use for ever; one that fails at the end of its quarantine is never
+ *             used again.
+ * Locks:      none held here, but by pages_validate(). Reports are delivered before the table is
+ *             changed.
  * Flow:       see pages.h.
  */
 #include "debug/pages/pages.h"
@@ -62,7 +63,7 @@ static void fill_right(const struct block_record *b)
 		memset(start_of(b) + b->size, RED_ACTIVE, right_zone_size(b));
 }
 
-/* Bytes from .. of the body that nobody has written to yet. */
+/* Poisons the body from there on; the program has not got it yet. */
 static void poison_from(const struct block_record *b, size_t from)
 {
 	if (!is_poisoned(b) || from >= b->body)
@@ -83,8 +84,8 @@ static void fill(const struct block_record *b, unsigned char red)
 		memset(start_of(b) + b->body, red, PAGE_SIZE);
 }
 
-/* n bytes at p must be value. Else: report, and they are made so. */
-static bool check_bytes(const struct block_record *b, const char *what, char *start,
+/* n bytes at p must be value. Else they are reported and restored. */
+static bool check_bytes(const struct block_record *b, enum report_area area, char *start,
 			unsigned char value, size_t n)
 {
 	unsigned char *p = (unsigned char *)start;
@@ -99,7 +100,7 @@ static bool check_bytes(const struct block_record *b, const char *what, char *st
 	do
 		last--;
 	while (p[last] == value);
-	report_block_bytes(b, what, p + first, p + last, value);
+	report_block_bytes(b, area, p + first, p + last, value);
 	memset(p + first, value, last - first + 1);
 	return false;
 }
@@ -107,8 +108,8 @@ static bool check_bytes(const struct block_record *b, const char *what, char *st
 static bool check_red_zones(const struct block_record *b)
 {
 	return !has(b, SLAB_RED_ZONE) ||
-	       (check_bytes(b, "Left Redzone", left_zone(b), RED_ACTIVE, PAGE_SIZE) &&
-		check_bytes(b, "Right Redzone", start_of(b) + b->size, RED_ACTIVE,
+	       (check_bytes(b, AREA_LEFT_REDZONE, left_zone(b), RED_ACTIVE, PAGE_SIZE) &&
+		check_bytes(b, AREA_RIGHT_REDZONE, start_of(b) + b->size, RED_ACTIVE,
 			    right_zone_size(b)));
 }
 
@@ -118,11 +119,11 @@ static bool check_poison(const struct block_record *b)
 	char *start = start_of(b);
 
 	if (has(b, SLAB_RED_ZONE) &&
-	    (!check_bytes(b, "Left Redzone", left_zone(b), RED_INACTIVE, PAGE_SIZE) ||
-	     !check_bytes(b, "Right Redzone", start + b->body, RED_INACTIVE, PAGE_SIZE)))
+	    (!check_bytes(b, AREA_LEFT_REDZONE, left_zone(b), RED_INACTIVE, PAGE_SIZE) ||
+	     !check_bytes(b, AREA_RIGHT_REDZONE, start + b->body, RED_INACTIVE, PAGE_SIZE)))
 		return false;
-	return check_bytes(b, "Poison", start, POISON_FREE, b->body - 1) &&
-	       check_bytes(b, "End Poison", start + b->body - 1, POISON_END, 1);
+	return check_bytes(b, AREA_POISON, start, POISON_FREE, b->body - 1) &&
+	       check_bytes(b, AREA_END_POISON, start + b->body - 1, POISON_END, 1);
 }
 
 static struct track make_track(const struct block_record *b, const void *caller)
@@ -133,15 +134,15 @@ static struct track make_track(const struct block_record *b, const void *caller)
 /* ---- freed blocks ---------------------------------------------------------------------------- */
 
 /*
- * Its pages may be used for anything again, if nobody wrote to them. Else
- * nobody gets them any more.
+ * End of the quarantine: true if its pages may be used again. If the program wrote to them, they
+ * are reported and never used again.
  */
 static bool leave(const struct block_record *b)
 {
 	bool whole = !has(b, SLAB_CONSISTENCY_CHECKS) || check_poison(b);
 
 	if (!whole)
-		report_block_fix("Pages at 0x%lx not used again", (unsigned long)b->base);
+		report_fix(report_blocks(), FIX_PAGES_UNUSED, (unsigned long)b->base);
 	report_deliver();
 	return whole;
 }
@@ -164,7 +165,7 @@ static void wait_freed(struct block_record *b)
 		run_free((char *)b->base);
 }
 
-/* The record first: when the pages are gone another thread may have them. */
+/* The record first: once the pages are freed another thread may get them. */
 static void free_now(struct block_record *b)
 {
 	b->state = BLOCK_GONE;
@@ -177,7 +178,7 @@ static void free_now(struct block_record *b)
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
-/* A block that waits, of just this layout, or new pages. false: out of memory. */
+/* A quarantined block of exactly this layout, or new pages. false: out of memory. */
 static bool take_pages(struct block_record *b, size_t before, size_t align, int node, bool *zeroed)
 {
 	struct block_record freed;
@@ -237,11 +238,11 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 	if (!take_pages(&b, before, MAX(align, PAGE_SIZE), node, &fresh))
 		return NULL;
 	b.address = b.base + before;
-	if (!blocks_add(&b)) { /* nobody would find it by its address */
+	fill(&b, RED_ACTIVE);
+	if (!blocks_add(&b)) { /* it would not be found by its address */
 		run_free((char *)b.base);
 		return run_alloc(body, align, node, zeroed);
 	}
-	fill(&b, RED_ACTIVE);
 	if (zeroed)
 		*zeroed = fresh && !is_poisoned(&b);
 	return start_of(&b);
@@ -252,22 +253,22 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 static void report_inside(const struct block_record *b, const void *p)
 {
 	report_block_pointer(b, p);
-	report_block_fix("Object at %p not freed", p);
+	report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)p);
 	report_deliver();
 }
 
-/* No live block starts at p, as far as records go. true: it was reported. */
+/* No live block with a record starts at p. true: a mistake, which is reported. */
 static bool is_mistake(const void *p)
 {
 	struct block_record b;
 
 	if (blocks_look_up(p, &b) && b.state != BLOCK_LIVE) {
 		if (b.state == BLOCK_GONE && run_size(p)) {
-			blocks_forget(p); /* another one by now */
+			blocks_forget(p); /* another block lies there by now */
 			return false;
 		}
 		report_block(&b, REPORT_FREE_ALREADY);
-		report_block_fix("Object at %p not freed", p);
+		report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)p);
 		report_deliver();
 		return true;
 	}
@@ -280,7 +281,7 @@ static bool is_mistake(const void *p)
 static void free_checked(struct block_record *b, const void *caller)
 {
 	if (blocks_debug_flags() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
-		report_block_fix("Object at %p not freed", start_of(b));
+		report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)start_of(b));
 		report_deliver();
 		blocks_add(b);
 		return;
@@ -321,7 +322,7 @@ size_t pages_size_slow(const void *p)
 	return blocks_find_around(p, &b) ? 0 : run_size(p);
 }
 
-/* What was written behind the old end must not become part of the block unseen. */
+/* Bytes written behind the old end must be reported before they become part of the block. */
 static void check_before_resize(const struct block_record *b)
 {
 	if (blocks_debug_flags() & SLAB_CONSISTENCY_CHECKS)
@@ -413,7 +414,7 @@ void pages_stats(struct run_stats *stats)
 	run_stats(stats);
 	if (!table)
 		return;
-	stats->count -= MIN(stats->count, (unsigned long)load_relaxed(&table->waiting));
+	stats->count -= MIN(stats->count, (unsigned long)load_relaxed(&table->quarantined));
 	stats->bytes -= MIN(stats->bytes, load_relaxed(&table->freed_bytes));
 }
 

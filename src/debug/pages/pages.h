@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/pages/pages.h - blocks of whole pages, with the debug flags that they have:
- * what kmalloc and malloc call
+ * debug/pages/pages.h - whole pages with or without debug flags, for kmalloc and malloc
  *
  * Why:        docs/adr/0023.
  * Data:       see blocks.h: a record for each block that was allocated while debug flags were on.
- * Invariants: with Z a page of red zone lies before a block, and behind it one more than the rest
- *             of its last page; the block begins where its alignment wants it. Blocks without a
+ * Invariants: with Z there is a page of red zone before a block, and behind it the rest of its last
+ *             page and one more; the block begins where its alignment requires. Blocks without a
  *             record are page/run.c's.
  * Locks:      RANK_BLOCKS around the table. Reports are delivered here: no lock may be held.
  * Flow:       called by cache/control/control.c, cache/kmalloc/kmalloc.c and malloc/; calls
  *             blocks.c, report.c, page/run.c.
  *
- * What caches do with objects is done with pages: F checks on free, Z has red zones, P fills blocks
- * (up to PAGES_POISON_MAX) and keeps freed ones for a while, to see whether somebody writes to
- * them; larger ones are mappings of their own, and unmapped at once, so that whoever still uses
- * them faults. U keeps who allocated and who freed a block. While there was never a letter, each
- * call costs one load more.
+ * The flags do as for objects: F checks on free, Z adds red zones, P poisons blocks (up to
+ * PAGES_POISON_MAX) and quarantines freed ones, to find writes after free; larger ones are mappings
+ * of their own, and unmapped at once, so that a use after free faults. U keeps who allocated and
+ * who freed a block. If no flag was ever set, each call costs one load more.
  */
 #ifndef DEBUG_PAGES_H
 #define DEBUG_PAGES_H
@@ -34,7 +32,7 @@ cold void *pages_resize_slow(void *p, size_t size, const void *caller);
 cold size_t pages_size_slow(const void *p);
 
 /*
- * A block for size bytes: body (at least size) are to be its pages, aligned to align
+ * A block for size bytes in pages of body bytes (at least size), aligned to align
  * (power of two; 0: page), on node (-1: any). *zeroed (may be NULL): all bytes known to
  * be zero. NULL: out of memory.
  */
@@ -46,15 +44,15 @@ static inline void *pages_alloc(size_t size, size_t body, size_t align, int node
 		       : run_alloc(body, align, node, zeroed);
 }
 
-/* false: p starts no block, and nothing is known of it (the caller reports the bad pointer). */
+/* false: p starts no block, and has no record (the caller reports the bad pointer). */
 static inline bool pages_free(void *p, const void *caller)
 {
 	return unlikely(blocks_are_known()) ? pages_free_slow(p, caller) : run_free(p);
 }
 
 /*
- * To size bytes, in place or by moving its mapping: caller holds it from then on. NULL: not
- * possible that way, it is as it was.
+ * Resizes to size bytes, in place or by moving its mapping; U stores caller as its user. NULL: not
+ * possible that way, nothing changed.
  */
 static inline void *pages_resize(void *p, size_t size, const void *caller)
 {
@@ -64,24 +62,20 @@ static inline void *pages_resize(void *p, size_t size, const void *caller)
 }
 
 /*
- * Bytes that may be used of the block that starts at p: with Z those that were
- * asked for. 0: none does.
+ * Usable bytes of the block that starts at p: with Z those that were asked for. 0: there is none.
  */
 static inline size_t pages_size(const void *p)
 {
 	return unlikely(blocks_are_known()) ? pages_size_slow(p) : run_size(p);
 }
 
-/*
- * The program says that it needs only size bytes of the block from now on. false:
- * there is nothing to remember.
- */
+/* The program needs only size bytes of the block from now on. false: no record to store that. */
 cold bool pages_shrink(const void *p, size_t size);
 
-/* As run_stats(), without blocks that were freed and wait. */
+/* As run_stats(), without quarantined blocks. */
 cold void pages_stats(struct run_stats *stats);
 
-/* Checks all blocks that have F, Z or P, and freed ones that wait. Returns how many. */
+/* Checks all blocks that have F, Z or P, and quarantined ones. Returns how many. */
 cold unsigned long pages_validate(void);
 
 #endif /* DEBUG_PAGES_H */

@@ -29,7 +29,7 @@ static void report_again(struct engine *e, struct page *page, const void *obj)
 	os_format(note, sizeof(note), "slab: double free detected in cache '%s', objp 0x%lx",
 		  e->name, (unsigned long)obj);
 	report_misuse(e, page, obj, REPORT_FREE_ALREADY, engine_is(e, &slab_ops) ? note : NULL);
-	report_not_done(e, obj, "freed");
+	report_not_done(e, obj, FIX_NOT_FREED);
 }
 
 static void report_broken(struct engine *e, struct page *page)
@@ -40,8 +40,8 @@ static void report_broken(struct engine *e, struct page *page)
 		  "slab error in slab_get_obj(): cache `%s': double free, or memory "
 		  "outside object was overwritten",
 		  e->name);
-	report_slab_noted(e, page, "Freechain corrupt", engine_is(e, &slab_ops) ? note : NULL);
-	report_fix(e, "Isolate corrupted freechain");
+	report_slab_noted(e, page, REPORT_FREE_CHAIN, engine_is(e, &slab_ops) ? note : NULL);
+	report_fix(e, FIX_FREE_CHAIN);
 	report_count_isolated();
 }
 
@@ -51,7 +51,7 @@ static void report_no_object(struct engine *e, struct page *page, const void *p,
 
 	os_format(note, sizeof(note), "uslab: 0x%lx %s %s", (unsigned long)p, why, e->name);
 	report_invalid(e, page, p, note);
-	report_not_done(e, p, "freed");
+	report_not_done(e, p, FIX_NOT_FREED);
 }
 
 static void report(struct engine *e, void *obj, enum engine_mistake what)

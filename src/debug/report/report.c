@@ -3,11 +3,11 @@
  * debug/report/report.c - error reports in the kernel's words (spec 7): what is said, and in which
  * order
  *
- * Data:       what the last banner was about.
+ * Data:       none.
  * Invariants: nothing here writes to what it reports on.
  * Locks:      every function opens the text and leaves it open, see report.h.
- * Flow:       called by debug/ and cache/; calls report_policy.c, text.c and, by the policy, a
- *             style.
+ * Flow:       called by debug/ and cache/; calls report_policy.c, report_text.c and, by the policy,
+ *             a style.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -16,13 +16,11 @@
 #include "base/bits.h"
 #include "debug/pages/blocks.h"
 #include "debug/report/report_style.h"
+#include "engine/descriptor.h"
 #include "os/time/clock.h"
 #include "os/process/die.h"
 #include "os/symbol/object.h"
 #include "os/unwind/unwind.h"
-
-/* The last banner was about an object's bytes or its free pointer; under the text's lock. */
-static bool object_failed;
 
 static const char *cache_name(const struct engine *e)
 {
@@ -31,12 +29,7 @@ static const char *cache_name(const struct engine *e)
 
 struct slab_counters report_slab_counters(const struct page *slab)
 {
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters = { 0 };
-
-	if (slab->type == PAGE_SLAB)
-		memcpy(&counters, &word, sizeof(counters));
-	return counters;
+	return slab->type == PAGE_SLAB ? engine_counters(slab) : (struct slab_counters){ 0 };
 }
 
 /*
@@ -80,13 +73,48 @@ unsigned long report_age(const struct track *track)
 	return now > track->when ? now - track->when : 0;
 }
 
+/* ---- words ---- */
+
+const char *report_reason(enum report_kind kind)
+{
+	const char *words = report_style()->reason[kind];
+
+	return words ? words : report_modern.reason[kind];
+}
+
+static const char *area_name(enum report_area area)
+{
+	const char *words = report_style()->area[area];
+
+	return words ? words : report_modern.area[area];
+}
+
+static const char *repair_words(enum report_repair repair)
+{
+	const char *words = report_style()->repair[repair];
+
+	return words ? words : report_modern.repair[repair];
+}
+
 /* ---- parts of a report ---- */
 
-static void put_banner(const struct engine *e, const char *reason)
+static void put_banner_list(const struct engine *e, enum report_kind kind, va_list args)
 {
-	report_error_begin(cache_name(e));
-	object_failed = false;
+	char reason[REPORT_REASON_MAX];
+
+	report_error_begin(cache_name(e), kind);
+	os_format_list(reason, sizeof(reason), report_reason(kind), args);
 	report_style()->banner(cache_name(e), reason);
+}
+
+/* With what the reason's words take. */
+static void put_banner(const struct engine *e, enum report_kind kind, ...)
+{
+	va_list args;
+
+	va_start(args, kind);
+	put_banner_list(e, kind, args);
+	va_end(args);
 }
 
 /* What the kernel has no words for: a page of a heap is no slab. */
@@ -94,8 +122,8 @@ static void put_heap_page(const struct page *page)
 {
 	unsigned long base = (unsigned long)page_address(page);
 
-	text_print("Page 0x%lx-0x%lx of heap %s, %u bytes free\n", base, base + PAGE_SIZE - 1,
-		   page->heap->name, (uint32_t)page->counters);
+	report_text_print("Page 0x%lx-0x%lx of heap %s, %u bytes free\n", base,
+			  base + PAGE_SIZE - 1, page->heap->name, (uint32_t)page->counters);
 }
 
 static void put_slab(const struct page *slab)
@@ -177,13 +205,12 @@ static void put_trailer(const struct page *slab, void *obj)
 static void put_note(const char *note)
 {
 	if (note)
-		text_print("%s\n", note);
+		report_text_print("%s\n", note);
 }
 
-static void put_slab_report(const struct engine *e, struct page *slab, void *obj,
-			    const char *reason, const char *note)
+/* What follows the banner. obj, note: NULL where there is none. */
+static void put_slab_body(struct page *slab, void *obj, const char *note)
 {
-	put_banner(e, reason);
 	put_slab(slab);
 	put_note(note);
 	if (obj) {
@@ -197,51 +224,45 @@ static void put_slab_report(const struct engine *e, struct page *slab, void *obj
 
 /* ---- errors ---- */
 
-void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+void report_bytes(struct engine *e, struct page *slab, void *obj, enum report_area area,
 		  const void *first, const void *last, unsigned char expected)
 {
-	const struct report_style *style = report_style();
-	char reason[REPORT_REASON_MAX];
-
-	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
-	put_banner(e, reason);
-	style->wrong(page_address(slab), first, last, expected);
+	put_banner(e, REPORT_OVERWRITTEN, area_name(area));
+	report_style()->wrong(page_address(slab), first, last, expected);
 	put_trailer(slab, obj);
-	object_failed = true;
 }
 
 void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
 		    const void *pad)
 {
 	size_t slab_bytes = slab->nr_pages * PAGE_SIZE;
-	char reason[REPORT_REASON_MAX];
 
-	report_style()->padding(reason, slab, first, last);
-	put_slab_report(e, slab, NULL, reason, NULL);
+	put_banner(e, REPORT_PADDING, (unsigned long)first, (unsigned long)last,
+		   report_offset(slab, first));
+	put_slab_body(slab, NULL, NULL);
 	report_style()->dump("Padding", 8, pad, slab_bytes - report_offset(slab, pad));
 }
 
-void report_object(struct engine *e, struct page *slab, void *obj, const char *reason)
+void report_object(struct engine *e, struct page *slab, void *obj, enum report_kind kind)
 {
-	put_banner(e, reason);
+	put_banner(e, kind);
 	put_trailer(slab, obj);
-	object_failed = !strcmp(reason, "Freepointer corrupt");
 }
 
-void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
+void report_slab(struct engine *e, struct page *slab, enum report_kind kind, ...)
 {
-	char reason[REPORT_REASON_MAX];
 	va_list args;
 
-	va_start(args, fmt);
-	os_format_list(reason, sizeof(reason), fmt, args);
+	va_start(args, kind);
+	put_banner_list(e, kind, args);
 	va_end(args);
-	put_slab_report(e, slab, NULL, reason, NULL);
+	put_slab_body(slab, NULL, NULL);
 }
 
-void report_slab_noted(struct engine *e, struct page *slab, const char *reason, const char *note)
+void report_slab_noted(struct engine *e, struct page *slab, enum report_kind kind, const char *note)
 {
-	put_slab_report(e, slab, NULL, reason, note);
+	put_banner(e, kind);
+	put_slab_body(slab, NULL, note);
 }
 
 /* The object of a debug slab in whose place, red zones and tracks among it, p lies; NULL: none. */
@@ -270,18 +291,13 @@ static void note_place(char note[REPORT_LINE_MAX], const struct engine *e, const
 		  cache_name(e));
 }
 
-void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
-			 const char *reason)
+/* Of what is no object: where it lies, and whose the object there is. */
+static void put_place_body(struct engine *e, struct page *slab, void *p)
 {
-	void *obj = is_object ? p : object_around(slab, p);
+	void *obj = object_around(slab, p);
 	char note[REPORT_LINE_MAX];
 
-	if (is_object) {
-		put_slab_report(e, slab, obj, reason, "uslab: " REPORT_FREE_ALREADY);
-		return;
-	}
 	note_place(note, e, slab, obj, p);
-	put_banner(e, reason);
 	put_slab(slab);
 	put_note(note);
 	if (obj) {
@@ -292,105 +308,130 @@ void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_o
 	report_taint();
 }
 
-static void make_invalid(char reason[REPORT_REASON_MAX], const void *p)
+void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
+			 enum report_kind kind)
 {
-	os_format(reason, REPORT_REASON_MAX, "Invalid object pointer %p", p);
+	char note[REPORT_LINE_MAX];
+
+	put_banner(e, kind);
+	if (is_object) {
+		os_format(note, sizeof(note), "uslab: %s", report_reason(REPORT_FREE_ALREADY));
+		put_slab_body(slab, p, note);
+	} else {
+		put_place_body(e, slab, p);
+	}
 }
 
 void report_slab_invalid(struct engine *e, struct page *slab, void *p)
 {
-	char reason[REPORT_REASON_MAX];
-
-	make_invalid(reason, p);
-	report_slab_pointer(e, slab, p, false, reason);
+	put_banner(e, REPORT_INVALID_POINTER, (unsigned long)p);
+	put_place_body(e, slab, p);
 }
 
-void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason)
+void report_pointer(struct engine *e, struct page *slab, const void *p, enum report_kind kind)
 {
-	put_banner(e, reason);
+	put_banner(e, kind);
 	put_slab(slab);
-	text_print("Invalid pointer 0x%lx\n", (unsigned long)p);
+	report_text_print("Invalid pointer 0x%lx\n", (unsigned long)p);
 	report_taint();
 }
 
-void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
-		   const char *note)
+static void put_misuse_body(struct page *slab, const void *p, const char *note)
 {
-	put_banner(e, reason);
 	put_slab(slab);
-	text_print("Pointer 0x%lx", (unsigned long)p);
+	report_text_print("Pointer 0x%lx", (unsigned long)p);
 	if (slab) /* else its pages are gone */
-		text_print(" @offset=%lu", report_offset(slab, p));
-	text_print("\n");
+		report_text_print(" @offset=%lu", report_offset(slab, p));
+	report_text_print("\n");
 	put_note(note);
-	text_print("\n");
+	report_text_print("\n");
 	report_style()->stack();
 	report_taint();
 }
 
-void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note)
+void report_misuse(struct engine *e, struct page *slab, const void *p, enum report_kind kind,
+		   const char *note)
 {
-	char reason[REPORT_REASON_MAX];
-
-	make_invalid(reason, p);
-	report_misuse(e, slab, p, reason, note);
+	put_banner(e, kind);
+	put_misuse_body(slab, p, note);
 }
 
-void report_line(struct engine *e, const char *fmt, ...)
+void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note)
+{
+	put_banner(e, REPORT_INVALID_POINTER, (unsigned long)p);
+	put_misuse_body(slab, p, note);
+}
+
+void report_line(struct engine *e, enum report_kind kind, ...)
 {
 	char line[REPORT_LINE_MAX];
 	va_list args;
 
-	report_error_begin(cache_name(e));
-	va_start(args, fmt);
-	os_format_list(line, sizeof(line), fmt, args);
+	report_error_begin(cache_name(e), kind);
+	va_start(args, kind);
+	os_format_list(line, sizeof(line), report_reason(kind), args);
 	va_end(args);
-	text_print("%s\n", line);
+	report_text_print("%s\n", line);
 	report_style()->stack();
 }
 
 void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
 {
-	report_line(e,
-		    "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
-		    "uslab: 0x%lx goes back to %s",
-		    cache_name(e), cache_name(owner), (unsigned long)obj, cache_name(owner));
+	report_line(e, REPORT_WRONG_CACHE, cache_name(e), cache_name(owner), (unsigned long)obj,
+		    cache_name(owner));
 }
 
 /* ---- repairs ---- */
 
-/* Spec 7.4: 2.6.29 left an object that failed its check as it was, without a word. */
-static bool fix_is_silent(const char *fix)
+/* Was the last report about an object's bytes, or its free pointer? */
+static bool object_failed(void)
 {
-	return !report_style()->says_not_freed && text_is_open() && object_failed &&
-	       !strncmp(fix, "Object at ", strlen("Object at "));
+	enum report_kind last = report_last();
+
+	return last == REPORT_OVERWRITTEN || last == REPORT_FREE_POINTER;
 }
 
-void report_fix(struct engine *e, const char *fmt, ...)
+/* Spec 7.4: 2.6.29 left an object that failed its check as it was, without a word. */
+static bool fix_is_silent(enum report_repair repair)
+{
+	return !report_style()->says_not_freed && object_failed() &&
+	       (repair == FIX_NOT_FREED || repair == FIX_NOT_RESIZED);
+}
+
+static void put_fix(struct engine *e, const char *text, const char *more)
+{
+	report_fix_begin(cache_name(e));
+	report_text_print("FIX %s: %s%s\n", cache_name(e), text, more);
+}
+
+void report_fix(struct engine *e, enum report_repair repair, ...)
 {
 	char text[REPORT_REASON_MAX];
 	va_list args;
 
-	va_start(args, fmt);
-	os_format_list(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (fix_is_silent(text))
+	if (fix_is_silent(repair))
 		return;
-	report_fix_begin(cache_name(e));
-	report_style()->fix(cache_name(e), text);
+	va_start(args, repair);
+	os_format_list(text, sizeof(text), repair_words(repair), args);
+	va_end(args);
+	put_fix(e, text, "");
 }
 
-void report_not_done(struct engine *e, const void *p, const char *done)
+void report_not_done(struct engine *e, const void *p, enum report_repair repair)
 {
-	report_fix(e, "Object at 0x%lx not %s%s", (unsigned long)p, done,
-		   report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
+	char text[REPORT_REASON_MAX];
+
+	if (fix_is_silent(repair))
+		return;
+	os_format(text, sizeof(text), repair_words(repair), (unsigned long)p);
+	put_fix(e, text, report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
 }
 
-void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
+void report_fix_bytes(struct engine *e, enum report_area area, const void *first, const void *last,
 		      unsigned char value)
 {
 	report_fix_begin(cache_name(e));
-	report_style()->fix_bytes(cache_name(e), what, first, last, value);
+	report_style()->fix_bytes(cache_name(e), area_name(area), first, last, value);
 }
 
 /* ---- blocks of whole pages ---- */
@@ -443,8 +484,8 @@ static void put_block_trailer(const struct block_record *b, const void *wrong, c
 
 	put_note(note);
 	put_block_tracks(b);
-	text_print("Pages 0x%lx-0x%lx size=%lu\n", (unsigned long)base,
-		   (unsigned long)(base + b->bytes - 1), (unsigned long)b->size);
+	report_text_print("Pages 0x%lx-0x%lx size=%lu\n", (unsigned long)base,
+			  (unsigned long)(base + b->bytes - 1), (unsigned long)b->size);
 	report_style()->object(base, (const char *)b->address, NULL);
 	put_block_sections(b, wrong);
 	report_style()->stack();
@@ -460,58 +501,41 @@ struct engine *report_blocks(void)
 	return &named;
 }
 
-void report_block(const struct block_record *b, const char *reason)
+void report_block(const struct block_record *b, enum report_kind kind)
 {
-	put_banner(report_blocks(), reason);
+	put_banner(report_blocks(), kind);
 	put_block_trailer(b, NULL, NULL);
 }
 
-void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+void report_block_bytes(const struct block_record *b, enum report_area area, const void *first,
 			const void *last, unsigned char expected)
 {
-	const struct report_style *style = report_style();
-	char reason[REPORT_REASON_MAX];
-
-	os_format(reason, sizeof(reason), "%s overwritten", style->what(what));
-	put_banner(report_blocks(), reason);
-	style->wrong((const char *)b->base, first, last, expected);
+	put_banner(report_blocks(), REPORT_OVERWRITTEN, area_name(area));
+	report_style()->wrong((const char *)b->base, first, last, expected);
 	put_block_trailer(b, first, NULL);
-	object_failed = true;
-	report_fix_bytes(report_blocks(), what, first, last, expected);
+	report_fix_bytes(report_blocks(), area, first, last, expected);
 }
 
 void report_block_pointer(const struct block_record *b, const void *p)
 {
-	char reason[REPORT_REASON_MAX];
 	char note[REPORT_LINE_MAX];
 
-	make_invalid(reason, p);
 	os_format(note, sizeof(note),
 		  "uslab: 0x%lx lies inside of a block of %lu bytes, not at its start",
 		  (unsigned long)p, (unsigned long)b->size);
-	put_banner(report_blocks(), reason);
+	put_banner(report_blocks(), REPORT_INVALID_POINTER, (unsigned long)p);
 	put_block_trailer(b, NULL, note);
-}
-
-void report_block_fix(const char *fmt, ...)
-{
-	char text[REPORT_REASON_MAX];
-	va_list args;
-
-	va_start(args, fmt);
-	os_format_list(text, sizeof(text), fmt, args);
-	va_end(args);
-	report_fix(report_blocks(), "%s", text);
 }
 
 /* ---- what is no mistake of an object ---- */
 
 void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc)
 {
-	text_open();
-	text_print("TRACE %s %s 0x%lx inuse=%u fp=0x%lx\n", cache_name(e), alloc ? "alloc" : "free",
-		   (unsigned long)obj, (unsigned int)report_slab_counters(slab).inuse,
-		   (unsigned long)slab->freelist);
+	report_text_open();
+	report_text_print("TRACE %s %s 0x%lx inuse=%u fp=0x%lx\n", cache_name(e),
+			  alloc ? "alloc" : "free", (unsigned long)obj,
+			  (unsigned int)report_slab_counters(slab).inuse,
+			  (unsigned long)slab->freelist);
 	if (!alloc)
 		report_style()->dump("Object", 7, obj, slab->layout->object_size);
 	report_style()->stack();
@@ -519,11 +543,8 @@ void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc)
 
 void report_leak_begin(struct engine *e, struct page *slab)
 {
-	char reason[REPORT_REASON_MAX];
-
-	os_format(reason, sizeof(reason), "Objects remaining in %s on __kmem_cache_shutdown()",
-		  cache_name(e));
-	put_slab_report(e, slab, NULL, reason, NULL);
+	put_banner(e, REPORT_REMAINING, cache_name(e));
+	put_slab_body(slab, NULL, NULL);
 }
 
 void report_leak_object(struct engine *e, struct page *slab, void *obj)
@@ -535,7 +556,7 @@ void report_leak_object(struct engine *e, struct page *slab, void *obj)
 
 void report_leak_end(struct engine *e, const void *caller)
 {
-	report_error_begin(cache_name(e));
+	report_error_begin(cache_name(e), REPORT_LEAKED);
 	report_style()->leaked(cache_name(e), caller);
 	report_taint();
 }

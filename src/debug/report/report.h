@@ -6,33 +6,85 @@
  * Invariants: nothing here allocates; a report that does not fit the buffer is cut and says so.
  * Locks:      RANK_REPORT, from the first text of a report until report_deliver() has written it.
  *             Callers may hold a list_lock while they report, and must not while they deliver.
- * Flow:       called by mistake.c, api/debug_api.c, cache/ and debug/; calls text.c,
+ * Flow:       called by mistake.c, api/debug_api.c, cache/ and debug/; calls report_text.c,
  *             os/unwind/unwind.c.
  *
- * One function for each kind of body in the table of spec 7.2. The reason is printf text (subset of
- * os/process/die.h) of at most 100 bytes.
+ * One function for each kind of body in the table of spec 7.2. What is reported is a value, and so
+ * is what was done about it; the words for it are the formats' (report_modern.c, report_old.c). A
+ * reason has at most 100 bytes.
  */
 #ifndef DEBUG_REPORT_H
 #define DEBUG_REPORT_H
 
 #include "debug/debug.h"
 
-/* Of what the program freed, or wants to resize; the kernel's words. */
-#define REPORT_FREE_ALREADY "Object already free"
+/* What was found; behind it what follows in a call of report_slab() or report_line(). */
+enum report_kind {
+	REPORT_NOTHING,
+	REPORT_OVERWRITTEN,	/* of enum report_area; report_bytes() */
+	REPORT_PADDING,		/* report_padding() */
+	REPORT_FREE_ALREADY,	/* what the program freed, or wants to resize */
+	REPORT_INVALID_POINTER, /* report_invalid() and the like */
+	REPORT_FREE_POINTER,	/* an object's own */
+	REPORT_FREE_LIST,	/* where the slab's list begins */
+	REPORT_FREE_CHAIN,	/* within it */
+	REPORT_ALLOC_POINTER,	/* what the slab's list begins with is no object */
+	REPORT_NO_SLAB,
+	REPORT_MOST_OBJECTS, /* unsigned int: objects, and how many there can be */
+	REPORT_MOST_INUSE,   /* unsigned int: inuse, objects */
+	REPORT_RETIRED,
+	REPORT_OBJECTS,	    /* unsigned int: found, right */
+	REPORT_COUNT,	    /* unsigned int: inuse, int: counted */
+	REPORT_NONE_IN_USE, /* and yet one is freed */
+	REPORT_REMAINING,   /* report_leak_begin() */
+	/* without a banner */
+	REPORT_WRONG_PARTIAL, /* char *: cache, unsigned long: counted, counter */
+	REPORT_WRONG_CACHE,   /* report_wrong_cache() */
+	REPORT_LEAKED,	      /* report_leak_end() */
+	REPORT_GUARDED,	      /* kfence_report.c, which has enum kfence_bug */
+	REPORT_NR_KINDS
+};
 
-/* `<what> overwritten`: bytes first..last (inclusive) are not expected. Trailer of the object. */
-cold void report_bytes(struct engine *e, struct page *slab, void *obj, const char *what,
+/* Which bytes. */
+enum report_area {
+	AREA_LEFT_REDZONE,
+	AREA_RIGHT_REDZONE,
+	AREA_KMALLOC_REDZONE,
+	AREA_POISON,
+	AREA_END_POISON,
+	AREA_ALIGNMENT,
+	AREA_OBJECT_PADDING,
+	AREA_SLAB_PADDING,
+	REPORT_NR_AREAS
+};
+
+/* What was done about it, or not done; behind it what follows in a call of report_fix(). */
+enum report_repair {
+	FIX_NOTHING,	 /* not even said */
+	FIX_NOT_FREED,	 /* unsigned long: the address */
+	FIX_NOT_RESIZED, /* unsigned long: the address */
+	FIX_WAS_WRITTEN, /* unsigned long: the address of an object that was free */
+	FIX_ALL_USED,
+	FIX_OBJECTS,
+	FIX_COUNT,
+	FIX_FREE_LIST,
+	FIX_FREE_CHAIN,
+	FIX_PAGES_UNUSED, /* unsigned long: the address */
+	REPORT_NR_REPAIRS
+};
+
+/* Bytes first..last (inclusive) are not expected. Trailer of the object. */
+cold void report_bytes(struct engine *e, struct page *slab, void *obj, enum report_area area,
 		       const void *first, const void *last, unsigned char expected);
-/* The slab's tail, from pad to its end: `Padding overwritten. 0xA-0xB @offset=N`. */
+/* The slab's tail, from pad to its end. */
 cold void report_padding(struct engine *e, struct page *slab, const void *first, const void *last,
 			 const void *pad);
-/* A reason and the trailer of an object (`Object already free`, `Freechain corrupt`, ...). */
-cold void report_object(struct engine *e, struct page *slab, void *obj, const char *reason);
+/* A reason and the trailer of an object. */
+cold void report_object(struct engine *e, struct page *slab, void *obj, enum report_kind kind);
 /* A reason, the slab line and the stack. */
-cold void report_slab(struct engine *e, struct page *slab, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+cold void report_slab(struct engine *e, struct page *slab, enum report_kind kind, ...);
 /* With a line of our own behind the slab line, which says more than the kernel's words do. */
-cold void report_slab_noted(struct engine *e, struct page *slab, const char *reason,
+cold void report_slab_noted(struct engine *e, struct page *slab, enum report_kind kind,
 			    const char *note);
 /*
  * p was freed, or is to be resized, and is no object, or one that is free already (is_object). A
@@ -40,42 +92,41 @@ cold void report_slab_noted(struct engine *e, struct page *slab, const char *rea
  * known of the object there.
  */
 cold void report_slab_pointer(struct engine *e, struct page *slab, void *p, bool is_object,
-			      const char *reason);
-/* The same with the kernel's reason for what is no object: `Invalid object pointer 0xP`. */
+			      enum report_kind kind);
+/* The same with the kernel's reason for what is no object: REPORT_INVALID_POINTER. */
 cold void report_slab_invalid(struct engine *e, struct page *slab, void *p);
 /* object_err with a pointer that is no object: banner, slab line, `Invalid pointer 0xP`. */
-cold void report_pointer(struct engine *e, struct page *slab, const void *p, const char *reason);
+cold void report_pointer(struct engine *e, struct page *slab, const void *p, enum report_kind kind);
 /*
  * An object, or a pointer that starts none, which must not be freed: its slab, a line of our own
  * and the stack, no bytes. e, slab, note: NULL where there is none.
  */
-cold void report_misuse(struct engine *e, struct page *slab, const void *p, const char *reason,
+cold void report_misuse(struct engine *e, struct page *slab, const void *p, enum report_kind kind,
 			const char *note);
 /* The same with the kernel's reason for what is no object. */
 cold void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note);
 /* `FIX cache: text`; counts as an error in tests, as in KUnit. */
-cold void report_fix(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* `Object at 0xP not done`, and where the program goes on how it would end. */
-cold void report_not_done(struct engine *e, const void *p, const char *done);
-/* Without a banner: one line and the stack (`SLUB <none>: no slab for object 0xP.`). */
-cold void report_line(struct engine *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+cold void report_fix(struct engine *e, enum report_repair repair, ...);
+/* FIX_NOT_FREED, FIX_NOT_RESIZED, and where the program goes on how it would end. */
+cold void report_not_done(struct engine *e, const void *p, enum report_repair repair);
+/* Without a banner: one line and the stack. */
+cold void report_line(struct engine *e, enum report_kind kind, ...);
 /* The same for an object of owner that was given back to e. */
 cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
-/* 2.6.29's words differ in places: `Restoring 0xA-0xB=0xE`. */
-cold void report_fix_bytes(struct engine *e, const char *what, const void *first, const void *last,
-			   unsigned char value);
+/* `Restoring <area> 0xA-0xB=0xE` */
+cold void report_fix_bytes(struct engine *e, enum report_area area, const void *first,
+			   const void *last, unsigned char value);
 
 /* ---- the same of a block of whole pages, named blocks_name: its pages instead of a slab ---- */
 
 struct block_record;
-cold void report_block(const struct block_record *b, const char *reason);
+cold void report_block(const struct block_record *b, enum report_kind kind);
 /* That name where a report wants an engine. */
 cold struct engine *report_blocks(void);
 /* With the repair, which the caller makes. */
-cold void report_block_bytes(const struct block_record *b, const char *what, const void *first,
+cold void report_block_bytes(const struct block_record *b, enum report_area area, const void *first,
 			     const void *last, unsigned char expected);
 cold void report_block_pointer(const struct block_record *b, const void *p);
-cold void report_block_fix(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* T (spec 7.7). Not an error. */
 cold void report_trace(struct engine *e, struct page *slab, void *obj, bool alloc);
@@ -141,6 +192,7 @@ extern struct report_counters report_counters;
 /* One more slab is isolated; while the text of its report is open. */
 cold void report_count_isolated(void);
 
-cold void report_fork_child(void);
+/* In a child of fork(): no report is under way, and none was left out. */
+cold void report_reset(void);
 
 #endif /* DEBUG_REPORT_H */

@@ -4,14 +4,14 @@
  *
  * Why:        docs/adr/0029.
  * Data:       the options; the interval that runs, and what was left out.
- * Invariants: written <= burst when a text is taken; left_out: of which no text has told.
+ * Invariants: written <= burst when a text is taken; left_out: those that no text mentions yet.
  * Locks:      see report_head.h.
  * Flow:       see report_head.h.
  *
- * A program that frees in a loop what is free would fill a disk. The kernel's words and numbers
- * (printk_ratelimit): 10 in 5 seconds. What is left out is counted, and said before the next report
- * that is written, or when the program ends. The limit is one for all reports, since what floods
- * comes from many places as often as from one.
+ * A program with a double free in a loop would fill a disk. The words and numbers are the kernel's
+ * (printk_ratelimit): 10 in 5 seconds. Reports left out are counted, and the count is written
+ * before the next report, or when the program ends. There is one limit for all reports, since a
+ * flood comes from many call sites as often as from one.
  */
 #include "debug/report/report_head.h"
 
@@ -96,14 +96,14 @@ bool report_limit_has_left_out(void)
 	return load_relaxed(&limit.left_out);
 }
 
-size_t report_head(char head[TEXT_HEAD_MAX], bool is_report)
+size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report)
 {
 	char time[OS_UTC_BYTES];
 	size_t len = 0;
 
 	head[0] = '\0';
 	if (limit.left_out)
-		len += os_format(head, TEXT_HEAD_MAX,
+		len += os_format(head, REPORT_TEXT_HEAD_MAX,
 				 "uslab: %lu reports were suppressed; USLAB_CONF=report.burst=0 "
 				 "shows all\n",
 				 limit.left_out);
@@ -111,11 +111,11 @@ size_t report_head(char head[TEXT_HEAD_MAX], bool is_report)
 	if (!is_report || load_relaxed(&options.no_time))
 		return len;
 	os_utc_now(time);
-	return len + os_format(head + len, TEXT_HEAD_MAX - len, "uslab: %s pid=%u tid=%u\n", time,
-			       os_process_id(), os_thread_id());
+	return len + os_format(head + len, REPORT_TEXT_HEAD_MAX - len, "uslab: %s pid=%u tid=%u\n",
+			       time, os_process_id(), os_thread_id());
 }
 
-void report_head_fork_child(void)
+void report_head_reset(void)
 {
 	limit.begin = 0;
 	store_relaxed(&limit.left_out, 0);

@@ -16,16 +16,16 @@
 cold bool report_limit_takes(unsigned int nr, uint64_t now_ms);
 /* nr more were left out. */
 cold void report_limit_leave_out(unsigned int nr);
-/* Were any left out, of which no text has told? Read without the lock. */
+/* Were any left out that no text mentions yet? Read without the lock. */
 cold bool report_limit_has_left_out(void);
 
 /*
  * The lines before a text that is written: what was left out before it, once; and of a report time,
  * process and thread. Ends with NUL. Returns the length.
  */
-cold size_t report_head(char head[TEXT_HEAD_MAX], bool is_report);
+cold size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report);
 
-/* A child has left nothing out. */
-cold void report_head_fork_child(void);
+/* In the child nothing was left out yet. */
+cold void report_head_reset(void);
 
 #endif /* DEBUG_REPORT_HEAD_H */

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: see report_style.h.
  * Locks:      the text is open.
- * Flow:       called by kfence_report.c and through report_modern; calls text.c, os/.
+ * Flow:       called by kfence_report.c and through report_modern; calls report_text.c, os/.
  */
 #include "base/bits.h"
 #include "debug/report/report_style.h"
@@ -26,39 +26,27 @@ static const char *taint(void)
 
 static void put_banner(const char *cache, const char *reason)
 {
-	text_print("%s\nBUG %s (%s): %s\n%s\n\n", REPORT_RULE_DOUBLE, cache, taint(), reason,
-		   REPORT_RULE_SINGLE);
+	report_text_print("%s\nBUG %s (%s): %s\n%s\n\n", REPORT_RULE_DOUBLE, cache, taint(), reason,
+			  REPORT_RULE_SINGLE);
 }
 
 static void put_wrong(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected)
 {
-	text_print("0x%lx-0x%lx @offset=%lu. First byte 0x%x instead of 0x%x\n",
-		   (unsigned long)first, (unsigned long)last, report_distance(start, first), *first,
-		   expected);
-}
-
-static const char *what_name(const char *what)
-{
-	return what;
-}
-
-static void make_padding_reason(char *buf, const struct page *slab, const void *first,
-				const void *last)
-{
-	os_format(buf, REPORT_REASON_MAX, "Padding overwritten. 0x%lx-0x%lx @offset=%lu",
-		  (unsigned long)first, (unsigned long)last, report_offset(slab, first));
+	report_text_print("0x%lx-0x%lx @offset=%lu. First byte 0x%x instead of 0x%x\n",
+			  (unsigned long)first, (unsigned long)last, report_distance(start, first),
+			  *first, expected);
 }
 
 static void put_track(const char *verb, const char *noun, const struct track *track)
 {
 	if (!track->addr)
 		return;
-	text_print("%s in ", verb);
-	text_symbol(track->addr);
-	text_print(" age=%lu cpu=%u pid=%u\n", report_age(track), track->cpu, track->pid);
-	if (!text_stack(" ", track->handle))
-		text_print("object %s stack trace missing\n", noun);
+	report_text_print("%s in ", verb);
+	report_text_symbol(track->addr);
+	report_text_print(" age=%lu cpu=%u pid=%u\n", report_age(track), track->cpu, track->pid);
+	if (!report_text_stack(" ", track->handle))
+		report_text_print("object %s stack trace missing\n", noun);
 }
 
 static void put_slab(const struct page *slab)
@@ -67,28 +55,30 @@ static void put_slab(const struct page *slab)
 	bool is_slab = slab->type == PAGE_SLAB;
 	unsigned long flags = (is_slab ? PG_SLAB : 0) | (unsigned long)slab->node << NODE_SHIFT;
 
-	text_print("Slab 0x%lx objects=%u used=%u fp=0x%lx flags=0x%lx(%snode=%u)\n",
-		   (unsigned long)slab, (unsigned int)counters.objects,
-		   (unsigned int)counters.inuse, is_slab ? (unsigned long)slab->freelist : 0, flags,
-		   is_slab ? "slab|" : "", slab->node);
+	report_text_print("Slab 0x%lx objects=%u used=%u fp=0x%lx flags=0x%lx(%snode=%u)\n",
+			  (unsigned long)slab, (unsigned int)counters.objects,
+			  (unsigned int)counters.inuse, is_slab ? (unsigned long)slab->freelist : 0,
+			  flags, is_slab ? "slab|" : "", slab->node);
 }
 
 static void put_object(const char *start, const void *obj, const void *fp)
 {
-	text_print("Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
-		   report_distance(start, obj), (unsigned long)fp);
+	report_text_print("Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
+			  report_distance(start, obj), (unsigned long)fp);
 }
 
 static void put_leak(const struct page *slab, const void *obj)
 {
-	text_print("Object 0x%lx @offset=%lu\n", (unsigned long)obj, report_offset(slab, obj));
+	report_text_print("Object 0x%lx @offset=%lu\n", (unsigned long)obj,
+			  report_offset(slab, obj));
 }
 
 static void put_leaked(const char *cache, const void *caller)
 {
-	text_print("kmem_cache_destroy %s: Slab cache still has objects when called from ", cache);
-	text_symbol((uintptr_t)caller);
-	text_print("\n");
+	report_text_print("kmem_cache_destroy %s: Slab cache still has objects when called from ",
+			  cache);
+	report_text_symbol((uintptr_t)caller);
+	report_text_print("\n");
 }
 
 static void put_dump_line(const unsigned char *bytes, size_t n)
@@ -103,7 +93,7 @@ static void put_dump_line(const unsigned char *bytes, size_t n)
 	for (size_t i = 0; i < n; i++)
 		line[len++] = bytes[i] >= ' ' && bytes[i] <= '~' ? (char)bytes[i] : '.';
 	line[len] = '\0';
-	text_print("%s\n", line);
+	report_text_print("%s\n", line);
 }
 
 static void put_dump(const char *label, size_t width, const void *start, size_t len)
@@ -111,8 +101,8 @@ static void put_dump(const char *label, size_t width, const void *start, size_t 
 	const unsigned char *bytes = start;
 
 	for (size_t done = 0; done < len; done += REPORT_DUMP_LINE) {
-		text_print(width == 9 ? "%-9s" : width == 8 ? "%-8s" : "%-7s", label);
-		text_print("%lx: ", (unsigned long)(bytes + done));
+		report_text_print(width == 9 ? "%-9s" : width == 8 ? "%-8s" : "%-7s", label);
+		report_text_print("%lx: ", (unsigned long)(bytes + done));
 		put_dump_line(bytes + done, MIN(len - done, (size_t)REPORT_DUMP_LINE));
 	}
 }
@@ -122,8 +112,8 @@ void report_cpu_line(void)
 	char name[OS_THREAD_NAME_MAX];
 
 	os_thread_name(name);
-	text_print("CPU: %u PID: %u Comm: %s %s uslab %s\n", os_current_cpu(), os_thread_id(), name,
-		   taint(), USLAB_VERSION_TEXT);
+	report_text_print("CPU: %u PID: %u Comm: %s %s uslab %s\n", os_current_cpu(),
+			  os_thread_id(), name, taint(), USLAB_VERSION_TEXT);
 }
 
 static void put_stack(void)
@@ -132,20 +122,15 @@ static void put_stack(void)
 	unsigned int nr = report_call_trace(pcs, STACK_DEPTH);
 
 	report_cpu_line();
-	text_print("Call Trace:\n");
-	text_frames(" ", pcs, nr);
+	report_text_print("Call Trace:\n");
+	report_text_frames(" ", pcs, nr);
 }
 
-static void put_fix(const char *cache, const char *fix)
-{
-	text_print("FIX %s: %s\n", cache, fix);
-}
-
-static void put_fix_bytes(const char *cache, const char *what, const void *first, const void *last,
+static void put_fix_bytes(const char *cache, const char *area, const void *first, const void *last,
 			  unsigned char value)
 {
-	text_print("FIX %s: Restoring %s 0x%lx-0x%lx=0x%x\n", cache, what, (unsigned long)first,
-		   (unsigned long)last, value);
+	report_text_print("FIX %s: Restoring %s 0x%lx-0x%lx=0x%x\n", cache, area,
+			  (unsigned long)first, (unsigned long)last, value);
 }
 
 const struct report_style report_modern = {
@@ -153,10 +138,50 @@ const struct report_style report_modern = {
 	.left_redzone = true,
 	.says_not_freed = true,
 	.shows_taken = true,
+	.reason = {
+		[REPORT_OVERWRITTEN] = "%s overwritten",
+		[REPORT_PADDING] = "Padding overwritten. 0x%lx-0x%lx @offset=%lu",
+		[REPORT_FREE_ALREADY] = "Object already free",
+		[REPORT_INVALID_POINTER] = "Invalid object pointer 0x%lx",
+		[REPORT_FREE_POINTER] = "Freepointer corrupt",
+		[REPORT_FREE_LIST] = "Freepointer corrupt",
+		[REPORT_FREE_CHAIN] = "Freechain corrupt",
+		[REPORT_ALLOC_POINTER] = "Freelist Pointer check fails",
+		[REPORT_NO_SLAB] = "Not a valid slab page",
+		[REPORT_MOST_OBJECTS] = "objects %u > max %u",
+		[REPORT_MOST_INUSE] = "inuse %u > max %u",
+		[REPORT_RETIRED] = "Slab disabled since SLUB metadata consistency check failed",
+		[REPORT_OBJECTS] = "Wrong number of objects. Found %u but should be %u",
+		[REPORT_COUNT] = "Wrong object count. Counter is %u but counted were %d",
+		[REPORT_NONE_IN_USE] = "Slab has 0 allocated objects but 1 are to be freed\n",
+		[REPORT_REMAINING] = "Objects remaining in %s on __kmem_cache_shutdown()",
+		[REPORT_WRONG_PARTIAL] = "SLUB %s: %lu partial slabs counted but counter=%lu",
+		[REPORT_WRONG_CACHE] = "cache_from_obj: Wrong slab cache. %s but object is from %s\n"
+				       "uslab: 0x%lx goes back to %s",
+	},
+	.area = {
+		[AREA_LEFT_REDZONE] = "Left Redzone",
+		[AREA_RIGHT_REDZONE] = "Right Redzone",
+		[AREA_KMALLOC_REDZONE] = "kmalloc Redzone",
+		[AREA_POISON] = "Poison",
+		[AREA_END_POISON] = "End Poison",
+		[AREA_ALIGNMENT] = "Alignment padding",
+		[AREA_OBJECT_PADDING] = "Object padding",
+		[AREA_SLAB_PADDING] = "slab padding",
+	},
+	.repair = {
+		[FIX_NOT_FREED] = "Object at 0x%lx not freed",
+		[FIX_NOT_RESIZED] = "Object at 0x%lx not resized",
+		[FIX_WAS_WRITTEN] = "Object at 0x%lx was written to while it was free",
+		[FIX_ALL_USED] = "Marking all objects used",
+		[FIX_OBJECTS] = "Number of objects adjusted",
+		[FIX_COUNT] = "Object count adjusted",
+		[FIX_FREE_LIST] = "Freelist cleared",
+		[FIX_FREE_CHAIN] = "Isolate corrupted freechain",
+		[FIX_PAGES_UNUSED] = "Pages at 0x%lx not used again",
+	},
 	.banner = put_banner,
 	.wrong = put_wrong,
-	.what = what_name,
-	.padding = make_padding_reason,
 	.track = put_track,
 	.slab = put_slab,
 	.object = put_object,
@@ -164,6 +189,5 @@ const struct report_style report_modern = {
 	.leaked = put_leaked,
 	.dump = put_dump,
 	.stack = put_stack,
-	.fix = put_fix,
 	.fix_bytes = put_fix_bytes,
 };

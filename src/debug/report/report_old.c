@@ -5,10 +5,8 @@
  * Data:       none.
  * Invariants: see report_style.h.
  * Locks:      the text is open.
- * Flow:       called through report_old; calls text.c, os/.
+ * Flow:       called through report_old; calls report_text.c, os/.
  */
-#include <string.h>
-
 #include "base/bits.h"
 #include "debug/report/report_style.h"
 #include "os/process/die.h"
@@ -27,37 +25,16 @@
 
 static void put_banner(const char *cache, const char *reason)
 {
-	text_print("%s\nBUG %s: %s\n%s\n\n", REPORT_RULE_DOUBLE, cache, reason, REPORT_RULE_SINGLE);
+	report_text_print("%s\nBUG %s: %s\n%s\n\n", REPORT_RULE_DOUBLE, cache, reason,
+			  REPORT_RULE_SINGLE);
 }
 
 static void put_wrong(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected)
 {
 	(void)start;
-	text_print("INFO: 0x%lx-0x%lx. First byte 0x%x instead of 0x%x\n", (unsigned long)first,
-		   (unsigned long)last, *first, expected);
-}
-
-/* There was one red zone, and one word for poison. */
-static const char *what_name(const char *what)
-{
-	static const char *const old_names[][2] = { { "Left Redzone", "Redzone" },
-						    { "Right Redzone", "Redzone" },
-						    { "kmalloc Redzone", "Redzone" },
-						    { "End Poison", "Poison" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(old_names); i++)
-		if (!strcmp(what, old_names[i][0]))
-			return old_names[i][1];
-	return what;
-}
-
-static void make_padding_reason(char *buf, const struct page *slab, const void *first,
-				const void *last)
-{
-	(void)slab;
-	os_format(buf, REPORT_REASON_MAX, "Padding overwritten. 0x%lx-0x%lx", (unsigned long)first,
-		  (unsigned long)last);
+	report_text_print("INFO: 0x%lx-0x%lx. First byte 0x%x instead of 0x%x\n",
+			  (unsigned long)first, (unsigned long)last, *first, expected);
 }
 
 static void put_track(const char *verb, const char *noun, const struct track *track)
@@ -65,9 +42,9 @@ static void put_track(const char *verb, const char *noun, const struct track *tr
 	(void)noun;
 	if (!track->addr)
 		return;
-	text_print("INFO: %s in ", verb);
-	text_symbol(track->addr);
-	text_print(" age=%lu cpu=%u pid=%u\n", report_age(track), track->cpu, track->pid);
+	report_text_print("INFO: %s in ", verb);
+	report_text_symbol(track->addr);
+	report_text_print(" age=%lu cpu=%u pid=%u\n", report_age(track), track->cpu, track->pid);
 }
 
 static unsigned long slab_flags(const struct page *slab, const struct slab_counters *counters)
@@ -85,23 +62,23 @@ static void put_slab(const struct page *slab)
 {
 	struct slab_counters counters = report_slab_counters(slab);
 
-	text_print("INFO: Slab 0x%lx objects=%u used=%u fp=0x%lx flags=0x%04lx\n",
-		   (unsigned long)slab, (unsigned int)counters.objects,
-		   (unsigned int)counters.inuse,
-		   slab->type == PAGE_SLAB ? (unsigned long)slab->freelist : 0,
-		   slab_flags(slab, &counters));
+	report_text_print("INFO: Slab 0x%lx objects=%u used=%u fp=0x%lx flags=0x%04lx\n",
+			  (unsigned long)slab, (unsigned int)counters.objects,
+			  (unsigned int)counters.inuse,
+			  slab->type == PAGE_SLAB ? (unsigned long)slab->freelist : 0,
+			  slab_flags(slab, &counters));
 }
 
 static void put_object(const char *start, const void *obj, const void *fp)
 {
-	text_print("INFO: Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
-		   report_distance(start, obj), (unsigned long)fp);
+	report_text_print("INFO: Object 0x%lx @offset=%lu fp=0x%lx\n\n", (unsigned long)obj,
+			  report_distance(start, obj), (unsigned long)fp);
 }
 
 static void put_leak(const struct page *slab, const void *obj)
 {
-	text_print("INFO: Object 0x%lx @offset=%lu\n", (unsigned long)obj,
-		   report_offset(slab, obj));
+	report_text_print("INFO: Object 0x%lx @offset=%lu\n", (unsigned long)obj,
+			  report_offset(slab, obj));
 }
 
 /* That kernel's isgraph(), for Latin-1; written as UTF-8, as today's terminals read it. */
@@ -123,15 +100,15 @@ static void put_dump_line(const unsigned char *bytes, size_t n)
 
 	for (size_t i = 0; i < REPORT_DUMP_LINE; i++) {
 		if (i < n) {
-			text_print(" %02x", bytes[i]);
+			report_text_print(" %02x", bytes[i]);
 			len += put_ascii(ascii + len, bytes[i]);
 		} else {
-			text_print("   ");
+			report_text_print("   ");
 			ascii[len++] = ' ';
 		}
 	}
 	ascii[len] = '\0';
-	text_print(" %s\n", ascii);
+	report_text_print(" %s\n", ascii);
 }
 
 static void put_dump(const char *label, size_t width, const void *start, size_t len)
@@ -140,7 +117,7 @@ static void put_dump(const char *label, size_t width, const void *start, size_t 
 
 	(void)width;
 	for (size_t done = 0; done < len; done += REPORT_DUMP_LINE) {
-		text_print("%8s 0x%lx: ", label, (unsigned long)(bytes + done));
+		report_text_print("%8s 0x%lx: ", label, (unsigned long)(bytes + done));
 		put_dump_line(bytes + done, MIN(len - done, (size_t)REPORT_DUMP_LINE));
 	}
 }
@@ -152,12 +129,12 @@ static void put_stack(void)
 	unsigned int nr = report_call_trace(pcs, STACK_DEPTH);
 
 	os_thread_name(name);
-	text_print("Pid: %u, comm: %s Not tainted uslab %s\nCall Trace:\n", os_thread_id(), name,
-		   USLAB_VERSION_TEXT);
+	report_text_print("Pid: %u, comm: %s Not tainted uslab %s\nCall Trace:\n", os_thread_id(),
+			  name, USLAB_VERSION_TEXT);
 	for (unsigned int i = 0; i < nr; i++) {
-		text_print(" [<%lx>] ", (unsigned long)pcs[i]);
-		text_symbol(pcs[i]);
-		text_print("\n");
+		report_text_print(" [<%lx>] ", (unsigned long)pcs[i]);
+		report_text_symbol(pcs[i]);
+		report_text_print("\n");
 	}
 }
 
@@ -165,35 +142,32 @@ static void put_stack(void)
 static void put_leaked(const char *cache, const void *caller)
 {
 	(void)caller;
-	text_print("kmem_cache_destroy %s: Slab cache still has objects\n", cache);
+	report_text_print("kmem_cache_destroy %s: Slab cache still has objects\n", cache);
 	put_stack();
 }
 
-/* Two of the texts had a full stop. */
-static void put_fix(const char *cache, const char *fix)
-{
-	bool stop = !strcmp(fix, "Object count adjusted") ||
-		    !strcmp(fix, "Number of objects adjusted");
-
-	text_print("FIX %s: %s%s\n", cache, fix, stop ? "." : "");
-}
-
-static void put_fix_bytes(const char *cache, const char *what, const void *first, const void *last,
+static void put_fix_bytes(const char *cache, const char *area, const void *first, const void *last,
 			  unsigned char value)
 {
-	(void)what;
-	text_print("FIX %s: Restoring 0x%lx-0x%lx=0x%x\n\n", cache, (unsigned long)first,
-		   (unsigned long)last, value);
+	(void)area;
+	report_text_print("FIX %s: Restoring 0x%lx-0x%lx=0x%x\n\n", cache, (unsigned long)first,
+			  (unsigned long)last, value);
 }
 
 const struct report_style report_old = {
 	.object_max = OBJECT_MAX,
 	.left_redzone = false,
 	.says_not_freed = false,
+	.reason = { [REPORT_PADDING] = "Padding overwritten. 0x%lx-0x%lx" },
+	/* There was one red zone, and one word for poison. */
+	.area = { [AREA_LEFT_REDZONE] = "Redzone",
+		  [AREA_RIGHT_REDZONE] = "Redzone",
+		  [AREA_KMALLOC_REDZONE] = "Redzone",
+		  [AREA_END_POISON] = "Poison" },
+	.repair = { [FIX_OBJECTS] = "Number of objects adjusted.",
+		    [FIX_COUNT] = "Object count adjusted." },
 	.banner = put_banner,
 	.wrong = put_wrong,
-	.what = what_name,
-	.padding = make_padding_reason,
 	.track = put_track,
 	.slab = put_slab,
 	.object = put_object,
@@ -201,6 +175,5 @@ const struct report_style report_old = {
 	.leaked = put_leaked,
 	.dump = put_dump,
 	.stack = put_stack,
-	.fix = put_fix,
 	.fix_bytes = put_fix_bytes,
 };

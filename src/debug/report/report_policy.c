@@ -2,21 +2,21 @@
 /*
  * debug/report/report_policy.c - where a report goes, and what comes after it
  *
- * Data:       policy, style, file and hook, as the program chose them; the taint;
+ * Data:       policy, format, file and hook, as the program chose them; the taint;
  *             what the open text holds.
  * Invariants: options are set before they matter (USLAB_CONF) or by the program; the hook and
  *             what goes with it change under the text's lock. A hook runs without it, and is
  *             counted as long as it does.
- * Locks:      RANK_REPORT, the text's, guards all but policy, style, tainted, own_frames and
- *             nr_telling, which are atomic.
+ * Locks:      RANK_REPORT, the text's, guards all but policy, format, tainted, own_frames
+ *             and nr_notifying, which are atomic.
  * Flow:       called by mistake.c, report.c, report_modern.c, api/debug_api.c, cache/ and debug/;
- *             calls text.c, report_head.c, os/process/file.c, os/process/process.c,
+ *             calls report_text.c, report_head.c, os/process/file.c, os/process/process.c,
  *             os/memory/vm.c, page/nested.c, page/reserve.c.
  *
  * A hook may wait for another thread, which itself has something to report, or makes a cache. So it
  * is called when its thread holds no lock of ours, with a copy of the text: where caches are walked
- * under the registry's lock, or a front is locked, it is put off as the frees of signal handlers
- * are (page/nested.h), until whoever holds such a lock has released it and asks nested_call().
+ * under the registry's lock, or a front is locked, it is deferred as the frees of signal handlers
+ * are (page/nested.h), until the holder of such a lock has released it and calls nested_call().
  */
 #include <string.h>
 
@@ -46,8 +46,8 @@ static enum report_policy policy = REPORT_CONTINUE;
 static enum report_format format = REPORT_MODERN;
 static bool tainted;
 static bool own_frames;
-static unsigned int nr_telling; /* hooks that run now */
-static int file_error;		/* of report.file; while the library is made ready */
+static unsigned int nr_notifying; /* hooks that run now */
+static int file_error;		  /* of report.file; while the library is made ready */
 
 static struct {
 	char path[PATH_BYTES]; /* "": stderr */
@@ -57,7 +57,8 @@ static struct {
 	bool quiet;
 	bool error;		/* the text reports a mistake, it is not only a trace */
 	unsigned int nr;	/* reports in it */
-	bool delivering;	/* whoever reports in between leaves the text open */
+	enum report_kind last;	/* of these */
+	bool delivering;	/* a report of a signal handler leaves the text open */
 	char cache[NAME_BYTES]; /* whose the first one is */
 } state;
 
@@ -135,7 +136,7 @@ bool report_shows_own_frames(void)
 static void close_options(void)
 {
 	if (!state.delivering)
-		text_close();
+		report_text_close();
 }
 
 /*
@@ -153,7 +154,7 @@ bool report_set_file(const char *path)
 		file_error = os_log_open(&log, absolute, LEAST_FD);
 	if (file_error)
 		return false;
-	text_open();
+	report_text_open();
 	os_log_close(&state.log);
 	state.log = log;
 	memcpy(state.path, absolute, sizeof(state.path));
@@ -166,20 +167,22 @@ int report_file_error(void)
 	return file_error;
 }
 
-static bool is_telling(void)
+static bool is_notifying(void)
 {
-	return lock_thread.flags & LOCK_TELLING;
+	return lock_thread.flags & LOCK_NOTIFYING;
 }
 
-/* Others may still run the hook that was; whoever is called by one does not wait for itself. */
+/*
+ * Other threads may still run the old hook. A hook that sets another one does not wait for itself.
+ */
 void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
 {
-	text_open();
+	report_text_open();
 	state.hook = hook;
 	state.arg = arg;
 	state.quiet = quiet;
 	close_options();
-	while (!is_telling() && load_acquire(&nr_telling)) /* pairs with tell() */
+	while (!is_notifying() && load_acquire(&nr_notifying)) /* pairs with notify() */
 		os_yield();
 }
 
@@ -187,17 +190,23 @@ void report_set_hook(uslab_report_hook hook, void *arg, bool quiet)
 
 static void note_error(const char *cache)
 {
-	text_open();
+	report_text_open();
 	if (!state.error)
 		os_format(state.cache, sizeof(state.cache), "%s", cache);
 	state.error = true;
 }
 
-void report_error_begin(const char *cache)
+void report_error_begin(const char *cache, enum report_kind kind)
 {
 	note_error(cache);
 	state.nr++;
+	state.last = kind;
 	store_relaxed(&report_counters.reports, report_counters.reports + 1);
+}
+
+enum report_kind report_last(void)
+{
+	return report_text_is_open() ? state.last : REPORT_NOTHING;
 }
 
 void report_fix_begin(const char *cache)
@@ -211,10 +220,7 @@ void report_count_isolated(void)
 	store_relaxed(&report_counters.isolated, report_counters.isolated + 1);
 }
 
-/*
- * What cannot go to the file still goes to stderr, if that is open; whoever looks for
- * the count says so.
- */
+/* What cannot be written to the file goes to stderr, if that is open, and is counted. */
 static void write_text(const char *text, size_t len)
 {
 	bool filed = state.path[0];
@@ -227,12 +233,12 @@ static void write_text(const char *text, size_t len)
 
 static void write_headed(bool is_report)
 {
-	char head[TEXT_HEAD_MAX];
+	char head[REPORT_TEXT_HEAD_MAX];
 	const char *text;
 	size_t len;
 
 	report_head(head, is_report);
-	text = text_get_behind(head, &len);
+	text = report_text_get_behind(head, &len);
 	write_text(text, len);
 }
 
@@ -249,109 +255,106 @@ static void write_rest(size_t delivered, bool left_out, unsigned int nr)
 		report_limit_leave_out(nr);
 		return;
 	}
-	text = text_get(&len);
+	text = report_text_get(&len);
 	if (unlikely(len > delivered))
 		write_text(text + delivered, len - delivered);
 }
 
-/*
- * What a hook is given: of its own, since the text is the next one's when its lock is given back.
- */
-struct told {
+/* What a hook is given: a copy, since the text's lock is released before the hook runs. */
+struct notification {
 	uslab_report_hook hook; /* NULL: nobody is notified */
 	void *arg;
 	bool quiet; /* the text was not written */
 	char *copy; /* NULL: no memory */
 	size_t size;
 	char cache[NAME_BYTES];
-	char start[SHORT_BYTES]; /* instead of it */
+	char start[SHORT_BYTES]; /* instead of the copy */
 };
 
 static void shorten(char start[SHORT_BYTES], const char *text, size_t len)
 {
 	static const char note[] = "[no memory for the rest]\n";
-	size_t room = MIN(len, SHORT_BYTES - sizeof(note));
-	const char *newline = memrchr(text, '\n', room);
+	size_t space = MIN(len, SHORT_BYTES - sizeof(note));
+	const char *newline = memrchr(text, '\n', space);
 
-	room = newline ? (size_t)(newline + 1 - text) : 0;
-	memcpy(start, text, room);
-	memcpy(start + room, note, sizeof(note));
+	space = newline ? (size_t)(newline + 1 - text) : 0;
+	memcpy(start, text, space);
+	memcpy(start + space, note, sizeof(note));
 }
 
-/* What a hook reports itself is no other hook's business. */
+/* For what a hook itself reports no hook is called. */
 static uslab_report_hook hook_for(bool is_report)
 {
-	return is_report && !is_telling() ? state.hook : NULL;
+	return is_report && !is_notifying() ? state.hook : NULL;
 }
 
-static void prepare_told(struct told *told, uslab_report_hook hook, const char *text, size_t len)
+static void prepare(struct notification *n, uslab_report_hook hook, const char *text, size_t len)
 {
-	*told = (struct told){ .hook = hook };
+	*n = (struct notification){ .hook = hook };
 	if (!hook)
 		return;
-	told->arg = state.arg;
-	told->quiet = state.quiet;
-	memcpy(told->cache, state.cache, sizeof(told->cache));
-	told->size = ALIGN_UP(len + 1, os_page_size());
-	told->copy = os_map(told->size, os_page_size());
-	if (told->copy)
-		memcpy(told->copy, text, len + 1);
+	n->arg = state.arg;
+	n->quiet = state.quiet;
+	memcpy(n->cache, state.cache, sizeof(n->cache));
+	n->size = ALIGN_UP(len + 1, os_page_size());
+	n->copy = os_map(n->size, os_page_size());
+	if (n->copy)
+		memcpy(n->copy, text, len + 1);
 	else
-		shorten(told->start, text, len);
-	fetch_add(&nr_telling, 1);
+		shorten(n->start, text, len);
+	fetch_add(&nr_notifying, 1);
 }
 
-/*
- * What the hook calls of ours is served as in a signal handler: it is in
- * the middle of another call.
- */
-static void tell(const struct told *told)
+/* Calls of the hook into this library are nested calls: it runs in the middle of another one. */
+static void notify(const struct notification *n)
 {
-	if (told->hook) {
-		lock_thread.flags |= LOCK_TELLING;
-		told->hook(told->cache, told->copy ? told->copy : told->start, told->arg);
-		lock_thread.flags &= ~LOCK_TELLING;
-		__atomic_fetch_sub(&nr_telling, 1,
+	if (n->hook) {
+		lock_thread.flags |= LOCK_NOTIFYING;
+		n->hook(n->cache, n->copy ? n->copy : n->start, n->arg);
+		lock_thread.flags &= ~LOCK_NOTIFYING;
+		__atomic_fetch_sub(&nr_notifying, 1,
 				   __ATOMIC_RELEASE); /* pairs with report_set_hook() */
 	}
-	if (told->copy)
-		os_release(told->copy, told->size);
+	if (n->copy)
+		os_release(n->copy, n->size);
 }
 
-/* The hook that there is by now: that of before may have been taken away. */
-static void tell_late(void *owner, void *p, const void *caller)
+/* Calls the hook that is set by now: the one of before may have been removed. */
+static void notify_deferred(void *owner, void *p, const void *caller)
 {
-	struct told *told = p;
+	struct notification *n = p;
 
 	(void)owner;
 	(void)caller;
-	text_open();
-	told->hook = state.hook;
-	told->arg = state.arg;
-	if (told->hook)
-		fetch_add(&nr_telling, 1);
-	else if (told->quiet && told->copy)
-		write_text(told->copy, strlen(told->copy));
+	report_text_open();
+	n->hook = state.hook;
+	n->arg = state.arg;
+	if (n->hook)
+		fetch_add(&nr_notifying, 1);
+	else if (n->quiet && n->copy)
+		write_text(n->copy, strlen(n->copy));
 	close_options();
-	tell(told);
-	reserve_free(told);
+	notify(n);
+	reserve_free(n);
 }
 
-/* Tells when this thread holds no lock any more. false: no memory, and nobody is notified. */
-static bool put_off(struct told *told)
+/*
+ * Calls the hook when this thread holds no lock any more. false: no memory, and it is not called.
+ */
+static bool defer(struct notification *n)
 {
-	struct told *late = reserve_alloc(sizeof(*late), sizeof(void *));
+	struct notification *late = reserve_alloc(sizeof(*late), sizeof(void *));
 
-	__atomic_fetch_sub(&nr_telling, 1, __ATOMIC_RELEASE); /* as above */
-	told->hook = NULL;
+	__atomic_fetch_sub(&nr_notifying, 1, __ATOMIC_RELEASE); /* as above */
+	n->hook = NULL;
 	if (!late)
 		return false;
-	*late = *told;
-	if (!nested_defer(tell_late, NULL, late, NULL)) {
+	*late = *n;
+	if (!nested_defer(notify_deferred, NULL, late, NULL)) {
 		reserve_free(late);
 		return false;
 	}
-	told->copy = NULL; /* it is that one's now */
+	n->copy = NULL; /* now owned by late */
 	return true;
 }
 
@@ -363,7 +366,7 @@ static void end_by_policy(void)
 		os_exit(EXIT_STATUS);
 }
 
-/* What ends the program is written whatever came before; and what was asked for by a letter is. */
+/* A report that ends the program is always written, and so is a trace (debug flag T). */
 static bool is_left_out(bool is_report)
 {
 	return is_report && report_goes_on() && !report_limit_takes(state.nr, os_clock_ms());
@@ -372,11 +375,11 @@ static bool is_left_out(bool is_report)
 static cold void deliver(void)
 {
 	bool error = state.error, left_out = false;
-	bool ends = error && !is_telling() && !report_goes_on();
+	bool ends = error && !is_notifying() && !report_goes_on();
 	bool silent;
 	uslab_report_hook hook = hook_for(error);
 	unsigned int nr = state.nr;
-	struct told told;
+	struct notification n;
 	const char *text = NULL;
 	size_t len = 0;
 
@@ -384,11 +387,11 @@ static cold void deliver(void)
 	if (!hook || !state.quiet)
 		left_out = is_left_out(error);
 	if (hook || !left_out) /* else nobody wants the names */
-		text = text_get(&len);
-	prepare_told(&told, hook, text, len);
-	silent = hook && state.quiet && told.copy;
+		text = report_text_get(&len);
+	prepare(&n, hook, text, len);
+	silent = hook && state.quiet && n.copy;
 	if (hook && !ends && lock_thread.nr)
-		silent &= put_off(&told);
+		silent &= defer(&n);
 	if (hook && state.quiet && !silent)
 		left_out = is_left_out(error);
 	if (!left_out && !silent)
@@ -397,42 +400,46 @@ static cold void deliver(void)
 	state.delivering = false;
 	state.error = false;
 	state.nr = 0;
-	text_close();
+	state.last = REPORT_NOTHING;
+	report_text_close();
 	if (ends && lock_thread.nr)
 		lock_abandon();
-	tell(&told);
-	/* of what a hook reports itself the report that it is called for ends the process, later */
+	notify(&n);
+	/*
+	 * a mistake in the hook itself does not end the process: the report it runs for does, below
+	 */
 	if (ends)
 		end_by_policy();
 }
 
 void report_deliver(void)
 {
-	if (text_is_open() && !state.delivering)
+	if (report_text_is_open() && !state.delivering)
 		deliver();
 }
 
 /*
- * What was left out since the last report that was written. Of a reporter that waits
- * for its reader the end of the program does not wait.
+ * Says how many reports were left out since the last one that was written. The end of the program
+ * does not wait for a thread that is writing to a full pipe.
  */
-static __attribute__((destructor)) void tell_what_was_left_out(void)
+static __attribute__((destructor)) void write_left_out(void)
 {
-	char head[TEXT_HEAD_MAX];
+	char head[REPORT_TEXT_HEAD_MAX];
 
-	if (!report_limit_has_left_out() || text_is_busy())
+	if (!report_limit_has_left_out() || report_text_is_busy())
 		return;
-	text_open();
+	report_text_open();
 	write_text(head, report_head(head, false));
-	text_close();
+	report_text_close();
 }
 
-void report_fork_child(void)
+void report_reset(void)
 {
-	report_head_fork_child();
+	report_head_reset();
 	state.error = false;
 	state.nr = 0;
+	state.last = REPORT_NOTHING;
 	state.delivering = false;
-	store_relaxed(&nr_telling, is_telling()); /* others do not return here */
-	text_fork_child();
+	store_relaxed(&nr_notifying, is_notifying()); /* others do not return here */
+	report_text_reset();
 }

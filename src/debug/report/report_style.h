@@ -32,16 +32,15 @@ struct report_style {
 	bool says_not_freed; /* also of an object that failed its own check, when it was freed */
 	bool shows_taken;    /* see report_shows_taken() */
 
+	/* printf text (subset of os/process/say.h); NULL: as in report_modern */
+	const char *reason[REPORT_NR_KINDS];
+	const char *area[REPORT_NR_AREAS];
+	const char *repair[REPORT_NR_REPAIRS];
+
 	void (*banner)(const char *cache, const char *reason);
-	/*
-	 * The line on wrong bytes first..last, start: of the slab or the pages; and
-	 * their name in the banner.
-	 */
+	/* The line on wrong bytes first..last; start: of the slab or the pages. */
 	void (*wrong)(const char *start, const unsigned char *first, const void *last,
 		      unsigned char expected);
-	const char *(*what)(const char *what);
-	/* The reason for slab padding; buf of REPORT_REASON_MAX bytes. */
-	void (*padding)(char *buf, const struct page *slab, const void *first, const void *last);
 	void (*track)(const char *verb, const char *noun, const struct track *track);
 	void (*slab)(const struct page *slab);
 	void (*object)(const char *start, const void *obj, const void *fp);
@@ -51,8 +50,7 @@ struct report_style {
 	/* Memory; label is filled up to width columns where the style does so. */
 	void (*dump)(const char *label, size_t width, const void *start, size_t len);
 	void (*stack)(void);
-	void (*fix)(const char *cache, const char *text);
-	void (*fix_bytes)(const char *cache, const char *what, const void *first, const void *last,
+	void (*fix_bytes)(const char *cache, const char *area, const void *first, const void *last,
 			  unsigned char value);
 };
 
@@ -75,8 +73,16 @@ bool report_tainted(void);
 void report_taint(void);
 
 /* Open the text for an error, for a repair in the cache of that name; and count it. */
-void report_error_begin(const char *cache);
+void report_error_begin(const char *cache, enum report_kind kind);
 void report_fix_begin(const char *cache);
+
+/* Of the last error in this thread's text; REPORT_NOTHING: it has none. */
+enum report_kind report_last(void);
+
+/* ---- report.c ---- */
+
+/* The words of the style that was chosen. */
+const char *report_reason(enum report_kind kind);
 
 /* ---- what both styles say in the same way ---- */
 

@@ -4,15 +4,15 @@
  *
  * Data:       the text as it is collected, without the names of functions; where these belong; the
  *             text with them; the lock.
- * Invariants: nothing of the collected text changes. Each of the two texts is shorter than
- *             TEXT_MAX; whole ends with NUL; cut: it is full, ends with its last whole
+ * Invariants: the collected text is only appended to. Each of the two texts is shorter than
+ *             REPORT_TEXT_MAX; whole ends with NUL; cut: it is full, ends with its last whole
  *             line, and takes no more.
- * Locks:      text.lock (RANK_REPORT), taken apart from the order (os/lock/lock.h),
- *             by whom the text is open.
- * Flow:       see text.h; calls os/process/say.h, names.h, stacks.h.
+ * Locks:      text.lock (RANK_REPORT), taken outside of the lock order (os/lock/lock.h), held as
+ *             long as the text is open.
+ * Flow:       see report_text.h; calls os/process/say.h, symbol_names.h, stacks.h.
  *
  * To look up a name takes a fraction of a millisecond in a large program. Reports are
- * collected under locks that others wait for, so names are put in by text_get(), when
+ * collected under locks that others wait for, so names are put in by report_text_get(), when
  * these have been released.
  */
 #include <stdarg.h>
@@ -29,8 +29,8 @@
 
 static const char cut_line[] = "[the report is longer than 64 KiB: the rest is left out]\n";
 
-#define ROOM (TEXT_MAX - sizeof(cut_line)) /* the last line always fits */
-#define NAMES_MAX 2048			   /* any more are looked up at once */
+#define SPACE (REPORT_TEXT_MAX - sizeof(cut_line)) /* the last line always fits */
+#define NAMES_MAX 2048				   /* any more are looked up at once */
 
 /* An address whose name belongs at an offset of the collected text. */
 struct name {
@@ -52,25 +52,25 @@ static struct {
 	unsigned int nr_names_taken;
 } text = { .lock = LOCK_INIT(RANK_REPORT) };
 
-/* Apart: all zero, they take no page of the file nor of memory. */
-static char buf[TEXT_MAX];
-static char headed[TEXT_HEAD_MAX + TEXT_MAX];
-#define WHOLE (headed + TEXT_HEAD_MAX)
+/* Not in the struct above: all zero, these lie in .bss. */
+static char buf[REPORT_TEXT_MAX];
+static char headed[REPORT_TEXT_HEAD_MAX + REPORT_TEXT_MAX];
+#define WHOLE (headed + REPORT_TEXT_HEAD_MAX)
 static struct name names[NAMES_MAX];
 
-bool text_is_open(void)
+bool report_text_is_open(void)
 {
 	return lock_holds_apart(&text.lock);
 }
 
-bool text_is_busy(void)
+bool report_text_is_busy(void)
 {
 	return load_relaxed(&text.lock.word);
 }
 
-void text_open(void)
+void report_text_open(void)
 {
-	if (text_is_open())
+	if (report_text_is_open())
 		return;
 	lock_acquire_apart(&text.lock);
 	text.collected = text.whole = (struct part){ 0, false };
@@ -78,13 +78,13 @@ void text_open(void)
 	text.taken = 0;
 }
 
-void text_close(void)
+void report_text_close(void)
 {
-	ASSERT(text_is_open());
+	ASSERT(report_text_is_open());
 	lock_release_apart(&text.lock);
 }
 
-void text_fork_child(void)
+void report_text_reset(void)
 {
 	lock_fork_child(&text.lock);
 }
@@ -98,19 +98,19 @@ static cold void cut_short(struct part *part, const char *bytes)
 	part->cut = true;
 }
 
-void text_print(const char *fmt, ...)
+void report_text_print(const char *fmt, ...)
 {
 	struct part *part = &text.collected;
 	va_list args;
 	size_t len;
 
-	ASSERT(text_is_open());
+	ASSERT(report_text_is_open());
 	if (part->cut)
 		return;
 	va_start(args, fmt);
-	len = os_format_list(buf + part->len, ROOM - part->len, fmt, args);
+	len = os_format_list(buf + part->len, SPACE - part->len, fmt, args);
 	va_end(args);
-	if (likely(len < ROOM - part->len)) {
+	if (likely(len < SPACE - part->len)) {
 		part->len += len;
 		return;
 	}
@@ -119,34 +119,34 @@ void text_print(const char *fmt, ...)
 		text.nr_names--;
 }
 
-void text_symbol(uintptr_t address)
+void report_text_symbol(uintptr_t address)
 {
 	char name[NAME_MAX_BYTES];
 
-	ASSERT(text_is_open());
+	ASSERT(report_text_is_open());
 	if (likely(text.nr_names < NAMES_MAX)) {
 		if (!text.collected.cut)
 			names[text.nr_names++] = (struct name){ text.collected.len, address };
 		return;
 	}
-	names_text(name, address);
-	text_print("%s", name);
+	symbol_names_text(name, address);
+	report_text_print("%s", name);
 }
 
 static void put_frame(const char *prefix, uintptr_t pc)
 {
-	text_print("%s", prefix);
-	text_symbol(pc);
-	text_print("\n");
+	report_text_print("%s", prefix);
+	report_text_symbol(pc);
+	report_text_print("\n");
 }
 
-void text_frames(const char *prefix, const uintptr_t *pcs, unsigned int nr)
+void report_text_frames(const char *prefix, const uintptr_t *pcs, unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++)
 		put_frame(prefix, pcs[i]);
 }
 
-unsigned int text_stack(const char *prefix, uint32_t handle)
+unsigned int report_text_stack(const char *prefix, uint32_t handle)
 {
 	const uint64_t *pcs;
 	unsigned int nr = stacks_fetch(handle, &pcs);
@@ -161,7 +161,7 @@ unsigned int text_stack(const char *prefix, uint32_t handle)
 static void put_whole(const char *from, size_t len)
 {
 	struct part *part = &text.whole;
-	size_t fits = MIN(len, ROOM - 1 - part->len);
+	size_t fits = MIN(len, SPACE - 1 - part->len);
 
 	if (part->cut)
 		return;
@@ -185,13 +185,13 @@ static void take_name(const struct name *at)
 	take_up_to(at->at);
 	if (text.whole.cut)
 		return;
-	names_text(name, at->address);
+	symbol_names_text(name, at->address);
 	put_whole(name, strlen(name));
 }
 
-const char *text_get(size_t *len)
+const char *report_text_get(size_t *len)
 {
-	ASSERT(text_is_open());
+	ASSERT(report_text_is_open());
 	while (text.nr_names_taken < text.nr_names)
 		take_name(&names[text.nr_names_taken++]);
 	take_up_to(text.collected.len);
@@ -204,13 +204,13 @@ const char *text_get(size_t *len)
 	return WHOLE;
 }
 
-const char *text_get_behind(const char *head, size_t *len)
+const char *report_text_get_behind(const char *head, size_t *len)
 {
 	size_t before = strlen(head);
 	char *start = WHOLE - before;
 
-	ASSERT(before < TEXT_HEAD_MAX);
-	text_get(len);
+	ASSERT(before < REPORT_TEXT_HEAD_MAX);
+	report_text_get(len);
 	memcpy(start, head, before);
 	*len += before;
 	return start;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug/report/symbol_names.c - names of functions, those that reports had lately, cached
+ * debug/report/symbol_names.c - a cache of the names of functions in recent reports
  *
- * Data:       names[], the last one of each place.
- * Invariants: what stands for a loaded object are its place and a sum of its first page, in
- *             which the build id is: another library, or a new version, that was loaded to the
- *             same place has another sum.
+ * Data:       names[], the last one of each hash.
+ * Invariants: a loaded object is identified by its address and a checksum of its first page, which
+ *             has the build id: another library, or a new version, loaded at the same address has
+ *             another checksum.
  * Locks:      see debug/report/symbol_names.h.
  * Flow:       see debug/report/symbol_names.h.
  *
@@ -17,6 +17,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "base/mix.h"
 #include "debug/report/symbol_names.h"
 #include "os/symbol/object.h"
 #include "os/memory/readable.h"
@@ -36,7 +37,7 @@ static struct {
 	char text[NAME_MAX_BYTES];
 } names[NAMES];
 
-/* false: nothing is loaded there, or it is not all there. */
+/* false: nothing is loaded there, or not all of it is readable. */
 static bool find_place(uintptr_t address, struct place *place)
 {
 	uint64_t words[64];
@@ -48,19 +49,19 @@ static bool find_place(uintptr_t address, struct place *place)
 		if (!os_readable_copy(words, place->object.start + at, sizeof(words)))
 			return false;
 		for (unsigned int i = 0; i < ARRAY_SIZE(words); i++)
-			place->sum = (place->sum ^ words[i]) * 0x9e3779b97f4a7c15ull;
+			place->sum = mix_multiply(place->sum ^ words[i]);
 	}
 	return true;
 }
 
-/* That a name was not found may be for want of a descriptor: it is looked for again. */
+/* A name that was not found is not cached: maybe no file descriptor was free. */
 static bool is_name(const char *text)
 {
 	/* behind the offset in a function there is its size; of a long name both are cut off */
 	return strlen(text) >= NAME_MAX_BYTES - 1 || strstr(text, "/0x");
 }
 
-void names_text(char *buf, uintptr_t address)
+void symbol_names_text(char *buf, uintptr_t address)
 {
 	unsigned int i = (unsigned int)((address ^ address >> 8) % NAMES);
 	struct place place;

@@ -22,7 +22,7 @@ static void check_home(const struct slab_cache *c, const struct page *slab)
 	switch (g->placement) {
 	case SLAB_INDEX_OBJECT:
 		/* where else: slab_index_mark() */
-		CHECK(!index == (slab_counters_of(slab).inuse == g->num));
+		CHECK(!index == (engine_counters(slab).inuse == g->num));
 		break;
 	case SLAB_INDEX_OFF:
 		CHECK(index && !page_in_arena(index));
@@ -36,7 +36,7 @@ static void check_home(const struct slab_cache *c, const struct page *slab)
 static void check_slab(const struct engine *e, const struct page *slab, unsigned int node)
 {
 	const struct slab_cache *c = slab_cache_of(e);
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	bool is_free[SLAB_MAX_NUM];
 
 	CHECK(slab->type == PAGE_SLAB);
@@ -46,7 +46,7 @@ static void check_slab(const struct engine *e, const struct page *slab, unsigned
 	CHECK(slab->nr_pages == 1u << slab->order);
 	CHECK(slab->order == c->geometry.order);
 	CHECK(counters.objects == c->geometry.num);
-	CHECK(!counters.frozen && !counters.carved);
+	CHECK(!counters.frozen && !counters.formatted);
 	CHECK(!counters.colour || counters.colour < c->geometry.colour);
 	check_home(c, slab);
 	CHECK(slab_index_mark(c, slab, is_free));
@@ -64,7 +64,7 @@ static unsigned long check_list(const struct engine *e, const struct list_head *
 
 	list_for_each(pos, list) {
 		const struct page *slab = list_entry(pos, const struct page, lru);
-		struct slab_counters counters = slab_counters_of(slab);
+		struct slab_counters counters = engine_counters(slab);
 
 		CHECK(pos->next->prev == pos && pos->prev->next == pos);
 		check_slab(e, slab, node);

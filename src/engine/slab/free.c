@@ -19,19 +19,19 @@ static cold void say_again_locked(struct engine *e, struct slab_node *node, void
 /* Of an isolated slab, what was in use comes back, and is never used again. */
 static cold bool drop_locked(struct page *slab)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
-	if (!counters.frozen || !counters.carved)
+	if (!counters.frozen || !counters.formatted)
 		return false;
-	counters.carved--;
-	slab_set_counters(slab, counters);
+	counters.formatted--;
+	engine_set_counters(slab, counters);
 	return true;
 }
 
 /* Nothing of it is in use; or it is on no list, because it is new or isolated. */
 static inline bool takes_nothing_locked(const struct page *slab)
 {
-	return unlikely(!slab_counters_of(slab).inuse || !slab->lru.next);
+	return unlikely(!engine_counters(slab).inuse || !slab->lru.next);
 }
 
 /*
@@ -44,7 +44,7 @@ static unsigned int put_objects_locked(struct engine *e, struct slab_node *node,
 				       unsigned int number, void **objs, unsigned int n)
 {
 	const struct slab_cache *c = slab_cache_of(e);
-	bool exact = load_relaxed(&e->exact);
+	bool verify = load_relaxed(&e->verify_frees);
 	unsigned int again = 0;
 	unsigned int i = 0;
 
@@ -55,7 +55,7 @@ static unsigned int put_objects_locked(struct engine *e, struct slab_node *node,
 	}
 	slab_node_unlink_locked(node, slab);
 	do {
-		if (unlikely(!slab_index_put(c, slab, number, exact))) {
+		if (unlikely(!slab_index_put(c, slab, number, verify))) {
 			say_again_locked(e, node, objs[i]);
 			again++;
 		}

@@ -45,16 +45,12 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 	if (!slab)
 		return NULL;
 	counters.colour = (uint16_t)next_colour(c, c->node[slab->node]);
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	if (!slab_index_new(c, slab)) {
 		pcp_free(slab, g->order, e->page_lists);
 		return NULL;
 	}
-	slab->lru.next = NULL;
-	slab->lru.prev = NULL;
-	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
-	store_relaxed(&slab->engine, e);
-	store_relaxed(&slab->layout, &c->layout);
+	engine_own_pages(e, slab, &c->layout);
 	if (e->ctor)
 		construct(e, slab);
 	if (e->page_class)

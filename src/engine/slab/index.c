@@ -82,7 +82,7 @@ static inline bool is_at_home(const struct slab_cache *c, const struct page *sla
 unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void **objs,
 			     unsigned int max)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	const uint8_t *index = slab->freelist;
 	char *first = slab_objects(c, slab);
 	unsigned int number = SLAB_MAX_NUM;
@@ -98,7 +98,7 @@ unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void
 	if (counters.inuse == counters.objects ? unlikely(!is_at_home(c, slab, index))
 					       : unlikely(index[counters.inuse] == number))
 		return 0;
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	if (counters.inuse == counters.objects && c->geometry.placement == SLAB_INDEX_OBJECT)
 		slab->freelist = NULL;
 	return n;
@@ -106,7 +106,7 @@ unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void
 
 bool slab_index_has(const struct page *slab, unsigned int number)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	const uint8_t *index = slab->freelist;
 
 	for (unsigned int i = counters.inuse; index && i < counters.objects; i++)
@@ -118,7 +118,7 @@ bool slab_index_has(const struct page *slab, unsigned int number)
 bool slab_index_mark(const struct slab_cache *c, const struct page *slab,
 		     bool is_free[SLAB_MAX_NUM])
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	const uint8_t *index = slab->freelist;
 
 	memset(is_free, 0, SLAB_MAX_NUM * sizeof(is_free[0]));
@@ -140,33 +140,33 @@ bool slab_index_mark(const struct slab_cache *c, const struct page *slab,
  * when does not depend on it.
  */
 static uint8_t *put_home(const struct slab_cache *c, struct page *slab, unsigned int number,
-			 bool exact)
+			 bool verify)
 {
 	const struct slab_geometry *g = &c->geometry;
 
-	if (unlikely(exact) && has_spare(g))
+	if (unlikely(verify) && has_spare(g))
 		return slab[1].spare;
 	return (uint8_t *)slab_objects(c, slab) + (size_t)number * g->size;
 }
 
-bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact)
+bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool verify)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 	uint8_t *index = slab->freelist;
 
 	if (unlikely(!counters.inuse)) /* all of them are free */
 		return false;
 	if (!index) {
-		index = put_home(c, slab, number, exact);
+		index = put_home(c, slab, number, verify);
 		slab->freelist = index;
 	} else if (counters.inuse < counters.objects && unlikely(index[counters.inuse] == number)) {
 		return false; /* what came last */
 	}
 	/* Debug builds look at all numbers, too. */
-	if (unlikely(exact || ASSERT_ENABLED) && slab_index_has(slab, number))
+	if (unlikely(verify || ASSERT_ENABLED) && slab_index_has(slab, number))
 		return false;
 	counters.inuse--;
 	index[counters.inuse] = (uint8_t)number;
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slab/node.c - the three lists of a node, and the choice of a node (spec 3.1, 3.6)
+ * engine/slab/node.c - the three lists of a node (spec 3.1, 3.6)
  *
  * Data:       struct slab_node.
  * Invariants: nr_partial and free_slabs are the lengths of two lists, total_slabs of all three and
@@ -10,7 +10,6 @@
  * Flow:       called by refill.c, free.c, reap.c, slab.c; calls page/meta.c.
  */
 #include "engine/slab/slab.h"
-#include "os/cpu/cpu.h"
 #include "page/meta.h"
 
 struct slab_node *slab_node_new(void)
@@ -38,7 +37,7 @@ void slab_node_add_free_locked(struct slab_node *node, long objects)
 
 void slab_node_link_locked(struct slab_node *node, struct page *slab, bool tail)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	if (!counters.inuse) {
 		node->free_slabs++;
@@ -56,7 +55,7 @@ void slab_node_link_locked(struct slab_node *node, struct page *slab, bool tail)
 
 void slab_node_unlink_locked(struct slab_node *node, struct page *slab)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	if (!counters.inuse)
 		node->free_slabs--;
@@ -68,15 +67,15 @@ void slab_node_unlink_locked(struct slab_node *node, struct page *slab)
 /* An array in an object is nowhere while a slab is full. */
 void slab_node_isolate_locked(struct engine *e, struct slab_node *node, struct page *slab)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
 	node->said = true;
 	slab_node_add_free_locked(node, -(long)(counters.objects - counters.inuse));
-	counters.carved = counters.inuse;
+	counters.formatted = counters.inuse;
 	counters.inuse = counters.objects;
 	counters.frozen = 1;
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	if (slab_cache_of(e)->geometry.placement == SLAB_INDEX_OBJECT)
 		slab->freelist = NULL;
 	slab->lru.next = NULL;
@@ -102,15 +101,8 @@ bool slab_node_drop_locked(struct slab_node *node, struct page **dropped)
 	slab = list_last(&node->free, struct page, lru);
 	slab_node_unlink_locked(node, slab);
 	node->total_slabs--;
-	slab_node_add_free_locked(node, -(long)slab_counters_of(slab).objects);
+	slab_node_add_free_locked(node, -(long)engine_counters(slab).objects);
 	slab->next = *dropped;
 	*dropped = slab;
 	return true;
-}
-
-unsigned int slab_node_first(const struct slab_cache *c, int node)
-{
-	if (node >= 0 && (unsigned int)node < c->nr_nodes)
-		return (unsigned int)node;
-	return c->nr_nodes > 1 ? os_current_node() : 0;
 }

@@ -71,7 +71,7 @@ int slab_shrink(struct engine *e)
 		 * what a tool asks for must not give away slabs whose array is no
 		 * proof that they are free
 		 */
-		if (load_relaxed(&e->exact)) {
+		if (load_relaxed(&e->verify_frees)) {
 			isolate_broken_locked(e, node, &node->partial);
 			isolate_broken_locked(e, node, &node->free);
 		}

@@ -77,7 +77,7 @@ static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool this
 static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigned int want)
 {
 	const struct slab_cache *c = slab_cache_of(e);
-	unsigned int local = slab_node_first(c, -1);
+	unsigned int local = engine_first_node(c->nr_nodes, -1);
 	unsigned int i;
 
 	for (i = 0; i < c->nr_nodes; i++) {
@@ -91,7 +91,7 @@ static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigne
 
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
 {
-	unsigned int first = slab_node_first(slab_cache_of(e), node);
+	unsigned int first = engine_first_node(slab_cache_of(e)->nr_nodes, node);
 	unsigned int got = refill_from_node(e, first, objs, want);
 
 	if (!got)

@@ -54,20 +54,6 @@ static void slab_tune(struct engine *e, unsigned int batchcount)
 	}
 }
 
-/* Flags for the pages of a cache's slabs; shown by tools, no effect in user space. */
-static gfp_t alloc_flags(slab_flags_t flags)
-{
-	gfp_t gfp = __GFP_COMP;
-
-	if (flags & SLAB_CACHE_DMA)
-		gfp |= __GFP_DMA;
-	if (flags & SLAB_CACHE_DMA32)
-		gfp |= __GFP_DMA32;
-	if (flags & SLAB_RECLAIM_ACCOUNT)
-		gfp |= __GFP_RECLAIMABLE;
-	return gfp;
-}
-
 static struct slab_layout make_layout(const struct slab_geometry *g, unsigned int object_size)
 {
 	return (struct slab_layout){
@@ -85,7 +71,7 @@ static struct slab_layout make_layout(const struct slab_geometry *g, unsigned in
 /* NULL: out of memory. */
 static struct slab_cache *state_new(const struct slab_geometry *g, unsigned int object_size)
 {
-	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	unsigned int nr_nodes = engine_nr_nodes();
 	struct slab_cache *c = meta_alloc(state_size(nr_nodes));
 	unsigned int i;
 
@@ -118,22 +104,9 @@ static int slab_init(struct engine *e, const struct engine_params *params)
 	c = state_new(&g, params->object_size);
 	if (!c)
 		return -ENOMEM;
-	*e = (struct engine){
-		.ops = &slab_ops,
-		.layout = &c->layout,
-		.state = c,
-		.name = params->name,
-		.size = g.size,
-		.object_size = params->object_size,
-		.align = params->align,
-		.id = params->id,
-		.flags = params->flags,
-		.allocflags = alloc_flags(params->flags),
-		.ctor = params->ctor,
-		.page_class = params->page_class,
-		.page_lists = params->page_lists,
-		.pack = params->pack,
-	};
+	engine_init(e, params, &slab_ops, &c->layout, c);
+	e->allocflags = __GFP_COMP | engine_page_flags(params->flags);
+	e->page_lists = params->page_lists;
 	slab_tune(e, slab_batchcount(g.size));
 	return 0;
 }
@@ -171,28 +144,13 @@ static unsigned long slab_destroy(struct engine *e)
 	return 0;
 }
 
-static void for_each_lock(struct engine *e, void (*act)(struct lock *l))
+static void slab_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
 	const struct slab_cache *c = slab_cache_of(e);
 	unsigned int i;
 
 	for (i = 0; i < c->nr_nodes; i++)
 		act(&c->node[i]->list_lock);
-}
-
-static void slab_fork_prepare(struct engine *e)
-{
-	for_each_lock(e, lock_fork_prepare);
-}
-
-static void slab_fork_parent(struct engine *e)
-{
-	for_each_lock(e, lock_fork_parent);
-}
-
-static void slab_fork_child(struct engine *e)
-{
-	for_each_lock(e, lock_fork_child);
 }
 
 const struct engine_ops slab_ops = {
@@ -210,8 +168,6 @@ const struct engine_ops slab_ops = {
 	.stats = slab_stats,
 	.tune = slab_tune,
 	.reap = slab_reap,
-	.fork_prepare = slab_fork_prepare,
-	.fork_parent = slab_fork_parent,
-	.fork_child = slab_fork_child,
+	.each_lock = slab_each_lock,
 	.check = slab_check,
 };

@@ -27,7 +27,9 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "engine/mistake.h"
+#include "engine/nodes.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
 
@@ -88,29 +90,11 @@ static inline struct slab_cache *slab_cache_of(const struct engine *e)
 	return e->state;
 }
 
-/* One load: a copy that is whole, if not up to date, without the lock too. */
-static inline struct slab_counters slab_counters_of(const struct page *slab)
-{
-	uint64_t word = load_relaxed(&slab->counters);
-	struct slab_counters counters;
-
-	memcpy(&counters, &word, sizeof(counters));
-	return counters;
-}
-
-static inline void slab_set_counters(struct page *slab, struct slab_counters counters)
-{
-	uint64_t word;
-
-	memcpy(&word, &counters, sizeof(word));
-	store_relaxed(&slab->counters, word);
-}
-
 /* Object 0: s_mem of the kernel. */
 static inline char *slab_objects(const struct slab_cache *c, const struct page *slab)
 {
 	return (char *)page_address(slab) +
-	       (size_t)slab_counters_of(slab).colour * c->geometry.colour_off;
+	       (size_t)engine_counters(slab).colour * c->geometry.colour_off;
 }
 
 /* Are these pages a slab of the cache? */
@@ -167,11 +151,12 @@ void slab_index_delete(const struct slab_cache *c, struct page *slab);
 unsigned int slab_index_take(const struct slab_cache *c, struct page *slab, void **objs,
 			     unsigned int max);
 /*
- * Takes object number `number` back. false: it is free already, as far as a look at the array's
- * first entry tells, or with exact at all of them. exact: somebody drains, and no page of the slab
- * becomes resident by this. Context: list_lock.
+ * Frees object number `number`. false: it is free already, by the first entry of the array, or with
+ * verify by all of them. verify: a drain, so no page of the slab may become resident by this.
+ * Context: list_lock.
  */
-bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number, bool exact);
+bool slab_index_put(const struct slab_cache *c, struct page *slab, unsigned int number,
+		    bool verify);
 /* Is a number free? Context: list_lock. */
 bool slab_index_has(const struct page *slab, unsigned int number);
 /* Marks the free objects; false if the array cannot be right. Context: list_lock. */
@@ -196,8 +181,6 @@ cold void slab_node_isolate_locked(struct engine *e, struct slab_node *node, str
 struct page *slab_node_pick_locked(struct slab_node *node);
 /* The node forgets the last of its free slabs, which joins *dropped. false: there is none. */
 bool slab_node_drop_locked(struct slab_node *node, struct page **dropped);
-/* The node that a request starts with; an unknown one counts as none. */
-unsigned int slab_node_first(const struct slab_cache *c, int node);
 
 /* ---- grow.c ---- */
 

@@ -6,7 +6,7 @@
  * Invariants: the size is what was asked for; the owner is 0 for blocks of slob_block_alloc(), else
  *             the number of the cache.
  * Locks:      slob_heap.lock; headers belong to whoever has the object.
- * Flow:       called by slob.c and through slob_1991_face; calls heap.c.
+ * Flow:       called by slob.c and through slob_1991_heap_ops; calls heap.c.
  *
  * The kernel leaves the upper half of the header empty. Here it holds the owner, so that objects of
  * size-class caches, which a program frees by their address alone, find home.
@@ -60,8 +60,10 @@ void *slob_block_close(void *p, size_t size, unsigned int owner)
  * An alignment that a header does not leave room for in a page is met by a run of pages of its own,
  * which run_free() takes, as it does what is larger than max_size. In the kernel nobody can ask.
  */
-void *slob_block_alloc(struct slob_heap *heap, size_t size, size_t align, gfp_t gfp, int node)
+void *slob_block_alloc(const struct engine_heap *ops, size_t size, size_t align, gfp_t gfp,
+		       int node)
 {
+	struct slob_heap *heap = slob_heap_of(ops);
 	struct slob_shape shape = slob_block_shape(size, align);
 	void *block;
 
@@ -86,7 +88,7 @@ static size_t size_of(const void *p)
 void slob_block_free(void *p)
 {
 	struct page *page = slob_heap_page(p);
-	struct slob_heap *heap = page ? slob_heap_of(page) : &slob_heap;
+	struct slob_heap *heap = page ? slob_heap_of(page->heap) : &slob_heap;
 	size_t size = page ? size_of(p) : 0;
 	void *block = size ? slob_block_close(p, size, 0) : NULL;
 	struct page *empty = NULL;

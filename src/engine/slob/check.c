@@ -16,7 +16,7 @@ static void check_listed(const struct slob_heap *heap, const struct page *page)
 {
 	CHECK(page->lru.next->prev == &page->lru && page->lru.prev->next == &page->lru);
 	CHECK(page->type == PAGE_HEAP);
-	CHECK(page->heap == heap->face);
+	CHECK(page->heap == heap->ops);
 	CHECK(page->nr_pages == 1);
 	CHECK(page_map.class[page_index(page_address(page))] == 0);
 	CHECK(slob_page_free_bytes(page) > 0);

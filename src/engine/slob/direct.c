@@ -10,9 +10,8 @@
  * The kernel does not mark such pages at all; here they are slabs of one object, so that the
  * address leads to the cache.
  */
-#include <string.h>
-
 #include "base/bits.h"
+#include "engine/descriptor.h"
 #include "engine/slob/slob.h"
 #include "page/buddy.h"
 
@@ -22,13 +21,9 @@ static void *open_pages(struct engine *e, struct page *page)
 	const struct slab_counters counters = { .inuse = 1, .objects = 1 };
 	unsigned long nr_pages = 1ul << s->layout.order;
 
-	page->lru.next = NULL;
-	page->lru.prev = NULL;
-	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
-	store_relaxed(&page->engine, e);
-	store_relaxed(&page->layout, &s->layout);
+	engine_own_pages(e, page, &s->layout);
 	page->freelist = NULL;
-	memcpy(&page->counters, &counters, sizeof(counters));
+	engine_set_counters(page, counters);
 	if (e->page_class)
 		page_set_class(page, nr_pages, e->page_class);
 	page_set_block(page, PAGE_SLAB, nr_pages);

@@ -19,18 +19,18 @@
 
 /* clang-format off */
 #define EMPTY_LIST(head) { &(head), &(head) }
-#define HEAP_INIT(heap, face_of, ops_of, name_of, last) {		\
+#define HEAP_INIT(heap, heap_ops, engine_of, name_of, last) {		\
 	.lock = LOCK_INIT(RANK_ENGINE),					\
-	.self = { .ops = &(ops_of), .name = (name_of) },		\
+	.self = { .ops = &(engine_of), .name = (name_of) },		\
 	.last_list = (last),						\
-	.face = &(face_of),						\
+	.ops = &(heap_ops),						\
 	.list = { EMPTY_LIST((heap).list[0]), EMPTY_LIST((heap).list[1]),	\
 		  EMPTY_LIST((heap).list[2]) },				\
 }
 /* clang-format on */
 
 struct slob_heap slob_1991_heap =
-	HEAP_INIT(slob_1991_heap, slob_1991_face, slob_1991_ops, "slob:1991", 0);
+	HEAP_INIT(slob_1991_heap, slob_1991_heap_ops, slob_1991_ops, "slob:1991", 0);
 struct slob_heap slob_heap = HEAP_INIT(slob_heap, slob_heap_ops, slob_ops, "slob", SLOB_LISTS - 1);
 
 int slob_node(int node)
@@ -128,7 +128,7 @@ static struct page *new_page(struct slob_heap *heap, gfp_t gfp, int node)
 	if (!page)
 		return NULL;
 	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
-	store_relaxed(&page->heap, heap->face);
+	store_relaxed(&page->heap, heap->ops);
 	store_relaxed(&page->layout, NULL);
 	slob_page_init(page);
 	page_set_block(page, PAGE_HEAP, 1);
@@ -178,7 +178,7 @@ struct page *slob_heap_page(const void *p)
 	struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
 
 	return likely(page && load_relaxed(&page->type) == PAGE_HEAP) &&
-			       (page->heap == &slob_1991_face || page->heap == &slob_heap_ops)
+			       (page->heap == &slob_1991_heap_ops || page->heap == &slob_heap_ops)
 		       ? page
 		       : NULL;
 }
@@ -188,8 +188,8 @@ static enum engine_mistake what_is(const struct slob_heap *heap, const void *p)
 {
 	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
 
-	return page && page->type != PAGE_HEAP && page->heap == heap->face ? ENGINE_FREE_AGAIN
-									   : ENGINE_NO_OBJECT;
+	return page && page->type != PAGE_HEAP && page->heap == heap->ops ? ENGINE_FREE_AGAIN
+									  : ENGINE_NO_OBJECT;
 }
 
 /* Into an isolated page: what comes back is the program's no more, and nobody's. */
@@ -212,7 +212,7 @@ bool slob_put_locked(struct slob_heap *heap, struct engine *e, void *block, unsi
 	struct page *page = slob_heap_page(block);
 	bool was_full;
 
-	if (unlikely(!page || page->heap != heap->face || (uintptr_t)block % SLOB_UNIT))
+	if (unlikely(!page || page->heap != heap->ops || (uintptr_t)block % SLOB_UNIT))
 		return slob_say_locked(heap, e, block, what_is(heap, block));
 	was_full = !slob_page_free_bytes(page);
 	if (unlikely(was_full && slob_page_is_isolated(page)))

@@ -70,20 +70,7 @@ static int init_cache(struct engine *e, const struct engine_params *params,
 		meta_free(s, sizeof(*s));
 		return err;
 	}
-	*e = (struct engine){
-		.ops = ops,
-		.layout = &s->layout,
-		.state = s,
-		.name = params->name,
-		.size = s->layout.stride,
-		.object_size = params->object_size,
-		.align = params->align,
-		.id = params->id,
-		.flags = params->flags,
-		.ctor = params->ctor,
-		.page_class = params->page_class,
-		.pack = params->pack,
-	};
+	engine_init(e, params, ops, &s->layout, s);
 	return 0;
 }
 
@@ -173,7 +160,7 @@ static void slob_flush(struct engine *e, void **objs, unsigned int n)
 /* Nothing to give back: empty pages never stay. 1: whole pages are in use. */
 static int slob_shrink(struct engine *e)
 {
-	if (load_relaxed(&e->exact))
+	if (load_relaxed(&e->verify_frees))
 		slob_heap_verify(slob_of(e)->heap);
 	return load_relaxed(&slob_of(e)->nr_direct) != 0;
 }
@@ -210,96 +197,46 @@ static void slob_walk(struct engine *e, void (*visit)(void *slab, void *obj, voi
 	(void)arg;
 }
 
-/* A cache has no lock of its own. */
-static void slob_fork(struct engine *e)
-{
-	(void)e;
-}
-
 /* ---- the heaps as other floors see them ---- */
 
-static void *alloc_1991(size_t size, size_t align, gfp_t gfp, int node)
+static void heap_each_lock(const struct engine_heap *heap, void (*act)(struct lock *l))
 {
-	return slob_block_alloc(&slob_1991_heap, size, align, gfp, node);
+	act(&slob_heap_of(heap)->lock);
 }
 
-static void *alloc_lists(size_t size, size_t align, gfp_t gfp, int node)
+static void heap_check(const struct engine_heap *heap)
 {
-	return slob_block_alloc(&slob_heap, size, align, gfp, node);
+	slob_heap_check(slob_heap_of(heap));
 }
 
-static void fork_prepare_1991(void)
-{
-	lock_fork_prepare(&slob_1991_heap.lock);
-}
-
-static void fork_parent_1991(void)
-{
-	lock_fork_parent(&slob_1991_heap.lock);
-}
-
-static void fork_child_1991(void)
-{
-	lock_fork_child(&slob_1991_heap.lock);
-}
-
-static void fork_prepare_lists(void)
-{
-	lock_fork_prepare(&slob_heap.lock);
-}
-
-static void fork_parent_lists(void)
-{
-	lock_fork_parent(&slob_heap.lock);
-}
-
-static void fork_child_lists(void)
-{
-	lock_fork_child(&slob_heap.lock);
-}
-
-static void check_1991(void)
-{
-	slob_heap_check(&slob_1991_heap);
-}
-
-static void check_lists(void)
-{
-	slob_heap_check(&slob_heap);
-}
-
-const struct engine_heap slob_1991_face = {
+const struct engine_heap slob_1991_heap_ops = {
 	.name = TEXT_IN_CORES("slob:1991"),
 	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
-	.alloc = alloc_1991,
+	.alloc = slob_block_alloc,
 	.free = slob_block_free,
 	.size = slob_block_size,
 	.owner = slob_block_owner,
 	.counters = &slob_1991_heap.counters,
-	.fork_prepare = fork_prepare_1991,
-	.fork_parent = fork_parent_1991,
-	.fork_child = fork_child_1991,
-	.check = check_1991,
+	.each_lock = heap_each_lock,
+	.check = heap_check,
 };
 
 const struct engine_heap slob_heap_ops = {
 	.name = TEXT_IN_CORES("slob"),
 	.max_size = PAGE_SIZE - SLOB_HEADER - 1,
-	.alloc = alloc_lists,
+	.alloc = slob_block_alloc,
 	.free = slob_block_free,
 	.size = slob_block_size,
 	.owner = slob_block_owner,
 	.counters = &slob_heap.counters,
-	.fork_prepare = fork_prepare_lists,
-	.fork_parent = fork_parent_lists,
-	.fork_child = fork_child_lists,
-	.check = check_lists,
+	.each_lock = heap_each_lock,
+	.check = heap_check,
 };
 
 const struct engine_ops slob_1991_ops = {
 	.name = TEXT_IN_CORES("slob:1991"),
 	.front = "none",
-	.heap = &slob_1991_face,
+	.heap = &slob_1991_heap_ops,
 	.init = init_1991,
 	.refill = slob_refill,
 	.flush = slob_flush,
@@ -307,9 +244,6 @@ const struct engine_ops slob_1991_ops = {
 	.destroy = slob_destroy,
 	.walk = slob_walk,
 	.stats = slob_stats,
-	.fork_prepare = slob_fork,
-	.fork_parent = slob_fork,
-	.fork_child = slob_fork,
 	.check = slob_check,
 };
 
@@ -324,8 +258,5 @@ const struct engine_ops slob_ops = {
 	.destroy = slob_destroy,
 	.walk = slob_walk,
 	.stats = slob_stats,
-	.fork_prepare = slob_fork,
-	.fork_parent = slob_fork,
-	.fork_child = slob_fork,
 	.check = slob_check,
 };

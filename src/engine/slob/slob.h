@@ -50,7 +50,7 @@ struct slob_shape {
 struct slob_heap {
 	struct lock lock;
 	unsigned int last_list;		   /* index of the last list in use; const */
-	const struct engine_heap *face;	   /* what its pages point at; const */
+	const struct engine_heap *ops;	   /* what its pages point at; const */
 	struct list_head list[SLOB_LISTS]; /* struct page.lru */
 	struct engine self;		   /* who is named in reports on pages; const */
 	bool said;			   /* reports wait for the release: engine_unlock() */
@@ -116,7 +116,7 @@ extern struct slob_heap slob_1991_heap; /* of slob:1991 */
 extern struct slob_heap slob_heap;	/* of slob */
 
 /* slob.c: what the two are to other floors. */
-extern const struct engine_heap slob_1991_face;
+extern const struct engine_heap slob_1991_heap_ops;
 extern const struct engine_heap slob_heap_ops;
 
 /* As for any cache, a node that does not exist counts as none: -1 (spec 5.10). */
@@ -157,9 +157,10 @@ void slob_heap_verify(struct slob_heap *heap);
 void slob_free_pages(struct page *pages);
 /* The page of a heap of SLOB that p lies in; NULL: in none. */
 struct page *slob_heap_page(const void *p);
-static inline struct slob_heap *slob_heap_of(const struct page *page)
+
+static inline struct slob_heap *slob_heap_of(const struct engine_heap *ops)
 {
-	return container_of(page->heap->counters, struct slob_heap, counters);
+	return container_of(ops->counters, struct slob_heap, counters);
 }
 
 /* ---- block.c: blocks that say what they are (spec 1.6) ---- */
@@ -177,7 +178,8 @@ void *slob_block_open(void *block, size_t size, unsigned int owner);
 /* The block of an object; NULL unless its header says just this. */
 void *slob_block_close(void *p, size_t size, unsigned int owner);
 
-void *slob_block_alloc(struct slob_heap *heap, size_t size, size_t align, gfp_t gfp, int node);
+void *slob_block_alloc(const struct engine_heap *ops, size_t size, size_t align, gfp_t gfp,
+		       int node);
 void slob_block_free(void *p);
 size_t slob_block_size(const void *p);
 unsigned int slob_block_owner(const void *p);

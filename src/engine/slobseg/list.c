@@ -235,11 +235,11 @@ static inline bool is_ours(const struct slobseg *s, const void *obj)
 }
 
 /*
- * Puts an object in front of its page's free list. What lies in no page of ours, starts no
- * object, was freed just before, or lay in a page that is gone is reported: false. exact: so is
- * what was freed at any time.
+ * Puts an object in front of its page's free list. What lies in no page of ours, starts no object,
+ * was freed just before, or lay in a page that is gone is reported: false. verify: so is what was
+ * freed at any time.
  */
-static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, bool exact,
+static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, bool verify,
 			       struct page **empties)
 {
 	struct page *page;
@@ -253,7 +253,7 @@ static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, b
 	next = page->freelist;
 	if (unlikely(old & SLOBSEG_OFF))
 		return put_off_locked(e, s, page, obj);
-	if (unlikely(obj == next || (exact && slobseg_is_listed(s, page, obj))))
+	if (unlikely(obj == next || (verify && slobseg_is_listed(s, page, obj))))
 		return say_locked(e, s, obj, ENGINE_FREE_AGAIN);
 	*slobseg_link(s, obj) = next;
 	store_relaxed(&page->freelist, obj);
@@ -266,14 +266,14 @@ static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, b
 void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int n,
 		 unsigned long *users)
 {
-	bool exact = load_relaxed(&e->exact);
+	bool verify = load_relaxed(&e->verify_frees);
 	struct page *empties = NULL;
 	unsigned long taken = 0;
 	unsigned int i;
 
 	lock_acquire(&s->lock);
 	for (i = 0; i < n; i++)
-		taken += push_locked(e, s, objs[i], exact, &empties);
+		taken += push_locked(e, s, objs[i], verify, &empties);
 	count_locked(s, -taken, users);
 	engine_unlock(&s->lock, &s->said);
 	if (unlikely(empties))

@@ -82,9 +82,7 @@ static int pow2_init(struct engine *e, const struct engine_params *params)
 	if (params->by_address || params->flags & SLAB_TYPESAFE_BY_RCU || shift > PAGE_SHIFT)
 		return slobseg_init_own(e, params, &slobseg_pow2_ops, 1u << shift);
 	pool = &pools[shift - SHIFT_LOW];
-	slobseg_init_engine(e, params, &slobseg_pow2_ops, 1u << shift);
-	e->layout = &pool->layout;
-	e->state = pool;
+	engine_init(e, params, &slobseg_pow2_ops, &pool->layout, pool);
 	return 0;
 }
 
@@ -112,7 +110,7 @@ static int pow2_shrink(struct engine *e)
 {
 	if (!shares_pages(e))
 		return slobseg_shrink(e);
-	if (load_relaxed(&e->exact))
+	if (load_relaxed(&e->verify_frees))
 		slobseg_verify(slobseg_of(e));
 	return load_relaxed(&e->heap_objects) != 0;
 }
@@ -151,32 +149,22 @@ static void pow2_check(struct engine *e)
 		slobseg_check(e);
 }
 
-/* The pools' locks are the heap's: see pow2_heap.fork_prepare. */
-static void pow2_fork_prepare(struct engine *e)
+/* The pools' locks are the heap's: see pow2_heap.each_lock. */
+static void pow2_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
 	if (!shares_pages(e))
-		slobseg_fork_prepare(e);
-}
-
-static void pow2_fork_parent(struct engine *e)
-{
-	if (!shares_pages(e))
-		slobseg_fork_parent(e);
-}
-
-static void pow2_fork_child(struct engine *e)
-{
-	if (!shares_pages(e))
-		slobseg_fork_child(e);
+		slobseg_each_lock(e, act);
 }
 
 /* ---- the heap ---- */
 
-static void *pow2_heap_alloc(size_t size, size_t align, gfp_t gfp, int node)
+static void *pow2_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
+			     int node)
 {
 	struct slobseg *pool = &pools[stride_shift(size, align) - SHIFT_LOW];
 	void *p;
 
+	(void)heap;
 	return slobseg_take(pool, &p, 1, gfp, node, &pool->count->blocks) ? p : NULL;
 }
 
@@ -205,33 +193,20 @@ static unsigned int pow2_heap_owner(const void *p)
 	return 0;
 }
 
-static void for_each_lock(void (*act)(struct lock *l))
+static void pow2_heap_each_lock(const struct engine_heap *heap, void (*act)(struct lock *l))
 {
+	(void)heap;
 	unsigned int i;
 
 	for (i = 0; i < NR_POOLS; i++)
 		act(&pools[i].lock);
 }
 
-static void pow2_heap_fork_prepare(void)
-{
-	for_each_lock(lock_fork_prepare);
-}
-
-static void pow2_heap_fork_parent(void)
-{
-	for_each_lock(lock_fork_parent);
-}
-
-static void pow2_heap_fork_child(void)
-{
-	for_each_lock(lock_fork_child);
-}
-
-static void pow2_heap_check(void)
+static void pow2_heap_check(const struct engine_heap *heap)
 {
 	unsigned int i;
 
+	(void)heap;
 	for (i = 0; i < NR_POOLS; i++)
 		slobseg_check_lists(&pools[i]);
 }
@@ -245,9 +220,7 @@ static const struct engine_heap pow2_heap = {
 	.owner = pow2_heap_owner,
 	.counters = counters,
 	.more_counters = NR_POOLS - 1,
-	.fork_prepare = pow2_heap_fork_prepare,
-	.fork_parent = pow2_heap_fork_parent,
-	.fork_child = pow2_heap_fork_child,
+	.each_lock = pow2_heap_each_lock,
 	.check = pow2_heap_check,
 };
 
@@ -262,8 +235,6 @@ const struct engine_ops slobseg_pow2_ops = {
 	.destroy = pow2_destroy,
 	.walk = pow2_walk,
 	.stats = pow2_stats,
-	.fork_prepare = pow2_fork_prepare,
-	.fork_parent = pow2_fork_parent,
-	.fork_child = pow2_fork_child,
+	.each_lock = pow2_each_lock,
 	.check = pow2_check,
 };

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "base/bits.h"
+#include "engine/nodes.h"
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
@@ -57,27 +58,10 @@ static struct slab_layout make_layout(const struct engine_params *params, unsign
 	return layout;
 }
 
-void slobseg_init_engine(struct engine *e, const struct engine_params *params,
-			 const struct engine_ops *ops, unsigned int stride)
-{
-	*e = (struct engine){
-		.ops = ops,
-		.name = params->name,
-		.size = stride,
-		.object_size = params->object_size,
-		.align = params->align,
-		.id = params->id,
-		.flags = params->flags,
-		.ctor = params->ctor,
-		.page_class = params->page_class,
-		.pack = params->pack,
-	};
-}
-
 int slobseg_init_own(struct engine *e, const struct engine_params *params,
 		     const struct engine_ops *ops, unsigned int stride)
 {
-	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	unsigned int nr_nodes = engine_nr_nodes();
 	struct slobseg *s;
 
 	if (get_order(stride) > BUDDY_MAX_ORDER)
@@ -100,9 +84,7 @@ int slobseg_init_own(struct engine *e, const struct engine_params *params,
 	s->type = PAGE_SLAB;
 	s->engine = e;
 
-	slobseg_init_engine(e, params, ops, stride);
-	e->layout = &s->layout;
-	e->state = s;
+	engine_init(e, params, ops, &s->layout, s);
 	if (s->layout.order)
 		e->allocflags = __GFP_COMP;
 	return 0;
@@ -140,7 +122,7 @@ void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 
 int slobseg_shrink(struct engine *e)
 {
-	if (load_relaxed(&e->exact))
+	if (load_relaxed(&e->verify_frees))
 		slobseg_verify(slobseg_of(e));
 	return load_relaxed(&slobseg_of(e)->own.pages) != 0;
 }
@@ -174,19 +156,9 @@ unsigned long slobseg_destroy(struct engine *e)
 	return 0;
 }
 
-void slobseg_fork_prepare(struct engine *e)
+void slobseg_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
-	lock_fork_prepare(&slobseg_of(e)->lock);
-}
-
-void slobseg_fork_parent(struct engine *e)
-{
-	lock_fork_parent(&slobseg_of(e)->lock);
-}
-
-void slobseg_fork_child(struct engine *e)
-{
-	lock_fork_child(&slobseg_of(e)->lock);
+	act(&slobseg_of(e)->lock);
 }
 
 const struct engine_ops slobseg_ops = {
@@ -200,8 +172,6 @@ const struct engine_ops slobseg_ops = {
 	.walk = slobseg_walk,
 	.is_free = slobseg_is_free,
 	.stats = slobseg_stats,
-	.fork_prepare = slobseg_fork_prepare,
-	.fork_parent = slobseg_fork_parent,
-	.fork_child = slobseg_fork_child,
+	.each_lock = slobseg_each_lock,
 	.check = slobseg_check,
 };

@@ -18,7 +18,7 @@
  * one buddy_alloc() (10 splits at most, or the commit of a chunk of 4 MiB) and PAGE_SIZE / stride
  * <= 512 links. To put one back: one push, and at most one buddy_free() (10 merges at most).
  * Nothing is ever looked for: no walk over pages, none over the objects of a page, whatever the
- * program did before; only while a tool looks on (engine.exact) does a put look through its page.
+ * program did before; only with engine.verify_frees a put searches its page.
  * Only without memory are the other nodes looked at, one step each. What is not bounded lies below:
  * page faults, and the purge that a buddy_free() does now and then (large USLAB_CONF=purge_limit=
  * and purge_delay= avoid it).
@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "engine/mistake.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
@@ -77,10 +78,8 @@ struct slobseg {
 static inline uint64_t slobseg_counters(unsigned int inuse, unsigned int objects)
 {
 	struct slab_counters counters = { .inuse = (uint16_t)inuse, .objects = objects & 0x7fff };
-	uint64_t word;
 
-	memcpy(&word, &counters, sizeof(word));
-	return word;
+	return engine_counters_word(counters);
 }
 
 /* A page's objects in the order of their addresses. */
@@ -157,17 +156,12 @@ unsigned int slobseg_object_bytes(const struct engine_params *params);
 /* 0, -E2BIG, -ENOMEM. stride: bytes from object to object. */
 int slobseg_init_own(struct engine *e, const struct engine_params *params,
 		     const struct engine_ops *ops, unsigned int stride);
-/* All of struct engine but layout and state. */
-void slobseg_init_engine(struct engine *e, const struct engine_params *params,
-			 const struct engine_ops *ops, unsigned int stride);
 unsigned int slobseg_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 void slobseg_flush(struct engine *e, void **objs, unsigned int n);
 int slobseg_shrink(struct engine *e);
 unsigned long slobseg_destroy(struct engine *e);
 void slobseg_stats(struct engine *e, struct engine_stats *stats);
-void slobseg_fork_prepare(struct engine *e);
-void slobseg_fork_parent(struct engine *e);
-void slobseg_fork_child(struct engine *e);
+void slobseg_each_lock(struct engine *e, void (*act)(struct lock *l));
 
 /* Runs the constructor, which slobseg does for each allocation (spec 2.2). */
 static inline void slobseg_construct(const struct engine *e, void **objs, unsigned int n)

@@ -12,7 +12,7 @@
 #include "engine/slub/slab.h"
 
 struct bitmap {
-	uint64_t word[SLAB_BITMAP_WORDS];
+	uint64_t word[SLUB_BITMAP_WORDS];
 };
 
 /* Marks the object; false when it was marked before. */
@@ -31,30 +31,30 @@ static bool bitmap_has(const struct bitmap *map, unsigned int i)
 }
 
 /*
- * Index of an object of the free list; it must be a carved one of this slab, at its start, since
+ * Index of an object of the free list; it must be a formatted one of this slab, at its start, since
  * anything else would be handed out to somebody.
  */
-static unsigned int object_index(const struct page *slab, const void *obj, unsigned int carved)
+static unsigned int object_index(const struct page *slab, const void *obj, unsigned int formatted)
 {
-	uintptr_t first = (uintptr_t)slab_object(slab, 0);
+	uintptr_t first = (uintptr_t)slub_object(slab, 0);
 	uintptr_t offset = (uintptr_t)obj - first;
 
 	CHECK((uintptr_t)obj >= first);
 	CHECK(offset % slab->layout->stride == 0);
-	CHECK(offset / slab->layout->stride < carved);
+	CHECK(offset / slab->layout->stride < formatted);
 	return (unsigned int)(offset / slab->layout->stride);
 }
 
 /* Marks the free objects of a slab and returns how many; every one is met once. */
 static unsigned int mark_free(struct engine *e, const struct page *slab, struct bitmap *map)
 {
-	struct slab_state state = slab_read(slab);
+	struct slub_state state = slub_read(slab);
 	unsigned int count = 0;
 	void *obj;
 
 	memset(map, 0, ((size_t)state.counters.objects / 64 + 1) * sizeof(map->word[0]));
 	for (obj = state.freelist; obj; obj = freeptr_get(slub_of(e), slab->layout, obj)) {
-		CHECK(bitmap_mark(map, object_index(slab, obj, state.counters.carved)));
+		CHECK(bitmap_mark(map, object_index(slab, obj, state.counters.formatted)));
 		count++;
 	}
 	return count;
@@ -63,7 +63,7 @@ static unsigned int mark_free(struct engine *e, const struct page *slab, struct 
 static void check_slab(struct engine *e, struct page *slab)
 {
 	const struct slab_layout *layout = slab->layout;
-	struct slab_counters counters = slab_read(slab).counters;
+	struct slab_counters counters = slub_read(slab).counters;
 	struct bitmap map;
 
 	CHECK(slab->type == PAGE_SLAB);
@@ -71,18 +71,18 @@ static void check_slab(struct engine *e, struct page *slab)
 	CHECK(slab->nr_pages == 1u << slab->order);
 	CHECK(slab->order == layout->order || slab->order == layout->min_order);
 	CHECK(counters.objects == (PAGE_SIZE << slab->order) / layout->stride);
-	CHECK(counters.carved <= counters.objects);
-	CHECK(counters.carved == counters.objects || slub_of(e)->lazy);
+	CHECK(counters.formatted <= counters.objects);
+	CHECK(counters.formatted == counters.objects || slub_of(e)->lazy);
 	CHECK(counters.inuse <= counters.objects);
 	CHECK(!counters.frozen);
-	CHECK(counters.inuse + mark_free(e, slab, &map) + (counters.objects - counters.carved) ==
+	CHECK(counters.inuse + mark_free(e, slab, &map) + (counters.objects - counters.formatted) ==
 	      counters.objects);
 	CHECK(!e->page_class || page_map.class[page_index(page_address(slab))] == e->page_class);
 }
 
 static void check_node(struct engine *e, unsigned int nr)
 {
-	struct slub_node *node = slub_of(e)->node[nr];
+	struct engine_node *node = slub_of(e)->node[nr];
 	unsigned long objects = 0;
 	unsigned long pages = 0;
 	unsigned long slabs = 0;
@@ -91,7 +91,7 @@ static void check_node(struct engine *e, unsigned int nr)
 	lock_acquire(&node->list_lock);
 	list_for_each(pos, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
-		struct slab_counters counters = slab_read(slab).counters;
+		struct slab_counters counters = slub_read(slab).counters;
 
 		CHECK(pos->next->prev == pos && pos->prev->next == pos);
 		CHECK(slab->node == nr);
@@ -104,7 +104,7 @@ static void check_node(struct engine *e, unsigned int nr)
 	CHECK(slabs == node->nr_partial);
 	list_for_each(pos, &node->full) {
 		struct page *slab = list_entry(pos, struct page, lru);
-		struct slab_counters counters = slab_read(slab).counters;
+		struct slab_counters counters = slub_read(slab).counters;
 
 		CHECK(slab->node == nr);
 		check_slab(e, slab);
@@ -144,12 +144,12 @@ void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 		lock_acquire(&s->node[n]->list_lock);
 		list_for_each(pos, &s->node[n]->partial) {
 			struct page *slab = list_entry(pos, struct page, lru);
-			unsigned int carved = slab_read(slab).counters.carved;
+			unsigned int formatted = slub_read(slab).counters.formatted;
 
 			mark_free(e, slab, &map);
-			for (i = 0; i < carved; i++)
+			for (i = 0; i < formatted; i++)
 				if (!bitmap_has(&map, i))
-					visit(page_address(slab), slab_object(slab, i), arg);
+					visit(page_address(slab), slub_object(slab, i), arg);
 		}
 		lock_release(&s->node[n]->list_lock);
 	}
@@ -158,15 +158,15 @@ void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 /* The list as far as it can be believed: a program may have written to it. */
 static bool is_listed_locked(struct engine *e, const struct page *slab, const void *obj)
 {
-	struct slab_state state = slab_read(slab);
+	struct slub_state state = slub_read(slab);
 	unsigned int left = state.counters.objects;
 	void *next = state.freelist;
 
 	for (; next && left && next != obj; left--) {
-		size_t offset = (size_t)((char *)next - (char *)slab_object(slab, 0));
+		size_t offset = (size_t)((char *)next - (char *)slub_object(slab, 0));
 
 		if (offset % slab->layout->stride ||
-		    offset / slab->layout->stride >= state.counters.carved)
+		    offset / slab->layout->stride >= state.counters.formatted)
 			return false;
 		next = freeptr_get(slub_of(e), slab->layout, next);
 	}
@@ -176,26 +176,26 @@ static bool is_listed_locked(struct engine *e, const struct page *slab, const vo
 /* Pushes may come in between, in front of what is followed: then its length says nothing. */
 bool slub_list_is_whole_locked(struct engine *e, struct page *slab)
 {
-	struct slab_state state = slab_read(slab);
-	unsigned int left = state.counters.carved;
+	struct slub_state state = slub_read(slab);
+	unsigned int left = state.counters.formatted;
 	void *obj;
 
 	for (obj = state.freelist; obj && left; left--) {
-		if (!freeptr_is_inside(slab, obj) || !slab_starts_object(e, slab, obj))
+		if (!freeptr_is_inside(slab, obj) || !slub_starts_object(e, slab, obj))
 			break;
 		obj = freeptr_get(slub_of(e), slab->layout, obj);
 	}
-	return (!obj && left == state.counters.inuse) || !slab_is_still(e, slab, &state);
+	return (!obj && left == state.counters.inuse) || !slub_is_still(e, slab, &state);
 }
 
 bool slub_is_free(struct engine *e, struct page *slab, const void *obj)
 {
-	struct slub_node *node = slab_node(e, slab);
+	struct engine_node *node = slub_node_of(e, slab);
 	bool is_free;
 
 	/* so that nobody takes objects; pushes come in front of what is followed */
 	lock_acquire(&node->list_lock);
-	is_free = slab_object(slab, slab_read(slab).counters.carved) <= (void *)(uintptr_t)obj ||
+	is_free = slub_object(slab, slub_read(slab).counters.formatted) <= (void *)(uintptr_t)obj ||
 		  is_listed_locked(e, slab, obj);
 	lock_release(&node->list_lock);
 	return is_free;

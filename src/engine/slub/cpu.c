@@ -21,14 +21,14 @@ struct acquire {
 };
 
 /* Freezes a slab of the partial list, with its free list detached or kept. false: a push met us. */
-static bool freeze_locked(struct engine *e, struct slub_node *node, struct page *slab, bool detach,
-			  void **freelist)
+static bool freeze_locked(struct engine *e, struct engine_node *node, struct page *slab,
+			  bool detach, void **freelist)
 {
-	struct slab_state old;
-	struct slab_state new;
+	struct slub_state old;
+	struct slub_state new;
 
-	slab_carve_rest_locked(e, slab);
-	old = slab_read(slab);
+	slub_format_rest_locked(e, slab);
+	old = slub_read(slab);
 	new = old;
 	new.counters.frozen = 1;
 	if (detach) {
@@ -36,9 +36,9 @@ static bool freeze_locked(struct engine *e, struct slub_node *node, struct page 
 		new.counters.inuse = old.counters.objects;
 		*freelist = old.freelist;
 	}
-	if (!slab_exchange(e, slab, &old, &new))
+	if (!slub_exchange(e, slab, &old, &new))
 		return false;
-	node_remove_partial_locked(node, slab);
+	engine_node_remove_partial_locked(node, slab);
 	return true;
 }
 
@@ -47,11 +47,11 @@ static void push_partial(struct acquire *a, struct page *slab)
 	slab->next = a->partials;
 	slab->slabs = ++a->pushed;
 	a->partials = slab;
-	slub_count(a->e, CPU_PARTIAL_NODE);
+	engine_count(a->e, CPU_PARTIAL_NODE);
 }
 
 /* get_partial_node of spec 4.9. true: a->slab is set. */
-static bool acquire_from_node(struct slub_node *node, void *arg)
+static bool acquire_from_node(struct engine_node *node, void *arg)
 {
 	struct acquire *a = arg;
 	unsigned long spare = slub_of(a->e)->cpu_partial_slabs / 2;
@@ -68,7 +68,7 @@ static bool acquire_from_node(struct slub_node *node, void *arg)
 			break;
 		if (!a->slab) {
 			a->slab = slab;
-			slub_count(a->e, ALLOC_FROM_PARTIAL);
+			engine_count(a->e, ALLOC_FROM_PARTIAL);
 			continue;
 		}
 		/* Counted before it is compared: one more slab even when cpu_partial is 0. */
@@ -85,11 +85,11 @@ struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **
 {
 	struct acquire a = { .e = e };
 	struct slub *s = slub_of(e);
-	unsigned int first = node_first(s, node);
+	unsigned int first = engine_first_node(s->nr_nodes, node);
 
 	(void)gfp; /* __GFP_THISNODE matters for new slabs only: a node given is never left here */
 	if (!acquire_from_node(s->node[first], &a) && node < 0)
-		node_try_others(s, first, acquire_from_node, &a);
+		slub_node_try_others(s, first, acquire_from_node, &a);
 	*freelist = a.freelist;
 	*partials = a.partials;
 	return a.slab;
@@ -97,37 +97,37 @@ struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **
 
 struct page *slub_cpu_new_slab(struct engine *e, gfp_t gfp, int node, void **freelist)
 {
-	struct page *slab = slab_new(e, gfp, node, false);
+	struct page *slab = slub_new_slab(e, gfp, node, false);
 	struct slab_counters counters;
 
 	if (!slab) {
 		slub_warn_oom(e, gfp, node);
 		return NULL;
 	}
-	slub_count(e, ALLOC_SLAB);
+	engine_count(e, ALLOC_SLAB);
 	/* Nobody knows an object of it yet: plain stores will do. */
 	*freelist = slab->freelist;
 	slab->freelist = NULL;
-	counters = slab_read(slab).counters;
+	counters = slub_read(slab).counters;
 	counters.inuse = counters.objects;
 	counters.frozen = 1;
-	slab->counters = counters_word(counters);
+	slab->counters = engine_counters_word(counters);
 	return slab;
 }
 
 void *slub_cpu_get_freelist(struct engine *e, struct page *slab)
 {
-	struct slab_state old;
-	struct slab_state new;
+	struct slub_state old;
+	struct slub_state new;
 
 	do {
-		old = slab_read(slab);
+		old = slub_read(slab);
 		new.freelist = NULL;
 		new.counters = old.counters;
 		new.counters.inuse = old.counters.objects;
 		new.counters.frozen = old.freelist != NULL;
-	} while (!slab_exchange(e, slab, &old, &new));
-	slub_count(e, old.freelist ? ALLOC_REFILL : DEACTIVATE_BYPASS);
+	} while (!slub_exchange(e, slab, &old, &new));
+	engine_count(e, old.freelist ? ALLOC_REFILL : DEACTIVATE_BYPASS);
 	return old.freelist;
 }
 
@@ -136,26 +136,26 @@ void *slub_cpu_get_freelist(struct engine *e, struct page *slab)
  * or, when it is empty and the node has enough, at the head of *discard. false: a push
  * intervened, nothing was done.
  */
-static bool give_back(struct engine *e, struct page *slab, const struct slab_state *old,
-		      const struct slab_state *new, enum slub_stat where, struct page **discard)
+static bool give_back(struct engine *e, struct page *slab, const struct slub_state *old,
+		      const struct slub_state *new, unsigned int where, struct page **discard)
 {
-	struct slub_node *node = slab_node(e, slab);
+	struct engine_node *node = slub_node_of(e, slab);
 	bool listed = new->counters.inuse < new->counters.objects;
 	bool empty;
 
 	lock_acquire(&node->list_lock);
 	empty = !new->counters.inuse && node->nr_partial >= load_relaxed(&slub_of(e)->min_partial);
-	if (!slab_exchange(e, slab, old, new)) {
+	if (!slub_exchange(e, slab, old, new)) {
 		lock_release(&node->list_lock);
 		return false;
 	}
 	if (empty)
-		slab_unaccount(e, slab);
+		slub_unaccount(e, slab);
 	else if (listed) /* full: on no list; debug caches, which link them, have no CPU slabs */
-		node_add_partial_locked(node, slab, where != DEACTIVATE_TO_HEAD);
+		engine_node_add_partial_locked(node, slab, where != DEACTIVATE_TO_HEAD);
 	lock_release(&node->list_lock);
 
-	slub_count(e, empty ? DEACTIVATE_EMPTY : listed ? where : DEACTIVATE_FULL);
+	engine_count(e, empty ? DEACTIVATE_EMPTY : listed ? where : DEACTIVATE_FULL);
 	if (empty) {
 		slab->next = *discard;
 		*discard = slab;
@@ -165,7 +165,7 @@ static bool give_back(struct engine *e, struct page *slab, const struct slab_sta
 
 void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned int *count)
 {
-	unsigned int most = slab_read(slab).counters.objects;
+	unsigned int most = slub_read(slab).counters.objects;
 	void *obj = list;
 	void *tail = NULL;
 
@@ -183,21 +183,21 @@ void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned in
 
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 {
-	enum slub_stat where = DEACTIVATE_TO_HEAD;
+	unsigned int where = DEACTIVATE_TO_HEAD;
 	struct page *discard = NULL;
-	struct slab_state old;
-	struct slab_state new;
+	struct slub_state old;
+	struct slub_state new;
 	unsigned int count;
 	void *tail = slub_list_end(e, slab, freelist, &count);
 
 	slab->lru.next = NULL; /* of a per-CPU partial list; not on any list now */
 	slab->lru.prev = NULL;
-	if (slab_read(slab).freelist) {
-		slub_count(e, DEACTIVATE_REMOTE_FREES);
+	if (slub_read(slab).freelist) {
+		engine_count(e, DEACTIVATE_REMOTE_FREES);
 		where = DEACTIVATE_TO_TAIL;
 	}
 	do {
-		old = slab_read(slab);
+		old = slub_read(slab);
 		/* freed twice: so many are not in use any more */
 		if (unlikely(tail && count > old.counters.inuse)) {
 			engine_mistake_now(e, page_address(slab), ENGINE_LIST_BROKEN);
@@ -212,7 +212,7 @@ void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 			new.freelist = freelist;
 		}
 	} while (!give_back(e, slab, &old, &new, where, &discard));
-	slab_free_list(e, discard);
+	slub_free_slabs(e, discard);
 }
 
 void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials)
@@ -221,17 +221,17 @@ void slub_cpu_unfreeze_partials(struct engine *e, struct page *partials)
 
 	while (partials) {
 		struct page *slab = partials;
-		struct slab_state old;
-		struct slab_state new;
+		struct slub_state old;
+		struct slub_state new;
 
 		partials = slab->next;
 		slab->lru.next = NULL;
 		slab->lru.prev = NULL;
 		do {
-			old = slab_read(slab);
+			old = slub_read(slab);
 			new = old;
 			new.counters.frozen = 0;
 		} while (!give_back(e, slab, &old, &new, FREE_ADD_PARTIAL, &discard));
 	}
-	slab_free_list(e, discard); /* the last one first, as in the kernel (spec 0.3) */
+	slub_free_slabs(e, discard); /* the last one first, as in the kernel (spec 0.3) */
 }

@@ -4,7 +4,7 @@
  *
  * Why:        docs/adr/0010, docs/adr/0026.
  * Data:       struct chain: objects of one slab, linked through their free pointers; or those that
- *             were carved last, not linked and not touched (head NULL).
+ *             were formatted last, not linked and not touched (head NULL).
  * Invariants: a slab that stops being full joins its node's partial list, and one that becomes
  *             empty leaves it or is counted as kept, in the same hold of list_lock.
  * Locks:      most pushes take none; slub_flush() takes list_lock once per node.
@@ -36,10 +36,11 @@
  * partial list can lose no object but through us, cannot become empty, and cannot vanish.
  *
  * The exchange in chain_push() releases the links of the chain and whatever the program wrote into
- * its objects; it pairs with the acquire in slab_read() of whoever takes them. ABA does no harm: a
+ * its objects; it pairs with the acquire in slub_read() of whoever takes them. ABA does no harm: a
  * push is right for any list that begins with `prior`, and takers exclude each other.
  */
 #include "arch/cpu.h"
+#include "base/mix.h"
 #include "engine/slub/slab.h"
 
 #define FLUSH_BATCH 32 /* objects grouped at a time: an array of the front has 31 */
@@ -70,12 +71,12 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 				   bool locked)
 {
 	struct page *slab = chain->slab;
-	struct slab_state old;
-	struct slab_state new;
+	struct slub_state old;
+	struct slub_state new;
 	bool was_full;
 
 	do {
-		old = slab_read(slab);
+		old = slub_read(slab);
 		was_full = old.counters.inuse == old.counters.objects;
 		new.counters = old.counters;
 		new.counters.inuse -= chain->cnt;
@@ -87,19 +88,19 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 		}
 		if (unlikely(chain->cnt > old.counters.inuse)) /* fewer in use than come back */
 			return PUSH_REFUSED;
-		if (unlikely(!chain->head)) { /* locked: nobody carves */
+		if (unlikely(!chain->head)) { /* locked: no thread formats */
 			new.freelist = old.freelist;
-			new.counters.carved -= chain->cnt;
+			new.counters.formatted -= chain->cnt;
 			continue;
 		}
 		if (unlikely(chain->tail == old.freelist)) /* what came last is here */
 			return PUSH_REFUSED;
 		new.freelist = chain->head;
 		freeptr_set(slub_of(e), slab->layout, chain->tail, old.freelist);
-	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
+	} while (unlikely(!slub_exchange(e, slab, &old, &new)));
 
 	if (old.counters.frozen) {
-		slub_count(e, FREE_FROZEN);
+		engine_count(e, FREE_FROZEN);
 		return PUSHED;
 	}
 	if (was_full && cpu_partial)
@@ -111,9 +112,9 @@ static enum push_result chain_push(struct engine *e, const struct chain *chain, 
 
 /*
  * The rows of spec 4.11 that move a slab. Adds a slab that must go to *empty, linked by page.next,
- * for slab_free_list() once the lock is released. false: refused.
+ * for slub_free_slabs() once the lock is released. false: refused.
  */
-static bool chain_push_locked(struct engine *e, struct slub_node *node, const struct chain *chain,
+static bool chain_push_locked(struct engine *e, struct engine_node *node, const struct chain *chain,
 			      struct page **empty)
 {
 	const struct slub *s = slub_of(e);
@@ -124,21 +125,21 @@ static bool chain_push_locked(struct engine *e, struct slub_node *node, const st
 	if (result == PUSHED || result == PUSH_REFUSED)
 		return result == PUSHED;
 	if (result == PUSH_UNFULLED || (result == PUSH_FULL_EMPTIED && !enough)) {
-		node_remove_full_locked(slab);
+		slub_node_remove_full_locked(slab);
 		/* pack: at the head, so that the slab with one free object is filled up first */
-		node_add_partial_locked(node, slab, !s->pack);
-		slub_count(e, FREE_ADD_PARTIAL);
+		engine_node_add_partial_locked(node, slab, !s->pack);
+		engine_count(e, FREE_ADD_PARTIAL);
 		return true;
 	}
 	if (!enough)
 		return true; /* stays on the partial list, empty */
 	if (result == PUSH_EMPTIED) {
-		node_remove_partial_locked(node, slab);
-		slub_count(e, FREE_REMOVE_PARTIAL);
+		engine_node_remove_partial_locked(node, slab);
+		engine_count(e, FREE_REMOVE_PARTIAL);
 	} else {
-		node_remove_full_locked(slab);
+		slub_node_remove_full_locked(slab);
 	}
-	slab_unaccount(e, slab);
+	slub_unaccount(e, slab);
 	slab->next = *empty;
 	*empty = slab;
 	return true;
@@ -147,39 +148,37 @@ static bool chain_push_locked(struct engine *e, struct slub_node *node, const st
 static enum push_result push_one_chain(struct engine *e, const struct chain *chain,
 				       bool cpu_partial)
 {
-	struct slub_node *node = slab_node(e, chain->slab);
+	struct engine_node *node = slub_node_of(e, chain->slab);
 	struct page *empty = NULL;
 	enum push_result result;
 	bool done;
 
-	slub_count(e, FREE_SLOWPATH);
+	engine_count(e, FREE_SLOWPATH);
 	result = chain_push(e, chain, cpu_partial, false);
 	if (result != PUSH_NEEDS_LOCK)
 		return result;
 	lock_acquire(&node->list_lock);
 	done = chain_push_locked(e, node, chain, &empty);
 	lock_release(&node->list_lock);
-	slab_free_list(e, empty);
+	slub_free_slabs(e, empty);
 	return done ? PUSHED : PUSH_REFUSED;
 }
 
-/*
- * How many of n objects are the last ones that were carved out of a slab, the very last one first.
- */
+/* How many of n objects are the last formatted ones of a slab, the very last one first. */
 static unsigned int count_edge(const struct page *slab, void **objs, unsigned int n)
 {
-	unsigned int carved = slab_read(slab).counters.carved;
+	unsigned int formatted = slub_read(slab).counters.formatted;
 	unsigned int i = 0;
 
-	while (i < n && i < carved && objs[i] == slab_object(slab, carved - 1 - i))
+	while (i < n && i < formatted && objs[i] == slub_object(slab, formatted - 1 - i))
 		i++;
 	return i;
 }
 
-/* Those that a slab's edge begins with; see uncarve(). Returns how many. */
-static unsigned int uncarve_from(struct engine *e, struct page *slab, void **objs, unsigned int n)
+/* Those that a slab's edge begins with; see unformat(). Returns how many. */
+static unsigned int unformat_from(struct engine *e, struct page *slab, void **objs, unsigned int n)
 {
-	struct slub_node *node = slab_node(e, slab);
+	struct engine_node *node = slub_node_of(e, slab);
 	struct chain chain = { .slab = slab };
 	struct page *empty = NULL;
 
@@ -188,12 +187,12 @@ static unsigned int uncarve_from(struct engine *e, struct page *slab, void **obj
 	lock_acquire(&node->list_lock);
 	chain.cnt = count_edge(slab, objs, n);
 	if (chain.cnt) {
-		slub_count(e, FREE_SLOWPATH);
+		engine_count(e, FREE_SLOWPATH);
 		if (!chain_push_locked(e, node, &chain, &empty))
 			chain.cnt = 0;
 	}
 	lock_release(&node->list_lock);
-	slab_free_list(e, empty);
+	slub_free_slabs(e, empty);
 	return chain.cnt;
 }
 
@@ -202,11 +201,11 @@ static unsigned int uncarve_from(struct engine *e, struct page *slab, void **obj
 /* Nothing in the slab says so, but all of it is free already: its list is wrong. */
 static cold void isolate(struct engine *e, struct page *slab)
 {
-	struct slub_node *node = slab_node(e, slab);
+	struct engine_node *node = slub_node_of(e, slab);
 
 	lock_acquire(&node->list_lock);
 	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
-	slab_isolate_locked(e, node, slab);
+	slub_isolate_locked(e, node, slab);
 	lock_release(&node->list_lock);
 	engine_mistakes_deliver();
 }
@@ -216,7 +215,7 @@ static inline struct page *home_of(const struct engine *e, const void *p)
 {
 	struct page *slab = page_slab_of(p);
 
-	return likely(slab && load_relaxed(&slab->engine) == e && slab_starts_object(e, slab, p))
+	return likely(slab && load_relaxed(&slab->engine) == e && slub_starts_object(e, slab, p))
 		       ? slab
 		       : NULL;
 }
@@ -226,11 +225,11 @@ static cold void free_exactly(struct engine *e, void *obj)
 	struct page *slab = home_of(e, obj);
 	struct chain chain = { .slab = slab, .head = obj, .tail = obj, .cnt = 1 };
 
-	if (!slab || (void *)obj >= slab_object(slab, slab_read(slab).counters.objects))
+	if (!slab || (void *)obj >= slub_object(slab, slub_read(slab).counters.objects))
 		engine_mistake_now(e, obj, ENGINE_NO_OBJECT);
 	else if (slub_is_free(e, slab, obj))
 		engine_mistake_now(e, obj, ENGINE_FREE_AGAIN);
-	else if (slub_of(e)->lazy && uncarve_from(e, slab, &obj, 1))
+	else if (slub_of(e)->lazy && unformat_from(e, slab, &obj, 1))
 		return;
 	else if (push_one_chain(e, &chain, false) == PUSH_REFUSED)
 		isolate(e, slab);
@@ -258,30 +257,29 @@ bool slub_free_chain(struct engine *e, struct page *slab, void *head, void *tail
 	if (unlikely(result == PUSH_REFUSED))
 		free_chain_exactly(e, &chain);
 	if (result == PUSH_FROZE)
-		slub_count(e, CPU_PARTIAL_FREE);
+		engine_count(e, CPU_PARTIAL_FREE);
 	return result == PUSH_FROZE;
 }
 
 bool slub_push_frozen(struct engine *e, struct page *slab, void *obj)
 {
-	struct slab_state old = slab_read(slab);
-	struct slab_state new = { .freelist = obj, .counters = old.counters };
+	struct slub_state old = slub_read(slab);
+	struct slub_state new = { .freelist = obj, .counters = old.counters };
 
 	if (unlikely(!old.counters.frozen || !old.counters.inuse || obj == old.freelist))
 		return false;
 	new.counters.inuse--;
 	freeptr_set(slub_of(e), slab->layout, obj, old.freelist);
-	if (unlikely(!slab_exchange(e, slab, &old, &new)))
+	if (unlikely(!slub_exchange(e, slab, &old, &new)))
 		return false;
-	slub_count(e, FREE_SLOWPATH);
-	slub_count(e, FREE_FROZEN);
+	engine_count(e, FREE_SLOWPATH);
+	engine_count(e, FREE_FROZEN);
 	return true;
 }
 
 static unsigned int hash_slab(const struct page *slab)
 {
-	return (unsigned int)((((uintptr_t)slab / sizeof(*slab)) * 0x9e3779b97f4a7c15ull) >>
-			      (64 - HASH_BITS));
+	return (unsigned int)(mix_multiply((uintptr_t)slab / sizeof(*slab)) >> (64 - HASH_BITS));
 }
 
 /*
@@ -336,12 +334,12 @@ static unsigned int group_by_slab(struct engine *e, void **objs, unsigned int n,
 static unsigned int push_pending(struct engine *e, struct chain *pending, unsigned int nr)
 {
 	unsigned int refused = 0;
-	struct slub_node *held = NULL;
+	struct engine_node *held = NULL;
 	struct page *empty = NULL;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		struct slub_node *node = slab_node(e, pending[i].slab);
+		struct engine_node *node = slub_node_of(e, pending[i].slab);
 
 		if (node != held) {
 			if (held)
@@ -354,7 +352,7 @@ static unsigned int push_pending(struct engine *e, struct chain *pending, unsign
 	}
 	if (held)
 		lock_release(&held->list_lock);
-	slab_free_list(e, empty);
+	slub_free_slabs(e, empty);
 	return refused;
 }
 
@@ -368,7 +366,7 @@ static void flush_batch(struct engine *e, void **objs, unsigned int n)
 	for (i = 0; i < nr; i++) {
 		enum push_result result;
 
-		slub_count(e, FREE_SLOWPATH);
+		engine_count(e, FREE_SLOWPATH);
 		result = chain_push(e, &chains[i], false, false);
 		if (result == PUSH_NEEDS_LOCK)
 			chains[pending++] = chains[i];
@@ -382,11 +380,11 @@ static void flush_batch(struct engine *e, void **objs, unsigned int n)
 }
 
 /*
- * What comes back in the reverse order of its carving was most likely never handed out: a front
- * that is drained held it. To link it would make memory resident that nobody has touched, so it
- * counts as not carved again. Returns how many objects, from the first on, went that way.
+ * Objects that are flushed in the reverse order of their formatting were most likely never
+ * allocated: a drained front held them. To link them would make untouched memory resident, so they
+ * count as not formatted again. Returns how many objects, from the first on, were taken back so.
  */
-static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
+static unsigned int unformat(struct engine *e, void **objs, unsigned int n)
 {
 	unsigned int done = 0;
 	unsigned int cnt;
@@ -394,7 +392,7 @@ static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
 	do {
 		struct page *slab = home_of(e, objs[done]);
 
-		cnt = slab ? uncarve_from(e, slab, objs + done, n - done) : 0;
+		cnt = slab ? unformat_from(e, slab, objs + done, n - done) : 0;
 		done += cnt;
 	} while (cnt && done < n);
 	return done;
@@ -402,13 +400,13 @@ static unsigned int uncarve(struct engine *e, void **objs, unsigned int n)
 
 void slub_flush(struct engine *e, void **objs, unsigned int n)
 {
-	if (unlikely(load_relaxed(&e->exact))) {
+	if (unlikely(load_relaxed(&e->verify_frees))) {
 		for (unsigned int i = 0; i < n; i++)
 			free_exactly(e, objs[i]);
 		return;
 	}
 	if (n > 1 && slub_of(e)->lazy) {
-		unsigned int done = uncarve(e, objs, n);
+		unsigned int done = unformat(e, objs, n);
 
 		objs += done;
 		n -= done;

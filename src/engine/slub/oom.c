@@ -106,11 +106,11 @@ cold void slub_warn_oom(struct engine *e, gfp_t gfp, int node)
 {
 	const struct slub *s = slub_of(e);
 
-	/* acquire: as in slab_new() */
+	/* acquire: as in slub_new_slab() */
 	if (!slub_say_oom(e, load_acquire(&e->layout), gfp, node))
 		return;
 	for (unsigned int i = 0; i < s->nr_nodes; i++)
 		slub_say_oom_node(i, load_relaxed(&s->node[i]->nr_slabs),
 				  load_relaxed(&s->node[i]->total_objects),
-				  node_count_free(s->node[i]));
+				  slub_node_count_free(s->node[i]));
 }

@@ -22,7 +22,7 @@ static struct {
 
 int slub_set_orders(unsigned int min_order, unsigned int max_order, unsigned int min_objects)
 {
-	if (min_order > max_order || max_order > SLAB_MAX_ORDER || min_objects > SLAB_MAX_OBJECTS)
+	if (min_order > max_order || max_order > SLUB_MAX_ORDER || min_objects > SLAB_MAX_OBJECTS)
 		return -EINVAL;
 	knobs.min_order = min_order;
 	knobs.max_order = max_order;
@@ -86,8 +86,8 @@ int slub_calculate_order(unsigned int size, unsigned int nr_cpus, unsigned int m
 	order = first_fitting_order(size, 1, min_order, max_order, 1);
 	if (order <= max_order)
 		return (int)order;
-	order = first_fitting_order(size, 1, min_order, SLAB_MAX_ORDER, 1);
-	return order <= SLAB_MAX_ORDER ? (int)order : -E2BIG;
+	order = first_fitting_order(size, 1, min_order, SLUB_MAX_ORDER, 1);
+	return order <= SLUB_MAX_ORDER ? (int)order : -E2BIG;
 }
 
 int slub_default_order(unsigned int size)
@@ -103,10 +103,10 @@ int slub_default_order(unsigned int size)
 
 /*
  * Pack caches: the smallest order that wastes at most 1/32 and holds 4 objects, since a slab's last
- * object keeps all of it; what was never carved costs no memory, so orders may be higher than the
- * kernel's: up to 3, beyond 4 KiB 4, beyond 8 KiB 5. Where that cannot be, fewer objects, and only
- * then more waste. Measured against 1/8 (peak of sqlite3 in memory, relative
- * to glibc): 1.07 to 1.12.
+ * object keeps all of it; what was never formatted costs no memory, so orders may be higher than
+ * the kernel's: up to 3, beyond 4 KiB 4, beyond 8 KiB 5. Where that cannot be, fewer objects, and
+ * only then more waste. Measured against 1/8 (peak of sqlite3 in memory, relative to glibc): 1.07
+ * to 1.12.
  */
 int slub_pack_order(unsigned int size)
 {
@@ -123,7 +123,7 @@ int slub_pack_order(unsigned int size)
 		}
 	}
 	order = get_order(size);
-	return order <= SLAB_MAX_ORDER ? (int)order : -E2BIG;
+	return order <= SLUB_MAX_ORDER ? (int)order : -E2BIG;
 }
 
 unsigned long slub_min_partial(unsigned int size)

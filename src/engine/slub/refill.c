@@ -42,11 +42,11 @@ struct refill {
 };
 
 /* A list that ends too early, or too late: it was cut, or runs in a circle (double free). */
-static bool ends_wrong(const struct slab_state *old, const struct slab_state *new,
+static bool ends_wrong(const struct slub_state *old, const struct slub_state *new,
 		       unsigned int taken)
 {
 	bool all_taken = new->counters.inuse == old->counters.objects;
-	bool all_linked = new->counters.carved == new->counters.objects;
+	bool all_linked = new->counters.formatted == new->counters.objects;
 
 	if (!taken || new->counters.inuse > old->counters.objects)
 		return true;
@@ -54,14 +54,14 @@ static bool ends_wrong(const struct slab_state *old, const struct slab_state *ne
 }
 
 /* The slab counts as full: nothing of it is taken. node NULL: it is on no list. */
-static cold void give_up_locked(struct refill *r, struct slub_node *node, struct page *slab,
+static cold void give_up_locked(struct refill *r, struct engine_node *node, struct page *slab,
 				bool listed)
 {
 	engine_mistake(r->e, page_address(slab), ENGINE_LIST_BROKEN);
 	r->broken = true;
 	if (node && !listed)
-		node_add_partial_locked(node, slab, false);
-	slab_isolate_locked(r->e, node, slab);
+		engine_node_add_partial_locked(node, slab, false);
+	slub_isolate_locked(r->e, node, slab);
 }
 
 /*
@@ -72,7 +72,7 @@ static cold void give_up_locked(struct refill *r, struct slub_node *node, struct
  * A slab leaves the partial list before the exchange that makes it full: from then on a push with
  * CPU partial support may freeze it for its own list at once, without the lock.
  */
-static unsigned int take_objects(struct refill *r, struct slub_node *node, struct page *slab,
+static unsigned int take_objects(struct refill *r, struct engine_node *node, struct page *slab,
 				 bool *full)
 {
 	struct engine *e = r->e;
@@ -80,8 +80,8 @@ static unsigned int take_objects(struct refill *r, struct slub_node *node, struc
 	unsigned int max = r->want - r->got;
 	const struct slab_layout *layout = slab->layout;
 	const struct slub *s = slub_of(e);
-	struct slab_state old;
-	struct slab_state new;
+	struct slub_state old;
+	struct slub_state new;
 	unsigned int linked;
 	unsigned int fresh;
 	unsigned int i;
@@ -89,7 +89,7 @@ static unsigned int take_objects(struct refill *r, struct slub_node *node, struc
 
 again:
 	do {
-		old = slab_read(slab);
+		old = slub_read(slab);
 		new = old;
 		for (linked = 0; linked < max && new.freelist; linked++) {
 			objs[linked] = new.freelist;
@@ -98,42 +98,42 @@ again:
 				goto broken;
 		}
 		fresh = MIN(max - linked,
-			    (unsigned int)(old.counters.objects - old.counters.carved));
-		new.counters.carved += fresh;
+			    (unsigned int)(old.counters.objects - old.counters.formatted));
+		new.counters.formatted += fresh;
 		new.counters.inuse += linked + fresh;
 		if (unlikely(ends_wrong(&old, &new, linked + fresh)))
 			goto broken;
 		*full = new.counters.inuse == new.counters.objects;
 		if (*full && listed) {
-			node_remove_partial_locked(node, slab);
+			engine_node_remove_partial_locked(node, slab);
 			listed = false;
 		}
-	} while (unlikely(!slab_exchange(e, slab, &old, &new)));
+	} while (unlikely(!slub_exchange(e, slab, &old, &new)));
 
 	if (unlikely(node && !listed && !*full))
-		node_add_partial_locked(node, slab, false);
+		engine_node_add_partial_locked(node, slab, false);
 	for (i = 0; i < fresh; i++)
-		objs[linked + i] = slab_object(slab, old.counters.carved + i);
+		objs[linked + i] = slub_object(slab, old.counters.formatted + i);
 	return linked + fresh;
 
 broken:
-	if (!slab_is_still(e, slab, &old))
+	if (!slub_is_still(e, slab, &old))
 		goto again;
 	give_up_locked(r, node, slab, listed);
 	*full = true;
 	return 0;
 }
 
-static inline unsigned int count_free(const struct slab_state *state)
+static inline unsigned int count_free(const struct slub_state *state)
 {
 	return state->counters.objects - state->counters.inuse;
 }
 
 /* A list that was cut to nothing is left to take_objects(), which says so. */
-static inline bool can_detach(const struct refill *r, const struct slab_state *state)
+static inline bool can_detach(const struct refill *r, const struct slub_state *state)
 {
 	return r->nr_chains < MAX_CHAINS && !slub_of(r->e)->hardened && state->freelist &&
-	       state->counters.carved == state->counters.objects &&
+	       state->counters.formatted == state->counters.objects &&
 	       count_free(state) <= r->want - r->got;
 }
 
@@ -141,23 +141,23 @@ static inline bool can_detach(const struct refill *r, const struct slab_state *s
  * Detaches the free list of a slab if no more objects are in it than are wanted; else does nothing
  * and returns false. As in take_objects() the slab leaves the partial list before the exchange.
  */
-static bool try_detach_locked(struct refill *r, struct slub_node *node, struct page *slab)
+static bool try_detach_locked(struct refill *r, struct engine_node *node, struct page *slab)
 {
-	struct slab_state old = slab_read(slab);
-	struct slab_state new;
+	struct slub_state old = slub_read(slab);
+	struct slub_state new;
 
 	if (!can_detach(r, &old))
 		return false;
-	node_remove_partial_locked(node, slab);
+	engine_node_remove_partial_locked(node, slab);
 	for (;;) {
 		new = old;
 		new.freelist = NULL;
 		new.counters.inuse = old.counters.objects;
-		if (likely(slab_exchange(r->e, slab, &old, &new)))
+		if (likely(slub_exchange(r->e, slab, &old, &new)))
 			break;
-		old = slab_read(slab);
+		old = slub_read(slab);
 		if (!can_detach(r, &old)) { /* frees came in between */
-			node_add_partial_locked(node, slab, false);
+			engine_node_add_partial_locked(node, slab, false);
 			return false;
 		}
 	}
@@ -170,7 +170,7 @@ static bool try_detach_locked(struct refill *r, struct slub_node *node, struct p
 		.nr = count_free(&old),
 	};
 	r->got += count_free(&old);
-	node_add_full_locked(r->e, node, slab);
+	slub_node_add_full_locked(r->e, node, slab);
 	return true;
 }
 
@@ -220,7 +220,7 @@ static void follow_chains(struct refill *r)
 }
 
 /* From a node's partial slabs, head first. true: all that was wanted is there. */
-static bool refill_from_node(struct slub_node *node, void *arg)
+static bool refill_from_node(struct engine_node *node, void *arg)
 {
 	struct refill *r = arg;
 	bool full;
@@ -233,13 +233,13 @@ static bool refill_from_node(struct slub_node *node, void *arg)
 		struct page *slab = list_first(&node->partial, struct page, lru);
 
 		if (try_detach_locked(r, node, slab)) {
-			slub_count(r->e, ALLOC_FROM_PARTIAL);
+			engine_count(r->e, ALLOC_FROM_PARTIAL);
 			continue;
 		}
 		r->got += take_objects(r, node, slab, &full);
-		slub_count(r->e, ALLOC_FROM_PARTIAL);
+		engine_count(r->e, ALLOC_FROM_PARTIAL);
 		if (full)
-			node_add_full_locked(r->e, node, slab);
+			slub_node_add_full_locked(r->e, node, slab);
 	}
 	lock_release(&node->list_lock);
 	follow_chains(r);
@@ -254,24 +254,24 @@ static bool refill_from_node(struct slub_node *node, void *arg)
 /* From a new slab; what is left of it goes to its node. false: out of memory. */
 static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 {
-	struct page *slab = slab_new(r->e, gfp, node, slub_of(r->e)->lazy);
-	struct slub_node *home;
+	struct page *slab = slub_new_slab(r->e, gfp, node, slub_of(r->e)->lazy);
+	struct engine_node *home;
 	bool full;
 
 	if (!slab)
 		return false;
-	slub_count(r->e, ALLOC_SLAB);
+	engine_count(r->e, ALLOC_SLAB);
 	/* Nobody can free an object of it before this function has returned. */
 	r->got += take_objects(r, NULL, slab, &full);
 	if (full && !(load_relaxed(&r->e->flags) & SLAB_STORE_USER))
 		return true;
 
-	home = slab_node(r->e, slab);
+	home = slub_node_of(r->e, slab);
 	lock_acquire(&home->list_lock);
 	if (full)
-		node_add_full_locked(r->e, home, slab);
+		slub_node_add_full_locked(r->e, home, slab);
 	else /* in front (spec 4.13); freed slabs of pack caches go in front of that again */
-		node_add_partial_locked(home, slab, false);
+		engine_node_add_partial_locked(home, slab, false);
 	lock_release(&home->list_lock);
 	return true;
 }
@@ -280,7 +280,7 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 {
 	struct refill r; /* its chains are not cleared */
 	struct slub *s = slub_of(e);
-	unsigned int first = node_first(s, node);
+	unsigned int first = engine_first_node(s->nr_nodes, node);
 	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
 
 	r.e = e;
@@ -289,12 +289,12 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 	r.got = 0;
 	r.nr_chains = 0;
 	r.broken = false;
-	slub_count(e, ALLOC_SLOWPATH);
+	engine_count(e, ALLOC_SLOWPATH);
 	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
 		node = -1; /* spec 4.8a */
 	refill_from_node(s->node[first], &r);
 	if (r.got < enough && node < 0)
-		node_try_others(s, first, refill_from_node, &r);
+		slub_node_try_others(s, first, refill_from_node, &r);
 	while (r.got < enough && refill_from_new(&r, gfp, node)) {}
 	if (unlikely(!r.got))
 		slub_warn_oom(e, gfp, node);

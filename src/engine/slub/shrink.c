@@ -13,7 +13,7 @@
 #define SHRINK_PROMOTE_MAX 32
 
 /* What a tool asks for must not give away pages whose free list is no proof that they are free. */
-static void isolate_broken_locked(struct engine *e, struct slub_node *node)
+static void isolate_broken_locked(struct engine *e, struct engine_node *node)
 {
 	struct list_head *pos;
 	struct list_head *tmp;
@@ -24,12 +24,12 @@ static void isolate_broken_locked(struct engine *e, struct slub_node *node)
 		if (slub_list_is_whole_locked(e, slab))
 			continue;
 		engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
-		slab_isolate_locked(e, node, slab);
+		slub_isolate_locked(e, node, slab);
 	}
 }
 
 /* Sorts the partial slabs of a node. Returns the empty ones, linked by page.next. */
-static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
+static struct page *sort_node_locked(struct engine *e, struct engine_node *node)
 {
 	struct list_head promote[SHRINK_PROMOTE_MAX];
 	struct page *empty = NULL;
@@ -43,12 +43,12 @@ static struct page *sort_node_locked(struct engine *e, struct slub_node *node)
 	list_for_each_safe(pos, tmp, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
 		/* Pushes may raise the number meanwhile, but not to empty: see free.c. */
-		struct slab_counters counters = slab_read(slab).counters;
+		struct slab_counters counters = slub_read(slab).counters;
 		unsigned int free = counters.objects - counters.inuse;
 
 		if (!counters.inuse) {
-			node_remove_partial_locked(node, slab);
-			slab_unaccount(e, slab);
+			engine_node_remove_partial_locked(node, slab);
+			slub_unaccount(e, slab);
 			slab->next = empty;
 			empty = slab;
 		} else if (free <= SHRINK_PROMOTE_MAX) {
@@ -68,16 +68,16 @@ int slub_shrink(struct engine *e)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_nodes; i++) {
-		struct slub_node *node = s->node[i];
+		struct engine_node *node = s->node[i];
 		struct page *empty;
 
 		lock_acquire(&node->list_lock);
-		if (load_relaxed(&e->exact))
+		if (load_relaxed(&e->verify_frees))
 			isolate_broken_locked(e, node);
 		empty = sort_node_locked(e, node);
 		lock_release(&node->list_lock);
 		engine_mistakes_deliver();
-		slab_free_list(e, empty);
+		slub_free_slabs(e, empty);
 		if (load_relaxed(&node->nr_slabs))
 			remain = 1;
 	}

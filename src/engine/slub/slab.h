@@ -2,8 +2,8 @@
 /*
  * engine/slub/slab.h - what the files of engine/slub share: one slab, one node
  *
- * Data:       struct slab_state, a copy of {freelist, counters} of a slab at one instant.
- * Invariants: full <=> inuse == objects, which implies an empty freelist and carved == objects.
+ * Data:       struct slub_state, a copy of {freelist, counters} of a slab at one instant.
+ * Invariants: full <=> inuse == objects, which implies an empty freelist and formatted == objects.
  * Locks:      see the table at the head of free.c; `_locked`: the caller holds node->list_lock.
  * Flow:       included by engine/slub/ only.
  */
@@ -13,37 +13,28 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "engine/descriptor.h"
 #include "engine/mistake.h"
 #include "engine/slub/freeptr.h"
 #include "engine/slub/slub.h"
 #include "os/cpu/dword.h"
 
-#define SLAB_MAX_ORDER 10 /* of the buddy allocator */
-#define SLAB_BITMAP_WORDS ((SLAB_MAX_OBJECTS + 64) / 64)
+#define SLUB_MAX_ORDER 10 /* of the buddy allocator */
+#define SLUB_BITMAP_WORDS ((SLAB_MAX_OBJECTS + 64) / 64)
 
-BUILD_ASSERT(sizeof(struct slab_counters) == sizeof(uint64_t));
-
-struct slab_state {
+struct slub_state {
 	void *freelist;
 	struct slab_counters counters;
 };
 
-static inline uint64_t counters_word(struct slab_counters counters)
-{
-	uint64_t word;
-
-	memcpy(&word, &counters, sizeof(word));
-	return word;
-}
-
 /*
- * A copy of {freelist, counters}. The two loads are not one: only a slab_exchange() that succeeds
+ * A copy of {freelist, counters}. The two loads are not one: only a slub_exchange() that succeeds
  * proves the copy. The acquire pairs with the exchange in chain_push(), so that the links behind
  * the free list's head are visible.
  */
-static inline struct slab_state slab_read(const struct page *slab)
+static inline struct slub_state slub_read(const struct page *slab)
 {
-	struct slab_state state;
+	struct slub_state state;
 	uint64_t word;
 
 	state.freelist = load_acquire(&slab->freelist);
@@ -53,36 +44,36 @@ static inline struct slab_state slab_read(const struct page *slab)
 }
 
 /* Both words at once, or nothing and CMPXCHG_DOUBLE_FAIL; the caller reads again. Full barrier. */
-static inline bool slab_exchange(struct engine *e, struct page *slab, const struct slab_state *old,
-				 const struct slab_state *new)
+static inline bool slub_exchange(struct engine *e, struct page *slab, const struct slub_state *old,
+				 const struct slub_state *new)
 {
-	struct dword expect = { (uintptr_t)old->freelist, counters_word(old->counters) };
-	struct dword update = { (uintptr_t) new->freelist, counters_word(new->counters) };
+	struct dword expect = { (uintptr_t)old->freelist, engine_counters_word(old->counters) };
+	struct dword update = { (uintptr_t) new->freelist, engine_counters_word(new->counters) };
 
 	if (likely(dword_cas(&slab->both, expect, update)))
 		return true;
-	slub_count(e, CMPXCHG_DOUBLE_FAIL);
+	engine_count(e, CMPXCHG_DOUBLE_FAIL);
 	return false;
 }
 
 /*
- * Was the copy whole? An exchange by another thread may lie between the two loads of slab_read(): a
+ * Was the copy whole? An exchange by another thread may lie between the two loads of slub_read(): a
  * free list that does not fit the counters is a corrupt one only if this says yes.
  */
-static inline bool slab_is_still(struct engine *e, struct page *slab,
-				 const struct slab_state *state)
+static inline bool slub_is_still(struct engine *e, struct page *slab,
+				 const struct slub_state *state)
 {
-	return slab_exchange(e, slab, state, state);
+	return slub_exchange(e, slab, state, state);
 }
 
-static inline void *slab_object(const struct page *slab, unsigned int i)
+static inline void *slub_object(const struct page *slab, unsigned int i)
 {
 	const struct slab_layout *layout = slab->layout;
 
 	return (char *)page_address(slab) + layout->red_left_pad + (size_t)i * layout->stride;
 }
 
-static inline struct slub_node *slab_node(const struct engine *e, const struct page *slab)
+static inline struct engine_node *slub_node_of(const struct engine *e, const struct page *slab)
 {
 	return slub_of(e)->node[slab->node];
 }
@@ -110,19 +101,19 @@ void slub_delete_orders(struct slub *s);
 
 /*
  * A slab of its own list and CPU, with every object free, counted in its node, on no list. lazy: no
- * object carved yet; otherwise linked and constructed. May map memory. NULL: out of memory.
+ * object formatted yet; otherwise linked and constructed. May map memory. NULL: out of memory.
  */
-struct page *slab_new(struct engine *e, gfp_t gfp, int node, bool lazy);
+struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy);
 /* Gives the pages of an empty slab back; it is on no list and its node forgot it already. */
-void slab_free_pages(struct engine *e, struct page *slab);
+void slub_free_pages(struct engine *e, struct page *slab);
 /* The same for slabs linked by page.next. Context: no lock held. */
-void slab_free_list(struct engine *e, struct page *slabs);
+void slub_free_slabs(struct engine *e, struct page *slabs);
 /* The node forgets a slab (nr_slabs, total_objects, nr_pages); any context. */
-void slab_unaccount(struct engine *e, struct page *slab);
-/* Links what was never carved into the free list, for owners that want all of it. */
-void slab_carve_rest_locked(struct engine *e, struct page *slab);
+void slub_unaccount(struct engine *e, struct page *slab);
+/* Links what was never formatted into the free list, for owners that want all of it. */
+void slub_format_rest_locked(struct engine *e, struct page *slab);
 /* A permutation for random free lists. NULL: out of memory. */
-unsigned int *slab_random_sequence(unsigned int objects, uint64_t seed);
+unsigned int *slub_random_sequence(unsigned int objects, uint64_t seed);
 /* A number out of the cache's own sequence; any context. */
 uint64_t slub_draw(struct slub *s);
 
@@ -130,12 +121,12 @@ uint64_t slub_draw(struct slub *s);
  * The free list of a slab is broken: what it held counts as in use from now on and is not used
  * again; so the slab is full, and off its list. Context: list_lock. The caller reports it.
  */
-void slab_isolate_locked(struct engine *e, struct slub_node *node, struct page *slab);
+void slub_isolate_locked(struct engine *e, struct engine_node *node, struct page *slab);
 /*
  * Does an object of the slab start at p, of which only the page is known to be
  * right? One multiplication.
  */
-static inline bool slab_starts_object(const struct engine *e, const struct page *slab,
+static inline bool slub_starts_object(const struct engine *e, const struct page *slab,
 				      const void *p)
 {
 	uint64_t offset = (uint64_t)((const char *)p - (const char *)page_address(slab));
@@ -145,20 +136,14 @@ static inline bool slab_starts_object(const struct engine *e, const struct page 
 
 /* ---- node.c ---- */
 
-struct slub_node *node_new(void);
-void node_delete(struct slub_node *node);
-void node_add_partial_locked(struct slub_node *node, struct page *slab, bool tail);
-void node_remove_partial_locked(struct slub_node *node, struct page *slab);
 /* Full slabs are linked in caches with SLAB_STORE_USER only, so that reports can list them. */
-void node_add_full_locked(const struct engine *e, struct slub_node *node, struct page *slab);
-void node_remove_full_locked(struct page *slab);
+void slub_node_add_full_locked(const struct engine *e, struct engine_node *node, struct page *slab);
+void slub_node_remove_full_locked(struct page *slab);
 /* Free objects of the node's partial slabs; takes list_lock. */
-unsigned long node_count_free(struct slub_node *node);
-/* The node that a request without one starts with; an unknown node counts as none (spec 4.8a). */
-unsigned int node_first(const struct slub *s, int node);
+unsigned long slub_node_count_free(struct engine_node *node);
 /* get_any_partial (spec 4.9): calls take on the other nodes until it returns true. */
-bool node_try_others(struct slub *s, unsigned int first, bool (*take)(struct slub_node *, void *),
-		     void *arg);
+bool slub_node_try_others(struct slub *s, unsigned int first,
+			  bool (*take)(struct engine_node *, void *), void *arg);
 
 /* ---- refill.c, free.c, shrink.c, check.c, oom.c ---- */
 

@@ -2,7 +2,7 @@
 /*
  * engine/slub/slub.c - the SLUB engine's table, and its birth and end (spec 4.2)
  *
- * Data:       struct slub and one struct slub_node per node, from page/meta.c.
+ * Data:       struct slub and one struct engine_node per node, from page/meta.c.
  * Invariants: const after init but for the knobs min_partial, cpu_partial and
  *             remote_node_defrag_ratio, which may change at any time.
  * Locks:      none in init and destroy: the cache is not known to anybody else. fork: all
@@ -17,11 +17,9 @@
 #include "os/process/random.h"
 #include "page/meta.h"
 
-void (*slub_count_hook)(const struct engine *e, enum slub_stat item);
-
 static size_t state_size(unsigned int nr_nodes)
 {
-	return sizeof(struct slub) + nr_nodes * sizeof(struct slub_node *);
+	return sizeof(struct slub) + nr_nodes * sizeof(struct engine_node *);
 }
 
 static void state_delete(struct slub *s)
@@ -29,26 +27,10 @@ static void state_delete(struct slub *s)
 	unsigned int i;
 
 	for (i = 0; i < s->nr_nodes; i++)
-		node_delete(s->node[i]);
+		engine_node_delete(s->node[i]);
 	meta_free(s->random_seq, s->layout.objects * sizeof(*s->random_seq));
 	slub_delete_orders(s);
 	meta_free(s, state_size(s->nr_nodes));
-}
-
-/* Flags for the pages of a cache's slabs (spec 4.2); shown by tools, no effect in user space. */
-static gfp_t alloc_flags(slab_flags_t flags, unsigned int order)
-{
-	gfp_t gfp = 0;
-
-	if (order)
-		gfp |= __GFP_COMP;
-	if (flags & SLAB_CACHE_DMA)
-		gfp |= __GFP_DMA;
-	if (flags & SLAB_CACHE_DMA32)
-		gfp |= __GFP_DMA32;
-	if (flags & SLAB_RECLAIM_ACCOUNT)
-		gfp |= __GFP_RECLAIMABLE;
-	return gfp;
 }
 
 /* The numbers that follow from the layout. 0 or -ENOMEM. */
@@ -63,13 +45,13 @@ static int init_state(struct slub *s, const struct engine_params *params)
 	s->remote_node_defrag_ratio = 1000;
 	s->min_partial = s->pack ? slub_pack_min_partial(layout->order)
 				 : slub_min_partial(layout->stride);
-	if (!(params->flags & SLUB_DEBUG_FLAGS))
+	if (!(params->flags & DEBUG_SLAB_FLAGS))
 		s->cpu_partial = slub_cpu_partial(layout->stride);
 	s->cpu_partial_slabs = slub_cpu_partial_slabs(s);
 	if (params->hardened || params->randomised)
 		s->random = os_random();
 	if (params->randomised && layout->objects > 1) {
-		s->random_seq = slab_random_sequence(layout->objects, os_random());
+		s->random_seq = slub_random_sequence(layout->objects, os_random());
 		if (!s->random_seq)
 			return -ENOMEM;
 	}
@@ -77,7 +59,7 @@ static int init_state(struct slub *s, const struct engine_params *params)
 	s->lazy = (params->pack || params->queued) && !params->randomised && !params->ctor &&
 		  !params->hardened;
 	for (i = 0; i < s->nr_nodes; i++) {
-		s->node[i] = node_new();
+		s->node[i] = engine_node_new();
 		if (!s->node[i])
 			return -ENOMEM;
 	}
@@ -86,7 +68,7 @@ static int init_state(struct slub *s, const struct engine_params *params)
 
 static int slub_init(struct engine *e, const struct engine_params *params)
 {
-	unsigned int nr_nodes = MAX(os_topology.nr_nodes, 1u);
+	unsigned int nr_nodes = engine_nr_nodes();
 	struct slab_layout layout;
 	struct slub *s;
 	int err;
@@ -111,22 +93,9 @@ static int slub_init(struct engine *e, const struct engine_params *params)
 		state_delete(s);
 		return err;
 	}
-	*e = (struct engine){
-		.ops = &slub_ops,
-		.layout = &s->layout,
-		.state = s,
-		.name = params->name,
-		.size = layout.stride,
-		.object_size = params->object_size,
-		.align = params->align,
-		.id = params->id,
-		.flags = params->flags,
-		.allocflags = alloc_flags(params->flags, layout.order),
-		.ctor = params->ctor,
-		.page_class = params->page_class,
-		.page_lists = params->page_lists,
-		.pack = params->pack,
-	};
+	engine_init(e, params, &slub_ops, &s->layout, s);
+	e->allocflags = (layout.order ? __GFP_COMP : 0) | engine_page_flags(params->flags);
+	e->page_lists = params->page_lists;
 	return 0;
 }
 
@@ -137,13 +106,13 @@ static void slub_stats(struct engine *e, struct engine_stats *stats)
 
 	*stats = (struct engine_stats){ 0 };
 	for (i = 0; i < s->nr_nodes; i++) {
-		struct slub_node *node = s->node[i];
+		struct engine_node *node = s->node[i];
 
 		stats->nr_slabs += load_relaxed(&node->nr_slabs);
 		stats->nr_partial += load_relaxed(&node->nr_partial);
 		stats->total_objects += load_relaxed(&node->total_objects);
 		stats->slab_bytes += load_relaxed(&node->nr_pages) * PAGE_SIZE;
-		stats->free_objects += node_count_free(node);
+		stats->free_objects += slub_node_count_free(node);
 	}
 }
 
@@ -161,28 +130,13 @@ static unsigned long slub_destroy(struct engine *e)
 	return 0;
 }
 
-static void for_each_lock(struct engine *e, void (*act)(struct lock *l))
+static void slub_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
 	const struct slub *s = slub_of(e);
 	unsigned int i;
 
 	for (i = 0; i < s->nr_nodes; i++)
 		act(&s->node[i]->list_lock);
-}
-
-static void slub_fork_prepare(struct engine *e)
-{
-	for_each_lock(e, lock_fork_prepare);
-}
-
-static void slub_fork_parent(struct engine *e)
-{
-	for_each_lock(e, lock_fork_parent);
-}
-
-static void slub_fork_child(struct engine *e)
-{
-	for_each_lock(e, lock_fork_child);
 }
 
 const struct engine_ops slub_ops = {
@@ -196,8 +150,6 @@ const struct engine_ops slub_ops = {
 	.walk = slub_walk,
 	.is_free = slub_is_free,
 	.stats = slub_stats,
-	.fork_prepare = slub_fork_prepare,
-	.fork_parent = slub_fork_parent,
-	.fork_child = slub_fork_child,
+	.each_lock = slub_each_lock,
 	.check = slub_check,
 };

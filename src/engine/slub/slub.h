@@ -2,12 +2,12 @@
 /*
  * engine/slub/slub.h - SLUB: unqueued slabs (spec 4)
  *
- * Data:       struct slub per cache, struct slub_node per node; the slab is the page descriptor.
+ * Data:       struct slub per cache, struct engine_node per node; the slab is the page descriptor.
  * Invariants: a slab is on its node's partial list iff not frozen and it has a free object or is
  *             kept empty; nr_partial counts that list; frozen slabs are on no node list.
- *             inuse + length(freelist) + (objects - carved) == objects for slabs on the list.
+ *             inuse + length(freelist) + (objects - formatted) == objects for slabs on the list.
  *             The CPU slab's private free list counts as in use. Checked by slub_check().
- * Locks:      slub_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
+ * Locks:      engine_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
  *             its holder take objects from a slab that is not frozen. Anybody may push objects.
  * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c and front/cpuslab_hit.h.
  */
@@ -15,60 +15,38 @@
 #define ENGINE_SLUB_SLUB_H
 
 #include "engine/engine.h"
+#include "engine/nodes.h"
+#include "engine/stats.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
 
-#define SLAB_MAX_OBJECTS 32767 /* what 15 bits hold (spec 4.1) */
-
-/* The flags that make a cache a debug cache (spec 5.1): no CPU slabs, no CPU partials. */
-#define SLUB_DEBUG_FLAGS \
-	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE)
-
 /*
- * struct slab_counters of a slab. carved: objects that have been linked into a free list or handed
- * out so far; those above were never touched (lazy caches only; otherwise carved == objects).
+ * struct slab_counters of a slab. formatted: objects that have been linked into a free list or
+ * allocated so far; those above were never touched (lazy caches only; otherwise formatted ==
+ * objects).
  */
 
-/* Events of spec 4.15, counted per cache and CPU in struct kmem_cache_cpu (front/percpu.h). */
+/* Events of SLUB alone, most of them of CPUs' slabs; the numbers between are enum engine_stat. */
 enum slub_stat {
-	ALLOC_FASTPATH,
-	ALLOC_SLOWPATH,
-	FREE_FASTPATH,
-	FREE_SLOWPATH,
-	FREE_FROZEN,
-	FREE_ADD_PARTIAL,
-	FREE_REMOVE_PARTIAL,
-	ALLOC_FROM_PARTIAL,
-	ALLOC_SLAB,
-	ALLOC_REFILL,
-	ALLOC_NODE_MISMATCH,
-	FREE_SLAB,
-	CPUSLAB_FLUSH,
+	ALLOC_FASTPATH = 0,
+	FREE_FASTPATH = 2,
+	FREE_FROZEN = 4,
+	ALLOC_REFILL = 9,
+	ALLOC_NODE_MISMATCH = 10,
+	CPUSLAB_FLUSH = 12,
 	DEACTIVATE_FULL,
 	DEACTIVATE_EMPTY,
 	DEACTIVATE_TO_HEAD,
 	DEACTIVATE_TO_TAIL,
 	DEACTIVATE_REMOTE_FREES,
 	DEACTIVATE_BYPASS,
-	ORDER_FALLBACK,
-	CMPXCHG_DOUBLE_CPU_FAIL,
+	CMPXCHG_DOUBLE_CPU_FAIL = 20,
 	CMPXCHG_DOUBLE_FAIL,
 	CPU_PARTIAL_ALLOC,
 	CPU_PARTIAL_FREE,
 	CPU_PARTIAL_NODE,
-	CPU_PARTIAL_DRAIN,
-	NR_SLUB_STATS
+	CPU_PARTIAL_DRAIN
 };
-
-struct slub_node {
-	struct lock list_lock;
-	unsigned long nr_partial;
-	struct list_head partial;
-	struct list_head full;	     /* debug caches with SLAB_STORE_USER only */
-	unsigned long nr_slabs;	     /* atomic */
-	unsigned long total_objects; /* atomic */
-	unsigned long nr_pages;	     /* atomic; of all slabs */
-} __attribute__((aligned(CACHE_LINE)));
 
 struct slub {
 	unsigned long min_partial;	/* slabs, spec 4.2 */
@@ -77,7 +55,7 @@ struct slub {
 	unsigned int remote_node_defrag_ratio;
 	unsigned int nr_nodes;
 	bool pack;
-	bool lazy; /* free lists are built as used: nothing above `carved` is touched */
+	bool lazy; /* free lists are built as used: nothing above `formatted` is touched */
 	bool hardened;
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
@@ -87,7 +65,7 @@ struct slub {
 	struct slab_layout layout; /* the cache's plain layout */
 	/* the same for each order; NULL until somebody asks for one */
 	struct slab_layout *by_order;
-	struct slub_node *node[]; /* nr_nodes */
+	struct engine_node *node[]; /* nr_nodes */
 };
 
 static inline struct slub *slub_of(const struct engine *e)
@@ -117,23 +95,6 @@ int slub_set_order(struct engine *e, unsigned int order);
  * are the caller's to drain.
  */
 void slub_set_cpu_partial(struct engine *e, unsigned int objects);
-
-/*
- * Counting of events: NULL (off, nothing is counted), or a function set by front/percpu.c that adds
- * one to this CPU's counter of that cache.
- */
-extern void (*slub_count_hook)(const struct engine *e, enum slub_stat item);
-
-static inline bool slub_counts(void)
-{
-	return unlikely(slub_count_hook);
-}
-
-static inline void slub_count(const struct engine *e, enum slub_stat item)
-{
-	if (slub_counts())
-		slub_count_hook(e, item);
-}
 
 /*
  * The message of spec 4.16, rate-limited, unless __GFP_NOWARN: true: it was said, and wants a line

@@ -15,7 +15,7 @@
 #include "engine/slub/slab.h"
 #include "page/meta.h"
 
-#define NR_ORDERS (SLAB_MAX_ORDER + 1)
+#define NR_ORDERS (SLUB_MAX_ORDER + 1)
 
 static unsigned int objects_in(unsigned int order, unsigned int stride)
 {
@@ -47,7 +47,7 @@ int slub_set_order(struct engine *e, unsigned int order)
 		s->by_order = make_orders(s);
 	if (!s->by_order)
 		return -ENOMEM;
-	/* Release: pairs with the acquire in slab_new(). */
+	/* Release: pairs with the acquire in slub_new_slab(). */
 	store_release(&e->layout, &s->by_order[order]);
 	return 0;
 }

@@ -43,23 +43,8 @@ bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update)
 	return same;
 }
 
-static void each_lock(void (*act)(struct lock *lock))
+void dword_each_lock(void (*act)(struct lock *l))
 {
 	for (unsigned int i = 0; !ARCH_HAS_DWCAS && i < NR_LOCKS; i++)
 		act(&locks[i].lock);
-}
-
-void dword_fork_prepare(void)
-{
-	each_lock(lock_fork_prepare);
-}
-
-void dword_fork_parent(void)
-{
-	each_lock(lock_fork_parent);
-}
-
-void dword_fork_child(void)
-{
-	each_lock(lock_fork_child);
 }

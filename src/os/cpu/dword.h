@@ -14,6 +14,8 @@
 
 #include "arch/dwcas.h"
 
+struct lock;
+
 /* By locks. Full barrier. */
 bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update);
 
@@ -25,9 +27,7 @@ static always_inline bool dword_cas(struct dword *p, struct dword expect, struct
 	return dword_cas_locked(p, expect, update);
 }
 
-/* For fork: nobody is half-way in the child. Nothing where the CPU has the instruction. */
-void dword_fork_prepare(void);
-void dword_fork_parent(void);
-void dword_fork_child(void);
+/* For fork: nobody is half-way in the child. None where the CPU has the instruction. */
+void dword_each_lock(void (*act)(struct lock *l));
 
 #endif /* OS_DWORD_H */

@@ -53,7 +53,7 @@ void os_rseq_init(void)
 		register_fence();
 }
 
-void os_rseq_fork_child(void)
+void os_rseq_register_again(void)
 {
 	if (os_rseq_on)
 		register_fence();

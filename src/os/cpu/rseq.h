@@ -25,7 +25,7 @@ extern ptrdiff_t os_rseq_offset;
 void os_rseq_init(void);
 
 /* In the child of fork(): a registration for the fence is the process's own. */
-void os_rseq_fork_child(void);
+void os_rseq_register_again(void);
 
 /* This thread's CPU by its rseq area; -1 or -2 when this thread is not registered. */
 int os_rseq_cpu(void);

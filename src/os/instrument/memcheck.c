@@ -68,8 +68,8 @@ __attribute__((weak)) void __lsan_register_root_region(const void *p, size_t siz
 bool os_memcheck_on;
 bool os_memcheck_declined;
 
-static bool tell_valgrind;
-static bool tell_asan;
+static bool notify_valgrind;
+static bool notify_asan;
 
 /* Memcheck, and no other of valgrind's tools, answers this one. */
 static bool runs_in_memcheck(void)
@@ -94,12 +94,12 @@ static void make_anchor(void)
 
 void os_memcheck_init(bool valgrind, bool asan)
 {
-	tell_valgrind = valgrind && !os_memcheck_declined && runs_in_memcheck();
-	tell_asan = asan && !os_memcheck_declined && !INSTRUMENTED && __asan_poison_memory_region &&
-		    __asan_unpoison_memory_region;
-	os_memcheck_on = os_sanitizer_init(asan && !os_memcheck_declined) || tell_valgrind ||
-			 tell_asan;
-	if (tell_valgrind)
+	notify_valgrind = valgrind && !os_memcheck_declined && runs_in_memcheck();
+	notify_asan = asan && !os_memcheck_declined && !INSTRUMENTED &&
+		      __asan_poison_memory_region && __asan_unpoison_memory_region;
+	os_memcheck_on = os_sanitizer_init(asan && !os_memcheck_declined) || notify_valgrind ||
+			 notify_asan;
+	if (notify_valgrind)
 		make_anchor();
 }
 
@@ -123,13 +123,13 @@ void os_memcheck_leave(void)
 
 static void poison(const void *p, size_t size)
 {
-	if (tell_asan)
+	if (notify_asan)
 		__asan_poison_memory_region(p, size);
 }
 
 static void unpoison(const void *p, size_t size)
 {
-	if (tell_asan)
+	if (notify_asan)
 		__asan_unpoison_memory_region(p, size);
 }
 
@@ -139,7 +139,7 @@ static void close_rest(void *p, size_t size, size_t full)
 	char *rest = (char *)p + size;
 
 	poison(rest, full - size);
-	if (tell_valgrind)
+	if (notify_valgrind)
 		VALGRIND_MAKE_MEM_NOACCESS(rest, full - size);
 }
 
@@ -148,20 +148,20 @@ static void close_rest(void *p, size_t size, size_t full)
 void os_memcheck_pool_create(const void *pool, unsigned int gap, bool defined)
 {
 	/* So far beside an object an address is still said to be beside it; hidden with it, too. */
-	if (tell_valgrind)
+	if (notify_valgrind)
 		VALGRIND_CREATE_MEMPOOL(pool, gap / 2, defined);
 }
 
 void os_memcheck_pool_destroy(const void *pool)
 {
-	if (tell_valgrind)
+	if (notify_valgrind)
 		VALGRIND_DESTROY_MEMPOOL(pool);
 }
 
 void os_memcheck_pool_alloc(const void *pool, void *obj, size_t size, size_t full, bool defined)
 {
 	unpoison(obj, size);
-	if (tell_valgrind) {
+	if (notify_valgrind) {
 		VALGRIND_MEMPOOL_ALLOC(pool, obj, size);
 		if (defined)
 			(void)VALGRIND_MAKE_MEM_DEFINED(obj, size);
@@ -172,7 +172,7 @@ void os_memcheck_pool_alloc(const void *pool, void *obj, size_t size, size_t ful
 void os_memcheck_pool_whole(const void *pool, void *obj, size_t full)
 {
 	unpoison(obj, full);
-	if (tell_valgrind) {
+	if (notify_valgrind) {
 		VALGRIND_MEMPOOL_CHANGE(pool, obj, obj, full);
 		(void)VALGRIND_MAKE_MEM_DEFINED(obj, full);
 	}
@@ -184,7 +184,7 @@ void os_memcheck_pool_free(const void *pool, void *obj, size_t full, enum os_mem
 		poison(obj, full);
 	else
 		unpoison(obj, full);
-	if (!tell_valgrind)
+	if (!notify_valgrind)
 		return;
 	VALGRIND_MEMPOOL_FREE(pool, obj);
 	if (hide == OS_HIDE_FROM_NOBODY)
@@ -196,7 +196,7 @@ void os_memcheck_pool_free(const void *pool, void *obj, size_t full, enum os_mem
 void os_memcheck_block_alloc(void *p, size_t size, size_t full, bool defined)
 {
 	unpoison(p, size);
-	if (tell_valgrind)
+	if (notify_valgrind)
 		VALGRIND_MALLOCLIKE_BLOCK(p, size, 0, defined);
 	close_rest(p, size, full);
 }
@@ -212,7 +212,7 @@ void os_memcheck_block_whole(void *p, size_t full)
 
 void os_memcheck_block_free(void *p, size_t full)
 {
-	if (tell_valgrind)
+	if (notify_valgrind)
 		VALGRIND_FREELIKE_BLOCK(p, 0);
 	os_memcheck_forget(p, full);
 }
@@ -223,13 +223,13 @@ void os_memcheck_close(void *p, size_t size, enum os_memcheck_hide hide)
 {
 	if (hide == OS_HIDE_FROM_ALL)
 		poison(p, size);
-	if (tell_valgrind && hide != OS_HIDE_FROM_NOBODY)
+	if (notify_valgrind && hide != OS_HIDE_FROM_NOBODY)
 		VALGRIND_MAKE_MEM_NOACCESS(p, size);
 }
 
 void os_memcheck_forget(void *p, size_t size)
 {
 	unpoison(p, size);
-	if (tell_valgrind)
+	if (notify_valgrind)
 		(void)VALGRIND_MAKE_MEM_DEFINED(p, size);
 }

@@ -3,8 +3,9 @@
  * os/instrument/sanitizer.c - ThreadSanitizer and MemorySanitizer, if the program was built with
  * one of them
  *
- * Data:       tell_*: which is notified; places: where threads hand pages on, by page number modulo
- *             their number. The sanitizer keeps what it knows of a place, nothing is stored there.
+ * Data:       notify_*: which is notified; places: where threads hand pages on, by page number
+ *             modulo their number. The sanitizer keeps what it knows of a place, nothing is stored
+ *             there.
  * Invariants: see os/instrument/sanitizer.h.
  * Locks:      none.
  * Flow:       see sanitizer.h.
@@ -46,8 +47,8 @@ __attribute__((weak)) void __msan_unpoison(const volatile void *p, size_t size);
 __attribute__((weak)) void __msan_scoped_disable_interceptor_checks(void);
 __attribute__((weak)) void __msan_scoped_enable_interceptor_checks(void);
 
-static bool tell_tsan;
-static bool tell_msan;
+static bool notify_tsan;
+static bool notify_msan;
 static uint64_t places[NR_PLACES];
 
 static bool has_tsan(void)
@@ -65,16 +66,16 @@ static bool has_msan(void)
 bool os_sanitizer_init(bool wanted)
 {
 	wanted = wanted && !INSTRUMENTED;
-	tell_tsan = wanted && has_tsan();
-	tell_msan = wanted && has_msan();
-	return tell_tsan || tell_msan;
+	notify_tsan = wanted && has_tsan();
+	notify_msan = wanted && has_msan();
+	return notify_tsan || notify_msan;
 }
 
 void os_sanitizer_enter(void)
 {
-	if (tell_msan)
+	if (notify_msan)
 		__msan_scoped_disable_interceptor_checks();
-	if (!tell_tsan)
+	if (!notify_tsan)
 		return;
 	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
 	AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
@@ -82,9 +83,9 @@ void os_sanitizer_enter(void)
 
 void os_sanitizer_leave(void)
 {
-	if (tell_msan)
+	if (notify_msan)
 		__msan_scoped_enable_interceptor_checks();
-	if (!tell_tsan)
+	if (!notify_tsan)
 		return;
 	AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
 	AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
@@ -104,9 +105,9 @@ static void each_place(const void *p, size_t size, void (*act)(void *place))
 
 void os_sanitizer_take(const void *p, size_t size, size_t full, bool defined)
 {
-	if (tell_tsan)
+	if (notify_tsan)
 		each_place(p, full, __tsan_acquire);
-	if (!tell_msan)
+	if (!notify_msan)
 		return;
 	if (defined)
 		__msan_unpoison(p, size);
@@ -117,17 +118,17 @@ void os_sanitizer_take(const void *p, size_t size, size_t full, bool defined)
 /* To free is to write: who reads at the same time makes a mistake. */
 void os_sanitizer_give(const void *p, size_t full, bool undefined)
 {
-	if (tell_tsan) {
+	if (notify_tsan) {
 		if (undefined && __tsan_write_range)
 			__tsan_write_range((void *)p, (long)full);
 		each_place(p, full, __tsan_release);
 	}
-	if (tell_msan && undefined)
+	if (notify_msan && undefined)
 		__msan_allocated_memory(p, full);
 }
 
 void os_sanitizer_wrote(const void *p, size_t size)
 {
-	if (tell_msan)
+	if (notify_msan)
 		__msan_unpoison(p, size);
 }

@@ -70,7 +70,7 @@ static bool try_spin(struct lock *l)
  */
 static void sleep_on(struct lock *l)
 {
-	if (unlikely(lock_thread.flags & LOCK_ADRIFT))
+	if (unlikely(lock_thread.flags & LOCK_FORKED_INSIDE))
 		os_die_fmt("a fork in a signal handler: its child returned from the handler, and "
 			   "needs a lock that another thread of the parent held");
 	/* Returns at once if word is no longer 2; every reason to return is a retry. */
@@ -238,9 +238,9 @@ void lock_fork_leave(void)
 		lock_thread.flags &= ~LOCK_FORKING;
 }
 
-void lock_fork_adrift(void)
+void lock_forked_inside(void)
 {
-	lock_thread.flags |= LOCK_ADRIFT;
+	lock_thread.flags |= LOCK_FORKED_INSIDE;
 }
 
 void lock_fork_prepare(struct lock *l)

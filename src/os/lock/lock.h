@@ -79,11 +79,12 @@ void lock_rank_exit(const struct lock *l);
 /* flags: why a thread that holds no lock is to be treated as one that does. */
 #define LOCK_FORKING 1u /* it forks, and holds all locks */
 #define LOCK_DYING 2u	/* it ends the program, and what its locks guarded may be half done */
-/* It forked inside: in this process nobody releases the other threads' locks. */
-#define LOCK_ADRIFT 4u
-#define LOCK_APART 8u	  /* it holds, or waits for, the lock that is taken apart from the order */
-#define LOCK_DEFERRED 16u /* no such reason: there is something to do when it is outside again */
-#define LOCK_TELLING 32u  /* it runs a function of the program's, in the middle of a call of ours */
+/* It forked inside a call: no thread of this process will release locks that others held. */
+#define LOCK_FORKED_INSIDE 4u
+#define LOCK_APART 8u /* it holds, or waits for, the lock that is taken apart from the order */
+#define LOCK_DEFERRED \
+	16u /* no such reason: it has deferred work, to be done when it holds no lock */
+#define LOCK_NOTIFYING 32u /* it runs the program's report hook, in the middle of a call of ours */
 
 struct lock_thread {
 	union {
@@ -213,7 +214,7 @@ void lock_fork_leave(void);
  * In the child of a fork inside, when the parent had other threads: what it interrupted may still
  * go on, and ends the process when it meets a lock that one of these held.
  */
-void lock_fork_adrift(void);
+void lock_forked_inside(void);
 
 /* For fork: takes a lock without the rank check / makes it free in the child. */
 void lock_fork_prepare(struct lock *l);

@@ -103,8 +103,9 @@ static void pass_on(const struct sigaction *action, int sig, siginfo_t *info, vo
 }
 
 /*
- * Has a handler that we called called us, for the same signal? Then our frame is still there, below
- * which this one lies. A handler that jumped out has left an old one, which is not above this.
+ * Are we called by a handler that we have called, for the same signal? Then our frame is still
+ * there, below which this one lies. A handler that jumped out has left an old one, which is not
+ * above this.
  */
 static unsigned int depth_of(const siginfo_t *info, uintptr_t frame)
 {

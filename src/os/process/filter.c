@@ -69,7 +69,7 @@ uint32_t os_filter_count(const char *path)
 
 /*
  * What commands, debug flags, tracking and reports call and a start does not, with arguments that
- * do nothing. docs/debugging.md lists them.
+ * do nothing. docs/system-calls.md lists them.
  */
 static void try_calls(void)
 {

@@ -33,7 +33,7 @@ unsigned int os_process_id(void)
 	return (unsigned int)os_syscall(SYS_getpid);
 }
 
-void os_process_fork_child(void)
+void os_thread_id_forget(void)
 {
 	thread_id = 0;
 }

@@ -20,7 +20,7 @@ unsigned int os_process_id(void);
 /* Number of this thread, as the kernel counts. */
 unsigned int os_thread_id(void);
 /* In a child of fork(): the thread that forked has another number now. */
-void os_process_fork_child(void);
+void os_thread_id_forget(void);
 /* Its name, at least "?". */
 void os_thread_name(char name[OS_THREAD_NAME_MAX]);
 

@@ -13,18 +13,16 @@
 #include <time.h>
 
 #include "base/atomic.h"
+#include "base/mix.h"
 #include "os/process/random.h"
 #include "os/sys.h"
 
 static uint64_t calls; /* atomic; read by nobody else */
 
-/* Every bit of the result depends on every bit of x (finaliser of splitmix64). */
+/* Every bit of the result depends on every bit of x, also of 0. */
 static uint64_t mix(uint64_t x)
 {
-	x += 0x9e3779b97f4a7c15ull;
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
+	return mix_bits(x + MIX_GOLDEN);
 }
 
 /* Without getrandom (kernel older than 3.17, a seccomp filter): what differs between processes. */

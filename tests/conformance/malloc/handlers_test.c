@@ -61,7 +61,7 @@ static void check_settled(void)
 	malloc_check();
 }
 
-/* Also what hits: a size that is in nobody's hand. */
+/* Also hits: a size of which the interrupted call changes nothing. */
 static void use_all(void **keep)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {

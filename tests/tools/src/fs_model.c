@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	struct kmem_cache *first = kmem_cache_create("first", 440, 0, 0, NULL);
 
 	(void)argv;
-	/* slabs, and no object that the program holds: what there is is in the CPU's hand */
+	/* slabs, and no live object: all are cached by the CPU */
 	kmem_cache_free(in_hand, kmem_cache_alloc(in_hand, GFP_KERNEL));
 	kmem_cache_create("second", 440, 0, 0, NULL);
 	kmem_cache_create("empty", 1000, 0, 0, make_thing);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mix.h"
 #include "cache/cache.h"
 #include "cache/control/control.h"
 #include "debug/debug.h"
@@ -27,12 +28,7 @@ static uint64_t state;
 
 static uint64_t draw(void)
 {
-	state += 0x9e3779b97f4a7c15ull;
-	uint64_t z = state;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	return mix_bits(state += MIX_GOLDEN);
 }
 
 /* ---- where lies can be put ---- */

@@ -23,6 +23,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "objects.h"
+#include "pages_out.h"
 
 /* ---- spec 5.2: the lines on stderr ---- */
 
@@ -123,12 +124,11 @@ static void test_too_many(void **state)
 
 /* ---- engines and fronts by name ---- */
 
-static void every_choice(void *arg)
+IN_CHILD(test_every_choice)
 {
 	static const char *const fronts[] = { NULL,	"array",      "none",
 					      "queues", "historical", "default" };
 
-	(void)arg;
 	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)
 		for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
 			struct kmem_cache_args args = { .engine = cache_engines[e]->name,
@@ -149,13 +149,6 @@ static void every_choice(void *arg)
 			CHILD_CHECK(kmem_cache_shrink(s) == 0);
 			kmem_cache_destroy(s);
 		}
-}
-
-static void test_every_choice(void **state)
-{
-	struct child c = child_run(every_choice, state);
-
-	assert_true(child_passed(&c));
 }
 
 /* ---- names and sizes ---- */
@@ -493,18 +486,6 @@ static void test_destroy_live(void **state)
 }
 
 /* ---- vector 16 ---- */
-
-static unsigned long bytes_out(void)
-{
-	unsigned long pages = 0;
-	struct buddy_stats stats;
-
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		pages += stats.nr_total - stats.nr_free;
-	}
-	return pages * PAGE_SIZE + large_bytes();
-}
 
 /* Slabs and large blocks are all there is, and all of it comes back. */
 static void test_all_comes_back(void **state)

@@ -135,9 +135,8 @@ static void test_hook_uses_caches(void **state)
 }
 
 /* As in the kernel, only allocations that may not wait are made to fail. */
-static void child_failslab(void *arg)
+IN_CHILD(test_failslab)
 {
-	(void)arg;
 	CHILD_CHECK(uslab_set_failslab("1,100,0") == -EINVAL);
 	CHILD_CHECK(uslab_set_failslab("1,100,0,2") == 0);
 	CHILD_CHECK(!kmalloc(64, GFP_NOWAIT) && !kmalloc(64, GFP_NOWAIT));
@@ -169,14 +168,6 @@ static void test_hook(void **state)
 	(void)state;
 	assert_true(child_passed(&c));
 	assert_non_null(strstr(c.text, "BUG hooked (Tainted"));
-}
-
-static void test_failslab(void **state)
-{
-	struct child c = child_run(child_failslab, NULL);
-
-	(void)state;
-	assert_true(child_passed(&c));
 }
 
 static void test_dump(void **state)

@@ -142,7 +142,7 @@ static void test_trim(void **state)
 	kmem_cache_destroy(s);
 }
 
-/* A program without room for the library is told, and the calls that can fail do. */
+/* Without address space for the library there is a message, and calls that can fail do. */
 static void without_memory(void *arg)
 {
 	const struct rlimit none = { 16 << 20, 16 << 20 };

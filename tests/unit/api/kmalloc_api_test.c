@@ -194,24 +194,16 @@ static void krealloc_fails(void *arg)
 }
 
 /* It would fit where it is, and then have two owners. */
-static void krealloc_of_freed(void *arg)
+IN_CHILD(test_krealloc_of_freed)
 {
 	char *p = hide(kmalloc(64, GFP_KERNEL));
 	char *q;
 
-	(void)arg;
 	kfree(p);
 	q = hide(krealloc(hide(p), 60, GFP_KERNEL));
 	CHILD_CHECK(q);
 	CHILD_CHECK(load_relaxed(&report_counters.reports) == 1);
 	CHILD_CHECK(hide(kmalloc(64, GFP_KERNEL)) != q);
-}
-
-static void test_krealloc_of_freed(void **state)
-{
-	struct child c = child_run(krealloc_of_freed, state);
-
-	assert_true(child_passed(&c));
 }
 
 static void test_krealloc_fails(void **state)
@@ -268,13 +260,12 @@ static void test_zero(void **state)
 }
 
 /* Spec 5.7: all of ksize() is cleared before it is given away. */
-static void sensitive(void *arg)
+IN_CHILD(test_sensitive)
 {
 	cpu_set_t set;
 	unsigned char *p;
 	unsigned char *q;
 
-	(void)arg;
 	CPU_ZERO(&set);
 	CPU_SET(sched_getcpu(), &set);
 	sched_setaffinity(0, sizeof(set), &set);
@@ -285,13 +276,6 @@ static void sensitive(void *arg)
 	CHILD_CHECK(q == p);
 	for (unsigned int i = 0; i < 128; i++)
 		CHILD_CHECK(q[i] != 0x5c);
-}
-
-static void test_sensitive(void **state)
-{
-	struct child c = child_run(sensitive, state);
-
-	assert_true(child_passed(&c));
 }
 
 /* Vector 17. */

@@ -2,19 +2,12 @@
 /*
  * unit/cache/alloc_test.c - zeroing, constructors, nodes, and what happens when memory runs out
  */
+#include "bytes.h"
 #include "cache_fixture.h"
 
 static const char *const fronts[] = { "array", "none", "cpuslab" };
 
 #define ZERO (GFP_KERNEL | __GFP_ZERO)
-
-static bool all(const char *obj, unsigned int size, char value)
-{
-	for (unsigned int i = 0; i < size; i++)
-		if (obj[i] != value)
-			return false;
-	return true;
-}
 
 IN_CHILD(test_zero)
 {
@@ -26,13 +19,13 @@ IN_CHILD(test_zero)
 		for (unsigned int round = 0; round < 3; round++) {
 			for (unsigned int i = 0; i < 50; i++) {
 				p[i] = cache_alloc(c, ZERO, NUMA_NO_NODE);
-				CHILD_CHECK(all(p[i], 100, 0));
+				CHILD_CHECK(all_bytes(p[i], 100, 0));
 				memset(p[i], 0x55, 100);
 			}
 			cache_free_bulk(c, 50, p);
 			CHILD_CHECK(cache_alloc_bulk(c, ZERO, 50, p) == 50);
 			for (unsigned int i = 0; i < 50; i++) {
-				CHILD_CHECK(all(p[i], 100, 0));
+				CHILD_CHECK(all_bytes(p[i], 100, 0));
 				memset(p[i], 0x55, 100);
 			}
 			cache_free_bulk(c, 50, p);
@@ -56,7 +49,8 @@ IN_CHILD(test_no_zero)
 	memset(obj, 0x55, 64);
 	cache_free(c, obj);
 	CHILD_CHECK(get(c) == obj);
-	CHILD_CHECK(all(obj, 4, 0x55) && all(obj + 8, 24, 0x55) && all(obj + 40, 24, 0x55));
+	CHILD_CHECK(all_bytes(obj, 4, 0x55) && all_bytes(obj + 8, 24, 0x55) &&
+		    all_bytes(obj + 40, 24, 0x55));
 }
 
 static unsigned int constructed;
@@ -84,7 +78,7 @@ IN_CHILD(test_ctor)
 		for (unsigned int round = 0; round < 3; round++) {
 			for (unsigned int i = 0; i < 300; i++) {
 				p[i] = get(c);
-				CHILD_CHECK(all(p[i], 72, (char)0xc7));
+				CHILD_CHECK(all_bytes(p[i], 72, 0xc7));
 			}
 			CHILD_CHECK(constructed == stats_of(c).total_objects);
 			/* one object of each slab stays, and with it the slab */

@@ -31,6 +31,7 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/run.h"
+#include "pages_out.h"
 
 /* The same for what limits the process's memory. */
 #define IN_BARE_CHILD(name)                    \
@@ -90,19 +91,6 @@ static inline int stay_here(void)
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	return cpu;
-}
-
-/* Pages that the page allocator has given out, and bytes of mapped blocks (spec vector 16). */
-static inline unsigned long pages_out(void)
-{
-	unsigned long pages = 0;
-	struct buddy_stats stats;
-
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		pages += stats.nr_total - stats.nr_free;
-	}
-	return pages + large_bytes() / PAGE_SIZE;
 }
 
 /* From now on the arena grows no further, and nothing is mapped. */

@@ -4,6 +4,7 @@
  */
 #include "cache/internal.h"
 #include "cache_fixture.h"
+#include "engine/slub/slub.h"
 #include "front/depot.h"
 
 static void spoil(void *arg)

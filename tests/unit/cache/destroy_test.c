@@ -299,7 +299,7 @@ IN_CHILD(test_leak_many)
 	CHILD_CHECK(strstr(text, "\n[the report is longer than 64 KiB"));
 }
 
-/* One destroy too many is told apart from everything else. */
+/* A second destroy has a message of its own. */
 static void twice(void *arg)
 {
 	struct cache *c;

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
+#include "engine/slub/slub.h"
 
 /* All locks of the floors are held between the hooks; afterwards all are free. */
 IN_CHILD(test_hooks)

@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "cache_fixture.h"
+#include "engine/slub/slub.h"
 
 static const char *const fronts[] = { "array", "none", "cpuslab" };
 
@@ -42,7 +43,7 @@ IN_CHILD(test_order)
 	struct cache *c;
 	unsigned int per_slab;
 	static void *p[4096];
-	struct slub_node *node;
+	struct engine_node *node;
 	struct list_head *pos;
 	unsigned int last = 0;
 

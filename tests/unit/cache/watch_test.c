@@ -3,6 +3,7 @@
  * unit/cache/watch_test.c - slow paths of watched caches: routes by page, zeroing, sizes,
  * mistakes
  */
+#include "bytes.h"
 #include "unit/cache/cache_fixture.h"
 
 #include "base/atomic.h"
@@ -23,14 +24,6 @@ static struct cache *kmalloc_of(size_t size)
 }
 
 /* ---- zeroing ---- */
-
-static bool all_bytes(const unsigned char *p, size_t n, unsigned char byte)
-{
-	for (size_t i = 0; i < n; i++)
-		if (p[i] != byte)
-			return false;
-	return true;
-}
 
 /* The bytes that were asked for, and no red zone is harmed. */
 IN_CHILD(test_zeroing)

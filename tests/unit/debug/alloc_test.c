@@ -7,16 +7,6 @@
 #include "fixture.h"
 #include "os/process/process.h"
 
-static bool all(const void *p, unsigned char value, size_t n)
-{
-	const unsigned char *b = p;
-
-	for (size_t i = 0; i < n; i++)
-		if (b[i] != value)
-			return false;
-	return true;
-}
-
 /* ---- contents -------------------------------------------------------------------------------- */
 
 /* Poison is put on anew: a fresh object reads 6b, not 5a. Red zones are active. */
@@ -27,11 +17,11 @@ static void what_is_in_a_new_object(__attribute__((unused)) void **state)
 
 	make(&e, 64, FZPU);
 	obj = get(&e);
-	assert_true(all(obj - 8, 0xcc, 8));
-	assert_true(all(obj, 0x6b, 63));
+	assert_true(all_bytes(obj - 8, 8, 0xcc));
+	assert_true(all_bytes(obj, 63, 0x6b));
 	assert_int_equal(obj[63], 0xa5);
-	assert_true(all(obj + 64, 0xcc, 8));
-	assert_true(all(obj + 144, 0x5a, 8));
+	assert_true(all_bytes(obj + 64, 8, 0xcc));
+	assert_true(all_bytes(obj + 144, 8, 0x5a));
 	put(&e, obj);
 	END_ENGINE(&e);
 }
@@ -45,13 +35,13 @@ static void what_is_in_a_new_slab(__attribute__((unused)) void **state)
 	make(&e, 64, FZPU);
 	obj = get(&e);
 	obj += 160;
-	assert_true(all(obj - 8, 0xbb, 8));
-	assert_true(all(obj, 0x6b, 63));
+	assert_true(all_bytes(obj - 8, 8, 0xbb));
+	assert_true(all_bytes(obj, 63, 0x6b));
 	assert_int_equal(obj[63], 0xa5);
-	assert_true(all(obj + 64, 0xbb, 8));
-	assert_true(all(obj + 80, 0, 64)); /* nobody had it */
-	assert_true(all(obj + 144, 0x5a, 8));
-	assert_true(all((char *)page_address(slab_of(obj)) + 4000, 0x5a, 96));
+	assert_true(all_bytes(obj + 64, 8, 0xbb));
+	assert_true(all_bytes(obj + 80, 64, 0)); /* nobody had it */
+	assert_true(all_bytes(obj + 144, 8, 0x5a));
+	assert_true(all_bytes((char *)page_address(slab_of(obj)) + 4000, 96, 0x5a));
 	put(&e, obj - 160);
 	END_ENGINE(&e);
 }
@@ -98,16 +88,15 @@ static void constructor(__attribute__((unused)) void **state)
 	constructed = 0;
 	obj = get(&e);
 	assert_int_equal(constructed, e.debug->layout->objects);
-	assert_true(all(obj, 0x77, 64));
+	assert_true(all_bytes(obj, 64, 0x77));
 	memset(obj, 0x77, 64);
 	put(&e, obj);
-	assert_true(all(obj, 0x77, 64));
+	assert_true(all_bytes(obj, 64, 0x77));
 	assert_ptr_equal(get(&e), obj);
-	assert_true(all(obj, 0x77, 64));
+	assert_true(all_bytes(obj, 64, 0x77));
 	assert_int_equal(constructed, e.debug->layout->objects);
 	put(&e, obj);
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 0);
 	END_ENGINE(&e);
 }
 
@@ -123,9 +112,8 @@ static void type_stable(__attribute__((unused)) void **state)
 	obj = get(&e);
 	memset(obj, 0x42, 64);
 	put(&e, obj);
-	assert_true(all(obj, 0x42, 64));
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	assert_true(all_bytes(obj, 64, 0x42));
+	VALIDATED(&e, 0);
 	END_ENGINE(&e);
 }
 
@@ -161,8 +149,8 @@ static void one_slab_after_the_other(__attribute__((unused)) void **state)
 		assert_ptr_equal((char *)objs[i] - (char *)objs[0], i * 160);
 		assert_int_equal(node0(&e)->nr_partial, i < 24);
 	}
-	assert_int_equal(debug_counters(slab_of(objs[0])).inuse, 25);
-	assert_int_equal(debug_counters(slab_of(objs[0])).frozen, 0);
+	assert_int_equal(engine_counters(slab_of(objs[0])).inuse, 25);
+	assert_int_equal(engine_counters(slab_of(objs[0])).frozen, 0);
 	assert_ptr_equal(list_first(&node0(&e)->full, struct page, lru), slab_of(objs[0]));
 	assert_int_equal(events[ALLOC_SLAB], 1);
 	assert_int_equal(events[ALLOC_SLOWPATH], 25);
@@ -226,8 +214,8 @@ static void damaged_slab_is_retired(__attribute__((unused)) void **state)
 	assert_true(said("FIX test: Restoring Poison"));
 	assert_true(said("FIX test: Marking all objects used"));
 	assert_int_equal(errors(), 3);
-	assert_int_equal(debug_counters(slab_of(a[0])).inuse, 25);
-	assert_int_equal(debug_counters(slab_of(a[0])).frozen, 1);
+	assert_int_equal(engine_counters(slab_of(a[0])).inuse, 25);
+	assert_int_equal(engine_counters(slab_of(a[0])).frozen, 1);
 	assert_null(slab_of(a[0])->freelist);
 	assert_int_equal(node0(&e)->nr_partial, 0);
 	e.ops->check(&e);
@@ -238,7 +226,7 @@ static void damaged_slab_is_retired(__attribute__((unused)) void **state)
 	assert_int_equal(errors(), 2);
 	debug_set_flags(&e, 0, false);
 	put(&e, a[7]);
-	assert_int_equal(debug_counters(slab_of(a[0])).inuse, 25);
+	assert_int_equal(engine_counters(slab_of(a[0])).inuse, 25);
 	for (unsigned int i = 0; i < 25; i++)
 		put(&e, b[i]);
 	assert_int_equal(errors(), 0);
@@ -276,7 +264,7 @@ static void no_checks_without_f(__attribute__((unused)) void **state)
 	*((char *)obj - 1) = 1;
 	assert_ptr_equal(get(&e), obj);
 	assert_int_equal(errors(), 0);
-	assert_true(all(obj, 0x6b, 63));
+	assert_true(all_bytes(obj, 63, 0x6b));
 	put(&e, obj);
 	END_ENGINE(&e);
 }
@@ -355,7 +343,7 @@ static void trace(__attribute__((unused)) void **state)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void nodes_in_child(__attribute__((unused)) void *arg)
+IN_CHILD(nodes)
 {
 	struct engine e;
 	void *there;
@@ -388,13 +376,6 @@ static void nodes_in_child(__attribute__((unused)) void *arg)
 	CHILD_CHECK(debug_alloc(&e, 0, 77, 0, here)); /* such a node counts as none */
 	CHILD_CHECK(debug_validate(&e) >= 2);
 	e.ops->check(&e);
-}
-
-static void nodes(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(nodes_in_child, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -15,8 +15,7 @@ static void expect_errors(struct engine *e, unsigned long n, const char *what)
 	debug_validate(e);
 	assert_true(said(what));
 	assert_int_equal(errors(), n);
-	debug_validate(e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(e, 0);
 }
 
 /* ---- red zones and poison, by validation ----------------------------------------------------- */
@@ -133,12 +132,9 @@ static void validation_stops_at_the_first_bad_object(__attribute__((unused)) voi
 	b = get(&e);
 	bytes(a)[64] = 0;
 	bytes(b)[64] = 0;
-	debug_validate(&e);
-	assert_int_equal(errors(), 2);
-	debug_validate(&e);
-	assert_int_equal(errors(), 2);
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 2);
+	VALIDATED(&e, 2);
+	VALIDATED(&e, 0);
 	put(&e, a);
 	put(&e, b);
 	END_ENGINE(&e);
@@ -165,8 +161,7 @@ static void slab_padding(__attribute__((unused)) void **state)
 		 (void *)(tail + 63));
 	assert_true(said(line));
 	assert_int_equal(errors(), 2);
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 0);
 	put(&e, obj);
 	END_ENGINE(&e);
 }
@@ -201,10 +196,8 @@ static void next_pointer(bool hardened)
 	assert_int_equal(errors(), 3);
 	e.ops->check(&e);
 	debug_set_next_free(slab_of(obj), obj, (char *)obj + 72);
-	debug_validate(&e);
-	assert_int_equal(errors(), 2);
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 2);
+	VALIDATED(&e, 0);
 	put(&e, keep);
 	END_ENGINE(&e);
 }
@@ -234,10 +227,9 @@ static void head_of_the_list(__attribute__((unused)) void **state)
 	assert_true(said("FIX test: Freelist cleared"));
 	assert_int_equal(errors(), 2);
 	assert_null(slab->freelist);
-	assert_int_equal(debug_counters(slab).inuse, 64);
+	assert_int_equal(engine_counters(slab).inuse, 64);
 	assert_null(partial_at(&e, 0)); /* as good as full */
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 0);
 	put(&e, obj); /* and it takes objects again */
 	assert_int_equal(errors(), 0);
 	LEAVE_ENGINE(&e, 63);
@@ -253,13 +245,13 @@ static void counters(__attribute__((unused)) void **state)
 	make(&e, 64, F);
 	obj = get(&e);
 	slab = slab_of(obj);
-	c = debug_counters(slab);
+	c = engine_counters(slab);
 	c.inuse = 7;
-	debug_set_counters(slab, c);
+	engine_set_counters(slab, c);
 	expect_errors(&e, 2, "Wrong object count. Counter is 7 but counted were 1");
-	c = debug_counters(slab);
+	c = engine_counters(slab);
 	c.objects = 60;
-	debug_set_counters(slab, c);
+	engine_set_counters(slab, c);
 	expect_errors(&e, 2, "Wrong number of objects. Found 60 but should be 64");
 	put(&e, obj);
 	END_ENGINE(&e);
@@ -277,19 +269,19 @@ static void counters_beyond_all_measure(__attribute__((unused)) void **state)
 	make(&e, 64, F);
 	obj = get(&e);
 	slab = slab_of(obj);
-	good = c = debug_counters(slab);
+	good = c = engine_counters(slab);
 	c.objects = 65;
-	debug_set_counters(slab, c);
+	engine_set_counters(slab, c);
 	debug_validate(&e);
 	assert_true(said("objects 65 > max 64"));
 	assert_int_equal(errors(), 1);
 	c = good;
 	c.inuse = 65;
-	debug_set_counters(slab, c);
+	engine_set_counters(slab, c);
 	debug_validate(&e);
 	assert_true(said("inuse 65 > max 64"));
 	assert_int_equal(errors(), 1);
-	debug_set_counters(slab, good);
+	engine_set_counters(slab, good);
 	slab->type = PAGE_RUN;
 	debug_validate(&e);
 	assert_true(said("Not a valid slab page"));
@@ -339,8 +331,7 @@ static void free_pointer_of_an_object_in_use(__attribute__((unused)) void **stat
 	make(&e, 64, Z | U); /* in the middle: it is the program's */
 	obj = get(&e);
 	*slot_of(&e, obj) = 0x1234;
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 0);
 	put(&e, obj);
 	END_ENGINE(&e);
 }
@@ -355,15 +346,15 @@ static void books_are_wrong(void *arg)
 
 	make(&e, 64, F);
 	slab = slab_of(get(&e));
-	c = debug_counters(slab);
+	c = engine_counters(slab);
 	switch (*(int *)arg) {
 	case 0:
 		c.inuse++;
-		debug_set_counters(slab, c);
+		engine_set_counters(slab, c);
 		break;
 	case 1:
 		c.colour = LIST_FULL;
-		debug_set_counters(slab, c);
+		engine_set_counters(slab, c);
 		break;
 	case 2:
 		node0(&e)->nr_partial++;

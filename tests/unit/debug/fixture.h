@@ -18,12 +18,12 @@
 
 #include "bare.h"
 #include "base/bits.h"
+#include "bytes.h"
 #include "child.h"
 #include "debug/report/report.h"
 #include "debug/slab.h"
-#include "os/cpu/cpu.h"
-#include "page/arena.h"
-#include "page/buddy.h"
+#include "events.h"
+#include "machine.h"
 #include "page/meta.h"
 
 #define F SLAB_CONSISTENCY_CHECKS
@@ -33,20 +33,8 @@
 #define T SLAB_TRACE
 #define FZPU (F | Z | P | U)
 
-static unsigned long events[NR_SLUB_STATS];
 static char text[1 << 17]; /* all reports since the last look */
 static const char here[1]; /* stands for an address in the program */
-
-static inline void events_count(__attribute__((unused)) const struct engine *e, enum slub_stat item)
-{
-	__atomic_fetch_add(&events[item], 1, __ATOMIC_RELAXED);
-}
-
-static inline void events_reset(void)
-{
-	memset(events, 0, sizeof(events));
-	slub_count_hook = events_count;
-}
 
 static inline void keep_report(__attribute__((unused)) const char *cache, const char *report,
 			       __attribute__((unused)) void *arg)
@@ -58,10 +46,7 @@ static inline void keep_report(__attribute__((unused)) const char *cache, const 
 
 static inline void debug_machine(unsigned int cpus, unsigned int nodes)
 {
-	os_cpu_init();
-	if (os_topology_set(cpus, nodes) || arena_init(os_topology.nr_cpu_ids))
-		abort();
-	buddy_init(os_topology.nr_nodes);
+	machine_init(cpus, nodes);
 	report_set_hook(keep_report, NULL, true);
 	events_reset();
 }
@@ -163,7 +148,7 @@ static inline struct page *fill_slab(struct engine *e, void **objs)
 	return slab_of(objs[0]);
 }
 
-static inline struct debug_node *node0(const struct engine *e)
+static inline struct engine_node *node0(const struct engine *e)
 {
 	return e->debug->node[0];
 }
@@ -183,6 +168,13 @@ static inline unsigned long nr_slabs(const struct engine *e)
 {
 	return node0(e)->nr_slabs;
 }
+
+/* A validation of all slabs finds so many errors. */
+#define VALIDATED(e, nr)                        \
+	do {                                    \
+		debug_validate(e);              \
+		assert_int_equal(errors(), nr); \
+	} while (0)
 
 /* Checks and ends it; all objects must have come back. */
 #define END_ENGINE(e)                                      \

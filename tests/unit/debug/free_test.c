@@ -5,16 +5,6 @@
  */
 #include "fixture.h"
 
-static bool all(const void *p, unsigned char value, size_t n)
-{
-	const unsigned char *b = p;
-
-	for (size_t i = 0; i < n; i++)
-		if (b[i] != value)
-			return false;
-	return true;
-}
-
 /* Vector 10: left pad bb*8, 6b*63 a5, bb*8, free pointer, two tracks (64), 5a*8; 160 in all. */
 static void bytes_of_a_freed_object(__attribute__((unused)) void **state)
 {
@@ -27,15 +17,15 @@ static void bytes_of_a_freed_object(__attribute__((unused)) void **state)
 	head = slab_of(obj)->freelist;
 	memset(obj, 0, 64);
 	put(&e, obj);
-	assert_true(all(obj - 8, 0xbb, 8));
-	assert_true(all(obj, 0x6b, 63));
+	assert_true(all_bytes(obj - 8, 8, 0xbb));
+	assert_true(all_bytes(obj, 63, 0x6b));
 	assert_int_equal(obj[63], 0xa5);
-	assert_true(all(obj + 64, 0xbb, 8));
+	assert_true(all_bytes(obj + 64, 8, 0xbb));
 	assert_ptr_equal(*(void **)(obj + 72), head);
 	assert_int_equal(debug_track(e.debug->layout, obj, TRACK_ALLOC)->addr, (uintptr_t)here);
 	assert_int_equal(debug_track(e.debug->layout, obj, TRACK_FREE)->addr, (uintptr_t)here);
 	assert_ptr_equal(debug_track(e.debug->layout, obj, TRACK_ALLOC), obj + 80);
-	assert_true(all(obj + 144, 0x5a, 8));
+	assert_true(all_bytes(obj + 144, 8, 0x5a));
 	assert_int_equal(e.debug->layout->stride, 160);
 	END_ENGINE(&e);
 }
@@ -157,7 +147,7 @@ static void double_free(__attribute__((unused)) void **state)
 	put(&e, a); /* deep */
 	assert_true(said("Object already free"));
 	assert_int_equal(errors(), 2);
-	assert_int_equal(debug_counters(slab_of(a)).inuse, 1);
+	assert_int_equal(engine_counters(slab_of(a)).inuse, 1);
 	put(&e, keep);
 	put(&e, keep); /* 6.1 looks at the number first */
 	assert_true(said("Slab has 0 allocated objects but 1 are to be freed"));
@@ -167,7 +157,7 @@ static void double_free(__attribute__((unused)) void **state)
 
 static void never_freed(struct engine *e, void *obj, const char *what, unsigned long n)
 {
-	unsigned int inuse = debug_counters(slab_of(obj)).inuse;
+	unsigned int inuse = engine_counters(slab_of(obj)).inuse;
 	char line[80];
 
 	put(e, obj);
@@ -175,7 +165,7 @@ static void never_freed(struct engine *e, void *obj, const char *what, unsigned 
 	snprintf(line, sizeof(line), "FIX test: Object at %p not freed", obj);
 	assert_true(said(line));
 	assert_int_equal(errors(), n);
-	assert_int_equal(debug_counters(slab_of(obj)).inuse, inuse);
+	assert_int_equal(engine_counters(slab_of(obj)).inuse, inuse);
 	e->ops->check(e);
 }
 
@@ -232,7 +222,7 @@ static void damaged_padding(__attribute__((unused)) void **state)
 	assert_true(said("Object padding overwritten"));
 	assert_true(said("Padding overwritten. "));
 	assert_int_equal(errors(), 4);
-	assert_int_equal(debug_counters(slab_of(obj)).inuse, 0);
+	assert_int_equal(engine_counters(slab_of(obj)).inuse, 0);
 	END_ENGINE(&e);
 }
 
@@ -252,7 +242,7 @@ static void wrong_cache(__attribute__((unused)) void **state)
 	put(&b, obj);
 	assert_true(said("cache_from_obj: Wrong slab cache. other but object is from test"));
 	assert_int_equal(errors(), 1);
-	assert_int_equal(debug_counters(slab_of(keep)).inuse, 1);
+	assert_int_equal(engine_counters(slab_of(keep)).inuse, 1);
 	put(&a, keep);
 	END_ENGINE(&a);
 	END_ENGINE(&b);
@@ -273,7 +263,7 @@ static void list_mended_by_a_free(__attribute__((unused)) void **state)
 	assert_true(said("Freelist cleared"));
 	assert_int_equal(errors(), 2); /* and the object was freed all the same */
 	assert_ptr_equal(slab->freelist, obj);
-	assert_int_equal(debug_counters(slab).inuse, 63);
+	assert_int_equal(engine_counters(slab).inuse, 63);
 	LEAVE_ENGINE(&e, 63);
 }
 
@@ -291,9 +281,8 @@ static void quiet_without_f(__attribute__((unused)) void **state)
 	obj[64] = 0x12;
 	put(&e, obj);
 	assert_int_equal(errors(), 0);
-	assert_true(all(obj + 64, 0xbb, 8));
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	assert_true(all_bytes(obj + 64, 8, 0xbb));
+	VALIDATED(&e, 0);
 	put(&e, keep);
 	END_ENGINE(&e);
 }

@@ -5,16 +5,6 @@
  */
 #include "fixture.h"
 
-static bool all(const void *p, unsigned char value, size_t n)
-{
-	const unsigned char *b = p;
-
-	for (size_t i = 0; i < n; i++)
-		if (b[i] != value)
-			return false;
-	return true;
-}
-
 static void size_known(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -77,13 +67,13 @@ static void red_from_the_first_byte(__attribute__((unused)) void **state)
 
 	make_kmalloc(&e, 64, FZPU);
 	obj = get_size(&e, 48);
-	assert_true(all(obj, 0x6b, 47));
+	assert_true(all_bytes(obj, 47, 0x6b));
 	assert_int_equal(obj[47], 0xa5);
-	assert_true(all(obj + 48, 0xcc, 72 - 48));
+	assert_true(all_bytes(obj + 48, 72 - 48, 0xcc));
 	put(&e, obj);
-	assert_true(all(obj, 0x6b, 63));
+	assert_true(all_bytes(obj, 63, 0x6b));
 	assert_int_equal(obj[63], 0xa5);
-	assert_true(all(obj + 64, 0xbb, 8));
+	assert_true(all_bytes(obj + 64, 8, 0xbb));
 	assert_int_equal(errors(), 0);
 	END_ENGINE(&e);
 }
@@ -98,15 +88,14 @@ static void resize(__attribute__((unused)) void **state)
 	obj = get_size(&e, 48);
 	memset(obj, 0xff, 48);
 	assert_true(debug_resize(slab_of(obj), obj, 40));
-	assert_true(all(obj, 0xff, 40));
-	assert_true(all(obj + 40, 0xcc, 24));
+	assert_true(all_bytes(obj, 40, 0xff));
+	assert_true(all_bytes(obj + 40, 24, 0xcc));
 	assert_int_equal(debug_usable_size(slab_of(obj), obj), 40);
 	assert_true(debug_resize(slab_of(obj), obj, 56));
 	memset(obj + 40, 0, 16);
-	assert_true(all(obj + 56, 0xcc, 8));
+	assert_true(all_bytes(obj + 56, 8, 0xcc));
 	assert_int_equal(debug_usable_size(slab_of(obj), obj), 56);
-	debug_validate(&e);
-	assert_int_equal(errors(), 0);
+	VALIDATED(&e, 0);
 	assert_true(debug_resize(slab_of(obj), obj, 64));
 	put(&e, obj);
 	assert_int_equal(errors(), 0);

@@ -37,7 +37,7 @@ static union {
 static struct page *slab;
 static char *obj;
 
-static char text[TEXT_MAX + 1]; /* of the last report, without the frames of its stacks */
+static char text[REPORT_TEXT_MAX + 1]; /* of the last report, without the frames of its stacks */
 static char cache[64];
 static unsigned int calls;
 
@@ -126,7 +126,7 @@ static int make_slab(void **unused)
 }
 
 /* The expected text, put together line by line. */
-static char expected[TEXT_MAX + 1];
+static char expected[REPORT_TEXT_MAX + 1];
 
 static inline void begin(void)
 {

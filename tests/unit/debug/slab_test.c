@@ -19,7 +19,7 @@ static void descriptor(__attribute__((unused)) void **state)
 	assert_int_equal(slab->layout->kind, LAYOUT_DEBUG);
 	assert_int_equal(slab->nr_pages, 8);
 	assert_int_equal(slab->order, 3);
-	assert_int_equal(debug_counters(slab).objects, 2);
+	assert_int_equal(engine_counters(slab).objects, 2);
 	assert_ptr_equal(page_head_of((char *)page_address(slab) + 7 * PAGE_SIZE), slab);
 	/* kfree() and free() take no hit path */
 	for (unsigned int i = 0; i < 8; i++)
@@ -91,7 +91,7 @@ static void fallback_in_child(__attribute__((unused)) void *arg)
 	events_reset();
 	obj = get(&e);
 	CHILD_CHECK(events[ORDER_FALLBACK] == 1);
-	CHILD_CHECK(slab_of(obj)->order == 2 && debug_counters(slab_of(obj)).objects == 1);
+	CHILD_CHECK(slab_of(obj)->order == 2 && engine_counters(slab_of(obj)).objects == 1);
 	CHILD_CHECK(e.debug->node[0]->nr_pages == 4);
 	CHILD_CHECK(!debug_alloc(&e, __GFP_NOWARN, -1, 0, here));
 	fputs("quiet so far\n", stderr);

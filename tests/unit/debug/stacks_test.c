@@ -15,6 +15,7 @@
 #include "base/bits.h"
 #include "child.h"
 #include "debug/stacks.h"
+#include "os/lock/lock.h"
 
 /* Stack number `number`, of nr frames. */
 static const uintptr_t *make(unsigned long number, unsigned int nr)
@@ -137,7 +138,7 @@ static void save_in_grandchild(void *arg)
 {
 	uint32_t handle = *(uint32_t *)arg;
 
-	stacks_fork_child();
+	stacks_each_lock(lock_fork_child);
 	CHILD_CHECK(stacks_save(make(1, 6), 6) == handle);
 	CHILD_CHECK(stacks_save(make(2, 6), 6) != handle);
 	CHILD_CHECK(stacks_depot->nr_stacks == 2);
@@ -148,9 +149,9 @@ IN_CHILD(after_fork)
 	uint32_t handle = stacks_save(make(1, 6), 6);
 	struct child c;
 
-	stacks_fork_prepare();
+	stacks_each_lock(lock_fork_prepare);
 	c = child_run(save_in_grandchild, &handle);
-	stacks_fork_parent();
+	stacks_each_lock(lock_fork_parent);
 	CHILD_CHECK(child_passed(&c));
 	CHILD_CHECK(stacks_depot->nr_stacks == 1);
 	CHILD_CHECK(stacks_save(make(3, 6), 6) != 0);

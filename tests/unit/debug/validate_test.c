@@ -10,12 +10,6 @@
 
 /* ---- slub_kunit ------------------------------------------------------------------------------ */
 
-static void validated(struct engine *e, unsigned long expected)
-{
-	debug_validate(e);
-	assert_int_equal(errors(), expected);
-}
-
 static void test_clobber_zone(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -24,7 +18,7 @@ static void test_clobber_zone(__attribute__((unused)) void **state)
 	make(&e, 64, Z);
 	p = get(&e);
 	p[64] = 0x12;
-	validated(&e, 2);
+	VALIDATED(&e, 2);
 	put(&e, p);
 	END_ENGINE(&e);
 }
@@ -42,10 +36,10 @@ static void test_next_pointer(__attribute__((unused)) void **state)
 	next = (uintptr_t *)(p + e.debug->layout->offset);
 	good = *next;
 	p[e.debug->layout->offset] = (unsigned char)~p[e.debug->layout->offset];
-	validated(&e, 3);
+	VALIDATED(&e, 3);
 	*next = good;
-	validated(&e, 2);
-	validated(&e, 0);
+	VALIDATED(&e, 2);
+	VALIDATED(&e, 0);
 	END_ENGINE(&e);
 }
 
@@ -58,8 +52,8 @@ static void clobber_free(unsigned int at, unsigned char byte, slab_flags_t flags
 	p = get(&e);
 	put(&e, p);
 	p[at] = byte;
-	validated(&e, 2);
-	validated(&e, 0);
+	VALIDATED(&e, 2);
+	VALIDATED(&e, 0);
 	END_ENGINE(&e);
 }
 
@@ -89,7 +83,7 @@ static void test_kmalloc_redzone_access(__attribute__((unused)) void **state)
 	p = get_size(&e, 18);
 	p[18] = 0xab;
 	p[19] = 0xab;
-	validated(&e, 2);
+	VALIDATED(&e, 2);
 	put(&e, p);
 	END_ENGINE(&e);
 }
@@ -130,14 +124,14 @@ static void resiliency_after_allocation(__attribute__((unused)) void **state)
 	make_kmalloc(&e, 16, FZPU);
 	p = get(&e);
 	p[16] = 0x12;
-	validated(&e, 2);
+	VALIDATED(&e, 2);
 	put(&e, p);
 	END_ENGINE(&e);
 
 	make_kmalloc(&e, 32, FZPU);
 	p = get(&e);
 	p[32 + sizeof(void *)] = 0x34; /* the free pointer */
-	validated(&e, 1);
+	VALIDATED(&e, 1);
 	put(&e, p);
 	END_ENGINE(&e);
 }
@@ -160,7 +154,7 @@ static void resiliency_somewhere(__attribute__((unused)) void **state)
 		do
 			debug_validate(&e);
 		while (errors() && ++passes < 40);
-		validated(&e, 0);
+		VALIDATED(&e, 0);
 		put(&e, p);
 		assert_int_equal(errors(), 0);
 		e.ops->check(&e);
@@ -183,15 +177,15 @@ static void resiliency_after_free(__attribute__((unused)) void **state)
 		p = get(&e);
 		put(&e, p);
 		p[steps[i].at] = steps[i].byte;
-		validated(&e, 2);
-		validated(&e, 0);
+		VALIDATED(&e, 2);
+		VALIDATED(&e, 0);
 		END_ENGINE(&e);
 	}
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
 
-/* Partial and full ones; retired ones are out of reach. */
+/* Partial and full ones; isolated ones are on no list. */
 static void counts_slabs(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -208,7 +202,7 @@ static void counts_slabs(__attribute__((unused)) void **state)
 	debug_validate(&e);
 	assert_int_equal(errors(), 2);
 	*(char *)objs[0][0] = 0;
-	get(&e); /* another slab: that one is retired */
+	get(&e); /* another slab: that one is isolated */
 	errors();
 	assert_int_equal(debug_validate(&e), 3);
 	assert_int_equal(errors(), 0);
@@ -248,7 +242,7 @@ static void shrink_sorts(__attribute__((unused)) void **state)
 	assert_int_equal(e.ops->shrink(&e), 1);
 	assert_int_equal(node0(&e)->nr_partial, 5);
 	for (unsigned int i = 0; i < 5; i++) {
-		struct slab_counters c = debug_counters(partial_at(&e, i));
+		struct slab_counters c = engine_counters(partial_at(&e, i));
 
 		assert_int_equal(c.objects - c.inuse, sorted[i]);
 	}
@@ -326,7 +320,7 @@ static void walks_a_spoilt_list(__attribute__((unused)) void **state)
 		next = (uintptr_t *)((char *)objs[1] + e.debug->layout->offset);
 		*next = i < ARRAY_SIZE(wild) ? wild[i] : (uintptr_t)objs[2];
 		e.ops->walk(&e, count_visit, &nr);
-		/* what lies behind the damage cannot be told from what is in use */
+		/* objects behind the damage cannot be distinguished from live ones */
 		assert_int_equal(nr, e.debug->layout->objects - 2);
 		debug_set_next_free(slab_of(objs[1]), objs[1], objs[0]);
 		LEAVE_ENGINE(&e, e.debug->layout->objects - 3);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/mix.h"
 #include "debug/kfence/kfence.h"
 #include "fixture.h"
 #include "front/front.h"
@@ -139,7 +140,7 @@ static void destroy_waits_for_both(__attribute__((unused)) void **state)
 
 #define ID 1000u
 
-static void switched_in_child(__attribute__((unused)) void *arg)
+IN_CHILD(switched_when_full)
 {
 	struct engine_params params = params_of(64);
 	struct front front = { 0 };
@@ -188,16 +189,9 @@ static void switched_in_child(__attribute__((unused)) void *arg)
 	CHILD_CHECK(e.ops->destroy(&e) == 0);
 }
 
-static void switched_when_full(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(switched_in_child, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* ---- guarded objects ------------------------------------------------------------------------- */
 
-static void guarded_in_child(__attribute__((unused)) void *arg)
+IN_CHILD(guarded_objects_go_to_kfence)
 {
 	struct engine e;
 	void *objs[3];
@@ -215,13 +209,6 @@ static void guarded_in_child(__attribute__((unused)) void *arg)
 	CHILD_CHECK(in_use(&e) == 0 && errors() == 0);
 }
 
-static void guarded_objects_go_to_kfence(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(guarded_in_child, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* ---- threads and fork ------------------------------------------------------------------------ */
 
 #define THREADS 4
@@ -236,7 +223,7 @@ static struct {
 
 static unsigned char pattern(const void *obj)
 {
-	return (unsigned char)((uintptr_t)obj * 0x9e3779b97f4a7c15ull >> 56);
+	return (unsigned char)(mix_multiply((uintptr_t)obj) >> 56);
 }
 
 /* Mine, as long as I have it. */
@@ -286,20 +273,20 @@ static void stress_fork(void)
 	pid_t pid;
 	int status;
 
-	e->ops->fork_prepare(e);
-	buddy_fork_prepare();
-	meta_fork_prepare();
+	e->ops->each_lock(e, lock_fork_prepare);
+	buddy_each_lock(lock_fork_prepare);
+	meta_each_lock(lock_fork_prepare);
 	pid = fork();
 	if (pid) {
-		meta_fork_parent();
-		buddy_fork_parent();
-		e->ops->fork_parent(e);
+		meta_each_lock(lock_fork_parent);
+		buddy_each_lock(lock_fork_parent);
+		e->ops->each_lock(e, lock_fork_parent);
 		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 		return;
 	}
-	meta_fork_child();
-	buddy_fork_child();
-	e->ops->fork_child(e);
+	meta_each_lock(lock_fork_child);
+	buddy_each_lock(lock_fork_child);
+	e->ops->each_lock(e, lock_fork_child);
 	e->ops->check(e);
 	debug_validate(e);
 	put(e, get(e));

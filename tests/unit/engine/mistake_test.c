@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/engine/mistake_test.c - who listens hears of a mistake; if nobody does the program ends
+ * unit/engine/mistake_test.c - the listener is called for a mistake; without one the program ends
  */
 #include <setjmp.h>
 #include <stdarg.h>

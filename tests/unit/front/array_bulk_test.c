@@ -2,37 +2,7 @@
 /*
  * unit/front/array_bulk_test.c - many objects at once, over an engine that counts its calls
  */
-#include "fake_engine.h"
-#include "front/array.h"
-
-#define ID 500u
-#define CAP 8u /* objects in a sheaf */
-
-static struct fake fake;
-static struct front front;
-
-static void make(unsigned int capacity)
-{
-	fake_init(&fake, FAKE_SIZE);
-	CHILD_CHECK(front_make(&front, &front_array_ops, &fake, ID, capacity) == 0);
-}
-
-static void *get(void)
-{
-	return front.ops->alloc(&front, GFP_KERNEL, NUMA_NO_NODE);
-}
-
-static unsigned int number(void *obj)
-{
-	return obj ? fake_number(&fake, obj) : ~0u;
-}
-
-/* What is out of the engine is in use or in the front; both agree with the books. */
-static void balance(unsigned int in_use)
-{
-	front.ops->check(&front);
-	CHILD_CHECK(front.ops->held(&front) + in_use == fake.nr_out);
-}
+#include "array_fixture.h"
 
 static int by_address(const void *a, const void *b)
 {

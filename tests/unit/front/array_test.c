@@ -6,46 +6,12 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "array_fixture.h"
 #include "bare.h"
 #include "base/atomic.h"
-#include "fake_engine.h"
-#include "front/array.h"
 #include "front/depot.h"
 #include "sys_rseq.h"
-
-#define ID 500u
-#define CAP 8u /* objects in a sheaf of most tests */
-
-static struct fake fake;
-static struct front front;
-
-static void make(unsigned int capacity)
-{
-	fake_init(&fake, FAKE_SIZE);
-	CHILD_CHECK(front_make(&front, &front_array_ops, &fake, ID, capacity) == 0);
-}
-
-static void *get(void)
-{
-	return front.ops->alloc(&front, GFP_KERNEL, NUMA_NO_NODE);
-}
-
-static void put(void *obj)
-{
-	front.ops->free(&front, obj);
-}
-
-static unsigned int number(void *obj)
-{
-	return obj ? fake_number(&fake, obj) : ~0u;
-}
-
-/* What is out of the engine is in use or in the front; both agree with the books. */
-static void balance(unsigned int in_use)
-{
-	front.ops->check(&front);
-	CHILD_CHECK(front.ops->held(&front) + in_use == fake.nr_out);
-}
+#include "threads.h"
 
 BOTH_MODES(test_capacity)
 {
@@ -454,13 +420,11 @@ IN_CHILD(test_nodes)
 
 static void *without_registration(void *arg)
 {
-	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	void *a;
 	void *p[3];
 
 	(void)arg;
-	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) &&
-	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG))
+	if (!sys_rseq_unregister())
 		return NULL;
 	a = get();
 	CHILD_CHECK(a && fake.last_want == 1);
@@ -551,17 +515,9 @@ static void *drainer(void *arg)
 
 BOTH_MODES(test_threads)
 {
-	pthread_t thread[5];
-
 	make(CAP);
 	fake.e.ops = &locked_ops;
-	for (uintptr_t i = 0; i < 4; i++)
-		pthread_create(&thread[i], NULL, churn, (void *)(i + 1));
-	pthread_create(&thread[4], NULL, drainer, NULL);
-	for (unsigned int i = 0; i < 4; i++)
-		pthread_join(thread[i], NULL);
-	store_relaxed(&shared.stop, true);
-	pthread_join(thread[4], NULL);
+	threads_run_beside(4, churn, drainer, &shared.stop);
 	balance(0);
 	front.ops->drain(&front);
 	CHILD_CHECK(fake.nr_out == 0);
@@ -588,13 +544,13 @@ BOTH_MODES(test_destroy)
 BOTH_MODES(test_fork_hooks)
 {
 	make(CAP);
-	front.ops->fork_prepare(&front);
+	front.ops->each_lock(&front, lock_fork_prepare);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		CHILD_CHECK(!lock_try(&front.depot[node].lock));
-	front.ops->fork_parent(&front);
+	front.ops->each_lock(&front, lock_fork_parent);
 	put(get());
-	front.ops->fork_prepare(&front);
-	front.ops->fork_child(&front);
+	front.ops->each_lock(&front, lock_fork_prepare);
+	front.ops->each_lock(&front, lock_fork_child);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		CHILD_CHECK(lock_try(&front.depot[node].lock));
 		lock_release(&front.depot[node].lock);

@@ -12,14 +12,12 @@
 
 #include "base/atomic.h"
 #include "engine/slub/slab.h"
-#include "fake_engine.h"
+#include "exchange.h"
 #include "limit.h"
 #include "sys_rseq.h"
 
 #define ID 600u
 
-static struct engine engine;
-static struct front front;
 static int cpu; /* that this thread stays on */
 
 static void make_with(struct engine_params params)
@@ -57,7 +55,7 @@ static void put(void *obj)
 	front.ops->free(&front, obj);
 }
 
-static unsigned int stat(enum slub_stat item)
+static unsigned int stat(unsigned int item)
 {
 	unsigned int sum = 0;
 
@@ -67,32 +65,21 @@ static unsigned int stat(enum slub_stat item)
 }
 
 /* Exactly these events since the cache was made, and no others. */
-#define STATS(...)                                                                   \
-	do {                                                                         \
-		static const unsigned int expected[NR_SLUB_STATS] = { __VA_ARGS__ }; \
-                                                                                     \
-		check_stats(__LINE__, expected);                                     \
+#define STATS(...)                                                                     \
+	do {                                                                           \
+		static const unsigned int expected[NR_ENGINE_STATS] = { __VA_ARGS__ }; \
+                                                                                       \
+		check_stats(__LINE__, expected);                                       \
 	} while (0)
 
 static void check_stats(int line, const unsigned int *expected)
 {
-	for (unsigned int item = 0; item < NR_SLUB_STATS; item++) {
+	for (unsigned int item = 0; item < NR_ENGINE_STATS; item++) {
 		if (stat(item) == expected[item])
 			continue;
 		os_say("line %d: stat %u is %u, not %u", line, item, stat(item), expected[item]);
 		CHILD_CHECK(0);
 	}
-}
-
-/* What is in use, held by the front, and free adds up. */
-static void balance(unsigned long in_use)
-{
-	struct engine_stats stats;
-
-	front.ops->check(&front);
-	slub_check(&engine);
-	slub_ops.stats(&engine, &stats);
-	CHILD_CHECK(stats.total_objects - stats.free_objects - front.ops->held(&front) == in_use);
 }
 
 static void end(void)
@@ -502,11 +489,9 @@ static void test_overwritten_link(__attribute__((unused)) void **state)
 /* A thread that the kernel has no area of: it has no CPU, and the engine serves it. */
 static void *without_cpu(__attribute__((unused)) void *arg)
 {
-	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	void *objs[70];
 
-	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) &&
-	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG))
+	if (!sys_rseq_unregister())
 		return NULL;
 	get_many(objs, 70);
 	for (unsigned int i = 0; i < 70; i++)
@@ -538,21 +523,21 @@ BOTH_MODES(test_fork)
 
 	make(64);
 	get_many(objs, 100);
-	front.ops->fork_prepare(&front);
-	slub_ops.fork_prepare(&engine);
+	front.ops->each_lock(&front, lock_fork_prepare);
+	slub_ops.each_lock(&engine, lock_fork_prepare);
 	CHILD_CHECK(!lock_try(&percpu_state(ID, cpu)->lock));
 	pid = fork();
 	if (pid == 0) {
 		alarm(120);
-		slub_ops.fork_child(&engine);
-		front.ops->fork_child(&front);
+		slub_ops.each_lock(&engine, lock_fork_child);
+		front.ops->each_lock(&front, lock_fork_child);
 		for (unsigned int i = 0; i < 100; i++)
 			put(objs[i]);
 		balance(0);
 		_exit(0);
 	}
-	slub_ops.fork_parent(&engine);
-	front.ops->fork_parent(&front);
+	slub_ops.each_lock(&engine, lock_fork_parent);
+	front.ops->each_lock(&front, lock_fork_parent);
 	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	for (unsigned int i = 0; i < 100; i++)
 		put(objs[i]);
@@ -565,40 +550,20 @@ BOTH_MODES(test_fork)
 #define SLOTS 512
 
 static unsigned int rounds; /* of each thread */
-static void *slots[SLOTS];
 static unsigned long nr_allocs;
 static bool stopped;
 
-static void move_somewhere(unsigned int *seed)
-{
-	cpu_set_t set;
-
-	if (os_topology.made_up) {
-		os_act_as_cpu((unsigned int)rand_r(seed) % os_topology.nr_cpu_ids);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET((unsigned int)rand_r(seed) % os_topology.nr_cpu_ids, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 static void *work(void *arg)
 {
-	unsigned int seed = *(unsigned int *)arg;
+	unsigned int seed = (unsigned int)(uintptr_t)arg;
 
 	for (unsigned int round = 0; round < rounds; round++) {
 		int node = round % 97 ? NUMA_NO_NODE : (int)(seed % os_topology.nr_nodes);
-		unsigned long *obj = get_on(node, 0);
+		void *obj = exchange_object(get_on(node, 0), SLOTS, &seed);
 
 		fetch_add(&nr_allocs, 1);
-		obj[0] = (unsigned long)obj;
-		obj[7] = ~(unsigned long)obj;
-		obj = xchg(&slots[(unsigned int)rand_r(&seed) % SLOTS], (void *)obj);
-		if (obj) {
-			CHILD_CHECK(obj[0] == (unsigned long)obj && obj[7] == ~obj[0]);
-			obj[0] = 0;
+		if (obj)
 			put(obj);
-		}
 		if (round % 32 == 0)
 			move_somewhere(&seed);
 	}
@@ -620,30 +585,13 @@ static void *drain_often(__attribute__((unused)) void *arg)
 
 static void stress(struct engine_params params)
 {
-	unsigned int seeds[THREADS] = { 1, 2, 3, 4 };
-	pthread_t threads[THREADS];
-	pthread_t drainer;
-	unsigned long in_use = 0;
-
 	/* valgrind runs one thread at a time */
 	rounds = getenv("USLAB_TEST_VALGRIND") ? 10000 : 100000;
 	make_with(params);
 	slub_of(&engine)->min_partial = 1;
-	CHILD_CHECK(pthread_create(&drainer, NULL, drain_often, NULL) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, work, &seeds[i]) == 0);
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	store_relaxed(&stopped, true);
-	pthread_join(drainer, NULL);
-
-	for (unsigned int i = 0; i < SLOTS; i++)
-		in_use += slots[i] != NULL;
-	balance(in_use);
+	threads_run_beside(THREADS, work, drain_often, &stopped);
 	CHILD_CHECK(nr_allocs == (unsigned long)THREADS * rounds);
-	for (unsigned int i = 0; i < SLOTS; i++)
-		if (slots[i])
-			put(slots[i]);
+	exchange_end();
 	end();
 }
 

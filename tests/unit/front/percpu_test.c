@@ -14,6 +14,7 @@
 #include "arch/malloc_rseq.h"
 #include "base/atomic.h"
 #include "base/mark.h"
+#include "engine/slub/slub.h"
 #include "fake_engine.h"
 #include "sys_rseq.h"
 
@@ -162,12 +163,10 @@ BOTH_MODES(test_cpu)
 
 static void *unregistered(void *arg)
 {
-	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	uintptr_t old = 0;
 	int *cpu = arg;
 
-	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) &&
-	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG))
+	if (!sys_rseq_unregister())
 		return NULL;
 	*cpu = percpu_cpu();
 	/* no sequence runs for such a thread, whatever CPU it names */
@@ -374,11 +373,11 @@ BOTH_MODES(test_count)
 	CHILD_CHECK(percpu_state(ID + 1, cpu)->stat[ALLOC_SLAB] == 0);
 
 	/* the engine's events: off, on, off again */
-	slub_count(&e, FREE_SLAB);
+	engine_count(&e, FREE_SLAB);
 	percpu_set_stats(true);
-	slub_count(&e, FREE_SLAB);
+	engine_count(&e, FREE_SLAB);
 	percpu_set_stats(false);
-	slub_count(&e, FREE_SLAB);
+	engine_count(&e, FREE_SLAB);
 	CHILD_CHECK(percpu_state(ID, cpu)->stat[FREE_SLAB] == 1);
 }
 
@@ -453,11 +452,11 @@ IN_CHILD(test_fork)
 	uintptr_t old;
 
 	floors_init(4, 2);
-	percpu_fork_prepare();
-	percpu_fork_parent();
+	percpu_each_lock(lock_fork_prepare);
+	percpu_each_lock(lock_fork_parent);
 	CHILD_CHECK(percpu_xchg(2, &word, 2, &old) == 0);
-	percpu_fork_prepare();
-	percpu_fork_child();
+	percpu_each_lock(lock_fork_prepare);
+	percpu_each_lock(lock_fork_child);
 	for (int cpu = 0; cpu < 4; cpu++) {
 		percpu_enter(cpu);
 		percpu_exit(cpu);

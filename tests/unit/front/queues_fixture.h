@@ -7,18 +7,13 @@
 #ifndef UNIT_FRONT_QUEUES_FIXTURE_H
 #define UNIT_FRONT_QUEUES_FIXTURE_H
 
-#include <pthread.h>
-
 #include "bare.h"
-#include "base/atomic.h"
-#include "fake_engine.h"
+#include "exchange.h"
 #include "front/queues.h"
 
 #define ID 800u
 
 static struct fake fake;
-static struct engine engine; /* a real one */
-static struct front front;
 static int cpu; /* that this thread stays on */
 static uint64_t now_ms = 1000;
 static unsigned int last_tune;
@@ -118,17 +113,6 @@ static inline struct queue *shared_array(void)
 	return &queues()->node[os_cpu_to_node((unsigned int)cpu)].shared;
 }
 
-/* The real engine's books: in use by the program. */
-static inline void balance(unsigned long in_use)
-{
-	struct engine_stats stats;
-
-	front.ops->check(&front);
-	engine.ops->check(&engine);
-	engine.ops->stats(&engine, &stats);
-	CHILD_CHECK(stats.total_objects - stats.free_objects - front.ops->held(&front) == in_use);
-}
-
 static inline void end_real(void)
 {
 	balance(0);
@@ -153,26 +137,10 @@ static inline void end_fake(void)
 	meta_check();
 }
 
-static inline void move_somewhere(unsigned int *seed)
-{
-	unsigned int target = (unsigned int)rand_r(seed) % os_topology.nr_cpu_ids;
-	cpu_set_t set;
-
-	if (os_topology.made_up) {
-		os_act_as_cpu(target);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(target, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* ---- threads that free what others allocated, and move about ---- */
 
 #define CHURN_THREADS 4
-#define CHURN_SLOTS 512
 
-static void *churn_slots[CHURN_SLOTS];
 static unsigned int churn_rounds;
 static unsigned int churning;
 
@@ -182,18 +150,10 @@ static void *churn(void *arg)
 
 	for (unsigned int round = 0; round < churn_rounds; round++) {
 		int node = round % 97 ? NUMA_NO_NODE : (int)(seed % os_topology.nr_nodes);
-		unsigned long *obj = get_on(node, 0);
+		void *obj = exchange_object(get_on(node, 0), EXCHANGE_SLOTS, &seed);
 
-		CHILD_CHECK(obj != NULL);
-		obj[0] = (unsigned long)obj;
-		obj[7] = ~(unsigned long)obj;
-		obj = xchg(&churn_slots[(unsigned int)rand_r(&seed) % CHURN_SLOTS], (void *)obj);
-		if (obj) {
-			/* one that somebody else got as well holds something else by now */
-			CHILD_CHECK(obj[0] == (unsigned long)obj && obj[7] == ~obj[0]);
-			obj[0] = 0;
+		if (obj)
 			put(obj);
-		}
 		if (round % 64 == 0)
 			move_somewhere(&seed);
 	}
@@ -206,7 +166,6 @@ static inline void churn_with(void (*beside)(unsigned int turn))
 {
 	unsigned int seeds[CHURN_THREADS] = { 1, 2, 3, 4 };
 	pthread_t threads[CHURN_THREADS];
-	unsigned long out = 0;
 
 	churn_rounds = bare_process() ? 60000 : 20000;
 	churning = CHURN_THREADS;
@@ -219,12 +178,7 @@ static inline void churn_with(void (*beside)(unsigned int turn))
 	}
 	for (unsigned int i = 0; i < CHURN_THREADS; i++)
 		pthread_join(threads[i], NULL);
-	for (unsigned int i = 0; i < CHURN_SLOTS; i++)
-		out += churn_slots[i] != NULL;
-	balance(out);
-	for (unsigned int i = 0; i < CHURN_SLOTS; i++)
-		if (churn_slots[i])
-			put(churn_slots[i]);
+	exchange_end();
 	end_real();
 }
 

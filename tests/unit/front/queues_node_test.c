@@ -288,16 +288,16 @@ IN_CHILD(test_fork)
 	floors_init(4, 2);
 	make_real(&slub_ops, 64, 0);
 	remote_objects(objs, 2, 1);
-	front.ops->fork_prepare(&front);
+	front.ops->each_lock(&front, lock_fork_prepare);
 	pthread_create(&thread, NULL, remote_free, objs[0]);
 	usleep(20000);
 	CHILD_CHECK(!load_acquire(&queues()->node[0].alien));
-	front.ops->fork_parent(&front);
+	front.ops->each_lock(&front, lock_fork_parent);
 	pthread_join(thread, NULL);
 	CHILD_CHECK(alien(0, 1)->avail == 1);
-	front.ops->fork_prepare(&front);
+	front.ops->each_lock(&front, lock_fork_prepare);
 	CHILD_CHECK(!lock_try(&alien(0, 1)->lock) && !lock_try(&shared_of(1)->lock));
-	front.ops->fork_child(&front);
+	front.ops->each_lock(&front, lock_fork_child);
 	put(objs[1]);
 	end_real();
 }

@@ -294,11 +294,9 @@ IN_CHILD(test_cpus)
 /* A thread that the kernel has no area of has no CPU: the engine serves it. */
 static void *without_cpu(__attribute__((unused)) void *arg)
 {
-	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	void *objs[10];
 
-	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) &&
-	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG))
+	if (!sys_rseq_unregister())
 		return NULL;
 	get_many(objs, 10);
 	CHILD_CHECK(!percpu_rseq || fake.last_want == 1);
@@ -344,22 +342,22 @@ BOTH_MODES(test_fork)
 	make_real(&slub_ops, 64, 0);
 	get_many(objs, 100);
 	put(objs[99]);
-	front.ops->fork_prepare(&front);
-	engine.ops->fork_prepare(&engine);
+	front.ops->each_lock(&front, lock_fork_prepare);
+	engine.ops->each_lock(&engine, lock_fork_prepare);
 	CHILD_CHECK(!lock_try(&percpu_state(ID, cpu)->lock));
 	CHILD_CHECK(!lock_try(&shared_array()->lock));
 	pid = fork();
 	if (pid == 0) {
 		alarm(120);
-		engine.ops->fork_child(&engine);
-		front.ops->fork_child(&front);
+		engine.ops->each_lock(&engine, lock_fork_child);
+		front.ops->each_lock(&front, lock_fork_child);
 		for (unsigned int i = 0; i < 99; i++)
 			put(objs[i]);
 		end_real();
 		_exit(0);
 	}
-	engine.ops->fork_parent(&engine);
-	front.ops->fork_parent(&front);
+	engine.ops->each_lock(&engine, lock_fork_parent);
+	front.ops->each_lock(&front, lock_fork_parent);
 	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	for (unsigned int i = 0; i < 99; i++)
 		put(objs[i]);

@@ -3,42 +3,27 @@
  * unit/inspect/address_test.c - what addresses of a made-up process are
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "fake_slabs.h"
+#include "fake_snapshot.h"
 #include "inspect/tracks.h"
 
 #define SHEAF 0x66660000ul
 
-static struct snapshot *s;
-static struct fake_process f;
 static struct address_info info;
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	fake_cache(&f, 192, "a", 100, 8);
 	((struct cache *)fake_at(&f, fake_cache_addr(&f, 192)))->engine.size = 104;
 	fake_slub(&f, 192)->layout.stride = 104;
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
 static enum address_kind look(uint64_t address)
 {
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	assert_int_equal(tracks_address(s, address, &info), 0);
 	return info.kind;
 }
@@ -47,7 +32,7 @@ static struct page *slab(unsigned long index)
 {
 	struct page *page = fake_slab(&f, index, 192, 32, 32, false);
 
-	page->counters |= 32ull << 32; /* carved */
+	page->counters |= 32ull << 32; /* formatted */
 	return page;
 }
 
@@ -235,14 +220,14 @@ static void test_elsewhere(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_free_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_an_array, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_a_depot, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_queues, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tracked, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_pages, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_elsewhere, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_objects, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_free_objects, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_in_an_array, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_in_a_depot, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_in_queues, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_tracked, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_other_pages, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_elsewhere, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

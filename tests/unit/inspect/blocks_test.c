@@ -3,39 +3,23 @@
  * unit/inspect/blocks_test.c - tracked blocks of a made-up process, and lies about them
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "debug/pages/blocks.h"
-#include "fake_process.h"
+#include "fake_snapshot.h"
 #include "inspect/tracks.h"
 
 #define TABLE 0x20000000ul /* the pointer to it one page before */
 
-static struct snapshot *s;
-static struct fake_process f;
 static struct blocks *table;
 static struct track_record last;
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	fake_map(&f, TABLE - 4096, 4096 + sizeof(struct blocks));
 	fake_root(&f)->blocks = TABLE - 4096;
 	*(uint64_t *)fake_at(&f, TABLE - 4096) = TABLE;
 	table = fake_at(&f, TABLE);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
@@ -67,11 +51,6 @@ static long visit(unsigned int cache)
 	return tracks_visit(s, cache, keep, NULL);
 }
 
-static void take(void)
-{
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
-}
-
 static const struct snapshot_cache *row(void)
 {
 	return &s->cache[s->blocks_row];
@@ -82,7 +61,7 @@ static void test_visit(void **state)
 	(void)state;
 	add(3, 0x7f0000000000, 5ull << 32); /* larger than 4 GiB */
 	table->debug_flags = SLAB_STORE_USER;
-	take();
+	fake_take();
 	assert_true(row()->whole_pages && row()->flags & SLAB_STORE_USER);
 	assert_int_equal(row()->tracked, 1);
 	assert_int_equal(visit(s->blocks_row), 1);
@@ -106,7 +85,7 @@ static void test_find(void **state)
 	(void)state;
 	for (uint32_t i = 1; i < 1000; i++)
 		add(i, 0x7e0000000000 + i * 0x8000ull, i);
-	take();
+	fake_take();
 	assert_true(blocks_find(s, 0x7e0000000000 + 77 * 0x8000ull, 4096, &record));
 	assert_int_equal(record.size, 77);
 	assert_false(blocks_find(s, 0x7e0000000000 + 1000 * 0x8000ull, 4096, &record));
@@ -129,12 +108,12 @@ static void test_none(void **state)
 
 	(void)state;
 	*(uint64_t *)fake_at(&f, TABLE - 4096) = 0;
-	take();
+	fake_take();
 	assert_true(row()->whole_pages && !row()->flags && !row()->tracked);
 	assert_int_equal(visit(s->blocks_row), 0);
 	assert_false(blocks_find(s, 0x7e0000000000, 4096, &record));
 	fake_root(&f)->blocks = 0;
-	take();
+	fake_take();
 	assert_int_equal(visit(UINT_MAX), 0);
 }
 
@@ -147,7 +126,7 @@ static void test_lies(void **state)
 	add(1, address + 0x8000, 1);
 	table->high = UINT32_MAX;
 	table->held = UINT32_MAX;
-	take();
+	fake_take();
 	assert_int_equal(visit(s->blocks_row), 1);
 	/* a bucket that goes round in circles, or to nowhere */
 	table->bucket[blocks_bucket(address)] = 1;
@@ -156,7 +135,7 @@ static void test_lies(void **state)
 	table->record[1].next = UINT32_MAX;
 	assert_false(blocks_find(s, address, 4096, &record));
 	*(uint64_t *)fake_at(&f, TABLE - 4096) = 0xdead000;
-	take();
+	fake_take();
 	assert_int_equal(visit(s->blocks_row), 0);
 	assert_false(blocks_find(s, address, 4096, &record));
 }
@@ -165,7 +144,7 @@ static void test_process_ends(void **state)
 {
 	(void)state;
 	add(1, 0x7e0000000000, 1);
-	take();
+	fake_take();
 	f.dies_after = f.reads + 1;
 	assert_int_equal(visit(s->blocks_row), -ESRCH);
 }
@@ -173,11 +152,11 @@ static void test_process_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_visit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_none, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_process_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_visit, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_find, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_none, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_process_ends, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests_name("inspect/blocks", tests, NULL, NULL);

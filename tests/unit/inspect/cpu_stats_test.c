@@ -2,37 +2,15 @@
 /*
  * unit/inspect/cpu_stats_test.c - what the CPUs of a made-up process have, and lies about it
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
+#include "fake_snapshot.h"
 #include "inspect/cpu_stats.h"
 
-static struct snapshot *s;
-static struct fake_process f;
 static struct cpu_stats cpus[FAKE_CPUS];
-
-static int setup(void **state)
-{
-	(void)state;
-	fake_init(&f);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
-	return 0;
-}
 
 static int read_cache(unsigned int id)
 {
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	for (unsigned int i = 0; i < s->nr_caches; i++)
 		if (s->cache[i].id == id)
 			return cpu_stats_read(s, i, cpus);
@@ -130,7 +108,7 @@ static void test_death(void **state)
 {
 	(void)state;
 	fake_cache(&f, 192, "a", 64, 8);
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	f.dies_after = f.reads;
 	assert_int_equal(cpu_stats_read(s, 0, cpus), -ESRCH);
 }
@@ -140,7 +118,7 @@ static void test_missing_window(void **state)
 {
 	(void)state;
 	fake_cache(&f, 192, "a", 64, 8);
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	s->totals.arena_base += 1ul << 32;
 	assert_int_equal(cpu_stats_read(s, 0, cpus), 0);
 	assert_int_equal(cpus[2].stat[ALLOC_SLAB], 0);
@@ -149,13 +127,9 @@ static void test_missing_window(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_counters, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_fronts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_window, setup, teardown),
+		FAKE_TEST(test_counters),	FAKE_TEST(test_slabs), FAKE_TEST(test_other_fronts),
+		FAKE_TEST(test_lies),		FAKE_TEST(test_rows),  FAKE_TEST(test_death),
+		FAKE_TEST(test_missing_window),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

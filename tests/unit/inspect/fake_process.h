@@ -5,8 +5,8 @@
  * Addresses in it are made up and mean nothing to this process: whatever follows one without asking
  * the reader crashes. Tests fill in structures as the library would, or as a liar would.
  */
-#ifndef UNIT_REPORT_FAKE_PROCESS_H
-#define UNIT_REPORT_FAKE_PROCESS_H
+#ifndef UNIT_INSPECT_FAKE_PROCESS_H
+#define UNIT_INSPECT_FAKE_PROCESS_H
 
 #include <errno.h>
 #include <stdio.h>
@@ -178,6 +178,8 @@ static inline uint64_t fake_window(int cpu)
 
 static inline void fake_init(struct fake_process *f)
 {
+	struct uslab_root *root;
+
 	memset(f, 0, sizeof(*f));
 	f->reader = (struct reader){ .read = fake_read, .ctx = f };
 	fake_map(f, FAKE_ROOT, sizeof(struct uslab_root));
@@ -187,31 +189,18 @@ static inline void fake_init(struct fake_process *f)
 	fake_map(f, FAKE_ARENA, FAKE_NR_PAGES * PAGE_SIZE);
 	fake_map(f, fake_window(-3), (FAKE_CPUS + 3) * USLAB_WINDOW_SIZE);
 	fake_map(f, fake_window(-3) + USLAB_WINDOW_STATE, (FAKE_CPUS + 3) * USLAB_WINDOW_SIZE);
-	*fake_root(f) = (struct uslab_root){
-		.magic = USLAB_ROOT_MAGIC,
-		.version = USLAB_ROOT_VERSION,
-		.ready = 1,
-		.root_size = sizeof(struct uslab_root),
-		.page_size = sizeof(struct page),
-		.cache_size = sizeof(struct cache),
-		.cpu_state_size = sizeof(struct kmem_cache_cpu),
-		.depot_size = sizeof(struct depot),
-		.slub_size = sizeof(struct slub),
-		.queues_size = sizeof(struct queues),
-		.engine_ops_size = sizeof(struct engine_ops),
-		.engine_heap_size = sizeof(struct engine_heap),
-		.nr_engines = CACHE_NR_ENGINES,
-		.debug_size = sizeof(struct debug),
-		.control_size = sizeof(struct control),
-		.engines = FAKE_GLOBALS + FAKE_ENGINES,
-		.version_text = "9.8.7",
-		.page_map = FAKE_GLOBALS + FAKE_PAGE_MAP,
-		.topology = FAKE_GLOBALS + FAKE_TOPOLOGY,
-		.large_counters = FAKE_GLOBALS + FAKE_LARGE,
-		.meta_counters = FAKE_GLOBALS + FAKE_META,
-		.rseq_on = FAKE_GLOBALS + FAKE_RSEQ,
-		.large_name = FAKE_GLOBALS + FAKE_LARGE_NAME,
-	};
+	root = fake_root(f);
+	/* versions and sizes as the library's, so that tests find out if it says them wrongly */
+	memcpy(root, &uslab_root, offsetof(struct uslab_root, page_map));
+	root->ready = 1;
+	fake_text(f, FAKE_ROOT + offsetof(struct uslab_root, version_text), "9.8.7");
+	root->page_map = FAKE_GLOBALS + FAKE_PAGE_MAP;
+	root->topology = FAKE_GLOBALS + FAKE_TOPOLOGY;
+	root->large_counters = FAKE_GLOBALS + FAKE_LARGE;
+	root->meta_counters = FAKE_GLOBALS + FAKE_META;
+	root->rseq_on = FAKE_GLOBALS + FAKE_RSEQ;
+	root->engines = FAKE_GLOBALS + FAKE_ENGINES;
+	root->large_name = FAKE_GLOBALS + FAKE_LARGE_NAME;
 	fake_globals(f);
 }
 
@@ -320,4 +309,4 @@ static inline const struct snapshot_cache *fake_result(const struct snapshot *s,
 	return NULL;
 }
 
-#endif /* UNIT_REPORT_FAKE_PROCESS_H */
+#endif /* UNIT_INSPECT_FAKE_PROCESS_H */

@@ -2,8 +2,8 @@
 /*
  * unit/inspect/fake_slabs.h - debug slabs, their users and stacks in a made-up process
  */
-#ifndef UNIT_REPORT_FAKE_SLABS_H
-#define UNIT_REPORT_FAKE_SLABS_H
+#ifndef UNIT_INSPECT_FAKE_SLABS_H
+#define UNIT_INSPECT_FAKE_SLABS_H
 
 #include "debug/stacks.h"
 #include "fake_process.h"
@@ -102,4 +102,4 @@ static inline uint32_t fake_stack(const struct fake_process *f, unsigned int pla
 	return place / STACKS_UNIT;
 }
 
-#endif /* UNIT_REPORT_FAKE_SLABS_H */
+#endif /* UNIT_INSPECT_FAKE_SLABS_H */

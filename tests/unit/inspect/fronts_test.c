@@ -2,37 +2,14 @@
 /*
  * unit/inspect/fronts_test.c - what CPUs and depots of a made-up process hold, and lies about it
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
+#include "fake_snapshot.h"
 
 #define SHEAF 0x66660000ul /* an array of a CPU: only its address counts */
 
-static struct snapshot *s;
-static struct fake_process f;
-
-static int setup(void **state)
-{
-	(void)state;
-	fake_init(&f);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
-	return 0;
-}
-
 static const struct snapshot_cache *take(unsigned int id)
 {
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	assert_non_null(fake_result(s, id));
 	return fake_result(s, id);
 }
@@ -299,8 +276,6 @@ static void test_too_many_cpus(void **state)
 	assert_true(f.reads < 100000);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 /* ---- queues ---- */
 
 #define ENTRIES 0x77770000ul /* memory of queues: only addresses count */
@@ -404,22 +379,14 @@ static void test_wild_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_words),
-		TEST(test_generic_words),
-		TEST(test_depots),
-		TEST(test_stats),
-		TEST(test_cpuslab),
-		TEST(test_cpuslab_hardened),
-		TEST(test_cpuslab_large),
-		TEST(test_loop),
-		TEST(test_wild_free_lists),
-		TEST(test_wild_slabs),
-		TEST(test_wild_layouts),
-		TEST(test_wild_words),
-		TEST(test_too_many_cpus),
-		cmocka_unit_test_setup_teardown(test_queues, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_largest_queues, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wild_queues, setup, teardown),
+		FAKE_TEST(test_words),		 FAKE_TEST(test_generic_words),
+		FAKE_TEST(test_depots),		 FAKE_TEST(test_stats),
+		FAKE_TEST(test_cpuslab),	 FAKE_TEST(test_cpuslab_hardened),
+		FAKE_TEST(test_cpuslab_large),	 FAKE_TEST(test_loop),
+		FAKE_TEST(test_wild_free_lists), FAKE_TEST(test_wild_slabs),
+		FAKE_TEST(test_wild_layouts),	 FAKE_TEST(test_wild_words),
+		FAKE_TEST(test_too_many_cpus),	 FAKE_TEST(test_queues),
+		FAKE_TEST(test_largest_queues),	 FAKE_TEST(test_wild_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

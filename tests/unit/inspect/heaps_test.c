@@ -3,15 +3,8 @@
  * unit/inspect/heaps_test.c - heaps of a made-up process: rows, pages,
  * caches that live in them, lies
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
-
-static struct snapshot *s;
-static struct fake_process f;
+#include "fake_snapshot.h"
 
 static struct engine_heap_counters *counters(unsigned int i)
 {
@@ -28,21 +21,11 @@ static int setup(void **state)
 {
 	struct engine_ops *ops;
 
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	*(uint64_t *)fake_at(&f, FAKE_GLOBALS + FAKE_ENGINES + 8) = FAKE_GLOBALS + FAKE_HEAP_OPS;
 	ops = fake_at(&f, FAKE_GLOBALS + FAKE_HEAP_OPS);
 	ops->heap = (void *)(FAKE_GLOBALS + FAKE_HEAP);
 	heap()->counters = (void *)(FAKE_GLOBALS + FAKE_HEAP_COUNTERS);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
@@ -62,11 +45,6 @@ static const struct snapshot_cache *row(void)
 	return strcmp(c->name, "slob-heap") ? NULL : c;
 }
 
-static void take(void)
-{
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
-}
-
 static void test_row(void **state)
 {
 	(void)state;
@@ -76,7 +54,7 @@ static void test_row(void **state)
 	*counters(0) = (struct engine_heap_counters){
 		.pages = 3, .objects = 40, .blocks = 30, .bytes = 3 * 4096 - 1096
 	};
-	take();
+	fake_take();
 	assert_non_null(row());
 	assert_int_equal(s->nr_caches, SNAPSHOT_EXTRA_ROWS + 1);
 	assert_string_equal(row()->engine, "slob");
@@ -96,7 +74,7 @@ static void test_row(void **state)
 static void test_unused(void **state)
 {
 	(void)state;
-	take();
+	fake_take();
 	assert_null(row());
 	assert_int_equal(s->nr_caches, SNAPSHOT_EXTRA_ROWS);
 }
@@ -112,7 +90,7 @@ static void test_sum(void **state)
 		*counters(i) = (struct engine_heap_counters){ .objects = 10 + i,
 							      .blocks = i,
 							      .bytes = 1000 };
-	take();
+	fake_take();
 	assert_int_equal(row()->objects, 3);
 	assert_int_equal(row()->object_bytes, 3000);
 	assert_int_equal(row()->object_size, 3000 / 33);
@@ -127,7 +105,7 @@ static void test_cache(void **state)
 	heap_page(0, 0);
 	fake_cache(&f, 192, "a", 64, 8)->engine.heap_objects = 25;
 	*fake_word(&f, 192, 0, 0) = 0x66660000ul + (USLAB_SHEAF_CAPACITY - 8 + 5) * sizeof(void *);
-	take();
+	fake_take();
 	c = fake_result(s, 192);
 	assert_int_equal(c->objects, 20);
 	assert_int_equal(c->objects_held, 5);
@@ -137,7 +115,7 @@ static void test_cache(void **state)
 	assert_int_equal(s->totals.slab_bytes, 4096);
 	/* pages of its own count too */
 	fake_slab(&f, 10, 192, 64, 10, false);
-	take();
+	fake_take();
 	assert_int_equal(fake_result(s, 192)->objects, 30);
 	assert_int_equal(fake_result(s, 192)->slabs, 1);
 }
@@ -148,43 +126,43 @@ static void test_lies(void **state)
 	/* more bytes in use than pages have */
 	heap_page(0, 0);
 	*counters(0) = (struct engine_heap_counters){ .objects = 0, .blocks = 7, .bytes = ~0ul };
-	take();
+	fake_take();
 	assert_int_equal(row()->object_bytes, 4096);
 	assert_int_equal(row()->object_size, 0);
 	/* a page of no heap */
 	fake_page(&f, 1)->type = PAGE_HEAP;
 	fake_page(&f, 1)->heap = (void *)0xdeadbeef;
-	take();
+	fake_take();
 	assert_int_equal(s->totals.inconsistent, 1);
 	assert_int_equal(row()->slabs, 1);
 	/* far too many counters, and counters that are not there */
 	heap()->more_counters = ~0u;
-	take();
+	fake_take();
 	assert_int_equal(s->totals.inconsistent, 2);
 	assert_int_equal(row()->objects, 0);
 	heap()->more_counters = 0;
 	heap()->counters = (void *)8;
-	take();
+	fake_take();
 	assert_int_equal(s->totals.inconsistent, 2);
 	/* a heap that is not there: then its pages are nobody's */
 	((struct engine_ops *)fake_at(&f, FAKE_GLOBALS + FAKE_HEAP_OPS))->heap = (void *)16;
-	take();
+	fake_take();
 	assert_null(row());
 	assert_int_equal(s->totals.inconsistent, 3);
 	/* no table of engines */
 	fake_root(&f)->engines = 24;
-	take();
+	fake_take();
 	assert_null(row());
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_row, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sum, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cache, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_row, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_unused, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_sum, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_cache, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,15 +2,11 @@
 /*
  * unit/inspect/layouts_test.c - debugged caches of a made-up process: flags, kinds of slabs, counts
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
-#include "fake_process.h"
+#include "fake_snapshot.h"
 #include "page/reserve.h"
 
 #define DEBUG_PLACE 0x60000000ul
@@ -18,20 +14,14 @@
 #define COUNTERS (DEBUG_PLACE + 0x5000)
 #define DEPOT (DEBUG_PLACE + 0x6000)
 
-static struct snapshot *s;
-static struct fake_process f;
 static struct cache *cache;
 static struct debug *debug;
 
 /* A cache with F, P and U, whose engine is slub behind the ops of debug/. */
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	fake_map(&f, DEBUG_PLACE, 0x6000 + sizeof(struct stacks));
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return -1;
 	cache = fake_cache(&f, 192, "watched", 64, 8);
 	cache->engine.debug = (void *)DEBUG_PLACE;
 	cache->engine.ops = (void *)0x5; /* debug_ops: not for reading */
@@ -48,17 +38,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
-	return 0;
-}
-
 static const struct snapshot_cache *take(void)
 {
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	return fake_result(s, 192);
 }
 
@@ -101,7 +83,7 @@ static void test_kinds_of_slabs(void **state)
 	guard->kind = LAYOUT_GUARD;
 	fake_slab(&f, 0, 192, 64, 60, false); /* plain */
 	fake_slab(&f, 1, 192, 21, 7, false)->layout = debug->layout;
-	fake_slab(&f, 2, 192, 21, 21, true)->layout = debug->layout; /* retired */
+	fake_slab(&f, 2, 192, 21, 21, true)->layout = debug->layout; /* isolated */
 	fake_slab(&f, 3, 192, 39, 5, false)->layout =
 		(void *)(DEBUG_PLACE + offsetof(struct debug, layouts[3])); /* no U */
 	fake_slab(&f, 4, 192, 1, 1, false)->layout = (void *)GUARD_LAYOUT;
@@ -176,11 +158,11 @@ static void test_totals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_new_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_off, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kinds_of_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_totals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_new_slabs, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_off, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_kinds_of_slabs, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_totals, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

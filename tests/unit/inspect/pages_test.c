@@ -2,36 +2,8 @@
 /*
  * unit/inspect/pages_test.c - page descriptors of a made-up process, honest and not
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
-
-static struct snapshot *s;
-static struct fake_process f;
-
-static int setup(void **state)
-{
-	(void)state;
-	fake_init(&f);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
-	return 0;
-}
-
-static void take(void)
-{
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
-}
+#include "fake_snapshot.h"
 
 static void test_slabs(void **state)
 {
@@ -46,7 +18,7 @@ static void test_slabs(void **state)
 	fake_slab(&f, 3, 192, 64, 64, true);  /* a CPU's */
 	fake_slab(&f, 4, 192, 64, 20, true);  /* on a CPU's partial list */
 	fake_slab(&f, 8, 193, 64, 1, false)->order = 1;
-	take();
+	fake_take();
 	c = fake_result(s, 192);
 	assert_int_equal(c->slabs, 5);
 	assert_int_equal(c->partial, 2);
@@ -75,7 +47,7 @@ static void test_nodes_and_free_slabs(void **state)
 	fake_slab(&f, 2, 192, 64, 20, false)->node = 1;
 	fake_slab(&f, 3, 192, 64, 64, true)->node = 1;
 	fake_slab(&f, 4, 192, 64, 1, false)->node = 255; /* no such node */
-	take();
+	fake_take();
 	c = fake_result(s, 192);
 	assert_string_equal(c->engine, "slab");
 	assert_int_equal(c->slabs, 5);
@@ -111,7 +83,7 @@ static void test_runs_and_free(void **state)
 		fake_page(&f, 160 + 8 * i)->order = i ? 3 : 2;
 		fake_page(&f, 160 + 8 * i)->nr_pages = i ? 0 : 4;
 	}
-	take();
+	fake_take();
 	assert_int_equal(s->totals.runs, 1);
 	assert_int_equal(s->totals.run_bytes, 25 * 4096);
 	assert_int_equal(s->totals.free_bytes, (32 + 12) * 4096);
@@ -135,7 +107,7 @@ static void test_runs_and_free(void **state)
 	assert_int_equal(row->slab_bytes, 30 << 20);
 }
 
-/* A slab whose engine is no cache: its bytes are told apart, and nothing is followed. */
+/* A slab whose engine is no cache: its bytes are counted apart, and no pointer is followed. */
 static void test_unknown_engine(void **state)
 {
 	(void)state;
@@ -143,7 +115,7 @@ static void test_unknown_engine(void **state)
 	fake_slab(&f, 0, 192, 64, 64, false)->engine = (void *)0xdeadbeef;
 	fake_slab(&f, 1, 192, 64, 64, false)->engine = NULL;
 	fake_slab(&f, 2, 192, 64, 3, false);
-	take();
+	fake_take();
 	assert_int_equal(s->totals.unknown_bytes, 8192);
 	assert_int_equal(fake_result(s, 192)->slabs, 1);
 	assert_int_equal(fake_result(s, 192)->objects, 3);
@@ -164,7 +136,7 @@ static void test_lies(void **state)
 	fake_page(&f, 4)->order = 63;
 	fake_page(&f, 5)->type = PAGE_BUDDY;
 	fake_page(&f, 5)->nr_pages = 2; /* of one */
-	take();
+	fake_take();
 	c = fake_result(s, 192);
 	assert_int_equal(c->slabs, 1);
 	assert_int_equal(c->objects, 10);
@@ -181,7 +153,7 @@ static void test_missing_descriptors(void **state)
 	fake_slab(&f, 0, 192, 64, 64, false);
 	fake_slab(&f, FAKE_NR_PAGES - 1, 192, 64, 64, false);
 	fake_page_map(&f)->nr_pages = 1ul << 20;
-	take();
+	fake_take();
 	assert_int_equal(fake_result(s, 192)->slabs, 2);
 	assert_int_equal(s->totals.inconsistent, 1);
 	assert_true(f.reads < 1000);
@@ -190,12 +162,9 @@ static void test_missing_descriptors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nodes_and_free_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_runs_and_free, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_engine, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_missing_descriptors, setup, teardown),
+		FAKE_TEST(test_slabs),	       FAKE_TEST(test_nodes_and_free_slabs),
+		FAKE_TEST(test_runs_and_free), FAKE_TEST(test_unknown_engine),
+		FAKE_TEST(test_lies),	       FAKE_TEST(test_missing_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

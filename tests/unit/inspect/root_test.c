@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/inspect/root_test.c - the door, and what can be seen through it in this very process
+ * unit/inspect/root_test.c - uslab_root, and the structures that it leads to in this very process
  */
 #include <setjmp.h>
 #include <stdarg.h>

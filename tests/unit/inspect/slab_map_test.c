@@ -2,40 +2,30 @@
 /*
  * unit/inspect/slab_map_test.c - which objects of a slab are free, by the lists of all engines
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "fake_slabs.h"
+#include "fake_snapshot.h"
 #include "inspect/slab_map.h"
 
-static struct snapshot *s;
 static struct slab_map *map;
-static struct fake_process f;
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
-	s = calloc(1, sizeof(*s));
+	fake_setup(state);
 	map = calloc(1, sizeof(*map));
-	return s && map ? 0 : -1;
+	return map ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
-	fake_exit(&f);
 	free(map);
-	free(s);
-	return 0;
+	return fake_teardown(state);
 }
 
 /* Maps the slab on page `index`; its free objects as bits. */
 static uint64_t free_bits(unsigned long index)
 {
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	slab_map_init(map);
 	assert_true(slab_map_open(s, map, index));
 	assert_true(slab_map_fill(s, map));
@@ -58,7 +48,7 @@ static void test_slub(void **state)
 	(void)state;
 	fake_cache(&f, 192, "a", 128, 8);
 	page = fake_slab(&f, 1, 192, 32, 28, false);
-	page->counters |= 30ull << 32; /* carved */
+	page->counters |= 30ull << 32; /* formatted */
 	page->freelist = (void *)(FAKE_ARENA + PAGE_SIZE + 2 * 128);
 	link_objects(1, 128, 2, 3);
 	assert_int_equal(free_bits(1), 0xc000000c);
@@ -116,7 +106,7 @@ static void test_debug(void **state)
 	assert_int_equal(map->first, fake_object(&f, 1, 192, 0));
 	page->freelist = (char *)map->first + ((uint64_t)map->layout.stride << 31);
 	assert_int_equal(free_bits(1), ~0ull);
-	page->counters |= 1ull << 31; /* retired */
+	page->counters |= 1ull << 31; /* isolated */
 	assert_int_equal(free_bits(1), ~0ull);
 }
 
@@ -125,7 +115,7 @@ static void test_no_slab(void **state)
 	(void)state;
 	fake_cache(&f, 192, "a", 128, 8);
 	fake_slab(&f, 1, 192, 32, 32, false)->engine = (void *)0x666000;
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	slab_map_init(map);
 	assert_false(slab_map_open(s, map, 0));
 	assert_false(slab_map_open(s, map, 1));
@@ -139,7 +129,7 @@ static void test_slab_goes(void **state)
 	(void)state;
 	fake_cache(&f, 192, "a", 128, 8);
 	fake_slab(&f, 1, 192, 32, 32, false);
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	slab_map_init(map);
 	assert_true(slab_map_open(s, map, 1));
 	fake_page(&f, 1)->type = PAGE_BUDDY;

@@ -2,35 +2,19 @@
 /*
  * unit/inspect/slabinfo_test.c - order and tunables of the caches of a made-up process, and lies
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
+#include "fake_snapshot.h"
 #include "inspect/slabinfo.h"
 
 #define LIST (FAKE_GLOBALS + FAKE_HEAP_COUNTERS) /* head of the list of caches */
 #define NODE(id) (fake_cache_addr(&f, id) + offsetof(struct cache, list))
 
-static struct snapshot *s;
-static struct fake_process f;
 static uint16_t order[SNAPSHOT_MAX_CACHES];
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	fake_root(&f)->cache_list = LIST;
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
@@ -52,7 +36,7 @@ static const char *take_order(void)
 	static char text[256];
 	size_t used = 0;
 
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	memset(order, 0xff, sizeof(order));
 	slabinfo_order(s, order);
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
@@ -121,7 +105,7 @@ static void test_tunables(void **state)
 	queues = fake_at(&f, FAKE_CACHES + 0x80000);
 	*queues = (struct queues){ .limit = 120, .batchcount = 60, .shared = 8 };
 	fake_cache(&f, 193, "b", 64, 8);
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	assert_true(slabinfo_tunables(s, 0, &t));
 	assert_int_equal(t.limit, 120);
 	assert_int_equal(t.batchcount, 60);
@@ -134,11 +118,11 @@ static void test_tunables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_list, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loop, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stranger, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tunables, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_no_list, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_loop, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_stranger, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_tunables, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

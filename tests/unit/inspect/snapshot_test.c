@@ -2,30 +2,13 @@
 /*
  * unit/inspect/snapshot_test.c - identity of caches, versions, errors, and processes that lie
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
-#include "fake_process.h"
-
-static struct snapshot *s;
-static struct fake_process f;
+#include "fake_snapshot.h"
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
-	s = malloc(sizeof(*s));
+	fake_setup(state);
 	memset(s, 0xa5, sizeof(*s)); /* a snapshot needs no preparation */
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
@@ -333,7 +316,7 @@ static void test_noise(void **state)
 	}
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fake_teardown)
 
 int main(void)
 {

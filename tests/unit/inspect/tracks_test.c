@@ -3,37 +3,22 @@
  * unit/inspect/tracks_test.c - tracked objects of a made-up process, and lies about them
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <cmocka.h>
 
 #include "fake_slabs.h"
+#include "fake_snapshot.h"
 #include "os/time/clock.h"
 #include "inspect/tracks.h"
 
 #define MAX_RECORDS 64
 
-static struct snapshot *s;
-static struct fake_process f;
 static struct track_record record[MAX_RECORDS];
 static unsigned int nr;
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_init(&f);
+	fake_setup(state);
 	fake_cache(&f, 192, "a", 64, 8);
 	fake_cache(&f, 193, "b", 100, 8);
-	s = calloc(1, sizeof(*s));
-	return s ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	fake_exit(&f);
-	free(s);
 	return 0;
 }
 
@@ -54,7 +39,7 @@ static unsigned int index_of(unsigned int id)
 static long visit(unsigned int id)
 {
 	nr = 0;
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	return tracks_visit(s, id ? index_of(id) : UINT_MAX, keep, NULL);
 }
 
@@ -106,7 +91,7 @@ static void test_bytes_asked_for(void **state)
 
 static void test_which_slabs(void **state)
 {
-	struct page *retired;
+	struct page *isolated;
 	long each;
 
 	(void)state;
@@ -121,8 +106,8 @@ static void test_which_slabs(void **state)
 	fake_debug_slab(&f, 4, 192);
 	assert_int_equal(visit(0), 2 * each);
 	assert_int_equal(visit(192), 2 * each);
-	retired = fake_debug_slab(&f, 5, 192);
-	retired->counters |= 1ull << 31; /* frozen */
+	isolated = fake_debug_slab(&f, 5, 192);
+	isolated->counters |= 1ull << 31; /* frozen */
 	assert_int_equal(visit(192), 2 * each);
 }
 
@@ -231,7 +216,7 @@ static void test_stacks(void **state)
 	struct stack_record *record_of = fake_at(&f, FAKE_CHUNK + 512);
 
 	(void)state;
-	assert_int_equal(snapshot_take(s, &f.reader, FAKE_ROOT), 0);
+	fake_take();
 	assert_int_equal(tracks_stack(s, handle, found, STACKS_DEPTH), 3);
 	assert_memory_equal(found, pcs, sizeof(pcs));
 	assert_int_equal(tracks_stack(s, handle, found, 2), 2);
@@ -264,16 +249,16 @@ static void test_time(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_live_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_bytes_asked_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_which_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wild_free_lists, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overlapping_slabs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_impossible_layouts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wild_descriptors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_process_ends, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stacks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_live_objects, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_bytes_asked_for, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_which_slabs, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_wild_free_lists, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_overlapping_slabs, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_impossible_layouts, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_wild_descriptors, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_process_ends, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_stacks, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_time, setup, fake_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

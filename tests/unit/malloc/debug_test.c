@@ -13,6 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bytes.h"
 #include "cache/control/control.h"
 #include "child.h"
 #include "debug/debug.h"
@@ -37,14 +38,6 @@ static bool is_debug(const void *p)
 static void switch_all(const char *debug_flags)
 {
 	CHILD_CHECK(cache_set_debug_pattern("malloc-*", debug_flags) == (int)MALLOC_CLASSES);
-}
-
-static bool all_bytes(const unsigned char *p, size_t n, unsigned char byte)
-{
-	for (size_t i = 0; i < n; i++)
-		if (p[i] != byte)
-			return false;
-	return true;
 }
 
 static void run(void (*body)(void))
@@ -201,11 +194,10 @@ static void test_resize_inside(void **state)
 
 /* ---- the kick ---- */
 
-static void kicked(void *arg)
+IN_CHILD(test_kick)
 {
 	void *p;
 
-	(void)arg;
 	give(alloc(100));	    /* now it would hit */
 	if (!malloc_hot.page_limit) /* no hit paths here */
 		return;
@@ -226,14 +218,6 @@ static void kicked(void *arg)
 	give(zalloc(10, 10));
 	CHILD_CHECK(malloc_hot.size_limit == MALLOC_MAX_TABLE + 1);
 	malloc_check();
-}
-
-static void test_kick(void **state)
-{
-	struct child c = child_run(kicked, NULL);
-
-	(void)state;
-	assert_true(child_passed(&c));
 }
 
 int main(void)

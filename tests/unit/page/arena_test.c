@@ -45,17 +45,19 @@ IN_CHILD(parts_lie_where_the_abi_says)
 	arena_check();
 	CHILD_CHECK(((uintptr_t)page_map.base & (4 * MIB - 1)) == 0);
 	CHILD_CHECK(page_windows() == page_map.base - 1792 * MIB);
-	CHILD_CHECK((char *)page_map.class == page_map.base - 256 * MIB);
+	CHILD_CHECK((char *)page_map.class == page_map.base - 257 * MIB);
 	CHILD_CHECK(mapped_as(page_windows(), WINDOWS, "rw-p"));
 	/* under a limit on addresses the holes stay free */
 	CHILD_CHECK(!no_limit || mapped_as(page_windows() + WINDOWS, USLAB_WINDOW_SIZE, "---p"));
-	CHILD_CHECK(all_zero(page_windows(), WINDOWS));
+	CHILD_CHECK(all_bytes(page_windows(), WINDOWS, 0));
 	CHILD_CHECK(mapped_as(page_windows() + USLAB_WINDOW_STATE, WINDOWS, "rw-p"));
 	CHILD_CHECK(!no_limit || mapped_as(page_windows() + USLAB_WINDOW_STATE + WINDOWS,
 					   USLAB_WINDOW_SIZE, "---p"));
-	CHILD_CHECK(all_zero(page_windows() + USLAB_WINDOW_STATE, WINDOWS));
+	CHILD_CHECK(all_bytes(page_windows() + USLAB_WINDOW_STATE, WINDOWS, 0));
 	/* Nothing is handed out, nor readable, before the arena grows. */
 	CHILD_CHECK(arena_size() == 0 && mapped_as(page_map.base, 4 * MIB, "---p"));
+	/* Nor is what an overflow before the first page would meet. */
+	CHILD_CHECK(!no_limit || mapped_as(page_map.base - 4 * MIB, 4 * MIB, "---p"));
 	CHILD_CHECK(page_map.limit << PAGE_SHIFT <= 1ul << 40);
 	NEEDS_BARE_PROCESS(); /* in which the system agrees to the first wish */
 	if (!no_limit)
@@ -113,7 +115,7 @@ IN_CHILD(no_page_begins_at_a_multiple_of_4_gib)
 
 /*
  * What describes pages and the first 64 MiB have pages of the usual size, and those above have what
- * the system is told to give.
+ * the limit of the system allows.
  */
 IN_CHILD(no_huge_pages_where_little_is_in_use)
 {

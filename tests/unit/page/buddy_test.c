@@ -321,9 +321,7 @@ static void churn_free(struct page *page, unsigned int random)
 static const struct churn_ops churn_zone = {
 	.alloc = churn_alloc,
 	.free = churn_free,
-	.fork_prepare = buddy_fork_prepare,
-	.fork_parent = buddy_fork_parent,
-	.fork_child = buddy_fork_child,
+	.each_lock = buddy_each_lock,
 };
 
 IN_CHILD(threads_get_different_blocks)

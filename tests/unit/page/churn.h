@@ -13,14 +13,13 @@
 
 #include "base/atomic.h"
 #include "fixture.h"
+#include "os/lock/lock.h"
 
 /* From where blocks come and whereto they go; @random is 31 bits, to act as any CPU by. */
 struct churn_ops {
 	struct page *(*alloc)(unsigned int order, unsigned int random);
 	void (*free)(struct page *page, unsigned int random);
-	void (*fork_prepare)(void);
-	void (*fork_parent)(void);
-	void (*fork_child)(void);
+	void (*each_lock)(void (*act)(struct lock *l));
 };
 
 #define CHURN_HELD 64
@@ -109,14 +108,14 @@ static inline void churn_and_fork(const struct churn_ops *ops, void (*in_child)(
 		int status;
 		pid_t pid;
 
-		ops->fork_prepare();
+		ops->each_lock(lock_fork_prepare);
 		pid = fork();
 		if (pid == 0) {
-			ops->fork_child();
+			ops->each_lock(lock_fork_child);
 			in_child();
 			_exit(0);
 		}
-		ops->fork_parent();
+		ops->each_lock(lock_fork_parent);
 		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
 	}
 	churn_end();

@@ -163,7 +163,7 @@ IN_CHILD(runs_in_turn_find_their_pages)
 	/* All of it goes when nobody finds use for it, and at once when it is asked for. */
 	fake_clock_pass(20000);
 	buddy_rebalance();
-	CHILD_CHECK(buddy_zones[0].fit_regret == 0);
+	CHILD_CHECK(buddy_zones[0].fit_refaults == 0);
 	CHILD_CHECK(buddy_zones[0].stats.nr_dirty <= zone_lasting_limit(&buddy_zones[0]));
 	replace(block, ARRAY_SIZE(block), 500);
 	buddy_trim(0);

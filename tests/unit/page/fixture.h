@@ -20,6 +20,7 @@
 
 #include "bare.h"
 #include "base/bits.h"
+#include "bytes.h"
 #include "child.h"
 #include "os/cpu/cpu.h"
 #include "os/memory/vm.h"
@@ -116,13 +117,6 @@ static inline struct rlimit limit_to(int resource, size_t room)
 	limit.rlim_cur = status_bytes(resource == RLIMIT_AS ? "VmSize:" : "VmData:") + room;
 	child_limit(resource, &limit);
 	return old;
-}
-
-static inline bool all_zero(const void *p, size_t size)
-{
-	const unsigned char *byte = p;
-
-	return size == 0 || (byte[0] == 0 && memcmp(byte, byte + 1, size - 1) == 0);
 }
 
 #endif /* UNIT_PAGE_FIXTURE_H */

@@ -9,6 +9,7 @@
 
 #include "fake_clock.h"
 #include "fixture.h"
+#include "threads.h"
 
 /* With something unmapped on both sides, so that no two are neighbours. */
 static char *map(size_t size)
@@ -112,29 +113,29 @@ IN_CHILD(what_was_purged_is_room)
 	keep_check();
 }
 
-IN_CHILD(what_was_purged_and_is_asked_for_is_regretted)
+IN_CHILD(what_was_purged_and_is_asked_for_is_a_refault)
 {
 	char *p = map(30 * MIB);
 	bool zeroed;
 
 	CHILD_CHECK(keep_put(p, 30 * MIB));
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 0);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 0);
 	keep_purge(20 * MIB);
-	CHILD_CHECK(keep_regret == 0);
-	CHILD_CHECK(keep_take(22 * MIB, PAGE_SIZE, &zeroed) == p && keep_regret == 12 * MIB);
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
+	CHILD_CHECK(keep_refaults == 0);
+	CHILD_CHECK(keep_take(22 * MIB, PAGE_SIZE, &zeroed) == p && keep_refaults == 12 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 20 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 20 * MIB);
 	/* It fades while nothing that is kept is of use. */
 	fake_clock_pass(KEEP_HALF_LIFE - 1);
 	CHILD_CHECK(keep_put(p, 22 * MIB) && keep_take(MIB, PAGE_SIZE, &zeroed) == p);
 	fake_clock_pass(KEEP_HALF_LIFE - 1);
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_regret == 20 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 20 * MIB);
 	fake_clock_pass(2 * KEEP_HALF_LIFE);
 	keep_purge(1);
-	CHILD_CHECK(keep_regret == 5 * MIB);
+	CHILD_CHECK(keep_refaults == 5 * MIB);
 	fake_clock_pass(100 * KEEP_HALF_LIFE);
 	keep_purge(1);
-	CHILD_CHECK(keep_regret == 0);
+	CHILD_CHECK(keep_refaults == 0);
 	keep_check();
 }
 
@@ -304,13 +305,7 @@ static void *churn(void *arg)
 
 IN_CHILD(threads_get_different_ranges)
 {
-	pthread_t threads[3];
-	uintptr_t i;
-
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		pthread_join(threads[i], NULL);
+	threads_run(3, churn);
 	keep_check();
 	keep_release(SIZE_MAX);
 	CHILD_CHECK(keep_counters.count == 0 && keep_counters.bytes == 0);
@@ -323,7 +318,7 @@ int main(void)
 		cmocka_unit_test(the_rest_waits_for_its_block),
 		cmocka_unit_test(what_was_purged_is_room),
 		cmocka_unit_test(one_that_is_smaller_grows),
-		cmocka_unit_test(what_was_purged_and_is_asked_for_is_regretted),
+		cmocka_unit_test(what_was_purged_and_is_asked_for_is_a_refault),
 		cmocka_unit_test(alignment_is_looked_at),
 		cmocka_unit_test(too_much_makes_room),
 		cmocka_unit_test(the_limit_is_kept),

@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "fixture.h"
+#include "threads.h"
 
 IN_CHILD(a_block_is_known_by_its_start)
 {
@@ -155,13 +156,7 @@ static void *churn(void *arg)
 
 IN_CHILD(threads_may_reuse_each_others_addresses)
 {
-	pthread_t threads[4];
-	uintptr_t i;
-
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		pthread_join(threads[i], NULL);
+	threads_run(4, churn);
 	CHILD_CHECK(large_count() == 0 && large_bytes() == 0);
 	large_check();
 }
@@ -179,19 +174,19 @@ IN_CHILD(a_fork_finds_the_table_whole)
 		int status;
 		pid_t pid;
 
-		large_fork_prepare();
+		large_each_lock(lock_fork_prepare);
 		pid = fork();
 		if (pid == 0) {
 			void *p;
 
-			large_fork_child();
+			large_each_lock(lock_fork_child);
 			large_check();
 			p = large_alloc(6 * MIB, 0, NULL);
 			CHILD_CHECK(p && large_free(p) && *mine == 77 && large_free(mine));
 			large_check();
 			_exit(0);
 		}
-		large_fork_parent();
+		large_each_lock(lock_fork_parent);
 		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
 	}
 	store_relaxed(&running, 0);

@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "fixture.h"
 #include "page/meta.h"
+#include "threads.h"
 
 IN_CHILD(blocks_are_zero_aligned_and_apart)
 {
@@ -24,7 +25,7 @@ IN_CHILD(blocks_are_zero_aligned_and_apart)
 		align = MIN(1ul << fls(size[i] - 1), 4096ul);
 		p[i] = meta_alloc(size[i]);
 		CHILD_CHECK(p[i] && ((uintptr_t)p[i] & (align - 1)) == 0);
-		CHILD_CHECK(all_zero(p[i], size[i]));
+		CHILD_CHECK(all_bytes(p[i], size[i], 0));
 		memset(p[i], (int)(i % 255 + 1), size[i]);
 	}
 	meta_check();
@@ -47,7 +48,7 @@ IN_CHILD(a_freed_block_is_used_again)
 
 		memset(p, 5, size);
 		meta_free(p, size);
-		CHILD_CHECK(meta_alloc(size) == p && all_zero(p, size));
+		CHILD_CHECK(meta_alloc(size) == p && all_bytes(p, size, 0));
 		CHILD_CHECK(meta_bytes() == mapped);
 		meta_check();
 	}
@@ -154,13 +155,7 @@ static void *churn(void *arg)
 
 IN_CHILD(threads_get_different_blocks)
 {
-	pthread_t threads[3];
-	uintptr_t i;
-
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		CHILD_CHECK(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		pthread_join(threads[i], NULL);
+	threads_run(3, churn);
 	CHILD_CHECK(meta_counters.used == 0);
 	meta_check();
 }
@@ -176,15 +171,15 @@ IN_CHILD(a_fork_finds_the_lists_whole)
 		int status;
 		pid_t pid;
 
-		meta_fork_prepare();
+		meta_each_lock(lock_fork_prepare);
 		pid = fork();
 		if (pid == 0) {
-			meta_fork_child();
+			meta_each_lock(lock_fork_child);
 			meta_check();
 			CHILD_CHECK(meta_alloc(50));
 			_exit(0);
 		}
-		meta_fork_parent();
+		meta_each_lock(lock_fork_parent);
 		CHILD_CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
 	}
 	store_relaxed(&running, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/page/nested_test.c - when a call is nested, and what becomes of frees that were put off
+ * unit/page/nested_test.c - when a call is nested, and what becomes of deferred frees
  */
 #include <pthread.h>
 

@@ -270,26 +270,13 @@ static void churn_free(struct page *page, unsigned int random)
 	pcp_free(page, page->order, UNMOVABLE);
 }
 
-static void fork_prepare(void)
+static void each_lock(void (*act)(struct lock *l))
 {
-	pcp_fork_prepare();
-	buddy_fork_prepare();
+	pcp_each_lock(act);
+	buddy_each_lock(act);
 }
 
-static void fork_parent(void)
-{
-	buddy_fork_parent();
-	pcp_fork_parent();
-}
-
-static void fork_child(void)
-{
-	buddy_fork_child();
-	pcp_fork_child();
-}
-
-static const struct churn_ops churn_lists = { churn_alloc, churn_free, fork_prepare, fork_parent,
-					      fork_child };
+static const struct churn_ops churn_lists = { churn_alloc, churn_free, each_lock };
 
 IN_CHILD(threads_get_different_blocks)
 {

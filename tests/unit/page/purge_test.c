@@ -88,7 +88,7 @@ IN_CHILD(what_was_purged_is_zero_and_known_to_be)
 	CHILD_CHECK(stats()->nr_dirty == 0 && resident() == 0);
 	page = buddy_alloc(0, 5, true, &zeroed);
 	CHILD_CHECK(index_of(page) == index && zeroed);
-	CHILD_CHECK(all_zero(page_address(page), 32 * PAGE_SIZE));
+	CHILD_CHECK(all_bytes(page_address(page), 32 * PAGE_SIZE, 0));
 }
 
 IN_CHILD(small_holes_in_use_around_are_left_alone)
@@ -175,7 +175,7 @@ IN_CHILD(trim_returns_all_but_what_is_to_stay)
 }
 
 /* A program that frees and allocates in turns pays once, and then keeps what it uses. */
-IN_CHILD(a_regretted_purge_is_not_repeated)
+IN_CHILD(a_purge_with_refaults_is_not_repeated)
 {
 	unsigned long first_turn = 0;
 	unsigned long block[64];
@@ -273,8 +273,8 @@ IN_CHILD(a_few_large_blocks_do_not_raise_the_peak)
 	keep_check();
 }
 
-/* What was regretted is forgotten after some half-lives. */
-IN_CHILD(regret_fades)
+/* Refaults are forgotten after some half-lives. */
+IN_CHILD(refaults_fade)
 {
 	unsigned long block[64];
 	unsigned int i;
@@ -283,14 +283,14 @@ IN_CHILD(regret_fades)
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(1);
 	buddy_zones[0].stats.nr_peak = 64 * 32;
-	buddy_zones[0].regret = 64 * 32;
+	buddy_zones[0].refaults = 64 * 32;
 	zone_half_life = 1;
 	for (i = 0; i < 64; i++)
 		block[i] = take_touched(5);
 	fake_clock_pass(400); /* 25 half-lives */
 	for (i = 0; i < 64; i++)
 		give(block[i], 5);
-	CHILD_CHECK(buddy_zones[0].regret == 0);
+	CHILD_CHECK(buddy_zones[0].refaults == 0);
 	CHILD_CHECK(stats()->nr_dirty <= ZONE_SLACK_MIN);
 	buddy_check();
 }
@@ -319,7 +319,7 @@ IN_CHILD(the_default_limit_holds_the_peak)
 	buddy_check();
 }
 
-/* A limit that the user set is not stretched by regret. */
+/* A limit that the user set is not raised by refaults. */
 IN_CHILD(a_limit_that_was_set_holds)
 {
 	unsigned long block[64];
@@ -411,10 +411,10 @@ int main(void)
 		cmocka_unit_test(old_blocks_go_and_young_ones_stay),
 		cmocka_unit_test(a_busy_neighbour_does_not_keep_a_block_young),
 		cmocka_unit_test(trim_returns_all_but_what_is_to_stay),
-		cmocka_unit_test(a_regretted_purge_is_not_repeated),
+		cmocka_unit_test(a_purge_with_refaults_is_not_repeated),
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
-		cmocka_unit_test(regret_fades),
+		cmocka_unit_test(refaults_fade),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),
 		cmocka_unit_test(purging_does_not_look_like_use),

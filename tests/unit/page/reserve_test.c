@@ -8,6 +8,7 @@
 #include "base/atomic.h"
 #include "fixture.h"
 #include "page/reserve.h"
+#include "threads.h"
 
 #define SLOTS 64u
 
@@ -114,12 +115,7 @@ static void *take_and_give(void *arg)
 
 IN_CHILD(threads)
 {
-	pthread_t thread[4];
-
-	for (uintptr_t i = 0; i < 4; i++)
-		CHILD_CHECK(!pthread_create(&thread[i], NULL, take_and_give, (void *)(i + 1)));
-	for (unsigned int i = 0; i < 4; i++)
-		pthread_join(thread[i], NULL);
+	threads_run(4, take_and_give);
 	CHILD_CHECK(reserve_count() == 0);
 	reserve_check();
 }

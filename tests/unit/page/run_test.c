@@ -72,7 +72,7 @@ IN_CHILD(beyond_2_mib_it_is_mapped)
 		CHILD_CHECK(p && page_in_arena(p) && run_free(p));
 		p = run_alloc(size + 1, 0, node, &zeroed);
 		CHILD_CHECK(p && zeroed && !page_in_arena(p) && run_size(p) == size + PAGE_SIZE);
-		CHILD_CHECK(all_zero(p, size + PAGE_SIZE));
+		CHILD_CHECK(all_bytes(p, size + PAGE_SIZE, 0));
 		run_stats(&stats);
 		CHILD_CHECK(stats.count == 1 && stats.bytes == size + PAGE_SIZE);
 		CHILD_CHECK(arena_used() == 0);
@@ -94,7 +94,7 @@ IN_CHILD(beyond_1_mib_it_is_mapped_where_many_are)
 	CHILD_CHECK(page_in_arena(run_alloc(MIB + 1, 0, -1, NULL)));
 }
 
-/* What was mapped for a freed block serves the next one, and nobody is told that it is zero. */
+/* The mapping of a freed block is used for the next one, and is not reported as zeroed. */
 IN_CHILD(a_mapping_is_used_again)
 {
 	bool zeroed = true;
@@ -314,7 +314,7 @@ IN_CHILD(a_full_arena_is_not_the_end)
 	CHILD_CHECK(arena_used() == 0 && large_count() == 0);
 }
 
-/* ---- two threads free the same run: one is told that it was wrong ---------------------------- */
+/* ---- two threads free the same page run: one fails ---------------------------- */
 
 static void *shared[2000];
 static unsigned int arrived;

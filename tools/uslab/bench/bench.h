@@ -4,7 +4,7 @@
  *
  * One run of the command is one struct session: a benchmark, the contestants that take part in it,
  * and what their workers printed, round by round. plan.c makes it, run.c fills it, count_step.c and
- * count_valgrind.c add instruction counts, report.c and json.c print it.
+ * count_valgrind.c add instruction counts, report.c and report_json.c print it.
  */
 #ifndef TOOLS_BENCH_H
 #define TOOLS_BENCH_H
@@ -171,6 +171,7 @@ struct session {
 
 /* ---- catalogue.c ---- */
 
+/* NULL: there is no benchmark of that name. */
 const struct benchmark *benchmark_find(const char *name);
 const struct benchmark *benchmark_at(size_t i);	  /* NULL after the last */
 const struct contestant *contestant_at(size_t i); /* NULL after the last */
@@ -186,7 +187,7 @@ unsigned int plan_threads(const struct session *s);
 /* The contestant "loop" for a count of its own, whether or not it takes part. False: no worker. */
 bool plan_loop(const struct session *s, struct entry *e);
 
-/* ---- files.c ---- */
+/* ---- find_files.c ---- */
 
 /* A program or library of this build, or of its installation: sets path. */
 bool find_own_file(char path[PATH_MAX], const char *name);
@@ -211,19 +212,19 @@ void exec_worker(const struct session *s, const struct entry *e, const struct en
 /* All rounds. 0 or an exit status, with a message. */
 int run_session(struct session *s);
 
+/* By name; NULL: no worker of this entry printed it. */
 const struct metric *entry_metric(const struct entry *e, const char *name);
 const struct list *entry_list(const struct entry *e, const char *name);
 
 /* ---- count_step.c, count_valgrind.c ---- */
 
-/* Fill counts of every entry; what cannot be counted stays negative, and count_note says why (the
- * last reason stays).
- */
-void count_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fill counts of every entry; what cannot be counted stays negative: count_note has the reason. */
 void count_by_steps(struct session *s);
 void count_by_valgrind(struct session *s);
+/* Sets count_note, in place of an earlier reason. */
+void count_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- report.c, locality.c, protocol.c, json.c, save.c ---- */
+/* ---- report*.c, save.c ---- */
 
 /*
  * What ratios refer to: the peer with the smallest median of that metric, and slub where the
@@ -231,8 +232,10 @@ void count_by_valgrind(struct session *s);
  */
 const struct entry *ratio_base(const struct session *s, const char *metric);
 
+/* "uslab", "peer", ...: as the tables and the JSON have it. */
 const char *role_name(enum role role);
 
+/* The whole session as text. The two below are its parts for some benchmarks. */
 void report_text(const struct session *s, const struct machine *m, FILE *out);
 void report_locality(const struct session *s, FILE *out);
 void report_protocol(const struct session *s, FILE *out);
@@ -256,6 +259,7 @@ struct distances {
 	long median;	    /* of the distances' sizes, bytes */
 };
 
+/* All 0 with fewer than two offsets. */
 void distances_of(struct distances *d, const struct list *offsets);
 
 /* Did the allocator answer like a stack in all parts of the reuse experiment? */

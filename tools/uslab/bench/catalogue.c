@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/bench/catalogue.c - the benchmarks and the contestants, and what others have published
+ *
+ * Data:       benchmarks[] and contestants[]; constant. Published figures, with their source.
+ * Flow:       called by cmd_bench.c, plan.c, report.c and report_json.c. Out: rows of the tables.
  */
 #include "bench.h"
 

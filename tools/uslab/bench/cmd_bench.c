@@ -3,9 +3,22 @@
  * uslab/bench/cmd_bench.c - uslab bench: measures uslab beside other allocators, in turn, on this
  * machine
  *
- * Reads the command line, then, for each benchmark: plan (who and where), run (rounds), count
- * (instructions), report.
- * The parts are in tools/uslab/bench; the programs that measure are in bench.
+ * Flow:       called by main.c; calls options.c, then, for each benchmark, plan.c, run.c,
+ *             count_step.c, count_valgrind.c, report.c and report_json.c, and save.c with --output.
+ *             In: options; out: text or JSON on stdout.
+ *
+ * The programs that measure are in the folder bench at the root. Read in this order:
+ *
+ *     bench.h              one run of a benchmark, as a struct session
+ *     catalogue.c          which benchmarks and contestants there are
+ *     cmd_bench.c          the steps
+ *     plan.c               who takes part, on which CPUs; find_files.c: by which files
+ *     run.c                starts workers, reads what they print
+ *     count_step.c         instructions, by single steps: single_step.c
+ *     count_valgrind.c     instructions, by callgrind
+ *     stats.c, machine.c   medians; what it ran on
+ *     report.c, report_protocol.c, report_locality.c, report_json.c, save.c
+ *                          from struct session to text, JSON and files
  */
 #define _GNU_SOURCE
 #include "bench/bench.h"
@@ -224,6 +237,19 @@ static void keep_command(struct options *o, int argc, char **argv)
 	}
 }
 
+static int check(void *arg, int argc, char **argv)
+{
+	const struct options *o = arg;
+
+	(void)argv;
+	if (optind == argc)
+		return util_usage_error(COMMAND, "which benchmark?");
+	if (o->nodes > o->cpus)
+		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
+					o->nodes);
+	return EXIT_OK;
+}
+
 static const struct option_table table = {
 	.command = COMMAND,
 	.usage = "usage: uslab bench NAME... [OPTION]...\n"
@@ -231,24 +257,15 @@ static const struct option_table table = {
 	.rows = rows,
 	.list = list_benchmarks,
 	.set = set_option,
+	.check = check
 };
 
 /* What is left in argv from optind on are names. Returns the exit status, or -1: go on. */
 static int parse_options(struct options *o, int argc, char **argv)
 {
-	int status;
-
 	*o = (struct options){ .cpu = { -1, -1 }, .counts = true };
 	keep_command(o, argc, argv);
-	status = options_take(&table, o, argc, argv);
-	if (status >= 0)
-		return status;
-	if (optind == argc)
-		return util_usage_error(COMMAND, "which benchmark?");
-	if (o->nodes > o->cpus)
-		return util_usage_error(COMMAND, "--nodes %u needs --cpus, at least as many",
-					o->nodes);
-	return -1;
+	return options_take(&table, o, argc, argv);
 }
 
 /* Is every option one that this benchmark has? */

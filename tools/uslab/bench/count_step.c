@@ -2,6 +2,10 @@
 /*
  * uslab/bench/count_step.c - instructions per pair, by single steps
  *
+ * Flow:       called by cmd_bench.c, and for the note on failures by count_valgrind.c; calls
+ *             plan.c, run.c and single_step.c. In: entries[]; out: their counts.stepped and
+ *             counts.in_library.
+ *
  * The worker is stepped (single_step.h) through a number of pairs; then once more through a larger
  * number. The difference is what the additional pairs took and nothing else.
  */

@@ -2,8 +2,11 @@
 /*
  * uslab/bench/count_valgrind.c - instructions per pair, by callgrind
  *
- * A second opinion over many more pairs, so that what happens only now and then (a refill, a
- * sweep) is in it. Valgrind registers no rseq: uslab's figure here is that of the path without.
+ * Flow:       called by cmd_bench.c; calls plan.c, run.c and count_step.c. In: entries[]; out:
+ *             their counts.callgrind.
+ *
+ * A second count over many more pairs, which has rare work in it (a refill, a flush). Valgrind
+ * registers no rseq: uslab's figure here is that of the path without.
  */
 #define _GNU_SOURCE
 #include "bench.h"

@@ -2,9 +2,11 @@
 /*
  * uslab/bench/find_files.c - where the workers and the libraries are
  *
- * Own files are sought from the place of this very program, in a build folder (bin beside lib) as
- * well as installed. A peer's library is sought by path and not left to the dynamic linker: that
- * one only warns when a library to preload is missing, and glibc would be measured in its place.
+ * Flow:       called by plan.c. In: names; out: paths, and versions of Debian packages.
+ *
+ * Our own files are looked for relative to this program, in a build folder (bin beside lib) as well
+ * as installed. A peer's library is looked for by path and not left to the dynamic linker, which
+ * only warns when a library to preload is missing: glibc would be measured in its place.
  */
 #define _GNU_SOURCE
 #include "bench.h"

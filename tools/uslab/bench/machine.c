@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/bench/machine.c - what the numbers were measured on
+ *
+ * Flow:       called by cmd_bench.c, report.c, report_json.c and compare/cmd_compare.c. Out: CPU,
+ *             kernel, libc, load, and variables of the environment that allocators look at.
  */
 #define _GNU_SOURCE
 #include "machine.h"

@@ -15,6 +15,7 @@ struct machine {
 	char date[32];	 /* UTC, ISO 8601 */
 };
 
+/* What cannot be found out is ""; an unknown load is -1. */
 void machine_describe(struct machine *m);
 
 /* Calls visit for every variable of the environment that changes how an allocator behaves. */

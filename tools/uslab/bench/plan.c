@@ -2,9 +2,14 @@
 /*
  * uslab/bench/plan.c - who takes part in this run, on which CPUs, by which files
  *
+ * Flow:       called by cmd_bench.c, for the number of threads by run.c, report.c and
+ *             report_json.c, and for the empty loop by count_step.c and count_valgrind.c; calls
+ *             catalogue.c and find_files.c. In: options; out: entries[] of struct session, with
+ *             paths and CPUs.
+ *
  * What follows from the tables of catalogue.c and the options. Files are looked for before anything
- * runs, so that a missing library ends the command at once and by name instead of halving the
- * comparison.
+ * runs, so that a missing library ends the command at once and with its name, not in the middle of
+ * a run.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -171,7 +176,7 @@ int plan_session(struct session *s)
 		if (takes_part(s, contestant_at(i)))
 			status = plan_entry(s, contestant_at(i));
 	if (!status && !s->nr)
-		status = util_fail(COMMAND, "nobody is left to measure");
+		status = util_fail(COMMAND, "no contestant is left to measure");
 	return status;
 }
 

@@ -2,10 +2,14 @@
 /*
  * uslab/bench/report.c - the results as text
  *
+ * Flow:       called by cmd_bench.c, for tables and the base of ratios by report_protocol.c, for
+ *             that base by report_json.c; calls report_protocol.c, report_locality.c, run.c,
+ *             stats.c and catalogue.c. In: struct session; out: text.
+ *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
- * one with several gets two tables, medians and ratios; bulk calls stand beside their loops.
- * Ratios are to the fastest peer of the very same column. The kernel's protocols have a page
- * of their own (protocol.c).
+ * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios
+ * are to the fastest peer of the very same column. The kernel's protocols have a page of their own
+ * (report_protocol.c).
  */
 #include "bench.h"
 

@@ -2,6 +2,9 @@
 /*
  * uslab/bench/report_json.c - the results as JSON
  *
+ * Flow:       called by cmd_bench.c; calls report.c, report_locality.c, run.c, stats.c, machine.c,
+ *             catalogue.c and json-c. In: struct session; out: a text to be freed.
+ *
  * Everything that the text says and every single sample, so that runs can be compared by program.
  * bench/README.md lists the keys.
  */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/report_locality.c - distances between consecutive objects, as numbers and as a picture
+ * uslab/bench/report_locality.c - distances between consecutive objects, as numbers and as a
+ * picture
+ *
+ * Flow:       called by report.c and report_json.c; calls run.c. In: the lists of addresses that
+ *             workers printed; out: numbers, and text.
  */
 #include "bench.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/report_protocol.c - the kernel's protocols as text: our figures beside the published ones
+ * uslab/bench/report_protocol.c - the kernel's protocols as text: our figures beside the published
+ * ones
+ *
+ * Flow:       called by report.c; calls report.c for tables, run.c and stats.c. In: struct session;
+ *             out: text.
  *
  * One table with the columns of the slides; where these are cycles, the same in nanoseconds; then
  * what only one of the benchmarks has: every run of hackbench, a table per size of objects.

@@ -2,9 +2,14 @@
 /*
  * uslab/bench/run.c - runs the workers in turn and collects what they print
  *
- * Every round starts every contestant once, each in a process of its own, and the next round
- * starts with another one: what drifts (temperature, other load) hits all alike. Medians over the
- * rounds are taken at the end.
+ * Flow:       called by cmd_bench.c, for the exec of a worker by count_step.c and count_valgrind.c,
+ *             and to look up metrics by report.c, report_protocol.c, report_locality.c and
+ *             report_json.c; calls plan.c, stats.c and util.c for progress. In: entries[]; out:
+ *             their metrics and lists.
+ *
+ * Every round starts every contestant once, each in a process of its own, and the next round starts
+ * with another one: what drifts (temperature, other load) hits all alike. Medians over the rounds
+ * are taken at the end.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -40,7 +45,7 @@ static void put_number(struct command *c, const char *name, unsigned long long v
 	put_words(c, (const char *const[]){ name, c->numbers[c->n], NULL });
 }
 
-/* What only the kernel's protocols are told; 0 is their own choice. */
+/* Arguments of the kernel's protocols only; 0 is their own choice. */
 static void put_protocol(struct command *c, const struct session *s)
 {
 	const struct options *o = &s->options;
@@ -124,12 +129,12 @@ static struct metric *metric_for(struct entry *e, const char *name)
 static bool keep_list(struct entry *e, const char *name, const char *text)
 {
 	struct list *l = &e->lists[e->nr_lists];
-	size_t room = strlen(text) / 2 + 1; /* no more numbers than that fit the text */
+	size_t most = strlen(text) / 2 + 1; /* no more numbers than that fit the text */
 	char *end;
 
 	if (e->nr_lists == MAX_LISTS)
 		return false;
-	l->values = calloc(room, sizeof(*l->values));
+	l->values = calloc(most, sizeof(*l->values));
 	if (!l->values)
 		return false;
 	snprintf(l->name, MAX_NAME, "%s", name);
@@ -179,7 +184,7 @@ static int run_worker(struct session *s, struct entry *e, const struct entry_arg
 		      size_t round)
 {
 	char *line = NULL, bad[160] = "";
-	size_t room = 0;
+	size_t size = 0;
 	int fds[2], status;
 	FILE *output;
 	pid_t pid;
@@ -197,7 +202,7 @@ static int run_worker(struct session *s, struct entry *e, const struct entry_arg
 	}
 	close(fds[1]);
 	output = fdopen(fds[0], "r");
-	while (output && getline(&line, &room, output) > 0)
+	while (output && getline(&line, &size, output) > 0)
 		if (!bad[0] && !take_line(e, line, round))
 			snprintf(bad, sizeof(bad), "%s", line);
 	if (output)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/bench/save.c - keeps a run: BENCHMARK.txt for people, BENCHMARK.json for programs
+ *
+ * Flow:       called by cmd_bench.c with --output. In: both texts; out: two files, each renamed
+ *             from a draft when it is whole.
  */
 #include "bench.h"
 

@@ -2,11 +2,14 @@
 /*
  * uslab/bench/single_step.c - another process runs under ptrace, one instruction at a time
  *
- * Restartable sequences need a thought of their own. A stop under ptrace counts as an interruption,
- * so the kernel would send a stepped thread from the first instruction of its sequence back to the
- * start, for ever. Therefore, whenever the thread has armed a sequence (struct rseq.rseq_cs is
- * set), the tracer disarms it before the next step. The sequence then runs through as plain code,
- * with the same instructions; it stays correct when this thread is alone and bound to one CPU.
+ * Flow:       called by count_step.c and compare/compare_job.c. In: a child that asked to be
+ *             traced; out: one stop after the other.
+ *
+ * Restartable sequences need care. A stop under ptrace counts as an interruption, so the kernel
+ * would send a stepped thread from the first instruction of its sequence back to the start, for
+ * ever. Therefore, whenever the thread has armed a sequence (struct rseq.rseq_cs is set), the
+ * tracer disarms it before the next step. The sequence then runs through as plain code, with the
+ * same instructions; it stays correct when this thread is alone and bound to one CPU.
  */
 #define _GNU_SOURCE
 #include "bench/single_step.h"

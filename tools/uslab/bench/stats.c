@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/bench/stats.c - a handful of measurements as median, range and spread
+ * uslab/bench/stats.c - median, range and spread of a few measurements
  *
- * The median, because a round that somebody else's work disturbed must not move the result, and
- * the quartiles, because the maximum says more about that disturbance than about the allocator.
+ * Flow:       called by run.c, report.c, report_protocol.c, report_json.c and
+ *             compare/compare_stats.c. In: values; out: struct stats.
+ *
+ * The median, because a round that somebody else's work disturbed must not move the result, and the
+ * quartiles, because the maximum says more about that disturbance than about the allocator.
  */
 #include "stats.h"
 

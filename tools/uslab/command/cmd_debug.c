@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/cmd_debug.c - `uslab debug`: checks of a running program, switched on and off from
- * outside
+ * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
+ *
+ * Flow:       called by main.c; calls options.c, process/source.c and target.c for the process,
+ *             pattern.c for its caches, command.c and command_messages.c for the command. In:
+ *             options; out: one command in the mailbox, and a table of what it changed: the
+ *             difference of two snapshots.
+ *
+ * Read this file, then command.h, command.c (the mailbox, from outside) and command_messages.c.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +18,7 @@
 #include <time.h>
 
 #include "command/command.h"
+#include "command/debug_flags.h"
 #include "options.h"
 #include "pattern.h"
 #include "inspect/options.h"
@@ -21,7 +27,6 @@
 
 #define COMMAND "debug"
 #define MAX_PATTERNS 64
-#define FLAGS_TEXT 16
 
 static const char usage[] =
 	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... FLAGS|-\n"
@@ -80,15 +85,6 @@ struct debug_job {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static bool is_letter(char c)
-{
-	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
-		if (debug_flag_texts[i].flag &&
-		    toupper((unsigned char)c) == debug_flag_texts[i].letter)
-			return true;
-	return false;
-}
-
 static bool are_debug_flags(const char *text)
 {
 	if (!strcmp(text, "-"))
@@ -96,7 +92,7 @@ static bool are_debug_flags(const char *text)
 	text += *text == '+' || *text == '-';
 	if (!*text || strlen(text) >= CONTROL_TEXT - 1)
 		return false;
-	while (is_letter(*text))
+	while (debug_flags_of(*text))
 		text++;
 	return !*text;
 }
@@ -144,12 +140,15 @@ static int set_option(void *arg, int option, const char *value)
 	}
 }
 
-static int check(struct debug_job *job, int argc, char **argv)
+static int check(void *arg, int argc, char **argv)
 {
+	struct debug_job *job = arg;
+	char known[DEBUG_FLAGS_TEXT];
+
 	if (!job->source.pid)
-		return util_usage_error(COMMAND, "which process? Say -p PID");
+		return util_usage_error(COMMAND, "which process? Use -p PID");
 	if (job->action && optind < argc)
-		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	job->named = job->nr_patterns > 0;
 	if (job->action) {
 		if (!job->named)
@@ -157,15 +156,16 @@ static int check(struct debug_job *job, int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (optind >= argc)
-		return util_usage_error(COMMAND, "which debug flags? Say some of FZPUTA, or -");
+		return util_usage_error(COMMAND, "which debug flags? Use some of %s, or -",
+					debug_flags_list(known, "", ""));
 	if (optind + 1 < argc)
-		return util_usage_error(COMMAND, "'%s' is too much", argv[optind + 1]);
+		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind + 1]);
 	job->debug_flags = argv[optind];
 	if (!are_debug_flags(job->debug_flags))
-		return util_usage_error(COMMAND, "'%s': debug flags are F, Z, P, U, T and A",
-					job->debug_flags);
+		return util_usage_error(COMMAND, "'%s': debug flags are %s", job->debug_flags,
+					debug_flags_list(known, ", ", " and "));
 	if (!job->nr_patterns)
-		return util_usage_error(COMMAND, "which caches? Say --cache PATTERN ('*' for all)");
+		return util_usage_error(COMMAND, "which caches? Use --cache PATTERN ('*' for all)");
 	return EXIT_OK;
 }
 
@@ -174,33 +174,10 @@ static const struct option_table options = { .command = COMMAND,
 					     .rows = rows,
 					     .notes = notes,
 					     .list = list_debug_flags,
-					     .set = set_option };
-
-/* Returns the exit status, or -1: go on. */
-static int parse(struct debug_job *job, int argc, char **argv)
-{
-	int status = options_take(&options, job, argc, argv);
-
-	if (status >= 0)
-		return status;
-	status = check(job, argc, argv);
-	return status == EXIT_OK ? -1 : status;
-}
+					     .set = set_option,
+					     .check = check };
 
 /* ---- what there is --------------------------------------------------------------------------- */
-
-static const char *debug_flags_text(char *buf, slab_flags_t flags)
-{
-	char *to = buf;
-
-	for (size_t i = 0; i < NR_DEBUG_FLAG_TEXTS; i++)
-		if (flags & debug_flag_texts[i].flag)
-			*to++ = debug_flag_texts[i].letter;
-	if (to == buf)
-		*to++ = '-';
-	*to = '\0';
-	return buf;
-}
 
 /*
  * Debug flags that whole pages cannot have are for caches, unless whole pages are named
@@ -227,7 +204,7 @@ static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
 	return false;
 }
 
-/* EXIT_OK, or EXIT_FAILED with a message: a pattern names nothing. Then nothing is done. */
+/* EXIT_OK, or EXIT_FAILED with a message: a pattern matches no cache. Then nothing is done. */
 static int check_patterns(const struct debug_job *job)
 {
 	const struct snapshot *s = job->before;
@@ -249,14 +226,14 @@ static int check_patterns(const struct debug_job *job)
 
 static bool is_debugged(const struct snapshot_cache *c)
 {
-	return c->flags & (SLUB_DEBUG_FLAGS | SLAB_FAILSLAB) || c->sampled || c->debug_slabs;
+	return c->flags & debug_flags_all() || c->sampled || c->debug_slabs;
 }
 
-/* Without --cache only those where there is something to be said. */
+/* Without --cache only caches with debug flags. */
 static int show_status(const struct debug_job *job)
 {
 	const struct snapshot *s = job->before;
-	char text[FLAGS_TEXT];
+	char text[DEBUG_FLAGS_TEXT];
 	unsigned int count = 0;
 
 	printf("%-21s %-8s %8s %8s %8s\n", "Name", "Debug flags", "Objects", "Tracked", "Slabs");
@@ -285,7 +262,7 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The command to the process; with the name of whole pages where it takes that letter by letter. */
+/* The command to the process; with the exact name of whole pages if they are meant. */
 struct names {
 	unsigned int nr;
 	const char *pattern[MAX_PATTERNS + 1];
@@ -302,8 +279,8 @@ static void find_names(const struct debug_job *job, bool blocks, struct names *n
 }
 
 /*
- * Sends the command once for all patterns, or seldom more than once if they are very many; *value:
- * sum of the answers.
+ * Sends the command once for all patterns, or more than once if they do not fit; *value: sum of the
+ * answers.
  */
 static int send_all(struct debug_job *job, enum control_command command, uint64_t *value)
 {
@@ -328,7 +305,7 @@ static int send_all(struct debug_job *job, enum control_command command, uint64_
 	return status;
 }
 
-/* Caches to which the same happened. */
+/* Caches with the same result. */
 struct change {
 	slab_flags_t from, to;
 	bool remain;	  /* checked objects */
@@ -342,7 +319,7 @@ struct changes {
 	unsigned int switched, as_before; /* caches */
 };
 
-/* With -v each cache stands for itself. */
+/* With -v each cache is listed by itself. */
 static void add_change(struct changes *all, const struct debug_job *job, struct change change)
 {
 	unsigned int i = job->verbose ? all->nr : 0;
@@ -361,12 +338,12 @@ static void add_change(struct changes *all, const struct debug_job *job, struct 
 }
 
 /*
- * What the chosen caches had before, and have now. done: those that have what
- * they had were asked, too.
+ * Compares the debug flags of the chosen caches before and now. done: the command was carried out
+ * for those without a change, too.
  */
 static void find_changes(struct changes *all, const struct debug_job *job, bool done)
 {
-	const slab_flags_t debug_flags = SLUB_DEBUG_FLAGS | SLAB_FAILSLAB;
+	const slab_flags_t debug_flags = debug_flags_all();
 	const struct snapshot *s = job->before;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
@@ -389,7 +366,7 @@ static void find_changes(struct changes *all, const struct debug_job *job, bool 
 
 static void print_change(const struct change *change)
 {
-	char from[FLAGS_TEXT], to[FLAGS_TEXT], name[SNAPSHOT_NAME_MAX];
+	char from[DEBUG_FLAGS_TEXT], to[DEBUG_FLAGS_TEXT], name[SNAPSHOT_NAME_MAX];
 
 	if (change->count == 1)
 		snprintf(name, sizeof(name), "%s", change->name);
@@ -449,8 +426,7 @@ static int switch_debug_flags(struct debug_job *job)
 }
 
 /*
- * Caches that were asked, and those of them that have nothing to be checked,
- * never having had debug flags.
+ * Caches that were validated, and those of them without debug slabs, which never had debug flags.
  */
 struct validated {
 	uint64_t slabs;
@@ -469,11 +445,11 @@ static int validate_some(struct debug_job *job, const char *const *pattern, unsi
 	struct control reply;
 	int ret = command_send(job->target, job->root, &request, &reply);
 
-	/* of several caches the others are checked all the same, and the answer is of those */
+	/* of several caches the others are checked all the same, and the result is theirs */
 	if (!ret && reply.matched && reply.result == -EINVAL)
 		sum->refused += reply.failed;
 	else
-		ret = command_judge(job->target, job->root, &request, ret, &reply);
+		ret = command_report(job->target, job->root, &request, ret, &reply);
 	if (ret)
 		return EXIT_FAILED;
 	sum->asked += reply.matched;
@@ -488,7 +464,7 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 	struct names names;
 	unsigned int nr;
 
-	/* whole pages that never had debug flags are no reason to say that something was checked */
+	/* whole pages that never had debug flags do not count as checked */
 	find_names(job, is_debugged(&s->cache[s->blocks_row]), &names);
 	for (unsigned int i = 0; i < names.nr && status == EXIT_OK; i += nr) {
 		nr = command_fits(names.pattern + i, names.nr - i, false);
@@ -570,7 +546,7 @@ int cmd_debug(int argc, char **argv)
 	struct debug_job job = { .source.command = COMMAND, .wait_ms = COMMAND_WAIT_MS };
 	int status;
 
-	status = parse(&job, argc, argv);
+	status = options_take(&options, &job, argc, argv);
 	if (status >= 0)
 		return status;
 	job.target = calloc(1, sizeof(*job.target));

@@ -2,16 +2,25 @@
 /*
  * uslab/command/command.c - commands to a running process, through its mailbox
  *
- * Tools exclude each other by a lock on /proc/PID/mem, which ends with the tool that holds it. So
- * whoever has it may take over whatever a tool that was killed left in the mailbox; only a command
- * that the process is just carrying out is waited for.
+ * Why:        docs/adr/0014, docs/adr/0030.
+ * Data:       the struct control of the process, and its uslab_root; none here.
+ * Invariants: a command is posted only by the tool that has the lock; one that this tool has
+ *             withdrawn is not carried out later.
+ * Locks:      flock() on /proc/PID/mem, against other tools; INT, TERM, HUP and QUIT are blocked
+ *             while it is held. Without that file the state of the mailbox alone keeps tools apart.
+ *             Fields for sampling are written without a lock.
+ * Flow:       called by cmd_debug.c, command_messages.c, fs/fs_store.c, top/top_keys.c and track/;
+ *             calls filtered.c first, then writes the mailbox and polls its state.
+ *             cache/control/control.c is the other end. In: struct command_request; out: the answer
+ *             in struct control, or -errno.
  *
- * A command that nobody came for is taken back in two steps, because the process may take it at
- * that very moment: first it is made to do nothing, then, if still nobody has it, it is removed. So
- * is one that a tool left which was killed, and the own one if a signal wants to end this tool:
- * what people have broken off is not to happen later.
+ * The lock ends with the tool that holds it. So whoever has it may take over what a tool that was
+ * killed left in the mailbox; only a command that the process is carrying out is waited for.
  *
- * Why: docs/adr/0014, docs/adr/0030.
+ * A command that the process did not take in time is withdrawn in two steps, because the process
+ * may take it at that very moment: first it is made to do nothing, then, if it is still there, it
+ * is removed. So is one that was left by a tool that was killed, and this tool's own if a signal
+ * ends it.
  */
 #define _GNU_SOURCE
 #include "command/command.h"
@@ -29,9 +38,9 @@
 
 #include "util.h"
 
-/* Of sampling: how long it goes on without this tool, and how few objects are too few. */
+/* Sampling: how long it goes on without this tool, and the least number of objects. */
 #define LEASE_MS 10000u
-#define JUDGE_MS 500u
+#define ADJUST_MS 500u
 #define FEW_PER_SECOND 1000u
 #define FIRST_MEAN 10u
 
@@ -45,8 +54,8 @@ struct mailbox {
 	bool writable;
 	uint64_t deadline;
 	unsigned int naps;
-	sigset_t held; /* signals that wait until the mailbox is in order */
-	bool patient;  /* they do not end the waiting either */
+	sigset_t held; /* signals that are blocked until the mailbox is idle */
+	bool patient;  /* these signals do not end the wait */
 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -59,7 +68,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Has somebody asked this tool to end? */
+/* Is a signal pending that ends this tool? */
 static bool is_interrupted(const struct mailbox *box)
 {
 	sigset_t pending;
@@ -83,8 +92,8 @@ static bool nap(struct mailbox *box)
 /* ---- memory of the process ------------------------------------------------------------------- */
 
 /*
- * /proc/PID/mem belongs to the program that runs now: should the process become another one
- * meanwhile, what is written goes nowhere.
+ * /proc/PID/mem is of the program that runs now: if the process executes another one meanwhile,
+ * writes have no effect.
  */
 static int open_memory(pid_t pid, int flags)
 {
@@ -94,7 +103,7 @@ static int open_memory(pid_t pid, int flags)
 	return open(path, flags | O_CLOEXEC);
 }
 
-/* What pread() or pwrite() of that file answered: 0 or -errno. */
+/* The result of pread() or pwrite() of that file as 0 or -errno. */
 static int file_result(ssize_t n, size_t len)
 {
 	if (n == (ssize_t)len)
@@ -104,7 +113,7 @@ static int file_result(ssize_t n, size_t len)
 	return n < 0 && errno != EIO && errno != EINVAL ? -errno : -EFAULT;
 }
 
-/* From the same program that is written to, if that can be. */
+/* From the same program that is written to, if possible. */
 static int read_memory(const struct mailbox *box, uint64_t address, void *buf, size_t len)
 {
 	if (box->writable)
@@ -130,7 +139,7 @@ static int read_control(const struct mailbox *box, struct control *control)
 
 	if (ret)
 		return ret;
-	/* what other processes say ends with NUL, and on terminals */
+	/* strings of other processes are printed: NUL at the end, printable */
 	control->failed_name[CONTROL_TEXT - 1] = '\0';
 	for (char *p = control->failed_name; *p; p++)
 		if (*p < ' ' || *p > '~')
@@ -161,8 +170,8 @@ static int write_body(const struct mailbox *box, const struct control *control)
 /* ---- the lock -------------------------------------------------------------------------------- */
 
 /*
- * box->fd: what to close to give the lock back, or -1. Where there is no such file, or none to be
- * locked, the state of the mailbox alone has to keep tools apart. 0, -EBUSY or -ESRCH.
+ * box->fd: the descriptor whose close releases the lock, or -1. If there is no such file, or it
+ * cannot be locked, only the state of the mailbox excludes other tools. 0, -EBUSY or -ESRCH.
  */
 static int lock_mailbox(struct mailbox *box)
 {
@@ -183,7 +192,7 @@ static int lock_mailbox(struct mailbox *box)
 
 /* ---- one command ----------------------------------------------------------------------------- */
 
-/* Is that still the library that was found? Another program may run under this number by now. */
+/* Is that still the library that was found? The PID may be another program's by now. */
 static int open_mailbox(struct mailbox *box, const struct target_root *root)
 {
 	struct uslab_root found;
@@ -200,39 +209,39 @@ static int open_mailbox(struct mailbox *box, const struct target_root *root)
 }
 
 /*
- * A name as a pattern that means nothing else. Returns its bytes with the NUL; more than room:
- * nothing of it is to be used. to: NULL, or so much room.
+ * A name as a pattern that means nothing else. Returns its bytes with the NUL; more than size:
+ * nothing of it is to be used. to: NULL, or that many bytes.
  */
-static size_t put_pattern(char *to, size_t room, const char *text, bool name)
+static size_t put_pattern(char *to, size_t size, const char *text, bool name)
 {
 	size_t n = 0;
 
-	for (; *text && n < room; text++) {
+	for (; *text && n < size; text++) {
 		if (name && strchr("*?[]\\", *text)) {
 			if (to)
 				to[n] = '\\';
 			n++;
 		}
-		if (to && n < room)
+		if (to && n < size)
 			to[n] = *text;
 		n++;
 	}
-	if (to && n < room)
+	if (to && n < size)
 		to[n] = '\0';
 	return n + 1;
 }
 
 unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names)
 {
-	size_t room = CONTROL_PATTERNS - 1; /* an empty one is behind them */
+	size_t left = CONTROL_PATTERNS - 1; /* an empty one is behind them */
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		size_t size = put_pattern(NULL, room, patterns[i], names);
+		size_t size = put_pattern(NULL, left, patterns[i], names);
 
-		if (size > room)
+		if (size > left)
 			break;
-		room -= size;
+		left -= size;
 	}
 	return i;
 }
@@ -284,7 +293,7 @@ static int post(struct mailbox *box, const struct command_request *request, stru
 	return ret ? ret : write_state(box, CONTROL_PENDING);
 }
 
-/* One word: whoever is copying the command at this moment has all of the old one or of this. */
+/* One word: a process that copies the command at this moment has the old one or this. */
 static int make_nothing(const struct mailbox *box)
 {
 	uint32_t nothing = CONTROL_NOTHING;
@@ -294,8 +303,8 @@ static int make_nothing(const struct mailbox *box)
 }
 
 /*
- * Somebody is at it: that ends by itself, unless the process is stopped. Whoever asked wants to
- * know that it was done, also when a signal wants to end him: he may have to undo it.
+ * The process carries it out: that ends by itself, unless the process is stopped. It is waited for
+ * also when a signal is to end this tool: what was done may have to be undone.
  */
 static int await_end(struct mailbox *box, struct control *reply)
 {
@@ -312,7 +321,7 @@ static int await_end(struct mailbox *box, struct control *reply)
 /*
  * See the top of this file. -ETIMEDOUT; 0: the process has just done it; -EINPROGRESS: is doing it.
  */
-static int take_back(struct mailbox *box, struct control *reply)
+static int withdraw(struct mailbox *box, struct control *reply)
 {
 	int ret = make_nothing(box);
 
@@ -331,8 +340,8 @@ static int take_back(struct mailbox *box, struct control *reply)
 }
 
 /*
- * Waits until the process is done with what another tool, gone by now, asked for. A command that
- * waits is not overwritten: the process may be taking it, and would then say DONE to the new one.
+ * Waits until the process is done with the command of another tool, which has ended. A pending
+ * command is not overwritten: the process may be taking it, and would then set the new one to DONE.
  */
 static int await_turn(struct mailbox *box, struct control *control)
 {
@@ -350,16 +359,16 @@ static int await_turn(struct mailbox *box, struct control *control)
 			return ret;
 		if (nap(box))
 			continue;
-		ret = pending ? take_back(box, control) : -EBUSY;
+		ret = pending ? withdraw(box, control) : -EBUSY;
 		return ret == -EINPROGRESS ? -EBUSY : ret;
 	}
 	return ret;
 }
 
 /*
- * The kick is repeated: a thread that was on the slow path already may have put the limit back
- * after it looked into the mailbox and before the command was there. A process that has just been
- * forked empties the mailbox that it got from its parent; then the command is written again.
+ * The kick is repeated: a thread that was on the slow path already may have restored the limit
+ * after it polled the mailbox and before the command was there. A process that has just been forked
+ * clears the mailbox that it got from its parent; then the command is written again.
  */
 static int await_answer(struct mailbox *box, const struct command_request *request,
 			struct control *reply)
@@ -379,7 +388,7 @@ static int await_answer(struct mailbox *box, const struct command_request *reque
 		if (ret)
 			return ret;
 		if (!nap(box))
-			return take_back(box, reply);
+			return withdraw(box, reply);
 	}
 }
 
@@ -398,8 +407,8 @@ static int send_locked(struct mailbox *box, const struct command_request *reques
 }
 
 /*
- * Signals that end tools come when the mailbox is in order; *before is what was blocked. Those that
- * are ignored stay so: blocked they would be pending.
+ * Blocks signals that end tools until the mailbox is idle; *before is what was blocked. Signals
+ * that are ignored stay so: blocked they would be pending.
  */
 static void hold_signals(struct mailbox *box, sigset_t *before)
 {
@@ -511,19 +520,19 @@ static int set_mean(const struct command_sampler *sampler, uint32_t mean)
 }
 
 /*
- * The process raises the mean by itself where it samples too many; here it is
- * lowered where they are few.
+ * The process raises the mean by itself if it samples too many; here it is lowered if they are too
+ * few.
  */
-static int judge(struct command_sampler *sampler, uint32_t mean, uint64_t now)
+static int adjust_mean(struct command_sampler *sampler, uint32_t mean, uint64_t now)
 {
 	uint64_t sampled, before = sampler->sampled;
 	int ret = SAMPLER_READ(sampler, sampled, &sampled);
 
-	if (ret || now < sampler->judged + JUDGE_MS)
+	if (ret || now < sampler->checked + ADJUST_MS)
 		return ret;
-	sampler->judged = now;
+	sampler->checked = now;
 	sampler->sampled = sampled;
-	if ((sampled - before) * 1000 >= FEW_PER_SECOND * (uint64_t)JUDGE_MS ||
+	if ((sampled - before) * 1000 >= FEW_PER_SECOND * (uint64_t)ADJUST_MS ||
 	    mean <= CONTROL_SAMPLING_MIN)
 		return 0;
 	return set_mean(sampler, mean - 1);
@@ -545,7 +554,7 @@ int command_sampler_renew(struct command_sampler *sampler)
 		ret = set_mean(sampler, FIRST_MEAN);
 	}
 	if (!ret)
-		ret = judge(sampler, mean, now);
+		ret = adjust_mean(sampler, mean, now);
 	if (!ret && sampler->kick)
 		ret = sampler_read(sampler, sampler->kick - sampler->control, &limit,
 				   sizeof(limit));
@@ -568,10 +577,10 @@ int command_sampler_open(struct command_sampler *sampler, const struct target *t
 	ret = find_sampling(sampler, root->address);
 	if (!ret)
 		ret = SAMPLER_READ(sampler, sampled, &sampler->sampled);
-	sampler->judged = now_ms();
+	sampler->checked = now_ms();
 	if (!ret)
 		ret = command_sampler_renew(sampler);
-	sampler->began = sampler->broken; /* it was to begin: that is no gap */
+	sampler->began = sampler->broken; /* at the beginning this is no gap */
 	sampler->broken = false;
 	if (ret) {
 		close(sampler->fd);

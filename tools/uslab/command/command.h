@@ -23,7 +23,7 @@ struct command_request {
 	const char *argument; /* NULL: "" */
 	uint64_t value;
 	unsigned int wait_ms;
-	bool to_the_end; /* it undoes another one: a signal does not break it off */
+	bool to_the_end; /* it undoes another one: a signal does not cancel it */
 };
 
 /*
@@ -33,20 +33,20 @@ struct command_request {
 unsigned int command_fits(const char *const *patterns, unsigned int nr, bool names);
 
 /*
- * Writes the command, brings the next malloc() to it, and waits for the answer. Other tools that
- * talk to the same process wait for their turn. 0: carried out, *reply says with what result.
- * -ETIMEDOUT: the program did not come by; the command was taken back. -EINTR: so it was, because
- * of a signal that ends tools; those wait meanwhile. -ESRCH: that program has ended. -ECANCELED:
- * nothing was done, because the process has added a filter of system calls since it started, which
- * may end it for carrying the command out, and target.force is not set. -ENAMETOOLONG: more
- * patterns than command_fits() says. -EPERM, -EPROTO, ...
+ * Writes the command, has the next malloc() poll the mailbox, and waits for the answer. Other tools
+ * that talk to the same process wait for their turn. 0: carried out, *reply says with what result.
+ * -ETIMEDOUT: the program did not take the command, which was withdrawn. -EINTR: so it was, because
+ * of a signal that ends tools; signals are blocked meanwhile. -ESRCH: that program has ended.
+ * -ECANCELED: nothing was done, because the process has added a filter of system calls since it
+ * started, which may end it for carrying the command out, and target.force is not set.
+ * -ENAMETOOLONG: more patterns than command_fits() says. -EPERM, -EPROTO, ...
  */
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
 
 /*
- * What carries a command out makes system calls; a filter may end the process for one that it does
- * not know. Those that were there when the library started do not: os/process/filter.h.
+ * To carry a command out takes system calls; a seccomp filter may kill the process for one that it
+ * does not allow. Filters from before the library started do not: os/process/filter.h.
  */
 enum filtered command_filtered(const struct target *t, const struct target_root *root);
 
@@ -54,20 +54,19 @@ enum filtered command_filtered(const struct target *t, const struct target_root 
 bool command_finds_stopped(pid_t pid);
 
 /*
- * A message on stderr for what command_send() returned and replied, if it went
- * wrong. EXIT_OK or EXIT_FAILED.
+ * A message on stderr if what command_send() returned, or the reply, is an error. EXIT_OK or
+ * EXIT_FAILED.
  */
-int command_judge(const struct target *t, const struct target_root *root,
-		  const struct command_request *request, int error, const struct control *reply);
+int command_report(const struct target *t, const struct target_root *root,
+		   const struct command_request *request, int error, const struct control *reply);
 
 /*
- * Both, with a message on stderr for whatever went wrong, that says what to
- * do. EXIT_OK or EXIT_FAILED.
+ * Both, with a message on stderr for every failure, that says what to do. EXIT_OK or EXIT_FAILED.
  */
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
-/* What to say about -ECANCELED. Returns EXIT_FAILED. */
+/* The message for -ECANCELED. Returns EXIT_FAILED. */
 int command_fail_filtered(const struct target *t, const struct target_root *root);
 
 /*
@@ -78,12 +77,12 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 struct command_sampler {
 	int fd; /* -1: closed */
 	uint64_t control;
-	uint64_t kick;	  /* 0: every malloc() looks anyway */
+	uint64_t kick;	  /* 0: every malloc() polls anyway */
 	uint64_t renewed; /* process's clock, ms */
-	/* when it was last seen whether enough is sampled, and what was sampled then */
-	uint64_t judged;
+	/* when the mean was last adjusted, and how much was sampled then */
+	uint64_t checked;
 	uint64_t sampled;
-	bool began;  /* nobody sampled before */
+	bool began;  /* no tool sampled before */
 	bool broken; /* between two renewals nothing was sampled for a while */
 };
 

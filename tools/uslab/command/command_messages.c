@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/command_messages.c - what became of a command, in words for people
+ * uslab/command/command_messages.c - messages on what became of a command
+ *
+ * Flow:       called by cmd_debug.c, info/info_change.c and track/; calls command.c, and
+ *             process/target.c for texts on permissions. In: what command_send() returned and the
+ *             struct control; out: text on stderr and an exit status.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,16 +45,16 @@ static int fail_timeout(const struct target *t, const struct target_root *root,
 	struct uslab_root found = { .kick = 0 };
 
 	if (command_finds_stopped(t->pid))
-		return util_fail(t->command, "process %d (%s) is stopped and carries out nothing",
+		return util_fail(t->command, "process %d (%s) is stopped and takes no command",
 				 (int)t->pid, t->program);
 	if (!reader_read(&t->remote.reader, root->address, &found, sizeof(found)) && found.kick)
 		return util_fail(t->command,
 				 "process %d (%s) did not call malloc within %g s; nothing was "
-				 "changed. Started with USLAB_CONF=control=100 it looks by itself",
+				 "changed. Started with USLAB_CONF=control=100 it polls by itself",
 				 (int)t->pid, t->program, seconds);
 	return util_fail(t->command,
-			 "process %d (%s) did not come by the library's slow paths within %g s; "
-			 "nothing was changed. Started with USLAB_CONF=control=100 it looks by "
+			 "process %d (%s) did not reach the library's slow paths within %g s; "
+			 "nothing was changed. Started with USLAB_CONF=control=100 it polls by "
 			 "itself",
 			 (int)t->pid, t->program, seconds);
 }
@@ -70,7 +74,7 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 	return util_fail(t->command,
 			 "process %d (%s) has a seccomp filter that %s, and that may end it for "
 			 "system calls that a command takes: %s. If it allows or merely denies "
-			 "them, say --force",
+			 "them, use --force",
 			 (int)t->pid, t->program,
 			 filtered == FILTERED_UNKNOWN
 				 ? "it may have added after its start (how many it had is not "
@@ -79,7 +83,7 @@ int command_fail_filtered(const struct target *t, const struct target_root *root
 			 calls);
 }
 
-/* What a message calls the caches of a command. */
+/* The name of a command's caches in messages. */
 static const char *name_of(const struct command_request *request)
 {
 	if (request->pattern)
@@ -97,7 +101,8 @@ static int fail_send(const struct target *t, const struct target_root *root,
 		return fail_timeout(t, root, request);
 	case -EINTR:
 		return util_fail(t->command,
-				 "interrupted before process %d (%s) came by; nothing was changed",
+				 "interrupted before process %d (%s) took the command; nothing was "
+				 "changed",
 				 (int)t->pid, t->program);
 	case -ESRCH:
 		return util_fail(t->command,
@@ -135,23 +140,23 @@ static int fail_send(const struct target *t, const struct target_root *root,
 	}
 }
 
-/* What a cache's own refusal means. */
+/* The reason why a cache refused. */
 static const char *result_text(int32_t result)
 {
 	switch (result) {
 	case -E2BIG:
-		return "its objects with all that around them fit no slab";
+		return "its objects with their red zones and tracks fit no slab";
 	case -EOPNOTSUPP:
 		return "it cannot do that";
 	case -EINVAL:
-		return "that makes no sense for it as it is";
+		return "not for a cache in its state";
 	default:
 		return strerror(result < 0 && result > INT32_MIN ? -result : result);
 	}
 }
 
-int command_judge(const struct target *t, const struct target_root *root,
-		  const struct command_request *request, int error, const struct control *reply)
+int command_report(const struct target *t, const struct target_root *root,
+		   const struct command_request *request, int error, const struct control *reply)
 {
 	if (error)
 		return fail_send(t, root, request, error);
@@ -175,5 +180,5 @@ int command_perform(struct target *t, const struct target_root *root,
 {
 	int ret = command_send(t, root, request, reply);
 
-	return command_judge(t, root, request, ret, reply);
+	return command_report(t, root, request, ret, reply);
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/filtered.c - from /proc/PID/task: each thread has filters of its own, and
- * any may carry out a command
+ * uslab/command/filtered.c - seccomp filters of a process, from /proc/PID/task
+ *
+ * Flow:       called by command.c before it writes. In: the number of filters that the process had
+ *             at its start; out: the worst of its threads.
+ *
+ * Each thread has filters of its own, and any thread may carry out a command.
  */
 #define _GNU_SOURCE
 #include "command/filtered.h"
@@ -10,8 +14,9 @@
 #include <linux/seccomp.h>
 #include <stdio.h>
 
-/* Kernels before 5.9 do not count filters: none are told. */
-static enum filtered judge(unsigned int mode, bool told, unsigned int filters, uint32_t at_start)
+/* Kernels before 5.9 do not count filters: none are counted. */
+static enum filtered classify(unsigned int mode, bool counted, unsigned int filters,
+			      uint32_t at_start)
 {
 	if (mode == SECCOMP_MODE_DISABLED)
 		return FILTERED_NOT;
@@ -19,7 +24,7 @@ static enum filtered judge(unsigned int mode, bool told, unsigned int filters, u
 		return FILTERED_SINCE;
 	if (at_start == FILTERED_AT_START_ENDS)
 		return FILTERED_ENDS;
-	if (!told || !at_start)
+	if (!counted || !at_start)
 		return FILTERED_UNKNOWN;
 	return filters < at_start ? FILTERED_NOT : FILTERED_SINCE;
 }
@@ -28,7 +33,7 @@ static enum filtered filtered_thread(const char *folder, const char *thread, uin
 {
 	unsigned int mode = SECCOMP_MODE_DISABLED, filters = 0;
 	char path[300], line[256];
-	bool told = false;
+	bool counted = false;
 	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/%s/status", folder, thread);
@@ -37,10 +42,10 @@ static enum filtered filtered_thread(const char *folder, const char *thread, uin
 		return FILTERED_NOT;
 	while (fgets(line, sizeof(line), file)) {
 		sscanf(line, "Seccomp: %u", &mode);
-		told |= sscanf(line, "Seccomp_filters: %u", &filters) == 1;
+		counted |= sscanf(line, "Seccomp_filters: %u", &filters) == 1;
 	}
 	fclose(file);
-	return judge(mode, told, filters, at_start);
+	return classify(mode, counted, filters, at_start);
 }
 
 enum filtered filtered_threads(const char *folder, uint32_t at_start)

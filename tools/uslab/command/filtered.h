@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/filtered.h - does a process have a filter of system calls, which may end it
- * for what a tool asks of it
+ * uslab/command/filtered.h - does a process have a seccomp filter, which may kill it for carrying
+ * out a command
  */
 #ifndef TOOLS_FILTERED_H
 #define TOOLS_FILTERED_H
@@ -17,14 +17,14 @@ enum filtered {
 	FILTERED_NOT,	  /* by nothing that ends it: none, or those that were there at its start */
 	FILTERED_UNKNOWN, /* it has some, and whether they were there at its start is not known */
 	FILTERED_SINCE,	  /* a thread has more (seccomp(2)), or the strict mode */
-	/* one that was there at its start ends a process for what a tool asks of it */
+	/* one that was there at its start kills the process for a command */
 	FILTERED_ENDS,
 };
 
 /*
- * What the threads of the process have, the worst of them; at_start as os_filters
- * (os/process/filter.h). What a filter does with a call that it does not let through cannot be
- * seen from outside. FILTERED_NOT also where nothing can be read.
+ * The worst filter of all threads of the process; at_start as os_filters (os/process/filter.h).
+ * What a filter does with a call that it does not allow cannot be seen from outside. FILTERED_NOT
+ * also if nothing can be read.
  */
 enum filtered filtered_process(pid_t pid, uint32_t at_start);
 

@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/compare/cmd_compare.c - `uslab compare TRACE...`: all engines perform the same traces
+ *
+ * Flow:       called by main.c; calls compare_trace.c for each trace, compare_run.c,
+ *             compare_scale.c with --spread, then compare_table.c or compare_json.c, and
+ *             compare_html.c with --html; in a worker compare_worker.c instead. In: options and
+ *             traces; out: tables, JSON, a page.
+ *
+ * Read in this order:
+ *
+ *     compare.h            one run, as a struct: options, traces, outcomes
+ *     cmd_compare.c        the steps
+ *     compare_trace.c      a trace is read, thinned, put into a file that workers map
+ *     compare_run.c        rounds over all contestants
+ *     compare_job.h        what one worker gets and answers
+ *     compare_job.c        the parent: starts a worker and waits for it
+ *     compare_worker.c     the worker: performs the trace once
+ *     compare_measure.c    there: bytes or times; compare_count.c: instructions
+ *     compare_scale.c      the same on 1, 2, 4, ... CPUs
+ *     compare_stats.c      from answers to numbers
+ *     compare_table.c, compare_scale_table.c, compare_json.c, compare_scale_json.c, compare_html.c
+ *                          from numbers to text, JSON and a page
  */
 #include "compare/compare.h"
 #include "compare/compare_html.h"
@@ -29,7 +49,7 @@ static const struct option_row rows[] = {
 	  "slub+array, slob+array" },
 	{ 'r', "rounds", "N",
 	  "rounds, each in a process of its own; numbers are medians. Default: up to 5, fewer for "
-	  "who takes long" },
+	  "slow engines" },
 	ROW_TOUCH,
 	ROW_EVENTS,
 	ROW_CPUS,
@@ -122,24 +142,21 @@ static int set_option(void *arg, int got, const char *value)
 	}
 }
 
-static const struct option_table table = {
-	.command = COMMAND, .usage = usage, .rows = rows, .set = set_option
-};
-
-/* Returns the exit status, or -1: go on. */
-static int parse_options(int argc, char **argv, struct compare_options *o)
+static int check(void *arg, int argc, char **argv)
 {
-	int status = options_take(&table, o, argc, argv);
+	struct compare_options *o = arg;
 
-	if (status >= 0)
-		return status;
+	(void)argv;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which traces? ('-' for standard input)");
 	if (argc - optind > COMPARE_MAX_TRACES)
 		return util_usage_error(COMMAND, "more than %d traces", COMPARE_MAX_TRACES);
-	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->spread);
-	return status == EXIT_OK ? -1 : status;
+	return util_check_topology(COMMAND, o->cpus, &o->nodes, o->spread);
 }
+
+static const struct option_table table = {
+	.command = COMMAND, .usage = usage, .rows = rows, .set = set_option, .check = check
+};
 
 /* "uslab compare ..." as it was typed, cut where it is too long. */
 static void keep_command(struct compare_options *o, int argc, char **argv)
@@ -228,7 +245,7 @@ int cmd_compare(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], JOB_WORKER_OPTION))
 		return compare_worker(argc, argv);
 	keep_command(&c.options, argc, argv);
-	status = parse_options(argc, argv, &c.options);
+	status = options_take(&table, &c.options, argc, argv);
 	if (status >= 0)
 		return status;
 	c.nr_traces = (unsigned int)(argc - optind);

@@ -22,7 +22,7 @@
 #define COMPARE_NR 8	  /* contestants there are */
 #define COMPARE_SCALES 16 /* numbers of CPUs: 1, 2, 4, ... and the last */
 
-/* Who can take part. Static. */
+/* The contestants that there are. Static. */
 struct contestant_kind {
 	const char *name;
 	const char *engine;
@@ -117,7 +117,7 @@ struct compare {
 	struct compare_options options;
 	struct compared_trace *traces;
 	unsigned int nr_traces;
-	bool failed; /* somebody could not be measured */
+	bool failed; /* a contestant could not be measured */
 	struct progress progress;
 };
 
@@ -128,11 +128,13 @@ static inline bool compare_has_queues(unsigned int kind)
 	       !strcmp(compare_kinds[kind].front, "queues");
 }
 
+/* Does a CPU own a slab? */
 static inline bool compare_has_cpu_slabs(unsigned int kind)
 {
 	return !strcmp(compare_kinds[kind].front, "cpuslab");
 }
 
+/* Is it among those that were chosen? */
 static inline bool compare_takes_part(const struct compare *c, unsigned int kind)
 {
 	return c->options.chosen & 1u << kind;
@@ -142,6 +144,7 @@ static inline bool compare_takes_part(const struct compare *c, unsigned int kind
 
 /* Reads a trace and makes it ready to be performed. 0 or an exit status, with a message. */
 int compare_load(struct compare *c, struct compared_trace *t, const char *path);
+/* Frees it and closes its files; also where compare_load() has failed or was not called. */
 void compare_unload(struct compared_trace *t);
 
 /* Says where the job reads slow counts. */
@@ -158,6 +161,7 @@ struct job_place {
 
 /* The job's memory, and the file that the worker gets. NULL: out of memory, errno says why. */
 struct job *job_create(int *fd);
+/* Unmaps the job and closes its file. */
 void job_destroy(struct job *job, int fd);
 
 /*
@@ -179,17 +183,22 @@ int compare_scale(struct compare *c, struct compared_trace *t);
 
 /* ---- compare_stats.c ---- */
 
-/* Adds a timed round to an outcome, of which rounds[] are the earlier ones. */
+/* Numbers of one timed round, ns. */
 struct round_times {
 	double ns[REPLAY_NR_VERBS][NR_TIMES];
 	double ns_per_op;
 };
+/* From the histograms of a worker. */
 void stats_round(struct round_times *round, const struct job_times *times);
+/* Medians over o->rounds rounds, into the outcome. */
 void stats_finish(struct outcome *o, const struct round_times *rounds);
 
-/* NaN where there is nothing to divide by. */
 /* Of the time stamp counter; NAN: the clock was another one. */
 double stats_cycles_per_ns(const struct outcome *o);
+/*
+ * Slab bytes by requested ones; time per operation, and slab bytes at the peak of live objects, by
+ * those of COMPARE_BASE. NAN where there is nothing to divide by.
+ */
 double stats_fragmentation(const struct job_bytes *bytes);
 double stats_time_ratio(const struct compared_trace *t, unsigned int kind);
 double stats_memory_ratio(const struct compared_trace *t, unsigned int kind);
@@ -200,21 +209,26 @@ double stats_overall(const struct compare *c, unsigned int kind,
 
 /* Histogram in steps of a tenth of a decade, from 1 ns on. */
 #define STATS_STEPS 90
+/* In ns. */
 double stats_step_start(unsigned int step);
+/* How many operations fell into each step, those of all rounds. */
 void stats_steps(const struct outcome *o, enum replay_verb verb, uint64_t count[STATS_STEPS]);
 
 /* ---- compare_table.c ---- */
 
+/* All tables, on stdout. */
 void compare_print(const struct compare *c, const struct machine *m);
 
 /* Cells of a table, with a space before. "-" for what there is not. */
 void table_number(int width, int digits, double value);
 /* Few digits for large numbers: 12.3, 123, 12345. */
 void table_ns(int width, double ns);
+/* As util_size() has it. */
 void table_bytes(int width, uint64_t bytes);
 
 /* ---- compare_scale_table.c ---- */
 
+/* On stdout; s->nr is not 0. constant_ops: operations of the trace at constant work. */
 void compare_print_scaling(const struct scaling *s, size_t constant_ops);
 
 /* ---- compare_json.c ---- */

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_count.c - instructions of single operations, in a worker of `uslab compare`
+ * uslab/compare/compare_count.c - counts instructions of single operations, in a worker
+ *
+ * Data:       counter, at_enter: the descriptor of the CPU's counter, and its value at the last
+ *             enter.
+ * Flow:       called by compare_measure.c in the worker, and by compare_run.c to ask whether the
+ *             CPU counts for us. In: marks before and after an operation; out: struct job_count.
  *
  * By the CPU's own counter where the machine lets us have it. Else the worker only says by a signal
- * that an operation begins, and in shared memory whether it is inside of one, and whoever
- * single-steps it counts. What either way itself adds is seen when nothing is done between the two
- * marks.
+ * that an operation begins, and in shared memory whether it is inside of one, and the parent that
+ * single-steps it (compare_job.c) counts. What either way itself adds is measured with nothing
+ * between the two marks.
  */
 #define _GNU_SOURCE
 #include "compare/compare_job.h"
@@ -77,7 +82,7 @@ bool count_by_hardware(void)
 	return works;
 }
 
-/* ---- by whoever steps us ---- */
+/* ---- by the parent, which steps us ---- */
 
 static void set_phase(struct job_count *count, unsigned int phase)
 {

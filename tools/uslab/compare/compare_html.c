@@ -2,6 +2,9 @@
 /*
  * uslab/compare/compare_html.c - one page from the template, its parts and the JSON
  *
+ * Data:       html_files[], made by the build from tools/uslab/html.
+ * Flow:       called by cmd_compare.c. In: the JSON; out: one page.
+ *
  * html/page.html is the template: {{NAME}} stands for a file of that folder, {{json}} for the data.
  * What is put in is not searched for further names. All drawing is done by the page's own scripts.
  */

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_job.c - one worker of `uslab compare`, from start to end
+ * uslab/compare/compare_job.c - the parent's side of one worker: starts it, steps it, waits for it
+ *
+ * Data:       struct job, in a file that parent and worker map.
+ * Locks:      none: the parent reads answers after the worker has ended; of a worker that is
+ *             stepped it reads count.phase and count.percent while the worker is stopped.
+ * Flow:       called by compare_run.c and compare_scale.c; calls bench/single_step.c and clock.c.
+ *             In: struct job and a contestant; out: the answers in struct job, or why there are
+ *             none. The worker begins in compare_worker.c.
  */
 #define _GNU_SOURCE
 #include "compare/compare.h"

@@ -27,7 +27,7 @@ enum job_task {
 enum job_counter {
 	JOB_UNCOUNTED,
 	JOB_HARDWARE, /* by the CPU's own counter */
-	JOB_STEPPED,  /* by whoever single-steps the worker */
+	JOB_STEPPED,  /* by the parent, which single-steps the worker */
 };
 
 /* Readings at one moment. */
@@ -77,7 +77,7 @@ struct job_count {
 };
 
 struct job {
-	/* wishes */
+	/* parameters */
 	enum job_task task;
 	enum job_counter counter; /* JOB_MEMORY */
 	char engine[16];
@@ -90,7 +90,7 @@ struct job {
 	uint32_t nr_points; /* up to JOB_POINTS */
 	uint64_t point_op[JOB_POINTS]; /* ascending */
 
-	/* answers; error: "" and done, or why not */
+	/* results; error: "" and done, or why not */
 	bool done;
 	char error[256];
 	uint64_t ns; /* that the task took */

@@ -2,8 +2,12 @@
 /*
  * uslab/compare/compare_json.c - what `uslab compare` found, as JSON
  *
- * What there is not is null. When memory runs out one of the values is
- * missing, and the text with it.
+ * Flow:       called by cmd_compare.c; calls compare_stats.c, compare_scale_json.c,
+ *             replay/replay_stage.c and trace/trace_ops.c for names, json_values.c for numbers, and
+ *             json-c. In: struct compare; out: a text to be freed.
+ *
+ * A value that does not exist is null. When memory runs out one of the values is missing, and the
+ * whole text with it.
  */
 #define _GNU_SOURCE
 #include "compare/compare_json.h"
@@ -37,19 +41,9 @@ static void put_bool(json_object *o, const char *key, bool value)
 	put(o, key, json_object_new_boolean(value));
 }
 
-json_object *compare_json_number(double value, int digits)
-{
-	char text[40];
-
-	if (!isfinite(value))
-		return NULL;
-	snprintf(text, sizeof(text), "%.*f", digits, value);
-	return json_object_new_double_s(value, text);
-}
-
 static void put_number(json_object *o, const char *key, double value, int digits)
 {
-	put(o, key, compare_json_number(value, digits));
+	put(o, key, json_new_decimal(value, digits));
 }
 
 static json_object *new_counts(const uint64_t *values, size_t nr)
@@ -163,7 +157,7 @@ static json_object *new_histogram(const struct outcome *o, int verb)
 	while (first < end && !count[first])
 		first++;
 	for (unsigned int step = first; step < end; step++)
-		json_object_array_add(edges, compare_json_number(stats_step_start(step), 3));
+		json_object_array_add(edges, json_new_decimal(stats_step_start(step), 3));
 	put(object, "ns", edges);
 	put(object, "count", new_counts(count + first, end - first));
 	return object;
@@ -219,8 +213,8 @@ static json_object *new_curve(const struct compared_trace *t)
 	for (unsigned int i = 0; i < s->nr_points; i++)
 		json_object_array_add(
 			time,
-			compare_json_number(
-				(double)trace_ops_time(&t->load.ops, s->point_op[i]) / 1e9, 6));
+			json_new_decimal((double)trace_ops_time(&t->load.ops, s->point_op[i]) / 1e9,
+					 6));
 	put(o, "time", time);
 	put(o, "op", new_counts(s->point_op, s->nr_points));
 	put(o, "live_bytes", new_counts(t->point_live, s->nr_points));

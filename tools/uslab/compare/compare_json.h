@@ -6,8 +6,8 @@
 #define TOOLS_COMPARE_JSON_H
 
 #include "compare/compare.h"
+#include "json_values.h"
 
-#include <json-c/json.h>
 #include <stddef.h>
 
 /* One of the readings, by its offset in struct job_bytes. */
@@ -16,13 +16,11 @@
 #define QUEUE offsetof(struct job_bytes, queue)
 #define CPU_SLAB offsetof(struct job_bytes, cpu_slab)
 
+/* offset: one of the above. */
 static inline uint64_t reading(const struct job_bytes *bytes, size_t offset)
 {
 	return *(const uint64_t *)((const char *)bytes + offset);
 }
-
-/* NULL, which json-c prints as null, for what is no number. */
-json_object *compare_json_number(double value, int digits);
 
 /* ---- compare_scale_json.c ---- */
 

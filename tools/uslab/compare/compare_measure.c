@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/compare/compare_measure.c - what a worker of `uslab compare` measures: bytes, or times
+ *
+ * Flow:       called by compare_worker.c; calls replay/replay_stage.c for each operation,
+ *             compare_count.c around it, inspect/usage.c for bytes, clock.c for times. In: struct
+ *             stage with caches; out: memory, count or times in struct job.
  */
 #define _GNU_SOURCE
 #include "compare/compare_job.h"
@@ -77,8 +81,8 @@ static void add_object(const void *object, uint32_t size, void *arg)
 
 	while (size) {
 		uint64_t page = usage_page_of(from);
-		uint32_t room = PAGE - (uint32_t)((uintptr_t)from % PAGE);
-		uint32_t here = size < room ? size : room;
+		uint32_t rest = PAGE - (uint32_t)((uintptr_t)from % PAGE);
+		uint32_t here = size < rest ? size : rest;
 
 		if (page < map->nr_pages)
 			map->live[page] += here;
@@ -217,7 +221,7 @@ int measure_memory(struct stage *stage, struct job *job)
 /*
  * A kernel's pages are there; ours are when they are written to for the first time, which takes a
  * page fault and has nothing to do with the allocator. So they are written to before, all of what
- * will be needed, and purging is off (see compare_run.c).
+ * will be needed, and purging is off (see compare_job.c).
  */
 static void make_resident(const struct stage *stage, uint64_t bytes)
 {
@@ -237,8 +241,8 @@ static void make_resident(const struct stage *stage, uint64_t bytes)
 }
 
 /*
- * Did the system take the CPU away meanwhile? What then looks like a long operation is somebody
- * else's. Asked only after what took long, because asking takes time, too.
+ * Did the system take the CPU away meanwhile? What then looks like a long operation is other work.
+ * Asked only after what took long, because asking takes time, too.
  */
 static bool was_disturbed(struct job_times *times, uint64_t ticks)
 {

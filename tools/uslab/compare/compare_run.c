@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_run.c - all contestants on one trace
+ * uslab/compare/compare_run.c - measures all contestants on one trace
  *
- * First the bytes, which do not depend on the machine's mood, and the instructions; then the timed
+ * Data:       compare_kinds[]: the contestants; constant.
+ * Flow:       called by cmd_compare.c; calls compare_job.c for each process, compare_count.c once
+ *             to ask how instructions can be counted, compare_trace.c, compare_stats.c and
+ *             replay/replay_hist.c. In: struct compared_trace; out: its outcomes[].
+ *
+ * First bytes and instructions, which do not depend on the load of the machine; then the timed
  * rounds. Every round starts every contestant once, each in a process of its own, and the next
  * round starts with another one: what drifts (temperature, other load) hits all alike.
  */

@@ -3,9 +3,13 @@
  * uslab/compare/compare_scale.c - what grows with the number of CPUs: 1, 2, 4, ... of a made-up
  * machine
  *
- * Each number of CPUs is loaded with as many copies of the trace as there is room for, on a share
- * of the nodes, and, for the bytes in queues, once more on a single node. At constant work those
- * copies are one, split among them: what grows then does so because of the machine alone.
+ * Flow:       called by cmd_compare.c with --spread, when the outcomes are there; calls
+ *             compare_job.c for each number of CPUs, compare_trace.c, compare_stats.c and
+ *             replay/replay_stage.c. In: struct compared_trace; out: its scaling.
+ *
+ * Each number of CPUs is loaded with as many copies of the trace as fit on it, on a share of the
+ * nodes, and, for the bytes in queues, once more on a single node. At constant work those copies
+ * are one, split among them: what grows then does so because of the number of CPUs alone.
  */
 #define _GNU_SOURCE
 #include "compare/compare.h"

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/compare/compare_scale_json.c - what grows with the CPUs, as JSON
+ *
+ * Flow:       called by compare_json.c; calls json_values.c for numbers. In: a trace's scaling;
+ *             out: a json_object, NULL without scaling runs.
  */
 #include "compare/compare_json.h"
 
@@ -27,7 +30,7 @@ static json_object *new_scaled_times(const struct scaling *s, const struct scale
 
 	for (unsigned int at = 0; at < s->nr; at++)
 		json_object_array_add(
-			array, compare_json_number(points[at].ok ? points[at].ns_per_op : NAN, 3));
+			array, json_new_decimal(points[at].ok ? points[at].ns_per_op : NAN, 3));
 	return array;
 }
 

@@ -2,6 +2,8 @@
 /*
  * uslab/compare/compare_scale_table.c - what grows with the CPUs, for people: one table for each
  * quantity
+ *
+ * Flow:       called by compare_table.c; calls its cells. In: struct scaling; out: text on stdout.
  */
 #include "compare/compare.h"
 

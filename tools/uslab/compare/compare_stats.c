@@ -2,6 +2,10 @@
 /*
  * uslab/compare/compare_stats.c - from histograms and bytes to the numbers that `uslab compare`
  * prints
+ *
+ * Flow:       called by compare_run.c and compare_scale.c, which add rounds, and by compare_table.c
+ *             and compare_json.c, which print; calls replay/replay_hist.c and bench/stats.c. In:
+ *             struct job_times and struct job_bytes; out: numbers, NAN where there is none.
  */
 #include "compare/compare.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/compare/compare_table.c - what `uslab compare` found, for people: at most 124 columns wide
+ *
+ * Flow:       called by cmd_compare.c, and for cells by compare_scale_table.c; calls
+ *             compare_stats.c, compare_scale_table.c, trace/trace_ops.c and util.c. In: struct
+ *             compare; out: text on stdout.
  */
 #include "compare/compare.h"
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_trace.c - a trace made ready for `uslab compare`: read, thinned, shared
+ * uslab/compare/compare_trace.c - a trace is read, thinned and put into a file for the workers
+ *
+ * Flow:       called by cmd_compare.c, compare_run.c and compare_scale.c; calls trace/trace_load.c,
+ *             trace_thin.c and trace_share.c there, and replay/replay_stage.c for the number of
+ *             copies. In: a path; out: struct compared_trace with a descriptor to hand to workers.
  */
 #include "compare/compare.h"
 #include "trace/trace_share.h"

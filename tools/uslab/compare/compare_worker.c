@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/compare/compare_worker.c - the process that performs a trace once for `uslab compare`
+ * uslab/compare/compare_worker.c - the worker's side: a process that performs a trace once
+ *
+ * Flow:       called by cmd_compare.c where argv says --worker; calls trace/trace_share.c for the
+ *             trace, replay/replay_stage.c for its caches, inspect/snapshot.c to see that they have
+ *             the engine and front asked for, and compare_measure.c. In: two descriptors; out: the
+ *             answers in struct job.
  */
 #include "compare/compare_job.h"
 #include "inspect/snapshot.h"
@@ -97,7 +102,7 @@ int compare_worker(int argc, char **argv)
 				.copies = job->copies,
 				.split = job->split,
 				.touch = job->touch };
-	/* Whoever steps us sees it all the same; and nobody may. */
+	/* A parent that steps us sees the signal all the same; without one it is ignored. */
 	signal(SIGUSR1, SIG_IGN);
 	stage_pin(job->cpu);
 	job->done = !perform(&stage, job);

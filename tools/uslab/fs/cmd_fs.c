@@ -2,7 +2,13 @@
 /*
  * uslab/fs/cmd_fs.c - `uslab fs`: the caches of a process as files, like those of the kernel
  *
- * On a folder, or for a command that runs with them in place of the kernel's.
+ * Flow:       called by main.c; calls options.c, process/source.c for its options, fs_snapshot.c,
+ *             then fs_serve.c for a folder or fs_namespace.c for a command.
+ *
+ * On a folder, or for a command that sees them in place of the kernel's.
+ *
+ * Read fs.h first, which has the layout of the tree; then this file, fs_snapshot.c, fs_tree.c
+ * (paths), fs_attr.c (what is in a file), fs_store.c (what is written to one), fs_serve.c.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -45,14 +51,15 @@ struct arguments {
 };
 
 /* What was said as a whole. */
-static int check(struct arguments *arguments, int argc, char **argv)
+static int check(void *arg, int argc, char **argv)
 {
+	struct arguments *arguments = arg;
 	struct source_options *source = &arguments->source;
 	int rest = argc - optind;
 
 	arguments->rest = argv + optind;
 	if (!source->pid && !source->core)
-		return util_usage_error(FS_COMMAND, "which process? Say -p PID");
+		return util_usage_error(FS_COMMAND, "which process? Use -p PID");
 	if (source->pid && source->core)
 		return util_usage_error(FS_COMMAND, "a process or a core file, not both");
 	if (source->program && !source->core)
@@ -62,9 +69,9 @@ static int check(struct arguments *arguments, int argc, char **argv)
 			       ? util_usage_error(FS_COMMAND, "--foreground goes with DIR")
 			       : EXIT_OK;
 	if (!rest)
-		return util_usage_error(FS_COMMAND, "on which folder? Say DIR, or --enter");
+		return util_usage_error(FS_COMMAND, "on which folder? Use DIR, or --enter");
 	if (rest > 1)
-		return util_usage_error(FS_COMMAND, "one folder only: '%s' is too much",
+		return util_usage_error(FS_COMMAND, "one folder only: unexpected argument '%s'",
 					argv[optind + 1]);
 	return EXIT_OK;
 }
@@ -88,18 +95,8 @@ static const struct option_table options = { .command = FS_COMMAND,
 					     .rows = rows,
 					     .notes = notes,
 					     .stops = true,
-					     .set = set_option };
-
-/* Returns the exit status, or -1: go on. */
-static int parse(struct arguments *arguments, int argc, char **argv)
-{
-	int status = options_take(&options, arguments, argc, argv);
-
-	if (status >= 0)
-		return status;
-	status = check(arguments, argc, argv);
-	return status == EXIT_OK ? -1 : status;
-}
+					     .set = set_option,
+					     .check = check };
 
 static int enter(struct fs *fs, char **command)
 {
@@ -116,7 +113,7 @@ int cmd_fs(int argc, char **argv)
 	struct fs fs;
 	int status;
 
-	status = parse(&arguments, argc, argv);
+	status = options_take(&options, &arguments, argc, argv);
 	if (status >= 0)
 		return status;
 	status = fs_open(&fs, &arguments.source);

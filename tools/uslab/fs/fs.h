@@ -8,7 +8,7 @@
  *     kernel/debug/slab/NAME/alloc_traces     spec 6.4; caches with stored users; and free_traces
  *     proc/slabinfo                           spec 9.1
  *
- * Everything comes from one snapshot, which is made anew when somebody asks
+ * Everything comes from one snapshot, which is made anew when a request comes
  * and it is no longer fresh.
  */
 #ifndef TOOLS_FS_H
@@ -32,7 +32,7 @@
 #define FS_MAX_LINKS 500	 /* links, likewise */
 #define FS_WAIT_MS 3000		 /* for the process to carry out what was written */
 
-/* ---- fs_names.c: what folders and links are called ------------------------------------------- */
+/* ---- fs_names.c: names of folders and links -------------------------------------------------- */
 
 #define FS_NAME_MAX (SNAPSHOT_NAME_MAX + 8)
 #define FS_MAX_ENTRIES (2 * SNAPSHOT_MAX_CACHES + SNAPSHOT_MAX_ALIASES)
@@ -49,10 +49,12 @@ struct fs_names {
 	uint16_t folder[SNAPSHOT_MAX_CACHES];  /* index in entry[] of the cache's folder */
 };
 
+/* Names of all folders and links of a snapshot. */
 void fs_names_make(struct fs_names *names, const struct snapshot *s);
 /* NULL: there is no such name. */
 const struct fs_entry *fs_names_find(const struct fs_names *names, const char *name);
 
+/* What the folder of a cache is called; cache: index in snapshot.cache[]. */
 static inline const char *fs_names_folder(const struct fs_names *names, unsigned int cache)
 {
 	return names->entry[names->folder[cache]].name;
@@ -70,7 +72,7 @@ struct fs {
 	uint64_t serial;	 /* of the snapshot */
 	bool read_only;		 /* a core */
 	bool gone;		 /* the process has ended */
-	bool said_cut;		 /* that there are more names than slabinfo takes */
+	bool warned_cut;	 /* there are more names than slabinfo takes */
 	struct resolve *resolve; /* NULL: nothing was to be resolved so far */
 	struct fs_file *files;	 /* that are open, see fs_serve.c */
 	time_t mounted;
@@ -80,6 +82,7 @@ struct fs {
 
 /* fs_snapshot.c: EXIT_OK, or EXIT_FAILED after saying why not. The process is looked at once. */
 int fs_open(struct fs *fs, const struct source_options *options);
+/* Only after fs_open() has returned EXIT_OK. */
 void fs_close(struct fs *fs);
 /* Makes a new snapshot if it is time to. 0; -EIO: the process has ended or cannot be read. */
 int fs_refresh(struct fs *fs);
@@ -97,7 +100,7 @@ enum fs_store {
 	FS_STORE_UINT,	   /* any unsigned int */
 	FS_STORE_OBJECTS,  /* likewise; only 0 while debugging */
 	FS_STORE_PERCENT,  /* 0 to 100, else ERANGE */
-	FS_STORE_LETTER,   /* '1' sets a debug letter, all else clears it */
+	FS_STORE_FLAG,	   /* '1' sets a debug flag, all else clears it */
 	FS_STORE_BIT,	   /* '0' or '1' */
 	FS_STORE_ZERO,	   /* '0' */
 	FS_STORE_SHRINK,   /* '1' */
@@ -111,11 +114,12 @@ struct fs_attribute {
 	unsigned long value;
 	unsigned long node;
 	enum fs_store store;
-	char letter; /* FS_STORE_LETTER */
+	char letter; /* FS_STORE_FLAG */
 };
 
 /* Number i; NULL behind the last. */
 const struct fs_attribute *fs_attribute(unsigned int i);
+/* NULL: no file of that name. */
 const struct fs_attribute *fs_attribute_find(const char *name);
 /* Of a row that is no cache, of a core: nothing can be written. */
 mode_t fs_attribute_mode(const struct fs *fs, unsigned int cache, const struct fs_attribute *a);
@@ -162,6 +166,7 @@ struct fs_node {
 
 /* Of the present snapshot; path begins with '/'. FS_NOTHING: no such file. */
 struct fs_node fs_tree_find(const struct fs *fs, const char *path);
+/* As lstat() would of that file. */
 void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *st);
 /* Calls visit for each name in a folder, "." and ".." not; a visit that returns true ends it. */
 void fs_tree_list(struct fs *fs, const struct fs_node *node,
@@ -198,9 +203,10 @@ struct fs_copy {
 struct fs_copy *fs_copy_take(struct fs *fs, int *error);
 /* Makes the same below a folder. 0 or -errno. */
 int fs_copy_fill(const struct fs_copy *copy, const char *folder);
+/* The whole list; NULL is ignored. */
 void fs_copy_free(struct fs_copy *copy);
 
-/* ---- fs_namespace.c ------------------------------------------------------------------------------ */
+/* ---- fs_namespace.c -------------------------------------------------------------------------- */
 
 /* Runs a command in a mount namespace of its own, with the files in place of the kernel's. */
 int fs_enter(struct fs *fs, char **command);

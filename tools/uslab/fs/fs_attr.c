@@ -2,11 +2,14 @@
 /*
  * uslab/fs/fs_attr.c - the files of a cache's folder: names, modes and texts (spec 6.3)
  *
+ * Why:        docs/adr/0016.
+ * Data:       the table of attributes; constant.
+ * Flow:       called by fs_tree.c; calls inspect/cpu_stats.c, fs_snapshot.c, and symbols/resolve.c
+ *             for the constructor's name. In: a cache and an attribute; out: its text.
+ *
  * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are
  * those of `uslab info`: "objects" are what the program holds, while the kernel counts what its
  * CPUs cache as well.
- *
- * Why: docs/adr/0016.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -133,8 +136,8 @@ static int show_objects(FILE *out, struct fs *fs, unsigned int cache, const stru
 	(void)a;
 	for (unsigned int node = 0; node < SNAPSHOT_MAX_NODES; node++) {
 		const struct snapshot_node *n = &c->node[node];
-		unsigned long room = (unsigned long)n->partial * c->objs_per_slab;
-		unsigned long unused = room > n->objects_partial ? room - n->objects_partial : 0;
+		unsigned long total = (unsigned long)n->partial * c->objs_per_slab;
+		unsigned long unused = total > n->objects_partial ? total - n->objects_partial : 0;
 
 		by[node] = n->total_objects > unused ? n->total_objects - unused : 0;
 		used += by[node];
@@ -231,10 +234,9 @@ static int show_stat(FILE *out, struct fs *fs, unsigned int cache, const struct 
 	{                                                     \
 		.name = file, .show = show_flag, .value = bit \
 	}
-#define LETTER(file, bit, c)                                                             \
-	{                                                                                \
-		.name = file, .show = show_flag, .value = bit, .store = FS_STORE_LETTER, \
-		.letter = c                                                              \
+#define DEBUG_FLAG(file, bit, c)                                                                   \
+	{                                                                                          \
+		.name = file, .show = show_flag, .value = bit, .store = FS_STORE_FLAG, .letter = c \
 	}
 #define OWN(file, function, how)                             \
 	{                                                    \
@@ -268,12 +270,12 @@ static const struct fs_attribute attributes[] = {
 	FLAG("destroy_by_rcu", SLAB_TYPESAFE_BY_RCU),
 	FLAG("hwcache_align", SLAB_HWCACHE_ALIGN),
 	FLAG("reclaim_account", SLAB_RECLAIM_ACCOUNT),
-	LETTER("sanity_checks", SLAB_CONSISTENCY_CHECKS, 'F'),
-	LETTER("red_zone", SLAB_RED_ZONE, 'Z'),
-	LETTER("poison", SLAB_POISON, 'P'),
-	LETTER("store_user", SLAB_STORE_USER, 'U'),
-	LETTER("trace", SLAB_TRACE, 'T'),
-	LETTER("failslab", SLAB_FAILSLAB, 'A'),
+	DEBUG_FLAG("sanity_checks", SLAB_CONSISTENCY_CHECKS, 'F'),
+	DEBUG_FLAG("red_zone", SLAB_RED_ZONE, 'Z'),
+	DEBUG_FLAG("poison", SLAB_POISON, 'P'),
+	DEBUG_FLAG("store_user", SLAB_STORE_USER, 'U'),
+	DEBUG_FLAG("trace", SLAB_TRACE, 'T'),
+	DEBUG_FLAG("failslab", SLAB_FAILSLAB, 'A'),
 	{ .name = "skip_kfence",
 	  .show = show_flag,
 	  .value = SLAB_SKIP_KFENCE,

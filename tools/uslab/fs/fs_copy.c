@@ -2,6 +2,9 @@
 /*
  * uslab/fs/fs_copy.c - the whole tree at one time, as plain files
  *
+ * Flow:       called by fs_namespace.c where /dev/fuse may not be opened; calls fs_tree.c and
+ *             fs_snapshot.c. In: the tree; out: a list of files, and those files in a folder.
+ *
  * For machines on which /dev/fuse may not be opened: taken while the process can be read, and
  * written into a tmpfs of a namespace from which it cannot.
  */

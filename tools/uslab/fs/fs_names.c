@@ -2,11 +2,15 @@
 /*
  * uslab/fs/fs_names.c - what folders and links of the tree are called (spec 5.4)
  *
+ * Invariants: names are sorted, and none is there twice.
+ * Flow:       called by fs_snapshot.c for each snapshot and by fs_tree.c to look one up; calls
+ *             info/info_rows.c. In: a snapshot; out: struct fs_names.
+ *
  * As in sysfs: a mergeable cache has a folder named by its id and a link for each name; any other a
- * folder of its own name, and links for further names. '/' in a name becomes '!'. The
- * kernel never has one name twice; here two caches may (the same id with another engine,
- * say): all but the first get "~" and a number behind it. What `uslab info` lists and is
- * neither cache nor heap is left out.
+ * folder of its own name, and links for further names. '/' in a name becomes '!'. The kernel never
+ * has one name twice; here two caches may (the same id with another engine, say): all but the first
+ * get "~" and a number behind it. What `uslab info` lists and is neither cache nor heap is left
+ * out.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

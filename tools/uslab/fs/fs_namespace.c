@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs/fs_namespace.c - a command that sees the process in place of the kernel
+ * uslab/fs/fs_namespace.c - runs a command that sees the process in place of the kernel
+ *
+ * Flow:       called by cmd_fs.c; calls fs_serve.c, or fs_copy.c where FUSE is not to be had. In: a
+ *             command; out: its exit status.
  *
  * The command runs in a mount namespace of its own; without root in a user namespace too, in which
  * it is the same user. There the tree is mounted over /sys/kernel/slab, /sys/kernel/debug and
@@ -69,7 +72,7 @@ static int make_namespace(void)
 		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
 			return util_fail(
 				FS_COMMAND,
-				"cannot make a mount namespace: %s; it takes root, or user "
+				"cannot make a mount namespace: %s; it needs root, or user "
 				"namespaces for all (sysctl user.max_user_namespaces, "
 				"kernel.unprivileged_userns_clone)",
 				strerror(errno));

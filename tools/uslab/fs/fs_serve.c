@@ -2,6 +2,12 @@
 /*
  * uslab/fs/fs_serve.c - the tree through FUSE
  *
+ * Data:       the list of open files, in struct fs.
+ * Locks:      none: one thread.
+ * Flow:       called by cmd_fs.c and fs_namespace.c; libfuse calls back for each request; calls
+ *             fs_snapshot.c, fs_tree.c and process/source.c. In: requests of the kernel; out:
+ *             answers, until it is unmounted or the process ends.
+ *
  * One thread answers requests and waits for signals, for a child, for the end of the process. What
  * is in a file is made when it is opened, and again when it is read from its beginning later on
  * (slabtop keeps its file open).
@@ -254,15 +260,15 @@ struct serving {
 	struct fuse_buf buf;
 	pid_t child; /* 0: none */
 	int status;  /* of the child */
-	bool said_gone;
+	bool warned_gone;
 	bool done;
 };
 
-static void say_gone(struct serving *sv)
+static void warn_gone(struct serving *sv)
 {
-	if (!sv->said_gone)
+	if (!sv->warned_gone)
 		util_warn(FS_COMMAND, "%s has ended", sv->fs->source.title);
-	sv->said_gone = true;
+	sv->warned_gone = true;
 	if (!sv->child)
 		sv->done = true;
 }
@@ -303,13 +309,13 @@ static void serve(struct serving *sv, int signals, int process)
 		struct pollfd fds[] = {
 			{ .fd = sv->session ? fuse_session_fd(sv->session) : -1, .events = POLLIN },
 			{ .fd = signals, .events = POLLIN },
-			{ .fd = sv->said_gone ? -1 : process, .events = POLLIN },
+			{ .fd = sv->warned_gone ? -1 : process, .events = POLLIN },
 		};
 
 		poll(fds, 3, POLL_MS);
 		if (fds[2].revents || sv->fs->gone || source_gone(&sv->fs->source)) {
 			sv->fs->gone = true;
-			say_gone(sv);
+			warn_gone(sv);
 		}
 		if (fds[0].revents && !sv->done)
 			take_request(sv);
@@ -317,7 +323,7 @@ static void serve(struct serving *sv, int signals, int process)
 			take_signal(sv, signals);
 	}
 	free(sv->buf.mem);
-	/* of those who still have them open nobody will hear any more */
+	/* processes that still have them open will send no release for them */
 	while (sv->fs->files)
 		close_file(&sv->fs->files);
 }
@@ -426,7 +432,7 @@ static int fail_mount(const char *folder)
 	close(fd);
 	return util_fail(
 		FS_COMMAND,
-		"cannot mount on %s: it takes root, or fusermount3 (Debian: package fuse3) "
+		"cannot mount on %s: it needs root, or fusermount3 (Debian: package fuse3) "
 		"and a folder of your own",
 		folder);
 }

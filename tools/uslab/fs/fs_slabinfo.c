@@ -2,8 +2,11 @@
 /*
  * uslab/fs/fs_slabinfo.c - /proc/slabinfo of a process, version 2.1 (spec 9.1)
  *
- * active_objs is what the program holds, as in `uslab info`; the kernel counts what CPUs
- * cache too. The size of an object is its stride, as ever in this file.
+ * Flow:       called by fs_tree.c; calls inspect/slabinfo.c and info/info_rows.c. In: a snapshot;
+ *             out: text.
+ *
+ * active_objs is what the program holds, as in `uslab info`; the kernel counts what CPUs cache too.
+ * The size of an object is its stride, as ever in this file.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs/fs_snapshot.c - the process as it is now: one snapshot for all who ask
- * within a tenth of a second
+ * uslab/fs/fs_snapshot.c - the snapshot that all requests within a tenth of a second share
+ *
+ * Data:       struct fs: the snapshot, when it was taken and how long that took.
+ * Locks:      none: one thread serves all requests.
+ * Flow:       called by cmd_fs.c, fs_serve.c, fs_copy.c, fs_attr.c and fs_tree.c before they look
+ *             at the process; calls process/source.c, fs_names.c, symbols/resolve.c and clock.c.
+ *             In: a request to be up to date; out: a snapshot and the names of its folders.
  *
  * A snapshot of a large process takes its time; then it serves for longer, so that at most a
  * quarter of the time is spent on them.

@@ -2,7 +2,10 @@
 /*
  * uslab/fs/fs_store.c - what is written to the files of the tree, as commands to the process
  *
- * Texts are understood and refused as in the kernel (spec 6.3, 9.2). The debug flags are those of
+ * Flow:       called by fs_tree.c; calls command/command.c. In: what was written to a file; out: a
+ *             command to the process, or -errno as the kernel gives it.
+ *
+ * Texts are accepted and refused as by the kernel (spec 6.3, 9.2). The debug flags are those of
  * Linux 3.18, without its limit to empty caches.
  */
 #define _GNU_SOURCE
@@ -91,7 +94,7 @@ static int set_command(struct fs_request *request, enum control_command command,
 int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c, const char *text,
 		   size_t size, struct fs_request *request)
 {
-	const slab_flags_t debug = SLUB_DEBUG_FLAGS;
+	const slab_flags_t debug = DEBUG_SLAB_FLAGS;
 	bool is_debug = (c->flags & debug) != 0;
 	char first = size ? *text : '\0';
 	int ret;
@@ -111,7 +114,7 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 										      : ret;
 	case FS_STORE_PERCENT:
 		return parse_and_set(a, text, size, 100, request);
-	case FS_STORE_LETTER:
+	case FS_STORE_FLAG:
 		return set_letter(a, &first, request);
 	case FS_STORE_BIT:
 		return first == '0' || first == '1' ? set_number(request, a->name, first == '1')

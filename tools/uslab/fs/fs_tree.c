@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/fs/fs_tree.c - paths of the tree: what is there, what is in it
+ *
+ * Flow:       called by fs_serve.c and fs_copy.c; calls fs_names.c, fs_attr.c, fs_store.c,
+ *             fs_slabinfo.c, fs_snapshot.c and info/traces.c. In: a path; out: struct fs_node, and
+ *             what is in that file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -171,12 +175,12 @@ static bool is_cut(struct fs *fs, const struct fs_entry *entry, unsigned int *fo
 
 	if ((*count)++ < (entry->is_link ? FS_MAX_LINKS : FS_MAX_LISTED))
 		return false;
-	if (!fs->said_cut)
+	if (!fs->warned_cut)
 		util_warn(FS_COMMAND,
 			  "%s has more caches or names than the kernel's slabinfo takes: %u and %u "
 			  "are listed, the others can be opened by their names",
 			  fs->source.title, FS_MAX_LISTED, FS_MAX_LINKS);
-	fs->said_cut = true;
+	fs->warned_cut = true;
 	return true;
 }
 

@@ -2,7 +2,14 @@
 /*
  * uslab/info/cmd_info.c - `uslab info`: slabinfo for processes, cores and kernels
  *
- * Once, or again and again: snapshots of all subjects, then what the mode prints of them.
+ * Flow:       called by main.c; calls info_options.c, then, for each process, core or tree,
+ *             process/source.c and info_rows.c, then the file that prints the mode: info_print.c,
+ *             info_totals.c, info_numa.c, info_report.c, info_address.c, info_json.c,
+ *             info_metrics.c or info_change.c.
+ *
+ * Once, or again and again with --interval: snapshots of all of them, then what the mode prints.
+ *
+ * Read info.h first, then this file, info_rows.c and info_print.c; the others are one mode each.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -94,7 +101,7 @@ static void close_subject(struct info_subject *subject)
 {
 	if (subject->open)
 		source_close(&subject->source);
-	resolve_say_closed(subject->resolve, INFO_COMMAND);
+	resolve_warn_closed(subject->resolve, INFO_COMMAND);
 	if (subject->resolve)
 		resolve_close(subject->resolve);
 	free(subject->s);

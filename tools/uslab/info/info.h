@@ -88,7 +88,7 @@ struct info {
 	slab_flags_t debug; /* of -d */
 };
 
-/* Something that is looked at. */
+/* A process, core or tree that is inspected: its snapshot, and the rows chosen of it. */
 struct info_subject {
 	struct source source;
 	bool open;
@@ -151,14 +151,16 @@ unsigned int info_count_aliases(const struct snapshot *s, const struct snapshot_
 /* The table, or that of -D. */
 void info_print_list(const struct info_row *rows, unsigned int count,
 		     const struct info_options *options);
+/* "target <- name name"; inverted: a line for each name. */
 void info_print_aliases(const struct info_alias *aliases, unsigned int count, bool inverted);
 /* The keys of the JSON and what they mean. */
 void info_print_fields(void);
 
-/* info_activity.c: -D, and the block at the end of a report */
+/* info_activity.c: -D, and the block at the end of a report of one cache (-r) */
 void info_print_activity(const struct info_row *rows, unsigned int count);
 /* Says what the rows' numbers of allocations and frees, shown or sorted by, leave out. */
 void info_warn_activity(const struct info_subject *subject);
+/* The block at the end of a report: event counters. */
 void info_print_performance(const struct snapshot_cache *c);
 
 /* info_totals.c */
@@ -166,8 +168,9 @@ void info_print_totals(const struct info_subject *subject, const struct info_opt
 /* The subject's rows are others afterwards. */
 void info_print_xtotals(struct info_subject *subject, const struct info_options *options);
 
-/* info_numa.c: detailed: the rows of a report. first: with the heading of the table */
+/* info_numa.c: a line of the table of -n; first: with its heading */
 void info_print_numa(const struct snapshot *s, const struct info_row *row, bool first);
+/* The same as lines of a report. */
 void info_print_nodes(const struct snapshot *s, const struct info_row *row);
 
 /* info_report.c: EXIT_OK or EXIT_FAILED after a message */
@@ -181,7 +184,7 @@ int info_change(const struct info *info, struct info_subject *subject);
 /* info_address.c: EXIT_OK or EXIT_FAILED after a message */
 int info_print_address(struct info_subject *subject, uint64_t address);
 
-/* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: not told */
+/* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: left out */
 int info_print_json(const struct info_subject *subjects, unsigned int count, const char *time);
 
 /* info_metrics.c */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_activity.c - what the event counters say: the lines of -D, the end of
- * a report (spec 8.3, 8.4)
+ * uslab/info/info_activity.c - what the event counters say: the lines of -D, the end of a report
+ * (spec 8.3, 8.4)
+ *
+ * Flow:       called by cmd_info.c, info_print.c and info_report.c; calls util.c. In: rows, or one
+ *             cache; out: text.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +47,7 @@ void info_print_activity(const struct info_row *rows, unsigned int count)
 static bool counts_anything(const struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++)
-		for (unsigned int j = 0; j < NR_SLUB_STATS; j++)
+		for (unsigned int j = 0; j < NR_ENGINE_STATS; j++)
 			if (s->cache[i].stat[j])
 				return true;
 	return false;

@@ -2,6 +2,9 @@
 /*
  * uslab/info/info_address.c - what is this pointer: the kernel's words for it (spec 5.14), then
  * more
+ *
+ * Flow:       called by cmd_info.c; calls inspect/address.c for the object, inspect/tracks.c for
+ *             its users, symbols/resolve.c for names and info_report.c. In: an address; out: text.
  */
 #include <limits.h>
 #include <stdio.h>

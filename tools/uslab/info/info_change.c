@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_change.c - validate, shrink and debug caches: by commands to a
- * process, by files in a tree
+ * uslab/info/info_change.c - validate, shrink and debug caches: by commands to a process, by files
+ * in a tree
+ *
+ * Flow:       called by cmd_info.c; calls command/command_messages.c for a process and
+ *             process/tree.c for a tree. In: the rows that were chosen; out: one command or one
+ *             written file for each.
  *
  * A process switches debugging on caches that are in use. A tree's caches must be empty, as the
  * kernel's were when its files could be written (spec 8.9).
@@ -11,6 +15,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/debug_flags.h"
 #include "info/info.h"
 #include "process/tree.h"
 #include "util.h"
@@ -33,30 +38,11 @@ static bool quote(char *to, size_t size, const char *name)
 	return true;
 }
 
-/* A: allocations that are made to fail are no matter of -d, and stay. */
-static void debug_flags(char *to, slab_flags_t flags)
-{
-	static const struct {
-		slab_flags_t flag;
-		char letter;
-	} all[] = {
-		{ SLAB_CONSISTENCY_CHECKS, 'F' }, { SLAB_RED_ZONE, 'Z' }, { SLAB_POISON, 'P' },
-		{ SLAB_STORE_USER, 'U' },	  { SLAB_TRACE, 'T' },	  { SLAB_FAILSLAB, 'A' },
-	};
-
-	if (!flags)
-		*to++ = '-';
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (flags & all[i].flag)
-			*to++ = all[i].letter;
-	*to = '\0';
-}
-
 /* Is there anything to do for this cache? Then *request says what. */
 static bool prepare(const struct info *info, const struct snapshot_cache *c, char *argument,
 		    struct command_request *request)
 {
-	slab_flags_t now = c->flags & SLUB_DEBUG_FLAGS;
+	slab_flags_t now = c->flags & DEBUG_SLAB_FLAGS;
 
 	switch (info->mode) {
 	case INFO_VALIDATE: /* elsewhere there is nothing to check: so says the kernel, too */
@@ -67,7 +53,8 @@ static bool prepare(const struct info *info, const struct snapshot_cache *c, cha
 		return true;
 	default:
 		request->command = CONTROL_DEBUG;
-		debug_flags(argument, info->debug | (c->flags & SLAB_FAILSLAB));
+		/* A: allocations that are made to fail are no matter of -d, and stay */
+		debug_flags_text(argument, info->debug | (c->flags & SLAB_FAILSLAB));
 		return now != info->debug;
 	}
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/info/info_help.c - the options of `uslab info`, and what else its --help says
+ *
+ * Data:       three tables of text; constant.
+ * Flow:       read by info_options.c, which has options.c print and parse them.
  */
 #include "info/info.h"
 

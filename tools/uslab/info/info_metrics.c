@@ -2,6 +2,9 @@
 /*
  * uslab/info/info_metrics.c - snapshots as OpenMetrics text, which Prometheus reads as well
  *
+ * Flow:       called by cmd_info.c, and for bytes that are resident by info_totals.c. In:
+ *             snapshots; out: text on stdout.
+ *
  * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
  * Prometheus text wants x_total there. Counters have no type line here, only help: both read that,
  * and by the name know what it is.

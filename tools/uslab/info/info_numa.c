@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/info/info_numa.c - slabs by node (spec 8.8)
+ *
+ * Flow:       called by cmd_info.c and info_report.c; calls inspect/text.c. In: a row; out: its
+ *             slabs by node, as text.
  */
 #include <stdio.h>
 

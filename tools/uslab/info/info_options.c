@@ -2,6 +2,9 @@
 /*
  * uslab/info/info_options.c - the command line of `uslab info`: slabinfo's options (spec 8.1) and
  * ours
+ *
+ * Flow:       called by cmd_info.c; calls options.c, info_help.c, process/source.c for the options
+ *             that all share, and info_print.c for --fields. In: argv; out: struct info.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command/debug_flags.h"
 #include "info/info.h"
 #include "util.h"
 
@@ -76,28 +80,17 @@ static int parse_address(struct info *info, const char *text)
 /* Spec 8.9. */
 static int parse_debug(struct info *info, const char *text)
 {
-	static const struct {
-		char letter;
-		slab_flags_t flag;
-	} debug_flags[] = {
-		{ 'f', SLAB_CONSISTENCY_CHECKS }, { 'z', SLAB_RED_ZONE }, { 'p', SLAB_POISON },
-		{ 'u', SLAB_STORE_USER },	  { 't', SLAB_TRACE },
-	};
-
 	info->wanted[INFO_DEBUG] = true;
 	info->debug = 0;
 	if (!text || !strcmp(text, "-"))
 		return EXIT_OK;
 	if (!strcasecmp(text, "a")) {
-		info->debug = SLUB_DEBUG_FLAGS & ~SLAB_TRACE;
+		info->debug = DEBUG_SLAB_FLAGS & ~SLAB_TRACE;
 		return EXIT_OK;
 	}
 	for (const char *p = text; *p; p++) {
-		slab_flags_t flag = 0;
+		slab_flags_t flag = debug_flags_of(*p) & DEBUG_SLAB_FLAGS;
 
-		for (size_t i = 0; i < sizeof(debug_flags) / sizeof(debug_flags[0]); i++)
-			if ((*p | 0x20) == debug_flags[i].letter)
-				flag = debug_flags[i].flag;
 		if (!flag || info->debug & flag)
 			return util_usage_error(INFO_COMMAND, "invalid debug option '%s'", text);
 		info->debug |= flag;
@@ -191,7 +184,7 @@ static int check_source(const struct info *info)
 
 	if (source->kind == SOURCE_PROCESS && !info->nr_pids)
 		return util_usage_error(INFO_COMMAND,
-					"which process? Say -p PID, --core FILE or --kernel");
+					"which process? Use -p PID, --core FILE or --kernel");
 	if (source->kind != SOURCE_PROCESS && info->nr_pids)
 		return util_usage_error(INFO_COMMAND, "a process, or --core, --kernel, --root");
 	if (source->program && source->kind != SOURCE_CORE)
@@ -255,19 +248,25 @@ static void adapt_options(struct info *info, const struct orders *orders)
 }
 
 /* What follows the options, and whether all of it goes together. */
-static int check(struct info *info, const struct orders *orders, int argc, char **argv)
+static int check(void *arg, int argc, char **argv)
 {
-	int status = check_source(info);
+	const struct parsing *parsing = arg;
+	struct info *info = parsing->info;
+	int status;
 
+	if (parsing->fields)
+		return EXIT_OK;
+	status = check_source(info);
 	if (status == EXIT_OK && optind + 1 < argc)
-		status = util_usage_error(INFO_COMMAND, "one pattern only: '%s' is too much",
+		status = util_usage_error(INFO_COMMAND,
+					  "one pattern only: unexpected argument '%s'",
 					  argv[optind + 1]);
 	if (status == EXIT_OK)
 		status = check_formats(info);
 	if (status != EXIT_OK)
 		return status;
 	choose_mode(info);
-	adapt_options(info, orders);
+	adapt_options(info, &parsing->orders);
 	return optind < argc ? parse_pattern(info, argv[optind]) : EXIT_OK;
 }
 
@@ -290,6 +289,7 @@ int info_parse(struct info *info, int argc, char **argv)
 		.rows = info_option_rows,
 		.notes = info_notes,
 		.set = set_option,
+		.check = check,
 	};
 	struct parsing parsing = { .info = info };
 	int status;
@@ -297,12 +297,8 @@ int info_parse(struct info *info, int argc, char **argv)
 	info->options.lines = ULONG_MAX;
 	info->source.command = INFO_COMMAND;
 	status = options_take(&options, &parsing, argc, argv);
-	if (status >= 0)
+	if (status >= 0 || !parsing.fields)
 		return status;
-	if (parsing.fields) {
-		info_print_fields();
-		return util_finish(INFO_COMMAND, EXIT_OK);
-	}
-	status = check(info, &parsing.orders, argc, argv);
-	return status == EXIT_OK ? -1 : status;
+	info_print_fields();
+	return util_finish(INFO_COMMAND, EXIT_OK);
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/info/info_print.c - rows as the table of spec 8.3, aliases as in spec 8.7
+ *
+ * Flow:       called by cmd_info.c, info_options.c and info_totals.c; calls inspect/text.c for each
+ *             column, and info_activity.c with -D. In: rows; out: lines on stdout.
  */
 #include <stdio.h>
 #include <string.h>

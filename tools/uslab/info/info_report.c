@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_report.c - all about one cache: sizes, slabs, debugging, memory, users (spec
- * 8.4, 8.8)
+ * uslab/info/info_report.c - all about one cache: sizes, slabs, debugging, memory, users (spec 8.4,
+ * 8.8)
+ *
+ * Flow:       called by cmd_info.c and info_address.c; calls inspect/text.c, info_activity.c,
+ *             info_numa.c, and traces.c or process/tree.c for who allocated. In: one row; out:
+ *             text.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/traces.c - who holds the objects of a cache, in the kernel's words
+ * uslab/info/traces.c - the text of alloc_traces and free_traces, and of the alloc_calls of old
+ * kernels (spec 6.4)
+ *
+ * Flow:       called by info_report.c and fs/fs_tree.c; calls track/track_sites.c to group the
+ *             objects, symbols/resolve.c for names and inspect/tracks.c. In: one cache of a
+ *             snapshot; out: text.
  */
 #define _GNU_SOURCE
 #include "info/traces.h"

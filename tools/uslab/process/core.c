@@ -2,6 +2,10 @@
 /*
  * uslab/process/core.c - uslab in a core file
  *
+ * Flow:       called by source.c; calls core_map.c for the memory and symbol.c for uslab_root. In:
+ *             the name of a core file; out: struct core, and a struct target by which target.c
+ *             takes snapshots as of a process.
+ *
  * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where
  * these are gone, the data of mapped files, which the core has, is searched for its magic number.
  */
@@ -121,7 +125,7 @@ static int fail_without_uslab(const struct core *core, const char *command, cons
 	if (map->missing)
 		return util_fail(
 			command,
-			"%s is cut short (%llu bytes are missing), and what is there has no "
+			"%s is truncated (%llu bytes are missing), and what is there has no "
 			"uslab",
 			file, (unsigned long long)map->missing);
 	if (!map->nr_mappings)
@@ -152,7 +156,7 @@ static int open_parts(struct core *core, const char *command, const char *file, 
 	if (!core->nr_roots)
 		return fail_without_uslab(core, command, file);
 	if (core->map->missing)
-		util_warn(command, "%s is cut short: %llu bytes are missing, and not counted here",
+		util_warn(command, "%s is truncated: %llu bytes are missing, and not counted here",
 			  file, (unsigned long long)core->map->missing);
 	return EXIT_OK;
 }

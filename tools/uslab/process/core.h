@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/process/core.h - a core file as if its process were still there
+ * uslab/process/core.h - a core file, read like a running process
  *
- * Memory that the core left out because it is a file's own (code, read-only data) is read from that
- * file, where it is still the one that was mapped.
+ * Memory that the core left out because it is in a file (code, read-only data) is read from that
+ * file, if it still is the one that was mapped. What is declared here is called by source.c.
  */
 #ifndef TOOLS_CORE_H
 #define TOOLS_CORE_H
@@ -36,8 +36,8 @@ int core_open(struct core **core, const char *command, const char *file, const c
 void core_close(struct core *core);
 
 /*
- * Bytes of memory that are in the file, without its holes: nearly what was resident, less what
- * belongs to files and was not changed.
+ * Bytes of memory that are in the file, without its holes (pages never touched): nearly what was
+ * resident, less what belongs to files and was not changed.
  */
 uint64_t core_bytes(const struct core *core);
 

@@ -2,9 +2,14 @@
 /*
  * uslab/process/core_map.c - the memory that a core file describes
  *
- * The kernel leaves out of a core what it could read from a file again, but for the first
- * page of each ELF object, by which a file is recognised as the one that was mapped; and
- * memory that was never written to.
+ * Invariants: segments and mappings are sorted by address, each within the file; nothing in the
+ *             file is trusted.
+ * Flow:       called by core.c and symbols/resolve_maps.c; called back through reader.read. In: a
+ *             core file; out: what was mapped where, and the bytes at an address.
+ *
+ * The kernel leaves out of a core what it could read from a file again, but for the first page of
+ * each ELF object, by which a file is recognised as the one that was mapped; and memory that was
+ * never written to.
  */
 #define _GNU_SOURCE
 #include "process/core_map.h"
@@ -19,7 +24,7 @@
 #include <unistd.h>
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
-#define MAX_SEGMENTS (1u << 20) /* the kernel allows 65530 mappings unless told otherwise */
+#define MAX_SEGMENTS (1u << 20) /* the kernel allows 65530 mappings by default */
 #define MAX_MAPPINGS (1u << 17)
 #define MAX_OBJECTS 4096u
 #define MAX_NOTES (256ul << 20) /* bytes */
@@ -27,7 +32,7 @@
 #define NO_MEMORY "out of memory"
 #define DAMAGED "it is damaged, or no core file"
 
-/* Our own ELF header, which the linker knows: it says what machine this is. */
+/* Our own ELF header, a symbol of the linker: it has the machine. */
 extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -66,7 +71,7 @@ static int open_regular(const char *path, uint64_t *size)
 	return fd;
 }
 
-/* What a file is that begins in another way. */
+/* The kind of a file that is no ELF file. */
 static const char *why_no_elf(const unsigned char *start)
 {
 	static const struct {
@@ -185,7 +190,7 @@ const struct core_mapping *core_map_mapping(const struct core_map *map, uint64_t
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-/* Of that name, which stays where it is. Mappings of a file mostly follow one another. */
+/* The object of that name, which must stay valid. Mappings of a file mostly follow one another. */
 static struct core_object *add_object(struct core_map *map, const char *name)
 {
 	struct core_object *object = map->object + map->nr_objects;

@@ -3,7 +3,7 @@
  * uslab/process/core_map.h - the memory that a core file describes: what is in it,
  * and which files were mapped
  *
- * Nothing that the file says is trusted: every offset and count is checked against its size.
+ * The file is not trusted: every offset and count is checked against its size.
  */
 #ifndef TOOLS_CORE_MAP_H
 #define TOOLS_CORE_MAP_H
@@ -21,7 +21,7 @@ struct core_segment {
 	uint64_t end;
 	uint64_t offset;
 	uint64_t dumped;
-	uint64_t there; /* of these; less where the file is cut short */
+	uint64_t there; /* of these; less where the file is truncated */
 	bool unwritten; /* memory of no file that was never written to: zero, and left out */
 };
 
@@ -59,7 +59,8 @@ struct core_map {
 };
 
 /*
- * Reads what the core says of itself. NULL, or why it cannot be read. core_map_close() in any case.
+ * Reads headers and notes of the core. NULL, or why it cannot be read. core_map_close() in any
+ * case.
  */
 const char *core_map_open(struct core_map *map, const char *file);
 void core_map_close(struct core_map *map);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/process/mapped_file.c - opens the files that a process has mapped, deleted or not
+ *
+ * Flow:       called by target.c and symbols/resolve.c. In: a line of /proc/PID/maps; out: a
+ *             descriptor of that very file, wherever its path leads by now.
  */
 #define _GNU_SOURCE
 #include "process/mapped_file.h"

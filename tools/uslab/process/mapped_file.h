@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/process/mapped_file.h - the files that a process has mapped, as it has them
+ * uslab/process/mapped_file.h - opens the files that a process has mapped
  *
  * Programs are replaced under running processes, by upgrades of packages; then another file, or
  * none, has the path that /proc/PID/maps gives, and behind the path that is said: " (deleted)".
@@ -22,8 +22,8 @@ int mapped_file_open_regular(const char *path);
 /*
  * Opens the file that is mapped from start to end by process pid; path is of so many bytes, deleted
  * as above. By its path as the process sees it (/proc/PID/root, which also crosses mount
- * namespaces), by /proc/PID/exe, or by map_files. A descriptor or -errno: -EPERM and -EACCES say
- * that it is there and that this takes a capability.
+ * namespaces), by /proc/PID/exe, or by map_files. A descriptor or -errno: -EPERM and -EACCES: it
+ * exists, but this takes a capability.
  */
 int mapped_file_open(pid_t pid, const char *path, size_t length, bool deleted, uint64_t start,
 		     uint64_t end);

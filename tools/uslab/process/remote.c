@@ -2,6 +2,10 @@
 /*
  * uslab/process/remote.c - process_vm_readv, and /proc/PID/mem where that is forbidden
  *
+ * Data:       mem_fd, opened when process_vm_readv() was refused.
+ * Flow:       called by target.c and core.c; called back through reader.read by whoever reads the
+ *             process. In: addresses of the process; out: bytes, or -errno.
+ *
  * Some sandboxes filter process_vm_readv out by number (EPERM, ENOSYS) and allow the file.
  */
 #define _GNU_SOURCE

@@ -3,8 +3,8 @@
  * uslab/process/source.h - where the numbers come from: a process, a core file, a tree as
  * /sys/kernel/slab
  *
- * Whatever it is, it gives a struct snapshot. What a tree does not have (fronts, most totals) is 0
- * or empty there. A core's target is for snapshots and tracks; commands go to processes only.
+ * Each gives a struct snapshot. What a tree does not have (fronts, most totals) is 0 or empty
+ * there. A core's target is for snapshots and tracks; commands go to processes only.
  */
 #ifndef TOOLS_SOURCE_H
 #define TOOLS_SOURCE_H
@@ -42,13 +42,14 @@ struct source {
 };
 
 /*
- * One of the options that say whose caches (options.h): *status is EXIT_OK, or EXIT_USAGE after a
+ * One of the options that choose the source (options.h): *status is EXIT_OK, or EXIT_USAGE after a
  * message. false: it is another one. Of several processes the last one counts.
  */
 bool source_take_option(struct source_options *options, int option, const char *value, int *status);
 
 /* EXIT_OK, or EXIT_FAILED after saying why not. */
 int source_open(struct source *source, const struct source_options *options);
+/* Only after source_open() has returned EXIT_OK. */
 void source_close(struct source *source);
 
 /* A new snapshot. EXIT_OK; EXIT_FAILED after a message (the process has ended, ...). */

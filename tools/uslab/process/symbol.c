@@ -2,8 +2,12 @@
 /*
  * uslab/process/symbol.c - one symbol of an ELF object
  *
- * Files are libelf's business. Of an object whose file is gone only the loaded part is left, which
- * has the dynamic symbols but no section headers: that is read by its program headers.
+ * Invariants: offsets and counts of a file or of memory are checked before they are followed.
+ * Flow:       called by target.c and core.c; calls libelf for files and inspect/reader.h for
+ *             memory. In: a file or a base address, and a name; out: an address.
+ *
+ * Files are read by libelf. Of an object whose file is gone only the loaded part is left, which has
+ * the dynamic symbols but no section headers: that is read by its program headers.
  */
 #define _GNU_SOURCE
 #include "process/symbol.h"

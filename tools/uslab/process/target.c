@@ -2,9 +2,14 @@
 /*
  * uslab/process/target.c - from a PID to the address of uslab_root
  *
+ * Invariants: an address is a root only if the magic number was read there.
+ * Flow:       called by source.c, cmd_debug.c and command_messages.c; calls mapped_file.c,
+ *             symbol.c, remote.c and inspect/snapshot.c. In: a PID; out: struct target with the
+ *             addresses of uslab_root, and snapshots of one of them.
+ *
  * /proc/PID/maps names the files; each is opened as the process has it (mapped_file.h), and where
- * that is not permitted its dynamic symbols are read from memory. Whatever is found is believed
- * only if the magic number is there.
+ * that is not permitted its dynamic symbols are read from memory. A result is used only if the
+ * magic number is there.
  */
 #define _GNU_SOURCE
 #include "process/target.h"
@@ -55,11 +60,11 @@ void target_permission_text(char *buf, size_t size, const char *yama)
 	scope[strcspn(scope, "\n")] = '\0';
 	if (n > 0 && strcmp(scope, "0") != 0)
 		snprintf(buf, size,
-			 "it takes root or CAP_SYS_PTRACE, or, for the same user, "
+			 "it needs root or CAP_SYS_PTRACE, or, for the same user, "
 			 "%s to be 0 (it is %s)",
 			 yama, scope);
 	else
-		snprintf(buf, size, "it takes the same user, root or CAP_SYS_PTRACE");
+		snprintf(buf, size, "it needs the same user, root or CAP_SYS_PTRACE");
 }
 
 static int fail_permission(const struct target *t)
@@ -76,7 +81,7 @@ static int fail_core(const struct target *t, int error)
 	if (error != -EFAULT)
 		return util_fail(t->command, "cannot read %s: %s", t->core, strerror(-error));
 	return util_fail(t->command,
-			 "%s lacks memory of uslab's: it is cut short, /proc/PID/coredump_filter "
+			 "%s lacks memory of uslab's: it is truncated, /proc/PID/coredump_filter "
 			 "left that out, or a mapped file has changed since",
 			 t->core);
 }

@@ -34,11 +34,12 @@ struct target {
 
 /* Finds uslab in process pid. EXIT_OK, or EXIT_FAILED after saying why not. */
 int target_open(struct target *t, const char *command, pid_t pid);
+/* Also of the target of a core (core_target()). */
 void target_close(struct target *t);
 
 /*
  * A snapshot of the library whose file name contains library; NULL: of the one with the largest
- * arena, with a remark if there are several. *root is set to the one taken. Returns the same.
+ * arena, with a warning if there are several. *root is set to the one taken. Returns the same.
  */
 int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 		    const struct target_root **root);
@@ -46,7 +47,7 @@ int target_snapshot(struct target *t, const char *library, struct snapshot *s,
 /* The same again, of the root that was taken. */
 int target_snapshot_root(struct target *t, const struct target_root *root, struct snapshot *s);
 
-/* What to say about a process that may not be looked into; yama is the path of ptrace_scope. */
+/* The message about a process that may not be read; yama is the path of ptrace_scope. */
 void target_permission_text(char *buf, size_t size, const char *yama);
 
 #endif /* TOOLS_TARGET_H */

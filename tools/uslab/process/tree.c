@@ -2,6 +2,9 @@
 /*
  * uslab/process/tree.c - /sys/kernel/slab and its likes as a snapshot: what spec 6.3 says, read
  * backwards
+ *
+ * Flow:       called by source.c, info_change.c and info_report.c. In: the files of one folder per
+ *             cache; out: a struct snapshot in which all that a tree does not have is 0.
  */
 #define _GNU_SOURCE
 #include "process/tree.h"
@@ -264,7 +267,7 @@ static void add_names(struct reading *r)
 static int fail_unread(const struct reading *r)
 {
 	if (r->error == EACCES || r->error == EPERM)
-		return util_fail(r->command, "cannot read the files in %s: %s; it takes root",
+		return util_fail(r->command, "cannot read the files in %s: %s; it needs root",
 				 r->tree, strerror(r->error));
 	return util_fail(r->command, "%s has no caches: there is nothing to read in it", r->tree);
 }

@@ -3,9 +3,14 @@
  * uslab/replay/cmd_replay.c - `uslab replay TRACE`: performs the allocations of a recorded kernel
  * trace
  *
- * The kmalloc caches exist from the library's first breath on, so what they are made of has to be
- * in USLAB_CONF before: when the options ask for something that is not there, the command puts it
- * there and starts itself again.
+ * Flow:       called by main.c; calls options.c, trace/trace_load.c, then replay_run.c and
+ *             replay_report.c. In: options and a trace; out: text or JSON on stdout.
+ *
+ * The kmalloc caches are made when the library starts, so their engine and front have to be in
+ * USLAB_CONF before that: when the options ask for others, the command sets it and executes itself
+ * again.
+ *
+ * Read in this order: trace/trace_ops.h, this file, replay_run.c, replay_stage.h, replay_report.c.
  */
 #include "replay/replay_report.h"
 #include "inspect/names.h"
@@ -134,26 +139,25 @@ static int set_option(void *arg, int got, const char *value)
 	return status;
 }
 
-static const struct option_table table = {
-	.command = COMMAND, .usage = usage, .rows = rows, .list = list_choices, .set = set_option
-};
-
-/* Returns the exit status, or -1: go on. */
-static int parse_options(int argc, char **argv, struct options *o)
+static int check(void *arg, int argc, char **argv)
 {
-	int status = options_take(&table, o, argc, argv);
+	struct options *o = arg;
 
-	if (status >= 0)
-		return status;
 	if (optind == argc)
 		return util_usage_error(COMMAND, "which trace? ('-' for standard input)");
 	if (optind + 1 < argc)
 		return util_usage_error(COMMAND, "one trace at a time, please: '%s'",
 					argv[optind + 1]);
 	o->trace = argv[optind];
-	status = util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
-	return status == EXIT_OK ? -1 : status;
+	return util_check_topology(COMMAND, o->cpus, &o->nodes, o->replay.spread);
 }
+
+static const struct option_table table = { .command = COMMAND,
+					   .usage = usage,
+					   .rows = rows,
+					   .list = list_choices,
+					   .set = set_option,
+					   .check = check };
 
 /* ---- USLAB_CONF ---- */
 
@@ -250,7 +254,7 @@ int cmd_replay(int argc, char **argv)
 			     .progress = true };
 	struct progress progress = { 0 };
 	struct trace_load load;
-	int status = parse_options(argc, argv, &o);
+	int status = options_take(&table, &o, argc, argv);
 
 	if (status >= 0)
 		return status;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/replay/replay_hist.c - quantiles and sums of histograms
+ *
+ * Flow:       called by replay_run.c, compare/compare_run.c and compare/compare_stats.c. In: a
+ *             histogram that hist_add() filled; out: quantiles.
  */
 #include "replay/replay_hist.h"
 

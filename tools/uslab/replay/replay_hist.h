@@ -21,6 +21,7 @@ struct hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
+/* The bucket of a value. */
 static inline unsigned int hist_bucket(uint64_t value)
 {
 	unsigned int exponent;
@@ -32,6 +33,7 @@ static inline unsigned int hist_bucket(uint64_t value)
 	       (unsigned int)(value >> (exponent - HIST_SUB_BITS) & (HIST_SUB - 1));
 }
 
+/* One value more; h was all 0 at first. */
 static inline void hist_add(struct hist *h, uint64_t value)
 {
 	h->count++;

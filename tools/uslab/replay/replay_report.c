@@ -2,16 +2,19 @@
 /*
  * uslab/replay/replay_report.c - what a replay found, as text or as JSON with the same numbers
  *
+ * Flow:       called by cmd_replay.c; calls replay_stage.c and trace/trace_parse.c for names,
+ *             json_values.c and json-c. In: struct replay; out: text or JSON on stdout.
+ *
  * One walk (put_all) visits every number once, with its JSON key and its text; a sink writes it in
  * one form or the other. So neither form can have a number that the other lacks.
  */
 #include "replay/replay_report.h"
 #include "inspect/snapshot.h"
+#include "json_values.h"
 #include "util.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <stdio.h>
 
 struct sink {
@@ -22,20 +25,11 @@ struct sink {
 
 /* ---- one number ---- */
 
-/* Adds value under key, both owned by JSON from then on. */
-static void put_json(struct sink *sink, json_object *object, const char *key, json_object *value)
-{
-	if (!value || json_object_object_add(object, key, value)) {
-		json_object_put(value);
-		sink->failed = true;
-	}
-}
-
 static json_object *new_object(struct sink *sink, json_object *parent, const char *key)
 {
 	json_object *object = json_object_new_object();
 
-	put_json(sink, parent, key, object);
+	json_add(parent, key, object, &sink->failed);
 	/* After a failure numbers go to the root, which is thrown away. */
 	return sink->failed ? sink->root : object;
 }
@@ -44,11 +38,8 @@ static json_object *new_element(struct sink *sink, json_object *array)
 {
 	json_object *object = json_object_new_object();
 
-	if (object && !json_object_array_add(array, object))
-		return object;
-	json_object_put(object);
-	sink->failed = true;
-	return sink->root;
+	json_append(array, object, &sink->failed);
+	return sink->failed ? sink->root : object;
 }
 
 static void put_section(struct sink *sink, const char *key, const char *title)
@@ -62,7 +53,7 @@ static void put_section(struct sink *sink, const char *key, const char *title)
 static void put_text(struct sink *sink, const char *key, const char *label, const char *value)
 {
 	if (sink->root)
-		put_json(sink, sink->section, key, json_object_new_string(value));
+		json_add(sink->section, key, json_object_new_string(value), &sink->failed);
 	else
 		printf("  %-40s %14s\n", label, value);
 }
@@ -70,7 +61,7 @@ static void put_text(struct sink *sink, const char *key, const char *label, cons
 static void put_count(struct sink *sink, const char *key, const char *label, uint64_t value)
 {
 	if (sink->root)
-		put_json(sink, sink->section, key, json_object_new_uint64(value));
+		json_add(sink->section, key, json_object_new_uint64(value), &sink->failed);
 	else
 		printf("  %-40s %14" PRIu64 "\n", label, value);
 }
@@ -80,26 +71,17 @@ static void put_bytes(struct sink *sink, const char *key, const char *label, uin
 	char size[UTIL_SIZE_TEXT];
 
 	if (sink->root)
-		put_json(sink, sink->section, key, json_object_new_uint64(value));
+		json_add(sink->section, key, json_object_new_uint64(value), &sink->failed);
 	else
 		printf("  %-40s %14" PRIu64 "  %s\n", label, value,
 		       util_size(size, sizeof(size), value));
-}
-
-/* Doubles have the same digits in both forms. */
-static json_object *json_decimal(double value, int digits)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.*f", digits, value);
-	return json_object_new_double_s(value, text);
 }
 
 static void put_decimal(struct sink *sink, const char *key, const char *label, double value,
 			int digits)
 {
 	if (sink->root)
-		put_json(sink, sink->section, key, json_decimal(value, digits));
+		json_add(sink->section, key, json_new_decimal(value, digits), &sink->failed);
 	else
 		printf("  %-40s %14.*f\n", label, digits, value);
 }
@@ -108,9 +90,9 @@ static void put_decimal(struct sink *sink, const char *key, const char *label, d
 static void put_known(struct sink *sink, const char *key, bool known, double value)
 {
 	if (known)
-		put_json(sink, sink->section, key, json_decimal(value, 1));
+		json_add(sink->section, key, json_new_decimal(value, 1), &sink->failed);
 	else
-		json_object_object_add(sink->section, key, NULL);
+		json_add_null(sink->section, key, &sink->failed);
 }
 
 /* ---- sections ---- */
@@ -241,14 +223,14 @@ static void put_times(struct sink *sink, const struct replay *replay)
 
 /* ---- event counters ---- */
 
-static const char *const stat_names[NR_SLUB_STATS] = {
+static const char *const stat_names[NR_ENGINE_STATS] = {
 #define CACHE_STAT(item, key, help) [item] = key,
 #include "inspect/fields.def"
 };
 
 static bool has_events(const struct snapshot_cache *c)
 {
-	for (int item = 0; item < NR_SLUB_STATS; item++)
+	for (int item = 0; item < NR_ENGINE_STATS; item++)
 		if (c->stat[item])
 			return true;
 	return false;
@@ -261,7 +243,7 @@ static void put_stats(struct sink *sink, const struct snapshot *s)
 
 	if (sink->root) {
 		all = json_object_new_array();
-		put_json(sink, sink->root, "statistics", all);
+		json_add(sink->root, "statistics", all, &sink->failed);
 	}
 	for (unsigned int i = 0; i < s->nr_caches && !sink->failed; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
@@ -274,7 +256,7 @@ static void put_stats(struct sink *sink, const struct snapshot *s)
 			printf("Events\n");
 		put_text(sink, "name", "cache", c->name);
 		put_count(sink, "object_size", "object size", c->object_size);
-		for (int item = 0; item < NR_SLUB_STATS; item++)
+		for (int item = 0; item < NR_ENGINE_STATS; item++)
 			if (sink->root || c->stat[item])
 				put_count(sink, stat_names[item], stat_names[item], c->stat[item]);
 	}
@@ -304,16 +286,9 @@ int replay_print_text(const struct replay_report *report)
 int replay_print_json(const struct replay_report *report)
 {
 	struct sink sink = { .root = json_object_new_object() };
-	const char *text = NULL;
 
 	if (!sink.root)
 		return -ENOMEM;
 	put_all(&sink, report);
-	if (!sink.failed)
-		text = json_object_to_json_string_ext(
-			sink.root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		printf("%s\n", text);
-	json_object_put(sink.root);
-	return text ? 0 : -ENOMEM;
+	return json_print(stdout, sink.root, JSON_PRETTY, sink.failed);
 }

@@ -2,6 +2,10 @@
 /*
  * uslab/replay/replay_run.c - performs the operations of a trace and measures each of them
  *
+ * Flow:       called by cmd_replay.c; calls replay_stage.c for each operation, clock.c,
+ *             replay_hist.c, inspect/usage.c for bytes and inspect/snapshot.c for the counts of the
+ *             library. In: struct trace_ops and options; out: the median of the rounds.
+ *
  * Single-threaded, in the order of the trace, on one CPU (which may act for others). A round makes
  * the caches, performs all operations, looks at the library's own counts, and gives everything
  * back, so that the next round starts on fresh caches.

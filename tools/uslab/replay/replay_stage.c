@@ -2,9 +2,15 @@
 /*
  * uslab/replay/replay_stage.c - caches and objects of a trace that is being performed
  *
- * Which class an object has is known from the operation that made it and kept nowhere else. Who
- * needs it for what is alive walks the operations backwards: the first allocation in a slot that he
- * meets is the one whose object lies there.
+ * Invariants: objects[] has exactly the objects that are alive after the operations so far.
+ * Locks:      none: one thread, which may act for several CPUs.
+ * Flow:       called by replay_run.c, replay_report.c, cmd_replay.c and compare/; calls
+ *             inspect/act.c, trace/trace_thin.c and the public API. In: struct trace_ops; out:
+ *             calls of kmalloc() and kmem_cache_alloc() with their times.
+ *
+ * Which class an object has is known from the operation that made it and stored nowhere else.
+ * stage_walk() therefore goes through the operations backwards: the first allocation in a slot that
+ * it meets is the one whose object is in the slot.
  */
 #define _GNU_SOURCE
 #include "replay/replay_stage.h"

@@ -77,6 +77,7 @@ int stage_walk(const struct stage *s, size_t nr_ops,
 /* Writes to a new object of size bytes as s->touch says. */
 void stage_touch(const struct stage *s, void *object, size_t size);
 
+/* What an operation allocates, or what it frees was allocated as. */
 static inline const struct trace_class *stage_class(const struct stage *s,
 						    const struct trace_op *op)
 {
@@ -153,6 +154,7 @@ static inline void stage_timed_free(const struct stage *s, const struct trace_cl
 	*ticks = end - start;
 }
 
+/* The same two without a clock. */
 static inline void *stage_alloc(const struct stage *s, const struct trace_class *class)
 {
 	gfp_t gfp = GFP_KERNEL | __GFP_NOWARN | class->gfp;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/run/program.c - what an executable file is like
+ * uslab/run/program.c - which file a command is, and whether LD_PRELOAD has an effect on it
  *
- * A script is judged by the program that its first line names.
+ * Data:       the text of the last answer.
+ * Flow:       called by cmd_run.c. In: a name or path; out: the file, and a reason not to preload,
+ *             or NULL.
+ *
+ * Of a script the interpreter that its first line names is looked at.
  */
 #define _GNU_SOURCE
 #include "run/program.h"
@@ -229,7 +233,7 @@ static bool script_program(int fd, char *path, size_t size)
 	return *start && snprintf(path, size, "%s", start) < (int)size;
 }
 
-static const char *judge(const char *path, bool follow, bool *fatal)
+static const char *check_program(const char *path, bool follow, bool *fatal)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char script[PATH_MAX];
@@ -240,7 +244,7 @@ static const char *judge(const char *path, bool follow, bool *fatal)
 		return NULL; /* may be executable and not readable */
 	if (follow && script_program(fd, script, sizeof(script))) {
 		/* set-user-ID bits of scripts have no effect */
-		why = judge(script, false, fatal);
+		why = check_program(script, false, fatal);
 	} else if (changes_identity(fd)) {
 		why = "it is set-user-ID or has capabilities, and LD_PRELOAD has no effect on it";
 	} else if (elf_version(EV_CURRENT) != EV_NONE) {
@@ -256,5 +260,5 @@ static const char *judge(const char *path, bool follow, bool *fatal)
 const char *program_ignores_preload(const char *path, bool *fatal)
 {
 	*fatal = false;
-	return judge(path, true, fatal);
+	return check_program(path, true, fatal);
 }

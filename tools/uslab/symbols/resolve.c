@@ -2,12 +2,20 @@
 /*
  * uslab/symbols/resolve.c - names of code addresses, by libdwfl
  *
+ * Data:       struct resolve: the mapped files, and a table of the addresses looked up so far.
+ * Locks:      none: for one thread.
+ * Flow:       called by info/, track/, top/, fs/fs_attr.c and fs/fs_snapshot.c; calls
+ *             resolve_maps.c, resolve_frames.c and process/mapped_file.c; libdwfl calls back for
+ *             each file. In: a return address; out: struct resolve_name, which lives as long as the
+ *             struct resolve.
+ *
  * Files are opened as the process has them (mapped_file.h), so that programs in other mount
  * namespaces have names too, and those that were deleted or replaced since. An address that lies in
  * no known file has the list of files read again, at most once a second: the program may have
  * loaded one since.
  */
 #define _GNU_SOURCE
+#include "inspect/mix.h"
 #include "symbols/resolve.h"
 
 #include <elfutils/libdwfl.h>
@@ -548,7 +556,7 @@ static struct entry *make_entry(struct resolve *r, uint64_t address)
 
 static struct entry **find_slot(struct entry **slots, unsigned int nr_slots, uint64_t address)
 {
-	uint64_t i = address * 0x9e3779b97f4a7c15ull >> 32;
+	uint64_t i = mix_multiply(address) >> 32;
 
 	while (slots[i & (nr_slots - 1)] && slots[i & (nr_slots - 1)]->address != address)
 		i++;
@@ -644,7 +652,7 @@ const char *resolve_frame_line(const struct resolve_frame *frame, char *buf, siz
 	return line_of(frame->file, frame->line, buf, size);
 }
 
-void resolve_say_closed(struct resolve *r, const char *command)
+void resolve_warn_closed(struct resolve *r, const char *command)
 {
 	bool deleted;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/symbols/resolve.h - names of code addresses in a process or core: function, object, file
- * and line By libdwfl; each address is looked up once and kept.
+ * and line
+ *
+ * By libdwfl; each address is looked up once and kept.
  */
 #ifndef TOOLS_RESOLVE_H
 #define TOOLS_RESOLVE_H
@@ -51,13 +53,14 @@ struct resolve_name {
 /* Of a running process / of a core file (the program's own file may be NULL). NULL: no memory. */
 struct resolve *resolve_process(pid_t pid);
 struct resolve *resolve_core(const char *core, const char *program);
+/* NULL is ignored. */
 void resolve_close(struct resolve *r);
 
 /*
  * Says on stderr, once, that a file of the process has no names because it was deleted or replaced
  * and may not be opened by us. Also for NULL.
  */
-void resolve_say_closed(struct resolve *r, const char *command);
+void resolve_warn_closed(struct resolve *r, const char *command);
 
 /* A return address: the call before it is looked up. Never fails; texts live as long as r. */
 const struct resolve_name *resolve_address(struct resolve *r, uint64_t address);

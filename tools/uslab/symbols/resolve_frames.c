@@ -2,6 +2,9 @@
 /*
  * uslab/symbols/resolve_frames.c - the functions that are inlined at a code address, by libdw
  *
+ * Flow:       called by resolve.c, and for short names by track/track_print.c. In: a module of
+ *             libdwfl and an address; out: places in the source, innermost first.
+ *
  * The line table has the innermost place. Each inlined function says where it was called, which is
  * the place in the next one outwards.
  */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/symbols/resolve_maps.c - what is mapped where, in a process or a core, and
- * which place of a file that is
+ * uslab/symbols/resolve_maps.c - what is mapped where, in a process or a core, and which place of a
+ * file that is
  *
- * libdwfl takes all between the first and the last mapping of a file for that file. Others may
- * lie between, code that was made at run time among them, and pieces of the file may lie
- * elsewhere than the file wants them.
+ * Flow:       called by resolve.c; calls process/core_map.c for cores. In: /proc/PID/maps or a
+ *             core; out: mappings sorted by address, and addresses in the terms of a file.
+ *
+ * libdwfl takes all between the first and the last mapping of a file for that file. Others may lie
+ * between, code that was made at run time among them, and pieces of the file may lie elsewhere than
+ * the file wants them.
  */
 #define _GNU_SOURCE
 #include "symbols/resolve_maps.h"
@@ -17,20 +20,20 @@
 
 #include "process/core_map.h"
 
-#define FIRST_ROOM 64u
+#define FIRST_CAPACITY 64u
 
 /* Without memory the list ends there. */
 static bool add(struct resolve_maps *maps, uint64_t start, uint64_t end, uint64_t offset,
 		const char *path)
 {
-	if (maps->nr == maps->room) {
-		unsigned int room = maps->room ? maps->room * 2 : FIRST_ROOM;
-		struct resolve_map *map = reallocarray(maps->map, room, sizeof(*map));
+	if (maps->nr == maps->capacity) {
+		unsigned int capacity = maps->capacity ? maps->capacity * 2 : FIRST_CAPACITY;
+		struct resolve_map *map = reallocarray(maps->map, capacity, sizeof(*map));
 
 		if (!map)
 			return false;
 		maps->map = map;
-		maps->room = room;
+		maps->capacity = capacity;
 	}
 	maps->map[maps->nr] = (struct resolve_map){ start, end, offset, strdup(path) };
 	if (!maps->map[maps->nr].path)

@@ -19,7 +19,7 @@ struct resolve_map {
 
 struct resolve_maps {
 	unsigned int nr; /* 0: not known */
-	unsigned int room;
+	unsigned int capacity;
 	struct resolve_map *map; /* by address */
 };
 

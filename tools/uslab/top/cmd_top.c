@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/top/cmd_top.c - `uslab top`: the caches of a running process or of the kernel, all the time
+ *
+ * Flow:       called by main.c; calls options.c, process/source.c for snapshots, top_rows.c,
+ *             top_screen.c and top_keys.c in a loop; symbols/resolve.c to close it. In: options and
+ *             keys; out: the screen, or with --once lines on stdout, by top_columns.c.
+ *
+ * Read top.h first: samples, rows, screen, keys. top_rows.c and top_columns.c know neither terminal
+ * nor process.
  */
 #define _GNU_SOURCE
 #include <limits.h>
@@ -35,11 +42,11 @@ static const struct option_row rows[] = {
 	ROW_LIBRARY,
 	ROW_KERNEL,
 	ROW_ROOT,
-	{ 'd', "interval", "S", "seconds between two looks (default 1; 0.1 .. 3600)" },
+	{ 'd', "interval", "S", "seconds between two updates (default 1; 0.1 .. 3600)" },
 	{ 's', "sort", "ORDER", "bytes, objects, growth, waste or name (default bytes)" },
 	{ 'b', "batch", NULL,
 	  "print lines instead of a screen; without -n until the process ends" },
-	{ 'n', "count", "N", "look N times, then end" },
+	{ 'n', "count", "N", "update N times, then end" },
 	ROW_FORCE,
 	{ 0 },
 };
@@ -49,7 +56,7 @@ struct arguments {
 	struct source_options source;
 	bool source_given;
 	bool batch;
-	unsigned long count; /* of looks */
+	unsigned long count; /* of updates */
 };
 
 static int parse_interval(struct top *top, const char *text)
@@ -109,23 +116,23 @@ static int set_option(void *arg, int option, const char *value)
 	}
 }
 
-static const struct option_table options = {
-	.command = COMMAND, .usage = usage, .rows = rows, .notes = notes, .set = set_option
-};
-
-/* Returns the exit status, or -1: go on. */
-static int parse(struct arguments *arguments, int argc, char **argv)
+static int check(void *arg, int argc, char **argv)
 {
-	int status = options_take(&options, arguments, argc, argv);
+	const struct arguments *arguments = arg;
 
-	if (status >= 0)
-		return status;
 	if (optind < argc)
-		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	if (!arguments->source_given)
-		return util_usage_error(COMMAND, "which process? Say -p PID, or --kernel");
-	return -1;
+		return util_usage_error(COMMAND, "which process? Use -p PID, or --kernel");
+	return EXIT_OK;
 }
+
+static const struct option_table options = { .command = COMMAND,
+					     .usage = usage,
+					     .rows = rows,
+					     .notes = notes,
+					     .set = set_option,
+					     .check = check };
 
 static double now(void)
 {
@@ -135,8 +142,8 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* One look. The first must succeed; later ones that fail mean that the process has ended. */
-static int look(struct top *top)
+/* One update. The first must succeed; later ones that fail mean that the process has ended. */
+static int update(struct top *top)
 {
 	int status;
 
@@ -154,10 +161,10 @@ static int look(struct top *top)
 	return EXIT_OK;
 }
 
-static void say_ended(struct top *top)
+static void show_ended(struct top *top)
 {
 	snprintf(top->message, sizeof(top->message),
-		 "%s has ended; this is what was seen last. q quits", top->source.title);
+		 "%s has ended; this is the last sample. q quits", top->source.title);
 }
 
 static void print_rows(const struct top *top)
@@ -185,7 +192,7 @@ static int run_batch(struct top *top, unsigned long count)
 
 		if (i) {
 			usleep((useconds_t)(top->interval * 1e6));
-			status = look(top);
+			status = update(top);
 		}
 		if (status != EXIT_OK)
 			return status;
@@ -199,7 +206,7 @@ static int run_batch(struct top *top, unsigned long count)
 	return EXIT_OK;
 }
 
-/* Until a key says so, or count looks are done. */
+/* Until a key says so, or count updates are done. */
 static int run_screen(struct top *top, unsigned long count)
 {
 	double next = now() + top->interval;
@@ -211,13 +218,13 @@ static int run_screen(struct top *top, unsigned long count)
 
 		top_make_rows(top->table, top->snapshot, top);
 		if (top->ended)
-			say_ended(top);
+			show_ended(top);
 		top_screen_draw(top);
 		wait = top->ended ? 3600 : next - now();
 		key = wait > 0 ? top_screen_key((int)(wait * 1000)) : -1;
 		if (key < 0 && now() >= next) {
 			if (!top->paused && !top->ended)
-				status = look(top);
+				status = update(top);
 			next = now() + top->interval;
 			count--;
 		}
@@ -227,7 +234,7 @@ static int run_screen(struct top *top, unsigned long count)
 
 static int run(struct top *top, const struct arguments *arguments)
 {
-	int status = look(top);
+	int status = update(top);
 
 	if (status != EXIT_OK)
 		return status;
@@ -253,7 +260,7 @@ int cmd_top(int argc, char **argv)
 		return util_fail(COMMAND, "out of memory");
 	top->interval = 1;
 	arguments.top = top;
-	status = parse(&arguments, argc, argv);
+	status = options_take(&options, &arguments, argc, argv);
 	if (status < 0) {
 		top->snapshot = calloc(1, sizeof(*top->snapshot));
 		top->table = calloc(1, sizeof(*top->table));

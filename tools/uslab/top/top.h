@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/top/top.h - the parts of `uslab top`: samples, rows, screen, keys
+ *
  * A sample is a snapshot and its time. Rows are made of the newest sample and of what each cache
  * held in the samples before; the screen shows rows, one cache, or the call sites of one cache.
  */
@@ -122,7 +123,9 @@ void top_row_text(char *buf, size_t size, const struct top_row *row,
 
 /* 0, or -1 when the terminal cannot show it. */
 int top_screen_start(void);
+/* The terminal is as before top_screen_start(), which has returned 0. */
 void top_screen_end(void);
+/* All of the screen as top->view says. */
 void top_screen_draw(struct top *top);
 /* Lines for rows on the screen as it is now. */
 unsigned int top_screen_lines(void);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/top/top_columns.c - the table of `uslab top`: which columns there is room
- * for, and how wide they are
+ * uslab/top/top_columns.c - the table of `uslab top`: which columns fit, and how wide they are
+ *
+ * Flow:       called by top_screen.c and cmd_top.c; calls top_rows.c and inspect/text.c. In: rows
+ *             and a width; out: lines.
  *
  * A number is never cut. Columns are as wide as what is in them, and those that do not fit are left
  * out, the least wanted first; what is left of the line is for names, which may be cut.
@@ -15,7 +17,7 @@
 
 #define CELL 96	       /* bytes of a text */
 #define NAME_WANTED 20 /* columns that names keep before others are shown */
-#define NAME_ALWAYS 24 /* where there is room */
+#define NAME_ALWAYS 24 /* where the screen is wide enough */
 #define NAME_MAX_WIDTH 40
 
 static const struct {

@@ -2,6 +2,10 @@
 /*
  * uslab/top/top_keys.c - what the keys of `uslab top` do
  *
+ * Flow:       called by cmd_top.c; calls top_screen.c to ask, top_rows.c for the row under the
+ *             cursor, command/command.c for what changes the process. In: a key; out: another view,
+ *             a command, or a message.
+ *
  * Keys that change the view, and keys that do something to the process. The latter say in the last
  * line what came of it; nothing of it ends the program.
  */
@@ -12,6 +16,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/debug_flags.h"
 #include "top/top.h"
 
 #define WAIT_MS 2000 /* for the process to carry out a command */
@@ -29,7 +34,7 @@ static const char *error_text(int error)
 		int error;
 		const char *text;
 	} texts[] = {
-		{ -ETIMEDOUT, "the program did not come by; start it with USLAB_CONF=control=100" },
+		{ -ETIMEDOUT, "the program did not take it; start it with USLAB_CONF=control=100" },
 		{ -ESRCH, "the process has ended" },
 		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
@@ -86,10 +91,10 @@ static void perform(struct top *top, const struct snapshot_cache *c, const char 
 static void ask_debug(struct top *top, const struct snapshot_cache *c)
 {
 	char question[TOP_TEXT];
-	char debug_flags[16];
+	char debug_flags[16], known[DEBUG_FLAGS_TEXT];
 
-	snprintf(question, sizeof(question),
-		 "debug flags of %.64s (F Z P U T A, - for none):", c->name);
+	snprintf(question, sizeof(question), "debug flags of %.64s (%s, - for none):", c->name,
+		 debug_flags_list(known, " ", " "));
 	if (top_screen_ask(question, debug_flags, sizeof(debug_flags)))
 		perform(top, c, "debug", CONTROL_DEBUG, debug_flags);
 }

@@ -2,6 +2,9 @@
 /*
  * uslab/top/top_rows.c - what each cache held over time, and the rows that are shown of it
  *
+ * Flow:       called by top/. In: a snapshot and its time; out: rows in order, and texts; calls
+ *             inspect/text.c.
+ *
  * A cache is known by its name and number. One that is gone keeps its place until another needs it;
  * one that comes again under the same number goes on with its history.
  */
@@ -183,7 +186,7 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 	       bool utf8)
 {
 	static const char *const blocks[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	static const char *const debug_flags[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
+	static const char *const ascii[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
 	unsigned int n = values(history);
 	unsigned int first = n > width ? n - width : 0;
 	double low = HUGE_VAL;
@@ -200,7 +203,7 @@ void top_spark(char *buf, size_t size, const struct top_history *history, unsign
 					 : 0;
 
 		len += (size_t)snprintf(buf + len, size - len, "%s",
-					(utf8 ? blocks : debug_flags)[(int)(part * 7 + 0.5)]);
+					(utf8 ? blocks : ascii)[(int)(part * 7 + 0.5)]);
 	}
 }
 

@@ -2,6 +2,10 @@
 /*
  * uslab/top/top_screen.c - the screen of `uslab top`, with ncurses
  *
+ * Data:       screen: that of ncurses, NULL while there is none.
+ * Flow:       called by cmd_top.c and top_keys.c; calls top_columns.c, top_rows.c, top_sites.c and
+ *             ncurses. In: struct top; out: the terminal; keys.
+ *
  * Two lines of summary, a headline, rows, and a last line for messages or keys. Everything is drawn
  * anew each time; ncurses sends what differs. It also handles the new size of a terminal: the next
  * drawing simply asks for it.
@@ -150,7 +154,8 @@ static void draw_detail(struct top *top)
 	const struct top_row *row = top_current(top);
 	struct lines lines = { .top = top };
 	static const char title[] = "bytes held, newest at the right: ";
-	unsigned int room = COLS > (int)sizeof(title) ? (unsigned int)COLS - sizeof(title) + 1 : 1;
+	unsigned int columns = COLS > (int)sizeof(title) ? (unsigned int)COLS - sizeof(title) + 1
+							 : 1;
 	char text[512];
 	char spark[4 * TOP_SAMPLES + 8];
 
@@ -158,7 +163,7 @@ static void draw_detail(struct top *top)
 		return;
 	snprintf(text, sizeof(text), "%s", row->cache->name);
 	put(2, text, A_BOLD);
-	top_spark(spark, sizeof(spark), row->history, room < TOP_SAMPLES ? room : TOP_SAMPLES,
+	top_spark(spark, sizeof(spark), row->history, columns < TOP_SAMPLES ? columns : TOP_SAMPLES,
 		  utf8());
 	snprintf(text, sizeof(text), "%s%s", title, spark);
 	scrolled_line(text, &lines);
@@ -200,7 +205,7 @@ static void draw_help(struct top *top)
 		"t           track users (U) from now on, or not any more",
 		"s           shrink;  v validates",
 		"",
-		"p           pause;  + and - change how often it looks",
+		"p           pause;  + and - change how often it updates",
 		"q           quit",
 	};
 	struct lines lines = { .top = top };

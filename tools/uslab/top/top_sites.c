@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/top/top_sites.c - who holds the objects of a cache, for `uslab top`
+ * uslab/top/top_sites.c - the call sites that hold the objects of a cache, for `uslab top`
  *
- * Only debug slabs with user tracking know. The groups are those of `uslab track`; what is
- * tracked may be a part of the live objects (those from before tracking are not known),
- * which the first line says.
+ * Flow:       called by top_screen.c; calls track/track_sites.c, inspect/tracks.c and
+ *             symbols/resolve.c. In: the row under the cursor; out: lines.
+ *
+ * Only debug slabs with user tracking record them. The groups are those of `uslab track`; what is
+ * tracked may be a part of the live objects (those from before tracking are not known), which the
+ * first line says.
  */
 #include <stdio.h>
 

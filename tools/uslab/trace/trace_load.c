@@ -2,6 +2,10 @@
 /*
  * uslab/trace/trace_load.c - a whole file -> operations: reads, parses, counts, and says what is
  * wrong
+ *
+ * Flow:       called by replay/cmd_replay.c and compare/compare_trace.c; calls trace_read.c,
+ *             trace_parse.c, trace_ops.c and util.c for progress. In: a path; out: struct trace_ops
+ *             and counts, or one message.
  */
 #include "trace/trace_load.h"
 #include "trace/trace_read.h"

@@ -11,13 +11,13 @@
 struct progress;
 
 struct trace_load {
-	/* wishes */
+	/* parameters */
 	const char *path;	   /* "-": standard input */
 	uint64_t max_events;	   /* stop after so many memory events; 0: all */
 	bool keep_going;	   /* count lines that are wrong instead of giving up */
 	struct progress *progress; /* or NULL */
 
-	/* what was found */
+	/* results */
 	struct trace_ops ops;
 	uint64_t lines;
 	uint64_t events;  /* memory events */

@@ -2,10 +2,17 @@
 /*
  * uslab/trace/trace_ops.c - a whole trace as a compact list of operations
  *
+ * Invariants: a slot has at most one live object; each free has the class of the allocation before
+ *             it.
+ * Flow:       called by trace_load.c for each event, and by trace_thin.c, compare/ and
+ *             replay/cmd_replay.c when the list is finished; calls trace_parse.c. In: struct
+ *             trace_event; out: struct trace_ops.
+ *
  * A hash table maps the pointers that are alive to slots; a pointer leaves it with its free, so the
  * table grows with the live objects, not with the trace. Classes and caches are interned in two
  * chained tables. The hash is seeded: a trace cannot be written to make chains long.
  */
+#include "inspect/mix.h"
 #include "trace/trace_ops.h"
 
 #include <errno.h>
@@ -61,11 +68,7 @@ static int grow(void *array, size_t *max, size_t count, size_t element, size_t f
 
 static uint64_t mix(const struct trace_index *index, uint64_t value)
 {
-	uint64_t x = value + index->seed;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return x ^ (x >> 31);
+	return mix_bits(value + index->seed);
 }
 
 static size_t pointer_home(const struct trace_index *index, uint64_t ptr)

@@ -94,7 +94,7 @@ int trace_ops_init(struct trace_ops *t);
 
 /*
  * The next event of the trace. 0; -ENOMEM; -E2BIG: more objects alive, CPUs, or kinds of allocation
- * than an operation has room for.
+ * than the fields of an operation can hold.
  */
 int trace_ops_add(struct trace_ops *t, const struct trace_event *event);
 

@@ -2,6 +2,11 @@
 /*
  * uslab/trace/trace_parse.c - one line of text -> one kernel memory event
  *
+ * Data:       three constant tables.
+ * Flow:       called by trace_load.c, and for kinds and names by trace_ops.c and
+ *             replay/replay_report.c. In: one line; out: struct trace_event, or what is wrong at
+ *             which column.
+ *
  * Three tables say everything: the events with the fields that they must have, the fields with
  * their readers, and the gfp flags that matter. A line is read left to right: the part before the
  * event (find_header), the event's name (find_event), the fields (parse_fields).
@@ -553,7 +558,7 @@ static bool find_header(struct trace_text line, struct header *header)
 static bool is_lost(struct trace_text t, uint64_t *lost)
 {
 	struct trace_text inside;
-	bool says_lost = false;
+	bool is_lost = false;
 
 	if (!starts_with(t, "CPU:"))
 		return false;
@@ -568,12 +573,12 @@ static bool is_lost(struct trace_text t, uint64_t *lost)
 		struct trace_text word = first_token(inside);
 
 		if (equals(word, "LOST") || equals(word, "DROPPED"))
-			says_lost = true;
+			is_lost = true;
 		else if (!equals(word, "EVENTS") && !parse_digits(word, 10, lost))
 			return false;
 		inside = skip_spaces(skip(inside, word.length));
 	}
-	return says_lost;
+	return is_lost;
 }
 
 /* "=> function" (tracefs) or "  ffffffff8782660d function+0x1 (file)" (perf). */

@@ -30,7 +30,9 @@ enum trace_kind {
 
 /* The kernel's name of the event. */
 const char *trace_kind_name(enum trace_kind kind);
+/* An allocation, not a free? */
 bool trace_kind_is_alloc(enum trace_kind kind);
+/* By kmalloc() or kfree(), not by kmem_cache_alloc() or kmem_cache_free()? */
 bool trace_kind_is_kmalloc(enum trace_kind kind);
 
 /* A piece of the line; not NUL-terminated, may hold any byte. */

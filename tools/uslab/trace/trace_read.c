@@ -2,6 +2,9 @@
 /*
  * uslab/trace/trace_read.c - the lines of a file: plain or zstd, named or standard input
  *
+ * Flow:       called by trace_load.c; calls libzstd. In: a file, a pipe or standard input; out: one
+ *             line at a time, valid until the next call.
+ *
  * The file's first bytes, not its name, say what it is. Bytes go through `in` (as they are in the
  * file) to `text` (lines), which holds two of the longest lines, so that a whole line always fits.
  */
@@ -56,7 +59,7 @@ static const struct {
 	  4, "a program" },
 };
 
-/* Makes room and reads once. false: at the end, or failed. */
+/* Frees the start of the buffer and reads once. false: at the end, or failed. */
 static bool fill_in(struct trace_reader *r)
 {
 	ssize_t got;
@@ -141,14 +144,14 @@ struct trace_reader *trace_read_open(const char *path, char *error, size_t size)
 /* Plain: in[] -> text[]. false: nothing left. */
 static bool fill_text_plain(struct trace_reader *r)
 {
-	size_t room = TEXT_SIZE - r->text_end;
+	size_t space = TEXT_SIZE - r->text_end;
 	size_t n;
 
 	if (r->in_start == r->in_end && !fill_in(r))
 		return false;
 	n = r->in_end - r->in_start;
-	if (n > room)
-		n = room;
+	if (n > space)
+		n = space;
 	memcpy(r->text + r->text_end, r->in + r->in_start, n);
 	r->in_start += n;
 	r->consumed += n;
@@ -193,7 +196,7 @@ static bool fill_text_zstd(struct trace_reader *r)
 	return true;
 }
 
-/* More bytes behind text_end; there is room for one at least. false: end or failed. */
+/* More bytes behind text_end; at least one fits. false: end or failed. */
 static bool fill_text(struct trace_reader *r)
 {
 	if (r->failed)

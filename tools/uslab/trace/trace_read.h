@@ -3,7 +3,7 @@
  * uslab/trace/trace_read.h - the lines of a file: plain or zstd, named or standard input
  *
  * Memory is bounded whatever the file says: one window of text, and zstd's own window of at most
- * 128 MiB (what zstd refuses beyond without being told).
+ * 128 MiB (what zstd refuses beyond by default).
  */
 #ifndef TOOLS_TRACE_READ_H
 #define TOOLS_TRACE_READ_H
@@ -30,6 +30,7 @@ struct trace_reader;
  */
 struct trace_reader *trace_read_open(const char *path, char *error, size_t size);
 
+/* The next line; *length without the newline, and *line is not NUL-terminated. */
 enum trace_read trace_read_line(struct trace_reader *r, const char **line, size_t *length);
 
 /* Lines so far: after TRACE_READ_LINE, _LONG and _CUT the number of that line, from 1. */

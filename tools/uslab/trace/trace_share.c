@@ -2,6 +2,10 @@
 /*
  * uslab/trace/trace_share.c - the operations of a trace in a file that several processes map
  *
+ * Flow:       called by compare/compare_trace.c, which writes the file, and
+ *             compare/compare_worker.c, which maps it. In: struct trace_ops; out: a descriptor, and
+ *             the same struct in another process.
+ *
  * The file is a header and then the arrays, each at a multiple of 8 bytes. Writer and readers are
  * the same program, so the arrays are there as they are in memory.
  */

@@ -2,9 +2,14 @@
 /*
  * uslab/trace/trace_thin.c - a trace with a part of its objects, over all of its time
  *
- * Which part an object is in is decided by a hash of its number, the same in every run: traces have
- * rhythms (header, data, header, data, ...), and every n-th object would follow one of them.
+ * Flow:       called by compare/compare_trace.c, and to choose parts by replay/replay_stage.c;
+ *             calls trace_ops.c. In: struct trace_ops; out: the same with fewer operations.
+ *
+ * Which part an object is in is decided by a hash of its number, the same in every run: traces
+ * repeat patterns (header, data, header, data, ...), and every n-th object would always be the same
+ * of them.
  */
+#include "inspect/mix.h"
 #include "trace/trace_thin.h"
 
 #include <errno.h>
@@ -27,11 +32,7 @@ struct thinning {
 
 unsigned int trace_part(uint64_t number, unsigned int parts)
 {
-	uint64_t x = number * 0x9e3779b97f4a7c15u;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-	return (unsigned int)((x ^ (x >> 31)) % parts);
+	return (unsigned int)(mix_bits(mix_multiply(number)) % parts);
 }
 
 static uint32_t take_slot(struct thinning *n)

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track/cmd_track.c - `uslab track`: the call sites that hold the memory of a running program
+ * uslab/track/cmd_track.c - `uslab track`: the call sites that allocated the live memory of a
+ * running program
  *
- * Flow: choose caches, switch tracking on, then tables (track_run.c) until a signal, the end of the
- * program or the first table with --once; at last switch off what was switched on.
+ * Flow:       called by main.c; calls options.c, process/source.c, track_choose.c,
+ *             track_watchdog.c, track_switch.c, command/command.c for sampling, then track_run.c
+ *             until a signal, the end of the program or the first table with --once; at last
+ *             track_switch.c for what was switched on. In: options; out: tables, JSON, profiles.
+ *
+ * Read track.h first, then this file, track_choose.c, track_switch.c, track_run.c, track_table.c
+ * (with track_sites.c and estimate.c below it), and one of the printers: track_print.c,
+ * track_json.c, track_pprof.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -202,16 +209,17 @@ static int set_option(void *arg, int option, const char *value)
 	}
 }
 
-static int check(struct track_options *options, int argc, char **argv)
+static int check(void *arg, int argc, char **argv)
 {
+	struct track_options *options = arg;
 	bool core = options->source.core != NULL;
 
 	if (core && optind < argc)
 		options->source.program = argv[optind++];
 	if (optind < argc)
-		return util_usage_error(COMMAND, "'%s' is too much", argv[optind]);
+		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	if (core == (options->source.pid != 0))
-		return util_usage_error(COMMAND, "which process? Say either -p PID or --core FILE");
+		return util_usage_error(COMMAND, "which process? Use -p PID or --core FILE");
 	if (core && options->off)
 		return util_usage_error(COMMAND, "--off is for running programs");
 	if (options->off && options->keep)
@@ -226,20 +234,12 @@ static int check(struct track_options *options, int argc, char **argv)
 	return EXIT_OK;
 }
 
-static const struct option_table table = {
-	.command = COMMAND, .usage = usage, .rows = rows, .notes = notes, .set = set_option
-};
-
-/* Returns the exit status, or -1: go on. */
-static int parse(struct track_options *options, int argc, char **argv)
-{
-	int status = options_take(&table, options, argc, argv);
-
-	if (status >= 0)
-		return status;
-	status = check(options, argc, argv);
-	return status == EXIT_OK ? -1 : status;
-}
+static const struct option_table table = { .command = COMMAND,
+					   .usage = usage,
+					   .rows = rows,
+					   .notes = notes,
+					   .set = set_option,
+					   .check = check };
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
@@ -260,7 +260,7 @@ static int choose(struct tracking *t)
 	return track_choose_growing(t);
 }
 
-static void say_what_is_tracked(const struct tracking *t)
+static void print_tracked(const struct tracking *t)
 {
 	char growth[UTIL_SIZE_TEXT];
 
@@ -278,7 +278,7 @@ static bool any_switched(const struct tracking *t)
 	return false;
 }
 
-/* Is one sampled that was before we came? */
+/* Was one of the caches sampled before this tool started? */
 static bool was_sampled(const struct tracking *t)
 {
 	for (unsigned int i = 0; i < t->nr_caches; i++)
@@ -305,7 +305,7 @@ static int start_sampling(struct tracking *t)
 				 "%s cannot be sampled: %s; --full tracks every allocation",
 				 t->source.title, strerror(-ret));
 	/*
-	 * what is sampled before the process has found its mean is of all weights, and says little
+	 * what is sampled before the process has adjusted its mean has widely different weights
 	 */
 	if (t->sampler.began)
 		t->start = tracks_now(t->snapshot);
@@ -324,26 +324,26 @@ static int track_process(struct tracking *t)
 	int status;
 
 	if (!t->options->keep)
-		track_guard_start(t);
+		track_watchdog_start(t);
 	status = track_switch_on(t);
-	/* from when all of them are on: the process may have taken seconds to come by */
+	/* from when all of them are on: the process may have taken seconds to take the commands */
 	if (any_switched(t))
 		t->start = tracks_now(t->snapshot);
 	if (status == EXIT_OK)
 		status = start_sampling(t);
 	if (status == EXIT_OK) {
-		say_what_is_tracked(t);
+		print_tracked(t);
 		status = t->options->once ? track_run_once(t) : track_run_live(t);
 	}
 	command_sampler_close(&t->sampler, t->options->keep || was_sampled(t));
 	if (!t->options->keep && any_switched(t) && !t->gone && !source_gone(&t->source) &&
 	    track_switch_off(t, false) != EXIT_OK)
 		status = EXIT_FAILED;
-	track_guard_end(t);
+	track_watchdog_end(t);
 	return status;
 }
 
-/* Whoever switched it on. Nobody picks for nothing. */
+/* Also what other tools switched on. Sampling ends with the last sampled cache. */
 static int switch_all_off(struct tracking *t)
 {
 	int status = track_switch_off(t, true);
@@ -389,7 +389,7 @@ int cmd_track(int argc, char **argv)
 	struct tracking *t;
 	int status;
 
-	status = parse(&options, argc, argv);
+	status = options_take(&table, &options, argc, argv);
 	if (status >= 0)
 		return status;
 	t = calloc(1, sizeof(*t));

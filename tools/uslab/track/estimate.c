@@ -2,13 +2,15 @@
 /*
  * uslab/track/estimate.c - sums of weights, and their intervals
  *
+ * Why:        docs/adr/0019
+ * Flow:       called by track_sites.c, which adds objects, and by track_table.c and track_print.c;
+ *             calls libm. In: values with weights; out: sums with the ends of their intervals.
+ *
  * A sum with that variance is like a Poisson count of sum^2 / variance, times a factor; the ends of
  * its interval are quantiles of a gamma distribution, at the upper end as if one more had been
  * seen, as heavy as any (Fay and Feuer). So few samples have a wide and lopsided interval, and what
  * was seen in full has none. The interval of a quotient is put together from those of its parts on
  * a logarithmic scale (Zou and Donner).
- *
- * Why: docs/adr/0019.
  */
 #include "track/estimate.h"
 

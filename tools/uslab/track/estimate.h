@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track/estimate.h - how many there are of what was sampled, and how sure that is
+ * uslab/track/estimate.h - estimates of totals from samples, with their confidence intervals
  *
  * Each thing was seen with a probability p that is known, apart from all others, and stands for 1/p
  * of them (its weight). The sum of weights is right on average, whatever the things are; its
@@ -23,7 +23,9 @@ struct estimate {
 	double value, low, high;
 };
 
+/* One thing more that was seen; the sum was all 0 at first. */
 void estimate_add(struct estimate_sum *sum, double value, double weight);
+/* Adds a sum of other things. */
 void estimate_merge(struct estimate_sum *to, const struct estimate_sum *sum);
 
 /* one: value * weight of the heaviest thing that may have been there and was not seen. */

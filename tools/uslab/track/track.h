@@ -54,7 +54,7 @@ struct track_cache {
 	double growth; /* bytes per second while it was watched; NAN: it was not */
 	bool sampled;
 	bool switched;	    /* by us */
-	unsigned long live; /* objects, at the last look */
+	unsigned long live; /* objects, in the last snapshot */
 	unsigned long tracked;
 };
 
@@ -101,25 +101,26 @@ struct tracking {
 	struct track_cache cache[TRACK_MAX_CACHES];
 	/* process's clock when tracking was on, if we switched some of it on; else 0 */
 	uint64_t start;
-	pid_t guard; /* see track_guard_start(); 0: there is none */
-	int guard_fd;
+	pid_t watchdog; /* see track_watchdog_start(); 0: there is none */
+	int watchdog_fd;
 	struct track_table table;
-	double looked; /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
-	bool gone; /* the process has ended or is another program: nothing is to be switched off */
-	bool said_ended;
-	double next_look; /* when it is to be made again in between */
+	double refreshed; /* CLOCK_MONOTONIC in seconds when the table was made; 0: never */
+	bool gone; /* the process has ended or executes another program: nothing to switch off */
+	bool warned_ended;
+	double next_refresh; /* when it is to be made again in between */
 };
 
 /* ---- track_run.c ---- */
 
 /* Signals that end tools are only noted from now on. */
 void track_catch_signals(void);
+/* Has such a signal come? */
 bool track_stopped(void);
 /* A signal ends it early, and the end of the process; false: there was one. */
 bool track_sleep(const struct tracking *t, double seconds);
 /*
  * After the interval one table, or what was asked for in its place; should the process end before,
- * what was seen last, which is said. The exit status, after a message if it is not EXIT_OK.
+ * the last snapshot, with a warning. The exit status, after a message if it is not EXIT_OK.
  */
 int track_run_once(struct tracking *t);
 /* A table after each interval, until a signal or the end of the process. The same. */
@@ -143,8 +144,8 @@ unsigned long track_live_objects(const struct snapshot *s, const struct snapshot
  * is sampled that is to be tracked in full, or the other way round.
  */
 int track_switch_on(struct tracking *t);
-/* By the last snapshot: has somebody switched off what is looked at? That is said, once. */
-void track_say_what_ended(struct tracking *t);
+/* By the last snapshot: has another tool switched off what is tracked? Warns, once. */
+void track_warn_ended(struct tracking *t);
 /* Switches off what was switched on by us; all: also by others. */
 int track_switch_off(struct tracking *t, bool all);
 
@@ -154,11 +155,11 @@ int track_switch_off(struct tracking *t, bool all);
  * Starts a process that switches off what is noted from now on if this one is killed.
  * Without it that stays on.
  */
-void track_guard_start(struct tracking *t);
+void track_watchdog_start(struct tracking *t);
 /* That cache, by its index in t->cache, is about to be switched on. */
-void track_guard_note(const struct tracking *t, unsigned int cache);
-/* What was switched on is off again, or is to stay. Also without a guard. */
-void track_guard_end(struct tracking *t);
+void track_watchdog_note(const struct tracking *t, unsigned int cache);
+/* What was switched on is off again, or is to stay. Also without a watchdog. */
+void track_watchdog_end(struct tracking *t);
 
 /* ---- track_table.c ---- */
 
@@ -167,6 +168,7 @@ void track_guard_end(struct tracking *t);
  * one that was there.
  */
 int track_table_make(struct tracking *t);
+/* Frees the rows; also of a table that was never made. */
 void track_table_free(struct track_table *table);
 
 /* ---- printers ---- */

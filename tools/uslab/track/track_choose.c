@@ -2,9 +2,13 @@
 /*
  * uslab/track/track_choose.c - which caches are tracked: those that were named, or those that grow
  *
+ * Flow:       called by cmd_track.c, and for live objects by track_table.c; calls process/source.c,
+ *             pattern.c, track_run.c for pauses. In: patterns, or a series of snapshots; out:
+ *             cache[] of struct tracking.
+ *
  * Growth is seen from outside, without anything being switched on: snapshots, a second or less
- * apart. A cache that only breathes is not taken for one that grows, since the later half of the
- * looks is compared with the earlier one.
+ * apart. The later half of them is compared with the earlier half, so that a cache whose objects
+ * only come and go is not taken for one that grows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +18,10 @@
 #include "track/track.h"
 #include "util.h"
 
-#define LOOKS 8u /* while caches are watched; an even number */
+#define SNAPSHOTS 8u /* while caches are watched; an even number */
 #define MAX_GROWING 4u
 #define BLOCKS 0u   /* the number that no cache has */
-#define MIN_SHARE 4 /* one that grows by less than this part of the fastest is left alone */
+#define MIN_SHARE 4 /* one that grows by less than this part of the fastest is not chosen */
 
 static void add(struct tracking *t, const struct snapshot_cache *c)
 {
@@ -98,7 +102,7 @@ int track_choose_matching(struct tracking *t)
 /* ---- growth ---------------------------------------------------------------------------------- */
 
 /*
- * Bytes of live objects in the earlier and in the later half of the looks, by
+ * Bytes of live objects in the earlier and in the later half of the snapshots, by
  * cache number; 0: whole pages.
  */
 struct watch {
@@ -111,26 +115,26 @@ struct grown {
 	double bytes;
 };
 
-static void note(struct watch *watch, const struct snapshot *s, unsigned int look)
+static void note(struct watch *watch, const struct snapshot *s, unsigned int number)
 {
-	double *half = look < LOOKS / 2 ? watch->early : watch->late;
+	double *half = number < SNAPSHOTS / 2 ? watch->early : watch->late;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++)
 		if (s->cache[i].id || s->cache[i].whole_pages)
-			half[s->cache[i].id] += (double)s->cache[i].object_bytes / (LOOKS / 2);
+			half[s->cache[i].id] += (double)s->cache[i].object_bytes / (SNAPSHOTS / 2);
 }
 
 static int watch_growth(struct tracking *t, struct watch *watch)
 {
-	double pause = t->options->watch / (LOOKS - 1);
+	double pause = t->options->watch / (SNAPSHOTS - 1);
 
-	for (unsigned int look = 0; look < LOOKS; look++) {
+	for (unsigned int number = 0; number < SNAPSHOTS; number++) {
 		/* of a process that has ended the snapshot says so */
-		if (look && !track_sleep(t, pause) && track_stopped())
+		if (number && !track_sleep(t, pause) && track_stopped())
 			return EXIT_FAILED;
 		if (source_snapshot(&t->source, t->snapshot) != EXIT_OK)
 			return EXIT_FAILED;
-		note(watch, t->snapshot, look);
+		note(watch, t->snapshot, number);
 	}
 	return EXIT_OK;
 }
@@ -177,8 +181,8 @@ static void choose_growing(struct tracking *t, const struct watch *watch, struct
 		t->cache[t->nr_caches - 1].growth = grown[i].bytes * 2 / t->options->watch;
 	}
 	/*
-	 * whatever caches do: tracking them costs next to nothing, and a few large
-	 * buffers outweigh any leak
+	 * whatever caches grow: tracking whole pages costs next to nothing, and a few large buffers
+	 * outweigh any leak
 	 */
 	if (watch->late[BLOCKS] > watch->early[BLOCKS]) {
 		add_blocks(t);

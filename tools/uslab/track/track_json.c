@@ -2,48 +2,21 @@
 /*
  * uslab/track/track_json.c - call sites as JSON, one object to a line
  *
- * json-c answers out of memory with NULL at every step; a step that fails
- * marks all of it as failed.
+ * Flow:       called by track_run.c; calls track_print.c, symbols/resolve.c, json_values.c and
+ *             json-c. In: rows; out: one line.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <json-c/json.h>
 #include <math.h>
-#include <string.h>
 
+#include "json_values.h"
 #include "track/track.h"
-
-static void add(struct json_object *to, const char *key, struct json_object *value, bool *failed)
-{
-	if (!to || !value || json_object_object_add(to, key, value)) {
-		json_object_put(value);
-		*failed = true;
-	}
-}
-
-static void append(struct json_object *to, struct json_object *value, bool *failed)
-{
-	if (!to || !value || json_object_array_add(to, value)) {
-		json_object_put(value);
-		*failed = true;
-	}
-}
 
 /* NAN, which is not known, is null. */
 static void add_number(struct json_object *to, const char *key, double value, bool *failed)
 {
-	if (!isnan(value))
-		add(to, key, json_object_new_double(value), failed);
-	else if (!to || json_object_object_add(to, key, NULL))
-		*failed = true;
-}
-
-static struct json_object *address_json(uint64_t value)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "0x%" PRIx64, value);
-	return json_object_new_string(text);
+	if (isnan(value))
+		json_add_null(to, key, failed);
+	else
+		json_add(to, key, json_object_new_double(value), failed);
 }
 
 /* frame: one of those at that address. */
@@ -53,19 +26,19 @@ static struct json_object *frame_json(const struct resolve_name *name,
 	struct json_object *object = json_object_new_object();
 	bool inlined = frame != &name->frame[name->nr_frames - 1];
 
-	add(object, "address", address_json(pc), failed);
-	add(object, "function", json_object_new_string(frame->function), failed);
-	add(object, "symbol", json_object_new_string(frame->symbol), failed);
-	add(object, "inlined", json_object_new_boolean(inlined), failed);
-	add(object, "object", json_object_new_string(name->object), failed);
-	add(object, "module", json_object_new_string(name->mapping.path), failed);
-	add(object, "module_offset", address_json(name->mapping.address), failed);
-	add(object, "build_id", json_object_new_string(name->mapping.build_id), failed);
-	add(object, "file", json_object_new_string(frame->file), failed);
+	json_add(object, "address", json_new_address(pc), failed);
+	json_add(object, "function", json_object_new_string(frame->function), failed);
+	json_add(object, "symbol", json_object_new_string(frame->symbol), failed);
+	json_add(object, "inlined", json_object_new_boolean(inlined), failed);
+	json_add(object, "object", json_object_new_string(name->object), failed);
+	json_add(object, "module", json_object_new_string(name->mapping.path), failed);
+	json_add(object, "module_offset", json_new_address(name->mapping.address), failed);
+	json_add(object, "build_id", json_object_new_string(name->mapping.build_id), failed);
+	json_add(object, "file", json_object_new_string(frame->file), failed);
 	if (frame->line)
-		add(object, "line", json_object_new_uint64(frame->line), failed);
+		json_add(object, "line", json_object_new_uint64(frame->line), failed);
 	else
-		add_number(object, "line", NAN, failed);
+		json_add_null(object, "line", failed);
 	return object;
 }
 
@@ -75,16 +48,16 @@ static void append_frames(struct json_object *stack, struct tracking *t, uint64_
 	const struct resolve_name *name = resolve_address(t->resolve, pc);
 
 	for (unsigned int i = 0; i < name->nr_frames; i++)
-		append(stack, frame_json(name, &name->frame[i], pc, failed), failed);
+		json_append(stack, frame_json(name, &name->frame[i], pc, failed), failed);
 }
 
 static struct json_object *age_json(const struct track_row *row, bool *failed)
 {
 	struct json_object *object = json_object_new_object();
 
-	add(object, "min", json_object_new_uint64(row->age_min), failed);
-	add(object, "mean", json_object_new_double(row->age_mean), failed);
-	add(object, "max", json_object_new_uint64(row->age_max), failed);
+	json_add(object, "min", json_object_new_uint64(row->age_min), failed);
+	json_add(object, "mean", json_object_new_double(row->age_mean), failed);
+	json_add(object, "max", json_object_new_uint64(row->age_max), failed);
 	return object;
 }
 
@@ -108,7 +81,7 @@ static void add_numbers(struct json_object *object, const struct track_row *row,
 	add_estimate(object, "kept_per_second", &row->kept, !row->vague, failed);
 	add_estimate(object, "kept_bytes_per_second", &row->kept_bytes, !row->vague, failed);
 	add_estimate(object, "share", &row->share, !row->vague, failed);
-	add(object, "too_few_samples", json_object_new_boolean(row->vague), failed);
+	json_add(object, "too_few_samples", json_object_new_boolean(row->vague), failed);
 }
 
 static struct json_object *site_json(struct tracking *t, const struct track_row *row, bool *failed)
@@ -118,14 +91,14 @@ static struct json_object *site_json(struct tracking *t, const struct track_row 
 	struct json_object *object = frame_json(name, &name->frame[name->site], pc, failed);
 	struct json_object *stack = json_object_new_array();
 
-	add(object, "cache", json_object_new_string(t->cache[row->cache].name), failed);
-	add(object, "caches", json_object_new_uint64(row->nr_caches), failed);
+	json_add(object, "cache", json_object_new_string(t->cache[row->cache].name), failed);
+	json_add(object, "caches", json_object_new_uint64(row->nr_caches), failed);
 	add_numbers(object, row, failed);
-	add(object, "tracked", json_object_new_uint64(row->tracked), failed);
-	add(object, "age_ms", age_json(row, failed), failed);
+	json_add(object, "tracked", json_object_new_uint64(row->tracked), failed);
+	json_add(object, "age_ms", age_json(row, failed), failed);
 	for (unsigned int i = 0; i < row->nr; i++)
 		append_frames(stack, t, row->pc[i], failed);
-	add(object, "stack", stack, failed);
+	json_add(object, "stack", stack, failed);
 	return object;
 }
 
@@ -133,10 +106,10 @@ static struct json_object *cache_json(const struct track_cache *c, bool *failed)
 {
 	struct json_object *object = json_object_new_object();
 
-	add(object, "name", json_object_new_string(c->name), failed);
-	add(object, "sampled", json_object_new_boolean(c->sampled), failed);
-	add(object, "objects", json_object_new_uint64(c->live), failed);
-	add(object, "tracked", json_object_new_uint64(c->tracked), failed);
+	json_add(object, "name", json_object_new_string(c->name), failed);
+	json_add(object, "sampled", json_object_new_boolean(c->sampled), failed);
+	json_add(object, "objects", json_object_new_uint64(c->live), failed);
+	json_add(object, "tracked", json_object_new_uint64(c->tracked), failed);
 	add_number(object, "growth_bytes_per_second", c->growth, failed);
 	return object;
 }
@@ -147,16 +120,16 @@ static struct json_object *all_json(struct tracking *t, bool *failed)
 	struct json_object *caches = json_object_new_array();
 	struct json_object *sites = json_object_new_array();
 
-	add(object, "source", json_object_new_string(t->source.title), failed);
+	json_add(object, "source", json_object_new_string(t->source.title), failed);
 	add_number(object, "seconds", t->table.seconds > 0 ? t->table.seconds : NAN, failed);
-	add(object, "at_least", json_object_new_boolean(t->table.at_least), failed);
-	add(object, "estimated", json_object_new_boolean(t->table.estimated), failed);
+	json_add(object, "at_least", json_object_new_boolean(t->table.at_least), failed);
+	json_add(object, "estimated", json_object_new_boolean(t->table.estimated), failed);
 	for (unsigned int i = 0; i < t->nr_caches; i++)
-		append(caches, cache_json(&t->cache[i], failed), failed);
-	add(object, "caches", caches, failed);
+		json_append(caches, cache_json(&t->cache[i], failed), failed);
+	json_add(object, "caches", caches, failed);
 	for (unsigned int i = 0; i < t->table.nr && i < t->options->top; i++)
-		append(sites, site_json(t, &t->table.row[i], failed), failed);
-	add(object, "sites", sites, failed);
+		json_append(sites, site_json(t, &t->table.row[i], failed), failed);
+	json_add(object, "sites", sites, failed);
 	return object;
 }
 
@@ -164,11 +137,6 @@ int track_print_json(FILE *out, struct tracking *t)
 {
 	bool failed = false;
 	struct json_object *object = all_json(t, &failed);
-	const char *text = failed ? NULL
-				  : json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
 
-	if (text)
-		fprintf(out, "%s\n", text);
-	json_object_put(object);
-	return text ? 0 : -ENOMEM;
+	return json_print(out, object, JSON_C_TO_STRING_PLAIN, failed);
 }

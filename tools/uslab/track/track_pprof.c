@@ -2,9 +2,11 @@
 /*
  * uslab/track/track_pprof.c - call sites as a gzip'd profile.proto, as pprof reads it
  *
- * The format is a handful of nested messages of numbers and lengths, written here by hand.
- * Texts are numbers in one table; functions, files of the program and code addresses are
- * numbered as they are met, from 1.
+ * Flow:       called by track_run.c; calls symbols/resolve.c and zlib. In: rows; out: a file.
+ *
+ * The format is a few nested messages of numbers and lengths, encoded here without a library. Texts
+ * are numbers in one table; functions, files of the program and code addresses are numbered in the
+ * order in which they are found, from 1.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -58,7 +60,7 @@ enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
 struct buffer {
 	unsigned char *bytes;
-	size_t len, room;
+	size_t len, capacity;
 	bool failed;
 };
 
@@ -90,16 +92,16 @@ static void put_bytes(struct buffer *b, const void *bytes, size_t len)
 {
 	if (b->failed || !len)
 		return;
-	if (b->len + len > b->room) {
-		size_t room = (b->len + len) * 2;
-		unsigned char *more = realloc(b->bytes, room);
+	if (b->len + len > b->capacity) {
+		size_t capacity = (b->len + len) * 2;
+		unsigned char *more = realloc(b->bytes, capacity);
 
 		if (!more) {
 			b->failed = true;
 			return;
 		}
 		b->bytes = more;
-		b->room = room;
+		b->capacity = capacity;
 	}
 	memcpy(b->bytes + b->len, bytes, len);
 	b->len += len;

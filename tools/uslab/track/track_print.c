@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/track/track_print.c - call sites for people, and as folded stacks for flame graphs
+ *
+ * Flow:       called by track_run.c, and for the frame that names a row by track_json.c; calls
+ *             symbols/resolve.c, resolve_frames.c there, estimate.c and util.c. In: rows; out:
+ *             text.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -54,7 +58,7 @@ static void print_headline(FILE *out, const struct tracking *t)
 
 /* ---- the name of a row ----------------------------------------------------------------------- */
 
-/* strdup, operator new and the like say nothing about who wants the memory. */
+/* strdup, operator new and the like are not the call site of interest. */
 static bool is_library(const struct resolve_name *name)
 {
 	static const char *const names[] = { "libc.so", "libc-", "libstdc++", "ld-linux",
@@ -131,7 +135,7 @@ static void print_exact(FILE *out, const struct track_row *row)
 		fprintf(out, " %9.1f", row->kept.value);
 }
 
-/* A number of which only its upper end is known: "<12.3". */
+/* A number of which only the upper end is known: "<12.3". */
 static void print_kept(FILE *out, const struct estimate *kept)
 {
 	char text[32];

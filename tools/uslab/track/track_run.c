@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track/track_run.c - looks at what is tracked, tables, and the time between them
+ * uslab/track/track_run.c - the loop: snapshots of what is tracked, tables, and the time
+ * between them
  *
- * Between two tables the process is looked at as well, so that there is something to show should it
- * end: what is tracked, and what the call sites are called, since files are found through /proc.
- * A look reads only; the process is not stopped for it. Looks take at most a twentieth of the time.
+ * Data:       stopped: the signal that ends it; written by the handler.
+ * Flow:       called by cmd_track.c, and for pauses by track_choose.c; calls track_table.c, the
+ *             printers track_print.c, track_json.c and track_pprof.c, symbols/resolve.c,
+ *             command/command.c to renew the sampling, and inspect/snapshot.c. In: struct tracking;
+ *             out: tables on stdout, files.
+ *
+ * Snapshots are taken between two tables as well, so that there is something to show if the process
+ * ends: tracked objects, and names of call sites, since files are found through /proc. A snapshot
+ * only reads, and does not stop the process. They take at most a twentieth of the time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,10 +29,10 @@
 #define COMMAND "track"
 #define LIVE_FRAMES 3u
 #define HEADLINES 5   /* lines of the screen that are no rows */
-#define MAX_SLEEP 0.2 /* seconds without a look at signals */
+#define MAX_SLEEP 0.2 /* seconds without a check for signals */
 #define RENEW_SECONDS 0.2
-#define LOOK_SECONDS 0.5 /* between two looks, or more where they take long */
-#define LOOK_SHARE 20
+#define REFRESH_SECONDS 0.5 /* between two snapshots, or more where they take long */
+#define REFRESH_SHARE 20
 #define CLEAR "\033[H\033[2J"
 
 static volatile sig_atomic_t stopped; /* the signal that ends it */
@@ -125,7 +132,7 @@ static int print_once(struct tracking *t)
 	return status;
 }
 
-/* ---- looks ----------------------------------------------------------------------------------- */
+/* ---- snapshots ------------------------------------------------------------------------------- */
 
 static double now_seconds(void)
 {
@@ -135,7 +142,7 @@ static double now_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Names are kept: what is asked for now is known when the process is no more. */
+/* Looks up names now, since they are cached and cannot be found after the end of the process. */
 static void name_sites(struct tracking *t)
 {
 	const struct track_options *options = t->options;
@@ -146,11 +153,11 @@ static void name_sites(struct tracking *t)
 	for (unsigned int i = 0; i < rows; i++)
 		for (unsigned int f = 0; f < t->table.row[i].nr; f++)
 			resolve_address(t->resolve, t->table.row[i].pc[f]);
-	resolve_say_closed(t->resolve, COMMAND);
+	resolve_warn_closed(t->resolve, COMMAND);
 }
 
 /* 0 or -errno, without a message; then the table is as it was. */
-static int look(struct tracking *t)
+static int refresh(struct tracking *t)
 {
 	double start = now_seconds(), took;
 	bool first;
@@ -161,19 +168,19 @@ static int look(struct tracking *t)
 		ret = track_table_make(t);
 	if (ret)
 		return ret;
-	first = t->looked == 0;
-	t->looked = start;
+	first = t->refreshed == 0;
+	t->refreshed = start;
 	if (t->options->source.kind == SOURCE_PROCESS)
-		track_say_what_ended(t);
+		track_warn_ended(t);
 	name_sites(t);
 	/* the first one reads symbols, which are kept: it says nothing about the others */
-	took = first ? 0 : (now_seconds() - start) * LOOK_SHARE;
-	t->next_look = now_seconds() + (took > LOOK_SECONDS ? took : LOOK_SECONDS);
+	took = first ? 0 : (now_seconds() - start) * REFRESH_SHARE;
+	t->next_refresh = now_seconds() + (took > REFRESH_SECONDS ? took : REFRESH_SECONDS);
 	return 0;
 }
 
-/* Why there is nothing to show. */
-static int fail_look(struct tracking *t, int error)
+/* Prints why there is nothing to show. */
+static int fail_refresh(struct tracking *t, int error)
 {
 	int status = error == -ENOMEM ? EXIT_OK : source_snapshot(&t->source, t->snapshot);
 
@@ -181,10 +188,10 @@ static int fail_look(struct tracking *t, int error)
 }
 
 /* The process is gone, or is another program, and there is a table of before. */
-static void say_as_of_when(struct tracking *t)
+static void warn_as_of(struct tracking *t)
 {
 	double as_of = t->table.seconds;
-	double end = as_of + now_seconds() - t->looked;
+	double end = as_of + now_seconds() - t->refreshed;
 
 	t->gone = true;
 	util_warn(COMMAND,
@@ -206,31 +213,30 @@ bool track_sleep(const struct tracking *t, double seconds)
 }
 
 /* What was not sampled has no row, and the numbers of others know nothing of it. */
-static void say_what_is_missing(struct tracking *t)
+static void warn_missing(struct tracking *t)
 {
 	static bool said;
 
 	if (t->sampler.broken && !said)
-		util_warn(
-			COMMAND,
-			"sampling stood still for a while (another tool ended it, or this one was "
-			"held up): what was allocated then is in no number");
+		util_warn(COMMAND,
+			  "sampling was interrupted (another tool ended it, or this one was "
+			  "stopped for too long): what was allocated then is not counted");
 	said |= t->sampler.broken;
 }
 
-/* Keeps the sampling alive meanwhile, and looks. Ends early with a signal, or with the process. */
+/* Renews the sampling and refreshes the table. Ends early with a signal, or with the process. */
 static void pause_for(struct tracking *t, double seconds)
 {
 	double end = now_seconds() + seconds;
 
 	for (double left = seconds; !stopped && left > 0; left = end - now_seconds()) {
 		command_sampler_renew(&t->sampler); /* nothing, where nothing is sampled */
-		if (now_seconds() >= t->next_look && look(t))
+		if (now_seconds() >= t->next_refresh && refresh(t))
 			break;
 		if (!track_sleep(t, left < RENEW_SECONDS ? left : RENEW_SECONDS))
 			break;
 	}
-	say_what_is_missing(t);
+	warn_missing(t);
 }
 
 /* ---- one table, or one after the other ------------------------------------------------------- */
@@ -241,21 +247,21 @@ int track_run_once(struct tracking *t)
 
 	if (t->options->source.kind == SOURCE_PROCESS && t->start)
 		pause_for(t, t->options->interval);
-	ret = look(t);
-	if (ret && (ret == -ENOMEM || t->looked == 0))
-		return fail_look(t, ret);
+	ret = refresh(t);
+	if (ret && (ret == -ENOMEM || t->refreshed == 0))
+		return fail_refresh(t, ret);
 	if (ret)
-		say_as_of_when(t);
+		warn_as_of(t);
 	return print_once(t);
 }
 
-/* That it ends is what people wait for: no failure. What was not shown yet is shown. */
+/* The end of the process is no failure. What was not shown yet is shown. */
 static int end_live(struct tracking *t, int error, double shown)
 {
 	if (error == -ENOMEM || !source_gone(&t->source))
-		return fail_look(t, error);
-	if (t->looked > shown) {
-		say_as_of_when(t);
+		return fail_refresh(t, error);
+	if (t->refreshed > shown) {
+		warn_as_of(t);
 		return print_table(t, true);
 	}
 	util_warn(COMMAND, "%s has ended", t->source.title);
@@ -271,10 +277,10 @@ int track_run_live(struct tracking *t)
 		int ret;
 
 		pause_for(t, t->options->interval);
-		ret = look(t);
+		ret = refresh(t);
 		if (ret)
 			return end_live(t, ret, shown);
-		shown = t->looked;
+		shown = t->refreshed;
 		status = print_table(t, true);
 	}
 	return status;

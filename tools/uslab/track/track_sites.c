@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uslab/track/track_sites.c - tracked objects grouped by caller, stack and waste
+ *
+ * Invariants: at most TRACK_SITES_MAX groups; objects beyond are counted in lost.
+ * Flow:       called by track_table.c, info/traces.c and top/top_sites.c; calls inspect/tracks.c
+ *             for the objects and estimate.c. In: tracked objects; out: groups of them.
  */
 #include "track/track_sites.h"
 
@@ -9,8 +13,9 @@
 #include <string.h>
 
 #include "inspect/control.h"
+#include "inspect/mix.h"
 
-#define FIRST_ROOM 256u
+#define FIRST_CAPACITY 256u
 
 void track_sites_open(struct track_sites *sites, bool by_waste)
 {
@@ -29,7 +34,7 @@ static uint64_t hash_of(uint64_t caller, uint32_t handle, uint32_t waste)
 {
 	uint64_t x = caller ^ (uint64_t)handle << 32 ^ (uint64_t)waste << 17;
 
-	x *= 0x9e3779b97f4a7c15ull;
+	x = mix_multiply(x);
 	return x ^ x >> 29;
 }
 
@@ -63,25 +68,25 @@ static void fill_slots(struct track_sites *sites)
 /* Room for one more site; false: there is none. */
 static bool grow(struct track_sites *sites)
 {
-	unsigned int room = sites->room ? sites->room * 2 : FIRST_ROOM;
+	unsigned int capacity = sites->capacity ? sites->capacity * 2 : FIRST_CAPACITY;
 	struct track_site *site;
 	uint32_t *slot;
 
-	if (sites->nr < sites->room)
+	if (sites->nr < sites->capacity)
 		return true;
 	if (sites->nr >= TRACK_SITES_MAX)
 		return false;
-	site = reallocarray(sites->site, room, sizeof(*site));
+	site = reallocarray(sites->site, capacity, sizeof(*site));
 	if (!site)
 		return false;
 	sites->site = site;
-	slot = calloc((size_t)room * 2, sizeof(*slot));
+	slot = calloc((size_t)capacity * 2, sizeof(*slot));
 	if (!slot)
 		return false;
 	free(sites->slot);
 	sites->slot = slot;
-	sites->nr_slots = room * 2;
-	sites->room = room;
+	sites->nr_slots = capacity * 2;
+	sites->capacity = capacity;
 	fill_slots(sites);
 	return true;
 }
@@ -108,7 +113,7 @@ static struct track_site *find_or_make(struct track_sites *sites, uint64_t calle
 	return site;
 }
 
-/* Objects that one which was sampled stands for; 0: it was not sampled, or says nonsense. */
+/* The weight of a sampled object; 0: it was not sampled, or its record is damaged. */
 static double weight_of(uint32_t sample)
 {
 	uint32_t bytes = DEBUG_SAMPLE_BYTES(sample), mean = DEBUG_SAMPLE_MEAN(sample);

@@ -3,7 +3,7 @@
  * uslab/track/track_sites.h - tracked objects grouped by who allocated them: caller, stack, waste
  *
  * What alloc_traces of spec 6.4 and `uslab track` have in common; neither prints here. At most
- * TRACK_SITES_MAX groups are kept, whatever a process says: further objects are only counted.
+ * TRACK_SITES_MAX groups are kept, whatever a process contains: further objects are only counted.
  */
 #ifndef TOOLS_TRACK_SITES_H
 #define TOOLS_TRACK_SITES_H
@@ -51,8 +51,8 @@ struct track_sites {
 	bool sampled;
 
 	bool by_waste;
-	unsigned int room; /* of site[] */
-	uint32_t *slot;	   /* hash: number of a site + 1; 0: free */
+	unsigned int capacity; /* of site[] */
+	uint32_t *slot;	       /* hash: number of a site + 1; 0: free */
 	unsigned int nr_slots;
 };
 

@@ -2,7 +2,12 @@
 /*
  * uslab/track/track_switch.c - user tracking of the chosen caches, switched on and off
  *
- * What was on before we came stays on. Sampling is for the caches of malloc under `uslab
+ * Invariants: a cache is noted at the watchdog before it is switched on.
+ * Flow:       called by cmd_track.c, track_run.c and track_watchdog.c; calls command/command.c and
+ *             command_messages.c, pattern.c and track_watchdog.c. In: cache[]; out: commands to the
+ *             process, and which of them this tool switched on.
+ *
+ * What was on before this tool started stays on. Sampling is for the caches of malloc under `uslab
  * run`, whose allocations count themselves down (malloc/sampling.h); others, and whole pages, can
  * only be tracked in full.
  */
@@ -33,7 +38,7 @@ struct batch {
 static void batch_add(struct batch *batch, const struct tracking *t, unsigned int index)
 {
 	if (!find(t, &t->cache[index]))
-		return; /* gone: nothing to be switched */
+		return; /* destroyed: nothing to switch */
 	batch->name[batch->nr++] = t->cache[index].name;
 	batch->in[index] = true;
 }
@@ -61,9 +66,9 @@ static int batch_send(struct tracking *t, const struct batch *batch, enum contro
 		request.nr_patterns = command_fits(request.patterns, batch->nr - i, true);
 		ret = command_send(&t->source.target, t->source.root, &request, &reply);
 		*sent |= !ret || ret == -EINPROGRESS;
-		if (ret || reply.matched) /* else they went away meanwhile */
-			status = command_judge(&t->source.target, t->source.root, &request, ret,
-					       &reply);
+		if (ret || reply.matched) /* else they were destroyed meanwhile */
+			status = command_report(&t->source.target, t->source.root, &request, ret,
+						&reply);
 	}
 	return status;
 }
@@ -79,8 +84,8 @@ static bool can_be_sampled(const struct track_cache *c)
 	return c->id >= USLAB_ID_MALLOC && c->id < USLAB_ID_KMALLOC;
 }
 
-/* Said once for all of them. */
-static void say_what_is_full(const struct tracking *t)
+/* One warning for all of them. */
+static void warn_full(const struct tracking *t)
 {
 	unsigned int nr = 0;
 	const char *first = NULL;
@@ -101,7 +106,7 @@ static void say_what_is_full(const struct tracking *t)
 		first, nr - 1);
 }
 
-/* Is a cache tracked otherwise than somebody wants it now? What another tool has begun stays. */
+/* Is a cache tracked in another way than is asked for now? What another tool has begun stays. */
 static bool is_otherwise(const struct tracking *t, const struct track_cache *c,
 			 const struct snapshot_cache *now)
 {
@@ -111,10 +116,9 @@ static bool is_otherwise(const struct tracking *t, const struct track_cache *c,
 }
 
 /*
- * Said once for all of them. Who asked for the one or the other in so many words gets nothing else:
- * EXIT_FAILED.
+ * One warning for all of them. With --full or --sample that is an error: EXIT_FAILED.
  */
-static int say_what_is_otherwise(const struct tracking *t)
+static int check_mode(const struct tracking *t)
 {
 	bool refused = t->options->mode != TRACK_AUTO;
 	const struct track_cache *first = NULL;
@@ -145,9 +149,9 @@ static int say_what_is_otherwise(const struct tracking *t)
 	return refused ? EXIT_FAILED : EXIT_OK;
 }
 
-void track_say_what_ended(struct tracking *t)
+void track_warn_ended(struct tracking *t)
 {
-	for (unsigned int i = 0; i < t->nr_caches && !t->said_ended; i++) {
+	for (unsigned int i = 0; i < t->nr_caches && !t->warned_ended; i++) {
 		const struct track_cache *c = &t->cache[i];
 		const struct snapshot_cache *now = find(t, c);
 
@@ -156,9 +160,9 @@ void track_say_what_ended(struct tracking *t)
 		util_warn(
 			t->options->command,
 			"%s is not %s any more: another tool ended that. What was allocated since "
-			"is in no number",
+			"is not counted",
 			c->name, c->sampled ? "sampled" : "tracked");
-		t->said_ended = true;
+		t->warned_ended = true;
 	}
 }
 
@@ -175,7 +179,7 @@ static void plan_on(struct tracking *t, struct batch *full, struct batch *sample
 			     (now->sampled || (wants_sampling(t) && can_be_sampled(c)));
 		if (now->flags & SLAB_STORE_USER || now->sampled)
 			continue;
-		track_guard_note(t, i);
+		track_watchdog_note(t, i);
 		batch_add(c->sampled ? sampled : full, t, i);
 	}
 }
@@ -190,7 +194,7 @@ int track_switch_on(struct tracking *t)
 {
 	struct batch full = { .nr = 0 }, sampled = { .nr = 0 };
 	bool sent = false;
-	int status = say_what_is_otherwise(t);
+	int status = check_mode(t);
 
 	if (status != EXIT_OK)
 		return status;
@@ -203,7 +207,7 @@ int track_switch_on(struct tracking *t)
 		status = batch_send(t, &sampled, CONTROL_SAMPLE, NULL, 1, &sent);
 	if (sent)
 		note_switched(t, &sampled);
-	say_what_is_full(t);
+	warn_full(t);
 	return status;
 }
 

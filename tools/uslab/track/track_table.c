@@ -2,6 +2,10 @@
 /*
  * uslab/track/track_table.c - call sites over all chosen caches, in order
  *
+ * Flow:       called by track_run.c and cmd_track.c; calls track_sites.c for each cache,
+ *             estimate.c, track_choose.c, inspect/tracks.c and symbols/resolve.c. In: a snapshot;
+ *             out: rows in order.
+ *
  * Sites are grouped cache by cache; rows of one stack are then added up. Where a cache is sampled
  * each object stands for as many as the probability says that it was sampled with, whatever lives
  * and dies beside it: nothing has to be known about the rest of the cache (estimate.h).
@@ -68,18 +72,18 @@ static uint64_t oldest_object(struct tracking *t, uint64_t now)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static bool make_room(struct track_table *table, unsigned int *room)
+static bool grow_rows(struct track_table *table, unsigned int *capacity)
 {
-	unsigned int more = *room ? *room * 2 : FIRST_ROWS;
+	unsigned int more = *capacity ? *capacity * 2 : FIRST_ROWS;
 	struct track_row *row;
 
-	if (table->nr < *room)
+	if (table->nr < *capacity)
 		return true;
 	row = reallocarray(table->row, more, sizeof(*row));
 	if (!row)
 		return false;
 	table->row = row;
-	*room = more;
+	*capacity = more;
 	return true;
 }
 
@@ -106,7 +110,7 @@ static void fill_row(struct track_row *row, const struct track_site *site, unsig
 }
 
 /* What the sites of one cache hold. */
-static int add_cache(struct tracking *t, unsigned int number, unsigned int *room)
+static int add_cache(struct tracking *t, unsigned int number, unsigned int *capacity)
 {
 	struct track_cache *c = &t->cache[number];
 	unsigned int index = index_of(t, c);
@@ -127,7 +131,7 @@ static int add_cache(struct tracking *t, unsigned int number, unsigned int *room
 	table->lost += sites.lost;
 	table->estimated |= c->sampled;
 	for (unsigned int i = 0; i < sites.nr && ret >= 0; i++) {
-		if (make_room(table, room))
+		if (grow_rows(table, capacity))
 			fill_row(&table->row[table->nr++], &sites.site[i], number, sites.heaviest);
 		else
 			ret = -ENOMEM;
@@ -347,7 +351,7 @@ static int make(struct tracking *t)
 	struct track_table *table = &t->table;
 	uint64_t now = tracks_now(t->snapshot);
 	uint64_t since = tracked_since(t);
-	unsigned int room = 0;
+	unsigned int capacity = 0;
 	int ret = 0;
 
 	memset(table, 0, sizeof(*table));
@@ -357,7 +361,7 @@ static int make(struct tracking *t)
 		since = oldest_object(t, now);
 	table->seconds = now > since ? (double)(now - since) / 1000 : 0;
 	for (unsigned int i = 0; i < t->nr_caches && !ret; i++)
-		ret = add_cache(t, i, &room);
+		ret = add_cache(t, i, &capacity);
 	merge_rows(table);
 	estimate_rows(t);
 	sort_rows(table, t->options->order);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/track/track_watchdog.c - a process that switches off what this one switched on,
- * should this one be killed
+ * uslab/track/track_watchdog.c - a process that switches tracking off if this tool is killed
  *
- * It waits at a pipe that ends with this process. What is about to be switched on is written there
- * before, so that nothing stays on for want of a moment; at an orderly end it is told that there is
- * nothing to do. It is in a session of its own: what is meant for the terminal's processes, or for
- * all of a job, does not reach it.
+ * Data:       a pipe between both.
+ * Flow:       called by cmd_track.c and track_switch.c; calls track_switch.c and process/source.c
+ *             in the child. In: indexes of caches, through the pipe; out: commands to the process.
+ *
+ * The child waits at a pipe that is closed when this tool ends. What is about to be switched on is
+ * written there first, so that nothing stays on however early the tool is killed; when the tool has
+ * switched all of it off it writes that there is nothing to do. The child is in a session of its
+ * own: signals to the terminal's processes, or to all of a job, do not reach it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -63,7 +66,7 @@ static bool await_end(int fd, struct tracking *t, bool switched[TRACK_MAX_CACHES
 	}
 }
 
-_Noreturn static void guard(struct tracking *t, int fd)
+_Noreturn static void watchdog(struct tracking *t, int fd)
 {
 	bool switched[TRACK_MAX_CACHES] = { false };
 
@@ -83,44 +86,44 @@ _Noreturn static void guard(struct tracking *t, int fd)
 
 /* ---- this process ---------------------------------------------------------------------------- */
 
-void track_guard_start(struct tracking *t)
+void track_watchdog_start(struct tracking *t)
 {
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC))
 		return;
-	t->guard = fork();
-	if (!t->guard) {
+	t->watchdog = fork();
+	if (!t->watchdog) {
 		close(ends[1]);
-		guard(t, ends[0]);
+		watchdog(t, ends[0]);
 	}
 	close(ends[0]);
-	t->guard_fd = ends[1];
-	if (t->guard < 0)
-		track_guard_end(t);
+	t->watchdog_fd = ends[1];
+	if (t->watchdog < 0)
+		track_watchdog_end(t);
 }
 
-static void tell(const struct tracking *t, struct note note)
+static void send_note(const struct tracking *t, struct note note)
 {
 	ssize_t n;
 
 	do {
-		n = t->guard > 0 ? write(t->guard_fd, &note, sizeof(note)) : 0;
+		n = t->watchdog > 0 ? write(t->watchdog_fd, &note, sizeof(note)) : 0;
 	} while (n < 0 && errno == EINTR);
 }
 
-void track_guard_note(const struct tracking *t, unsigned int cache)
+void track_watchdog_note(const struct tracking *t, unsigned int cache)
 {
-	tell(t, (struct note){ cache, t->cache[cache].sampled });
+	send_note(t, (struct note){ cache, t->cache[cache].sampled });
 }
 
-void track_guard_end(struct tracking *t)
+void track_watchdog_end(struct tracking *t)
 {
-	if (!t->guard)
+	if (!t->watchdog)
 		return;
-	tell(t, (struct note){ NOTHING_TO_DO, 0 });
-	close(t->guard_fd);
-	while (t->guard > 0 && waitpid(t->guard, NULL, 0) < 0 && errno == EINTR)
+	send_note(t, (struct note){ NOTHING_TO_DO, 0 });
+	close(t->watchdog_fd);
+	while (t->watchdog > 0 && waitpid(t->watchdog, NULL, 0) < 0 && errno == EINTR)
 		;
-	t->guard = 0;
+	t->watchdog = 0;
 }

@@ -8,8 +8,10 @@
 #include "cache/internal.h"
 #include "unit/cache/cache_fixture.h"
 #include "debug/kfence/kfence.h"
+#include "debug/report/report_head.h"
 #include "debug/report/report_style.h"
 #include "engine/slab/slab.h"
+#include "engine/slub/slub.h"
 #include "front/queues.h"
 
 /* The table as the library has it, aliases too. */
@@ -354,11 +356,15 @@ static void set_row(const struct row *row, const char *value, bool good)
 	}
 }
 
+static bool looked_up[ARRAY_SIZE(rows)];
+
 static const struct row *row_of(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (!strcmp(rows[i].key, key))
+		if (!strcmp(rows[i].key, key)) {
+			looked_up[i] = true;
 			return rows[i].of ? row_of(rows[i].of) : &rows[i];
+		}
 	CHILD_CHECK(!"a key of the table");
 	return NULL;
 }
@@ -453,6 +459,55 @@ static bool is_initially(const char *key, unsigned long value)
 	return strtoul(row_of(key)->initial, &end, 10) == value && (!*end || *end == ' ');
 }
 
+static bool initially_is(const char *key, const char *text)
+{
+	return !strcmp(row_of(key)->initial, text);
+}
+
+/* The orders are SLUB's own: they show by what is refused beside them, and by a slab. */
+static void check_orders(void)
+{
+	struct cache *c = make("c", 680, 0, 0);
+	unsigned int most = (unsigned int)strtoul(row_of("slub_max_order")->initial, NULL, 10);
+	char value[16];
+
+	CHILD_CHECK(is_initially("slab_min_order", 0) && is_initially("slab_min_objects", 0));
+	CHILD_CHECK((int)c->engine.layout->order ==
+		    slub_calculate_order(c->engine.size, os_topology.nr_cpu_ids, 0, most, 0));
+	snprintf(value, sizeof(value), "%u", most + 1);
+	CHILD_CHECK(!cache_set_option("slab_min_order", value, NULL));
+	snprintf(value, sizeof(value), "%u", most);
+	CHILD_CHECK(cache_set_option("slab_min_order", value, NULL));
+}
+
+static void check_places(void)
+{
+	struct cache *c = make("d", 64, 0, 0);
+	char head[REPORT_TEXT_HEAD_MAX];
+
+	CHILD_CHECK(initially_is("engine:PATTERN", "as engine"));
+	CHILD_CHECK(engine_is(&c->engine, cache_defaults.engine));
+	CHILD_CHECK(initially_is("front:PATTERN", "as front"));
+	CHILD_CHECK(c->front.ops == cache_defaults.front);
+	CHILD_CHECK(initially_is("topology", "the machine's") && !os_topology.made_up);
+	CHILD_CHECK(is_initially("report.time", report_head(head, true) > 0));
+}
+
+/* Whoever adds an option compares it, or says here that it cannot be read. */
+static void check_all_looked_up(void)
+{
+	static const char *const unread[] = { "capacity:PATTERN", "purge_limit", "report.file",
+					      "valgrind", "asan" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(unread); i++)
+		row_of(unread[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!rows[i].of && !looked_up[i]) {
+			dprintf(STDERR_FILENO, "%s\n", rows[i].key);
+			CHILD_CHECK(!"compared");
+		}
+}
+
 /* What holds while nothing is said, as far as it can be seen from here. */
 IN_CHILD(test_initial)
 {
@@ -491,6 +546,10 @@ IN_CHILD(test_initial)
 		    (failslab.cache_filter ? 'Y' : 'N'));
 	CHILD_CHECK(!strcmp(row_of("failslab.task-filter")->initial, "N") &&
 		    !failslab.task_filter[0]);
+	CHILD_CHECK(is_initially("slab_merge", !cache_defaults.no_merge));
+	check_places();
+	check_orders();
+	check_all_looked_up();
 }
 
 /* "nothing means V" */

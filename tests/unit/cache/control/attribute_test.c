@@ -5,6 +5,7 @@
 #include "unit/cache/cache_fixture.h"
 
 #include "cache/internal.h"
+#include "engine/slub/slub.h"
 
 static long set(struct cache *c, const char *name, unsigned long value)
 {

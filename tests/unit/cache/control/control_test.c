@@ -14,6 +14,7 @@
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
+#include "engine/slub/slub.h"
 #include "front/queues.h"
 
 /*
@@ -357,7 +358,7 @@ IN_CHILD(test_fork_while_tool_writes)
 	ready();
 	post(CONTROL_DEBUG, "c", "FZPU", 7);
 	before = control;
-	control_fork_child();
+	control_discard();
 	CHILD_CHECK(control.state == CONTROL_IDLE);
 	control.state = before.state;
 	CHILD_CHECK(!memcmp(&control, &before, sizeof(control)));

@@ -140,7 +140,7 @@ IN_CHILD(test_merged_grows)
 	finish(c);
 }
 
-/* O: no letter that takes room, where an object would need more pages for it. */
+/* O: no flag that enlarges an object so that it needs more pages. */
 IN_CHILD(test_no_higher_order)
 {
 	struct cache *c;
@@ -463,7 +463,9 @@ static void let_time_pass(void)
 		usleep(1000);
 }
 
-/* Tools are told since when users are stored as they are now: a gap or another way begins anew. */
+/*
+ * tracking_since: since when users are stored as they are now; a gap or another mode sets it anew.
+ */
 IN_CHILD(test_tracking_since)
 {
 	struct cache *c;

@@ -11,6 +11,7 @@
 
 static const struct engine_heap *heaps[CACHE_NR_ENGINES];
 static unsigned int nr_heaps;
+static const struct cache_call call = { "free", FIX_NOT_FREED };
 
 static void note(const struct engine_heap *heap)
 {
@@ -61,12 +62,12 @@ IN_CHILD(test_zeroing)
 		for (size_t size = 1; size < 600; size += 7) {
 			p = block(heap, size, 0);
 			memset(p, 0xee, heap->size(p));
-			cache_heap_free("free", heap, p, NULL);
+			cache_heap_free(&call, heap, p, NULL);
 			p = block(heap, size, __GFP_ZERO);
 			for (size_t j = 0; j < size; j++)
 				CHILD_CHECK(p[j] == 0);
 			CHILD_CHECK(heap->owner(p) == 0 && !cache_of_object(p));
-			cache_heap_free("free", heap, p, NULL);
+			cache_heap_free(&call, heap, p, NULL);
 		}
 		CHILD_CHECK(blocks_of(heap) == 1);
 	}
@@ -168,7 +169,7 @@ static void *hammer(void *arg)
 		for (unsigned int j = 0; j < 16; j++)
 			p[j] = block(heap, 8 + (i * 16 + j) * 40 % 900, 0);
 		for (unsigned int j = 0; j < 16; j++)
-			cache_heap_free("free", heap, p[j], NULL);
+			cache_heap_free(&call, heap, p[j], NULL);
 	}
 	return NULL;
 }
@@ -189,7 +190,7 @@ IN_CHILD(test_fork)
 		if (pid == 0) {
 			cache_check_all();
 			for (unsigned int i = 0; i < nr_heaps; i++)
-				cache_heap_free("free", heaps[i], block(heaps[i], 200, 0), NULL);
+				cache_heap_free(&call, heaps[i], block(heaps[i], 200, 0), NULL);
 			_exit(0);
 		}
 		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
@@ -207,7 +208,7 @@ static unsigned int done;
 
 static void *one_block(void *heap)
 {
-	cache_heap_free("free", heap, block(heap, 40, 0), NULL);
+	cache_heap_free(&call, heap, block(heap, 40, 0), NULL);
 	fetch_add(&done, 1u);
 	return NULL;
 }

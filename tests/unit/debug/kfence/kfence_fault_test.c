@@ -213,7 +213,7 @@ static void a_jump_ends_the_program(void **state)
 	assert_null(strstr(strstr(c.text, "BUG: KFENCE") + 1, "BUG: KFENCE"));
 }
 
-/* Also into one that is in use; the program's handler hears of it. */
+/* Also into one that is in use; the program's handler is called. */
 FAULTS(a_jump_is_the_programs)
 {
 	char *p;

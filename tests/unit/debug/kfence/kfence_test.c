@@ -52,7 +52,10 @@ IN_CHILD(an_object_is_aligned)
 	CHILD_CHECK(reports == 0);
 }
 
-/* Whoever wants to read what was freed is told so before he does, as the culprit; then he can. */
+/*
+ * A read of a freed object by the library is reported before, with the caller to blame; then it
+ * works.
+ */
 IN_CHILD(a_read_is_foreseen)
 {
 	char *p;
@@ -198,7 +201,7 @@ static void too_many(void *arg)
 	CHILD_CHECK(!kfence_set_option("objects", text));
 }
 
-/* What is refused is told with the limit, which is the machine's. */
+/* The message of a refusal names the limit, which is the machine's. */
 static void the_limit_is_named(void **state)
 {
 	struct child c = child_run(too_many, NULL);
@@ -251,7 +254,7 @@ IN_CHILD(corruption_is_found_at_free)
 	p[-1] ^= 1;
 	p[PAGE_SIZE - 4032 - 1] = 0; /* the page's last byte */
 	kfence_free(p, HERE);
-	/* one for each side; the hook hears of both at once */
+	/* one for each side; the hook is called once with both */
 	CHILD_CHECK(kfence_counters.bugs == 3);
 	CHILD_CHECK(said("Corrupted memory at 0x%lx [ 0x%02x ] (in", (unsigned long)(p - 1),
 			 0xaa ^ 7 ^ 1));
@@ -311,6 +314,21 @@ IN_CHILD(zombies_are_not_used_again)
 	CHILD_CHECK(kfence_counters.zombies == 2 && reports == 1);
 }
 
+static void prepare(void)
+{
+	kfence_each_lock(lock_fork_prepare);
+}
+
+static void in_parent(void)
+{
+	kfence_each_lock(lock_fork_parent);
+}
+
+static void in_child(void)
+{
+	kfence_each_lock(lock_fork_child);
+}
+
 static void in_forked_child(void *arg)
 {
 	kfence_free(arg, HERE);
@@ -325,7 +343,7 @@ IN_CHILD(fork_leaves_it_usable)
 	char *p;
 
 	start(16);
-	os_at_fork(kfence_fork_prepare, kfence_fork_parent, kfence_fork_child);
+	os_at_fork(prepare, in_parent, in_child);
 	p = take(8);
 	c = child_run(in_forked_child, p);
 	CHILD_CHECK(child_passed(&c));

@@ -3,12 +3,14 @@
  * unit/debug/pages/pages_test.c - blocks of whole pages with debug flags: what is written
  * where, what is noticed when
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/wait.h>
 #include <cmocka.h>
 
@@ -186,6 +188,40 @@ IN_CHILD(write_after_free)
 	check_all();
 }
 
+static bool is_done;
+
+/* As large as is filled, so that the other thread looks meanwhile. */
+static void *take_and_give(void *arg)
+{
+	for (unsigned int i = 0; i < 200; i++) {
+		char *p = take(PAGES_POISON_MAX);
+
+		p = pages_resize(p, PAGES_POISON_MAX / 2, HERE);
+		CHILD_CHECK(p);
+		give(p);
+	}
+	store_release(&is_done, true);
+	return arg;
+}
+
+/* Whatever another thread is about when all is checked: what it has in the table is filled. */
+IN_CHILD(checked_while_another_thread_allocates)
+{
+	pthread_t thread;
+	char *held;
+
+	start(FZPU);
+	held = take(SIZE);
+	CHILD_CHECK(!pthread_create(&thread, NULL, take_and_give, NULL));
+	do {
+		CHILD_CHECK(pages_validate() >= 1);
+		usleep(10); /* with one CPU, or in valgrind, the other gets its turn */
+	} while (!load_acquire(&is_done));
+	pthread_join(thread, NULL);
+	give(held);
+	CHILD_CHECK(reports == 0);
+}
+
 IN_CHILD(freed_twice)
 {
 	start(FZPU);
@@ -309,6 +345,7 @@ int main(void)
 		cmocka_unit_test(overflow),
 		cmocka_unit_test(write_before),
 		cmocka_unit_test(write_after_free),
+		cmocka_unit_test(checked_while_another_thread_allocates),
 		cmocka_unit_test(freed_twice),
 		cmocka_unit_test(no_start_of_a_block),
 		cmocka_unit_test(switched_meanwhile),

@@ -18,6 +18,18 @@ static void keep(const char *cache, const char *report, void *arg)
 	strncat(heard, report, sizeof(heard) - strlen(heard) - 1);
 }
 
+/* The mistake is reported in these words. */
+#define assert_reports(e, obj, what, ...)                                      \
+	do {                                                                   \
+		static const char *const words[] = { __VA_ARGS__ };            \
+                                                                               \
+		heard[0] = '\0';                                               \
+		engine_mistake_now(e, obj, what);                              \
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++)                 \
+			if (!strstr(heard, words[i]))                          \
+				fail_msg("no \"%s\" in: %s", words[i], heard); \
+	} while (0)
+
 static void reports(__attribute__((unused)) void **state)
 {
 	struct engine e;
@@ -33,24 +45,15 @@ static void reports(__attribute__((unused)) void **state)
 	assert_non_null(strstr(heard, "BUG test"));
 	assert_non_null(strstr(heard, "Object already free"));
 	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
-	heard[0] = '\0';
-	engine_mistake_now(&e, heard, ENGINE_NO_OBJECT);
-	assert_non_null(strstr(heard, "Invalid object pointer 0x"));
-	assert_non_null(strstr(heard, " is no object of test\n"));
-	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
-	heard[0] = '\0';
-	engine_mistake_now(&e, obj, ENGINE_LIST_BROKEN);
-	assert_non_null(strstr(heard, "Freechain corrupt"));
-	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
+	assert_reports(&e, heard, ENGINE_NO_OBJECT, "Invalid object pointer 0x",
+		       " is no object of test\n", "FIX test: Object at 0x");
+	assert_reports(&e, obj, ENGINE_LIST_BROKEN, "Freechain corrupt",
+		       "FIX test: Isolate corrupted freechain");
 	assert_int_equal(report_counters.isolated, 1);
-	heard[0] = '\0';
-	engine_mistake_now(&e, obj, ENGINE_NO_HEADER);
-	assert_non_null(strstr(heard, "Invalid object pointer 0x"));
-	assert_non_null(strstr(heard, " was freed twice, starts no object, or its header was"));
-	heard[0] = '\0';
-	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN); /* its page is gone: no offset */
-	assert_non_null(strstr(heard, "Object already free"));
-	assert_non_null(strstr(heard, "Pointer 0x"));
+	assert_reports(&e, obj, ENGINE_NO_HEADER, "Invalid object pointer 0x",
+		       " was freed twice, starts no object, or its header was");
+	/* its page is gone: no offset */
+	assert_reports(&e, heard, ENGINE_FREE_AGAIN, "Object already free", "Pointer 0x");
 	assert_null(strstr(heard, "@offset"));
 	assert_int_equal(report_counters.isolated, 1);
 	report_set_hook(NULL, NULL, false);
@@ -62,19 +65,15 @@ static void the_words_of_slab(__attribute__((unused)) void **state)
 {
 	struct engine e = { .ops = &slab_ops, .name = "test" };
 
-	heard[0] = '\0';
 	report_set_hook(keep, NULL, true);
 	mistake_listen();
-	engine_mistake_now(&e, heard, ENGINE_FREE_AGAIN);
-	assert_non_null(strstr(heard, "): Object already free\n"));
-	assert_non_null(strstr(heard, "\nslab: double free detected in cache 'test', objp 0x"));
-	assert_non_null(strstr(heard, "FIX test: Object at 0x"));
-	heard[0] = '\0';
-	engine_mistake_now(&e, heard, ENGINE_LIST_BROKEN);
-	assert_non_null(strstr(heard, "): Freechain corrupt\n"));
-	assert_non_null(strstr(heard, "\nslab error in slab_get_obj(): cache `test': "));
-	assert_non_null(strstr(heard, "double free, or memory outside object was overwritten\n"));
-	assert_non_null(strstr(heard, "FIX test: Isolate corrupted freechain"));
+	assert_reports(&e, heard, ENGINE_FREE_AGAIN, "): Object already free\n",
+		       "\nslab: double free detected in cache 'test', objp 0x",
+		       "FIX test: Object at 0x");
+	assert_reports(&e, heard, ENGINE_LIST_BROKEN, "): Freechain corrupt\n",
+		       "\nslab error in slab_get_obj(): cache `test': ",
+		       "double free, or memory outside object was overwritten\n",
+		       "FIX test: Isolate corrupted freechain");
 	report_set_hook(NULL, NULL, false);
 	engine_listener = NULL;
 }

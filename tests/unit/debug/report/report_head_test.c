@@ -18,7 +18,7 @@
 static int defaults(void **state)
 {
 	(void)state;
-	report_head_fork_child();
+	report_head_reset();
 	report_counters.suppressed = 0;
 	return !report_set_burst("10") || !report_set_interval("5") || !report_set_time("1");
 }
@@ -80,7 +80,7 @@ static void test_no_limit(void **state)
 
 static void check_head(bool is_report, const char *pattern)
 {
-	char head[TEXT_HEAD_MAX];
+	char head[REPORT_TEXT_HEAD_MAX];
 	size_t len = report_head(head, is_report);
 	regex_t regex;
 
@@ -122,7 +122,7 @@ static void test_child(void **state)
 {
 	(void)state;
 	report_limit_leave_out(3);
-	report_head_fork_child();
+	report_head_reset();
 	assert_false(report_limit_has_left_out());
 }
 
@@ -136,6 +136,6 @@ int main(void)
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	report_head_fork_child(); /* nothing is said at the end */
+	report_head_reset(); /* nothing is said at the end */
 	return failed;
 }

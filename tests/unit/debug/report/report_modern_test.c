@@ -68,9 +68,9 @@ static void test_right_redzone(void **unused)
 	expect("FIX kmalloc-64: Restoring Right Redzone 0x%lx-0x%lx=0xcc\n", at + 64, at + 65);
 	expect("FIX kmalloc-64: Object at 0x%lx not freed\n", at);
 
-	report_bytes(&engine, slab, obj, "Right Redzone", obj + 64, obj + 65, 0xcc);
-	report_fix_bytes(&engine, "Right Redzone", obj + 64, obj + 65, 0xcc);
-	report_fix(&engine, "Object at 0x%lx not freed", at);
+	report_bytes(&engine, slab, obj, AREA_RIGHT_REDZONE, obj + 64, obj + 65, 0xcc);
+	report_fix_bytes(&engine, AREA_RIGHT_REDZONE, obj + 64, obj + 65, 0xcc);
+	report_fix(&engine, FIX_NOT_FREED, at);
 	check_text();
 	assert_true(report_tainted());
 }
@@ -93,7 +93,7 @@ static void test_padding(void **unused)
 	       at + 4080);
 	expect("FIX kmalloc-64: Restoring slab padding 0x%lx-0x%lx=0x5a\n", at + 4090, at + 4090);
 	report_padding(&engine, slab, start + 4090, start + 4090, start + 4080);
-	report_fix_bytes(&engine, "slab padding", start + 4090, start + 4090, 0x5a);
+	report_fix_bytes(&engine, AREA_SLAB_PADDING, start + 4090, start + 4090, 0x5a);
 	check_text();
 }
 
@@ -103,20 +103,20 @@ static void test_no_slab(void **unused)
 	(void)unused;
 	slab->type = PAGE_RUN;
 	begin();
-	expect_banner(taint(), "Attempt to free object(0x99) outside of slab");
+	expect_banner(taint(), "Not a valid slab page");
 	expect("Slab 0x%lx objects=0 used=0 fp=0x0 flags=0xc00000000000000(node=3)\n",
 	       (unsigned long)slab);
 	expect_stack(taint());
-	report_slab(&engine, slab, "Attempt to free object(0x%lx) outside of slab", 0x99ul);
+	report_slab(&engine, slab, REPORT_NO_SLAB);
 	check_text();
 }
 
 static void test_dump_debug_flags(void **unused)
 {
 	(void)unused;
-	text_open();
+	report_text_open();
 	report_modern.dump("Object", 9, " ~\x7f\x80\xa5 az\x1f", 9);
-	report_fix(&engine, "x");
+	report_fix(&engine, FIX_FREE_LIST);
 	report_deliver();
 	assert_non_null(
 		strstr(text, ": 20 7e 7f 80 a5 20 61 7a 1f                        ~... az.\n"));
@@ -128,7 +128,7 @@ static void test_age(void **unused)
 
 	(void)unused;
 	track(TRACK_ALLOC)->when = os_clock_ms() - 340;
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	report_deliver();
 	age = strtoul(strstr(text, " age=") + 5, NULL, 10);
 	assert_in_range(age, 340, 340 + 20000);
@@ -140,7 +140,7 @@ static void test_saved_stack(void **unused)
 
 	(void)unused;
 	track(TRACK_ALLOC)->handle = stacks_save(pcs, 2);
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	report_deliver();
 	assert_non_null(strstr(text, " pid=142\n 0x2345\n 0x3456\nSlab 0x"));
 }

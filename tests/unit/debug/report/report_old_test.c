@@ -88,25 +88,25 @@ static void test_double_free(void **unused)
 	expect_banner("Object already free");
 	expect_trailer();
 	expect("FIX kmalloc-64: Object at 0x%lx not freed\n", (unsigned long)obj);
-	report_object(&engine, slab, obj, "Object already free");
-	report_fix(&engine, "Object at 0x%lx not freed", (unsigned long)obj);
+	report_object(&engine, slab, obj, REPORT_FREE_ALREADY);
+	report_fix(&engine, FIX_NOT_FREED, (unsigned long)obj);
 	check_text();
 }
 
-static void check_bytes(const char *what, const char *old_what)
+static void check_bytes(enum report_area area, const char *old_name)
 {
 	unsigned long at = (unsigned long)obj;
 	char reason[64];
 
 	free_object();
 	begin();
-	snprintf(reason, sizeof(reason), "%s overwritten", old_what);
+	snprintf(reason, sizeof(reason), "%s overwritten", old_name);
 	expect_banner(reason);
 	expect("INFO: 0x%lx-0x%lx. First byte 0x6b instead of 0x6\n", at + 2, at + 3);
 	expect_trailer();
 	expect("FIX kmalloc-64: Restoring 0x%lx-0x%lx=0x6\n\n", at + 2, at + 3);
-	report_bytes(&engine, slab, obj, what, obj + 2, obj + 3, 6);
-	report_fix_bytes(&engine, what, obj + 2, obj + 3, 6);
+	report_bytes(&engine, slab, obj, area, obj + 2, obj + 3, 6);
+	report_fix_bytes(&engine, area, obj + 2, obj + 3, 6);
 	check_text();
 }
 
@@ -114,29 +114,29 @@ static void check_bytes(const char *what, const char *old_what)
 static void test_not_freed(void **unused)
 {
 	(void)unused;
-	report_bytes(&engine, slab, obj, "Poison", obj, obj, 6);
-	report_fix(&engine, "Object at 0x%lx not freed", 0x10ul);
+	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
+	report_fix(&engine, FIX_NOT_FREED, 0x10ul);
 	report_deliver();
 	assert_null(strstr(text, "FIX"));
-	report_object(&engine, slab, obj, "Freepointer corrupt");
-	report_fix(&engine, "Object at 0x%lx not freed", 0x20ul);
+	report_object(&engine, slab, obj, REPORT_FREE_POINTER);
+	report_fix(&engine, FIX_NOT_FREED, 0x20ul);
 	report_deliver();
 	assert_null(strstr(text, "FIX"));
-	report_bytes(&engine, slab, obj, "Poison", obj, obj, 6);
-	report_fix(&engine, "Marking all objects used");
-	report_object(&engine, slab, obj, "Object already free");
-	report_fix(&engine, "Object at 0x%lx not freed", 0x30ul);
+	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
+	report_fix(&engine, FIX_ALL_USED);
+	report_object(&engine, slab, obj, REPORT_FREE_ALREADY);
+	report_fix(&engine, FIX_NOT_FREED, 0x30ul);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Marking all objects used\n"));
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x30 not freed\n"));
-	report_bytes(&engine, slab, obj, "Poison", obj, obj, 6);
-	report_slab(&engine, slab, "Invalid object pointer");
-	report_fix(&engine, "Object at 0x%lx not freed", 0x50ul);
+	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
+	report_slab_invalid(&engine, slab, obj + 8);
+	report_fix(&engine, FIX_NOT_FREED, 0x50ul);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x50 not freed\n"));
 	report_set_format("modern");
-	report_bytes(&engine, slab, obj, "Poison", obj, obj, 6);
-	report_fix(&engine, "Object at 0x%lx not freed", 0x40ul);
+	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
+	report_fix(&engine, FIX_NOT_FREED, 0x40ul);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x40 not freed\n"));
 }
@@ -144,13 +144,13 @@ static void test_not_freed(void **unused)
 static void test_bytes(void **unused)
 {
 	(void)unused;
-	check_bytes("Left Redzone", "Redzone");
-	check_bytes("Right Redzone", "Redzone");
-	check_bytes("kmalloc Redzone", "Redzone");
-	check_bytes("Poison", "Poison");
-	check_bytes("End Poison", "Poison");
-	check_bytes("Alignment padding", "Alignment padding");
-	check_bytes("Object padding", "Object padding");
+	check_bytes(AREA_LEFT_REDZONE, "Redzone");
+	check_bytes(AREA_RIGHT_REDZONE, "Redzone");
+	check_bytes(AREA_KMALLOC_REDZONE, "Redzone");
+	check_bytes(AREA_POISON, "Poison");
+	check_bytes(AREA_END_POISON, "Poison");
+	check_bytes(AREA_ALIGNMENT, "Alignment padding");
+	check_bytes(AREA_OBJECT_PADDING, "Object padding");
 }
 
 static void test_padding(void **unused)
@@ -179,10 +179,10 @@ static void test_fixes(void **unused)
 	       "FIX kmalloc-64: Number of objects adjusted.\n"
 	       "FIX kmalloc-64: Freelist cleared\n"
 	       "FIX kmalloc-64: Marking all objects used\n");
-	report_fix(&engine, "Object count adjusted");
-	report_fix(&engine, "Number of objects adjusted");
-	report_fix(&engine, "Freelist cleared");
-	report_fix(&engine, "Marking all objects used");
+	report_fix(&engine, FIX_COUNT);
+	report_fix(&engine, FIX_OBJECTS);
+	report_fix(&engine, FIX_FREE_LIST);
+	report_fix(&engine, FIX_ALL_USED);
 	check_text();
 }
 
@@ -205,7 +205,7 @@ static void test_slab_line(void **unused)
 		slab->type = (uint8_t)cases[i].type;
 		slab->node = (uint8_t)cases[i].node;
 		memcpy(&slab->counters, &counters, sizeof(counters));
-		report_slab(&engine, slab, "x");
+		report_slab(&engine, slab, REPORT_NO_SLAB);
 		report_deliver();
 		assert_non_null(strstr(text, cases[i].flags));
 	}
@@ -218,7 +218,7 @@ static void test_object_is_cut(void **unused)
 	(void)unused;
 	layout.object_size = 500;
 	layout.debug = 0;
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	report_deliver();
 	begin();
 	expect("\n  Object 0x%lx: ", (unsigned long)obj + 112);
@@ -230,9 +230,9 @@ static void test_object_is_cut(void **unused)
 static void test_debug_flags(void **unused)
 {
 	(void)unused;
-	text_open();
+	report_text_open();
 	report_old.dump("Object", 9, " ~\x7f\x80\x9f\xa0\xa1\xb2\xfb\xff", 10);
-	report_fix(&engine, "x");
+	report_fix(&engine, FIX_FREE_LIST);
 	report_deliver();
 	assert_non_null(strstr(text, ":  20 7e 7f 80 9f a0 a1 b2 fb ff                   .~....¡²ûÿ"
 				     "      \n"));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/report_policy_test.c - where a report goes, who is told, and what happens then
+ * unit/debug/report/report_policy_test.c - where a report goes, who is notified, and what happens
+ * then
  */
 #include <errno.h>
 #include <pthread.h>
@@ -37,11 +38,19 @@ static void test_words(void **unused)
 	assert_ptr_equal(report_style(), &report_modern);
 }
 
+/* A report whose reason has a number. */
+static void report_number(struct engine *e, struct page *page, unsigned int number)
+{
+	report_slab(e, page, REPORT_MOST_OBJECTS, number, 0u);
+}
+
+#define REASON(number) "objects " #number " > max 0"
+
 static void child_hook(const char *name, const char *report, void *arg)
 {
 	CHILD_CHECK(!strcmp(name, "first"));
 	CHILD_CHECK(strstr(report, "BUG first") && strstr(report, "BUG second"));
-	CHILD_CHECK(!text_is_open());
+	CHILD_CHECK(!report_text_is_open());
 	++*(int *)arg;
 }
 
@@ -50,8 +59,8 @@ static void report_two(void)
 	struct engine first = { .name = "first" };
 	struct engine second = { .name = "second" };
 
-	report_slab(&first, NULL, "one");
-	report_slab(&second, NULL, "two");
+	report_number(&first, NULL, 1u);
+	report_number(&second, NULL, 2u);
 	report_deliver();
 	report_deliver(); /* nothing more to deliver */
 }
@@ -67,6 +76,7 @@ static void child_reports(void *arg)
 static void test_to_stderr(void **unused)
 {
 	struct child c = child_run(child_reports, NULL);
+	static const char start[] = REPORT_RULE_DOUBLE "\nBUG first (Not tainted): " REASON(1) "\n";
 	const char *second;
 	int before = 0;
 
@@ -74,30 +84,29 @@ static void test_to_stderr(void **unused)
 	assert_true(child_passed(&c));
 	sscanf(c.text, "uslab: %*d-%*d-%*dT%*d:%*d:%*d.%*dZ pid=%*d tid=%*d%n", &before);
 	assert_true(before > 0 && c.text[before] == '\n');
-	assert_memory_equal(c.text + before + 1,
-			    REPORT_RULE_DOUBLE "\nBUG first (Not tainted): one\n", 107);
-	second = strstr(c.text, "BUG second (Tainted: G    B             ): two\n");
+	assert_memory_equal(c.text + before + 1, start, sizeof(start) - 1);
+	second = strstr(c.text, "BUG second (Tainted: G    B             ): " REASON(2) "\n");
 	assert_non_null(second);
 	assert_null(strstr(second, "BUG first"));
 }
 
-/* Of a second mistake nothing is written, but the hook is told; what ends the program is. */
+/* Of a second mistake nothing is written, but the hook is called; what ends the program is. */
 static void child_is_limited(void *arg)
 {
 	struct engine third = { .name = "third" };
-	int told = 0;
+	int calls = 0;
 
 	CHILD_CHECK(report_set_burst("2") && report_set_interval("100000"));
-	report_set_hook(child_hook, &told, false);
+	report_set_hook(child_hook, &calls, false);
 	report_two();
 	report_two();
-	CHILD_CHECK(told == 2);
+	CHILD_CHECK(calls == 2);
 	CHILD_CHECK(report_counters.suppressed == 2);
 	report_set_hook(NULL, NULL, false);
 	if (!arg)
 		exit(0);
 	CHILD_CHECK(report_set_policy(arg));
-	report_slab(&third, NULL, "three");
+	report_number(&third, NULL, 3u);
 	report_deliver();
 }
 
@@ -119,14 +128,14 @@ static void test_limit(void **unused)
 
 static void child_asks(void *arg)
 {
-	int told = 0;
+	int calls = 0;
 
-	report_set_hook(child_hook, &told, arg != NULL);
+	report_set_hook(child_hook, &calls, arg != NULL);
 	report_two();
-	CHILD_CHECK(told == 1);
+	CHILD_CHECK(calls == 1);
 	report_trace(&engine, slab, obj, true);
 	report_deliver();
-	CHILD_CHECK(told == 1); /* a trace is no mistake; it is written even so */
+	CHILD_CHECK(calls == 1); /* a trace is no mistake; it is written even so */
 }
 
 static void test_hook(void **unused)
@@ -148,17 +157,17 @@ static void careless_hook(const char *name, const char *report, void *arg)
 
 	(void)name;
 	++*(int *)arg;
-	report_slab(&other, NULL, "of the hook");
+	report_number(&other, NULL, 4u);
 	report_deliver();
 	report_set_hook(NULL, NULL, false);
-	CHILD_CHECK(!text_is_open());
+	CHILD_CHECK(!report_text_is_open());
 	/* what it was given does not change under its hands */
 	CHILD_CHECK(strstr(report, "BUG first") && !strstr(report, "BUG other"));
 }
 
 static void *child_reports_too(void *arg)
 {
-	report_slab(arg, NULL, "later");
+	report_number(arg, NULL, 4u);
 	report_deliver();
 	return NULL;
 }
@@ -171,13 +180,13 @@ static void child_is_careless(void *arg)
 {
 	struct engine later = { .name = "later" };
 	pthread_t thread;
-	int told = 0;
+	int calls = 0;
 
 	(void)arg;
-	report_set_hook(careless_hook, &told, true);
+	report_set_hook(careless_hook, &calls, true);
 	report_two();
-	CHILD_CHECK(told == 1);
-	CHILD_CHECK(!text_is_open());
+	CHILD_CHECK(calls == 1);
+	CHILD_CHECK(!report_text_is_open());
 	CHILD_CHECK(!pthread_create(&thread, NULL, child_reports_too, &later));
 	CHILD_CHECK(!pthread_join(thread, NULL));
 }
@@ -202,7 +211,7 @@ static bool may_return;
 static void *report_beside(void *arg)
 {
 	(void)arg;
-	report_slab(&(struct engine){ .name = "beside" }, NULL, "of the other thread");
+	report_number(&(struct engine){ .name = "beside" }, NULL, 4u);
 	report_deliver();
 	store_release(&other_has_reported, true);
 	return NULL;
@@ -224,13 +233,13 @@ static void waiting_hook(const char *name, const char *report, void *arg)
 
 static void child_waits(void *arg)
 {
-	int told = 0;
+	int calls = 0;
 
 	(void)arg;
 	alarm(60); /* it waited for ever */
-	report_set_hook(waiting_hook, &told, false);
+	report_set_hook(waiting_hook, &calls, false);
 	report_two();
-	CHILD_CHECK(told == 2);
+	CHILD_CHECK(calls == 2);
 	CHILD_CHECK(!lock_is_inside());
 }
 
@@ -250,11 +259,11 @@ static struct lock walked = LOCK_INIT(RANK_CACHE);
 static void late_hook(const char *name, const char *report, void *arg)
 {
 	static const char *const in_turn[] = { "first", "second" };
-	int *told = arg;
+	int *calls = arg;
 
-	CHILD_CHECK(!lock_thread.nr && !text_is_open() && *told < 2);
-	CHILD_CHECK(!strcmp(name, in_turn[*told]) && strstr(report, in_turn[*told]));
-	++*told;
+	CHILD_CHECK(!lock_thread.nr && !report_text_is_open() && *calls < 2);
+	CHILD_CHECK(!strcmp(name, in_turn[*calls]) && strstr(report, in_turn[*calls]));
+	++*calls;
 }
 
 static void report_locked(const char *name)
@@ -262,33 +271,33 @@ static void report_locked(const char *name)
 	struct engine e = { .name = name };
 
 	lock_acquire(&walked);
-	report_slab(&e, NULL, "found");
+	report_number(&e, NULL, 4u);
 	report_deliver();
 }
 
-static void child_tells_late(void *arg)
+static void child_notifies_late(void *arg)
 {
-	int told = 0;
+	int calls = 0;
 
 	report_set_policy(arg);
-	report_set_hook(late_hook, &told, true);
+	report_set_hook(late_hook, &calls, true);
 	report_locked("first");
-	report_slab(&(struct engine){ .name = "second" }, NULL, "found");
+	report_number(&(struct engine){ .name = "second" }, NULL, 4u);
 	report_deliver();
-	CHILD_CHECK(!told);
+	CHILD_CHECK(!calls);
 	lock_release(&walked);
-	CHILD_CHECK(!nested_call() && told == 2);
+	CHILD_CHECK(!nested_call() && calls == 2);
 	CHILD_CHECK(!nested_waiting() && !reserve_count());
 	/* whoever takes it away is not waited for, and nothing is lost */
 	report_locked("third");
 	lock_release(&walked);
 	report_set_hook(NULL, NULL, false);
-	CHILD_CHECK(!nested_call() && told == 2);
+	CHILD_CHECK(!nested_call() && calls == 2);
 }
 
 static void test_hook_has_to_wait(void **unused)
 {
-	struct child c = child_run(child_tells_late, "continue");
+	struct child c = child_run(child_notifies_late, "continue");
 
 	(void)unused;
 	assert_true(child_passed(&c));
@@ -298,10 +307,10 @@ static void test_hook_has_to_wait(void **unused)
 
 static void child_ends_locked(void *arg)
 {
-	int told = 0;
+	int calls = 0;
 
 	CHILD_CHECK(report_set_policy(arg));
-	report_set_hook(late_hook, &told, false);
+	report_set_hook(late_hook, &calls, false);
 	report_locked("first");
 	CHILD_CHECK(false);
 }
@@ -374,16 +383,16 @@ static void short_hook(const char *name, const char *report, void *arg)
 
 static void child_without_memory(void *arg)
 {
-	int told = 0;
+	int calls = 0;
 
 	(void)arg;
-	report_set_hook(short_hook, &told, true);
+	report_set_hook(short_hook, &calls, true);
 	for (int i = 0; i < 4; i++)
-		report_slab(&(struct engine){ .name = "first" }, NULL, "one");
-	report_slab(&(struct engine){ .name = "last" }, NULL, "two");
+		report_number(&(struct engine){ .name = "first" }, NULL, 1u);
+	report_number(&(struct engine){ .name = "last" }, NULL, 2u);
 	child_deny(SYS_mmap, ENOMEM);
 	report_deliver();
-	CHILD_CHECK(told == 1);
+	CHILD_CHECK(calls == 1);
 }
 
 static void test_hook_without_memory(void **unused)
@@ -404,10 +413,10 @@ static void child_with_policy(void *arg)
 	report_set_hook(NULL, NULL, false);
 	report_trace(&engine, slab, obj, true);
 	report_deliver(); /* nothing to end for */
-	report_slab(&engine, slab, "one");
-	report_fix(&engine, "repaired");
+	report_number(&engine, slab, 1u);
+	report_fix(&engine, FIX_FREE_LIST);
 	report_deliver();
-	report_slab(&engine, slab, "two");
+	report_number(&engine, slab, 2u);
 	report_deliver();
 }
 
@@ -417,19 +426,19 @@ static void test_policies(void **unused)
 
 	(void)unused;
 	assert_true(child_passed(&c));
-	assert_non_null(strstr(c.text, "): two\n"));
+	assert_non_null(strstr(c.text, "): " REASON(2) "\n"));
 
 	c = child_run(child_with_policy, "abort");
 	assert_true(child_aborted(&c));
-	assert_non_null(strstr(c.text, "): one\n"));
-	assert_non_null(strstr(c.text, "FIX kmalloc-64: repaired\n"));
-	assert_null(strstr(c.text, "): two\n"));
+	assert_non_null(strstr(c.text, "): " REASON(1) "\n"));
+	assert_non_null(strstr(c.text, "FIX kmalloc-64: Freelist cleared\n"));
+	assert_null(strstr(c.text, "): " REASON(2) "\n"));
 
 	c = child_run(child_with_policy, "exit");
 	assert_true(WIFEXITED(c.status));
 	assert_int_equal(WEXITSTATUS(c.status), 1);
-	assert_non_null(strstr(c.text, "FIX kmalloc-64: repaired\n"));
-	assert_null(strstr(c.text, "): two\n"));
+	assert_non_null(strstr(c.text, "FIX kmalloc-64: Freelist cleared\n"));
+	assert_null(strstr(c.text, "): " REASON(2) "\n"));
 }
 
 static char file[] = "/tmp/uslab-report-test-XXXXXX";
@@ -445,7 +454,7 @@ static void child_to_file(void *arg)
 	CHILD_CHECK(report_counters.undelivered == 0);
 	if (arg) {
 		CHILD_CHECK(unlink(file) == 0 && mkdir(file, 0700) == 0);
-		report_slab(&engine, slab, "three");
+		report_number(&engine, slab, 3u);
 		report_deliver();
 		CHILD_CHECK(report_counters.undelivered == 1);
 	}
@@ -545,8 +554,8 @@ static void test_file(void **unused)
 	/* When it cannot be written to any more stderr is better than nothing. */
 	c = child_run(child_to_file, "gone");
 	assert_true(child_passed(&c));
-	assert_non_null(strstr(c.text, "): three\n"));
-	assert_null(strstr(c.text, "): two\n"));
+	assert_non_null(strstr(c.text, "): " REASON(3) "\n"));
+	assert_null(strstr(c.text, "): " REASON(2) "\n"));
 	assert_int_equal(rmdir(file), 0);
 }
 
@@ -561,7 +570,7 @@ static void child_is_rotated(void *arg)
 	CHILD_CHECK(chdir("/tmp") == 0 && report_set_file(file + 5) && chdir("/") == 0);
 	report_two();
 	CHILD_CHECK(rename(file, rotated) == 0);
-	report_slab(&later, NULL, "three");
+	report_number(&later, NULL, 3u);
 	report_deliver();
 	CHILD_CHECK(report_counters.undelivered == 0);
 	(void)arg;
@@ -593,10 +602,10 @@ static void test_rotation(void **unused)
 static void child_of_reporter(void *arg)
 {
 	(void)arg;
-	report_fork_child();
+	report_reset();
 	report_set_hook(NULL, NULL, false);
 	report_deliver();
-	report_slab(&engine, slab, "own");
+	report_number(&engine, slab, 5u);
 	report_deliver();
 }
 
@@ -612,13 +621,13 @@ static void test_fork(void **unused)
 	pthread_t t;
 
 	(void)unused;
-	report_slab(&engine, slab, "parent's");
+	report_number(&engine, slab, 6u);
 	assert_int_equal(pthread_create(&t, NULL, fork_beside, &c), 0);
 	assert_int_equal(pthread_join(t, NULL), 0);
 	report_deliver();
 	assert_true(child_passed(&c));
-	assert_null(strstr(c.text, "parent's"));
-	assert_non_null(strstr(c.text, "): own\n"));
+	assert_null(strstr(c.text, REASON(6)));
+	assert_non_null(strstr(c.text, "): " REASON(5) "\n"));
 	assert_int_equal(calls, 1);
 }
 

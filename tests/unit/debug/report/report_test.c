@@ -39,7 +39,7 @@ static const char *shape(void)
 static void test_object(void **unused)
 {
 	(void)unused;
-	report_object(&engine, slab, obj, "Object already free");
+	report_object(&engine, slab, obj, REPORT_FREE_ALREADY);
 	assert_string_equal(shape(), BANNER TRAILER);
 	assert_non_null(strstr(text, "): Object already free\n"));
 	assert_string_equal(cache, "kmalloc-64");
@@ -48,9 +48,9 @@ static void test_object(void **unused)
 static void test_bytes(void **unused)
 {
 	(void)unused;
-	report_bytes(&engine, slab, obj, "Poison", obj, obj, 0x6b);
-	report_fix_bytes(&engine, "Poison", obj, obj, 0x6b);
-	report_fix(&engine, "Object at 0x%lx not freed", 0x10ul);
+	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 0x6b);
+	report_fix_bytes(&engine, AREA_POISON, obj, obj, 0x6b);
+	report_fix(&engine, FIX_NOT_FREED, 0x10ul);
 	assert_non_null(strstr(shape(), TRAILER "FIX FIX "));
 	begin();
 	expect("\n\n0x%lx-0x%lx @offset=2624. First byte 0x6b instead of 0x6b\nAllocated in ",
@@ -62,32 +62,36 @@ static void test_bytes(void **unused)
 
 static void test_slab(void **unused)
 {
-	char reason[300];
+	char name[300];
+	struct engine named = { .name = name };
 
 	(void)unused;
-	report_slab(&engine, slab, "Wrong object count. Counter is %u but counted were %u", 5, 4);
+	report_slab(&engine, slab, REPORT_COUNT, 5u, 4);
 	assert_string_equal(shape(), BANNER "Slab " STACK);
 	assert_non_null(strstr(text, "): Wrong object count. Counter is 5 but counted were 4\n"));
 
 	/* At most 100 bytes of reason; an address that lies in no page of ours. */
-	memset(reason, 'r', sizeof(reason));
-	reason[sizeof(reason) - 1] = '\0';
-	report_slab(&engine, NULL, "%s", reason);
+	memset(name, 'r', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	report_slab(&named, NULL, REPORT_REMAINING, name);
 	assert_string_equal(shape(), BANNER STACK);
-	reason[99] = '\n';
-	reason[100] = '\0';
-	assert_non_null(strstr(text, reason));
+	name[99 - strlen("Objects remaining in ")] = '\0';
+	begin();
+	expect("): Objects remaining in %s\n", name);
+	assert_non_null(strstr(text, expected));
 }
 
 static void test_pointer_and_line(void **unused)
 {
 	(void)unused;
-	report_pointer(&engine, slab, (void *)0x77, "Freelist Pointer check fails");
+	report_pointer(&engine, slab, (void *)0x77, REPORT_ALLOC_POINTER);
 	assert_string_equal(shape(), BANNER "Slab Invalid ");
 	assert_non_null(strstr(text, "\nInvalid pointer 0x77\n"));
-	report_line(NULL, "SLUB <none>: no slab for object 0x%lx.", 0x88ul);
+	report_line(NULL, REPORT_WRONG_PARTIAL, "test", 5ul, 4ul);
 	assert_string_equal(shape(), "SLUB " STACK);
-	assert_memory_equal(text, "SLUB <none>: no slab for object 0x88.\nCPU: ", 43);
+	begin();
+	expect("SLUB test: 5 partial slabs counted but counter=4\nCPU: ");
+	assert_memory_equal(text, expected, strlen(expected));
 	assert_string_equal(cache, "<none>");
 }
 
@@ -104,9 +108,9 @@ static void test_one_wording(void **unused)
 	assert_non_null(strstr(text, "\nBUG <none> (Tainted: G    B             ): Invalid object "
 				     "pointer 0x77\n"));
 	assert_non_null(strstr(text, "\nPointer 0x77\nuslab: a note\n\n"));
-	report_slab_noted(&engine, slab, "Freechain corrupt", "uslab: a note");
+	report_slab_noted(&engine, slab, REPORT_FREE_CHAIN, "uslab: a note");
 	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
-	report_not_done(&engine, obj, "resized");
+	report_not_done(&engine, obj, FIX_NOT_RESIZED);
 	report_deliver();
 	assert_non_null(strstr(text, " not resized; USLAB_CONF=report=abort ends the program\n"));
 }
@@ -131,17 +135,36 @@ static void test_pointer_in_slab(void **unused)
 	report_deliver();
 	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
 	assert_non_null(strstr(text, line));
-	report_slab_pointer(&engine, slab, obj + 70, false, "x");
+	report_slab_pointer(&engine, slab, obj + 70, false, REPORT_NONE_IN_USE);
 	report_deliver();
 	assert_non_null(strstr(text, " lies beside an object of kmalloc-64, "));
 	report_slab_invalid(&engine, slab, memory + 2 * PAGE_SIZE);
 	assert_string_equal(shape(), BANNER "Slab uslab: " STACK);
 	assert_non_null(strstr(text, " lies behind the objects of kmalloc-64, "));
 
-	report_slab_pointer(&engine, slab, obj, true, "Slab has 0 allocated objects\n");
+	report_slab_pointer(&engine, slab, obj, true, REPORT_NONE_IN_USE);
 	report_deliver();
-	assert_non_null(strstr(text, "): Slab has 0 allocated objects\n\n---"));
+	assert_non_null(
+		strstr(text, "): Slab has 0 allocated objects but 1 are to be freed\n\n---"));
 	assert_non_null(strstr(text, "\nuslab: Object already free\n"));
+}
+
+/* Whatever is reported, in either format, has words. */
+static void test_words(void **unused)
+{
+	static const char *const formats[] = { "modern", "2.6.29" };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		report_set_format(formats[i]);
+		for (int kind = REPORT_NOTHING + 1; kind < REPORT_LEAKED; kind++)
+			assert_non_null(report_reason((enum report_kind)kind));
+	}
+	report_set_format("modern");
+	for (size_t area = 0; area < REPORT_NR_AREAS; area++)
+		assert_non_null(report_modern.area[area]);
+	for (size_t repair = FIX_NOTHING + 1; repair < REPORT_NR_REPAIRS; repair++)
+		assert_non_null(report_modern.repair[repair]);
 }
 
 static void test_padding(void **unused)
@@ -158,13 +181,13 @@ static void test_fewer_debug_flags(void **unused)
 {
 	(void)unused;
 	layout.debug = SLAB_POISON;
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	assert_string_equal(shape(), BANNER "Slab Object  Bytes Object Padding " STACK);
 
 	/* The first object of a slab has nothing before it; a plain slab no metadata. */
 	layout.debug = 0;
 	layout.kind = LAYOUT_PLAIN;
-	report_object(&engine, slab, memory + PAGE_SIZE, "x");
+	report_object(&engine, slab, memory + PAGE_SIZE, REPORT_FREE_CHAIN);
 	assert_string_equal(shape(), BANNER "Slab Object  Object " STACK);
 	assert_non_null(strstr(text, " @offset=0 fp=0x0\n"));
 }
@@ -173,10 +196,10 @@ static void test_tracks(void **unused)
 {
 	(void)unused;
 	*track(TRACK_FREE) = (struct track){ .addr = NOWHERE, .pid = 7 };
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	assert_non_null(strstr(shape(), "Allocated object Freed object Slab "));
 	track(TRACK_ALLOC)->addr = 0;
-	report_object(&engine, slab, obj, "x");
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	assert_null(strstr(shape(), "Allocated"));
 }
 
@@ -187,7 +210,7 @@ static void test_large_object(void **unused)
 	(void)unused;
 	layout.object_size = 3000; /* of this 1472 bytes and the next page: all are dumped */
 	layout.debug = 0;
-	report_object(&engine, slab, memory + PAGE_SIZE, "x");
+	report_object(&engine, slab, memory + PAGE_SIZE, REPORT_FREE_CHAIN);
 	report_deliver();
 	lines = strstr(text, "Object   ");
 	for (int i = 0; i < 3000 / 16 + 1; i++, lines = strchr(lines, '\n') + 1)
@@ -207,7 +230,7 @@ static void test_trace(void **unused)
 	assert_int_equal(calls, 0); /* no mistake */
 	assert_int_equal(report_counters.reports, reports);
 	report_trace(&engine, slab, obj, false);
-	report_fix(&engine, "x"); /* so that it is delivered */
+	report_fix(&engine, FIX_FREE_LIST); /* so that it is delivered */
 	begin();
 	expect("TRACE kmalloc-64 free 0x%lx inuse=3 fp=0x%lx\n", (unsigned long)obj,
 	       (unsigned long)obj + STRIDE);
@@ -240,11 +263,11 @@ static void test_counters(void **unused)
 	struct report_counters before = report_counters;
 
 	(void)unused;
-	report_object(&engine, slab, obj, "x");
-	report_slab(&engine, slab, "x");
-	report_line(&engine, "x");
-	report_fix(&engine, "x");
-	report_fix_bytes(&engine, "x", obj, obj, 1);
+	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
+	report_slab(&engine, slab, REPORT_NO_SLAB);
+	report_line(&engine, REPORT_WRONG_PARTIAL, "test", 1ul, 2ul);
+	report_fix(&engine, FIX_FREE_LIST);
+	report_fix_bytes(&engine, AREA_POISON, obj, obj, 1);
 	assert_int_equal(report_counters.reports, before.reports + 3);
 	assert_int_equal(report_counters.fixes, before.fixes + 2);
 	report_deliver();
@@ -261,7 +284,7 @@ int main(void)
 		TEST(object),	   TEST(bytes),		  TEST(slab),	 TEST(pointer_and_line),
 		TEST(one_wording), TEST(pointer_in_slab), TEST(padding), TEST(fewer_debug_flags),
 		TEST(tracks),	   TEST(large_object),	  TEST(trace),	 TEST(leak),
-		TEST(counters),
+		TEST(counters),	   TEST(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/text_test.c - the buffer of reports: one thread at a time, cut where it is full
+ * unit/debug/report/report_text_test.c - the buffer of reports: one thread at a time, cut where it
+ * is full
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@
 static const char *get(void)
 {
 	size_t len;
-	const char *text = text_get(&len);
+	const char *text = report_text_get(&len);
 
 	assert_int_equal(len, strlen(text));
 	return text;
@@ -32,19 +33,19 @@ static const char *get(void)
 static void test_print(void **state)
 {
 	(void)state;
-	assert_false(text_is_open());
-	text_open();
-	assert_true(text_is_open());
+	assert_false(report_text_is_open());
+	report_text_open();
+	assert_true(report_text_is_open());
 	assert_string_equal(get(), "");
-	text_print("%-9s%lx: %02x\n", "Object", 0xabcul, 7);
-	text_open(); /* goes on */
-	text_print("%c", 'x');
+	report_text_print("%-9s%lx: %02x\n", "Object", 0xabcul, 7);
+	report_text_open(); /* goes on */
+	report_text_print("%c", 'x');
 	assert_string_equal(get(), "Object   abc: 07\nx");
-	text_close();
-	assert_false(text_is_open());
-	text_open();
+	report_text_close();
+	assert_false(report_text_is_open());
+	report_text_open();
 	assert_string_equal(get(), "");
-	text_close();
+	report_text_close();
 }
 
 static void test_symbols(void **state)
@@ -53,24 +54,24 @@ static void test_symbols(void **state)
 	uint32_t handle = stacks_save(pcs + 1, 2);
 
 	(void)state;
-	text_open();
-	text_symbol(0x1234);
-	text_print("\n");
-	text_frames("    ", pcs, 3);
-	assert_int_equal(text_stack(" ", 0), 0);
-	assert_int_equal(text_stack(" ", handle), 2);
+	report_text_open();
+	report_text_symbol(0x1234);
+	report_text_print("\n");
+	report_text_frames("    ", pcs, 3);
+	assert_int_equal(report_text_stack(" ", 0), 0);
+	assert_int_equal(report_text_stack(" ", handle), 2);
 	assert_string_equal(get(), "0x1234\n    0x10\n    0x20\n    0x30\n 0x20\n 0x30\n");
-	text_close();
+	report_text_close();
 }
 
 static void test_name_of_function(void **state)
 {
 	(void)state;
 	NEEDS_OBJECTS();
-	text_open();
-	text_symbol((uintptr_t)test_print + 4);
+	report_text_open();
+	report_text_symbol((uintptr_t)test_print + 4);
 	assert_memory_equal(get(), "test_print+0x4/0x", 17);
-	text_close();
+	report_text_close();
 }
 
 /* Lines of any length: what fits stays whole, and a last line says that there was more. */
@@ -85,19 +86,20 @@ static void test_full(void **state)
 
 		line[len - 1] = 'a';
 		line[len] = '\n';
-		text_open();
-		for (size_t used = 0; used < TEXT_MAX + 100; used += len + 1)
-			text_print("%s", line);
+		report_text_open();
+		for (size_t used = 0; used < REPORT_TEXT_MAX + 100; used += len + 1)
+			report_text_print("%s", line);
 		end = get() + strlen(get()) - strlen(last);
 		assert_string_equal(end, last);
 		assert_memory_equal(end - len - 1, line, len + 1);
-		assert_in_range(strlen(get()), TEXT_MAX - sizeof(last) - len - 1, TEXT_MAX - 1);
-		text_close();
+		assert_in_range(strlen(get()), REPORT_TEXT_MAX - sizeof(last) - len - 1,
+				REPORT_TEXT_MAX - 1);
+		report_text_close();
 		line[len] = '\0';
 	}
-	text_open(); /* and the next one is empty */
+	report_text_open(); /* and the next one is empty */
 	assert_string_equal(get(), "");
-	text_close();
+	report_text_close();
 }
 
 /*
@@ -110,11 +112,11 @@ static void test_many_symbols(void **state)
 	int len;
 
 	(void)state;
-	text_open();
+	report_text_open();
 	for (i = 0; i < 6000; i++) {
-		text_print("%u ", i);
-		text_symbol(0x100000 + i);
-		text_print("\n");
+		report_text_print("%u ", i);
+		report_text_symbol(0x100000 + i);
+		report_text_print("\n");
 	}
 	for (i = 0; sscanf(get() + at, "%u 0x%*x\n%n", &n, &len) == 1; i++) {
 		char line[64];
@@ -123,33 +125,33 @@ static void test_many_symbols(void **state)
 		assert_memory_equal(get() + at, line, (size_t)len);
 		at += (unsigned int)len;
 	}
-	assert_in_range(i, TEXT_MAX / 16, 5999);
+	assert_in_range(i, REPORT_TEXT_MAX / 16, 5999);
 	assert_memory_equal(get() + at, "[the report is longer", 21);
-	text_close();
+	report_text_close();
 }
 
 /* What comes behind the text that was asked for already. */
 static void test_goes_on(void **state)
 {
 	(void)state;
-	text_open();
-	text_print("in ");
-	text_symbol(0x10);
+	report_text_open();
+	report_text_print("in ");
+	report_text_symbol(0x10);
 	assert_string_equal(get(), "in 0x10");
-	text_symbol(0x20);
-	text_print(" and ");
-	text_symbol(0x30);
+	report_text_symbol(0x20);
+	report_text_print(" and ");
+	report_text_symbol(0x30);
 	assert_string_equal(get(), "in 0x100x20 and 0x30");
-	text_print(".\n");
+	report_text_print(".\n");
 	assert_string_equal(get(), "in 0x100x20 and 0x30.\n");
-	text_close();
+	report_text_close();
 }
 
 /* No file is opened as long as a report is collected, which is done under locks. */
 static void look_up_late(__attribute__((unused)) void *arg)
 {
-	text_open();
-	text_symbol((uintptr_t)test_print + 5);
+	report_text_open();
+	report_text_symbol((uintptr_t)test_print + 5);
 	child_deny(SYS_openat, EACCES);
 	CHILD_CHECK(*get() &&
 		    !strstr(get(), "test_print")); /* as far as that goes without a file */
@@ -168,15 +170,15 @@ static void test_looked_up_late(void **state)
 /* One line that is too long: nothing of it. */
 static void test_long_line(void **state)
 {
-	char *line = malloc(TEXT_MAX + 1);
+	char *line = malloc(REPORT_TEXT_MAX + 1);
 
 	(void)state;
-	memset(line, 'l', TEXT_MAX);
-	line[TEXT_MAX] = '\0';
-	text_open();
-	text_print("%s", line);
+	memset(line, 'l', REPORT_TEXT_MAX);
+	line[REPORT_TEXT_MAX] = '\0';
+	report_text_open();
+	report_text_print("%s", line);
 	assert_memory_equal(get(), "[the report is longer", 21);
-	text_close();
+	report_text_close();
 	free(line);
 }
 
@@ -185,14 +187,14 @@ static unsigned int inside;
 static void *writer(void *arg)
 {
 	for (int i = 0; i < 2000; i++) {
-		text_open();
+		report_text_open();
 		if (__atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED))
 			abort();
-		text_print("%s %d\n", (const char *)arg, i);
+		report_text_print("%s %d\n", (const char *)arg, i);
 		if (strchr(get(), '\n')[1])
 			abort(); /* somebody else's line */
 		__atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
-		text_close();
+		report_text_close();
 	}
 	return NULL;
 }
@@ -215,9 +217,9 @@ static void *forks(void *arg)
 	pid_t pid = fork();
 
 	if (!pid) {
-		text_fork_child();
-		text_open();
-		_exit(text_is_open() && !*get() ? 0 : 1);
+		report_text_reset();
+		report_text_open();
+		_exit(report_text_is_open() && !*get() ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
@@ -229,11 +231,11 @@ static void test_fork(void **state)
 	pthread_t t;
 
 	(void)state;
-	text_open();
-	text_print("half a");
+	report_text_open();
+	report_text_print("half a");
 	assert_int_equal(pthread_create(&t, NULL, forks, NULL), 0);
 	assert_int_equal(pthread_join(t, NULL), 0);
-	text_close();
+	report_text_close();
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/debug/report/names_test.c - names that are remembered, and forgotten in time
+ * unit/debug/report/symbol_names_test.c - names that are remembered, and forgotten in time
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static const char *name_of(uintptr_t address)
 {
 	static char text[NAME_MAX_BYTES];
 
-	names_text(text, address);
+	symbol_names_text(text, address);
 	return text;
 }
 
@@ -65,7 +65,7 @@ static void without_files(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!strncmp(name_of(known), "test_same_texts+0x4/", 20));
 	child_deny(SYS_openat, EMFILE);
 	CHILD_CHECK(!strncmp(name_of(known), "test_same_texts+0x4/", 20));
-	CHILD_CHECK(!strncmp(name_of(known + 1), "names_test+0x", 13));
+	CHILD_CHECK(!strncmp(name_of(known + 1), "symbol_names_test+0x", 20));
 }
 
 static void test_without_files(void **state)
@@ -79,7 +79,7 @@ static void test_without_files(void **state)
 }
 
 /* That no descriptor was left for a moment is not remembered. */
-static void short_of_files(__attribute__((unused)) void *arg)
+IN_CHILD(test_short_of_files)
 {
 	uintptr_t address = (uintptr_t)test_without_files + 4;
 	struct rlimit limit, none;
@@ -88,16 +88,9 @@ static void short_of_files(__attribute__((unused)) void *arg)
 	CHILD_CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
 	none = (struct rlimit){ 0, limit.rlim_max };
 	CHILD_CHECK(!setrlimit(RLIMIT_NOFILE, &none));
-	CHILD_CHECK(!strncmp(name_of(address), "names_test+0x", 13));
+	CHILD_CHECK(!strncmp(name_of(address), "symbol_names_test+0x", 20));
 	CHILD_CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
 	CHILD_CHECK(!strncmp(name_of(address), "test_without_files+0x4/", 23));
-}
-
-static void test_short_of_files(void **state)
-{
-	struct child c = child_run(short_of_files, state);
-
-	assert_true(child_passed(&c));
 }
 
 /* ---- another version of a library, in its place ---------------------------------------------- */
@@ -155,7 +148,7 @@ static void load(char letter)
 	CHILD_CHECK(!strncmp(name_of(at), "0x", 2));
 }
 
-static void change_version(__attribute__((unused)) void *arg)
+IN_CHILD(test_other_version)
 {
 	char original[4096], path[64];
 
@@ -173,13 +166,6 @@ static void change_version(__attribute__((unused)) void *arg)
 		unlink(path);
 	}
 	rmdir(folder);
-}
-
-static void test_other_version(void **state)
-{
-	struct child c = child_run(change_version, state);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

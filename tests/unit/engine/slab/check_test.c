@@ -34,16 +34,15 @@ static void make_patient(struct patient *p)
 
 static void set_counters(struct page *slab, int inuse, int objects, int frozen, int colour)
 {
-	struct slab_counters counters = slab_counters_of(slab);
+	struct slab_counters counters = engine_counters(slab);
 
 	counters.inuse = (uint16_t)(counters.inuse + inuse);
 	counters.objects = (uint16_t)((counters.objects + objects) & 255);
 	counters.frozen = frozen & 1;
 	counters.colour = (uint16_t)colour;
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 }
 
-/* One way each to be wrong. */
 static void inuse_too_high(struct patient *p)
 {
 	set_counters(p->slab, 1, 0, 0, 0);
@@ -155,8 +154,6 @@ static void list_links_broken(struct patient *p)
 	p->slab->lru.prev = &p->slab->lru;
 }
 
-typedef void harm_fn(struct patient *p);
-
 static void check_harmed(void *arg)
 {
 	struct patient p;
@@ -182,15 +179,8 @@ static void every_harm_is_found(__attribute__((unused)) void **state)
 		full_slab_on_partial, free_slab_on_full,
 		list_links_broken,
 	};
-	struct child c = child_run(check_harmed, NULL);
-	size_t i;
 
-	assert_true(child_passed(&c));
-	for (i = 0; i < ARRAY_SIZE(harms); i++) {
-		c = child_run(check_harmed, (void *)harms[i]);
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "check.c"));
-	}
+	assert_harms_are_found(check_harmed, harms, ARRAY_SIZE(harms));
 }
 
 static void no_ctor(__attribute__((unused)) void *obj)
@@ -220,21 +210,6 @@ static void arrays_out_of_place_are_found(__attribute__((unused)) void **state)
 		assert_true(child_aborted(&c));
 		assert_non_null(strstr(c.text, "check.c"));
 	}
-}
-
-struct visit {
-	unsigned int count;
-	void *slab[80];
-	void *obj[80];
-};
-
-static void visit(void *slab, void *obj, void *arg)
-{
-	struct visit *v = arg;
-
-	assert_in_range(v->count, 0, 79);
-	v->slab[v->count] = slab;
-	v->obj[v->count++] = obj;
 }
 
 /* Partial slabs, then full ones; each object with the start of its slab. */

@@ -8,32 +8,16 @@
 #ifndef UNIT_ENGINE_SLAB_FIXTURE_H
 #define UNIT_ENGINE_SLAB_FIXTURE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-#include <cmocka.h>
-
 #include "base/assert.h"
-#include "base/bits.h"
-#include "child.h"
 #include "engine/slab/slab.h"
 #include "heard.h"
-#include "os/cpu/cpu.h"
-#include "page/arena.h"
-#include "page/buddy.h"
 #include "page/meta.h"
+#include "unit/engine/engines.h"
 
 /* An arena with a made-up machine. */
 static inline void slab_machine(unsigned int cpus, unsigned int nodes)
 {
-	os_cpu_init();
-	if (os_topology_set(cpus, nodes) || arena_init(os_topology.nr_cpu_ids))
-		abort();
-	buddy_init(os_topology.nr_nodes);
+	machine_init(cpus, nodes);
 	os_act_as_cpu(0);
 }
 
@@ -41,11 +25,6 @@ static inline int slab_group_setup(__attribute__((unused)) void **state)
 {
 	slab_machine(2, 1);
 	return 0;
-}
-
-static inline struct engine_params plain_params(unsigned int size)
-{
-	return (struct engine_params){ .name = "test", .object_size = size, .align = 8 };
 }
 
 static inline struct engine make_engine(struct engine_params params)
@@ -80,16 +59,6 @@ static inline struct slab_node *node_of(const struct engine *e, unsigned int nod
 	return slab_cache_of(e)->node[node];
 }
 
-/* The slab that holds an object. */
-static inline struct page *slab_of(const void *obj)
-{
-	struct page *slab = page_head_of(obj);
-
-	if (!slab || slab->type != PAGE_SLAB)
-		abort();
-	return slab;
-}
-
 /* Where object i of a slab lies. */
 static inline void *object_at(const struct page *slab, unsigned int i)
 {
@@ -98,14 +67,7 @@ static inline void *object_at(const struct page *slab, unsigned int i)
 
 static inline unsigned int inuse_of(const struct page *slab)
 {
-	return slab_counters_of(slab).inuse;
-}
-
-static inline void *take_one(struct engine *e)
-{
-	void *obj;
-
-	return slab_refill(e, &obj, 1, 0, -1) ? obj : NULL;
+	return engine_counters(slab).inuse;
 }
 
 /* All objects of one slab; the cache must have no free ones. Returns the slab. */
@@ -116,42 +78,11 @@ static inline struct page *fill_slab(struct engine *e, void **objs)
 	return slab_of(objs[0]);
 }
 
-static inline void free_one(struct engine *e, void *obj)
-{
-	slab_flush(e, &obj, 1);
-}
-
-/* Slab number i of a list, from the head; NULL: it is shorter. */
-static inline struct page *slab_at(struct list_head *list, unsigned int i)
-{
-	struct list_head *pos;
-
-	list_for_each(pos, list)
-		if (i-- == 0)
-			return list_entry(pos, struct page, lru);
-	return NULL;
-}
-
-static inline struct engine_stats stats_of(struct engine *e)
-{
-	struct engine_stats stats;
-
-	slab_ops.stats(e, &stats);
-	return stats;
-}
-
 /* In a child: no node gets more memory from now on, and this one has none left. */
 static inline void exhaust_node(int node)
 {
-	unsigned int order;
-
 	page_map.limit = page_map.nr_pages;
-	for (order = BUDDY_MAX_ORDER + 1; order-- > 0;) {
-		struct page *page;
-
-		while ((page = buddy_alloc(node, order, true, NULL)))
-			page_set_block(page, PAGE_RUN, 1ul << order);
-	}
+	use_up_pages(node);
 }
 
 /* Checks the engine and ends it; all its objects must have come back. */

@@ -24,10 +24,10 @@ static void to_the_tail_of_partial(__attribute__((unused)) void **state)
 	for (i = 0; i < 3; i++)
 		free_one(&e, objs[i][0]);
 	for (i = 0; i < 3; i++)
-		assert_ptr_equal(slab_at(&node->partial, i), slab[i]);
+		assert_ptr_equal(listed_at(&node->partial, i), slab[i]);
 	free_one(&e, objs[0][1]);
-	assert_ptr_equal(slab_at(&node->partial, 0), slab[1]);
-	assert_ptr_equal(slab_at(&node->partial, 2), slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[1]);
+	assert_ptr_equal(listed_at(&node->partial, 2), slab[0]);
 	assert_int_equal(node->nr_partial, 3);
 	assert_int_equal(node->free_objects, 4);
 	assert_true(list_empty(&node->full));
@@ -58,9 +58,9 @@ static void a_mixed_flush(__attribute__((unused)) void **state)
 	mixed[5] = objs[2][1];
 	mixed[6] = objs[1][1];
 	slab_flush(&e, mixed, 7);
-	assert_ptr_equal(slab_at(&node->partial, 0), slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 1), slab[2]);
-	assert_ptr_equal(slab_at(&node->partial, 2), slab[1]);
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 1), slab[2]);
+	assert_ptr_equal(listed_at(&node->partial, 2), slab[1]);
 	slab_check(&e);
 	assert_ptr_equal(take_one(&e), objs[0][1]); /* the last one that came back */
 	assert_ptr_equal(take_one(&e), objs[0][0]);
@@ -85,9 +85,9 @@ static void empty_to_the_head_of_free(__attribute__((unused)) void **state)
 	slab_flush(&e, objs[0], 1); /* from partial */
 	slab_flush(&e, objs[0] + 1, 3);
 	slab_flush(&e, objs[2], 4);
-	assert_ptr_equal(slab_at(&node->free, 0), slab[2]);
-	assert_ptr_equal(slab_at(&node->free, 1), slab[0]);
-	assert_ptr_equal(slab_at(&node->free, 2), slab[1]);
+	assert_ptr_equal(listed_at(&node->free, 0), slab[2]);
+	assert_ptr_equal(listed_at(&node->free, 1), slab[0]);
+	assert_ptr_equal(listed_at(&node->free, 2), slab[1]);
 	assert_int_equal(node->free_slabs, 3);
 	assert_int_equal(node->free_objects, 12);
 	END_ENGINE(&e);
@@ -115,8 +115,8 @@ static void free_limit(__attribute__((unused)) void **state)
 	assert_int_equal(node->total_slabs, 5);
 	assert_null(page_head_of(page_address(slab[3])));
 	assert_int_equal(node->free_objects, 7);
-	assert_ptr_equal(slab_at(&node->free, 0), slab[1]);
-	assert_null(slab_at(&node->free, 1));
+	assert_ptr_equal(listed_at(&node->free, 0), slab[1]);
+	assert_null(listed_at(&node->free, 1));
 	slab_check(&e);
 
 	/* Partial slabs alone may hold more than that. */
@@ -245,9 +245,9 @@ static void mistakes_are_refused(__attribute__((unused)) void **state)
 	assert_int_equal(heard.nr, 3);
 	heard.nr = 0;
 	assert_int_equal(inuse_of(slab_of(objs[0])), 2);
-	e.exact = true;
+	e.verify_frees = true;
 	refused(&e, objs[2], ENGINE_FREE_AGAIN);
-	e.exact = false;
+	e.verify_frees = false;
 	slab_flush(&e, (void *[]){ objs[0], objs[3] }, 2);
 	refused(&e, objs[0], ENGINE_FREE_AGAIN); /* all of the slab is free */
 	assert_int_equal(slab_shrink(&e), 0);
@@ -259,7 +259,7 @@ static void mistakes_are_refused(__attribute__((unused)) void **state)
 }
 
 /* What is in use of an isolated slab goes nowhere when it comes back. */
-static void into_an_isolated_slab(__attribute__((unused)) void *arg)
+IN_CHILD(isolated)
 {
 	struct engine e = make_plain(1024);
 	struct slab_node *node = node_of(&e, 0);
@@ -285,13 +285,6 @@ static void into_an_isolated_slab(__attribute__((unused)) void *arg)
 		CHILD_CHECK(slab_of(take_one(&e)) != slab);
 	slab_check(&e);
 	CHILD_CHECK(slab_ops.destroy(&e) > 0);
-}
-
-static void isolated(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(into_an_isolated_slab, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -16,7 +16,7 @@ static int setup(__attribute__((unused)) void **state)
 
 static unsigned int colour_of(const struct page *slab)
 {
-	return slab_counters_of(slab).colour;
+	return engine_counters(slab).colour;
 }
 
 static void a_new_slab_is_marked(__attribute__((unused)) void **state)
@@ -39,11 +39,11 @@ static void a_new_slab_is_marked(__attribute__((unused)) void **state)
 	assert_ptr_equal(slab->engine, &e);
 	assert_ptr_equal(slab->layout, e.layout);
 	assert_null(slab->lru.next);
-	counters = slab_counters_of(slab);
+	counters = engine_counters(slab);
 	assert_int_equal(counters.inuse, 0);
 	assert_int_equal(counters.objects, 7);
 	assert_int_equal(counters.frozen, 0);
-	assert_int_equal(counters.carved, 0);
+	assert_int_equal(counters.formatted, 0);
 	assert_ptr_equal(slab_of(start + 8191), slab);
 	assert_int_equal(page_map.class[page_index(start)], CLASS);
 	assert_int_equal(page_map.class[page_index(start + 4096)], CLASS);

@@ -115,9 +115,9 @@ static void a_drain_writes_to_no_page_of_a_slab(__attribute__((unused)) void **s
 		assert_true(geometry_of(&e)->order > 0 && num <= sizeof(slab->spare));
 		for (unsigned int i = 0; i < num; i++)
 			memset(objs[i], 0, e.size);
-		e.exact = true;
+		e.verify_frees = true;
 		slab_flush(&e, objs, num - 1);
-		e.exact = false;
+		e.verify_frees = false;
 		slab_check(&e);
 		for (unsigned int i = 0; i < num; i++)
 			assert_memory_equal(objs[i], zero, sizeof(zero));
@@ -145,9 +145,9 @@ static void a_drain_of_single_pages_is_no_exception(__attribute__((unused)) void
 	void *objs[64];
 	struct page *slab = full_slab(&e, objs);
 
-	e.exact = true;
+	e.verify_frees = true;
 	slab_flush(&e, objs, 63);
-	e.exact = false;
+	e.verify_frees = false;
 	assert_ptr_equal(slab->freelist, objs[0]);
 	free_one(&e, objs[63]);
 	END_ENGINE(&e);

@@ -17,7 +17,7 @@ static struct page *made_up(struct page *slab, unsigned int inuse)
 
 	memset(slab, 0, sizeof(*slab));
 	counters.inuse = (uint16_t)inuse;
-	slab_set_counters(slab, counters);
+	engine_set_counters(slab, counters);
 	return slab;
 }
 
@@ -30,12 +30,12 @@ static void inuse_names_the_list(__attribute__((unused)) void **state)
 	slab_node_link_locked(node, made_up(&slab[1], 1), true);
 	slab_node_link_locked(node, made_up(&slab[2], 63), true);
 	slab_node_link_locked(node, made_up(&slab[3], 64), true);
-	assert_ptr_equal(slab_at(&node->free, 0), &slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 0), &slab[1]);
-	assert_ptr_equal(slab_at(&node->partial, 1), &slab[2]);
-	assert_ptr_equal(slab_at(&node->full, 0), &slab[3]);
-	assert_null(slab_at(&node->free, 1));
-	assert_null(slab_at(&node->full, 1));
+	assert_ptr_equal(listed_at(&node->free, 0), &slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 0), &slab[1]);
+	assert_ptr_equal(listed_at(&node->partial, 1), &slab[2]);
+	assert_ptr_equal(listed_at(&node->full, 0), &slab[3]);
+	assert_null(listed_at(&node->free, 1));
+	assert_null(listed_at(&node->full, 1));
 	assert_int_equal(node->nr_partial, 2);
 	assert_int_equal(node->free_slabs, 1);
 	slab_node_unlink_locked(node, &slab[0]);
@@ -59,12 +59,12 @@ static void heads_and_tails(__attribute__((unused)) void **state)
 		slab_node_link_locked(node, made_up(&slab[3 + i], 0), i == 1);
 		slab_node_link_locked(node, made_up(&slab[6 + i], 64), i == 1);
 	}
-	assert_ptr_equal(slab_at(&node->partial, 0), &slab[2]);
-	assert_ptr_equal(slab_at(&node->partial, 1), &slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 2), &slab[1]);
+	assert_ptr_equal(listed_at(&node->partial, 0), &slab[2]);
+	assert_ptr_equal(listed_at(&node->partial, 1), &slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 2), &slab[1]);
 	for (i = 0; i < 3; i++) {
-		assert_ptr_equal(slab_at(&node->free, i), &slab[5 - i]);
-		assert_ptr_equal(slab_at(&node->full, i), &slab[8 - i]);
+		assert_ptr_equal(listed_at(&node->free, i), &slab[5 - i]);
+		assert_ptr_equal(listed_at(&node->full, i), &slab[8 - i]);
 	}
 	slab_node_delete(node);
 }
@@ -111,27 +111,13 @@ static void the_tail_is_dropped(__attribute__((unused)) void **state)
 	slab_node_delete(node);
 }
 
-static void the_node_of_a_request(__attribute__((unused)) void **state)
-{
-	struct engine e = make_plain(64);
-	const struct slab_cache *c = slab_cache_of(&e);
-
-	os_act_as_cpu(3);
-	assert_int_equal(slab_node_first(c, -1), 1);
-	assert_int_equal(slab_node_first(c, 0), 0);
-	assert_int_equal(slab_node_first(c, 17), 1); /* no such node */
-	os_act_as_cpu(0);
-	assert_int_equal(slab_node_first(c, -1), 0);
-	assert_int_equal(slab_node_first(c, 1), 1);
-	END_ENGINE(&e);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(inuse_names_the_list),	 cmocka_unit_test(heads_and_tails),
-		cmocka_unit_test(partial_slabs_first),	 cmocka_unit_test(the_tail_is_dropped),
-		cmocka_unit_test(the_node_of_a_request),
+		cmocka_unit_test(inuse_names_the_list),
+		cmocka_unit_test(heads_and_tails),
+		cmocka_unit_test(partial_slabs_first),
+		cmocka_unit_test(the_tail_is_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

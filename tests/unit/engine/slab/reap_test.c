@@ -40,7 +40,7 @@ static void a_fifth_of_the_limit(__attribute__((unused)) void **state)
 		if (i < 8)
 			assert_null(page_head_of(page_address(slabs[i])));
 		else
-			assert_ptr_equal(slab_at(&node_of(&e, 0)->free, 19 - i), slabs[i]);
+			assert_ptr_equal(listed_at(&node_of(&e, 0)->free, 19 - i), slabs[i]);
 	}
 	assert_int_equal(slab_reap(&e, 0), 8);
 	assert_int_equal(slab_reap(&e, 0), 4);
@@ -165,7 +165,7 @@ static void closely(__attribute__((unused)) void *arg)
 	slab = slab_of(empty[0]);
 	memset(slab->freelist, 0, 4);
 	hear();
-	e.exact = true;
+	e.verify_frees = true;
 	CHILD_CHECK(slab_shrink(&e) == 1);
 	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(slab), "test"));
 	CHILD_CHECK(slab->type == PAGE_SLAB && node->isolated == 1 && node->nr_partial == 1);

@@ -56,7 +56,7 @@ static void partial_head_then_free_head(__attribute__((unused)) void **state)
 	for (i = 0; i < 5; i++)
 		slab[i] = fill_slab(&e, objs[i]);
 	for (i = 0; i < 5; i++)
-		assert_ptr_equal(slab_at(&node->full, i), slab[4 - i]);
+		assert_ptr_equal(listed_at(&node->full, i), slab[4 - i]);
 	slab_flush(&e, objs[0], 2); /* two partial slabs, 0 and 1 */
 	slab_flush(&e, objs[1], 3);
 	slab_flush(&e, objs[2], 4); /* two free ones, 3 before 2 */
@@ -64,12 +64,12 @@ static void partial_head_then_free_head(__attribute__((unused)) void **state)
 
 	assert_int_equal(slab_refill(&e, got, 1, 0, -1), 1);
 	assert_ptr_equal(slab_of(got[0]), slab[0]);
-	assert_ptr_equal(slab_at(&node->full, 0), slab[4]);
+	assert_ptr_equal(listed_at(&node->full, 0), slab[4]);
 	assert_int_equal(slab_refill(&e, got + 1, 2, 0, -1), 2); /* one of each */
 	assert_ptr_equal(slab_of(got[1]), slab[0]);
 	assert_ptr_equal(slab_of(got[2]), slab[1]);
-	assert_ptr_equal(slab_at(&node->full, 0), slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 0), slab[1]);
+	assert_ptr_equal(listed_at(&node->full, 0), slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[1]);
 	slab_check(&e);
 
 	node->free_touched = false;
@@ -80,7 +80,7 @@ static void partial_head_then_free_head(__attribute__((unused)) void **state)
 	for (i = 5; i < 9; i++)
 		assert_ptr_equal(slab_of(got[i]), slab[3]);
 	assert_ptr_equal(slab_of(got[9]), slab[2]);
-	assert_ptr_equal(slab_at(&node->partial, 0), slab[2]);
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[2]);
 	assert_int_equal(node->free_slabs, 0);
 	slab_check(&e);
 	assert_int_equal(stats_of(&e).nr_slabs, 5);
@@ -107,8 +107,8 @@ static void partly_used_goes_to_the_head(__attribute__((unused)) void **state)
 	slab_flush(&e, objs[1], 3);
 	again = take_one(&e);
 	assert_ptr_equal(slab_of(again), slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 0), slab[0]);
-	assert_ptr_equal(slab_at(&node->partial, 1), slab[1]);
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[0]);
+	assert_ptr_equal(listed_at(&node->partial, 1), slab[1]);
 	free_one(&e, again);
 	slab_flush(&e, objs[0] + 3, 1);
 	slab_flush(&e, objs[1] + 3, 1);
@@ -157,7 +157,7 @@ static void a_node_with_memory_is_never_left(__attribute__((unused)) void **stat
 }
 
 /* Node 1 has no memory: free objects of other nodes, the CPU's own first, and then their memory. */
-static void fallback(__attribute__((unused)) void *arg)
+IN_CHILD(other_nodes_help)
 {
 	struct engine e = make_plain(1024);
 	void *on[3][4];
@@ -194,13 +194,6 @@ static void fallback(__attribute__((unused)) void *arg)
 	CHILD_CHECK(slab_ops.destroy(&e) == 0);
 }
 
-static void other_nodes_help(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(fallback, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 static void use_everything(__attribute__((unused)) void *arg)
 {
 	struct engine e = make_plain(64);
@@ -230,7 +223,7 @@ static void out_of_memory_is_0(__attribute__((unused)) void **state)
 
 /* ---- an index array that was overwritten: its slab is passed over, what was taken stays ---- */
 
-static void passed_over(__attribute__((unused)) void *arg)
+IN_CHILD(broken_slabs_are_passed_over)
 {
 	struct engine e = make_plain(1024); /* 4 in a slab */
 	void *first[4], *second[4], *out[4];
@@ -251,20 +244,13 @@ static void passed_over(__attribute__((unused)) void *arg)
 	slab_check(&e);
 }
 
-static void broken_slabs_are_passed_over(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(passed_over, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* Behind the last object is the array. */
 static void beyond_its_end(void *obj)
 {
 	memset(obj, 0x55, 160);
 }
 
-static void broken_when_new(__attribute__((unused)) void *arg)
+IN_CHILD(broken_by_the_constructor)
 {
 	struct engine e = make_with_ctor(32, beyond_its_end);
 	void *obj;
@@ -275,13 +261,6 @@ static void broken_when_new(__attribute__((unused)) void *arg)
 	CHILD_CHECK(heard.nr == 1 && !heard.open && heard.what == ENGINE_LIST_BROKEN);
 	slab_check(&e);
 	CHILD_CHECK(stats_of(&e).nr_slabs == 1 && stats_of(&e).free_objects == 0);
-}
-
-static void broken_by_the_constructor(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(broken_when_new, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "fixture.h"
+#include "threads.h"
 
 static int setup(__attribute__((unused)) void **state)
 {
@@ -38,14 +39,9 @@ static void init_fills_in_the_engine(__attribute__((unused)) void **state)
 
 	assert_ptr_equal(e.ops, &slab_ops);
 	assert_ptr_equal(e.layout, &slab_cache_of(&e)->layout);
-	assert_string_equal(e.name, "numbers");
+	assert_has_params(&e, &params);
 	assert_int_equal(e.size, 1024);
-	assert_int_equal(e.object_size, 1000);
-	assert_int_equal(e.align, 128);
-	assert_int_equal(e.id, 200);
-	assert_int_equal(e.flags, params.flags);
 	assert_int_equal(e.allocflags, __GFP_COMP | __GFP_RECLAIMABLE | __GFP_DMA);
-	assert_int_equal(e.page_class, 9);
 	assert_int_equal(e.layout->stride, 1024);
 	assert_int_equal(e.layout->object_size, 1000);
 	assert_int_equal(e.layout->inuse, 1000);
@@ -69,7 +65,7 @@ static void too_large(__attribute__((unused)) void **state)
 }
 
 /* By the table of spec 3.5 until a queue says what it moves at once. */
-static void limits_of_five_cpus_on_two_nodes(__attribute__((unused)) void *arg)
+IN_CHILD(limits_follow_the_cpus)
 {
 	struct engine e;
 
@@ -83,13 +79,6 @@ static void limits_of_five_cpus_on_two_nodes(__attribute__((unused)) void *arg)
 	os_topology.nr_cpus = 2; /* the other numbers are of CPUs that may come */
 	slab_ops.tune(&e, 8);
 	CHILD_CHECK(node_of(&e, 0)->free_limit == (1 + 2) * 8 + 12);
-}
-
-static void limits_follow_the_cpus(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(limits_of_five_cpus_on_two_nodes, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 static void stats_add_up(__attribute__((unused)) void **state)
@@ -118,12 +107,10 @@ static void destroy_gives_everything_back(__attribute__((unused)) void **state)
 {
 	static const unsigned int sizes[] = { 24, 64, 128, 192, 1088, 5000 };
 	unsigned long used = meta_counters.used;
-	struct buddy_stats before;
-	struct buddy_stats after;
+	unsigned long pages = arena_pages_out();
 	static void *objs[1000];
 	size_t i;
 
-	buddy_stats(0, &before);
 	for (i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
 		struct engine_params params = plain_params(sizes[i / 2]);
 		unsigned int n = 0;
@@ -133,15 +120,11 @@ static void destroy_gives_everything_back(__attribute__((unused)) void **state)
 		e = make_engine(params);
 		while (n < 1000)
 			n += slab_refill(&e, objs + n, 1000 - n, 0, -1);
-		buddy_stats(0, &after);
-		assert_int_equal((after.nr_total - after.nr_free) -
-					 (before.nr_total - before.nr_free),
-				 stats_of(&e).slab_bytes / PAGE_SIZE);
+		assert_int_equal(arena_pages_out() - pages, stats_of(&e).slab_bytes / PAGE_SIZE);
 		slab_flush(&e, objs, 1000);
 		END_ENGINE(&e);
 	}
-	buddy_stats(0, &after);
-	assert_int_equal(before.nr_total - before.nr_free, after.nr_total - after.nr_free);
+	assert_int_equal(arena_pages_out(), pages);
 	assert_int_equal(meta_counters.used, used);
 }
 
@@ -186,21 +169,13 @@ static void objects_are_aligned_and_apart(__attribute__((unused)) void **state)
 			unsigned char *objs[90];
 			struct engine e;
 			unsigned int n = 0;
-			unsigned int k;
 
 			params.align = sizes[i][1];
 			params.ctor = with_ctor ? nothing : NULL;
 			e = make_engine(params);
 			while (n < 90)
 				n += slab_refill(&e, (void **)objs + n, MIN(90 - n, 7u), 0, -1);
-			for (k = 0; k < 90; k++) {
-				assert_int_equal((uintptr_t)objs[k] % sizes[i][1], 0);
-				memset(objs[k], (int)k, sizes[i][0]);
-			}
-			for (k = 0; k < 90; k++) {
-				assert_int_equal(objs[k][0], k);
-				assert_int_equal(objs[k][sizes[i][0] - 1], k);
-			}
+			assert_apart(objs, 90, &params);
 			slab_check(&e);
 			slab_flush(&e, (void **)objs, 90);
 			END_ENGINE(&e);
@@ -247,16 +222,10 @@ static void *work(void *arg)
 
 static void threads_share_an_engine(__attribute__((unused)) void **state)
 {
-	pthread_t threads[3];
-	uintptr_t i;
-
 	shared = make_plain(320);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, work, (void *)(i + 1)), 0);
-	for (i = 0; i < 3; i++)
-		pthread_join(threads[i], NULL);
+	threads_run(3, work);
 	slab_check(&shared);
-	for (i = 0; i < SLOTS; i++)
+	for (unsigned int i = 0; i < SLOTS; i++)
 		if (slots[i])
 			free_one(&shared, slots[i]);
 	END_ENGINE(&shared);
@@ -267,22 +236,8 @@ static void fork_keeps_the_locks_usable(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
 	void *obj = take_one(&e);
-	int status = 1;
-	pid_t pid;
 
-	slab_ops.fork_prepare(&e);
-	assert_int_not_equal(node_of(&e, 0)->list_lock.word, 0);
-	pid = fork();
-	if (pid == 0) {
-		slab_ops.fork_child(&e);
-		free_one(&e, obj);
-		slab_check(&e);
-		_exit(slab_ops.destroy(&e) == 0 ? 0 : 1);
-	}
-	slab_ops.fork_parent(&e);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	free_one(&e, obj);
+	assert_survives_fork(&e, &node_of(&e, 0)->list_lock, &obj, 1);
 	END_ENGINE(&e);
 }
 

@@ -7,7 +7,7 @@
 
 static void *block_alloc(const struct form *form, size_t size)
 {
-	return form->ops->heap->alloc(size, 8, 0, -1);
+	return form->ops->heap->alloc(form->ops->heap, size, 8, 0, -1);
 }
 
 static void block_free(const struct form *form, void *p)
@@ -55,7 +55,7 @@ static void sizes(__attribute__((unused)) void **state)
 	size_t size;
 
 	for (size = 1; size <= heap->max_size; size++) {
-		unsigned char *p = heap->alloc(size, 8, 0, -1);
+		unsigned char *p = heap->alloc(heap, size, 8, 0, -1);
 
 		assert_int_equal(heap->size(p), (size + 1) / 2 * 2);
 		assert_int_equal(heap->owner(p), 0);
@@ -83,7 +83,7 @@ static void ksize_of_101(__attribute__((unused)) void **state)
 /* Spec 14.15: no page survives empty. */
 static void alternating(__attribute__((unused)) void **state)
 {
-	unsigned long used = pages_used();
+	unsigned long used = arena_pages_out();
 	unsigned int i;
 	size_t f;
 
@@ -91,9 +91,9 @@ static void alternating(__attribute__((unused)) void **state)
 		for (i = 0; i < 1000; i++) {
 			void *p = block_alloc(&forms[f], 200);
 
-			assert_int_equal(pages_used(), used + 1);
+			assert_int_equal(arena_pages_out(), used + 1);
 			block_free(&forms[f], p);
-			assert_int_equal(pages_used(), used);
+			assert_int_equal(arena_pages_out(), used);
 		}
 }
 
@@ -108,7 +108,7 @@ static void alignment(__attribute__((unused)) void **state)
 
 	for (align = 8; align <= 2048; align *= 2)
 		for (size = 1; size + align <= PAGE_SIZE && size < 4088; size += size / 4 + 1) {
-			p[n] = heap->alloc(size, align, 0, -1);
+			p[n] = heap->alloc(heap, size, align, 0, -1);
 			assert_int_equal((uintptr_t)p[n] % align, 0);
 			assert_int_equal(page_of(p[n])->type, PAGE_HEAP);
 			if (is_pow2(size))
@@ -116,7 +116,7 @@ static void alignment(__attribute__((unused)) void **state)
 			memset(p[n++], 1, size);
 		}
 	for (size = 1; size <= 2048; size *= 2) {
-		p[n] = heap->alloc(size, 8, 0, -1);
+		p[n] = heap->alloc(heap, size, 8, 0, -1);
 		assert_int_equal((uintptr_t)p[n++] % size, 0);
 	}
 	slob_heap_check(&slob_1991_heap);
@@ -138,7 +138,7 @@ static void too_aligned_for_a_page(__attribute__((unused)) void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		void *p = slob_ops.heap->alloc(cases[i].size, cases[i].align, 0, -1);
+		void *p = slob_ops.heap->alloc(slob_ops.heap, cases[i].size, cases[i].align, 0, -1);
 
 		assert_int_equal((uintptr_t)p % cases[i].align, 0);
 		memset(p, 1, cases[i].size);
@@ -225,14 +225,14 @@ static void mistakes_are_refused(__attribute__((unused)) void **state)
 	assert_heap_is_empty(&slob_heap);
 }
 
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(out_of_memory)
 {
 	void *p;
 
 	limit_address_space(160ul << 20);
 	slob_machine(2, 1);
 	p = block_alloc(&forms[1], 100);
-	exhaust();
+	use_up_pages(-1);
 	while (block_alloc(&forms[1], 100))
 		;
 	CHILD_CHECK(!block_alloc(&forms[1], 4000));
@@ -240,13 +240,6 @@ static void without_memory(__attribute__((unused)) void *arg)
 	slob_heap_check(&slob_heap);
 	block_free(&forms[1], p);
 	CHILD_CHECK(block_alloc(&forms[1], 100) == p);
-}
-
-static void out_of_memory(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -22,14 +22,13 @@ static void make_patient(struct patient *p)
 	p->other = page_of(take_block(p->heap, 255));
 	while (slob_page_free_bytes(p->other) >= 255)
 		take_block(p->heap, 255);
-	p->block = slob_ops.heap->alloc(240, 8, 0, -1);
+	p->block = slob_ops.heap->alloc(slob_ops.heap, 240, 8, 0, -1);
 	p->page = page_of(p->block);
 	take_block(p->heap, 2000);
 	if (p->e.ops->refill(&p->e, p->objs, 3, 0, -1) != 3 || page_of(p->objs[2]) != p->page)
 		abort();
 }
 
-/* One way each to be wrong. */
 static void pages_too_few(struct patient *p)
 {
 	p->heap->counters.pages = 1;
@@ -117,8 +116,6 @@ static void on_an_unused_list(struct patient *p)
 	p->heap->last_list = 1;
 }
 
-typedef void harm_fn(struct patient *p);
-
 static void check_harmed_heap(void *arg)
 {
 	struct patient p;
@@ -149,26 +146,19 @@ static void every_harm_to_a_heap_is_found(__attribute__((unused)) void **state)
 		list_links_broken,
 		on_an_unused_list,
 	};
-	struct child c = child_run(check_harmed_heap, NULL);
-	size_t i;
 
-	assert_true(child_passed(&c));
-	for (i = 0; i < ARRAY_SIZE(harms); i++) {
-		c = child_run(check_harmed_heap, (void *)harms[i]);
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "check.c"));
-	}
+	assert_harms_are_found(check_harmed_heap, harms, ARRAY_SIZE(harms));
 }
 
-/* Each face looks at its own heap. */
-static void check_face(void *arg)
+/* Each heap is checked by itself. */
+static void check_own_heap(void *arg)
 {
 	const struct form *form = arg;
 
 	take_block(form->heap, 100);
-	form->ops->heap->check();
+	form->ops->heap->check(form->ops->heap);
 	form->heap->counters.bytes++;
-	form->ops->heap->check();
+	form->ops->heap->check(form->ops->heap);
 }
 
 static void both_heaps_are_checked(__attribute__((unused)) void **state)
@@ -176,7 +166,7 @@ static void both_heaps_are_checked(__attribute__((unused)) void **state)
 	size_t f;
 
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
-		struct child c = child_run(check_face, (void *)&forms[f]);
+		struct child c = child_run(check_own_heap, (void *)&forms[f]);
 
 		assert_true(child_aborted(&c));
 		assert_non_null(strstr(c.text, "counters->bytes"));
@@ -242,15 +232,8 @@ static void every_harm_to_a_cache_is_found(__attribute__((unused)) void **state)
 		no_object_in_a_page,
 		odd_alignment,
 	};
-	struct child c = child_run(check_harmed_cache, NULL);
-	size_t i;
 
-	assert_true(child_passed(&c));
-	for (i = 0; i < ARRAY_SIZE(harms); i++) {
-		c = child_run(check_harmed_cache, (void *)harms[i]);
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "check.c"));
-	}
+	assert_harms_are_found(check_harmed_cache, harms, ARRAY_SIZE(harms));
 }
 
 int main(void)

@@ -4,14 +4,6 @@
  */
 #include "fixture.h"
 
-static struct engine_stats stats_of(struct engine *e)
-{
-	struct engine_stats stats;
-
-	e->ops->stats(e, &stats);
-	return stats;
-}
-
 /* Size to order; smaller ones are in the heap. */
 static void orders(__attribute__((unused)) void **state)
 {
@@ -24,8 +16,8 @@ static void orders(__attribute__((unused)) void **state)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct engine e = make_engine(&slob_ops, plain_params(cases[i].size));
-		unsigned long used = pages_used();
-		char *obj = get_one(&e);
+		unsigned long used = arena_pages_out();
+		char *obj = take_one(&e);
 		struct page *page = page_of(obj);
 
 		assert_non_null(obj);
@@ -39,7 +31,7 @@ static void orders(__attribute__((unused)) void **state)
 			assert_int_equal(page->type, PAGE_SLAB);
 			assert_int_equal(page->order, cases[i].order);
 			assert_int_equal(e.layout->order, cases[i].order);
-			assert_int_equal(pages_used(), used + (1ul << cases[i].order));
+			assert_int_equal(arena_pages_out(), used + (1ul << cases[i].order));
 			assert_int_equal((uintptr_t)obj % (PAGE_SIZE << page->order), 0);
 			assert_int_equal(stats_of(&e).nr_slabs, 1);
 			assert_int_equal(stats_of(&e).slab_bytes, PAGE_SIZE << page->order);
@@ -49,7 +41,7 @@ static void orders(__attribute__((unused)) void **state)
 		assert_int_equal(stats_of(&e).free_objects, 0);
 		assert_int_equal(slob_ops.destroy(&e), 1);
 		free_one(&e, obj);
-		assert_int_equal(pages_used(), used);
+		assert_int_equal(arena_pages_out(), used);
 		assert_int_equal(slob_ops.shrink(&e), 0);
 		END_ENGINE(&e);
 	}
@@ -78,11 +70,11 @@ static void descriptors(__attribute__((unused)) void **state)
 
 	params.page_class = 9;
 	e = make_engine(&slob_1991_ops, params);
-	obj = get_one(&e);
+	obj = take_one(&e);
 	page = page_of(obj);
 	free_one(&e, obj);
 	page->freelist = obj; /* as some other engine might leave it */
-	assert_ptr_equal(get_one(&e), obj);
+	assert_ptr_equal(take_one(&e), obj);
 	assert_ptr_equal(page_of(obj + 9000), page);
 	assert_null(page->freelist);
 	assert_ptr_equal(page_address(page), obj);
@@ -118,7 +110,7 @@ static void batches(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-static void on_nodes(__attribute__((unused)) void *arg)
+IN_CHILD(nodes)
 {
 	struct engine e;
 	void *obj;
@@ -133,14 +125,7 @@ static void on_nodes(__attribute__((unused)) void *arg)
 	}
 }
 
-static void nodes(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(on_nodes, NULL);
-
-	assert_true(child_passed(&c));
-}
-
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(out_of_memory)
 {
 	struct engine e;
 	void *objs[4];
@@ -150,19 +135,12 @@ static void without_memory(__attribute__((unused)) void *arg)
 	slob_machine(2, 1);
 	e = make_engine(&slob_ops, plain_params(1u << 20));
 	CHILD_CHECK(slob_ops.refill(&e, objs, 3, 0, -1) == 3);
-	exhaust();
+	use_up_pages(-1);
 	CHILD_CHECK(slob_ops.refill(&e, objs, 1, 0, -1) == 0);
 	slob_ops.flush(&e, objs, 2);
 	got = slob_ops.refill(&e, objs, 4, 0, -1); /* what there is */
 	CHILD_CHECK(got == 2 && stats_of(&e).nr_slabs == 3);
 	slob_check(&e);
-}
-
-static void out_of_memory(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 static void refused(struct engine *e, void *obj, enum engine_mistake what)
@@ -178,8 +156,8 @@ static void mistakes_are_refused(__attribute__((unused)) void **state)
 {
 	struct engine e = make_engine(&slob_ops, plain_params(5000));
 	struct engine other = make_engine(&slob_ops, plain_params(5000));
-	char *obj = get_one(&e);
-	char *others = get_one(&other);
+	char *obj = take_one(&e);
+	char *others = take_one(&other);
 	void *mixed[3] = { obj, others, obj };
 
 	hear();

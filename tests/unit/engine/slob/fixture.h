@@ -8,24 +8,11 @@
 #ifndef UNIT_ENGINE_SLOB_FIXTURE_H
 #define UNIT_ENGINE_SLOB_FIXTURE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#include "base/bits.h"
-#include "child.h"
 #include "engine/slob/slob.h"
 #include "heard.h"
 #include "limit.h"
-#include "os/cpu/cpu.h"
-#include "page/arena.h"
-#include "page/buddy.h"
+#include "unit/engine/engines.h"
 
 /* The two forms, for tests that hold for both. */
 static const struct form {
@@ -38,38 +25,13 @@ static const struct form {
 
 static inline void slob_machine(unsigned int cpus, unsigned int nodes)
 {
-	os_cpu_init();
-	if (os_topology_set(cpus, nodes) || arena_init(os_topology.nr_cpu_ids))
-		abort();
-	buddy_init(os_topology.nr_nodes);
+	machine_init(cpus, nodes);
 }
 
 static inline int slob_group_setup(__attribute__((unused)) void **state)
 {
 	slob_machine(2, 1);
 	return 0;
-}
-
-/* Takes all pages that there are; in children with a limit only. */
-static inline void exhaust(void)
-{
-	unsigned int order;
-
-	for (order = BUDDY_MAX_ORDER + 1; order-- > 0;) {
-		struct page *page;
-
-		while ((page = buddy_alloc(-1, order, true, NULL)))
-			page_set_block(page, PAGE_RUN, 1ul << order);
-	}
-}
-
-/* Pages of node 0 that are not free. */
-static inline unsigned long pages_used(void)
-{
-	struct buddy_stats stats;
-
-	buddy_stats(0, &stats);
-	return stats.nr_total - stats.nr_free;
 }
 
 /* The free blocks of a page as text, "(unit,units)", read from its bytes. */
@@ -153,11 +115,6 @@ static inline const char *list_order(const struct list_head *list, struct page *
 	return text;
 }
 
-static inline struct engine_params plain_params(unsigned int size)
-{
-	return (struct engine_params){ .name = "test", .object_size = size, .align = 8, .id = 77 };
-}
-
 static inline struct engine make_engine(const struct engine_ops *ops, struct engine_params params)
 {
 	struct engine e;
@@ -165,19 +122,6 @@ static inline struct engine make_engine(const struct engine_ops *ops, struct eng
 	if (ops->init(&e, &params))
 		abort();
 	return e;
-}
-
-static inline void *get_one(struct engine *e)
-{
-	void *obj = NULL;
-
-	e->ops->refill(e, &obj, 1, 0, -1);
-	return obj;
-}
-
-static inline void free_one(struct engine *e, void *obj)
-{
-	e->ops->flush(e, &obj, 1);
 }
 
 static inline void assert_heap_is_empty(struct slob_heap *heap)
@@ -193,7 +137,7 @@ static inline void assert_heap_is_empty(struct slob_heap *heap)
 #define END_ENGINE(e)                                      \
 	do {                                               \
 		(e)->ops->check(e);                        \
-		(e)->ops->heap->check();                   \
+		(e)->ops->heap->check((e)->ops->heap);     \
 		assert_int_equal((e)->ops->destroy(e), 0); \
 		buddy_check();                             \
 	} while (0)

@@ -221,7 +221,7 @@ static void the_class_follows_what_is_freed(__attribute__((unused)) void **state
 	}
 }
 
-/* The page is first on the list it comes to. */
+/* The page is first on its new list. */
 static void a_full_page_comes_back_in_front(__attribute__((unused)) void **state)
 {
 	void *full = take_block(&slob_heap, 4096);
@@ -238,7 +238,7 @@ static void a_full_page_comes_back_in_front(__attribute__((unused)) void **state
 
 static void no_empty_page_stays(__attribute__((unused)) void **state)
 {
-	unsigned long used = pages_used();
+	unsigned long used = arena_pages_out();
 	size_t f;
 
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
@@ -247,21 +247,21 @@ static void no_empty_page_stays(__attribute__((unused)) void **state)
 		void *b = take_block(heap, 300);
 		struct page *page = page_of(a);
 
-		assert_int_equal(pages_used(), used + 1);
+		assert_int_equal(arena_pages_out(), used + 1);
 		put_block(heap, a, 300);
-		assert_int_equal(pages_used(), used + 1);
+		assert_int_equal(arena_pages_out(), used + 1);
 		put_block(heap, b, 300);
-		assert_int_equal(pages_used(), used);
+		assert_int_equal(arena_pages_out(), used);
 		assert_int_not_equal(page->type, PAGE_HEAP);
 		a = take_block(heap, 4096); /* full, then empty at once: it was on no list */
 		put_block(heap, a, 4096);
-		assert_int_equal(pages_used(), used);
+		assert_int_equal(arena_pages_out(), used);
 		assert_heap_is_empty(heap);
 	}
 }
 
-/* What the descriptor said of a slab is gone; what was written to is told to the page floor. */
-static void in_a_fresh_arena(__attribute__((unused)) void *arg)
+/* The descriptor's fields of a slab are cleared; the page floor learns which pages are dirty. */
+IN_CHILD(pages_come_and_go)
 {
 	static const struct slab_layout layout;
 	struct buddy_stats stats;
@@ -281,13 +281,6 @@ static void in_a_fresh_arena(__attribute__((unused)) void *arg)
 	CHILD_CHECK(stats.nr_dirty == 1);
 }
 
-static void pages_come_and_go(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(in_a_fresh_arena, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* ---- nodes ---- */
 
 static void *take_on(unsigned int size, gfp_t gfp, int node)
@@ -301,7 +294,7 @@ static void *take_on(unsigned int size, gfp_t gfp, int node)
 	return block;
 }
 
-static void on_nodes(__attribute__((unused)) void *arg)
+IN_CHILD(nodes)
 {
 	struct page *pages[2];
 	void *a;
@@ -329,7 +322,7 @@ static void on_nodes(__attribute__((unused)) void *arg)
 }
 
 /* A policy decides about new pages; what there is serves everybody (spec 0.4). */
-static void with_a_policy(__attribute__((unused)) void *arg)
+IN_CHILD(policies)
 {
 	unsigned long nodes = 2;
 	void *first;
@@ -344,22 +337,8 @@ static void with_a_policy(__attribute__((unused)) void *arg)
 	CHILD_CHECK(page_of(take_on(4000, 0, 0))->node == 0);
 }
 
-static void policies(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(with_a_policy, NULL);
-
-	assert_true(child_passed(&c));
-}
-
-static void nodes(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(on_nodes, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* Node 0 has no page left, node 1 has: it was given one before the rest went to node 0. */
-static void on_a_full_node(__attribute__((unused)) void *arg)
+IN_CHILD(a_full_node)
 {
 	struct page *page;
 	void *block;
@@ -378,13 +357,6 @@ static void on_a_full_node(__attribute__((unused)) void *arg)
 	slob_heap_check(&slob_heap);
 }
 
-static void a_full_node(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(on_a_full_node, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 /* ---- the end ---- */
 
 static void without_memory(void *arg)
@@ -398,7 +370,7 @@ static void without_memory(void *arg)
 	limit_address_space(160ul << 20);
 	slob_machine(2, 1);
 	first = take_block(heap, 1024);
-	exhaust();
+	use_up_pages(-1);
 	while ((block = take_block(heap, 1024)))
 		n++;
 	CHILD_CHECK(n == 3); /* the rest of the page */
@@ -516,20 +488,13 @@ static void by_look(struct slob_heap *heap, char **block)
 	assert_true(put_block(heap, block[2], 200));
 }
 
-static void overwritten_pages_are_isolated(__attribute__((unused)) void *arg)
+IN_CHILD(overwritten_pages)
 {
 	void *const triggers[] = { by_take, by_put, by_look };
 
 	for (size_t f = 0; f < ARRAY_SIZE(forms); f++)
 		for (size_t i = 0; i < ARRAY_SIZE(triggers); i++)
 			overwritten(forms[f].heap, triggers[i]);
-}
-
-static void overwritten_pages(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(overwritten_pages_are_isolated, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 static void a_page_knows_its_heap(__attribute__((unused)) void **state)
@@ -539,7 +504,7 @@ static void a_page_knows_its_heap(__attribute__((unused)) void **state)
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
 		char *block = take_block(forms[f].heap, 100);
 
-		assert_ptr_equal(slob_heap_of(slob_heap_page(block + 50)), forms[f].heap);
+		assert_ptr_equal(slob_heap_of(slob_heap_page(block + 50)->heap), forms[f].heap);
 		put_block(forms[f].heap, block, 100);
 	}
 }

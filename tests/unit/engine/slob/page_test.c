@@ -34,19 +34,53 @@ static void put(struct page *page, unsigned int offset, unsigned int size)
 	assert_int_equal(slob_page_put(page, (char *)page_address(page) + offset, size), SLOB_PUT);
 }
 
-static void expect(const struct page *page, const char *blocks, unsigned int free_bytes)
+/* Of blocks as text. */
+static unsigned int bytes_of(const char *blocks)
 {
-	assert_string_equal(free_blocks(page), blocks);
-	assert_int_equal(slob_page_free_bytes(page), free_bytes);
-	assert_true(slob_page_is_whole(page));
+	unsigned int units = 0;
+	unsigned int n;
+
+	for (; sscanf(blocks, "(%*u,%u)", &n) == 1; blocks = strchr(blocks, ')') + 1)
+		units += n;
+	return units * SLOB_UNIT;
 }
+
+/* Exactly these blocks are free, "(unit,units)" each. */
+#define EXPECT(page, blocks)                                                    \
+	do {                                                                    \
+		assert_string_equal(free_blocks(page), blocks);                 \
+		assert_int_equal(slob_page_free_bytes(page), bytes_of(blocks)); \
+		assert_true(slob_page_is_whole(page));                          \
+	} while (0)
+
+/* What is done to a page, and which blocks are free in it then. */
+#define PUT(page, at, size, blocks)   \
+	do {                          \
+		put(page, at, size);  \
+		EXPECT(page, blocks); \
+	} while (0)
+
+/* The block must be at that offset. */
+#define TAKE_ALIGNED(page, at, size, align, header, blocks)                       \
+	do {                                                                      \
+		assert_int_equal(offset_of(take(page, size, align, header)), at); \
+		EXPECT(page, blocks);                                             \
+	} while (0)
+#define TAKE(page, at, size, blocks) TAKE_ALIGNED(page, at, size, 2, 0, blocks)
+
+/* There must be none. */
+#define CANNOT_TAKE(page, size, align, blocks)           \
+	do {                                             \
+		assert_null(take(page, size, align, 0)); \
+		EXPECT(page, blocks);                    \
+	} while (0)
 
 static void a_fresh_page_is_one_block(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 	const int16_t *unit = page_address(page);
 
-	expect(page, "(0,2048)", 4096);
+	EXPECT(page, "(0,2048)");
 	assert_ptr_equal(page->freelist, unit);
 	assert_int_equal(unit[0], 2048);
 	assert_int_equal(unit[1], 2048);
@@ -57,10 +91,8 @@ static void the_low_end_is_taken(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 
-	assert_int_equal(offset_of(take(page, 10, 2, 0)), 0);
-	expect(page, "(5,2043)", 4086);
-	assert_int_equal(offset_of(take(page, 7, 2, 0)), 10); /* rounded up to units */
-	expect(page, "(9,2039)", 4078);
+	TAKE(page, 0, 10, "(5,2043)");
+	TAKE(page, 10, 7, "(9,2039)"); /* rounded up to units */
 	end_page(page);
 }
 
@@ -69,67 +101,54 @@ static void a_page_can_be_full(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 
-	assert_int_equal(offset_of(take(page, 4095, 8, 0)), 0);
-	expect(page, "", 0);
+	TAKE_ALIGNED(page, 0, 4095, 8, 0, "");
 	assert_null(page->freelist);
-	assert_null(take(page, 1, 2, 0));
-	put(page, 0, 4095);
-	expect(page, "(0,2048)", 4096);
+	CANNOT_TAKE(page, 1, 2, "");
+	PUT(page, 0, 4095, "(0,2048)");
 	end_page(page);
 }
 
 /* Blocks of 20 bytes, ten units each, from the start; the rest of the page in one block. */
-static void fill(struct page *page, unsigned int n)
+static struct page *filled_page(void)
 {
-	unsigned int i;
+	struct page *page = fresh_page();
 
-	for (i = 0; i < n; i++)
+	for (unsigned int i = 0; i < 9; i++)
 		assert_int_equal(offset_of(take(page, 20, 2, 0)), i * 20);
-	assert_int_equal(offset_of(take(page, 4096 - n * 20, 2, 0)), n * 20);
-	expect(page, "", 0);
+	assert_int_equal(offset_of(take(page, 4096 - 9 * 20, 2, 0)), 9 * 20);
+	EXPECT(page, "");
+	return page;
 }
 
 static void exact_fit_unlinks(__attribute__((unused)) void **state)
 {
-	struct page *page = fresh_page();
+	struct page *page = filled_page();
 
-	fill(page, 9);
-	put(page, 20, 20);
-	put(page, 60, 20);
-	put(page, 100, 20);
-	expect(page, "(10,10)(30,10)(50,10)", 60);
-	put(page, 60 + 80, 6);
-	expect(page, "(10,10)(30,10)(50,10)(70,3)", 66);
+	PUT(page, 20, 20, "(10,10)");
+	PUT(page, 60, 20, "(10,10)(30,10)");
+	PUT(page, 100, 20, "(10,10)(30,10)(50,10)");
+	PUT(page, 140, 6, "(10,10)(30,10)(50,10)(70,3)");
 	/* the last, one in the middle, the first */
-	assert_int_equal(offset_of(take(page, 20, 2, 0)), 20);
-	expect(page, "(30,10)(50,10)(70,3)", 46);
-	assert_int_equal(offset_of(take(page, 18, 4, 0)), 60);
-	expect(page, "(39,1)(50,10)(70,3)", 28);
-	assert_int_equal(offset_of(take(page, 20, 2, 0)), 100);
-	expect(page, "(39,1)(70,3)", 8);
-	assert_int_equal(offset_of(take(page, 6, 2, 0)), 140);
-	expect(page, "(39,1)", 2);
-	assert_int_equal(offset_of(take(page, 1, 2, 0)), 78);
-	expect(page, "", 0);
+	TAKE(page, 20, 20, "(30,10)(50,10)(70,3)");
+	TAKE_ALIGNED(page, 60, 18, 4, 0, "(39,1)(50,10)(70,3)");
+	TAKE(page, 100, 20, "(39,1)(70,3)");
+	TAKE(page, 140, 6, "(39,1)");
+	TAKE(page, 78, 1, "");
 	end_page(page);
 }
 
 /* The first that fits, by address; not the best. */
 static void first_fit(__attribute__((unused)) void **state)
 {
-	struct page *page = fresh_page();
+	struct page *page = filled_page();
 
-	fill(page, 9);
-	put(page, 20, 10);
-	put(page, 60, 20);
-	put(page, 100, 16);
-	expect(page, "(10,5)(30,10)(50,8)", 46);
-	assert_int_equal(offset_of(take(page, 16, 2, 0)), 60);
-	expect(page, "(10,5)(38,2)(50,8)", 30);
-	assert_int_equal(offset_of(take(page, 4, 2, 0)), 20);
-	expect(page, "(12,3)(38,2)(50,8)", 26);
-	assert_null(take(page, 18, 2, 0)); /* 26 bytes are free, but not in one piece */
-	expect(page, "(12,3)(38,2)(50,8)", 26);
+	PUT(page, 20, 10, "(10,5)");
+	PUT(page, 60, 20, "(10,5)(30,10)");
+	PUT(page, 100, 16, "(10,5)(30,10)(50,8)");
+	TAKE(page, 60, 16, "(10,5)(38,2)(50,8)");
+	TAKE(page, 20, 4, "(12,3)(38,2)(50,8)");
+	/* 26 bytes are free, but not in one piece */
+	CANNOT_TAKE(page, 18, 2, "(12,3)(38,2)(50,8)");
 	end_page(page);
 }
 
@@ -138,33 +157,25 @@ static void alignment_leaves_a_gap(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 
-	take(page, 2, 2, 0);
-	assert_int_equal(offset_of(take(page, 64, 64, 0)), 64);
-	expect(page, "(1,31)(64,1984)", 4030);
+	TAKE(page, 0, 2, "(1,2047)");
+	TAKE_ALIGNED(page, 64, 64, 64, 0, "(1,31)(64,1984)");
 	/* behind a header: the address after it is aligned */
-	assert_int_equal(offset_of(take(page, 264, 256, 8)), 248);
-	expect(page, "(1,31)(64,60)(256,1792)", 3766);
+	TAKE_ALIGNED(page, 248, 264, 256, 8, "(1,31)(64,60)(256,1792)");
 	/* in the gaps, from below: gap before it, none behind; then neither */
-	assert_int_equal(offset_of(take(page, 32, 32, 0)), 32);
-	expect(page, "(1,15)(64,60)(256,1792)", 3734);
-	assert_int_equal(offset_of(take(page, 30, 2, 0)), 2);
-	expect(page, "(64,60)(256,1792)", 3704);
-	assert_int_equal(offset_of(take(page, 24, 16, 8)), 136);
-	expect(page, "(64,4)(80,44)(256,1792)", 3680);
+	TAKE_ALIGNED(page, 32, 32, 32, 0, "(1,15)(64,60)(256,1792)");
+	TAKE(page, 2, 30, "(64,60)(256,1792)");
+	TAKE_ALIGNED(page, 136, 24, 16, 8, "(64,4)(80,44)(256,1792)");
 	end_page(page);
 }
 
 /* Enough units in the block, but not behind the gap that alignment needs. */
 static void alignment_may_not_fit(__attribute__((unused)) void **state)
 {
-	struct page *page = fresh_page();
+	struct page *page = filled_page();
 
-	fill(page, 9);
-	put(page, 20, 20);
-	assert_null(take(page, 20, 8, 0));
-	expect(page, "(10,10)", 20);
-	assert_int_equal(offset_of(take(page, 16, 8, 0)), 24);
-	expect(page, "(10,2)", 4);
+	PUT(page, 20, 20, "(10,10)");
+	CANNOT_TAKE(page, 20, 8, "(10,10)");
+	TAKE_ALIGNED(page, 24, 16, 8, 0, "(10,2)");
 	end_page(page);
 }
 
@@ -173,59 +184,43 @@ static void half_a_page_behind_its_header(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 
-	assert_int_equal(offset_of(take(page, 2056, 2048, 8)), 2040);
-	expect(page, "(0,1020)", 2040);
-	put(page, 2040, 2056);
-	expect(page, "(0,2048)", 4096);
+	TAKE_ALIGNED(page, 2040, 2056, 2048, 8, "(0,1020)");
+	PUT(page, 2040, 2056, "(0,2048)");
 	end_page(page);
 }
 
 /* A free block of one unit has no room for two numbers: minus next. */
 static void one_unit(__attribute__((unused)) void **state)
 {
-	struct page *page = fresh_page();
+	struct page *page = filled_page();
 	const int16_t *unit = page_address(page);
 
-	fill(page, 9);
-	put(page, 20, 2);
-	expect(page, "(10,1)", 2);
+	PUT(page, 20, 2, "(10,1)");
 	assert_int_equal(unit[10], -2048);
-	put(page, 60, 1);
-	expect(page, "(10,1)(30,1)", 4);
+	PUT(page, 60, 1, "(10,1)(30,1)");
 	assert_int_equal(unit[10], -30);
-	put(page, 4094, 2); /* the very last unit */
-	expect(page, "(10,1)(30,1)(2047,1)", 6);
+	PUT(page, 4094, 2, "(10,1)(30,1)(2047,1)"); /* the very last unit */
 	assert_int_equal(unit[2047], -2048);
-	assert_int_equal(offset_of(take(page, 2, 4, 0)), 20);
-	expect(page, "(30,1)(2047,1)", 4);
-	assert_int_equal(offset_of(take(page, 2, 2, 0)), 60);
-	assert_int_equal(offset_of(take(page, 2, 2, 0)), 4094);
-	expect(page, "", 0);
+	TAKE_ALIGNED(page, 20, 2, 4, 0, "(30,1)(2047,1)");
+	TAKE(page, 60, 2, "(2047,1)");
+	TAKE(page, 4094, 2, "");
 	end_page(page);
 }
 
 static void merging(__attribute__((unused)) void **state)
 {
-	struct page *page = fresh_page();
+	struct page *page = filled_page();
 
-	fill(page, 9);
-	put(page, 80, 20);
-	put(page, 40, 20); /* before it, apart */
-	expect(page, "(20,10)(40,10)", 40);
-	put(page, 120, 20); /* behind, apart */
-	expect(page, "(20,10)(40,10)(60,10)", 60);
-	put(page, 100, 10); /* with what comes before it */
-	expect(page, "(20,10)(40,15)(60,10)", 70);
-	put(page, 30, 10); /* with what comes behind it */
-	expect(page, "(15,15)(40,15)(60,10)", 80);
-	put(page, 60, 20); /* with both */
-	expect(page, "(15,40)(60,10)", 100);
-	put(page, 110, 10); /* with both, the last one */
-	expect(page, "(15,55)", 110);
-	put(page, 0, 30);
-	expect(page, "(0,70)", 140);
-	put(page, 140, 4096 - 140); /* with what comes before, to the page's end */
-	expect(page, "(0,2048)", 4096);
+	PUT(page, 80, 20, "(40,10)");
+	PUT(page, 40, 20, "(20,10)(40,10)");	     /* before it, apart */
+	PUT(page, 120, 20, "(20,10)(40,10)(60,10)"); /* behind, apart */
+	PUT(page, 100, 10, "(20,10)(40,15)(60,10)"); /* with what comes before it */
+	PUT(page, 30, 10, "(15,15)(40,15)(60,10)");  /* with what comes behind it */
+	PUT(page, 60, 20, "(15,40)(60,10)");	     /* with both */
+	PUT(page, 110, 10, "(15,55)");		     /* with both, the last one */
+	PUT(page, 0, 30, "(0,70)");
+	/* with what comes before, to the page's end */
+	PUT(page, 140, 4096 - 140, "(0,2048)");
 	end_page(page);
 }
 
@@ -234,12 +229,10 @@ static void merging_with_the_last(__attribute__((unused)) void **state)
 {
 	struct page *page = fresh_page();
 
-	take(page, 20, 2, 0);
-	take(page, 2, 2, 0);
-	put(page, 0, 20);
-	expect(page, "(0,10)(11,2037)", 4094);
-	put(page, 20, 2);
-	expect(page, "(0,2048)", 4096);
+	TAKE(page, 0, 20, "(10,2038)");
+	TAKE(page, 20, 2, "(11,2037)");
+	PUT(page, 0, 20, "(0,10)(11,2037)");
+	PUT(page, 20, 2, "(0,2048)");
 	end_page(page);
 }
 
@@ -288,7 +281,7 @@ static void random_blocks(__attribute__((unused)) void **state)
 	}
 	while (n--)
 		put(page, out[n].offset, out[n].size);
-	expect(page, "(0,2048)", 4096);
+	EXPECT(page, "(0,2048)");
 	end_page(page);
 }
 
@@ -297,12 +290,8 @@ static void random_blocks(__attribute__((unused)) void **state)
 /* Free: (10,10) (30,1) (50,10). */
 static struct page *patient(void)
 {
-	struct page *page = fresh_page();
-	unsigned int i;
+	struct page *page = filled_page();
 
-	for (i = 0; i < 9; i++)
-		take(page, 20, 2, 0);
-	take(page, 4096 - 180, 2, 0);
 	put(page, 20, 20);
 	put(page, 60, 2);
 	put(page, 100, 20);

@@ -36,13 +36,8 @@ static void init_fills_in_the_engine(__attribute__((unused)) void **state)
 
 		assert_ptr_equal(e.ops, forms[f].ops);
 		assert_ptr_equal(e.layout, &slob_of(&e)->layout);
-		assert_string_equal(e.name, "numbers");
+		assert_has_params(&e, &params);
 		assert_int_equal(e.size, 102); /* units, not the alignment */
-		assert_int_equal(e.object_size, 101);
-		assert_int_equal(e.align, 64);
-		assert_int_equal(e.id, 200);
-		assert_int_equal(e.flags, params.flags);
-		assert_int_equal(e.page_class, 9);
 		assert_true(e.pack);
 		assert_int_equal(e.layout->stride, 102);
 		assert_int_equal(e.layout->object_size, 101);
@@ -64,7 +59,7 @@ static void rcu_objects_are_larger(__attribute__((unused)) void **state)
 	e = make_engine(&slob_ops, params);
 	assert_int_equal(e.size, 126);
 	assert_int_equal(e.layout->inuse, 101);
-	obj = get_one(&e);
+	obj = take_one(&e);
 	assert_int_equal(slob_heap.counters.bytes, 126);
 	free_one(&e, obj);
 	END_ENGINE(&e);
@@ -83,10 +78,10 @@ static void caches_share_pages(__attribute__((unused)) void **state)
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
 		struct engine a = make_engine(forms[f].ops, plain_params(40));
 		struct engine b = make_engine(forms[f].ops, plain_params(101));
-		void *first = get_one(&a);
-		void *second = get_one(&b);
-		void *third = get_one(&a);
-		void *block = forms[f].ops->heap->alloc(20, 8, 0, -1);
+		void *first = take_one(&a);
+		void *second = take_one(&b);
+		void *third = take_one(&a);
+		void *block = forms[f].ops->heap->alloc(forms[f].ops->heap, 20, 8, 0, -1);
 
 		assert_int_equal(offset_of(first), 0);
 		assert_int_equal(offset_of(second), 40);
@@ -180,7 +175,7 @@ static void by_address_lies_as_a_block_does(__attribute__((unused)) void **state
 		void *was = objs[i];
 
 		free_one(&e, was);
-		objs[i] = slob_ops.heap->alloc(100, 8, 0, -1);
+		objs[i] = slob_ops.heap->alloc(slob_ops.heap, 100, 8, 0, -1);
 		assert_ptr_equal(objs[i], was);
 	}
 	for (i = 0; i < 30; i++)
@@ -199,7 +194,7 @@ static void the_owner_is_looked_at(__attribute__((unused)) void **state)
 	a = make_engine(&slob_ops, params);
 	params.id = 78;
 	b = make_engine(&slob_ops, params);
-	obj = get_one(&b);
+	obj = take_one(&b);
 	hear();
 	free_one(&a, obj);
 	assert_true(heard_once(ENGINE_NO_HEADER, obj, "test"));
@@ -238,7 +233,7 @@ static void a_batch_with_mistakes(__attribute__((unused)) void **state)
 }
 
 /* Nobody takes memory, so that only who looks closely sees it. */
-static void shrink_looks_closely(__attribute__((unused)) void *arg)
+IN_CHILD(shrinking)
 {
 	struct engine e = make_engine(&slob_ops, plain_params(72));
 	void *objs[3];
@@ -249,7 +244,7 @@ static void shrink_looks_closely(__attribute__((unused)) void *arg)
 	hear();
 	slob_ops.shrink(&e);
 	CHILD_CHECK(heard.nr == 0);
-	e.exact = true;
+	e.verify_frees = true;
 	slob_ops.shrink(&e);
 	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(page_of(objs[0])), "slob"));
 	slob_ops.shrink(&e);
@@ -259,13 +254,6 @@ static void shrink_looks_closely(__attribute__((unused)) void *arg)
 	slob_check(&e);
 	slob_heap_check(&slob_heap);
 	CHILD_CHECK(slob_ops.destroy(&e) == 0);
-}
-
-static void shrinking(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(shrink_looks_closely, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 /* ---- constructors ---- */
@@ -313,7 +301,7 @@ static void *inner_obj;
 
 static void ctor_that_allocates(__attribute__((unused)) void *obj)
 {
-	inner_obj = get_one(&inner);
+	inner_obj = take_one(&inner);
 }
 
 static void constructors_may_allocate(__attribute__((unused)) void **state)
@@ -325,7 +313,7 @@ static void constructors_may_allocate(__attribute__((unused)) void **state)
 	inner = make_engine(&slob_ops, plain_params(32));
 	params.ctor = ctor_that_allocates;
 	e = make_engine(&slob_ops, params);
-	obj = get_one(&e);
+	obj = take_one(&e);
 	free_one(&inner, inner_obj);
 	free_one(&e, obj);
 	END_ENGINE(&e);
@@ -346,7 +334,7 @@ static void a_batch_is_many_single_ones(__attribute__((unused)) void **state)
 		unsigned int i;
 
 		for (i = 0; i < 200; i++) {
-			objs[i] = get_one(&e);
+			objs[i] = take_one(&e);
 			offsets[i] = offset_of(objs[i]);
 		}
 		assert_int_equal(forms[f].heap->counters.pages, 4);
@@ -376,7 +364,7 @@ static void destroy_with_objects_left(__attribute__((unused)) void **state)
 	assert_int_equal(stats.slab_bytes, 0);
 	slob_ops.flush(&e, objs, 9);
 	assert_int_equal(slob_ops.destroy(&e), 1); /* and it goes on working */
-	objs[0] = get_one(&e);
+	objs[0] = take_one(&e);
 	assert_int_equal(slob_ops.destroy(&e), 2);
 	free_one(&e, objs[0]);
 	free_one(&e, objs[9]);
@@ -389,7 +377,7 @@ static void destroy_with_objects_left(__attribute__((unused)) void **state)
 /* Spec 14.16: what came from the page allocator is there again. */
 static void all_pages_come_back(__attribute__((unused)) void **state)
 {
-	unsigned long used = pages_used();
+	unsigned long used = arena_pages_out();
 	size_t f;
 
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
@@ -402,15 +390,16 @@ static void all_pages_come_back(__attribute__((unused)) void **state)
 		assert_int_equal(forms[f].ops->refill(&small, objs, 580, 0, -1), 580);
 		assert_int_equal(forms[f].ops->refill(&large, objs + 580, 20, 0, -1), 20);
 		for (i = 0; i < 50; i++)
-			blocks[i] = forms[f].ops->heap->alloc(1 + i * 80, 8, 0, -1);
-		assert_int_equal(pages_used(), used + forms[f].heap->counters.pages + 20 * 2);
+			blocks[i] =
+				forms[f].ops->heap->alloc(forms[f].ops->heap, 1 + i * 80, 8, 0, -1);
+		assert_int_equal(arena_pages_out(), used + forms[f].heap->counters.pages + 20 * 2);
 		for (i = 0; i < 50; i++)
 			forms[f].ops->heap->free(blocks[i]);
 		forms[f].ops->flush(&small, objs, 580);
 		forms[f].ops->flush(&large, objs + 580, 20);
 		END_ENGINE(&small);
 		END_ENGINE(&large);
-		assert_int_equal(pages_used(), used);
+		assert_int_equal(arena_pages_out(), used);
 	}
 }
 
@@ -435,21 +424,14 @@ static void objects_are_apart(__attribute__((unused)) void **state)
 			e = make_engine(forms[f].ops, params);
 			for (k = 0; k < 90; k += 9)
 				assert_int_equal(e.ops->refill(&e, (void **)objs + k, 9, 0, -1), 9);
-			for (k = 0; k < 90; k++) {
-				assert_int_equal((uintptr_t)objs[k] % sizes[i][1], 0);
-				memset(objs[k], (int)k, sizes[i][0]);
-			}
-			e.ops->heap->check();
-			for (k = 0; k < 90; k++) {
-				assert_int_equal(objs[k][0], k);
-				assert_int_equal(objs[k][sizes[i][0] - 1], k);
-			}
+			assert_apart(objs, 90, &params);
+			e.ops->heap->check(e.ops->heap);
 			e.ops->flush(&e, (void **)objs, 90);
 			END_ENGINE(&e);
 		}
 }
 
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(out_of_memory)
 {
 	struct engine_params params = plain_params(1000);
 	struct engine e;
@@ -461,7 +443,7 @@ static void without_memory(__attribute__((unused)) void *arg)
 	slob_machine(2, 1);
 	e = make_engine(&slob_ops, params);
 	CHILD_CHECK(slob_ops.refill(&e, objs, 1, 0, -1) == 1);
-	exhaust();
+	use_up_pages(-1);
 	constructed = 0;
 	CHILD_CHECK(slob_ops.refill(&e, objs + 1, 7, 0, -1) == 3); /* the rest of the page */
 	CHILD_CHECK(constructed == 3 && e.heap_objects == 4);
@@ -474,13 +456,6 @@ static void without_memory(__attribute__((unused)) void *arg)
 	CHILD_CHECK(slob_ops.destroy(&e) == 0);
 }
 
-static void out_of_memory(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
-}
-
 static void never(__attribute__((unused)) void *slab, __attribute__((unused)) void *obj, void *arg)
 {
 	(*(unsigned int *)arg)++;
@@ -489,7 +464,7 @@ static void never(__attribute__((unused)) void *slab, __attribute__((unused)) vo
 static void nothing_can_be_walked(__attribute__((unused)) void **state)
 {
 	struct engine e = make_engine(&slob_ops, plain_params(5000));
-	void *obj = get_one(&e);
+	void *obj = take_one(&e);
 	unsigned int visits = 0;
 
 	slob_ops.walk(&e, never, &visits);
@@ -517,7 +492,7 @@ struct worker {
 
 static void *new_one(struct shared *s, unsigned int draw)
 {
-	return draw % 2 ? get_one(&s->named) : s->heap->alloc(16 + draw % 1200, 8, 0, -1);
+	return draw % 2 ? take_one(&s->named) : s->heap->alloc(s->heap, 16 + draw % 1200, 8, 0, -1);
 }
 
 static void free_any(struct shared *s, void *p)
@@ -582,7 +557,7 @@ static void threads(__attribute__((unused)) void **state)
 		}
 		for (i = 0; i < 4; i++)
 			pthread_join(ids[i], NULL);
-		s.heap->check();
+		s.heap->check(s.heap);
 		for (i = 0; i < SLOTS; i++)
 			if (s.slots[i])
 				free_any(&s, s.slots[i]);
@@ -600,27 +575,9 @@ static void fork_leaves_a_usable_lock(__attribute__((unused)) void **state)
 	for (f = 0; f < ARRAY_SIZE(forms); f++) {
 		struct engine e = make_engine(forms[f].ops, plain_params(64));
 		void *objs[100];
-		int status;
-		pid_t pid;
 
 		assert_int_equal(e.ops->refill(&e, objs, 100, 0, -1), 100);
-		e.ops->heap->fork_prepare();
-		e.ops->fork_prepare(&e);
-		assert_false(lock_try(&forms[f].heap->lock));
-		pid = fork();
-		if (pid == 0) {
-			alarm(120);
-			e.ops->fork_child(&e);
-			e.ops->heap->fork_child();
-			e.ops->flush(&e, objs, 100);
-			e.ops->heap->check();
-			_exit(e.ops->destroy(&e) ? 1 : 0);
-		}
-		e.ops->fork_parent(&e);
-		e.ops->heap->fork_parent();
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
-		e.ops->flush(&e, objs, 100);
+		assert_survives_fork(&e, &forms[f].heap->lock, objs, 100);
 		END_ENGINE(&e);
 	}
 }

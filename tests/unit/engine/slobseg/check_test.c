@@ -86,7 +86,7 @@ static void broken(void *arg)
 	prepare(b->ops);
 	b->break_it();
 	if (b->ops->heap)
-		b->ops->heap->check();
+		b->ops->heap->check(b->ops->heap);
 	else
 		b->ops->check(&e);
 }
@@ -138,7 +138,7 @@ static void walk_meets_each_once(UNUSED_STATE)
 	make(&w, &slobseg_ops, 1024);
 	for (i = 0; i < 5; i++)
 		p[i] = take_from(&w, __GFP_THISNODE, i % 2);
-	put(&w, p[2]);
+	free_one(&w, p[2]);
 	memcpy(expected, p, sizeof(p));
 	w.ops->walk(&w, meet, expected);
 	assert_int_equal(nr_met, 4);

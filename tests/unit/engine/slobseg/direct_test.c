@@ -24,8 +24,8 @@ static void blocks_of_pages(UNUSED_STATE)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct engine_params params = sized(cases[i].size);
-		unsigned long before = pages_in_use();
+		struct engine_params params = plain_params(cases[i].size);
+		unsigned long before = arena_pages_out();
 		struct slab_counters counters;
 		struct engine_stats stats;
 		struct page *page;
@@ -56,11 +56,11 @@ static void blocks_of_pages(UNUSED_STATE)
 		assert_int_equal(stats.total_objects, 2);
 		assert_int_equal(stats.free_objects, 0);
 		assert_int_equal(stats.slab_bytes, 2 * (PAGE_SIZE << cases[i].order));
-		assert_int_equal(pages_in_use(), before + (2ul << cases[i].order));
+		assert_int_equal(arena_pages_out(), before + (2ul << cases[i].order));
 		assert_int_equal(e.ops->shrink(&e), 1);
 		assert_int_equal(e.ops->destroy(&e), 2);
 		e.ops->flush(&e, objs, 2);
-		assert_int_equal(pages_in_use(), before);
+		assert_int_equal(arena_pages_out(), before);
 		assert_int_equal(e.ops->shrink(&e), 0);
 		END_ENGINE(&e);
 	}
@@ -84,7 +84,7 @@ static void from_the_node_asked_for(UNUSED_STATE)
 	END_ENGINE(&e);
 }
 
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(as_many_as_there_are)
 {
 	static void *objs[100];
 	struct engine e;
@@ -97,13 +97,6 @@ static void without_memory(__attribute__((unused)) void *arg)
 	CHILD_CHECK(stats_of(&e).nr_slabs == n);
 	e.ops->flush(&e, objs, n);
 	CHILD_CHECK(e.ops->destroy(&e) == 0);
-}
-
-static void as_many_as_there_are(UNUSED_STATE)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 static void mistakes_are_refused(UNUSED_STATE)
@@ -119,15 +112,15 @@ static void mistakes_are_refused(UNUSED_STATE)
 	for (unsigned int i = 0; i < 4; i++) {
 		void *wrong[] = { &e, obj + 8, obj + 4096, others };
 
-		put(&e, wrong[i]);
+		free_one(&e, wrong[i]);
 		assert_true(heard_once(ENGINE_NO_OBJECT, wrong[i], "test"));
 		assert_int_equal(stats_of(&e).total_objects, 1);
 	}
-	put(&e, obj);
-	put(&e, obj);
+	free_one(&e, obj);
+	free_one(&e, obj);
 	assert_true(heard_once(ENGINE_FREE_AGAIN, obj, "test"));
 	hear_no_more();
-	put(&other, others);
+	free_one(&other, others);
 	END_ENGINE(&e);
 	END_ENGINE(&other);
 }

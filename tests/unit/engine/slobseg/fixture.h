@@ -7,32 +7,16 @@
 #ifndef UNIT_ENGINE_SLOBSEG_FIXTURE_H
 #define UNIT_ENGINE_SLOBSEG_FIXTURE_H
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#include "base/bits.h"
-#include "child.h"
 #include "engine/slobseg/slobseg.h"
 #include "heard.h"
-#include "os/cpu/cpu.h"
-#include "page/arena.h"
-#include "page/buddy.h"
+#include "unit/engine/engines.h"
 
 #define UNUSED_STATE __attribute__((unused)) void **state
 
 static inline int slobseg_group_setup(UNUSED_STATE)
 {
-	os_cpu_init();
-	if (os_topology_set(4, 2) || arena_init(os_topology.nr_cpu_ids))
-		abort();
-	buddy_init(os_topology.nr_nodes);
+	machine_init(4, 2);
 	return 0;
 }
 
@@ -40,11 +24,6 @@ static inline int slobseg_group_setup(UNUSED_STATE)
 static inline void no_more_memory(void)
 {
 	child_deny(SYS_mprotect, ENOMEM);
-}
-
-static inline struct engine_params sized(unsigned int size)
-{
-	return (struct engine_params){ .name = "test", .object_size = size, .align = 8 };
 }
 
 /* Into *e, which must not move: pages point at it. */
@@ -58,7 +37,7 @@ static inline void make_with(struct engine *e, const struct engine_ops *ops,
 
 static inline void make(struct engine *e, const struct engine_ops *ops, unsigned int size)
 {
-	make_with(e, ops, sized(size));
+	make_with(e, ops, plain_params(size));
 }
 
 static inline void *take_from(struct engine *e, gfp_t gfp, int node)
@@ -75,33 +54,6 @@ static inline void *take(struct engine *e)
 	if (!obj)
 		abort();
 	return obj;
-}
-
-static inline void put(struct engine *e, void *obj)
-{
-	e->ops->flush(e, &obj, 1);
-}
-
-static inline struct engine_stats stats_of(struct engine *e)
-{
-	struct engine_stats stats;
-
-	e->ops->stats(e, &stats);
-	return stats;
-}
-
-/* Pages that the page allocator has handed out, of all nodes. */
-static inline unsigned long pages_in_use(void)
-{
-	unsigned long used = 0;
-	struct buddy_stats stats;
-	unsigned int node;
-
-	for (node = 0; node < buddy_nr_nodes; node++) {
-		buddy_stats(node, &stats);
-		used += stats.nr_total - stats.nr_free;
-	}
-	return used;
 }
 
 /* Page number i of a node's list, from the head; NULL: it is shorter. */
@@ -130,12 +82,12 @@ static inline struct engine_heap_counters heap_sum(const struct engine_heap *hea
 }
 
 /* Checks the engine and ends it; all its objects must have come back. */
-#define END_ENGINE(e)                                      \
-	do {                                               \
-		(e)->ops->check(e);                        \
-		assert_int_equal((e)->ops->destroy(e), 0); \
-		slobseg_pow2_ops.heap->check();            \
-		buddy_check();                             \
+#define END_ENGINE(e)                                                \
+	do {                                                         \
+		(e)->ops->check(e);                                  \
+		assert_int_equal((e)->ops->destroy(e), 0);           \
+		slobseg_pow2_ops.heap->check(slobseg_pow2_ops.heap); \
+		buddy_check();                                       \
 	} while (0)
 
 #endif /* UNIT_ENGINE_SLOBSEG_FIXTURE_H */

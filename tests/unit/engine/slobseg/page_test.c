@@ -29,7 +29,7 @@ static void ascending_free_list(UNUSED_STATE)
 
 static void descriptor_of_a_cache(UNUSED_STATE)
 {
-	struct engine_params params = sized(100);
+	struct engine_params params = plain_params(100);
 	struct slab_counters counters;
 	struct page *page;
 	struct engine e;
@@ -75,7 +75,7 @@ static void descriptor_of_a_pool(UNUSED_STATE)
 
 static void several_at_once(UNUSED_STATE)
 {
-	unsigned long before = pages_in_use();
+	unsigned long before = arena_pages_out();
 	struct page *chain = NULL;
 	struct engine e;
 	unsigned int i;
@@ -87,13 +87,13 @@ static void several_at_once(UNUSED_STATE)
 		page->next = chain;
 		chain = page;
 	}
-	assert_int_equal(pages_in_use(), before + 5);
+	assert_int_equal(arena_pages_out(), before + 5);
 	slobseg_pages_free(chain);
-	assert_int_equal(pages_in_use(), before);
+	assert_int_equal(arena_pages_out(), before);
 	END_ENGINE(&e);
 }
 
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(no_memory_is_null)
 {
 	struct engine e;
 	void *obj;
@@ -103,13 +103,6 @@ static void without_memory(__attribute__((unused)) void *arg)
 	while (slobseg_page_new(slobseg_of(&e), 0, false)) {}
 	CHILD_CHECK(!e.ops->refill(&e, &obj, 1, 0, -1));
 	e.ops->check(&e);
-}
-
-static void no_memory_is_null(UNUSED_STATE)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static void strides(UNUSED_STATE)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct engine_params params = sized(cases[i][0]);
+		struct engine_params params = plain_params(cases[i][0]);
 		struct engine e;
 
 		params.align = cases[i][1];
@@ -39,7 +39,7 @@ static void strides(UNUSED_STATE)
 static void caches_and_blocks_share_pages(UNUSED_STATE)
 {
 	struct engine_heap_counters before = heap_sum(heap);
-	unsigned long pages = pages_in_use();
+	unsigned long pages = arena_pages_out();
 	struct engine_heap_counters now;
 	struct engine a, b;
 	char *x, *y, *z;
@@ -48,10 +48,10 @@ static void caches_and_blocks_share_pages(UNUSED_STATE)
 	make(&b, &slobseg_pow2_ops, 128);
 	x = take(&a);
 	y = take(&b);
-	z = heap->alloc(65, 8, 0, -1);
+	z = heap->alloc(heap, 65, 8, 0, -1);
 	assert_ptr_equal(y, x + 128);
 	assert_ptr_equal(z, x + 256);
-	assert_int_equal(pages_in_use(), pages + 1);
+	assert_int_equal(arena_pages_out(), pages + 1);
 	assert_int_equal(a.heap_objects, 1);
 	assert_int_equal(b.heap_objects, 1);
 	assert_int_equal((uint32_t)page_head_of(x)->counters, PAGE_SIZE - 3 * 128);
@@ -62,7 +62,7 @@ static void caches_and_blocks_share_pages(UNUSED_STATE)
 	assert_int_equal(now.blocks - before.blocks, 1);
 	assert_int_equal(now.bytes - before.bytes, 3 * 128);
 
-	put(&a, x);
+	free_one(&a, x);
 	assert_ptr_equal(take(&b), x); /* freed last, whoever had it */
 	assert_int_equal(a.heap_objects, 0);
 	assert_int_equal(b.heap_objects, 2);
@@ -70,7 +70,7 @@ static void caches_and_blocks_share_pages(UNUSED_STATE)
 	b.ops->flush(&b, (void *[]){ x, y }, 2);
 	now = heap_sum(heap);
 	assert_memory_equal(&now, &before, sizeof(now));
-	assert_int_equal(pages_in_use(), pages);
+	assert_int_equal(arena_pages_out(), pages);
 	END_ENGINE(&a);
 	END_ENGINE(&b);
 }
@@ -78,25 +78,25 @@ static void caches_and_blocks_share_pages(UNUSED_STATE)
 /* One list per size: another size never takes from it. */
 static void sizes_have_pages_of_their_own(UNUSED_STATE)
 {
-	void *small = heap->alloc(64, 8, 0, -1);
-	void *large = heap->alloc(128, 8, 0, -1);
-	void *page = heap->alloc(PAGE_SIZE, 8, 0, -1);
+	void *small = heap->alloc(heap, 64, 8, 0, -1);
+	void *large = heap->alloc(heap, 128, 8, 0, -1);
+	void *page = heap->alloc(heap, PAGE_SIZE, 8, 0, -1);
 
 	assert_ptr_not_equal(page_head_of(small), page_head_of(large));
 	assert_int_equal((uintptr_t)page % PAGE_SIZE, 0);
 	assert_int_equal((uint32_t)page_head_of(page)->counters, 0);
-	heap->check();
+	heap->check(heap);
 	heap->free(small);
 	heap->free(page);
 	heap->free(large);
-	heap->check();
+	heap->check(heap);
 }
 
 /* kmalloc of exact sizes: rounded, aligned to the size if it is a power of two (vector 17). */
 static void blocks(UNUSED_STATE)
 {
 	struct engine_heap_counters before = heap_sum(heap);
-	unsigned long pages = pages_in_use();
+	unsigned long pages = arena_pages_out();
 	static void *p[2 * PAGE_SIZE];
 	unsigned int n = 0;
 	unsigned int i;
@@ -105,7 +105,7 @@ static void blocks(UNUSED_STATE)
 		size_t align = 8u << (i % 10);
 		size_t size;
 
-		p[n] = heap->alloc(i, 8, 0, -1);
+		p[n] = heap->alloc(heap, i, 8, 0, -1);
 		size = heap->size(p[n]);
 		assert_true(size >= i && size >= 8 && is_pow2(size));
 		assert_true(size < 2ul * i || size == 8);
@@ -113,25 +113,25 @@ static void blocks(UNUSED_STATE)
 		assert_ptr_equal(page_head_of(p[n])->heap, heap);
 		assert_int_equal(heap->owner(p[n]), 0);
 		memset(p[n++], 0x5a, size);
-		p[n] = heap->alloc(i, align, 0, -1);
+		p[n] = heap->alloc(heap, i, align, 0, -1);
 		assert_int_equal((uintptr_t)p[n] % align, 0);
 		assert_int_equal(heap->size(p[n]) % align, 0);
 		memset(p[n++], 0x5a, i);
 	}
-	heap->check();
+	heap->check(heap);
 	assert_int_equal(heap_sum(heap).blocks - before.blocks, n);
-	assert_int_equal((heap_sum(heap).pages - before.pages), pages_in_use() - pages);
+	assert_int_equal((heap_sum(heap).pages - before.pages), arena_pages_out() - pages);
 	while (n)
 		heap->free(p[--n]);
-	heap->check();
-	assert_int_equal(pages_in_use(), pages);
+	heap->check(heap);
+	assert_int_equal(arena_pages_out(), pages);
 	assert_int_equal(heap_sum(heap).bytes, before.bytes);
 }
 
 static void blocks_from_nodes(UNUSED_STATE)
 {
-	void *there = heap->alloc(64, 8, __GFP_THISNODE, 1);
-	void *here = heap->alloc(64, 8, 0, -1);
+	void *there = heap->alloc(heap, 64, 8, __GFP_THISNODE, 1);
+	void *here = heap->alloc(heap, 64, 8, 0, -1);
 
 	assert_int_equal(page_head_of(there)->node, 1);
 	assert_int_equal(page_head_of(here)->node, 0);
@@ -147,7 +147,7 @@ static void by_address_has_private_pages(UNUSED_STATE)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct engine_params params = sized(sizes[i]);
+		struct engine_params params = plain_params(sizes[i]);
 		struct engine_stats stats;
 		struct engine a, b;
 		struct page *page;
@@ -174,8 +174,8 @@ static void by_address_has_private_pages(UNUSED_STATE)
 		assert_int_equal(stats.slab_bytes, MAX(PAGE_SIZE, a.size));
 		assert_int_equal(a.ops->shrink(&a), 1);
 		assert_int_equal(a.ops->destroy(&a), 1);
-		put(&a, x);
-		put(&b, y);
+		free_one(&a, x);
+		free_one(&b, y);
 		END_ENGINE(&a);
 		END_ENGINE(&b);
 	}
@@ -201,7 +201,7 @@ static void stats_of_a_sharing_cache(UNUSED_STATE)
 	assert_int_equal(e.ops->destroy(&e), 100);
 	e.ops->flush(&e, objs + 1, 99);
 	assert_int_equal(e.ops->destroy(&e), 1);
-	put(&e, objs[0]);
+	free_one(&e, objs[0]);
 	END_ENGINE(&e);
 	assert_null(e.state);
 }
@@ -223,27 +223,27 @@ static void meet(__attribute__((unused)) void *slab, __attribute__((unused)) voi
 /* A shared page does not say whose its objects are; a private one does. */
 static void walk_knows_private_pages_only(UNUSED_STATE)
 {
-	struct engine_params params = sized(64);
+	struct engine_params params = plain_params(64);
 	struct engine e;
 	void *obj;
 
 	make_with(&e, &slobseg_pow2_ops, params);
 	obj = take(&e);
 	e.ops->walk(&e, never, NULL);
-	put(&e, obj);
+	free_one(&e, obj);
 	END_ENGINE(&e);
 	params.by_address = true;
 	make_with(&e, &slobseg_pow2_ops, params);
 	obj = take(&e);
 	e.ops->walk(&e, meet, NULL);
 	assert_int_equal(met, 1);
-	put(&e, obj);
+	free_one(&e, obj);
 	END_ENGINE(&e);
 }
 
 static void fork_leaves_usable_locks(UNUSED_STATE)
 {
-	struct engine_params params = sized(64);
+	struct engine_params params = plain_params(64);
 	struct engine shared, own;
 	void *objs[10], *mine[10];
 	int status;
@@ -255,26 +255,26 @@ static void fork_leaves_usable_locks(UNUSED_STATE)
 	assert_int_equal(shared.ops->refill(&shared, objs, 10, 0, -1), 10);
 	assert_int_equal(own.ops->refill(&own, mine, 10, 0, -1), 10);
 	/* engines first, then what they share */
-	shared.ops->fork_prepare(&shared);
-	own.ops->fork_prepare(&own);
-	heap->fork_prepare();
+	shared.ops->each_lock(&shared, lock_fork_prepare);
+	own.ops->each_lock(&own, lock_fork_prepare);
+	heap->each_lock(heap, lock_fork_prepare);
 	assert_false(lock_try(&slobseg_of(&shared)->lock));
 	assert_false(lock_try(&slobseg_of(&own)->lock));
 	pid = fork();
 	if (pid == 0) {
 		alarm(120);
-		heap->fork_child();
-		shared.ops->fork_child(&shared);
-		own.ops->fork_child(&own);
+		heap->each_lock(heap, lock_fork_child);
+		shared.ops->each_lock(&shared, lock_fork_child);
+		own.ops->each_lock(&own, lock_fork_child);
 		shared.ops->flush(&shared, objs, 10);
 		own.ops->flush(&own, mine, 10);
-		heap->free(heap->alloc(8, 8, 0, -1));
-		heap->check();
+		heap->free(heap->alloc(heap, 8, 8, 0, -1));
+		heap->check(heap);
 		_exit(shared.ops->destroy(&shared) || own.ops->destroy(&own));
 	}
-	heap->fork_parent();
-	shared.ops->fork_parent(&shared);
-	own.ops->fork_parent(&own);
+	heap->each_lock(heap, lock_fork_parent);
+	shared.ops->each_lock(&shared, lock_fork_parent);
+	own.ops->each_lock(&own, lock_fork_parent);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	shared.ops->flush(&shared, objs, 10);
@@ -283,19 +283,12 @@ static void fork_leaves_usable_locks(UNUSED_STATE)
 	END_ENGINE(&own);
 }
 
-static void without_memory(__attribute__((unused)) void *arg)
+IN_CHILD(no_memory_is_null)
 {
 	no_more_memory();
 	while (buddy_alloc(0, 0, false, NULL)) {}
-	CHILD_CHECK(!heap->alloc(64, 8, 0, -1));
-	heap->check();
-}
-
-static void no_memory_is_null(UNUSED_STATE)
-{
-	struct child c = child_run(without_memory, NULL);
-
-	assert_true(child_passed(&c));
+	CHILD_CHECK(!heap->alloc(heap, 64, 8, 0, -1));
+	heap->check(heap);
 }
 
 static void the_table(UNUSED_STATE)

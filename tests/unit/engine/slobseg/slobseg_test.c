@@ -21,13 +21,8 @@ static void init_fills_in_the_engine(UNUSED_STATE)
 
 	make_with(&e, &slobseg_ops, params);
 	assert_ptr_equal(e.ops, &slobseg_ops);
-	assert_string_equal(e.name, "numbers");
+	assert_has_params(&e, &params);
 	assert_int_equal(e.size, 128);
-	assert_int_equal(e.object_size, 100);
-	assert_int_equal(e.align, 64);
-	assert_int_equal(e.id, 200);
-	assert_int_equal(e.flags, params.flags);
-	assert_int_equal(e.page_class, 9);
 	assert_true(e.pack);
 	assert_int_equal(e.layout->stride, 128);
 	assert_int_equal(e.layout->object_size, 100);
@@ -52,7 +47,7 @@ static void strides(UNUSED_STATE)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct engine_params params = sized(cases[i][0]);
+		struct engine_params params = plain_params(cases[i][0]);
 		struct engine e;
 
 		params.align = cases[i][1];
@@ -67,7 +62,7 @@ static void strides(UNUSED_STATE)
 
 static void too_large(UNUSED_STATE)
 {
-	struct engine_params params = sized((4u << 20) + 1);
+	struct engine_params params = plain_params((4u << 20) + 1);
 	struct engine e;
 
 	assert_int_equal(slobseg_ops.init(&e, &params), -E2BIG);
@@ -85,7 +80,7 @@ static void objects_are_apart(UNUSED_STATE)
 	for (i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
 		const struct engine_ops *ops = i % 2 ? &slobseg_pow2_ops : &slobseg_ops;
 		unsigned int size = sizes[i / 2][0];
-		struct engine_params params = sized(size);
+		struct engine_params params = plain_params(size);
 		unsigned char *objs[90];
 		struct engine e;
 		unsigned int k;
@@ -94,14 +89,7 @@ static void objects_are_apart(UNUSED_STATE)
 		make_with(&e, ops, params);
 		for (k = 0; k < 90; k += 9)
 			assert_int_equal(ops->refill(&e, (void **)objs + k, 9, 0, -1), 9);
-		for (k = 0; k < 90; k++) {
-			assert_int_equal((uintptr_t)objs[k] % params.align, 0);
-			memset(objs[k], (int)k, size);
-		}
-		for (k = 0; k < 90; k++) {
-			assert_int_equal(objs[k][0], k);
-			assert_int_equal(objs[k][size - 1], k);
-		}
+		assert_apart(objs, 90, &params);
 		ops->flush(&e, (void **)objs, 90);
 		END_ENGINE(&e);
 	}
@@ -121,7 +109,7 @@ static void constructor_per_allocation(UNUSED_STATE)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		struct engine_params params = sized(sizes[i / 2]);
+		struct engine_params params = plain_params(sizes[i / 2]);
 		unsigned int k;
 		struct engine e;
 		void *objs[3];
@@ -132,7 +120,7 @@ static void constructor_per_allocation(UNUSED_STATE)
 		assert_int_equal(e.ops->refill(&e, objs, 3, 0, -1), 3);
 		assert_int_equal(constructed, 3);
 		memset(objs[1], 0, 8);
-		put(&e, objs[1]);
+		free_one(&e, objs[1]);
 		objs[1] = take(&e);
 		assert_int_equal(constructed, 4);
 		for (k = 0; k < 3; k++)
@@ -146,7 +134,7 @@ static void constructor_per_allocation(UNUSED_STATE)
 /* spec 11.4d: what a free object of such a cache holds stays, and 24 bytes are for a footer. */
 static void rcu_caches_keep_content(UNUSED_STATE)
 {
-	struct engine_params params = sized(60);
+	struct engine_params params = plain_params(60);
 	unsigned int i;
 
 	params.flags = SLAB_TYPESAFE_BY_RCU;
@@ -163,7 +151,7 @@ static void rcu_caches_keep_content(UNUSED_STATE)
 		obj = take(&e);
 		memset(expected, 0xa7, 60);
 		memset(obj, 0xa7, 60);
-		put(&e, obj);
+		free_one(&e, obj);
 		assert_memory_equal(obj, expected, 60);
 		assert_ptr_equal(take(&e), obj);
 		assert_memory_equal(obj, expected, 60);
@@ -188,7 +176,7 @@ static void stats_add_up(UNUSED_STATE)
 	assert_int_equal(stats.total_objects, 52);
 	assert_int_equal(stats.free_objects, 12);
 	assert_int_equal(stats.slab_bytes, 4 * PAGE_SIZE);
-	put(&e, objs[0]);
+	free_one(&e, objs[0]);
 	stats = stats_of(&e);
 	assert_int_equal(stats.nr_partial, 2);
 	assert_int_equal(stats.free_objects, 13);
@@ -202,7 +190,7 @@ static void stats_add_up(UNUSED_STATE)
 
 static void live_objects_keep_the_cache(UNUSED_STATE)
 {
-	unsigned long before = pages_in_use();
+	unsigned long before = arena_pages_out();
 	struct engine e;
 	void *objs[100];
 
@@ -217,7 +205,7 @@ static void live_objects_keep_the_cache(UNUSED_STATE)
 	e.ops->flush(&e, objs, 2);
 	assert_int_equal(e.ops->shrink(&e), 0);
 	END_ENGINE(&e);
-	assert_int_equal(pages_in_use(), before);
+	assert_int_equal(arena_pages_out(), before);
 }
 
 /* A child that was forked while the lock was held can use it. */
@@ -225,25 +213,10 @@ static void fork_leaves_usable_locks(UNUSED_STATE)
 {
 	struct engine e;
 	void *objs[100];
-	int status;
-	pid_t pid;
 
 	make(&e, &slobseg_ops, 64);
 	assert_int_equal(e.ops->refill(&e, objs, 100, 0, -1), 100);
-	e.ops->fork_prepare(&e);
-	assert_false(lock_try(&slobseg_of(&e)->lock));
-	pid = fork();
-	if (pid == 0) {
-		alarm(120);
-		e.ops->fork_child(&e);
-		e.ops->flush(&e, objs, 100);
-		e.ops->check(&e);
-		_exit(e.ops->destroy(&e) ? 1 : 0);
-	}
-	e.ops->fork_parent(&e);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	e.ops->flush(&e, objs, 100);
+	assert_survives_fork(&e, &slobseg_of(&e)->lock, objs, 100);
 	END_ENGINE(&e);
 }
 

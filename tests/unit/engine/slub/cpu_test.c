@@ -270,7 +270,7 @@ static void unfreeze_in_list_order(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-static void pack_slabs_are_carved_when_taken(__attribute__((unused)) void **state)
+static void pack_slabs_are_formatted_when_taken(__attribute__((unused)) void **state)
 {
 	struct engine e = make_pack(64);
 	struct page *partials;
@@ -282,7 +282,7 @@ static void pack_slabs_are_carved_when_taken(__attribute__((unused)) void **stat
 	free_one(&e, objs[1]);
 	slab = slub_cpu_get_partial(&e, -1, 0, &freelist, &partials);
 	assert_int_equal(length(&e, slab, freelist), 61);
-	assert_int_equal(counters_of(slab).carved, 64);
+	assert_int_equal(counters_of(slab).formatted, 64);
 	slub_cpu_deactivate(&e, slab, freelist);
 	objs[1] = objs[3];
 	slub_flush(&e, objs, 3);
@@ -301,7 +301,7 @@ int main(void)
 		cmocka_unit_test(deactivate_to_tail),
 		cmocka_unit_test(deactivate_full_and_empty),
 		cmocka_unit_test(unfreeze_in_list_order),
-		cmocka_unit_test(pack_slabs_are_carved_when_taken),
+		cmocka_unit_test(pack_slabs_are_formatted_when_taken),
 	};
 
 	return cmocka_run_group_tests(tests, slub_group_setup, NULL);

@@ -247,7 +247,7 @@ static void never_handed_out_is_not_touched(__attribute__((unused)) void **state
 	for (unsigned int i = 1; i < n; i++)
 		for (unsigned int j = 0; j < 512; j++)
 			assert_int_equal(((unsigned char *)objs[i])[j], 0xa5);
-	assert_int_equal(counters_of(slab).carved, 1);
+	assert_int_equal(counters_of(slab).formatted, 1);
 	assert_int_equal(counters_of(slab).inuse, 1);
 	slub_check(&e);
 	assert_int_equal(slub_refill(&e, back, 2, 0, -1), 2);
@@ -256,7 +256,7 @@ static void never_handed_out_is_not_touched(__attribute__((unused)) void **state
 
 	/* in another order they are linked, as ever */
 	slub_flush(&e, back, 2);
-	assert_int_equal(counters_of(slab).carved, 3);
+	assert_int_equal(counters_of(slab).formatted, 3);
 	slub_check(&e);
 	slub_flush(&e, objs, 1);
 	END_ENGINE(&e);

@@ -122,9 +122,9 @@ static void a_node_asked_for_is_never_left(__attribute__((unused)) void **state)
 	end_remote_partials(&e, objs, 7);
 }
 
-static bool take_it(struct slub_node *node, void *arg)
+static bool take_it(struct engine_node *node, void *arg)
 {
-	*(struct slub_node **)arg = node;
+	*(struct engine_node **)arg = node;
 	return true;
 }
 
@@ -134,7 +134,7 @@ static void the_ratio_is_a_share(__attribute__((unused)) void **state)
 	static void *objs[6][64];
 	struct engine e = make_plain(64);
 	struct slub *s = slub_of(&e);
-	struct slub_node *node;
+	struct engine_node *node;
 	unsigned int taken = 0;
 	unsigned int i;
 
@@ -142,7 +142,7 @@ static void the_ratio_is_a_share(__attribute__((unused)) void **state)
 	assert_int_equal(s->remote_node_defrag_ratio, 1000);
 	s->remote_node_defrag_ratio = 256;
 	for (i = 0; i < 4096; i++)
-		taken += node_try_others(s, 0, take_it, &node);
+		taken += slub_node_try_others(s, 0, take_it, &node);
 	assert_in_range(taken, 4096 / 5, 4096 / 3);
 	assert_ptr_equal(node, s->node[1]);
 	end_remote_partials(&e, objs, 6);
@@ -176,9 +176,9 @@ static void free_objects_are_counted(__attribute__((unused)) void **state)
 	void *objs[10];
 
 	os_act_as_cpu(0);
-	assert_int_equal(node_count_free(slub_of(&e)->node[0]), 0);
+	assert_int_equal(slub_node_count_free(slub_of(&e)->node[0]), 0);
 	assert_int_equal(slub_refill(&e, objs, 10, 0, -1), 10);
-	assert_int_equal(node_count_free(slub_of(&e)->node[0]), 54);
+	assert_int_equal(slub_node_count_free(slub_of(&e)->node[0]), 54);
 	slub_flush(&e, objs, 10);
 	END_ENGINE(&e);
 }

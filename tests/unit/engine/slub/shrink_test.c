@@ -84,7 +84,7 @@ static void full_slabs_remain(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
-/* What was never carved counts as free. */
+/* What was never formatted counts as free. */
 static void pack_slabs_too(__attribute__((unused)) void **state)
 {
 	struct engine e = make_pack(64);

@@ -17,7 +17,7 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 
 	params.page_class = CLASS;
 	e = make_engine(params);
-	slab = slab_new(&e, 0, -1, false);
+	slab = slub_new_slab(&e, 0, -1, false);
 	assert_non_null(slab);
 	assert_int_equal(slab->type, PAGE_SLAB);
 	assert_int_equal(slab->order, 2);
@@ -28,7 +28,7 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 	counters = counters_of(slab);
 	assert_int_equal(counters.objects, 16);
 	assert_int_equal(counters.inuse, 0);
-	assert_int_equal(counters.carved, 16);
+	assert_int_equal(counters.formatted, 16);
 	assert_int_equal(counters.frozen, 0);
 
 	obj = slab->freelist;
@@ -41,8 +41,8 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 	assert_null(obj);
 	assert_int_equal(nr_slabs(&e), 1);
 
-	slab_unaccount(&e, slab);
-	slab_free_pages(&e, slab);
+	slub_unaccount(&e, slab);
+	slub_free_pages(&e, slab);
 	assert_int_equal(events[FREE_SLAB], 1);
 	assert_null(page_head_of(page_address(slab)));
 	assert_int_equal(page_map.class[page_index(page_address(slab))], 0);
@@ -52,22 +52,23 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 static void a_lazy_slab_has_no_list(__attribute__((unused)) void **state)
 {
 	struct engine e = make_pack(64);
-	struct page *slab = slab_new(&e, 0, -1, true);
+	struct page *slab = slub_new_slab(&e, 0, -1, true);
 
 	assert_null(slab->freelist);
-	assert_int_equal(counters_of(slab).carved, 0);
+	assert_int_equal(counters_of(slab).formatted, 0);
 	assert_int_equal(counters_of(slab).objects, 64);
 	/* Somebody wants all of it: the rest in front of what there is. */
-	slab->freelist = slab_object(slab, 0);
+	slab->freelist = slub_object(slab, 0);
 	freeptr_set(slub_of(&e), slab->layout, slab->freelist, NULL);
-	slab->counters = counters_word((struct slab_counters){ .objects = 64, .carved = 1 });
-	slab_carve_rest_locked(&e, slab);
-	assert_ptr_equal(slab->freelist, slab_object(slab, 1));
-	assert_int_equal(counters_of(slab).carved, 64);
-	assert_ptr_equal(freeptr_get(slub_of(&e), slab->layout, slab_object(slab, 63)),
-			 slab_object(slab, 0));
-	slab_unaccount(&e, slab);
-	slab_free_pages(&e, slab);
+	slab->counters =
+		engine_counters_word((struct slab_counters){ .objects = 64, .formatted = 1 });
+	slub_format_rest_locked(&e, slab);
+	assert_ptr_equal(slab->freelist, slub_object(slab, 1));
+	assert_int_equal(counters_of(slab).formatted, 64);
+	assert_ptr_equal(freeptr_get(slub_of(&e), slab->layout, slub_object(slab, 63)),
+			 slub_object(slab, 0));
+	slub_unaccount(&e, slab);
+	slub_free_pages(&e, slab);
 	END_ENGINE(&e);
 }
 
@@ -111,17 +112,17 @@ static void hardened_links_are_not_addresses(__attribute__((unused)) void **stat
 
 	params.hardened = true;
 	e = make_engine(params);
-	slab = slab_new(&e, 0, -1, false);
-	first = *freeptr_slot(slab->layout, slab_object(slab, 0));
-	last = *freeptr_slot(slab->layout, slab_object(slab, 63));
-	assert_int_not_equal(first, (uintptr_t)slab_object(slab, 1));
+	slab = slub_new_slab(&e, 0, -1, false);
+	first = *freeptr_slot(slab->layout, slub_object(slab, 0));
+	last = *freeptr_slot(slab->layout, slub_object(slab, 63));
+	assert_int_not_equal(first, (uintptr_t)slub_object(slab, 1));
 	assert_int_not_equal(last, 0); /* NULL is encoded too */
 	assert_int_equal(last, slub_of(&e)->random ^ __builtin_bswap64((uintptr_t)freeptr_slot(
-							     slab->layout, slab_object(slab, 63))));
-	assert_ptr_equal(freeptr_get(slub_of(&e), slab->layout, slab_object(slab, 0)),
-			 slab_object(slab, 1));
-	slab_unaccount(&e, slab);
-	slab_free_pages(&e, slab);
+							     slab->layout, slub_object(slab, 63))));
+	assert_ptr_equal(freeptr_get(slub_of(&e), slab->layout, slub_object(slab, 0)),
+			 slub_object(slab, 1));
+	slub_unaccount(&e, slab);
+	slub_free_pages(&e, slab);
 	END_ENGINE(&e);
 }
 
@@ -164,23 +165,23 @@ static void random_lists_hold_everything_once(__attribute__((unused)) void **sta
 	e = make_engine(params);
 	assert_non_null(slub_of(&e)->random_seq);
 	for (i = 0; i < 8; i++) {
-		slab[i] = slab_new(&e, 0, -1, false);
+		slab[i] = slub_new_slab(&e, 0, -1, false);
 		firsts[i] = walk_all(&e, slab[i], &ascending);
 		assert_false(ascending);
 		different |= firsts[i] != firsts[0];
 	}
 	assert_true(different); /* every slab enters the permutation elsewhere */
 	for (i = 0; i < 8; i++) {
-		slab_unaccount(&e, slab[i]);
-		slab_free_pages(&e, slab[i]);
+		slub_unaccount(&e, slab[i]);
+		slub_free_pages(&e, slab[i]);
 	}
 	END_ENGINE(&e);
 }
 
 static void permutations_are_complete(__attribute__((unused)) void **state)
 {
-	unsigned int *a = slab_random_sequence(100, 1);
-	unsigned int *b = slab_random_sequence(100, 2);
+	unsigned int *a = slub_random_sequence(100, 1);
+	unsigned int *b = slub_random_sequence(100, 2);
 	unsigned int sum = 0;
 	unsigned int i;
 	unsigned int j;

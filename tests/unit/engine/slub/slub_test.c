@@ -22,14 +22,9 @@ static void init_fills_in_the_engine(__attribute__((unused)) void **state)
 
 	assert_ptr_equal(e.ops, &slub_ops);
 	assert_ptr_equal(e.layout, &s->layout);
-	assert_string_equal(e.name, "numbers");
+	assert_has_params(&e, &params);
 	assert_int_equal(e.size, 1024);
-	assert_int_equal(e.object_size, 1000);
-	assert_int_equal(e.align, 64);
-	assert_int_equal(e.id, 200);
-	assert_int_equal(e.flags, params.flags);
 	assert_int_equal(e.allocflags, __GFP_COMP | __GFP_RECLAIMABLE | __GFP_DMA);
-	assert_int_equal(e.page_class, 9);
 	assert_int_equal(s->min_partial, 5);
 	assert_int_equal(s->cpu_partial, 24);
 	assert_int_equal(s->cpu_partial_slabs, 3);
@@ -50,7 +45,7 @@ static void debug_caches_have_no_cpu_partial(__attribute__((unused)) void **stat
 }
 
 /* spec 4.17, last line: on 8 CPUs. */
-static void eight_cpus(__attribute__((unused)) void *arg)
+IN_CHILD(cpu_partial_slabs)
 {
 	static const unsigned int slabs[][2] = {
 		{ 8, 1 },   { 64, 4 },	 { 96, 6 },   { 192, 12 }, { 256, 4 },
@@ -64,13 +59,6 @@ static void eight_cpus(__attribute__((unused)) void *arg)
 
 		CHILD_CHECK(slub_of(&e)->cpu_partial_slabs == slabs[i][1]);
 	}
-}
-
-static void cpu_partial_slabs(__attribute__((unused)) void **state)
-{
-	struct child c = child_run(eight_cpus, NULL);
-
-	assert_true(child_passed(&c));
 }
 
 static void too_large(__attribute__((unused)) void **state)
@@ -103,12 +91,10 @@ static void stats_add_up(__attribute__((unused)) void **state)
 /* Spec 14 vector 16: after the end the page allocator has everything back. */
 static void destroy_gives_all_pages_back(__attribute__((unused)) void **state)
 {
-	struct buddy_stats before;
-	struct buddy_stats after;
+	unsigned long pages = arena_pages_out();
 	static void *objs[1000];
 	struct engine e;
 
-	buddy_stats(0, &before);
 	e = make_plain(192);
 	assert_int_equal(slub_refill(&e, objs, 1000, 0, -1), 1000);
 	assert_int_equal(slub_ops.destroy(&e), 1000);
@@ -119,8 +105,7 @@ static void destroy_gives_all_pages_back(__attribute__((unused)) void **state)
 	slub_flush(&e, objs, 1);
 	free_one(&e, objs[999]);
 	END_ENGINE(&e);
-	buddy_stats(0, &after);
-	assert_int_equal(before.nr_total - before.nr_free, after.nr_total - after.nr_free);
+	assert_int_equal(arena_pages_out(), pages);
 }
 
 /* Every object is aligned, lies in its slab alone, and can be written to its last byte. */
@@ -138,7 +123,6 @@ static void objects_are_apart(__attribute__((unused)) void **state)
 			unsigned char *objs[90];
 			struct engine e;
 			unsigned int n = 0;
-			unsigned int k;
 
 			params.align = sizes[i][1];
 			params.pack = mode & 1;
@@ -147,14 +131,7 @@ static void objects_are_apart(__attribute__((unused)) void **state)
 			e = make_engine(params);
 			while (n < 90)
 				n += slub_refill(&e, (void **)objs + n, MIN(90 - n, 7u), 0, -1);
-			for (k = 0; k < 90; k++) {
-				assert_int_equal((uintptr_t)objs[k] % sizes[i][1], 0);
-				memset(objs[k], (int)k, sizes[i][0]);
-			}
-			for (k = 0; k < 90; k++) {
-				assert_int_equal(objs[k][0], k);
-				assert_int_equal(objs[k][sizes[i][0] - 1], k);
-			}
+			assert_apart(objs, 90, &params);
 			slub_flush(&e, (void **)objs, 90);
 			END_ENGINE(&e);
 		}
@@ -296,24 +273,9 @@ static void fork_leaves_usable_locks(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
 	void *objs[100];
-	int status;
-	pid_t pid;
 
 	assert_int_equal(slub_refill(&e, objs, 100, 0, -1), 100);
-	slub_ops.fork_prepare(&e);
-	assert_false(lock_try(&slub_of(&e)->node[0]->list_lock));
-	pid = fork();
-	if (pid == 0) {
-		alarm(120);
-		slub_ops.fork_child(&e);
-		slub_flush(&e, objs, 100);
-		slub_check(&e);
-		_exit(slub_ops.destroy(&e) ? 1 : 0);
-	}
-	slub_ops.fork_parent(&e);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	slub_flush(&e, objs, 100);
+	assert_survives_fork(&e, &slub_of(&e)->node[0]->list_lock, objs, 100);
 	END_ENGINE(&e);
 }
 

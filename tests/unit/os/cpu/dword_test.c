@@ -18,6 +18,7 @@
 #include "base/bits.h"
 #include "child.h"
 #include "os/cpu/dword.h"
+#include "os/lock/lock.h"
 
 #define THREADS 4
 #define TURNS 20000ul
@@ -119,14 +120,14 @@ static void fork_in_the_midst(void **state)
 		int status;
 		pid_t pid;
 
-		dword_fork_prepare();
+		dword_each_lock(lock_fork_prepare);
 		pid = fork();
 		if (pid == 0) {
-			dword_fork_child();
+			dword_each_lock(lock_fork_child);
 			alarm(60);
 			_exit(dword_cas(&shared.pair, shared.pair, pair_of(7)) ? 0 : 1);
 		}
-		dword_fork_parent();
+		dword_each_lock(lock_fork_parent);
 		assert_true(pid > 0);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(status, 0);

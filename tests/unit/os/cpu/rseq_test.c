@@ -111,14 +111,12 @@ static void test_cpu(void **state)
 	assert_int_equal(cpu, here);
 }
 
-/* The kernel resets the number when a registration ends; glibc's own area and signature. */
+/* The kernel resets the number when a registration ends. */
 static void *unregistered(void *arg)
 {
-	void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
 	int *cpu = arg;
 
-	if (syscall(SYS_rseq, area, __rseq_size, RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0 ||
-	    syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG) == 0)
+	if (sys_rseq_unregister())
 		*cpu = os_rseq_cpu();
 	return NULL;
 }
@@ -202,7 +200,7 @@ static void test_fence_result(void **state)
 static void child_with_hook(void *arg)
 {
 	(void)arg;
-	os_rseq_fork_child();
+	os_rseq_register_again();
 	if (os_rseq_on && kernel_has_fence())
 		CHILD_CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ,
 				    MEMBARRIER_CMD_FLAG_CPU, 0) == 0);

@@ -290,32 +290,32 @@ static void test_fork_inside(void **state)
 	assert_true(lock_is_plain());
 }
 
-/* In a child that is adrift, a lock is free or nobody's who would release it. */
-static void wait_adrift(void *arg)
+/* In a child that forked inside, no thread will release a lock that is held. */
+static void wait_forked_inside(void *arg)
 {
 	struct lock mine = LOCK_INIT(RANK_NONE);
 	struct lock absent = { *(uint32_t *)arg, RANK_NONE };
 
 	alarm(60); /* it waited for ever */
-	lock_fork_adrift();
+	lock_forked_inside();
 	lock_acquire(&mine);
 	lock_release(&mine);
 	lock_acquire(&absent);
 }
 
-static void test_adrift(void **state)
+static void test_forked_inside(void **state)
 {
 	uint32_t free_word = 0;
 	uint32_t held = 1;
 	uint32_t waited_for = 2;
-	struct child c = child_run(wait_adrift, &free_word);
+	struct child c = child_run(wait_forked_inside, &free_word);
 
 	(void)state;
 	assert_true(child_passed(&c));
-	c = child_run(wait_adrift, &held);
+	c = child_run(wait_forked_inside, &held);
 	assert_true(child_aborted(&c));
 	assert_non_null(strstr(c.text, "uslab: a fork in a signal handler: its child returned"));
-	c = child_run(wait_adrift, &waited_for);
+	c = child_run(wait_forked_inside, &waited_for);
 	assert_true(child_aborted(&c));
 }
 
@@ -434,7 +434,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_counted),	       cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_abandon),	       cmocka_unit_test(test_adrift),
+		cmocka_unit_test(test_abandon),	       cmocka_unit_test(test_forked_inside),
 		cmocka_unit_test(test_fork_inside),    cmocka_unit_test(test_word),
 		cmocka_unit_test(test_try_fails),      cmocka_unit_test(test_storm),
 		cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_fork),

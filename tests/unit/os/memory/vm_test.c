@@ -22,6 +22,7 @@
 
 #include "bare.h"
 #include "base/bits.h"
+#include "bytes.h"
 #include "child.h"
 #include "layout.h"
 #include "os/process/file.h"
@@ -31,16 +32,6 @@
 #define MIB (1ul << 20)
 
 static size_t page;
-
-static bool all_bytes(const unsigned char *p, size_t size, unsigned char value)
-{
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		if (p[i] != value)
-			return false;
-	return true;
-}
 
 static void test_page_size(void **state)
 {
@@ -152,7 +143,7 @@ static void test_core_files(void **state)
 	(void)state;
 	os_release(p + 7 * page, page);
 	if (!madvise_answers(p + 7 * page))
-		skip_because("madvise() does not do what it is told here");
+		skip_because("madvise() has no effect here");
 	os_release(p, 7 * page);
 	p = os_reserve(8 * page, page);
 	assert_true(is_left_out(p) && is_left_out(p + 7 * page));

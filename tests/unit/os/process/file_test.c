@@ -19,21 +19,11 @@
 #include "bare.h"
 #include "child.h"
 #include "os/process/file.h"
-
-static char path[] = "/tmp/uslab-file-test-XXXXXX";
+#include "temp_file.h"
 
 static int make_file(void **state)
 {
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd >= 0 && write(fd, "0-3,8\n", 6) == 6 && close(fd) == 0 ? 0 : -1;
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
+	return temp_file_make(state) || temp_file_fill("0-3,8\n", 6);
 }
 
 static void test_whole(void **state)
@@ -42,7 +32,7 @@ static void test_whole(void **state)
 
 	(void)state;
 	memset(buf, 'z', sizeof(buf));
-	assert_int_equal(os_read_text(path, buf, sizeof(buf)), 6);
+	assert_int_equal(os_read_text(temp_file, buf, sizeof(buf)), 6);
 	assert_string_equal(buf, "0-3,8\n");
 	assert_int_equal(buf[7], 'z');
 }
@@ -52,21 +42,21 @@ static void test_cut(void **state)
 	char buf[8] = "zzzzzzz";
 
 	(void)state;
-	assert_int_equal(os_read_text(path, buf, 4), 3);
+	assert_int_equal(os_read_text(temp_file, buf, 4), 3);
 	assert_memory_equal(buf, "0-3\0zzz", 8);
-	assert_int_equal(os_read_text(path, buf, 7), 6);
+	assert_int_equal(os_read_text(temp_file, buf, 7), 6);
 	assert_string_equal(buf, "0-3,8\n");
-	assert_int_equal(os_read_text(path, buf, 1), 0);
+	assert_int_equal(os_read_text(temp_file, buf, 1), 0);
 	assert_string_equal(buf, "");
 }
 
 static void test_append(void **state)
 {
-	char name[sizeof(path) + 4];
+	char name[sizeof(temp_file) + 4];
 	char buf[64];
 
 	(void)state;
-	snprintf(name, sizeof(name), "%s.log", path);
+	snprintf(name, sizeof(name), "%s.log", temp_file);
 	errno = 77;
 	assert_int_equal(os_append(name, "one\n", 4), 0);
 	assert_int_equal(os_append(name, "", 0), 0);
@@ -95,14 +85,14 @@ static void use_again(int fd)
 
 static void test_log(void **state)
 {
-	char name[sizeof(path) + 4];
-	char other[sizeof(path) + 8];
+	char name[sizeof(temp_file) + 4];
+	char other[sizeof(temp_file) + 8];
 	struct os_log log;
 	char buf[64];
 	int fd;
 
 	(void)state;
-	snprintf(name, sizeof(name), "%s.log", path);
+	snprintf(name, sizeof(name), "%s.log", temp_file);
 	snprintf(other, sizeof(other), "%s.1", name);
 	errno = 77;
 	assert_int_equal(os_log_open(&log, name, 500), 0);
@@ -137,8 +127,8 @@ static void test_log(void **state)
 }
 
 static struct {
-	char name[sizeof(path) + 4];
-	char old[sizeof(path) + 8];
+	char name[sizeof(temp_file) + 4];
+	char old[sizeof(temp_file) + 8];
 	struct os_log log;
 } rotated;
 
@@ -159,7 +149,7 @@ static void check_files(const char *new, const char *old)
 
 static void start_log(void)
 {
-	snprintf(rotated.name, sizeof(rotated.name), "%s.log", path);
+	snprintf(rotated.name, sizeof(rotated.name), "%s.log", temp_file);
 	snprintf(rotated.old, sizeof(rotated.old), "%s.1", rotated.name);
 	assert_int_equal(os_log_open(&rotated.log, rotated.name, 500), 0);
 	append("one\n");
@@ -214,11 +204,11 @@ static void test_rotation(void **state)
 /* What others may have put there is not written to. */
 static void test_planted(void **state)
 {
-	char victim[sizeof(path) + 7];
+	char victim[sizeof(temp_file) + 7];
 	char buf[8];
 
 	(void)state;
-	snprintf(victim, sizeof(victim), "%s.victim", path);
+	snprintf(victim, sizeof(victim), "%s.victim", temp_file);
 	start_log();
 	assert_int_equal(close(open(victim, O_CREAT | O_WRONLY, 0600)), 0);
 	assert_int_equal(symlink(victim, rotated.name), 0);
@@ -244,12 +234,12 @@ static void test_planted(void **state)
 /* A name that is a link from the start stays one. */
 static void test_link(void **state)
 {
-	char name[sizeof(path) + 5];
+	char name[sizeof(temp_file) + 5];
 
 	(void)state;
-	snprintf(rotated.name, sizeof(rotated.name), "%s.log", path);
+	snprintf(rotated.name, sizeof(rotated.name), "%s.log", temp_file);
 	snprintf(rotated.old, sizeof(rotated.old), "%s.1", rotated.name);
-	snprintf(name, sizeof(name), "%s.link", path);
+	snprintf(name, sizeof(name), "%s.link", temp_file);
 	assert_int_equal(symlink(rotated.name, name), 0);
 	assert_int_equal(os_log_open(&rotated.log, name, 500), 0);
 	assert_int_equal(os_log_append(&rotated.log, name, "one\n", 4), 0);
@@ -270,15 +260,15 @@ static void in_another_root(void *arg)
 /* There the same path leads to something else. */
 static void test_root(void **state)
 {
-	char jail[sizeof(path) + 5];
-	char inside[2 * sizeof(path) + 20];
+	char jail[sizeof(temp_file) + 5];
+	char inside[2 * sizeof(temp_file) + 20];
 	struct child c;
 
 	(void)state;
 	if (geteuid() != 0 || is_emulated())
 		skip(); /* chroot() is root's, and takes an emulator's own files away */
 	start_log();
-	snprintf(jail, sizeof(jail), "%s.jail", path);
+	snprintf(jail, sizeof(jail), "%s.jail", temp_file);
 	snprintf(inside, sizeof(inside), "%s/tmp", jail);
 	assert_int_equal(mkdir(jail, 0700) || mkdir(inside, 0700), 0);
 	c = child_run(in_another_root, jail);
@@ -296,12 +286,12 @@ static void test_root(void **state)
 static void test_fifo(void **state)
 {
 	static char large[1 << 17]; /* more than a pipe holds */
-	char name[sizeof(path) + 5];
+	char name[sizeof(temp_file) + 5];
 	struct os_log log;
 	int fd;
 
 	(void)state;
-	snprintf(name, sizeof(name), "%s.fifo", path);
+	snprintf(name, sizeof(name), "%s.fifo", temp_file);
 	assert_int_equal(mkfifo(name, 0600), 0);
 	assert_int_equal(os_log_open(&log, name, 500), 0);
 	assert_int_equal(os_log_append(&log, name, "x", 1), -ENXIO);
@@ -328,7 +318,7 @@ static void test_above_limit(void **state)
 		skip(); /* valgrind keeps that limit for itself */
 	after = (struct rlimit){ 300, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &after), 0);
-	assert_int_equal(os_log_open(&log, path, 100), 0);
+	assert_int_equal(os_log_open(&log, temp_file, 100), 0);
 	assert_int_equal(log.fd_plus_1 - 1, 300);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &after), 0);
 	assert_int_equal(after.rlim_cur, 300);
@@ -386,7 +376,7 @@ static void test_closes(void **state)
 
 	(void)state;
 	close(before);
-	os_read_text(path, buf, sizeof(buf));
+	os_read_text(temp_file, buf, sizeof(buf));
 	os_read_text("/proc", buf, sizeof(buf));
 	after = dup(0);
 	close(after);
@@ -405,5 +395,5 @@ int main(void)
 		cmocka_unit_test(test_link),	 cmocka_unit_test(test_root),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, make_file, temp_file_remove);
 }

@@ -52,7 +52,7 @@ static void test_thread(void **state)
 static void child_after_fork(void *arg)
 {
 	(void)arg;
-	os_process_fork_child();
+	os_thread_id_forget();
 	CHILD_CHECK(os_thread_id() == (unsigned int)getpid());
 }
 

@@ -91,17 +91,10 @@ static enum plug_in_look look_up(uintptr_t address)
 	return look;
 }
 
-static void look_up_meanwhile(__attribute__((unused)) void *arg)
+IN_CHILD(test_unloaded_meanwhile)
 {
 	child_needs_objects();
 	plug_in_meanwhile(look_up);
-}
-
-static void test_unloaded_meanwhile(void **state)
-{
-	struct child c = child_run(look_up_meanwhile, state);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -78,7 +78,7 @@ static unsigned int nr_threads(void)
 	return n - 2;
 }
 
-static void in_child(__attribute__((unused)) void *arg)
+IN_CHILD(test_ticker)
 {
 	sigset_t before;
 	sigset_t after;
@@ -145,26 +145,12 @@ static void in_child(__attribute__((unused)) void *arg)
 	wait_for(&others, load_acquire(&others) + 2);
 }
 
-static void test_ticker(void **state)
-{
-	struct child c = child_run(in_child, state);
-
-	assert_true(child_passed(&c));
-}
-
-static void no_thread(__attribute__((unused)) void *arg)
+IN_CHILD(test_no_thread)
 {
 	child_deny(SYS_clone3, ENOSYS);
 	child_deny(SYS_clone, EAGAIN);
 	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN);
 	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == -EAGAIN); /* nothing is left over */
-}
-
-static void test_no_thread(void **state)
-{
-	struct child c = child_run(no_thread, state);
-
-	assert_true(child_passed(&c));
 }
 
 /* ---- the last thread ---- */

@@ -90,7 +90,7 @@ static void test_coroutines(void **state)
 	struct child c;
 
 	if (THREAD_SANITIZED)
-		skip(); /* it has to be told of each switch */
+		skip(); /* it needs a notification of each switch */
 	c = child_run(switch_stacks, state);
 	assert_true(child_passed(&c));
 }
@@ -263,7 +263,7 @@ static void on_signal(__attribute__((unused)) int number)
 }
 
 /* An alternate stack that ends where nothing can be read, and is gone afterwards. */
-static void take_signals(__attribute__((unused)) void *arg)
+IN_CHILD(test_alternate_stack)
 {
 	const stack_t none = { .ss_flags = SS_DISABLE };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
@@ -284,13 +284,6 @@ static void take_signals(__attribute__((unused)) void *arg)
 		CHILD_CHECK(is_like_model());
 	}
 	CHILD_CHECK(nr_signals == 10);
-}
-
-static void test_alternate_stack(void **state)
-{
-	struct child c = child_run(take_signals, state);
-
-	assert_true(child_passed(&c));
 }
 
 /* ---- the own stack --------------------------------------------------------------------------- */

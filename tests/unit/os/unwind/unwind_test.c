@@ -496,18 +496,10 @@ static void test_in_sandbox(void **state)
 	}
 }
 
-static void unwind_in_child(void *arg)
+IN_CHILD(test_after_fork)
 {
-	(void)arg;
 	sink = descend(5);
 	CHILD_CHECK(is_like_model());
-}
-
-static void test_after_fork(void **state)
-{
-	struct child c = child_run(unwind_in_child, state);
-
-	assert_true(child_passed(&c));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/tools/bench/locality_test.c - distances and LIFO order, on lists made by hand
+ * tests/unit/tools/bench/report_locality_test.c - distances and LIFO order, on lists made by hand
  */
 #include <setjmp.h>
 #include <stdarg.h>

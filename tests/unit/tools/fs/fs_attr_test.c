@@ -197,7 +197,7 @@ static void test_table(void **state)
 		assert_ptr_equal(fs_attribute_find(a->name), a);
 		assert_non_null(a->show);
 	}
-	assert_int_equal(count, 32 + NR_SLUB_STATS);
+	assert_int_equal(count, 32 + NR_ENGINE_STATS);
 	assert_null(fs_attribute_find("ops"));
 	assert_int_equal(fs_attribute_find("alloc_slab")->value, ALLOC_SLAB);
 }

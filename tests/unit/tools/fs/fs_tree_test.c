@@ -136,7 +136,7 @@ static void test_lists(void **state)
 	assert_string_equal(list("/kernel/debug/slab/tracked"), "alloc_traces free_traces ");
 	assert_string_equal(list("/proc"), "slabinfo ");
 	list("/kernel/slab/plain");
-	assert_int_equal(nr_listed, 32 + NR_SLUB_STATS);
+	assert_int_equal(nr_listed, 32 + NR_ENGINE_STATS);
 	most_listed = 2;
 	assert_string_equal(list("/kernel/slab"), ":0000064 first ");
 	most_listed = 0;
@@ -148,7 +148,7 @@ static void test_list_is_cut(void **state)
 	char name[32];
 
 	(void)state;
-	fixture_fs.said_cut = true; /* quiet */
+	fixture_fs.warned_cut = true; /* quiet */
 	for (unsigned int i = 0; i < FS_MAX_LINKS; i++) {
 		snprintf(name, sizeof(name), "z%u", i);
 		fixture_alias(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/tools/symbols/symbol_test.c - symbols of this program and of libc, from files and from
+ * unit/tools/process/symbol_test.c - symbols of this program and of libc, from files and from
  * memory
  *
  * symbol_marker is in .symtab only (this program exports nothing); environ is a data symbol that

@@ -11,27 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
+
+#include "temp_file.h"
 
 #define HEAD "bash-1 [001] ..... 1.0: "
 #define ALLOC HEAD "kmalloc: call_site=f ptr=1000 bytes_req=5 bytes_alloc=8 gfp_flags=GFP_KERNEL\n"
 #define FREE HEAD "kfree: call_site=f ptr=1000\n"
 #define OTHER HEAD "sched_wakeup: comm=x\n"
 
-static char path[] = "/tmp/uslab-load-XXXXXX";
 static struct trace_load load;
 
 /* load.max_events and load.keep_going are the caller's. */
 static int load_text(const char *text)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_true(fputs(text, file) >= 0);
-	assert_int_equal(fclose(file), 0);
-	load = (struct trace_load){ .path = path,
+	assert_int_equal(temp_file_fill(text, strlen(text)), 0);
+	load = (struct trace_load){ .path = temp_file,
 				    .max_events = load.max_events,
 				    .keep_going = load.keep_going };
 	return trace_load(&load);
@@ -42,7 +38,7 @@ static void assert_error(const char *text, unsigned int line, const char *what)
 	char start[128];
 
 	assert_int_equal(load_text(text), -EINVAL);
-	snprintf(start, sizeof(start), "%s:%u: %s", path, line, what);
+	snprintf(start, sizeof(start), "%s:%u: %s", temp_file, line, what);
 	if (strncmp(load.error, start, strlen(start)))
 		fail_msg("wanted '%s', got '%s'", start, load.error);
 	assert_null(load.ops.ops);
@@ -106,7 +102,7 @@ static void keep_going(void **state)
 	assert_int_equal(load.bad, 5);
 	assert_int_equal(load.lines, 7);
 	assert_int_equal(load.ops.nr_ops, 2);
-	snprintf(first, sizeof(first), "%s:1: column 1: ", path);
+	snprintf(first, sizeof(first), "%s:1: column 1: ", temp_file);
 	assert_memory_equal(load.error, first, strlen(first));
 	trace_ops_destroy(&load.ops);
 	assert_int_equal(load_text("foo\nbar\n"), -EINVAL);
@@ -119,20 +115,6 @@ static void no_such_file(void **state)
 	load = (struct trace_load){ .path = "/does/not/exist", .keep_going = true };
 	assert_int_equal(trace_load(&load), -EINVAL);
 	assert_string_equal(load.error, "/does/not/exist: cannot open: No such file or directory");
-}
-
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
 }
 
 static int reset(void **state)
@@ -152,5 +134,5 @@ int main(void)
 		cmocka_unit_test_setup(no_such_file, reset),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

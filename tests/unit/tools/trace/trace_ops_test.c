@@ -6,32 +6,11 @@
  * (pointers are small numbers, so an array does), and its operations are performed on slots that
  * check what they are given.
  */
-#include "trace/trace_ops.h"
+#include "unit/tools/trace_fixture.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <uslab/slab.h>
-
-#include <cmocka.h>
-
-static struct trace_ops t;
-
-static int setup(void **state)
-{
-	(void)state;
-	return trace_ops_init(&t);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	trace_ops_destroy(&t);
-	return 0;
-}
 
 static void add(enum trace_kind kind, uint64_t ptr, uint64_t size, unsigned int gfp,
 		const char *name)

@@ -9,23 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zstd.h>
 
 #include <cmocka.h>
 
-static char path[] = "/tmp/uslab-read-XXXXXX";
+#include "temp_file.h"
+
 static char why[256];
 
 static struct trace_reader *open_bytes(const void *bytes, size_t length)
 {
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, length, file), length);
-	assert_int_equal(fclose(file), 0);
+	assert_int_equal(temp_file_fill(bytes, length), 0);
 	why[0] = '\0';
-	return trace_read_open(path, why, sizeof(why));
+	return trace_read_open(temp_file, why, sizeof(why));
 }
 
 static void assert_line(struct trace_reader *r, enum trace_read kind, const char *text)
@@ -261,20 +257,6 @@ static void foreign_files(void **state)
 	trace_read_close(NULL);
 }
 
-static int make_file(void **state)
-{
-	int fd = mkstemp(path);
-
-	(void)state;
-	return fd < 0 || close(fd);
-}
-
-static int remove_file(void **state)
-{
-	(void)state;
-	return unlink(path);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,5 +272,5 @@ int main(void)
 		cmocka_unit_test(foreign_files),
 	};
 
-	return cmocka_run_group_tests(tests, make_file, remove_file);
+	return cmocka_run_group_tests(tests, temp_file_make, temp_file_remove);
 }

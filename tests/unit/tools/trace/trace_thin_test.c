@@ -4,31 +4,12 @@
  */
 #include "trace/trace_thin.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "unit/tools/trace_fixture.h"
 
 #define NR_OBJECTS 20000u
 #define LIVE 500u /* at the same time */
-
-static struct trace_ops t;
-
-static int setup(void **state)
-{
-	(void)state;
-	return trace_ops_init(&t);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	trace_ops_destroy(&t);
-	return 0;
-}
 
 static void add(enum trace_kind kind, uint64_t ptr, uint64_t size, uint64_t time)
 {

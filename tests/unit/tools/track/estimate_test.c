@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "inspect/mix.h"
 #include "track/estimate.h"
 
 #define TRIALS 4000
@@ -19,11 +20,7 @@ static uint64_t state = 42; /* fixed: the same numbers in every run */
 
 static double uniform(void)
 {
-	uint64_t x = state += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
+	return (double)(mix_bits(state += MIX_GOLDEN) >> 11) / 9007199254740992.0;
 }
 
 /* Of nr things each is seen with probability p. */

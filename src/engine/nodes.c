@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine/nodes.c - pages of a node, nodes that come and go, and the partial list of one
+ *
+ * Data:       see nodes.h.
+ * Invariants: see nodes.h.
+ * Locks:      see nodes.h.
+ * Flow:       see nodes.h.
+ */
+#include "engine/nodes.h"
+
+#include "base/bits.h"
+#include "engine/stats.h"
+#include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
+#include "page/meta.h"
+#include "page/pcp.h"
+
+unsigned int engine_nr_nodes(void)
+{
+	return MAX(os_topology.nr_nodes, 1u);
+}
+
+unsigned int engine_first_node(unsigned int nr_nodes, int node)
+{
+	if (node >= 0 && (unsigned int)node < nr_nodes)
+		return (unsigned int)node;
+	return nr_nodes > 1 ? os_current_node() : 0;
+}
+
+struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
+			      int node)
+{
+	bool thisnode = gfp & __GFP_THISNODE;
+	unsigned int order = layout->order;
+	struct page *page;
+
+	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: SLUB's policies are by slab */
+		node = (int)os_policy_node(os_current_node());
+	page = pcp_alloc(node, order, e->page_lists, thisnode);
+	if (!page && layout->min_order < order) {
+		order = layout->min_order;
+		page = pcp_alloc(node, order, e->page_lists, thisnode);
+		if (page)
+			engine_count(e, ORDER_FALLBACK);
+	}
+	if (page)
+		page->order = (uint8_t)order;
+	return page;
+}
+
+struct engine_node *engine_node_new(void)
+{
+	struct engine_node *node = meta_alloc(sizeof(*node));
+
+	if (!node)
+		return NULL;
+	lock_init(&node->list_lock, RANK_ENGINE);
+	list_init(&node->partial);
+	list_init(&node->full);
+	return node;
+}
+
+void engine_node_delete(struct engine_node *node)
+{
+	meta_free(node, sizeof(*node));
+}
+
+void engine_node_add_partial_locked(struct engine_node *node, struct page *slab, bool tail)
+{
+	if (tail)
+		list_add_tail(&slab->lru, &node->partial);
+	else
+		list_add(&slab->lru, &node->partial);
+	store_relaxed(&node->nr_partial, node->nr_partial + 1);
+}
+
+void engine_node_remove_partial_locked(struct engine_node *node, struct page *slab)
+{
+	list_del(&slab->lru);
+	store_relaxed(&node->nr_partial, node->nr_partial - 1);
+}
