@@ -28,26 +28,13 @@
 static bool forked_alone; /* the fork inside that is under way: there is one thread */
 
 /*
- * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
- * each structure between two operations. What other threads held (an object, a sheaf taken out of a
- * depot) is lost to the child, and nothing else.
- *
- * A signal handler that interrupted this library forks without any of that: it would wait for locks
- * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
- * parent does. In that of one of several threads nobody releases what the others held: there each
- * call is as one in a handler (LOCK_FORKED_INSIDE).
- *
- * Why not wait for the others' locks, and leave the child those of its own thread? That holds, say,
- * a node's list_lock. Whoever has a lock that comes before it (a front's, the registry's) may wait
- * for just that, and gets it when the handler has returned, which is after the fork: to wait for
- * him is a deadlock, and to copy what he guards is to copy it half done. It would take that no
- * signal comes while a lock is held: two system calls around each.
- */
-/*
  * Each lock but the registry's, in the order in which threads nest them: a lock that is taken under
  * another comes behind it. They may be released in the same order, since a release waits for
- * nobody. The registry's lock is held around that: it keeps the list of caches, and the front and
- * engine of each, as they are.
+ * nobody, and the loops do not change meanwhile: they go over what is const, or changes under a
+ * lock that is still held. That is the registry's, which is held around this: for the list of
+ * caches, the front and engine of each, and the lists of page/pcp.c; and a shared one for alien
+ * arrays (front/queues_node.c). Not here: page/arena.c's lock, which is taken under a zone's, and
+ * that of reports (report_reset()).
  */
 static void each_lock(void (*act)(struct lock *l))
 {
@@ -83,6 +70,22 @@ static void each_lock(void (*act)(struct lock *l))
 	dword_each_lock(act);
 }
 
+/*
+ * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
+ * each structure between two operations. What other threads held (an object, a sheaf taken out of a
+ * depot) is lost to the child, and nothing else.
+ *
+ * A signal handler that interrupted this library forks without any of that: it would wait for locks
+ * that its own thread holds. A child of the only thread is an exact copy, which goes on as the
+ * parent does. In that of one of several threads nobody releases what the others held: there each
+ * call is as one in a handler (LOCK_FORKED_INSIDE).
+ *
+ * Why not wait for the others' locks, and leave the child those of its own thread? That holds, say,
+ * a node's list_lock. Whoever has a lock that comes before it (a front's, the registry's) may wait
+ * for just that, and gets it when the handler has returned, which is after the fork: to wait for
+ * him is a deadlock, and to copy what he guards is to copy it half done. It would take that no
+ * signal comes while a lock is held: two system calls around each.
+ */
 void cache_fork_prepare(void)
 {
 	if (!lock_is_inside())

@@ -8,35 +8,85 @@
 #include "base/atomic.h"
 #include "cache/internal.h"
 #include "cache_fixture.h"
-#include "engine/slub/slub.h"
+#include "debug/kfence/kfence.h"
+#include "debug/pages/blocks.h"
+#include "debug/stacks.h"
+#include "os/cpu/dword.h"
+#include "page/buddy.h"
+#include "page/large.h"
+#include "page/meta.h"
+#include "page/pcp.h"
+
+#define MAX_LOCKS 1024u
+
+static struct lock *locks[MAX_LOCKS];
+static unsigned int nr_locks;
+
+static void collect(struct lock *l)
+{
+	for (unsigned int i = 0; i < nr_locks; i++)
+		CHILD_CHECK(locks[i] != l);
+	CHILD_CHECK(nr_locks < MAX_LOCKS);
+	locks[nr_locks++] = l;
+}
+
+static void collect_heap(const struct engine_heap *heap)
+{
+	heap->each_lock(heap, collect);
+}
+
+/* Those of every file that has some, each once. */
+static void collect_locks(void)
+{
+	struct list_head *pos;
+
+	nr_locks = 0;
+	collect(&cache_lock);
+	list_for_each(pos, &cache_list) {
+		struct cache *c = list_entry(pos, struct cache, list);
+
+		if (c->front.ops->each_lock)
+			c->front.ops->each_lock(&c->front, collect);
+		if (c->engine.ops->each_lock)
+			c->engine.ops->each_lock(&c->engine, collect);
+	}
+	cache_heaps_each(collect_heap);
+	percpu_each_lock(collect);
+	pcp_each_lock(collect);
+	buddy_each_lock(collect);
+	large_each_lock(collect);
+	meta_each_lock(collect);
+	kfence_each_lock(collect);
+	stacks_each_lock(collect);
+	blocks_each_lock(collect);
+	dword_each_lock(collect);
+}
 
 /* All locks of the floors are held between the hooks; afterwards all are free. */
 IN_CHILD(test_hooks)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab" };
+	static const char *const fronts[] = { "array", "none", "cpuslab", "queues" };
 
 	CHILD_CHECK(os_topology_set(4, 2) == 0);
 	ready();
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(fronts); i++)
 		get(make_front("c", 64, fronts[i]));
+	CHILD_CHECK(!cache_set_debug(make_front("d", 64, "array"), SLAB_RED_ZONE));
 	for (unsigned int round = 0; round < 2; round++) {
-		struct list_head *pos;
-
+		collect_locks();
+		CHILD_CHECK(nr_locks > 60);
 		cache_fork_prepare();
-		CHILD_CHECK(!lock_try(&cache_lock));
-		for (int cpu = 0; cpu < 4;
-		     cpu++) /* the CPU's lock lies where cache 0's state would */
+		for (unsigned int i = 0; i < nr_locks; i++)
+			CHILD_CHECK(!lock_try(locks[i]));
+		/* without sequences; it lies where cache 0's state would */
+		for (int cpu = 0; cpu < 4; cpu++)
 			CHILD_CHECK(!lock_try((struct lock *)percpu_state(USLAB_ID_NONE, cpu)));
-		list_for_each(pos, &cache_list) {
-			struct cache *c = list_entry(pos, struct cache, list);
-
-			for (unsigned int node = 0; node < 2; node++)
-				CHILD_CHECK(!lock_try(&slub_of(&c->engine)->node[node]->list_lock));
-		}
 		if (round)
 			cache_fork_child();
 		else
 			cache_fork_parent();
+		for (unsigned int i = 0; i < nr_locks; i++)
+			CHILD_CHECK(!load_relaxed(&locks[i]->word));
 		cache_check_all();
 		cache_shrink_all();
 		CHILD_CHECK(get(make_front("more", 64, "array")));
