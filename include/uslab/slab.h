@@ -141,8 +141,8 @@ struct kmem_cache_args {
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
  *         SLAB_TYPESAFE_BY_RCU, since there is no RCU grace period in user space
  * @ctor:  or NULL; caches with one never merge. It is not called at each allocation (see above): an
- * allocation with __GFP_ZERO gets zeros in place of the constructed state, and so does the next
- * one, if the object is freed so (the kernel warns of that)
+ *         allocation with __GFP_ZERO gets zeros in place of the constructed state, and so does the
+ *         next one, if the object is freed so (the kernel warns of that)
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
  * when an object with the metadata of its flags does not fit the largest slab, ENOSPC when

@@ -222,16 +222,16 @@ cold int cache_set_sampling(struct cache *c, bool on);
 int cache_parse_debug(const char *debug_flags, slab_flags_t *flags);
 
 /*
- * The same for all caches of that name: a shell pattern, which is compared with their names,
- * aliases and the kernel's ids (":0000064"). debug flags as for cache_parse_debug(), or "+U", "-T"
- * to change those only. Returns how many caches were switched; -EINVAL: no such debug flags,
- * -ENOENT: no such cache, or the error of the first one that could not be switched.
- */
-/*
- * Whole pages get the debug flags that USLAB_DEBUG has for their name
- * (blocks_name, which is the caller's).
+ * Whole pages get the debug flags that USLAB_DEBUG has for their name (blocks_name, which is the
+ * caller's).
  */
 cold void cache_start_blocks(void);
+/*
+ * cache_set_debug() for all caches of that name: a shell pattern, which is compared with their
+ * names, aliases and the kernel's ids (":0000064"). debug flags as for cache_parse_debug(), or
+ * "+U", "-T" to change those only. Returns how many caches were switched; -EINVAL: no such debug
+ * flags, -ENOENT: no such cache, or the error of the first one that could not be switched.
+ */
 cold int cache_set_debug_pattern(const char *pattern, const char *debug_flags);
 
 /*

@@ -60,8 +60,8 @@ int debug_attach(struct engine *e, bool orig_size, bool hardened)
 	d = new_debug(e);
 	if (!d)
 		return -ENOMEM;
-	d->orig_size = orig_size &&
-		       !e->ctor; /* filling the rest red would undo what was constructed */
+	/* with a constructor: to fill the rest red would undo what was constructed */
+	d->orig_size = orig_size && !e->ctor;
 	d->hardened = hardened;
 	if (hardened)
 		d->random = os_random();

@@ -258,10 +258,7 @@ void debug_mark_free_locked(const struct page *slab, struct debug_bitmap *map)
 	}
 }
 
-/*
- * ---- our own invariants
- * ---------------------------------------------------------------------------
- */
+/* ---- our own invariants ---------------------------------------------------------------------- */
 
 static void check_slab(struct engine *e, const struct page *slab, enum debug_list list)
 {

@@ -18,6 +18,7 @@
 #include "page/meta.h"
 
 #define UNITS (STACKS_CHUNK / STACKS_UNIT) /* of a chunk */
+
 static struct lock stacks_lock = { 0, RANK_STACKS };
 static uint32_t next_handle = 1; /* stacks_lock; 0 is no stack */
 

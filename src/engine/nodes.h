@@ -22,7 +22,7 @@ struct engine_node {
 	struct list_head partial;
 	/* slub: debug caches with SLAB_STORE_USER only; debug: and those with another layout */
 	struct list_head full;
-	unsigned long nr_slabs;	     /* atomic; debug: retired ones included */
+	unsigned long nr_slabs;	     /* atomic; debug: isolated ones included */
 	unsigned long total_objects; /* atomic */
 	unsigned long nr_pages;	     /* atomic; of all slabs */
 } __attribute__((aligned(CACHE_LINE)));

@@ -9,7 +9,7 @@
  *             front/array.c, front/depot.h, engine->ops.
  *
  *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, to the caller
- *     free:  space in the array | in the spare | full sheaves to the depot | the engine
+ *   free:  space in the array | in the spare | full sheaves to the depot | the engine
  *
  * The array and the spare are changed in place, each in one sequence. A sheaf of the depot is owned
  * by the caller while objects are copied from or to it; the last one, unless it is empty, becomes

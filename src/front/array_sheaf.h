@@ -57,6 +57,7 @@ uintptr_t sheaf_for_full(struct front *f, uintptr_t top);
  * Makes a sheaf the CPU's array; the old array becomes the spare, the old spare goes to the depot.
  */
 void sheaf_install(struct front *f, uintptr_t top);
+/* Makes a sheaf the CPU's spare; the old spare goes to the depot. */
 void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);

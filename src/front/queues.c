@@ -20,7 +20,7 @@
  *     hit free    { top == t && end == e,  t < e }             -> t[1] = obj, top = t + 8
  *     take        on the CPU itself   (lock) { }               -> top = STOPPED   (percpu_xchg)
  *     seize       from any CPU        (lock) top = STOPPED, fence          (percpu_stop_xchg)
- *         release     (lock) entries, bottom, end, then top with release
+ *     release     (lock) entries, bottom, end, then top with release
  *
  * A thread that took its CPU's array may be moved away at once; it goes on holding lock and array.
  * The hits of the CPU that it has left find STOPPED, take the slow path and wait for the lock.
@@ -28,7 +28,7 @@
  * Who may run at the same time as whom on one CPU's array. S: sequences of one CPU exclude one
  * another, and one that is interrupted starts over; L: both hold the lock; F: the fence.
  *
- *                                   hit alloc   hit free   take   seize   release
+ *                  hit alloc   hit free   take   seize   release
  *     hit alloc        S           S        S      F        *
  *     hit free         S           S        S      F        *
  *     take             S           S        L      L        L
@@ -43,8 +43,10 @@
  * the end of this very array: t and e were read one after the other, maybe of two arrays, but the
  * sequence compares both. What a hit reads before its sequence may be of an array that was
  * replaced: such arrays stay mapped until the cache is destroyed, and the sequence rejects what was
- * read there. Progress: a hit fails only if another thread of this CPU succeeded or this one was
- * interrupted; a take only if the thread was moved.
+ * read there.
+ *
+ * Progress: a hit fails only if another thread of this CPU succeeded or this one was interrupted; a
+ * take only if the thread was moved.
  */
 #include "front/queues.h"
 

@@ -52,10 +52,7 @@ uint64_t snapshot_layouts(struct snapshot *s, unsigned int index, const struct e
 		work->debug_layouts = (uintptr_t)e->debug + offsetof(struct debug, layouts);
 		ops = (uintptr_t)debug.inner;
 		c->tracking_since = debug.tracking_since;
-		/*
-		 * if the cache is only sampled, its debug slabs have U, but U is not shown as its
-		 * flag
-		 */
+		/* if it is only sampled, its debug slabs have U, but U is not shown as its flag */
 		if (!c->sampled)
 			c->flags = (c->flags & ~DEBUG_SLAB_FLAGS) |
 				   (debug.flags & DEBUG_SLAB_FLAGS);

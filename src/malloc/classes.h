@@ -28,8 +28,8 @@
 #define MALLOC_CLASSES 78u	 /* numbers 1..78 */
 #define MALLOC_MAX_SMALL 32768ul /* bytes; larger requests are page runs */
 #define MALLOC_MAX_TABLE 8192ul	 /* bytes; requests up to this have their class in a table */
-#define MALLOC_TABLE_SIZE \
-	(MALLOC_MAX_TABLE + 1) /* one byte for each size: saves a shift in malloc() */
+/* One byte for each size: saves a shift in malloc(). */
+#define MALLOC_TABLE_SIZE (MALLOC_MAX_TABLE + 1)
 
 /* Class numbers are cache numbers are page class bytes: no table translates between them. */
 BUILD_ASSERT(USLAB_ID_MALLOC == 1 && MALLOC_CLASSES < USLAB_ID_KMALLOC);

@@ -124,8 +124,8 @@ static always_inline bool hit_while_sampling(size_t size, void **result)
 		return false;
 	if (likely(malloc_hot_pop(size, result)))
 		return true;
-	sampling_thread.left +=
-		SAMPLING_BYTES(size); /* it is counted again where it gets its object */
+	/* it is counted again where it gets its object */
+	sampling_thread.left += SAMPLING_BYTES(size);
 	return false;
 }
 

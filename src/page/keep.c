@@ -38,9 +38,7 @@ static uint64_t taken;	     /* when a dirty range was last taken, or keep_refaul
 struct keep_counters keep_counters;
 size_t keep_refaults;
 
-/*
- * ---- refaults: all with keep_lock held ---------------------------------------------------------
- */
+/* ---- refaults: all with keep_lock held ------------------------------------------------------- */
 
 static size_t halve(size_t bytes, uint64_t *since, uint64_t now)
 {

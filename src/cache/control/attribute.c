@@ -66,9 +66,9 @@ static long set_order(struct cache *c, unsigned long value)
 	if (value > UINT32_MAX)
 		return -EINVAL;
 	ret = slub_set_order(&c->engine, (unsigned int)value);
+	/* for new slabs; a free of an object of an old one goes by its page */
 	if (!ret)
-		cache_check_frees_locked(
-			c); /* for new slabs; a free of an object of an old one goes by its page */
+		cache_check_frees_locked(c);
 	return ret;
 }
 

@@ -15,7 +15,7 @@
  * and guarded ones. The page of an object says which it is, so that any thread can free it at any
  * time:
  *
- *         engine->ops->flush()    that of debug_attach(), which looks at each page
+ *     engine->ops->flush()    that of debug_attach(), which looks at each page
  *     cache_free_for()        looks at the page if WATCH_ROUTE is set (watch.c)
  *     malloc's free, kfree    find class byte 0 and miss, then as above
  *     kmem_cache_free()       an inline hit does not look: see "off"

@@ -364,8 +364,8 @@ size_t kmalloc_size_for(const struct cache_call *call, const void *p)
 	instrument_enter(); /* metadata may know it */
 	size = usable_size(p);
 	instrument_leave();
-	if (!size &&
-	    nested_call()) /* a mapped block, and the table is locked: krealloc() will fail */
+	/* nested: a mapped block, and the table is locked: krealloc() will fail */
+	if (!size && nested_call())
 		return 0;
 	if (!size)
 		bad_pointer(call, p);

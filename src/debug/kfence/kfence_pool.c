@@ -250,9 +250,7 @@ const char *kfence_bad_canary_locked(const struct kfence_object *o, bool behind)
 	return behind ? first_bad(o->addr + o->size, page + PAGE_SIZE) : first_bad(page, o->addr);
 }
 
-/*
- * ---- which stacks have an allocated object -----------------------------------------------------
- */
+/* ---- which stacks have an allocated object --------------------------------------------------- */
 
 unsigned int kfence_cover_hash(const uintptr_t *pcs, unsigned int nr)
 {

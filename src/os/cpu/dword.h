@@ -27,7 +27,7 @@ static always_inline bool dword_cas(struct dword *p, struct dword expect, struct
 	return dword_cas_locked(p, expect, update);
 }
 
-/* For fork: nobody is half-way in the child. None where the CPU has the instruction. */
+/* Its locks, for fork: nobody is half-way in the child. None where the CPU has the instruction. */
 void dword_each_lock(void (*act)(struct lock *l));
 
 #endif /* OS_DWORD_H */

@@ -82,8 +82,8 @@ void lock_rank_exit(const struct lock *l);
 /* It forked inside a call: no thread of this process will release locks that others held. */
 #define LOCK_FORKED_INSIDE 4u
 #define LOCK_APART 8u /* it holds, or waits for, the lock that is taken apart from the order */
-#define LOCK_DEFERRED \
-	16u /* no such reason: it has deferred work, to be done when it holds no lock */
+/* No such reason: it has deferred work, to be done when it holds no lock. */
+#define LOCK_DEFERRED 16u
 #define LOCK_NOTIFYING 32u /* it runs the program's report hook, in the middle of a call of ours */
 
 struct lock_thread {
