@@ -9,4 +9,4 @@
  */
 #include "engine/stats.h"
 
-void (*engine_count_hook)(const struct engine *e, unsigned int item);
+void (*engine_count_hook)(const struct engine *e, enum engine_stat item);

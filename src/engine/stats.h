@@ -3,9 +3,7 @@
  * engine/stats.h - events, counted per cache and CPU (spec 4.15)
  *
  * Data:       who counts; the counters lie with the CPUs (front/percpu.h).
- * Invariants: one row of numbers for the events of all engines: those below, and those of
- *             engine/slub/slub.h. inspect/fields.def has them in this order, and
- *             inspect/snapshot.c compares.
+ * Invariants: inspect/fields.def has the events in this order; inspect/snapshot.c compares.
  * Locks:      none; set before threads exist.
  * Flow:       called by debug/, engine/nodes.c, engine/slub/ and front/; the pointer leads to
  *             front/percpu.c, since floors call down only.
@@ -15,32 +13,49 @@
 
 #include "engine/engine.h"
 
-/* Of slabs, debug slabs among them: so every engine counts these. */
+/* Debug slabs of every engine have those of slabs; SLUB has all, most of them of CPUs' slabs. */
 enum engine_stat {
-	ALLOC_SLOWPATH = 1,
-	FREE_SLOWPATH = 3,
-	FREE_ADD_PARTIAL = 5,
-	FREE_REMOVE_PARTIAL = 6,
-	ALLOC_FROM_PARTIAL = 7,
-	ALLOC_SLAB = 8,
-	FREE_SLAB = 11,
-	ORDER_FALLBACK = 19,
-	NR_ENGINE_STATS = 26 /* numbers in the row: the others are enum slub_stat */
+	ALLOC_FASTPATH,
+	ALLOC_SLOWPATH,
+	FREE_FASTPATH,
+	FREE_SLOWPATH,
+	FREE_FROZEN,
+	FREE_ADD_PARTIAL,
+	FREE_REMOVE_PARTIAL,
+	ALLOC_FROM_PARTIAL,
+	ALLOC_SLAB,
+	ALLOC_REFILL,
+	ALLOC_NODE_MISMATCH,
+	FREE_SLAB,
+	CPUSLAB_FLUSH,
+	DEACTIVATE_FULL,
+	DEACTIVATE_EMPTY,
+	DEACTIVATE_TO_HEAD,
+	DEACTIVATE_TO_TAIL,
+	DEACTIVATE_REMOTE_FREES,
+	DEACTIVATE_BYPASS,
+	ORDER_FALLBACK,
+	CMPXCHG_DOUBLE_CPU_FAIL,
+	CMPXCHG_DOUBLE_FAIL,
+	CPU_PARTIAL_ALLOC,
+	CPU_PARTIAL_FREE,
+	CPU_PARTIAL_NODE,
+	CPU_PARTIAL_DRAIN,
+	NR_ENGINE_STATS
 };
 
 /*
  * NULL (off, nothing is counted), or a function set by front/percpu.c that adds one to this CPU's
  * counter of that cache.
  */
-extern void (*engine_count_hook)(const struct engine *e, unsigned int item);
+extern void (*engine_count_hook)(const struct engine *e, enum engine_stat item);
 
 static inline bool engine_counts(void)
 {
 	return unlikely(engine_count_hook);
 }
 
-/* item: enum engine_stat, or of an engine's own. */
-static inline void engine_count(const struct engine *e, unsigned int item)
+static inline void engine_count(const struct engine *e, enum engine_stat item)
 {
 	if (engine_counts())
 		engine_count_hook(e, item);

@@ -209,7 +209,7 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 	return 0;
 }
 
-void percpu_count(unsigned int id, unsigned int item)
+void percpu_count(unsigned int id, enum engine_stat item)
 {
 	int cpu = percpu_cpu();
 
@@ -217,7 +217,7 @@ void percpu_count(unsigned int id, unsigned int item)
 		count_event(&percpu_state(id, cpu)->stat[item]);
 }
 
-static void count_hook(const struct engine *e, unsigned int item)
+static void count_hook(const struct engine *e, enum engine_stat item)
 {
 	percpu_count(e->id, item);
 }

@@ -172,7 +172,7 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
 
 /* Adds one to an event counter of cache id on this CPU. */
-void percpu_count(unsigned int id, unsigned int item);
+void percpu_count(unsigned int id, enum engine_stat item);
 
 /* Switches the counting of all caches on or off; before threads exist. Off at start. */
 void percpu_set_stats(bool on);

@@ -30,7 +30,7 @@
 
 #define MAX_PAGE_ORDER ARENA_CHUNK_ORDER
 
-/* The rows of fields.def are in the order of the events' numbers: here is where each stands. */
+/* The rows of fields.def must be in the order of enum engine_stat. */
 enum stat_row {
 #define CACHE_STAT(item, key, help) ROW_OF_##item,
 #include "inspect/fields.def"

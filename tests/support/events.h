@@ -11,7 +11,8 @@
 
 static unsigned long events[NR_ENGINE_STATS]; /* since the last events_reset() */
 
-static inline void events_count(__attribute__((unused)) const struct engine *e, unsigned int item)
+static inline void events_count(__attribute__((unused)) const struct engine *e,
+				enum engine_stat item)
 {
 	__atomic_fetch_add(&events[item], 1, __ATOMIC_RELAXED);
 }

@@ -164,7 +164,7 @@ static const char *const stats[NR_ENGINE_STATS] = {
 	[CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
 };
 
-static long clear_stat(struct cache *c, unsigned int item, unsigned long value)
+static long clear_stat(struct cache *c, enum engine_stat item, unsigned long value)
 {
 	if (value)
 		return -EINVAL;
@@ -183,6 +183,6 @@ long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long
 			return set_letter(c, &debug_flags[i], value);
 	for (unsigned int i = 0; i < NR_ENGINE_STATS; i++)
 		if (!strcmp(stats[i], name))
-			return clear_stat(c, i, value);
+			return clear_stat(c, (enum engine_stat)i, value);
 	return -ENOENT;
 }

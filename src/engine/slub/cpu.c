@@ -137,7 +137,7 @@ void *slub_cpu_get_freelist(struct engine *e, struct page *slab)
  * intervened, nothing was done.
  */
 static bool give_back(struct engine *e, struct page *slab, const struct slub_state *old,
-		      const struct slub_state *new, unsigned int where, struct page **discard)
+		      const struct slub_state *new, enum engine_stat where, struct page **discard)
 {
 	struct engine_node *node = slub_node_of(e, slab);
 	bool listed = new->counters.inuse < new->counters.objects;
@@ -183,7 +183,7 @@ void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned in
 
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 {
-	unsigned int where = DEACTIVATE_TO_HEAD;
+	enum engine_stat where = DEACTIVATE_TO_HEAD;
 	struct page *discard = NULL;
 	struct slub_state old;
 	struct slub_state new;

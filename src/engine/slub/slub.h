@@ -26,28 +26,6 @@
  * objects).
  */
 
-/* Events of SLUB alone, most of them of CPUs' slabs; the numbers between are enum engine_stat. */
-enum slub_stat {
-	ALLOC_FASTPATH = 0,
-	FREE_FASTPATH = 2,
-	FREE_FROZEN = 4,
-	ALLOC_REFILL = 9,
-	ALLOC_NODE_MISMATCH = 10,
-	CPUSLAB_FLUSH = 12,
-	DEACTIVATE_FULL,
-	DEACTIVATE_EMPTY,
-	DEACTIVATE_TO_HEAD,
-	DEACTIVATE_TO_TAIL,
-	DEACTIVATE_REMOTE_FREES,
-	DEACTIVATE_BYPASS,
-	CMPXCHG_DOUBLE_CPU_FAIL = 20,
-	CMPXCHG_DOUBLE_FAIL,
-	CPU_PARTIAL_ALLOC,
-	CPU_PARTIAL_FREE,
-	CPU_PARTIAL_NODE,
-	CPU_PARTIAL_DRAIN
-};
-
 struct slub {
 	unsigned long min_partial;	/* slabs, spec 4.2 */
 	unsigned int cpu_partial;	/* objects */

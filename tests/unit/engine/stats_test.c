@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "engine/slub/slub.h"
+#include "engine/stats.h"
 
 static struct engine engine;
 static unsigned int counted[NR_ENGINE_STATS];
 
-static void count(const struct engine *e, unsigned int item)
+static void count(const struct engine *e, enum engine_stat item)
 {
 	assert_ptr_equal(e, &engine);
 	counted[item]++;

@@ -110,7 +110,7 @@ static void print_deactivation(const struct snapshot_cache *c)
 			      n[DEACTIVATE_TO_TAIL] + n[DEACTIVATE_BYPASS];
 	const struct {
 		const char *name;
-		enum slub_stat item;
+		enum engine_stat item;
 	} rows[] = {
 		{ "Slab full", DEACTIVATE_FULL },
 		{ "Slab empty", DEACTIVATE_EMPTY },
