@@ -67,7 +67,7 @@ static void *take_locked(struct engine *e, struct page *slab, const struct debug
 	if (taken)
 		unlink_locked(slab, obj);
 	if (r->flags & SLAB_CONSISTENCY_CHECKS && !check_alloc(e, slab, obj)) {
-		report_fix(e, FIX_ALL_USED);
+		report_fix(e, FIX_ALL_USED, NULL);
 		debug_isolate_locked(slab);
 		return NULL;
 	}

@@ -153,16 +153,15 @@ bool debug_check_slab_locked(struct engine *e, struct page *slab)
 		return false;
 	}
 	if (counters.objects > max) {
-		report_slab(e, slab, REPORT_MOST_OBJECTS, (unsigned int)counters.objects, max);
+		report_slab_counts(e, slab, REPORT_MOST_OBJECTS, counters.objects, (int)max);
 		return false;
 	}
 	if (counters.inuse > counters.objects) {
-		report_slab(e, slab, REPORT_MOST_INUSE, (unsigned int)counters.inuse,
-			    (unsigned int)counters.objects);
+		report_slab_counts(e, slab, REPORT_MOST_INUSE, counters.inuse, counters.objects);
 		return false;
 	}
 	if (counters.frozen) {
-		report_slab(e, slab, REPORT_RETIRED);
+		report_slab(e, slab, REPORT_ISOLATED);
 		return false;
 	}
 	debug_check_pad(e, slab);
@@ -176,15 +175,14 @@ static void adjust_counters(struct engine *e, struct page *slab, unsigned int co
 	unsigned int max = debug_capacity(slab);
 
 	if (counters.objects != max) {
-		report_slab(e, slab, REPORT_OBJECTS, (unsigned int)counters.objects, max);
+		report_slab_counts(e, slab, REPORT_OBJECTS, counters.objects, (int)max);
 		counters.objects = (uint16_t)(max & 0x7fff);
-		report_fix(e, FIX_OBJECTS);
+		report_fix(e, FIX_OBJECTS, NULL);
 	}
 	if (counters.inuse + counted != max) {
-		report_slab(e, slab, REPORT_COUNT, (unsigned int)counters.inuse,
-			    (int)(max - counted));
+		report_slab_counts(e, slab, REPORT_COUNT, counters.inuse, (int)(max - counted));
 		counters.inuse = (uint16_t)(max - counted);
-		report_fix(e, FIX_COUNT);
+		report_fix(e, FIX_COUNT, NULL);
 	}
 	engine_set_counters(slab, counters);
 }
@@ -198,12 +196,12 @@ static void give_up_list(struct engine *e, struct page *slab)
 	struct slab_counters counters = engine_counters(slab);
 	unsigned int max = debug_capacity(slab);
 
-	report_slab(e, slab, REPORT_COUNT, (unsigned int)counters.inuse, -1);
+	report_slab_counts(e, slab, REPORT_COUNT, counters.inuse, -1);
 	counters.objects = (uint16_t)(max & 0x7fff);
 	counters.inuse = (uint16_t)max;
 	engine_set_counters(slab, counters);
 	slab->freelist = NULL;
-	report_fix(e, FIX_COUNT);
+	report_fix(e, FIX_COUNT, NULL);
 }
 
 /* slab->freelist itself is no object. */
@@ -215,7 +213,7 @@ static void clear_list(struct engine *e, struct page *slab)
 	counters.inuse = counters.objects;
 	engine_set_counters(slab, counters);
 	slab->freelist = NULL;
-	report_fix(e, FIX_FREE_LIST);
+	report_fix(e, FIX_FREE_LIST, NULL);
 }
 
 bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj)

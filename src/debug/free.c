@@ -137,7 +137,7 @@ void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *
 	if (given)
 		give_locked(e, slab, obj, &r);
 	else if (r.flags & SLAB_CONSISTENCY_CHECKS)
-		report_fix(e, FIX_NOT_FREED, (unsigned long)obj);
+		report_fix(e, FIX_NOT_FREED, obj);
 	settle_locked(e, slab, &empty); /* a check may have repaired the free list */
 	lock_release(&node->list_lock);
 	report_deliver();

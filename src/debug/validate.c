@@ -70,7 +70,7 @@ unsigned long debug_validate(struct engine *e)
 		lock_acquire(&node->list_lock);
 		partial = validate_list_locked(e, &node->partial);
 		if (partial != node->nr_partial)
-			report_line(e, REPORT_WRONG_PARTIAL, e->name, partial, node->nr_partial);
+			report_wrong_partial(e, partial, node->nr_partial);
 		slabs += partial + validate_list_locked(e, &node->full);
 		place_list_locked(&node->partial);
 		place_list_locked(&node->full);

@@ -47,7 +47,7 @@ static void check_link(struct cache *c, void *obj)
 	if (likely(!next || (freeptr_is_inside(slab, next) && engine_starts_object(slab, next))))
 		return;
 	report_misuse(&c->engine, slab, obj, REPORT_FREE_POINTER, NULL);
-	report_fix(&c->engine, FIX_WAS_WRITTEN, (unsigned long)obj);
+	report_fix(&c->engine, FIX_WAS_WRITTEN, obj);
 	report_deliver();
 }
 

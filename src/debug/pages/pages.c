@@ -142,7 +142,7 @@ static bool leave(const struct block_record *b)
 	bool whole = !has(b, SLAB_CONSISTENCY_CHECKS) || check_poison(b);
 
 	if (!whole)
-		report_fix(report_blocks(), FIX_PAGES_UNUSED, (unsigned long)b->base);
+		report_fix(report_blocks(), FIX_PAGES_UNUSED, (void *)b->base);
 	report_deliver();
 	return whole;
 }
@@ -253,7 +253,7 @@ void *pages_alloc_slow(size_t size, size_t body, size_t align, int node, bool *z
 static void report_inside(const struct block_record *b, const void *p)
 {
 	report_block_pointer(b, p);
-	report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)p);
+	report_fix(report_blocks(), FIX_NOT_FREED, p);
 	report_deliver();
 }
 
@@ -268,7 +268,7 @@ static bool is_mistake(const void *p)
 			return false;
 		}
 		report_block(&b, REPORT_FREE_ALREADY);
-		report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)p);
+		report_fix(report_blocks(), FIX_NOT_FREED, p);
 		report_deliver();
 		return true;
 	}
@@ -281,7 +281,7 @@ static bool is_mistake(const void *p)
 static void free_checked(struct block_record *b, const void *caller)
 {
 	if (blocks_debug_flags() & SLAB_CONSISTENCY_CHECKS && !check_red_zones(b)) {
-		report_fix(report_blocks(), FIX_NOT_FREED, (unsigned long)start_of(b));
+		report_fix(report_blocks(), FIX_NOT_FREED, start_of(b));
 		report_deliver();
 		blocks_add(b);
 		return;

@@ -41,7 +41,7 @@ static void report_broken(struct engine *e, struct page *page)
 		  "outside object was overwritten",
 		  e->name);
 	report_slab_noted(e, page, REPORT_FREE_CHAIN, engine_is(e, &slab_ops) ? note : NULL);
-	report_fix(e, FIX_FREE_CHAIN);
+	report_fix(e, FIX_FREE_CHAIN, NULL);
 	report_count_isolated();
 }
 

@@ -98,23 +98,17 @@ static const char *repair_words(enum report_repair repair)
 
 /* ---- parts of a report ---- */
 
-static void put_banner_list(const struct engine *e, enum report_kind kind, va_list args)
-{
-	char reason[REPORT_REASON_MAX];
-
-	report_error_begin(cache_name(e), kind);
-	os_format_list(reason, sizeof(reason), report_reason(kind), args);
-	report_style()->banner(cache_name(e), reason);
-}
-
-/* With what the reason's words take. */
+/* With what the reason's words take: report_test.c has what that is for each kind. */
 static void put_banner(const struct engine *e, enum report_kind kind, ...)
 {
+	char reason[REPORT_REASON_MAX];
 	va_list args;
 
+	report_error_begin(cache_name(e), kind);
 	va_start(args, kind);
-	put_banner_list(e, kind, args);
+	os_format_list(reason, sizeof(reason), report_reason(kind), args);
 	va_end(args);
+	report_style()->banner(cache_name(e), reason);
 }
 
 /* What the kernel has no words for: a page of a heap is no slab. */
@@ -249,13 +243,15 @@ void report_object(struct engine *e, struct page *slab, void *obj, enum report_k
 	put_trailer(slab, obj);
 }
 
-void report_slab(struct engine *e, struct page *slab, enum report_kind kind, ...)
+void report_slab(struct engine *e, struct page *slab, enum report_kind kind)
 {
-	va_list args;
+	report_slab_noted(e, slab, kind, NULL);
+}
 
-	va_start(args, kind);
-	put_banner_list(e, kind, args);
-	va_end(args);
+void report_slab_counts(struct engine *e, struct page *slab, enum report_kind kind,
+			unsigned int counter, int other)
+{
+	put_banner(e, kind, counter, other);
 	put_slab_body(slab, NULL, NULL);
 }
 
@@ -362,7 +358,8 @@ void report_invalid(struct engine *e, struct page *slab, const void *p, const ch
 	put_misuse_body(slab, p, note);
 }
 
-void report_line(struct engine *e, enum report_kind kind, ...)
+/* A line without a banner, with what its words take, and the stack. */
+static void put_line(const struct engine *e, enum report_kind kind, ...)
 {
 	char line[REPORT_LINE_MAX];
 	va_list args;
@@ -375,10 +372,15 @@ void report_line(struct engine *e, enum report_kind kind, ...)
 	report_style()->stack();
 }
 
+void report_wrong_partial(struct engine *e, unsigned long counted, unsigned long counter)
+{
+	put_line(e, REPORT_WRONG_PARTIAL, cache_name(e), counted, counter);
+}
+
 void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj)
 {
-	report_line(e, REPORT_WRONG_CACHE, cache_name(e), cache_name(owner), (unsigned long)obj,
-		    cache_name(owner));
+	put_line(e, REPORT_WRONG_CACHE, cache_name(e), cache_name(owner), (unsigned long)obj,
+		 cache_name(owner));
 }
 
 /* ---- repairs ---- */
@@ -398,33 +400,26 @@ static bool fix_is_silent(enum report_repair repair)
 	       (repair == FIX_NOT_FREED || repair == FIX_NOT_RESIZED);
 }
 
-static void put_fix(struct engine *e, const char *text, const char *more)
-{
-	report_fix_begin(cache_name(e));
-	report_text_print("FIX %s: %s%s\n", cache_name(e), text, more);
-}
-
-void report_fix(struct engine *e, enum report_repair repair, ...)
-{
-	char text[REPORT_REASON_MAX];
-	va_list args;
-
-	if (fix_is_silent(repair))
-		return;
-	va_start(args, repair);
-	os_format_list(text, sizeof(text), repair_words(repair), args);
-	va_end(args);
-	put_fix(e, text, "");
-}
-
-void report_not_done(struct engine *e, const void *p, enum report_repair repair)
+/* p: where the words take an address. */
+static void put_fix(struct engine *e, enum report_repair repair, const void *p, const char *more)
 {
 	char text[REPORT_REASON_MAX];
 
 	if (fix_is_silent(repair))
 		return;
 	os_format(text, sizeof(text), repair_words(repair), (unsigned long)p);
-	put_fix(e, text, report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
+	report_fix_begin(cache_name(e));
+	report_text_print("FIX %s: %s%s\n", cache_name(e), text, more);
+}
+
+void report_fix(struct engine *e, enum report_repair repair, const void *p)
+{
+	put_fix(e, repair, p, "");
+}
+
+void report_not_done(struct engine *e, const void *p, enum report_repair repair)
+{
+	put_fix(e, repair, p, report_goes_on() ? "; USLAB_CONF=report=abort ends the program" : "");
 }
 
 void report_fix_bytes(struct engine *e, enum report_area area, const void *first, const void *last,

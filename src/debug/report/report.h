@@ -18,7 +18,7 @@
 
 #include "debug/debug.h"
 
-/* What was found; behind it what follows in a call of report_slab() or report_line(). */
+/* What was found. */
 enum report_kind {
 	REPORT_NOTHING,
 	REPORT_OVERWRITTEN,	/* of enum report_area; report_bytes() */
@@ -30,15 +30,16 @@ enum report_kind {
 	REPORT_FREE_CHAIN,	/* within it */
 	REPORT_ALLOC_POINTER,	/* what the slab's list begins with is no object */
 	REPORT_NO_SLAB,
-	REPORT_MOST_OBJECTS, /* unsigned int: objects, and how many there can be */
-	REPORT_MOST_INUSE,   /* unsigned int: inuse, objects */
-	REPORT_RETIRED,
-	REPORT_OBJECTS,	    /* unsigned int: found, right */
-	REPORT_COUNT,	    /* unsigned int: inuse, int: counted */
+	/* report_slab_counts(): */
+	REPORT_MOST_OBJECTS, /* objects, and how many there can be */
+	REPORT_MOST_INUSE,   /* inuse, objects */
+	REPORT_OBJECTS,	     /* found, right */
+	REPORT_COUNT,	     /* inuse, counted */
+	REPORT_ISOLATED,
 	REPORT_NONE_IN_USE, /* and yet one is freed */
 	REPORT_REMAINING,   /* report_leak_begin() */
 	/* without a banner */
-	REPORT_WRONG_PARTIAL, /* char *: cache, unsigned long: counted, counter */
+	REPORT_WRONG_PARTIAL, /* report_wrong_partial() */
 	REPORT_WRONG_CACHE,   /* report_wrong_cache() */
 	REPORT_LEAKED,	      /* report_leak_end() */
 	REPORT_GUARDED,	      /* kfence_report.c, which has enum kfence_bug */
@@ -58,18 +59,20 @@ enum report_area {
 	REPORT_NR_AREAS
 };
 
-/* What was done about it, or not done; behind it what follows in a call of report_fix(). */
+/* What was done about it, or not done. */
 enum report_repair {
-	FIX_NOTHING,	 /* not even said */
-	FIX_NOT_FREED,	 /* unsigned long: the address */
-	FIX_NOT_RESIZED, /* unsigned long: the address */
-	FIX_WAS_WRITTEN, /* unsigned long: the address of an object that was free */
+	FIX_NOTHING, /* not even said */
+	/* with an address: */
+	FIX_NOT_FREED,
+	FIX_NOT_RESIZED,
+	FIX_WAS_WRITTEN,  /* an object that was free */
+	FIX_PAGES_UNUSED, /* where they begin */
+	/* without: */
 	FIX_ALL_USED,
 	FIX_OBJECTS,
 	FIX_COUNT,
 	FIX_FREE_LIST,
 	FIX_FREE_CHAIN,
-	FIX_PAGES_UNUSED, /* unsigned long: the address */
 	REPORT_NR_REPAIRS
 };
 
@@ -82,7 +85,10 @@ cold void report_padding(struct engine *e, struct page *slab, const void *first,
 /* A reason and the trailer of an object. */
 cold void report_object(struct engine *e, struct page *slab, void *obj, enum report_kind kind);
 /* A reason, the slab line and the stack. */
-cold void report_slab(struct engine *e, struct page *slab, enum report_kind kind, ...);
+cold void report_slab(struct engine *e, struct page *slab, enum report_kind kind);
+/* The same for a counter that is wrong; other: what it was compared with, -1: no end was found. */
+cold void report_slab_counts(struct engine *e, struct page *slab, enum report_kind kind,
+			     unsigned int counter, int other);
 /* With a line of our own behind the slab line, which says more than the kernel's words do. */
 cold void report_slab_noted(struct engine *e, struct page *slab, enum report_kind kind,
 			    const char *note);
@@ -105,12 +111,12 @@ cold void report_misuse(struct engine *e, struct page *slab, const void *p, enum
 			const char *note);
 /* The same with the kernel's reason for what is no object. */
 cold void report_invalid(struct engine *e, struct page *slab, const void *p, const char *note);
-/* `FIX cache: text`; counts as an error in tests, as in KUnit. */
-cold void report_fix(struct engine *e, enum report_repair repair, ...);
+/* `FIX cache: text`; counts as an error in tests, as in KUnit. p: the address, or NULL. */
+cold void report_fix(struct engine *e, enum report_repair repair, const void *p);
 /* FIX_NOT_FREED, FIX_NOT_RESIZED, and where the program goes on how it would end. */
 cold void report_not_done(struct engine *e, const void *p, enum report_repair repair);
-/* Without a banner: one line and the stack. */
-cold void report_line(struct engine *e, enum report_kind kind, ...);
+/* Without a banner, one line and the stack: partial slabs of e, by its list and its counter. */
+cold void report_wrong_partial(struct engine *e, unsigned long counted, unsigned long counter);
 /* The same for an object of owner that was given back to e. */
 cold void report_wrong_cache(struct engine *e, const struct engine *owner, const void *obj);
 /* `Restoring <area> 0xA-0xB=0xE` */

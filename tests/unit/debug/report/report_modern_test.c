@@ -70,7 +70,7 @@ static void test_right_redzone(void **unused)
 
 	report_bytes(&engine, slab, obj, AREA_RIGHT_REDZONE, obj + 64, obj + 65, 0xcc);
 	report_fix_bytes(&engine, AREA_RIGHT_REDZONE, obj + 64, obj + 65, 0xcc);
-	report_fix(&engine, FIX_NOT_FREED, at);
+	report_fix(&engine, FIX_NOT_FREED, (void *)at);
 	check_text();
 	assert_true(report_tainted());
 }
@@ -116,7 +116,7 @@ static void test_dump_debug_flags(void **unused)
 	(void)unused;
 	report_text_open();
 	report_modern.dump("Object", 9, " ~\x7f\x80\xa5 az\x1f", 9);
-	report_fix(&engine, FIX_FREE_LIST);
+	report_fix(&engine, FIX_FREE_LIST, NULL);
 	report_deliver();
 	assert_non_null(
 		strstr(text, ": 20 7e 7f 80 a5 20 61 7a 1f                        ~... az.\n"));

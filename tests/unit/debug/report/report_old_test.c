@@ -89,7 +89,7 @@ static void test_double_free(void **unused)
 	expect_trailer();
 	expect("FIX kmalloc-64: Object at 0x%lx not freed\n", (unsigned long)obj);
 	report_object(&engine, slab, obj, REPORT_FREE_ALREADY);
-	report_fix(&engine, FIX_NOT_FREED, (unsigned long)obj);
+	report_fix(&engine, FIX_NOT_FREED, obj);
 	check_text();
 }
 
@@ -115,28 +115,28 @@ static void test_not_freed(void **unused)
 {
 	(void)unused;
 	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
-	report_fix(&engine, FIX_NOT_FREED, 0x10ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x10);
 	report_deliver();
 	assert_null(strstr(text, "FIX"));
 	report_object(&engine, slab, obj, REPORT_FREE_POINTER);
-	report_fix(&engine, FIX_NOT_FREED, 0x20ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x20);
 	report_deliver();
 	assert_null(strstr(text, "FIX"));
 	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
-	report_fix(&engine, FIX_ALL_USED);
+	report_fix(&engine, FIX_ALL_USED, NULL);
 	report_object(&engine, slab, obj, REPORT_FREE_ALREADY);
-	report_fix(&engine, FIX_NOT_FREED, 0x30ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x30);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Marking all objects used\n"));
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x30 not freed\n"));
 	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
 	report_slab_invalid(&engine, slab, obj + 8);
-	report_fix(&engine, FIX_NOT_FREED, 0x50ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x50);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x50 not freed\n"));
 	report_set_format("modern");
 	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 6);
-	report_fix(&engine, FIX_NOT_FREED, 0x40ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x40);
 	report_deliver();
 	assert_non_null(strstr(text, "FIX kmalloc-64: Object at 0x40 not freed\n"));
 }
@@ -179,10 +179,10 @@ static void test_fixes(void **unused)
 	       "FIX kmalloc-64: Number of objects adjusted.\n"
 	       "FIX kmalloc-64: Freelist cleared\n"
 	       "FIX kmalloc-64: Marking all objects used\n");
-	report_fix(&engine, FIX_COUNT);
-	report_fix(&engine, FIX_OBJECTS);
-	report_fix(&engine, FIX_FREE_LIST);
-	report_fix(&engine, FIX_ALL_USED);
+	report_fix(&engine, FIX_COUNT, NULL);
+	report_fix(&engine, FIX_OBJECTS, NULL);
+	report_fix(&engine, FIX_FREE_LIST, NULL);
+	report_fix(&engine, FIX_ALL_USED, NULL);
 	check_text();
 }
 
@@ -232,7 +232,7 @@ static void test_debug_flags(void **unused)
 	(void)unused;
 	report_text_open();
 	report_old.dump("Object", 9, " ~\x7f\x80\x9f\xa0\xa1\xb2\xfb\xff", 10);
-	report_fix(&engine, FIX_FREE_LIST);
+	report_fix(&engine, FIX_FREE_LIST, NULL);
 	report_deliver();
 	assert_non_null(strstr(text, ":  20 7e 7f 80 9f a0 a1 b2 fb ff                   .~....¡²ûÿ"
 				     "      \n"));

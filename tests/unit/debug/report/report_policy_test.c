@@ -41,7 +41,7 @@ static void test_words(void **unused)
 /* A report whose reason has a number. */
 static void report_number(struct engine *e, struct page *page, unsigned int number)
 {
-	report_slab(e, page, REPORT_MOST_OBJECTS, number, 0u);
+	report_slab_counts(e, page, REPORT_MOST_OBJECTS, number, 0);
 }
 
 #define REASON(number) "objects " #number " > max 0"
@@ -414,7 +414,7 @@ static void child_with_policy(void *arg)
 	report_trace(&engine, slab, obj, true);
 	report_deliver(); /* nothing to end for */
 	report_number(&engine, slab, 1u);
-	report_fix(&engine, FIX_FREE_LIST);
+	report_fix(&engine, FIX_FREE_LIST, NULL);
 	report_deliver();
 	report_number(&engine, slab, 2u);
 	report_deliver();

@@ -50,7 +50,7 @@ static void test_bytes(void **unused)
 	(void)unused;
 	report_bytes(&engine, slab, obj, AREA_POISON, obj, obj, 0x6b);
 	report_fix_bytes(&engine, AREA_POISON, obj, obj, 0x6b);
-	report_fix(&engine, FIX_NOT_FREED, 0x10ul);
+	report_fix(&engine, FIX_NOT_FREED, (void *)0x10);
 	assert_non_null(strstr(shape(), TRAILER "FIX FIX "));
 	begin();
 	expect("\n\n0x%lx-0x%lx @offset=2624. First byte 0x6b instead of 0x6b\nAllocated in ",
@@ -66,14 +66,14 @@ static void test_slab(void **unused)
 	struct engine named = { .name = name };
 
 	(void)unused;
-	report_slab(&engine, slab, REPORT_COUNT, 5u, 4);
+	report_slab_counts(&engine, slab, REPORT_COUNT, 5, 4);
 	assert_string_equal(shape(), BANNER "Slab " STACK);
 	assert_non_null(strstr(text, "): Wrong object count. Counter is 5 but counted were 4\n"));
 
 	/* At most 100 bytes of reason; an address that lies in no page of ours. */
 	memset(name, 'r', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
-	report_slab(&named, NULL, REPORT_REMAINING, name);
+	report_leak_begin(&named, NULL);
 	assert_string_equal(shape(), BANNER STACK);
 	name[99 - strlen("Objects remaining in ")] = '\0';
 	begin();
@@ -87,10 +87,10 @@ static void test_pointer_and_line(void **unused)
 	report_pointer(&engine, slab, (void *)0x77, REPORT_ALLOC_POINTER);
 	assert_string_equal(shape(), BANNER "Slab Invalid ");
 	assert_non_null(strstr(text, "\nInvalid pointer 0x77\n"));
-	report_line(NULL, REPORT_WRONG_PARTIAL, "test", 5ul, 4ul);
+	report_wrong_partial(NULL, 5, 4);
 	assert_string_equal(shape(), "SLUB " STACK);
 	begin();
-	expect("SLUB test: 5 partial slabs counted but counter=4\nCPU: ");
+	expect("SLUB <none>: 5 partial slabs counted but counter=4\nCPU: ");
 	assert_memory_equal(text, expected, strlen(expected));
 	assert_string_equal(cache, "<none>");
 }
@@ -149,22 +149,68 @@ static void test_pointer_in_slab(void **unused)
 	assert_non_null(strstr(text, "\nuslab: Object already free\n"));
 }
 
-/* Whatever is reported, in either format, has words. */
+/* The conversions of printf text, one behind the other. */
+static const char *conversions(const char *words)
+{
+	static char out[64];
+	char *to = out;
+
+	for (; (words = strchr(words, '%')); words++) {
+		size_t len = strcspn(words + 1, "sduxpc") + 2;
+
+		assert_true((size_t)(to - out) + len < sizeof(out));
+		memcpy(to, words, len);
+		to += len;
+		words += len - 1;
+	}
+	*to = '\0';
+	return out;
+}
+
+/* What report.c gives with each kind; the others have no argument. */
+static const char *const arguments[REPORT_NR_KINDS] = {
+	[REPORT_OVERWRITTEN] = "%s",
+	[REPORT_PADDING] = "%lx%lx%lu",
+	[REPORT_INVALID_POINTER] = "%lx",
+	[REPORT_MOST_OBJECTS] = "%u%d",
+	[REPORT_MOST_INUSE] = "%u%d",
+	[REPORT_OBJECTS] = "%u%d",
+	[REPORT_COUNT] = "%u%d",
+	[REPORT_REMAINING] = "%s",
+	[REPORT_WRONG_PARTIAL] = "%s%lu%lu",
+	[REPORT_WRONG_CACHE] = "%s%s%lx%s",
+};
+
+/* Whatever is reported, in either format, has words, which take the arguments that there are. */
 static void test_words(void **unused)
 {
-	static const char *const formats[] = { "modern", "2.6.29" };
+	static const struct report_style *const styles[] = { &report_modern, &report_old };
 
 	(void)unused;
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		report_set_format(formats[i]);
-		for (int kind = REPORT_NOTHING + 1; kind < REPORT_LEAKED; kind++)
-			assert_non_null(report_reason((enum report_kind)kind));
+	for (size_t i = 0; i < ARRAY_SIZE(styles); i++) {
+		for (int kind = REPORT_NOTHING + 1; kind < REPORT_LEAKED; kind++) {
+			const char *given = arguments[kind] ? arguments[kind] : "";
+			const char *words = styles[i]->reason[kind];
+
+			if (i && !words)
+				continue; /* as in the first */
+			assert_non_null(words);
+			assert_memory_equal(given, conversions(words), strlen(conversions(words)));
+			if (!i)
+				assert_string_equal(given, conversions(words));
+		}
+		for (int repair = FIX_NOTHING + 1; repair < REPORT_NR_REPAIRS; repair++) {
+			const char *words = styles[i]->repair[repair];
+
+			if (i && !words)
+				continue;
+			assert_non_null(words);
+			assert_string_equal(conversions(words),
+					    repair <= FIX_PAGES_UNUSED ? "%lx" : "");
+		}
+		for (size_t area = 0; area < REPORT_NR_AREAS; area++)
+			assert_true(styles[i]->area[area] || i);
 	}
-	report_set_format("modern");
-	for (size_t area = 0; area < REPORT_NR_AREAS; area++)
-		assert_non_null(report_modern.area[area]);
-	for (size_t repair = FIX_NOTHING + 1; repair < REPORT_NR_REPAIRS; repair++)
-		assert_non_null(report_modern.repair[repair]);
 }
 
 static void test_padding(void **unused)
@@ -230,7 +276,7 @@ static void test_trace(void **unused)
 	assert_int_equal(calls, 0); /* no mistake */
 	assert_int_equal(report_counters.reports, reports);
 	report_trace(&engine, slab, obj, false);
-	report_fix(&engine, FIX_FREE_LIST); /* so that it is delivered */
+	report_fix(&engine, FIX_FREE_LIST, NULL); /* so that it is delivered */
 	begin();
 	expect("TRACE kmalloc-64 free 0x%lx inuse=3 fp=0x%lx\n", (unsigned long)obj,
 	       (unsigned long)obj + STRIDE);
@@ -265,8 +311,8 @@ static void test_counters(void **unused)
 	(void)unused;
 	report_object(&engine, slab, obj, REPORT_FREE_CHAIN);
 	report_slab(&engine, slab, REPORT_NO_SLAB);
-	report_line(&engine, REPORT_WRONG_PARTIAL, "test", 1ul, 2ul);
-	report_fix(&engine, FIX_FREE_LIST);
+	report_wrong_partial(&engine, 1, 2);
+	report_fix(&engine, FIX_FREE_LIST, NULL);
 	report_fix_bytes(&engine, AREA_POISON, obj, obj, 1);
 	assert_int_equal(report_counters.reports, before.reports + 3);
 	assert_int_equal(report_counters.fixes, before.fixes + 2);
