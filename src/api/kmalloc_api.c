@@ -109,8 +109,8 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 		return copy_of(p, MIN(size, new_size), new_size, flags, caller);
 	if (new_size > size)
 		return realloc_move(p, size, new_size, flags, caller);
-	if (unlikely(
-		    os_memcheck_on)) /* which is notified of a new object and of the old one's end */
+	/* memcheck is notified of a new object and of the old one's end. */
+	if (unlikely(os_memcheck_on))
 		return realloc_move(p, new_size, new_size, flags, caller);
 	if (kmalloc_resize(p, new_size))
 		return (void *)p; /* what lies behind it is nobody's now */

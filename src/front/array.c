@@ -435,9 +435,9 @@ static void drain_cpu(struct front *f, int cpu)
 	uintptr_t *spare = percpu_spare(f->id, cpu);
 
 	drain_word(f, cpu, percpu_word(f->id, cpu));
+	/* Still closed: nothing was put there, nor is taken. */
 	if (drain_word(f, cpu, spare))
-		percpu_put_back(cpu, spare,
-				0); /* closed still: nothing was put there, nor is taken */
+		percpu_put_back(cpu, spare, 0);
 }
 
 static void drain_depot(struct front *f, struct depot *d)

@@ -128,8 +128,8 @@ static void *realloc_block(const struct cache_call *call, void *p, size_t size, 
 	size_t old = malloc_block_size(p);
 
 	if (unlikely(!old)) {
-		if (!malloc_ready() ||
-		    !nested_call()) /* else maybe a mapped block, whose table is locked */
+		/* In a nested call it may be a mapped block, whose table is locked. */
+		if (!malloc_ready() || !nested_call())
 			malloc_bad_pointer(call, p);
 		return no_memory(); /* if the report does not end the program */
 	}

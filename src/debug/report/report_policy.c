@@ -312,8 +312,8 @@ static void notify(const struct notification *n)
 		lock_thread.flags |= LOCK_NOTIFYING;
 		n->hook(n->cache, n->copy ? n->copy : n->start, n->arg);
 		lock_thread.flags &= ~LOCK_NOTIFYING;
-		__atomic_fetch_sub(&nr_notifying, 1,
-				   __ATOMIC_RELEASE); /* pairs with report_set_hook() */
+		/* Pairs with report_set_hook(). */
+		__atomic_fetch_sub(&nr_notifying, 1, __ATOMIC_RELEASE);
 	}
 	if (n->copy)
 		os_release(n->copy, n->size);

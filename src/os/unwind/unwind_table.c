@@ -28,8 +28,8 @@
 #define PE_OMIT 0xff
 
 #define REACH (1ul << 31) /* of the offsets in a sorted table */
-#define ENTRY_MAX \
-	(1ul << 20) /* bytes; no function has a longer one, and bytes that are none may say so */
+/* Bytes; no function has a longer entry, and bytes that are none may say so. */
+#define ENTRY_MAX (1ul << 20)
 #define AUGMENTATION_MAX 8 /* of an augmentation, with the NUL */
 
 struct frames {
