@@ -30,6 +30,11 @@ check:
 bench: all
 	scripts/bench $(ARGS)
 
+#: make bench-malloc [ARGS=...]
+#:                          whole programs under each allocator: time, CPU time, peak memory
+bench-malloc: all
+	scripts/bench-malloc $(ARGS)
+
 #: make results [ARGS=...]  what was published about slab allocators, and ours: docs/results.md
 results: all
 	scripts/results $(ARGS)
@@ -62,4 +67,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test check bench results pictures soak install setup format clean
+.PHONY: all help demo test check bench bench-malloc results pictures soak install setup format clean

@@ -19,27 +19,20 @@ KEYS = 2000
 REQUESTS = 40000
 
 
-class Server:
-    """One redis-server, measured."""
+class Link:
+    """A connection to a redis-server that is starting."""
 
-    def __init__(self, lab, library):
-        self.lab, self.path = lab, lab.file("redis.sock")
-        line, env = lab.command(["redis-server", "--port", "0", "--unixsocket", self.path,
-                                 "--save", "", "--enable-debug-command", "yes",
-                                 "--dir", lab.path], library)
-        self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True)
+    def __init__(self, path, process):
         deadline = time.monotonic() + 300
         while True:
             try:
                 self.link = socket.socket(socket.AF_UNIX)
-                self.link.connect(self.path)
+                self.link.connect(path)
                 break
             except OSError:
                 self.link.close()
-                if time.monotonic() > deadline or self.process.poll() is not None:
-                    self.process.terminate()
-                    preload.fail(f"redis-server does not start:\n{self.process.stdout.read()}")
+                if time.monotonic() > deadline or process.poll() is not None:
+                    preload.fail("redis-server does not start")
                 time.sleep(0.05)
         self.reply = self.link.makefile("rb")
 
@@ -62,8 +55,33 @@ class Server:
             preload.fail(f"redis says {line}")
         return line.strip()
 
-    def stop(self):
+    def shut_down(self):
         self.link.sendall(b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n")
+
+
+def arguments(path, folder):
+    """Of a redis-server with a socket at that path and nothing on disk."""
+    return ["--port", "0", "--unixsocket", path, "--save", "", "--dir", folder]
+
+
+class Server(Link):
+    """One redis-server, measured."""
+
+    def __init__(self, lab, library):
+        self.lab, self.path = lab, lab.file("redis.sock")
+        line, env = lab.command(["redis-server", *arguments(self.path, lab.path),
+                                 "--enable-debug-command", "yes"], library)
+        self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True)
+        try:
+            super().__init__(self.path, self.process)
+        except SystemExit:
+            self.process.terminate()
+            print(self.process.stdout.read())
+            raise
+
+    def stop(self):
+        self.shut_down()
         output = self.process.communicate(timeout=300)[0]
         if self.process.returncode or "uslab:" in output:
             preload.fail(f"redis-server ended with {self.process.returncode}:\n{output[-3000:]}")
