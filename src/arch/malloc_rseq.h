@@ -6,8 +6,8 @@
  * Invariants: as <uslab/arch/rseq-x86_64.h>: one plain store commits; rseq_cs is the only field of
  *             struct rseq that is written.
  * Locks:      none; a restartable sequence excludes the other threads of this CPU.
- * Flow:       called by cache/kmalloc/kfree.h, cache/kmalloc/kfree_bulk.c, malloc/hot.h and
- *             malloc/slow.c; includes the file of this CPU.
+ * Flow:       called by cache/kmalloc/kfree.h, cache/kmalloc/kfree_bulk.c, malloc/hot.h,
+ *             malloc/resize.c and malloc/slow.c; includes the file of this CPU.
  *
  * Contract, in pseudo-code; each runs as if no other thread of this CPU existed, or not at all.
  * The same word as the handle of cache number class finds, but reached from the arena's base, so
@@ -28,6 +28,9 @@
  *                                                            *WORD = top     (the commit)
  *                                                        full: clear the mark of obj; miss
  *
+ *     bool arch_malloc_put(base, class, rseq, obj):
+ *         push without its two looks at obj, for a caller that has looked himself
+ *
  *     size_t arch_malloc_push_run(handle of a class, rseq, nr, p, slab, bytes):
  *         push of p[0], p[1], ..., nr of them at most, with one commit, until one would miss or
  *         does not lie in slab .. slab + bytes, which is of that class and begins at a multiple of
@@ -44,7 +47,7 @@
  * table that does not change.
  *
  * They return a constant on either way out, so that the caller's branch on it costs nothing.
- * Where there is no sequence for the CPU both miss always.
+ * Where there is no sequence for the CPU all miss always.
  */
 #ifndef ARCH_MALLOC_RSEQ_H
 #define ARCH_MALLOC_RSEQ_H

@@ -9,7 +9,8 @@
  *             while it has the object.
  * Locks:      none; whoever has the object. Relaxed atomics, since a program that frees an
  *             object twice has two owners.
- * Flow:       used by arch/x86_64/malloc_rseq.h, cache/mark.c and cache/object.h.
+ * Flow:       used by arch/x86_64/malloc_rseq.h, cache/mark.c, cache/object.h and
+ *             malloc/hot.h.
  *
  * As the upper half of an aligned word: there a pointer has its high bits, so that no pointer of a
  * program, not even one to the object itself, looks like a mark. Other values do one time in 2^32.

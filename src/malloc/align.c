@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "malloc/internal.h"
+#include "malloc/hot.h"
 #include "malloc/libc.h"
 #include "os/memory/vm.h"
 #include "page/nested.h"
@@ -37,7 +37,7 @@ void *malloc_aligned(size_t align, size_t size, const void *caller)
 	return malloc_run(size, align, NULL, caller);
 }
 
-static void *aligned_or_errno(size_t align, size_t size, const void *caller)
+static noinline void *aligned_slow(size_t align, size_t size, const void *caller)
 {
 	void *p = malloc_aligned(align, size, caller);
 
@@ -46,15 +46,34 @@ static void *aligned_or_errno(size_t align, size_t size, const void *caller)
 	return p;
 }
 
+/* align a power of two. */
+static always_inline void *aligned_or_errno(size_t align, size_t size)
+{
+	void *p;
+
+	return likely(malloc_hot_aligned(align, size, &p))
+		       ? p
+		       : aligned_slow(align, size, MALLOC_CALLER);
+}
+
+static noinline int posix_slow(void **result, size_t align, size_t size, const void *caller)
+{
+	void *p = malloc_aligned(align, size, caller);
+
+	if (!p)
+		return ENOMEM;
+	*result = p;
+	return 0;
+}
+
 USLAB_API int posix_memalign(void **result, size_t align, size_t size)
 {
 	void *p;
 
-	if (!is_pow2(align) || align % sizeof(void *))
+	if (unlikely(!is_pow2(align) || align % sizeof(void *)))
 		return EINVAL;
-	p = malloc_aligned(align, size, MALLOC_CALLER);
-	if (!p)
-		return ENOMEM;
+	if (unlikely(!malloc_hot_aligned(align, size, &p)))
+		return posix_slow(result, align, size, MALLOC_CALLER);
 	*result = p;
 	return 0;
 }
@@ -65,7 +84,7 @@ USLAB_API void *aligned_alloc(size_t align, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	return aligned_or_errno(align, size, MALLOC_CALLER);
+	return aligned_or_errno(align, size);
 }
 
 /* As glibc: an alignment that is no power of two counts as the next one. */
@@ -75,12 +94,12 @@ USLAB_API void *memalign(size_t align, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	return aligned_or_errno(align > 1 ? 1ul << fls(align - 1) : 1, size, MALLOC_CALLER);
+	return aligned_or_errno(align > 1 ? 1ul << fls(align - 1) : 1, size);
 }
 
 USLAB_API void *valloc(size_t size)
 {
-	return aligned_or_errno(os_page_size(), size, MALLOC_CALLER);
+	return aligned_or_errno(os_page_size(), size);
 }
 
 USLAB_API void *pvalloc(size_t size)
@@ -91,5 +110,5 @@ USLAB_API void *pvalloc(size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page), MALLOC_CALLER);
+	return aligned_or_errno(page, MAX(ALIGN_UP(size, page), page));
 }

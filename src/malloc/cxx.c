@@ -168,14 +168,26 @@ USLAB_API void *_Znam(size_t size)
 	return new_slow(size, 0, MALLOC_CALLER);
 }
 
+/* What is no power of two compilers do not pass; the standard does not say what it gets. */
+static always_inline bool hot_aligned(size_t size, size_t align, void **result)
+{
+	return likely(is_pow2(align)) && malloc_hot_aligned(align, size, result);
+}
+
 USLAB_API void *_ZnwmSt11align_val_t(size_t size, size_t align)
 {
-	return new_slow(size, align, MALLOC_CALLER);
+	void *p;
+
+	return likely(hot_aligned(size, align, &p)) ? p : new_slow(size, align, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnamSt11align_val_t(size_t size, size_t align)
 {
-	return look_up_forms()->new_aligned(size, align);
+	void *p;
+
+	if (unlikely(!are_ours()))
+		return look_up_forms()->new_aligned(size, align);
+	return likely(hot_aligned(size, align, &p)) ? p : new_slow(size, align, MALLOC_CALLER);
 }
 
 /*
@@ -240,18 +252,30 @@ USLAB_API void *_ZnwmRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 
 USLAB_API void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 {
+	void *p;
+
+	if (are_ours() && likely(malloc_hot_alloc(size, &p)))
+		return p;
 	return nothrow_slow(size, tag, true, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						   const struct nothrow *tag)
 {
+	void *p;
+
+	if (are_ours() && likely(hot_aligned(size, align, &p)))
+		return p;
 	return nothrow_aligned(size, align, tag, false, MALLOC_CALLER);
 }
 
 USLAB_API void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 						   const struct nothrow *tag)
 {
+	void *p;
+
+	if (are_ours() && likely(hot_aligned(size, align, &p)))
+		return p;
 	return nothrow_aligned(size, align, tag, true, MALLOC_CALLER);
 }
 
@@ -261,29 +285,42 @@ USLAB_API void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align,
 static const struct cache_call delete_one = { "operator delete", FIX_NOTHING };
 static const struct cache_call delete_array = { "operator delete[]", FIX_NOTHING };
 
-static cold noinline bool look_up_ours(void)
+static bool look_up_ours(void)
 {
 	return look_up_forms() == &our_forms || are_ours();
 }
 
 /*
  * A form that is defined by another need not call that one if it is ours: so reports have its own
- * name.
+ * name. Not known yet, or not ours: form is the one that it calls.
  */
-static always_inline bool may_delete(void)
+static cold void delete_by(const struct cache_call *call, void *p, void (**form)(void *),
+			   const void *caller)
 {
-	return are_ours() || look_up_ours();
+	if (look_up_ours())
+		free_slow_as(call, p, caller);
+	else
+		(*form)(p);
+}
+
+static cold void delete_aligned_by(const struct cache_call *call, void *p, size_t align,
+				   void (**form)(void *, size_t), const void *caller)
+{
+	if (look_up_ours())
+		free_slow_as(call, p, caller);
+	else
+		(*form)(p, align);
 }
 
 USLAB_API void _ZdlPv(void *p)
 {
-	malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	malloc_free_as(&delete_one, p);
 }
 
 USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 {
 	(void)align;
-	malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	malloc_free_as(&delete_one, p);
 }
 
 /* What compilers call for `delete p`, and for arrays. */
@@ -291,89 +328,91 @@ USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 USLAB_API void _ZdlPvm(void *p, size_t size)
 {
 	(void)size;
-	if (may_delete())
-		malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_one, p);
 	else
-		forms.delete_one(p);
+		delete_by(&delete_one, p, &forms.delete_one, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdaPv(void *p)
 {
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_one(p);
+		delete_by(&delete_array, p, &forms.delete_one, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdaPvm(void *p, size_t size)
 {
 	(void)size;
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_array(p);
+		delete_by(&delete_array, p, &forms.delete_array, MALLOC_CALLER);
 }
 
 /* The rest are rare: alignment, and what a constructor's exception calls. */
 
 USLAB_API void _ZdaPvSt11align_val_t(void *p, size_t align)
 {
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_aligned(p, align);
+		delete_aligned_by(&delete_array, p, align, &forms.delete_aligned, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
-	if (may_delete())
-		malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_one, p);
 	else
-		forms.delete_aligned(p, align);
+		delete_aligned_by(&delete_one, p, align, &forms.delete_aligned, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdaPvmSt11align_val_t(void *p, size_t size, size_t align)
 {
 	(void)size;
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_aligned_array(p, align);
+		delete_aligned_by(&delete_array, p, align, &forms.delete_aligned_array,
+				  MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	if (may_delete())
-		malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_one, p);
 	else
-		forms.delete_one(p);
+		delete_by(&delete_one, p, &forms.delete_one, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdaPvRKSt9nothrow_t(void *p, const struct nothrow *tag)
 {
 	(void)tag;
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_array(p);
+		delete_by(&delete_array, p, &forms.delete_array, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	if (may_delete())
-		malloc_free_as(&delete_one, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_one, p);
 	else
-		forms.delete_aligned(p, align);
+		delete_aligned_by(&delete_one, p, align, &forms.delete_aligned, MALLOC_CALLER);
 }
 
 USLAB_API void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, const struct nothrow *tag)
 {
 	(void)tag;
-	if (may_delete())
-		malloc_free_as(&delete_array, p, MALLOC_CALLER);
+	if (likely(are_ours()))
+		malloc_free_as(&delete_array, p);
 	else
-		forms.delete_aligned_array(p, align);
+		delete_aligned_by(&delete_array, p, align, &forms.delete_aligned_array,
+				  MALLOC_CALLER);
 }

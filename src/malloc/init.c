@@ -3,7 +3,7 @@
  * malloc/init.c - the caches of the drop-in malloc, made at the first request
  *
  * Why:        docs/adr/0007.
- * Data:       malloc_hot, malloc_state, and how many caches exist.
+ * Data:       malloc_hot, malloc_shape, malloc_state, and how many caches exist.
  * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
  *             each size to its class. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once.
@@ -23,6 +23,7 @@
 #include "inspect/root.h"
 
 struct malloc_hot malloc_hot;
+struct malloc_shape malloc_shape[MALLOC_CLASSES + 1];
 uint32_t malloc_state; /* 1: the caches exist; written under init_lock */
 
 static struct lock init_lock;	/* unranked: cache_init() takes every rank below it */
@@ -57,13 +58,19 @@ static int create_cache(unsigned int class)
 	return cache_create(&spec, &handle);
 }
 
+BUILD_ASSERT(MALLOC_MAX_SMALL <= UINT16_MAX && PAGE_SIZE <= UINT16_MAX);
+
 /* Class of every size up to MALLOC_MAX_TABLE, where one base register reaches it. */
-static void fill_table(void)
+static void fill_tables(void)
 {
 	unsigned char *table = (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
 
 	for (unsigned int size = 0; size < MALLOC_TABLE_SIZE; size++)
 		table[size] = (unsigned char)malloc_class_of(size);
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
+		malloc_shape[class].size = (uint16_t)malloc_class_size(class);
+		malloc_shape[class].align = (uint16_t)malloc_class_align(class);
+	}
 }
 
 #define SIZE_LIMIT (MALLOC_MAX_TABLE + 1ul)
@@ -106,7 +113,7 @@ static int init_locked(void)
 		if (error)
 			return error;
 	}
-	fill_table();
+	fill_tables();
 	control_rearm = malloc_rearm;
 	control.can_sample = true;
 	if (os_rseq_on)

@@ -2,7 +2,7 @@
 /*
  * malloc/internal.h - what the files of the drop-in malloc share
  *
- * Data:       malloc_hot, the one cache line that the hit paths read.
+ * Data:       malloc_hot, the one cache line that all hit paths read; malloc_shape.
  * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
  *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_SAMPLING, and
  *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
@@ -28,6 +28,15 @@ struct malloc_hot {
 
 /* Hidden here already, so that no access goes through the GOT. */
 extern struct malloc_hot malloc_hot __attribute__((visibility("hidden")));
+
+/* Objects of a class. */
+struct malloc_shape {
+	uint16_t size;	/* malloc_class_size() */
+	uint16_t align; /* malloc_class_align() */
+};
+
+/* By class, for the hit paths; filled before they open, then const. */
+extern struct malloc_shape malloc_shape[MALLOC_CLASSES + 1] __attribute__((visibility("hidden")));
 
 /* GFP flags of every allocation here: failure is the caller's to report. */
 #define MALLOC_GFP (GFP_NOWAIT | __GFP_NOWARN)

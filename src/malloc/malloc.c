@@ -41,7 +41,7 @@ USLAB_API void free_sized(void *p, size_t size)
 	static const struct cache_call call = { "free_sized", FIX_NOT_FREED };
 
 	(void)size;
-	malloc_free_as(&call, p, MALLOC_CALLER);
+	malloc_free_as(&call, p);
 }
 
 USLAB_API void free_aligned_sized(void *p, size_t align, size_t size);
@@ -51,5 +51,5 @@ USLAB_API void free_aligned_sized(void *p, size_t align, size_t size)
 
 	(void)align;
 	(void)size;
-	malloc_free_as(&call, p, MALLOC_CALLER);
+	malloc_free_as(&call, p);
 }

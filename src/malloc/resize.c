@@ -12,53 +12,79 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chunk.h"
 #include "cache/instrument/instrument.h"
 #include "debug/pages/pages.h"
 #include "malloc/hot.h"
 #include "os/instrument/memcheck.h"
 #include "page/nested.h"
 
-static void *no_memory(void)
+static cold void *no_memory(void)
 {
 	errno = ENOMEM;
 	return NULL;
 }
 
+/* ---- calloc ---------------------------------------------------------------------------------- */
+
+#define CLEAR_INLINE 128ul /* bytes; above a call is quicker */
+BUILD_ASSERT(CLEAR_INLINE <= MALLOC_FINE_CLASSES * MALLOC_ALIGN); /* chunks are classes */
+
 /*
- * Clears all usable bytes, so that a realloc() in place adds only bytes that calloc() has cleared.
- * Memory checkers know only of the bytes asked for.
+ * Clears all usable bytes of an object of a hit, so that a realloc() in place adds only bytes that
+ * calloc() has cleared.
  */
-static void *clear(void *p, size_t bytes, size_t usable)
+static always_inline void *clear_object(void *p, size_t bytes)
 {
-	return memset(p, 0, unlikely(os_memcheck_on) ? bytes : MAX(bytes, usable));
+	if (unlikely(bytes > CLEAR_INLINE))
+		return memset(p, 0, malloc_shape[malloc_hot_table(malloc_hot.base)[bytes]].size);
+	chunk_clear(p, bytes);
+	return p;
+}
+
+/* Likewise of any block. Memory checkers know only of the bytes asked for, and let nothing hit. */
+static void *clear(void *p, size_t bytes)
+{
+	return memset(p, 0, unlikely(os_memcheck_on) ? bytes : MAX(bytes, malloc_block_size(p)));
+}
+
+static noinline void *calloc_slow(size_t bytes, const void *caller)
+{
+	bool zeroed;
+	void *p = malloc_any(bytes, &zeroed, caller);
+
+	if (unlikely(!p))
+		return no_memory();
+	/* new pages are zero, and not resident until they are written to */
+	return zeroed ? p : clear(p, bytes);
 }
 
 USLAB_API void *calloc(size_t n, size_t size)
 {
-	bool zeroed;
 	size_t bytes;
 	void *p;
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
 	if (likely(malloc_hot_alloc(bytes, &p)))
-		return clear(p, bytes, malloc_class_size(malloc_class_of(bytes)));
-	p = malloc_any(bytes, &zeroed, MALLOC_CALLER);
-	if (unlikely(!p))
-		return no_memory();
-	/* new pages are zero, and not resident until they are written to */
-	return zeroed ? p : clear(p, bytes, malloc_block_size(p));
+		return clear_object(p, bytes);
+	return calloc_slow(bytes, MALLOC_CALLER);
 }
 
+/* ---- realloc, any block ---------------------------------------------------------------------- */
+
+#define STAYS \
+	1u /* classes of slack on shrinking: saves a copy and keeps the waste below a quarter */
+
 /*
- * May a block of old bytes stay in place for size bytes? One class of slack on shrinking saves a
- * copy and keeps the waste below a quarter. Page runs are resized page by page, elsewhere.
+ * May a block of old bytes stay in place for size bytes? Page runs are resized page by page,
+ * elsewhere.
  */
 static bool may_stay(size_t old, size_t size)
 {
 	if (size > old || old > MALLOC_MAX_SMALL)
 		return false;
-	return malloc_class_of(size) + 1 >= malloc_class_of(old);
+	return malloc_class_of(size) + STAYS >= malloc_class_of(old);
 }
 
 static always_inline void *copy_of(const void *p, size_t old, size_t size, const void *caller)
@@ -122,7 +148,6 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	return move(p, old, size, caller);
 }
 
-/* p is not NULL, size is not 0. */
 static void *realloc_block(const struct cache_call *call, void *p, size_t size, const void *caller)
 {
 	size_t old = malloc_block_size(p);
@@ -138,29 +163,87 @@ static void *realloc_block(const struct cache_call *call, void *p, size_t size, 
 	return resize(p, old, size, caller);
 }
 
-static void *malloc_for(size_t size, const void *caller)
+/* p is not NULL. */
+static noinline void *realloc_slow(const struct cache_call *call, void *p, size_t size,
+				   const void *caller)
 {
-	void *p;
-
-	return likely(malloc_hot_alloc(size, &p)) ? p : malloc_slow(size, caller);
-}
-
-static always_inline void *realloc_for(const struct cache_call *call, void *p, size_t size,
-				       const void *caller)
-{
-	if (!p)
-		return malloc_for(size, caller);
 	if (size)
 		return realloc_block(call, p, size, caller);
-	malloc_free_as(call, p, caller); /* as glibc */
+	if (unlikely(!malloc_hot_free(p))) /* as glibc */
+		free_slow_as(call, p, caller);
 	return NULL;
+}
+
+/* ---- realloc, hits --------------------------------------------------------------------------- */
+
+#define MOVE_INLINE 256ul /* bytes to copy; above a call is quicker */
+
+/* The array had no room for p, whose bytes are in moved. */
+static noinline void *free_moved(void *p, void *moved, const void *caller)
+{
+	free_slow(p, caller);
+	return moved;
+}
+
+static noinline void *move_many(void *p, size_t bytes, void *moved, const void *caller)
+{
+	memcpy(moved, p, bytes);
+	return likely(malloc_hot_free(p)) ? moved : free_moved(p, moved, caller);
+}
+
+/* p is a block of class old, and may not stay; size is one of the table. */
+static noinline void *realloc_move(const struct cache_call *call, void *p, unsigned int old,
+				   size_t size, const void *caller)
+{
+	char *base = malloc_hot.base;
+	size_t bytes;
+	void *moved;
+
+	if (unlikely(old > MALLOC_CLASSES))
+		return realloc_slow(call, p, size, caller);
+	bytes = malloc_shape[old].size;
+	bytes = MIN(bytes, size);
+	if (unlikely(!malloc_hot_has(base, p, old, bytes)) ||
+	    unlikely(
+		    !arch_malloc_pop(base, &malloc_hot_table(base)[size], malloc_hot.rseq, &moved)))
+		return realloc_slow(call, p, size, caller);
+	if (unlikely(bytes > MOVE_INLINE))
+		return move_many(p, bytes, moved, caller);
+	chunk_copy(moved, p, bytes);
+	if (unlikely(!arch_malloc_put(base, old, malloc_hot.rseq, p)))
+		return free_moved(p, moved, caller);
+	return moved;
+}
+
+/*
+ * What malloc_hot_free() notices is no hit, and neither is what has to wait for the mailbox. Of a
+ * move tracers are notified, since with them no array hits; of a block that stays they would not
+ * be.
+ */
+static always_inline void *realloc_for(const struct cache_call *call, void *p, size_t size)
+{
+	unsigned int old;
+	char *base;
+	void *result;
+
+	if (!p)
+		return likely(malloc_hot_alloc(size, &result)) ? result
+							       : malloc_slow(size, MALLOC_CALLER);
+	if (unlikely(!size) || unlikely(size >= malloc_hot.size_limit))
+		return realloc_slow(call, p, size, MALLOC_CALLER);
+	base = malloc_hot_base();
+	if (unlikely(!malloc_hot_class(base, p, &old)))
+		return realloc_slow(call, p, size, MALLOC_CALLER);
+	if (old - malloc_hot_table(base)[size] > STAYS)
+		return realloc_move(call, p, old, size, MALLOC_CALLER);
+	return likely(!os_probe_objects()) ? p : realloc_slow(call, p, size, MALLOC_CALLER);
 }
 
 USLAB_API void *realloc(void *p, size_t size)
 {
 	static const struct cache_call call = { "realloc", FIX_NOT_RESIZED };
 
-	return realloc_for(&call, p, size, MALLOC_CALLER);
+	return realloc_for(&call, p, size);
 }
 
 USLAB_API void *reallocarray(void *p, size_t n, size_t size)
@@ -170,13 +253,22 @@ USLAB_API void *reallocarray(void *p, size_t n, size_t size)
 
 	if (unlikely(__builtin_mul_overflow(n, size, &bytes)))
 		return no_memory();
-	return realloc_for(&call, p, bytes, MALLOC_CALLER);
+	return realloc_for(&call, p, bytes);
+}
+
+static noinline size_t usable_slow(const void *p)
+{
+	size_t size = p ? malloc_block_size(p) : 0;
+
+	return size && malloc_ready() && unlikely(cache_is_free(p)) ? 0 : size;
 }
 
 /* Usable bytes; 0 for NULL, for a pointer to no block, and for one that is known to be free. */
 USLAB_API size_t malloc_usable_size(void *p)
 {
-	size_t size = p ? malloc_block_size(p) : 0;
+	unsigned int class;
 
-	return size && malloc_ready() && unlikely(cache_is_free(p)) ? 0 : size;
+	if (likely(malloc_hot_class(malloc_hot.base, p, &class)) && likely(class <= MALLOC_CLASSES))
+		return malloc_shape[class].size;
+	return usable_slow(p);
 }

@@ -33,6 +33,12 @@ static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrd
 	return false;
 }
 
+static always_inline bool arch_malloc_put(char *base, unsigned long class, ptrdiff_t rseq,
+					  void *obj)
+{
+	return arch_malloc_push(base, class, rseq, obj);
+}
+
 static always_inline size_t arch_malloc_push_run(void *handle, ptrdiff_t rseq, size_t nr,
 						 void *const *p, uintptr_t slab, size_t bytes)
 {

@@ -65,37 +65,56 @@ miss:
 	return false;
 }
 
+/* Sets the mark of obj and pushes it, after looks at it, if any: those may go to miss. */
+#define ARCH_MALLOC_PUSH(looks, ...)                                     \
+	__asm__ volatile goto(looks                                      \
+		     "movl %k[obj], 4(%[obj])\n\t"                       \
+		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW("%b[class]") \
+		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */ \
+		     "addb $8, %b[top]\n\t"                              \
+		     "jc %l[full]\n\t" USLAB_RSEQ_INJECT(5)              \
+		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */ \
+		     USLAB_RSEQ_INJECT(6) "movq %[top], " ARCH_MALLOC_WORD "\n" /* commit */ \
+		     "2:"                                                \
+		     : [top] "=&r"(top), [tmp] "=&r"(tmp)                \
+		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq), [obj] "r"(obj) \
+		     : "memory", "cc"                                    \
+		     : __VA_ARGS__)
+
 static always_inline bool arch_malloc_push(char *base, unsigned long class, ptrdiff_t rseq,
 					   void *obj)
 {
 	unsigned long tmp;
 	char *top;
 
-	__asm__ volatile goto("movq %[obj], %[tmp]\n\t"
-		     "andq " ARCH_MALLOC_MASK ", %[tmp]\n\t"
-		     "imulq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
-		     "cmpq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
-		     "jae %l[miss]\n\t" /* no object starts here */
-		     "cmpl %k[obj], 4(%[obj])\n\t"
-		     "je %l[miss]\n\t"	/* it seems to be free already */
-		     "movl %k[obj], 4(%[obj])\n\t"
-		     USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(4) ARCH_MALLOC_WINDOW("%b[class]")
-		     "movq " ARCH_MALLOC_WORD ", %[top]\n\t" /* top = *word */
-		     "addb $8, %b[top]\n\t"
-		     "jc %l[full]\n\t" USLAB_RSEQ_INJECT(5)
-		     "movq %[obj], (%[top])\n\t" /* *top = obj; seen by nobody yet */
-		     USLAB_RSEQ_INJECT(6) "movq %[top], " ARCH_MALLOC_WORD "\n" /* commit */
-		     "2:"
-		     : [top] "=&r"(top), [tmp] "=&r"(tmp)
-		     : [base] "r"(base), [class] "r"(class), [rseq] "r"(rseq), [obj] "r"(obj)
-		     : "memory", "cc"
-		     : miss, full);
+	ARCH_MALLOC_PUSH("movq %[obj], %[tmp]\n\t"
+			 "andq " ARCH_MALLOC_MASK ", %[tmp]\n\t"
+			 "imulq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
+			 "cmpq " ARCH_MALLOC_MAGIC ", %[tmp]\n\t"
+			 "jae %l[miss]\n\t" /* no object starts here */
+			 "cmpl %k[obj], 4(%[obj])\n\t"
+			 "je %l[miss]\n\t", /* it seems to be free already */
+			 miss, full);
 	return true;
 full:
 	mark_clear(obj, USLAB_MARK_OFFSET);
 miss:
 	return false;
 }
+
+static always_inline bool arch_malloc_put(char *base, unsigned long class, ptrdiff_t rseq,
+					  void *obj)
+{
+	unsigned long tmp;
+	char *top;
+
+	ARCH_MALLOC_PUSH("", full);
+	return true;
+full:
+	mark_clear(obj, USLAB_MARK_OFFSET);
+	return false;
+}
+#undef ARCH_MALLOC_PUSH
 
 /* USLAB_WINDOW_MAGICS, of a handle */
 #define ARCH_MALLOC_MAGIC_OF "43008(%[handle])"

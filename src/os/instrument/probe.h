@@ -7,8 +7,9 @@
  *             written by tracers from outside.
  * Invariants: a probe is a no-op instruction and a note in the file that says where it is.
  * Locks:      none.
- * Flow:       called by cache/instrument/instrument.c, cache/instrument/instrument.h, page/buddy.c
- *             and page/fit.c. Built without <sys/sdt.h> nobody ever listens.
+ * Flow:       called by cache/instrument/instrument.c, cache/instrument/instrument.h,
+ *             malloc/resize.c, page/buddy.c and page/fit.c. Built without <sys/sdt.h> nobody ever
+ *             listens.
  */
 #ifndef OS_PROBE_H
 #define OS_PROBE_H

@@ -47,6 +47,22 @@ static void test_alignments(void **state)
 		}
 }
 
+/* Nothing smaller would be aligned; hits take the same class as misses. */
+static void test_smallest_class(void **state)
+{
+	(void)state;
+	for (size_t align = 8; align <= 4 * PAGE_SIZE; align *= 2)
+		for (size_t size = 0; size <= MALLOC_MAX_TABLE + 100; size += 1 + size / 256) {
+			unsigned int class = malloc_class_aligned(size, align);
+			void *p;
+
+			assert_int_equal(posix(&p, align, size), 0);
+			if (class)
+				assert_int_equal(malloc_usable_size(p), malloc_class_size(class));
+			give(p);
+		}
+}
+
 static void test_posix_rules(void **state)
 {
 	static const size_t wrong[] = { 0, 1, 2, 4, 3, 12, 24, 100, SIZE_MAX };
@@ -127,9 +143,9 @@ static void test_realloc_of_aligned(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alignments),	   cmocka_unit_test(test_posix_rules),
-		cmocka_unit_test(test_c11_rules),	   cmocka_unit_test(test_old_functions),
-		cmocka_unit_test(test_realloc_of_aligned),
+		cmocka_unit_test(test_alignments),    cmocka_unit_test(test_smallest_class),
+		cmocka_unit_test(test_posix_rules),   cmocka_unit_test(test_c11_rules),
+		cmocka_unit_test(test_old_functions), cmocka_unit_test(test_realloc_of_aligned),
 	};
 
 	if (malloc_is_replaced())

@@ -101,6 +101,9 @@ static void test_aligned_pairs(void **state)
 		_ZdaPvSt11align_val_tRKSt9nothrow_t(
 			checked(_ZnamSt11align_val_tRKSt9nothrow_t(1, a, NULL), 1, a), a, NULL);
 	}
+	/* not of the standard: no more than what is asked for */
+	_ZdlPv(checked(_ZnwmSt11align_val_t(100, 0), 100, 16));
+	_ZdlPv(checked(_ZnwmSt11align_val_t(100, 24), 100, 16));
 	assert_int_equal(used(), before);
 }
 

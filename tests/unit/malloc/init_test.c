@@ -58,13 +58,17 @@ static void test_caches(void **state)
 	}
 }
 
-static void test_table(void **state)
+static void test_tables(void **state)
 {
 	const unsigned char *table = (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
 
 	(void)state;
 	for (size_t size = 0; size <= MALLOC_MAX_TABLE; size++)
 		assert_int_equal(table[size], malloc_class_of(size));
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
+		assert_int_equal(malloc_shape[class].size, malloc_class_size(class));
+		assert_int_equal(malloc_shape[class].align, malloc_class_align(class));
+	}
 }
 
 static void test_hit_paths_open(void **state)
@@ -100,7 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_before_constructors),
 		cmocka_unit_test(test_caches),
-		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_hit_paths_open),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_report_name),

@@ -18,7 +18,9 @@
 #include "child.h"
 #include "debug/pages/blocks.h"
 #include "debug/report/report.h"
-#include "malloc/internal.h"
+#include "malloc/hot.h"
+#include "os/instrument/probe.h"
+#include "page/page.h"
 #include "replaced.h"
 
 static void *(*volatile alloc)(size_t) = malloc;
@@ -163,6 +165,75 @@ static void test_realloc_null(void **state)
 	give(p);
 }
 
+/* Of each class to each that the table knows: the bytes that both have are kept. */
+static void test_realloc_every_class(void **state)
+{
+	(void)state;
+	for (unsigned int old = 1; old <= malloc_class_of(MALLOC_MAX_TABLE); old += 1) {
+		for (unsigned int new = 1; new <= malloc_class_of(MALLOC_MAX_TABLE); new += 1) {
+			size_t had = malloc_class_size(old);
+			size_t size = malloc_class_size(new) - next_random() % MALLOC_ALIGN;
+			bool stays = new == old || new + 1 == old;
+			unsigned char *p = alloc(had);
+			unsigned char *q;
+
+			for (size_t i = 0; i < had; i++)
+				p[i] = pattern(old, i);
+			q = resize(p, size);
+			assert_non_null(q);
+			assert_int_equal(q == p, stays);
+			assert_int_equal(malloc_usable_size(q),
+					 malloc_class_size(stays ? old : new));
+			for (size_t i = 0; i < MIN(had, size); i++)
+				if (q[i] != pattern(old, i))
+					fail_msg("%zu -> %zu: byte %zu is wrong", had, size, i);
+			give(q);
+		}
+	}
+}
+
+/* So many blocks that arrays have nothing to take, or no room for what is freed. */
+static void test_realloc_many(void **state)
+{
+	enum { NR = 2000 };
+	static const size_t sizes[] = { 40, 90, 200, 700, 5000, 300, 30, 100, 16 };
+	static unsigned char *p[NR];
+	size_t least = sizes[0];
+
+	(void)state;
+	for (unsigned int n = 0; n < NR; n++)
+		memset(p[n] = alloc(sizes[0]), (int)(n % 251), sizes[0]);
+	for (unsigned int step = 1; step < ARRAY_SIZE(sizes); step++) {
+		least = MIN(least, sizes[step]);
+		for (unsigned int n = 0; n < NR; n++)
+			assert_non_null(p[n] = resize(p[n], sizes[step]));
+		for (unsigned int n = 0; n < NR; n++) {
+			for (size_t i = 0; i < least; i++)
+				assert_int_equal(p[n][i], n % 251);
+			memset(p[n] + least, 0xee, sizes[step] - least);
+		}
+	}
+	for (unsigned int n = 0; n < NR; n++)
+		give(p[n]);
+}
+
+/* A tracer is to hear of the new size: then nothing stays. */
+static void resize_listened_to(__attribute__((unused)) void *arg)
+{
+	void *p = alloc(40);
+
+	CHILD_CHECK(resize(p, 44) == p);
+	uslab_kmalloc_semaphore = 1;
+	CHILD_CHECK(resize(p, 42) != p);
+}
+
+static void test_realloc_listened_to(void **state)
+{
+	struct child c = child_run(resize_listened_to, state);
+
+	assert_true(child_passed(&c));
+}
+
 /* A block beyond the arena grows by mremap: 1 GiB without a copy is quick and needs no memory. */
 static void test_realloc_huge(void **state)
 {
@@ -286,6 +357,49 @@ static void test_no_block(void **state)
 	}
 }
 
+/*
+ * Behind the last object of a slab, where one more would start. A realloc that copied would read
+ * what lies behind the slab.
+ */
+static void resize_behind(__attribute__((unused)) void *arg)
+{
+	char *p = alloc(48);
+	struct page *slab = page_slab_of(p);
+	char *start = page_address(slab);
+	size_t bytes = PAGE_SIZE << slab->layout->order;
+	char *behind = start + bytes / 48 * 48;
+
+	CHILD_CHECK(behind > start && behind + 48 > start + bytes && behind < start + bytes);
+	CHILD_CHECK(!resize(behind, 300));
+	CHILD_CHECK(load_relaxed(&report_counters.reports) == 1);
+}
+
+static void test_behind(void **state)
+{
+	struct child c = child_run(resize_behind, state);
+
+	assert_true(child_passed(&c));
+}
+
+/* What the hit paths of realloc() and malloc_usable_size() take for a block is one. */
+static void test_hits(void **state)
+{
+	unsigned int class = 0;
+	char *p = alloc(100);
+
+	(void)state;
+	assert_int_equal(malloc_hot_class(malloc_hot.base, p, &class), malloc_hot.page_limit > 0);
+	assert_true(!malloc_hot.page_limit || class == malloc_class_of(100));
+	assert_false(malloc_hot_class(malloc_hot.base, p + 16, &class));
+	assert_false(malloc_hot_class(malloc_hot.base, NULL, &class));
+	assert_false(malloc_hot_class(malloc_hot.base, &p, &class));
+	give(p);
+	assert_false(malloc_hot_class(malloc_hot.base, p, &class));
+	p = alloc(100000);
+	assert_false(malloc_hot_class(malloc_hot.base, p, &class));
+	give(p);
+}
+
 static void usable_of_none(void *arg)
 {
 	char *p = alloc(112);
@@ -322,6 +436,11 @@ int main(void)
 		cmocka_unit_test(test_realloc_model),
 		cmocka_unit_test(test_realloc_in_place),
 		cmocka_unit_test(test_realloc_null),
+		cmocka_unit_test(test_realloc_every_class),
+		cmocka_unit_test(test_realloc_many),
+		cmocka_unit_test(test_realloc_listened_to),
+		cmocka_unit_test(test_behind),
+		cmocka_unit_test(test_hits),
 		cmocka_unit_test(test_realloc_huge),
 		cmocka_unit_test(test_tracked_blocks),
 		cmocka_unit_test(test_usable_size),
