@@ -5,7 +5,8 @@
  * Data:       struct list_head, embedded in the element; an empty list points at itself.
  * Invariants: n->next->prev == n and n->prev->next == n for every linked node.
  * Locks:      the owner's; nothing here is atomic.
- * Flow:       used by cache/cache.h, debug/kfence/kfence_pool.h and page/page.h.
+ * Flow:       used by cache/cache.h, debug/kfence/kfence_pool.h, front/array_limit.c and
+ *             page/page.h.
  */
 #ifndef BASE_LIST_H
 #define BASE_LIST_H

@@ -16,6 +16,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "front/array.h"
 #include "os/cpu/dword.h"
 #include "os/lock/fork.h"
 #include "os/process/process.h"
@@ -40,6 +41,7 @@ static void each_lock(void (*act)(struct lock *l))
 {
 	struct list_head *pos;
 
+	array_limit_each_lock(act); /* it is held over depots' locks and the engines' */
 	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
 	list_for_each(pos, &cache_list) {
 		struct front *f = &list_entry(pos, struct cache, list)->front;

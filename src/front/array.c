@@ -9,8 +9,8 @@
  *             it out of one of them. Objects in sheaves count as in use in their slabs.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by array_bulk.c, cache/watch.c and through front_array_ops; calls
- *             front/percpu.c, front/depot.c, engine->ops. Many objects at once:
+ * Flow:       called by array_bulk.c, array_limit.c, cache/watch.c and through front_array_ops;
+ *             calls front/percpu.c, front/depot.c, engine->ops. Many objects at once:
  *             front/array_bulk.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
@@ -153,6 +153,7 @@ uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 	void **entry = (void **)top;
 	unsigned int n;
 
+	array_limit_reap();
 	n = f->engine->ops->refill(f->engine, objs, f->capacity, gfp, NUMA_NO_NODE);
 	while (n)
 		*++entry = objs[--n];
@@ -303,6 +304,8 @@ uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 		if (other && top)
 			sheaf_delete(top);
 	}
+	if (!other && depot_may_underflow(d))
+		array_limit_underflow(f, d);
 	return other;
 }
 
@@ -390,7 +393,10 @@ static uintptr_t sheaf_with_room(struct front *f)
 	if (sheaf_count(top, f->capacity) < f->capacity)
 		return top;
 	other = sheaf_for_full(f, top);
-	return other ? other : sheaf_flush(f, top);
+	if (other)
+		return other;
+	array_limit_reap();
+	return sheaf_flush(f, top);
 }
 
 static noinline void free_miss(struct front *f, void *obj)
@@ -462,6 +468,7 @@ static void array_drain(struct front *f)
 		drain_cpu(f, (int)cpu);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		drain_depot(f, &f->depot[node]);
+	array_limit_wait(); /* a reap may still have sheaves of this front in its hands */
 	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_DRAINING, __ATOMIC_RELEASE);
 }
 
@@ -486,6 +493,7 @@ static unsigned long array_held(struct front *f)
 static void array_destroy(struct front *f)
 {
 	front_stop_words(f->id);
+	array_limit_forget(f);
 	meta_free(f->depot, os_topology.nr_nodes * sizeof(struct depot));
 	f->depot = NULL;
 }

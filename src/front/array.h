@@ -52,4 +52,7 @@ static always_inline bool array_push_inline(unsigned int id, void *obj)
 	return array_push_handle(percpu_handle(id), obj);
 }
 
+/* The lock of front/array_limit.c, for fork; it is taken before those of depots. */
+void array_limit_each_lock(void (*act)(struct lock *l));
+
 #endif /* FRONT_ARRAY_H */

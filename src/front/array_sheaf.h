@@ -62,6 +62,17 @@ void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
 
+/* ---- array_limit.c ---- */
+
+/* The depot d of f was just found empty, and depot_may_underflow() says yes. */
+void array_limit_underflow(struct front *f, struct depot *d);
+/* Some sheaves that depots have not needed for an epoch go back, if it is time; else cheap. */
+void array_limit_reap(void);
+/* Waits for the step of a reap that is under way. */
+void array_limit_wait(void);
+/* Before the depots of f are freed. */
+void array_limit_forget(struct front *f);
+
 /* ---- array_bulk.c: see struct front_ops ---- */
 unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p);
 void array_free_bulk(struct front *f, unsigned int nr, void **p);

@@ -14,7 +14,11 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/bits.h"
+#include "os/time/clock.h"
 #include "page/meta.h"
+
+uint64_t (*depot_clock)(void) = os_clock_ms;
 
 uintptr_t sheaf_new(unsigned int capacity)
 {
@@ -31,8 +35,8 @@ void sheaf_delete(uintptr_t top)
 void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty)
 {
 	lock_init(&d->lock, RANK_DEPOT);
-	d->max_full = max_full;
-	d->max_empty = max_empty;
+	d->max_full = d->base_full = max_full;
+	d->max_empty = d->base_empty = max_empty;
 }
 
 static void stack_push(uintptr_t *stack, uintptr_t top)
@@ -54,6 +58,7 @@ static void push_full(struct depot *d, uintptr_t top, unsigned int capacity)
 {
 	stack_push(&d->full, top);
 	store_relaxed(&d->nr_full, d->nr_full + 1);
+	d->high_full = MAX(d->high_full, d->nr_full);
 	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count(top, capacity));
 }
 
@@ -62,6 +67,7 @@ static uintptr_t pop_full(struct depot *d, unsigned int capacity)
 	uintptr_t top = stack_pop(&d->full);
 
 	store_relaxed(&d->nr_full, d->nr_full - 1);
+	d->low_full = MIN(d->low_full, d->nr_full);
 	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top, capacity));
 	return top;
 }
@@ -75,7 +81,15 @@ static void push_empty(struct depot *d, uintptr_t top)
 static uintptr_t pop_empty(struct depot *d)
 {
 	store_relaxed(&d->nr_empty, d->nr_empty - 1);
+	d->low_empty = MIN(d->low_empty, d->nr_empty);
 	return stack_pop(&d->empty);
+}
+
+static void overflow(struct depot *d)
+{
+	store_relaxed(&d->overflows, d->overflows + 1);
+	store_relaxed(&d->nr_overflows, d->nr_overflows + 1);
+	d->overflow_at = depot_epoch();
 }
 
 /* The counts are read without the lock first, as hints: an empty depot costs no lock. */
@@ -114,6 +128,8 @@ bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity)
 	room = d->nr_full < d->max_full;
 	if (room)
 		push_full(d, top, capacity);
+	else
+		overflow(d);
 	lock_release(&d->lock);
 	return room;
 }
@@ -138,6 +154,8 @@ uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capac
 	if (d->nr_empty && d->nr_full < d->max_full) {
 		other = pop_empty(d);
 		push_full(d, top, capacity);
+	} else if (d->nr_full >= d->max_full) {
+		overflow(d);
 	}
 	lock_release(&d->lock);
 	return other;
@@ -156,6 +174,84 @@ uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capa
 	}
 	lock_release(&d->lock);
 	return other;
+}
+
+/* ---- limits ---- */
+
+bool depot_underflows(struct depot *d)
+{
+	bool underflows;
+
+	lock_acquire(&d->lock);
+	underflows = d->overflows && depot_epoch() - d->overflow_at <= 1;
+	store_relaxed(&d->overflows, 0);
+	if (underflows)
+		store_relaxed(&d->nr_underflows, d->nr_underflows + 1);
+	lock_release(&d->lock);
+	return underflows;
+}
+
+/* Space for as many empty sheaves as for full ones, but at least for those that are there. */
+static void set_max(struct depot *d, uint32_t full)
+{
+	store_relaxed(&d->max_full, full);
+	store_relaxed(&d->max_empty, MAX(MAX(full, d->base_empty), d->nr_empty));
+}
+
+void depot_raise(struct depot *d, uint32_t more)
+{
+	lock_acquire(&d->lock);
+	set_max(d, d->max_full + more);
+	lock_release(&d->lock);
+}
+
+void depot_lower(struct depot *d, uint32_t less)
+{
+	lock_acquire(&d->lock);
+	set_max(d, MAX(d->max_full - MIN(less, d->max_full), MAX(d->nr_full, d->base_full)));
+	lock_release(&d->lock);
+}
+
+uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity)
+{
+	uintptr_t top = 0;
+
+	lock_acquire(&d->lock);
+	if (d->nr_full > d->base_full) {
+		top = pop_full(d, capacity);
+		set_max(d, d->max_full - 1);
+	}
+	lock_release(&d->lock);
+	return top;
+}
+
+uintptr_t depot_shrink_empty(struct depot *d)
+{
+	uintptr_t top = 0;
+
+	lock_acquire(&d->lock);
+	if (d->nr_empty > MAX(d->max_full, d->base_empty)) {
+		top = pop_empty(d);
+		set_max(d, d->max_full);
+	}
+	lock_release(&d->lock);
+	return top;
+}
+
+struct depot_surplus depot_next_epoch(struct depot *d)
+{
+	struct depot_surplus last;
+
+	lock_acquire(&d->lock);
+	last = (struct depot_surplus){
+		.full = d->low_full,
+		.empty = d->low_empty,
+		.unused = d->max_full - d->high_full,
+	};
+	d->low_full = d->high_full = d->nr_full;
+	d->low_empty = d->nr_empty;
+	lock_release(&d->lock);
+	return last;
 }
 
 void depot_check(struct depot *d, unsigned int capacity)

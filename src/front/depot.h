@@ -7,7 +7,7 @@
  *             the next one; a sheaf is referred to by the address of its top entry, so that the
  *             reference carries the count. Checked by depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
- * Flow:       called by array.c, array_bulk.c, array_sheaf.h, cache/debug/misuse.c,
+ * Flow:       called by array.c, array_bulk.c, array_limit.c, array_sheaf.h, cache/debug/misuse.c,
  *             inspect/address.c and inspect/fronts.c; calls page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
@@ -16,8 +16,12 @@
 #ifndef FRONT_DEPOT_H
 #define FRONT_DEPOT_H
 
+#include "base/atomic.h"
 #include "os/lock/lock.h"
+#include "os/time/clock.h"
 #include "page/page.h"
+
+struct growth;
 
 struct depot {
 	struct lock lock;
@@ -28,6 +32,18 @@ struct depot {
 	uintptr_t full; /* top of the newest, 0: none */
 	uintptr_t empty;
 	unsigned long nr_objects; /* in the sheaves with objects */
+
+	/* front/array_limit.c: max_full and max_empty follow what the program does */
+	struct growth *growth; /* NULL: they are as they were at first */
+	uint32_t base_full;    /* max_full at first, and at least */
+	uint32_t base_empty;   /* likewise */
+	uint32_t low_full;     /* the fewest sheaves with objects since the epoch began */
+	uint32_t high_full;    /* the most */
+	uint32_t low_empty;    /* the fewest empty ones */
+	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
+	uint32_t overflow_at;	/* epoch of the last of these */
+	uint32_t nr_overflows;	/* since start */
+	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
 } __attribute__((aligned(CACHE_LINE)));
 
 static inline void **sheaf_base(uintptr_t top)
@@ -51,6 +67,17 @@ static inline uintptr_t sheaf_empty_top(void **base, unsigned int capacity)
 	return (uintptr_t)&base[USLAB_SHEAF_CAPACITY - capacity];
 }
 
+/* os_clock_ms(), or a test's. */
+extern uint64_t (*depot_clock)(void);
+
+/* The unit of time in which depots grow and shrink. */
+#define DEPOT_EPOCH_MS 64
+
+static inline uint32_t depot_epoch(void)
+{
+	return (uint32_t)(depot_clock() / DEPOT_EPOCH_MS);
+}
+
 /* A new empty sheaf: its top, or 0 when out of memory. */
 uintptr_t sheaf_new(unsigned int capacity);
 void sheaf_delete(uintptr_t top);
@@ -68,6 +95,35 @@ bool depot_put_empty(struct depot *d, uintptr_t top);
 uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capacity);
 /* Puts an empty sheaf and gets one with objects; 0: nothing was exchanged. */
 uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity);
+
+/*
+ * Has the depot, which was just found empty, overflowed in this epoch or the last one? A yes is
+ * counted as an underflow. The overflows are forgotten.
+ */
+bool depot_underflows(struct depot *d);
+/* A hint for that, without the lock: mostly no. */
+static inline bool depot_may_underflow(const struct depot *d)
+{
+	return unlikely(load_relaxed(&d->overflows));
+}
+/* Space for more sheaves with objects, and as many empty ones. */
+void depot_raise(struct depot *d, uint32_t more);
+/*
+ * A sheaf with objects, and the space for it is gone, as long as there are more than at first; or
+ * an empty one beyond those that fit now. 0: none.
+ */
+uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity);
+uintptr_t depot_shrink_empty(struct depot *d);
+/* What nobody used in an epoch. */
+struct depot_surplus {
+	uint32_t full;	 /* sheaves with objects */
+	uint32_t empty;	 /* empty ones */
+	uint32_t unused; /* space for full ones */
+};
+/* Begins an epoch: what was the surplus in the last one. */
+struct depot_surplus depot_next_epoch(struct depot *d);
+/* Takes away space that holds no sheaf; base_full stays. */
+void depot_lower(struct depot *d, uint32_t less);
 
 void depot_check(struct depot *d, unsigned int capacity);
 

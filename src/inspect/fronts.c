@@ -212,6 +212,9 @@ static void read_depots(struct snapshot *s, unsigned int index)
 			return;
 		/* bounded by the objects of all slabs, in case the count is corrupted */
 		c->objects_depot += MIN(depot.nr_objects, c->total_objects);
+		c->depot_limit += (unsigned long)depot.max_full * c->capacity;
+		c->depot_overflows += depot.nr_overflows;
+		c->depot_underflows += depot.nr_underflows;
 	}
 }
 

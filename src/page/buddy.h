@@ -10,9 +10,9 @@
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by api/, cache/, debug/, engine/, malloc/ and page/; calls arena.c, os_purge,
- *             and pcp.c to drain CPUs' lists when memory is short. fit.c and purge.c are parts of
- *             it.
+ * Flow:       called by api/, cache/, debug/, engine/, front/array_limit.c, malloc/ and page/;
+ *             calls arena.c, os_purge, and pcp.c to drain CPUs' lists when memory is short. fit.c
+ *             and purge.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -144,6 +144,9 @@ void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
  * which the zone has as used.
  */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
+
+/* Pages in use of all nodes, mappings of page/large.c included. */
+unsigned long buddy_used(void);
 
 void buddy_each_lock(void (*act)(struct lock *l));
 

@@ -38,6 +38,7 @@ enum lock_rank {
 	RANK_PCP = 34,	   /* page/pcp.c: a CPU's lists of pages */
 	RANK_ENGINE = 40,  /* node list_lock */
 	RANK_DEPOT = 48,   /* front/depot.c */
+	RANK_GROWTH = 49,  /* front/array_limit.c */
 	RANK_CPU = 50,	   /* generic per-CPU lock */
 	RANK_CPUSLAB = 52, /* front/cpuslab.c: slow paths of a cache on a CPU */
 	RANK_CACHE = 60,   /* cache registry */

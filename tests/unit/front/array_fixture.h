@@ -5,6 +5,9 @@
 #ifndef UNIT_FRONT_ARRAY_FIXTURE_H
 #define UNIT_FRONT_ARRAY_FIXTURE_H
 
+#include <pthread.h>
+
+#include "base/atomic.h"
 #include "fake_engine.h"
 #include "front/array.h"
 
@@ -40,6 +43,48 @@ static inline void balance(unsigned int in_use)
 {
 	front.ops->check(&front);
 	CHILD_CHECK(front.ops->held(&front) + in_use == fake.nr_out);
+}
+
+/* For several threads: the engine is called by one at a time, and each object has one owner. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned int owner[FAKE_OBJECTS];
+	bool stop;
+	pthread_t slow; /* this thread takes its time to return objects */
+	bool is_flushing;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static inline unsigned int locked_refill(struct engine *e, void **objs, unsigned int want,
+					 gfp_t gfp, int node)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&shared.lock);
+	n = fake_refill(e, objs, want, gfp, node);
+	pthread_mutex_unlock(&shared.lock);
+	return n;
+}
+
+static inline void locked_flush(struct engine *e, void **objs, unsigned int n)
+{
+	if (pthread_self() == shared.slow) {
+		store_relaxed(&shared.is_flushing, true);
+		usleep(10000);
+	}
+	pthread_mutex_lock(&shared.lock);
+	fake_flush(e, objs, n);
+	pthread_mutex_unlock(&shared.lock);
+}
+
+static const struct engine_ops locked_ops = {
+	.name = "locked",
+	.refill = locked_refill,
+	.flush = locked_flush,
+};
+
+static inline void make_shared(void)
+{
+	fake.e.ops = &locked_ops;
 }
 
 #endif /* UNIT_FRONT_ARRAY_FIXTURE_H */

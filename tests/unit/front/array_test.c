@@ -449,37 +449,7 @@ IN_CHILD(test_without_registration)
 	CHILD_CHECK(fake.nr_out == 0);
 }
 
-/* One object is never with two threads; the engine is called by one at a time here. */
-static struct {
-	pthread_mutex_t lock;
-	unsigned int owner[FAKE_OBJECTS];
-	bool stop;
-} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static unsigned int locked_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
-				  int node)
-{
-	unsigned int n;
-
-	pthread_mutex_lock(&shared.lock);
-	n = fake_refill(e, objs, want, gfp, node);
-	pthread_mutex_unlock(&shared.lock);
-	return n;
-}
-
-static void locked_flush(struct engine *e, void **objs, unsigned int n)
-{
-	pthread_mutex_lock(&shared.lock);
-	fake_flush(e, objs, n);
-	pthread_mutex_unlock(&shared.lock);
-}
-
-static const struct engine_ops locked_ops = {
-	.name = "locked",
-	.refill = locked_refill,
-	.flush = locked_flush,
-};
-
+/* One object is never with two threads. */
 static void *churn(void *arg)
 {
 	unsigned int me = (unsigned int)(uintptr_t)arg;
@@ -516,7 +486,7 @@ static void *drainer(void *arg)
 BOTH_MODES(test_threads)
 {
 	make(CAP);
-	fake.e.ops = &locked_ops;
+	make_shared();
 	threads_run_beside(4, churn, drainer, &shared.stop);
 	balance(0);
 	front.ops->drain(&front);

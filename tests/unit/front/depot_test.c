@@ -167,6 +167,107 @@ IN_CHILD(test_largest_capacity)
 	CHILD_CHECK(*(void **)depot_get_empty(&depot) == NULL);
 }
 
+static uint64_t now;
+
+static uint64_t clock_of_test(void)
+{
+	return now;
+}
+
+static void fill(unsigned int sheaves)
+{
+	while (sheaves--)
+		CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
+}
+
+/* An overflow, and empty within two epochs, is an underflow; once. */
+IN_CHILD(test_underflows)
+{
+	make();
+	depot_clock = clock_of_test;
+	now = 1000ul * DEPOT_EPOCH_MS;
+	fill(3);
+	CHILD_CHECK(!depot_may_underflow(&depot) && !depot_underflows(&depot));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(depot.overflows == 2 && depot.nr_overflows == 2 && depot_may_underflow(&depot));
+	now += DEPOT_EPOCH_MS;
+	CHILD_CHECK(depot_underflows(&depot) && depot.nr_underflows == 1);
+	CHILD_CHECK(!depot_may_underflow(&depot) && !depot_underflows(&depot));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
+	now += 2 * DEPOT_EPOCH_MS;
+	CHILD_CHECK(depot_may_underflow(&depot) && !depot_underflows(&depot));
+	CHILD_CHECK(depot.nr_underflows == 1 && depot.nr_overflows == 3);
+}
+
+/* An exchange that fails for want of an empty sheaf is no overflow. */
+IN_CHILD(test_no_empty_sheaf_is_no_overflow)
+{
+	make();
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(depot.overflows == 0);
+}
+
+/* max_full 3 and max_empty 2 at first. Empty sheaves may be as many as full ones. */
+IN_CHILD(test_raise_and_shrink)
+{
+	make();
+	depot_raise(&depot, 4);
+	CHILD_CHECK(depot.max_full == 7 && depot.max_empty == 7);
+	fill(7);
+	for (unsigned int i = 0; i < 7; i++)
+		CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	CHILD_CHECK(!depot_shrink_empty(&depot));
+	for (unsigned int i = 7; i-- > 3;) {
+		CHILD_CHECK(depot_shrink_full(&depot, CAPACITY));
+		CHILD_CHECK(depot.nr_full == i && depot.max_full == i && depot.max_empty == 7);
+		depot_check(&depot, CAPACITY);
+	}
+	for (unsigned int i = 7; i-- > 3;) {
+		CHILD_CHECK(depot_shrink_empty(&depot));
+		CHILD_CHECK(depot.nr_empty == i && depot.max_empty == i);
+		depot_check(&depot, CAPACITY);
+	}
+	/* never less than at first */
+	CHILD_CHECK(!depot_shrink_full(&depot, CAPACITY) && !depot_shrink_empty(&depot));
+}
+
+/* Space is taken away only where no sheaf lies. */
+IN_CHILD(test_lower)
+{
+	make();
+	depot_raise(&depot, 10);
+	fill(5);
+	depot_lower(&depot, 3);
+	CHILD_CHECK(depot.max_full == 10);
+	depot_lower(&depot, 100);
+	CHILD_CHECK(depot.max_full == 5);
+	while (depot_get_full(&depot, CAPACITY)) {}
+	depot_lower(&depot, 100);
+	CHILD_CHECK(depot.max_full == 3);
+}
+
+IN_CHILD(test_epochs)
+{
+	struct depot_surplus last;
+	uintptr_t top;
+
+	make();
+	depot_raise(&depot, 7);
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	fill(6);
+	last = depot_next_epoch(&depot); /* it was empty at first */
+	CHILD_CHECK(last.full == 0 && last.empty == 0 && last.unused == 4);
+	CHILD_CHECK((top = depot_get_full(&depot, CAPACITY)));
+	CHILD_CHECK(depot_get_full(&depot, CAPACITY));
+	CHILD_CHECK(depot_put_full(&depot, top, CAPACITY));
+	last = depot_next_epoch(&depot);
+	CHILD_CHECK(last.full == 4 && last.empty == 1 && last.unused == 4);
+	fill(3);
+	last = depot_next_epoch(&depot);
+	CHILD_CHECK(last.full == 5 && last.empty == 1 && last.unused == 2);
+}
+
 /* Each wrong number makes the check die. arg: which. */
 static void spoil(void *arg)
 {
@@ -218,6 +319,11 @@ int main(void)
 		cmocka_unit_test(test_exchange_full),
 		cmocka_unit_test(test_exchange_empty),
 		cmocka_unit_test(test_largest_capacity),
+		cmocka_unit_test(test_underflows),
+		cmocka_unit_test(test_no_empty_sheaf_is_no_overflow),
+		cmocka_unit_test(test_raise_and_shrink),
+		cmocka_unit_test(test_lower),
+		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_check_finds),
 	};
 

@@ -46,9 +46,10 @@ static struct json_object *flags_json(slab_flags_t flags, bool *failed)
 static bool is_in_tree(const char *key)
 {
 	static const char *const missing[] = {
-		"ctor_address", "cpu_partial_slabs", "capacity",       "objects_held",
-		"objects_cpu",	"objects_depot",     "objects_shared", "objects_alien",
-		"debug_slabs",	"guarded",	     "tracked",	       "sampled",
+		"ctor_address", "cpu_partial_slabs", "capacity",	 "objects_held",
+		"objects_cpu",	"objects_depot",     "objects_shared",	 "objects_alien",
+		"depot_limit",	"depot_overflows",   "depot_underflows", "debug_slabs",
+		"guarded",	"tracked",	     "sampled",
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)

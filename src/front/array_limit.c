@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_limit.c - how many sheaves depots may hold, by overflows and underflows
+ *
+ * Why:        docs/adr/0034.
+ * Data:       struct growth for each depot that may hold more than at first, in one list; the bytes
+ *             that all of them may hold beyond that.
+ * Invariants: growth_bytes is the sum, over the list, of (max_full - base_full) times what a full
+ *             sheaf weighs. A depot of a front that is destroyed is not on the list.
+ * Locks:      growth_lock (RANK_GROWTH) guards the list and all of struct growth, and is held while
+ *             sheaves go back to the engine, so that a drain can wait for these: depot.lock and
+ *             the engine's inside. Misses only try it.
+ * Flow:       called by front/array.c and cache/fork.c; calls depot.c, array.c, page/buddy.h and
+ *             page/meta.h.
+ *
+ * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
+ * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as
+ * all depots together stay within a share of the memory in use. So a program that allocates and
+ * frees in bursts soon finds its objects in the depot, and one that frees for good leaves nothing
+ * there.
+ *
+ * Once an epoch a step of the reap looks at each depot of the list. Sheaves that nobody took during
+ * the epoch go back to the engine, a few at each call; half of the space that was not used is taken
+ * away. The steps are done by misses of any cache that go to the engine, so also when the program
+ * has turned to other sizes, and before these get new slabs.
+ */
+#include "base/atomic.h"
+#include "base/bits.h"
+#include "base/list.h"
+#include "front/array_sheaf.h"
+#include "os/cpu/cpu.h"
+#include "page/buddy.h"
+#include "page/meta.h"
+
+/*
+ * All depots together may grow by as much as is in use, in which their own objects count. Peaks
+ * of programs hardly show it (docs/adr/0034). Small processes: by as much as a burst of some
+ * thousand objects needs.
+ */
+#define GROWTH_SHARE 1
+#define GROWTH_MIN (1ul << 20) /* bytes */
+
+#define REAP_SHEAVES 4u /* that one step sends back: bounds the time of the call that does it */
+
+struct growth {
+	struct list_head list;
+	struct front *front;
+	struct depot *depot;
+	uint32_t epoch; /* of the last reap that is done */
+	bool is_reaped; /* in steps; surplus is still to go back */
+	struct depot_surplus surplus;
+};
+
+static struct lock growth_lock = LOCK_INIT(RANK_GROWTH);
+static struct list_head growths = { &growths, &growths };
+static unsigned long growth_bytes;
+static uint32_t reaped_at; /* the epoch in which all were reaped last; a hint without the lock */
+
+static unsigned long sheaf_bytes(const struct front *f)
+{
+	return (unsigned long)f->capacity * f->engine->size + USLAB_SHEAF_SIZE;
+}
+
+static unsigned long bytes_beyond(const struct growth *g)
+{
+	return (g->depot->max_full - g->depot->base_full) * sheaf_bytes(g->front);
+}
+
+/* ---- more ---- */
+
+static struct growth *growth_of(struct front *f, struct depot *d)
+{
+	struct growth *g = d->growth;
+
+	if (g)
+		return g;
+	g = meta_alloc(sizeof(*g));
+	if (!g)
+		return NULL;
+	*g = (struct growth){ .front = f, .depot = d, .epoch = depot_epoch() };
+	list_add_tail(&g->list, &growths);
+	d->growth = g;
+	return g;
+}
+
+/* Twice the space, or what is left of the share. */
+static void raise_locked(struct front *f, struct depot *d)
+{
+	unsigned long most = MAX((buddy_used() << PAGE_SHIFT) / GROWTH_SHARE, GROWTH_MIN);
+	unsigned long left = most > growth_bytes ? most - growth_bytes : 0;
+	uint32_t more = (uint32_t)MIN(MAX(d->max_full, 1u), left / sheaf_bytes(f));
+
+	if (!more || !growth_of(f, d))
+		return;
+	depot_raise(d, more);
+	growth_bytes += more * sheaf_bytes(f);
+}
+
+/* Nothing more than a hint is lost when another thread has the lock. */
+void array_limit_underflow(struct front *f, struct depot *d)
+{
+	if (!depot_underflows(d) || !lock_try(&growth_lock))
+		return;
+	raise_locked(f, d);
+	lock_release(&growth_lock);
+}
+
+/* ---- less ---- */
+
+static void forget(struct growth *g)
+{
+	g->depot->growth = NULL;
+	list_del(&g->list);
+	meta_free(g, sizeof(*g));
+}
+
+/* Up to REAP_SHEAVES sheaves back to where they came from. true: it was all of the surplus. */
+static bool reap_sheaves(struct growth *g)
+{
+	unsigned int n = 0;
+	uintptr_t top;
+
+	for (; g->surplus.full && n < REAP_SHEAVES; n++) {
+		top = depot_shrink_full(g->depot, g->front->capacity);
+		g->surplus.full = top ? g->surplus.full - 1 : 0;
+		if (top)
+			sheaf_delete(sheaf_flush(g->front, top));
+	}
+	for (; g->surplus.empty && n < REAP_SHEAVES; n++) {
+		top = depot_shrink_empty(g->depot);
+		g->surplus.empty = top ? g->surplus.empty - 1 : 0;
+		if (top)
+			sheaf_delete(top);
+	}
+	return !g->surplus.full && !g->surplus.empty;
+}
+
+/* One step. true: this depot is done for the epoch; it may be off the list then. */
+static bool reap_locked(struct growth *g, uint32_t now)
+{
+	struct depot *d = g->depot;
+	unsigned long before = bytes_beyond(g);
+	bool done;
+
+	if (!g->is_reaped) {
+		g->surplus = depot_next_epoch(d);
+		depot_lower(d, (g->surplus.unused + 1) / 2);
+		g->is_reaped = true;
+	}
+	done = reap_sheaves(g);
+	growth_bytes -= before - bytes_beyond(g);
+	if (!done)
+		return false;
+	g->is_reaped = false;
+	g->epoch = now;
+	list_del(&g->list);
+	list_add_tail(&g->list, &growths);
+	if (d->max_full == d->base_full && d->max_empty == d->base_empty)
+		forget(g);
+	return true;
+}
+
+static noinline void reap_some(uint32_t now)
+{
+	struct growth *g;
+
+	if (!lock_try(&growth_lock))
+		return;
+	for (;;) {
+		g = list_empty(&growths) ? NULL : list_first(&growths, struct growth, list);
+		if (!g || g->epoch == now) {
+			store_relaxed(&reaped_at, now);
+			break;
+		}
+		if (!reap_locked(g, now))
+			break;
+	}
+	lock_release(&growth_lock);
+}
+
+void array_limit_reap(void)
+{
+	uint32_t now = depot_epoch();
+
+	if (unlikely(load_relaxed(&reaped_at) != now))
+		reap_some(now);
+}
+
+/* ---- drain, the end of a front, fork ---- */
+
+void array_limit_wait(void)
+{
+	lock_acquire(&growth_lock);
+	lock_release(&growth_lock);
+}
+
+void array_limit_forget(struct front *f)
+{
+	lock_acquire(&growth_lock);
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
+		struct growth *g = f->depot[node].growth;
+
+		if (g) {
+			growth_bytes -= bytes_beyond(g);
+			forget(g);
+		}
+	}
+	lock_release(&growth_lock);
+}
+
+void array_limit_each_lock(void (*act)(struct lock *l))
+{
+	act(&growth_lock);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/front/array_limit_test.c - depots that grow after underflows, and shrink when idle
+ */
+#include "array_fixture.h"
+#include "front/array_sheaf.h"
+#include "threads.h"
+
+#define OBJECTS 1000u
+#define ONE_KIB 1024u /* 8 sheaves of CAP such objects are 64 KiB: what a depot holds at first */
+#define AT_FIRST 8u
+
+static uint64_t now = 1000ul * DEPOT_EPOCH_MS; /* atomic */
+
+static uint64_t clock_of_test(void)
+{
+	return load_relaxed(&now);
+}
+
+static void next_epoch(void)
+{
+	__atomic_fetch_add(&now, DEPOT_EPOCH_MS, __ATOMIC_RELAXED);
+}
+
+static struct depot *depot_here(void)
+{
+	return &front.depot[os_current_node()];
+}
+
+static void make_of(unsigned int size)
+{
+	depot_clock = clock_of_test;
+	fake_init(&fake, size);
+	CHILD_CHECK(front_make(&front, &front_array_ops, &fake, ID, CAP) == 0);
+}
+
+/* nr objects out and back. */
+static void burst(unsigned int nr)
+{
+	void *p[OBJECTS];
+
+	for (unsigned int i = 0; i < nr; i++)
+		CHILD_CHECK((p[i] = get()));
+	for (unsigned int i = 0; i < nr; i++)
+		put(p[i]);
+}
+
+static void bursts(unsigned int rounds, unsigned int nr)
+{
+	while (rounds--)
+		burst(nr);
+	balance(0);
+}
+
+/* After some bursts all objects of one fit: the engine is not called any more. */
+BOTH_MODES(test_bursts)
+{
+	here();
+	make_of(ONE_KIB);
+	CHILD_CHECK(depot_here()->max_full == AT_FIRST);
+	bursts(1, OBJECTS);
+	CHILD_CHECK(depot_here()->max_full == AT_FIRST && depot_here()->nr_overflows > 0);
+	bursts(1, OBJECTS);
+	CHILD_CHECK(depot_here()->max_full == 2 * AT_FIRST && depot_here()->nr_underflows == 1);
+	bursts(3, OBJECTS);
+	CHILD_CHECK(depot_here()->max_full == 16 * AT_FIRST);
+	fake.refills = fake.flushes = 0;
+	bursts(10, OBJECTS);
+	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
+	CHILD_CHECK(depot_here()->nr_underflows == 4);
+}
+
+/* A program that frees for good, or allocates again only after a while: no more space. */
+BOTH_MODES(test_no_underflow)
+{
+	here();
+	make_of(ONE_KIB);
+	for (unsigned int i = 0; i < 5; i++) {
+		burst(OBJECTS);
+		next_epoch();
+		next_epoch();
+	}
+	CHILD_CHECK(depot_here()->max_full == AT_FIRST && depot_here()->nr_underflows == 0);
+	CHILD_CHECK(depot_here()->nr_overflows > 0);
+	balance(0);
+}
+
+static unsigned int steps_of_reap(void)
+{
+	unsigned int steps = 0;
+	unsigned int flushes;
+
+	do {
+		flushes = fake.flushes;
+		array_limit_reap();
+		steps += fake.flushes != flushes;
+		CHILD_CHECK(fake.flushes - flushes <= 4); /* a step is short */
+		front.ops->check(&front);
+	} while (fake.flushes != flushes);
+	return steps;
+}
+
+/* What nobody took for an epoch goes back, a few sheaves at a time, and the space with it. */
+BOTH_MODES(test_idle)
+{
+	size_t used;
+
+	here();
+	make_of(ONE_KIB);
+	used = meta_counters.used;
+	bursts(6, OBJECTS);
+	CHILD_CHECK(depot_here()->nr_full > 100);
+	next_epoch();
+	CHILD_CHECK(steps_of_reap() == 0); /* in the epoch that ends it was empty once */
+	next_epoch();
+	CHILD_CHECK(steps_of_reap() > 20);
+	CHILD_CHECK(depot_here()->nr_full == AT_FIRST && depot_here()->max_full < 2 * AT_FIRST);
+	balance(0);
+	for (unsigned int i = 0; i < 5; i++) {
+		next_epoch();
+		CHILD_CHECK(steps_of_reap() == 0);
+	}
+	CHILD_CHECK(depot_here()->max_full == AT_FIRST && !depot_here()->growth);
+	front.ops->drain(&front);
+	CHILD_CHECK(meta_counters.used == used && fake.nr_out == 0);
+}
+
+/* What is used in every epoch stays, whatever else lies there goes. */
+BOTH_MODES(test_partly_idle)
+{
+	here();
+	make_of(ONE_KIB);
+	bursts(6, OBJECTS);
+	for (unsigned int i = 0; i < 8; i++) {
+		next_epoch();
+		burst(400);
+		steps_of_reap();
+	}
+	CHILD_CHECK(depot_here()->nr_full >= 400 / CAP - 2 && depot_here()->nr_full < 80);
+	fake.refills = fake.flushes = 0;
+	burst(400);
+	CHILD_CHECK(fake.refills == 0 && fake.flushes == 0);
+	balance(0);
+}
+
+/* A miss of another cache does the steps. */
+BOTH_MODES(test_another_cache)
+{
+	static struct fake other_fake;
+	static struct front other;
+	unsigned int before;
+
+	here();
+	make_of(ONE_KIB);
+	bursts(6, OBJECTS);
+	next_epoch();
+	array_limit_reap();
+	next_epoch();
+	before = depot_here()->nr_full;
+	fake_init(&other_fake, ONE_KIB);
+	CHILD_CHECK(front_make(&other, &front_array_ops, &other_fake, ID + 1, CAP) == 0);
+	for (unsigned int i = 0; i < 5 * CAP; i++)
+		CHILD_CHECK(other.ops->alloc(&other, GFP_KERNEL, NUMA_NO_NODE));
+	CHILD_CHECK(depot_here()->nr_full == before - 5 * 4);
+	balance(0);
+}
+
+/* All depots together get no more than what is in use, and 1 MiB while that is less. */
+BOTH_MODES(test_share)
+{
+	unsigned int size = 64u << 10; /* a sheaf: 512 KiB of objects */
+	unsigned long used;
+
+	here();
+	make_of(size);
+	CHILD_CHECK(depot_here()->max_full == 0);
+	bursts(8, OBJECTS);
+	used = buddy_used() << PAGE_SHIFT;
+	CHILD_CHECK(used < 1ul << 20);
+	CHILD_CHECK(depot_here()->max_full == 1);
+	CHILD_CHECK(buddy_alloc(-1, 9, false, NULL)); /* 2 MiB */
+	used = buddy_used() << PAGE_SHIFT;
+	CHILD_CHECK(used > 2ul << 20 && used < 3ul << 20);
+	bursts(8, OBJECTS);
+	CHILD_CHECK(depot_here()->max_full == used / (CAP * size + USLAB_SHEAF_SIZE));
+}
+
+BOTH_MODES(test_destroyed)
+{
+	size_t used;
+
+	here();
+	make_of(ONE_KIB);
+	front.ops->drain(&front);
+	front.ops->destroy(&front);
+	used = meta_counters.used;
+	for (unsigned int i = 0; i < 3; i++) {
+		make_of(ONE_KIB);
+		bursts(6, OBJECTS);
+		front.ops->drain(&front);
+		front.ops->destroy(&front);
+		CHILD_CHECK(meta_counters.used == used);
+		next_epoch();
+		array_limit_reap(); /* it knows nothing of the front any more */
+	}
+}
+
+/* ---- threads ---- */
+
+static void *burst_together(void *arg)
+{
+	unsigned int me = (unsigned int)(uintptr_t)arg;
+	void *p[110];
+
+	for (unsigned int round = 0; round < 200; round++) {
+		if (os_topology.made_up)
+			os_act_as_cpu((round + me) % 4);
+		for (unsigned int i = 0; i < 110; i++) {
+			CHILD_CHECK((p[i] = get()));
+			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
+		}
+		for (unsigned int i = 0; i < 110; i++) {
+			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], me, 0u));
+			put(p[i]);
+		}
+	}
+	return NULL;
+}
+
+/* Epochs pass, all is reaped and drained meanwhile. */
+static void *let_time_pass(void *arg)
+{
+	for (unsigned int i = 0; !load_relaxed(&shared.stop); i++) {
+		next_epoch();
+		for (unsigned int k = 0; k < 10; k++)
+			array_limit_reap();
+		if (i % 16 == 0)
+			front.ops->drain(&front);
+		usleep(i % 8 * 100);
+	}
+	return arg;
+}
+
+static void *reap_slowly(void *arg)
+{
+	shared.slow = pthread_self();
+	while (!load_relaxed(&shared.is_flushing)) {
+		next_epoch();
+		array_limit_reap();
+	}
+	return arg;
+}
+
+/* When a drain has ended all is with the engine, also what a reap was about to return. */
+BOTH_MODES(test_drain_beside_a_reap)
+{
+	pthread_t reaper;
+
+	here();
+	make_of(ONE_KIB);
+	make_shared();
+	bursts(6, OBJECTS);
+	CHILD_CHECK(!pthread_create(&reaper, NULL, reap_slowly, NULL));
+	while (!load_relaxed(&shared.is_flushing))
+		usleep(100);
+	front.ops->drain(&front);
+	CHILD_CHECK(load_relaxed(&fake.nr_out) == 0);
+	pthread_join(reaper, NULL);
+	balance(0);
+}
+
+BOTH_MODES(test_threads)
+{
+	make_of(ONE_KIB);
+	make_shared();
+	threads_run_beside(4, burst_together, let_time_pass, &shared.stop);
+	balance(0);
+	front.ops->drain(&front);
+	CHILD_CHECK(fake.nr_out == 0);
+	front.ops->destroy(&front);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bursts),	      cmocka_unit_test(test_no_underflow),
+		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_partly_idle),
+		cmocka_unit_test(test_another_cache), cmocka_unit_test(test_share),
+		cmocka_unit_test(test_destroyed),     cmocka_unit_test(test_drain_beside_a_reap),
+		cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
