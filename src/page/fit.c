@@ -46,6 +46,12 @@ static void compare(struct look *l, unsigned long index, unsigned long range)
 	l->range = range;
 }
 
+/* Only a smaller range can be better. */
+static bool is_resident(const struct look *l)
+{
+	return l->range && !l->clean;
+}
+
 /* The next page from index on whose dirty bit is that; end: none. */
 static unsigned long next_dirty(unsigned long index, unsigned long end, bool dirty)
 {
@@ -67,14 +73,15 @@ static void look_at_range(struct look *l, unsigned long start, unsigned long ran
 	unsigned long last = start + range - l->want;
 	unsigned long index = start;
 
-	if (range < l->want)
+	if (range < l->want || (is_resident(l) && range >= l->range))
 		return;
 	compare(l, start, range);
-	for (unsigned int i = 0; i < LOOK_STARTS && index < last; i++) {
+	for (unsigned int i = 0; i < LOOK_STARTS && index < last && !is_resident(l); i++) {
 		index = next_dirty(next_dirty(index, last, false), last, true);
 		compare(l, index, range);
 	}
-	compare(l, last, range);
+	if (!is_resident(l))
+		compare(l, last, range);
 }
 
 /* ---- a zone ---------------------------------------------------------------------------------- */

@@ -3,11 +3,14 @@
  * page/keep.c - mappings of freed large blocks, kept for a while for the next ones
  *
  * Data:       kept[0 .. keep_counters.count): ranges by address.
- * Invariants: see page/keep.h. A range that is being unmapped or purged is not in the table.
+ * Invariants: see page/keep.h. A range that is being unmapped or purged, or whose pages are being
+ *             moved, is not in the table.
  * Locks:      keep_lock (RANK_LARGE): table and counters. Ranges are taken out under it and given
  *             to the system after it, one at a time.
  * Flow:       see page/keep.h.
  */
+#include <errno.h>
+
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -15,6 +18,7 @@
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
 #include "page/keep.h"
+#include "page/large.h"
 
 #define NONE (-1ul)
 
@@ -26,14 +30,15 @@ struct range {
 };
 
 static struct lock keep_lock = { 0, RANK_LARGE };
-static struct range kept[KEEP_COUNT];	   /* keep_lock */
-static size_t keep_limit = KEEP_MAX_BYTES; /* atomic */
+static struct range kept[KEEP_COUNT]; /* keep_lock */
+static size_t keep_limit = SIZE_MAX;  /* set by the user; atomic */
 
 /* keep_lock */
 static size_t clean_bytes;
 static size_t purged_lately; /* bytes purged and not taken again; halves with time */
 static uint64_t halved;	     /* when it last did */
-static uint64_t taken;	     /* when a dirty range was last taken, or keep_refaults halved */
+static uint64_t taken_at;    /* when pages of a range were last taken, or keep_refaults halved */
+static uint64_t no_moves_before; /* the system refused one */
 
 struct keep_counters keep_counters;
 size_t keep_refaults;
@@ -53,7 +58,7 @@ static size_t halve(size_t bytes, uint64_t *since, uint64_t now)
 static void tick_locked(uint64_t now)
 {
 	purged_lately = halve(purged_lately, &halved, now);
-	store_relaxed(&keep_refaults, halve(keep_refaults, &taken, now));
+	store_relaxed(&keep_refaults, halve(keep_refaults, &taken_at, now));
 }
 
 /* Clean bytes are taken: as many as were purged a moment ago count as refaults. */
@@ -62,7 +67,7 @@ static void note_clean_locked(size_t bytes)
 	size_t again = MIN(bytes, purged_lately);
 
 	purged_lately -= again;
-	store_relaxed(&keep_refaults, MIN(keep_refaults + again, 2 * KEEP_MAX_BYTES));
+	store_relaxed(&keep_refaults, MIN(keep_refaults + again, KEEP_MAX_REFAULTS));
 }
 
 /* ---- the table: all with keep_lock held ------------------------------------------------------ */
@@ -263,14 +268,37 @@ static void drop_oldest(void)
 		os_release(r.start, r.size);
 }
 
+/* What may wait at all: so much, and as much as there were refaults. */
+static size_t limit_now(void)
+{
+	size_t limit = KEEP_MAX_BYTES + load_relaxed(&keep_refaults);
+
+	return MIN(limit, load_relaxed(&keep_limit));
+}
+
+/* A very large block is kept once there were as many refaults. Until then its pages may be some. */
+static bool may_keep(size_t size)
+{
+	if (size > load_relaxed(&keep_limit))
+		return false;
+	if (size <= MAX(KEEP_MAX_BLOCK, load_relaxed(&keep_refaults)))
+		return true;
+	lock_acquire(&keep_lock);
+	tick_locked(os_clock_ms());
+	purged_lately += size;
+	lock_release(&keep_lock);
+	return false;
+}
+
 bool keep_put(void *p, size_t size)
 {
 	struct range r = { p, size, os_clock_ms(), true };
-	size_t limit = load_relaxed(&keep_limit);
 	bool done = false;
+	size_t limit;
 
-	if (size > MIN(limit, KEEP_MAX_BLOCK))
+	if (!may_keep(size))
 		return false;
+	limit = limit_now();
 	while (!done) {
 		size_t over = 0;
 
@@ -335,10 +363,28 @@ static char *find_gap_locked(size_t size, size_t align)
 	return best.start;
 }
 
-/* Removes [start, end), which is covered by ranges. Returns how much of it is dirty. */
-static size_t take_range_locked(char *start, char *end)
+struct hole {
+	char *start;
+	char *end;
+};
+
+/* What a block got that is clean. */
+struct taken {
+	size_t clean; /* bytes */
+	unsigned int count;
+	struct hole hole[KEEP_HOLES]; /* more than that are left as they are */
+};
+
+static void add_hole(struct taken *taken, char *start, char *end)
 {
-	size_t dirty = 0;
+	taken->clean += (size_t)(end - start);
+	if (taken->count < KEEP_HOLES)
+		taken->hole[taken->count++] = (struct hole){ start, end };
+}
+
+/* Removes [start, end), which is covered by ranges. Adds to taken what of it is clean. */
+static void take_range_locked(char *start, char *end, struct taken *taken)
+{
 	unsigned long i = 0;
 
 	while (i < keep_counters.count && kept[i].start < end) {
@@ -351,7 +397,8 @@ static size_t take_range_locked(char *start, char *end)
 			continue;
 		}
 		remove_locked(i);
-		dirty += r.dirty ? (size_t)(to - from) : 0;
+		if (!r.dirty)
+			add_hole(taken, from, to);
 		if (r.start < from)
 			insert_locked((struct range){ r.start, (size_t)(from - r.start), r.since,
 						      r.dirty });
@@ -359,62 +406,177 @@ static size_t take_range_locked(char *start, char *end)
 			insert_locked((struct range){ to, (size_t)(r.start + r.size - to), r.since,
 						      r.dirty });
 	}
-	return dirty;
+}
+
+/* ---- filling: pages of other ranges move to where a block has none --------------------------- */
+
+/* Takes a dirty unit out of the smallest range that has one. NULL: there is none. */
+static char *take_unit_locked(size_t size)
+{
+	struct taken ignored = { 0 };
+	size_t least = SIZE_MAX;
+	char *unit = NULL;
+	unsigned long i;
+
+	/* What is left on both sides takes one more entry. */
+	for (i = 0; i < keep_counters.count && keep_counters.count < KEEP_COUNT; i++) {
+		const struct range *r = &kept[i];
+		char *end = (char *)ALIGN_DOWN((uintptr_t)r->start + r->size, size);
+
+		if (!r->dirty || r->size >= least || end < r->start + size)
+			continue;
+		least = r->size;
+		unit = end - size;
+	}
+	if (unit)
+		take_range_locked(unit, unit + size, &ignored);
+	return unit;
+}
+
+/* Each unit may become a mapping to the system, of which a process has 65530. */
+static bool may_move_locked(void)
+{
+	return large_bytes() + keep_counters.bytes + clean_bytes <= KEEP_MAX_MOVED &&
+	       os_clock_ms() >= no_moves_before;
 }
 
 /*
- * Takes a range for a block; it may be smaller than size. *dirty: how much of it is resident. None:
- * start NULL.
+ * A unit whose pages were moved, or could not be. It is kept, but for a small one that is of
+ * several mappings: none of it would ever move.
  */
-static struct range take_locked(size_t size, size_t align, size_t *dirty)
+static void put_unit(struct range r, int failed)
 {
-	struct range r = { NULL, 0, 0, false };
+	bool stays = r.size > KEEP_UNIT || failed != -EFAULT;
 
-	*dirty = 0;
-	r.start = find_gap_locked(size, align);
-	if (r.start) {
-		r.size = size;
-		*dirty = take_range_locked(r.start, r.start + size);
-		return r;
-	}
-	/*
-	 * The only range may be grown by mremap. That may move it, and then its alignment is lost,
-	 * and it leaves holes among the addresses, which programs with many blocks would pay for.
-	 */
-	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
-	    align <= os_page_size())
-		r = remove_locked(0);
-	*dirty = r.size;
-	return r;
+	lock_acquire(&keep_lock);
+	if (stays)
+		stays = (r.dirty || clean_bytes + r.size <= KEEP_MAX_CLEAN) && insert_locked(r);
+	if (failed && failed != -EFAULT)
+		no_moves_before = r.since + KEEP_HALF_LIFE;
+	lock_release(&keep_lock);
+	if (!stays)
+		os_release(r.start, r.size);
 }
 
-void *keep_take(size_t size, size_t align, bool *zeroed)
+/* Moves the pages of a unit to a hole. false: there was none, or it could not be moved. */
+static bool move_unit(char *to, size_t size)
 {
-	uint64_t now = os_clock_ms();
-	struct range r;
-	size_t dirty;
+	struct range r = { NULL, size, os_clock_ms(), false };
+	int failed;
+
+	lock_acquire(&keep_lock);
+	if (may_move_locked())
+		r.start = take_unit_locked(size);
+	lock_release(&keep_lock);
+	if (!r.start)
+		return false;
+	failed = os_move(r.start, to, size);
+	r.dirty = failed;
+	put_unit(r, failed);
+	return !failed;
+}
+
+/* Returns how much of a hole has pages now. */
+static size_t fill_hole(struct hole hole)
+{
+	char *to = (char *)ALIGN_UP((uintptr_t)hole.start, KEEP_UNIT);
+	size_t moved = 0;
+	bool small = false;
+
+	while (to + KEEP_UNIT <= hole.end) {
+		size_t size = KEEP_UNIT;
+
+		if (!small && (uintptr_t)to % KEEP_BIG_UNIT == 0 && to + KEEP_BIG_UNIT <= hole.end)
+			size = KEEP_BIG_UNIT;
+		if (move_unit(to, size)) {
+			moved += size;
+			to += size;
+			continue;
+		}
+		if (size == KEEP_UNIT)
+			break;
+		small = true;
+	}
+	return moved;
+}
+
+/* Returns how much of a block's holes has pages now; the rest may be refaults. */
+static size_t fill(const struct taken *taken)
+{
+	size_t moved = 0;
+	unsigned int i;
+
+	for (i = 0; i < taken->count; i++)
+		moved += fill_hole(taken->hole[i]);
+	lock_acquire(&keep_lock);
+	note_clean_locked(taken->clean - moved);
+	if (moved)
+		taken_at = os_clock_ms();
+	lock_release(&keep_lock);
+	return moved;
+}
+
+size_t keep_fill(void *p, size_t size)
+{
+	struct taken all = { 0 };
+
+	add_hole(&all, p, (char *)p + size);
+	return fill(&all);
+}
+
+/*
+ * The only range may be grown by mremap. That may move it, and then its alignment is lost, and it
+ * leaves holes among the addresses, which programs with many blocks would pay for.
+ */
+static void *grow_only_range(size_t size, size_t align)
+{
+	struct range r = { NULL, 0, 0, false };
 	char *grown;
 
 	lock_acquire(&keep_lock);
-	tick_locked(now);
-	r = take_locked(size, align, &dirty);
-	if (dirty)
-		taken = now;
-	note_clean_locked(size - dirty);
+	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
+	    kept[0].size < size && align <= os_page_size())
+		r = remove_locked(0);
 	lock_release(&keep_lock);
-
-	*zeroed = dirty == 0;
-	if (!r.start || r.size == size)
-		return r.start;
+	if (!r.start)
+		return NULL;
 	grown = os_remap(r.start, r.size, size, true);
-	if (!grown)
+	lock_acquire(&keep_lock);
+	if (grown)
+		note_clean_locked(size - r.size);
+	else if (insert_locked(r)) /* it is of several mappings */
+		r.size = 0;
+	lock_release(&keep_lock);
+	if (!grown && r.size)
 		os_release(r.start, r.size);
 	return grown;
 }
 
+void *keep_take(size_t size, size_t align, bool *zeroed)
+{
+	struct taken got = { 0 };
+	uint64_t now = os_clock_ms();
+	char *start;
+
+	lock_acquire(&keep_lock);
+	tick_locked(now);
+	start = find_gap_locked(size, align);
+	if (start)
+		take_range_locked(start, start + size, &got);
+	if (start && got.clean < size)
+		taken_at = now;
+	lock_release(&keep_lock);
+	*zeroed = false;
+	if (!start)
+		return grow_only_range(size, align);
+	if (got.clean)
+		*zeroed = fill(&got) == 0 && got.clean == size;
+	return start;
+}
+
 void keep_set_limit(size_t bytes)
 {
-	store_relaxed(&keep_limit, MIN(bytes, KEEP_MAX_BYTES));
+	store_relaxed(&keep_limit, bytes);
 	if (load_relaxed(&keep_counters.bytes) > bytes)
 		keep_release(load_relaxed(&keep_counters.bytes) - bytes);
 }
@@ -440,7 +602,7 @@ void keep_check(void)
 		      !adjoin(&kept[i - 1], &kept[i]));
 		*(kept[i].dirty ? &dirty : &clean) += kept[i].size;
 	}
-	CHECK(dirty == keep_counters.bytes && dirty <= KEEP_MAX_BYTES);
+	CHECK(dirty == keep_counters.bytes && dirty <= KEEP_MAX_BYTES + KEEP_MAX_REFAULTS);
 	CHECK(clean == clean_bytes && clean <= KEEP_MAX_CLEAN);
 	lock_release(&keep_lock);
 }

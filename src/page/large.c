@@ -131,10 +131,13 @@ static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
 	void *p = keep_take(mapped, align, zeroed);
 
-	if (!p)
-		p = os_map(mapped, align);
+	if (p)
+		return p;
+	p = os_map(mapped, align);
 	if (!p && keep_release(SIZE_MAX) > 0)
 		p = os_map(mapped, align);
+	if (p)
+		*zeroed = keep_fill(p, mapped) == 0;
 	return p;
 }
 
@@ -289,7 +292,22 @@ static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 	lock_release(&large_lock);
 }
 
-/* mremap() does not move a block of several neighbouring mappings: its bytes are copied. */
+/* Block p is of several mappings: unit by unit, and what does not move so is copied. */
+static void move_units(char *p, char *to, size_t size)
+{
+	while (size) {
+		size_t part = KEEP_UNIT - ((uintptr_t)p & (KEEP_UNIT - 1));
+
+		part = MIN(part, size);
+		if (os_move(p, to, part) != 0)
+			memcpy(to, p, part);
+		p += part;
+		to += part;
+		size -= part;
+	}
+}
+
+/* mremap() does not grow a block of several neighbouring mappings. */
 static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move)
 {
 	void *moved = os_remap(p, old_size, new_size, may_move);
@@ -298,7 +316,7 @@ static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move
 		return moved;
 	moved = os_map(new_size, os_page_size());
 	if (moved) {
-		memcpy(moved, p, old_size);
+		move_units(p, moved, old_size);
 		os_release(p, old_size);
 	}
 	return moved;

@@ -98,13 +98,13 @@ static inline unsigned long zone_run_gaps(void)
 	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
 }
 
-/* For mappings, if they have more than ZONE_LARGE_MIN: an eighth, and less if there are few. */
+/* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */
 static inline unsigned long zone_large_gaps(void)
 {
 	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
 	unsigned long count = MIN(load_relaxed(&large_counters.count), 16ul);
 
-	return MIN(large / 128 * count, large - MIN(large, ZONE_LARGE_MIN));
+	return MIN(large / 512 * count, large - MIN(large, ZONE_LARGE_MIN));
 }
 
 /* Refaults of mappings in pages; below KEEP_MIN_REFAULTS they count as none. */

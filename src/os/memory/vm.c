@@ -26,6 +26,11 @@
 #include "os/sys.h"
 #include "os/memory/vm.h"
 
+/* linux/mman.h since Linux 5.7 */
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
 /* linux/prctl.h since Linux 5.17 */
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -217,6 +222,21 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move)
 	p = mremap(addr, old_size, new_size, may_move ? MREMAP_MAYMOVE : 0);
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;
+}
+
+int os_move(void *from, void *to, size_t size)
+{
+	int saved = errno;
+	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+	void *p = mremap(from, size, size, flags, to);
+	int ret = p == MAP_FAILED ? -errno : 0;
+
+	ASSERT(is_page_multiple((uintptr_t)from | (uintptr_t)to | size));
+	errno = saved;
+	/* Some failures come after what was there has been unmapped. */
+	if (ret)
+		CHECK(map_pages(to, size, PROT_READ | PROT_WRITE, MAP_FIXED));
+	return ret;
 }
 
 void os_name(void *addr, size_t size, const char *name)

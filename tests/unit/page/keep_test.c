@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "fake_clock.h"
 #include "fixture.h"
@@ -106,9 +107,9 @@ IN_CHILD(what_was_purged_is_room)
 	CHILD_CHECK(keep_put(p, 9 * MIB));
 	keep_purge(9 * MIB);
 	CHILD_CHECK(keep_put(other, 9 * MIB));
-	CHILD_CHECK(take_dirty(8 * MIB) == other);
+	CHILD_CHECK(take_dirty(8 * MIB) == other && take_dirty(MIB) == other + 8 * MIB);
 	CHILD_CHECK(keep_take(8 * MIB, PAGE_SIZE, &zeroed) == p && zeroed);
-	CHILD_CHECK(keep_release(SIZE_MAX) == 2 * MIB);
+	CHILD_CHECK(keep_release(SIZE_MAX) == MIB);
 	CHILD_CHECK(keep_counters.count == 0);
 	keep_check();
 }
@@ -123,8 +124,9 @@ IN_CHILD(what_was_purged_and_is_asked_for_is_a_refault)
 	keep_purge(20 * MIB);
 	CHILD_CHECK(keep_refaults == 0);
 	CHILD_CHECK(keep_take(22 * MIB, PAGE_SIZE, &zeroed) == p && keep_refaults == 12 * MIB);
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 20 * MIB);
-	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 20 * MIB);
+	CHILD_CHECK(!keep_take(61 * MIB, PAGE_SIZE, &zeroed) && keep_refaults == 12 * MIB);
+	CHILD_CHECK(keep_fill(map(61 * MIB), 61 * MIB) == 0 && keep_refaults == 20 * MIB);
+	CHILD_CHECK(keep_fill(map(61 * MIB), 61 * MIB) == 0 && keep_refaults == 20 * MIB);
 	/* It fades while nothing that is kept is of use. */
 	fake_clock_pass(KEEP_HALF_LIFE - 1);
 	CHILD_CHECK(keep_put(p, 22 * MIB) && keep_take(MIB, PAGE_SIZE, &zeroed) == p);
@@ -148,6 +150,152 @@ IN_CHILD(one_that_is_smaller_grows)
 	q = take_dirty(10 * MIB);
 	CHILD_CHECK(q && q[6 * MIB - 1] == 1 && q[10 * MIB - 1] == 0);
 	CHILD_CHECK(keep_counters.bytes == 0 && keep_counters.count == 0);
+	keep_check();
+}
+
+/* Old kernels, and emulators, cannot. */
+static bool system_moves(void)
+{
+	char *p = map(2 * PAGE_SIZE);
+	bool can = os_move(p, p + PAGE_SIZE, PAGE_SIZE) == 0;
+
+	os_release(p, 2 * PAGE_SIZE);
+	return can;
+}
+
+/* A range that has something unmapped on both sides and begins offset bytes past a unit. */
+static char *map_unit(size_t size, size_t offset)
+{
+	char *p = os_map(size + KEEP_BIG_UNIT, KEEP_BIG_UNIT);
+
+	CHILD_CHECK(p && offset < KEEP_BIG_UNIT && offset % PAGE_SIZE == 0);
+	if (offset)
+		os_release(p, offset);
+	os_release(p + offset + size, KEEP_BIG_UNIT - offset);
+	return p + offset;
+}
+
+static bool has(const char *p, size_t size, char byte)
+{
+	for (size_t at = 0; at < size; at += PAGE_SIZE)
+		if (p[at] != byte)
+			return false;
+	return true;
+}
+
+/* Pages do not go while a block that is as large is waiting for some. */
+IN_CHILD(a_new_block_gets_the_pages_of_ranges_that_are_too_small)
+{
+	char *a = map_unit(5 * KEEP_UNIT, 0);
+	char *b = map_unit(4 * KEEP_UNIT, KEEP_UNIT / 2);
+	char *block;
+
+	if (!system_moves())
+		return;
+	memset(a, 1, 5 * KEEP_UNIT);
+	memset(b, 2, 4 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(a, 5 * KEEP_UNIT) && keep_put(b, 4 * KEEP_UNIT));
+	CHILD_CHECK(!keep_take(12 * KEEP_UNIT, PAGE_SIZE, &(bool){ false }));
+	block = map_unit(12 * KEEP_UNIT, 0);
+	/* The five units of a, the three of b that lie between two halves. */
+	CHILD_CHECK(keep_fill(block, 12 * KEEP_UNIT) == 8 * KEEP_UNIT);
+	CHILD_CHECK(keep_counters.bytes == KEEP_UNIT);
+	CHILD_CHECK(has(block, 4 * KEEP_UNIT, 1) && has(block + 8 * KEEP_UNIT, 4 * KEEP_UNIT, 0));
+	CHILD_CHECK(all_bytes(block, KEEP_UNIT, 1) && b[0] == 2 && is_mapped(a) && a[0] == 0);
+	keep_check();
+	/* The addresses that they left are for blocks too. */
+	CHILD_CHECK(keep_take(5 * KEEP_UNIT, PAGE_SIZE, &(bool){ false }) == a);
+	keep_check();
+	CHILD_CHECK(keep_release(SIZE_MAX) >= KEEP_UNIT);
+	CHILD_CHECK(keep_counters.count == 0 && keep_counters.bytes == 0);
+}
+
+IN_CHILD(clean_parts_of_a_range_are_filled)
+{
+	char *p = map_unit(12 * KEEP_UNIT, 0);
+	char *other = map_unit(3 * KEEP_UNIT, 0);
+	bool zeroed = true;
+
+	if (!system_moves())
+		return;
+	memset(p, 1, 12 * KEEP_UNIT);
+	memset(other, 2, 3 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(p, 12 * KEEP_UNIT));
+	keep_purge(6 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(other, 3 * KEEP_UNIT));
+	CHILD_CHECK(keep_take(12 * KEEP_UNIT, PAGE_SIZE, &zeroed) == p && !zeroed);
+	CHILD_CHECK(has(p, 6 * KEEP_UNIT, 1) && has(p + 6 * KEEP_UNIT, 3 * KEEP_UNIT, 2));
+	CHILD_CHECK(has(p + 9 * KEEP_UNIT, 3 * KEEP_UNIT, 0));
+	CHILD_CHECK(keep_counters.bytes == 0 && keep_refaults == 3 * KEEP_UNIT);
+	keep_check();
+}
+
+/* They are of several mappings to the system, which may refuse to move those. Nothing is lost. */
+IN_CHILD(what_was_moved_moves_again)
+{
+	char *p[3] = { map_unit(4 * KEEP_UNIT, 0), map_unit(4 * KEEP_UNIT, 0),
+		       map_unit(4 * KEEP_UNIT, 0) };
+	char *block = map_unit(12 * KEEP_UNIT, 0);
+	size_t moved;
+	size_t at;
+
+	if (!system_moves())
+		return;
+	for (unsigned int i = 0; i < 3; i++)
+		memset(p[i], 1, 4 * KEEP_UNIT);
+	/* A seam that is not at a unit, as neighbouring mappings have. */
+	CHILD_CHECK(os_move(p[1], p[0] + KEEP_UNIT / 2, KEEP_UNIT) == 0);
+	memset(p[1], 1, KEEP_UNIT);
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(keep_put(p[i], 4 * KEEP_UNIT));
+	for (unsigned int round = 0; round < 4; round++) {
+		moved = keep_fill(block, 12 * KEEP_UNIT);
+		CHILD_CHECK(moved >= (round ? 6 : 8) * KEEP_UNIT);
+		for (at = 0; at < 12 * KEEP_UNIT; at += PAGE_SIZE)
+			CHILD_CHECK(block[at] == (at < moved));
+		keep_check();
+		CHILD_CHECK(keep_counters.bytes <= 4 * KEEP_UNIT);
+		keep_release(SIZE_MAX);
+		CHILD_CHECK(keep_counters.count == 0);
+		CHILD_CHECK(keep_put(block, 12 * KEEP_UNIT));
+		block = map_unit(12 * KEEP_UNIT, 0);
+	}
+}
+
+/* As before Linux 5.7: the program runs as it did, and the system is not asked all the time. */
+IN_CHILD(a_system_that_does_not_move)
+{
+	char *p = map_unit(8 * KEEP_UNIT, 0);
+	char *block = map_unit(12 * KEEP_UNIT, 0);
+
+	memset(p, 1, 8 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(p, 8 * KEEP_UNIT));
+	errno = 0;
+	child_deny(SYS_mremap, EINVAL);
+	CHILD_CHECK(keep_fill(block, 12 * KEEP_UNIT) == 0 && errno == 0);
+	CHILD_CHECK(has(block, 12 * KEEP_UNIT, 0));
+	CHILD_CHECK(keep_counters.bytes == 8 * KEEP_UNIT && has(p, 8 * KEEP_UNIT, 1));
+	/* It grew by mremap, which is refused: it is kept as it was. */
+	CHILD_CHECK(!keep_take(10 * KEEP_UNIT, PAGE_SIZE, &(bool){ false }));
+	CHILD_CHECK(keep_counters.bytes == 8 * KEEP_UNIT && keep_counters.count == 1);
+	CHILD_CHECK(take_dirty(8 * KEEP_UNIT) == p && has(p, 8 * KEEP_UNIT, 1));
+	keep_check();
+}
+
+/* Whoever frees it once is done with it. */
+IN_CHILD(a_very_large_block_is_kept_the_second_time)
+{
+	size_t size = KEEP_MAX_BYTES + 4 * MIB;
+	char *p = map(size);
+
+	CHILD_CHECK(!keep_put(p, size));
+	CHILD_CHECK(keep_fill(p, size) == 0 && keep_refaults == size);
+	CHILD_CHECK(keep_put(p, size) && keep_counters.bytes == size);
+	CHILD_CHECK(take_dirty(size) == p);
+	/* It fades: nothing was taken for long. */
+	fake_clock_pass(64 * KEEP_HALF_LIFE);
+	CHILD_CHECK(!keep_take(MIB, PAGE_SIZE, &(bool){ false }) && keep_refaults == 0);
+	CHILD_CHECK(!keep_put(p, size));
 	keep_check();
 }
 
@@ -319,6 +467,11 @@ int main(void)
 		cmocka_unit_test(what_was_purged_is_room),
 		cmocka_unit_test(one_that_is_smaller_grows),
 		cmocka_unit_test(what_was_purged_and_is_asked_for_is_a_refault),
+		cmocka_unit_test(a_new_block_gets_the_pages_of_ranges_that_are_too_small),
+		cmocka_unit_test(clean_parts_of_a_range_are_filled),
+		cmocka_unit_test(what_was_moved_moves_again),
+		cmocka_unit_test(a_system_that_does_not_move),
+		cmocka_unit_test(a_very_large_block_is_kept_the_second_time),
 		cmocka_unit_test(alignment_is_looked_at),
 		cmocka_unit_test(too_much_makes_room),
 		cmocka_unit_test(the_limit_is_kept),

@@ -96,6 +96,36 @@ IN_CHILD(resizing_keeps_the_contents)
 	CHILD_CHECK(large_free(moved));
 }
 
+/* Its pages came from elsewhere: it is of several mappings, which mremap() does not grow. */
+IN_CHILD(a_block_of_moved_pages_grows)
+{
+	char *old[8];
+	char *p;
+	size_t at;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(old); i++) {
+		old[i] = large_alloc(3 * MIB, 0, NULL);
+		memset(old[i], (int)i + 1, 3 * MIB);
+	}
+	for (unsigned int i = 0; i < ARRAY_SIZE(old); i += 2)
+		CHILD_CHECK(large_free(old[i]));
+	p = large_alloc(10 * MIB, 0, NULL);
+	for (at = 0; at < 10 * MIB; at += PAGE_SIZE)
+		*(size_t *)(p + at) = at;
+	for (unsigned int size = 11; size <= 33; size += 11) {
+		p = large_resize(p, size * MIB + PAGE_SIZE, true);
+		CHILD_CHECK(p && large_size(p) == size * MIB + PAGE_SIZE);
+		for (at = 0; at < 10 * MIB; at += PAGE_SIZE)
+			CHILD_CHECK(*(size_t *)(p + at) == at);
+		memset(p + 10 * MIB, 1, (size - 10) * MIB);
+		/* Something behind it, so that the next time it moves. */
+		os_reserve_at(p + size * MIB + PAGE_SIZE, PAGE_SIZE);
+	}
+	for (unsigned int i = 1; i < ARRAY_SIZE(old); i += 2)
+		CHILD_CHECK(old[i][0] == (char)(i + 1) && old[i][3 * MIB - 1] == (char)(i + 1));
+	large_check();
+}
+
 IN_CHILD(out_of_memory_is_null)
 {
 	void *p;
@@ -201,6 +231,7 @@ int main(void)
 		cmocka_unit_test(alignment_is_kept_and_costs_nothing),
 		cmocka_unit_test(many_blocks_are_kept_apart),
 		cmocka_unit_test(resizing_keeps_the_contents),
+		cmocka_unit_test(a_block_of_moved_pages_grows),
 		cmocka_unit_test(out_of_memory_is_null),
 		cmocka_unit_test(threads_may_reuse_each_others_addresses),
 		cmocka_unit_test(a_fork_finds_the_table_whole),

@@ -319,6 +319,34 @@ static void test_remap(void **state)
 	os_release(hole, 64 * page);
 }
 
+/* Without a copy: no page of what moves is faulted in, and what it leaves is zero. */
+static void test_move(void **state)
+{
+	char *from = os_map(8 * page, page);
+	char *to = os_map(8 * page, page);
+	bool kernel_can;
+
+	(void)state;
+	memset(from, 3, 8 * page);
+	memset(to, 4, 8 * page);
+	errno = 77;
+	kernel_can = os_move(from + 2 * page, to + page, 4 * page) == 0;
+	assert_true(all_bytes((unsigned char *)from, 2 * page, 3));
+	assert_true(all_bytes((unsigned char *)from + 2 * page, 4 * page, kernel_can ? 0 : 3));
+	assert_true(all_bytes((unsigned char *)from + 6 * page, 2 * page, 3));
+	assert_true(all_bytes((unsigned char *)to, page, 4));
+	assert_true(all_bytes((unsigned char *)to + page, 4 * page, kernel_can ? 3 : 0));
+	assert_true(all_bytes((unsigned char *)to + 5 * page, 3 * page, 4));
+
+	/* Nothing is there: what should get it is zero, and can be written to. */
+	os_release(from, 8 * page);
+	assert_true(os_move(from, to + 4 * page, 4 * page) < 0);
+	assert_true(all_bytes((unsigned char *)to + 4 * page, 4 * page, 0));
+	memset(to, 5, 8 * page);
+	assert_int_equal(errno, 77);
+	os_release(to, 8 * page);
+}
+
 static void test_name(void **state)
 {
 	char *p = os_map(4 * page, page);
@@ -544,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_reserve_at),
 		cmocka_unit_test(test_room_upward),
 		cmocka_unit_test(test_remap),
+		cmocka_unit_test(test_move),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_small_pages),
 		cmocka_unit_test(test_no_limit),
