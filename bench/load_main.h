@@ -16,7 +16,7 @@ struct load_row {
 	unsigned int threads; /* at least */
 };
 
-/* The line of /proc/self/status, in KiB. */
+/* What the load took of harness_alloc() is in it, the same for all. */
 static inline double resident_kib(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");

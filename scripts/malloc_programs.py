@@ -77,19 +77,19 @@ def loads(threads):
 
 # ---- mimalloc-bench ----
 
-def found(pattern, seconds=lambda number: number):
-    """A function of a program's output: the last number that the pattern finds, as seconds."""
+def found(before, after, seconds=lambda number: number):
+    """A function of a program's output: the last number between these patterns, as seconds; or None."""
     def relative(output):
-        numbers = re.findall(pattern, output, re.M)
+        numbers = re.findall(rf"{before}(\d+(?:\.\d+)?){after}", output, re.M)
         return seconds(float(numbers[-1])) if numbers and float(numbers[-1]) else None
     return relative
 
 
-LARSON = found(r"relative time: ([\d.]+)s")
-RPTEST = found(r"\.\.\.([\d.]+) memory ops", lambda ops: 2e6 / ops)
-XMALLOC = found(r"rtime: ([\d.]+)")
-ITERATIONS = found(r"^([\d.]+) iterations", lambda count: 1e9 / count)
-REDIS = found(r"([\d.]+) requests per second", lambda ops: 2e6 / ops)
+LARSON = found("relative time: ", "s")
+RPTEST = found(r"\.\.\.", " memory ops", lambda ops: 2e6 / ops)
+XMALLOC = found("rtime: ", "")
+ITERATIONS = found("^", " iterations", lambda count: 1e9 / count)
+REDIS = found("", " requests per second", lambda ops: 2e6 / ops)
 
 # (name, program, arguments, relative time, short); {t}: threads, {t2}: twice as many, {cpus}: CPUs
 # here. A row with {t} or {t2} is there for each number of threads.

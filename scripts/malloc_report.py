@@ -147,7 +147,7 @@ def head(results, d):
     m = d["machine"]
     lines = [d["command"], f"uslab {d['version']}, {d['note'] or 'no commit'}, {d['date']}",
              f"machine: {m['cpu']}, {m['cpus']} CPUs, {m['memory_bytes'] / 2**30:.1f} GiB, load before the run "
-             f"{m['load']:.2f}; {m['kernel']}, {m['libc']}",
+             f"{m['load']:.2f}; {m['kernel']}, {m['libc']}, transparent huge pages: {d['settings']['huge_pages'] or 'unknown'}",
              f"{d['settings']['rounds']} rounds, contestants in turn; own loads at {d['settings']['percent']} %"]
     for c in results.contestants:
         what = c.path or ("caches of their own, in those loads that can" if c.own else "no preload")

@@ -13,9 +13,11 @@ import math
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
+import time
 import unittest
 
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
@@ -169,6 +171,33 @@ class MimallocBench(InFolder):
         self.assertNotIn("barnes", absent)
         self.assertIn("bench-malloc: cfrac is not run: no ", self.errors)
 
+    def test_relative_times(self):
+        """What each of them prints, and the seconds that mimalloc-bench makes of it."""
+        said = {"rptest": ("3 threads [8,16000] 500 loops: ........2500000 memory ops/CPU second (60MiB peak)", 0.8),
+                "xmalloc-test": ("rtime: 4.557, free/sec: 21.942 M", 4.557),
+                "glibc-thread": ("50000000 iterations", 20),
+                "larson-sized": ("Throughput = 167 operations per second, relative time: 59.779s.", 59.779)}
+        for name, (text, _) in said.items():
+            env = self.program(name, f"echo Done 1 2.5; echo '{text}'\n")
+        self.quick("--programs", ",".join(f"{name}-3" for name in said), "--threads", "3", env=env)
+        for name, (_, seconds) in said.items():
+            self.assertAlmostEqual(self.by_name["peer"]["metrics"][f"{name}-3.time"]["median"], seconds)
+
+    def test_redis(self):
+        """Its own server and benchmark; here they are the installed ones."""
+        tools = [shutil.which(name) for name in ("redis-server", "redis-benchmark")]
+        if None in tools:
+            self.skipTest("redis is not installed")
+        env = self.program("cfrac", "true\n")
+        sources = os.path.join(self.folder, "mb", "extern", "redis-1.2", "src")
+        os.makedirs(sources)
+        for tool in tools:
+            os.symlink(tool, os.path.join(sources, os.path.basename(tool)))
+        self.quick("--programs", "redis", env=env, peers=f"peer={self.peer}")
+        m = self.by_name["peer"]["metrics"]
+        self.assertGreater(m["redis.time"]["median"], 0)
+        self.assertNotEqual(m["redis.time"]["median"], m["redis.wall"]["median"])
+
     def test_one_that_does_not_say_its_time(self):
         env = self.program("larson", "echo nothing\n")
         result = self.quick("--programs", "larson-2", status=1, env=env)
@@ -216,6 +245,35 @@ class MimallocBench(InFolder):
         with open(marks, encoding="utf-8") as stream:
             for pid in stream.read().split():
                 self.assertFalse(self.runs(pid), pid)
+
+    def test_interrupt(self):
+        """The runs so far are kept, and the program that runs is ended."""
+        env = self.program("cfrac", 'echo $$ >> "$MARKS"; test $(wc -l < "$MARKS") -lt 4 || exec sleep 100\n')
+        marks = os.path.join(self.folder, "marks")
+        command = [sys.executable, os.path.join(SOURCE, "scripts", "bench-malloc"), "--build", BUILD, "--rounds", "2",
+                   "--peers", "glibc", "--programs", "cfrac", "--json", "r.json"]
+        with subprocess.Popen(command, env={**os.environ, **env, "MARKS": marks}, cwd=self.folder,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as run:
+            while not self.lines(marks, 4):
+                time.sleep(0.05)
+                self.assertIsNone(run.poll())
+            run.send_signal(signal.SIGINT)
+            self.assertIn("interrupted: these are the runs so far", run.communicate(timeout=60)[1])
+        self.assertEqual(run.returncode, 130)
+        self.assertFalse(self.runs(self.lines(marks, 4)[-1]))
+        with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as stream:
+            samples = [len(c["metrics"]["cfrac.time"]["samples"]) for c in json.load(stream)["contestants"]]
+        self.assertEqual(samples, [1, 2])  # the second round begins with the second of them
+
+    @staticmethod
+    def lines(path, number):
+        """Of a file, once there are so many."""
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as stream:
+            found = stream.read().splitlines()
+        return found if len(found) == number else None
 
     @staticmethod
     def runs(pid):
