@@ -2,6 +2,7 @@
 /*
  * malloc/align.c - aligned allocation: posix_memalign, aligned_alloc, memalign, valloc, pvalloc
  *
+ * Why:        docs/adr/0035.
  * Data:       none.
  * Invariants: a class has an alignment if its size is a multiple of it: every object lies at a
  *             multiple of the largest power of two in its size (malloc_class_align).
@@ -66,7 +67,7 @@ static noinline int posix_slow(void **result, size_t align, size_t size, const v
 	return 0;
 }
 
-USLAB_API int posix_memalign(void **result, size_t align, size_t size)
+MALLOC_HIT int posix_memalign(void **result, size_t align, size_t size)
 {
 	void *p;
 
@@ -78,7 +79,7 @@ USLAB_API int posix_memalign(void **result, size_t align, size_t size)
 	return 0;
 }
 
-USLAB_API void *aligned_alloc(size_t align, size_t size)
+MALLOC_HIT void *aligned_alloc(size_t align, size_t size)
 {
 	if (unlikely(!is_pow2(align))) {
 		errno = EINVAL;

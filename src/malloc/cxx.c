@@ -148,7 +148,7 @@ static noinline void *new_slow(size_t size, size_t align, const void *caller)
 	return p;
 }
 
-USLAB_API void *_Znwm(size_t size)
+MALLOC_HIT void *_Znwm(size_t size)
 {
 	void *p;
 
@@ -157,7 +157,7 @@ USLAB_API void *_Znwm(size_t size)
 	return new_slow(size, 0, MALLOC_CALLER);
 }
 
-USLAB_API void *_Znam(size_t size)
+MALLOC_HIT void *_Znam(size_t size)
 {
 	void *p;
 
@@ -174,7 +174,7 @@ static always_inline bool hot_aligned(size_t size, size_t align, void **result)
 	return likely(is_pow2(align)) && malloc_hot_aligned(align, size, result);
 }
 
-USLAB_API void *_ZnwmSt11align_val_t(size_t size, size_t align)
+MALLOC_HIT void *_ZnwmSt11align_val_t(size_t size, size_t align)
 {
 	void *p;
 
@@ -312,7 +312,7 @@ static cold void delete_aligned_by(const struct cache_call *call, void *p, size_
 		(*form)(p, align);
 }
 
-USLAB_API void _ZdlPv(void *p)
+MALLOC_HIT void _ZdlPv(void *p)
 {
 	malloc_free_as(&delete_one, p);
 }
@@ -325,7 +325,7 @@ USLAB_API void _ZdlPvSt11align_val_t(void *p, size_t align)
 
 /* What compilers call for `delete p`, and for arrays. */
 
-USLAB_API void _ZdlPvm(void *p, size_t size)
+MALLOC_HIT void _ZdlPvm(void *p, size_t size)
 {
 	(void)size;
 	if (likely(are_ours()))
@@ -334,7 +334,7 @@ USLAB_API void _ZdlPvm(void *p, size_t size)
 		delete_by(&delete_one, p, &forms.delete_one, MALLOC_CALLER);
 }
 
-USLAB_API void _ZdaPv(void *p)
+MALLOC_HIT void _ZdaPv(void *p)
 {
 	if (likely(are_ours()))
 		malloc_free_as(&delete_array, p);
@@ -342,7 +342,7 @@ USLAB_API void _ZdaPv(void *p)
 		delete_by(&delete_array, p, &forms.delete_one, MALLOC_CALLER);
 }
 
-USLAB_API void _ZdaPvm(void *p, size_t size)
+MALLOC_HIT void _ZdaPvm(void *p, size_t size)
 {
 	(void)size;
 	if (likely(are_ours()))

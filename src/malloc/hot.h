@@ -2,7 +2,7 @@
 /*
  * malloc/hot.h - the hit paths of malloc and free, inline, and parts of those of their kin
  *
- * Why:        docs/adr/0020.
+ * Why:        docs/adr/0020, docs/adr/0035.
  * Data:       malloc_hot and malloc_shape (malloc/internal.h), the table of window 0, the page
  *             class bytes.
  * Invariants: a hit changes one per-CPU word, one entry of the array that it points at, and the

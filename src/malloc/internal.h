@@ -74,6 +74,9 @@ void *early_alloc(size_t size, size_t align);
 /* Size of an early block; 0 when p is none. */
 size_t early_size(const void *p);
 
+/* An exported function with a hit path, at the start of a cache line: docs/adr/0035. */
+#define MALLOC_HIT USLAB_API __attribute__((aligned(CACHE_LINE)))
+
 /* ---- slow.c ---- */
 
 /* The return address of an exported function: its caller in the program. */

@@ -18,7 +18,7 @@
 #include "malloc/hot.h"
 #include <uslab/slab.h>
 
-USLAB_API void *malloc(size_t size)
+MALLOC_HIT void *malloc(size_t size)
 {
 	void *p;
 
@@ -27,7 +27,7 @@ USLAB_API void *malloc(size_t size)
 	return malloc_slow(size, MALLOC_CALLER);
 }
 
-USLAB_API void free(void *p)
+MALLOC_HIT void free(void *p)
 {
 	if (likely(malloc_hot_free(p)))
 		return;

@@ -2,6 +2,7 @@
 /*
  * malloc/resize.c - calloc, realloc, reallocarray, malloc_usable_size
  *
+ * Why:        docs/adr/0035.
  * Data:       none.
  * Invariants: after a failure the old block is untouched; shrinking never fails.
  * Locks:      none.
@@ -59,7 +60,7 @@ static noinline void *calloc_slow(size_t bytes, const void *caller)
 	return zeroed ? p : clear(p, bytes);
 }
 
-USLAB_API void *calloc(size_t n, size_t size)
+MALLOC_HIT void *calloc(size_t n, size_t size)
 {
 	size_t bytes;
 	void *p;
@@ -239,7 +240,7 @@ static always_inline void *realloc_for(const struct cache_call *call, void *p, s
 	return likely(!os_probe_objects()) ? p : realloc_slow(call, p, size, MALLOC_CALLER);
 }
 
-USLAB_API void *realloc(void *p, size_t size)
+MALLOC_HIT void *realloc(void *p, size_t size)
 {
 	static const struct cache_call call = { "realloc", FIX_NOT_RESIZED };
 
@@ -264,7 +265,7 @@ static noinline size_t usable_slow(const void *p)
 }
 
 /* Usable bytes; 0 for NULL, for a pointer to no block, and for one that is known to be free. */
-USLAB_API size_t malloc_usable_size(void *p)
+MALLOC_HIT size_t malloc_usable_size(void *p)
 {
 	unsigned int class;
 

@@ -217,7 +217,7 @@ static void test_realloc_many(void **state)
 		give(p[n]);
 }
 
-/* A tracer is to hear of the new size: then nothing stays. */
+/* A tracer is to be notified of the new size: then nothing stays. */
 static void resize_listened_to(__attribute__((unused)) void *arg)
 {
 	void *p = alloc(40);
