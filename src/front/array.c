@@ -375,7 +375,7 @@ uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 		return other;
 	}
 	/* a hint: else each overflow would make a sheaf, only to leave it empty in the depot */
-	other = load_relaxed(&d->nr_full) < d->max_full ? sheaf_new(f->capacity) : 0;
+	other = load_relaxed(&d->nr_full) < load_relaxed(&d->max_full) ? sheaf_new(f->capacity) : 0;
 	if (!other || depot_put_full(d, top, f->capacity))
 		return other;
 	sheaf_put_empty(f, other);

@@ -12,6 +12,7 @@
  */
 #include "front/depot.h"
 
+#include "arch/cpu.h"
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -92,6 +93,15 @@ static void overflow(struct depot *d)
 	d->overflow_at = depot_epoch();
 }
 
+/*
+ * A sheaf that another CPU put there: its link would be waited for under the lock. A hint, as the
+ * stack may change before the lock is held.
+ */
+static inline void prefetch_link(uintptr_t top)
+{
+	arch_prefetch_write(sheaf_base(top));
+}
+
 /* The counts are read without the lock first, as hints: an empty depot costs no lock. */
 
 uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
@@ -100,6 +110,7 @@ uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
 
 	if (!load_relaxed(&d->nr_full))
 		return 0;
+	prefetch_link(load_relaxed(&d->full));
 	lock_acquire(&d->lock);
 	if (d->nr_full)
 		top = pop_full(d, capacity);
@@ -150,6 +161,7 @@ uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capac
 {
 	uintptr_t other = 0;
 
+	prefetch_link(load_relaxed(&d->empty));
 	lock_acquire(&d->lock);
 	if (d->nr_empty && d->nr_full < d->max_full) {
 		other = pop_empty(d);
@@ -167,6 +179,7 @@ uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capa
 
 	if (!load_relaxed(&d->nr_full))
 		return 0;
+	prefetch_link(load_relaxed(&d->full));
 	lock_acquire(&d->lock);
 	if (d->nr_full && d->nr_empty < d->max_empty) {
 		other = pop_full(d, capacity);

@@ -50,7 +50,7 @@ static struct {
 	pthread_mutex_t lock;
 	unsigned int owner[FAKE_OBJECTS];
 	bool stop;
-	pthread_t slow; /* this thread takes its time to return objects */
+	pthread_t slow; /* atomic; this thread takes its time to return objects */
 	bool is_flushing;
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -67,7 +67,7 @@ static inline unsigned int locked_refill(struct engine *e, void **objs, unsigned
 
 static inline void locked_flush(struct engine *e, void **objs, unsigned int n)
 {
-	if (pthread_self() == shared.slow) {
+	if (pthread_self() == load_relaxed(&shared.slow)) {
 		store_relaxed(&shared.is_flushing, true);
 		usleep(10000);
 	}

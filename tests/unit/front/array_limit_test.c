@@ -243,7 +243,7 @@ static void *let_time_pass(void *arg)
 
 static void *reap_slowly(void *arg)
 {
-	shared.slow = pthread_self();
+	store_relaxed(&shared.slow, pthread_self());
 	while (!load_relaxed(&shared.is_flushing)) {
 		next_epoch();
 		array_limit_reap();
