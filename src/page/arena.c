@@ -91,15 +91,20 @@ static bool begins_badly(const char *base)
 	return (uint32_t)(0 - (uintptr_t)base) < WHOLE_SIZE;
 }
 
-/* Dirty bits, then free bits, then descriptors, end where the windows begin. */
+/* Rows, then dirty bits, then free bits, then descriptors, end where the windows begin. */
 static size_t bits_size(unsigned long limit)
 {
 	return ALIGN_UP(limit / 8, os_page_size());
 }
 
+static size_t rows_size(unsigned long limit)
+{
+	return ALIGN_UP(limit / CHUNK_PAGES * sizeof(struct page_rows), os_page_size());
+}
+
 static size_t tables_size(unsigned long limit)
 {
-	return 2 * bits_size(limit) + limit * sizeof(struct page);
+	return rows_size(limit) + 2 * bits_size(limit) + limit * sizeof(struct page);
 }
 
 static void place_parts(struct part *part, char *base, unsigned long limit, size_t windows)
@@ -276,6 +281,7 @@ int arena_init(unsigned int nr_cpu_ids)
 	unsigned long limit = wanted_pages(space_left, 2 * windows);
 	struct part part[PARTS];
 	char *base = NULL;
+	char *bits;
 
 	ASSERT(nr_cpu_ids <= USLAB_MAX_CPUS);
 	gap.size = os_room_upward(&gap.start);
@@ -296,9 +302,11 @@ int arena_init(unsigned int nr_cpu_ids)
 	}
 	name_parts(part);
 	use_small_pages(part);
-	page_map.dirty = (unsigned long *)(void *)part[TABLES].start;
-	page_map.free = (unsigned long *)(void *)(part[TABLES].start + bits_size(limit));
-	page_map.pages = (struct page *)(void *)(part[TABLES].start + 2 * bits_size(limit));
+	bits = part[TABLES].start + rows_size(limit);
+	page_map.rows = (struct page_rows *)(void *)part[TABLES].start;
+	page_map.dirty = (unsigned long *)(void *)bits;
+	page_map.free = (unsigned long *)(void *)(bits + bits_size(limit));
+	page_map.pages = (struct page *)(void *)(bits + 2 * bits_size(limit));
 	page_map.class = (unsigned char *)part[CLASSES].start;
 	page_map.limit = limit;
 	page_map.base = base;
@@ -334,6 +342,9 @@ static int commit_tables_locked(void)
 		ret = commit_span(page_map.dirty, from / 8, to / 8);
 	if (!ret)
 		ret = commit_span(page_map.free, from / 8, to / 8);
+	if (!ret)
+		ret = commit_span(page_map.rows, from / CHUNK_PAGES * sizeof(struct page_rows),
+				  to / CHUNK_PAGES * sizeof(struct page_rows));
 	if (!ret && used_are_kept())
 		ret = commit_span(page_map.used, from * USED_BYTES, to * USED_BYTES);
 	if (!ret)

@@ -3,7 +3,7 @@
  * page/buddy.c - power-of-two page blocks with immediate merging
  *
  * Data:       buddy_zones[node]: lists, counts and locks; page_map.dirty, page_map.free: one bit
- *             each for each page.
+ *             each for each page; page_map.rows: which words of free bits have long rows.
  * Invariants: see page/buddy.h. A bit of zone.orders is set iff a list of that order is not empty.
  *             Chunks begin at multiples of the highest order and belong to one node, so buddies
  *             always exist and lie in one zone, and no two zones share a word of dirty bits.
@@ -83,11 +83,9 @@ static void set_free(unsigned long index, unsigned int order, bool is_free)
 	unsigned long words = order > 6 ? 1ul << (order - 6) : 1;
 	unsigned long mask = bits_mask(index % 64, 1ul << order);
 
-	while (words-- > 0) {
-		if (is_free)
-			*word++ |= mask;
-		else
-			*word++ &= ~mask;
+	for (; words-- > 0; word++) {
+		*word = is_free ? *word | mask : *word & ~mask;
+		zone_note_rows(word);
 	}
 }
 
@@ -670,6 +668,7 @@ static void check_zone(unsigned int node)
 	}
 	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
 	CHECK(nr_free == count_free(node));
+	zone_check_rows(node);
 	CHECK(nr_dirty == zone->stats.nr_dirty);
 }
 

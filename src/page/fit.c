@@ -3,8 +3,9 @@
  * page/fit.c - finds free pages for a page run, where the fewest become newly resident
  *
  * Why:        docs/adr/0028.
- * Data:       zone.fit_from, fit_purged, fit_refaults, fit_used.
- * Invariants: none of its own.
+ * Data:       zone.fit_from, fit_purged, fit_refaults, fit_used; page_map.rows, kept by buddy.c:
+ *             the words of free bits to look at.
+ * Invariants: page_map.rows is what the free bits say. Checked by zone_check_rows().
  * Locks:      zone.lock, over a search of LOOK_MOST words of bits at most, which takes no longer
  *             than to write to the pages.
  * Flow:       called by buddy.c and run.c; calls buddy.c, purge.c.
@@ -14,13 +15,13 @@
  * others left are purged. Here page runs lie side by side, as in a classic heap: of all ranges of
  * free pages the one with the most resident pages is taken, of equals the smallest.
  */
+#include "base/assert.h"
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
 #include "os/instrument/memcheck.h"
 #include "os/instrument/probe.h"
 #include "page/zone.h"
 
-#define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64)
 #define LOOK_MOST 4096ul /* words, of 256 KiB of the arena each */
 #define LOOK_EACH 32ul	 /* words for each page that is wanted */
 #define LOOK_STARTS 8u	 /* places in one range that are compared */
@@ -86,30 +87,6 @@ static void look_at_range(struct look *l, unsigned long start, unsigned long ran
 
 /* ---- a zone ---------------------------------------------------------------------------------- */
 
-/* Are that many consecutive bits (1..64) set? */
-static bool has_row(unsigned long word, unsigned long want)
-{
-	unsigned long row = 1;
-
-	for (; 2 * row <= want; row *= 2)
-		word &= word >> row;
-	return word & word >> (want - row);
-}
-
-/* Ranges that begin and end in one word. */
-static void look_into_word(struct look *l, unsigned long index, unsigned long word)
-{
-	if (l->want > 64 || !has_row(word, l->want))
-		return;
-	while (word) {
-		unsigned long from = (unsigned long)__builtin_ctzl(word);
-		unsigned long to = from + (unsigned long)__builtin_ctzl(~(word >> from));
-
-		look_at_range(l, index + from, to - from);
-		word &= ~0ul << (to - 1) << 1;
-	}
-}
-
 static inline bool is_of(unsigned long index, unsigned int node)
 {
 	return likely(buddy_nr_nodes == 1) || page_at(index)->node == node;
@@ -120,33 +97,72 @@ static bool is_exact(const struct look *l)
 	return l->range == l->want && !l->clean;
 }
 
-/* Searches words from .. to of the free bits, or until a place is found that cannot be better. */
+static unsigned long free_word(unsigned long word, unsigned int node)
+{
+	return is_of(word * 64, node) ? page_map.free[word] : 0;
+}
+
+/* The end of the free pages that page start is among. */
+static unsigned long end_of_range(unsigned long start, unsigned int node)
+{
+	unsigned long words = load_relaxed(&page_map.nr_pages) / 64;
+	unsigned long word = start / 64;
+	unsigned long used = ~free_word(word, node) & ~0ul << start % 64;
+
+	while (!used && ++word < words)
+		used = ~free_word(word, node);
+	return used ? word * 64 + (unsigned long)__builtin_ctzl(used) : words * 64;
+}
+
+/*
+ * Ranges that have pages in a word, but for those before page done, which were looked at. Returns
+ * the end of the last one, or of the word.
+ */
+static unsigned long look_into_word(struct look *l, unsigned int node, unsigned long word,
+				    unsigned long done)
+{
+	unsigned long index = word * 64;
+	unsigned long bits = free_word(word, node);
+
+	if (done >= index + 64)
+		return done;
+	if (done > index)
+		bits &= ~0ul << (done - index);
+	while (bits) {
+		unsigned long start = index + (unsigned long)__builtin_ctzl(bits);
+		unsigned long end = end_of_range(start, node);
+
+		/* The word before has no long row, or it was looked at: it is not all free. */
+		if (start == index && index > done)
+			start -= (unsigned long)__builtin_clzl(~free_word(word - 1, node));
+		look_at_range(l, start, end - start);
+		if (end >= index + 64)
+			return end;
+		bits &= ~0ul << (end - index);
+	}
+	return index + 64;
+}
+
+/*
+ * Searches words from .. to of the free bits, which are whole chunks, or until a place is found
+ * that cannot be better. Of a range in two words one has half of it: others are left out.
+ */
 static void look_at_words(struct look *l, unsigned int node, unsigned long from, unsigned long to)
 {
-	unsigned long open = 0; /* pages of the range that ends where the word begins */
+	unsigned int level = l->want >= 2 * PAGE_ROW(1) - 1;
+	unsigned long done = from * 64;
+	unsigned long chunk;
 
-	for (; from < to && !is_exact(l); from++) {
-		unsigned long index = from * 64;
-		unsigned long word = is_of(index, node) ? page_map.free[from] : 0;
-		unsigned long low;
+	for (chunk = from / CHUNK_WORDS; chunk < to / CHUNK_WORDS; chunk++) {
+		unsigned int rows = 0;
 
-		if (word == ~0ul) {
-			open += 64;
-			continue;
-		}
-		low = (unsigned long)__builtin_ctzl(~word);
-		if (open + low)
-			look_at_range(l, index - open, open + low);
-		if (!word) {
-			open = 0;
-			continue;
-		}
-		open = (unsigned long)__builtin_clzl(~word);
-		/* without the end of the range before, and without the beginning of the next one */
-		look_into_word(l, index, word & ~0ul << low & ~0ul >> open);
+		if (is_of(chunk << BUDDY_MAX_ORDER, node))
+			rows = page_map.rows[chunk].has[level];
+		for (; rows && !is_exact(l); rows &= rows - 1)
+			done = look_into_word(
+				l, node, chunk * CHUNK_WORDS + (unsigned long)__builtin_ctz(rows),
+				done);
 	}
-	if (open)
-		look_at_range(l, from * 64 - open, open);
 }
 
 /*
@@ -157,7 +173,7 @@ static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look 
 {
 	unsigned long words = load_relaxed(&page_map.nr_pages) / 64;
 	unsigned long from = zone->fit_from < words ? zone->fit_from : 0;
-	unsigned long most = MIN(LOOK_MOST, LOOK_EACH * l->want);
+	unsigned long most = MIN(LOOK_MOST, ALIGN_UP(LOOK_EACH * l->want, CHUNK_WORDS));
 
 	/* n pages in a row have an aligned block of 2^k of them where 2^(k + 1) <= n + 1 */
 	if (!(zone->orders >> (fls(l->want + 1) - 2)))
@@ -232,4 +248,26 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 		*zeroed = l.clean == nr_pages;
 	notify_alloc(page_at(l.index), nr_pages);
 	return page_at(l.index);
+}
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+/* Of a word of free bits: as many in a row are set. */
+static bool has_row(unsigned long word, unsigned int pages)
+{
+	for (unsigned int i = 0; i + pages <= 64; i++)
+		if ((word >> i & ((1ul << pages) - 1)) == (1ul << pages) - 1)
+			return true;
+	return false;
+}
+
+void zone_check_rows(unsigned int node)
+{
+	for (unsigned long i = 0; i < load_relaxed(&page_map.nr_pages) / 64; i++) {
+		const struct page_rows *rows = &page_map.rows[i / CHUNK_WORDS];
+
+		for (unsigned int level = 0; page_at(i * 64)->node == node && level < 2; level++)
+			CHECK((rows->has[level] >> i % CHUNK_WORDS & 1) ==
+			      has_row(page_map.free[i], PAGE_ROW(level)));
+	}
 }

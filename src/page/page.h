@@ -69,6 +69,13 @@ struct page {
 
 BUILD_ASSERT(sizeof(struct page) == 64);
 
+/* Bit i of has[level]: in word i of a chunk's free bits PAGE_ROW(level) pages in a row are free. */
+struct page_rows {
+	uint16_t has[2];
+};
+
+#define PAGE_ROW(level) ((level) ? 16u : 5u)
+
 /*
  * The range of addresses; const after arena_init() but for nr_pages, the bits behind dirty
  * and free, and limit, which arena_fit() may change.
@@ -83,6 +90,7 @@ struct page_map {
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
 	unsigned long *free;	/* bit i: page i is in a block on a list of its zone; zone lock */
 	unsigned long *used;	/* page/used.h; NULL: not kept. Const once there are threads */
+	struct page_rows *rows; /* of chunk i, of its words of free; zone lock */
 };
 
 extern struct page_map page_map;

@@ -20,6 +20,8 @@
 #include "page/large.h"
 #include "page/run.h"
 
+#define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
+
 #define ZONE_LIMIT_AUTO (~0ul)
 #define ZONE_SLACK_MIN 64ul /* pages, 256 KiB */
 #define ZONE_LARGE_MIN (64ul << 20 >> PAGE_SHIFT)
@@ -55,9 +57,27 @@ void zone_retire(struct page *page, unsigned long nr_pages);
 void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 		       void (*probe)(const void *page, unsigned long index, unsigned int order));
 
+/* fit.c: page_map.rows is right. */
+void zone_check_rows(unsigned int node);
+
 /* purge.c: the clock, and purges above the limit or after the delay */
 void zone_tick_locked(struct buddy_zone *zone);
 void zone_purge_slow(struct buddy_zone *zone);
+
+/* A word of free bits has changed: page/fit.c looks at no words but those with long rows. */
+static inline void zone_note_rows(const unsigned long *word)
+{
+	unsigned long i = (unsigned long)(word - page_map.free);
+	struct page_rows *rows = &page_map.rows[i / CHUNK_WORDS];
+	unsigned int bit = 1u << i % CHUNK_WORDS;
+	unsigned long two = *word & *word >> 1;
+	unsigned long four = two & two >> 2;
+	unsigned long eight = four & four >> 4;
+	bool has[2] = { four & *word >> 4, eight & eight >> 8 };
+
+	for (unsigned int level = 0; level < 2; level++)
+		rows->has[level] = (uint16_t)((rows->has[level] & ~bit) | (has[level] ? bit : 0));
+}
 
 /* Pages in use; mappings of page/large.c count too, for they are resident like the rest. */
 static inline unsigned long zone_used(const struct buddy_zone *zone)

@@ -84,6 +84,76 @@ IN_CHILD(ranges_of_any_shape)
 	}
 }
 
+/* The pages of the smallest range with that many, as a search of every page finds it; -1: none. */
+static long smallest(unsigned long nr_pages)
+{
+	unsigned long pages = arena_size() >> PAGE_SHIFT;
+	unsigned long least = ~0ul;
+	unsigned long range = 0;
+
+	for (unsigned long i = 0; i <= pages; i++) {
+		if (i < pages && (page_map.free[i / 64] >> i % 64 & 1)) {
+			range++;
+			continue;
+		}
+		if (range >= nr_pages && range < least)
+			least = range;
+		range = 0;
+	}
+	return least == ~0ul ? -1 : (long)least;
+}
+
+/* How many free pages lie in a row around a page. */
+static long range_around(unsigned long index)
+{
+	unsigned long pages = arena_size() >> PAGE_SHIFT;
+	unsigned long from = index;
+
+	while (from > 0 && (page_map.free[(from - 1) / 64] >> (from - 1) % 64 & 1))
+		from--;
+	while (index < pages && (page_map.free[index / 64] >> index % 64 & 1))
+		index++;
+	return (long)(index - from);
+}
+
+/* Words without a long row are left out: no range is, wherever it begins and ends. */
+IN_CHILD(no_range_is_left_out)
+{
+	unsigned long random = 1;
+
+	fresh_arena();
+	buddy_set_purge(SIZE_MAX >> 1, 1u << 30);
+	take_chunks(4);
+	for (unsigned int round = 0; round < rounds(300); round++) {
+		unsigned long start = 0;
+
+		/* All pages are in use here. */
+		while (start < 4 * CHUNK) {
+			unsigned long size;
+
+			random = random * 6364136223846793005ul + 1442695040888963407ul;
+			size = (random >> 33) % (round % 3 ? 24 : 200) + 1;
+			start += (random >> 50) % 12 + 1;
+			size = MIN(size, 4 * CHUNK - MIN(start, 4 * CHUNK));
+			give_range(start, size, true);
+			start += size;
+		}
+		for (unsigned long want = 9; want < 150; want += want / 5) {
+			long least = smallest(want);
+			long index = fit(want);
+
+			CHILD_CHECK((index < 0) == (least < 0));
+			if (index < 0)
+				continue;
+			give_range((unsigned long)index, want, true);
+			CHILD_CHECK(range_around((unsigned long)index) == least);
+		}
+		buddy_check();
+		for (unsigned long i = 0; i < 4 * CHUNK; i++)
+			buddy_claim_range(page_at(i), 1, NULL);
+	}
+}
+
 /* Another node's pages are none, however they lie. */
 IN_CHILD(each_node_has_its_own)
 {
@@ -189,6 +259,7 @@ int main(void)
 		cmocka_unit_test(the_smallest_range_that_is_resident),
 		cmocka_unit_test(most_of_it_is_resident),
 		cmocka_unit_test(ranges_of_any_shape),
+		cmocka_unit_test(no_range_is_left_out),
 		cmocka_unit_test(each_node_has_its_own),
 		cmocka_unit_test(runs_in_turn_find_their_pages),
 		cmocka_unit_test(one_run_at_a_time),
