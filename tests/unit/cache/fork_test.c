@@ -11,6 +11,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/pages/blocks.h"
 #include "debug/stacks.h"
+#include "front/array.h"
 #include "os/cpu/dword.h"
 #include "page/buddy.h"
 #include "page/large.h"
@@ -42,6 +43,7 @@ static void collect_locks(void)
 
 	nr_locks = 0;
 	collect(&cache_lock);
+	array_limit_each_lock(collect);
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
 
