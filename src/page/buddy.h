@@ -123,8 +123,8 @@ size_t buddy_trim(size_t keep_bytes);
  * taken again within about 64 ms after a purge, by page runs within half a second. To purge a page
  * and fault it in again costs 0.5 to 2 us, so a program that frees and allocates in turns pays for
  * its first turn and then keeps its memory; one that frees for good, or maps memory itself, does
- * not keep it. Never more than what was in use at the peak, but for gaps between blocks of whole
- * pages (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
+ * not keep it. Never more than what was in use at the peak, but for gaps between blocks
+ * (zone_dirty_limit()). Used pages include the mappings of page/large.c, dirty ones those of
  * page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */

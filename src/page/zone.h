@@ -118,6 +118,14 @@ static inline unsigned long zone_run_gaps(void)
 	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
 }
 
+/* For slabs, which leave gaps that no slab of a higher order fits into: a 32nd of their pages. */
+static inline unsigned long zone_slab_gaps(const struct buddy_zone *zone)
+{
+	unsigned long used = zone->stats.nr_total - zone->stats.nr_free - zone->nr_purging;
+
+	return (used - MIN(used, load_relaxed(&run_counters.pages))) / 32;
+}
+
 /* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */
 static inline unsigned long zone_large_gaps(void)
 {
@@ -150,7 +158,8 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 		return limit;
 	return limit + MIN(zone->refaults + zone->fit_refaults + kept,
 			   below_peak + MIN(zone->fit_refaults, zone_run_gaps()) +
-				   MIN(kept, zone_large_gaps()));
+				   MIN(kept, zone_large_gaps()) +
+				   MIN(zone->refaults, zone_slab_gaps(zone)));
 }
 
 /* Clean pages are taken: as many as were purged lately count as refaults. */

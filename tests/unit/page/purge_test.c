@@ -295,6 +295,28 @@ IN_CHILD(refaults_fade)
 	buddy_check();
 }
 
+/* At the peak, with refaults: as many, up to a 32nd of what slabs have. */
+IN_CHILD(refaults_keep_a_little_beyond_the_peak)
+{
+	struct buddy_zone *zone = &buddy_zones[0];
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (unsigned int i = 0; i < 8; i++)
+		CHILD_CHECK(take(10) >= 0);
+	zone->stats.nr_peak = 8 * CHUNK;
+	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4);
+	zone->refaults = 10;
+	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4 + 10);
+	zone->refaults = 100 * CHUNK;
+	CHILD_CHECK(zone_dirty_limit(zone) == CHUNK / 4 + CHUNK / 4);
+	/* Page runs have gaps of their own. */
+	CHILD_CHECK(run_alloc(CHUNK * PAGE_SIZE, PAGE_SIZE, 0, NULL));
+	zone->stats.nr_peak = 9 * CHUNK;
+	CHILD_CHECK(zone_dirty_limit(zone) == 9 * CHUNK / 32 + CHUNK / 4);
+}
+
 /* Holes that nothing fits into must not add up with what is allocated beside them. */
 IN_CHILD(the_default_limit_holds_the_peak)
 {
@@ -415,6 +437,7 @@ int main(void)
 		cmocka_unit_test(large_blocks_in_turn_find_their_pages),
 		cmocka_unit_test(a_few_large_blocks_do_not_raise_the_peak),
 		cmocka_unit_test(refaults_fade),
+		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),
 		cmocka_unit_test(purging_does_not_look_like_use),
