@@ -40,6 +40,12 @@
 #define GROWTH_SHARE 1
 #define GROWTH_MIN (1ul << 20) /* bytes */
 
+/*
+ * Of larger objects a few are much memory, and what it takes to use them costs far more than to
+ * fetch them from a slab.
+ */
+#define GROWTH_MAX_OBJECT PAGE_SIZE
+
 #define REAP_SHEAVES 4u /* that one step sends back: bounds the time of the call that does it */
 
 struct growth {
@@ -90,7 +96,7 @@ static void raise_locked(struct front *f, struct depot *d)
 	unsigned long left = most > growth_bytes ? most - growth_bytes : 0;
 	uint32_t more = (uint32_t)MIN(MAX(d->max_full, 1u), left / sheaf_bytes(f));
 
-	if (!more || !growth_of(f, d))
+	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !growth_of(f, d))
 		return;
 	depot_raise(d, more);
 	growth_bytes += more * sheaf_bytes(f);

@@ -168,21 +168,30 @@ BOTH_MODES(test_another_cache)
 /* All depots together get no more than what is in use, and 1 MiB while that is less. */
 BOTH_MODES(test_share)
 {
-	unsigned int size = 64u << 10; /* a sheaf: 512 KiB of objects */
+	unsigned int size = PAGE_SIZE; /* a sheaf: 32 KiB of objects */
 	unsigned long used;
 
 	here();
 	make_of(size);
-	CHILD_CHECK(depot_here()->max_full == 0);
+	CHILD_CHECK(depot_here()->max_full == 2);
 	bursts(8, OBJECTS);
 	used = buddy_used() << PAGE_SHIFT;
 	CHILD_CHECK(used < 1ul << 20);
-	CHILD_CHECK(depot_here()->max_full == 1);
+	CHILD_CHECK(depot_here()->max_full == 2 + (1ul << 20) / (CAP * size + USLAB_SHEAF_SIZE));
 	CHILD_CHECK(buddy_alloc(-1, 9, false, NULL)); /* 2 MiB */
 	used = buddy_used() << PAGE_SHIFT;
 	CHILD_CHECK(used > 2ul << 20 && used < 3ul << 20);
 	bursts(8, OBJECTS);
-	CHILD_CHECK(depot_here()->max_full == used / (CAP * size + USLAB_SHEAF_SIZE));
+	CHILD_CHECK(depot_here()->max_full == 2 + used / (CAP * size + USLAB_SHEAF_SIZE));
+}
+
+/* Objects of more than a page are fetched from their slabs. */
+BOTH_MODES(test_large_objects)
+{
+	here();
+	make_of(PAGE_SIZE + 8);
+	bursts(4, OBJECTS);
+	CHILD_CHECK(depot_here()->nr_underflows > 0 && !depot_here()->growth);
 }
 
 BOTH_MODES(test_destroyed)
@@ -283,10 +292,15 @@ BOTH_MODES(test_threads)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bursts),	      cmocka_unit_test(test_no_underflow),
-		cmocka_unit_test(test_idle),	      cmocka_unit_test(test_partly_idle),
-		cmocka_unit_test(test_another_cache), cmocka_unit_test(test_share),
-		cmocka_unit_test(test_destroyed),     cmocka_unit_test(test_drain_beside_a_reap),
+		cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_no_underflow),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_partly_idle),
+		cmocka_unit_test(test_another_cache),
+		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_large_objects),
+		cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_drain_beside_a_reap),
 		cmocka_unit_test(test_threads),
 	};
 
