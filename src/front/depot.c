@@ -43,14 +43,14 @@ void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty)
 static void stack_push(uintptr_t *stack, uintptr_t top)
 {
 	sheaf_base(top)[0] = (void *)*stack;
-	*stack = top;
+	store_relaxed(stack, top); /* read without the lock by prefetch_link()'s callers */
 }
 
 static uintptr_t stack_pop(uintptr_t *stack)
 {
 	uintptr_t top = *stack;
 
-	*stack = (uintptr_t)sheaf_base(top)[0];
+	store_relaxed(stack, (uintptr_t)sheaf_base(top)[0]);
 	sheaf_base(top)[0] = NULL;
 	return top;
 }

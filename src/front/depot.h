@@ -29,8 +29,8 @@ struct depot {
 	uint32_t nr_empty;
 	uint32_t max_full;
 	uint32_t max_empty;
-	uintptr_t full; /* top of the newest, 0: none */
-	uintptr_t empty;
+	uintptr_t full;		  /* top of the newest, 0: none; atomic */
+	uintptr_t empty;	  /* likewise */
 	unsigned long nr_objects; /* in the sheaves with objects */
 
 	/* front/array_limit.c: max_full and max_empty follow what the program does */
