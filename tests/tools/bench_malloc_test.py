@@ -277,11 +277,16 @@ class MimallocBench(InFolder):
 
     @staticmethod
     def runs(pid):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as stream:
-                return stream.read().rsplit(")", 1)[1].split()[0] != "Z"
-        except OSError:
-            return False
+        """Still, after seconds? A process that was killed is there for a moment."""
+        for _ in range(1000):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8") as stream:
+                    if stream.read().rsplit(")", 1)[1].split()[0] == "Z":
+                        return False
+            except OSError:
+                return False
+            time.sleep(0.01)
+        return True
 
     def test_list(self):
         env = self.program("cfrac", "true\n")
