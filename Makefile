@@ -39,6 +39,10 @@ bench-malloc: all
 results: all
 	scripts/results $(ARGS)
 
+#: make charts [ARGS=...]   charts of the results that are kept: docs/performance.md
+charts:
+	scripts/charts.py $(ARGS)
+
 #: make pictures [ARGS=...] what the README shows of real runs: docs/pictures and two texts
 pictures: all
 	scripts/pictures $(ARGS)
@@ -67,4 +71,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test check bench bench-malloc results pictures soak install setup format clean
+.PHONY: all help demo test check bench bench-malloc results charts pictures soak install setup format clean

@@ -18,7 +18,8 @@ import shutil
 import subprocess
 import sys
 
-import figures  # from this folder
+import charts  # from this folder
+import figures
 import option_table
 from callgraph import Objects, strongly_connected
 from check_callers import rule_callers  # noqa: F401: a rule is found by its name
@@ -474,6 +475,11 @@ def rule_width(tree):
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > MAX_COLUMNS and not line.startswith(("|", "    ", "[", "<!--")):
                 yield path, number, f"{len(line)} columns; at most {MAX_COLUMNS}"
+
+
+def rule_charts(tree):
+    """docs/performance.md and docs/pictures have the charts of the newest raw results"""
+    yield from charts.problems(tree.root)
 
 
 def rule_figures(tree):

@@ -46,8 +46,8 @@ class Failure(Exception):
 class Run:
     """One folder of raw results."""
 
-    def __init__(self, root, name):
-        self.name, self.path = name, os.path.join(root, RESULTS, name)
+    def __init__(self, path):
+        self.name, self.path = os.path.basename(os.path.abspath(path)), path
         self.results = {}
         for file in sorted(os.listdir(self.path)):
             if file.endswith(".json"):
@@ -84,7 +84,7 @@ def runs(root):
     """All runs, the oldest first."""
     folder = os.path.join(root, RESULTS)
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
-    found = [Run(root, name) for name in names
+    found = [Run(os.path.join(folder, name)) for name in names
              if name != "published" and os.path.isdir(os.path.join(folder, name))]
     return sorted((run for run in found if run.results), key=lambda run: run.date)
 

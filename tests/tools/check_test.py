@@ -286,6 +286,12 @@ class CheckTest(CheckedTree):
         self.put("docs/a.md", f"{wide}x\n{wide}xx\n| {wide} |\n```\n{wide}xxx\n```\n\n    {wide}\n\n- {wide}\n")
         self.expect("docs/a.md:2: width: 101 columns", "docs/a.md:10: width: 101 columns", ", 2 violations")
 
+    def test_charts(self):
+        marks = "<!-- charts: begin, by scripts/charts.py -->\n<!-- charts: end -->\n"
+        self.put("docs/performance.md", "It.\n\n" + marks)
+        self.put("scripts/charts.py", "# SPDX-License-Identifier: MIT\n")
+        self.expect("docs/performance.md:1: charts: there are no results to draw")
+
     def test_figures_of_the_readme(self):
         metric = lambda value: {name: {"median": value} for name in
                                 ("pair", "one-way", "1000.fifo", "mixed", "larson", "python")}
