@@ -45,6 +45,11 @@ struct worker_args {
 	/* The kernel's protocols only. */
 	uint64_t objects;		 /* per thread and repetition */
 	unsigned int groups, fds, loops; /* hackbench */
+
+	/* The latency mode only. */
+	char **argv;	   /* this program's */
+	unsigned int pass; /* 0: the first one */
+	int fd;		   /* memory of the passes before */
 };
 
 /* A message on stderr, and exit status 1: the parent ends the run. */
@@ -194,12 +199,16 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 		{ "groups", required_argument, NULL, 'g' },
 		{ "fds", required_argument, NULL, 'f' },
 		{ "loops", required_argument, NULL, 'l' },
+		{ "pass", required_argument, NULL, 'p' },
+		{ "fd", required_argument, NULL, 'd' },
 		{ 0 },
 	};
 	static char buffer[1 << 16]; /* so that printf asks no contestant for memory */
 	int c;
 
-	*a = (struct worker_args){ .mode = "", .contestant = "", .size = 64, .ms = 60 };
+	*a = (struct worker_args){
+		.mode = "", .contestant = "", .size = 64, .ms = 60, .argv = argv
+	};
 	a->cpu[0] = a->cpu[1] = -1;
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -237,6 +246,12 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 			break;
 		case 'l':
 			a->loops = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		case 'p':
+			a->pass = (unsigned int)strtoul(optarg, NULL, 10);
+			break;
+		case 'd':
+			a->fd = (int)strtol(optarg, NULL, 10);
 			break;
 		default:
 			die("is started by `uslab bench`, not by hand; see bench/README.md");

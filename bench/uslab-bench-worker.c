@@ -10,6 +10,7 @@
  * are no allocators: "loop" is the measuring loop with nothing in it, "ring" passes addresses of
  * static objects from thread to thread; they say how much of a figure is the harness.
  */
+#include "latency.h"
 #include "locality.h"
 #include "modes.h"
 #include "workloads.h"
@@ -66,6 +67,44 @@ BENCH_INSTANCE(malloc, op_malloc, op_free);
 BENCH_INSTANCE(loop, op_nothing, op_drop);
 BENCH_INSTANCE(ring, op_next, op_drop);
 
+/* For the latency mode: any block will do, and nothing else looks into it. */
+static void *latency_nothing(size_t size)
+{
+	static char *block;
+
+	(void)size;
+	if (!block)
+		block = harness_alloc((size_t)LATENCY_MIN << LATENCY_DOUBLINGS);
+	return block;
+}
+
+static void *latency_calloc_nothing(size_t n, size_t size)
+{
+	return latency_nothing(n * size);
+}
+
+static void *latency_realloc_nothing(void *p, size_t size)
+{
+	(void)size;
+	return p;
+}
+
+static void latency_free_nothing(void *p)
+{
+	OPAQUE(p);
+}
+
+static void run_latency(const struct worker_args *a)
+{
+	static const struct latency_calls by_malloc = { malloc, calloc, realloc, free };
+	static const struct latency_calls by_nobody = { latency_nothing, latency_calloc_nothing,
+							latency_realloc_nothing,
+							latency_free_nothing };
+
+	latency_nothing(0); /* no call makes it */
+	mode_latency(a, strcmp(a->contestant, "loop") ? &by_malloc : &by_nobody);
+}
+
 /* For the locality mode: malloc(40) on a heap that has seen requests of 33 to 64 bytes. */
 static void *locality_alloc(void *ctx, size_t size)
 {
@@ -91,6 +130,8 @@ static bool run_malloc_mode(const struct worker_args *a)
 		};
 
 		mode_locality(&l);
+	} else if (!strcmp(a->mode, "latency")) {
+		run_latency(a);
 	} else if (!strcmp(a->mode, "mixed")) {
 		mode_mixed(a);
 	} else if (!strcmp(a->mode, "larson")) {

@@ -136,6 +136,31 @@ class BenchTest(unittest.TestCase):
         self.check_metrics(result, by_name, [f"{kind}{what}" for what in ("", ".rss")
                                              for kind in ("mixed", "larson", "python")])
 
+    def test_latency(self):
+        result, by_name = self.run_json("latency", "--quick", "--ops", "20000")
+        self.assertEqual(list(by_name), ["kmalloc-variable", *MALLOCS, "loop"])
+        self.assertEqual(result["settings"]["ops"], 20000)
+        points = ["p50", "p90", "p99", "p99.9", "p99.99", "max"]
+        for name, entry in by_name.items():
+            metrics = {key: m["median"] for key, m in entry["metrics"].items()}
+            for kind in ("all", "malloc", "free", "calloc", "realloc"):
+                times = [metrics[f"{kind}.{point}"] for point in points]
+                self.assertEqual(times, sorted(times), (name, kind))
+                self.assertLessEqual(metrics[f"{kind}.p50"], metrics[f"{kind}.repeat"], name)
+            self.assertEqual(metrics["all.repeat"], max(metrics[f"{kind}.repeat"] for kind in (
+                "malloc", "free", "calloc", "realloc")))
+            self.assertLess(metrics["run.preempted"], 20000)
+            self.assertGreater(metrics["run.clock"], 0)
+        faults = {name: entry["metrics"]["run.faults"]["median"] for name, entry in by_name.items()}
+        rss = {name: entry["metrics"]["run.rss"]["median"] for name, entry in by_name.items()}
+        self.assertGreater(faults["glibc"], faults["loop"])
+        self.assertGreater(rss["glibc"], rss["loop"])
+        text = bench("latency", "--quick", "--ops", "1000", "--rounds", "2", "--only", "glibc,loop")
+        self.assertEqual(text.returncode, 0, text.stderr)
+        for words in ("\nall +p50 +p90 +p99 +p99.9 +p99.99 +max +repeat\n", "\nspread of all ",
+                      "\nrealloc +p50 ", "\nrun +faults +rss +preempted +clock\n"):
+            self.assertRegex(text.stdout, words)
+
     def test_locality(self):
         result, by_name = self.run_json("locality", "--quick")
         self.assertEqual(set(by_name), set(MALLOCS + [
@@ -328,6 +353,9 @@ class BenchTest(unittest.TestCase):
         for arguments, word in (
                 ([], "which benchmark"), (["speed"], "speed"), (["pair", "speed"], "speed"),
                 (["pair", "--loops", "2"], "pair has no --loops"),
+                (["pair", "--ops", "1000"], "pair has no --ops"),
+                (["latency", "--ops", "999"], "--ops takes a number from 1000 to"),
+                (["latency", "--size", "64"], "latency has no --size"),
                 (["fastpath", "hackbench", "--loops", "2"], "fastpath has no --loops"),
                 (["fastpath", "--threads", "2"], "fastpath has no --threads"),
                 (["fastpath", "--size", "64"], "fastpath has no --size"),
@@ -351,8 +379,8 @@ class BenchTest(unittest.TestCase):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "fastpath",
-                     "concurrent", "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
+        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency",
+                     "fastpath", "concurrent", "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
             self.assertIn(name, run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
         self.assertRegex(bench("--version").stdout, r"^uslab \d+\.\d+\.\d+\n$")

@@ -64,6 +64,7 @@ enum benchmark_id {
 	BENCH_HANDOFF,
 	BENCH_MALLOC,
 	BENCH_LOCALITY,
+	BENCH_LATENCY,
 	BENCH_FASTPATH,
 	BENCH_CONCURRENT,
 	BENCH_REMOTE,
@@ -81,6 +82,7 @@ enum takes {
 	TAKES_GROUPS = 1 << 4,	 /* --groups, --fds, --loops */
 	TAKES_MODEL = 1 << 5,	 /* --model */
 	TAKES_BULK = 1 << 6,	 /* --objects: so many per call */
+	TAKES_OPS = 1 << 7,	 /* --ops */
 };
 
 /* One of the figures that a kernel protocol prints. */
@@ -100,11 +102,12 @@ struct benchmark {
 	bool two_cpus;
 	bool counts; /* instructions are counted */
 
-	/* The kernel's protocols only (NULL and 0 otherwise). */
+	unsigned int rounds; /* when not asked for; 0: as usual */
+
+	/* The kernel's protocols only (NULL otherwise). */
 	const struct column *columns; /* up to one without a metric */
 	const char *unit;	      /* of the columns */
 	const char *source;	      /* of the published figures */
-	unsigned int rounds;	      /* when not asked for */
 };
 
 struct metric {
@@ -147,6 +150,7 @@ struct options {
 	bool quick, json, counts;
 	bool sizes;		  /* a table for each size of objects */
 	unsigned int threads;	  /* 0: one per CPU */
+	unsigned int ops;	  /* of latency */
 	unsigned int objects;	  /* per thread and repetition, or per bulk call; 0: as usual */
 	unsigned int cpus, nodes; /* a made-up topology; 0: none */
 	unsigned int groups, fds, loops; /* hackbench; 0: its defaults */
@@ -235,10 +239,11 @@ const struct entry *ratio_base(const struct session *s, const char *metric);
 /* "uslab", "peer", ...: as the tables and the JSON have it. */
 const char *role_name(enum role role);
 
-/* The whole session as text. The two below are its parts for some benchmarks. */
+/* The whole session as text. The three below are its parts for some benchmarks. */
 void report_text(const struct session *s, const struct machine *m, FILE *out);
 void report_locality(const struct session *s, FILE *out);
 void report_protocol(const struct session *s, FILE *out);
+void report_latency(const struct session *s, FILE *out);
 
 /* A number in a column of its own, "-" for one that is not there (negative). */
 void report_cell(FILE *out, int width, int digits, double value);

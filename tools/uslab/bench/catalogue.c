@@ -19,10 +19,11 @@
 #define HANDOFF (1u << BENCH_HANDOFF)
 #define MALLOC (1u << BENCH_MALLOC)
 #define LOCALITY (1u << BENCH_LOCALITY)
+#define LATENCY (1u << BENCH_LATENCY)
 #define KERNEL                                                                \
 	(1u << BENCH_FASTPATH | 1u << BENCH_CONCURRENT | 1u << BENCH_REMOTE | \
 	 1u << BENCH_HACKBENCH | 1u << BENCH_MEMORY)
-#define ALL (PAIR | BATCH | HANDOFF | MALLOC | LOCALITY)
+#define ALL (PAIR | BATCH | HANDOFF | MALLOC | LOCALITY | LATENCY)
 
 #define TALK "Lameter, Slab allocators in the Linux kernel, 2015; Haswell, 8 CPUs"
 
@@ -126,6 +127,13 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			     .modes = { "locality" },
 			     .key = "walk-cold",
 			     .size = 40 },
+	[BENCH_LATENCY] = { .name = "latency",
+			    .what = "ns of single calls, 16 bytes to 2 MiB mixed: half of them, 90 %, "
+				    "... take at most",
+			    .modes = { "latency" },
+			    .key = "all.p99.99",
+			    .takes = TAKES_OPS,
+			    .rounds = 3 },
 	[BENCH_FASTPATH] = { .name = "fastpath",
 			     .what = "one CPU: N kmallocs, N kfrees; N pairs (the kernel's tests 1, 2)",
 			     .modes = { "fastpath" },
@@ -197,7 +205,7 @@ static const struct contestant contestants[] = {
 	  .what = "own-cache after much use of that very cache" },
 	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "kmalloc",
 	  .what = "kmalloc of constant size and kfree" },
-	{ "kmalloc-variable", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER,
+	{ "kmalloc-variable", ROLE_USLAB, PAIR | BATCH | HANDOFF | LATENCY, ON_CACHE_WORKER,
 	  "kmalloc-variable", .what = "kmalloc of a size that the compiler does not know" },
 	{ "kmalloc-quiet", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "kmalloc-quiet",
 	  .what = "kmalloc(32), a size that nobody else uses" },
@@ -214,7 +222,7 @@ static const struct contestant contestants[] = {
 	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", NULL, "libc6", .what = NULL },
 	{ "null-malloc", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "malloc", "libuslab_bench_null.so",
 	  .what = "floor: a malloc that does nothing, through the PLT" },
-	{ "loop", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "loop",
+	{ "loop", ROLE_FLOOR, PAIR | LATENCY, ON_MALLOC_WORKER, "loop",
 	  .what = "floor: the loop with nothing in it" },
 	{ "ring", ROLE_FLOOR, HANDOFF, ON_MALLOC_WORKER, "ring",
 	  .what = "floor: the queue between the threads, static objects" },

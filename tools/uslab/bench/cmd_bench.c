@@ -17,7 +17,7 @@
  *     count_step.c         instructions, by single steps: single_step.c
  *     count_valgrind.c     instructions, by callgrind
  *     stats.c, machine.c   medians; what it ran on
- *     report.c, report_protocol.c, report_locality.c, report_json.c, save.c
+ *     report.c, report_protocol.c, report_locality.c, report_latency.c, report_json.c, save.c
  *                          from struct session to text, JSON and files
  */
 #define _GNU_SOURCE
@@ -46,6 +46,7 @@ enum {
 	OPTION_NO_COUNTS,
 	OPTION_THREADS,
 	OPTION_OBJECTS,
+	OPTION_OPS,
 	OPTION_SIZES,
 	OPTION_MODEL,
 };
@@ -56,6 +57,8 @@ enum {
 #define DEFAULT_LOOPS 20
 #define DEFAULT_OBJECTS 10000 /* TEST_COUNT of the kernel's module */
 #define QUICK_OBJECTS 1000
+#define DEFAULT_OPS 1000000 /* latency */
+#define QUICK_OPS 50000
 
 static void list_benchmarks(void)
 {
@@ -69,7 +72,7 @@ static void list_benchmarks(void)
 
 static const struct option_row rows[] = {
 	{ 'r', "rounds", "N",
-	  "rounds over all contestants (1 to 99; default 9; 5 in the second list, memory 1)" },
+	  "rounds over all contestants (1 to 99; default 9; latency 3; 5 in the second list, memory 1)" },
 	{ 't', "ms", "N", "milliseconds that a contestant measures per round (default 60)" },
 	{ 's', "size", "N",
 	  "bytes per object (default 64, 8 to 8192; pair, batch, handoff) or message (hackbench, "
@@ -83,6 +86,7 @@ static const struct option_row rows[] = {
 	{ OPTION_OBJECTS, "objects", "N",
 	  "objects per thread (default 10000; fastpath, concurrent, remote), or per call (default: "
 	  "some from 1 to 1000; bulk)" },
+	{ OPTION_OPS, "ops", "N", "calls of a pass (default 1000000; latency)" },
 	{ OPTION_SIZES, "sizes", NULL,
 	  "also a table for each size (fastpath, concurrent, remote)" },
 	{ OPTION_THREADS, "threads", "N",
@@ -140,6 +144,7 @@ static const struct numeric {
 	  TAKES_THREADS },
 	{ OPTION_OBJECTS, "--objects", 1, 1000000, offsetof(struct options, objects),
 	  TAKES_OBJECTS | TAKES_BULK },
+	{ OPTION_OPS, "--ops", 1000, 100000000, offsetof(struct options, ops), TAKES_OPS },
 	{ OPTION_CPUS, "--cpus", 1, 1024, offsetof(struct options, cpus), TAKES_TOPOLOGY },
 	{ OPTION_NODES, "--nodes", 1, 64, offsetof(struct options, nodes), TAKES_TOPOLOGY },
 };
@@ -307,6 +312,8 @@ static void set_defaults(struct options *o, const struct benchmark *b)
 		o->ms = o->quick ? QUICK_MS : DEFAULT_MS;
 	if (!o->objects && b->takes & TAKES_OBJECTS)
 		o->objects = o->quick ? QUICK_OBJECTS : DEFAULT_OBJECTS;
+	if (!o->ops && b->takes & TAKES_OPS)
+		o->ops = o->quick ? QUICK_OPS : DEFAULT_OPS;
 	if (!o->groups)
 		o->groups = o->quick ? 2 : DEFAULT_GROUPS;
 	if (!o->fds)

@@ -2,9 +2,10 @@
 /*
  * uslab/bench/report.c - the results as text
  *
- * Flow:       called by cmd_bench.c, for tables and the base of ratios by report_protocol.c, for
- *             that base by report_json.c; calls report_protocol.c, report_locality.c, run.c,
- *             stats.c and catalogue.c. In: struct session; out: text.
+ * Flow:       called by cmd_bench.c, for tables and the base of ratios by report_protocol.c and
+ *             report_latency.c, for that base by report_json.c; calls report_protocol.c,
+ *             report_locality.c, report_latency.c, run.c, stats.c and catalogue.c. In:
+ *             struct session; out: text.
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
  * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios
@@ -191,6 +192,8 @@ static void head(const struct session *s, const struct machine *m, FILE *out)
 	fprintf(out, "\n%u round%s", o->rounds, o->rounds == 1 ? "" : "s");
 	if (s->benchmark->columns)
 		protocol_settings(s, out);
+	else if (s->benchmark->takes & TAKES_OPS)
+		fprintf(out, " of 3 passes of %u calls, in turn, on CPU %d", o->ops, o->cpu[0]);
 	else
 		fprintf(out, " of about %u ms each, in turn, on CPU %d", o->ms, o->cpu[0]);
 	if (s->benchmark->two_cpus && !s->benchmark->columns)
@@ -227,6 +230,8 @@ void report_text(const struct session *s, const struct machine *m, FILE *out)
 		report_matrix(s, out, "loop", "loop.", false);
 		report_matrix(s, out, "bulk", "bulk.", false);
 		report_matrix(s, out, "bulk to loop", "ratio.", false);
+	} else if (s->benchmark == benchmark_at(BENCH_LATENCY)) {
+		report_latency(s, out);
 	} else {
 		report_matrix(s, out, "median", "", false);
 		fputc('\n', out);

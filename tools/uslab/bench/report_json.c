@@ -106,6 +106,8 @@ static struct json_object *settings_json(const struct session *s)
 		put_protocol_settings(j, s);
 	else if (s->benchmark->takes & TAKES_BULK)
 		put_known(j, "objects", o->objects, o->objects);
+	else if (s->benchmark->takes & TAKES_OPS)
+		put_int(j, "ops", o->ops);
 	return j;
 }
 
