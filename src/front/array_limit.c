@@ -3,13 +3,14 @@
  * front/array_limit.c - how many sheaves depots may hold, by overflows and underflows
  *
  * Why:        docs/adr/0034.
- * Data:       struct growth for each depot that may hold more than at first, in one list; the bytes
- *             that all of them may hold beyond that.
- * Invariants: growth_bytes is the sum, over the list, of (max_full - base_full) times what a full
- *             sheaf weighs. A depot of a front that is destroyed is not on the list.
- * Locks:      growth_lock (RANK_GROWTH) guards the list and all of struct growth, and is held while
- *             sheaves go back to the engine, so that a drain can wait for these: depot.lock and
- *             the engine's inside. Misses only try it.
+ * Data:       struct growth for each depot that may hold more than at first, in one of two lists:
+ *             those that are still to be reaped in this epoch, and those that are done; the bytes
+ *             that all of them may hold beyond what they held at first.
+ * Invariants: growth_bytes is the sum, over both lists, of (max_full - base_full) times the bytes
+ *             that a full sheaf is counted with. A depot of a front that is destroyed is on none.
+ * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
+ *             while sheaves go back to the engine, so that a drain can wait for these: depot.lock
+ *             and the engine's inside. Misses only try it.
  * Flow:       called by front/array.c and cache/fork.c; calls depot.c, array.c, page/buddy.h and
  *             page/meta.h.
  *
@@ -19,10 +20,10 @@
  * frees in bursts soon finds its objects in the depot, and one that frees for good leaves nothing
  * there.
  *
- * Once an epoch a step of the reap looks at each depot of the list. Sheaves that nobody took during
- * the epoch go back to the engine, a few at each call; half of the space that was not used is taken
- * away. The steps are done by misses of any cache that go to the engine, so also when the program
- * has turned to other sizes, and before these get new slabs.
+ * Once an epoch each depot of the lists is reaped. Sheaves that nobody took during the epoch go
+ * back to the engine, and half of the space that was not used is taken away. This is done in steps,
+ * by misses of any cache that go to the engine, so also when the program has turned to other sizes,
+ * and before these get new slabs. A step is short, however many depots have grown; they take turns.
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -46,21 +47,24 @@
  */
 #define GROWTH_MAX_OBJECT PAGE_SIZE
 
-#define REAP_SHEAVES 4u /* that one step sends back: bounds the time of the call that does it */
+/* Bounds of one step, in all, so of the time of the call that does it. */
+#define REAP_SHEAVES 4u /* that go back, with objects or empty */
+#define REAP_DEPOTS 16u /* that are looked at */
 
 struct growth {
-	struct list_head list;
+	struct list_head list; /* due or done */
 	struct front *front;
 	struct depot *depot;
-	uint32_t epoch; /* of the last reap that is done */
 	bool is_reaped; /* in steps; surplus is still to go back */
 	struct depot_surplus surplus;
 };
 
 static struct lock growth_lock = LOCK_INIT(RANK_GROWTH);
-static struct list_head growths = { &growths, &growths };
+static struct list_head due = { &due, &due };
+static struct list_head done = { &done, &done };
+static uint32_t epoch; /* in which those of done became due last */
 static unsigned long growth_bytes;
-static uint32_t reaped_at; /* the epoch in which all were reaped last; a hint without the lock */
+static uint32_t reaped_at; /* the epoch in which none was due last; a hint without the lock */
 
 static unsigned long sheaf_bytes(const struct front *f)
 {
@@ -70,6 +74,19 @@ static unsigned long sheaf_bytes(const struct front *f)
 static unsigned long bytes_beyond(const struct growth *g)
 {
 	return (g->depot->max_full - g->depot->base_full) * sheaf_bytes(g->front);
+}
+
+/* Now; the clock is read with the lock, so that it never goes back. */
+static uint32_t epoch_locked(void)
+{
+	uint32_t now = depot_epoch();
+
+	if (epoch != now) {
+		epoch = now;
+		list_splice(&done, due.prev); /* behind those that are still due */
+		list_init(&done);
+	}
+	return now;
 }
 
 /* ---- more ---- */
@@ -83,8 +100,9 @@ static struct growth *growth_of(struct front *f, struct depot *d)
 	g = meta_alloc(sizeof(*g));
 	if (!g)
 		return NULL;
-	*g = (struct growth){ .front = f, .depot = d, .epoch = depot_epoch() };
-	list_add_tail(&g->list, &growths);
+	*g = (struct growth){ .front = f, .depot = d };
+	epoch_locked(); /* it becomes due in the next one */
+	list_add_tail(&g->list, &done);
 	d->growth = g;
 	return g;
 }
@@ -120,76 +138,84 @@ static void forget(struct growth *g)
 	meta_free(g, sizeof(*g));
 }
 
-/* Up to REAP_SHEAVES sheaves back to where they came from. true: it was all of the surplus. */
-static bool reap_sheaves(struct growth *g)
+/* Up to most sheaves of the surplus back to where they came from. Returns how many. */
+static unsigned int reap_sheaves(struct growth *g, unsigned int most)
 {
 	unsigned int n = 0;
 	uintptr_t top;
 
-	for (; g->surplus.full && n < REAP_SHEAVES; n++) {
+	while (g->surplus.full && n < most) {
 		top = depot_shrink_full(g->depot, g->front->capacity);
 		g->surplus.full = top ? g->surplus.full - 1 : 0;
-		if (top)
-			sheaf_delete(sheaf_flush(g->front, top));
+		if (!top)
+			break;
+		sheaf_delete(sheaf_flush(g->front, top));
+		n++;
 	}
-	for (; g->surplus.empty && n < REAP_SHEAVES; n++) {
+	while (g->surplus.empty && n < most) {
 		top = depot_shrink_empty(g->depot);
 		g->surplus.empty = top ? g->surplus.empty - 1 : 0;
-		if (top)
-			sheaf_delete(top);
+		if (!top)
+			break;
+		sheaf_delete(top);
+		n++;
 	}
-	return !g->surplus.full && !g->surplus.empty;
+	return n;
 }
 
-/* One step. true: this depot is done for the epoch; it may be off the list then. */
-static bool reap_locked(struct growth *g, uint32_t now)
+/* All of the surplus of this epoch is back; the depot may be off the lists then. */
+static void finish_locked(struct growth *g)
 {
 	struct depot *d = g->depot;
-	unsigned long before = bytes_beyond(g);
-	bool done;
 
-	if (!g->is_reaped) {
-		g->surplus = depot_next_epoch(d);
-		depot_lower(d, (g->surplus.unused + 1) / 2);
-		g->is_reaped = true;
-	}
-	done = reap_sheaves(g);
-	growth_bytes -= before - bytes_beyond(g);
-	if (!done)
-		return false;
 	g->is_reaped = false;
-	g->epoch = now;
 	list_del(&g->list);
-	list_add_tail(&g->list, &growths);
+	list_add_tail(&g->list, &done);
 	if (d->max_full == d->base_full && d->max_empty == d->base_empty)
 		forget(g);
-	return true;
 }
 
-static noinline void reap_some(uint32_t now)
+/* Up to most sheaves of one depot that is due. Returns how many went back. */
+static unsigned int reap_locked(struct growth *g, unsigned int most)
 {
-	struct growth *g;
+	unsigned long before = bytes_beyond(g);
+	unsigned int n;
+
+	if (!g->is_reaped) {
+		g->surplus = depot_next_epoch(g->depot);
+		depot_lower(g->depot, (g->surplus.unused + 1) / 2);
+		g->is_reaped = true;
+	}
+	n = reap_sheaves(g, most);
+	growth_bytes -= before - bytes_beyond(g);
+	if (!g->surplus.full && !g->surplus.empty) {
+		finish_locked(g);
+	} else { /* it has had its turn */
+		list_del(&g->list);
+		list_add_tail(&g->list, &due);
+	}
+	return n;
+}
+
+static noinline void reap_some(void)
+{
+	unsigned int left = REAP_SHEAVES;
+	uint32_t now;
 
 	if (!lock_try(&growth_lock))
 		return;
-	for (;;) {
-		g = list_empty(&growths) ? NULL : list_first(&growths, struct growth, list);
-		if (!g || g->epoch == now) {
-			store_relaxed(&reaped_at, now);
-			break;
-		}
-		if (!reap_locked(g, now))
-			break;
-	}
+	now = epoch_locked();
+	for (unsigned int i = 0; i < REAP_DEPOTS && left && !list_empty(&due); i++)
+		left -= reap_locked(list_first(&due, struct growth, list), left);
+	if (list_empty(&due))
+		store_relaxed(&reaped_at, now);
 	lock_release(&growth_lock);
 }
 
 void array_limit_reap(void)
 {
-	uint32_t now = depot_epoch();
-
-	if (unlikely(load_relaxed(&reaped_at) != now))
-		reap_some(now);
+	if (unlikely(load_relaxed(&reaped_at) != depot_epoch()))
+		reap_some();
 }
 
 /* ---- drain, the end of a front, fork ---- */

@@ -165,6 +165,98 @@ BOTH_MODES(test_another_cache)
 	balance(0);
 }
 
+/* ---- many depots ---- */
+
+#define MANY 20u /* more than one step looks at */
+#define LOOKS 16u
+#define SMALL 4u /* objects in a sheaf: depots hold 4 sheaves of pages at first */
+
+static struct front many[MANY];
+
+static struct depot *depot_of(unsigned int i)
+{
+	return &many[i].depot[os_current_node()];
+}
+
+/* The first nr of many, over one engine: each depot has grown, is full and not used any more. */
+static void make_many(unsigned int nr, unsigned int sheaves)
+{
+	unsigned int objects = (sheaves + 2) * SMALL; /* 2: the CPU's array and spare */
+	void *p[OBJECTS];
+
+	make_of(PAGE_SIZE);
+	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: they may grow */
+	for (unsigned int i = 0; i < nr; i++) {
+		struct front *f = &many[i];
+
+		CHILD_CHECK(front_make(f, &front_array_ops, &fake, ID + 1 + i, SMALL) == 0);
+		while (depot_of(i)->nr_full < sheaves) {
+			for (unsigned int k = 0; k < objects; k++)
+				CHILD_CHECK((p[k] = f->ops->alloc(f, GFP_KERNEL, NUMA_NO_NODE)));
+			for (unsigned int k = 0; k < objects; k++)
+				f->ops->free(f, p[k]);
+		}
+		CHILD_CHECK(depot_of(i)->low_full == 0 && depot_of(i)->nr_full == sheaves);
+	}
+}
+
+/* Depots of the first nr whose epoch has begun: of these low_full is what they hold. */
+static unsigned int looked_at(unsigned int nr)
+{
+	unsigned int looks = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		looks += depot_of(i)->low_full > 0;
+	return looks;
+}
+
+/* However many depots have grown, a step looks at a bounded number. */
+BOTH_MODES(test_looks_are_bounded)
+{
+	here();
+	make_many(MANY, 8);
+	next_epoch();
+	array_limit_reap();
+	CHILD_CHECK(looked_at(MANY) == LOOKS);
+	array_limit_reap();
+	CHILD_CHECK(looked_at(MANY) == MANY);
+}
+
+/* It gives back no more than the sheaves of one step in all, and all get their turn. */
+BOTH_MODES(test_sheaves_are_bounded)
+{
+	here();
+	make_many(3, 16);
+	next_epoch();
+	array_limit_reap();
+	next_epoch();
+	for (unsigned int i = 0; i < 9; i++) {
+		fake.flushes = 0;
+		array_limit_reap();
+		CHILD_CHECK(fake.flushes == 4);
+		CHILD_CHECK(depot_of(i % 3)->nr_full == 16 - 4 * (i / 3 + 1));
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		CHILD_CHECK(depot_of(i)->nr_full == 4); /* as at first */
+		many[i].ops->check(&many[i]);
+	}
+}
+
+/* What is still due when an epoch ends comes before what becomes due then. */
+BOTH_MODES(test_late_steps)
+{
+	here();
+	make_many(2, 16);
+	next_epoch();
+	array_limit_reap();
+	next_epoch();
+	for (unsigned int i = 0; i < 6; i++) {
+		array_limit_reap();
+		next_epoch();
+	}
+	CHILD_CHECK(depot_of(0)->nr_full == 4 && depot_of(1)->nr_full == 4);
+}
+
 /* All depots together get no more than what is in use, and 1 MiB while that is less. */
 BOTH_MODES(test_share)
 {
@@ -297,6 +389,9 @@ int main(void)
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_partly_idle),
 		cmocka_unit_test(test_another_cache),
+		cmocka_unit_test(test_looks_are_bounded),
+		cmocka_unit_test(test_sheaves_are_bounded),
+		cmocka_unit_test(test_late_steps),
 		cmocka_unit_test(test_share),
 		cmocka_unit_test(test_large_objects),
 		cmocka_unit_test(test_destroyed),
