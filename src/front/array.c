@@ -468,7 +468,7 @@ static void array_drain(struct front *f)
 		drain_cpu(f, (int)cpu);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		drain_depot(f, &f->depot[node]);
-	array_limit_wait(); /* a reap may still have sheaves of this front in its hands */
+	array_limit_wait(); /* a reap may still hold sheaves of this front */
 	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_DRAINING, __ATOMIC_RELEASE);
 }
 

@@ -59,7 +59,8 @@ static void push_full(struct depot *d, uintptr_t top, unsigned int capacity)
 {
 	stack_push(&d->full, top);
 	store_relaxed(&d->nr_full, d->nr_full + 1);
-	d->high_full = MAX(d->high_full, d->nr_full);
+	if (unlikely(d->nr_full > d->high_full))
+		d->high_full = d->nr_full;
 	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count(top, capacity));
 }
 
@@ -68,7 +69,8 @@ static uintptr_t pop_full(struct depot *d, unsigned int capacity)
 	uintptr_t top = stack_pop(&d->full);
 
 	store_relaxed(&d->nr_full, d->nr_full - 1);
-	d->low_full = MIN(d->low_full, d->nr_full);
+	if (unlikely(d->nr_full < d->low_full))
+		d->low_full = d->nr_full;
 	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top, capacity));
 	return top;
 }
@@ -82,7 +84,8 @@ static void push_empty(struct depot *d, uintptr_t top)
 static uintptr_t pop_empty(struct depot *d)
 {
 	store_relaxed(&d->nr_empty, d->nr_empty - 1);
-	d->low_empty = MIN(d->low_empty, d->nr_empty);
+	if (unlikely(d->nr_empty < d->low_empty))
+		d->low_empty = d->nr_empty;
 	return stack_pop(&d->empty);
 }
 
@@ -209,6 +212,7 @@ static void set_max(struct depot *d, uint32_t full)
 {
 	store_relaxed(&d->max_full, full);
 	store_relaxed(&d->max_empty, MAX(MAX(full, d->base_empty), d->nr_empty));
+	d->high_full = MIN(d->high_full, full);
 }
 
 void depot_raise(struct depot *d, uint32_t more)
@@ -284,5 +288,7 @@ void depot_check(struct depot *d, unsigned int capacity)
 		CHECK(++empty <= d->max_empty);
 	}
 	CHECK(full == d->nr_full && empty == d->nr_empty && objects == d->nr_objects);
+	CHECK(d->low_full <= full && full <= d->high_full && d->high_full <= d->max_full);
+	CHECK(d->low_empty <= empty);
 	lock_release(&d->lock);
 }

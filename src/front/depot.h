@@ -3,9 +3,10 @@
  * front/depot.h - full and empty sheaves of a node (the kernel's barn)
  *
  * Data:       per cache and node two stacks of sheaves, with objects and empty ones.
- * Invariants: nr_full <= max_full, nr_empty <= max_empty; entry 0 of a sheaf in a depot links to
- *             the next one; a sheaf is referred to by the address of its top entry, so that the
- *             reference carries the count. Checked by depot_check().
+ * Invariants: low_full <= nr_full <= high_full <= max_full, low_empty <= nr_empty <= max_empty;
+ *             entry 0 of a sheaf in a depot links to the next one; a sheaf is referred to by the
+ *             address of its top entry, so that the reference carries the count. Checked by
+ *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
  * Flow:       called by array.c, array_bulk.c, array_limit.c, array_sheaf.h, cache/debug/misuse.c,
  *             inspect/address.c and inspect/fronts.c; calls page/meta.c.
@@ -24,6 +25,7 @@
 struct growth;
 
 struct depot {
+	/* the first cache line has all that a put or a get reads and writes */
 	struct lock lock;
 	uint32_t nr_full; /* sheaves with objects */
 	uint32_t nr_empty;
@@ -32,19 +34,21 @@ struct depot {
 	uintptr_t full;		  /* top of the newest, 0: none; atomic */
 	uintptr_t empty;	  /* likewise */
 	unsigned long nr_objects; /* in the sheaves with objects */
+	uint32_t low_full;	  /* the fewest sheaves with objects since the epoch began */
+	uint32_t high_full;	  /* the most */
+	uint32_t low_empty;	  /* the fewest empty ones */
+	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
 
 	/* front/array_limit.c: max_full and max_empty follow what the program does */
-	struct growth *growth; /* NULL: they are as they were at first */
-	uint32_t base_full;    /* max_full at first, and at least */
-	uint32_t base_empty;   /* likewise */
-	uint32_t low_full;     /* the fewest sheaves with objects since the epoch began */
-	uint32_t high_full;    /* the most */
-	uint32_t low_empty;    /* the fewest empty ones */
-	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
-	uint32_t overflow_at;	/* epoch of the last of these */
+	struct growth *growth;	/* NULL: they are as they were at first */
+	uint32_t base_full;	/* max_full at first, and at least */
+	uint32_t base_empty;	/* likewise */
+	uint32_t overflow_at;	/* epoch of the last overflow */
 	uint32_t nr_overflows;	/* since start */
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
 } __attribute__((aligned(CACHE_LINE)));
+
+BUILD_ASSERT(offsetof(struct depot, growth) <= CACHE_LINE);
 
 static inline void **sheaf_base(uintptr_t top)
 {

@@ -268,6 +268,22 @@ IN_CHILD(test_epochs)
 	CHILD_CHECK(last.full == 5 && last.empty == 1 && last.unused == 2);
 }
 
+/* What a reap gave back, with its space, is no space that nobody used. */
+IN_CHILD(test_epoch_after_shrink)
+{
+	struct depot_surplus last;
+
+	make();
+	depot_raise(&depot, 7);
+	fill(10);
+	depot_next_epoch(&depot);
+	for (unsigned int i = 0; i < 4; i++)
+		CHILD_CHECK(depot_shrink_full(&depot, CAPACITY));
+	depot_check(&depot, CAPACITY);
+	last = depot_next_epoch(&depot);
+	CHILD_CHECK(last.full == 6 && last.unused == 0);
+}
+
 /* Each wrong number makes the check die. arg: which. */
 static void spoil(void *arg)
 {
@@ -294,6 +310,18 @@ static void spoil(void *arg)
 	case 5:
 		depot.empty = depot.full;
 		break;
+	case 6:
+		depot.low_full = 2;
+		break;
+	case 7:
+		depot.high_full = 0;
+		break;
+	case 8:
+		depot.high_full = depot.max_full + 1;
+		break;
+	case 9:
+		depot.low_empty = 2;
+		break;
 	}
 	depot_check(&depot, CAPACITY);
 }
@@ -301,7 +329,7 @@ static void spoil(void *arg)
 static void test_check_finds(void **state)
 {
 	(void)state;
-	for (int what = 0; what <= 5; what++) {
+	for (int what = 0; what <= 9; what++) {
 		struct child c = child_run(spoil, &what);
 
 		assert_true(child_aborted(&c));
@@ -324,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_raise_and_shrink),
 		cmocka_unit_test(test_lower),
 		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_epoch_after_shrink),
 		cmocka_unit_test(test_check_finds),
 	};
 
