@@ -583,19 +583,21 @@ void buddy_stats(unsigned int node, struct buddy_stats *stats)
 	stats->nr_dirty += listed.nr_dirty;
 }
 
-/* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */
 unsigned long buddy_used(void)
 {
 	unsigned long used = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
 
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++) {
-		const struct buddy_stats *stats = &buddy_zones[node].stats;
+		struct buddy_zone *zone = &buddy_zones[node];
 
-		used += load_relaxed(&stats->nr_total) - load_relaxed(&stats->nr_free);
+		lock_acquire(&zone->lock);
+		used += zone_used_here(zone);
+		lock_release(&zone->lock);
 	}
 	return used;
 }
 
+/* Purge locks first: no block is off its list, and no madvise under way, while the fork happens. */
 void buddy_each_lock(void (*act)(struct lock *l))
 {
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)

@@ -145,7 +145,7 @@ void buddy_fit_addresses(void (*limit_is)(unsigned long pages));
  */
 void buddy_stats(unsigned int node, struct buddy_stats *stats);
 
-/* Pages in use of all nodes, mappings of page/large.c included. */
+/* Pages in use of all nodes, mappings of page/large.c counted once. Takes each zone's lock. */
 unsigned long buddy_used(void);
 
 void buddy_each_lock(void (*act)(struct lock *l));

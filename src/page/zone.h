@@ -79,11 +79,16 @@ static inline void zone_note_rows(const unsigned long *word)
 		rows->has[level] = (uint16_t)((rows->has[level] & ~bit) | (has[level] ? bit : 0));
 }
 
+/* Pages of the zone that are in use; a block that is being purged is not. */
+static inline unsigned long zone_used_here(const struct buddy_zone *zone)
+{
+	return zone->stats.nr_total - zone->stats.nr_free - zone->nr_purging;
+}
+
 /* Pages in use; mappings of page/large.c count too, for they are resident like the rest. */
 static inline unsigned long zone_used(const struct buddy_zone *zone)
 {
-	return zone->stats.nr_total - zone->stats.nr_free - zone->nr_purging +
-	       (load_relaxed(&large_counters.bytes) >> PAGE_SHIFT);
+	return zone_used_here(zone) + (load_relaxed(&large_counters.bytes) >> PAGE_SHIFT);
 }
 
 /* Before every free: use goes down only there, so this sees every maximum. */
@@ -121,7 +126,7 @@ static inline unsigned long zone_run_gaps(void)
 /* For slabs, which leave gaps that no slab of a higher order fits into: a 32nd of their pages. */
 static inline unsigned long zone_slab_gaps(const struct buddy_zone *zone)
 {
-	unsigned long used = zone->stats.nr_total - zone->stats.nr_free - zone->nr_purging;
+	unsigned long used = zone_used_here(zone);
 
 	return (used - MIN(used, load_relaxed(&run_counters.pages))) / 32;
 }
