@@ -9,7 +9,6 @@
  *             to the system after it, one at a time.
  * Flow:       see page/keep.h.
  */
-#include <errno.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -38,7 +37,7 @@ static size_t clean_bytes;
 static size_t purged_lately; /* bytes purged and not taken again; halves with time */
 static uint64_t halved;	     /* when it last did */
 static uint64_t taken_at;    /* when pages of a range were last taken, or keep_refaults halved */
-static uint64_t no_moves_before; /* the system refused one */
+static uint64_t no_moves_before; /* the system refused one; UINT64_MAX: never again */
 
 struct keep_counters keep_counters;
 size_t keep_refaults;
@@ -442,42 +441,44 @@ static bool may_move_locked(void)
 
 /*
  * A unit whose pages were moved, or could not be. It is kept, but for a small one that is of
- * several mappings: none of it would ever move.
+ * several mappings: none of it would ever move. A process at its limits moves nothing any more.
  */
-static void put_unit(struct range r, int failed)
+static void put_unit(struct range r, enum os_move how)
 {
-	bool stays = r.size > KEEP_UNIT || failed != -EFAULT;
+	bool stays = r.size > KEEP_UNIT || how != OS_MOVE_SEVERAL;
 
 	lock_acquire(&keep_lock);
 	if (stays)
 		stays = (r.dirty || clean_bytes + r.size <= KEEP_MAX_CLEAN) && insert_locked(r);
-	if (failed && failed != -EFAULT)
+	if (how == OS_MOVE_REFUSED && no_moves_before != UINT64_MAX)
 		no_moves_before = r.since + KEEP_HALF_LIFE;
+	if (how == OS_MOVE_LOST)
+		no_moves_before = UINT64_MAX;
 	lock_release(&keep_lock);
 	if (!stays)
 		os_release(r.start, r.size);
 }
 
-/* Moves the pages of a unit to a hole. false: there was none, or it could not be moved. */
-static bool move_unit(char *to, size_t size)
+/* Moves the pages of a unit to a hole. REFUSED also if there is no unit. */
+static enum os_move move_unit(char *to, size_t size)
 {
 	struct range r = { NULL, size, os_clock_ms(), false };
-	int failed;
+	enum os_move how;
 
 	lock_acquire(&keep_lock);
 	if (may_move_locked())
 		r.start = take_unit_locked(size);
 	lock_release(&keep_lock);
 	if (!r.start)
-		return false;
-	failed = os_move(r.start, to, size);
-	r.dirty = failed;
-	put_unit(r, failed);
-	return !failed;
+		return OS_MOVE_REFUSED;
+	how = os_move(r.start, to, size);
+	r.dirty = how != OS_MOVED;
+	put_unit(r, how);
+	return how;
 }
 
-/* Returns how much of a hole has pages now. */
-static size_t fill_hole(struct hole hole)
+/* Returns how much of a hole has pages now. *lost: the unit of it that is none of ours any more. */
+static size_t fill_hole(struct hole hole, struct hole *lost)
 {
 	char *to = (char *)ALIGN_UP((uintptr_t)hole.start, KEEP_UNIT);
 	size_t moved = 0;
@@ -485,35 +486,54 @@ static size_t fill_hole(struct hole hole)
 
 	while (to + KEEP_UNIT <= hole.end) {
 		size_t size = KEEP_UNIT;
+		enum os_move how;
 
 		if (!small && (uintptr_t)to % KEEP_BIG_UNIT == 0 && to + KEEP_BIG_UNIT <= hole.end)
 			size = KEEP_BIG_UNIT;
-		if (move_unit(to, size)) {
+		how = move_unit(to, size);
+		if (how == OS_MOVED) {
 			moved += size;
 			to += size;
 			continue;
 		}
-		if (size == KEEP_UNIT)
+		if (how == OS_MOVE_LOST)
+			*lost = (struct hole){ to, to + size };
+		/* A small one of several mappings is gone now; the next one may move. */
+		if (how == OS_MOVE_LOST || (how == OS_MOVE_REFUSED && size == KEEP_UNIT))
 			break;
-		small = true;
+		small |= size > KEEP_UNIT;
 	}
 	return moved;
 }
 
-/* Returns how much of a block's holes has pages now; the rest may be refaults. */
-static size_t fill(const struct taken *taken)
+static void release_part(char *start, char *end)
 {
+	if (start < end)
+		os_release(start, (size_t)(end - start));
+}
+
+/*
+ * Returns how much of a block's holes has pages now; the rest may be refaults. KEEP_GONE: a part of
+ * the block was lost, the others are unmapped.
+ */
+static size_t fill(char *p, size_t size, const struct taken *taken)
+{
+	struct hole lost = { NULL, NULL };
 	size_t moved = 0;
 	unsigned int i;
 
-	for (i = 0; i < taken->count; i++)
-		moved += fill_hole(taken->hole[i]);
+	for (i = 0; i < taken->count && !lost.start; i++)
+		moved += fill_hole(taken->hole[i], &lost);
 	lock_acquire(&keep_lock);
 	note_clean_locked(taken->clean - moved);
 	if (moved)
 		taken_at = os_clock_ms();
 	lock_release(&keep_lock);
-	return moved;
+	if (!lost.start)
+		return moved;
+	release_part(p, lost.start);
+	release_part(lost.end, p + size);
+	return KEEP_GONE;
 }
 
 size_t keep_fill(void *p, size_t size)
@@ -521,7 +541,7 @@ size_t keep_fill(void *p, size_t size)
 	struct taken all = { 0 };
 
 	add_hole(&all, p, (char *)p + size);
-	return fill(&all);
+	return fill(p, size, &all);
 }
 
 /*
@@ -556,6 +576,7 @@ void *keep_take(size_t size, size_t align, bool *zeroed)
 {
 	struct taken got = { 0 };
 	uint64_t now = os_clock_ms();
+	size_t moved = 0;
 	char *start;
 
 	lock_acquire(&keep_lock);
@@ -570,8 +591,9 @@ void *keep_take(size_t size, size_t align, bool *zeroed)
 	if (!start)
 		return grow_only_range(size, align);
 	if (got.clean)
-		*zeroed = fill(&got) == 0 && got.clean == size;
-	return start;
+		moved = fill(start, size, &got);
+	*zeroed = !moved && got.clean == size;
+	return moved == KEEP_GONE ? NULL : start;
 }
 
 void keep_set_limit(size_t bytes)

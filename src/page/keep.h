@@ -62,9 +62,11 @@ bool keep_put(void *p, size_t size);
  */
 void *keep_take(size_t size, size_t align, bool *zeroed);
 
+#define KEEP_GONE SIZE_MAX
 /*
  * For a new mapping, where keep_take() had none: moves pages of dirty ranges to it. Returns how
- * many bytes; 0: it is all zero still.
+ * many bytes; 0: it is all zero still. KEEP_GONE: so is the mapping, since the system unmapped a
+ * part of it and gave nothing for that (OS_MOVE_LOST); no pages move any more.
  */
 size_t keep_fill(void *p, size_t size);
 

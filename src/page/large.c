@@ -123,21 +123,27 @@ static size_t mapped_size(size_t size)
 	return size <= PTRDIFF_MAX - page ? ALIGN_UP(MAX(size, 1ul), page) : 0;
 }
 
-/*
- * A mapping of a freed block, or a new one. NULL: out of memory, also after all that is kept was
- * unmapped.
- */
+/* NULL: out of memory, also after all that is kept was unmapped. */
+static void *map_new(size_t mapped, size_t align)
+{
+	void *p = os_map(mapped, align);
+
+	return p || !keep_release(SIZE_MAX) ? p : os_map(mapped, align);
+}
+
+/* A mapping of a freed block, or a new one. */
 static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
 	void *p = keep_take(mapped, align, zeroed);
+	size_t filled;
 
 	if (p)
 		return p;
-	p = os_map(mapped, align);
-	if (!p && keep_release(SIZE_MAX) > 0)
-		p = os_map(mapped, align);
-	if (p)
-		*zeroed = keep_fill(p, mapped) == 0;
+	p = map_new(mapped, align);
+	filled = p ? keep_fill(p, mapped) : 0;
+	if (filled == KEEP_GONE)
+		p = map_new(mapped, align);
+	*zeroed = filled == 0 || filled == KEEP_GONE;
 	return p;
 }
 
@@ -292,33 +298,63 @@ static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 	lock_release(&large_lock);
 }
 
-/* Block p is of several mappings: unit by unit, and what does not move so is copied. */
-static void move_units(char *p, char *to, size_t size)
+/* Of a block that ends at end: how much moves at once from p on. */
+static size_t unit_size(const char *p, const char *end)
 {
-	while (size) {
-		size_t part = KEEP_UNIT - ((uintptr_t)p & (KEEP_UNIT - 1));
+	size_t part = KEEP_UNIT - ((uintptr_t)p & (KEEP_UNIT - 1));
 
-		part = MIN(part, size);
-		if (os_move(p, to, part) != 0)
-			memcpy(to, p, part);
-		p += part;
-		to += part;
-		size -= part;
+	return MIN(part, (size_t)(end - p));
+}
+
+/*
+ * Block p is of several mappings: unit by unit, and what does not move so is copied. Returns how
+ * much; less than size: the unit after that is none of ours any more.
+ */
+static size_t move_units(char *p, char *to, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		size_t part = unit_size(p + done, p + size);
+		enum os_move how = os_move(p + done, to + done, part);
+
+		if (how == OS_MOVE_LOST)
+			break;
+		if (how != OS_MOVED)
+			memcpy(to + done, p + done, part);
+		done += part;
 	}
+	return done;
+}
+
+/* The unit of a new block at offset done is lost: the old one gets back what was moved. */
+static void move_back(char *p, char *to, size_t done, size_t old_size, size_t new_size)
+{
+	size_t rest = done + unit_size(p + done, p + old_size);
+
+	memcpy(p, to, done);
+	if (done)
+		os_release(to, done);
+	os_release(to + rest, new_size - rest);
 }
 
 /* mremap() does not grow a block of several neighbouring mappings. */
 static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move)
 {
 	void *moved = os_remap(p, old_size, new_size, may_move);
+	size_t done;
 
 	if (moved || !may_move || new_size < old_size)
 		return moved;
 	moved = os_map(new_size, os_page_size());
-	if (moved) {
-		move_units(p, moved, old_size);
-		os_release(p, old_size);
+	if (!moved)
+		return NULL;
+	done = move_units(p, moved, old_size);
+	if (done < old_size) {
+		move_back(p, moved, done, old_size, new_size);
+		return NULL;
 	}
+	os_release(p, old_size);
 	return moved;
 }
 

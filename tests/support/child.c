@@ -145,12 +145,18 @@ void child_needs_limit(int resource, const struct rlimit *limit)
 		child_cannot("limits on memory are taken here, and forgotten");
 }
 
-/* action: SECCOMP_RET_... */
-static void filter_call(long nr, unsigned int action)
+/* For calls whose first argument is no less than from. action: SECCOMP_RET_... */
+static void filter_call(long nr, uintptr_t from, unsigned int action)
 {
+	const unsigned int arg = offsetof(struct seccomp_data, args); /* low half first */
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)nr, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)nr, 0, 6),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg + 4),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (unsigned int)(from >> 32), 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)(from >> 32), 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, arg),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned int)from, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -169,10 +175,15 @@ static void filter_call(long nr, unsigned int action)
 
 void child_deny(long nr, int error)
 {
-	filter_call(nr, SECCOMP_RET_ERRNO | (unsigned int)error);
+	child_deny_from(nr, NULL, error);
+}
+
+void child_deny_from(long nr, const void *from, int error)
+{
+	filter_call(nr, (uintptr_t)from, SECCOMP_RET_ERRNO | (unsigned int)error);
 }
 
 void child_end_at(long nr)
 {
-	filter_call(nr, SECCOMP_RET_KILL_PROCESS);
+	filter_call(nr, 0, SECCOMP_RET_KILL_PROCESS);
 }

@@ -57,6 +57,8 @@ _Noreturn void child_cannot(const char *what);
 
 /* From now on the system call nr fails with error in this process. For children only. */
 void child_deny(long nr, int error);
+/* Likewise, if its first argument is an address from there on. */
+void child_deny_from(long nr, const void *from, int error);
 /* The same: it ends the process, by SIGSYS. */
 void child_end_at(long nr);
 

@@ -224,18 +224,46 @@ void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-int os_move(void *from, void *to, size_t size)
+/*
+ * Asks the kernel to grow the range by a page: of several mappings it refuses that by EFAULT. (A
+ * move it would refuse so too, but before Linux 6.17 after it has unmapped what is at the other
+ * place, where another thread may then map something.)
+ */
+static bool is_one_mapping(char *addr, size_t size)
 {
-	int saved = errno;
+	size_t page = os_page_size();
+
+	if (mremap(addr, size, size + page, 0) == MAP_FAILED)
+		return errno != EFAULT;
+	os_release(addr + size, page);
+	return true;
+}
+
+/* What a failed move unmapped. EEXIST: it did not, or another thread has mapped something there. */
+static bool map_again(void *to, size_t size)
+{
+	void *p = map_pages(to, size, PROT_READ | PROT_WRITE, MAP_FIXED_NOREPLACE);
+
+	if (p && p != to)
+		os_release(p, size);
+	return p == to;
+}
+
+enum os_move os_move(void *from, void *to, size_t size)
+{
 	int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-	void *p = mremap(from, size, size, flags, to);
-	int ret = p == MAP_FAILED ? -errno : 0;
+	enum os_move ret = OS_MOVED;
+	int saved = errno;
 
 	ASSERT(is_page_multiple((uintptr_t)from | (uintptr_t)to | size));
+	if (!is_one_mapping(from, size))
+		ret = OS_MOVE_SEVERAL;
+	else if (mremap(from, size, size, flags, to) == MAP_FAILED)
+		/* Memory and limits are looked at when what was there has been unmapped. */
+		ret = errno == ENOMEM || errno == EAGAIN ? OS_MOVE_LOST : OS_MOVE_REFUSED;
 	errno = saved;
-	/* Some failures come after what was there has been unmapped. */
-	if (ret)
-		CHECK(map_pages(to, size, PROT_READ | PROT_WRITE, MAP_FIXED));
+	if (ret == OS_MOVE_LOST && map_again(to, size))
+		ret = OS_MOVE_REFUSED;
 	return ret;
 }
 

@@ -60,13 +60,21 @@ void *os_map(size_t size, size_t align);
  * os_page_size(). NULL: cannot (old block untouched).
  */
 void *os_remap(void *addr, size_t old_size, size_t new_size, bool may_move);
+enum os_move {
+	OS_MOVED,	 /* to has what was in from, from reads as zero; both are mapped */
+	OS_MOVE_REFUSED, /* nothing moved; before Linux 5.7, and by limits and filters */
+	OS_MOVE_SEVERAL, /* nothing moved: from is of several mappings */
+	/*
+	 * Nothing moved, but to was unmapped, and there is no memory for it, or another thread has
+	 * mapped something there, or nobody knows: it must neither be used nor be unmapped.
+	 */
+	OS_MOVE_LOST,
+};
 /*
  * Moves the memory behind a range to another one of this size, both of os_map(), without a copy.
- * What was behind to is given back, and from stays mapped and reads as zero. 0, or -errno: from is
- * as it was, to reads as zero (also where the kernel, before Linux 5.7, cannot; -EFAULT: from is of
- * several mappings).
+ * What was behind to is given back; nobody has written to that.
  */
-int os_move(void *from, void *to, size_t size);
+enum os_move os_move(void *from, void *to, size_t size);
 
 /* Names a range in /proc/PID/maps where the kernel can ("[anon:name]"); failure is ignored. */
 void os_name(void *addr, size_t size, const char *name);

@@ -157,7 +157,7 @@ IN_CHILD(one_that_is_smaller_grows)
 static bool system_moves(void)
 {
 	char *p = map(2 * PAGE_SIZE);
-	bool can = os_move(p, p + PAGE_SIZE, PAGE_SIZE) == 0;
+	bool can = os_move(p, p + PAGE_SIZE, PAGE_SIZE) == OS_MOVED;
 
 	os_release(p, 2 * PAGE_SIZE);
 	return can;
@@ -230,7 +230,7 @@ IN_CHILD(clean_parts_of_a_range_are_filled)
 	keep_check();
 }
 
-/* They are of several mappings to the system, which may refuse to move those. Nothing is lost. */
+/* They are of several mappings to the system, of which no more than one moves at once. */
 IN_CHILD(what_was_moved_moves_again)
 {
 	char *p[3] = { map_unit(4 * KEEP_UNIT, 0), map_unit(4 * KEEP_UNIT, 0),
@@ -244,19 +244,21 @@ IN_CHILD(what_was_moved_moves_again)
 	for (unsigned int i = 0; i < 3; i++)
 		memset(p[i], 1, 4 * KEEP_UNIT);
 	/* A seam that is not at a unit, as neighbouring mappings have. */
-	CHILD_CHECK(os_move(p[1], p[0] + KEEP_UNIT / 2, KEEP_UNIT) == 0);
+	CHILD_CHECK(os_move(p[1], p[0] + KEEP_UNIT / 2, KEEP_UNIT) == OS_MOVED);
 	memset(p[1], 1, KEEP_UNIT);
 	for (unsigned int i = 0; i < 3; i++)
 		CHILD_CHECK(keep_put(p[i], 4 * KEEP_UNIT));
 	for (unsigned int round = 0; round < 4; round++) {
 		moved = keep_fill(block, 12 * KEEP_UNIT);
-		CHILD_CHECK(moved >= (round ? 6 : 8) * KEEP_UNIT);
+		/* All but the two units with the seam, which are gone. */
+		CHILD_CHECK(moved == (round ? 12 : 10) * KEEP_UNIT);
 		for (at = 0; at < 12 * KEEP_UNIT; at += PAGE_SIZE)
 			CHILD_CHECK(block[at] == (at < moved));
 		keep_check();
 		CHILD_CHECK(keep_counters.bytes <= 4 * KEEP_UNIT);
 		keep_release(SIZE_MAX);
 		CHILD_CHECK(keep_counters.count == 0);
+		memset(block, 1, 12 * KEEP_UNIT);
 		CHILD_CHECK(keep_put(block, 12 * KEEP_UNIT));
 		block = map_unit(12 * KEEP_UNIT, 0);
 	}
@@ -280,6 +282,65 @@ IN_CHILD(a_system_that_does_not_move)
 	CHILD_CHECK(keep_counters.bytes == 8 * KEEP_UNIT && keep_counters.count == 1);
 	CHILD_CHECK(take_dirty(8 * KEEP_UNIT) == p && has(p, 8 * KEEP_UNIT, 1));
 	keep_check();
+}
+
+/* Lowers the limit on addresses below what is mapped; returns the old one. */
+static struct rlimit limit_below_use(void)
+{
+	struct rlimit old = limit_to(RLIMIT_AS, 0);
+
+	child_limit(RLIMIT_AS, &(struct rlimit){ 64 << 10, old.rlim_max });
+	return old;
+}
+
+/* None of block is mapped, what was kept is as it was, and no page moves any more. */
+static void check_gone(const char *unit, char *block, const struct rlimit *old)
+{
+	child_limit(RLIMIT_AS, old);
+	for (size_t at = 0; at < 12 * KEEP_UNIT; at += PAGE_SIZE)
+		CHILD_CHECK(!is_mapped(block + at));
+	CHILD_CHECK(keep_counters.bytes == 3 * KEEP_UNIT && has(unit, 3 * KEEP_UNIT, 1));
+	keep_check();
+	fake_clock_pass(2 * KEEP_HALF_LIFE);
+	block = map_unit(12 * KEEP_UNIT, 0);
+	CHILD_CHECK(keep_fill(block, 12 * KEEP_UNIT) == 0 && has(block, 12 * KEEP_UNIT, 0));
+}
+
+/* In a move the system may unmap a part of the block and give nothing for it. */
+IN_CHILD(a_new_block_loses_a_part)
+{
+	char *unit = map_unit(3 * KEEP_UNIT, 0);
+	char *block = map_unit(12 * KEEP_UNIT, 0);
+	struct rlimit old;
+
+	NEEDS_BARE_PROCESS();
+	if (!system_moves())
+		return;
+	memset(unit, 1, 3 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(unit, 3 * KEEP_UNIT));
+	old = limit_below_use();
+	errno = 0;
+	CHILD_CHECK(keep_fill(block, 12 * KEEP_UNIT) == KEEP_GONE && errno == 0);
+	check_gone(unit, block, &old);
+}
+
+IN_CHILD(a_block_of_kept_addresses_loses_a_part)
+{
+	char *unit = map_unit(3 * KEEP_UNIT, 0);
+	char *block = map_unit(12 * KEEP_UNIT, 0);
+	struct rlimit old;
+
+	NEEDS_BARE_PROCESS();
+	if (!system_moves())
+		return;
+	CHILD_CHECK(keep_put(block, 12 * KEEP_UNIT));
+	keep_purge(12 * KEEP_UNIT);
+	memset(unit, 1, 3 * KEEP_UNIT);
+	CHILD_CHECK(keep_put(unit, 3 * KEEP_UNIT));
+	old = limit_below_use();
+	errno = 0;
+	CHILD_CHECK(!keep_take(12 * KEEP_UNIT, PAGE_SIZE, &(bool){ false }) && errno == 0);
+	check_gone(unit, block, &old);
 }
 
 /* Whoever frees it once is done with it. */
@@ -471,6 +532,8 @@ int main(void)
 		cmocka_unit_test(clean_parts_of_a_range_are_filled),
 		cmocka_unit_test(what_was_moved_moves_again),
 		cmocka_unit_test(a_system_that_does_not_move),
+		cmocka_unit_test(a_new_block_loses_a_part),
+		cmocka_unit_test(a_block_of_kept_addresses_loses_a_part),
 		cmocka_unit_test(a_very_large_block_is_kept_the_second_time),
 		cmocka_unit_test(alignment_is_looked_at),
 		cmocka_unit_test(too_much_makes_room),

@@ -3,6 +3,8 @@
  * unit/page/large_test.c - mappings of their own and the table that knows them
  */
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/atomic.h"
@@ -126,6 +128,27 @@ IN_CHILD(a_block_of_moved_pages_grows)
 	large_check();
 }
 
+/* A part of the new block is lost while its pages move: the old one is whole again. */
+IN_CHILD(a_block_of_several_mappings_that_cannot_move)
+{
+	size_t size = 8 * KEEP_UNIT;
+	char *p = large_alloc(size, KEEP_BIG_UNIT, NULL);
+
+	NEEDS_BARE_PROCESS();
+	for (size_t at = 0; at < size; at += PAGE_SIZE)
+		*(size_t *)(p + at) = at;
+	/* Several mappings for good: the system does not merge these. */
+	for (size_t at = KEEP_UNIT; at < size; at += 2 * KEEP_UNIT)
+		CHILD_CHECK(madvise(p + at, KEEP_UNIT, MADV_DONTDUMP) == 0);
+	child_deny_from(SYS_mremap, p + 3 * KEEP_UNIT, ENOMEM);
+	errno = 0;
+	CHILD_CHECK(!large_resize(p, 9 * KEEP_UNIT, true) && errno == 0);
+	CHILD_CHECK(large_size(p) == size);
+	for (size_t at = 0; at < size; at += PAGE_SIZE)
+		CHILD_CHECK(*(size_t *)(p + at) == at);
+	large_check();
+}
+
 IN_CHILD(out_of_memory_is_null)
 {
 	void *p;
@@ -232,6 +255,7 @@ int main(void)
 		cmocka_unit_test(many_blocks_are_kept_apart),
 		cmocka_unit_test(resizing_keeps_the_contents),
 		cmocka_unit_test(a_block_of_moved_pages_grows),
+		cmocka_unit_test(a_block_of_several_mappings_that_cannot_move),
 		cmocka_unit_test(out_of_memory_is_null),
 		cmocka_unit_test(threads_may_reuse_each_others_addresses),
 		cmocka_unit_test(a_fork_finds_the_table_whole),

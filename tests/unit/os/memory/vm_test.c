@@ -328,23 +328,44 @@ static void test_move(void **state)
 
 	(void)state;
 	memset(from, 3, 8 * page);
-	memset(to, 4, 8 * page);
+	memset(to, 4, page);
 	errno = 77;
-	kernel_can = os_move(from + 2 * page, to + page, 4 * page) == 0;
+	kernel_can = os_move(from + 2 * page, to + page, 4 * page) == OS_MOVED;
 	assert_true(all_bytes((unsigned char *)from, 2 * page, 3));
 	assert_true(all_bytes((unsigned char *)from + 2 * page, 4 * page, kernel_can ? 0 : 3));
 	assert_true(all_bytes((unsigned char *)from + 6 * page, 2 * page, 3));
 	assert_true(all_bytes((unsigned char *)to, page, 4));
 	assert_true(all_bytes((unsigned char *)to + page, 4 * page, kernel_can ? 3 : 0));
-	assert_true(all_bytes((unsigned char *)to + 5 * page, 3 * page, 4));
 
-	/* Nothing is there: what should get it is zero, and can be written to. */
-	os_release(from, 8 * page);
-	assert_true(os_move(from, to + 4 * page, 4 * page) < 0);
-	assert_true(all_bytes((unsigned char *)to + 4 * page, 4 * page, 0));
-	memset(to, 5, 8 * page);
+	/* Nothing is there, and one mapping is all there is to the end of another range. */
+	os_release(from, 2 * page);
+	assert_int_equal(os_move(from, to + 6 * page, 2 * page), OS_MOVE_SEVERAL);
+	if (kernel_can)
+		assert_int_equal(os_move(from + 6 * page, to + 6 * page, 2 * page), OS_MOVED);
+	assert_true(os_reserve_at(from, page)); /* it did not grow to there */
 	assert_int_equal(errno, 77);
+	os_release(from, 8 * page);
 	os_release(to, 8 * page);
+}
+
+/*
+ * Of several mappings: before Linux 6.17 the system would unmap what is at the other place before
+ * it refuses, and another thread might map something there.
+ */
+static void test_move_of_several(void **state)
+{
+	char *from = os_map(4 * page, page);
+	char *to = os_map(4 * page, page);
+
+	(void)state;
+	memset(from, 3, 4 * page);
+	memset(to, 4, 4 * page);
+	assert_int_equal(mprotect(from + 2 * page, 2 * page, PROT_READ), 0);
+	assert_int_equal(os_move(from, to, 4 * page), OS_MOVE_SEVERAL);
+	assert_true(all_bytes((unsigned char *)from, 4 * page, 3));
+	assert_true(all_bytes((unsigned char *)to, 4 * page, 4));
+	os_release(from, 4 * page);
+	os_release(to, 4 * page);
 }
 
 static void test_name(void **state)
@@ -450,6 +471,70 @@ static void under_rlimit_data(void *arg)
 	p[2 * MIB - 1] = 1;
 	CHILD_CHECK(!os_map(255 * MIB, page));
 	CHILD_CHECK(errno == 77);
+}
+
+/* The limit was lowered below what is mapped: what is unmapped in a move cannot be mapped again. */
+static void move_under_rlimit_as(void *arg)
+{
+	char *from = os_map(4 * page, page);
+	char *to = os_map(4 * page, page);
+	unsigned char there[4];
+	bool kernel_can;
+
+	(void)arg;
+	memset(from, 3, 4 * page);
+	kernel_can = os_move(from, to, page) == OS_MOVED;
+	set_limit(RLIMIT_AS, mapped_bytes(NULL) / 2);
+	errno = 77;
+	if (kernel_can) {
+		CHILD_CHECK(os_move(from + page, to + page, 2 * page) == OS_MOVE_LOST);
+		CHILD_CHECK(errno == 77);
+		CHILD_CHECK(mincore(to + page, 2 * page, there) != 0);
+		CHILD_CHECK(all_bytes((unsigned char *)to, page, 3));
+	}
+	CHILD_CHECK(all_bytes((unsigned char *)from + page, 3 * page, 3));
+	CHILD_CHECK(all_bytes((unsigned char *)to + 3 * page, page, 0));
+}
+
+/* Nobody knows whether something was unmapped, so it is not used any more. */
+static void move_refused_for_memory(void *arg)
+{
+	char *from = os_map(4 * page, page);
+	char *to = os_map(4 * page, page);
+
+	(void)arg;
+	memset(from, 3, 4 * page);
+	child_deny(SYS_mremap, ENOMEM);
+	CHILD_CHECK(os_move(from, to, 4 * page) == OS_MOVE_LOST);
+	CHILD_CHECK(all_bytes((unsigned char *)from, 4 * page, 3));
+}
+
+static void move_refused(void *arg)
+{
+	char *from = os_map(4 * page, page);
+	char *to = os_map(4 * page, page);
+
+	(void)arg;
+	memset(from, 3, 4 * page);
+	child_deny(SYS_mremap, EPERM);
+	CHILD_CHECK(os_move(from, to, 4 * page) == OS_MOVE_REFUSED);
+	CHILD_CHECK(all_bytes((unsigned char *)from, 4 * page, 3));
+	CHILD_CHECK(all_bytes((unsigned char *)to, 4 * page, 0));
+}
+
+static void test_moves_that_fail(void **state)
+{
+	void (*const how[])(void *) = { move_under_rlimit_as, move_refused_for_memory,
+					move_refused };
+
+	(void)state;
+	if (getenv("USLAB_TEST_VALGRIND"))
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(how); i++) {
+		struct child c = child_run(how[i], NULL);
+
+		assert_true(child_passed(&c));
+	}
 }
 
 static void test_limits(void **state)
@@ -573,6 +658,8 @@ int main(void)
 		cmocka_unit_test(test_room_upward),
 		cmocka_unit_test(test_remap),
 		cmocka_unit_test(test_move),
+		cmocka_unit_test(test_move_of_several),
+		cmocka_unit_test(test_moves_that_fail),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_small_pages),
 		cmocka_unit_test(test_no_limit),
