@@ -13,6 +13,8 @@
  * The first request comes before any constructor of a program has run, often from the dynamic
  * loader or the start of libc, so nothing here may rely on a constructor of this library.
  */
+#include <string.h>
+
 #include "cache/control/control.h"
 #include "front/percpu.h"
 #include "malloc/internal.h"
@@ -60,16 +62,25 @@ static int create_cache(unsigned int class)
 
 BUILD_ASSERT(MALLOC_MAX_SMALL <= UINT16_MAX && PAGE_SIZE <= UINT16_MAX);
 
+static unsigned char *malloc_table(void)
+{
+	return (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
+}
+
 /* Class of every size up to MALLOC_MAX_TABLE, where one base register reaches it. */
 static void fill_tables(void)
 {
-	unsigned char *table = (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
+	unsigned char *table = malloc_table();
+	size_t done = 0; /* sizes below it are in the table */
 
-	for (unsigned int size = 0; size < MALLOC_TABLE_SIZE; size++)
-		table[size] = (unsigned char)malloc_class_of(size);
 	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
-		malloc_shape[class].size = (uint16_t)malloc_class_size(class);
+		size_t size = malloc_class_size(class);
+		size_t end = MIN(size + 1, MALLOC_TABLE_SIZE);
+
+		malloc_shape[class].size = (uint16_t)size;
 		malloc_shape[class].align = (uint16_t)malloc_class_align(class);
+		memset(table + done, (int)class, end - done);
+		done = end;
 	}
 }
 
@@ -156,5 +167,7 @@ void malloc_check(void)
 		CHECK(c->engine.page_class == class);
 		CHECK(c->engine.size % malloc_class_align(class) == 0);
 	}
+	for (unsigned int size = 0; size < MALLOC_TABLE_SIZE; size++)
+		CHECK(malloc_table()[size] == malloc_class_of(size));
 	CHECK(!malloc_hot.size_limit || malloc_hot.page_limit == page_map.limit);
 }

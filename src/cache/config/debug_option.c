@@ -92,7 +92,8 @@ static bool next_block(const char *text, struct block *block, bool say)
 {
 	size_t nr_debug_flags;
 
-	text += strspn(text, ";");
+	if (*text) /* most often there is none, and strspn() is two pages of libc that others leave */
+		text += strspn(text, ";");
 	if (!*text)
 		return false;
 	nr_debug_flags = strcspn(text, ",;");

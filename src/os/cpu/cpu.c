@@ -50,11 +50,10 @@ static long read_list(char list[LIST_BYTES], const char *folder, const char *nam
 	return os_read_text(path, list, LIST_BYTES);
 }
 
-/* Highest number and count of such a file. 0 or -errno. */
-static int measure_file(const char *folder, const char *name, unsigned int *highest,
-			unsigned int *count)
+/* The same, and its highest number and how many there are. 0 or -errno. */
+static int measure_list(char list[LIST_BYTES], const char *folder, const char *name,
+			unsigned int *highest, unsigned int *count)
 {
-	char list[LIST_BYTES];
 	long ret = read_list(list, folder, name);
 
 	return ret < 0 ? (int)ret : os_cpulist_measure(list, highest, count);
@@ -122,15 +121,16 @@ static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const ch
 
 static void read_cpus(struct topology *t, const char *sys, const char *status)
 {
+	char list[LIST_BYTES];
 	unsigned int nr_ids;
 	unsigned int nr_cpus;
 	unsigned int highest;
 	unsigned int count;
 
-	if (measure_file(sys, "cpu/possible", &highest, &count) == 0) {
+	if (measure_list(list, sys, "cpu/possible", &highest, &count) == 0) {
 		nr_ids = highest + 1;
 		nr_cpus = count;
-		if (measure_file(sys, "cpu/present", &highest, &count) == 0)
+		if (measure_list(list, sys, "cpu/present", &highest, &count) == 0)
 			nr_cpus = count;
 	} else {
 		count_affinity(&nr_ids, &nr_cpus, status);
@@ -172,11 +172,8 @@ static void read_nodes(struct topology *t, const char *sys)
 	unsigned int count;
 
 	t->nr_nodes = 1;
-	if (measure_file(sys, "node/online", &last, &count) == 0)
-		read_list(list, sys, "node/online");
-	else if (measure_file(sys, "node/possible", &last, &count) == 0)
-		read_list(list, sys, "node/possible");
-	else
+	if (measure_list(list, sys, "node/online", &last, &count) < 0 &&
+	    measure_list(list, sys, "node/possible", &last, &count) < 0)
 		return;
 
 	/* More nodes than fit share, like CPUs. */
