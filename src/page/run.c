@@ -170,6 +170,12 @@ bool run_discard(void *p)
 	return free_run(p, false);
 }
 
+/* What a page run may have beyond its size. */
+static unsigned long run_slack(unsigned long nr_pages)
+{
+	return nr_pages / RUN_SLACK;
+}
+
 static bool grow_run(struct page *page, unsigned long nr_pages)
 {
 	unsigned long old = page->nr_pages;
@@ -193,16 +199,25 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 	buddy_free_range(page + nr_pages, old - nr_pages, true);
 }
 
-/*
- * Moves to a buddy block, which has free pages behind it: what grows once grows again, and after
- * page/fit.c it would move each time.
- */
+/* A buddy block has free pages behind it; after page/fit.c there would be none. */
+static struct page *cut_with_slack(unsigned long *nr_pages)
+{
+	unsigned long most = most_pages(0, -1);
+	unsigned long more = MIN(*nr_pages + run_slack(*nr_pages), most);
+	struct page *page = NULL;
+
+	if (*nr_pages <= most)
+		page = cut_block(more, 0, -1, NULL);
+	if (page)
+		*nr_pages = more;
+	return page;
+}
+
+/* Moves to where it can grow: what grows once grows again. */
 static void *move_run(struct page *page, unsigned long nr_pages)
 {
-	struct page *moved = NULL;
+	struct page *moved = cut_with_slack(&nr_pages);
 
-	if (nr_pages <= most_pages(0, -1))
-		moved = cut_block(nr_pages, 0, -1, NULL);
 	if (!moved)
 		return NULL;
 	memcpy(page_address(moved), page_address(page), (size_t)page->nr_pages << PAGE_SHIFT);
@@ -220,7 +235,7 @@ void *run_resize(void *p, size_t new_size, bool may_move)
 		return page_in_arena(p) ? NULL : resize_large(p, new_size, may_move);
 	if (nr_pages > RUN_MAX_PAGES)
 		return NULL;
-	if (nr_pages < page->nr_pages)
+	if (nr_pages + run_slack(page->nr_pages) < page->nr_pages)
 		shrink_run(page, nr_pages);
 	else if (nr_pages > page->nr_pages && !grow_run(page, nr_pages))
 		return may_move ? move_run(page, nr_pages) : NULL;

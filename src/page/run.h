@@ -27,6 +27,13 @@
 #define RUN_MANY_LARGE (64ul << 20)
 #define RUN_LARGE_PAGES_OF_MANY (1ul << 20 >> PAGE_SHIFT)
 
+/*
+ * A page run that moved in order to grow has so much more, a part of its size: programs grow blocks
+ * page by page, and the pages behind a block are soon another's. So a copy is made each time the
+ * block is an eighth larger, not for each page. Pages that are not written to are not resident.
+ */
+#define RUN_SLACK 8ul
+
 struct run_counters {
 	unsigned long count; /* live page runs, in the arena; atomic */
 	unsigned long pages; /* that they own; atomic */
@@ -61,8 +68,9 @@ bool run_discard(void *p);
 
 /*
  * Resizes to new_size bytes: in place when the pages behind it are free or the block is mapped, or,
- * when may_move, elsewhere in the arena or by mremap. NULL: not possible that way, old block
- * untouched.
+ * when may_move, elsewhere in the arena or by mremap. It may have up to 1/RUN_SLACK more than
+ * asked for: when it moved to grow, or when new_size is less than before by no more than that.
+ * NULL: not possible that way, old block untouched.
  */
 void *run_resize(void *p, size_t new_size, bool may_move);
 

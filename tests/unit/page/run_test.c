@@ -224,10 +224,45 @@ IN_CHILD(a_run_that_cannot_grow_moves_if_it_may)
 	memset(p, 9, 20 * PAGE_SIZE);
 	CHILD_CHECK(!run_resize(p, 21 * PAGE_SIZE, false) && run_size(p) == 20 * PAGE_SIZE);
 	moved = run_resize(p, 33 * PAGE_SIZE, true);
-	CHILD_CHECK(moved && moved != p && run_size(p) == 0 && run_size(moved) == 33 * PAGE_SIZE);
-	CHILD_CHECK(moved[0] == 9 && moved[20 * PAGE_SIZE - 1] == 9 && arena_used() == 53);
+	CHILD_CHECK(moved && moved != p && run_size(p) == 0 && run_size(moved) == 37 * PAGE_SIZE);
+	CHILD_CHECK(moved[0] == 9 && moved[20 * PAGE_SIZE - 1] == 9 && arena_used() == 57);
 	CHILD_CHECK(run_resize(moved, 64 * PAGE_SIZE, false) == moved);
 	CHILD_CHECK(run_free(wall) && run_free(moved) && arena_used() == 0);
+	check_all();
+}
+
+/* Others take the pages behind it at once, so only slack saves copies. */
+IN_CHILD(a_run_that_grows_page_by_page_moves_seldom)
+{
+	unsigned int moves = 0;
+	char *p;
+
+	fresh_arena();
+	p = run_alloc(16 * PAGE_SIZE, 0, -1, NULL);
+	for (size_t pages = 17; pages <= 400; pages++) {
+		char *grown;
+
+		CHILD_CHECK(run_alloc(PAGE_SIZE, 0, -1, NULL));
+		grown = run_resize(p, pages * PAGE_SIZE, true);
+		CHILD_CHECK(grown && run_size(grown) >= pages * PAGE_SIZE);
+		CHILD_CHECK(run_size(grown) <= (pages + pages / RUN_SLACK) * PAGE_SIZE);
+		moves += grown != p;
+		p = grown;
+	}
+	CHILD_CHECK(moves <= 30); /* log(400 / 16) / log(9 / 8) = 27.3 */
+	check_all();
+}
+
+/* So that a block that has slack keeps it when it grows by less. */
+IN_CHILD(a_run_that_shrinks_by_less_than_its_slack_stays_as_it_is)
+{
+	char *p;
+
+	fresh_arena();
+	p = run_alloc(64 * PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(run_resize(p, 56 * PAGE_SIZE, true) == p && run_size(p) == 64 * PAGE_SIZE);
+	CHILD_CHECK(run_resize(p, 55 * PAGE_SIZE, true) == p && run_size(p) == 55 * PAGE_SIZE);
+	CHILD_CHECK(run_free(p) && arena_used() == 0);
 	check_all();
 }
 
@@ -368,6 +403,8 @@ int main(void)
 		cmocka_unit_test(zeroed_is_only_said_of_zeros),
 		cmocka_unit_test(it_grows_into_free_pages_and_shrinks),
 		cmocka_unit_test(a_run_that_cannot_grow_moves_if_it_may),
+		cmocka_unit_test(a_run_that_grows_page_by_page_moves_seldom),
+		cmocka_unit_test(a_run_that_shrinks_by_less_than_its_slack_stays_as_it_is),
 		cmocka_unit_test(a_mapped_block_moves_only_if_it_may),
 		cmocka_unit_test(what_starts_no_run_is_refused),
 		cmocka_unit_test(a_full_arena_is_not_the_end),
