@@ -203,11 +203,11 @@ static noinline void *realloc_move(const struct cache_call *call, void *p, unsig
 	if (unlikely(old > MALLOC_CLASSES))
 		return realloc_slow(call, p, size, caller);
 	bytes = malloc_shape[old].size;
-	bytes = MIN(bytes, size);
-	if (unlikely(!malloc_hot_has(base, p, old, bytes)) ||
+	if (unlikely(!malloc_hot_has(base, p, old, bytes)) || /* behind the last object */
 	    unlikely(
 		    !arch_malloc_pop(base, &malloc_hot_table(base)[size], malloc_hot.rseq, &moved)))
 		return realloc_slow(call, p, size, caller);
+	bytes = MIN(bytes, size);
 	if (unlikely(bytes > MOVE_INLINE))
 		return move_many(p, bytes, moved, caller);
 	chunk_copy(moved, p, bytes);
