@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "cache_fixture.h"
 #include "engine/slub/slub.h"
+#include "front/depot.h"
 
 static const char *const fronts[] = { "array", "none", "cpuslab" };
 
@@ -109,6 +110,53 @@ IN_CHILD(test_cpus)
 	}
 }
 
+/* ---- depots that grew ---- */
+
+#define BURST 4000u
+
+static uint64_t still(void)
+{
+	return 1;
+}
+
+static void burst(struct cache *c)
+{
+	static void *p[BURST];
+
+	for (unsigned int i = 0; i < BURST; i++)
+		p[i] = get(c);
+	for (unsigned int i = 0; i < BURST; i++)
+		cache_free(c, p[i]);
+}
+
+/* After bursts nearly all objects lie in the depot; of all engines they go back. */
+IN_CHILD(test_grown_depot)
+{
+	depot_clock = still; /* all bursts are within one epoch */
+	ready();
+	stay_here();
+	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: depots may grow */
+	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++) {
+		struct cache *c = made(&(struct cache_spec){ .name = "c",
+							     .size = 64,
+							     .engine = cache_engines[e],
+							     .front = front_by_name("array"),
+							     .no_merge = true });
+		const struct depot *depot = &c->front.depot[os_current_node()];
+		unsigned long before = pages_out();
+
+		for (unsigned int round = 0; round < 8; round++)
+			burst(c);
+		CHILD_CHECK(depot->max_full > depot->base_full && depot->growth);
+		CHILD_CHECK(c->front.ops->held(&c->front) > BURST / 2 && in_use(c) == 0);
+		CHILD_CHECK(cache_shrink(c) == 0);
+		CHILD_CHECK(stats_of(c).nr_slabs == 0 && c->front.ops->held(&c->front) == 0);
+		CHILD_CHECK(depot->nr_full == 0 && depot->nr_empty == 0);
+		CHILD_CHECK(pages_out() <= before + 1);
+	}
+	cache_check_all();
+}
+
 /* Others may allocate and free meanwhile. */
 static bool stop;
 
@@ -153,9 +201,9 @@ IN_CHILD(test_concurrent)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shrink),	   cmocka_unit_test(test_order),
-		cmocka_unit_test(test_all),	   cmocka_unit_test(test_cpus),
-		cmocka_unit_test(test_concurrent),
+		cmocka_unit_test(test_shrink),	    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_all),	    cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_grown_depot), cmocka_unit_test(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
