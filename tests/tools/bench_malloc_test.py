@@ -129,7 +129,7 @@ class Results(InFolder):
         result = self.quick("--programs", "perl,redis-server", env={"PERL_BADLANG": "0"})
         ran = [p["name"] for p in result["programs"]]
         self.assertEqual(sorted(ran + [p["name"] for p in result["absent"]]), ["perl", "redis-server"])
-        self.assertIn("perl", ran)
+        self.assertEqual("perl" in ran, bool(shutil.which("perl")))
         for name in ran:
             for contestant in ("uslab", "peer", "glibc"):
                 metrics = self.by_name[contestant]["metrics"]
