@@ -185,7 +185,9 @@ USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
  * allocated since the last round gives back a fifth of its limit, the oldest objects first; alien
  * arrays are drained one node at a time; every four seconds a node's shared array gives back a
  * fifth, and the engine frees some of its empty slabs. With other fronts CPUs keep what they hold.
- * USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
+ * Depots that have grown give back what nobody has needed since the last round, and pages that were
+ * free for longer than USLAB_CONF=purge_delay go back to the system. USLAB_CONF=reap=MILLISECONDS
+ * has a thread of the library do it.
  */
 USLAB_API void kmem_cache_reap(void);
 

@@ -8,16 +8,20 @@
  * Invariants: none.
  * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.
  * Flow:       called by init.c, api/cache_api.c and control.c; called back by os/time/ticker.c;
- *             calls the fronts' reap and tune.
+ *             calls the fronts' reap and tune, front/array_limit.c and page/buddy.h.
  *
  * A round works for every CPU in turn, wherever it runs; in the kernel each CPU has its own timer.
+ * Depots that grew and free pages are looked at by misses and frees; a round does it for a program
+ * that makes none of these any more.
  */
 #include <errno.h>
 
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "front/array.h"
 #include "os/cpu/cpu.h"
 #include "os/time/ticker.h"
+#include "page/buddy.h"
 
 /* Also with a front without queues the engine may keep idle slabs. */
 static void reap_engine(struct engine *e)
@@ -45,7 +49,9 @@ static void reap_all_locked(void)
 	instrument_enter();
 	list_for_each(pos, &cache_list)
 		reap_cache(list_entry(pos, struct cache, list));
+	array_limit_reap_all();
 	instrument_leave();
+	buddy_rebalance();
 }
 
 void cache_reap(void)

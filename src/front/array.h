@@ -52,6 +52,9 @@ static always_inline bool array_push_inline(unsigned int id, void *obj)
 	return array_push_handle(percpu_handle(id), obj);
 }
 
+/* All that depots have not needed for an epoch goes back. Context: no lock of a front is held. */
+void array_limit_reap_all(void);
+
 /* The lock of front/array_limit.c, for fork; it is taken before those of depots. */
 void array_limit_each_lock(void (*act)(struct lock *l));
 

@@ -11,8 +11,8 @@
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
  *             while sheaves go back to the engine, so that a drain can wait for these: depot.lock
  *             and the engine's inside. Misses only try it.
- * Flow:       called by front/array.c and cache/fork.c; calls depot.c, array.c, page/buddy.h and
- *             page/meta.h.
+ * Flow:       called by front/array.c, cache/fork.c and cache/reap.c; calls depot.c, array.c,
+ *             page/buddy.h and page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
  * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as
@@ -24,6 +24,7 @@
  * back to the engine, and half of the space that was not used is taken away. This is done in steps,
  * by misses of any cache that go to the engine, so also when the program has turned to other sizes,
  * and before these get new slabs. A step is short, however many depots have grown; they take turns.
+ * A round of cache/reap.c does all steps that are due, for programs that hardly miss any more.
  */
 #include "base/atomic.h"
 #include "base/bits.h"
@@ -197,18 +198,25 @@ static unsigned int reap_locked(struct growth *g, unsigned int most)
 	return n;
 }
 
-static noinline void reap_some(void)
+/* One step. false: there is nothing more to do in this epoch. */
+static bool step_locked(void)
 {
 	unsigned int left = REAP_SHEAVES;
-	uint32_t now;
+	uint32_t now = epoch_locked();
 
-	if (!lock_try(&growth_lock))
-		return;
-	now = epoch_locked();
 	for (unsigned int i = 0; i < REAP_DEPOTS && left && !list_empty(&due); i++)
 		left -= reap_locked(list_first(&due, struct growth, list), left);
-	if (list_empty(&due))
-		store_relaxed(&reaped_at, now);
+	if (!list_empty(&due))
+		return true;
+	store_relaxed(&reaped_at, now);
+	return false;
+}
+
+static noinline void reap_some(void)
+{
+	if (!lock_try(&growth_lock))
+		return;
+	step_locked();
 	lock_release(&growth_lock);
 }
 
@@ -216,6 +224,19 @@ void array_limit_reap(void)
 {
 	if (unlikely(load_relaxed(&reaped_at) != depot_epoch()))
 		reap_some();
+}
+
+/* No longer than an epoch, in which others may make more due. */
+void array_limit_reap_all(void)
+{
+	uint32_t begun = depot_epoch();
+	bool more;
+
+	do {
+		lock_acquire(&growth_lock);
+		more = step_locked();
+		lock_release(&growth_lock);
+	} while (more && depot_epoch() == begun);
 }
 
 /* ---- drain, the end of a front, fork ---- */

@@ -131,8 +131,9 @@ size_t buddy_trim(size_t keep_bytes);
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 
 /*
- * To be called before mappings outside of the arena shrink, and after they grow, since they count
- * for the limit: purges as a free does.
+ * Purges as a free does that looks at the clock. To be called before mappings outside of the arena
+ * shrink, and after they grow, since they count for the limit; and where nothing may be freed for
+ * long.
  */
 void buddy_rebalance(void);
 

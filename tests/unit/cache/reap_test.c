@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "cache/internal.h"
+#include "front/depot.h"
 #include "front/queues.h"
 
 static unsigned long held(struct cache *c)
@@ -76,6 +77,72 @@ IN_CHILD(test_other_fronts)
 		CHILD_CHECK(held(c) == before);
 		CHILD_CHECK(cache_tune(c, 10, 5, 1) == -EOPNOTSUPP);
 	}
+}
+
+static uint64_t now = 1000ul * DEPOT_EPOCH_MS;
+
+static uint64_t clock_of_test(void)
+{
+	return now;
+}
+
+static void bursts(struct cache *c)
+{
+	static void *p[4000];
+
+	for (unsigned int round = 0; round < 6; round++) {
+		for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+			p[i] = get(c);
+		for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+			cache_free(c, p[i]);
+	}
+}
+
+/* Of depots that grew what was idle goes, although no cache misses any more. */
+IN_CHILD(test_grown_depots)
+{
+	struct cache *c[3];
+	struct depot *depot;
+
+	depot_clock = clock_of_test;
+	ready();
+	stay_here();
+	CHILD_CHECK(buddy_alloc(-1, BUDDY_MAX_ORDER, false, NULL)); /* in use: depots may grow */
+	for (unsigned int i = 0; i < 3; i++) {
+		c[i] = make_front("c", 64, "array");
+		bursts(c[i]);
+		CHILD_CHECK(held(c[i]) > 2000);
+	}
+	for (unsigned int round = 0; round < 2; round++) {
+		now += DEPOT_EPOCH_MS;
+		cache_reap();
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		depot = &c[i]->front.depot[os_current_node()];
+		CHILD_CHECK(depot->nr_full <= depot->base_full);
+		CHILD_CHECK(held(c[i]) < 2000 && in_use(c[i]) == 0);
+	}
+	cache_check_all();
+}
+
+/* Old free memory goes back to the system, although nothing is freed any more. */
+IN_CHILD(test_free_pages)
+{
+	const struct buddy_stats *stats;
+	struct page *block;
+
+	ready();
+	buddy_set_purge(SIZE_MAX >> 1, 1); /* all may stay, for a millisecond */
+	block = buddy_alloc(-1, 6, true, NULL);
+	CHILD_CHECK(block);
+	stats = &buddy_zones[block->node].stats;
+	memset(page_address(block), 1, PAGE_SIZE << 6);
+	buddy_free(block, 6, true);
+	for (unsigned int i = 0; i < 60000 && stats->nr_purged < 64; i++) {
+		usleep(1000);
+		cache_reap();
+	}
+	CHILD_CHECK(stats->nr_purged >= 64);
 }
 
 IN_CHILD(test_tune)
@@ -198,9 +265,10 @@ IN_CHILD(test_concurrent)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round), cmocka_unit_test(test_other_fronts),
-		cmocka_unit_test(test_tune),  cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_fork),  cmocka_unit_test(test_concurrent),
+		cmocka_unit_test(test_round),	     cmocka_unit_test(test_other_fronts),
+		cmocka_unit_test(test_grown_depots), cmocka_unit_test(test_free_pages),
+		cmocka_unit_test(test_tune),	     cmocka_unit_test(test_thread),
+		cmocka_unit_test(test_fork),	     cmocka_unit_test(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
