@@ -47,9 +47,10 @@ struct worker_args {
 	unsigned int groups, fds, loops; /* hackbench */
 
 	/* The latency mode only. */
-	char **argv;	   /* this program's */
-	unsigned int pass; /* 0: the first one */
-	int fd;		   /* memory of the passes before */
+	char **argv;	      /* this program's */
+	unsigned int pass;    /* 0: the first one */
+	int fd;		      /* memory of the passes before */
+	unsigned int longest; /* so many calls are marked; 0: none */
 };
 
 /* A message on stderr, and exit status 1: the parent ends the run. */
@@ -183,6 +184,18 @@ static inline void shuffle(uint32_t *order, size_t n, struct rng *r)
 
 /* ---- start and end of a worker ---- */
 
+static inline void parse_latency(struct worker_args *a, int option)
+{
+	unsigned long value = strtoul(optarg, NULL, 10);
+
+	if (option == 'p')
+		a->pass = (unsigned int)value;
+	else if (option == 'L')
+		a->longest = (unsigned int)value;
+	else
+		a->fd = (int)value;
+}
+
 /* What exec_worker() of tools/uslab/bench/run.c passes. Pins the thread; die() if it is wrong. */
 static inline void parse_args(int argc, char **argv, struct worker_args *a)
 {
@@ -201,6 +214,7 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 		{ "loops", required_argument, NULL, 'l' },
 		{ "pass", required_argument, NULL, 'p' },
 		{ "fd", required_argument, NULL, 'd' },
+		{ "longest", required_argument, NULL, 'L' },
 		{ 0 },
 	};
 	static char buffer[1 << 16]; /* so that printf asks no contestant for memory */
@@ -248,10 +262,9 @@ static inline void parse_args(int argc, char **argv, struct worker_args *a)
 			a->loops = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'p':
-			a->pass = (unsigned int)strtoul(optarg, NULL, 10);
-			break;
 		case 'd':
-			a->fd = (int)strtol(optarg, NULL, 10);
+		case 'L':
+			parse_latency(a, c);
 			break;
 		default:
 			die("is started by `uslab bench`, not by hand; see bench/README.md");

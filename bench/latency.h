@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "bodies.h"
 #include "clock.h"
-#include "harness.h"
 
 #define LATENCY_PASSES 3u
 #define LATENCY_SLOTS 20000u
@@ -76,6 +76,7 @@ struct latency {
 	long switches;	/* of this thread so far */
 	uint64_t ops;
 	uint64_t preempted;
+	uint32_t marks_from; /* ticks: as long calls are counted; 0: none */
 	struct latency_shared *shared;
 	void **slots;
 	uint32_t *sizes; /* bytes of each live block */
@@ -138,40 +139,54 @@ static inline void latency_end(struct latency *l, uint64_t start, uint64_t op,
 }
 
 /* As a program would: something is written to each page. */
-static inline void *latency_write(void *p, uint32_t size)
+static inline void latency_write(void *p, uint32_t size)
 {
 	if (!p)
 		die("out of memory");
 	for (uint32_t i = 0; i < size; i += 4096)
 		((volatile char *)p)[i] = 1;
 	((volatile char *)p)[size - 1] = 1;
+}
+
+/* kind is a constant: what is timed has no branch. */
+ALWAYS void *latency_call(const struct latency *l, enum latency_kind kind, void *p, uint32_t size)
+{
+	switch (kind) {
+	case LATENCY_MALLOC:
+		return l->calls->malloc(size);
+	case LATENCY_CALLOC:
+		return l->calls->calloc(1, size);
+	case LATENCY_REALLOC:
+		return l->calls->realloc(p, size);
+	default:
+		l->calls->free(p);
+		return NULL;
+	}
+}
+
+/* Is the operation one of those whose instructions are counted? */
+static inline bool latency_is_marked(const struct latency *l, uint64_t op)
+{
+	uint32_t ticks = l->shared->times[l->ops + op] % LATENCY_TICKS;
+
+	return l->marks_from && ticks >= l->marks_from && ticks != LATENCY_UNKNOWN;
+}
+
+ALWAYS void *latency_timed(struct latency *l, uint64_t op, enum latency_kind kind, void *p,
+			   uint32_t size)
+{
+	uint64_t start;
+
+	if (latency_is_marked(l, op)) {
+		raise(SIGUSR1);
+		p = latency_call(l, kind, p, size);
+		raise(SIGUSR1);
+		return p;
+	}
+	start = latency_begin(l);
+	p = latency_call(l, kind, p, size);
+	latency_end(l, start, op, kind);
 	return p;
-}
-
-static inline void *latency_alloc(struct latency *l, uint64_t op, uint32_t size, bool zero)
-{
-	uint64_t start = latency_begin(l);
-	void *p = zero ? l->calls->calloc(1, size) : l->calls->malloc(size);
-
-	latency_end(l, start, op, zero ? LATENCY_CALLOC : LATENCY_MALLOC);
-	return latency_write(p, size);
-}
-
-static inline void *latency_resize(struct latency *l, uint64_t op, void *p, uint32_t size)
-{
-	uint64_t start = latency_begin(l);
-
-	p = l->calls->realloc(p, size);
-	latency_end(l, start, op, LATENCY_REALLOC);
-	return latency_write(p, size);
-}
-
-static inline void latency_free(struct latency *l, uint64_t op, void *p)
-{
-	uint64_t start = latency_begin(l);
-
-	l->calls->free(p);
-	latency_end(l, start, op, LATENCY_FREE);
 }
 
 /* One call; an empty slot gets a block, 1 in 8 by calloc; of full ones 1 in 8 is halved, doubled */
@@ -184,14 +199,18 @@ static inline void latency_step(struct latency *l, uint64_t op)
 	if (!*slot) {
 		size = latency_size(&l->rng);
 		l->sizes[at] = size;
-		*slot = latency_alloc(l, op, size, size <= LATENCY_COPIED && dice >> 29 == 0);
+		if (size <= LATENCY_COPIED && dice >> 29 == 0)
+			*slot = latency_timed(l, op, LATENCY_CALLOC, NULL, size);
+		else
+			*slot = latency_timed(l, op, LATENCY_MALLOC, NULL, size);
+		latency_write(*slot, size);
 	} else if (l->sizes[at] <= LATENCY_COPIED && dice >> 29 == 0) {
 		size = dice & 1 ? l->sizes[at] * 2 : l->sizes[at] / 2 + 1;
 		l->sizes[at] = size;
-		*slot = latency_resize(l, op, *slot, size);
+		*slot = latency_timed(l, op, LATENCY_REALLOC, *slot, size);
+		latency_write(*slot, size);
 	} else {
-		latency_free(l, op, *slot);
-		*slot = NULL;
+		*slot = latency_timed(l, op, LATENCY_FREE, *slot, 0);
 	}
 }
 
@@ -397,6 +416,26 @@ static inline void latency_again(const struct worker_args *a, int fd, unsigned i
 	die("cannot start again: %s", strerror(errno));
 }
 
+/*
+ * The pass after the last one, if asked for: the parent, which traces this process, counts the
+ * instructions between two marks (SIGUSR1): first none, then those of the longest calls. Which ones
+ * these are is known, as all passes make the same calls.
+ */
+static inline void latency_mark(const struct worker_args *a, struct latency *l)
+{
+	struct latency_counts *c = latency_counts_new(l->ops);
+	struct latency_pass ignored;
+
+	latency_count(c, l->shared->times + l->ops, l->ops, LATENCY_KINDS);
+	if (a->longest > c->nr)
+		die("there are no %u calls", a->longest);
+	l->marks_from = latency_at(c, (double)(c->nr - a->longest) / (double)c->nr);
+	signal(SIGUSR1, SIG_IGN);
+	raise(SIGUSR1);
+	raise(SIGUSR1);
+	latency_run(l, &ignored);
+}
+
 static inline void mode_latency(const struct worker_args *a, const struct latency_calls *calls)
 {
 	struct latency l = { .calls = calls, .rng = { 88172645463325252ull }, .ops = a->count };
@@ -409,10 +448,14 @@ static inline void mode_latency(const struct worker_args *a, const struct latenc
 	l.shared = latency_map(fd, l.ops);
 	l.slots = harness_alloc(LATENCY_SLOTS * sizeof(void *));
 	l.sizes = harness_alloc(LATENCY_SLOTS * sizeof(uint32_t));
+	if (a->pass == LATENCY_PASSES) {
+		latency_mark(a, &l);
+		return;
+	}
 	latency_run(&l, &l.shared->pass[a->pass]);
 	latency_sum_up(&l, &l.shared->pass[a->pass]);
 	latency_keep_least(&l, !a->pass);
-	if (a->pass + 1 < LATENCY_PASSES)
+	if (a->pass + 1 < LATENCY_PASSES + !!a->longest)
 		latency_again(a, fd, a->pass + 1);
 	latency_emit_all(&l);
 }

@@ -24,6 +24,7 @@
 #include "os/cpu/rseq.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "page/realtime.h"
 
 static struct lock init_lock = LOCK_INIT(RANK_NONE);
 static int state;
@@ -34,6 +35,20 @@ static void set_failslab(const char *text)
 	if (text && cache_set_failslab(text))
 		os_say("USLAB_FAILSLAB: ignored \"%s\", not interval,probability,space,times",
 		       text);
+}
+
+static void start_realtime(size_t bytes)
+{
+	switch (bytes ? realtime_start(bytes) : 0) {
+	case -ENOMEM:
+		os_say("USLAB_CONF: realtime: there is memory for %lu KiB only",
+		       realtime_counters.bytes >> 10);
+		break;
+	case -EPERM:
+		os_say("USLAB_CONF: realtime: memory is not locked, the limit is too low "
+		       "(ulimit -l, RLIMIT_MEMLOCK); it may be swapped out");
+		break;
+	}
 }
 
 static int init_floors(void)
@@ -58,6 +73,7 @@ static int init_floors(void)
 	ret = cache_defaults.hardened ? arena_keep_used() : 0;
 	if (ret)
 		return ret;
+	start_realtime(cache_defaults.realtime_bytes);
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	instrument_init();
 	ret = guard_start();

@@ -19,6 +19,7 @@ struct cache_defaults {
 	const struct engine_ops *engine;
 	const struct front_ops *front;
 	unsigned int reap_ms;	 /* time between two rounds of reaping; 0: no reaping */
+	size_t realtime_bytes;	 /* that are made ready ahead; 0: none, see page/realtime.h */
 	unsigned int control_ms; /* between two polls of the mailbox; 0: no thread polls */
 	bool no_merge;
 	bool hardened;

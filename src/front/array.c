@@ -40,6 +40,7 @@
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 
 #define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
 /*
@@ -80,6 +81,13 @@ static unsigned int max_full(const struct engine *e, unsigned int capacity)
 				 (unsigned long)ARRAY_MAX_FULL);
 }
 
+static unsigned int default_capacity(const struct engine *e)
+{
+	unsigned int capacity = array_capacity(e->size, e->pack);
+
+	return realtime_is_on() ? MIN(capacity, REALTIME_BATCH) : capacity;
+}
+
 static int array_init(struct front *f, unsigned int capacity)
 {
 	const struct engine *e = f->engine;
@@ -87,7 +95,7 @@ static int array_init(struct front *f, unsigned int capacity)
 
 	if (capacity > USLAB_SHEAF_CAPACITY)
 		return -EINVAL;
-	f->capacity = capacity ? capacity : array_capacity(e->size, e->pack);
+	f->capacity = capacity ? capacity : default_capacity(e);
 	f->depot = meta_alloc(os_topology.nr_nodes * sizeof(struct depot));
 	if (!f->depot)
 		return -ENOMEM;

@@ -33,6 +33,7 @@
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 
 /*
  * All depots together may grow by as much as is in use, in which their own objects count. Peaks
@@ -124,7 +125,7 @@ static void raise_locked(struct front *f, struct depot *d)
 /* Nothing more than a hint is lost when another thread has the lock. */
 void array_limit_underflow(struct front *f, struct depot *d)
 {
-	if (!depot_underflows(d) || !lock_try(&growth_lock))
+	if (realtime_is_on() || !depot_underflows(d) || !lock_try(&growth_lock))
 		return;
 	raise_locked(f, d);
 	lock_release(&growth_lock);

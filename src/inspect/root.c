@@ -29,6 +29,7 @@
 #include "page/buddy.h"
 #include "page/large.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 #include "page/reserve.h"
 
 /*
@@ -65,6 +66,7 @@ static struct uslab_root root = {
 	.kfence = (uint64_t)&kfence_counters,
 	.blocks = (uint64_t)&blocks_table,
 	.reserve = (uint64_t)&reserve_counters,
+	.realtime = (uint64_t)&realtime_counters,
 	.filters = (uint64_t)&os_filters,
 };
 

@@ -54,6 +54,7 @@ struct uslab_root {
 	uint64_t blocks;     /* struct blocks ** (debug/pages/blocks.h) */
 	uint64_t large_name; /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
 	uint64_t reserve;    /* struct reserve_counters */
+	uint64_t realtime;   /* struct realtime_counters */
 	uint64_t filters;    /* uint32_t os_filters: of system calls, see os/process/filter.h */
 };
 

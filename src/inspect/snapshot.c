@@ -26,6 +26,7 @@
 #include "page/arena.h"
 #include "page/large.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 #include "inspect/internal.h"
 
 #define MAX_PAGE_ORDER ARENA_CHUNK_ORDER
@@ -146,6 +147,7 @@ static bool read_page_map(struct snapshot *s)
 static void read_globals(struct snapshot *s)
 {
 	struct snapshot_totals *t = &s->totals;
+	struct realtime_counters realtime;
 	struct large_counters large;
 	struct meta_counters meta;
 	struct topology topology;
@@ -161,6 +163,11 @@ static void read_globals(struct snapshot *s)
 		t->rseq = rseq != 0;
 	if (snapshot_read(s, s->root.meta_counters, &meta, sizeof(meta)))
 		t->meta_bytes = meta.mapped;
+	if (s->root.realtime && snapshot_read(s, s->root.realtime, &realtime, sizeof(realtime))) {
+		t->realtime_bytes = realtime.bytes;
+		t->realtime_locked = realtime.locked;
+		t->realtime_exceeded = realtime.exceeded;
+	}
 	if (snapshot_read(s, s->root.large_counters, &large, sizeof(large))) {
 		t->mapped = large.count;
 		t->mapped_bytes = large.bytes;

@@ -515,6 +515,35 @@ void arena_fit(void (*limit_is)(unsigned long pages))
 	lock_release(&arena_lock);
 }
 
+static void visit_span(void *table, size_t to, void (*act)(void *, size_t, void *), void *arg)
+{
+	char *start = (char *)ALIGN_DOWN((uintptr_t)table, os_page_size());
+
+	act(start, ALIGN_UP((uintptr_t)table + to, os_page_size()) - (uintptr_t)start, arg);
+}
+
+void arena_each_table(void (*act)(void *start, size_t size, void *arg), void *arg)
+{
+	unsigned long to = load_relaxed(&page_map.nr_pages);
+	size_t page = os_page_size();
+
+	for (size_t i = 0; i < windows_size; i += USLAB_WINDOW_SIZE) {
+		act(page_windows() + i, page, arg);
+		act(page_windows() + USLAB_WINDOW_STATE + i,
+		    ALIGN_UP(USLAB_ID_FIRST_FREE * USLAB_WINDOW_SIZE / USLAB_NR_HANDLES, page),
+		    arg);
+	}
+	if (!to)
+		return;
+	visit_span(page_map.pages, to * sizeof(struct page), act, arg);
+	visit_span(page_map.class, to, act, arg);
+	visit_span(page_map.dirty, to / 8, act, arg);
+	visit_span(page_map.free, to / 8, act, arg);
+	visit_span(page_map.rows, to / CHUNK_PAGES * sizeof(struct page_rows), act, arg);
+	if (used_are_kept())
+		visit_span(page_map.used, to * USED_BYTES, act, arg);
+}
+
 size_t arena_size(void)
 {
 	return load_relaxed(&page_map.nr_pages) << PAGE_SHIFT;

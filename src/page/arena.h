@@ -8,8 +8,8 @@
  *             not the memory of chunks that are left out, whose pages are of type NONE for ever.
  *             Checked by arena_check().
  * Locks:      RANK_ARENA for growth.
- * Flow:       called by buddy.c (growth, under a zone's lock, which covers fork), cache/init.c and
- *             malloc/info.c; calls os/memory/vm.c.
+ * Flow:       called by buddy.c (growth, under a zone's lock, which covers fork), realtime.c,
+ *             cache/init.c and malloc/info.c; calls os/memory/vm.c.
  *
  * Reserved, from low to high: dirty bits, descriptors, windows, class bytes, arena (see
  * <uslab/layout.h>); committed with the arena, but in steps of 64 MiB of it.
@@ -47,6 +47,12 @@ struct page *arena_grow(unsigned int node);
  * arena.c.
  */
 void arena_fit(void (*limit_is)(unsigned long pages));
+
+/*
+ * Calls act for what describes the pages grown so far, and for the words of all CPUs of the caches
+ * that the library makes itself, and of the first ones that a program makes.
+ */
+void arena_each_table(void (*act)(void *start, size_t size, void *arg), void *arg);
 
 /* Bytes of the arena that were handed out so far, or left out. */
 size_t arena_size(void);

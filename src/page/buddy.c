@@ -250,8 +250,10 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 /* A new chunk for the zone, under its lock, so that two threads do not both grow. */
 cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
 {
-	struct page *chunk = arena_grow(node);
+	struct page *chunk;
 
+	realtime_note_exceeded();
+	chunk = arena_grow(node);
 	if (!chunk)
 		return false;
 	if (unlikely(os_memcheck_on))

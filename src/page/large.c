@@ -21,6 +21,7 @@
 #include "os/memory/vm.h"
 #include "page/keep.h"
 #include "page/large.h"
+#include "page/realtime.h"
 
 #define MOVING 1ul /* in size, which is a multiple of the page size */
 #define NOWHERE (~0ul)
@@ -134,9 +135,11 @@ static void *map_new(size_t mapped, size_t align)
 /* A mapping of a freed block, or a new one. */
 static void *map_block(size_t mapped, size_t align, bool *zeroed)
 {
-	void *p = keep_take(mapped, align, zeroed);
 	size_t filled;
+	void *p;
 
+	realtime_note_exceeded();
+	p = keep_take(mapped, align, zeroed);
 	if (p)
 		return p;
 	p = map_new(mapped, align);

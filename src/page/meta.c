@@ -19,6 +19,7 @@
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 
 #define MIN_SHIFT 4    /* 16 bytes */
 #define CHUNK_SHIFT 16 /* 64 KiB: the largest block that comes out of a chunk */
@@ -95,6 +96,7 @@ static char *find_space_locked(unsigned int shift, size_t *size)
 		if (free_blocks[shift])
 			return pop_locked(shift);
 	}
+	realtime_note_exceeded();
 	chunk = os_map(CHUNK_BYTES, os_page_size());
 	if (chunk)
 		count_mapping_locked(chunk, CHUNK_BYTES);
@@ -125,11 +127,28 @@ static void *bump_locked(unsigned int shift)
 /* A block beyond 64 KiB, mapped on its own; it never joins a chunk. */
 static void *map_locked(unsigned int shift)
 {
-	void *p = os_map(1ul << shift, os_page_size());
+	void *p;
 
+	realtime_note_exceeded();
+	p = os_map(1ul << shift, os_page_size());
 	if (p)
 		count_mapping_locked(p, 1ul << shift);
 	return p;
+}
+
+void *meta_prepare(size_t size)
+{
+	char *start = os_map(size, os_page_size());
+
+	if (!start)
+		return NULL;
+	lock_acquire(&meta_lock);
+	count_mapping_locked(start, size);
+	split_rest_locked(bump_end);
+	bump = start;
+	bump_end = start + size;
+	lock_release(&meta_lock);
+	return start;
 }
 
 void *meta_alloc(size_t size)

@@ -27,6 +27,11 @@ extern struct meta_counters meta_counters;
 
 /* size bytes, zero-filled; NULL: out of memory. More than 64 KiB is mapped on its own. */
 void *meta_alloc(size_t size);
+/*
+ * Maps size bytes, a multiple of 64 KiB, that the next blocks come from. Their start, for the
+ * caller to make them resident; NULL: out of memory.
+ */
+void *meta_prepare(size_t size);
 /* size as given to meta_alloc(). NULL is ignored. */
 void meta_free(void *p, size_t size);
 

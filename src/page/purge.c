@@ -308,7 +308,7 @@ size_t buddy_trim(size_t keep_bytes)
 	else
 		bytes = MIN(keep_release(SIZE_MAX), kept); /* clean ranges are addresses only */
 	excess -= MIN(excess, bytes >> PAGE_SHIFT);
-	for (node = 0; node < buddy_nr_nodes && excess > 0; node++)
+	for (node = 0; node < buddy_nr_nodes && excess > 0 && !realtime_is_on(); node++)
 		bytes += trim_zone(&buddy_zones[node], &excess);
 	return bytes;
 }

@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "page/buddy.h"
 #include "page/large.h"
+#include "page/realtime.h"
 #include "page/run.h"
 
 #define RUN_MAX_PAGES (1ul << BUDDY_MAX_ORDER)
@@ -78,7 +79,7 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 {
 	struct page *page = NULL;
 
-	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
+	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE && !realtime_is_on())
 		page = buddy_alloc_fit(nr_pages, zeroed);
 	if (!page)
 		page = cut_block(nr_pages, align, node, zeroed);
@@ -120,7 +121,7 @@ static void *resize_large(void *p, size_t new_size, bool may_move)
 /* The largest page run that comes from the arena. */
 static unsigned long most_pages(size_t align, int node)
 {
-	if (node >= 0 || align > PAGE_SIZE)
+	if (node >= 0 || align > PAGE_SIZE || realtime_is_on())
 		return RUN_MAX_PAGES;
 	return large_bytes() > RUN_MANY_LARGE ? RUN_LARGE_PAGES_OF_MANY : RUN_LARGE_PAGES;
 }

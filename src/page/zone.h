@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/fit.c, page/pcp.c and page/purge.c share
- * about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/fit.c, page/pcp.c, page/purge.c and
+ * page/realtime.c share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -18,6 +18,7 @@
 #include "page/buddy.h"
 #include "page/keep.h"
 #include "page/large.h"
+#include "page/realtime.h"
 #include "page/run.h"
 
 #define CHUNK_WORDS ((1ul << BUDDY_MAX_ORDER) / 64) /* of free bits */
@@ -185,7 +186,7 @@ static inline unsigned long zone_idle(const struct buddy_zone *zone)
 /* More than the limit is idle, and the last purge did not fail. */
 static inline bool zone_purge_due(const struct buddy_zone *zone)
 {
-	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) &&
+	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) && !realtime_is_on() &&
 	       (int32_t)(zone->clock - zone->purge_after) >= 0;
 }
 
@@ -193,7 +194,7 @@ static inline bool zone_purge_due(const struct buddy_zone *zone)
 static inline bool zone_aging_due(const struct buddy_zone *zone)
 {
 	return (zone->stats.nr_dirty > 0 || load_relaxed(&keep_counters.count) > 0) &&
-	       zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
+	       !realtime_is_on() && zone->clock - zone->aged >= load_relaxed(&zone_purge_delay) / 4;
 }
 
 #endif /* PAGE_ZONE_H */

@@ -138,7 +138,8 @@ class BenchTest(unittest.TestCase):
 
     def test_latency(self):
         result, by_name = self.run_json("latency", "--quick", "--ops", "20000")
-        self.assertEqual(list(by_name), ["kmalloc-variable", *MALLOCS, "loop"])
+        self.assertEqual(list(by_name), ["kmalloc-variable", "uslab-malloc", "uslab-realtime", *PEERS,
+                                          "glibc", "loop"])
         self.assertEqual(result["settings"]["ops"], 20000)
         points = ["p50", "p90", "p99", "p99.9", "p99.99", "max"]
         for name, entry in by_name.items():
@@ -151,6 +152,8 @@ class BenchTest(unittest.TestCase):
                 "malloc", "free", "calloc", "realloc")))
             self.assertLess(metrics["run.preempted"], 20000)
             self.assertGreater(metrics["run.clock"], 0)
+            steps = entry["instructions"]["longest"]
+            self.assertTrue(steps is None or 0 < steps < 10 ** 6, (name, steps))
         faults = {name: entry["metrics"]["run.faults"]["median"] for name, entry in by_name.items()}
         rss = {name: entry["metrics"]["run.rss"]["median"] for name, entry in by_name.items()}
         self.assertGreater(faults["glibc"], faults["loop"])
@@ -158,7 +161,7 @@ class BenchTest(unittest.TestCase):
         text = bench("latency", "--quick", "--ops", "1000", "--rounds", "2", "--only", "glibc,loop")
         self.assertEqual(text.returncode, 0, text.stderr)
         for words in ("\nall +p50 +p90 +p99 +p99.9 +p99.99 +max +repeat\n", "\nspread of all ",
-                      "\nrealloc +p50 ", "\nrun +faults +rss +preempted +clock\n"):
+                      "\nrealloc +p50 ", "\nrun +faults +rss +preempted +clock +insns\n"):
             self.assertRegex(text.stdout, words)
 
     def test_locality(self):

@@ -23,6 +23,7 @@
 #include "os/process/die.h"
 #include "os/process/env.h"
 #include "page/buddy.h"
+#include "page/realtime.h"
 
 #define REAP_MS 2000 /* spec 3.9: REAPTIMEOUT_AC */
 #define CONTROL_MS 100
@@ -178,6 +179,16 @@ static bool set_purge_delay(const char *value)
 	if (!parse_number(value, MS_MAX, &purge.delay_ms))
 		return false;
 	buddy_set_purge(purge.limit, purge.delay_ms);
+	return true;
+}
+
+static bool set_realtime(const char *value)
+{
+	size_t bytes = REALTIME_DEFAULT;
+
+	if (*value && (!os_parse_size(value, &bytes) || bytes > REALTIME_MAX))
+		return false;
+	cache_defaults.realtime_bytes = bytes;
 	return true;
 }
 

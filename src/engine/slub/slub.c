@@ -16,6 +16,7 @@
 #include "os/cpu/cpu.h"
 #include "os/process/random.h"
 #include "page/meta.h"
+#include "page/realtime.h"
 
 static size_t state_size(unsigned int nr_nodes)
 {
@@ -56,8 +57,8 @@ static int init_state(struct slub *s, const struct engine_params *params)
 			return -ENOMEM;
 	}
 	/* hardened: each free object has a link, which is looked at when it is handed out */
-	s->lazy = (params->pack || params->queued) && !params->randomised && !params->ctor &&
-		  !params->hardened;
+	s->lazy = (params->pack || params->queued || realtime_is_on()) && !params->randomised &&
+		  !params->ctor && !params->hardened;
 	for (i = 0; i < s->nr_nodes; i++) {
 		s->node[i] = engine_node_new();
 		if (!s->node[i])

@@ -5,8 +5,8 @@
  * Data:       none but the system's page size.
  * Invariants: all addresses and sizes are multiples of os_page_size() unless said otherwise.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by debug/, malloc/align.c, malloc/limit.c and page/; calls mmap, mprotect,
- *             madvise, mbind, mremap, prctl.
+ * Flow:       called by resident.c, debug/, malloc/align.c, malloc/limit.c and page/;
+ *             calls mmap, mprotect, madvise, mbind, mremap, prctl.
  *
  * errno is preserved by every function here (an allocator must not disturb its caller's).
  */

@@ -128,6 +128,7 @@ struct counts {
 	double stepped;	   /* all, by single steps on the CPU itself */
 	double in_library; /* of those, outside of the worker: the allocator behind the PLT */
 	double callgrind;  /* all, by valgrind, where there is no rseq */
+	double longest;	   /* of latency: the most that one of the longest calls took */
 };
 
 struct entry {
@@ -207,6 +208,7 @@ void package_version(char version[MAX_NAME], const char *package);
 struct entry_args { /* arguments of a worker beyond the entry */
 	const char *mode;
 	uint64_t count;
+	unsigned int longest; /* calls that the worker marks */
 };
 
 /* In the child: environment, arguments, exec. tool: program with arguments put before, or NULL. */
@@ -220,11 +222,12 @@ int run_session(struct session *s);
 const struct metric *entry_metric(const struct entry *e, const char *name);
 const struct list *entry_list(const struct entry *e, const char *name);
 
-/* ---- count_step.c, count_valgrind.c ---- */
+/* ---- count_step.c, count_longest.c, count_valgrind.c ---- */
 
 /* Fill counts of every entry; what cannot be counted stays negative: count_note has the reason. */
 void count_by_steps(struct session *s);
 void count_by_valgrind(struct session *s);
+void count_longest(struct session *s);
 /* Sets count_note, in place of an earlier reason. */
 void count_note(struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

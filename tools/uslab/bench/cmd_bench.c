@@ -4,8 +4,8 @@
  * machine
  *
  * Flow:       called by main.c; calls options.c, then, for each benchmark, plan.c, run.c,
- *             count_step.c, count_valgrind.c, report.c and report_json.c, and save.c with --output.
- *             In: options; out: text or JSON on stdout.
+ *             count_step.c, count_longest.c, count_valgrind.c, report.c and report_json.c,
+ *             and save.c with --output. In: options; out: text or JSON on stdout.
  *
  * The programs that measure are in the folder bench at the root. Read in this order:
  *
@@ -15,6 +15,7 @@
  *     plan.c               who takes part, on which CPUs; find_files.c: by which files
  *     run.c                starts workers, reads what they print
  *     count_step.c         instructions, by single steps: single_step.c
+ *     count_longest.c      those of the longest calls
  *     count_valgrind.c     instructions, by callgrind
  *     stats.c, machine.c   medians; what it ran on
  *     report.c, report_protocol.c, report_locality.c, report_latency.c, report_json.c, save.c
@@ -82,7 +83,7 @@ static const struct option_row rows[] = {
 	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none" },
 	{ OPTION_PEER_DIR, "peer-dir", "DIR", "look for the peers' libraries in DIR only" },
 	{ OPTION_ONLY, "only", "LIST", "only these contestants, by the names in the result" },
-	{ OPTION_NO_COUNTS, "no-counts", NULL, "count no instructions (pair)" },
+	{ OPTION_NO_COUNTS, "no-counts", NULL, "count no instructions (pair, latency)" },
 	{ OPTION_OBJECTS, "objects", "N",
 	  "objects per thread (default 10000; fastpath, concurrent, remote), or per call (default: "
 	  "some from 1 to 1000; bulk)" },
@@ -331,11 +332,16 @@ static int measure(struct session *s)
 
 	if (!status)
 		status = run_session(s);
-	if (!status && s->options.counts)
-		count_by_steps(s);
-	if (!status && s->options.counts && !s->options.quick)
+	if (status || !s->options.counts)
+		return status;
+	if (s->benchmark->takes & TAKES_OPS) {
+		count_longest(s);
+		return 0;
+	}
+	count_by_steps(s);
+	if (!s->options.quick)
 		count_by_valgrind(s);
-	return status;
+	return 0;
 }
 
 /* first, last: of several, which JSON makes an array. */

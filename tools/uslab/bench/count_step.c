@@ -2,9 +2,9 @@
 /*
  * uslab/bench/count_step.c - instructions per pair, by single steps
  *
- * Flow:       called by cmd_bench.c, and for the note on failures by count_valgrind.c; calls
- *             plan.c, run.c and single_step.c. In: entries[]; out: their counts.stepped and
- *             counts.in_library.
+ * Flow:       called by cmd_bench.c, and for the note on failures by count_valgrind.c and
+ *             count_longest.c; calls plan.c, run.c and single_step.c. In: entries[]; out: their
+ *             counts.stepped and counts.in_library.
  *
  * The worker is stepped (single_step.h) through a number of pairs; then once more through a larger
  * number. The difference is what the additional pairs took and nothing else.
@@ -95,7 +95,7 @@ static bool step_pairs(const struct session *s, const struct entry *e, uint64_t 
 	if (t.pid < 0)
 		return false;
 	if (t.pid == 0) {
-		struct entry_args args = { "count", count };
+		struct entry_args args = { "count", count, 0 };
 		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 		dup2(null, STDOUT_FILENO);

@@ -53,7 +53,7 @@ static double collect(const struct session *s, const struct entry *e)
 					    "--callgrind-out-file=/dev/null",
 					    "--log-fd=3",
 					    NULL };
-	struct entry_args args = { "count", PAIRS };
+	struct entry_args args = { "count", PAIRS, 0 };
 	int fds[2], status;
 	double collected;
 	pid_t pid;

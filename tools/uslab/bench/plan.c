@@ -157,7 +157,7 @@ static int plan_entry(struct session *s, const struct contestant *c)
 	e->size = s->options.size ? s->options.size : s->benchmark->size;
 	if (!strcmp(c->name, "kmalloc-quiet"))
 		e->size = 32; /* the size of the article that stays in order */
-	e->counts = (struct counts){ -1, -1, -1 };
+	e->counts = (struct counts){ -1, -1, -1, -1 };
 	if (!find_own_file(e->worker_path, c->worker))
 		return util_fail(COMMAND, "%s is missing beside this program; build it with 'make'",
 				 c->worker);

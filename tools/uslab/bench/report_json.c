@@ -136,10 +136,14 @@ static struct json_object *metric_json(const struct session *s, const struct met
 	return o;
 }
 
-static struct json_object *counts_json(const struct counts *c)
+static struct json_object *counts_json(const struct session *s, const struct counts *c)
 {
 	struct json_object *o = json_object_new_object();
 
+	if (s->benchmark->takes & TAKES_OPS) {
+		put_number(o, "longest", c->longest);
+		return o;
+	}
 	put_number(o, "single_step", c->stepped);
 	put_number(o, "in_library", c->in_library);
 	put_number(o, "callgrind", c->callgrind);
@@ -193,7 +197,7 @@ static struct json_object *entry_json(const struct session *s, const struct entr
 		json_object_object_add(metrics, e->metrics[i].name, metric_json(s, &e->metrics[i]));
 	json_object_object_add(o, "metrics", metrics);
 	if (s->options.counts)
-		json_object_object_add(o, "instructions", counts_json(&e->counts));
+		json_object_object_add(o, "instructions", counts_json(s, &e->counts));
 	if (s->benchmark == benchmark_at(BENCH_LOCALITY))
 		json_object_object_add(o, "locality", locality_json(e));
 	return o;

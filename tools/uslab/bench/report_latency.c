@@ -65,6 +65,29 @@ static void spread_table(const struct session *s, FILE *out)
 	fputc('\n', out);
 }
 
+/* What a process took; of counts the run is another one. */
+static void run_table(const struct session *s, FILE *out)
+{
+	fprintf(out, "%-*s", REPORT_NAME_WIDTH, "run");
+	for (size_t i = 0; i < NR(of_run); i++)
+		fprintf(out, " %9s", of_run[i]);
+	fprintf(out, "%s\n", s->options.counts ? "     insns" : "");
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct entry *e = &s->entries[i];
+
+		fprintf(out, "%-*s", REPORT_NAME_WIDTH, e->who->name);
+		for (size_t j = 0; j < NR(of_run); j++) {
+			const struct metric *m = metric_of(e, "run", of_run[j]);
+
+			report_cell(out, 10, 1, m ? m->stats.median : -1);
+		}
+		if (s->options.counts)
+			report_cell(out, 10, 0, e->counts.longest);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
 void report_latency(const struct session *s, FILE *out)
 {
 	table(s, out, kinds[0], points, NR(points), 1);
@@ -74,7 +97,7 @@ void report_latency(const struct session *s, FILE *out)
 		spread_table(s, out);
 	for (size_t i = 1; i < NR(kinds); i++)
 		table(s, out, kinds[i], points, NR(points), 1);
-	table(s, out, "run", of_run, NR(of_run), 1);
+	run_table(s, out);
 	fputs("max        the longest call during which the thread was not switched off\n"
 	      "repeat     the longest call that took so long in each pass: what is left without what\n"
 	      "           only the machine did; the longest of \"loop\" is the machine's alone\n"
@@ -82,4 +105,10 @@ void report_latency(const struct session *s, FILE *out)
 	      "preempted  calls during which the thread was switched off: left out\n"
 	      "clock      ns that reading the clock costs: taken off each time\n",
 	      out);
+	if (s->options.counts)
+		fputs("insns      the most instructions, by single steps, that one of the 16 longest\n"
+		      "           calls takes in the program; those in the kernel are not counted\n",
+		      out);
+	if (s->count_note[0])
+		fprintf(out, "note: %s\n", s->count_note);
 }

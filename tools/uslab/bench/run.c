@@ -2,10 +2,10 @@
 /*
  * uslab/bench/run.c - runs the workers in turn and collects what they print
  *
- * Flow:       called by cmd_bench.c, for the exec of a worker by count_step.c and count_valgrind.c,
- *             and to look up metrics by report.c, report_protocol.c, report_locality.c,
- *             report_latency.c and report_json.c; calls plan.c, stats.c and util.c for
- *             progress. In: entries[]; out: their metrics and lists.
+ * Flow:       called by cmd_bench.c, for the exec of a worker by count_step.c, count_longest.c and
+ *             count_valgrind.c, and to look up metrics by report.c, report_protocol.c,
+ *             report_locality.c, report_latency.c and report_json.c; calls plan.c, stats.c and
+ *             util.c for progress. In: entries[]; out: their metrics and lists.
  *
  * Every round starts every contestant once, each in a process of its own, and the next round starts
  * with another one: what drifts (temperature, other load) hits all alike. Medians over the rounds
@@ -105,6 +105,8 @@ void exec_worker(const struct session *s, const struct entry *e, const struct en
 		put_number(&c, "--cpu2", (unsigned int)o->cpu[1]);
 	if (is_pinned(args->mode))
 		put_number(&c, "--cpu", (unsigned int)o->cpu[0]);
+	if (args->longest)
+		put_number(&c, "--longest", args->longest);
 	if (s->benchmark->columns)
 		put_protocol(&c, s);
 	else if (s->benchmark->takes & TAKES_BULK)
@@ -255,7 +257,7 @@ int run_session(struct session *s)
 			progress_show(&progress, "%s: round %zu of %u, %s", b->name, round + 1,
 				      s->options.rounds, e->who->name);
 			for (size_t m = 0; m < MAX_MODES && b->modes[m] && !status; m++) {
-				struct entry_args args = { b->modes[m], s->options.ops };
+				struct entry_args args = { b->modes[m], s->options.ops, 0 };
 
 				if (is_wanted(s, b->modes[m]))
 					status = run_worker(s, e, &args, round);

@@ -2,8 +2,8 @@
 /*
  * uslab/bench/single_step.c - another process runs under ptrace, one instruction at a time
  *
- * Flow:       called by count_step.c and compare/compare_job.c. In: a child that asked to be
- *             traced; out: one stop after the other.
+ * Flow:       called by count_step.c, count_longest.c and compare/compare_job.c. In: a child that
+ *             asked to be traced; out: one stop after the other.
  *
  * Restartable sequences need care. A stop under ptrace counts as an interruption, so the kernel
  * would send a stepped thread from the first instruction of its sequence back to the start, for

@@ -216,6 +216,12 @@ static void print_resident(const struct info_subject *subject, const struct info
 	       number(c, sizeof(c), t->dirty_bytes, options));
 	if (t->listed_bytes)
 		printf("Page lists : %15s\n", number(a, sizeof(a), t->listed_bytes, options));
+	if (t->realtime_bytes)
+		printf("Realtime   : %15s   Left     : %15s   Exceeded: %4s%s\n",
+		       number(a, sizeof(a), t->realtime_bytes, options),
+		       number(b, sizeof(b), t->free_bytes, options),
+		       number(c, sizeof(c), t->realtime_exceeded, options),
+		       t->realtime_locked < t->realtime_bytes ? "   (not locked)" : "");
 	if (t->reserve_served || t->reserve_failed)
 		printf("In handlers: %15s   In use   : %15s   Failed: %6s\n",
 		       number(a, sizeof(a), t->reserve_served, options),

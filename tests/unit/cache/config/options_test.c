@@ -92,6 +92,9 @@ IN_CHILD(test_options)
 		{ "purge_limit", "", false },
 		{ "purge_delay", "10", true },
 		{ "purge_delay", "99g", false },
+		{ "realtime", "16M", true },
+		{ "realtime", "2048G", false },
+		{ "realtime", "much", false },
 		{ "slab_nomerge", "", true },
 		{ "slub_nomerge", "0", true },
 		{ "slab_merge", "", true },
@@ -532,6 +535,7 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("report.burst", REPORT_BURST));
 	CHILD_CHECK(is_initially("report.interval", REPORT_INTERVAL_S));
 	CHILD_CHECK(is_initially("purge_delay", BUDDY_PURGE_DELAY_MS));
+	CHILD_CHECK(is_initially("realtime", cache_defaults.realtime_bytes));
 	CHILD_CHECK(is_initially("kfence.sample", kfence_is_wanted()));
 	CHILD_CHECK(is_initially("kfence.objects", KFENCE_DEFAULT_OBJECTS));
 	CHILD_CHECK(is_initially("kfence.interval", kfence_interval()));
@@ -563,16 +567,16 @@ static bool means_alone(const char *key, unsigned long value)
 /* A key without a value. */
 IN_CHILD(test_alone)
 {
-	static const char *const keys[] = {
-		"reap",		"control", "hardened",	   "random",
-		"slab_nomerge", "stats",   "noaliencache", "slub_merge"
-	};
+	static const char *const keys[] = { "reap",	    "control",	    "hardened",
+					    "random",	    "slab_nomerge", "stats",
+					    "noaliencache", "slub_merge",   "realtime" };
 
 	ready();
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		CHILD_CHECK(cache_set_option(keys[i], "", NULL));
 	CHILD_CHECK(means_alone("reap", cache_defaults.reap_ms));
 	CHILD_CHECK(means_alone("control", cache_defaults.control_ms));
+	CHILD_CHECK(means_alone("realtime", cache_defaults.realtime_bytes));
 	CHILD_CHECK(means_alone("hardened", cache_defaults.hardened));
 	CHILD_CHECK(means_alone("random", cache_defaults.randomised));
 	CHILD_CHECK(means_alone("stats", cache_defaults.stats));

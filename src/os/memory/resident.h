@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/memory/resident.h - memory that is there before it is used, and stays
+ *
+ * Data:       none.
+ * Invariants: addresses and sizes are multiples of os_page_size(). errno is preserved.
+ * Locks:      none; callers serialise what they do to one range.
+ * Flow:       called by page/realtime.c; calls madvise, mlock.
+ */
+#ifndef OS_RESIDENT_H
+#define OS_RESIDENT_H
+
+#include "base/compiler.h"
+
+/* Makes the memory behind a committed range, of which no other thread knows yet, resident. */
+void os_populate(void *addr, size_t size);
+/* Keeps the memory behind a range in memory until the range is released. 0 or -errno. */
+int os_lock(void *addr, size_t size);
+/*
+ * The same for the program or library that this function is part of, code and data; failure is
+ * ignored.
+ */
+void os_lock_image(void);
+
+#endif /* OS_RESIDENT_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/realtime.h - memory that is made ready ahead, so that calls need nothing of the system
+ *
+ * Why:        docs/adr/0037.
+ * Data:       realtime_counters.
+ * Invariants: bytes is const from realtime_start() on, which is before there are objects. While it
+ *             is not 0 no free page is purged, and no page run is searched for by page/fit.c.
+ * Locks:      none of its own; exceeded is atomic.
+ * Flow:       called by cache/init.c, engine/slub/slub.c, front/array.c, front/array_limit.c and
+ *             page/; read from outside by inspect/snapshot.c. Calls arena.c, buddy.c, meta.c.
+ */
+#ifndef PAGE_REALTIME_H
+#define PAGE_REALTIME_H
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+
+#define REALTIME_DEFAULT (64ul << 20) /* bytes */
+#define REALTIME_MAX (1ul << 40)
+
+/*
+ * Objects that an array of a CPU holds, at most, and so those that one call may have to take from
+ * slabs or give back to them.
+ */
+#define REALTIME_BATCH 8u
+
+struct realtime_counters {
+	unsigned long bytes;	/* of pages made ready at the start; 0: the mode is off */
+	unsigned long locked;	/* of these, those that the system holds in memory */
+	unsigned long exceeded; /* calls that needed more memory of the system; atomic */
+};
+
+/* Read by tools from outside. */
+extern struct realtime_counters realtime_counters;
+
+static inline bool realtime_is_on(void)
+{
+	return unlikely(realtime_counters.bytes != 0);
+}
+
+/* A call asks the system for memory. */
+static inline void realtime_note_exceeded(void)
+{
+	if (realtime_is_on())
+		fetch_add(&realtime_counters.exceeded, 1);
+}
+
+/*
+ * Makes pages for bytes ready, in equal shares for all nodes, with what describes them, the words
+ * of all CPUs and space for metadata: all of it resident, and locked if the system permits.
+ * Context: one thread, no objects yet. 0; -ENOMEM: there are fewer pages, maybe none; -EPERM: not
+ * all of them are locked.
+ */
+int realtime_start(size_t bytes);
+
+#endif /* PAGE_REALTIME_H */

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=300 sanitize=no
+"""USLAB_CONF=realtime: while its memory lasts no call makes a system call, faults in a page, or takes more
+instructions than docs/realtime.md says; uslab info shows it.
+"""
+import ctypes
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from folder import InFolder, environment  # noqa: E402
+
+BIN = os.environ["USLAB_BIN"]
+SO = os.environ["USLAB_MALLOC_SO"]
+SRC = os.environ["USLAB_SRC"]
+BUILD = os.environ["USLAB_BUILD"]
+CC = os.environ.get("USLAB_CC", "cc")
+PR_CAPBSET_DROP, CAP_IPC_LOCK = 24, 14
+
+
+def without_right_to_lock():
+    """For the program only: an ordinary user has no such capability to drop."""
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+
+
+def stated_bound():
+    with open(os.path.join(SRC, "docs", "realtime.md"), encoding="utf-8") as stream:
+        return int(re.search(r"at most ([\d,]+) instructions", stream.read())[1].replace(",", ""))
+
+
+class RealtimeTest(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = os.path.join(cls.folder, "realtime")
+        subprocess.run([CC, "-O1", "-fno-builtin", "-o", cls.program,
+                        f"{SRC}/tests/tools/src/realtime.c"], check=True)
+
+    def run_load(self, conf, *arguments, **more):
+        return subprocess.run([self.program, *arguments], capture_output=True, text=True,
+                              check=False, timeout=200,
+                              env=environment(LD_PRELOAD=SO, USLAB_CONF=conf), **more)
+
+    def test_no_system_call_and_no_fault(self):
+        run = self.run_load("realtime=128M", "300000")
+        if run.returncode == 77:
+            self.skipTest("the system takes no filter")
+        self.assertEqual(run.returncode, 0, run)
+        self.assertLessEqual(int(run.stdout.split()[1]), 2, "those of the load's own code and data")
+
+    def test_the_filter_and_the_count_notice(self):
+        """Of this test itself: without the mode both happen."""
+        run = self.run_load("realtime=0", "300000", "any")
+        self.assertGreater(int(run.stdout.split()[1]), 1000)
+        run = self.run_load("purge_limit=0,purge_delay=0", "300000")
+        if run.returncode != 77:
+            self.assertEqual(run.returncode, -31, run)  # SIGSYS
+
+    def test_too_little_goes_on(self):
+        run = self.run_load("realtime=4M", "50000", "any")
+        self.assertEqual(run.returncode, 0, run)
+
+    def test_refused_locks(self):
+        run = self.run_load("realtime=16M", "100", "any", preexec_fn=without_right_to_lock)
+        self.assertEqual(run.returncode, 0, run)
+        self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
+        self.assertRegex(run.stderr, r"USLAB_CONF: realtime: memory is not locked, .*RLIMIT_MEMLOCK")
+
+    def info(self, conf, *options, **more):
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL,
+                                   env=environment(LD_PRELOAD=SO, USLAB_CONF=conf), **more)
+        with process:
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            process.stdout.read(1)
+            run = subprocess.run([BIN, "info", "-p", str(process.pid), *options],
+                                 capture_output=True, text=True, check=True)
+            process.stdin.close()
+        return run.stdout
+
+    def test_info(self):
+        totals = json.loads(self.info("realtime=32M", "--json"))["uslab"]
+        self.assertEqual(totals["realtime_bytes"], 32 << 20)
+        self.assertEqual(totals["realtime_locked"] % (4 << 20), 0)
+        self.assertEqual(totals["realtime_exceeded"], 0)
+        self.assertTrue(0 < totals["free_bytes"] < 32 << 20)
+        totals = json.loads(self.info("", "--json"))["uslab"]
+        self.assertEqual(totals["realtime_bytes"], 0)
+        text = self.info("realtime=32M", "-T", preexec_fn=without_right_to_lock)
+        self.assertRegex(text, r"\nRealtime +: +33\.5M +Left +: +[\d.]+M +Exceeded: +0 +\(not locked\)\n")
+        self.assertNotIn("Realtime", self.info("", "-T"))
+
+    def test_longest_call(self):
+        with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+            if "CMAKE_BUILD_TYPE:STRING=Rel" not in file.read():
+                self.skipTest("what is stated is said of optimised builds")
+        run = subprocess.run([BIN, "bench", "latency", "--rounds", "1", "--ops", "200000", "--only",
+                              "uslab-realtime", "--json"], capture_output=True, text=True,
+                             check=False, env=environment(), timeout=250)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        result = json.loads(run.stdout)
+        longest = result["contestants"][0]["instructions"]["longest"]
+        if longest is None:
+            self.skipTest(result["count_note"])
+        print(f"longest call: {longest:.0f} instructions")
+        self.assertLessEqual(longest, stated_bound())
+        self.assertGreater(longest, 1000, "a block of 2 MiB has that many descriptors to write")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=1))

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/os/memory/resident_test.c - memory that is made resident, and locked
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <cmocka.h>
+
+#include "bare.h"
+#include "bytes.h"
+#include "os/memory/resident.h"
+#include "os/memory/vm.h"
+
+#define PAGES 64u
+
+/* How many of PAGES pages are in memory. */
+static unsigned int resident(void *p)
+{
+	unsigned char in_memory[PAGES];
+	unsigned int count = 0;
+
+	assert_int_equal(mincore(p, PAGES * os_page_size(), in_memory), 0);
+	for (unsigned int i = 0; i < PAGES; i++)
+		count += in_memory[i] & 1;
+	return count;
+}
+
+static void test_populate(void **state)
+{
+	size_t size = PAGES * os_page_size();
+	char *p = os_map(size, os_page_size());
+
+	(void)state;
+	assert_non_null(p);
+	os_small_pages(p, size);
+	if (!is_emulated())
+		assert_int_equal(resident(p), 0);
+	errno = 17;
+	os_populate(p, size);
+	assert_int_equal(errno, 17);
+	if (!is_emulated())
+		assert_int_equal(resident(p), PAGES);
+	assert_true(all_bytes(p, size, 0));
+	os_release(p, size);
+}
+
+/* As far as this user may. */
+static void test_lock(void **state)
+{
+	size_t page = os_page_size();
+	struct rlimit limit;
+	char *p = os_map(page, page);
+	int ret;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+	errno = 17;
+	ret = os_lock(p, page);
+	assert_int_equal(errno, 17);
+	if (limit.rlim_cur >= 16 * page)
+		assert_int_equal(ret, 0);
+	os_release(p, page);
+	if (!is_emulated())
+		assert_true(os_lock(p, page) < 0); /* nothing is mapped there */
+	os_lock_image();			   /* as far as it may: never harms */
+	assert_int_equal(errno, 17);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_populate),
+		cmocka_unit_test(test_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
