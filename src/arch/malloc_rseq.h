@@ -40,7 +40,7 @@
  * What push looks at before its sequence is the caller's alone, as long as the caller may free
  * it: the sequence may start again, the looks must not, since they would find the mark that they
  * have set. The mark is set before the commit and cleared after the one of a pop: in between the
- * object is in nobody's hands but the array's. Two threads that free one object at the same
+ * object is the array's alone. Two threads that free one object at the same
  * instant may both find it unmarked.
  *
  * A pop loads the class itself, in its sequence, from where the caller has it in memory: a
