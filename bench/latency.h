@@ -4,7 +4,7 @@
  *
  * Data:       `least` of struct latency_shared, for each operation the least time of all passes so
  *             far, lies in memory that survives exec().
- * Flow:       included by bench/uslab-bench-worker.c and bench/uslab-bench-cache.c; calls
+ * Flow:       included by bench/uslab-bench-worker.c and bench/uslab-bench-kernel.c; calls
  *             tools/uslab/clock.c. In: the calls of an allocator; out: metrics.
  *
  * Seeded: all contestants get the same calls, and so does each pass. A pass is a process of its

@@ -15,7 +15,6 @@
 #include <uslab/slab.h>
 
 #include "bulk.h"
-#include "latency.h"
 #include "locality.h"
 #include "modes.h"
 
@@ -119,31 +118,6 @@ static void locality_cache_free(void *ctx, void *p)
 	op_cache_free(ctx, p);
 }
 
-/* ---- latency ---- */
-
-static void *latency_kmalloc(size_t size)
-{
-	return kmalloc(size, GFP_KERNEL);
-}
-
-static void *latency_kcalloc(size_t n, size_t size)
-{
-	return kcalloc(n, size, GFP_KERNEL);
-}
-
-static void *latency_krealloc(void *p, size_t size)
-{
-	return krealloc(p, size, GFP_KERNEL);
-}
-
-static void latency_kfree(void *p)
-{
-	kfree(p);
-}
-
-static const struct latency_calls latency_by_kmalloc = { latency_kmalloc, latency_kcalloc,
-							 latency_krealloc, latency_kfree };
-
 /* ---- contestants ---- */
 
 static struct kmem_cache *own_cache(size_t size, const char *front)
@@ -188,10 +162,6 @@ int main(int argc, char **argv)
 	parse_args(argc, argv, &args);
 	if (!strcmp(args.mode, "locality")) {
 		run_locality(&args);
-		return fflush(stdout) ? 1 : 0;
-	}
-	if (!strcmp(args.mode, "latency")) {
-		mode_latency(&args, &latency_by_kmalloc);
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (!strcmp(args.mode, "bulk")) {

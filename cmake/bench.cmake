@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 #
 # What `uslab bench` needs beside its workers (bench/*.c, built by the top file): the malloc that
-# does nothing, the clock of three of them, and a place for all of it in an installation.
+# does nothing, the clock of two of them, and a place for all of it in an installation.
 
 add_library(uslab_bench_null SHARED bench/null_malloc.c)
 set_target_properties(uslab_bench_null PROPERTIES C_VISIBILITY_PRESET hidden)
 target_compile_options(uslab_bench_null PRIVATE -std=gnu17 -Wall -Wextra -Werror -fno-builtin)
 
 install(TARGETS uslab_bench_null LIBRARY DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
-foreach(worker uslab-bench-worker uslab-bench-cache uslab-bench-kernel)
+foreach(worker uslab-bench-worker uslab-bench-kernel)
 	target_sources(${worker} PRIVATE tools/uslab/clock.c)
 	target_include_directories(${worker} PRIVATE tools/uslab)
 endforeach()

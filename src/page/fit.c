@@ -250,6 +250,130 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 	return page_at(l.index);
 }
 
+/* ---- realtime: the first range within a chunk ------------------------------------------------ */
+
+#define LOOK_UNKNOWN 4u /* chunks of which the longest row is found out in one search */
+
+/* By halves: the longest row of a power of two, and from there on as much as follows. */
+static unsigned int longest_in_word(unsigned long word)
+{
+	unsigned long row[6]; /* bit i of row[k]: 1 << k bits from i on are set */
+	unsigned int k = 0;
+	unsigned int len;
+	unsigned long at;
+
+	row[0] = word;
+	for (unsigned int i = 1; i < 6; i++)
+		row[i] = row[i - 1] & row[i - 1] >> (1u << (i - 1));
+	while (k < 5 && row[k + 1])
+		k++;
+	at = row[k];
+	len = at ? 1u << k : 0;
+	while (k-- > 0) {
+		if (at & row[k] >> len) {
+			at &= row[k] >> len;
+			len += 1u << k;
+		}
+	}
+	return len;
+}
+
+/* The first of so many bits in a row; fewer than 64, and there are as many. */
+static unsigned int find_in_word(unsigned long word, unsigned long want)
+{
+	unsigned long len = 1;
+
+	while (len < want) {
+		unsigned long more = MIN(len, want - len);
+
+		word &= word >> more;
+		len += more;
+	}
+	return (unsigned int)__builtin_ctzl(word);
+}
+
+/* The first page of a row of free pages in a chunk, NONE_IN_CHUNK: none; *longest of all rows. */
+#define NONE_IN_CHUNK (~0ul)
+
+static unsigned long look_into_chunk(unsigned long chunk, unsigned long want, unsigned int *longest)
+{
+	unsigned long found = NONE_IN_CHUNK;
+	unsigned int row = 0; /* free pages up to here */
+
+	*longest = 0;
+	for (unsigned int i = 0; i < CHUNK_WORDS; i++) {
+		unsigned long word = page_map.free[chunk * CHUNK_WORDS + i];
+		unsigned long index = chunk * CHUNK_WORDS * 64 + i * 64ul;
+		unsigned int inside = (unsigned int)__builtin_popcountl(word); /* at most */
+
+		if (!~word) {
+			row += 64;
+			continue;
+		}
+		if (inside > *longest || (found == NONE_IN_CHUNK && inside >= want))
+			inside = longest_in_word(word);
+		else
+			inside = 0;
+		if (row + (unsigned int)__builtin_ctzl(~word) >= want && found == NONE_IN_CHUNK)
+			found = index - row;
+		else if (inside >= want && found == NONE_IN_CHUNK)
+			found = index + find_in_word(word, want);
+		row += (unsigned int)__builtin_ctzl(~word);
+		*longest = MAX(*longest, MAX(row, inside));
+		row = (unsigned int)__builtin_clzl(~word);
+	}
+	if (row >= want && found == NONE_IN_CHUNK)
+		found = (chunk + 1) * CHUNK_WORDS * 64 - row;
+	*longest = MAX(*longest, row);
+	return found;
+}
+
+/* Chunks whose longest row is not known count as without one, but for unknown of them. */
+static unsigned long first_locked(unsigned int node, unsigned long want, unsigned int unknown)
+{
+	unsigned long chunks = load_relaxed(&page_map.nr_pages) >> BUDDY_MAX_ORDER;
+
+	for (unsigned long chunk = 0; chunk < chunks; chunk++) {
+		struct page_rows *rows = &page_map.rows[chunk];
+		unsigned long index;
+		unsigned int longest;
+
+		if (rows->longest == PAGE_ROWS_UNKNOWN ? !unknown : rows->longest < want)
+			continue;
+		if (!is_of(chunk << BUDDY_MAX_ORDER, node))
+			continue;
+		unknown -= rows->longest == PAGE_ROWS_UNKNOWN;
+		index = look_into_chunk(chunk, want, &longest);
+		rows->longest = (uint16_t)longest;
+		if (index != NONE_IN_CHUNK)
+			return index;
+	}
+	return NONE_IN_CHUNK;
+}
+
+struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
+{
+	unsigned int node = os_current_node();
+	struct buddy_zone *zone = &buddy_zones[node];
+	unsigned long index;
+
+	lock_acquire(&zone->lock);
+	index = first_locked(node, nr_pages, LOOK_UNKNOWN);
+	if (index == NONE_IN_CHUNK && !(zone->orders >> fls(nr_pages - 1)))
+		index = first_locked(node, nr_pages, UINT32_MAX);
+	if (index != NONE_IN_CHUNK) {
+		if (zeroed)
+			*zeroed = !zone_count_dirty(index, nr_pages);
+		zone_claim_locked(zone, index, index + nr_pages);
+		zone->stats.nr_alloc++;
+	}
+	lock_release(&zone->lock);
+	if (index == NONE_IN_CHUNK)
+		return NULL;
+	notify_alloc(page_at(index), nr_pages);
+	return page_at(index);
+}
+
 /* ---- check ----------------------------------------------------------------------------------- */
 
 /* Of a word of free bits: as many in a row are set. */
@@ -261,6 +385,20 @@ static bool has_row(unsigned long word, unsigned int pages)
 	return false;
 }
 
+static unsigned int longest_row(unsigned long chunk)
+{
+	unsigned int longest = 0;
+	unsigned int row = 0;
+
+	for (unsigned long i = 0; i < CHUNK_WORDS * 64; i++) {
+		unsigned long index = chunk * CHUNK_WORDS * 64 + i;
+
+		row = page_map.free[index / 64] >> index % 64 & 1 ? row + 1 : 0;
+		longest = MAX(longest, row);
+	}
+	return longest;
+}
+
 void zone_check_rows(unsigned int node)
 {
 	for (unsigned long i = 0; i < load_relaxed(&page_map.nr_pages) / 64; i++) {
@@ -269,5 +407,7 @@ void zone_check_rows(unsigned int node)
 		for (unsigned int level = 0; page_at(i * 64)->node == node && level < 2; level++)
 			CHECK((rows->has[level] >> i % CHUNK_WORDS & 1) ==
 			      has_row(page_map.free[i], PAGE_ROW(level)));
+		CHECK(rows->longest == PAGE_ROWS_UNKNOWN || page_at(i * 64)->node != node ||
+		      rows->longest == longest_row(i / CHUNK_WORDS));
 	}
 }

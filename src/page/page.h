@@ -72,7 +72,10 @@ BUILD_ASSERT(sizeof(struct page) == 64);
 /* Bit i of has[level]: in word i of a chunk's free bits PAGE_ROW(level) pages in a row are free. */
 struct page_rows {
 	uint16_t has[2];
+	uint16_t longest; /* as many of the chunk's pages in a row are free, or PAGE_ROWS_UNKNOWN */
 };
+
+#define PAGE_ROWS_UNKNOWN 0xffffu
 
 #define PAGE_ROW(level) ((level) ? 16u : 5u)
 

@@ -79,8 +79,9 @@ static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zer
 {
 	struct page *page = NULL;
 
-	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE && !realtime_is_on())
-		page = buddy_alloc_fit(nr_pages, zeroed);
+	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
+		page = realtime_is_on() ? buddy_alloc_first(nr_pages, zeroed)
+					: buddy_alloc_fit(nr_pages, zeroed);
 	if (!page)
 		page = cut_block(nr_pages, align, node, zeroed);
 	if (!page)

@@ -78,6 +78,7 @@ static inline void zone_note_rows(const unsigned long *word)
 
 	for (unsigned int level = 0; level < 2; level++)
 		rows->has[level] = (uint16_t)((rows->has[level] & ~bit) | (has[level] ? bit : 0));
+	rows->longest = PAGE_ROWS_UNKNOWN;
 }
 
 /* Pages of the zone that are in use; a block that is being purged is not. */

@@ -50,6 +50,71 @@ IN_CHILD(the_smallest_range_that_is_resident)
 	buddy_check();
 }
 
+/* Page of the arena, or -1. */
+static long first(unsigned long nr_pages)
+{
+	struct page *page = buddy_alloc_first(nr_pages, NULL);
+
+	buddy_check();
+	return page ? (long)index_of(page) : -1;
+}
+
+IN_CHILD(the_first_range_of_a_chunk)
+{
+	fresh_arena();
+	take_chunks(2);
+	give_range(3, 12, true);
+	give_range(40, 60, true); /* over the end of a word */
+	give_range(200, 300, true);
+	give_range(1024 - 20, 40, true); /* over the end of a chunk: 20 pages of each */
+	CHILD_CHECK(first(13) == 40);
+	CHILD_CHECK(first(12) == 3);
+	CHILD_CHECK(first(48) == 200);
+	CHILD_CHECK(first(47) == 53);
+	CHILD_CHECK(first(252) == 248);
+	CHILD_CHECK(first(21) == -1);
+	CHILD_CHECK(first(20) == 1024 - 20);
+	CHILD_CHECK(first(20) == 1024);
+	CHILD_CHECK(first(9) == -1);
+	give_range(0, 1024, true);
+	CHILD_CHECK(first(1024) == 0);
+}
+
+/* Of every length, at every place of a chunk: by the bits. */
+IN_CHILD(the_first_range_wherever_it_is)
+{
+	fresh_arena();
+	take_chunks(1);
+	for (unsigned int i = 0; i < rounds(2000); i++) {
+		unsigned long length = 9 + i * 7 % 200;
+		unsigned long at = i * 131 % (1024 - length);
+
+		give_range(at, length, true);
+		CHILD_CHECK(first(length + 1) == -1);
+		CHILD_CHECK(first(length) == (long)at);
+	}
+}
+
+/*
+ * The longest rows of many chunks are not known: only some are found out, as long as a block
+ * would do.
+ */
+IN_CHILD(few_chunks_are_looked_into_at_once)
+{
+	fresh_arena();
+	take_chunks(16);
+	for (unsigned long i = 0; i < 15; i++)
+		give_range(i * 1024, 10, true);
+	give_range(15 * 1024, 64, true); /* also a block */
+	CHILD_CHECK(first(60) == -1);
+	for (unsigned int i = 0; i < 4; i++)
+		first(60);
+	CHILD_CHECK(page_map.rows[0].longest == 10);
+	CHILD_CHECK(page_map.rows[15].longest != PAGE_ROWS_UNKNOWN);
+	give_range(14 * 1024 + 100, 100, true); /* no block of 128 pages */
+	CHILD_CHECK(first(100) == 14 * 1024 + 100);
+}
+
 /* Of a range that is resident in part, the place where most of it is. */
 IN_CHILD(most_of_it_is_resident)
 {
@@ -256,6 +321,9 @@ IN_CHILD(one_run_at_a_time)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_range_of_a_chunk),
+		cmocka_unit_test(the_first_range_wherever_it_is),
+		cmocka_unit_test(few_chunks_are_looked_into_at_once),
 		cmocka_unit_test(the_smallest_range_that_is_resident),
 		cmocka_unit_test(most_of_it_is_resident),
 		cmocka_unit_test(ranges_of_any_shape),
