@@ -17,8 +17,11 @@ function(uslab_order_functions target file)
 	set(path ${PROJECT_SOURCE_DIR}/${file})
 	set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
 	file(STRINGS ${path} names REGEX "^[a-z_]")
-	# What the compiler and libc add runs at the start and at the end of every process.
-	set(sections "\t\t*crtbegin*.o(.text .text.*)\n\t\t*libc_nonshared.a:*(.text .text.*)\n")
+	# What the compiler and libc add: it runs in every process.
+	set(sections "")
+	foreach(file *crtbegin*.o *libc_nonshared.a:* *libgcc.a:*)
+		string(APPEND sections "\t\t${file}(.text .text.*)\n")
+	endforeach()
 	foreach(name IN LISTS names)
 		foreach(kind text text.unlikely text.startup)
 			string(APPEND sections "\t\t*(.${kind}.${name} .${kind}.${name}.*)\n")

@@ -9,9 +9,10 @@ TABLES = (
     ("cpu", "CPU time, user and system", "s", 3, True),
     ("rss", "peak resident memory", "KiB", 0, True),
     ("faults", "minor page faults", "faults", 0, False),
+    ("end", "resident memory when all is freed and all threads ended, of own loads", "KiB", 0, False),
 )
 CSV_HEAD = "# benchmark allocator elapsed rss user sys page-faults page-reclaims"
-LEAST = {"time": 0.001, "cpu": 0.001, "rss": 1, "faults": 1}  # of a median, below a quotient
+LEAST = {"time": 0.001, "cpu": 0.001, "rss": 1, "faults": 1, "end": 1}  # of a median, below a quotient
 NAME, FIGURE = 18, 18
 
 
@@ -119,12 +120,15 @@ def means(results, name):
 
 
 def table(results, name, title, unit, digits, with_means):
+    programs = [p for p in results.programs if any(results.figure(p, c, name) for c in results.contestants)]
+    if not programs:
+        return
     head = f"{results.base.name + ' ' + unit:>{NAME + FIGURE}}"
     for contestant, width in zip(results.contestants, widths(results)):
         head += f"{contestant.name:>{width}}"
     yield f"{title}: medians, and their ratios to {results.base.name}"
     yield f"{head}  {'best peer':18}{'uslab/it':>8}"
-    for program in results.programs:
+    for program in programs:
         yield row(results, program, name, digits)
     if with_means:
         yield from means(results, name)

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ctest: timeout=600 label=full sanitize=no
+"""scripts/memory-breakdown: all that is resident is of one kind, and of the right one."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+BUILD = os.environ.get("USLAB_BUILD", os.path.join(SOURCE, "build", "release"))
+BIN = os.environ.get("USLAB_BIN", os.path.join(BUILD, "bin", "uslab"))
+LIBRARY = os.environ.get("USLAB_MALLOC_SO", os.path.join(BUILD, "lib", "libuslab_malloc.so"))
+SCRIPT = os.path.join(SOURCE, "scripts", "memory-breakdown")
+sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
+import memory_kinds as kinds  # noqa: E402
+from folder import InFolder, environment  # noqa: E402
+
+MIB = 1 << 20
+# Blocks of 1000 bytes, of which three quarters go; whole pages; one large block; memory of its own.
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *small[16384], *pages[64];
+int main(void)
+{
+	char *large = malloc(16 << 20), *own = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 16384; i++)
+		memset(small[i] = malloc(1000), 1, 1000);
+	for (int i = 0; i < 64; i++)
+		memset(pages[i] = malloc(65536), 1, 65536);
+	memset(large, 1, 16 << 20);
+	memset(own, 1, 8 << 20);
+	for (int i = 0; i < 16384; i++)
+		if (i % 4)
+			free(small[i]);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	return large[5] + own[5] == 0;
+}
+"""
+SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
+
+
+def scope():
+    """Who may look into a process: 0: its user."""
+    try:
+        with open(SCOPE, encoding="ascii") as stream:
+            return int(stream.read())
+    except OSError:
+        return 0
+
+
+@unittest.skipIf(scope() and os.geteuid(), "the system lets no program look into another one")
+class Breakdown(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        path = os.path.join(cls.folder, "program")
+        subprocess.run(["cc", "-O1", "-x", "c", "-o", path, "-"], input=PROGRAM, text=True, check=True)
+        process = subprocess.Popen([path], env=environment(LD_PRELOAD=LIBRARY), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            process.stdout.readline()
+            process.send_signal(signal.SIGSTOP)
+            kinds.wait_until_stopped(process.pid)
+            cls.result = kinds.breakdown(process.pid, BIN)
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as stream:
+                cls.status = dict(line.split(":", 1) for line in stream)
+        finally:
+            process.kill()
+            process.communicate()
+
+    def test_the_sum(self):
+        """Equal to smaps; the counter of the kernel lags by up to 64 pages for each CPU and kind."""
+        there = sum(self.result["kinds"].values())
+        self.assertEqual(set(self.result["kinds"]), {kind for kind, _ in kinds.KINDS})
+        self.assertLessEqual(abs(there - self.result["resident"]), 2 * kinds.PAGE)
+        lag = 4 * 64 * kinds.PAGE * os.sysconf("SC_NPROCESSORS_CONF")
+        self.assertLessEqual(abs(there - int(self.status["VmRSS"].split()[0]) * 1024), lag)
+
+    def test_the_kinds(self):
+        """What the program did is found; a MiB or a tenth more is the start's, and what is cached."""
+        found = self.result["kinds"]
+        used = 4096 * 1024
+        for kind, size in ("used", used), ("mapped", 16 * MIB), ("anonymous", 8 * MIB), ("runs", 4 * MIB):
+            self.assertGreaterEqual(found[kind], size, kind)
+            self.assertLess(found[kind], size * 1.1 + MIB, kind)
+        self.assertGreater(found["held"] + found["free"] + found["tails"] + found["free pages"], 9 * MIB)
+        for kind in ("windows", "descriptors", "caches", "library", "library data", "program files", "stack"):
+            self.assertTrue(0 < found[kind] < 12 * MIB, (kind, found[kind]))
+
+    def test_the_classes(self):
+        by_name = {c["name"]: c for c in self.result["classes"]}
+        self.assertEqual(max(by_name, key=lambda name: by_name[name]["used"]), "malloc-1024")
+        for kind in ("used", "held", "free", "tails"):
+            self.assertEqual(sum(c[kind] for c in by_name.values()), self.result["kinds"][kind])
+
+    def test_the_command(self):
+        path = os.path.join(self.folder, "result.json")
+        run = subprocess.run([SCRIPT, "--build", BUILD, "--programs", "g++", "--peers", "glibc", "--rounds", "1",
+                              "--json", path], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(path, encoding="utf-8") as stream:
+            (program,) = json.load(stream)["programs"]
+        self.assertEqual(program["name"], "g++")
+        self.assertEqual(set(program["peaks"]), {"uslab", "glibc"})
+        total = sum(program["kinds"].values())
+        self.assertLessEqual(abs(total - program["resident"]), 2 * kinds.PAGE)
+        self.assertLess(total, program["peaks"]["uslab"] * 1.1)
+        for kind, what in kinds.KINDS:
+            self.assertRegex(run.stdout, rf"(?m)^\| {what[:20].replace('(', '.')}.* {program['kinds'][kind] // 1024}"
+                             if not program["kinds"][kind] % 1024 else what[:20])
+
+
+class Wrong(InFolder):
+    def refused(self, status, words, *arguments):
+        run = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual((run.returncode, run.stdout), (status, ""))
+        self.assertIn(words, run.stderr)
+
+    def test_arguments(self):
+        self.refused(2, "no program 'nonsense'", "--programs", "nonsense")
+        self.refused(2, "at least one round", "--rounds", "0")
+        self.refused(1, "build first", "--build", self.folder, "--programs", "gcc", "--peers", "glibc")
+
+    def test_no_process(self):
+        with self.assertRaises(kinds.Gone):
+            kinds.breakdown(2 ** 22 + 1, BIN)
+
+
+if __name__ == "__main__":
+    unittest.main()
