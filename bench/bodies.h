@@ -35,6 +35,19 @@ ALWAYS void pair_body(alloc_fn alloc, free_fn release, void *ctx, size_t size, u
 	}
 }
 
+/* The same, and a byte of each object is written, as a program does. */
+ALWAYS void written_body(alloc_fn alloc, free_fn release, void *ctx, size_t size, uint64_t steps)
+{
+	for (; steps; steps--) {
+		char *p = alloc(ctx, size);
+
+		if (!p)
+			die("out of memory");
+		*(volatile char *)p = 1;
+		release(ctx, p);
+	}
+}
+
 /* ---- many objects: alloc all, free all ---- */
 
 struct batch {
@@ -265,6 +278,7 @@ ALWAYS void ping_pong_body(alloc_fn alloc, free_fn release, struct duel *d, int 
 
 struct bodies {
 	void (*pairs)(void *ctx, size_t size, uint64_t steps);
+	void (*written)(void *ctx, size_t size, uint64_t steps);
 	void (*batch)(const struct batch *b, uint64_t steps);
 	void (*produce)(struct duel *d);
 	void (*consume)(struct duel *d);
@@ -276,6 +290,11 @@ struct bodies {
 							     uint64_t steps)               \
 	{                                                                                  \
 		pair_body(alloc, release, ctx, size, steps);                               \
+	}                                                                                  \
+	static __attribute__((noinline)) void prefix##_written(void *ctx, size_t size,     \
+							       uint64_t steps)             \
+	{                                                                                  \
+		written_body(alloc, release, ctx, size, steps);                            \
 	}                                                                                  \
 	static __attribute__((noinline)) void prefix##_batch(const struct batch *b,        \
 							     uint64_t steps)               \
@@ -295,8 +314,8 @@ struct bodies {
 		ping_pong_body(alloc, release, d, self);                                   \
 	}                                                                                  \
 	static const struct bodies prefix##_bodies = {                                     \
-		prefix##_pairs,	  prefix##_batch,     prefix##_produce,                    \
-		prefix##_consume, prefix##_ping_pong,                                      \
+		prefix##_pairs,	  prefix##_written, prefix##_batch,                        \
+		prefix##_produce, prefix##_consume, prefix##_ping_pong,                    \
 	}
 
 #endif /* BENCH_BODIES_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/modes.h - the modes that every allocator has: pair, count, batch, handoff
+ * bench/modes.h - the modes that every allocator has: pair, written, count, batch, handoff
  *
  * Drives the loops of bodies.h for one allocator and prints the metrics. Locality is in
  * locality.h; the mixed workloads, which need realloc and calloc, are in workloads.h.
@@ -30,6 +30,18 @@ static inline void pair_run(void *arg, uint64_t steps)
 static inline void mode_pair(struct subject *s)
 {
 	emit_metric("pair", measure(pair_run, s, s->args->ms));
+}
+
+static inline void written_run(void *arg, uint64_t steps)
+{
+	const struct subject *s = arg;
+
+	s->bodies->written(s->ctx, s->args->size, steps);
+}
+
+static inline void mode_written(struct subject *s)
+{
+	emit_metric("written", measure(written_run, s, s->args->ms));
 }
 
 /* For the parent's counting of instructions: exactly args->count pairs between two signals. */
@@ -162,10 +174,8 @@ static inline bool run_common_mode(struct subject *s)
 		const char *name;
 		void (*run)(struct subject *s);
 	} modes[] = {
-		{ "pair", mode_pair },
-		{ "count", mode_count },
-		{ "batch", mode_batch },
-		{ "handoff", mode_handoff },
+		{ "pair", mode_pair },	 { "written", mode_written }, { "count", mode_count },
+		{ "batch", mode_batch }, { "handoff", mode_handoff },
 	};
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -28,6 +28,7 @@ OURS = ("own-cache", "uslab-malloc", "uslab")  # in rows of dots
 ORDERS = {"fifo": "in order", "lifo": "reversed", "mix": "shuffled"}
 HANDOFF = {"one-way": "one allocates, one frees", "two-way": "both do both",
            "one-way.bare": "one way, not touched", "two-way.bare": "both, not touched"}
+POINTS = {point: point for point in ("p50", "p90", "p99", "p99.9", "p99.99")} | {"repeat": "longest"}
 LOADS = {"mixed": "mixed sizes", "larson": "threads inherit", "python": "interpreter"}
 
 
@@ -104,6 +105,21 @@ def handoff(result):
                      "Blocks freed by another thread; left is faster.", *ratios(result, HANDOFF))
 
 
+def latency(result):
+    """Without percentiles that a clock's step makes 0 for somebody."""
+    known = lambda metric: all(c["metrics"][metric]["median"] > 0 for c in shown(result) if metric in c["metrics"])
+    labels = {f"all.{point}": word for point, word in POINTS.items() if known(f"all.{point}")}
+    return dot_chart("Times of single calls, to the fastest peer",
+                     "Mixed sizes from 16 bytes to 2 MiB; left is faster.", *ratios(result, labels))
+
+
+def modes(result):
+    rows = [(c["name"], median(c, "written"), c["role"], f"{number(median(c, 'written'))} ns, to "
+             f"{number(c['metrics']['written']['max'])}") for c in shown(result, ("uslab", "peer", "system", "floor"))]
+    return bar_chart("malloc, write, free of 64 bytes, over processes",
+                     "ns, the median process and the slowest.", rows)
+
+
 def load_time(result):
     return dot_chart("Mixed loads, time to the fastest peer", "Left is faster.", *ratios(result, LOADS))
 
@@ -150,6 +166,8 @@ CHARTS = (
     ("pair", "pair", pair),
     ("batch", "batch", batch),
     ("handoff", "handoff", handoff),
+    ("latency", "latency", latency),
+    ("modes", "modes", modes),
     ("load-time", "malloc", load_time),
     ("load-memory", "malloc", load_memory),
 )

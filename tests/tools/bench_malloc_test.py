@@ -88,7 +88,11 @@ class Results(InFolder):
         for line in ("time: medians", "peak resident memory: medians", "geometric mean, 3 in all"):
             self.assertIn(line, self.text)
         rows = re.findall(r"^growth +([\d.]+) +([\d.]+) +1\.000 +([\d.]+) +- ", self.text, re.M)
-        self.assertEqual(len(rows), 4, self.text)
+        self.assertEqual(len(rows), 5, self.text)  # tables
+        _, last = self.text.split("resident memory when all is freed", 1)
+        end = self.by_name["peer"]["metrics"]["churn-2.end"]
+        self.assertRegex(last, rf"\nchurn-2 +{end['median']:.0f} +")
+        self.assertEqual(end["ratio"], 1)
         growth = self.by_name["peer"]["metrics"]["growth.rss"]["median"]
         self.assertIn(f"{growth:.0f}", [row[0] for row in rows])
 

@@ -130,6 +130,27 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(len(set(result["settings"]["cpus"])), 2)
         self.check_metrics(result, by_name, ["one-way", "one-way.bare", "two-way", "two-way.bare"])
 
+    def test_modes(self):
+        """Each round is a process; the picture has as many as there were."""
+        result, by_name = self.run_json("modes", "--quick", "--rounds", "4", "--size", "128")
+        self.assertEqual(set(by_name), {"own-cache", "kmalloc", "null-malloc", *MALLOCS})
+        self.check_metrics(result, by_name, ["written"])
+        for entry in by_name.values():
+            self.assertEqual(len(entry["metrics"]["written"]["samples"]), 4)
+        text = bench("modes", "--quick", "--rounds", "12", "--only", "glibc,null-malloc").stdout
+        table, picture = text.split("\nprocesses ", 1)
+        for name in ("glibc", "null-malloc"):
+            low, q1, median, q3, high, slowest, to_null = map(float, re.search(
+                rf"^{name} +(.*)$", table, re.M).group(1).split())
+            self.assertTrue(0 < low <= q1 <= median <= q3 <= high)
+            self.assertAlmostEqual(slowest, high / median, delta=0.02 * slowest)
+            if name == "null-malloc":
+                self.assertEqual(to_null, 1)
+            shown = re.search(rf"^{name} +([.\d#]+)$", picture, re.M).group(1)
+            self.assertEqual(len(shown), 60)
+            least = sum(10 if sign == "#" else int(sign) for sign in shown.replace(".", "0"))
+            self.assertTrue(least == 12 or "#" in shown and least < 12, shown)
+
     def test_malloc(self):
         result, by_name = self.run_json("malloc", "--quick")
         self.assertEqual(set(by_name), set(MALLOCS))
@@ -382,7 +403,7 @@ class BenchTest(unittest.TestCase):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency",
+        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency", "modes",
                      "fastpath", "concurrent", "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
             self.assertIn(name, run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)

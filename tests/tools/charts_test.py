@@ -131,6 +131,23 @@ class Pictures(InTree):
         self.assertIn("redis: uslab 4.00", self.dots("program-memory"))
         self.assertIn("z3: uslab 1.00", self.dots("program-memory"))
 
+    def test_latency_and_modes(self):
+        of = lambda n: {f"all.{point}": n * (i + 1) for i, point in enumerate(charts.POINTS)}
+        latency = result("latency", {"uslab-malloc": ("uslab", of(3)), "mi": ("peer", {**of(2), "all.p50": 0}),
+                                     "je": ("peer", of(6))})
+        modes = pair()
+        modes["benchmark"] = "modes"
+        for c in modes["contestants"]:
+            value = c["metrics"].pop("pair")["median"]
+            c["metrics"]["written"] = {"median": value, "max": 2 * value}
+        self.add(latency, modes)
+        self.draw()
+        self.assertEqual(set(self.dots("latency")), {
+            f"{point}: {name}" for point in ("p90", "p99", "p99.9", "p99.99", "longest")
+            for name in ("uslab-malloc 1.50", "mi 1.00", "je 3.00")})
+        self.assertIn("slow 6.00", self.bars("modes"))
+        self.assertIn("6.00 ns, to 12.0", [text.text for text in self.picture("modes").iter(f"{SVG}text")])
+
     def test_for_every_reader(self):
         self.add(pair(), batch(), whole())
         self.draw()

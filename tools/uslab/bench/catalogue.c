@@ -20,10 +20,11 @@
 #define MALLOC (1u << BENCH_MALLOC)
 #define LOCALITY (1u << BENCH_LOCALITY)
 #define LATENCY (1u << BENCH_LATENCY)
+#define MODES (1u << BENCH_MODES)
 #define KERNEL                                                                \
 	(1u << BENCH_FASTPATH | 1u << BENCH_CONCURRENT | 1u << BENCH_REMOTE | \
 	 1u << BENCH_HACKBENCH | 1u << BENCH_MEMORY)
-#define ALL (PAIR | BATCH | HANDOFF | MALLOC | LOCALITY | LATENCY)
+#define ALL (PAIR | BATCH | HANDOFF | MALLOC | LOCALITY | LATENCY | MODES)
 
 #define TALK "Lameter, Slab allocators in the Linux kernel, 2015; Haswell, 8 CPUs"
 
@@ -135,6 +136,14 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			    .takes = TAKES_OPS,
 			    .counts = true,
 			    .rounds = 3 },
+	[BENCH_MODES] = { .name = "modes",
+			  .what = "ns for malloc, a write of one byte and free, process by process: each "
+				  "keeps its speed",
+			  .modes = { "written" },
+			  .key = "written",
+			  .size = 64,
+			  .takes = TAKES_SIZE,
+			  .rounds = 50 },
 	[BENCH_FASTPATH] = { .name = "fastpath",
 			     .what = "one CPU: N kmallocs, N kfrees; N pairs (the kernel's tests 1, 2)",
 			     .modes = { "fastpath" },
@@ -194,8 +203,9 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 	}
 
 static const struct contestant contestants[] = {
-	{ "own-cache", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY, ON_CACHE_WORKER,
-	  "array", .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
+	{ "own-cache", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY | MODES,
+	  ON_CACHE_WORKER, "array",
+	  .what = "kmem_cache_alloc and _free, inline, on a cache of its own" },
 	{ "own-cache-cpuslab", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY,
 	  ON_CACHE_WORKER, "cpuslab", .what = "the same with SLUB's front" },
 	{ "own-cache-none", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF, ON_CACHE_WORKER, "none",
@@ -204,8 +214,8 @@ static const struct contestant contestants[] = {
 	  .what = "kmem_cache_alloc_bulk and _free_bulk" },
 	{ "own-cache-used", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "array-used",
 	  .what = "own-cache after much use of that very cache" },
-	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY, ON_CACHE_WORKER, "kmalloc",
-	  .what = "kmalloc of constant size and kfree" },
+	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY | MODES, ON_CACHE_WORKER,
+	  "kmalloc", .what = "kmalloc of constant size and kfree" },
 	{ "kmalloc-variable", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER,
 	  "kmalloc-variable", .what = "kmalloc of a size that the compiler does not know" },
 	{ "kmalloc-variable", ROLE_USLAB, LATENCY, ON_KERNEL_WORKER, "kmalloc",
@@ -225,8 +235,8 @@ static const struct contestant contestants[] = {
 	{ "tbbmalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libtbbmalloc_proxy.so.2",
 	  "libtbbmalloc2", .what = NULL },
 	{ "glibc", ROLE_SYSTEM, ALL, ON_MALLOC_WORKER, "malloc", NULL, "libc6", .what = NULL },
-	{ "null-malloc", ROLE_FLOOR, PAIR, ON_MALLOC_WORKER, "malloc", "libuslab_bench_null.so",
-	  .what = "floor: a malloc that does nothing, through the PLT" },
+	{ "null-malloc", ROLE_FLOOR, PAIR | MODES, ON_MALLOC_WORKER, "malloc",
+	  "libuslab_bench_null.so", .what = "floor: a malloc that does nothing, through the PLT" },
 	{ "loop", ROLE_FLOOR, PAIR | LATENCY, ON_MALLOC_WORKER, "loop",
 	  .what = "floor: the loop with nothing in it" },
 	{ "ring", ROLE_FLOOR, HANDOFF, ON_MALLOC_WORKER, "ring",

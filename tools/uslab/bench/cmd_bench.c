@@ -18,7 +18,8 @@
  *     count_longest.c      those of the longest calls
  *     count_valgrind.c     instructions, by callgrind
  *     stats.c, machine.c   medians; what it ran on
- *     report.c, report_protocol.c, report_locality.c, report_latency.c, report_json.c, save.c
+ *     report.c, report_protocol.c, report_locality.c, report_latency.c, report_modes.c,
+ *     report_json.c, save.c
  *                          from struct session to text, JSON and files
  */
 #define _GNU_SOURCE
@@ -73,10 +74,10 @@ static void list_benchmarks(void)
 
 static const struct option_row rows[] = {
 	{ 'r', "rounds", "N",
-	  "rounds over all contestants (1 to 99; default 9; latency 3; 5 in the second list, memory 1)" },
+	  "rounds over all contestants (1 to 99; default 9; latency 3, modes 50; 5 in the second list, memory 1)" },
 	{ 't', "ms", "N", "milliseconds that a contestant measures per round (default 60)" },
 	{ 's', "size", "N",
-	  "bytes per object (default 64, 8 to 8192; pair, batch, handoff) or message (hackbench, "
+	  "bytes per object (default 64, 8 to 8192; pair, batch, handoff, modes) or message (hackbench, "
 	  "default 512)" },
 	{ OPTION_CPU, "cpu", "A[,B]", "CPUs to run on (default: the last ones allowed)" },
 	{ OPTION_PEERS, "peers", "LIST",

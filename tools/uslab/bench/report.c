@@ -3,9 +3,9 @@
  * uslab/bench/report.c - the results as text
  *
  * Flow:       called by cmd_bench.c, for tables and the base of ratios by report_protocol.c and
- *             report_latency.c, for that base by report_json.c; calls report_protocol.c,
- *             report_locality.c, report_latency.c, run.c, stats.c and catalogue.c. In:
- *             struct session; out: text.
+ *             report_latency.c, for numbers by report_modes.c, for that base by report_json.c;
+ *             calls report_protocol.c, report_locality.c, report_latency.c, report_modes.c, run.c,
+ *             stats.c and catalogue.c. In: struct session; out: text.
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
  * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios
@@ -223,6 +223,8 @@ void report_text(const struct session *s, const struct machine *m, FILE *out)
 	head(s, m, out);
 	if (s->benchmark->columns) {
 		report_protocol(s, out);
+	} else if (s->benchmark == benchmark_at(BENCH_MODES)) {
+		report_modes(s, out);
 	} else if (s->entries[0].nr_metrics == 1) {
 		single_table(s, out);
 		explain_counts(s, out);

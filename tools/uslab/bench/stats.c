@@ -2,7 +2,7 @@
 /*
  * uslab/bench/stats.c - median, range and spread of a few measurements
  *
- * Flow:       called by run.c, report.c, report_protocol.c, report_json.c and
+ * Flow:       called by run.c, report.c, report_protocol.c, report_modes.c, report_json.c and
  *             compare/compare_stats.c. In: values; out: struct stats.
  *
  * The median, because a round that somebody else's work disturbed must not move the result, and the
