@@ -154,7 +154,10 @@ def arena_kinds(process, found, maps):
             classes.append({"name": cache["name"], **parts})
             for kind, size in parts.items():
                 kinds[kind] = kinds.get(kind, 0) + size
-    rest = sum(pages.values())
+    # Pages that were only read are in pagemap, as the one page of zeros, and do not count as resident.
+    base = int(found["uslab"]["arena_base"], 16)
+    counted_by_smaps = sum(m.resident for m in maps if base <= m.start < base + found["uslab"]["arena_bytes"])
+    rest = max(0, counted_by_smaps - sum(kinds.values()))
     kinds["free pages"] = min(rest, found["uslab"]["dirty_bytes"])
     kinds["runs"] = rest - kinds["free pages"]
     return kinds, classes
@@ -196,7 +199,8 @@ def breakdown(process, uslab):
 
 
 def counted(process, uslab):
-    maps, found = mappings(process), info(process, uslab)
+    maps, whole = mappings(process), resident(process)
+    found = info(process, uslab)  # last: what it reads and the process has not read becomes resident
     totals = found["uslab"]
     base = int(totals["arena_base"], 16)
     end = base + totals["arena_bytes"]
@@ -210,5 +214,5 @@ def counted(process, uslab):
         before = mapping
     kinds["mapped"] = min(kinds["anonymous"], totals["mapped_bytes"])
     kinds["anonymous"] -= kinds["mapped"]
-    return {"program": found["program"], "resident": resident(process), "kinds": kinds, "classes": classes,
+    return {"program": found["program"], "resident": whole, "kinds": kinds, "classes": classes,
             "slab_bytes": totals["slab_bytes"]}
