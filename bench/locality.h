@@ -17,6 +17,7 @@
 
 #define ITEMS 200		/* on the chain, as in the article */
 #define OTHERS 20000		/* objects of the other users */
+#define LATER 1000		/* allocated before the second chain */
 #define STACK_ITEMS 10		/* of the LIFO experiment, as in the article */
 #define EVICT_BYTES (8ul << 20) /* more than a private cache (L1 and L2) holds */
 #define COLD_WALKS 60
@@ -130,19 +131,26 @@ static inline size_t count_distinct(void *const *objects, size_t n, unsigned int
 	return distinct;
 }
 
-/* 200 items, consecutively allocated, chained in that order: distances, pages, walks. */
-static inline void locality_distances(const struct locality *l)
+static inline void allocate_items(const struct locality *l, void **items, size_t n)
 {
-	void *items[ITEMS];
-	uintptr_t lowest = UINTPTR_MAX;
-	struct item *head = NULL;
-
-	for (int i = 0; i < ITEMS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		items[i] = l->alloc(l->ctx, l->size);
 		if (!items[i])
 			die("out of memory");
-		lowest = (uintptr_t)items[i] < lowest ? (uintptr_t)items[i] : lowest;
 	}
+}
+
+static inline void release_items(const struct locality *l, void *const *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		l->release(l->ctx, items[i]);
+}
+
+/* A chain of ITEMS items in their order; its first. */
+static inline struct item *chain_items(void *const *items)
+{
+	struct item *head = NULL;
+
 	for (int i = ITEMS - 1; i >= 0; i--) {
 		struct item *item = items[i];
 
@@ -150,16 +158,52 @@ static inline void locality_distances(const struct locality *l)
 		item->key[0] = (uint64_t)i + 2;
 		head = item;
 	}
+	return head;
+}
+
+static inline void list_offsets(void *const *items)
+{
+	uintptr_t lowest = UINTPTR_MAX;
+
+	for (int i = 0; i < ITEMS; i++)
+		lowest = (uintptr_t)items[i] < lowest ? (uintptr_t)items[i] : lowest;
 	printf("list offsets");
 	for (int i = 0; i < ITEMS; i++)
 		printf(" %zu", (size_t)((uintptr_t)items[i] - lowest));
 	putchar('\n');
+}
+
+/* 200 items, consecutively allocated, chained in that order: distances, pages, walks. */
+static inline void locality_distances(const struct locality *l)
+{
+	void *items[ITEMS];
+	struct item *head;
+
+	allocate_items(l, items, ITEMS);
+	list_offsets(items);
+	head = chain_items(items);
 	emit_metric("pages", (double)count_distinct(items, ITEMS, 12));
 	emit_metric("lines", (double)count_distinct(items, ITEMS, 6));
 	emit_metric("walk-hot", walk_hot(head));
 	emit_metric("walk-cold", walk_cold(head));
-	for (int i = 0; i < ITEMS; i++)
-		l->release(l->ctx, items[i]);
+	release_items(l, items, ITEMS);
+}
+
+/*
+ * The same of the 200 that follow 1000 others, for which the allocator has not kept places of
+ * objects that were freed last: what a program sees that builds something larger.
+ */
+static inline void locality_later(const struct locality *l)
+{
+	void *before[LATER];
+	void *items[ITEMS];
+
+	allocate_items(l, before, LATER);
+	allocate_items(l, items, ITEMS);
+	emit_metric("pages-later", (double)count_distinct(items, ITEMS, 12));
+	emit_metric("cold-later", walk_cold(chain_items(items)));
+	release_items(l, items, ITEMS);
+	release_items(l, before, LATER);
 }
 
 /* Allocates n objects and prints which of the known ones they are; -1: none of them. */
@@ -219,6 +263,7 @@ static inline void mode_locality(const struct locality *l)
 		use_heap(l->alloc, l->release, l->ctx, l->size, l->size);
 	locality_reuse(l);
 	locality_distances(l);
+	locality_later(l);
 }
 
 #endif /* BENCH_LOCALITY_H */

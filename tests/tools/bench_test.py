@@ -188,8 +188,11 @@ class BenchTest(unittest.TestCase):
     def test_locality(self):
         result, by_name = self.run_json("locality", "--quick")
         self.assertEqual(set(by_name), set(MALLOCS + [
-            "own-cache", "own-cache-cpuslab", "own-cache-used", "kmalloc", "kmalloc-quiet"]))
-        self.check_metrics(result, by_name, ["pages", "lines", "walk-hot", "walk-cold"])
+            "own-cache", "own-cache-cpuslab", "own-cache-used", "kmalloc", "kmalloc-quiet", "uslab-cpuslab"]))
+        self.check_metrics(result, by_name, ["pages", "lines", "walk-hot", "walk-cold", "pages-later", "cold-later"])
+        for name in ("uslab-malloc", "uslab-cpuslab"):
+            self.assertLess(by_name[name]["metrics"]["pages-later"]["median"], 20, name)
+        self.assertLess(by_name["uslab-cpuslab"]["metrics"]["pages"]["median"], 20)
         for entry in by_name.values():
             self.assertEqual(len(entry["locality"]["offsets"]), 200)
             self.assertEqual(len(set(entry["locality"]["offsets"])), 200)

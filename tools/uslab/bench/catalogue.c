@@ -226,6 +226,8 @@ static const struct contestant contestants[] = {
 	  .what = "the drop-in malloc" },
 	{ "uslab-realtime", ROLE_USLAB, LATENCY, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
 	  .what = "the same with memory made ready ahead", .conf = "realtime=256M" },
+	{ "uslab-cpuslab", ROLE_USLAB, LOCALITY, ON_MALLOC_WORKER, "malloc", "libuslab_malloc.so",
+	  .what = "the drop-in malloc with SLUB's front", .conf = "front=cpuslab" },
 	{ "mimalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libmimalloc.so.2",
 	  "libmimalloc2.0", .what = NULL },
 	{ "jemalloc", ROLE_PEER, ALL, ON_MALLOC_WORKER, "malloc", "libjemalloc.so.2",
