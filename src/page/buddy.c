@@ -12,7 +12,7 @@
  *             owner of a block in use may write its descriptors without it: a merge of the
  *             neighbouring block then sees some type that is not BUDDY.
  * Flow:       alloc: zone_alloc -> take_locked -> split_locked; else arena_grow(), then other
- *             nodes.
+ *             nodes; in realtime other nodes come first.
  *             free:  zone_free_locked, which merges; then purge.c when the limit is exceeded.
  */
 #include "base/assert.h"
@@ -297,6 +297,14 @@ static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 	return page;
 }
 
+/* Realtime: what other nodes have ready comes before more memory of the system. */
+static cold struct page *alloc_ready(unsigned int node, unsigned int order)
+{
+	struct page *page = zone_alloc(node, order, false);
+
+	return page ? page : alloc_elsewhere(node, order);
+}
+
 /*
  * The last attempts before out of memory: pages on CPUs' lists, a block that is being purged (waits
  * for the purge), and mappings kept for large blocks, which count against a limit of the process.
@@ -326,11 +334,14 @@ void zone_notify_alloc(struct page *page, unsigned int order)
 struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zeroed)
 {
 	unsigned int home = node < 0 ? os_current_node() : (unsigned int)node;
-	struct page *page;
+	struct page *page = NULL;
 
 	if (unlikely(order > BUDDY_MAX_ORDER || home >= buddy_nr_nodes))
 		return NULL;
-	page = zone_alloc(home, order, true);
+	if (realtime_is_on() && !thisnode)
+		page = alloc_ready(home, order);
+	if (likely(!page))
+		page = zone_alloc(home, order, true);
 	if (unlikely(!page) && !thisnode)
 		page = alloc_elsewhere(home, order);
 	if (unlikely(!page))
@@ -353,7 +364,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 	lock_acquire(&zone->lock);
 	while (want > 0) {
 		page = take_locked(zone, order);
-		if (unlikely(!page) && zone_grow_locked(zone, node))
+		if (unlikely(!page) && !realtime_is_on() && zone_grow_locked(zone, node))
 			page = take_locked(zone, order);
 		if (!page)
 			break;

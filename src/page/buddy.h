@@ -94,8 +94,9 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed);
 
 /*
- * fit.c: the first such range within a chunk, in a time that is bounded as long as there is a free
- * block of the order above nr_pages: with realtime memory. NULL: none, buddy_alloc() may have one.
+ * fit.c: the first such range within a chunk, of the home node if it has one, in a time that is
+ * bounded as long as there is a free block of the order above nr_pages: with realtime memory.
+ * NULL: none, buddy_alloc() may have one.
  */
 struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed);
 

@@ -105,7 +105,7 @@ static unsigned long free_word(unsigned long word, unsigned int node)
 /* The end of the free pages that page start is among. */
 static unsigned long end_of_range(unsigned long start, unsigned int node)
 {
-	unsigned long words = load_relaxed(&page_map.nr_pages) / 64;
+	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
 	unsigned long word = start / 64;
 	unsigned long used = ~free_word(word, node) & ~0ul << start % 64;
 
@@ -171,7 +171,7 @@ static void look_at_words(struct look *l, unsigned int node, unsigned long from,
  */
 static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look *l)
 {
-	unsigned long words = load_relaxed(&page_map.nr_pages) / 64;
+	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
 	unsigned long from = zone->fit_from < words ? zone->fit_from : 0;
 	unsigned long most = MIN(LOOK_MOST, ALIGN_UP(LOOK_EACH * l->want, CHUNK_WORDS));
 
@@ -331,16 +331,17 @@ static unsigned long look_into_chunk(unsigned long chunk, unsigned long want, un
 /* Chunks whose longest row is not known count as without one, but for unknown of them. */
 static unsigned long first_locked(unsigned int node, unsigned long want, unsigned int unknown)
 {
-	unsigned long chunks = load_relaxed(&page_map.nr_pages) >> BUDDY_MAX_ORDER;
+	/* pairs with arena_grow(): the chunk's node */
+	unsigned long chunks = load_acquire(&page_map.nr_pages) >> BUDDY_MAX_ORDER;
 
 	for (unsigned long chunk = 0; chunk < chunks; chunk++) {
 		struct page_rows *rows = &page_map.rows[chunk];
 		unsigned long index;
 		unsigned int longest;
 
-		if (rows->longest == PAGE_ROWS_UNKNOWN ? !unknown : rows->longest < want)
+		if (!is_of(chunk << BUDDY_MAX_ORDER, node)) /* another zone's lock */
 			continue;
-		if (!is_of(chunk << BUDDY_MAX_ORDER, node))
+		if (rows->longest == PAGE_ROWS_UNKNOWN ? !unknown : rows->longest < want)
 			continue;
 		unknown -= rows->longest == PAGE_ROWS_UNKNOWN;
 		index = look_into_chunk(chunk, want, &longest);
@@ -351,9 +352,8 @@ static unsigned long first_locked(unsigned int node, unsigned long want, unsigne
 	return NONE_IN_CHUNK;
 }
 
-struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
+static struct page *alloc_first(unsigned int node, unsigned long nr_pages, bool *zeroed)
 {
-	unsigned int node = os_current_node();
 	struct buddy_zone *zone = &buddy_zones[node];
 	unsigned long index;
 
@@ -372,6 +372,16 @@ struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
 		return NULL;
 	notify_alloc(page_at(index), nr_pages);
 	return page_at(index);
+}
+
+struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
+{
+	unsigned int home = os_current_node();
+	struct page *page = NULL;
+
+	for (unsigned int i = 0; i < buddy_nr_nodes && !page; i++)
+		page = alloc_first((home + i) % buddy_nr_nodes, nr_pages, zeroed);
+	return page;
 }
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -401,7 +411,9 @@ static unsigned int longest_row(unsigned long chunk)
 
 void zone_check_rows(unsigned int node)
 {
-	for (unsigned long i = 0; i < load_relaxed(&page_map.nr_pages) / 64; i++) {
+	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
+
+	for (unsigned long i = 0; i < words; i++) {
 		const struct page_rows *rows = &page_map.rows[i / CHUNK_WORDS];
 
 		for (unsigned int level = 0; page_at(i * 64)->node == node && level < 2; level++)

@@ -208,7 +208,14 @@ static struct page *cut_with_slack(unsigned long *nr_pages)
 	unsigned long more = MIN(*nr_pages + run_slack(*nr_pages), most);
 	struct page *page = NULL;
 
-	if (*nr_pages <= most)
+	if (*nr_pages > most)
+		return NULL;
+	if (realtime_is_on()) { /* a block may need more memory of the system, a range does not */
+		page = buddy_alloc_first(more, NULL);
+		if (!page && (page = buddy_alloc_first(*nr_pages, NULL)))
+			return page;
+	}
+	if (!page)
 		page = cut_block(more, 0, -1, NULL);
 	if (page)
 		*nr_pages = more;

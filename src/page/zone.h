@@ -46,7 +46,8 @@ bool zone_grow_locked(struct buddy_zone *zone, unsigned int node);
 /*
  * buddy.c for pcp.c: up to want blocks to the end of a list, in the order in which single calls
  * would return them, type NONE; and back, the list's head first, with nr_pages those that are
- * dirty. Both return whether zone_purge_slow() is due.
+ * dirty. Both return whether zone_purge_slow() is due. In realtime zone_take_batch() takes only
+ * what is there: buddy_alloc() knows when more memory is needed.
  */
 bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 		     struct list_head *blocks);

@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 #include "page/meta.h"
+#include "page/pcp.h"
 #include "page/realtime.h"
 #include "page/zone.h"
 
@@ -16,16 +17,21 @@ static unsigned long minor_faults(void)
 }
 
 /* With or without the right to lock memory. */
-static void start(size_t bytes)
+static void start_nodes(size_t bytes, unsigned int nodes)
 {
 	int ret;
 
 	os_cpu_init();
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
-	buddy_init(1);
+	buddy_init(nodes);
 	ret = realtime_start(bytes);
 	CHILD_CHECK(ret == 0 || ret == -EPERM);
 	CHILD_CHECK(ret || realtime_counters.locked == realtime_counters.bytes);
+}
+
+static void start(size_t bytes)
+{
+	start_nodes(bytes, 1);
 }
 
 IN_CHILD(whole_chunks_are_ready)
@@ -116,6 +122,80 @@ IN_CHILD(metadata_is_ready)
 	CHILD_CHECK(meta_bytes() == mapped && realtime_counters.exceeded == 0);
 }
 
+static void start_with_a_chunk_on_each_of_two_nodes(void)
+{
+	CHILD_CHECK(os_topology_set(2, 2) == 0);
+	start_nodes(8 * MIB, 2);
+	os_act_as_cpu(0);
+}
+
+/* What another node has ready comes before more memory of the system. */
+IN_CHILD(blocks_of_other_nodes_come_before_growth)
+{
+	struct page *page;
+
+	start_with_a_chunk_on_each_of_two_nodes();
+	for (unsigned int node = 0; node < 2; node++) {
+		page = buddy_alloc(0, BUDDY_MAX_ORDER, false, NULL);
+		CHILD_CHECK(page && page->node == node);
+	}
+	CHILD_CHECK(realtime_counters.exceeded == 0);
+	page = buddy_alloc(0, BUDDY_MAX_ORDER, false, NULL);
+	CHILD_CHECK(page && page->node == 0 && realtime_counters.exceeded == 1);
+	buddy_check();
+}
+
+IN_CHILD(only_a_call_for_one_node_grows_it)
+{
+	start_with_a_chunk_on_each_of_two_nodes();
+	CHILD_CHECK(buddy_alloc(0, BUDDY_MAX_ORDER, true, NULL)->node == 0);
+	CHILD_CHECK(buddy_alloc(0, BUDDY_MAX_ORDER, true, NULL)->node == 0);
+	CHILD_CHECK(realtime_counters.exceeded == 1);
+}
+
+IN_CHILD(page_runs_of_other_nodes_come_before_growth)
+{
+	start_with_a_chunk_on_each_of_two_nodes();
+	/* No block of 1024 pages is free then, but rows of 1000 are. */
+	CHILD_CHECK(buddy_alloc(0, 0, true, NULL) && buddy_alloc(1, 0, true, NULL));
+	for (unsigned int node = 0; node < 2; node++) {
+		void *p = run_alloc(1000 * PAGE_SIZE, 0, -1, NULL);
+
+		CHILD_CHECK(page_in_arena(p) && page_at(page_index(p))->node == node);
+	}
+	CHILD_CHECK(realtime_counters.exceeded == 0);
+	buddy_check();
+}
+
+IN_CHILD(lists_of_cpus_take_what_is_ready)
+{
+	struct page *page;
+
+	start_with_a_chunk_on_each_of_two_nodes();
+	CHILD_CHECK(pcp_init() && buddy_alloc(0, BUDDY_MAX_ORDER, true, NULL));
+	page = pcp_alloc(0, 0, PCP_UNMOVABLE, false);
+	CHILD_CHECK(page && page->node == 1 && realtime_counters.exceeded == 0);
+	pcp_check();
+	buddy_check();
+}
+
+/* A row that is no aligned block serves a page run that moves, also where slack does not fit. */
+IN_CHILD(page_runs_move_into_any_row)
+{
+	void *grown;
+	void *p;
+
+	start(4 * MIB);
+	CHILD_CHECK(buddy_alloc(0, 0, true, NULL)); /* page 0 */
+	p = run_alloc(100 * PAGE_SIZE, 0, -1, NULL);
+	CHILD_CHECK(p && run_alloc(300 * PAGE_SIZE, 0, -1, NULL)); /* 1 .. 101 .. 401 */
+	grown = run_resize(p, 600 * PAGE_SIZE, true);
+	CHILD_CHECK(grown && page_index(grown) == 401 && run_size(grown) == 600 * PAGE_SIZE);
+	CHILD_CHECK(realtime_counters.exceeded == 0);
+	buddy_check();
+	run_check();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +205,11 @@ int main(void)
 		cmocka_unit_test(nothing_goes_back),
 		cmocka_unit_test(what_it_does_not_serve_is_counted),
 		cmocka_unit_test(metadata_is_ready),
+		cmocka_unit_test(blocks_of_other_nodes_come_before_growth),
+		cmocka_unit_test(only_a_call_for_one_node_grows_it),
+		cmocka_unit_test(page_runs_of_other_nodes_come_before_growth),
+		cmocka_unit_test(lists_of_cpus_take_what_is_ready),
+		cmocka_unit_test(page_runs_move_into_any_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
