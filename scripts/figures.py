@@ -37,10 +37,30 @@ HEADLINES = (
 )
 TIMED = tuple(dict.fromkeys(row[0] for row in HEADLINES))
 PROGRAMS = ("programs",)
+OF_RESULT = ("version", "date", "note", "machine")
+OF_MACHINE = ("cpu", "cpus", "kernel", "libc", "compiler", "load")
 
 
 class Failure(Exception):
     """Why there are no figures, as one line."""
+
+
+def raw_result(path):
+    """What one file of raw results says. Every result has what OF_RESULT and OF_MACHINE name."""
+    with open(path, encoding="utf-8") as text:
+        try:
+            result = json.load(text)
+        except ValueError as error:
+            raise Failure(f"{path}: is no JSON: {error}") from error
+    if not isinstance(result, dict) or not isinstance(result.get("machine", {}), dict):
+        raise Failure(f"{path}: is no result of a benchmark")
+    missing = [key for key in OF_RESULT if key not in result]
+    missing += [f"machine.{key}" for key in OF_MACHINE if key not in result.get("machine", OF_MACHINE)]
+    if missing:
+        raise Failure(f"{path}: has no {', '.join(missing)}")
+    if not isinstance(result["date"], str):
+        raise Failure(f"{path}: {result['date']!r} is no date")
+    return result
 
 
 class Run:
@@ -51,8 +71,7 @@ class Run:
         self.results = {}
         for file in sorted(os.listdir(self.path)):
             if file.endswith(".json"):
-                with open(os.path.join(self.path, file), encoding="utf-8") as text:
-                    self.results[file[:-5]] = json.load(text)
+                self.results[file[:-5]] = raw_result(os.path.join(self.path, file))
         self.date = max((r["date"] for r in self.results.values()), default="")
 
     def proper_names(self):
@@ -98,7 +117,11 @@ def newest(found, benchmarks):
 
 def problems(root):
     """(file, line, text) of what is not as the raw results say, for scripts/check.py."""
-    found = runs(root)
+    try:
+        found = runs(root)
+    except Failure as error:
+        yield RESULTS, 1, str(error)
+        return
     for run in found:
         for name in sorted(run.proper_names() - {run.name}):
             yield f"{RESULTS}/{run.name}", 1, f"has results of {name}"

@@ -217,7 +217,19 @@ class Wrong(InTree):
 
     def test_no_json(self):
         path = self.put(f"bench/results/{RUN}/pair.json", "{ no")
-        self.expect("no JSON", "--results", os.path.dirname(path))
+        self.expect(rf"{re.escape(path)}: is no JSON", "--results", os.path.dirname(path))
+
+    def test_no_result(self):
+        lacks = pair()
+        del lacks["machine"]["load"]
+        for content, words in (("{}", "has no version, date, note, machine"), ("[1, 2]", "is no result"),
+                               ("7", "is no result"), ('{"machine": 7}', "is no result"),
+                               (json.dumps(lacks), "has no machine.load"),
+                               (json.dumps({**pair(), "date": 7}), "7 is no date")):
+            path = self.put(f"bench/results/{RUN}/pair.json", content)
+            self.expect(f"{re.escape(path)}: {words}")
+            self.expect(f"{re.escape(path)}: {words}", "--results", os.path.dirname(path))
+            self.assertEqual(len(list(charts.problems(self.folder))), 1)
 
     def test_missing_and_wrong_figures(self):
         for spoil, words in ((lambda r: r.pop("contestants"), "pair.json: has no 'contestants'"),

@@ -119,6 +119,13 @@ class Tables(InTree):
         self.assertEqual((run.returncode, run.stdout), (1, ""))
         self.assertRegex(run.stderr, "^figures: no run.*\n$")
 
+    def test_a_file_that_is_no_result(self):
+        path = self.put("bench/results/0123456789ab-maker-fast/pair.json", "{}")
+        with self.assertRaisesRegex(figures.Failure, "pair.json: has no version"):
+            figures.write(self.folder)
+        self.assertEqual(list(figures.problems(self.folder)),
+                         [(figures.RESULTS, 1, f"{path}: has no version, date, note, machine")])
+
     def test_names_of_folders(self):
         for note, cpu, name in (
                 ("commit 0123456789ab", "Intel(R) Xeon(R) Processor", "0123456789ab-intel-xeon"),
