@@ -38,6 +38,9 @@ def run(lab, contestant, program, benchmark):
         seconds, output = asked(lab, job, path, benchmark)
     except (OSError, SystemExit, subprocess.TimeoutExpired) as error:
         raise Failed(f"redis-server: {error}") from None
+    except KeyboardInterrupt:
+        job.end()
+        raise
     finally:
         if job.process.poll() is None:
             try:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -18,7 +19,7 @@ LIBRARY = os.environ.get("USLAB_MALLOC_SO", os.path.join(BUILD, "lib", "libuslab
 SCRIPT = os.path.join(SOURCE, "scripts", "memory-breakdown")
 sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
 import memory_kinds as kinds  # noqa: E402
-from folder import InFolder, environment  # noqa: E402
+from folder import InFolder, InOwnFolder, environment  # noqa: E402
 
 MIB = 1 << 20
 ERROR = 16 * kinds.PAGE  # pages that reading made resident
@@ -122,6 +123,52 @@ class Breakdown(InFolder):
                              if not program["kinds"][kind] % 1024 else what[:20])
 
 
+# Stands for g++: says that it runs, by its number, and goes on until it is killed.
+ENDLESS = """#!/bin/sh
+echo $$ >"$STARTED.new"
+mv "$STARTED.new" "$STARTED"
+exec sleep 3600
+"""
+
+
+def runs(process):
+    """Not gone, and no zombie that nobody has waited for."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as stream:
+            return stream.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+class Ends(InOwnFolder):
+    def started(self):
+        """The process of memory-breakdown, and that of the program that it runs."""
+        path, says = self.put("bin/g++", ENDLESS), os.path.join(self.folder, "started")
+        os.chmod(path, 0o755)
+        os.mkdir(os.path.join(self.folder, "tmp"))
+        run = subprocess.Popen([SCRIPT, "--build", BUILD, "--programs", "g++", "--peers", "glibc"], env=environment(
+            PATH=f"{os.path.dirname(path)}:{os.environ['PATH']}", TMPDIR=os.path.join(self.folder, "tmp"),
+            STARTED=says), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(run.kill)
+        while not os.path.exists(says):
+            if run.poll() is not None:
+                self.fail(run.communicate()[1])
+            time.sleep(0.01)
+        with open(says, encoding="ascii") as stream:
+            return run, int(stream.read())
+
+    def test_by_signals(self):
+        """Neither files nor programs stay, and whoever waits for it learns of the signal."""
+        run, program = self.started()
+        self.assertEqual(len(os.listdir(os.path.join(self.folder, "tmp"))), 1)
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.communicate(), ("", ""))
+        self.assertEqual(run.returncode, -signal.SIGTERM)
+        self.assertEqual(os.listdir(os.path.join(self.folder, "tmp")), [])
+        while runs(program):  # killed it is; the kernel takes a moment
+            time.sleep(0.01)
+
+
 class Wrong(InFolder):
     def refused(self, status, words, *arguments):
         run = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False)
@@ -131,7 +178,23 @@ class Wrong(InFolder):
     def test_arguments(self):
         self.refused(2, "no program 'nonsense'", "--programs", "nonsense")
         self.refused(2, "at least one round", "--rounds", "0")
+        self.refused(2, "not allowed with", "--json", os.path.join(self.folder, "one"), "--save")
         self.refused(1, "build first", "--build", self.folder, "--programs", "gcc", "--peers", "glibc")
+
+    def test_a_file_that_cannot_be(self):
+        """Said first: the build folder, which has no library, comes later."""
+        for path, words in ((os.path.join(self.folder, "nothere", "one"), "No such file"),
+                            (self.folder, "Is a directory")):
+            self.refused(1, words, "--build", self.folder, "--programs", "gcc", "--json", path)
+        kept = os.path.join(self.folder, "kept")
+        with open(kept, "w", encoding="ascii") as stream:
+            stream.write("kept")
+        for path in kept, os.path.join(self.folder, "new"):
+            self.refused(1, "build first", "--build", self.folder, "--programs", "gcc", "--peers", "glibc",
+                         "--json", path)
+        with open(kept, encoding="ascii") as stream:
+            self.assertEqual(stream.read(), "kept")
+        self.assertNotIn("new", os.listdir(self.folder))
 
     def test_no_process(self):
         with self.assertRaises(kinds.Gone):
