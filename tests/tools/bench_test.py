@@ -15,6 +15,10 @@ import tempfile
 import unittest
 
 USLAB = os.environ["USLAB_BIN"]
+SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+NAMES = ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency", "modes", "fastpath", "concurrent",
+         "remote", "hackbench", "memory")
 PEERS = ["mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"]
 MALLOCS = ["uslab-malloc", *PEERS, "glibc"]
 KERNEL = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
@@ -184,6 +188,9 @@ class BenchTest(unittest.TestCase):
         for words in ("\nall +p50 +p90 +p99 +p99.9 +p99.99 +max +repeat\n", "\nspread of all ",
                       "\nrealloc +p50 ", "\nrun +faults +rss +preempted +clock +insns\n"):
             self.assertRegex(text.stdout, words)
+        self.assertNotIn("uslab-realtime", text.stdout)
+        text = bench("latency", "--quick", "--ops", "1000", "--only", "uslab-realtime", "--no-counts")
+        self.assertIn("(uslab-realtime had taken its memory before: realtime=256M)", text.stdout)
 
     def test_locality(self):
         result, by_name = self.run_json("locality", "--quick")
@@ -383,6 +390,8 @@ class BenchTest(unittest.TestCase):
                 (["pair", "--ops", "1000"], "pair has no --ops"),
                 (["latency", "--ops", "999"], "--ops takes a number from 1000 to"),
                 (["latency", "--size", "64"], "latency has no --size"),
+                *(([name, "-t", "5"], f"{name} has no --ms")
+                  for name in ("locality", "latency", "hackbench", "memory")),
                 (["fastpath", "hackbench", "--loops", "2"], "fastpath has no --loops"),
                 (["fastpath", "--threads", "2"], "fastpath has no --threads"),
                 (["fastpath", "--size", "64"], "fastpath has no --size"),
@@ -406,11 +415,25 @@ class BenchTest(unittest.TestCase):
     def test_help_and_version(self):
         run = bench("--help")
         self.assertEqual(run.returncode, 0)
-        for name in ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency", "modes",
-                     "fastpath", "concurrent", "remote", "hackbench", "memory", "--quick", "--peers", "--groups", "--cpus"):
+        for name in (*NAMES, "--quick", "--peers", "--groups", "--cpus"):
             self.assertIn(name, run.stdout)
         self.assertLessEqual(max(map(len, run.stdout.splitlines())), 100)
+        self.check_who_takes(" ".join(run.stdout.split()))
         self.assertRegex(bench("--version").stdout, r"^uslab \d+\.\d+\.\d+\n$")
+
+    def check_who_takes(self, text):
+        """What the help text and the manual say of --size and --ms is what is refused or not."""
+        with open(os.path.join(SOURCE, "docs", "man", "uslab-bench.1.scd"), encoding="utf-8") as stream:
+            manual = " ".join(stream.read().replace("*", "").split())
+        size = text.split("--size=")[1].split(" -")[0], manual.split("--size _N_ ")[1].split(" --cpu")[0]
+        ms = text.split("--ms=")[1].split(" -")[0], manual.split("--ms _N_ ")[1].split(" -s,")[0]
+        for name in NAMES:
+            for option, said, taken in ("--size", size, True), ("--ms", ms, False):
+                run = bench(name, option, "64", "--cpu", "1023", "--peers", "none")
+                self.assertIn(run.returncode, (1, 2), run.stderr)  # there is no such CPU
+                for words in said:
+                    self.assertEqual(bool(re.search(rf"\b{name}\b", words)), (run.returncode == 1) == taken,
+                                     (name, option, words))
 
     def test_cpu_that_is_not_there(self):
         run = bench("pair", "--quick", "--cpu", "1023")

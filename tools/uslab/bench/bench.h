@@ -84,6 +84,7 @@ enum takes {
 	TAKES_MODEL = 1 << 5,	 /* --model */
 	TAKES_BULK = 1 << 6,	 /* --objects: so many per call */
 	TAKES_OPS = 1 << 7,	 /* --ops */
+	TAKES_MS = 1 << 8,	 /* --ms */
 };
 
 /* One of the figures that a kernel protocol prints. */

@@ -75,16 +75,19 @@ static void list_benchmarks(void)
 static const struct option_row rows[] = {
 	{ 'r', "rounds", "N",
 	  "rounds over all contestants (1 to 99; default 9; latency 3, modes 50; 5 in the second list, memory 1)" },
-	{ 't', "ms", "N", "milliseconds that a contestant measures per round (default 60)" },
+	{ 't', "ms", "N",
+	  "milliseconds that a contestant measures per round (default 60; not locality, latency, "
+	  "hackbench, memory)" },
 	{ 's', "size", "N",
-	  "bytes per object (default 64, 8 to 8192; pair, batch, handoff, modes) or message (hackbench, "
-	  "default 512)" },
+	  "bytes per object (default 64, 8 to 8192; pair, batch, bulk, handoff, modes) or message "
+	  "(hackbench, default 512)" },
 	{ OPTION_CPU, "cpu", "A[,B]", "CPUs to run on (default: the last ones allowed)" },
 	{ OPTION_PEERS, "peers", "LIST",
 	  "only these of mimalloc,jemalloc,tcmalloc,tbbmalloc,glibc; or none" },
 	{ OPTION_PEER_DIR, "peer-dir", "DIR", "look for the peers' libraries in DIR only" },
 	{ OPTION_ONLY, "only", "LIST", "only these contestants, by the names in the result" },
-	{ OPTION_NO_COUNTS, "no-counts", NULL, "count no instructions (pair, latency)" },
+	{ OPTION_NO_COUNTS, "no-counts", NULL,
+	  "count no instructions (pair, latency: single steps take most of its time)" },
 	{ OPTION_OBJECTS, "objects", "N",
 	  "objects per thread (default 10000; fastpath, concurrent, remote), or per call (default: "
 	  "some from 1 to 1000; bulk)" },
@@ -137,7 +140,7 @@ static const struct numeric {
 	unsigned int takes; /* who has it; 0: all */
 } numerics[] = {
 	{ 'r', "--rounds", 1, MAX_ROUNDS, offsetof(struct options, rounds), 0 },
-	{ 't', "--ms", 1, 10000, offsetof(struct options, ms), 0 },
+	{ 't', "--ms", 1, 10000, offsetof(struct options, ms), TAKES_MS },
 	{ 's', "--size", 8, 8192, offsetof(struct options, size), TAKES_SIZE },
 	{ 'g', "--groups", 1, 100, offsetof(struct options, groups), TAKES_GROUPS },
 	{ 'f', "--fds", 1, 100, offsetof(struct options, fds), TAKES_GROUPS },

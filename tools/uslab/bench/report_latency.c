@@ -101,8 +101,14 @@ void report_latency(const struct session *s, FILE *out)
 	fputs("max        the longest call during which the thread was not switched off\n"
 	      "repeat     the longest call that took so long in each pass: what is left without what\n"
 	      "           only the machine did; the longest of \"loop\" is the machine's alone\n"
-	      "faults     minor page faults; rss: KiB at the peak, above those before the load\n"
-	      "preempted  calls during which the thread was switched off: left out\n"
+	      "faults     minor page faults\n"
+	      "rss        KiB that the load added: those at the peak less those before it\n",
+	      out);
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->entries[i].who->conf)
+			fprintf(out, "           (%s had taken its memory before: %s)\n",
+				s->entries[i].who->name, s->entries[i].who->conf);
+	fputs("preempted  calls during which the thread was switched off: left out\n"
 	      "clock      ns that reading the clock costs: taken off each time\n",
 	      out);
 	if (s->options.counts)
