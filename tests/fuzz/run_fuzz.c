@@ -69,6 +69,22 @@ static void do_free(struct block *b)
 	b->p = NULL;
 }
 
+/* In whole pages; page runs may have slack (page/run.h), mappings have none. */
+static size_t size_after(const struct block *b, const char *moved, size_t size)
+{
+	size_t pages = ALIGN_UP(MAX(size, 1ul), PAGE_SIZE) >> PAGE_SHIFT;
+	size_t old = b->size >> PAGE_SHIFT;
+	size_t most = large_bytes() > RUN_MANY_LARGE ? RUN_LARGE_PAGES_OF_MANY : RUN_LARGE_PAGES;
+
+	if (!page_in_arena(moved))
+		return pages << PAGE_SHIFT;
+	if (moved != b->p)
+		return MIN(pages + pages / RUN_SLACK, most) << PAGE_SHIFT;
+	if (pages < old && old - pages <= old / RUN_SLACK)
+		return b->size;
+	return pages << PAGE_SHIFT;
+}
+
 static void do_resize(struct block *b)
 {
 	size_t size = any_size();
@@ -83,8 +99,8 @@ static void do_resize(struct block *b)
 		return;
 	}
 	EXPECT(moved == b->p || (may_move && run_size(b->p) == 0));
+	b->size = size_after(b, moved, size);
 	b->p = moved;
-	b->size = ALIGN_UP(size, PAGE_SIZE);
 	EXPECT(run_size(b->p) == b->size);
 	put_marks(b);
 }
