@@ -63,7 +63,10 @@ class Start(InFolder):
 
     def calls(self, **more):
         run = subprocess.run(["valgrind", "--trace-syscalls=yes", "true"], env=environment(**more),
-                             capture_output=True, text=True, check=True)
+                             capture_output=True, text=True, check=False)
+        if "debuginfo reader" in run.stderr:
+            self.skipTest("this valgrind cannot read the compiler's debug information")
+        self.assertEqual(run.returncode, 0, run.stderr)
         return len(re.findall(r"^SYSCALL\[\d+,1\]\( *\d+\) sys_", run.stderr, re.MULTILINE))
 
     def test_faults(self):

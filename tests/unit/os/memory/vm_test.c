@@ -339,9 +339,10 @@ static void test_move(void **state)
 
 	/* Nothing is there, and one mapping is all there is to the end of another range. */
 	os_release(from, 2 * page);
-	assert_int_equal(os_move(from, to + 6 * page, 2 * page), OS_MOVE_SEVERAL);
-	if (kernel_can)
+	if (kernel_can) { /* valgrind, which cannot, ends where nothing is */
+		assert_int_equal(os_move(from, to + 6 * page, 2 * page), OS_MOVE_SEVERAL);
 		assert_int_equal(os_move(from + 6 * page, to + 6 * page, 2 * page), OS_MOVED);
+	}
 	assert_true(os_reserve_at(from, page)); /* it did not grow to there */
 	assert_int_equal(errno, 77);
 	os_release(from, 8 * page);
@@ -358,6 +359,8 @@ static void test_move_of_several(void **state)
 	char *to = os_map(4 * page, page);
 
 	(void)state;
+	if (getenv("USLAB_TEST_VALGRIND")) /* it does not refuse */
+		skip();
 	memset(from, 3, 4 * page);
 	memset(to, 4, 4 * page);
 	assert_int_equal(mprotect(from + 2 * page, 2 * page, PROT_READ), 0);
