@@ -55,7 +55,7 @@ OS_HEADERS = re.compile(
     r"#\s*include\s*<((sys|linux|asm|bits)/[\w./-]+|unistd\.h|fcntl\.h|sched\.h|pthread\.h"
     r"|poll\.h|dlfcn\.h|signal\.h|time\.h|semaphore\.h|spawn\.h|link\.h)>")
 OS_CALLS = re.compile(
-    r"(?<![\w.>])(mmap|mmap64|munmap|mremap|madvise|mprotect|mincore|mlock|brk|sbrk|syscall"
+    r"(?<![\w.>])(mmap|mmap64|munmap|mremap|madvise|mprotect|mincore|mlock|munlock|brk|sbrk|syscall"
     r"|open|openat|creat|read|pread|write|pwrite|close|fcntl|ioctl|fork|vfork|clone|execve?"
     r"|waitpid|kill|getpid|gettid|getenv|secure_getenv|sysconf|getauxval|getrlimit|setrlimit"
     r"|getrandom|clock_gettime|nanosleep|usleep|sleep|sched_\w+|pthread_\w+|sigaction"

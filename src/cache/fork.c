@@ -25,6 +25,7 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/realtime.h"
 
 static bool forked_alone; /* the fork inside that is under way: there is one thread */
 
@@ -118,6 +119,7 @@ void cache_fork_child(void)
 
 	os_thread_id_forget();
 	os_rseq_register_again();
+	realtime_forked();
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		if (!load_relaxed(&forked_alone))

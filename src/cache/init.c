@@ -22,6 +22,7 @@
 #include "os/process/filter.h"
 #include "os/lock/fork.h"
 #include "os/cpu/rseq.h"
+#include "os/memory/resident.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/realtime.h"
@@ -37,18 +38,24 @@ static void set_failslab(const char *text)
 		       text);
 }
 
+/* 1/8 of what is available stays: for what describes the pages, and for others. */
+static size_t realtime_most(void)
+{
+	size_t available = os_available_memory();
+
+	return available ? available - available / 8 : SIZE_MAX;
+}
+
 static void start_realtime(size_t bytes)
 {
-	switch (bytes ? realtime_start(bytes) : 0) {
-	case -ENOMEM:
+	if (!bytes)
+		return;
+	if (realtime_start(bytes, realtime_most()))
 		os_say("USLAB_CONF: realtime: there is memory for %lu KiB only",
 		       realtime_counters.bytes >> 10);
-		break;
-	case -EPERM:
+	if (realtime_counters.locked < realtime_counters.bytes)
 		os_say("USLAB_CONF: realtime: memory is not locked, the limit is too low "
 		       "(ulimit -l, RLIMIT_MEMLOCK); it may be swapped out");
-		break;
-	}
 }
 
 static int init_floors(void)

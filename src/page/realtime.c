@@ -25,23 +25,28 @@
 #define META_BYTES (1ul << 20)
 #define META_BYTES_PER_CPU (64ul << 10)
 
+#define CHUNK_BYTES (PAGE_SIZE << BUDDY_MAX_ORDER)
+
 struct realtime_counters realtime_counters;
 
-/* Resident, and locked if possible. false: not locked. */
-static bool make_ready(void *start, size_t size)
+/* Resident, and locked; *locked becomes false where that fails, and no more is locked then. */
+static void make_ready(void *start, size_t size, void *locked)
 {
+	bool *all = locked;
+
 	os_populate(start, size);
-	return !os_lock(start, size);
+	if (*all && os_lock(start, size))
+		*all = false;
 }
 
-static void prepare_span(void *start, size_t size, void *all_locked)
+static void unlock(void *start, size_t size, void *unused)
 {
-	if (!make_ready(start, size))
-		*(bool *)all_locked = false;
+	(void)unused;
+	os_unlock(start, size);
 }
 
 /* A chunk more. false: out of memory. */
-static bool add_chunk(unsigned int node)
+static bool add_chunk(unsigned int node, bool *locked)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
 	struct page *chunk;
@@ -49,44 +54,54 @@ static bool add_chunk(unsigned int node)
 	lock_acquire(&zone->lock);
 	chunk = arena_grow(node);
 	if (chunk) {
-		size_t size = PAGE_SIZE << BUDDY_MAX_ORDER;
-
-		if (make_ready(page_address(chunk), size))
-			realtime_counters.locked += size;
+		make_ready(page_address(chunk), CHUNK_BYTES, locked);
 		zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
 		zone_set_dirty((unsigned long)(chunk - page_map.pages), 1ul << BUDDY_MAX_ORDER,
 			       true);
 		zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 1ul << BUDDY_MAX_ORDER);
-		realtime_counters.bytes += size;
+		realtime_counters.bytes += CHUNK_BYTES;
 	}
 	lock_release(&zone->lock);
 	return chunk;
 }
 
-static bool add_chunks(size_t bytes)
+/* false: there is less. */
+static bool add_chunks(size_t bytes, size_t most, bool *locked)
 {
-	size_t chunk = PAGE_SIZE << BUDDY_MAX_ORDER;
-	size_t each = DIV_ROUND_UP(DIV_ROUND_UP(bytes, buddy_nr_nodes), chunk);
+	size_t each = DIV_ROUND_UP(DIV_ROUND_UP(bytes, buddy_nr_nodes), CHUNK_BYTES);
 
 	for (size_t i = 0; i < each; i++)
 		for (unsigned int node = 0; node < buddy_nr_nodes; node++)
-			if (!add_chunk(node))
+			if (realtime_counters.bytes + CHUNK_BYTES > most ||
+			    !add_chunk(node, locked))
 				return false;
 	return true;
 }
 
-int realtime_start(size_t bytes)
+/* The image comes last, so that only what is ours is ever unlocked. */
+static void end_locks(bool locked, void *meta, size_t meta_size)
 {
-	bool enough = add_chunks(bytes);
-	bool locked = realtime_counters.locked == realtime_counters.bytes;
+	if (locked) {
+		realtime_counters.locked = realtime_counters.bytes;
+		os_lock_image();
+		return;
+	}
+	os_unlock(page_map.base, arena_size());
+	if (meta)
+		os_unlock(meta, meta_size);
+	arena_each_table(unlock, NULL);
+}
+
+int realtime_start(size_t bytes, size_t most)
+{
+	bool locked = true;
+	bool enough = add_chunks(bytes, most, &locked);
 	size_t size = META_BYTES + os_topology.nr_cpu_ids * META_BYTES_PER_CPU;
 	void *meta = meta_prepare(size);
 
 	if (meta)
-		prepare_span(meta, size, &locked);
-	arena_each_table(prepare_span, &locked);
-	os_lock_image();
-	if (!enough || !meta)
-		return -ENOMEM;
-	return locked ? 0 : -EPERM;
+		make_ready(meta, size, &locked);
+	arena_each_table(make_ready, &locked);
+	end_locks(locked, meta, size);
+	return enough && meta ? 0 : -ENOMEM;
 }

@@ -6,9 +6,11 @@
  * Data:       realtime_counters.
  * Invariants: bytes is const from realtime_start() on, which is before there are objects. While it
  *             is not 0 no free page is purged, and no page run is searched for by page/fit.c.
+ *             locked is bytes, or 0: then nothing of what was made ready is locked.
  * Locks:      none of its own; exceeded is atomic.
- * Flow:       called by cache/init.c, engine/slub/slub.c, front/array.c, front/array_limit.c and
- *             page/; read from outside by inspect/snapshot.c. Calls arena.c, buddy.c, meta.c.
+ * Flow:       called by cache/init.c, cache/fork.c, engine/slub/slub.c, front/array.c,
+ *             front/array_limit.c and page/; read from outside by inspect/snapshot.c. Calls
+ *             arena.c, buddy.c, meta.c.
  */
 #ifndef PAGE_REALTIME_H
 #define PAGE_REALTIME_H
@@ -27,7 +29,7 @@
 
 struct realtime_counters {
 	unsigned long bytes;	/* of pages made ready at the start; 0: the mode is off */
-	unsigned long locked;	/* of these, those that the system holds in memory */
+	unsigned long locked;	/* of these, those that the system holds in memory: all or 0 */
 	unsigned long exceeded; /* calls that needed more memory of the system; atomic */
 };
 
@@ -47,11 +49,17 @@ static inline void realtime_note_exceeded(void)
 }
 
 /*
- * Makes pages for bytes ready, in equal shares for all nodes, with what describes them, the words
- * of all CPUs and space for metadata: all of it resident, and locked if the system permits.
- * Context: one thread, no objects yet. 0; -ENOMEM: there are fewer pages, maybe none; -EPERM: not
- * all of them are locked.
+ * Makes pages for bytes ready, but not above most, in equal shares for all nodes, with what
+ * describes them, the words of all CPUs and space for metadata: all of it resident, and locked. If
+ * the system does not let all of it be locked none of it is, and the program has its limit for
+ * itself. Context: one thread, no objects yet. 0; -ENOMEM: there are fewer pages, maybe none.
  */
-int realtime_start(size_t bytes);
+int realtime_start(size_t bytes, size_t most);
+
+/* Context: the child of a fork, one thread: what the parent locked is not locked in it. */
+static inline void realtime_forked(void)
+{
+	realtime_counters.locked = 0;
+}
 
 #endif /* PAGE_REALTIME_H */

@@ -5,7 +5,8 @@
  * Data:       none.
  * Invariants: addresses and sizes are multiples of os_page_size(). errno is preserved.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by page/realtime.c; calls madvise, mlock.
+ * Flow:       called by page/realtime.c and cache/init.c; calls madvise, mlock, munlock, and
+ *             os/process/file.h.
  */
 #ifndef OS_RESIDENT_H
 #define OS_RESIDENT_H
@@ -21,5 +22,13 @@ int os_lock(void *addr, size_t size);
  * ignored.
  */
 void os_lock_image(void);
+/* Takes back what os_lock() did for a range; failure is ignored. */
+void os_unlock(void *addr, size_t size);
+
+/*
+ * Bytes of memory that the system can give without swapping (MemAvailable of /proc/meminfo; where
+ * that cannot be read all of the machine's). 0: unknown. Limits of control groups are not in it.
+ */
+size_t os_available_memory(void);
 
 #endif /* OS_RESIDENT_H */

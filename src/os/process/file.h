@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: no allocation, no stdio; errno is preserved.
  * Locks:      none.
- * Flow:       called by filter.c, debug/kfence/kfence_pool.c, debug/report/report_policy.c, cpu.c
- *             and vm.c; calls openat(2), read(2), write(2), close(2).
+ * Flow:       called by filter.c, debug/kfence/kfence_pool.c, debug/report/report_policy.c, cpu.c,
+ *             resident.c and vm.c; calls openat(2), read(2), write(2), close(2).
  */
 #ifndef OS_FILE_H
 #define OS_FILE_H

@@ -17,6 +17,7 @@
 #include "page/large.h"
 #include "page/meta.h"
 #include "page/pcp.h"
+#include "page/realtime.h"
 
 #define MAX_LOCKS 1024u
 
@@ -77,6 +78,7 @@ IN_CHILD(test_hooks)
 	for (unsigned int round = 0; round < 2; round++) {
 		collect_locks();
 		CHILD_CHECK(nr_locks > 60);
+		realtime_counters.locked = 1;
 		cache_fork_prepare();
 		for (unsigned int i = 0; i < nr_locks; i++)
 			CHILD_CHECK(!lock_try(locks[i]));
@@ -87,6 +89,8 @@ IN_CHILD(test_hooks)
 			cache_fork_child();
 		else
 			cache_fork_parent();
+		/* locks of memory are not inherited */
+		CHILD_CHECK(realtime_counters.locked == !round);
 		for (unsigned int i = 0; i < nr_locks; i++)
 			CHILD_CHECK(!load_relaxed(&locks[i]->word));
 		cache_check_all();

@@ -2,6 +2,8 @@
 /*
  * unit/page/realtime_test.c - memory that is made ready ahead stays, and is what calls get
  */
+#include <sys/syscall.h>
+
 #include "fixture.h"
 #include "page/meta.h"
 #include "page/pcp.h"
@@ -19,14 +21,12 @@ static unsigned long minor_faults(void)
 /* With or without the right to lock memory. */
 static void start_nodes(size_t bytes, unsigned int nodes)
 {
-	int ret;
-
 	os_cpu_init();
 	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
 	buddy_init(nodes);
-	ret = realtime_start(bytes);
-	CHILD_CHECK(ret == 0 || ret == -EPERM);
-	CHILD_CHECK(ret || realtime_counters.locked == realtime_counters.bytes);
+	CHILD_CHECK(realtime_start(bytes, SIZE_MAX) == 0);
+	CHILD_CHECK(!realtime_counters.locked ||
+		    realtime_counters.locked == realtime_counters.bytes);
 }
 
 static void start(size_t bytes)
@@ -44,6 +44,33 @@ IN_CHILD(whole_chunks_are_ready)
 	buddy_check();
 	arena_check();
 	meta_check();
+}
+
+IN_CHILD(no_more_than_there_is)
+{
+	fresh_arena();
+	CHILD_CHECK(realtime_start(32 * MIB, 11 * MIB) == -ENOMEM);
+	CHILD_CHECK(realtime_is_on() && realtime_counters.bytes == 8 * MIB);
+	CHILD_CHECK(buddy_zones[0].stats.nr_free == 8 * MIB / PAGE_SIZE);
+	buddy_check();
+}
+
+IN_CHILD(nothing_where_there_is_no_memory)
+{
+	fresh_arena();
+	CHILD_CHECK(realtime_start(32 * MIB, 0) == -ENOMEM);
+	CHILD_CHECK(!realtime_is_on() && realtime_counters.locked == 0);
+}
+
+/* The first chunk may be locked, the second not: then the first is not either. */
+IN_CHILD(all_is_locked_or_nothing)
+{
+	NEEDS_BARE_PROCESS();
+	fresh_arena();
+	child_deny_from(SYS_mlock, page_map.base + 4 * MIB, EPERM);
+	CHILD_CHECK(realtime_start(16 * MIB, SIZE_MAX) == 0);
+	CHILD_CHECK(realtime_counters.bytes == 16 * MIB && realtime_counters.locked == 0);
+	CHILD_CHECK(status_bytes("VmLck:") == 0);
 }
 
 IN_CHILD(nothing_is_off_without_a_start)
@@ -200,6 +227,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_chunks_are_ready),
+		cmocka_unit_test(no_more_than_there_is),
+		cmocka_unit_test(nothing_where_there_is_no_memory),
+		cmocka_unit_test(all_is_locked_or_nothing),
 		cmocka_unit_test(nothing_is_off_without_a_start),
 		cmocka_unit_test(no_page_is_faulted_in),
 		cmocka_unit_test(nothing_goes_back),

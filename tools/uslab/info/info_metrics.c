@@ -49,6 +49,12 @@
 	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",    \
 	  t->arena_bytes + t->mapped_bytes)                                                      \
 	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data.", t->meta_bytes)  \
+	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",            \
+	  t->realtime_bytes)                                                                     \
+	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",        \
+	  t->realtime_locked)                                                                    \
+	M("uslab_realtime_exceeded_total", NULL, "", "Calls for which these were not enough.",   \
+	  t->realtime_exceeded)                                                                  \
 	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",          \
 	  t->reports)                                                                            \
 	M("uslab_guard_bugs_total", NULL, "", "Errors that guard pages found.", t->guard_bugs)

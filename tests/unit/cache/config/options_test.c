@@ -560,8 +560,9 @@ IN_CHILD(test_initial)
 static bool means_alone(const char *key, unsigned long value)
 {
 	const char *text = strstr(row_of(key)->takes, ALONE);
+	size_t stated;
 
-	return text && strtoul(text + strlen(ALONE), NULL, 10) == value;
+	return text && os_parse_size(text + strlen(ALONE), &stated) && stated == value;
 }
 
 /* A key without a value. */

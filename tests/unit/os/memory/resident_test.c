@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <cmocka.h>
@@ -15,6 +17,7 @@
 #include "bytes.h"
 #include "os/memory/resident.h"
 #include "os/memory/vm.h"
+#include "os/process/file.h"
 
 #define PAGES 64u
 
@@ -49,10 +52,22 @@ static void test_populate(void **state)
 	os_release(p, size);
 }
 
+static size_t locked_kib(void)
+{
+	char text[4096];
+	const char *line;
+
+	assert_true(os_read_text("/proc/self/status", text, sizeof(text)) > 0);
+	line = strstr(text, "VmLck:");
+	assert_non_null(line);
+	return strtoul(line + strlen("VmLck:"), NULL, 10);
+}
+
 /* As far as this user may. */
 static void test_lock(void **state)
 {
 	size_t page = os_page_size();
+	size_t before = locked_kib();
 	struct rlimit limit;
 	char *p = os_map(page, page);
 	int ret;
@@ -64,10 +79,25 @@ static void test_lock(void **state)
 	assert_int_equal(errno, 17);
 	if (limit.rlim_cur >= 16 * page)
 		assert_int_equal(ret, 0);
+	if (!ret && bare_process() && !is_emulated())
+		assert_int_equal(locked_kib(), before + page / 1024);
+	os_unlock(p, page);
+	assert_int_equal(errno, 17);
+	if (!is_emulated())
+		assert_int_equal(locked_kib(), before);
 	os_release(p, page);
 	if (!is_emulated() && bare_process())	   /* sanitizers make mlock a no-op */
 		assert_true(os_lock(p, page) < 0); /* nothing is mapped there */
 	os_lock_image();			   /* as far as it may: never harms */
+	assert_int_equal(errno, 17);
+}
+
+static void test_available(void **state)
+{
+	(void)state;
+	errno = 17;
+	assert_true(os_available_memory() > 0);
+	assert_true(os_available_memory() <= os_physical_memory());
 	assert_int_equal(errno, 17);
 }
 
@@ -76,6 +106,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_populate),
 		cmocka_unit_test(test_lock),
+		cmocka_unit_test(test_available),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
