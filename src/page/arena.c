@@ -522,17 +522,30 @@ static void visit_span(void *table, size_t to, void (*act)(void *, size_t, void 
 	act(start, ALIGN_UP((uintptr_t)table + to, os_page_size()) - (uintptr_t)start, arg);
 }
 
+/* In window 0: tables of the hit paths, and marks, which are where other windows have spares. */
+static void visit_window(size_t at, void (*act)(void *, size_t, void *), void *arg)
+{
+	size_t words = USLAB_ID_FIRST_FREE * sizeof(uintptr_t);
+	char *window = page_windows() + at;
+
+	BUILD_ASSERT(USLAB_WINDOW_MARKS == USLAB_WINDOW_SPARES);
+	visit_span(window, words, act, arg);
+	visit_span(window + USLAB_WINDOW_SPARES, words, act, arg);
+	if (at)
+		visit_span(window + USLAB_WINDOW_GENERIC, words, act, arg);
+	else
+		visit_span(window + USLAB_WINDOW_TABLES,
+			   USLAB_WINDOW_MAGICS - USLAB_WINDOW_TABLES + words, act, arg);
+	visit_span(window + USLAB_WINDOW_STATE, USLAB_ID_FIRST_FREE * USLAB_CPU_STATE_SIZE, act,
+		   arg);
+}
+
 void arena_each_table(void (*act)(void *start, size_t size, void *arg), void *arg)
 {
 	unsigned long to = load_relaxed(&page_map.nr_pages);
-	size_t page = os_page_size();
 
-	for (size_t i = 0; i < windows_size; i += USLAB_WINDOW_SIZE) {
-		act(page_windows() + i, page, arg);
-		act(page_windows() + USLAB_WINDOW_STATE + i,
-		    ALIGN_UP(USLAB_ID_FIRST_FREE * USLAB_WINDOW_SIZE / USLAB_NR_HANDLES, page),
-		    arg);
-	}
+	for (size_t i = 0; i < windows_size; i += USLAB_WINDOW_SIZE)
+		visit_window(i, act, arg);
 	if (!to)
 		return;
 	visit_span(page_map.pages, to * sizeof(struct page), act, arg);

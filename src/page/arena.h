@@ -50,7 +50,8 @@ void arena_fit(void (*limit_is)(unsigned long pages));
 
 /*
  * Calls act for what describes the pages grown so far, and for the words of all CPUs of the caches
- * that the library makes itself, and of the first ones that a program makes.
+ * that the library makes itself, and of the first ones that a program makes, with the tables of the
+ * hit paths.
  */
 void arena_each_table(void (*act)(void *start, size_t size, void *arg), void *arg);
 

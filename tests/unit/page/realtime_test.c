@@ -2,6 +2,7 @@
 /*
  * unit/page/realtime_test.c - memory that is made ready ahead stays, and is what calls get
  */
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "fixture.h"
@@ -149,6 +150,39 @@ IN_CHILD(metadata_is_ready)
 	CHILD_CHECK(meta_bytes() == mapped && realtime_counters.exceeded == 0);
 }
 
+static bool is_there(const char *p)
+{
+	uintptr_t page = ALIGN_DOWN((uintptr_t)p, os_page_size());
+	unsigned char in_memory = 0;
+
+	CHILD_CHECK(mincore((void *)page, os_page_size(), &in_memory) == 0);
+	return in_memory & 1;
+}
+
+/* All that a call may read or write for the last cache of the library's own, on each CPU. */
+IN_CHILD(words_of_all_cpus_are_there)
+{
+	size_t last = (USLAB_ID_FIRST_FREE - 1) * sizeof(uintptr_t);
+	const char *window;
+
+	if (is_emulated())
+		child_cannot("mincore is the emulator's");
+	start(4 * MIB);
+	window = page_windows();
+	CHILD_CHECK(is_there(window + last) && is_there(window + USLAB_WINDOW_MARKS + last));
+	CHILD_CHECK(is_there(window + USLAB_WINDOW_TABLES) &&
+		    is_there(window + USLAB_WINDOW_MASKS) &&
+		    is_there(window + USLAB_WINDOW_MAGICS + last));
+	for (unsigned int i = 1; i < USLAB_WINDOW_CPU0 + os_topology.nr_cpu_ids; i++) {
+		window = page_windows() + i * USLAB_WINDOW_SIZE;
+		CHILD_CHECK(is_there(window + last) &&
+			    is_there(window + USLAB_WINDOW_SPARES + last) &&
+			    is_there(window + USLAB_WINDOW_GENERIC + last));
+		CHILD_CHECK(is_there(window + USLAB_WINDOW_STATE +
+				     (USLAB_ID_FIRST_FREE - 1) * USLAB_CPU_STATE_SIZE));
+	}
+}
+
 static void start_with_a_chunk_on_each_of_two_nodes(void)
 {
 	CHILD_CHECK(os_topology_set(2, 2) == 0);
@@ -235,6 +269,7 @@ int main(void)
 		cmocka_unit_test(nothing_goes_back),
 		cmocka_unit_test(what_it_does_not_serve_is_counted),
 		cmocka_unit_test(metadata_is_ready),
+		cmocka_unit_test(words_of_all_cpus_are_there),
 		cmocka_unit_test(blocks_of_other_nodes_come_before_growth),
 		cmocka_unit_test(only_a_call_for_one_node_grows_it),
 		cmocka_unit_test(page_runs_of_other_nodes_come_before_growth),
