@@ -16,6 +16,7 @@
 
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
+#include "os/instrument/memcheck.h"
 #include "os/memory/resident.h"
 #include "page/arena.h"
 #include "page/meta.h"
@@ -29,14 +30,18 @@
 
 struct realtime_counters realtime_counters;
 
-/* Resident, and locked; *locked becomes false where that fails, and no more is locked then. */
+/* *locked becomes false where that fails, and no more is locked then. */
+static void lock_all(void *start, size_t size, bool *locked)
+{
+	if (*locked && os_lock(start, size))
+		*locked = false;
+}
+
+/* Resident, and locked as above. */
 static void make_ready(void *start, size_t size, void *locked)
 {
-	bool *all = locked;
-
 	os_populate(start, size);
-	if (*all && os_lock(start, size))
-		*all = false;
+	lock_all(start, size, locked);
 }
 
 static void unlock(void *start, size_t size, void *unused)
@@ -45,24 +50,29 @@ static void unlock(void *start, size_t size, void *unused)
 	os_unlock(start, size);
 }
 
-/* A chunk more. false: out of memory. */
+/* A chunk more. false: out of memory; what could not be made resident is there all the same. */
 static bool add_chunk(unsigned int node, bool *locked)
 {
 	struct buddy_zone *zone = &buddy_zones[node];
 	struct page *chunk;
+	bool ready = false;
 
 	lock_acquire(&zone->lock);
 	chunk = arena_grow(node);
 	if (chunk) {
-		make_ready(page_address(chunk), CHUNK_BYTES, locked);
+		ready = !os_populate(page_address(chunk), CHUNK_BYTES);
+		if (ready)
+			lock_all(page_address(chunk), CHUNK_BYTES, locked);
+		if (unlikely(os_memcheck_on))
+			os_memcheck_close(page_address(chunk), CHUNK_BYTES, OS_HIDE_FROM_ALL);
 		zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
 		zone_set_dirty((unsigned long)(chunk - page_map.pages), 1ul << BUDDY_MAX_ORDER,
 			       true);
 		zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 1ul << BUDDY_MAX_ORDER);
-		realtime_counters.bytes += CHUNK_BYTES;
+		realtime_counters.bytes += ready ? CHUNK_BYTES : 0;
 	}
 	lock_release(&zone->lock);
-	return chunk;
+	return ready;
 }
 
 /* false: there is less. */
@@ -102,6 +112,7 @@ int realtime_start(size_t bytes, size_t most)
 	if (meta)
 		make_ready(meta, size, &locked);
 	arena_each_table(make_ready, &locked);
+	os_populate_image();
 	end_locks(locked, meta, size);
 	return enough && meta ? 0 : -ENOMEM;
 }

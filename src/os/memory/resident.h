@@ -13,14 +13,18 @@
 
 #include "base/compiler.h"
 
-/* Makes the memory behind a committed range, of which no other thread knows yet, resident. */
-void os_populate(void *addr, size_t size);
+/*
+ * Makes the memory behind a committed range resident; its bytes stay. 0 or -errno: -ENOMEM: there
+ * is not enough.
+ */
+int os_populate(void *addr, size_t size);
 /* Keeps the memory behind a range in memory until the range is released. 0 or -errno. */
 int os_lock(void *addr, size_t size);
 /*
- * The same for the program or library that this function is part of, code and data; failure is
- * ignored.
+ * As os_populate() and os_lock() for the program or library that these functions are part of: its
+ * data; its code and data. Failure is ignored.
  */
+void os_populate_image(void);
 void os_lock_image(void);
 /* Takes back what os_lock() did for a range; failure is ignored. */
 void os_unlock(void *addr, size_t size);

@@ -14,12 +14,18 @@
 #include <cmocka.h>
 
 #include "bare.h"
+#include "base/bits.h"
 #include "bytes.h"
 #include "os/memory/resident.h"
 #include "os/memory/vm.h"
 #include "os/process/file.h"
 
 #define PAGES 64u
+
+/* linux/mman.h since Linux 5.14 */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /* How many of PAGES pages are in memory. */
 static unsigned int resident(void *p)
@@ -44,12 +50,49 @@ static void test_populate(void **state)
 	if (!is_emulated())
 		assert_int_equal(resident(p), 0);
 	errno = 17;
-	os_populate(p, size);
+	assert_int_equal(os_populate(p, size), 0);
 	assert_int_equal(errno, 17);
 	if (!is_emulated())
 		assert_int_equal(resident(p), PAGES);
 	assert_true(all_bytes(p, size, 0));
 	os_release(p, size);
+}
+
+/* Memory that cannot be had is no reason to touch it. */
+static void test_no_memory(void **state)
+{
+	size_t page = os_page_size();
+	char *p = os_map(page, page);
+
+	(void)state;
+	assert_non_null(p);
+	if (is_emulated() || madvise(p, page, MADV_POPULATE_WRITE))
+		skip_because("the system does not populate");
+	os_release(p, page);
+	errno = 17;
+	assert_int_equal(os_populate(p, page), -ENOMEM);
+	assert_int_equal(errno, 17);
+}
+
+#define HUGE (2ul << 20) /* maybe one page with other data of this program */
+
+static char unused[4 * HUGE];
+
+/* Data is resident; what is constant after relocation is not written. */
+static void test_image(void **state)
+{
+	char *pages = (char *)ALIGN_UP((uintptr_t)unused + HUGE, HUGE);
+
+	(void)state;
+	if (!is_emulated())
+		assert_int_equal(resident(pages), 0);
+	errno = 17;
+	os_populate_image();
+	os_lock_image();
+	assert_int_equal(errno, 17);
+	if (!is_emulated())
+		assert_int_equal(resident(pages), PAGES);
+	assert_true(all_bytes(unused, sizeof(unused), 0));
 }
 
 static size_t locked_kib(void)
@@ -88,8 +131,6 @@ static void test_lock(void **state)
 	os_release(p, page);
 	if (!is_emulated() && bare_process())	   /* sanitizers make mlock a no-op */
 		assert_true(os_lock(p, page) < 0); /* nothing is mapped there */
-	os_lock_image();			   /* as far as it may: never harms */
-	assert_int_equal(errno, 17);
 }
 
 static void test_available(void **state)
@@ -104,9 +145,9 @@ static void test_available(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_populate),
-		cmocka_unit_test(test_lock),
-		cmocka_unit_test(test_available),
+		cmocka_unit_test(test_populate), cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_lock),	 cmocka_unit_test(test_available),
+		cmocka_unit_test(test_image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
