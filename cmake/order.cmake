@@ -7,10 +7,16 @@
 # GNU ld and GCC's link-time optimisation only, which gives each function a section; elsewhere
 # the order is the linker's, and nothing else differs.
 function(uslab_order_functions target file)
-	if(NOT USLAB_LTO OR NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+	if(NOT has_lto) # cmake/flags.cmake
 		return()
 	endif()
-	execute_process(COMMAND ${CMAKE_C_COMPILER} -Wl,--version OUTPUT_VARIABLE linker ERROR_QUIET)
+	# The one that links the library: flags may name another than the compiler's own.
+	separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}")
+	if(CMAKE_LINKER_TYPE AND NOT CMAKE_LINKER_TYPE MATCHES "^(DEFAULT|SYSTEM)$")
+		string(TOLOWER "-fuse-ld=${CMAKE_LINKER_TYPE}" type)
+		list(APPEND flags ${type})
+	endif()
+	execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} -Wl,--version OUTPUT_VARIABLE linker ERROR_QUIET)
 	if(NOT linker MATCHES "^GNU ld ")
 		return()
 	endif()
