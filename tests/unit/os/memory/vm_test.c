@@ -499,29 +499,31 @@ static void move_under_rlimit_as(void *arg)
 	CHILD_CHECK(all_bytes((unsigned char *)to + 3 * page, page, 0));
 }
 
-/* Nobody knows whether something was unmapped, so it is not used any more. */
-static void move_refused_for_memory(void *arg)
+/* Returns where to move to. */
+static char *move_denied(int error, enum os_move how)
 {
 	char *from = os_map(4 * page, page);
 	char *to = os_map(4 * page, page);
 
-	(void)arg;
 	memset(from, 3, 4 * page);
-	child_deny(SYS_mremap, ENOMEM);
-	CHILD_CHECK(os_move(from, to, 4 * page) == OS_MOVE_LOST);
+	child_deny(SYS_mremap, error);
+	CHILD_CHECK(os_move(from, to, 4 * page) == how);
 	CHILD_CHECK(all_bytes((unsigned char *)from, 4 * page, 3));
+	return to;
+}
+
+/* Nobody knows whether something was unmapped, so it is not used any more. */
+static void move_refused_for_memory(void *arg)
+{
+	(void)arg;
+	move_denied(ENOMEM, OS_MOVE_LOST);
 }
 
 static void move_refused(void *arg)
 {
-	char *from = os_map(4 * page, page);
-	char *to = os_map(4 * page, page);
+	char *to = move_denied(EPERM, OS_MOVE_REFUSED);
 
 	(void)arg;
-	memset(from, 3, 4 * page);
-	child_deny(SYS_mremap, EPERM);
-	CHILD_CHECK(os_move(from, to, 4 * page) == OS_MOVE_REFUSED);
-	CHILD_CHECK(all_bytes((unsigned char *)from, 4 * page, 3));
 	CHILD_CHECK(all_bytes((unsigned char *)to, 4 * page, 0));
 }
 
