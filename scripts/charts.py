@@ -16,7 +16,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from chart_svg import bars, dots, number  # noqa: E402  (from this folder)
-from figures import RESULTS, Failure, Run, runs, source, wrap  # noqa: E402
+from figures import RESULTS, Failure, Run, parts_between, runs, source, wrap  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PAGE, PICTURES = "docs/performance.md", "docs/pictures"
@@ -206,11 +206,7 @@ def section(charts):
 
 
 def parts_of(text):
-    before, begin, rest = text.partition(BEGIN)
-    between, end, behind = rest.partition(END)
-    if not (begin and end):
-        raise Failure(f"{PAGE} has no '{BEGIN}' and '{END}'")
-    return before + begin, between, end + behind
+    return parts_between(PAGE, text, BEGIN, END)
 
 
 def content(path):

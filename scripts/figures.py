@@ -231,13 +231,17 @@ def block(root):
     return "\n\n".join(parts)
 
 
-def parts_of(text):
-    """(before, between, behind) the markers of a README."""
-    before, begin, rest = text.partition(BEGIN)
-    between, end, behind = rest.partition(END)
+def parts_between(page, text, first, last):
+    """(before, between, behind) two markers of a page."""
+    before, begin, rest = text.partition(first)
+    between, end, behind = rest.partition(last)
     if not (begin and end):
-        raise Failure(f"README.md has no '{BEGIN}' and '{END}'")
+        raise Failure(f"{page} has no '{first}' and '{last}'")
     return before + begin, between, end + behind
+
+
+def parts_of(text):
+    return parts_between("README.md", text, BEGIN, END)
 
 
 def write(root):
