@@ -48,6 +48,11 @@
  * all cached objects and frees them again then needs no new sheaf.
  */
 #define ARRAY_MIN_EMPTY 10u
+/*
+ * In realtime: objects that a sheaf holds, at most, and so those that one call may have to take
+ * from slabs or give back to them.
+ */
+#define ARRAY_REALTIME_CAPACITY 8u
 #define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
 
 /*
@@ -85,7 +90,7 @@ static unsigned int default_capacity(const struct engine *e)
 {
 	unsigned int capacity = array_capacity(e->size, e->pack);
 
-	return realtime_is_on() ? MIN(capacity, REALTIME_BATCH) : capacity;
+	return realtime_is_on() ? MIN(capacity, ARRAY_REALTIME_CAPACITY) : capacity;
 }
 
 static int array_init(struct front *f, unsigned int capacity)

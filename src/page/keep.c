@@ -9,7 +9,6 @@
  *             to the system after it, one at a time.
  * Flow:       see page/keep.h.
  */
-
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"

@@ -21,12 +21,6 @@
 #define REALTIME_DEFAULT (64ul << 20) /* bytes */
 #define REALTIME_MAX (1ul << 40)
 
-/*
- * Objects that an array of a CPU holds, at most, and so those that one call may have to take from
- * slabs or give back to them.
- */
-#define REALTIME_BATCH 8u
-
 struct realtime_counters {
 	unsigned long bytes;	/* of pages made ready at the start; 0: the mode is off */
 	unsigned long locked;	/* of these, those that the system holds in memory: all or 0 */

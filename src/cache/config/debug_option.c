@@ -92,7 +92,7 @@ static bool next_block(const char *text, struct block *block, bool say)
 {
 	size_t nr_debug_flags;
 
-	if (*text) /* most often there is none, and strspn() is two pages of libc that others leave */
+	if (*text) /* most often there is none, and strspn() touches two pages of libc more */
 		text += strspn(text, ";");
 	if (!*text)
 		return false;
