@@ -15,7 +15,9 @@ import time
 PAGE = os.sysconf("SC_PAGESIZE")
 ARENA_PAGE = 4096
 CLASSES = -(257 << 20)  # USLAB_CLASSES_OFFSET, from the arena's base
-WINDOWS = -(1792 << 20)  # USLAB_WINDOWS_OFFSET
+WINDOWS = -(1792 << 20)  # USLAB_WINDOWS_OFFSET; the tables of pages end there (src/page/arena.c)
+DESCRIPTOR = 64  # bytes: struct page
+CHUNK_PAGES, CHUNK_ROWS = 1024, 6  # pages of a chunk of the arena; bytes of struct page_rows
 PRESENT = 1 << 63  # a bit of an entry of pagemap
 LIBRARY = "libuslab_malloc.so"
 
@@ -171,8 +173,19 @@ def is_ours(mapping, before):
     return os.path.basename(name).startswith(LIBRARY)
 
 
-def kind_of(mapping, before, base):
-    """Kind of a mapping outside of the arena. Ours without a name have no huge pages, flag nh."""
+def tables_size(limit):
+    """Bytes of the tables of an arena of at most limit bytes: rows, two bits and a descriptor a page."""
+    def whole_pages(size):
+        return -(-size // PAGE) * PAGE
+    pages = limit // ARENA_PAGE
+    return whole_pages(pages // CHUNK_PAGES * CHUNK_ROWS) + 2 * whole_pages(pages // 8) + pages * DESCRIPTOR
+
+
+def kind_of(mapping, before, base, tables):
+    """
+    Kind of a mapping outside of the arena. Ours without a name have no huge pages, flag nh. Where a
+    mapping of the caches comes to lie, the system decides: it may be next to the tables.
+    """
     if is_ours(mapping, before):
         return "library data" if "w" in mapping.rights or not mapping.name else "library"
     if mapping.name == "[stack]":
@@ -184,7 +197,7 @@ def kind_of(mapping, before, base):
     if base + WINDOWS <= mapping.start < base:
         return "windows"
     if "nh" in mapping.flags:
-        return "descriptors" if base + WINDOWS - (64 << 30) <= mapping.start < base else "caches"
+        return "descriptors" if base + WINDOWS - tables <= mapping.start < base else "caches"
     if before and before.end == mapping.start and before.name.startswith("/"):
         return "program files"  # bss
     return "anonymous"
@@ -206,11 +219,12 @@ def counted(process, uslab):
     end = base + totals["arena_bytes"]
     kinds = {kind: 0 for kind, _ in KINDS}
     in_arena, classes = arena_kinds(process, found, maps)
+    tables = tables_size(totals["arena_limit"])
     kinds.update(in_arena)
     before = None
     for mapping in maps:
         if not base <= mapping.start < end:
-            kinds[kind_of(mapping, before, base)] += mapping.resident
+            kinds[kind_of(mapping, before, base, tables)] += mapping.resident
         before = mapping
     kinds["mapped"] = min(kinds["anonymous"], totals["mapped_bytes"])
     kinds["anonymous"] -= kinds["mapped"]

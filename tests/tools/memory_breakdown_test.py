@@ -76,6 +76,7 @@ class Breakdown(InFolder):
             process.send_signal(signal.SIGSTOP)
             kinds.wait_until_stopped(process.pid)
             cls.result = kinds.breakdown(process.pid, BIN)
+            cls.maps, cls.totals = kinds.mappings(process.pid), kinds.info(process.pid, BIN)["uslab"]
             with open(f"/proc/{process.pid}/status", encoding="ascii") as stream:
                 cls.status = dict(line.split(":", 1) for line in stream)
         finally:
@@ -101,6 +102,11 @@ class Breakdown(InFolder):
         small = ["caches"] if os.path.exists(HUGE) else []
         for kind in ("windows", "descriptors", *small, "library", "library data", "program files", "stack"):
             self.assertTrue(0 < found[kind] < 12 * MIB, (kind, found[kind]))
+
+    def test_the_tables(self):
+        """They begin where the script has it: what is below is none of theirs."""
+        start = int(self.totals["arena_base"], 16) + kinds.WINDOWS - kinds.tables_size(self.totals["arena_limit"])
+        self.assertIn(start, [m.start for m in self.maps if "w" in m.rights])
 
     def test_the_classes(self):
         by_name = {c["name"]: c for c in self.result["classes"]}
@@ -169,6 +175,24 @@ class Ends(InOwnFolder):
         self.assertEqual(os.listdir(os.path.join(self.folder, "tmp")), [])
         while runs(program):  # killed it is; the kernel takes a moment
             time.sleep(0.01)
+
+
+class Kinds(unittest.TestCase):
+    def kind(self, start, flags):
+        """Of a page at start, where the arena's base is 1 TiB and the tables take 1 GiB."""
+        mapping = kinds.Mapping(f"{start:x}-{start + kinds.PAGE:x} rw-p 00000000 00:00 0\n"
+                                f"Rss: 4 kB\nVmFlags: rd wr {flags}\n")
+        return kinds.kind_of(mapping, None, 1 << 40, 1 << 30)
+
+    def test_by_place(self):
+        """Right below the tables, where the system puts the next mapping if no hole above is larger."""
+        tables = (1 << 40) + kinds.WINDOWS - (1 << 30)
+        self.assertEqual(self.kind(tables, "nh"), "descriptors")
+        self.assertEqual(self.kind(tables - kinds.PAGE, "nh"), "caches")
+        self.assertEqual(self.kind(1 << 41, "nh"), "caches")
+        self.assertEqual(self.kind(1 << 41, ""), "anonymous")
+        self.assertEqual(self.kind((1 << 40) + kinds.WINDOWS, "nh"), "windows")
+        self.assertEqual(self.kind((1 << 40) + kinds.CLASSES, "nh"), "descriptors")
 
 
 class Wrong(InFolder):
