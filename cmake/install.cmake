@@ -74,6 +74,7 @@ foreach(source IN LISTS man_sources)
 		set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
 		file(READ ${source} text)
 		string(REGEX REPLACE ".*# NAME\n+([^#]*) - .*" "\\1" names "${text}")
+		string(REPLACE "\\" "" names "${names}") # scdoc's \_
 		string(REGEX MATCHALL "[A-Za-z0-9_-]+" names "${names}")
 		list(REMOVE_ITEM names ${page_name})
 		foreach(name IN LISTS names)

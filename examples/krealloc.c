@@ -6,10 +6,28 @@
  *   $ ./krealloc
  *   the first 100 bytes can as well be 128
  *   50 words, 400 bytes, no more than the block has: yes
+ *   it moved to a page of its own, and is there still: yes
  */
 #include <stdio.h>
 #include <string.h>
 #include <uslab/slab.h>
+
+/* To a page, which it keeps if it need not be anywhere else. */
+static int move(char *buffer, size_t used)
+{
+	char *page = krealloc_node_align(buffer, used, 4096, GFP_KERNEL,
+					 NUMA_NO_NODE);
+
+	if (!page) {
+		kfree(buffer);
+		return 1;
+	}
+	buffer = krealloc_node(page, used, GFP_KERNEL, NUMA_NO_NODE);
+	printf("it moved to a page of its own, and is there still: %s\n",
+	       buffer && (uintptr_t)buffer % 4096 == 0 ? "yes" : "no");
+	/* frees it */
+	return krealloc(buffer, 0, GFP_KERNEL) != ZERO_SIZE_PTR;
+}
 
 int main(void)
 {
@@ -39,7 +57,5 @@ int main(void)
 		return 1;
 	printf("50 words, %zu bytes, no more than the block has: %s\n",
 	       used, used <= ksize(buffer) ? "yes" : "no");
-	if (krealloc(buffer, 0, GFP_KERNEL) != ZERO_SIZE_PTR) /* frees it */
-		return 1;
-	return 0;
+	return move(buffer, used);
 }

@@ -20,6 +20,7 @@ import sys
 
 import charts  # from this folder
 import figures
+import kernel_api
 import option_table
 from callgraph import Objects, strongly_connected
 from check_callers import rule_callers  # noqa: F401: a rule is found by its name
@@ -485,6 +486,16 @@ def rule_charts(tree):
 def rule_figures(tree):
     """README.md has the figures of the newest raw results, whose folders are named by commit and CPU"""
     yield from figures.problems(tree.root)
+
+
+def rule_kernel(tree):
+    """docs/kernel-api.md says which of the kernel's names the public headers have, or why not"""
+    if kernel_api.NAMES not in tree.paths:
+        return
+    found = kernel_api.problems(tree.root)
+    if found is None:
+        tree.skip("kernel", "no C compiler here")
+    yield from found or ()
 
 
 def rule_private(tree):

@@ -56,18 +56,18 @@ extern "C" {
 #define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
 
 /*
- * Cache flags: values of Linux 6.1, include/linux/slab.h. What they do here:
+ * Cache flags: values of Linux 6.1, include/linux/slab.h (NO_MERGE: of 6.5). What they do here:
  *
  * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: debug flags F Z P U T of
  * uslab_set_debug(), from the start; such a cache leaves the fast path. HWCACHE_ALIGN: objects do
  * not share cache lines if they are larger than half of one. PANIC: see kmem_cache_create().
- * NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NOLEAKTRACE: it does not merge. RECLAIM_ACCOUNT,
- * CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags, and tools show
- * them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in
- * the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded ones. MEM_SPREAD,
- * DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: refused (EOPNOTSUPP). So are all others
- * (EINVAL): they are internal to the kernel, or switched on otherwise (FAILSLAB: debug flag A;
- * SKIP_KFENCE: a file of uslab-fs(1)).
+ * NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NO_MERGE, NOLEAKTRACE: it does not merge.
+ * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags,
+ * and tools show them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller
+ * slabs, as in the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded
+ * ones. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: refused (EOPNOTSUPP).
+ * So are all others (EINVAL): they are internal to the kernel, or switched on otherwise (FAILSLAB:
+ * debug flag A; SKIP_KFENCE: a file of uslab-fs(1)).
  */
 typedef unsigned int slab_flags_t;
 
@@ -87,6 +87,7 @@ typedef unsigned int slab_flags_t;
 #define SLAB_TRACE 0x00200000u
 #define SLAB_DEBUG_OBJECTS 0x00400000u
 #define SLAB_NOLEAKTRACE 0x00800000u
+#define SLAB_NO_MERGE 0x01000000u
 #define SLAB_FAILSLAB 0x02000000u
 #define SLAB_ACCOUNT 0x04000000u
 #define SLAB_KASAN 0x08000000u
@@ -97,9 +98,16 @@ typedef unsigned int slab_flags_t;
 #define ZERO_SIZE_PTR ((void *)16)
 #define ZERO_OR_NULL_PTR(p) ((uintptr_t)(p) <= (uintptr_t)ZERO_SIZE_PTR)
 
+/* Sizes of kmalloc's caches, smallest and largest; beyond these a block is whole pages. */
+#define KMALLOC_SHIFT_LOW 3
+#define KMALLOC_SHIFT_HIGH 13
+#define KMALLOC_MIN_SIZE 8
 #define KMALLOC_MAX_CACHE_SIZE 8192ul
+#define KMALLOC_SHIFT_MAX 22
 #define KMALLOC_MAX_SIZE (4ul << 20) /* kmalloc of more is NULL, as in the kernel */
+#define KMALLOC_MAX_ORDER 10	     /* of pages of 4096 bytes */
 #define ARCH_KMALLOC_MINALIGN 8
+#define ARCH_SLAB_MINALIGN 8
 
 #define USLAB_MAX_NAME 63 /* bytes of a cache's name */
 
@@ -108,8 +116,15 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
 /**
  * struct kmem_cache_args - the arguments of kmem_cache_create_args() beyond name and size
  * @align:    bytes, a power of two of at most a page, or 0 for the word
+ * @useroffset, @usersize: bytes of an object that may be copied to and from the user. Copies are
+ *            not checked; a cache with usersize does not merge, and a range that is not inside of
+ *            the object counts as none, as in the kernel
+ * @freeptr_offset, @use_freeptr_offset: bytes from the start of an object at which a free one with
+ *            a constructor may be overwritten. Nothing is: such objects keep all their bytes. An
+ *            offset that does not fit the object, or is no multiple of 8, is an error (EINVAL)
  * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
  *            leaves the engine (slobseg, slob); objects must be freed in that state
+ * @sheaf_capacity: accepted, without effect; see capacity
  * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
  *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all
  *            caches) or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
@@ -121,11 +136,17 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  *            the other fronts have no array and ignore it. More than that is an error (EINVAL)
  *
  * What is set here overrides USLAB_CONF; 0 or NULL: not set. A front that does not support the
- * engine is an error (EINVAL).
+ * engine is an error (EINVAL). The first seven are the kernel's, in its order; name those that are
+ * set (.align = 8).
  */
 struct kmem_cache_args {
 	unsigned int align;
+	unsigned int useroffset;
+	unsigned int usersize;
+	unsigned int freeptr_offset;
+	bool use_freeptr_offset;
 	void (*ctor)(void *obj);
+	unsigned int sheaf_capacity;
 	const char *engine;
 	const char *front;
 	unsigned int capacity;
@@ -160,6 +181,20 @@ USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int si
 USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned int size,
 						    const struct kmem_cache_args *args,
 						    slab_flags_t flags);
+
+/*
+ * kmem_cache_create(name, size, args, flags), as since Linux 6.12, is kmem_cache_create_args(): the
+ * third argument chooses. It is a pointer to struct kmem_cache_args, or NULL. Needs C11 or C++. An
+ * argument with a comma outside of parentheses, such as a compound literal, is to be put in some.
+ */
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define kmem_cache_create(name, size, third, ...) \
+	_Generic((third), struct kmem_cache_args *                \
+		 : kmem_cache_create_args, const struct kmem_cache_args * \
+		 : kmem_cache_create_args, void *                 \
+		 : kmem_cache_create_args, default                \
+		 : kmem_cache_create)(name, size, third, __VA_ARGS__)
+#endif
 
 #define KMEM_CACHE(type, flags) \
 	kmem_cache_create(#type, sizeof(struct type), __alignof__(struct type), (flags), NULL)
@@ -272,6 +307,47 @@ USLAB_API void *kmalloc_node(size_t size, gfp_t flags, int node)
  * valid.
  */
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+
+/**
+ * krealloc_node_align - krealloc to a place that suits (kernel: since 6.18)
+ * @align: bytes, a power of two of at most KMALLOC_MAX_SIZE; 0: any
+ * @node:  NUMA_NO_NODE: any
+ *
+ * A block that is large enough stays only if it has that alignment and is of that node; else it
+ * moves. A node that is given is a preference, unless __GFP_THISNODE. NULL, and p stays valid: as
+ * krealloc(); another align; over the engines slob and slobseg:pow2 with front "none" also an
+ * alignment that their blocks do not happen to have.
+ */
+USLAB_API void *krealloc_node_align(const void *p, size_t new_size, size_t align, gfp_t flags,
+				    int node)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+
+/*
+ * kmalloc_node() for a function that allocates in another one's name: reports, tracks and tools
+ * name caller, an address in the program.
+ */
+USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const void *caller)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+
+/* ---- kvmalloc: blocks of up to 2 GiB, which kfree(), krealloc() and ksize() take as well ---- */
+
+/**
+ * kvmalloc_node_align - size bytes, in a cache's object or in whole pages
+ * @align: bytes, a power of two of at most KMALLOC_MAX_SIZE; 0: any
+ *
+ * Up to KMALLOC_MAX_CACHE_SIZE as kmalloc(). More bytes are rounded up to whole pages, not to a
+ * power of two, and aligned to a page: where the kernel has vmalloc(). NULL: out of memory; more
+ * than INT_MAX bytes, as in the kernel; and see krealloc_node_align().
+ */
+USLAB_API void *kvmalloc_node_align(size_t size, size_t align, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+
+/* krealloc_node_align() for these; p may also be kmalloc's. */
+USLAB_API void *kvrealloc_node_align(const void *p, size_t new_size, size_t align, gfp_t flags,
+				     int node)
 	__attribute__((__alloc_size__(2),
 		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
 
@@ -407,5 +483,6 @@ USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 #endif
 
 #include <uslab/fastpath.h>
+#include <uslab/kmalloc.h>
 
 #endif /* USLAB_SLAB_H */

@@ -31,6 +31,12 @@ static struct kmem_cache *create_failed(const char *function, const struct cache
 	return NULL;
 }
 
+static bool holds_pointer(unsigned int offset, unsigned int size)
+{
+	return size >= sizeof(void *) && offset <= size - sizeof(void *) &&
+	       offset % sizeof(void *) == 0;
+}
+
 static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args *args, char *why)
 {
 	if (args->engine && !(spec->engine = cache_engine_by_name(args->engine))) {
@@ -41,9 +47,17 @@ static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args 
 		os_format(why, WHY_BYTES, "no front is called '%s'", args->front);
 		return -EINVAL;
 	}
+	if (args->use_freeptr_offset && !holds_pointer(args->freeptr_offset, spec->size)) {
+		os_format(why, WHY_BYTES, "no free pointer fits at offset %u of %u bytes",
+			  args->freeptr_offset, spec->size);
+		return -EINVAL;
+	}
 	spec->align = args->align;
 	spec->ctor = args->ctor;
 	spec->capacity = args->capacity;
+	/* spec 5.2.3: what is outside of the object counts as none */
+	if (args->usersize <= spec->size && spec->size - args->usersize >= args->useroffset)
+		spec->usersize = args->usersize;
 	return 0;
 }
 
@@ -90,9 +104,10 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
 	return create("kmem_cache_create_args", &spec, args);
 }
 
-USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
-					       unsigned int align, slab_flags_t flags,
-					       void (*ctor)(void *obj))
+/* In parentheses: it is a macro as well, which is not meant here. */
+USLAB_API struct kmem_cache *(kmem_cache_create)(const char *name, unsigned int size,
+						 unsigned int align, slab_flags_t flags,
+						 void (*ctor)(void *obj))
 {
 	struct cache_spec spec = {
 		.name = name, .size = size, .align = align, .flags = flags, .ctor = ctor

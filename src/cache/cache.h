@@ -83,6 +83,7 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
+	unsigned int usersize;		 /* not 0: nothing merges with it */
 	/* 0: the next free one; else fixed, and kfree() or free() finds the cache */
 	unsigned int id;
 	bool pack;	 /* see struct engine_params */
@@ -306,6 +307,11 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 {
 	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));
 }
+/*
+ * Whole pages for size bytes, at most INT32_MAX and not 0, where kvmalloc() has no cache for them:
+ * no power of two. align: power of two.
+ */
+void *kmalloc_alloc_pages(size_t size, size_t align, gfp_t gfp, int node, const void *caller);
 void kmalloc_free(const void *p, const void *caller);
 /*
  * The same for nr pointers; objects of one cache are freed together. The order of arguments saves

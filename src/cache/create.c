@@ -28,7 +28,8 @@
 	(SLAB_HWCACHE_ALIGN | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_PANIC |      \
 	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |  \
 	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD | \
-	 SLAB_NOLEAKTRACE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT | SLAB_NO_USER_FLAGS)
+	 SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT |   \
+	 SLAB_NO_USER_FLAGS)
 
 static void copy_name(char *to, const char *name)
 {
@@ -211,7 +212,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		c->flags = spec->flags;
 		c->refcount = 1;
 		c->capacity = (uint16_t)spec->capacity;
-		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : 0;
+		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : spec->usersize;
 		if (spec->id && spec->front == &front_none_ops)
 			c->takes_blocks = spec->engine->heap;
 		c->handle = percpu_handle(id);

@@ -17,7 +17,7 @@
 
 #define SLAB_NEVER_MERGE                                                                     \
 	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE | SLAB_TYPESAFE_BY_RCU | \
-	 SLAB_NOLEAKTRACE | SLAB_FAILSLAB | SLAB_KASAN)
+	 SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_FAILSLAB | SLAB_KASAN)
 #define SLAB_MERGE_SAME (SLAB_RECLAIM_ACCOUNT | SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_ACCOUNT)
 
 #define WORD sizeof(void *)
@@ -68,8 +68,8 @@ struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
 	unsigned int size = ALIGN_UP(spec->size, (unsigned int)WORD);
 	unsigned int align = cache_calculate_alignment(spec->flags, spec->align, size);
 
-	if (cache_defaults.no_merge || spec->no_merge || spec->ctor || spec->engine->heap ||
-	    (spec->flags & SLAB_NEVER_MERGE))
+	if (cache_defaults.no_merge || spec->no_merge || spec->usersize || spec->ctor ||
+	    spec->engine->heap || (spec->flags & SLAB_NEVER_MERGE))
 		return NULL;
 	size = ALIGN_UP(size, align);
 	for (struct list_head *pos = cache_list.prev; pos != &cache_list; pos = pos->prev) {

@@ -6,7 +6,7 @@
  * the compiler can know is the size; LENGTH comes from the command line, so that only what glibc
  * checks when the program runs can stop it (SIGABRT).
  */
-#include <uslab/slab.h>
+#include <uslab/kstring.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +36,16 @@ CASE(kmalloc_array, kmalloc_array(4, 4, GFP_KERNEL))
 CASE(kcalloc, kcalloc(2, 8, GFP_KERNEL))
 CASE(krealloc, krealloc(NULL, 16, GFP_KERNEL))
 CASE(krealloc_array, krealloc_array(NULL, 2, 8, GFP_KERNEL))
+CASE(kmalloc_array_node, kmalloc_array_node(2, 8, GFP_KERNEL, 0))
+CASE(kcalloc_node, kcalloc_node(4, 4, GFP_KERNEL, 0))
+CASE(kmalloc_track_caller, kmalloc_track_caller(16, GFP_KERNEL))
+CASE(krealloc_node, krealloc_node(NULL, 16, GFP_KERNEL, 0))
+CASE(kvmalloc, kvmalloc(16, GFP_KERNEL))
+CASE(kvcalloc, kvcalloc(2, 8, GFP_KERNEL))
+CASE(kvmalloc_node, kvmalloc_node(16, GFP_KERNEL, 0))
+CASE(kvrealloc, kvrealloc(NULL, 16, GFP_KERNEL))
+CASE(kmalloc_objs, kmalloc_objs(int, 4))
+CASE(kmemdup, kmemdup(text, 16, GFP_KERNEL))
 
 int main(int argc, char **argv)
 {
@@ -58,6 +68,16 @@ int main(int argc, char **argv)
 		TRY(kcalloc)
 		TRY(krealloc)
 		TRY(krealloc_array)
+		TRY(kmalloc_array_node)
+		TRY(kcalloc_node)
+		TRY(kmalloc_track_caller)
+		TRY(krealloc_node)
+		TRY(kvmalloc)
+		TRY(kvcalloc)
+		TRY(kvmalloc_node)
+		TRY(kvrealloc)
+		TRY(kmalloc_objs)
+		TRY(kmemdup)
 		if (ret)
 			return ret;
 	}

@@ -14,6 +14,8 @@ if grep -q '^USLAB_NO_RSEQ:.*=ON' "$USLAB_BUILD/CMakeCache.txt"; then
 	defines=-DUSLAB_NO_RSEQ=1
 fi
 cases="kmalloc kzalloc kmalloc_node kzalloc_node kmalloc_array kcalloc krealloc krealloc_array"
+cases="$cases kmalloc_array_node kcalloc_node kmalloc_track_caller krealloc_node kvmalloc kvcalloc"
+cases="$cases kvmalloc_node kvrealloc kmalloc_objs kmemdup"
 ulimit -c 0
 
 fail() {

@@ -44,10 +44,16 @@ refuses clang -ansi
 # Every inline function, with the warnings that a program may have switched on, at each level: what
 # is inlined there the compiler sees otherwise at another.
 cat >"$work/inlines.c" <<'TEXT'
-#include <uslab/slab.h>
+#include <uslab/cleanup.h>
 
 struct point { double x, y; };
+struct line { size_t n; struct point points[1]; }; /* C++ has no [] */
 struct kmem_cache *points(void);
+struct kmem_cache *as_in_the_kernel(void);
+struct line *by_type(size_t n);
+void *by_node(size_t n, int node);
+void *virtual_ones(size_t n, int node);
+int texts(const char *s, const char **constant);
 void *one(struct kmem_cache *s);
 int some(struct kmem_cache *s, size_t n, void **p);
 void *by_size(size_t n);
@@ -85,6 +91,71 @@ void *by_size(size_t n)
 	kfree(kcalloc(n, 2, GFP_KERNEL));
 	kfree(krealloc_array(NULL, n, 2, GFP_KERNEL));
 	return ZERO_OR_NULL_PTR(p) ? kmalloc(32, GFP_NOWAIT | __GFP_NOWARN) : p;
+}
+
+struct kmem_cache *as_in_the_kernel(void)
+{
+	static struct kmem_cache_args args;
+
+	args.align = 64;
+	if (!slab_is_available() || kmem_dump_obj(&args))
+		return kmem_cache_create("none", 64, NULL, 0);
+	return kmem_cache_create("points", sizeof(struct point), &args, SLAB_NO_MERGE);
+}
+
+struct line *by_type(size_t n)
+{
+	struct point *p __free(kfree) = kmalloc_obj(*p);
+	struct point *q __free(kvfree) = kvzalloc_objs(struct point, n, GFP_NOWAIT);
+	struct point *r __free(kfree_sensitive) = kzalloc_objs(struct point, 3);
+	struct line *line __free(kfree) = kmalloc_flex(struct line, points, n);
+	struct line *taken = no_free_ptr(line);
+
+	kfree(taken);
+	retain_and_null_ptr(taken);
+	line = kvzalloc_flex(*line, points, 3, GFP_KERNEL);
+	if (!p || !q || !r || !line || taken)
+		return NULL;
+	line->n = n;
+	return_ptr(line);
+}
+
+void *by_node(size_t n, int node)
+{
+	void *p = kmalloc_array_node(n, 8, GFP_KERNEL, node);
+
+	kfree(kcalloc_node(n, 8, GFP_KERNEL, node));
+	kfree(kmalloc_track_caller(n, GFP_KERNEL));
+	kfree(kmalloc_node_track_caller(n, GFP_KERNEL, node));
+	kfree(krealloc_node_align(NULL, n, 64, GFP_KERNEL, node));
+	return krealloc_node(p, n, GFP_KERNEL, node);
+}
+
+void *virtual_ones(size_t n, int node)
+{
+	void *p = kvmalloc(n, GFP_KERNEL);
+
+	kvfree(kvmalloc(64, GFP_KERNEL));
+	kvfree(kvzalloc(64, GFP_KERNEL));
+	kvfree(kvmalloc_array(n, 8, GFP_KERNEL));
+	kvfree(kvcalloc(n, 8, GFP_KERNEL));
+	kvfree(kvmalloc_array_node(n, 8, GFP_KERNEL, node));
+	kvfree(kvcalloc_node(n, 8, GFP_KERNEL, node));
+	kvfree_sensitive(kvzalloc_node(n, GFP_KERNEL, node), n);
+	return kvrealloc(p, 2 * n, GFP_KERNEL);
+}
+
+int texts(const char *s, const char **constant)
+{
+	char *copy __free(kfree) = kstrdup(s, GFP_KERNEL);
+	char *part __free(kfree) = kstrndup(s, 3, GFP_KERNEL);
+	void *bytes __free(kvfree) = kvmemdup(s, 3, GFP_KERNEL);
+	void *array __free(kfree) = kmemdup_array(s, 1, 3, GFP_KERNEL);
+	char *text __free(kfree) = kasprintf(GFP_KERNEL, "%s %d", s, 3);
+	const char *name __free(kfree_const) = kstrdup_const(s, GFP_KERNEL);
+
+	*constant = no_free_ptr(name);
+	return copy && part && bytes && array && text;
 }
 
 void give(struct kmem_cache *s, void *p)

@@ -45,7 +45,7 @@ class Man(unittest.TestCase):
 
     def test_each_name_leads_to_its_page(self):
         for page, text in sources(3).items():
-            names = re.search(r"# NAME\n+(.*?) - ", text, re.S).group(1).split(",")
+            names = re.search(r"# NAME\n+(.*?) - ", text, re.S).group(1).replace("\\", "").split(",")
             for name in [page] + [name.strip() for name in names]:
                 with self.subTest(name=name):
                     run = man("-w", "3", name)

@@ -5,7 +5,7 @@
  * Compiled as C and as C++, against the shared and the static library, by every way of finding
  * them. Says "ok VERSION" when an own cache and kmalloc do what they should.
  */
-#include <uslab/slab.h>
+#include <uslab/kstring.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +54,10 @@ static int use_kmalloc(void)
 	text = (char *)krealloc(text, 5000, GFP_KERNEL);
 	if (!text || strcmp(text, "words") != 0)
 		return fail("krealloc");
+	kfree(text);
+	text = kasprintf(GFP_KERNEL, "%s %d", "words", 3);
+	if (!text || strcmp(text, "words 3") != 0)
+		return fail("kasprintf");
 	kfree(text);
 	kfree(zero);
 	return 0;

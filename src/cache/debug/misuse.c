@@ -7,8 +7,8 @@
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
  *             suspicion. Reports are delivered with no lock held.
  * Locks:      cache_lock, while it is found out whether an object is free.
- * Flow:       called by api/kmalloc_api.c, cache/, malloc/resize.c and malloc/slow.c; calls the
- *             front's drain, the engine's is_free, debug/report/report.c.
+ * Flow:       called by api/kmalloc_api.c, api/resize_api.c, cache/, malloc/resize.c and
+ *             malloc/slow.c; calls the front's drain, the engine's is_free, debug/report/report.c.
  *
  * Is an object free? It is if it lies in the array of this CPU. Else the front is drained, so that
  * free objects lie in their slabs, or are held by a thread that is about to allocate or flush them.

@@ -6,8 +6,8 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index has a
  *             cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by kfree_bulk.c, api/init.c and api/kmalloc_api.c; calls alloc.c, free.c,
- *             heap.c, watch.c, debug/pages/pages.c for more than two pages.
+ * Flow:       called by kfree_bulk.c, cache.h and api/; calls alloc.c, free.c, heap.c, watch.c,
+ *             debug/pages/pages.c for more than two pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
@@ -154,24 +154,23 @@ static inline struct kmem_cache *kmalloc_handle(size_t size, gfp_t gfp)
 						       : id_of(type, size));
 }
 
-/* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
-static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
+/* size bytes in whole pages of bytes, aligned to align. */
+static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int node,
+			 const void *caller)
 {
-	size_t bytes;
 	bool zeroed;
 	void *p;
 
-	if (nested_call() || size > KMALLOC_MAX_SIZE)
+	if (nested_call())
 		return NULL;
 	cache_poll_now();
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
-	bytes = PAGE_SIZE << get_order(size);
 	instrument_enter();
-	p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
+	p = pages_alloc(size, bytes, align, node, &zeroed, caller);
 	if (unlikely(!p)) {
 		cache_shrink_all();
-		p = pages_alloc(size, bytes, bytes, node, &zeroed, caller);
+		p = pages_alloc(size, bytes, align, node, &zeroed, caller);
 	}
 	if (p)
 		bytes = pages_size(p);
@@ -180,6 +179,17 @@ static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
 	instrument_leave();
 	instrument_block_alloc(p, (struct instrument_block){ size, bytes, gfp, node, caller });
 	return p;
+}
+
+/* Whole blocks of 2^order pages, aligned to their size, as the kernel's kmalloc_large(). */
+static void *alloc_large(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	size_t bytes;
+
+	if (size > KMALLOC_MAX_SIZE)
+		return NULL;
+	bytes = PAGE_SIZE << get_order(size);
+	return alloc_pages(size, bytes, bytes, gfp, node, caller);
 }
 
 /* Does the cache give no objects for that size now, but blocks of its heap, or whole pages? */
@@ -234,6 +244,12 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 	if (unlikely(cache_heap_of(c)))
 		return alloc_on_heap(c, size, gfp, node, caller);
 	return cache_take(c, gfp, node, size, caller);
+}
+
+void *kmalloc_alloc_pages(size_t size, size_t align, gfp_t gfp, int node, const void *caller)
+{
+	return alloc_pages(size, ALIGN_UP(size, PAGE_SIZE), MAX(align, PAGE_SIZE), gfp, node,
+			   caller);
 }
 
 /*

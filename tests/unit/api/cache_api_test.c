@@ -29,6 +29,11 @@
 
 #define TOO_LONG "0123456789012345678901234567890123456789012345678901234567890123" /* 64 */
 
+#define FREE_POINTER(offset)                                           \
+	{                                                              \
+		.freeptr_offset = (offset), .use_freeptr_offset = true \
+	}
+
 static void keep(void *obj)
 {
 	(void)obj;
@@ -54,6 +59,9 @@ static struct {
 	{ "capacity", 8, { .capacity = 32 }, 0, EINVAL, "capacity 32" },
 	{ "pair", 8, { .engine = "slab", .front = "cpuslab" }, 0, EINVAL, "do not go together" },
 	{ "queue", 8, { .front = "queues", .capacity = 1025 }, 0, EINVAL, "capacity 1025" },
+	{ "free", 8, FREE_POINTER(1), 0, EINVAL, "no free pointer fits at offset 1 of 8" },
+	{ "free", 20, FREE_POINTER(16), 0, EINVAL, "no free pointer fits at offset 16 of 20" },
+	{ "free", 4, FREE_POINTER(0), 0, EINVAL, "no free pointer fits at offset 0 of 4" },
 	{ "order", KMALLOC_MAX_SIZE, { .ctor = keep }, 0, E2BIG, "do not fit the largest slab" },
 	{ "rcu", 8, { 0 }, SLAB_TYPESAFE_BY_RCU, EOPNOTSUPP, "needs RCU" },
 	{ TOO_LONG, 8, { 0 }, 0, ENAMETOOLONG, "at most 63 bytes" },
@@ -100,6 +108,59 @@ static void test_panic(void **state)
 	assert_true(child_aborted(&c));
 	assert_string_equal(c.text, "uslab: kmem_cache_create: Failed to create slab 'must'. "
 				    "Error -22: size 0 is not 1 to 4194304\n");
+}
+
+static void fill_five(void *obj)
+{
+	memset(obj, 5, 72);
+}
+
+/* The third argument chooses between the kernel's two forms; both have macros and functions. */
+IN_CHILD(test_two_forms)
+{
+	struct kmem_cache_args args = { .align = 64, .ctor = fill_five };
+	const struct kmem_cache_args same = args;
+	struct kmem_cache *s[] = {
+		kmem_cache_create("forms", 72, 64, 0, fill_five),
+		kmem_cache_create("forms", 72, &args, 0),
+		kmem_cache_create("forms", 72, &same, SLAB_HWCACHE_ALIGN),
+		kmem_cache_create("forms", 72,
+				  &((struct kmem_cache_args){ .align = 64, .ctor = fill_five }), 0),
+	};
+	struct kmem_cache *none = kmem_cache_create("none", 72, NULL, SLAB_NO_MERGE);
+	struct kmem_cache *(*function)(const char *, unsigned int, unsigned int, slab_flags_t,
+				       void (*)(void *)) = kmem_cache_create;
+
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		char *p = kmem_cache_alloc(s[i], GFP_KERNEL);
+
+		CHILD_CHECK((uintptr_t)p % 64 == 0 && p[0] == 5 && p[71] == 5);
+	}
+	CHILD_CHECK(none && kmem_cache_size(none) == 72);
+	CHILD_CHECK(function("none", 72, 0, 0, NULL) != none);
+}
+
+/* The kernel's further arguments: what they change, and what counts as none (spec 5.2). */
+IN_CHILD(test_kernel_arguments)
+{
+	struct kmem_cache_args args = { .useroffset = 8, .usersize = 56, .sheaf_capacity = 32 };
+	struct kmem_cache *plain = kmem_cache_create("plain", 64, NULL, 0);
+	struct kmem_cache *copied = kmem_cache_create("copied", 64, &args, 0);
+	char *p;
+
+	CHILD_CHECK(plain && copied && copied != plain);
+	args.usersize = 57; /* ends behind the object */
+	CHILD_CHECK(kmem_cache_create("none", 64, &args, 0) == plain);
+	args.useroffset = 65;
+	args.usersize = 0;
+	CHILD_CHECK(kmem_cache_create("none", 64, &args, 0) == plain);
+	args = (struct kmem_cache_args)FREE_POINTER(64);
+	args.ctor = fill_five;
+	p = kmem_cache_alloc(copied = kmem_cache_create("free", 72, &args, 0), GFP_KERNEL);
+	CHILD_CHECK(p && p[0] == 5 && p[71] == 5);
+	kmem_cache_free(copied, p);
+	p = kmem_cache_alloc(copied, GFP_KERNEL);
+	CHILD_CHECK(p && p[0] == 5 && p[64] == 5 && p[71] == 5);
 }
 
 static void create_too_many(void *arg)
@@ -543,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_node),	       cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_bulk_mixed),     cmocka_unit_test(test_bulk_all_or_none),
 		cmocka_unit_test(test_ctor),	       cmocka_unit_test(test_destroy_live),
+		cmocka_unit_test(test_two_forms),      cmocka_unit_test(test_kernel_arguments),
 		cmocka_unit_test(test_all_comes_back), cmocka_unit_test(test_queues),
 	};
 

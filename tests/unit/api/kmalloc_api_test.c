@@ -16,6 +16,7 @@
 #include "base/atomic.h"
 #include "cache/cache.h"
 #include "child.h"
+#include "debug/debug.h"
 #include "debug/report/report.h"
 
 static const char *class_of(const void *p)
@@ -238,6 +239,123 @@ static void test_arrays(void **state)
 	kfree(p);
 	assert_ptr_equal(kmalloc_array(0, huge, GFP_KERNEL), ZERO_SIZE_PTR);
 	assert_ptr_equal(kcalloc(huge, 0, GFP_KERNEL), ZERO_SIZE_PTR);
+}
+
+/* The same on a node; one that does not exist is none, unless it has to be that one. */
+static void test_arrays_of_nodes(void **state)
+{
+	volatile size_t huge = SIZE_MAX / 2 + 1;
+	unsigned char *p = hide(kmalloc_array_node(5, 20, GFP_KERNEL, 0));
+
+	(void)state;
+	assert_int_equal(ksize(p), 128);
+	kfree(p);
+	p = hide(kcalloc_node(4, 32, GFP_KERNEL, NUMA_NO_NODE));
+	for (unsigned int i = 0; i < 128; i++)
+		assert_int_equal(p[i], 0);
+	kfree(p);
+	assert_null(kmalloc_array_node(huge, 2, GFP_KERNEL, 0));
+	assert_null(kcalloc_node(3, huge, GFP_KERNEL, 0));
+	assert_null(kmalloc_array_node(8, 8, GFP_KERNEL | __GFP_THISNODE, 1000));
+	p = kmalloc_array_node(8, 8, GFP_KERNEL, 1000);
+	assert_non_null(p);
+	kfree(p);
+	assert_ptr_equal(kmalloc_array_node(huge, 0, GFP_KERNEL, 0), ZERO_SIZE_PTR);
+}
+
+static __attribute__((__noinline__)) void *wrapper(size_t size)
+{
+	void *p = kmalloc_track_caller(size, GFP_KERNEL);
+
+	return hide(p);
+}
+
+static __attribute__((__noinline__)) void *wrapper_of_node(size_t size)
+{
+	void *p = kmalloc_node_track_caller(size, GFP_KERNEL, 0);
+
+	return hide(p);
+}
+
+/* Who is tracked is the caller of the function that allocates, which lies in this test. */
+IN_CHILD(test_track_caller)
+{
+	void *p[2];
+
+	CHILD_CHECK(uslab_set_debug("kmalloc-64", "U") == 1);
+	p[0] = wrapper(60);
+	p[1] = wrapper_of_node(60);
+	CHILD_CHECK(ksize(p[0]) >= 60 && ksize(p[1]) >= 60);
+	for (unsigned int i = 0; i < 2; i++) {
+		const struct page *slab = page_slab_of(p[i]);
+		uintptr_t caller = debug_track(slab->layout, p[i], TRACK_ALLOC)->addr;
+		uintptr_t here = (uintptr_t)test_track_caller_in_child;
+
+		CHILD_CHECK(caller - here < 4096);
+		kfree(p[i]);
+	}
+	CHILD_CHECK(!uslab_kmalloc_caller(8, GFP_KERNEL | __GFP_THISNODE, 1000, NULL));
+}
+
+struct point {
+	long x;
+	long y;
+};
+
+struct row {
+	unsigned int n;
+	struct point points[];
+};
+
+static unsigned int count_up(unsigned int *calls)
+{
+	return ++*calls * 10;
+}
+
+/* The result has the type, and room for it; flags are GFP_KERNEL unless they are said. */
+static void test_types_of_objects(void **state)
+{
+	struct point *p = kmalloc_obj(struct point);
+	struct point *q = kzalloc_obj(*p, GFP_KERNEL);
+	struct point *many = kmalloc_objs(*p, 5);
+	struct point *zeros = kzalloc_objs(struct point, 20, GFP_ATOMIC);
+	unsigned int calls = 0;
+	struct row *row = kmalloc_flex(*row, points, count_up(&calls));
+	struct row *zero_row = kzalloc_flex(struct row, points, 3, GFP_KERNEL);
+
+	(void)state;
+	assert_string_equal(class_of(p), "kmalloc-16");
+	assert_true(!q->x && !q->y);
+	assert_string_equal(class_of(many), "kmalloc-96");
+	assert_string_equal(class_of(zeros), "kmalloc-512");
+	for (unsigned int i = 0; i < 20; i++)
+		assert_true(!zeros[i].x && !zeros[i].y);
+	assert_int_equal(calls, 1);
+	assert_string_equal(class_of(row), "kmalloc-192"); /* 8 + 10 * 16 */
+	assert_string_equal(class_of(zero_row), "kmalloc-64");
+	assert_true(!zero_row->n && !zero_row->points[2].y);
+	kfree(p);
+	kfree(q);
+	kfree(many);
+	kfree(zeros);
+	kfree(row);
+	kfree(zero_row);
+}
+
+static void test_types_too_large(void **state)
+{
+	volatile size_t counts[] = { SIZE_MAX,	    SIZE_MAX / 16, SIZE_MAX / 16 + 1,
+				     SIZE_MAX / 32, PTRDIFF_MAX,   INT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		assert_null(kmalloc_objs(struct point, counts[i]));
+		assert_null(kzalloc_objs(struct point, counts[i]));
+		assert_null(kvmalloc_objs(struct point, counts[i]));
+		assert_null(kmalloc_flex(struct row, points, counts[i]));
+		assert_null(kvzalloc_flex(struct row, points, counts[i], GFP_KERNEL));
+	}
+	assert_ptr_equal(kmalloc_objs(struct point, 0), ZERO_SIZE_PTR);
 }
 
 static void test_zero(void **state)
@@ -514,6 +632,10 @@ int main(void)
 		cmocka_unit_test(test_krealloc_of_freed),
 		cmocka_unit_test(test_krealloc_fails),
 		cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_arrays_of_nodes),
+		cmocka_unit_test(test_track_caller),
+		cmocka_unit_test(test_types_of_objects),
+		cmocka_unit_test(test_types_too_large),
 		cmocka_unit_test(test_zero),
 		cmocka_unit_test(test_sensitive),
 		cmocka_unit_test(test_alignment),

@@ -84,8 +84,8 @@ IN_CHILD(test_vector_6)
 IN_CHILD(test_never_merge)
 {
 	static const slab_flags_t never[] = {
-		SLAB_RED_ZONE, SLAB_POISON,	     SLAB_STORE_USER,
-		SLAB_TRACE,    SLAB_TYPESAFE_BY_RCU, SLAB_NOLEAKTRACE
+		SLAB_RED_ZONE,	      SLAB_POISON,	SLAB_STORE_USER, SLAB_TRACE,
+		SLAB_TYPESAFE_BY_RCU, SLAB_NOLEAKTRACE, SLAB_NO_MERGE,
 	};
 	struct cache *plain;
 
@@ -144,6 +144,8 @@ IN_CHILD(test_not_merged)
 	first = make("plain", 64, 0, 0);
 	CHILD_CHECK(first->engine.ctor == NULL && first->usersize == 0);
 	CHILD_CHECK(made(&(struct cache_spec){ .name = "alone", .size = 64, .no_merge = true }) !=
+		    first);
+	CHILD_CHECK(made(&(struct cache_spec){ .name = "user", .size = 64, .usersize = 8 }) !=
 		    first);
 	CHILD_CHECK(make("plain", 64, 0, 0) == first);
 }
