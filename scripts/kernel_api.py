@@ -37,6 +37,14 @@ ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"ARCH_DMA_MINALIGN", "no devices, so no alignment for them"),
 ))
 
+# Likewise, what to know of a name that is there.
+BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
+    (r"SLAB_TYPESAFE_BY_RCU", "a cache with it is refused (EOPNOTSUPP)"),
+    (r"SLAB_(FAILSLAB|KASAN|SKIP_KFENCE)", "a cache with it is refused (EINVAL)"),
+    (r"SLAB_(MEM_SPREAD|DEBUG_OBJECTS)", "without effect"),
+    (r"SLAB_(CACHE_DMA|CACHE_DMA32|ACCOUNT)", "keeps caches apart, the memory is the same"),
+))
+
 INTRODUCTION = """# The kernel's names
 
 Which names of `<linux/slab.h>` and `<linux/mempool.h>`, Linux 6.1 to 7.x, a program finds in
@@ -107,8 +115,13 @@ def manual_pages(root):
     return found
 
 
-def reason_of(name):
-    return next((reason for pattern, reason in ABSENT if pattern.match(name)), None)
+def text_for(name, table):
+    return next((text for pattern, text in table if pattern.match(name)), None)
+
+
+def present_text(name, pages):
+    page, but = f", *{pages[name]}*" if name in pages else "", text_for(name, BUT)
+    return f"yes{page}{f'; {but}' if but else ''}"
 
 
 def make(root):
@@ -121,13 +134,12 @@ def make(root):
     for title, names in parts:
         text.append(f"\n## {title}\n\n| name | here |\n| --- | --- |\n")
         for name in names:
-            reason = reason_of(name)
+            reason = text_for(name, ABSENT)
             if name in there and reason:
                 mistakes.append(f"{name} is there, yet scripts/kernel_api.py says '{reason}'")
             elif name not in there and not reason:
                 mistakes.append(f"{name} is absent, and scripts/kernel_api.py does not say why")
-            page = f"yes, *{pages[name]}*" if name in pages else "yes"
-            text.append(f"| `{name}` | {page if name in there else f'no; {reason}'} |\n")
+            text.append(f"| `{name}` | {present_text(name, pages) if name in there else f'no; {reason}'} |\n")
     return "".join(text), mistakes
 
 
