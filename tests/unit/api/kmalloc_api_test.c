@@ -15,25 +15,10 @@
 #include "bare.h"
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "blocks.h"
 #include "child.h"
 #include "debug/debug.h"
 #include "debug/report/report.h"
-
-static const char *class_of(const void *p)
-{
-	struct cache *c = cache_of_object(p);
-
-	return c ? c->name : "none";
-}
-
-/* The compiler knows how much was asked for, and objects when a test uses all there is. */
-static void *hide(void *p)
-{
-	static void *volatile box;
-
-	box = p;
-	return box;
-}
 
 /* Allocates, looks at the class and frees. Inline where size is a constant. */
 #define ASSERT_CLASS(size, name)                              \

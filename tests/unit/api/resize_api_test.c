@@ -16,35 +16,12 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
+#include "blocks.h"
+#include "bytes.h"
 #include "child.h"
 #include "debug/report/report.h"
 #include "os/cpu/cpu.h"
 #include "page/page.h"
-
-static const char *class_of(const void *p)
-{
-	struct cache *c = cache_of_object(p);
-
-	return c ? c->name : "none";
-}
-
-/* The compiler knows how much was asked for, and objects when a test uses all there is. */
-static void *hide(void *p)
-{
-	static void *volatile box;
-
-	box = p;
-	return box;
-}
-
-static bool is_filled(const unsigned char *p, unsigned char value, size_t size)
-{
-	while (size && *p == value) {
-		p++;
-		size--;
-	}
-	return !size;
-}
 
 /* A cache's object up to 8 KiB; then pages, as many as are needed. */
 static void test_kvmalloc(void **state)
@@ -74,10 +51,10 @@ static void test_kvmalloc(void **state)
 		assert_int_equal(ksize(p), v[i].usable);
 		assert_int_equal((uintptr_t)p % page, 0);
 		assert_string_equal(class_of(p), v[i].name);
-		assert_true(is_filled(q, 0, v[i].usable));
+		assert_true(all_bytes(q, v[i].usable, 0));
 		memset(p, 0x31, v[i].usable);
 		memset(q, 0x32, v[i].usable);
-		assert_true(is_filled(p, 0x31, v[i].usable));
+		assert_true(all_bytes(p, v[i].usable, 0x31));
 		kvfree(p);
 		kvfree_sensitive(q, v[i].size);
 	}
@@ -135,7 +112,7 @@ static void test_arrays(void **state)
 	(void)state;
 	assert_int_equal(ksize(p), 128);
 	assert_int_equal(ksize(q), 25 * 4096);
-	assert_true(is_filled(q, 0, ksize(q)));
+	assert_true(all_bytes(q, ksize(q), 0));
 	kvfree(p);
 	kvfree(q);
 }
@@ -175,15 +152,15 @@ static void test_kvrealloc(void **state)
 		p = hide(kvrealloc(p, sizes[i], GFP_KERNEL));
 		assert_non_null(p);
 		assert_true(ksize(p) >= sizes[i]);
-		assert_true(is_filled(p, 0x21, kept));
+		assert_true(all_bytes(p, kept, 0x21));
 		kept = sizes[i];
 		memset(p, 0x21, kept);
 	}
 	assert_null(kvrealloc(p, (size_t)INT32_MAX + 1, GFP_KERNEL));
-	assert_true(is_filled(p, 0x21, kept));
+	assert_true(all_bytes(p, kept, 0x21));
 	p = hide(kvrealloc(p, 1000, GFP_KERNEL | __GFP_ZERO));
-	assert_true(is_filled(p, 0x21, 1000));
-	assert_true(is_filled(p + 1000, 0, ksize(p) - 1000));
+	assert_true(all_bytes(p, 1000, 0x21));
+	assert_true(all_bytes(p + 1000, ksize(p) - 1000, 0));
 	assert_ptr_equal(kvrealloc(p, 0, GFP_KERNEL), ZERO_SIZE_PTR);
 	/* kmalloc's may become one, and the other way round */
 	p = kmalloc(100, GFP_KERNEL);
@@ -220,7 +197,7 @@ static void test_krealloc_align(void **state)
 	p = hide(krealloc_node_align(odd, 8, 64, GFP_KERNEL, NUMA_NO_NODE));
 	assert_ptr_not_equal(p, odd);
 	assert_int_equal((uintptr_t)p % 64, 0);
-	assert_true(is_filled(p, 0x44, 8));
+	assert_true(all_bytes(p, 8, 0x44));
 	assert_ptr_equal(krealloc_node_align(p, 64, 64, GFP_KERNEL, NUMA_NO_NODE), p);
 	kfree(p);
 }
@@ -241,9 +218,9 @@ IN_CHILD(test_krealloc_node)
 	CHILD_CHECK(krealloc_node(p, 900, GFP_KERNEL, 1000) == p);
 	CHILD_CHECK(!krealloc_node(p, 5000, GFP_KERNEL | __GFP_THISNODE, 1000));
 	q = hide(krealloc_node(p, 900, GFP_KERNEL, 1));
-	CHILD_CHECK(q && q != p && page_head_of(q)->node == 1 && is_filled(q, 0x55, 900));
+	CHILD_CHECK(q && q != p && page_head_of(q)->node == 1 && all_bytes(q, 900, 0x55));
 	q = hide(kvrealloc_node_align(q, 900, 4096, GFP_KERNEL, 0));
-	CHILD_CHECK(q && page_head_of(q)->node == 0 && is_filled(q, 0x55, 900));
+	CHILD_CHECK(q && page_head_of(q)->node == 0 && all_bytes(q, 900, 0x55));
 	kfree(q);
 }
 
@@ -269,7 +246,7 @@ static void without_memory(void *arg)
 	child_limit(RLIMIT_DATA, &none);
 	CHILD_CHECK(!kvmalloc(64ul << 20, GFP_KERNEL));
 	CHILD_CHECK(!kvrealloc(p, 64ul << 20, GFP_KERNEL));
-	CHILD_CHECK(is_filled(p, 0x44, 100000) && ksize(p) == 25 * 4096);
+	CHILD_CHECK(all_bytes(p, 100000, 0x44) && ksize(p) == 25 * 4096);
 	kvfree(p);
 }
 
