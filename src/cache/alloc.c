@@ -69,7 +69,8 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		n += ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
 	}
 	if (unlikely(n < nr)) { /* all or none */
-		ops->free_bulk(&c->front, n, p);
+		ops->free_bulk(&c->front, n - done, p + done);
+		cache_free_bulk_for(c, done, p, caller); /* they have lost their marks */
 		return 0;
 	}
 	if (likely(c->engine.mark))

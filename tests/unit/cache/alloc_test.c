@@ -4,6 +4,7 @@
  */
 #include "bytes.h"
 #include "cache_fixture.h"
+#include "refused.h"
 
 static const char *const fronts[] = { "array", "none", "cpuslab" };
 
@@ -231,6 +232,25 @@ IN_BARE_CHILD(test_bulk_all_or_none)
 	}
 }
 
+/* What a bulk call gives back, a hit had taken: it is free again, and a second free is noticed. */
+IN_BARE_CHILD(test_bulk_gives_hits_back)
+{
+	static void *p[8192];
+	struct cache *c;
+	void *hit[2];
+
+	ready();
+	c = make("c", 1024, 0, 0);
+	p[0] = hit[0] = obj_alloc(c);
+	p[1] = hit[1] = obj_alloc(c);
+	no_more_memory();
+	report_set_hook(quiet, NULL, true);
+	CHILD_CHECK(!cache_alloc_bulk_for(c, GFP_KERNEL | __GFP_NOWARN, 8192, p, 2, NULL));
+	CHILD_CHECK(in_use(c) == 0);
+	refused(obj_free, c, hit[0]);
+	refused(obj_free, c, hit[1]);
+}
+
 IN_CHILD(test_bulk_of_none)
 {
 	struct cache *c;
@@ -253,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_pressure_none),
 		cmocka_unit_test(test_pressure_cpuslab),
 		cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_bulk_gives_hits_back),
 		cmocka_unit_test(test_bulk_of_none),
 	};
 
