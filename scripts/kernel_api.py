@@ -19,14 +19,13 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAMES, DOCUMENT = "scripts/kernel-names.txt", "docs/kernel-api.md"
-HEADERS = ("uslab/slab.h", "uslab/kstring.h", "uslab/cleanup.h")
+HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.h")
 
 # (pattern of whole names, reason): the first that matches. Names that match none have to be there.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"k\w*free_rcu\w*", "not there yet: RCU"),
     (r"k\w+_nolock\w*", "not there yet: calls for any context"),
     (r"kmem_buckets\w*", "not there yet: caches by size for one user"),
-    (r"mempool_\w+", "not there yet: memory pools"),
     (r"kmem_cache_\w*sheaf\w*", "not there yet: sheaves that are lent"),
     (r"kmem_cache_create_usercopy|KMEM_CACHE_USERCOPY", "not there yet: checks of copies"),
     (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),
@@ -48,9 +47,10 @@ BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
 INTRODUCTION = """# The kernel's names
 
 Which names of `<linux/slab.h>` and `<linux/mempool.h>`, Linux 6.1 to 7.x, a program finds in
-`<uslab/slab.h>`, `<uslab/kstring.h>` and `<uslab/cleanup.h>`. `scripts/kernel_api.py` compiles each
-name of `scripts/kernel-names.txt` and writes this; `scripts/check.py` (rule kernel) sees to it that
-it holds. Where a function does other than in the kernel its manual page says so.
+`<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>` and `<uslab/cleanup.h>`.
+`scripts/kernel_api.py` compiles each name of `scripts/kernel-names.txt` and writes this;
+`scripts/check.py` (rule kernel) sees to it that it holds. Where a function does other than in the
+kernel its manual page says so.
 """
 
 

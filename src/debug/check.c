@@ -87,9 +87,8 @@ static bool check_red_zones(struct engine *e, struct page *slab, void *obj, unsi
 	return check_bytes(e, slab, obj, AREA_KMALLOC_REDZONE, p + asked, red, size - asked);
 }
 
-static bool check_poison(struct engine *e, struct page *slab, void *obj)
+bool debug_check_poison(struct engine *e, struct page *slab, void *obj, unsigned int size)
 {
-	unsigned int size = slab->layout->object_size;
 	unsigned char *p = obj;
 
 	return check_bytes(e, slab, obj, AREA_POISON, p, POISON_FREE, size - 1) &&
@@ -131,7 +130,7 @@ bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned
 	}
 	if (layout->debug & SLAB_POISON) {
 		if (red == RED_INACTIVE && debug_poisons_objects(slab) &&
-		    !check_poison(e, slab, obj))
+		    !debug_check_poison(e, slab, obj, size))
 			return false;
 		check_object_padding(e, slab, obj);
 	}

@@ -205,6 +205,12 @@ bool debug_resize(struct page *slab, void *obj, size_t new_size);
 /* With F, before a resize: true if the object is free already; that is reported. No lock held. */
 bool debug_report_free(struct page *slab, void *obj);
 
+/* ---- element.c: an object of a debug slab comes to a memory pool, or leaves it ---- */
+
+void debug_poison_kept(struct page *slab, void *obj);
+/* What was written meanwhile is reported; the caller delivers it. Then the object is as new. */
+void debug_check_kept(struct page *slab, void *obj);
+
 /* ---- validate.c (spec 7.8) ---- */
 
 /* Checks all debug slabs, full ones too. Returns how many. */

@@ -130,6 +130,8 @@ void debug_request_init(struct debug_request *r, const struct engine *e,
 bool debug_check_slab_locked(struct engine *e, struct page *slab);
 /* red: RED_ACTIVE or RED_INACTIVE, as the object should be. */
 bool debug_check_object(struct engine *e, struct page *slab, void *obj, unsigned char red);
+/* Its first size bytes are poison, as those of a free object. */
+bool debug_check_poison(struct engine *e, struct page *slab, void *obj, unsigned int size);
 /* Follows the free list, and compares counters with it. Is obj on it? obj NULL: is it undamaged? */
 bool debug_on_freelist_locked(struct engine *e, struct page *slab, const void *obj);
 /* The bytes behind the last object. */

@@ -42,6 +42,7 @@ enum lock_rank {
 	RANK_CPU = 50,	   /* generic per-CPU lock */
 	RANK_CPUSLAB = 52, /* front/cpuslab.c: slow paths of a cache on a CPU */
 	RANK_CACHE = 60,   /* cache registry */
+	RANK_POOL = 62,	   /* cache/mempool/elements.c; nothing is called under it */
 };
 
 struct lock {
