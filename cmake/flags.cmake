@@ -2,7 +2,7 @@
 #
 # Compiler flags, as interface targets:
 #
-#   uslab_flags        every C file of the project
+#   uslab_flags        every file of the project
 #   uslab_lto_objects  objects of the library: machine code and LTO code side by side
 #   uslab_lto_link     links that optimise the whole
 #   uslab_plain_link   links that take the machine code of such objects (quick; the tests)
@@ -14,12 +14,13 @@ add_library(uslab_plain_link INTERFACE)
 set(uslab_relocatable_flags "") # of the link of all objects into the one of libuslab.a
 
 target_compile_options(uslab_flags INTERFACE
-	-std=gnu17 -Wall -Wextra -Wmissing-prototypes -Wstrict-prototypes
+	$<$<COMPILE_LANGUAGE:C>:-std=gnu17> -Wall -Wextra
+	"$<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes;-Wstrict-prototypes>"
 	$<$<BOOL:${USLAB_WERROR}>:-Werror>
 	# An allocator hands the same bytes out under one type after another.
-	-fno-strict-aliasing)
-# Empty, so that a file that says "#define _GNU_SOURCE" for itself agrees.
-target_compile_definitions(uslab_flags INTERFACE _GNU_SOURCE=)
+	$<$<COMPILE_LANGUAGE:C>:-fno-strict-aliasing>)
+# Empty, so that a file that says "#define _GNU_SOURCE" for itself agrees. C++ has it defined.
+target_compile_definitions(uslab_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE=>)
 
 if(USLAB_DEBUG)
 	target_compile_definitions(uslab_flags INTERFACE USLAB_DEBUG_BUILD=1)

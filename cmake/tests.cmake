@@ -4,6 +4,7 @@
 #
 #   tests/unit/<floor>/*_test.c    label quick   also as norseq, and valgrind in the generic preset
 #   tests/conformance/*_test.c     label quick   also as norseq
+#   tests/cpp/*_test.cpp           label quick   for each standard of C++ that the compiler knows
 #   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds; not with ThreadSanitizer
 #   tests/race/*_test.c            label race
 #   tests/stress/*_test.c          label stress
@@ -199,6 +200,29 @@ function(uslab_script_tests kind default_label default_timeout)
 	endforeach()
 endfunction()
 
+# The standards as they stand, without extensions.
+function(uslab_cpp_tests default_label default_timeout)
+	file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/*_test.cpp)
+	foreach(source IN LISTS sources)
+		uslab_test_options(${source} ${default_label} ${default_timeout})
+		cmake_path(GET source STEM stem)
+		string(REGEX REPLACE "_test$" "" name ${stem})
+		foreach(standard 17 20 23)
+			if(NOT cxx_std_${standard} IN_LIST CMAKE_CXX_COMPILE_FEATURES)
+				continue()
+			endif()
+			set(target test_cpp${standard}_${name})
+			add_executable(${target} ${source})
+			set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
+				RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cpp${standard}
+				CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+			target_link_libraries(${target} PRIVATE uslab_internal uslab_cmocka uslab_flags uslab_plain_link)
+			uslab_add_test(cpp${standard}/${name} ${label} ${timeout} ${serial} "${test_environment}"
+				${launcher} $<TARGET_FILE:${target}>)
+		endforeach()
+	endforeach()
+endfunction()
+
 # Programs with a mistake each. Those named malloc_* run under the drop-in, the others use the library.
 # Optimised, so that the inline hit paths are inline; the rest as it is written, so that calls stay calls.
 function(uslab_misuse_programs)
@@ -241,6 +265,9 @@ set(script_environment
 
 uslab_c_tests(unit *_test.c quick 60)
 uslab_c_tests(conformance *_test.c quick 120)
+if(USLAB_CXX)
+	uslab_cpp_tests(quick 60)
+endif()
 # Emulators are slow, and what the others find does not depend on CPU or C library.
 if(CMAKE_CROSSCOMPILING)
 	uslab_script_tests(foreign quick 120)

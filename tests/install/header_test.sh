@@ -184,6 +184,42 @@ quiet
 quiet -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wno-cpp '-Wno-#warnings'
 quiet -DUSLAB_NO_RSEQ
 
+# <uslab/cache.hpp> by each standard, also without exceptions and type information, and what it then does.
+hpp=$USLAB_SRC/tests/install/use_containers.cpp
+for compiler in g++ clang++; do
+	for standard in c++17 c++20 c++2b; do
+		for more in "" "-fno-exceptions -fno-rtti" "-DUSLAB_NO_RSEQ" "-O0"; do
+			# shellcheck disable=SC2086
+			$compiler -std=$standard -O2 $strict $more "$include" "$hpp" "$USLAB_LIB/libuslab.a" \
+				-o "$work/hpp" || { echo "$compiler -std=$standard $more: warns"; exit 1; }
+			case $("$work/hpp") in
+			"ok "*) ;;
+			*) echo "$compiler -std=$standard $more: does not run"; exit 1 ;;
+			esac
+		done
+	done
+	said=$(echo '#include <uslab/cache.hpp>' | $compiler -std=c++14 "$include" -fsyntax-only -x c++ - 2>&1) &&
+		{ echo "$compiler -std=c++14: is accepted"; exit 1; }
+	case $said in
+	*"error: "*"is for C++17 and later"*) echo "$compiler, <uslab/cache.hpp>: ok" ;;
+	*) echo "$compiler -std=c++14: $said"; exit 1 ;;
+	esac
+done
+
+# Where nothing can be thrown, what would throw ends the program.
+cat >"$work/abort.cpp" <<'TEXT'
+#include <uslab/cache.hpp>
+
+int main()
+{
+	return *uslab::allocator<char>().allocate(SIZE_MAX);
+}
+TEXT
+g++ -std=c++17 -O2 -fno-exceptions "$include" "$work/abort.cpp" "$USLAB_LIB/libuslab.a" -o "$work/abort"
+status=0
+(ulimit -c 0; exec "$work/abort") || status=$?
+[ "$status" -eq 134 ] || { echo "-fno-exceptions: status $status, not that of abort()"; exit 1; }
+
 # The library's own files, where the headers of valgrind and SystemTap are missing.
 for compiler in gcc clang; do
 	for file in instrument/memcheck instrument/probe memory/readable; do

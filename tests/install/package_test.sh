@@ -8,6 +8,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$USLAB_SRC/tests/install/use.c
+cpp_source=$USLAB_SRC/tests/install/use_containers.cpp
 warnings="-Wall -Wextra -Werror"
 
 # expect_ok <what> <program>...: the program says "ok".
@@ -31,7 +32,7 @@ for file in "$lib/libuslab.so.0.1" "$lib/libuslab_malloc.so" "$prefix/include/us
 	[ -e "$file" ] || { echo "not installed: $file"; exit 1; }
 done
 # Internal headers stay at home, and so do the formatter's files.
-if find "$prefix/include" -type f ! -name '*.h' | grep .; then
+if find "$prefix/include" -type f ! -name '*.h' ! -name '*.hpp' | grep .; then
 	echo "the files above do not belong in include/"
 	exit 1
 fi
@@ -54,6 +55,9 @@ for compiler in g++ clang++; do
 	# shellcheck disable=SC2086
 	$compiler $warnings -std=c++17 -O2 -x c++ "$source" -x none $flags -o "$work/x_$compiler"
 	expect_ok "$compiler, pkg-config, shared" "$work/x_$compiler"
+	# shellcheck disable=SC2086
+	$compiler $warnings -std=c++17 -O2 "$cpp_source" $flags -o "$work/h_$compiler"
+	expect_ok "$compiler, <uslab/cache.hpp>, pkg-config" "$work/h_$compiler"
 done
 
 # ---- the archive takes no name from a program that is not the API's ------------------------------
@@ -86,7 +90,7 @@ unset LD_LIBRARY_PATH
 cmake -G Ninja -S "$USLAB_SRC/tests/install/cmake" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
 	-DCMAKE_BUILD_TYPE=Release >"$work/cmake.log"
 cmake --build "$work/cmake" >>"$work/cmake.log" || { cat "$work/cmake.log"; exit 1; }
-for program in c_uslab cxx_uslab c_uslab_static cxx_uslab_static; do
+for program in c_uslab cxx_uslab hpp_uslab c_uslab_static cxx_uslab_static hpp_uslab_static; do
 	expect_ok "find_package, $program" "$work/cmake/$program"
 done
 
