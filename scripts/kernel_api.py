@@ -25,7 +25,6 @@ HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"k\w*free_rcu\w*", "not there yet: RCU"),
     (r"k\w+_nolock\w*", "not there yet: calls for any context"),
-    (r"kmem_buckets\w*", "not there yet: caches by size for one user"),
     (r"kmem_cache_\w*sheaf\w*", "not there yet: sheaves that are lent"),
     (r"kmem_cache_create_usercopy|KMEM_CACHE_USERCOPY", "not there yet: checks of copies"),
     (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),

@@ -61,6 +61,12 @@ USLAB_SIZED((1)) USLAB_INLINE void *kmalloc_track_caller(size_t size, gfp_t flag
 	return uslab_kmalloc_caller(size, flags, NUMA_NO_NODE, __builtin_return_address(0));
 }
 
+USLAB_SIZED((2))
+USLAB_INLINE void *kmem_buckets_alloc_track_caller(const kmem_buckets *b, size_t size, gfp_t flags)
+{
+	return uslab_kmalloc_buckets(b, size, flags, __builtin_return_address(0));
+}
+
 /* ---- kvmalloc ---- */
 
 USLAB_SIZED((1)) USLAB_INLINE void *kvmalloc_node(size_t size, gfp_t flags, int node)

@@ -332,6 +332,35 @@ USLAB_API void *krealloc_node_align(const void *p, size_t new_size, size_t align
 USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const void *caller)
 	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
+/* ---- caches by size for one user (kernel: since 6.11) ---- */
+
+/* By the kernel's index of a size; freed by nobody. */
+typedef struct kmem_cache *kmem_buckets[KMALLOC_SHIFT_HIGH + 1];
+
+/**
+ * kmem_buckets_create - caches of kmalloc's sizes, called name-8 to name-8k, which do not merge
+ * @useroffset, @usersize: see struct kmem_cache_args; of each size as far as they lie in it
+ *
+ * Returns NULL as kmem_cache_create() does, with nothing left; ZERO_SIZE_PTR over the engines slob,
+ * slob:1991 and slobseg:pow2, where kfree() does not know the cache of an object.
+ */
+USLAB_API kmem_buckets *kmem_buckets_create(const char *name, slab_flags_t flags,
+					    unsigned int useroffset, unsigned int usersize,
+					    void (*ctor)(void *obj));
+
+/*
+ * kmalloc() and kvmalloc() out of these caches; with b NULL or ZERO_SIZE_PTR, and for more than
+ * KMALLOC_MAX_CACHE_SIZE bytes, of their own. kfree() takes the results. caller: as for
+ * uslab_kmalloc_caller().
+ */
+USLAB_API void *uslab_kmalloc_buckets(const kmem_buckets *b, size_t size, gfp_t flags,
+				      const void *caller)
+	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *kmem_buckets_alloc(const kmem_buckets *b, size_t size, gfp_t flags)
+	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *kmem_buckets_valloc(const kmem_buckets *b, size_t size, gfp_t flags)
+	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+
 /* ---- kvmalloc: blocks of up to 2 GiB, which kfree(), krealloc() and ksize() take as well ---- */
 
 /**

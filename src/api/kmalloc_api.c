@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by programs; calls cache/kmalloc/kmalloc.c.
+ * Flow:       called by buckets_api.c and programs; calls cache/kmalloc/kmalloc.c.
  */
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * Data:       struct request.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by mempool_api.c, mempool_kinds.c, string_api.c and programs; calls
- *             cache/kmalloc/kmalloc.c.
+ * Flow:       called by buckets_api.c, mempool_api.c, mempool_kinds.c, string_api.c and
+ *             programs; calls cache/kmalloc/kmalloc.c.
  */
 #include <string.h>
 

@@ -6,9 +6,9 @@
  * Data:       none.
  * Invariants: see object.h.
  * Locks:      none held here.
- * Flow:       called by object.h, api/cache_api.c, api/mempool_kinds.c, kmalloc.c and
- *             malloc/slow.c on a miss; calls the front's alloc and cache/shrink.c; watch.c for a
- *             cache with watch bits. Polls the mailbox.
+ * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c,
+ *             kmalloc.c and malloc/slow.c on a miss; calls the front's alloc and cache/shrink.c;
+ *             watch.c for a cache with watch bits. Polls the mailbox.
  *
  * Memory pressure is a return value: when the front fails, every cache is shrunk once and the call
  * is repeated; then NULL.

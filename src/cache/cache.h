@@ -302,6 +302,10 @@ int kmalloc_init(void);
  * misses, and the call returns NULL. false: no memory even for the words of that.
  */
 bool kmalloc_refuse(void);
+/* Bytes of the caches with the kernel's index i: 1 .. KMALLOC_SHIFT_HIGH. */
+unsigned int kmalloc_index_size(unsigned int i);
+/* "kmalloc-rcl-1k": numbers from 1024 up are printed in k. */
+void kmalloc_name(char *name, size_t room, const char *prefix, unsigned int size);
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller);
 static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 {

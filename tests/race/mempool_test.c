@@ -41,7 +41,7 @@ static void late_wake(const unsigned int *word, unsigned int nr);
 #define TOO_LONG 100	  /* s, of a machine with much to do */
 
 static __thread unsigned int seed;
-static unsigned int rounds = 20000;
+static unsigned int rounds = 6000;
 static bool word_stays;		   /* broken: it sleeps whatever came after its look */
 static bool nobody_told;	   /* broken: nobody is woken */
 static void (*before_sleep)(void); /* once */

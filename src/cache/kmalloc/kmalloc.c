@@ -63,21 +63,17 @@ static void fill_small_ids(void)
 			small_id[type][i] = (unsigned char)id_of(type, SMALL_STEP * i + 1);
 }
 
-/* Bytes of the cache with the kernel's index i. */
-static unsigned int index_size(unsigned int i)
+unsigned int kmalloc_index_size(unsigned int i)
 {
 	return i == 1 ? 96 : i == 2 ? 192 : 1u << i;
 }
 
-/* "kmalloc-rcl-1k": numbers from 1024 up are printed in k. */
-static void make_name(char *name, unsigned int type, unsigned int size)
+void kmalloc_name(char *name, size_t room, const char *prefix, unsigned int size)
 {
-	const char *prefix = type == KMALLOC_RECLAIM ? "kmalloc-rcl" : "kmalloc";
-
 	if (size >= 1024)
-		os_format(name, CACHE_NAME_MAX, "%s-%uk", prefix, size / 1024);
+		os_format(name, room, "%s-%uk", prefix, size / 1024);
 	else
-		os_format(name, CACHE_NAME_MAX, "%s-%u", prefix, size);
+		os_format(name, room, "%s-%u", prefix, size);
 }
 
 /*
@@ -92,7 +88,7 @@ static void map_to_minimum(unsigned int type, unsigned int index, unsigned int m
 
 static int create_one(unsigned int type, unsigned int index)
 {
-	unsigned int size = index_size(index);
+	unsigned int size = kmalloc_index_size(index);
 	char name[CACHE_NAME_MAX];
 	struct kmem_cache *handle;
 	struct cache_spec spec = {
@@ -105,7 +101,7 @@ static int create_one(unsigned int type, unsigned int index)
 	};
 	int ret;
 
-	make_name(name, type, size);
+	kmalloc_name(name, sizeof(name), type == KMALLOC_RECLAIM ? "kmalloc-rcl" : "kmalloc", size);
 	ret = cache_resolve(&spec);
 	if (ret)
 		return ret;
