@@ -116,9 +116,9 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
 /**
  * struct kmem_cache_args - the arguments of kmem_cache_create_args() beyond name and size
  * @align:    bytes, a power of two of at most a page, or 0 for the word
- * @useroffset, @usersize: bytes of an object that may be copied to and from the user. Copies are
- *            not checked; a cache with usersize does not merge, and a range that is not inside of
- *            the object counts as none, as in the kernel
+ * @useroffset, @usersize: bytes of an object that may be copied to and from the user, see
+ *            uslab_check_object(). A cache with usersize does not merge, and a range that is not
+ *            inside of the object counts as none, as in the kernel
  * @freeptr_offset, @use_freeptr_offset: bytes from the start of an object at which a free one with
  *            a constructor may be overwritten. Nothing is: such objects keep all their bytes. An
  *            offset that does not fit the object, or is no multiple of 8, is an error (EINVAL)
@@ -195,6 +195,18 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
 		 : kmem_cache_create_args, default                \
 		 : kmem_cache_create)(name, size, third, __VA_ARGS__)
 #endif
+
+/* With a window of bytes that may be copied to and from the user, see struct kmem_cache_args. */
+USLAB_API struct kmem_cache *kmem_cache_create_usercopy(const char *name, unsigned int size,
+							unsigned int align, slab_flags_t flags,
+							unsigned int useroffset,
+							unsigned int usersize,
+							void (*ctor)(void *obj));
+
+#define KMEM_CACHE_USERCOPY(type, flags, field)                                                   \
+	kmem_cache_create_usercopy(#type, sizeof(struct type), __alignof__(struct type), (flags), \
+				   offsetof(struct type, field),                                  \
+				   sizeof(((struct type *)0)->field), NULL)
 
 #define KMEM_CACHE(type, flags) \
 	kmem_cache_create(#type, sizeof(struct type), __alignof__(struct type), (flags), NULL)
@@ -458,6 +470,18 @@ USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags);
  * Returns whether it is an address of uslab.
  */
 USLAB_API bool uslab_dump_obj(const void *p);
+
+/**
+ * uslab_check_object - may these bytes be copied to or from the user? (kernel: __check_heap_object)
+ *
+ * For programs to call where the kernel checks its copies. Returns 0 if all n bytes at p lie in one
+ * object, and in the window of its cache; a cache of kmem_cache_create() has an empty one, a block
+ * of kmalloc() or of whole pages is one. 0 also for n == 0, and in pages of the engines slob,
+ * slob:1991 and slobseg:pow2, where objects are not known. -EACCES: in an object, outside of the
+ * window; -EFAULT: not in one object; -ENOENT: not memory of uslab. Whether the object is in use is
+ * not checked. Not for signal handlers.
+ */
+USLAB_API int uslab_check_object(const void *p, size_t n) USLAB_MUST_CHECK;
 
 /**
  * uslab_report_hook - called for each error report, after it was written;

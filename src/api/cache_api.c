@@ -56,8 +56,10 @@ static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args 
 	spec->ctor = args->ctor;
 	spec->capacity = args->capacity;
 	/* spec 5.2.3: what is outside of the object counts as none */
-	if (args->usersize <= spec->size && spec->size - args->usersize >= args->useroffset)
+	if (args->usersize <= spec->size && spec->size - args->usersize >= args->useroffset) {
+		spec->useroffset = args->useroffset;
 		spec->usersize = args->usersize;
+	}
 	return 0;
 }
 
@@ -102,6 +104,20 @@ USLAB_API struct kmem_cache *kmem_cache_create_args(const char *name, unsigned i
 	struct cache_spec spec = { .name = name, .size = size, .flags = flags };
 
 	return create("kmem_cache_create_args", &spec, args);
+}
+
+USLAB_API struct kmem_cache *kmem_cache_create_usercopy(const char *name, unsigned int size,
+							unsigned int align, slab_flags_t flags,
+							unsigned int useroffset,
+							unsigned int usersize,
+							void (*ctor)(void *obj))
+{
+	const struct kmem_cache_args args = {
+		.align = align, .useroffset = useroffset, .usersize = usersize, .ctor = ctor
+	};
+	struct cache_spec spec = { .name = name, .size = size, .flags = flags };
+
+	return create("kmem_cache_create_usercopy", &spec, &args);
 }
 
 /* In parentheses: it is a macro as well, which is not meant here. */

@@ -30,6 +30,11 @@ USLAB_API bool uslab_dump_obj(const void *p)
 	return cache_dump_obj(p);
 }
 
+USLAB_API int uslab_check_object(const void *p, size_t n)
+{
+	return cache_check_object(p, n);
+}
+
 USLAB_API void uslab_set_report_hook(uslab_report_hook hook, void *arg, bool quiet)
 {
 	report_set_hook(hook, arg, quiet);

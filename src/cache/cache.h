@@ -59,9 +59,11 @@ struct cache {
 	int refcount;	       /* users; 0: destroyed with live objects */
 	unsigned int watch;    /* enum cache_watch; 0: slow paths have nothing more to do; atomic */
 	slab_flags_t flags;    /* the debug flags F Z P U T A are those of now; atomic */
-	unsigned int usersize; /* not 0 (kmalloc caches): nothing merges with it */
-	uint16_t capacity;     /* of the front, as chosen; 0: by object size */
-	bool takes_blocks;     /* see cache_heap_of() */
+	/* Bytes that may be copied to the user; usersize not 0 (kmalloc caches): nothing merges */
+	unsigned int useroffset;
+	unsigned int usersize;
+	uint16_t capacity;	     /* of the front, as chosen; 0: by object size */
+	bool takes_blocks;	     /* see cache_heap_of() */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };
@@ -83,7 +85,8 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
-	unsigned int usersize;		 /* not 0: nothing merges with it */
+	unsigned int useroffset;
+	unsigned int usersize; /* not 0: nothing merges with it */
 	/* 0: the next free one; else fixed, and kfree() or free() finds the cache */
 	unsigned int id;
 	bool pack;	 /* see struct engine_params */
@@ -249,6 +252,9 @@ cold int cache_set_failslab(const char *text);
  * address; returns whether it is one of uslab's.
  */
 cold bool cache_dump_obj(const void *p);
+
+/* usercopy.c; uslab_check_object(), see <uslab/slab.h>. */
+int cache_check_object(const void *p, size_t n);
 
 /* Slabs that were checked (spec 7.8; reports as for any corruption); -EINVAL: no debug slabs. */
 cold long cache_validate(struct cache *c);

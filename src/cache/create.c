@@ -212,6 +212,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		c->flags = spec->flags;
 		c->refcount = 1;
 		c->capacity = (uint16_t)spec->capacity;
+		c->useroffset = spec->useroffset;
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : spec->usersize;
 		if (spec->id && spec->front == &front_none_ops)
 			c->takes_blocks = spec->engine->heap;

@@ -163,6 +163,36 @@ IN_CHILD(test_kernel_arguments)
 	CHILD_CHECK(p && p[0] == 5 && p[64] == 5 && p[71] == 5);
 }
 
+struct account {
+	char name[24];
+	char password[40];
+};
+
+/* The window of each form, and none where it does not fit. */
+IN_CHILD(test_usercopy)
+{
+	struct kmem_cache_args args = { .useroffset = 24, .usersize = 40 };
+	struct kmem_cache *s[] = {
+		KMEM_CACHE_USERCOPY(account, 0, password),
+		kmem_cache_create_usercopy("account", 64, 8, 0, 24, 40, NULL),
+		kmem_cache_create("account", 64, &args, 0),
+		kmem_cache_create_usercopy("account", 64, 8, SLAB_NO_MERGE, 24, 41, NULL),
+		kmem_cache_create_usercopy("account", 64, 8, 0, 0, 64, fill_five),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+		char *p = kmem_cache_alloc(s[i], GFP_KERNEL);
+		int all = i == 4 ? 0 : -EACCES;
+		int some = i == 3 ? -EACCES : 0;
+
+		CHILD_CHECK(uslab_check_object(p + 24, 40) == some);
+		CHILD_CHECK(uslab_check_object(p, 64) == all);
+		CHILD_CHECK(uslab_check_object(p + 23, 2) == all);
+		CHILD_CHECK(i != 4 || p[63] == 5);
+	}
+	CHILD_CHECK(!kmem_cache_create_usercopy("zero", 0, 0, 0, 0, 0, NULL) && errno == EINVAL);
+}
+
 static void create_too_many(void *arg)
 {
 	struct kmem_cache_args args = { .front = "none" };
@@ -597,15 +627,16 @@ static void test_all_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	       cmocka_unit_test(test_panic),
-		cmocka_unit_test(test_too_many),       cmocka_unit_test(test_every_choice),
-		cmocka_unit_test(test_words),	       cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_locality),       cmocka_unit_test(test_inline),
-		cmocka_unit_test(test_node),	       cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_mixed),     cmocka_unit_test(test_bulk_all_or_none),
-		cmocka_unit_test(test_ctor),	       cmocka_unit_test(test_destroy_live),
-		cmocka_unit_test(test_two_forms),      cmocka_unit_test(test_kernel_arguments),
-		cmocka_unit_test(test_all_comes_back), cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_panic),
+		cmocka_unit_test(test_too_many),   cmocka_unit_test(test_every_choice),
+		cmocka_unit_test(test_words),	   cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_locality),   cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_node),	   cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_bulk_mixed), cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_ctor),	   cmocka_unit_test(test_destroy_live),
+		cmocka_unit_test(test_two_forms),  cmocka_unit_test(test_kernel_arguments),
+		cmocka_unit_test(test_usercopy),   cmocka_unit_test(test_all_comes_back),
+		cmocka_unit_test(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
