@@ -15,3 +15,15 @@ endforeach()
 
 install(TARGETS uslab-bench-worker uslab-bench-cache uslab-bench-kernel
 	RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
+
+# The same loads twice: on malloc, with no allocator linked, and on caches.
+if(USLAB_CXX)
+	foreach(kind malloc cache)
+		set(name uslab-bench-containers-${kind})
+		add_executable(${name} bench/uslab-bench-containers.c bench/containers-${kind}.cpp)
+		set_target_properties(${name} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+		target_include_directories(${name} PRIVATE include) # src has a debug/debug.h, as libstdc++
+		target_link_libraries(${name} PRIVATE uslab_flags Threads::Threads m)
+	endforeach()
+	target_link_libraries(uslab-bench-containers-cache PRIVATE uslab_internal uslab_lto_link)
+endif()

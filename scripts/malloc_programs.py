@@ -10,7 +10,8 @@ import re
 import shutil
 
 LOADS, MIMALLOC_BENCH, APPLICATIONS = "loads", "mimalloc-bench", "applications"
-OWN_CACHES = ("book", "table", "server")  # of the loads, those that run on caches of their own as well
+CONTAINERS = ("list-queue", "list-fill", "map-small", "map-replace")  # of the loads, those in C++
+OWN_CACHES = ("book", "table", "server", *CONTAINERS)  # those that run on caches of their own as well
 
 
 class Program:
@@ -39,7 +40,7 @@ class Program:
 # ---- our own loads ----
 
 class Load(Program):
-    """One of uslab-bench-load, for own-cache of uslab-bench-load-cache."""
+    """One of uslab-bench-load, for own-cache of uslab-bench-load-cache; so for containers."""
 
     def __init__(self, mode, threads, what):
         name = f"{mode}-{threads}" if threads else mode
@@ -47,10 +48,12 @@ class Load(Program):
         if threads:
             self.command += ["--threads", str(threads)]
         self.mode = mode
+        self.workers = ("uslab-bench-load", "uslab-bench-load-cache")
+        if mode in CONTAINERS:
+            self.workers = ("uslab-bench-containers-malloc", "uslab-bench-containers-cache")
 
     def run(self, lab, contestant):
-        worker = "uslab-bench-load-cache" if contestant.own else "uslab-bench-load"
-        command = [os.path.join(lab.bin, worker), *self.command, "--count", str(lab.percent)]
+        command = [os.path.join(lab.bin, self.workers[contestant.own]), *self.command, "--count", str(lab.percent)]
         return lab.run(command, contestant)
 
     def suits(self, contestant):
@@ -67,6 +70,10 @@ LOAD_TABLE = (
     ("book", False, "an order book: orders, price levels, trades"),
     ("table", True, "a hash table whose entries other threads free"),
     ("server", True, "requests with arenas, connections, responses"),
+    ("list-queue", False, "std::list as a queue of 1000 items"),
+    ("list-fill", False, "100 lists, each filled, walked along and dropped in turn"),
+    ("map-small", False, "maps of 16 keys, made, asked and dropped"),
+    ("map-replace", False, "a std::map of 10,000 keys, random ones are replaced"),
 )
 
 

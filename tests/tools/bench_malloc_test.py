@@ -143,13 +143,14 @@ class Results(InFolder):
     def test_loads(self):
         """Each load with some threads; what they say of themselves arrives."""
         result = self.quick("--programs", "loads", "--threads", "2,5", "--peers", f"peer={self.peer}")
-        self.assertEqual(len(result["programs"]), 12)
+        self.assertEqual(len(result["programs"]), 16)
         for program in result["programs"]:
             metrics = self.by_name["uslab"]["metrics"]
             self.assertGreater(metrics[f"{program['name']}.ns"]["median"], 0)
             self.assertGreater(metrics[f"{program['name']}.end"]["median"], 500)
         self.assertEqual({key.split(".")[0] for key in self.by_name["own-cache"]["metrics"]},
-                         {"book", "table-2", "table-5", "server-2", "server-5"})
+                         {"book", "table-2", "table-5", "server-2", "server-5", "list-queue", "list-fill",
+                          "map-small", "map-replace"})
 
 
 class MimallocBench(InFolder):
