@@ -25,7 +25,6 @@ HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"k\w*free_rcu\w*", "not there yet: RCU"),
     (r"k\w+_nolock\w*", "not there yet: calls for any context"),
-    (r"kmem_cache_\w*sheaf\w*", "not there yet: sheaves that are lent"),
     (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),
     (r"kmem_cache_init(_late)?|kmalloc_(caches|index|type)|NR_KMALLOC_TYPES|KMALLOC_NOT_NORMAL_BITS"
      r"|SLAB_OBJ_MIN_SIZE|arch_slab_minalign", "internal: how the kernel itself finds its caches"),

@@ -277,6 +277,60 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
 /*
+ * ---- lent sheaves ----
+ *
+ * A sheaf holds free objects for one caller, who takes them where an allocation must not fail: it
+ * is filled before, where memory may be short, and what is left goes back after. Any engine, front
+ * and debug flags. One thread or signal handler uses a sheaf at a time. NULL is a sheaf without
+ * objects. Tools count its objects as cached. Reported are: a sheaf that was returned already, or
+ * is named with another cache; an allocation from an empty one; and the free of an object that lies
+ * in one, as far as second frees are noticed in its cache.
+ */
+
+struct slab_sheaf;
+
+/**
+ * kmem_cache_prefill_sheaf - lend a sheaf with objects (kernel: mm/slub.c, since 6.18)
+ * @gfp:  as for kmem_cache_alloc(); __GFP_ZERO is without effect here
+ * @size: objects, at least 1
+ *
+ * Returns a sheaf for size calls of kmem_cache_alloc_from_sheaf(), to be returned by
+ * kmem_cache_return_sheaf(). NULL: out of memory; size is 0; more than INT32_MAX; a call in a
+ * signal handler that interrupted this library where it holds a lock.
+ */
+USLAB_API struct slab_sheaf *kmem_cache_prefill_sheaf(struct kmem_cache *s, gfp_t gfp,
+						      unsigned int size) USLAB_MUST_CHECK;
+
+/**
+ * kmem_cache_refill_sheaf - have a lent sheaf hold size objects again (kernel: since 6.18)
+ * @sheafp: the sheaf; replaced by another pointer if that many do not fit
+ *
+ * Returns 0, also if it holds as many already. -ENOMEM: it holds what it held, or more, also in
+ * such a signal handler. -EINVAL: no sheaf (NULL), or none of s, which is reported.
+ */
+USLAB_API int kmem_cache_refill_sheaf(struct kmem_cache *s, gfp_t gfp, struct slab_sheaf **sheafp,
+				      unsigned int size) USLAB_MUST_CHECK;
+
+/**
+ * kmem_cache_alloc_from_sheaf - allocate an object of a lent sheaf (kernel: since 6.18)
+ * @gfp: __GFP_ZERO counts, nothing else
+ *
+ * Never fails as long as the sheaf holds an object: no memory is asked for, failslab is not asked,
+ * and no lock is taken but for debug flags and guarded pages, so that it serves also in any signal
+ * handler. The object is as any other of s, and is freed in the same way. NULL: the sheaf is empty;
+ * it is NULL, or none of s.
+ */
+USLAB_API void *kmem_cache_alloc_from_sheaf(struct kmem_cache *s, gfp_t gfp,
+					    struct slab_sheaf *sheaf)
+	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+
+/* The sheaf and what it holds go back; NULL is ignored. gfp is without effect (the kernel's). */
+USLAB_API void kmem_cache_return_sheaf(struct kmem_cache *s, gfp_t gfp, struct slab_sheaf *sheaf);
+
+/* Objects that are left: as many as were asked for when it was filled, less those taken. */
+USLAB_API unsigned int kmem_cache_sheaf_size(struct slab_sheaf *sheaf);
+
+/*
  * ---- kmalloc ----
  *
  * Its caches have the engine and front that USLAB_CONF sets. Over slob and slobseg:pow2 with front

@@ -7,7 +7,7 @@
  * Invariants: see object.h.
  * Locks:      none held here.
  * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c,
- *             kmalloc.c and malloc/slow.c on a miss; calls the front's alloc and cache/shrink.c;
+ *             kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and cache/shrink.c;
  *             watch.c for a cache with watch bits. Polls the mailbox.
  *
  * Memory pressure is a return value: when the front fails, every cache is shrunk once and the call
@@ -48,10 +48,21 @@ static always_inline void unmark(unsigned int mark, unsigned int nr, void **p)
 		mark_clear(*p, mark);
 }
 
+unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+{
+	const struct front_ops *ops = c->front.ops;
+	unsigned int n = ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
+
+	if (unlikely(n < nr)) {
+		cache_shrink_all();
+		n += ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
+	}
+	return n;
+}
+
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller)
 {
-	const struct front_ops *ops = c->front.ops;
 	unsigned int n = done;
 
 	if (nested_call()) {
@@ -63,13 +74,9 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
 			return cache_alloc_bulk_watched(c, gfp, nr, p, done, caller);
 	}
-	n += ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr - n, p + n);
-	if (unlikely(n < nr)) {
-		cache_shrink_all();
-		n += ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
-	}
+	n += cache_take_bulk(c, gfp, nr - n, p + n);
 	if (unlikely(n < nr)) { /* all or none */
-		ops->free_bulk(&c->front, n - done, p + done);
+		c->front.ops->free_bulk(&c->front, n - done, p + done);
 		cache_free_bulk_for(c, done, p, caller); /* they have lost their marks */
 		return 0;
 	}

@@ -51,6 +51,8 @@ enum cache_watch {
 /* Those that matter to allocations: where an object comes from, not where others lie. */
 #define WATCH_ALLOC (~(unsigned int)(WATCH_ROUTE | WATCH_SAMPLE))
 
+struct slab_sheaf; /* lent.h */
+
 struct cache {
 	struct front front;
 	struct engine engine;
@@ -195,6 +197,15 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				      unsigned int done, const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
+/*
+ * For lent sheaves (lent.h): up to nr objects, which are free still; that on top of a sheaf which
+ * is not empty, for the program; nr objects back.
+ */
+unsigned int cache_take_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				const void *caller);
+void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sheaf,
+			       const void *caller);
+void cache_give_watched(struct cache *c, unsigned int nr, void **p);
 
 /* Bytes of an object that may be used (spec 5.7); obj is the start of an object of its slab. */
 size_t cache_usable_size(const struct page *slab, const void *obj);

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/lent.h"
 #include "debug/pages/blocks.h"
 
 static void heap_check(const struct engine_heap *heap)
@@ -47,6 +48,7 @@ void cache_check_all(void)
 		c->front.ops->check(&c->front);
 		c->engine.ops->check(&c->engine);
 	}
+	lent_check();
 	cache_heaps_each(heap_check);
 	blocks_check();
 	cache_unlock();

@@ -4,7 +4,8 @@
  * (spec 5.5)
  *
  * Data:       the objects that are left in a cache, while its report is written.
- * Invariants: a cache with live objects stays registered with refcount 0, its objects valid.
+ * Invariants: a cache with live objects or lent sheaves stays registered with refcount 0, and these
+ *             stay valid.
  * Locks:      cache_lock. The caller guarantees that no other thread uses the cache any more.
  * Flow:       called by api/; calls the front's drain, the engine's destroy
  *             and walk, debug/report/report.c.
@@ -12,11 +13,14 @@
 #include "base/assert.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/lent.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
+#include "os/process/die.h"
 #include "page/meta.h"
 #include "page/nested.h"
 
+#define NOTE_MAX 128  /* bytes */
 #define LEFT_MAX 2048 /* more lines than fit in a report */
 
 /* Nothing is reported while the engine walks: it takes locks in between. */
@@ -50,6 +54,41 @@ static void report_leak(struct cache *c, const void *caller)
 	report_leak_end(&c->engine, caller);
 }
 
+/* A sheaf that the program has, even an empty one, leads to the cache. */
+static bool report_lent(struct cache *c)
+{
+	struct lent_sum lent = lent_sum(c);
+	char note[NOTE_MAX];
+
+	if (!lent.sheaves)
+		return false;
+	os_format(note, sizeof(note),
+		  "uslab: kmem_cache_destroy(): sheaves that are lent: %lu, objects in them: %lu",
+		  lent.sheaves, lent.objects);
+	report_slab_noted(&c->engine, NULL, REPORT_SHEAF, note);
+	report_deliver(); /* what follows takes the engine's locks */
+	return true;
+}
+
+static bool has_objects(struct cache *c)
+{
+	struct engine_stats stats;
+
+	c->engine.ops->stats(&c->engine, &stats);
+	return stats.total_objects > stats.free_objects;
+}
+
+/* Ends the engine of a cache whose front is drained. false: the program has something of it. */
+static bool end_engine(struct cache *c, const void *caller)
+{
+	bool lent = report_lent(c);
+
+	if (lent ? !has_objects(c) : !c->engine.ops->destroy(&c->engine))
+		return !lent;
+	report_leak(c, caller);
+	return false;
+}
+
 static void free_cache(struct cache *c)
 {
 	struct cache_alias *next;
@@ -79,14 +118,13 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 		instrument_enter();
 		cache_verify_frees_locked(c, true);
 		c->front.ops->drain(&c->front);
-		if (c->engine.ops->destroy(&c->engine)) {
-			report_leak(c, caller);
-			cache_verify_frees_locked(c, false);
-		} else {
+		if (end_engine(c, caller)) {
 			c->front.ops->destroy(&c->front);
 			cache_unregister_locked(c);
 			cache_number_put_locked(c->front.id);
 			free_cache(c);
+		} else {
+			cache_verify_frees_locked(c, false);
 		}
 		instrument_leave();
 	}

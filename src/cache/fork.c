@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "cache/control/control.h"
 #include "cache/internal.h"
+#include "cache/lent.h"
 #include "cache/mempool/elements.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
@@ -43,7 +44,8 @@ static void each_lock(void (*act)(struct lock *l))
 {
 	struct list_head *pos;
 
-	elements_each_lock(act);    /* no other is taken under these */
+	elements_each_lock(act); /* no other is taken under these, nor that of lent sheaves */
+	lent_each_lock(act);
 	array_limit_each_lock(act); /* it is held over depots' locks and the engines' */
 	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
 	list_for_each(pos, &cache_list) {

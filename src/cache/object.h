@@ -9,8 +9,9 @@
  *             marks. __GFP_ZERO clears object_size bytes, the largest of all merged users (spec
  *             5.9).
  * Locks:      none held here.
- * Flow:       included by cache/; called by watch.c, kfree_bulk.c and kmalloc.c; calls the front.
- *             Rare cases are out of line, in alloc.c and free.c. Nested calls: page/nested.h.
+ * Flow:       included by cache/; called by watch.c, kfree_bulk.c, kmalloc.c and lent.c; calls the
+ *             front. Rare cases are out of line, in alloc.c and free.c. Nested calls:
+ *             page/nested.h.
  *
  * Fronts other than arrays serve every call from here, so each call checks only three words: is
  * there a command in the mailbox, is a tracer attached to the probes, has the cache watch bits.
@@ -41,6 +42,12 @@ cold void *cache_alloc_again(struct cache *c, gfp_t gfp, int node);
 /* A nested call (page/nested.h), or frees that these deferred are to be done. */
 cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
 			      const void *caller);
+
+/*
+ * Up to nr objects from the front, after a shrink if need be. They are free still: neither has
+ * their mark been cleared nor was a tool notified. Not for caches with a bit of WATCH_ALLOC.
+ */
+unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p);
 
 /* ---- free.c ---- */
 void cache_free_polled(struct cache *c, void *obj, const void *caller);

@@ -7,12 +7,13 @@
  *             never by the bits, which may have changed since it was allocated.
  * Locks:      none held here. Bits are read once at the start of an allocation; if they change
  *             meanwhile, it is still right to go by the old ones (debug.c says why).
- * Flow:       called by alloc.c, free.c, kmalloc.c, malloc/debug.c and malloc/slow.c for caches
- *             whose watch is not 0; calls failslab.c, debug/, the front or past it the engine,
- *             instrument.c.
+ * Flow:       called by alloc.c, free.c, kmalloc.c, lent.c, malloc/debug.c and malloc/slow.c for
+ *             caches whose watch is not 0; calls failslab.c, debug/, the front or past it the
+ *             engine, instrument.c.
  */
 #include "base/bits.h"
 #include "cache/debug/failslab.h"
+#include "cache/lent.h"
 #include "cache/object.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
@@ -143,12 +144,29 @@ static bool is_plain(const struct cache *c, const void *obj)
 	       page->engine == &c->engine;
 }
 
-static void *alloc(struct request *r)
+/* It is free until now; as far as plain objects have marks, or bits, they are changed. */
+static void hand_out(const struct request *r, void *obj)
+{
+	if (is_plain(r->c, obj))
+		cache_unmark(r->c, obj);
+	if (r->gfp & __GFP_ZERO) {
+		instrument_open(r->c, obj);
+		memset(obj, 0, zero_size(r, obj));
+	}
+}
+
+static bool should_fail(const struct request *r)
 {
 	size_t size = r->size ? r->size : load_relaxed(&r->c->engine.object_size);
+
+	return r->watch & WATCH_FAULTS && failslab_should_fail(r->c, size, r->gfp, r->caller);
+}
+
+static void *alloc(struct request *r)
+{
 	void *obj;
 
-	if (r->watch & WATCH_FAULTS && failslab_should_fail(r->c, size, r->gfp, r->caller))
+	if (should_fail(r))
 		return NULL;
 	instrument_enter();
 	obj = hit(r);
@@ -156,12 +174,8 @@ static void *alloc(struct request *r)
 		obj = take_guarded(r);
 	if (!obj)
 		obj = take_or_shrink(r);
-	if (obj && is_plain(r->c, obj))
-		cache_unmark(r->c, obj);
-	if (obj && r->gfp & __GFP_ZERO) {
-		instrument_open(r->c, obj);
-		memset(obj, 0, zero_size(r, obj));
-	}
+	if (likely(obj))
+		hand_out(r, obj);
 	instrument_leave();
 	if (likely(obj))
 		instrument_alloc(r->c, obj, r->size, r->gfp, r->node, r->caller);
@@ -213,6 +227,67 @@ unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int n
 	return 0;
 }
 
+/* ---- lent sheaves ---- */
+
+unsigned int cache_take_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				const void *caller)
+{
+	struct request r = {
+		.c = c,
+		.watch = load_acquire(&c->watch), /* as above */
+		.gfp = gfp,
+		.node = NUMA_NO_NODE,
+		.caller = caller,
+	};
+	unsigned int n = 0;
+
+	if (should_fail(&r)) /* once for all: what is filled may fail, what is lent may not */
+		return 0;
+	instrument_enter();
+	while (n < nr && (p[n] = take_or_shrink(&r)))
+		n++;
+	instrument_leave();
+	return n;
+}
+
+/* A signal handler that interrupted this library has its object all the same, without a track. */
+void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sheaf,
+			       const void *caller)
+{
+	bool inside = lock_is_inside();
+	struct request r = { .c = c, .gfp = gfp, .node = NUMA_NO_NODE, .caller = caller };
+	void *obj = NULL;
+
+	if (!inside)
+		cache_poll_now();
+	r.watch = load_acquire(&c->watch); /* as above */
+	instrument_enter();
+	if (r.watch & WATCH_KFENCE && !inside)
+		obj = kfence_alloc(&c->engine, 0, gfp, caller, 1);
+	if (!obj) {
+		obj = lent_pop(sheaf);
+		if (debug_is_slab(page_head_of(obj)) && !inside)
+			debug_set_user(obj, caller);
+	}
+	hand_out(&r, obj);
+	instrument_leave();
+	instrument_alloc(c, obj, 0, gfp, NUMA_NO_NODE, caller);
+	return obj;
+}
+
+void cache_give_watched(struct cache *c, unsigned int nr, void **p)
+{
+	bool past_front = load_acquire(&c->watch) & WATCH_PAST_FRONT; /* as above */
+
+	instrument_enter();
+	for (unsigned int i = 0; i < nr; i++)
+		if (past_front || !is_plain(c, p[i]))
+			c->engine.ops->flush(&c->engine, &p[i], 1);
+		else
+			c->front.ops->free(&c->front, p[i]);
+	instrument_leave();
+}
+
 /* ---- free ------------------------------------------------------------------------------------ */
 
 static cold void say_foreign(struct cache *c, const struct cache *owner, const void *obj)
@@ -257,6 +332,17 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		c->front.ops->free(&c->front, obj);
 }
 
+/* false: it lies in a lent sheaf, where it is free as it is, and the slab does not know. */
+static bool may_free_debug(struct cache *c, struct page *page, void *obj)
+{
+	if (likely(!lent_holds(obj)))
+		return true;
+	report_object(&c->engine, page, obj, REPORT_FREE_ALREADY);
+	report_not_done(&c->engine, obj, FIX_NOT_FREED);
+	report_deliver();
+	return false;
+}
+
 /* A guarded object is freed to its page, whichever cache the caller named. */
 static void free_guarded(struct cache *c, const struct page *page, void *obj, const void *caller)
 {
@@ -273,10 +359,10 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller)
 	instrument_enter();
 	if (unlikely(kfence_is_object(page)))
 		free_guarded(c, page, obj, caller);
-	else if (debug_is_slab(page))
-		debug_free(&c->engine, obj, caller);
-	else
+	else if (!debug_is_slab(page))
 		free_plain(c, page, obj, caller);
+	else if (may_free_debug(c, page, obj))
+		debug_free(&c->engine, obj, caller);
 	instrument_leave();
 }
 

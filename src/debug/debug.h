@@ -184,6 +184,9 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 /* The object, which debug_alloc() just gave, was sampled: remembers how, if its slab has U. */
 void debug_mark_sample(void *obj, uint32_t sample);
 
+/* That object is now caller's, as if he had allocated it. No lock held. */
+void debug_set_user(void *obj, const void *caller);
+
 /*
  * Frees an object of a debug slab (debug_is_slab(page_head_of(obj))) to cache e. A mistake is
  * reported, and nothing is freed; an object of another cache is reported and freed to its own.

@@ -94,6 +94,20 @@ void debug_mark_sample(void *obj, uint32_t sample)
 		store_relaxed(&debug_track(layout, obj, TRACK_ALLOC)->sample, sample);
 }
 
+void debug_set_user(void *obj, const void *caller)
+{
+	struct page *slab = page_head_of(obj);
+	struct engine_node *node = debug_node_of(slab);
+	struct debug_request r;
+
+	if (!(slab->layout->debug & SLAB_STORE_USER))
+		return;
+	debug_request_init(&r, slab->engine, slab->layout, caller, 0);
+	lock_acquire(&node->list_lock);
+	*debug_track(slab->layout, obj, TRACK_ALLOC) = r.track;
+	lock_release(&node->list_lock);
+}
+
 /* Spec 5.7. */
 size_t debug_usable_size(const struct page *slab, const void *obj)
 {

@@ -3,8 +3,9 @@
  * inspect/address.c - what an address of a process is
  *
  * Data:       none; struct snapshot of the caller.
- * Invariants: see inspect/tracks.h. Cached objects are searched in the arrays of CPUs and nodes,
- *             each within its bounds, chains of arrays for at most as many steps as are counted.
+ * Invariants: see inspect/tracks.h. Cached objects are searched in the arrays of CPUs and nodes
+ *             and in lent sheaves, each within its bounds, chains of arrays for at most as many
+ *             steps as are counted.
  * Locks:      none.
  * Flow:       tracks_address: place in the reserved range -> page descriptor
  *             -> slab_map.c -> arrays.
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cache/lent.h"
 #include "front/depot.h"
 #include "front/percpu.h"
 #include "front/queues.h"
@@ -157,8 +159,33 @@ static bool in_queues(struct snapshot *s, unsigned int index, uint64_t object)
 	return false;
 }
 
+struct search {
+	uint64_t object;
+	bool found;
+};
+
+static bool look_in_sheaf(struct snapshot *s, uint64_t address, const struct slab_sheaf *sheaf,
+			  void *arg)
+{
+	struct search *search = arg;
+
+	search->found = is_among(s, search->object, address + offsetof(struct slab_sheaf, obj),
+				 sheaf->count);
+	return !search->found;
+}
+
+static bool in_lent(struct snapshot *s, uint64_t object)
+{
+	struct search search = { .object = object };
+
+	snapshot_each_sheaf(s, look_in_sheaf, &search);
+	return search.found;
+}
+
 static bool in_hand(struct snapshot *s, unsigned int index, uint64_t object)
 {
+	if (in_lent(s, object))
+		return true;
 	if (s->work[index].queues)
 		return in_queues(s, index, object);
 	return s->cache[index].capacity && in_array_front(s, index, object);

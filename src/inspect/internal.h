@@ -5,7 +5,7 @@
  * Data:       struct snapshot (inspect/snapshot.h).
  * Invariants: once s->error is set every further read fails at once.
  * Locks:      none.
- * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, then fronts.c; all of them read
+ * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, fronts.c, lent.c; all of them read
  *             through snapshot_read().
  */
 #ifndef INSPECT_INTERNAL_H
@@ -53,5 +53,16 @@ void snapshot_heap_rows(struct snapshot *s);
 
 /* Reads what CPUs and depots hold, and the event counters. */
 void snapshot_fronts(struct snapshot *s);
+
+/*
+ * lent.c: calls visit for each lent sheaf and its address, until it says false. false: the list
+ * changed meanwhile, or is damaged, and some were left out.
+ */
+struct slab_sheaf;
+typedef bool snapshot_visit_sheaf(struct snapshot *s, uint64_t address,
+				  const struct slab_sheaf *sheaf, void *arg);
+bool snapshot_each_sheaf(struct snapshot *s, snapshot_visit_sheaf *visit, void *arg);
+/* Counts their objects. */
+void snapshot_lent(struct snapshot *s);
 
 #endif /* INSPECT_INTERNAL_H */

@@ -14,8 +14,8 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
-#include "cache/cache.h"
 #include "cache/control/control.h"
+#include "cache/lent.h"
 #include "debug/pages/blocks.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
@@ -51,6 +51,7 @@ static struct uslab_root root = {
 	.nr_engines = CACHE_NR_ENGINES,
 	.debug_size = sizeof(struct debug),
 	.control_size = sizeof(struct control),
+	.sheaf_size = sizeof(struct slab_sheaf),
 	.version_text = USLAB_VERSION_TEXT,
 	.page_map = (uint64_t)&page_map,
 	.topology = (uint64_t)&os_topology,
@@ -67,6 +68,7 @@ static struct uslab_root root = {
 	.blocks = (uint64_t)&blocks_table,
 	.reserve = (uint64_t)&reserve_counters,
 	.realtime = (uint64_t)&realtime_counters,
+	.lent = (uint64_t)&lent_sheaves,
 	.filters = (uint64_t)&os_filters,
 };
 

@@ -37,6 +37,7 @@ struct uslab_root {
 	uint32_t nr_engines;
 	uint32_t debug_size;   /* sizeof(struct debug), up to node[] */
 	uint32_t control_size; /* sizeof(struct control) */
+	uint32_t sheaf_size;   /* sizeof(struct slab_sheaf) */
 
 	uint64_t page_map;	 /* struct page_map */
 	uint64_t topology;	 /* struct topology */
@@ -55,6 +56,7 @@ struct uslab_root {
 	uint64_t large_name; /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
 	uint64_t reserve;    /* struct reserve_counters */
 	uint64_t realtime;   /* struct realtime_counters */
+	uint64_t lent;	     /* struct list_head of struct slab_sheaf (cache/lent.h) */
 	uint64_t filters;    /* uint32_t os_filters: of system calls, see os/process/filter.h */
 };
 

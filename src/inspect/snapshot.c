@@ -6,8 +6,8 @@
  * Invariants: see inspect/snapshot.h; s->by_id and s->hash lead only to indexes below nr_caches.
  * Locks:      none.
  * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an array, so that
- *             no damaged list is followed) -> heaps.c -> pages.c -> fronts.c -> totals and extra
- *             rows.
+ *             no damaged list is followed) -> heaps.c -> pages.c -> fronts.c -> lent.c -> totals
+ *             and extra rows.
  */
 #include "inspect/snapshot.h"
 
@@ -17,8 +17,8 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "base/mix.h"
-#include "cache/cache.h"
 #include "cache/control/control.h"
+#include "cache/lent.h"
 #include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
@@ -103,7 +103,8 @@ static bool same_structures(const struct uslab_root *root)
 	       root->engine_ops_size == sizeof(struct engine_ops) &&
 	       root->engine_heap_size == sizeof(struct engine_heap) &&
 	       root->nr_engines == CACHE_NR_ENGINES && root->debug_size == sizeof(struct debug) &&
-	       root->control_size == sizeof(struct control);
+	       root->control_size == sizeof(struct control) &&
+	       root->sheaf_size == sizeof(struct slab_sheaf);
 }
 
 int snapshot_open(struct snapshot *s, const struct reader *r, uint64_t root)
@@ -371,15 +372,15 @@ static void add_extra_rows(struct snapshot *s)
 	c->whole_pages = true;
 }
 
-/* Objects in use in slabs, less those held by fronts. */
+/* Objects in use in slabs, less those held by fronts and lent sheaves. */
 static void finish_caches(struct snapshot *s)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		struct snapshot_cache *c = &s->cache[i];
 		unsigned long inuse = s->work[i].inuse;
 
-		c->objects_held =
-			c->objects_cpu + c->objects_depot + c->objects_shared + c->objects_alien;
+		c->objects_held = c->objects_cpu + c->objects_depot + c->objects_shared +
+				  c->objects_alien + c->objects_lent;
 		c->objects = inuse > c->objects_held ? inuse - c->objects_held : 0;
 		c->object_bytes = c->objects * c->object_size;
 		if (!strcmp(c->front, front_cpuslab_ops.name) &&
@@ -412,6 +413,7 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 		snapshot_heaps(s);
 		snapshot_pages(s);
 		snapshot_fronts(s);
+		snapshot_lent(s);
 	}
 	finish_caches(s);
 	add_extra_rows(s);

@@ -11,7 +11,8 @@
  *
  * Data of the process is not trusted: every count is bounded by the array it counts, every address
  * is only passed to the reader, and no list is followed but the private free list of a cpu slab
- * (bounded by the slab's objects) and the aliases of a cache (bounded by the array).
+ * (bounded by the slab's objects), the aliases of a cache (bounded by the array) and that of lent
+ * sheaves (bounded by a number).
  */
 #ifndef INSPECT_SNAPSHOT_H
 #define INSPECT_SNAPSHOT_H

@@ -73,7 +73,7 @@ enum object_state {
 	OBJECT_UNKNOWN,
 	OBJECT_LIVE,
 	OBJECT_FREE,   /* on its slab's free list */
-	OBJECT_CACHED, /* free, in an array or queue of a front */
+	OBJECT_CACHED, /* free, in an array or queue of a front, or lent */
 };
 
 struct address_info {

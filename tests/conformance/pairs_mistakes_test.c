@@ -126,12 +126,33 @@ static void wrong_pointers(const struct pair *pair)
 	report_counters.reports = 0;
 }
 
+static void freed_while_lent(const struct pair *pair)
+{
+	struct cache *c = make_pair(pair, 64, 0, NULL);
+	struct slab_sheaf *sheaf;
+	void *p[NR];
+
+	report_set_hook(quiet, NULL, true);
+	for (unsigned int i = 0; i < NR; i++)
+		p[i] = obj_alloc(c);
+	cache_free_bulk(c, NR, memcpy((void *[NR]){ 0 }, p, sizeof(p)));
+	sheaf = lent_prefill(c, GFP_KERNEL, NR, NULL);
+	for (unsigned int i = 0; i < NR; i += 7)
+		refused(obj_free, c, p[i]);
+	refused_elsewhere(obj_free, c, p[1]);
+	CHILD_CHECK(sheaf->count == NR);
+	lent_return(c, sheaf, NULL);
+	finish(c);
+	report_counters.reports = 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct body bodies[] = {
 		{ "freed_twice", freed_twice, true, true },
 		{ "written_to", written_to, true, false },
 		{ "wrong_pointers", wrong_pointers, true, false },
+		{ "freed_while_lent", freed_while_lent, true, false },
 		{ 0 },
 	};
 

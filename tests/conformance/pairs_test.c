@@ -7,6 +7,7 @@
 
 #include "base/atomic.h"
 #include "base/mix.h"
+#include "bytes.h"
 #include "conformance/pairs.h"
 #include "threads.h"
 
@@ -237,6 +238,90 @@ static void hardened(const struct pair *pair)
 	bulk(pair);
 }
 
+/* ---- lent sheaves ---- */
+
+/* All of them, half of them with zeros. */
+static void take_all_lent(struct cache *c, struct slab_sheaf *sheaf, void **p, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		p[i] = lent_alloc(c, i % 2 ? GFP_KERNEL : GFP_KERNEL | __GFP_ZERO, sheaf, NULL);
+		CHILD_CHECK(p[i] && is_of(c, p[i]));
+		CHILD_CHECK(i % 2 || all_bytes(p[i], c->engine.object_size, 0));
+		stamp(c, p[i]);
+	}
+	CHILD_CHECK(sheaf->count == 0);
+}
+
+/* Filled, taken from, filled with more than it had room for, returned. */
+static void lent(const struct pair *pair)
+{
+	static void *p[100];
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct cache *c = make_pair(pair, sizes[i], 0, NULL);
+		unsigned int nr = sizes[i] > 1000 ? 20 : 100;
+		struct slab_sheaf *sheaf = lent_prefill(c, GFP_KERNEL, nr, NULL);
+
+		CHILD_CHECK(sheaf && sheaf->count == nr);
+		balance(c, 0);
+		cache_shrink(c);
+		CHILD_CHECK(sheaf->count == nr);
+		take_all_lent(c, sheaf, p, nr);
+		balance(c, nr);
+		CHILD_CHECK(lent_refill(c, GFP_KERNEL, &sheaf, 2, NULL) == 0 && sheaf->count == 2);
+		CHILD_CHECK(lent_refill(c, GFP_KERNEL, &sheaf, 3 * nr, NULL) == 0);
+		CHILD_CHECK(sheaf->count == 3 * nr);
+		for (unsigned int j = 0; j < nr; j++)
+			give(c, p[j]);
+		balance(c, 0);
+		p[0] = lent_alloc(c, GFP_KERNEL, sheaf, NULL);
+		stamp(c, p[0]);
+		lent_return(c, sheaf, NULL);
+		balance(c, 1);
+		give(c, p[0]);
+		finish(c);
+	}
+}
+
+/* As the constructor made them, and as they were freed. */
+static void lent_constructed(const struct pair *pair)
+{
+	struct cache *c = make_pair(pair, 56, 0, a_ctor);
+	struct slab_sheaf *sheaf = NULL;
+	void *p;
+
+	for (unsigned int i = 0; i < 300; i++) {
+		if (i % 30 == 0) {
+			lent_return(c, sheaf, NULL);
+			sheaf = lent_prefill(c, GFP_KERNEL, 30, NULL);
+		}
+		p = lent_alloc(c, GFP_KERNEL, sheaf, NULL);
+		CHILD_CHECK(p && all_bytes(p, 56, 0xc7));
+		obj_free(c, p);
+	}
+	lent_return(c, sheaf, NULL);
+	finish(c);
+}
+
+/* It stays with its cache, which can be destroyed when it is back. */
+static void destroyed_lent(const struct pair *pair)
+{
+	struct cache *c = make_pair(pair, 64, 0, NULL);
+	struct slab_sheaf *sheaf = lent_prefill(c, GFP_KERNEL, 2, NULL);
+	void *p[2];
+
+	cache_destroy(c->handle, NULL);
+	CHILD_CHECK(c->handle->cache == c && report_counters.reports > 0);
+	take_all_lent(c, sheaf, p, 2);
+	give(c, p[0]);
+	give(c, p[1]);
+	cache_destroy(c->handle, NULL); /* an empty sheaf has the cache, too */
+	CHILD_CHECK(c->handle->cache == c);
+	lent_return(c, sheaf, NULL);
+	report_counters.reports = 0;
+	finish(c);
+}
+
 /* ---- many CPUs and nodes, made up ---- */
 
 /* Allocated by one CPU and freed by another, all to all. */
@@ -303,6 +388,20 @@ static struct {
 	unsigned int ops;
 } shared;
 
+/* By a sheaf, of which some objects go back. */
+static void take_lent(struct cache *c, void **p, unsigned int nr)
+{
+	struct slab_sheaf *sheaf = lent_prefill(c, GFP_KERNEL, nr, NULL);
+
+	CHILD_CHECK(sheaf && lent_refill(c, GFP_KERNEL, &sheaf, nr + 20, NULL) == 0);
+	for (unsigned int i = 0; i < nr; i++) {
+		p[i] = lent_alloc(c, GFP_KERNEL, sheaf, NULL);
+		CHILD_CHECK(p[i]);
+		stamp(c, p[i]);
+	}
+	lent_return(c, sheaf, NULL);
+}
+
 static void *thread_body(void *arg)
 {
 	struct cache *c = shared.cache;
@@ -321,6 +420,9 @@ static void *thread_body(void *arg)
 
 			if (other)
 				give(c, other);
+		} else if (r % 128 == 9 && n < 110) {
+			take_lent(c, p + n, 5);
+			n += 5;
 		} else if (r % 16 < (step >> 9 & 1 ? 6u : 10u) && n < 120) {
 			take(c, &p[n++]);
 		} else if (n) {
@@ -363,11 +465,12 @@ static void threads(const struct pair *pair)
 	finish(shared.cache);
 }
 
-/* The child of a fork goes on with what it has, and with all that the front has. */
+/* The child of a fork goes on with what it has, also lent, and with all that the front has. */
 static void forked(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 64, 0, NULL);
-	void *p[100];
+	struct slab_sheaf *sheaf = lent_prefill(c, GFP_KERNEL, 50, NULL);
+	void *p[150];
 	int status;
 	pid_t pid;
 
@@ -378,7 +481,9 @@ static void forked(const struct pair *pair)
 	pid = fork();
 	for (unsigned int i = 50; i < 100; i++)
 		take(c, &p[i]);
-	for (unsigned int i = 0; i < 100; i++)
+	take_all_lent(c, sheaf, p + 100, 50);
+	lent_return(c, sheaf, NULL);
+	for (unsigned int i = 0; i < 150; i++)
 		give(c, p[i]);
 	finish(c);
 	if (pid == 0)
@@ -398,6 +503,9 @@ int main(int argc, char **argv)
 		{ "shrunk", shrunk, true, true },
 		{ "destroyed_live", destroyed_live, true, true },
 		{ "hardened", hardened, true, true },
+		{ "lent", lent, true, true },
+		{ "lent_constructed", lent_constructed, true, false },
+		{ "destroyed_lent", destroyed_lent, true, false },
 		{ "cpus", cpus, false, true },
 		{ "nodes", nodes, false, true },
 		{ "threads", threads, true, true },

@@ -10,12 +10,14 @@
  * Flow:       called by api/kmalloc_api.c, api/resize_api.c, cache/, malloc/resize.c and
  *             malloc/slow.c; calls the front's drain, the engine's is_free, debug/report/report.c.
  *
- * Is an object free? It is if it lies in the array of this CPU. Else the front is drained, so that
- * free objects lie in their slabs, or are held by a thread that is about to allocate or flush them.
- * Such an object keeps its mark, so the check is repeated; one that was allocated has lost it.
+ * Is an object free? It is if it lies in the array of this CPU, or in a lent sheaf. Else the front
+ * is drained, so that free objects lie in their slabs, or are held by a thread that is about to
+ * allocate or flush them. Such an object keeps its mark, so the check is repeated; one that was
+ * allocated has lost it.
  */
 #include "base/atomic.h"
 #include "cache/instrument/instrument.h"
+#include "cache/lent.h"
 #include "cache/object.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
@@ -83,7 +85,7 @@ static bool report_if_free(struct cache *c, void *obj, enum report_repair undone
 {
 	struct page *slab = page_slab_of(obj);
 
-	if (!slab || !(held_here(c, obj) || lies_in_slab(c, slab, obj)))
+	if (!slab || !(held_here(c, obj) || lent_holds(obj) || lies_in_slab(c, slab, obj)))
 		return false;
 	cache_report_free(c, slab, obj, undone);
 	return true;
@@ -128,7 +130,7 @@ bool cache_is_free(const void *p)
 		return !nested_call() && kfence_describe(p, &info) && info.freed;
 	c = container_of(slab->engine, struct cache, engine);
 	return c->engine.mark && unlikely(mark_is_set(p, c->engine.mark)) && !nested_call() &&
-	       (held_here(c, p) || lies_in_slab(c, slab, (void *)p));
+	       (held_here(c, p) || lent_holds(p) || lies_in_slab(c, slab, (void *)p));
 }
 
 #define NOTE_MAX 256 /* bytes, with a name and an address */

@@ -37,6 +37,7 @@ enum report_kind {
 	REPORT_COUNT,	     /* inuse, counted */
 	REPORT_ISOLATED,
 	REPORT_NONE_IN_USE, /* and yet one is freed */
+	REPORT_SHEAF,	    /* a lent one; a note says what is wrong */
 	REPORT_REMAINING,   /* report_leak_begin() */
 	/* without a banner */
 	REPORT_WRONG_PARTIAL, /* report_wrong_partial() */

@@ -41,6 +41,7 @@ enum lock_rank {
 	RANK_GROWTH = 49,  /* front/array_limit.c */
 	RANK_CPU = 50,	   /* generic per-CPU lock */
 	RANK_CPUSLAB = 52, /* front/cpuslab.c: slow paths of a cache on a CPU */
+	RANK_LENT = 55,	   /* cache/lent_list.c */
 	RANK_CACHE = 60,   /* cache registry */
 	RANK_POOL = 62,	   /* cache/mempool/elements.c; nothing is called under it */
 };

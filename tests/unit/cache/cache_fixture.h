@@ -23,7 +23,7 @@
 
 #include "bare.h"
 #include "base/bits.h"
-#include "cache/cache.h"
+#include "cache/lent.h"
 #include "child.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
@@ -110,12 +110,13 @@ static inline struct engine_stats stats_of(struct cache *c)
 	return stats;
 }
 
-/* Objects that the program has, by the books of engine and front. */
+/* Objects that the program has, by the books of engine, front and lent sheaves. */
 static inline unsigned long in_use(struct cache *c)
 {
 	struct engine_stats stats = stats_of(c);
 
-	return stats.total_objects - stats.free_objects - c->front.ops->held(&c->front);
+	return stats.total_objects - stats.free_objects - c->front.ops->held(&c->front) -
+	       lent_sum(c).objects;
 }
 
 /* As the inline functions do it: the hit path first. */

@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 
+#include "cache/lent.h"
 #include "fake_slabs.h"
 #include "fake_snapshot.h"
 #include "inspect/tracks.h"
@@ -116,6 +117,31 @@ static void test_in_a_depot(void **state)
 	assert_int_equal(info.state, OBJECT_LIVE);
 }
 
+static void test_in_a_lent_sheaf(void **state)
+{
+	uint64_t base = FAKE_ARENA + 3 * PAGE_SIZE;
+	struct list_head *head;
+	struct slab_sheaf *sheaf;
+
+	(void)state;
+	slab(3);
+	fake_map(&f, SHEAF, 512);
+	fake_root(&f)->lent = SHEAF;
+	head = fake_at(&f, SHEAF);
+	head->next = head->prev = (void *)(SHEAF + 256);
+	sheaf = fake_at(&f, SHEAF + 256);
+	sheaf->list.next = sheaf->list.prev = (void *)SHEAF;
+	sheaf->cache = (void *)fake_cache_addr(&f, 192);
+	sheaf->count = 1;
+	sheaf->capacity = 4;
+	sheaf->obj[0] = (void *)(base + 104);
+	sheaf->obj[1] = (void *)base; /* was taken */
+	look(base + 110);
+	assert_int_equal(info.state, OBJECT_CACHED);
+	look(base);
+	assert_int_equal(info.state, OBJECT_LIVE);
+}
+
 static void test_in_queues(void **state)
 {
 	uint64_t base = FAKE_ARENA + 3 * PAGE_SIZE;
@@ -224,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_free_objects, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_in_an_array, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_in_a_depot, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_in_a_lent_sheaf, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_in_queues, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_tracked, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_other_pages, setup, fake_teardown),

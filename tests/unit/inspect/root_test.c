@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cache/cache.h"
 #include "cache/control/control.h"
+#include "cache/lent.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
@@ -51,6 +51,7 @@ static void test_fields(void **state)
 	assert_ptr_equal((void *)uslab_root.reports, &report_counters);
 	assert_ptr_equal((void *)uslab_root.kfence, &kfence_counters);
 	assert_ptr_equal((void *)uslab_root.reserve, &reserve_counters);
+	assert_ptr_equal((void *)uslab_root.lent, &lent_sheaves);
 	assert_ptr_equal((void *)uslab_root.filters, &os_filters);
 	assert_string_equal(uslab_root.version_text, uslab_version());
 	assert_string_equal((const char *)uslab_root.large_name, "kmalloc-large");
@@ -109,6 +110,29 @@ static void test_live(void **state)
 	check_live("none");
 }
 
+static void test_lent(void **state)
+{
+	struct kmem_cache *cache = kmem_cache_create("root-lent", 72, 0, 0, NULL);
+	struct slab_sheaf *sheaf = kmem_cache_prefill_sheaf(cache, GFP_KERNEL, 50);
+	void *obj = kmem_cache_alloc_from_sheaf(cache, GFP_KERNEL, sheaf);
+	struct snapshot *s = take();
+	const struct snapshot_cache *c = find(s, "root-lent");
+
+	(void)state;
+	assert_int_equal(c->objects, 1);
+	assert_int_equal(c->objects_lent, 49);
+	free(s);
+	kmem_cache_return_sheaf(cache, GFP_KERNEL, sheaf);
+	s = take();
+	c = find(s, "root-lent");
+	assert_int_equal(c->objects, 1);
+	assert_int_equal(c->objects_lent, 0);
+	assert_int_equal(s->totals.inconsistent, 0);
+	free(s);
+	kmem_cache_free(cache, obj);
+	kmem_cache_destroy(cache);
+}
+
 static void test_alias(void **state)
 {
 	struct kmem_cache *a = kmem_cache_create("root-a", 104, 0, 0, NULL);
@@ -159,8 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields), cmocka_unit_test(test_name),
-		cmocka_unit_test(test_live),   cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_totals),
+		cmocka_unit_test(test_live),   cmocka_unit_test(test_lent),
+		cmocka_unit_test(test_alias),  cmocka_unit_test(test_totals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

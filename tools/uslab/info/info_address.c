@@ -77,7 +77,7 @@ static void print_slab(const struct address_info *info)
 		[OBJECT_UNKNOWN] = "not known whether live or free",
 		[OBJECT_LIVE] = "live",
 		[OBJECT_FREE] = "free",
-		[OBJECT_CACHED] = "free, cached by a CPU or node",
+		[OBJECT_CACHED] = "free, cached by a CPU or node, or lent",
 	};
 
 	if (info->kind != ADDRESS_PADDING)

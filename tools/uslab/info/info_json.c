@@ -49,7 +49,7 @@ static bool is_in_tree(const char *key)
 		"ctor_address", "cpu_partial_slabs", "capacity",	 "objects_held",
 		"objects_cpu",	"objects_depot",     "objects_shared",	 "objects_alien",
 		"depot_limit",	"depot_overflows",   "depot_underflows", "debug_slabs",
-		"guarded",	"tracked",	     "sampled",
+		"guarded",	"tracked",	     "sampled",		 "objects_lent",
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
