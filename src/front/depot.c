@@ -2,7 +2,7 @@
 /*
  * front/depot.c - full and empty sheaves of a node (the kernel's barn)
  *
- * Data:       two stacks per depot, linked through entry 0 of each sheaf.
+ * Data:       stacks per depot, linked through entry 0 of each sheaf.
  * Invariants: see depot.h; depot_check().
  * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.
  * Flow:       see depot.h; calls page/meta.c.
@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "front/percpu.h"
 #include "os/time/clock.h"
 #include "page/meta.h"
 
@@ -55,18 +56,39 @@ static uintptr_t stack_pop(uintptr_t *stack)
 	return top;
 }
 
+/* ---- lanes ---- */
+
+/* A hint: the thread may be on another CPU at once. */
+static inline unsigned int lane_here(void)
+{
+	return (unsigned int)percpu_cpu() % DEPOT_LANES;
+}
+
+/* The first lane with a sheaf, from that one on and around; NULL: none. */
+static uintptr_t *lane_from(struct depot *d, unsigned int first)
+{
+	for (unsigned int i = 0; i < DEPOT_LANES; i++) {
+		uintptr_t *lane = &d->full[(first + i) % DEPOT_LANES];
+
+		if (load_relaxed(lane))
+			return lane;
+	}
+	return NULL;
+}
+
 static void push_full(struct depot *d, uintptr_t top, unsigned int capacity)
 {
-	stack_push(&d->full, top);
+	stack_push(&d->full[lane_here()], top);
 	store_relaxed(&d->nr_full, d->nr_full + 1);
 	if (unlikely(d->nr_full > d->high_full))
 		d->high_full = d->nr_full;
 	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count(top, capacity));
 }
 
-static uintptr_t pop_full(struct depot *d, unsigned int capacity)
+/* nr_full > 0. Looks at the lanes from first on. */
+static uintptr_t pop_full(struct depot *d, unsigned int first, unsigned int capacity)
 {
-	uintptr_t top = stack_pop(&d->full);
+	uintptr_t top = stack_pop(lane_from(d, first));
 
 	store_relaxed(&d->nr_full, d->nr_full - 1);
 	if (unlikely(d->nr_full < d->low_full))
@@ -105,18 +127,28 @@ static inline void prefetch_link(uintptr_t top)
 	arch_prefetch_write(sheaf_base(top));
 }
 
+static inline void prefetch_full(struct depot *d, unsigned int lane)
+{
+	const uintptr_t *stack = lane_from(d, lane);
+
+	if (stack)
+		prefetch_link(load_relaxed(stack));
+}
+
 /* The counts are read without the lock first, as hints: an empty depot costs no lock. */
 
 uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
 {
 	uintptr_t top = 0;
+	unsigned int lane;
 
 	if (!load_relaxed(&d->nr_full))
 		return 0;
-	prefetch_link(load_relaxed(&d->full));
+	lane = lane_here();
+	prefetch_full(d, lane);
 	lock_acquire(&d->lock);
 	if (d->nr_full)
-		top = pop_full(d, capacity);
+		top = pop_full(d, lane, capacity);
 	lock_release(&d->lock);
 	return top;
 }
@@ -179,13 +211,15 @@ uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capac
 uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity)
 {
 	uintptr_t other = 0;
+	unsigned int lane;
 
 	if (!load_relaxed(&d->nr_full))
 		return 0;
-	prefetch_link(load_relaxed(&d->full));
+	lane = lane_here();
+	prefetch_full(d, lane);
 	lock_acquire(&d->lock);
 	if (d->nr_full && d->nr_empty < d->max_empty) {
-		other = pop_full(d, capacity);
+		other = pop_full(d, lane, capacity);
 		push_empty(d, top);
 	}
 	lock_release(&d->lock);
@@ -235,7 +269,7 @@ uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity)
 
 	lock_acquire(&d->lock);
 	if (d->nr_full > d->base_full) {
-		top = pop_full(d, capacity);
+		top = pop_full(d, lane_here() + 1, capacity);
 		set_max(d, d->max_full - 1);
 	}
 	lock_release(&d->lock);
@@ -271,6 +305,16 @@ struct depot_surplus depot_next_epoch(struct depot *d)
 	return last;
 }
 
+static void check_lane(const struct depot *d, uintptr_t top, unsigned int capacity,
+		       unsigned int *full, unsigned long *objects)
+{
+	for (; top; top = (uintptr_t)sheaf_base(top)[0]) {
+		CHECK(sheaf_count(top, capacity) >= 1 && sheaf_count(top, capacity) <= capacity);
+		*objects += sheaf_count(top, capacity);
+		CHECK(++*full <= d->max_full);
+	}
+}
+
 void depot_check(struct depot *d, unsigned int capacity)
 {
 	unsigned long objects = 0;
@@ -278,11 +322,8 @@ void depot_check(struct depot *d, unsigned int capacity)
 	unsigned int empty = 0;
 
 	lock_acquire(&d->lock);
-	for (uintptr_t top = d->full; top; top = (uintptr_t)sheaf_base(top)[0]) {
-		CHECK(sheaf_count(top, capacity) >= 1 && sheaf_count(top, capacity) <= capacity);
-		objects += sheaf_count(top, capacity);
-		CHECK(++full <= d->max_full);
-	}
+	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
+		check_lane(d, d->full[lane], capacity, &full, &objects);
 	for (uintptr_t top = d->empty; top; top = (uintptr_t)sheaf_base(top)[0]) {
 		CHECK(sheaf_count(top, capacity) == 0);
 		CHECK(++empty <= d->max_empty);

@@ -2,8 +2,10 @@
 /*
  * front/depot.h - full and empty sheaves of a node (the kernel's barn)
  *
- * Data:       per cache and node two stacks of sheaves, with objects and empty ones.
- * Invariants: low_full <= nr_full <= high_full <= max_full, low_empty <= nr_empty <= max_empty;
+ * Why:        docs/adr/0044.
+ * Data:       per cache and node stacks of sheaves: one of empty ones, and for those with objects
+ *             one for each lane, which is the CPU's number modulo DEPOT_LANES.
+ * Invariants: nr_full counts the sheaves of all lanes. low_full <= nr_full <= high_full <= max_full, low_empty <= nr_empty <= max_empty;
  *             entry 0 of a sheaf in a depot links to the next one; a sheaf is referred to by the
  *             address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
@@ -22,22 +24,28 @@
 #include "os/time/clock.h"
 #include "page/page.h"
 
+/*
+ * Objects go back to the CPU that freed them, as long as it has any: what several CPUs hold of one
+ * cache line, each waits for at every write. CPUs beyond so many share lanes.
+ */
+#define DEPOT_LANES 8
+
 struct growth;
 
 struct depot {
-	/* the first cache line has all that a put or a get reads and writes */
+	/* the first two cache lines have all that a put or a get reads and writes */
 	struct lock lock;
 	uint32_t nr_full; /* sheaves with objects */
 	uint32_t nr_empty;
 	uint32_t max_full;
 	uint32_t max_empty;
-	uintptr_t full;		  /* top of the newest, 0: none; atomic */
-	uintptr_t empty;	  /* likewise */
+	uintptr_t empty;	  /* top of the newest, 0: none; atomic */
 	unsigned long nr_objects; /* in the sheaves with objects */
 	uint32_t low_full;	  /* the fewest sheaves with objects since the epoch began */
 	uint32_t high_full;	  /* the most */
 	uint32_t low_empty;	  /* the fewest empty ones */
 	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
+	uintptr_t full[DEPOT_LANES] __attribute__((aligned(CACHE_LINE))); /* likewise */
 
 	/* front/array_limit.c: max_full and max_empty follow what the program does */
 	struct growth *growth;	/* NULL: they are as they were at first */
@@ -48,7 +56,8 @@ struct depot {
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
 } __attribute__((aligned(CACHE_LINE)));
 
-BUILD_ASSERT(offsetof(struct depot, growth) <= CACHE_LINE);
+BUILD_ASSERT(offsetof(struct depot, full) == CACHE_LINE);
+BUILD_ASSERT(offsetof(struct depot, growth) == 2 * CACHE_LINE);
 
 static inline void **sheaf_base(uintptr_t top)
 {
@@ -88,7 +97,7 @@ void sheaf_delete(uintptr_t top);
 
 void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty);
 
-/* A sheaf with objects, or 0. */
+/* A sheaf with objects, of this CPU's lane if that has any; or 0. */
 uintptr_t depot_get_full(struct depot *d, unsigned int capacity);
 /* An empty sheaf, or 0. */
 uintptr_t depot_get_empty(struct depot *d);
@@ -113,8 +122,8 @@ static inline bool depot_may_underflow(const struct depot *d)
 /* Space for more sheaves with objects, and as many empty ones. */
 void depot_raise(struct depot *d, uint32_t more);
 /*
- * A sheaf with objects, and the space for it is gone, as long as there are more than at first; or
- * an empty one beyond those that fit now. 0: none.
+ * A sheaf with objects, of another CPU's lane if there is one, and the space for it is gone, as
+ * long as there are more than at first; or an empty one beyond those that fit now. 0: none.
  */
 uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity);
 uintptr_t depot_shrink_empty(struct depot *d);

@@ -76,21 +76,29 @@ static bool in_words(struct snapshot *s, const struct snapshot_cache *c, uint64_
 	return false;
 }
 
-static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
-		     uint64_t address)
+/* Looks at so many sheaves of a lane at most. */
+static bool in_lane(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		    uint64_t top, unsigned long most)
 {
-	struct depot depot;
-	uint64_t top;
-
-	if (!snapshot_read(s, address, &depot, sizeof(depot)))
-		return false;
-	top = depot.full;
-	for (unsigned long i = 0; top && i < MIN(depot.nr_full, c->total_objects); i++) {
+	for (; top && most; most--) {
 		if (in_sheaf(s, object, top, c->capacity))
 			return true;
 		if (!snapshot_read(s, (uintptr_t)sheaf_base(top), &top, sizeof(top)))
 			return false;
 	}
+	return false;
+}
+
+static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		     uint64_t address)
+{
+	struct depot depot;
+
+	if (!snapshot_read(s, address, &depot, sizeof(depot)))
+		return false;
+	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
+		if (in_lane(s, c, object, depot.full[lane], MIN(depot.nr_full, c->total_objects)))
+			return true;
 	return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/front/depot_test.c - sheaves as addresses, two bounded stacks, exchanges, counts
+ * unit/front/depot_test.c - sheaves as addresses, bounded stacks, lanes, exchanges, counts
  */
 #include "front/depot.h"
 #include "fake_engine.h"
@@ -9,9 +9,11 @@
 
 static struct depot depot;
 
+/* Made-up CPUs, so that the thread stays on one; two of them share each of the first lanes. */
 static void make(void)
 {
-	floors_init(0, 0);
+	floors_init(DEPOT_LANES + 2, 1);
+	os_act_as_cpu(0);
 	depot_init(&depot, 3, 2);
 }
 
@@ -151,6 +153,83 @@ IN_CHILD(test_exchange_empty)
 	CHILD_CHECK(depot_put_full(&depot, full, CAPACITY));
 	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0), CAPACITY) == 0);
 	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 2);
+}
+
+static void put_as(unsigned int cpu, uintptr_t top)
+{
+	os_act_as_cpu(cpu);
+	CHILD_CHECK(depot_put_full(&depot, top, CAPACITY));
+	depot_check(&depot, CAPACITY);
+}
+
+static uintptr_t get_as(unsigned int cpu)
+{
+	os_act_as_cpu(cpu);
+	return depot_get_full(&depot, CAPACITY);
+}
+
+/* A CPU gets what it has put there, newest first, then what others have; nothing is lost. */
+IN_CHILD(test_lanes)
+{
+	uintptr_t a, b, c;
+
+	make();
+	put_as(1, a = sheaf_of(1, 1));
+	put_as(2, b = sheaf_of(2, 1));
+	put_as(1, c = sheaf_of(3, 1));
+	CHILD_CHECK(get_as(1) == c && get_as(1) == a && get_as(1) == b);
+	CHILD_CHECK(get_as(1) == 0 && get_as(2) == 0);
+	put_as(7, a);
+	put_as(0, b);
+	CHILD_CHECK(get_as(5) == a); /* the next one, and around */
+	CHILD_CHECK(get_as(5) == b);
+	depot_check(&depot, CAPACITY);
+}
+
+/* CPUs beyond the lanes share them. */
+IN_CHILD(test_lanes_are_shared)
+{
+	uintptr_t a, b;
+
+	make();
+	put_as(0, a = sheaf_of(1, 1));
+	put_as(1, b = sheaf_of(1, 1));
+	CHILD_CHECK(get_as(DEPOT_LANES) == a && get_as(DEPOT_LANES + 1) == b);
+}
+
+/* Both exchanges use the lane of the CPU; all lanes have one limit. */
+IN_CHILD(test_exchanges_by_lane)
+{
+	uintptr_t a, b, empty;
+
+	make();
+	CHILD_CHECK(depot_put_empty(&depot, empty = sheaf_of(0, 0)));
+	os_act_as_cpu(3);
+	CHILD_CHECK(depot_exchange_full(&depot, a = sheaf_of(1, 1), CAPACITY) == empty);
+	put_as(2, b = sheaf_of(1, 1));
+	put_as(1, sheaf_of(1, 1));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
+	os_act_as_cpu(3);
+	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == a);
+	os_act_as_cpu(2);
+	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0), CAPACITY) == b);
+}
+
+/* What goes back to the slabs is another CPU's first. */
+IN_CHILD(test_shrink_by_lane)
+{
+	uintptr_t own, other;
+
+	make();
+	depot_raise(&depot, 2);
+	for (unsigned int i = 0; i < 3; i++)
+		put_as(1, sheaf_of(1, 1));
+	put_as(6, other = sheaf_of(1, 1));
+	put_as(1, own = sheaf_of(1, 1));
+	CHILD_CHECK(depot_shrink_full(&depot, CAPACITY) == other);
+	CHILD_CHECK(depot_shrink_full(&depot, CAPACITY) == own);
+	CHILD_CHECK(!depot_shrink_full(&depot, CAPACITY));
+	depot_check(&depot, CAPACITY);
 }
 
 /* In a sheaf of 31 the link lies in the NULL at the bottom, in smaller ones below it. */
@@ -302,13 +381,13 @@ static void spoil(void *arg)
 		depot.nr_objects++;
 		break;
 	case 3: /* a circle */
-		sheaf_base(depot.full)[0] = (void *)depot.full;
+		sheaf_base(depot.full[0])[0] = (void *)depot.full[0];
 		break;
 	case 4: /* an empty one among the full */
-		depot.full = depot.empty;
+		depot.full[0] = depot.empty;
 		break;
 	case 5:
-		depot.empty = depot.full;
+		depot.empty = depot.full[0];
 		break;
 	case 6:
 		depot.low_full = 2;
@@ -322,6 +401,9 @@ static void spoil(void *arg)
 	case 9:
 		depot.low_empty = 2;
 		break;
+	case 10: /* in two lanes */
+		depot.full[5] = depot.full[0];
+		break;
 	}
 	depot_check(&depot, CAPACITY);
 }
@@ -329,7 +411,7 @@ static void spoil(void *arg)
 static void test_check_finds(void **state)
 {
 	(void)state;
-	for (int what = 0; what <= 9; what++) {
+	for (int what = 0; what <= 10; what++) {
 		struct child c = child_run(spoil, &what);
 
 		assert_true(child_aborted(&c));
@@ -346,6 +428,10 @@ int main(void)
 		cmocka_unit_test(test_empty_stack),
 		cmocka_unit_test(test_exchange_full),
 		cmocka_unit_test(test_exchange_empty),
+		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_lanes_are_shared),
+		cmocka_unit_test(test_exchanges_by_lane),
+		cmocka_unit_test(test_shrink_by_lane),
 		cmocka_unit_test(test_largest_capacity),
 		cmocka_unit_test(test_underflows),
 		cmocka_unit_test(test_no_empty_sheaf_is_no_overflow),

@@ -106,7 +106,7 @@ static void test_in_a_depot(void **state)
 	entry[0] = SHEAF + 256 + 31 * 8;
 	entry[32 + 31] = base + 104;
 	entry[32] = SHEAF + 31 * 8; /* and round again */
-	depot[1].full = SHEAF + 31 * 8;
+	depot[1].full[DEPOT_LANES - 1] = SHEAF + 31 * 8;
 	depot[1].nr_full = UINT_MAX;
 	look(base + 104);
 	assert_int_equal(info.state, OBJECT_CACHED);
