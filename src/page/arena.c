@@ -263,11 +263,19 @@ static void name_parts(const struct part *part)
 	os_name(part[ARENA].start, part[ARENA].size, "uslab arena");
 }
 
-static void use_small_pages(const struct part *part)
+/* whole: the holes between the parts are ours too. */
+static void use_small_pages(const struct part *part, bool whole)
 {
+	size_t first = MIN(part[ARENA].size, SMALL_SIZE);
+
+	if (whole) {
+		os_small_pages(part[TABLES].start,
+			       (size_t)(part[ARENA].start + first - part[TABLES].start));
+		return;
+	}
 	for (unsigned int i = 0; i < ARENA; i++)
 		os_small_pages(part[i].start, part[i].size);
-	os_small_pages(part[ARENA].start, MIN(part[ARENA].size, SMALL_SIZE));
+	os_small_pages(part[ARENA].start, first);
 }
 
 int arena_init(unsigned int nr_cpu_ids)
@@ -294,6 +302,8 @@ int arena_init(unsigned int nr_cpu_ids)
 	if (!base)
 		return -ENOMEM;
 	place_parts(part, base, limit, windows);
+	/* before the range is split by what is committed */
+	use_small_pages(part, space_left == SIZE_MAX);
 	if (os_commit(part[WINDOWS].start, part[WINDOWS].size) != 0 ||
 	    os_commit(part[STATES].start, part[STATES].size) != 0) {
 		/* The holes between the parts of a whole range stay reserved: addresses only. */
@@ -301,7 +311,6 @@ int arena_init(unsigned int nr_cpu_ids)
 		return -ENOMEM;
 	}
 	name_parts(part);
-	use_small_pages(part);
 	bits = part[TABLES].start + rows_size(limit);
 	page_map.rows = (struct page_rows *)(void *)part[TABLES].start;
 	page_map.dirty = (unsigned long *)(void *)bits;

@@ -59,6 +59,24 @@ static int measure_list(char list[LIST_BYTES], const char *folder, const char *n
 	return ret < 0 ? (int)ret : os_cpulist_measure(list, highest, count);
 }
 
+/* The CPUs that this thread may run on. false: the kernel does not say. */
+static bool allowed_cpus(struct os_cpumask *mask)
+{
+	*mask = (struct os_cpumask){ { 0 } };
+	return os_syscall(SYS_sched_getaffinity, 0, sizeof(*mask), mask) > 0;
+}
+
+static unsigned int count_allowed(void)
+{
+	struct os_cpumask mask;
+	unsigned int count = 0;
+
+	if (allowed_cpus(&mask))
+		for (unsigned int i = 0; i < ARRAY_SIZE(mask.word); i++)
+			count += (unsigned int)__builtin_popcountl(mask.word[i]);
+	return count;
+}
+
 /*
  * Without /sys, the kernel's own bound of CPU numbers, rounded up to 64: it refuses an affinity
  * mask that is shorter. It may hand out a longer one than it has CPUs for.
@@ -101,25 +119,22 @@ static unsigned int digits_of_status(const char *path)
  */
 static void count_affinity(unsigned int *nr_ids, unsigned int *nr_cpus, const char *status)
 {
-	struct os_cpumask mask = { { 0 } };
 	unsigned int digits = digits_of_status(status);
+	struct os_cpumask mask;
 	unsigned int least = 1;
-	unsigned int i;
 
-	os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), &mask);
-	*nr_cpus = 0;
-	for (i = 0; i < ARRAY_SIZE(mask.word); i++) {
-		*nr_cpus += (unsigned int)__builtin_popcountl(mask.word[i]);
+	allowed_cpus(&mask);
+	for (unsigned int i = 0; i < ARRAY_SIZE(mask.word); i++)
 		if (mask.word[i])
 			least = i * OS_WORD_BITS + fls(mask.word[i]);
-	}
+	*nr_cpus = count_allowed();
 	*nr_ids = shortest_mask();
 	if (digits)
 		*nr_ids = MIN(*nr_ids, digits * 4);
 	*nr_ids = MAX(*nr_ids, least);
 }
 
-static void read_cpus(struct topology *t, const char *sys, const char *status)
+static void read_cpus(struct topology *t, const char *sys, const char *status, unsigned int allowed)
 {
 	char list[LIST_BYTES];
 	unsigned int nr_ids;
@@ -130,7 +145,8 @@ static void read_cpus(struct topology *t, const char *sys, const char *status)
 	if (measure_list(list, sys, "cpu/possible", &highest, &count) == 0) {
 		nr_ids = highest + 1;
 		nr_cpus = count;
-		if (measure_list(list, sys, "cpu/present", &highest, &count) == 0)
+		if (count != allowed &&
+		    measure_list(list, sys, "cpu/present", &highest, &count) == 0)
 			nr_cpus = count;
 	} else {
 		count_affinity(&nr_ids, &nr_cpus, status);
@@ -178,15 +194,17 @@ static void read_nodes(struct topology *t, const char *sys)
 
 	/* More nodes than fit share, like CPUs. */
 	t->nr_nodes = MIN(last + 1, (unsigned int)OS_MAX_NODES);
+	if (t->nr_nodes == 1)
+		return; /* all CPUs are of that one */
 	while (os_cpulist_next(&next, &first, &last) > 0)
 		for (; first <= last; first++)
 			read_node(t, sys, first);
 }
 
-void os_topology_read(struct topology *t, const char *sys, const char *status)
+void os_topology_read(struct topology *t, const char *sys, const char *status, unsigned int allowed)
 {
 	*t = (struct topology){ 0 };
-	read_cpus(t, sys, status);
+	read_cpus(t, sys, status, allowed);
 	read_nodes(t, sys);
 }
 
@@ -197,7 +215,7 @@ void os_cpu_init(void)
 	if (is_read)
 		return;
 	is_read = true;
-	os_topology_read(&t, SYS_FOLDER, STATUS_FILE);
+	os_topology_read(&t, SYS_FOLDER, STATUS_FILE, count_allowed());
 	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
 	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);
 	os_topology.nr_cpu_ids = t.nr_cpu_ids;
@@ -215,7 +233,7 @@ int os_topology_set(unsigned int cpus, unsigned int nodes)
 	if (cpus < 1 || cpus > USLAB_MAX_CPUS || nodes < 1 || nodes > OS_MAX_NODES || nodes > cpus)
 		return -EINVAL;
 	is_read = true;
-	read_cpus(&real, SYS_FOLDER, STATUS_FILE);
+	read_cpus(&real, SYS_FOLDER, STATUS_FILE, count_allowed());
 	/* The kernel's CPU numbers, which rseq goes by, mean nothing from now on. */
 	os_rseq_on = false;
 	os_topology = (struct topology){

@@ -37,8 +37,11 @@ void os_cpu_init(void);
 /*
  * Reads a machine from a folder laid out like /sys/devices/system, or without one from a file like
  * /proc/self/status (what os_cpu_init() does); without that either the kernel itself is asked.
+ * allowed: on how many of its CPUs the process may run, 0: not known. If those are all possible
+ * ones, they are present, and the list of these is not read.
  */
-void os_topology_read(struct topology *t, const char *sys, const char *status);
+void os_topology_read(struct topology *t, const char *sys, const char *status,
+		      unsigned int allowed);
 
 /*
  * Replaces the topology (replay --cpus/--nodes): CPUs spread over the nodes in blocks, at least one

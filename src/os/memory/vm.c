@@ -2,7 +2,8 @@
 /*
  * os/memory/vm.c - address ranges: reserve, commit, purge, map
  *
- * Data:       none; libc knows the system's page size (4 KiB to 64 KiB) from the kernel.
+ * Data:       does the kernel take names of mappings; libc knows the system's page size (4 KiB to
+ *             64 KiB) from the kernel.
  * Invariants: errno is the same before and after every function.
  * Locks:      none; callers serialise what they do to one range.
  * Flow:       see vm.h; calls mmap, mprotect, madvise, mbind, mremap, prctl, os/process/file.h.
@@ -21,6 +22,7 @@
 #include <sys/sysinfo.h>
 
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "base/bits.h"
 #include "os/process/file.h"
 #include "os/sys.h"
@@ -267,11 +269,18 @@ enum os_move os_move(void *from, void *to, size_t size)
 	return ret;
 }
 
+/* Kernels without CONFIG_ANON_VMA_NAME refuse all names: they are asked once. */
 void os_name(void *addr, size_t size, const char *name)
 {
+	static enum { UNKNOWN, KNOWN, REFUSED } names; /* relaxed: each thread may ask */
 	int saved = errno;
 
-	prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, addr, size, name);
+	if (load_relaxed(&names) == REFUSED)
+		return;
+	if (!prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, addr, size, name))
+		store_relaxed(&names, KNOWN);
+	else if (errno == EINVAL && load_relaxed(&names) == UNKNOWN)
+		store_relaxed(&names, REFUSED);
 	errno = saved;
 }
 
