@@ -18,6 +18,7 @@ DEBIAN = {
     "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
     "tbbmalloc": ("libtbbmalloc_proxy.so.2", "libtbbmalloc2"),
 }
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 GLIBC, OWN_CACHE = "glibc", "own-cache"
 DROP_IN = "libuslab_malloc.so"
 FOLDERS = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
@@ -29,6 +30,15 @@ class Failure(Exception):
     def __init__(self, text, status=1):
         super().__init__(text)
         self.status = status
+
+
+def shown(words):
+    """As results that are kept have it: paths of this machine without their folders, but for the system's."""
+    def shorter(found):
+        path = found.group()
+        below = os.path.relpath(path, ROOT)
+        return below if not below.startswith("..") else path if path.startswith("/usr/") else os.path.basename(path)
+    return re.sub(r"(?<![^=@,])/[^=@,]*[^=@,/]", shorter, words)
 
 
 class Contestant:
@@ -48,7 +58,7 @@ class Contestant:
         if self.path:
             with open(self.path, "rb") as stream:
                 digest = hashlib.sha256(stream.read()).hexdigest()
-        return {"name": self.name, "role": self.role, "library": self.path, "package": self.package,
+        return {"name": self.name, "role": self.role, "library": self.path and shown(self.path), "package": self.package,
                 "version": self.version, "environment": self.environment, "sha256": digest}
 
 

@@ -3,6 +3,8 @@
 import math
 import statistics
 
+from malloc_peers import shown
+
 # (figure, title, its unit, digits, the means are taken of it)
 TABLES = (
     ("time", "time", "s", 3, True),
@@ -154,7 +156,7 @@ def head(results, d):
              f"{m['load']:.2f}; {m['kernel']}, {m['libc']}, transparent huge pages: {d['settings']['huge_pages'] or 'unknown'}",
              f"{d['settings']['rounds']} rounds, contestants in turn; own loads at {d['settings']['percent']} %"]
     for c in results.contestants:
-        what = c.path or ("caches of their own, in those loads that can" if c.own else "no preload")
+        what = shown(c.path or "") or ("caches of their own, in those loads that can" if c.own else "no preload")
         with_these = "".join(f" {name}={value}" for name, value in c.environment.items())
         lines.append(f"  {c.name:12}{(c.version or '-'):22} {what}{with_these}")
     return lines + [""]

@@ -72,6 +72,9 @@ class Results(InFolder):
         self.assertEqual({name: c["role"] for name, c in self.by_name.items()},
                          {"uslab": "uslab", "peer": "peer", "glibc": "system", "own-cache": "uslab"})
         self.assertIn("cpu", result["machine"])
+        self.assertEqual(self.by_name["peer"]["library"], "libpeer.so")
+        self.assertIn("--peers peer=libpeer.so,glibc", result["command"])
+        self.assertNotIn(self.folder, self.text)
         for name, contestant in self.by_name.items():
             programs = {metric.split(".")[0] for metric in contestant["metrics"]}
             self.assertEqual(programs, {"book"} if name == "own-cache" else {"growth", "churn-2", "book"})
@@ -252,20 +255,28 @@ class MimallocBench(InFolder):
                 self.assertFalse(self.runs(pid), pid)
 
     def test_interrupt(self):
-        """The runs so far are kept, and the program that runs is ended."""
+        for sent in signal.SIGINT, signal.SIGTERM:
+            with self.subTest(sent.name):
+                self.interrupt(sent)
+
+    def interrupt(self, sent):
+        """The runs so far are kept, the program that runs is ended, and no folder stays."""
         env = self.program("cfrac", 'echo $$ >> "$MARKS"; test $(wc -l < "$MARKS") -lt 4 || exec sleep 100\n')
-        marks = os.path.join(self.folder, "marks")
+        marks = os.path.join(self.folder, f"marks-{sent}")
+        temporary = os.path.join(self.folder, "temporary")
+        os.makedirs(temporary, exist_ok=True)
         command = [sys.executable, os.path.join(SOURCE, "scripts", "bench-malloc"), "--build", BUILD, "--rounds", "2",
                    "--peers", "glibc", "--programs", "cfrac", "--json", "r.json"]
-        with subprocess.Popen(command, env={**os.environ, **env, "MARKS": marks}, cwd=self.folder,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        with subprocess.Popen(command, env={**os.environ, **env, "MARKS": marks, "TMPDIR": temporary},
+                              cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as run:
             while not self.lines(marks, 4):
                 time.sleep(0.05)
                 self.assertIsNone(run.poll())
-            run.send_signal(signal.SIGINT)
+            run.send_signal(sent)
             self.assertIn("interrupted: these are the runs so far", run.communicate(timeout=60)[1])
         self.assertEqual(run.returncode, 130)
+        self.assertEqual(os.listdir(temporary), [])
         self.assertFalse(self.runs(self.lines(marks, 4)[-1]))
         with open(os.path.join(self.folder, "r.json"), encoding="utf-8") as stream:
             samples = [len(c["metrics"]["cfrac.time"]["samples"]) for c in json.load(stream)["contestants"]]
