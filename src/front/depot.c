@@ -2,6 +2,7 @@
 /*
  * front/depot.c - full and empty sheaves of a node (the kernel's barn)
  *
+ * Why:        docs/adr/0044.
  * Data:       stacks per depot, linked through entry 0 of each sheaf.
  * Invariants: see depot.h; depot_check().
  * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.

@@ -2,13 +2,12 @@
 /*
  * front/depot.h - full and empty sheaves of a node (the kernel's barn)
  *
- * Why:        docs/adr/0044.
  * Data:       per cache and node stacks of sheaves: one of empty ones, and for those with objects
  *             one for each lane, which is the CPU's number modulo DEPOT_LANES.
- * Invariants: nr_full counts the sheaves of all lanes. low_full <= nr_full <= high_full <= max_full, low_empty <= nr_empty <= max_empty;
- *             entry 0 of a sheaf in a depot links to the next one; a sheaf is referred to by the
- *             address of its top entry, so that the reference carries the count. Checked by
- *             depot_check().
+ * Invariants: nr_full counts the sheaves of all lanes. low_full <= nr_full <= high_full <=
+ *             max_full, low_empty <= nr_empty <= max_empty; entry 0 of a sheaf in a depot links to
+ *             the next one; a sheaf is referred to by the address of its top entry, so that the
+ *             reference carries the count. Checked by depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
  * Flow:       called by array.c, array_bulk.c, array_limit.c, array_sheaf.h, cache/debug/misuse.c,
  *             inspect/address.c and inspect/fronts.c; calls page/meta.c.
