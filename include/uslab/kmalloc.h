@@ -62,7 +62,7 @@ USLAB_SIZED((1)) USLAB_INLINE void *kmalloc_track_caller(size_t size, gfp_t flag
 }
 
 USLAB_SIZED((2))
-USLAB_INLINE void *kmem_buckets_alloc_track_caller(const kmem_buckets *b, size_t size, gfp_t flags)
+USLAB_INLINE void *kmem_buckets_alloc_track_caller(kmem_buckets *b, size_t size, gfp_t flags)
 {
 	return uslab_kmalloc_buckets(b, size, flags, __builtin_return_address(0));
 }

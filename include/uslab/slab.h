@@ -400,7 +400,10 @@ USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const v
 
 /* ---- caches by size for one user (kernel: since 6.11) ---- */
 
-/* By the kernel's index of a size; freed by nobody. */
+/*
+ * By the kernel's index of a size; freed by nobody. Nowhere const: before C23 a pointer to an array
+ * does not convert to one with constant elements.
+ */
 typedef struct kmem_cache *kmem_buckets[KMALLOC_SHIFT_HIGH + 1];
 
 /**
@@ -419,12 +422,11 @@ USLAB_API kmem_buckets *kmem_buckets_create(const char *name, slab_flags_t flags
  * KMALLOC_MAX_CACHE_SIZE bytes, of their own. kfree() takes the results. caller: as for
  * uslab_kmalloc_caller().
  */
-USLAB_API void *uslab_kmalloc_buckets(const kmem_buckets *b, size_t size, gfp_t flags,
-				      const void *caller)
+USLAB_API void *uslab_kmalloc_buckets(kmem_buckets *b, size_t size, gfp_t flags, const void *caller)
 	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
-USLAB_API void *kmem_buckets_alloc(const kmem_buckets *b, size_t size, gfp_t flags)
+USLAB_API void *kmem_buckets_alloc(kmem_buckets *b, size_t size, gfp_t flags)
 	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
-USLAB_API void *kmem_buckets_valloc(const kmem_buckets *b, size_t size, gfp_t flags)
+USLAB_API void *kmem_buckets_valloc(kmem_buckets *b, size_t size, gfp_t flags)
 	__attribute__((__malloc__, __alloc_size__(2), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
 /* ---- kvmalloc: blocks of up to 2 GiB, which kfree(), krealloc() and ksize() take as well ---- */

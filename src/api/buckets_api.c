@@ -83,15 +83,14 @@ USLAB_API kmem_buckets *kmem_buckets_create(const char *name, slab_flags_t flags
 }
 
 /* NULL: the size is that of no cache, or there are no buckets. */
-static struct cache *cache_for(const kmem_buckets *b, size_t size)
+static struct cache *cache_for(kmem_buckets *b, size_t size)
 {
 	if (ZERO_OR_NULL_PTR(b) || size - 1 >= KMALLOC_MAX_CACHE_SIZE)
 		return NULL;
 	return cache_of((*b)[uslab_kmalloc_index(size)]);
 }
 
-USLAB_API void *uslab_kmalloc_buckets(const kmem_buckets *b, size_t size, gfp_t flags,
-				      const void *caller)
+USLAB_API void *uslab_kmalloc_buckets(kmem_buckets *b, size_t size, gfp_t flags, const void *caller)
 {
 	struct cache *c = cache_for(b, size);
 
@@ -99,12 +98,12 @@ USLAB_API void *uslab_kmalloc_buckets(const kmem_buckets *b, size_t size, gfp_t 
 		 : api_kmalloc(size, flags, NUMA_NO_NODE, caller);
 }
 
-USLAB_API void *kmem_buckets_alloc(const kmem_buckets *b, size_t size, gfp_t flags)
+USLAB_API void *kmem_buckets_alloc(kmem_buckets *b, size_t size, gfp_t flags)
 {
 	return uslab_kmalloc_buckets(b, size, flags, __builtin_return_address(0));
 }
 
-USLAB_API void *kmem_buckets_valloc(const kmem_buckets *b, size_t size, gfp_t flags)
+USLAB_API void *kmem_buckets_valloc(kmem_buckets *b, size_t size, gfp_t flags)
 {
 	const void *caller = __builtin_return_address(0);
 	struct cache *c = cache_for(b, size);

@@ -57,6 +57,7 @@ int texts(const char *s, const char **constant);
 void *one(struct kmem_cache *s);
 int some(struct kmem_cache *s, size_t n, void **p);
 void *by_size(size_t n);
+void *by_user(kmem_buckets *b, size_t n);
 void give(struct kmem_cache *s, void *p);
 
 struct kmem_cache *points(void)
@@ -91,6 +92,13 @@ void *by_size(size_t n)
 	kfree(kcalloc(n, 2, GFP_KERNEL));
 	kfree(krealloc_array(NULL, n, 2, GFP_KERNEL));
 	return ZERO_OR_NULL_PTR(p) ? kmalloc(32, GFP_NOWAIT | __GFP_NOWARN) : p;
+}
+
+void *by_user(kmem_buckets *b, size_t n)
+{
+	kfree(kmem_buckets_alloc(b, n, GFP_KERNEL));
+	kvfree(kmem_buckets_valloc(b, n, GFP_KERNEL));
+	return kmem_buckets_alloc_track_caller(b, n, GFP_KERNEL);
 }
 
 struct kmem_cache *as_in_the_kernel(void)
