@@ -134,6 +134,12 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
  *            with "queues" (kmem_cache_tune() takes more); 0: by USLAB_CONF, else by object size;
  *            the other fronts have no array and ignore it. More than that is an error (EINVAL)
+ * @dtor:     called once per object when what @ctor made ends: when its slab goes back to the pages
+ *            (slub, slab), or when the object comes back to the engine (slobseg, slob). Needs @ctor
+ *            (else EINVAL). It may run where the library holds locks: frees in it may be deferred,
+ *            allocations may be NULL; it must not wait, and call nothing else here
+ * @reclaim:  called with @reclaim_arg when memory is wanted back, see <uslab/manage.h>; the cache
+ *            does not merge
  *
  * What is set here overrides USLAB_CONF; 0 or NULL: not set. A front that does not support the
  * engine is an error (EINVAL). The first seven are the kernel's, in its order; name those that are
@@ -150,6 +156,9 @@ struct kmem_cache_args {
 	const char *engine;
 	const char *front;
 	unsigned int capacity;
+	void (*dtor)(void *obj);
+	void (*reclaim)(void *arg);
+	void *reclaim_arg;
 };
 
 /* ---- caches ---- */
@@ -593,5 +602,6 @@ USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 
 #include <uslab/fastpath.h>
 #include <uslab/kmalloc.h>
+#include <uslab/manage.h>
 
 #endif /* USLAB_SLAB_H */

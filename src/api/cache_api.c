@@ -54,6 +54,9 @@ static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args 
 	}
 	spec->align = args->align;
 	spec->ctor = args->ctor;
+	spec->dtor = args->dtor;
+	spec->reclaim = args->reclaim;
+	spec->reclaim_arg = args->reclaim_arg;
 	spec->capacity = args->capacity;
 	/* spec 5.2.3: what is outside of the object counts as none */
 	if (args->usersize <= spec->size && spec->size - args->usersize >= args->useroffset) {

@@ -7,20 +7,22 @@
  * Invariants: see object.h.
  * Locks:      none held here.
  * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c,
- *             kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and cache/shrink.c;
+ *             kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and pressure.c;
  *             watch.c for a cache with watch bits. Polls the mailbox.
  *
- * Memory pressure is a return value: when the front fails, every cache is shrunk once and the call
- * is repeated; then NULL.
+ * Memory pressure is a return value: when the front fails, pressure.c makes room and the call is
+ * repeated, as long as that finds something to do; then NULL.
  */
 #include "cache/object.h"
+#include "cache/pressure.h"
 
 void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 {
-	void *obj;
+	struct pressure p = { .wanted = gfp, .size = load_relaxed(&c->engine.object_size) };
+	void *obj = NULL;
 
-	cache_shrink_all();
-	obj = c->front.ops->alloc(&c->front, gfp, node);
+	while (!obj && pressure_again(&p))
+		obj = c->front.ops->alloc(&c->front, p.gfp, node);
 	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : NULL;
 }
 
@@ -48,16 +50,22 @@ static always_inline void unmark(unsigned int mark, unsigned int nr, void **p)
 		mark_clear(*p, mark);
 }
 
+static cold unsigned int take_rest(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+{
+	struct pressure t = { .wanted = gfp, .size = load_relaxed(&c->engine.object_size) };
+	unsigned int n = 0;
+
+	while (n < nr && pressure_again(&t))
+		n += c->front.ops->alloc_bulk(&c->front, t.gfp, nr - n, p + n);
+	return n;
+}
+
 unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
 {
 	const struct front_ops *ops = c->front.ops;
 	unsigned int n = ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, p);
 
-	if (unlikely(n < nr)) {
-		cache_shrink_all();
-		n += ops->alloc_bulk(&c->front, gfp, nr - n, p + n);
-	}
-	return n;
+	return likely(n == nr) ? n : n + take_rest(c, gfp, nr - n, p + n);
 }
 
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,

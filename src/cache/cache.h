@@ -66,6 +66,7 @@ struct cache {
 	unsigned int usersize;
 	uint16_t capacity;	     /* of the front, as chosen; 0: by object size */
 	bool takes_blocks;	     /* see cache_heap_of() */
+	bool alone;		     /* nothing merges with it: it has a reclaim callback */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };
@@ -84,6 +85,9 @@ struct cache_spec {
 	unsigned int align;
 	slab_flags_t flags;
 	void (*ctor)(void *obj);
+	void (*dtor)(void *obj);
+	void (*reclaim)(void *arg); /* not NULL: nothing merges with it */
+	void *reclaim_arg;
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
@@ -297,8 +301,12 @@ void cache_heaps_each(void (*visit)(const struct engine_heap *heap));
 
 /* ---- shrink.c ---- */
 int cache_shrink(struct cache *c);
-/* All caches; the caller may hold no lock. */
+/* All caches, after their reclaim callbacks; the caller may hold no lock. */
 void cache_shrink_all(void);
+
+/* ---- clear.c, stats.c; see <uslab/manage.h> ---- */
+int cache_clear(struct cache *c, const void *caller);
+void cache_stats(struct cache *c, struct kmem_cache_stats *stats);
 
 /* ---- reap.c ---- */
 /* One round of reaping (spec 3.9): all caches, all CPUs. The caller may hold no lock. */

@@ -18,6 +18,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
+#include "cache/pressure.h"
 #include "os/process/die.h"
 #include "page/meta.h"
 #include "page/pcp.h"
@@ -59,6 +60,8 @@ static int refuse(const struct cache_spec *spec, char *why, size_t size)
 		os_format(why, size, "flags 0x%x are not for callers", unknown);
 	} else if (spec->id >= USLAB_ID_FIRST_FREE) {
 		os_format(why, size, "number %u is not a fixed one", spec->id);
+	} else if (spec->dtor && !spec->ctor) {
+		os_format(why, size, "a destructor needs a constructor");
 	} else if (spec->capacity > CACHE_MAX_CAPACITY) {
 		os_format(why, size, "capacity %u is more than %u", spec->capacity,
 			  CACHE_MAX_CAPACITY);
@@ -143,6 +146,7 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		/* the engine's own slabs are plain ones, whatever the debug flags say */
 		.flags = spec->flags & ~CACHE_DEBUG_FLAGS,
 		.ctor = spec->ctor,
+		.dtor = spec->dtor,
 		.id = id,
 		/* hits by address write a mark: no class for objects that must keep their bytes */
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
@@ -216,10 +220,14 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : spec->usersize;
 		if (spec->id && spec->front == &front_none_ops)
 			c->takes_blocks = spec->engine->heap;
+		c->alone = spec->reclaim;
 		c->handle = percpu_handle(id);
-		ret = init_parts(c, spec, id);
+		ret = pressure_add_locked(c, spec);
+		if (!ret)
+			ret = init_parts(c, spec, id);
 	}
 	if (ret) {
+		pressure_drop_locked(c);
 		meta_free(c, sizeof(*c));
 		cache_number_put_locked(id);
 		return ret;

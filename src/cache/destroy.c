@@ -14,6 +14,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/pressure.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "os/process/die.h"
@@ -108,6 +109,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 {
 	struct cache *c;
 
+	pressure_remove(cache_of(s));
 	nested_settle(); /* objects that handlers freed are not in use */
 	lock_acquire(&cache_lock);
 	c = cache_of(s);

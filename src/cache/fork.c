@@ -14,6 +14,7 @@
 #include "cache/internal.h"
 #include "cache/lent.h"
 #include "cache/mempool/elements.h"
+#include "cache/pressure.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
@@ -124,6 +125,7 @@ void cache_fork_child(void)
 	os_thread_id_forget();
 	os_rseq_register_again();
 	realtime_forked();
+	pressure_forked();
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		if (!load_relaxed(&forked_alone))

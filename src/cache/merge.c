@@ -37,7 +37,7 @@ unsigned int cache_calculate_alignment(slab_flags_t flags, unsigned int align, u
 
 bool cache_is_mergeable(const struct cache *c)
 {
-	return !(c->flags & SLAB_NEVER_MERGE) && !c->engine.ctor && !c->usersize &&
+	return !(c->flags & SLAB_NEVER_MERGE) && !c->engine.ctor && !c->usersize && !c->alone &&
 	       c->refcount >= 0;
 }
 
@@ -69,7 +69,7 @@ struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
 	unsigned int align = cache_calculate_alignment(spec->flags, spec->align, size);
 
 	if (cache_defaults.no_merge || spec->no_merge || spec->usersize || spec->ctor ||
-	    spec->engine->heap || (spec->flags & SLAB_NEVER_MERGE))
+	    spec->reclaim || spec->engine->heap || (spec->flags & SLAB_NEVER_MERGE))
 		return NULL;
 	size = ALIGN_UP(size, align);
 	for (struct list_head *pos = cache_list.prev; pos != &cache_list; pos = pos->prev) {

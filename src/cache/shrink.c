@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/pressure.h"
 #include "page/nested.h"
 
 void cache_verify_frees_locked(struct cache *c, bool on)
@@ -41,6 +42,7 @@ int cache_shrink(struct cache *c)
 {
 	int ret;
 
+	pressure_reclaim(c);
 	nested_settle();
 	lock_acquire(&cache_lock);
 	ret = cache_shrink_locked(c);
@@ -52,6 +54,7 @@ void cache_shrink_all(void)
 {
 	struct list_head *pos;
 
+	pressure_reclaim(NULL);
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
 		cache_shrink_locked(list_entry(pos, struct cache, list));

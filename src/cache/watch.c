@@ -15,6 +15,7 @@
 #include "cache/debug/failslab.h"
 #include "cache/lent.h"
 #include "cache/object.h"
+#include "cache/pressure.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "front/array.h"
@@ -87,7 +88,20 @@ static void *take_guarded(const struct request *r)
 	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, weight);
 }
 
-/* As alloc.c: after a failure all caches are shrunk once, and the call repeated. */
+/* As alloc.c: after a failure pressure.c makes room, and the call is repeated. */
+static cold void *take_again(struct request *r)
+{
+	struct pressure p = { .wanted = r->gfp, .size = load_relaxed(&r->c->engine.object_size) };
+	void *obj = NULL;
+
+	while (!obj && pressure_again(&p)) {
+		r->gfp = p.gfp;
+		obj = take(r);
+	}
+	r->gfp = p.wanted;
+	return obj;
+}
+
 static void *take_or_shrink(struct request *r)
 {
 	gfp_t gfp = r->gfp;
@@ -96,10 +110,7 @@ static void *take_or_shrink(struct request *r)
 	r->gfp = gfp | __GFP_NOWARN;
 	obj = take(r);
 	r->gfp = gfp;
-	if (likely(obj))
-		return obj;
-	cache_shrink_all();
-	return take(r);
+	return likely(obj) ? obj : take_again(r);
 }
 
 /*

@@ -149,6 +149,9 @@ void debug_slab_free_list(struct engine *e, struct page *slabs)
 		if (load_relaxed(&e->debug->flags) & SLAB_CONSISTENCY_CHECKS)
 			check_all(e, slab);
 		engine_count(e, FREE_SLAB);
+		if (unlikely(e->dtor))
+			engine_destruct_slab(e, debug_object(slab, 0), slab->layout->stride,
+					     debug_capacity(slab));
 		pcp_free(slab, slab->order, e->page_lists);
 	}
 }

@@ -169,6 +169,8 @@ void debug_free_own(struct engine *e, struct page *slab, void *obj, const void *
 /* ---- validate.c ---- */
 
 int debug_shrink(struct engine *e);
+/* One slab; not an isolated one, of which nothing is known. */
+void debug_walk_slab(struct page *slab, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 /* Free objects of the node's slabs; takes list_lock. */
 unsigned long debug_count_free(struct engine_node *node);

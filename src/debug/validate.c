@@ -144,23 +144,37 @@ int debug_shrink(struct engine *e)
 /* ---- for reports and statistics -------------------------------------------------------------- */
 
 /* As in the kernel full slabs are not listed. */
+static void walk_slab_locked(struct page *slab, void (*visit)(void *slab, void *obj, void *arg),
+			     void *arg)
+{
+	unsigned int objects = debug_capacity(slab);
+	struct debug_bitmap map;
+
+	debug_mark_free_locked(slab, &map);
+	for (unsigned int n = 0; n < objects; n++)
+		if (!debug_bitmap_has(&map, n))
+			visit(page_address(slab), debug_object(slab, n), arg);
+}
+
+void debug_walk_slab(struct page *slab, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	struct engine_node *node = debug_node_of(slab);
+
+	lock_acquire(&node->list_lock);
+	if (!engine_counters(slab).frozen)
+		walk_slab_locked(slab, visit, arg);
+	unlock(node);
+}
+
 void debug_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
 {
 	const struct debug *d = e->debug;
-	struct debug_bitmap map;
 	struct list_head *pos;
 
 	for (unsigned int i = 0; i < d->nr_nodes; i++) {
 		lock_acquire(&d->node[i]->list_lock);
-		list_for_each(pos, &d->node[i]->partial) {
-			struct page *slab = list_entry(pos, struct page, lru);
-			unsigned int objects = debug_capacity(slab);
-
-			debug_mark_free_locked(slab, &map);
-			for (unsigned int n = 0; n < objects; n++)
-				if (!debug_bitmap_has(&map, n))
-					visit(page_address(slab), debug_object(slab, n), arg);
-		}
+		list_for_each(pos, &d->node[i]->partial)
+			walk_slab_locked(list_entry(pos, struct page, lru), visit, arg);
 		unlock(d->node[i]);
 	}
 }

@@ -76,6 +76,17 @@ static void wrap_walk(struct engine *e, void (*visit)(void *slab, void *obj, voi
 	e->debug->inner->walk(e, visit, arg);
 }
 
+static void wrap_walk_slab(struct engine *e, struct page *slab,
+			   void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	if (kfence_is_object(slab))
+		kfence_walk(slab, visit, arg);
+	else if (debug_is_slab(slab))
+		debug_walk_slab(slab, visit, arg);
+	else
+		e->debug->inner->walk_slab(e, slab, visit, arg);
+}
+
 static void wrap_each_lock(struct engine *e, void (*act)(struct lock *l))
 {
 	if (e->debug->inner->each_lock)
@@ -97,6 +108,7 @@ void debug_wrap_ops(struct debug *d)
 	d->ops.shrink = wrap_shrink;
 	d->ops.destroy = wrap_destroy;
 	d->ops.walk = wrap_walk;
+	d->ops.walk_slab = d->inner->walk_slab ? wrap_walk_slab : NULL;
 	d->ops.stats = wrap_stats;
 	d->ops.each_lock = wrap_each_lock;
 	d->ops.check = wrap_check;

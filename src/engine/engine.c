@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/engine.c - what all engines do alike when a cache begins
+ * engine/engine.c - what all engines do alike: when a cache begins, when objects end
  *
+ * Why:        docs/adr/0047.
  * Data:       none.
  * Invariants: see engine.h.
  * Locks:      none: the cache is not known to anybody else.
- * Flow:       called by engine/.
+ * Flow:       called by debug/slab.c, engine/.
  */
 #include "engine/engine.h"
 
@@ -23,6 +24,7 @@ void engine_init(struct engine *e, const struct engine_params *params, const str
 		.id = params->id,
 		.flags = params->flags,
 		.ctor = params->ctor,
+		.dtor = params->dtor,
 		.page_class = params->page_class,
 		.pack = params->pack,
 	};
@@ -39,4 +41,12 @@ gfp_t engine_page_flags(slab_flags_t flags)
 	if (flags & SLAB_RECLAIM_ACCOUNT)
 		gfp |= __GFP_RECLAIMABLE;
 	return gfp;
+}
+
+void engine_destruct_slab(const struct engine *e, void *first, size_t stride, unsigned int nr)
+{
+	if (os_memcheck_on)
+		os_memcheck_forget(first, stride * nr);
+	for (unsigned int i = 0; i < nr; i++)
+		e->dtor((char *)first + i * stride);
 }

@@ -116,6 +116,7 @@ struct engine_params {
 	unsigned int align;	  /* already through calculate_alignment (spec 5.3); power of two */
 	slab_flags_t flags;
 	void (*ctor)(void *obj);
+	void (*dtor)(void *obj);
 	unsigned int id;	  /* number of the cache, for statistics */
 	unsigned char page_class; /* class byte of this cache's pages, 0: none */
 	uint8_t page_lists;	  /* enum pcp_kind (page/pcp.h) of slabs; slab and slub only */
@@ -149,8 +150,8 @@ struct engine_ops {
 	/*
 	 * Up to want objects (>= 1) into objs[], from node (-1: local first); gfp: __GFP_THISNODE.
 	 * Returns how many; 0 is out of memory. Objects are constructed if there is a ctor, and
-	 * otherwise hold anything. Heaps (and slobseg) construct here, each time; SLAB and
-	 * SLUB when the slab is made.
+	 * otherwise hold anything. Heaps (and slobseg) construct here, each time, and destruct
+	 * when an object is flushed; SLAB and SLUB when the slab is made, and when it is freed.
 	 */
 	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 			       int node);
@@ -172,6 +173,13 @@ struct engine_ops {
 	 * which its slab starts; quiescent caches.
 	 */
 	void (*walk)(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+
+	/*
+	 * Optional (NULL: pages do not say whose their objects are): the same for one slab of this
+	 * engine, full or not; none of one that cannot be told or is isolated.
+	 */
+	void (*walk_slab)(struct engine *e, struct page *slab,
+			  void (*visit)(void *slab, void *obj, void *arg), void *arg);
 
 	/*
 	 * Is that object, of a slab of this engine and at its start, free in its slab? What fronts
@@ -214,6 +222,7 @@ struct engine {
 	gfp_t allocflags;	    /* spec 4.2 */
 	unsigned long heap_objects; /* of this cache, in use in PAGE_HEAP pages; the heap's lock */
 	void (*ctor)(void *obj);
+	void (*dtor)(void *obj); /* only with a ctor; NULL: none */
 	unsigned char page_class;
 	uint8_t page_lists; /* enum pcp_kind, as in struct engine_params */
 	bool pack;	    /* footprint first, see struct engine_params */
@@ -230,6 +239,19 @@ void engine_init(struct engine *e, const struct engine_params *params, const str
 		 const struct slab_layout *layout, void *state);
 /* For allocflags, by the flags of a cache (spec 4.2); shown by tools, no effect in user space. */
 gfp_t engine_page_flags(slab_flags_t flags);
+
+/*
+ * Destructs nr objects of a slab that goes back to the pages; nobody else has it. Context: locks
+ * that do not belong to the slab may be held.
+ */
+void engine_destruct_slab(const struct engine *e, void *first, size_t stride, unsigned int nr);
+
+/* The same for what comes back to an engine that constructs at each allocation. */
+static inline void engine_destruct(const struct engine *e, void **objs, unsigned int n)
+{
+	for (unsigned int i = 0; unlikely(e->dtor) && i < n; i++)
+		e->dtor(objs[i]);
+}
 
 /* Is it this engine, whatever stands in front of it? (debug/ keeps the name) */
 static inline bool engine_is(const struct engine *e, const struct engine_ops *ops)

@@ -74,8 +74,10 @@ struct front {
 	unsigned int id;       /* number of the cache */
 	unsigned int capacity; /* objects per array; 0 for other fronts */
 	uintptr_t closed;      /* enum front_closed: not 0: nothing may be installed on any CPU */
-	struct depot *depot;   /* array: one per node */
-	void *state;	       /* queues: struct queues */
+	union {
+		struct depot *depot; /* array: one per node */
+		void *state;	     /* queues: struct queues */
+	};
 };
 
 extern const struct front_ops front_none_ops;

@@ -8,28 +8,28 @@
  *             that cache's front, every other block to the heap.
  * Locks:      none held here; the heap's own.
  * Flow:       called by kmalloc.c, check.c and malloc/slow.c; calls engine_heap, free.c,
- *             shrink.c.
+ *             pressure.c.
  */
 #include <string.h>
 
 #include "base/bits.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/pressure.h"
 #include "os/cpu/cpu.h"
 #include "page/used.h"
 
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node)
 {
+	struct pressure t = { .wanted = gfp, .size = size };
 	void *p;
 
 	if (node >= (int)os_topology.nr_nodes)
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	p = heap->alloc(heap, size, align, gfp | __GFP_NOWARN, node);
-	if (unlikely(!p)) {
-		cache_shrink_all();
-		p = heap->alloc(heap, size, align, gfp, node);
-	}
+	while (unlikely(!p) && pressure_again(&t))
+		p = heap->alloc(heap, size, align, t.gfp, node);
 	if (p && used_are_kept())
 		used_set(p);
 	if (p && gfp & __GFP_ZERO)

@@ -22,6 +22,7 @@
 #include "base/bits.h"
 #include "cache/kmalloc/kfree.h"
 #include "cache/object.h"
+#include "cache/pressure.h"
 #include "debug/kfence/kfence.h"
 #include "debug/pages/pages.h"
 #include "front/array.h"
@@ -154,6 +155,7 @@ static inline struct kmem_cache *kmalloc_handle(size_t size, gfp_t gfp)
 static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int node,
 			 const void *caller)
 {
+	struct pressure t = { .wanted = gfp, .size = size };
 	bool zeroed;
 	void *p;
 
@@ -164,10 +166,8 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 		node = NUMA_NO_NODE; /* spec 5.10: as for any cache */
 	instrument_enter();
 	p = pages_alloc(size, bytes, align, node, &zeroed, caller);
-	if (unlikely(!p)) {
-		cache_shrink_all();
+	while (unlikely(!p) && pressure_again(&t))
 		p = pages_alloc(size, bytes, align, node, &zeroed, caller);
-	}
 	if (p)
 		bytes = pages_size(p);
 	if (p && gfp & __GFP_ZERO && !zeroed)

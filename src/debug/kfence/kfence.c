@@ -313,12 +313,20 @@ static void free_locked(struct kfence_object *o, const uintptr_t *pcs, unsigned 
 	kfence_counters.frees++;
 }
 
+/* The object is the program's still, and no lock is held, which its destructor may not bear. */
+static void destruct(const struct kfence_object *o, void *obj)
+{
+	if (o && o->state == KFENCE_ALLOCATED && o->addr == obj && o->engine->dtor)
+		o->engine->dtor(obj);
+}
+
 void kfence_free(void *obj, const void *caller)
 {
 	struct kfence_object *o = kfence_object_at(kfence_page_index(obj));
 	uintptr_t pcs[STACKS_DEPTH];
 	unsigned int nr = os_unwind(caller, pcs, STACKS_DEPTH);
 
+	destruct(o, obj);
 	lock_acquire(&kfence_pool.lock);
 	if (o && o->state == KFENCE_ALLOCATED && o->addr == obj)
 		free_locked(o, pcs, nr);
@@ -367,6 +375,31 @@ bool kfence_describe(const void *p, struct kfence_info *info)
 		.freed = o->state == KFENCE_ALLOCATED ? 0 : o->free.stack,
 	};
 	return true;
+}
+
+void kfence_walk(struct page *slab, void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	const struct kfence_object *o = kfence_object_at(kfence_page_index(page_address(slab)));
+
+	if (o && o->state == KFENCE_ALLOCATED)
+		visit(page_address(slab), o->addr, arg);
+}
+
+struct kfence_share kfence_share_of(const struct engine *e)
+{
+	struct kfence_share share = { 0 };
+
+	if (!kfence_is_on())
+		return share;
+	lock_acquire(&kfence_pool.lock);
+	for (unsigned int i = 0; i < kfence_pool.nr_objects; i++) {
+		const struct kfence_object *o = &kfence_pool.object[i];
+
+		share.pages += o->engine == e;
+		share.inuse += o->engine == e && o->state == KFENCE_ALLOCATED;
+	}
+	lock_release(&kfence_pool.lock);
+	return share;
 }
 
 static void orphan_locked(struct kfence_object *o, const uintptr_t *pcs, unsigned int nr)

@@ -80,6 +80,17 @@ struct kfence_info {
 /* false: p lies in no page of an object. Any address; the object may change meanwhile. */
 cold bool kfence_describe(const void *p, struct kfence_info *info);
 
+/* Calls visit for the object of a guarded page, if it is in use. No lock may be held. */
+cold void kfence_walk(struct page *slab, void (*visit)(void *slab, void *obj, void *arg),
+		      void *arg);
+
+/* Guarded pages that are or were the engine's objects, and how many of these are in use. */
+struct kfence_share {
+	unsigned long pages;
+	unsigned long inuse;
+};
+cold struct kfence_share kfence_share_of(const struct engine *e);
+
 /* The cache is destroyed: its objects become inaccessible and are never used again (zombies). */
 cold void kfence_cache_gone(struct engine *e);
 

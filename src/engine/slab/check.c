@@ -136,6 +136,18 @@ void slab_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 	}
 }
 
+void slab_walk_slab(struct engine *e, struct page *slab,
+		    void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	struct slab_node *node = c->node[slab->node];
+
+	lock_acquire(&node->list_lock);
+	if (!engine_counters(slab).frozen)
+		walk_slab(c, slab, visit, arg);
+	lock_release(&node->list_lock);
+}
+
 bool slab_is_free(struct engine *e, struct page *slab, const void *obj)
 {
 	const struct slab_cache *c = slab_cache_of(e);

@@ -66,6 +66,10 @@ void slab_release(struct engine *e, struct page *slabs)
 		struct page *slab = slabs;
 
 		slabs = slab->next;
+		if (unlikely(e->dtor))
+			engine_destruct_slab(e, slab_objects(slab_cache_of(e), slab),
+					     slab_cache_of(e)->geometry.size,
+					     slab_cache_of(e)->geometry.num);
 		slab_index_delete(slab_cache_of(e), slab);
 		pcp_free(slab, slab->order, e->page_lists);
 	}

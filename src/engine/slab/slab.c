@@ -164,6 +164,7 @@ const struct engine_ops slab_ops = {
 	.shrink = slab_shrink,
 	.destroy = slab_destroy,
 	.walk = slab_walk,
+	.walk_slab = slab_walk_slab,
 	.is_free = slab_is_free,
 	.stats = slab_stats,
 	.tune = slab_tune,

@@ -199,6 +199,8 @@ void slab_flush(struct engine *e, void **objs, unsigned int n);
 unsigned long slab_reap(struct engine *e, unsigned int node);
 int slab_shrink(struct engine *e);
 void slab_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+void slab_walk_slab(struct engine *e, struct page *slab,
+		    void (*visit)(void *slab, void *obj, void *arg), void *arg);
 bool slab_is_free(struct engine *e, struct page *slab, const void *obj);
 void slab_check(struct engine *e);
 

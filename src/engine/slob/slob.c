@@ -149,6 +149,7 @@ static void heap_flush(struct engine *e, void **objs, unsigned int n)
 
 static void slob_flush(struct engine *e, void **objs, unsigned int n)
 {
+	engine_destruct(e, objs, n);
 	if (slob_of(e)->direct)
 		slob_direct_flush(e, objs, n);
 	else

@@ -130,26 +130,42 @@ void slobseg_check(struct engine *e)
 		slobseg_check_lists(s);
 }
 
+static void walk_page_locked(const struct slobseg *s, const struct page *page,
+			     void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	struct bitmap map;
+	bool whole;
+
+	mark_free(s, page, &map, &whole);
+	for (unsigned int i = 0; i < s->layout.objects; i++)
+		if (!bitmap_has(&map, i))
+			visit(page_address(page), slobseg_object(page, i), arg);
+}
+
+void slobseg_walk_slab(struct engine *e, struct page *slab,
+		       void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	struct slobseg *s = slobseg_of(e);
+
+	if (slobseg_is_direct(s)) {
+		visit(page_address(slab), page_address(slab), arg);
+		return;
+	}
+	lock_acquire(&s->lock);
+	if (!(slab->counters & SLOBSEG_OFF))
+		walk_page_locked(s, slab, visit, arg);
+	lock_release(&s->lock);
+}
+
 void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
 {
 	struct slobseg *s = slobseg_of(e);
 	struct list_head *pos;
-	struct bitmap map;
-	unsigned int node;
-	unsigned int i;
-	bool whole;
 
 	lock_acquire(&s->lock);
-	for (node = 0; node < s->nr_nodes; node++) {
-		for (pos = s->first[node]; pos; pos = pos->next) {
-			const struct page *page = list_entry(pos, struct page, lru);
-
-			mark_free(s, page, &map, &whole);
-			for (i = 0; i < s->layout.objects; i++)
-				if (!bitmap_has(&map, i))
-					visit(page_address(page), slobseg_object(page, i), arg);
-		}
-	}
+	for (unsigned int node = 0; node < s->nr_nodes; node++)
+		for (pos = s->first[node]; pos; pos = pos->next)
+			walk_page_locked(s, list_entry(pos, struct page, lru), visit, arg);
 	lock_release(&s->lock);
 }
 

@@ -100,10 +100,12 @@ static unsigned int pow2_refill(struct engine *e, void **objs, unsigned int want
 
 static void pow2_flush(struct engine *e, void **objs, unsigned int n)
 {
-	if (unlikely(!shares_pages(e)))
+	if (unlikely(!shares_pages(e))) {
 		slobseg_flush(e, objs, n);
-	else
-		slobseg_put(e, slobseg_of(e), objs, n, &e->heap_objects);
+		return;
+	}
+	engine_destruct(e, objs, n);
+	slobseg_put(e, slobseg_of(e), objs, n, &e->heap_objects);
 }
 
 static int pow2_shrink(struct engine *e)

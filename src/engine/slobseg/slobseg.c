@@ -114,6 +114,7 @@ void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 {
 	struct slobseg *s = slobseg_of(e);
 
+	engine_destruct(e, objs, n);
 	if (unlikely(slobseg_is_direct(s)))
 		slobseg_direct_put(s, objs, n);
 	else
@@ -170,6 +171,7 @@ const struct engine_ops slobseg_ops = {
 	.shrink = slobseg_shrink,
 	.destroy = slobseg_destroy,
 	.walk = slobseg_walk,
+	.walk_slab = slobseg_walk_slab,
 	.is_free = slobseg_is_free,
 	.stats = slobseg_stats,
 	.each_lock = slobseg_each_lock,

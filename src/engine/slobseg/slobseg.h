@@ -189,6 +189,8 @@ bool slobseg_list_is_whole(const struct slobseg *s, const struct page *page);
 /* Is obj on the list, as far as that can be believed? Context: the lock. */
 bool slobseg_is_listed(const struct slobseg *s, const struct page *page, const void *obj);
 bool slobseg_is_free(struct engine *e, struct page *page, const void *obj);
+void slobseg_walk_slab(struct engine *e, struct page *slab,
+		       void (*visit)(void *slab, void *obj, void *arg), void *arg);
 void slobseg_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 
 #endif /* ENGINE_SLOBSEG_SLOBSEG_H */

@@ -132,25 +132,40 @@ void slub_check(struct engine *e)
 		check_node(e, i);
 }
 
+/* Context: list_lock of its node. */
+static void walk_slab_locked(struct engine *e, struct page *slab,
+			     void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	unsigned int formatted = slub_read(slab).counters.formatted;
+	struct bitmap map;
+
+	mark_free(e, slab, &map);
+	for (unsigned int i = 0; i < formatted; i++)
+		if (!bitmap_has(&map, i))
+			visit(page_address(slab), slub_object(slab, i), arg);
+}
+
+void slub_walk_slab(struct engine *e, struct page *slab,
+		    void (*visit)(void *slab, void *obj, void *arg), void *arg)
+{
+	struct engine_node *node = slub_node_of(e, slab);
+
+	lock_acquire(&node->list_lock);
+	if (slub_list_is_whole_locked(e, slab))
+		walk_slab_locked(e, slab, visit, arg);
+	lock_release(&node->list_lock);
+}
+
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg)
 {
 	const struct slub *s = slub_of(e);
 	struct list_head *pos;
-	struct bitmap map;
-	unsigned int i;
 	unsigned int n;
 
 	for (n = 0; n < s->nr_nodes; n++) {
 		lock_acquire(&s->node[n]->list_lock);
-		list_for_each(pos, &s->node[n]->partial) {
-			struct page *slab = list_entry(pos, struct page, lru);
-			unsigned int formatted = slub_read(slab).counters.formatted;
-
-			mark_free(e, slab, &map);
-			for (i = 0; i < formatted; i++)
-				if (!bitmap_has(&map, i))
-					visit(page_address(slab), slub_object(slab, i), arg);
-		}
+		list_for_each(pos, &s->node[n]->partial)
+			walk_slab_locked(e, list_entry(pos, struct page, lru), visit, arg);
 		lock_release(&s->node[n]->list_lock);
 	}
 }

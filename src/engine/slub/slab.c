@@ -127,6 +127,9 @@ struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy)
 void slub_free_pages(struct engine *e, struct page *slab)
 {
 	engine_count(e, FREE_SLAB);
+	if (unlikely(e->dtor))
+		engine_destruct_slab(e, slub_object(slab, 0), slab->layout->stride,
+				     engine_counters(slab).objects);
 	pcp_free(slab, slab->order, e->page_lists);
 }
 

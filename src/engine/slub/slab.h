@@ -151,6 +151,8 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
+void slub_walk_slab(struct engine *e, struct page *slab,
+		    void (*visit)(void *slab, void *obj, void *arg), void *arg);
 bool slub_is_free(struct engine *e, struct page *slab, const void *obj);
 /* Does the free list end, with as many objects as are free, each at its start? list_lock. */
 bool slub_list_is_whole_locked(struct engine *e, struct page *slab);

@@ -149,6 +149,7 @@ const struct engine_ops slub_ops = {
 	.shrink = slub_shrink,
 	.destroy = slub_destroy,
 	.walk = slub_walk,
+	.walk_slab = slub_walk_slab,
 	.is_free = slub_is_free,
 	.stats = slub_stats,
 	.each_lock = slub_each_lock,

@@ -6,7 +6,7 @@
  * Invariants: without such a tool nothing here is called but os_memcheck_init().
  * Locks:      none.
  * Flow:       called by cache/instrument/instrument.c, cache/instrument/instrument.h,
- *             engine/engine.h, page/buddy.c, page/fit.c and page/realtime.c; calls requests of
+ *             engine/, page/buddy.c, page/fit.c and page/realtime.c; calls requests of
  *             <valgrind/memcheck.h>, and functions of the sanitizer, if the process has them.
  *
  * A library that is itself instrumented by AddressSanitizer looks into its own free objects, so it

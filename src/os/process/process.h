@@ -5,7 +5,7 @@
  * Data:       the number of each thread, asked for once.
  * Invariants: no allocation; errno is preserved; safe in a signal handler.
  * Locks:      none.
- * Flow:       called by die.c, cache/debug/failslab.c, cache/fork.c and debug/; calls getpid(2),
+ * Flow:       called by die.c, cache/ and debug/; calls getpid(2),
  *             gettid(2), prctl(2), exit_group(2), abort(3).
  */
 #ifndef OS_PROCESS_H

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/manage.h - statistics of a cache, callbacks when memory is short, a cache as an arena;
+ * include <uslab/slab.h> instead
+ *
+ * The kernel has none of these; libumem and Solaris have the callbacks. Why they are as they are:
+ * docs/adr/0047. None may be called by a signal handler.
+ */
+#ifndef USLAB_MANAGE_H
+#define USLAB_MANAGE_H
+
+#include <uslab/slab.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct kmem_cache_stats - a cache in numbers, as `uslab info --json` has them under these names
+ * @size:         sizeof(struct kmem_cache_stats), set by the caller: what newer versions add comes
+ *                behind what there is. On return: the bytes that were filled in
+ * @objects_free: objects of all slabs that the program does not have: in slabs, on CPUs, in depots
+ *                and queues, in lent sheaves. total_objects - objects in `uslab info`
+ * @objects_lent: of these, in lent sheaves
+ *
+ * Bytes or counts. Exact if no thread uses the cache meanwhile.
+ */
+struct kmem_cache_stats {
+	size_t size;
+	size_t object_size;   /* bytes that a user may use */
+	size_t slab_size;     /* bytes from one object to the next, in new slabs */
+	size_t objs_per_slab; /* objects in a new slab */
+	size_t objects;	      /* that the program has */
+	size_t objects_free;
+	size_t objects_lent;
+	size_t total_objects; /* that all slabs have room for */
+	size_t slabs;	      /* 0 where objects lie in a heap */
+	size_t slab_bytes;
+};
+
+/*
+ * Fills in *stats, which has its member size. Takes the locks of the cache in turn, and walks its
+ * partial slabs. Returns 0; -EINVAL: size is less than the first version's.
+ */
+USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_stats *stats);
+
+/**
+ * kmem_cache_destroy_all_objects - frees all objects of a cache at once
+ *
+ * Each object that the program has is freed as by kmem_cache_free(): with the debug flags, marks
+ * and tools of that, and no report of objects that are left. Then the cache is shrunk, so that no
+ * slab is left, every object was destructed, and the cache is as a new one. What lent sheaves hold
+ * stays with them. Meanwhile no other thread may call for this cache, nor use its objects; for
+ * other caches all may. Costs a look at each page of the library's memory, and the frees.
+ *
+ * Returns 0. -EBUSY: other users merged with the cache (SLAB_NO_MERGE keeps them away);
+ * -EOPNOTSUPP: with the engines slob, slob:1991 and slobseg:pow2 pages do not say whose their
+ * objects are. Nothing was freed then.
+ */
+USLAB_API int kmem_cache_destroy_all_objects(struct kmem_cache *s);
+
+/*
+ * ---- when memory is short ----
+ *
+ * An allocation for which there are no pages has the reclaim callbacks of all caches called, each
+ * once, shrinks all caches, and tries again. If that fails as well, the hook below is asked, and if
+ * it says so, all of this is done once more. kmem_cache_shrink() calls the callback of its cache
+ * before it shrinks that, and uslab_trim() those of all. So callbacks are to free objects that can
+ * be made again, and may also be called while there is memory.
+ *
+ * Callbacks and hook run in the thread that wants memory, while the library holds no lock. They may
+ * call all of it, but must not destroy the cache that the callback is of, nor wait for a thread
+ * that destroys it or sets the hook. What they allocate is served as long as there is memory; for
+ * what is refused neither callbacks nor hook are called once more. Several threads may run them at
+ * the same time. They must return: kmem_cache_destroy() and uslab_set_oom_hook() wait until no
+ * other thread runs what they end. They are called in a signal handler if it allocates; not in one
+ * that interrupted this library where it holds a lock, nor one that interrupted a callback.
+ */
+
+/**
+ * uslab_oom_hook - called before memory is refused
+ * @size: bytes of the object, or of the block
+ * @gfp:  flags of the request, with __GFP_DIRECT_RECLAIM and without __GFP_NORETRY: others are not
+ *        asked for
+ * @arg:  as given
+ *
+ * Returns whether to try again; it is called again if that fails. It may end the program.
+ */
+typedef bool (*uslab_oom_hook)(size_t size, gfp_t gfp, void *arg);
+
+/*
+ * Sets the hook of the whole process; NULL: none. It is asked for objects and blocks; not for
+ * caches, pools and sheaves as such, nor where failslab refuses. Returns when no other thread runs
+ * the old one.
+ */
+USLAB_API void uslab_set_oom_hook(uslab_oom_hook hook, void *arg);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* USLAB_MANAGE_H */
