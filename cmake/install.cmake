@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What `make install` builds, and puts where: libraries, headers, the command, uslab.pc, the CMake package
-# with the targets uslab::uslab (shared) and uslab::uslab_static, the man pages and gdb's commands.
+# with the targets uslab::uslab (shared) and uslab::uslab_static, the man pages, gdb's commands and Python's
+# module.
 
 include(CMakePackageConfigHelpers)
 
@@ -13,6 +14,13 @@ install(DIRECTORY include/uslab DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 if(TARGET uslab_command)
 	install(TARGETS uslab_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+	install(TARGETS uslab_inspect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+	find_program(USLAB_PYTHON python3 HINTS /usr/bin NO_CACHE)
+	file(GLOB python_files CONFIGURE_DEPENDS python/uslab/*.py)
+	list(JOIN python_files "\" \"" python_files)
+	set(python_files "\"${python_files}\"")
+	configure_file(cmake/install-python.cmake.in install-python.cmake @ONLY)
+	install(SCRIPT ${PROJECT_BINARY_DIR}/install-python.cmake)
 endif()
 
 install(FILES tools/gdb/uslab-gdb.py DESTINATION ${CMAKE_INSTALL_DATADIR}/uslab)
@@ -48,7 +56,7 @@ install(FILES ${PROJECT_BINARY_DIR}/uslab.pc DESTINATION ${pc_dir})
 # docs/man/NAME.SECTION.scd -> man pages; a page of section 3 also by the name of each further function
 find_program(USLAB_SCDOC scdoc NO_CACHE)
 file(GLOB man_sources CONFIGURE_DEPENDS docs/man/*.scd)
-file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*.cpp)
+file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*.cpp examples/*.py)
 set(man_pages "")
 foreach(source IN LISTS man_sources)
 	cmake_path(GET source STEM LAST_ONLY page)
@@ -90,7 +98,7 @@ endif()
 # All that is installed and nothing else: what `make install` builds. (`cmake --install` builds nothing;
 # ninja's own target "install" builds all there is.)
 add_custom_target(uslab_install)
-foreach(target uslab uslab_static uslab_malloc uslab_command uslab_bench_null uslab-bench-worker
+foreach(target uslab uslab_static uslab_malloc uslab_command uslab_inspect uslab_bench_null uslab-bench-worker
 		uslab-bench-cache uslab-bench-kernel man)
 	if(TARGET ${target})
 		add_dependencies(uslab_install ${target})

@@ -145,7 +145,7 @@ class Callers:
         self.objects = objects or Objects(tree)
         self.texts = {s.path: Text(s) for s in tree.c_files(*CALLERS_IN)}
         self._closures, self._by_function, self._used, self._in_tests = {}, {}, {}, None
-        self.exported = {line for name in ("symbols", "symbols-malloc")
+        self.exported = {line for name in ("symbols", "symbols-malloc", "symbols-inspect")
                          if f"scripts/{name}.txt" in tree.paths
                          for line in tree.source(f"scripts/{name}.txt").lines}
         self.tables = {t: p for p, text in self.texts.items() for t in text.tables}

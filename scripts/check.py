@@ -22,6 +22,7 @@ import charts  # from this folder
 import figures
 import kernel_api
 import option_table
+import python_fields
 from callgraph import Objects, strongly_connected
 from check_callers import rule_callers  # noqa: F401: a rule is found by its name
 from check_man import rule_man  # noqa: F401: a rule is found by its name
@@ -41,7 +42,8 @@ ENDS = UPWARD | {"os_die_fmt"}
 MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
 MAX_COLUMNS = 100
 GLOSSARY = "docs/GLOSSARY.md"
-WORDS_IN = ("src/", "include/", "tools/", "bench/", "docs/", "cmake/", "examples/", "README.md")
+WORDS_IN = ("src/", "include/", "tools/", "bench/", "docs/", "cmake/", "examples/", "python/",
+            "README.md")
 WORDS_NOT_IN = ("docs/spec/", "tools/uslab/html/uplot/", "bench/results/")
 HEADINGS = ("Data:", "Invariants:", "Locks:", "Flow:")
 SPDX = "SPDX-License-Identifier: MIT"
@@ -391,9 +393,10 @@ def rule_options(tree):
 
 
 def rule_exports(tree):
-    """what the shared libraries export equals scripts/symbols.txt and scripts/symbols-malloc.txt"""
+    """what a shared library exports is what its list says, scripts/symbols*.txt"""
     for library, listed in (("libuslab.so", "scripts/symbols.txt"),
-                            ("libuslab_malloc.so", "scripts/symbols-malloc.txt")):
+                            ("libuslab_malloc.so", "scripts/symbols-malloc.txt"),
+                            ("libuslab_inspect.so", "scripts/symbols-inspect.txt")):
         path = os.path.join(tree.build, "lib", library)
         if not os.path.exists(path):
             tree.skip("exports", f"no {path}; build first")
@@ -496,6 +499,11 @@ def rule_kernel(tree):
     if found is None:
         tree.skip("kernel", "no C compiler here")
     yield from found or ()
+
+
+def rule_python(tree):
+    """python/uslab/fields.py has the statistics of src/inspect/fields.def"""
+    yield from python_fields.problems(tree.root)
 
 
 def rule_private(tree):

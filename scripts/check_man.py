@@ -138,7 +138,7 @@ def rule_man(tree):
 def check_exports(tree, functions):
     """What the library exports is declared, but for data of tools; the drop-in's page names its C functions."""
     page = tree.source(MALLOC_PAGE).text if MALLOC_PAGE in tree.paths else ""
-    for listed in ("scripts/symbols.txt", "scripts/symbols-malloc.txt"):
+    for listed in ("scripts/symbols.txt", "scripts/symbols-malloc.txt", "scripts/symbols-inspect.txt"):
         for number, name in enumerate(tree.source(listed).lines if listed in tree.paths else (), 1):
             if not re.match(r"[a-z]\w*$", name) or name in functions:
                 continue

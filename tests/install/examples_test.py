@@ -5,7 +5,7 @@
 """examples_test - each program of examples/ does what its first comment says
 
 The comment has lines that begin with `$ `, commands, each followed by what it must print. They are
-executed as they stand, in a copy of examples/. `cc` and `c++` are GCC's and Clang's, with each
+executed as they stand, in a copy of examples/; python3 is the one that runs this. `cc` and `c++` are GCC's and Clang's, with each
 standard of the language that programs use, all warnings being errors. The section 3 pages show the
 same files.
 """
@@ -28,11 +28,11 @@ COMPILERS = [("gcc", "c11", "g++", "c++11"), ("gcc", "c17", "g++", "c++17"),
 def transcript(path):
     """[(command, what it prints)] of the first comments of an example."""
     with open(path, encoding="utf-8") as file:
-        comment = re.search(r"^/\*\n(.*?)^ \*/", file.read(), re.M | re.S).group(1)
+        comment = re.search(r"^/\*\n(.*?)^ \*/|^#\n((?:#.*\n)*)", file.read(), re.M | re.S)
     commands = []
-    for line in comment.splitlines():
-        text = re.sub(r"^ \*   |^ \*", "", line)
-        if line.startswith(" *   $ "):
+    for line in (comment.group(1) or comment.group(2)).splitlines():
+        text = re.sub(r"^(?: \*|#)(?:   )?", "", line)
+        if re.match(r"(?: \*|#)   \$ ", line):
             commands.append((text[2:], []))
         elif commands:
             commands[-1][1].append(text)
@@ -51,6 +51,7 @@ class Examples(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(f'#!/bin/sh\nexec {compiler} -std={standard} {flags} "$@" -L{LIB}\n')
             os.chmod(path, 0o755)
+        os.symlink(sys.executable, os.path.join(folder, "python3"))
 
     def test_examples(self):
         with tempfile.TemporaryDirectory() as work:
@@ -59,7 +60,9 @@ class Examples(unittest.TestCase):
                 shutil.copytree(EXAMPLES, here)
                 self.wrappers(bin_folder, compilers)
                 environment = {key: value for key, value in os.environ.items() if key[:6] != "USLAB_"}
-                environment.update(PATH=f"{bin_folder}:{environment['PATH']}", LD_LIBRARY_PATH=LIB)
+                environment.update(PATH=f"{bin_folder}:{environment['PATH']}", LD_LIBRARY_PATH=LIB,
+                                   PYTHONPATH=os.path.join(SOURCE, "python"),
+                                   USLAB_INSPECT_SO=os.path.join(LIB, "libuslab_inspect.so"))
                 for name in sorted(n for n in os.listdir(EXAMPLES) if n[0] != "."):
                     commands = transcript(os.path.join(EXAMPLES, name))
                     self.assertNotEqual(commands, [], f"{name} does not say how it is used")

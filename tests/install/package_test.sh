@@ -102,6 +102,34 @@ for plugin in plugin_pc plugin_uslab plugin_uslab_static; do
 		{ echo "$plugin may be unloaded"; exit 1; }
 done
 
+# ---- Python finds the library from where it was installed, and libuslab_inspect has its header -------
+if [ -x "$prefix/bin/uslab" ]; then
+	answer=$(PYTHONPATH=$prefix/lib/python3/dist-packages python3 -c "
+import uslab
+try:
+    uslab.process(2 ** 30)
+except uslab.Error as error:
+    print(error, uslab._json is not None)")
+	[ "$answer" = "no such process: 1073741824 True" ] || { echo "python3: '$answer'"; exit 1; }
+	echo "installed module of Python: ok"
+	cat >"$work/inspect.c" <<'C'
+#include <uslab/inspect.h>
+int main(void)
+{
+	struct uslab_inspect_source source = { 0 };
+
+	return uslab_inspect_json(&source, 0) != 0;
+}
+C
+	for compiler in gcc "g++ -x c++"; do
+		# shellcheck disable=SC2086
+		$compiler $warnings -Wno-missing-field-initializers -I"$prefix/include" "$work/inspect.c" \
+			-x none -L"$lib" -luslab_inspect -o "$work/inspect"
+		LD_LIBRARY_PATH=$lib "$work/inspect" || { echo "uslab_inspect_json: not refused"; exit 1; }
+	done
+	echo "installed libuslab_inspect: ok"
+fi
+
 # ---- the command finds the drop-in beside itself --------------------------------------------------
 if [ -x "$prefix/bin/uslab" ]; then
 	[ "$("$prefix/bin/uslab" run -- sh -c 'echo ran')" = ran ] ||

@@ -2,8 +2,9 @@
 /*
  * uslab/util.c - messages, exit codes, arguments and progress, the same for all subcommands
  *
- * Data:       printed[] in printed_before(): hashes of the warnings that were printed.
- * Locks:      none: for one thread.
+ * Data:       printed[] in printed_before(): hashes of the warnings that were printed; collected,
+ *             of each thread.
+ * Locks:      none: for one thread, but for messages that are collected.
  * Flow:       called by every folder. Messages go to stderr, after what was printed on stdout.
  */
 #define _GNU_SOURCE
@@ -19,6 +20,13 @@
 #include <unistd.h>
 
 #define PROGRESS_INTERVAL_NS 100000000u
+
+static _Thread_local FILE *collected; /* messages go there; NULL: to stderr */
+
+void util_collect(FILE *to)
+{
+	collected = to;
+}
 
 /*
  * Bytes of the character of UTF-8 that begins there with a byte above 0x7f; 0: none does. U+0080 to
@@ -63,9 +71,13 @@ void util_make_printable(char *text)
 /* text: NULL if there was no memory for it. */
 static void print_message(const char *command, char *text)
 {
-	fflush(stdout);
 	if (text)
 		util_make_printable(text);
+	if (collected) {
+		fprintf(collected, "%s\n", text ? text : "out of memory");
+		return;
+	}
+	fflush(stdout);
 	fprintf(stderr, "uslab%s%s: %s\n", command ? " " : "", command ? command : "",
 		text ? text : "out of memory");
 }
@@ -130,7 +142,7 @@ void util_warn(const char *command, const char *format, ...)
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	if (!text || !printed_before(text))
+	if (!text || collected || !printed_before(text))
 		print_message(command, text);
 	free(text);
 }

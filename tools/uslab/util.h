@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 enum {
@@ -43,6 +44,12 @@ int util_fail(const char *command, const char *format, ...) __attribute__((forma
  * A warning, on stderr; the command goes on. The same text is printed only once. For one thread.
  */
 void util_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * What this thread says by util_fail() and util_warn() goes to that stream, a message a line and
+ * without "uslab COMMAND: ", until it is NULL again. For parts of the command inside of a program.
+ */
+void util_collect(FILE *to);
 
 /*
  * Texts of other processes and files may hold anything: what is no printable UTF-8, lines apart,

@@ -149,7 +149,7 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 		return EXIT_OK;
 	}
 	if (info->mode == INFO_JSON)
-		return info_print_json(subjects, count, time)
+		return info_print_json(stdout, subjects, count, time)
 			       ? util_fail(INFO_COMMAND, "out of memory")
 			       : EXIT_OK;
 	if (time)

@@ -185,7 +185,8 @@ int info_change(const struct info *info, struct info_subject *subject);
 int info_print_address(struct info_subject *subject, uint64_t address);
 
 /* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: left out */
-int info_print_json(const struct info_subject *subjects, unsigned int count, const char *time);
+int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,
+		    const char *time);
 
 /* info_metrics.c */
 void info_print_metrics(const struct info_subject *subjects, unsigned int count);

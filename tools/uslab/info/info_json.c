@@ -2,8 +2,8 @@
 /*
  * uslab/info/info_json.c - a snapshot as JSON; every key comes from inspect/fields.def
  *
- * Flow:       called by cmd_info.c; calls info_rows.c, json_values.c and json-c. In: snapshots;
- *             out: one document on stdout, or nothing.
+ * Flow:       called by cmd_info.c and info_library.c; calls info_rows.c, json_values.c and json-c.
+ *             In: snapshots; out: one document, or nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -155,7 +155,8 @@ static struct json_object *subject_json(const struct info_subject *subject, cons
 	return top;
 }
 
-int info_print_json(const struct info_subject *subjects, unsigned int count, const char *time)
+int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,
+		    const char *time)
 {
 	struct json_object *top = NULL;
 	bool failed = false;
@@ -169,5 +170,5 @@ int info_print_json(const struct info_subject *subjects, unsigned int count, con
 				json_append(top, subject_json(&subjects[i], time, &failed),
 					    &failed);
 	}
-	return json_print(stdout, top, JSON_PRETTY, failed);
+	return json_print(out, top, JSON_PRETTY, failed);
 }

@@ -3,9 +3,9 @@
  * uslab/info/info_rows.c - which caches are listed, under which name, in which order (spec 8.2,
  * 8.3)
  *
- * Flow:       called by cmd_info.c, info_json.c, info_totals.c, fs/fs_names.c and fs/fs_slabinfo.c;
- *             calls inspect/text.c. In: a snapshot and the options; out: rows, which point into the
- *             snapshot.
+ * Flow:       called by cmd_info.c, info_json.c, info_library.c, info_totals.c, fs/fs_names.c and
+ *             fs/fs_slabinfo.c; calls inspect/text.c. In: a snapshot and the options; out: rows,
+ *             which point into the snapshot.
  *
  * A mergeable cache has a directory named by its id in the kernel's sysfs and a link to it for each
  * name; any other has one directory of its own name. Links and other directories are filtered by
