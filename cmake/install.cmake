@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
 # What `make install` builds, and puts where: libraries, headers, the command, uslab.pc, the CMake package
-# with the targets uslab::uslab (shared) and uslab::uslab_static, the man pages, gdb's commands and Python's
-# module.
+# with the targets uslab::uslab (shared), uslab::uslab_static and uslab::uslab_linux (headers), the man
+# pages, gdb's commands and Python's module.
 
 include(CMakePackageConfigHelpers)
 
-install(TARGETS uslab uslab_static EXPORT uslab-targets
+install(TARGETS uslab uslab_static uslab_linux EXPORT uslab-targets
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS uslab_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -42,7 +42,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/uslab-config-version.cmak
 install(FILES ${PROJECT_BINARY_DIR}/uslab-config.cmake
 	${PROJECT_BINARY_DIR}/uslab-config-version.cmake DESTINATION ${cmake_dir})
 
-# uslab.pc finds its prefix from its own place, so that the tree may be moved.
+# These find their prefix from their own place, so that the tree may be moved.
 set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH pc_prefix /p/${pc_dir} /p)
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
@@ -50,8 +50,10 @@ set(pc_cflags "")
 if(USLAB_NO_RSEQ)
 	set(pc_cflags " -DUSLAB_NO_RSEQ=1")
 endif()
-configure_file(cmake/uslab.pc.in uslab.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/uslab.pc DESTINATION ${pc_dir})
+foreach(pc uslab.pc uslab-linux.pc)
+	configure_file(cmake/${pc}.in ${pc} @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/${pc} DESTINATION ${pc_dir})
+endforeach()
 
 # docs/man/NAME.SECTION.scd -> man pages; a page of section 3 also by the name of each further function
 find_program(USLAB_SCDOC scdoc NO_CACHE)

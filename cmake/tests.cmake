@@ -4,6 +4,7 @@
 #
 #   tests/unit/<floor>/*_test.c    label quick   also as norseq, and valgrind in the generic preset
 #   tests/conformance/*_test.c     label quick   also as norseq
+#   tests/linux/*_test.c           label quick   kernel code, on include/uslab/linux; with main.c of that folder
 #   tests/cpp/*_test.cpp           label quick   for each standard of C++ that the compiler knows
 #   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds; not with ThreadSanitizer
 #   tests/race/*_test.c            label race
@@ -200,6 +201,33 @@ function(uslab_script_tests kind default_label default_timeout)
 	endforeach()
 endfunction()
 
+# Kernel code, whose module_init() runs before main(). What includes <linux/rcupdate.h> needs liburcu.
+function(uslab_linux_tests default_label default_timeout)
+	if(NOT CMAKE_CROSSCOMPILING)
+		find_library(USLAB_URCU urcu-bp NO_CACHE)
+	endif()
+	file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/linux/*_test.c)
+	foreach(source IN LISTS sources)
+		uslab_test_options(${source} ${default_label} ${default_timeout})
+		file(STRINGS ${source} rcu REGEX "include <linux/rcu")
+		if((rcu AND NOT USLAB_URCU) OR (USLAB_SANITIZE AND sanitize STREQUAL "no"))
+			continue()
+		endif()
+		cmake_path(GET source STEM stem)
+		string(REGEX REPLACE "_test$" "" name ${stem})
+		add_executable(test_linux_${name} ${source} ${PROJECT_SOURCE_DIR}/tests/linux/main.c)
+		set_target_properties(test_linux_${name} PROPERTIES OUTPUT_NAME ${stem}
+			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/linux)
+		target_link_libraries(test_linux_${name} PRIVATE uslab_internal uslab_linux uslab_flags
+			uslab_plain_link)
+		if(rcu)
+			target_link_libraries(test_linux_${name} PRIVATE ${USLAB_URCU})
+		endif()
+		uslab_add_test(linux/${name} ${label} ${timeout} ${serial} "${test_environment}"
+			${launcher} $<TARGET_FILE:test_linux_${name}>)
+	endforeach()
+endfunction()
+
 # The standards as they stand, without extensions.
 function(uslab_cpp_tests default_label default_timeout)
 	file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cpp/*_test.cpp)
@@ -265,6 +293,7 @@ set(script_environment
 
 uslab_c_tests(unit *_test.c quick 60)
 uslab_c_tests(conformance *_test.c quick 120)
+uslab_linux_tests(quick 60)
 if(USLAB_CXX)
 	uslab_cpp_tests(quick 60)
 endif()

@@ -21,6 +21,7 @@ import sys
 import charts  # from this folder
 import figures
 import kernel_api
+import kernel_headers
 import option_table
 import python_fields
 from callgraph import Objects, strongly_connected
@@ -492,13 +493,13 @@ def rule_figures(tree):
 
 
 def rule_kernel(tree):
-    """docs/kernel-api.md says which of the kernel's names the public headers have, or why not"""
-    if kernel_api.NAMES not in tree.paths:
-        return
-    found = kernel_api.problems(tree.root)
-    if found is None:
+    """docs/kernel-api.md and kernel-headers.md say which of the kernel's names the headers have"""
+    if kernel_api.compiler() is None:
         tree.skip("kernel", "no C compiler here")
-    yield from found or ()
+        return
+    if kernel_api.NAMES in tree.paths:
+        yield from kernel_api.problems(tree.root)
+    yield from kernel_headers.problems(tree.root)
 
 
 def rule_python(tree):

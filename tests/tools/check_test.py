@@ -511,6 +511,20 @@ class CheckTest(CheckedTree):
                "#define kfree_rcu(p) p\n")
         self.expect("scripts/kernel-names.txt:1: kernel: kfree_rcu is there, yet")
 
+    def test_headers_for_kernel_code(self):
+        sys.path.insert(0, os.path.join(SOURCE, "scripts"))
+        import kernel_headers  # pylint: disable=import-outside-toplevel
+        head = kernel_headers.INTRODUCTION + "\n| header | what | whose | names |\n| --- | --- | --- | --- |\n"
+        comment = "/* SPDX-License-Identifier: MIT */\n/*\n * uslab/linux/linux/bits.h - bits\n */\n"
+        code = "#define BIT(n) (1ul << (n))\nstatic inline int fls(int x)\n{\n\treturn x;\n}\n"
+        self.put(kernel_headers.FOLDER + "/bits.h", comment + code)
+        self.put(kernel_headers.DOCUMENT, head + "| `linux/bits.h` | bits | ours | `fls`, `BIT` |\n")
+        self.assertEqual(kernel_headers.problems(self.folder), [])
+        self.put(kernel_headers.DOCUMENT, head)
+        self.expect("docs/kernel-headers.md:1: kernel: differs")
+        self.put(kernel_headers.FOLDER + "/bits.h", comment + code + "#undef BIT\n")
+        self.expect("include/uslab/linux/linux/bits.h:1: kernel: <stdin>:")
+
     # ---- man pages of the public functions: scripts/check_man.py ------------------------------
 
     def pages(self, **files):
