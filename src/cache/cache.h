@@ -64,9 +64,9 @@ struct cache {
 	/* Bytes that may be copied to the user; usersize not 0 (kmalloc caches): nothing merges */
 	unsigned int useroffset;
 	unsigned int usersize;
-	uint16_t capacity;	     /* of the front, as chosen; 0: by object size */
-	bool takes_blocks;	     /* see cache_heap_of() */
-	bool alone;		     /* nothing merges with it: it has a reclaim callback */
+	uint16_t capacity; /* of the front, as chosen; 0: by object size */
+	bool takes_blocks; /* see cache_heap_of() */
+	uint8_t alone; /* 1: nothing merges with it; no bool: inspect/ reads it in any process */
 	struct cache_alias *aliases; /* every further name it ever had, newest first */
 	char name[CACHE_NAME_MAX];
 };

@@ -220,7 +220,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : spec->usersize;
 		if (spec->id && spec->front == &front_none_ops)
 			c->takes_blocks = spec->engine->heap;
-		c->alone = spec->reclaim;
+		c->alone = spec->reclaim != NULL;
 		c->handle = percpu_handle(id);
 		ret = pressure_add_locked(c, spec);
 		if (!ret)
