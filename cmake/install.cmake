@@ -9,6 +9,11 @@ include(CMakePackageConfigHelpers)
 install(TARGETS uslab uslab_static uslab_linux EXPORT uslab-targets
 	LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
 	ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET uslab_rcu)
+	install(TARGETS uslab_rcu uslab_rcu_static EXPORT uslab-targets
+		LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+		ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS uslab_malloc LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/uslab DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
@@ -54,6 +59,10 @@ foreach(pc uslab.pc uslab-linux.pc)
 	configure_file(cmake/${pc}.in ${pc} @ONLY)
 	install(FILES ${PROJECT_BINARY_DIR}/${pc} DESTINATION ${pc_dir})
 endforeach()
+if(TARGET uslab_rcu)
+	configure_file(cmake/uslab_rcu.pc.in uslab_rcu.pc @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/uslab_rcu.pc DESTINATION ${pc_dir})
+endif()
 
 # docs/man/NAME.SECTION.scd -> man pages; a page of section 3 also by the name of each further function
 find_program(USLAB_SCDOC scdoc NO_CACHE)
@@ -100,7 +109,8 @@ endif()
 # All that is installed and nothing else: what `make install` builds. (`cmake --install` builds nothing;
 # ninja's own target "install" builds all there is.)
 add_custom_target(uslab_install)
-foreach(target uslab uslab_static uslab_malloc uslab_command uslab_inspect uslab_bench_null uslab-bench-worker
+foreach(target uslab uslab_static uslab_malloc uslab_rcu uslab_rcu_static uslab_command uslab_inspect
+		uslab_bench_null uslab-bench-worker
 		uslab-bench-cache uslab-bench-kernel man)
 	if(TARGET ${target})
 		add_dependencies(uslab_install ${target})

@@ -19,12 +19,12 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAMES, DOCUMENT = "scripts/kernel-names.txt", "docs/kernel-api.md"
-HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.h")
+HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.h", "uslab/rcu.h")
 
 # (pattern of whole names, reason): the first that matches. Names that match none have to be there.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
-    (r"k\w*free_rcu\w*", "not there yet: RCU"),
-    (r"k\w+_nolock\w*", "not there yet: calls for any context"),
+    (r"kvfree_rcu_init|kfree_rcu_scheduler_running", "internal: how the kernel itself starts RCU"),
+    (r"(?!kfree_rcu)k\w+_nolock\w*", "not there yet: calls for any context"),
     (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),
     (r"kmem_cache_init(_late)?|kmalloc_(caches|index|type)|NR_KMALLOC_TYPES|KMALLOC_NOT_NORMAL_BITS"
      r"|SLAB_OBJ_MIN_SIZE|arch_slab_minalign", "internal: how the kernel itself finds its caches"),
@@ -35,7 +35,7 @@ ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
 
 # Likewise, what to know of a name that is there.
 BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
-    (r"SLAB_TYPESAFE_BY_RCU", "a cache with it is refused (EOPNOTSUPP)"),
+    (r"SLAB_TYPESAFE_BY_RCU", "the program has to bind an RCU (*uslab_set_rcu(3)*)"),
     (r"SLAB_(FAILSLAB|KASAN|SKIP_KFENCE)", "a cache with it is refused (EINVAL)"),
     (r"SLAB_(MEM_SPREAD|DEBUG_OBJECTS)", "without effect"),
     (r"SLAB_(CACHE_DMA|CACHE_DMA32|ACCOUNT)", "keeps caches apart, the memory is the same"),
@@ -44,7 +44,7 @@ BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
 INTRODUCTION = """# The kernel's names
 
 Which names of `<linux/slab.h>` and `<linux/mempool.h>`, Linux 6.1 to 7.x, a program finds in
-`<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>` and `<uslab/cleanup.h>`.
+`<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>`, `<uslab/cleanup.h>` and `<uslab/rcu.h>`.
 `scripts/kernel_api.py` compiles each name of `scripts/kernel-names.txt` and writes this;
 `scripts/check.py` (rule kernel) sees to it that it holds. Where a function does other than in the
 kernel its manual page says so.

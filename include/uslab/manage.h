@@ -53,7 +53,8 @@ USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_stats *st
  * stays with them. Meanwhile no other thread may call for this cache, nor use its objects; for
  * other caches all may. Costs a look at each page of the library's memory, and the frees.
  *
- * Returns 0. -EBUSY: other users merged with the cache (SLAB_NO_MERGE keeps them away);
+ * Waits for objects that kfree_rcu() was given. Returns 0. -EBUSY: other users merged with the
+ * cache (SLAB_NO_MERGE keeps them away), or kfree_rcu() keeps objects since no RCU is bound;
  * -EOPNOTSUPP: with the engines slob, slob:1991 and slobseg:pow2 pages do not say whose their
  * objects are. Nothing was freed then.
  */

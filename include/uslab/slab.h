@@ -65,9 +65,11 @@ extern "C" {
  * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags,
  * and tools show them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller
  * slabs, as in the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded
- * ones. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: refused (EOPNOTSUPP).
- * So are all others (EINVAL): they are internal to the kernel, or switched on otherwise (FAILSLAB:
- * debug flag A; SKIP_KFENCE: a file of uslab-fs(1)).
+ * ones. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: memory of objects
+ * is nothing else until a grace period after their free; they do not merge; refused (EOPNOTSUPP)
+ * unless an RCU is bound, see <uslab/rcu.h>. All others are refused (EINVAL): they are internal to
+ * the kernel, or switched on otherwise (FAILSLAB: debug flag A; SKIP_KFENCE: a file of
+ * uslab-fs(1)).
  */
 typedef unsigned int slab_flags_t;
 
@@ -136,8 +138,9 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  *            the other fronts have no array and ignore it. More than that is an error (EINVAL)
  * @dtor:     called once per object when what @ctor made ends: when its slab goes back to the pages
  *            (slub, slab), or when the object comes back to the engine (slobseg, slob). Needs @ctor
- *            (else EINVAL). It may run where the library holds locks: frees in it may be deferred,
- *            allocations may be NULL; it must not wait, and call nothing else here
+ *            and no SLAB_TYPESAFE_BY_RCU (else EINVAL). It may run where the library holds locks:
+ *            frees in it may be deferred, allocations may be NULL; it must not wait, and call
+ *            nothing else here
  * @reclaim:  called with @reclaim_arg when memory is wanted back, see <uslab/manage.h>; the cache
  *            does not merge
  *
@@ -169,15 +172,15 @@ struct kmem_cache_args {
  * @size:  object size, 1 .. KMALLOC_MAX_SIZE
  * @align: power of two of at most a page, or 0
  * @flags: SLAB_*; a bit outside of the kernel's permitted set is an error, and so is
- *         SLAB_TYPESAFE_BY_RCU, since there is no RCU grace period in user space
+ *         SLAB_TYPESAFE_BY_RCU as long as no RCU is bound (uslab_set_rcu())
  * @ctor:  or NULL; caches with one never merge. It is not called at each allocation (see above): an
  *         allocation with __GFP_ZERO gets zeros in place of the constructed state, and so does the
  *         next one, if the object is freed so (the kernel warns of that)
  *
  * Returns the cache, or NULL after a line on stderr that says why (errno: EINVAL, ENOMEM, E2BIG
  * when an object with the metadata of its flags does not fit the largest slab, ENOSPC when
- * USLAB_MAX_CACHES exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU). With SLAB_PANIC a
- * failure aborts the program.
+ * USLAB_MAX_CACHES exist, ENAMETOOLONG, EOPNOTSUPP for SLAB_TYPESAFE_BY_RCU without RCU). With
+ * SLAB_PANIC a failure aborts the program.
  */
 USLAB_API struct kmem_cache *kmem_cache_create(const char *name, unsigned int size,
 					       unsigned int align, slab_flags_t flags,
@@ -227,7 +230,8 @@ USLAB_API struct kmem_cache *kmem_cache_create_usercopy(const char *name, unsign
  * valid, and a report on stderr names the cache and the objects (kernel 6.1 behaviour); when they
  * were freed it can be destroyed again. A pointer to no cache, or to a destroyed one, ends the
  * program. With the engines slob, slob:1991 and slobseg:pow2 the report may name only the cache,
- * since their pages do not record the cache of an object.
+ * since their pages do not record the cache of an object. Waits for objects of the cache that
+ * kfree_rcu() was given, see <uslab/rcu.h>.
  */
 USLAB_API void kmem_cache_destroy(struct kmem_cache *s);
 

@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "cache/cache.h"
 #include "os/process/die.h"
+#include "os/rcu/rcu.h"
 
 #define WHY_BYTES 120
 
@@ -73,8 +74,8 @@ static int check_flags(slab_flags_t flags, char *why)
 		os_format(why, WHY_BYTES, "SLAB_KMALLOC is not for callers");
 		return -EINVAL;
 	}
-	if (flags & SLAB_TYPESAFE_BY_RCU) {
-		os_format(why, WHY_BYTES, "SLAB_TYPESAFE_BY_RCU needs RCU, which there is not");
+	if (flags & SLAB_TYPESAFE_BY_RCU && !os_rcu_is_bound()) {
+		os_format(why, WHY_BYTES, "SLAB_TYPESAFE_BY_RCU needs an RCU: uslab_set_rcu()");
 		return -EOPNOTSUPP;
 	}
 	return 0;

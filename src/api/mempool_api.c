@@ -256,7 +256,7 @@ static unsigned int how_far_to_look(const mempool_t *pool, const void *element)
 {
 	if (ZERO_OR_NULL_PTR(element))
 		return ELEMENTS_LOOK_NONE; /* all of them are the same */
-	if (element_has_checks(element))
+	if (cache_has_checks(element))
 		return ELEMENTS_LOOK_ALL;
 	return pool->kind ? ELEMENTS_LOOK_SHORT : ELEMENTS_LOOK_NONE;
 }
@@ -266,7 +266,7 @@ static bool take_back(mempool_t *pool, void *element, const void *caller)
 {
 	enum elements_answer answer;
 
-	if (!elements_wanted(pool) && !element_has_checks(element))
+	if (!elements_wanted(pool) && !cache_has_checks(element))
 		return false;
 	if (nested_call()) {
 		nested_defer(give_deferred, pool, element, caller);

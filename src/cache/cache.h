@@ -130,6 +130,16 @@ struct cache_call {
  * be held.
  */
 cold void cache_report_pointer(const struct cache_call *call, struct cache *c, const void *p);
+/* The same for a block; what: is wrong with it. */
+cold void cache_report_block(const struct cache_call *call, const void *p, enum report_kind kind,
+			     const char *what);
+/*
+ * Is this an object that was freed to its cache already? That is reported. Any address. No lock may
+ * be held.
+ */
+bool cache_refuses_free(const struct cache_call *call, void *p);
+/* Has its cache the flag F? Then it is worth to look longer. Any address. */
+bool cache_has_checks(const void *p);
 
 /* ---- create.c, merge.c, destroy.c: 0 or -errno; *handle set on success ---- */
 int cache_create(const struct cache_spec *spec, struct kmem_cache **handle);

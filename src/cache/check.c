@@ -8,6 +8,7 @@
  * Flow:       called by tests; calls the checks of fronts, engines and heaps, debug/pages/blocks.c.
  */
 #include "base/assert.h"
+#include "cache/grace/grace.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
@@ -49,6 +50,7 @@ void cache_check_all(void)
 		c->engine.ops->check(&c->engine);
 	}
 	lent_check();
+	grace_check();
 	cache_heaps_each(heap_check);
 	blocks_check();
 	cache_unlock();

@@ -9,12 +9,14 @@
  * Locks:      cache_lock while slabs are looked for, so that none is freed meanwhile by a shrink;
  *             objects are freed without it. The caller guarantees that no other thread uses the
  *             cache.
- * Flow:       called by api/manage_api.c; calls the engine's walk_slab, free.c and shrink.c.
+ * Flow:       called by api/manage_api.c; calls the engine's walk_slab, free.c, shrink.c and
+ *             cache/grace/.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/atomic.h"
+#include "cache/grace/grace.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
 #include "page/nested.h"
@@ -114,7 +116,8 @@ int cache_clear(struct cache *c, const void *caller)
 	int ret;
 
 	nested_settle(); /* what handlers freed is not in use */
-	ret = drain(c);
+	grace_settle(c); /* nor what is freed after a grace period */
+	ret = !os_rcu_is_bound() && grace_has(c) ? -EBUSY : drain(c);
 	while (!ret && next_used(c, &at, &used))
 		free_used(c, &used, lent, caller);
 	if (!ret)

@@ -62,6 +62,8 @@ static int refuse(const struct cache_spec *spec, char *why, size_t size)
 		os_format(why, size, "number %u is not a fixed one", spec->id);
 	} else if (spec->dtor && !spec->ctor) {
 		os_format(why, size, "a destructor needs a constructor");
+	} else if (spec->dtor && spec->flags & SLAB_TYPESAFE_BY_RCU) {
+		os_format(why, size, "readers may look at what a destructor has ended");
 	} else if (spec->capacity > CACHE_MAX_CAPACITY) {
 		os_format(why, size, "capacity %u is more than %u", spec->capacity,
 			  CACHE_MAX_CAPACITY);

@@ -11,6 +11,7 @@
  *             and walk, debug/report/report.c.
  */
 #include "base/assert.h"
+#include "cache/grace/grace.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
@@ -111,6 +112,9 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 
 	pressure_remove(cache_of(s));
 	nested_settle(); /* objects that handlers freed are not in use */
+	c = cache_of(s);
+	if (c)
+		grace_settle(c); /* nor those that wait for a grace period */
 	lock_acquire(&cache_lock);
 	c = cache_of(s);
 	CHECK(c);	 /* else: a second destroy */

@@ -11,6 +11,7 @@
  */
 #include "base/atomic.h"
 #include "cache/control/control.h"
+#include "cache/grace/grace.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
 #include "cache/mempool/elements.h"
@@ -47,6 +48,7 @@ static void each_lock(void (*act)(struct lock *l))
 
 	elements_each_lock(act); /* no other is taken under these, nor that of lent sheaves */
 	lent_each_lock(act);
+	grace_each_lock(act);	    /* it is held over metadata's and those of os/rcu/rcu.c */
 	array_limit_each_lock(act); /* it is held over depots' locks and the engines' */
 	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
 	list_for_each(pos, &cache_list) {
@@ -75,6 +77,7 @@ static void each_lock(void (*act)(struct lock *l))
 	stacks_each_lock(act);
 	meta_each_lock(act);
 	blocks_each_lock(act);
+	os_rcu_each_lock(act); /* under these nothing is taken */
 	dword_each_lock(act);
 }
 
@@ -96,8 +99,10 @@ static void each_lock(void (*act)(struct lock *l))
  */
 void cache_fork_prepare(void)
 {
-	if (!lock_is_inside())
+	if (!lock_is_inside()) {
+		os_rcu_fork_prepare();
 		os_fork_lock_streams();
+	}
 	if (!lock_fork_enter()) {
 		store_relaxed(&forked_alone, os_is_alone());
 		return;
@@ -114,6 +119,7 @@ void cache_fork_parent(void)
 	}
 	each_lock(lock_fork_parent);
 	lock_fork_parent(&cache_lock);
+	os_rcu_fork_parent();
 	lock_fork_leave();
 	os_fork_unlock_streams();
 }
@@ -143,6 +149,7 @@ void cache_fork_child(void)
 	}
 	control_discard();
 	lock_fork_child(&cache_lock);
+	os_rcu_fork_child();
 	lock_fork_leave();
 	os_fork_reset_streams();
 }

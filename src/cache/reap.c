@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "cache/instrument/instrument.h"
+#include "cache/grace/grace.h"
 #include "cache/internal.h"
 #include "front/array.h"
 #include "os/cpu/cpu.h"
@@ -56,6 +57,7 @@ static void reap_all_locked(void)
 
 void cache_reap(void)
 {
+	grace_hand_over();
 	lock_acquire(&cache_lock);
 	reap_all_locked();
 	cache_unlock();
@@ -64,6 +66,7 @@ void cache_reap(void)
 /* For the timer: skips this round if the registry lock is held (spec 3.9). */
 static void try_reap(void)
 {
+	grace_hand_over();
 	if (!lock_try(&cache_lock))
 		return;
 	reap_all_locked();

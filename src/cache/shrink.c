@@ -8,6 +8,7 @@
  * Flow:       called by cache/, api/ and malloc/.
  */
 #include "base/atomic.h"
+#include "cache/grace/grace.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
@@ -44,6 +45,7 @@ int cache_shrink(struct cache *c)
 
 	pressure_reclaim(c);
 	nested_settle();
+	grace_hand_over();
 	lock_acquire(&cache_lock);
 	ret = cache_shrink_locked(c);
 	cache_unlock();
@@ -55,6 +57,7 @@ void cache_shrink_all(void)
 	struct list_head *pos;
 
 	pressure_reclaim(NULL);
+	grace_hand_over();
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)
 		cache_shrink_locked(list_entry(pos, struct cache, list));

@@ -13,6 +13,7 @@
  */
 #include "base/bits.h"
 #include "cache/debug/failslab.h"
+#include "cache/grace/grace.h"
 #include "cache/lent.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
@@ -343,9 +344,19 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		c->front.ops->free(&c->front, obj);
 }
 
-/* false: it lies in a lent sheaf, where it is free as it is, and the slab does not know. */
+static const struct cache_call kmem_cache_free_call = { "kmem_cache_free", FIX_NOT_FREED };
+
+/*
+ * false: it lies in a lent sheaf, where it is free as it is, and the slab does not know; or (F) it
+ * is freed after a grace period.
+ */
 static bool may_free_debug(struct cache *c, struct page *page, void *obj)
 {
+	if (unlikely(cache_has_checks(obj) && grace_holds(obj))) {
+		cache_report_block(&kmem_cache_free_call, obj, REPORT_GRACE,
+				   "waits for a grace period already");
+		return false;
+	}
 	if (likely(!lent_holds(obj)))
 		return true;
 	report_object(&c->engine, page, obj, REPORT_FREE_ALREADY);

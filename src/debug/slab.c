@@ -11,7 +11,7 @@
 #include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/stats.h"
-#include "page/pcp.h"
+#include "engine/typesafe.h"
 
 /* Fills, constructs and links all objects, ascending. Returns the first. */
 static void *make_objects(struct engine *e, const struct page *slab, unsigned int objects)
@@ -152,6 +152,6 @@ void debug_slab_free_list(struct engine *e, struct page *slabs)
 		if (unlikely(e->dtor))
 			engine_destruct_slab(e, debug_object(slab, 0), slab->layout->stride,
 					     debug_capacity(slab));
-		pcp_free(slab, slab->order, e->page_lists);
+		engine_free_pages(e, slab);
 	}
 }

@@ -159,6 +159,12 @@ struct engine_ops {
 	/* Takes n objects of this engine back; may permute objs[]. */
 	void (*flush)(struct engine *e, void **objs, unsigned int n);
 
+	/*
+	 * Optional (NULL): with SLAB_TYPESAFE_BY_RCU, flush has objects wait, and this takes them
+	 * back after their grace period (typesafe.h).
+	 */
+	void (*reclaim)(struct engine *e, void **objs, unsigned int n);
+
 	/* Gives back empty slabs, sorts the rest (spec 4.14). 0, or 1 if slabs remain. */
 	int (*shrink)(struct engine *e);
 
@@ -259,13 +265,19 @@ static inline bool engine_is(const struct engine *e, const struct engine_ops *op
 	return e->ops->name == ops->name;
 }
 
+/* What is freed stays of its type for a grace period of RCU: typesafe.h. */
+static inline bool engine_is_typesafe(const struct engine *e)
+{
+	return load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU;
+}
+
 /*
  * A new slab, linked and constructed: for valgrind and the like no byte of
  * it is an object's as yet.
  */
 static inline void engine_hide_slab(const struct engine *e, void *slab, size_t size)
 {
-	if (unlikely(os_memcheck_on) && !(load_relaxed(&e->flags) & SLAB_TYPESAFE_BY_RCU))
+	if (unlikely(os_memcheck_on) && !engine_is_typesafe(e))
 		os_memcheck_close(slab, size, e->ctor ? OS_HIDE_FROM_VALGRIND : OS_HIDE_FROM_ALL);
 }
 

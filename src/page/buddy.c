@@ -382,16 +382,6 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-/* Clears what leads from freed pages to their block. */
-static void forget_pages(struct page *page, unsigned long nr_pages)
-{
-	unsigned long i;
-
-	page_set_class(page, nr_pages, USLAB_ID_NONE);
-	for (i = 0; i < nr_pages; i++)
-		store_relaxed(&page[i].type, PAGE_NONE);
-}
-
 /* Unlocks after a free. Returns whether a purge is due. */
 static bool unlock_after_free(struct buddy_zone *zone)
 {
@@ -418,7 +408,7 @@ static inline void notify_free(const struct page *page, unsigned long nr_pages)
 void zone_retire(struct page *page, unsigned long nr_pages)
 {
 	notify_free(page, nr_pages);
-	forget_pages(page, nr_pages);
+	page_forget_block(page, nr_pages);
 }
 
 void buddy_free(struct page *page, unsigned int order, bool dirty)

@@ -16,6 +16,7 @@
 #include "page/nested.h"
 
 #include "base/atomic.h"
+#include "os/rcu/rcu.h"
 #include "page/reserve.h"
 
 struct deferred {
@@ -79,6 +80,7 @@ void nested_settle(void)
 	struct deferred *d;
 	struct deferred *next;
 
+	os_rcu_submit();
 	if (!load_relaxed(&first))
 		return;
 	d = oldest_first(__atomic_exchange_n(&first, NULL, __ATOMIC_ACQUIRE));

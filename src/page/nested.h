@@ -43,7 +43,8 @@ static always_inline bool nested_call(void)
 cold bool nested_defer(nested_give give, void *owner, void *p, const void *caller);
 
 /*
- * Does what was deferred, in order, also by other threads. Context: no nested call, no lock held.
+ * Does what was deferred, in order, also by other threads; and what waits for a grace period of RCU
+ * is handed to that. Context: no nested call, no lock held.
  */
 void nested_settle(void);
 

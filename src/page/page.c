@@ -59,3 +59,10 @@ void page_set_class(struct page *page, unsigned long nr_pages, unsigned char cla
 		page[i].classed = class != USLAB_ID_NONE;
 	}
 }
+
+void page_forget_block(struct page *page, unsigned long nr_pages)
+{
+	page_set_class(page, nr_pages, USLAB_ID_NONE);
+	for (unsigned long i = 0; i < nr_pages; i++)
+		store_relaxed(&page[i].type, PAGE_NONE);
+}

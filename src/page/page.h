@@ -19,6 +19,7 @@
 #include "arch/dwcas.h"
 #include "base/compiler.h"
 #include "base/list.h"
+#include "os/rcu/item.h"
 #include <uslab/layout.h>
 
 enum page_type {
@@ -42,6 +43,7 @@ struct page {
 			struct page *next;   /* per-CPU partial list of cpuslab */
 			unsigned long slabs; /* its length, valid at the list's head */
 		};
+		struct os_rcu_item waits; /* no type, but in use: see pcp_free_later() */
 		/* TAIL: bytes for the block's owner, which are certainly resident */
 		uint8_t spare[2 * sizeof(void *)];
 	};
@@ -172,6 +174,8 @@ static inline char *page_windows(void)
 void page_set_block(struct page *page, enum page_type type, unsigned long nr_pages);
 /* Makes a block in use longer: the pages from its old end to nr_pages become its tails. */
 void page_grow_block(struct page *page, unsigned long nr_pages);
+/* Clears what leads from freed pages to their block: types and class bytes. */
+void page_forget_block(struct page *page, unsigned long nr_pages);
 /* Writes the class byte of nr_pages pages. */
 void page_set_class(struct page *page, unsigned long nr_pages, unsigned char class);
 

@@ -15,6 +15,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
+#include "os/rcu/rcu.h"
 #include "page/meta.h"
 #include "page/pcp.h"
 #include "page/zone.h"
@@ -180,6 +181,24 @@ void pcp_free(struct page *page, unsigned int order, enum pcp_kind kind)
 	lock_release(&p->lock);
 	if (unlikely(purge))
 		zone_purge_slow(&buddy_zones[node]);
+}
+
+static void release(struct os_rcu_item *first)
+{
+	while (first) {
+		struct page *page = container_of(first, struct page, waits);
+
+		first = first->next;
+		pcp_free(page, page->order, (enum pcp_kind)page->counters);
+	}
+}
+
+void pcp_free_later(struct page *page, unsigned int order, enum pcp_kind kind)
+{
+	page_forget_block(page, 1ul << order);
+	page->order = (uint8_t)order;
+	page->counters = kind;
+	os_rcu_defer(OS_RCU_PAGES, &page->waits, release);
 }
 
 /* ---- all lists ------------------------------------------------------------------------------- */

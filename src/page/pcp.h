@@ -9,7 +9,7 @@
  *             lists. Checked by pcp_check().
  * Locks:      struct pcp.lock (RANK_PCP); the zone's lock is taken under it.
  *             Callers may hold RANK_ENGINE.
- * Flow:       called by page/, cache/, debug/, engine/ and inspect/, in place of the buddy; calls
+ * Flow:       called by page/, cache/, engine/ and inspect/, in place of the buddy; calls
  *             buddy.c.
  *
  * For caches whose slabs must get the pages that they would get in a kernel: front cpuslab, and the
@@ -52,6 +52,12 @@ bool pcp_init(void);
 /* As buddy_alloc() without `zeroed`, and buddy_free() with dirty. Any thread, any CPU. */
 struct page *pcp_alloc(int node, unsigned int order, enum pcp_kind kind, bool thisnode);
 void pcp_free(struct page *page, unsigned int order, enum pcp_kind kind);
+
+/*
+ * Frees them after a grace period of RCU: readers may look at their bytes until then. They lead to
+ * no block any more, and count as in use. Context: as os_rcu_defer().
+ */
+void pcp_free_later(struct page *page, unsigned int order, enum pcp_kind kind);
 
 /* Gives all blocks of all lists back to their zones. */
 void pcp_drain(void);

@@ -19,6 +19,7 @@
 #include "contents.h"
 #include "debug/report/report.h"
 #include "debug/slab.h"
+#include "manual_rcu.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -132,6 +133,7 @@ static void op_free(unsigned int n)
 		debug_free(&m.e, obj, &m);
 	else
 		m.e.ops->flush(&m.e, &obj, 1);
+	os_rcu_submit();
 }
 
 static void op_flush(unsigned int n)
@@ -142,6 +144,7 @@ static void op_flush(unsigned int n)
 	for (i = 0; i < 1 + n % 40 && m.nr_out; i++)
 		objs[i] = give(n * 31 + i * 7);
 	m.e.ops->flush(&m.e, objs, i);
+	os_rcu_submit();
 }
 
 static void op_resize(unsigned int n)
@@ -292,6 +295,7 @@ static void begin(const uint8_t *head)
 
 	report_set_hook(quiet, NULL, true);
 	memset(&m, 0, sizeof(m));
+	rcu_bind_at_once();
 	new_errors();
 	m.e.ops = engines[a % 4];
 	CHECK(m.e.ops->init(&m.e, &params) == 0);

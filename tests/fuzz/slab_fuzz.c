@@ -17,6 +17,7 @@
 #include "base/bits.h"
 #include "contents.h"
 #include "engine/slab/slab.h"
+#include "manual_rcu.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -371,6 +372,7 @@ static void begin(const uint8_t *head)
 
 	CHECK(os_topology.nr_cpu_ids == CPUS && os_topology.nr_nodes == NODES);
 	memset(&m, 0, sizeof(m));
+	rcu_bind_at_once();
 	CHECK(slab_set_max_order(byte & 64 ? 0 : 1) == 0);
 	CHECK(slab_ops.init(&m.e, &params) == 0);
 	m.g = slab_cache_of(&m.e)->geometry;
@@ -384,6 +386,7 @@ static void end(void)
 		op_flush(BATCH - 1, 1);
 	check_books();
 	CHECK(slab_ops.destroy(&m.e) == 0);
+	os_rcu_submit();
 	meta_check();
 }
 

@@ -18,6 +18,7 @@
 #include "base/bits.h"
 #include "contents.h"
 #include "engine/slobseg/slobseg.h"
+#include "manual_rcu.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -208,6 +209,7 @@ static void put_one(struct out o)
 	else
 		model_put(s, o.obj);
 	o.e->ops->flush(o.e, (void *[]){ o.obj }, 1);
+	os_rcu_submit();
 	m.in_use[o.e - m.cache]--;
 }
 
@@ -236,6 +238,7 @@ static void op_flush(unsigned int which, unsigned int n)
 		found++;
 	}
 	e->ops->flush(e, objs, found);
+	os_rcu_submit();
 	m.in_use[which] -= found;
 }
 
@@ -290,6 +293,7 @@ static void begin(const uint8_t *head)
 	static const unsigned int sizes[] = { 8, 24, 64, 192, 700, 2048, 4000, 20000 };
 
 	memset(&m, 0, sizeof(m));
+	rcu_bind_at_once();
 	heap = slobseg_pow2_ops.heap;
 	m.at_start = arena_pages_out();
 	for (unsigned int i = 0; i < NR_CACHES; i++) {

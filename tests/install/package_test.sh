@@ -60,6 +60,18 @@ for compiler in g++ clang++; do
 	expect_ok "$compiler, <uslab/cache.hpp>, pkg-config" "$work/h_$compiler"
 done
 
+# ---- libuslab_rcu, where liburcu is -------------------------------------------------------------
+if [ -e "$lib/libuslab_rcu.so" ]; then
+	for compiler in gcc clang; do
+		# shellcheck disable=SC2086
+		$compiler $warnings -std=gnu11 -O2 "$USLAB_SRC/examples/rcu.c" \
+			$(pkg-config --cflags --libs uslab_rcu) -lurcu -o "$work/rcu_$compiler"
+		"$work/rcu_$compiler" | grep -q "all of them are free" ||
+			{ echo "$compiler, pkg-config uslab_rcu: does not run"; exit 1; }
+		echo "$compiler, pkg-config uslab_rcu: ok"
+	done
+fi
+
 # ---- the archive takes no name from a program that is not the API's ------------------------------
 
 cat >"$work/names.c" <<'C'

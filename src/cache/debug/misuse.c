@@ -7,8 +7,9 @@
  * Invariants: a free is refused only if it is certain that the object is free: a mark alone is a
  *             suspicion. Reports are delivered with no lock held.
  * Locks:      cache_lock, while it is found out whether an object is free.
- * Flow:       called by api/kmalloc_api.c, api/resize_api.c, cache/, malloc/resize.c and
- *             malloc/slow.c; calls the front's drain, the engine's is_free, debug/report/report.c.
+ * Flow:       called by api/kmalloc_api.c, api/mempool_api.c, api/resize_api.c, cache/,
+ *             malloc/resize.c and malloc/slow.c; calls the front's drain, the engine's is_free,
+ *             debug/report/report.c.
  *
  * Is an object free? It is if it lies in the array of this CPU, or in a lent sheaf. Else the front
  * is drained, so that free objects lie in their slabs, or are held by a thread that is about to
@@ -188,4 +189,44 @@ void cache_report_pointer(const struct cache_call *call, struct cache *c, const 
 	if (call->undone)
 		report_not_done(e, p, call->undone);
 	report_deliver();
+}
+
+void cache_report_block(const struct cache_call *call, const void *p, enum report_kind kind,
+			const char *what)
+{
+	struct page *slab = page_slab_of(p);
+	struct engine *e = slab ? slab->engine : NULL;
+	char note[NOTE_MAX];
+
+	os_format(note, sizeof(note), "uslab: %s(): 0x%lx %s", call->name, (unsigned long)p, what);
+	report_misuse(e, slab, p, kind, note);
+	report_not_done(e, p, call->undone);
+	report_deliver();
+}
+
+bool cache_refuses_free(const struct cache_call *call, void *p)
+{
+	struct page *slab = page_slab_of(p);
+	bool is_free;
+
+	if (!slab)
+		return false;
+	if (unlikely(debug_is_slab(slab))) {
+		instrument_enter();
+		is_free = debug_report_free(slab, p);
+		instrument_leave();
+		return is_free;
+	}
+	is_free = unlikely(cache_is_free(p));
+	if (is_free)
+		cache_report_block(call, p, REPORT_FREE_ALREADY, "is a free object");
+	return is_free;
+}
+
+bool cache_has_checks(const void *p)
+{
+	const struct page *slab = page_slab_of(p);
+
+	return debug_is_slab(slab) &&
+	       load_relaxed(&slab->engine->debug->flags) & SLAB_CONSISTENCY_CHECKS;
 }

@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: an object of a debug slab with P is poisoned while a pool keeps it, as a free one is.
  * Locks:      see each function.
- * Flow:       called by elements.c and api/mempool_api.c; calls debug/element.c, debug/object.c,
- *             debug/report/report.c, cache/debug/misuse.c.
+ * Flow:       called by elements.c and api/mempool_api.c; calls debug/element.c and
+ *             cache/debug/misuse.c.
  */
 #ifndef CACHE_MEMPOOL_CHECK_H
 #define CACHE_MEMPOOL_CHECK_H
@@ -19,9 +19,6 @@
  */
 void element_enters(void *element);
 void element_leaves(void *element);
-
-/* Has its cache the flag F? Then it is worth to look longer. Any address. */
-bool element_has_checks(const void *element);
 
 /*
  * Is this an object that was freed to its cache already? That is reported. Any address. No lock may

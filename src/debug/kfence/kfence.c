@@ -10,8 +10,7 @@
  *             os/unwind/unwind.c, stacks.c.
  *
  * Spec 11.1 but for: the gate counts allocations where the kernel counts time; type-stable caches
- * (SLAB_TYPESAFE_BY_RCU) have no guarded objects, because user space has no grace period to wait
- * for before a page is closed.
+ * (SLAB_TYPESAFE_BY_RCU) have no guarded objects, since readers may look at free ones.
  */
 #include "debug/kfence/kfence.h"
 

@@ -38,6 +38,7 @@ enum report_kind {
 	REPORT_ISOLATED,
 	REPORT_NONE_IN_USE, /* and yet one is freed */
 	REPORT_SHEAF,	    /* a lent one; a note says what is wrong */
+	REPORT_GRACE,	    /* a block that waits for RCU, or is to; likewise */
 	REPORT_REMAINING,   /* report_leak_begin() */
 	/* without a banner */
 	REPORT_WRONG_PARTIAL, /* report_wrong_partial() */

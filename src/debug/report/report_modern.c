@@ -155,6 +155,7 @@ const struct report_style report_modern = {
 		[REPORT_COUNT] = "Wrong object count. Counter is %u but counted were %d",
 		[REPORT_NONE_IN_USE] = "Slab has 0 allocated objects but 1 are to be freed\n",
 		[REPORT_SHEAF] = "Wrong use of a lent sheaf",
+		[REPORT_GRACE] = "Wrong use of kfree_rcu()",
 		[REPORT_REMAINING] = "Objects remaining in %s on __kmem_cache_shutdown()",
 		[REPORT_WRONG_PARTIAL] = "SLUB %s: %lu partial slabs counted but counter=%lu",
 		[REPORT_WRONG_CACHE] = "cache_from_obj: Wrong slab cache. %s but object is from %s\n"

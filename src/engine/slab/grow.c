@@ -9,7 +9,7 @@
  * Flow:       called by refill.c, free.c, reap.c; calls index.c, page/pcp.c.
  */
 #include "engine/slab/slab.h"
-#include "page/pcp.h"
+#include "engine/typesafe.h"
 
 /* Slabs of a node take turns, so that objects of equal number do not share cache sets. */
 static unsigned int next_colour(const struct slab_cache *c, struct slab_node *node)
@@ -71,6 +71,6 @@ void slab_release(struct engine *e, struct page *slabs)
 					     slab_cache_of(e)->geometry.size,
 					     slab_cache_of(e)->geometry.num);
 		slab_index_delete(slab_cache_of(e), slab);
-		pcp_free(slab, slab->order, e->page_lists);
+		engine_free_pages(e, slab);
 	}
 }

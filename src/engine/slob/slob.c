@@ -9,8 +9,6 @@
  *
  * Differences from the kernel, beside the front that may hold objects back:
  * - a cache knows how many of its objects are out, so that destroy notices those that are left;
- * - SLAB_TYPESAFE_BY_RCU makes room for the kernel's footer, but a free is immediate: user space
- *   has no grace periods here;
  * - shrink says 1 while objects of whole pages are in use;
  * - all flags are kept, to be shown by tools; the kernel drops what SLOB has no use for;
  * - the objects of a cache cannot be walked: in the heap's pages nothing says whose a block is, and
@@ -20,6 +18,7 @@
 
 #include "base/bits.h"
 #include "engine/slob/slob.h"
+#include "engine/typesafe.h"
 #include "page/buddy.h"
 #include "page/meta.h"
 
@@ -29,7 +28,7 @@
 static int init_sizes(struct slob *s, const struct engine_params *params)
 {
 	bool rcu = params->flags & SLAB_TYPESAFE_BY_RCU;
-	unsigned int asked = params->object_size + (rcu ? SLOB_RCU_FOOTER : 0);
+	unsigned int asked = params->object_size + (rcu ? ENGINE_FOOTER_BYTES : 0);
 	unsigned int size = (unsigned int)ALIGN_UP(asked, SLOB_UNIT);
 	unsigned int order = 0;
 
@@ -147,13 +146,21 @@ static void heap_flush(struct engine *e, void **objs, unsigned int n)
 	slob_free_pages(empty);
 }
 
-static void slob_flush(struct engine *e, void **objs, unsigned int n)
+static void slob_reclaim(struct engine *e, void **objs, unsigned int n)
 {
 	engine_destruct(e, objs, n);
 	if (slob_of(e)->direct)
 		slob_direct_flush(e, objs, n);
 	else
 		heap_flush(e, objs, n);
+}
+
+static void slob_flush(struct engine *e, void **objs, unsigned int n)
+{
+	if (unlikely(engine_is_typesafe(e)))
+		engine_defer(e, objs, n);
+	else
+		slob_reclaim(e, objs, n);
 }
 
 /* ---- numbers, and the end ---- */
@@ -241,6 +248,7 @@ const struct engine_ops slob_1991_ops = {
 	.init = init_1991,
 	.refill = slob_refill,
 	.flush = slob_flush,
+	.reclaim = slob_reclaim,
 	.shrink = slob_shrink,
 	.destroy = slob_destroy,
 	.walk = slob_walk,
@@ -255,6 +263,7 @@ const struct engine_ops slob_ops = {
 	.init = init_lists,
 	.refill = slob_refill,
 	.flush = slob_flush,
+	.reclaim = slob_reclaim,
 	.shrink = slob_shrink,
 	.destroy = slob_destroy,
 	.walk = slob_walk,

@@ -37,9 +37,6 @@
  */
 #define SLOB_HEADER 8u
 
-/* The footer of SLAB_TYPESAFE_BY_RCU in the kernel: a list node, a function, the size. */
-#define SLOB_RCU_FOOTER 24u
-
 /* How a block is cut out of a page. */
 struct slob_shape {
 	unsigned int size;   /* bytes, with the header; 1 .. PAGE_SIZE */

@@ -233,6 +233,7 @@ const struct engine_ops slobseg_pow2_ops = {
 	.init = pow2_init,
 	.refill = pow2_refill,
 	.flush = pow2_flush,
+	.reclaim = slobseg_reclaim, /* they have pages of their own */
 	.shrink = pow2_shrink,
 	.destroy = pow2_destroy,
 	.walk = pow2_walk,

@@ -6,7 +6,8 @@
  * Invariants: const after init but for lists and counts. Pages without an object in use are never
  *             kept, so that there is nothing to shrink.
  * Locks:      none in init and destroy: the cache is not known to anybody else. One per cache.
- * Flow:       called by pow2.c and through slobseg_ops; calls list.c, direct.c.
+ * Flow:       called by pow2.c and through slobseg_ops, through slobseg_pow2_ops; calls list.c,
+ *             direct.c.
  *
  * Worst case of an allocation or a free, in steps: at the head of slobseg.h.
  */
@@ -15,12 +16,10 @@
 #include "base/bits.h"
 #include "engine/nodes.h"
 #include "engine/slobseg/slobseg.h"
+#include "engine/typesafe.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
 #include "page/meta.h"
-
-/* Of SLAB_TYPESAFE_BY_RCU caches: head of a callback and the size, padded (spec 1.7). */
-#define RCU_FOOTER 24
 
 static size_t state_size(unsigned int nr_nodes)
 {
@@ -31,7 +30,7 @@ unsigned int slobseg_object_bytes(const struct engine_params *params)
 {
 	unsigned int size = ALIGN_UP(params->object_size, SLOBSEG_WORD);
 
-	return params->flags & SLAB_TYPESAFE_BY_RCU ? size + RCU_FOOTER : size;
+	return params->flags & SLAB_TYPESAFE_BY_RCU ? size + ENGINE_FOOTER_BYTES : size;
 }
 
 static struct slab_layout make_layout(const struct engine_params *params, unsigned int stride)
@@ -110,7 +109,7 @@ unsigned int slobseg_refill(struct engine *e, void **objs, unsigned int want, gf
 	return got;
 }
 
-void slobseg_flush(struct engine *e, void **objs, unsigned int n)
+void slobseg_reclaim(struct engine *e, void **objs, unsigned int n)
 {
 	struct slobseg *s = slobseg_of(e);
 
@@ -119,6 +118,14 @@ void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 		slobseg_direct_put(s, objs, n);
 	else
 		slobseg_put(e, s, objs, n, &s->own.blocks);
+}
+
+void slobseg_flush(struct engine *e, void **objs, unsigned int n)
+{
+	if (unlikely(engine_is_typesafe(e)))
+		engine_defer(e, objs, n);
+	else
+		slobseg_reclaim(e, objs, n);
 }
 
 int slobseg_shrink(struct engine *e)
@@ -168,6 +175,7 @@ const struct engine_ops slobseg_ops = {
 	.init = slobseg_init,
 	.refill = slobseg_refill,
 	.flush = slobseg_flush,
+	.reclaim = slobseg_reclaim,
 	.shrink = slobseg_shrink,
 	.destroy = slobseg_destroy,
 	.walk = slobseg_walk,

@@ -158,6 +158,7 @@ int slobseg_init_own(struct engine *e, const struct engine_params *params,
 		     const struct engine_ops *ops, unsigned int stride);
 unsigned int slobseg_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 void slobseg_flush(struct engine *e, void **objs, unsigned int n);
+void slobseg_reclaim(struct engine *e, void **objs, unsigned int n);
 int slobseg_shrink(struct engine *e);
 unsigned long slobseg_destroy(struct engine *e);
 void slobseg_stats(struct engine *e, struct engine_stats *stats);

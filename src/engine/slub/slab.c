@@ -11,10 +11,10 @@
 #include "base/bits.h"
 #include "base/mix.h"
 #include "engine/slub/slab.h"
+#include "engine/typesafe.h"
 #include "os/cpu/cpu.h"
 #include "os/memory/policy.h"
 #include "page/meta.h"
-#include "page/pcp.h"
 
 uint64_t slub_draw(struct slub *s)
 {
@@ -130,7 +130,7 @@ void slub_free_pages(struct engine *e, struct page *slab)
 	if (unlikely(e->dtor))
 		engine_destruct_slab(e, slub_object(slab, 0), slab->layout->stride,
 				     engine_counters(slab).objects);
-	pcp_free(slab, slab->order, e->page_lists);
+	engine_free_pages(e, slab);
 }
 
 void slub_free_slabs(struct engine *e, struct page *slabs)

@@ -6,7 +6,7 @@
  * Invariants: errno is the same before and after. Neither is a cancellation point.
  * Locks:      none may be held by who sleeps. Who changes the word and who reads it order that by a
  *             lock of their own.
- * Flow:       called by api/mempool_api.c and cache/mempool/elements.c; calls futex(2).
+ * Flow:       called by api/mempool_api.c, cache/mempool/elements.c and rcu.c; calls futex(2).
  */
 #ifndef OS_WAIT_H
 #define OS_WAIT_H

@@ -63,7 +63,7 @@ static struct {
 	{ "free", 20, FREE_POINTER(16), 0, EINVAL, "no free pointer fits at offset 16 of 20" },
 	{ "free", 4, FREE_POINTER(0), 0, EINVAL, "no free pointer fits at offset 0 of 4" },
 	{ "order", KMALLOC_MAX_SIZE, { .ctor = keep }, 0, E2BIG, "do not fit the largest slab" },
-	{ "rcu", 8, { 0 }, SLAB_TYPESAFE_BY_RCU, EOPNOTSUPP, "needs RCU" },
+	{ "rcu", 8, { 0 }, SLAB_TYPESAFE_BY_RCU, EOPNOTSUPP, "needs an RCU" },
 	{ TOO_LONG, 8, { 0 }, 0, ENAMETOOLONG, "at most 63 bytes" },
 };
 

@@ -6,6 +6,7 @@
  * Expected page numbers are written out from the rules, for an arena that starts empty.
  */
 #include "churn.h"
+#include "manual_rcu.h"
 #include "page/pcp.h"
 
 #define UNMOVABLE PCP_UNMOVABLE
@@ -320,6 +321,28 @@ IN_CHILD(a_fork_finds_the_lists_whole)
 	churn_and_fork(&churn_lists, use_after_fork);
 }
 
+/* ---- after a grace period -------------------------------------------------------------------- */
+
+/* In use until then, and nobody's. */
+IN_CHILD(pages_are_freed_later)
+{
+	struct page *page;
+	long index;
+
+	fresh_lists(1, 1);
+	CHILD_CHECK(os_rcu_bind(&manual_rcu) == 0);
+	index = get(1);
+	page = page_at((unsigned long)index);
+	page_set_block(page, PAGE_SLAB, 2);
+	pcp_free_later(page, 1, UNMOVABLE);
+	CHILD_CHECK(!page_head_of(page_address(page)) && !page_head_of(page_address(page + 1)));
+	os_rcu_submit();
+	CHILD_CHECK(rcu.nr == 1 && get(1) != index);
+	buddy_check();
+	rcu_grace();
+	CHILD_CHECK(get(1) == index);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +363,7 @@ int main(void)
 		cmocka_unit_test(before_init_all_is_the_zones),
 		cmocka_unit_test(threads_get_different_blocks),
 		cmocka_unit_test(a_fork_finds_the_lists_whole),
+		cmocka_unit_test(pages_are_freed_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ IN_CHILD(test_plain)
 	element_enters(local);
 	element_leaves(local);
 	CHILD_CHECK(all_bytes(p, 64, 7) && all_bytes(local, 64, 7));
-	CHILD_CHECK(!element_has_checks(p) && !element_has_checks(local));
+	CHILD_CHECK(!cache_has_checks(p) && !cache_has_checks(local));
 	CHILD_CHECK(!element_is_free(p) && !element_is_free(local) && !element_is_free(NULL));
 	cache_free(c, p);
 	CHILD_CHECK(!text[0] && element_is_free(p));
@@ -49,7 +49,7 @@ IN_CHILD(test_debug)
 	struct cache *c = make_listened(SLAB_POISON | SLAB_CONSISTENCY_CHECKS);
 	char *p = cache_alloc(c, GFP_KERNEL, NUMA_NO_NODE);
 
-	CHILD_CHECK(element_has_checks(p) && !element_is_free(p));
+	CHILD_CHECK(cache_has_checks(p) && !element_is_free(p));
 	element_enters(p);
 	CHILD_CHECK(all_bytes(p, 63, 0x6b));
 	element_leaves(p);

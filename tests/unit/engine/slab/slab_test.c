@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "fixture.h"
+#include "manual_rcu.h"
 #include "threads.h"
 
 static int setup(__attribute__((unused)) void **state)
@@ -111,6 +112,7 @@ static void destroy_gives_everything_back(__attribute__((unused)) void **state)
 	static void *objs[1000];
 	size_t i;
 
+	rcu_bind_at_once();
 	for (i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
 		struct engine_params params = plain_params(sizes[i / 2]);
 		unsigned int n = 0;
@@ -123,6 +125,7 @@ static void destroy_gives_everything_back(__attribute__((unused)) void **state)
 		assert_int_equal(arena_pages_out() - pages, stats_of(&e).slab_bytes / PAGE_SIZE);
 		slab_flush(&e, objs, 1000);
 		END_ENGINE(&e);
+		os_rcu_submit();
 	}
 	assert_int_equal(arena_pages_out(), pages);
 	assert_int_equal(meta_counters.used, used);

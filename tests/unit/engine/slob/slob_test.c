@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "fixture.h"
+#include "manual_rcu.h"
 
 static void tables(__attribute__((unused)) void **state)
 {
@@ -55,6 +56,7 @@ static void rcu_objects_are_larger(__attribute__((unused)) void **state)
 	struct engine e;
 	void *obj;
 
+	rcu_bind_at_once();
 	params.flags = SLAB_TYPESAFE_BY_RCU;
 	e = make_engine(&slob_ops, params);
 	assert_int_equal(e.size, 126);
@@ -62,6 +64,7 @@ static void rcu_objects_are_larger(__attribute__((unused)) void **state)
 	obj = take_one(&e);
 	assert_int_equal(slob_heap.counters.bytes, 126);
 	free_one(&e, obj);
+	os_rcu_submit();
 	END_ENGINE(&e);
 
 	params.object_size = 4080; /* a page would do without it */

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "fixture.h"
+#include "manual_rcu.h"
 
 static void init_fills_in_the_engine(UNUSED_STATE)
 {
@@ -131,13 +132,17 @@ static void constructor_per_allocation(UNUSED_STATE)
 	}
 }
 
-/* spec 11.4d: what a free object of such a cache holds stays, and 24 bytes are for a footer. */
+/*
+ * spec 11.4d: what a free object of such a cache holds stays, also when its grace period is over,
+ * and 24 bytes are for a footer.
+ */
 static void rcu_caches_keep_content(UNUSED_STATE)
 {
 	struct engine_params params = plain_params(60);
 	unsigned int i;
 
 	params.flags = SLAB_TYPESAFE_BY_RCU;
+	rcu_bind_at_once();
 	for (i = 0; i < 2; i++) {
 		unsigned char expected[60];
 		struct engine e;
@@ -153,11 +158,14 @@ static void rcu_caches_keep_content(UNUSED_STATE)
 		memset(obj, 0xa7, 60);
 		free_one(&e, obj);
 		assert_memory_equal(obj, expected, 60);
+		os_rcu_submit();
+		assert_memory_equal(obj, expected, 60);
 		assert_ptr_equal(take(&e), obj);
 		assert_memory_equal(obj, expected, 60);
 		/* its pages are of one type, whatever the engine */
 		assert_int_equal(page_head_of(obj)->type, PAGE_SLAB);
 		e.ops->flush(&e, (void *[]){ obj, keep }, 2);
+		os_rcu_submit();
 		END_ENGINE(&e);
 	}
 }
