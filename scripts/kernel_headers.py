@@ -56,12 +56,22 @@ def macros(text):
     return [name for name in dict.fromkeys(found) if not name.startswith("USLAB_")]
 
 
+# As if the program had included a header of liburcu, which need not be there.
+LIBURCU = """#define _URCU_CALL_RCU_H
+struct rcu_head { void *words[2]; };
+void call_rcu(struct rcu_head *head, void (*func)(struct rcu_head *head));
+void synchronize_rcu(void);
+void rcu_barrier(void);
+"""
+
+
 def compile_header(root, name, flags, more=""):
-    """The compiler's run. liburcu's headers count as included: it need not be there."""
+    """The compiler's run."""
     return subprocess.run(
-        compiler() + ["-std=gnu11", "-w", "-D_URCU_CALL_RCU_H", "-x", "c", *flags,
+        compiler() + ["-std=gnu11", "-w", "-x", "c", *flags,
                       f"-I{root}/include/uslab/linux", f"-I{root}/include", "-"],
-        input=f"#include <linux/{name}>\n{more}", capture_output=True, text=True, check=False)
+        input=f"{LIBURCU}#include <linux/{name}>\n{more}", capture_output=True, text=True,
+        check=False)
 
 
 def declared(root, name):

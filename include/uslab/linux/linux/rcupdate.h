@@ -5,6 +5,9 @@
  * The flavour is that whose header the program has included before; if none, <urcu-bp.h>
  * (-lurcu-bp), whose readers need not register. Other flavours: each thread of readers calls
  * rcu_register_thread(). A kernel tree's own header where its folder follows.
+ *
+ * Programs that include this have bound that RCU before their module_init(), for kfree_rcu() and
+ * SLAB_TYPESAFE_BY_RCU.
  */
 #ifndef USLAB_LINUX_RCUPDATE_H
 #define USLAB_LINUX_RCUPDATE_H
@@ -20,8 +23,24 @@
 #include <urcu-bp.h>
 #endif
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <linux/compiler.h>
 #include <linux/types.h>
+
+#include <uslab/rcu.h>
+
+/* A second flavour: who reads under that one would lose what kfree_rcu() frees. */
+__attribute__((constructor(101))) static void uslab_bind_rcu(void)
+{
+	const struct uslab_rcu_ops ops = { call_rcu, synchronize_rcu, rcu_barrier };
+
+	if (!uslab_set_rcu(&ops))
+		return;
+	fputs("uslab: <linux/rcupdate.h>: another RCU is bound already\n", stderr);
+	abort();
+}
 
 #define RCU_INIT_POINTER(p, value) ((void)((p) = (value)))
 #define RCU_POINTER_INITIALIZER(p, value) .p = (value)
