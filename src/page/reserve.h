@@ -8,7 +8,7 @@
  * Invariants: see reserve.c. Checked by reserve_check().
  * Locks:      none: every step is one atomic exchange. Safe in a signal handler,
  *             whatever that interrupted.
- * Flow:       called by nested.c, cache/debug/misuse.c, debug/report/report_policy.c,
+ * Flow:       called by nested.c, cache/debug/misuse.c, cache/grace/, debug/report/report_policy.c,
  *             malloc/align.c and malloc/slow.c; calls os/memory/vm.c.
  *
  * It is for few blocks at a time: those that nested calls ask for. A block has the size of the next

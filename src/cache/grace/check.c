@@ -17,6 +17,7 @@
 #include "cache/grace/grace.h"
 #include "debug/pages/pages.h"
 #include "page/page.h"
+#include "page/reserve.h"
 
 static const struct cache_call kfree_rcu_call = { "kfree_rcu", FIX_NOT_FREED };
 
@@ -60,10 +61,10 @@ void grace_set_seal(struct grace_seal *head, void *p)
 	*head = (struct grace_seal){ mark_of_head(head), p };
 }
 
-/* Could its bytes be read, if it was freed meanwhile? Those of the arena always can. */
+/* Could its bytes be read, if it was freed meanwhile? Those of arena and reserve always can. */
 static bool is_there(const void *p)
 {
-	return page_in_arena(p) || pages_size(p);
+	return page_in_arena(p) || reserve_owns(p) || pages_size(p);
 }
 
 bool grace_break_seal(struct grace_seal *head, void *p)
