@@ -2,7 +2,7 @@
 #
 # examples/info.py - which caches of a process hold the most memory: of this one, or that of a number
 #
-#   $ LD_PRELOAD=libuslab_malloc.so python3 info.py | sed 's/-[0-9].*/-SIZE/; 2q'
+#   $ LD_PRELOAD=libuslab_malloc.so python3 info.py | sed -n 's/-[0-9].*/-SIZE/; 1,2p'
 #   python3, the largest caches first:
 #   malloc-SIZE
 #   $ python3 info.py 2>&1 | sed 's/process .* (/process (/; s/;.*//'

@@ -12,7 +12,7 @@
 
 static int show(struct kmem_cache *s)
 {
-	struct kmem_cache_stats stats = { .size = sizeof(stats) };
+	struct kmem_cache_statistics stats = { .size = sizeof(stats) };
 
 	if (kmem_cache_stats(s, &stats))
 		return 1;

@@ -16,16 +16,16 @@ extern "C" {
 #endif
 
 /**
- * struct kmem_cache_stats - a cache in numbers, as `uslab info --json` has them under these names
- * @size:         sizeof(struct kmem_cache_stats), set by the caller: what newer versions add comes
- *                behind what there is. On return: the bytes that were filled in
+ * struct kmem_cache_statistics - a cache in numbers, under the names of `uslab info --json`
+ * @size:         sizeof(struct kmem_cache_statistics), set by the caller: what newer versions add
+ *                comes behind what there is. On return: the bytes that were filled in
  * @objects_free: objects of all slabs that the program does not have: in slabs, on CPUs, in depots
  *                and queues, in lent sheaves. total_objects - objects in `uslab info`
  * @objects_lent: of these, in lent sheaves
  *
  * Bytes or counts. Exact if no thread uses the cache meanwhile.
  */
-struct kmem_cache_stats {
+struct kmem_cache_statistics {
 	size_t size;
 	size_t object_size;   /* bytes that a user may use */
 	size_t slab_size;     /* bytes from one object to the next, in new slabs */
@@ -42,7 +42,7 @@ struct kmem_cache_stats {
  * Fills in *stats, which has its member size. Takes the locks of the cache in turn, and walks its
  * partial slabs. Returns 0; -EINVAL: size is less than the first version's.
  */
-USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_stats *stats);
+USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_statistics *stats);
 
 /**
  * kmem_cache_destroy_all_objects - frees all objects of a cache at once

@@ -3,7 +3,7 @@
  * api/manage_api.c - public functions of <uslab/manage.h>
  *
  * Data:       none.
- * Invariants: what a program knows of struct kmem_cache_stats is filled in, and no more.
+ * Invariants: what a program knows of struct kmem_cache_statistics is filled in, and no more.
  * Locks:      none.
  * Flow:       calls cache/.
  */
@@ -14,11 +14,11 @@
 #include "cache/pressure.h"
 
 /* Up to the last member that the first version had. */
-#define STATS_FIRST (offsetof(struct kmem_cache_stats, slab_bytes) + sizeof(size_t))
+#define STATS_FIRST (offsetof(struct kmem_cache_statistics, slab_bytes) + sizeof(size_t))
 
-USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_stats *stats)
+USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_statistics *stats)
 {
-	struct kmem_cache_stats all;
+	struct kmem_cache_statistics all;
 	size_t size = MIN(stats->size, sizeof(all));
 
 	if (size < STATS_FIRST)

@@ -316,7 +316,7 @@ void cache_shrink_all(void);
 
 /* ---- clear.c, stats.c; see <uslab/manage.h> ---- */
 int cache_clear(struct cache *c, const void *caller);
-void cache_stats(struct cache *c, struct kmem_cache_stats *stats);
+void cache_stats(struct cache *c, struct kmem_cache_statistics *stats);
 
 /* ---- reap.c ---- */
 /* One round of reaping (spec 3.9): all caches, all CPUs. The caller may hold no lock. */

@@ -25,7 +25,7 @@ static const struct slab_layout *layout_of(const struct cache *c)
 	return layout ? layout : e->layout; /* pairs with debug_set_flags() */
 }
 
-static void fill(struct cache *c, struct kmem_cache_stats *stats)
+static void fill(struct cache *c, struct kmem_cache_statistics *stats)
 {
 	const struct slab_layout *layout = layout_of(c);
 	struct kfence_share guarded = kfence_share_of(&c->engine);
@@ -47,7 +47,7 @@ static void fill(struct cache *c, struct kmem_cache_stats *stats)
 	stats->objects = stats->total_objects - stats->objects_free;
 }
 
-void cache_stats(struct cache *c, struct kmem_cache_stats *stats)
+void cache_stats(struct cache *c, struct kmem_cache_statistics *stats)
 {
 	lock_acquire(&cache_lock);
 	instrument_enter();

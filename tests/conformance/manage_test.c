@@ -31,7 +31,7 @@ static const struct snapshot_cache *seen_from_outside(const struct cache *c)
 static void agree(struct cache *c, unsigned long live)
 {
 	const struct snapshot_cache *seen = seen_from_outside(c);
-	struct kmem_cache_stats stats;
+	struct kmem_cache_statistics stats;
 
 	cache_stats(c, &stats);
 	CHILD_CHECK(stats.objects == live && seen->objects == live);

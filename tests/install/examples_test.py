@@ -5,9 +5,9 @@
 """examples_test - each program of examples/ does what its first comment says
 
 The comment has lines that begin with `$ `, commands, each followed by what it must print. They are
-executed as they stand, in a copy of examples/; python3 is the one that runs this. `cc` and `c++` are GCC's and Clang's, with each
-standard of the language that programs use, all warnings being errors. The section 3 pages show the
-same files.
+executed as they stand, in a copy of examples/; python3 is the one that runs this. `cc` and `c++`
+are GCC's and Clang's, with each standard of the language that programs use, all warnings being
+errors. The section 3 pages show the same files.
 """
 import os
 import re
@@ -28,7 +28,7 @@ COMPILERS = [("gcc", "c11", "g++", "c++11"), ("gcc", "c17", "g++", "c++17"),
 def transcript(path):
     """[(command, what it prints)] of the first comments of an example."""
     with open(path, encoding="utf-8") as file:
-        comment = re.search(r"^/\*\n(.*?)^ \*/|^#\n((?:#.*\n)*)", file.read(), re.M | re.S)
+        comment = re.search(r"^/\*\n(.*?)^ \*/|^#\n((?:#[^\n]*\n)*)", file.read(), re.M | re.S)
     commands = []
     for line in (comment.group(1) or comment.group(2)).splitlines():
         text = re.sub(r"^(?: \*|#)(?:   )?", "", line)
@@ -79,6 +79,11 @@ class Examples(unittest.TestCase):
         """Some example prints something: what is compared is not always nothing."""
         commands = transcript(os.path.join(EXAMPLES, "point.c"))
         self.assertEqual([expected for _, expected in commands], ["", "point: 16 bytes\n"])
+
+    def test_a_transcript_ends_with_its_comment(self):
+        """Also one whose lines begin with #."""
+        commands = transcript(os.path.join(EXAMPLES, "info.py"))
+        self.assertEqual(commands[-1][1], "info.py: process (python3) does not use uslab\n")
 
 
 if __name__ == "__main__":

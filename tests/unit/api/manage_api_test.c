@@ -15,10 +15,10 @@ static void test_stats_size(void **state)
 {
 	struct kmem_cache *s = kmem_cache_create("sized", 64, 0, SLAB_NO_MERGE, NULL);
 	struct {
-		struct kmem_cache_stats stats;
+		struct kmem_cache_statistics stats;
 		size_t later;
 	} more = { .stats.size = sizeof(more), .later = 77 };
-	struct kmem_cache_stats stats = { .size = sizeof(stats) };
+	struct kmem_cache_statistics stats = { .size = sizeof(stats) };
 	void *p = kmem_cache_alloc(s, GFP_KERNEL);
 
 	(void)state;

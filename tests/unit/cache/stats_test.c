@@ -6,9 +6,9 @@
  */
 #include "cache_fixture.h"
 
-static struct kmem_cache_stats numbers(struct cache *c)
+static struct kmem_cache_statistics numbers(struct cache *c)
 {
-	struct kmem_cache_stats stats;
+	struct kmem_cache_statistics stats;
 
 	cache_stats(c, &stats);
 	return stats;
@@ -16,7 +16,7 @@ static struct kmem_cache_stats numbers(struct cache *c)
 
 IN_CHILD(test_small)
 {
-	struct kmem_cache_stats stats;
+	struct kmem_cache_statistics stats;
 	struct cache *c;
 	void *p[3];
 
@@ -36,7 +36,7 @@ IN_CHILD(test_small)
 /* A guarded object is a slab of one. */
 IN_CHILD(test_guarded)
 {
-	struct kmem_cache_stats stats;
+	struct kmem_cache_statistics stats;
 	struct cache *c;
 	void *p;
 
