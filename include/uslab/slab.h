@@ -135,7 +135,8 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  *            or "default"; NULL: by USLAB_CONF, else "array"
  * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
  *            with "queues" (kmem_cache_tune() takes more); 0: by USLAB_CONF, else by object size;
- *            the other fronts have no array and ignore it. More than that is an error (EINVAL)
+ *            the other fronts have no array and ignore it. More than that is an error (EINVAL).
+ *            kmem_cache_set_capacity() changes it later
  * @dtor:     called once per object when what @ctor made ends: when its slab goes back to the pages
  *            (slub, slab), or when the object comes back to the engine (slobseg, slob). Needs @ctor
  *            and no SLAB_TYPESAFE_BY_RCU (else EINVAL). It may run where the library holds locks:
@@ -262,6 +263,33 @@ USLAB_API void kmem_cache_reap(void);
  */
 USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned int batchcount,
 			      unsigned int shared);
+
+/* For the next two: no CPU holds objects. */
+#define USLAB_CAPACITY_NONE (~0u)
+
+/**
+ * kmem_cache_set_capacity - changes how many objects a CPU's array of a live cache holds
+ * @objects: as args.capacity: 1..31 with "array", 1..1024 with "queues"; 0: as the size of the
+ *           objects gives; USLAB_CAPACITY_NONE: none, every call goes to the slabs ("array" only)
+ *
+ * At any time, while other threads allocate and free. What CPUs and nodes hold goes back to the
+ * slabs, and how much a node may hold follows. A cache with aliases (merged ones) is one cache: all
+ * of them get it. With "queues" it sets the limits that a new cache of this capacity has. Holds the
+ * lock of the registry of caches; any thread, not in a signal handler. Returns 0; -EINVAL for
+ * another number, -EOPNOTSUPP for a front without arrays ("none", "cpuslab"), and -EBUSY if a CPU
+ * cannot be reached (without membarrier(2), and this thread may not run there); nothing has changed
+ * then.
+ */
+USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects);
+
+/**
+ * uslab_set_capacity - the same for all caches of a name, also of kmalloc() and malloc()
+ * @pattern: names of caches as a shell pattern ("kmalloc-*", "*")
+ *
+ * Returns for how many caches it was done; -ENOENT: no such cache; if it was done for none, the
+ * error of the first one.
+ */
+USLAB_API int uslab_set_capacity(const char *pattern, unsigned int objects);
 
 /* Object size in bytes; merging may have raised it above what this caller asked for. */
 USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s);

@@ -330,6 +330,17 @@ int cache_reap_start(unsigned int interval_ms);
 /* Spec 3.5, 9.2. 0; -EINVAL, see front/front.h; -EOPNOTSUPP: the front has no queues. */
 int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, unsigned int shared);
 
+/*
+ * ---- capacity.c ----
+ *
+ * Sets how many objects a CPU's array holds, at any time, while others allocate and free. objects:
+ * see set_capacity() in front/front.h. 0; -EINVAL; -EBUSY; -EOPNOTSUPP: the front has none; then
+ * nothing has changed.
+ */
+cold int cache_set_capacity(struct cache *c, unsigned int objects);
+/* For all caches of that name, as cache_set_debug_pattern(). How many; -ENOENT; -errno. */
+cold int cache_set_capacity_pattern(const char *pattern, unsigned int objects);
+
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);
 /*

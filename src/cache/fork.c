@@ -145,7 +145,7 @@ void cache_fork_child(void)
 		struct front *f = &list_entry(pos, struct cache, list)->front;
 
 		/* a drain died with its thread */
-		store_relaxed(&f->closed, f->closed & FRONT_CLOSED);
+		store_relaxed(&f->closed, f->closed & ~(uint32_t)FRONT_DRAINING);
 	}
 	control_discard();
 	lock_fork_child(&cache_lock);

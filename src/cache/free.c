@@ -45,7 +45,9 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
  */
 static unsigned int objects_per_check(const struct cache *c)
 {
-	return c->front.capacity && c->front.id >= USLAB_ID_FIRST_FREE ? USLAB_SHEAF_CAPACITY : 1;
+	return load_relaxed(&c->front.capacity) && c->front.id >= USLAB_ID_FIRST_FREE
+		       ? USLAB_SHEAF_CAPACITY
+		       : 1;
 }
 
 /* false: it has one already. */

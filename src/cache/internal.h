@@ -127,6 +127,9 @@ void cache_each_locked(const char *patterns, size_t size,
 		       long (*act)(struct cache *c, const void *arg), const void *arg,
 		       struct cache_result *result);
 
+/* What functions that take a pattern return: for how many caches it was done; -ENOENT; -errno. */
+int cache_result_of_pattern(const struct cache_result *result);
+
 /* The debug flags that "FZ", "-", "+U" or "-T" makes of others. 0 or -EINVAL. */
 int cache_change_debug(const char *text, slab_flags_t *flags);
 /*
@@ -155,6 +158,9 @@ int cache_shrink_locked(struct cache *c);
 void cache_verify_frees_locked(struct cache *c, bool on);
 /* Drains the front with these checks. */
 void cache_drain_locked(struct cache *c);
+
+/* ---- capacity.c ---- */
+int cache_set_capacity_locked(struct cache *c, unsigned int objects);
 
 /* ---- reap.c ---- */
 int cache_tune_locked(struct cache *c, unsigned int limit, unsigned int batchcount,

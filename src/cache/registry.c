@@ -133,6 +133,14 @@ void cache_each_locked(const char *patterns, size_t size,
 	}
 }
 
+int cache_result_of_pattern(const struct cache_result *result)
+{
+	if (!result->matched)
+		return -ENOENT;
+	return result->matched > result->failed ? (int)(result->matched - result->failed)
+						: result->error;
+}
+
 /* ---- the cache of an object ---- */
 
 bool cache_is_in_use(const void *p)

@@ -84,7 +84,8 @@ static void *take(const struct request *r)
 /* A miss of an open array front counts for all objects of an array. */
 static void *take_guarded(const struct request *r)
 {
-	unsigned int weight = r->watch & WATCH_PAST_FRONT ? 1 : MAX(r->c->front.capacity, 1u);
+	unsigned int weight =
+		r->watch & WATCH_PAST_FRONT ? 1 : MAX(load_relaxed(&r->c->front.capacity), 1u);
 
 	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, weight);
 }
@@ -139,8 +140,8 @@ static void *hit(const struct request *r)
 {
 	int cpu = percpu_cpu();
 
-	if (r->watch & WATCH_PAST_FRONT || !r->c->front.capacity || r->node >= 0 || cpu < 0 ||
-	    r->sample)
+	if (r->watch & WATCH_PAST_FRONT || !load_relaxed(&r->c->front.capacity) || r->node >= 0 ||
+	    cpu < 0 || r->sample)
 		return NULL;
 	return array_pop(r->c->front.id, cpu);
 }

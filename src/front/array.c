@@ -2,16 +2,18 @@
 /*
  * front/array.c - per-CPU arrays that are exchanged whole (SLAB's array_cache, SLUB's sheaf)
  *
- * Why:        docs/adr/0007.
+ * Why:        docs/adr/0007, docs/adr/0055.
  * Data:       per CPU the current sheaf (its top in the CPU's word) and a spare one (spare word);
  *             per node a depot of sheaves.
  * Invariants: every sheaf has one owner: a word, a spare word, a depot, or the function that took
- *             it out of one of them. Objects in sheaves count as in use in their slabs.
+ *             it out of one of them. Objects in sheaves count as in use in their slabs. Sheaves in
+ *             words and depots have the front's capacity, but while that changes
+ *             (array_capacity.c); those that a miss owns may have another.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by array_bulk.c, array_limit.c, cache/watch.c and through front_array_ops;
- *             calls front/percpu.c, front/depot.c, engine->ops. Many objects at once:
- *             front/array_bulk.c.
+ * Flow:       called by array_bulk.c, array_capacity.c, array_limit.c, cache/watch.c and through
+ *             front_array_ops; calls front/percpu.c, front/depot.c, engine->ops. Many objects at
+ *             once: front/array_bulk.c; how many an array holds: front/array_capacity.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
@@ -26,12 +28,10 @@
  *
  * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
  *   hit paths, swap, unstash:  sequences of that CPU, exclude one another
- *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->closed, and
+ *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->gate, and
  *                              unstash what it takes, so that it never stores over a stopped word
  */
 #include "front/array_sheaf.h"
-
-#include <errno.h>
 
 #include "arch/cpu.h"
 #include "base/assert.h"
@@ -40,76 +40,6 @@
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
 #include "page/meta.h"
-#include "page/realtime.h"
-
-#define ARRAY_MAX_FULL 32 /* sheaves in a depot (the kernel has 10, whatever the size) */
-/*
- * Empty sheaves in a depot: at most this many, or as many as full ones. A program that allocates
- * all cached objects and frees them again then needs no new sheaf.
- */
-#define ARRAY_MIN_EMPTY 10u
-/*
- * In realtime: objects that a sheaf holds, at most, and so those that one call may have to take
- * from slabs or give back to them.
- */
-#define ARRAY_REALTIME_CAPACITY 8u
-#define SMALL_OBJECT 256u /* bytes; the sum over all small classes stays small in any program */
-
-/*
- * Bytes of free objects that one sheaf and one depot may hold. Caches that put footprint first (the
- * drop-in's) hold less: to touch an object of some KiB costs more than to fetch it from its slab.
- */
-static unsigned long sheaf_bytes(bool pack)
-{
-	return (pack ? 8ul : 16ul) << 10;
-}
-
-static unsigned long depot_bytes(bool pack, unsigned int size)
-{
-	if (!pack)
-		return 64ul << 10;
-	return (size > SMALL_OBJECT ? 16ul : 32ul) << 10;
-}
-
-unsigned int array_capacity(unsigned int size, bool pack)
-{
-	return (unsigned int)CLAMP(sheaf_bytes(pack) / size, pack ? 1ul : 2ul,
-				   (unsigned long)USLAB_SHEAF_CAPACITY);
-}
-
-/* Full sheaves that a depot may hold; none where one alone exceeds the bytes. */
-static unsigned int max_full(const struct engine *e, unsigned int capacity)
-{
-	unsigned long one = (unsigned long)capacity * e->size;
-
-	return (unsigned int)MIN(depot_bytes(e->pack, e->size) / one,
-				 (unsigned long)ARRAY_MAX_FULL);
-}
-
-static unsigned int default_capacity(const struct engine *e)
-{
-	unsigned int capacity = array_capacity(e->size, e->pack);
-
-	return realtime_is_on() ? MIN(capacity, ARRAY_REALTIME_CAPACITY) : capacity;
-}
-
-static int array_init(struct front *f, unsigned int capacity)
-{
-	const struct engine *e = f->engine;
-	unsigned int full;
-
-	if (capacity > USLAB_SHEAF_CAPACITY)
-		return -EINVAL;
-	f->capacity = capacity ? capacity : default_capacity(e);
-	f->depot = meta_alloc(os_topology.nr_nodes * sizeof(struct depot));
-	if (!f->depot)
-		return -ENOMEM;
-	full = max_full(e, f->capacity);
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		depot_init(&f->depot[node], full, MAX(full, ARRAY_MIN_EMPTY));
-	front_stop_words(f->id);
-	return 0;
-}
 
 static struct depot *array_depot(struct front *f)
 {
@@ -167,7 +97,7 @@ uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 	unsigned int n;
 
 	array_limit_reap();
-	n = f->engine->ops->refill(f->engine, objs, f->capacity, gfp, NUMA_NO_NODE);
+	n = f->engine->ops->refill(f->engine, objs, sheaf_room(top), gfp, NUMA_NO_NODE);
 	while (n)
 		*++entry = objs[--n];
 	return (uintptr_t)entry;
@@ -176,7 +106,7 @@ uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp)
 /* Gives all objects of a sheaf that the caller owns back; returns the empty top. */
 uintptr_t sheaf_flush(struct front *f, uintptr_t top)
 {
-	unsigned int count = sheaf_count(top, f->capacity);
+	unsigned int count = sheaf_count(top);
 	uintptr_t bottom = top - count * sizeof(void *);
 
 	if (count)
@@ -186,12 +116,20 @@ uintptr_t sheaf_flush(struct front *f, uintptr_t top)
 
 /* ---- sheaves that the caller owns find a place ---- */
 
-/* An empty sheaf, from the depot or new; 0: out of memory. */
+/* A new one; 0: out of memory, or the front has no arrays any more. */
+static uintptr_t sheaf_make(struct front *f)
+{
+	unsigned int capacity = load_relaxed(&f->capacity);
+
+	return likely(capacity) ? sheaf_new(capacity) : 0;
+}
+
+/* An empty sheaf, from the depot or new; 0: see sheaf_make(). */
 uintptr_t sheaf_get_empty(struct front *f)
 {
 	uintptr_t top = depot_get_empty(array_depot(f));
 
-	return top ? top : sheaf_new(f->capacity);
+	return top ? top : sheaf_make(f);
 }
 
 static void sheaf_put_empty(struct front *f, uintptr_t top)
@@ -203,8 +141,8 @@ static void sheaf_put_empty(struct front *f, uintptr_t top)
 /* Any sheaf: to the depot if that has space, else its objects go back to their slabs. */
 static void sheaf_put(struct front *f, uintptr_t top)
 {
-	if (sheaf_count(top, f->capacity)) {
-		if (depot_put_full(array_depot(f), top, f->capacity))
+	if (sheaf_count(top)) {
+		if (depot_put_full(array_depot(f), top))
 			return;
 		top = sheaf_flush(f, top);
 	}
@@ -214,22 +152,23 @@ static void sheaf_put(struct front *f, uintptr_t top)
 /*
  * Puts a sheaf into one of the two words of the CPU that this thread runs on, and returns what was
  * there, which the caller owns now. place: percpu_word or percpu_spare. false: the front is
- * drained, or there is no CPU; the caller still owns the sheaf.
+ * drained, or has another capacity by now, or there is no CPU; the caller still owns the sheaf.
  */
 static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsigned int id, int cpu),
 				     uintptr_t top, uintptr_t *old)
 {
+	const union front_gate gate = { .closed = 0, .capacity = sheaf_capacity(top) };
 	uintptr_t *word;
 	int cpu;
 
 	do {
 		cpu = percpu_cpu();
-		if (cpu < 0 || load_relaxed(&f->closed))
+		if (cpu < 0 || load_relaxed(&f->gate) != gate.word)
 			return false;
 		word = place(f->id, cpu);
 		*old = load_relaxed(word);
-		/* closed is compared in the sequence: pairs with array_drain */
-	} while (percpu_cmp2_store(cpu, word, *old, &f->closed, 0, top));
+		/* compared in the sequence: pairs with array_drain and array_set_capacity */
+	} while (percpu_cmp2_store(cpu, word, *old, &f->gate, gate.word, top));
 	return true;
 }
 
@@ -246,7 +185,7 @@ void sheaf_stash(struct front *f, uintptr_t top)
 
 /*
  * Makes a sheaf the current one of this CPU; its old one becomes the spare. While the front is
- * drained, or without a CPU, the sheaf is emptied instead.
+ * drained, or if it has another capacity by now, or without a CPU, the sheaf is emptied instead.
  */
 void sheaf_install(struct front *f, uintptr_t top)
 {
@@ -309,11 +248,11 @@ static void sheaf_prefetch_objects(uintptr_t top)
 uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 {
 	struct depot *d = array_depot(f);
-	uintptr_t other = top ? depot_exchange_empty(d, top, f->capacity) : 0;
+	uintptr_t other = top ? depot_exchange_empty(d, top) : 0;
 
 	if (!other) {
 		/* the depot may have no space for an empty one: take a full one all the same */
-		other = depot_get_full(d, f->capacity);
+		other = depot_get_full(d);
 		if (other && top)
 			sheaf_delete(top);
 	}
@@ -328,7 +267,7 @@ static uintptr_t sheaf_with_objects(struct front *f, gfp_t gfp)
 	uintptr_t top = sheaf_unstash(f);
 	uintptr_t other;
 
-	if (top && sheaf_count(top, f->capacity))
+	if (top && sheaf_count(top))
 		return top;
 	other = sheaf_from_depot(f, top);
 	if (other) {
@@ -381,15 +320,15 @@ static void *array_alloc(struct front *f, gfp_t gfp, int node)
 uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 {
 	struct depot *d = array_depot(f);
-	uintptr_t other = depot_exchange_full(d, top, f->capacity);
+	uintptr_t other = depot_exchange_full(d, top);
 
 	if (other) {
 		sheaf_prefetch(other);
 		return other;
 	}
 	/* a hint: else each overflow would make a sheaf, only to leave it empty in the depot */
-	other = load_relaxed(&d->nr_full) < load_relaxed(&d->max_full) ? sheaf_new(f->capacity) : 0;
-	if (!other || depot_put_full(d, top, f->capacity))
+	other = load_relaxed(&d->nr_full) < load_relaxed(&d->max_full) ? sheaf_make(f) : 0;
+	if (!other || depot_put_full(d, top))
 		return other;
 	sheaf_put_empty(f, other);
 	return 0;
@@ -403,7 +342,7 @@ static uintptr_t sheaf_with_room(struct front *f)
 
 	if (!top)
 		return sheaf_get_empty(f);
-	if (sheaf_count(top, f->capacity) < f->capacity)
+	if (sheaf_room(top))
 		return top;
 	other = sheaf_for_full(f, top);
 	if (other)
@@ -437,57 +376,81 @@ static void array_free(struct front *f, void *obj)
 
 /* ---- the whole front ---- */
 
-/* Takes the sheaf out of one of a CPU's two words and stops the word. false: there was none. */
-static bool drain_word(struct front *f, int cpu, uintptr_t *word)
+/*
+ * Takes the sheaf out of one of a CPU's two words and stops the word. 0, also if there was none;
+ * -errno: the CPU could not be fenced, and the sheaf is still there.
+ */
+static int drain_word(struct front *f, int cpu, uintptr_t *word)
 {
 	uintptr_t top = load_relaxed(word);
+	int ret;
 
-	if (!top || top == front_stop_word || percpu_stop_xchg(cpu, word, front_stop_word, &top))
-		return false;
-	if (top && top != front_stop_word)
+	if (!top || top == front_stop_word)
+		return 0;
+	ret = percpu_stop_xchg(cpu, word, front_stop_word, &top);
+	if (!ret && top && top != front_stop_word)
 		sheaf_delete(sheaf_flush(f, top));
-	return true;
+	return ret;
 }
 
-static void drain_cpu(struct front *f, int cpu)
+static int drain_cpu(struct front *f, int cpu)
 {
 	uintptr_t *spare = percpu_spare(f->id, cpu);
+	int ret = drain_word(f, cpu, percpu_word(f->id, cpu));
+	int err = drain_word(f, cpu, spare);
 
-	drain_word(f, cpu, percpu_word(f->id, cpu));
 	/* Still closed: nothing was put there, nor is taken. */
-	if (drain_word(f, cpu, spare))
+	if (load_relaxed(spare) == front_stop_word)
 		percpu_put_back(cpu, spare, 0);
+	return ret ? ret : err;
 }
 
-static void drain_depot(struct front *f, struct depot *d)
+int array_drain_cpus(struct front *f, bool settle)
+{
+	int ret = 0;
+
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		int err = settle ? percpu_settle(cpu) : 0;
+
+		err = err ? err : drain_cpu(f, cpu);
+		ret = ret ? ret : err;
+	}
+	return ret;
+}
+
+void array_drain_depot(struct front *f, struct depot *d)
 {
 	uintptr_t top;
 
-	while ((top = depot_get_full(d, f->capacity)))
+	while ((top = depot_get_full(d)))
 		sheaf_delete(sheaf_flush(f, top));
 	while ((top = depot_get_empty(d)))
 		sheaf_delete(top);
 }
 
-/* Callers hold the registry lock: one drain at a time. */
+/*
+ * Callers hold the registry lock: one drain at a time. Only with FRONT_CLOSED it matters that an
+ * install which began before is over; else it is as one that begins right after the drain.
+ */
 static void array_drain(struct front *f)
 {
+	bool settle = f->closed & FRONT_CLOSED;
+
 	/*
 	 * seen by every install that starts after percpu_stop_xchg's fence;
 	 * pairs with sheaf_install
 	 */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
-	for (unsigned int cpu = 0; cpu < os_topology.nr_cpu_ids; cpu++)
-		drain_cpu(f, (int)cpu);
+	array_drain_cpus(f, settle);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		drain_depot(f, &f->depot[node]);
+		array_drain_depot(f, &f->depot[node]);
 	array_limit_wait(); /* a reap may still hold sheaves of this front */
-	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_DRAINING, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&f->closed, ~(uint32_t)FRONT_DRAINING, __ATOMIC_RELEASE);
 }
 
 static unsigned long word_count(struct front *f, uintptr_t top)
 {
-	return top && top != front_stop_word ? sheaf_count(top, f->capacity) : 0;
+	return top && top != front_stop_word ? sheaf_count_at(top, f->capacity) : 0;
 }
 
 static unsigned long array_held(struct front *f)
@@ -524,6 +487,7 @@ static void check_sheaf(struct front *f, uintptr_t top)
 	if (!top || top == front_stop_word)
 		return;
 	CHECK(sheaf_index(top) >= bottom);
+	CHECK(sheaf_bottom(top) == bottom);
 	CHECK(!sheaf_base(top)[bottom]);
 	for (unsigned int i = bottom + 1; i <= sheaf_index(top); i++) {
 		struct page *page = page_head_of(sheaf_base(top)[i]);
@@ -542,7 +506,7 @@ static void array_check(struct front *f)
 		check_sheaf(f, load_relaxed(percpu_spare(f->id, cpu)));
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		depot_check(&f->depot[node], f->capacity);
+		depot_check(&f->depot[node]);
 }
 
 const struct front_ops front_array_ops = {
@@ -553,6 +517,7 @@ const struct front_ops front_array_ops = {
 	.alloc_bulk = array_alloc_bulk,
 	.free_bulk = array_free_bulk,
 	.drain = array_drain,
+	.set_capacity = array_set_capacity,
 	.held = array_held,
 	.destroy = array_destroy,
 	.each_lock = array_each_lock,

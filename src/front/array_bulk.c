@@ -126,10 +126,10 @@ static void engine_flush(struct front *f, unsigned int nr, void **p)
 }
 
 /* Moves up to nr objects of a sheaf that the caller owns, the newest first; returns its new top. */
-static uintptr_t sheaf_take(struct front *f, uintptr_t top, unsigned int nr, void **p)
+static uintptr_t sheaf_take(uintptr_t top, unsigned int nr, void **p)
 {
 	void **entry = (void **)top;
-	unsigned int n = MIN(sheaf_count(top, f->capacity), nr);
+	unsigned int n = MIN(sheaf_count(top), nr);
 
 	for (unsigned int i = 0; i < n; i++)
 		p[i] = *entry--;
@@ -137,10 +137,10 @@ static uintptr_t sheaf_take(struct front *f, uintptr_t top, unsigned int nr, voi
 }
 
 /* Likewise onto it, the last of p[] on top. */
-static uintptr_t sheaf_give(struct front *f, uintptr_t top, unsigned int nr, void *const *p)
+static uintptr_t sheaf_give(uintptr_t top, unsigned int nr, void *const *p)
 {
 	void **entry = (void **)top;
-	unsigned int n = MIN(f->capacity - sheaf_count(top, f->capacity), nr);
+	unsigned int n = MIN(sheaf_room(top), nr);
 
 	memcpy(entry + 1, p, n * sizeof(*p));
 	return (uintptr_t)(entry + n);
@@ -154,7 +154,7 @@ static inline unsigned int moved(uintptr_t from, uintptr_t to)
 /* A sheaf that is left over becomes the array, so that the next call on this CPU finds it. */
 static void sheaf_keep(struct front *f, uintptr_t top)
 {
-	if (sheaf_count(top, f->capacity))
+	if (sheaf_count(top))
 		sheaf_install(f, top);
 	else
 		sheaf_stash(f, top);
@@ -174,7 +174,7 @@ static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uin
 		uintptr_t other;
 
 		if (sheaf)
-			sheaf = sheaf_take(f, sheaf, nr - n, p + n);
+			sheaf = sheaf_take(sheaf, nr - n, p + n);
 		n += moved(before, sheaf);
 		if (n == nr)
 			break;
@@ -190,13 +190,14 @@ static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uin
 /* The CPU's arrays are empty. */
 static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigned int nr, void **p)
 {
+	unsigned int capacity = MAX(load_relaxed(&f->capacity), 1u);
 	uintptr_t top;
 	unsigned int n = take_sheaves(f, nr, p, &top);
 
 	/*
 	 * From the slabs; the last ones through a sheaf, so that some are cached for the next call.
 	 */
-	n += engine_many(f, gfp, (nr - n) / f->capacity * f->capacity, p + n);
+	n += engine_many(f, gfp, (nr - n) / capacity * capacity, p + n);
 	if (n < nr && !top)
 		top = sheaf_get_empty(f);
 	if (n < nr && !top)
@@ -204,7 +205,7 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 	if (n < nr) {
 		uintptr_t filled = sheaf_fill(f, top, gfp);
 
-		top = sheaf_take(f, filled, nr - n, p + n);
+		top = sheaf_take(filled, nr - n, p + n);
 		n += moved(filled, top);
 		/* an engine may give fewer than were asked for while it has more */
 		n += engine_many(f, gfp, nr - n, p + n);
@@ -224,7 +225,7 @@ unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void 
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		return engine_many(f, gfp, nr, p);
 	/* a hint: the inline form has just emptied it */
-	if (sheaf_count(load_relaxed(percpu_word(f->id, cpu)), f->capacity))
+	if (sheaf_count_at(load_relaxed(percpu_word(f->id, cpu)), load_relaxed(&f->capacity)))
 		n = array_pop_run(f->id, cpu, nr, p);
 	if (n < nr)
 		n += spare_pop_run(f, cpu, nr - n, p + n);
@@ -243,7 +244,7 @@ static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
 		top = sheaf_get_empty(f);
 	while (top) {
 		before = top;
-		top = sheaf_give(f, top, nr, p);
+		top = sheaf_give(top, nr, p);
 		n = moved(before, top);
 		nr -= n;
 		p += n;
@@ -251,7 +252,7 @@ static noinline void free_bulk_miss(struct front *f, unsigned int nr, void **p)
 			break;
 		other = sheaf_for_full(f, top);
 		if (!other) { /* the depot is full: to the slabs, the oldest last */
-			n = nr / f->capacity * f->capacity;
+			n = nr / sheaf_capacity(top) * sheaf_capacity(top);
 			engine_flush(f, n, p);
 			nr -= n;
 			p += n;

@@ -11,8 +11,8 @@
  * Locks:      growth_lock (RANK_GROWTH) guards the lists and all of struct growth, and is held
  *             while sheaves go back to the engine, so that a drain can wait for these: depot.lock
  *             and the engine's inside. Misses only try it.
- * Flow:       called by front/array.c, cache/fork.c and cache/reap.c; calls depot.c, array.c,
- *             page/buddy.h and page/meta.h.
+ * Flow:       called by front/array.c, front/array_capacity.c, cache/fork.c and cache/reap.c; calls
+ *             depot.c, array.c, page/buddy.h and page/meta.h.
  *
  * A depot overflows when a full sheaf finds no space, and its objects go back to their slabs one by
  * one. If the same depot is empty soon after (an underflow), it gets twice the space, as long as
@@ -68,14 +68,15 @@ static uint32_t epoch; /* in which those of done became due last */
 static unsigned long growth_bytes;
 static uint32_t reaped_at; /* the epoch in which none was due last; a hint without the lock */
 
-static unsigned long sheaf_bytes(const struct front *f)
+/* The depot's capacity, since the front's may change without growth_lock. */
+static unsigned long sheaf_bytes(const struct front *f, const struct depot *d)
 {
-	return (unsigned long)f->capacity * f->engine->size + USLAB_SHEAF_SIZE;
+	return (unsigned long)d->capacity * f->engine->size + USLAB_SHEAF_SIZE;
 }
 
 static unsigned long bytes_beyond(const struct growth *g)
 {
-	return (g->depot->max_full - g->depot->base_full) * sheaf_bytes(g->front);
+	return (g->depot->max_full - g->depot->base_full) * sheaf_bytes(g->front, g->depot);
 }
 
 /* Now; the clock is read with the lock, so that it never goes back. */
@@ -114,12 +115,12 @@ static void raise_locked(struct front *f, struct depot *d)
 {
 	unsigned long most = MAX((buddy_used() << PAGE_SHIFT) / GROWTH_SHARE, GROWTH_MIN);
 	unsigned long left = most > growth_bytes ? most - growth_bytes : 0;
-	uint32_t more = (uint32_t)MIN(MAX(d->max_full, 1u), left / sheaf_bytes(f));
+	uint32_t more = (uint32_t)MIN(MAX(d->max_full, 1u), left / sheaf_bytes(f, d));
 
-	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !growth_of(f, d))
+	if (f->engine->size > GROWTH_MAX_OBJECT || !more || !d->capacity || !growth_of(f, d))
 		return;
 	depot_raise(d, more);
-	growth_bytes += more * sheaf_bytes(f);
+	growth_bytes += more * sheaf_bytes(f, d);
 }
 
 /* Nothing more than a hint is lost when another thread has the lock. */
@@ -147,7 +148,7 @@ static unsigned int reap_sheaves(struct growth *g, unsigned int most)
 	uintptr_t top;
 
 	while (g->surplus.full && n < most) {
-		top = depot_shrink_full(g->depot, g->front->capacity);
+		top = depot_shrink_full(g->depot);
 		g->surplus.full = top ? g->surplus.full - 1 : 0;
 		if (!top)
 			break;
@@ -248,17 +249,27 @@ void array_limit_wait(void)
 	lock_release(&growth_lock);
 }
 
+static void forget_locked(struct depot *d)
+{
+	if (!d->growth)
+		return;
+	growth_bytes -= bytes_beyond(d->growth);
+	forget(d->growth);
+}
+
+void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot *old)
+{
+	lock_acquire(&growth_lock);
+	forget_locked(d);
+	depot_renew(d, limits, old);
+	lock_release(&growth_lock);
+}
+
 void array_limit_forget(struct front *f)
 {
 	lock_acquire(&growth_lock);
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
-		struct growth *g = f->depot[node].growth;
-
-		if (g) {
-			growth_bytes -= bytes_beyond(g);
-			forget(g);
-		}
-	}
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		forget_locked(&f->depot[node]);
 	lock_release(&growth_lock);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/array_sheaf.h - what front/array.c and front/array_bulk.c share; nobody else includes it
+ * front/array_sheaf.h - what the files of the array front share; nobody else includes it
  *
  * Data:       sheaves that the caller owns: each is referred to by the address of its top entry.
  * Invariants: see front/array.c.
@@ -47,7 +47,7 @@ static inline bool word_push(uintptr_t *word, void *obj)
 uintptr_t sheaf_fill(struct front *f, uintptr_t top, gfp_t gfp);
 /* Gives all objects of a sheaf back to the engine; returns the empty top. */
 uintptr_t sheaf_flush(struct front *f, uintptr_t top);
-/* An empty sheaf, from the depot or new; 0: out of memory. */
+/* An empty sheaf, from the depot or new; 0: out of memory, or the front has no arrays any more. */
 uintptr_t sheaf_get_empty(struct front *f);
 /* A sheaf with objects from the depot in exchange for the empty one `top` (or 0); 0: none. */
 uintptr_t sheaf_from_depot(struct front *f, uintptr_t top);
@@ -61,6 +61,16 @@ void sheaf_install(struct front *f, uintptr_t top);
 void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
+/*
+ * All CPUs' arrays go back to the engine, with closed set. settle: also those that an install puts
+ * there which has looked at closed before. 0; -errno: not those of a CPU that could not be fenced.
+ */
+int array_drain_cpus(struct front *f, bool settle);
+void array_drain_depot(struct front *f, struct depot *d);
+
+/* ---- array_capacity.c: see struct front_ops ---- */
+int array_init(struct front *f, unsigned int capacity);
+int array_set_capacity(struct front *f, unsigned int objects);
 
 /* ---- array_limit.c ---- */
 
@@ -70,6 +80,8 @@ void array_limit_underflow(struct front *f, struct depot *d);
 void array_limit_reap(void);
 /* Waits for the step of a reap that is under way. */
 void array_limit_wait(void);
+/* depot_renew(); that it had grown is forgotten. */
+void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot *old);
 /* Before the depots of f are freed. */
 void array_limit_forget(struct front *f);
 

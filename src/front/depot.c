@@ -2,16 +2,18 @@
 /*
  * front/depot.c - full and empty sheaves of a node (the kernel's barn)
  *
- * Why:        docs/adr/0044.
+ * Why:        docs/adr/0044, docs/adr/0055.
  * Data:       stacks per depot, linked through entry 0 of each sheaf.
  * Invariants: see depot.h; depot_check().
  * Locks:      depot.lock (RANK_DEPOT). Sheaves come from page/meta.c outside of the lock.
  * Flow:       see depot.h; calls page/meta.c.
  *
- * Entry 0 is the NULL at the bottom of a sheaf of full capacity, and unused with less: while a
- * sheaf is in a depot it holds the link, and it is cleared before the sheaf is taken out.
+ * While a sheaf is in a depot its entry 0 holds the link in place of the bottom's index, which is
+ * written there again before the sheaf is taken out.
  */
 #include "front/depot.h"
+
+#include <string.h>
 
 #include "arch/cpu.h"
 #include "base/assert.h"
@@ -25,9 +27,13 @@ uint64_t (*depot_clock)(void) = os_clock_ms;
 
 uintptr_t sheaf_new(unsigned int capacity)
 {
+	unsigned int bottom = USLAB_SHEAF_CAPACITY - capacity;
 	void **base = meta_alloc(USLAB_SHEAF_SIZE); /* zero-filled: every entry is a bottom */
 
-	return base ? sheaf_empty_top(base, capacity) : 0;
+	if (!base)
+		return 0;
+	base[0] = (void *)(uintptr_t)bottom;
+	return (uintptr_t)&base[bottom];
 }
 
 void sheaf_delete(uintptr_t top)
@@ -35,11 +41,43 @@ void sheaf_delete(uintptr_t top)
 	meta_free(sheaf_base(top), USLAB_SHEAF_SIZE);
 }
 
-void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty)
+static void set_limits(struct depot *d, const struct depot_limits *limits)
+{
+	store_relaxed(&d->capacity, limits->capacity);
+	store_relaxed(&d->max_full, limits->max_full);
+	store_relaxed(&d->max_empty, limits->max_empty);
+	d->base_full = limits->max_full;
+	d->base_empty = limits->max_empty;
+}
+
+void depot_init(struct depot *d, const struct depot_limits *limits)
 {
 	lock_init(&d->lock, RANK_DEPOT);
-	d->max_full = d->base_full = max_full;
-	d->max_empty = d->base_empty = max_empty;
+	set_limits(d, limits);
+}
+
+void depot_renew(struct depot *d, const struct depot_limits *limits, struct depot *old)
+{
+	lock_acquire(&d->lock);
+	*old = (struct depot){
+		.lock = LOCK_INIT(RANK_DEPOT),
+		.nr_full = d->nr_full,
+		.nr_empty = d->nr_empty,
+		.empty = d->empty,
+		.nr_objects = d->nr_objects,
+		.capacity = d->capacity,
+	};
+	memcpy(old->full, d->full, sizeof(old->full));
+	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
+		store_relaxed(&d->full[lane], 0);
+	store_relaxed(&d->empty, 0);
+	store_relaxed(&d->nr_full, 0);
+	store_relaxed(&d->nr_empty, 0);
+	store_relaxed(&d->nr_objects, 0);
+	store_relaxed(&d->overflows, 0);
+	d->low_full = d->high_full = d->low_empty = 0;
+	set_limits(d, limits);
+	lock_release(&d->lock);
 }
 
 static void stack_push(uintptr_t *stack, uintptr_t top)
@@ -48,12 +86,12 @@ static void stack_push(uintptr_t *stack, uintptr_t top)
 	store_relaxed(stack, top); /* read without the lock by prefetch_link()'s callers */
 }
 
-static uintptr_t stack_pop(uintptr_t *stack)
+static uintptr_t stack_pop(uintptr_t *stack, unsigned int capacity)
 {
 	uintptr_t top = *stack;
 
 	store_relaxed(stack, (uintptr_t)sheaf_base(top)[0]);
-	sheaf_base(top)[0] = NULL;
+	sheaf_base(top)[0] = (void *)(uintptr_t)(USLAB_SHEAF_CAPACITY - capacity);
 	return top;
 }
 
@@ -77,24 +115,24 @@ static uintptr_t *lane_from(struct depot *d, unsigned int first)
 	return NULL;
 }
 
-static void push_full(struct depot *d, uintptr_t top, unsigned int capacity)
+static void push_full(struct depot *d, uintptr_t top)
 {
 	stack_push(&d->full[lane_here()], top);
 	store_relaxed(&d->nr_full, d->nr_full + 1);
 	if (unlikely(d->nr_full > d->high_full))
 		d->high_full = d->nr_full;
-	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count(top, capacity));
+	store_relaxed(&d->nr_objects, d->nr_objects + sheaf_count_at(top, d->capacity));
 }
 
 /* nr_full > 0. Looks at the lanes from first on. */
-static uintptr_t pop_full(struct depot *d, unsigned int first, unsigned int capacity)
+static uintptr_t pop_full(struct depot *d, unsigned int first)
 {
-	uintptr_t top = stack_pop(lane_from(d, first));
+	uintptr_t top = stack_pop(lane_from(d, first), d->capacity);
 
 	store_relaxed(&d->nr_full, d->nr_full - 1);
 	if (unlikely(d->nr_full < d->low_full))
 		d->low_full = d->nr_full;
-	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top, capacity));
+	store_relaxed(&d->nr_objects, d->nr_objects - sheaf_count(top));
 	return top;
 }
 
@@ -109,7 +147,13 @@ static uintptr_t pop_empty(struct depot *d)
 	store_relaxed(&d->nr_empty, d->nr_empty - 1);
 	if (unlikely(d->nr_empty < d->low_empty))
 		d->low_empty = d->nr_empty;
-	return stack_pop(&d->empty);
+	return stack_pop(&d->empty, d->capacity);
+}
+
+/* Is it of a capacity that the front had before? */
+static inline bool fits(const struct depot *d, unsigned int capacity)
+{
+	return likely(capacity == d->capacity);
 }
 
 static void overflow(struct depot *d)
@@ -138,7 +182,7 @@ static inline void prefetch_full(struct depot *d, unsigned int lane)
 
 /* The counts are read without the lock first, as hints: an empty depot costs no lock. */
 
-uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
+uintptr_t depot_get_full(struct depot *d)
 {
 	uintptr_t top = 0;
 	unsigned int lane;
@@ -149,7 +193,7 @@ uintptr_t depot_get_full(struct depot *d, unsigned int capacity)
 	prefetch_full(d, lane);
 	lock_acquire(&d->lock);
 	if (d->nr_full)
-		top = pop_full(d, lane, capacity);
+		top = pop_full(d, lane);
 	lock_release(&d->lock);
 	return top;
 }
@@ -167,15 +211,16 @@ uintptr_t depot_get_empty(struct depot *d)
 	return top;
 }
 
-bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity)
+bool depot_put_full(struct depot *d, uintptr_t top)
 {
+	unsigned int capacity = sheaf_capacity(top);
 	bool room;
 
 	lock_acquire(&d->lock);
-	room = d->nr_full < d->max_full;
+	room = fits(d, capacity) && d->nr_full < d->max_full;
 	if (room)
-		push_full(d, top, capacity);
-	else
+		push_full(d, top);
+	else if (fits(d, capacity))
 		overflow(d);
 	lock_release(&d->lock);
 	return room;
@@ -183,34 +228,39 @@ bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity)
 
 bool depot_put_empty(struct depot *d, uintptr_t top)
 {
+	unsigned int capacity = sheaf_capacity(top);
 	bool room;
 
 	lock_acquire(&d->lock);
-	room = d->nr_empty < d->max_empty;
+	room = fits(d, capacity) && d->nr_empty < d->max_empty;
 	if (room)
 		push_empty(d, top);
 	lock_release(&d->lock);
 	return room;
 }
 
-uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capacity)
+uintptr_t depot_exchange_full(struct depot *d, uintptr_t top)
 {
+	unsigned int capacity = sheaf_capacity(top);
 	uintptr_t other = 0;
+	bool room;
 
 	prefetch_link(load_relaxed(&d->empty));
 	lock_acquire(&d->lock);
-	if (d->nr_empty && d->nr_full < d->max_full) {
+	room = d->nr_full < d->max_full;
+	if (room && d->nr_empty && fits(d, capacity)) {
 		other = pop_empty(d);
-		push_full(d, top, capacity);
-	} else if (d->nr_full >= d->max_full) {
+		push_full(d, top);
+	} else if (!room && fits(d, capacity)) {
 		overflow(d);
 	}
 	lock_release(&d->lock);
 	return other;
 }
 
-uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity)
+uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top)
 {
+	unsigned int capacity = sheaf_capacity(top);
 	uintptr_t other = 0;
 	unsigned int lane;
 
@@ -219,8 +269,8 @@ uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capa
 	lane = lane_here();
 	prefetch_full(d, lane);
 	lock_acquire(&d->lock);
-	if (d->nr_full && d->nr_empty < d->max_empty) {
-		other = pop_full(d, lane, capacity);
+	if (fits(d, capacity) && d->nr_full && d->nr_empty < d->max_empty) {
+		other = pop_full(d, lane);
 		push_empty(d, top);
 	}
 	lock_release(&d->lock);
@@ -264,13 +314,13 @@ void depot_lower(struct depot *d, uint32_t less)
 	lock_release(&d->lock);
 }
 
-uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity)
+uintptr_t depot_shrink_full(struct depot *d)
 {
 	uintptr_t top = 0;
 
 	lock_acquire(&d->lock);
 	if (d->nr_full > d->base_full) {
-		top = pop_full(d, lane_here() + 1, capacity);
+		top = pop_full(d, lane_here() + 1);
 		set_max(d, d->max_full - 1);
 	}
 	lock_release(&d->lock);
@@ -306,17 +356,19 @@ struct depot_surplus depot_next_epoch(struct depot *d)
 	return last;
 }
 
-static void check_lane(const struct depot *d, uintptr_t top, unsigned int capacity,
-		       unsigned int *full, unsigned long *objects)
+static void check_lane(const struct depot *d, uintptr_t top, unsigned int *full,
+		       unsigned long *objects)
 {
 	for (; top; top = (uintptr_t)sheaf_base(top)[0]) {
-		CHECK(sheaf_count(top, capacity) >= 1 && sheaf_count(top, capacity) <= capacity);
-		*objects += sheaf_count(top, capacity);
+		unsigned int count = sheaf_count_at(top, d->capacity);
+
+		CHECK(count >= 1 && count <= d->capacity);
+		*objects += count;
 		CHECK(++*full <= d->max_full);
 	}
 }
 
-void depot_check(struct depot *d, unsigned int capacity)
+void depot_check(struct depot *d)
 {
 	unsigned long objects = 0;
 	unsigned int full = 0;
@@ -324,9 +376,9 @@ void depot_check(struct depot *d, unsigned int capacity)
 
 	lock_acquire(&d->lock);
 	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
-		check_lane(d, d->full[lane], capacity, &full, &objects);
+		check_lane(d, d->full[lane], &full, &objects);
 	for (uintptr_t top = d->empty; top; top = (uintptr_t)sheaf_base(top)[0]) {
-		CHECK(sheaf_count(top, capacity) == 0);
+		CHECK(sheaf_count_at(top, d->capacity) == 0);
 		CHECK(++empty <= d->max_empty);
 	}
 	CHECK(full == d->nr_full && empty == d->nr_empty && objects == d->nr_objects);

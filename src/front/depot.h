@@ -5,15 +5,18 @@
  * Data:       per cache and node stacks of sheaves: one of empty ones, and for those with objects
  *             one for each lane, which is the CPU's number modulo DEPOT_LANES.
  * Invariants: nr_full counts the sheaves of all lanes. low_full <= nr_full <= high_full <=
- *             max_full, low_empty <= nr_empty <= max_empty; entry 0 of a sheaf in a depot links to
- *             the next one; a sheaf is referred to by the address of its top entry, so that the
- *             reference carries the count. Checked by depot_check().
+ *             max_full, low_empty <= nr_empty <= max_empty; all sheaves of a depot have its
+ *             capacity; entry 0 of a sheaf in a depot links to the next one; a sheaf is referred to
+ *             by the address of its top entry, so that the reference carries the count. Checked by
+ *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
  * Flow:       called by array.c, array_bulk.c, array_limit.c, array_sheaf.h, cache/debug/misuse.c,
  *             inspect/address.c and inspect/fronts.c; calls page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
- * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full.
+ * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
+ * depots entry 0 is the bottom's index, so that a sheaf knows its capacity whatever that of its
+ * front is by then (docs/adr/0055); with capacity 31 it is the bottom itself, and 0 as that.
  */
 #ifndef FRONT_DEPOT_H
 #define FRONT_DEPOT_H
@@ -44,6 +47,7 @@ struct depot {
 	uint32_t high_full;	  /* the most */
 	uint32_t low_empty;	  /* the fewest empty ones */
 	uint32_t overflows; /* full sheaves that it had no space for, since it was last found empty */
+	uint32_t capacity; /* of each of its sheaves; others are refused */
 	uintptr_t full[DEPOT_LANES] __attribute__((aligned(CACHE_LINE))); /* likewise */
 
 	/* front/array_limit.c: max_full and max_empty follow what the program does */
@@ -69,14 +73,33 @@ static inline unsigned int sheaf_index(uintptr_t top)
 	return (unsigned int)(top & (USLAB_SHEAF_SIZE - 1)) / sizeof(void *);
 }
 
-static inline unsigned int sheaf_count(uintptr_t top, unsigned int capacity)
+/* Objects in a sheaf of that capacity, for those who may not read it. */
+static inline unsigned int sheaf_count_at(uintptr_t top, unsigned int capacity)
 {
 	return sheaf_index(top) - (USLAB_SHEAF_CAPACITY - capacity);
 }
 
-static inline uintptr_t sheaf_empty_top(void **base, unsigned int capacity)
+/* ---- of a sheaf that the caller owns ---- */
+
+static inline unsigned int sheaf_bottom(uintptr_t top)
 {
-	return (uintptr_t)&base[USLAB_SHEAF_CAPACITY - capacity];
+	return (unsigned int)(uintptr_t)sheaf_base(top)[0];
+}
+
+static inline unsigned int sheaf_capacity(uintptr_t top)
+{
+	return USLAB_SHEAF_CAPACITY - sheaf_bottom(top);
+}
+
+static inline unsigned int sheaf_count(uintptr_t top)
+{
+	return sheaf_index(top) - sheaf_bottom(top);
+}
+
+/* How many more objects it takes. */
+static inline unsigned int sheaf_room(uintptr_t top)
+{
+	return USLAB_SHEAF_CAPACITY - sheaf_index(top);
 }
 
 /* os_clock_ms(), or a test's. */
@@ -90,23 +113,35 @@ static inline uint32_t depot_epoch(void)
 	return (uint32_t)(depot_clock() / DEPOT_EPOCH_MS);
 }
 
-/* A new empty sheaf: its top, or 0 when out of memory. */
+/* A new empty sheaf, capacity 1 .. 31: its top, or 0 when out of memory. */
 uintptr_t sheaf_new(unsigned int capacity);
 void sheaf_delete(uintptr_t top);
 
-void depot_init(struct depot *d, unsigned int max_full, unsigned int max_empty);
+/* What the sheaves of a depot hold, and how many there may be. */
+struct depot_limits {
+	unsigned int capacity; /* 0: it takes none */
+	unsigned int max_full;
+	unsigned int max_empty;
+};
+
+void depot_init(struct depot *d, const struct depot_limits *limits);
+/*
+ * Begins anew with other limits. All sheaves are in *old then, a depot that nobody else knows. What
+ * was counted since the start goes on.
+ */
+void depot_renew(struct depot *d, const struct depot_limits *limits, struct depot *old);
 
 /* A sheaf with objects, of this CPU's lane if that has any; or 0. */
-uintptr_t depot_get_full(struct depot *d, unsigned int capacity);
+uintptr_t depot_get_full(struct depot *d);
 /* An empty sheaf, or 0. */
 uintptr_t depot_get_empty(struct depot *d);
-/* false: the depot is full, the caller keeps the sheaf. */
-bool depot_put_full(struct depot *d, uintptr_t top, unsigned int capacity);
+/* false: the depot is full, or of another capacity; the caller keeps the sheaf. */
+bool depot_put_full(struct depot *d, uintptr_t top);
 bool depot_put_empty(struct depot *d, uintptr_t top);
 /* Puts a full sheaf and gets an empty one under one lock; 0: nothing was exchanged. */
-uintptr_t depot_exchange_full(struct depot *d, uintptr_t top, unsigned int capacity);
+uintptr_t depot_exchange_full(struct depot *d, uintptr_t top);
 /* Puts an empty sheaf and gets one with objects; 0: nothing was exchanged. */
-uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top, unsigned int capacity);
+uintptr_t depot_exchange_empty(struct depot *d, uintptr_t top);
 
 /*
  * Has the depot, which was just found empty, overflowed in this epoch or the last one? A yes is
@@ -124,7 +159,7 @@ void depot_raise(struct depot *d, uint32_t more);
  * A sheaf with objects, of another CPU's lane if there is one, and the space for it is gone, as
  * long as there are more than at first; or an empty one beyond those that fit now. 0: none.
  */
-uintptr_t depot_shrink_full(struct depot *d, unsigned int capacity);
+uintptr_t depot_shrink_full(struct depot *d);
 uintptr_t depot_shrink_empty(struct depot *d);
 /* What nobody used in an epoch. */
 struct depot_surplus {
@@ -137,6 +172,6 @@ struct depot_surplus depot_next_epoch(struct depot *d);
 /* Takes away space that holds no sheaf; base_full stays. */
 void depot_lower(struct depot *d, uint32_t less);
 
-void depot_check(struct depot *d, unsigned int capacity);
+void depot_check(struct depot *d);
 
 #endif /* FRONT_DEPOT_H */

@@ -39,7 +39,7 @@ void front_close(struct front *f)
 
 void front_open(struct front *f)
 {
-	__atomic_fetch_and(&f->closed, ~(uintptr_t)FRONT_CLOSED, __ATOMIC_RELEASE);
+	__atomic_fetch_and(&f->closed, ~(uint32_t)FRONT_CLOSED, __ATOMIC_RELEASE);
 }
 
 void front_stop_words(unsigned int id)

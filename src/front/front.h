@@ -47,6 +47,16 @@ struct front_ops {
 	int (*tune)(struct front *f, unsigned int limit, unsigned int batchcount,
 		    unsigned int shared);
 
+	/*
+	 * Optional (NULL: it has no arrays): changes the capacity of a CPU's array while calls go
+	 * on (docs/adr/0055). objects: 0: by object size, as init() does; FRONT_CAPACITY_NONE:
+	 * no CPU holds any, every call goes to the engine. What is held comes back. 0; -EINVAL:
+	 * an array cannot have so many, or not none; -EBUSY: a CPU could not be fenced. Nothing
+	 * changed on error, but that objects which were held came back. Callers hold the registry
+	 * lock.
+	 */
+	int (*set_capacity)(struct front *f, unsigned int objects);
+
 	/* Objects held now; exact when quiet. */
 	unsigned long (*held)(struct front *f);
 
@@ -64,16 +74,38 @@ struct front_ops {
 
 /* Why a front is closed; bits, written under the registry lock. */
 enum front_closed {
-	FRONT_DRAINING = 1, /* for a moment */
-	FRONT_CLOSED = 2,   /* until front_open() */
+	FRONT_DRAINING = 1,  /* for a moment */
+	FRONT_CLOSED = 2,    /* until front_open() */
+	FRONT_NO_ARRAYS = 4, /* until set_capacity() */
 };
+
+#define FRONT_CAPACITY_NONE UINT_MAX
+
+/*
+ * Both in one word, so that an install can compare them in its sequence: an array goes into a CPU's
+ * word while the front is open and its arrays have that capacity.
+ */
+union front_gate {
+	struct {
+		uint32_t closed; /* enum front_closed: not 0: nothing may be installed on any CPU */
+		uint32_t capacity; /* objects per array; 0: no arrays */
+	};
+	uintptr_t word;
+};
+
+BUILD_ASSERT(sizeof(union front_gate) == sizeof(uintptr_t));
 
 struct front {
 	const struct front_ops *ops;
 	struct engine *engine;
-	unsigned int id;       /* number of the cache */
-	unsigned int capacity; /* objects per array; 0 for other fronts */
-	uintptr_t closed;      /* enum front_closed: not 0: nothing may be installed on any CPU */
+	unsigned int id; /* number of the cache */
+	union {
+		struct { /* see union front_gate; each is atomic */
+			uint32_t closed;
+			uint32_t capacity;
+		};
+		uintptr_t gate;
+	};
 	union {
 		struct depot *depot; /* array: one per node */
 		void *state;	     /* queues: struct queues */
@@ -84,6 +116,12 @@ extern const struct front_ops front_none_ops;
 extern const struct front_ops front_array_ops;
 extern const struct front_ops front_cpuslab_ops;
 extern const struct front_ops front_queues_ops;
+
+/* Programs hit inline, now or after a change of capacity. */
+static inline bool front_has_arrays(const struct front *f)
+{
+	return f->ops == &front_array_ops;
+}
 
 /* By name; NULL: no such front. */
 const struct front_ops *front_by_name(const char *name);

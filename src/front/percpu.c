@@ -209,6 +209,24 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 	return 0;
 }
 
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+int percpu_settle(int cpu)
+{
+	if (!percpu_rseq) {
+		percpu_enter(cpu);
+		percpu_exit(cpu);
+		return 0;
+	}
+	if (!os_rseq_fence((unsigned int)cpu))
+		return 0;
+	/* that this thread ran there has aborted all others' sequences */
+	return os_run_on_cpu((unsigned int)cpu, nothing, NULL);
+}
+
 void percpu_count(unsigned int id, enum engine_stat item)
 {
 	int cpu = percpu_cpu();

@@ -171,6 +171,12 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
  */
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
 
+/*
+ * No step that had begun on cpu before is under way any more: one that compares a flag which the
+ * caller has set before either stored, or will see the flag. 0 or -errno, as percpu_stop_xchg().
+ */
+int percpu_settle(int cpu);
+
 /* Adds one to an event counter of cache id on this CPU. */
 void percpu_count(unsigned int id, enum engine_stat item);
 

@@ -366,11 +366,16 @@ static size_t queues_bytes(unsigned int nr_nodes)
 	return sizeof(struct queues) + nr_nodes * sizeof(struct queues_node);
 }
 
+/* Of the node's array, in batches, unless the program says another number. */
+static unsigned int shared_of(unsigned int size)
+{
+	return size <= PAGE_SIZE && os_topology.nr_cpu_ids > 1 ? 8 : 0;
+}
+
 /* capacity: the limit, if not 0. */
 static int queues_init(struct front *f, unsigned int capacity)
 {
 	unsigned int limit = capacity ? capacity : limit_of(f->engine->size);
-	bool shared = f->engine->size <= PAGE_SIZE && os_topology.nr_cpu_ids > 1;
 	struct queues *q = meta_alloc(queues_bytes(os_topology.nr_nodes));
 
 	if (!q)
@@ -381,8 +386,16 @@ static int queues_init(struct front *f, unsigned int capacity)
 	queues_nodes_init(f);
 	front_stop_words(f->id);
 	queues_cpus_init(f);
-	queues_set_limits(f, limit, (limit + 1) / 2, shared ? 8 : 0);
+	queues_set_limits(f, limit, (limit + 1) / 2, shared_of(f->engine->size));
 	return 0;
+}
+
+/* The limits that queues_init() would give it. There is no queue without space. */
+static int queues_set_capacity(struct front *f, unsigned int objects)
+{
+	unsigned int limit = objects ? objects : limit_of(f->engine->size);
+
+	return queues_tune(f, limit, limit / 2 + limit % 2, shared_of(f->engine->size));
 }
 
 static void queues_destroy(struct front *f)
@@ -428,6 +441,7 @@ const struct front_ops front_queues_ops = {
 	.drain = queues_drain,
 	.reap = queues_reap,
 	.tune = queues_tune,
+	.set_capacity = queues_set_capacity,
 	.held = queues_held,
 	.destroy = queues_destroy,
 	.each_lock = queues_each_lock,

@@ -42,7 +42,7 @@ static unsigned long count_array(struct snapshot *s, uint64_t top, unsigned int 
 		s->totals.inconsistent++;
 		return 0;
 	}
-	return sheaf_count(top, capacity);
+	return sheaf_count_at(top, capacity);
 }
 
 /*

@@ -437,10 +437,59 @@ static void *thread_body(void *arg)
 	return NULL;
 }
 
+/* 0, or what a front that has no arrays says, or one that cannot be without. */
+static void set_capacity(struct cache *c, unsigned int objects)
+{
+	const struct front_ops *front = c->front.ops;
+	int expected = 0;
+
+	if (front == &front_none_ops || front == &front_cpuslab_ops)
+		expected = -EOPNOTSUPP;
+	else if (front == &front_queues_ops && objects == FRONT_CAPACITY_NONE)
+		expected = -EINVAL;
+	CHILD_CHECK(cache_set_capacity(c, objects) == expected);
+}
+
+static const unsigned int capacity_of_turn[] = { 1, 31, FRONT_CAPACITY_NONE, 5, 0, 30, 2 };
+
+/* Between any two calls; objects of before are as good as those of after. */
+static void capacities(const struct pair *pair)
+{
+	struct cache *c = make_pair(pair, 64, 0, NULL);
+	void *p[300];
+
+	for (unsigned int turn = 0; turn < 3 * ARRAY_SIZE(capacity_of_turn); turn++) {
+		unsigned int step = 1 + turn * 13 % 70;
+
+		for (unsigned int i = 0; i < 300; i++) {
+			if (i % step == 0)
+				set_capacity(c, capacity_of_turn[(turn + i / step) %
+								 ARRAY_SIZE(capacity_of_turn)]);
+			take(c, &p[i]);
+		}
+		balance(c, 300);
+		for (unsigned int i = 0; i < 300; i++) {
+			if (i % step == 0)
+				set_capacity(c, capacity_of_turn[(turn + i / step + 3) %
+								 ARRAY_SIZE(capacity_of_turn)]);
+			give(c, p[i]);
+		}
+		balance(c, 0);
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 300, p) == 300);
+		set_capacity(c, capacity_of_turn[turn % ARRAY_SIZE(capacity_of_turn)]);
+		cache_free_bulk(c, 300, p);
+	}
+	finish(c);
+}
+
 static void *drainer_body(void *arg)
 {
-	while (!load_relaxed(&shared.stop)) {
-		cache_shrink(shared.cache);
+	for (unsigned int i = 0; !load_relaxed(&shared.stop); i++) {
+		if (i % 2)
+			cache_shrink(shared.cache);
+		else
+			set_capacity(shared.cache,
+				     capacity_of_turn[i / 2 % ARRAY_SIZE(capacity_of_turn)]);
 		usleep(150);
 	}
 	return arg;
@@ -508,6 +557,7 @@ int main(int argc, char **argv)
 		{ "destroyed_lent", destroyed_lent, true, false },
 		{ "cpus", cpus, false, true },
 		{ "nodes", nodes, false, true },
+		{ "capacities", capacities, true, true },
 		{ "threads", threads, true, true },
 		{ "forked", forked, true, true },
 		{ 0 },

@@ -57,6 +57,8 @@ enum {
 	BROKEN_CLOSED = 4,  /* an install does not look at front.closed */
 	BROKEN_FENCE = 8,   /* a drain does not wait for sequences in flight */
 	BROKEN_RETRY = 16,  /* a drain does not look whether its exchange was overwritten */
+	BROKEN_SETTLE = 32, /* front_close() and set_capacity() do not wait for installs */
+	BROKEN_GATE = 64,   /* an install takes the sheaf's capacity for the front's */
 };
 
 static __thread int race_skip; /* loads until place 0 */
@@ -90,6 +92,7 @@ static inline void race_delay_load(void)
 
 /* The drain's look at the word after the fence is the only load_acquire() of percpu.c. */
 #include "base/atomic.h"
+#include "base/bits.h"
 #undef load_acquire
 #define load_acquire(p) (race_broken & BROKEN_RETRY ? stop : __atomic_load_n((p), __ATOMIC_ACQUIRE))
 #define os_rseq_fence race_fence
@@ -98,10 +101,16 @@ static inline void race_delay_load(void)
 #undef load_acquire
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
+#include "front/depot.h"
+#define percpu_settle(cpu) (race_broken & BROKEN_SETTLE ? 0 : percpu_settle(cpu))
+#define sheaf_capacity(top) (race_broken & BROKEN_GATE ? MAX(f->capacity, 1u) : sheaf_capacity(top))
+
 #undef load_relaxed
 #define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
 #include "front/array.c"
 #include "front/array_bulk.c"
+#undef percpu_settle
+#undef sheaf_capacity
 #undef load_relaxed
 #define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 

@@ -82,7 +82,8 @@ static unsigned int working; /* workers that are not done with the round */
 static bool stop_storm;
 static pthread_barrier_t barrier;
 static struct {
-	unsigned long drains;
+	unsigned long drains; /* changes included */
+	unsigned long changes;
 	unsigned long moves;
 	unsigned long forks;
 	unsigned long signals;
@@ -385,13 +386,26 @@ static void signal_one(uint64_t r)
 	count.signals++;
 }
 
+/* take_stock() checks that no array of another capacity was installed meanwhile or later. */
+static void change_capacity(struct kmem_cache *s, uint64_t r)
+{
+	static const unsigned int capacities[] = { 1, 31, 2, 5, 0, 30, 3, USLAB_CAPACITY_NONE };
+	int ret = kmem_cache_set_capacity(s, capacities[r % ARRAY_SIZE(capacities)]);
+
+	if (ret)
+		die("no other capacity", s, (unsigned int)ret);
+	count.changes++;
+}
+
 static void drain_one(uint64_t r)
 {
 	set_delay(r >> 20);
 	if (r % nr_caches == QUEUES && r >> 8 & 3)
 		kmem_cache_tune(caches[QUEUES], 1 + (unsigned int)(r >> 10 & 15), 1,
 				(unsigned int)(r >> 14 & 7));
-	else if (r >> 16 & 3)
+	else if (r >> 16 & 1 && r % nr_caches < ARRAYS)
+		change_capacity(caches[r % nr_caches], r >> 18);
+	else if (r >> 16 & 2)
 		kmem_cache_shrink(caches[r % nr_caches]);
 	else
 		kmem_cache_reap();
@@ -573,8 +587,9 @@ static double storm_seconds = 4;
 static void storm_with(void *arg)
 {
 	storm(storm_seconds, MIN_OPS, *(bool *)arg);
-	printf("race: %lu operations, %lu moves, %lu signals sent, %lu drains, %lu forks\n",
-	       all_ops(), count.moves, count.signals, count.drains, count.forks);
+	printf("race: %lu operations, %lu moves, %lu signals sent, %lu drains (%lu changes of "
+	       "capacity), %lu forks\n",
+	       all_ops(), count.moves, count.signals, count.drains, count.changes, count.forks);
 	fflush(stdout);
 }
 

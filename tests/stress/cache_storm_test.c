@@ -330,10 +330,30 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
+/* Of one cache, or of all, kmalloc's and those of the test that come and go among them. */
+static void change_capacity(unsigned int turn)
+{
+	static const unsigned int capacities[] = { 1, 31, USLAB_CAPACITY_NONE, 7, 0, 30, 2 };
+	unsigned int objects = capacities[turn % ARRAY_SIZE(capacities)];
+	struct kmem_cache *s = caches[turn / 8 % CACHES];
+	int ret;
+
+	if (turn % 8 == 0) {
+		ret = uslab_set_capacity("*", objects);
+		if (ret < 1)
+			wrong("uslab_set_capacity", (void *)(intptr_t)ret);
+	} else {
+		ret = kmem_cache_set_capacity(s, objects);
+		if (ret && cache_of(s)->front.ops == &front_array_ops)
+			wrong("kmem_cache_set_capacity", (void *)(intptr_t)ret);
+	}
+}
+
 static void *shrinker(void *arg)
 {
 	for (unsigned int i = 0; !load_relaxed(&stop); i++) {
 		kmem_cache_shrink(caches[i % CACHES]);
+		change_capacity(i);
 		kmem_cache_tune(caches[CACHES - 1], 1 + i % 130, 1 + i % 130 / 2, i % 5);
 		if (i % 16 == 0)
 			kmem_cache_reap();

@@ -16,6 +16,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "cache/control/control.h"
 #include "cache/internal.h"
 #include "engine/slub/slub.h"
 #include "os/cpu/cpu.h"
@@ -98,6 +99,16 @@ static long set_skip_kfence(struct cache *c, unsigned long value)
 	return 0;
 }
 
+/* CONTROL_CAPACITY_BY_SIZE: as object size gives; 0: none, as is read then. */
+static long set_capacity(struct cache *c, unsigned long value)
+{
+	if (value == CONTROL_CAPACITY_BY_SIZE)
+		return cache_set_capacity_locked(c, 0);
+	if (value > CACHE_MAX_CAPACITY)
+		return -EINVAL;
+	return cache_set_capacity_locked(c, value ? (unsigned int)value : FRONT_CAPACITY_NONE);
+}
+
 static const struct attribute {
 	const char *name;
 	long (*set)(struct cache *c, unsigned long value);
@@ -106,6 +117,7 @@ static const struct attribute {
 	{ "cpu_partial", set_cpu_partial },
 	{ "remote_node_defrag_ratio", set_defrag_ratio },
 	{ "order", set_order },
+	{ "sheaf_capacity", set_capacity },
 	{ "shrink", do_shrink },
 	{ "validate", do_validate },
 	{ "skip_kfence", set_skip_kfence },

@@ -196,10 +196,7 @@ int cache_set_debug_pattern(const char *pattern, const char *debug_flags)
 	cache_each_locked(pattern, strlen(pattern) + 1, cache_change_debug_locked, debug_flags,
 			  &result);
 	cache_unlock();
-	if (!result.matched)
-		return -ENOENT;
-	return result.matched > result.failed ? (int)(result.matched - result.failed)
-					      : result.error;
+	return cache_result_of_pattern(&result);
 }
 
 /* ---- sampling ---- */

@@ -18,7 +18,7 @@ static unsigned int emptied; /* number of the cache; cache_lock */
 void guard_created_locked(struct cache *c)
 {
 	/* an inline free would read the mark behind an object that ends with its page */
-	if (cache_marks_behind(c) && c->front.capacity && percpu_is_inline(c->front.id) &&
+	if (cache_marks_behind(c) && front_has_arrays(&c->front) && percpu_is_inline(c->front.id) &&
 	    c->front.id >= USLAB_ID_FIRST_FREE)
 		return;
 	if (unlikely(kfence_is_on()) && !cache_route_locked(c))

@@ -47,7 +47,7 @@ static always_inline struct page *plain_slab_of(const void *p)
 static always_inline bool cache_hit(struct cache *c, void *p)
 {
 #if USLAB_HAVE_RSEQ
-	return c->front.capacity && c->front.id >= USLAB_ID_FIRST_FREE &&
+	return load_relaxed(&c->front.capacity) && c->front.id >= USLAB_ID_FIRST_FREE &&
 	       uslab_rseq_give(c->handle, p, os_rseq_offset);
 #else
 	(void)c, (void)p;
@@ -207,8 +207,9 @@ static noinline size_t free_gathered(size_t nr, void **p, const void *caller)
 	void *run[WINDOW];
 	unsigned int n;
 
-	if (!c || nr < RUN_MIN || (c->front.capacity && c->front.id < USLAB_ID_FIRST_FREE) ||
-	    (nr < (c->front.capacity ? GATHER_HITS : GATHER_MIN) &&
+	if (!c || nr < RUN_MIN ||
+	    (load_relaxed(&c->front.capacity) && c->front.id < USLAB_ID_FIRST_FREE) ||
+	    (nr < (load_relaxed(&c->front.capacity) ? GATHER_HITS : GATHER_MIN) &&
 	     !start_with_same_engine(&c->engine, p)))
 		return 0;
 	n = gather(&c->engine, nr, p, run);

@@ -234,7 +234,7 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 		return alloc_without_cache(size, gfp, node, caller);
 	handle = kmalloc_handle(size, gfp);
 	c = cache_of(handle);
-	if (likely(c->front.capacity && node < 0 && !instrument_pending()) &&
+	if (likely(load_relaxed(&c->front.capacity) && node < 0 && !instrument_pending()) &&
 	    array_pop_handle(handle, &obj))
 		return cache_zero(c, cache_unmark(c, obj), gfp);
 	if (unlikely(cache_heap_of(c)))

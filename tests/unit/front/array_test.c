@@ -13,22 +13,6 @@
 #include "sys_rseq.h"
 #include "threads.h"
 
-BOTH_MODES(test_capacity)
-{
-	static const struct {
-		unsigned int size;
-		unsigned int capacity;
-		unsigned int packed;
-	} expected[] = { { 8, 31, 31 },	  { 264, 31, 31 },   { 272, 31, 30 }, { 512, 31, 16 },
-			 { 528, 31, 15 }, { 536, 30, 15 },   { 1024, 16, 8 }, { 4096, 4, 2 },
-			 { 8192, 2, 1 },  { 4u << 20, 2, 1 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
-		CHILD_CHECK(array_capacity(expected[i].size, false) == expected[i].capacity);
-		CHILD_CHECK(array_capacity(expected[i].size, true) == expected[i].packed);
-	}
-}
-
 BOTH_MODES(test_init)
 {
 	fake_init(&fake, 1024);
@@ -575,7 +559,6 @@ static void test_check_finds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_init),
 		cmocka_unit_test(test_contiguous),
 		cmocka_unit_test(test_lifo),

@@ -6,15 +6,17 @@
 #include "fake_engine.h"
 
 #define CAPACITY 20u
+#define BOTTOM ((void *)(uintptr_t)(USLAB_SHEAF_CAPACITY - CAPACITY)) /* its index */
 
 static struct depot depot;
+static const struct depot_limits limits = { .capacity = CAPACITY, .max_full = 3, .max_empty = 2 };
 
 /* Made-up CPUs, so that the thread stays on one; two of them share each of the first lanes. */
 static void make(void)
 {
 	floors_init(DEPOT_LANES + 2, 1);
 	os_act_as_cpu(0);
-	depot_init(&depot, 3, 2);
+	depot_init(&depot, &limits);
 }
 
 /* A sheaf with n made-up objects. */
@@ -38,12 +40,14 @@ IN_CHILD(test_sheaf_arithmetic)
 		void **base = sheaf_base(top);
 
 		CHILD_CHECK(((uintptr_t)base & (USLAB_SHEAF_SIZE - 1)) == 0);
-		CHILD_CHECK(top == sheaf_empty_top(base, capacity));
 		CHILD_CHECK(sheaf_index(top) == USLAB_SHEAF_CAPACITY - capacity);
-		CHILD_CHECK(sheaf_count(top, capacity) == 0);
+		CHILD_CHECK(sheaf_capacity(top) == capacity);
+		CHILD_CHECK(sheaf_count(top) == 0 && sheaf_room(top) == capacity);
+		CHILD_CHECK(sheaf_count_at(top, capacity) == 0);
 		CHILD_CHECK(*(void **)top == NULL); /* pop misses */
 		top += capacity * sizeof(void *);
-		CHILD_CHECK(sheaf_base(top) == base && sheaf_count(top, capacity) == capacity);
+		CHILD_CHECK(sheaf_base(top) == base && sheaf_count(top) == capacity);
+		CHILD_CHECK(sheaf_count_at(top, capacity) == capacity && sheaf_room(top) == 0);
 		CHILD_CHECK((top & 255) == USLAB_SHEAF_FULL); /* push misses */
 		sheaf_delete(top);
 	}
@@ -61,8 +65,9 @@ IN_CHILD(test_sheaves_are_zero_again)
 	sheaf_delete(top);
 	CHILD_CHECK(meta_counters.used == used);
 	top = sheaf_new(CAPACITY);
-	for (unsigned int i = 0; i <= USLAB_SHEAF_CAPACITY; i++)
+	for (unsigned int i = 1; i <= USLAB_SHEAF_CAPACITY; i++)
 		CHILD_CHECK(!sheaf_base(top)[i]);
+	CHILD_CHECK(sheaf_base(top)[0] == BOTTOM);
 	meta_check();
 }
 
@@ -71,23 +76,23 @@ IN_CHILD(test_full_stack)
 	uintptr_t sheaf[4];
 
 	make();
-	CHILD_CHECK(depot_get_full(&depot, CAPACITY) == 0);
+	CHILD_CHECK(depot_get_full(&depot) == 0);
 	for (unsigned int i = 0; i < 4; i++)
 		sheaf[i] = sheaf_of(CAPACITY - i, 100);
 	for (unsigned int i = 0; i < 3; i++)
-		CHILD_CHECK(depot_put_full(&depot, sheaf[i], CAPACITY));
+		CHILD_CHECK(depot_put_full(&depot, sheaf[i]));
 	CHILD_CHECK(depot.nr_full == 3 && depot.nr_objects == 3 * CAPACITY - 3);
-	CHILD_CHECK(!depot_put_full(&depot, sheaf[3], CAPACITY));
-	CHILD_CHECK(sheaf_base(sheaf[3])[0] == NULL);
-	depot_check(&depot, CAPACITY);
-	/* newest first, each as it was left, with the link gone from its bottom */
+	CHILD_CHECK(!depot_put_full(&depot, sheaf[3]));
+	CHILD_CHECK(sheaf_base(sheaf[3])[0] == BOTTOM);
+	depot_check(&depot);
+	/* newest first, each as it was left, with its own bottom in place of the link */
 	for (unsigned int i = 3; i-- > 0;) {
-		CHILD_CHECK(depot_get_full(&depot, CAPACITY) == sheaf[i]);
-		CHILD_CHECK(sheaf_base(sheaf[i])[0] == NULL);
+		CHILD_CHECK(depot_get_full(&depot) == sheaf[i]);
+		CHILD_CHECK(sheaf_base(sheaf[i])[0] == BOTTOM);
 		CHILD_CHECK(depot.nr_full == i);
-		depot_check(&depot, CAPACITY);
+		depot_check(&depot);
 	}
-	CHILD_CHECK(depot.nr_objects == 0 && depot_get_full(&depot, CAPACITY) == 0);
+	CHILD_CHECK(depot.nr_objects == 0 && depot_get_full(&depot) == 0);
 	for (unsigned int i = 0; i < CAPACITY; i++)
 		CHILD_CHECK(((uintptr_t *)sheaf[0])[-(long)i] == 100 + CAPACITY - 1 - i);
 }
@@ -106,9 +111,9 @@ IN_CHILD(test_empty_stack)
 	CHILD_CHECK(depot_put_empty(&depot, a) && depot_put_empty(&depot, b));
 	CHILD_CHECK(!depot_put_empty(&depot, c));
 	CHILD_CHECK(depot.nr_empty == 2 && depot.nr_objects == 0);
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 	CHILD_CHECK(depot_get_empty(&depot) == b && depot_get_empty(&depot) == a);
-	CHILD_CHECK(sheaf_base(a)[0] == NULL && sheaf_base(b)[0] == NULL);
+	CHILD_CHECK(sheaf_base(a)[0] == BOTTOM && sheaf_base(b)[0] == BOTTOM);
 	CHILD_CHECK(depot_get_empty(&depot) == 0);
 }
 
@@ -120,18 +125,18 @@ IN_CHILD(test_exchange_full)
 
 	make();
 	full = sheaf_of(CAPACITY, 1);
-	CHILD_CHECK(depot_exchange_full(&depot, full, CAPACITY) == 0); /* no empty one */
+	CHILD_CHECK(depot_exchange_full(&depot, full) == 0); /* no empty one */
 	CHILD_CHECK(depot.nr_full == 0);
 	empty = sheaf_of(0, 0);
 	CHILD_CHECK(depot_put_empty(&depot, empty));
-	CHILD_CHECK(depot_exchange_full(&depot, full, CAPACITY) == empty);
+	CHILD_CHECK(depot_exchange_full(&depot, full) == empty);
 	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 0 && depot.nr_objects == CAPACITY);
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 	/* no room for one more full one */
-	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
-	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1)));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(1, 1)));
 	CHILD_CHECK(depot_put_empty(&depot, empty));
-	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1)) == 0);
 	CHILD_CHECK(depot.nr_full == 3 && depot.nr_empty == 1);
 }
 
@@ -142,30 +147,30 @@ IN_CHILD(test_exchange_empty)
 
 	make();
 	empty = sheaf_of(0, 0);
-	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == 0); /* no full one */
+	CHILD_CHECK(depot_exchange_empty(&depot, empty) == 0); /* no full one */
 	full = sheaf_of(7, 1);
-	CHILD_CHECK(depot_put_full(&depot, full, CAPACITY));
-	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == full);
+	CHILD_CHECK(depot_put_full(&depot, full));
+	CHILD_CHECK(depot_exchange_empty(&depot, empty) == full);
 	CHILD_CHECK(depot.nr_full == 0 && depot.nr_empty == 1 && depot.nr_objects == 0);
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 	/* no room for one more empty one */
 	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
-	CHILD_CHECK(depot_put_full(&depot, full, CAPACITY));
-	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0), CAPACITY) == 0);
+	CHILD_CHECK(depot_put_full(&depot, full));
+	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0)) == 0);
 	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 2);
 }
 
 static void put_as(unsigned int cpu, uintptr_t top)
 {
 	os_act_as_cpu(cpu);
-	CHILD_CHECK(depot_put_full(&depot, top, CAPACITY));
-	depot_check(&depot, CAPACITY);
+	CHILD_CHECK(depot_put_full(&depot, top));
+	depot_check(&depot);
 }
 
 static uintptr_t get_as(unsigned int cpu)
 {
 	os_act_as_cpu(cpu);
-	return depot_get_full(&depot, CAPACITY);
+	return depot_get_full(&depot);
 }
 
 /* A CPU gets what it has put there, newest first, then what others have; nothing is lost. */
@@ -183,7 +188,7 @@ IN_CHILD(test_lanes)
 	put_as(0, b);
 	CHILD_CHECK(get_as(5) == a); /* the next one, and around */
 	CHILD_CHECK(get_as(5) == b);
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 }
 
 /* CPUs beyond the lanes share them. */
@@ -205,14 +210,14 @@ IN_CHILD(test_exchanges_by_lane)
 	make();
 	CHILD_CHECK(depot_put_empty(&depot, empty = sheaf_of(0, 0)));
 	os_act_as_cpu(3);
-	CHILD_CHECK(depot_exchange_full(&depot, a = sheaf_of(1, 1), CAPACITY) == empty);
+	CHILD_CHECK(depot_exchange_full(&depot, a = sheaf_of(1, 1)) == empty);
 	put_as(2, b = sheaf_of(1, 1));
 	put_as(1, sheaf_of(1, 1));
-	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(1, 1), CAPACITY));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(1, 1)));
 	os_act_as_cpu(3);
-	CHILD_CHECK(depot_exchange_empty(&depot, empty, CAPACITY) == a);
+	CHILD_CHECK(depot_exchange_empty(&depot, empty) == a);
 	os_act_as_cpu(2);
-	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0), CAPACITY) == b);
+	CHILD_CHECK(depot_exchange_empty(&depot, sheaf_of(0, 0)) == b);
 }
 
 /* What goes back to the slabs is another CPU's first. */
@@ -226,24 +231,82 @@ IN_CHILD(test_shrink_by_lane)
 		put_as(1, sheaf_of(1, 1));
 	put_as(6, other = sheaf_of(1, 1));
 	put_as(1, own = sheaf_of(1, 1));
-	CHILD_CHECK(depot_shrink_full(&depot, CAPACITY) == other);
-	CHILD_CHECK(depot_shrink_full(&depot, CAPACITY) == own);
-	CHILD_CHECK(!depot_shrink_full(&depot, CAPACITY));
-	depot_check(&depot, CAPACITY);
+	CHILD_CHECK(depot_shrink_full(&depot) == other);
+	CHILD_CHECK(depot_shrink_full(&depot) == own);
+	CHILD_CHECK(!depot_shrink_full(&depot));
+	depot_check(&depot);
 }
 
 /* In a sheaf of 31 the link lies in the NULL at the bottom, in smaller ones below it. */
 IN_CHILD(test_largest_capacity)
 {
+	const struct depot_limits most = { USLAB_SHEAF_CAPACITY, 3, 2 };
 	uintptr_t top;
 
 	make();
+	depot_init(&depot, &most);
 	top = sheaf_new(USLAB_SHEAF_CAPACITY);
 	CHILD_CHECK(depot_put_empty(&depot, top));
 	CHILD_CHECK(depot_put_empty(&depot, sheaf_new(USLAB_SHEAF_CAPACITY)));
-	depot_check(&depot, USLAB_SHEAF_CAPACITY);
+	depot_check(&depot);
 	CHILD_CHECK(*(void **)depot_get_empty(&depot) == NULL);
 	CHILD_CHECK(*(void **)depot_get_empty(&depot) == NULL);
+}
+
+/* Sheaves of another capacity are refused, which is no overflow. */
+IN_CHILD(test_other_capacities)
+{
+	uintptr_t empty;
+	uintptr_t full;
+
+	make();
+	empty = sheaf_new(CAPACITY - 1);
+	full = sheaf_new(CAPACITY + 1) + sizeof(void *);
+	*(void **)full = &depot;
+	CHILD_CHECK(!depot_put_empty(&depot, empty) && !depot_put_full(&depot, full));
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
+	CHILD_CHECK(!depot_exchange_empty(&depot, empty) && !depot_exchange_full(&depot, full));
+	CHILD_CHECK(sheaf_capacity(empty) == CAPACITY - 1 && sheaf_count(full) == 1);
+	CHILD_CHECK(depot.nr_full == 1 && depot.nr_empty == 1 && depot.nr_overflows == 0);
+	for (unsigned int i = 0; i < 2; i++)
+		CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
+	CHILD_CHECK(!depot_put_full(&depot, full) && !depot_exchange_full(&depot, full));
+	CHILD_CHECK(depot.nr_overflows == 0);
+	depot_check(&depot);
+}
+
+/* All that it had is in another depot then; what was counted goes on. */
+IN_CHILD(test_renew)
+{
+	const struct depot_limits five = { 5, 7, 8 };
+	const struct depot_limits none = { 0, 0, 0 };
+	struct depot old;
+
+	make();
+	for (unsigned int cpu = 0; cpu < 3; cpu++) {
+		os_act_as_cpu(cpu);
+		CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY - cpu, 1)));
+	}
+	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(1, 1)));
+	depot_renew(&depot, &five, &old);
+	CHILD_CHECK(depot.nr_full == 0 && depot.nr_empty == 0 && depot.nr_objects == 0);
+	CHILD_CHECK(depot.max_full == 7 && depot.base_full == 7 && depot.max_empty == 8);
+	CHILD_CHECK(depot.nr_overflows == 1 && !depot_may_underflow(&depot));
+	depot_check(&depot);
+	CHILD_CHECK(old.nr_full == 3 && old.nr_objects == 3 * CAPACITY - 3);
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(sheaf_capacity(depot_get_full(&old)) == CAPACITY);
+	CHILD_CHECK(sheaf_capacity(depot_get_empty(&old)) == CAPACITY);
+	CHILD_CHECK(!depot_get_full(&old) && !depot_get_empty(&old));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_new(5) + sizeof(void *)));
+	depot_check(&depot);
+
+	depot_renew(&depot, &none, &old);
+	CHILD_CHECK(!depot_put_empty(&depot, sheaf_new(5)) && depot.nr_overflows == 1);
+	depot_check(&depot);
 }
 
 static uint64_t now;
@@ -256,7 +319,7 @@ static uint64_t clock_of_test(void)
 static void fill(unsigned int sheaves)
 {
 	while (sheaves--)
-		CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
+		CHILD_CHECK(depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
 }
 
 /* An overflow, and empty within two epochs, is an underflow; once. */
@@ -267,13 +330,13 @@ IN_CHILD(test_underflows)
 	now = 1000ul * DEPOT_EPOCH_MS;
 	fill(3);
 	CHILD_CHECK(!depot_may_underflow(&depot) && !depot_underflows(&depot));
-	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
-	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1)) == 0);
 	CHILD_CHECK(depot.overflows == 2 && depot.nr_overflows == 2 && depot_may_underflow(&depot));
 	now += DEPOT_EPOCH_MS;
 	CHILD_CHECK(depot_underflows(&depot) && depot.nr_underflows == 1);
 	CHILD_CHECK(!depot_may_underflow(&depot) && !depot_underflows(&depot));
-	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY));
+	CHILD_CHECK(!depot_put_full(&depot, sheaf_of(CAPACITY, 1)));
 	now += 2 * DEPOT_EPOCH_MS;
 	CHILD_CHECK(depot_may_underflow(&depot) && !depot_underflows(&depot));
 	CHILD_CHECK(depot.nr_underflows == 1 && depot.nr_overflows == 3);
@@ -283,7 +346,7 @@ IN_CHILD(test_underflows)
 IN_CHILD(test_no_empty_sheaf_is_no_overflow)
 {
 	make();
-	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1), CAPACITY) == 0);
+	CHILD_CHECK(depot_exchange_full(&depot, sheaf_of(CAPACITY, 1)) == 0);
 	CHILD_CHECK(depot.overflows == 0);
 }
 
@@ -298,17 +361,17 @@ IN_CHILD(test_raise_and_shrink)
 		CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
 	CHILD_CHECK(!depot_shrink_empty(&depot));
 	for (unsigned int i = 7; i-- > 3;) {
-		CHILD_CHECK(depot_shrink_full(&depot, CAPACITY));
+		CHILD_CHECK(depot_shrink_full(&depot));
 		CHILD_CHECK(depot.nr_full == i && depot.max_full == i && depot.max_empty == 7);
-		depot_check(&depot, CAPACITY);
+		depot_check(&depot);
 	}
 	for (unsigned int i = 7; i-- > 3;) {
 		CHILD_CHECK(depot_shrink_empty(&depot));
 		CHILD_CHECK(depot.nr_empty == i && depot.max_empty == i);
-		depot_check(&depot, CAPACITY);
+		depot_check(&depot);
 	}
 	/* never less than at first */
-	CHILD_CHECK(!depot_shrink_full(&depot, CAPACITY) && !depot_shrink_empty(&depot));
+	CHILD_CHECK(!depot_shrink_full(&depot) && !depot_shrink_empty(&depot));
 }
 
 /* Space is taken away only where no sheaf lies. */
@@ -321,7 +384,7 @@ IN_CHILD(test_lower)
 	CHILD_CHECK(depot.max_full == 10);
 	depot_lower(&depot, 100);
 	CHILD_CHECK(depot.max_full == 5);
-	while (depot_get_full(&depot, CAPACITY)) {}
+	while (depot_get_full(&depot)) {}
 	depot_lower(&depot, 100);
 	CHILD_CHECK(depot.max_full == 3);
 }
@@ -337,9 +400,9 @@ IN_CHILD(test_epochs)
 	fill(6);
 	last = depot_next_epoch(&depot); /* it was empty at first */
 	CHILD_CHECK(last.full == 0 && last.empty == 0 && last.unused == 4);
-	CHILD_CHECK((top = depot_get_full(&depot, CAPACITY)));
-	CHILD_CHECK(depot_get_full(&depot, CAPACITY));
-	CHILD_CHECK(depot_put_full(&depot, top, CAPACITY));
+	CHILD_CHECK((top = depot_get_full(&depot)));
+	CHILD_CHECK(depot_get_full(&depot));
+	CHILD_CHECK(depot_put_full(&depot, top));
 	last = depot_next_epoch(&depot);
 	CHILD_CHECK(last.full == 4 && last.empty == 1 && last.unused == 4);
 	fill(3);
@@ -357,8 +420,8 @@ IN_CHILD(test_epoch_after_shrink)
 	fill(10);
 	depot_next_epoch(&depot);
 	for (unsigned int i = 0; i < 4; i++)
-		CHILD_CHECK(depot_shrink_full(&depot, CAPACITY));
-	depot_check(&depot, CAPACITY);
+		CHILD_CHECK(depot_shrink_full(&depot));
+	depot_check(&depot);
 	last = depot_next_epoch(&depot);
 	CHILD_CHECK(last.full == 6 && last.unused == 0);
 }
@@ -367,9 +430,9 @@ IN_CHILD(test_epoch_after_shrink)
 static void spoil(void *arg)
 {
 	make();
-	CHILD_CHECK(depot_put_full(&depot, sheaf_of(5, 1), CAPACITY));
+	CHILD_CHECK(depot_put_full(&depot, sheaf_of(5, 1)));
 	CHILD_CHECK(depot_put_empty(&depot, sheaf_of(0, 0)));
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 	switch (*(int *)arg) {
 	case 0:
 		depot.nr_full++;
@@ -405,7 +468,7 @@ static void spoil(void *arg)
 		depot.full[5] = depot.full[0];
 		break;
 	}
-	depot_check(&depot, CAPACITY);
+	depot_check(&depot);
 }
 
 static void test_check_finds(void **state)
@@ -433,6 +496,8 @@ int main(void)
 		cmocka_unit_test(test_exchanges_by_lane),
 		cmocka_unit_test(test_shrink_by_lane),
 		cmocka_unit_test(test_largest_capacity),
+		cmocka_unit_test(test_other_capacities),
+		cmocka_unit_test(test_renew),
 		cmocka_unit_test(test_underflows),
 		cmocka_unit_test(test_no_empty_sheaf_is_no_overflow),
 		cmocka_unit_test(test_raise_and_shrink),

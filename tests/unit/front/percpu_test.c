@@ -278,6 +278,14 @@ BOTH_MODES(test_stop_xchg)
 	}
 }
 
+/* Of every CPU, and of none that there is not. What it is good for: tests/race/capacity_test.c. */
+BOTH_MODES(test_settle)
+{
+	here();
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		CHILD_CHECK(percpu_settle(cpu) == 0);
+}
+
 /* The way back is open from any CPU. */
 BOTH_MODES(test_put_back)
 {
@@ -478,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_cmp2_store),
 		cmocka_unit_test(test_cmp2_push),
 		cmocka_unit_test(test_stop_xchg),
+		cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_put_back),
 		cmocka_unit_test(test_stop_by_migration),
 		cmocka_unit_test(test_steps_are_atomic),

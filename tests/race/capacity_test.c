@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/capacity_test.c - an install that takes long, while the front changes its capacity or closes
+ *
+ * ctest: timeout=300 serial sanitize=no
+ *
+ * One thread misses: it fills an array and installs it, with a delay in the sequence or in the C
+ * code around it. Another one changes the capacity, or closes the front, at any moment of that. When
+ * both are done, no CPU may have an array of the old capacity, and none any that is closed; all that
+ * was cached is in the books. Without the fence that waits for installs, or without the capacity in
+ * what an install compares, the same rounds must find one.
+ */
+#include "inject.h"
+
+#if !USLAB_HAVE_RSEQ
+int main(void)
+{
+	return 77; /* no sequences in this build */
+}
+#else
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mix.h"
+#include "cache/cache.h"
+#include "child.h"
+
+#define ROUNDS 3000
+#define MOST_ROUNDS 2000000 /* until what is broken is seen */
+
+static struct kmem_cache *cache;
+static struct front *front;
+static unsigned int round_of_both; /* how often both have begun one; atomic */
+static bool misses_end;		   /* with the next one; atomic */
+static unsigned int arrived;	   /* atomic */
+static uint64_t dice;
+
+/* Both come here before and after each round. They spin: a round is some microseconds. */
+static void meet(void)
+{
+	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
+
+	if (fetch_add(&arrived, 1) == 1) {
+		store_relaxed(&arrived, 0);
+		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
+	}
+	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
+		if (i % 1024 == 1023)
+			sched_yield();
+}
+
+static void pin(unsigned int which)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	for (;; cpu++)
+		if (CPU_ISSET(cpu, &all) && !which--)
+			break;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* The places of an install: 9 to 11 in the sequence, 0 before one of the loads around it. */
+static void delay_install(uint64_t r)
+{
+	int loops = (int)(r >> 8 & 511);
+
+	if (r & 3) {
+		race_delay[9 + r % 3] = loops;
+	} else {
+		race_delay[0] = 20 * loops;
+		race_skip = (int)(r >> 20 & 7);
+	}
+}
+
+/* Only misses: the words are stopped when a round begins. */
+static void *miss(void *arg)
+{
+	void *p[40];
+
+	pin(0);
+	for (unsigned int n = 0;; n++) {
+		uint64_t r = mix_bits(n + 1) ^ mix_multiply(n);
+
+		meet();
+		if (load_relaxed(&misses_end))
+			return arg;
+		delay_install(r);
+		p[0] = kmem_cache_alloc(cache, GFP_KERNEL);
+		if (r >> 30 & 1) {
+			if (!kmem_cache_alloc_bulk(cache, GFP_KERNEL, 39, p + 1))
+				abort();
+			kmem_cache_free_bulk(cache, 39, p + 1);
+		}
+		kmem_cache_free(cache, p[0]);
+		memset(race_delay, 0, sizeof(race_delay));
+		meet();
+	}
+}
+
+static uint64_t draw(void)
+{
+	dice ^= dice << 13;
+	dice ^= dice >> 7;
+	dice ^= dice << 17;
+	return dice >> 8;
+}
+
+/* Nothing runs: is a word or a spare left that should not be? */
+static bool is_wrong(bool closed)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		uintptr_t top[] = { load_relaxed(percpu_word(front->id, cpu)),
+				    load_relaxed(percpu_spare(front->id, cpu)) };
+
+		for (unsigned int i = 0; i < ARRAY_SIZE(top); i++)
+			if (top[i] && top[i] != front_stop_word &&
+			    (closed || sheaf_capacity(top[i]) != front->capacity))
+				return true;
+	}
+	return false;
+}
+
+/* true: something was wrong. */
+static bool one_round(void)
+{
+	uint64_t r = draw();
+	bool close = (r & 3) == 0;
+	bool wrong;
+
+	meet();
+	spin((int)(r >> 8 & 4095));
+	if (close)
+		front_close(front);
+	else if (kmem_cache_set_capacity(cache, front->capacity == 5 ? 31 : 5))
+		abort();
+	meet();
+	wrong = is_wrong(close);
+	if (close)
+		front_open(front);
+	/* the next round begins with stopped words */
+	front->ops->drain(front);
+	return wrong;
+}
+
+/* *arg: what is broken. Ends with status 3 once something is wrong. */
+static void rounds(void *arg)
+{
+	struct kmem_cache_args args = { .front = "array", .engine = "slub" };
+	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
+	bool wrong = false;
+	pthread_t thread;
+	unsigned int n;
+
+	race_broken = *(int *)arg;
+	cache = kmem_cache_create_args("race", 64, &args, 0);
+	front = &cache_of(cache)->front;
+	dice = 88172645463325252ull;
+	pthread_create(&thread, NULL, miss, NULL);
+	pin(1);
+	for (n = 0; n < most && !wrong; n++)
+		wrong = one_round();
+	if (wrong) {
+		dprintf(STDERR_FILENO, "race: wrong in round %u\n", n);
+		_exit(3);
+	}
+	store_relaxed(&misses_end, true);
+	meet();
+	pthread_join(thread, NULL);
+	cache_check_all();
+	CHILD_CHECK(front->ops->held(front) == 0 && kmem_cache_shrink(cache) == 0);
+	kmem_cache_destroy(cache);
+}
+
+static void run(int broken)
+{
+	struct child c;
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	if (!percpu_rseq || CPU_COUNT(&set) < 2)
+		skip(); /* nothing is under way on another CPU */
+	c = child_run(rounds, &broken);
+	if (!broken) {
+		assert_true(child_passed(&c));
+		return;
+	}
+	printf("race: broken on purpose (%d): status %#x, %.70s\n", broken, c.status, c.text);
+	assert_int_not_equal(c.status, 0);
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	run(0);
+}
+
+static void test_no_settle_is_seen(void **state)
+{
+	(void)state;
+	run(BROKEN_SETTLE);
+}
+
+static void test_no_gate_is_seen(void **state)
+{
+	(void)state;
+	run(BROKEN_GATE);
+}
+
+static void test_closed_unseen_is_seen(void **state)
+{
+	(void)state;
+	run(BROKEN_CLOSED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_no_settle_is_seen),
+		cmocka_unit_test(test_no_gate_is_seen),
+		cmocka_unit_test(test_closed_unseen_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif
