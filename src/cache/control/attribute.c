@@ -102,9 +102,10 @@ static long set_skip_kfence(struct cache *c, unsigned long value)
 /* CONTROL_CAPACITY_BY_SIZE: as object size gives; 0: none, as is read then. */
 static long set_capacity(struct cache *c, unsigned long value)
 {
+	BUILD_ASSERT(CONTROL_CAPACITY_MAX == CACHE_MAX_CAPACITY);
 	if (value == CONTROL_CAPACITY_BY_SIZE)
 		return cache_set_capacity_locked(c, 0);
-	if (value > CACHE_MAX_CAPACITY)
+	if (value > CONTROL_CAPACITY_MAX)
 		return -EINVAL;
 	return cache_set_capacity_locked(c, value ? (unsigned int)value : FRONT_CAPACITY_NONE);
 }

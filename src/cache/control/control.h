@@ -56,7 +56,8 @@ enum control_command {
 
 #define CONTROL_TEXT 64
 #define CONTROL_PATTERNS 2048
-/* Of CONTROL_SET's attribute "sheaf_capacity": as the size of the objects gives. */
+/* Of CONTROL_SET's attribute "sheaf_capacity": objects, 0: no arrays; or: as their size gives. */
+#define CONTROL_CAPACITY_MAX 1024
 #define CONTROL_CAPACITY_BY_SIZE UINT32_MAX
 #define CONTROL_SAMPLING 1     /* in *kick: smaller than every size but 0 */
 #define CONTROL_SAMPLING_MIN 1 /* of sample_mean */

@@ -3,11 +3,12 @@
  * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
  *
  * Flow:       called by main.c; calls options.c, process/source.c and target.c for the process,
- *             pattern.c for its caches, command.c and command_messages.c for the command. In:
- *             options; out: one command in the mailbox, and a table of what it changed: the
- *             difference of two snapshots.
+ *             pattern.c for its caches, command.c and command_messages.c for the command,
+ *             debug_capacity.c for --capacity. In: options; out: one command in the mailbox, and a
+ *             table of what it changed: the difference of two snapshots.
  *
- * Read this file, then command.h, command.c (the mailbox, from outside) and command_messages.c.
+ * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c and
+ * debug_capacity.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,21 +18,20 @@
 #include <string.h>
 #include <time.h>
 
-#include "command/command.h"
+#include "command/debug_job.h"
 #include "command/debug_flags.h"
 #include "options.h"
 #include "pattern.h"
 #include "inspect/options.h"
-#include "process/source.h"
 #include "util.h"
 
-#define COMMAND "debug"
-#define MAX_PATTERNS 64
+#define COMMAND DEBUG_COMMAND
 
 static const char usage[] =
 	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... FLAGS|-\n"
 	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
-	"Switch the checks of caches of a running program on and off.\n"
+	"       uslab debug -p PID --cache PATTERN [--cache PATTERN]... --capacity N\n"
+	"Switch the checks of caches of a running program on and off, or change their capacity.\n"
 	"\n"
 	"FLAGS, in any case, are the kernel's; they are what the caches have from then on:";
 
@@ -40,7 +40,7 @@ static const char notes[] =
 	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
 	"error.";
 
-enum { OPTION_STATUS = OPTION_OWN, OPTION_VALIDATE, OPTION_SHRINK };
+enum { OPTION_STATUS = OPTION_OWN, OPTION_VALIDATE, OPTION_SHRINK, OPTION_CAPACITY };
 
 static const struct option_row rows[] = {
 	ROW_PID,
@@ -52,6 +52,9 @@ static const struct option_row rows[] = {
 	{ OPTION_STATUS, "status", NULL, "which caches are checked, and how many objects of them" },
 	{ OPTION_VALIDATE, "validate", NULL, "check all objects of checked caches now" },
 	{ OPTION_SHRINK, "shrink", NULL, "give the memory of empty slabs back" },
+	{ OPTION_CAPACITY, "capacity", "N",
+	  "objects that an array of a CPU holds: 1 to 31 (queues: to 1024); 0: no arrays; default: "
+	  "as the size of the objects gives" },
 	ROW_WAIT,
 	ROW_FORCE,
 	{ 0 },
@@ -66,22 +69,6 @@ static void list_debug_flags(void)
 	puts("  -  none of these\n"
 	     "+FLAGS adds debug flags to what a cache has, and -- -FLAGS takes some away.");
 }
-
-struct debug_job {
-	struct source_options source;
-	const char *debug_flags; /* NULL: status, validate or shrink */
-	int action;		 /* OPTION_STATUS, ...; 0: debug flags */
-	unsigned int wait_ms;
-	bool named; /* some --cache was given */
-	bool verbose;
-	unsigned int nr_patterns;
-	const char *pattern[MAX_PATTERNS];
-
-	struct target *target;
-	const struct target_root *root;
-	struct snapshot *before;
-	struct snapshot *after;
-};
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -100,7 +87,8 @@ static bool are_debug_flags(const char *text)
 static int set_action(struct debug_job *job, int option)
 {
 	if (job->action && job->action != option)
-		return util_usage_error(COMMAND, "one of --status, --validate and --shrink only");
+		return util_usage_error(COMMAND, "one of --status, --validate, --shrink and "
+						 "--capacity only");
 	job->action = option;
 	return EXIT_OK;
 }
@@ -110,10 +98,20 @@ static int add_pattern(struct debug_job *job, const char *pattern)
 	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
 		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
 					CONTROL_TEXT - 1);
-	if (job->nr_patterns == MAX_PATTERNS)
-		return util_usage_error(COMMAND, "more than %d patterns", MAX_PATTERNS);
+	if (job->nr_patterns == DEBUG_MAX_PATTERNS)
+		return util_usage_error(COMMAND, "more than %d patterns", DEBUG_MAX_PATTERNS);
 	job->pattern[job->nr_patterns++] = pattern;
 	return EXIT_OK;
+}
+
+static int set_capacity(struct debug_job *job, const char *value)
+{
+	if (!strcmp(value, "default"))
+		job->capacity = CONTROL_CAPACITY_BY_SIZE;
+	else if (!util_parse_number(value, 0, CONTROL_CAPACITY_MAX, &job->capacity))
+		return util_usage_error(COMMAND, "'%s' is no capacity: 0 to %d objects, or default",
+					value, CONTROL_CAPACITY_MAX);
+	return set_action(job, OPTION_CAPACITY);
 }
 
 static int set_option(void *arg, int option, const char *value)
@@ -135,9 +133,16 @@ static int set_option(void *arg, int option, const char *value)
 			return util_usage_error(COMMAND, "'%s' is no number of seconds", value);
 		job->wait_ms = (unsigned int)number * 1000;
 		return EXIT_OK;
+	case OPTION_CAPACITY:
+		return set_capacity(job, value);
 	default:
 		return set_action(job, option);
 	}
+}
+
+static int ask_for_caches(void)
+{
+	return util_usage_error(COMMAND, "which caches? Use --cache PATTERN ('*' for all)");
 }
 
 static int check(void *arg, int argc, char **argv)
@@ -150,6 +155,8 @@ static int check(void *arg, int argc, char **argv)
 	if (job->action && optind < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	job->named = job->nr_patterns > 0;
+	if (job->action == OPTION_CAPACITY && !job->named)
+		return ask_for_caches();
 	if (job->action) {
 		if (!job->named)
 			job->pattern[job->nr_patterns++] = "*";
@@ -164,9 +171,7 @@ static int check(void *arg, int argc, char **argv)
 	if (!are_debug_flags(job->debug_flags))
 		return util_usage_error(COMMAND, "'%s': debug flags are %s", job->debug_flags,
 					debug_flags_list(known, ", ", " and "));
-	if (!job->nr_patterns)
-		return util_usage_error(COMMAND, "which caches? Use --cache PATTERN ('*' for all)");
-	return EXIT_OK;
+	return job->nr_patterns ? EXIT_OK : ask_for_caches();
 }
 
 static const struct option_table options = { .command = COMMAND,
@@ -193,8 +198,8 @@ static bool is_for_blocks(const struct debug_job *job, const char *name)
 	return false;
 }
 
-static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
-		      const struct snapshot_cache *c)
+bool debug_is_chosen(const struct debug_job *job, const struct snapshot *s,
+		     const struct snapshot_cache *c)
 {
 	if (c->whole_pages && !is_for_blocks(job, c->name))
 		return false;
@@ -204,8 +209,7 @@ static bool is_chosen(const struct debug_job *job, const struct snapshot *s,
 	return false;
 }
 
-/* EXIT_OK, or EXIT_FAILED with a message: a pattern matches no cache. Then nothing is done. */
-static int check_patterns(const struct debug_job *job)
+int debug_check_patterns(const struct debug_job *job)
 {
 	const struct snapshot *s = job->before;
 
@@ -240,7 +244,7 @@ static int show_status(const struct debug_job *job)
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
 
-		if (!is_chosen(job, s, c) || (!job->named && !is_debugged(c)))
+		if (!debug_is_chosen(job, s, c) || (!job->named && !is_debugged(c)))
 			continue;
 		count++;
 		printf("%-21s %-8s %8lu %8lu %8lu%s\n", c->name, debug_flags_text(text, c->flags),
@@ -254,7 +258,7 @@ static int show_status(const struct debug_job *job)
 	return EXIT_OK;
 }
 
-static double now_seconds(void)
+double debug_seconds(void)
 {
 	struct timespec now;
 
@@ -265,7 +269,7 @@ static double now_seconds(void)
 /* The command to the process; with the exact name of whole pages if they are meant. */
 struct names {
 	unsigned int nr;
-	const char *pattern[MAX_PATTERNS + 1];
+	const char *pattern[DEBUG_MAX_PATTERNS + 1];
 };
 
 static void find_names(const struct debug_job *job, bool blocks, struct names *names)
@@ -274,7 +278,7 @@ static void find_names(const struct debug_job *job, bool blocks, struct names *n
 
 	names->nr = job->nr_patterns;
 	memcpy(names->pattern, job->pattern, job->nr_patterns * sizeof(job->pattern[0]));
-	if (blocks && row->whole_pages && is_chosen(job, job->before, row))
+	if (blocks && row->whole_pages && debug_is_chosen(job, job->before, row))
 		names->pattern[names->nr++] = row->name;
 }
 
@@ -289,7 +293,7 @@ static int send_all(struct debug_job *job, enum control_command command, uint64_
 		.argument = job->debug_flags,
 		.wait_ms = job->wait_ms,
 	};
-	int status = check_patterns(job);
+	int status = debug_check_patterns(job);
 	struct control reply;
 	struct names names;
 
@@ -349,7 +353,7 @@ static void find_changes(struct changes *all, const struct debug_job *job, bool 
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *before = &s->cache[i], *after;
 
-		if (!is_chosen(job, s, before))
+		if (!debug_is_chosen(job, s, before))
 			continue;
 		after = pattern_same(job->after, before);
 		if (after && (done || (before->flags ^ after->flags) & debug_flags))
@@ -381,7 +385,7 @@ static void print_change(const struct change *change)
 	puts(change->remain ? "  (checked objects remain)" : "");
 }
 
-static int again(struct debug_job *job)
+int debug_again(struct debug_job *job)
 {
 	return target_snapshot_root(job->target, job->root, job->after);
 }
@@ -405,16 +409,16 @@ static void print_changes(const struct debug_job *job, const struct changes *all
 static int switch_debug_flags(struct debug_job *job)
 {
 	struct changes *all = calloc(1, sizeof(*all));
-	double start = now_seconds();
+	double start = debug_seconds();
 	uint64_t value;
 	int status;
 
 	if (!all)
 		return util_fail(COMMAND, "out of memory");
 	status = send_all(job, CONTROL_DEBUG, &value);
-	start = now_seconds() - start;
+	start = debug_seconds() - start;
 	/* what was switched before something failed is shown as well, and nothing else then */
-	if (again(job) == EXIT_OK) {
+	if (debug_again(job) == EXIT_OK) {
 		find_changes(all, job, status == EXIT_OK);
 		if (status == EXIT_OK || all->nr)
 			print_changes(job, all, status == EXIT_OK, start);
@@ -460,7 +464,7 @@ static int validate_some(struct debug_job *job, const char *const *pattern, unsi
 static int validate_all(struct debug_job *job, struct validated *sum)
 {
 	const struct snapshot *s = job->before;
-	int status = check_patterns(job);
+	int status = debug_check_patterns(job);
 	struct names names;
 	unsigned int nr;
 
@@ -478,7 +482,7 @@ static int validate_all(struct debug_job *job, struct validated *sum)
 	if (job->verbose && sum->refused)
 		util_warn(COMMAND, "%u of %u caches never had debug flags", sum->refused,
 			  sum->asked);
-	return again(job);
+	return debug_again(job);
 }
 
 /* Errors that are found are reported by the program; here they are counted. */
@@ -501,7 +505,7 @@ static unsigned long chosen_bytes(const struct debug_job *job, const struct snap
 	unsigned long bytes = 0;
 
 	for (unsigned int i = 0; i < s->nr_caches; i++)
-		if (is_chosen(job, s, &s->cache[i]) && !s->cache[i].whole_pages)
+		if (debug_is_chosen(job, s, &s->cache[i]) && !s->cache[i].whole_pages)
 			bytes += s->cache[i].slab_bytes;
 	return bytes;
 }
@@ -513,7 +517,7 @@ static int shrink(struct debug_job *job)
 	int status = send_all(job, CONTROL_SHRINK, &value);
 
 	if (status == EXIT_OK)
-		status = again(job);
+		status = debug_again(job);
 	if (status == EXIT_OK)
 		printf("slabs of process %d (%s): %s -> %s\n", (int)job->source.pid,
 		       job->target->program,
@@ -536,6 +540,8 @@ static int perform(struct debug_job *job)
 		return validate(job);
 	case OPTION_SHRINK:
 		return shrink(job);
+	case OPTION_CAPACITY:
+		return debug_set_capacity(job);
 	default:
 		return switch_debug_flags(job);
 	}

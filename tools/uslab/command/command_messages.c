@@ -150,6 +150,9 @@ static const char *result_text(int32_t result)
 		return "it cannot do that";
 	case -EINVAL:
 		return "not for a cache in its state";
+	case -EBUSY:
+		return "one of its CPUs cannot be reached (without membarrier(2)); nothing was "
+		       "changed";
 	default:
 		return strerror(result < 0 && result > INT32_MIN ? -result : result);
 	}

@@ -100,6 +100,7 @@ enum fs_store {
 	FS_STORE_UINT,	   /* any unsigned int */
 	FS_STORE_OBJECTS,  /* likewise; only 0 while debugging */
 	FS_STORE_PERCENT,  /* 0 to 100, else ERANGE */
+	FS_STORE_CAPACITY, /* a number that fits, or "default" */
 	FS_STORE_FLAG,	   /* '1' sets a debug flag, all else clears it */
 	FS_STORE_BIT,	   /* '0' or '1' */
 	FS_STORE_ZERO,	   /* '0' */

@@ -251,7 +251,7 @@ static const struct fs_attribute attributes[] = {
 	UINT("objs_per_slab", objs_per_slab, FS_READ_ONLY),
 	UINT("order", order, FS_STORE_UINT),
 	UINT("cpu_partial", cpu_partial, FS_STORE_OBJECTS),
-	UINT("sheaf_capacity", capacity, FS_READ_ONLY),
+	UINT("sheaf_capacity", capacity, FS_STORE_CAPACITY),
 	{ .name = "min_partial",
 	  .show = show_ulong,
 	  .value = AT(min_partial),

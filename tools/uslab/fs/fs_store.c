@@ -76,6 +76,19 @@ static int parse_and_set(const struct fs_attribute *a, const char *text, size_t 
 	return ret ? ret : set_number(request, a->name, value);
 }
 
+/* The process knows how many fit the cache's front. */
+static int set_capacity(const struct fs_attribute *a, const char *text, size_t size,
+			struct fs_request *request)
+{
+	static const char by_size[] = "default";
+	size_t len = sizeof(by_size) - 1;
+
+	if (size >= len && !memcmp(text, by_size, len) &&
+	    (size == len || (size == len + 1 && text[len] == '\n')))
+		return set_number(request, a->name, CONTROL_CAPACITY_BY_SIZE);
+	return parse_and_set(a, text, size, CONTROL_CAPACITY_MAX, request);
+}
+
 static int set_letter(const struct fs_attribute *a, const char *text, struct fs_request *request)
 {
 	request->command = CONTROL_DEBUG;
@@ -114,6 +127,8 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 										      : ret;
 	case FS_STORE_PERCENT:
 		return parse_and_set(a, text, size, 100, request);
+	case FS_STORE_CAPACITY:
+		return set_capacity(a, text, size, request);
 	case FS_STORE_FLAG:
 		return set_letter(a, &first, request);
 	case FS_STORE_BIT:

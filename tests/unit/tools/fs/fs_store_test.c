@@ -79,6 +79,23 @@ static void test_cpu_partial_of_debug_cache(void **state)
 	expect("cpu_partial", "0\n", CONTROL_SET, "cpu_partial=0");
 }
 
+static void test_capacity(void **state)
+{
+	static const char *const none[] = { "",		"\n",	      "-1",  "defaul",
+					    "defaults", "default \n", "none" };
+
+	(void)state;
+	expect("sheaf_capacity", "31\n", CONTROL_SET, "sheaf_capacity=31");
+	expect("sheaf_capacity", "0", CONTROL_SET, "sheaf_capacity=0");
+	expect("sheaf_capacity", "1024", CONTROL_SET, "sheaf_capacity=1024");
+	expect("sheaf_capacity", "default", CONTROL_SET, "sheaf_capacity=4294967295");
+	expect("sheaf_capacity", "default\n", CONTROL_SET, "sheaf_capacity=4294967295");
+	assert_int_equal(store("sheaf_capacity", "1025"), -ERANGE);
+	assert_int_equal(store("sheaf_capacity", "4294967295"), -ERANGE);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(store("sheaf_capacity", none[i]), -EINVAL);
+}
+
 static void test_debug_flags(void **state)
 {
 	(void)state;
@@ -167,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_numbers_that_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cpu_partial_of_debug_cache, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_capacity, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_flags, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_words, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_patterns, setup, teardown),
