@@ -6,6 +6,7 @@
 How long things take, and the throughput that comes back, is printed; USLAB_TEST_STRICT=1 in the environment asserts
 it (within 5 %), which takes a quiet machine.
 """
+import json
 import os
 import re
 import signal
@@ -235,6 +236,53 @@ class Live(unittest.TestCase):
                          r"[1-9]\d* of \d+ caches never had debug flags\n")
         self.assertIn("ever had debug flags", self.debug("--cache", "malloc-80", "--validate", status=1))
 
+    def capacities(self):
+        result = uslab("info", "-p", self.load.pid, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {cache["name"]: cache["capacity"] for cache in json.loads(result.stdout)["caches"] if cache["id"]}
+
+    def test_capacity(self):
+        before = self.capacities()
+        text = self.debug("--cache", "malloc-64", "--capacity", 4)
+        self.assertRegex(text, r"^malloc-64 +31 -> 4\n1 cache of process \d+ \(\S+\) changed in [\d.]+ ms\n$")
+        self.assertEqual(self.capacities(), {**before, "malloc-64": 4})
+        self.load.wait_rounds()
+        text = self.debug("--cache", "malloc-6?", "--cache", "malloc-64", "--capacity", 4)
+        self.assertRegex(text, r"^malloc-64 +4, as before\n0 caches of process \d+ \(\S+\) changed\n$")
+        for capacity, number in (("31", 31), ("0", 0), ("1", 1)):
+            text = self.debug("--cache", "malloc-*", "--capacity", capacity)
+            self.assertRegex(text, r"\n[1-9]\d* caches of process \d+ \(\S+\) changed in")
+            self.assertEqual(set(self.capacities().values()), {number})
+            self.load.wait_rounds()
+        self.assertEqual(len(re.findall(r"(?m)^malloc-\d+ +1 -> 0$", self.debug("-v", "--cache", "*", "--capacity", 0))),
+                         len(before))
+        self.debug("--cache", "*", "--capacity=default")
+        self.assertEqual(self.capacities(), before)
+        self.load.wait_rounds()
+        self.assertEqual(self.load.lost, 0)
+        self.assertEqual(self.load.stderr(), "")
+        self.assertEqual(self.load.close(), 0)
+
+    def test_capacity_with_debug_flags(self):
+        self.debug("--cache", "malloc-64", "FZPU")
+        self.debug("--cache", "malloc-*", "--capacity", 3)
+        self.load.wait_rounds()
+        self.debug("--cache", "malloc-64", "-")
+        self.load.wait_rounds()
+        self.debug("--cache", "malloc-64", "--shrink")
+        self.assertEqual(self.capacities()["malloc-64"], 3)
+        self.assertEqual(self.load.lost, 0)
+        self.assertEqual(self.load.stderr(), "")
+
+    def test_capacity_refused(self):
+        before = self.capacities()
+        self.assertIn("malloc-64: an array of front array holds 1 to 31 objects (0: no arrays); nothing was changed",
+                      self.debug("--cache", "malloc-64", "--capacity", 32, status=1))
+        self.assertIn("no cache 'none'", self.debug("--cache", "malloc-64", "--cache", "none", "--capacity", 4,
+                                                    status=1))
+        self.assertIn("has arrays", self.debug("--cache", "malloc-large", "--capacity", 4, status=1))
+        self.assertEqual(self.capacities(), before)
+
     def test_unknown_cache(self):
         self.assertIn("no cache 'none-*'", self.debug("--cache", "none-*", "F", status=1))
         self.debug("--cache", "none-*", "--status", status=1)
@@ -311,7 +359,12 @@ class Usage(unittest.TestCase):
                           ["-p", "1", "F"], ["-p", "1", "-c", "a", "Q"], ["-p", "1", "-c", "a", "+"],
                           ["-p", "1", "-c", "", "F"], ["-p", "1", "-c", "a", "F", "Z"],
                           ["-p", "1", "--status", "F"], ["-p", "1", "--status", "--shrink"],
-                          ["-p", "1", "-c", "x" * 64, "F"], ["--no-such"], ["-p"]):
+                          ["-p", "1", "-c", "x" * 64, "F"], ["--no-such"], ["-p"],
+                          ["-p", "1", "--capacity", "4"], ["-p", "1", "-c", "a", "--capacity"],
+                          ["-p", "1", "-c", "a", "--capacity", "4", "F"],
+                          ["-p", "1", "-c", "a", "--capacity", "4", "--shrink"],
+                          *(["-p", "1", "-c", "a", "--capacity", number]
+                            for number in ("", "x", "-1", "4 ", "1025", "4294967295", "0x4", "none"))):
             self.refused(2, *arguments)
 
     def test_no_process(self):

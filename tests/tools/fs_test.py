@@ -200,7 +200,7 @@ class Tree(Case):
                     if os.stat(f"{top}/kernel/slab/widget/{name}").st_mode == 0o100600}
         self.assertEqual(writable, WRITABLE_HERE | set(STATISTICS) | {
             "min_partial", "cpu_partial", "remote_node_defrag_ratio", "shrink", "validate",
-            "skip_kfence"})
+            "skip_kfence", "sheaf_capacity"})
         for name in set(SHAPES) - writable:
             self.assertEqual(os.stat(f"{top}/kernel/slab/widget/{name}").st_mode, 0o100400)
         owner = os.stat(f"{top}/kernel/slab/widget")
@@ -342,6 +342,24 @@ class Writing(Case):
                 self.assertEqual(write(text, self.slab, "widget", name), want)
                 if name not in ("alloc_slab", "objects", "slabs"):
                     self.assertEqual(read(self.slab, "widget", name), before)
+
+    def test_capacity(self):
+        first = read(self.slab, "widget/sheaf_capacity")
+        for text, want in (("4\n", "4\n"), ("0", "0\n"), ("31", "31\n"), ("default\n", first), ("0\n", "0\n"),
+                           ("default", first)):
+            self.assertEqual(write(text, self.slab, "widget/sheaf_capacity"), 0, text)
+            self.assertEqual(read(self.slab, "widget/sheaf_capacity"), want)
+        for cache, text, want in (("widget", "32", errno.EINVAL), ("widget", "1025", errno.ERANGE),
+                                  ("widget", "-1", errno.EINVAL), ("widget", "few", errno.EINVAL),
+                                  ("queued", "0", errno.EINVAL), ("on-cpus", "4", errno.EOPNOTSUPP),
+                                  ("on-cpus", "default", errno.EOPNOTSUPP)):
+            with self.subTest(cache=cache, text=text):
+                before = read(self.slab, cache, "sheaf_capacity")
+                self.assertEqual(write(text, self.slab, cache, "sheaf_capacity"), want)
+                self.assertEqual(read(self.slab, cache, "sheaf_capacity"), before)
+        self.assertEqual(write("50\n", self.slab, "queued/sheaf_capacity"), 0)
+        self.assertEqual(read(self.slab, "queued/sheaf_capacity"), "50\n")
+        self.assertIsNone(self.process.poll())
 
     def test_statistics(self):
         before = int(read(self.slab, "on-cpus/alloc_slab").split()[0])

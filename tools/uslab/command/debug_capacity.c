@@ -71,9 +71,10 @@ static int check_caches(const struct debug_job *job)
 		if (job->capacity != CONTROL_CAPACITY_BY_SIZE &&
 		    (job->capacity < l->min || job->capacity > l->max))
 			return util_fail(COMMAND,
-					 "cache %s: with front %s an array holds %u to %u objects; "
+					 "cache %s: an array of front %s holds 1 to %u objects%s; "
 					 "nothing was changed",
-					 c->name, c->front, l->min, l->max);
+					 c->name, c->front, l->max,
+					 l->min ? "" : " (0: no arrays)");
 	}
 	return meant ? EXIT_OK
 		     : util_fail(COMMAND,
@@ -136,7 +137,8 @@ static void add_change(struct change *all, unsigned int *nr, const struct change
 	all[i].count++;
 }
 
-static unsigned int find_changes(const struct debug_job *job, struct change *all)
+/* done: the command was carried out for those without a change, too. */
+static unsigned int find_changes(const struct debug_job *job, bool done, struct change *all)
 {
 	unsigned int nr = 0;
 
@@ -147,7 +149,7 @@ static unsigned int find_changes(const struct debug_job *job, struct change *all
 		if (!is_meant(job, before))
 			continue;
 		after = pattern_same(job->after, before);
-		if (after)
+		if (after && (done || before->capacity != after->capacity))
 			add_change(all, &nr,
 				   &(struct change){ before->capacity, after->capacity, before, 0 },
 				   job->verbose);
@@ -173,18 +175,26 @@ static void print_change(const struct change *change)
 	putchar('\n');
 }
 
-static void print_changes(const struct debug_job *job, struct change *all, double seconds)
+static void print_changes(const struct debug_job *job, bool done, struct change *all,
+			  double seconds)
 {
-	unsigned int nr = find_changes(job, all);
+	unsigned int nr = find_changes(job, done, all);
 	unsigned int changed = 0;
 
+	if (!done && !nr)
+		return;
 	for (unsigned int i = 0; i < nr; i++) {
 		print_change(&all[i]);
 		if (all[i].from != all[i].to)
 			changed += all[i].count;
 	}
-	printf("%u cache%s of process %d (%s) changed in %.1f ms\n", changed,
-	       changed == 1 ? "" : "s", (int)job->source.pid, job->target->program, seconds * 1000);
+	printf("%u cache%s of process %d (%s) changed", changed, changed == 1 ? "" : "s",
+	       (int)job->source.pid, job->target->program);
+	if (!done)
+		fputs(", and no more", stdout);
+	else if (changed)
+		printf(" in %.1f ms", seconds * 1000);
+	putchar('\n');
 }
 
 int debug_set_capacity(struct debug_job *job)
@@ -192,19 +202,23 @@ int debug_set_capacity(struct debug_job *job)
 	struct change *all = calloc(SNAPSHOT_MAX_CACHES, sizeof(*all));
 	double start = debug_seconds();
 	int status;
+	bool done;
 
 	if (!all)
 		return util_fail(COMMAND, "out of memory");
 	status = debug_check_patterns(job);
 	if (status == EXIT_OK)
 		status = check_caches(job);
-	if (status == EXIT_OK)
-		status = send_all(job);
+	if (status != EXIT_OK) {
+		free(all);
+		return status;
+	}
+	done = send_all(job) == EXIT_OK;
 	start = debug_seconds() - start;
+	/* what was changed before something failed is shown as well */
+	status = debug_again(job);
 	if (status == EXIT_OK)
-		status = debug_again(job);
-	if (status == EXIT_OK)
-		print_changes(job, all, start);
+		print_changes(job, done, all, start);
 	free(all);
-	return status;
+	return done ? status : EXIT_FAILED;
 }
