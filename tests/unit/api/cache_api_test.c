@@ -349,6 +349,34 @@ static unsigned long held(struct kmem_cache *s)
 	return cache_of(s)->front.ops->held(&cache_of(s)->front);
 }
 
+static void capacities(void *arg)
+{
+	struct kmem_cache_args args = { .front = "array" };
+	struct kmem_cache *s;
+
+	(void)arg;
+	CHILD_CHECK(uslab_set_capacity("nothing", 4) == -ENOENT); /* makes the library ready */
+	CHILD_CHECK(uslab_set_capacity("kmalloc-64", 4) == 1);
+	kfree(kmalloc(64, GFP_KERNEL));
+	stay_here();
+	s = kmem_cache_create_args("c", 64, &args, 0);
+	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
+	CHILD_CHECK(held(s) == 31);
+	CHILD_CHECK(kmem_cache_set_capacity(s, 4) == 0 && held(s) == 0);
+	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
+	CHILD_CHECK(held(s) == 4);
+	CHILD_CHECK(kmem_cache_set_capacity(s, 32) == -EINVAL && held(s) == 4);
+	CHILD_CHECK(kmem_cache_set_capacity(s, USLAB_CAPACITY_NONE) == 0);
+	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
+	CHILD_CHECK(held(s) == 0);
+	CHILD_CHECK(kmem_cache_set_capacity(s, 0) == 0);
+	kmem_cache_destroy(s);
+	args.front = "none";
+	s = kmem_cache_create_args("n", 64, &args, 0);
+	CHILD_CHECK(kmem_cache_set_capacity(s, 4) == -EOPNOTSUPP);
+	kmem_cache_destroy(s);
+}
+
 static void queues(void *arg)
 {
 	struct kmem_cache_args args = { .front = "queues" };
@@ -373,6 +401,13 @@ static void queues(void *arg)
 	CHILD_CHECK(held(s) == 0 && kmem_cache_shrink(s) == 0);
 	kmem_cache_destroy(s);
 	kmem_cache_destroy(other);
+}
+
+static void test_capacities(void **state)
+{
+	struct child c = child_run(capacities, state);
+
+	assert_true(child_passed(&c));
 }
 
 static void test_queues(void **state)
@@ -636,6 +671,7 @@ int main(void)
 		cmocka_unit_test(test_ctor),	   cmocka_unit_test(test_destroy_live),
 		cmocka_unit_test(test_two_forms),  cmocka_unit_test(test_kernel_arguments),
 		cmocka_unit_test(test_usercopy),   cmocka_unit_test(test_all_comes_back),
+		cmocka_unit_test(test_capacities),
 		cmocka_unit_test(test_queues),
 	};
 

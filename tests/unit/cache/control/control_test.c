@@ -201,6 +201,26 @@ IN_CHILD(test_tune)
 	CHILD_CHECK(send(CONTROL_TUNE, "n", "20 10 4", 0) == -EOPNOTSUPP);
 }
 
+IN_CHILD(test_capacity)
+{
+	struct cache *c;
+
+	ready();
+	c = make_front("c", 64, "array");
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=4", 0) == 0 && c->front.capacity == 4);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=32", 0) == -EINVAL);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=1025", 0) == -EINVAL);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=4294967300", 0) == -EINVAL);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=18446744073709551615", 0) == -EINVAL);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=", 0) == -EINVAL);
+	CHILD_CHECK(c->front.capacity == 4);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=0", 0) == 0 && c->front.capacity == 0);
+	CHILD_CHECK(send(CONTROL_SET, "c", "sheaf_capacity=4294967295", 0) == 0);
+	CHILD_CHECK(c->front.capacity == 31);
+	make_front("n", 64, "none");
+	CHILD_CHECK(send(CONTROL_SET, "n", "sheaf_capacity=4", 0) == -EOPNOTSUPP);
+}
+
 IN_CHILD(test_kfence)
 {
 	struct cache *c;
@@ -477,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_shrink_and_trim),
 		cmocka_unit_test(test_validate),
 		cmocka_unit_test(test_tune),
+		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_kfence),
 		cmocka_unit_test(test_slow_paths),
 		cmocka_unit_test(test_before_the_call),
