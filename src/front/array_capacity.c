@@ -7,7 +7,7 @@
  * Invariants: a sheaf has the capacity that it was made with for as long as it is there, and says
  *             which (depot.h). Installs and depots take none but those of the capacity of now.
  * Locks:      the registry lock, held by callers; inside growth_lock, depot.lock, the engine's.
- * Flow:       called through front_array_ops, by cache/; calls array.c, array_limit.c, depot.c,
+ * Flow:       called through front_array_ops; calls array.c, array_limit.c, depot.c,
  *             page/realtime.h.
  *
  * A change has three steps, in this order:

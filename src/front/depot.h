@@ -10,8 +10,8 @@
  *             by the address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
- * Flow:       called by array.c, array_bulk.c, array_limit.c, array_sheaf.h, cache/debug/misuse.c,
- *             inspect/address.c and inspect/fronts.c; calls page/meta.c.
+ * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_limit.c, array_sheaf.h,
+ *             cache/debug/misuse.c, inspect/address.c and inspect/fronts.c; calls page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of

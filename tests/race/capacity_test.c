@@ -5,10 +5,10 @@
  * ctest: timeout=300 serial sanitize=no
  *
  * One thread misses: it fills an array and installs it, with a delay in the sequence or in the C
- * code around it. Another one changes the capacity, or closes the front, at any moment of that. When
- * both are done, no CPU may have an array of the old capacity, and none any that is closed; all that
- * was cached is in the books. Without the fence that waits for installs, or without the capacity in
- * what an install compares, the same rounds must find one.
+ * code around it. Another one changes the capacity, or closes the front, at any moment of that.
+ * When both are done, no CPU may have an array of the old capacity, nor any array if the front is
+ * closed. Without the fence that waits for installs, or without the capacity in what an install
+ * compares, the same rounds must find one.
  */
 #include "inject.h"
 

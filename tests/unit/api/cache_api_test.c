@@ -671,8 +671,7 @@ int main(void)
 		cmocka_unit_test(test_ctor),	   cmocka_unit_test(test_destroy_live),
 		cmocka_unit_test(test_two_forms),  cmocka_unit_test(test_kernel_arguments),
 		cmocka_unit_test(test_usercopy),   cmocka_unit_test(test_all_comes_back),
-		cmocka_unit_test(test_capacities),
-		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_capacities), cmocka_unit_test(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

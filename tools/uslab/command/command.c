@@ -9,9 +9,9 @@
  * Locks:      flock() on /proc/PID/mem, against other tools; INT, TERM, HUP and QUIT are blocked
  *             while it is held. Without that file the state of the mailbox alone keeps tools apart.
  *             Fields for sampling are written without a lock.
- * Flow:       called by cmd_debug.c, command_messages.c, fs/fs_store.c, top/top_keys.c and track/;
- *             calls filtered.c first, then writes the mailbox and polls its state.
- *             cache/control/control.c is the other end. In: struct command_request; out: the answer
+ * Flow:       called by cmd_debug.c, debug_capacity.c, command_messages.c, fs/fs_store.c,
+ *             top/top_keys.c and track/; calls filtered.c first, then writes the mailbox and polls
+ *             its state. cache/control/control.c is the other end. In: struct command_request; out: the answer
  *             in struct control, or -errno.
  *
  * The lock ends with the tool that holds it. So whoever has it may take over what a tool that was

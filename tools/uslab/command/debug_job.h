@@ -33,7 +33,7 @@ struct debug_job {
 /* Do the patterns name it? */
 bool debug_is_chosen(const struct debug_job *job, const struct snapshot *s,
 		     const struct snapshot_cache *c);
-/* EXIT_OK, or EXIT_FAILED with a message: a pattern matches no cache. Then nothing is to be done. */
+/* EXIT_OK, or EXIT_FAILED with a message: a pattern matches no cache, and nothing is to be done. */
 int debug_check_patterns(const struct debug_job *job);
 /* The snapshot after. EXIT_OK, or EXIT_FAILED with a message. */
 int debug_again(struct debug_job *job);
