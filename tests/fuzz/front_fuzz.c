@@ -182,7 +182,7 @@ static void op_drain(void)
 	fuzz.front.ops->drain(&fuzz.front);
 	CHILD_CHECK(fuzz.front.ops->held(&fuzz.front) == 0);
 	CHILD_CHECK(engine_out() == fuzz.nr);
-	CHILD_CHECK(fuzz.front.closed == 0);
+	CHILD_CHECK(!(fuzz.front.closed & ~(uint32_t)FRONT_NO_ARRAYS));
 }
 
 /* Memory runs out for a while. */
@@ -195,7 +195,16 @@ static void op_budget(void)
 static void op_closed(void)
 {
 	if (fuzz.front.ops == &front_array_ops)
-		fuzz.front.closed = draw(3) == 0;
+		fuzz.front.closed = (fuzz.front.closed & FRONT_NO_ARRAYS) |
+				    (draw(3) ? 0 : FRONT_DRAINING);
+}
+
+static void op_capacity(void)
+{
+	unsigned int objects = draw(USLAB_SHEAF_CAPACITY + 2);
+
+	objects = objects > USLAB_SHEAF_CAPACITY ? FRONT_CAPACITY_NONE : objects;
+	CHILD_CHECK(fuzz.front.ops->set_capacity(&fuzz.front, objects) == 0);
 }
 
 /* Time goes by, limits change, and the thread may want its objects from elsewhere. */
@@ -214,6 +223,8 @@ static void op_queues(void)
 	else if (fuzz.front.ops->tune)
 		CHILD_CHECK(fuzz.front.ops->tune(&fuzz.front, limit, 1 + draw(limit), draw(9)) ==
 			    0);
+	else if (fuzz.front.ops == &front_array_ops)
+		op_capacity();
 }
 
 static void each_lock(void (*act)(struct lock *l))
