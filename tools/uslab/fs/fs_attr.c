@@ -7,9 +7,9 @@
  * Flow:       called by fs_tree.c; calls inspect/cpu_stats.c, fs_snapshot.c, and symbols/resolve.c
  *             for the constructor's name. In: a cache and an attribute; out: its text.
  *
- * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18. Sums are
- * those of `uslab info`: "objects" are what the program holds, while the kernel counts what its
- * CPUs cache as well.
+ * Those of Linux 6.1 and 6.18, with every event counter, and writable what was in 3.18, and the
+ * capacity. Sums are those of `uslab info`: "objects" are what the program holds, while the kernel
+ * counts what its CPUs cache as well.
  */
 #define _GNU_SOURCE
 #include <errno.h>
