@@ -439,6 +439,40 @@ USLAB_API void *krealloc_node_align(const void *p, size_t new_size, size_t align
 USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const void *caller)
 	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
+/**
+ * kmalloc_nolock - size bytes of a kmalloc cache, in any context (kernel: since 6.18)
+ * @size:  at most KMALLOC_MAX_CACHE_SIZE bytes, else NULL; 0: ZERO_SIZE_PTR
+ * @flags: __GFP_ZERO, __GFP_ACCOUNT (which has no effect), or 0. With others: NULL, and a line on
+ *         standard error the first time
+ * @node:  tried first; NUMA_NO_NODE: the CPU's
+ *
+ * Never waits for a lock of the library: not for one that the calling thread holds (it is in a
+ * signal handler, which interrupted the library), nor for another thread's. Makes no system call.
+ * Takes what the CPU holds, or an object or pages that are free now and not locked; once more of
+ * the next larger size. NULL says that there was none: to try again at once is no use.
+ * Alignment as kmalloc(). kfree_nolock(), kfree() and kfree_rcu() free it, and ksize(), krealloc()
+ * take it. Any thread, any signal handler; errno stays.
+ */
+USLAB_API void *kmalloc_nolock(size_t size, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)))
+	USLAB_MUST_CHECK;
+/* The same: the node is an argument of both. */
+USLAB_API void *kmalloc_nolock_node(size_t size, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)))
+	USLAB_MUST_CHECK;
+
+/**
+ * kfree_nolock - frees what kmalloc_nolock() or kmalloc() returned, in any context
+ * @p: NULL and ZERO_SIZE_PTR are ignored
+ *
+ * Never waits, as kmalloc_nolock(). What cannot be freed so is freed later: by the next call of this
+ * thread that is no hit (kmalloc(), kfree() and all others), by its next call of these functions
+ * outside of the library, or by the next kmem_cache_shrink(), kmem_cache_destroy() or uslab_trim()
+ * of any thread. So are reports of wrong pointers. The first free that has to wait so makes up to
+ * two system calls. Any thread, any signal handler; errno stays.
+ */
+USLAB_API void kfree_nolock(const void *p);
+
 /* ---- caches by size for one user (kernel: since 6.11) ---- */
 
 /*

@@ -14,6 +14,8 @@
 
 /* The whole library ready, kmalloc caches included: 0 or -errno. Cheap after the first time. */
 int api_init(void);
+/* Is it? Any context. */
+bool api_is_ready(void);
 
 /* kmalloc_node() for the function that caller is in. */
 static inline void *api_kmalloc(size_t size, gfp_t flags, int node, const void *caller)

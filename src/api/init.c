@@ -16,6 +16,7 @@
 #include "api/api.h"
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "os/cpu/cpu.h"
 #include "os/process/die.h"
 #include "os/lock/lock.h"
 #include "os/symbol/pin.h"
@@ -36,6 +37,7 @@ static cold int init_slow(void)
 	if (!ready) {
 		ret = kmalloc_init();
 		if (!ret) {
+			buddy_provide(os_current_node(), 0); /* for kmalloc_nolock() */
 			root_init("kmalloc-large");
 			cache_start_blocks();
 			store_release(&ready, 1); /* pairs with api_init */
@@ -48,6 +50,11 @@ static cold int init_slow(void)
 int api_init(void)
 {
 	return likely(load_acquire(&ready)) ? 0 : init_slow();
+}
+
+bool api_is_ready(void)
+{
+	return load_acquire(&ready); /* pairs with init_slow() */
 }
 
 /* 101: the first constructor that a program may have. */

@@ -363,6 +363,15 @@ static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
  */
 void *kmalloc_alloc_pages(size_t size, size_t align, gfp_t gfp, int node, const void *caller);
 void kmalloc_free(const void *p, const void *caller);
+/* The cache of the kernel's index for 1..KMALLOC_MAX_CACHE_SIZE bytes. */
+struct cache *kmalloc_cache(size_t size);
+/*
+ * nolock.c: without waiting for a lock in any context; see <uslab/slab.h>. size:
+ * 1..KMALLOC_MAX_CACHE_SIZE. gfp: only __GFP_ZERO counts. A free that cannot be done so is done
+ * later.
+ */
+void *kmalloc_try_alloc(size_t size, gfp_t gfp, int node, const void *caller);
+void kmalloc_try_free(const void *p, const void *caller);
 /*
  * The same for nr pointers; objects of one cache are freed together. The order of arguments saves
  * moves in its caller.

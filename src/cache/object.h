@@ -49,6 +49,12 @@ cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
  */
 unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p);
 
+/*
+ * watch.c: a free object of c, or a block of its heap, of whichever kind, is the program's from now
+ * on, which asked for size bytes. Any context.
+ */
+void cache_hand_out_sized(struct cache *c, gfp_t gfp, size_t size, void *obj);
+
 /* ---- free.c ---- */
 void cache_free_polled(struct cache *c, void *obj, const void *caller);
 /* A nested call (page/nested.h), or frees that these deferred are to be done. */

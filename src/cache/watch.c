@@ -168,6 +168,13 @@ static void hand_out(const struct request *r, void *obj)
 	}
 }
 
+void cache_hand_out_sized(struct cache *c, gfp_t gfp, size_t size, void *obj)
+{
+	const struct request r = { .c = c, .gfp = gfp, .size = size };
+
+	hand_out(&r, obj);
+}
+
 static bool should_fail(const struct request *r)
 {
 	size_t size = r->size ? r->size : load_relaxed(&r->c->engine.object_size);

@@ -32,12 +32,17 @@ static bool check_alloc(struct engine *e, struct page *slab, void *obj)
 	return debug_check_object(e, slab, obj, RED_INACTIVE);
 }
 
-/* Without F: only checks that memory of others is not handed out. */
-static bool check_links(struct engine *e, struct page *slab, void *obj)
+static bool links_are_sound(const struct page *slab, void *obj)
 {
 	void *next = debug_is_object(slab, obj) ? debug_next_free(slab, obj) : obj;
 
-	if (likely(next != obj && (!next || debug_is_object(slab, next))))
+	return likely(next != obj && (!next || debug_is_object(slab, next)));
+}
+
+/* Without F: only checks that memory of others is not handed out. */
+static bool check_links(struct engine *e, struct page *slab, void *obj)
+{
+	if (links_are_sound(slab, obj))
 		return true;
 	engine_mistake(e, page_address(slab), ENGINE_LIST_BROKEN);
 	return false;
@@ -169,4 +174,51 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 	if (!obj && node < 0)
 		obj = alloc_from_others(e, first, &r);
 	return obj ? obj : alloc_from_new(e, layout, gfp, node, &r);
+}
+
+/* ---- without waiting ---- */
+
+static struct page *try_new_slab(struct engine *e, const struct slab_layout *layout,
+				 unsigned int node)
+{
+	struct page *slab = engine_try_pages(layout, node);
+
+	if (slab)
+		debug_slab_open(e, layout, slab);
+	return slab;
+}
+
+/* A slab that the program damaged is left as it is, for an ordinary call to report. */
+static void *try_node(struct engine *e, const struct slab_layout *layout, unsigned int nr,
+		      const struct debug_request *r)
+{
+	struct engine_node *node = e->debug->node[nr];
+	struct page *slab;
+	void *obj = NULL;
+
+	if (!lock_try(&node->list_lock))
+		return NULL;
+	slab = list_empty(&node->partial) ? try_new_slab(e, layout, nr)
+					  : list_first(&node->partial, struct page, lru);
+	if (slab && links_are_sound(slab, slab->freelist))
+		obj = take_locked(e, slab, r);
+	lock_release(&node->list_lock);
+	return obj;
+}
+
+void *debug_try_alloc(struct engine *e, int node, size_t size, const void *caller)
+{
+	const struct debug *d = e->debug;
+	const struct slab_layout *layout = load_acquire(&d->layout); /* as in debug_alloc() */
+	/* no flags: what they ask for at an allocation are checks and messages */
+	struct debug_request r = { .size = size };
+	unsigned int first = engine_first_node(d->nr_nodes, node);
+	void *obj = NULL;
+
+	CHECK(layout);
+	if (layout->debug & SLAB_STORE_USER)
+		r.track = debug_make_track(caller, false);
+	for (unsigned int i = 0; !obj && i < d->nr_nodes; i++)
+		obj = try_node(e, layout, (first + i) % d->nr_nodes, &r);
+	return obj;
 }

@@ -181,6 +181,12 @@ void debug_detach(struct engine *e);
  */
 void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller);
 
+/*
+ * The same without waiting, in any context (lock_tries_begin()): filled and tracked, without a
+ * stack; not checked, since that may end in a report. NULL: none can be had so.
+ */
+void *debug_try_alloc(struct engine *e, int node, size_t size, const void *caller);
+
 /* The object, which debug_alloc() just gave, was sampled: remembers how, if its slab has U. */
 void debug_mark_sample(void *obj, uint32_t sample);
 

@@ -35,13 +35,10 @@ static void *make_objects(struct engine *e, const struct page *slab, unsigned in
 	return next;
 }
 
-struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node)
+void debug_slab_open(struct engine *e, const struct slab_layout *layout, struct page *slab)
 {
-	struct page *slab = engine_get_pages(e, layout, gfp, node);
 	unsigned int objects;
 
-	if (!slab)
-		return NULL;
 	engine_own_pages(e, slab, layout);
 	objects = debug_capacity(slab);
 	slab->freelist = make_objects(e, slab, objects);
@@ -50,6 +47,14 @@ struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, 
 	engine_node_add(debug_node_of(slab), objects, 1ul << slab->order);
 	page_set_block(slab, PAGE_SLAB, 1ul << slab->order);
 	engine_count(e, ALLOC_SLAB);
+}
+
+struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node)
+{
+	struct page *slab = engine_get_pages(e, layout, gfp, node);
+
+	if (slab)
+		debug_slab_open(e, layout, slab);
 	return slab;
 }
 

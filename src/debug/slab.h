@@ -148,6 +148,8 @@ void debug_check(struct engine *e);
  */
 struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
 			    int node);
+/* Pages from engine_try_pages() become such a slab. */
+void debug_slab_open(struct engine *e, const struct slab_layout *layout, struct page *slab);
 /* Puts the slab on the list where it belongs. */
 void debug_place_locked(struct page *slab, bool tail);
 /* Takes the slab off its list. */

@@ -4,8 +4,8 @@
  *
  * Why:        docs/adr/0012.
  * Data:       struct debug.ops, a copy of the engine's own with some functions replaced.
- * Invariants: name, front, heap and the numbers in it are the engine's, and so is refill: a front
- *             gets plain objects only.
+ * Invariants: name, front, heap and the numbers in it are the engine's, and so are refill,
+ *             try_alloc and try_free: a front gets plain objects only.
  * Locks:      fork: first the engine's, then all list_locks in node order.
  * Flow:       called by attach.c; calls free.c, validate.c, kfence.h and the engine.
  */

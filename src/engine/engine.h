@@ -44,6 +44,10 @@ struct engine_heap {
 	void *(*alloc)(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node);
 
+	/* As try_alloc and try_free of struct engine_ops, for blocks. */
+	void *(*try_alloc)(const struct engine_heap *heap, size_t size, size_t align, int node);
+	bool (*try_free)(const struct engine_heap *heap, void *p);
+
 	/* Of a block from alloc, or (owner, size) of an object of a cache with by_address set. */
 	void (*free)(void *p);
 	size_t (*size)(const void *p);	      /* usable bytes */
@@ -158,6 +162,16 @@ struct engine_ops {
 
 	/* Takes n objects of this engine back; may permute objs[]. */
 	void (*flush)(struct engine *e, void **objs, unsigned int n);
+
+	/*
+	 * The same for one object without waiting, in any context (lock_tries_begin()): locks are
+	 * tried, memory comes from pages that are free now, nothing is reported. For caches without
+	 * a constructor. try_alloc: NULL: none can be had so. try_free: false: nothing was done,
+	 * since a lock is held, pages would have to go, or something is wrong with the object;
+	 * flush() is to find out.
+	 */
+	void *(*try_alloc)(struct engine *e, int node);
+	bool (*try_free)(struct engine *e, void *obj);
 
 	/*
 	 * Optional (NULL): with SLAB_TYPESAFE_BY_RCU, flush has objects wait, and this takes them

@@ -13,6 +13,7 @@
 #include "engine/stats.h"
 #include "os/cpu/cpu.h"
 #include "os/memory/policy.h"
+#include "page/buddy.h"
 #include "page/meta.h"
 #include "page/pcp.h"
 
@@ -43,6 +44,20 @@ struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout
 		page = pcp_alloc(node, order, e->page_lists, thisnode);
 		if (page)
 			engine_count(e, ORDER_FALLBACK);
+	}
+	if (page)
+		page->order = (uint8_t)order;
+	return page;
+}
+
+struct page *engine_try_pages(const struct slab_layout *layout, unsigned int node)
+{
+	unsigned int order = layout->order;
+	struct page *page = buddy_try_alloc(node, order);
+
+	if (!page && layout->min_order < order) {
+		order = layout->min_order;
+		page = buddy_try_alloc(node, order);
 	}
 	if (page)
 		page->order = (uint8_t)order;

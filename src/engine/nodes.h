@@ -42,6 +42,9 @@ unsigned int engine_first_node(unsigned int nr_nodes, int node);
 struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
 			      int node);
 
+/* The same without waiting, of what that node has free now. */
+struct page *engine_try_pages(const struct slab_layout *layout, unsigned int node);
+
 /* NULL: out of memory. */
 struct engine_node *engine_node_new(void);
 /* NULL is ignored. */

@@ -76,6 +76,40 @@ bool array_push(unsigned int id, int cpu, void *obj)
 	return done;
 }
 
+/* Without waiting: where there are no sequences, the CPU's lock is tried. */
+
+static void *array_try_alloc(struct front *f)
+{
+	int cpu = percpu_cpu();
+	void *obj;
+
+	if (cpu < 0 || load_relaxed(&f->closed))
+		return NULL;
+	if (percpu_rseq)
+		return array_pop(f->id, cpu);
+	if (!percpu_try_enter(cpu))
+		return NULL;
+	obj = word_pop(percpu_word(f->id, cpu));
+	percpu_exit(cpu);
+	return obj;
+}
+
+static bool array_try_free(struct front *f, void *obj)
+{
+	int cpu = percpu_cpu();
+	bool done;
+
+	if (cpu < 0 || load_relaxed(&f->closed))
+		return false;
+	if (percpu_rseq)
+		return array_push(f->id, cpu, obj);
+	if (!percpu_try_enter(cpu))
+		return false;
+	done = word_push(percpu_word(f->id, cpu), obj);
+	percpu_exit(cpu);
+	return done;
+}
+
 /* ---- objects to and from the engine ---- */
 
 static void *engine_one(struct front *f, gfp_t gfp, int node)
@@ -514,6 +548,8 @@ const struct front_ops front_array_ops = {
 	.init = array_init,
 	.alloc = array_alloc,
 	.free = array_free,
+	.try_alloc = array_try_alloc,
+	.try_free = array_try_free,
 	.alloc_bulk = array_alloc_bulk,
 	.free_bulk = array_free_bulk,
 	.drain = array_drain,

@@ -29,6 +29,13 @@ struct front_ops {
 	void *(*alloc)(struct front *f, gfp_t gfp, int node);
 	void (*free)(struct front *f, void *obj);
 
+	/*
+	 * Optional (NULL: the engine is asked): the same two without waiting, in any context
+	 * (lock_tries_begin()), of what the CPU has. NULL, false: nothing was done.
+	 */
+	void *(*try_alloc)(struct front *f);
+	bool (*try_free)(struct front *f, void *obj);
+
 	/* alloc: up to nr objects (fewer: out of memory); free: all nr. */
 	unsigned int (*alloc_bulk)(struct front *f, gfp_t gfp, unsigned int nr, void **p);
 	void (*free_bulk)(struct front *f, unsigned int nr, void **p);

@@ -72,6 +72,11 @@ void percpu_enter(int cpu)
 	lock_acquire(percpu_lock(cpu));
 }
 
+bool percpu_try_enter(int cpu)
+{
+	return lock_try(percpu_lock(cpu));
+}
+
 void percpu_exit(int cpu)
 {
 	lock_release(percpu_lock(cpu));

@@ -119,6 +119,7 @@ static inline struct kmem_cache_cpu *percpu_state(unsigned int id, int cpu)
 
 /* Generic mode only: the lock of a CPU, for a few loads and stores. */
 void percpu_enter(int cpu);
+bool percpu_try_enter(int cpu);
 void percpu_exit(int cpu);
 
 /* The CPU of this thread (may be stale at once); -1: this thread uses no front. */

@@ -106,6 +106,7 @@ void snapshot_debug_totals(struct snapshot *s)
 		t->reserve_served = reserve.served;
 		t->reserve_failed = reserve.failed;
 		t->reserve_lost = reserve.lost;
+		t->deferred_frees = reserve.waiting;
 	}
 	if (s->root.kfence && snapshot_read(s, s->root.kfence, &guarded, sizeof(guarded)))
 		t->guard_bugs = guarded.bugs;

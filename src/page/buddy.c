@@ -11,7 +11,7 @@
  * Locks:      zone.lock (RANK_PAGE) for lists, counts, free blocks' descriptors and dirty bits. The
  *             owner of a block in use may write its descriptors without it: a merge of the
  *             neighbouring block then sees some type that is not BUDDY.
- * Flow:       alloc: zone_alloc -> take_locked -> split_locked; else arena_grow(), then other
+ * Flow:       alloc: zone_alloc -> zone_take_locked -> split_locked; else arena_grow(), then other
  *             nodes; in realtime other nodes come first.
  *             free:  zone_free_locked, which merges; then purge.c when the limit is exceeded.
  */
@@ -161,8 +161,7 @@ static void split_locked(struct buddy_zone *zone, struct page *page, unsigned in
 	page->nr_pages = (uint32_t)nr_dirty;
 }
 
-/* A block from the lists, or NULL. Its nr_pages is the number of its dirty pages. */
-static struct page *take_locked(struct buddy_zone *zone, unsigned int order)
+struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
 {
 	uint32_t orders = zone->orders >> order;
 	struct list_head *lists;
@@ -272,9 +271,9 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 	struct page *page;
 
 	lock_acquire(&zone->lock);
-	page = take_locked(zone, order);
+	page = zone_take_locked(zone, order);
 	if (unlikely(!page) && grow && zone_grow_locked(zone, node))
-		page = take_locked(zone, order);
+		page = zone_take_locked(zone, order);
 	/* More pages become resident, although smaller blocks may have enough dirty ones. */
 	if (page && page->nr_pages < 1ul << order) {
 		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
@@ -363,9 +362,9 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 	lock_acquire(&zone->lock);
 	while (want > 0) {
-		page = take_locked(zone, order);
+		page = zone_take_locked(zone, order);
 		if (unlikely(!page) && !realtime_is_on() && zone_grow_locked(zone, node))
-			page = take_locked(zone, order);
+			page = zone_take_locked(zone, order);
 		if (!page)
 			break;
 		nr_clean += (1ul << order) - page->nr_pages;

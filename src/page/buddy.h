@@ -106,6 +106,20 @@ struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed);
  */
 void buddy_free(struct page *page, unsigned int order, bool dirty);
 
+/*
+ * buddy_try.c: the same without waiting, for calls from any context (lock_tries_begin()). alloc: a
+ * block that the node has free now; NULL: it has none, or its lock is held. free: false: the lock
+ * is held, nothing was done.
+ */
+struct page *buddy_try_alloc(unsigned int node, unsigned int order);
+bool buddy_try_free(struct page *page, unsigned int order);
+/*
+ * For these: has the node a free block of that order, or larger? Else it gets a chunk; not in
+ * realtime. buddy_replenish() does that where buddy_try_alloc() has failed. Context: no lock held.
+ */
+void buddy_provide(unsigned int node, unsigned int order);
+void buddy_replenish(void);
+
 /* The same for nr_pages consecutive pages that need not be a power of two. */
 void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
 

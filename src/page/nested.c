@@ -2,12 +2,13 @@
 /*
  * page/nested.c - calls from a signal handler that interrupted this library
  *
- * Data:       first, a list of deferred frees, newest first; how many were lost is a counter of the
- *             reserve.
+ * Data:       deferred: lists of deferred frees, newest first; how many wait, and how many were
+ *             lost, are counters of the reserve.
  * Invariants: an entry is a block of the reserve; the thread that takes it off the list owns its
  *             object.
- * Locks:      none. first: the push (release) pairs with the exchange in nested_settle() (acquire),
- *             which takes the whole list, so that no entry is looked at by two.
+ * Locks:      none. A list: the push (release) pairs with the exchange in take_all() (acquire),
+ *             which takes the whole list, so that no entry is looked at by two, and no entry can
+ *             come back to its place unseen (ABA).
  * Flow:       see page/nested.h.
  *
  * The list is of the process, so that frees are not lost when their thread ends. The flag
@@ -17,6 +18,7 @@
 
 #include "base/atomic.h"
 #include "os/rcu/rcu.h"
+#include "page/buddy.h"
 #include "page/reserve.h"
 
 struct deferred {
@@ -29,8 +31,9 @@ struct deferred {
 
 BUILD_ASSERT(sizeof(struct deferred) <= 1ul << RESERVE_MIN_SHIFT);
 
-static struct deferred *first;
-static unsigned long nr_waiting;
+static struct deferred *lists[2];
+#define NESTED (&lists[0]) /* of nested calls */
+#define TRIED (&lists[1])  /* of calls that only try, with NULL as owner */
 
 cold bool nested_look(void)
 {
@@ -41,7 +44,19 @@ cold bool nested_look(void)
 	return false;
 }
 
-bool nested_defer(nested_give give, void *owner, void *p, const void *caller)
+static void push_entry(struct deferred **list, struct deferred *d)
+{
+	d->next = load_relaxed(list);
+	while (!__atomic_compare_exchange_n(list, &d->next, d, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {}
+}
+
+static struct deferred *take_all(struct deferred **list)
+{
+	return load_relaxed(list) ? __atomic_exchange_n(list, NULL, __ATOMIC_ACQUIRE) : NULL;
+}
+
+static bool defer(struct deferred **list, struct deferred what)
 {
 	struct deferred *d = reserve_alloc(sizeof(*d), sizeof(void *));
 
@@ -49,12 +64,31 @@ bool nested_defer(nested_give give, void *owner, void *p, const void *caller)
 		fetch_add(&reserve_counters.lost, 1);
 		return false;
 	}
-	*d = (struct deferred){ load_relaxed(&first), give, owner, p, caller };
-	fetch_add(&nr_waiting, 1);
-	while (!__atomic_compare_exchange_n(&first, &d->next, d, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED)) {}
-	lock_thread.flags |= LOCK_DEFERRED;
+	*d = what;
+	fetch_add(&reserve_counters.waiting, 1);
+	push_entry(list, d);
+	__atomic_fetch_or(&lock_thread.flags, LOCK_DEFERRED, __ATOMIC_RELAXED);
 	return true;
+}
+
+bool nested_defer(nested_give give, void *owner, void *p, const void *caller)
+{
+	return defer(NESTED, (struct deferred){ NULL, give, owner, p, caller });
+}
+
+bool nested_defer_tried(nested_give give, void *p, const void *caller)
+{
+	return defer(TRIED, (struct deferred){ NULL, give, NULL, p, caller });
+}
+
+/* An entry that is on no list goes; what it said is the result. */
+static struct deferred drop(struct deferred *d)
+{
+	struct deferred one = *d;
+
+	reserve_free(d);
+	fetch_sub(&reserve_counters.waiting, 1);
+	return one;
 }
 
 /* Reverses a list that the caller has taken. */
@@ -71,32 +105,69 @@ static struct deferred *oldest_first(struct deferred *newest)
 	return list;
 }
 
+static void settle(struct deferred **list)
+{
+	struct deferred *d = oldest_first(take_all(list));
+
+	while (d) {
+		struct deferred one = drop(d);
+
+		d = one.next;
+		one.give(one.owner, one.p, one.caller);
+	}
+}
+
 /*
  * A signal may come between two entries: what its handler defers is on the list, which these have
  * left.
  */
 void nested_settle(void)
 {
-	struct deferred *d;
-	struct deferred *next;
-
 	os_rcu_submit();
-	if (!load_relaxed(&first))
-		return;
-	d = oldest_first(__atomic_exchange_n(&first, NULL, __ATOMIC_ACQUIRE));
-	for (; d; d = next) {
-		struct deferred one = *d;
+	settle(NESTED);
+	settle(TRIED);
+	buddy_replenish();
+}
 
-		next = d->next;
-		reserve_free(d);
-		fetch_sub(&nr_waiting, 1);
-		one.give(one.owner, one.p, one.caller);
+/* Puts a list that was taken back; mostly nobody has deferred anything meanwhile. */
+static void put_back(struct deferred **list, struct deferred *taken)
+{
+	struct deferred *none = NULL;
+
+	if (!taken || __atomic_compare_exchange_n(list, &none, taken, 0, __ATOMIC_RELEASE,
+						  __ATOMIC_RELAXED))
+		return;
+	while (taken) {
+		struct deferred *next = taken->next;
+
+		push_entry(list, taken);
+		taken = next;
 	}
+}
+
+void nested_retry(nested_try give, unsigned int max)
+{
+	struct deferred *d = take_all(TRIED);
+	struct deferred *again = NULL;
+
+	for (; d && max; max--) {
+		struct deferred *next = d->next;
+
+		if (give(d->p, d->caller)) {
+			drop(d);
+		} else {
+			d->next = again;
+			again = d;
+		}
+		d = next;
+	}
+	put_back(TRIED, d);
+	put_back(TRIED, again);
 }
 
 unsigned long nested_waiting(void)
 {
-	return load_relaxed(&nr_waiting);
+	return load_relaxed(&reserve_counters.waiting);
 }
 
 unsigned long nested_lost(void)

@@ -43,8 +43,20 @@ static always_inline bool nested_call(void)
 cold bool nested_defer(nested_give give, void *owner, void *p, const void *caller);
 
 /*
- * Does what was deferred, in order, also by other threads; and what waits for a grace period of RCU
- * is handed to that. Context: no nested call, no lock held.
+ * The same for a call that only tries locks (lock_tries_begin()), with NULL for owner: on a list of
+ * its own, since that may be away for a moment, in nested_retry(). No cache may wait for what is on
+ * it to be done, as kmem_cache_destroy() does for other frees. Context: any.
+ */
+cold bool nested_defer_tried(nested_give give, void *p, const void *caller);
+/*
+ * Calls give for at most max of these; true: it is done. The others stay. Context: any.
+ */
+typedef bool (*nested_try)(void *p, const void *caller);
+void nested_retry(nested_try give, unsigned int max);
+
+/*
+ * Does what was deferred, in order, also by other threads; what waits for a grace period of RCU is
+ * handed to that, and pages that tries have missed are fetched (page/buddy_try.c). Context: no nested call, no lock held.
  */
 void nested_settle(void);
 

@@ -30,6 +30,7 @@ struct reserve_counters {
 	unsigned long served; /* allocated since the start */
 	unsigned long failed; /* calls that found none free */
 	unsigned long lost;   /* frees that could not be deferred (page/nested.h) */
+	unsigned long waiting; /* frees that are deferred */
 };
 extern struct reserve_counters reserve_counters;
 

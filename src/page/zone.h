@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/fit.c, page/pcp.c, page/purge.c and
+ * page/zone.h - what page/buddy.c, page/buddy_try.c, page/fit.c, page/pcp.c, page/purge.c and
  * page/realtime.c share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028.
@@ -35,6 +35,8 @@ extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zo
 /* buddy.c: dirty bits of a range; blocks off and onto the lists, with merging and counting */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
 void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
+/* A block from the lists, or NULL. Its nr_pages is the number of its dirty pages. */
+struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order);
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);

@@ -151,6 +151,11 @@ static inline struct kmem_cache *kmalloc_handle(size_t size, gfp_t gfp)
 						       : id_of(type, size));
 }
 
+struct cache *kmalloc_cache(size_t size)
+{
+	return cache_of(kmalloc_handle(size, 0));
+}
+
 /* size bytes in whole pages of bytes, aligned to align. */
 static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int node,
 			 const void *caller)

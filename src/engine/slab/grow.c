@@ -10,17 +10,25 @@
  */
 #include "engine/slab/slab.h"
 #include "engine/typesafe.h"
+#include "page/buddy.h"
 
 /* Slabs of a node take turns, so that objects of equal number do not share cache sets. */
+static unsigned int next_colour_locked(const struct slab_cache *c, struct slab_node *node)
+{
+	unsigned int colour = node->colour_next + 1;
+
+	if (colour >= c->geometry.colour)
+		colour = 0;
+	node->colour_next = colour;
+	return colour;
+}
+
 static unsigned int next_colour(const struct slab_cache *c, struct slab_node *node)
 {
 	unsigned int colour;
 
 	lock_acquire(&node->list_lock);
-	colour = node->colour_next + 1;
-	if (colour >= c->geometry.colour)
-		colour = 0;
-	node->colour_next = colour;
+	colour = next_colour_locked(c, node);
 	lock_release(&node->list_lock);
 	return colour;
 }
@@ -35,21 +43,17 @@ static void construct(const struct engine *e, const struct page *slab)
 		e->ctor(first + (size_t)i * g->size);
 }
 
-struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
+/* Pages become a slab. false: there is no memory for its index array. */
+static bool open_slab(struct engine *e, struct page *slab, unsigned int colour)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	const struct slab_geometry *g = &c->geometry;
-	struct page *slab = pcp_alloc((int)node, g->order, e->page_lists, thisnode);
-	struct slab_counters counters = { .objects = (uint16_t)(g->num & SLAB_MAX_NUM) };
+	struct slab_counters counters = { .objects = (uint16_t)(g->num & SLAB_MAX_NUM),
+					  .colour = (uint16_t)colour };
 
-	if (!slab)
-		return NULL;
-	counters.colour = (uint16_t)next_colour(c, c->node[slab->node]);
 	engine_set_counters(slab, counters);
-	if (!slab_index_new(c, slab)) {
-		pcp_free(slab, g->order, e->page_lists);
-		return NULL;
-	}
+	if (!slab_index_new(c, slab))
+		return false;
 	engine_own_pages(e, slab, &c->layout);
 	if (e->ctor)
 		construct(e, slab);
@@ -57,6 +61,32 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 		page_set_class(slab, 1ul << g->order, e->page_class);
 	page_set_block(slab, PAGE_SLAB, 1ul << g->order);
 	engine_hide_slab(e, page_address(slab), PAGE_SIZE << g->order);
+	return true;
+}
+
+struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
+{
+	struct slab_cache *c = slab_cache_of(e);
+	unsigned int order = c->geometry.order;
+	struct page *slab = pcp_alloc((int)node, order, e->page_lists, thisnode);
+
+	if (!slab)
+		return NULL;
+	if (open_slab(e, slab, next_colour(c, c->node[slab->node])))
+		return slab;
+	pcp_free(slab, order, e->page_lists);
+	return NULL;
+}
+
+struct page *slab_try_grow_locked(struct engine *e, unsigned int node)
+{
+	struct slab_cache *c = slab_cache_of(e);
+	struct page *slab = NULL;
+
+	if (c->geometry.placement != SLAB_INDEX_OFF) /* or it would need a block of its own */
+		slab = buddy_try_alloc(node, c->geometry.order);
+	if (slab)
+		open_slab(e, slab, next_colour_locked(c, c->node[node]));
 	return slab;
 }
 

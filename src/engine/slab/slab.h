@@ -189,8 +189,18 @@ bool slab_node_drop_locked(struct slab_node *node, struct page **dropped);
  * lock held; may map memory. NULL: out of memory.
  */
 struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode);
+/*
+ * The same without waiting, of what that node has free now; for caches without a constructor. NULL
+ * also where index arrays are blocks of their own.
+ */
+struct page *slab_try_grow_locked(struct engine *e, unsigned int node);
 /* Gives slabs back that are linked by page.next. Context: no lock held. */
 void slab_release(struct engine *e, struct page *slabs);
+
+/* ---- try.c: as struct engine_ops says ---- */
+
+void *slab_try_alloc(struct engine *e, int node);
+bool slab_try_free(struct engine *e, void *obj);
 
 /* ---- refill.c, free.c, reap.c, check.c ---- */
 

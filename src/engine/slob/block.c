@@ -105,6 +105,36 @@ void slob_block_free(void *p)
 	slob_free_pages(empty);
 }
 
+void *slob_block_try_alloc(const struct engine_heap *ops, size_t size, size_t align, int node)
+{
+	struct slob_heap *heap = slob_heap_of(ops);
+	struct slob_shape shape = slob_block_shape(size, align);
+	void *block;
+
+	if (!slob_block_fits(size, shape.align) || !lock_try(&heap->lock))
+		return NULL;
+	block = slob_try_take_locked(heap, &shape, node);
+	if (block)
+		slob_add_locked(&heap->counters.blocks, 1);
+	lock_release(&heap->lock);
+	return block ? slob_block_open(block, size, 0) : NULL;
+}
+
+bool slob_block_try_free(const struct engine_heap *ops, void *p)
+{
+	struct slob_heap *heap = slob_heap_of(ops);
+	size_t size = size_of(p);
+	void *block = size ? slob_block_close(p, size, 0) : NULL;
+	bool done;
+
+	if (!block || !lock_try(&heap->lock))
+		return false;
+	done = slob_try_put_locked(heap, block, (unsigned int)size + SLOB_HEADER);
+	slob_sub_locked(&heap->counters.blocks, done);
+	lock_release(&heap->lock);
+	return done;
+}
+
 /* Not beyond the page, whatever the header says: somebody is about to copy so much. */
 size_t slob_block_size(const void *p)
 {

@@ -12,6 +12,7 @@
  */
 #include "base/bits.h"
 #include "engine/descriptor.h"
+#include "engine/nodes.h"
 #include "engine/slob/slob.h"
 #include "page/buddy.h"
 
@@ -48,11 +49,41 @@ unsigned int slob_direct_refill(struct engine *e, void **objs, unsigned int want
 	return got;
 }
 
+void *slob_direct_try_alloc(struct engine *e, int node)
+{
+	struct slob *s = slob_of(e);
+	unsigned int first = engine_first_node(engine_nr_nodes(), node);
+	struct page *page = buddy_try_alloc(first, s->layout.order);
+
+	if (!page)
+		return NULL;
+	fetch_add(&s->nr_direct, 1);
+	return open_pages(e, page);
+}
+
+/* Is p the start of a page that is, or was, this cache's? */
+static bool is_ours(const struct engine *e, const struct page *page, const void *p)
+{
+	return page && load_relaxed(&page->engine) == e && (uintptr_t)p % PAGE_SIZE == 0;
+}
+
+bool slob_direct_try_free(struct engine *e, void *obj)
+{
+	struct slob *s = slob_of(e);
+	struct page *page = page_in_arena(obj) ? page_at(page_index(obj)) : NULL;
+
+	if (!is_ours(e, page, obj) || load_relaxed(&page->type) != PAGE_SLAB ||
+	    !buddy_try_free(page, s->layout.order))
+		return false;
+	fetch_sub(&s->nr_direct, 1);
+	return true;
+}
+
 /* NULL: no object of the cache in use starts there, which was reported. */
 static struct page *close_pages(struct engine *e, void *obj)
 {
 	struct page *page = page_in_arena(obj) ? page_at(page_index(obj)) : NULL;
-	bool ours = page && load_relaxed(&page->engine) == e && (uintptr_t)obj % PAGE_SIZE == 0;
+	bool ours = is_ours(e, page, obj);
 
 	if (likely(ours && load_relaxed(&page->type) == PAGE_SLAB))
 		return page;

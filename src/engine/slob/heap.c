@@ -12,6 +12,7 @@
  * the blocks of each page that might. That is what this allocator is, and what it costs.
  */
 #include "base/bits.h"
+#include "engine/nodes.h"
 #include "engine/slob/slob.h"
 #include "os/cpu/cpu.h"
 #include "os/memory/policy.h"
@@ -85,8 +86,9 @@ static cold void isolate_locked(struct slob_heap *heap, struct page *page)
 	heap->isolated++;
 }
 
+/* tried: for a call that reports nothing. */
 static void *take_from_list_locked(struct slob_heap *heap, struct list_head *list,
-				   const struct slob_shape *shape, int node)
+				   const struct slob_shape *shape, int node, bool tried)
 {
 	unsigned int bytes = (unsigned int)ALIGN_UP(shape->size, SLOB_UNIT);
 	struct list_head *pos;
@@ -102,7 +104,8 @@ static void *take_from_list_locked(struct slob_heap *heap, struct list_head *lis
 			continue;
 		block = slob_page_take(page, shape);
 		if (unlikely(block == SLOB_BROKEN)) {
-			isolate_locked(heap, page);
+			if (!tried)
+				isolate_locked(heap, page);
 			continue;
 		}
 		if (block) {
@@ -120,19 +123,27 @@ struct page *slob_get_pages(unsigned int order, gfp_t gfp, int node)
 	return buddy_alloc(node, order, gfp & __GFP_THISNODE, NULL);
 }
 
-/* A page that is one free block, on no list. NULL: out of memory. */
-static struct page *new_page(struct slob_heap *heap, gfp_t gfp, int node)
+/* A page becomes one free block, on no list. */
+static void open_page(struct slob_heap *heap, struct page *page)
 {
-	struct page *page = slob_get_pages(0, gfp, node);
-
-	if (!page)
-		return NULL;
 	/* Atomic, because a hit path of front/cpuslab.c may look at pages that were another's. */
 	store_relaxed(&page->heap, heap->ops);
 	store_relaxed(&page->layout, NULL);
 	slob_page_init(page);
 	page_set_block(page, PAGE_HEAP, 1);
-	return page;
+}
+
+/* The page joins the list. */
+static void *take_from_page_locked(struct slob_heap *heap, struct list_head *list,
+				   const struct slob_shape *shape, struct page *page)
+{
+	void *block;
+
+	list_add(&page->lru, list);
+	slob_add_locked(&heap->counters.pages, 1);
+	block = slob_page_take(page, shape);
+	settle_locked(list, page);
+	return block;
 }
 
 /*
@@ -143,18 +154,19 @@ static void *take_from_new_locked(struct slob_heap *heap, struct list_head *list
 				  const struct slob_shape *shape, gfp_t gfp, int node)
 {
 	struct page *page;
-	void *block;
 
 	engine_unlock(&heap->lock, &heap->said);
-	page = new_page(heap, gfp, node);
+	page = slob_get_pages(0, gfp, node);
+	if (likely(page))
+		open_page(heap, page);
 	lock_acquire(&heap->lock);
-	if (unlikely(!page))
-		return NULL;
-	list_add(&page->lru, list);
-	slob_add_locked(&heap->counters.pages, 1);
-	block = slob_page_take(page, shape);
-	settle_locked(list, page);
-	return block;
+	return likely(page) ? take_from_page_locked(heap, list, shape, page) : NULL;
+}
+
+static void count_taken_locked(struct slob_heap *heap, const struct slob_shape *shape)
+{
+	slob_add_locked(&heap->counters.objects, 1);
+	slob_add_locked(&heap->counters.bytes, ALIGN_UP(shape->size, SLOB_UNIT));
 }
 
 void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, gfp_t gfp, int node)
@@ -163,13 +175,38 @@ void *slob_take_locked(struct slob_heap *heap, const struct slob_shape *shape, g
 	void *block;
 
 	node = slob_node(node);
-	block = take_from_list_locked(heap, list, shape, node);
+	block = take_from_list_locked(heap, list, shape, node, false);
 	if (!block)
 		block = take_from_new_locked(heap, list, shape, gfp, node);
-	if (likely(block)) {
-		slob_add_locked(&heap->counters.objects, 1);
-		slob_add_locked(&heap->counters.bytes, ALIGN_UP(shape->size, SLOB_UNIT));
-	}
+	if (likely(block))
+		count_taken_locked(heap, shape);
+	return block;
+}
+
+static struct page *try_new_page(struct slob_heap *heap, unsigned int node)
+{
+	struct page *page = buddy_try_alloc(node, 0);
+
+	if (page)
+		open_page(heap, page);
+	return page;
+}
+
+void *slob_try_take_locked(struct slob_heap *heap, const struct slob_shape *shape, int node)
+{
+	struct list_head *list = class_list(heap, shape->size);
+	unsigned int nr_nodes = engine_nr_nodes();
+	unsigned int first = engine_first_node(nr_nodes, node);
+	struct page *page = NULL;
+	void *block;
+
+	block = take_from_list_locked(heap, list, shape, slob_node(node), true);
+	for (unsigned int i = 0; !block && !page && i < nr_nodes; i++)
+		page = try_new_page(heap, (first + i) % nr_nodes);
+	if (page)
+		block = take_from_page_locked(heap, list, shape, page);
+	if (block)
+		count_taken_locked(heap, shape);
 	return block;
 }
 
@@ -238,6 +275,25 @@ bool slob_put_locked(struct slob_heap *heap, struct engine *e, void *block, unsi
 		/* By the size of what is freed now, whichever list it was on before. */
 		list_add(&page->lru, class_list(heap, size));
 	}
+	return true;
+}
+
+bool slob_try_put_locked(struct slob_heap *heap, void *block, unsigned int size)
+{
+	unsigned int bytes = (unsigned int)ALIGN_UP(size, SLOB_UNIT);
+	struct page *page = slob_heap_page(block);
+	bool was_full;
+
+	if (!page || page->heap != heap->ops || (uintptr_t)block % SLOB_UNIT ||
+	    slob_page_is_isolated(page) || slob_page_free_bytes(page) + bytes >= PAGE_SIZE)
+		return false;
+	was_full = !slob_page_free_bytes(page);
+	if (slob_page_put(page, block, size) != SLOB_PUT)
+		return false;
+	slob_sub_locked(&heap->counters.objects, 1);
+	slob_sub_locked(&heap->counters.bytes, bytes);
+	if (was_full)
+		list_add(&page->lru, class_list(heap, size));
 	return true;
 }
 

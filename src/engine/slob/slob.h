@@ -150,6 +150,12 @@ cold bool slob_say_locked(struct slob_heap *heap, struct engine *e, void *obj,
 			  enum engine_mistake what);
 /* Isolates each page on the lists whose free list cannot be right. */
 void slob_heap_verify(struct slob_heap *heap);
+/*
+ * The same two without waiting and reports: pages that the zones have free now; false: nothing was
+ * done, since the page would be empty, or something is wrong.
+ */
+void *slob_try_take_locked(struct slob_heap *heap, const struct slob_shape *shape, int node);
+bool slob_try_put_locked(struct slob_heap *heap, void *block, unsigned int size);
 /* Gives pages back that slob_put_locked() found empty. Context: no lock held. */
 void slob_free_pages(struct page *pages);
 /* The page of a heap of SLOB that p lies in; NULL: in none. */
@@ -178,6 +184,8 @@ void *slob_block_close(void *p, size_t size, unsigned int owner);
 void *slob_block_alloc(const struct engine_heap *ops, size_t size, size_t align, gfp_t gfp,
 		       int node);
 void slob_block_free(void *p);
+void *slob_block_try_alloc(const struct engine_heap *ops, size_t size, size_t align, int node);
+bool slob_block_try_free(const struct engine_heap *ops, void *p);
 size_t slob_block_size(const void *p);
 unsigned int slob_block_owner(const void *p);
 
@@ -186,6 +194,14 @@ unsigned int slob_block_owner(const void *p);
 unsigned int slob_direct_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 				int node);
 void slob_direct_flush(struct engine *e, void **objs, unsigned int n);
+
+void *slob_direct_try_alloc(struct engine *e, int node);
+bool slob_direct_try_free(struct engine *e, void *obj);
+
+/* ---- try.c: as struct engine_ops says ---- */
+
+void *slob_try_alloc(struct engine *e, int node);
+bool slob_try_free(struct engine *e, void *obj);
 
 /* ---- check.c ---- */
 

@@ -14,13 +14,10 @@
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
 
-static struct page *block_new(const struct slobseg *s, gfp_t gfp, int node)
+static void open_block(const struct slobseg *s, struct page *page)
 {
 	unsigned int order = s->layout.order;
-	struct page *page = buddy_alloc(node, order, gfp & __GFP_THISNODE, NULL);
 
-	if (!page)
-		return NULL;
 	store_relaxed(&page->engine, s->engine);
 	store_relaxed(&page->layout, &s->layout);
 	store_relaxed(&page->freelist, NULL);
@@ -28,7 +25,6 @@ static struct page *block_new(const struct slobseg *s, gfp_t gfp, int node)
 	if (s->page_class)
 		page_set_class(page, 1ul << order, s->page_class);
 	page_set_block(page, PAGE_SLAB, 1ul << order);
-	return page;
 }
 
 unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int want, gfp_t gfp,
@@ -39,15 +35,29 @@ unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int wa
 	if (node >= (int)os_topology.nr_nodes)
 		node = -1; /* spec 4.8a */
 	while (got < want) {
-		struct page *page = block_new(s, gfp, node);
+		struct page *page =
+			buddy_alloc(node, s->layout.order, gfp & __GFP_THISNODE, NULL);
 
 		if (!page)
 			break;
+		open_block(s, page);
 		objs[got++] = page_address(page);
 	}
 	fetch_add(&s->own.pages, got);
 	fetch_add(&s->own.objects, got);
 	return got;
+}
+
+void *slobseg_direct_try_take(struct slobseg *s, int node)
+{
+	struct page *page = buddy_try_alloc(slobseg_node_slow(node), s->layout.order);
+
+	if (!page)
+		return NULL;
+	open_block(s, page);
+	fetch_add(&s->own.pages, 1);
+	fetch_add(&s->own.objects, 1);
+	return page_address(page);
 }
 
 enum engine_mistake slobseg_what(const struct slobseg *s, const void *p)
@@ -88,4 +98,15 @@ void slobseg_direct_put(struct slobseg *s, void **objs, unsigned int n)
 	}
 	fetch_sub(&s->own.pages, taken);
 	fetch_sub(&s->own.objects, taken);
+}
+
+bool slobseg_direct_try_put(struct slobseg *s, void *obj)
+{
+	struct page *page = block_of(s, obj);
+
+	if (!page || !buddy_try_free(page, s->layout.order))
+		return false;
+	fetch_sub(&s->own.pages, 1);
+	fetch_sub(&s->own.objects, 1);
+	return true;
 }

@@ -71,6 +71,13 @@ static inline unsigned int start_node(int node)
 	return likely(os_topology.nr_nodes <= 1) ? 0 : slobseg_node_slow(node);
 }
 
+static void add_page_locked(struct slobseg *s, struct page *page)
+{
+	store_relaxed(&s->count->pages, s->count->pages + 1);
+	store_relaxed(&page->counters, s->empty);
+	link_page_locked(s, page);
+}
+
 /* A new page, on its list. NULL: out of memory. Drops the lock meanwhile. */
 static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool thisnode)
 {
@@ -79,11 +86,8 @@ static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool t
 	engine_unlock(&s->lock, &s->said);
 	page = slobseg_page_new(s, node, thisnode);
 	lock_acquire(&s->lock);
-	if (likely(page)) {
-		store_relaxed(&s->count->pages, s->count->pages + 1);
-		store_relaxed(&page->counters, s->empty);
-		link_page_locked(s, page);
-	}
+	if (likely(page))
+		add_page_locked(s, page);
 	return page;
 }
 
@@ -129,8 +133,8 @@ static cold void isolate_locked(struct slobseg *s, struct page *page)
  * Takes objects of a page of the list until it is full or `want` are there. Returns how many; 0:
  * its list, which the program may have overwritten, led elsewhere, or ended too early or too late.
  */
-static inline unsigned int pop_locked(struct slobseg *s, struct page *page, void **objs,
-				      unsigned int want)
+static inline unsigned int pop_sound_locked(struct slobseg *s, struct page *page, void **objs,
+					    unsigned int want)
 {
 	uint64_t first = (uint64_t)page_address(page);
 	uint64_t counters = page->counters;
@@ -141,25 +145,32 @@ static inline unsigned int pop_locked(struct slobseg *s, struct page *page, void
 		void *next;
 
 		if (unlikely(!slobseg_starts(s, (uint64_t)obj - first)))
-			goto broken;
+			return 0;
 		next = *slobseg_link(s, obj);
 		if (unlikely(next == obj))
-			goto broken;
+			return 0;
 		objs[n++] = obj;
 		obj = next;
 		counters += s->one;
 	} while (n < want && counters != s->full);
 	if (unlikely(!obj != (counters == s->full)))
-		goto broken;
+		return 0;
 	store_relaxed(&page->freelist, obj);
 	store_relaxed(&page->counters, counters);
 	if (unlikely(counters == s->full))
 		unlink_page_locked(s, page);
 	return n;
+}
 
-broken:
-	isolate_locked(s, page);
-	return 0;
+/* The same, and isolates that page. */
+static inline unsigned int pop_locked(struct slobseg *s, struct page *page, void **objs,
+				      unsigned int want)
+{
+	unsigned int n = pop_sound_locked(s, page, objs, want);
+
+	if (unlikely(!n))
+		isolate_locked(s, page);
+	return n;
 }
 
 static inline void count_locked(struct slobseg *s, unsigned long n, unsigned long *users)
@@ -234,6 +245,13 @@ static inline bool is_ours(const struct slobseg *s, const void *obj)
 	       slobseg_starts(s, (uintptr_t)obj % PAGE_SIZE);
 }
 
+static inline void put_in_front_locked(struct slobseg *s, struct page *page, void *obj)
+{
+	*slobseg_link(s, obj) = page->freelist;
+	store_relaxed(&page->freelist, obj);
+	store_relaxed(&page->counters, page->counters - s->one);
+}
+
 /*
  * Puts an object in front of its page's free list. What lies in no page of ours, starts no object,
  * was freed just before, or lay in a page that is gone is reported: false. verify: so is what was
@@ -255,9 +273,7 @@ static inline bool push_locked(struct engine *e, struct slobseg *s, void *obj, b
 		return put_off_locked(e, s, page, obj);
 	if (unlikely(obj == next || (verify && slobseg_is_listed(s, page, obj))))
 		return say_locked(e, s, obj, ENGINE_FREE_AGAIN);
-	*slobseg_link(s, obj) = next;
-	store_relaxed(&page->freelist, obj);
-	store_relaxed(&page->counters, old - s->one);
+	put_in_front_locked(s, page, obj);
 	if (unlikely(old == s->full || old - s->one == s->empty))
 		page_changed_locked(s, page, old == s->full, empties);
 	return true;
@@ -278,6 +294,64 @@ void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int 
 	engine_unlock(&s->lock, &s->said);
 	if (unlikely(empties))
 		slobseg_pages_free(empties);
+}
+
+/* ---- without waiting ---- */
+
+/* Of the node's pages, or of a new one. NULL: that page's list leads elsewhere, as well. */
+static void *try_node(struct slobseg *s, unsigned int node, unsigned long *users)
+{
+	struct page *page;
+	void *obj = NULL;
+
+	if (!lock_try(&s->lock))
+		return NULL;
+	page = first_page(s, node);
+	if (!page) {
+		page = slobseg_page_try_new(s, node);
+		if (page)
+			add_page_locked(s, page);
+	}
+	if (page)
+		count_locked(s, pop_sound_locked(s, page, &obj, 1), users);
+	lock_release(&s->lock);
+	return obj;
+}
+
+void *slobseg_try_take(struct slobseg *s, int node, unsigned long *users)
+{
+	unsigned int home = start_node(node);
+	void *obj = try_node(s, home, users);
+
+	for (unsigned int i = 1; !obj && i < os_topology.nr_nodes; i++)
+		obj = try_node(s, (home + i) % os_topology.nr_nodes, users);
+	return obj;
+}
+
+/* May it be put in front of its page's list, and does the page stay? */
+static bool may_put_locked(const struct slobseg *s, const struct page *page, const void *obj)
+{
+	return !(page->counters & SLOBSEG_OFF) && obj != page->freelist &&
+	       page->counters - s->one != s->empty;
+}
+
+bool slobseg_try_put(struct slobseg *s, void *obj, unsigned long *users)
+{
+	struct page *page;
+	bool done = false;
+
+	if (!page_in_arena(obj) || !lock_try(&s->lock))
+		return false;
+	page = page_at(page_index(obj));
+	if (is_ours(s, obj) && may_put_locked(s, page, obj)) {
+		if (page->counters == s->full)
+			link_page_locked(s, page);
+		put_in_front_locked(s, page, obj);
+		count_locked(s, -1ul, users);
+		done = true;
+	}
+	lock_release(&s->lock);
+	return done;
 }
 
 void slobseg_verify(struct slobseg *s)

@@ -24,12 +24,8 @@ static void *link_ascending(const struct slobseg *s, struct page *page)
 	return first;
 }
 
-struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode)
+static void open_page(const struct slobseg *s, struct page *page)
 {
-	struct page *page = buddy_alloc((int)node, 0, thisnode, NULL);
-
-	if (!page)
-		return NULL;
 	/* atomic: the fronts' hit paths and tools may look at what is another's page by now */
 	if (slobseg_is_pool(s))
 		store_relaxed(&page->heap, s->heap);
@@ -43,6 +39,23 @@ struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool t
 	page_set_block(page, (enum page_type)s->type, 1);
 	if (!slobseg_is_pool(s))
 		engine_hide_slab(s->engine, page_address(page), PAGE_SIZE);
+}
+
+struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode)
+{
+	struct page *page = buddy_alloc((int)node, 0, thisnode, NULL);
+
+	if (page)
+		open_page(s, page);
+	return page;
+}
+
+struct page *slobseg_page_try_new(const struct slobseg *s, unsigned int node)
+{
+	struct page *page = buddy_try_alloc(node, 0);
+
+	if (page)
+		open_page(s, page);
 	return page;
 }
 

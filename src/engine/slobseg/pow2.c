@@ -108,6 +108,20 @@ static void pow2_flush(struct engine *e, void **objs, unsigned int n)
 	slobseg_put(e, slobseg_of(e), objs, n, &e->heap_objects);
 }
 
+static void *pow2_try_alloc(struct engine *e, int node)
+{
+	return shares_pages(e) ? slobseg_try_take(slobseg_of(e), node, &e->heap_objects)
+			       : slobseg_try_alloc(e, node);
+}
+
+static bool pow2_try_free(struct engine *e, void *obj)
+{
+	if (!shares_pages(e))
+		return slobseg_try_free(e, obj);
+	return !load_relaxed(&e->verify_frees) &&
+	       slobseg_try_put(slobseg_of(e), obj, &e->heap_objects);
+}
+
 static int pow2_shrink(struct engine *e)
 {
 	if (!shares_pages(e))
@@ -170,6 +184,26 @@ static void *pow2_heap_alloc(const struct engine_heap *heap, size_t size, size_t
 	return slobseg_take(pool, &p, 1, gfp, node, &pool->count->blocks) ? p : NULL;
 }
 
+static void *pow2_heap_try_alloc(const struct engine_heap *heap, size_t size, size_t align,
+				 int node)
+{
+	struct slobseg *pool = &pools[stride_shift(size, align) - SHIFT_LOW];
+
+	(void)heap;
+	return slobseg_try_take(pool, node, &pool->count->blocks);
+}
+
+static bool pow2_heap_try_free(const struct engine_heap *heap, void *p)
+{
+	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
+	struct slobseg *pool;
+
+	if (!page || load_relaxed(&page->type) != PAGE_HEAP || page->heap != heap)
+		return false;
+	pool = slobseg_of_page(page);
+	return slobseg_try_put(pool, p, &pool->count->blocks);
+}
+
 static void pow2_heap_free(void *p)
 {
 	const struct page *page = page_in_arena(p) ? page_at(page_index(p)) : NULL;
@@ -218,6 +252,8 @@ static const struct engine_heap pow2_heap = {
 	.max_size = PAGE_SIZE,
 	.alloc = pow2_heap_alloc,
 	.free = pow2_heap_free,
+	.try_alloc = pow2_heap_try_alloc,
+	.try_free = pow2_heap_try_free,
 	.size = pow2_heap_size,
 	.owner = pow2_heap_owner,
 	.counters = counters,
@@ -233,6 +269,8 @@ const struct engine_ops slobseg_pow2_ops = {
 	.init = pow2_init,
 	.refill = pow2_refill,
 	.flush = pow2_flush,
+	.try_alloc = pow2_try_alloc,
+	.try_free = pow2_try_free,
 	.reclaim = slobseg_reclaim, /* they have pages of their own */
 	.shrink = pow2_shrink,
 	.destroy = pow2_destroy,

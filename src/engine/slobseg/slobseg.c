@@ -128,6 +128,24 @@ void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 		slobseg_reclaim(e, objs, n);
 }
 
+void *slobseg_try_alloc(struct engine *e, int node)
+{
+	struct slobseg *s = slobseg_of(e);
+
+	return slobseg_is_direct(s) ? slobseg_direct_try_take(s, node)
+				    : slobseg_try_take(s, node, &s->own.blocks);
+}
+
+bool slobseg_try_free(struct engine *e, void *obj)
+{
+	struct slobseg *s = slobseg_of(e);
+
+	if (load_relaxed(&e->verify_frees))
+		return false;
+	return slobseg_is_direct(s) ? slobseg_direct_try_put(s, obj)
+				    : slobseg_try_put(s, obj, &s->own.blocks);
+}
+
 int slobseg_shrink(struct engine *e)
 {
 	if (load_relaxed(&e->verify_frees))
@@ -175,6 +193,8 @@ const struct engine_ops slobseg_ops = {
 	.init = slobseg_init,
 	.refill = slobseg_refill,
 	.flush = slobseg_flush,
+	.try_alloc = slobseg_try_alloc,
+	.try_free = slobseg_try_free,
 	.reclaim = slobseg_reclaim,
 	.shrink = slobseg_shrink,
 	.destroy = slobseg_destroy,

@@ -122,6 +122,12 @@ unsigned int slobseg_take(struct slobseg *s, void **objs, unsigned int want, gfp
 /* e: who is named in reports. Objects that are none, or are free, are reported and left out. */
 void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int n,
 		 unsigned long *users);
+/*
+ * list.c: for one object, without waiting and reports: as try_alloc and try_free of struct
+ * engine_ops.
+ */
+void *slobseg_try_take(struct slobseg *s, int node, unsigned long *users);
+bool slobseg_try_put(struct slobseg *s, void *obj, unsigned long *users);
 /* Isolates each page on the lists whose free list cannot be right. */
 void slobseg_verify(struct slobseg *s);
 /* Who is named in reports on pages. */
@@ -131,6 +137,8 @@ struct engine *slobseg_owner(const struct slobseg *s);
 
 /* A page with all its objects on its free list, on no list. May map memory. NULL: out of memory. */
 struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode);
+/* The same without waiting, of what that node has free now. */
+struct page *slobseg_page_try_new(const struct slobseg *s, unsigned int node);
 /* Gives pages linked by page.next back. Context: no lock held. */
 void slobseg_pages_free(struct page *pages);
 
@@ -144,6 +152,8 @@ static inline bool slobseg_is_direct(const struct slobseg *s)
 unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int want, gfp_t gfp,
 				 int node);
 void slobseg_direct_put(struct slobseg *s, void **objs, unsigned int n);
+void *slobseg_direct_try_take(struct slobseg *s, int node);
+bool slobseg_direct_try_put(struct slobseg *s, void *obj);
 /* What a pointer that cannot be taken back is: its page is no longer ours, or never was. */
 enum engine_mistake slobseg_what(const struct slobseg *s, const void *p);
 
@@ -159,6 +169,8 @@ int slobseg_init_own(struct engine *e, const struct engine_params *params,
 unsigned int slobseg_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 void slobseg_flush(struct engine *e, void **objs, unsigned int n);
 void slobseg_reclaim(struct engine *e, void **objs, unsigned int n);
+void *slobseg_try_alloc(struct engine *e, int node);
+bool slobseg_try_free(struct engine *e, void *obj);
 int slobseg_shrink(struct engine *e);
 unsigned long slobseg_destroy(struct engine *e);
 void slobseg_stats(struct engine *e, struct engine_stats *stats);

@@ -41,18 +41,6 @@ struct refill {
 	struct chain_out chains[MAX_CHAINS];
 };
 
-/* A list that ends too early, or too late: it was cut, or runs in a circle (double free). */
-static bool ends_wrong(const struct slub_state *old, const struct slub_state *new,
-		       unsigned int taken)
-{
-	bool all_taken = new->counters.inuse == old->counters.objects;
-	bool all_linked = new->counters.formatted == new->counters.objects;
-
-	if (!taken || new->counters.inuse > old->counters.objects)
-		return true;
-	return all_taken ? new->freelist != NULL : all_linked && !new->freelist;
-}
-
 /* The slab counts as full: nothing of it is taken. node NULL: it is on no list. */
 static cold void give_up_locked(struct refill *r, struct engine_node *node, struct page *slab,
 				bool listed)
@@ -101,7 +89,7 @@ again:
 			    (unsigned int)(old.counters.objects - old.counters.formatted));
 		new.counters.formatted += fresh;
 		new.counters.inuse += linked + fresh;
-		if (unlikely(ends_wrong(&old, &new, linked + fresh)))
+		if (unlikely(slub_ends_wrong(&old, &new, linked + fresh)))
 			goto broken;
 		*full = new.counters.inuse == new.counters.objects;
 		if (*full && listed) {

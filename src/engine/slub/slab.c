@@ -92,17 +92,14 @@ static void *link_shuffled(struct engine *e, struct page *slab, unsigned int obj
 	return next;
 }
 
-struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy)
+/* Pages become a slab with every object free. */
+static void open_slab(struct engine *e, const struct slab_layout *layout, struct page *slab,
+		      bool lazy)
 {
 	struct slub *s = slub_of(e);
-	/* Acquire: pairs with the release of whoever puts another layout in place (debug/). */
-	const struct slab_layout *layout = load_acquire(&e->layout);
 	struct slab_counters counters = { 0 };
-	struct page *slab = engine_get_pages(e, layout, gfp, node);
 	unsigned int objects;
 
-	if (!slab)
-		return NULL;
 	objects = slab->order == layout->order ? layout->objects : layout->min_objects;
 	engine_own_pages(e, slab, layout);
 
@@ -121,6 +118,26 @@ struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy)
 		page_set_class(slab, 1ul << slab->order, e->page_class);
 	page_set_block(slab, PAGE_SLAB, 1ul << slab->order);
 	engine_hide_slab(e, page_address(slab), PAGE_SIZE << slab->order);
+}
+
+struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy)
+{
+	/* Acquire: pairs with the release of whoever puts another layout in place (debug/). */
+	const struct slab_layout *layout = load_acquire(&e->layout);
+	struct page *slab = engine_get_pages(e, layout, gfp, node);
+
+	if (slab)
+		open_slab(e, layout, slab, lazy);
+	return slab;
+}
+
+struct page *slub_try_new_slab(struct engine *e, unsigned int node)
+{
+	const struct slab_layout *layout = load_acquire(&e->layout); /* as above */
+	struct page *slab = engine_try_pages(layout, node);
+
+	if (slab)
+		open_slab(e, layout, slab, slub_of(e)->lazy);
 	return slab;
 }
 

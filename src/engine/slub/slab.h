@@ -66,6 +66,21 @@ static inline bool slub_is_still(struct engine *e, struct page *slab,
 	return slub_exchange(e, slab, state, state);
 }
 
+/*
+ * Of a slab from which so many objects were taken: did its list end too early, or too late? Then it
+ * was cut, or runs in a circle (double free).
+ */
+static inline bool slub_ends_wrong(const struct slub_state *old, const struct slub_state *new,
+				   unsigned int taken)
+{
+	bool all_taken = new->counters.inuse == old->counters.objects;
+	bool all_linked = new->counters.formatted == new->counters.objects;
+
+	if (!taken || new->counters.inuse > old->counters.objects)
+		return true;
+	return all_taken ? new->freelist != NULL : all_linked && !new->freelist;
+}
+
 static inline void *slub_object(const struct page *slab, unsigned int i)
 {
 	const struct slab_layout *layout = slab->layout;
@@ -104,6 +119,8 @@ void slub_delete_orders(struct slub *s);
  * object formatted yet; otherwise linked and constructed. May map memory. NULL: out of memory.
  */
 struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy);
+/* The same without waiting, of what that node has free now; for caches without a constructor. */
+struct page *slub_try_new_slab(struct engine *e, unsigned int node);
 /* Gives the pages of an empty slab back; it is on no list and its node forgot it already. */
 void slub_free_pages(struct engine *e, struct page *slab);
 /* The same for slabs linked by page.next. Context: no lock held. */
@@ -144,6 +161,11 @@ unsigned long slub_node_count_free(struct engine_node *node);
 /* get_any_partial (spec 4.9): calls take on the other nodes until it returns true. */
 bool slub_node_try_others(struct slub *s, unsigned int first,
 			  bool (*take)(struct engine_node *, void *), void *arg);
+
+/* ---- try.c: as struct engine_ops says ---- */
+
+void *slub_try_alloc(struct engine *e, int node);
+bool slub_try_free(struct engine *e, void *obj);
 
 /* ---- refill.c, free.c, shrink.c, check.c, oom.c ---- */
 

@@ -24,12 +24,12 @@ static struct lock *lock_of(const struct dword *p)
 	return &locks[((uintptr_t)p / CACHE_LINE) % NR_LOCKS].lock;
 }
 
-bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update)
+/* Releases the lock. */
+static bool cas_and_release(struct lock *lock, struct dword *p, struct dword expect,
+			    struct dword update)
 {
-	struct lock *lock = lock_of(p);
 	bool same;
 
-	lock_acquire(lock);
 	same = load_relaxed(&p->lo) == expect.lo && load_relaxed(&p->hi) == expect.hi;
 	if (same) {
 		/*
@@ -41,6 +41,21 @@ bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update)
 	lock_release(lock);
 	fence_seq_cst(); /* the instruction that this stands for is one */
 	return same;
+}
+
+bool dword_cas_locked(struct dword *p, struct dword expect, struct dword update)
+{
+	struct lock *lock = lock_of(p);
+
+	lock_acquire(lock);
+	return cas_and_release(lock, p, expect, update);
+}
+
+bool dword_try_cas_locked(struct dword *p, struct dword expect, struct dword update)
+{
+	struct lock *lock = lock_of(p);
+
+	return lock_try(lock) && cas_and_release(lock, p, expect, update);
 }
 
 void dword_each_lock(void (*act)(struct lock *l))

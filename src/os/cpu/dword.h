@@ -27,6 +27,15 @@ static always_inline bool dword_cas(struct dword *p, struct dword expect, struct
 	return dword_cas_locked(p, expect, update);
 }
 
+/* For calls that must not wait: false also while another thread compares, by locks. */
+bool dword_try_cas_locked(struct dword *p, struct dword expect, struct dword update);
+static always_inline bool dword_try_cas(struct dword *p, struct dword expect, struct dword update)
+{
+	if (ARCH_HAS_DWCAS)
+		return arch_dwcas(p, expect, update);
+	return dword_try_cas_locked(p, expect, update);
+}
+
 /* Its locks, for fork: nobody is half-way in the child. None where the CPU has the instruction. */
 void dword_each_lock(void (*act)(struct lock *l));
 

@@ -131,6 +131,12 @@ void lock_rank_exit(const struct lock *l)
 	ASSERT(lock_thread.held[(lock_thread.nr - 1) % LOCK_MAX_HELD] == l);
 }
 
+void lock_check_wait(const struct lock *l)
+{
+	if (LOCK_RANKS && lock_thread.flags & LOCK_TRYING)
+		os_die_fmt("lock of rank %u taken by a call that may only try", l->rank);
+}
+
 static void release(struct lock *l)
 {
 	/* release: pairs with lock_acquire() */
@@ -165,6 +171,24 @@ void lock_leave_inside(struct lock *l)
 {
 	release(l);
 	lock_discount();
+}
+
+/* Atomic: a signal handler may set another flag in the middle. */
+struct lock_tries lock_tries_begin(void)
+{
+	struct lock_tries t = { .ranks = ranks };
+
+	t.outer = !(__atomic_fetch_or(&lock_thread.flags, LOCK_TRYING, __ATOMIC_RELAXED) &
+		    LOCK_TRYING);
+	ranks = 0;
+	return t;
+}
+
+void lock_tries_end(struct lock_tries t)
+{
+	ranks = t.ranks;
+	if (t.outer)
+		__atomic_fetch_and(&lock_thread.flags, ~LOCK_TRYING, __ATOMIC_RELAXED);
 }
 
 /*

@@ -70,6 +70,8 @@ void lock_release_slow(struct lock *l);
 /* Debug builds only: rank bookkeeping. Empty otherwise. */
 void lock_rank_enter(const struct lock *l);
 void lock_rank_exit(const struct lock *l);
+/* Debug builds only: dies if this thread may only try locks. */
+void lock_check_wait(const struct lock *l);
 
 #ifdef USLAB_DEBUG_BUILD
 #define LOCK_RANKS 1
@@ -90,6 +92,7 @@ void lock_rank_exit(const struct lock *l);
 /* No such reason: it has deferred work, to be done when it holds no lock. */
 #define LOCK_DEFERRED 16u
 #define LOCK_NOTIFYING 32u /* it runs the program's report hook, in the middle of a call of ours */
+#define LOCK_TRYING 64u	   /* it is between lock_tries_begin() and lock_tries_end() */
 
 struct lock_thread {
 	union {
@@ -163,8 +166,10 @@ static inline void lock_acquire(struct lock *l)
 	uint32_t free_word = 0;
 
 	lock_count(l);
-	if (LOCK_RANKS)
+	if (LOCK_RANKS) {
+		lock_check_wait(l);
 		lock_rank_enter(l);
+	}
 	if (unlikely(!__atomic_compare_exchange_n(&l->word, &free_word, 1, 0, __ATOMIC_ACQUIRE,
 						  __ATOMIC_RELAXED)))
 		lock_acquire_slow(l);
@@ -188,6 +193,24 @@ static inline void lock_release(struct lock *l)
  */
 bool lock_take_inside(struct lock *l);
 void lock_leave_inside(struct lock *l);
+
+/*
+ * Around a call that only tries locks (lock_try()), so that it may be made in any context, whatever
+ * this thread or another one holds: what it interrupted may hold locks of any rank, so ranks are
+ * counted anew in between, where all other calls are inside (lock_is_inside()). They nest; the
+ * result of the first belongs to the second.
+ */
+struct lock_tries {
+	uint64_t ranks;
+	bool outer; /* of those that nest */
+};
+struct lock_tries lock_tries_begin(void);
+void lock_tries_end(struct lock_tries t);
+/* May this thread change what locks guard at all? Not once it ends the program: lock_abandon(). */
+static inline bool lock_may_try(void)
+{
+	return !(lock_thread.flags & LOCK_DYING);
+}
 
 /*
  * For one lock of the library, which may be released after others that were taken before it: the
