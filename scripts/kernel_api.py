@@ -24,7 +24,6 @@ HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.
 # (pattern of whole names, reason): the first that matches. Names that match none have to be there.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"kvfree_rcu_init|kfree_rcu_scheduler_running", "internal: how the kernel itself starts RCU"),
-    (r"(?!kfree_rcu)k\w+_nolock\w*", "not there yet: calls for any context"),
     (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),
     (r"kmem_cache_init(_late)?|kmalloc_(caches|index|type)|NR_KMALLOC_TYPES|KMALLOC_NOT_NORMAL_BITS"
      r"|SLAB_OBJ_MIN_SIZE|arch_slab_minalign", "internal: how the kernel itself finds its caches"),

@@ -129,8 +129,9 @@ static void test_totals(void **state)
 	reports->undelivered = 5;
 	reports->suppressed = 6;
 	guarded->bugs = 2;
-	*reserve =
-		(struct reserve_counters){ .blocks = 11, .served = 12, .failed = 13, .lost = 14 };
+	*reserve = (struct reserve_counters){
+		.blocks = 11, .served = 12, .failed = 13, .lost = 14, .waiting = 15
+	};
 	stacks->nr_stacks = 99;
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = DEPOT;
 	fake_root(&f)->reports = COUNTERS;
@@ -148,6 +149,7 @@ static void test_totals(void **state)
 	assert_int_equal(s->totals.reserve_served, 12);
 	assert_int_equal(s->totals.reserve_failed, 13);
 	assert_int_equal(s->totals.reserve_lost, 14);
+	assert_int_equal(s->totals.deferred_frees, 15);
 	assert_int_equal(s->totals.stacks, 99);
 	*(uint64_t *)fake_at(&f, COUNTERS + 0x200) = 0; /* none saved so far */
 	take();

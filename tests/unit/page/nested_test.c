@@ -110,12 +110,51 @@ IN_CHILD(lost)
 	CHILD_CHECK(nested_lost() == 1 && !nested_waiting() && !nested_call() && !given);
 }
 
+static unsigned int refusals;
+
+static bool give_if_may(void *p, const void *caller)
+{
+	CHILD_CHECK(caller == &given);
+	if (refusals) {
+		refusals--;
+		return false;
+	}
+	given++;
+	last = p;
+	return true;
+}
+
+static void give_tried(void *owner, void *p, const void *caller)
+{
+	CHILD_CHECK(!owner);
+	refusals = 0;
+	give_if_may(p, caller);
+}
+
+/* Those of calls that only try: some of them again, at any time; else as all others. */
+IN_CHILD(tried)
+{
+	int object[5];
+
+	for (unsigned int i = 0; i < 5; i++)
+		CHILD_CHECK(nested_defer_tried(give_tried, &object[i], &given));
+	CHILD_CHECK(nested_waiting() == 5);
+	refusals = 2;
+	nested_retry(give_if_may, 3);
+	CHILD_CHECK(given == 1 && nested_waiting() == 4 && reserve_count() == 4);
+	nested_retry(give_if_may, 0);
+	CHILD_CHECK(given == 1 && nested_waiting() == 4);
+	nested_retry(give_if_may, 2);
+	CHILD_CHECK(given == 3 && nested_waiting() == 2);
+	CHILD_CHECK(!nested_call() && given == 5 && !nested_waiting() && !reserve_count());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_inside), cmocka_unit_test(put_off),
 		cmocka_unit_test(of_others),   cmocka_unit_test(while_others_are_given),
-		cmocka_unit_test(lost),
+		cmocka_unit_test(lost),	       cmocka_unit_test(tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

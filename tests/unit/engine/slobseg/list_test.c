@@ -491,6 +491,63 @@ static void threads(UNUSED_STATE)
 	}
 }
 
+/* One object without waiting, as try_alloc and try_free say; pages of both forms. */
+static void tried(UNUSED_STATE)
+{
+	static const struct engine_ops *const ops[] = { &slobseg_ops, &slobseg_pow2_ops };
+
+	os_act_as_cpu(0);
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		struct engine e;
+		void *p[3];
+
+		make(&e, ops[i], 512);
+		p[0] = take(&e);
+		p[1] = e.ops->try_alloc(&e, -1);
+		assert_ptr_equal(p[1], (char *)p[0] + 512);
+		lock_fork_prepare(&slobseg_of(&e)->lock); /* as if another thread held it */
+		assert_null(e.ops->try_alloc(&e, -1));
+		assert_false(e.ops->try_free(&e, p[1]));
+		lock_fork_parent(&slobseg_of(&e)->lock);
+		p[2] = e.ops->try_alloc(&e, 1);
+		assert_int_equal(page_head_of(p[2])->node, 1);
+		e.ops->check(&e);
+		assert_true(e.ops->try_free(&e, p[1]));
+		assert_false(e.ops->try_free(&e, p[1]));
+		assert_false(e.ops->try_free(&e, (char *)p[0] + 8));
+		assert_false(e.ops->try_free(&e, &e));
+		/* their pages would be empty */
+		assert_false(e.ops->try_free(&e, p[0]));
+		assert_false(e.ops->try_free(&e, p[2]));
+		e.ops->check(&e);
+		e.ops->flush(&e, &p[0], 1);
+		e.ops->flush(&e, &p[2], 1);
+		END_ENGINE(&e);
+	}
+}
+
+/* A page whose free list leads elsewhere is left to ordinary calls: another node is asked. */
+static void tried_on_a_broken_list(UNUSED_STATE)
+{
+	struct engine e;
+	void *p[3];
+	void *next;
+
+	os_act_as_cpu(0);
+	make(&e, &slobseg_ops, 512);
+	p[0] = take(&e);
+	p[1] = take(&e);
+	assert_true(e.ops->try_free(&e, p[1]));
+	next = *slobseg_link(slobseg_of(&e), p[1]);
+	*slobseg_link(slobseg_of(&e), p[1]) = p[1];
+	p[2] = e.ops->try_alloc(&e, -1);
+	assert_int_equal(page_head_of(p[2])->node, 1);
+	*slobseg_link(slobseg_of(&e), p[1]) = next;
+	assert_ptr_equal(e.ops->try_alloc(&e, -1), p[1]);
+	e.ops->flush(&e, p, 3);
+	END_ENGINE(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +562,8 @@ int main(void)
 		cmocka_unit_test(partial_batches),
 		cmocka_unit_test(mistakes_are_refused),
 		cmocka_unit_test(overwritten_links),
+		cmocka_unit_test(tried),
+		cmocka_unit_test(tried_on_a_broken_list),
 		cmocka_unit_test(threads),
 	};
 

@@ -170,6 +170,32 @@ static void neighbour_bytes(void **state)
 		assert_int_equal(bytes.byte[n], (uint8_t)TURNS);
 }
 
+static struct dword tried_pair;
+
+static void try_pair(void)
+{
+	const struct dword old = { 1, 2 };
+	const struct dword new = { 3, 4 };
+
+	tried_pair = old;
+	assert_false(dword_try_cas(&tried_pair, new, old));
+	assert_true(dword_try_cas(&tried_pair, old, new));
+	assert_true(tried_pair.lo == 3 && tried_pair.hi == 4);
+}
+
+/* By locks: not while another thread compares. */
+static void tries(void **state)
+{
+	const struct dword old = { 3, 4 };
+
+	(void)state;
+	try_pair();
+	dword_each_lock(lock_fork_prepare);
+	assert_int_equal(dword_try_cas(&tried_pair, old, old), ARCH_HAS_DWCAS);
+	dword_each_lock(lock_fork_parent);
+	try_pair();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +203,7 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(fork_in_the_midst),
 		cmocka_unit_test(neighbour_bytes),
+		cmocka_unit_test(tries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

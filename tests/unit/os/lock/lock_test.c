@@ -430,6 +430,52 @@ static void test_fork_no_ranks(void **state)
 	assert_int_equal(l[1].word, 0);
 }
 
+/* Whatever is held: ranks count anew, and all other calls are nested. */
+static void test_tries(void **state)
+{
+	struct lock page = LOCK_INIT(RANK_PAGE);
+	struct lock engine = LOCK_INIT(RANK_ENGINE);
+	struct lock_tries outer;
+	struct lock_tries inner;
+
+	(void)state;
+	lock_acquire(&page);
+	outer = lock_tries_begin();
+	assert_false(lock_try(&page));
+	assert_true(lock_try(&engine)); /* though it is above */
+	inner = lock_tries_begin();
+	assert_false(lock_try(&engine));
+	lock_tries_end(inner);
+	assert_true(lock_thread.flags & LOCK_TRYING);
+	lock_release(&engine);
+	assert_true(lock_is_inside());
+	lock_tries_end(outer);
+	assert_false(lock_thread.flags & LOCK_TRYING);
+	lock_release(&page);
+	assert_false(lock_is_inside());
+	lock_acquire(&engine); /* ranks are as they were */
+	lock_acquire(&page);
+	lock_release(&page);
+	lock_release(&engine);
+}
+
+static void wait_while_trying(void *arg)
+{
+	struct lock l = LOCK_INIT(RANK_PAGE);
+
+	(void)arg;
+	lock_tries_begin();
+	lock_acquire(&l);
+}
+
+static void test_tries_do_not_wait(void **state)
+{
+	struct child c = child_run(wait_while_trying, NULL);
+
+	(void)state;
+	assert_true(LOCK_RANKS ? child_aborted(&c) : child_passed(&c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -440,6 +486,7 @@ int main(void)
 		cmocka_unit_test(test_sleepers),       cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_ranks_descend),  cmocka_unit_test(test_ranks_refused),
 		cmocka_unit_test(test_release_unheld), cmocka_unit_test(test_fork_no_ranks),
+		cmocka_unit_test(test_tries),	       cmocka_unit_test(test_tries_do_not_wait),
 	};
 
 	if (getenv("USLAB_TEST_VALGRIND"))
