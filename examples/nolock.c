@@ -21,9 +21,20 @@ struct sample {
 static struct sample *volatile last;
 static volatile sig_atomic_t taken, dropped;
 
+/* Of the node that this runs on; else of node 0. */
+static struct sample *new_sample(void)
+{
+	struct sample *sample =
+		kmalloc_nolock(sizeof(*sample), __GFP_ZERO, NUMA_NO_NODE);
+
+	return sample ? sample
+		      : kmalloc_nolock_node(sizeof(*sample), __GFP_ZERO, 0);
+}
+
 static void on_timer(int sig)
 {
-	struct sample *sample = kmalloc_nolock(sizeof(*sample), __GFP_ZERO, NUMA_NO_NODE);
+	struct sample *sample =
+		kmalloc_nolock(sizeof(*sample), __GFP_ZERO, NUMA_NO_NODE);
 
 	(void)sig;
 	if (!sample) { /* to try again at once is no use */
@@ -50,7 +61,8 @@ int main(void)
 
 	signal(SIGALRM, on_timer);
 	setitimer(ITIMER_REAL, &often, NULL);
-	while (taken < SAMPLES) { /* the work, in the middle of which the handler comes */
+	while (taken <
+	       SAMPLES) { /* the work, in the middle of which the handler comes */
 		for (int i = 0; i < 64; i++)
 			p[i] = kmalloc(100, GFP_KERNEL);
 		for (int i = 0; i < 64; i++)

@@ -454,21 +454,21 @@ USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const v
  * take it. Any thread, any signal handler; errno stays.
  */
 USLAB_API void *kmalloc_nolock(size_t size, gfp_t flags, int node)
-	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)))
-	USLAB_MUST_CHECK;
+	__attribute__((__malloc__, __alloc_size__(1),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
 /* The same: the node is an argument of both. */
 USLAB_API void *kmalloc_nolock_node(size_t size, gfp_t flags, int node)
-	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)))
-	USLAB_MUST_CHECK;
+	__attribute__((__malloc__, __alloc_size__(1),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
 
 /**
  * kfree_nolock - frees what kmalloc_nolock() or kmalloc() returned, in any context
  * @p: NULL and ZERO_SIZE_PTR are ignored
  *
- * Never waits, as kmalloc_nolock(). What cannot be freed so is freed later: by the next call of this
- * thread that is no hit (kmalloc(), kfree() and all others), by its next call of these functions
- * outside of the library, or by the next kmem_cache_shrink(), kmem_cache_destroy() or uslab_trim()
- * of any thread. So are reports of wrong pointers. The first free that has to wait so makes up to
+ * Never waits, as kmalloc_nolock(). What cannot be freed so is freed later: by the next call of
+ * this thread that is no hit (kmalloc(), kfree() and all others), by its next call of these
+ * functions outside of the library, or by the next kmem_cache_shrink(), kmem_cache_destroy() or
+ * uslab_trim() of any thread. So are reports of wrong pointers. The first free that has to wait so makes up to
  * two system calls. Any thread, any signal handler; errno stays.
  */
 USLAB_API void kfree_nolock(const void *p);

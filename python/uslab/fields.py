@@ -98,6 +98,9 @@ class Totals:
     reserve_lost: int
     """objects lost since their free could not be deferred"""
 
+    deferred_frees: int
+    """frees of such handlers, and of kfree_nolock(), that are still to be done"""
+
     stacks: int
     """distinct call stacks kept"""
 

@@ -56,7 +56,8 @@ void buddy_replenish(void)
 {
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
 		if (load_relaxed(&wanted[node]))
-			buddy_provide(node, __atomic_exchange_n(&wanted[node], 0, __ATOMIC_RELAXED) - 1u);
+			buddy_provide(node,
+				      __atomic_exchange_n(&wanted[node], 0, __ATOMIC_RELAXED) - 1u);
 }
 
 bool buddy_try_free(struct page *page, unsigned int order)

@@ -134,8 +134,8 @@ static void put_back(struct deferred **list, struct deferred *taken)
 {
 	struct deferred *none = NULL;
 
-	if (!taken || __atomic_compare_exchange_n(list, &none, taken, 0, __ATOMIC_RELEASE,
-						  __ATOMIC_RELAXED))
+	if (!taken ||
+	    __atomic_compare_exchange_n(list, &none, taken, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return;
 	while (taken) {
 		struct deferred *next = taken->next;

@@ -56,7 +56,8 @@ void nested_retry(nested_try give, unsigned int max);
 
 /*
  * Does what was deferred, in order, also by other threads; what waits for a grace period of RCU is
- * handed to that, and pages that tries have missed are fetched (page/buddy_try.c). Context: no nested call, no lock held.
+ * handed to that, and pages that tries have missed are fetched (page/buddy_try.c). Context: no
+ * nested call, no lock held.
  */
 void nested_settle(void);
 

@@ -26,10 +26,10 @@
 
 /* Atomic; read by tools from outside. */
 struct reserve_counters {
-	unsigned long blocks; /* that are allocated, records of deferred frees as well */
-	unsigned long served; /* allocated since the start */
-	unsigned long failed; /* calls that found none free */
-	unsigned long lost;   /* frees that could not be deferred (page/nested.h) */
+	unsigned long blocks;  /* that are allocated, records of deferred frees as well */
+	unsigned long served;  /* allocated since the start */
+	unsigned long failed;  /* calls that found none free */
+	unsigned long lost;    /* frees that could not be deferred (page/nested.h) */
 	unsigned long waiting; /* frees that are deferred */
 };
 extern struct reserve_counters reserve_counters;

@@ -30,7 +30,7 @@ static struct totals {
 	unsigned long refused;
 	unsigned long deferred; /* frees that waited when the interrupted code had ended */
 	unsigned long lost;
-} *totals;
+} * totals;
 
 static unsigned long wanted; /* handlers of each pair */
 

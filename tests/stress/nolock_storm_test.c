@@ -258,19 +258,22 @@ static void test_storm(void **state)
 	assert_true(child_passed(&c));
 }
 
-#define STORM(conf)                           \
-	{                                     \
-		conf, test_storm, NULL, NULL, \
-			(void *)conf          \
+#define STORM(conf)                                        \
+	{                                                  \
+		conf, test_storm, NULL, NULL, (void *)conf \
 	}
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		STORM("engine=slub,front=array"),      STORM("engine=slub,front=cpuslab"),
-		STORM("engine=slub,front=none"),       STORM("engine=slab,front=queues"),
-		STORM("engine=slab,front=array"),      STORM("engine=slob,front=none"),
-		STORM("engine=slobseg,front=none"),    STORM("engine=slobseg:pow2,front=none"),
+		STORM("engine=slub,front=array"),
+		STORM("engine=slub,front=cpuslab"),
+		STORM("engine=slub,front=none"),
+		STORM("engine=slab,front=queues"),
+		STORM("engine=slab,front=array"),
+		STORM("engine=slob,front=none"),
+		STORM("engine=slobseg,front=none"),
+		STORM("engine=slobseg:pow2,front=none"),
 		STORM("engine=slub,front=array,hardened=1"),
 	};
 

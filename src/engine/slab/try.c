@@ -61,8 +61,7 @@ static bool fits_locked(const struct slab_node *node, const struct page *slab)
 {
 	unsigned int inuse = engine_counters(slab).inuse;
 
-	return slab->lru.next && inuse &&
-	       (inuse > 1 || node->free_objects + 1 <= node->free_limit);
+	return slab->lru.next && inuse && (inuse > 1 || node->free_objects + 1 <= node->free_limit);
 }
 
 bool slab_try_free(struct engine *e, void *obj)

@@ -23,9 +23,8 @@ void *slob_try_alloc(struct engine *e, int node)
 	block = slob_try_take_locked(s->heap, &s->shape, node);
 	slob_add_locked(&e->heap_objects, block != NULL);
 	lock_release(&s->heap->lock);
-	return block && s->shape.header
-		       ? slob_block_open(block, s->shape.size - SLOB_HEADER, e->id)
-		       : block;
+	return block && s->shape.header ? slob_block_open(block, s->shape.size - SLOB_HEADER, e->id)
+					: block;
 }
 
 static bool try_put_locked(struct engine *e, void *obj)

@@ -35,8 +35,7 @@ unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int wa
 	if (node >= (int)os_topology.nr_nodes)
 		node = -1; /* spec 4.8a */
 	while (got < want) {
-		struct page *page =
-			buddy_alloc(node, s->layout.order, gfp & __GFP_THISNODE, NULL);
+		struct page *page = buddy_alloc(node, s->layout.order, gfp & __GFP_THISNODE, NULL);
 
 		if (!page)
 			break;

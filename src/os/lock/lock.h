@@ -2,7 +2,7 @@
 /*
  * os/lock/lock.h - a small mutex (spin, then futex) with a rank
  *
- * Why:        docs/adr/0018.
+ * Why:        docs/adr/0018, docs/adr/0048.
  * Data:       struct lock, 8 bytes, all zero is unlocked (rank 0: unranked, tests only). For each
  *             thread which locks it holds or waits for, the last one last.
  * Invariants: debug builds: a thread takes locks in strictly descending rank (floor order:

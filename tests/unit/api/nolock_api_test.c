@@ -41,8 +41,8 @@ static void test_kmallocs(void **state)
 	(void)state;
 	for (size_t size = 1; size <= KMALLOC_MAX_SIZE; size *= 4)
 		kfree_nolock(kmalloc(size, GFP_KERNEL));
-	kmem_cache_shrink((struct kmem_cache *)((char *)uslab_kmalloc_handles +
-						uslab_kmalloc_index(64) * 8));
+	kmem_cache_shrink(
+		(struct kmem_cache *)((char *)uslab_kmalloc_handles + uslab_kmalloc_index(64) * 8));
 }
 
 static void ask_wrongly(void *unused)

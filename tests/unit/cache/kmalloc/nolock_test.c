@@ -85,7 +85,8 @@ IN_CHILD(switched)
 	ready_with(NULL, NULL);
 	for (unsigned int i = 0; i < MANY; i++) {
 		if (i % 25 == 0)
-			CHILD_CHECK(cache_set_debug(kmalloc_cache(64), i % 2 ? SLAB_POISON : 0) == 0);
+			CHILD_CHECK(cache_set_debug(kmalloc_cache(64), i % 2 ? SLAB_POISON : 0) ==
+				    0);
 		p[i] = try(64);
 		CHILD_CHECK(p[i]);
 	}
@@ -189,10 +190,10 @@ IN_CHILD(mistakes)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),     cmocka_unit_test(with_debug_flags),
-		cmocka_unit_test(hardened),  cmocka_unit_test(realtime),
-		cmocka_unit_test(switched),  cmocka_unit_test(next_size),
-		cmocka_unit_test(deferred),  cmocka_unit_test(dying),
+		cmocka_unit_test(plain),    cmocka_unit_test(with_debug_flags),
+		cmocka_unit_test(hardened), cmocka_unit_test(realtime),
+		cmocka_unit_test(switched), cmocka_unit_test(next_size),
+		cmocka_unit_test(deferred), cmocka_unit_test(dying),
 		cmocka_unit_test(mistakes),
 	};
 
