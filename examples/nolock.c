@@ -33,8 +33,7 @@ static struct sample *new_sample(void)
 
 static void on_timer(int sig)
 {
-	struct sample *sample =
-		kmalloc_nolock(sizeof(*sample), __GFP_ZERO, NUMA_NO_NODE);
+	struct sample *sample = new_sample();
 
 	(void)sig;
 	if (!sample) { /* to try again at once is no use */

@@ -57,6 +57,7 @@ void cache_shrink_all(void)
 	struct list_head *pos;
 
 	pressure_reclaim(NULL);
+	nested_settle();
 	grace_hand_over();
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list)

@@ -152,6 +152,24 @@ IN_CHILD(deferred)
 	CHILD_CHECK(nested_waiting() == 0 && in_use(c) == 0);
 }
 
+/* Also of a thread that is gone: by whoever shrinks. */
+IN_CHILD(settled_by_shrinking)
+{
+	struct cache *c;
+	void *p;
+
+	ready_with("USLAB_CONF", "front=none");
+	c = kmalloc_cache(64);
+	p = try(64);
+	c->engine.ops->each_lock(&c->engine, lock_fork_prepare);
+	try_free(p);
+	c->engine.ops->each_lock(&c->engine, lock_fork_parent);
+	lock_thread.flags = 0; /* as another thread's */
+	CHILD_CHECK(nested_waiting() == 1 && in_use(c) == 1);
+	cache_shrink_all();
+	CHILD_CHECK(nested_waiting() == 0 && in_use(c) == 0);
+}
+
 /* A thread that has ended the program changes nothing that locks guard any more. */
 IN_CHILD(dying)
 {
@@ -194,7 +212,7 @@ int main(void)
 		cmocka_unit_test(hardened), cmocka_unit_test(realtime),
 		cmocka_unit_test(switched), cmocka_unit_test(next_size),
 		cmocka_unit_test(deferred), cmocka_unit_test(dying),
-		cmocka_unit_test(mistakes),
+		cmocka_unit_test(mistakes), cmocka_unit_test(settled_by_shrinking),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
