@@ -468,8 +468,8 @@ USLAB_API void *kmalloc_nolock_node(size_t size, gfp_t flags, int node)
  * Never waits, as kmalloc_nolock(). What cannot be freed so is freed later: by the next call of
  * this thread that is no hit (kmalloc(), kfree() and all others), by its next call of these
  * functions outside of the library, or by the next kmem_cache_shrink(), kmem_cache_destroy() or
- * uslab_trim() of any thread. So are reports of wrong pointers. The first free that has to wait so makes up to
- * two system calls. Any thread, any signal handler; errno stays.
+ * uslab_trim() of any thread. So are reports of wrong pointers. The first free that has to wait
+ * so makes up to two system calls. Any thread, any signal handler; errno stays.
  */
 USLAB_API void kfree_nolock(const void *p);
 
