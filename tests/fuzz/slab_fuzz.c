@@ -215,7 +215,13 @@ static void op_refill(unsigned int n)
 
 	if (m.nr_out + want > MAX_OUT)
 		return;
-	got = slab_refill(&m.e, objs, want, __GFP_NOWARN, asked);
+	if (want == 1 && !m.e.ctor && m.g.placement != SLAB_INDEX_OFF) {
+		buddy_provide(nr, m.g.order);
+		objs[0] = slab_try_alloc(&m.e, asked);
+		got = objs[0] != NULL;
+	} else {
+		got = slab_refill(&m.e, objs, want, __GFP_NOWARN, asked);
+	}
 	if (!node->free_objects) {
 		CHECK(got == MIN(want, m.g.num));
 		expect_new(nr, objs, got);
@@ -283,7 +289,8 @@ static void op_flush(unsigned int n, unsigned int step)
 		permuted[count] = objs[count];
 		count++;
 	}
-	slab_flush(&m.e, permuted, count);
+	if (count != 1 || m.e.ctor || !slab_try_free(&m.e, permuted[0]))
+		slab_flush(&m.e, permuted, count);
 	for (i = 0; i < count; i++) {
 		unsigned int nr = find_slab(objs[i])->node;
 

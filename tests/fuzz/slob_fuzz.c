@@ -247,7 +247,14 @@ static void op_refill(unsigned int n)
 
 	if (m.nr_out + want > MAX_OUT)
 		return;
-	CHECK(e->ops->refill(e, objs, want, 0, node) == want);
+	if (want == 1 && !e->ctor) {
+		for (unsigned int nr = 0; nr < buddy_nr_nodes; nr++)
+			buddy_provide(nr, s->layout.order);
+		objs[0] = e->ops->try_alloc(e, node);
+		CHECK(objs[0]);
+	} else {
+		CHECK(e->ops->refill(e, objs, want, 0, node) == want);
+	}
 	for (i = 0; i < want; i++) {
 		struct object o = { .p = objs[i], .size = e->object_size, .cache = (int)which };
 
@@ -276,7 +283,9 @@ static void op_flush(unsigned int n)
 	for (i = m.nr_out; i-- > 0 && got < want;)
 		if (m.out[i].cache == which && (n & 1 || (i + n) % 3))
 			objs[got++] = give(i).p;
-	m.ops->flush(&m.cache[which], objs, got);
+	if (got != 1 || m.cache[which].ctor || engine_is_typesafe(&m.cache[which]) ||
+	    !m.ops->try_free(&m.cache[which], objs[0]))
+		m.ops->flush(&m.cache[which], objs, got);
 }
 
 /* Sizes of all classes, powers of two, and edges. */

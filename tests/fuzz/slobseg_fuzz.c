@@ -166,7 +166,13 @@ static void op_refill(unsigned int which, unsigned int n)
 	if (m.nr_out + want > MAX_OUT)
 		return;
 	os_act_as_cpu(n / 64);
-	CHECK(e->ops->refill(e, objs, want, __GFP_NOWARN, node) == want);
+	if (want == 1 && !e->ctor) {
+		buddy_provide(node_meant(node), s->layout.order);
+		objs[0] = e->ops->try_alloc(e, node);
+		CHECK(objs[0]);
+	} else {
+		CHECK(e->ops->refill(e, objs, want, __GFP_NOWARN, node) == want);
+	}
 	for (unsigned int i = 0; i < want; i++) {
 		if (slobseg_is_direct(s))
 			m.direct_pages += 1ul << s->layout.order;
@@ -208,7 +214,8 @@ static void put_one(struct out o)
 		m.direct_pages -= 1ul << s->layout.order;
 	else
 		model_put(s, o.obj);
-	o.e->ops->flush(o.e, (void *[]){ o.obj }, 1);
+	if (o.e->ctor || engine_is_typesafe(o.e) || !o.e->ops->try_free(o.e, o.obj))
+		o.e->ops->flush(o.e, (void *[]){ o.obj }, 1);
 	os_rcu_submit();
 	m.in_use[o.e - m.cache]--;
 }

@@ -90,6 +90,25 @@ static void op_flush(unsigned int n, unsigned int step)
 	slub_flush(&m.e, objs, i);
 }
 
+/* One object without waiting, or one back. */
+static void op_try(unsigned int n)
+{
+	void *obj;
+
+	if (m.e.ctor)
+		return;
+	if (n % 2 && m.nr_out) {
+		obj = give(n * 17);
+		if (!slub_try_free(&m.e, obj))
+			slub_flush(&m.e, &obj, 1);
+		return;
+	}
+	buddy_provide(os_current_node(), m.e.layout->order);
+	obj = m.nr_out < MAX_OUT ? slub_try_alloc(&m.e, -1 + (int)(n % 3)) : NULL;
+	if (obj)
+		take(obj);
+}
+
 static void op_own_new(void)
 {
 	struct owned *o = &m.cpu[m.nr_cpu];
@@ -208,7 +227,7 @@ static void check_books(void)
 
 static void operate(unsigned int what, unsigned int n)
 {
-	switch (what % 12) {
+	switch (what % 13) {
 	case 0:
 	case 1:
 	case 2:
@@ -242,6 +261,10 @@ static void operate(unsigned int what, unsigned int n)
 		if (n % 4 == 0)
 			slub_shrink(&m.e);
 		slub_of(&m.e)->min_partial = n % 7;
+		break;
+	case 12:
+		for (unsigned int i = 0; i <= n % 8; i++)
+			op_try(n + i);
 		break;
 	}
 }

@@ -32,7 +32,8 @@ static void *take_from_node(struct engine *e, unsigned int nr)
 
 	if (!lock_try(&node->list_lock))
 		return NULL;
-	slab = slab_node_pick_locked(node);
+	/* as in refill_from_node(): only then has the free list been looked at */
+	slab = node->free_objects ? slab_node_pick_locked(node) : NULL;
 	if (slab)
 		slab_node_unlink_locked(node, slab);
 	else
