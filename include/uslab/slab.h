@@ -318,6 +318,57 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
 
 /*
+ * ---- arrays of objects, and where they come from ----
+ *
+ * Any engine and front. In caches with debug flags or guarded pages, and with an engine that knows
+ * no such sources (slob, slob:1991, slobseg, slobseg:pow2), objects are allocated one by one,
+ * whatever the mode.
+ */
+
+/*
+ * Sources, tried in this order (kernel: the array calls proposed in 2014 and 2015, where these were
+ * bits of gfp_t).
+ */
+enum slab_array_mode {
+	/*
+	 * free objects of partial slabs of this node, under one lock: all that a slab has, slab by
+	 * slab, until one has more than are still wanted. What CPUs hold is left to single calls.
+	 */
+	SLAB_ARRAY_PARTIAL = 1,
+	/*
+	 * new slabs, whole: no free list is built, addresses ascend. None where fewer objects are
+	 * wanted than a slab has.
+	 */
+	SLAB_ARRAY_NEW = 2,
+	/* what this CPU holds: no slab and no other CPU is looked at */
+	SLAB_ARRAY_LOCAL = 4,
+	/* single allocations, so that fewer than wanted means out of memory */
+	SLAB_ARRAY_FULL = 8,
+	SLAB_ARRAY_ALL = 15,
+};
+
+/**
+ * kmem_cache_alloc_array - up to nr objects, from where the caller wants them
+ * @flags: as for kmem_cache_alloc()
+ * @objs:  gets the objects; may be written to beyond what is returned
+ * @mode:  bits of enum slab_array_mode; 0: all of them
+ *
+ * Each object is as one of kmem_cache_alloc(). Any thread; in a signal handler as that. Returns how
+ * many are in objs[], 0 .. nr: fewer than nr if no source has more, with SLAB_ARRAY_FULL only when
+ * out of memory. 0 with errno EINVAL: unknown bits, or nr is more than INT32_MAX.
+ */
+USLAB_API int kmem_cache_alloc_array(struct kmem_cache *s, gfp_t flags, size_t nr, void **objs,
+				     unsigned int mode) USLAB_MUST_CHECK;
+
+/*
+ * Frees nr objects as so many single calls would: NULLs are skipped, each is checked, an object of
+ * another cache is reported and freed to that one. Any thread; in a signal handler as
+ * kmem_cache_free(). May permute objs[]. The last one is the first to be allocated again, as with
+ * kmem_cache_free_bulk().
+ */
+USLAB_API void kmem_cache_free_array(struct kmem_cache *s, size_t nr, void **objs);
+
+/*
  * ---- lent sheaves ----
  *
  * A sheaf holds free objects for one caller, who takes them where an allocation must not fail: it

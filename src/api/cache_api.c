@@ -211,6 +211,23 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 					 (unsigned int)done, caller);
 }
 
+USLAB_API int kmem_cache_alloc_array(struct kmem_cache *s, gfp_t flags, size_t nr, void **objs,
+				     unsigned int mode)
+{
+	if (unlikely(nr > INT32_MAX || mode & ~SLAB_ARRAY_ALL)) {
+		errno = EINVAL;
+		return 0;
+	}
+	return (int)cache_alloc_array_for(cache_of(s), flags, (unsigned int)nr, objs,
+					  mode ? mode : SLAB_ARRAY_ALL,
+					  __builtin_return_address(0));
+}
+
+USLAB_API void kmem_cache_free_array(struct kmem_cache *s, size_t nr, void **objs)
+{
+	cache_free_array_for(cache_of(s), nr, objs, __builtin_return_address(0));
+}
+
 static noinline void free_very_many(struct cache *c, size_t nr, void **p, const void *caller)
 {
 	for (size_t n; nr; nr -= n, p += n) {

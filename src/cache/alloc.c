@@ -68,6 +68,16 @@ unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void *
 	return likely(n == nr) ? n : n + take_rest(c, gfp, nr - n, p + n);
 }
 
+void cache_hand_out_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
+{
+	if (likely(c->engine.mark))
+		unmark(c->engine.mark, nr, p);
+	for (unsigned int i = 0; unlikely(used_are_kept()) && i < nr; i++)
+		cache_hand_out(c, p[i]);
+	for (unsigned int i = 0; gfp & __GFP_ZERO && i < nr; i++)
+		cache_zero(c, p[i], gfp);
+}
+
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller)
 {
@@ -88,11 +98,6 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 		cache_free_bulk_for(c, done, p, caller); /* they have lost their marks */
 		return 0;
 	}
-	if (likely(c->engine.mark))
-		unmark(c->engine.mark, n - done, p + done);
-	for (unsigned int i = done; unlikely(used_are_kept()) && i < n; i++)
-		cache_hand_out(c, p[i]);
-	for (unsigned int i = done; gfp & __GFP_ZERO && i < n; i++)
-		cache_zero(c, p[i], gfp);
+	cache_hand_out_bulk(c, gfp, n - done, p + done);
 	return n;
 }

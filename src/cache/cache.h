@@ -170,8 +170,16 @@ static inline bool cache_has_node(gfp_t gfp, int node)
 /* All or none; p[0 .. done-1] are allocated already. */
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller);
+/*
+ * array.c: up to nr, by the stages that mode names (enum slab_array_mode, at least one). Caches with
+ * a bit of WATCH_ALLOC, and engines without the stages: one by one.
+ */
+unsigned int cache_alloc_array_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				   unsigned int mode, const void *caller);
 void cache_free_for(struct cache *c, void *obj, const void *caller);
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
+/* The same, but each is checked as a single one would be, and NULLs are skipped. */
+void cache_free_array_for(struct cache *c, size_t nr, void **p, const void *caller);
 /* The same for pointers that are known to be starts of objects of c. */
 void cache_free_bulk_checked(struct cache *c, unsigned int nr, void **p, const void *caller);
 
@@ -210,6 +218,9 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 			  uint32_t sample);
 unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				      unsigned int done, const void *caller);
+/* As many as there is memory for. */
+unsigned int cache_alloc_array_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				       const void *caller);
 void cache_free_watched(struct cache *c, void *obj, const void *caller);
 /*
  * For lent sheaves (lent.h): up to nr objects, which are free still; that on top of a sheaf which

@@ -39,6 +39,13 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
 	cache_give(c, obj, caller);
 }
 
+/* Of many objects, which are compared with their pages. */
+enum free_check {
+	CHECK_NONE, /* all are known to be objects of the cache */
+	CHECK_EACH,
+	CHECK_RUN, /* one of objects_per_check() */
+};
+
 /*
  * For how many objects one check of the page is made. With own caches and the array front most
  * single frees would be inline hits, which compare marks only: one check for each array is no less.
@@ -128,14 +135,38 @@ static unsigned int count_sound(const struct cache *c, bool checked, unsigned in
 	return c->engine.mark ? mark_run(c->engine.mark, nr, p) : nr;
 }
 
+/* The cache of the object that starts at p; NULL: none does, or nobody knows. */
+static struct cache *owner_of(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	if (!slab)
+		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
+	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
+					     : NULL;
+}
+
+/* One of several that are freed at once, which may be no live object of c. */
+static cold void give_of_bulk(struct cache *c, enum free_check check, void *p, const void *caller)
+{
+	static const struct cache_call bulk = { "kmem_cache_free_bulk", FIX_NOT_FREED };
+	static const struct cache_call array = { "kmem_cache_free_array", FIX_NOT_FREED };
+
+	if (!cache_may_own(c, p) && !owner_of(p))
+		cache_report_pointer(check == CHECK_EACH ? &array : &bulk, c, p);
+	else
+		cache_give_plain(c, p, caller);
+}
+
 /*
  * Objects before one with a mark are freed first, since it may be one of them. Objects that are
- * refused are left out. checked: all of them are known to be objects of c.
+ * refused are left out.
  */
-static void free_bulk_plain(struct cache *c, bool checked, unsigned int nr, void **p,
+static void free_bulk_plain(struct cache *c, enum free_check check, unsigned int nr, void **p,
 			    const void *caller)
 {
-	const unsigned int step = checked ? nr : objects_per_check(c);
+	const bool checked = check == CHECK_NONE;
+	const unsigned int step = checked ? nr : check == CHECK_EACH ? 1 : objects_per_check(c);
 	unsigned int from = 0;
 
 	for (unsigned int i = 0; i < nr;) {
@@ -147,21 +178,21 @@ static void free_bulk_plain(struct cache *c, bool checked, unsigned int nr, void
 		if (likely(sound == n))
 			continue;
 		c->front.ops->free_bulk(&c->front, i - from, p + from);
-		cache_give_of_bulk(c, p[i], caller);
+		give_of_bulk(c, check, p[i], caller);
 		from = ++i;
 	}
 	c->front.ops->free_bulk(&c->front, nr - from, p + from);
 }
 
 /* Each is checked by itself; those that are refused are left out. */
-static noinline void free_bulk_hardened(struct cache *c, unsigned int nr, void **p,
-					const void *caller)
+static noinline void free_bulk_hardened(struct cache *c, enum free_check check, unsigned int nr,
+					void **p, const void *caller)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < nr; i++)
 		if (unlikely(!cache_may_own(c, p[i])))
-			cache_give_of_bulk(c, p[i], caller);
+			give_of_bulk(c, check, p[i], caller);
 		else if (cache_receive(c, p[i], caller))
 			p[n++] = p[i];
 	c->front.ops->free_bulk(&c->front, n, p);
@@ -174,8 +205,8 @@ static noinline void free_bulk_watched(struct cache *c, unsigned int nr, void **
 		cache_free_watched(c, p[--nr], caller);
 }
 
-static always_inline void free_bulk(struct cache *c, bool checked, unsigned int nr, void **p,
-				    const void *caller)
+static always_inline void free_bulk(struct cache *c, enum free_check check, unsigned int nr,
+				    void **p, const void *caller)
 {
 	if (nested_call()) {
 		while (nr)
@@ -190,32 +221,40 @@ static always_inline void free_bulk(struct cache *c, bool checked, unsigned int 
 		}
 	}
 	if (unlikely(used_are_kept()))
-		free_bulk_hardened(c, nr, p, caller);
+		free_bulk_hardened(c, check, nr, p, caller);
 	else
-		free_bulk_plain(c, checked, nr, p, caller);
+		free_bulk_plain(c, check, nr, p, caller);
 }
 
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
-	free_bulk(c, false, nr, p, caller);
+	free_bulk(c, CHECK_RUN, nr, p, caller);
 }
 
 void cache_free_bulk_checked(struct cache *c, unsigned int nr, void **p, const void *caller)
 {
-	free_bulk(c, true, nr, p, caller);
+	free_bulk(c, CHECK_NONE, nr, p, caller);
+}
+
+/* Runs between NULLs, each like a bulk call. */
+void cache_free_array_for(struct cache *c, size_t nr, void **p, const void *caller)
+{
+	void **end = p + nr;
+
+	while (p < end) {
+		void **most = (size_t)(end - p) > INT32_MAX ? p + INT32_MAX : end;
+		void **first = p;
+
+		while (p < most && *p)
+			p++;
+		if (p != first)
+			free_bulk(c, CHECK_EACH, (unsigned int)(p - first), first, caller);
+		else
+			p++;
+	}
 }
 
 /* ---- pointers that are no live object of this cache ---- */
-
-static struct cache *owner_of(const void *p)
-{
-	struct page *slab = page_slab_of(p);
-
-	if (!slab)
-		return used_are_kept() && cache_is_in_use(p) ? cache_of_object(p) : NULL;
-	return engine_starts_object(slab, p) ? container_of(slab->engine, struct cache, engine)
-					     : NULL;
-}
 
 static const struct cache_call *free_of(unsigned int id)
 {
@@ -226,16 +265,6 @@ static const struct cache_call *free_of(unsigned int id)
 	if (id >= USLAB_ID_FIRST_FREE)
 		return &of_cache;
 	return id >= USLAB_ID_KMALLOC ? &of_kmalloc : &of_malloc;
-}
-
-void cache_give_of_bulk(struct cache *c, void *p, const void *caller)
-{
-	static const struct cache_call call = { "kmem_cache_free_bulk", FIX_NOT_FREED };
-
-	if (!cache_may_own(c, p) && !owner_of(p))
-		cache_report_pointer(&call, c, p);
-	else
-		cache_give_plain(c, p, caller);
 }
 
 void cache_give_wrong(struct cache *c, void *p, const void *caller)

@@ -48,6 +48,8 @@ cold void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size,
  * their mark been cleared nor was a tool notified. Not for caches with a bit of WATCH_ALLOC.
  */
 unsigned int cache_take_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p);
+/* They are the program's from now on: without marks, and zero if that is asked for. */
+void cache_hand_out_bulk(struct cache *c, gfp_t gfp, unsigned int nr, void **p);
 
 /*
  * watch.c: a free object of c, or a block of its heap, of whichever kind, is the program's from now
@@ -61,8 +63,6 @@ void cache_free_polled(struct cache *c, void *obj, const void *caller);
 cold void cache_free_inside(struct cache *c, void *obj, const void *caller);
 /* p is no start of an object of c. Reports it; an object of another cache is freed to that one. */
 cold void cache_give_wrong(struct cache *c, void *p, const void *caller);
-/* One of several that the program freed at once into c, which may be such a mistake. */
-cold void cache_give_of_bulk(struct cache *c, void *p, const void *caller);
 /*
  * If page/used.h is kept: clears the object's bit, after cache_may_own(). false: it was not live,
  * which is reported.

@@ -232,14 +232,22 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 	return alloc(&r);
 }
 
-unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
-				      unsigned int done, const void *caller)
+unsigned int cache_alloc_array_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				       const void *caller)
 {
-	unsigned int n = done;
+	unsigned int n = 0;
 
 	while (n < nr && (p[n] = cache_alloc_watched(c, gfp, NUMA_NO_NODE, 0, caller)))
 		n++;
 	instrument_wrote(p, n);
+	return n;
+}
+
+unsigned int cache_alloc_bulk_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
+				      unsigned int done, const void *caller)
+{
+	unsigned int n = done + cache_alloc_array_watched(c, gfp, nr - done, p + done, caller);
+
 	if (n == nr)
 		return nr;
 	while (n) /* all or none */

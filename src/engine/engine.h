@@ -160,6 +160,16 @@ struct engine_ops {
 	unsigned int (*refill)(struct engine *e, void **objs, unsigned int want, gfp_t gfp,
 			       int node);
 
+	/*
+	 * Optional (NULL: arrays are filled one by one), both or neither: two stages of
+	 * kmem_cache_alloc_array() (spec 13.2). Objects as from refill, without a warning; 0 is no
+	 * error. take_partial: of the local node's partial slabs, head first, each with all its free
+	 * objects, until one has more than are still wanted; one lock for all. take_new: of new
+	 * slabs, each with all its objects, ascending, as long as no fewer are wanted.
+	 */
+	unsigned int (*take_partial)(struct engine *e, void **objs, unsigned int want);
+	unsigned int (*take_new)(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
+
 	/* Takes n objects of this engine back; may permute objs[]. */
 	void (*flush)(struct engine *e, void **objs, unsigned int n);
 

@@ -552,6 +552,7 @@ const struct front_ops front_array_ops = {
 	.try_free = array_try_free,
 	.alloc_bulk = array_alloc_bulk,
 	.free_bulk = array_free_bulk,
+	.take_local = array_take_local,
 	.drain = array_drain,
 	.set_capacity = array_set_capacity,
 	.held = array_held,

@@ -9,6 +9,7 @@
  *             front/array.c, front/depot.h, engine->ops.
  *
  *   alloc: what is in the array | in the spare | sheaves of the depot | the engine, to the caller
+ *   local: what is in the array | in the spare
  *   free:  space in the array | in the spare | full sheaves to the depot | the engine
  *
  * The array and the spare are changed in place, each in one sequence. A sheaf of the depot is owned
@@ -215,20 +216,38 @@ static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigne
 	return n;
 }
 
-unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+/* nr > 0 */
+static always_inline unsigned int take_from_cpu(struct front *f, int cpu, unsigned int nr, void **p)
 {
-	int cpu = percpu_cpu();
 	unsigned int n = 0;
 
-	if (unlikely(!nr))
-		return 0;
-	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
-		return engine_many(f, gfp, nr, p);
 	/* a hint: the inline form has just emptied it */
 	if (sheaf_count_at(load_relaxed(percpu_word(f->id, cpu)), load_relaxed(&f->capacity)))
 		n = array_pop_run(f->id, cpu, nr, p);
 	if (n < nr)
 		n += spare_pop_run(f, cpu, nr - n, p + n);
+	return n;
+}
+
+unsigned int array_take_local(struct front *f, unsigned int nr, void **p)
+{
+	int cpu = percpu_cpu();
+
+	if (unlikely(!nr || cpu < 0 || load_relaxed(&f->closed)))
+		return 0;
+	return take_from_cpu(f, cpu, nr, p);
+}
+
+unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	int cpu = percpu_cpu();
+	unsigned int n;
+
+	if (unlikely(!nr))
+		return 0;
+	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
+		return engine_many(f, gfp, nr, p);
+	n = take_from_cpu(f, cpu, nr, p);
 	return n == nr ? n : n + alloc_bulk_miss(f, gfp, nr - n, p + n);
 }
 

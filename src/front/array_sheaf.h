@@ -88,5 +88,6 @@ void array_limit_forget(struct front *f);
 /* ---- array_bulk.c: see struct front_ops ---- */
 unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p);
 void array_free_bulk(struct front *f, unsigned int nr, void **p);
+unsigned int array_take_local(struct front *f, unsigned int nr, void **p);
 
 #endif /* FRONT_ARRAY_SHEAF_H */

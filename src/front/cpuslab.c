@@ -346,6 +346,79 @@ static unsigned int cpuslab_alloc_bulk(struct front *f, gfp_t gfp, unsigned int 
 	return n;
 }
 
+/*
+ * Up to nr objects of a frozen slab that is on no list; what is left goes back to it. Returns how
+ * many; *empty: none was left, and the slab has no owner any more.
+ */
+static unsigned int take_frozen(struct engine *e, struct page *slab, unsigned int nr, void **p,
+				bool *empty)
+{
+	unsigned int n = 0;
+
+	for (;;) {
+		void *obj = slub_cpu_get_freelist(e, slab);
+		unsigned int cnt;
+
+		*empty = !obj;
+		if (*empty || n == nr) {
+			return_chain(e, slab, obj);
+			return n;
+		}
+		if (unlikely(!slub_list_end(e, slab, obj, &cnt)))
+			continue; /* broken and reported: its objects count as in use for ever */
+		for (; obj && n < nr; n++) {
+			p[n] = obj;
+			obj = freeptr_get(slub_of(e), slab->layout, obj);
+		}
+		if (obj) {
+			return_chain(e, slab, obj);
+			return n;
+		}
+	}
+}
+
+/* The slabs of the CPU's partial list, head first. */
+static unsigned int take_partials(struct front *f, unsigned int nr, void **p)
+{
+	struct work w = { .e = f->engine, .id = f->id };
+	unsigned int n = 0;
+	struct page *slab;
+	bool empty = true;
+
+	if (!enter(&w))
+		return 0;
+	while (n < nr && empty && (slab = w.c->partial)) {
+		struct page *next = slab->next;
+		unsigned long slabs = slab->slabs;
+
+		/* off the list first: once it has no owner, another CPU may put it onto its own */
+		store_relaxed(&w.c->partial, next);
+		n += take_frozen(f->engine, slab, nr - n, p + n, &empty);
+		if (!empty) {
+			slab->next = next;
+			slab->slabs = slabs;
+			store_relaxed(&w.c->partial, slab);
+		}
+	}
+	leave(&w);
+	return n;
+}
+
+/* Partial slabs first, then the free list of the CPU's slab (spec 13.2). */
+static unsigned int cpuslab_take_local(struct front *f, unsigned int nr, void **p)
+{
+	int cpu = percpu_cpu();
+	unsigned int n = 0;
+
+	if (cpu < 0)
+		return 0;
+	if (load_relaxed(&percpu_state(f->id, cpu)->partial)) /* a hint: it may not be the one */
+		n = take_partials(f, nr, p);
+	while (n < nr && (p[n] = pop(f, NUMA_NO_NODE)))
+		n++;
+	return n;
+}
+
 /* ---- free ------------------------------------------------------------------------------------ */
 
 /* A slab that was full and is frozen for this thread: onto the CPU's partial list (spec 4.12). */
@@ -672,6 +745,7 @@ const struct front_ops front_cpuslab_ops = {
 	.free = cpuslab_free,
 	.alloc_bulk = cpuslab_alloc_bulk,
 	.free_bulk = cpuslab_free_bulk,
+	.take_local = cpuslab_take_local,
 	.drain = cpuslab_drain,
 	.held = cpuslab_held,
 	.destroy = cpuslab_destroy,

@@ -40,6 +40,12 @@ struct front_ops {
 	unsigned int (*alloc_bulk)(struct front *f, gfp_t gfp, unsigned int nr, void **p);
 	void (*free_bulk)(struct front *f, unsigned int nr, void **p);
 
+	/*
+	 * Optional (NULL: no CPU holds any): up to nr of the objects that this CPU holds; the engine
+	 * is not asked for more, nor are other CPUs and what they share (spec 13.2, LOCAL).
+	 */
+	unsigned int (*take_local)(struct front *f, unsigned int nr, void **p);
+
 	/* Gives every held object of every CPU back to the engine. */
 	void (*drain)(struct front *f);
 

@@ -64,6 +64,7 @@
 bool front_queues_noalien;
 uint64_t (*queues_clock)(void) = os_clock_ms;
 
+#define COPY_MIN 4u	    /* objects; a claim for fewer takes longer than single hits */
 #define UNTOUCHED_BATCH 16u /* objects that a CPU gets that did not allocate for a while */
 
 /* ---- hits ------------------------------------------------------------------------------------ */
@@ -266,14 +267,50 @@ static void *queues_alloc(struct front *f, gfp_t gfp, int node)
 	return likely(obj) ? obj : alloc_slow(f, gfp, NUMA_NO_NODE);
 }
 
-static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+/* Copies the newest ones out of the running CPU's array (slide 35). */
+static unsigned int queues_take_local(struct front *f, unsigned int nr, void **p)
 {
+	int cpu = percpu_cpu();
+	struct queue_claim claim;
 	unsigned int n;
 
-	for (n = 0; n < nr; n++) {
+	/* a hint: a CPU without an array gets none for this */
+	if (cpu < 0 || !load_relaxed(&percpu_state(f->id, cpu)->bottom) ||
+	    !queues_claim_take(f, &claim))
+		return 0;
+	nr = MIN(nr, claim_avail(&claim));
+	for (n = 0; n < nr; n++)
+		p[n] = *claim.top--;
+	store_relaxed(&claim.c->touched, 1);
+	queues_claim_release(&claim);
+	return n;
+}
+
+/* Do single allocations of this thread come from its CPU's array? */
+static bool allocates_here(void)
+{
+	unsigned int local;
+
+	if (likely(os_topology.nr_nodes == 1))
+		return true;
+	local = os_current_node();
+	return os_policy_node(local) == local;
+}
+
+/* What is in the array, then one by the slow path, which fills the array again, and so on. */
+static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p)
+{
+	unsigned int n = 0;
+
+	while (n < nr) {
+		if (nr - n >= COPY_MIN && allocates_here())
+			n += queues_take_local(f, nr - n, p + n);
+		if (n == nr)
+			break;
 		p[n] = queues_alloc(f, gfp, NUMA_NO_NODE);
 		if (!p[n])
 			break;
+		n++;
 	}
 	return n;
 }
@@ -341,10 +378,35 @@ static void queues_free(struct front *f, void *obj)
 		free_miss(f, obj);
 }
 
+/*
+ * Copies objects onto the running CPU's array as far as it has space for them, they are of its
+ * node, and none is freed twice in a row. Returns how many.
+ */
+static unsigned int give_local(struct front *f, unsigned int nr, void **p)
+{
+	struct queue_claim claim;
+	unsigned int n = 0;
+
+	if (!queues_claim_take(f, &claim))
+		return 0;
+	nr = MIN(nr, claim_space(&claim));
+	while (n < nr && !queues_is_remote(p[n], claim.node) && *claim.top != p[n])
+		queues_claim_put(&claim, &p[n++], 1);
+	queues_claim_release(&claim);
+	return n;
+}
+
+/* To the array, then one by the slow path, which makes space in the array, and so on. */
 static void queues_free_bulk(struct front *f, unsigned int nr, void **p)
 {
-	for (unsigned int i = 0; i < nr; i++)
-		queues_free(f, p[i]);
+	unsigned int n = 0;
+
+	while (n < nr) {
+		if (nr - n >= COPY_MIN)
+			n += give_local(f, nr - n, p + n);
+		if (n < nr)
+			queues_free(f, p[n++]);
+	}
 }
 
 /* ---- the whole front ------------------------------------------------------------------------- */
@@ -438,6 +500,7 @@ const struct front_ops front_queues_ops = {
 	.free = queues_free,
 	.alloc_bulk = queues_alloc_bulk,
 	.free_bulk = queues_free_bulk,
+	.take_local = queues_take_local,
 	.drain = queues_drain,
 	.reap = queues_reap,
 	.tune = queues_tune,

@@ -41,6 +41,7 @@ static void inside(const struct pair *pair)
 		take(c, &p[i]);
 	cache_fork_prepare();
 	CHILD_CHECK(cache_alloc_bulk(c, GFP_NOWAIT, MANY, more) == 0);
+	CHILD_CHECK(cache_alloc_array_for(c, GFP_NOWAIT, MANY, more, SLAB_ARRAY_ALL, NULL) == 0);
 	while (n < MANY && (more[n] = obj_alloc(c)))
 		stamp(c, more[n++]);
 	CHILD_CHECK(n < MANY);
@@ -49,7 +50,8 @@ static void inside(const struct pair *pair)
 		give(c, p[i]);
 	for (unsigned int i = 100; i < 200; i++)
 		check_stamp(c, p[i]);
-	cache_free_bulk(c, 100, p + 100);
+	cache_free_bulk(c, 50, p + 100);
+	cache_free_array_for(c, 50, p + 150, NULL);
 	while (n)
 		give(c, more[--n]);
 	cache_fork_parent();
@@ -117,6 +119,10 @@ static void on_timer(int sig)
 	storm.allocated += *slot != NULL;
 	if (cache_alloc_bulk(storm.c, GFP_NOWAIT, ARRAY_SIZE(bulk), bulk))
 		cache_free_bulk(storm.c, ARRAY_SIZE(bulk), bulk);
+	cache_free_array_for(storm.c,
+			     cache_alloc_array_for(storm.c, GFP_NOWAIT, ARRAY_SIZE(bulk), bulk,
+						   1 + n % SLAB_ARRAY_ALL, NULL),
+			     bulk, NULL);
 }
 
 static void storms(const struct pair *pair)

@@ -99,6 +99,69 @@ static void bulk(const struct pair *pair)
 	finish(c);
 }
 
+/* As many as are there, whatever is asked for; the same objects as of single calls. */
+static unsigned int take_array(struct cache *c, unsigned int want, void **p, unsigned int mode)
+{
+	unsigned int n = cache_alloc_array_for(c, GFP_KERNEL, want, p, mode, NULL);
+
+	CHILD_CHECK(n <= want && (n == want || !(mode & SLAB_ARRAY_FULL)));
+	for (unsigned int i = 0; i < n; i++) {
+		CHILD_CHECK(is_of(c, p[i]));
+		stamp(c, p[i]);
+	}
+	return n;
+}
+
+static void give_array(struct cache *c, unsigned int n, void **p)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (p[i])
+			check_stamp(c, p[i]);
+	cache_free_array_for(c, n, p, NULL);
+}
+
+/* Every mode, and everything that leaves partial slabs in between. */
+static void arrays(const struct pair *pair)
+{
+	static void *p[700];
+	uint64_t seed = 17;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct cache *c = make_pair(pair, sizes[i], 0, NULL);
+		unsigned int most = sizes[i] > 1000 ? 60 : 300;
+		unsigned int n = 0;
+
+		for (unsigned int round = 0; round < rounds(120); round++) {
+			unsigned int want = (unsigned int)draw(&seed) % most;
+			unsigned int from;
+
+			if (os_topology.made_up)
+				os_act_as_cpu((unsigned int)draw(&seed) % 8);
+			if (n + want <= ARRAY_SIZE(p))
+				n += take_array(c, want, p + n, 1 + (unsigned int)draw(&seed) % 15);
+			for (unsigned int j = 0; n && j < want / 3; j++) { /* here and there */
+				unsigned int at = (unsigned int)draw(&seed) % n;
+
+				give(c, p[at]);
+				p[at] = p[--n];
+			}
+			from = n ? (unsigned int)draw(&seed) % n : 0;
+			if (n && round % 3 == 0) { /* with NULLs among them */
+				give(c, p[from]);
+				p[from] = NULL;
+			}
+			if (round % 3 == 0) {
+				give_array(c, n - from, p + from);
+				n = from;
+			}
+			if (round % 40 == 0)
+				balance(c, n);
+		}
+		give_array(c, n, p);
+		finish(c);
+	}
+}
+
 static void zeroed(const struct pair *pair)
 {
 	struct cache *c = make_pair(pair, 200, 0, NULL);
@@ -236,6 +299,7 @@ static void hardened(const struct pair *pair)
 		    cache_set_option("random", "1", NULL));
 	patterns(pair);
 	bulk(pair);
+	arrays(pair);
 }
 
 /* ---- lent sheaves ---- */
@@ -423,6 +487,11 @@ static void *thread_body(void *arg)
 		} else if (r % 128 == 9 && n < 110) {
 			take_lent(c, p + n, 5);
 			n += 5;
+		} else if (r % 128 == 25 && n < 70) {
+			n += take_array(c, 50, p + n, 1 + (unsigned int)(r >> 32) % 15);
+		} else if (r % 128 == 41 && n > 30) {
+			n -= 30;
+			give_array(c, 30, p + n);
 		} else if (r % 16 < (step >> 9 & 1 ? 6u : 10u) && n < 120) {
 			take(c, &p[n++]);
 		} else if (n) {
@@ -534,6 +603,7 @@ static void forked(const struct pair *pair)
 	lent_return(c, sheaf, NULL);
 	for (unsigned int i = 0; i < 150; i++)
 		give(c, p[i]);
+	give_array(c, take_array(c, 150, p, SLAB_ARRAY_ALL), p);
 	finish(c);
 	if (pid == 0)
 		_exit(0);
@@ -546,6 +616,7 @@ int main(int argc, char **argv)
 		{ "patterns", patterns, true, true },
 		{ "ping_pong", ping_pong, true, true },
 		{ "bulk", bulk, true, true },
+		{ "arrays", arrays, true, true },
 		{ "zeroed", zeroed, true, true },
 		{ "constructors", constructors, true, true },
 		{ "aligned", aligned, true, true },

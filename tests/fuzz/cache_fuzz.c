@@ -296,6 +296,28 @@ static void op_alloc_bulk(void)
 		add_object(p[i], c, c->object_size);
 }
 
+static void op_alloc_array(void)
+{
+	struct model_cache *c = any_cache();
+	unsigned int mode = draw(SLAB_ARRAY_ALL + 1);
+	unsigned int n = draw(150);
+	bool zero = draw(4) == 0 && c && !c->has_ctor;
+	gfp_t gfp = GFP_KERNEL | (zero ? __GFP_ZERO : 0);
+	void *p[150];
+	int got;
+
+	if (!c || model.nr_objects + n > OBJECTS || c->object_size > 4000)
+		return;
+	got = kmem_cache_alloc_array(c->s, gfp, n, p, mode);
+	CHILD_CHECK(got >= 0 && got <= (int)n);
+	CHILD_CHECK(got == (int)n || (mode && !(mode & SLAB_ARRAY_FULL)));
+	for (int i = 0; i < got; i++) {
+		if (zero)
+			check_zero(p[i], c->object_size);
+		add_object(p[i], c, c->object_size);
+	}
+}
+
 static void op_kmalloc(void)
 {
 	size_t size = draw(3) ? draw(300) : draw(3) ? draw(9000) : draw(100000);
@@ -367,6 +389,24 @@ static void op_free_bulk(void)
 	kmem_cache_free_bulk(c ? c->s : NULL, nr, p);
 }
 
+/* NULLs here and there are skipped. */
+static void op_free_array(void)
+{
+	struct model_cache *c = any_cache();
+	unsigned int n = draw(80);
+	unsigned int nr = 0;
+	void *p[80];
+
+	if (!c)
+		return;
+	for (unsigned int i = model.nr_objects; i-- > 0 && nr < n;)
+		if (draw(5) == 0)
+			p[nr++] = NULL;
+		else if (model.object[i].cache == c)
+			p[nr++] = take_object(i).p;
+	kmem_cache_free_array(c->s, nr, p);
+}
+
 static void op_krealloc(void)
 {
 	struct model_object o;
@@ -413,14 +453,18 @@ static void one_op(void)
 		op_shrink();
 	else if (what < 40)
 		op_alloc();
-	else if (what < 46)
+	else if (what < 43)
 		op_alloc_bulk();
+	else if (what < 46)
+		op_alloc_array();
 	else if (what < 58)
 		op_kmalloc();
 	else if (what < 84)
 		op_free();
-	else if (what < 92)
+	else if (what < 88)
 		op_free_bulk();
+	else if (what < 92)
+		op_free_array();
 	else
 		op_krealloc();
 }

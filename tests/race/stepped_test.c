@@ -87,6 +87,23 @@ static void use_bulk(void *arg)
 	cache_free_bulk(c, MANY, p);
 }
 
+/* By each source in turn, so that the handler meets all of them half done. */
+static void use_arrays(void *arg)
+{
+	struct cache *c = arg;
+	unsigned int n = 0;
+	void *p[MANY];
+
+	for (unsigned int mode = 1; mode <= SLAB_ARRAY_FULL && n < MANY; mode <<= 1)
+		n += cache_alloc_array_for(c, GFP_KERNEL, MANY - n, p + n, mode, NULL);
+	CHILD_CHECK(n == MANY);
+	for (unsigned int i = 0; i < MANY; i++)
+		*(void **)p[i] = p[i];
+	for (unsigned int i = 0; i < MANY; i++)
+		CHILD_CHECK(*(void **)p[i] == p[i]);
+	cache_free_array_for(c, MANY, p, NULL);
+}
+
 static void make_another(void *arg)
 {
 	struct cache *c = arg;
@@ -107,7 +124,7 @@ static void shrink(void *arg)
 
 static void stepped(const struct pair *pair)
 {
-	static void (*const bodies[])(void *) = { use, shrink, use_bulk, make_another };
+	static void (*const bodies[])(void *) = { use, shrink, use_bulk, use_arrays, make_another };
 
 	handler.c = make_pair(pair, 1024, 0, NULL);
 	alarm(200); /* who waits for a lock waits for ever */

@@ -173,6 +173,24 @@ static void bulk(uint64_t r)
 	kmem_cache_free_bulk(r & 1 ? s : NULL, (size_t)n, p);
 }
 
+/* The same by any sources: as many as these have. */
+static void array(uint64_t r)
+{
+	struct kmem_cache *s = caches[(r >> 8) % CACHES];
+	int n = 1 + (int)((r >> 16) % 200);
+	unsigned int mode = (unsigned int)(r >> 32) % (SLAB_ARRAY_ALL + 1);
+	void *p[200];
+	int got = kmem_cache_alloc_array(s, GFP_KERNEL, (size_t)n, p, mode);
+
+	if (got < 0 || got > n || ((!mode || mode & SLAB_ARRAY_FULL) && got < n))
+		wrong("no memory", s);
+	for (int i = 0; i < got; i++)
+		stamp_it(p[i], s, kmem_cache_size(s), r + (uint64_t)i);
+	for (int i = 0; i < got; i++)
+		check_stamp(p[i]);
+	kmem_cache_free_array(s, (size_t)got, p);
+}
+
 /* A cache of this thread's own. */
 static void own_cache(uint64_t r)
 {
@@ -220,7 +238,10 @@ static void one_op(struct stamp **pool, unsigned int *nr, uint64_t *seed)
 		hop(r >> 8);
 		break;
 	case 1:
-		bulk(r >> 8);
+		if (r & 128)
+			bulk(r >> 8);
+		else
+			array(r >> 8);
 		break;
 	case 2:
 		if ((r >> 8) % 32 == 0)

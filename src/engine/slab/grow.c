@@ -43,16 +43,20 @@ static void construct(const struct engine *e, const struct page *slab)
 		e->ctor(first + (size_t)i * g->size);
 }
 
-/* Pages become a slab. false: there is no memory for its index array. */
-static bool open_slab(struct engine *e, struct page *slab, unsigned int colour)
+/*
+ * Pages become a slab, its objects all free or (full) all in use. false: there is no memory for its
+ * index array.
+ */
+static bool open_slab(struct engine *e, struct page *slab, unsigned int colour, bool full)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	const struct slab_geometry *g = &c->geometry;
 	struct slab_counters counters = { .objects = (uint16_t)(g->num & SLAB_MAX_NUM),
 					  .colour = (uint16_t)colour };
 
+	counters.inuse = full ? counters.objects : 0;
 	engine_set_counters(slab, counters);
-	if (!slab_index_new(c, slab))
+	if (!slab_index_new(c, slab, full))
 		return false;
 	engine_own_pages(e, slab, &c->layout);
 	if (e->ctor)
@@ -64,7 +68,7 @@ static bool open_slab(struct engine *e, struct page *slab, unsigned int colour)
 	return true;
 }
 
-struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
+struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode, bool full)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	unsigned int order = c->geometry.order;
@@ -72,7 +76,7 @@ struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode)
 
 	if (!slab)
 		return NULL;
-	if (open_slab(e, slab, next_colour(c, c->node[slab->node])))
+	if (open_slab(e, slab, next_colour(c, c->node[slab->node]), full))
 		return slab;
 	pcp_free(slab, order, e->page_lists);
 	return NULL;
@@ -86,7 +90,7 @@ struct page *slab_try_grow_locked(struct engine *e, unsigned int node)
 	if (c->geometry.placement != SLAB_INDEX_OFF) /* or it would need a block of its own */
 		slab = buddy_try_alloc(node, c->geometry.order);
 	if (slab)
-		open_slab(e, slab, next_colour_locked(c, c->node[node]));
+		open_slab(e, slab, next_colour_locked(c, c->node[node]), false);
 	return slab;
 }
 

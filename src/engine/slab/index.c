@@ -28,14 +28,19 @@ static uint8_t *new_home(const struct slab_cache *c, const struct page *slab)
 	}
 }
 
-bool slab_index_new(const struct slab_cache *c, struct page *slab)
+bool slab_index_new(const struct slab_cache *c, struct page *slab, bool full)
 {
-	uint8_t *index = new_home(c, slab);
+	uint8_t *index;
 	unsigned int i;
 
+	if (full && c->geometry.placement == SLAB_INDEX_OBJECT) {
+		slab->freelist = NULL; /* nowhere, as in slab_index_take() */
+		return true;
+	}
+	index = new_home(c, slab);
 	if (!index)
 		return false;
-	for (i = 0; i < c->geometry.num; i++)
+	for (i = 0; !full && i < c->geometry.num; i++)
 		index[i] = (uint8_t)i;
 	slab->freelist = index;
 	return true;

@@ -13,13 +13,28 @@
  */
 #include "engine/slab/slab.h"
 #include "os/cpu/cpu.h"
+#include "os/memory/policy.h"
+
+/* Up to max objects of a slab on a list of the node. Returns how many; 0: it was isolated. */
+static unsigned int take_locked(struct engine *e, struct slab_node *node, struct page *slab,
+				void **objs, unsigned int max)
+{
+	unsigned int n;
+
+	slab_node_unlink_locked(node, slab);
+	n = slab_index_take(slab_cache_of(e), slab, objs, max);
+	if (likely(n))
+		slab_node_link_locked(node, slab, false);
+	else
+		slab_node_isolate_locked(e, node, slab);
+	return n;
+}
 
 /* From the partial and the free slabs of a node. Returns how many. */
 static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **objs,
 				     unsigned int want)
 {
-	const struct slab_cache *c = slab_cache_of(e);
-	struct slab_node *node = c->node[nr];
+	struct slab_node *node = slab_cache_of(e)->node[nr];
 	unsigned int got = 0;
 	struct page *slab;
 
@@ -27,17 +42,8 @@ static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **o
 	if (!load_relaxed(&node->free_objects))
 		return 0;
 	lock_acquire(&node->list_lock);
-	while (got < want && (slab = slab_node_pick_locked(node))) {
-		unsigned int n;
-
-		slab_node_unlink_locked(node, slab);
-		n = slab_index_take(c, slab, objs + got, want - got);
-		got += n;
-		if (likely(n))
-			slab_node_link_locked(node, slab, false);
-		else
-			slab_node_isolate_locked(e, node, slab);
-	}
+	while (got < want && (slab = slab_node_pick_locked(node)))
+		got += take_locked(e, node, slab, objs + got, want - got);
 	slab_node_add_free_locked(node, -(long)got);
 	engine_unlock(&node->list_lock, &node->said);
 	return got;
@@ -51,7 +57,7 @@ static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool this
 				    unsigned int want)
 {
 	struct slab_cache *c = slab_cache_of(e);
-	struct page *slab = slab_grow(e, nr, thisnode);
+	struct page *slab = slab_grow(e, nr, thisnode, false);
 	struct slab_node *node;
 	unsigned int got;
 
@@ -98,5 +104,56 @@ unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 		got = refill_from_new(e, first, true, objs, want);
 	if (unlikely(!got) && !(gfp & __GFP_THISNODE))
 		got = refill_elsewhere(e, objs, want);
+	return got;
+}
+
+/* ---- arrays (spec 13.2): slabs with all their objects ---- */
+
+unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	struct slab_node *node = c->node[engine_first_node(c->nr_nodes, NUMA_NO_NODE)];
+	unsigned int got = 0;
+
+	if (!load_relaxed(&node->free_objects)) /* as in refill_from_node() */
+		return 0;
+	lock_acquire(&node->list_lock);
+	while (got < want && !list_empty(&node->partial)) {
+		struct page *slab = list_first(&node->partial, struct page, lru);
+		struct slab_counters counters = engine_counters(slab);
+
+		if ((unsigned int)(counters.objects - counters.inuse) > want - got)
+			break;
+		got += take_locked(e, node, slab, objs + got, want - got);
+	}
+	slab_node_add_free_locked(node, -(long)got);
+	engine_unlock(&node->list_lock, &node->said);
+	return got;
+}
+
+/* Where the thread wants its next slab. */
+static unsigned int policy_node(const struct slab_cache *c)
+{
+	return c->nr_nodes > 1 ? os_policy_node(os_current_node()) : 0;
+}
+
+unsigned int slab_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp)
+{
+	const struct slab_cache *c = slab_cache_of(e);
+	unsigned int got = 0;
+	struct page *slab;
+
+	while (want - got >= c->geometry.num &&
+	       (slab = slab_grow(e, policy_node(c), gfp & __GFP_THISNODE, true))) {
+		struct slab_node *node = c->node[slab->node];
+		char *obj = slab_objects(c, slab);
+
+		for (unsigned int i = 0; i < c->geometry.num; i++, obj += c->geometry.size)
+			objs[got++] = obj;
+		lock_acquire(&node->list_lock);
+		node->total_slabs++;
+		slab_node_link_locked(node, slab, false);
+		lock_release(&node->list_lock);
+	}
 	return got;
 }

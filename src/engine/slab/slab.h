@@ -141,8 +141,11 @@ unsigned long slab_free_limit(unsigned int num, unsigned int cpus, unsigned int 
 
 /* ---- index.c ---- */
 
-/* Gives a new slab, whose colour is set, its index array. false: out of memory. */
-bool slab_index_new(const struct slab_cache *c, struct page *slab);
+/*
+ * Gives a new slab, whose colour is set, its index array: with all objects, or (full) none, which
+ * needs no entry. false: out of memory.
+ */
+bool slab_index_new(const struct slab_cache *c, struct page *slab, bool full);
 void slab_index_delete(const struct slab_cache *c, struct page *slab);
 /*
  * Up to max (>= 1) free objects into objs, of a slab that has some. 0: nothing is taken, what the
@@ -185,13 +188,13 @@ bool slab_node_drop_locked(struct slab_node *node, struct page **dropped);
 /* ---- grow.c ---- */
 
 /*
- * A slab with its objects constructed and all free, on no list and not counted yet. Context: no
- * lock held; may map memory. NULL: out of memory.
+ * A slab with its objects constructed, and all free or (full) all in use, on no list and not
+ * counted yet. Context: no lock held; may map memory. NULL: out of memory.
  */
-struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode);
+struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode, bool full);
 /*
- * The same without waiting, of what that node has free now; for caches without a constructor. NULL
- * also where index arrays are blocks of their own.
+ * One with all its objects free without waiting, of what that node has free now; for caches without
+ * a constructor. NULL also where index arrays are blocks of their own.
  */
 struct page *slab_try_grow_locked(struct engine *e, unsigned int node);
 /* Gives slabs back that are linked by page.next. Context: no lock held. */
@@ -205,6 +208,8 @@ bool slab_try_free(struct engine *e, void *obj);
 /* ---- refill.c, free.c, reap.c, check.c ---- */
 
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
+unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want);
+unsigned int slab_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slab_flush(struct engine *e, void **objs, unsigned int n);
 unsigned long slab_reap(struct engine *e, unsigned int node);
 int slab_shrink(struct engine *e);

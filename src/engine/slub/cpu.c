@@ -97,7 +97,7 @@ struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **
 
 struct page *slub_cpu_new_slab(struct engine *e, gfp_t gfp, int node, void **freelist)
 {
-	struct page *slab = slub_new_slab(e, gfp, node, false);
+	struct page *slab = slub_new_slab(e, gfp, node, SLUB_LINKED);
 	struct slab_counters counters;
 
 	if (!slab) {

@@ -37,6 +37,7 @@ struct refill {
 	unsigned int want;
 	unsigned int got;	/* those of chains included */
 	unsigned int nr_chains; /* detached and not yet followed */
+	bool whole;		/* ends before a slab that has more objects than are wanted */
 	bool broken;		/* a free list was, and that has to be delivered */
 	struct chain_out chains[MAX_CHAINS];
 };
@@ -207,6 +208,17 @@ static void follow_chains(struct refill *r)
 	}
 }
 
+/*
+ * Are all free objects of a slab wanted? list_lock held. Those that a push adds after this look
+ * stay in the slab, as if they had been freed after the refill.
+ */
+static bool is_wanted_whole(const struct refill *r, const struct page *slab)
+{
+	struct slub_state state = slub_read(slab);
+
+	return count_free(&state) <= r->want - r->got;
+}
+
 /* From a node's partial slabs, head first. true: all that was wanted is there. */
 static bool refill_from_node(struct engine_node *node, void *arg)
 {
@@ -224,6 +236,8 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 			engine_count(r->e, ALLOC_FROM_PARTIAL);
 			continue;
 		}
+		if (r->whole && !is_wanted_whole(r, slab))
+			break;
 		r->got += take_objects(r, node, slab, &full);
 		engine_count(r->e, ALLOC_FROM_PARTIAL);
 		if (full)
@@ -242,7 +256,8 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 /* From a new slab; what is left of it goes to its node. false: out of memory. */
 static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 {
-	struct page *slab = slub_new_slab(r->e, gfp, node, slub_of(r->e)->lazy);
+	enum slub_new what = slub_of(r->e)->lazy ? SLUB_LAZY : SLUB_LINKED;
+	struct page *slab = slub_new_slab(r->e, gfp, node, what);
 	struct engine_node *home;
 	bool full;
 
@@ -264,20 +279,38 @@ static bool refill_from_new(struct refill *r, gfp_t gfp, int node)
 	return true;
 }
 
+/* Its chains are not cleared. */
+static void refill_init(struct refill *r, struct engine *e, void **objs, unsigned int want)
+{
+	r->e = e;
+	r->objs = objs;
+	r->want = want;
+	r->got = 0;
+	r->nr_chains = 0;
+	r->whole = false;
+	r->broken = false;
+	engine_count(e, ALLOC_SLOWPATH);
+}
+
+unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)
+{
+	struct slub *s = slub_of(e);
+	struct refill r;
+
+	refill_init(&r, e, objs, want);
+	r.whole = true;
+	refill_from_node(s->node[engine_first_node(s->nr_nodes, NUMA_NO_NODE)], &r);
+	return r.got;
+}
+
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
 {
-	struct refill r; /* its chains are not cleared */
+	struct refill r;
 	struct slub *s = slub_of(e);
 	unsigned int first = engine_first_node(s->nr_nodes, node);
 	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
 
-	r.e = e;
-	r.objs = objs;
-	r.want = want;
-	r.got = 0;
-	r.nr_chains = 0;
-	r.broken = false;
-	engine_count(e, ALLOC_SLOWPATH);
+	refill_init(&r, e, objs, want);
 	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
 		node = -1; /* spec 4.8a */
 	refill_from_node(s->node[first], &r);

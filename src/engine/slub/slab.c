@@ -66,24 +66,28 @@ static void *link_ascending(struct engine *e, struct page *slab, unsigned int fi
 	return next;
 }
 
-/*
- * The same in the order of the cache's permutation, entered at a random point. It is made for
- * slabs of the plain layout: entries beyond this slab's objects are skipped (spec 4.5).
- */
+unsigned int slub_next_random(const struct slub *s, unsigned int *pos, unsigned int objects)
+{
+	unsigned int index;
+
+	do {
+		index = s->random_seq[*pos];
+		*pos = (*pos + 1) % s->layout.objects;
+	} while (index >= objects);
+	return index;
+}
+
+/* The same in the order of the cache's permutation, entered at a random point. */
 static void *link_shuffled(struct engine *e, struct page *slab, unsigned int objects)
 {
 	struct slub *s = slub_of(e);
-	unsigned int length = s->layout.objects;
-	unsigned int pos = (unsigned int)(slub_draw(s) % length);
+	unsigned int pos = (unsigned int)(slub_draw(s) % s->layout.objects);
 	void *next = NULL;
 	unsigned int i;
 
-	for (i = 0; i < length; i++) {
-		unsigned int index = s->random_seq[(pos + i) % length];
-		void *obj = slub_object(slab, index);
+	for (i = 0; i < objects; i++) {
+		void *obj = slub_object(slab, slub_next_random(s, &pos, objects));
 
-		if (index >= objects)
-			continue;
 		if (e->ctor)
 			e->ctor(obj);
 		freeptr_set(s, slab->layout, obj, next);
@@ -92,25 +96,49 @@ static void *link_shuffled(struct engine *e, struct page *slab, unsigned int obj
 	return next;
 }
 
-/* Pages become a slab with every object free. */
-static void open_slab(struct engine *e, const struct slab_layout *layout, struct page *slab,
-		      bool lazy)
+/* Without a free list. hardened: the link of each is looked at when it is handed out. */
+static void construct_whole(struct engine *e, struct page *slab, unsigned int objects)
 {
-	struct slub *s = slub_of(e);
+	bool linked = slub_of(e)->hardened;
+
+	for (unsigned int i = 0; (e->ctor || linked) && i < objects; i++) {
+		void *obj = slub_object(slab, i);
+
+		if (e->ctor)
+			e->ctor(obj);
+		if (linked)
+			freeptr_set(slub_of(e), slab->layout, obj, NULL);
+	}
+}
+
+/* Returns the free list; NULL: there is none. */
+static void *format(struct engine *e, struct page *slab, unsigned int objects, enum slub_new what)
+{
+	const struct slub *s = slub_of(e);
+
+	if (what == SLUB_WHOLE)
+		construct_whole(e, slab, objects);
+	if (what != SLUB_LINKED)
+		return NULL;
+	if (s->random_seq && objects <= s->layout.objects && objects > 1)
+		return link_shuffled(e, slab, objects);
+	return link_ascending(e, slab, 0, objects, NULL);
+}
+
+/* Pages become a slab. */
+static void open_slab(struct engine *e, const struct slab_layout *layout, struct page *slab,
+		      enum slub_new what)
+{
 	struct slab_counters counters = { 0 };
 	unsigned int objects;
 
 	objects = slab->order == layout->order ? layout->objects : layout->min_objects;
 	engine_own_pages(e, slab, layout);
 
-	if (lazy)
-		slab->freelist = NULL;
-	else if (s->random_seq && objects <= s->layout.objects && objects > 1)
-		slab->freelist = link_shuffled(e, slab, objects);
-	else
-		slab->freelist = link_ascending(e, slab, 0, objects, NULL);
+	slab->freelist = format(e, slab, objects, what);
 	counters.objects = (uint16_t)(objects & SLAB_MAX_OBJECTS);
-	counters.formatted = lazy ? 0 : (uint16_t)objects;
+	counters.formatted = what == SLUB_LAZY ? 0 : (uint16_t)objects;
+	counters.inuse = what == SLUB_WHOLE ? (uint16_t)objects : 0;
 	slab->counters = engine_counters_word(counters);
 
 	engine_node_add(slub_node_of(e, slab), objects, 1ul << slab->order);
@@ -120,14 +148,14 @@ static void open_slab(struct engine *e, const struct slab_layout *layout, struct
 	engine_hide_slab(e, page_address(slab), PAGE_SIZE << slab->order);
 }
 
-struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy)
+struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, enum slub_new what)
 {
 	/* Acquire: pairs with the release of whoever puts another layout in place (debug/). */
 	const struct slab_layout *layout = load_acquire(&e->layout);
 	struct page *slab = engine_get_pages(e, layout, gfp, node);
 
 	if (slab)
-		open_slab(e, layout, slab, lazy);
+		open_slab(e, layout, slab, what);
 	return slab;
 }
 
@@ -137,7 +165,7 @@ struct page *slub_try_new_slab(struct engine *e, unsigned int node)
 	struct page *slab = engine_try_pages(layout, node);
 
 	if (slab)
-		open_slab(e, layout, slab, slub_of(e)->lazy);
+		open_slab(e, layout, slab, slub_of(e)->lazy ? SLUB_LAZY : SLUB_LINKED);
 	return slab;
 }
 

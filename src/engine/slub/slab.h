@@ -114,12 +114,22 @@ void slub_delete_orders(struct slub *s);
 
 /* ---- slab.c ---- */
 
+/* What becomes of the objects of a new slab. */
+enum slub_new {
+	SLUB_LINKED, /* free: constructed, in a free list */
+	SLUB_LAZY,   /* free, and none formatted yet */
+	SLUB_WHOLE,  /* in use: constructed, in no list; hardened: each with a link that ends one */
+};
+
 /*
- * A slab of its own list and CPU, with every object free, counted in its node, on no list. lazy: no
- * object formatted yet; otherwise linked and constructed. May map memory. NULL: out of memory.
+ * A slab that is the caller's alone, counted in its node, on no list. May map memory. NULL: out of
+ * memory.
  */
-struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, bool lazy);
-/* The same without waiting, of what that node has free now; for caches without a constructor. */
+struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, enum slub_new what);
+/*
+ * One with all its objects free without waiting, of what that node has free now; for caches without
+ * a constructor.
+ */
 struct page *slub_try_new_slab(struct engine *e, unsigned int node);
 /* Gives the pages of an empty slab back; it is on no list and its node forgot it already. */
 void slub_free_pages(struct engine *e, struct page *slab);
@@ -129,6 +139,12 @@ void slub_free_slabs(struct engine *e, struct page *slabs);
 void slub_unaccount(struct engine *e, struct page *slab);
 /* Links what was never formatted into the free list, for owners that want all of it. */
 void slub_format_rest_locked(struct engine *e, struct page *slab);
+/*
+ * Index of the next object of a slab in the order of the cache's permutation; *pos: where in that,
+ * at first anywhere below its length. It is made for slabs of the plain layout: entries beyond
+ * this slab's objects are skipped (spec 4.5).
+ */
+unsigned int slub_next_random(const struct slub *s, unsigned int *pos, unsigned int objects);
 /* A permutation for random free lists. NULL: out of memory. */
 unsigned int *slub_random_sequence(unsigned int objects, uint64_t seed);
 /* A number out of the cache's own sequence; any context. */
@@ -167,9 +183,11 @@ bool slub_node_try_others(struct slub *s, unsigned int first,
 void *slub_try_alloc(struct engine *e, int node);
 bool slub_try_free(struct engine *e, void *obj);
 
-/* ---- refill.c, free.c, shrink.c, check.c, oom.c ---- */
+/* ---- refill.c, take_new.c, free.c, shrink.c, check.c, oom.c ---- */
 
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
+unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
+unsigned int slub_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);

@@ -3,6 +3,7 @@
  * unit/cache/free_test.c - objects go back, one or many, and whose they are
  */
 #include "cache_fixture.h"
+#include "refused.h"
 
 IN_CHILD(test_one)
 {
@@ -95,6 +96,60 @@ static void test_no_object(void **state)
 		strstr(between.text, " lies inside of an object of victim, not at its start\n"));
 }
 
+/* ---- arrays (spec 13.3) ---- */
+
+/* NULLs are skipped, wherever they are. */
+IN_CHILD(test_array_with_nulls)
+{
+	void *p[60];
+
+	ready();
+	for (unsigned int keep = 1; keep < 9; keep++) {
+		struct cache *c = make_front("c", 64, keep % 2 ? "array" : "none");
+
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 60, p) == 60);
+		for (unsigned int i = 0; i < 60; i++)
+			if (i % keep == 0) {
+				cache_free(c, p[i]);
+				p[i] = NULL;
+			}
+		cache_free_array_for(c, 60, p, NULL);
+		CHILD_CHECK(in_use(c) == 0 && reports() == 0);
+		cache_free_array_for(c, 0, NULL, NULL);
+		memset(p, 0, sizeof(p));
+		cache_free_array_for(c, 60, p, NULL);
+		CHILD_CHECK(in_use(c) == 0);
+	}
+}
+
+/* Each mistake is reported, and costs none of the others: where bulk frees check by samples too. */
+IN_CHILD(test_array_mistakes)
+{
+	static const char *const fronts[] = { "array", "none", "cpuslab", "queues" };
+	void *p[60];
+
+	ready();
+	report_set_hook(quiet, NULL, true);
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 64, fronts[f]);
+		struct cache *other = make_front("other", 64, fronts[f]);
+		unsigned long before = reports();
+
+		CHILD_CHECK(cache_alloc_bulk(c, GFP_KERNEL, 60, p) == 60);
+		cache_free(c, p[7]);
+		cache_free(c, p[31]);
+		p[7] = get(other); /* is freed to that one */
+		p[31] = NULL;
+		cache_free(c, p[45]);
+		p[45] = (char *)p[44] + 8; /* no start of an object */
+		cache_free(c, p[50]);	   /* freed already */
+		cache_free_array_for(c, 60, p, NULL);
+		CHILD_CHECK(reports() == before + 3);
+		CHILD_CHECK(in_use(c) == 0 && in_use(other) == 0);
+	}
+	cache_check_all();
+}
+
 int main(void)
 {
 	static int something;
@@ -102,6 +157,8 @@ int main(void)
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_free_bulk),
 		cmocka_unit_test(test_whose),
+		cmocka_unit_test(test_array_with_nulls),
+		cmocka_unit_test(test_array_mistakes),
 		cmocka_unit_test_prestate(test_no_object, &something),
 	};
 

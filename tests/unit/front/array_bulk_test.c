@@ -106,6 +106,28 @@ BOTH_MODES(test_bulk_by_sheaves)
 	balance(0);
 }
 
+/* The CPU's two sheaves and nothing else: neither the depot nor the engine is asked. */
+BOTH_MODES(test_take_local)
+{
+	void *p[10 * CAP];
+
+	here();
+	make(CAP);
+	CHILD_CHECK(front.ops->take_local(&front, CAP, p) == 0); /* stopped */
+	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 10 * CAP, p) == 10 * CAP);
+	front.ops->free_bulk(&front, 10 * CAP, p);
+	fake.refills = 0;
+	CHILD_CHECK(front.ops->take_local(&front, 0, p) == 0);
+	CHILD_CHECK(front.ops->take_local(&front, 3, p) == 3);
+	CHILD_CHECK(get() != p[2]);
+	CHILD_CHECK(front.ops->take_local(&front, 10 * CAP, p + 3) <= 2 * CAP - 4);
+	CHILD_CHECK(fake.refills == 0 && front.ops->held(&front) >= 8 * CAP); /* in the depot */
+	CHILD_CHECK(front.ops->take_local(&front, 1, p) == 0);
+	CHILD_CHECK(get());
+	front.closed = FRONT_CLOSED;
+	CHILD_CHECK(front.ops->take_local(&front, 1, p) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -113,6 +135,7 @@ int main(void)
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_bulk_boundaries),
 		cmocka_unit_test(test_bulk_by_sheaves),
+		cmocka_unit_test(test_take_local),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

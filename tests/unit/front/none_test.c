@@ -102,7 +102,7 @@ IN_CHILD(test_the_rest_does_nothing)
 	make();
 	front.ops->alloc(&front, GFP_KERNEL, -1);
 	front.ops->drain(&front);
-	CHILD_CHECK(!front.ops->each_lock);
+	CHILD_CHECK(!front.ops->each_lock && !front.ops->take_local);
 	front.ops->check(&front);
 	CHILD_CHECK(fake.nr_out == 1 && fake.flushes == 0);
 	front.ops->destroy(&front);

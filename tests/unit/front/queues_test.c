@@ -389,6 +389,54 @@ BOTH_MODES(test_threads_and_drain)
 	churn_with(drain_now);
 }
 
+/* Spec 13.2, LOCAL: the CPU's array, the newest first; not the node's shared one. */
+BOTH_MODES(test_take_local)
+{
+	unsigned int refills;
+	void *f[121];
+	void *got[121];
+
+	CHILD_CHECK(make_fake(64, 0) == 0);
+	CHILD_CHECK(front.ops->take_local(&front, 5, got) == 0);
+	CHILD_CHECK(!percpu_state(ID, cpu)->bottom); /* none was made for that */
+	take_out(f, 121);
+	for (unsigned int i = 0; i < 121; i++)
+		put(f[i]);
+	CHILD_CHECK(in_array(cpu) == 61 && shared_array()->avail == 60);
+	refills = fake.refills;
+	CHILD_CHECK(front.ops->take_local(&front, 2, got) == 2);
+	CHILD_CHECK(got[0] == f[120] && got[1] == f[119]);
+	CHILD_CHECK(front.ops->take_local(&front, 100, got + 2) == 59);
+	for (unsigned int i = 0; i < 61; i++)
+		CHILD_CHECK(got[i] == f[120 - i]);
+	CHILD_CHECK(front.ops->take_local(&front, 1, got) == 0);
+	CHILD_CHECK(fake.refills == refills && shared_array()->avail == 60);
+	for (unsigned int i = 0; i < 61; i++)
+		put(got[i]);
+	end_fake();
+}
+
+/* Many at once are copied, and are the same as many single ones: the order, and what moves where. */
+BOTH_MODES(test_bulk_is_many_singles)
+{
+	void *f[300];
+	void *bulk[300];
+
+	CHILD_CHECK(make_fake(64, 0) == 0);
+	take_out(f, 130);
+	front.ops->free_bulk(&front, 130, f);
+	CHILD_CHECK(in_array(cpu) == 70 && shared_array()->avail == 60 && entry(0) == f[60]);
+	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 100, bulk) == 100);
+	for (unsigned int i = 0; i < 70; i++)
+		CHILD_CHECK(bulk[i] == f[129 - i]);
+	for (unsigned int i = 70; i < 100; i++) /* then those of the shared array, all at once */
+		CHILD_CHECK(bulk[i] == f[129 - i]);
+	CHILD_CHECK(in_array(cpu) == 30 && shared_array()->avail == 0);
+	CHILD_CHECK(front.ops->alloc_bulk(&front, GFP_KERNEL, 200, bulk + 100) == 200);
+	front.ops->free_bulk(&front, 300, bulk);
+	end_fake();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +460,8 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_threads_with_small_arrays),
 		cmocka_unit_test(test_threads_and_drain),
+		cmocka_unit_test(test_take_local),
+		cmocka_unit_test(test_bulk_is_many_singles),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,86 @@ static void partly_used_goes_to_the_head(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* ---- arrays: spec 13.2, slide 35 ---- */
+
+/* PARTIAL: from the head, each whole, until one has more than are wanted; free slabs are not. */
+static void takes_whole_partial_slabs(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(1024); /* 4 in a slab */
+	struct slab_node *node = node_of(&e, 0);
+	struct page *slab[4];
+	void *objs[4][4];
+	void *got[8];
+
+	for (unsigned int i = 0; i < 4; i++)
+		slab[i] = fill_slab(&e, objs[i]);
+	slab_flush(&e, objs[0], 1);
+	slab_flush(&e, objs[1], 2);
+	slab_flush(&e, objs[2], 3);
+	slab_flush(&e, objs[3], 4); /* a free one */
+	assert_ptr_equal(listed_at(&node->partial, 0), slab[0]);
+	assert_int_equal(slab_take_partial(&e, got, 5), 3);
+	assert_ptr_equal(got[0], objs[0][0]);
+	assert_ptr_equal(slab_of(got[1]), slab[1]);
+	assert_ptr_equal(slab_of(got[2]), slab[1]);
+	assert_int_equal(inuse_of(slab[1]), 4);
+	assert_int_equal(node->nr_partial, 1);
+	assert_int_equal(inuse_of(slab[2]), 1);
+	slab_check(&e);
+	assert_int_equal(slab_take_partial(&e, got + 3, 2), 0);
+	assert_int_equal(slab_take_partial(&e, got + 3, 5), 3);
+	assert_int_equal(slab_take_partial(&e, got + 6, 2), 0);
+	assert_int_equal(stats_of(&e).free_objects, 4);
+	slab_check(&e);
+	slab_flush(&e, got, 6);
+	slab_flush(&e, objs[0] + 1, 3);
+	slab_flush(&e, objs[1] + 2, 2);
+	slab_flush(&e, objs[2] + 3, 1);
+	END_ENGINE(&e);
+}
+
+/* NEW: whole slabs, ascending, wherever their index arrays are. */
+static void takes_new_slabs(__attribute__((unused)) void **state)
+{
+	static const struct {
+		unsigned int size;
+		slab_flags_t flags;
+		enum slab_placement placement;
+	} rows[] = {
+		{ 1024, 0, SLAB_INDEX_OBJECT },
+		{ 1024, SLAB_TYPESAFE_BY_RCU, SLAB_INDEX_OFF },
+		{ 200, SLAB_TYPESAFE_BY_RCU, SLAB_INDEX_ON },
+	};
+
+	for (size_t row = 0; row < ARRAY_SIZE(rows); row++) {
+		struct engine_params params = plain_params(rows[row].size);
+		struct engine e;
+		unsigned int num;
+		void *objs[80];
+
+		params.flags = rows[row].flags;
+		e = make_engine(params);
+		num = geometry_of(&e)->num;
+		assert_int_equal(geometry_of(&e)->placement, rows[row].placement);
+		assert_int_equal(slab_take_new(&e, objs, num - 1, 0), 0);
+		assert_int_equal(slab_take_new(&e, objs, 3 * num - 1, 0), 2 * num);
+		for (unsigned int i = 0; i < 2 * num; i++)
+			assert_ptr_equal(objs[i], object_at(slab_of(objs[i / num * num]), i % num));
+		assert_int_equal(stats_of(&e).nr_slabs, 2);
+		assert_int_equal(stats_of(&e).free_objects, 0);
+		assert_ptr_equal(listed_at(&node_of(&e, 0)->full, 0), slab_of(objs[num]));
+		slab_check(&e);
+		if (rows[row].flags) /* these wait for the RCU, which there is none here */
+			e.flags &= ~SLAB_TYPESAFE_BY_RCU;
+		slab_flush(&e, objs + 1, 2);
+		slab_check(&e);
+		assert_ptr_equal(take_one(&e), objs[2]);
+		assert_ptr_equal(take_one(&e), objs[1]);
+		slab_flush(&e, objs, 2 * num);
+		END_ENGINE(&e);
+	}
+}
+
 /* ---- nodes ---- */
 
 static unsigned int refill_node(struct engine *e, gfp_t gfp, int node, unsigned int want)
@@ -269,6 +349,8 @@ int main(void)
 		cmocka_unit_test(vector_13),
 		cmocka_unit_test(one_object_is_success),
 		cmocka_unit_test(partial_head_then_free_head),
+		cmocka_unit_test(takes_whole_partial_slabs),
+		cmocka_unit_test(takes_new_slabs),
 		cmocka_unit_test(partly_used_goes_to_the_head),
 		cmocka_unit_test(local_unless_told),
 		cmocka_unit_test(a_node_with_memory_is_never_left),

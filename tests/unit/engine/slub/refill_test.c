@@ -105,6 +105,111 @@ static void many_partial_slabs_in_order(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* ---- spec 13.2, PARTIAL ---- */
+
+/* From the head, until a slab has more than are still wanted; each whole, in the order of its list. */
+static void takes_whole_partial_slabs(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(64);
+	void *objs[3][64];
+	void *got[64];
+	struct page *slab[3];
+
+	for (unsigned int i = 0; i < 3; i++)
+		slab[i] = fill_slab(&e, objs[i]);
+	free_one(&e, objs[0][3]);
+	free_one(&e, objs[0][5]);
+	free_one(&e, objs[1][7]);
+	slub_flush(&e, objs[2], 5);
+	events_reset();
+	assert_int_equal(slub_take_partial(&e, got, 1), 0); /* the head has two */
+	assert_int_equal(nr_partial(&e), 3);
+	assert_int_equal(slub_take_partial(&e, got, 7), 3);
+	assert_ptr_equal(got[0], objs[0][5]);
+	assert_ptr_equal(got[1], objs[0][3]);
+	assert_ptr_equal(got[2], objs[1][7]);
+	for (unsigned int i = 0; i < 2; i++) { /* full, and on no list */
+		assert_int_equal(counters_of(slab[i]).inuse, 64);
+		assert_null(slab[i]->freelist);
+	}
+	assert_int_equal(nr_partial(&e), 1);
+	assert_ptr_equal(partial_at(&e, 0), slab[2]);
+	assert_int_equal(counters_of(slab[2]).inuse, 59);
+	assert_int_equal(events[ALLOC_FROM_PARTIAL], 2);
+	assert_int_equal(events[ALLOC_SLAB], 0);
+	slub_check(&e);
+
+	assert_int_equal(slub_take_partial(&e, got, 5), 5); /* exactly what it has */
+	assert_int_equal(nr_partial(&e), 0);
+	assert_int_equal(slub_take_partial(&e, got, 64), 0); /* there are none, and none is made */
+	for (unsigned int i = 0; i < 3; i++)
+		slub_flush(&e, objs[i], 64);
+	END_ENGINE(&e);
+}
+
+/* More slabs than lists are followed side by side; hardened lists are followed under the lock. */
+static void takes_many_partial_slabs(bool hardened)
+{
+	enum { SLABS = 20, HOLES = 3 };
+	static void *objs[SLABS][64];
+	struct engine_params params = plain_params(64);
+	void *got[SLABS * HOLES];
+	struct engine e;
+	unsigned int n = 0;
+
+	params.hardened = hardened;
+	e = make_engine(params);
+	for (unsigned int i = 0; i < SLABS; i++)
+		fill_slab(&e, objs[i]);
+	for (unsigned int i = 0; i < SLABS; i++)
+		for (unsigned int hole = 0; hole < HOLES; hole++)
+			free_one(&e, objs[i][10 * hole]);
+	/* one less than all: the last slab stays as it is */
+	assert_int_equal(slub_take_partial(&e, got, SLABS * HOLES - 1), (SLABS - 1) * HOLES);
+	for (unsigned int i = 0; i < SLABS - 1; i++)
+		for (unsigned int hole = HOLES; hole--;)
+			assert_ptr_equal(got[n++], objs[i][10 * hole]);
+	assert_int_equal(nr_partial(&e), 1);
+	assert_int_equal(counters_of(partial_at(&e, 0)).inuse, 64 - HOLES);
+	for (unsigned int i = 0; i < SLABS - 1; i++)
+		slub_flush(&e, objs[i], 64);
+	for (unsigned int i = 0; i < 64; i++)
+		if (i % 10 || i / 10 >= HOLES)
+			free_one(&e, objs[SLABS - 1][i]);
+	END_ENGINE(&e);
+}
+
+static void takes_many_partial_slabs_plain(__attribute__((unused)) void **state)
+{
+	takes_many_partial_slabs(false);
+}
+
+static void takes_many_partial_slabs_hardened(__attribute__((unused)) void **state)
+{
+	takes_many_partial_slabs(true);
+}
+
+/* What was never touched counts as free: all of it, behind what is linked. */
+static void takes_what_was_never_touched(__attribute__((unused)) void **state)
+{
+	struct engine e = make_pack(64);
+	char *objs[60];
+	char *got[10];
+
+	assert_int_equal(slub_refill(&e, (void **)objs, 60, 0, -1), 60);
+	free_one(&e, objs[2]);
+	assert_int_equal(slub_take_partial(&e, (void **)got, 4), 0);
+	assert_int_equal(slub_take_partial(&e, (void **)got, 10), 5);
+	assert_ptr_equal(got[0], objs[2]);
+	for (unsigned int i = 1; i < 5; i++)
+		assert_ptr_equal(got[i], objs[0] + 64 * (59 + i));
+	assert_int_equal(nr_partial(&e), 0);
+	slub_check(&e);
+	slub_flush(&e, (void **)objs, 60);
+	slub_flush(&e, (void **)got + 1, 4);
+	END_ENGINE(&e);
+}
+
 static void more_than_a_slab_at_once(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(1024); /* 16 in a slab */
@@ -322,6 +427,10 @@ int main(void)
 		cmocka_unit_test(ascending_then_last_in_first_out),
 		cmocka_unit_test(partial_slabs_from_the_head_then_a_new_one),
 		cmocka_unit_test(many_partial_slabs_in_order),
+		cmocka_unit_test(takes_whole_partial_slabs),
+		cmocka_unit_test(takes_many_partial_slabs_plain),
+		cmocka_unit_test(takes_many_partial_slabs_hardened),
+		cmocka_unit_test(takes_what_was_never_touched),
 		cmocka_unit_test(more_than_a_slab_at_once),
 		cmocka_unit_test(queued_links_first_and_late),
 		cmocka_unit_test(pack_links_before_it_formats),

@@ -17,7 +17,7 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 
 	params.page_class = CLASS;
 	e = make_engine(params);
-	slab = slub_new_slab(&e, 0, -1, false);
+	slab = slub_new_slab(&e, 0, -1, SLUB_LINKED);
 	assert_non_null(slab);
 	assert_int_equal(slab->type, PAGE_SLAB);
 	assert_int_equal(slab->order, 2);
@@ -52,7 +52,7 @@ static void a_new_slab_is_marked_and_ascending(__attribute__((unused)) void **st
 static void a_lazy_slab_has_no_list(__attribute__((unused)) void **state)
 {
 	struct engine e = make_pack(64);
-	struct page *slab = slub_new_slab(&e, 0, -1, true);
+	struct page *slab = slub_new_slab(&e, 0, -1, SLUB_LAZY);
 
 	assert_null(slab->freelist);
 	assert_int_equal(counters_of(slab).formatted, 0);
@@ -112,7 +112,7 @@ static void hardened_links_are_not_addresses(__attribute__((unused)) void **stat
 
 	params.hardened = true;
 	e = make_engine(params);
-	slab = slub_new_slab(&e, 0, -1, false);
+	slab = slub_new_slab(&e, 0, -1, SLUB_LINKED);
 	first = *freeptr_slot(slab->layout, slub_object(slab, 0));
 	last = *freeptr_slot(slab->layout, slub_object(slab, 63));
 	assert_int_not_equal(first, (uintptr_t)slub_object(slab, 1));
@@ -165,7 +165,7 @@ static void random_lists_hold_everything_once(__attribute__((unused)) void **sta
 	e = make_engine(params);
 	assert_non_null(slub_of(&e)->random_seq);
 	for (i = 0; i < 8; i++) {
-		slab[i] = slub_new_slab(&e, 0, -1, false);
+		slab[i] = slub_new_slab(&e, 0, -1, SLUB_LINKED);
 		firsts[i] = walk_all(&e, slab[i], &ascending);
 		assert_false(ascending);
 		different |= firsts[i] != firsts[0];
