@@ -10,10 +10,12 @@
  * on an own cache), kmalloc (constant size, as most callers write it), kmalloc-variable (a size
  * that the compiler does not know). The locality mode has its own: kmalloc (a cache that others
  * have used), kmalloc-quiet (one that nobody else uses), array, cpuslab, and array-used (an own
- * cache after much use). The bulk mode takes any front.
+ * cache after much use). The bulk mode takes any front. ENGINE/FRONT is for the modes of arrays, in
+ * place of a batch.
  */
 #include <uslab/slab.h>
 
+#include "arrays.h"
 #include "bulk.h"
 #include "locality.h"
 #include "modes.h"
@@ -120,14 +122,30 @@ static void locality_cache_free(void *ctx, void *p)
 
 /* ---- contestants ---- */
 
-static struct kmem_cache *own_cache(size_t size, const char *front)
+/* engine NULL: the default one. */
+static struct kmem_cache *cache_of_engine(size_t size, const char *engine, const char *front)
 {
-	const struct kmem_cache_args args = { .front = front };
+	const struct kmem_cache_args args = { .engine = engine, .front = front };
 	struct kmem_cache *cache = kmem_cache_create_args("bench", (unsigned int)size, &args, 0);
 
 	if (!cache)
 		die("cannot create a cache of %zu bytes with front %s", size, front);
 	return cache;
+}
+
+static struct kmem_cache *own_cache(size_t size, const char *front)
+{
+	return cache_of_engine(size, NULL, front);
+}
+
+/* The contestant is ENGINE/FRONT. */
+static void run_arrays(const struct worker_args *a)
+{
+	const char *slash = strchr(a->contestant, '/');
+	char engine[32];
+
+	snprintf(engine, sizeof(engine), "%.*s", (int)(slash - a->contestant), a->contestant);
+	mode_arrays(cache_of_engine(a->size, engine, slash + 1), a->ms);
 }
 
 /* The others ask for sizes that end in the kmalloc cache of 64 bytes, as requests of 40 do. */
@@ -166,6 +184,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(args.mode, "bulk")) {
 		mode_bulk(own_cache(args.size, args.contestant), args.objects, args.ms);
+		return fflush(stdout) ? 1 : 0;
+	}
+	if (strchr(args.contestant, '/')) {
+		run_arrays(&args);
 		return fflush(stdout) ? 1 : 0;
 	}
 	if (!strcmp(args.contestant, "kmalloc")) {

@@ -16,6 +16,19 @@ endforeach()
 install(TARGETS uslab-bench-worker uslab-bench-cache uslab-bench-kernel
 	RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/uslab)
 
+# Bulk calls beside DPDK's, only where that is, and not installed (scripts/bench-dpdk).
+find_package(PkgConfig QUIET)
+if(PKG_CONFIG_FOUND)
+	pkg_check_modules(DPDK QUIET IMPORTED_TARGET libdpdk)
+endif()
+if(DPDK_FOUND)
+	add_executable(uslab-bench-dpdk EXCLUDE_FROM_ALL bench/uslab-bench-dpdk.c)
+	# its flags are for the CPUs that it supports, and its inline functions are not ours to warn of
+	target_compile_definitions(uslab-bench-dpdk PRIVATE _GNU_SOURCE)
+	target_include_directories(uslab-bench-dpdk PRIVATE include)
+	target_link_libraries(uslab-bench-dpdk PRIVATE PkgConfig::DPDK uslab_internal uslab_lto_link m)
+endif()
+
 # The same loads twice: on malloc, with no allocator linked, and on caches.
 if(USLAB_CXX)
 	foreach(kind malloc cache)

@@ -355,7 +355,7 @@ enum slab_array_mode {
  *
  * Each object is as one of kmem_cache_alloc(). Any thread; in a signal handler as that. Returns how
  * many are in objs[], 0 .. nr: fewer than nr if no source has more, with SLAB_ARRAY_FULL only when
- * out of memory. 0 with errno EINVAL: unknown bits, or nr is more than INT32_MAX.
+ * out of memory. -EINVAL: unknown bits, or nr is more than INT32_MAX.
  */
 USLAB_API int kmem_cache_alloc_array(struct kmem_cache *s, gfp_t flags, size_t nr, void **objs,
 				     unsigned int mode) USLAB_MUST_CHECK;

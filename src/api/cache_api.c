@@ -214,10 +214,8 @@ USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t n
 USLAB_API int kmem_cache_alloc_array(struct kmem_cache *s, gfp_t flags, size_t nr, void **objs,
 				     unsigned int mode)
 {
-	if (unlikely(nr > INT32_MAX || mode & ~SLAB_ARRAY_ALL)) {
-		errno = EINVAL;
-		return 0;
-	}
+	if (unlikely(nr > INT32_MAX || mode & ~(unsigned int)SLAB_ARRAY_ALL))
+		return -EINVAL;
 	return (int)cache_alloc_array_for(cache_of(s), flags, (unsigned int)nr, objs,
 					  mode ? mode : SLAB_ARRAY_ALL,
 					  __builtin_return_address(0));

@@ -17,6 +17,8 @@ import unittest
 USLAB = os.environ["USLAB_BIN"]
 SOURCE = os.environ.get("USLAB_SRC") or os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
+ARRAYS = ("slub+array", "slub", "slub+none", "slab", "slab+array", "slob+array", "slobseg+array")
+WAYS = ("single", "warm", "bulk", "PARTIAL", "NEW", "LOCAL", "FULL", "all")
 NAMES = ("pair", "batch", "bulk", "handoff", "malloc", "locality", "latency", "modes", "fastpath", "concurrent",
          "remote", "hackbench", "memory")
 PEERS = ["mimalloc", "jemalloc", "tcmalloc", "tbbmalloc"]
@@ -101,9 +103,32 @@ class BenchTest(unittest.TestCase):
 
     def test_batch(self):
         result, by_name = self.run_json("batch", "--quick", "--rounds", "2")
+        arrays = {name: by_name.pop(name) for name in ARRAYS}
         self.assertEqual(set(by_name), set(OWN + MALLOCS + ["own-cache-bulk"]))
         self.check_metrics(result, by_name, [f"{count}.{order}" for count in (100, 1000, 10000)
                                              for order in ("fifo", "lifo", "mix")])
+        for name, entry in arrays.items():
+            got = {way: entry["metrics"][f"got.{way}"]["median"] for way in WAYS}
+            for way in ("single", "warm", "bulk", "FULL", "all"):
+                self.assertEqual(got[way], 1000, (name, way))
+            if name.startswith("slo"):  # one by one, whatever the mode
+                self.assertEqual(set(got.values()), {1000}, name)
+                continue
+            self.assertEqual(got["NEW"], 960, name)  # of slabs with 64 objects
+            self.assertTrue(900 < got["PARTIAL"] <= 1000, (name, got))
+            self.assertTrue(got["LOCAL"] < 200 and (got["LOCAL"] > 0) == (name != "slub+none"), (name, got))
+            for way in WAYS:
+                for what in ("alloc", "free"):
+                    median = entry["metrics"][f"{what}.{way}"]["median"]
+                    self.assertEqual(median is None, not got[way], (name, what, way))
+
+    def test_arrays_as_text(self):
+        text = bench("batch", "--quick", "--peers", "none", "--only", "slab,own-cache").stdout
+        self.assertIn("arrays: allocate", text)
+        self.assertEqual(len([line for line in text.splitlines() if line.startswith("slab ")]), 4)
+        alone = bench("batch", "--quick", "--peers", "none", "--only", "slab").stdout
+        self.assertNotIn("1000.fifo", alone)
+        self.assertNotIn("arrays: allocate", bench("batch", "--quick", "--peers", "none", "--only", "own-cache").stdout)
 
     def test_bulk(self):
         by_name = self.run_json("bulk", "--quick")[1]

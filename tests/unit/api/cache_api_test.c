@@ -495,6 +495,38 @@ static void test_bulk(void **state)
 	kmem_cache_destroy(s);
 }
 
+/* Spec 13: no mode is all of them; what is none is refused, and nothing was allocated. */
+static void test_array(void **state)
+{
+	struct kmem_cache *s = kmem_cache_create("array", 40, 0, SLAB_NOLEAKTRACE, NULL);
+	static char *p[1000];
+
+	(void)state;
+	assert_int_equal(kmem_cache_alloc_array(s, GFP_KERNEL, 10, (void **)p, 16), -EINVAL);
+	assert_int_equal(kmem_cache_alloc_array(s, GFP_KERNEL, 10, (void **)p, ~0u), -EINVAL);
+	assert_int_equal(kmem_cache_alloc_array(s, GFP_KERNEL, (size_t)INT32_MAX + 1, (void **)p,
+						0),
+			 -EINVAL);
+	assert_int_equal(kmem_cache_alloc_array(s, GFP_KERNEL, 0, (void **)p, 0), 0);
+	for (unsigned int mode = 0; mode <= SLAB_ARRAY_ALL; mode += SLAB_ARRAY_FULL) {
+		assert_int_equal(kmem_cache_alloc_array(s, GFP_KERNEL | __GFP_ZERO, 1000,
+							(void **)p, mode),
+				 1000);
+		for (unsigned int i = 0; i < 1000; i++) {
+			assert_true(p[i][0] == 0 && p[i][39] == 0);
+			memset(p[i], 0x22, 40);
+		}
+		for (unsigned int i = 0; i < 1000; i += 7) {
+			kfree(p[i]);
+			p[i] = NULL;
+		}
+		kmem_cache_free_array(s, 1000, (void **)p);
+	}
+	kmem_cache_free_array(s, 0, NULL);
+	assert_int_equal(kmem_cache_shrink(s), 0);
+	kmem_cache_destroy(s);
+}
+
 /* Of several caches and of none (spec 5.8). */
 static void test_bulk_mixed(void **state)
 {
@@ -662,16 +694,27 @@ static void test_all_comes_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_panic),
-		cmocka_unit_test(test_too_many),   cmocka_unit_test(test_every_choice),
-		cmocka_unit_test(test_words),	   cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_locality),   cmocka_unit_test(test_inline),
-		cmocka_unit_test(test_node),	   cmocka_unit_test(test_bulk),
-		cmocka_unit_test(test_bulk_mixed), cmocka_unit_test(test_bulk_all_or_none),
-		cmocka_unit_test(test_ctor),	   cmocka_unit_test(test_destroy_live),
-		cmocka_unit_test(test_two_forms),  cmocka_unit_test(test_kernel_arguments),
-		cmocka_unit_test(test_usercopy),   cmocka_unit_test(test_all_comes_back),
-		cmocka_unit_test(test_capacities), cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_panic),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_every_choice),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_merged),
+		cmocka_unit_test(test_locality),
+		cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_node),
+		cmocka_unit_test(test_bulk),
+		cmocka_unit_test(test_array),
+		cmocka_unit_test(test_bulk_mixed),
+		cmocka_unit_test(test_bulk_all_or_none),
+		cmocka_unit_test(test_ctor),
+		cmocka_unit_test(test_destroy_live),
+		cmocka_unit_test(test_two_forms),
+		cmocka_unit_test(test_kernel_arguments),
+		cmocka_unit_test(test_usercopy),
+		cmocka_unit_test(test_all_comes_back),
+		cmocka_unit_test(test_capacities),
+		cmocka_unit_test(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

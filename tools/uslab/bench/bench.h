@@ -244,12 +244,14 @@ const struct entry *ratio_base(const struct session *s, const char *metric);
 /* "uslab", "peer", ...: as the tables and the JSON have it. */
 const char *role_name(enum role role);
 
-/* The whole session as text. The four below are its parts for some benchmarks. */
+/* The whole session as text. The five below are its parts for some benchmarks. */
 void report_text(const struct session *s, const struct machine *m, FILE *out);
 void report_locality(const struct session *s, FILE *out);
 void report_protocol(const struct session *s, FILE *out);
 void report_latency(const struct session *s, FILE *out);
 void report_modes(const struct session *s, FILE *out);
+void report_arrays(const struct session *s, FILE *out);
+#define REPORT_ARRAYS_KEY "alloc.single" /* whoever has this has those of arrays, and no others */
 
 /* A number in a column of its own, "-" for one that is not there (negative). */
 void report_cell(FILE *out, int width, int digits, double value);

@@ -203,6 +203,12 @@ static const struct benchmark benchmarks[NR_BENCHMARKS] = {
 			.published = PUBLISHED_##of                             \
 	}
 
+#define ARRAYS_CONTESTANT(engine, front, called, text)                        \
+	{                                                                     \
+		called, ROLE_USLAB, BATCH, ON_CACHE_WORKER, engine "/" front, \
+			.what = "arrays: " text                               \
+	}
+
 static const struct contestant contestants[] = {
 	{ "own-cache", ROLE_USLAB, PAIR | BATCH | BULK | HANDOFF | LOCALITY | MODES,
 	  ON_CACHE_WORKER, "array",
@@ -215,6 +221,13 @@ static const struct contestant contestants[] = {
 	  .what = "kmem_cache_alloc_bulk and _free_bulk" },
 	{ "own-cache-used", ROLE_USLAB, LOCALITY, ON_CACHE_WORKER, "array-used",
 	  .what = "own-cache after much use of that very cache" },
+	ARRAYS_CONTESTANT("slub", "array", "slub+array", "SLUB with uslab's arrays"),
+	ARRAYS_CONTESTANT("slub", "cpuslab", "slub", "SLUB with its cpu slabs"),
+	ARRAYS_CONTESTANT("slub", "none", "slub+none", "SLUB without a front"),
+	ARRAYS_CONTESTANT("slab", "queues", "slab", "SLAB with its queues"),
+	ARRAYS_CONTESTANT("slab", "array", "slab+array", "SLAB with uslab's arrays"),
+	ARRAYS_CONTESTANT("slob", "array", "slob+array", "SLOB: one by one, whatever the mode"),
+	ARRAYS_CONTESTANT("slobseg", "array", "slobseg+array", "slobseg: likewise"),
 	{ "kmalloc", ROLE_USLAB, PAIR | BATCH | HANDOFF | LOCALITY | MODES, ON_CACHE_WORKER,
 	  "kmalloc", .what = "kmalloc of constant size and kfree" },
 	{ "kmalloc-variable", ROLE_USLAB, PAIR | BATCH | HANDOFF, ON_CACHE_WORKER,

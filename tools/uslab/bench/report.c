@@ -119,6 +119,16 @@ static bool in_matrix(const struct metric *m, const char *prefix)
 	return !strncmp(m->name, prefix, strlen(prefix));
 }
 
+/* Has it one of the metrics that are shown? */
+static bool has_any(const struct entry *e, const struct entry *first, const char *prefix)
+{
+	for (size_t j = 0; j < first->nr_metrics; j++)
+		if (in_matrix(&first->metrics[j], prefix) &&
+		    entry_metric(e, first->metrics[j].name))
+			return true;
+	return false;
+}
+
 void report_matrix(const struct session *s, FILE *out, const char *title, const char *prefix,
 		   bool ratios)
 {
@@ -133,7 +143,7 @@ void report_matrix(const struct session *s, FILE *out, const char *title, const 
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct entry *e = &s->entries[i];
 
-		if (ratios && e->who->role == ROLE_FLOOR)
+		if ((ratios && e->who->role == ROLE_FLOOR) || !has_any(e, first, prefix))
 			continue;
 		fprintf(out, "%-*s", REPORT_NAME_WIDTH, e->who->name);
 		for (size_t j = 0; j < first->nr_metrics; j++) {
@@ -234,12 +244,14 @@ void report_text(const struct session *s, const struct machine *m, FILE *out)
 		report_matrix(s, out, "bulk to loop", "ratio.", false);
 	} else if (s->benchmark == benchmark_at(BENCH_LATENCY)) {
 		report_latency(s, out);
-	} else {
+	} else if (!entry_metric(&s->entries[0], REPORT_ARRAYS_KEY)) {
 		report_matrix(s, out, "median", "", false);
 		fputc('\n', out);
 		report_matrix(s, out, "ratio", "", true);
 	}
 	if (s->benchmark == benchmark_at(BENCH_LOCALITY))
 		report_locality(s, out);
+	if (s->benchmark == benchmark_at(BENCH_BATCH))
+		report_arrays(s, out);
 	foot(s, out);
 }
