@@ -7,7 +7,7 @@
  * Invariants: see object.h.
  * Locks:      none held here.
  * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c,
- *             kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and pressure.c;
+ *             array.c, kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and pressure.c;
  *             watch.c for a cache with watch bits. Polls the mailbox.
  *
  * Memory pressure is a return value: when the front fails, pressure.c makes room and the call is

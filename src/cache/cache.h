@@ -171,8 +171,8 @@ static inline bool cache_has_node(gfp_t gfp, int node)
 unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				  unsigned int done, const void *caller);
 /*
- * array.c: up to nr, by the stages that mode names (enum slab_array_mode, at least one). Caches with
- * a bit of WATCH_ALLOC, and engines without the stages: one by one.
+ * array.c: up to nr, by the stages that mode names (enum slab_array_mode, at least one). Caches
+ * with a bit of WATCH_ALLOC, and engines without the stages: one by one.
  */
 unsigned int cache_alloc_array_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				   unsigned int mode, const void *caller);

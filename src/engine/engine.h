@@ -163,9 +163,9 @@ struct engine_ops {
 	/*
 	 * Optional (NULL: arrays are filled one by one), both or neither: two stages of
 	 * kmem_cache_alloc_array() (spec 13.2). Objects as from refill, without a warning; 0 is no
-	 * error. take_partial: of the local node's partial slabs, head first, each with all its free
-	 * objects, until one has more than are still wanted; one lock for all. take_new: of new
-	 * slabs, each with all its objects, ascending, as long as no fewer are wanted.
+	 * error. take_partial: of the local node's partial slabs, head first, each with all its
+	 * free objects, until one has more than are still wanted; one lock for all. take_new: of
+	 * new slabs, each with all its objects, ascending, as long as no fewer are wanted.
 	 */
 	unsigned int (*take_partial)(struct engine *e, void **objs, unsigned int want);
 	unsigned int (*take_new)(struct engine *e, void **objs, unsigned int want, gfp_t gfp);

@@ -6,7 +6,7 @@
  * Invariants: see front/cpuslab.c, whose contract says what a hit is and what may run at the same
  *             time.
  * Locks:      none.
- * Flow:       included by front/cpuslab.c only; calls front/percpu.h and arch/list_rseq.h.
+ * Flow:       included by front/cpuslab.c and front/cpuslab_local.c; calls front/percpu.h and arch/list_rseq.h.
  */
 #ifndef FRONT_CPUSLAB_HIT_H
 #define FRONT_CPUSLAB_HIT_H
@@ -154,5 +154,8 @@ static inline bool push_chain(struct front *f, struct page *slab, void *head, vo
 		return true;
 	return push_chain_general(f, slab, head, tail);
 }
+
+/* cpuslab_local.c: see struct front_ops */
+unsigned int cpuslab_take_local(struct front *f, unsigned int nr, void **p);
 
 #endif /* FRONT_CPUSLAB_HIT_H */

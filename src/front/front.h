@@ -41,8 +41,8 @@ struct front_ops {
 	void (*free_bulk)(struct front *f, unsigned int nr, void **p);
 
 	/*
-	 * Optional (NULL: no CPU holds any): up to nr of the objects that this CPU holds; the engine
-	 * is not asked for more, nor are other CPUs and what they share (spec 13.2, LOCAL).
+	 * Optional (NULL: no CPU holds any): up to nr of the objects that this CPU holds; the
+	 * engine is not asked for more, nor are other CPUs and what they share (spec 13.2, LOCAL).
 	 */
 	unsigned int (*take_local)(struct front *f, unsigned int nr, void **p);
 

@@ -181,6 +181,33 @@ void *slub_list_end(struct engine *e, struct page *slab, void *list, unsigned in
 	return tail;
 }
 
+unsigned int slub_cpu_take(struct engine *e, struct page *slab, unsigned int nr, void **objs,
+			   bool *empty)
+{
+	unsigned int n = 0;
+	unsigned int cnt;
+	void *list;
+	void *tail;
+
+	for (;;) {
+		list = slub_cpu_get_freelist(e, slab);
+		*empty = !list;
+		if (*empty)
+			return n;
+		tail = slub_list_end(e, slab, list, &cnt);
+		if (unlikely(!tail)) /* broken and reported: its objects count as in use */
+			continue;
+		for (; cnt && n < nr; cnt--) {
+			objs[n++] = list;
+			list = freeptr_get(slub_of(e), slab->layout, list);
+		}
+		if (cnt) {
+			slub_free_chain(e, slab, list, tail, cnt, true);
+			return n;
+		}
+	}
+}
+
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist)
 {
 	enum engine_stat where = DEACTIVATE_TO_HEAD;

@@ -97,6 +97,12 @@ struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **
 struct page *slub_cpu_new_slab(struct engine *e, gfp_t gfp, int node, void **freelist);
 /* Takes the remote frees of an owned slab: its freelist, or NULL, then the slab is unfrozen. */
 void *slub_cpu_get_freelist(struct engine *e, struct page *slab);
+/*
+ * Up to nr objects of a frozen slab that is on no list; what is left goes back to it. Returns how
+ * many; *empty: nothing was left, and the slab is unfrozen.
+ */
+unsigned int slub_cpu_take(struct engine *e, struct page *slab, unsigned int nr, void **objs,
+			   bool *empty);
 /* Gives a cpu slab back to its node together with the CPU's private freelist (spec 4.12). */
 void slub_cpu_deactivate(struct engine *e, struct page *slab, void *freelist);
 /*

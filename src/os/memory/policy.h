@@ -5,8 +5,8 @@
  * Data:       mode, mask and cursor of each thread (TLS); all zero is the default, the local node.
  * Invariants: modes but OS_POLICY_DEFAULT and OS_POLICY_LOCAL have a node in the mask.
  * Locks:      none: a thread's own.
- * Flow:       called by api/policy_api.c, engine/nodes.c and engine/slob/heap.c (for each new
- *             slab or page) and front/queues.c (for each object).
+ * Flow:       called by api/policy_api.c, engine/nodes.c, engine/slab/refill.c and
+ *             engine/slob/heap.c (for each new slab or page) and front/queues.c (for each object).
  *
  * Threads and machines with one node never come here: callers look at os_topology.nr_nodes first,
  * so that no hit path touches TLS.

@@ -336,46 +336,6 @@ BOTH_MODES(test_bulk)
 	end();
 }
 
-/* Spec 13.2, LOCAL: slabs of the CPU's partial list, head first, then the free list of its slab. */
-BOTH_MODES(test_take_local)
-{
-	struct kmem_cache_cpu *c;
-	void *objs[4 * 64];
-	void *got[100];
-	struct page *slab[3];
-
-	make(64);
-	c = percpu_state(ID, cpu);
-	CHILD_CHECK(front.ops->take_local(&front, 100, got) ==
-		    0); /* it has nothing, and gets nothing */
-	CHILD_CHECK(stat(ALLOC_SLAB) == 0);
-	get_many(objs, 3 * 64 + 60); /* four are left on the CPU's free list */
-	for (unsigned int i = 0; i < 3; i++)
-		slab[i] = page_head_unchecked(objs[64 * i]);
-	for (unsigned int i = 0; i < 3; i++) /* three of each: the partial list is 2, 1, 0 */
-		for (unsigned int j = 0; j < 3; j++)
-			put(objs[64 * i + j]);
-	CHILD_CHECK(c->partial == slab[2] && c->partial->slabs == 3);
-
-	CHILD_CHECK(front.ops->take_local(&front, 4, got) == 4);
-	CHILD_CHECK(got[0] == objs[130] && got[1] == objs[129] && got[2] == objs[128]);
-	CHILD_CHECK(got[3] == objs[66]);
-	CHILD_CHECK(c->partial == slab[1] && c->partial->slabs == 2); /* with what is left of it */
-	CHILD_CHECK(!engine_counters(slab[2]).frozen && engine_counters(slab[2]).inuse == 64);
-	balance(3 * 64 + 60 - 9 + 4);
-	CHILD_CHECK(front.ops->take_local(&front, 2, got + 4) == 2); /* exactly that */
-	CHILD_CHECK(c->partial == slab[0] && !engine_counters(slab[1]).frozen);
-	CHILD_CHECK(front.ops->take_local(&front, 94, got + 6) == 3 + 4);
-	CHILD_CHECK(!c->partial && !c->freelist && stat(ALLOC_SLAB) == 4);
-	balance(4 * 64);
-	for (unsigned int i = 0; i < 13; i++)
-		put(got[i]);
-	for (unsigned int i = 0; i < 3 * 64 + 60; i++)
-		if (i >= 3 * 64 || i % 64 > 2)
-			put(objs[i]);
-	end();
-}
-
 BOTH_MODES(test_hardened_random)
 {
 	struct engine_params params = params_of(96);
@@ -660,7 +620,6 @@ int main(void)
 		cmocka_unit_test(test_partial_of_another_node),
 		cmocka_unit_test(test_bulk),
 		cmocka_unit_test(test_bulk_last_is_first),
-		cmocka_unit_test(test_take_local),
 		cmocka_unit_test(test_hardened_random),
 		cmocka_unit_test(test_drain_with_objects_out),
 		cmocka_unit_test(test_out_of_memory),

@@ -416,7 +416,7 @@ BOTH_MODES(test_take_local)
 	end_fake();
 }
 
-/* Many at once are copied, and are the same as many single ones: the order, and what moves where. */
+/* Many at once are copied: in the order of many single ones, and what moves is the same. */
 BOTH_MODES(test_bulk_is_many_singles)
 {
 	void *f[300];

@@ -107,7 +107,7 @@ static void many_partial_slabs_in_order(__attribute__((unused)) void **state)
 
 /* ---- spec 13.2, PARTIAL ---- */
 
-/* From the head, until a slab has more than are still wanted; each whole, in the order of its list. */
+/* From the head, until a slab has more than are wanted; each whole, in the order of its list. */
 static void takes_whole_partial_slabs(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
