@@ -120,6 +120,35 @@ static void get_partial_of_nothing(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* Some, the rest, and what comes in between: a slab has an owner as long as it has objects. */
+static void take_some_of_a_frozen_slab(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(64);
+	void *freelist;
+	struct page *slab = slub_cpu_new_slab(&e, 0, -1, &freelist);
+	char *first = freelist;
+	char *got[64];
+	bool empty;
+
+	assert_int_equal(slub_cpu_take(&e, slab, 4, (void **)got, &empty), 0); /* all is detached */
+	assert_true(empty);
+	assert_int_equal(counters_of(slab).frozen, 0);
+	assert_true(slub_free_chain(&e, slab, first, first + 63 * 64, 64, true)); /* frozen again */
+	assert_int_equal(slub_cpu_take(&e, slab, 10, (void **)got, &empty), 10);
+	assert_false(empty);
+	for (unsigned int i = 0; i < 10; i++)
+		assert_ptr_equal(got[i], first + 64 * i);
+	assert_int_equal(counters_of(slab).inuse, 10);
+	assert_int_equal(counters_of(slab).frozen, 1);
+	assert_int_equal(length(&e, slab, slab->freelist), 54);
+	assert_int_equal(slub_cpu_take(&e, slab, 54, (void **)got + 10, &empty), 54);
+	assert_true(empty); /* no more than asked for, and no owner */
+	assert_int_equal(counters_of(slab).inuse, 64);
+	assert_int_equal(counters_of(slab).frozen, 0);
+	slub_flush(&e, (void **)got, 64);
+	END_ENGINE(&e);
+}
+
 static void get_freelist_takes_remote_frees(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
@@ -296,6 +325,7 @@ int main(void)
 		cmocka_unit_test(get_partial_takes_some_more),
 		cmocka_unit_test(one_extra_without_cpu_partial),
 		cmocka_unit_test(get_partial_of_nothing),
+		cmocka_unit_test(take_some_of_a_frozen_slab),
 		cmocka_unit_test(get_freelist_takes_remote_frees),
 		cmocka_unit_test(deactivate_to_head),
 		cmocka_unit_test(deactivate_to_tail),
