@@ -6,7 +6,8 @@
  * Invariants: see front/cpuslab.c, whose contract says what a hit is and what may run at the same
  *             time.
  * Locks:      none.
- * Flow:       included by front/cpuslab.c and front/cpuslab_local.c; calls front/percpu.h and arch/list_rseq.h.
+ * Flow:       included by front/cpuslab.c and front/cpuslab_local.c; calls front/percpu.h and
+ *             arch/list_rseq.h.
  */
 #ifndef FRONT_CPUSLAB_HIT_H
 #define FRONT_CPUSLAB_HIT_H

@@ -8,7 +8,7 @@
  *             detached objects count as in use.
  * Locks:      list_lock to take a slab from its node or to give it back; the owner's exclusion
  *             (front/cpuslab.c) for the rest. Pushes by free.c run at any time.
- * Flow:       called by front/cpuslab.c; calls slab.c, node.c.
+ * Flow:       called by front/cpuslab.c and front/cpuslab_local.c; calls slab.c, node.c, free.c.
  */
 #include "engine/slub/slab.h"
 

@@ -8,7 +8,8 @@
  * Invariants: a slab that stops being full joins its node's partial list, and one that becomes
  *             empty leaves it or is counted as kept, in the same hold of list_lock.
  * Locks:      most pushes take none; slub_flush() takes list_lock once per node.
- * Flow:       called by front/ through slub_ops.flush, by front/cpuslab.c; calls slab.c, node.c.
+ * Flow:       called by front/ through slub_ops.flush, by front/cpuslab.c and cpu.c; calls slab.c,
+ *             node.c.
  *
  * Who may work on one slab at the same time. Every change of {freelist, counters} is one
  * double-word exchange, so that + needs no more; L: both hold list_lock; O: both are the owner.

@@ -9,7 +9,8 @@
  *             The CPU slab's private free list counts as in use. Checked by slub_check().
  * Locks:      engine_node.list_lock (RANK_ENGINE) guards partial list and nr_partial, and lets only
  *             its holder take objects from a slab that is not frozen. Anybody may push objects.
- * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c and front/cpuslab_hit.h.
+ * Flow:       called by engine/slub/, cache/, debug/, front/cpuslab.c, front/cpuslab_local.c and
+ *             front/cpuslab_hit.h.
  */
 #ifndef ENGINE_SLUB_SLUB_H
 #define ENGINE_SLUB_SLUB_H

@@ -3,9 +3,10 @@
  * uslab/bench/report.c - the results as text
  *
  * Flow:       called by cmd_bench.c, for tables and the base of ratios by report_protocol.c and
- *             report_latency.c, for numbers by report_arrays.c and report_modes.c, for that base by report_json.c;
- *             calls report_arrays.c, report_protocol.c, report_locality.c, report_latency.c, report_modes.c, run.c,
- *             stats.c and catalogue.c. In: struct session; out: text.
+ *             report_latency.c, for numbers by report_arrays.c and report_modes.c, for that base
+ *             by report_json.c; calls report_arrays.c, report_protocol.c, report_locality.c,
+ *             report_latency.c, report_modes.c, run.c, stats.c and catalogue.c. In: struct
+ *             session; out: text.
  *
  * A benchmark with one number per contestant gets one line for each, with range and instructions;
  * one with several gets two tables, medians and ratios; bulk calls stand beside their loops. Ratios

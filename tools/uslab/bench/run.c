@@ -4,8 +4,9 @@
  *
  * Flow:       called by cmd_bench.c, for the exec of a worker by count_step.c, count_longest.c and
  *             count_valgrind.c, and to look up metrics by report.c, report_protocol.c,
- *             report_arrays.c, report_locality.c, report_latency.c, report_modes.c and report_json.c; calls plan.c,
- *             stats.c and util.c for progress. In: entries[]; out: their metrics and lists.
+ *             report_arrays.c, report_locality.c, report_latency.c, report_modes.c and
+ *             report_json.c; calls plan.c, stats.c and util.c for progress. In: entries[]; out:
+ *             their metrics and lists.
  *
  * Every round starts every contestant once, each in a process of its own, and the next round starts
  * with another one: what drifts (temperature, other load) hits all alike. Medians over the rounds
