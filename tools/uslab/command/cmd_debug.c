@@ -2,10 +2,10 @@
 /*
  * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
  *
- * Flow:       called by main.c and debug_capacity.c; calls options.c, process/source.c and target.c for the process,
- *             pattern.c for its caches, command.c and command_messages.c for the command,
- *             debug_capacity.c for --capacity. In: options; out: one command in the mailbox, and a
- *             table of what it changed: the difference of two snapshots.
+ * Flow:       called by main.c and debug_capacity.c; calls options.c, process/source.c and target.c
+ *             for the process, pattern.c for its caches, command.c and command_messages.c for the
+ *             command, debug_capacity.c for --capacity. In: options; out: one command in the
+ *             mailbox, and a table of what it changed: the difference of two snapshots.
  *
  * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c and
  * debug_capacity.c.
