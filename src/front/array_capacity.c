@@ -14,7 +14,7 @@
  *   1. Each depot begins anew with the new capacity; what it held goes back to the slabs. A miss
  *      finds no array there until step 3, and the arrays that it puts there are emptied.
  *   2. The front is closed as for a drain, and all CPUs' arrays are taken. Meanwhile each call goes
- *      to the engine: two fences for each CPU are how long nothing hits.
+ *      to the engine, for as long as a fence for each CPU and two for each array take.
  *   3. The new capacity is stored, and then the front is opened.
  * A thread that owns sheaves of the old capacity meanwhile (it was preempted in a miss, or is in a
  * signal handler) may go on at any later time. Whatever it does with one goes by the sheaf's own
