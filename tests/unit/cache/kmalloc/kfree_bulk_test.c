@@ -80,7 +80,7 @@ IN_CHILD(test_mixed)
 	cache_check_all();
 }
 
-static struct cache *kmalloc_cache(size_t size)
+static struct cache *cache_of_size(size_t size)
 {
 	void *obj = kmalloc_alloc(size, GFP_KERNEL, NUMA_NO_NODE);
 	struct page *slab = page_slab_of(obj);
@@ -101,7 +101,7 @@ IN_CHILD(test_full_arrays)
 	CHILD_CHECK(kmalloc_init() == 0);
 	stay_here();
 	for (int i = 0; i < 2; i++)
-		caches[i] = kmalloc_cache(sizes[i]);
+		caches[i] = cache_of_size(sizes[i]);
 	for (unsigned int nr = 2; nr <= 20; nr++)
 		for (unsigned int fill = 0; fill < 2 * 70; fill++) {
 			for (unsigned int i = 0; i < fill; i++)
