@@ -6,7 +6,7 @@ from check_references import line_of, texts
 
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "ATTRIBUTES", "COST",
             "SOURCE", "EXAMPLE", "SEE ALSO")
-OUT_OF_LINE = re.compile(r"uslab_(cache|kmalloc)(_|$)")  # what inline functions call, not programs
+OUT_OF_LINE = re.compile(r"uslab_(cache|kv?malloc|kv?realloc)(_|$)")  # what inline functions call, not programs
 SAFETY = ("Threads", "Signal handlers", "fork")
 MALLOC_PAGE = "docs/man/uslab-malloc.3.scd"
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
@@ -29,13 +29,14 @@ def declared(tree):
                       tree.source(path).text, flags=re.S)
         for match in re.finditer(r"^[ \t]*#[ \t]*define (\w+)\(", text, re.M):
             if not match.group(1).lower().startswith("uslab_"):
-                found[match.group(1)] = path, text.count("\n", 0, match.start()) + 1, None
+                # a macro in front of a function does not hide that
+                found.setdefault(match.group(1), (path, text.count("\n", 0, match.start()) + 1, None))
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), text,
                       flags=re.M)
         for match in re.finditer(r"\bUSLAB_(?:API|INLINE)\b([^;{]*)[;{]|\b(typedef [^;]*\(\*[^;]*);", text):
             line = text.count("\n", 0, match.start()) + 1
             said = prototype(match.group(1) or match.group(2))
-            name = re.search(r"\(\*(\w+)\)" if match.group(2) else r"(\w+)(?=\(|$)", said)
+            name = re.search(r"\(\*(\w+)\)" if match.group(2) else r"(\w+)(?=\(|\[|$)", said)
             if name:
                 found[name.group(1)] = path, line, said
     return found

@@ -181,13 +181,20 @@ USLAB_INLINE bool kmem_cache_charge(void *object, gfp_t flags)
 #define USLAB_3RD(a, b, c, ...) c
 #define USLAB_4TH(a, b, c, d, ...) d
 
-#define USLAB_OBJ(alloc, type, flags) ((__typeof__(type) *)alloc(sizeof(type), (flags)))
+/* <uslab/partition.h> has another one, which says the type. */
+#ifndef USLAB_KMALLOC_PARTITION
+#define USLAB_BY_TYPE(alloc, type, bytes, flags) alloc(bytes, flags)
+#endif
+
+#define USLAB_OBJ(alloc, type, flags) \
+	((__typeof__(type) *)USLAB_BY_TYPE(alloc, type, sizeof(type), (flags)))
 #define USLAB_OBJS(alloc, type, n, flags) \
-	((__typeof__(type) *)alloc(uslab_product((n), sizeof(type)), (flags)))
+	((__typeof__(type) *)USLAB_BY_TYPE(alloc, type, uslab_product((n), sizeof(type)), (flags)))
 #define USLAB_FLEX(alloc, type, member, n, flags)                                         \
 	(__extension__({                                                                  \
 		size_t uslab_n = (n);                                                     \
-		__typeof__(type) *uslab_flex = (__typeof__(type) *)alloc(                 \
+		__typeof__(type) *uslab_flex = (__typeof__(type) *)USLAB_BY_TYPE(         \
+			alloc, type,                                                      \
 			uslab_sum(sizeof(type),                                           \
 				  uslab_product(uslab_n, sizeof(uslab_flex->member[0]))), \
 			(flags));                                                         \

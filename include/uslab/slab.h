@@ -524,6 +524,50 @@ USLAB_API void *kmalloc_nolock_node(size_t size, gfp_t flags, int node)
  */
 USLAB_API void kfree_nolock(const void *p);
 
+/*
+ * ---- rows of kmalloc's caches (kernel: since 6.6 by code location, since 7.2 by type) ----
+ *
+ * With USLAB_CONF=kmalloc.partition there are 16 caches for each size, kmalloc-64 and
+ * kmalloc-part-01-64 to kmalloc-part-15-64. They are made when they are needed. What the functions
+ * here do in the name of a site other code has by <uslab/partition.h>, which is included below if
+ * USLAB_KMALLOC_PARTITION is defined.
+ */
+
+/**
+ * struct uslab_kmalloc_site - a place in a program where memory is allocated; static, one for each
+ * @row:   the library's, for hits: set by the first call; uslab_kmalloc_no_row until then
+ * @token: of the type that is allocated, as the compiler numbers types: 0 to 15, or any if those
+ *         above count by their upper 4 bits; 0: unknown
+ */
+struct uslab_kmalloc_site {
+	struct kmem_cache **row;
+	unsigned long token;
+};
+
+/* A row whose handles always miss. */
+USLAB_API extern struct kmem_cache *uslab_kmalloc_no_row[16];
+
+/*
+ * kmalloc_node(), kvmalloc_node_align(), krealloc_node_align() and kvrealloc_node_align() of a
+ * site: with kmalloc.partition=random its address is the code location, with typed its token is the
+ * type, else it is without effect. site NULL: by the caller's address, and of unknown type. A
+ * request with __GFP_RECLAIMABLE has no rows.
+ */
+USLAB_API void *uslab_kmalloc_at(size_t size, gfp_t flags, int node,
+				 struct uslab_kmalloc_site *site)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *uslab_kvmalloc_at(size_t size, size_t align, gfp_t flags, int node,
+				  struct uslab_kmalloc_site *site)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *uslab_krealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				  int node, struct uslab_kmalloc_site *site)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+USLAB_API void *uslab_kvrealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				   int node, struct uslab_kmalloc_site *site)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+
 /* ---- caches by size for one user (kernel: since 6.11) ---- */
 
 /*
@@ -710,7 +754,10 @@ USLAB_API int uslab_set_failslab(const char *text);
 /* Shrinks every cache and returns free pages to the system. Returns bytes returned. */
 USLAB_API size_t uslab_trim(void);
 
-/* Handles of the kmalloc caches of the normal type; entry i is the kernel's index i. */
+/*
+ * Handles of the kmalloc caches of the normal type; entry i is the kernel's index i. With
+ * USLAB_CONF=kmalloc.partition=random they are of no caches, so that what is inlined misses.
+ */
 USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 
 #ifdef __cplusplus
@@ -720,5 +767,8 @@ USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 #include <uslab/fastpath.h>
 #include <uslab/kmalloc.h>
 #include <uslab/manage.h>
+#ifdef USLAB_KMALLOC_PARTITION
+#include <uslab/partition.h>
+#endif
 
 #endif /* USLAB_SLAB_H */

@@ -25,6 +25,15 @@ static inline void *api_kmalloc(size_t size, gfp_t flags, int node, const void *
 	return kmalloc_alloc_for(size, flags, node, caller);
 }
 
+/* The same for a site, see uslab_kmalloc_at(); NULL: none. */
+static inline void *api_kmalloc_at(struct uslab_kmalloc_site *site, size_t size, gfp_t flags,
+				   int node, const void *caller)
+{
+	if (unlikely(api_init()))
+		return size ? NULL : ZERO_SIZE_PTR;
+	return kmalloc_alloc_at(site, size, flags, node, caller);
+}
+
 /*
  * resize_api.c: kvmalloc_node_align() likewise. align: as there.
  */

@@ -30,6 +30,14 @@ USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const v
 						      : api_kmalloc(size, flags, node, caller);
 }
 
+USLAB_API void *uslab_kmalloc_at(size_t size, gfp_t flags, int node,
+				 struct uslab_kmalloc_site *site)
+{
+	if (unlikely(!cache_has_node(flags, node)))
+		return NULL;
+	return api_kmalloc_at(site, size, flags, node, __builtin_return_address(0));
+}
+
 USLAB_API void kfree(const void *p)
 {
 	kmalloc_free(p, __builtin_return_address(0));

@@ -23,6 +23,7 @@ struct request {
 	gfp_t flags;
 	int node;
 	const void *caller;
+	struct uslab_kmalloc_site *site; /* NULL: none */
 };
 
 static bool is_aligned(const void *p, size_t align)
@@ -48,7 +49,7 @@ static void *alloc_aligned(const struct request *r)
 
 	if (unlikely(!cache_has_node(r->flags, r->node)))
 		return NULL;
-	p = api_kmalloc(aligned_size(r->size, r->align), r->flags, r->node, r->caller);
+	p = api_kmalloc_at(r->site, aligned_size(r->size, r->align), r->flags, r->node, r->caller);
 	if (likely(is_aligned(p, r->align)) || ZERO_OR_NULL_PTR(p))
 		return p;
 	kmalloc_free(p, r->caller);
@@ -72,7 +73,7 @@ static void *alloc_kv(const struct request *r)
 
 void *api_kvmalloc(size_t size, size_t align, gfp_t flags, int node, const void *caller)
 {
-	const struct request r = { size, align, flags, node, caller };
+	const struct request r = { size, align, flags, node, caller, NULL };
 
 	return is_alignment(align) ? alloc_kv(&r) : NULL;
 }
@@ -80,6 +81,14 @@ void *api_kvmalloc(size_t size, size_t align, gfp_t flags, int node, const void 
 USLAB_API void *kvmalloc_node_align(size_t size, size_t align, gfp_t flags, int node)
 {
 	return api_kvmalloc(size, align, flags, node, __builtin_return_address(0));
+}
+
+USLAB_API void *uslab_kvmalloc_at(size_t size, size_t align, gfp_t flags, int node,
+				  struct uslab_kmalloc_site *site)
+{
+	const struct request r = { size, align, flags, node, __builtin_return_address(0), site };
+
+	return is_alignment(align) ? alloc_kv(&r) : NULL;
 }
 
 /* ---- resizing (spec 5.7) ---- */
@@ -149,7 +158,8 @@ static const struct cache_call krealloc_call = { "krealloc", FIX_NOT_RESIZED };
 
 USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 {
-	const struct request r = { new_size, 0, flags, NUMA_NO_NODE, __builtin_return_address(0) };
+	const struct request r = { new_size, 0, flags, NUMA_NO_NODE, __builtin_return_address(0),
+				   NULL };
 
 	return resize(&krealloc_call, p, &r, alloc_aligned);
 }
@@ -157,16 +167,33 @@ USLAB_API void *krealloc(const void *p, size_t new_size, gfp_t flags)
 USLAB_API void *krealloc_node_align(const void *p, size_t new_size, size_t align, gfp_t flags,
 				    int node)
 {
-	const struct request r = { new_size, align, flags, node, __builtin_return_address(0) };
+	const struct request r = { new_size, align, flags, node, __builtin_return_address(0), NULL };
 
 	return is_alignment(align) ? resize(&krealloc_call, p, &r, alloc_aligned) : NULL;
 }
 
+USLAB_API void *uslab_krealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				  int node, struct uslab_kmalloc_site *site)
+{
+	const struct request r = { new_size, align, flags, node, __builtin_return_address(0), site };
+
+	return is_alignment(align) ? resize(&krealloc_call, p, &r, alloc_aligned) : NULL;
+}
+
+static const struct cache_call kvrealloc_call = { "kvrealloc", FIX_NOT_RESIZED };
+
 USLAB_API void *kvrealloc_node_align(const void *p, size_t new_size, size_t align, gfp_t flags,
 				     int node)
 {
-	static const struct cache_call call = { "kvrealloc", FIX_NOT_RESIZED };
-	const struct request r = { new_size, align, flags, node, __builtin_return_address(0) };
+	const struct request r = { new_size, align, flags, node, __builtin_return_address(0), NULL };
 
-	return is_alignment(align) ? resize(&call, p, &r, alloc_kv) : NULL;
+	return is_alignment(align) ? resize(&kvrealloc_call, p, &r, alloc_kv) : NULL;
+}
+
+USLAB_API void *uslab_kvrealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				   int node, struct uslab_kmalloc_site *site)
+{
+	const struct request r = { new_size, align, flags, node, __builtin_return_address(0), site };
+
+	return is_alignment(align) ? resize(&kvrealloc_call, p, &r, alloc_kv) : NULL;
 }

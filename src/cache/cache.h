@@ -95,6 +95,11 @@ struct cache_spec {
 	unsigned int usersize; /* not 0: nothing merges with it */
 	/* 0: the next free one; else fixed, and kfree() or free() finds the cache */
 	unsigned int id;
+	/*
+	 * Not NULL: where the handle goes, under cache_lock. If the one there has a cache already,
+	 * that is the result: of several threads that want it only one creates it.
+	 */
+	struct kmem_cache **slot;
 	bool pack;	 /* see struct engine_params */
 	bool no_merge;	 /* kmalloc and malloc caches */
 	bool page_lists; /* set by choice.c: pages come from CPUs' lists (page/pcp.h) */
@@ -364,6 +369,9 @@ unsigned int kmalloc_index_size(unsigned int i);
 /* "kmalloc-rcl-1k": numbers from 1024 up are printed in k. */
 void kmalloc_name(char *name, size_t room, const char *prefix, unsigned int size);
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller);
+/* The same for a site that knows its row; NULL: none. */
+void *kmalloc_alloc_at(struct uslab_kmalloc_site *site, size_t size, gfp_t gfp, int node,
+		       const void *caller);
 static inline void *kmalloc_alloc(size_t size, gfp_t gfp, int node)
 {
 	return kmalloc_alloc_for(size, gfp, node, __builtin_return_address(0));

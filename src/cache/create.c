@@ -154,7 +154,7 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.page_class = id < USLAB_ID_FIRST_FREE ? (unsigned char)id : 0,
 		.page_lists = page_lists(spec),
 		/* a hardened cache needs headers in a heap, to know an object's cache */
-		.by_address = spec->id || used_are_kept(),
+		.by_address = spec->id || spec->flags & SLAB_KMALLOC || used_are_kept(),
 		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
 		.pack = spec->pack,
 		.hardened = cache_defaults.hardened,
@@ -254,6 +254,11 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 	if (ret)
 		return ret;
 	lock_acquire(&cache_lock);
+	if (spec.slot && cache_of(load_relaxed(spec.slot))) {
+		*handle = load_relaxed(spec.slot);
+		cache_unlock();
+		return 0;
+	}
 	spec.flags = cache_debug_flags(spec.name, spec.flags);
 	c = cache_find_mergeable_locked(&spec);
 	if (c) {
@@ -263,6 +268,8 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 	} else {
 		ret = create_locked(&spec, handle);
 	}
+	if (!ret && spec.slot)
+		store_release(spec.slot, *handle); /* pairs with rows_handle() and hits */
 	cache_unlock();
 	return ret;
 }

@@ -256,15 +256,15 @@ void cache_free_array_for(struct cache *c, size_t nr, void **p, const void *call
 
 /* ---- pointers that are no live object of this cache ---- */
 
-static const struct cache_call *free_of(unsigned int id)
+static const struct cache_call *free_of(const struct cache *c)
 {
 	static const struct cache_call of_cache = { "kmem_cache_free", FIX_NOT_FREED };
 	static const struct cache_call of_kmalloc = { "kfree", FIX_NOT_FREED };
 	static const struct cache_call of_malloc = { "free", FIX_NOT_FREED };
 
-	if (id >= USLAB_ID_FIRST_FREE)
+	if (!cache_is_by_size(c))
 		return &of_cache;
-	return id >= USLAB_ID_KMALLOC ? &of_kmalloc : &of_malloc;
+	return c->front.id >= USLAB_ID_KMALLOC ? &of_kmalloc : &of_malloc;
 }
 
 void cache_give_wrong(struct cache *c, void *p, const void *caller)
@@ -272,7 +272,7 @@ void cache_give_wrong(struct cache *c, void *p, const void *caller)
 	struct cache *owner = owner_of(p);
 
 	if (!owner || owner == c) {
-		cache_report_pointer(free_of(c->front.id), c, p);
+		cache_report_pointer(free_of(c), c, p);
 		return;
 	}
 	report_wrong_cache(&c->engine, &owner->engine, p);

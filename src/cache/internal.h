@@ -10,10 +10,18 @@
 #ifndef CACHE_INTERNAL_H
 #define CACHE_INTERNAL_H
 
+#include "base/atomic.h"
 #include "cache/cache.h"
 #include "debug/debug.h"
 #include "os/lock/lock.h"
 #include "page/nested.h"
+
+/* By what kmalloc() chooses among the rows of its caches, see cache/kmalloc/rows.c. */
+enum cache_partition {
+	PARTITION_OFF,
+	PARTITION_RANDOM, /* by the code location */
+	PARTITION_TYPED,  /* by the token of the type */
+};
 
 struct cache_defaults {
 	const struct engine_ops *engine;
@@ -21,6 +29,7 @@ struct cache_defaults {
 	unsigned int reap_ms;	 /* time between two rounds of reaping; 0: no reaping */
 	size_t realtime_bytes;	 /* that are made ready ahead; 0: none, see page/realtime.h */
 	unsigned int control_ms; /* between two polls of the mailbox; 0: no thread polls */
+	enum cache_partition partition;
 	bool no_merge;
 	bool hardened;
 	bool randomised;
@@ -63,6 +72,12 @@ bool cache_topology_is(const char *value);
 static inline bool cache_is_by_address(const struct cache *c)
 {
 	return c->front.id < USLAB_ID_FIRST_FREE;
+}
+
+/* Is it one of kmalloc()'s or malloc()'s? */
+static inline bool cache_is_by_size(const struct cache *c)
+{
+	return cache_is_by_address(c) || load_relaxed(&c->flags) & SLAB_KMALLOC;
 }
 
 /* registry.c; all under cache_lock */

@@ -73,12 +73,12 @@ bool cache_marks_behind(const struct cache *c)
  */
 void cache_place_mark_locked(struct cache *c)
 {
-	bool by_address = c->front.id < USLAB_ID_FIRST_FREE;
+	bool by_size = cache_is_by_size(c);
 
-	c->engine.mark = mark_offset(&c->engine, by_address);
-	if (by_address && !used_are_kept() && c->engine.size >= sizeof(void *))
+	c->engine.mark = mark_offset(&c->engine, by_size);
+	if (by_size && !used_are_kept() && c->engine.size >= sizeof(void *))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
-	else if (by_address || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+	else if (by_size || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
 	else
 		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);

@@ -5,6 +5,16 @@
  */
 #include "conformance/pairs.h"
 
+/* Where allocation number n is called from. */
+#ifndef KMALLOC_PLACE
+#define KMALLOC_PLACE(n) ((void)(n), NULL)
+#endif
+
+static void *allocate(unsigned int n, size_t size, gfp_t gfp)
+{
+	return kmalloc_alloc_for(size, gfp, NUMA_NO_NODE, KMALLOC_PLACE(n));
+}
+
 /* kfree() and ksize() know them, and the cache has them back. */
 static void by_address(const struct pair *pair)
 {
@@ -62,16 +72,14 @@ static void kmallocs(const struct pair *pair)
 	unsigned int n = 0;
 
 	kmalloc_ready(pair);
-	CHILD_CHECK(kmalloc_size(p[n++] = kmalloc_alloc(101, GFP_KERNEL, -1)) ==
-		    expected_ksize(pair));
+	CHILD_CHECK(kmalloc_size(p[n++] = allocate(0, 101, GFP_KERNEL)) == expected_ksize(pair));
 	for (unsigned int round = 0; round < 20; round++) {
 		for (size_t size = 1; size <= 16384; size *= 2) {
-			p[n] = kmalloc_alloc(size, GFP_KERNEL | (round % 2 ? __GFP_RECLAIMABLE : 0),
-					     -1);
+			p[n] = allocate(n, size, GFP_KERNEL | (round % 2 ? __GFP_RECLAIMABLE : 0));
 			CHILD_CHECK(((uintptr_t)p[n++] & (MAX(size, 8ul) - 1)) == 0);
 		}
 		for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
-			p[n] = kmalloc_alloc(odd[i], GFP_KERNEL | __GFP_ZERO, -1);
+			p[n] = allocate(n, odd[i], GFP_KERNEL | __GFP_ZERO);
 			CHILD_CHECK(((uintptr_t)p[n] & 7) == 0);
 			for (size_t j = 0; j < odd[i]; j++)
 				CHILD_CHECK(p[n][j] == 0);
@@ -128,8 +136,7 @@ static void pages(const struct pair *pair)
 	for (unsigned int round = 0; round < 3; round++) {
 		for (unsigned int i = 0; i < 300; i++) {
 			take(c, &obj[i]);
-			block[i] =
-				kmalloc_alloc(draw(&seed) % (i % 8 ? 600 : 20000), GFP_KERNEL, -1);
+			block[i] = allocate(i, draw(&seed) % (i % 8 ? 600 : 20000), GFP_KERNEL);
 			CHILD_CHECK(block[i]);
 		}
 		CHILD_CHECK(pages_out() == pages_by_the_books() && pages_out() > 9);

@@ -88,6 +88,20 @@ static bool set_randomised(const char *value)
 	return set_flag(&cache_defaults.randomised, value, true);
 }
 
+static bool set_partition(const char *value)
+{
+	static const char *const names[] = {
+		[PARTITION_OFF] = "off", [PARTITION_RANDOM] = "random", [PARTITION_TYPED] = "typed"
+	};
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i])) {
+			cache_defaults.partition = (enum cache_partition)i;
+			return true;
+		}
+	return false;
+}
+
 static bool set_noalien(const char *value)
 {
 	return set_flag(&front_queues_noalien, value, true);

@@ -75,15 +75,9 @@ void instrument_destroyed_locked(struct cache *c)
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/* kmalloc() and malloc() have their objects from it. */
-static bool is_by_size(const struct cache *c)
-{
-	return c->front.id < USLAB_ID_FIRST_FREE;
-}
-
 static cold void probe_alloc(const struct cache *c, const struct os_probe_alloc *a)
 {
-	if (is_by_size(c))
+	if (cache_is_by_size(c))
 		os_probe_kmalloc(a);
 	else
 		os_probe_kmem_cache_alloc(a, c->name);
@@ -91,7 +85,7 @@ static cold void probe_alloc(const struct cache *c, const struct os_probe_alloc 
 
 static cold void probe_free(const struct cache *c, const void *obj, const void *caller)
 {
-	if (is_by_size(c))
+	if (cache_is_by_size(c))
 		os_probe_kfree(caller, obj);
 	else
 		os_probe_kmem_cache_free(caller, obj, c->name);

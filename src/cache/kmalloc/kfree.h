@@ -17,6 +17,8 @@
 
 #include "arch/malloc_rseq.h"
 #include "base/atomic.h"
+#include "cache/internal.h"
+#include "engine/place.h"
 #include "front/percpu.h"
 #include "page/page.h"
 
@@ -37,6 +39,29 @@ static always_inline bool kfree_hit(const void *p)
 
 	return likely(index < load_relaxed(&page_map.nr_pages)) &&
 	       likely(arch_malloc_push(base, classes[index], os_rseq_offset, (void *)p));
+}
+
+/* The slab of p if it is one of an engine's: neither a debug slab nor a guarded page. */
+static always_inline struct page *kfree_slab(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+
+	return likely(slab && slab->layout->kind == LAYOUT_PLAIN) ? slab : NULL;
+}
+
+/*
+ * What kmem_cache_free() would do inline, for an object of a cache without a page class: a
+ * program's own, or one of a row of kmalloc's (rows.c). p: the start of an object in a plain slab.
+ */
+static always_inline bool kfree_own_hit(struct cache *c, void *p)
+{
+#if USLAB_HAVE_RSEQ
+	return load_relaxed(&c->front.capacity) && !cache_is_by_address(c) &&
+	       uslab_rseq_give(c->handle, p, os_rseq_offset);
+#else
+	(void)c, (void)p;
+	return false;
+#endif
 }
 
 #endif /* CACHE_KFREE_H */

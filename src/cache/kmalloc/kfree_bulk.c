@@ -32,41 +32,18 @@
 
 /* ---- one ---- */
 
-/* The slab of p if it is one of an engine's: neither a debug slab nor a guarded page. */
-static always_inline struct page *plain_slab_of(const void *p)
-{
-	struct page *slab = page_slab_of(p);
-
-	return likely(slab && slab->layout->kind == LAYOUT_PLAIN) ? slab : NULL;
-}
-
-/*
- * What a program's own kmem_cache_free() would do inline; misses as that does. Other
- * hits were tried by class.
- */
-static always_inline bool cache_hit(struct cache *c, void *p)
-{
-#if USLAB_HAVE_RSEQ
-	return load_relaxed(&c->front.capacity) && c->front.id >= USLAB_ID_FIRST_FREE &&
-	       uslab_rseq_give(c->handle, p, os_rseq_offset);
-#else
-	(void)c, (void)p;
-	return false;
-#endif
-}
-
 /* p is no hit by its page class. Rare cases and mistakes are left to kfree(). */
 static noinline void free_miss(void *p, const void *caller)
 {
 	static const struct cache_call call = { "kmem_cache_free_bulk", FIX_NOT_FREED };
-	struct page *slab = plain_slab_of(p);
+	struct page *slab = kfree_slab(p);
 	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
 
 	if (unlikely(!c || !engine_starts_object(slab, p))) {
 		kmalloc_free_as(&call, p, caller);
 		return;
 	}
-	if (cache_hit(c, p))
+	if (kfree_own_hit(c, p))
 		return;
 	if (unlikely(!c->engine.mark || !lock_is_plain()) || cache_is_watched(c, ~0u) ||
 	    unlikely(mark_is_set(p, c->engine.mark))) {
@@ -157,7 +134,7 @@ static always_inline bool is_object_of(const struct engine *e, const void *p,
 
 	if (likely(engine_is_place(places, p)))
 		return true;
-	slab = plain_slab_of(p);
+	slab = kfree_slab(p);
 	if (!slab || slab->engine != e)
 		return false;
 	*places = engine_places(slab);
@@ -190,8 +167,8 @@ static unsigned int gather(const struct engine *e, size_t nr, void **p, void **r
 /* Are those at 1 and 3 objects of the same engine? */
 static always_inline bool start_with_same_engine(const struct engine *e, void *const *p)
 {
-	const struct page *second = plain_slab_of(p[1]);
-	const struct page *last = plain_slab_of(p[3]);
+	const struct page *second = kfree_slab(p[1]);
+	const struct page *last = kfree_slab(p[3]);
 
 	return second && last && second->engine == e && last->engine == e;
 }
@@ -202,7 +179,7 @@ static always_inline bool start_with_same_engine(const struct engine *e, void *c
  */
 static noinline size_t free_gathered(size_t nr, void **p, const void *caller)
 {
-	struct page *slab = plain_slab_of(p[0]);
+	struct page *slab = kfree_slab(p[0]);
 	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
 	void *run[WINDOW];
 	unsigned int n;

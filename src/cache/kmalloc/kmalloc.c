@@ -2,15 +2,20 @@
 /*
  * cache/kmalloc/kmalloc.c - caches by size: the kernel's size classes (spec 5.6, 5.7)
  *
- * Data:       caches of fixed numbers, USLAB_ID_KMALLOC + type * 16 + index.
+ * Data:       caches of fixed numbers, USLAB_ID_KMALLOC + type * 16 + index; those of rows.c have
+ *             others.
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index has a
  *             cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by kfree_bulk.c, cache.h, cache/grace/check.c and api/; calls alloc.c,
- *             free.c, heap.c, watch.c, debug/pages/pages.c for more than two pages.
+ * Flow:       called by kfree_bulk.c, rows.c, cache.h, cache/grace/check.c and api/; calls
+ *             alloc.c, free.c, heap.c, rows.c, watch.c, debug/pages/pages.c for more than two
+ *             pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
  * and its DMA type exists only with such a zone; user space has neither.
+ *
+ * With USLAB_CONF=kmalloc.partition=random the normal type has rows (rows.c), and what is inlined
+ * into programs, which knows no rows, finds handles that always miss.
  *
  * Over a heap without a front the caches only choose the heap and hold nothing: a block has the
  * size that was asked for. With a front a CPU holds objects, which have the cache's size.
@@ -21,6 +26,7 @@
 #include "base/assert.h"
 #include "base/bits.h"
 #include "cache/kmalloc/kfree.h"
+#include "cache/kmalloc/rows.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
 #include "debug/kfence/kfence.h"
@@ -32,11 +38,15 @@
 
 #define KMALLOC_INDEX_LOW 3   /* 8 bytes */
 #define KMALLOC_INDEX_HIGH 13 /* 8192 bytes */
-#define KMALLOC_INDEXES 16
 #define KMALLOC_TYPES 2
 #define KMALLOC_RECLAIM 1
+/* The numbers behind theirs have no caches, and words that always miss. */
+#define KMALLOC_MISSING (USLAB_ID_KMALLOC + KMALLOC_TYPES * KMALLOC_INDEXES)
 
 struct kmem_cache *uslab_kmalloc_handles;
+
+/* Larger sizes need another look, see alloc_otherwise(); const after kmalloc_init(). */
+static size_t direct_max = KMALLOC_MAX_CACHE_SIZE;
 
 /* Index of the cache that serves the kernel's index; const after kmalloc_init(). */
 static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
@@ -49,7 +59,7 @@ static unsigned char cache_index[KMALLOC_TYPES][KMALLOC_INDEXES];
 #define SMALL_MAX 1024
 static unsigned char small_id[KMALLOC_TYPES][SMALL_MAX / SMALL_STEP];
 
-BUILD_ASSERT(USLAB_ID_KMALLOC + KMALLOC_TYPES * KMALLOC_INDEXES <= 256);
+BUILD_ASSERT(KMALLOC_MISSING + KMALLOC_INDEXES <= USLAB_ID_FIRST_FREE);
 
 static unsigned int id_of(unsigned int type, size_t size)
 {
@@ -87,32 +97,59 @@ static void map_to_minimum(unsigned int type, unsigned int index, unsigned int m
 	front_stop_words(USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index);
 }
 
+int kmalloc_spec(struct cache_spec *spec, const char *name, unsigned int size, slab_flags_t flags)
+{
+	int ret;
+
+	*spec = (struct cache_spec){
+		.name = name,
+		.size = size,
+		.align = is_pow2(size) ? MIN(size, (unsigned int)PAGE_SIZE) : 0,
+		.flags = SLAB_KMALLOC | flags,
+		.no_merge = true,
+	};
+	ret = cache_resolve(spec);
+	if (!ret)
+		spec->flags |= spec->engine->kmalloc_flags;
+	return ret;
+}
+
 static int create_one(unsigned int type, unsigned int index)
 {
 	unsigned int size = kmalloc_index_size(index);
 	char name[CACHE_NAME_MAX];
 	struct kmem_cache *handle;
-	struct cache_spec spec = {
-		.name = name,
-		.size = size,
-		.align = is_pow2(size) ? MIN(size, (unsigned int)PAGE_SIZE) : 0,
-		.flags = SLAB_KMALLOC | (type == KMALLOC_RECLAIM ? SLAB_RECLAIM_ACCOUNT : 0),
-		.id = USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index,
-		.no_merge = true,
-	};
+	struct cache_spec spec;
 	int ret;
 
 	kmalloc_name(name, sizeof(name), type == KMALLOC_RECLAIM ? "kmalloc-rcl" : "kmalloc", size);
-	ret = cache_resolve(&spec);
+	ret = kmalloc_spec(&spec, name, size, type == KMALLOC_RECLAIM ? SLAB_RECLAIM_ACCOUNT : 0);
 	if (ret)
 		return ret;
+	spec.id = USLAB_ID_KMALLOC + type * KMALLOC_INDEXES + index;
 	if (size < spec.engine->kmalloc_min) {
 		map_to_minimum(type, index, spec.engine->kmalloc_min);
 		return 0;
 	}
 	cache_index[type][index] = (unsigned char)index;
-	spec.flags |= spec.engine->kmalloc_flags;
 	return cache_create(&spec, &handle);
+}
+
+static void start_rows(void)
+{
+	kmalloc_row row0 = { NULL };
+	unsigned int first = USLAB_ID_KMALLOC;
+
+	for (unsigned int i = 1; i <= KMALLOC_INDEX_HIGH; i++)
+		row0[i] = percpu_handle(id_of(0, kmalloc_index_size(i)));
+	rows_start(row0);
+	if (cache_defaults.partition == PARTITION_RANDOM) {
+		first = KMALLOC_MISSING;
+		direct_max = 0;
+		for (unsigned int i = 0; i < KMALLOC_INDEXES; i++)
+			front_stop_words(first + i);
+	}
+	store_release(&uslab_kmalloc_handles, percpu_handle(first));
 }
 
 /* Creation order of the kernel: 8, 16, 32, 64, 96, 128, 192, 256, ... */
@@ -128,7 +165,7 @@ int kmalloc_init(void)
 				return ret;
 		}
 	fill_small_ids();
-	store_release(&uslab_kmalloc_handles, percpu_handle(USLAB_ID_KMALLOC));
+	start_rows();
 	return 0;
 }
 
@@ -138,6 +175,7 @@ bool kmalloc_refuse(void)
 
 	if (!window0)
 		return false;
+	rows_refuse(window0);
 	store_release(&uslab_kmalloc_handles, (struct kmem_cache *)window0);
 	return true;
 }
@@ -229,22 +267,52 @@ static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *c
  * If the size was no compile-time constant, the CPU's array was not tried inline, so it is tried
  * here. If it was one, this is a miss, and the second try costs little in what follows.
  */
-void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
+static always_inline void *alloc_from(struct kmem_cache *handle, size_t size, gfp_t gfp, int node,
+				      const void *caller)
 {
-	struct kmem_cache *handle;
-	struct cache *c;
+	struct cache *c = cache_of(handle);
 	void *obj;
 
-	if (unlikely(size - 1 >= KMALLOC_MAX_CACHE_SIZE))
-		return alloc_without_cache(size, gfp, node, caller);
-	handle = kmalloc_handle(size, gfp);
-	c = cache_of(handle);
 	if (likely(load_relaxed(&c->front.capacity) && node < 0 && !instrument_pending()) &&
 	    array_pop_handle(handle, &obj))
 		return cache_zero(c, cache_unmark(c, obj), gfp);
 	if (unlikely(cache_heap_of(c)))
 		return alloc_on_heap(c, size, gfp, node, caller);
 	return cache_take(c, gfp, node, size, caller);
+}
+
+/* size: a cache's. */
+static noinline void *alloc_in_row(struct kmem_cache **row, size_t size, gfp_t gfp, int node,
+				   const void *caller)
+{
+	struct kmem_cache *handle = rows_handle(row, size);
+
+	return likely(handle) ? alloc_from(handle, size, gfp, node, caller) : NULL;
+}
+
+/* The size is that of no cache, or there are rows. */
+static noinline void *alloc_otherwise(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	if (size - 1 >= KMALLOC_MAX_CACHE_SIZE)
+		return alloc_without_cache(size, gfp, node, caller);
+	if (gfp & __GFP_RECLAIMABLE)
+		return alloc_from(kmalloc_handle(size, gfp), size, gfp, node, caller);
+	return alloc_in_row(rows_of_place(caller), size, gfp, node, caller);
+}
+
+void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	if (unlikely(size - 1 >= direct_max))
+		return alloc_otherwise(size, gfp, node, caller);
+	return alloc_from(kmalloc_handle(size, gfp), size, gfp, node, caller);
+}
+
+void *kmalloc_alloc_at(struct uslab_kmalloc_site *site, size_t size, gfp_t gfp, int node,
+		       const void *caller)
+{
+	if (!site || size - 1 >= KMALLOC_MAX_CACHE_SIZE || gfp & __GFP_RECLAIMABLE)
+		return kmalloc_alloc_for(size, gfp, node, caller);
+	return alloc_in_row(rows_of_site(site), size, gfp, node, caller);
 }
 
 void *kmalloc_alloc_pages(size_t size, size_t align, gfp_t gfp, int node, const void *caller)
@@ -313,16 +381,27 @@ static noinline void free_other(const struct cache_call *call, const void *p, co
 		free_run(call, (void *)p, caller);
 }
 
+/* Of a cache without a page class: is p an object in a plain slab of it, and this a hit? */
+static always_inline bool free_own(const struct page *slab, struct cache *c, void *p)
+{
+	return !cache_is_by_address(c) && likely(slab->layout->kind == LAYOUT_PLAIN) &&
+	       likely(engine_starts_object(slab, p)) && kfree_own_hit(c, p);
+}
+
 /* All that the hit path cannot do: another front, a full array, large blocks, mistakes. */
 static noinline void free_slow(const void *p, const void *caller)
 {
 	static const struct cache_call call = { "kfree", FIX_NOT_FREED };
 	struct page *slab = page_slab_of(p);
+	struct cache *c;
 
-	if (likely(slab))
-		cache_give(container_of(slab->engine, struct cache, engine), (void *)p, caller);
-	else
+	if (unlikely(!slab)) {
 		free_other(&call, p, caller);
+		return;
+	}
+	c = container_of(slab->engine, struct cache, engine);
+	if (!free_own(slab, c, (void *)p))
+		cache_give(c, (void *)p, caller);
 }
 
 /*

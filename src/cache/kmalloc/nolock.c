@@ -191,7 +191,7 @@ void *kmalloc_try_alloc(size_t size, gfp_t gfp, int node, const void *caller)
 	struct lock_tries tries;
 	void *obj;
 
-	if (c->front.capacity && node < 0 && !instrument_pending() &&
+	if (load_relaxed(&c->front.capacity) && node < 0 && !instrument_pending() &&
 	    array_pop_handle(c->handle, &obj))
 		return cache_zero(c, cache_unmark(c, obj), gfp);
 	if (!lock_may_try())

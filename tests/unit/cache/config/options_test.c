@@ -86,6 +86,11 @@ IN_CHILD(test_options)
 		{ "random", "1", true },
 		{ "random", "0", true },
 		{ "random", "01", false },
+		{ "kmalloc.partition", "off", true },
+		{ "kmalloc.partition", "random", true },
+		{ "kmalloc.partition", "typed", true },
+		{ "kmalloc.partition", "", false },
+		{ "kmalloc.partition", "1", false },
 		{ "purge_limit", "0", true },
 		{ "purge_limit", "16M", true },
 		{ "purge_limit", "x", false },
@@ -521,6 +526,8 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("slub_merge", !cache_defaults.no_merge));
 	CHILD_CHECK(is_initially("hardened", cache_defaults.hardened));
 	CHILD_CHECK(is_initially("random", cache_defaults.randomised));
+	CHILD_CHECK(!strcmp(row_of("kmalloc.partition")->initial, "off") &&
+		    cache_defaults.partition == PARTITION_OFF);
 	CHILD_CHECK(is_initially("stats", cache_defaults.stats));
 	CHILD_CHECK(is_initially("noaliencache", front_queues_noalien));
 	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
