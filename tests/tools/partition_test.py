@@ -266,7 +266,7 @@ class Partition(unittest.TestCase):
             self.assertEqual(sum(cache["objects"] for cache in caches), 44)
             run = subprocess.run([*info, "-T", r"^kmalloc-\(part-..-\)\?64$"], check=True,
                                  capture_output=True, text=True)
-            self.assertRegex(run.stdout, rf"(?m)^# *Slabcaches *: *{len(caches)}\b|Slabcaches : +{len(caches)}\b")
+            self.assertRegex(run.stdout, rf"Slabcaches *: *{len(caches)}\b")
         finally:
             process.kill()
             process.wait()

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: never blocks, never fails (falls back to the auxiliary vector and clock).
  * Locks:      none.
- * Flow:       called by filter.c, cache/debug/failslab.c, debug/attach.c,
+ * Flow:       called by filter.c, cache/debug/failslab.c, cache/kmalloc/rows.c, debug/attach.c,
  *             debug/kfence/kfence_pool.c, engine/slub/slub.c and malloc/sampling.c.
  */
 #ifndef OS_RANDOM_H
