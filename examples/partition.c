@@ -3,15 +3,15 @@
  * examples/partition.c - keys lie in other slabs than texts of their
  * size
  *
+ * Clang from 22 on knows the types by itself, with
+ * -falloc-token-max=16; for other compilers the program says which of
+ * its types has which token.
+ *
  *   $ cc -O2 partition.c -luslab -o partition
  *   $ ./partition
  *   a key and a text: in one slab
  *   $ USLAB_CONF=kmalloc.partition=typed ./partition
  *   a key and a text: apart
- *
- * Clang from 22 on knows the types by itself, with
- * -falloc-token-max=16; for other compilers the program says which of
- * its types has which token.
  */
 #define USLAB_KMALLOC_PARTITION
 #define USLAB_TYPE_TOKEN(type) \
