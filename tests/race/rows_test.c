@@ -171,7 +171,7 @@ static void check_caches(void)
 	cache_check_all();
 	list_for_each(pos, &cache_list) {
 		struct cache *c = list_entry(pos, struct cache, list);
-		struct kmem_cache_stats stats;
+		struct kmem_cache_statistics stats;
 
 		cache_stats(c, &stats);
 		CHILD_CHECK(stats.objects == 0);
