@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 {
 	static const char *const modes[] = { "kmalloc.partition=typed",
 					     "kmalloc.partition=random" };
-	int rounds = argc > 1 ? atoi(argv[1]) : 4;
+	int rounds = argc > 1 ? atoi(argv[1]) : 12;
 	const char *conf = getenv("USLAB_CONF");
 
 	/* the library has read its options by now, so the modes need programs of their own */
