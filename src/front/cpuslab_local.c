@@ -25,6 +25,8 @@ static unsigned int take_partials(struct front *f, struct kmem_cache_cpu *c, uns
 		unsigned long slabs = slab->slabs;
 
 		store_relaxed(&c->partial, next);
+		slab->next = NULL; /* it may become full, and so be on no list */
+		slab->slabs = 0;
 		n += slub_cpu_take(f->engine, slab, nr - n, p + n, &empty);
 		if (!empty) {
 			slab->next = next;

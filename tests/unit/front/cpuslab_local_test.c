@@ -84,7 +84,12 @@ BOTH_MODES(test_take_local)
 	CHILD_CHECK(front.ops->take_local(&front, 94, got + 6) == 3 + 4);
 	CHILD_CHECK(!c->partial && !c->freelist && nr_slabs() == 4);
 	balance(4 * 64);
-	for (unsigned int i = 0; i < 13; i++)
+	/* full slabs, on no list: also for who frees past the front */
+	for (unsigned int i = 0; i < 3; i++)
+		CHILD_CHECK(!slab[i]->lru.next && !slab[i]->lru.prev);
+	engine.ops->flush(&engine, got, 9);
+	balance(4 * 64 - 9);
+	for (unsigned int i = 9; i < 13; i++)
 		put(got[i]);
 	for (unsigned int i = 0; i < 3 * 64 + 60; i++)
 		if (i >= 3 * 64 || i % 64 > 2)
