@@ -54,7 +54,7 @@ CPU_WORDS = re.compile(
     r"\b(__x86_64__|__amd64__|__i386__|__aarch64__|__arm__|__riscv\w*|__powerpc\w*|__s390\w*"
     r"|__loongarch\w*|__ARM_\w+|__SSE\w*__|__AVX\w*__|__builtin_ia32_\w+|_mm_\w+)\b"
     r"|#\s*include\s*<\w*(intrin|cpuid|arm_neon|arm_acle)\w*\.h>")
-ASM_WORDS = re.compile(r"\b(asm|__asm__|__asm)\b")
+ASM_WORDS = re.compile(r"\b(asm(?!/)|__asm__|__asm)\b")
 OS_HEADERS = re.compile(
     r"#\s*include\s*<((sys|linux|asm|bits)/[\w./-]+|unistd\.h|fcntl\.h|sched\.h|pthread\.h"
     r"|poll\.h|dlfcn\.h|signal\.h|time\.h|semaphore\.h|spawn\.h|link\.h)>")

@@ -136,6 +136,17 @@ static inline unsigned int fls_long(unsigned long x)
 	return (unsigned int)fls64(x);
 }
 
+/* The logarithm to base 2, rounded up; -1 of 0. */
+static inline int get_count_order_long(unsigned long x)
+{
+	return x ? fls64(x - 1) : -1;
+}
+
+static inline int get_count_order(unsigned int x)
+{
+	return get_count_order_long(x);
+}
+
 /* From 0 on. */
 static inline unsigned long __ffs(unsigned long x)
 {

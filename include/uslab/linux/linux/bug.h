@@ -10,12 +10,16 @@
 #include <linux/build_bug.h>
 
 #if __has_include_next(<linux/bug.h>)
-/* Some trees define this in both. They have BUG() in <linux/kernel.h>. */
+/* Some trees define this in both, and have BUG() in <linux/kernel.h>, WARN() in <asm/bug.h>. */
 #pragma push_macro("BUILD_BUG_ON_ZERO")
 #undef BUILD_BUG_ON_ZERO
 #include_next <linux/bug.h>
 #undef BUILD_BUG_ON_ZERO
 #pragma pop_macro("BUILD_BUG_ON_ZERO")
+#include <linux/kernel.h>
+#if __has_include(<asm/bug.h>)
+#include <asm/bug.h>
+#endif
 #else
 
 #include <stdlib.h>

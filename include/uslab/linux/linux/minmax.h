@@ -25,16 +25,31 @@
 #endif
 #ifndef min_t
 #define min_t(type, a, b) min((type)(a), (type)(b))
+#endif
+#ifndef max_t
 #define max_t(type, a, b) max((type)(a), (type)(b))
 #endif
 #ifndef min3
 #define min3(a, b, c) min((__typeof__(a))min(a, b), c)
+#endif
+#ifndef max3
 #define max3(a, b, c) max((__typeof__(a))max(a, b), c)
 #endif
 #ifndef clamp
 #define clamp(value, low, high) min((__typeof__(value))max(value, low), high)
+#endif
+#ifndef clamp_t
 #define clamp_t(type, value, low, high) clamp((type)(value), (type)(low), (type)(high))
+#endif
+#ifndef clamp_val
 #define clamp_val(value, low, high) clamp_t(__typeof__(value), value, low, high)
+#endif
+/* Constants of constants, of one type; newer kernels have them, and <sys/param.h>. */
+#ifndef MIN
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#endif
+#ifndef MAX
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 #endif
 /* The lesser of those that are not 0; 0: both are. */
 #ifndef min_not_zero
