@@ -33,7 +33,7 @@ void shim_before_alloc(gfp_t gfp, size_t n)
 
 unsigned int kmem_cache_nr_allocated(struct kmem_cache *s)
 {
-	struct kmem_cache_stats stats = { .size = sizeof(stats) };
+	struct kmem_cache_statistics stats = { .size = sizeof(stats) };
 
 	return kmem_cache_stats(s, &stats) ? 0 : stats.objects;
 }
