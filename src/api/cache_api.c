@@ -59,6 +59,7 @@ static int spec_from_args(struct cache_spec *spec, const struct kmem_cache_args 
 	spec->reclaim = args->reclaim;
 	spec->reclaim_arg = args->reclaim_arg;
 	spec->capacity = args->capacity;
+	spec->sheaf_capacity = args->sheaf_capacity;
 	/* spec 5.2.3: what is outside of the object counts as none */
 	if (args->usersize <= spec->size && spec->size - args->usersize >= args->useroffset) {
 		spec->useroffset = args->useroffset;

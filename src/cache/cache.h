@@ -23,7 +23,8 @@
 
 #define CACHE_NAME_MAX (USLAB_MAX_NAME + 1) /* bytes with the NUL */
 
-#define CACHE_MAX_CAPACITY 1024 /* objects, of the queues front; the array front takes up to 31 */
+/* objects, of the fronts queues and sheaves; the array front takes up to 31 */
+#define CACHE_MAX_CAPACITY 1024
 
 struct cache_alias {
 	struct cache_alias *next;
@@ -91,6 +92,7 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
+	unsigned int sheaf_capacity;	 /* for fronts of sheaves alone; 0: not asked for */
 	unsigned int useroffset;
 	unsigned int usersize; /* not 0: nothing merges with it */
 	/* 0: the next free one; else fixed, and kfree() or free() finds the cache */

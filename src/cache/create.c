@@ -155,7 +155,9 @@ static int init_engine(struct cache *c, const struct cache_spec *spec, unsigned 
 		.page_lists = page_lists(spec),
 		/* a hardened cache needs headers in a heap, to know an object's cache */
 		.by_address = spec->id || spec->flags & SLAB_KMALLOC || used_are_kept(),
-		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops,
+		.queued = spec->front == &front_array_ops || spec->front == &front_queues_ops ||
+			  spec->front == &front_sheaves_ops,
+		.counted = spec->front == &front_sheaves_ops,
 		.pack = spec->pack,
 		.hardened = cache_defaults.hardened,
 		.randomised = cache_defaults.randomised,

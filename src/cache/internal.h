@@ -59,6 +59,8 @@ int cache_resolve(struct cache_spec *spec);
  */
 bool cache_add_engine_rule(const char *pattern, const char *name);
 bool cache_add_front_rule(const char *pattern, const char *name);
+/* "6.18" or "7.0": what the name "sheaves" means from now on. false: neither. */
+bool cache_set_era(const char *era);
 bool cache_add_capacity_rule(const char *pattern, unsigned int capacity);
 
 /* As a shell's pattern: * is any text, ? any one character. */

@@ -126,9 +126,11 @@ struct engine_params {
 	uint8_t page_lists;	  /* enum pcp_kind (page/pcp.h) of slabs; slab and slub only */
 	bool by_address;	  /* kfree() or free() must find the cache from the address alone */
 	bool queued;		  /* a front queues free objects: they come and go in batches */
-	bool pack;		  /* footprint first: small orders, free lists built as used */
-	bool hardened;		  /* encode free pointers (spec 4.5) */
-	bool randomised;	  /* shuffle the free list of a new slab (spec 4.5) */
+	/* slub: a front of Linux 7.0 counts objects (stats.h), and no CPU has partial slabs */
+	bool counted;
+	bool pack;	 /* footprint first: small orders, free lists built as used */
+	bool hardened;	 /* encode free pointers (spec 4.5) */
+	bool randomised; /* shuffle the free list of a new slab (spec 4.5) */
 };
 
 struct engine_stats {

@@ -13,7 +13,10 @@
 
 #include "engine/engine.h"
 
-/* Debug slabs of every engine have those of slabs; SLUB has all, most of them of CPUs' slabs. */
+/*
+ * Debug slabs of every engine have those of slabs; SLUB has all of them, those of CPUs' slabs with
+ * such fronts; a front of sheaves counts what becomes of these for every engine.
+ */
 enum engine_stat {
 	ALLOC_FASTPATH,
 	ALLOC_SLOWPATH,
@@ -41,6 +44,24 @@ enum engine_stat {
 	CPU_PARTIAL_FREE,
 	CPU_PARTIAL_NODE,
 	CPU_PARTIAL_DRAIN,
+	/* of the fronts sheaves: those of 6.18 count the first two, those of 7.0 FASTPATH instead */
+	ALLOC_CPU_SHEAF,
+	FREE_CPU_SHEAF,
+	FREE_RCU_SHEAF,
+	FREE_RCU_SHEAF_FAIL,
+	SHEAF_FLUSH,  /* objects */
+	SHEAF_REFILL, /* objects */
+	SHEAF_ALLOC,
+	SHEAF_FREE,
+	BARN_GET,
+	BARN_GET_FAIL,
+	BARN_PUT,
+	BARN_PUT_FAIL,
+	SHEAF_PREFILL_FAST,
+	SHEAF_PREFILL_SLOW,
+	SHEAF_PREFILL_OVERSIZE,
+	SHEAF_RETURN_FAST,
+	SHEAF_RETURN_SLOW,
 	NR_ENGINE_STATS
 };
 

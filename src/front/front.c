@@ -21,8 +21,10 @@ const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[USLAB_SHEAF_CAPACITY];
 
 const struct front_ops *front_by_name(const char *name)
 {
-	static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
-							  &front_queues_ops, &front_none_ops };
+	static const struct front_ops *const fronts[] = {
+		&front_array_ops,   &front_cpuslab_ops,	    &front_queues_ops,
+		&front_sheaves_ops, &front_sheaves_618_ops, &front_none_ops,
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fronts); i++)
 		if (!strcmp(fronts[i]->name, name))

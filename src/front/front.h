@@ -121,7 +121,7 @@ struct front {
 	};
 	union {
 		struct depot *depot; /* array: one per node */
-		void *state;	     /* queues: struct queues */
+		void *state;	     /* queues: struct queues; sheaves: struct sheaves */
 	};
 };
 
@@ -129,6 +129,8 @@ extern const struct front_ops front_none_ops;
 extern const struct front_ops front_array_ops;
 extern const struct front_ops front_cpuslab_ops;
 extern const struct front_ops front_queues_ops;
+extern const struct front_ops front_sheaves_ops;     /* the kernel's since 7.0 */
+extern const struct front_ops front_sheaves_618_ops; /* those of 6.18 and 6.19, over cpuslab */
 
 /* Programs hit inline, now or after a change of capacity. */
 static inline bool front_has_arrays(const struct front *f)

@@ -240,6 +240,17 @@ void percpu_count(unsigned int id, enum engine_stat item)
 		count_event(&percpu_state(id, cpu)->stat[item]);
 }
 
+void percpu_count_many(unsigned int id, enum engine_stat item, unsigned int n)
+{
+	int cpu = percpu_cpu();
+	uint32_t *stat;
+
+	if (cpu < 0)
+		return;
+	stat = &percpu_state(id, cpu)->stat[item];
+	store_relaxed(stat, load_relaxed(stat) + n);
+}
+
 static void count_hook(const struct engine *e, enum engine_stat item)
 {
 	percpu_count(e->id, item);

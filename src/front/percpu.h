@@ -4,7 +4,7 @@
  *
  * Why:        docs/adr/0002.
  * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array
- *             front) and one struct kmem_cache_cpu (cpuslab and queues fronts, statistics).
+ *             front) and one struct kmem_cache_cpu (the other fronts, statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
  *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
  *             only under percpu_lock of c.
@@ -25,6 +25,8 @@
 #include "os/cpu/rseq.h"
 #include "page/page.h"
 
+struct sheaf;
+
 struct kmem_cache_cpu {
 	union {
 		struct {		      /* cpuslab front */
@@ -41,6 +43,12 @@ struct kmem_cache_cpu {
 		};
 	};
 	struct lock lock; /* slow paths of this cache on this CPU */
+
+	/* fronts sheaves, see front/sheaves.h; under sheaf_lock */
+	struct lock sheaf_lock;
+	struct sheaf *main;	/* NULL: this CPU had none so far */
+	struct sheaf *spare;	/* or NULL */
+	struct sheaf *rcu_free; /* or NULL */
 
 	uint32_t stat[NR_ENGINE_STATS]; /* events; owner CPU, may lose one when a thread migrates */
 };
@@ -178,8 +186,9 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
  */
 int percpu_settle(int cpu);
 
-/* Adds one to an event counter of cache id on this CPU. */
+/* Adds one, or n, to an event counter of cache id on this CPU. */
 void percpu_count(unsigned int id, enum engine_stat item);
+void percpu_count_many(unsigned int id, enum engine_stat item, unsigned int n);
 
 /* Switches the counting of all caches on or off; before threads exist. Off at start. */
 void percpu_set_stats(bool on);

@@ -18,6 +18,7 @@
 #include "front/depot.h"
 #include "front/percpu.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 #include "page/arena.h"
 #include "inspect/slab_map.h"
 #include "inspect/tracks.h"
@@ -167,6 +168,63 @@ static bool in_queues(struct snapshot *s, unsigned int index, uint64_t object)
 	return false;
 }
 
+/* *next: the one behind it in a barn. */
+static bool in_sheaf_at(struct snapshot *s, uint64_t object, uint64_t address, uint64_t *next)
+{
+	struct sheaf sheaf;
+
+	*next = 0;
+	if (!address || !snapshot_read(s, address, &sheaf, sizeof(sheaf)))
+		return false;
+	*next = (uintptr_t)sheaf.next;
+	return is_among(s, object, address + offsetof(struct sheaf, obj),
+			MIN(sheaf.nr, SHEAVES_MAX_CAPACITY));
+}
+
+static bool in_cpu_sheaf(struct snapshot *s, unsigned int id, uint64_t object, unsigned int cpu)
+{
+	uint64_t place = window(s, cpu) + USLAB_WINDOW_STATE + id * USLAB_CPU_STATE_SIZE;
+	struct kmem_cache_cpu state;
+	uint64_t none;
+
+	return snapshot_read(s, place, &state, sizeof(state)) &&
+	       (in_sheaf_at(s, object, (uintptr_t)state.main, &none) ||
+		in_sheaf_at(s, object, (uintptr_t)state.spare, &none));
+}
+
+/* Of a cache that has so many objects in all. */
+static bool in_barn(struct snapshot *s, uint64_t object, uint64_t address, unsigned long objects)
+{
+	struct barn barn;
+	uint64_t sheaf;
+
+	if (!snapshot_read(s, address, &barn, sizeof(barn)))
+		return false;
+	sheaf = (uintptr_t)barn.full;
+	for (uint64_t most = MIN(barn.nr_full, objects); sheaf && most; most--)
+		if (in_sheaf_at(s, object, sheaf, &sheaf))
+			return true;
+	return false;
+}
+
+static bool in_sheaves(struct snapshot *s, unsigned int index, uint64_t object)
+{
+	uint64_t address = s->work[index].sheaves;
+	struct sheaves sheaves;
+
+	for (unsigned int cpu = 0; cpu < s->totals.cpus; cpu++)
+		if (in_cpu_sheaf(s, s->cache[index].id, object, cpu))
+			return true;
+	if (!snapshot_read(s, address, &sheaves, sizeof(sheaves)))
+		return false;
+	address += offsetof(struct sheaves, barn);
+	for (unsigned int n = 0; n < MIN(sheaves.nr_nodes, s->totals.nodes); n++)
+		if (in_barn(s, object, address + n * sizeof(struct barn),
+			    s->cache[index].total_objects))
+			return true;
+	return false;
+}
+
 struct search {
 	uint64_t object;
 	bool found;
@@ -196,6 +254,8 @@ static bool in_hand(struct snapshot *s, unsigned int index, uint64_t object)
 		return true;
 	if (s->work[index].queues)
 		return in_queues(s, index, object);
+	if (s->work[index].sheaves)
+		return in_sheaves(s, index, object);
 	return s->cache[index].capacity && in_array_front(s, index, object);
 }
 

@@ -15,6 +15,7 @@
 #include "base/bits.h"
 #include "front/front.h"
 #include "front/percpu.h"
+#include "inspect/internal.h"
 #include "page/page.h"
 
 static uint64_t state_address(const struct snapshot *s, unsigned int id, unsigned int cpu)
@@ -62,7 +63,7 @@ static int read_slabs(const struct snapshot *s, unsigned int cache,
 int cpu_stats_read(const struct snapshot *s, unsigned int cache, struct cpu_stats *cpus)
 {
 	const struct snapshot_cache *c = &s->cache[cache];
-	bool has_slabs = !strcmp(c->front, front_cpuslab_ops.name);
+	bool has_slabs = snapshot_has_cpu_slabs(c);
 	int ret = 0;
 
 	for (unsigned int cpu = 0; cpu < s->totals.cpus; cpu++)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/fronts.c - counts the objects that CPUs and depots of a process hold
+ * inspect/fronts.c - counts the objects that CPUs, depots and barns of a process hold
  *
  * Data:       struct snapshot of the caller; a CPU's window is read in pieces of its buffer.
  * Invariants: array front: the counts follow from the words, no array is read. cpuslab front:
  *             the private free list of a cpu slab is followed inside of that slab only, for at most
  *             as many steps as it has objects. queues front: each array has its count beside it.
+ *             Fronts of sheaves: each sheaf and barn has its count, no list of sheaves is followed.
  * Locks:      none.
  * Flow:       called by snapshot.c when the pages are counted.
  *
@@ -16,6 +17,7 @@
 #include "front/depot.h"
 #include "front/percpu.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 #include "page/arena.h"
 #include "inspect/internal.h"
 
@@ -53,7 +55,7 @@ static void count_arrays(struct snapshot *s, const uint64_t *words)
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		struct snapshot_cache *c = &s->cache[i];
 
-		if (c->capacity && words[c->id] != s->word[c->id])
+		if (c->capacity && !s->work[i].sheaves && words[c->id] != s->word[c->id])
 			c->objects_cpu += count_array(s, words[c->id], c->capacity);
 	}
 }
@@ -168,15 +170,34 @@ static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu
 	return bytes / sizeof(void *);
 }
 
+/* Objects in a CPU's sheaf, of a cache with so many in each. */
+static unsigned long count_sheaf(struct snapshot *s, const struct sheaf *address,
+				 unsigned int capacity)
+{
+	struct sheaf sheaf;
+
+	if (!address || !snapshot_read(s, (uintptr_t)address, &sheaf, sizeof(sheaf)))
+		return 0;
+	/* also what one looks like that was freed and has become something else */
+	if (sheaf.nr > capacity) {
+		s->totals.inconsistent++;
+		return 0;
+	}
+	return sheaf.nr;
+}
+
 static void count_state(struct snapshot *s, int index, const struct kmem_cache_cpu *state)
 {
 	struct snapshot_cache *c = &s->cache[index];
 
 	for (unsigned int i = 0; i < NR_ENGINE_STATS; i++)
 		c->stat[i] += state->stat[i];
+	if (s->work[index].sheaves)
+		c->objects_cpu += count_sheaf(s, state->main, c->capacity) +
+				  count_sheaf(s, state->spare, c->capacity);
 	if (s->work[index].queues)
 		c->objects_cpu += count_queue(s, state);
-	else if (!c->capacity && state->slab) {
+	else if (snapshot_has_cpu_slabs(c) && state->slab) {
 		c->objects_cpu += count_free_list(s, index, state->slab, state->freelist);
 		s->work[index].cpu_slabs++;
 	}
@@ -204,7 +225,7 @@ static void read_depots(struct snapshot *s, unsigned int index)
 	struct snapshot_cache *c = &s->cache[index];
 	struct depot depot;
 
-	if (!c->capacity || !s->work[index].depots)
+	if (!c->capacity || s->work[index].sheaves || !s->work[index].depots)
 		return;
 	for (unsigned int node = 0; node < s->totals.nodes; node++) {
 		if (!snapshot_read(s, s->work[index].depots + node * sizeof(depot), &depot,
@@ -253,6 +274,26 @@ static void read_queues(struct snapshot *s, unsigned int index)
 	c->objects_alien = MIN(c->objects_alien, c->total_objects);
 }
 
+/* Before the CPUs' sheaves, which are bounded by the capacity. */
+static void read_sheaves(struct snapshot *s, unsigned int index)
+{
+	struct snapshot_cache *c = &s->cache[index];
+	uint64_t address = s->work[index].sheaves;
+	struct sheaves sheaves;
+	struct barn barn;
+
+	if (!address || !snapshot_read(s, address, &sheaves, sizeof(sheaves)))
+		return;
+	c->capacity = MIN(sheaves.capacity, SHEAVES_MAX_CAPACITY);
+	address += offsetof(struct sheaves, barn);
+	for (unsigned int n = 0; n < MIN(sheaves.nr_nodes, s->totals.nodes); n++) {
+		if (!snapshot_read(s, address + n * sizeof(barn), &barn, sizeof(barn)))
+			return;
+		c->objects_depot += MIN(barn.nr_objects, c->total_objects);
+		c->depot_limit += (unsigned long)BARN_MAX_FULL * c->capacity;
+	}
+}
+
 void snapshot_fronts(struct snapshot *s)
 {
 	/*
@@ -261,6 +302,8 @@ void snapshot_fronts(struct snapshot *s)
 	 */
 	if (!snapshot_read(s, window(s, -1), s->word, sizeof(s->word)))
 		return;
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		read_sheaves(s, i);
 	for (unsigned int cpu = 0; cpu < s->totals.cpus && !s->error; cpu++) {
 		read_arrays(s, (int)cpu);
 		for (unsigned int first = 0; first < USLAB_NR_HANDLES; first += PIECE)

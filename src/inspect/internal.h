@@ -51,8 +51,11 @@ void snapshot_heaps(struct snapshot *s);
 void snapshot_heap_page(struct snapshot *s, const struct page *page);
 void snapshot_heap_rows(struct snapshot *s);
 
-/* Reads what CPUs and depots hold, and the event counters. */
+/* Reads what CPUs, depots and barns hold, and the event counters. */
 void snapshot_fronts(struct snapshot *s);
+
+/* Have its CPUs slabs of their own? */
+bool snapshot_has_cpu_slabs(const struct snapshot_cache *c);
 
 /*
  * lent.c: calls visit for each lent sheaf and its address, until it says false. false: the list

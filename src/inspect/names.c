@@ -11,8 +11,10 @@
 
 #include "cache/cache.h"
 
-static const struct front_ops *const fronts[] = { &front_array_ops, &front_cpuslab_ops,
-						  &front_queues_ops, &front_none_ops };
+static const struct front_ops *const fronts[] = {
+	&front_array_ops,   &front_cpuslab_ops,	    &front_queues_ops,
+	&front_sheaves_ops, &front_sheaves_618_ops, &front_none_ops,
+};
 
 const char *names_engine(unsigned int i)
 {

@@ -24,6 +24,7 @@
 #include "engine/slub/slub.h"
 #include "front/depot.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 #include "os/cpu/cpu.h"
 #include "os/process/filter.h"
 #include "page/buddy.h"
@@ -52,6 +53,7 @@ static struct uslab_root root = {
 	.debug_size = sizeof(struct debug),
 	.control_size = sizeof(struct control),
 	.sheaf_size = sizeof(struct slab_sheaf),
+	.barn_size = sizeof(struct barn),
 	.version_text = USLAB_VERSION_TEXT,
 	.page_map = (uint64_t)&page_map,
 	.topology = (uint64_t)&os_topology,

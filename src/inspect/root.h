@@ -38,6 +38,7 @@ struct uslab_root {
 	uint32_t debug_size;   /* sizeof(struct debug), up to node[] */
 	uint32_t control_size; /* sizeof(struct control) */
 	uint32_t sheaf_size;   /* sizeof(struct slab_sheaf) */
+	uint32_t barn_size;    /* sizeof(struct barn) */
 
 	uint64_t page_map;	 /* struct page_map */
 	uint64_t topology;	 /* struct topology */

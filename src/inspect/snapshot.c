@@ -22,6 +22,7 @@
 #include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
 #include "page/large.h"
@@ -100,6 +101,7 @@ static bool same_structures(const struct uslab_root *root)
 	       root->cpu_state_size == sizeof(struct kmem_cache_cpu) &&
 	       root->depot_size == sizeof(struct depot) && root->slub_size == sizeof(struct slub) &&
 	       root->queues_size == sizeof(struct queues) &&
+	       root->barn_size == sizeof(struct barn) &&
 	       root->engine_ops_size == sizeof(struct engine_ops) &&
 	       root->engine_heap_size == sizeof(struct engine_heap) &&
 	       root->nr_engines == CACHE_NR_ENGINES && root->debug_size == sizeof(struct debug) &&
@@ -301,6 +303,9 @@ static void read_cache(struct snapshot *s, unsigned int id, uint64_t handle, uin
 	work->depots = (uintptr_t)from.front.depot;
 	if (!strcmp(c->front, front_queues_ops.name))
 		work->queues = (uintptr_t)from.front.state;
+	if (!strcmp(c->front, front_sheaves_ops.name) ||
+	    !strcmp(c->front, front_sheaves_618_ops.name))
+		work->sheaves = (uintptr_t)from.front.state;
 	work->inuse = c->total_objects = from.engine.heap_objects;
 	work->free_list = !strcmp(c->engine, "slab");
 	read_slub(s, c, work, &from.engine);
@@ -372,6 +377,12 @@ static void add_extra_rows(struct snapshot *s)
 	c->whole_pages = true;
 }
 
+bool snapshot_has_cpu_slabs(const struct snapshot_cache *c)
+{
+	return !strcmp(c->front, front_cpuslab_ops.name) ||
+	       !strcmp(c->front, front_sheaves_618_ops.name);
+}
+
 /* Objects in use in slabs, less those held by fronts and lent sheaves. */
 static void finish_caches(struct snapshot *s)
 {
@@ -383,8 +394,7 @@ static void finish_caches(struct snapshot *s)
 				  c->objects_alien + c->objects_lent;
 		c->objects = inuse > c->objects_held ? inuse - c->objects_held : 0;
 		c->object_bytes = c->objects * c->object_size;
-		if (!strcmp(c->front, front_cpuslab_ops.name) &&
-		    c->cpu_slabs > s->work[i].cpu_slabs)
+		if (snapshot_has_cpu_slabs(c) && c->cpu_slabs > s->work[i].cpu_slabs)
 			c->slabs_cpu_partial = c->cpu_slabs - s->work[i].cpu_slabs;
 		s->totals.slab_bytes += c->slab_bytes;
 	}

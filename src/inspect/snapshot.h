@@ -65,6 +65,7 @@ struct snapshot_work {
 	uint64_t engine;	/* address of its struct engine in the process */
 	uint64_t depots;	/* of its struct depot[nodes], or 0 */
 	uint64_t queues;	/* of its struct queues, or 0 */
+	uint64_t sheaves;	/* of its struct sheaves, or 0 */
 	uint64_t layout;	/* of the engine's own slabs */
 	uint64_t debug_layouts; /* of its struct debug's layouts[], or 0 */
 	unsigned long inuse;	/* in its slabs and heap: objects held by fronts included */

@@ -46,6 +46,7 @@ static inline struct cache *make_pair(const struct pair *pair, unsigned int size
 					  .ctor = ctor,
 					  .engine = pair->engine,
 					  .front = pair->front,
+					  .sheaf_capacity = 28,
 					  .no_merge = true });
 }
 
@@ -224,7 +225,7 @@ static inline bool once_is_enough(const char *body)
 	return THREAD_SANITIZED && strcmp(body, "threads") != 0;
 }
 
-#define MAX_TESTS 700
+#define MAX_TESTS 1000
 
 static struct pair pairs[MAX_TESTS];
 static struct CMUnitTest tests[MAX_TESTS];
@@ -262,15 +263,19 @@ static inline void add_pair(const struct engine_ops *engine, const struct front_
 /* bodies: ends with a name of NULL. With an argument only the pairs of that engine. */
 static inline int pairs_main(int argc, char **argv, const char *name, const struct body *bodies)
 {
-	static const struct front_ops *const fronts[] = { &front_none_ops, &front_array_ops,
-							  &front_queues_ops, &front_cpuslab_ops };
+	static const struct front_ops *const fronts[] = {
+		&front_none_ops,    &front_array_ops,	&front_queues_ops,
+		&front_cpuslab_ops, &front_sheaves_ops, &front_sheaves_618_ops,
+	};
 
 	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)
 		for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
 			const struct engine_ops *engine = cache_engines[e];
 
-			/* cpuslab needs slabs that a CPU can own */
-			if (fronts[f] == &front_cpuslab_ops && engine != &slub_ops)
+			/* cpuslab, also below sheaves, needs slabs that a CPU can own */
+			if ((fronts[f] == &front_cpuslab_ops ||
+			     fronts[f] == &front_sheaves_618_ops) &&
+			    engine != &slub_ops)
 				continue;
 			if (argc < 2 || !strcmp(argv[1], engine->name))
 				add_pair(engine, fronts[f], bodies);

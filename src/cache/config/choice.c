@@ -2,7 +2,7 @@
 /*
  * cache/config/choice.c - which engine, front and capacity a cache gets
  *
- * Why:        docs/adr/0021.
+ * Why:        docs/adr/0021, docs/adr/0049.
  * Data:       cache_engines; the defaults; a list of rules for names, in the order of USLAB_CONF.
  * Invariants: a resolved spec has an engine and a front that go together.
  * Locks:      none: options are read while the library is made ready, before any cache exists.
@@ -10,13 +10,15 @@
  *
  * The program's choice goes before a rule for the cache's name, and a rule before the default;
  * engine, front and capacity each by itself. A cache with the front that the engine had in the
- * kernel ("historical"), or with cpuslab, also gets its pages as in a kernel: from CPUs' lists.
+ * kernel ("historical"), with cpuslab or with sheaves, also gets its pages as in a kernel: from
+ * CPUs' lists.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "cache/internal.h"
+#include "front/sheaves.h"
 #include "os/process/die.h"
 
 #define MAX_RULES 64
@@ -40,6 +42,11 @@ const struct engine_ops *const cache_engines[CACHE_NR_ENGINES] = {
 /* Stands for the front that the engine had in the kernel, until the engine is known. */
 static const struct front_ops historical = { .name = "historical" };
 
+/* What the name "sheaves" means: the front of that era (spec A0). */
+static const struct front_ops *sheaves = &front_sheaves_ops;
+
+BUILD_ASSERT(SHEAVES_MAX_CAPACITY == CACHE_MAX_CAPACITY);
+
 static struct rule rules[MAX_RULES];
 static unsigned int nr_rules;
 static int said; /* the message about a front that does not support an engine */
@@ -56,13 +63,35 @@ const struct front_ops *cache_front_by_name(const char *name)
 {
 	if (!strcmp(name, historical.name))
 		return &historical;
+	if (!strcmp(name, front_sheaves_ops.name))
+		return sheaves;
 	return strcmp(name, "default") ? front_by_name(name) : &front_array_ops;
 }
 
-/* cpuslab needs slabs that a CPU can own. */
+bool cache_set_era(const char *era)
+{
+	const struct front_ops *before = sheaves;
+
+	if (!strcmp(era, "6.18"))
+		sheaves = &front_sheaves_618_ops;
+	else if (!strcmp(era, "7.0"))
+		sheaves = &front_sheaves_ops;
+	else
+		return false;
+	/* "front" may have come before "era" */
+	if (cache_defaults.front == before)
+		cache_defaults.front = sheaves;
+	for (unsigned int i = 0; i < nr_rules; i++)
+		if (rules[i].front == before)
+			rules[i].front = sheaves;
+	return true;
+}
+
+/* cpuslab, also below sheaves, needs slabs that a CPU can own. */
 static bool go_together(const struct engine_ops *engine, const struct front_ops *front)
 {
-	return front != &front_cpuslab_ops || engine == &slub_ops;
+	return (front != &front_cpuslab_ops && front != &front_sheaves_618_ops) ||
+	       engine == &slub_ops;
 }
 
 /* ---- rules ---- */
@@ -180,17 +209,45 @@ static void limit_capacity(struct cache_spec *spec)
 		spec->capacity = MIN(spec->capacity, (unsigned int)USLAB_SHEAF_CAPACITY);
 }
 
+static bool is_of_sheaves(const struct front_ops *front)
+{
+	return front == &front_sheaves_ops || front == &front_sheaves_618_ops;
+}
+
+/*
+ * The larger of what was asked for by either name is the request (spec A2). In 6.18 who asks for
+ * nothing has no sheaves, and later whose cache a tracer of leaks must not see (spec A1.8).
+ */
+static void resolve_sheaves(struct cache_spec *spec)
+{
+	bool first = spec->front == &front_sheaves_618_ops;
+
+	if (!is_of_sheaves(spec->front))
+		return;
+	spec->no_merge |= spec->sheaf_capacity != 0; /* spec 10.4 */
+	spec->capacity =
+		MIN(MAX(spec->capacity, spec->sheaf_capacity), (unsigned int)SHEAVES_MAX_CAPACITY);
+	if ((first && !spec->capacity) || spec->flags & SLAB_NOLEAKTRACE) {
+		spec->front = first ? &front_cpuslab_ops : &front_none_ops;
+		spec->capacity = 0;
+	}
+}
+
 int cache_resolve(struct cache_spec *spec)
 {
 	const struct cache_spec asked = *spec; /* by the program */
+	int ret;
 
 	apply_rules(spec);
 	spec->engine = spec->engine ? spec->engine : cache_defaults.engine;
 	spec->front = spec->front ? spec->front : cache_defaults.front;
-	spec->page_lists = spec->front == &historical || spec->front == &front_cpuslab_ops;
+	spec->page_lists = spec->front == &historical || spec->front == &front_cpuslab_ops ||
+			   is_of_sheaves(spec->front);
 	if (spec->front == &historical)
 		spec->front = front_by_name(spec->engine->front);
 	if (!asked.capacity)
 		limit_capacity(spec);
-	return go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
+	ret = go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
+	resolve_sheaves(spec);
+	return ret;
 }

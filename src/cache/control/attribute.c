@@ -43,6 +43,8 @@ static long set_cpu_partial(struct cache *c, unsigned long value)
 		return -EOPNOTSUPP;
 	if (value > UINT32_MAX || (value && c->flags & DEBUG_SLAB_FLAGS))
 		return -EINVAL;
+	if (value && c->front.ops == &front_sheaves_ops) /* spec A9 */
+		return -EINVAL;
 	slub_set_cpu_partial(&c->engine, (unsigned int)value);
 	cache_drain_locked(c);
 	return 0;
@@ -175,6 +177,23 @@ static const char *const stats[NR_ENGINE_STATS] = {
 	[CPU_PARTIAL_FREE] = "cpu_partial_free",
 	[CPU_PARTIAL_NODE] = "cpu_partial_node",
 	[CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
+	[ALLOC_CPU_SHEAF] = "alloc_cpu_sheaf",
+	[FREE_CPU_SHEAF] = "free_cpu_sheaf",
+	[FREE_RCU_SHEAF] = "free_rcu_sheaf",
+	[FREE_RCU_SHEAF_FAIL] = "free_rcu_sheaf_fail",
+	[SHEAF_FLUSH] = "sheaf_flush",
+	[SHEAF_REFILL] = "sheaf_refill",
+	[SHEAF_ALLOC] = "sheaf_alloc",
+	[SHEAF_FREE] = "sheaf_free",
+	[BARN_GET] = "barn_get",
+	[BARN_GET_FAIL] = "barn_get_fail",
+	[BARN_PUT] = "barn_put",
+	[BARN_PUT_FAIL] = "barn_put_fail",
+	[SHEAF_PREFILL_FAST] = "sheaf_prefill_fast",
+	[SHEAF_PREFILL_SLOW] = "sheaf_prefill_slow",
+	[SHEAF_PREFILL_OVERSIZE] = "sheaf_prefill_oversize",
+	[SHEAF_RETURN_FAST] = "sheaf_return_fast",
+	[SHEAF_RETURN_SLOW] = "sheaf_return_slow",
 };
 
 static long clear_stat(struct cache *c, enum engine_stat item, unsigned long value)

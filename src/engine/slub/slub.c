@@ -43,10 +43,11 @@ static int init_state(struct slub *s, const struct engine_params *params)
 	s->pack = params->pack;
 	s->magic = UINT64_MAX / layout->stride + 1;
 	s->hardened = params->hardened;
+	s->counted = params->counted;
 	s->remote_node_defrag_ratio = 1000;
 	s->min_partial = s->pack ? slub_pack_min_partial(layout->order)
 				 : slub_min_partial(layout->stride);
-	if (!(params->flags & DEBUG_SLAB_FLAGS))
+	if (!(params->flags & DEBUG_SLAB_FLAGS) && !params->counted)
 		s->cpu_partial = slub_cpu_partial(layout->stride);
 	s->cpu_partial_slabs = slub_cpu_partial_slabs(s);
 	if (params->hardened || params->randomised)

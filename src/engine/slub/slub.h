@@ -36,6 +36,7 @@ struct slub {
 	bool pack;
 	bool lazy; /* free lists are built as used: nothing above `formatted` is touched */
 	bool hardened;
+	bool counted;	 /* see struct engine_params */
 	uint64_t random; /* of free pointer encoding and draws; 0 if neither is asked for */
 	uint64_t draws;	 /* numbers drawn so far, see slub_draw(); atomic */
 	/* an object starts at offset n iff n * magic < magic; 2^64 / stride, rounded up */
