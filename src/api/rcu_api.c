@@ -23,8 +23,10 @@ USLAB_API int uslab_set_rcu(const struct uslab_rcu_ops *ops)
 	if (!ops || !ops->call || !ops->synchronize || !ops->barrier)
 		return -EINVAL;
 	ret = os_rcu_bind(ops);
-	if (!ret)
+	if (!ret) {
+		grace_hand_over_sheaves(NULL);
 		grace_hand_over();
+	}
 	return ret;
 }
 

@@ -2,7 +2,7 @@
 /*
  * cache/lent.c - lends sheaves: fills one, allocates from it, takes it back (kernel: since 6.18)
  *
- * Why:        docs/adr/0039.
+ * Why:        docs/adr/0039, docs/adr/0049.
  * Data:       none of its own.
  * Invariants: see lent.h. A sheaf that is being filled is on no list.
  * Locks:      none held here. lent_alloc() takes none, unless the cache is watched or something is
@@ -18,6 +18,7 @@
 #include "base/bits.h"
 #include "cache/object.h"
 #include "debug/report/report.h"
+#include "front/sheaves.h"
 #include "os/process/die.h"
 #include "page/meta.h"
 
@@ -118,6 +119,65 @@ static int fill(struct slab_sheaf *sheaf, gfp_t gfp, uint32_t size, const void *
 	return sheaf->count == size ? 0 : -ENOMEM;
 }
 
+/* ---- sheaves of the front, where that has some ---- */
+
+BUILD_ASSERT(sizeof(struct slab_sheaf) == sizeof(struct sheaf));
+BUILD_ASSERT(offsetof(struct slab_sheaf, obj) == offsetof(struct sheaf, obj));
+
+static bool lends_sheaves(struct cache *c)
+{
+	return front_has_sheaves(&c->front) && !cache_is_watched(c, ~0u);
+}
+
+/* Has it been a sheaf of the front? Those with a capacity of their own have not. */
+static bool is_of_front(const struct slab_sheaf *sheaf)
+{
+	const struct front *f = &sheaf->cache->front;
+
+	return front_has_sheaves(f) && sheaf->capacity == sheaves_of(f)->capacity;
+}
+
+/* One header in the place of the other: the entries stay where they are. */
+static struct slab_sheaf *as_lent(struct sheaf *of_front)
+{
+	struct slab_sheaf *sheaf = (struct slab_sheaf *)of_front;
+	struct front *f = of_front->front;
+	uint32_t nr = of_front->nr;
+
+	*sheaf = (struct slab_sheaf){ .cache = container_of(f, struct cache, front),
+				      .count = nr,
+				      .capacity = sheaves_of(f)->capacity };
+	return sheaf;
+}
+
+/* It is on no list. */
+static struct sheaf *as_of_front(struct slab_sheaf *sheaf)
+{
+	struct sheaf *of_front = (struct sheaf *)sheaf;
+	struct front *f = &sheaf->cache->front;
+	uint32_t nr = sheaf->count;
+
+	*of_front = (struct sheaf){ .front = f, .nr = nr };
+	return of_front;
+}
+
+static struct slab_sheaf *lend(struct cache *c, gfp_t gfp, unsigned int size)
+{
+	struct sheaf *sheaf = sheaves_lend(&c->front, gfp, size);
+
+	return sheaf ? as_lent(sheaf) : NULL;
+}
+
+/* To its capacity, from slabs (spec A6). -ENOMEM: there are fewer than size, perhaps more. */
+static int refill_of_front(struct slab_sheaf *sheaf, gfp_t gfp, uint32_t size)
+{
+	struct front *f = &sheaf->cache->front;
+	struct sheaf *of_front = as_of_front(sheaf);
+
+	sheaves_fill(f, of_front, gfp);
+	return as_lent(of_front)->count < size ? -ENOMEM : 0;
+}
+
 /* ---- the calls ---- */
 
 struct slab_sheaf *lent_prefill(struct cache *c, gfp_t gfp, unsigned int size, const void *caller)
@@ -126,7 +186,16 @@ struct slab_sheaf *lent_prefill(struct cache *c, gfp_t gfp, unsigned int size, c
 
 	if (!size || nested_call())
 		return NULL;
-	sheaf = sheaf_new(c, size);
+	if (lends_sheaves(c) && size <= sheaves_of(&c->front)->capacity) {
+		sheaf = lend(c, gfp, size);
+		if (sheaf) {
+			lent_add(sheaf);
+			return sheaf;
+		}
+	} else if (front_has_sheaves(&c->front)) {
+		sheaves_count(&c->front, SHEAF_PREFILL_OVERSIZE, 1);
+	}
+	sheaf = sheaf_new(c, size); /* memory is short: what that means is known to fill() */
 	if (!sheaf)
 		return NULL;
 	if (unlikely(fill(sheaf, gfp, size, caller))) {
@@ -175,6 +244,19 @@ static int replace(struct slab_sheaf **old, gfp_t gfp, uint32_t size, const void
 	return 0;
 }
 
+/* A larger one in the place of *at, which goes back (spec A6). -ENOMEM: as before. */
+static int exchange(struct slab_sheaf **at, gfp_t gfp, uint32_t size, const void *caller)
+{
+	struct cache *c = (*at)->cache;
+	struct slab_sheaf *to = lent_prefill(c, gfp, size, caller);
+
+	if (!to)
+		return -ENOMEM;
+	lent_return(c, *at, caller);
+	*at = to;
+	return 0;
+}
+
 int lent_refill(struct cache *c, gfp_t gfp, struct slab_sheaf **at, unsigned int size,
 		const void *caller)
 {
@@ -188,9 +270,11 @@ int lent_refill(struct cache *c, gfp_t gfp, struct slab_sheaf **at, unsigned int
 	if (nested_call())
 		return -ENOMEM;
 	if (size > sheaf->capacity)
-		return replace(at, gfp, size, caller);
+		return lends_sheaves(c) ? exchange(at, gfp, size, caller)
+					: replace(at, gfp, size, caller);
 	lent_remove(sheaf);
-	ret = fill(sheaf, gfp, size, caller);
+	ret = lends_sheaves(c) && is_of_front(sheaf) ? refill_of_front(sheaf, gfp, size)
+						     : fill(sheaf, gfp, size, caller);
 	lent_add(sheaf);
 	return ret;
 }
@@ -211,6 +295,12 @@ void lent_return(struct cache *c, struct slab_sheaf *sheaf, const void *caller)
 	if (unlikely(sheaf->cache != c) && !find_owner(c, sheaf, "kmem_cache_return_sheaf"))
 		return;
 	lent_remove(sheaf);
+	if (lends_sheaves(sheaf->cache) && is_of_front(sheaf)) {
+		struct sheaf *of_front = as_of_front(sheaf);
+
+		sheaves_take_back(of_front->front, of_front);
+		return;
+	}
 	give_back(sheaf);
 	sheaf_delete(sheaf);
 }

@@ -57,6 +57,7 @@ static void reap_all_locked(void)
 
 void cache_reap(void)
 {
+	grace_hand_over_sheaves(NULL);
 	grace_hand_over();
 	lock_acquire(&cache_lock);
 	reap_all_locked();
@@ -66,6 +67,7 @@ void cache_reap(void)
 /* For the timer: skips this round if the registry lock is held (spec 3.9). */
 static void try_reap(void)
 {
+	grace_hand_over_sheaves(NULL);
 	grace_hand_over();
 	if (!lock_try(&cache_lock))
 		return;

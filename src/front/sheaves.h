@@ -25,7 +25,7 @@
 
 #include "front/front.h"
 #include "os/cpu/cpu.h"
-#include "os/rcu/item.h"
+#include "os/rcu/rcu.h"
 
 /* Spec A1.4. */
 #define BARN_MAX_FULL 10u
@@ -33,6 +33,8 @@
 
 #define SHEAVES_BATCH 32u	   /* objects that are flushed at once */
 #define SHEAVES_MAX_CAPACITY 1024u /* objects; CACHE_MAX_CAPACITY */
+
+#define SHEAVES_NO_NODE UINT32_MAX /* to no barn, but to the slabs */
 
 struct sheaf {
 	union {
@@ -42,11 +44,12 @@ struct sheaf {
 	struct front *front; /* whose it is; const */
 	uint32_t nr;	     /* objects; atomic, since tools and held() look */
 	uint32_t node;	     /* to which it returns after the grace period */
-	uint64_t unused;     /* the kernel's header has 32 bytes */
+	/* of one that collects what waits: called after the grace period */
+	os_rcu_release release;
 	void *obj[];
 };
 
-BUILD_ASSERT(sizeof(struct sheaf) == 32);
+BUILD_ASSERT(sizeof(struct sheaf) == 32); /* as the kernel's */
 
 struct barn {
 	struct lock lock;
@@ -196,6 +199,31 @@ unsigned long sheaves_held_cpus(struct front *f);
 void sheaves_cpus_init(struct front *f);
 void sheaves_cpus_destroy(struct front *f);
 void sheaves_cpus_check(struct front *f);
+
+/* ---- sheaves_rcu.c (spec A7) ---- */
+
+/*
+ * Puts an entry for obj, which waits for a grace period, into this CPU's rcu_free sheaf. release is
+ * called for each sheaf that has waited, the same one each time. false: no sheaf, or obj is another
+ * node's. Context: no lock held.
+ */
+bool sheaves_gather(struct front *f, const void *obj, void *entry, os_rcu_release release);
+/* A sheaf that has waited, with the objects that are to be freed: to its barn, else to the slabs. */
+void sheaves_return(struct front *f, struct sheaf *sheaf);
+/* All CPUs' rcu_free sheaves to the RCU. Not to_barn: they are flushed after that. */
+void sheaves_hand_over(struct front *f, bool to_barn);
+/* Is is() true for an entry of a CPU's rcu_free sheaf? */
+bool sheaves_find_waiting(struct front *f, bool (*is)(const void *entry, const void *what),
+			  const void *what);
+
+/* ---- sheaves_lent.c (spec A6); context: no lock held ---- */
+
+/*
+ * A sheaf with nr objects, at most the capacity, or more. NULL: out of memory, or the front is
+ * closed.
+ */
+struct sheaf *sheaves_lend(struct front *f, gfp_t gfp, unsigned int nr);
+void sheaves_take_back(struct front *f, struct sheaf *sheaf);
 
 /* ---- inlined into the fast paths ---- */
 

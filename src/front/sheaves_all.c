@@ -7,7 +7,8 @@
  * Invariants: see front/sheaves.h. Checked by sheaves_cpus_check().
  * Locks:      sheaf_lock of one CPU after the other, which is waited for: a flush must not miss
  *             what somebody has just put there. One drain at a time: the registry's lock.
- * Flow:       called by sheaves.c, and through its ops; calls sheaves_barn.c, the front below.
+ * Flow:       called by sheaves.c, and through its ops; calls sheaves_barn.c, sheaves_rcu.c, the
+ *             front below.
  */
 #include "base/assert.h"
 #include "base/bits.h"
@@ -55,6 +56,7 @@ static void drain_cpu(struct front *f, int cpu)
 
 void sheaves_drain(struct front *f)
 {
+	sheaves_hand_over(f, false);
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
 		drain_cpu(f, cpu);
 	sheaves_barns_drain(f);
@@ -122,5 +124,7 @@ void sheaves_cpus_check(struct front *f)
 		CHECK(c->main != c->spare || !c->main);
 		check_sheaf(f, c->main);
 		check_sheaf(f, c->spare);
+		CHECK(!c->rcu_free || (c->rcu_free->front == f && c->rcu_free->nr &&
+				       sheaf_has_space(f, c->rcu_free)));
 	}
 }

@@ -139,7 +139,7 @@ static void op_create(void)
 					     SLAB_ACCOUNT,	 SLAB_CACHE_DMA32,
 					     SLAB_NOLEAKTRACE,	 SLAB_PANIC,
 					     SLAB_CACHE_DMA,	 SLAB_CONSISTENCY_CHECKS };
-	static const char *const front[] = { "array", "none", "queues", "cpuslab" };
+	static const char *const front[] = { "array", "none", "queues", "cpuslab", "sheaves" };
 	const struct engine_ops *engine = cache_engines[draw(2) ? 0 : draw(CACHE_NR_ENGINES)];
 	struct kmem_cache_args args = { .engine = engine->name,
 					.front = front[draw(engine == &slub_ops ? 4 : 3)] };
@@ -535,7 +535,7 @@ static bool run_self(const char *count, const char *mode, const char *conf)
 
 static bool run_pairs(void)
 {
-	static const char *const fronts[] = { "none", "array", "queues", "cpuslab" };
+	static const char *const fronts[] = { "none", "array", "queues", "cpuslab", "sheaves" };
 	char conf[64];
 
 	for (unsigned int e = 0; e < CACHE_NR_ENGINES; e++)

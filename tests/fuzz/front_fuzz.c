@@ -52,14 +52,17 @@ static uint64_t fuzz_clock(void)
 
 static void set_up(void)
 {
-	static const struct front_ops *const fronts[] = { &front_array_ops, &front_none_ops,
-							  &front_cpuslab_ops, &front_queues_ops };
-	const struct front_ops *ops = fronts[draw(8) < 4 ? 0 : 1 + draw(3)];
+	static const struct front_ops *const fronts[] = {
+		&front_array_ops,  &front_none_ops,    &front_cpuslab_ops,
+		&front_queues_ops, &front_sheaves_ops, &front_sheaves_618_ops,
+	};
+	const struct front_ops *ops = fronts[draw(8) < 3 ? 0 : 1 + draw(5)];
 
 	floors_init(CPUS, NODES);
 	fuzz.id = 1 + draw(USLAB_NR_HANDLES - 1);
 	fuzz.size = 8 * (1 + draw(40));
-	fuzz.is_slub = ops == &front_cpuslab_ops || ops == &front_queues_ops || draw(4) == 0;
+	fuzz.is_slub = ops == &front_cpuslab_ops || ops == &front_queues_ops ||
+		       ops == &front_sheaves_ops || ops == &front_sheaves_618_ops || draw(4) == 0;
 	queues_clock = fuzz_clock;
 	if (fuzz.is_slub) {
 		struct engine_params params = { .name = "fuzz",

@@ -13,7 +13,7 @@ import preload  # noqa: E402
 
 PYTHON = "/usr/bin/python3"
 ENGINES = ["slub", "slab", "slobseg", "slobseg:pow2", "slob", "slob:1991"]
-FRONTS = ["array", "none", "queues", "cpuslab"]
+FRONTS = ["array", "none", "queues", "cpuslab", "sheaves"]
 STEPS = 4000 * preload.SOAK
 
 

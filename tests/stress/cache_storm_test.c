@@ -43,7 +43,7 @@
  */
 #define CPUSLAB (THREAD_SANITIZED ? "array" : "cpuslab")
 #define WORKERS 5
-#define CACHES 5
+#define CACHES 6
 #define POOL 200  /* objects that a worker has at most */
 #define SLOTS 128 /* for passing on */
 #define STASH 8	  /* objects held by a thread's signal handler */
@@ -194,7 +194,7 @@ static void array(uint64_t r)
 /* A cache of this thread's own. */
 static void own_cache(uint64_t r)
 {
-	static const char *const fronts[] = { "array", CPUSLAB, "none", "queues" };
+	static const char *const fronts[] = { "array", CPUSLAB, "none", "queues", "sheaves" };
 	struct kmem_cache_args args = { .front = fronts[r % 4] };
 	unsigned int size = 32 + (unsigned int)(r >> 8) % 300;
 	struct kmem_cache *s = kmem_cache_create_args("own", size, &args, SLAB_NOLEAKTRACE);
@@ -475,11 +475,9 @@ static void make_caches(void)
 	static const struct {
 		unsigned int size;
 		struct kmem_cache_args args;
-	} v[CACHES] = { { 64, { .front = "array" } },
-			{ 200, { .front = CPUSLAB } },
-			{ 96, { .front = "none" } },
-			{ 40, { .front = "array", .capacity = 4 } },
-			{ 120, { .front = "queues" } } };
+	} v[CACHES] = { { 64, { .front = "array" } },	{ 200, { .front = CPUSLAB } },
+			{ 96, { .front = "none" } },	{ 40, { .front = "array", .capacity = 4 } },
+			{ 120, { .front = "queues" } }, { 80, { .front = "sheaves" } } };
 
 	for (unsigned int i = 0; i < CACHES; i++)
 		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args, 0);

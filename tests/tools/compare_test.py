@@ -25,8 +25,9 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
 from folder import InOwnFolder  # noqa: E402
 from replay_test import BINARY, Expected, bytes_of, data, text_of  # noqa: E402
 
-NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array", "slob+array"]
-FRONTS = dict(zip(NAMES, ["none"] * 4 + ["queues", "cpuslab", "array", "array"]))
+NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub",
+         "slub:6.18", "slub:7.0", "slub+array", "slob+array"]
+FRONTS = dict(zip(NAMES, ["none"] * 4 + ["queues", "cpuslab", "sheaves:6.18", "sheaves", "array", "array"]))
 PAGE = 4096
 EVENTS = 1500
 TRACES = [data("gcc.txt.zst"), data("hackbench.txt.zst")]

@@ -8,7 +8,7 @@
  * Locks:      slot.lock (RANK_GRACE). A full batch joins the chain before it is released, so that
  *             who waits for the chain misses none. A thread that is migrated uses another CPU's
  *             slot, which costs speed and nothing else. slots: cache_lock.
- * Flow:       see grace.h; calls os/rcu/rcu.c.
+ * Flow:       see grace.h; calls os/rcu/rcu.c, sheaves.c.
  *
  * A grace period begins after a batch is handed over, which is after each of its blocks came. It is
  * handed over when it is full, when its blocks have many bytes, and by grace_hand_over().
@@ -171,7 +171,7 @@ bool grace_holds(const void *p)
 {
 	struct search s = { is_this, p, LOOKS };
 
-	return search(&s);
+	return search(&s) || grace_sheaves_hold(p, LOOKS);
 }
 
 /* Or may it be: blocks of heaps do not say whose they are. */
@@ -186,20 +186,23 @@ static bool is_of(const void *p, const void *what)
 }
 
 /* What is being released just now may be the cache's. */
-bool grace_has(const struct cache *c)
+bool grace_has(struct cache *c)
 {
 	struct search s = { is_of, c, ~0u };
 
-	return search(&s) || os_rcu_releases(OS_RCU_BATCHES) || os_rcu_releases(OS_RCU_HEADS);
+	return search(&s) || os_rcu_releases(OS_RCU_BATCHES) || os_rcu_releases(OS_RCU_HEADS) ||
+	       grace_sheaves_have(c);
 }
 
-void grace_wait(const struct cache *c)
+void grace_wait(struct cache *c)
 {
 	if (c && !grace_has(c))
 		return;
+	grace_hand_over_sheaves(c);
 	grace_hand_over();
 	os_rcu_wait(OS_RCU_BATCHES);
 	os_rcu_wait(OS_RCU_HEADS);
+	os_rcu_wait(OS_RCU_SHEAVES);
 }
 
 void grace_each_lock(void (*act)(struct lock *l))

@@ -7,9 +7,10 @@
  * Invariants: see grace.h.
  * Locks:      none held here.
  * Flow:       called by api/rcu_api.c, clear.c and destroy.c; called back by os/rcu/rcu.c and
- *             page/nested.c; calls batch.c, check.c, shrink.c, cache/kmalloc/kfree_bulk.c.
+ *             page/nested.c; calls batch.c, check.c, sheaves.c, shrink.c,
+ *             cache/kmalloc/kfree_bulk.c.
  *
- * Into a batch; without memory for one into the chain OS_RCU_HEADS, through the head; without a
+ * Into a sheaf where the cache has some; else into a batch; without memory for one into the chain OS_RCU_HEADS, through the head; without a
  * head either the caller waits.
  */
 #include "base/atomic.h"
@@ -107,7 +108,8 @@ void grace_free(struct rcu_head *head, void *p, const void *caller)
 		return;
 	if (seal)
 		grace_set_seal(seal, p);
-	if (unlikely(!grace_gather((struct grace_entry){ p, seal }, size, release_batches)))
+	if (!grace_into_sheaf(p, seal) &&
+	    unlikely(!grace_gather((struct grace_entry){ p, seal }, size, release_batches)))
 		free_without_memory(p, seal);
 	if (likely(os_rcu_is_bound()))
 		os_rcu_submit();

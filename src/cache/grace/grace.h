@@ -2,9 +2,10 @@
 /*
  * cache/grace/grace.h - blocks that are freed after a grace period of RCU: kfree_rcu()
  *
- * Why:        docs/adr/0045.
+ * Why:        docs/adr/0045, docs/adr/0049.
  * Data:       a batch for each CPU (page/meta.c), which gathers blocks; the batches that wait, and
- *             blocks that found no batch, are in chains of os/rcu/rcu.h.
+ *             blocks that found no batch, are in chains of os/rcu/rcu.h. A front of sheaves has
+ *             some in place of batches.
  * Invariants: a block is in one place from grace_free() until it is freed. The struct rcu_head of a
  *             block in a batch, if it has one, bears a seal. Checked by grace_check().
  * Locks:      one for each CPU (RANK_GRACE); under it metadata's, and os_rcu_defer(). None may be
@@ -60,16 +61,29 @@ bool grace_gather(struct grace_entry block, size_t size, os_rcu_release release)
 void grace_hand_over(void);
 
 /* Waits until all is freed that was gathered before, of one cache or (NULL) of all. */
-void grace_wait(const struct cache *c);
+void grace_wait(struct cache *c);
 
 /* Does something of the cache wait, as far as one can tell? false for certain. */
-bool grace_has(const struct cache *c);
+bool grace_has(struct cache *c);
 
 /* Does p wait? Looks through all batches, of those that were handed over at the newest ones. */
 cold bool grace_holds(const void *p);
 
 void grace_each_lock(void (*act)(struct lock *l)); /* for fork */
 void grace_check(void);
+
+/* ---- sheaves.c: caches whose front has sheaves ---- */
+
+/* Puts a block into a sheaf of its cache. false: it is of no such cache, or found none. */
+bool grace_into_sheaf(void *p, struct grace_seal *head);
+/*
+ * What the CPUs' sheaves have gathered, of one cache or (NULL) of all, to the RCU, which gives it to
+ * the barns; drains see to that by themselves, and it goes to the slabs. Takes cache_lock.
+ */
+void grace_hand_over_sheaves(const struct cache *c);
+/* grace_has() and grace_holds() for what is in sheaves; so many of those that were handed over. */
+bool grace_sheaves_have(struct cache *c);
+cold bool grace_sheaves_hold(const void *p, unsigned int looks);
 
 /* ---- free.c ---- */
 

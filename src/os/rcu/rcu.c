@@ -45,7 +45,7 @@ struct chain {
 		.lock = LOCK_INIT(RANK_RCU) \
 	}
 
-static struct chain chains[OS_RCU_KINDS] = { CHAIN, CHAIN, CHAIN, CHAIN };
+static struct chain chains[OS_RCU_KINDS] = { CHAIN, CHAIN, CHAIN, CHAIN, CHAIN };
 static struct uslab_rcu_ops ops;
 static struct lock bind_lock = LOCK_INIT(RANK_RCU);
 static bool bound;
@@ -63,7 +63,7 @@ static __thread unsigned int calling __attribute__((tls_model("initial-exec")));
 /* This thread is in a function of the RCU, which may hold locks that call() takes. */
 static __thread bool in_rcu __attribute__((tls_model("initial-exec")));
 
-BUILD_ASSERT(OS_RCU_KINDS == 4);
+BUILD_ASSERT(OS_RCU_KINDS == 5);
 BUILD_ASSERT(sizeof(struct rcu_head) <= USLAB_RCU_HEAD_BYTES);
 
 /* ---- the RCU ---- */

@@ -29,6 +29,7 @@ enum os_rcu_kind {
 	OS_RCU_OBJECTS, /* engine/typesafe.c: objects of engines that share pages */
 	OS_RCU_BATCHES, /* cache/grace/batch.c: what kfree_rcu() was given */
 	OS_RCU_HEADS,	/* the same, without memory for a batch */
+	OS_RCU_SHEAVES, /* the same, in a sheaf of the front sheaves */
 	OS_RCU_KINDS
 };
 

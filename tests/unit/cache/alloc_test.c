@@ -6,7 +6,7 @@
 #include "cache_fixture.h"
 #include "refused.h"
 
-static const char *const fronts[] = { "array", "none", "cpuslab" };
+static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
 
 #define ZERO (GFP_KERNEL | __GFP_ZERO)
 

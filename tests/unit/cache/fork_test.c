@@ -68,7 +68,7 @@ static void collect_locks(void)
 /* All locks of the floors are held between the hooks; afterwards all are free. */
 IN_CHILD(test_hooks)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab", "queues" };
+	static const char *const fronts[] = { "array", "none", "cpuslab", "queues", "sheaves" };
 
 	CHILD_CHECK(os_topology_set(4, 2) == 0);
 	ready();

@@ -21,7 +21,7 @@ IN_CHILD(test_one)
 
 IN_CHILD(test_free_bulk)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab" };
+	static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
 
 	ready();
 	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {

@@ -348,15 +348,79 @@ IN_CHILD(test_free_of_lent)
 	check_free_of_lent(make("c", 64, 0, SLAB_STORE_USER));
 }
 
+/* ---- sheaves of the front (spec A6) ---- */
+
+static uint32_t event(const struct cache *c, enum engine_stat item)
+{
+	uint32_t sum = 0;
+
+	for (int i = 0; i < (int)os_topology.nr_cpu_ids; i++)
+		sum += percpu_state(c->front.id, i)->stat[item];
+	return sum;
+}
+
+IN_CHILD(test_sheaves_of_the_front)
+{
+	struct slab_sheaf *sheaf;
+	struct cache *c;
+	void *p[90];
+
+	ready();
+	stay_here();
+	percpu_set_stats(true);
+	c = make_front("c", 64, "sheaves");
+	cache_free(c, obj_alloc(c));
+	/* filled to its capacity, more than what was asked for */
+	sheaf = lent_prefill(c, GFP_KERNEL, 10, NULL);
+	CHILD_CHECK(sheaf && sheaf->count == 60 && sheaf->capacity == 60);
+	CHILD_CHECK(event(c, SHEAF_PREFILL_SLOW) == 1 && event(c, SHEAF_PREFILL_FAST) == 0);
+	CHILD_CHECK(in_use(c) == 0);
+	lent_check();
+	for (unsigned int i = 0; i < 60; i++)
+		p[i] = take(c, sheaf);
+	/* and again, from slabs */
+	CHILD_CHECK(lent_refill(c, GFP_KERNEL, &sheaf, 1, NULL) == 0 && sheaf->count == 60);
+	lent_return(c, sheaf, NULL);
+	CHILD_CHECK(event(c, SHEAF_RETURN_FAST) == 1);
+	sheaf = lent_prefill(c, GFP_KERNEL, 60, NULL);
+	CHILD_CHECK(sheaf && event(c, SHEAF_PREFILL_FAST) == 1);
+	/* larger ones are no sheaves of the front */
+	CHILD_CHECK(lent_refill(c, GFP_KERNEL, &sheaf, 90, NULL) == 0 && sheaf->count == 90);
+	CHILD_CHECK(event(c, SHEAF_PREFILL_OVERSIZE) == 1 && event(c, SHEAF_RETURN_FAST) == 2);
+	lent_return(c, sheaf, NULL);
+	CHILD_CHECK(event(c, SHEAF_RETURN_SLOW) == 0);
+	cache_free_bulk(c, 60, p);
+	CHILD_CHECK(in_use(c) == 0);
+	cache_check_all();
+	/* with debug flags all are */
+	sheaf = lent_prefill(c, GFP_KERNEL, 5, NULL);
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE) == 0);
+	lent_return(c, sheaf, NULL);
+	sheaf = lent_prefill(c, GFP_KERNEL, 5, NULL);
+	CHILD_CHECK(sheaf->count == 5 && event(c, SHEAF_PREFILL_OVERSIZE) == 2);
+	CHILD_CHECK(cache_set_debug(c, 0) == 0);
+	lent_return(c, sheaf, NULL);
+	CHILD_CHECK(in_use(c) == 0);
+	cache_destroy(c->handle, NULL);
+	CHILD_CHECK(report_counters.reports == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_refill),		cmocka_unit_test(test_absurd),
-		cmocka_unit_test(test_out_of_memory),	cmocka_unit_test(test_failslab),
-		cmocka_unit_test(test_guarded),		cmocka_unit_test(test_tracked),
-		cmocka_unit_test(test_switched),	cmocka_unit_test(test_inside),
-		cmocka_unit_test(test_inside_hardened), cmocka_unit_test(test_mistakes),
+		cmocka_unit_test(test_sheaves_of_the_front),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_refill),
+		cmocka_unit_test(test_absurd),
+		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_failslab),
+		cmocka_unit_test(test_guarded),
+		cmocka_unit_test(test_tracked),
+		cmocka_unit_test(test_switched),
+		cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_inside_hardened),
+		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_free_of_lent),
 	};
 

@@ -151,7 +151,7 @@ static void run_serve(void *front)
 
 static void test_out_of_memory_calls(void **state)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab", "queues" };
+	static const char *const fronts[] = { "array", "none", "cpuslab", "queues", "sheaves" };
 
 	(void)state;
 	if (!bare_process())

@@ -9,7 +9,7 @@
 #include "engine/slub/slub.h"
 #include "front/depot.h"
 
-static const char *const fronts[] = { "array", "none", "cpuslab" };
+static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
 
 IN_CHILD(test_shrink)
 {

@@ -55,7 +55,7 @@ IN_CHILD(test_bits)
 /* Past every front, out of the engine and back. */
 IN_CHILD(test_past_fronts)
 {
-	static const char *const fronts[] = { "array", "cpuslab", "queues", "none" };
+	static const char *const fronts[] = { "array", "cpuslab", "queues", "none", "sheaves" };
 	void *p[200];
 
 	ready();

@@ -31,7 +31,7 @@ static void test_fronts(void **state)
 	(void)state;
 	for (; names_front(count); count++)
 		assert_non_null(front_by_name(names_front(count)));
-	assert_int_equal(count, 4);
+	assert_int_equal(count, 6);
 	assert_string_equal(names_front(0), "array");
 	assert_null(names_front(count + 1));
 }

@@ -3,6 +3,7 @@
  * unit/inspect/usage_test.c - the cheap count of slab bytes against a snapshot
  */
 #include "inspect/usage.h"
+#include "base/bits.h"
 #include "cache/cache.h"
 #include "inspect/snapshot.h"
 
@@ -93,12 +94,13 @@ static void large_kmallocs_are_apart(void **state)
 /* Slabs, shared pages and objects of whole pages, under every engine. */
 static void every_engine(void **state)
 {
-	static const char *const fronts[] = { "none", "array", "queues" };
+	static const char *const fronts[] = { "none", "array", "queues", "sheaves" };
 
 	(void)state;
-	for (unsigned int i = 0; i < 3 * CACHE_NR_ENGINES; i++) {
-		struct kmem_cache_args args = { .engine = cache_engines[i / 3]->name,
-						.front = fronts[i % 3] };
+	for (unsigned int i = 0; i < ARRAY_SIZE(fronts) * CACHE_NR_ENGINES; i++) {
+		struct kmem_cache_args args = { .engine =
+							cache_engines[i / ARRAY_SIZE(fronts)]->name,
+						.front = fronts[i % ARRAY_SIZE(fronts)] };
 		struct kmem_cache *small = kmem_cache_create_args("small", 100, &args, 0);
 		struct kmem_cache *large = kmem_cache_create_args("large", 5000, &args, 0);
 

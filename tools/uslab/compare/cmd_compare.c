@@ -46,7 +46,7 @@ enum { OPTION_HTML = OPTION_OWN, OPTION_NO_INSTRUCTIONS };
 static const struct option_row rows[] = {
 	{ 'e', "engines", "LIST",
 	  "only these, with commas between: slob:1991, slob, slobseg:pow2, slobseg, slab, slub, "
-	  "slub+array, slob+array" },
+	  "slub:6.18, slub:7.0, slub+array, slob+array" },
 	{ 'r', "rounds", "N",
 	  "rounds, each in a process of its own; numbers are medians. Default: up to 5, fewer for "
 	  "slow engines" },

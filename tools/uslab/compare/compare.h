@@ -19,7 +19,7 @@
 #define COMPARE_COMMAND "compare" /* for util_fail() and the like */
 #define COMPARE_MAX_ROUNDS 99u
 #define COMPARE_MAX_TRACES 64
-#define COMPARE_NR 8	  /* contestants there are */
+#define COMPARE_NR 10	  /* contestants there are */
 #define COMPARE_SCALES 16 /* numbers of CPUs: 1, 2, 4, ... and the last */
 
 /* The contestants that there are. Static. */
@@ -121,17 +121,18 @@ struct compare {
 	struct progress progress;
 };
 
-/* Does it keep objects in arrays? */
+/* Does it keep objects in arrays, queues or sheaves? */
 static inline bool compare_has_queues(unsigned int kind)
 {
-	return !strcmp(compare_kinds[kind].front, "array") ||
-	       !strcmp(compare_kinds[kind].front, "queues");
+	return strcmp(compare_kinds[kind].front, "none") != 0 &&
+	       strcmp(compare_kinds[kind].front, "cpuslab") != 0;
 }
 
 /* Does a CPU own a slab? */
 static inline bool compare_has_cpu_slabs(unsigned int kind)
 {
-	return !strcmp(compare_kinds[kind].front, "cpuslab");
+	return !strcmp(compare_kinds[kind].front, "cpuslab") ||
+	       !strcmp(compare_kinds[kind].front, "sheaves:6.18");
 }
 
 /* Is it among those that were chosen? */

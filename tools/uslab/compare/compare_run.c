@@ -28,6 +28,8 @@ const struct contestant_kind compare_kinds[COMPARE_NR] = {
 	{ "slobseg", "slobseg", "none", false },
 	{ "slab", "slab", "queues", true },
 	{ "slub", "slub", "cpuslab", true },
+	{ "slub:6.18", "slub", "sheaves:6.18", false },
+	{ "slub:7.0", "slub", "sheaves", false },
 	{ "slub+array", "slub", "array", true },
 	{ "slob+array", "slob", "array", false },
 };

@@ -26,6 +26,13 @@ static int fail(struct job *job, const char *what, int ret)
 	return ret;
 }
 
+/* In 6.18 caches that do not ask have no sheaves. */
+static bool has_front(const struct snapshot_cache *c, const struct job *job)
+{
+	return !strcmp(c->front, job->front) ||
+	       (!strcmp(job->front, "sheaves:6.18") && !strcmp(c->front, "cpuslab"));
+}
+
 /* Is every cache of the kind that was asked for, those of kmalloc too? */
 static int check_caches(struct job *job)
 {
@@ -39,7 +46,7 @@ static int check_caches(struct job *job)
 	for (unsigned int i = 0; !ret && i < s->nr_caches; i++) {
 		const struct snapshot_cache *c = &s->cache[i];
 
-		if (!c->id || (!strcmp(c->engine, job->engine) && !strcmp(c->front, job->front)))
+		if (!c->id || (!strcmp(c->engine, job->engine) && has_front(c, job)))
 			continue;
 		snprintf(job->error, sizeof(job->error), "cache '%s' has engine %s and front %s",
 			 c->name, c->engine, c->front);

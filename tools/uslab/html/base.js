@@ -119,6 +119,8 @@ const ENGINES = {
 	"slobseg": { color: "--slobseg", dash: [], shape: "down" },
 	"slab": { color: "--slab", dash: [], shape: "circle" },
 	"slub": { color: "--slub", dash: [], shape: "cross" },
+	"slub:6.18": { color: "--slub-618", dash: [6, 3], shape: "cross" },
+	"slub:7.0": { color: "--slub-70", dash: [8, 2, 2, 2], shape: "cross" },
 	"slub+array": { color: "--slub-array", dash: [2, 2], shape: "plus" },
 	"slob+array": { color: "--slob-array", dash: [2, 2], shape: "star" },
 };

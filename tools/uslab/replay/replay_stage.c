@@ -73,6 +73,12 @@ void stage_exit(struct stage *s)
 	s->parts = NULL;
 }
 
+/* Kernels since 6.18 ask for sheaves of so many objects, 0: for none (uslab's spec, 10.4). */
+static unsigned int asked_by_kernel(const char *name)
+{
+	return !strcmp(name, "maple_node") || !strcmp(name, "vm_area_struct") ? 32 : 0;
+}
+
 int stage_create_caches(struct stage *s, char *error, size_t size)
 {
 	struct kmem_cache_args args = { .engine = s->engine, .front = s->front };
@@ -80,6 +86,7 @@ int stage_create_caches(struct stage *s, char *error, size_t size)
 	for (uint32_t i = 0; i < s->trace->nr_caches; i++) {
 		const struct trace_cache *c = &s->trace->caches[i];
 
+		args.sheaf_capacity = asked_by_kernel(c->name);
 		s->caches[i] = kmem_cache_create_args(c->name, c->size, &args, 0);
 		if (s->caches[i])
 			continue;

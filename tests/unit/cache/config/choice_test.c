@@ -6,6 +6,7 @@
 #include "cache/internal.h"
 #include "unit/cache/cache_fixture.h"
 #include "front/array.h"
+#include "front/sheaves.h"
 
 static void test_names(void **state)
 {
@@ -145,6 +146,71 @@ IN_CHILD(test_merging)
 	CHILD_CHECK(make("h1", 40, 0, 0) != make("h2", 40, 0, 0));
 }
 
+/* ---- sheaves, and whose they are ---- */
+
+static struct cache *sheaves_of_request(const char *name, unsigned int request, slab_flags_t flags)
+{
+	return made(&(struct cache_spec){
+		.name = name, .size = 64, .sheaf_capacity = request, .flags = flags });
+}
+
+static unsigned int capacity_of(const struct cache *c)
+{
+	return sheaves_of(&c->front)->capacity;
+}
+
+/* 7.0: all caches, and a request can only raise. */
+IN_CHILD(test_sheaves)
+{
+	struct cache *c;
+
+	setenv("USLAB_CONF", "front=sheaves,capacity:b=100", 1);
+	ready();
+	CHILD_CHECK(front_has_sheaves(&make("a", 64, 0, 0)->front));
+	CHILD_CHECK(capacity_of(make("a", 64, 0, 0)) == 60 &&
+		    capacity_of(make("b", 64, 0, 0)) == 100);
+	CHILD_CHECK(capacity_of(sheaves_of_request("c", 32, 0)) == 60);
+	c = sheaves_of_request("d", 61, 0);
+	CHILD_CHECK(capacity_of(c) == 61 && sheaves_of_request("e", 61, 0) != c);
+	CHILD_CHECK(capacity_of(sheaves_of_request("f", 1000000, 0)) == SHEAVES_MAX_CAPACITY);
+	CHILD_CHECK(sheaves_of_request("g", 0, SLAB_NOLEAKTRACE)->front.ops == &front_none_ops);
+	/* other fronts take no notice */
+	CHILD_CHECK(made(&(struct cache_spec){ .name = "h",
+					       .size = 64,
+					       .sheaf_capacity = 61,
+					       .front = &front_queues_ops })
+			    ->capacity == 0);
+}
+
+/* 6.18: who asks, and whose name a rule has. */
+IN_CHILD(test_sheaves_618)
+{
+	setenv("USLAB_CONF", "front=sheaves,era=6.18,capacity:b=100,front:x=sheaves", 1);
+	ready();
+	CHILD_CHECK(make("a", 64, 0, 0)->front.ops == &front_cpuslab_ops);
+	CHILD_CHECK(capacity_of(make("b", 64, 0, 0)) == 100);
+	CHILD_CHECK(make("b", 64, 0, 0)->front.ops == &front_sheaves_618_ops);
+	CHILD_CHECK(capacity_of(sheaves_of_request("c", 32, 0)) == 32);
+	CHILD_CHECK(sheaves_of_request("x", 32, 0)->front.ops == &front_sheaves_618_ops);
+	CHILD_CHECK(made(&(struct cache_spec){
+				 .name = "d", .size = 64, .front = cache_front_by_name("sheaves") })
+			    ->front.ops == &front_cpuslab_ops);
+	CHILD_CHECK(sheaves_of_request("g", 32, SLAB_NOLEAKTRACE)->front.ops == &front_cpuslab_ops);
+}
+
+/* The order of the options does not matter. */
+IN_CHILD(test_era)
+{
+	ready();
+	CHILD_CHECK(!cache_set_era("6.1") && !cache_set_era(""));
+	CHILD_CHECK(cache_front_by_name("sheaves") == &front_sheaves_ops);
+	CHILD_CHECK(cache_set_option("front", "sheaves", NULL) && cache_set_era("6.18"));
+	CHILD_CHECK(cache_defaults.front == &front_sheaves_618_ops);
+	CHILD_CHECK(cache_front_by_name("sheaves") == &front_sheaves_618_ops);
+	CHILD_CHECK(cache_set_era("7.0") && cache_defaults.front == &front_sheaves_ops);
+	CHILD_CHECK(cache_front_by_name("sheaves:6.18") == &front_sheaves_618_ops);
+}
+
 /* ---- fronts that do not go with every engine ---- */
 
 IN_CHILD(test_refused)
@@ -230,6 +296,9 @@ int main(void)
 		cmocka_unit_test(test_program_first),
 		cmocka_unit_test(test_caches),
 		cmocka_unit_test(test_merging),
+		cmocka_unit_test(test_sheaves),
+		cmocka_unit_test(test_sheaves_618),
+		cmocka_unit_test(test_era),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_not_for_all),
 		cmocka_unit_test(test_front_goes_first),

@@ -283,7 +283,7 @@ static void test_wrong_conf(void **state)
 {
 	static const char first[] =
 		"uslab: USLAB_CONF: ignored \"front=wrong\": front takes array, "
-		"queues, cpuslab, none, historical\n";
+		"queues, cpuslab, sheaves, sheaves:6.18, none, historical\n";
 	struct child c = child_run(with_wrong_conf, state);
 
 	assert_true(child_passed(&c));
@@ -522,6 +522,8 @@ IN_CHILD(test_initial)
 	ready();
 	CHILD_CHECK(!strcmp(row_of("engine")->initial, cache_defaults.engine->name));
 	CHILD_CHECK(!strcmp(row_of("front")->initial, cache_defaults.front->name));
+	CHILD_CHECK(initially_is("era", "7.0") &&
+		    cache_front_by_name("sheaves") == &front_sheaves_ops);
 	CHILD_CHECK(is_initially("slab_nomerge", cache_defaults.no_merge));
 	CHILD_CHECK(is_initially("slub_merge", !cache_defaults.no_merge));
 	CHILD_CHECK(is_initially("hardened", cache_defaults.hardened));

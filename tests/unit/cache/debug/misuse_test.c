@@ -12,7 +12,7 @@
 #define NR 400
 
 static const char *const engines[] = { "slub", "slab", "slobseg" };
-static const char *const fronts[] = { "array", "queues", "cpuslab", "none" };
+static const char *const fronts[] = { "array", "queues", "cpuslab", "none", "sheaves" };
 
 /*
  * A cache that free() finds by address, as those of the drop-in malloc; NULL:

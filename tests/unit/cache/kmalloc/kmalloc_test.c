@@ -288,7 +288,7 @@ IN_CHILD(test_slobseg_pow2)
 /* kfree finds the cache of any object, kmalloc's or not. */
 IN_CHILD(test_free_any)
 {
-	static const char *const fronts[] = { "array", "none", "cpuslab" };
+	static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
 
 	kmalloc_ready();
 	stay_here();

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/sheaves_test.c - the fronts of sheaves with delays and moves around all of their locks
+ *
+ * The front is compiled into this file with its locks and its memory wrapped: before a lock is
+ * tried, while it is held and before it is released the thread may yield, so that others find it
+ * held, or be moved to another CPU, so that it goes on with what that one does not own; and now and
+ * then there is no memory for a sheaf. Drains, closings and lent sheaves come from outside. In rseq
+ * mode and, on a made-up topology of two nodes, without.
+ *
+ * With the rule broken that sheaves change under locks, or that a closed front takes nothing, it
+ * must fail.
+ */
+#include "unit/front/fake_engine.h"
+
+#include <pthread.h>
+
+static bool late_try(struct lock *l);
+static void late_acquire(struct lock *l);
+static void late_release(struct lock *l);
+static void *late_alloc(size_t size);
+static int late_cpu(void);
+
+#define lock_try late_try
+#define lock_acquire late_acquire
+#define lock_release late_release
+#define meta_alloc late_alloc
+#define percpu_cpu late_cpu
+#include "front/sheaves.c"
+#include "front/sheaves_all.c"
+#include "front/sheaves_barn.c"
+#include "front/sheaves_bulk.c"
+#include "front/sheaves_lent.c"
+#include "front/sheaves_rcu.c"
+#include "front/sheaves_swap.c"
+#undef lock_try
+#undef lock_acquire
+#undef lock_release
+#undef meta_alloc
+#undef percpu_cpu
+
+#include "late.h"
+
+#define ID 701u
+#define THREADS 6
+#define SLOTS 128
+#define ROUNDS 2000
+#define BULK 24
+
+static bool stopped;
+
+enum {
+	UNLOCKED = 1,	   /* nobody takes a lock */
+	CLOSED_UNSEEN = 2, /* a front is drained and not closed */
+};
+
+static int broken;
+static unsigned long refused;	 /* sheaves for which there was no memory. Atomic */
+static unsigned long found_held; /* locks that somebody had. Atomic */
+
+static bool late_try(struct lock *l)
+{
+	inject();
+	if (broken & UNLOCKED) {
+		inject();
+		return true;
+	}
+	if (!lock_try(l)) {
+		fetch_add(&found_held, 1);
+		return false;
+	}
+	inject(); /* with the CPU's sheaves, perhaps on another CPU */
+	return true;
+}
+
+static void late_acquire(struct lock *l)
+{
+	inject();
+	if (broken & UNLOCKED)
+		return;
+	lock_acquire(l);
+	if (!os_topology.made_up)
+		sched_yield();
+}
+
+static void late_release(struct lock *l)
+{
+	inject();
+	if (!(broken & UNLOCKED))
+		lock_release(l);
+}
+
+static void *late_alloc(size_t size)
+{
+	if (!steady && rand_r(&seed) % 8 == 0) {
+		fetch_add(&refused, 1);
+		return NULL;
+	}
+	return meta_alloc(size);
+}
+
+/* The last CPU that the thread knew of is not this one. */
+static int late_cpu(void)
+{
+	inject();
+	return percpu_cpu();
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void lend_some(void)
+{
+	struct sheaf *sheaf = sheaves_lend(&front, 0, 1 + (unsigned int)rand_r(&seed) % 8);
+
+	if (!sheaf)
+		return;
+	for (unsigned int i = 0; i < 3 && sheaf->nr; i++) {
+		void *obj = exchange_object(sheaf_pop(sheaf), SLOTS, &seed);
+
+		if (obj)
+			front.ops->free(&front, obj);
+	}
+	sheaves_take_back(&front, sheaf);
+}
+
+static void take_many(void)
+{
+	void *p[BULK];
+	unsigned int n = front.ops->alloc_bulk(&front, 0, BULK, p);
+
+	CHILD_CHECK(n == BULK);
+	for (unsigned int i = 0; i < n; i++)
+		for (unsigned int j = 0; j < i; j++)
+			CHILD_CHECK(p[i] != p[j]);
+	front.ops->free_bulk(&front, n, p);
+}
+
+static void *work(void *arg)
+{
+	seed = (unsigned int)(uintptr_t)arg;
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		int node = round % 31 ? NUMA_NO_NODE : (int)(round % os_topology.nr_nodes);
+		gfp_t gfp = node < 0 ? 0 : __GFP_THISNODE;
+		void *obj = front.ops->alloc(&front, gfp, node);
+
+		CHILD_CHECK(obj && (node < 0 || page_head_unchecked(obj)->node == node));
+		obj = exchange_object(obj, SLOTS, &seed);
+		if (obj)
+			front.ops->free(&front, obj);
+		if (round % 64 == 0)
+			take_many();
+		if (round % 64 == 32)
+			lend_some();
+	}
+	return NULL;
+}
+
+static void close_and_look(void)
+{
+	if (broken & CLOSED_UNSEEN)
+		front.ops->drain(&front);
+	else
+		front_close(&front);
+	for (unsigned int i = 0; i < 20; i++) {
+		CHILD_CHECK(sheaves_held_cpus(&front) + sheaves_held_barns(&front) == 0);
+		usleep(50);
+	}
+	front_open(&front);
+}
+
+static void *disturb(__attribute__((unused)) void *arg)
+{
+	seed = 4711;
+	for (unsigned int turn = 0; !load_relaxed(&stopped); turn++) {
+		if (turn % 4)
+			front.ops->drain(&front);
+		else
+			close_and_look();
+		usleep(50);
+	}
+	return NULL;
+}
+
+static void run(const struct front_ops *ops, unsigned int capacity)
+{
+	struct engine_params params = { .name = "race", .object_size = 128, .align = 8, .id = ID };
+
+	steady = true;
+	CHILD_CHECK(slub_ops.init(&engine, &params) == 0);
+	engine.ops = &slub_ops;
+	front = (struct front){ .ops = ops, .engine = &engine, .id = ID };
+	CHILD_CHECK(front.ops->init(&front, capacity) == 0);
+	if (ops == &front_sheaves_ops)
+		sheaves_of(&front)->capacity = capacity; /* smaller than the table has it */
+	steady = false;
+	threads_run_beside(THREADS, work, disturb, &stopped);
+	CHILD_CHECK(load_relaxed(&moves) > 1000);
+	CHILD_CHECK(load_relaxed(&refused) > 0 && load_relaxed(&found_held) > 0);
+	steady = true;
+	exchange_end();
+	front.ops->drain(&front);
+	balance(0);
+	CHILD_CHECK(slub_ops.destroy(&engine) == 0);
+	front.ops->destroy(&front);
+	meta_check();
+}
+
+BOTH_MODES(test_threads)
+{
+	run(&front_sheaves_ops, 12);
+}
+
+BOTH_MODES(test_small_sheaves)
+{
+	run(&front_sheaves_ops, 2);
+}
+
+BOTH_MODES(test_threads_over_cpu_slabs)
+{
+	run(&front_sheaves_618_ops, 8);
+}
+
+/* ---- does it see what is wrong? -------------------------------------------------------------- */
+
+static void break_it(void *how)
+{
+	broken = *(int *)how;
+	alarm(60); /* it may also run in circles */
+	floors_init(4, 2);
+	run(&front_sheaves_ops, 4);
+}
+
+static void test_broken_rules_are_seen(__attribute__((unused)) void **state)
+{
+	static int rules[] = { UNLOCKED, CLOSED_UNSEEN };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		struct child c = child_run(break_it, &rules[i]);
+
+		assert_int_not_equal(c.status, 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_small_sheaves),
+		cmocka_unit_test(test_threads_over_cpu_slabs),
+		cmocka_unit_test(test_broken_rules_are_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
