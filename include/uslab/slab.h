@@ -126,17 +126,21 @@ struct kmem_cache; /* a handle; its address finds the per-CPU arrays, see <uslab
  *            offset that does not fit the object, or is no multiple of 8, is an error (EINVAL)
  * @ctor:     called once per object when its slab is made (slub, slab), or for each object that
  *            leaves the engine (slobseg, slob); objects must be freed in that state
- * @sheaf_capacity: accepted, without effect; see capacity
+ * @sheaf_capacity: objects in a sheaf, for the fronts of sheaves: "sheaves" has that many or more,
+ *            "sheaves:6.18" exactly that many, and none without. At most 1024, else 1024. Such
+ *            caches do not merge; with other fronts it is without effect
  * @engine:   how objects are packed into pages: "slub", "slab", "slobseg" (pages of the cache),
  *            "slobseg:pow2" (pages by power of two, for all caches), "slob" (one heap for all
  *            caches) or "slob:1991" (the same with one list); NULL: by USLAB_CONF, else "slub"
  * @front:    what a CPU caches: "array", "queues" (SLAB's arrays, shared and alien ones
- *            too), "none", "cpuslab" (slub only), "historical" (what the engine had in the kernel)
- *            or "default"; NULL: by USLAB_CONF, else "array"
+ *            too), "none", "cpuslab" (slub only), "sheaves" (SLUB's since Linux 7.0, or what
+ *            USLAB_CONF=era says), "sheaves:6.18" (those of 6.18, over "cpuslab"; slub only),
+ *            "historical" (what the engine had in the kernel up to 6.17) or "default"; NULL: by
+ *            USLAB_CONF, else "array"
  * @capacity: objects that a CPU's array holds: 1..31 with "array" (of which a CPU has two), 1..1024
- *            with "queues" (kmem_cache_tune() takes more); 0: by USLAB_CONF, else by object size;
- *            the other fronts have no array and ignore it. More than that is an error (EINVAL).
- *            kmem_cache_set_capacity() changes it later
+ *            with "queues" (kmem_cache_tune() takes more), and for "sheaves" as @sheaf_capacity;
+ *            0: by USLAB_CONF, else by object size; the other fronts have no array and ignore it.
+ *            More than that is an error (EINVAL). kmem_cache_set_capacity() changes it later
  * @dtor:     called once per object when what @ctor made ends: when its slab goes back to the pages
  *            (slub, slab), or when the object comes back to the engine (slobseg, slob). Needs @ctor
  *            and no SLAB_TYPESAFE_BY_RCU (else EINVAL). It may run where the library holds locks:

@@ -231,6 +231,57 @@ class Stats:
     cpu_partial_drain: int
     """CPU partial lists put back to their nodes"""
 
+    alloc_cpu_sheaf: int
+    """allocations from a CPU's sheaf (era 6.18)"""
+
+    free_cpu_sheaf: int
+    """frees into a CPU's sheaf (era 6.18)"""
+
+    free_rcu_sheaf: int
+    """kfree_rcu() into a CPU's sheaf"""
+
+    free_rcu_sheaf_fail: int
+    """kfree_rcu() that found no sheaf"""
+
+    sheaf_flush: int
+    """objects flushed from sheaves to slabs"""
+
+    sheaf_refill: int
+    """objects from slabs into sheaves"""
+
+    sheaf_alloc: int
+    """sheaves made"""
+
+    sheaf_free: int
+    """sheaves freed"""
+
+    barn_get: int
+    """full sheaves got from a barn"""
+
+    barn_get_fail: int
+    """times that a barn had none"""
+
+    barn_put: int
+    """full sheaves put into a barn"""
+
+    barn_put_fail: int
+    """full sheaves that a barn had no space for"""
+
+    sheaf_prefill_fast: int
+    """lent sheaves that were a CPU's spare"""
+
+    sheaf_prefill_slow: int
+    """lent sheaves of a barn, or made"""
+
+    sheaf_prefill_oversize: int
+    """lent sheaves of more than sheaf_capacity"""
+
+    sheaf_return_fast: int
+    """lent sheaves that became a CPU's spare"""
+
+    sheaf_return_slow: int
+    """lent sheaves for which a CPU had no place"""
+
 
 @dataclass(frozen=True)
 class Cache:

@@ -44,7 +44,7 @@ enum engine_stat {
 	CPU_PARTIAL_FREE,
 	CPU_PARTIAL_NODE,
 	CPU_PARTIAL_DRAIN,
-	/* of the fronts sheaves: those of 6.18 count the first two, those of 7.0 FASTPATH instead */
+	/* of the fronts of sheaves; those of 6.18 count the first two, of 7.0 FASTPATH instead */
 	ALLOC_CPU_SHEAF,
 	FREE_CPU_SHEAF,
 	FREE_RCU_SHEAF,

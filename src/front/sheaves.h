@@ -208,7 +208,7 @@ void sheaves_cpus_check(struct front *f);
  * node's. Context: no lock held.
  */
 bool sheaves_gather(struct front *f, const void *obj, void *entry, os_rcu_release release);
-/* A sheaf that has waited, with the objects that are to be freed: to its barn, else to the slabs. */
+/* A sheaf that has waited, with the objects to be freed: to its barn, else to the slabs. */
 void sheaves_return(struct front *f, struct sheaf *sheaf);
 /* All CPUs' rcu_free sheaves to the RCU. Not to_barn: they are flushed after that. */
 void sheaves_hand_over(struct front *f, bool to_barn);

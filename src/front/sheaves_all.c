@@ -7,7 +7,7 @@
  * Invariants: see front/sheaves.h. Checked by sheaves_cpus_check().
  * Locks:      sheaf_lock of one CPU after the other, which is waited for: a flush must not miss
  *             what somebody has just put there. One drain at a time: the registry's lock.
- * Flow:       called by sheaves.c, and through its ops; calls sheaves_barn.c, sheaves_rcu.c, the
+ * Flow:       called by sheaves.c; calls sheaves_barn.c, sheaves_rcu.c, the
  *             front below.
  */
 #include "base/assert.h"

@@ -7,7 +7,7 @@
  * Invariants: see front/sheaves.h; nr_full, nr_empty and nr_objects are those of the lists. Checked
  *             by sheaves_barns_check().
  * Locks:      barn.lock (RANK_DEPOT), for a few loads and stores.
- * Flow:       called by front/sheaves*.c; calls page/meta.c and the front below.
+ * Flow:       called by front/ and cache/lent.c; calls page/meta.c and the front below.
  */
 #include "base/assert.h"
 #include "base/bits.h"

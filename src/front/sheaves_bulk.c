@@ -7,7 +7,7 @@
  * Invariants: see front/sheaves.h.
  * Locks:      sheaf_lock of the running CPU, tried once for each sheaf. None while objects come
  *             from slabs or go there.
- * Flow:       called through the ops of sheaves.c; calls sheaves_barn.c, the front below.
+ * Flow:       called by sheaves.c; calls sheaves_barn.c, the front below.
  *
  * No sheaf is filled or flushed for a bulk call: what the CPU and the barn do not have, or have no
  * space for, moves between the caller's array and the slabs, so that pointers are copied once.

@@ -8,12 +8,11 @@
  * Invariants: a sheaf with an entry is in rcu_free or in the chain OS_RCU_SHEAVES, without a gap:
  *             it joins the chain before the CPU's lock is released. Checked by sheaves_check().
  * Locks:      sheaf_lock; under it os_rcu_defer()'s.
- * Flow:       called by cache/grace/ and sheaves_all.c; calls sheaves_barn.c, os/rcu/rcu.c,
- *             page/nested.h.
+ * Flow:       called by cache/grace/ and sheaves_all.c; calls sheaves_barn.c, sheaves.c,
+ *             os/rcu/rcu.c.
  */
 #include "base/bits.h"
 #include "front/sheaves.h"
-#include "page/nested.h"
 
 static void hand_over_locked(struct kmem_cache_cpu *c, unsigned int node)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * front/sheaves_swap.c - another sheaf for a CPU's main one, when it is empty or full (spec A3d, A4d)
+ * front/sheaves_swap.c - another sheaf for a CPU's main one, when that is empty or full (spec
+ * A3d, A4d)
  *
  * Why:        docs/adr/0049.
  * Data:       none of its own.
  * Invariants: see front/sheaves.h.
  * Locks:      sheaf_lock when called; it is released before objects or memory are asked for, and
  *             then only tried again, perhaps on another CPU.
- * Flow:       called by sheaves.c and sheaves_bulk.c; calls sheaves_barn.c, page/nested.h.
+ * Flow:       called by sheaves.c; calls sheaves_barn.c, sheaves.c.
  *
  * The order of the steps is the kernel's, and so is what each counts. That main is missing (a CPU
  * that had none so far) is an empty one in an allocation, and a full one in a free.
@@ -120,7 +121,7 @@ static bool install_empty(struct front *f, struct sheaves_at *at, struct sheaf *
 	return true;
 }
 
-/* Step 5, without memory: main goes to the slabs. As above; the sheaves are not locked when called. */
+/* Step 5, without memory: main goes to the slabs. The sheaves are not locked when called. */
 static bool flush_main(struct front *f, struct sheaves_at *at)
 {
 	void *objs[SHEAVES_BATCH];
@@ -142,7 +143,7 @@ static bool flush_main(struct front *f, struct sheaves_at *at)
 	return false;
 }
 
-/* Steps 2 to 4, with the lock. true: main has space. *empty: a sheaf to flush and to use, or NULL. */
+/* Steps 2 to 4, with the lock. true: main has space. *old: a sheaf to flush and to use, or NULL. */
 static bool replace_full_locked(struct front *f, struct sheaves_at *at, struct sheaf **old)
 {
 	struct barn *barn = sheaves_barn(f, at->node);

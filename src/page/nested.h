@@ -10,8 +10,8 @@
  * Locks:      none: exchanges. Safe in a signal handler, whatever that interrupted.
  * Flow:       called by api/kmalloc_api.c, api/mempool_api.c, cache/,
  *             debug/report/report_policy.c, front/cpuslab.c, front/cpuslab_local.c,
- *             front/queues_claim.c and malloc/; calls os/lock/lock.h, reserve.c, and what
- *             nested_defer() was given.
+ *             front/queues_claim.c, front/sheaves.c, front/sheaves_all.c and malloc/; calls
+ *             os/lock/lock.h, reserve.c, and what nested_defer() was given.
  *
  * A call of a handler that interrupted the program elsewhere, or this library where it holds no
  * lock, is not nested: what the interrupted call owns no other thread can see, and locks of other

@@ -7,7 +7,7 @@
  *             other way round, and the block's.
  * Invariants: see grace.h. A seal alone is a suspicion: it may be an old one.
  * Locks:      none may be held.
- * Flow:       called by free.c; calls batch.c, cache/debug/misuse.c and
+ * Flow:       called by free.c and sheaf_free.c; calls batch.c, cache/debug/misuse.c and
  *             cache/kmalloc/kmalloc.c.
  *
  * A block with a head that comes twice bears a seal already. One that was freed otherwise, or

@@ -7,11 +7,11 @@
  * Invariants: see grace.h.
  * Locks:      none held here.
  * Flow:       called by api/rcu_api.c, clear.c and destroy.c; called back by os/rcu/rcu.c and
- *             page/nested.c; calls batch.c, check.c, sheaves.c, shrink.c,
+ *             page/nested.c; calls batch.c, check.c, sheaf_free.c, shrink.c,
  *             cache/kmalloc/kfree_bulk.c.
  *
- * Into a sheaf where the cache has some; else into a batch; without memory for one into the chain OS_RCU_HEADS, through the head; without a
- * head either the caller waits.
+ * Into a sheaf where the cache has some; else into a batch; without memory for one into the chain
+ * OS_RCU_HEADS, through the head; without a head either the caller waits.
  */
 #include "base/atomic.h"
 #include "cache/grace/grace.h"

@@ -16,6 +16,7 @@
 #ifndef CACHE_GRACE_H
 #define CACHE_GRACE_H
 
+#include "base/atomic.h"
 #include "cache/cache.h"
 #include "os/rcu/rcu.h"
 
@@ -72,13 +73,38 @@ cold bool grace_holds(const void *p);
 void grace_each_lock(void (*act)(struct lock *l)); /* for fork */
 void grace_check(void);
 
-/* ---- sheaves.c: caches whose front has sheaves ---- */
+/* ---- sheaf_free.c: caches whose front has sheaves ---- */
 
 /* Puts a block into a sheaf of its cache. false: it is of no such cache, or found none. */
 bool grace_into_sheaf(void *p, struct grace_seal *head);
+
 /*
- * What the CPUs' sheaves have gathered, of one cache or (NULL) of all, to the RCU, which gives it to
- * the barns; drains see to that by themselves, and it goes to the slabs. Takes cache_lock.
+ * What an rcu_free sheaf has of a block: its address; or, if it has a struct rcu_head, that of the
+ * head with the lowest bit set, whose seal says which block it is.
+ */
+static inline void *grace_entry(void *p, struct grace_seal *head)
+{
+	return head ? (char *)head + 1 : p;
+}
+
+static inline struct grace_seal *grace_entry_head(const void *entry)
+{
+	return (uintptr_t)entry & 1 ? (struct grace_seal *)((uintptr_t)entry - 1) : NULL;
+}
+
+static inline void *grace_entry_block(const void *entry)
+{
+	struct grace_seal *head = grace_entry_head(entry);
+
+	return head ? load_relaxed(&head->p) : (void *)entry;
+}
+
+/* ---- sheaves.c ---- */
+
+extern bool grace_sheaves_used; /* a sheaf has had an entry; atomic */
+/*
+ * What the CPUs' sheaves have gathered, of one cache or (NULL) of all, to the RCU, and then to the
+ * barns. A drain does that by itself, and then it goes to the slabs. Takes cache_lock.
  */
 void grace_hand_over_sheaves(const struct cache *c);
 /* grace_has() and grace_holds() for what is in sheaves; so many of those that were handed over. */

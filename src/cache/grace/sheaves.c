@@ -1,131 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/grace/sheaves.c - kfree_rcu() of caches whose front has sheaves: by rcu_free sheaves (spec A7)
+ * cache/grace/sheaves.c - rcu_free sheaves of all caches: handed over, and looked through (spec A7)
  *
  * Why:        docs/adr/0049.
- * Data:       the entries of rcu_free sheaves: a block without a struct rcu_head is its address;
- *             one with a head is the head's address + 1, whose seal says which block it is.
+ * Data:       grace_sheaves_used.
  * Invariants: see grace.h and front/sheaves_rcu.c.
- * Locks:      those of the front; cache_lock where all caches are gone through. Objects are freed
- *             without any.
- * Flow:       called by free.c, batch.c, api/rcu_api.c and cache/reap.c; called back by os/rcu/rcu.c; calls front/sheaves_rcu.c,
- *             check.c, cache/object.h, cache/kmalloc/kfree_bulk.c for a cache that is watched.
- *
- * After the grace period the sheaf goes to the barn of the node where it was filled, so that its
- * objects are allocated again without a look at their slabs.
+ * Locks:      those of the front; cache_lock where all caches are gone through.
+ * Flow:       called by api/rcu_api.c, batch.c, cache/reap.c and sheaf_free.c; calls
+ *             front/sheaves_rcu.c, os/rcu/rcu.c. As batch.c it calls nothing that frees blocks.
  */
 #include "base/atomic.h"
 #include "cache/grace/grace.h"
-#include "cache/object.h"
+#include "cache/internal.h"
 #include "debug/debug.h"
 #include "front/sheaves.h"
 
-#define WITH_HEAD 1u
+/* ---- handing over ---------------------------------------------------------------------------- */
 
-static bool used; /* some cache's sheaf has had an entry; atomic */
-
-/* ---- entries --------------------------------------------------------------------------------- */
-
-static void *entry_of(void *p, struct grace_seal *head)
-{
-	return head ? (char *)head + WITH_HEAD : p;
-}
-
-static struct grace_seal *head_of(const void *entry)
-{
-	uintptr_t at = (uintptr_t)entry;
-
-	return at & WITH_HEAD ? (struct grace_seal *)(at - WITH_HEAD) : NULL;
-}
-
-static void *block_of(const void *entry)
-{
-	struct grace_seal *head = head_of(entry);
-
-	return head ? load_relaxed(&head->p) : (void *)entry;
-}
-
-/* ---- after the grace period ------------------------------------------------------------------ */
-
-/* Makes entries objects; returns how many are to be freed. */
-static unsigned int break_seals(struct sheaf *sheaf)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < sheaf->nr; i++) {
-		void *entry = sheaf->obj[i];
-		void *p = block_of(entry);
-
-		if (!head_of(entry) || grace_break_seal(head_of(entry), p))
-			sheaf->obj[n++] = p;
-	}
-	return n;
-}
-
-/* What a free does before the front; returns how many objects are left for it. */
-static unsigned int receive(struct cache *c, unsigned int nr, void **p)
-{
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < nr; i++)
-		if (cache_receive(c, p[i], NULL))
-			p[n++] = p[i];
-	return n;
-}
-
-static void release_sheaf(struct sheaf *sheaf)
-{
-	struct cache *c = container_of(sheaf->front, struct cache, front);
-	unsigned int nr = break_seals(sheaf);
-
-	if (cache_is_watched(c, ~0u)) { /* since the objects came here */
-		kmalloc_free_bulk(NULL, nr, sheaf->obj);
-		nr = 0;
-	}
-	store_relaxed(&sheaf->nr, receive(c, nr, sheaf->obj));
-	sheaves_return(&c->front, sheaf);
-}
-
-static void release_sheaves(struct os_rcu_item *first)
-{
-	while (first) {
-		struct sheaf *sheaf = container_of(first, struct sheaf, item);
-
-		first = first->next;
-		release_sheaf(sheaf);
-	}
-}
-
-/* ---- before ---------------------------------------------------------------------------------- */
-
-/* The cache of a plain object, if it has such sheaves and nothing else is to be done. */
-static struct cache *cache_with_sheaves(const void *p)
-{
-	struct page *slab = page_slab_of(p);
-	struct cache *c;
-
-	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
-		return NULL;
-	c = container_of(slab->engine, struct cache, engine);
-	return front_has_sheaves(&c->front) && !cache_is_watched(c, ~0u) ? c : NULL;
-}
-
-bool grace_into_sheaf(void *p, struct grace_seal *head)
-{
-	struct cache *c = cache_with_sheaves(p);
-
-	if (!c)
-		return false;
-	if (unlikely(!load_relaxed(&used)))
-		store_relaxed(&used, true);
-	return sheaves_gather(&c->front, p, entry_of(p, head), release_sheaves);
-}
+bool grace_sheaves_used;
 
 void grace_hand_over_sheaves(const struct cache *c)
 {
 	struct list_head *pos;
 
-	if (!load_relaxed(&used))
+	if (!load_relaxed(&grace_sheaves_used))
 		return;
 	lock_acquire(&cache_lock);
 	list_for_each(pos, &cache_list) {
@@ -160,7 +58,7 @@ bool grace_sheaves_have(struct cache *c)
 
 static bool is_block(const void *entry, const void *p)
 {
-	return block_of(entry) == p;
+	return grace_entry_block(entry) == p;
 }
 
 /* Sheaves that are left to look at. */

@@ -7,7 +7,8 @@
  * Invariants: objects of one cache are freed in the order of the array, so that the last one is the
  *             next to be allocated.
  * Locks:      none held here.
- * Flow:       called by api/ and cache/grace/free.c; calls free.c, and kmalloc.c for what is rare.
+ * Flow:       called by api/, cache/grace/free.c and sheaf_free.c there; calls free.c, and
+ *             kmalloc.c for what is rare.
  *
  * - neighbours of one slab of a kmalloc cache with arrays: together onto the array, in one sequence
  *   (arch/malloc_rseq.h);

@@ -11,8 +11,8 @@
  *             under way. Nothing is allocated. Checked by os_rcu_check().
  * Locks:      one for each kind (RANK_RCU), under which nothing else is taken. The RCU's functions
  *             and release functions are called without any.
- * Flow:       called by api/, cache/, engine/typesafe.c and page/; calls os/lock/, and what
- *             uslab_set_rcu() was given.
+ * Flow:       called by api/, cache/, engine/typesafe.c, front/sheaves_rcu.c and page/; calls
+ *             os/lock/, and what uslab_set_rcu() was given.
  */
 #ifndef OS_RCU_H
 #define OS_RCU_H

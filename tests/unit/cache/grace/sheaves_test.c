@@ -149,7 +149,7 @@ IN_CHILD(who_waits_gets_all)
 	cache_destroy(other->handle, NULL);
 }
 
-/* What is not to be done by a sheaf is done as before: watched caches, a CPU's lock that is held. */
+/* What is not to be done by a sheaf is done as before: watched caches, a lock that is held. */
 IN_CHILD(others_go_into_batches)
 {
 	struct cache *c = of_sheaves();
