@@ -11,8 +11,7 @@
  * Locks:      none held here.
  * Flow:       included by cache/; called by array.c, watch.c, kfree_bulk.c, kmalloc.c, lent.c and
  *             grace/sheaf_free.c; calls the front. Rare cases are out of line, in alloc.c and
- *             free.c. Nested calls:
- *             page/nested.h.
+ *             free.c. Nested calls: page/nested.h.
  *
  * Fronts other than arrays serve every call from here, so each call checks only three words: is
  * there a command in the mailbox, is a tracer attached to the probes, has the cache watch bits.

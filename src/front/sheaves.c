@@ -7,8 +7,8 @@
  * Invariants: see front/sheaves.h. Checked by sheaves_check().
  * Locks:      sheaf_lock of the running CPU, which is only tried: who does not get it goes past the
  *             sheaves, and waits for nobody.
- * Flow:       called by sheaves_all.c, sheaves_bulk.c, sheaves_lent.c, sheaves_rcu.c and
- *             sheaves_swap.c, and through front_sheaves_ops; calls sheaves_swap.c, sheaves_all.c,
+ * Flow:       called through front_sheaves_ops; called by sheaves_bulk.c, sheaves_lent.c,
+ *             sheaves_rcu.c and sheaves_swap.c; calls sheaves_swap.c, sheaves_all.c,
  *             sheaves_barn.c, sheaves_bulk.c, and the front below: none.c (7.0), cpuslab.c (6.18).
  *
  * Contract. Everything of a CPU's sheaves changes under its sheaf_lock, and everything of a barn

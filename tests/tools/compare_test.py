@@ -27,7 +27,9 @@ from replay_test import BINARY, Expected, bytes_of, data, text_of  # noqa: E402
 
 NAMES = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub",
          "slub:6.18", "slub:7.0", "slub+array", "slob+array"]
-FRONTS = dict(zip(NAMES, ["none"] * 4 + ["queues", "cpuslab", "sheaves:6.18", "sheaves", "array", "array"]))
+FRONTS = dict(zip(NAMES, ["none"] * 4 + ["queues", "cpuslab", "sheaves:6.18", "sheaves",
+                                         "array", "array"]))
+ENGINES = {"slub:6.18": "slub", "slub:7.0": "slub"}  # others are called as their engine
 PAGE = 4096
 EVENTS = 1500
 TRACES = [data("gcc.txt.zst"), data("hackbench.txt.zst")]
@@ -116,7 +118,7 @@ class Everything(unittest.TestCase):
     def test_times(self):
         for _, trace, name, engine in self.engines():
             self.assertEqual((engine["engine"], engine["front"]),
-                             (name.split("+")[0], FRONTS[name]))
+                             (ENGINES.get(name, name.split("+")[0]), FRONTS[name]))
             self.assertEqual(engine["rounds"], 2)
             operations = {"alloc": trace["allocations"], "free": trace["frees"]}
             self.assertGreater(engine["ns_per_op"], 0)
@@ -157,8 +159,9 @@ class Everything(unittest.TestCase):
             self.assertGreaterEqual(slab["mean"], requested["mean"])
             self.assertLessEqual(slab["mean"], slab["peak"])
             self.near(engine["fragmentation"]["mean"], slab["mean"] / requested["mean"])
-            self.assertEqual(queue["peak"] > 0, FRONTS[name] in ("queues", "array"))
-            self.assertEqual(cpu_slab["peak"] > 0, FRONTS[name] == "cpuslab")
+            if name != "slub:6.18":  # there it depends on which caches the trace has
+                self.assertEqual(queue["peak"] > 0, FRONTS[name] in ("queues", "array", "sheaves"))
+            self.assertEqual(cpu_slab["peak"] > 0, FRONTS[name] in ("cpuslab", "sheaves:6.18"))
             self.assertGreater(engine["page_allocations"], 0)
             self.assertGreater(engine["meta_bytes"], 0)
 

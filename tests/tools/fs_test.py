@@ -54,7 +54,10 @@ STATISTICS = """alloc_fastpath alloc_slowpath free_fastpath free_slowpath free_f
     alloc_node_mismatch free_slab cpuslab_flush deactivate_full deactivate_empty
     deactivate_to_head deactivate_to_tail deactivate_remote_frees deactivate_bypass
     order_fallback cmpxchg_double_cpu_fail cmpxchg_double_fail cpu_partial_alloc
-    cpu_partial_free cpu_partial_node cpu_partial_drain""".split()
+    cpu_partial_free cpu_partial_node cpu_partial_drain alloc_cpu_sheaf free_cpu_sheaf
+    free_rcu_sheaf free_rcu_sheaf_fail sheaf_flush sheaf_refill sheaf_alloc sheaf_free barn_get
+    barn_get_fail barn_put barn_put_fail sheaf_prefill_fast sheaf_prefill_slow
+    sheaf_prefill_oversize sheaf_return_fast sheaf_return_slow""".split()
 SHAPES.update((name, CPUS) for name in STATISTICS)
 # Read-only in kernels of today; they were writable in Linux 3.18, but for the last one.
 WRITABLE_HERE = {"order", "sanity_checks", "trace", "red_zone", "poison", "store_user", "failslab", "sheaf_capacity"}

@@ -28,6 +28,7 @@ from results_text import amounts, digits_of, quotient, times, wrap  # noqa: E402
 VERDICTS = ["holds", "weaker", "stronger", "differs", "not measured"]
 CONTESTANTS = ["slob:1991", "slob", "slobseg:pow2", "slobseg", "slab", "slub", "slub+array",
                "slob+array"]
+COMPARED = CONTESTANTS[:6] + ["slub:6.18", "slub:7.0"] + CONTESTANTS[6:]
 QUOTIENT = re.compile(r"(\d+(?:\.\d+)?) / (\d+(?:\.\d+)?) = (\d+(?:\.\d+)?)")
 
 # Rows of the tables, first the name, then what was published.
@@ -234,8 +235,8 @@ class Page(unittest.TestCase):
         for trace in traces:
             self.assertIn(f"**{trace['path']}**: {trace['events']} events, {trace['allocations']} "
                           "allocations", self.sections[10])
-        first = self.rows(10)[1:9]
-        self.assertEqual([cells[0] for cells in first], [f"`{name}`" for name in CONTESTANTS])
+        first = self.rows(10)[1:11]
+        self.assertEqual([cells[0] for cells in first], [f"`{name}`" for name in COMPARED])
         for cells in first:
             engine = traces[0]["engines"][cells[0].strip("`")]
             self.assertAlmostEqual(float(cells[1]), engine["ns_per_op"], delta=0.051)

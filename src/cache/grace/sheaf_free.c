@@ -7,7 +7,7 @@
  * Data:       none of its own.
  * Invariants: see grace.h and front/sheaves_rcu.c.
  * Locks:      none held here.
- * Flow:       called by free.c; called back by os/rcu/rcu.c; calls check.c, cache/object.h,
+ * Flow:       called by free.c; called back by front/sheaves_rcu.c; calls check.c, cache/object.h,
  *             front/sheaves_rcu.c, sheaves.c, cache/kmalloc/kfree_bulk.c for a watched cache.
  *
  * After the grace period the sheaf goes to the barn of the node where it was filled, so that its

@@ -6,7 +6,7 @@
  * Data:       grace_sheaves_used.
  * Invariants: see grace.h and front/sheaves_rcu.c.
  * Locks:      those of the front; cache_lock where all caches are gone through.
- * Flow:       called by api/rcu_api.c, batch.c, cache/reap.c and sheaf_free.c; calls
+ * Flow:       called by api/rcu_api.c, batch.c and cache/reap.c; calls
  *             front/sheaves_rcu.c, os/rcu/rcu.c. As batch.c it calls nothing that frees blocks.
  */
 #include "base/atomic.h"

@@ -179,6 +179,46 @@ static void test_in_queues(void **state)
 	assert_int_equal(info.state, OBJECT_LIVE);
 }
 
+/* In a CPU's sheaf, and in the second one of a barn. */
+static void test_in_sheaves(void **state)
+{
+	uint64_t base = FAKE_ARENA + 3 * PAGE_SIZE;
+	uint64_t sheaves_at = fake_cache_addr(&f, 192) + 0x900;
+	struct cache *c = fake_at(&f, fake_cache_addr(&f, 192));
+	struct sheaves *sheaves = fake_at(&f, sheaves_at);
+	struct sheaf *sheaf;
+
+	(void)state;
+	slab(3);
+	c->front.ops = (void *)(FAKE_GLOBALS + FAKE_SHEAVES_OPS);
+	c->front.capacity = 0;
+	c->front.state = (void *)sheaves_at;
+	sheaves->capacity = 60;
+	sheaves->nr_nodes = 2;
+	fake_map(&f, SHEAF, 512);
+	for (unsigned int i = 0; i < 3; i++) {
+		sheaf = fake_at(&f, SHEAF + 64 * i);
+		sheaf->nr = 1;
+		sheaf->obj[0] = (void *)(base + 104 * i);
+	}
+	fake_state(&f, 192, 1)->main = (struct sheaf *)SHEAF;
+	sheaves->barn[1].full = (struct sheaf *)(SHEAF + 64);
+	sheaves->barn[1].nr_full = 2;
+	((struct sheaf *)fake_at(&f, SHEAF + 64))->next = (struct sheaf *)(SHEAF + 128);
+	look(base);
+	assert_int_equal(info.state, OBJECT_CACHED);
+	look(base + 208);
+	assert_int_equal(info.state, OBJECT_CACHED);
+	look(base + 312);
+	assert_int_equal(info.state, OBJECT_LIVE);
+	/* a circle, and more than there can be */
+	sheaf->next = (struct sheaf *)(SHEAF + 64);
+	sheaf->nr = UINT_MAX;
+	sheaves->barn[1].nr_full = UINT_MAX;
+	look(base + 312);
+	assert_int_equal(info.state, OBJECT_LIVE);
+}
+
 static void test_tracked(void **state)
 {
 	(void)state;
@@ -252,6 +292,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_in_a_depot, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_in_a_lent_sheaf, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_in_queues, setup, fake_teardown),
+		cmocka_unit_test_setup_teardown(test_in_sheaves, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_tracked, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_other_pages, setup, fake_teardown),
 		cmocka_unit_test_setup_teardown(test_elsewhere, setup, fake_teardown),

@@ -18,6 +18,7 @@
 #include "debug/debug.h"
 #include "front/depot.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 #include "front/percpu.h"
 #include "os/cpu/cpu.h"
 #include "page/large.h"
@@ -115,6 +116,7 @@ enum {
 	FAKE_ARRAY_OPS = 0x2500,
 	FAKE_CPUSLAB_OPS = 0x2580,
 	FAKE_QUEUES_OPS = 0x2640,
+	FAKE_SHEAVES_OPS = 0x26c0,
 	FAKE_NAMES = 0x2700,
 	FAKE_ENGINES = 0x2800,
 	FAKE_HEAP_OPS = 0x2900,
@@ -164,6 +166,7 @@ static inline void fake_globals(const struct fake_process *f)
 	fake_ops(f, FAKE_ARRAY_OPS, 16, "array");
 	fake_ops(f, FAKE_CPUSLAB_OPS, 32, "cpuslab");
 	fake_ops(f, FAKE_QUEUES_OPS, 64, "queues");
+	fake_ops(f, FAKE_SHEAVES_OPS, 80, "sheaves");
 	fake_ops(f, FAKE_HEAP_OPS, 48, "slob");
 	for (unsigned int i = 0; i < CACHE_NR_ENGINES; i++)
 		*(uint64_t *)fake_at(f, FAKE_GLOBALS + FAKE_ENGINES + i * 8) =

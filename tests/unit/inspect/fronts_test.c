@@ -383,6 +383,77 @@ static void test_wild_queues(void **state)
 	assert_int_equal(take(192)->objects_shared, 0);
 }
 
+/* ---- sheaves ---- */
+
+#define SHEAVES 0x77780000ul /* memory of sheaves */
+
+static struct sheaves *sheaves;
+
+/* The same, with a capacity of 28, and three sheaves with so many objects. */
+static void with_sheaves(unsigned int main, unsigned int spare, unsigned int other)
+{
+	struct cache *c = fake_cache(&f, 192, "s", 256, 0);
+	uint64_t addr = fake_cache_addr(&f, 192) + 0x800;
+	const unsigned int nr[] = { main, spare, other };
+
+	fake_slab(&f, 0, 192, 64, 64, false);
+	c->front.ops = (void *)(FAKE_GLOBALS + FAKE_SHEAVES_OPS);
+	c->front.state = (void *)addr;
+	sheaves = fake_at(&f, addr);
+	sheaves->capacity = 28;
+	sheaves->nr_nodes = 2;
+	fake_map(&f, SHEAVES, 3 * sizeof(struct sheaf));
+	for (unsigned int i = 0; i < 3; i++)
+		((struct sheaf *)fake_at(&f, SHEAVES))[i].nr = nr[i];
+	fake_state(&f, 192, 0)->main = (struct sheaf *)SHEAVES;
+	fake_state(&f, 192, 0)->spare = (struct sheaf *)SHEAVES + 1;
+	fake_state(&f, 192, 1)->main = (struct sheaf *)SHEAVES + 2;
+}
+
+static void test_sheaves(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	with_sheaves(5, 28, 0);
+	sheaves->barn[0].nr_objects = 2;
+	sheaves->barn[1].nr_objects = 1;
+	fake_state(&f, 192, 1)->stat[SHEAF_RETURN_SLOW] = 3;
+	c = take(192);
+	assert_string_equal(c->front, "sheaves");
+	assert_int_equal(c->capacity, 28);
+	assert_int_equal(c->objects_cpu, 33);
+	assert_int_equal(c->objects_depot, 3);
+	assert_int_equal(c->depot_limit, 2 * 10 * 28);
+	assert_int_equal(c->objects, 64 - 36);
+	assert_int_equal(c->stat[SHEAF_RETURN_SLOW], 3);
+	assert_int_equal(s->totals.inconsistent, 0);
+}
+
+/* Counts, capacities, nodes and addresses that cannot be. */
+static void test_wild_sheaves(void **state)
+{
+	const struct snapshot_cache *c;
+
+	(void)state;
+	with_sheaves(29, 1, ~0u);
+	sheaves->barn[0].nr_objects = ~0ul;
+	c = take(192);
+	assert_int_equal(c->objects_cpu, 1);
+	assert_int_equal(c->objects_depot, 64);
+	assert_int_equal(s->totals.inconsistent, 2);
+	sheaves->capacity = ~0u;
+	sheaves->nr_nodes = ~0u;
+	fake_state(&f, 192, 0)->spare = (struct sheaf *)8;
+	c = take(192);
+	assert_int_equal(c->capacity, SHEAVES_MAX_CAPACITY);
+	assert_int_equal(c->objects_cpu, 29);
+	assert_int_equal(s->totals.inconsistent, 2);
+	((struct cache *)fake_at(&f, fake_cache_addr(&f, 192)))->front.state = (void *)8;
+	c = take(192);
+	assert_int_equal(c->objects_depot, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +465,7 @@ int main(void)
 		FAKE_TEST(test_wild_layouts),	 FAKE_TEST(test_wild_words),
 		FAKE_TEST(test_too_many_cpus),	 FAKE_TEST(test_queues),
 		FAKE_TEST(test_largest_queues),	 FAKE_TEST(test_wild_queues),
+		FAKE_TEST(test_sheaves),	 FAKE_TEST(test_wild_sheaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,7 +185,7 @@ static void test_nothing(void **state)
 	assert_string_equal(show("ctor"), "");
 }
 
-/* The names of the kernel: 30 of Linux 6.18, 26 counters, failslab and skip_kfence. */
+/* The names of the kernel: 30 of Linux 6.18, the counters, failslab and skip_kfence. */
 static void test_table(void **state)
 {
 	unsigned int count = 0;
