@@ -3,13 +3,13 @@
  * front/sheaves.c - objects from a CPU's main sheaf, and into it (spec A3, A4)
  *
  * Why:        docs/adr/0049.
- * Data:       see front/sheaves.h.
+ * Data:       see front/sheaves.h; the tables front_sheaves_ops and front_sheaves_618_ops.
  * Invariants: see front/sheaves.h. Checked by sheaves_check().
  * Locks:      sheaf_lock of the running CPU, which is only tried: who does not get it goes past the
  *             sheaves, and waits for nobody.
- * Flow:       called through front_sheaves_ops; called by sheaves_bulk.c, sheaves_lent.c,
- *             sheaves_rcu.c and sheaves_swap.c; calls sheaves_swap.c, sheaves_all.c,
- *             sheaves_barn.c, sheaves_bulk.c, and the front below: none.c (7.0), cpuslab.c (6.18).
+ * Flow:       called by sheaves_bulk.c, sheaves_lent.c, sheaves_rcu.c and sheaves_swap.c; calls
+ *             sheaves_swap.c, sheaves_all.c, sheaves_barn.c, sheaves_bulk.c, and the front below:
+ *             none.c (7.0), cpuslab.c (6.18).
  *
  * Contract. Everything of a CPU's sheaves changes under its sheaf_lock, and everything of a barn
  * under its lock: no step is lock-free. A thread that holds a CPU's lock may be moved to another
