@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/nolock_exchange_test.c - one object out of SLUB's slabs and back without waiting, with delays
- * before each exchange of a slab's words, and between the try of a lock and what it guards
+ * race/nolock_exchange_test.c - one object out of SLUB's slabs and back without waiting, with
+ * delays before each exchange of a slab's words, and between the try of a lock and what it guards
  *
  * engine/slub/try.c is compiled into this file with the exchange wrapped: the thread may yield
  * before it, so that threads which refill and flush get in between. Objects are stamped; in the end
