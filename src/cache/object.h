@@ -9,7 +9,7 @@
  *             marks. __GFP_ZERO clears object_size bytes, the largest of all merged users (spec
  *             5.9).
  * Locks:      none held here.
- * Flow:       included by cache/; called by array.c, watch.c, kfree_bulk.c, kmalloc.c, lent.c and
+ * Flow:       included by cache/; called by array.c, kfree_bulk.c, kmalloc.c, lent.c, nolock.c and
  *             grace/sheaf_free.c; calls the front. Rare cases are out of line, in alloc.c and
  *             free.c. Nested calls: page/nested.h.
  *

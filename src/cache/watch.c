@@ -7,7 +7,7 @@
  *             never by the bits, which may have changed since it was allocated.
  * Locks:      none held here. Bits are read once at the start of an allocation; if they change
  *             meanwhile, it is still right to go by the old ones (debug.c says why).
- * Flow:       called by alloc.c, array.c, free.c, kmalloc.c, lent.c, malloc/debug.c and
+ * Flow:       called by alloc.c, array.c, free.c, kmalloc.c, lent.c, nolock.c, malloc/debug.c and
  *             malloc/slow.c for caches whose watch is not 0; calls failslab.c, debug/, the front
  *             or past it the engine, instrument.c.
  */

@@ -6,7 +6,7 @@
  * Invariants: a class with a magic is a kmalloc cache with arrays, whose slabs begin at
  *             multiples of their size.
  * Locks:      none.
- * Flow:       included by kmalloc.c and kfree_bulk.c; calls arch/malloc_rseq.h.
+ * Flow:       included by kmalloc.c, kfree_bulk.c and nolock.c; calls arch/malloc_rseq.h.
  *
  * The page's class byte names the cache; it is 0 for caches of programs and for page runs. 0 has no
  * magic, so that these frees miss. NULL and ZERO_SIZE_PTR lie in no page. The base is loaded once,

@@ -7,8 +7,8 @@
  * Invariants: they are created together by kmalloc_init() and never destroyed. Each index has a
  *             cache, its own or that of the engine's smallest size.
  * Locks:      none of its own.
- * Flow:       called by kfree_bulk.c, rows.c, cache.h, cache/grace/check.c and api/; calls
- *             alloc.c, free.c, heap.c, rows.c, watch.c, debug/pages/pages.c for more than two
+ * Flow:       called by kfree_bulk.c, nolock.c, rows.c, cache.h, cache/grace/check.c and api/;
+ *             calls alloc.c, free.c, heap.c, rows.c, watch.c, debug/pages/pages.c for more than two
  *             pages.
  *
  * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,

@@ -6,7 +6,7 @@
  * Invariants: type and class bytes are written before any object's address leaves this file, and
  *             cleared by pcp_free() after the last object has come back.
  * Locks:      list_lock for colour_next; the slab itself is private here.
- * Flow:       called by refill.c, free.c, reap.c; calls index.c, page/pcp.c.
+ * Flow:       called by refill.c, free.c, reap.c, try.c; calls index.c, page/pcp.c.
  */
 #include "engine/slab/slab.h"
 #include "engine/typesafe.h"

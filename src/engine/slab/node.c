@@ -7,7 +7,7 @@
  *             the number of isolated slabs.
  *             Checked by slab_check().
  * Locks:      list_lock, but for new and delete.
- * Flow:       called by refill.c, free.c, reap.c, slab.c; calls page/meta.c.
+ * Flow:       called by refill.c, free.c, reap.c, slab.c, try.c; calls page/meta.c.
  */
 #include "engine/slab/slab.h"
 #include "page/meta.h"

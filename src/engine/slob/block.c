@@ -6,7 +6,7 @@
  * Invariants: the size is what was asked for; the owner is 0 for blocks of slob_block_alloc(), else
  *             the number of the cache.
  * Locks:      slob_heap.lock; headers belong to whoever has the object.
- * Flow:       called by slob.c and through slob_1991_heap_ops; calls heap.c.
+ * Flow:       called by slob.c, try.c and through slob_1991_heap_ops; calls heap.c.
  *
  * The kernel leaves the upper half of the header empty. Here it holds the owner, so that objects of
  * size-class caches, which a program frees by their address alone, find home.

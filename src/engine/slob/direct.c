@@ -5,7 +5,7 @@
  * Data:       struct page of type SLAB with one object, which is in use.
  * Invariants: slob.nr_direct is the number of these blocks.
  * Locks:      none: a block belongs to whoever has its object.
- * Flow:       called by slob.c; calls heap.c for pages.
+ * Flow:       called by slob.c and try.c; calls heap.c for pages.
  *
  * The kernel does not mark such pages at all; here they are slabs of one object, so that the
  * address leads to the cache.

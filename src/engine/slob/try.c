@@ -7,7 +7,7 @@
  * Invariants: as in slob.c. A page whose free list cannot be right is passed over, for an ordinary
  *             call to report.
  * Locks:      the heap's lock, which is tried; a new page is fetched under it.
- * Flow:       called through slob_ops and slob_1991_ops; calls heap.c, block.c, direct.c.
+ * Flow:       called through slob_1991_ops; calls heap.c, block.c, direct.c.
  */
 #include "engine/slob/slob.h"
 

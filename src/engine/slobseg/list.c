@@ -6,7 +6,7 @@
  * Invariants: in one hold of the lock a page that fills leaves its list, one that was full comes
  *             back to the head, and one that empties leaves for good.
  * Locks:      slobseg.lock for a whole batch; dropped while a new page is made.
- * Flow:       called by slobseg.c and pow2.c; calls page.c.
+ * Flow:       called by slobseg.c, direct.c and pow2.c; calls page.c.
  *
  * The page at the head of a list is used until it is full, the object freed last is the first to be
  * taken again, and no empty page is kept. There is no second look at the list after the lock was
