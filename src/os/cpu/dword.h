@@ -7,7 +7,8 @@
  *             Each of them may be read at any time; a pair that was read is
  *             proved by dword_cas() only.
  * Locks:      none where the CPU has the instruction; else see dword.c.
- * Flow:       called by cache/fork.c, engine/slub/slab.h and engine/slub/try.c; calls arch/dwcas.h, os/lock/lock.c.
+ * Flow:       called by cache/fork.c, engine/slub/slab.h and engine/slub/try.c; calls arch/dwcas.h,
+ *             os/lock/lock.c.
  */
 #ifndef OS_DWORD_H
 #define OS_DWORD_H
