@@ -26,10 +26,15 @@
 #define MOVING 1ul /* in size, which is a multiple of the page size */
 #define NOWHERE (~0ul)
 
+/* As large as a power of two, since a page is divided into slots. */
 struct large_block {
 	uintptr_t addr; /* 0: empty slot */
 	size_t size;	/* bytes, or'ed with MOVING */
+	uint32_t note;	/* see large_exchange_note(); 0: none */
+	uint64_t unused;
 };
+
+BUILD_ASSERT(sizeof(struct large_block) == 32);
 
 static struct lock large_lock = { 0, RANK_LARGE };
 static struct large_block *table; /* large_lock */
@@ -58,13 +63,13 @@ static unsigned long find_locked(uintptr_t addr, bool moving)
 	return NOWHERE;
 }
 
-static void insert_locked(uintptr_t addr, size_t size)
+static void insert_locked(uintptr_t addr, size_t size, uint32_t note)
 {
 	unsigned long slot = home_slot(addr);
 
 	while (table[slot].addr)
 		slot = (slot + 1) & (nr_slots - 1);
-	table[slot] = (struct large_block){ addr, size };
+	table[slot] = (struct large_block){ addr, size, note, 0 };
 	nr_entries++;
 }
 
@@ -108,7 +113,7 @@ static bool reserve_slot_locked(void)
 	nr_entries = 0;
 	for (i = 0; i < old_slots; i++)
 		if (old[i].addr)
-			insert_locked(old[i].addr, old[i].size);
+			insert_locked(old[i].addr, old[i].size, old[i].note);
 	if (old)
 		os_release(old, old_slots * sizeof(*old));
 	return true;
@@ -170,7 +175,7 @@ void *large_alloc(size_t size, size_t align, bool *zeroed)
 	lock_acquire(&large_lock);
 	entered = reserve_slot_locked();
 	if (entered)
-		insert_locked((uintptr_t)p, mapped);
+		insert_locked((uintptr_t)p, mapped, 0);
 	lock_release(&large_lock);
 	if (!entered) {
 		os_release(p, mapped);
@@ -229,6 +234,24 @@ size_t large_size(const void *p)
 size_t large_size_around(const void *p)
 {
 	return look_up(p, size_around_locked);
+}
+
+size_t large_exchange_note(const void *p, uint32_t note, uint32_t *old)
+{
+	unsigned long slot;
+	size_t size = 0;
+
+	if (load_relaxed(&large_counters.count) == 0) /* as in look_up() */
+		return 0;
+	lock_acquire(&large_lock);
+	slot = find_locked((uintptr_t)p, false);
+	if (slot != NOWHERE) {
+		size = table[slot].size;
+		*old = table[slot].note;
+		table[slot].note = note;
+	}
+	lock_release(&large_lock);
+	return size;
 }
 
 /* Out of the table; its size, 0: there is no such block. */
@@ -292,12 +315,14 @@ static size_t begin_resize(uintptr_t addr)
 static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 {
 	unsigned long slot;
+	uint32_t note;
 
 	lock_acquire(&large_lock);
 	slot = find_locked(old_addr, true);
 	CHECK(slot != NOWHERE);
+	note = table[slot].note;
 	remove_locked(slot);
-	insert_locked(new_addr, new_size);
+	insert_locked(new_addr, new_size, note);
 	lock_release(&large_lock);
 }
 

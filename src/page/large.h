@@ -36,6 +36,11 @@ size_t large_size(const void *p);
  * above. Looks at all of them.
  */
 size_t large_size_around(const void *p);
+/*
+ * Each block has a number for the caller's use, 0 at first: stores another one, and says what was
+ * there. Returns mapped bytes; 0: p starts no large block, and nothing was done.
+ */
+size_t large_exchange_note(const void *p, uint32_t note, uint32_t *old);
 bool large_free(void *p);
 /* The same; its pages go back to the system at once. */
 bool large_discard(void *p);

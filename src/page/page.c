@@ -12,6 +12,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "page/ext.h"
 #include "page/page.h"
 
 /* So far away that page_index() of any pointer is beyond limit 0. */
@@ -63,6 +64,7 @@ void page_set_class(struct page *page, unsigned long nr_pages, unsigned char cla
 void page_forget_block(struct page *page, unsigned long nr_pages)
 {
 	page_set_class(page, nr_pages, USLAB_ID_NONE);
+	page_ext_forget(page);
 	for (unsigned long i = 0; i < nr_pages; i++)
 		store_relaxed(&page[i].type, PAGE_NONE);
 }

@@ -11,6 +11,8 @@
 #include "fixture.h"
 #include "threads.h"
 
+#define MANY_NOTES 500
+
 IN_CHILD(a_block_is_known_by_its_start)
 {
 	char *p = large_alloc(5 * MIB - 3, 0, NULL);
@@ -29,6 +31,33 @@ IN_CHILD(a_block_is_known_by_its_start)
 	CHILD_CHECK(large_size_around(p + 16) == 0);
 	CHILD_CHECK(large_count() == 0 && large_bytes() == 0);
 	large_check();
+}
+
+/* Through all that moves entries, and not to the next block at the address. */
+IN_CHILD(a_block_has_a_note)
+{
+	static char *p[MANY_NOTES];
+	uint32_t old = 1;
+
+	CHILD_CHECK(large_exchange_note(&old, 7, &old) == 0 && old == 1);
+	for (uint32_t i = 0; i < MANY_NOTES; i++) {
+		p[i] = large_alloc(PAGE_SIZE, 0, NULL);
+		CHILD_CHECK(p[i] && large_exchange_note(p[i], i + 1, &old) && old == 0);
+	}
+	CHILD_CHECK(large_exchange_note(p[0] + 1, 7, &old) == 0);
+	p[3] = large_resize(p[3], 64 * PAGE_SIZE, true);
+	for (uint32_t i = 0; i < MANY_NOTES; i++) {
+		CHILD_CHECK(large_exchange_note(p[i], 0, &old) && old == i + 1);
+		CHILD_CHECK(large_exchange_note(p[i], i + 1, &old) && old == 0);
+	}
+	for (uint32_t i = 0; i < MANY_NOTES; i += 2)
+		CHILD_CHECK(large_free(p[i]));
+	large_check();
+	for (uint32_t i = 0; i < MANY_NOTES; i += 2) {
+		p[i] = large_alloc(PAGE_SIZE, 0, NULL);
+		CHILD_CHECK(large_exchange_note(p[i], 0, &old) && old == 0);
+		CHILD_CHECK(large_exchange_note(p[i + 1], 0, &old) && old == i + 2);
+	}
 }
 
 IN_CHILD(alignment_is_kept_and_costs_nothing)
@@ -251,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_block_is_known_by_its_start),
+		cmocka_unit_test(a_block_has_a_note),
 		cmocka_unit_test(alignment_is_kept_and_costs_nothing),
 		cmocka_unit_test(many_blocks_are_kept_apart),
 		cmocka_unit_test(resizing_keeps_the_contents),
