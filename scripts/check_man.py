@@ -6,7 +6,8 @@ from check_references import line_of, texts
 
 SECTIONS = ("NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "ERRORS", "ATTRIBUTES", "COST",
             "SOURCE", "EXAMPLE", "SEE ALSO")
-OUT_OF_LINE = re.compile(r"uslab_(cache|kv?malloc|kv?realloc)(_|$)")  # what inline functions call, not programs
+# What inline functions and macros call, not programs.
+OUT_OF_LINE = re.compile(r"uslab_((cache|kv?malloc|kv?realloc|alloc_tags?)(_|$)|mem_profiling_on$)")
 SAFETY = ("Threads", "Signal handlers", "fork")
 MALLOC_PAGE = "docs/man/uslab-malloc.3.scd"
 NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
@@ -28,7 +29,7 @@ def declared(tree):
         text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)),
                       tree.source(path).text, flags=re.S)
         for match in re.finditer(r"^[ \t]*#[ \t]*define (\w+)\(", text, re.M):
-            if not match.group(1).lower().startswith("uslab_"):
+            if not re.match(r"uslab_|\w+_noprof$", match.group(1), re.I):  # _noprof: as without
                 # a macro in front of a function does not hide that
                 found.setdefault(match.group(1), (path, text.count("\n", 0, match.start()) + 1, None))
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", lambda m: "\n" * m.group(0).count("\n"), text,

@@ -24,7 +24,6 @@ HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.
 # (pattern of whole names, reason): the first that matches. Names that match none have to be there.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
     (r"kvfree_rcu_init|kfree_rcu_scheduler_running", "internal: how the kernel itself starts RCU"),
-    (r"SLAB_NO_OBJ_EXT", "not there yet: profiling, for which the kernel's objects have extensions"),
     (r"kmem_cache_init(_late)?|kmalloc_(caches|index|type)|NR_KMALLOC_TYPES|KMALLOC_NOT_NORMAL_BITS"
      r"|SLAB_OBJ_MIN_SIZE|arch_slab_minalign", "internal: how the kernel itself finds its caches"),
     (r"kmalloc_large(_node)?", "internal: kmalloc() calls it; gone from the header since 6.10"),
@@ -36,6 +35,7 @@ ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
 BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
     (r"SLAB_TYPESAFE_BY_RCU", "the program has to bind an RCU (*uslab_set_rcu(3)*)"),
     (r"SLAB_(FAILSLAB|KASAN|SKIP_KFENCE)", "a cache with it is refused (EINVAL)"),
+    (r"SLAB_NO_OBJ_EXT", "its objects are not counted by allocation profiling"),
     (r"SLAB_(MEM_SPREAD|DEBUG_OBJECTS)", "without effect"),
     (r"SLAB_(CACHE_DMA|CACHE_DMA32|ACCOUNT)", "keeps caches apart, the memory is the same"),
 ))

@@ -76,4 +76,18 @@ USLAB_API const char *kvasprintf_const(gfp_t flags, const char *format, va_list 
 }
 #endif
 
+/* With tags, see <uslab/alloc_tag.h>. */
+#ifdef USLAB_MEM_ALLOC_PROFILING
+#define kmemdup(...) USLAB_TAGGED(false, (kmemdup)(__VA_ARGS__))
+#define kvmemdup(...) USLAB_TAGGED(false, (kvmemdup)(__VA_ARGS__))
+#define kmemdup_array(...) USLAB_TAGGED(false, (kmemdup_array)(__VA_ARGS__))
+#define kmemdup_nul(...) USLAB_TAGGED(false, (kmemdup_nul)(__VA_ARGS__))
+#define kstrdup(...) USLAB_TAGGED(false, (kstrdup)(__VA_ARGS__))
+#define kstrndup(...) USLAB_TAGGED(false, (kstrndup)(__VA_ARGS__))
+#define kstrdup_const(...) USLAB_TAGGED(false, (kstrdup_const)(__VA_ARGS__))
+#define kasprintf(...) USLAB_TAGGED(false, (kasprintf)(__VA_ARGS__))
+#define kvasprintf(...) USLAB_TAGGED(false, (kvasprintf)(__VA_ARGS__))
+#define kvasprintf_const(...) USLAB_TAGGED(false, (kvasprintf_const)(__VA_ARGS__))
+#endif
+
 #endif /* USLAB_KSTRING_H */

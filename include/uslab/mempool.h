@@ -212,8 +212,95 @@ USLAB_MUST_CHECK USLAB_INLINE mempool_t *mempool_create_page_pool(int min_nr, in
 	return mempool_create(min_nr, mempool_alloc_pages, mempool_free_pages, (void *)(long)order);
 }
 
+/*
+ * ---- with tags, see <uslab/alloc_tag.h> ----
+ *
+ * Elements of the functions above are counted for who gets them first; one that is kept when it is
+ * freed stays counted. What the macros call; signal handlers may call the first.
+ */
+struct alloc_tag;
+USLAB_API void uslab_alloc_tag_add_elements(struct alloc_tag *tag, const mempool_t *pool, size_t nr,
+					    void *const *elements);
+USLAB_API void uslab_alloc_tag_add_pool(struct alloc_tag *tag, const mempool_t *pool);
+
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef USLAB_MEM_ALLOC_PROFILING
+/* names: a tag, the pool, what the call returns */
+#define USLAB_TAGGED_ELEMENT(id, pool, call) \
+	USLAB_TAGGED_ELEMENT1(USLAB_CAT(uslab_tag_, id), USLAB_CAT(uslab_p_, id), pool, call)
+#define USLAB_TAGGED_ELEMENT1(tag, p, pool, call)                          \
+	__extension__({                                                    \
+		DEFINE_ALLOC_TAG(tag);                                     \
+		void *p = (call);                                          \
+		if (p && mem_alloc_profiling_enabled())                    \
+			uslab_alloc_tag_add_elements(&tag, (pool), 1, &p); \
+		p;                                                         \
+	})
+#define USLAB_TAGGED_ELEMENTS(id, pool, nr, p, call)                                            \
+	USLAB_TAGGED_ELEMENTS1(USLAB_CAT(uslab_tag_, id), USLAB_CAT(uslab_r_, id), pool, nr, p, \
+			       call)
+#define USLAB_TAGGED_ELEMENTS1(tag, ret, pool, nr, p, call)                    \
+	__extension__({                                                        \
+		DEFINE_ALLOC_TAG(tag);                                         \
+		int ret = (call);                                              \
+		if (!ret && mem_alloc_profiling_enabled())                     \
+			uslab_alloc_tag_add_elements(&tag, (pool), (nr), (p)); \
+		ret;                                                           \
+	})
+#define USLAB_TAGGED_INIT(id, pool, call) \
+	USLAB_TAGGED_INIT1(USLAB_CAT(uslab_tag_, id), USLAB_CAT(uslab_r_, id), pool, call)
+#define USLAB_TAGGED_INIT1(tag, ret, pool, call)                \
+	__extension__({                                         \
+		DEFINE_ALLOC_TAG(tag);                          \
+		int ret = (call);                               \
+		if (!ret && mem_alloc_profiling_enabled())      \
+			uslab_alloc_tag_add_pool(&tag, (pool)); \
+		ret;                                            \
+	})
+#define USLAB_TAGGED_POOL(id, call) \
+	USLAB_TAGGED_POOL1(USLAB_CAT(uslab_tag_, id), USLAB_CAT(uslab_p_, id), call)
+#define USLAB_TAGGED_POOL1(tag, p, call)                   \
+	__extension__({                                    \
+		DEFINE_ALLOC_TAG(tag);                     \
+		mempool_t *p = (call);                     \
+		if (p && mem_alloc_profiling_enabled())    \
+			uslab_alloc_tag_add_pool(&tag, p); \
+		p;                                         \
+	})
+
+/* pool and elements are evaluated twice. */
+#define mempool_alloc(pool, flags) \
+	USLAB_TAGGED_ELEMENT(__COUNTER__, pool, (mempool_alloc)(pool, flags))
+#define mempool_alloc_preallocated(pool) \
+	USLAB_TAGGED_ELEMENT(__COUNTER__, pool, (mempool_alloc_preallocated)(pool))
+#define mempool_alloc_bulk(pool, elements, count, allocated)      \
+	USLAB_TAGGED_ELEMENTS(__COUNTER__, pool, count, elements, \
+			      (mempool_alloc_bulk)(pool, elements, count, allocated))
+#define mempool_init_node(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init_node)(pool, __VA_ARGS__))
+#define mempool_init(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init)(pool, __VA_ARGS__))
+#define mempool_init_slab_pool(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init_slab_pool)(pool, __VA_ARGS__))
+#define mempool_init_kmalloc_pool(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init_kmalloc_pool)(pool, __VA_ARGS__))
+#define mempool_init_kvmalloc_pool(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init_kvmalloc_pool)(pool, __VA_ARGS__))
+#define mempool_init_page_pool(pool, ...) \
+	USLAB_TAGGED_INIT(__COUNTER__, pool, (mempool_init_page_pool)(pool, __VA_ARGS__))
+#define mempool_create_node(...) USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_node)(__VA_ARGS__))
+#define mempool_create(...) USLAB_TAGGED_POOL(__COUNTER__, (mempool_create)(__VA_ARGS__))
+#define mempool_create_slab_pool(...) \
+	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_slab_pool)(__VA_ARGS__))
+#define mempool_create_kmalloc_pool(...) \
+	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_kmalloc_pool)(__VA_ARGS__))
+#define mempool_create_kvmalloc_pool(...) \
+	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_kvmalloc_pool)(__VA_ARGS__))
+#define mempool_create_page_pool(...) \
+	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_page_pool)(__VA_ARGS__))
 #endif
 
 #endif /* USLAB_MEMPOOL_H */

@@ -56,7 +56,8 @@ extern "C" {
 #define USLAB_MUST_CHECK __attribute__((__warn_unused_result__))
 
 /*
- * Cache flags: values of Linux 6.1, include/linux/slab.h (NO_MERGE: of 6.5). What they do here:
+ * Cache flags: values of Linux 6.1, include/linux/slab.h (NO_MERGE: of 6.5; NO_OBJ_EXT, which has
+ * none in other kernels than its own: ours). What they do here:
  *
  * CONSISTENCY_CHECKS, RED_ZONE, POISON, STORE_USER, TRACE: debug flags F Z P U T of
  * uslab_set_debug(), from the start; such a cache leaves the fast path. HWCACHE_ALIGN: objects do
@@ -65,11 +66,12 @@ extern "C" {
  * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags,
  * and tools show them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller
  * slabs, as in the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded
- * ones. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect. TYPESAFE_BY_RCU: memory of objects
- * is nothing else until a grace period after their free; they do not merge; refused (EOPNOTSUPP)
- * unless an RCU is bound, see <uslab/rcu.h>. All others are refused (EINVAL): they are internal to
- * the kernel, or switched on otherwise (FAILSLAB: debug flag A; SKIP_KFENCE: a file of
- * uslab-fs(1)).
+ * ones. NO_OBJ_EXT: its objects are not counted by allocation profiling (<uslab/alloc_tag.h>); it
+ * merges only with caches of that flag. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect.
+ * TYPESAFE_BY_RCU: memory of objects is nothing else until a grace period after their free; they do
+ * not merge; refused (EOPNOTSUPP) unless an RCU is bound, see <uslab/rcu.h>. All others are refused
+ * (EINVAL): they are internal to the kernel, or switched on otherwise (FAILSLAB: debug flag A;
+ * SKIP_KFENCE: a file of uslab-fs(1)).
  */
 typedef unsigned int slab_flags_t;
 
@@ -95,6 +97,7 @@ typedef unsigned int slab_flags_t;
 #define SLAB_KASAN 0x08000000u
 #define SLAB_NO_USER_FLAGS 0x10000000u
 #define SLAB_SKIP_KFENCE 0x20000000u
+#define SLAB_NO_OBJ_EXT 0x40000000u
 
 /* Result of a request for zero bytes: not NULL, not to be touched, accepted by kfree. */
 #define ZERO_SIZE_PTR ((void *)16)
@@ -773,6 +776,9 @@ USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 #include <uslab/manage.h>
 #ifdef USLAB_KMALLOC_PARTITION
 #include <uslab/partition.h>
+#endif
+#ifdef USLAB_MEM_ALLOC_PROFILING
+#include <uslab/alloc_tag.h>
 #endif
 
 #endif /* USLAB_SLAB_H */

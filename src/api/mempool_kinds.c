@@ -5,8 +5,8 @@
  * Data:       a table of the kinds, const.
  * Invariants: contents of an element are nobody's while the pool keeps it.
  * Locks:      none.
- * Flow:       called by mempool_api.c and programs; calls init.c, resize_api.c, cache/alloc.c,
- *             cache/free.c, cache/kmalloc/kmalloc.c.
+ * Flow:       called by mempool_api.c, profile_api.c and programs; calls init.c,
+ *             resize_api.c, cache/alloc.c, cache/free.c, cache/kmalloc/kmalloc.c.
  */
 #include "api/mempool.h"
 

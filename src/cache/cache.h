@@ -41,16 +41,18 @@ enum cache_watch {
 	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
 	WATCH_PROBES = 4, /* a tracer is attached to our probes */
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants a notification for each object */
-	WATCH_CLOSED = 15,
+	WATCH_TAGS_CLOSED = 512, /* see cache_watch_tags_locked() */
+	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
 	/* The front is closed, or is being closed or opened: all calls go past it. */
 	WATCH_PAST_FRONT = 128,
+	WATCH_TAGS = 256, /* some objects are counted (profile/profile.h): each free looks */
 };
 
 /* Those that matter to allocations: where an object comes from, not where others lie. */
-#define WATCH_ALLOC (~(unsigned int)(WATCH_ROUTE | WATCH_SAMPLE))
+#define WATCH_ALLOC (~(unsigned int)(WATCH_ROUTE | WATCH_SAMPLE | WATCH_TAGS))
 
 struct slab_sheaf; /* lent.h */
 

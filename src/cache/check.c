@@ -12,6 +12,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/profile/profile.h"
 #include "debug/pages/blocks.h"
 
 static void heap_check(const struct engine_heap *heap)
@@ -29,6 +30,7 @@ static void check_watch(const struct cache *c)
 	CHECK(closed || !(c->watch & WATCH_PAST_FRONT) ||
 	      (c->engine.debug && cache_marks_behind(c)));
 	CHECK(!(c->watch & WATCH_PAST_FRONT) == !(c->front.closed & FRONT_CLOSED));
+	CHECK(!(c->watch & WATCH_TAGS_CLOSED) || c->watch & WATCH_TAGS);
 	CHECK(c->engine.debug || !(c->watch & (WATCH_ROUTE | WATCH_DEBUG)));
 	CHECK(!(c->watch & WATCH_DEBUG) || (c->engine.debug->flags && c->engine.debug->layout));
 }
@@ -53,6 +55,7 @@ void cache_check_all(void)
 	grace_check();
 	cache_heaps_each(heap_check);
 	blocks_check();
+	profile_check();
 	cache_unlock();
 	instrument_leave();
 }

@@ -19,6 +19,7 @@
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
+#include "cache/profile/profile.h"
 #include "os/process/die.h"
 #include "page/meta.h"
 #include "page/pcp.h"
@@ -30,7 +31,7 @@
 	 SLAB_TYPESAFE_BY_RCU | SLAB_DEBUG_OBJECTS | SLAB_RED_ZONE | SLAB_POISON |  \
 	 SLAB_STORE_USER | SLAB_TRACE | SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD | \
 	 SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT | SLAB_ACCOUNT |   \
-	 SLAB_NO_USER_FLAGS)
+	 SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT)
 
 static void copy_name(char *to, const char *name)
 {
@@ -240,6 +241,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	cache_register_locked(c);
 	instrument_created_locked(c);
 	guard_created_locked(c);
+	profile_created_locked(c);
 	*handle = c->handle;
 	return 0;
 }

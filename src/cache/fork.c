@@ -16,6 +16,7 @@
 #include "cache/lent.h"
 #include "cache/mempool/elements.h"
 #include "cache/pressure.h"
+#include "cache/profile/sites.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
@@ -73,6 +74,7 @@ static void each_lock(void (*act)(struct lock *l))
 	pcp_each_lock(act);   /* they are held while the zones' are taken */
 	buddy_each_lock(act); /* a purge, under its lock, gives kept mappings back: before keep's */
 	large_each_lock(act);
+	sites_each_lock(act); /* they are held over metadata's */
 	kfence_each_lock(act);
 	stacks_each_lock(act);
 	meta_each_lock(act);

@@ -15,6 +15,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
+#include "cache/profile/profile.h"
 #include "debug/report/mistake.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
@@ -83,6 +84,8 @@ static int init_floors(void)
 	start_realtime(cache_defaults.realtime_bytes);
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	instrument_init();
+	if (profile_start())
+		os_say("USLAB_CONF: mem_profiling: no memory for its table");
 	ret = guard_start();
 	if (ret)
 		os_say("USLAB_CONF: kfence: %s",

@@ -115,6 +115,13 @@ bool cache_no_higher_order(void);
 /* Objects may lie in debug slabs and guarded pages from now on. 0 or -ENOMEM. */
 int cache_route_locked(struct cache *c);
 
+/*
+ * From now on each free of an object of the cache takes the slow paths, or (off) may be a hit
+ * again. Of caches whose inline frees could be hits the front is closed, but if they were made
+ * while profiling was on.
+ */
+cold void cache_watch_tags_locked(struct cache *c, bool on);
+
 /* ---- debug.c ---- */
 
 #define CACHE_DEBUG_FLAGS (DEBUG_SLAB_FLAGS | SLAB_FAILSLAB)

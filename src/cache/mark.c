@@ -12,6 +12,7 @@
 #include "base/atomic.h"
 #include "base/mark.h"
 #include "cache/internal.h"
+#include "cache/profile/sites.h"
 #include "debug/kfence/kfence.h"
 #include "engine/slub/slub.h"
 #include "front/array.h"
@@ -69,16 +70,18 @@ bool cache_marks_behind(const struct cache *c)
 /*
  * The inline hit paths need a place in the object where nothing else lies. kmalloc() has its own,
  * constant one, and frees by address read no bytes of objects whose class has no magic. Guarded
- * objects may end where their page does. Hardened caches have no inline hit path.
+ * objects may end where their page does. Hardened caches have no inline hit path, nor have caches
+ * that are made while profiling is on: their frees can look at each object, and the front works.
  */
 void cache_place_mark_locked(struct cache *c)
 {
 	bool by_size = cache_is_by_size(c);
+	bool profiled = uslab_mem_profiling_on && !cache_is_by_address(c);
 
 	c->engine.mark = mark_offset(&c->engine, by_size);
-	if (by_size && !used_are_kept() && c->engine.size >= sizeof(void *))
+	if (by_size && !profiled && !used_are_kept() && c->engine.size >= sizeof(void *))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
-	else if (by_size || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+	else if (by_size || !c->engine.mark || profiled || (cache_marks_behind(c) && kfence_is_on()))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
 	else
 		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
@@ -89,8 +92,8 @@ static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;
 
-	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
-	    e->layout->colour_off)
+	if (c->watch & WATCH_TAGS || e->mark != USLAB_MARK_OFFSET ||
+	    c->front.ops != &front_array_ops || e->layout->colour_off)
 		return 0;
 	return UINT64_MAX / e->size + 1;
 }
@@ -99,7 +102,8 @@ void cache_check_frees_locked(struct cache *c)
 {
 	if (c->front.id >= USLAB_ID_FIRST_FREE)
 		return;
+	/* without a mask no run of frees is a hit, without a magic no single one */
 	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
-		      (PAGE_SIZE << c->engine.layout->order) - 1);
+		      c->watch & WATCH_TAGS ? 0 : (PAGE_SIZE << c->engine.layout->order) - 1);
 	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
 }

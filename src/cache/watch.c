@@ -17,6 +17,7 @@
 #include "cache/lent.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
+#include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "front/array.h"
@@ -354,6 +355,7 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 		return;
 	if (!cache_receive(c, obj, caller))
 		return;
+	profile_drop(c, obj);
 	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with cache_watch_locked() */
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	else
@@ -386,7 +388,14 @@ static void free_guarded(struct cache *c, const struct page *page, void *obj, co
 {
 	if (page->engine != &c->engine)
 		say_foreign(c, container_of(page->engine, struct cache, engine), obj);
+	profile_drop(c, obj);
 	kfence_free(obj, caller);
+}
+
+static void free_debug(struct cache *c, void *obj, const void *caller)
+{
+	profile_drop(c, obj);
+	debug_free(&c->engine, obj, caller);
 }
 
 void cache_free_watched(struct cache *c, void *obj, const void *caller)
@@ -400,7 +409,7 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller)
 	else if (!debug_is_slab(page))
 		free_plain(c, page, obj, caller);
 	else if (may_free_debug(c, page, obj))
-		debug_free(&c->engine, obj, caller);
+		free_debug(c, obj, caller);
 	instrument_leave();
 }
 

@@ -16,6 +16,7 @@
 #include "base/bits.h"
 #include "cache/control/control.h"
 #include "cache/lent.h"
+#include "cache/profile/sites.h"
 #include "debug/pages/blocks.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
@@ -71,6 +72,7 @@ static struct uslab_root root = {
 	.reserve = (uint64_t)&reserve_counters,
 	.realtime = (uint64_t)&realtime_counters,
 	.lent = (uint64_t)&lent_sheaves,
+	.sites = (uint64_t)&sites_table,
 	.filters = (uint64_t)&os_filters,
 };
 

@@ -18,7 +18,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 4
+#define USLAB_ROOT_VERSION 5
 
 struct uslab_root {
 	uint64_t magic;
@@ -58,6 +58,7 @@ struct uslab_root {
 	uint64_t reserve;    /* struct reserve_counters */
 	uint64_t realtime;   /* struct realtime_counters */
 	uint64_t lent;	     /* struct list_head of struct slab_sheaf (cache/lent.h) */
+	uint64_t sites;	     /* struct sites ** (cache/profile/sites.h) */
 	uint64_t filters;    /* uint32_t os_filters: of system calls, see os/process/filter.h */
 };
 

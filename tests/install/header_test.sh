@@ -192,6 +192,8 @@ quiet
 quiet -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wno-cpp '-Wno-#warnings'
 quiet -DUSLAB_NO_RSEQ
 quiet -DUSLAB_KMALLOC_PARTITION
+# With a tag in each call.
+quiet -DUSLAB_MEM_ALLOC_PROFILING
 
 # <uslab/cache.hpp> by each standard, also without exceptions and type information, and what it then does.
 hpp=$USLAB_SRC/tests/install/use_containers.cpp

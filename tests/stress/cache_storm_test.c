@@ -31,6 +31,7 @@
 #include "bare.h"
 #include "base/mix.h"
 #include "cache/cache.h"
+#include "cache/profile/profile.h"
 #include "child.h"
 #include "debug/report/report.h"
 #include "os/cpu/cpu.h"
@@ -63,7 +64,11 @@ static cpu_set_t allowed;
 #ifndef STORM_SWITCHES
 #define STORM_SWITCHES 0
 #endif
-static double storm_seconds = STORM_SWITCHES ? 4 : 10;
+/* stress/profile_storm_test.c: every call has a tag, and profiling comes and goes meanwhile */
+#ifndef STORM_PROFILES
+#define STORM_PROFILES 0
+#endif
+static double storm_seconds = STORM_SWITCHES || STORM_PROFILES ? 4 : 10;
 static unsigned long switches;
 static unsigned long ops, threads, forks, handled; /* atomic */
 
@@ -413,6 +418,31 @@ static void *switcher(void *arg)
 	return arg;
 }
 
+/* In the end it is on. */
+static void *profiler(void *arg)
+{
+	uint64_t seed = 98;
+	int ret = 0;
+
+	while (!ret && !load_relaxed(&stop)) {
+		ret = profile_switch(false);
+		usleep((unsigned int)draw(&seed) % 1000);
+		ret = ret ? ret : profile_switch(true);
+		usleep((unsigned int)draw(&seed) % 5000);
+		switches++;
+	}
+	if (ret)
+		wrong("profile_switch", (void *)(intptr_t)ret);
+	return arg;
+}
+
+/* Everything was freed, by whoever: what was counted since it was switched on is 0. */
+static void check_profile(void)
+{
+	for (uint32_t site = 1; sites_table && site <= sites_table->nr; site++)
+		CHILD_CHECK(sites_sum(site).calls == 0 && sites_sum(site).bytes == 0);
+}
+
 /* ---- forks ---- */
 
 /* Works with what it finds; at half-way a child of its own does, too. */
@@ -497,6 +527,7 @@ static void check_end(unsigned long start)
 	cache_check_all();
 	buddy_check();
 	CHILD_CHECK(bytes_out() == start);
+	check_profile();
 	CHILD_CHECK(report_counters.reports == 0);
 }
 
@@ -505,7 +536,7 @@ static void storm(void *arg)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	pthread_t around[WORKERS + 2];
+	pthread_t around[WORKERS + 3];
 	unsigned int nr = WORKERS;
 	unsigned long start;
 	double end;
@@ -523,6 +554,8 @@ static void storm(void *arg)
 	pthread_create(&around[nr++], NULL, shrinker, NULL);
 	if (STORM_SWITCHES)
 		pthread_create(&around[nr++], NULL, switcher, NULL);
+	if (STORM_PROFILES)
+		pthread_create(&around[nr++], NULL, profiler, NULL);
 	for (end = seconds() + storm_seconds; seconds() < end;) {
 		fork_once();
 		usleep(5000);

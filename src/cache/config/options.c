@@ -15,6 +15,7 @@
 #include "cache/debug/failslab.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "engine/slab/slab.h"

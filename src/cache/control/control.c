@@ -8,7 +8,7 @@
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
  * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
  *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
- *             reap.c.
+ *             reap.c, profile.c.
  */
 #include "cache/control/control.h"
 
@@ -20,6 +20,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
+#include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/pages/pages.h"
 #include "os/time/ticker.h"
@@ -225,6 +226,8 @@ static int perform(const struct command *command)
 		return change(command);
 	case CONTROL_VALIDATE:
 		return validate(command);
+	case CONTROL_PROFILE:
+		return profile_switch(command->value != 0);
 	case CONTROL_TRIM:
 		cache_shrink_all();
 		store_relaxed(&control.value, buddy_trim(0));

@@ -52,6 +52,7 @@ enum control_command {
 	CONTROL_TUNE,	  /* argument "LIMIT BATCHCOUNT SHARED" (spec 9.2) */
 	CONTROL_KFENCE,	  /* argument "sample=N": see debug/kfence/kfence.h */
 	CONTROL_TRIM,	  /* all caches, and free pages to the system */
+	CONTROL_PROFILE,  /* value: 1: allocation profiling is switched on; 0: off */
 };
 
 #define CONTROL_TEXT 64

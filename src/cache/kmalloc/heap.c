@@ -16,6 +16,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
+#include "cache/profile/profile.h"
 #include "os/cpu/cpu.h"
 #include "page/used.h"
 
@@ -42,6 +43,7 @@ static void free_block(const struct engine_heap *heap, void *p, const void *call
 	instrument_enter();
 	if (instrument_is_on())
 		instrument_block_free(p, heap->size(p), caller);
+	profile_drop(NULL, p);
 	heap->free(p);
 	instrument_leave();
 }

@@ -29,6 +29,7 @@
 #include "cache/kmalloc/rows.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
+#include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/pages/pages.h"
 #include "front/array.h"
@@ -236,6 +237,7 @@ static bool is_block(const struct cache *c, size_t size)
 {
 	unsigned int watch = load_acquire(&c->watch); /* pairs with cache_watch_locked() */
 
+	watch &= ~(unsigned int)WATCH_TAGS; /* blocks can be counted as well */
 	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
 }
 
@@ -352,6 +354,7 @@ static void free_run(const struct cache_call *call, void *p, const void *caller)
 
 	if (instrument_is_on() && pages_size(p))
 		instrument_block_free(p, pages_size(p), caller);
+	profile_drop(NULL, p);
 	instrument_enter();
 	known = pages_free(p, caller);
 	instrument_leave();

@@ -33,6 +33,7 @@ enum lock_rank {
 	RANK_STACKS = 26,  /* debug/stacks.c */
 	RANK_KFENCE = 27,  /* debug/kfence/kfence.c */
 	RANK_ARENA = 28,   /* page/arena.c growth */
+	RANK_SITES = 29,   /* cache/profile/sites.c */
 	RANK_PAGE = 30,	   /* buddy zone */
 	RANK_LARGE = 31,   /* page/large.c table */
 	RANK_PURGE = 32,   /* page/buddy.c: a block is off its list to be purged */

@@ -7,10 +7,11 @@
  *             to is read by os_readable_copy() only, but for an object whose code the
  *             caller knows to be in use.
  * Locks:      none; no allocation; safe in a signal handler.
- * Flow:       called by symbol_text.c, debug/report/symbol_names.c, debug/report/report.c and
- *             os/unwind/; calls os/memory/readable.c, and _dl_find_object(3), which libc has since
- *             glibc 2.35. Elsewhere nothing is found: dl_iterate_phdr(3) and dladdr(3) take the
- *             loader's lock, which a signal handler must not.
+ * Flow:       called by symbol_text.c, cache/profile/sites.c, debug/report/symbol_names.c,
+ *             debug/report/report.c and os/unwind/; calls os/memory/readable.c, and
+ *             _dl_find_object(3), which libc has since glibc 2.35. Elsewhere nothing is found:
+ *             dl_iterate_phdr(3) and dladdr(3) take the loader's lock, which a signal handler must
+ *             not.
  */
 #ifndef OS_OBJECT_H
 #define OS_OBJECT_H

@@ -21,7 +21,7 @@ IN_CHILD(test_flags)
 				       SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |
 				       SLAB_CONSISTENCY_CHECKS | SLAB_MEM_SPREAD |
 				       SLAB_NOLEAKTRACE | SLAB_NO_MERGE | SLAB_RECLAIM_ACCOUNT |
-				       SLAB_ACCOUNT | SLAB_NO_USER_FLAGS;
+				       SLAB_ACCOUNT | SLAB_NO_USER_FLAGS | SLAB_NO_OBJ_EXT;
 
 	ready();
 	for (unsigned int bit = 0; bit < 32; bit++) {

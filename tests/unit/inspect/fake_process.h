@@ -44,7 +44,7 @@ struct fake_region {
 
 struct fake_process {
 	struct reader reader;
-	struct fake_region region[8];
+	struct fake_region region[16];
 	unsigned int nr_regions;
 	unsigned long reads;
 	unsigned long bytes_read;

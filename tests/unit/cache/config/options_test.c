@@ -6,6 +6,7 @@
 
 #include "cache/debug/failslab.h"
 #include "cache/internal.h"
+#include "cache/profile/profile.h"
 #include "unit/cache/cache_fixture.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report_head.h"
@@ -559,6 +560,7 @@ IN_CHILD(test_initial)
 		    (failslab.cache_filter ? 'Y' : 'N'));
 	CHILD_CHECK(!strcmp(row_of("failslab.task-filter")->initial, "N") &&
 		    !failslab.task_filter[0]);
+	CHILD_CHECK(is_initially("mem_profiling", (unsigned long)uslab_mem_profiling_on));
 	CHILD_CHECK(is_initially("slab_merge", !cache_defaults.no_merge));
 	check_places();
 	check_orders();
