@@ -31,6 +31,7 @@ static const char usage[] =
 	"usage: uslab debug -p PID --cache PATTERN [--cache PATTERN]... FLAGS|-\n"
 	"       uslab debug -p PID [--cache PATTERN]... --status|--validate|--shrink\n"
 	"       uslab debug -p PID --cache PATTERN [--cache PATTERN]... --capacity N\n"
+	"       uslab debug -p PID --mem-profiling 0|1\n"
 	"Switch the checks of caches of a running program on and off, or change their capacity.\n"
 	"\n"
 	"FLAGS, in any case, are the kernel's; they are what the caches have from then on:";
@@ -40,7 +41,13 @@ static const char notes[] =
 	"keep the layout that they have. Errors are reported by the program itself, on its standard\n"
 	"error.";
 
-enum { OPTION_STATUS = OPTION_OWN, OPTION_VALIDATE, OPTION_SHRINK, OPTION_CAPACITY };
+enum {
+	OPTION_STATUS = OPTION_OWN,
+	OPTION_VALIDATE,
+	OPTION_SHRINK,
+	OPTION_CAPACITY,
+	OPTION_PROFILING
+};
 
 static const struct option_row rows[] = {
 	ROW_PID,
@@ -55,6 +62,8 @@ static const struct option_row rows[] = {
 	{ OPTION_CAPACITY, "capacity", "N",
 	  "objects that an array of a CPU holds: 1 to 31 (queues: to 1024); 0: no arrays; default: "
 	  "as the size of the objects gives" },
+	{ OPTION_PROFILING, "mem-profiling", "0|1",
+	  "switch allocation profiling off and on; uslab info --allocinfo shows it" },
 	ROW_WAIT,
 	ROW_FORCE,
 	{ 0 },
@@ -87,10 +96,18 @@ static bool are_debug_flags(const char *text)
 static int set_action(struct debug_job *job, int option)
 {
 	if (job->action && job->action != option)
-		return util_usage_error(COMMAND, "one of --status, --validate, --shrink and "
-						 "--capacity only");
+		return util_usage_error(COMMAND, "one of --status, --validate, --shrink, "
+						 "--capacity and --mem-profiling only");
 	job->action = option;
 	return EXIT_OK;
+}
+
+static int set_profiling(struct debug_job *job, const char *value)
+{
+	if (strcmp(value, "0") && strcmp(value, "1"))
+		return util_usage_error(COMMAND, "--mem-profiling is 0 or 1, not '%s'", value);
+	job->profiling = *value == '1';
+	return set_action(job, OPTION_PROFILING);
 }
 
 static int add_pattern(struct debug_job *job, const char *pattern)
@@ -135,6 +152,8 @@ static int set_option(void *arg, int option, const char *value)
 		return EXIT_OK;
 	case OPTION_CAPACITY:
 		return set_capacity(job, value);
+	case OPTION_PROFILING:
+		return set_profiling(job, value);
 	default:
 		return set_action(job, option);
 	}
@@ -152,6 +171,8 @@ static int check(void *arg, int argc, char **argv)
 
 	if (!job->source.pid)
 		return util_usage_error(COMMAND, "which process? Use -p PID");
+	if (job->action == OPTION_PROFILING && job->nr_patterns)
+		return util_usage_error(COMMAND, "--mem-profiling is for all caches");
 	if (job->action && optind < argc)
 		return util_usage_error(COMMAND, "unexpected argument '%s'", argv[optind]);
 	job->named = job->nr_patterns > 0;
@@ -526,6 +547,30 @@ static int shrink(struct debug_job *job)
 	return status;
 }
 
+/* It is of the whole process. */
+static int switch_profiling(struct debug_job *job)
+{
+	const struct command_request request = {
+		.command = CONTROL_PROFILE,
+		.pattern = "",
+		.value = job->profiling,
+		.wait_ms = job->wait_ms,
+	};
+	struct control reply;
+	int ret = command_send(job->target, job->root, &request, &reply);
+
+	if (ret)
+		return command_report(job->target, job->root, &request, ret, &reply);
+	if (reply.result)
+		return util_fail(COMMAND, "process %d (%s): %s", (int)job->source.pid,
+				 job->target->program,
+				 reply.result == -EPERM ? "it was started with mem_profiling=never"
+							: strerror(-reply.result));
+	printf("allocation profiling of process %d (%s) is %s\n", (int)job->source.pid,
+	       job->target->program, job->profiling ? "on" : "off");
+	return EXIT_OK;
+}
+
 static int perform(struct debug_job *job)
 {
 	const struct source_options *source = &job->source;
@@ -542,6 +587,8 @@ static int perform(struct debug_job *job)
 		return shrink(job);
 	case OPTION_CAPACITY:
 		return debug_set_capacity(job);
+	case OPTION_PROFILING:
+		return switch_profiling(job);
 	default:
 		return switch_debug_flags(job);
 	}

@@ -19,6 +19,7 @@ struct debug_job {
 	unsigned int wait_ms;
 	bool named; /* some --cache was given */
 	bool verbose;
+	bool profiling; /* to be on */
 	unsigned int nr_patterns;
 	const char *pattern[DEBUG_MAX_PATTERNS];
 

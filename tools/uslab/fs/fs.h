@@ -7,6 +7,8 @@
  *     kernel/slab/NAME/ATTRIBUTE              spec 6.3; links for the names of merged caches
  *     kernel/debug/slab/NAME/alloc_traces     spec 6.4; caches with stored users; and free_traces
  *     proc/slabinfo                           spec 9.1
+ *     proc/allocinfo                          allocation profiling
+ *     proc/sys/vm/mem_profiling               0 or 1: whether it is on
  *
  * Everything comes from one snapshot, which is made anew when a request comes
  * and it is no longer fresh.
@@ -142,6 +144,8 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
  */
 int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 		  struct fs_request *request);
+/* The same for "0" or "1" written to mem_profiling. */
+int fs_profiling_parse(const char *text, size_t size, struct fs_request *request);
 /* Has the process do it. 0 or -errno. */
 int fs_store_send(struct fs *fs, const struct fs_request *request);
 
@@ -154,7 +158,17 @@ bool fs_slabinfo_tunable(const struct snapshot *s);
 
 /* ---- fs_tree.c: paths ------------------------------------------------------------------------ */
 
-enum fs_kind { FS_NOTHING, FS_FOLDER, FS_CACHE, FS_LINK, FS_ATTRIBUTE, FS_TRACES, FS_SLABINFO };
+enum fs_kind {
+	FS_NOTHING,
+	FS_FOLDER,
+	FS_CACHE,
+	FS_LINK,
+	FS_ATTRIBUTE,
+	FS_TRACES,
+	FS_SLABINFO,
+	FS_ALLOCINFO,
+	FS_PROFILING
+};
 
 struct fs_node {
 	enum fs_kind kind;

@@ -190,6 +190,19 @@ int fs_tune_parse(const struct snapshot *s, const char *text, size_t size,
 	return ret;
 }
 
+/* ---- allocation profiling ---- */
+
+int fs_profiling_parse(const char *text, size_t size, struct fs_request *request)
+{
+	unsigned long value;
+	int ret = parse_number(text, size, 1, &value);
+
+	memset(request, 0, sizeof(*request));
+	request->command = CONTROL_PROFILE;
+	request->value = ret ? 0 : value;
+	return ret == -ERANGE ? -EINVAL : ret;
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 int fs_store_send(struct fs *fs, const struct fs_request *request)
@@ -207,7 +220,7 @@ int fs_store_send(struct fs *fs, const struct fs_request *request)
 	fs->taken_ns = 0; /* who reads now wants to see it */
 	if (ret)
 		return ret == -ESRCH ? -EIO : ret == -ECANCELED ? -EPERM : ret;
-	if (!reply.matched)
+	if (!reply.matched && request->command != CONTROL_PROFILE)
 		return -EIO;
 	return reply.result < 0 ? reply.result : 0;
 }

@@ -3,8 +3,8 @@
  * uslab/fs/fs_tree.c - paths of the tree: what is there, what is in it
  *
  * Flow:       called by fs_serve.c and fs_copy.c; calls fs_names.c, fs_attr.c, fs_store.c,
- *             fs_slabinfo.c, fs_snapshot.c and info/traces.c. In: a path; out: struct fs_node, and
- *             what is in that file.
+ *             fs_slabinfo.c, fs_snapshot.c, info/allocinfo.c and info/traces.c. In: a path; out:
+ *             struct fs_node, and what is in that file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,10 +12,20 @@
 #include <string.h>
 
 #include "fs/fs.h"
+#include "info/allocinfo.h"
 #include "util.h"
 
 /* The folders that are always there. */
-enum level { LEVEL_TOP, LEVEL_KERNEL, LEVEL_SLAB, LEVEL_DEBUG, LEVEL_DEBUG_SLAB, LEVEL_PROC };
+enum level {
+	LEVEL_TOP,
+	LEVEL_KERNEL,
+	LEVEL_SLAB,
+	LEVEL_DEBUG,
+	LEVEL_DEBUG_SLAB,
+	LEVEL_PROC,
+	LEVEL_SYS,
+	LEVEL_VM,
+};
 
 static const struct {
 	unsigned int parent;
@@ -27,6 +37,8 @@ static const struct {
 	[LEVEL_DEBUG] = { LEVEL_KERNEL, "debug" },
 	[LEVEL_DEBUG_SLAB] = { LEVEL_DEBUG, "slab" },
 	[LEVEL_PROC] = { LEVEL_TOP, "proc" },
+	[LEVEL_SYS] = { LEVEL_PROC, "sys" },
+	[LEVEL_VM] = { LEVEL_SYS, "vm" },
 };
 
 #define NR_LEVELS (sizeof(levels) / sizeof(levels[0]))
@@ -35,6 +47,19 @@ static const char *const trace_names[] = {
 	[TRACK_ALLOC] = "alloc_traces",
 	[TRACK_FREE] = "free_traces",
 };
+
+/* Files that are there once. */
+static const struct {
+	unsigned int level;
+	const char *name;
+	enum fs_kind kind;
+} single_files[] = {
+	{ LEVEL_PROC, "slabinfo", FS_SLABINFO },
+	{ LEVEL_PROC, "allocinfo", FS_ALLOCINFO },
+	{ LEVEL_VM, "mem_profiling", FS_PROFILING },
+};
+
+#define NR_SINGLE_FILES (sizeof(single_files) / sizeof(single_files[0]))
 
 #define NR_TRACES (sizeof(trace_names) / sizeof(trace_names[0]))
 
@@ -48,6 +73,9 @@ static bool has_traces(const struct snapshot_cache *c)
 
 static struct fs_node find_level(unsigned int parent, const char *name)
 {
+	for (unsigned int i = 0; i < NR_SINGLE_FILES; i++)
+		if (single_files[i].level == parent && !strcmp(single_files[i].name, name))
+			return (struct fs_node){ .kind = single_files[i].kind };
 	for (unsigned int i = LEVEL_KERNEL; i < NR_LEVELS; i++)
 		if (levels[i].parent == parent && !strcmp(levels[i].name, name))
 			return (struct fs_node){ .kind = FS_FOLDER, .level = i };
@@ -96,9 +124,6 @@ static struct fs_node find_in(const struct fs *fs, const struct fs_node *parent,
 		return find_cache(fs, name, false);
 	case LEVEL_DEBUG_SLAB:
 		return find_cache(fs, name, true);
-	case LEVEL_PROC:
-		return (struct fs_node){ .kind = strcmp(name, "slabinfo") ? FS_NOTHING
-									  : FS_SLABINFO };
 	default:
 		return find_level(parent->level, name);
 	}
@@ -151,6 +176,13 @@ void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *
 		break;
 	case FS_TRACES:
 		st->st_mode = S_IFREG | 0400;
+		break;
+	case FS_ALLOCINFO:
+		st->st_mode = S_IFREG | 0400;
+		break;
+	case FS_PROFILING:
+		st->st_mode = S_IFREG | (fs->read_only ? 0444 : 0644);
+		st->st_size = FS_FILE_SIZE;
 		break;
 	case FS_SLABINFO:
 		st->st_mode = S_IFREG |
@@ -227,20 +259,24 @@ static void list_levels(const struct listing *l, unsigned int parent)
 		if (levels[i].parent == parent && l->visit(levels[i].name, &node, l->arg))
 			return;
 	}
+	for (unsigned int i = 0; i < NR_SINGLE_FILES; i++) {
+		struct fs_node node = { .kind = single_files[i].kind };
+
+		if (single_files[i].level == parent &&
+		    l->visit(single_files[i].name, &node, l->arg))
+			return;
+	}
 }
 
 void fs_tree_list(struct fs *fs, const struct fs_node *node,
 		  bool (*visit)(const char *name, const struct fs_node *node, void *arg), void *arg)
 {
 	const struct listing l = { .fs = fs, .visit = visit, .arg = arg };
-	const struct fs_node slabinfo = { .kind = FS_SLABINFO };
 
 	if (node->kind == FS_CACHE)
 		list_files(&l, node);
 	else if (node->level == LEVEL_SLAB || node->level == LEVEL_DEBUG_SLAB)
 		list_caches(&l, node->level == LEVEL_DEBUG_SLAB);
-	else if (node->level == LEVEL_PROC)
-		visit("slabinfo", &slabinfo, arg);
 	else
 		list_levels(&l, node->level);
 }
@@ -252,6 +288,16 @@ const char *fs_tree_target(const struct fs *fs, const struct fs_node *node)
 
 /* ---- what is in files ------------------------------------------------------------------------ */
 
+static int profiling_text(FILE *out, struct snapshot *s)
+{
+	struct allocinfo info;
+
+	if (!allocinfo_read(s, &info))
+		return s->error;
+	fprintf(out, "%d\n", info.on);
+	return 0;
+}
+
 static int make_content(struct fs *fs, const struct fs_node *node, FILE *out)
 {
 	const struct traces_options traces = { .item = node->item, .max_size = FS_FILE_MAX };
@@ -262,6 +308,10 @@ static int make_content(struct fs *fs, const struct fs_node *node, FILE *out)
 		return node->attribute->show(out, fs, node->cache, node->attribute);
 	case FS_SLABINFO:
 		return fs_slabinfo(out, fs->s);
+	case FS_ALLOCINFO:
+		return allocinfo_file(out, fs->s);
+	case FS_PROFILING:
+		return profiling_text(out, fs->s);
 	case FS_TRACES:
 		resolve = fs_resolve(fs);
 		return resolve ? traces_text(out, fs->s, node->cache, resolve, &traces) : -ENOMEM;
@@ -297,7 +347,7 @@ int fs_tree_content(struct fs *fs, const struct fs_node *node, char **text, size
 	if (ret) {
 		free(*text);
 		*text = NULL;
-	} else if (node->kind != FS_SLABINFO) {
+	} else if (node->kind != FS_SLABINFO && node->kind != FS_ALLOCINFO) {
 		*size = cut(*text, *size);
 	}
 	return ret == -ESRCH || ret == -EFAULT ? -EIO : ret;
@@ -310,7 +360,9 @@ int fs_tree_write(struct fs *fs, const struct fs_node *node, const char *text, s
 
 	if (fs->read_only)
 		return -EROFS;
-	if (node->kind == FS_SLABINFO)
+	if (node->kind == FS_PROFILING)
+		ret = fs_profiling_parse(text, size, &request);
+	else if (node->kind == FS_SLABINFO)
 		ret = fs_tune_parse(fs->s, text, size, &request);
 	else if (node->kind == FS_ATTRIBUTE && fs->s->cache[node->cache].id)
 		ret = fs_store_parse(node->attribute, &fs->s->cache[node->cache], text, size,

@@ -5,7 +5,7 @@
  * Flow:       called by main.c; calls info_options.c, then, for each process, core or tree,
  *             process/source.c and info_rows.c, then the file that prints the mode: info_print.c,
  *             info_totals.c, info_numa.c, info_report.c, info_address.c, info_json.c,
- *             info_metrics.c or info_change.c.
+ *             info_metrics.c, info_allocinfo.c or info_change.c.
  *
  * Once, or again and again with --interval: snapshots of all of them, then what the mode prints.
  *
@@ -76,6 +76,8 @@ static int show_subject(const struct info *info, struct info_subject *subject)
 	switch (info->mode) {
 	case INFO_ADDRESS:
 		return info_print_address(subject, info->address);
+	case INFO_ALLOCINFO:
+		return info_print_allocinfo(info, subject);
 	case INFO_ALIASES:
 		return list_aliases(info, subject->s);
 	case INFO_XTOTALS:
@@ -152,12 +154,12 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 		return info_print_json(stdout, subjects, count, time)
 			       ? util_fail(INFO_COMMAND, "out of memory")
 			       : EXIT_OK;
-	if (time)
+	if (time && !info->wanted[INFO_JSON])
 		puts(time);
 	for (unsigned int i = 0; i < count; i++) {
 		if (!subjects[i].open)
 			continue;
-		if (count > 1)
+		if (count > 1 && !info->wanted[INFO_JSON])
 			printf("%s%s:\n", first ? "" : "\n", subjects[i].source.title);
 		first = false;
 		if (show_subject(info, &subjects[i]) != EXIT_OK)

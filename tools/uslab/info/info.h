@@ -31,6 +31,7 @@ enum info_order {
 /* What is done; of several that are asked for, the one that comes first here (spec 8.2). */
 enum info_mode {
 	INFO_ADDRESS,
+	INFO_ALLOCINFO, /* with INFO_JSON: as JSON */
 	INFO_JSON,
 	INFO_OPENMETRICS,
 	INFO_ALIASES,
@@ -109,6 +110,7 @@ enum {
 	OPTION_JSON = OPTION_OWN,
 	OPTION_FIELDS,
 	OPTION_ADDRESS,
+	OPTION_ALLOCINFO,
 	OPTION_OPENMETRICS,
 	OPTION_INTERVAL,
 };
@@ -183,6 +185,9 @@ int info_change(const struct info *info, struct info_subject *subject);
 
 /* info_address.c: EXIT_OK or EXIT_FAILED after a message */
 int info_print_address(struct info_subject *subject, uint64_t address);
+
+/* info_allocinfo.c: EXIT_OK or EXIT_FAILED after a message */
+int info_print_allocinfo(const struct info *info, struct info_subject *subject);
 
 /* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: left out */
 int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,

@@ -42,6 +42,9 @@ const struct option_row info_option_rows[] = {
 	{ .help = "What of them (the first of these that is given):" },
 	{ OPTION_ADDRESS, "address", "0xA",
 	  "what lies at that address: which cache, which object, its users" },
+	{ OPTION_ALLOCINFO, "allocinfo", NULL,
+	  "not caches, but what each call site has allocated and not freed; -z, -i, -N, REGEX and "
+	  "--json as for caches" },
 	{ OPTION_JSON, "json", NULL, "as JSON, empty caches included" },
 	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics for Prometheus" },
 	{ 'a', "aliases", NULL, "the names of merged caches; with -i by name" },

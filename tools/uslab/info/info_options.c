@@ -127,6 +127,7 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ 'X', &info->wanted[INFO_XTOTALS] },
 		{ 'z', &info->options.with_empty },
 		{ '1', &info->options.single_refs },
+		{ OPTION_ALLOCINFO, &info->wanted[INFO_ALLOCINFO] },
 		{ OPTION_JSON, &info->wanted[INFO_JSON] },
 		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
 	};
@@ -193,6 +194,9 @@ static int check_source(const struct info *info)
 		return util_usage_error(INFO_COMMAND, "--library is for processes and cores");
 	if (info->wanted[INFO_ADDRESS] && source->kind == SOURCE_TREE)
 		return util_usage_error(INFO_COMMAND, "--address is for processes and cores");
+	if (info->wanted[INFO_ALLOCINFO] && source->kind == SOURCE_TREE)
+		return util_usage_error(INFO_COMMAND, "--allocinfo is for processes and cores; "
+						      "the kernel's is in /proc/allocinfo");
 	return EXIT_OK;
 }
 
@@ -200,7 +204,8 @@ static int check_source(const struct info *info)
 static int check_formats(const struct info *info)
 {
 	bool format = info->wanted[INFO_JSON] || info->wanted[INFO_OPENMETRICS];
-	bool other = info->wanted[INFO_JSON] && info->wanted[INFO_OPENMETRICS];
+	bool other = info->wanted[INFO_OPENMETRICS] &&
+		     (info->wanted[INFO_JSON] || info->wanted[INFO_ALLOCINFO]);
 
 	for (int mode = INFO_ALIASES; mode < INFO_NR_MODES; mode++)
 		other |= mode != INFO_LIST && info->wanted[mode];
@@ -235,7 +240,8 @@ static void adapt_options(struct info *info, const struct orders *orders)
 			 : orders->partial  ? INFO_BY_PARTIAL
 					    : INFO_BY_NAME;
 	options->loss_column = orders->loss;
-	if (mode != INFO_LIST && mode != INFO_XTOTALS && mode != INFO_NUMA)
+	if (mode != INFO_LIST && mode != INFO_XTOTALS && mode != INFO_NUMA &&
+	    mode != INFO_ALLOCINFO)
 		options->with_empty = true;
 	options->only_caches = mode != INFO_LIST && mode != INFO_JSON;
 	if (options->activity_columns)
