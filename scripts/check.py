@@ -44,7 +44,7 @@ MAX_FILE, MAX_FUNCTION, MAX_IF_PER_1000, MIN_IF = 700, 80, 10, 10
 MAX_COLUMNS = 100
 GLOSSARY = "docs/GLOSSARY.md"
 WORDS_IN = ("src/", "include/", "tools/", "bench/", "docs/", "cmake/", "examples/", "python/",
-            "README.md")
+            "rust/", "README.md")
 WORDS_NOT_IN = ("docs/spec/", "tools/uslab/html/uplot/", "bench/results/")
 HEADINGS = ("Data:", "Invariants:", "Locks:", "Flow:")
 SPDX = "SPDX-License-Identifier: MIT"
@@ -296,7 +296,7 @@ def rule_spdx(tree):
         if path.endswith((".c", ".h")):
             if tree.source(path).lines[:1] != [f"/* {SPDX} */"]:
                 yield path, 1, f"the first line is not '/* {SPDX} */'"
-        elif path.endswith((".py", ".sh", ".cmake")) or base in ("CMakeLists.txt", "Makefile") \
+        elif path.endswith((".py", ".sh", ".cmake", ".rs", ".toml")) or base in ("CMakeLists.txt", "Makefile") \
                 or (path.startswith("scripts/") and "." not in base and base != "EXEMPT"):
             if not any(SPDX in line for line in tree.source(path).lines[:3]):
                 yield path, 1, f"no '{SPDX}' in the first three lines"
@@ -319,7 +319,7 @@ def c_functions(source):
 def rule_size(tree):
     """files have at most 700 lines, functions at most 80"""
     for path in tree.paths:
-        if not path.endswith((".c", ".h", ".py", ".sh", ".cmake", "CMakeLists.txt")):
+        if not path.endswith((".c", ".h", ".rs", ".py", ".sh", ".cmake", "CMakeLists.txt")):
             continue
         source = tree.source(path)
         if len(source.lines) > MAX_FILE:
@@ -535,7 +535,7 @@ def rule_words(tree):
     for path in tree.paths:
         if not path.startswith(WORDS_IN) or path.startswith(WORDS_NOT_IN) or path == GLOSSARY:
             continue
-        if not path.endswith((".c", ".h", ".def", ".md", ".scd", ".py", ".cmake", ".sh")):
+        if not path.endswith((".c", ".h", ".rs", ".def", ".md", ".scd", ".py", ".cmake", ".sh")):
             continue
         for number, line in enumerate(tree.source(path).lines, 1):
             for match in pattern.finditer(line):

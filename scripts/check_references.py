@@ -9,7 +9,7 @@ import os
 import re
 
 COLUMNS = 100
-C_TEXTS = (".c", ".h", ".S", ".def", ".cc", ".cpp", ".hpp", ".bt", ".js", ".css")
+C_TEXTS = (".c", ".h", ".rs", ".S", ".def", ".cc", ".cpp", ".hpp", ".bt", ".js", ".css")
 TEXTS = (*C_TEXTS, ".py", ".sh", ".md", ".scd", ".txt", ".cmake", ".in", ".html", ".yml",
          "Makefile", "tests/EXEMPT", "ci/run")
 # What others wrote, what programs print, and what was recorded.
