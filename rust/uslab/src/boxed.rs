@@ -74,6 +74,15 @@ impl<T> Holder<T> for Arc<Cache<T>> {
 /// let shared = COUNTED.boxed(Rc::new(1));
 /// std::thread::spawn(move || drop(shared)); // error: an Rc stays with its thread
 /// ```
+///
+/// ```compile_fail,E0277
+/// # use {std::cell::Cell, uslab::StaticCache};
+/// static CELLS: StaticCache<Cell<u8>> = StaticCache::new("cells");
+/// let cell = CELLS.boxed(Cell::new(1));
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| cell.set(2)); // error: a Cell is for one thread at a time
+/// });
+/// ```
 pub struct BoxIn<T, C: Holder<T>> {
     object: NonNull<T>,
     cache: C,

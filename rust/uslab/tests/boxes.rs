@@ -165,6 +165,22 @@ fn alignments() {
     assert_eq!(&*lines.boxed(Pages(1).0) as *const u8 as usize % 64, 0);
 }
 
+/// What may leave its thread, and be seen by several: by the compiler.
+#[test]
+fn send_and_sync() {
+    fn both<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    fn send<T: Send>() {}
+
+    both::<Cache<Rc<u8>>>();
+    both::<uslab::CacheRef<'static, Rc<u8>>>();
+    both::<uslab::StaticCache<Rc<u8>>>();
+    both::<SlabBox<'static, u8>>();
+    both::<OwnedBox<u8>>();
+    both::<Batch<'static, u8>>();
+    send::<SlabBox<'static, Cell<u8>>>(); // and no more: see the documents of Cache and BoxIn
+    send::<Batch<'static, Cell<u8>>>();
+}
+
 #[test]
 fn what_is_refused() {
     let long = "x".repeat(64);
@@ -195,7 +211,20 @@ fn engines_and_fronts() {
                 .build()
                 .unwrap();
             let boxes: Vec<_> = (0..300).map(|i| cache.boxed([i; 7])).collect();
+            let aligned = Builder::<u8>::new("aligned")
+                .engine(engine)
+                .front(front)
+                .align(512);
+            let aligned = aligned.build().unwrap();
+            let byte = aligned.boxed(1);
 
+            assert_eq!(
+                &*byte as *const u8 as usize % 512,
+                0,
+                "{:?} {:?}",
+                engine,
+                front
+            );
             for (i, b) in boxes.iter().enumerate() {
                 assert_eq!(**b, [i as u32; 7], "{:?} {:?}", engine, front);
             }
