@@ -114,9 +114,24 @@ impl<T, C: Holder<T>> BoxIn<T, C> {
     /// The value in an object of the cache. Without memory it ends the program.
     #[inline]
     pub fn new(cache: impl Into<C>, value: T) -> Self {
-        match Self::try_new(cache, value) {
-            Ok(object) => object,
-            Err(_) => memory::out_of_memory::<T>(),
+        let cache = cache.into();
+
+        match memory::alloc(cache.handle()) {
+            // SAFETY: memory for a T, that nobody else has.
+            Some(object) => unsafe { Self::filled(object, cache, value) },
+            None => memory::out_of_memory::<T>(),
+        }
+    }
+
+    /// # Safety
+    /// `object` is memory for a T, of this cache, that nobody else has.
+    #[inline]
+    unsafe fn filled(object: NonNull<T>, cache: C, value: T) -> Self {
+        object.as_ptr().write(value);
+        Self {
+            object,
+            cache,
+            owns: PhantomData,
         }
     }
 
