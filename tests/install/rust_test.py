@@ -27,13 +27,16 @@ OFFLINE = ("--offline", "--locked")
 
 # Not declared in Rust: data of other kinds, and functions with a va_list.
 LEFT_OUT = {"uslab_layout_3", "uslab_root", "kvasprintf", "kvasprintf_const"}
+FILES = ("functions.rs", "mempool.rs", "profiling.rs")
 CONSTRUCTOR = 'Option<unsafe extern "C" fn(obj: *mut c_void)>'
-STRUCTS = {"kmem_cache", "kmem_cache_args", "kmem_cache_stats", "slab_sheaf", "rcu_head",
-           "uslab_rcu_ops"}
+STRUCTS = {"kmem_cache", "kmem_cache_args", "kmem_cache_statistics", "slab_sheaf", "rcu_head",
+           "uslab_rcu_ops", "uslab_kmalloc_site", "alloc_tag", "alloc_tag_counters",
+           "uslab_alloc_tags"}
 C_TYPES = {"c_int": "int", "c_uint": "unsigned int", "c_long": "long", "c_ulong": "unsigned long",
            "c_char": "char", "c_void": "void", "usize": "size_t", "constructor": "constructor",
            "mempool_alloc_t": "mempool_alloc_t *", "mempool_free_t": "mempool_free_t *"}
-HEADERS = "".join(f"#include <uslab/{name}.h>\n" for name in ("slab", "mempool", "kstring", "rcu"))
+HEADERS = "".join(f"#include <uslab/{name}.h>\n"
+                  for name in ("slab", "mempool", "kstring", "rcu", "alloc_tag"))
 CHECK = HEADERS + """
 typedef void (*constructor)(void *obj);
 #define SAME(name, result, ...) result (*same_##name)(__VA_ARGS__) = &name
@@ -54,7 +57,7 @@ def c_type(text):
     pointer = re.fullmatch(r"\*(mut|const) (.+)", text)
     if pointer:
         to = c_type(pointer.group(2))
-        return f"const {to} *" if pointer.group(1) == "const" else f"{to} *"
+        return f"{to} const *" if pointer.group(1) == "const" else f"{to} *"
     return f"struct {text}" if text in STRUCTS else C_TYPES.get(text, text)
 
 
@@ -66,7 +69,7 @@ def read(name):
 def declarations():
     """(name, arguments, result) of each function of the bindings, in C."""
     found = []
-    for name in ("functions.rs", "mempool.rs"):
+    for name in FILES:
         found += re.findall(r"pub (?:unsafe )?fn (\w+)\(([^)]*)\)(?:\s*-> ([^;{]+))?", read(name))
     found += re.findall(r'"\w+" (\w+)\(([^)]*)\)\s*(?:-> ([^=]+?))?\s*=', read("inlines.rs"))
     for name, arguments, result in found:
@@ -126,7 +129,8 @@ class Rust(unittest.TestCase):
         with open(os.path.join(SOURCE, "scripts", "symbols.txt"), encoding="utf-8") as file:
             exported = {line.strip() for line in file if line.strip() and line[0] != "#"}
         found = {name: (arguments, result) for name, arguments, result in declarations()}
-        missing = exported - LEFT_OUT - set(found) - {"uslab_kmalloc_handles"}
+        data = {name for file in FILES for name in re.findall(r"pub static (\w+):", read(file))}
+        missing = exported - LEFT_OUT - set(found) - data
         self.assertEqual(missing, set(), "not declared in rust/uslab-sys")
         self.assertGreater(len(found), 100)
         lines = [f"SAME({name}, {result}, {arguments});\n"

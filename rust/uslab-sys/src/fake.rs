@@ -25,6 +25,7 @@ struct Head {
     offset: usize,  // of the memory in it
 }
 
+const ENOENT: c_int = 2;
 const EINVAL: c_int = 22;
 const ENAMETOOLONG: c_int = 36;
 
@@ -131,17 +132,25 @@ pub unsafe fn kmem_cache_shrink(s: *mut kmem_cache) -> c_int {
     (fake(s).objects.load(Ordering::Relaxed) != 0) as c_int
 }
 
-pub unsafe fn kmem_cache_stats(s: *mut kmem_cache, stats: *mut kmem_cache_stats) -> c_int {
+pub unsafe fn kmem_cache_stats(s: *mut kmem_cache, stats: *mut kmem_cache_statistics) -> c_int {
     let objects = fake(s).objects.load(Ordering::Relaxed);
 
-    *stats = kmem_cache_stats {
-        size: core::mem::size_of::<kmem_cache_stats>(),
+    *stats = kmem_cache_statistics {
+        size: core::mem::size_of::<kmem_cache_statistics>(),
         object_size: fake(s).layout.size(),
         objects,
         total_objects: objects,
         ..Default::default()
     };
     0
+}
+
+/// Nothing is cached here; it refuses what the front "array" does.
+pub unsafe fn kmem_cache_set_capacity(_s: *mut kmem_cache, objects: c_uint) -> c_int {
+    match objects {
+        0..=31 | USLAB_CAPACITY_NONE => 0,
+        _ => -EINVAL,
+    }
 }
 
 /// By the address, which the block's pointer has exposed: a pointer to the memory is not allowed to
@@ -218,6 +227,10 @@ pub unsafe fn uslab_trim() -> usize {
 
 pub unsafe fn uslab_set_debug(_pattern: *const c_char, _debug_flags: *const c_char) -> c_int {
     -EINVAL
+}
+
+pub unsafe fn uslab_set_capacity(_pattern: *const c_char, _objects: c_uint) -> c_int {
+    -ENOENT
 }
 
 pub unsafe fn kmem_cache_validate(_s: *mut kmem_cache) -> c_long {

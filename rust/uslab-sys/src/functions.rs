@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What libuslab exports, but for memory pools. `tests/install/rust_test.py` compares each
+//! What libuslab exports, but for memory pools and allocation profiling. `tests/install/rust_test.py` compares each
 //! declaration with the headers, and the names with `scripts/symbols.txt`.
 
 use core::ffi::c_void;
@@ -47,12 +47,16 @@ extern "C" {
         batchcount: c_uint,
         shared: c_uint,
     ) -> c_int;
+    /// *kmem_cache_set_capacity*(3)
+    pub fn kmem_cache_set_capacity(s: *mut kmem_cache, objects: c_uint) -> c_int;
+    /// *kmem_cache_set_capacity*(3)
+    pub fn uslab_set_capacity(pattern: *const c_char, objects: c_uint) -> c_int;
     /// *kmem_cache_size*(3)
     pub fn kmem_cache_size(s: *mut kmem_cache) -> c_uint;
     /// *kmem_cache_name*(3)
     pub fn kmem_cache_name(s: *mut kmem_cache) -> *const c_char;
     /// *kmem_cache_stats*(3)
-    pub fn kmem_cache_stats(s: *mut kmem_cache, stats: *mut kmem_cache_stats) -> c_int;
+    pub fn kmem_cache_stats(s: *mut kmem_cache, stats: *mut kmem_cache_statistics) -> c_int;
     /// *kmem_cache_destroy_all_objects*(3)
     pub fn kmem_cache_destroy_all_objects(s: *mut kmem_cache) -> c_int;
 
@@ -77,6 +81,16 @@ extern "C" {
     pub fn kmem_cache_free_bulk(s: *mut kmem_cache, nr: usize, p: *mut *mut c_void);
     /// *kmem_cache_alloc*(3)
     pub fn kmem_cache_alloc_node(s: *mut kmem_cache, flags: gfp_t, node: c_int) -> *mut c_void;
+    /// *kmem_cache_alloc_array*(3)
+    pub fn kmem_cache_alloc_array(
+        s: *mut kmem_cache,
+        flags: gfp_t,
+        nr: usize,
+        objs: *mut *mut c_void,
+        mode: c_uint,
+    ) -> c_int;
+    /// *kmem_cache_alloc_array*(3)
+    pub fn kmem_cache_free_array(s: *mut kmem_cache, nr: usize, objs: *mut *mut c_void);
     /// What a miss of `kmem_cache_alloc()` calls.
     pub fn uslab_cache_alloc(s: *mut kmem_cache, flags: gfp_t) -> *mut c_void;
     /// What a miss of `kmem_cache_free()` calls.
@@ -180,6 +194,53 @@ extern "C" {
         align: usize,
         flags: gfp_t,
         node: c_int,
+    ) -> *mut c_void;
+
+    // ---- kmalloc in any context ----
+
+    /// *kmalloc_nolock*(3)
+    pub fn kmalloc_nolock(size: usize, flags: gfp_t, node: c_int) -> *mut c_void;
+    /// *kmalloc_nolock*(3)
+    pub fn kmalloc_nolock_node(size: usize, flags: gfp_t, node: c_int) -> *mut c_void;
+    /// *kmalloc_nolock*(3)
+    pub fn kfree_nolock(p: *const c_void);
+
+    // ---- rows of kmalloc's caches ----
+
+    /// What a new [`uslab_kmalloc_site`] has the address of.
+    pub static uslab_kmalloc_no_row: [*mut kmem_cache; 16];
+    /// *uslab_kmalloc_at*(3)
+    pub fn uslab_kmalloc_at(
+        size: usize,
+        flags: gfp_t,
+        node: c_int,
+        site: *mut uslab_kmalloc_site,
+    ) -> *mut c_void;
+    /// *uslab_kmalloc_at*(3)
+    pub fn uslab_kvmalloc_at(
+        size: usize,
+        align: usize,
+        flags: gfp_t,
+        node: c_int,
+        site: *mut uslab_kmalloc_site,
+    ) -> *mut c_void;
+    /// *uslab_kmalloc_at*(3)
+    pub fn uslab_krealloc_at(
+        p: *const c_void,
+        new_size: usize,
+        align: usize,
+        flags: gfp_t,
+        node: c_int,
+        site: *mut uslab_kmalloc_site,
+    ) -> *mut c_void;
+    /// *uslab_kmalloc_at*(3)
+    pub fn uslab_kvrealloc_at(
+        p: *const c_void,
+        new_size: usize,
+        align: usize,
+        flags: gfp_t,
+        node: c_int,
+        site: *mut uslab_kmalloc_site,
     ) -> *mut c_void;
 
     // ---- copies and strings ----

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Raw bindings of libuslab, the Linux slab allocators in user space.
 //!
-//! The names are those of `<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>` and
-//! `<uslab/rcu.h>`. What they do, their arguments, errors and what threads and signal handlers may
-//! do is in these headers and in the manual pages of section 3 (`man 3 uslab`); each function here
-//! names its page. Rust programs want the crate `uslab`, which has none of the hazards.
+//! The names are those of `<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>`,
+//! `<uslab/rcu.h>` and `<uslab/alloc_tag.h>`. What they do, their arguments, errors and what threads
+//! and signal handlers may do is in these headers and in the manual pages of section 3
+//! (`man 3 uslab`); each function here names its page. Rust programs want the crate `uslab`, which has none of the hazards.
 //!
 //! Which functions of the headers are inline in C is of no concern: `kmem_cache_alloc()` and its
 //! three relatives are functions of a small C file that this crate's build script compiles, with
@@ -33,7 +33,9 @@ mod inlines;
 #[cfg(not(uslab_fake))]
 mod mempool;
 #[cfg(not(uslab_fake))]
-pub use {functions::*, inlines::*, mempool::*};
+mod profiling;
+#[cfg(not(uslab_fake))]
+pub use {functions::*, inlines::*, mempool::*, profiling::*};
 
 #[cfg(uslab_fake)]
 mod fake;

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include <uslab/alloc_tag.h>
 #include <uslab/mempool.h>
 #include <uslab/rcu.h>
 #include <uslab/slab.h>
@@ -47,9 +48,9 @@ const size_t uslab_rust_layout[] = {
 	offsetof(struct kmem_cache_args, capacity),
 	offsetof(struct kmem_cache_args, dtor),
 	offsetof(struct kmem_cache_args, reclaim_arg),
-	sizeof(struct kmem_cache_stats),
-	offsetof(struct kmem_cache_stats, objects),
-	offsetof(struct kmem_cache_stats, slab_bytes),
+	sizeof(struct kmem_cache_statistics),
+	offsetof(struct kmem_cache_statistics, objects),
+	offsetof(struct kmem_cache_statistics, slab_bytes),
 	sizeof(mempool_t),
 	offsetof(mempool_t, elements),
 	offsetof(mempool_t, wait),
@@ -57,4 +58,16 @@ const size_t uslab_rust_layout[] = {
 	sizeof(struct rcu_head),
 	sizeof(struct uslab_rcu_ops),
 	sizeof(kmem_buckets),
+	sizeof(struct uslab_kmalloc_site),
+	offsetof(struct uslab_kmalloc_site, token),
+	sizeof(uslab_kmalloc_no_row),
+	sizeof(struct alloc_tag),
+	offsetof(struct alloc_tag, function),
+	offsetof(struct alloc_tag, line),
+	offsetof(struct alloc_tag, site),
+	sizeof(struct alloc_tag_counters),
+	offsetof(struct alloc_tag_counters, calls),
+	sizeof(struct uslab_alloc_tags),
+	offsetof(struct uslab_alloc_tags, end),
+	offsetof(struct uslab_alloc_tags, next),
 };

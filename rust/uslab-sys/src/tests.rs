@@ -3,8 +3,9 @@
 //! compared with the headers by `tests/install/rust_test.py`, constants too.
 
 use core::ffi::c_void;
-use core::mem::{size_of, MaybeUninit};
+use core::mem::{size_of, size_of_val, MaybeUninit};
 use core::ptr;
+use std::boxed::Box;
 use std::ffi::CStr;
 use std::vec::Vec;
 
@@ -19,11 +20,14 @@ macro_rules! offset_of {
 }
 
 extern "C" {
-    static uslab_rust_layout: [usize; 18];
+    static uslab_rust_layout: [usize; 30];
 }
 
 /// In the order of src/shim.c.
-fn layout() -> [usize; 18] {
+fn layout() -> [usize; 30] {
+    // SAFETY: the type is looked at, not what is there.
+    let row = unsafe { &uslab_kmalloc_no_row };
+
     [
         size_of::<kmem_cache_args>(),
         offset_of!(kmem_cache_args, use_freeptr_offset),
@@ -33,9 +37,9 @@ fn layout() -> [usize; 18] {
         offset_of!(kmem_cache_args, capacity),
         offset_of!(kmem_cache_args, dtor),
         offset_of!(kmem_cache_args, reclaim_arg),
-        size_of::<kmem_cache_stats>(),
-        offset_of!(kmem_cache_stats, objects),
-        offset_of!(kmem_cache_stats, slab_bytes),
+        size_of::<kmem_cache_statistics>(),
+        offset_of!(kmem_cache_statistics, objects),
+        offset_of!(kmem_cache_statistics, slab_bytes),
         size_of::<mempool_t>(),
         offset_of!(mempool_t, elements),
         offset_of!(mempool_t, wait),
@@ -43,6 +47,18 @@ fn layout() -> [usize; 18] {
         size_of::<rcu_head>(),
         size_of::<uslab_rcu_ops>(),
         size_of::<kmem_buckets>(),
+        size_of::<uslab_kmalloc_site>(),
+        offset_of!(uslab_kmalloc_site, token),
+        size_of_val(row),
+        size_of::<alloc_tag>(),
+        offset_of!(alloc_tag, function),
+        offset_of!(alloc_tag, line),
+        offset_of!(alloc_tag, site),
+        size_of::<alloc_tag_counters>(),
+        offset_of!(alloc_tag_counters, calls),
+        size_of::<uslab_alloc_tags>(),
+        offset_of!(uslab_alloc_tags, end),
+        offset_of!(uslab_alloc_tags, next),
     ]
 }
 
@@ -90,13 +106,19 @@ fn objects_come_and_go() {
             kmem_cache_alloc_bulk(s, GFP_KERNEL, 20, objects.as_mut_ptr()),
             20
         );
-        let mut stats = kmem_cache_stats {
-            size: size_of::<kmem_cache_stats>(),
+        let mut stats = kmem_cache_statistics {
+            size: size_of::<kmem_cache_statistics>(),
             ..Default::default()
         };
         assert_eq!(kmem_cache_stats(s, &mut stats), 0);
         assert_eq!((stats.object_size, stats.objects), (40, 21));
         kmem_cache_free_bulk(s, 20, objects.as_mut_ptr());
+        let mode = SLAB_ARRAY_PARTIAL | SLAB_ARRAY_FULL;
+        let room = objects.as_mut_ptr();
+        assert_eq!(kmem_cache_alloc_array(s, GFP_KERNEL, 20, room, mode), 20);
+        kmem_cache_free_array(s, 20, room);
+        let wrong = SLAB_ARRAY_ALL + 1;
+        assert_eq!(kmem_cache_alloc_array(s, GFP_KERNEL, 20, room, wrong), -22); // EINVAL
         uslab_cache_free(s, one);
         assert_eq!(kmem_cache_shrink(s), 0);
         kmem_cache_destroy(s);
@@ -132,6 +154,99 @@ fn inline_functions() {
         );
         assert_eq!(CStr::from_ptr(text).to_bytes(), b"3 of five");
         kfree(text.cast());
+    }
+}
+
+#[test]
+fn capacities_change() {
+    // SAFETY: the functions are used as their pages say.
+    unsafe {
+        let args = kmem_cache_args {
+            front: b"array\0".as_ptr().cast(),
+            ..Default::default()
+        };
+        let s = kmem_cache_create_args(b"sys-capacity\0".as_ptr().cast(), 40, &args, SLAB_NO_MERGE);
+
+        assert_eq!(kmem_cache_set_capacity(s, 7), 0);
+        assert_eq!(kmem_cache_set_capacity(s, USLAB_CAPACITY_NONE), 0);
+        assert_eq!(kmem_cache_set_capacity(s, 2000), -22); // EINVAL
+        assert_eq!(uslab_set_capacity(b"sys-cap*\0".as_ptr().cast(), 0), 1);
+        kmem_cache_destroy(s);
+    }
+}
+
+/// Another thread may hold the lock just now: then there is none.
+#[test]
+fn without_locks() {
+    // SAFETY: the functions are used as their pages say.
+    unsafe {
+        let p = (0..1000)
+            .map(|_| {
+                kfree(kmalloc(100, GFP_KERNEL));
+                kmalloc_nolock(100, __GFP_ZERO, NUMA_NO_NODE) as *mut [u8; 100]
+            })
+            .find(|p| !p.is_null())
+            .unwrap();
+
+        assert_eq!(*p, [0; 100]);
+        kfree_nolock(p.cast());
+        assert!(kmalloc_nolock(KMALLOC_MAX_CACHE_SIZE + 1, 0, NUMA_NO_NODE).is_null());
+        assert_eq!(kmalloc_nolock_node(0, 0, NUMA_NO_NODE), ZERO_SIZE_PTR);
+    }
+}
+
+#[test]
+#[allow(unused_unsafe)] // Rust 1.63 wants it for the address, too
+fn a_site_of_kmalloc() {
+    static mut SITE: uslab_kmalloc_site = uslab_kmalloc_site {
+        // SAFETY: the address is taken.
+        row: unsafe { ptr::addr_of!(uslab_kmalloc_no_row) as *mut *mut kmem_cache },
+        token: 3,
+    };
+    // SAFETY: the functions are used as their pages say, and the site by them only.
+    unsafe {
+        let site = ptr::addr_of_mut!(SITE);
+        let p = uslab_kmalloc_at(100, GFP_KERNEL, NUMA_NO_NODE, site) as *mut [u8; 100];
+
+        assert!(ksize(p.cast()) >= 100);
+        *p = [5; 100];
+        let p = uslab_krealloc_at(p.cast(), 500, 0, GFP_KERNEL, NUMA_NO_NODE, site);
+        let p = uslab_kvrealloc_at(p, 3 << 20, 1, GFP_KERNEL, NUMA_NO_NODE, site);
+        assert_eq!(*(p as *const [u8; 100]), [5; 100]);
+        kvfree(p);
+        let zero = GFP_KERNEL | __GFP_ZERO;
+        let p = uslab_kvmalloc_at(64, 64, zero, NUMA_NO_NODE, site) as *mut [u8; 64];
+        assert_eq!((*p, p as usize % 64), ([0; 64], 0));
+        kvfree(p.cast());
+    }
+}
+
+#[test]
+fn allocations_are_counted() {
+    let (file, function) = (concat!(file!(), "\0"), "allocations_are_counted\0");
+    let tag = alloc_tag::new(file.as_ptr().cast(), function.as_ptr().cast(), line!());
+    let tag: *mut alloc_tag = Box::leak(Box::new(tag));
+
+    // SAFETY: the functions are used as their pages say.
+    unsafe {
+        let before = kmalloc(1000, GFP_KERNEL);
+        assert!(!mem_alloc_profiling_enabled());
+        assert_eq!(uslab_set_mem_profiling(true), 0);
+        assert!(mem_alloc_profiling_enabled());
+        let objects = [(); 3].map(|_| kmalloc(1000, GFP_KERNEL));
+        uslab_alloc_tag_add(tag, ptr::null_mut(), objects[0], false);
+        let outer = alloc_tag_save(tag);
+        uslab_alloc_tag_add_all(ptr::null_mut(), ptr::null_mut(), 2, objects[1..].as_ptr());
+        alloc_tag_restore(tag, outer);
+        let counted = alloc_tag_read(tag);
+        assert!(counted.calls == 3 && counted.bytes >= 3000, "{:?}", counted);
+        kfree(objects[1]);
+        kfree(before);
+        assert_eq!(alloc_tag_read(tag).calls, 2);
+        kfree(objects[0]);
+        kfree(objects[2]);
+        assert_eq!(alloc_tag_read(tag), alloc_tag_counters::default());
+        assert_eq!(uslab_set_mem_profiling(false), 0);
     }
 }
 

@@ -124,6 +124,19 @@ mod sizes {
     }
 }
 
+mod arrays {
+    use super::c_uint;
+
+    constants! { c_uint:
+        SLAB_ARRAY_PARTIAL = 1;
+        SLAB_ARRAY_NEW = 2;
+        SLAB_ARRAY_LOCAL = 4;
+        SLAB_ARRAY_FULL = 8;
+        SLAB_ARRAY_ALL = 15;
+        USLAB_CAPACITY_NONE = !0;
+    }
+}
+
 mod policies {
     use super::c_int;
 
@@ -137,10 +150,11 @@ mod policies {
     }
 }
 
-pub use {gfp::*, policies::*, sizes::*, slab::*};
+pub use {arrays::*, gfp::*, policies::*, sizes::*, slab::*};
 
 #[cfg(all(test, not(uslab_fake)))]
-pub(crate) const ALL: &[&[(&str, u64)]] = &[gfp::ALL, slab::ALL, sizes::ALL, policies::ALL];
+pub(crate) const ALL: &[&[(&str, u64)]] =
+    &[gfp::ALL, slab::ALL, sizes::ALL, arrays::ALL, policies::ALL];
 
 /// No node in particular.
 pub const NUMA_NO_NODE: c_int = -1;
@@ -177,6 +191,18 @@ opaque! {
 
 /// Caches by size for one user, see *kmem_buckets_create*(3).
 pub type kmem_buckets = [*mut kmem_cache; KMALLOC_SHIFT_HIGH + 1];
+
+/// A place in a program where memory is allocated, see *uslab_kmalloc_at*(3): static, one for each.
+/// `row` begins as the address of [`uslab_kmalloc_no_row`], and is the library's then.
+///
+/// [`uslab_kmalloc_no_row`]: crate::uslab_kmalloc_no_row
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs)] // the header has them
+pub struct uslab_kmalloc_site {
+    pub row: *mut *mut kmem_cache,
+    pub token: c_ulong,
+}
 
 /// The arguments of `kmem_cache_create_args()` beyond name and size; all zero: none.
 #[repr(C)]
@@ -229,7 +255,7 @@ impl Default for kmem_cache_args {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // the header has them
-pub struct kmem_cache_stats {
+pub struct kmem_cache_statistics {
     pub size: usize,
     pub object_size: usize,
     pub slab_size: usize,

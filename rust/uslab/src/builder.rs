@@ -42,6 +42,8 @@ pub enum Front {
     Queues,
     /// SLUB's CPU slab and partial slabs; for [`Engine::Slub`].
     Cpuslab,
+    /// SLUB's sheaves and barns, since Linux 7.0.
+    Sheaves,
     /// Nothing.
     None,
     /// What the engine had in the kernel.
@@ -150,7 +152,8 @@ impl<'a, T> Builder<'a, T> {
         self
     }
 
-    /// How many objects a CPU's array holds: 1 to 31, with [`Front::Queues`] to 1024.
+    /// How many objects a CPU's array holds: 1 to 31, with [`Front::Queues`] and
+    /// [`Front::Sheaves`] to 1024. [`Cache::set_capacity`] changes that of arrays and queues.
     pub const fn capacity(mut self, objects: u32) -> Self {
         self.capacity = objects;
         self
@@ -244,6 +247,7 @@ fn front_name(front: Option<Front>) -> *const sys::c_char {
         Some(Front::Array) => b"array\0",
         Some(Front::Queues) => b"queues\0",
         Some(Front::Cpuslab) => b"cpuslab\0",
+        Some(Front::Sheaves) => b"sheaves\0",
         Some(Front::None) => b"none\0",
         Some(Front::Historical) => b"historical\0",
     };

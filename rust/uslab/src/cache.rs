@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::boxed::SlabBox;
 use crate::builder::Builder;
 use crate::control::text_of;
-use crate::error::{AllocError, CacheError};
+use crate::error::{AllocError, CacheError, CapacityError};
 use crate::sys;
 
 /// Without memory the library says nothing: Rust does, or the program, which has the error.
@@ -123,8 +123,8 @@ impl<T> Cache<T> {
 
     /// The cache in numbers. Exact if no thread uses it meanwhile. Walks its partial slabs.
     pub fn stats(&self) -> Stats {
-        let mut stats = sys::kmem_cache_stats {
-            size: size_of::<sys::kmem_cache_stats>(),
+        let mut stats = sys::kmem_cache_statistics {
+            size: size_of::<sys::kmem_cache_statistics>(),
             ..Default::default()
         };
         // SAFETY: a live cache, and a structure that says its size.
@@ -132,6 +132,30 @@ impl<T> Cache<T> {
 
         debug_assert_eq!(failed, 0);
         Stats::from(stats)
+    }
+
+    /// Changes how many objects a CPU's array holds, while the cache is in use:
+    /// *kmem_cache_set_capacity*(3).
+    ///
+    /// 1 to 31 with [`Front::Array`](crate::Front::Array), 1 to 1024 with
+    /// [`Front::Queues`](crate::Front::Queues); other fronts have no arrays. 0: as the size of the
+    /// objects gives. [`sys::USLAB_CAPACITY_NONE`]: none, every call goes to the slabs; not with
+    /// queues. Of several caches that were merged all get it. After an error it is as it was.
+    ///
+    /// ```
+    /// let bursts = uslab::Cache::<u64>::builder("bursts").front(uslab::Front::Array);
+    /// let cache = bursts.build()?;
+    ///
+    /// assert_eq!(cache.set_capacity(31), Ok(()));
+    /// assert_eq!(cache.set_capacity(2000), Err(uslab::CapacityError::Number));
+    /// # Ok::<(), uslab::CacheError>(())
+    /// ```
+    pub fn set_capacity(&self, objects: u32) -> Result<(), CapacityError> {
+        // SAFETY: a live cache.
+        match unsafe { sys::kmem_cache_set_capacity(self.handle.as_ptr(), objects) } {
+            0 => Ok(()),
+            error => Err(CapacityError::of(error)),
+        }
     }
 
     /// Frees all cached objects and empty slabs. Returns whether no object is left.
@@ -271,8 +295,8 @@ pub struct Stats {
     pub slab_bytes: usize,
 }
 
-impl From<sys::kmem_cache_stats> for Stats {
-    fn from(stats: sys::kmem_cache_stats) -> Self {
+impl From<sys::kmem_cache_statistics> for Stats {
+    fn from(stats: sys::kmem_cache_statistics) -> Self {
         Self {
             object_size: stats.object_size,
             slab_size: stats.slab_size,

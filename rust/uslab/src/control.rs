@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::{slice, str};
 
-use crate::error::DebugError;
+use crate::error::{CapacityError, DebugError};
 use crate::sys;
 
 /// A string of C as far as it is UTF-8.
@@ -33,10 +33,27 @@ pub fn trim() -> usize {
     unsafe { sys::uslab_trim() }
 }
 
-fn with_nul(text: &str) -> Result<Vec<u8>, DebugError> {
+/// The text as C has it, unless there is a NUL in it.
+fn with_nul(text: &str) -> Option<Vec<u8>> {
     match text.contains('\0') {
-        true => Err(DebugError::Flag),
-        false => Ok([text.as_bytes(), b"\0"].concat()),
+        true => None,
+        false => Some([text.as_bytes(), b"\0"].concat()),
+    }
+}
+
+/// [`Cache::set_capacity`](crate::Cache::set_capacity) of all caches of a name, also those of
+/// kmalloc and malloc. Returns of how many.
+///
+/// `pattern` is a shell pattern of names. If one refuses the others are changed; if all do, the
+/// error is the first one's.
+pub fn set_capacity(pattern: &str, objects: u32) -> Result<usize, CapacityError> {
+    let pattern = with_nul(pattern).ok_or(CapacityError::Cache)?;
+    // SAFETY: a string.
+    let changed = unsafe { sys::uslab_set_capacity(pattern.as_ptr().cast(), objects) };
+
+    match changed {
+        n if n < 0 => Err(CapacityError::of(n)),
+        n => Ok(n as usize),
     }
 }
 
@@ -45,7 +62,8 @@ fn with_nul(text: &str) -> Result<Vec<u8>, DebugError> {
 /// `pattern` is a shell pattern of names; `flags` are of F Z P U T A, `""` is none, and `"+U"`
 /// or `"-U"` changes these only. It holds for objects that are allocated from now on.
 pub fn set_debug(pattern: &str, flags: &str) -> Result<usize, DebugError> {
-    let (pattern, flags) = (with_nul(pattern)?, with_nul(flags)?);
+    let pattern = with_nul(pattern).ok_or(DebugError::Flag)?;
+    let flags = with_nul(flags).ok_or(DebugError::Flag)?;
     // SAFETY: two strings. Debug flags change what is checked, not what objects are.
     let switched = unsafe { sys::uslab_set_debug(pattern.as_ptr().cast(), flags.as_ptr().cast()) };
 

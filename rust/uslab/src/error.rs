@@ -55,6 +55,50 @@ impl fmt::Display for CacheError {
 #[cfg(feature = "std")]
 impl std::error::Error for CacheError {}
 
+/// Why a capacity was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CapacityError {
+    /// Such an array does not hold so many (`EINVAL`).
+    Number,
+    /// The front has no arrays (`EOPNOTSUPP`).
+    Front,
+    /// A CPU could not be reached (`EBUSY`).
+    Cpu,
+    /// There is no such cache (`ENOENT`), or the pattern has a NUL.
+    Cache,
+    /// Another `errno`: see *kmem_cache_set_capacity*(3).
+    Other(i32),
+}
+
+impl CapacityError {
+    /// Of what C returned, less than 0.
+    pub(crate) fn of(error: i32) -> Self {
+        match -error {
+            2 => Self::Cache,
+            16 => Self::Cpu,
+            22 => Self::Number,
+            95 => Self::Front,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl fmt::Display for CapacityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number => f.write_str("an array of this cache does not hold so many objects"),
+            Self::Front => f.write_str("the front of this cache has no arrays"),
+            Self::Cpu => f.write_str("a CPU could not be reached"),
+            Self::Cache => f.write_str("no cache has such a name"),
+            Self::Other(error) => write!(f, "the capacity could not be changed: errno {}", error),
+        }
+    }
+}
+
+#[cfg(feature = "std")]
+impl std::error::Error for CapacityError {}
+
 /// Why debug flags were not switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -66,8 +66,8 @@ pub use batch::Batch;
 pub use boxed::{BoxIn, Holder, OwnedBox, SlabBox};
 pub use builder::{Builder, Engine, Flags, Front};
 pub use cache::{Cache, CacheRef, Stats};
-pub use control::{set_debug, trim, version};
-pub use error::{AllocError, CacheError, DebugError};
+pub use control::{set_capacity, set_debug, trim, version};
+pub use error::{AllocError, CacheError, CapacityError, DebugError};
 pub use global::Uslab;
 pub use static_cache::StaticCache;
 /// The functions of C.

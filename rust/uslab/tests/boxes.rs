@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use uslab::{Batch, Builder, Cache, CacheError, Engine, Flags, Front, OwnedBox, SlabBox};
+use uslab::{
+    Batch, Builder, Cache, CacheError, CapacityError, Engine, Flags, Front, OwnedBox, SlabBox,
+};
 
 /// Counts its drops; one of them may panic.
 struct Counted<'a> {
@@ -203,7 +205,13 @@ fn engines_and_fronts() {
     use Engine::*;
 
     for engine in [Slub, Slab, Slobseg, SlobsegPow2, Slob, Slob1991] {
-        for front in [Front::Array, Front::Queues, Front::None, Front::Historical] {
+        for front in [
+            Front::Array,
+            Front::Queues,
+            Front::Sheaves,
+            Front::None,
+            Front::Historical,
+        ] {
             let cache = Builder::<[u32; 7]>::new("kinds")
                 .engine(engine)
                 .front(front)
@@ -235,6 +243,27 @@ fn engines_and_fronts() {
         .front(Front::Cpuslab)
         .build();
     assert_eq!(odd.is_err(), !uslab::sys::FAKE);
+}
+
+#[test]
+fn the_capacity_changes() {
+    let cache = Cache::<[u64; 4]>::builder("capacity")
+        .front(Front::Array)
+        .flags(Flags::NO_MERGE)
+        .build()
+        .unwrap();
+    let boxes: Vec<_> = (0..200)
+        .map(|i| {
+            assert_eq!(cache.set_capacity(i as u32 % 32), Ok(()));
+            cache.boxed([i; 4])
+        })
+        .collect();
+
+    assert_eq!(cache.set_capacity(uslab::sys::USLAB_CAPACITY_NONE), Ok(()));
+    assert!((0..200).zip(&boxes).all(|(i, b)| **b == [i; 4]));
+    drop(boxes);
+    assert_eq!(cache.set_capacity(2000), Err(CapacityError::Number));
+    assert_eq!(cache.stats().objects, 0);
 }
 
 #[test]
