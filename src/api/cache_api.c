@@ -148,30 +148,6 @@ USLAB_API int kmem_cache_shrink(struct kmem_cache *s)
 	return cache_shrink(cache_of(s));
 }
 
-USLAB_API void kmem_cache_reap(void)
-{
-	cache_reap();
-}
-
-USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned int batchcount,
-			      unsigned int shared)
-{
-	return cache_tune(cache_of(s), limit, batchcount, shared);
-}
-
-USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects)
-{
-	return cache_set_capacity(cache_of(s), objects);
-}
-
-USLAB_API int uslab_set_capacity(const char *pattern, unsigned int objects)
-{
-	int ret = api_init();
-
-	BUILD_ASSERT(USLAB_CAPACITY_NONE == FRONT_CAPACITY_NONE);
-	return ret ? ret : cache_set_capacity_pattern(pattern, objects);
-}
-
 USLAB_API unsigned int kmem_cache_size(struct kmem_cache *s)
 {
 	return load_relaxed(&cache_of(s)->engine.object_size);

@@ -7,9 +7,9 @@
  *             that the inline kmalloc() needs no check; also when there is no memory for the
  *             library (kmalloc_refuse()).
  * Locks:      init_lock (unranked).
- * Flow:       called by api.h, cache_api.c, debug_api.c, kmalloc_api.c, mempool_kinds.c,
- *             nolock_api.c, policy_api.c, profile_api.c, rcu_api.c, resize_api.c, programs and
- *             the loader; calls cache/, inspect/, os/symbol/pin.h.
+ * Flow:       called by api.h, cache_api.c, debug_api.c, kmalloc_api.c, limits_api.c,
+ *             mempool_kinds.c, nolock_api.c, policy_api.c, profile_api.c, rcu_api.c,
+ *             resize_api.c, programs and the loader; calls cache/, inspect/, os/symbol/pin.h.
  */
 #include <errno.h>
 

@@ -6,7 +6,7 @@
  * Data:       struct cache: capacity, as asked for; that of the front follows from it.
  * Invariants: none.
  * Locks:      cache_lock: one change, drain or switch of a front at a time; alloc and free go on.
- * Flow:       called by control/attribute.c and api/cache_api.c; calls the front's set_capacity.
+ * Flow:       called by control/attribute.c and api/limits_api.c; calls the front's set_capacity.
  */
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      cache_lock: one reap or tune at a time, and no cache disappears meanwhile.
- * Flow:       called by init.c, api/cache_api.c and control.c; called back by os/time/ticker.c;
+ * Flow:       called by init.c, api/limits_api.c and control.c; called back by os/time/ticker.c;
  *             calls the fronts' reap and tune, front/array_limit.c and page/buddy.h.
  *
  * A round works for every CPU in turn, wherever it runs; in the kernel each CPU has its own timer.

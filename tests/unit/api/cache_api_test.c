@@ -342,81 +342,6 @@ static void test_locality(void **state)
 	assert_true(child_passed(&c));
 }
 
-/* ---- queues: other limits, and what lies idle ---- */
-
-static unsigned long held(struct kmem_cache *s)
-{
-	return cache_of(s)->front.ops->held(&cache_of(s)->front);
-}
-
-static void capacities(void *arg)
-{
-	struct kmem_cache_args args = { .front = "array" };
-	struct kmem_cache *s;
-
-	(void)arg;
-	CHILD_CHECK(uslab_set_capacity("nothing", 4) == -ENOENT); /* makes the library ready */
-	CHILD_CHECK(uslab_set_capacity("kmalloc-64", 4) == 1);
-	kfree(kmalloc(64, GFP_KERNEL));
-	stay_here();
-	s = kmem_cache_create_args("c", 64, &args, 0);
-	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
-	CHILD_CHECK(held(s) == 31);
-	CHILD_CHECK(kmem_cache_set_capacity(s, 4) == 0 && held(s) == 0);
-	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
-	CHILD_CHECK(held(s) == 4);
-	CHILD_CHECK(kmem_cache_set_capacity(s, 32) == -EINVAL && held(s) == 4);
-	CHILD_CHECK(kmem_cache_set_capacity(s, USLAB_CAPACITY_NONE) == 0);
-	kmem_cache_free(s, kmem_cache_alloc(s, GFP_KERNEL));
-	CHILD_CHECK(held(s) == 0);
-	CHILD_CHECK(kmem_cache_set_capacity(s, 0) == 0);
-	kmem_cache_destroy(s);
-	args.front = "none";
-	s = kmem_cache_create_args("n", 64, &args, 0);
-	CHILD_CHECK(kmem_cache_set_capacity(s, 4) == -EOPNOTSUPP);
-	kmem_cache_destroy(s);
-}
-
-static void queues(void *arg)
-{
-	struct kmem_cache_args args = { .front = "queues" };
-	struct kmem_cache *s = kmem_cache_create_args("q", 64, &args, 0);
-	struct kmem_cache *other;
-	void *p[40];
-
-	(void)arg;
-	stay_here();
-	args.front = "array";
-	other = kmem_cache_create_args("q", 64, &args, 0);
-	CHILD_CHECK(kmem_cache_tune(other, 10, 5, 1) == -EOPNOTSUPP);
-	CHILD_CHECK(kmem_cache_tune(s, 10, 11, 1) == -EINVAL);
-	CHILD_CHECK(kmem_cache_tune(s, 20, 10, 0) == 0);
-	CHILD_CHECK(kmem_cache_alloc_bulk(s, GFP_KERNEL, 40, p) == 40);
-	kmem_cache_free_bulk(s, 40, p);
-	CHILD_CHECK(held(s) > 0 && held(s) <= 20);
-	kmem_cache_reap(); /* spares who allocated */
-	CHILD_CHECK(held(s) > 8);
-	for (unsigned int i = 0; i < 10; i++)
-		kmem_cache_reap();
-	CHILD_CHECK(held(s) == 0 && kmem_cache_shrink(s) == 0);
-	kmem_cache_destroy(s);
-	kmem_cache_destroy(other);
-}
-
-static void test_capacities(void **state)
-{
-	struct child c = child_run(capacities, state);
-
-	assert_true(child_passed(&c));
-}
-
-static void test_queues(void **state)
-{
-	struct child c = child_run(queues, state);
-
-	assert_true(child_passed(&c));
-}
-
 /* ---- one and many ---- */
 
 static void test_inline(void **state)
@@ -713,8 +638,6 @@ int main(void)
 		cmocka_unit_test(test_kernel_arguments),
 		cmocka_unit_test(test_usercopy),
 		cmocka_unit_test(test_all_comes_back),
-		cmocka_unit_test(test_capacities),
-		cmocka_unit_test(test_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
