@@ -6,6 +6,7 @@
  *   $ ./nolock
  *   all samples were kept
  */
+#define _XOPEN_SOURCE 700
 #include <signal.h>
 #include <stdio.h>
 #include <sys/time.h>
@@ -52,13 +53,15 @@ static void on_timer(int sig)
 
 int main(void)
 {
-	struct itimerval often = { { 0, 100 }, { 0, 100 } };
+	const struct sigaction action = { .sa_handler = on_timer,
+					  .sa_flags = SA_RESTART };
+	const struct itimerval often = { { 0, 100 }, { 0, 100 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	struct sample *sample;
 	int kept = 0;
 	void *p[64];
 
-	signal(SIGALRM, on_timer);
+	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (taken <
 	       SAMPLES) { /* the work, in the middle of which the handler comes */

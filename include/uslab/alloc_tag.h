@@ -164,15 +164,31 @@ USLAB_API void uslab_alloc_tags_unregister(struct uslab_alloc_tags *tags);
 #define USLAB_COUNTED_BULK(tag, s, flags, nr, p)                                                \
 	USLAB_COUNTED_BULK1(USLAB_CAT(uslab_s_, __COUNTER__), USLAB_CAT(uslab_p_, __COUNTER__), \
 			    USLAB_CAT(uslab_n_, __COUNTER__), tag, s, flags, nr, p)
-#define USLAB_COUNTED_BULK1(of, to, n, tag, s, flags, nr, p)               \
+#define USLAB_COUNTED_BULK1(of, to, n, tag, s, flags, nr, p) \
+	USLAB_COUNTED_MANY(of, to, n, tag, s, p, kmem_cache_alloc_bulk, flags, nr, to)
+#define USLAB_COUNTED_MANY(of, to, n, tag, s, p, function, ...)            \
 	__extension__({                                                    \
 		struct kmem_cache *of = (s);                               \
 		void **to = (p);                                           \
-		int n = (kmem_cache_alloc_bulk)(of, flags, nr, to);        \
-		if (mem_alloc_profiling_enabled())                         \
+		int n = (function)(of, __VA_ARGS__);                       \
+		if (mem_alloc_profiling_enabled() && n > 0)                \
 			uslab_alloc_tag_add_all((tag), of, (size_t)n, to); \
 		n;                                                         \
 	})
+
+/* The same of kmem_cache_alloc_array(). */
+#define USLAB_TAGGED_ARRAY(s, flags, nr, p, mode) \
+	USLAB_TAGGED_ARRAY1(USLAB_CAT(uslab_tag_, __COUNTER__), s, flags, nr, p, mode)
+#define USLAB_TAGGED_ARRAY1(tag, s, flags, nr, p, mode)           \
+	__extension__({                                           \
+		DEFINE_ALLOC_TAG(tag);                            \
+		USLAB_COUNTED_ARRAY(&tag, s, flags, nr, p, mode); \
+	})
+#define USLAB_COUNTED_ARRAY(tag, s, flags, nr, p, mode)                                          \
+	USLAB_COUNTED_ARRAY1(USLAB_CAT(uslab_s_, __COUNTER__), USLAB_CAT(uslab_p_, __COUNTER__), \
+			     USLAB_CAT(uslab_n_, __COUNTER__), tag, s, flags, nr, p, mode)
+#define USLAB_COUNTED_ARRAY1(of, to, n, tag, s, flags, nr, p, mode) \
+	USLAB_COUNTED_MANY(of, to, n, tag, s, p, kmem_cache_alloc_array, flags, nr, to, mode)
 
 /*
  * alloc_hooks(f_noprof(...)) - what f_noprof() allocates by names with _noprof counts for this line
@@ -237,6 +253,7 @@ static __attribute__((__destructor__, __used__)) void uslab_alloc_tags_unload(vo
 #define USLAB_COUNTED(tag, s, keep, ...) (__VA_ARGS__)
 #define USLAB_CURRENT_OF(function, ...) ((function)(__VA_ARGS__))
 #define USLAB_COUNTED_BULK(tag, ...) ((kmem_cache_alloc_bulk)(__VA_ARGS__))
+#define USLAB_COUNTED_ARRAY(tag, ...) ((kmem_cache_alloc_array)(__VA_ARGS__))
 #define alloc_hooks(...) (__VA_ARGS__)
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/kmalloc.h - kmalloc's relatives by node, count and type; include <uslab/slab.h> instead
+ * uslab/kmalloc.h - kmalloc's relatives: for any context, by rows, node, count and type; include
+ * <uslab/slab.h> instead
  *
- * Inline forms of what <uslab/slab.h> and <uslab/fastpath.h> declare. All may be called from any
- * thread, and by signal handlers as kmalloc() may. Products that overflow are NULL.
+ * Most are inline forms of what <uslab/slab.h> and <uslab/fastpath.h> declare. All may be called
+ * from any thread, and by signal handlers as kmalloc() may, but where it says more. Products that
+ * overflow are NULL.
  */
 #ifndef USLAB_KMALLOC_H
 #define USLAB_KMALLOC_H
@@ -28,6 +30,95 @@ static inline size_t uslab_sum(size_t a, size_t b)
 {
 	return b > USLAB_TOO_LARGE - a ? USLAB_TOO_LARGE : a + b;
 }
+
+/* ---- in the name of another function ---- */
+
+/*
+ * kmalloc_node() for a function that allocates in another one's name: reports, tracks and tools
+ * name caller, an address in the program.
+ */
+USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const void *caller)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+
+/* ---- in any context ---- */
+
+/**
+ * kmalloc_nolock - size bytes of a kmalloc cache, in any context (kernel: since 6.18)
+ * @size:  at most KMALLOC_MAX_CACHE_SIZE bytes, else NULL; 0: ZERO_SIZE_PTR
+ * @flags: __GFP_ZERO, __GFP_ACCOUNT (which has no effect), or 0. With others: NULL, and a line on
+ *         standard error the first time
+ * @node:  tried first; NUMA_NO_NODE: the CPU's
+ *
+ * Never waits for a lock of the library: not for one that the calling thread holds (it is in a
+ * signal handler, which interrupted the library), nor for another thread's. Makes no system call.
+ * Takes what the CPU holds, or an object or pages that are free now and not locked; once more of
+ * the next larger size. NULL says that there was none: to try again at once is no use.
+ * Alignment as kmalloc(). kfree_nolock(), kfree() and kfree_rcu() free it, and ksize(), krealloc()
+ * take it. Any thread, any signal handler; errno stays.
+ */
+USLAB_API void *kmalloc_nolock(size_t size, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+/* The same: the node is an argument of both. */
+USLAB_API void *kmalloc_nolock_node(size_t size, gfp_t flags, int node)
+	__attribute__((__malloc__, __alloc_size__(1),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+
+/**
+ * kfree_nolock - frees what kmalloc_nolock() or kmalloc() returned, in any context
+ * @p: NULL and ZERO_SIZE_PTR are ignored
+ *
+ * Never waits, as kmalloc_nolock(). What cannot be freed so is freed later: by the next call of
+ * this thread that is no hit (kmalloc(), kfree() and all others), by its next call of these
+ * functions outside of the library, or by the next kmem_cache_shrink(), kmem_cache_destroy() or
+ * uslab_trim() of any thread. So are reports of wrong pointers. The first free that has to wait
+ * so makes up to two system calls. Any thread, any signal handler; errno stays.
+ */
+USLAB_API void kfree_nolock(const void *p);
+
+/*
+ * ---- rows of kmalloc's caches (kernel: since 6.6 by code location, since 7.2 by type) ----
+ *
+ * With USLAB_CONF=kmalloc.partition there are 16 caches for each size, kmalloc-64 and
+ * kmalloc-part-01-64 to kmalloc-part-15-64. They are made when they are needed. What the functions
+ * here do in the name of a site other code has by <uslab/partition.h>, which <uslab/slab.h>
+ * includes if USLAB_KMALLOC_PARTITION is defined.
+ */
+
+/**
+ * struct uslab_kmalloc_site - a place in a program where memory is allocated; static, one for each
+ * @row:   the library's, for hits: set by the first call; uslab_kmalloc_no_row until then
+ * @token: of the type that is allocated, as the compiler numbers types: 0 to 15, or any if those
+ *         above count by their upper 4 bits; 0: unknown
+ */
+struct uslab_kmalloc_site {
+	struct kmem_cache **row;
+	unsigned long token;
+};
+
+/* A row whose handles always miss. */
+USLAB_API extern struct kmem_cache *uslab_kmalloc_no_row[16];
+
+/*
+ * kmalloc_node(), kvmalloc_node_align(), krealloc_node_align() and kvrealloc_node_align() of a
+ * site: with kmalloc.partition=random its address is the code location, with typed its token is the
+ * type, else it is without effect. site NULL: by the caller's address, and of unknown type. A
+ * request with __GFP_RECLAIMABLE has no rows.
+ */
+USLAB_API void *uslab_kmalloc_at(size_t size, gfp_t flags, int node,
+				 struct uslab_kmalloc_site *site)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *uslab_kvmalloc_at(size_t size, size_t align, gfp_t flags, int node,
+				  struct uslab_kmalloc_site *site)
+	__attribute__((__malloc__, __alloc_size__(1), __assume_aligned__(ARCH_KMALLOC_MINALIGN)));
+USLAB_API void *uslab_krealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				  int node, struct uslab_kmalloc_site *site)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
+USLAB_API void *uslab_kvrealloc_at(const void *p, size_t new_size, size_t align, gfp_t flags,
+				   int node, struct uslab_kmalloc_site *site)
+	__attribute__((__alloc_size__(2),
+		       __assume_aligned__(ARCH_KMALLOC_MINALIGN))) USLAB_MUST_CHECK;
 
 /* ---- by node, and by count on a node ---- */
 

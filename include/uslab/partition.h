@@ -97,56 +97,90 @@ USLAB_INLINE void *uslab_kvmalloc_of(size_t size, gfp_t flags, struct uslab_kmal
 
 /* ---- kmalloc ---- */
 
-#define kmalloc(size, flags) uslab_kmalloc_of((size), (flags), USLAB_SITE(size))
-#define kzalloc(size, flags) uslab_kmalloc_of((size), (flags) | __GFP_ZERO, USLAB_SITE(size))
-#define kmalloc_array(n, size, flags) \
+#define uslab_row_kmalloc(size, flags) uslab_kmalloc_of((size), (flags), USLAB_SITE(size))
+#define uslab_row_kzalloc(size, flags) \
+	uslab_kmalloc_of((size), (flags) | __GFP_ZERO, USLAB_SITE(size))
+#define uslab_row_kmalloc_array(n, size, flags) \
 	uslab_kmalloc_of(uslab_product((n), (size)), (flags), USLAB_SITE(n, size))
-#define kcalloc(n, size, flags) \
+#define uslab_row_kcalloc(n, size, flags) \
 	uslab_kmalloc_of(uslab_product((n), (size)), (flags) | __GFP_ZERO, USLAB_SITE(n, size))
-#define kmalloc_node(size, flags, node) uslab_kmalloc_at((size), (flags), (node), USLAB_SITE(size))
-#define kzalloc_node(size, flags, node) \
+#define uslab_row_kmalloc_node(size, flags, node) \
+	uslab_kmalloc_at((size), (flags), (node), USLAB_SITE(size))
+#define uslab_row_kzalloc_node(size, flags, node) \
 	uslab_kmalloc_at((size), (flags) | __GFP_ZERO, (node), USLAB_SITE(size))
-#define kmalloc_array_node(n, size, flags, node) \
+#define uslab_row_kmalloc_array_node(n, size, flags, node) \
 	uslab_kmalloc_at(uslab_product((n), (size)), (flags), (node), USLAB_SITE(n, size))
-#define kcalloc_node(n, size, flags, node)                                         \
+#define uslab_row_kcalloc_node(n, size, flags, node)                               \
 	uslab_kmalloc_at(uslab_product((n), (size)), (flags) | __GFP_ZERO, (node), \
 			 USLAB_SITE(n, size))
 
 /* ---- krealloc: a block that moves goes to the row of this call ---- */
 
-#define krealloc(p, size, flags) \
+#define uslab_row_krealloc(p, size, flags) \
 	uslab_krealloc_at((p), (size), 0, (flags), NUMA_NO_NODE, USLAB_SITE(size))
-#define krealloc_array(p, n, size, flags)                                            \
+#define uslab_row_krealloc_array(p, n, size, flags)                                  \
 	uslab_krealloc_at((p), uslab_product((n), (size)), 0, (flags), NUMA_NO_NODE, \
 			  USLAB_SITE(n, size))
-#define krealloc_node(p, size, flags, node) \
+#define uslab_row_krealloc_node(p, size, flags, node) \
 	uslab_krealloc_at((p), (size), 1, (flags), (node), USLAB_SITE(size))
-#define krealloc_node_align(p, size, align, flags, node) \
+#define uslab_row_krealloc_node_align(p, size, align, flags, node) \
 	uslab_krealloc_at((p), (size), (align), (flags), (node), USLAB_SITE(size))
 
 /* ---- kvmalloc ---- */
 
-#define kvmalloc(size, flags) uslab_kvmalloc_of((size), (flags), USLAB_SITE(size))
-#define kvzalloc(size, flags) uslab_kvmalloc_of((size), (flags) | __GFP_ZERO, USLAB_SITE(size))
-#define kvmalloc_array(n, size, flags) \
+#define uslab_row_kvmalloc(size, flags) uslab_kvmalloc_of((size), (flags), USLAB_SITE(size))
+#define uslab_row_kvzalloc(size, flags) \
+	uslab_kvmalloc_of((size), (flags) | __GFP_ZERO, USLAB_SITE(size))
+#define uslab_row_kvmalloc_array(n, size, flags) \
 	uslab_kvmalloc_of(uslab_product((n), (size)), (flags), USLAB_SITE(n, size))
-#define kvcalloc(n, size, flags) \
+#define uslab_row_kvcalloc(n, size, flags) \
 	uslab_kvmalloc_of(uslab_product((n), (size)), (flags) | __GFP_ZERO, USLAB_SITE(n, size))
-#define kvmalloc_node_align(size, align, flags, node) \
+#define uslab_row_kvmalloc_node_align(size, align, flags, node) \
 	uslab_kvmalloc_at((size), (align), (flags), (node), USLAB_SITE(size))
-#define kvmalloc_node(size, flags, node) \
+#define uslab_row_kvmalloc_node(size, flags, node) \
 	uslab_kvmalloc_at((size), 1, (flags), (node), USLAB_SITE(size))
-#define kvzalloc_node(size, flags, node) \
+#define uslab_row_kvzalloc_node(size, flags, node) \
 	uslab_kvmalloc_at((size), 1, (flags) | __GFP_ZERO, (node), USLAB_SITE(size))
-#define kvmalloc_array_node(n, size, flags, node) \
+#define uslab_row_kvmalloc_array_node(n, size, flags, node) \
 	uslab_kvmalloc_at(uslab_product((n), (size)), 1, (flags), (node), USLAB_SITE(n, size))
-#define kvcalloc_node(n, size, flags, node)                                            \
+#define uslab_row_kvcalloc_node(n, size, flags, node)                                  \
 	uslab_kvmalloc_at(uslab_product((n), (size)), 1, (flags) | __GFP_ZERO, (node), \
 			  USLAB_SITE(n, size))
-#define kvrealloc(p, size, flags) \
+#define uslab_row_kvrealloc(p, size, flags) \
 	uslab_kvrealloc_at((p), (size), 1, (flags), NUMA_NO_NODE, USLAB_SITE(size))
-#define kvrealloc_node_align(p, size, align, flags, node) \
+#define uslab_row_kvrealloc_node_align(p, size, align, flags, node) \
 	uslab_kvrealloc_at((p), (size), (align), (flags), (node), USLAB_SITE(size))
+
+/* ---- the functions' names; with profiling <uslab/alloc_hooks.h> has them ---- */
+
+#ifndef USLAB_MEM_ALLOC_PROFILING
+#define kmalloc(...) uslab_row_kmalloc(__VA_ARGS__)
+#define kzalloc(...) uslab_row_kzalloc(__VA_ARGS__)
+#define kmalloc_array(...) uslab_row_kmalloc_array(__VA_ARGS__)
+#define kcalloc(...) uslab_row_kcalloc(__VA_ARGS__)
+#define kmalloc_node(...) uslab_row_kmalloc_node(__VA_ARGS__)
+#define kzalloc_node(...) uslab_row_kzalloc_node(__VA_ARGS__)
+#define kmalloc_array_node(...) uslab_row_kmalloc_array_node(__VA_ARGS__)
+#define kcalloc_node(...) uslab_row_kcalloc_node(__VA_ARGS__)
+#define krealloc(...) uslab_row_krealloc(__VA_ARGS__)
+#define krealloc_array(...) uslab_row_krealloc_array(__VA_ARGS__)
+#define krealloc_node(...) uslab_row_krealloc_node(__VA_ARGS__)
+#define krealloc_node_align(...) uslab_row_krealloc_node_align(__VA_ARGS__)
+#define kvmalloc(...) uslab_row_kvmalloc(__VA_ARGS__)
+#define kvzalloc(...) uslab_row_kvzalloc(__VA_ARGS__)
+#define kvmalloc_array(...) uslab_row_kvmalloc_array(__VA_ARGS__)
+#define kvcalloc(...) uslab_row_kvcalloc(__VA_ARGS__)
+#define kvmalloc_node_align(...) uslab_row_kvmalloc_node_align(__VA_ARGS__)
+#define kvmalloc_node(...) uslab_row_kvmalloc_node(__VA_ARGS__)
+#define kvzalloc_node(...) uslab_row_kvzalloc_node(__VA_ARGS__)
+#define kvmalloc_array_node(...) uslab_row_kvmalloc_array_node(__VA_ARGS__)
+#define kvcalloc_node(...) uslab_row_kvcalloc_node(__VA_ARGS__)
+#define kvrealloc(...) uslab_row_kvrealloc(__VA_ARGS__)
+#define kvrealloc_node_align(...) uslab_row_kvrealloc_node_align(__VA_ARGS__)
+#define USLAB_OF_TYPE(...) __VA_ARGS__
+#else
+#define USLAB_OF_TYPE(...) USLAB_TAGGED(false, __VA_ARGS__)
+#endif
 
 /* ---- by type: kmalloc_obj() and its kin ---- */
 
@@ -158,7 +192,8 @@ USLAB_INLINE void *uslab_kvmalloc_of(size_t size, gfp_t flags, struct uslab_kmal
 #define USLAB_OF_kzalloc uslab_kmalloc_of
 #define USLAB_OF_kvmalloc uslab_kvmalloc_of
 #define USLAB_OF_kvzalloc uslab_kvmalloc_of
-#define USLAB_BY_TYPE(alloc, type, bytes, flags) \
-	USLAB_OF_##alloc(bytes, (flags) | USLAB_ZERO_##alloc, USLAB_SITE_OF(USLAB_TYPE_TOKEN(type)))
+#define USLAB_BY_TYPE(alloc, type, bytes, flags)                            \
+	USLAB_OF_TYPE(USLAB_OF_##alloc(bytes, (flags) | USLAB_ZERO_##alloc, \
+				       USLAB_SITE_OF(USLAB_TYPE_TOKEN(type))))
 
 #endif /* USLAB_PARTITION_H */

@@ -81,7 +81,8 @@ void cache_place_mark_locked(struct cache *c)
 	c->engine.mark = mark_offset(&c->engine, by_size);
 	if (by_size && !profiled && !used_are_kept() && c->engine.size >= sizeof(void *))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
-	else if (by_size || !c->engine.mark || profiled || (cache_marks_behind(c) && kfence_is_on()))
+	else if (by_size || !c->engine.mark || profiled ||
+		 (cache_marks_behind(c) && kfence_is_on()))
 		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
 	else
 		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);

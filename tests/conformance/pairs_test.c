@@ -522,7 +522,7 @@ static void set_capacity(struct cache *c, unsigned int objects)
 	const struct front_ops *front = c->front.ops;
 	int expected = 0;
 
-	if (front == &front_none_ops || front == &front_cpuslab_ops)
+	if (!front->set_capacity)
 		expected = -EOPNOTSUPP;
 	else if (front == &front_queues_ops && objects == FRONT_CAPACITY_NONE)
 		expected = -EINVAL;

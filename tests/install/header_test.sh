@@ -194,6 +194,7 @@ quiet -DUSLAB_NO_RSEQ
 quiet -DUSLAB_KMALLOC_PARTITION
 # With a tag in each call.
 quiet -DUSLAB_MEM_ALLOC_PROFILING
+quiet -DUSLAB_MEM_ALLOC_PROFILING -DUSLAB_KMALLOC_PARTITION
 
 # <uslab/cache.hpp> by each standard, also without exceptions and type information, and what it then does.
 hpp=$USLAB_SRC/tests/install/use_containers.cpp

@@ -7,6 +7,7 @@ Programs are compiled with and without USLAB_KMALLOC_PARTITION, in C and C++, an
 each object. Tokens of types are given by the program, and by the compiler if there is a Clang 22 or
 later (USLAB_CLANG names it, else clang).
 """
+import contextlib
 import json
 import os
 import re
@@ -251,13 +252,23 @@ class Partition(unittest.TestCase):
         for mode in ("typed", "off", ""):
             self.assertEqual(set(shown(program, mode).values()), {0}, mode)
 
-    def test_info(self):
-        """uslab info lists rows as any caches, and adds them up."""
-        program = self.compile("watched", "#define USLAB_KMALLOC_PARTITION\n" + PLACES)
-        process = subprocess.Popen([program, "wait"], env=environment("random"), text=True,
+    @contextlib.contextmanager
+    def waiting(self, program, mode):
+        """A process of it that has allocated all."""
+        process = subprocess.Popen([program, "wait"], env=environment(mode), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             self.assertEqual(process.stdout.readline(), "ready\n")
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def test_info(self):
+        """uslab info lists rows as any caches, and adds them up."""
+        program = self.compile("watched", "#define USLAB_KMALLOC_PARTITION\n" + PLACES)
+        with self.waiting(program, "random") as process:
             info = [BIN, "info", "-p", str(process.pid)]
             run = subprocess.run([*info, "--json", r"^kmalloc-\(part-..-\)\?64$"], check=True,
                                  capture_output=True, text=True)
@@ -267,10 +278,21 @@ class Partition(unittest.TestCase):
             run = subprocess.run([*info, "-T", r"^kmalloc-\(part-..-\)\?64$"], check=True,
                                  capture_output=True, text=True)
             self.assertRegex(run.stdout, rf"Slabcaches *: *{len(caches)}\b")
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
+
+    def test_with_profiling(self):
+        """A program that also defines USLAB_MEM_ALLOC_PROFILING has both, in each macro."""
+        for compiler, ending in ((CC, ".c"), ("g++", ".cpp")):
+            program = self.compile("both", "#define USLAB_MEM_ALLOC_PROFILING\n" + PROGRAM_TOKENS + MACROS,
+                                   compiler=compiler, ending=ending)
+            for profiling in "01":
+                self.check_tokens(shown(program, f"typed,mem_profiling={profiling}"), 13, (6, 14), 13)
+        program = self.compile("counted", "#define USLAB_MEM_ALLOC_PROFILING\n"
+                               "#define USLAB_KMALLOC_PARTITION\n" + PLACES)
+        with self.waiting(program, "random,mem_profiling=1") as process:
+            run = subprocess.run([BIN, "info", "--allocinfo", "--json", "-p", str(process.pid)],
+                                 check=True, capture_output=True, text=True)
+            sites = json.loads(run.stdout)["allocinfo"]
+            self.assertEqual(sum(site["calls"] for site in sites), 44, sites)
 
     def test_wrong_value(self):
         program = self.compile("wrong", PLACES)

@@ -16,7 +16,8 @@
  * once. A free: the CPU's array, the engine; else it is deferred. It is done by the next ordinary
  * call of this thread that is no hit, or the next of these two functions that it calls while it
  * holds no lock; or by whoever shrinks or destroys a cache. So are all frees with something to
- * check or to report: of debug slabs, guarded pages, and what looks free already.
+ * check or to report: of debug slabs, guarded pages, what looks free already, and what allocation
+ * profiling may have counted. What is allocated here is not counted.
  *
  * Caches with debug flags give objects of debug slabs, without a check and without a stack; faults
  * (A), guarded pages and samples are for other calls.
@@ -25,6 +26,7 @@
 
 #include "cache/kmalloc/kfree.h"
 #include "cache/object.h"
+#include "cache/profile/profile.h"
 #include "debug/debug.h"
 #include "front/array.h"
 
@@ -35,7 +37,7 @@
 static bool is_plain_cache(struct cache *c)
 {
 	/* pairs with cache_watch_locked() */
-	return !(load_acquire(&c->watch) & (WATCH_CLOSED | WATCH_PAST_FRONT));
+	return !(load_acquire(&c->watch) & (WATCH_CLOSED | WATCH_PAST_FRONT | WATCH_TAGS));
 }
 
 /* It becomes a free object, as far as its own bytes and bits are concerned. false: it is one. */
@@ -85,6 +87,8 @@ static bool give_in_heap(const struct engine_heap *heap, void *p)
 
 	if (c)
 		return give_object(c, p);
+	if (profile_is_known())
+		return false;
 	if (!used_are_kept())
 		return heap->try_free(heap, p);
 	if (!used_clear(p))

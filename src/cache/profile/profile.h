@@ -9,8 +9,8 @@
  *             cache has WATCH_TAGS: each free of it comes by profile_drop(). Checked by
  *             profile_check().
  * Locks:      cache_lock to switch it on and off, and to set WATCH_TAGS; sites.h for counters.
- * Flow:       called by api/profile_api.c, heap.c, kmalloc.c, watch.c, create.c, control.c, init.c,
- *             options.c and check.c; calls sites.c, page/ext.c, switch.c.
+ * Flow:       called by api/profile_api.c, heap.c, kmalloc.c, nolock.c, watch.c, create.c,
+ *             control.c, init.c, options.c and check.c; calls sites.c, page/ext.c, switch.c.
  */
 #ifndef CACHE_PROFILE_H
 #define CACHE_PROFILE_H

@@ -154,6 +154,40 @@ IN_CHILD(test_caches)
 	CHILD_CHECK(all_calls() == 0 && sites_table->lost == 0);
 }
 
+/* From where the array has them, and as many as it has. */
+IN_CHILD(test_arrays)
+{
+	struct kmem_cache *s = kmem_cache_create("a", 64, 0, 0, NULL);
+	void *p[40];
+	int line;
+
+	on();
+	line = __LINE__ + 1;
+	CHILD_CHECK(kmem_cache_alloc_array(s, GFP_KERNEL, 40, p, SLAB_ARRAY_FULL) == 40);
+	CHILD_CHECK(counts(line, 40));
+	kmem_cache_free_array(s, 40, p);
+	line = __LINE__ + 1;
+	CHILD_CHECK(kmem_cache_alloc_array(s, GFP_KERNEL, 0, p, SLAB_ARRAY_FULL) == 0);
+	CHILD_CHECK(counts(line, 0) && all_calls() == 0);
+}
+
+/* What allocates in any context has no tag; what is freed so is counted until it is free. */
+IN_CHILD(test_nolock)
+{
+	void *p, *q;
+	int line;
+
+	on();
+	p = kmalloc_nolock(100, 0, NUMA_NO_NODE);
+	CHILD_CHECK(p && all_calls() == 0);
+	q = kmalloc(100, GFP_KERNEL), line = __LINE__;
+	CHILD_CHECK(counts(line, 1));
+	kfree_nolock(p);
+	kfree_nolock(q);
+	uslab_trim(); /* settles all that was deferred */
+	CHILD_CHECK(counts(line, 0) && all_calls() == 0 && sites_table->lost == 0);
+}
+
 __attribute__((__format__(__printf__, 1, 2))) static char *va_text(const char *format, ...)
 {
 	va_list args;
@@ -304,6 +338,7 @@ static void on_signal(int sig)
 	handler_line = __LINE__ - 2;
 	kfree(p);
 	handled = handled + (sig == SIGALRM);
+	ualarm(200, 0); /* from its end on: the program goes on, however slow this is */
 }
 
 /* In the middle of anything; what was not counted is said, and the rest adds up. */
@@ -315,9 +350,8 @@ IN_CHILD(test_signals)
 
 	sigaction(SIGALRM, &action, NULL);
 	on();
-	for (unsigned int i = 0; handled < 200; i++) {
-		if (i % 8 == 0)
-			ualarm(200, 0);
+	ualarm(200, 0);
+	while (handled < 200) {
 		for (size_t j = 0; j < ARRAY_SIZE(p); j++)
 			p[j] = j % 2 ? kmem_cache_alloc(s, GFP_KERNEL) : kmalloc(64, GFP_KERNEL);
 		for (size_t j = 0; j < ARRAY_SIZE(p); j++)
@@ -338,7 +372,8 @@ int main(void)
 		cmocka_unit_test(test_caches),	cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_pools),	cmocka_unit_test(test_hooks),
 		cmocka_unit_test(test_off),	cmocka_unit_test(test_other_thread),
-		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signals), cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_nolock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
