@@ -8,8 +8,9 @@
 #ifndef CONFORMANCE_BOOKS_H
 #define CONFORMANCE_BOOKS_H
 
-#include "cache/cache.h"
-#include "page/run.h"
+#include "page/nested.h"
+#include "page/reserve.h"
+#include "unit/cache/cache_fixture.h"
 
 static unsigned long books_heap_pages;
 
@@ -37,6 +38,22 @@ static inline unsigned long pages_by_the_books(void)
 	books_heap_pages = 0;
 	cache_heaps_each(books_count_heap);
 	return bytes / PAGE_SIZE + books_heap_pages;
+}
+
+/* All is back, and every page is accounted for. */
+static inline void books_balance(void)
+{
+	struct list_head *pos;
+
+	nested_settle();
+	CHILD_CHECK(!nested_waiting() && !nested_lost() && !reserve_count());
+	reserve_check();
+	cache_check_all();
+	list_for_each(pos, &cache_list)
+		CHILD_CHECK(in_use(list_entry(pos, struct cache, list)) == 0);
+	CHILD_CHECK(pages_out() == pages_by_the_books());
+	cache_shrink_all();
+	CHILD_CHECK(pages_out() == 0);
 }
 
 #endif /* CONFORMANCE_BOOKS_H */

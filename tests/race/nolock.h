@@ -10,7 +10,6 @@
 #include "conformance/pairs.h"
 
 #include "page/nested.h"
-#include "page/reserve.h"
 
 #define SIZE 1024 /* bytes; of what ordinary calls allocate */
 
@@ -85,22 +84,6 @@ static inline void take_block(struct block *b)
 
 	CHILD_CHECK(p);
 	fill(b, p, SIZE);
-}
-
-/* All is back, and every page is accounted for. */
-static inline void balanced(void)
-{
-	struct list_head *pos;
-
-	nested_settle();
-	CHILD_CHECK(!nested_waiting() && !nested_lost() && !reserve_count());
-	reserve_check();
-	cache_check_all();
-	list_for_each(pos, &cache_list)
-		CHILD_CHECK(in_use(list_entry(pos, struct cache, list)) == 0);
-	CHILD_CHECK(pages_out() == pages_by_the_books());
-	cache_shrink_all();
-	CHILD_CHECK(pages_out() == 0);
 }
 
 #endif /* RACE_NOLOCK_H */

@@ -96,7 +96,7 @@ static void others_hold(const struct pair *pair)
 	pthread_barrier_wait(&holder.barrier);
 	pthread_join(thread, NULL);
 	CHILD_CHECK(try_many() == 3 * MANY); /* nobody holds any */
-	balanced();
+	books_balance();
 }
 
 /* All at once: what the CPU has, and nothing more; the frees wait. */
@@ -129,7 +129,7 @@ static void all_held(const struct pair *pair)
 		last = *(struct block *)p;
 		kmalloc_try_free(p, NULL);
 	}
-	balanced();
+	books_balance();
 }
 
 int main(int argc, char **argv)

@@ -123,7 +123,7 @@ static void stepped(const struct pair *pair)
 	totals->lost += nested_lost();
 	for (unsigned int i = 0; i < HELD; i++)
 		free_block(&held[i], true);
-	balanced();
+	books_balance();
 }
 
 int main(int argc, char **argv)

@@ -19,7 +19,6 @@
 #include "base/atomic.h"
 #include "conformance/books.h"
 #include "page/nested.h"
-#include "page/reserve.h"
 #include "threads.h"
 #include "unit/cache/cache_fixture.h"
 
@@ -207,21 +206,6 @@ static void *disturb(void *arg)
 	return arg;
 }
 
-static void settled(void)
-{
-	struct list_head *pos;
-
-	nested_settle();
-	CHILD_CHECK(!nested_waiting() && !nested_lost() && !reserve_count());
-	reserve_check();
-	cache_check_all();
-	list_for_each(pos, &cache_list)
-		CHILD_CHECK(in_use(list_entry(pos, struct cache, list)) == 0);
-	CHILD_CHECK(pages_out() == pages_by_the_books());
-	cache_shrink_all();
-	CHILD_CHECK(pages_out() == 0);
-}
-
 static void storm(void *conf)
 {
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
@@ -245,7 +229,7 @@ static void storm(void *conf)
 	for (unsigned int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
 	free_all(slots, SLOTS);
-	settled();
+	books_balance();
 	CHILD_CHECK(got > 0 && ops > 0);
 	dprintf(STDOUT_FILENO, "%s: %lu calls, %lu handlers, %lu forks; %lu tries gave, %lu not\n",
 		(char *)conf, ops, handled, forks, got, refused);
