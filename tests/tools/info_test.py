@@ -565,7 +565,7 @@ class Json(Case):
                              fields["caches"] | {"aliases", "nodes", "flags", "stats"})
             self.assertEqual(set(cache["flags"]), fields["caches, flags"])
             self.assertEqual(set(cache["stats"]), fields["caches, stats"])
-            self.assertEqual(len(cache["stats"]), 26)
+            self.assertEqual(len(cache["stats"]), 43)
             for key, value in cache.items():
                 kind = {"name": str, "unique_id": str, "engine": str, "front": str, "ctor": bool,
                         "sampled": bool, "nodes": list, "aliases": list, "flags": dict, "stats": dict}.get(key, int)

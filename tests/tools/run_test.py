@@ -149,8 +149,8 @@ class RunTest(InOwnFolder):
         for text, *arguments in (("which program?",), ("which program?", "--front=none"),
                                  ("which program?", "--"),
                                  ("no engine 'sleb'; there are: slub", "--engine=sleb", "true"),
-                                 ("no front 'arr'; there are: array, cpuslab, queues, none, historical", "-f", "arr",
-                                  "true"),
+                                 ("no front 'arr'; there are: array, cpuslab, queues, sheaves, sheaves:6.18, "
+                                  "none, historical", "-f", "arr", "true"),
                                  ("needs a value", "--front"), ("'-x'", "-x", "true")):
             run = uslab("run", *arguments)
             self.assertEqual((run.returncode, run.stdout), (2, ""))
@@ -160,7 +160,7 @@ class RunTest(InOwnFolder):
     def test_help(self):
         run = uslab("run", "--help")
         self.assertEqual((run.returncode, run.stderr), (0, ""))
-        self.assertIn("Fronts: array cpuslab queues none historical", run.stdout)
+        self.assertIn("Fronts: array cpuslab queues sheaves sheaves:6.18 none historical", run.stdout)
         self.assertRegex(uslab("run", "--version").stdout, r"^uslab \d")
 
     # ---- programs on which it has no effect
