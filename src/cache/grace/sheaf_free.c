@@ -36,13 +36,29 @@ static unsigned int break_seals(struct sheaf *sheaf)
 	return n;
 }
 
+/*
+ * Is obj, which bears the mark of a free object, one of the n that this sheaf had before? That is
+ * reported. Elsewhere cache_receive() finds it, but these are in no place of the front yet.
+ */
+static bool comes_twice(struct cache *c, void *obj, unsigned int n, void *const *p)
+{
+	if (likely(!c->engine.mark || !mark_is_set(obj, c->engine.mark)))
+		return false;
+	while (n)
+		if (p[--n] == obj) {
+			cache_report_free(c, page_slab_of(obj), obj, FIX_NOT_FREED);
+			return true;
+		}
+	return false;
+}
+
 /* What a free does before the front; returns how many objects are left for it. */
 static unsigned int receive(struct cache *c, unsigned int nr, void **p)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < nr; i++)
-		if (cache_receive(c, p[i], NULL))
+		if (!comes_twice(c, p[i], n, p) && cache_receive(c, p[i], NULL))
 			p[n++] = p[i];
 	return n;
 }

@@ -77,6 +77,32 @@ IN_CHILD(barns_that_are_full)
 	cache_destroy(c->handle, NULL);
 }
 
+/* In one sheaf, in two, and as two kinds of free: the second one is reported and ignored. */
+IN_CHILD(objects_that_come_twice)
+{
+	struct cache *c = of_sheaves();
+	struct node *node = new_node(c);
+
+	CHILD_CHECK(c->engine.mark);
+	grace_free(NULL, node, NULL);
+	grace_free(NULL, node, NULL);
+	grace_wait(c);
+	CHILD_CHECK(report_counters.reports == 1 && in_use(c) == 0);
+	node = new_node(c);
+	grace_free(NULL, node, NULL);
+	free_node(node);
+	grace_wait(c);
+	CHILD_CHECK(report_counters.reports == 2 && in_use(c) == 0);
+	node = new_node(c);
+	grace_free(NULL, node, NULL);
+	grace_wait(c);
+	grace_free(NULL, node, NULL);
+	grace_wait(c);
+	CHILD_CHECK(report_counters.reports == 3 && in_use(c) == 0);
+	cache_check_all();
+	cache_destroy(c->handle, NULL);
+}
+
 /* What is not to be done by a sheaf is done as before: watched caches, a lock that is held. */
 IN_CHILD(others_go_into_batches)
 {
@@ -146,6 +172,7 @@ int main(void)
 		cmocka_unit_test(full_sheaves_are_handed_over),
 		cmocka_unit_test(where_a_sheaf_comes_from),
 		cmocka_unit_test(barns_that_are_full),
+		cmocka_unit_test(objects_that_come_twice),
 		cmocka_unit_test(others_go_into_batches),
 		cmocka_unit_test(mistakes_are_reported),
 	};
