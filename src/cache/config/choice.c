@@ -186,15 +186,21 @@ static void say_once(const struct engine_ops *engine, const struct front_ops *fr
 		       front->name, engine->name, instead->engine->name, instead->front->name);
 }
 
-/* Front and engine do not go together: USLAB_CONF gives way to the program. */
+/*
+ * Front and engine do not go together: USLAB_CONF gives way to the program. So does its era, which
+ * may be what made the program's "sheaves" those of 6.18.
+ */
 static int reconcile(struct cache_spec *spec, const struct cache_spec *asked)
 {
 	const struct engine_ops *engine = spec->engine;
 	const struct front_ops *front = spec->front;
+	bool by_era = front == &front_sheaves_618_ops && sheaves == front;
 
-	if (asked->engine && asked->front)
+	if (asked->engine && asked->front && !by_era)
 		return -EINVAL;
-	if (asked->front)
+	if (asked->engine && asked->front)
+		spec->front = &front_sheaves_ops;
+	else if (asked->front)
 		spec->engine = &slub_ops;
 	else
 		spec->front = front_by_name(engine->front);

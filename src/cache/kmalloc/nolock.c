@@ -121,8 +121,10 @@ static bool give(void *p, const void *caller)
 
 static void give_later(void *owner, void *p, const void *caller)
 {
+	static const struct cache_call call = { "kfree_nolock", FIX_NOT_FREED };
+
 	(void)owner;
-	kmalloc_free(p, caller);
+	kmalloc_free_as(&call, p, caller);
 }
 
 /* inside: this call came in the middle of another one, which may hold locks. */

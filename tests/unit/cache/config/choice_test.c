@@ -201,12 +201,17 @@ IN_CHILD(test_sheaves_618)
 /* The order of the options does not matter. */
 IN_CHILD(test_era)
 {
+	struct cache_spec spec = { .name = "c", .size = 64, .engine = &slab_ops };
+
 	ready();
 	CHILD_CHECK(!cache_set_era("6.1") && !cache_set_era(""));
 	CHILD_CHECK(cache_front_by_name("sheaves") == &front_sheaves_ops);
 	CHILD_CHECK(cache_set_option("front", "sheaves", NULL) && cache_set_era("6.18"));
 	CHILD_CHECK(cache_defaults.front == &front_sheaves_618_ops);
 	CHILD_CHECK(cache_front_by_name("sheaves") == &front_sheaves_618_ops);
+	/* what a program chooses goes on to work: other engines have those of 7.0 */
+	spec.front = cache_front_by_name("sheaves");
+	CHILD_CHECK(cache_resolve(&spec) == 0 && spec.front == &front_sheaves_ops);
 	CHILD_CHECK(cache_set_era("7.0") && cache_defaults.front == &front_sheaves_ops);
 	CHILD_CHECK(cache_front_by_name("sheaves:6.18") == &front_sheaves_618_ops);
 }
