@@ -547,6 +547,18 @@ static int shrink(struct debug_job *job)
 	return status;
 }
 
+static const char *profiling_refused(long result)
+{
+	switch (result) {
+	case -EPERM:
+		return "it was started with mem_profiling=never";
+	case -EOVERFLOW:
+		return "profiling was switched on as often as it can be, 65535 times";
+	default:
+		return strerror((int)-result);
+	}
+}
+
 /* It is of the whole process. */
 static int switch_profiling(struct debug_job *job)
 {
@@ -563,9 +575,7 @@ static int switch_profiling(struct debug_job *job)
 		return command_report(job->target, job->root, &request, ret, &reply);
 	if (reply.result)
 		return util_fail(COMMAND, "process %d (%s): %s", (int)job->source.pid,
-				 job->target->program,
-				 reply.result == -EPERM ? "it was started with mem_profiling=never"
-							: strerror(-reply.result));
+				 job->target->program, profiling_refused(reply.result));
 	printf("allocation profiling of process %d (%s) is %s\n", (int)job->source.pid,
 	       job->target->program, job->profiling ? "on" : "off");
 	return EXIT_OK;
