@@ -18,8 +18,9 @@
  *	USLAB_TYPE_TOKEN(type)	of the type, or expression of it, that kmalloc_obj() and its kin are
  *				given; else USLAB_ALLOC_TOKEN(sizeof(type))
  *
- * In C a function that is inline and not static must not have data of its own: it should call the
- * functions in parentheses, (kmalloc)(size, flags), which are those without a site.
+ * In C a function that is inline and not static must not have data of its own: it should be static,
+ * or call (kmalloc_node)(size, flags, NUMA_NO_NODE). In C++ the macros are for function bodies;
+ * elsewhere names in parentheses, (kmalloc)(size, flags), are the functions, without a site.
  */
 #ifndef USLAB_PARTITION_H
 #define USLAB_PARTITION_H
