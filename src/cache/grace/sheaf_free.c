@@ -17,9 +17,24 @@
 #include "cache/grace/grace.h"
 #include "cache/object.h"
 #include "debug/debug.h"
+#include "engine/place.h"
 #include "front/sheaves.h"
 
 /* ---- after the grace period ------------------------------------------------------------------ */
+
+/* The object around a head. What the head itself says may have been written by anybody. */
+static void *block_around(struct grace_seal *head)
+{
+	struct page *slab = page_slab_of(head);
+	struct engine_places places;
+	size_t offset;
+
+	if (unlikely(!slab)) /* the object was freed otherwise */
+		return head;
+	places = engine_places(slab);
+	offset = (size_t)((const char *)head - places.first);
+	return (char *)head - offset % places.stride;
+}
 
 /* Makes entries objects; returns how many are to be freed. */
 static unsigned int break_seals(struct sheaf *sheaf)
@@ -27,10 +42,12 @@ static unsigned int break_seals(struct sheaf *sheaf)
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < sheaf->nr; i++) {
-		void *entry = sheaf->obj[i];
-		void *p = grace_entry_block(entry);
+		void *p = sheaf->obj[i];
+		struct grace_seal *head = grace_entry_head(p);
 
-		if (!grace_entry_head(entry) || grace_break_seal(grace_entry_head(entry), p))
+		if (head)
+			p = block_around(head);
+		if (!head || grace_break_seal(head, p))
 			sheaf->obj[n++] = p;
 	}
 	return n;

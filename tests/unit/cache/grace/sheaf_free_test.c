@@ -140,13 +140,18 @@ static void misused(void *how)
 {
 	struct cache *c = of_sheaves();
 	struct node *node = new_node(c);
+	struct node *other = new_node(c);
 
 	free_node(node);
-	if (*(int *)how == 0) {
+	if (*(int *)how == 2) {
+		((struct grace_seal *)&node->rcu)->p = other; /* which is not freed by that */
+		grace_wait(c);
+		CHILD_CHECK(report_counters.reports == 1 && in_use(c) == 2);
+	} else if (*(int *)how == 0) {
 		free_node(node); /* again, while it waits */
 		CHILD_CHECK(report_counters.reports == 1);
 		grace_wait(c);
-		CHILD_CHECK(report_counters.reports == 1 && in_use(c) == 0);
+		CHILD_CHECK(report_counters.reports == 1 && in_use(c) == 1);
 	} else {
 		memset(&node->rcu, 0, sizeof(node->rcu)); /* used, while it waits */
 		grace_wait(c);
@@ -157,7 +162,7 @@ static void misused(void *how)
 
 static void mistakes_are_reported(__attribute__((unused)) void **state)
 {
-	for (int how = 0; how < 2; how++) {
+	for (int how = 0; how < 3; how++) {
 		struct child c = child_run(misused, &how);
 
 		assert_true(child_passed(&c));
