@@ -72,14 +72,14 @@ static struct slab_sheaf *sheaf_new(struct cache *c, uint32_t size)
 	size_t bytes = sheaf_bytes(size);
 	struct slab_sheaf *sheaf;
 
-	if (size > INT32_MAX || size > (page_map.limit << PAGE_SHIFT) / c->engine.size)
+	if (size > INT32_MAX / 2 || size > (page_map.limit << PAGE_SHIFT) / c->engine.size)
 		return NULL; /* more objects than there can be */
 	bytes = 2ul << ilog2(bytes - 1);
 	sheaf = meta_alloc(bytes);
 	if (!sheaf)
 		return NULL;
 	sheaf->cache = c;
-	sheaf->capacity = (uint32_t)((bytes - sizeof(*sheaf)) / sizeof(void *));
+	sheaf->capacity = (uint32_t)((bytes - sizeof(*sheaf)) / sizeof(void *)) & INT32_MAX;
 	return sheaf;
 }
 
@@ -129,24 +129,18 @@ static bool lends_sheaves(struct cache *c)
 	return front_has_sheaves(&c->front) && !cache_is_watched(c, ~0u);
 }
 
-/* Has it been a sheaf of the front? Those with a capacity of their own have not. */
-static bool is_of_front(const struct slab_sheaf *sheaf)
-{
-	const struct front *f = &sheaf->cache->front;
-
-	return front_has_sheaves(f) && sheaf->capacity == sheaves_of(f)->capacity;
-}
-
 /* One header in the place of the other: the entries stay where they are. */
 static struct slab_sheaf *as_lent(struct sheaf *of_front)
 {
 	struct slab_sheaf *sheaf = (struct slab_sheaf *)of_front;
 	struct front *f = of_front->front;
 	uint32_t nr = of_front->nr;
+	uint16_t capacity = of_front->capacity;
 
 	*sheaf = (struct slab_sheaf){ .cache = container_of(f, struct cache, front),
 				      .count = nr,
-				      .capacity = sheaves_of(f)->capacity };
+				      .capacity = capacity,
+				      .is_of_front = true };
 	return sheaf;
 }
 
@@ -156,8 +150,9 @@ static struct sheaf *as_of_front(struct slab_sheaf *sheaf)
 	struct sheaf *of_front = (struct sheaf *)sheaf;
 	struct front *f = &sheaf->cache->front;
 	uint32_t nr = sheaf->count;
+	uint16_t capacity = (uint16_t)sheaf->capacity;
 
-	*of_front = (struct sheaf){ .front = f, .nr = nr };
+	*of_front = (struct sheaf){ .front = f, .nr = nr, .capacity = capacity };
 	return of_front;
 }
 
@@ -186,7 +181,7 @@ struct slab_sheaf *lent_prefill(struct cache *c, gfp_t gfp, unsigned int size, c
 
 	if (!size || nested_call())
 		return NULL;
-	if (lends_sheaves(c) && size <= sheaves_of(&c->front)->capacity) {
+	if (lends_sheaves(c) && size <= sheaves_capacity(&c->front)) {
 		sheaf = lend(c, gfp, size);
 		if (sheaf) {
 			lent_add(sheaf);
@@ -273,7 +268,7 @@ int lent_refill(struct cache *c, gfp_t gfp, struct slab_sheaf **at, unsigned int
 		return lends_sheaves(c) ? exchange(at, gfp, size, caller)
 					: replace(at, gfp, size, caller);
 	lent_remove(sheaf);
-	ret = lends_sheaves(c) && is_of_front(sheaf) ? refill_of_front(sheaf, gfp, size)
+	ret = lends_sheaves(c) && sheaf->is_of_front ? refill_of_front(sheaf, gfp, size)
 						     : fill(sheaf, gfp, size, caller);
 	lent_add(sheaf);
 	return ret;
@@ -295,7 +290,7 @@ void lent_return(struct cache *c, struct slab_sheaf *sheaf, const void *caller)
 	if (unlikely(sheaf->cache != c) && !find_owner(c, sheaf, "kmem_cache_return_sheaf"))
 		return;
 	lent_remove(sheaf);
-	if (lends_sheaves(sheaf->cache) && is_of_front(sheaf)) {
+	if (lends_sheaves(sheaf->cache) && sheaf->is_of_front) {
 		struct sheaf *of_front = as_of_front(sheaf);
 
 		sheaves_take_back(of_front->front, of_front);

@@ -24,9 +24,10 @@
 
 struct slab_sheaf {
 	struct list_head list;
-	struct cache *cache; /* const while it is lent, NULL after that */
-	uint32_t count;	     /* objects that are left; atomic */
-	uint32_t capacity;   /* objects that fit */
+	struct cache *cache;	  /* const while it is lent, NULL after that */
+	uint32_t count;		  /* objects that are left; atomic */
+	uint32_t capacity : 31;	  /* objects that fit */
+	uint32_t is_of_front : 1; /* has been a sheaf of the front, and is to be one again */
 	void *obj[];
 };
 

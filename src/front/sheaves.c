@@ -8,8 +8,8 @@
  * Locks:      sheaf_lock of the running CPU, which is only tried: who does not get it goes past the
  *             sheaves, and waits for nobody.
  * Flow:       called by sheaves_bulk.c, sheaves_lent.c, sheaves_rcu.c and sheaves_swap.c; calls
- *             sheaves_swap.c, sheaves_all.c, sheaves_barn.c, sheaves_bulk.c, and the front below:
- *             none.c (7.0), cpuslab.c (6.18).
+ *             sheaves_swap.c, sheaves_all.c, sheaves_barn.c, sheaves_bulk.c, sheaves_capacity.c, and
+ *             the front below: none.c (7.0), cpuslab.c (6.18).
  *
  * Contract. Everything of a CPU's sheaves changes under its sheaf_lock, and everything of a barn
  * under its lock: no step is lock-free. A thread that holds a CPU's lock may be moved to another
@@ -21,6 +21,16 @@
  * it takes each lock once. Who had the lock before that has left what the drain takes away; who has
  * it after that sees closed, since the lock was released by the drain in between, and puts nothing
  * there.
+ *
+ * The capacity changes likewise. A sheaf keeps the one that it was made with, and every access goes
+ * by that: no thread is in danger from a sheaf of before. sheaves_set_capacity() stores the new one,
+ * and then takes each lock once: first those of barns, then those of CPUs, and frees what it finds.
+ * Whoever puts a sheaf somewhere compares its capacity with the front's under the lock of that
+ * place, and flushes and frees another one instead. Under a lock that the change has had, the new
+ * capacity is seen, so that no sheaf of before comes into that place any more. One moves from place
+ * to place without being compared only from a barn, or within a CPU, to a CPU whose lock is held
+ * all the while: barns have none of before when the change takes the first CPU's lock. A sheaf that
+ * is lent, or waits for RCU, is compared when it comes back.
  *
  * A signal handler that interrupts a thread with such a lock held does not come here
  * (page/nested.h).
@@ -38,6 +48,16 @@ void sheaves_leave(struct sheaves_at *at)
 {
 	lock_release(&at->c->sheaf_lock);
 	nested_call(); /* frees that were deferred meanwhile are done now */
+}
+
+bool sheaves_enter_with(struct front *f, struct sheaves_at *at, const struct sheaf *sheaf)
+{
+	if (!sheaves_enter(f, at))
+		return false;
+	if (likely(sheaf_is_current(sheaf)))
+		return true;
+	sheaves_leave(at);
+	return false;
 }
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
@@ -108,7 +128,7 @@ static always_inline bool push(struct front *f, void *obj)
 		return false;
 	here = !sheaves_is_remote(obj, at.node);
 	if (likely(here)) {
-		if (unlikely(!sheaf_has_space(f, at.c->main))) {
+		if (unlikely(!sheaf_has_space(at.c->main))) {
 			if (!sheaves_replace_full(f, &at))
 				return false;
 			here = !sheaves_is_remote(obj, at.node);
@@ -129,22 +149,6 @@ static void sheaves_free(struct front *f, void *obj)
 }
 
 /* ---- the whole front ------------------------------------------------------------------------- */
-
-unsigned int sheaves_capacity(unsigned int stride)
-{
-	unsigned int base = 60;
-
-	if (stride >= PAGE_SIZE)
-		base = 4;
-	else if (stride >= 1024)
-		base = 12;
-	else if (stride >= 256)
-		base = 26;
-	/* what fits into the next size of kmalloc, which is a power of two for all of these */
-	return (unsigned int)(((2ul << ilog2(sizeof(struct sheaf) + base * sizeof(void *) - 1)) -
-			       sizeof(struct sheaf)) /
-			      sizeof(void *));
-}
 
 static size_t sheaves_bytes(unsigned int nr_nodes)
 {
@@ -170,7 +174,7 @@ static int init(struct front *f, unsigned int capacity, const struct sheaves_era
 	s->nr_nodes = os_topology.nr_nodes;
 	s->capacity = capacity;
 	if (era->by_table || !capacity)
-		s->capacity = MAX(capacity, sheaves_capacity(f->engine->size));
+		s->capacity = MAX(capacity, sheaves_capacity_by_size(f->engine->size));
 	f->state = s;
 	sheaves_barns_init(f);
 	sheaves_cpus_init(f);
@@ -207,8 +211,8 @@ static void sheaves_each_lock(struct front *f, void (*act)(struct lock *l))
 
 static void sheaves_check(struct front *f)
 {
-	CHECK(sheaves_of(f)->capacity >= 1);
-	CHECK(sheaves_of(f)->capacity <= SHEAVES_MAX_CAPACITY);
+	CHECK(sheaves_capacity(f) >= 1);
+	CHECK(sheaves_capacity(f) <= SHEAVES_MAX_CAPACITY);
 	sheaves_cpus_check(f);
 	sheaves_barns_check(f);
 	sheaves_below(f)->check(f);
@@ -240,13 +244,14 @@ static int init_618(struct front *f, unsigned int capacity)
 	return init(f, capacity, &era);
 }
 
-#define SHEAVES_OPS(is, makes)                                                                \
-	{                                                                                     \
-		.name = TEXT_IN_CORES(is), .init = makes, .alloc = sheaves_alloc,             \
-		.free = sheaves_free, .alloc_bulk = sheaves_alloc_bulk,                       \
-		.free_bulk = sheaves_free_bulk, .drain = sheaves_drain, .held = sheaves_held, \
-		.destroy = sheaves_destroy, .each_lock = sheaves_each_lock,                   \
-		.check = sheaves_check,                                                       \
+#define SHEAVES_OPS(is, makes)                                                    \
+	{                                                                         \
+		.name = TEXT_IN_CORES(is), .init = makes, .alloc = sheaves_alloc, \
+		.free = sheaves_free, .alloc_bulk = sheaves_alloc_bulk,           \
+		.free_bulk = sheaves_free_bulk, .drain = sheaves_drain,           \
+		.set_capacity = sheaves_set_capacity, .held = sheaves_held,       \
+		.destroy = sheaves_destroy, .each_lock = sheaves_each_lock,       \
+		.check = sheaves_check,                                           \
 	}
 
 const struct front_ops front_sheaves_ops = SHEAVES_OPS("sheaves", init_70);

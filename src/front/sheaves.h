@@ -4,11 +4,12 @@
  *
  * Why:        docs/adr/0049.
  * Data:       struct sheaves (front.state): the era, the capacity and a barn for each node. Of each
- *             CPU: main, spare, rcu_free of struct kmem_cache_cpu. Sheaves are metadata.
+ *             CPU: main, spare, rcu_free of struct kmem_cache_cpu. Sheaves are metadata, and each
+ *             says its capacity.
  * Invariants: a sheaf is in one place: a CPU's main, spare or rcu_free, a barn, an RCU chain, lent,
  *             or with the one thread that moves it. obj[0 .. nr-1] are free objects, and nr is at
- *             most the capacity. Full ones of a barn have an object or more, empty ones none.
- *             sheaves_check().
+ *             most its capacity. Full ones of a barn have an object or more, empty ones none. The
+ *             sheaves of CPUs and barns have the capacity of the front. sheaves_check().
  * Locks:      kmem_cache_cpu.sheaf_lock (RANK_CPUSLAB) > barn.lock (RANK_DEPOT). Neither is held
  *             while objects come from slabs or go there.
  * Flow:       included by sheaves*.c, cache/ and inspect/; inspect/ reads the structures from
@@ -34,7 +35,7 @@
 #define SHEAVES_BATCH 32u	   /* objects that are flushed at once */
 #define SHEAVES_MAX_CAPACITY 1024u /* objects; CACHE_MAX_CAPACITY */
 
-#define SHEAVES_NO_NODE UINT32_MAX /* to no barn, but to the slabs */
+#define SHEAVES_NO_NODE UINT16_MAX /* to no barn, but to the slabs */
 
 struct sheaf {
 	union {
@@ -43,13 +44,15 @@ struct sheaf {
 	};
 	struct front *front; /* whose it is; const */
 	uint32_t nr;	     /* objects; atomic, since tools and held() look */
-	uint32_t node;	     /* to which it returns after the grace period */
+	uint16_t node;	     /* to which it returns after the grace period */
+	uint16_t capacity;   /* objects for which it has room; const */
 	/* of one that collects what waits: called after the grace period */
 	os_rcu_release release;
 	void *obj[];
 };
 
 BUILD_ASSERT(sizeof(struct sheaf) == 32); /* as the kernel's */
+BUILD_ASSERT(OS_MAX_NODES < SHEAVES_NO_NODE && SHEAVES_MAX_CAPACITY <= UINT16_MAX);
 
 struct barn {
 	struct lock lock;
@@ -71,7 +74,7 @@ struct sheaves_era {
 
 struct sheaves {
 	const struct sheaves_era *era;
-	uint32_t capacity; /* objects in a sheaf */
+	uint32_t capacity; /* objects in a sheaf, 1 or more. Atomic: see sheaves.c */
 	uint32_t nr_nodes;
 	struct barn barn[] __attribute__((aligned(CACHE_LINE)));
 };
@@ -114,9 +117,23 @@ static inline bool sheaf_has_objects(const struct sheaf *sheaf)
 	return sheaf && load_relaxed(&sheaf->nr);
 }
 
-static inline bool sheaf_has_space(const struct front *f, const struct sheaf *sheaf)
+static inline bool sheaf_has_space(const struct sheaf *sheaf)
 {
-	return sheaf && sheaf->nr < sheaves_of(f)->capacity;
+	return sheaf && sheaf->nr < sheaf->capacity;
+}
+
+static inline unsigned int sheaves_capacity(const struct front *f)
+{
+	return load_relaxed(&sheaves_of(f)->capacity);
+}
+
+/*
+ * Has it the capacity that sheaves of its front are to have now? Asked under the lock of the place
+ * into which it is to go: none but such ones go there.
+ */
+static inline bool sheaf_is_current(const struct sheaf *sheaf)
+{
+	return sheaf->capacity == sheaves_capacity(sheaf->front);
 }
 
 static inline void *sheaf_pop(struct sheaf *sheaf)
@@ -139,8 +156,12 @@ static inline bool sheaves_is_remote(const void *obj, unsigned int node)
 	return os_topology.nr_nodes > 1 && page_head_unchecked(obj)->node != node;
 }
 
+/* ---- sheaves_capacity.c (docs/adr/0055) ---- */
+
 /* Spec A2: of objects of so many bytes, with padding. */
-unsigned int sheaves_capacity(unsigned int stride);
+unsigned int sheaves_capacity_by_size(unsigned int stride);
+/* See front_ops.set_capacity. 1 to SHEAVES_MAX_CAPACITY; 0: by size. Only -EINVAL can come. */
+int sheaves_set_capacity(struct front *f, unsigned int objects);
 
 /* ---- sheaves.c: one object ---- */
 
@@ -149,6 +170,8 @@ unsigned int sheaves_capacity(unsigned int stride);
  * moved to another CPU at once, and goes on with those of this one.
  */
 static always_inline bool sheaves_enter(struct front *f, struct sheaves_at *at);
+/* The same for who puts that sheaf there. false also if it has another capacity than the front. */
+bool sheaves_enter_with(struct front *f, struct sheaves_at *at, const struct sheaf *sheaf);
 void sheaves_leave(struct sheaves_at *at);
 
 /* ---- sheaves_swap.c: main of a CPU is empty, or full (spec A3d, A4d) ---- */
@@ -175,13 +198,20 @@ void sheaves_flush(struct front *f, struct sheaf *sheaf);
 /* Fills it to its capacity. false: out of memory, and it may have more objects than before. */
 bool sheaves_fill(struct front *f, struct sheaf *sheaf, gfp_t gfp);
 
-/* A full one for an empty one (NULL: none), whatever the limit. NULL: there is none. */
+/*
+ * A full one for an empty one (NULL: none), whatever the limit. NULL: there is none, or the empty
+ * one has another capacity than the front.
+ */
 struct sheaf *barn_exchange_empty(struct barn *barn, struct sheaf *empty);
 enum barn_answer { BARN_DONE, BARN_TOO_BIG, BARN_NONE };
-/* An empty one for *sheaf, which is full. */
+/* An empty one for *sheaf, which is full. BARN_NONE also if that has another capacity. */
 enum barn_answer barn_exchange_full(struct barn *barn, struct sheaf **sheaf);
 struct sheaf *barn_get_empty(struct barn *barn);
-/* Whatever the limits; of a front that is closed they go to the slabs. */
+/*
+ * Whatever the limits. false: the front is closed, or has another capacity; it is still the
+ * caller's. The others flush and free it then: no lock held.
+ */
+bool sheaves_try_put_full(struct front *f, unsigned int node, struct sheaf *sheaf);
 void sheaves_put_full(struct front *f, unsigned int node, struct sheaf *sheaf);
 void sheaves_put_empty(struct front *f, unsigned int node, struct sheaf *sheaf);
 
@@ -195,6 +225,8 @@ void sheaves_barns_check(struct front *f);
 
 /* All but rcu_free, which is handed to the RCU. */
 void sheaves_drain(struct front *f);
+/* The same with all sheaves, also the empty ones that sheaves_drain() leaves. */
+void sheaves_replace_cpus(struct front *f);
 unsigned long sheaves_held_cpus(struct front *f);
 void sheaves_cpus_init(struct front *f);
 void sheaves_cpus_destroy(struct front *f);
@@ -210,6 +242,8 @@ void sheaves_cpus_check(struct front *f);
 bool sheaves_gather(struct front *f, const void *obj, void *entry, os_rcu_release release);
 /* A sheaf that has waited, with the objects to be freed: to its barn, else to the slabs. */
 void sheaves_return(struct front *f, struct sheaf *sheaf);
+/* rcu_free of a locked CPU, if there is one, to the RCU, for the barn of that node. */
+void sheaves_hand_over_locked(struct kmem_cache_cpu *c, unsigned int node);
 /* All CPUs' rcu_free sheaves to the RCU. Not to_barn: they are flushed after that. */
 void sheaves_hand_over(struct front *f, bool to_barn);
 /* Is is() true for an entry of a CPU's rcu_free sheaf? */
@@ -219,8 +253,8 @@ bool sheaves_find_waiting(struct front *f, bool (*is)(const void *entry, const v
 /* ---- sheaves_lent.c (spec A6); context: no lock held ---- */
 
 /*
- * A sheaf with nr objects, at most the capacity, or more. NULL: out of memory, or the front is
- * closed.
+ * A sheaf with nr objects, at most the capacity, or more. NULL: out of memory, the front is closed,
+ * or its capacity has become less than that.
  */
 struct sheaf *sheaves_lend(struct front *f, gfp_t gfp, unsigned int nr);
 void sheaves_take_back(struct front *f, struct sheaf *sheaf);

@@ -7,7 +7,7 @@
  * Invariants: see front/sheaves.h. Checked by sheaves_cpus_check().
  * Locks:      sheaf_lock of one CPU after the other, which is waited for: a flush must not miss
  *             what somebody has just put there. One drain at a time: the registry's lock.
- * Flow:       called by sheaves.c; calls sheaves_barn.c, sheaves_rcu.c, the
+ * Flow:       called by sheaves.c and sheaves_capacity.c; calls sheaves_barn.c, sheaves_rcu.c, the
  *             front below.
  */
 #include "base/assert.h"
@@ -29,6 +29,14 @@ static void unlock_cpu(struct kmem_cache_cpu *c)
 	nested_call(); /* frees that were deferred meanwhile are done now */
 }
 
+static void flush_and_delete(struct front *f, struct sheaf *sheaf)
+{
+	if (!sheaf)
+		return;
+	sheaves_flush(f, sheaf);
+	sheaves_delete(f, sheaf);
+}
+
 /* The empty main stays, as in the kernel. */
 static void drain_cpu(struct front *f, int cpu)
 {
@@ -42,9 +50,7 @@ static void drain_cpu(struct front *f, int cpu)
 		for (n = 0; n < SHEAVES_BATCH && sheaf_has_objects(c->main); n++)
 			objs[n] = sheaf_pop(c->main);
 		unlock_cpu(c);
-		if (spare)
-			sheaves_flush(f, spare);
-		sheaves_delete(f, spare);
+		flush_and_delete(f, spare);
 		spare = NULL;
 		if (!n)
 			return;
@@ -61,6 +67,22 @@ void sheaves_drain(struct front *f)
 		drain_cpu(f, cpu);
 	sheaves_barns_drain(f);
 	sheaves_below(f)->drain(f);
+}
+
+void sheaves_replace_cpus(struct front *f)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		struct kmem_cache_cpu *c = lock_cpu(f, cpu);
+		struct sheaf *main = c->main;
+		struct sheaf *spare = c->spare;
+
+		store_relaxed(&c->main, NULL);
+		store_relaxed(&c->spare, NULL);
+		sheaves_hand_over_locked(c, SHEAVES_NO_NODE);
+		unlock_cpu(c);
+		flush_and_delete(f, main);
+		flush_and_delete(f, spare);
+	}
 }
 
 static unsigned int count_sheaf(const struct sheaf *sheaf)
@@ -106,7 +128,7 @@ static void check_sheaf(struct front *f, const struct sheaf *sheaf)
 {
 	if (!sheaf)
 		return;
-	CHECK(sheaf->front == f && sheaf->nr <= sheaves_of(f)->capacity);
+	CHECK(sheaf->front == f && sheaf_is_current(sheaf) && sheaf->nr <= sheaf->capacity);
 	for (unsigned int i = 0; i < sheaf->nr; i++) {
 		const struct page *page = page_head_of(sheaf->obj[i]);
 
@@ -124,7 +146,7 @@ void sheaves_cpus_check(struct front *f)
 		CHECK(c->main != c->spare || !c->main);
 		check_sheaf(f, c->main);
 		check_sheaf(f, c->spare);
-		CHECK(!c->rcu_free || (c->rcu_free->front == f && c->rcu_free->nr &&
-				       sheaf_has_space(f, c->rcu_free)));
+		CHECK(!c->rcu_free || (c->rcu_free->front == f && sheaf_is_current(c->rcu_free) &&
+				       c->rcu_free->nr && sheaf_has_space(c->rcu_free)));
 	}
 }

@@ -16,17 +16,19 @@
 
 /* ---- sheaves --------------------------------------------------------------------------------- */
 
-static size_t sheaf_bytes(const struct front *f)
+static size_t sheaf_bytes(unsigned int capacity)
 {
-	return sizeof(struct sheaf) + sheaves_of(f)->capacity * sizeof(void *);
+	return sizeof(struct sheaf) + capacity * sizeof(void *);
 }
 
 struct sheaf *sheaves_new(struct front *f)
 {
-	struct sheaf *sheaf = meta_alloc(sheaf_bytes(f));
+	unsigned int capacity = sheaves_capacity(f);
+	struct sheaf *sheaf = meta_alloc(sheaf_bytes(capacity));
 
 	if (sheaf) {
 		sheaf->front = f;
+		sheaf->capacity = (uint16_t)capacity;
 		sheaves_count(f, SHEAF_ALLOC, 1);
 	}
 	return sheaf;
@@ -37,7 +39,7 @@ void sheaves_delete(struct front *f, struct sheaf *sheaf)
 	if (!sheaf)
 		return;
 	ASSERT(!sheaf->nr && sheaf->front == f);
-	meta_free(sheaf, sheaf_bytes(f));
+	meta_free(sheaf, sheaf_bytes(sheaf->capacity));
 	sheaves_count(f, SHEAF_FREE, 1);
 }
 
@@ -54,7 +56,7 @@ void sheaves_flush(struct front *f, struct sheaf *sheaf)
 
 bool sheaves_fill(struct front *f, struct sheaf *sheaf, gfp_t gfp)
 {
-	unsigned int want = sheaves_of(f)->capacity - sheaf->nr;
+	unsigned int want = sheaf->capacity - (unsigned int)sheaf->nr;
 	/* it does not look for a node, and who failed goes on to the slabs, which say so */
 	unsigned int got = sheaves_below(f)->alloc_bulk(
 		f, (gfp & ~(gfp_t)__GFP_THISNODE) | __GFP_NOWARN, want, sheaf->obj + sheaf->nr);
@@ -108,12 +110,13 @@ static struct sheaf *pop_empty_locked(struct barn *barn)
 
 struct sheaf *barn_exchange_empty(struct barn *barn, struct sheaf *empty)
 {
-	struct sheaf *full;
+	struct sheaf *full = NULL;
 
 	if (!load_relaxed(&barn->nr_full))
 		return NULL;
 	lock_acquire(&barn->lock);
-	full = pop_full_locked(barn);
+	if (!empty || sheaf_is_current(empty))
+		full = pop_full_locked(barn);
 	if (full && empty)
 		push_empty_locked(barn, empty);
 	lock_release(&barn->lock);
@@ -134,14 +137,15 @@ struct sheaf *barn_get_empty(struct barn *barn)
 
 enum barn_answer barn_exchange_full(struct barn *barn, struct sheaf **sheaf)
 {
-	struct sheaf *empty;
+	struct sheaf *empty = NULL;
 
 	if (load_relaxed(&barn->nr_full) >= BARN_MAX_FULL)
 		return BARN_TOO_BIG;
 	if (!load_relaxed(&barn->nr_empty))
 		return BARN_NONE;
 	lock_acquire(&barn->lock);
-	empty = pop_empty_locked(barn);
+	if (sheaf_is_current(*sheaf))
+		empty = pop_empty_locked(barn);
 	if (empty)
 		push_full_locked(barn, *sheaf);
 	lock_release(&barn->lock);
@@ -153,27 +157,33 @@ enum barn_answer barn_exchange_full(struct barn *barn, struct sheaf **sheaf)
 
 /* ---- of the front ---------------------------------------------------------------------------- */
 
-/* A drain that comes after front_close() takes this lock: see the contract in sheaves.c. */
+/* A drain after front_close(), and a change of the capacity, take this lock: see sheaves.c. */
 static bool put(struct front *f, unsigned int node, struct sheaf *sheaf,
 		void (*push_locked)(struct barn *barn, struct sheaf *sheaf))
 {
 	struct barn *barn = sheaves_barn(f, node);
-	bool is_open;
+	bool is_taken;
 
 	lock_acquire(&barn->lock);
-	is_open = !load_relaxed(&f->closed);
-	if (is_open)
+	is_taken = !load_relaxed(&f->closed) && sheaf_is_current(sheaf);
+	if (is_taken)
 		push_locked(barn, sheaf);
 	lock_release(&barn->lock);
-	return is_open;
+	return is_taken;
+}
+
+bool sheaves_try_put_full(struct front *f, unsigned int node, struct sheaf *sheaf)
+{
+	bool is_taken = put(f, node, sheaf, push_full_locked);
+
+	sheaves_count(f, BARN_PUT, is_taken);
+	return is_taken;
 }
 
 void sheaves_put_full(struct front *f, unsigned int node, struct sheaf *sheaf)
 {
-	if (put(f, node, sheaf, push_full_locked)) {
-		sheaves_count(f, BARN_PUT, 1);
+	if (sheaves_try_put_full(f, node, sheaf))
 		return;
-	}
 	sheaves_flush(f, sheaf);
 	sheaves_delete(f, sheaf);
 }
@@ -239,13 +249,14 @@ void sheaves_barns_check(struct front *f)
 		unsigned int nr = 0;
 
 		for (const struct sheaf *s = barn->full; s; s = s->next, nr++) {
-			CHECK(s->front == f && s->nr >= 1 && s->nr <= sheaves_of(f)->capacity);
+			CHECK(s->front == f && sheaf_is_current(s));
+			CHECK(s->nr >= 1 && s->nr <= s->capacity);
 			objects += s->nr;
 		}
 		CHECK(nr == barn->nr_full && objects == barn->nr_objects);
 		nr = 0;
 		for (const struct sheaf *s = barn->empty; s; s = s->next, nr++)
-			CHECK(s->front == f && !s->nr);
+			CHECK(s->front == f && sheaf_is_current(s) && !s->nr);
 		CHECK(nr == barn->nr_empty);
 	}
 }

@@ -82,9 +82,9 @@ static bool find_space_locked(struct front *f, struct sheaves_at *at)
 	struct kmem_cache_cpu *c = at->c;
 	struct sheaf *sheaf = c->main;
 
-	if (sheaf_has_space(f, sheaf))
+	if (sheaf_has_space(sheaf))
 		return true;
-	if (sheaf && sheaf_has_space(f, c->spare)) {
+	if (sheaf && sheaf_has_space(c->spare)) {
 		store_relaxed(&c->main, c->spare);
 		store_relaxed(&c->spare, sheaf);
 		return true;
@@ -138,7 +138,7 @@ static unsigned int push_many(struct front *f, unsigned int nr, void **p)
 	nr = sort_out_remote(at.node, nr, p);
 	while (n < nr && find_space_locked(f, &at)) {
 		struct sheaf *main = at.c->main;
-		unsigned int take = MIN(nr - n, sheaves_of(f)->capacity - main->nr);
+		unsigned int take = MIN(nr - n, main->capacity - main->nr);
 
 		memcpy(main->obj + main->nr, p + n, take * sizeof(*p));
 		store_relaxed(&main->nr, main->nr + take);

@@ -54,14 +54,18 @@ struct sheaf *sheaves_lend(struct front *f, gfp_t gfp, unsigned int nr)
 		sheaf = from_barn(f, at.node);
 	if (!sheaf)
 		sheaf = sheaves_new(f);
-	if (!sheaf || sheaf->nr >= nr || sheaves_fill(f, sheaf, gfp) || sheaf->nr >= nr)
+	if (!sheaf)
+		return NULL;
+	if (sheaf->nr < nr)
+		sheaves_fill(f, sheaf, gfp);
+	if (sheaf->nr >= nr) /* not full: enough. Full: its capacity may be less by now */
 		return sheaf;
 	sheaves_flush(f, sheaf);
 	sheaves_delete(f, sheaf);
 	return NULL;
 }
 
-/* Becomes the CPU's spare if that has none. */
+/* Becomes the CPU's spare if that has none. *node: the CPU's, if a barn may take it. */
 static bool become_spare(struct front *f, struct sheaf *sheaf, unsigned int *node)
 {
 	struct sheaves_at at;
@@ -70,8 +74,11 @@ static bool become_spare(struct front *f, struct sheaf *sheaf, unsigned int *nod
 	*node = SHEAVES_NO_NODE;
 	if (!enter_waiting(f, &at))
 		return false;
-	*node = at.node;
-	done = at.c->main && !at.c->spare;
+	done = false;
+	if (sheaf_is_current(sheaf)) {
+		*node = at.node;
+		done = at.c->main && !at.c->spare;
+	}
 	if (done)
 		store_relaxed(&at.c->spare, sheaf);
 	sheaves_leave(&at);

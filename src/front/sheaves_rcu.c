@@ -14,13 +14,13 @@
 #include "base/bits.h"
 #include "front/sheaves.h"
 
-static void hand_over_locked(struct kmem_cache_cpu *c, unsigned int node)
+void sheaves_hand_over_locked(struct kmem_cache_cpu *c, unsigned int node)
 {
 	struct sheaf *sheaf = c->rcu_free;
 
 	if (!sheaf)
 		return;
-	sheaf->node = node;
+	sheaf->node = (uint16_t)node;
 	store_relaxed(&c->rcu_free, NULL);
 	os_rcu_defer(OS_RCU_SHEAVES, &sheaf->item, sheaf->release);
 }
@@ -42,7 +42,7 @@ static bool find_sheaf(struct front *f, struct sheaves_at *at)
 		sheaf = sheaves_new(f);
 		if (!sheaf)
 			return false;
-		if (!sheaves_enter(f, at)) {
+		if (!sheaves_enter_with(f, at, sheaf)) {
 			sheaves_put_empty(f, node, sheaf);
 			return false;
 		}
@@ -65,8 +65,8 @@ static bool gather(struct front *f, void *entry, os_rcu_release release)
 	sheaf = at.c->rcu_free;
 	sheaf->release = release;
 	sheaf_push(sheaf, entry);
-	if (!sheaf_has_space(f, sheaf))
-		hand_over_locked(at.c, at.node);
+	if (!sheaf_has_space(sheaf))
+		sheaves_hand_over_locked(at.c, at.node);
 	sheaves_leave(&at);
 	return true;
 }
@@ -92,8 +92,8 @@ void sheaves_hand_over(struct front *f, bool to_barn)
 		if (!load_relaxed(&at.c->rcu_free))
 			continue;
 		lock_acquire(&at.c->sheaf_lock);
-		hand_over_locked(at.c,
-				 to_barn ? os_cpu_to_node((unsigned int)cpu) : SHEAVES_NO_NODE);
+		sheaves_hand_over_locked(at.c, to_barn ? os_cpu_to_node((unsigned int)cpu)
+						       : SHEAVES_NO_NODE);
 		sheaves_leave(&at);
 	}
 }

@@ -33,7 +33,7 @@ static bool install_filled(struct front *f, struct sheaves_at *at, struct sheaf 
 	struct sheaf *empty = NULL;
 	unsigned int node = at->node;
 
-	if (!sheaves_enter(f, at)) {
+	if (!sheaves_enter_with(f, at, filled)) {
 		sheaves_put_full(f, node, filled);
 		return false;
 	}
@@ -48,8 +48,10 @@ static bool install_filled(struct front *f, struct sheaves_at *at, struct sheaf 
 	} else if (!sheaf_has_objects(c->spare)) {
 		empty = c->spare;
 		store_relaxed(&c->spare, filled);
-	} else {
-		sheaves_put_full(f, at->node, filled);
+	} else if (!sheaves_try_put_full(f, at->node, filled)) {
+		sheaves_leave(at);
+		sheaves_put_full(f, node, filled);
+		return false;
 	}
 	if (empty)
 		sheaves_put_empty(f, at->node, empty);
@@ -99,7 +101,7 @@ static bool install_empty(struct front *f, struct sheaves_at *at, struct sheaf *
 	struct kmem_cache_cpu *c;
 	unsigned int node = at->node;
 
-	if (!sheaves_enter(f, at)) {
+	if (!sheaves_enter_with(f, at, empty)) {
 		sheaves_put_empty(f, node, empty);
 		return false;
 	}
@@ -110,13 +112,17 @@ static bool install_empty(struct front *f, struct sheaves_at *at, struct sheaf *
 		store_relaxed(&c->main, empty);
 		return true;
 	}
-	if (sheaf_has_space(f, c->main) || sheaf_has_space(f, c->spare)) {
-		if (!sheaf_has_space(f, c->main))
+	if (sheaf_has_space(c->main) || sheaf_has_space(c->spare)) {
+		if (!sheaf_has_space(c->main))
 			exchange_main_and_spare(c);
 		sheaves_put_empty(f, at->node, empty);
 		return true;
 	}
-	sheaves_put_full(f, at->node, c->main);
+	if (!sheaves_try_put_full(f, at->node, c->main)) {
+		sheaves_leave(at);
+		sheaves_put_empty(f, node, empty);
+		return false;
+	}
 	store_relaxed(&c->main, empty);
 	return true;
 }
@@ -130,7 +136,7 @@ static bool flush_main(struct front *f, struct sheaves_at *at)
 	while (sheaves_enter(f, at)) {
 		struct sheaf *main = at->c->main;
 
-		if (sheaf_has_space(f, main))
+		if (sheaf_has_space(main))
 			return true;
 		for (n = 0; n < SHEAVES_BATCH && sheaf_has_objects(main); n++)
 			objs[n] = sheaf_pop(main);
@@ -160,7 +166,7 @@ static bool replace_full_locked(struct front *f, struct sheaves_at *at, struct s
 		store_relaxed(&c->main, sheaf);
 		return true;
 	}
-	if (sheaf_has_space(f, c->spare)) {
+	if (sheaf_has_space(c->spare)) {
 		exchange_main_and_spare(c);
 		return true;
 	}

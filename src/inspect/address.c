@@ -178,7 +178,7 @@ static bool in_sheaf_at(struct snapshot *s, uint64_t object, uint64_t address, u
 		return false;
 	*next = (uintptr_t)sheaf.next;
 	return is_among(s, object, address + offsetof(struct sheaf, obj),
-			MIN(sheaf.nr, SHEAVES_MAX_CAPACITY));
+			MIN(sheaf.nr, MIN((unsigned int)sheaf.capacity, SHEAVES_MAX_CAPACITY)));
 }
 
 static bool in_cpu_sheaf(struct snapshot *s, unsigned int id, uint64_t object, unsigned int cpu)

@@ -170,16 +170,15 @@ static unsigned long count_queue(struct snapshot *s, const struct kmem_cache_cpu
 	return bytes / sizeof(void *);
 }
 
-/* Objects in a CPU's sheaf, of a cache with so many in each. */
-static unsigned long count_sheaf(struct snapshot *s, const struct sheaf *address,
-				 unsigned int capacity)
+/* Objects in a CPU's sheaf, of whatever capacity: that of the cache may just be changed. */
+static unsigned long count_sheaf(struct snapshot *s, const struct sheaf *address)
 {
 	struct sheaf sheaf;
 
 	if (!address || !snapshot_read(s, (uintptr_t)address, &sheaf, sizeof(sheaf)))
 		return 0;
 	/* also what one looks like that was freed and has become something else */
-	if (sheaf.nr > capacity) {
+	if (sheaf.capacity > SHEAVES_MAX_CAPACITY || sheaf.nr > sheaf.capacity) {
 		s->totals.inconsistent++;
 		return 0;
 	}
@@ -193,8 +192,7 @@ static void count_state(struct snapshot *s, int index, const struct kmem_cache_c
 	for (unsigned int i = 0; i < NR_ENGINE_STATS; i++)
 		c->stat[i] += state->stat[i];
 	if (s->work[index].sheaves)
-		c->objects_cpu += count_sheaf(s, state->main, c->capacity) +
-				  count_sheaf(s, state->spare, c->capacity);
+		c->objects_cpu += count_sheaf(s, state->main) + count_sheaf(s, state->spare);
 	if (s->work[index].queues)
 		c->objects_cpu += count_queue(s, state);
 	else if (snapshot_has_cpu_slabs(c) && state->slab) {
@@ -274,7 +272,6 @@ static void read_queues(struct snapshot *s, unsigned int index)
 	c->objects_alien = MIN(c->objects_alien, c->total_objects);
 }
 
-/* Before the CPUs' sheaves, which are bounded by the capacity. */
 static void read_sheaves(struct snapshot *s, unsigned int index)
 {
 	struct snapshot_cache *c = &s->cache[index];

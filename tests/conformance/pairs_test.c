@@ -524,7 +524,7 @@ static void set_capacity(struct cache *c, unsigned int objects)
 
 	if (!front->set_capacity)
 		expected = -EOPNOTSUPP;
-	else if (front == &front_queues_ops && objects == FRONT_CAPACITY_NONE)
+	else if (front != &front_array_ops && objects == FRONT_CAPACITY_NONE)
 		expected = -EINVAL;
 	CHILD_CHECK(cache_set_capacity(c, objects) == expected);
 }

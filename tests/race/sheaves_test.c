@@ -5,11 +5,12 @@
  * The front is compiled into this file with its locks and its memory wrapped: before a lock is
  * tried, while it is held and before it is released the thread may yield, so that others find it
  * held, or be moved to another CPU, so that it goes on with what that one does not own; and now and
- * then there is no memory for a sheaf. Drains, closings and lent sheaves come from outside. In rseq
+ * then there is no memory for a sheaf. Drains, closings, other
+ * capacities and lent sheaves come from outside. In rseq
  * mode and, on a made-up topology of two nodes, without.
  *
- * With the rule broken that sheaves change under locks, or that a closed front takes nothing, it
- * must fail.
+ * With the rule broken that sheaves change under locks, that a closed front takes nothing, or that
+ * no place takes a sheaf of another capacity, it must fail.
  */
 #include "unit/front/fake_engine.h"
 
@@ -20,16 +21,20 @@ static void late_acquire(struct lock *l);
 static void late_release(struct lock *l);
 static void *late_alloc(size_t size);
 static int late_cpu(void);
+static bool late_current(const struct sheaf *sheaf);
 
 #define lock_try late_try
 #define lock_acquire late_acquire
 #define lock_release late_release
 #define meta_alloc late_alloc
 #define percpu_cpu late_cpu
+#include "front/sheaves.h"
+#define sheaf_is_current late_current
 #include "front/sheaves.c"
 #include "front/sheaves_all.c"
 #include "front/sheaves_barn.c"
 #include "front/sheaves_bulk.c"
+#include "front/sheaves_capacity.c"
 #include "front/sheaves_lent.c"
 #include "front/sheaves_rcu.c"
 #include "front/sheaves_swap.c"
@@ -38,6 +43,7 @@ static int late_cpu(void);
 #undef lock_release
 #undef meta_alloc
 #undef percpu_cpu
+#undef sheaf_is_current
 
 #include "late.h"
 
@@ -45,17 +51,23 @@ static int late_cpu(void);
 #define THREADS 6
 #define SLOTS 128
 #define ROUNDS 2000
+#define MAX_ROUNDS (100 * ROUNDS)
+#define MOVES 1000
+#define STALE 20 /* sheaves that are to be refused for their capacity */
 #define BULK 24
 
 static bool stopped;
+static bool changes; /* capacities */
 
 enum {
 	UNLOCKED = 1,	   /* nobody takes a lock */
 	CLOSED_UNSEEN = 2, /* a front is drained and not closed */
+	NOT_COMPARED = 4,  /* a place takes a sheaf of any capacity */
 };
 
 static int broken;
 static unsigned long refused;	 /* sheaves for which there was no memory. Atomic */
+static unsigned long stale;	 /* sheaves of another capacity. Atomic */
 static unsigned long found_held; /* locks that somebody had. Atomic */
 
 static bool late_try(struct lock *l)
@@ -106,6 +118,17 @@ static int late_cpu(void)
 	return percpu_cpu();
 }
 
+static bool late_current(const struct sheaf *sheaf)
+{
+	bool is_current = sheaf_is_current(sheaf);
+
+	if (broken & NOT_COMPARED)
+		return true;
+	fetch_add(&stale, !is_current);
+	inject();
+	return is_current;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static void lend_some(void)
@@ -135,10 +158,19 @@ static void take_many(void)
 	front.ops->free_bulk(&front, n, p);
 }
 
+/* Has what is to happen not happened yet, though it may? */
+static bool is_early(unsigned int round)
+{
+	if (round >= MAX_ROUNDS)
+		return false;
+	return load_relaxed(&moves) <= MOVES || !load_relaxed(&refused) ||
+	       !load_relaxed(&found_held) || (changes && load_relaxed(&stale) < STALE);
+}
+
 static void *work(void *arg)
 {
 	seed = (unsigned int)(uintptr_t)arg;
-	for (unsigned int round = 0; round < ROUNDS; round++) {
+	for (unsigned int round = 0; round < ROUNDS || is_early(round); round++) {
 		int node = round % 31 ? NUMA_NO_NODE : (int)(round % os_topology.nr_nodes);
 		gfp_t gfp = node < 0 ? 0 : __GFP_THISNODE;
 		void *obj = front.ops->alloc(&front, gfp, node);
@@ -168,11 +200,53 @@ static void close_and_look(void)
 	front_open(&front);
 }
 
+static void look_at(const struct sheaf *sheaf)
+{
+	CHILD_CHECK(!sheaf || sheaf_is_current(sheaf));
+}
+
+/* Once the change is done no place has a sheaf of before, nor gets one. */
+static void look_at_capacities(void)
+{
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		struct kmem_cache_cpu *c = percpu_state(ID, cpu);
+
+		lock_acquire(&c->sheaf_lock);
+		look_at(c->main);
+		look_at(c->spare);
+		look_at(c->rcu_free);
+		lock_release(&c->sheaf_lock);
+	}
+	for (unsigned int node = 0; node < sheaves_of(&front)->nr_nodes; node++) {
+		struct barn *barn = sheaves_barn(&front, node);
+
+		lock_acquire(&barn->lock);
+		for (const struct sheaf *sheaf = barn->full; sheaf; sheaf = sheaf->next)
+			look_at(sheaf);
+		for (const struct sheaf *sheaf = barn->empty; sheaf; sheaf = sheaf->next)
+			look_at(sheaf);
+		lock_release(&barn->lock);
+	}
+}
+
+static void change_and_look(void)
+{
+	unsigned int capacity = 1 + (unsigned int)rand_r(&seed) % 24;
+
+	CHILD_CHECK(front.ops->set_capacity(&front, capacity) == 0);
+	for (unsigned int i = 0; i < 5; i++) {
+		look_at_capacities();
+		usleep(20);
+	}
+}
+
 static void *disturb(__attribute__((unused)) void *arg)
 {
 	seed = 4711;
 	for (unsigned int turn = 0; !load_relaxed(&stopped); turn++) {
-		if (turn % 4)
+		if (changes && turn % 8 && turn % 8 < 7)
+			change_and_look();
+		else if (turn % 4)
 			front.ops->drain(&front);
 		else
 			close_and_look();
@@ -194,7 +268,7 @@ static void run(const struct front_ops *ops, unsigned int capacity)
 		sheaves_of(&front)->capacity = capacity; /* smaller than the table has it */
 	steady = false;
 	threads_run_beside(THREADS, work, disturb, &stopped);
-	CHILD_CHECK(load_relaxed(&moves) > 1000);
+	CHILD_CHECK(load_relaxed(&moves) > MOVES);
 	CHILD_CHECK(load_relaxed(&refused) > 0 && load_relaxed(&found_held) > 0);
 	steady = true;
 	exchange_end();
@@ -220,6 +294,23 @@ BOTH_MODES(test_threads_over_cpu_slabs)
 	run(&front_sheaves_618_ops, 8);
 }
 
+static void run_changes(const struct front_ops *ops)
+{
+	changes = true;
+	run(ops, 12);
+	CHILD_CHECK(load_relaxed(&stale) > 0);
+}
+
+BOTH_MODES(test_changes)
+{
+	run_changes(&front_sheaves_ops);
+}
+
+BOTH_MODES(test_changes_over_cpu_slabs)
+{
+	run_changes(&front_sheaves_618_ops);
+}
+
 /* ---- does it see what is wrong? -------------------------------------------------------------- */
 
 static void break_it(void *how)
@@ -227,12 +318,13 @@ static void break_it(void *how)
 	broken = *(int *)how;
 	alarm(60); /* it may also run in circles */
 	floors_init(4, 2);
+	changes = broken & NOT_COMPARED;
 	run(&front_sheaves_ops, 4);
 }
 
 static void test_broken_rules_are_seen(__attribute__((unused)) void **state)
 {
-	static int rules[] = { UNLOCKED, CLOSED_UNSEEN };
+	static int rules[] = { UNLOCKED, CLOSED_UNSEEN, NOT_COMPARED };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		struct child c = child_run(break_it, &rules[i]);
@@ -247,6 +339,8 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_small_sheaves),
 		cmocka_unit_test(test_threads_over_cpu_slabs),
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_changes_over_cpu_slabs),
 		cmocka_unit_test(test_broken_rules_are_seen),
 	};
 

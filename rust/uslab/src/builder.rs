@@ -153,7 +153,7 @@ impl<'a, T> Builder<'a, T> {
     }
 
     /// How many objects a CPU's array holds: 1 to 31, with [`Front::Queues`] and
-    /// [`Front::Sheaves`] to 1024. [`Cache::set_capacity`] changes that of arrays and queues.
+    /// [`Front::Sheaves`] to 1024. [`Cache::set_capacity`] changes it later.
     pub const fn capacity(mut self, objects: u32) -> Self {
         self.capacity = objects;
         self

@@ -138,9 +138,9 @@ impl<T> Cache<T> {
     /// *kmem_cache_set_capacity*(3).
     ///
     /// 1 to 31 with [`Front::Array`](crate::Front::Array), 1 to 1024 with
-    /// [`Front::Queues`](crate::Front::Queues); other fronts have no arrays. 0: as the size of the
-    /// objects gives. [`sys::USLAB_CAPACITY_NONE`]: none, every call goes to the slabs; not with
-    /// queues. Of several caches that were merged all get it. After an error it is as it was.
+    /// [`Front::Queues`](crate::Front::Queues) and sheaves; other fronts have no arrays. 0: as the
+    /// size of the objects gives. [`sys::USLAB_CAPACITY_NONE`]: none, every call goes to the slabs;
+    /// with arrays only. Of several caches that were merged all get it. After an error it is as it was.
     ///
     /// ```
     /// let bursts = uslab::Cache::<u64>::builder("bursts").front(uslab::Front::Array);

@@ -6,6 +6,7 @@
 
 #include "cache/internal.h"
 #include "front/queues.h"
+#include "front/sheaves.h"
 
 static void fill(struct cache *c, unsigned int n)
 {
@@ -62,6 +63,34 @@ IN_CHILD(test_queues)
 	fill(c, 300);
 	cache_check_all();
 	CHILD_CHECK(cache_shrink(c) == 0);
+}
+
+static void change_sheaves(struct cache *c)
+{
+	fill(c, 300);
+	CHILD_CHECK(cache_set_capacity(c, 7) == 0 && sheaves_capacity(&c->front) == 7);
+	CHILD_CHECK(c->capacity == 7 && sheaves_held_barns(&c->front) == 0);
+	CHILD_CHECK(sheaves_held_cpus(&c->front) == 0);
+	fill(c, 300);
+	CHILD_CHECK(cache_set_capacity(c, FRONT_CAPACITY_NONE) == -EINVAL);
+	CHILD_CHECK(cache_set_capacity(c, CACHE_MAX_CAPACITY + 1) == -EINVAL);
+	CHILD_CHECK(sheaves_capacity(&c->front) == 7 && c->capacity == 7);
+	CHILD_CHECK(cache_set_capacity(c, CACHE_MAX_CAPACITY) == 0);
+	fill(c, 300);
+	CHILD_CHECK(sheaves_capacity(&c->front) == 1024 && cache_set_capacity(c, 0) == 0);
+	CHILD_CHECK(sheaves_capacity(&c->front) == 60 && c->capacity == 0);
+	fill(c, 300);
+	cache_check_all();
+	CHILD_CHECK(cache_shrink(c) == 0);
+}
+
+IN_CHILD(test_sheaves)
+{
+	ready();
+	stay_here();
+	change_sheaves(make_front("c", 64, "sheaves"));
+	change_sheaves(made(&(struct cache_spec){
+		.name = "d", .size = 64, .front = &front_sheaves_618_ops, .sheaf_capacity = 12 }));
 }
 
 IN_CHILD(test_fronts_without)
@@ -136,9 +165,13 @@ IN_CHILD(test_with_debug_flags)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_array),	       cmocka_unit_test(test_queues),
-		cmocka_unit_test(test_fronts_without), cmocka_unit_test(test_aliases),
-		cmocka_unit_test(test_patterns),       cmocka_unit_test(test_with_debug_flags),
+		cmocka_unit_test(test_array),
+		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_sheaves),
+		cmocka_unit_test(test_fronts_without),
+		cmocka_unit_test(test_aliases),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_with_debug_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static void test_capacities(__attribute__((unused)) void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		unsigned int capacity = sheaves_capacity(rows[i][0]);
+		unsigned int capacity = sheaves_capacity_by_size(rows[i][0]);
 
 		assert_int_equal(capacity, rows[i][1]);
 		assert_int_equal(sizeof(struct sheaf) + capacity * sizeof(void *), rows[i][2]);

@@ -199,6 +199,7 @@ static void test_in_sheaves(void **state)
 	for (unsigned int i = 0; i < 3; i++) {
 		sheaf = fake_at(&f, SHEAF + 64 * i);
 		sheaf->nr = 1;
+		sheaf->capacity = 60;
 		sheaf->obj[0] = (void *)(base + 104 * i);
 	}
 	fake_state(&f, 192, 1)->main = (struct sheaf *)SHEAF;
@@ -214,6 +215,7 @@ static void test_in_sheaves(void **state)
 	/* a circle, and more than there can be */
 	sheaf->next = (struct sheaf *)(SHEAF + 64);
 	sheaf->nr = UINT_MAX;
+	sheaf->capacity = UINT16_MAX;
 	sheaves->barn[1].nr_full = UINT_MAX;
 	look(base + 312);
 	assert_int_equal(info.state, OBJECT_LIVE);

@@ -404,7 +404,8 @@ static void with_sheaves(unsigned int main, unsigned int spare, unsigned int oth
 	sheaves->nr_nodes = 2;
 	fake_map(&f, SHEAVES, 3 * sizeof(struct sheaf));
 	for (unsigned int i = 0; i < 3; i++)
-		((struct sheaf *)fake_at(&f, SHEAVES))[i].nr = nr[i];
+		((struct sheaf *)fake_at(&f, SHEAVES))[i] =
+			(struct sheaf){ .nr = nr[i], .capacity = 28 };
 	fake_state(&f, 192, 0)->main = (struct sheaf *)SHEAVES;
 	fake_state(&f, 192, 0)->spare = (struct sheaf *)SHEAVES + 1;
 	fake_state(&f, 192, 1)->main = (struct sheaf *)SHEAVES + 2;
@@ -442,6 +443,12 @@ static void test_wild_sheaves(void **state)
 	assert_int_equal(c->objects_cpu, 1);
 	assert_int_equal(c->objects_depot, 64);
 	assert_int_equal(s->totals.inconsistent, 2);
+	/* a sheaf of another capacity than the cache has is none of these */
+	((struct sheaf *)fake_at(&f, SHEAVES))->capacity = 29;
+	assert_int_equal(take(192)->objects_cpu, 30);
+	assert_int_equal(s->totals.inconsistent, 1);
+	((struct sheaf *)fake_at(&f, SHEAVES))[2].capacity = UINT16_MAX;
+	((struct sheaf *)fake_at(&f, SHEAVES))[2].nr = SHEAVES_MAX_CAPACITY + 1;
 	sheaves->capacity = ~0u;
 	sheaves->nr_nodes = ~0u;
 	fake_state(&f, 192, 0)->spare = (struct sheaf *)8;

@@ -86,7 +86,7 @@ static void test_lies(void **state)
 	at(2)->list.prev = link_of(1);
 	at(3)->count = 13;
 	assert_int_equal(lent(192), 0);
-	at(3)->count = at(3)->capacity = UINT32_MAX;
+	at(3)->count = at(3)->capacity = INT32_MAX;
 	assert_int_equal(lent(192), 64); /* never more than there are */
 	at(3)->list.next = (void *)8;
 	assert_int_equal(lent(192), 0);

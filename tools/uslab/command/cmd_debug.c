@@ -60,7 +60,7 @@ static const struct option_row rows[] = {
 	{ OPTION_VALIDATE, "validate", NULL, "check all objects of checked caches now" },
 	{ OPTION_SHRINK, "shrink", NULL, "give the memory of empty slabs back" },
 	{ OPTION_CAPACITY, "capacity", "N",
-	  "objects that an array of a CPU holds: 1 to 31 (queues: to 1024); 0: no arrays; default: "
+	  "objects that an array of a CPU holds: 1 to 31 (queues, sheaves: to 1024); 0: no arrays; default: "
 	  "as the size of the objects gives" },
 	{ OPTION_PROFILING, "mem-profiling", "0|1",
 	  "switch allocation profiling off and on; uslab info --allocinfo shows it" },

@@ -29,6 +29,8 @@ static const struct front_limits {
 } limits[] = {
 	{ "array", 0, USLAB_SHEAF_CAPACITY },
 	{ "queues", 1, CONTROL_CAPACITY_MAX },
+	{ "sheaves", 1, CONTROL_CAPACITY_MAX },
+	{ "sheaves:6.18", 1, CONTROL_CAPACITY_MAX },
 	{ "cpuslab", 0, 0 },
 	{ "none", 0, 0 },
 	/* one that this tool does not know: the process decides */
@@ -78,8 +80,8 @@ static int check_caches(const struct debug_job *job)
 	}
 	return meant ? EXIT_OK
 		     : util_fail(COMMAND,
-				 "no such cache of process %d (%s) has arrays (front array or "
-				 "queues, see uslab info)",
+				 "no such cache of process %d (%s) has arrays (front array, "
+				 "queues or sheaves, see uslab info)",
 				 (int)job->source.pid, job->target->program);
 }
 
