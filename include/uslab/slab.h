@@ -282,9 +282,9 @@ USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned
  *
  * At any time, while other threads allocate and free. What CPUs and nodes hold goes back to the
  * slabs, and how much a node may hold follows. A cache with aliases (merged ones) is one cache: all
- * of them get it. With "queues" it sets the limits that a new cache of this capacity has; with sheaves
- * it may be less than a new cache has at least. Holds the lock of the registry of caches; any
- * thread, not in a signal handler. Returns 0; -EINVAL for another number, -EOPNOTSUPP for other
+ * of them get it. With "queues" it sets the limits that a new cache of this capacity has; with
+ * sheaves it may be less than a new cache has at least. Holds the lock of the registry of caches;
+ * any thread, not in a signal handler. Returns 0; -EINVAL for another number, -EOPNOTSUPP for other
  * fronts, and -EBUSY if a CPU cannot be reached (without membarrier(2), and this thread may not run
  * there); nothing has changed then.
  */

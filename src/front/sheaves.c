@@ -8,8 +8,8 @@
  * Locks:      sheaf_lock of the running CPU, which is only tried: who does not get it goes past the
  *             sheaves, and waits for nobody.
  * Flow:       called by sheaves_bulk.c, sheaves_lent.c, sheaves_rcu.c and sheaves_swap.c; calls
- *             sheaves_swap.c, sheaves_all.c, sheaves_barn.c, sheaves_bulk.c, sheaves_capacity.c, and
- *             the front below: none.c (7.0), cpuslab.c (6.18).
+ *             sheaves_swap.c, sheaves_all.c, sheaves_barn.c, sheaves_bulk.c,
+ *             sheaves_capacity.c, and the front below: none.c (7.0), cpuslab.c (6.18).
  *
  * Contract. Everything of a CPU's sheaves changes under its sheaf_lock, and everything of a barn
  * under its lock: no step is lock-free. A thread that holds a CPU's lock may be moved to another
@@ -23,8 +23,9 @@
  * there.
  *
  * The capacity changes likewise. A sheaf keeps the one that it was made with, and every access goes
- * by that: no thread is in danger from a sheaf of before. sheaves_set_capacity() stores the new one,
- * and then takes each lock once: first those of barns, then those of CPUs, and frees what it finds.
+ * by that: no thread is in danger from a sheaf of before. sheaves_set_capacity() stores the new
+ * one, and then takes each lock once, first those of barns, then those of CPUs, and frees what it
+ * finds.
  * Whoever puts a sheaf somewhere compares its capacity with the front's under the lock of that
  * place, and flushes and frees another one instead. Under a lock that the change has had, the new
  * capacity is seen, so that no sheaf of before comes into that place any more. One moves from place
