@@ -55,8 +55,9 @@ USLAB_INLINE bool mem_alloc_profiling_enabled(void)
 /**
  * uslab_set_mem_profiling - switches the counting on and off (kernel: sysctl vm.mem_profiling)
  *
- * On, if it was off: counters begin at 0; what was allocated before is not counted. Off: they stay as they are,
- * and frees change them no more. Caches are slower while it is on, see uslab_set_mem_profiling(3).
+ * On, if it was off: counters begin at 0; what was allocated before is not counted. Off: they stay
+ * as they are, and frees change them no more. Caches are slower while it is on, see
+ * uslab_set_mem_profiling(3).
  * Returns 0; -EPERM: USLAB_CONF=mem_profiling=never; -ENOMEM; -EOVERFLOW: it was switched on 65535
  * times. Not for signal handlers.
  */

@@ -372,7 +372,8 @@ class Replay(InOwnFolder):
         for message, arguments in (
                 ("which trace? ('-' for standard input)", ()),
                 ("one trace at a time, please: 'b'", ("a", "b")),
-                ("no front 'x'; there are: array, cpuslab, queues, none", ("--front", "x", "a")),
+                ("no front 'x'; there are: array, cpuslab, queues, sheaves, sheaves:6.18, none",
+                 ("--front", "x", "a")),
                 ("no engine 'buddy'; there are: slub, slab, slobseg, slobseg:pow2, slob, slob:1991",
                  ("--engine=buddy", "a")),
                 ("--cpus takes a number from 1 to 1500, not '0'", ("--cpus", "0", "a")),

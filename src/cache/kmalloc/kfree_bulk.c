@@ -33,26 +33,19 @@
 
 /* ---- one ---- */
 
-/* The cache of an object in a plain slab. NULL: p starts none. */
-static always_inline struct cache *cache_of_plain(const void *p)
-{
-	struct page *slab = kfree_slab(p);
-
-	return likely(slab) && likely(engine_starts_object(slab, p))
-		       ? container_of(slab->engine, struct cache, engine)
-		       : NULL;
-}
-
-/* p is no hit. Rare cases and mistakes are left to kfree(). */
-static noinline void free_missed(void *p, const void *caller)
+/* p is no hit by its page class. Rare cases and mistakes are left to kfree(). */
+static noinline void free_miss(void *p, const void *caller)
 {
 	static const struct cache_call call = { "kmem_cache_free_bulk", FIX_NOT_FREED };
-	struct cache *c = cache_of_plain(p);
+	struct page *slab = kfree_slab(p);
+	struct cache *c = slab ? container_of(slab->engine, struct cache, engine) : NULL;
 
-	if (unlikely(!c)) {
+	if (unlikely(!c || !engine_starts_object(slab, p))) {
 		kmalloc_free_as(&call, p, caller);
 		return;
 	}
+	if (kfree_own_hit(c, p))
+		return;
 	if (unlikely(!c->engine.mark || !lock_is_plain()) || cache_is_watched(c, ~0u) ||
 	    unlikely(mark_is_set(p, c->engine.mark))) {
 		cache_free_for(c, p, caller);
@@ -60,16 +53,6 @@ static noinline void free_missed(void *p, const void *caller)
 	}
 	mark_set(p, c->engine.mark);
 	c->front.ops->free(&c->front, p);
-}
-
-/* p is no hit by its page class. What misses is a tail call, so that hits save no registers. */
-static noinline void free_miss(void *p, const void *caller)
-{
-	struct cache *c = cache_of_plain(p);
-
-	if (likely(c) && kfree_own_hit(c, p))
-		return;
-	free_missed(p, caller);
 }
 
 static always_inline uint64_t table_of(unsigned int class, unsigned long table)
@@ -267,17 +250,6 @@ static noinline void free_few(const void *caller, size_t nr, void **p)
 		free_many(caller, nr - n, p + n);
 }
 
-/* So few, at least one, that even to look for space for several at once would cost more. */
-static noinline void free_each(const void *caller, size_t nr, void **p)
-{
-	void **const end = p + nr;
-
-	do {
-		if (unlikely(!kfree_hit(*p)))
-			free_miss(*p, caller);
-	} while (++p != end);
-}
-
 /* The library could not start: there are no windows. */
 static cold void free_none(const void *caller, size_t nr, void **p)
 {
@@ -295,7 +267,7 @@ void kmalloc_free_bulk(const void *caller, size_t nr, void **p)
 		else
 			free_few(caller, nr, p);
 	} else if (nr > 1) {
-		free_each(caller, nr, p);
+		free_singly(caller, nr, p); /* all of so few */
 	} else if (nr && unlikely(!kfree_hit(p[0]))) {
 		free_miss(p[0], caller);
 	}

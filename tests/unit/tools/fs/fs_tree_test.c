@@ -134,7 +134,9 @@ static void test_lists(void **state)
 	assert_string_equal(list("/kernel/debug"), "slab ");
 	assert_string_equal(list("/kernel/debug/slab"), "tracked ");
 	assert_string_equal(list("/kernel/debug/slab/tracked"), "alloc_traces free_traces ");
-	assert_string_equal(list("/proc"), "slabinfo ");
+	assert_string_equal(list("/proc"), "sys slabinfo allocinfo ");
+	assert_string_equal(list("/proc/sys"), "vm ");
+	assert_string_equal(list("/proc/sys/vm"), "mem_profiling ");
 	list("/kernel/slab/plain");
 	assert_int_equal(nr_listed, 32 + NR_ENGINE_STATS);
 	most_listed = 2;
