@@ -7,8 +7,7 @@
  * Invariants: see front/sheaves.h.
  * Locks:      the registry's: one change at a time. Those of barns and CPUs one after the other:
  *             the contract is in sheaves.c.
- * Flow:       called by sheaves.c, and through the tables there; calls sheaves_barn.c and
- *             sheaves_all.c.
+ * Flow:       called by sheaves.c; calls sheaves_barn.c and sheaves_all.c.
  */
 #include <errno.h>
 
