@@ -294,8 +294,8 @@ USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects
  * uslab_set_capacity - the same for all caches of a name, also of kmalloc() and malloc()
  * @pattern: names of caches as a shell pattern ("kmalloc-*", "*")
  *
- * Returns for how many caches it was done; -ENOENT: no such cache; if it was done for none, the
- * error of the first one.
+ * Returns for how many caches it was done; -EINVAL: no pattern, -ENOENT: no such cache; if it was
+ * done for none, the error of the first one.
  */
 USLAB_API int uslab_set_capacity(const char *pattern, unsigned int objects);
 
@@ -606,8 +606,8 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s);
  * This holds for objects allocated from now on; existing ones stay as they are until they are
  * freed. Caches with any of these debug flags leave the fast path. The environment's USLAB_DEBUG
  * does the same from the start, in the syntax of the kernel's slab_debug= option. Returns the
- * number of caches switched; -EINVAL: no such flag, -ENOENT: no such cache; -EOPNOTSUPP: T or A
- * of kmalloc-large; if none could be switched: -ENOMEM, -E2BIG.
+ * number of caches switched; -EINVAL: no pattern or no such flag, -ENOENT: no such cache;
+ * -EOPNOTSUPP: T or A of kmalloc-large; if none could be switched: -ENOMEM, -E2BIG.
  */
 USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags);
 

@@ -20,7 +20,7 @@ USLAB_API long kmem_cache_validate(struct kmem_cache *s)
 
 USLAB_API int uslab_set_debug(const char *pattern, const char *debug_flags)
 {
-	int ret = api_init();
+	int ret = pattern ? api_init() : -EINVAL;
 
 	return ret ? ret : cache_set_debug_pattern(pattern, debug_flags);
 }

@@ -7,6 +7,8 @@
  * Locks:      none.
  * Flow:       called by programs; calls cache/.
  */
+#include <errno.h>
+
 #include "api/api.h"
 #include "base/assert.h"
 #include "cache/cache.h"
@@ -29,7 +31,7 @@ USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects
 
 USLAB_API int uslab_set_capacity(const char *pattern, unsigned int objects)
 {
-	int ret = api_init();
+	int ret = pattern ? api_init() : -EINVAL;
 
 	BUILD_ASSERT(USLAB_CAPACITY_NONE == FRONT_CAPACITY_NONE);
 	return ret ? ret : cache_set_capacity_pattern(pattern, objects);

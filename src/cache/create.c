@@ -74,6 +74,20 @@ static int refuse(const struct cache_spec *spec, char *why, size_t size)
 	return error;
 }
 
+/* Who left one of them to USLAB_CONF gets one that goes with the other, but for the capacity. */
+static void explain_pair(const struct cache_spec *spec, char *why, size_t size)
+{
+	const char *engine = spec->engine ? spec->engine->name : "by default";
+	const char *front = spec->front ? spec->front->name : "by default";
+
+	if (spec->capacity)
+		os_format(why, size,
+			  "engine %s and front %s do not go together, or not with capacity %u",
+			  engine, front, spec->capacity);
+	else
+		os_format(why, size, "engine %s and front %s do not go together", engine, front);
+}
+
 void cache_explain(const struct cache_spec *spec, int error, char *why, size_t size)
 {
 	if (refuse(spec, why, size))
@@ -90,10 +104,7 @@ void cache_explain(const struct cache_spec *spec, int error, char *why, size_t s
 			  spec->size);
 		break;
 	case -EINVAL:
-		os_format(why, size,
-			  "this engine and front do not go together, or not with "
-			  "capacity %u",
-			  spec->capacity);
+		explain_pair(spec, why, size);
 		break;
 	default:
 		os_format(why, size, "error %d", error);

@@ -171,6 +171,7 @@ class AllocinfoTest(InFolder):
         self.assertRegex(self.lines("-i")[-1][2], "grow$")
         self.assertEqual(len(self.lines("-N", 1)), 1)
         self.assertEqual(len(self.lines("GROW")), 1)
+        self.assertIn("no call site", self.uslab("info", "-p", self.process.pid, "--allocinfo", "GROWN").stderr)
         self.assertEqual(self.counts("never_called"), [])
         self.assertEqual(self.counts("never_called", "-z"), [[0, 0]])
         self.do("shrink")
@@ -181,6 +182,8 @@ class AllocinfoTest(InFolder):
         run = self.uslab("info", "-p", self.process.pid, "--allocinfo")
         self.assertEqual(run.stdout.splitlines(), HEAD)
         self.assertIn("--mem-profiling 1", run.stderr)
+        run = self.uslab("info", "-p", self.process.pid, "--allocinfo", "no-such-site")
+        self.assertEqual((run.stdout.splitlines(), run.stderr.count("\n")), (HEAD, 1))  # no second warning
         self.do("grow 50")
         self.switch(1)
         self.do("grow 7")

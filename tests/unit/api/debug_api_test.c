@@ -41,6 +41,7 @@ static void child_set_debug(void *arg)
 	(void)arg;
 	uslab_set_report_hook(hook, "switched", true);
 	CHILD_CHECK(uslab_set_debug("switched", "FZX") == -EINVAL);
+	CHILD_CHECK(uslab_set_debug(NULL, "F") == -EINVAL);
 	CHILD_CHECK(uslab_set_debug("no-such-cache", "F") == -ENOENT);
 	CHILD_CHECK(kmem_cache_validate(s) == -EINVAL);
 	CHILD_CHECK(uslab_set_debug("sw*ed", "fzpu") == 1);

@@ -18,6 +18,7 @@ static void capacities(void *arg)
 
 	(void)arg;
 	CHILD_CHECK(uslab_set_capacity("nothing", 4) == -ENOENT); /* makes the library ready */
+	CHILD_CHECK(uslab_set_capacity(NULL, 4) == -EINVAL);
 	CHILD_CHECK(uslab_set_capacity("kmalloc-64", 4) == 1);
 	kfree(kmalloc(64, GFP_KERNEL));
 	stay_here();

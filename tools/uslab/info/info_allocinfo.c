@@ -64,7 +64,8 @@ static void warn(const struct info_subject *subject, const struct allocinfo *inf
 	if (!info->known)
 		util_warn(INFO_COMMAND,
 			  "%s has not had allocation profiling on: start it with "
-			  "USLAB_CONF=mem_profiling=1, or use uslab debug --mem-profiling 1",
+			  "USLAB_CONF=mem_profiling=1 or, unless it was started with "
+			  "mem_profiling=never, use uslab debug --mem-profiling 1",
 			  title);
 	else if (!info->sites)
 		util_warn(INFO_COMMAND,
@@ -77,6 +78,15 @@ static void warn(const struct info_subject *subject, const struct allocinfo *inf
 	if (info->lost)
 		util_warn(INFO_COMMAND, "%llu allocations of %s were not counted",
 			  (unsigned long long)info->lost, title);
+}
+
+static void warn_none(const struct info_subject *subject, const struct info_options *options)
+{
+	if (options->pattern)
+		util_warn(INFO_COMMAND, "no call site of %s matches", subject->source.title);
+	else
+		util_warn(INFO_COMMAND, "no call site of %s has allocated anything",
+			  subject->source.title);
 }
 
 /* ---- JSON ---- */
@@ -125,6 +135,8 @@ int info_print_allocinfo(const struct info *info, struct info_subject *subject)
 				 subject->source.title, strerror(-ret));
 	warn(subject, &list.info);
 	choose(&list, &info->options);
+	if (list.info.known && list.info.sites && !list.nr)
+		warn_none(subject, &info->options);
 	if (info->wanted[INFO_JSON]) {
 		ret = print_json(subject, &list);
 	} else {
