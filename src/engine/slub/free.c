@@ -19,6 +19,7 @@
  *     chain_push, locked       +        L         L       L          +            +         L
  *     take_objects             +        L         L       L          -            -         L
  *     try_detach (refill.c)    +        L         L       L          -            -         L
+ *     take_ascending           +        L         L       L          -            -         L
  *     acquire (cpu.c)          +        L         L       L          -            -         L
  *     get_freelist             +        +         -       -          O            O         -
  *     deactivate, unfreeze     +        +         -       -          O            O         -
@@ -29,8 +30,9 @@
  *
  *     -: cannot meet, one works on frozen slabs only, the other on slabs that are not frozen.
  *
- * Taking is take_objects() or try_detach_locked(). A list that was detached is followed without the
- * lock: its objects count as in use, so that its slab cannot become empty until they are freed.
+ * Taking is take_objects(), try_detach_locked() or slub_take_ascending_locked() (ascend.c), which
+ * pushes as well. A list that was detached is followed without the lock: its objects count as in
+ * use, so that its slab cannot become empty until they are freed.
  *
  * Without the lock a push may only change slabs that stay on the list they are on: frozen ones,
  * and those that were not full before and are not empty after. So under the lock a slab of the

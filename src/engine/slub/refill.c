@@ -2,15 +2,15 @@
 /*
  * engine/slub/refill.c - objects for a front: of partial slabs, then of new ones (spec 4.8, 4.9)
  *
- * Why:        docs/adr/0010.
+ * Why:        docs/adr/0010, docs/adr/0056.
  * Data:       none of its own.
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
  *             without it. Pushes by free.c run at any time; see the table at the head of free.c.
- * Flow:       called through slub_ops; calls slab.c, node.c.
+ * Flow:       called through slub_ops; calls ascend.c, slab.c, node.c.
  *
- * Objects come out in the order of the free lists, then (lazy caches) ascending from what was never
- * touched. A pack cache is content with half of what was wanted before it takes new memory.
+ * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
+ * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content with half of what was wanted before it takes new memory.
  *
  * To follow a free list is to wait for memory: each link lies in another cache line. So where a
  * slab's whole list is wanted it is only detached under the lock, and the lists of several slabs
@@ -202,8 +202,11 @@ static void follow_chains(struct refill *r)
 			struct chain_out *chain = &r->chains[i];
 
 			follow_chain(r, chain);
-			if (!chain->nr)
-				*chain = r->chains[--r->nr_chains];
+			if (chain->nr)
+				continue;
+			slub_ascend(r->e, chain->slab, chain->first,
+				    (unsigned int)(chain->out - chain->first));
+			*chain = r->chains[--r->nr_chains];
 		}
 	}
 }
@@ -230,6 +233,7 @@ static inline void count_own(const struct engine *e, enum engine_stat item)
 static bool refill_from_node(struct engine_node *node, void *arg)
 {
 	struct refill *r = arg;
+	unsigned int taken;
 	bool full;
 
 	/* Without the lock: a slab that is missed here costs at most a new one. */
@@ -245,7 +249,9 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 		}
 		if (r->whole && !is_wanted_whole(r, slab))
 			break;
-		r->got += take_objects(r, node, slab, &full);
+		full = false;
+		taken = slub_take_ascending_locked(r->e, slab, r->objs + r->got, r->want - r->got);
+		r->got += taken ? taken : take_objects(r, node, slab, &full);
 		count_own(r->e, ALLOC_FROM_PARTIAL);
 		if (full)
 			slub_node_add_full_locked(r->e, node, slab);

@@ -183,6 +183,18 @@ bool slub_node_try_others(struct slub *s, unsigned int first,
 void *slub_try_alloc(struct engine *e, int node);
 bool slub_try_free(struct engine *e, void *obj);
 
+/* ---- ascend.c: objects in the order of their addresses, in lazy caches ---- */
+
+/* Sorts n objects of one slab, which are the caller's. What is no list of such stays as it is. */
+void slub_ascend(const struct engine *e, const struct page *slab, void **objs, unsigned int n);
+/*
+ * Takes the lowest max objects of a slab of the partial list that has more free ones, into objs,
+ * and leaves the others sorted. Returns max; 0: nothing was done, as what is there ascends already,
+ * or cannot be sorted.
+ */
+unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, void **objs,
+					unsigned int max);
+
 /* ---- refill.c, take_new.c, free.c, shrink.c, check.c, oom.c ---- */
 
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
