@@ -368,6 +368,9 @@ class Cache:
     depot_underflows: Optional[int]
     """how often one was empty soon after that, and so may hold more"""
 
+    depot_exchanges: Optional[int]
+    """arrays of scattered objects that were exchanged for neighbours"""
+
     objects_shared: Optional[int]
     """of these, in the nodes' shared queues"""
 

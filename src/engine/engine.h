@@ -163,6 +163,13 @@ struct engine_ops {
 			       int node);
 
 	/*
+	 * Optional (NULL): up to want objects as from refill, of the local node's partial slabs
+	 * that most likely have most free ones, so that they lie on few pages. No slab is made;
+	 * fewer or 0 is no error.
+	 */
+	unsigned int (*refill_near)(struct engine *e, void **objs, unsigned int want);
+
+	/*
 	 * Optional (NULL: arrays are filled one by one), both or neither: two stages of
 	 * kmem_cache_alloc_array() (spec 13.2). Objects as from refill, without a warning; 0 is no
 	 * error. take_partial: of the local node's partial slabs, head first, each with all its

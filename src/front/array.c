@@ -11,9 +11,10 @@
  *             (array_capacity.c); those that a miss owns may have another.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by array_bulk.c, array_capacity.c, array_limit.c, cache/watch.c and through
- *             front_array_ops; calls front/percpu.c, front/depot.c, engine->ops. Many objects at
- *             once: front/array_bulk.c; how many an array holds: front/array_capacity.c.
+ * Flow:       called by array_bulk.c, array_capacity.c, array_limit.c, array_near.c, cache/watch.c
+ *             and through front_array_ops; calls array_near.c, front/percpu.c, front/depot.c,
+ *             engine->ops. Many objects at once: front/array_bulk.c; how many an array holds:
+ *             front/array_capacity.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
@@ -302,10 +303,11 @@ static uintptr_t sheaf_with_objects(struct front *f, gfp_t gfp)
 	uintptr_t other;
 
 	if (top && sheaf_count(top))
-		return top;
+		return sheaf_near(f, top);
 	other = sheaf_from_depot(f, top);
 	if (other) {
 		sheaf_prefetch(other);
+		other = sheaf_near(f, other);
 		sheaf_prefetch_objects(other);
 		return other;
 	}

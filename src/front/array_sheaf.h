@@ -72,6 +72,27 @@ void array_drain_depot(struct front *f, struct depot *d);
 int array_init(struct front *f, unsigned int capacity);
 int array_set_capacity(struct front *f, unsigned int objects);
 
+/* ---- array_near.c ---- */
+
+/*
+ * A sheaf with objects that the caller owns and is about to hand out: the same one, with its
+ * objects, or with others in their place that lie closer together. It is not empty after.
+ */
+uintptr_t sheaf_near_slow(struct front *f, uintptr_t top);
+
+static inline bool on_one_page(const void *a, const void *b)
+{
+	return !(((uintptr_t)a ^ (uintptr_t)b) >> PAGE_SHIFT);
+}
+
+static always_inline uintptr_t sheaf_near(struct front *f, uintptr_t top)
+{
+	void *const *entry = (void **)top;
+
+	/* what mostly is so where neighbours are together; below the last object is NULL */
+	return likely(on_one_page(entry[0], entry[-1])) ? top : sheaf_near_slow(f, top);
+}
+
 /* ---- array_limit.c ---- */
 
 /* The depot d of f was just found empty, and depot_may_underflow() says yes. */

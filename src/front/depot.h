@@ -10,8 +10,9 @@
  *             by the address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
- * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_limit.c, array_sheaf.h,
- *             cache/debug/misuse.c, inspect/address.c and inspect/fronts.c; calls page/meta.c.
+ * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_limit.c, array_near.c,
+ *             array_sheaf.h, cache/debug/misuse.c, inspect/address.c and inspect/fronts.c; calls
+ *             page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -57,6 +58,13 @@ struct depot {
 	uint32_t overflow_at;	/* epoch of the last overflow */
 	uint32_t nr_overflows;	/* since start */
 	uint32_t nr_underflows; /* how often it was empty soon after an overflow */
+
+	/* front/array_near.c; hints, without the lock */
+	int32_t near_left;     /* exchanges left; below 0: misses until it looks again */
+	int32_t near_cpu;      /* whose they are */
+	uint32_t near_epoch;   /* when there were more, or another CPU came */
+	uint32_t near_wait;    /* no more for so many epochs from then on */
+	uint32_t nr_exchanges; /* of scattered objects for neighbours, since start */
 } __attribute__((aligned(CACHE_LINE)));
 
 BUILD_ASSERT(offsetof(struct depot, full) == CACHE_LINE);

@@ -234,6 +234,7 @@ static void read_depots(struct snapshot *s, unsigned int index)
 		c->depot_limit += (unsigned long)depot.max_full * c->capacity;
 		c->depot_overflows += depot.nr_overflows;
 		c->depot_underflows += depot.nr_underflows;
+		c->depot_exchanges += depot.nr_exchanges;
 	}
 }
 

@@ -20,6 +20,7 @@
 #include "debug/report/report.h"
 #include "engine/slab/slab.h"
 #include "engine/slub/slub.h"
+#include "front/array.h"
 #include "front/queues.h"
 #include "os/process/die.h"
 #include "os/process/env.h"
@@ -101,6 +102,16 @@ static bool set_partition(const char *value)
 			return true;
 		}
 	return false;
+}
+
+static bool set_near(const char *value)
+{
+	unsigned int most;
+
+	if (!parse_number(value, ARRAY_NEAR_MAX, &most))
+		return false;
+	store_relaxed(&array_near_most, most);
+	return true;
 }
 
 static bool set_noalien(const char *value)

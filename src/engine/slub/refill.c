@@ -2,7 +2,7 @@
 /*
  * engine/slub/refill.c - objects for a front: of partial slabs, then of new ones (spec 4.8, 4.9)
  *
- * Why:        docs/adr/0010, docs/adr/0056.
+ * Why:        docs/adr/0010, docs/adr/0056, docs/adr/0058.
  * Data:       none of its own.
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
@@ -37,6 +37,7 @@ struct refill {
 	unsigned int want;
 	unsigned int got;	/* those of chains included */
 	unsigned int nr_chains; /* detached and not yet followed */
+	bool backwards;		/* from the tail of the partial list */
 	bool whole;		/* ends before a slab that has more objects than are wanted */
 	bool broken;		/* a free list was, and that has to be delivered */
 	struct chain_out chains[MAX_CHAINS];
@@ -229,7 +230,14 @@ static inline void count_own(const struct engine *e, enum engine_stat item)
 		engine_count(e, item);
 }
 
-/* From a node's partial slabs, head first. true: all that was wanted is there. */
+/* The next partial slab of a node that has any. list_lock held. */
+static inline struct page *next_locked(const struct refill *r, struct engine_node *node)
+{
+	return r->backwards ? list_last(&node->partial, struct page, lru)
+			    : list_first(&node->partial, struct page, lru);
+}
+
+/* From a node's partial slabs, one after the other. true: all that was wanted is there. */
 static bool refill_from_node(struct engine_node *node, void *arg)
 {
 	struct refill *r = arg;
@@ -241,7 +249,7 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 		return false;
 	lock_acquire(&node->list_lock);
 	while (r->got < r->want && !list_empty(&node->partial)) {
-		struct page *slab = list_first(&node->partial, struct page, lru);
+		struct page *slab = next_locked(r, node);
 
 		if (try_detach_locked(r, node, slab)) {
 			count_own(r->e, ALLOC_FROM_PARTIAL);
@@ -300,9 +308,25 @@ static void refill_init(struct refill *r, struct engine *e, void **objs, unsigne
 	r->want = want;
 	r->got = 0;
 	r->nr_chains = 0;
+	r->backwards = false;
 	r->whole = false;
 	r->broken = false;
 	count_own(e, ALLOC_SLOWPATH);
+}
+
+/*
+ * The slabs that have been on the list for longest have most free objects: those of pack caches at
+ * its tail, since slabs that stop being full join them at the head, those of others at its head.
+ */
+unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want)
+{
+	struct slub *s = slub_of(e);
+	struct refill r;
+
+	refill_init(&r, e, objs, want);
+	r.backwards = s->pack;
+	refill_from_node(s->node[engine_first_node(s->nr_nodes, NUMA_NO_NODE)], &r);
+	return r.got;
 }
 
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)

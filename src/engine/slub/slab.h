@@ -198,6 +198,7 @@ unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, voi
 /* ---- refill.c, take_new.c, free.c, shrink.c, check.c, oom.c ---- */
 
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
+unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slub_flush(struct engine *e, void **objs, unsigned int n);

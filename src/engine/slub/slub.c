@@ -146,6 +146,7 @@ const struct engine_ops slub_ops = {
 	.front = "cpuslab",
 	.init = slub_init,
 	.refill = slub_refill,
+	.refill_near = slub_refill_near,
 	.take_partial = slub_take_partial,
 	.take_new = slub_take_new,
 	.flush = slub_flush,

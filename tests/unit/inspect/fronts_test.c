@@ -65,12 +65,15 @@ static void test_depots(void **state)
 	depot[1].max_full = 16;
 	depot[0].nr_overflows = 5;
 	depot[1].nr_underflows = 2;
+	depot[0].nr_exchanges = 3;
+	depot[1].nr_exchanges = 4;
 	depot[2].nr_objects = 1000; /* there are two nodes */
 	c = take(192);
 	assert_int_equal(c->objects_depot, 20);
 	assert_int_equal(c->depot_limit, 20 * 8);
 	assert_int_equal(c->depot_overflows, 5);
 	assert_int_equal(c->depot_underflows, 2);
+	assert_int_equal(c->depot_exchanges, 7);
 	assert_int_equal(c->objects_held, 20);
 	assert_int_equal(c->objects, 44);
 }

@@ -48,8 +48,9 @@ static bool is_in_tree(const char *key)
 	static const char *const missing[] = {
 		"ctor_address", "cpu_partial_slabs", "capacity",	 "objects_held",
 		"objects_cpu",	"objects_depot",     "objects_shared",	 "objects_alien",
-		"depot_limit",	"depot_overflows",   "depot_underflows", "debug_slabs",
-		"guarded",	"tracked",	     "sampled",		 "objects_lent",
+		"depot_limit",	"depot_overflows",   "depot_underflows", "depot_exchanges",
+		"debug_slabs",	"guarded",	     "tracked",		 "sampled",
+		"objects_lent",
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)

@@ -13,6 +13,7 @@
 #include "debug/report/report_style.h"
 #include "engine/slab/slab.h"
 #include "engine/slub/slub.h"
+#include "front/array.h"
 #include "front/queues.h"
 
 /* The table as the library has it, aliases too. */
@@ -72,6 +73,10 @@ IN_CHILD(test_options)
 		{ "capacity:x", "1025", false },
 		{ "capacity:x", "many", false },
 		{ "ngine:x", "slub", false },
+		{ "near", "0", true },
+		{ "near", "65536", true },
+		{ "near", "65537", false },
+		{ "near", "", false },
 		{ "noaliencache", "", true },
 		{ "noaliencache", "x", false },
 		{ "reap", "", true },
@@ -211,6 +216,15 @@ IN_CHILD(test_noalien)
 	ready();
 	CHILD_CHECK(front_queues_noalien);
 	CHILD_CHECK(cache_set_option("noaliencache", "0", NULL) && !front_queues_noalien);
+}
+
+IN_CHILD(test_near)
+{
+	setenv("USLAB_CONF", "near=7", 1);
+	ready();
+	CHILD_CHECK(array_near_most == 7);
+	CHILD_CHECK(!cache_set_option("near", "-1", NULL) && array_near_most == 7);
+	CHILD_CHECK(cache_set_option("near", "0", NULL) && array_near_most == 0);
 }
 
 /* Threads that reap; one names itself when it begins. */
@@ -533,6 +547,7 @@ IN_CHILD(test_initial)
 		    cache_defaults.partition == PARTITION_OFF);
 	CHILD_CHECK(is_initially("stats", cache_defaults.stats));
 	CHILD_CHECK(is_initially("noaliencache", front_queues_noalien));
+	CHILD_CHECK(is_initially("near", array_near_most));
 	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
 	CHILD_CHECK(!strcmp(row_of("control")->initial, "off") && !cache_defaults.control_ms);
 	CHILD_CHECK(is_initially("slab_max_order", 3));
@@ -603,11 +618,11 @@ int main(void)
 		cmocka_unit_test(test_options),	   cmocka_unit_test(test_debug_options),
 		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
-		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_reap),
-		cmocka_unit_test(test_no_reap),	   cmocka_unit_test(test_explained),
-		cmocka_unit_test(test_nr_rules),   cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_initial),
-		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_near),
+		cmocka_unit_test(test_reap),	   cmocka_unit_test(test_no_reap),
+		cmocka_unit_test(test_explained),  cmocka_unit_test(test_nr_rules),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_initial),	   cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,6 +189,47 @@ static void takes_many_partial_slabs_hardened(__attribute__((unused)) void **sta
 	takes_many_partial_slabs(true);
 }
 
+/* Partial slabs only, those there for longest first: at the head, of pack caches at the tail. */
+static void near_from_the_oldest(bool pack)
+{
+	static void *objs[3][64];
+	struct engine e = pack ? make_pack(64) : make_plain(64);
+	struct page *slab[3];
+	void *got[64];
+
+	for (unsigned int i = 0; i < 3; i++)
+		slab[i] = fill_slab(&e, objs[i]);
+	for (unsigned int i = 0; i < 3; i++) /* the slab that is partial first has most */
+		slub_flush(&e, objs[i], 20 - 5 * i);
+	assert_ptr_equal(partial_at(&e, pack ? 2 : 0), slab[0]);
+	events_reset();
+	assert_int_equal(slub_refill_near(&e, got, 16), 16);
+	for (unsigned int i = 0; i < 16; i++)
+		assert_ptr_equal(slab_of(got[i]), slab[0]);
+	assert_int_equal(slub_refill_near(&e, got + 16, 16), 16); /* its last four, and others */
+	for (unsigned int i = 0; i < 16; i++)
+		assert_ptr_equal(slab_of(got[16 + i]), i < 4 ? slab[0] : slab[1]);
+	assert_int_equal(slub_refill_near(&e, got + 32, 20), 13); /* all that there are */
+	assert_int_equal(slub_refill_near(&e, got + 45, 1), 0);
+	assert_int_equal(events[ALLOC_SLAB], 0);
+	assert_int_equal(nr_partial(&e), 0);
+	slub_check(&e);
+	slub_flush(&e, got, 45);
+	for (unsigned int i = 0; i < 3; i++)
+		slub_flush(&e, objs[i] + 20 - 5 * i, 64 - 20 + 5 * i);
+	END_ENGINE(&e);
+}
+
+static void near_from_the_oldest_plain(__attribute__((unused)) void **state)
+{
+	near_from_the_oldest(false);
+}
+
+static void near_from_the_oldest_pack(__attribute__((unused)) void **state)
+{
+	near_from_the_oldest(true);
+}
+
 /* What was never touched counts as free: all of it, behind what is linked. */
 static void takes_what_was_never_touched(__attribute__((unused)) void **state)
 {
@@ -430,6 +471,8 @@ int main(void)
 		cmocka_unit_test(takes_whole_partial_slabs),
 		cmocka_unit_test(takes_many_partial_slabs_plain),
 		cmocka_unit_test(takes_many_partial_slabs_hardened),
+		cmocka_unit_test(near_from_the_oldest_plain),
+		cmocka_unit_test(near_from_the_oldest_pack),
 		cmocka_unit_test(takes_what_was_never_touched),
 		cmocka_unit_test(more_than_a_slab_at_once),
 		cmocka_unit_test(queued_links_first_and_late),

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_near.c - an array whose objects lie scattered is exchanged for one of neighbours
+ *
+ * Why:        docs/adr/0058.
+ * Data:       of each depot how many exchanges are left, and since when (depot.h).
+ * Invariants: an exchange takes as many objects from the engine as it gives back, or fewer, and
+ *             has no slab made.
+ * Locks:      the engine's inside calls. The counts are hints, changed without a lock: what is lost
+ *             when two threads change them are some exchanges more or fewer.
+ * Flow:       called by array_sheaf.h; calls array.c, engine->ops, page/realtime.h.
+ *
+ * Objects go out of arrays and depots in the order in which they came back. A program that frees
+ * in any order and then builds a list gets objects that lie each on another page, and pays for it
+ * at each walk along the list. Slabs sort objects by where they lie, at the price of the slab path:
+ * some 25 ns for an object back and another one out. So a miss that is about to hand out a sheaf of
+ * scattered objects takes objects of few slabs in its place, and gives the sheaf's to their slabs;
+ * but only so many times in an epoch that programs which free and allocate in bursts hardly notice.
+ * Where slabs have no neighbours either, it waits for the next epoch.
+ *
+ * Slabs mix what CPUs keep apart in lanes (depot.h): of two objects on one cache line two CPUs
+ * would get one each, and wait for one another at every write. So where a second CPU wants an
+ * exchange before the first one's are used up, there are none of small objects for a second.
+ *
+ * The sheaf is the caller's. Between the engine's two calls this thread alone knows both the old
+ * and the new objects, and all of them count as in use; a thread that is preempted, or ended, there
+ * keeps nothing from others but these.
+ */
+#include "front/array_sheaf.h"
+
+#include "base/bits.h"
+#include "front/percpu.h"
+#include "page/realtime.h"
+
+#define NEAR_MAX_OBJECT 512u   /* bytes; of larger ones few lie on a page in any case */
+#define NEAR_LOOK 16u	       /* objects that are looked at */
+#define NEAR_FEW_PAGES 11u     /* on no more pages than that they are neighbours */
+#define NEAR_FIRST_PAIRS 3u    /* two of one page among these: not scattered, in most cases */
+#define NEAR_SHARES_LINES 128u /* bytes; smaller ones share lines with those beside them */
+#define NEAR_APART 16u	       /* epochs without exchanges once two CPUs wanted some */
+#define NEAR_PAUSE 16	       /* misses until the clock is asked again whether the epoch is over */
+
+unsigned int array_near_most = ARRAY_NEAR_DEFAULT;
+
+/* Of NEAR_LOOK objects; pages are told apart by six bits of their numbers. */
+static bool is_scattered(void *const *objs)
+{
+	uint64_t pages = 0;
+
+	for (unsigned int i = 0; i < NEAR_FIRST_PAIRS; i++)
+		if (on_one_page(objs[i], objs[i + 1]))
+			return false;
+	for (unsigned int i = 0; i < NEAR_LOOK; i++)
+		pages |= 1ull << ((uintptr_t)objs[i] >> PAGE_SHIFT) % 64;
+	return (unsigned int)__builtin_popcountll(pages) > NEAR_FEW_PAGES;
+}
+
+/* No more exchanges for so many epochs. */
+static void wait_for(struct depot *d, uint32_t now, uint32_t epochs)
+{
+	store_relaxed(&d->near_epoch, now);
+	store_relaxed(&d->near_wait, epochs);
+	store_relaxed(&d->near_left, -NEAR_PAUSE);
+}
+
+/* May there be one now? Takes it. left, as it was: 0 or more. */
+static bool take_turn(struct depot *d, int32_t left, unsigned int size)
+{
+	int32_t cpu = percpu_cpu();
+	uint32_t now;
+
+	if (left > 0 && (size >= NEAR_SHARES_LINES || load_relaxed(&d->near_cpu) == cpu)) {
+		store_relaxed(&d->near_left, left - 1);
+		return true;
+	}
+	now = depot_epoch();
+	if (left > 0) {
+		wait_for(d, now, NEAR_APART);
+		return false;
+	}
+	if (now - load_relaxed(&d->near_epoch) < load_relaxed(&d->near_wait)) {
+		store_relaxed(&d->near_left, -NEAR_PAUSE);
+		return false;
+	}
+	left = (int32_t)load_relaxed(&array_near_most);
+	wait_for(d, now, 1);
+	store_relaxed(&d->near_cpu, cpu);
+	if (left)
+		store_relaxed(&d->near_left, left - 1);
+	return left;
+}
+
+/* They come slab by slab, so most are near their place. */
+static void sort_by_address(void **objs, unsigned int n)
+{
+	for (unsigned int i = 1; i < n; i++) {
+		void *obj = objs[i];
+		unsigned int at = i;
+
+		for (; at && objs[at - 1] > obj; at--)
+			objs[at] = objs[at - 1];
+		objs[at] = obj;
+	}
+}
+
+/* Neighbours in place of the objects of a sheaf, if the engine has any. */
+static noinline uintptr_t exchange(struct front *f, struct depot *d, uintptr_t top)
+{
+	const struct engine_ops *ops = f->engine->ops;
+	void *objs[USLAB_SHEAF_CAPACITY];
+	unsigned int n;
+	void **entry;
+
+	if (!ops->refill_near || realtime_is_on())
+		return top;
+	n = ops->refill_near(f->engine, objs, sheaf_count(top));
+	if (n < NEAR_LOOK || is_scattered(objs)) {
+		if (n)
+			ops->flush(f->engine, objs, n);
+		wait_for(d, depot_epoch(), 1);
+		return top;
+	}
+	sort_by_address(objs, n);
+	entry = (void **)sheaf_flush(f, top);
+	while (n)
+		*++entry = objs[--n];
+	store_relaxed(&d->nr_exchanges, load_relaxed(&d->nr_exchanges) + 1);
+	return (uintptr_t)entry;
+}
+
+uintptr_t sheaf_near_slow(struct front *f, uintptr_t top)
+{
+	struct depot *d = &f->depot[os_current_node()];
+	int32_t left = load_relaxed(&d->near_left);
+
+	if (unlikely(left < 0)) {
+		store_relaxed(&d->near_left, left + 1);
+		return top;
+	}
+	if (sheaf_count(top) < NEAR_LOOK || f->engine->size > NEAR_MAX_OBJECT ||
+	    likely(!is_scattered((void **)top - (NEAR_LOOK - 1))) ||
+	    !take_turn(d, left, f->engine->size))
+		return top;
+	return exchange(f, d, top);
+}
