@@ -427,6 +427,8 @@ size_t kmalloc_roundup(size_t size);
 
 /* ---- init.c: floors 1 to 5 made ready, once; from anywhere, any number of times ---- */
 int cache_init(void);
+/* Does the environment ask for anything? Any context, also before cache_init(). */
+bool cache_has_settings(void);
 /*
  * Creates the threads that USLAB_CONF asks for, once: from a constructor, since libc cannot create
  * threads before, when the library is ready and no lock held. A child of fork() has none.

@@ -284,7 +284,7 @@ int cache_create(const struct cache_spec *wanted, struct kmem_cache **handle)
 		ret = create_locked(&spec, handle);
 	}
 	if (!ret && spec.slot)
-		store_release(spec.slot, *handle); /* pairs with rows_handle() and hits */
+		store_release(spec.slot, *handle); /* pairs with rows_handle(), malloc/ and hits */
 	cache_unlock();
 	return ret;
 }

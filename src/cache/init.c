@@ -123,6 +123,11 @@ int cache_init(void)
 	return ret < 0 ? ret : init_slow();
 }
 
+bool cache_has_settings(void)
+{
+	return os_env("USLAB_CONF") || os_env("USLAB_DEBUG") || os_env("USLAB_FAILSLAB");
+}
+
 void cache_start_threads(void)
 {
 	static int started;

@@ -53,6 +53,8 @@ static struct class_info class_info(unsigned int class)
 	struct engine_stats stats;
 	unsigned long idle;
 
+	if (!c) /* nobody has used the class */
+		return info;
 	c->engine.ops->stats(&c->engine, &stats);
 	info.held = c->front.ops->held(&c->front);
 	info.slabs = stats.nr_slabs;
@@ -94,9 +96,10 @@ static struct class_info blocks_info(void)
 		if (cache_engines[i]->heap)
 			count += add_pages(cache_engines[i]->heap, &blocks);
 	for (unsigned int class = 1; blocks.slabs && class <= MALLOC_CLASSES; class += 1) {
-		const struct engine *e = &cache_of(percpu_handle(class))->engine;
+		const struct cache *c = cache_of(percpu_handle(class));
 
-		objects += load_relaxed(&e->heap_objects) * e->size;
+		if (c)
+			objects += load_relaxed(&c->engine.heap_objects) * c->engine.size;
 	}
 	blocks.bytes = blocks.slabs * PAGE_SIZE;
 	blocks.free = blocks.bytes - MIN(blocks.used, blocks.bytes);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc/init.c - the caches of the drop-in malloc, made at the first request
+ * malloc/init.c - the start of the drop-in malloc, at the first request; its caches, each when used
  *
- * Why:        docs/adr/0007.
- * Data:       malloc_hot, malloc_shape, malloc_state, and how many caches exist.
+ * Why:        docs/adr/0007, docs/adr/0059.
+ * Data:       malloc_hot, malloc_shape, malloc_made, malloc_state; memory for caches when there is
+ *             none left.
  * Invariants: class c is cache number c, named malloc-<size>; the table in window 0 maps
- *             each size to its class. The hit paths open last. Checked by malloc_check().
- * Locks:      init_lock, once.
- * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
- *             cache/create.c, inspect/root.c.
+ *             each size to its class. Until its cache is made, the words of a class are stopped and
+ *             no page is of it. The hit paths open last. Checked by malloc_check().
+ * Locks:      init_lock, once; cache_lock, when a cache is made.
+ * Flow:       called by internal.h, sampling.c, slow.c and the loader, called back by
+ *             cache/control/control.c; calls cache/init.c, cache/create.c, inspect/root.c.
  *
  * The first request comes before any constructor of a program has run, often from the dynamic
  * loader or the start of libc, so nothing here may rely on a constructor of this library.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cache/control/control.h"
@@ -21,16 +24,18 @@
 #include "os/process/die.h"
 #include "os/lock/lock.h"
 #include "os/cpu/rseq.h"
+#include "page/meta.h"
 #include "page/page.h"
+#include "page/realtime.h"
 #include "inspect/root.h"
 
 struct malloc_hot malloc_hot;
 struct malloc_shape malloc_shape[MALLOC_CLASSES + 1];
-uint32_t malloc_state; /* 1: the caches exist; written under init_lock */
+struct kmem_cache *malloc_made[MALLOC_CLASSES + 1];
+uint32_t malloc_state; /* 1: ready; written under init_lock */
 
-static struct lock init_lock;	/* unranked: cache_init() takes every rank below it */
-static unsigned int nr_created; /* caches that exist, so that a failed start can go on */
-static __thread bool in_init;	/* this thread is inside of malloc_init() */
+static struct lock init_lock; /* unranked: cache_init() takes every rank below it */
+static __thread bool in_init; /* this thread is inside of malloc_init() */
 
 /*
  * Has the dynamic loader relocated this library? A pointer to itself holds its own address only
@@ -43,6 +48,7 @@ static bool relocated(void)
 	return self == (void *)&self;
 }
 
+/* By one of the threads that want it, under cache_lock. */
 static int create_cache(unsigned int class)
 {
 	char name[32];
@@ -52,12 +58,39 @@ static int create_cache(unsigned int class)
 		.size = (unsigned int)malloc_class_size(class),
 		.align = (unsigned int)malloc_class_align(class),
 		.id = USLAB_ID_MALLOC + class - 1,
+		.slot = &malloc_made[class],
 		.pack = true,
 		.no_merge = true,
 	};
 
 	os_format(name, sizeof(name), "malloc-%u", spec.size);
 	return cache_create(&spec, &handle);
+}
+
+/*
+ * For the caches that are made when no memory is left (RLIMIT_AS): what all of them take. Nobody
+ * touches it before, so only addresses are held.
+ */
+#define SPARE_BYTES (64ul << 10)
+static void *spare;
+
+cold struct cache *malloc_make_class(unsigned int class)
+{
+	int error = create_cache(class);
+	void *p = error == -ENOMEM ? xchg(&spare, NULL) : NULL;
+
+	if (p) {
+		meta_free(p, SPARE_BYTES);
+		error = create_cache(class);
+	}
+	return error ? NULL : cache_of(percpu_handle(class));
+}
+
+/* Before commands, which may name any of them. One that cannot be made matches nothing. */
+static void make_all(void)
+{
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1)
+		malloc_make_class(class);
 }
 
 BUILD_ASSERT(MALLOC_MAX_SMALL <= UINT16_MAX && PAGE_SIZE <= UINT16_MAX);
@@ -67,7 +100,9 @@ static unsigned char *malloc_table(void)
 	return (unsigned char *)page_windows() + USLAB_WINDOW_TABLES;
 }
 
-/* Class of every size up to MALLOC_MAX_TABLE, where one base register reaches it. */
+/*
+ * Class of every size up to MALLOC_MAX_TABLE, where one base register reaches it; words that miss.
+ */
 static void fill_tables(void)
 {
 	unsigned char *table = malloc_table();
@@ -81,6 +116,8 @@ static void fill_tables(void)
 		malloc_shape[class].align = (uint16_t)malloc_class_align(class);
 		memset(table + done, (int)class, end - done);
 		done = end;
+		front_stop_words(class);
+		malloc_made[class] = percpu_handle(USLAB_ID_NONE);
 	}
 }
 
@@ -119,12 +156,13 @@ static int init_locked(void)
 
 	if (error)
 		return error;
-	for (; nr_created < MALLOC_CLASSES; nr_created++) {
-		error = create_cache(nr_created + 1);
-		if (error)
-			return error;
-	}
 	fill_tables();
+	if (!spare)
+		spare = meta_alloc(SPARE_BYTES);
+	if (realtime_counters.bytes) /* no later call is to do more than it must */
+		make_all();
+	control.unprepared = true;
+	control_prepare = make_all;
 	control_rearm = malloc_rearm;
 	control.can_sample = true;
 	if (os_rseq_on)
@@ -151,10 +189,13 @@ cold bool malloc_init(void)
 	return ready;
 }
 
-/* The first request comes too early for threads; here libc has been started. */
+/*
+ * The first request comes too early for threads; here libc has been started. A process that asks
+ * for nothing by its environment, and does not allocate, needs nothing either.
+ */
 __attribute__((constructor)) static void start_at_load(void)
 {
-	if (malloc_usable())
+	if ((malloc_ready() || cache_has_settings()) && malloc_usable())
 		cache_start_threads();
 }
 
@@ -163,7 +204,9 @@ void malloc_check(void)
 	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
 		const struct cache *c = cache_of(percpu_handle(class));
 
-		CHECK(c && c->engine.object_size == malloc_class_size(class));
+		if (!c)
+			continue;
+		CHECK(c->engine.object_size == malloc_class_size(class));
 		CHECK(c->engine.page_class == class);
 		CHECK(c->engine.size % malloc_class_align(class) == 0);
 	}

@@ -2,7 +2,7 @@
 /*
  * malloc/internal.h - what the files of the drop-in malloc share
  *
- * Data:       malloc_hot, the one cache line that all hit paths read; malloc_shape.
+ * Data:       malloc_hot, the one cache line that all hit paths read; malloc_shape, malloc_made.
  * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
  *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_SAMPLING, and
  *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
@@ -38,6 +38,12 @@ struct malloc_shape {
 /* By class, for the hit paths; filled before they open, then const. */
 extern struct malloc_shape malloc_shape[MALLOC_CLASSES + 1] __attribute__((visibility("hidden")));
 
+/*
+ * The handles of the classes whose caches are made, known to tools and all; else that of cache 0,
+ * which has none. Written under cache_lock.
+ */
+extern struct kmem_cache *malloc_made[MALLOC_CLASSES + 1] __attribute__((visibility("hidden")));
+
 /* GFP flags of every allocation here: failure is the caller's to report. */
 #define MALLOC_GFP (GFP_NOWAIT | __GFP_NOWARN)
 
@@ -45,7 +51,7 @@ extern struct malloc_shape malloc_shape[MALLOC_CLASSES + 1] __attribute__((visib
 
 extern uint32_t malloc_state __attribute__((visibility("hidden")));
 
-/* Do the caches exist? Any function may be called before. */
+/* Has the library started? Any function may be called before. */
 static inline bool malloc_ready(void)
 {
 	/* pairs with the release in malloc_init() */
@@ -53,7 +59,7 @@ static inline bool malloc_ready(void)
 }
 
 /*
- * Makes the caches, once. false: no memory for them, or this thread is inside of malloc_init()
+ * Starts the library, once. false: no memory for that, or this thread is inside of malloc_init()
  * already, or the dynamic loader has not relocated this library yet: early.c serves then.
  */
 bool malloc_init(void);
@@ -63,10 +69,13 @@ static inline bool malloc_usable(void)
 	return malloc_ready() || malloc_init();
 }
 
+/* The cache of a class that has none so far. NULL: out of memory. No lock may be held. */
+cold struct cache *malloc_make_class(unsigned int class);
+
 /* Opens the hit path of malloc() again after a tool closed it, see cache/control/control.h. */
 void malloc_rearm(void);
 
-/* Asserts that every class has its cache with the right numbers. */
+/* Asserts that each cache of a class has the right numbers. */
 void malloc_check(void);
 
 /* ---- early.c: a few requests from before malloc_init() can work; never freed ---- */

@@ -24,9 +24,18 @@
 #include "page/page.h"
 #include "page/reserve.h"
 
+/* Of a class that has objects. */
 static struct cache *cache_of_class(unsigned int class)
 {
 	return cache_of(percpu_handle(class));
+}
+
+/* Likewise of one that may have none so far. NULL: out of memory. */
+static struct cache *usable_cache(unsigned int class)
+{
+	struct cache *c = cache_of(load_acquire(&malloc_made[class])); /* pairs: cache_create() */
+
+	return likely(c) ? c : malloc_make_class(class);
 }
 
 /* Number of the cache that owns the page of p; 0: none. */
@@ -43,22 +52,28 @@ static const struct engine_heap *heap_at(const void *p)
 	return page && page->type == PAGE_HEAP ? page->heap : NULL;
 }
 
-void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
+static always_inline void *class_alloc(struct cache *c, unsigned int class, size_t size,
+				       const void *caller)
 {
 	const unsigned char number = (unsigned char)class;
 	uint32_t sample;
 	void *p;
 
 	if (unlikely(load_relaxed(&control.sample_mean)) && !sampling_passes(size)) {
-		sample = sampling_decide(cache_of_class(class), size);
+		sample = sampling_decide(c, size);
 		if (sample)
-			return cache_alloc_sampled(cache_of_class(class), MAX(size, 1ul), caller,
-						   MALLOC_GFP, sample);
+			return cache_alloc_sampled(c, MAX(size, 1ul), caller, MALLOC_GFP, sample);
 	}
 	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, &number, malloc_hot.rseq, &p))
 		return p;
-	return cache_alloc_for(cache_of_class(class), MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul),
-			       caller);
+	return cache_alloc_for(c, MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul), caller);
+}
+
+void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
+{
+	struct cache *c = usable_cache(class);
+
+	return likely(c) ? class_alloc(c, class, size, caller) : NULL;
 }
 
 /*
@@ -68,13 +83,15 @@ void *malloc_class_alloc(unsigned int class, size_t size, const void *caller)
 static void *alloc_small(size_t size, const void *caller)
 {
 	unsigned int class = malloc_class_of(size);
-	const struct cache *c = cache_of_class(class);
+	struct cache *c = usable_cache(class);
 
+	if (unlikely(!c))
+		return NULL;
 	if (unlikely(cache_heap_of(c) && size <= cache_heap_of(c)->max_size &&
 		     !load_acquire(&c->watch)))
 		return cache_heap_alloc(cache_heap_of(c), MAX(size, 1ul), MALLOC_ALIGN, MALLOC_GFP,
 					NUMA_NO_NODE);
-	return malloc_class_alloc(class, size, caller);
+	return class_alloc(c, class, size, caller);
 }
 
 void malloc_poll_mailbox(void)

@@ -242,6 +242,7 @@ class Live(unittest.TestCase):
         return {cache["name"]: cache["capacity"] for cache in json.loads(result.stdout)["caches"] if cache["id"]}
 
     def test_capacity(self):
+        self.debug("--cache", "*", "--shrink")  # the first command makes caches of classes that nobody has used
         before = self.capacities()
         text = self.debug("--cache", "malloc-64", "--capacity", 4)
         self.assertRegex(text, r"^malloc-64 +31 -> 4\n1 cache of process \d+ \(\S+\) changed in [\d.]+ ms\n$")
@@ -275,6 +276,7 @@ class Live(unittest.TestCase):
         self.assertEqual(self.load.stderr(), "")
 
     def test_capacity_refused(self):
+        self.debug("--cache", "*", "--shrink")  # as above
         before = self.capacities()
         self.assertIn("malloc-64: an array of front array holds 1 to 31 objects (0: no arrays); nothing was changed",
                       self.debug("--cache", "malloc-64", "--capacity", 32, status=1))
@@ -346,6 +348,16 @@ class Idle(unittest.TestCase):
         process = self.start("cat", USLAB_CONF="control=50")
         result = uslab("debug", "-p", process.pid, "--cache", "malloc-64", "F")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_unused_class(self):
+        """No cache is there before the command; then it has the flags, whenever the program comes to use it."""
+        process = self.start("cat", USLAB_CONF="control=50")
+        name = "malloc-28672"
+        self.assertNotIn(name, uslab("info", "-p", process.pid, "--json").stdout)
+        result = uslab("debug", "-p", process.pid, "--cache", name, "F")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, rf"^{name} +- -> F\n")
+        self.assertIn(name, uslab("debug", "-p", process.pid, "--status").stdout)
 
 
 class Usage(unittest.TestCase):

@@ -8,7 +8,7 @@
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
  * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
  *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
- *             reap.c, profile.c.
+ *             reap.c, profile.c, and what malloc/init.c has set.
  */
 #include "cache/control/control.h"
 
@@ -27,6 +27,7 @@
 #include "page/buddy.h"
 
 struct control control = { .size = sizeof(struct control) };
+void (*control_prepare)(void);
 void (*control_rearm)(void);
 
 /* A copy of what the tool wrote. Nothing is ever written to the last bytes of a text. */
@@ -246,6 +247,10 @@ void control_run(void)
 	/* acquire: pairs with the tool's write of PENDING, behind the rest */
 	if (!cmpxchg(&control.state, CONTROL_PENDING, CONTROL_RUNNING))
 		return;
+	if (control_prepare && load_relaxed(&control.unprepared)) {
+		control_prepare();
+		store_relaxed(&control.unprepared, 0);
+	}
 	copy_command(&taken);
 	store_relaxed(&control.matched, 0);
 	store_relaxed(&control.failed, 0);

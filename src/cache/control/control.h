@@ -2,7 +2,7 @@
 /*
  * cache/control/control.h - the mailbox: commands that tools write from outside
  *
- * Why:        docs/adr/0014, docs/adr/0030.
+ * Why:        docs/adr/0014, docs/adr/0030, docs/adr/0059.
  * Data:       struct control, one per library, found through uslab_root.
  * Invariants: state goes IDLE -> CLAIMED -> PENDING (a tool, which holds an advisory lock on
  *             /proc/PID/mem against other tools) -> RUNNING -> DONE (a thread of the process) ->
@@ -82,6 +82,7 @@ struct control {
 	uint32_t can_sample;   /* this library has a malloc that samples; const */
 	uint64_t sample_until; /* os_clock_ms() */
 	uint64_t sampled;      /* objects of sampled caches, since start */
+	uint32_t unprepared;   /* the next command makes caches: see control_prepare */
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
 	/* strings one after the other; the last is followed by an empty one, or the end */
@@ -89,6 +90,13 @@ struct control {
 };
 
 extern struct control control;
+
+/*
+ * Set by malloc/, with control.unprepared: makes the caches that a command may name and nobody has
+ * used so far, before the command is carried out. NULL: there are none. A tool that reads which
+ * caches there are before it writes its command writes CONTROL_NOTHING first.
+ */
+extern void (*control_prepare)(void);
 
 /* Set by malloc/: opens its hit path again after a tool closed it. NULL: there is none. */
 extern void (*control_rearm)(void);

@@ -104,9 +104,10 @@ IN_CHILD(test_by_itself)
 /* The bytes to go until the next sample never run past 0: nothing would be sampled for ever. */
 IN_CHILD(test_while_a_tool_samples)
 {
-	struct cache *c = cache_of(percpu_handle(malloc_class_of(40)));
+	struct cache *c;
 
 	give(alloc(40));
+	c = cache_of(percpu_handle(malloc_class_of(40)));
 	CHILD_CHECK(cache_set_sampling(c, true) == 0);
 	store_relaxed(&control.sample_until, CONTROL_SAMPLING_FOREVER);
 	store_relaxed(&control.sample_mean, 12);
@@ -125,6 +126,7 @@ int main(__attribute__((unused)) int argc, char **argv)
 
 	if (malloc_is_replaced() || !stepped_is_possible())
 		return TEST_SKIPPED;
+	give(alloc(1)); /* the library starts with the first request */
 	if (percpu_rseq) {
 		setenv("GLIBC_TUNABLES", "glibc.pthread.rseq=0", 1);
 		execv("/proc/self/exe", argv);

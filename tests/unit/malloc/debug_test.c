@@ -37,6 +37,8 @@ static bool is_debug(const void *p)
 
 static void switch_all(const char *debug_flags)
 {
+	if (control_prepare)
+		control_prepare(); /* as a command does */
 	CHILD_CHECK(cache_set_debug_pattern("malloc-*", debug_flags) == (int)MALLOC_CLASSES);
 }
 

@@ -581,10 +581,22 @@ static int switch_profiling(struct debug_job *job)
 	return EXIT_OK;
 }
 
-static int perform(struct debug_job *job)
+/* The snapshot before, with all caches that patterns may mean. EXIT_OK or EXIT_FAILED. */
+static int look(struct debug_job *job)
 {
 	const struct source_options *source = &job->source;
 	int status = target_snapshot(job->target, source->library, job->before, &job->root);
+	bool made = false;
+
+	if (status == EXIT_OK && job->action != OPTION_STATUS && job->action != OPTION_PROFILING)
+		status = command_prepare(job->target, job->root, job->wait_ms, &made);
+	return made && status == EXIT_OK ? target_snapshot_root(job->target, job->root, job->before)
+					 : status;
+}
+
+static int perform(struct debug_job *job)
+{
+	int status = look(job);
 
 	if (status != EXIT_OK)
 		return status;

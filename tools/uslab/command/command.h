@@ -66,6 +66,13 @@ int command_report(const struct target *t, const struct target_root *root,
 int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
+/*
+ * Before patterns are compared with a snapshot: the malloc of the process makes the cache of a size
+ * class when that is first used, or here. *made: it may have made some. As command_perform().
+ */
+int command_prepare(struct target *t, const struct target_root *root, unsigned int wait_ms,
+		    bool *made);
+
 /* The message for -ECANCELED. Returns EXIT_FAILED. */
 int command_fail_filtered(const struct target *t, const struct target_root *root);
 

@@ -243,12 +243,27 @@ static const struct option_table table = { .command = COMMAND,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* Those that are named; of a process also those that it has not used so far. */
+static int choose_matching(struct tracking *t)
+{
+	const struct track_options *options = t->options;
+	int status = EXIT_OK;
+	bool made = false;
+
+	if (options->source.kind != SOURCE_CORE && !options->off)
+		status =
+			command_prepare(&t->source.target, t->source.root, options->wait_ms, &made);
+	if (status == EXIT_OK && made)
+		status = source_snapshot(&t->source, t->snapshot);
+	return status == EXIT_OK ? track_choose_matching(t) : status;
+}
+
 static int choose(struct tracking *t)
 {
 	const struct track_options *options = t->options;
 
 	if (options->nr_patterns)
-		return track_choose_matching(t);
+		return choose_matching(t);
 	track_choose_tracked(t);
 	if (options->off || options->source.kind == SOURCE_CORE) {
 		if (!t->nr_caches)
