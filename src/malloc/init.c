@@ -9,8 +9,8 @@
  *             each size to its class. Until its cache is made, the words of a class are stopped and
  *             no page is of it. The hit paths open last. Checked by malloc_check().
  * Locks:      init_lock, once; cache_lock, when a cache is made.
- * Flow:       called by internal.h, sampling.c, slow.c and the loader, called back by
- *             cache/control/control.c; calls cache/init.c, cache/create.c, inspect/root.c.
+ * Flow:       called by internal.h, sampling.c, slow.c and the loader; calls cache/init.c,
+ *             cache/create.c, inspect/root.c.
  *
  * The first request comes before any constructor of a program has run, often from the dynamic
  * loader or the start of libc, so nothing here may rely on a constructor of this library.

@@ -8,7 +8,7 @@
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
  * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
  *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
- *             reap.c, profile.c, and what malloc/init.c has set.
+ *             reap.c, profile.c, and what the drop-in has set (control_prepare, control_rearm).
  */
 #include "cache/control/control.h"
 

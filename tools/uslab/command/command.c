@@ -469,19 +469,12 @@ int command_send(struct target *t, const struct target_root *root,
 	return ret;
 }
 
-int command_prepare(struct target *t, const struct target_root *root, unsigned int wait_ms,
-		    bool *made)
+bool command_makes_caches(struct target *t, const struct target_root *root)
 {
-	const struct command_request request = {
-		.command = CONTROL_NOTHING,
-		.pattern = "",
-		.wait_ms = wait_ms,
-	};
 	struct mailbox box = { .target = t, .fd = -1 };
 	struct control control;
 
-	*made = !open_mailbox(&box, root) && !read_control(&box, &control) && control.unprepared;
-	return *made ? command_perform(t, root, &request, &control) : EXIT_OK;
+	return !open_mailbox(&box, root) && !read_control(&box, &control) && control.unprepared;
 }
 
 /* ---- sampling -------------------------------------------------------------------------------- */

@@ -67,8 +67,14 @@ int command_perform(struct target *t, const struct target_root *root,
 		    const struct command_request *request, struct control *reply);
 
 /*
- * Before patterns are compared with a snapshot: the malloc of the process makes the cache of a size
- * class when that is first used, or here. *made: it may have made some. As command_perform().
+ * Will the process make caches before it carries out its first command? Its malloc makes that of a
+ * size class when that is first used, or then.
+ */
+bool command_makes_caches(struct target *t, const struct target_root *root);
+
+/*
+ * Before patterns are compared with a snapshot: has it make them. *made: it may have made some. As
+ * command_perform().
  */
 int command_prepare(struct target *t, const struct target_root *root, unsigned int wait_ms,
 		    bool *made);

@@ -185,3 +185,17 @@ int command_perform(struct target *t, const struct target_root *root,
 
 	return command_report(t, root, request, ret, reply);
 }
+
+int command_prepare(struct target *t, const struct target_root *root, unsigned int wait_ms,
+		    bool *made)
+{
+	const struct command_request request = {
+		.command = CONTROL_NOTHING,
+		.pattern = "",
+		.wait_ms = wait_ms,
+	};
+	struct control reply;
+
+	*made = command_makes_caches(t, root);
+	return *made ? command_perform(t, root, &request, &reply) : EXIT_OK;
+}
