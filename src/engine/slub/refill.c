@@ -10,7 +10,8 @@
  * Flow:       called through slub_ops; calls ascend.c, slab.c, node.c.
  *
  * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
- * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content with half of what was wanted before it takes new memory.
+ * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content with
+ * half of what was wanted before it takes new memory.
  *
  * To follow a free list is to wait for memory: each link lies in another cache line. So where a
  * slab's whole list is wanted it is only detached under the lock, and the lists of several slabs
