@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/ascend_test.c - arrays of objects out of SLUB's slabs in the order of addresses, while others
- * free to these slabs, with delays before each exchange of a slab's words
+ * race/ascend_test.c - arrays of objects out of SLUB's slabs in the order of addresses, while
+ * others free to these slabs, with delays before each exchange of a slab's words
  *
  * engine/slub/ascend.c and refill.c are compiled into this file with the exchange wrapped: the
  * thread may yield before it, so that frees without a lock get in between the two exchanges, and

@@ -12,7 +12,7 @@
  * A program that frees in any order leaves free lists in any order. Who builds a list or a tree out
  * of such objects, and walks along it, jumps to and fro in each page, where no prefetcher of a CPU
  * can follow. So an array that takes a part of a slab's list takes the lowest objects, ascending,
- * and what stays is linked in that order: the next array finds it sorted, unless frees came between.
+ * and what stays is linked in that order: the next array finds it sorted unless frees came between.
  *
  * Small objects share cache lines, and there are many in a slab: they stay as they are, since whole
  * lists would be followed for the few that are wanted.

@@ -10,8 +10,8 @@
  * Flow:       called through slub_ops; calls ascend.c, slab.c, node.c.
  *
  * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
- * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content with
- * half of what was wanted before it takes new memory.
+ * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content
+ * with half of what was wanted before it takes new memory.
  *
  * To follow a free list is to wait for memory: each link lies in another cache line. So where a
  * slab's whole list is wanted it is only detached under the lock, and the lists of several slabs
@@ -206,8 +206,9 @@ static void follow_chains(struct refill *r)
 			follow_chain(r, chain);
 			if (chain->nr)
 				continue;
-			slub_ascend(r->e, chain->slab, chain->first,
-				    (unsigned int)(chain->out - chain->first));
+			if (likely(chain->first < chain->out)) /* not broken */
+				slub_ascend(r->e, chain->slab, chain->first,
+					    (unsigned int)(chain->out - chain->first));
 			*chain = r->chains[--r->nr_chains];
 		}
 	}
