@@ -116,7 +116,7 @@ static noinline uintptr_t exchange(struct front *f, struct depot *d, uintptr_t t
 	n = ops->refill_near(f->engine, objs, sheaf_count(top));
 	if (n < NEAR_LOOK || is_scattered(objs)) {
 		if (n)
-			ops->flush(f->engine, objs, n);
+			f->engine->ops->flush(f->engine, objs, n);
 		wait_for(d, depot_epoch(), 1);
 		return top;
 	}
