@@ -330,6 +330,35 @@ static void fill_free(struct snapshot *s, unsigned long number, struct address_i
 	}
 }
 
+/*
+ * Pages of a page run are of type NONE but for the first one, so its head is the next page before
+ * them that is of another: this returns its number and reads it. Else number is returned.
+ */
+static unsigned long find_run(struct snapshot *s, unsigned long number, struct page *head)
+{
+	unsigned long least = number - MIN(number, (1ul << ARENA_CHUNK_ORDER) - 1);
+	unsigned long at = number;
+	struct page piece[16];
+
+	while (at > least) {
+		unsigned long n = MIN(at - least, ARRAY_SIZE(piece));
+
+		at -= n;
+		if (!snapshot_read(s, s->descriptors + at * sizeof(*piece), piece,
+				   n * sizeof(*piece)))
+			return number;
+		while (n-- > 0) {
+			if (piece[n].type == PAGE_NONE)
+				continue;
+			if (piece[n].type != PAGE_RUN || piece[n].nr_pages <= number - (at + n))
+				return number;
+			*head = piece[n];
+			return at + n;
+		}
+	}
+	return number;
+}
+
 static void fill_page(struct snapshot *s, unsigned long number, uint64_t address,
 		      struct address_info *info)
 {
@@ -342,6 +371,8 @@ static void fill_page(struct snapshot *s, unsigned long number, uint64_t address
 		number = page.head;
 		if (!snapshot_read(s, s->descriptors + number * sizeof(page), &page, sizeof(page)))
 			return;
+	} else if (page.type == PAGE_NONE) {
+		number = find_run(s, number, &page);
 	}
 	info->slab = s->totals.arena_base + ((uint64_t)number << PAGE_SHIFT);
 	info->slab_bytes = PAGE_SIZE;

@@ -101,7 +101,7 @@ static void count_page(struct snapshot *s, const struct page *page)
 				t->listed_bytes += PAGE_SIZE << page->order;
 		}
 		break;
-	case PAGE_NONE: /* inside a free block, or never used */
+	case PAGE_NONE: /* inside a free block or a page run, or never used */
 	case PAGE_TAIL: /* counted with its head */
 		break;
 	default:

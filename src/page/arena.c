@@ -97,14 +97,9 @@ static size_t bits_size(unsigned long limit)
 	return ALIGN_UP(limit / 8, os_page_size());
 }
 
-static size_t rows_size(unsigned long limit)
-{
-	return ALIGN_UP(limit / CHUNK_PAGES * sizeof(struct page_rows), os_page_size());
-}
-
 static size_t tables_size(unsigned long limit)
 {
-	return rows_size(limit) + 2 * bits_size(limit) + limit * sizeof(struct page);
+	return 2 * bits_size(limit) + limit * sizeof(struct page);
 }
 
 static void place_parts(struct part *part, char *base, unsigned long limit, size_t windows)
@@ -311,8 +306,7 @@ int arena_init(unsigned int nr_cpu_ids)
 		return -ENOMEM;
 	}
 	name_parts(part);
-	bits = part[TABLES].start + rows_size(limit);
-	page_map.rows = (struct page_rows *)(void *)part[TABLES].start;
+	bits = part[TABLES].start;
 	page_map.dirty = (unsigned long *)(void *)bits;
 	page_map.free = (unsigned long *)(void *)(bits + bits_size(limit));
 	page_map.pages = (struct page *)(void *)(bits + 2 * bits_size(limit));
@@ -351,9 +345,6 @@ static int commit_tables_locked(void)
 		ret = commit_span(page_map.dirty, from / 8, to / 8);
 	if (!ret)
 		ret = commit_span(page_map.free, from / 8, to / 8);
-	if (!ret)
-		ret = commit_span(page_map.rows, from / CHUNK_PAGES * sizeof(struct page_rows),
-				  to / CHUNK_PAGES * sizeof(struct page_rows));
 	if (!ret && used_are_kept())
 		ret = commit_span(page_map.used, from * USED_BYTES, to * USED_BYTES);
 	if (!ret)
@@ -561,7 +552,6 @@ void arena_each_table(void (*act)(void *start, size_t size, void *arg), void *ar
 	visit_span(page_map.class, to, act, arg);
 	visit_span(page_map.dirty, to / 8, act, arg);
 	visit_span(page_map.free, to / 8, act, arg);
-	visit_span(page_map.rows, to / CHUNK_PAGES * sizeof(struct page_rows), act, arg);
 	if (used_are_kept())
 		visit_span(page_map.used, to * USED_BYTES, act, arg);
 }

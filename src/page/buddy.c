@@ -3,7 +3,7 @@
  * page/buddy.c - power-of-two page blocks with immediate merging
  *
  * Data:       buddy_zones[node]: lists, counts and locks; page_map.dirty, page_map.free: one bit
- *             each for each page; page_map.rows: which words of free bits have long rows.
+ *             each for each page (the former by page/ranges.c).
  * Invariants: see page/buddy.h. A bit of zone.orders is set iff a list of that order is not empty.
  *             Chunks begin at multiples of the highest order and belong to one node, so buddies
  *             always exist and lie in one zone, and no two zones share a word of dirty bits.
@@ -22,6 +22,7 @@
 #include "os/instrument/probe.h"
 #include "page/arena.h"
 #include "page/buddy.h"
+#include "page/ext.h"
 #include "page/keep.h"
 #include "page/pcp.h"
 #include "page/zone.h"
@@ -36,44 +37,6 @@ BUILD_ASSERT(ARENA_CHUNK_ORDER == BUDDY_MAX_ORDER);
 struct buddy_zone buddy_zones[OS_MAX_NODES];
 unsigned int buddy_nr_nodes;
 
-/* ---- dirty bits ------------------------------------------------------------------------------ */
-
-/* The bits from bit first of a word on, n of them (1..64). */
-static inline unsigned long bits_mask(unsigned int first, unsigned long n)
-{
-	return (n < 64 ? (1ul << n) - 1 : ~0ul) << first;
-}
-
-unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages)
-{
-	unsigned long count = 0;
-
-	while (nr_pages > 0) {
-		unsigned long n = MIN(64 - index % 64, nr_pages);
-		unsigned long word = page_map.dirty[index / 64] & bits_mask(index % 64, n);
-
-		count += (unsigned long)__builtin_popcountl(word);
-		index += n;
-		nr_pages -= n;
-	}
-	return count;
-}
-
-void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty)
-{
-	while (nr_pages > 0) {
-		unsigned long n = MIN(64 - index % 64, nr_pages);
-		unsigned long mask = bits_mask(index % 64, n);
-
-		if (dirty)
-			page_map.dirty[index / 64] |= mask;
-		else
-			page_map.dirty[index / 64] &= ~mask;
-		index += n;
-		nr_pages -= n;
-	}
-}
-
 /* ---- free bits ------------------------------------------------------------------------------- */
 
 /* The bits of a block's pages lie in one word, or are whole words. */
@@ -83,10 +46,8 @@ static void set_free(unsigned long index, unsigned int order, bool is_free)
 	unsigned long words = order > 6 ? 1ul << (order - 6) : 1;
 	unsigned long mask = bits_mask(index % 64, 1ul << order);
 
-	for (; words-- > 0; word++) {
+	for (; words-- > 0; word++)
 		*word = is_free ? *word | mask : *word & ~mask;
-		zone_note_rows(word);
-	}
 }
 
 /* ---- blocks on lists: all with zone.lock held ------------------------------------------------ */
@@ -176,6 +137,7 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
 	remove_locked(zone, page);
 	split_locked(zone, page, order);
 	set_free(index_of(page), order, false);
+	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
 	zone->stats.nr_free -= 1ul << order;
 	zone->stats.nr_dirty -= page->nr_pages;
@@ -191,8 +153,18 @@ static bool merge_likely(unsigned long index, unsigned int order)
 	return order < LIKELY_BELOW && free_block(parent ^ (2ul << order), order + 1);
 }
 
-void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
-		      unsigned long nr_dirty)
+/* The buddy of a block, if it is free. */
+static inline struct page *free_buddy(unsigned long index, unsigned int order)
+{
+	unsigned long buddy = index ^ (1ul << order);
+
+	/* The bit first: most often it spares a look at a descriptor. */
+	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? free_block(buddy, order) : NULL;
+}
+
+/* Without a word to page/ranges.c. */
+static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+			      unsigned long nr_dirty)
 {
 	unsigned long index = index_of(page);
 	unsigned long most_dirty = nr_dirty;
@@ -202,7 +174,7 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 	set_free(index, order, true);
 	zone->stats.nr_free += 1ul << order;
 	zone->stats.nr_dirty += nr_dirty;
-	while (order < BUDDY_MAX_ORDER && (buddy = free_block(index ^ (1ul << order), order))) {
+	while (order < BUDDY_MAX_ORDER && (buddy = free_buddy(index, order))) {
 		remove_locked(zone, buddy);
 		/*
 		 * The merged block has the age of the part with most dirty pages, so that a page in
@@ -221,7 +193,15 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 	put_locked(zone, page, order, nr_dirty, merge_likely(index, order));
 }
 
-void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
+void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
+		      unsigned long nr_dirty)
+{
+	free_block_locked(zone, page, order, nr_dirty);
+	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
+}
+
+/* Without a word to page/ranges.c. */
+static void take_block_locked(struct buddy_zone *zone, struct page *page)
 {
 	remove_locked(zone, page);
 	set_free(index_of(page), page->order, false);
@@ -229,7 +209,16 @@ void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
 	zone->stats.nr_dirty -= page->nr_pages;
 }
 
-/* Frees nr_pages pages in the largest aligned blocks, ascending. Their dirty bits are right. */
+void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
+{
+	take_block_locked(zone, page);
+	zone_note_taken_locked(page->node, index_of(page), 1ul << page->order);
+}
+
+/*
+ * Frees nr_pages pages in the largest aligned blocks, ascending, without a word to page/ranges.c.
+ * Their dirty bits are right.
+ */
 static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsigned long nr_pages)
 {
 	while (nr_pages > 0) {
@@ -237,8 +226,8 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 
 		if (index)
 			order = MIN(order, (unsigned int)__builtin_ctzl(index));
-		zone_free_locked(zone, page_at(index), order,
-				 zone_count_dirty(index, 1ul << order));
+		free_block_locked(zone, page_at(index), order,
+				  zone_count_dirty(index, 1ul << order));
 		index += 1ul << order;
 		nr_pages -= 1ul << order;
 	}
@@ -451,22 +440,37 @@ bool zone_give_batch(unsigned int node, struct list_head *blocks)
 	return unlock_after_free(zone);
 }
 
-void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
+/* Their descriptors lead to no block any more. */
+static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
 {
 	unsigned long index = index_of(page);
-	struct buddy_zone *zone;
+	struct buddy_zone *zone = &buddy_zones[page->node];
 
-	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
-		return;
-	zone = &buddy_zones[page->node];
-	zone_retire(page, nr_pages);
 	lock_acquire(&zone->lock);
 	zone_note_peak_locked(zone);
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
 	free_range_locked(zone, index, nr_pages);
+	zone_note_freed_locked(page->node, index, nr_pages);
 	if (unlikely(unlock_after_free(zone)))
 		zone_purge_slow(zone);
+}
+
+void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
+{
+	if (nr_pages == 0) /* then page may be the first one behind the committed descriptors */
+		return;
+	zone_retire(page, nr_pages);
+	free_pages(page, nr_pages, dirty);
+}
+
+void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
+{
+	if (nr_pages == 0)
+		return;
+	notify_free(page, nr_pages);
+	page_ext_forget(page);
+	free_pages(page, nr_pages, dirty);
 }
 
 /* ---- claiming pages where they are ----------------------------------------------------------- */
@@ -474,10 +478,13 @@ void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty)
 /* The free block that holds page index, or NULL. */
 static struct page *find_free_locked(unsigned long index)
 {
+	struct page *page = page_at(index);
 	unsigned int order;
 
-	for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
-		struct page *page = free_block(ALIGN_DOWN(index, 1ul << order), order);
+	if (load_relaxed(&page->type) == PAGE_BUDDY)
+		return page;
+	for (order = 1; order <= BUDDY_MAX_ORDER; order++) {
+		page = free_block(ALIGN_DOWN(index, 1ul << order), order);
 
 		if (page)
 			return page;
@@ -510,13 +517,14 @@ void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned lo
 		unsigned long start = index_of(page);
 		unsigned long next = start + (1ul << page->order);
 
-		zone_take_block_locked(zone, page);
+		take_block_locked(zone, page);
 		if (start < i)
 			free_range_locked(zone, start, i - start);
 		if (next > end)
 			free_range_locked(zone, end, next - end);
 		i = next;
 	}
+	zone_note_taken_locked(page_at(index)->node, index, end - index);
 }
 
 bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
@@ -672,7 +680,7 @@ static void check_zone(unsigned int node)
 	}
 	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
 	CHECK(nr_free == count_free(node));
-	zone_check_rows(node);
+	zone_check_ranges(node);
 	CHECK(nr_dirty == zone->stats.nr_dirty);
 }
 

@@ -52,7 +52,6 @@ struct buddy_zone {
 	uint32_t clock;		     /* os_clock_ms() >> 4, as of one of the last 64 frees */
 	uint32_t aged;		     /* clock at the last search for old blocks */
 	uint32_t halved;	     /* clock when purged_lately and refaults were last halved */
-	unsigned long fit_from;	     /* word of bits where page/fit.c starts its next search */
 	uint32_t purge_after;	     /* no purge before this clock: the last one achieved nothing */
 	unsigned long purged_lately; /* pages purged and not taken again; halves with time */
 	unsigned long refaults;	     /* pages taken again soon after a purge; halves with time */
@@ -89,14 +88,13 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 /*
  * fit.c: nr_pages (9 or more) free pages of the current CPU's node, where the fewest become newly
  * resident; not a buddy block, and not aligned. Types NONE; *zeroed as above. NULL: the search,
- * which is bounded, found no such range; buddy_alloc() may have one.
+ * which is bounded, found no such range; buddy_alloc() may get one.
  */
 struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed);
 
 /*
- * fit.c: the first such range within a chunk, of the home node if it has one, in a time that is
- * bounded as long as there is a free block of the order above nr_pages: with realtime memory.
- * NULL: none, buddy_alloc() may have one.
+ * fit.c: such pages of the smallest range that has some resident ones, of the home node if it has
+ * one, in a time that is bounded: for realtime memory, of which all is resident. NULL: none.
  */
 struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed);
 
@@ -122,6 +120,9 @@ void buddy_replenish(void);
 
 /* The same for nr_pages consecutive pages that need not be a power of two. */
 void buddy_free_range(struct page *page, unsigned long nr_pages, bool dirty);
+
+/* The same for pages of a page run, whose descriptors lead to no block but that of its head. */
+void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty);
 
 /*
  * Takes the free pages [page, page + nr_pages) out of their free blocks, all or none (to grow a

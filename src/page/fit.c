@@ -2,18 +2,17 @@
 /*
  * page/fit.c - finds free pages for a page run, where the fewest become newly resident
  *
- * Why:        docs/adr/0028.
- * Data:       zone.fit_from, fit_purged, fit_refaults, fit_used; page_map.rows, kept by buddy.c:
- *             the words of free bits to look at.
- * Invariants: page_map.rows is what the free bits say. Checked by zone_check_rows().
- * Locks:      zone.lock, over a search of LOOK_MOST words of bits at most, which takes no longer
- *             than to write to the pages.
- * Flow:       called by buddy.c and run.c; calls buddy.c, purge.c.
+ * Why:        docs/adr/0028, docs/adr/0057.
+ * Data:       zone.fit_purged, fit_refaults, fit_used.
+ * Invariants: a search looks at LOOK_RANGES ranges at most, and at LOOK_STARTS places in each.
+ * Locks:      zone.lock, over a search.
+ * Flow:       called by buddy.c and run.c; calls ranges.c, buddy.c, purge.c.
  *
  * A block of a power of two is quickly found, but its rest fits few other page runs, and its place
  * depends on its order: page runs of all sizes would fault in pages of their own while those that
  * others left are purged. Here page runs lie side by side, as in a classic heap: of all ranges of
- * free pages the one with the most resident pages is taken, of equals the smallest.
+ * free pages the one with the most resident pages is taken, of equals the smallest. page/ranges.c
+ * has them by length, so the first one that has enough resident pages in a row is that one.
  */
 #include "base/assert.h"
 #include "base/bits.h"
@@ -22,9 +21,9 @@
 #include "os/instrument/probe.h"
 #include "page/zone.h"
 
-#define LOOK_MOST 4096ul /* words, of 256 KiB of the arena each */
-#define LOOK_EACH 32ul	 /* words for each page that is wanted */
-#define LOOK_STARTS 8u	 /* places in one range that are compared */
+#define LOOK_RANGES 64u	  /* that are compared */
+#define LOOK_STARTS 8u	  /* places in one range that are compared */
+#define LOOK_PAGES 2048ul /* of a long range: its first ones */
 
 struct look {
 	unsigned long want; /* pages */
@@ -68,13 +67,16 @@ static unsigned long next_dirty(unsigned long index, unsigned long end, bool dir
 	return end;
 }
 
-/* Pages start .. start + range are free, their neighbours are not. Finds the best place in it. */
-static void look_at_range(struct look *l, unsigned long start, unsigned long range)
+/* Finds the best place in a range, whose first page that is. */
+static void look_at_range(struct look *l, const struct page *page)
 {
-	unsigned long last = start + range - l->want;
+	unsigned long range = page->range_pages;
+	unsigned long start = (unsigned long)(page - page_map.pages);
+	unsigned long last = start + MIN(range, LOOK_PAGES) - l->want;
 	unsigned long index = start;
 
-	if (range < l->want || (is_resident(l) && range >= l->range))
+	/* it cannot be better */
+	if (l->range && range >= l->range && page->range_dirty <= l->want - l->clean)
 		return;
 	compare(l, start, range);
 	for (unsigned int i = 0; i < LOOK_STARTS && index < last && !is_resident(l); i++) {
@@ -87,100 +89,39 @@ static void look_at_range(struct look *l, unsigned long start, unsigned long ran
 
 /* ---- a zone ---------------------------------------------------------------------------------- */
 
-static inline bool is_of(unsigned long index, unsigned int node)
+/* Of those with resident pages: from the smallest on, until one has enough of them. */
+static void look_at_resident(struct look *l, unsigned int node, unsigned int looks)
 {
-	return likely(buddy_nr_nodes == 1) || page_at(index)->node == node;
-}
+	struct page *page = zone_first_range_locked(node, RANGE_RESIDENT, l->want);
 
-static bool is_exact(const struct look *l)
-{
-	return l->range == l->want && !l->clean;
-}
+	while (page) {
+		unsigned long pages = page->range_pages;
 
-static unsigned long free_word(unsigned long word, unsigned int node)
-{
-	return is_of(word * 64, node) ? page_map.free[word] : 0;
-}
-
-/* The end of the free pages that page start is among. */
-static unsigned long end_of_range(unsigned long start, unsigned int node)
-{
-	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
-	unsigned long word = start / 64;
-	unsigned long used = ~free_word(word, node) & ~0ul << start % 64;
-
-	while (!used && ++word < words)
-		used = ~free_word(word, node);
-	return used ? word * 64 + (unsigned long)__builtin_ctzl(used) : words * 64;
-}
-
-/*
- * Ranges that have pages in a word, but for those before page done, which were looked at. Returns
- * the end of the last one, or of the word.
- */
-static unsigned long look_into_word(struct look *l, unsigned int node, unsigned long word,
-				    unsigned long done)
-{
-	unsigned long index = word * 64;
-	unsigned long bits = free_word(word, node);
-
-	if (done >= index + 64)
-		return done;
-	if (done > index)
-		bits &= ~0ul << (done - index);
-	while (bits) {
-		unsigned long start = index + (unsigned long)__builtin_ctzl(bits);
-		unsigned long end = end_of_range(start, node);
-
-		/* The word before has no long row, or it was looked at: it is not all free. */
-		if (start == index && index > done)
-			start -= (unsigned long)__builtin_clzl(~free_word(word - 1, node));
-		look_at_range(l, start, end - start);
-		if (end >= index + 64)
-			return end;
-		bits &= ~0ul << (end - index);
-	}
-	return index + 64;
-}
-
-/*
- * Searches words from .. to of the free bits, which are whole chunks, or until a place is found
- * that cannot be better. Of a range in two words one has half of it: others are left out.
- */
-static void look_at_words(struct look *l, unsigned int node, unsigned long from, unsigned long to)
-{
-	unsigned int level = l->want >= 2 * PAGE_ROW(1) - 1;
-	unsigned long done = from * 64;
-	unsigned long chunk;
-
-	for (chunk = from / CHUNK_WORDS; chunk < to / CHUNK_WORDS; chunk++) {
-		unsigned int rows = 0;
-
-		if (is_of(chunk << BUDDY_MAX_ORDER, node))
-			rows = page_map.rows[chunk].has[level];
-		for (; rows && !is_exact(l); rows &= rows - 1)
-			done = look_into_word(
-				l, node, chunk * CHUNK_WORDS + (unsigned long)__builtin_ctz(rows),
-				done);
+		look_at_range(l, page);
+		if (is_resident(l) || !--looks)
+			return;
+		if (page->next_range)
+			page = page_at(page->next_range - 1);
+		else if (pages >= RANGE_MOST)
+			return;
+		else
+			page = zone_first_range_locked(node, RANGE_RESIDENT, pages + 1);
 	}
 }
 
-/*
- * Searches a small zone as a whole, and of a large one a part: the next part when this one has no
- * resident pages left.
- */
-static bool find_locked(struct buddy_zone *zone, unsigned int node, struct look *l)
+static bool find_locked(unsigned int node, struct look *l, unsigned int looks)
 {
-	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
-	unsigned long from = zone->fit_from < words ? zone->fit_from : 0;
-	unsigned long most = MIN(LOOK_MOST, ALIGN_UP(LOOK_EACH * l->want, CHUNK_WORDS));
+	struct page *clean;
 
-	/* n pages in a row have an aligned block of 2^k of them where 2^(k + 1) <= n + 1 */
-	if (!(zone->orders >> (fls(l->want + 1) - 2)))
-		return false;
-	look_at_words(l, node, from, MIN(from + most, words));
-	if (words > most && (!l->range || l->clean == l->want))
-		zone->fit_from = from + most;
+	look_at_resident(l, node, looks);
+	if (l->range && l->clean < l->want)
+		return true;
+	clean = zone_first_range_locked(node, RANGE_CLEAN, l->want);
+	if (clean && (!l->range || clean->range_pages < l->range)) {
+		l->index = (unsigned long)(clean - page_map.pages);
+		l->clean = l->want;
+		l->range = clean->range_pages;
+	}
 	return l->range;
 }
 
@@ -231,8 +172,9 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 	bool purge = false;
 	bool found;
 
+	ASSERT(nr_pages >= RANGE_LEAST && nr_pages <= RANGE_MOST);
 	lock_acquire(&zone->lock);
-	found = find_locked(zone, node, &l);
+	found = find_locked(node, &l, LOOK_RANGES);
 	if (found) {
 		zone_claim_locked(zone, l.index, l.index + nr_pages);
 		zone->stats.nr_alloc++;
@@ -250,128 +192,26 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 	return page_at(l.index);
 }
 
-/* ---- realtime: the first range within a chunk ------------------------------------------------ */
-
-#define LOOK_UNKNOWN 4u /* chunks of which the longest row is found out in one search */
-
-/* By halves: the longest row of a power of two, and from there on as much as follows. */
-static unsigned int longest_in_word(unsigned long word)
-{
-	unsigned long row[6]; /* bit i of row[k]: 1 << k bits from i on are set */
-	unsigned int k = 0;
-	unsigned int len;
-	unsigned long at;
-
-	row[0] = word;
-	for (unsigned int i = 1; i < 6; i++)
-		row[i] = row[i - 1] & row[i - 1] >> (1u << (i - 1));
-	while (k < 5 && row[k + 1])
-		k++;
-	at = row[k];
-	len = at ? 1u << k : 0;
-	while (k-- > 0) {
-		if (at & row[k] >> len) {
-			at &= row[k] >> len;
-			len += 1u << k;
-		}
-	}
-	return len;
-}
-
-/* The first of so many bits in a row; fewer than 64, and there are as many. */
-static unsigned int find_in_word(unsigned long word, unsigned long want)
-{
-	unsigned long len = 1;
-
-	while (len < want) {
-		unsigned long more = MIN(len, want - len);
-
-		word &= word >> more;
-		len += more;
-	}
-	return (unsigned int)__builtin_ctzl(word);
-}
-
-/* The first page of a row of free pages in a chunk, NONE_IN_CHUNK: none; *longest of all rows. */
-#define NONE_IN_CHUNK (~0ul)
-
-static unsigned long look_into_chunk(unsigned long chunk, unsigned long want, unsigned int *longest)
-{
-	unsigned long found = NONE_IN_CHUNK;
-	unsigned int row = 0; /* free pages up to here */
-
-	*longest = 0;
-	for (unsigned int i = 0; i < CHUNK_WORDS; i++) {
-		unsigned long word = page_map.free[chunk * CHUNK_WORDS + i];
-		unsigned long index = chunk * CHUNK_WORDS * 64 + i * 64ul;
-		unsigned int inside = (unsigned int)__builtin_popcountl(word); /* at most */
-
-		if (!~word) {
-			row += 64;
-			continue;
-		}
-		if (inside > *longest || (found == NONE_IN_CHUNK && inside >= want))
-			inside = longest_in_word(word);
-		else
-			inside = 0;
-		if (row + (unsigned int)__builtin_ctzl(~word) >= want && found == NONE_IN_CHUNK)
-			found = index - row;
-		else if (inside >= want && found == NONE_IN_CHUNK)
-			found = index + find_in_word(word, want);
-		row += (unsigned int)__builtin_ctzl(~word);
-		*longest = MAX(*longest, MAX(row, inside));
-		row = (unsigned int)__builtin_clzl(~word);
-	}
-	if (row >= want && found == NONE_IN_CHUNK)
-		found = (chunk + 1) * CHUNK_WORDS * 64 - row;
-	*longest = MAX(*longest, row);
-	return found;
-}
-
-/* Chunks whose longest row is not known count as without one, but for unknown of them. */
-static unsigned long first_locked(unsigned int node, unsigned long want, unsigned int unknown)
-{
-	/* pairs with arena_grow(): the chunk's node */
-	unsigned long chunks = load_acquire(&page_map.nr_pages) >> BUDDY_MAX_ORDER;
-
-	for (unsigned long chunk = 0; chunk < chunks; chunk++) {
-		struct page_rows *rows = &page_map.rows[chunk];
-		unsigned long index;
-		unsigned int longest;
-
-		if (!is_of(chunk << BUDDY_MAX_ORDER, node)) /* another zone's lock */
-			continue;
-		if (rows->longest == PAGE_ROWS_UNKNOWN ? !unknown : rows->longest < want)
-			continue;
-		unknown -= rows->longest == PAGE_ROWS_UNKNOWN;
-		index = look_into_chunk(chunk, want, &longest);
-		rows->longest = (uint16_t)longest;
-		if (index != NONE_IN_CHUNK)
-			return index;
-	}
-	return NONE_IN_CHUNK;
-}
-
+/* realtime: nothing is purged, and no clock is looked at */
 static struct page *alloc_first(unsigned int node, unsigned long nr_pages, bool *zeroed)
 {
+	struct look l = { .want = nr_pages };
 	struct buddy_zone *zone = &buddy_zones[node];
-	unsigned long index;
+	bool found;
 
 	lock_acquire(&zone->lock);
-	index = first_locked(node, nr_pages, LOOK_UNKNOWN);
-	if (index == NONE_IN_CHUNK && !(zone->orders >> fls(nr_pages - 1)))
-		index = first_locked(node, nr_pages, UINT32_MAX);
-	if (index != NONE_IN_CHUNK) {
-		if (zeroed)
-			*zeroed = !zone_count_dirty(index, nr_pages);
-		zone_claim_locked(zone, index, index + nr_pages);
+	found = find_locked(node, &l, 1);
+	if (found) {
+		zone_claim_locked(zone, l.index, l.index + nr_pages);
 		zone->stats.nr_alloc++;
 	}
 	lock_release(&zone->lock);
-	if (index == NONE_IN_CHUNK)
+	if (!found)
 		return NULL;
-	notify_alloc(page_at(index), nr_pages);
-	return page_at(index);
+	if (zeroed)
+		*zeroed = l.clean == nr_pages;
+	notify_alloc(page_at(l.index), nr_pages);
+	return page_at(l.index);
 }
 
 struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
@@ -382,44 +222,4 @@ struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
 	for (unsigned int i = 0; i < buddy_nr_nodes && !page; i++)
 		page = alloc_first((home + i) % buddy_nr_nodes, nr_pages, zeroed);
 	return page;
-}
-
-/* ---- check ----------------------------------------------------------------------------------- */
-
-/* Of a word of free bits: as many in a row are set. */
-static bool has_row(unsigned long word, unsigned int pages)
-{
-	for (unsigned int i = 0; i + pages <= 64; i++)
-		if ((word >> i & ((1ul << pages) - 1)) == (1ul << pages) - 1)
-			return true;
-	return false;
-}
-
-static unsigned int longest_row(unsigned long chunk)
-{
-	unsigned int longest = 0;
-	unsigned int row = 0;
-
-	for (unsigned long i = 0; i < CHUNK_WORDS * 64; i++) {
-		unsigned long index = chunk * CHUNK_WORDS * 64 + i;
-
-		row = page_map.free[index / 64] >> index % 64 & 1 ? row + 1 : 0;
-		longest = MAX(longest, row);
-	}
-	return longest;
-}
-
-void zone_check_rows(unsigned int node)
-{
-	unsigned long words = load_acquire(&page_map.nr_pages) / 64; /* pairs with arena_grow() */
-
-	for (unsigned long i = 0; i < words; i++) {
-		const struct page_rows *rows = &page_map.rows[i / CHUNK_WORDS];
-
-		for (unsigned int level = 0; page_at(i * 64)->node == node && level < 2; level++)
-			CHECK((rows->has[level] >> i % CHUNK_WORDS & 1) ==
-			      has_row(page_map.free[i], PAGE_ROW(level)));
-		CHECK(rows->longest == PAGE_ROWS_UNKNOWN || page_at(i * 64)->node != node ||
-		      rows->longest == longest_row(i / CHUNK_WORDS));
-	}
 }

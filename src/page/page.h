@@ -3,10 +3,11 @@
  * page/page.h - the page descriptor, and address <-> descriptor by arithmetic
  *
  * Data:       one struct page of 64 bytes per 4 KiB page of the arena, in one array.
- * Invariants: the head of a block in use has type SLAB, HEAP or RUN, every other page of it type
- *             TAIL with head = index of the head; the head of a free block has type BUDDY or
- *             LISTED, the rest of it NONE. A page's class byte is 0 unless its block is a SLAB of a
- *             cache with a number below 256 that takes frees by address.
+ * Invariants: the head of a block in use has type SLAB, HEAP or RUN; every other page of a SLAB has
+ *             type TAIL with head = index of the head, those of a RUN have type NONE, so that their
+ *             descriptors are not touched. The head of a free block has type BUDDY or LISTED, the
+ *             rest of it NONE. A page's class byte is 0 unless its block is a SLAB of a cache with
+ *             a number below 256 that takes frees by address.
  * Locks:      type, order, head: written by the block's owner before it publishes any address in
  *             the block (store_release of the pointer by whatever publishes it); read without lock.
  *             lru, spare: list_lock of the node (slabs), zone lock (free blocks), lock of struct
@@ -23,11 +24,11 @@
 #include <uslab/layout.h>
 
 enum page_type {
-	PAGE_NONE = 0,	 /* inside a free block, or never used */
+	PAGE_NONE = 0,	 /* inside a free block or a page run, or never used */
 	PAGE_BUDDY = 1,	 /* head of a free block */
 	PAGE_SLAB = 2,	 /* head of a slab */
 	PAGE_RUN = 3,	 /* head of a large allocation: nr_pages whole pages */
-	PAGE_TAIL = 4,	 /* further page of a SLAB or RUN; see head */
+	PAGE_TAIL = 4,	 /* further page of a SLAB; see head */
 	PAGE_HEAP = 5,	 /* single page with objects of several caches (engine/engine.h) */
 	PAGE_LISTED = 6, /* head of a free block on a CPU's list (page/pcp.h) */
 };
@@ -58,6 +59,12 @@ struct page {
 			void *freelist;	   /* SLAB: first free object, plain address, or NULL */
 			uint64_t counters; /* SLAB: the engine's; HEAP: low half free bytes */
 		};
+		struct { /* BUDDY, if it starts a range of free pages: see page/ranges.c */
+			uint32_t next_range; /* of as many pages: index + 1; 0: none */
+			uint32_t prev_range;
+			uint32_t range_pages;
+			uint32_t range_dirty;
+		};
 	};
 	uint8_t type;	 /* enum page_type */
 	uint8_t order;	 /* of the block, valid on BUDDY, LISTED, SLAB and RUN heads */
@@ -70,16 +77,6 @@ struct page {
 };
 
 BUILD_ASSERT(sizeof(struct page) == 64);
-
-/* Bit i of has[level]: in word i of a chunk's free bits PAGE_ROW(level) pages in a row are free. */
-struct page_rows {
-	uint16_t has[2];
-	uint16_t longest; /* as many of the chunk's pages in a row are free, or PAGE_ROWS_UNKNOWN */
-};
-
-#define PAGE_ROWS_UNKNOWN 0xffffu
-
-#define PAGE_ROW(level) ((level) ? 16u : 5u)
 
 /*
  * The range of addresses; const after arena_init() but for nr_pages, the bits behind dirty
@@ -95,7 +92,6 @@ struct page_map {
 	unsigned long *dirty;	/* bit i: free page i may hold non-zero bytes; zone lock */
 	unsigned long *free;	/* bit i: page i is in a block on a list of its zone; zone lock */
 	unsigned long *used;	/* page/used.h; NULL: not kept. Const once there are threads */
-	struct page_rows *rows; /* of chunk i, of its words of free; zone lock */
 };
 
 extern struct page_map page_map;
@@ -122,7 +118,8 @@ static inline void *page_address(const struct page *page)
 }
 
 /*
- * The head of the block that p lies in, or p's page if that is in no block. NULL: not in the arena.
+ * The head of the block that p lies in, or p's page if that is in no block or in a page run. NULL:
+ * not in the arena.
  */
 static inline struct page *page_block_of(const void *p)
 {
@@ -135,6 +132,9 @@ static inline struct page *page_block_of(const void *p)
 	return page->type == PAGE_TAIL ? page_at(page->head) : page;
 }
 
+/* The head of the page run that holds a page of type NONE, or NULL: looks at 1024 pages at most. */
+cold struct page *page_run_around(struct page *page);
+
 /* Head of the block in use that holds p; NULL if p is not in such a block of the arena. */
 static inline struct page *page_head_of(const void *p)
 {
@@ -145,6 +145,8 @@ static inline struct page *page_head_of(const void *p)
 	case PAGE_HEAP:
 	case PAGE_RUN:
 		return page;
+	case PAGE_NONE:
+		return page ? page_run_around(page) : NULL;
 	default:
 		return NULL;
 	}
@@ -172,8 +174,8 @@ static inline char *page_windows(void)
 
 /* Marks page .. page + nr_pages as one block in use: types, heads, order (rounded up), nr_pages. */
 void page_set_block(struct page *page, enum page_type type, unsigned long nr_pages);
-/* Makes a block in use longer: the pages from its old end to nr_pages become its tails. */
-void page_grow_block(struct page *page, unsigned long nr_pages);
+/* The same for a page run, of free pages that are on no list; or how long it is from now on. */
+void page_set_run(struct page *page, unsigned long nr_pages);
 /* Clears what leads from freed pages to their block: types and class bytes. */
 void page_forget_block(struct page *page, unsigned long nr_pages);
 /* Writes the class byte of nr_pages pages. */

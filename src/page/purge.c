@@ -12,7 +12,8 @@
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
- * that page/buddy.c put there because their buddy is free.
+ * that page/buddy.c put there because their buddy is free. Where page runs had many refaults age
+ * comes before size: the largest blocks are those that the next page runs need.
  */
 #include <limits.h>
 
@@ -37,6 +38,7 @@
  */
 #define PURGE_PART 64ul
 #define PURGE_PART_REFAULTS 1024ul /* pages */
+#define PURGE_OLD_ORDER 2u	   /* by age no smaller blocks are purged */
 
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	 /* that one search for old blocks purges at most: bounds a free's time */
@@ -101,6 +103,36 @@ static struct page *pick_largest_locked(struct buddy_zone *zone)
 		if (!list_empty(&zone->free[order][BUDDY_DIRTY]))
 			return list_last(&zone->free[order][BUDDY_DIRTY], struct page, lru);
 	return NULL;
+}
+
+static bool has_refaults(const struct buddy_zone *zone)
+{
+	return zone->fit_refaults >= PURGE_PART_REFAULTS;
+}
+
+/* Of the lists' last blocks, or NULL. */
+static struct page *pick_oldest_locked(struct buddy_zone *zone)
+{
+	unsigned int order = MAX(lowest_order(), PURGE_OLD_ORDER);
+	struct page *oldest = NULL;
+
+	for (; order <= BUDDY_MAX_ORDER; order++) {
+		struct list_head *list = &zone->free[order][BUDDY_DIRTY];
+		struct page *page = list_last(list, struct page, lru);
+
+		if (!list_empty(list) &&
+		    (!oldest || zone->clock - page->stamp >= zone->clock - oldest->stamp))
+			oldest = page;
+	}
+	return oldest;
+}
+
+/* The next one to purge above the limit, or NULL. */
+static struct page *pick_locked(struct buddy_zone *zone)
+{
+	struct page *page = has_refaults(zone) ? pick_oldest_locked(zone) : NULL;
+
+	return page ? page : pick_largest_locked(zone);
 }
 
 static struct page *pick_old_locked(struct buddy_zone *zone)
@@ -183,10 +215,10 @@ static bool purge_block_locked(struct buddy_zone *zone, struct page *page, unsig
 /* How many pages of the next block to purge, when excess pages are above the limit. */
 static unsigned long most_locked(const struct buddy_zone *zone, unsigned long excess)
 {
-	return zone->fit_refaults < PURGE_PART_REFAULTS ? ULONG_MAX : MAX(excess, PURGE_PART);
+	return has_refaults(zone) ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }
 
-/* Purges the largest blocks until no more than keep pages are dirty. false: could not. */
+/* Purges the largest or oldest blocks until no more than keep pages are dirty. false: could not. */
 static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
 {
 	/* Other threads go on freeing: their blocks must not make this loop endless. */
@@ -194,7 +226,7 @@ static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
 
 	while (zone->stats.nr_dirty > keep && budget-- > 0) {
 		unsigned long most = most_locked(zone, zone->stats.nr_dirty - keep);
-		struct page *page = pick_largest_locked(zone);
+		struct page *page = pick_locked(zone);
 
 		if (!page || !purge_block_locked(zone, page, most))
 			return false;

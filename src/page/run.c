@@ -65,13 +65,13 @@ static struct page *cut_block(unsigned long nr_pages, size_t align, int node, bo
 	page = buddy_alloc(node, order, false, zeroed);
 	/* Not written to: the tail is as dirty or clean as it came. */
 	if (page)
-		buddy_free_range(page + nr_pages, (1ul << order) - nr_pages, false);
+		buddy_free_run(page + nr_pages, (1ul << order) - nr_pages, false);
 	return page;
 }
 
 static void own_run(struct page *page, unsigned long nr_pages)
 {
-	page_set_block(page, PAGE_RUN, nr_pages);
+	page_set_run(page, nr_pages);
 	count_run(nr_pages, 1);
 }
 
@@ -158,7 +158,7 @@ static bool free_run(void *p, bool keep)
 		return false;
 	nr_pages = page->nr_pages;
 	count_run(nr_pages, -1);
-	buddy_free_range(page, nr_pages, true);
+	buddy_free_run(page, nr_pages, true);
 	return true;
 }
 
@@ -184,7 +184,7 @@ static bool grow_run(struct page *page, unsigned long nr_pages)
 
 	if (!buddy_claim_range(page + old, nr_pages - old, NULL))
 		return false;
-	page_grow_block(page, nr_pages);
+	page_set_run(page, nr_pages);
 	count_run(nr_pages, 1);
 	count_run(old, -1);
 	return true;
@@ -194,11 +194,10 @@ static void shrink_run(struct page *page, unsigned long nr_pages)
 {
 	unsigned long old = page->nr_pages;
 
-	page->nr_pages = (uint32_t)nr_pages;
-	page->order = (uint8_t)fls(nr_pages - 1);
+	page_set_run(page, nr_pages);
 	count_run(nr_pages, 1);
 	count_run(old, -1);
-	buddy_free_range(page + nr_pages, old - nr_pages, true);
+	buddy_free_run(page + nr_pages, old - nr_pages, true);
 }
 
 /* A buddy block has free pages behind it; after page/fit.c there would be none. */
@@ -274,7 +273,7 @@ void run_check(void)
 		CHECK(page->head == i && page->nr_pages >= 1 && page->nr_pages <= RUN_MAX_PAGES);
 		CHECK(page->order == fls(page->nr_pages - 1));
 		for (tail = 1; tail < page->nr_pages; tail++)
-			CHECK(page[tail].type == PAGE_TAIL && page[tail].head == i);
+			CHECK(page[tail].type == PAGE_NONE);
 		CHECK(page_map.class[i] == USLAB_ID_NONE);
 		count++;
 		pages += page->nr_pages;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/buddy_try.c, page/fit.c, page/pcp.c, page/purge.c and
- * page/realtime.c share about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/buddy_try.c, page/fit.c, page/pcp.c, page/purge.c,
+ * page/ranges.c and page/realtime.c share about a zone; nobody else includes it
  *
- * Why:        docs/adr/0028.
+ * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
  * Invariants: see page/buddy.h.
  * Locks:      _locked: zone.lock is held. The dirty bits of pages belong to that lock too.
  * Flow:       buddy.c moves blocks on and off the lists, pcp.c takes and gives back batches of
- *             them, fit.c takes ranges out of them, purge.c decides which to purge, and when.
+ *             them, ranges.c knows which of them lie in a row, fit.c takes page runs out of these,
+ *             purge.c decides which to purge, and when.
  */
 #ifndef PAGE_ZONE_H
 #define PAGE_ZONE_H
@@ -32,9 +33,10 @@ extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
 extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
 extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.refaults */
 
-/* buddy.c: dirty bits of a range; blocks off and onto the lists, with merging and counting */
+/* ranges.c: dirty bits of pages */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
 void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
+/* buddy.c: blocks off and onto the lists, with merging and counting */
 /* A block from the lists, or NULL. Its nr_pages is the number of its dirty pages. */
 struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order);
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
@@ -61,27 +63,31 @@ void zone_retire(struct page *page, unsigned long nr_pages);
 void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 		       void (*probe)(const void *page, unsigned long index, unsigned int order));
 
-/* fit.c: page_map.rows is right. */
-void zone_check_rows(unsigned int node);
+/*
+ * ranges.c: pages that lie in one chunk or in several have become free, or are so no longer: their
+ * bits, and the blocks that hold them and their neighbours, say so already.
+ */
+#define RANGE_LEAST 9ul /* pages */
+#define RANGE_MOST 1024ul
+enum { RANGE_RESIDENT, RANGE_CLEAN, RANGE_KINDS };
+void zone_note_freed_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
+void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
+/*
+ * The first page of the newest of the shortest ranges of nr_pages (RANGE_LEAST or more) or more
+ * pages; NULL: there is none. Others of its list follow by next_range: they are as long, or
+ * RANGE_MOST or longer.
+ */
+struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsigned long nr_pages);
+void zone_check_ranges(unsigned int node);
 
 /* purge.c: the clock, and purges above the limit or after the delay */
 void zone_tick_locked(struct buddy_zone *zone);
 void zone_purge_slow(struct buddy_zone *zone);
 
-/* A word of free bits has changed: page/fit.c looks at no words but those with long rows. */
-static inline void zone_note_rows(const unsigned long *word)
+/* The bits from bit first of a word on, n of them (1..64). */
+static inline unsigned long bits_mask(unsigned int first, unsigned long n)
 {
-	unsigned long i = (unsigned long)(word - page_map.free);
-	struct page_rows *rows = &page_map.rows[i / CHUNK_WORDS];
-	unsigned int bit = 1u << i % CHUNK_WORDS;
-	unsigned long two = *word & *word >> 1;
-	unsigned long four = two & two >> 2;
-	unsigned long eight = four & four >> 4;
-	bool has[2] = { four & *word >> 4, eight & eight >> 8 };
-
-	for (unsigned int level = 0; level < 2; level++)
-		rows->has[level] = (uint16_t)((rows->has[level] & ~bit) | (has[level] ? bit : 0));
-	rows->longest = PAGE_ROWS_UNKNOWN;
+	return (n < 64 ? (1ul << n) - 1 : ~0ul) << first;
 }
 
 /* Pages of the zone that are in use; a block that is being purged is not. */

@@ -135,6 +135,70 @@ static void do_claim(void)
 	add_block(index, n, zeroed);
 }
 
+/* ---- page runs: where they may lie ----------------------------------------------------------- */
+
+#define LOOKS 64u /* ranges that a search compares */
+
+struct place {
+	unsigned long range;	/* pages of the range around it */
+	unsigned int longer;	/* ranges that are long enough */
+	unsigned long resident; /* pages of the smallest of these of which all is resident; 0: none */
+};
+
+static struct place places_for(unsigned long n, unsigned long index)
+{
+	struct place p = { 0 };
+	unsigned long start = 0;
+
+	for (unsigned long i = 0; i <= grown; i++) {
+		unsigned long range = i - start;
+
+		if (i < grown && is_free[i])
+			continue;
+		if (index >= start && index < i)
+			p.range = range;
+		if (range >= n) {
+			p.longer++;
+			if (count_dirty(start, range) == range &&
+			    (!p.resident || range < p.resident))
+				p.resident = range;
+		}
+		start = i + 1;
+	}
+	return p;
+}
+
+/*
+ * Any place that is free; but if a range is resident as a whole, such a place, in a range that is
+ * no larger.
+ */
+static void do_fit(void)
+{
+	unsigned long n = 9 + below(below(3) ? 30 : 600);
+	bool best = below(4);
+	bool zeroed = false;
+	struct page *page;
+	struct place p;
+	unsigned long index;
+
+	if (nr_blocks == BLOCKS || grown == 0)
+		return;
+	page = best ? buddy_alloc_fit(n, &zeroed) : buddy_alloc_first(n, &zeroed);
+	index = page ? (unsigned long)(page - page_map.pages) : grown;
+	buddy_zones[0].fit_refaults = 0; /* the model purges whole blocks, the largest first */
+	p = places_for(n, index);
+	EXPECT(!page == !p.longer);
+	if (!page)
+		return;
+	for (unsigned long i = index; i < index + n; i++)
+		EXPECT(i < grown && is_free[i]);
+	EXPECT(p.range >= n);
+	if (p.resident && p.longer <= LOOKS && best)
+		EXPECT(count_dirty(index, n) == n && p.range <= p.resident);
+	model_claim(index, n);
+	add_block(index, n, zeroed);
+}
+
 static void do_trim(void)
 {
 	unsigned long keep = below(4) ? below(500) : 0;
@@ -192,7 +256,7 @@ static void run_seed(unsigned long operations)
 		else if (what < 18)
 			do_cut();
 		else if (what < 19)
-			do_claim();
+			below(3) ? do_fit() : do_claim();
 		else if (below(8) == 0)
 			do_trim();
 		buddy_check();

@@ -248,12 +248,15 @@ static void test_other_pages(void **state)
 	(void)state;
 	page->type = PAGE_RUN;
 	page->nr_pages = 3;
-	fake_page(&f, 10)->type = PAGE_TAIL;
-	fake_page(&f, 10)->head = 8;
 	assert_int_equal(look(FAKE_ARENA + 10 * PAGE_SIZE + 5), ADDRESS_PAGES);
 	assert_int_equal(info.slab, FAKE_ARENA + 8 * PAGE_SIZE);
 	assert_int_equal(info.slab_bytes, 3 * PAGE_SIZE);
 	assert_int_equal(info.cache, UINT_MAX);
+	assert_int_equal(look(FAKE_ARENA + 8 * PAGE_SIZE), ADDRESS_PAGES);
+	assert_int_equal(look(FAKE_ARENA + 11 * PAGE_SIZE), ADDRESS_FREE); /* behind it */
+	page->nr_pages = ~0u; /* a lie: as far as to the next head */
+	assert_int_equal(look(FAKE_ARENA + 15 * PAGE_SIZE), ADDRESS_PAGES);
+	page->nr_pages = 3;
 
 	fake_page(&f, 16)->type = PAGE_BUDDY;
 	fake_page(&f, 16)->order = 3;

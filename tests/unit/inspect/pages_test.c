@@ -73,8 +73,6 @@ static void test_runs_and_free(void **state)
 	(void)state;
 	run->type = PAGE_RUN;
 	run->nr_pages = 25;
-	for (int i = 1; i < 25; i++)
-		run[i].type = PAGE_TAIL;
 	free_block->type = PAGE_BUDDY;
 	free_block->order = 5;
 	free_block->nr_pages = 7;     /* dirty ones */

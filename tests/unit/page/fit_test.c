@@ -59,35 +59,36 @@ static long first(unsigned long nr_pages)
 	return page ? (long)index_of(page) : -1;
 }
 
-IN_CHILD(the_first_range_of_a_chunk)
+/* With realtime memory: one look, at the smallest range. */
+IN_CHILD(the_smallest_range_at_once)
 {
 	fresh_arena();
 	take_chunks(2);
 	give_range(3, 12, true);
 	give_range(40, 60, true); /* over the end of a word */
 	give_range(200, 300, true);
-	give_range(1024 - 20, 40, true); /* over the end of a chunk: 20 pages of each */
-	CHILD_CHECK(first(13) == 40);
+	give_range(1024 - 20, 40, true); /* over the end of a chunk */
+	CHILD_CHECK(first(13) == 1024 - 20);
 	CHILD_CHECK(first(12) == 3);
-	CHILD_CHECK(first(48) == 200);
-	CHILD_CHECK(first(47) == 53);
-	CHILD_CHECK(first(252) == 248);
-	CHILD_CHECK(first(21) == -1);
-	CHILD_CHECK(first(20) == 1024 - 20);
-	CHILD_CHECK(first(20) == 1024);
+	CHILD_CHECK(first(48) == 40);
+	CHILD_CHECK(first(28) == 200);
+	CHILD_CHECK(first(273) == -1);
+	CHILD_CHECK(first(272) == 228);
+	CHILD_CHECK(first(27) == 1024 - 7);
+	CHILD_CHECK(first(12) == 88);
 	CHILD_CHECK(first(9) == -1);
 	give_range(0, 1024, true);
 	CHILD_CHECK(first(1024) == 0);
 }
 
-/* Of every length, at every place of a chunk: by the bits. */
-IN_CHILD(the_first_range_wherever_it_is)
+/* Of every length, at every place. */
+IN_CHILD(a_range_wherever_it_is)
 {
 	fresh_arena();
-	take_chunks(1);
+	take_chunks(2);
 	for (unsigned int i = 0; i < rounds(2000); i++) {
 		unsigned long length = 9 + i * 7 % 200;
-		unsigned long at = i * 131 % (1024 - length);
+		unsigned long at = i * 131 % (2048 - length);
 
 		give_range(at, length, true);
 		CHILD_CHECK(first(length + 1) == -1);
@@ -95,24 +96,21 @@ IN_CHILD(the_first_range_wherever_it_is)
 	}
 }
 
-/*
- * The longest rows of many chunks are not known: only some are found out, as long as a block
- * would do.
- */
-IN_CHILD(few_chunks_are_looked_into_at_once)
+/* A search ends after so many ranges of which none is resident, with the best of these. */
+IN_CHILD(a_search_is_bounded)
 {
+	unsigned long at = 0;
+
 	fresh_arena();
 	take_chunks(16);
-	for (unsigned long i = 0; i < 15; i++)
-		give_range(i * 1024, 10, true);
-	give_range(15 * 1024, 64, true); /* also a block */
-	CHILD_CHECK(first(60) == -1);
-	for (unsigned int i = 0; i < 4; i++)
-		first(60);
-	CHILD_CHECK(page_map.rows[0].longest == 10);
-	CHILD_CHECK(page_map.rows[15].longest != PAGE_ROWS_UNKNOWN);
-	give_range(14 * 1024 + 100, 100, true); /* no block of 128 pages */
-	CHILD_CHECK(first(100) == 14 * 1024 + 100);
+	for (unsigned long pages = 40; pages < 140; pages++, at += 1 + pages) {
+		give_range(at, pages - 1, false);
+		give_range(at + pages - 1, 1, true);
+	}
+	give_range(at, 140, true);
+	CHILD_CHECK(fit(40) == 0);
+	CHILD_CHECK(fit(140) == (long)at);
+	buddy_check();
 }
 
 /* Of a range that is resident in part, the place where most of it is. */
@@ -181,7 +179,7 @@ static long range_around(unsigned long index)
 	return (long)(index - from);
 }
 
-/* Words without a long row are left out: no range is, wherever it begins and ends. */
+/* No range is left out, wherever it begins and ends. */
 IN_CHILD(no_range_is_left_out)
 {
 	unsigned long random = 1;
@@ -234,7 +232,8 @@ IN_CHILD(each_node_has_its_own)
 		struct page *page;
 
 		os_act_as_cpu((int)cpu);
-		CHILD_CHECK(fit(CHUNK + 1) == -1); /* chunks of a node lie apart */
+		/* chunks of a node lie apart */
+		CHILD_CHECK(page_at(cpu * CHUNK)->range_pages == CHUNK);
 		page = buddy_alloc_fit(CHUNK, NULL);
 		CHILD_CHECK(page && page->node == os_cpu_to_node(cpu));
 	}
@@ -321,9 +320,9 @@ IN_CHILD(one_run_at_a_time)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_range_of_a_chunk),
-		cmocka_unit_test(the_first_range_wherever_it_is),
-		cmocka_unit_test(few_chunks_are_looked_into_at_once),
+		cmocka_unit_test(the_smallest_range_at_once),
+		cmocka_unit_test(a_range_wherever_it_is),
+		cmocka_unit_test(a_search_is_bounded),
 		cmocka_unit_test(the_smallest_range_that_is_resident),
 		cmocka_unit_test(most_of_it_is_resident),
 		cmocka_unit_test(ranges_of_any_shape),

@@ -59,19 +59,43 @@ IN_CHILD(a_block_is_found_from_any_of_its_bytes)
 	CHILD_CHECK(!page_slab_of(p) && !page_slab_of(p + 5 * PAGE_SIZE));
 }
 
-IN_CHILD(a_block_grows_and_its_order_is_rounded_up)
+IN_CHILD(a_run_grows_and_its_order_is_rounded_up)
 {
 	struct page *page;
 
 	fresh_arena();
 	page = buddy_alloc(0, 3, true, NULL);
-	page_set_block(page, PAGE_RUN, 1);
+	page_set_run(page, 1);
 	CHILD_CHECK(page->order == 0 && page[1].type == PAGE_NONE);
-	page_grow_block(page, 5);
+	page_set_run(page, 5);
 	CHILD_CHECK(page->order == 3 && page->nr_pages == 5 && page->type == PAGE_RUN);
 	CHILD_CHECK(!page_slab_of(page_address(page)) && !page_slab_of(page_address(&page[4])));
-	CHILD_CHECK(page[4].type == PAGE_TAIL && page[4].head == index_of(page));
-	CHILD_CHECK(page[5].type == PAGE_NONE);
+	CHILD_CHECK(page_head_of(page_address(&page[4])) == page);
+	CHILD_CHECK(!page_head_of(page_address(&page[5])));
+}
+
+/* From each of its pages, and from none of those around it. */
+IN_CHILD(a_run_is_found_from_any_of_its_pages)
+{
+	struct page *page;
+
+	fresh_arena();
+	page = buddy_alloc(0, BUDDY_MAX_ORDER, true, NULL);
+	page_set_block(page, PAGE_SLAB, 1);
+	page_set_run(page + 1, CHUNK - 3);
+	CHILD_CHECK(page_head_of(page_address(page)) == page);
+	for (unsigned long i = 1; i < CHUNK - 2; i++)
+		CHILD_CHECK(page_head_of(page_address(&page[i])) == page + 1);
+	CHILD_CHECK(!page_head_of(page_address(&page[CHUNK - 2])));
+	CHILD_CHECK(!page_head_of(page_address(&page[CHUNK - 1])));
+	page_set_run(page, CHUNK);
+	page[1].type = PAGE_NONE;
+	CHILD_CHECK(page_head_of(page_address(&page[CHUNK - 1])) == page);
+	/* Not from the next chunk, however long it says that it is. */
+	CHILD_CHECK(buddy_alloc(0, BUDDY_MAX_ORDER, true, NULL) == page + CHUNK);
+	page->nr_pages = 2 * CHUNK;
+	CHILD_CHECK(page_head_of(page_address(&page[CHUNK - 1])) == page);
+	CHILD_CHECK(!page_head_of(page_address(&page[CHUNK])));
 }
 
 IN_CHILD(class_bytes_last_until_the_free)
@@ -118,7 +142,8 @@ int main(void)
 		cmocka_unit_test(nothing_is_in_no_arena),
 		cmocka_unit_test(addresses_and_descriptors_match),
 		cmocka_unit_test(a_block_is_found_from_any_of_its_bytes),
-		cmocka_unit_test(a_block_grows_and_its_order_is_rounded_up),
+		cmocka_unit_test(a_run_grows_and_its_order_is_rounded_up),
+		cmocka_unit_test(a_run_is_found_from_any_of_its_pages),
 		cmocka_unit_test(class_bytes_last_until_the_free),
 	};
 
