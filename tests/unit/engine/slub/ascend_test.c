@@ -135,12 +135,10 @@ static void few_come_as_they_were_freed(__attribute__((unused)) void **state)
 IN_CHILD(the_other_list_is_whole)
 {
 	enum { HOLES = 9 };
-	struct engine e;
+	struct engine e = make_pack(64);
 	void *objs[2][64];
 	void *got[2 * HOLES];
 
-	slub_machine(2, 1);
-	e = make_pack(64);
 	for (unsigned int i = 0; i < 2; i++)
 		fill_slab(&e, objs[i]);
 	for (unsigned int i = 0; i < 2; i++)
