@@ -23,10 +23,12 @@ unsigned int late_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 #define slub_ascend late_ascend
 #define slub_take_ascending_locked late_take_ascending_locked
 #define slub_refill late_refill
+#define slub_refill_near late_refill_near
 #define slub_take_partial late_take_partial
 void slub_ascend(const struct engine *e, const struct page *slab, void **objs, unsigned int n);
 unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, void **objs,
 					unsigned int max);
+unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
 #include "engine/slub/ascend.c"
 #include "engine/slub/refill.c"
@@ -34,6 +36,7 @@ unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)
 #undef slub_ascend
 #undef slub_take_ascending_locked
 #undef slub_refill
+#undef slub_refill_near
 #undef slub_take_partial
 
 #define THREADS 4
