@@ -3,6 +3,7 @@
  * unit/engine/slub/ascend_test.c - what was freed in any order comes out in that of the addresses
  */
 #include "fixture.h"
+#include "heard.h"
 
 #define ARRAY 31 /* objects that a front asks for */
 
@@ -130,6 +131,25 @@ static void few_come_as_they_were_freed(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* Two lists are taken whole, and one of them ends too early. */
+IN_CHILD(the_other_list_is_whole)
+{
+	enum { HOLES = 9 };
+	struct engine e = make_pack(64);
+	void *objs[2][64];
+	void *got[2 * HOLES];
+
+	for (unsigned int i = 0; i < 2; i++)
+		fill_slab(&e, objs[i]);
+	for (unsigned int i = 0; i < 2; i++)
+		free_shuffled(&e, objs[i], HOLES);
+	freeptr_set(slub_of(&e), e.layout, objs[0][HOLES - 3], NULL);
+	hear();
+	CHILD_CHECK(slub_refill(&e, got, 2 * HOLES, 0, -1) == HOLES);
+	CHILD_CHECK(heard_once(ENGINE_LIST_BROKEN, page_address(slab_of(objs[0][0])), "test"));
+	CHILD_CHECK(ascends(got, HOLES) && slab_of(got[0]) == slab_of(objs[1][0]));
+}
+
 /* Twice in a list, or where no object starts: nothing is touched, those who take it report it. */
 static void what_is_no_list_stays(__attribute__((unused)) void **state)
 {
@@ -174,6 +194,7 @@ int main(void)
 		cmocka_unit_test(lists_of_several_slabs),
 		cmocka_unit_test(others_come_as_they_were_freed),
 		cmocka_unit_test(few_come_as_they_were_freed),
+		cmocka_unit_test(the_other_list_is_whole),
 		cmocka_unit_test(what_is_no_list_stays),
 	};
 
