@@ -72,7 +72,8 @@ static int init_floors(void)
 	ret = arena_init(os_topology.nr_cpu_ids);
 	if (ret)
 		return ret;
-	buddy_init(os_topology.nr_nodes);
+	if (!buddy_init(os_topology.nr_nodes))
+		return -ENOMEM;
 	percpu_init();
 	mistake_listen();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */

@@ -553,13 +553,15 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 
 /* ---- start, counts, fork --------------------------------------------------------------------- */
 
-void buddy_init(unsigned int nr_nodes)
+bool buddy_init(unsigned int nr_nodes)
 {
 	unsigned int order;
 
 	for (; buddy_nr_nodes < MIN(nr_nodes, OS_MAX_NODES); buddy_nr_nodes++) {
 		struct buddy_zone *zone = &buddy_zones[buddy_nr_nodes];
 
+		if (!zone_make_ranges(buddy_nr_nodes))
+			return false;
 		lock_init(&zone->lock, RANK_PAGE);
 		lock_init(&zone->purge_lock, RANK_PURGE);
 		for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
@@ -570,6 +572,7 @@ void buddy_init(unsigned int nr_nodes)
 		zone->aged = zone->clock;
 		zone->purge_after = zone->clock;
 	}
+	return true;
 }
 
 void buddy_fit_addresses(void (*limit_is)(unsigned long pages))

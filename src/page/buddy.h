@@ -74,9 +74,9 @@ extern unsigned int buddy_nr_nodes;
 
 /*
  * Prepares the zones of nr_nodes nodes; call after arena_init(). Again with more nodes: adds those
- * (a made-up topology, before other threads allocate).
+ * (a made-up topology, before other threads allocate). false: no memory, fewer nodes.
  */
-void buddy_init(unsigned int nr_nodes);
+bool buddy_init(unsigned int nr_nodes);
 
 /*
  * A block of 1 << order pages from node (-1: the current CPU's), or, unless thisnode, from the next

@@ -13,7 +13,7 @@
  *             begins and ends is what the free bits say. Checked by zone_check_ranges().
  * Locks:      zone.lock. A neighbouring chunk of another node is not looked into.
  * Flow:       called by buddy.c whenever pages became free or are so no longer, by fit.c, and for
- *             dirty bits by buddy_try.c, purge.c and realtime.c; calls nothing.
+ *             dirty bits by buddy_try.c, purge.c and realtime.c; calls meta.c.
  *
  * Shorter ranges are on no list, so a slab that comes or goes between others costs a look at some
  * words of bits.
@@ -21,6 +21,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "page/meta.h"
 #include "page/zone.h"
 
 /* That many are walked over at most where a range begins or ends: bounds the time of a call. */
@@ -31,7 +32,14 @@ struct ranges {
 	uint32_t first[RANGE_KINDS][RANGE_MOST];	 /* of i + 1 pages: index + 1; 0: none */
 };
 
-static struct ranges ranges_of[OS_MAX_NODES];
+static struct ranges ranges_of_first;
+static struct ranges *ranges_of[OS_MAX_NODES]; /* const once their zone is there */
+
+bool zone_make_ranges(unsigned int node)
+{
+	ranges_of[node] = node ? meta_alloc(sizeof(struct ranges)) : &ranges_of_first;
+	return ranges_of[node];
+}
 
 /* ---- dirty bits ------------------------------------------------------------------------------ */
 
@@ -219,7 +227,7 @@ void zone_note_freed_locked(unsigned int node, unsigned long index, unsigned lon
 	unsigned long end = index + nr_pages;
 
 	for (; index < end; index = next_edge(index))
-		note_freed(&ranges_of[node], node, index, MIN(end, next_edge(index)));
+		note_freed(ranges_of[node], node, index, MIN(end, next_edge(index)));
 }
 
 void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned long nr_pages)
@@ -227,14 +235,14 @@ void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned lon
 	unsigned long end = index + nr_pages;
 
 	for (; index < end; index = next_edge(index))
-		note_taken(&ranges_of[node], node, index, MIN(end, next_edge(index)));
+		note_taken(ranges_of[node], node, index, MIN(end, next_edge(index)));
 }
 
 /* ---- for a search ---------------------------------------------------------------------------- */
 
 struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsigned long nr_pages)
 {
-	const struct ranges *r = &ranges_of[node];
+	const struct ranges *r = ranges_of[node];
 	unsigned long list = list_of(nr_pages);
 	unsigned long word = list / 64;
 	unsigned long bits = r->has[kind][word] & ~0ul << list % 64;
@@ -252,7 +260,7 @@ struct page *zone_first_range_locked(unsigned int node, unsigned int kind, unsig
 /* What the lists hold; whether each of it is a range is seen by its pages. */
 static unsigned long count_listed(unsigned int node)
 {
-	const struct ranges *r = &ranges_of[node];
+	const struct ranges *r = ranges_of[node];
 	unsigned long count = 0;
 
 	for (unsigned int kind = 0; kind < RANGE_KINDS; kind++) {

@@ -70,6 +70,8 @@ void zone_probe_blocks(unsigned long index, unsigned long nr_pages,
 #define RANGE_LEAST 9ul /* pages */
 #define RANGE_MOST 1024ul
 enum { RANGE_RESIDENT, RANGE_CLEAN, RANGE_KINDS };
+/* Before anything else of a node's; those of the first one always are. false: no memory. */
+bool zone_make_ranges(unsigned int node);
 void zone_note_freed_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
 void zone_note_taken_locked(unsigned int node, unsigned long index, unsigned long nr_pages);
 /*

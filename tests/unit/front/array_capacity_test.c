@@ -386,7 +386,7 @@ static void *changer(void *arg)
 	static const unsigned int capacities[] = { 1, 31, FRONT_CAPACITY_NONE, 4, 30, 0, 2 };
 
 	(void)arg;
-	while (!load_relaxed(&shared.stop)) {
+	do { /* once at least, however late this thread begins */
 		CHILD_CHECK(set(capacities[changes++ % ARRAY_SIZE(capacities)]) == 0);
 		if (changes % 4 == 0)
 			front.ops->drain(&front);
@@ -395,7 +395,7 @@ static void *changer(void *arg)
 			front_open(&front);
 		}
 		usleep(100);
-	}
+	} while (!load_relaxed(&shared.stop));
 	return NULL;
 }
 
@@ -404,7 +404,6 @@ BOTH_MODES(test_threads)
 	make(CAP);
 	make_shared();
 	threads_run_beside(4, churn, changer, &shared.stop);
-	CHILD_CHECK(changes > 0);
 	balance(0);
 	CHILD_CHECK(set(CAP) == 0 && set(CAP - 1) == 0);
 	CHILD_CHECK(fake.nr_out == 0);
