@@ -17,7 +17,6 @@ ARENA_PAGE = 4096
 CLASSES = -(257 << 20)  # USLAB_CLASSES_OFFSET, from the arena's base
 WINDOWS = -(1792 << 20)  # USLAB_WINDOWS_OFFSET; the tables of pages end there (src/page/arena.c)
 DESCRIPTOR = 64  # bytes: struct page
-CHUNK_PAGES, CHUNK_ROWS = 1024, 6  # pages of a chunk of the arena; bytes of struct page_rows
 PRESENT = 1 << 63  # a bit of an entry of pagemap
 LIBRARY = "libuslab_malloc.so"
 
@@ -174,11 +173,11 @@ def is_ours(mapping, before):
 
 
 def tables_size(limit):
-    """Bytes of the tables of an arena of at most limit bytes: rows, two bits and a descriptor a page."""
+    """Bytes of the tables of an arena of at most limit bytes: two bits and a descriptor a page."""
     def whole_pages(size):
         return -(-size // PAGE) * PAGE
     pages = limit // ARENA_PAGE
-    return whole_pages(pages // CHUNK_PAGES * CHUNK_ROWS) + 2 * whole_pages(pages // 8) + pages * DESCRIPTOR
+    return 2 * whole_pages(pages // 8) + pages * DESCRIPTOR
 
 
 def kind_of(mapping, before, base, tables):

@@ -13,7 +13,7 @@
  * Locks:      none. Pointers are set once, by compare and swap; who comes second takes the other's.
  *             A vector is freed by the thread that frees the block, when it has no live object: so
  *             nobody else has a word of it.
- * Flow:       called by page.c and cache/profile/profile.c; calls meta.c.
+ * Flow:       called by page.c, buddy.c and cache/profile/profile.c; calls meta.c.
  */
 #ifndef PAGE_EXT_H
 #define PAGE_EXT_H

@@ -268,6 +268,8 @@ class Page(unittest.TestCase):
             if cells[0].startswith("kmalloc-"):
                 self.assertEqual(cells[3], cells[1], cells)
                 self.assertEqual(cells[4], cells[1], cells)
+            elif cells[0].startswith("kmalloc(40)"):
+                self.assertEqual(cells[3], "holds", cells)  # neighbours are looked for, docs/adr/0058
             elif len(cells) == 4 and cells[0]:
                 self.assertEqual(cells[1:3], [cells[1], cells[1]], cells)
                 self.assertEqual(cells[3], "holds")

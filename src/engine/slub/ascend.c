@@ -20,7 +20,6 @@
 #include "engine/slub/slab.h"
 
 #define ASCEND_OBJECTS 128u /* in a slab, at most: those of 32 bytes in one page */
-#define ASCEND_WANTED 8u    /* at least; who wants fewer takes what comes */
 
 struct places {
 	uint64_t words[ASCEND_OBJECTS / 64];
@@ -136,7 +135,7 @@ unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, voi
 	struct slub_state new = old;
 	struct places places = { { 0 } };
 
-	if (max < ASCEND_WANTED || n < max + 2 || !may_ascend(slub_of(e), &old) ||
+	if (n < max + 2 || !may_ascend(slub_of(e), &old) ||
 	    old.counters.formatted != old.counters.objects || !old.freelist)
 		return 0;
 	new.freelist = collect(e, slab, old.freelist, n, max, &places);

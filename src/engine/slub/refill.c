@@ -260,7 +260,10 @@ static bool refill_from_node(struct engine_node *node, void *arg)
 		if (r->whole && !is_wanted_whole(r, slab))
 			break;
 		full = false;
-		taken = slub_take_ascending_locked(r->e, slab, r->objs + r->got, r->want - r->got);
+		taken = r->want - r->got < SLUB_ASCEND_LEAST
+				? 0
+				: slub_take_ascending_locked(r->e, slab, r->objs + r->got,
+							     r->want - r->got);
 		r->got += taken ? taken : take_objects(r, node, slab, &full);
 		count_own(r->e, ALLOC_FROM_PARTIAL);
 		if (full)

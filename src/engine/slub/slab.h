@@ -187,10 +187,12 @@ bool slub_try_free(struct engine *e, void *obj);
 
 /* Sorts n objects of one slab, which are the caller's. What is no list of such stays as it is. */
 void slub_ascend(const struct engine *e, const struct page *slab, void **objs, unsigned int n);
+/* Who wants fewer takes what comes. */
+#define SLUB_ASCEND_LEAST 8u
 /*
  * Takes the lowest max objects of a slab of the partial list that has more free ones, into objs,
- * and leaves the others sorted. Returns max; 0: nothing was done, as what is there ascends already,
- * or cannot be sorted.
+ * and leaves the others sorted. max is SLUB_ASCEND_LEAST or more. Returns max; 0: nothing was done,
+ * as what is there ascends already, or cannot be sorted.
  */
 unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, void **objs,
 					unsigned int max);
