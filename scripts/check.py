@@ -552,6 +552,17 @@ def rule_todo(tree):
                 yield source.path, number, f"{match.group(0)}: do it, or file an issue"
 
 
+def rule_twice(tree):
+    """no atomic load inside MIN, MAX or CLAMP, which read what they get twice, and it may change in between"""
+    pattern = re.compile(r"\b(MIN|MAX|CLAMP)(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))")
+    for source in tree.c_files():
+        code = "\n".join(source.code)
+        for match in pattern.finditer(code):
+            if re.search(r"\b(load_(relaxed|acquire)|__atomic_load_n)\(", match.group(2)):
+                line = code.count("\n", 0, match.start()) + 1
+                yield source.path, line, f"{match.group(1)} of an atomic load: load into a variable first"
+
+
 RULES = {name[5:]: rule for name, rule in sorted(globals().items()) if name.startswith("rule_")}
 
 

@@ -85,10 +85,9 @@ static void *take(const struct request *r)
 /* A miss of an open array front counts for all objects of an array. */
 static void *take_guarded(const struct request *r)
 {
-	unsigned int weight =
-		r->watch & WATCH_PAST_FRONT ? 1 : MAX(load_relaxed(&r->c->front.capacity), 1u);
+	unsigned int weight = r->watch & WATCH_PAST_FRONT ? 1 : load_relaxed(&r->c->front.capacity);
 
-	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, weight);
+	return kfence_alloc(&r->c->engine, r->size, r->gfp, r->caller, MAX(weight, 1u));
 }
 
 /* As alloc.c: after a failure pressure.c makes room, and the call is repeated. */

@@ -191,14 +191,15 @@ static unsigned int take_sheaves(struct front *f, unsigned int nr, void **p, uin
 /* The CPU's arrays are empty. */
 static noinline unsigned int alloc_bulk_miss(struct front *f, gfp_t gfp, unsigned int nr, void **p)
 {
-	unsigned int capacity = MAX(load_relaxed(&f->capacity), 1u);
+	unsigned int capacity = load_relaxed(&f->capacity);
+	unsigned int whole = MAX(capacity, 1u); /* other threads may change it, to none */
 	uintptr_t top;
 	unsigned int n = take_sheaves(f, nr, p, &top);
 
 	/*
 	 * From the slabs; the last ones through a sheaf, so that some are cached for the next call.
 	 */
-	n += engine_many(f, gfp, (nr - n) / capacity * capacity, p + n);
+	n += engine_many(f, gfp, (nr - n) / whole * whole, p + n);
 	if (n < nr && !top)
 		top = sheaf_get_empty(f);
 	if (n < nr && !top)

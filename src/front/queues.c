@@ -198,8 +198,9 @@ static void *alloc_from_engine(struct front *f, gfp_t gfp, unsigned int node, un
 /* Spec 3.6: how many objects a refill moves. */
 static unsigned int batch_of(const struct queues *q, const struct queue_claim *claim)
 {
-	unsigned int batch = MIN(load_relaxed(&q->batchcount), QUEUES_BATCH);
+	unsigned int batch = load_relaxed(&q->batchcount);
 
+	batch = MIN(batch, QUEUES_BATCH);
 	if (!load_relaxed(&claim->c->touched))
 		batch = MIN(batch, UNTOUCHED_BATCH);
 	return MAX(MIN(batch, (unsigned int)(claim->end - claim->bottom)), 1u);

@@ -270,8 +270,9 @@ static void drop_oldest(void)
 static size_t limit_now(void)
 {
 	size_t limit = KEEP_MAX_BYTES + load_relaxed(&keep_refaults);
+	size_t most = load_relaxed(&keep_limit);
 
-	return MIN(limit, load_relaxed(&keep_limit));
+	return MIN(limit, most);
 }
 
 /* A very large block is kept once there were as many refaults. Until then its pages may be some. */
@@ -279,7 +280,7 @@ static bool may_keep(size_t size)
 {
 	if (size > load_relaxed(&keep_limit))
 		return false;
-	if (size <= MAX(KEEP_MAX_BLOCK, load_relaxed(&keep_refaults)))
+	if (size <= KEEP_MAX_BLOCK || size <= load_relaxed(&keep_refaults))
 		return true;
 	lock_acquire(&keep_lock);
 	tick_locked(os_clock_ms());

@@ -130,7 +130,8 @@ static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 static inline unsigned long zone_run_gaps(void)
 {
 	unsigned long runs = load_relaxed(&run_counters.pages);
-	unsigned long big = MIN(load_relaxed(&run_big_pages), runs);
+	unsigned long large = load_relaxed(&run_big_pages);
+	unsigned long big = MIN(large, runs);
 	unsigned long small = runs - big;
 
 	return big / 10 + small / 32 + MIN(small / 20, ZONE_SMALL_GAPS);
@@ -140,17 +141,18 @@ static inline unsigned long zone_run_gaps(void)
 static inline unsigned long zone_slab_gaps(const struct buddy_zone *zone)
 {
 	unsigned long used = zone_used_here(zone);
+	unsigned long runs = load_relaxed(&run_counters.pages);
 
-	return (used - MIN(used, load_relaxed(&run_counters.pages))) / 32;
+	return (used - MIN(used, runs)) / 32;
 }
 
 /* For mappings, if they have more than ZONE_LARGE_MIN: 1/32, and less if there are few. */
 static inline unsigned long zone_large_gaps(void)
 {
 	unsigned long large = load_relaxed(&large_counters.bytes) >> PAGE_SHIFT;
-	unsigned long count = MIN(load_relaxed(&large_counters.count), 16ul);
+	unsigned long count = load_relaxed(&large_counters.count);
 
-	return MIN(large / 512 * count, large - MIN(large, ZONE_LARGE_MIN));
+	return MIN(large / 512 * MIN(count, 16ul), large - MIN(large, ZONE_LARGE_MIN));
 }
 
 /* Refaults of mappings in pages; below KEEP_MIN_REFAULTS they count as none. */

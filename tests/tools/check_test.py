@@ -185,6 +185,13 @@ class CheckTest(CheckedTree):
         self.c("src/base/bits.h", '#include "page/buddy.h"\n')
         self.expect("src/base/bits.h:10: includes: base includes page/buddy.h, which is above")
 
+    def test_atomic_load_read_twice(self):
+        self.c("src/page/buddy.h", "int a = MIN(b, /* ) */\n\t(long)load_relaxed(&c->d));\nint e = MAX(b, f(c));\n"
+                                   "int g = load_relaxed(&h) + MAX(1, 2);\n")
+        output = self.check("--only", "twice")[1]
+        self.assertIn("src/page/buddy.h:10: twice: MIN", output)
+        self.assertIn(", 1 violations", output)
+
     def test_include_sibling(self):
         self.c("src/engine/slab/slab.h", "")
         self.c("src/engine/slub/slub.h", '#include "engine/slab/slab.h"\n')

@@ -97,6 +97,7 @@ static bool take_time(void)
 
 static cold void say_failure(const struct cache *c, const void *caller)
 {
+	long times = load_relaxed(&failslab.times);
 	uintptr_t pcs[FRAMES];
 	char symbol[256];
 	unsigned int n;
@@ -104,8 +105,7 @@ static cold void say_failure(const struct cache *c, const void *caller)
 	os_say("FAULT_INJECTION: forcing a failure. name failslab, cache %s, interval %lu, "
 	       "probability %lu, space %lu, times %d",
 	       c->name, load_relaxed(&failslab.interval), load_relaxed(&failslab.probability),
-	       (unsigned long)load_relaxed(&failslab.space),
-	       (int)MIN(load_relaxed(&failslab.times), INT32_MAX));
+	       (unsigned long)load_relaxed(&failslab.space), (int)MIN(times, INT32_MAX));
 	if (load_relaxed(&failslab.verbose) < 2)
 		return;
 	n = os_unwind(caller, pcs, FRAMES);

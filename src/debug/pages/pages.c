@@ -410,12 +410,16 @@ bool pages_shrink(const void *p, size_t size)
 void pages_stats(struct run_stats *stats)
 {
 	const struct blocks *table = load_acquire(&blocks_table); /* pairs with blocks_switch() */
+	unsigned long quarantined;
+	unsigned long freed_bytes;
 
 	run_stats(stats);
 	if (!table)
 		return;
-	stats->count -= MIN(stats->count, (unsigned long)load_relaxed(&table->quarantined));
-	stats->bytes -= MIN(stats->bytes, load_relaxed(&table->freed_bytes));
+	quarantined = load_relaxed(&table->quarantined);
+	freed_bytes = load_relaxed(&table->freed_bytes);
+	stats->count -= MIN(stats->count, quarantined);
+	stats->bytes -= MIN(stats->bytes, freed_bytes);
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
