@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/replaced.h - is malloc somebody else's, although uslab's was linked?
+ * support/replaced.h - is malloc somebody else's, although uslab's was linked? And its start
  *
  * memcheck puts its own in the place of every malloc; a test of uslab's has nothing to test then.
  */
@@ -19,6 +19,14 @@ static inline bool malloc_is_replaced(void)
 	const char *preload = getenv("LD_PRELOAD");
 
 	return preload && strstr(preload, "vgpreload_") && !getenv("USLAB_TEST_NO_INTERCEPTS");
+}
+
+/* The first request starts the drop-in; not every C library has made one before main(). */
+static inline void malloc_start(void)
+{
+	void *(*volatile take)(size_t size) = malloc;
+
+	free(take(1));
 }
 
 #endif /* SUPPORT_REPLACED_H */

@@ -233,5 +233,6 @@ int main(void)
 
 	if (malloc_is_replaced())
 		return TEST_SKIPPED;
+	malloc_start();
 	return cmocka_run_group_tests_name("malloc/debug", tests, NULL, NULL);
 }

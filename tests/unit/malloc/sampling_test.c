@@ -215,5 +215,6 @@ int main(void)
 
 	if (malloc_is_replaced())
 		return TEST_SKIPPED;
+	malloc_start();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
