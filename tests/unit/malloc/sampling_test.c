@@ -38,6 +38,8 @@ static void begin(uint32_t mean, uint64_t until)
 {
 	open_limit = malloc_hot.size_limit;
 	CHILD_CHECK(control.can_sample);
+	if (control_prepare)
+		control_prepare(); /* as a command does */
 	CHILD_CHECK(cache_set_sampling(cache_of(percpu_handle(malloc_class_of(SIZE))), true) == 0);
 	store_relaxed(&control.sample_until, until);
 	store_relaxed(&control.sample_mean, mean);
