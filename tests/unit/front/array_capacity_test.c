@@ -404,6 +404,7 @@ BOTH_MODES(test_threads)
 	make(CAP);
 	make_shared();
 	threads_run_beside(4, churn, changer, &shared.stop);
+	CHILD_CHECK(changes > 0);
 	balance(0);
 	CHILD_CHECK(set(CAP) == 0 && set(CAP - 1) == 0);
 	CHILD_CHECK(fake.nr_out == 0);
