@@ -8,12 +8,11 @@
  * between the look at a list and the first one. Objects are stamped; in the end all are back, and
  * the lists are as they should be.
  */
-#include <pthread.h>
 #include <sched.h>
 
 #include "bare.h"
 #include "engine/slub/slab.h"
-#include "unit/engine/slub/fixture.h"
+#include "race/slub_storm.h"
 
 static bool late_exchange(struct engine *e, struct page *slab, const struct slub_state *old,
 			  const struct slub_state *new);
@@ -39,7 +38,6 @@ unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)
 #undef slub_refill_near
 #undef slub_take_partial
 
-#define THREADS 4
 #define ROUNDS 4000
 #define POOL 256
 #define ARRAY 31
@@ -99,21 +97,11 @@ static void *work(void *arg)
 
 static void storm(unsigned int size)
 {
-	pthread_t thread[THREADS];
 	struct engine_params params = plain_params(size);
 
 	params.pack = true;
-	slub_machine(THREADS, 1);
-	buddy_provide(0, 3);
-	CHILD_CHECK(slub_ops.init(&shared, &params) == 0);
-	for (uintptr_t i = 0; i < THREADS; i++)
-		CHILD_CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
+	slub_storm(&shared, &params, work);
 	CHILD_CHECK(put_back > 0);
-	slub_check(&shared);
-	CHILD_CHECK(slub_ops.destroy(&shared) == 0);
-	buddy_check();
 }
 
 IN_CHILD(test_half_a_slab)

@@ -7,12 +7,11 @@
  * before it, so that threads which refill and flush get in between. Objects are stamped; in the end
  * all are back, and the lists are as they should be.
  */
-#include <pthread.h>
 #include <sched.h>
 
 #include "bare.h"
 #include "engine/slub/slab.h"
-#include "unit/engine/slub/fixture.h"
+#include "race/slub_storm.h"
 
 static bool late_cas(struct dword *p, struct dword expect, struct dword update);
 static bool late_try(struct lock *l);
@@ -29,7 +28,6 @@ bool late_try_free(struct engine *e, void *obj);
 #undef slub_try_alloc
 #undef slub_try_free
 
-#define THREADS 4
 #define ROUNDS 20000
 #define POOL 8
 
@@ -104,19 +102,8 @@ static void *work(void *arg)
 
 static void storm(struct engine_params params)
 {
-	pthread_t thread[THREADS];
-
-	slub_machine(THREADS, 1);
-	buddy_provide(0, 3);
-	CHILD_CHECK(slub_ops.init(&shared, &params) == 0);
-	for (uintptr_t i = 0; i < THREADS; i++)
-		CHILD_CHECK(!pthread_create(&thread[i], NULL, work, (void *)i));
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(thread[i], NULL);
+	slub_storm(&shared, &params, work);
 	CHILD_CHECK(got > 0);
-	slub_check(&shared);
-	CHILD_CHECK(slub_ops.destroy(&shared) == 0);
-	buddy_check();
 }
 
 /* Few objects in a slab, so that slabs change lists all the time. */
