@@ -22,6 +22,11 @@ demo: all
 test: setup
 	scripts/test $(ARGS)
 
+#: make test-numa [ARGS=...]
+#:                          memory policies on a virtual machine of several nodes (QEMU)
+test-numa: all
+	scripts/numa-vm --build $(BUILD) $(ARGS)
+
 #: make check               the rules of the repository (a few seconds)
 check:
 	scripts/check.py --build $(BUILD)
@@ -71,4 +76,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test check bench bench-malloc results charts pictures soak install setup format clean
+.PHONY: all help demo test test-numa check bench bench-malloc results charts pictures soak install setup format clean

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/uslab-bench-load-cache.c - order book, table and server on caches of their own
+ * bench/uslab-bench-load-cache.c - order book, table, server and bursts on caches of their own
  *
  * Flow:       started by scripts/bench-malloc, for its contestant own-cache; calls the public API,
  *             inline, of libuslab.a. In: as uslab-bench-load.c; out: lines of metrics.
@@ -51,13 +51,45 @@ static inline void any_free(void *p)
 	kfree(p);
 }
 
+#include "load_back.h"
+#include "load_scatter.h"
 #include "load_server.h"
 #include "load_use.h"
+
+/* One thread: what is linked is in use, and nothing else is. */
+static int move_scattered(void *from, void *to, void *arg)
+{
+	const struct scatter_block *block = from;
+
+	(void)arg;
+	if (!block->link)
+		return -1;
+	scatter_move(block, to);
+	return 0;
+}
+
+#define STEP_US 1000
+
+static inline void kinds_defragment(struct scatter *s)
+{
+	for (size_t i = 0; i < SCATTER_KINDS; i++) {
+		struct kmem_cache *cache = s->kinds[i].cache;
+
+		if (uslab_cache_set_move(cache, move_scattered, NULL))
+			die("objects of %u bytes cannot move", scatter_sizes[i]);
+		while (kmem_cache_defrag(cache, NUMA_NO_NODE, STEP_US) > 0)
+			usleep(STEP_US / 4);
+	}
+	uslab_trim();
+}
 
 static const struct load_row rows[] = {
 	{ "book", load_book, 1 },
 	{ "table", load_table, 1 },
 	{ "server", load_server, 1 },
+	{ "burst-idle", load_back_idle, 1 },
+	{ "burst-hits", load_back_hits, 1 },
+	{ "burst-scattered", load_scattered, 1 },
 };
 
 int main(int argc, char **argv)

@@ -5,9 +5,12 @@
  * Flow:       started by scripts/bench-malloc, with the library to measure in LD_PRELOAD. In:
  *             --mode LOAD, --threads N, --count PERCENT of the work; out: lines of metrics.
  *
- * Links no allocator. What the loads do is in load_threads.h, load_life.h, load_use.h and
- * load_server.h. "origin" does nothing: it is asked which library malloc comes from.
+ * Links no allocator. What the loads do is in load_threads.h, load_life.h, load_use.h,
+ * load_server.h, load_back.h and load_scatter.h. "origin" does nothing: it is asked which library
+ * malloc comes from.
  */
+#include <malloc.h>
+
 #include "load_main.h"
 
 /* Objects of one type. */
@@ -46,10 +49,57 @@ static inline void kind_free(struct kind *kind, void *p)
 	free(p);
 }
 
+#include "load_back.h"
 #include "load_life.h"
+#include "load_scatter.h"
 #include "load_server.h"
 #include "load_threads.h"
 #include "load_use.h"
+
+/* What <uslab/malloc.h> has, if that library is there. */
+struct mover {
+	bool (*should_move)(const void *p);
+	void *(*alloc)(size_t size);
+	void (*free)(void *p);
+};
+
+/* All blocks once; how many were moved. */
+static unsigned long move_kept(const struct mover *mover, struct scatter *s)
+{
+	unsigned long moved = 0;
+
+	for (struct scatter_block *block = s->kept; block; block = block->next) {
+		struct scatter_block *from = block;
+
+		if (!mover->should_move(from))
+			continue;
+		block = mover->alloc(scatter_sizes[from->kind]);
+		if (!block)
+			die("out of memory");
+		scatter_move(from, block);
+		mover->free(from);
+		moved++;
+	}
+	return moved;
+}
+
+/*
+ * As a program does that moves its blocks by itself, until hardly any are worth it, and then gives
+ * back what it can; most of the others have no malloc_trim(), and are asked for nothing.
+ */
+static inline void kinds_defragment(struct scatter *s)
+{
+	struct mover mover = {
+		.should_move =
+			(bool (*)(const void *))dlsym(RTLD_DEFAULT, "uslab_malloc_should_move"),
+		.alloc = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "uslab_malloc_direct"),
+		.free = (void (*)(void *))dlsym(RTLD_DEFAULT, "uslab_free_direct"),
+	};
+
+	if (mover.should_move && mover.alloc && mover.free)
+		for (int round = 0; round < 10 && move_kept(&mover, s) > 100; round++) {}
+	malloc_trim(0);
+}
 
 static uint64_t load_origin(const struct load *l)
 {
@@ -58,9 +108,18 @@ static uint64_t load_origin(const struct load *l)
 }
 
 static const struct load_row rows[] = {
-	{ "churn", load_churn, 1 },   { "chain", load_chain, 2 },   { "phases", load_phases, 1 },
-	{ "growth", load_growth, 1 }, { "big", load_big, 1 },	    { "book", load_book, 1 },
-	{ "table", load_table, 1 },   { "server", load_server, 1 }, { "origin", load_origin, 1 },
+	{ "churn", load_churn, 1 },
+	{ "chain", load_chain, 2 },
+	{ "phases", load_phases, 1 },
+	{ "growth", load_growth, 1 },
+	{ "big", load_big, 1 },
+	{ "book", load_book, 1 },
+	{ "table", load_table, 1 },
+	{ "server", load_server, 1 },
+	{ "origin", load_origin, 1 },
+	{ "burst-idle", load_back_idle, 1 },
+	{ "burst-hits", load_back_hits, 1 },
+	{ "burst-scattered", load_scattered, 1 },
 };
 
 int main(int argc, char **argv)

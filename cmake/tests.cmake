@@ -9,6 +9,7 @@
 #   tests/fuzz/*_fuzz.c            label quick   run on their built-in seeds; not with ThreadSanitizer
 #   tests/race/*_test.c            label race
 #   tests/stress/*_test.c          label stress
+#   tests/numa/*_test.c            label quick   skipped on a machine of one node; scripts/numa-vm has more
 #   tests/tools/*.sh|*.py          label quick   scripts; exit status 77 says "skipped"
 #   tests/programs/*.sh|*.py       label full
 #   tests/install/*.sh|*.py        label full
@@ -307,6 +308,7 @@ if(NOT USLAB_SANITIZE STREQUAL "thread")
 endif()
 uslab_c_tests(race *_test.c race 300)
 uslab_c_tests(stress *_test.c stress 600)
+uslab_c_tests(numa *_test.c quick 120)
 uslab_script_tests(tools quick 120)
 uslab_script_tests(programs full 600)
 if(NOT USLAB_SANITIZE)

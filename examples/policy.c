@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/policy.c - from which node the objects of a thread come
+ * examples/policy.c - from which nodes objects come
  *
  *   $ cc -O2 policy.c -luslab -o policy
  *   $ ./policy
  *   bound to node 0: 0
  *   bound to no node: Invalid argument
  *   local again: 0
+ *   a cache bound to node 0: 0
  */
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,10 @@ int main(void)
 	       text_of(uslab_set_mempolicy(USLAB_POLICY_BIND, &none, 1)));
 	printf("local again: %s\n",
 	       text_of(uslab_set_mempolicy(USLAB_POLICY_DEFAULT, NULL, 0)));
+	/* from now on no object of it is elsewhere, whoever allocates it */
+	printf("a cache bound to node 0: %s\n",
+	       text_of(uslab_cache_set_mempolicy(near, USLAB_POLICY_BIND,
+						 &node0, 1)));
 	kmem_cache_destroy(near);
 	return 0;
 }

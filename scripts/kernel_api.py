@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Which names of <linux/slab.h> and <linux/mempool.h> a program finds in the public headers.
+"""Which names of <linux/slab.h>, <linux/mempool.h> and <linux/shrinker.h> a program finds in the public
+headers.
 
 usage: kernel_api.py [--check]
 
@@ -19,7 +20,8 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NAMES, DOCUMENT = "scripts/kernel-names.txt", "docs/kernel-api.md"
-HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.h", "uslab/rcu.h")
+HEADERS = ("uslab/slab.h", "uslab/mempool.h", "uslab/kstring.h", "uslab/cleanup.h", "uslab/rcu.h",
+           "uslab/shrinker.h")
 
 # (pattern of whole names, reason): the first that matches. Names that match none have to be there.
 ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
@@ -28,6 +30,10 @@ ABSENT = tuple((re.compile(rf"(?:{names})\Z"), reason) for names, reason in (
      r"|SLAB_OBJ_MIN_SIZE|arch_slab_minalign", "internal: how the kernel itself finds its caches"),
     (r"kmalloc_large(_node)?", "internal: kmalloc() calls it; gone from the header since 6.10"),
     (r"kmem_valid_obj", "gone since 6.6: kmem_dump_obj() returns it"),
+    (r"synchronize_shrinkers", "who ends a shrinker has waited already; <linux/shrinker.h> has it"),
+    (r"(register_shrinker_prepared|(free_)?prealloc(ed)?_shrinker)",
+     "nothing is prepared here; <linux/shrinker.h> has it"),
+    (r"shrinker_debugfs_rename", "there is no debugfs"),
     (r"ARCH_DMA_MINALIGN", "no devices, so no alignment for them"),
 ))
 
@@ -37,13 +43,16 @@ BUT = tuple((re.compile(rf"(?:{names})\Z"), text) for names, text in (
     (r"SLAB_(FAILSLAB|KASAN|SKIP_KFENCE)", "a cache with it is refused (EINVAL)"),
     (r"SLAB_NO_OBJ_EXT", "its objects are not counted by allocation profiling"),
     (r"SLAB_(MEM_SPREAD|DEBUG_OBJECTS)", "without effect"),
-    (r"SLAB_(CACHE_DMA|CACHE_DMA32|ACCOUNT)", "keeps caches apart, the memory is the same"),
+    (r"SLAB_(CACHE_DMA|CACHE_DMA32)", "keeps caches apart, the memory is the same"),
+    (r"SHRINKER_(MEMCG_AWARE|NONSLAB)", "without effect"),
+    (r"SLAB_ACCOUNT", "objects are charged to the thread's group (*uslab_group_create(3)*)"),
 ))
 
 INTRODUCTION = """# The kernel's names
 
-Which names of `<linux/slab.h>` and `<linux/mempool.h>`, Linux 6.1 to 7.x, a program finds in
-`<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>`, `<uslab/cleanup.h>` and `<uslab/rcu.h>`.
+Which names of `<linux/slab.h>`, `<linux/mempool.h>` and `<linux/shrinker.h>`, Linux 6.1 to 7.x, a
+program finds in `<uslab/slab.h>`, `<uslab/mempool.h>`, `<uslab/kstring.h>`, `<uslab/cleanup.h>`,
+`<uslab/rcu.h>` and `<uslab/shrinker.h>`.
 `scripts/kernel_api.py` compiles each name of `scripts/kernel-names.txt` and writes this;
 `scripts/check.py` (rule kernel) sees to it that it holds. Where a function does other than in the
 kernel its manual page says so.

@@ -32,6 +32,8 @@ NODE = '''
     nodes: List[Dict[str, int]]
     """the same counts by node, of nodes where it has slabs"""
     flags: Flags
+    memory: Optional[Dict[str, int]]
+    """its resident bytes; None: not known, or no cache"""
     stats: Optional[Stats]
     """None: the kernel whose tree this is does not count them"""
 '''

@@ -85,7 +85,7 @@ USLAB_ALIGNED USLAB_INLINE void *kmem_cache_alloc(struct kmem_cache *s, gfp_t fl
 #if USLAB_HAVE_RSEQ
 	void *obj = NULL; /* GCC's -Og warns else */
 
-	if (!(flags & __GFP_ZERO) &&
+	if (!(flags & (__GFP_ZERO | __GFP_ACCOUNT)) &&
 	    __builtin_expect(uslab_rseq_take(s, uslab_rseq_offset, &obj), 1))
 		return obj;
 #endif
@@ -123,7 +123,7 @@ USLAB_MUST_CHECK USLAB_INLINE int kmem_cache_alloc_bulk(struct kmem_cache *s, gf
 
 	if (__builtin_expect(nr - 1 > 1, 1)) { /* none, or more than two */
 #if USLAB_HAVE_RSEQ
-		if (nr && !(flags & __GFP_ZERO)) {
+		if (nr && !(flags & (__GFP_ZERO | __GFP_ACCOUNT))) {
 			n = uslab_rseq_take_run(s, uslab_rseq_offset, nr, p);
 			if (__builtin_expect(n == nr, 1))
 				return (int)nr;

@@ -45,7 +45,7 @@ USLAB_API void *uslab_kmalloc_caller(size_t size, gfp_t flags, int node, const v
 /**
  * kmalloc_nolock - size bytes of a kmalloc cache, in any context (kernel: since 6.18)
  * @size:  at most KMALLOC_MAX_CACHE_SIZE bytes, else NULL; 0: ZERO_SIZE_PTR
- * @flags: __GFP_ZERO, __GFP_ACCOUNT (which has no effect), or 0. With others: NULL, and a line on
+ * @flags: __GFP_ZERO, __GFP_ACCOUNT (without effect here), or 0. With others: NULL, and a line on
  *         standard error the first time
  * @node:  tried first; NUMA_NO_NODE: the CPU's
  *

@@ -36,6 +36,10 @@ struct kmem_cache_statistics {
 	size_t total_objects; /* that all slabs have room for */
 	size_t slabs;	      /* 0 where objects lie in a heap */
 	size_t slab_bytes;
+	size_t defrag_slabs;   /* that kmem_cache_defrag() gave back, since the start */
+	size_t defrag_bytes;   /* of these */
+	size_t defrag_moved;   /* objects */
+	size_t defrag_refused; /* objects that the program's functions did not move */
 };
 
 /*
@@ -61,13 +65,57 @@ USLAB_API int kmem_cache_stats(struct kmem_cache *s, struct kmem_cache_statistic
 USLAB_API int kmem_cache_destroy_all_objects(struct kmem_cache *s);
 
 /*
+ * ---- limits ----
+ *
+ * The library's memory for the process: the pages of slabs, heaps and blocks in the arena, free
+ * ones that are resident, and the mappings of large blocks, touched or not, those that are kept for
+ * reuse included. What describes pages and other data of the library itself comes on top: some 2 %
+ * of the arena.
+ */
+
+/**
+ * uslab_set_limit - how much of it the process may have
+ * @bytes: 4096 or more, rounded down to pages; 0: no limit. USLAB_CONF=limit sets it at the start
+ *
+ * It is never exceeded. An allocation that would do so has shrinkers (<uslab/shrinker.h>) and
+ * reclaim callbacks called and all caches shrunk, free pages given back to the system, and is tried
+ * again; the hook below is asked; then it fails: NULL, and ENOMEM from malloc(). If more is held
+ * already, caches are shrunk and free memory goes back at once, and what needs new pages fails
+ * until it is less. Allocations of other threads that are under way meanwhile may go by the old
+ * limit. Any thread. Returns 0; -EINVAL; or why the library cannot start.
+ */
+USLAB_API int uslab_set_limit(size_t bytes);
+
+/*
+ * The limit, 0: none. *held (may be NULL): bytes that count towards it now; exact while no other
+ * thread allocates or frees. Any thread, also in a signal handler.
+ */
+USLAB_API size_t uslab_limit(size_t *held);
+
+/**
+ * kmem_cache_set_limit - how much memory the slabs of a cache may have
+ * @bytes: 4096 or more, rounded down to pages; 0: any. USLAB_CONF=limit:PATTERN sets it when a
+ *         cache is made, which then merges with no other
+ *
+ * Looked at where a slab is made, so hits and objects of slabs that there are never fail for it. An
+ * allocation that needs one more slab calls shrinkers and the cache's reclaim callback, shrinks the
+ * cache, and is tried again; then it fails, and is counted (limit_refused in `uslab info --json`).
+ * If the cache has more already it is shrunk, and gets no slab until it has less. Not counted are
+ * guarded pages (USLAB_CONF=kfence.sample). Any thread; not in a signal handler. Returns 0;
+ * -EINVAL; -EBUSY: other users merged with the cache (SLAB_NO_MERGE keeps them away); -EOPNOTSUPP:
+ * with the engines slob, slob:1991 and slobseg:pow2 caches share pages.
+ */
+USLAB_API int kmem_cache_set_limit(struct kmem_cache *s, size_t bytes);
+
+/*
  * ---- when memory is short ----
  *
- * An allocation for which there are no pages has the reclaim callbacks of all caches called, each
- * once, shrinks all caches, and tries again. If that fails as well, the hook below is asked, and if
- * it says so, all of this is done once more. kmem_cache_shrink() calls the callback of its cache
- * before it shrinks that, and uslab_trim() those of all. So callbacks are to free objects that can
- * be made again, and may also be called while there is memory.
+ * An allocation for which there are no pages has shrinkers (<uslab/shrinker.h>) called, if it may
+ * wait, and the reclaim callbacks of all caches, each once, shrinks all caches, and tries again. If
+ * that fails as well, the hook below is asked, and if it says so, all of this is done once more.
+ * kmem_cache_shrink() calls the callback of its cache before it shrinks that, and uslab_trim()
+ * those of all. So callbacks are to free objects that can be made again, and may also be called
+ * while there is memory.
  *
  * Callbacks and hook run in the thread that wants memory, while the library holds no lock. They may
  * call all of it, but must not destroy the cache that the callback is of, nor wait for a thread
@@ -99,5 +147,7 @@ USLAB_API void uslab_set_oom_hook(uslab_oom_hook hook, void *arg);
 #ifdef __cplusplus
 }
 #endif
+
+#include <uslab/mobility.h>
 
 #endif /* USLAB_MANAGE_H */

@@ -64,9 +64,9 @@ extern "C" {
  * not share cache lines if they are larger than half of one. PANIC: see kmem_cache_create().
  * NO_USER_FLAGS: no debug flags from USLAB_DEBUG. NO_MERGE, NOLEAKTRACE: it does not merge.
  * RECLAIM_ACCOUNT, CACHE_DMA, CACHE_DMA32, ACCOUNT: it merges only with caches of the same flags,
- * and tools show them; the memory is the same (but with RECLAIM_ACCOUNT the engine slab has smaller
- * slabs, as in the kernel). CACHE_DMA and CACHE_DMA32 also keep its objects from being guarded
- * ones. NO_OBJ_EXT: its objects are not counted by allocation profiling (<uslab/alloc_tag.h>); it
+ * and tools show them; with RECLAIM_ACCOUNT the engine slab has smaller slabs, as in the kernel;
+ * with CACHE_DMA and CACHE_DMA32 no objects are guarded ones; with ACCOUNT they are charged to the
+ * thread's group (<uslab/group.h>). NO_OBJ_EXT: objects are not counted (<uslab/alloc_tag.h>); it
  * merges only with caches of that flag. MEM_SPREAD, DEBUG_OBJECTS: accepted, without effect.
  * TYPESAFE_BY_RCU: memory of objects is nothing else until a grace period after their free; they do
  * not merge; refused (EOPNOTSUPP) unless an RCU is bound, see <uslab/rcu.h>. All others are refused
@@ -252,10 +252,11 @@ USLAB_API int kmem_cache_shrink(struct kmem_cache *s);
  * What the kernel's SLAB does every two seconds. With the queues front: a CPU that has not
  * allocated since the last round gives back a fifth of its limit, the oldest objects first; alien
  * arrays are drained one node at a time; every four seconds a node's shared array gives back a
- * fifth, and the engine frees some of its empty slabs. With other fronts CPUs keep what they hold.
- * Depots that have grown give back what nobody has needed since the last round, and pages that were
- * free for longer than USLAB_CONF=purge_delay go back to the system. USLAB_CONF=reap=MILLISECONDS
- * has a thread of the library do it.
+ * fifth, and the engine frees some of its empty slabs. With arrays (the default) a cache of which
+ * CPUs and depots hold what they held at the last round gives all of that back; with other fronts
+ * CPUs keep what they hold. Depots that have grown give back what nobody has needed since the last
+ * round, SLUB its empty slabs, and pages that were free for longer than USLAB_CONF=purge_delay go
+ * back to the system. USLAB_CONF=reap=MILLISECONDS has a thread of the library do it.
  */
 USLAB_API void kmem_cache_reap(void);
 
@@ -320,7 +321,7 @@ USLAB_API void uslab_cache_free_bulk(struct kmem_cache *s, size_t nr, void **p)
 
 /*
  * One object from a node's memory (a preference unless __GFP_THISNODE, with which a node that does
- * not exist gives NULL). node -1: any.
+ * not exist gives NULL). node -1: as <uslab/numa.h> says.
  */
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
 	__attribute__((__assume_aligned__(ARCH_KMALLOC_MINALIGN)));
@@ -560,32 +561,6 @@ USLAB_API const char *uslab_version(void) __attribute__((__const__, __returns_no
  */
 USLAB_API int uslab_pin_object(const void *address);
 
-/* Memory policies: modes of uslab_set_mempolicy(), values of set_mempolicy(2). */
-#define USLAB_POLICY_DEFAULT 0	      /* as LOCAL */
-#define USLAB_POLICY_PREFERRED 1      /* the lowest node of the mask; an empty one: as LOCAL */
-#define USLAB_POLICY_BIND 2	      /* the node of the mask that is nearest to the thread */
-#define USLAB_POLICY_INTERLEAVE 3     /* the nodes of the mask in turn */
-#define USLAB_POLICY_LOCAL 4	      /* the node that the thread runs on */
-#define USLAB_POLICY_PREFERRED_MANY 5 /* as BIND */
-
-/**
- * uslab_set_mempolicy - the node of this thread's objects, if a call names none
- * @mode:     USLAB_POLICY_*
- * @nodemask: bit n % 64 of word n / 64 is node n; NULL: empty
- * @nr_nodes: bits of nodemask
- *
- * With the queues front the policy holds for each object, as in the kernel's SLAB; with the others
- * for each new slab of slub and new page of slob and slob:1991. With slobseg, slobseg:pow2 and slab
- * these ignore the policy: new slabs are of the node that the thread runs on. It is a preference:
- * when the node has no memory, others are used. A thread begins with the default; a child of fork()
- * has that of the thread that forked. The policy of the kernel (set_mempolicy) is neither read nor
- * changed. Returns 0. -EINVAL, and the policy stays: there is no such mode; DEFAULT or LOCAL with a
- * mask that is not empty; BIND, INTERLEAVE or PREFERRED_MANY with an empty mask; one of these or
- * PREFERRED with a mask that has no node of this machine (others in it are ignored). -ENOMEM:
- * the library could not start.
- */
-USLAB_API int uslab_set_mempolicy(int mode, const unsigned long *nodemask, unsigned int nr_nodes);
-
 /* ---- debugging ---- */
 
 /**
@@ -690,6 +665,7 @@ USLAB_API extern struct kmem_cache *uslab_kmalloc_handles;
 #include <uslab/fastpath.h>
 #include <uslab/kmalloc.h>
 #include <uslab/manage.h>
+#include <uslab/numa.h>
 #ifdef USLAB_KMALLOC_PARTITION
 #include <uslab/partition.h>
 #endif

@@ -54,9 +54,13 @@ class Snapshot:
     object: Optional[str] = None
     """the file of the process that has uslab in it"""
     uslab: Optional[Totals] = None
+    memory: Optional[Dict[str, Any]] = None
+    """resident memory: bytes by kind ("kinds"), and sums; what they are says `uslab info --fields`"""
     core: Optional[str] = None
     tree: Optional[str] = None
     title: Optional[str] = None
+    nodes: Optional[List[Dict[str, int]]] = None
+    """of a process: what each node has of all caches together; empty with one node"""
 
     def cache(self, name: str) -> Cache:
         """The first cache that has this name or alias. KeyError: there is none."""
@@ -67,7 +71,9 @@ class Snapshot:
 
     def as_dict(self) -> Dict[str, Any]:
         """What `uslab info --json` prints, as json.loads() gives it."""
-        return {key: value for key, value in dataclasses.asdict(self).items() if value is not None}
+        unknown = ("memory",) if self.uslab else ()  # of a process: there, but null
+        return {key: value for key, value in dataclasses.asdict(self).items()
+                if value is not None or key in unknown}
 
 
 def process(pid: int, library: Optional[str] = None) -> Snapshot:

@@ -71,6 +71,30 @@ class Totals:
     realtime_exceeded: int
     """calls that needed memory of the system since; frees are not counted"""
 
+    limit: int
+    """bytes that the process may have; 0: any number"""
+
+    held_bytes: int
+    """what counts for that: pages in use, resident free ones, single mappings"""
+
+    limit_refused: int
+    """attempts to take more; another one may have followed that did not fail"""
+
+    shrinkers: int
+    """shrinkers that the program has registered"""
+
+    shrinker_scanned: int
+    """objects that they looked at"""
+
+    shrinker_freed: int
+    """objects that they freed"""
+
+    reclaims_cgroup: int
+    """times that memory was reclaimed since the cgroup came near its limit"""
+
+    reclaims_psi: int
+    """times that it was since tasks waited for memory"""
+
     reports: int
     """errors reported so far"""
 
@@ -375,7 +399,7 @@ class Cache:
     """of these, in the nodes' shared queues"""
 
     objects_alien: Optional[int]
-    """of these, in queues for their own node"""
+    """of these, in queues and sheaves for their own node"""
 
     objects_lent: Optional[int]
     """of these, in sheaves lent to the program"""
@@ -413,10 +437,36 @@ class Cache:
     slab_bytes: int
     """bytes of all slabs; none where objects lie in a heap"""
 
+    movable: Optional[bool]
+    """its objects can be moved, so that slabs become empty"""
+
+    defrag_used_ratio: Optional[int]
+    """percent of a slab's objects in use up to which it is emptied"""
+
+    defrag_slabs: Optional[int]
+    """slabs that were emptied and given back"""
+
+    defrag_bytes: Optional[int]
+    """their bytes"""
+
+    defrag_moved: Optional[int]
+    """objects that were moved for that"""
+
+    defrag_refused: Optional[int]
+    """times that the program did not move an object"""
+
+    limit: Optional[int]
+    """bytes that its slabs may have; 0: any number"""
+
+    limit_refused: Optional[int]
+    """allocations that failed for that"""
+
     aliases: List[str]
     """its other names"""
     nodes: List[Dict[str, int]]
     """the same counts by node, of nodes where it has slabs"""
     flags: Flags
+    memory: Optional[Dict[str, int]]
+    """its resident bytes; None: not known, or no cache"""
     stats: Optional[Stats]
     """None: the kernel whose tree this is does not count them"""

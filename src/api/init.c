@@ -9,13 +9,14 @@
  * Locks:      init_lock (unranked).
  * Flow:       called by api.h, cache_api.c, debug_api.c, kmalloc_api.c, limits_api.c,
  *             mempool_kinds.c, nolock_api.c, policy_api.c, profile_api.c, rcu_api.c,
- *             resize_api.c, programs and the loader; calls cache/, inspect/, os/symbol/pin.h.
+ *             resize_api.c, shrinker_api.c, programs and the loader; calls cache/, inspect/,
+ *             os/symbol/pin.h.
  */
 #include <errno.h>
 
 #include "api/api.h"
 #include "base/atomic.h"
-#include "cache/cache.h"
+#include "cache/reclaim/shrinker.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
 #include "os/lock/lock.h"
@@ -81,6 +82,7 @@ USLAB_API int uslab_pin_object(const void *address)
 
 USLAB_API size_t uslab_trim(void)
 {
+	shrinkers_run(GFP_KERNEL, 0);
 	cache_shrink_all();
 	return buddy_trim(0);
 }

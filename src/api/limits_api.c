@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api/limits_api.c - public functions on what CPUs hold of a cache: how much, and when it goes back
+ * api/limits_api.c - public functions on how much memory there may be: of the process, of a cache,
+ * of what CPUs hold of it, and when that goes back
  *
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       called by programs; calls cache/.
+ * Flow:       called by programs; calls cache/, page/limit.h.
  */
 #include <errno.h>
 
 #include "api/api.h"
 #include "base/assert.h"
+#include "base/atomic.h"
 #include "cache/cache.h"
+#include "page/buddy.h"
+#include "page/limit.h"
 
 USLAB_API void kmem_cache_reap(void)
 {
@@ -27,6 +31,36 @@ USLAB_API int kmem_cache_tune(struct kmem_cache *s, unsigned int limit, unsigned
 USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects)
 {
 	return cache_set_capacity(cache_of(s), objects);
+}
+
+USLAB_API int kmem_cache_set_limit(struct kmem_cache *s, size_t bytes)
+{
+	return cache_set_limit(cache_of(s), bytes);
+}
+
+USLAB_API int uslab_set_limit(size_t bytes)
+{
+	int ret = api_init();
+
+	if (ret)
+		return ret;
+	if (bytes && bytes < PAGE_SIZE)
+		return -EINVAL;
+	limit_set(bytes ? bytes : SIZE_MAX);
+	if (limit_is_near(0))
+		cache_shrink_all();
+	if (limit_is_near(0))
+		buddy_trim(0);
+	return 0;
+}
+
+USLAB_API size_t uslab_limit(size_t *held)
+{
+	unsigned long limit = load_relaxed(&limit_counters.limit);
+
+	if (held)
+		*held = limit_held() << PAGE_SHIFT;
+	return limit == LIMIT_NONE ? 0 : limit << PAGE_SHIFT;
 }
 
 USLAB_API int uslab_set_capacity(const char *pattern, unsigned int objects)

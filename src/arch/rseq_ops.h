@@ -6,8 +6,8 @@
  * Invariants: the commit, a store to word, is the last instruction of each sequence; what it stores
  *             before that, nobody reads until the commit says so.
  * Locks:      none. Sequences of one CPU exclude one another; no fence is implied.
- * Flow:       used by front/array_bulk.c and front/percpu.c. The hit paths are in
- *             <uslab/arch/...>.
+ * Flow:       used by cache/group/charge_hit.h, front/array_bulk.c and front/percpu.c. The hit
+ *             paths are in <uslab/arch/...>.
  *
  *     int arch_rseq_xchg(rseq, cpu, word, new, *old):
  *         if this CPU != cpu: return -1

@@ -6,19 +6,24 @@
  * Data:       none.
  * Invariants: see object.h.
  * Locks:      none held here.
- * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c,
- *             array.c, kmalloc.c, lent.c and malloc/slow.c; calls the front's alloc and pressure.c;
- *             watch.c for a cache with watch bits. Polls the mailbox.
+ * Flow:       called by object.h, api/buckets_api.c, api/cache_api.c, api/mempool_kinds.c, array.c,
+ *             direct.c, kmalloc.c, lent.c, malloc/group.c and malloc/slow.c; calls the front's
+ *             alloc and pressure.c; charged.c and watch.c for a cache with watch bits. Polls the
+ *             mailbox.
  *
  * Memory pressure is a return value: when the front fails, pressure.c makes room and the call is
  * repeated, as long as that finds something to do; then NULL.
  */
+#include "cache/group/watched.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
+#include "cache/reclaim/ahead.h"
 
 void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 {
-	struct pressure p = { .wanted = gfp, .size = load_relaxed(&c->engine.object_size) };
+	struct pressure p = { .wanted = gfp,
+			      .size = load_relaxed(&c->engine.object_size),
+			      .cache = c };
 	void *obj = NULL;
 
 	while (!obj && pressure_again(&p))
@@ -28,6 +33,8 @@ void *cache_alloc_again(struct cache *c, gfp_t gfp, int node)
 
 void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
+	if (group_is_all(c))
+		return group_cache_alloc(c, gfp, node);
 	cache_poll_now();
 	if (load_acquire(&c->watch) & WATCH_ALLOC) /* pairs with cache_watch_locked() */
 		return cache_alloc_watched(c, gfp, node, size, caller);
@@ -36,7 +43,7 @@ void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, cons
 
 void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
-	return nested_look() ? NULL : cache_take(c, gfp, node, size, caller);
+	return reclaim_nested_look(gfp) ? NULL : cache_take(c, gfp, node, size, caller);
 }
 
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
@@ -52,7 +59,9 @@ static always_inline void unmark(unsigned int mark, unsigned int nr, void **p)
 
 static cold unsigned int take_rest(struct cache *c, gfp_t gfp, unsigned int nr, void **p)
 {
-	struct pressure t = { .wanted = gfp, .size = load_relaxed(&c->engine.object_size) };
+	struct pressure t = { .wanted = gfp,
+			      .size = load_relaxed(&c->engine.object_size),
+			      .cache = c };
 	unsigned int n = 0;
 
 	while (n < nr && pressure_again(&t))
@@ -83,7 +92,7 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 {
 	unsigned int n = done;
 
-	if (nested_call()) {
+	if (reclaim_nested_call(gfp)) {
 		cache_free_bulk_for(c, done, p, caller); /* deferred */
 		return 0;
 	}

@@ -26,6 +26,8 @@
 /* objects, of the fronts queues and sheaves; the array front takes up to 31 */
 #define CACHE_MAX_CAPACITY 1024
 
+struct os_policy;
+
 struct cache_alias {
 	struct cache_alias *next;
 	char name[CACHE_NAME_MAX];
@@ -41,14 +43,17 @@ enum cache_watch {
 	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
 	WATCH_PROBES = 4, /* a tracer is attached to our probes */
 	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants a notification for each object */
-	WATCH_TAGS_CLOSED = 512, /* see cache_watch_tags_locked() */
-	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED,
+	WATCH_TAGS_CLOSED = 512, /* see cache_watch_frees_locked() */
+	WATCH_GROUPS_CLOSED = 2048,
+	WATCH_MOVES = 4096, /* slabs are being emptied (mobility/mobility.h) */
+	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED | WATCH_GROUPS_CLOSED | WATCH_MOVES,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */
 	/* The front is closed, or is being closed or opened: all calls go past it. */
 	WATCH_PAST_FRONT = 128,
-	WATCH_TAGS = 256, /* some objects are counted (profile/profile.h): each free looks */
+	WATCH_TAGS = 256,    /* some objects are counted (profile/profile.h): each free looks */
+	WATCH_GROUPS = 1024, /* some are charged (group/group.h): each call looks; never unset */
 };
 
 /* Those that matter to allocations: where an object comes from, not where others lie. */
@@ -94,6 +99,7 @@ struct cache_spec {
 	const struct engine_ops *engine; /* NULL: by USLAB_CONF, see choice.c */
 	const struct front_ops *front;	 /* NULL: by USLAB_CONF; may be "historical" */
 	unsigned int capacity;		 /* 0: by USLAB_CONF, else by object size */
+	unsigned long limit;		 /* pages, set by choice.c; not 0: nothing merges with it */
 	unsigned int sheaf_capacity;	 /* for fronts of sheaves alone; 0: not asked for */
 	unsigned int useroffset;
 	unsigned int usersize; /* not 0: nothing merges with it */
@@ -329,10 +335,24 @@ void cache_heap_free(const struct cache_call *call, const struct engine_heap *he
 /* Calls visit for each heap once, also for one that was never used. */
 void cache_heaps_each(void (*visit)(const struct engine_heap *heap));
 
+/*
+ * ---- limit.c ----
+ *
+ * Bytes for the slabs of a cache, rounded down to pages; 0: any number. 0; -EBUSY: it has merged;
+ * -EOPNOTSUPP: its engine's caches share pages.
+ */
+cold int cache_set_limit(struct cache *c, size_t bytes);
+cold int cache_set_limit_locked(struct cache *c, size_t bytes);
+
 /* ---- shrink.c ---- */
 int cache_shrink(struct cache *c);
 /* All caches, after their reclaim callbacks; the caller may hold no lock. */
 void cache_shrink_all(void);
+
+/* ---- direct.c; see <uslab/mobility.h>; size, caller: as above ---- */
+void *cache_alloc_direct(struct cache *c, gfp_t gfp, size_t size, const void *caller);
+void cache_free_direct(struct cache *c, void *obj, const void *caller);
+bool cache_should_move(const void *p);
 
 /* ---- clear.c, stats.c; see <uslab/manage.h> ---- */
 int cache_clear(struct cache *c, const void *caller);
@@ -360,6 +380,13 @@ int cache_tune(struct cache *c, unsigned int limit, unsigned int batchcount, uns
 cold int cache_set_capacity(struct cache *c, unsigned int objects);
 /* For all caches of that name, as cache_set_debug_pattern(). How many; -ENOENT; -errno. */
 cold int cache_set_capacity_pattern(const char *pattern, unsigned int objects);
+
+/*
+ * ---- policy.c ----
+ *
+ * As uslab_cache_set_mempolicy() in <uslab/numa.h>; OS_POLICY_DEFAULT: it has none.
+ */
+cold int cache_set_policy(struct cache *c, const struct os_policy *policy);
 
 /* ---- kmalloc.c: the kernel's size classes (spec 5.6) ---- */
 int kmalloc_init(void);

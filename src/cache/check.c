@@ -12,8 +12,11 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/mobility/mobility.h"
+#include "cache/group/group.h"
 #include "cache/profile/profile.h"
 #include "debug/pages/blocks.h"
+#include "page/ext.h"
 
 static void heap_check(const struct engine_heap *heap)
 {
@@ -31,6 +34,7 @@ static void check_watch(const struct cache *c)
 	      (c->engine.debug && cache_marks_behind(c)));
 	CHECK(!(c->watch & WATCH_PAST_FRONT) == !(c->front.closed & FRONT_CLOSED));
 	CHECK(!(c->watch & WATCH_TAGS_CLOSED) || c->watch & WATCH_TAGS);
+	CHECK(!(c->watch & WATCH_GROUPS_CLOSED) || c->watch & WATCH_GROUPS);
 	CHECK(c->engine.debug || !(c->watch & (WATCH_ROUTE | WATCH_DEBUG)));
 	CHECK(!(c->watch & WATCH_DEBUG) || (c->engine.debug->flags && c->engine.debug->layout));
 }
@@ -52,10 +56,13 @@ void cache_check_all(void)
 		c->engine.ops->check(&c->engine);
 	}
 	lent_check();
+	mobility_check();
 	grace_check();
 	cache_heaps_each(heap_check);
 	blocks_check();
 	profile_check();
+	group_check();
+	page_ext_check();
 	cache_unlock();
 	instrument_leave();
 }

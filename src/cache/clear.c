@@ -9,46 +9,26 @@
  * Locks:      cache_lock while slabs are looked for, so that none is freed meanwhile by a shrink;
  *             objects are freed without it. The caller guarantees that no other thread uses the
  *             cache.
- * Flow:       called by api/manage_api.c; calls the engine's walk_slab, free.c, shrink.c and
+ * Flow:       called by api/manage_api.c; calls live.c, free.c, shrink.c and
  *             cache/grace/.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/atomic.h"
 #include "cache/grace/grace.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/live.h"
 #include "page/nested.h"
 #include "page/page.h"
 
 #define BATCH 64 /* objects that are freed at once */
 
-/* The objects in use of a slab: start + i * stride for each bit i. */
-struct used {
-	char *start;
-	size_t stride;
-	unsigned int end; /* behind the last bit */
-	uint64_t word[(SLAB_MAX_OBJECTS + 64) / 64];
-};
-
-static void note_used(void *slab, void *obj, void *arg)
-{
-	struct used *used = arg;
-	size_t offset = (size_t)((char *)obj - (char *)slab);
-	size_t i = offset / used->stride;
-
-	used->start = (char *)slab + offset % used->stride;
-	used->end = (unsigned int)i + 1;
-	used->word[i / 64] |= 1ull << (i % 64);
-}
-
 /* Objects of the next slab that has some, from page *at on. false: there is none. */
-static bool next_used_locked(struct cache *c, unsigned long *at, struct used *used)
+static bool next_used_locked(struct cache *c, unsigned long *at, struct live_objects *used)
 {
 	const unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
 
-	memset(used->word, 0, sizeof(used->word));
 	used->end = 0;
 	while (!used->end && *at < nr_pages) {
 		struct page *page = page_at((*at)++);
@@ -57,22 +37,22 @@ static bool next_used_locked(struct cache *c, unsigned long *at, struct used *us
 		    load_relaxed(&page->engine) != &c->engine)
 			continue;
 		*at += page->nr_pages - 1;
-		used->stride = page->layout->stride;
-		c->engine.ops->walk_slab(&c->engine, page, note_used, used);
+		live_read(c, page, used);
 	}
 	return used->end;
 }
 
 /* But those that lie in lent sheaves: they are free already. */
-static void free_used(struct cache *c, const struct used *used, bool lent, const void *caller)
+static void free_used(struct cache *c, const struct live_objects *used, bool lent,
+		      const void *caller)
 {
 	void *objs[BATCH];
 	unsigned int n = 0;
+	unsigned int i = 0;
+	void *obj;
 
-	for (unsigned int i = 0; i < used->end; i++) {
-		void *obj = used->start + i * used->stride;
-
-		if (!(used->word[i / 64] >> (i % 64) & 1) || (lent && lent_holds(obj)))
+	while ((obj = live_next(used, &i))) {
+		if (lent && lent_holds(obj))
 			continue;
 		objs[n++] = obj;
 		if (n == BATCH) {
@@ -98,7 +78,7 @@ static int drain(struct cache *c)
 	return ret;
 }
 
-static bool next_used(struct cache *c, unsigned long *at, struct used *used)
+static bool next_used(struct cache *c, unsigned long *at, struct live_objects *used)
 {
 	bool found;
 
@@ -111,7 +91,7 @@ static bool next_used(struct cache *c, unsigned long *at, struct used *used)
 int cache_clear(struct cache *c, const void *caller)
 {
 	bool lent = lent_sum(c).objects;
-	struct used used;
+	struct live_objects used;
 	unsigned long at = 0;
 	int ret;
 

@@ -6,8 +6,8 @@
  * Data:       none of its own.
  * Invariants: a cache is registered only when front and engine are ready.
  * Locks:      cache_lock, over the whole creation.
- * Flow:       called by api/cache_api.c, kmalloc.c, rows.c and malloc/init.c; calls merge.c,
- *             registry.c, the front's and the engine's init.
+ * Flow:       called by api/cache_api.c, kmalloc.c, rows.c, malloc/group.c and malloc/init.c; calls
+ *             merge.c, registry.c, the front's and the engine's init.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,9 +17,11 @@
 #include "base/bits.h"
 #include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
+#include "cache/group/group.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
 #include "cache/profile/profile.h"
+#include "engine/limit.h"
 #include "os/process/die.h"
 #include "page/meta.h"
 #include "page/pcp.h"
@@ -231,12 +233,14 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 		copy_name(c->name, spec->name);
 		c->flags = spec->flags;
 		c->refcount = 1;
+		group_begin_locked(c);
 		c->capacity = (uint16_t)spec->capacity;
 		c->useroffset = spec->useroffset;
 		c->usersize = spec->flags & SLAB_KMALLOC ? spec->size : spec->usersize;
 		if (spec->id && spec->front == &front_none_ops)
 			c->takes_blocks = spec->engine->heap;
-		c->alone = spec->reclaim != NULL;
+		c->alone = spec->reclaim != NULL || spec->limit;
+		engine_limits[id] = (struct engine_limit){ .most = spec->limit };
 		c->handle = percpu_handle(id);
 		ret = pressure_add_locked(c, spec);
 		if (!ret)
@@ -253,6 +257,7 @@ static int create_locked(const struct cache_spec *spec, struct kmem_cache **hand
 	instrument_created_locked(c);
 	guard_created_locked(c);
 	profile_created_locked(c);
+	group_created_locked(c);
 	*handle = c->handle;
 	return 0;
 }

@@ -15,9 +15,11 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/mobility/mobility.h"
 #include "cache/pressure.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
+#include "engine/placement.h"
 #include "os/process/die.h"
 #include "page/meta.h"
 #include "page/nested.h"
@@ -96,6 +98,7 @@ static void free_cache(struct cache *c)
 	struct cache_alias *next;
 
 	kfence_cache_gone(&c->engine);
+	placement_set_policy(&c->engine, NULL);
 	instrument_destroyed_locked(c);
 	if (c->engine.debug)
 		debug_detach(&c->engine);
@@ -111,6 +114,7 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 	struct cache *c;
 
 	pressure_remove(cache_of(s));
+	mobility_remove(cache_of(s));
 	nested_settle(); /* objects that handlers freed are not in use */
 	c = cache_of(s);
 	if (c)

@@ -12,10 +12,14 @@
 #include "base/atomic.h"
 #include "cache/control/control.h"
 #include "cache/grace/grace.h"
+#include "cache/group/group.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
 #include "cache/mempool/elements.h"
+#include "cache/mobility/mobility.h"
 #include "cache/pressure.h"
+#include "cache/reclaim/ahead.h"
+#include "cache/reclaim/shrinker.h"
 #include "cache/profile/sites.h"
 #include "debug/pages/blocks.h"
 #include "debug/kfence/kfence.h"
@@ -49,6 +53,7 @@ static void each_lock(void (*act)(struct lock *l))
 
 	elements_each_lock(act); /* no other is taken under these, nor that of lent sheaves */
 	lent_each_lock(act);
+	groups_each_lock(act);	    /* they are held over metadata's */
 	grace_each_lock(act);	    /* it is held over metadata's and those of os/rcu/rcu.c */
 	array_limit_each_lock(act); /* it is held over depots' locks and the engines' */
 	/* cpuslab's locks are held over the CPUs' and over list_lock: first all fronts */
@@ -134,6 +139,9 @@ void cache_fork_child(void)
 	os_rseq_register_again();
 	realtime_forked();
 	pressure_forked();
+	shrinkers_forked();
+	reclaim_forked();
+	groups_forked();
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		if (!load_relaxed(&forked_alone))
@@ -141,6 +149,7 @@ void cache_fork_child(void)
 		control_discard();
 		return;
 	}
+	large_forked();
 	each_lock(lock_fork_child);
 	report_reset();
 	list_for_each(pos, &cache_list) {
@@ -149,6 +158,7 @@ void cache_fork_child(void)
 		/* a drain died with its thread */
 		store_relaxed(&f->closed, f->closed & ~(uint32_t)FRONT_DRAINING);
 	}
+	mobility_forked_locked();
 	control_discard();
 	lock_fork_child(&cache_lock);
 	os_rcu_fork_child();

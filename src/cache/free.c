@@ -9,11 +9,17 @@
  *             cache with watch bits. Polls the mailbox.
  */
 #include "base/bits.h"
+#include "cache/control/control.h"
+#include "cache/group/watched.h"
 #include "cache/object.h"
 #include "debug/report/report.h"
 
 void cache_free_polled(struct cache *c, void *obj, const void *caller)
 {
+	if (group_is_all(c)) {
+		group_cache_free(c, obj, caller);
+		return;
+	}
 	cache_poll_now();
 	if (load_acquire(&c->watch)) /* pairs with cache_watch_locked() */
 		cache_free_watched(c, obj, caller);
@@ -264,7 +270,8 @@ static const struct cache_call *free_of(const struct cache *c)
 
 	if (!cache_is_by_size(c))
 		return &of_cache;
-	return c->front.id >= USLAB_ID_KMALLOC ? &of_kmalloc : &of_malloc;
+	/* the drop-in has no kmalloc(), and the library no class of malloc() */
+	return control.can_sample ? &of_malloc : &of_kmalloc;
 }
 
 void cache_give_wrong(struct cache *c, void *p, const void *caller)

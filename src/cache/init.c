@@ -5,8 +5,8 @@
  * Data:       state: 0 nothing, 1 ready, negative errno failed.
  * Invariants: everything a fast path reads is in place before any handle exists.
  * Locks:      init_lock (unranked) for the first call; later calls read state only.
- * Flow:       called by api/ and malloc/ before anything else; calls the init of each floor, lowest
- *             first. May run before any constructor and before main.
+ * Flow:       called by api/, malloc/ and group/public.c before anything else; calls the init of
+ *             each floor, lowest first. May run before any constructor and before main.
  */
 #include <errno.h>
 
@@ -15,7 +15,9 @@
 #include "cache/instrument/instrument.h"
 #include "cache/debug/guard.h"
 #include "cache/internal.h"
+#include "cache/mobility/mobility.h"
 #include "cache/profile/profile.h"
+#include "cache/reclaim/ahead.h"
 #include "debug/report/mistake.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
@@ -23,6 +25,7 @@
 #include "os/process/filter.h"
 #include "os/lock/fork.h"
 #include "os/cpu/rseq.h"
+#include "os/memory/policy.h"
 #include "os/memory/resident.h"
 #include "page/arena.h"
 #include "page/buddy.h"
@@ -78,10 +81,13 @@ static int init_floors(void)
 	mistake_listen();
 	front_stop_words(USLAB_ID_NONE); /* page class 0 means no cache: its word always misses */
 	percpu_set_stats(cache_defaults.stats);
+	os_policy_read_kernel();
 	os_env_pairs("USLAB_CONF", &reader);
 	ret = cache_defaults.hardened ? arena_keep_used() : 0;
 	if (ret)
 		return ret;
+	if (cache_defaults.purge_lazily && buddy_purge_lazily())
+		os_say("USLAB_CONF: purge: no memory for its bits, free pages go back at once");
 	start_realtime(cache_defaults.realtime_bytes);
 	set_failslab(os_env("USLAB_FAILSLAB"));
 	instrument_init();
@@ -139,6 +145,10 @@ void cache_start_threads(void)
 		os_say("USLAB_CONF: reap: no thread could be made for it");
 	if (cache_defaults.control_ms && control_start(cache_defaults.control_ms))
 		os_say("USLAB_CONF: control: no thread could be made for it");
+	if (mobility_start())
+		os_say("USLAB_CONF: defrag: no thread could be made for it");
+	if (reclaim_start())
+		os_say("USLAB_CONF: reclaim: no thread could be made for it");
 	if (guard_start_thread())
 		os_say("USLAB_CONF: kfence.interval: no thread could be made for it");
 }

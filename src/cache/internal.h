@@ -26,14 +26,17 @@ enum cache_partition {
 struct cache_defaults {
 	const struct engine_ops *engine;
 	const struct front_ops *front;
-	unsigned int reap_ms;	 /* time between two rounds of reaping; 0: no reaping */
-	size_t realtime_bytes;	 /* that are made ready ahead; 0: none, see page/realtime.h */
-	unsigned int control_ms; /* between two polls of the mailbox; 0: no thread polls */
+	unsigned int reap_ms;	     /* time between two rounds of reaping; 0: no reaping */
+	size_t realtime_bytes;	     /* that are made ready ahead; 0: none, see page/realtime.h */
+	unsigned int control_ms;     /* between two polls of the mailbox; 0: no thread polls */
+	unsigned int defrag_percent; /* of partial slabs, see mobility/auto.c; 0: off */
+	unsigned int defrag_share;   /* percent of a CPU */
 	enum cache_partition partition;
 	bool no_merge;
 	bool hardened;
 	bool randomised;
 	bool stats;
+	bool purge_lazily; /* free pages: see buddy_purge_lazily() */
 };
 
 extern struct lock cache_lock;
@@ -62,6 +65,7 @@ bool cache_add_front_rule(const char *pattern, const char *name);
 /* "6.18" or "7.0": what the name "sheaves" means from now on. false: neither. */
 bool cache_set_era(const char *era);
 bool cache_add_capacity_rule(const char *pattern, unsigned int capacity);
+bool cache_add_limit_rule(const char *pattern, unsigned long pages);
 
 /* As a shell's pattern: * is any text, ? any one character. */
 bool cache_pattern_matches(const char *pattern, const char *name);
@@ -69,6 +73,11 @@ bool cache_pattern_matches(const char *pattern, const char *name);
 /* topology.c: the option of that name, read before everything else; was this value accepted? */
 void cache_make_topology(void);
 bool cache_topology_is(const char *value);
+/* The options topology.distance and topology.memory; name: behind the point. */
+bool cache_set_distance(const char *name, const char *value);
+bool cache_set_node_memory(const char *name, const char *value);
+/* The option mempolicy. */
+bool cache_set_mempolicy(const char *value);
 
 /* Do kfree() or free() find the cache by address? Objects of debug slabs never on a hit path. */
 static inline bool cache_is_by_address(const struct cache *c)
@@ -90,6 +99,8 @@ void cache_register_locked(struct cache *c);
 void cache_unregister_locked(struct cache *c);
 /* Does one of the names that it ever had, or its id, match the pattern? */
 bool cache_matches_locked(const struct cache *c, const char *pattern);
+/* The same for several: strings one after the other, up to an empty one or size bytes. */
+bool cache_matches_any_locked(const struct cache *c, const char *patterns, size_t size);
 
 /* ---- mark.c ---- */
 
@@ -116,11 +127,11 @@ bool cache_no_higher_order(void);
 int cache_route_locked(struct cache *c);
 
 /*
- * From now on each free of an object of the cache takes the slow paths, or (off) may be a hit
- * again. Of caches whose inline frees could be hits the front is closed, but if they were made
- * while profiling was on.
+ * bit: WATCH_TAGS or WATCH_GROUPS. From now on each free of an object of the cache takes the slow
+ * paths, or (off) may be a hit again. Of caches whose inline frees could be hits the front is
+ * closed, but if they were made while profiling was on, or there were groups.
  */
-cold void cache_watch_tags_locked(struct cache *c, bool on);
+cold void cache_watch_frees_locked(struct cache *c, unsigned int bit, bool on);
 
 /* ---- debug.c ---- */
 

@@ -71,12 +71,14 @@ bool cache_marks_behind(const struct cache *c)
  * The inline hit paths need a place in the object where nothing else lies. kmalloc() has its own,
  * constant one, and frees by address read no bytes of objects whose class has no magic. Guarded
  * objects may end where their page does. Hardened caches have no inline hit path, nor have caches
- * that are made while profiling is on: their frees can look at each object, and the front works.
+ * that are made while profiling is on, or for objects that are charged to groups: their frees can
+ * look at each object, and the front works.
  */
 void cache_place_mark_locked(struct cache *c)
 {
 	bool by_size = cache_is_by_size(c);
-	bool profiled = uslab_mem_profiling_on && !cache_is_by_address(c);
+	bool profiled = !cache_is_by_address(c) &&
+			(uslab_mem_profiling_on || c->watch & WATCH_GROUPS);
 
 	c->engine.mark = mark_offset(&c->engine, by_size);
 	if (by_size && !profiled && !used_are_kept() && c->engine.size >= sizeof(void *))
@@ -93,7 +95,7 @@ static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;
 
-	if (c->watch & WATCH_TAGS || e->mark != USLAB_MARK_OFFSET ||
+	if (c->watch & (WATCH_TAGS | WATCH_GROUPS) || e->mark != USLAB_MARK_OFFSET ||
 	    c->front.ops != &front_array_ops || e->layout->colour_off)
 		return 0;
 	return UINT64_MAX / e->size + 1;
@@ -105,6 +107,8 @@ void cache_check_frees_locked(struct cache *c)
 		return;
 	/* without a mask no run of frees is a hit, without a magic no single one */
 	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
-		      c->watch & WATCH_TAGS ? 0 : (PAGE_SIZE << c->engine.layout->order) - 1);
+		      c->watch & (WATCH_TAGS | WATCH_GROUPS)
+			      ? 0
+			      : (PAGE_SIZE << c->engine.layout->order) - 1);
 	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
 }

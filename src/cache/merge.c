@@ -70,7 +70,7 @@ struct cache *cache_find_mergeable_locked(const struct cache_spec *spec)
 	unsigned int align = cache_calculate_alignment(spec->flags, spec->align, size);
 
 	if (cache_defaults.no_merge || spec->no_merge || spec->usersize || spec->ctor ||
-	    spec->reclaim || spec->engine->heap || (spec->flags & SLAB_NEVER_MERGE))
+	    spec->reclaim || spec->limit || spec->engine->heap || (spec->flags & SLAB_NEVER_MERGE))
 		return NULL;
 	size = ALIGN_UP(size, align);
 	for (struct list_head *pos = cache_list.prev; pos != &cache_list; pos = pos->prev) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/pressure.c - calls the program back when memory is short (libumem: reclaim, nofail)
+ * cache/pressure.c - makes room when memory is short: calls the program back (libumem: reclaim,
+ * nofail; the kernel: shrinkers), and shrinks caches
  *
- * Why:        docs/adr/0047.
+ * Why:        docs/adr/0047, docs/adr/0063.
  * Data:       the reclaim callbacks of caches; the hook that is asked before memory is refused.
  * Invariants: a callback is in the list from the creation of its cache to the start of its
  *             destruction; running counts the threads that are in it.
  * Locks:      cache_lock guards list and hook. Callbacks run without it, or any other.
- * Flow:       called by cache/ and api/manage_api.c; calls shrink.c.
+ * Flow:       called by cache/, api/manage_api.c and malloc/slow.c; calls shrink.c,
+ *             reclaim/shrinker.c.
  *
  * A walk calls each callback once: it takes a number, and looks from the start of the list, after
  * each call, for one that no walk of that number or a later one has called. So callbacks may create
@@ -18,8 +20,10 @@
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "cache/internal.h"
-#include "os/process/process.h"
+#include "base/bits.h"
+#include "cache/callback.h"
+#include "cache/reclaim/shrinker.h"
+#include "engine/limit.h"
 #include "page/meta.h"
 
 struct reclaimer {
@@ -39,9 +43,6 @@ static struct {
 	void *arg;
 	uintptr_t running; /* threads that are in it; atomic */
 } hook;
-
-/* What this thread runs: the running of a callback, or of the hook; NULL: neither. */
-static __thread uintptr_t *inside __attribute__((tls_model("initial-exec")));
 
 /* ---- reclaim ---- */
 
@@ -68,40 +69,21 @@ static struct reclaimer *next_locked(const struct cache *c, uint64_t walk)
 	return NULL;
 }
 
-static void enter_locked(uintptr_t *running)
-{
-	fetch_add(running, 1);
-	inside = running;
-	lock_release(&cache_lock);
-}
-
-static void leave(uintptr_t *running)
-{
-	inside = NULL;
-	__atomic_fetch_sub(running, 1, __ATOMIC_RELEASE); /* pairs with wait_for() */
-}
-
-static void wait_for(const uintptr_t *running)
-{
-	while (inside != running && load_acquire(running)) /* pairs with leave() */
-		os_yield();
-}
-
 void pressure_reclaim(const struct cache *c)
 {
 	struct reclaimer *r;
 	uint64_t walk;
 
 	/* without the lock: a callback that comes just now is too late */
-	if (inside || load_relaxed(&reclaimers.next) == &reclaimers)
+	if (callback_inside || load_relaxed(&reclaimers.next) == &reclaimers)
 		return;
 	lock_acquire(&cache_lock);
 	walk = ++walks;
 	while ((r = next_locked(c, walk))) {
 		r->walk = walk;
-		enter_locked(&r->running);
+		callback_enter_locked(&r->running);
 		r->reclaim(r->arg);
-		leave(&r->running);
+		callback_leave(&r->running);
 		lock_acquire(&cache_lock);
 	}
 	cache_unlock();
@@ -142,7 +124,7 @@ void pressure_remove(const struct cache *c)
 	cache_unlock();
 	if (!r)
 		return;
-	wait_for(&r->running);
+	callback_wait(&r->running);
 	meta_free(r, sizeof(*r));
 }
 
@@ -154,12 +136,12 @@ void pressure_set_hook(uslab_oom_hook call, void *arg)
 	store_relaxed(&hook.call, call);
 	hook.arg = arg;
 	cache_unlock();
-	wait_for(&hook.running);
+	callback_wait(&hook.running);
 }
 
 static bool may_ask(gfp_t gfp)
 {
-	return load_relaxed(&hook.call) && !inside && gfp & __GFP_DIRECT_RECLAIM &&
+	return load_relaxed(&hook.call) && !callback_inside && gfp & __GFP_DIRECT_RECLAIM &&
 	       !(gfp & __GFP_NORETRY);
 }
 
@@ -176,18 +158,49 @@ static bool ask(const struct pressure *p)
 		cache_unlock();
 		return false;
 	}
-	enter_locked(&hook.running);
+	callback_enter_locked(&hook.running);
 	again = call(p->size, p->wanted, arg);
-	leave(&hook.running);
+	callback_leave(&hook.running);
 	return again;
+}
+
+/* By the kernel's priorities: first few objects, then more, at last all, as long as it helps. */
+static const unsigned char priorities[] = { 6, 3, 0 };
+#define MOST_ROUNDS 16u
+
+/*
+ * Shrinkers free objects, then caches give their pages back: the one whose limit was met, else all.
+ * Is it worth to do that once more, if the next attempt fails?
+ */
+static bool make_room(struct pressure *p)
+{
+	bool may_run = shrinkers_may_run(p->wanted);
+	unsigned int round = MIN(p->round, (unsigned int)ARRAY_SIZE(priorities) - 1);
+	unsigned long freed = shrinkers_run(p->wanted, priorities[round]);
+
+	if (p->cache && engine_limit_is_met(&p->cache->engine))
+		cache_shrink(p->cache);
+	else
+		cache_shrink_all();
+	p->round++;
+	return may_run && !(p->wanted & __GFP_NORETRY) && p->round < MOST_ROUNDS &&
+	       (freed || p->round < ARRAY_SIZE(priorities));
+}
+
+/* It fails. */
+static bool give_up(const struct pressure *p)
+{
+	if (p->cache && engine_limit_is_met(&p->cache->engine))
+		fetch_add(&engine_limits[p->cache->engine.id].refused, 1);
+	return false;
 }
 
 bool pressure_again(struct pressure *p)
 {
 	switch (p->state) {
 	case PRESSURE_FAILED:
-		cache_shrink_all();
-		p->state = may_ask(p->wanted) ? PRESSURE_SHRUNK : PRESSURE_LAST;
+		if (!make_room(p))
+			p->state = may_ask(p->wanted) ? PRESSURE_SHRUNK : PRESSURE_LAST;
 		break;
 	case PRESSURE_SHRUNK:
 		if (ask(p))
@@ -196,7 +209,7 @@ bool pressure_again(struct pressure *p)
 			p->state = PRESSURE_LAST;
 		break;
 	default:
-		return false;
+		return give_up(p);
 	}
 	p->gfp = p->state == PRESSURE_LAST ? p->wanted : p->wanted | __GFP_NOWARN;
 	return true;
@@ -208,10 +221,7 @@ void pressure_forked(void)
 {
 	struct list_head *pos;
 
-	store_relaxed(&hook.running, inside == &hook.running);
-	list_for_each(pos, &reclaimers) {
-		struct reclaimer *r = list_entry(pos, struct reclaimer, list);
-
-		store_relaxed(&r->running, inside == &r->running);
-	}
+	callback_forked(&hook.running);
+	list_for_each(pos, &reclaimers)
+		callback_forked(&list_entry(pos, struct reclaimer, list)->running);
 }

@@ -6,7 +6,7 @@
  * Data:       struct pressure, of an allocation that has failed, between its attempts.
  * Invariants: see pressure.c.
  * Locks:      `_locked`: cache_lock; the others: no lock may be held.
- * Flow:       called by cache/ and api/manage_api.c.
+ * Flow:       called by cache/, api/manage_api.c and malloc/slow.c.
  */
 #ifndef CACHE_PRESSURE_H
 #define CACHE_PRESSURE_H
@@ -14,9 +14,11 @@
 #include "cache/cache.h"
 
 struct pressure {
-	gfp_t wanted; /* set by the caller */
-	size_t size;  /* bytes of the request; likewise */
-	gfp_t gfp;    /* of the next attempt */
+	gfp_t wanted;	     /* set by the caller */
+	size_t size;	     /* bytes of the request; likewise */
+	struct cache *cache; /* that is to have the object; NULL: none; likewise */
+	gfp_t gfp;	     /* of the next attempt */
+	unsigned int round;  /* so often room was made */
 	enum { PRESSURE_FAILED, PRESSURE_SHRUNK, PRESSURE_LAST } state;
 };
 

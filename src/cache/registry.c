@@ -99,7 +99,7 @@ bool cache_matches_locked(const struct cache *c, const char *pattern)
 	return *pattern == ':' && cache_pattern_matches(pattern, id);
 }
 
-static bool matches_any(const struct cache *c, const char *patterns, size_t size)
+bool cache_matches_any_locked(const struct cache *c, const char *patterns, size_t size)
 {
 	const char *end = patterns + size;
 
@@ -120,7 +120,7 @@ void cache_each_locked(const char *patterns, size_t size,
 		struct cache *c = list_entry(pos, struct cache, list);
 		long ret;
 
-		if (!matches_any(c, patterns, size))
+		if (!cache_matches_any_locked(c, patterns, size))
 			continue;
 		ret = act(c, arg);
 		result->matched++;

@@ -13,6 +13,7 @@
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
+#include "cache/mobility/mobility.h"
 #include "debug/kfence/kfence.h"
 
 /* Of new slabs. */
@@ -23,6 +24,18 @@ static const struct slab_layout *layout_of(const struct cache *c)
 	const struct slab_layout *layout = debugged ? load_acquire(&e->debug->layout) : NULL;
 
 	return layout ? layout : e->layout; /* pairs with debug_set_flags() */
+}
+
+static void fill_moves(const struct cache *c, struct kmem_cache_statistics *stats)
+{
+	const struct mobility *m = mobility_find_locked(c);
+	struct mobility_counters none = { 0 };
+	const struct mobility_counters *counters = m ? &m->counters : &none;
+
+	stats->defrag_slabs = load_relaxed(&counters->slabs);
+	stats->defrag_bytes = load_relaxed(&counters->bytes);
+	stats->defrag_moved = load_relaxed(&counters->moved);
+	stats->defrag_refused = load_relaxed(&counters->refused);
 }
 
 static void fill(struct cache *c, struct kmem_cache_statistics *stats)
@@ -42,6 +55,7 @@ static void fill(struct cache *c, struct kmem_cache_statistics *stats)
 	stats->slab_bytes = e.slab_bytes + guarded.pages * PAGE_SIZE;
 	free = e.free_objects + guarded.pages - guarded.inuse + stats->objects_lent +
 	       c->front.ops->held(&c->front);
+	fill_moves(c, stats);
 	/* they are counted one after the other */
 	stats->objects_free = free < stats->total_objects ? free : stats->total_objects;
 	stats->objects = stats->total_objects - stats->objects_free;

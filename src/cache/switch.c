@@ -5,8 +5,9 @@
  * Data:       none.
  * Invariants: the front is closed while a bit of WATCH_CLOSED is set.
  * Locks:      cache_lock; alloc and free go on meanwhile.
- * Flow:       called by debug.c, failslab.c, instrument.c, guard.c and profile.c; calls
- *             debug_attach(), the front. debug.c has the order of the steps, and why each is right.
+ * Flow:       called by debug.c, defrag.c, failslab.c, instrument.c, guard.c, group/, mobility.c
+ *             and profile.c; calls debug_attach(), the front. debug.c has the order of the steps,
+ *             and why each is right.
  */
 #include "base/atomic.h"
 #include "cache/internal.h"
@@ -28,7 +29,7 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 
 	if (after && !before) {
 		set_watch(c, WATCH_PAST_FRONT);
-		cache_verify_frees_locked(c, true);
+		cache_verify_frees_locked(c, bit != WATCH_MOVES); /* that must not take long */
 		front_close(&c->front);
 		cache_verify_frees_locked(c, false);
 	}
@@ -47,17 +48,18 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
  * By address: no class has a magic then, and the front stays open. By handle: if the words are the
  * inline ones of the array front, inline frees push without a look at the object's page.
  */
-void cache_watch_tags_locked(struct cache *c, bool on)
+void cache_watch_frees_locked(struct cache *c, unsigned int bit, bool on)
 {
 	bool is_hit = !cache_is_by_address(c) && c->front.ops == &front_array_ops &&
 		      percpu_is_inline(c->front.id);
 
 	if (on)
-		set_watch(c, WATCH_TAGS);
+		set_watch(c, bit);
 	if (is_hit)
-		cache_watch_locked(c, WATCH_TAGS_CLOSED, on);
+		cache_watch_locked(c, bit == WATCH_TAGS ? WATCH_TAGS_CLOSED : WATCH_GROUPS_CLOSED,
+				   on);
 	if (!on)
-		clear_watch(c, WATCH_TAGS);
+		clear_watch(c, bit);
 	cache_check_frees_locked(c);
 }
 

@@ -7,13 +7,15 @@
  *             never by the bits, which may have changed since it was allocated.
  * Locks:      none held here. Bits are read once at the start of an allocation; if they change
  *             meanwhile, it is still right to go by the old ones (debug.c says why).
- * Flow:       called by alloc.c, array.c, free.c, kmalloc.c, lent.c, nolock.c, malloc/debug.c and
- *             malloc/slow.c for caches whose watch is not 0; calls failslab.c, debug/, the front
- *             or past it the engine, instrument.c.
+ * Flow:       called by alloc.c, array.c, evacuate.c, free.c, kmalloc.c, lent.c, nolock.c,
+ *             malloc/debug.c, malloc/group.c and malloc/slow.c for caches whose watch is not 0;
+ *             calls failslab.c,
+ *             debug/, the front or past it the engine, instrument.c.
  */
 #include "base/bits.h"
 #include "cache/debug/failslab.h"
 #include "cache/grace/grace.h"
+#include "cache/group/watched.h"
 #include "cache/lent.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
@@ -93,7 +95,9 @@ static void *take_guarded(const struct request *r)
 /* As alloc.c: after a failure pressure.c makes room, and the call is repeated. */
 static cold void *take_again(struct request *r)
 {
-	struct pressure p = { .wanted = r->gfp, .size = load_relaxed(&r->c->engine.object_size) };
+	struct pressure p = { .wanted = r->gfp,
+			      .size = load_relaxed(&r->c->engine.object_size),
+			      .cache = r->c };
 	void *obj = NULL;
 
 	while (!obj && pressure_again(&p)) {
@@ -202,6 +206,17 @@ static void *alloc(struct request *r)
 	return obj;
 }
 
+/* What was allocated is charged to the thread's group, or goes back. */
+static void *charge(struct request *r, void *obj)
+{
+	uint32_t id = r->watch & WATCH_GROUPS ? group_for(r->c, r->gfp) : GROUP_NONE;
+
+	if (likely(!id || !obj) || group_add(id, r->c, obj, group_charge_of(r->gfp)))
+		return obj;
+	cache_free_watched(r->c, obj, r->caller);
+	return NULL;
+}
+
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	struct request r = {
@@ -213,7 +228,7 @@ void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, con
 		.caller = caller,
 	};
 
-	return alloc(&r);
+	return group_is_all(c) ? group_cache_alloc(c, gfp, node) : charge(&r, alloc(&r));
 }
 
 void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_t gfp,
@@ -229,7 +244,7 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 		.sample = sample,
 	};
 
-	return alloc(&r);
+	return charge(&r, alloc(&r));
 }
 
 unsigned int cache_alloc_array_watched(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
@@ -300,6 +315,8 @@ void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sh
 	hand_out(&r, obj);
 	instrument_leave();
 	instrument_alloc(c, obj, 0, gfp, NUMA_NO_NODE, caller);
+	if (r.watch & WATCH_GROUPS && group_for(c, gfp) && !inside) /* it cannot fail */
+		group_add(group_current, c, obj, GROUP_CHARGE_FORCED);
 	return obj;
 }
 
@@ -355,6 +372,7 @@ static void free_plain(struct cache *c, const struct page *page, void *obj, cons
 	if (!cache_receive(c, obj, caller))
 		return;
 	profile_drop(c, obj);
+	group_drop(c, obj);
 	if (load_acquire(&c->watch) & WATCH_PAST_FRONT) /* pairs with cache_watch_locked() */
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	else
@@ -388,12 +406,14 @@ static void free_guarded(struct cache *c, const struct page *page, void *obj, co
 	if (page->engine != &c->engine)
 		say_foreign(c, container_of(page->engine, struct cache, engine), obj);
 	profile_drop(c, obj);
+	group_drop(c, obj);
 	kfence_free(obj, caller);
 }
 
 static void free_debug(struct cache *c, void *obj, const void *caller)
 {
 	profile_drop(c, obj);
+	group_drop(c, obj);
 	debug_free(&c->engine, obj, caller);
 }
 
@@ -401,6 +421,10 @@ void cache_free_watched(struct cache *c, void *obj, const void *caller)
 {
 	struct page *page = page_head_of(obj);
 
+	if (group_is_all(c)) {
+		group_cache_free(c, obj, caller);
+		return;
+	}
 	instrument_free(c, obj, caller);
 	instrument_enter();
 	if (unlikely(kfence_is_object(page)))

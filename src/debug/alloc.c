@@ -13,8 +13,9 @@
 #include "debug/report/report.h"
 #include "debug/slab.h"
 #include "engine/mistake.h"
+#include "engine/placement.h"
 #include "engine/slub/slub.h"
-#include "os/cpu/cpu.h"
+#include "os/cpu/nodes.h"
 
 /*
  * A constructor that writes behind its object damages each new slab: no more than these are tried.
@@ -113,7 +114,7 @@ static void *alloc_from_others(struct engine *e, unsigned int first, const struc
 	void *obj = NULL;
 
 	for (unsigned int i = 1; !obj && i < d->nr_nodes; i++) {
-		struct engine_node *node = d->node[(first + i) % d->nr_nodes];
+		struct engine_node *node = d->node[os_nodes.order[first][i]];
 
 		if (load_relaxed(&node->nr_partial) > load_relaxed(&d->min_partial))
 			obj = alloc_from_partial(e, node, r);
@@ -167,7 +168,9 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 	CHECK(layout);
 	if (node >= 0 && (unsigned int)node >= d->nr_nodes)
 		node = -1; /* spec 4.8a */
-	first = node >= 0 ? (unsigned int)node : os_current_node();
+	if (placement_refuses(e, gfp, node))
+		return NULL;
+	first = placement_search(e, d->nr_nodes, node);
 	debug_request_init(&r, e, layout, caller, size);
 	engine_count(e, ALLOC_SLOWPATH);
 	obj = alloc_from_partial(e, d->node[first], &r);
@@ -181,7 +184,7 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 static struct page *try_new_slab(struct engine *e, const struct slab_layout *layout,
 				 unsigned int node)
 {
-	struct page *slab = engine_try_pages(layout, node);
+	struct page *slab = engine_try_pages(e, layout, node);
 
 	if (slab)
 		debug_slab_open(e, layout, slab);

@@ -10,6 +10,7 @@
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"
+#include "engine/placement.h"
 #include "engine/stats.h"
 #include "engine/typesafe.h"
 
@@ -51,11 +52,17 @@ void debug_slab_open(struct engine *e, const struct slab_layout *layout, struct 
 
 struct page *debug_slab_new(struct engine *e, const struct slab_layout *layout, gfp_t gfp, int node)
 {
-	struct page *slab = engine_get_pages(e, layout, gfp, node);
+	struct page *slab;
 
-	if (slab)
+	while ((slab = engine_get_pages(e, layout, gfp, node))) {
 		debug_slab_open(e, layout, slab);
-	return slab;
+		if (likely(placement_keeps(e, slab)))
+			return slab;
+		engine_node_sub(debug_node_of(slab), debug_capacity(slab), 1ul << slab->order);
+		slab->next = NULL;
+		debug_slab_free_list(e, slab);
+	}
+	return NULL;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

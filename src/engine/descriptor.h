@@ -52,6 +52,7 @@ static inline void engine_own_pages(struct engine *e, struct page *slab,
 	slab->lru.prev = NULL;
 	store_relaxed(&slab->engine, e);
 	store_relaxed(&slab->layout, layout);
+	store_relaxed(&slab->stamp, 0);
 }
 
 #endif /* ENGINE_DESCRIPTOR_H */

@@ -17,6 +17,7 @@
 #include <uslab/slab.h>
 
 struct engine;
+struct engine_evacuation;
 struct debug;
 struct lock;
 struct page;
@@ -227,6 +228,9 @@ struct engine_ops {
 	bool (*is_free)(struct engine *e, struct page *slab, const void *obj);
 
 	void (*stats)(struct engine *e, struct engine_stats *stats);
+
+	/* Optional (NULL: none can be): slabs are emptied, see evacuation.h. */
+	const struct engine_evacuation *evacuation;
 
 	/*
 	 * Optional (NULL): the front's queues move so many objects at once, on so many

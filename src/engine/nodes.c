@@ -10,12 +10,12 @@
 #include "engine/nodes.h"
 
 #include "base/bits.h"
+#include "engine/limit.h"
+#include "engine/placement.h"
 #include "engine/stats.h"
 #include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
 #include "page/buddy.h"
 #include "page/meta.h"
-#include "page/pcp.h"
 
 unsigned int engine_nr_nodes(void)
 {
@@ -32,16 +32,13 @@ unsigned int engine_first_node(unsigned int nr_nodes, int node)
 struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
 			      int node)
 {
-	bool thisnode = gfp & __GFP_THISNODE;
+	const struct os_place place = placement_next(e, gfp, node);
 	unsigned int order = layout->order;
-	struct page *page;
+	struct page *page = placement_pages(e, order, &place);
 
-	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: SLUB's policies are by slab */
-		node = (int)os_policy_node(os_current_node());
-	page = pcp_alloc(node, order, e->page_lists, thisnode);
 	if (!page && layout->min_order < order) {
 		order = layout->min_order;
-		page = pcp_alloc(node, order, e->page_lists, thisnode);
+		page = placement_pages(e, order, &place);
 		if (page)
 			engine_count(e, ORDER_FALLBACK);
 	}
@@ -50,14 +47,27 @@ struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout
 	return page;
 }
 
-struct page *engine_try_pages(const struct slab_layout *layout, unsigned int node)
+struct page *engine_try_block(const struct engine *e, unsigned int order, unsigned int node)
+{
+	struct page *page;
+
+	if (!engine_limit_take(e, 1ul << order))
+		return NULL;
+	page = buddy_try_alloc(node, order);
+	if (!page)
+		engine_limit_give(e, 1ul << order);
+	return page;
+}
+
+struct page *engine_try_pages(const struct engine *e, const struct slab_layout *layout,
+			      unsigned int node)
 {
 	unsigned int order = layout->order;
-	struct page *page = buddy_try_alloc(node, order);
+	struct page *page = engine_try_block(e, order, node);
 
 	if (!page && layout->min_order < order) {
 		order = layout->min_order;
-		page = buddy_try_alloc(node, order);
+		page = engine_try_block(e, order, node);
 	}
 	if (page)
 		page->order = (uint8_t)order;

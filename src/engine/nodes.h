@@ -6,7 +6,7 @@
  * Invariants: nr_partial is the length of partial. A slab that is on no list may be counted.
  * Locks:      list_lock (RANK_ENGINE) for both lists and nr_partial, which is also read without it,
  *             as a hint. The three totals are atomic.
- * Flow:       called by debug/ and engine/; calls page/.
+ * Flow:       called by debug/, engine/ and cache/reclaim/shrinker.c; calls page/.
  */
 #ifndef ENGINE_NODES_H
 #define ENGINE_NODES_H
@@ -25,6 +25,7 @@ struct engine_node {
 	unsigned long nr_slabs;	     /* atomic; debug: isolated ones included */
 	unsigned long total_objects; /* atomic */
 	unsigned long nr_pages;	     /* atomic; of all slabs */
+	unsigned long asked;	     /* atomic; questions since the last look, see slub/sparse.c */
 } __attribute__((aligned(CACHE_LINE)));
 
 /* Nodes that a cache has: those of the machine, at least one. */
@@ -42,8 +43,10 @@ unsigned int engine_first_node(unsigned int nr_nodes, int node);
 struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout, gfp_t gfp,
 			      int node);
 
-/* The same without waiting, of what that node has free now. */
-struct page *engine_try_pages(const struct slab_layout *layout, unsigned int node);
+/* The same without waiting, of what that node has free now; and a block of one order alone. */
+struct page *engine_try_pages(const struct engine *e, const struct slab_layout *layout,
+			      unsigned int node);
+struct page *engine_try_block(const struct engine *e, unsigned int order, unsigned int node);
 
 /* NULL: out of memory. */
 struct engine_node *engine_node_new(void);

@@ -15,6 +15,7 @@
 #define ENGINE_TYPESAFE_H
 
 #include "engine/engine.h"
+#include "engine/limit.h"
 #include "page/pcp.h"
 
 /* Bytes for it behind object_size, as in the kernel (spec 1.7). */
@@ -23,6 +24,7 @@
 /* Frees the pages of a slab, or has them wait. */
 static inline void engine_free_pages(const struct engine *e, struct page *slab)
 {
+	engine_limit_give(e, 1ul << slab->order);
 	if (unlikely(engine_is_typesafe(e)))
 		pcp_free_later(slab, slab->order, (enum pcp_kind)e->page_lists);
 	else

@@ -11,10 +11,10 @@
  *             (array_capacity.c); those that a miss owns may have another.
  *             Checked by array_check() on quiet caches.
  * Locks:      none held here; depot.lock and the engine's inside calls.
- * Flow:       called by array_bulk.c, array_capacity.c, array_limit.c, array_near.c, cache/watch.c
- *             and through front_array_ops; calls array_near.c, front/percpu.c, front/depot.c,
- *             engine->ops. Many objects at once: front/array_bulk.c; how many an array holds:
- *             front/array_capacity.c.
+ * Flow:       called by array_bulk.c, array_capacity.c, array_idle.c, array_limit.c, array_near.c,
+ *             array_remote.c, cache/watch.c and through front_array_ops; calls array_idle.c,
+ *             array_near.c, front/percpu.c, front/depot.c, engine->ops. Many objects at once:
+ *             front/array_bulk.c; how many an array holds: front/array_capacity.c.
  *
  * A miss works on a sheaf that it owns alone and then installs it in the word of whatever CPU it
  * runs on by then, taking the old one out in the same sequence. Ownership passes only through
@@ -24,13 +24,17 @@
  *   alloc miss: spare with objects | full sheaf of the depot | empty sheaf + engine refill
  *   free miss:  spare with space | exchange a full spare for an empty sheaf | flush a full one
  *
+ * On machines with several nodes a full sheaf gives its objects of other nodes away before it goes
+ * anywhere (array_remote.c), and stays if it had any.
+ *
  * Two sheaves per CPU, so that a program which allocates and frees around the boundary of one does
  * not exchange each time (Bonwick's magazines, USENIX 2001).
  *
  * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
- *   hit paths, swap, unstash:  sequences of that CPU, exclude one another
+ *   hit paths, swap, unstash, withdraw: sequences of that CPU, exclude one another
  *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->gate, and
- *                              unstash what it takes, so that it never stores over a stopped word
+ *                              unstash and withdraw what they take, so that they never store over a
+ *                              stopped word
  */
 #include "front/array_sheaf.h"
 
@@ -40,6 +44,7 @@
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
+#include "page/buddy.h"
 #include "page/meta.h"
 
 static struct depot *array_depot(struct front *f)
@@ -176,6 +181,8 @@ static void sheaf_put_empty(struct front *f, uintptr_t top)
 /* Any sheaf: to the depot if that has space, else its objects go back to their slabs. */
 static void sheaf_put(struct front *f, uintptr_t top)
 {
+	if (os_topology.nr_nodes > 1)
+		top = array_remote_sort(f, top);
 	if (sheaf_count(top)) {
 		if (depot_put_full(array_depot(f), top))
 			return;
@@ -251,6 +258,25 @@ uintptr_t sheaf_unstash(struct front *f)
 		if (!top || top == front_stop_word)
 			return 0;
 	} while (percpu_cmp2_store(cpu, spare, top, spare, top, 0));
+	return top;
+}
+
+/* The same of its array, whose word is stopped then; 0: it was. */
+uintptr_t sheaf_withdraw(struct front *f)
+{
+	uintptr_t *word;
+	uintptr_t top;
+	int cpu;
+
+	do {
+		cpu = percpu_cpu();
+		if (cpu < 0)
+			return 0;
+		word = percpu_word(f->id, cpu);
+		top = load_relaxed(word);
+		if (top == front_stop_word)
+			return 0;
+	} while (percpu_cmp2_store(cpu, word, top, word, top, front_stop_word));
 	return top;
 }
 
@@ -352,12 +378,18 @@ static void *array_alloc(struct front *f, gfp_t gfp, int node)
 
 /* ---- free ---- */
 
-/* An empty sheaf in exchange for a full one; 0: the depot is full, or there is no memory. */
+/* See array_sheaf.h. */
 uintptr_t sheaf_for_full(struct front *f, uintptr_t top)
 {
 	struct depot *d = array_depot(f);
-	uintptr_t other = depot_exchange_full(d, top);
+	uintptr_t other;
 
+	if (os_topology.nr_nodes > 1) {
+		top = array_remote_sort(f, top);
+		if (sheaf_room(top))
+			return top;
+	}
+	other = depot_exchange_full(d, top);
 	if (other) {
 		sheaf_prefetch(other);
 		return other;
@@ -389,7 +421,8 @@ static uintptr_t sheaf_with_room(struct front *f)
 
 static noinline void free_miss(struct front *f, void *obj)
 {
-	uintptr_t top = sheaf_with_room(f);
+	bool gone = unlikely(buddy_falls()) && array_give_up(f);
+	uintptr_t top = gone ? 0 : sheaf_with_room(f);
 
 	if (!top) {
 		f->engine->ops->flush(f->engine, &obj, 1);
@@ -462,13 +495,14 @@ void array_drain_depot(struct front *f, struct depot *d)
 		sheaf_delete(sheaf_flush(f, top));
 	while ((top = depot_get_empty(d)))
 		sheaf_delete(top);
+	array_remote_drain(f, d);
 }
 
 /*
- * Callers hold the registry lock: one drain at a time. Only with FRONT_CLOSED it matters that an
+ * One drain at a time: the registry lock. Only with FRONT_CLOSED it matters that an
  * install which began before is over; else it is as one that begins right after the drain.
  */
-static void array_drain(struct front *f)
+void array_drain(struct front *f)
 {
 	bool settle = f->closed & FRONT_CLOSED;
 
@@ -498,7 +532,8 @@ static unsigned long array_held(struct front *f)
 		held += word_count(f, load_relaxed(percpu_spare(f->id, cpu)));
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		held += load_relaxed(&f->depot[node].nr_objects);
+		held += load_relaxed(&f->depot[node].nr_objects) +
+			array_remote_held(&f->depot[node]);
 	return held;
 }
 
@@ -506,14 +541,25 @@ static void array_destroy(struct front *f)
 {
 	front_stop_words(f->id);
 	array_limit_forget(f);
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+		array_remote_destroy(&f->depot[node]);
 	meta_free(f->depot, os_topology.nr_nodes * sizeof(struct depot));
 	f->depot = NULL;
 }
 
 static void array_each_lock(struct front *f, void (*act)(struct lock *l))
 {
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
-		act(&f->depot[node].lock);
+	bool taking = act == lock_fork_prepare;
+
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
+		struct depot *d = &f->depot[node];
+
+		if (taking)
+			act(&d->lock);
+		array_remote_each_lock(d, act);
+		if (!taking)
+			act(&d->lock);
+	}
 }
 
 static void check_sheaf(struct front *f, uintptr_t top)
@@ -541,8 +587,10 @@ static void array_check(struct front *f)
 		check_sheaf(f, load_relaxed(percpu_word(f->id, cpu)));
 		check_sheaf(f, load_relaxed(percpu_spare(f->id, cpu)));
 	}
-	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
+	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		depot_check(&f->depot[node]);
+		array_remote_check(&f->depot[node], node);
+	}
 }
 
 const struct front_ops front_array_ops = {
@@ -556,6 +604,7 @@ const struct front_ops front_array_ops = {
 	.free_bulk = array_free_bulk,
 	.take_local = array_take_local,
 	.drain = array_drain,
+	.reap = array_reap,
 	.set_capacity = array_set_capacity,
 	.held = array_held,
 	.destroy = array_destroy,

@@ -126,6 +126,7 @@ static void renew_depots(struct front *f, unsigned int capacity)
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		array_limit_renew(&f->depot[node], &limits, &old);
 		array_drain_depot(f, &old);
+		array_remote_drain(f, &f->depot[node]);
 	}
 }
 

@@ -51,7 +51,10 @@ uintptr_t sheaf_flush(struct front *f, uintptr_t top);
 uintptr_t sheaf_get_empty(struct front *f);
 /* A sheaf with objects from the depot in exchange for the empty one `top` (or 0); 0: none. */
 uintptr_t sheaf_from_depot(struct front *f, uintptr_t top);
-/* An empty sheaf in exchange for a full one; 0: the depot is full, or there is no memory. */
+/*
+ * A sheaf with room in exchange for a full one, which may be the same, without its objects of other
+ * nodes; 0: the depot is full, or there is no memory.
+ */
 uintptr_t sheaf_for_full(struct front *f, uintptr_t top);
 /*
  * Makes a sheaf the CPU's array; the old array becomes the spare, the old spare goes to the depot.
@@ -61,12 +64,26 @@ void sheaf_install(struct front *f, uintptr_t top);
 void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
+/* Takes its array, whose word is stopped then; 0: it was. */
+uintptr_t sheaf_withdraw(struct front *f);
 /*
  * All CPUs' arrays go back to the engine, with closed set. settle: also those that an install puts
  * there which has looked at closed before. 0; -errno: not those of a CPU that could not be fenced.
  */
 int array_drain_cpus(struct front *f, bool settle);
 void array_drain_depot(struct front *f, struct depot *d);
+/* See struct front_ops. */
+void array_drain(struct front *f);
+
+/* ---- array_idle.c ---- */
+
+/*
+ * While the memory in use falls (buddy_falls()): what this CPU holds, and some of the depot, go
+ * back. true: nothing more is to be held.
+ */
+bool array_give_up(struct front *f);
+/* See struct front_ops: of a cache that nobody uses, all that CPUs and depots hold. */
+void array_reap(struct front *f, unsigned int cpu);
 
 /* ---- array_capacity.c: see struct front_ops ---- */
 int array_init(struct front *f, unsigned int capacity);
@@ -105,6 +122,21 @@ void array_limit_wait(void);
 void array_limit_renew(struct depot *d, const struct depot_limits *limits, struct depot *old);
 /* Before the depots of f are freed. */
 void array_limit_forget(struct front *f);
+
+/* ---- array_remote.c: objects of other nodes; for machines with several ---- */
+
+/* Takes those out of a sheaf that the caller owns, and sends them home. Returns the new top. */
+uintptr_t array_remote_sort(struct front *f, uintptr_t top);
+/* Those that wait in a depot go to their slabs. */
+void array_remote_drain(struct front *f, struct depot *d);
+/* See struct front_ops: what has waited since the last reap goes home. */
+void array_remote_reap(struct front *f, unsigned int cpu);
+/* How many wait. */
+unsigned long array_remote_held(const struct depot *d);
+/* None wait. */
+void array_remote_destroy(struct depot *d);
+void array_remote_each_lock(struct depot *d, void (*act)(struct lock *l));
+void array_remote_check(const struct depot *d, unsigned int local);
 
 /* ---- array_bulk.c: see struct front_ops ---- */
 unsigned int array_alloc_bulk(struct front *f, gfp_t gfp, unsigned int nr, void **p);

@@ -10,9 +10,9 @@
  *             by the address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
- * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_limit.c, array_near.c,
- *             array_sheaf.h, cache/debug/misuse.c, inspect/address.c and inspect/fronts.c; calls
- *             page/meta.c.
+ * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_idle.c, array_limit.c,
+ *             array_near.c, array_remote.c, array_sheaf.h, cache/debug/misuse.c, inspect/address.c
+ *             and inspect/fronts.c; calls page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -34,6 +34,14 @@
 #define DEPOT_LANES 8
 
 struct growth;
+
+/* Objects of one other node, on their way home: front/array_remote.c. */
+struct depot_remote {
+	struct lock lock;
+	uintptr_t top; /* of a sheaf with objects, 0: none; atomic */
+	uint32_t nr;   /* objects in it; read without the lock, and from outside */
+	bool touched;  /* some came since the last reap */
+};
 
 struct depot {
 	/* the first two cache lines have all that a put or a get reads and writes */
@@ -65,6 +73,9 @@ struct depot {
 	uint32_t near_epoch;   /* when there were more, or another CPU came */
 	uint32_t near_wait;    /* no more for so many epochs from then on */
 	uint32_t nr_exchanges; /* of scattered objects for neighbours, since start */
+	/* by node, the own one unused; NULL until the first such object comes, then const */
+	struct depot_remote *remote;
+	uint64_t seen; /* of node 0: front/array_idle.c; reaper only */
 } __attribute__((aligned(CACHE_LINE)));
 
 BUILD_ASSERT(offsetof(struct depot, full) == CACHE_LINE);

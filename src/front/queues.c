@@ -56,9 +56,10 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "engine/mistake.h"
+#include "engine/placement.h"
 #include "os/time/clock.h"
 #include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
+#include "os/cpu/nodes.h"
 #include "page/meta.h"
 
 bool front_queues_noalien;
@@ -237,25 +238,46 @@ static noinline void *alloc_slow(struct front *f, gfp_t gfp, int node)
 	return obj ? obj : alloc_from_engine(f, gfp, claim.node, batch);
 }
 
-/*
- * Several nodes: the node is the requested one, or that of the thread's policy (spec 3.10); only
- * objects of the local node come from the arrays.
- */
-static noinline void *alloc_by_node(struct front *f, gfp_t gfp, int node)
+/* Only objects of the local node come from the arrays. */
+static void *alloc_of_node(struct front *f, gfp_t gfp, unsigned int node)
 {
-	unsigned int local = os_current_node();
 	void *obj;
 
-	if (node >= (int)os_topology.nr_nodes)
-		node = NUMA_NO_NODE;
-	if (node < 0)
-		node = (int)os_policy_node(local);
-	if ((unsigned int)node != local) {
+	if (node != os_current_node()) {
 		count_event(&queues_of(f)->node_allocs);
-		return engine_one(f, gfp, node);
+		return engine_one(f, gfp, (int)node);
 	}
-	obj = pop(f, node);
-	return obj ? obj : alloc_slow(f, gfp, node);
+	obj = pop(f, (int)node);
+	return obj ? obj : alloc_slow(f, gfp, (int)node);
+}
+
+/* Several nodes: the node is the requested one, or that of the policy (spec 3.10). */
+static void *alloc_placed(struct front *f, gfp_t gfp, int node)
+{
+	const struct os_place place = placement_next(f->engine, gfp, node);
+	const uint8_t *near = os_nodes.order[place.first];
+	void *obj = NULL;
+
+	if (place.nodes == OS_ALL_NODES)
+		return alloc_of_node(f, gfp, place.first);
+	/* the engine is not told what the thread is bound to */
+	gfp |= __GFP_THISNODE;
+	for (unsigned int i = 0; !obj && i < os_topology.nr_nodes; i++)
+		if (place.nodes & os_node_bit(near[i]))
+			obj = alloc_of_node(f, gfp, near[i]);
+	return obj;
+}
+
+static noinline void *alloc_by_node(struct front *f, gfp_t gfp, int node)
+{
+	const struct os_policy *policy;
+	void *obj;
+
+	do {
+		policy = placement_policy(f->engine);
+		obj = alloc_placed(f, gfp, node);
+	} while (unlikely(!obj) && placement_changed(f->engine, policy));
+	return obj;
 }
 
 static void *queues_alloc(struct front *f, gfp_t gfp, int node)
@@ -288,14 +310,11 @@ static unsigned int queues_take_local(struct front *f, unsigned int nr, void **p
 }
 
 /* Do single allocations of this thread come from its CPU's array? */
-static bool allocates_here(void)
+static bool allocates_here(const struct front *f)
 {
-	unsigned int local;
-
 	if (likely(os_topology.nr_nodes == 1))
 		return true;
-	local = os_current_node();
-	return os_policy_node(local) == local;
+	return placement_is_local(f->engine, os_current_node());
 }
 
 /* What is in the array, then one by the slow path, which fills the array again, and so on. */
@@ -304,7 +323,7 @@ static unsigned int queues_alloc_bulk(struct front *f, gfp_t gfp, unsigned int n
 	unsigned int n = 0;
 
 	while (n < nr) {
-		if (nr - n >= COPY_MIN && allocates_here())
+		if (nr - n >= COPY_MIN && allocates_here(f))
 			n += queues_take_local(f, nr - n, p + n);
 		if (n == nr)
 			break;

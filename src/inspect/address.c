@@ -90,6 +90,19 @@ static bool in_lane(struct snapshot *s, const struct snapshot_cache *c, uint64_t
 	return false;
 }
 
+/* Those on their way to other nodes. */
+static bool in_remotes(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
+		       uint64_t remote)
+{
+	struct depot_remote r;
+
+	for (unsigned int node = 0; remote && node < s->totals.nodes; node++)
+		if (snapshot_read(s, remote + node * sizeof(r), &r, sizeof(r)) && r.top &&
+		    in_sheaf(s, object, r.top, c->capacity))
+			return true;
+	return false;
+}
+
 static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
 		     uint64_t address)
 {
@@ -100,7 +113,7 @@ static bool in_depot(struct snapshot *s, const struct snapshot_cache *c, uint64_
 	for (unsigned int lane = 0; lane < DEPOT_LANES; lane++)
 		if (in_lane(s, c, object, depot.full[lane], MIN(depot.nr_full, c->total_objects)))
 			return true;
-	return false;
+	return in_remotes(s, c, object, (uintptr_t)depot.remote);
 }
 
 static bool in_array_front(struct snapshot *s, unsigned int index, uint64_t object)

@@ -218,6 +218,18 @@ static void read_states(struct snapshot *s, int cpu, unsigned int first)
 				    (void *)(s->buffer + i * USLAB_CPU_STATE_SIZE));
 }
 
+/* Objects that wait in a depot for the way to other nodes; remote is the address of all. */
+static unsigned long count_remotes(struct snapshot *s, uint64_t remote)
+{
+	unsigned long count = 0;
+	struct depot_remote r;
+
+	for (unsigned int node = 0; remote && node < s->totals.nodes; node++)
+		if (snapshot_read(s, remote + node * sizeof(r), &r, sizeof(r)))
+			count += MIN(r.nr, USLAB_SHEAF_CAPACITY);
+	return count;
+}
+
 static void read_depots(struct snapshot *s, unsigned int index)
 {
 	struct snapshot_cache *c = &s->cache[index];
@@ -231,11 +243,13 @@ static void read_depots(struct snapshot *s, unsigned int index)
 			return;
 		/* bounded by the objects of all slabs, in case the count is corrupted */
 		c->objects_depot += MIN(depot.nr_objects, c->total_objects);
+		c->objects_alien += count_remotes(s, (uintptr_t)depot.remote);
 		c->depot_limit += (unsigned long)depot.max_full * c->capacity;
 		c->depot_overflows += depot.nr_overflows;
 		c->depot_underflows += depot.nr_underflows;
 		c->depot_exchanges += depot.nr_exchanges;
 	}
+	c->objects_alien = MIN(c->objects_alien, c->total_objects);
 }
 
 /* Objects in arrays of a node that hold objects of each other node; alien is the address of all. */

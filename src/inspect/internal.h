@@ -5,8 +5,8 @@
  * Data:       struct snapshot (inspect/snapshot.h).
  * Invariants: once s->error is set every further read fails at once.
  * Locks:      none.
- * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, fronts.c, lent.c; all of them read
- *             through snapshot_read().
+ * Flow:       snapshot.c calls layouts.c, heaps.c, pages.c, numa.c, fronts.c, lent.c, mobility.c,
+ *             limits.c; all of them read through snapshot_read().
  */
 #ifndef INSPECT_INTERNAL_H
 #define INSPECT_INTERNAL_H
@@ -51,6 +51,10 @@ void snapshot_heaps(struct snapshot *s);
 void snapshot_heap_page(struct snapshot *s, const struct page *page);
 void snapshot_heap_rows(struct snapshot *s);
 
+/* numa.c: counts a block of pages where it lies; reads the counters of nodes. */
+void snapshot_node_block(struct snapshot *s, const struct page *page);
+void snapshot_numa(struct snapshot *s);
+
 /* Reads what CPUs, depots and barns hold, and the event counters. */
 void snapshot_fronts(struct snapshot *s);
 
@@ -67,5 +71,9 @@ typedef bool snapshot_visit_sheaf(struct snapshot *s, uint64_t address,
 bool snapshot_each_sheaf(struct snapshot *s, snapshot_visit_sheaf *visit, void *arg);
 /* Counts their objects. */
 void snapshot_lent(struct snapshot *s);
+/* mobility.c: caches whose objects move. */
+void snapshot_moves(struct snapshot *s);
+/* limits.c: limits of the process and of caches. */
+void snapshot_limits(struct snapshot *s);
 
 #endif /* INSPECT_INTERNAL_H */

@@ -108,6 +108,8 @@ static void count_page(struct snapshot *s, const struct page *page)
 		possible = false;
 	}
 	t->inconsistent += !possible;
+	if (possible && t->nodes > 1)
+		snapshot_node_block(s, page);
 }
 
 void snapshot_pages(struct snapshot *s)

@@ -15,13 +15,18 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/control/control.h"
+#include "cache/group/group.h"
 #include "cache/lent.h"
+#include "cache/mobility/mobility.h"
 #include "cache/profile/sites.h"
+#include "cache/reclaim/ahead.h"
+#include "cache/reclaim/shrinker.h"
 #include "debug/pages/blocks.h"
 #include "debug/debug.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "engine/limit.h"
 #include "engine/slub/slub.h"
 #include "front/depot.h"
 #include "front/queues.h"
@@ -29,8 +34,11 @@
 #include "os/cpu/cpu.h"
 #include "os/process/filter.h"
 #include "page/buddy.h"
+#include "page/keep.h"
 #include "page/large.h"
+#include "page/limit.h"
 #include "page/meta.h"
+#include "page/numa.h"
 #include "page/realtime.h"
 #include "page/reserve.h"
 
@@ -72,8 +80,22 @@ static struct uslab_root root = {
 	.reserve = (uint64_t)&reserve_counters,
 	.realtime = (uint64_t)&realtime_counters,
 	.lent = (uint64_t)&lent_sheaves,
+	.moves = (uint64_t)&mobility_list,
 	.sites = (uint64_t)&sites_table,
+	.numa = (uint64_t)&numa_counters,
+	.groups = (uint64_t)&groups_table,
+	.limits = (uint64_t)&limit_counters,
+	.cache_limits = (uint64_t)&engine_limits,
+	.shrinkers = (uint64_t)&shrinker_counters,
+	.reclaims = (uint64_t)&reclaim_counters,
 	.filters = (uint64_t)&os_filters,
+	.large_blocks = (uint64_t)&large_blocks,
+	.large_slots = (uint64_t)&large_slots,
+	.keep_counters = (uint64_t)&keep_counters,
+	.keep_ranges = (uint64_t)&keep_ranges,
+	.meta_ranges = (uint64_t)&meta_ranges,
+	.reserve_base = (uint64_t)&reserve_base,
+	.purge_delay = (uint64_t)&zone_purge_delay,
 };
 
 /*

@@ -18,7 +18,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 5
+#define USLAB_ROOT_VERSION 6
 
 struct uslab_root {
 	uint64_t magic;
@@ -50,16 +50,30 @@ struct uslab_root {
 	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
 	uint64_t control; /* struct control (cache/control/control.h): commands from outside */
 	uint64_t kick; /* size_t: with 0 written there the next malloc() polls the mailbox; or 0 */
-	uint64_t stacks;     /* struct stacks ** (debug/stacks.h) */
-	uint64_t reports;    /* struct report_counters */
-	uint64_t kfence;     /* struct kfence_counters */
-	uint64_t blocks;     /* struct blocks ** (debug/pages/blocks.h) */
-	uint64_t large_name; /* char[], blocks_name: "kmalloc-large" or "malloc-large" */
-	uint64_t reserve;    /* struct reserve_counters */
-	uint64_t realtime;   /* struct realtime_counters */
-	uint64_t lent;	     /* struct list_head of struct slab_sheaf (cache/lent.h) */
-	uint64_t sites;	     /* struct sites ** (cache/profile/sites.h) */
-	uint64_t filters;    /* uint32_t os_filters: of system calls, see os/process/filter.h */
+	uint64_t stacks;	/* struct stacks ** (debug/stacks.h) */
+	uint64_t reports;	/* struct report_counters */
+	uint64_t kfence;	/* struct kfence_counters */
+	uint64_t blocks;	/* struct blocks ** (debug/pages/blocks.h) */
+	uint64_t large_name;	/* char[], blocks_name: "kmalloc-large" or "malloc-large" */
+	uint64_t reserve;	/* struct reserve_counters */
+	uint64_t realtime;	/* struct realtime_counters */
+	uint64_t lent;		/* struct list_head of struct slab_sheaf (cache/lent.h) */
+	uint64_t sites;		/* struct sites ** (cache/profile/sites.h) */
+	uint64_t filters;	/* uint32_t os_filters: of system calls, see os/process/filter.h */
+	uint64_t large_blocks;	/* struct large_block *, of so many slots: */
+	uint64_t large_slots;	/* unsigned long */
+	uint64_t keep_counters; /* struct keep_counters */
+	uint64_t keep_ranges;	/* struct keep_range[KEEP_COUNT] */
+	uint64_t meta_ranges;	/* struct meta_range[META_RANGES] */
+	uint64_t reserve_base;	/* uintptr_t: RESERVE_RANGE bytes begin there */
+	uint64_t purge_delay;	/* uint32_t zone_purge_delay */
+	uint64_t moves;	       /* struct list_head of struct mobility (cache/mobility/mobility.h) */
+	uint64_t numa;	       /* struct numa_counters[OS_MAX_NODES] (page/numa.h) */
+	uint64_t groups;       /* struct groups ** (cache/group/group.h) */
+	uint64_t limits;       /* struct limit_counters (page/limit.h) */
+	uint64_t cache_limits; /* struct engine_limit[USLAB_NR_HANDLES] (engine/limit.h) */
+	uint64_t shrinkers;    /* struct shrinker_counters (cache/reclaim/shrinker.h) */
+	uint64_t reclaims;     /* struct reclaim_counters (cache/reclaim/ahead.h) */
 };
 
 extern USLAB_API struct uslab_root uslab_root;

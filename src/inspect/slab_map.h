@@ -9,7 +9,8 @@
  *             debug layouts lies within the stride. Free lists are followed for at most as many
  *             steps as there are objects.
  * Locks:      none; a slab that changes meanwhile is read again a few times.
- * Flow:       used by address.c, slab_map.c and tracks.c; calls snapshot_read().
+ * Flow:       used by address.c, slab_map.c, tracks.c and bench/uslab-bench-mesh.c; calls
+ *             snapshot_read().
  */
 #ifndef INSPECT_SLAB_MAP_H
 #define INSPECT_SLAB_MAP_H

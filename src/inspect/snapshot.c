@@ -6,8 +6,8 @@
  * Invariants: see inspect/snapshot.h; s->by_id and s->hash lead only to indexes below nr_caches.
  * Locks:      none.
  * Flow:       snapshot_take: root -> page map -> caches (by the table of handles, an array, so that
- *             no damaged list is followed) -> heaps.c -> pages.c -> fronts.c -> lent.c -> totals
- *             and extra rows.
+ *             no damaged list is followed) -> heaps.c -> pages.c -> numa.c -> fronts.c -> lent.c ->
+ *             mobility.c -> totals and extra rows.
  */
 #include "inspect/snapshot.h"
 
@@ -413,6 +413,7 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 	s->nr_heaps = 0;
 	s->layouts_read = 0;
 	memset(&s->totals, 0, sizeof(s->totals));
+	memset(s->node, 0, sizeof(s->node));
 	memset(s->by_id, 0, sizeof(s->by_id));
 	memset(s->hash, 0, sizeof(s->hash));
 
@@ -422,8 +423,11 @@ int snapshot_take(struct snapshot *s, const struct reader *r, uint64_t root)
 		read_caches(s);
 		snapshot_heaps(s);
 		snapshot_pages(s);
+		snapshot_numa(s);
 		snapshot_fronts(s);
 		snapshot_lent(s);
+		snapshot_moves(s);
+		snapshot_limits(s);
 	}
 	finish_caches(s);
 	add_extra_rows(s);

@@ -60,6 +60,12 @@ struct snapshot_totals {
 #include "inspect/fields.def"
 };
 
+/* A node, of a machine with several; else all zero. */
+struct snapshot_machine_node {
+#define NODE_FIELD(member, key, help) unsigned long member;
+#include "inspect/fields.def"
+};
+
 /* Data of a cache that is needed only while the snapshot is being taken. */
 struct snapshot_work {
 	uint64_t engine;	/* address of its struct engine in the process */
@@ -97,6 +103,7 @@ struct snapshot {
 	unsigned int blocks_row; /* index of the row of whole pages in the arena */
 	struct snapshot_cache cache[SNAPSHOT_MAX_CACHES]; /* by number, extra rows, heaps */
 	char alias[SNAPSHOT_MAX_ALIASES][SNAPSHOT_NAME_MAX];
+	struct snapshot_machine_node node[SNAPSHOT_MAX_NODES];
 
 	/* ---- while it is being taken: inspect/internal.h ---- */
 	const struct reader *reader;

@@ -8,7 +8,7 @@
  * Invariants: a hit changes one per-CPU word, one entry of the array that it points at, and the
  *             mark of the object (base/mark.h).
  * Locks:      none, see arch/malloc_rseq.h.
- * Flow:       used by align.c, cxx.c, malloc.c, resize.c and slow.c.
+ * Flow:       used by align.c, cxx.c, direct.c, malloc.c, resize.c and slow.c.
  *
  * 17 and 27 instructions on x86-64 (tests/tools/hitpath_test.py): the rare cases cost none, because
  * the tests of a hit cover them. Size 0 is entry 0 of the table; class 0 (no cache, e.g. a page

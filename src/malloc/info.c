@@ -46,23 +46,34 @@ struct heap_info {
 	size_t total_bytes; /* arena and large blocks */
 };
 
-static struct class_info class_info(unsigned int class)
+static void add_cache(struct cache *c, struct class_info *info)
 {
-	struct cache *c = cache_of(percpu_handle(class));
-	struct class_info info = { .size = malloc_class_size(class) };
 	struct engine_stats stats;
-	unsigned long idle;
+	unsigned long free, held, idle;
 
 	if (!c) /* nobody has used the class */
-		return info;
+		return;
 	c->engine.ops->stats(&c->engine, &stats);
-	info.held = c->front.ops->held(&c->front);
-	info.slabs = stats.nr_slabs;
-	info.bytes = stats.slab_bytes;
-	info.free = MIN(stats.free_objects, stats.total_objects);
+	held = c->front.ops->held(&c->front);
+	free = MIN(stats.free_objects, stats.total_objects);
 	/* read one after the other, the numbers may disagree while other threads allocate */
-	idle = MIN(info.free + info.held, stats.total_objects);
-	info.used = stats.total_objects - idle;
+	idle = MIN(free + held, stats.total_objects);
+	info->held += held;
+	info->free += free;
+	info->slabs += stats.nr_slabs;
+	info->bytes += stats.slab_bytes;
+	info->used += stats.total_objects - idle;
+}
+
+/* With what threads in groups allocated (group.c). */
+static struct class_info class_info(unsigned int class)
+{
+	struct class_info info = { .size = malloc_class_size(class) };
+	struct cache *charged = malloc_group_class(class);
+
+	add_cache(cache_of(percpu_handle(class)), &info);
+	if (charged)
+		add_cache(charged, &info);
 	return info;
 }
 

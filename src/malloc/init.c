@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "cache/control/control.h"
+#include "cache/group/group.h"
 #include "front/percpu.h"
 #include "malloc/internal.h"
 #include "os/process/die.h"
@@ -132,22 +133,29 @@ static void open_hit_paths(void)
 	store_release(&malloc_hot.size_limit, SIZE_LIMIT); /* pairs: malloc_hot_alloc() */
 }
 
+/* By what else is to be done for each call. */
+static unsigned long size_limit_now(void)
+{
+	if (load_relaxed(&groups_entered))
+		return 0;
+	return load_relaxed(&control.sample_mean) ? CONTROL_SAMPLING : SIZE_LIMIT;
+}
+
 /*
  * A full barrier: the next read of the mailbox must not be older, or a tool that wrote its command
- * and then 0 here would be missed. The same for a tool that begins or ends to sample: sample_mean
- * is read again after the barrier.
+ * and then 0 here would be missed. The same for a tool that begins or ends to sample, and for
+ * threads that enter groups: what says so is read again after the barrier.
  */
 void malloc_rearm(void)
 {
-	uint32_t mean;
+	unsigned long limit;
 
 	if (!malloc_ready() || !malloc_hot.page_limit)
 		return;
 	do {
-		mean = load_relaxed(&control.sample_mean);
-		__atomic_exchange_n(&malloc_hot.size_limit, mean ? CONTROL_SAMPLING : SIZE_LIMIT,
-				    __ATOMIC_SEQ_CST);
-	} while (!load_relaxed(&control.sample_mean) != !mean);
+		limit = size_limit_now();
+		__atomic_exchange_n(&malloc_hot.size_limit, limit, __ATOMIC_SEQ_CST);
+	} while (size_limit_now() != limit);
 }
 
 static int init_locked(void)
@@ -164,6 +172,7 @@ static int init_locked(void)
 	control.unprepared = true;
 	control_prepare = make_all;
 	control_rearm = malloc_rearm;
+	group_listener = malloc_rearm;
 	control.can_sample = true;
 	if (os_rseq_on)
 		root_set_kick(&malloc_hot.size_limit);
@@ -172,6 +181,8 @@ static int init_locked(void)
 	if (os_rseq_on)
 		open_hit_paths();
 	store_release(&malloc_state, 1u); /* pairs with malloc_ready() */
+	if (load_relaxed(&groups_entered))
+		malloc_rearm();
 	return 0;
 }
 
@@ -210,6 +221,7 @@ void malloc_check(void)
 		CHECK(c->engine.page_class == class);
 		CHECK(c->engine.size % malloc_class_align(class) == 0);
 	}
+	malloc_group_check();
 	for (unsigned int size = 0; size < MALLOC_TABLE_SIZE; size++)
 		CHECK(malloc_table()[size] == malloc_class_of(size));
 	CHECK(!malloc_hot.size_limit || malloc_hot.page_limit == page_map.limit);

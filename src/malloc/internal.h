@@ -6,7 +6,7 @@
  * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
  *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_SAMPLING, and
  *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
- *             stays so where there is no rseq.
+ *             stays so where there is no rseq, and while threads are in groups.
  * Locks:      none; init.c publishes.
  * Flow:       included by malloc/ only.
  */
@@ -124,6 +124,25 @@ size_t malloc_debug_size(const struct page *slab, const void *p);
  * has stored the size.
  */
 bool malloc_resize_debug(void *p, size_t size, bool *stays);
+
+/* ---- group.c: what threads in groups allocate (cache/group/group.h) ---- */
+
+/*
+ * One object of a class, for size bytes, which is charged to this thread's group. NULL: out of
+ * memory, or the group may have no more.
+ */
+void *malloc_group_alloc(unsigned int class, size_t size, const void *caller);
+/* The same for any size, and only where that is quick; false: nothing is done. */
+bool malloc_group_hit(size_t size, void **result);
+/* Frees p if that is quick: false: nothing is done. p may be anything. */
+bool malloc_group_free(void *p, const void *caller);
+/* A block of whole pages is charged likewise; false: it may not be, and is to be freed. */
+bool malloc_group_add_run(const void *p);
+/* The cache whose plain object starts at p; NULL: it is none of what is charged. */
+struct cache *malloc_group_cache(const void *p);
+/* The cache of a class for what is charged; NULL: there is none so far. */
+struct cache *malloc_group_class(unsigned int class);
+void malloc_group_check(void);
 
 /* ---- align.c ---- */
 

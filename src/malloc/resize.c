@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/chunk.h"
+#include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
 #include "debug/pages/pages.h"
 #include "malloc/hot.h"
@@ -118,12 +119,16 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
  */
 static void *resize_run(void *p, size_t size, const void *caller)
 {
+	struct group_resize charged = { .id = GROUP_NONE };
 	void *resized;
 
 	malloc_poll_mailbox(); /* a program may only resize for long */
+	if (groups_are_known() && !group_resize_begin(&charged, p, size))
+		return NULL;
 	instrument_enter();
 	resized = pages_resize(p, size, caller);
 	instrument_leave();
+	group_resize_end(&charged, resized ? resized : p);
 	return resized;
 }
 

@@ -5,7 +5,7 @@
  * Data:       sampling_thread; the recent cost of sampling.
  * Invariants: as sampling.h. The mean that is used is in range, whatever control.sample_mean is.
  * Locks:      none. Lost counts of the cost do not matter.
- * Flow:       called by slow.c; calls malloc_rearm().
+ * Flow:       called by group.c and slow.c; calls malloc_rearm().
  *
  * A sampled object costs two stack walks and two locks, so some thousands a second are the limit.
  * The tool cannot poll often enough to see a program go from sleep to work, so the process itself

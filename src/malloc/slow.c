@@ -13,7 +13,10 @@
 #include <string.h>
 
 #include "cache/control/control.h"
+#include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
+#include "cache/pressure.h"
+#include "cache/reclaim/ahead.h"
 #include "debug/pages/pages.h"
 #include "engine/place.h"
 #include "front/percpu.h"
@@ -59,6 +62,8 @@ static always_inline void *class_alloc(struct cache *c, unsigned int class, size
 	uint32_t sample;
 	void *p;
 
+	if (unlikely(group_current))
+		return malloc_group_alloc(class, size, caller);
 	if (unlikely(load_relaxed(&control.sample_mean)) && !sampling_passes(size)) {
 		sample = sampling_decide(c, size);
 		if (sample)
@@ -96,19 +101,34 @@ static void *alloc_small(size_t size, const void *caller)
 
 void malloc_poll_mailbox(void)
 {
-	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
+	if (unlikely(!load_relaxed(&malloc_hot.size_limit)) && !load_relaxed(&groups_entered))
 		malloc_rearm();
 	control_poll();
 	instrument_poll();
 }
 
+/* Is there a limit, which such a block may have failed for? Else caches would not help. */
+static bool limit_allows(size_t size)
+{
+	unsigned long limit = load_relaxed(&limit_counters.limit);
+
+	return limit != LIMIT_NONE && size >> PAGE_SHIFT < limit;
+}
+
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 {
+	struct pressure t = { .wanted = MALLOC_GFP, .size = size };
 	void *p;
 
 	instrument_enter();
 	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
+	while (unlikely(!p) && limit_allows(size) && pressure_again(&t))
+		p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
 	instrument_leave();
+	if (unlikely(group_current) && p && !malloc_group_add_run(p)) {
+		pages_free(p, caller);
+		return NULL;
+	}
 	if (instrument_is_on() && p)
 		instrument_block_alloc(p,
 				       (struct instrument_block){ size, pages_size(p), MALLOC_GFP,
@@ -124,20 +144,35 @@ static bool free_run(void *p, const void *caller)
 		return false;
 	if (instrument_is_on() && pages_size(p))
 		instrument_block_free(p, pages_size(p), caller);
+	group_drop(NULL, p);
 	instrument_enter();
 	known = pages_free(p, caller);
 	instrument_leave();
 	return known;
 }
 
+/* While threads are in groups, every malloc() comes here: the hit path of those that are not. */
+static noinline bool hit_outside_groups(size_t size, void **result)
+{
+	return load_relaxed(&groups_entered) && malloc_hot.page_limit && !group_current &&
+	       size <= MALLOC_MAX_TABLE && !load_relaxed(&control.sample_mean) &&
+	       !instrument_pending() && malloc_hot_pop(size, result);
+}
+
 /*
  * While a tool samples, every malloc() comes here, so this is its hit path then. Only if size_limit
- * is CONTROL_SAMPLING: it is 0 without rseq, and after a tool has written a command.
+ * is CONTROL_SAMPLING: it is 0 without rseq, while threads are in groups, and after a tool has
+ * written a command.
  */
 static always_inline bool hit_while_sampling(size_t size, void **result)
 {
-	if (likely(load_relaxed(&malloc_hot.size_limit) != CONTROL_SAMPLING) ||
-	    size > MALLOC_MAX_TABLE || !sampling_passes(size))
+	unsigned long limit = load_relaxed(&malloc_hot.size_limit);
+
+	if (likely(limit > CONTROL_SAMPLING))
+		return false;
+	if (!limit)
+		return hit_outside_groups(size, result);
+	if (size > MALLOC_MAX_TABLE || !sampling_passes(size))
 		return false;
 	if (likely(malloc_hot_pop(size, result)))
 		return true;
@@ -148,7 +183,7 @@ static always_inline bool hit_while_sampling(size_t size, void **result)
 
 void *malloc_any(size_t size, bool *zeroed, const void *caller)
 {
-	void *p;
+	void *p = NULL;
 
 	*zeroed = false;
 	if (hit_while_sampling(size, &p))
@@ -159,7 +194,7 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 		*zeroed = true;
 		return early_alloc(size, MALLOC_ALIGN);
 	}
-	if (nested_call())
+	if (reclaim_nested_call(MALLOC_GFP))
 		return reserve_alloc(size, MALLOC_ALIGN);
 	malloc_poll_mailbox();
 	if (size <= MALLOC_MAX_SMALL)
@@ -174,7 +209,8 @@ void *malloc_slow(size_t size, const void *caller)
 
 	if (hit_while_sampling(size, &p))
 		return p;
-	p = malloc_any(size, &zeroed, caller);
+	if (likely(!group_current) || !malloc_group_hit(size, &p))
+		p = malloc_any(size, &zeroed, caller);
 	if (unlikely(!p))
 		errno = ENOMEM;
 	return p;
@@ -234,6 +270,9 @@ size_t malloc_block_size(const void *p)
 	slab = malloc_debug_slab(p);
 	if (slab)
 		return malloc_debug_size(slab, p);
+	c = malloc_group_cache(p);
+	if (c)
+		return c->engine.object_size;
 	return unlikely(reserve_owns(p)) ? reserve_size(p) : pages_size(p);
 }
 
@@ -246,12 +285,13 @@ void malloc_bad_pointer(const struct cache_call *call, const void *p)
 
 /*
  * Pointers whose page class is 0: blocks of heaps, objects in debug slabs and guarded pages, which
- * report mistakes themselves, whole pages, mistakes.
+ * report mistakes themselves, objects that threads in groups allocated, whole pages, mistakes.
  */
 static void free_other(const struct cache_call *call, void *p, const void *caller)
 {
 	const struct engine_heap *heap = heap_at(p);
 	struct page *slab = malloc_debug_slab(p);
+	struct cache *charged = slab ? NULL : malloc_group_cache(p);
 
 	if (unlikely(reserve_free(p)))
 		return;
@@ -259,6 +299,8 @@ static void free_other(const struct cache_call *call, void *p, const void *calle
 		cache_heap_free(call, heap, p, caller);
 	else if (slab)
 		cache_free_for(container_of(slab->engine, struct cache, engine), p, caller);
+	else if (charged)
+		cache_free_for(charged, p, caller);
 	else if (!free_run(p, caller))
 		malloc_bad_pointer(call, p);
 	control_poll();
@@ -291,6 +333,8 @@ void free_slow(void *p, const void *caller)
 {
 	static const struct cache_call call = { "free", FIX_NOT_FREED };
 
+	if (groups_are_known() && malloc_group_free(p, caller))
+		return;
 	give_back(&call, p, caller);
 }
 

@@ -7,7 +7,7 @@
  * Invariants: see page/buddy.h. A bit of zone.orders is set iff a list of that order is not empty.
  *             Chunks begin at multiples of the highest order and belong to one node, so buddies
  *             always exist and lie in one zone, and no two zones share a word of dirty bits.
- *             Checked by buddy_check().
+ *             Checked by buddy_check() (buddy_check.c).
  * Locks:      zone.lock (RANK_PAGE) for lists, counts, free blocks' descriptors and dirty bits. The
  *             owner of a block in use may write its descriptors without it: a merge of the
  *             neighbouring block then sees some type that is not BUDDY.
@@ -18,12 +18,14 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/cpu/nodes.h"
 #include "os/instrument/memcheck.h"
 #include "os/instrument/probe.h"
 #include "page/arena.h"
 #include "page/buddy.h"
 #include "page/ext.h"
 #include "page/keep.h"
+#include "page/numa.h"
 #include "page/pcp.h"
 #include "page/zone.h"
 
@@ -141,6 +143,10 @@ struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
 
 	zone->stats.nr_free -= 1ul << order;
 	zone->stats.nr_dirty -= page->nr_pages;
+	if (unlikely(!zone_admit_locked(zone, (1ul << order) - page->nr_pages))) {
+		zone_return_block_locked(zone, page, page->nr_pages, page->nr_pages);
+		return NULL;
+	}
 	zone->stats.nr_alloc++;
 	return page;
 }
@@ -162,7 +168,7 @@ static inline struct page *free_buddy(unsigned long index, unsigned int order)
 	return page_map.free[buddy / 64] >> buddy % 64 & 1 ? free_block(buddy, order) : NULL;
 }
 
-/* Without a word to page/ranges.c. */
+/* Without a word to page/ranges.c, and held as before. */
 static void free_block_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 			      unsigned long nr_dirty)
 {
@@ -197,6 +203,7 @@ void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int o
 		      unsigned long nr_dirty)
 {
 	free_block_locked(zone, page, order, nr_dirty);
+	zone_hold_locked(zone, nr_dirty - (1ul << order));
 	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
 }
 
@@ -213,6 +220,16 @@ void zone_take_block_locked(struct buddy_zone *zone, struct page *page)
 {
 	take_block_locked(zone, page);
 	zone_note_taken_locked(page->node, index_of(page), 1ul << page->order);
+}
+
+void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsigned long nr_dirty,
+			      unsigned long was_dirty)
+{
+	unsigned int order = page->order;
+
+	free_block_locked(zone, page, order, nr_dirty);
+	zone_hold_locked(zone, nr_dirty - was_dirty);
+	zone_note_freed_locked(page->node, index_of(page), 1ul << order);
 }
 
 /*
@@ -235,21 +252,50 @@ static void free_range_locked(struct buddy_zone *zone, unsigned long index, unsi
 
 /* ---- alloc ----------------------------------------------------------------------------------- */
 
-/* A new chunk for the zone, under its lock, so that two threads do not both grow. */
-cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
+void zone_count_chunk_locked(struct buddy_zone *zone)
 {
-	struct page *chunk;
+	zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
+	zone_hold_locked(zone, 1ul << BUDDY_MAX_ORDER);
+}
 
-	realtime_note_exceeded();
-	chunk = arena_grow(node);
+static bool add_chunk_locked(struct buddy_zone *zone, struct page *chunk)
+{
 	if (!chunk)
 		return false;
 	if (unlikely(os_memcheck_on))
 		os_memcheck_close(page_address(chunk), PAGE_SIZE << BUDDY_MAX_ORDER,
 				  OS_HIDE_FROM_ALL);
-	zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
+	zone_count_chunk_locked(zone);
 	zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 0);
 	return true;
+}
+
+/* A bare chunk of the zone; false: it has none. */
+static cold bool restore_locked(struct buddy_zone *zone)
+{
+	return numa_has_room(zone->stats.nr_total, 1ul << BUDDY_MAX_ORDER) &&
+	       add_chunk_locked(zone, zone_take_bare_locked(zone));
+}
+
+/* A chunk more for the zone, under its lock, so that two threads do not both grow. */
+cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
+{
+	if (unlikely(!numa_has_room(zone->stats.nr_total, 1ul << BUDDY_MAX_ORDER)))
+		return false;
+	realtime_note_exceeded();
+	return restore_locked(zone) || add_chunk_locked(zone, arena_grow(node));
+}
+
+/* A zone that has a block, but was refused it (page/limit.h), does not grow. */
+static struct page *take_or_grow_locked(struct buddy_zone *zone, unsigned int node,
+					unsigned int order, bool grow)
+{
+	struct page *page = zone_take_locked(zone, order);
+
+	if (unlikely(!page) && !(zone->orders >> order) &&
+	    (grow ? zone_grow_locked(zone, node) : restore_locked(zone)))
+		page = zone_take_locked(zone, order);
+	return page;
 }
 
 /* From the lists of a zone, or from a new chunk if grow. */
@@ -260,9 +306,7 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 	struct page *page;
 
 	lock_acquire(&zone->lock);
-	page = zone_take_locked(zone, order);
-	if (unlikely(!page) && grow && zone_grow_locked(zone, node))
-		page = zone_take_locked(zone, order);
+	page = take_or_grow_locked(zone, node, order, grow);
 	/* More pages become resident, although smaller blocks may have enough dirty ones. */
 	if (page && page->nr_pages < 1ul << order) {
 		zone_note_clean_locked(zone, (1ul << order) - page->nr_pages);
@@ -274,14 +318,17 @@ static struct page *zone_alloc(unsigned int node, unsigned int order, bool grow)
 	return page;
 }
 
-/* The lists of all other nodes, next number first. */
+/*
+ * The lists of all other nodes, the nearest first. They grow only where nodes are limited: else the
+ * node would have grown itself.
+ */
 static cold struct page *alloc_elsewhere(unsigned int node, unsigned int order)
 {
 	struct page *page = NULL;
 	unsigned int i;
 
 	for (i = 1; i < buddy_nr_nodes && !page; i++)
-		page = zone_alloc((node + i) % buddy_nr_nodes, order, false);
+		page = zone_alloc(os_nodes.order[node][i], order, numa_node_pages);
 	return page;
 }
 
@@ -295,7 +342,8 @@ static cold struct page *alloc_ready(unsigned int node, unsigned int order)
 
 /*
  * The last attempts before out of memory: pages on CPUs' lists, a block that is being purged (waits
- * for the purge), and mappings kept for large blocks, which count against a limit of the process.
+ * for the purge), mappings kept for large blocks, which count against a limit of the process, and
+ * resident free pages, if it is the library's limit that forbids others.
  */
 static cold struct page *alloc_last(unsigned int node, unsigned int order, bool thisnode)
 {
@@ -306,6 +354,8 @@ static cold struct page *alloc_last(unsigned int node, unsigned int order, bool 
 	pcp_drain();
 	lock_acquire(&zone->purge_lock);
 	lock_release(&zone->purge_lock);
+	if (limit_is_near(1ul << order))
+		zone_make_room(1ul << order);
 	page = zone_alloc(node, order, may_grow);
 	return page || thisnode ? page : alloc_elsewhere(node, order);
 }
@@ -335,7 +385,7 @@ struct page *buddy_alloc(int node, unsigned int order, bool thisnode, bool *zero
 	if (unlikely(!page))
 		page = alloc_last(home, order, thisnode);
 	if (page && zeroed)
-		*zeroed = page->nr_pages == 0;
+		*zeroed = page->nr_pages == 0 && zone_is_zero(index_of(page), 1ul << order);
 	if (likely(page))
 		zone_notify_alloc(page, order);
 	return page;
@@ -351,9 +401,7 @@ bool zone_take_batch(unsigned int node, unsigned int order, unsigned int want,
 
 	lock_acquire(&zone->lock);
 	while (want > 0) {
-		page = zone_take_locked(zone, order);
-		if (unlikely(!page) && !realtime_is_on() && zone_grow_locked(zone, node))
-			page = zone_take_locked(zone, order);
+		page = take_or_grow_locked(zone, node, order, !realtime_is_on());
 		if (!page)
 			break;
 		nr_clean += (1ul << order) - page->nr_pages;
@@ -451,6 +499,8 @@ static void free_pages(struct page *page, unsigned long nr_pages, bool dirty)
 	if (dirty)
 		zone_set_dirty(index, nr_pages, true);
 	free_range_locked(zone, index, nr_pages);
+	if (!dirty) /* those that nobody wrote to are held no more */
+		zone_hold_locked(zone, zone_count_dirty(index, nr_pages) - nr_pages);
 	zone_note_freed_locked(page->node, index, nr_pages);
 	if (unlikely(unlock_after_free(zone)))
 		zone_purge_slow(zone);
@@ -475,8 +525,7 @@ void buddy_free_run(struct page *page, unsigned long nr_pages, bool dirty)
 
 /* ---- claiming pages where they are ----------------------------------------------------------- */
 
-/* The free block that holds page index, or NULL. */
-static struct page *find_free_locked(unsigned long index)
+struct page *zone_find_free_locked(unsigned long index)
 {
 	struct page *page = page_at(index);
 	unsigned int order;
@@ -500,7 +549,7 @@ static bool range_is_free_locked(unsigned int node, unsigned long index, unsigne
 		/* The neighbouring chunk may be of another node, whose lock is not held. */
 		if (page_at(index)->node != node)
 			return false;
-		page = find_free_locked(index);
+		page = zone_find_free_locked(index);
 		if (!page)
 			return false;
 		index = index_of(page) + (1ul << page->order);
@@ -513,7 +562,7 @@ void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned lo
 	unsigned long i = index;
 
 	while (i < end) {
-		struct page *page = find_free_locked(i);
+		struct page *page = zone_find_free_locked(i);
 		unsigned long start = index_of(page);
 		unsigned long next = start + (1ul << page->order);
 
@@ -532,6 +581,7 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 	unsigned long index = index_of(page);
 	unsigned long end = index + nr_pages;
 	struct buddy_zone *zone;
+	unsigned long dirty;
 	bool ok;
 
 	if (end > load_relaxed(&page_map.nr_pages))
@@ -539,9 +589,11 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 	zone = &buddy_zones[page->node];
 	lock_acquire(&zone->lock);
 	ok = range_is_free_locked(page->node, index, end);
+	dirty = ok ? zone_count_dirty(index, nr_pages) : 0;
+	ok = ok && zone_admit_locked(zone, nr_pages - dirty);
 	if (ok) {
 		if (zeroed)
-			*zeroed = zone_count_dirty(index, nr_pages) == 0;
+			*zeroed = dirty == 0 && zone_is_zero(index, nr_pages);
 		zone_claim_locked(zone, index, end);
 		zone->stats.nr_alloc++;
 	}
@@ -617,84 +669,4 @@ void buddy_each_lock(void (*act)(struct lock *l))
 		act(&buddy_zones[node].purge_lock);
 	for (unsigned int node = 0; node < buddy_nr_nodes; node++)
 		act(&buddy_zones[node].lock);
-}
-
-/* ---- check ----------------------------------------------------------------------------------- */
-
-static bool is_free(unsigned long index)
-{
-	return page_map.free[index / 64] & bits_mask(index % 64, 1);
-}
-
-/* By the bits. */
-static unsigned long count_free(unsigned int node)
-{
-	unsigned long count = 0;
-
-	for (unsigned long i = 0; i < load_relaxed(&page_map.nr_pages); i++)
-		count += page_at(i)->node == node && is_free(i);
-	return count;
-}
-
-/* One free block. Returns its pages; adds to *nr_dirty. */
-static unsigned long check_block(unsigned int node, struct page *page, unsigned int order,
-				 unsigned int list, unsigned long *nr_dirty)
-{
-	unsigned long index = index_of(page);
-	unsigned long nr_pages = 1ul << order;
-	unsigned long i;
-
-	CHECK(page->type == PAGE_BUDDY && page->order == order && page->node == node);
-	CHECK(page->head == index && index % nr_pages == 0);
-	CHECK(index + nr_pages <= load_relaxed(&page_map.nr_pages));
-	CHECK(page->nr_pages == zone_count_dirty(index, nr_pages));
-	CHECK(list == (page->nr_pages ? BUDDY_DIRTY : BUDDY_CLEAN));
-	CHECK(order == BUDDY_MAX_ORDER || !free_block(index ^ nr_pages, order));
-	for (i = 0; i < nr_pages; i++) {
-		CHECK(is_free(index + i));
-		CHECK(i == 0 || page[i].type == PAGE_NONE);
-		CHECK(page_map.class[index + i] == USLAB_ID_NONE && !page[i].classed);
-	}
-	*nr_dirty += page->nr_pages;
-	return nr_pages;
-}
-
-static void check_zone(unsigned int node)
-{
-	struct buddy_zone *zone = &buddy_zones[node];
-	unsigned long nr_dirty = 0;
-	unsigned long nr_free = 0;
-	unsigned int order;
-	unsigned int list;
-	struct list_head *pos;
-
-	for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
-		for (list = 0; list < BUDDY_LISTS; list++) {
-			list_for_each(pos, &zone->free[order][list]) {
-				CHECK(pos->next->prev == pos && pos->prev->next == pos);
-				CHECK(zone->orders & (1u << order));
-				nr_free += check_block(node, list_entry(pos, struct page, lru),
-						       order, list, &nr_dirty);
-			}
-		}
-		CHECK(!!(zone->orders & (1u << order)) ==
-		      !(list_empty(&zone->free[order][BUDDY_DIRTY]) &&
-			list_empty(&zone->free[order][BUDDY_CLEAN])));
-	}
-	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
-	CHECK(nr_free == count_free(node));
-	zone_check_ranges(node);
-	CHECK(nr_dirty == zone->stats.nr_dirty);
-}
-
-void buddy_check(void)
-{
-	unsigned int node;
-
-	for (node = 0; node < buddy_nr_nodes; node++) {
-		lock_acquire(&buddy_zones[node].lock);
-		check_zone(node);
-		lock_release(&buddy_zones[node].lock);
-	}
-	pcp_check();
 }

@@ -8,11 +8,12 @@
  * Invariants: a free block is on exactly one list; two free buddies never coexist below order 10;
  *             sum(count << order) == nr_free; a block's nr_pages is the number of its dirty bits,
  *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
+ *             While no purge is under way held == nr_total - nr_free + nr_dirty.
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
- * Flow:       called by api/, cache/, debug/, engine/, front/array_limit.c, malloc/ and page/;
- *             calls arena.c, os_purge, and pcp.c to drain CPUs' lists when memory is short. fit.c
- *             and purge.c are parts of it.
+ * Flow:       called by api/, cache/, debug/, engine/, front/array.c, front/array_limit.c, malloc/
+ *             and page/; calls arena.c, os_purge, and pcp.c to drain CPUs' lists when memory is
+ *             short. fit.c and purge.c are parts of it.
  *
  * Placement as in the kernel: smallest sufficient order, head of its list; a split keeps the lower
  * half and puts the upper halves at the head; a freed block goes to the head, or to the tail when
@@ -63,7 +64,12 @@ struct buddy_zone {
 	unsigned long fit_refaults;
 	uint32_t fit_halved; /* clock when fit_purged was last halved */
 	uint32_t fit_used; /* clock when a page run last got resident pages, or fit_refaults halved */
-	unsigned long nr_purging; /* pages of the block that is off its list to be purged */
+	/* the same for all pages together, over longer times; see buddy_falls() */
+	unsigned long fallen;
+	uint32_t fallen_halved;	  /* clock when it was last halved */
+	uint32_t falls_until;	  /* clock until which buddy_falls(); 0: it does not; atomic */
+	unsigned long nr_purging; /* pages of blocks that are off their lists to be purged */
+	unsigned long held; /* pages in use or dirty, see page/limit.h; read without the lock */
 	struct buddy_stats stats; /* read by tools from outside, without the lock */
 	struct list_head free[BUDDY_MAX_ORDER + 1][BUDDY_LISTS]; /* struct page.lru */
 } __attribute__((aligned(CACHE_LINE)));
@@ -150,14 +156,51 @@ size_t buddy_trim(size_t keep_bytes);
  * page/keep.c. limit_bytes SIZE_MAX is this default.
  */
 #define BUDDY_PURGE_DELAY_MS 1000 /* default */
+extern uint32_t zone_purge_delay; /* in units of 16 ms, like zone.clock; atomic; read by tools */
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms);
 
 /*
- * Purges as a free does that looks at the clock. To be called before mappings outside of the arena
- * shrink, and after they grow, since they count for the limit; and where nothing may be freed for
- * long.
+ * Does the memory in use fall, and not come back? So it is said for half a second after a purge, or
+ * until pages are taken again, if more pages of the current CPU's node were purged lately (half of
+ * them count after half a second), and not taken again, than are in use. A hint, without a lock.
  */
-void buddy_rebalance(void);
+bool buddy_falls_still(const struct buddy_zone *zone);
+static inline bool buddy_falls(void)
+{
+	const struct buddy_zone *zone = &buddy_zones[os_current_node()];
+
+	return unlikely(__atomic_load_n(&zone->falls_until, __ATOMIC_RELAXED)) &&
+	       buddy_falls_still(zone);
+}
+
+/*
+ * From now on purges leave it to the system when it takes pages (os_purge_lazily()); what
+ * buddy_trim() gives back is gone at once all the same. Before there are threads. 0 or -ENOMEM.
+ */
+int buddy_purge_lazily(void);
+
+/*
+ * Purges as a free does that looks at the clock, of what is due at least one block. To be called
+ * before mappings outside of the arena shrink, and after they grow, since they count for the limit;
+ * and where nothing may be freed for long. false: it is late (buddy_purge_until()), and more may be
+ * due.
+ */
+bool buddy_rebalance(void);
+
+/*
+ * Automatic purges that this thread's frees set off end at that time (os_clock_us()), but for the
+ * one system call that is under way: what is left goes with a later free, of any thread. They purge
+ * several blocks at once. 0: they are as any other thread's.
+ */
+void buddy_purge_until(uint64_t end_us);
+
+/*
+ * For who frees a great part of the heap in small blocks, most of which will have free neighbours
+ * soon: for the next second a quarter of the pages in use may stay, so that blocks merge before
+ * they are purged, and there are fewer system calls. Without a limit of the user's only. false: no
+ * longer; buddy_rebalance() purges what has merged.
+ */
+void buddy_expect_merges(bool on);
 
 /* RLIMIT_AS has changed, see arena_fit(). */
 void buddy_fit_addresses(void (*limit_is)(unsigned long pages));

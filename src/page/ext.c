@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/ext.c - object extensions: a word beside each object, for who counts objects by their owner
+ * page/ext.c - object extensions: words beside each object, for who counts objects by their owner
  *
- * Data:       page_ext_directory: a leaf for each 4 MiB of the arena, which has the vectors of the
- *             blocks whose heads lie there. A vector is its number of words, then these.
+ * Data:       page_ext_directory: of each kind a leaf for each 4 MiB of the arena, which has the
+ *             vectors of the blocks whose heads lie there.
  * Invariants: see ext.h.
  * Locks:      none; metadata's inside.
  * Flow:       see ext.h.
@@ -18,14 +18,9 @@
 #include "base/assert.h"
 #include "page/meta.h"
 
-#define LEAF_BLOCKS 1024u /* pages of a leaf */
-#define DIRECTORY_BYTES (USLAB_MAX_ARENA / (LEAF_BLOCKS * PAGE_SIZE) * sizeof(void *))
+#define DIRECTORY_BYTES (USLAB_MAX_ARENA / (PAGE_EXT_LEAF * PAGE_SIZE) * sizeof(void *))
 
-struct leaf {
-	void *vector[LEAF_BLOCKS]; /* uint32_t[] */
-};
-
-void *page_ext_directory;
+struct page_ext_leaf **page_ext_directory[PAGE_EXT_KINDS];
 
 /* What *at points at; if that is nothing, bytes of zero that it gets. NULL: nothing. */
 static void *get(void **at, size_t bytes)
@@ -43,16 +38,17 @@ static void *get(void **at, size_t bytes)
 }
 
 /* Where the vector of a block is found; NULL: there is no such place. */
-static void **find(const struct page *head, bool make)
+static uint32_t **find(enum page_ext kind, const struct page *head, bool make)
 {
 	unsigned long index = (unsigned long)(head - page_map.pages);
-	void **directory = get(&page_ext_directory, make ? DIRECTORY_BYTES : 0);
-	struct leaf *leaf;
+	struct page_ext_leaf **directory =
+		get((void **)&page_ext_directory[kind], make ? DIRECTORY_BYTES : 0);
+	struct page_ext_leaf *leaf;
 
 	if (!directory)
 		return NULL;
-	leaf = get(&directory[index / LEAF_BLOCKS], make ? sizeof(*leaf) : 0);
-	return leaf ? &leaf->vector[index % LEAF_BLOCKS] : NULL;
+	leaf = get((void **)&directory[index / PAGE_EXT_LEAF], make ? sizeof(*leaf) : 0);
+	return leaf ? &leaf->vector[index % PAGE_EXT_LEAF] : NULL;
 }
 
 static size_t vector_bytes(unsigned int nr)
@@ -60,10 +56,11 @@ static size_t vector_bytes(unsigned int nr)
 	return (1 + (size_t)nr) * sizeof(uint32_t);
 }
 
-uint32_t *page_ext_word(const struct page *head, unsigned int nr, unsigned int index, bool make)
+uint32_t *page_ext_word(enum page_ext kind, const struct page *head, unsigned int nr,
+			unsigned int index, bool make)
 {
-	void **at = find(head, make);
-	uint32_t *vector = at ? get(at, make ? vector_bytes(nr) : 0) : NULL;
+	uint32_t **at = find(kind, head, make);
+	uint32_t *vector = at ? get((void **)at, make ? vector_bytes(nr) : 0) : NULL;
 
 	if (!vector)
 		return NULL;
@@ -72,9 +69,9 @@ uint32_t *page_ext_word(const struct page *head, unsigned int nr, unsigned int i
 	return index < nr ? vector + 1 + index : NULL;
 }
 
-void page_ext_forget_slow(const struct page *head)
+void page_ext_forget_slow(enum page_ext kind, const struct page *head)
 {
-	void **at = find(head, false);
+	uint32_t **at = find(kind, head, false);
 	uint32_t *vector = at ? load_acquire(at) : NULL; /* pairs with get() */
 
 	if (!vector)
@@ -83,9 +80,9 @@ void page_ext_forget_slow(const struct page *head)
 	meta_free(vector, vector_bytes(load_relaxed(vector)));
 }
 
-static void check_leaf(const struct leaf *leaf, unsigned long first)
+static void check_leaf(const struct page_ext_leaf *leaf, unsigned long first)
 {
-	for (unsigned long i = 0; i < LEAF_BLOCKS; i++) {
+	for (unsigned long i = 0; i < PAGE_EXT_LEAF; i++) {
 		const struct page *head = page_at(first + i);
 		const uint32_t *vector = load_relaxed(&leaf->vector[i]);
 
@@ -96,15 +93,21 @@ static void check_leaf(const struct leaf *leaf, unsigned long first)
 	}
 }
 
-void page_ext_check(void)
+static void check_kind(struct page_ext_leaf **directory)
 {
-	void **directory = load_acquire(&page_ext_directory); /* pairs with get() */
 	unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
 
-	for (unsigned long i = 0; directory && i * LEAF_BLOCKS < nr_pages; i++) {
-		const struct leaf *leaf = load_acquire(&directory[i]); /* likewise */
+	for (unsigned long i = 0; directory && i * PAGE_EXT_LEAF < nr_pages; i++) {
+		const struct page_ext_leaf *leaf =
+			load_acquire(&directory[i]); /* pairs with get() */
 
 		if (leaf)
-			check_leaf(leaf, i * LEAF_BLOCKS);
+			check_leaf(leaf, i * PAGE_EXT_LEAF);
 	}
+}
+
+void page_ext_check(void)
+{
+	for (unsigned int kind = 0; kind < PAGE_EXT_KINDS; kind++)
+		check_kind(load_acquire(&page_ext_directory[kind])); /* likewise */
 }

@@ -16,7 +16,7 @@
  */
 #include "base/assert.h"
 #include "base/bits.h"
-#include "os/cpu/cpu.h"
+#include "os/cpu/nodes.h"
 #include "os/instrument/memcheck.h"
 #include "os/instrument/probe.h"
 #include "page/zone.h"
@@ -133,6 +133,7 @@ static void note_locked(struct buddy_zone *zone, const struct look *l)
 	zone_tick_locked(zone);
 	if (l->clean < l->want)
 		zone->fit_used = zone->clock;
+	zone_note_rise_locked(zone, l->clean);
 	zone->fit_purged -= again;
 	zone->purged_lately -= MIN(again, zone->purged_lately);
 	zone->fit_refaults = MIN(zone->fit_refaults + again, 2 * zone->stats.nr_peak);
@@ -174,7 +175,7 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 
 	ASSERT(nr_pages >= RANGE_LEAST && nr_pages <= RANGE_MOST);
 	lock_acquire(&zone->lock);
-	found = find_locked(node, &l, LOOK_RANGES);
+	found = find_locked(node, &l, LOOK_RANGES) && zone_admit_locked(zone, l.clean);
 	if (found) {
 		zone_claim_locked(zone, l.index, l.index + nr_pages);
 		zone->stats.nr_alloc++;
@@ -187,7 +188,7 @@ struct page *buddy_alloc_fit(unsigned long nr_pages, bool *zeroed)
 	if (!found)
 		return NULL;
 	if (zeroed)
-		*zeroed = l.clean == nr_pages;
+		*zeroed = l.clean == nr_pages && zone_is_zero(l.index, nr_pages);
 	notify_alloc(page_at(l.index), nr_pages);
 	return page_at(l.index);
 }
@@ -200,7 +201,7 @@ static struct page *alloc_first(unsigned int node, unsigned long nr_pages, bool 
 	bool found;
 
 	lock_acquire(&zone->lock);
-	found = find_locked(node, &l, 1);
+	found = find_locked(node, &l, 1) && zone_admit_locked(zone, l.clean);
 	if (found) {
 		zone_claim_locked(zone, l.index, l.index + nr_pages);
 		zone->stats.nr_alloc++;
@@ -209,7 +210,7 @@ static struct page *alloc_first(unsigned int node, unsigned long nr_pages, bool 
 	if (!found)
 		return NULL;
 	if (zeroed)
-		*zeroed = l.clean == nr_pages;
+		*zeroed = l.clean == nr_pages && zone_is_zero(l.index, nr_pages);
 	notify_alloc(page_at(l.index), nr_pages);
 	return page_at(l.index);
 }
@@ -220,6 +221,6 @@ struct page *buddy_alloc_first(unsigned long nr_pages, bool *zeroed)
 	struct page *page = NULL;
 
 	for (unsigned int i = 0; i < buddy_nr_nodes && !page; i++)
-		page = alloc_first((home + i) % buddy_nr_nodes, nr_pages, zeroed);
+		page = alloc_first(os_nodes.order[home][i], nr_pages, zeroed);
 	return page;
 }

@@ -2,7 +2,7 @@
 /*
  * page/keep.c - mappings of freed large blocks, kept for a while for the next ones
  *
- * Data:       kept[0 .. keep_counters.count): ranges by address.
+ * Data:       keep_ranges[0 .. keep_counters.count): ranges by address.
  * Invariants: see page/keep.h. A range that is being unmapped or purged, or whose pages are being
  *             moved, is not in the table.
  * Locks:      keep_lock (RANK_LARGE): table and counters. Ranges are taken out under it and given
@@ -20,16 +20,9 @@
 
 #define NONE (-1ul)
 
-struct range {
-	char *start;
-	size_t size;
-	uint64_t since; /* os_clock_ms() */
-	bool dirty;
-};
-
 static struct lock keep_lock = { 0, RANK_LARGE };
-static struct range kept[KEEP_COUNT]; /* keep_lock */
-static size_t keep_limit = SIZE_MAX;  /* set by the user; atomic */
+struct keep_range keep_ranges[KEEP_COUNT]; /* keep_lock */
+static size_t keep_limit = SIZE_MAX;	   /* set by the user; atomic */
 
 /* keep_lock */
 static size_t clean_bytes;
@@ -40,6 +33,7 @@ static uint64_t no_moves_before; /* the system refused one; UINT64_MAX: never ag
 
 struct keep_counters keep_counters;
 size_t keep_refaults;
+size_t keep_leaving;
 
 /* ---- refaults: all with keep_lock held ------------------------------------------------------- */
 
@@ -70,26 +64,27 @@ static void note_clean_locked(size_t bytes)
 
 /* ---- the table: all with keep_lock held ------------------------------------------------------ */
 
-static bool adjoin(const struct range *low, const struct range *high)
+static bool adjoin(const struct keep_range *low, const struct keep_range *high)
 {
 	return low->start + low->size == high->start;
 }
 
-static void count_locked(const struct range *r, size_t bytes)
+static void count_locked(const struct keep_range *r, size_t bytes)
 {
 	if (r->dirty)
-		store_relaxed(&keep_counters.bytes, keep_counters.bytes + bytes);
+		/* pairs with limit_held() */
+		store_release(&keep_counters.bytes, keep_counters.bytes + bytes);
 	else
 		clean_bytes += bytes;
 }
 
-static struct range remove_locked(unsigned long i)
+static struct keep_range remove_locked(unsigned long i)
 {
-	struct range r = kept[i];
+	struct keep_range r = keep_ranges[i];
 
 	store_relaxed(&keep_counters.count, keep_counters.count - 1);
 	for (; i < keep_counters.count; i++)
-		kept[i] = kept[i + 1];
+		keep_ranges[i] = keep_ranges[i + 1];
 	count_locked(&r, -r.size);
 	return r;
 }
@@ -98,9 +93,9 @@ static struct range remove_locked(unsigned long i)
  * Merges r with a neighbour of its kind. The result has the age of the larger part, so that a small
  * one does not keep the others from being purged.
  */
-static bool join_locked(unsigned long i, const struct range *r)
+static bool join_locked(unsigned long i, const struct keep_range *r)
 {
-	struct range *other = &kept[i];
+	struct keep_range *other = &keep_ranges[i];
 
 	if (i >= keep_counters.count || other->dirty != r->dirty ||
 	    !(adjoin(other, r) || adjoin(r, other)))
@@ -114,12 +109,12 @@ static bool join_locked(unsigned long i, const struct range *r)
 }
 
 /* false: the table is full. */
-static bool insert_locked(struct range r)
+static bool insert_locked(struct keep_range r)
 {
 	unsigned long next = 0;
 	unsigned long i;
 
-	while (next < keep_counters.count && kept[next].start < r.start)
+	while (next < keep_counters.count && keep_ranges[next].start < r.start)
 		next++;
 	if (next > 0 && join_locked(next - 1, &r)) {
 		r = remove_locked(next - 1);
@@ -130,8 +125,8 @@ static bool insert_locked(struct range r)
 	if (keep_counters.count == KEEP_COUNT)
 		return false;
 	for (i = keep_counters.count; i > next; i--)
-		kept[i] = kept[i - 1];
-	kept[next] = r;
+		keep_ranges[i] = keep_ranges[i - 1];
+	keep_ranges[next] = r;
 	store_relaxed(&keep_counters.count, keep_counters.count + 1);
 	count_locked(&r, r.size);
 	return true;
@@ -143,8 +138,8 @@ static unsigned long find_oldest_locked(bool dirty_only)
 	unsigned long i;
 
 	for (i = 0; i < keep_counters.count; i++)
-		if ((kept[i].dirty || !dirty_only) &&
-		    (oldest == NONE || kept[i].since < kept[oldest].since))
+		if ((keep_ranges[i].dirty || !dirty_only) &&
+		    (oldest == NONE || keep_ranges[i].since < keep_ranges[oldest].since))
 			oldest = i;
 	return oldest;
 }
@@ -154,29 +149,45 @@ static unsigned long find_lowest_locked(void)
 	unsigned long i;
 
 	for (i = 0; i < keep_counters.count; i++)
-		if (kept[i].dirty)
+		if (keep_ranges[i].dirty)
 			return i;
 	return NONE;
 }
 
-/* Removes a range, or its last bytes. NONE: size 0. */
-static struct range take_end_locked(unsigned long i, size_t bytes)
+/*
+ * Removes a range, or its last bytes, to be given back to the system: then gone() is called. NONE:
+ * size 0.
+ */
+static struct keep_range take_end_locked(unsigned long i, size_t bytes)
 {
-	struct range r = { NULL, 0, 0, false };
+	struct keep_range r = { NULL, 0, 0, false };
 
 	if (i == NONE)
 		return r;
-	r = kept[i];
-	if (bytes >= r.size)
+	r = keep_ranges[i];
+	bytes = ALIGN_UP(MIN(bytes, r.size), os_page_size());
+	if (r.dirty)
+		fetch_add(&keep_leaving, bytes);
+	if (bytes == r.size)
 		return remove_locked(i);
-	bytes = ALIGN_UP(bytes, os_page_size());
-	kept[i].size -= bytes;
+	keep_ranges[i].size -= bytes;
 	count_locked(&r, -bytes);
 	r.start += r.size - bytes;
 	r.size = bytes;
-	if (!kept[i].size)
-		remove_locked(i);
 	return r;
+}
+
+/* Its pages are the system's. */
+static void gone(const struct keep_range *r)
+{
+	if (r->dirty)
+		fetch_sub(&keep_leaving, r->size);
+}
+
+static void release(const struct keep_range *r)
+{
+	os_release(r->start, r->size);
+	gone(r);
 }
 
 /* ---- giving back ----------------------------------------------------------------------------- */
@@ -184,7 +195,7 @@ static struct range take_end_locked(unsigned long i, size_t bytes)
 size_t keep_release(size_t bytes)
 {
 	size_t released = 0;
-	struct range r;
+	struct keep_range r;
 
 	while (released < bytes) {
 		lock_acquire(&keep_lock);
@@ -192,7 +203,7 @@ size_t keep_release(size_t bytes)
 		lock_release(&keep_lock);
 		if (!r.size)
 			break;
-		os_release(r.start, r.size);
+		release(&r);
 		released += r.size;
 	}
 	return released;
@@ -201,7 +212,7 @@ size_t keep_release(size_t bytes)
 void keep_release_old(uint32_t delay_ms)
 {
 	uint64_t now = os_clock_ms();
-	struct range r;
+	struct keep_range r;
 
 	if (load_relaxed(&keep_counters.count) == 0 || now < delay_ms)
 		return;
@@ -211,21 +222,22 @@ void keep_release_old(uint32_t delay_ms)
 		lock_acquire(&keep_lock);
 		tick_locked(now);
 		i = find_oldest_locked(false);
-		if (i != NONE && kept[i].since > now - delay_ms)
+		if (i != NONE && keep_ranges[i].since > now - delay_ms)
 			i = NONE;
 		r = take_end_locked(i, SIZE_MAX);
 		lock_release(&keep_lock);
 		if (r.size)
-			os_release(r.start, r.size);
+			release(&r);
 	} while (r.size);
 }
 
 /* Purges a range and keeps its addresses, up to KEEP_MAX_CLEAN. */
-static void purge(struct range *r)
+static void purge(struct keep_range *r)
 {
 	bool stays = false;
 
 	if (os_purge(r->start, r->size) == 0) {
+		gone(r);
 		r->dirty = false;
 		r->since = os_clock_ms();
 		lock_acquire(&keep_lock);
@@ -233,13 +245,13 @@ static void purge(struct range *r)
 		lock_release(&keep_lock);
 	}
 	if (!stays)
-		os_release(r->start, r->size);
+		release(r);
 }
 
 void keep_purge(size_t bytes)
 {
 	size_t purged = 0;
-	struct range r;
+	struct keep_range r;
 
 	while (purged < bytes) {
 		lock_acquire(&keep_lock);
@@ -257,13 +269,13 @@ void keep_purge(size_t bytes)
 /* The table is full, maybe of clean ranges: unmaps the oldest, dirty or clean. */
 static void drop_oldest(void)
 {
-	struct range r;
+	struct keep_range r;
 
 	lock_acquire(&keep_lock);
 	r = take_end_locked(find_oldest_locked(false), SIZE_MAX);
 	lock_release(&keep_lock);
 	if (r.size)
-		os_release(r.start, r.size);
+		release(&r);
 }
 
 /* What may wait at all: so much, and as much as there were refaults. */
@@ -291,7 +303,7 @@ static bool may_keep(size_t size)
 
 bool keep_put(void *p, size_t size)
 {
-	struct range r = { p, size, os_clock_ms(), true };
+	struct keep_range r = { p, size, os_clock_ms(), true };
 	bool done = false;
 	size_t limit;
 
@@ -327,22 +339,22 @@ struct gap {
 /* The neighbouring ranges from range i on, as far as size bytes need. */
 static struct gap look_locked(unsigned long i, size_t size, size_t align)
 {
-	char *start = (char *)ALIGN_UP((uintptr_t)kept[i].start, align);
-	size_t head = (size_t)(start - kept[i].start);
+	char *start = (char *)ALIGN_UP((uintptr_t)keep_ranges[i].start, align);
+	size_t head = (size_t)(start - keep_ranges[i].start);
 	struct gap gap = { start, 0, 0 };
 
 	/* What is left in front takes one more entry. */
-	if (head >= kept[i].size || (head && keep_counters.count == KEEP_COUNT))
+	if (head >= keep_ranges[i].size || (head && keep_counters.count == KEEP_COUNT))
 		return gap;
 	do {
-		size_t part = kept[i].size - head;
+		size_t part = keep_ranges[i].size - head;
 
-		if (!kept[i].dirty && gap.size < size)
+		if (!keep_ranges[i].dirty && gap.size < size)
 			gap.clean += MIN(part, size - gap.size);
 		gap.size += part;
 		head = 0;
 		i++;
-	} while (i < keep_counters.count && adjoin(&kept[i - 1], &kept[i]));
+	} while (i < keep_counters.count && adjoin(&keep_ranges[i - 1], &keep_ranges[i]));
 	return gap;
 }
 
@@ -386,8 +398,8 @@ static void take_range_locked(char *start, char *end, struct taken *taken)
 {
 	unsigned long i = 0;
 
-	while (i < keep_counters.count && kept[i].start < end) {
-		struct range r = kept[i];
+	while (i < keep_counters.count && keep_ranges[i].start < end) {
+		struct keep_range r = keep_ranges[i];
 		char *from = MAX(r.start, start);
 		char *to = MIN(r.start + r.size, end);
 
@@ -399,11 +411,11 @@ static void take_range_locked(char *start, char *end, struct taken *taken)
 		if (!r.dirty)
 			add_hole(taken, from, to);
 		if (r.start < from)
-			insert_locked((struct range){ r.start, (size_t)(from - r.start), r.since,
-						      r.dirty });
+			insert_locked((struct keep_range){ r.start, (size_t)(from - r.start),
+							   r.since, r.dirty });
 		if (r.start + r.size > to)
-			insert_locked((struct range){ to, (size_t)(r.start + r.size - to), r.since,
-						      r.dirty });
+			insert_locked((struct keep_range){ to, (size_t)(r.start + r.size - to),
+							   r.since, r.dirty });
 	}
 }
 
@@ -419,7 +431,7 @@ static char *take_unit_locked(size_t size)
 
 	/* What is left on both sides takes one more entry. */
 	for (i = 0; i < keep_counters.count && keep_counters.count < KEEP_COUNT; i++) {
-		const struct range *r = &kept[i];
+		const struct keep_range *r = &keep_ranges[i];
 		char *end = (char *)ALIGN_DOWN((uintptr_t)r->start + r->size, size);
 
 		if (!r->dirty || r->size >= least || end < r->start + size)
@@ -443,7 +455,7 @@ static bool may_move_locked(void)
  * A unit whose pages were moved, or could not be. It is kept, but for a small one that is of
  * several mappings: none of it would ever move. A process at its limits moves nothing any more.
  */
-static void put_unit(struct range r, enum os_move how)
+static void put_unit(struct keep_range r, enum os_move how)
 {
 	bool stays = r.size > KEEP_UNIT || how != OS_MOVE_SEVERAL;
 
@@ -462,7 +474,7 @@ static void put_unit(struct range r, enum os_move how)
 /* Moves the pages of a unit to a hole. REFUSED also if there is no unit. */
 static enum os_move move_unit(char *to, size_t size)
 {
-	struct range r = { NULL, size, os_clock_ms(), false };
+	struct keep_range r = { NULL, size, os_clock_ms(), false };
 	enum os_move how;
 
 	lock_acquire(&keep_lock);
@@ -550,12 +562,12 @@ size_t keep_fill(void *p, size_t size)
  */
 static void *grow_only_range(size_t size, size_t align)
 {
-	struct range r = { NULL, 0, 0, false };
+	struct keep_range r = { NULL, 0, 0, false };
 	char *grown;
 
 	lock_acquire(&keep_lock);
-	if (keep_counters.count == 1 && kept[0].dirty && kept[0].size >= size / 2 &&
-	    kept[0].size < size && align <= os_page_size())
+	if (keep_counters.count == 1 && keep_ranges[0].dirty && keep_ranges[0].size >= size / 2 &&
+	    keep_ranges[0].size < size && align <= os_page_size())
 		r = remove_locked(0);
 	lock_release(&keep_lock);
 	if (!r.start)
@@ -617,12 +629,14 @@ void keep_check(void)
 	lock_acquire(&keep_lock);
 	CHECK(keep_counters.count <= KEEP_COUNT);
 	for (i = 0; i < keep_counters.count; i++) {
-		CHECK(kept[i].size > 0);
-		CHECK(((uintptr_t)kept[i].start | kept[i].size) % os_page_size() == 0);
-		CHECK(i == 0 || kept[i - 1].start + kept[i - 1].size <= kept[i].start);
-		CHECK(i == 0 || kept[i - 1].dirty != kept[i].dirty ||
-		      !adjoin(&kept[i - 1], &kept[i]));
-		*(kept[i].dirty ? &dirty : &clean) += kept[i].size;
+		CHECK(keep_ranges[i].size > 0);
+		CHECK(((uintptr_t)keep_ranges[i].start | keep_ranges[i].size) % os_page_size() ==
+		      0);
+		CHECK(i == 0 ||
+		      keep_ranges[i - 1].start + keep_ranges[i - 1].size <= keep_ranges[i].start);
+		CHECK(i == 0 || keep_ranges[i - 1].dirty != keep_ranges[i].dirty ||
+		      !adjoin(&keep_ranges[i - 1], &keep_ranges[i]));
+		*(keep_ranges[i].dirty ? &dirty : &clean) += keep_ranges[i].size;
 	}
 	CHECK(dirty == keep_counters.bytes && dirty <= KEEP_MAX_BYTES + KEEP_MAX_REFAULTS);
 	CHECK(clean == clean_bytes && clean <= KEEP_MAX_CLEAN);

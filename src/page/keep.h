@@ -47,11 +47,22 @@ struct keep_counters {
 	unsigned long bytes; /* in dirty ones; atomic */
 };
 
-/* Read by tools from outside. */
+struct keep_range {
+	char *start;
+	size_t size;
+	uint64_t since; /* os_clock_ms() */
+	bool dirty;
+};
+
+/* Read by tools from outside; the ranges, keep_counters.count of them, are keep_lock's. */
 extern struct keep_counters keep_counters;
+extern struct keep_range keep_ranges[KEEP_COUNT];
 
 /* Bytes that were purged and taken again soon after; atomic. */
 extern size_t keep_refaults;
+
+/* In dirty ranges that are being given back, and count no more as kept; atomic. */
+extern size_t keep_leaving;
 
 /* Keeps a range, and may unmap older ones for it. false: the caller unmaps it. */
 bool keep_put(void *p, size_t size);

@@ -2,8 +2,8 @@
 /*
  * page/large.c - blocks too large for the arena, each a mapping of its own
  *
- * Data:       table: open addressing with linear probing, start address -> size, a power of two
- *             of slots, mapped; it doubles at half full and never shrinks.
+ * Data:       large_blocks: open addressing with linear probing, start address -> size, a power of
+ *             two of slots, mapped; it doubles at half full and never shrinks.
  * Invariants: no empty slot between an entry's home slot and its place; 2 * entries <= slots.
  *             An entry marked MOVING belongs to the thread that resizes that block: no other thread
  *             finds it, since its address may be mapped and entered again at any moment. Checked by
@@ -18,29 +18,22 @@
 #include "base/bits.h"
 #include "base/mix.h"
 #include "os/lock/lock.h"
+#include "os/memory/policy.h"
 #include "os/memory/vm.h"
 #include "page/keep.h"
 #include "page/large.h"
-#include "page/realtime.h"
+#include "page/zone.h"
 
-#define MOVING 1ul /* in size, which is a multiple of the page size */
+#define MOVING LARGE_MOVING
 #define NOWHERE (~0ul)
-
-/* As large as a power of two, since a page is divided into slots. */
-struct large_block {
-	uintptr_t addr; /* 0: empty slot */
-	size_t size;	/* bytes, or'ed with MOVING */
-	uint32_t note;	/* see large_exchange_note(); 0: none */
-	uint64_t unused;
-};
 
 BUILD_ASSERT(sizeof(struct large_block) == 32);
 
 static struct lock large_lock = { 0, RANK_LARGE };
-static struct large_block *table; /* large_lock */
-static unsigned long nr_slots;	  /* large_lock */
-static unsigned long nr_entries;  /* large_lock */
+static unsigned long nr_entries; /* large_lock */
 
+struct large_block *large_blocks;
+unsigned long large_slots;
 struct large_counters large_counters;
 
 /* ---- the table: all with large_lock held ----------------------------------------------------- */
@@ -48,7 +41,7 @@ struct large_counters large_counters;
 /* Mappings differ in their middle bits: multiply and take the upper ones. */
 static unsigned long home_slot(uintptr_t addr)
 {
-	return (mix_multiply(addr >> PAGE_SHIFT) >> 32) & (nr_slots - 1);
+	return (mix_multiply(addr >> PAGE_SHIFT) >> 32) & (large_slots - 1);
 }
 
 static unsigned long find_locked(uintptr_t addr, bool moving)
@@ -57,63 +50,65 @@ static unsigned long find_locked(uintptr_t addr, bool moving)
 
 	if (!nr_entries)
 		return NOWHERE;
-	for (slot = home_slot(addr); table[slot].addr; slot = (slot + 1) & (nr_slots - 1))
-		if (table[slot].addr == addr && !!(table[slot].size & MOVING) == moving)
+	for (slot = home_slot(addr); large_blocks[slot].addr; slot = (slot + 1) & (large_slots - 1))
+		if (large_blocks[slot].addr == addr &&
+		    !!(large_blocks[slot].size & MOVING) == moving)
 			return slot;
 	return NOWHERE;
 }
 
-static void insert_locked(uintptr_t addr, size_t size, uint32_t note)
+static void insert_locked(uintptr_t addr, size_t size, struct large_notes notes)
 {
 	unsigned long slot = home_slot(addr);
 
-	while (table[slot].addr)
-		slot = (slot + 1) & (nr_slots - 1);
-	table[slot] = (struct large_block){ addr, size, note, 0 };
+	while (large_blocks[slot].addr)
+		slot = (slot + 1) & (large_slots - 1);
+	large_blocks[slot] = (struct large_block){ addr, size, notes, 0 };
 	nr_entries++;
 }
 
 /* Empties a slot and moves entries that were pushed past it back over it. */
 static void remove_locked(unsigned long slot)
 {
-	unsigned long mask = nr_slots - 1;
+	unsigned long mask = large_slots - 1;
 	unsigned long next = slot;
 
 	for (;;) {
 		next = (next + 1) & mask;
-		if (!table[next].addr)
+		if (!large_blocks[next].addr)
 			break;
 		/* An entry may move to the hole unless its home lies after the hole. */
-		if (((next - home_slot(table[next].addr)) & mask) >= ((next - slot) & mask)) {
-			table[slot] = table[next];
+		if (((next - home_slot(large_blocks[next].addr)) & mask) >=
+		    ((next - slot) & mask)) {
+			large_blocks[slot] = large_blocks[next];
 			slot = next;
 		}
 	}
-	table[slot].addr = 0;
+	large_blocks[slot].addr = 0;
 	nr_entries--;
 }
 
 /* Makes space for one more entry. false: out of memory. */
 static bool reserve_slot_locked(void)
 {
-	struct large_block *old = table;
-	unsigned long old_slots = nr_slots;
+	struct large_block *old = large_blocks;
+	unsigned long old_slots = large_slots;
 	unsigned long slots;
 	unsigned long i;
 
-	if (2 * (nr_entries + 1) <= nr_slots)
+	if (2 * (nr_entries + 1) <= large_slots)
 		return true;
-	slots = nr_slots ? 2 * nr_slots : os_page_size() / sizeof(*table);
-	table = os_map(slots * sizeof(*table), os_page_size());
-	if (!table) {
-		table = old;
+	slots = large_slots ? 2 * large_slots : os_page_size() / sizeof(*large_blocks);
+	large_blocks = os_map(slots * sizeof(*large_blocks), os_page_size());
+	if (!large_blocks) {
+		large_blocks = old;
 		return false;
 	}
-	nr_slots = slots;
+	large_slots = slots;
 	nr_entries = 0;
 	for (i = 0; i < old_slots; i++)
 		if (old[i].addr)
-			insert_locked(old[i].addr, old[i].size, old[i].note);
+			insert_locked(old[i].addr, old[i].size, old[i].notes);
 	if (old)
 		os_release(old, old_slots * sizeof(*old));
 	return true;
@@ -127,6 +122,30 @@ static size_t mapped_size(size_t size)
 	size_t page = os_page_size();
 
 	return size <= PTRDIFF_MAX - page ? ALIGN_UP(MAX(size, 1ul), page) : 0;
+}
+
+/*
+ * Counts so many bytes more, before they are there, if the limit allows it (page/limit.h), maybe
+ * after free memory was given back.
+ */
+static bool count_up(size_t bytes)
+{
+	for (unsigned int attempt = 0; attempt < 2; attempt++) {
+		fetch_add(&large_counters.bytes, bytes);
+		if (limit_admits())
+			return true;
+		fetch_sub(&large_counters.bytes, bytes);
+		if (!attempt)
+			zone_make_room(bytes >> PAGE_SHIFT);
+	}
+	return false;
+}
+
+/* After they are gone, or were counted elsewhere. */
+static void count_down(size_t bytes)
+{
+	/* pairs with limit_held() */
+	__atomic_fetch_sub(&large_counters.bytes, bytes, __ATOMIC_RELEASE);
 }
 
 /* NULL: out of memory, also after all that is kept was unmapped. */
@@ -161,28 +180,41 @@ static void unmap_block(void *p, size_t mapped)
 		os_release(p, mapped);
 }
 
+/* Into the table. false: out of memory. */
+static bool enter_block(void *p, size_t mapped)
+{
+	bool entered;
+
+	lock_acquire(&large_lock);
+	entered = reserve_slot_locked();
+	if (entered)
+		insert_locked((uintptr_t)p, mapped, (struct large_notes){ { 0 } });
+	lock_release(&large_lock);
+	return entered;
+}
+
 void *large_alloc(size_t size, size_t align, bool *zeroed)
 {
 	size_t mapped = mapped_size(size);
 	bool fresh = false;
-	void *p = mapped ? map_block(mapped, MAX(align, os_page_size()), &fresh) : NULL;
-	bool entered;
+	void *p;
 
-	if (!p)
+	if (!mapped || !count_up(mapped))
 		return NULL;
-	if (zeroed)
-		*zeroed = fresh;
-	lock_acquire(&large_lock);
-	entered = reserve_slot_locked();
-	if (entered)
-		insert_locked((uintptr_t)p, mapped, 0);
-	lock_release(&large_lock);
-	if (!entered) {
+	p = map_block(mapped, MAX(align, os_page_size()), &fresh);
+	if (p)
+		os_policy_apply(p, mapped);
+	if (p && !enter_block(p, mapped)) {
 		os_release(p, mapped);
+		p = NULL;
+	}
+	if (!p) {
+		count_down(mapped);
 		return NULL;
 	}
+	if (zeroed)
+		*zeroed = fresh;
 	fetch_add(&large_counters.count, 1);
-	fetch_add(&large_counters.bytes, mapped);
 	return p;
 }
 
@@ -190,13 +222,13 @@ static size_t size_at_locked(const void *p)
 {
 	unsigned long slot = find_locked((uintptr_t)p, false);
 
-	return slot != NOWHERE ? table[slot].size : 0;
+	return slot != NOWHERE ? large_blocks[slot].size : 0;
 }
 
 static size_t size_around_locked(const void *p)
 {
-	for (unsigned long slot = 0; slot < nr_slots; slot++) {
-		const struct large_block *block = &table[slot];
+	for (unsigned long slot = 0; slot < large_slots; slot++) {
+		const struct large_block *block = &large_blocks[slot];
 
 		if (block->addr && !(block->size & MOVING) &&
 		    (uintptr_t)p - block->addr < block->size)
@@ -236,7 +268,7 @@ size_t large_size_around(const void *p)
 	return look_up(p, size_around_locked);
 }
 
-size_t large_exchange_note(const void *p, uint32_t note, uint32_t *old)
+size_t large_exchange_note(const void *p, enum page_ext kind, uint32_t note, uint32_t *old)
 {
 	unsigned long slot;
 	size_t size = 0;
@@ -246,15 +278,15 @@ size_t large_exchange_note(const void *p, uint32_t note, uint32_t *old)
 	lock_acquire(&large_lock);
 	slot = find_locked((uintptr_t)p, false);
 	if (slot != NOWHERE) {
-		size = table[slot].size;
-		*old = table[slot].note;
-		table[slot].note = note;
+		size = large_blocks[slot].size;
+		*old = large_blocks[slot].notes.of[kind];
+		large_blocks[slot].notes.of[kind] = note;
 	}
 	lock_release(&large_lock);
 	return size;
 }
 
-/* Out of the table; its size, 0: there is no such block. */
+/* Out of the table; its size, which the caller is to count down; 0: there is no such block. */
 static size_t forget_block(void *p)
 {
 	unsigned long slot;
@@ -263,14 +295,13 @@ static size_t forget_block(void *p)
 	lock_acquire(&large_lock);
 	slot = find_locked((uintptr_t)p, false);
 	if (slot != NOWHERE) {
-		size = table[slot].size;
+		size = large_blocks[slot].size;
 		remove_locked(slot);
 	}
 	lock_release(&large_lock);
 	if (!size)
 		return 0;
 	fetch_sub(&large_counters.count, 1);
-	fetch_sub(&large_counters.bytes, size);
 	return size;
 }
 
@@ -278,18 +309,22 @@ bool large_free(void *p)
 {
 	size_t size = forget_block(p);
 
-	if (size)
-		unmap_block(p, size);
-	return size;
+	if (!size)
+		return false;
+	unmap_block(p, size);
+	count_down(size);
+	return true;
 }
 
 bool large_discard(void *p)
 {
 	size_t size = forget_block(p);
 
-	if (size)
-		os_release(p, size);
-	return size;
+	if (!size)
+		return false;
+	os_release(p, size);
+	count_down(size);
+	return true;
 }
 
 /* Hides p's entry from others and returns its size; 0: no such block. */
@@ -301,8 +336,8 @@ static size_t begin_resize(uintptr_t addr)
 	lock_acquire(&large_lock);
 	slot = find_locked(addr, false);
 	if (slot != NOWHERE) {
-		size = table[slot].size;
-		table[slot].size |= MOVING;
+		size = large_blocks[slot].size;
+		large_blocks[slot].size |= MOVING;
 	}
 	lock_release(&large_lock);
 	return size;
@@ -315,14 +350,14 @@ static size_t begin_resize(uintptr_t addr)
 static void end_resize(uintptr_t old_addr, uintptr_t new_addr, size_t new_size)
 {
 	unsigned long slot;
-	uint32_t note;
+	struct large_notes notes;
 
 	lock_acquire(&large_lock);
 	slot = find_locked(old_addr, true);
 	CHECK(slot != NOWHERE);
-	note = table[slot].note;
+	notes = large_blocks[slot].notes;
 	remove_locked(slot);
-	insert_locked(new_addr, new_size, note);
+	insert_locked(new_addr, new_size, notes);
 	lock_release(&large_lock);
 }
 
@@ -386,6 +421,22 @@ static void *move_block(void *p, size_t old_size, size_t new_size, bool may_move
 	return moved;
 }
 
+/* Moves it, or resizes it in place, and counts. NULL: nothing has changed. */
+static void *resize_block(void *p, size_t old_size, size_t new_size, bool may_move)
+{
+	size_t more = new_size - MIN(new_size, old_size);
+	size_t less = old_size - MIN(new_size, old_size);
+	void *moved;
+
+	if (new_size == old_size)
+		return p;
+	if (more && !count_up(more))
+		return NULL;
+	moved = move_block(p, old_size, new_size, may_move);
+	count_down(moved ? less : more);
+	return moved;
+}
+
 void *large_resize(void *p, size_t new_size, bool may_move)
 {
 	size_t mapped = mapped_size(new_size);
@@ -394,13 +445,12 @@ void *large_resize(void *p, size_t new_size, bool may_move)
 
 	if (!old_size)
 		return NULL;
-	moved = mapped == old_size ? p : move_block(p, old_size, mapped, may_move);
+	moved = resize_block(p, old_size, mapped, may_move);
 	if (!moved) {
 		end_resize((uintptr_t)p, (uintptr_t)p, old_size);
 		return NULL;
 	}
 	end_resize((uintptr_t)p, (uintptr_t)moved, mapped);
-	fetch_add(&large_counters.bytes, mapped - old_size); /* modulo 2^64 when it shrinks */
 	return moved;
 }
 
@@ -422,26 +472,39 @@ void large_each_lock(void (*act)(struct lock *l))
 	keep_each_lock(act);
 }
 
+void large_forked(void)
+{
+	unsigned long bytes = 0;
+
+	for (unsigned long i = 0; i < large_slots; i++)
+		if (large_blocks[i].addr)
+			bytes += large_blocks[i].size & ~MOVING;
+	store_relaxed(&large_counters.count, nr_entries);
+	store_relaxed(&large_counters.bytes, bytes);
+	store_relaxed(&keep_leaving, 0);
+}
+
 void large_check(void)
 {
 	unsigned long entries = 0;
 	unsigned long i;
 
 	lock_acquire(&large_lock);
-	CHECK(nr_slots == 0 || is_pow2(nr_slots));
-	for (i = 0; i < nr_slots; i++) {
-		size_t size = table[i].size & ~MOVING;
+	CHECK(large_slots == 0 || is_pow2(large_slots));
+	for (i = 0; i < large_slots; i++) {
+		size_t size = large_blocks[i].size & ~MOVING;
 		unsigned long slot;
 
-		if (!table[i].addr)
+		if (!large_blocks[i].addr)
 			continue;
 		entries++;
 		CHECK(size && size % os_page_size() == 0);
-		CHECK(table[i].addr % os_page_size() == 0);
-		for (slot = home_slot(table[i].addr); slot != i; slot = (slot + 1) & (nr_slots - 1))
-			CHECK(table[slot].addr);
+		CHECK(large_blocks[i].addr % os_page_size() == 0);
+		for (slot = home_slot(large_blocks[i].addr); slot != i;
+		     slot = (slot + 1) & (large_slots - 1))
+			CHECK(large_blocks[slot].addr);
 	}
-	CHECK(entries == nr_entries && 2 * nr_entries <= nr_slots);
+	CHECK(entries == nr_entries && 2 * nr_entries <= large_slots);
 	lock_release(&large_lock);
 	keep_check();
 }

@@ -37,6 +37,7 @@ static char *bump_end;				      /* meta_lock */
 static struct free_block *free_blocks[MAX_SHIFT + 1]; /* meta_lock */
 
 struct meta_counters meta_counters;
+struct meta_range meta_ranges[META_RANGES];
 
 static unsigned int size_shift(size_t size)
 {
@@ -79,8 +80,25 @@ static void split_rest_locked(char *to)
 	}
 }
 
+/* Mappings are never unmapped, and the system puts them side by side where it can. */
+static void note_range_locked(char *start, size_t size)
+{
+	struct meta_range *range = meta_ranges;
+
+	for (; range < meta_ranges + META_RANGES; range++) {
+		if (range->start && range->start != start + size &&
+		    range->start + range->size != start)
+			continue;
+		store_relaxed(&range->size, range->size + size);
+		if (!range->start || range->start > start)
+			store_relaxed(&range->start, start);
+		return;
+	}
+}
+
 static void count_mapping_locked(void *p, size_t size)
 {
+	note_range_locked(p, size);
 	store_relaxed(&meta_counters.mapped, meta_counters.mapped + size);
 	os_small_pages(p, size);
 	os_name(p, size, "uslab meta");

@@ -22,8 +22,17 @@ struct meta_counters {
 	unsigned long used;   /* bytes in blocks handed out, rounded up to powers of two */
 };
 
-/* Written under the lock; read by tools from outside. */
+#define META_RANGES 128
+
+/* Neighbouring mappings are one range. */
+struct meta_range {
+	char *start; /* NULL: none */
+	size_t size;
+};
+
+/* Written under the lock; read by tools from outside. What is in no range is more than fit in. */
 extern struct meta_counters meta_counters;
+extern struct meta_range meta_ranges[META_RANGES];
 
 /* size bytes, zero-filled; NULL: out of memory. More than 64 KiB is mapped on its own. */
 void *meta_alloc(size_t size);

@@ -73,7 +73,8 @@ struct page {
 	uint32_t head;	 /* index of the block's head (its own on a head) */
 	/* SLAB, RUN: pages in use; BUDDY, LISTED: pages that may hold non-zero bytes */
 	uint32_t nr_pages;
-	uint32_t stamp; /* BUDDY: os_clock_ms() >> 4 when it became free, for the purge delay */
+	/* BUDDY: os_clock_ms() >> 4 when it became free, for the purge; SLAB: slub/sparse.c */
+	uint32_t stamp;
 };
 
 BUILD_ASSERT(sizeof(struct page) == 64);

@@ -2,13 +2,15 @@
 /*
  * page/purge.c - gives free pages back to the system: at once above a limit, else after a delay
  *
- * Data:       the two limits; per zone: clock, aged, purge_after, stamps of free blocks.
+ * Data:       the two limits; until when merges are expected; until when the thread may purge; per
+ *             zone: clock, aged, purge_after, stamps of free blocks.
  * Invariants: while a purge has a block off its list it holds zone.purge_lock, so whoever holds
  *             that lock (fork, an allocation about to fail) finds every free block on a list.
  * Locks:      zone.purge_lock (RANK_PURGE), in it zone.lock (RANK_PAGE), which is dropped over each
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
- * Flow:       called by page/, api/, cache/ and malloc/; calls keep.c, os/memory/vm.c.
+ * Flow:       called by page/, api/, cache/ and malloc/; calls purge_blocks.c, purge_lazy.c,
+ *             purge_tables.c, keep.c, os/memory/vm.c.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -20,6 +22,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/instrument/memcheck.h"
 #include "os/time/clock.h"
 #include "os/memory/vm.h"
 #include "page/buddy.h"
@@ -40,13 +43,20 @@
 #define PURGE_PART_REFAULTS 1024ul /* pages */
 #define PURGE_OLD_ORDER 2u	   /* by age no smaller blocks are purged */
 
-#define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
-#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most: bounds a free's time */
-#define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
+#define LONGER 8u	/* half-lives */
+#define CLOCK_SHIFT 4	/* milliseconds to units of zone.clock */
+#define OLD_BLOCKS 64	/* that one search for old blocks purges at most: bounds a free's time */
+#define TABLE_CHUNKS 4	/* of which one purge gives the descriptors back, likewise */
+#define OLD_LOOKS 8	/* blocks from a list's tail that it examines */
+#define STEP_LEAST 64ul /* pages of one system call where there is a bound, */
+#define STEP_MOST 512ul /* by the time that is left */
+#define STEP_PAGES_PER_US 2
+#define MERGE_CLOCKS 64u /* about a second */
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
 unsigned long zone_purge_limit = ZONE_LIMIT_AUTO;
 uint32_t zone_purge_delay = BUDDY_PURGE_DELAY_MS >> CLOCK_SHIFT;
+uint32_t zone_merges_until;
 uint32_t zone_half_life = 64 >> CLOCK_SHIFT;
 
 void buddy_set_purge(size_t limit_bytes, unsigned int delay_ms)
@@ -62,10 +72,10 @@ static unsigned long halve(unsigned long pages, uint32_t halvings)
 	return halvings < 64 ? pages >> halvings : 0;
 }
 
-/* For page runs, which are larger and fewer: over longer times. */
+/* Over longer times: for page runs, which are larger and fewer, and for what falls. */
 static void halve_since(unsigned long *pages, uint32_t *since, uint32_t now)
 {
-	uint32_t halvings = (now - *since) / (8 * load_relaxed(&zone_half_life));
+	uint32_t halvings = (now - *since) / (LONGER * load_relaxed(&zone_half_life));
 
 	if (!halvings)
 		return;
@@ -86,6 +96,7 @@ void zone_tick_locked(struct buddy_zone *zone)
 	zone->refaults = halve(zone->refaults, halvings);
 	halve_since(&zone->fit_purged, &zone->fit_halved, now);
 	halve_since(&zone->fit_refaults, &zone->fit_used, now);
+	halve_since(&zone->fallen, &zone->fallen_halved, now);
 }
 
 /* Blocks below the system's page size (64 KiB on some machines) cannot be purged. */
@@ -93,6 +104,29 @@ static unsigned int lowest_order(void)
 {
 	return get_order(os_page_size());
 }
+
+/* ---- bounds ---- */
+
+static __thread uint64_t end_us __attribute__((tls_model("initial-exec"))); /* 0: there is none */
+
+void buddy_purge_until(uint64_t us)
+{
+	end_us = us;
+}
+
+static bool is_late(void)
+{
+	return unlikely(end_us) && os_clock_us() >= end_us;
+}
+
+void buddy_expect_merges(bool on)
+{
+	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
+
+	store_relaxed(&zone_merges_until, on ? (now + MERGE_CLOCKS) | 1 : 0);
+}
+
+/* ---- what is purged next ---- */
 
 static struct page *pick_largest_locked(struct buddy_zone *zone)
 {
@@ -156,60 +190,25 @@ static struct page *pick_old_locked(struct buddy_zone *zone)
 	return NULL;
 }
 
-/*
- * The part of a block from its first to its last dirty page, of that the last pages, most at most,
- * in whole pages of the system.
- */
-static void dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
-{
-	unsigned long index = (unsigned long)(page - page_map.pages);
-	unsigned long end = index + (1ul << page->order);
-	unsigned long first = index;
-	unsigned long last = end;
-	size_t system_page = os_page_size();
-	uintptr_t from;
+/* ---- purges ---- */
 
-	while (first < end && zone_count_dirty(first, 1) == 0)
-		first++;
-	while (last > first && zone_count_dirty(last - 1, 1) == 0)
-		last--;
-	first = MAX(first, last - MIN(last, most));
-	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);
-	*start = (char *)from;
-	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
+/* What a system call takes grows with its pages. */
+static unsigned long pages_at_once(void)
+{
+	uint64_t now;
+	uint64_t left;
+
+	if (likely(!end_us))
+		return ULONG_MAX;
+	now = os_clock_us();
+	left = MIN(end_us - MIN(now, end_us), (uint64_t)STEP_MOST);
+	return CLAMP(left * STEP_PAGES_PER_US, STEP_LEAST, STEP_MOST);
 }
 
-/*
- * Purges one free block, or most pages at its end. Context: purge_lock, zone->lock, which is
- * dropped meanwhile. false: the system refused; the block is back on its list, dirty as before.
- */
-static bool purge_block_locked(struct buddy_zone *zone, struct page *page, unsigned long most)
+/* What a step may do, an ordinary free may not: see os_purge_ranges(). */
+static unsigned int blocks_at_once(void)
 {
-	unsigned long index = (unsigned long)(page - page_map.pages);
-	unsigned int order = page->order;
-	unsigned long nr_dirty = page->nr_pages;
-	unsigned long purged;
-	char *start;
-	size_t size;
-	bool done;
-
-	zone_take_block_locked(zone, page);
-	zone->nr_purging = 1ul << order;
-	dirty_span(page, most, &start, &size);
-	lock_release(&zone->lock);
-	done = os_purge(start, size) == 0;
-	lock_acquire(&zone->lock);
-	if (done) {
-		zone_set_dirty(page_index(start), size >> PAGE_SHIFT, false);
-		purged = nr_dirty - zone_count_dirty(index, 1ul << order);
-		zone->stats.nr_purged += purged;
-		zone->purged_lately += purged;
-		zone->fit_purged += purged;
-		nr_dirty -= purged;
-	}
-	zone->nr_purging = 0;
-	zone_free_locked(zone, page, order, nr_dirty);
-	return done;
+	return unlikely(end_us) && !os_memcheck_on ? PURGE_BLOCKS : 1;
 }
 
 /* How many pages of the next block to purge, when excess pages are above the limit. */
@@ -218,32 +217,78 @@ static unsigned long most_locked(const struct buddy_zone *zone, unsigned long ex
 	return has_refaults(zone) ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }
 
-/* Purges the largest or oldest blocks until no more than keep pages are dirty. false: could not. */
-static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep)
+/*
+ * Purges the block that pick() names, in steps several, while more than keep pages are dirty.
+ * Returns how many; at_once: not lazily; *ok: there was one, and the system did not refuse.
+ */
+static unsigned int purge_next_locked(struct buddy_zone *zone,
+				      struct page *(*pick)(struct buddy_zone *zone),
+				      unsigned long keep, bool at_once, bool *ok)
+{
+	unsigned long room = pages_at_once();
+	struct purge_batch batch;
+
+	batch.nr = 0;
+	batch.pages = 0;
+	batch.lazily = zone_lazy && !at_once;
+	while (batch.nr < blocks_at_once() && batch.pages < room && zone->stats.nr_dirty > keep) {
+		unsigned long excess = zone->stats.nr_dirty - keep;
+		unsigned long most = pick == pick_locked ? most_locked(zone, excess) : ULONG_MAX;
+		struct page *page = pick(zone);
+
+		if (!page)
+			break;
+		purge_batch_add_locked(zone, &batch, page, MIN(most, room - batch.pages));
+	}
+	*ok = batch.nr && purge_batch_end_locked(zone, &batch);
+	return batch.nr;
+}
+
+/*
+ * Purges the largest or oldest blocks until no more than keep pages are dirty, or it is late.
+ * false: could not.
+ */
+static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep, bool at_once)
 {
 	/* Other threads go on freeing: their blocks must not make this loop endless. */
 	unsigned long budget = zone->stats.nr_dirty;
+	bool ok = true;
 
-	while (zone->stats.nr_dirty > keep && budget-- > 0) {
-		unsigned long most = most_locked(zone, zone->stats.nr_dirty - keep);
-		struct page *page = pick_locked(zone);
+	while (zone->stats.nr_dirty > keep && budget > 0) {
+		unsigned int done = purge_next_locked(zone, pick_locked, keep, at_once, &ok);
 
-		if (!page || !purge_block_locked(zone, page, most))
-			return false;
+		if (!ok || is_late())
+			break;
+		budget -= MIN(budget, done);
 	}
-	return true;
+	return ok;
 }
 
 static bool purge_old_locked(struct buddy_zone *zone)
 {
 	unsigned int budget = OLD_BLOCKS;
-	struct page *page;
+	unsigned int done;
+	bool ok;
 
 	zone->aged = zone->clock;
-	while (budget-- > 0 && (page = pick_old_locked(zone)))
-		if (!purge_block_locked(zone, page, ULONG_MAX))
+	while (budget > 0 && !is_late() &&
+	       (done = purge_next_locked(zone, pick_old_locked, 0, false, &ok))) {
+		if (!ok)
 			return false;
+		budget -= MIN(budget, done);
+	}
 	return true;
+}
+
+/* Of some chunks; in steps as long as there is time. Returns whether there may be more. */
+static bool purge_tables_locked(struct buddy_zone *zone)
+{
+	bool more;
+
+	do
+		more = zone_purge_tables_locked(zone, TABLE_CHUNKS);
+	while (more && end_us && !is_late());
+	return more && end_us;
 }
 
 /* Kept mappings of large blocks go first: one call takes many pages. Context: purge_lock. */
@@ -263,29 +308,67 @@ static void release_kept(struct buddy_zone *zone)
 	keep_release_old(load_relaxed(&zone_purge_delay) << CLOCK_SHIFT);
 }
 
-cold void zone_purge_slow(struct buddy_zone *zone)
+static void note_fall_locked(struct buddy_zone *zone)
+{
+	uint32_t until = zone->clock + LONGER * load_relaxed(&zone_half_life);
+
+	store_relaxed(&zone->falls_until, zone_has_fallen(zone) ? MAX(until, 1u) : 0);
+}
+
+/* Down to where a purge goes. While use falls, all of it: nobody will take it soon. */
+static unsigned long lower_limit_locked(const struct buddy_zone *zone, unsigned long limit)
+{
+	return zone->falls_until ? 0 : limit - MIN(limit / 4, PURGE_BATCH);
+}
+
+bool buddy_falls_still(const struct buddy_zone *zone)
+{
+	uint32_t now = (uint32_t)(os_clock_ms() >> CLOCK_SHIFT);
+
+	return (int32_t)(load_relaxed(&zone->falls_until) - now) > 0;
+}
+
+/*
+ * Mappings that are kept go as a whole, which takes too long where there is a bound. false: it is
+ * late, and there may be more; something was done.
+ */
+static bool purge_zone(struct buddy_zone *zone)
 {
 	unsigned long limit;
 	bool ok = true;
+	bool late = false;
 
 	if (!lock_try(&zone->purge_lock))
-		return;
-	if (load_relaxed(&keep_counters.count) > 0)
+		return true;
+	if (!end_us && load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
 	limit = zone_dirty_limit(zone);
-	if (zone->stats.nr_dirty > limit)
-		ok = purge_down_to_locked(zone, limit - MIN(limit / 4, PURGE_BATCH));
+	if (zone->stats.nr_dirty > limit) {
+		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false);
+		late = is_late();
+	}
 	if (ok && zone_aging_due(zone))
 		ok = purge_old_locked(zone);
+	if (ok && !late)
+		late = purge_tables_locked(zone);
 	if (!ok)
 		zone->purge_after = zone->clock + RETRY_CLOCKS;
+	note_fall_locked(zone);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
+	return !ok || !late;
 }
 
-void buddy_rebalance(void)
+cold void zone_purge_slow(struct buddy_zone *zone)
 {
+	if (!is_late())
+		purge_zone(zone);
+}
+
+bool buddy_rebalance(void)
+{
+	bool done = true;
 	unsigned int node;
 
 	for (node = 0; node < buddy_nr_nodes; node++) {
@@ -295,11 +378,13 @@ void buddy_rebalance(void)
 		lock_acquire(&zone->lock);
 		zone_note_peak_locked(zone);
 		zone_tick_locked(zone);
-		purge = zone_purge_due(zone) || zone_aging_due(zone);
+		purge = zone_purge_due(zone) || zone_aging_due(zone) ||
+			(end_us && !realtime_is_on()); /* there may be descriptors */
 		lock_release(&zone->lock);
-		if (purge)
-			zone_purge_slow(zone);
+		if (purge && !purge_zone(zone))
+			done = false;
 	}
+	return done;
 }
 
 /* Purges up to *excess pages, and lowers *excess by those purged. Returns their bytes. */
@@ -311,12 +396,27 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
 	lock_acquire(&zone->purge_lock);
 	lock_acquire(&zone->lock);
 	before = zone->stats.nr_purged;
-	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess));
+	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true);
 	done = zone->stats.nr_purged - before;
+	zone_purge_tables_locked(zone, UINT_MAX);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
 	*excess -= MIN(*excess, done);
 	return done << PAGE_SHIFT;
+}
+
+void zone_make_room(unsigned long nr_pages)
+{
+	unsigned long limit = load_relaxed(&limit_counters.limit);
+	unsigned long want = limit_held() + nr_pages;
+	unsigned long excess;
+
+	if (want <= limit || realtime_is_on())
+		return;
+	excess = want - limit + PURGE_BATCH;
+	excess -= MIN(excess, keep_release(excess << PAGE_SHIFT) >> PAGE_SHIFT);
+	for (unsigned int node = 0; node < buddy_nr_nodes && excess > 0; node++)
+		trim_zone(&buddy_zones[node], &excess);
 }
 
 size_t buddy_trim(size_t keep_bytes)
@@ -342,5 +442,7 @@ size_t buddy_trim(size_t keep_bytes)
 	excess -= MIN(excess, bytes >> PAGE_SHIFT);
 	for (node = 0; node < buddy_nr_nodes && excess > 0 && !realtime_is_on(); node++)
 		bytes += trim_zone(&buddy_zones[node], &excess);
+	for (node = 0; node < buddy_nr_nodes && zone_lazy && !keep && !realtime_is_on(); node++)
+		bytes += zone_trim_lazy(node);
 	return bytes;
 }

@@ -65,7 +65,7 @@ static bool add_chunk(unsigned int node, bool *locked)
 			lock_all(page_address(chunk), CHUNK_BYTES, locked);
 		if (unlikely(os_memcheck_on))
 			os_memcheck_close(page_address(chunk), CHUNK_BYTES, OS_HIDE_FROM_ALL);
-		zone->stats.nr_total += 1ul << BUDDY_MAX_ORDER;
+		zone_count_chunk_locked(zone);
 		zone_set_dirty((unsigned long)(chunk - page_map.pages), 1ul << BUDDY_MAX_ORDER,
 			       true);
 		zone_free_locked(zone, chunk, BUDDY_MAX_ORDER, 1ul << BUDDY_MAX_ORDER);

@@ -2,12 +2,12 @@
 /*
  * page/reserve.c - memory without locks, for calls that must not wait for one
  *
- * Data:       base, where the range begins; taken[], one bit for each block; mapped[], larger
- *             blocks.
- * Invariants: base is written once. A bit is set by the thread that gets the block, and cleared by
- *             the one that frees it, after the memory was given back. An entry of mapped[] is
- *             CLAIMED while its owner works on it; its size is right while its address is there.
- *             Checked by reserve_check().
+ * Data:       reserve_base, where the range begins; taken[], one bit for each block; mapped[],
+ *             larger blocks.
+ * Invariants: reserve_base is written once. A bit is set by the thread that gets the block, and
+ *             cleared by the one that frees it, after the memory was given back. An entry of
+ *             mapped[] is CLAIMED while its owner works on it; its size is right while its address
+ *             is there. Checked by reserve_check().
  * Locks:      none. taken[]: compare and swap, which takes a block (acquire), pairs with the
  *             fetch_and that frees it (release). mapped[].addr: likewise.
  * Flow:       see page/reserve.h.
@@ -19,13 +19,12 @@
 #include "base/bits.h"
 #include "os/memory/vm.h"
 
-#define CLASSES (RESERVE_MAX_SHIFT - RESERVE_MIN_SHIFT + 1u)
-#define RANGE (CLASSES * RESERVE_PART)
+#define CLASSES RESERVE_PARTS
 #define WORD_BITS 64u
 #define MAX_WORDS ((RESERVE_PART >> RESERVE_MIN_SHIFT) / WORD_BITS)
 #define CLAIMED 1ul
 
-static uintptr_t base; /* 0: not reserved yet */
+uintptr_t reserve_base;
 static uint64_t taken[CLASSES][MAX_WORDS];
 static unsigned char committed[CLASSES];
 struct reserve_counters reserve_counters;
@@ -40,20 +39,20 @@ static unsigned int nr_mapped; /* not less than there are */
 
 static uintptr_t range(void)
 {
-	uintptr_t start = load_acquire(&base); /* pairs with the exchange below */
+	uintptr_t start = load_acquire(&reserve_base); /* pairs with the exchange below */
 	void *fresh;
 
 	if (likely(start))
 		return start;
-	fresh = os_reserve(RANGE, RESERVE_PART);
+	fresh = os_reserve(RESERVE_RANGE, RESERVE_PART);
 	if (!fresh)
 		return 0;
 	/* of several threads at once one sets the range */
-	if (cmpxchg(&base, 0ul, (uintptr_t)fresh))
-		os_name(fresh, RANGE, "uslab-reserve");
+	if (cmpxchg(&reserve_base, 0ul, (uintptr_t)fresh))
+		os_name(fresh, RESERVE_RANGE, "uslab-reserve");
 	else
-		os_release(fresh, RANGE);
-	return load_acquire(&base);
+		os_release(fresh, RESERVE_RANGE);
+	return load_acquire(&reserve_base);
 }
 
 static unsigned int blocks_of(unsigned int class)
@@ -116,15 +115,15 @@ struct place {
 
 static bool in_range(const void *p)
 {
-	uintptr_t start = load_acquire(&base);
+	uintptr_t start = load_acquire(&reserve_base);
 
-	return start && (uintptr_t)p - start < RANGE;
+	return start && (uintptr_t)p - start < RESERVE_RANGE;
 }
 
 /* false: no block starts there. */
 static bool find(const void *p, struct place *place)
 {
-	unsigned long offset = (uintptr_t)p - load_relaxed(&base);
+	unsigned long offset = (uintptr_t)p - load_relaxed(&reserve_base);
 	unsigned long in_part = offset % RESERVE_PART;
 	unsigned int shift;
 	unsigned long i;

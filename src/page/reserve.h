@@ -22,7 +22,9 @@
 #define RESERVE_MIN_SHIFT 6
 #define RESERVE_MAX_SHIFT 16
 #define RESERVE_PART (1ul << 20) /* bytes for each size */
-#define RESERVE_MAX_MAPPED 128u	 /* blocks larger than 1 << RESERVE_MAX_SHIFT */
+#define RESERVE_PARTS (RESERVE_MAX_SHIFT - RESERVE_MIN_SHIFT + 1u)
+#define RESERVE_RANGE (RESERVE_PARTS * RESERVE_PART)
+#define RESERVE_MAX_MAPPED 128u /* blocks larger than 1 << RESERVE_MAX_SHIFT */
 
 /* Atomic; read by tools from outside. */
 struct reserve_counters {
@@ -33,6 +35,8 @@ struct reserve_counters {
 	unsigned long waiting; /* frees that are deferred */
 };
 extern struct reserve_counters reserve_counters;
+/* Where the range begins, of RESERVE_RANGE bytes; 0: not reserved yet. Atomic; likewise read. */
+extern uintptr_t reserve_base;
 
 /*
  * Aligned to align, a power of two. NULL: no memory, or all blocks of that size and larger are

@@ -12,8 +12,10 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/cpu/nodes.h"
 #include "page/buddy.h"
 #include "page/large.h"
+#include "page/numa.h"
 #include "page/realtime.h"
 #include "page/run.h"
 
@@ -54,7 +56,8 @@ static struct page *run_head(const void *p)
 }
 
 /* The first pages of a block; the rest is given back. */
-static struct page *cut_block(unsigned long nr_pages, size_t align, int node, bool *zeroed)
+static struct page *cut_block(unsigned long nr_pages, size_t align, int node, bool thisnode,
+			      bool *zeroed)
 {
 	/* A block is aligned to its own size. */
 	unsigned int order = fls(nr_pages - 1);
@@ -62,10 +65,33 @@ static struct page *cut_block(unsigned long nr_pages, size_t align, int node, bo
 	struct page *page;
 
 	order = MAX(order, align_order);
-	page = buddy_alloc(node, order, false, zeroed);
+	page = buddy_alloc(node, order, thisnode, zeroed);
 	/* Not written to: the tail is as dirty or clean as it came. */
 	if (page)
 		buddy_free_run(page + nr_pages, (1ul << order) - nr_pages, false);
+	return page;
+}
+
+/* Has the thread a policy that says something else than its node? */
+static bool has_policy(int node)
+{
+	return node < 0 && unlikely(os_topology.nr_nodes > 1) &&
+	       !os_policy_stays(os_current_node());
+}
+
+/* As it says: a block for each run, not placed beside the others. */
+static cold struct page *cut_by_policy(unsigned long nr_pages, size_t align, bool *zeroed)
+{
+	const struct os_place place = os_policy_place(os_current_node());
+	const uint8_t *near = os_nodes.order[place.first];
+	bool bound = place.nodes != OS_ALL_NODES;
+	struct page *page = NULL;
+
+	for (unsigned int i = 0; i < (bound ? os_topology.nr_nodes : 1) && !page; i++)
+		if (place.nodes & os_node_bit(near[i]))
+			page = cut_block(nr_pages, align, near[i], bound, zeroed);
+	if (page)
+		numa_count(&place, page, nr_pages);
 	return page;
 }
 
@@ -77,13 +103,16 @@ static void own_run(struct page *page, unsigned long nr_pages)
 
 static void *arena_run(unsigned long nr_pages, size_t align, int node, bool *zeroed)
 {
+	bool by_policy = has_policy(node);
 	struct page *page = NULL;
 
-	if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
+	if (by_policy)
+		page = cut_by_policy(nr_pages, align, zeroed);
+	else if (nr_pages >= RUN_FIT_PAGES && node < 0 && align <= PAGE_SIZE)
 		page = realtime_is_on() ? buddy_alloc_first(nr_pages, zeroed)
 					: buddy_alloc_fit(nr_pages, zeroed);
-	if (!page)
-		page = cut_block(nr_pages, align, node, zeroed);
+	if (!page && !by_policy)
+		page = cut_block(nr_pages, align, node, false, zeroed);
 	if (!page)
 		return NULL;
 	own_run(page, nr_pages);
@@ -209,13 +238,15 @@ static struct page *cut_with_slack(unsigned long *nr_pages)
 
 	if (*nr_pages > most)
 		return NULL;
+	if (has_policy(-1))
+		return cut_by_policy(*nr_pages, 0, NULL);
 	if (realtime_is_on()) { /* a block may need more memory of the system, a range does not */
 		page = buddy_alloc_first(more, NULL);
 		if (!page && (page = buddy_alloc_first(*nr_pages, NULL)))
 			return page;
 	}
 	if (!page)
-		page = cut_block(more, 0, -1, NULL);
+		page = cut_block(more, 0, -1, false, NULL);
 	if (page)
 		*nr_pages = more;
 	return page;

@@ -9,8 +9,8 @@
  *             other bit is set.
  * Locks:      none: bits are changed by atomic instructions. Of two threads that free the same
  *             object, one finds the bit set.
- * Flow:       used by arena.c and cache/; the memory is committed by arena.c, with the
- *             descriptors.
+ * Flow:       used by arena.c, cache/ and inspect/memory_own.c; the memory is committed by arena.c,
+ *             with the descriptors.
  *
  * Unlike a mark in the object (base/mark.h) nothing that a program writes to
  * its objects changes a bit.

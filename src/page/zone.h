@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/buddy_try.c, page/fit.c, page/pcp.c, page/purge.c,
- * page/ranges.c and page/realtime.c share about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_try.c, page/fit.c, page/pcp.c,
+ * page/purge.c, page/purge_blocks.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c and
+ * page/realtime.c share about a zone; nobody else includes it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.
@@ -16,9 +17,11 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "os/memory/vm.h"
 #include "page/buddy.h"
 #include "page/keep.h"
 #include "page/large.h"
+#include "page/limit.h"
 #include "page/realtime.h"
 #include "page/run.h"
 
@@ -30,20 +33,36 @@
 #define ZONE_SMALL_GAPS (5ul << 20 >> PAGE_SHIFT)
 
 extern unsigned long zone_purge_limit; /* pages, or ZONE_LIMIT_AUTO; atomic */
-extern uint32_t zone_purge_delay;      /* in units of 16 ms, like zone.clock; atomic */
+extern uint32_t zone_merges_until;     /* zone.clock, or 0; atomic */
 extern uint32_t zone_half_life;	       /* likewise: of zone.purged_lately and zone.refaults */
 
 /* ranges.c: dirty bits of pages */
 unsigned long zone_count_dirty(unsigned long index, unsigned long nr_pages);
 void zone_set_dirty(unsigned long index, unsigned long nr_pages, bool dirty);
 /* buddy.c: blocks off and onto the lists, with merging and counting */
-/* A block from the lists, or NULL. Its nr_pages is the number of its dirty pages. */
+/*
+ * A block from the lists, or NULL: there is none, or the limit (page/limit.h) forbids it. Its
+ * nr_pages is the number of its dirty pages.
+ */
 struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order);
+/*
+ * A free block off its list, to be purged, and back, with fewer dirty pages than it had
+ * (was_dirty). It is held as before meanwhile.
+ */
 void zone_take_block_locked(struct buddy_zone *zone, struct page *page);
+void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsigned long nr_dirty,
+			      unsigned long was_dirty);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);
-/* Takes the free pages index .. end out of their blocks; the rest of these stays free. */
+/* The free block that holds page index, or NULL. */
+struct page *zone_find_free_locked(unsigned long index);
+/*
+ * Takes the free pages index .. end out of their blocks; the rest of these stays free. The caller
+ * has asked zone_admit_locked() about those that are clean.
+ */
 void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end);
+/* The zone has got a chunk, which is to be freed to it next. */
+void zone_count_chunk_locked(struct buddy_zone *zone);
 /* A new chunk for the zone; false: out of memory. */
 bool zone_grow_locked(struct buddy_zone *zone, unsigned int node);
 
@@ -85,6 +104,46 @@ void zone_check_ranges(unsigned int node);
 /* purge.c: the clock, and purges above the limit or after the delay */
 void zone_tick_locked(struct buddy_zone *zone);
 void zone_purge_slow(struct buddy_zone *zone);
+/* Gives dirty free memory back until so many pages more fit the limit, or there is none. */
+void zone_make_room(unsigned long nr_pages);
+/* purge_lazy.c, with purge=free: bit i: clean page i may hold anything, see there; else NULL */
+extern unsigned long *zone_lazy;
+void zone_set_lazy_locked(unsigned long index, unsigned long nr_pages, bool lazy);
+/* Of pages that are the caller's, or with the zone's lock. */
+bool zone_none_lazy(unsigned long index, unsigned long nr_pages);
+/* All of a node that the system may still have to take goes now. Returns its bytes. */
+size_t zone_trim_lazy(unsigned int node);
+
+/* Do clean pages hold zeros? Context as zone_none_lazy(). */
+static inline bool zone_is_zero(unsigned long index, unsigned long nr_pages)
+{
+	return likely(!zone_lazy) || zone_none_lazy(index, nr_pages);
+}
+
+/* purge_blocks.c: free blocks to be purged together. Context: both locks. */
+#define PURGE_BLOCKS 32
+struct purge_batch {
+	struct page *block[PURGE_BLOCKS];
+	struct os_range range[PURGE_BLOCKS]; /* of each that is to be purged */
+	unsigned int nr;
+	unsigned long pages; /* of all ranges */
+	bool lazily;	     /* see os_purge_lazily() */
+};
+/* Takes a block off its list: all that is dirty of it, or most pages at its end. */
+void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
+			    unsigned long most);
+/*
+ * Purges them, with zone->lock dropped meanwhile, and puts them back. false: the system refused one
+ * or more, which are dirty as before.
+ */
+bool purge_batch_end_locked(struct buddy_zone *zone, struct purge_batch *batch);
+/*
+ * purge_tables.c: gives the descriptors of free chunks back, of so many. false: those of fewer:
+ * there are no more, or the system refused. Context: both locks.
+ */
+bool zone_purge_tables_locked(struct buddy_zone *zone, unsigned int most);
+/* A chunk without descriptors, to be used again as one of arena_grow(); NULL: there is none. */
+struct page *zone_take_bare_locked(const struct buddy_zone *zone);
 
 /* The bits from bit first of a word on, n of them (1..64). */
 static inline unsigned long bits_mask(unsigned int first, unsigned long n)
@@ -113,12 +172,22 @@ static inline void zone_note_peak_locked(struct buddy_zone *zone)
 		zone->stats.nr_peak = used;
 }
 
+/* See buddy_expect_merges(). */
+static inline bool zone_expects_merges(const struct buddy_zone *zone)
+{
+	uint32_t until = load_relaxed(&zone_merges_until);
+
+	return unlikely(until) && (int32_t)(until - zone->clock) > 0;
+}
+
 /* Dirty free pages that may stay for good, see buddy_set_purge(). */
 static inline unsigned long zone_lasting_limit(const struct buddy_zone *zone)
 {
 	unsigned long limit = load_relaxed(&zone_purge_limit);
 
-	return likely(limit == ZONE_LIMIT_AUTO) ? MAX(zone_used(zone) / 32, ZONE_SLACK_MIN) : limit;
+	if (unlikely(limit != ZONE_LIMIT_AUTO))
+		return limit;
+	return MAX(zone_used(zone) / (zone_expects_merges(zone) ? 4 : 32), ZONE_SLACK_MIN);
 }
 
 /*
@@ -182,13 +251,44 @@ static inline unsigned long zone_dirty_limit(const struct buddy_zone *zone)
 				   MIN(zone->refaults, zone_slab_gaps(zone)));
 }
 
+static inline bool zone_has_fallen(const struct buddy_zone *zone)
+{
+	return zone->fallen > zone_used(zone);
+}
+
+/* Pages that were purged are taken again. */
+static inline void zone_note_rise_locked(struct buddy_zone *zone, unsigned long nr_pages)
+{
+	zone->fallen -= MIN(zone->fallen, nr_pages);
+	if (unlikely(zone->falls_until) && !zone_has_fallen(zone))
+		store_relaxed(&zone->falls_until, 0);
+}
+
 /* Clean pages are taken: as many as were purged lately count as refaults. */
 static inline void zone_note_clean_locked(struct buddy_zone *zone, unsigned long nr_pages)
 {
 	unsigned long again = MIN(nr_pages, zone->purged_lately);
 
+	zone_note_rise_locked(zone, nr_pages);
+
 	zone->purged_lately -= again;
 	zone->refaults += again;
+}
+
+/* More, or (modulo 2^64) fewer, pages are in use or dirty. */
+static inline void zone_hold_locked(struct buddy_zone *zone, unsigned long nr_pages)
+{
+	store_relaxed(&zone->held, zone->held + nr_pages);
+}
+
+/* So many pages that are not resident are about to be used. false: the limit forbids it. */
+static inline bool zone_admit_locked(struct buddy_zone *zone, unsigned long nr_clean)
+{
+	zone_hold_locked(zone, nr_clean);
+	if (likely(!nr_clean || limit_admits()))
+		return true;
+	zone_hold_locked(zone, -nr_clean);
+	return false;
 }
 
 /* Free pages that are resident. */

@@ -229,6 +229,15 @@ static void compare_lists(void)
 	}
 }
 
+static unsigned long nr_free(void)
+{
+	unsigned long count = 0;
+
+	for (unsigned long i = 0; i < grown; i++)
+		count += is_free[i];
+	return count;
+}
+
 static void free_everything(void)
 {
 	while (nr_blocks) {
@@ -236,7 +245,8 @@ static void free_everything(void)
 		buddy_check();
 	}
 	compare_lists();
-	EXPECT(buddy_zones[0].stats.nr_free == grown);
+	EXPECT(buddy_zones[0].stats.nr_free == buddy_zones[0].stats.nr_total);
+	EXPECT(buddy_zones[0].stats.nr_free == nr_free());
 }
 
 static void run_seed(unsigned long operations)

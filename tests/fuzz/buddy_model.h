@@ -28,6 +28,7 @@ struct order_list {
 static struct order_list lists[ORDERS]; /* head first */
 static bool is_free[PAGES];
 static bool dirty[PAGES];
+static bool bare[CHUNKS];   /* chunks without descriptors: not free, taken as new ones */
 static unsigned long grown; /* pages */
 
 static inline unsigned long count_dirty(unsigned long index, unsigned long n)
@@ -119,6 +120,24 @@ static inline void mark_used(unsigned long index, unsigned long n)
 		is_free[index++] = false;
 }
 
+/* A chunk more: the lowest of those that are bare, or a new one. false: there is none. */
+static inline bool model_grow(void)
+{
+	unsigned long chunk = 0;
+
+	while (chunk < CHUNKS && !bare[chunk])
+		chunk++;
+	if (chunk == CHUNKS) {
+		chunk = grown / CHUNK;
+		if (grown == PAGES)
+			return false;
+		grown += CHUNK;
+	}
+	bare[chunk] = false;
+	model_free(chunk * CHUNK, BUDDY_MAX_ORDER);
+	return true;
+}
+
 /* The page that an allocation must return; -1: the model may grow no further. */
 static inline long model_alloc(unsigned int order)
 {
@@ -128,10 +147,8 @@ static inline long model_alloc(unsigned int order)
 	while (from < ORDERS && lists[from].n == 0)
 		from++;
 	if (from == ORDERS) {
-		if (grown == PAGES)
+		if (!model_grow())
 			return -1;
-		model_free(grown, BUDDY_MAX_ORDER);
-		grown += CHUNK;
 		return model_alloc(order);
 	}
 	index = lists[from].block[0];
@@ -166,7 +183,29 @@ static inline void model_claim(unsigned long index, unsigned long n)
 	mark_used(index, n);
 }
 
-/* Largest order first, in an order the last of those that have dirty pages. */
+/* All chunks that are free and clean. */
+static inline void model_strip(void)
+{
+	struct order_list *chunks = &lists[BUDDY_MAX_ORDER];
+	unsigned long i = 0;
+
+	while (i < chunks->n) {
+		unsigned long index = chunks->block[i];
+
+		if (count_dirty(index, CHUNK)) {
+			i++;
+			continue;
+		}
+		list_drop(chunks, i);
+		mark_used(index, CHUNK);
+		bare[index / CHUNK] = true;
+	}
+}
+
+/*
+ * Largest order first, in an order the last of those that have dirty pages; then the descriptors of
+ * chunks.
+ */
 static inline size_t model_trim(unsigned long keep)
 {
 	unsigned long before = 0;
@@ -192,6 +231,8 @@ static inline size_t model_trim(unsigned long keep)
 		memset(&dirty[index], 0, 1ul << order);
 		model_free(index, order);
 	}
+	if (before > keep)
+		model_strip();
 	return (before - now) << PAGE_SHIFT;
 }
 

@@ -63,7 +63,8 @@ class Examples(unittest.TestCase):
                 environment.update(PATH=f"{bin_folder}:{environment['PATH']}", LD_LIBRARY_PATH=LIB,
                                    PYTHONPATH=os.path.join(SOURCE, "python"),
                                    USLAB_INSPECT_SO=os.path.join(LIB, "libuslab_inspect.so"))
-                for name in sorted(n for n in os.listdir(EXAMPLES) if n[0] != "."):
+                for name in sorted(n for n in os.listdir(EXAMPLES)
+                                   if n[0] != "." and os.path.isfile(os.path.join(EXAMPLES, n))):
                     commands = transcript(os.path.join(EXAMPLES, name))
                     self.assertNotEqual(commands, [], f"{name} does not say how it is used")
                     for command, expected in commands:

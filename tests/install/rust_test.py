@@ -27,16 +27,19 @@ OFFLINE = ("--offline", "--locked")
 
 # Not declared in Rust: data of other kinds, and functions with a va_list.
 LEFT_OUT = {"uslab_layout_3", "uslab_root", "kvasprintf", "kvasprintf_const"}
-FILES = ("functions.rs", "mempool.rs", "profiling.rs")
+FILES = ("functions.rs", "group.rs", "mempool.rs", "profiling.rs", "shrinker.rs")
 CONSTRUCTOR = 'Option<unsafe extern "C" fn(obj: *mut c_void)>'
 STRUCTS = {"kmem_cache", "kmem_cache_args", "kmem_cache_statistics", "slab_sheaf", "rcu_head",
            "uslab_rcu_ops", "uslab_kmalloc_site", "alloc_tag", "alloc_tag_counters",
-           "uslab_alloc_tags"}
+           "uslab_alloc_tags", "uslab_group", "uslab_group_statistics", "shrinker",
+           "shrink_control"}
 C_TYPES = {"c_int": "int", "c_uint": "unsigned int", "c_long": "long", "c_ulong": "unsigned long",
            "c_char": "char", "c_void": "void", "usize": "size_t", "constructor": "constructor",
-           "mempool_alloc_t": "mempool_alloc_t *", "mempool_free_t": "mempool_free_t *"}
+           "mempool_alloc_t": "mempool_alloc_t *", "mempool_free_t": "mempool_free_t *",
+           "uslab_group_callback": "uslab_group_callback"}
 HEADERS = "".join(f"#include <uslab/{name}.h>\n"
-                  for name in ("slab", "mempool", "kstring", "rcu", "alloc_tag"))
+                  for name in ("slab", "mempool", "kstring", "rcu", "alloc_tag", "group",
+                               "shrinker"))
 CHECK = HEADERS + """
 typedef void (*constructor)(void *obj);
 #define SAME(name, result, ...) result (*same_##name)(__VA_ARGS__) = &name

@@ -24,11 +24,13 @@ unsigned int late_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 #define slub_refill late_refill
 #define slub_refill_near late_refill_near
 #define slub_take_partial late_take_partial
+#define slub_take_listed late_take_listed
 void slub_ascend(const struct engine *e, const struct page *slab, void **objs, unsigned int n);
 unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, void **objs,
 					unsigned int max);
 unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
+unsigned int slub_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want);
 #include "engine/slub/ascend.c"
 #include "engine/slub/refill.c"
 #undef slub_exchange
@@ -37,6 +39,7 @@ unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)
 #undef slub_refill
 #undef slub_refill_near
 #undef slub_take_partial
+#undef slub_take_listed
 
 #define ROUNDS 4000
 #define POOL 256

@@ -5,7 +5,8 @@
  * ctest: timeout=300 serial sanitize=no
  *
  * One thread misses: it fills an array and installs it, with a delay in the sequence or in the C
- * code around it. Another one changes the capacity, or closes the front, at any moment of that.
+ * code around it; and in half of the rounds it withdraws its arrays again, as when use falls,
+ * before it frees. Another one changes the capacity, or closes the front, at any moment of that.
  * When both are done, no CPU may have an array of the old capacity, nor any array if the front is
  * closed. Without the fence that waits for installs, or without the capacity in what an install
  * compares, the same rounds must find one.
@@ -33,6 +34,7 @@ int main(void)
 #include "base/mix.h"
 #include "cache/cache.h"
 #include "child.h"
+#include "front/array_sheaf.h"
 
 #define ROUNDS 3000
 #define MOST_ROUNDS 2000000 /* until what is broken is seen */
@@ -104,6 +106,8 @@ static void *miss(void *arg)
 				abort();
 			kmem_cache_free_bulk(cache, 39, p + 1);
 		}
+		if (r >> 31 & 1)
+			array_give_up(front);
 		kmem_cache_free(cache, p[0]);
 		memset(race_delay, 0, sizeof(race_delay));
 		meet();

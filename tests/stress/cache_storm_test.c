@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <uslab/group.h>
 #include <uslab/slab.h>
 
 #include "base/atomic.h"
@@ -68,8 +69,20 @@ static cpu_set_t allowed;
 #ifndef STORM_PROFILES
 #define STORM_PROFILES 0
 #endif
-static double storm_seconds = STORM_SWITCHES || STORM_PROFILES ? 4 : 10;
-static unsigned long switches;
+/* stress/moves_storm_test.c: objects that are passed on move meanwhile */
+#ifndef STORM_MOVES
+#define STORM_MOVES 0
+#endif
+/* stress/groups_storm_test.c: threads are in groups, and what they allocate is charged */
+#ifndef STORM_GROUPS
+#define STORM_GROUPS 0
+#endif
+#define STORM_GFP (STORM_GROUPS ? GFP_KERNEL_ACCOUNT : GFP_KERNEL)
+#define GROUPS 3
+static struct uslab_group *groups[GROUPS + 1]; /* the last is NULL: none */
+#define STORM_OTHERS (STORM_SWITCHES || STORM_PROFILES || STORM_MOVES || STORM_GROUPS)
+static double storm_seconds = STORM_OTHERS ? 4 : 10;
+static unsigned long switches, moves;
 static unsigned long ops, threads, forks, handled; /* atomic */
 
 static __thread struct stamp *stash[STASH];
@@ -122,13 +135,13 @@ static struct stamp *new_object(uint64_t *seed)
 
 	switch (r % 16) {
 	case 0:
-		return stamp_it(kmalloc(size * 40, GFP_KERNEL), NULL, size * 40, r);
+		return stamp_it(kmalloc(size * 40, STORM_GFP), NULL, size * 40, r);
 	case 1:
 	case 2:
 	case 3:
-		return stamp_it(kmalloc(size, GFP_KERNEL), NULL, size, r);
+		return stamp_it(kmalloc(size, STORM_GFP), NULL, size, r);
 	case 4:
-		return stamp_it(kmalloc(100, GFP_KERNEL), NULL, 100, r); /* inline */
+		return stamp_it(kmalloc(100, STORM_GFP), NULL, 100, r); /* inline */
 	case 5:
 		return stamp_it(kmem_cache_zalloc(s, GFP_KERNEL), s, kmem_cache_size(s), r);
 	case 6:
@@ -155,7 +168,7 @@ static struct stamp *resize(struct stamp *o, uint64_t r)
 	unsigned int kept = o->size < size ? o->size : size;
 
 	check_stamp(o);
-	o = krealloc(o, size, GFP_KERNEL);
+	o = krealloc(o, size, STORM_GFP);
 	if (!o)
 		wrong("no memory", o);
 	o->size = kept;
@@ -303,8 +316,11 @@ static void *work(void *arg)
 
 	may_handle = true;
 	block_signal(false); /* the workers are who is interrupted */
-	for (unsigned int i = 0; i < lifetime && !load_relaxed(&stop); i++)
+	for (unsigned int i = 0; i < lifetime && !load_relaxed(&stop); i++) {
+		if (STORM_GROUPS && i % 64 == 0)
+			uslab_group_enter(groups[draw(&seed) % (GROUPS + 1)]);
 		one_op(pool, &nr, &seed);
+	}
 	block_signal(true);
 	fetch_add(&ops, lifetime);
 	while (nr)
@@ -436,11 +452,94 @@ static void *profiler(void *arg)
 	return arg;
 }
 
+/* ---- objects that move ---- */
+
+/* Those in slots, of which this thread becomes the owner; all others have one. */
+static int move(void *from, void *to, void *arg)
+{
+	struct stamp *o = from;
+	struct stamp *other;
+
+	for (unsigned int i = 0; i < SLOTS; i++) {
+		if (load_relaxed(&slots[i]) != o || !cmpxchg(&slots[i], o, NULL))
+			continue;
+		check_stamp(o);
+		if (o->cache != arg)
+			wrong("of another cache", o);
+		memcpy(to, o, o->size);
+		o->fill = ~0u;
+		other = xchg(&slots[i], to);
+		if (other)
+			free_object(other, 1);
+		return 0;
+	}
+	return -1;
+}
+
+static void *mover(void *arg)
+{
+	uint64_t seed = 4711;
+
+	may_handle = true;
+	block_signal(false);
+	while (!load_relaxed(&stop)) {
+		struct kmem_cache *s = caches[draw(&seed) % CACHES];
+		int ret = kmem_cache_defrag(s, NUMA_NO_NODE, 1 + draw(&seed) % 300);
+
+		if (ret != 0 && ret != 1)
+			wrong("kmem_cache_defrag", (void *)(intptr_t)ret);
+		hop(draw(&seed));
+		moves++;
+	}
+	block_signal(true);
+	empty_stash();
+	return arg;
+}
+
+static void make_movable(void)
+{
+	for (unsigned int i = 0; i < CACHES; i++)
+		CHILD_CHECK(uslab_cache_set_move(caches[i], move, caches[i]) == 0);
+}
+
+static void check_moves(void)
+{
+	struct kmem_cache_statistics stats = { .size = sizeof(stats) };
+	size_t moved = 0;
+
+	for (unsigned int i = 0; i < CACHES; i++) {
+		CHILD_CHECK(!kmem_cache_stats(caches[i], &stats));
+		moved += stats.defrag_moved;
+	}
+	printf("storm: %lu steps that moved %zu objects\n", moves, moved);
+	CHILD_CHECK(moved);
+}
+
 /* Everything was freed, by whoever: what was counted since it was switched on is 0. */
 static void check_profile(void)
 {
 	for (uint32_t site = 1; sites_table && site <= sites_table->nr; site++)
 		CHILD_CHECK(sites_sum(site).calls == 0 && sites_sum(site).bytes == 0);
+}
+
+static void make_groups(void)
+{
+	groups[0] = uslab_group_create("top", 0, NULL);
+	groups[1] = uslab_group_create("one", 0, groups[0]);
+	groups[2] = uslab_group_create("two", 0, groups[0]);
+	CHILD_CHECK(groups[0] && groups[1] && groups[2]);
+}
+
+/* Nothing is charged any more, and no thread is left in a group. */
+static void check_groups(void)
+{
+	for (unsigned int i = 0; i < GROUPS; i++) {
+		struct uslab_group_statistics stat = { .size = sizeof(stat) };
+
+		CHILD_CHECK(uslab_group_stat(groups[i], &stat) == 0);
+		CHILD_CHECK(stat.usage == 0 && stat.threads == 0 && stat.failed == 0);
+		CHILD_CHECK(stat.peak > 0);
+	}
 }
 
 /* ---- forks ---- */
@@ -510,7 +609,8 @@ static void make_caches(void)
 			{ 120, { .front = "queues" } }, { 80, { .front = "sheaves" } } };
 
 	for (unsigned int i = 0; i < CACHES; i++)
-		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args, 0);
+		caches[i] = kmem_cache_create_args("storm", v[i].size, &v[i].args,
+						   STORM_GROUPS ? SLAB_ACCOUNT : 0);
 }
 
 static void check_end(unsigned long start)
@@ -519,6 +619,8 @@ static void check_end(unsigned long start)
 		if (slots[i])
 			free_object(slots[i], i);
 	cache_check_all();
+	if (STORM_MOVES)
+		check_moves();
 	for (unsigned int i = 0; i < CACHES; i++) {
 		CHILD_CHECK(kmem_cache_shrink(caches[i]) == 0);
 		kmem_cache_destroy(caches[i]);
@@ -528,6 +630,8 @@ static void check_end(unsigned long start)
 	buddy_check();
 	CHILD_CHECK(bytes_out() == start);
 	check_profile();
+	if (STORM_GROUPS)
+		check_groups();
 	CHILD_CHECK(report_counters.reports == 0);
 }
 
@@ -536,12 +640,14 @@ static void storm(void *arg)
 	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
 	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	pthread_t around[WORKERS + 3];
+	pthread_t around[WORKERS + 4];
 	unsigned int nr = WORKERS;
 	unsigned long start;
 	double end;
 
 	(void)arg;
+	if (STORM_GROUPS)
+		make_groups();
 	uslab_trim();
 	start = bytes_out();
 	sched_getaffinity(0, sizeof(allowed), &allowed);
@@ -556,6 +662,10 @@ static void storm(void *arg)
 		pthread_create(&around[nr++], NULL, switcher, NULL);
 	if (STORM_PROFILES)
 		pthread_create(&around[nr++], NULL, profiler, NULL);
+	if (STORM_MOVES) {
+		make_movable();
+		pthread_create(&around[nr++], NULL, mover, NULL);
+	}
 	for (end = seconds() + storm_seconds; seconds() < end;) {
 		fork_once();
 		usleep(5000);

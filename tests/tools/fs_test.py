@@ -40,7 +40,7 @@ NODES = r"(0|[1-9]\d*( N\d+=[1-9]\d*)+)\n"
 CPUS = r"(0|[1-9]\d*( C\d+=[1-9]\d*)+)\n"
 SHAPES = {
     "aliases": NUMBER, "align": NUMBER, "cache_dma": FLAG, "cpu_partial": NUMBER,
-    "cpu_slabs": NODES, "ctor": r"(\S+\+0x[0-9a-f]+/0x[0-9a-f]+( \[\S+\])?\n)?",
+    "cpu_slabs": NODES, "defrag": "", "defrag_used_ratio": NUMBER, "limit": NUMBER, "ctor": r"(\S+\+0x[0-9a-f]+/0x[0-9a-f]+( \[\S+\])?\n)?",
     "destroy_by_rcu": FLAG, "failslab": FLAG, "hwcache_align": FLAG, "min_partial": NUMBER,
     "object_size": NUMBER, "objects": NODES, "objects_partial": NODES, "objs_per_slab": NUMBER,
     "order": r"\d\n", "partial": NODES, "poison": FLAG, "reclaim_account": FLAG, "red_zone": FLAG,
@@ -60,7 +60,8 @@ STATISTICS = """alloc_fastpath alloc_slowpath free_fastpath free_slowpath free_f
     sheaf_prefill_oversize sheaf_return_fast sheaf_return_slow""".split()
 SHAPES.update((name, CPUS) for name in STATISTICS)
 # Read-only in kernels of today; they were writable in Linux 3.18, but for the last one.
-WRITABLE_HERE = {"order", "sanity_checks", "trace", "red_zone", "poison", "store_user", "failslab", "sheaf_capacity"}
+WRITABLE_HERE = {"order", "sanity_checks", "trace", "red_zone", "poison", "store_user", "failslab", "sheaf_capacity",
+                 "defrag_used_ratio", "defrag", "limit"}
 
 
 def read(*parts):
@@ -159,10 +160,10 @@ class Case(InFolder):
 class Tree(Case):
     def test_layout(self):
         top = self.mount(self.start().pid)
-        self.assertEqual(sorted(os.listdir(top)), ["kernel", "proc"])
+        self.assertEqual(sorted(os.listdir(top)), ["groups", "kernel", "proc"])
         self.assertEqual(sorted(os.listdir(top + "/kernel")), ["debug", "slab"])
         self.assertEqual(os.listdir(top + "/kernel/debug"), ["slab"])
-        self.assertEqual(sorted(os.listdir(top + "/proc")), ["allocinfo", "slabinfo", "sys"])
+        self.assertEqual(sorted(os.listdir(top + "/proc")), ["allocinfo", "memory", "numastat", "slabinfo", "sys"])
         names = set(os.listdir(top + "/kernel/slab"))
         self.assertLessEqual({":0000440", "first", "second", "widget", "a!b", "kmalloc-64"}, names)
         self.assertEqual(os.readlink(top + "/kernel/slab/second"), ":0000440")

@@ -556,11 +556,15 @@ class Json(Case):
             data = self.json(pid)
             text = uslab("info", "-p", pid, "-TB").stdout
             self.assertEqual(data["pid"], pid)
-        self.assertEqual(set(data), {"pid", "program", "object", "uslab", "caches"})
+        self.assertEqual(set(data), {"pid", "program", "object", "uslab", "memory", "nodes", "caches"})
         self.assertEqual(data["program"], "widgets-static")
         self.assertTrue(data["object"].endswith("/widgets-static"))
         self.assertEqual(set(data["uslab"]), fields["uslab"])
+        self.assertEqual(set(data["memory"]), fields["memory, in bytes"] | {"kinds"})
+        self.assertEqual(set(data["memory"]["kinds"]), fields["memory, kinds"])
         for cache in data["caches"]:
+            memory = cache.pop("memory")
+            self.assertEqual(memory is None, cache["id"] == 0)
             self.assertEqual(set(cache),
                              fields["caches"] | {"aliases", "nodes", "flags", "stats"})
             self.assertEqual(set(cache["flags"]), fields["caches, flags"])
@@ -568,7 +572,8 @@ class Json(Case):
             self.assertEqual(len(cache["stats"]), 43)
             for key, value in cache.items():
                 kind = {"name": str, "unique_id": str, "engine": str, "front": str, "ctor": bool,
-                        "sampled": bool, "nodes": list, "aliases": list, "flags": dict, "stats": dict}.get(key, int)
+                        "sampled": bool, "movable": bool, "nodes": list, "aliases": list, "flags": dict,
+                        "stats": dict}.get(key, int)
                 self.assertIs(type(value), kind, key)
         first = next(cache for cache in data["caches"] if cache["name"] == "first")
         self.assertEqual(first["aliases"], ["the-longest-of-all", "third"])

@@ -18,6 +18,7 @@ BIN = os.environ.get("USLAB_BIN", os.path.join(BUILD, "bin", "uslab"))
 LIBRARY = os.environ.get("USLAB_MALLOC_SO", os.path.join(BUILD, "lib", "libuslab_malloc.so"))
 SCRIPT = os.path.join(SOURCE, "scripts", "memory-breakdown")
 sys.path[:0] = [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "support")]
+import memory_count as count  # noqa: E402
 import memory_kinds as kinds  # noqa: E402
 from folder import InFolder, InOwnFolder, environment  # noqa: E402
 
@@ -49,7 +50,6 @@ int main(void)
 	return large[5] + own[5] == 0;
 }
 """
-HUGE = "/sys/kernel/mm/transparent_hugepage"  # without it no mapping says that it has no huge pages
 SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 
 
@@ -76,12 +76,21 @@ class Breakdown(InFolder):
             process.send_signal(signal.SIGSTOP)
             kinds.wait_until_stopped(process.pid)
             cls.result = kinds.breakdown(process.pid, BIN)
-            cls.maps, cls.totals = kinds.mappings(process.pid), kinds.info(process.pid, BIN)["uslab"]
+            cls.count(process.pid)
             with open(f"/proc/{process.pid}/status", encoding="ascii") as stream:
                 cls.status = dict(line.split(":", 1) for line in stream)
         finally:
             process.kill()
             process.communicate()
+
+    @classmethod
+    def count(cls, process):
+        found = kinds.info(process, BIN)
+        there = count.by_class(process, int(found["uslab"]["arena_base"], 16), found["uslab"]["arena_bytes"])
+        cls.classes = {c["name"]: there.get(c["id"], 0) for c in found["caches"] if c["name"].startswith("malloc-")
+                       and c["id"]}
+        cls.by_name = {c["name"]: {k: v for k, v in c.items() if k != "name"} for c in cls.result["classes"]}
+        cls.file = count.of_file(process, kinds.LIBRARY)
 
     def test_the_sum(self):
         """Equal to smaps; the counter of the kernel lags by up to 64 pages for each CPU and kind."""
@@ -99,14 +108,14 @@ class Breakdown(InFolder):
             self.assertGreaterEqual(found[kind], size, kind)
             self.assertLess(found[kind], size * 1.1 + MIB, kind)
         self.assertGreater(found["held"] + found["free"] + found["tails"] + found["free pages"], 9 * MIB)
-        small = ["caches"] if os.path.exists(HUGE) else []
-        for kind in ("windows", "descriptors", *small, "library", "library data", "program files", "stack"):
+        for kind in ("windows", "descriptors", "caches", "library", "library data", "program files", "stack"):
             self.assertTrue(0 < found[kind] < 12 * MIB, (kind, found[kind]))
 
-    def test_the_tables(self):
-        """They begin where the script has it: what is below is none of theirs."""
-        start = int(self.totals["arena_base"], 16) + kinds.WINDOWS - kinds.tables_size(self.totals["arena_limit"])
-        self.assertIn(start, [m.start for m in self.maps if "w" in m.rights])
+    def test_beside_another_count(self):
+        """The arena by class bytes, each class for itself, and the library's file."""
+        for name, size in self.classes.items():
+            self.assertEqual(sum(self.by_name.get(name, {"": 0}).values()), size, name)
+        self.assertEqual(self.result["kinds"]["library"] + self.result["kinds"]["library data"], self.file)
 
     def test_the_classes(self):
         by_name = {c["name"]: c for c in self.result["classes"]}
@@ -175,24 +184,6 @@ class Ends(InOwnFolder):
         self.assertEqual(os.listdir(os.path.join(self.folder, "tmp")), [])
         while runs(program):  # killed it is; the kernel takes a moment
             time.sleep(0.01)
-
-
-class Kinds(unittest.TestCase):
-    def kind(self, start, flags):
-        """Of a page at start, where the arena's base is 1 TiB and the tables take 1 GiB."""
-        mapping = kinds.Mapping(f"{start:x}-{start + kinds.PAGE:x} rw-p 00000000 00:00 0\n"
-                                f"Rss: 4 kB\nVmFlags: rd wr {flags}\n")
-        return kinds.kind_of(mapping, None, 1 << 40, 1 << 30)
-
-    def test_by_place(self):
-        """Right below the tables, where the system puts the next mapping if no hole above is larger."""
-        tables = (1 << 40) + kinds.WINDOWS - (1 << 30)
-        self.assertEqual(self.kind(tables, "nh"), "descriptors")
-        self.assertEqual(self.kind(tables - kinds.PAGE, "nh"), "caches")
-        self.assertEqual(self.kind(1 << 41, "nh"), "caches")
-        self.assertEqual(self.kind(1 << 41, ""), "anonymous")
-        self.assertEqual(self.kind((1 << 40) + kinds.WINDOWS, "nh"), "windows")
-        self.assertEqual(self.kind((1 << 40) + kinds.CLASSES, "nh"), "descriptors")
 
 
 class Wrong(InFolder):

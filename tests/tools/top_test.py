@@ -213,7 +213,7 @@ class OnTerminal(InOwnFolder):
         top.wait("show names with:")
         top.keys("nothing", "Enter")
         top.wait(" 0 caches by name")
-        for key in "tsdv":
+        for key in "tsdvm":
             top.keys("p", key)  # p: an earlier message goes
             top.wait("no cache is shown")
         top.keys("/")

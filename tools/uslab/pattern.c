@@ -2,8 +2,9 @@
 /*
  * uslab/pattern.c - caches by name, id or alias
  *
- * Flow:       called by cmd_debug.c, command/debug_capacity.c, track_choose.c and track_switch.c.
- *             In: a snapshot and a pattern; out: which of its caches the library will take for it.
+ * Flow:       called by cmd_debug.c, command/cmd_defrag.c, command/debug_capacity.c, track_choose.c
+ *             and track_switch.c. In: a snapshot and a pattern; out: which of its caches the
+ *             library will take for it.
  */
 #include "pattern.h"
 

@@ -26,6 +26,7 @@ enum {
 int cmd_run(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
+int cmd_defrag(int argc, char **argv);
 int cmd_track(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_fs(int argc, char **argv);

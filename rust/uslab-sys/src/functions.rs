@@ -59,6 +59,28 @@ extern "C" {
     pub fn kmem_cache_stats(s: *mut kmem_cache, stats: *mut kmem_cache_statistics) -> c_int;
     /// *kmem_cache_destroy_all_objects*(3)
     pub fn kmem_cache_destroy_all_objects(s: *mut kmem_cache) -> c_int;
+    /// *kmem_cache_defrag*(3)
+    pub fn kmem_cache_setup_mobility(
+        s: *mut kmem_cache,
+        isolate: kmem_cache_isolate_func,
+        migrate: kmem_cache_migrate_func,
+    ) -> c_int;
+    /// *kmem_cache_defrag*(3)
+    pub fn uslab_cache_set_move(
+        s: *mut kmem_cache,
+        moves: uslab_move_func,
+        arg: *mut c_void,
+    ) -> c_int;
+    /// *kmem_cache_defrag*(3)
+    pub fn uslab_cache_set_defrag_ratio(s: *mut kmem_cache, percent: c_uint) -> c_int;
+    /// *kmem_cache_defrag*(3)
+    pub fn kmem_cache_defrag(s: *mut kmem_cache, node: c_int, budget_us: c_ulong) -> c_int;
+    /// *uslab_should_move*(3)
+    pub fn uslab_should_move(p: *const c_void) -> bool;
+    /// *uslab_should_move*(3)
+    pub fn uslab_cache_alloc_direct(s: *mut kmem_cache, gfp: gfp_t) -> *mut c_void;
+    /// *uslab_should_move*(3)
+    pub fn uslab_cache_free_direct(s: *mut kmem_cache, obj: *mut c_void);
 
     // ---- objects ----
 
@@ -283,8 +305,21 @@ extern "C" {
     pub fn uslab_pin_object(address: *const c_void) -> c_int;
     /// *uslab_set_oom_hook*(3)
     pub fn uslab_set_oom_hook(hook: uslab_oom_hook, arg: *mut c_void);
+    /// *uslab_set_limit*(3)
+    pub fn uslab_set_limit(bytes: usize) -> c_int;
+    /// *uslab_set_limit*(3)
+    pub fn uslab_limit(held: *mut usize) -> usize;
+    /// *uslab_set_limit*(3)
+    pub fn kmem_cache_set_limit(s: *mut kmem_cache, bytes: usize) -> c_int;
     /// *uslab_set_mempolicy*(3)
     pub fn uslab_set_mempolicy(mode: c_int, nodemask: *const c_ulong, nr_nodes: c_uint) -> c_int;
+    /// *uslab_set_mempolicy*(3)
+    pub fn uslab_cache_set_mempolicy(
+        s: *mut kmem_cache,
+        mode: c_int,
+        nodemask: *const c_ulong,
+        nr_nodes: c_uint,
+    ) -> c_int;
 
     // ---- debugging ----
 

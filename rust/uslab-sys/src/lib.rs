@@ -29,13 +29,17 @@ pub use types::*;
 #[cfg(not(uslab_fake))]
 mod functions;
 #[cfg(not(uslab_fake))]
+mod group;
+#[cfg(not(uslab_fake))]
 mod inlines;
 #[cfg(not(uslab_fake))]
 mod mempool;
 #[cfg(not(uslab_fake))]
 mod profiling;
 #[cfg(not(uslab_fake))]
-pub use {functions::*, inlines::*, mempool::*, profiling::*};
+mod shrinker;
+#[cfg(not(uslab_fake))]
+pub use {functions::*, group::*, inlines::*, mempool::*, profiling::*, shrinker::*};
 
 #[cfg(uslab_fake)]
 mod fake;

@@ -51,6 +51,7 @@ const size_t uslab_rust_layout[] = {
 	sizeof(struct kmem_cache_statistics),
 	offsetof(struct kmem_cache_statistics, objects),
 	offsetof(struct kmem_cache_statistics, slab_bytes),
+	offsetof(struct kmem_cache_statistics, defrag_refused),
 	sizeof(mempool_t),
 	offsetof(mempool_t, elements),
 	offsetof(mempool_t, wait),

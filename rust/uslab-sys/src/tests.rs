@@ -20,11 +20,11 @@ macro_rules! offset_of {
 }
 
 extern "C" {
-    static uslab_rust_layout: [usize; 30];
+    static uslab_rust_layout: [usize; 31];
 }
 
 /// In the order of src/shim.c.
-fn layout() -> [usize; 30] {
+fn layout() -> [usize; 31] {
     // SAFETY: the type is looked at, not what is there.
     let row = unsafe { &uslab_kmalloc_no_row };
 
@@ -40,6 +40,7 @@ fn layout() -> [usize; 30] {
         size_of::<kmem_cache_statistics>(),
         offset_of!(kmem_cache_statistics, objects),
         offset_of!(kmem_cache_statistics, slab_bytes),
+        offset_of!(kmem_cache_statistics, defrag_refused),
         size_of::<mempool_t>(),
         offset_of!(mempool_t, elements),
         offset_of!(mempool_t, wait),
@@ -247,6 +248,33 @@ fn allocations_are_counted() {
         kfree(objects[2]);
         assert_eq!(alloc_tag_read(tag), alloc_tag_counters::default());
         assert_eq!(uslab_set_mem_profiling(false), 0);
+    }
+}
+
+#[test]
+fn groups_are_charged() {
+    let mut stat = uslab_group_statistics {
+        size: core::mem::size_of::<uslab_group_statistics>(),
+        ..Default::default()
+    };
+
+    // SAFETY: the functions are used as their pages say.
+    unsafe {
+        let group = uslab_group_create("rust\0".as_ptr().cast(), 4000, ptr::null_mut());
+        assert!(!group.is_null());
+        assert_eq!(uslab_group_set_callback(group, None, ptr::null_mut()), 0);
+        assert!(uslab_group_enter(group).is_null());
+        assert_eq!(uslab_group_current(), group);
+        let p = kmalloc(1000, GFP_KERNEL_ACCOUNT);
+        assert!(!p.is_null() && kmalloc(4000, GFP_KERNEL_ACCOUNT).is_null());
+        assert_eq!(uslab_group_enter(ptr::null_mut()), group);
+        assert!(uslab_group_usage(group) >= 1000);
+        kfree(p);
+        assert_eq!(uslab_group_stat(group, &mut stat), 0);
+        assert_eq!((stat.usage, stat.failed, stat.limit), (0, 1, 4000));
+        assert_eq!(stat.peak, uslab_group_peak(group));
+        assert_eq!(uslab_group_set_limit(group, 0), 0);
+        uslab_group_destroy(group);
     }
 }
 

@@ -266,6 +266,10 @@ pub struct kmem_cache_statistics {
     pub total_objects: usize,
     pub slabs: usize,
     pub slab_bytes: usize,
+    pub defrag_slabs: usize,
+    pub defrag_bytes: usize,
+    pub defrag_moved: usize,
+    pub defrag_refused: usize,
 }
 
 /// Two words for programs to embed, see *kfree_rcu*(3).
@@ -293,6 +297,27 @@ pub struct uslab_rcu_ops {
 /// Called with each report, see *uslab_set_report_hook*(3).
 pub type uslab_report_hook =
     Option<unsafe extern "C" fn(cache: *const c_char, text: *const c_char, arg: *mut c_void)>;
+
+/// Pins objects that are to be moved, see *kmem_cache_defrag*(3).
+pub type kmem_cache_isolate_func = Option<
+    unsafe extern "C" fn(s: *mut kmem_cache, objs: *mut *mut c_void, nr: c_int) -> *mut c_void,
+>;
+
+/// Moves objects, see *kmem_cache_defrag*(3).
+pub type kmem_cache_migrate_func = Option<
+    unsafe extern "C" fn(
+        s: *mut kmem_cache,
+        objs: *mut *mut c_void,
+        nr: c_int,
+        node: c_int,
+        private: *mut c_void,
+    ),
+>;
+
+/// Moves one object, see *kmem_cache_defrag*(3).
+pub type uslab_move_func = Option<
+    unsafe extern "C" fn(from: *mut c_void, to: *mut c_void, arg: *mut c_void) -> c_int,
+>;
 
 /// Called before memory is refused, see *uslab_set_oom_hook*(3).
 pub type uslab_oom_hook =

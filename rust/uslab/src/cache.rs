@@ -293,6 +293,14 @@ pub struct Stats {
     pub slabs: usize,
     /// Bytes of all slabs.
     pub slab_bytes: usize,
+    /// Slabs that *kmem_cache_defrag*(3) gave back.
+    pub defrag_slabs: usize,
+    /// Bytes of these.
+    pub defrag_bytes: usize,
+    /// Objects that it moved.
+    pub defrag_moved: usize,
+    /// Objects that the program did not move.
+    pub defrag_refused: usize,
 }
 
 impl From<sys::kmem_cache_statistics> for Stats {
@@ -307,6 +315,10 @@ impl From<sys::kmem_cache_statistics> for Stats {
             total_objects: stats.total_objects,
             slabs: stats.slabs,
             slab_bytes: stats.slab_bytes,
+            defrag_slabs: stats.defrag_slabs,
+            defrag_bytes: stats.defrag_bytes,
+            defrag_moved: stats.defrag_moved,
+            defrag_refused: stats.defrag_refused,
         }
     }
 }

@@ -25,9 +25,10 @@
 
 struct rule {
 	char pattern[CACHE_NAME_MAX];
-	const struct engine_ops *engine; /* one of the three is set */
+	const struct engine_ops *engine; /* one of the four is set */
 	const struct front_ops *front;
 	unsigned int capacity;
+	unsigned long limit; /* pages */
 };
 
 struct cache_defaults cache_defaults = {
@@ -162,6 +163,15 @@ bool cache_add_capacity_rule(const char *pattern, unsigned int capacity)
 	return rule;
 }
 
+bool cache_add_limit_rule(const char *pattern, unsigned long pages)
+{
+	struct rule *rule = new_rule(pattern);
+
+	if (rule)
+		rule->limit = pages;
+	return rule;
+}
+
 /* Fills in what is not set so far; later rules go before earlier ones. */
 static void apply_rules(struct cache_spec *spec)
 {
@@ -173,6 +183,7 @@ static void apply_rules(struct cache_spec *spec)
 		spec->engine = spec->engine ? spec->engine : rule->engine;
 		spec->front = spec->front ? spec->front : rule->front;
 		spec->capacity = spec->capacity ? spec->capacity : rule->capacity;
+		spec->limit = spec->limit ? spec->limit : rule->limit;
 	}
 }
 
@@ -255,5 +266,7 @@ int cache_resolve(struct cache_spec *spec)
 		limit_capacity(spec);
 	ret = go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
 	resolve_sheaves(spec);
+	if (spec->engine->heap)
+		spec->limit = 0; /* its caches share pages */
 	return ret;
 }

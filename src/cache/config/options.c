@@ -15,9 +15,12 @@
 #include "cache/debug/failslab.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
+#include "cache/mobility/mobility.h"
 #include "cache/profile/profile.h"
+#include "cache/reclaim/ahead.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
+#include "engine/placement.h"
 #include "engine/slab/slab.h"
 #include "engine/slub/slub.h"
 #include "front/array.h"
@@ -25,6 +28,7 @@
 #include "os/process/die.h"
 #include "os/process/env.h"
 #include "page/buddy.h"
+#include "page/limit.h"
 #include "page/realtime.h"
 
 #define REAP_MS 2000 /* spec 3.9: REAPTIMEOUT_AC */
@@ -119,6 +123,16 @@ static bool set_noalien(const char *value)
 	return set_flag(&front_queues_noalien, value, true);
 }
 
+static bool set_spread(const char *value)
+{
+	bool on;
+
+	if (!set_flag(&on, value, true))
+		return false;
+	placement_spreads = on ? &slab_ops : NULL; /* SLUB's caches have no such thing */
+	return true;
+}
+
 static bool set_reap(const char *value)
 {
 	unsigned int ms = REAP_MS;
@@ -208,6 +222,34 @@ static bool set_purge_delay(const char *value)
 	return true;
 }
 
+static bool set_limit(const char *value)
+{
+	size_t bytes;
+
+	if (!os_parse_size(value, &bytes) || bytes > LIMIT_MOST || (bytes && bytes < LIMIT_LEAST))
+		return false;
+	limit_set(bytes ? bytes : SIZE_MAX);
+	return true;
+}
+
+static bool set_limit_rule(const char *pattern, const char *value)
+{
+	size_t bytes;
+
+	return os_parse_size(value, &bytes) && bytes >= PAGE_SIZE && bytes <= LIMIT_MOST &&
+	       cache_add_limit_rule(pattern, bytes >> PAGE_SHIFT);
+}
+
+static bool set_purge(const char *value)
+{
+	bool lazily = !strcmp(value, "free");
+
+	if (!lazily && strcmp(value, "dontneed"))
+		return false;
+	cache_defaults.purge_lazily = lazily;
+	return true;
+}
+
 static bool set_realtime(const char *value)
 {
 	size_t bytes = REALTIME_DEFAULT;
@@ -230,6 +272,7 @@ static bool set_capacity_rule(const char *pattern, const char *value)
 BUILD_ASSERT(BUDDY_MAX_ORDER == 10);
 BUILD_ASSERT(CACHE_MAX_CAPACITY == 1024);
 BUILD_ASSERT(MS_MAX == 1073741824);
+BUILD_ASSERT(LIMIT_LEAST == 1048576 && LIMIT_MOST == 1099511627776);
 
 /* ---- the table ---- */
 

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/config/topology.c - USLAB_CONF=topology=CPUSxNODES: the library runs on a made-up machine
+ * cache/config/topology.c - made-up machines (USLAB_CONF=topology), and the policy of the process
  *
  * Data:       none; os_topology is os/cpu/cpu.h's.
  * Invariants: the option is read before any floor looks at the machine, the others only after.
  * Locks:      none: called while the library is made ready.
- * Flow:       called by init.c first of all, and by options.c when the option's turn comes.
+ * Flow:       called by init.c first of all, and by options.c when the options' turn comes; calls
+ *             os/cpu/, os/memory/policy.c.
  *
  * For tools that act for the CPUs of that machine (os_act_as_cpu). Other programs run correctly,
  * and slower: there are no restartable sequences on made-up CPUs.
  */
 #include <string.h>
 
+#include "base/bits.h"
 #include "cache/internal.h"
-#include "os/cpu/cpu.h"
+#include "os/cpu/nodes.h"
+#include "os/memory/policy.h"
 #include "os/process/env.h"
+#include "page/arena.h"
+#include "page/numa.h"
 
 #define KEY "topology"
 
@@ -59,4 +64,63 @@ bool cache_topology_is(const char *value)
 
 	return parse(value, &cpus, &nodes) && os_topology.made_up &&
 	       os_topology.nr_cpu_ids == cpus && os_topology.nr_nodes == nodes;
+}
+
+/* The next of the numbers between colons; *text: behind it, and behind the colon. */
+static bool next_distance(const char **text, uint8_t *distance)
+{
+	size_t len = strcspn(*text, ":");
+	char number[4];
+	size_t n;
+
+	if (!len || len >= sizeof(number))
+		return false;
+	memcpy(number, *text, len);
+	number[len] = '\0';
+	if (!os_parse_size(number, &n) || n <= OS_NODE_LOCAL || n >= OS_NODE_FAR)
+		return false;
+	*distance = (uint8_t)n;
+	*text += len + ((*text)[len] == ':');
+	return true;
+}
+
+bool cache_set_distance(const char *name, const char *value)
+{
+	os_distances distances = { { 0 } };
+
+	(void)name;
+	if (!os_topology.made_up)
+		return false;
+	for (unsigned int b = 1; b < os_topology.nr_nodes; b++)
+		for (unsigned int a = 0; a < b; a++) {
+			if (!next_distance(&value, &distances[a][b]))
+				return false;
+			distances[b][a] = distances[a][b];
+		}
+	if (*value)
+		return false;
+	os_nodes_set_distances(os_topology.nr_nodes, distances);
+	return true;
+}
+
+bool cache_set_node_memory(const char *name, const char *value)
+{
+	size_t bytes;
+
+	(void)name;
+	if (!os_topology.made_up || !os_parse_size(value, &bytes) ||
+	    bytes < PAGE_SIZE << ARENA_CHUNK_ORDER || bytes > 1ul << 40)
+		return false;
+	numa_node_pages = ALIGN_DOWN(bytes >> PAGE_SHIFT, 1ul << ARENA_CHUNK_ORDER);
+	return true;
+}
+
+bool cache_set_mempolicy(const char *value)
+{
+	struct os_policy policy;
+
+	if (!os_policy_parse(&policy, value))
+		return false;
+	os_policy_set_process(&policy);
+	return true;
 }

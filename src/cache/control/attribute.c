@@ -18,6 +18,7 @@
 #include "base/bits.h"
 #include "cache/control/control.h"
 #include "cache/internal.h"
+#include "cache/mobility/mobility.h"
 #include "engine/slub/slub.h"
 #include "os/cpu/cpu.h"
 
@@ -112,6 +113,16 @@ static long set_capacity(struct cache *c, unsigned long value)
 	return cache_set_capacity_locked(c, value ? (unsigned int)value : FRONT_CAPACITY_NONE);
 }
 
+static long set_used_ratio(struct cache *c, unsigned long value)
+{
+	return value > 100 ? -ERANGE : mobility_set_ratio_locked(c, (unsigned int)value);
+}
+
+static long set_limit(struct cache *c, unsigned long value)
+{
+	return cache_set_limit_locked(c, value);
+}
+
 static const struct attribute {
 	const char *name;
 	long (*set)(struct cache *c, unsigned long value);
@@ -119,7 +130,9 @@ static const struct attribute {
 	{ "min_partial", set_min_partial },
 	{ "cpu_partial", set_cpu_partial },
 	{ "remote_node_defrag_ratio", set_defrag_ratio },
+	{ "defrag_used_ratio", set_used_ratio },
 	{ "order", set_order },
+	{ "limit", set_limit },
 	{ "sheaf_capacity", set_capacity },
 	{ "shrink", do_shrink },
 	{ "validate", do_validate },

@@ -29,6 +29,7 @@
 struct control control = { .size = sizeof(struct control) };
 void (*control_prepare)(void);
 void (*control_rearm)(void);
+void (*control_defrag)(struct control_sweep *sweep);
 
 /* A copy of what the tool wrote. Nothing is ever written to the last bytes of a text. */
 struct command {
@@ -216,6 +217,27 @@ static int set_kfence(const char *text)
 	return kfence_set_option(key, equals + 1) ? guard_start() : -EINVAL;
 }
 
+/* Left to others, see is_for_others(), where there are any. 0 or -errno. */
+static int defrag(const struct command *command)
+{
+	struct control_sweep sweep = {
+		.patterns = command->patterns,
+		.size = sizeof(command->patterns),
+		.number = strtoul(command->argument, NULL, 10),
+		.budget_us = command->value,
+	};
+
+	if (!os_ticker_is_here() || !control_defrag)
+		return -EOPNOTSUPP;
+	if (!sweep.number)
+		return -EINVAL;
+	control_defrag(&sweep);
+	store_relaxed(&control.matched, sweep.matched);
+	store_relaxed(&control.more, sweep.more);
+	store_relaxed(&control.value, sweep.bytes);
+	return sweep.matched ? 0 : -ENOENT;
+}
+
 static int perform(const struct command *command)
 {
 	switch (command->number) {
@@ -229,6 +251,8 @@ static int perform(const struct command *command)
 		return validate(command);
 	case CONTROL_PROFILE:
 		return profile_switch(command->value != 0);
+	case CONTROL_DEFRAG:
+		return defrag(command);
 	case CONTROL_TRIM:
 		cache_shrink_all();
 		store_relaxed(&control.value, buddy_trim(0));
@@ -240,13 +264,29 @@ static int perform(const struct command *command)
 	}
 }
 
+/*
+ * Is the command left to the library's own thread, which polls as well? A hint until the command is
+ * this thread's: the tool may be about to write another one.
+ */
+static bool is_for_others(void)
+{
+	return load_relaxed(&control.command) == CONTROL_DEFRAG && !os_ticker_is_here() &&
+	       os_ticker_runs() && cache_defaults.control_ms;
+}
+
 void control_run(void)
 {
 	if (control_rearm)
 		control_rearm();
+	if (is_for_others())
+		return;
 	/* acquire: pairs with the tool's write of PENDING, behind the rest */
 	if (!cmpxchg(&control.state, CONTROL_PENDING, CONTROL_RUNNING))
 		return;
+	if (is_for_others()) {
+		cmpxchg(&control.state, CONTROL_RUNNING, CONTROL_PENDING);
+		return;
+	}
 	if (control_prepare && load_relaxed(&control.unprepared)) {
 		control_prepare();
 		store_relaxed(&control.unprepared, 0);

@@ -53,6 +53,13 @@ enum control_command {
 	CONTROL_KFENCE,	  /* argument "sample=N": see debug/kfence/kfence.h */
 	CONTROL_TRIM,	  /* all caches, and free pages to the system */
 	CONTROL_PROFILE,  /* value: 1: allocation profiling is switched on; 0: off */
+	/*
+	 * Slabs of caches whose objects move are emptied, for value microseconds (0: until it is
+	 * done). argument: number of the sweep, in decimals, not 0: a cache that is done in it is
+	 * left out. Only the library's own thread carries it out, since the program's functions
+	 * take locks that a thread which allocates may hold. Result value: bytes given back.
+	 */
+	CONTROL_DEFRAG,
 };
 
 #define CONTROL_TEXT 64
@@ -72,6 +79,7 @@ struct control {
 	int32_t result;	  /* 0, or the first -errno that a cache gave */
 	uint32_t matched; /* caches that the patterns named */
 	uint32_t failed;  /* of these, caches that gave an error */
+	uint32_t more;	  /* CONTROL_DEFRAG: not all of them are done; to be sent again */
 	uint64_t value;	  /* of the command; then of the answer */
 	uint64_t serial;  /* commands carried out since start */
 	/*
@@ -100,6 +108,21 @@ extern void (*control_prepare)(void);
 
 /* Set by malloc/: opens its hit path again after a tool closed it. NULL: there is none. */
 extern void (*control_rearm)(void);
+
+/* Defragmentation of several caches, for some time. */
+struct control_sweep {
+	const char *patterns; /* of names, as for cache_each_locked() */
+	size_t size;
+	uint64_t number; /* caches that are done in this sweep are left out; not 0 */
+	uint64_t budget_us;
+	unsigned int threshold; /* percent of the slabs that are partial; fewer: left out */
+	unsigned int matched;	/* on return: caches of those names that can move */
+	unsigned long bytes;	/* given back */
+	bool more;		/* not all of them are done */
+};
+
+/* Set by mobility/, which needs frees, and these poll. NULL: there is no thread that does it. */
+extern void (*control_defrag)(struct control_sweep *sweep);
 
 cold void control_run(void);
 

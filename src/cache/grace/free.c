@@ -6,8 +6,8 @@
  * Data:       none of its own.
  * Invariants: see grace.h.
  * Locks:      none held here.
- * Flow:       called by api/rcu_api.c, clear.c and destroy.c; called back by os/rcu/rcu.c and
- *             page/nested.c; calls batch.c, check.c, sheaf_free.c, shrink.c,
+ * Flow:       called by api/rcu_api.c, clear.c, destroy.c and policy.c; called back by os/rcu/rcu.c
+ *             and page/nested.c; calls batch.c, check.c, sheaf_free.c, shrink.c,
  *             cache/kmalloc/kfree_bulk.c.
  *
  * Into a sheaf where the cache has some; else into a batch; without memory for one into the chain

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
@@ -44,6 +45,7 @@ static void free_block(const struct engine_heap *heap, void *p, const void *call
 	if (instrument_is_on())
 		instrument_block_free(p, heap->size(p), caller);
 	profile_drop(NULL, p);
+	group_drop(NULL, p);
 	heap->free(p);
 	instrument_leave();
 }

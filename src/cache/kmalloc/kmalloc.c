@@ -11,8 +11,8 @@
  *             calls alloc.c, free.c, heap.c, rows.c, watch.c, debug/pages/pages.c for more than two
  *             pages.
  *
- * Types: normal and reclaimable. The kernel's cgroup type aliases normal when accounting is off,
- * and its DMA type exists only with such a zone; user space has neither.
+ * Types: normal and reclaimable, and for what is charged to groups a row of rows.c. The kernel's
+ * DMA type exists only with such a zone, which user space has not.
  *
  * With USLAB_CONF=kmalloc.partition=random the normal type has rows (rows.c), and what is inlined
  * into programs, which knows no rows, finds handles that always miss.
@@ -25,10 +25,12 @@
 
 #include "base/assert.h"
 #include "base/bits.h"
+#include "cache/group/group.h"
 #include "cache/kmalloc/kfree.h"
 #include "cache/kmalloc/rows.h"
 #include "cache/object.h"
 #include "cache/pressure.h"
+#include "cache/reclaim/ahead.h"
 #include "cache/profile/profile.h"
 #include "debug/kfence/kfence.h"
 #include "debug/pages/pages.h"
@@ -46,7 +48,7 @@
 
 struct kmem_cache *uslab_kmalloc_handles;
 
-/* Larger sizes need another look, see alloc_otherwise(); const after kmalloc_init(). */
+/* Larger sizes need another look, see alloc_otherwise(); 0 while threads are in groups; atomic. */
 static size_t direct_max = KMALLOC_MAX_CACHE_SIZE;
 
 /* Index of the cache that serves the kernel's index; const after kmalloc_init(). */
@@ -136,6 +138,14 @@ static int create_one(unsigned int type, unsigned int index)
 	return cache_create(&spec, &handle);
 }
 
+static void set_direct_max(void)
+{
+	bool direct = cache_defaults.partition != PARTITION_RANDOM &&
+		      !load_relaxed(&groups_entered);
+
+	store_relaxed(&direct_max, direct ? KMALLOC_MAX_CACHE_SIZE : 0);
+}
+
 static void start_rows(void)
 {
 	kmalloc_row row0 = { NULL };
@@ -146,11 +156,12 @@ static void start_rows(void)
 	rows_start(row0);
 	if (cache_defaults.partition == PARTITION_RANDOM) {
 		first = KMALLOC_MISSING;
-		direct_max = 0;
 		for (unsigned int i = 0; i < KMALLOC_INDEXES; i++)
 			front_stop_words(first + i);
 	}
 	store_release(&uslab_kmalloc_handles, percpu_handle(first));
+	group_listener = set_direct_max;
+	set_direct_max();
 }
 
 /* Creation order of the kernel: 8, 16, 32, 64, 96, 128, 192, 256, ... */
@@ -195,6 +206,16 @@ struct cache *kmalloc_cache(size_t size)
 	return cache_of(kmalloc_handle(size, 0));
 }
 
+/* A block is charged to the thread's group if that is asked for; NULL: it may not be. */
+static void *charge(void *p, gfp_t gfp, const void *caller)
+{
+	if (likely(!(gfp & __GFP_ACCOUNT) || !group_current || !p) ||
+	    group_add(group_current, NULL, p, group_charge_of(gfp)))
+		return p;
+	kmalloc_free(p, caller);
+	return NULL;
+}
+
 /* size bytes in whole pages of bytes, aligned to align. */
 static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int node,
 			 const void *caller)
@@ -203,7 +224,7 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 	bool zeroed;
 	void *p;
 
-	if (nested_call())
+	if (reclaim_nested_call(gfp))
 		return NULL;
 	cache_poll_now();
 	if (node >= (int)os_topology.nr_nodes)
@@ -212,6 +233,9 @@ static void *alloc_pages(size_t size, size_t bytes, size_t align, gfp_t gfp, int
 	p = pages_alloc(size, bytes, align, node, &zeroed, caller);
 	while (unlikely(!p) && pressure_again(&t))
 		p = pages_alloc(size, bytes, align, node, &zeroed, caller);
+	instrument_leave();
+	p = charge(p, gfp, caller);
+	instrument_enter();
 	if (p)
 		bytes = pages_size(p);
 	if (p && gfp & __GFP_ZERO && !zeroed)
@@ -237,7 +261,8 @@ static bool is_block(const struct cache *c, size_t size)
 {
 	unsigned int watch = load_acquire(&c->watch); /* pairs with cache_watch_locked() */
 
-	watch &= ~(unsigned int)WATCH_TAGS; /* blocks can be counted as well */
+	/* blocks can be counted, and charged, as well */
+	watch &= ~(unsigned int)(WATCH_TAGS | WATCH_GROUPS);
 	return !watch || (size > cache_heap_of(c)->max_size && !(watch & WATCH_DEBUG));
 }
 
@@ -250,14 +275,14 @@ static noinline void *alloc_on_heap(struct cache *c, size_t size, gfp_t gfp, int
 {
 	const struct engine_heap *heap = cache_heap_of(c);
 
-	if (nested_call())
+	if (reclaim_nested_call(gfp))
 		return NULL;
 	cache_poll_now();
 	if (!is_block(c, size))
 		return cache_alloc_for(c, gfp, node, size, caller);
 	if (size > heap->max_size)
 		return alloc_large(size, gfp, node, caller);
-	return cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node);
+	return charge(cache_heap_alloc(heap, size, ARCH_KMALLOC_MINALIGN, gfp, node), gfp, caller);
 }
 
 static void *alloc_without_cache(size_t size, gfp_t gfp, int node, const void *caller)
@@ -292,11 +317,28 @@ static noinline void *alloc_in_row(struct kmem_cache **row, size_t size, gfp_t g
 	return likely(handle) ? alloc_from(handle, size, gfp, node, caller) : NULL;
 }
 
-/* The size is that of no cache, or there are rows. */
+/* From caches of their own, kmalloc-cg-8 and so on: frees of all others may be hits (spec 5.6). */
+static noinline void *alloc_charged(size_t size, gfp_t gfp, int node, const void *caller)
+{
+	struct kmem_cache *handle = rows_handle(rows_charged(), size);
+	struct cache *c = handle ? cache_of(handle) : NULL;
+
+	if (!c)
+		return NULL;
+	if (unlikely(cache_heap_of(c)))
+		return alloc_on_heap(c, size, gfp, node, caller);
+	if (!nested_call())
+		group_watch(c); /* it may be row 0's, see rows.c */
+	return cache_take(c, gfp, node, size, caller);
+}
+
+/* The size is that of no cache, there are rows, or threads in groups. */
 static noinline void *alloc_otherwise(size_t size, gfp_t gfp, int node, const void *caller)
 {
 	if (size - 1 >= KMALLOC_MAX_CACHE_SIZE)
 		return alloc_without_cache(size, gfp, node, caller);
+	if (gfp & __GFP_ACCOUNT && group_current)
+		return alloc_charged(size, gfp, node, caller);
 	if (gfp & __GFP_RECLAIMABLE)
 		return alloc_from(kmalloc_handle(size, gfp), size, gfp, node, caller);
 	return alloc_in_row(rows_of_place(caller), size, gfp, node, caller);
@@ -304,7 +346,7 @@ static noinline void *alloc_otherwise(size_t size, gfp_t gfp, int node, const vo
 
 void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 {
-	if (unlikely(size - 1 >= direct_max))
+	if (unlikely(size - 1 >= load_relaxed(&direct_max)))
 		return alloc_otherwise(size, gfp, node, caller);
 	return alloc_from(kmalloc_handle(size, gfp), size, gfp, node, caller);
 }
@@ -312,7 +354,10 @@ void *kmalloc_alloc_for(size_t size, gfp_t gfp, int node, const void *caller)
 void *kmalloc_alloc_at(struct uslab_kmalloc_site *site, size_t size, gfp_t gfp, int node,
 		       const void *caller)
 {
-	if (!site || size - 1 >= KMALLOC_MAX_CACHE_SIZE || gfp & __GFP_RECLAIMABLE)
+	if (!site || size - 1 >= KMALLOC_MAX_CACHE_SIZE)
+		return kmalloc_alloc_for(size, gfp, node, caller);
+	if (unlikely(gfp & (__GFP_RECLAIMABLE | __GFP_ACCOUNT)) &&
+	    (gfp & __GFP_RECLAIMABLE || group_current))
 		return kmalloc_alloc_for(size, gfp, node, caller);
 	return alloc_in_row(rows_of_site(site), size, gfp, node, caller);
 }
@@ -355,6 +400,7 @@ static void free_run(const struct cache_call *call, void *p, const void *caller)
 	if (instrument_is_on() && pages_size(p))
 		instrument_block_free(p, pages_size(p), caller);
 	profile_drop(NULL, p);
+	group_drop(NULL, p);
 	instrument_enter();
 	known = pages_free(p, caller);
 	instrument_leave();

@@ -16,14 +16,16 @@
  * once. A free: the CPU's array, the engine; else it is deferred. It is done by the next ordinary
  * call of this thread that is no hit, or the next of these two functions that it calls while it
  * holds no lock; or by whoever shrinks or destroys a cache. So are all frees with something to
- * check or to report: of debug slabs, guarded pages, what looks free already, and what allocation
- * profiling may have counted. What is allocated here is not counted.
+ * check or to report: of debug slabs, guarded pages, what looks free already, what allocation
+ * profiling may have counted, and what may be charged to a group. What is allocated here is neither
+ * counted nor charged.
  *
  * Caches with debug flags give objects of debug slabs, without a check and without a stack; faults
  * (A), guarded pages and samples are for other calls.
  */
 #include <string.h>
 
+#include "cache/group/group.h"
 #include "cache/kmalloc/kfree.h"
 #include "cache/object.h"
 #include "cache/profile/profile.h"
@@ -37,7 +39,8 @@
 static bool is_plain_cache(struct cache *c)
 {
 	/* pairs with cache_watch_locked() */
-	return !(load_acquire(&c->watch) & (WATCH_CLOSED | WATCH_PAST_FRONT | WATCH_TAGS));
+	return !(load_acquire(&c->watch) &
+		 (WATCH_CLOSED | WATCH_PAST_FRONT | WATCH_TAGS | WATCH_GROUPS));
 }
 
 /* It becomes a free object, as far as its own bytes and bits are concerned. false: it is one. */
@@ -87,7 +90,7 @@ static bool give_in_heap(const struct engine_heap *heap, void *p)
 
 	if (c)
 		return give_object(c, p);
-	if (profile_is_known())
+	if (profile_is_known() || groups_are_known())
 		return false;
 	if (!used_are_kept())
 		return heap->try_free(heap, p);

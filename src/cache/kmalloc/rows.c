@@ -46,7 +46,9 @@ BUILD_ASSERT(KMALLOC_SHIFT_HIGH < KMALLOC_INDEXES);
 
 struct kmem_cache *uslab_kmalloc_no_row[KMALLOC_INDEXES];
 
-static kmalloc_row rows[KMALLOC_ROWS];
+/* Behind the others that of what is charged to groups (cache/group/). */
+#define CHARGED KMALLOC_ROWS
+static kmalloc_row rows[KMALLOC_ROWS + 1];
 static uint64_t seed;
 static int said; /* that a cache could not be created */
 
@@ -57,7 +59,7 @@ void rows_start(const kmalloc_row row0)
 	for (unsigned int i = 0; i < KMALLOC_INDEXES; i++) {
 		uslab_kmalloc_no_row[i] = none;
 		rows[0][i] = row0[i] ? row0[i] : none;
-		for (unsigned int row = 1; row < KMALLOC_ROWS; row++)
+		for (unsigned int row = 1; row < ARRAY_SIZE(rows); row++)
 			rows[row][i] = none;
 	}
 	if (cache_defaults.partition == PARTITION_RANDOM)
@@ -109,23 +111,30 @@ struct kmem_cache **rows_of_site(struct uslab_kmalloc_site *site)
 	return row;
 }
 
+struct kmem_cache **rows_charged(void)
+{
+	return rows[CHARGED];
+}
+
 /* ---- its caches ---- */
 
-/* "kmalloc-part-05-1k", of the kernel's names. */
+/* "kmalloc-part-05-1k", "kmalloc-cg-1k", of the kernel's names. */
 static void name_of(char name[CACHE_NAME_MAX], unsigned int row, unsigned int size)
 {
 	char prefix[CACHE_NAME_MAX];
 
-	os_format(prefix, sizeof(prefix), "kmalloc-part-%u%u", row / 10, row % 10);
+	if (row == CHARGED)
+		os_format(prefix, sizeof(prefix), "kmalloc-cg");
+	else
+		os_format(prefix, sizeof(prefix), "kmalloc-part-%u%u", row / 10, row % 10);
 	kmalloc_name(name, CACHE_NAME_MAX, prefix, size);
 }
 
-static cold void say_once(const char *name, int error)
+static cold void say_once(unsigned int row, const char *name, int error)
 {
 	if (!xchg(&said, 1))
-		os_say("USLAB_CONF: kmalloc.partition: %s and others cannot be made (%s); "
-		       "their objects are not kept apart",
-		       name,
+		os_say("%s: %s and others cannot be made (%s); their objects are not kept apart",
+		       row == CHARGED ? "kmalloc" : "USLAB_CONF: kmalloc.partition", name,
 		       error == -ENOSPC ? "there are too many caches" : "see engine and front");
 }
 
@@ -160,7 +169,7 @@ static noinline struct kmem_cache *create(struct kmem_cache **row, unsigned int 
 	if (nested_call())
 		return NULL;
 	name_of(name, nr, size);
-	ret = kmalloc_spec(&spec, name, size, 0);
+	ret = kmalloc_spec(&spec, name, size, nr == CHARGED ? SLAB_ACCOUNT : 0);
 	if (!ret && spec.engine->heap)
 		return serve_by(rows[0][index], &row[index]);
 	if (!ret && size < spec.engine->kmalloc_min)
@@ -172,7 +181,7 @@ static noinline struct kmem_cache *create(struct kmem_cache **row, unsigned int 
 		return handle;
 	if (ret == -ENOMEM)
 		return rows[0][index];
-	say_once(name, ret);
+	say_once(nr, name, ret);
 	return serve_by(rows[0][index], &row[index]);
 }
 
@@ -190,7 +199,7 @@ void rows_check(void)
 {
 	struct kmem_cache *none = percpu_handle(USLAB_ID_NONE);
 
-	for (unsigned int row = 0; row < KMALLOC_ROWS; row++)
+	for (unsigned int row = 0; row < ARRAY_SIZE(rows); row++)
 		for (unsigned int i = 1; i <= KMALLOC_SHIFT_HIGH; i++) {
 			const struct kmem_cache *handle = load_acquire(&rows[row][i]);
 			const struct cache *c = cache_of(handle);

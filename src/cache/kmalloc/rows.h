@@ -33,6 +33,9 @@ struct kmem_cache **rows_of_place(const void *place);
 /* The row of a site, by the partition that is set; stores it there, for hits. */
 struct kmem_cache **rows_of_site(struct uslab_kmalloc_site *site);
 
+/* The row of what is charged to groups. */
+struct kmem_cache **rows_charged(void);
+
 /*
  * The cache for 1..KMALLOC_MAX_CACHE_SIZE bytes in a row, created if it is not there. NULL: a
  * nested call (page/nested.h) that would have to create it.

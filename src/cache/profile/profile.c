@@ -22,7 +22,7 @@
  * generation: their frees, and the next ones that are counted there, take no notice of them.
  *
  * A cache gets WATCH_TAGS with the first of its objects that is counted, before that is: frees that
- * could be hits (cache_watch_tags_locked()) are none from then on. Where an object's page does not
+ * could be hits (cache_watch_frees_locked()) are none from then on. Where an object's page does not
  * say which cache it is of, in heaps, all caches have it from the start.
  */
 #include "cache/profile/profile.h"
@@ -31,14 +31,8 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/bits.h"
-#include "cache/instrument/instrument.h"
+#include "cache/extension.h"
 #include "cache/internal.h"
-#include "debug/kfence/kfence.h"
-#include "debug/pages/pages.h"
-#include "engine/place.h"
-#include "page/ext.h"
-#include "page/large.h"
 
 static enum { WANTED_OFF, WANTED_ON, WANTED_NEVER } wanted;
 
@@ -72,100 +66,6 @@ static uint32_t site_of(uint32_t word)
 	return word & 0xffff;
 }
 
-/* Where a block's word is, and how many bytes are counted for it. */
-struct place {
-	struct cache *cache; /* of an object; NULL: it is a block */
-	uint32_t *word;	     /* NULL: it is a mapping of its own, at base; or there is none */
-	const void *base;
-	size_t bytes;
-};
-
-/* In a slab, whatever its layout: objects are one stride apart. */
-static void place_in_slab(const struct page *slab, const void *p, bool make, struct place *place)
-{
-	const struct slab_layout *layout = slab->layout;
-	size_t offset = (size_t)((const char *)p - (const char *)page_address(slab));
-	size_t size = slab->nr_pages * PAGE_SIZE;
-
-	if (kfence_is_object(slab) ? !kfence_size(p) : !engine_starts_object(slab, p))
-		return;
-	place->cache = container_of(slab->engine, struct cache, engine);
-	if (load_relaxed(&place->cache->flags) & SLAB_NO_OBJ_EXT)
-		return;
-	place->bytes = slab->engine->size;
-	place->word = page_ext_word(slab, (unsigned int)(size / layout->stride) + 1,
-				    (unsigned int)(offset / layout->stride), make);
-}
-
-/* The page does not say whose an object is, nor how large: its cache does. */
-static void place_in_heap(const struct page *page, const void *p, bool make, struct place *place)
-{
-	size_t offset = (size_t)((const char *)p - (const char *)page_address(page));
-
-	if (offset % ARCH_KMALLOC_MINALIGN)
-		return;
-	if (make && !place->cache)
-		place->cache = cache_of_object(p);
-	if (place->cache && load_relaxed(&place->cache->flags) & SLAB_NO_OBJ_EXT)
-		return;
-	place->word = page_ext_word(page, PAGE_SIZE / ARCH_KMALLOC_MINALIGN,
-				    (unsigned int)(offset / ARCH_KMALLOC_MINALIGN), make);
-	if (make || (place->word && load_relaxed(place->word)))
-		place->bytes = place->cache ? place->cache->engine.size : page->heap->size(p);
-}
-
-/* Whole pages. With red zones they begin before the program's. */
-static void place_of_pages(const struct page *head, const void *p, bool make, struct place *place)
-{
-	struct block_record record = { .base = (uintptr_t)p };
-
-	if (!pages_size(p))
-		return; /* no block starts there */
-	if (head) {
-		place->bytes = head->nr_pages * PAGE_SIZE;
-		place->word = page_ext_word(head, 1, 0, make);
-		return;
-	}
-	if (blocks_are_known())
-		blocks_look_up(p, &record);
-	place->base = (const void *)record.base;
-	place->bytes = large_size(place->base);
-}
-
-static struct place find_place(struct cache *c, const void *p, bool make)
-{
-	const struct page *head = page_head_of(p);
-	struct place place = { .cache = c };
-
-	instrument_enter(); /* it may be metadata for valgrind */
-	if (!head && page_in_arena(p))
-		; /* of nobody */
-	else if (head && head->type == PAGE_SLAB)
-		place_in_slab(head, p, make, &place);
-	else if (head && head->type == PAGE_HEAP)
-		place_in_heap(head, p, make, &place);
-	else
-		place_of_pages(head, p, make, &place);
-	instrument_leave();
-	return place;
-}
-
-/* Stores a word, and returns the one that was there. */
-static uint32_t exchange(const struct place *place, uint32_t word)
-{
-	uint32_t old = 0;
-
-	if (place->word)
-		return load_relaxed(place->word) == word ? word : xchg(place->word, word);
-	large_exchange_note(place->base, word, &old);
-	return old;
-}
-
-static bool has_word(const struct place *place)
-{
-	return place->word || place->base;
-}
-
 /* ---- objects ---- */
 
 /* With a lock held that keeps it from being switched off meanwhile. */
@@ -176,7 +76,7 @@ static noinline bool watch(struct cache *c, uint32_t generation)
 	lock_acquire(&cache_lock);
 	on = uslab_mem_profiling_on && sites_table->generation == generation;
 	if (on && !(c->watch & WATCH_TAGS))
-		cache_watch_tags_locked(c, true);
+		cache_watch_frees_locked(c, WATCH_TAGS, true);
 	cache_unlock();
 	return on;
 }
@@ -192,18 +92,18 @@ static void uncount(uint32_t word, size_t bytes)
 		sites_count(site_of(word), generation_of(word), -bytes, -1ul);
 }
 
-static bool is_counted(const struct place *place, uint32_t generation)
+static bool is_counted(const struct ext_place *place, uint32_t generation)
 {
 	uint32_t word;
 
 	if (place->word)
 		return generation_of(load_relaxed(place->word)) == generation;
-	word = exchange(place, 0);
-	exchange(place, word);
+	word = ext_exchange(PAGE_EXT_TAGS, place, 0);
+	ext_exchange(PAGE_EXT_TAGS, place, word);
 	return generation_of(word) == generation;
 }
 
-static bool add(uint32_t site, uint32_t generation, const struct place *place, bool keep)
+static bool add(uint32_t site, uint32_t generation, const struct ext_place *place, bool keep)
 {
 	uint32_t word = word_of(generation, site);
 
@@ -211,7 +111,8 @@ static bool add(uint32_t site, uint32_t generation, const struct place *place, b
 		return true;
 	if (!sites_count(site, generation, place->bytes, 1))
 		return false;
-	uncount(exchange(place, word), place->bytes); /* none, but where a CPU cannot be fenced */
+	uncount(ext_exchange(PAGE_EXT_TAGS, place, word),
+		place->bytes); /* none, but where a CPU cannot be fenced */
 	return true;
 }
 
@@ -224,7 +125,7 @@ void profile_lose(void)
 void profile_add(struct alloc_tag *tag, struct cache *c, const void *p, bool keep)
 {
 	uint32_t generation;
-	struct place place;
+	struct ext_place place;
 	uint32_t site;
 
 	if (!tag || ZERO_OR_NULL_PTR(p) || !profile_is_known())
@@ -237,20 +138,35 @@ void profile_add(struct alloc_tag *tag, struct cache *c, const void *p, bool kee
 	site = load_relaxed(&tag->site);
 	if (unlikely(!site))
 		site = sites_find(tag);
-	place = find_place(c, p, true);
-	if (!has_word(&place) && !place.bytes)
+	place = ext_find(PAGE_EXT_TAGS, c, p, true);
+	if (!ext_has_word(&place) && !place.bytes)
 		return; /* nothing that is counted */
-	if (!site || !has_word(&place) || !is_watched(place.cache, generation) ||
+	if (!site || !ext_has_word(&place) || !is_watched(place.cache, generation) ||
 	    !add(site, generation, &place, keep))
 		profile_lose();
 }
 
 void profile_drop_slow(struct cache *c, const void *p)
 {
-	struct place place = find_place(c, p, false);
+	struct ext_place place = ext_find(PAGE_EXT_TAGS, c, p, false);
 
-	if (has_word(&place))
-		uncount(exchange(&place, 0), place.bytes);
+	if (ext_has_word(&place))
+		uncount(ext_exchange(PAGE_EXT_TAGS, &place, 0), place.bytes);
+}
+
+void profile_copy_slow(struct cache *c, const void *from, const void *to)
+{
+	struct ext_place old = ext_find(PAGE_EXT_TAGS, c, from, false);
+	uint32_t word = old.word ? load_relaxed(old.word) : 0;
+	struct ext_place copy;
+
+	if (!word)
+		return;
+	copy = ext_find(PAGE_EXT_TAGS, c, to, true);
+	if (!copy.word)
+		profile_lose();
+	else if (sites_count(site_of(word), generation_of(word), copy.bytes, 1))
+		uncount(ext_exchange(PAGE_EXT_TAGS, &copy, word), copy.bytes);
 }
 
 /* ---- switching ---- */
@@ -258,7 +174,7 @@ void profile_drop_slow(struct cache *c, const void *p)
 static void watch_heap_locked(struct cache *c)
 {
 	if (c->engine.ops->heap)
-		cache_watch_tags_locked(c, true);
+		cache_watch_frees_locked(c, WATCH_TAGS, true);
 }
 
 void profile_created_locked(struct cache *c)
@@ -297,7 +213,7 @@ static void switch_off_locked(void)
 		struct cache *c = list_entry(pos, struct cache, list);
 
 		if (c->watch & WATCH_TAGS)
-			cache_watch_tags_locked(c, false);
+			cache_watch_frees_locked(c, WATCH_TAGS, false);
 	}
 }
 
@@ -322,6 +238,5 @@ int profile_start(void)
 void profile_check(void)
 {
 	sites_check();
-	page_ext_check();
 	CHECK(!uslab_mem_profiling_on == !(sites_table && sites_table->on));
 }

@@ -9,8 +9,9 @@
  *             cache has WATCH_TAGS: each free of it comes by profile_drop(). Checked by
  *             profile_check().
  * Locks:      cache_lock to switch it on and off, and to set WATCH_TAGS; sites.h for counters.
- * Flow:       called by api/profile_api.c, heap.c, kmalloc.c, nolock.c, watch.c, create.c,
- *             control.c, init.c, options.c and check.c; calls sites.c, page/ext.c, switch.c.
+ * Flow:       called by api/profile_api.c, evacuate.c, heap.c, kmalloc.c, nolock.c, watch.c,
+ *             create.c, control.c, init.c, options.c and check.c; calls sites.c, extension.c,
+ *             switch.c.
  */
 #ifndef CACHE_PROFILE_H
 #define CACHE_PROFILE_H
@@ -49,6 +50,18 @@ static inline void profile_drop(struct cache *c, const void *p)
 {
 	if (profile_is_known())
 		profile_drop_slow(c, p);
+}
+
+/*
+ * An object of c may be about to move to another one of c, the caller's: what is counted for it is
+ * counted for that one as well, until one of both is freed.
+ */
+cold void profile_copy_slow(struct cache *c, const void *from, const void *to);
+
+static inline void profile_copy(struct cache *c, const void *from, const void *to)
+{
+	if (profile_is_known())
+		profile_copy_slow(c, from, to);
 }
 
 /* A cache that was registered just now. */

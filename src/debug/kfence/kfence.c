@@ -23,6 +23,7 @@
 #include "debug/kfence/kfence_pool.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "engine/placement.h"
 #include "os/time/clock.h"
 #include "os/cpu/cpu.h"
 #include "os/process/die.h"
@@ -153,7 +154,10 @@ void kfence_open_gate(void)
 
 static bool is_compatible(const struct engine *e, gfp_t gfp)
 {
-	if (gfp & GFP_ZONES || (gfp & __GFP_THISNODE && os_topology.nr_nodes > 1))
+	if (gfp & GFP_ZONES)
+		return false;
+	/* guarded pages may be of any node */
+	if (os_topology.nr_nodes > 1 && (gfp & __GFP_THISNODE || placement_is_bound(e)))
 		return false;
 	return !(load_relaxed(&e->flags) &
 		 (SLAB_CACHE_DMA | SLAB_CACHE_DMA32 | SLAB_TYPESAFE_BY_RCU));

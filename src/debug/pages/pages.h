@@ -8,8 +8,8 @@
  *             page and one more; the block begins where its alignment requires. Blocks without a
  *             record are page/run.c's.
  * Locks:      RANK_BLOCKS around the table. Reports are delivered here: no lock may be held.
- * Flow:       called by cache/control/control.c, cache/grace/check.c, cache/kmalloc/kmalloc.c,
- *             cache/profile/profile.c and malloc/; calls blocks.c, report.c, page/run.c.
+ * Flow:       called by cache/control/control.c, cache/extension.c, cache/grace/check.c,
+ *             cache/kmalloc/kmalloc.c and malloc/; calls blocks.c, report.c, page/run.c.
  *
  * The flags do as for objects: F checks on free, Z adds red zones, P poisons blocks (up to
  * PAGES_POISON_MAX) and quarantines freed ones, to find writes after free; larger ones are mappings

@@ -46,7 +46,7 @@ static void check_slab(const struct engine *e, const struct page *slab, unsigned
 	CHECK(slab->nr_pages == 1u << slab->order);
 	CHECK(slab->order == c->geometry.order);
 	CHECK(counters.objects == c->geometry.num);
-	CHECK(!counters.frozen && !counters.formatted);
+	CHECK(slab_is_evacuated(counters) || (!counters.frozen && !counters.formatted));
 	CHECK(!counters.colour || counters.colour < c->geometry.colour);
 	check_home(c, slab);
 	CHECK(slab_index_mark(c, slab, is_free));
@@ -80,13 +80,16 @@ static void check_node(const struct engine *e, unsigned int nr)
 	struct slab_node *node = slab_cache_of(e)->node[nr];
 	unsigned int num = slab_cache_of(e)->geometry.num;
 	unsigned long full;
+	unsigned long evacuated;
 	unsigned long free = 0;
 
 	lock_acquire(&node->list_lock);
 	full = check_list(e, &node->full, nr, num, num, &free);
 	CHECK(check_list(e, &node->partial, nr, 1, num - 1, &free) == node->nr_partial);
 	CHECK(check_list(e, &node->free, nr, 0, 0, &free) == node->free_slabs);
-	CHECK(full + node->nr_partial + node->free_slabs + node->isolated == node->total_slabs);
+	evacuated = check_list(e, &node->evacuated, nr, 0, num, &free);
+	CHECK(full + node->nr_partial + node->free_slabs + node->isolated + evacuated ==
+	      node->total_slabs);
 	CHECK(free == node->free_objects);
 	lock_release(&node->list_lock);
 }
@@ -130,6 +133,8 @@ void slab_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg)
 		lock_acquire(&node->list_lock);
 		list_for_each(pos, &node->partial)
 			walk_slab(c, list_entry(pos, struct page, lru), visit, arg);
+		list_for_each(pos, &node->evacuated)
+			walk_slab(c, list_entry(pos, struct page, lru), visit, arg);
 		list_for_each(pos, &node->full)
 			walk_slab(c, list_entry(pos, struct page, lru), visit, arg);
 		lock_release(&node->list_lock);
@@ -141,9 +146,11 @@ void slab_walk_slab(struct engine *e, struct page *slab,
 {
 	const struct slab_cache *c = slab_cache_of(e);
 	struct slab_node *node = c->node[slab->node];
+	struct slab_counters counters;
 
 	lock_acquire(&node->list_lock);
-	if (!engine_counters(slab).frozen)
+	counters = engine_counters(slab);
+	if (!counters.frozen || slab_is_evacuated(counters))
 		walk_slab(c, slab, visit, arg);
 	lock_release(&node->list_lock);
 }

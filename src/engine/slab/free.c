@@ -21,7 +21,7 @@ static cold bool drop_locked(struct page *slab)
 {
 	struct slab_counters counters = engine_counters(slab);
 
-	if (!counters.frozen || !counters.formatted)
+	if (!counters.frozen || !counters.formatted || slab_is_evacuated(counters))
 		return false;
 	counters.formatted--;
 	engine_set_counters(slab, counters);

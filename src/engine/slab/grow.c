@@ -6,7 +6,7 @@
  * Invariants: type and class bytes are written before any object's address leaves this file, and
  *             cleared by pcp_free() after the last object has come back.
  * Locks:      list_lock for colour_next; the slab itself is private here.
- * Flow:       called by refill.c, free.c, reap.c, try.c; calls index.c, page/pcp.c.
+ * Flow:       called by evacuate.c, refill.c, free.c, reap.c, try.c; calls index.c, page/pcp.c.
  */
 #include "engine/slab/slab.h"
 #include "engine/typesafe.h"
@@ -68,18 +68,24 @@ static bool open_slab(struct engine *e, struct page *slab, unsigned int colour, 
 	return true;
 }
 
-struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode, bool full)
+struct page *slab_grow(struct engine *e, const struct os_place *place, bool full)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	unsigned int order = c->geometry.order;
-	struct page *slab = pcp_alloc((int)node, order, e->page_lists, thisnode);
+	struct page *slab = placement_pages(e, order, place);
 
 	if (!slab)
 		return NULL;
-	if (open_slab(e, slab, next_colour(c, c->node[slab->node]), full))
+	if (!open_slab(e, slab, next_colour(c, c->node[slab->node]), full)) {
+		engine_limit_give(e, 1ul << order);
+		pcp_free(slab, order, e->page_lists);
+		return NULL;
+	}
+	if (likely(placement_keeps(e, slab)))
 		return slab;
-	pcp_free(slab, order, e->page_lists);
-	return NULL;
+	slab->next = NULL;
+	slab_release(e, slab);
+	return NULL; /* as if the place had no memory: slab_refill() begins anew */
 }
 
 struct page *slab_try_grow_locked(struct engine *e, unsigned int node)
@@ -88,7 +94,7 @@ struct page *slab_try_grow_locked(struct engine *e, unsigned int node)
 	struct page *slab = NULL;
 
 	if (c->geometry.placement != SLAB_INDEX_OFF) /* or it would need a block of its own */
-		slab = buddy_try_alloc(node, c->geometry.order);
+		slab = engine_try_block(e, c->geometry.order, node);
 	if (slab)
 		open_slab(e, slab, next_colour_locked(c, c->node[node]), false);
 	return slab;

@@ -7,7 +7,7 @@
  *             the number of isolated slabs.
  *             Checked by slab_check().
  * Locks:      list_lock, but for new and delete.
- * Flow:       called by refill.c, free.c, reap.c, slab.c, try.c; calls page/meta.c.
+ * Flow:       called by evacuate.c, refill.c, free.c, reap.c, slab.c, try.c; calls page/meta.c.
  */
 #include "engine/slab/slab.h"
 #include "page/meta.h"
@@ -22,6 +22,7 @@ struct slab_node *slab_node_new(void)
 	list_init(&node->partial);
 	list_init(&node->full);
 	list_init(&node->free);
+	list_init(&node->evacuated);
 	return node;
 }
 
@@ -39,7 +40,9 @@ void slab_node_link_locked(struct slab_node *node, struct page *slab, bool tail)
 {
 	struct slab_counters counters = engine_counters(slab);
 
-	if (!counters.inuse) {
+	if (unlikely(slab_is_evacuated(counters))) {
+		list_add(&slab->lru, &node->evacuated);
+	} else if (!counters.inuse) {
 		node->free_slabs++;
 		list_add(&slab->lru, &node->free);
 	} else if (counters.inuse == counters.objects) {
@@ -57,7 +60,9 @@ void slab_node_unlink_locked(struct slab_node *node, struct page *slab)
 {
 	struct slab_counters counters = engine_counters(slab);
 
-	if (!counters.inuse)
+	if (unlikely(slab_is_evacuated(counters)))
+		; /* they are not counted */
+	else if (!counters.inuse)
 		node->free_slabs--;
 	else if (counters.inuse < counters.objects)
 		node->nr_partial--;

@@ -5,15 +5,17 @@
  * Data:       none of its own.
  * Invariants: a slab changes lists in the same hold of list_lock that changed its inuse.
  * Locks:      list_lock, once for all slabs of a node; new slabs are made without it.
- * Flow:       called through slab_ops; calls node.c, index.c, grow.c.
+ * Flow:       called through slab_ops and through slab_evacuation; calls node.c, index.c, grow.c.
  *
  * Objects come out ascending as the index array of each slab has them; a queue that takes the last
  * one first consumes a new slab in descending order of addresses. A request is content with one
  * object: a slab is made only when there is none at all, and never a second one.
+ *
+ * Policies are for each request (spec 0.4), which is for one object with the front queues.
  */
 #include "engine/slab/slab.h"
 #include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
+#include "os/cpu/nodes.h"
 
 /* Up to max objects of a slab on a list of the node. Returns how many; 0: it was isolated. */
 static unsigned int take_locked(struct engine *e, struct slab_node *node, struct page *slab,
@@ -53,11 +55,11 @@ static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **o
  * From a new slab; what is left of it goes to its node. Returns 0 if out of memory, or
  * if it is broken already.
  */
-static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool thisnode, void **objs,
+static unsigned int refill_from_new(struct engine *e, const struct os_place *place, void **objs,
 				    unsigned int want)
 {
 	struct slab_cache *c = slab_cache_of(e);
-	struct page *slab = slab_grow(e, nr, thisnode, false);
+	struct page *slab = slab_grow(e, place, false);
 	struct slab_node *node;
 	unsigned int got;
 
@@ -77,33 +79,51 @@ static unsigned int refill_from_new(struct engine *e, unsigned int nr, bool this
 }
 
 /*
- * fallback_alloc (spec 3.10): the node that was asked for has no memory. Free objects of any node,
- * the CPU's own first, and then a slab of whatever memory there is.
+ * fallback_alloc (spec 3.10): the node that was asked for has no memory. Free objects of others,
+ * the nearest first, and then a slab of whatever memory there is.
  */
-static cold unsigned int refill_elsewhere(struct engine *e, void **objs, unsigned int want)
+static cold unsigned int refill_elsewhere(struct engine *e, const struct os_place *place,
+					  void **objs, unsigned int want)
 {
-	const struct slab_cache *c = slab_cache_of(e);
-	unsigned int local = engine_first_node(c->nr_nodes, -1);
+	const uint8_t *zonelist = os_nodes.order[place->first];
 	unsigned int i;
 
-	for (i = 0; i < c->nr_nodes; i++) {
-		unsigned int got = refill_from_node(e, (local + i) % c->nr_nodes, objs, want);
+	for (i = 0; i < slab_cache_of(e)->nr_nodes; i++) {
+		unsigned int got = 0;
 
+		if (place->nodes & os_node_bit(zonelist[i]))
+			got = refill_from_node(e, zonelist[i], objs, want);
 		if (got)
 			return got;
 	}
-	return refill_from_new(e, local, false, objs, want);
+	return refill_from_new(e, place, objs, want);
+}
+
+static unsigned int refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
+{
+	const struct os_place place = placement_next(e, gfp, node);
+	const struct os_place first = placement_first(&place);
+	unsigned int got;
+
+	if (unlikely(!first.nodes)) /* the cache is not bound to the only node that would do */
+		return 0;
+	got = refill_from_node(e, place.first, objs, want);
+	if (!got)
+		got = refill_from_new(e, &first, objs, want);
+	if (unlikely(!got) && !(gfp & __GFP_THISNODE))
+		got = refill_elsewhere(e, &place, objs, want);
+	return got;
 }
 
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node)
 {
-	unsigned int first = engine_first_node(slab_cache_of(e)->nr_nodes, node);
-	unsigned int got = refill_from_node(e, first, objs, want);
+	const struct os_policy *policy;
+	unsigned int got;
 
-	if (!got)
-		got = refill_from_new(e, first, true, objs, want);
-	if (unlikely(!got) && !(gfp & __GFP_THISNODE))
-		got = refill_elsewhere(e, objs, want);
+	do {
+		policy = placement_policy(e);
+		got = refill(e, objs, want, gfp, node);
+	} while (unlikely(!got) && placement_changed(e, policy));
 	return got;
 }
 
@@ -112,7 +132,7 @@ unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want)
 {
 	const struct slab_cache *c = slab_cache_of(e);
-	struct slab_node *node = c->node[engine_first_node(c->nr_nodes, NUMA_NO_NODE)];
+	struct slab_node *node = c->node[placement_search(e, c->nr_nodes, NUMA_NO_NODE)];
 	unsigned int got = 0;
 
 	if (!load_relaxed(&node->free_objects)) /* as in refill_from_node() */
@@ -131,23 +151,35 @@ unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want)
 	return got;
 }
 
-/* Where the thread wants its next slab. */
-static unsigned int policy_node(const struct slab_cache *c)
+unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want)
 {
-	return c->nr_nodes > 1 ? os_policy_node(os_current_node()) : 0;
+	struct slab_node *n = slab_cache_of(e)->node[node];
+	unsigned int got = 0;
+
+	lock_acquire(&n->list_lock);
+	while (got < want && !list_empty(&n->partial))
+		got += take_locked(e, n, list_first(&n->partial, struct page, lru), objs + got,
+				   want - got);
+	slab_node_add_free_locked(n, -(long)got);
+	engine_unlock(&n->list_lock, &n->said);
+	return got;
 }
 
 unsigned int slab_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp)
 {
 	const struct slab_cache *c = slab_cache_of(e);
 	unsigned int got = 0;
-	struct page *slab;
 
-	while (want - got >= c->geometry.num &&
-	       (slab = slab_grow(e, policy_node(c), gfp & __GFP_THISNODE, true))) {
-		struct slab_node *node = c->node[slab->node];
-		char *obj = slab_objects(c, slab);
+	while (want - got >= c->geometry.num) {
+		const struct os_place place = placement_next(e, gfp, NUMA_NO_NODE);
+		struct page *slab = slab_grow(e, &place, true);
+		struct slab_node *node;
+		char *obj;
 
+		if (!slab)
+			break;
+		node = c->node[slab->node];
+		obj = slab_objects(c, slab);
 		for (unsigned int i = 0; i < c->geometry.num; i++, obj += c->geometry.size)
 			objs[got++] = obj;
 		lock_acquire(&node->list_lock);

@@ -171,6 +171,7 @@ const struct engine_ops slab_ops = {
 	.walk_slab = slab_walk_slab,
 	.is_free = slab_is_free,
 	.stats = slab_stats,
+	.evacuation = &slab_evacuation,
 	.tune = slab_tune,
 	.reap = slab_reap,
 	.each_lock = slab_each_lock,

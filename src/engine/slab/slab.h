@@ -7,14 +7,15 @@
  *             descriptor: freelist is the address of its index array, counters {inuse, objects,
  *             colour}, where inuse is what the kernel calls active.
  * Invariants: a slab is on the list of its node that its inuse names: 0 free, objects full, else
- *             partial; or it is isolated, counts as full and is on none (frozen). Entries
+ *             partial; or it is being emptied (frozen, see evacuate.c); or it is isolated,
+ *             counts as full and is on none (frozen). Entries
  *             inuse..objects-1 of the index array are the numbers of its free objects, the
  *             next to go first. free_objects is their number in all slabs of the node.
  *             Checked by slab_check().
  * Locks:      slab_node.list_lock (RANK_ENGINE) guards a node, its slabs and their index arrays.
  *             A new slab is private until it is on a list. free_objects is also read without it.
- * Flow:       included by engine/slab/ and cache/config/options.c; called by slab.c,
- *             cache/config/options.c and through slab_ops.
+ * Flow:       included by engine/slab/ and cache/config/options.c; called by evacuate.c, slab.c,
+ *             cache/config/options.c and through slab_ops and through slab_evacuation.
  *
  * The per-CPU, shared and alien arrays of spec 3.1 are the front `queues`; what they hold is in use
  * here. Of the parameters of a cache, pack, hardened and randomised have no meaning for SLAB: there
@@ -30,6 +31,7 @@
 #include "engine/descriptor.h"
 #include "engine/mistake.h"
 #include "engine/nodes.h"
+#include "engine/placement.h"
 #include "os/lock/lock.h"
 #include "page/page.h"
 
@@ -61,11 +63,18 @@ struct slab_geometry {
 	enum slab_placement placement;
 };
 
+/*
+ * Of a slab that is frozen: it is being emptied, and on the list of these whatever its inuse; no
+ * isolated slab has so many live objects.
+ */
+#define SLAB_EVACUATED 0xffffu
+
 struct slab_node {
 	struct lock list_lock;
 	struct list_head partial; /* struct page.lru; refills take the head of these three */
 	struct list_head full;
-	struct list_head free; /* slabs that have no object in use; the tail goes first */
+	struct list_head free;	    /* slabs that have no object in use; the tail goes first */
+	struct list_head evacuated; /* slabs that are being emptied */
 	unsigned long nr_partial;
 	unsigned long total_slabs;
 	unsigned long free_slabs;
@@ -88,6 +97,11 @@ struct slab_cache {
 static inline struct slab_cache *slab_cache_of(const struct engine *e)
 {
 	return e->state;
+}
+
+static inline bool slab_is_evacuated(struct slab_counters counters)
+{
+	return counters.frozen && counters.formatted == SLAB_EVACUATED;
 }
 
 /* Object 0: s_mem of the kernel. */
@@ -188,10 +202,10 @@ bool slab_node_drop_locked(struct slab_node *node, struct page **dropped);
 /* ---- grow.c ---- */
 
 /*
- * A slab with its objects constructed, and all free or (full) all in use, on no list and not
- * counted yet. Context: no lock held; may map memory. NULL: out of memory.
+ * A slab of that place with its objects constructed, and all free or (full) all in use, on no list
+ * and not counted yet. Context: no lock held; may map memory. NULL: out of memory.
  */
-struct page *slab_grow(struct engine *e, unsigned int node, bool thisnode, bool full);
+struct page *slab_grow(struct engine *e, const struct os_place *place, bool full);
 /*
  * One with all its objects free without waiting, of what that node has free now; for caches without
  * a constructor. NULL also where index arrays are blocks of their own.
@@ -209,6 +223,8 @@ bool slab_try_free(struct engine *e, void *obj);
 
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want);
+/* As `take` of engine/evacuation.h. */
+unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want);
 unsigned int slab_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slab_flush(struct engine *e, void **objs, unsigned int n);
 unsigned long slab_reap(struct engine *e, unsigned int node);
@@ -218,5 +234,6 @@ void slab_walk_slab(struct engine *e, struct page *slab,
 		    void (*visit)(void *slab, void *obj, void *arg), void *arg);
 bool slab_is_free(struct engine *e, struct page *slab, const void *obj);
 void slab_check(struct engine *e);
+extern const struct engine_evacuation slab_evacuation; /* evacuate.c */
 
 #endif /* ENGINE_SLAB_SLAB_H */

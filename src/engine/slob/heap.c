@@ -13,9 +13,9 @@
  */
 #include "base/bits.h"
 #include "engine/nodes.h"
+#include "engine/placement.h"
 #include "engine/slob/slob.h"
 #include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
 #include "page/buddy.h"
 
 /* clang-format off */
@@ -118,9 +118,9 @@ static void *take_from_list_locked(struct slob_heap *heap, struct list_head *lis
 
 struct page *slob_get_pages(unsigned int order, gfp_t gfp, int node)
 {
-	if (node < 0 && os_topology.nr_nodes > 1) /* spec 0.4: for pages, not for objects */
-		node = (int)os_policy_node(os_current_node());
-	return buddy_alloc(node, order, gfp & __GFP_THISNODE, NULL);
+	const struct os_place place = placement_next(NULL, gfp, node); /* spec 0.4: for pages */
+
+	return placement_pages(NULL, order, &place);
 }
 
 /* A page becomes one free block, on no list. */

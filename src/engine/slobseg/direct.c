@@ -10,6 +10,9 @@
  * The mail leaves these pages without the slab mark, so that kfree() knows them by that. Here they
  * carry it, since a page must name its cache for a free by address.
  */
+#include "engine/limit.h"
+#include "engine/nodes.h"
+#include "engine/placement.h"
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
@@ -35,12 +38,18 @@ unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int wa
 	if (node >= (int)os_topology.nr_nodes)
 		node = -1; /* spec 4.8a */
 	while (got < want) {
-		struct page *page = buddy_alloc(node, s->layout.order, gfp & __GFP_THISNODE, NULL);
+		const struct os_place place = placement_next(s->engine, gfp, node);
+		struct page *page = placement_pages(s->engine, s->layout.order, &place);
 
 		if (!page)
 			break;
 		open_block(s, page);
-		objs[got++] = page_address(page);
+		if (likely(placement_keeps(s->engine, page))) {
+			objs[got++] = page_address(page);
+			continue;
+		}
+		engine_limit_give(s->engine, 1ul << s->layout.order);
+		buddy_free(page, s->layout.order, true);
 	}
 	fetch_add(&s->own.pages, got);
 	fetch_add(&s->own.objects, got);
@@ -49,7 +58,7 @@ unsigned int slobseg_direct_take(struct slobseg *s, void **objs, unsigned int wa
 
 void *slobseg_direct_try_take(struct slobseg *s, int node)
 {
-	struct page *page = buddy_try_alloc(slobseg_node_slow(node), s->layout.order);
+	struct page *page = engine_try_block(s->engine, s->layout.order, slobseg_node_slow(node));
 
 	if (!page)
 		return NULL;
@@ -92,6 +101,7 @@ void slobseg_direct_put(struct slobseg *s, void **objs, unsigned int n)
 			engine_mistake_now(s->engine, objs[i], slobseg_what(s, objs[i]));
 			continue;
 		}
+		engine_limit_give(s->engine, 1ul << s->layout.order);
 		buddy_free(page, s->layout.order, true);
 		taken++;
 	}
@@ -105,6 +115,7 @@ bool slobseg_direct_try_put(struct slobseg *s, void *obj)
 
 	if (!page || !buddy_try_free(page, s->layout.order))
 		return false;
+	engine_limit_give(s->engine, 1ul << s->layout.order);
 	fetch_sub(&s->own.pages, 1);
 	fetch_sub(&s->own.objects, 1);
 	return true;

@@ -12,6 +12,7 @@
  * taken again, and no empty page is kept. There is no second look at the list after the lock was
  * dropped for a new page: two CPUs that meet there both add one.
  */
+#include "engine/placement.h"
 #include "engine/slobseg/slobseg.h"
 #include "os/cpu/cpu.h"
 
@@ -66,11 +67,6 @@ unsigned int slobseg_node_slow(int node)
 	return os_current_node();
 }
 
-static inline unsigned int start_node(int node)
-{
-	return likely(os_topology.nr_nodes <= 1) ? 0 : slobseg_node_slow(node);
-}
-
 static void add_page_locked(struct slobseg *s, struct page *page)
 {
 	store_relaxed(&s->count->pages, s->count->pages + 1);
@@ -79,12 +75,12 @@ static void add_page_locked(struct slobseg *s, struct page *page)
 }
 
 /* A new page, on its list. NULL: out of memory. Drops the lock meanwhile. */
-static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool thisnode)
+static struct page *new_page_locked(struct slobseg *s, const struct os_place *place)
 {
 	struct page *page;
 
 	engine_unlock(&s->lock, &s->said);
-	page = slobseg_page_new(s, node, thisnode);
+	page = slobseg_page_new(s, place);
 	lock_acquire(&s->lock);
 	if (likely(page))
 		add_page_locked(s, page);
@@ -92,21 +88,25 @@ static struct page *new_page_locked(struct slobseg *s, unsigned int node, bool t
 }
 
 /*
- * A page with free objects, on its list, when that of `node` is empty: a new one of the node; or,
- * when it has no memory, what other nodes have on their lists; or a new one of theirs. NULL: out of
- * memory. Drops the lock meanwhile.
+ * A page with free objects, on its list, when that of the home node is empty: a new one of the
+ * place's first node; or, when that has no memory, what its other nodes have on their lists; or a
+ * new one of theirs. NULL: out of memory. Drops the lock meanwhile.
  */
-static noinline struct page *more_locked(struct slobseg *s, unsigned int node, bool thisnode)
+static noinline struct page *more_locked(struct slobseg *s, gfp_t gfp, int node)
 {
-	bool others = !thisnode && os_topology.nr_nodes > 1;
-	struct page *page = new_page_locked(s, node, true);
+	const struct os_place place = placement_next(slobseg_engine(s), gfp, node);
+	const struct os_place first = placement_first(&place);
+	bool others = !(gfp & __GFP_THISNODE) && os_topology.nr_nodes > 1;
+	struct page *page = new_page_locked(s, &first);
 
 	if (likely(page))
 		return page;
-	page = first_page(s, node); /* freed meanwhile */
+	/* freed meanwhile */
+	page = first.nodes ? first_page(s, place.first) : NULL;
 	for (unsigned int i = 0; !page && others && i < os_topology.nr_nodes; i++)
-		page = first_page(s, i);
-	return page || !others ? page : new_page_locked(s, node, false);
+		if (place.nodes >> i & 1)
+			page = first_page(s, i);
+	return page || !others ? page : new_page_locked(s, &place);
 }
 
 /*
@@ -186,15 +186,21 @@ static inline void count_locked(struct slobseg *s, unsigned long n, unsigned lon
 unsigned int slobseg_take(struct slobseg *s, void **objs, unsigned int want, gfp_t gfp, int node,
 			  unsigned long *users)
 {
-	unsigned int home = start_node(node);
+	unsigned int home = placement_search(slobseg_engine(s), os_topology.nr_nodes, node);
 	unsigned int got = 0;
 
+	if (placement_refuses(slobseg_engine(s), gfp, node))
+		return 0;
 	lock_acquire(&s->lock);
 	do {
 		struct page *page = first_page(s, home);
 
 		if (unlikely(!page)) {
-			page = more_locked(s, home, gfp & __GFP_THISNODE);
+			const struct os_policy *policy = placement_policy(slobseg_engine(s));
+
+			page = more_locked(s, gfp, node);
+			if (!page && placement_changed(slobseg_engine(s), policy))
+				continue;
 			if (!page)
 				break;
 		}
@@ -293,7 +299,7 @@ void slobseg_put(struct engine *e, struct slobseg *s, void **objs, unsigned int 
 	count_locked(s, -taken, users);
 	engine_unlock(&s->lock, &s->said);
 	if (unlikely(empties))
-		slobseg_pages_free(empties);
+		slobseg_pages_free(s, empties);
 }
 
 /* ---- without waiting ---- */
@@ -320,7 +326,7 @@ static void *try_node(struct slobseg *s, unsigned int node, unsigned long *users
 
 void *slobseg_try_take(struct slobseg *s, int node, unsigned long *users)
 {
-	unsigned int home = start_node(node);
+	unsigned int home = slobseg_node_slow(node);
 	void *obj = try_node(s, home, users);
 
 	for (unsigned int i = 1; !obj && i < os_topology.nr_nodes; i++)

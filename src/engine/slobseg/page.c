@@ -8,6 +8,9 @@
  * Locks:      none: a new or an empty page is private.
  * Flow:       called by list.c; calls page/buddy.c.
  */
+#include "engine/limit.h"
+#include "engine/nodes.h"
+#include "engine/placement.h"
 #include "engine/slobseg/slobseg.h"
 #include "page/buddy.h"
 
@@ -41,30 +44,40 @@ static void open_page(const struct slobseg *s, struct page *page)
 		engine_hide_slab(s->engine, page_address(page), PAGE_SIZE);
 }
 
-struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode)
+struct page *slobseg_page_new(const struct slobseg *s, const struct os_place *place)
 {
-	struct page *page = buddy_alloc((int)node, 0, thisnode, NULL);
+	struct page *page = placement_pages(slobseg_engine(s), 0, place);
 
-	if (page)
-		open_page(s, page);
-	return page;
+	if (!page)
+		return NULL;
+	open_page(s, page);
+	if (likely(placement_keeps(slobseg_engine(s), page)))
+		return page;
+	engine_limit_give(slobseg_engine(s), 1);
+	buddy_free(page, 0, true);
+	return NULL; /* as slab_grow() */
 }
 
 struct page *slobseg_page_try_new(const struct slobseg *s, unsigned int node)
 {
-	struct page *page = buddy_try_alloc(node, 0);
+	const struct engine *e = slobseg_engine(s);
+	struct page *page = e ? engine_try_block(e, 0, node) : buddy_try_alloc(node, 0);
 
 	if (page)
 		open_page(s, page);
 	return page;
 }
 
-void slobseg_pages_free(struct page *pages)
+void slobseg_pages_free(const struct slobseg *s, struct page *pages)
 {
+	const struct engine *e = slobseg_engine(s);
+
 	while (pages) {
 		struct page *page = pages;
 
 		pages = page->next;
+		if (e)
+			engine_limit_give(e, 1);
 		buddy_free(page, 0, true);
 	}
 }

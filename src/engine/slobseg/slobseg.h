@@ -34,6 +34,8 @@
 #include "os/lock/lock.h"
 #include "page/page.h"
 
+struct os_place;
+
 #define SLOBSEG_WORD ((unsigned int)sizeof(void *))
 
 /*
@@ -110,6 +112,12 @@ static inline bool slobseg_is_pool(const struct slobseg *s)
 	return s->type == PAGE_HEAP;
 }
 
+/* The cache whose pages they are; NULL: a pool's. */
+static inline struct engine *slobseg_engine(const struct slobseg *s)
+{
+	return slobseg_is_pool(s) ? NULL : s->engine;
+}
+
 static inline struct slobseg *slobseg_of_page(const struct page *page)
 {
 	return (struct slobseg *)container_of(page->layout, struct slobseg, layout);
@@ -135,12 +143,15 @@ struct engine *slobseg_owner(const struct slobseg *s);
 
 /* ---- page.c ---- */
 
-/* A page with all its objects on its free list, on no list. May map memory. NULL: out of memory. */
-struct page *slobseg_page_new(const struct slobseg *s, unsigned int node, bool thisnode);
+/*
+ * A page of that place with all its objects on its free list, on no list. May map memory. NULL: out
+ * of memory.
+ */
+struct page *slobseg_page_new(const struct slobseg *s, const struct os_place *place);
 /* The same without waiting, of what that node has free now. */
 struct page *slobseg_page_try_new(const struct slobseg *s, unsigned int node);
 /* Gives pages linked by page.next back. Context: no lock held. */
-void slobseg_pages_free(struct page *pages);
+void slobseg_pages_free(const struct slobseg *s, struct page *pages);
 
 /* ---- direct.c: objects of which a block of pages holds one ---- */
 

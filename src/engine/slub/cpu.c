@@ -10,6 +10,7 @@
  *             (front/cpuslab.c) for the rest. Pushes by free.c run at any time.
  * Flow:       called by front/cpuslab.c and front/cpuslab_local.c; calls slab.c, node.c, free.c.
  */
+#include "engine/placement.h"
 #include "engine/slub/slab.h"
 
 struct acquire {
@@ -85,11 +86,16 @@ struct page *slub_cpu_get_partial(struct engine *e, int node, gfp_t gfp, void **
 {
 	struct acquire a = { .e = e };
 	struct slub *s = slub_of(e);
-	unsigned int first = engine_first_node(s->nr_nodes, node);
+	unsigned int first = placement_search(e, s->nr_nodes, node);
 
-	(void)gfp; /* __GFP_THISNODE matters for new slabs only: a node given is never left here */
+	/* else __GFP_THISNODE matters for new slabs only: a node given is never left here */
+	if (placement_refuses(e, gfp, node)) {
+		*freelist = NULL;
+		*partials = NULL;
+		return NULL;
+	}
 	if (!acquire_from_node(s->node[first], &a) && node < 0)
-		slub_node_try_others(s, first, acquire_from_node, &a);
+		slub_node_try_others(e, first, acquire_from_node, &a);
 	*freelist = a.freelist;
 	*partials = a.partials;
 	return a.slab;

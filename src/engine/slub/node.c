@@ -8,7 +8,9 @@
  * Locks:      see engine/nodes.h.
  * Flow:       called by engine/slub/.
  */
+#include "engine/placement.h"
 #include "engine/slub/slab.h"
+#include "os/cpu/nodes.h"
 
 void slub_node_add_full_locked(const struct engine *e, struct engine_node *node, struct page *slab)
 {
@@ -37,19 +39,23 @@ unsigned long slub_node_count_free(struct engine_node *node)
 	return free;
 }
 
-bool slub_node_try_others(struct slub *s, unsigned int first,
+bool slub_node_try_others(struct engine *e, unsigned int first,
 			  bool (*take)(struct engine_node *, void *), void *arg)
 {
+	struct slub *s = slub_of(e);
+	const uint8_t *zonelist;
 	unsigned int i;
 
 	if (s->nr_nodes == 1 || !s->remote_node_defrag_ratio ||
 	    slub_draw(s) % 1024 > s->remote_node_defrag_ratio)
 		return false;
-	for (i = 1; i < s->nr_nodes; i++) {
-		struct engine_node *node = s->node[(first + i) % s->nr_nodes];
+	zonelist = os_nodes.order[placement_zonelist(e)];
+	for (i = 0; i < s->nr_nodes; i++) {
+		struct engine_node *node = s->node[zonelist[i]];
 
 		/* A node keeps the few partial slabs that it needs itself. */
-		if (load_relaxed(&node->nr_partial) > load_relaxed(&s->min_partial) &&
+		if (zonelist[i] != first &&
+		    load_relaxed(&node->nr_partial) > load_relaxed(&s->min_partial) &&
 		    take(node, arg))
 			return true;
 	}

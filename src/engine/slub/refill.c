@@ -7,7 +7,7 @@
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
  *             without it. Pushes by free.c run at any time; see the table at the head of free.c.
- * Flow:       called through slub_ops; calls ascend.c, slab.c, node.c.
+ * Flow:       called through slub_ops and through slub_evacuation; calls ascend.c, slab.c, node.c.
  *
  * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
  * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content
@@ -19,6 +19,7 @@
  * a refill one list after the other, 0.8 us side by side.
  */
 #include "base/bits.h"
+#include "engine/placement.h"
 #include "engine/slub/slab.h"
 
 #define MAX_CHAINS 16
@@ -341,7 +342,16 @@ unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want)
 
 	refill_init(&r, e, objs, want);
 	r.whole = true;
-	refill_from_node(s->node[engine_first_node(s->nr_nodes, NUMA_NO_NODE)], &r);
+	refill_from_node(s->node[placement_search(e, s->nr_nodes, NUMA_NO_NODE)], &r);
+	return r.got;
+}
+
+unsigned int slub_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want)
+{
+	struct refill r;
+
+	refill_init(&r, e, objs, want);
+	refill_from_node(slub_of(e)->node[node], &r);
 	return r.got;
 }
 
@@ -349,15 +359,17 @@ unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t
 {
 	struct refill r;
 	struct slub *s = slub_of(e);
-	unsigned int first = engine_first_node(s->nr_nodes, node);
+	unsigned int first = placement_search(e, s->nr_nodes, node);
 	unsigned int enough = s->pack ? MAX(want / 2, 1u) : want;
 
 	refill_init(&r, e, objs, want);
 	if (node >= 0 && (unsigned int)node >= s->nr_nodes)
 		node = -1; /* spec 4.8a */
+	if (placement_refuses(e, gfp, node))
+		return 0;
 	refill_from_node(s->node[first], &r);
 	if (r.got < enough && node < 0)
-		slub_node_try_others(s, first, refill_from_node, &r);
+		slub_node_try_others(e, first, refill_from_node, &r);
 	while (r.got < enough && refill_from_new(&r, gfp, node)) {}
 	if (unlikely(!r.got))
 		slub_warn_oom(e, gfp, node);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine/slub/shrink.c - empty slabs back, the fullest first on the partial lists (spec 4.14)
+ * engine/slub/shrink.c - empty slabs back, the fullest first on the partial lists (spec 4.14); and
+ * those that were kept empty
  *
  * Data:       one list per number of free objects, on the stack.
  * Invariants: afterwards partial lists are sorted by free objects, ascending, as far as 32; slabs
@@ -11,6 +12,7 @@
 #include "engine/slub/slab.h"
 
 #define SHRINK_PROMOTE_MAX 32
+#define REAP_LOOKS 64 /* slabs, in one hold of the lock */
 
 /* What a tool asks for must not give away pages whose free list is no proof that they are free. */
 static void isolate_broken_locked(struct engine *e, struct engine_node *node)
@@ -28,6 +30,20 @@ static void isolate_broken_locked(struct engine *e, struct engine_node *node)
 	}
 }
 
+/* A slab that is empty leaves the partial list. */
+static bool take_empty_locked(struct engine *e, struct engine_node *node, struct page *slab,
+			      struct page **empty)
+{
+	/* Pushes may make it emptier meanwhile, but not empty: see free.c. */
+	if (slub_read(slab).counters.inuse)
+		return false;
+	engine_node_remove_partial_locked(node, slab);
+	slub_unaccount(e, slab);
+	slab->next = *empty;
+	*empty = slab;
+	return true;
+}
+
 /* Sorts the partial slabs of a node. Returns the empty ones, linked by page.next. */
 static struct page *sort_node_locked(struct engine *e, struct engine_node *node)
 {
@@ -42,16 +58,14 @@ static struct page *sort_node_locked(struct engine *e, struct engine_node *node)
 
 	list_for_each_safe(pos, tmp, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
-		/* Pushes may raise the number meanwhile, but not to empty: see free.c. */
-		struct slab_counters counters = slub_read(slab).counters;
-		unsigned int free = counters.objects - counters.inuse;
+		struct slab_counters counters;
+		unsigned int free;
 
-		if (!counters.inuse) {
-			engine_node_remove_partial_locked(node, slab);
-			slub_unaccount(e, slab);
-			slab->next = empty;
-			empty = slab;
-		} else if (free <= SHRINK_PROMOTE_MAX) {
+		if (take_empty_locked(e, node, slab, &empty))
+			continue;
+		counters = slub_read(slab).counters;
+		free = counters.objects - counters.inuse;
+		if (free <= SHRINK_PROMOTE_MAX) {
 			list_del(&slab->lru);
 			list_add(&slab->lru, &promote[free - 1]);
 		}
@@ -82,4 +96,30 @@ int slub_shrink(struct engine *e)
 			remain = 1;
 	}
 	return remain;
+}
+
+/*
+ * Those that a free has kept because its node had few partial slabs: where it has many by now, few
+ * are empty.
+ */
+unsigned long slub_reap(struct engine *e, unsigned int index)
+{
+	struct engine_node *node = slub_of(e)->node[index];
+	struct page *empty = NULL;
+	unsigned long looks = 0;
+	unsigned long n = 0;
+	struct list_head *pos;
+	struct list_head *tmp;
+
+	if (!load_relaxed(&node->nr_partial))
+		return 0;
+	lock_acquire(&node->list_lock);
+	list_for_each_safe(pos, tmp, &node->partial) {
+		if (looks++ == REAP_LOOKS)
+			break;
+		n += take_empty_locked(e, node, list_entry(pos, struct page, lru), &empty);
+	}
+	lock_release(&node->list_lock);
+	slub_free_slabs(e, empty);
+	return n;
 }

@@ -10,10 +10,9 @@
  */
 #include "base/bits.h"
 #include "base/mix.h"
+#include "engine/placement.h"
 #include "engine/slub/slab.h"
 #include "engine/typesafe.h"
-#include "os/cpu/cpu.h"
-#include "os/memory/policy.h"
 #include "page/meta.h"
 
 uint64_t slub_draw(struct slub *s)
@@ -152,17 +151,22 @@ struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, enum slub_new 
 {
 	/* Acquire: pairs with the release of whoever puts another layout in place (debug/). */
 	const struct slab_layout *layout = load_acquire(&e->layout);
-	struct page *slab = engine_get_pages(e, layout, gfp, node);
+	struct page *slab;
 
-	if (slab)
+	while ((slab = engine_get_pages(e, layout, gfp, node))) {
 		open_slab(e, layout, slab, what);
-	return slab;
+		if (likely(placement_keeps(e, slab)))
+			return slab;
+		slub_unaccount(e, slab);
+		slub_free_pages(e, slab);
+	}
+	return NULL;
 }
 
 struct page *slub_try_new_slab(struct engine *e, unsigned int node)
 {
 	const struct slab_layout *layout = load_acquire(&e->layout); /* as above */
-	struct page *slab = engine_try_pages(layout, node);
+	struct page *slab = engine_try_pages(e, layout, node);
 
 	if (slab)
 		open_slab(e, layout, slab, slub_of(e)->lazy ? SLUB_LAZY : SLUB_LINKED);

@@ -175,7 +175,7 @@ void slub_node_remove_full_locked(struct page *slab);
 /* Free objects of the node's partial slabs; takes list_lock. */
 unsigned long slub_node_count_free(struct engine_node *node);
 /* get_any_partial (spec 4.9): calls take on the other nodes until it returns true. */
-bool slub_node_try_others(struct slub *s, unsigned int first,
+bool slub_node_try_others(struct engine *e, unsigned int first,
 			  bool (*take)(struct engine_node *, void *), void *arg);
 
 /* ---- try.c: as struct engine_ops says ---- */
@@ -202,9 +202,12 @@ unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, voi
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
+/* As `take` of engine/evacuation.h. */
+unsigned int slub_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want);
 unsigned int slub_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);
+unsigned long slub_reap(struct engine *e, unsigned int index);
 void slub_walk(struct engine *e, void (*visit)(void *slab, void *obj, void *arg), void *arg);
 void slub_walk_slab(struct engine *e, struct page *slab,
 		    void (*visit)(void *slab, void *obj, void *arg), void *arg);
@@ -212,6 +215,9 @@ bool slub_is_free(struct engine *e, struct page *slab, const void *obj);
 /* Does the free list end, with as many objects as are free, each at its start? list_lock. */
 bool slub_list_is_whole_locked(struct engine *e, struct page *slab);
 void slub_check(struct engine *e);
+extern const struct engine_evacuation slub_evacuation; /* evacuate.c */
+/* sparse.c: as is_sparse there. */
+bool slub_is_sparse(struct engine *e, struct page *slab);
 /* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);
 

@@ -158,6 +158,8 @@ const struct engine_ops slub_ops = {
 	.walk_slab = slub_walk_slab,
 	.is_free = slub_is_free,
 	.stats = slub_stats,
+	.evacuation = &slub_evacuation,
+	.reap = slub_reap,
 	.each_lock = slub_each_lock,
 	.check = slub_check,
 };

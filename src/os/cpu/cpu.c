@@ -5,7 +5,7 @@
  * Data:       os_topology, filled once; acting_for, what a thread pretends to be.
  * Invariants: os/cpu/cpu.h has them; checked by os_cpu_check().
  * Locks:      none; the library's init calls os_cpu_init() before there is a second user.
- * Flow:       see cpu.h; calls os/process/file.h, os/cpu/cpulist.h, sched_getcpu.
+ * Flow:       see cpu.h; calls os/process/file.h, os/cpu/cpulist.h, os/cpu/nodes.h, sched_getcpu.
  *
  * CPU numbers may have holes (0-3,8-11) and present CPUs may be fewer than possible ones. What is
  * indexed by CPU number takes nr_cpu_ids, what depends on how many there are takes nr_cpus.
@@ -20,6 +20,7 @@
 #include "base/bits.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/cpulist.h"
+#include "os/cpu/nodes.h"
 #include "os/process/file.h"
 #include "os/cpu/rseq.h"
 #include "os/process/say.h"
@@ -216,6 +217,8 @@ void os_cpu_init(void)
 		return;
 	is_read = true;
 	os_topology_read(&t, SYS_FOLDER, STATUS_FILE, count_allowed());
+	os_nodes_read(&os_nodes, t.nr_nodes, SYS_FOLDER);
+	os_nodes_adopt(&os_nodes, &t);
 	/* Another thread may wait for the one that is here, and look how many CPUs there are. */
 	store_relaxed(&os_topology.nr_cpus, t.nr_cpus);
 	os_topology.nr_cpu_ids = t.nr_cpu_ids;
@@ -245,6 +248,7 @@ int os_topology_set(unsigned int cpus, unsigned int nodes)
 	};
 	for (cpu = 0; cpu < cpus; cpu++)
 		os_topology.node_of[cpu] = (uint8_t)(cpu * nodes / cpus);
+	os_nodes_make_up(nodes);
 	return 0;
 }
 

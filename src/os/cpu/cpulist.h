@@ -5,7 +5,8 @@
  * Data:       none: a reader of text, with the position kept by the caller.
  * Invariants: first <= last in every range; no allocation.
  * Locks:      none.
- * Flow:       called by os/cpu/cpu.c on the text of files in /sys/devices/system.
+ * Flow:       called by cpu.c and nodes.c on the text of files in /sys/devices/system, and by
+ *             os/memory/policy.c on options.
  */
 #ifndef OS_CPULIST_H
 #define OS_CPULIST_H

@@ -27,6 +27,7 @@ enum lock_rank {
 	RANK_OS = 10,
 	RANK_DWORD = 12,   /* os/cpu/dword.c */
 	RANK_RCU = 13,	   /* os/rcu/rcu.c: what waits for a grace period */
+	RANK_STOCK = 14,   /* cache/group/charge.c: slow steps on a CPU's stock */
 	RANK_REPORT = 15,  /* debug/report/report_text.c: the text of a report */
 	RANK_BLOCKS = 20,  /* debug/pages/blocks.c */
 	RANK_META = 25,	   /* page/meta.c */
@@ -45,6 +46,7 @@ enum lock_rank {
 	RANK_CPUSLAB = 52, /* front/cpuslab.c: slow paths of a cache on a CPU */
 	RANK_LENT = 55,	   /* cache/lent_list.c */
 	RANK_GRACE = 57,   /* cache/grace/batch.c */
+	RANK_GROUPS = 58,  /* cache/group/group.c: the table of groups */
 	RANK_CACHE = 60,   /* cache registry */
 	RANK_POOL = 62,	   /* cache/mempool/elements.c; nothing is called under it */
 };

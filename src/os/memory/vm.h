@@ -5,7 +5,7 @@
  * Data:       none but the system's page size.
  * Invariants: all addresses and sizes are multiples of os_page_size() unless said otherwise.
  * Locks:      none; callers serialise what they do to one range.
- * Flow:       called by resident.c, debug/, malloc/align.c, malloc/limit.c and page/;
+ * Flow:       called by place.c, resident.c, debug/, malloc/align.c, malloc/limit.c and page/;
  *             calls mmap, mprotect, madvise, mbind, mremap, prctl.
  *
  * errno is preserved by every function here (an allocator must not disturb its caller's).
@@ -41,6 +41,24 @@ int os_commit(void *addr, size_t size);
 int os_protect(void *addr, size_t size);
 /* Gives the memory behind a committed range back; it reads as zero afterwards. 0 or -errno. */
 int os_purge(void *addr, size_t size);
+/*
+ * Lets the system take that memory once it is short of some (MADV_FREE). Until then it stays
+ * resident, and until it is written to it holds what it held, or zeros. Before Linux 4.5 as
+ * os_purge().
+ */
+int os_purge_lazily(void *addr, size_t size);
+
+struct os_range {
+	void *start;
+	size_t size;
+};
+
+/*
+ * The same for several ranges, in one system call where the kernel has one for that (Linux 6.14):
+ * other CPUs are interrupted once, not for each of them. A filter for system calls may forbid it.
+ * Returns how many, the first ones, are given back.
+ */
+unsigned int os_purge_ranges(const struct os_range *ranges, unsigned int nr);
 
 /*
  * The memory behind a range comes in pages of the usual size, whatever the system says of huge

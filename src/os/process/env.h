@@ -22,7 +22,7 @@ const char *os_env(const char *name);
  */
 bool os_env_is_ours(void);
 
-#define OS_ENV_WHY_BYTES 768
+#define OS_ENV_WHY_BYTES 1024
 
 struct os_env_reader {
 	/* false: the pair is of no use */

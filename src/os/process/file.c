@@ -51,6 +51,61 @@ long os_read_text(const char *path, char *buf, size_t size)
 	return ret < 0 ? ret : (long)len;
 }
 
+/* ---- files that stay open ---- */
+
+int os_kept_open(struct os_kept *kept, const char *path, int flags)
+{
+	int saved = errno;
+	struct stat st;
+	int fd = (int)os_syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC | O_NONBLOCK);
+
+	*kept = (struct os_kept){ 0 };
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st)) {
+		errno = saved;
+		os_syscall(SYS_close, fd);
+		return -EBADF;
+	}
+	*kept = (struct os_kept){ os_move_up(fd, OS_KEPT_LEAST) + 1, st.st_dev, st.st_ino };
+	return 0;
+}
+
+int os_kept_fd(const struct os_kept *kept)
+{
+	int saved = errno;
+	struct stat st;
+	bool ok = kept->fd_plus_1 && !fstat(kept->fd_plus_1 - 1, &st) && st.st_dev == kept->dev &&
+		  st.st_ino == kept->ino;
+
+	errno = saved;
+	return ok ? kept->fd_plus_1 - 1 : -1;
+}
+
+long os_kept_read(const struct os_kept *kept, char *buf, size_t size)
+{
+	int fd = os_kept_fd(kept);
+	long ret;
+
+	buf[0] = '\0';
+	if (fd < 0)
+		return -EBADF;
+	do {
+		ret = os_syscall(SYS_pread64, fd, buf, size - 1, 0);
+	} while (ret == -EINTR);
+	buf[ret < 0 ? 0 : ret] = '\0';
+	return ret;
+}
+
+void os_kept_close(struct os_kept *kept)
+{
+	int fd = os_kept_fd(kept);
+
+	if (fd >= 0)
+		os_syscall(SYS_close, fd);
+	kept->fd_plus_1 = 0;
+}
+
 /* ---- logs ---- */
 
 /*
@@ -105,7 +160,7 @@ static int duplicate_above_limit(int fd)
 	return high;
 }
 
-static int move_up(int fd, int least)
+int os_move_up(int fd, int least)
 {
 	int high = duplicate_above_limit(fd);
 
@@ -172,7 +227,7 @@ int os_log_open(struct os_log *log, const char *path, int least)
 	if (is_file(fd, &st))
 		note_first(log, path, &st, least);
 	if (log->regular)
-		log->fd_plus_1 = move_up(fd, least) + 1;
+		log->fd_plus_1 = os_move_up(fd, least) + 1;
 	else
 		close_fd(fd);
 	return 0;

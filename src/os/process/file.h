@@ -5,8 +5,9 @@
  * Data:       none.
  * Invariants: no allocation, no stdio; errno is preserved.
  * Locks:      none.
- * Flow:       called by filter.c, debug/kfence/kfence_pool.c, debug/report/report_policy.c, cpu.c,
- *             resident.c and vm.c; calls openat(2), read(2), write(2), close(2).
+ * Flow:       called by filter.c, cache/reclaim/ahead.c, debug/kfence/kfence_pool.c,
+ *             debug/report/report_policy.c, cgroup.c, cpu.c, nodes.c, resident.c and vm.c; calls
+ *             openat(2), read(2), write(2), close(2).
  */
 #ifndef OS_FILE_H
 #define OS_FILE_H
@@ -27,6 +28,32 @@ long os_read_text(const char *path, char *buf, size_t size);
  * first part; else 0 or -errno.
  */
 int os_append(const char *path, const void *buf, size_t len);
+
+/*
+ * A file that stays open, under a number that programs rarely want: above the limit of the
+ * program's own if there is room, else OS_KEPT_LEAST or higher. Programs close what they do not
+ * know, and use the number again, so it is compared each time. All zero: none.
+ */
+struct os_kept {
+	int fd_plus_1; /* 0: none */
+	dev_t dev;
+	ino_t ino;
+};
+
+#define OS_KEPT_LEAST 512
+
+/* flags: O_RDONLY, O_RDWR. 0 or -errno. May raise RLIMIT_NOFILE for a moment. */
+int os_kept_open(struct os_kept *kept, const char *path, int flags);
+/* Its descriptor; -1: it is gone. */
+int os_kept_fd(const struct os_kept *kept);
+/* Reads from its start as os_read_text(), in one piece. Bytes or -errno. */
+long os_kept_read(const struct os_kept *kept, char *buf, size_t size);
+void os_kept_close(struct os_kept *kept);
+
+/*
+ * The descriptor under a number as above, least or higher; the old one is closed, unless it stays.
+ */
+int os_move_up(int fd, int least);
 
 /* A log that can be written to when its path can be opened no more. All zero: none. */
 struct os_log {

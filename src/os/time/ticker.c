@@ -8,7 +8,7 @@
  *             fork() it is the parent's, so that nothing needs to be undone there.
  * Locks:      none: whoever writes its number into owner makes the thread. Entries are
  *             taken by compare and swap.
- * Flow:       see ticker.h; calls pthread_create, clock_nanosleep.
+ * Flow:       see ticker.h; calls pthread_create, clock_nanosleep, ppoll.
  *
  * The thread sleeps until the next function is due, and at most NAP_MS at a time, so that one that
  * is added meanwhile need not wake it.
@@ -20,6 +20,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -42,7 +43,14 @@ static struct entry {
 	uint64_t due;		/* of now_ms(); 0: not known yet; the thread's own */
 } table[OS_TICKER_MAX];
 
+static struct {
+	int fd;
+	void (*function)(void);
+} watches[OS_TICKER_WATCHES]; /* the thread's own */
+static unsigned int nr_watches;
+
 static pid_t owner;
+static __thread bool is_ticker __attribute__((tls_model("initial-exec")));
 static sigset_t signals; /* blocked in the thread that made ours */
 
 static uint64_t now_ms(void)
@@ -53,12 +61,50 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static struct timespec time_of(uint64_t ms)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ms / 1000),
+				  .tv_nsec = (long)(ms % 1000) * 1000000 };
+}
+
+/* Sleeps, or until a descriptor has something; calls its function. */
+static void watch_ms(uint64_t ms)
+{
+	struct timespec most = time_of(ms);
+	struct pollfd fds[OS_TICKER_WATCHES];
+	unsigned int n = nr_watches;
+
+	for (unsigned int i = 0; i < n; i++)
+		fds[i] = (struct pollfd){ .fd = watches[i].fd, .events = POLLPRI };
+	if (os_syscall(SYS_ppoll, fds, n, &most, NULL, sizeof(uint64_t)) <= 0)
+		return;
+	for (unsigned int i = n; i-- > 0;) {
+		void (*function)(void) = watches[i].function;
+
+		if (fds[i].revents & (POLLERR | POLLHUP | POLLNVAL))
+			watches[i] = watches[--nr_watches];
+		else if (fds[i].revents)
+			function();
+	}
+}
+
 static void sleep_ms(uint64_t ms)
 {
-	struct timespec left = { .tv_sec = (time_t)(ms / 1000),
-				 .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct timespec left = time_of(ms);
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
+	if (nr_watches)
+		watch_ms(ms);
+	else
+		while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
+}
+
+bool os_ticker_watch(int fd, void (*fn)(void))
+{
+	if (nr_watches == OS_TICKER_WATCHES)
+		return false;
+	watches[nr_watches].fd = fd;
+	watches[nr_watches++].function = fn;
+	return true;
 }
 
 /* Calls what is due. Returns ms until it is worth to look again. */
@@ -105,6 +151,7 @@ static void *tick(void *name)
 	uint64_t look = 0; /* when to */
 
 	prctl(PR_SET_NAME, name);
+	is_ticker = true;
 	for (;;) {
 		sleep_ms(call_due());
 		if (now_ms() < look)
@@ -155,6 +202,7 @@ static void forget_table(void)
 		store_relaxed(&table[i].function, NULL);
 		table[i].due = 0;
 	}
+	nr_watches = 0;
 }
 
 int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void))
@@ -177,4 +225,14 @@ int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void)
 	if (ret)
 		store_relaxed(&owner, 0);
 	return ret;
+}
+
+bool os_ticker_is_here(void)
+{
+	return is_ticker;
+}
+
+bool os_ticker_runs(void)
+{
+	return load_relaxed(&owner) == getpid();
 }

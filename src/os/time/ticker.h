@@ -2,7 +2,7 @@
 /*
  * os/time/ticker.h - one thread that calls functions again and again
  *
- * Data:       the functions, each with the time between two of its calls.
+ * Data:       the functions, each with the time between two of its calls; descriptors.
  * Invariants: at most one such thread in a process.
  * Locks:      none.
  * Flow:       called by cache/; calls pthread_create.
@@ -10,7 +10,10 @@
 #ifndef OS_TICKER_H
 #define OS_TICKER_H
 
-#define OS_TICKER_MAX 4 /* functions */
+#include "base/compiler.h"
+
+#define OS_TICKER_MAX 6 /* functions */
+#define OS_TICKER_WATCHES 2
 
 /*
  * From now on a detached thread, which takes no signals, calls fn every interval_ms. The first one
@@ -22,5 +25,17 @@
  * OS_TICKER_MAX functions; -EAGAIN, ...: no thread could be made.
  */
 int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void));
+
+/*
+ * That thread also calls fn when there is something urgent to read from a descriptor (POLLPRI),
+ * until that is closed or in error. Called by a function of the ticker. false: there are
+ * OS_TICKER_WATCHES.
+ */
+bool os_ticker_watch(int fd, void (*fn)(void));
+
+/* Is the caller that thread? */
+bool os_ticker_is_here(void);
+/* Is there one, in this process? */
+bool os_ticker_runs(void);
 
 #endif /* OS_TICKER_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/api/limits_api_test.c - capacities of arrays and limits of queues, as a program changes them
+ * unit/api/limits_api_test.c - limits of the process and of a cache, capacities of arrays and
+ * limits of queues, as a program changes them
  */
 #include <uslab/slab.h>
 
@@ -66,6 +67,35 @@ static void queues(void *arg)
 	kmem_cache_destroy(other);
 }
 
+static void limits(void *arg)
+{
+	struct kmem_cache *s = kmem_cache_create("limited", 512, 0, SLAB_NO_MERGE, NULL);
+	size_t held;
+
+	(void)arg;
+	CHILD_CHECK(uslab_limit(NULL) == 0 && uslab_limit(&held) == 0);
+	CHILD_CHECK(kmem_cache_alloc(s, GFP_KERNEL) && !uslab_limit(&held) && held > 0);
+	CHILD_CHECK(uslab_set_limit(100) == -EINVAL && uslab_limit(NULL) == 0);
+	CHILD_CHECK(uslab_set_limit(held + (1ul << 20) + 1) == 0);
+	CHILD_CHECK(uslab_limit(NULL) == held + (1ul << 20)); /* whole pages */
+	CHILD_CHECK(!kmalloc(2ul << 20, GFP_KERNEL | __GFP_NOWARN));
+	CHILD_CHECK(kmem_cache_set_limit(s, 1) == -EINVAL && kmem_cache_set_limit(s, 8192) == 0);
+	for (unsigned int i = 1; i < 16; i++)
+		CHILD_CHECK(kmem_cache_alloc(s, GFP_KERNEL));
+	CHILD_CHECK(!kmem_cache_alloc(s, GFP_KERNEL | __GFP_NOWARN));
+	CHILD_CHECK(kmem_cache_set_limit(s, 0) == 0 && kmem_cache_alloc(s, GFP_KERNEL));
+	CHILD_CHECK(uslab_set_limit(4096) == 0); /* less than is held: nothing is lost */
+	CHILD_CHECK(!kmalloc(1ul << 20, GFP_KERNEL | __GFP_NOWARN));
+	CHILD_CHECK(uslab_set_limit(0) == 0 && kmalloc(2ul << 20, GFP_KERNEL));
+}
+
+static void test_limits(void **state)
+{
+	struct child c = child_run(limits, state);
+
+	assert_true(child_passed(&c));
+}
+
 static void test_capacities(void **state)
 {
 	struct child c = child_run(capacities, state);
@@ -85,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_capacities),
 		cmocka_unit_test(test_queues),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

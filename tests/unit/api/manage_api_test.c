@@ -28,7 +28,11 @@ static void test_stats_size(void **state)
 	assert_int_equal(kmem_cache_stats(s, &more.stats), 0);
 	assert_int_equal(more.stats.size, sizeof(stats));
 	assert_int_equal(more.later, 77);
-	stats.size = sizeof(stats) - 1;
+	stats.size = offsetof(struct kmem_cache_statistics, defrag_slabs); /* the first version */
+	stats.defrag_slabs = 78;
+	assert_int_equal(kmem_cache_stats(s, &stats), 0);
+	assert_int_equal(stats.defrag_slabs, 78);
+	stats.size--;
 	stats.objects = 5;
 	assert_int_equal(kmem_cache_stats(s, &stats), -EINVAL);
 	assert_int_equal(stats.objects, 5);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/api/policy_api_test.c - uslab_set_mempolicy()
+ * unit/api/policy_api_test.c - uslab_set_mempolicy() and uslab_cache_set_mempolicy()
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -29,9 +29,29 @@ static void test_modes(void **state)
 	assert_int_equal(uslab_set_mempolicy(USLAB_POLICY_DEFAULT, NULL, 0), 0);
 }
 
+static void test_cache(void **state)
+{
+	struct kmem_cache *s = kmem_cache_create("policy", 200, 0, SLAB_NO_MERGE, NULL);
+	unsigned long mask = 1;
+	void *object;
+
+	(void)state;
+	assert_non_null(s);
+	assert_int_equal(uslab_cache_set_mempolicy(s, USLAB_POLICY_BIND, &mask, 64), 0);
+	object = kmem_cache_alloc(s, GFP_KERNEL);
+	assert_non_null(object);
+	assert_int_equal(uslab_cache_set_mempolicy(s, USLAB_POLICY_INTERLEAVE, &mask, 64), 0);
+	assert_int_equal(uslab_cache_set_mempolicy(s, USLAB_POLICY_BIND, NULL, 0), -EINVAL);
+	assert_int_equal(uslab_cache_set_mempolicy(s, 6, &mask, 64), -EINVAL);
+	assert_int_equal(uslab_cache_set_mempolicy(s, USLAB_POLICY_DEFAULT, NULL, 0), 0);
+	kmem_cache_free(s, object);
+	kmem_cache_destroy(s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_modes) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_modes),
+					    cmocka_unit_test(test_cache) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

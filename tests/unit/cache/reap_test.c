@@ -59,14 +59,33 @@ IN_CHILD(test_round)
 	cache_check_all();
 }
 
-/* Fronts without queues keep what they have. */
-IN_CHILD(test_other_fronts)
+/* Arrays and depots that are as they were go back, and slabs that were kept empty. */
+IN_CHILD(test_arrays)
 {
-	static const char *const fronts[] = { "array", "cpuslab", "none" };
+	struct cache *c;
 
 	ready();
 	stay_here();
-	for (unsigned int i = 0; i < 3; i++) {
+	c = make_front("c", 64, "array");
+	fill(c, 100);
+	cache_reap();
+	CHILD_CHECK(held(c) >= 100 && stats_of(c).nr_slabs > 0);
+	cache_reap();
+	CHILD_CHECK(held(c) == 0 && in_use(c) == 0 && stats_of(c).nr_slabs == 0);
+	CHILD_CHECK(cache_tune(c, 10, 5, 1) == -EOPNOTSUPP);
+	fill(c, 100);
+	CHILD_CHECK(held(c) >= 100);
+	cache_check_all();
+}
+
+/* Fronts without queues keep what they have. */
+IN_CHILD(test_other_fronts)
+{
+	static const char *const fronts[] = { "cpuslab", "none" };
+
+	ready();
+	stay_here();
+	for (unsigned int i = 0; i < 2; i++) {
 		struct cache *c = make_front("c", 64, fronts[i]);
 		unsigned long before;
 
@@ -265,10 +284,11 @@ IN_CHILD(test_concurrent)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round),	     cmocka_unit_test(test_other_fronts),
-		cmocka_unit_test(test_grown_depots), cmocka_unit_test(test_free_pages),
-		cmocka_unit_test(test_tune),	     cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_fork),	     cmocka_unit_test(test_concurrent),
+		cmocka_unit_test(test_round),	     cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_other_fronts), cmocka_unit_test(test_grown_depots),
+		cmocka_unit_test(test_free_pages),   cmocka_unit_test(test_tune),
+		cmocka_unit_test(test_thread),	     cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_concurrent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

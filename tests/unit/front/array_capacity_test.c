@@ -365,9 +365,9 @@ static void *churn(void *arg)
 		if (round % 3 == 0)
 			got = front.ops->alloc_bulk(&front, GFP_KERNEL, n, p);
 		while (got < n)
-			p[got++] = get();
+			p[got++] = get_in_time();
 		for (unsigned int i = 0; i < n; i++)
-			CHILD_CHECK(p[i] && cmpxchg(&shared.owner[number(p[i])], 0u, me));
+			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
 		for (unsigned int i = 0; i < n; i++)
 			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], me, 0u));
 		if (round % 5 == 0)

@@ -6,6 +6,7 @@
 #define UNIT_FRONT_ARRAY_FIXTURE_H
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "base/atomic.h"
 #include "fake_engine.h"
@@ -26,6 +27,19 @@ static inline void make(unsigned int capacity)
 static inline void *get(void)
 {
 	return front.ops->alloc(&front, GFP_KERNEL, NUMA_NO_NODE);
+}
+
+/*
+ * While another thread drains: the objects are all of one node, whose depot may have those that a
+ * CPU of another node wants.
+ */
+static inline void *get_in_time(void)
+{
+	void *obj;
+
+	while (!(obj = get()))
+		sched_yield();
+	return obj;
 }
 
 static inline void put(void *obj)
@@ -85,6 +99,27 @@ static const struct engine_ops locked_ops = {
 static inline void make_shared(void)
 {
 	fake.e.ops = &locked_ops;
+}
+
+/* Threads 1, 2, ...: each object that one has is its own. */
+static inline void *burst_together(void *arg)
+{
+	unsigned int me = (unsigned int)(uintptr_t)arg;
+	void *p[110];
+
+	for (unsigned int round = 0; round < 200; round++) {
+		if (os_topology.made_up)
+			os_act_as_cpu((round + me) % 4);
+		for (unsigned int i = 0; i < 110; i++) {
+			p[i] = get_in_time();
+			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
+		}
+		for (unsigned int i = 0; i < 110; i++) {
+			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], me, 0u));
+			put(p[i]);
+		}
+	}
+	return NULL;
 }
 
 #endif /* UNIT_FRONT_ARRAY_FIXTURE_H */

@@ -308,26 +308,6 @@ BOTH_MODES(test_destroyed)
 
 /* ---- threads ---- */
 
-static void *burst_together(void *arg)
-{
-	unsigned int me = (unsigned int)(uintptr_t)arg;
-	void *p[110];
-
-	for (unsigned int round = 0; round < 200; round++) {
-		if (os_topology.made_up)
-			os_act_as_cpu((round + me) % 4);
-		for (unsigned int i = 0; i < 110; i++) {
-			CHILD_CHECK((p[i] = get()));
-			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
-		}
-		for (unsigned int i = 0; i < 110; i++) {
-			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], me, 0u));
-			put(p[i]);
-		}
-	}
-	return NULL;
-}
-
 /* Epochs pass, all is reaped and drained meanwhile. */
 static void *let_time_pass(void *arg)
 {

@@ -325,7 +325,7 @@ static void *churn(void *arg)
 		if (os_topology.made_up)
 			os_act_as_cpu((round + me) % 4);
 		for (unsigned int i = 0; i < EACH; i++) {
-			CHILD_CHECK((p[i] = get()));
+			p[i] = get_in_time();
 			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
 		}
 		for (unsigned int i = 0; i < EACH; i++) {

@@ -445,8 +445,7 @@ static void *churn(void *arg)
 		if (os_topology.made_up)
 			os_act_as_cpu((round + me) % 4);
 		for (unsigned int i = 0; i < n; i++) {
-			p[i] = get();
-			CHILD_CHECK(p[i]);
+			p[i] = get_in_time();
 			CHILD_CHECK(cmpxchg(&shared.owner[number(p[i])], 0u, me));
 		}
 		for (unsigned int i = 0; i < n; i++) {

@@ -407,48 +407,6 @@ IN_CHILD(a_fork_finds_the_zone_whole)
 	churn_and_fork(&churn_zone, use_after_fork);
 }
 
-/* ---- the check checks ------------------------------------------------------------------------ */
-
-static void break_count(void *arg)
-{
-	(void)arg;
-	fresh_arena();
-	take(0);
-	buddy_zones[0].stats.nr_free++;
-	buddy_check();
-}
-
-static void break_type(void *arg)
-{
-	(void)arg;
-	fresh_arena();
-	take(0);
-	page_at(5)->type = PAGE_SLAB;
-	buddy_check();
-}
-
-static void break_dirty(void *arg)
-{
-	(void)arg;
-	fresh_arena();
-	take(0);
-	page_map.dirty[3] = 2;
-	buddy_check();
-}
-
-static void the_check_sees_damage(__attribute__((unused)) void **state)
-{
-	void (*const breaks[])(void *) = { break_count, break_type, break_dirty };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(breaks); i++) {
-		struct child c = child_run(breaks[i], NULL);
-
-		assert_true(child_aborted(&c));
-		assert_non_null(strstr(c.text, "buddy.c"));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -472,7 +430,6 @@ int main(void)
 		cmocka_unit_test(threads_get_different_blocks),
 		cmocka_unit_test(used_pages_beside_threads),
 		cmocka_unit_test(a_fork_finds_the_zone_whole),
-		cmocka_unit_test(the_check_sees_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static unsigned int nr = 10;
 
 static void other_thread(void)
 {
-	theirs = page_ext_word(head, nr, 3, true);
+	theirs = page_ext_word(PAGE_EXT_TAGS, head, nr, 3, true);
 	*theirs = 77;
 }
 
@@ -57,16 +57,16 @@ static void start(void)
 IN_CHILD(words_are_zero_and_stay)
 {
 	start();
-	CHILD_CHECK(!page_ext_word(head, nr, 0, false));
+	CHILD_CHECK(!page_ext_word(PAGE_EXT_TAGS, head, nr, 0, false));
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t *word = page_ext_word(head, nr, i, true);
+		uint32_t *word = page_ext_word(PAGE_EXT_TAGS, head, nr, i, true);
 
 		CHILD_CHECK(word && *word == 0);
 		*word = i + 1;
 	}
 	for (uint32_t i = 0; i < nr; i++)
-		CHILD_CHECK(*page_ext_word(head, nr, i, false) == i + 1);
-	CHILD_CHECK(!page_ext_word(head, nr, nr, true));
+		CHILD_CHECK(*page_ext_word(PAGE_EXT_TAGS, head, nr, i, false) == i + 1);
+	CHILD_CHECK(!page_ext_word(PAGE_EXT_TAGS, head, nr, nr, true));
 	page_ext_check();
 }
 
@@ -78,15 +78,16 @@ IN_CHILD(they_go_with_their_pages)
 	start();
 	other = block(2);
 	used = meta_counters.used;
-	*page_ext_word(head, nr, 1, true) = 5;
-	*page_ext_word(other, 100, 99, true) = 6;
+	*page_ext_word(PAGE_EXT_TAGS, head, nr, 1, true) = 5;
+	*page_ext_word(PAGE_EXT_TAGS, other, 100, 99, true) = 6;
 	buddy_free(head, 0, true);
-	CHILD_CHECK(!page_ext_word(head, nr, 1, false));
-	CHILD_CHECK(*page_ext_word(other, 100, 99, false) == 6);
+	CHILD_CHECK(!page_ext_word(PAGE_EXT_TAGS, head, nr, 1, false));
+	CHILD_CHECK(*page_ext_word(PAGE_EXT_TAGS, other, 100, 99, false) == 6);
 	buddy_free(other, 2, true);
-	CHILD_CHECK(!page_ext_word(other, 100, 99, false));
+	CHILD_CHECK(!page_ext_word(PAGE_EXT_TAGS, other, 100, 99, false));
 	/* what finds them stays */
-	CHILD_CHECK(meta_counters.used - used <= 2 * (DIRECTORY_BYTES + 2 * sizeof(struct leaf)));
+	CHILD_CHECK(meta_counters.used - used <=
+		    2 * (DIRECTORY_BYTES + 2 * sizeof(struct page_ext_leaf)));
 	page_ext_check();
 }
 
@@ -99,11 +100,11 @@ static void meet_on_level(unsigned int level)
 	start();
 	other = block(0);
 	if (level > 0) /* a directory, and maybe a leaf, is there already */
-		page_ext_word(level > 1 ? other : head, 1, 0, true);
+		page_ext_word(PAGE_EXT_TAGS, level > 1 ? other : head, 1, 0, true);
 	if (level == 1)
 		page_ext_forget(head);
 	in_between = other_thread;
-	mine = page_ext_word(head, nr, 3, true);
+	mine = page_ext_word(PAGE_EXT_TAGS, head, nr, 3, true);
 	CHILD_CHECK(!in_between && mine && mine == theirs && *mine == 77);
 	page_ext_check();
 }
@@ -130,7 +131,7 @@ IN_CHILD(without_memory_there_is_none)
 	start();
 	NEEDS_BARE_PROCESS();
 	child_limit(RLIMIT_AS, &none);
-	CHILD_CHECK(!page_ext_word(head, nr, 0, true));
+	CHILD_CHECK(!page_ext_word(PAGE_EXT_TAGS, head, nr, 0, true));
 }
 
 int main(void)

@@ -39,24 +39,25 @@ IN_CHILD(a_block_has_a_note)
 	static char *p[MANY_NOTES];
 	uint32_t old = 1;
 
-	CHILD_CHECK(large_exchange_note(&old, 7, &old) == 0 && old == 1);
+	CHILD_CHECK(large_exchange_note(&old, PAGE_EXT_TAGS, 7, &old) == 0 && old == 1);
 	for (uint32_t i = 0; i < MANY_NOTES; i++) {
 		p[i] = large_alloc(PAGE_SIZE, 0, NULL);
-		CHILD_CHECK(p[i] && large_exchange_note(p[i], i + 1, &old) && old == 0);
+		CHILD_CHECK(p[i] && large_exchange_note(p[i], PAGE_EXT_TAGS, i + 1, &old) &&
+			    old == 0);
 	}
-	CHILD_CHECK(large_exchange_note(p[0] + 1, 7, &old) == 0);
+	CHILD_CHECK(large_exchange_note(p[0] + 1, PAGE_EXT_TAGS, 7, &old) == 0);
 	p[3] = large_resize(p[3], 64 * PAGE_SIZE, true);
 	for (uint32_t i = 0; i < MANY_NOTES; i++) {
-		CHILD_CHECK(large_exchange_note(p[i], 0, &old) && old == i + 1);
-		CHILD_CHECK(large_exchange_note(p[i], i + 1, &old) && old == 0);
+		CHILD_CHECK(large_exchange_note(p[i], PAGE_EXT_TAGS, 0, &old) && old == i + 1);
+		CHILD_CHECK(large_exchange_note(p[i], PAGE_EXT_TAGS, i + 1, &old) && old == 0);
 	}
 	for (uint32_t i = 0; i < MANY_NOTES; i += 2)
 		CHILD_CHECK(large_free(p[i]));
 	large_check();
 	for (uint32_t i = 0; i < MANY_NOTES; i += 2) {
 		p[i] = large_alloc(PAGE_SIZE, 0, NULL);
-		CHILD_CHECK(large_exchange_note(p[i], 0, &old) && old == 0);
-		CHILD_CHECK(large_exchange_note(p[i + 1], 0, &old) && old == i + 2);
+		CHILD_CHECK(large_exchange_note(p[i], PAGE_EXT_TAGS, 0, &old) && old == 0);
+		CHILD_CHECK(large_exchange_note(p[i + 1], PAGE_EXT_TAGS, 0, &old) && old == i + 2);
 	}
 }
 
@@ -276,9 +277,26 @@ IN_CHILD(a_fork_finds_the_table_whole)
 	CHILD_CHECK(large_count() == 1 && large_free(mine));
 }
 
+/* A child counts what is in the table, not what another thread was about to map or to unmap. */
+IN_CHILD(counts_of_a_child)
+{
+	void *p;
+
+	fresh_arena();
+	p = large_alloc(3 * MIB, 0, NULL);
+	CHILD_CHECK(p && large_alloc(2 * MIB, 0, NULL));
+	fetch_add(&large_counters.bytes, 7 * MIB);
+	fetch_add(&large_counters.count, 1);
+	fetch_add(&keep_leaving, MIB);
+	large_forked();
+	CHILD_CHECK(large_bytes() == 5 * MIB && large_count() == 2 && !keep_leaving);
+	CHILD_CHECK(large_free(p) && large_bytes() == 2 * MIB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_of_a_child),
 		cmocka_unit_test(a_block_is_known_by_its_start),
 		cmocka_unit_test(a_block_has_a_note),
 		cmocka_unit_test(alignment_is_kept_and_costs_nothing),

@@ -287,7 +287,7 @@ IN_CHILD(threads_get_different_blocks)
 	churn_and_purge(&churn_lists, &stats);
 	CHILD_CHECK(stats.nr_free == stats.nr_total);
 	pcp_drain();
-	CHILD_CHECK(buddy_zones[0].stats.nr_free == stats.nr_total);
+	CHILD_CHECK(buddy_zones[0].stats.nr_free == buddy_zones[0].stats.nr_total);
 }
 
 /*

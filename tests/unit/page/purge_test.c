@@ -362,6 +362,110 @@ IN_CHILD(a_limit_that_was_set_holds)
 	buddy_check();
 }
 
+/* Blocks of 32 pages, all of each written to. */
+static void take_blocks(unsigned long *block, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		block[i] = take_touched(5);
+}
+
+static void give_blocks(const unsigned long *block, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		give(block[i], 5);
+}
+
+/* Once most has gone back; not at the peak, nor when it was taken again, and not for ever. */
+IN_CHILD(a_fall_is_said_for_a_while)
+{
+	unsigned long block[128];
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	take_blocks(block, 128);
+	CHILD_CHECK(!buddy_falls());
+	give_blocks(block + 96, 32);
+	CHILD_CHECK(stats()->nr_purged > 0 && !buddy_falls());
+	give_blocks(block + 16, 80);
+	CHILD_CHECK(buddy_falls());
+	fake_clock_pass(600);
+	CHILD_CHECK(!buddy_falls());
+	take_blocks(block + 16, 112);
+	for (unsigned int round = 0; round < 3; round++) {
+		give_blocks(block + 16, 112);
+		take_blocks(block + 16, 112);
+	}
+	give_blocks(block + 16, 112);
+	CHILD_CHECK(!buddy_falls());
+}
+
+/* What a thread sets off itself ends in time, in pieces, and is done later. */
+IN_CHILD(a_bound_ends_purges)
+{
+	unsigned long big;
+	unsigned long small;
+
+	fresh_arena();
+	buddy_set_purge(0, NEVER);
+	big = take_touched(10);
+	small = take_touched(3);
+	buddy_purge_until(os_clock_us());
+	give(big, 10);
+	CHILD_CHECK(stats()->nr_purged == 0 && resident() == CHUNK + 8);
+	for (unsigned int i = 1; i <= CHUNK / 64; i++) { /* one piece at least */
+		CHILD_CHECK(!buddy_rebalance());
+		CHILD_CHECK(stats()->nr_purged == 64 * i && resident() == CHUNK - 64 * i + 8);
+	}
+	CHILD_CHECK(buddy_rebalance());
+	buddy_check();
+
+	big = take_touched(10);
+	give(small, 3);
+	CHILD_CHECK(stats()->nr_dirty == 8);
+	buddy_purge_until(os_clock_us() + 1000);
+	give(big, 10);
+	CHILD_CHECK(stats()->nr_dirty == 0 && buddy_rebalance());
+	buddy_purge_until(0);
+	big = take_touched(10);
+	give(big, 10);
+	CHILD_CHECK(stats()->nr_dirty == 0);
+}
+
+/* A quarter may stay, for a second; not of a limit that was set. */
+IN_CHILD(what_will_merge_is_not_purged_yet)
+{
+	unsigned long block[64];
+	unsigned int i;
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (i = 0; i < 64; i++)
+		block[i] = take_touched(5);
+	buddy_expect_merges(true);
+	for (i = 0; i < 24; i += 2)
+		give(block[i], 5);
+	CHILD_CHECK(stats()->nr_purged == 0);
+	for (; i < 40; i += 2)
+		give(block[i], 5);
+	CHILD_CHECK(stats()->nr_purged && stats()->nr_dirty > 2 * ZONE_SLACK_MIN);
+	buddy_expect_merges(false);
+	CHILD_CHECK(buddy_rebalance() && stats()->nr_dirty <= ZONE_SLACK_MIN);
+
+	buddy_expect_merges(true);
+	give(block[1], 5);
+	fake_clock_pass(2000);
+	tick();
+	CHILD_CHECK(stats()->nr_dirty <= ZONE_SLACK_MIN);
+
+	buddy_set_purge(0, NEVER);
+	buddy_expect_merges(true);
+	give(block[3], 5);
+	CHILD_CHECK(stats()->nr_dirty == 0);
+	buddy_check();
+}
+
 static unsigned int stop;
 
 static void *trim_all_the_time(__attribute__((unused)) void *arg)
@@ -440,6 +544,9 @@ int main(void)
 		cmocka_unit_test(refaults_keep_a_little_beyond_the_peak),
 		cmocka_unit_test(the_default_limit_holds_the_peak),
 		cmocka_unit_test(a_limit_that_was_set_holds),
+		cmocka_unit_test(a_fall_is_said_for_a_while),
+		cmocka_unit_test(a_bound_ends_purges),
+		cmocka_unit_test(what_will_merge_is_not_purged_yet),
 		cmocka_unit_test(purging_does_not_look_like_use),
 		cmocka_unit_test(a_refusal_changes_nothing),
 	};

@@ -2,10 +2,11 @@
 /*
  * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
  *
- * Flow:       called by main.c and debug_capacity.c; calls options.c, process/source.c and target.c
- *             for the process, pattern.c for its caches, command.c and command_messages.c for the
- *             command, debug_capacity.c for --capacity. In: options; out: one command in the
- *             mailbox, and a table of what it changed: the difference of two snapshots.
+ * Flow:       called by main.c, cmd_defrag.c and debug_capacity.c; calls options.c,
+ *             process/source.c and target.c for the process, pattern.c for its caches, command.c
+ *             and command_messages.c for the command, debug_capacity.c for --capacity. In: options;
+ *             out: one command in the mailbox, and a table of what it changed: the difference of
+ *             two snapshots.
  *
  * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c and
  * debug_capacity.c.
@@ -110,13 +111,13 @@ static int set_profiling(struct debug_job *job, const char *value)
 	return set_action(job, OPTION_PROFILING);
 }
 
-static int add_pattern(struct debug_job *job, const char *pattern)
+int debug_add_pattern(struct debug_job *job, const char *command, const char *pattern)
 {
 	if (!*pattern || strlen(pattern) >= CONTROL_TEXT)
-		return util_usage_error(COMMAND, "'%s' is no pattern of 1 to %d bytes", pattern,
+		return util_usage_error(command, "'%s' is no pattern of 1 to %d bytes", pattern,
 					CONTROL_TEXT - 1);
 	if (job->nr_patterns == DEBUG_MAX_PATTERNS)
-		return util_usage_error(COMMAND, "more than %d patterns", DEBUG_MAX_PATTERNS);
+		return util_usage_error(command, "more than %d patterns", DEBUG_MAX_PATTERNS);
 	job->pattern[job->nr_patterns++] = pattern;
 	return EXIT_OK;
 }
@@ -141,7 +142,7 @@ static int set_option(void *arg, int option, const char *value)
 		return status;
 	switch (option) {
 	case 'c':
-		return add_pattern(job, value);
+		return debug_add_pattern(job, COMMAND, value);
 	case 'v':
 		job->verbose = true;
 		return EXIT_OK;
@@ -240,7 +241,7 @@ int debug_check_patterns(const struct debug_job *job)
 		while (k < s->nr_caches && !pattern_matches(s, &s->cache[k], job->pattern[i]))
 			k++;
 		if (k == s->nr_caches)
-			return util_fail(COMMAND, "process %d (%s) has no cache '%s'",
+			return util_fail(job->target->command, "process %d (%s) has no cache '%s'",
 					 (int)job->source.pid, job->target->program,
 					 job->pattern[i]);
 	}
@@ -616,6 +617,31 @@ static int perform(struct debug_job *job)
 	}
 }
 
+int debug_open(struct debug_job *job, const char *command)
+{
+	int status;
+
+	job->target = calloc(1, sizeof(*job->target));
+	job->before = calloc(1, sizeof(*job->before));
+	job->after = calloc(1, sizeof(*job->after));
+	if (!job->target || !job->before || !job->after)
+		return util_fail(command, "out of memory");
+	status = target_open(job->target, command, job->source.pid);
+	job->is_open = status == EXIT_OK;
+	if (job->is_open)
+		job->target->force = job->source.force;
+	return status;
+}
+
+void debug_close(struct debug_job *job)
+{
+	if (job->is_open)
+		target_close(job->target);
+	free(job->after);
+	free(job->before);
+	free(job->target);
+}
+
 int cmd_debug(int argc, char **argv)
 {
 	struct debug_job job = { .source.command = COMMAND, .wait_ms = COMMAND_WAIT_MS };
@@ -624,19 +650,9 @@ int cmd_debug(int argc, char **argv)
 	status = options_take(&options, &job, argc, argv);
 	if (status >= 0)
 		return status;
-	job.target = calloc(1, sizeof(*job.target));
-	job.before = calloc(1, sizeof(*job.before));
-	job.after = calloc(1, sizeof(*job.after));
-	status = job.target && job.before && job.after
-			 ? target_open(job.target, COMMAND, job.source.pid)
-			 : util_fail(COMMAND, "out of memory");
-	if (status == EXIT_OK) {
-		job.target->force = job.source.force;
+	status = debug_open(&job, COMMAND);
+	if (status == EXIT_OK)
 		status = perform(&job);
-		target_close(job.target);
-	}
-	free(job.after);
-	free(job.before);
-	free(job.target);
+	debug_close(&job);
 	return util_finish(COMMAND, status);
 }

@@ -44,6 +44,9 @@ unsigned int command_fits(const char *const *patterns, unsigned int nr, bool nam
 int command_send(struct target *t, const struct target_root *root,
 		 const struct command_request *request, struct control *reply);
 
+/* The argument of CONTROL_DEFRAG for a sweep of its own. */
+void command_new_sweep(char argument[CONTROL_TEXT]);
+
 /*
  * To carry a command out takes system calls; a seccomp filter may kill the process for one that it
  * does not allow. Filters from before the library started do not: os/process/filter.h.

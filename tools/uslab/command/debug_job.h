@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/command/debug_job.h - what `uslab debug` is asked to do, and what its parts share
+ * uslab/command/debug_job.h - what `uslab debug` is asked to do, and what its parts and
+ * `uslab defrag` share
  */
 #ifndef TOOLS_DEBUG_JOB_H
 #define TOOLS_DEBUG_JOB_H
@@ -20,6 +21,7 @@ struct debug_job {
 	bool named; /* some --cache was given */
 	bool verbose;
 	bool profiling; /* to be on */
+	bool is_open;	/* target */
 	unsigned int nr_patterns;
 	const char *pattern[DEBUG_MAX_PATTERNS];
 
@@ -30,6 +32,12 @@ struct debug_job {
 };
 
 /* ---- cmd_debug.c ---- */
+
+/* Target and snapshots. EXIT_OK, or EXIT_FAILED with a message; debug_close() has to follow. */
+int debug_open(struct debug_job *job, const char *command);
+void debug_close(struct debug_job *job);
+/* One more of --cache. EXIT_OK, or EXIT_USAGE with a message. */
+int debug_add_pattern(struct debug_job *job, const char *command, const char *pattern);
 
 /* Do the patterns name it? */
 bool debug_is_chosen(const struct debug_job *job, const struct snapshot *s,

@@ -8,7 +8,10 @@
  *     kernel/debug/slab/NAME/alloc_traces     spec 6.4; caches with stored users; and free_traces
  *     proc/slabinfo                           spec 9.1
  *     proc/allocinfo                          allocation profiling
+ *     proc/memory                             resident memory by kind
+ *     proc/numastat                           what each node has, and where pages were found
  *     proc/sys/vm/mem_profiling               0 or 1: whether it is on
+ *     groups/NUMBER-NAME/usage                accounting groups; limit, peak, events and so on
  *
  * Everything comes from one snapshot, which is made anew when a request comes
  * and it is no longer fresh.
@@ -108,6 +111,7 @@ enum fs_store {
 	FS_STORE_ZERO,	   /* '0' */
 	FS_STORE_SHRINK,   /* '1' */
 	FS_STORE_VALIDATE, /* '1', on debug caches */
+	FS_STORE_DEFRAG,   /* microseconds, where objects move */
 };
 
 struct fs_attribute {
@@ -153,8 +157,20 @@ int fs_store_send(struct fs *fs, const struct fs_request *request);
 
 /* The whole of it. 0 or -errno. */
 int fs_slabinfo(FILE *out, const struct snapshot *s);
+/* A line for each number of nodes, its name first; nothing with one node. Returns 0. */
+int fs_numastat(FILE *out, const struct snapshot *s);
 /* Has a cache queues, so that limits can be written? */
 bool fs_slabinfo_tunable(const struct snapshot *s);
+
+/* ---- fs_groups.c: accounting groups ---------------------------------------------------------- */
+
+/* File number i of each group; NULL behind the last. */
+const char *fs_group_file(unsigned int i);
+/* 0; -ENOENT: there is no such group any more; -errno. */
+int fs_group_content(FILE *out, const struct fs *fs, unsigned int id, unsigned int file);
+/* Calls visit for each, with the name of its folder; one that returns true ends it. */
+void fs_groups_each(const struct fs *fs,
+		    bool (*visit)(const char *name, unsigned int id, void *arg), void *arg);
 
 /* ---- fs_tree.c: paths ------------------------------------------------------------------------ */
 
@@ -167,7 +183,11 @@ enum fs_kind {
 	FS_TRACES,
 	FS_SLABINFO,
 	FS_ALLOCINFO,
-	FS_PROFILING
+	FS_MEMORY,
+	FS_NUMASTAT,
+	FS_PROFILING,
+	FS_GROUP,
+	FS_GROUP_FILE
 };
 
 struct fs_node {
@@ -176,7 +196,9 @@ struct fs_node {
 	unsigned int cache;
 	const struct fs_attribute *attribute;
 	enum track_item item;
-	bool debug; /* FS_CACHE: below kernel/debug */
+	bool debug;	    /* FS_CACHE: below kernel/debug */
+	unsigned int group; /* its number */
+	unsigned int file;  /* FS_GROUP_FILE: as for fs_group_file() */
 };
 
 /* Of the present snapshot; path begins with '/'. FS_NOTHING: no such file. */

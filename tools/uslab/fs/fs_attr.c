@@ -63,6 +63,18 @@ static int show_defrag_ratio(FILE *out, struct fs *fs, unsigned int cache,
 	return 0;
 }
 
+/* "SLABS BYTES MOVED REFUSED"; nothing where objects do not move. */
+static int show_defrag(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a)
+{
+	const struct snapshot_cache *c = cache_at(fs, cache);
+
+	(void)a;
+	if (c->movable)
+		fprintf(out, "%lu %lu %lu %lu\n", c->defrag_slabs, c->defrag_bytes, c->defrag_moved,
+			c->defrag_refused);
+	return 0;
+}
+
 /* What can only be written reads as nothing. */
 static int show_nothing(FILE *out, struct fs *fs, unsigned int cache, const struct fs_attribute *a)
 {
@@ -280,6 +292,9 @@ static const struct fs_attribute attributes[] = {
 	  .show = show_flag,
 	  .value = SLAB_SKIP_KFENCE,
 	  .store = FS_STORE_BIT },
+	{ .name = "limit", .show = show_ulong, .value = AT(limit), .store = FS_STORE_NUMBER },
+	UINT("defrag_used_ratio", defrag_used_ratio, FS_STORE_PERCENT),
+	OWN("defrag", show_defrag, FS_STORE_DEFRAG),
 	OWN("shrink", show_nothing, FS_STORE_SHRINK),
 	OWN("validate", show_nothing, FS_STORE_VALIDATE),
 #define CACHE_STAT(item, key, help) \

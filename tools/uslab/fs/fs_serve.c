@@ -119,7 +119,7 @@ static int op_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
 	(void)offset, (void)info, (void)flags;
 	if (ret)
 		return ret;
-	if (node.kind != FS_FOLDER && node.kind != FS_CACHE)
+	if (node.kind != FS_FOLDER && node.kind != FS_CACHE && node.kind != FS_GROUP)
 		return -ENOTDIR;
 	fill(buf, ".", NULL, 0, 0);
 	fill(buf, "..", NULL, 0, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/fs/fs_slabinfo.c - /proc/slabinfo of a process, version 2.1 (spec 9.1)
+ * uslab/fs/fs_slabinfo.c - /proc/slabinfo of a process, version 2.1 (spec 9.1), and numastat
  *
  * Flow:       called by fs_tree.c; calls inspect/slabinfo.c and info/info_rows.c. In: a snapshot;
  *             out: text.
@@ -55,4 +55,18 @@ bool fs_slabinfo_tunable(const struct snapshot *s)
 		if (s->cache[i].id && s->work[i].queues)
 			return true;
 	return false;
+}
+
+/* As the kernel's files of nodes are called, and numastat(8) prints them. */
+int fs_numastat(FILE *out, const struct snapshot *s)
+{
+	if (s->totals.nodes < 2)
+		return 0;
+#define NODE_FIELD(member, key, help)                               \
+	fputs(key, out);                                            \
+	for (unsigned int node = 0; node < s->totals.nodes; node++) \
+		fprintf(out, " %lu", s->node[node].member);         \
+	fputc('\n', out);
+#include "inspect/fields.def"
+	return 0;
 }

@@ -104,6 +104,18 @@ static int set_command(struct fs_request *request, enum control_command command,
 	return right ? 0 : -EINVAL;
 }
 
+/* One step of so long; 0: until it is done. Each is a sweep of its own: the round goes on. */
+static int set_defrag(const char *text, size_t size, struct fs_request *request)
+{
+	unsigned long value;
+	int ret = parse_number(text, size, UINT_MAX, &value);
+
+	request->command = CONTROL_DEFRAG;
+	request->value = ret ? 0 : value;
+	command_new_sweep(request->argument);
+	return ret;
+}
+
 int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c, const char *text,
 		   size_t size, struct fs_request *request)
 {
@@ -140,6 +152,8 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 		return set_command(request, CONTROL_SHRINK, first == '1');
 	case FS_STORE_VALIDATE:
 		return set_command(request, CONTROL_VALIDATE, first == '1' && is_debug);
+	case FS_STORE_DEFRAG:
+		return c->movable ? set_defrag(text, size, request) : -EOPNOTSUPP;
 	case FS_READ_ONLY:
 		break;
 	}

@@ -3,8 +3,8 @@
  * uslab/fs/fs_tree.c - paths of the tree: what is there, what is in it
  *
  * Flow:       called by fs_serve.c and fs_copy.c; calls fs_names.c, fs_attr.c, fs_store.c,
- *             fs_slabinfo.c, fs_snapshot.c, info/allocinfo.c and info/traces.c. In: a path; out:
- *             struct fs_node, and what is in that file.
+ *             fs_slabinfo.c, fs_groups.c, fs_snapshot.c, info/allocinfo.c, info/traces.c and
+ *             info/memory_text.c. In: a path; out: struct fs_node, and what is in that file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "fs/fs.h"
 #include "info/allocinfo.h"
+#include "info/memory_text.h"
 #include "util.h"
 
 /* The folders that are always there. */
@@ -25,6 +26,7 @@ enum level {
 	LEVEL_PROC,
 	LEVEL_SYS,
 	LEVEL_VM,
+	LEVEL_GROUPS,
 };
 
 static const struct {
@@ -39,6 +41,7 @@ static const struct {
 	[LEVEL_PROC] = { LEVEL_TOP, "proc" },
 	[LEVEL_SYS] = { LEVEL_PROC, "sys" },
 	[LEVEL_VM] = { LEVEL_SYS, "vm" },
+	[LEVEL_GROUPS] = { LEVEL_TOP, "groups" },
 };
 
 #define NR_LEVELS (sizeof(levels) / sizeof(levels[0]))
@@ -54,8 +57,8 @@ static const struct {
 	const char *name;
 	enum fs_kind kind;
 } single_files[] = {
-	{ LEVEL_PROC, "slabinfo", FS_SLABINFO },
-	{ LEVEL_PROC, "allocinfo", FS_ALLOCINFO },
+	{ LEVEL_PROC, "slabinfo", FS_SLABINFO },     { LEVEL_PROC, "allocinfo", FS_ALLOCINFO },
+	{ LEVEL_PROC, "memory", FS_MEMORY },	     { LEVEL_PROC, "numastat", FS_NUMASTAT },
 	{ LEVEL_VM, "mem_profiling", FS_PROFILING },
 };
 
@@ -113,10 +116,45 @@ static struct fs_node find_file(const struct fs_node *folder, const char *name)
 	return node;
 }
 
+struct group_search {
+	const char *name;
+	struct fs_node found;
+};
+
+static bool is_that_group(const char *name, unsigned int id, void *arg)
+{
+	struct group_search *search = arg;
+
+	if (strcmp(name, search->name))
+		return false;
+	search->found = (struct fs_node){ .kind = FS_GROUP, .group = id };
+	return true;
+}
+
+static struct fs_node find_group(const struct fs *fs, const char *name)
+{
+	struct group_search search = { .name = name, .found = { .kind = FS_NOTHING } };
+
+	fs_groups_each(fs, is_that_group, &search);
+	return search.found;
+}
+
+static struct fs_node find_group_file(const struct fs_node *folder, const char *name)
+{
+	for (unsigned int i = 0; fs_group_file(i); i++)
+		if (!strcmp(fs_group_file(i), name))
+			return (struct fs_node){ .kind = FS_GROUP_FILE,
+						 .group = folder->group,
+						 .file = i };
+	return (struct fs_node){ .kind = FS_NOTHING };
+}
+
 static struct fs_node find_in(const struct fs *fs, const struct fs_node *parent, const char *name)
 {
 	if (parent->kind == FS_CACHE)
 		return find_file(parent, name);
+	if (parent->kind == FS_GROUP)
+		return find_group_file(parent, name);
 	if (parent->kind != FS_FOLDER)
 		return (struct fs_node){ .kind = FS_NOTHING };
 	switch (parent->level) {
@@ -124,6 +162,8 @@ static struct fs_node find_in(const struct fs *fs, const struct fs_node *parent,
 		return find_cache(fs, name, false);
 	case LEVEL_DEBUG_SLAB:
 		return find_cache(fs, name, true);
+	case LEVEL_GROUPS:
+		return find_group(fs, name);
 	default:
 		return find_level(parent->level, name);
 	}
@@ -163,6 +203,7 @@ void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *
 		break;
 	case FS_FOLDER:
 	case FS_CACHE:
+	case FS_GROUP:
 		st->st_mode = S_IFDIR | 0755;
 		st->st_nlink = 2;
 		break;
@@ -178,7 +219,13 @@ void fs_tree_stat(const struct fs *fs, const struct fs_node *node, struct stat *
 		st->st_mode = S_IFREG | 0400;
 		break;
 	case FS_ALLOCINFO:
+	case FS_MEMORY:
+	case FS_NUMASTAT:
 		st->st_mode = S_IFREG | 0400;
+		break;
+	case FS_GROUP_FILE:
+		st->st_mode = S_IFREG | 0444;
+		st->st_size = FS_FILE_SIZE;
 		break;
 	case FS_PROFILING:
 		st->st_mode = S_IFREG | (fs->read_only ? 0444 : 0644);
@@ -268,6 +315,24 @@ static void list_levels(const struct listing *l, unsigned int parent)
 	}
 }
 
+static bool list_group(const char *name, unsigned int id, void *arg)
+{
+	const struct listing *l = arg;
+	struct fs_node node = { .kind = FS_GROUP, .group = id };
+
+	return l->visit(name, &node, l->arg);
+}
+
+static void list_group_files(const struct listing *l, const struct fs_node *folder)
+{
+	for (unsigned int i = 0; fs_group_file(i); i++) {
+		struct fs_node node = find_group_file(folder, fs_group_file(i));
+
+		if (l->visit(fs_group_file(i), &node, l->arg))
+			return;
+	}
+}
+
 void fs_tree_list(struct fs *fs, const struct fs_node *node,
 		  bool (*visit)(const char *name, const struct fs_node *node, void *arg), void *arg)
 {
@@ -275,6 +340,10 @@ void fs_tree_list(struct fs *fs, const struct fs_node *node,
 
 	if (node->kind == FS_CACHE)
 		list_files(&l, node);
+	else if (node->kind == FS_GROUP)
+		list_group_files(&l, node);
+	else if (node->level == LEVEL_GROUPS)
+		fs_groups_each(fs, list_group, (void *)&l);
 	else if (node->level == LEVEL_SLAB || node->level == LEVEL_DEBUG_SLAB)
 		list_caches(&l, node->level == LEVEL_DEBUG_SLAB);
 	else
@@ -298,6 +367,19 @@ static int profiling_text(FILE *out, struct snapshot *s)
 	return 0;
 }
 
+/* In KiB, all kinds. */
+static int memory_file(FILE *out, struct fs *fs)
+{
+	const struct memory_text_options options = { .empty = true };
+	struct resident *r = malloc(sizeof(*r));
+	int ret = r ? resident_take(r, &fs->source, fs->s) : -ENOMEM;
+
+	if (!ret)
+		memory_text(out, r, &options);
+	free(r);
+	return ret;
+}
+
 static int make_content(struct fs *fs, const struct fs_node *node, FILE *out)
 {
 	const struct traces_options traces = { .item = node->item, .max_size = FS_FILE_MAX };
@@ -308,10 +390,16 @@ static int make_content(struct fs *fs, const struct fs_node *node, FILE *out)
 		return node->attribute->show(out, fs, node->cache, node->attribute);
 	case FS_SLABINFO:
 		return fs_slabinfo(out, fs->s);
+	case FS_NUMASTAT:
+		return fs_numastat(out, fs->s);
 	case FS_ALLOCINFO:
 		return allocinfo_file(out, fs->s);
+	case FS_MEMORY:
+		return memory_file(out, fs);
 	case FS_PROFILING:
 		return profiling_text(out, fs->s);
+	case FS_GROUP_FILE:
+		return fs_group_content(out, fs, node->group, node->file);
 	case FS_TRACES:
 		resolve = fs_resolve(fs);
 		return resolve ? traces_text(out, fs->s, node->cache, resolve, &traces) : -ENOMEM;
@@ -347,7 +435,8 @@ int fs_tree_content(struct fs *fs, const struct fs_node *node, char **text, size
 	if (ret) {
 		free(*text);
 		*text = NULL;
-	} else if (node->kind != FS_SLABINFO && node->kind != FS_ALLOCINFO) {
+	} else if (node->kind != FS_SLABINFO && node->kind != FS_ALLOCINFO &&
+		   node->kind != FS_NUMASTAT) {
 		*size = cut(*text, *size);
 	}
 	return ret == -ESRCH || ret == -EFAULT ? -EIO : ret;

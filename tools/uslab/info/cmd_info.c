@@ -5,7 +5,7 @@
  * Flow:       called by main.c; calls info_options.c, then, for each process, core or tree,
  *             process/source.c and info_rows.c, then the file that prints the mode: info_print.c,
  *             info_totals.c, info_numa.c, info_report.c, info_address.c, info_json.c,
- *             info_metrics.c, info_allocinfo.c or info_change.c.
+ *             info_metrics.c, info_memory.c, info_allocinfo.c, info_groups.c or info_change.c.
  *
  * Once, or again and again with --interval: snapshots of all of them, then what the mode prints.
  *
@@ -68,6 +68,9 @@ static int show_each(const struct info *info, struct info_subject *subject)
 		else
 			status = info_print_report(subject, row);
 	}
+	/* no kernel tells them in its tree */
+	if (info->mode == INFO_NUMA && subject->source.options.kind != SOURCE_TREE)
+		info_print_machine_nodes(subject->s);
 	return status;
 }
 
@@ -78,8 +81,12 @@ static int show_subject(const struct info *info, struct info_subject *subject)
 		return info_print_address(subject, info->address);
 	case INFO_ALLOCINFO:
 		return info_print_allocinfo(info, subject);
+	case INFO_GROUPS:
+		return info_print_groups(info, subject);
 	case INFO_ALIASES:
 		return list_aliases(info, subject->s);
+	case INFO_MEMORY:
+		return info_print_memory(subject, &info->options);
 	case INFO_XTOTALS:
 		info_print_xtotals(subject, &info->options);
 		return EXIT_OK;
@@ -108,6 +115,7 @@ static void close_subject(struct info_subject *subject)
 		resolve_close(subject->resolve);
 	free(subject->s);
 	free(subject->rows);
+	free(subject->resident);
 	memset(subject, 0, sizeof(*subject));
 }
 
@@ -124,6 +132,22 @@ static int open_subject(struct info_subject *subject, const struct source_option
 	return status;
 }
 
+/* Does what is shown have resident memory in it? */
+static bool shows_memory(const struct info *info, const struct info_subject *subject)
+{
+	switch (info->mode) {
+	case INFO_MEMORY:
+	case INFO_JSON:
+	case INFO_OPENMETRICS:
+	case INFO_REPORT:
+		return true;
+	case INFO_LIST: /* a report, where that is all */
+		return subject->nr_rows <= 1;
+	default:
+		return false;
+	}
+}
+
 static int snapshot_subject(const struct info *info, struct info_subject *subject)
 {
 	struct info_options options = info->options;
@@ -135,7 +159,7 @@ static int snapshot_subject(const struct info *info, struct info_subject *subjec
 	if (info->mode == INFO_NUMA && subject->s->totals.nodes < 2)
 		options.with_empty = true;
 	subject->nr_rows = info_rows(subject->s, &options, subject->rows);
-	return EXIT_OK;
+	return shows_memory(info, subject) ? info_take_memory(subject) : EXIT_OK;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */

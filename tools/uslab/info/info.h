@@ -15,6 +15,7 @@
 #include "options.h"
 #include "inspect/snapshot.h"
 #include "symbols/resolve.h"
+#include "process/resident.h"
 #include "process/source.h"
 
 #define INFO_COMMAND "info"
@@ -32,9 +33,11 @@ enum info_order {
 enum info_mode {
 	INFO_ADDRESS,
 	INFO_ALLOCINFO, /* with INFO_JSON: as JSON */
+	INFO_GROUPS,	/* likewise */
 	INFO_JSON,
 	INFO_OPENMETRICS,
 	INFO_ALIASES,
+	INFO_MEMORY,
 	INFO_XTOTALS,
 	INFO_TOTALS,
 	INFO_NUMA,
@@ -97,6 +100,8 @@ struct info_subject {
 	struct resolve *resolve; /* see info_resolve() */
 	struct info_row *rows;	 /* as the options select and sort them */
 	unsigned int nr_rows;
+	struct resident *resident; /* see info_take_memory(); NULL: nobody asks */
+	int memory_error;	   /* why there is nothing in it, or 0 */
 };
 
 /* ---- info_options.c, info_help.c ---- */
@@ -111,6 +116,7 @@ enum {
 	OPTION_FIELDS,
 	OPTION_ADDRESS,
 	OPTION_ALLOCINFO,
+	OPTION_GROUPS,
 	OPTION_OPENMETRICS,
 	OPTION_INTERVAL,
 };
@@ -170,7 +176,9 @@ void info_print_totals(const struct info_subject *subject, const struct info_opt
 /* The subject's rows are others afterwards. */
 void info_print_xtotals(struct info_subject *subject, const struct info_options *options);
 
-/* info_numa.c: a line of the table of -n; first: with its heading */
+/* info_numa.c: what each node has of all caches together; nothing with one node */
+void info_print_machine_nodes(const struct snapshot *s);
+/* a line of the table of -n; first: with its heading */
 void info_print_numa(const struct snapshot *s, const struct info_row *row, bool first);
 /* The same as lines of a report. */
 void info_print_nodes(const struct snapshot *s, const struct info_row *row);
@@ -189,12 +197,33 @@ int info_print_address(struct info_subject *subject, uint64_t address);
 /* info_allocinfo.c: EXIT_OK or EXIT_FAILED after a message */
 int info_print_allocinfo(const struct info *info, struct info_subject *subject);
 
+/*
+ * info_memory.c: after a snapshot, for subject->resident. EXIT_OK, also where it is not known; or
+ * EXIT_FAILED after a message.
+ */
+int info_take_memory(struct info_subject *subject);
+/* Of that cache; NULL: not known, or no cache. */
+const struct memory_cache *info_memory_of(const struct info_subject *subject,
+					  const struct snapshot_cache *c);
+/* EXIT_OK, or EXIT_FAILED after a message */
+int info_print_memory(const struct info_subject *subject, const struct info_options *options);
+/* A block of the report of one cache; nothing where it is not known. */
+void info_print_cache_memory(const struct info_subject *subject, const struct snapshot_cache *c);
+
+/* info_groups.c: likewise; as metrics, of all that have some */
+int info_print_groups(const struct info *info, struct info_subject *subject);
+void info_print_group_metrics(const struct info_subject *subjects, unsigned int count);
+
 /* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: left out */
 int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,
 		    const char *time);
 
 /* info_metrics.c */
 void info_print_metrics(const struct info_subject *subjects, unsigned int count);
+/* Parts of it: what a metric is; which process, core or tree; key="text". */
+void info_print_family(const char *name, const char *kind, const char *unit, const char *help);
+void info_print_source(const struct info_subject *subject);
+void info_print_label(const char *key, const char *text);
 /* Bytes that uslab has: slabs, whole pages, free pages that are resident, its own data. */
 unsigned long info_resident(const struct snapshot_totals *t);
 

@@ -45,10 +45,15 @@ const struct option_row info_option_rows[] = {
 	{ OPTION_ALLOCINFO, "allocinfo", NULL,
 	  "not caches, but what each call site has allocated and not freed; -z, -i, -N, REGEX and "
 	  "--json as for caches" },
+	{ OPTION_GROUPS, "groups", NULL,
+	  "not caches, but what is charged to each accounting group, those below another behind "
+	  "it; -N, REGEX and --json as for caches" },
 	{ OPTION_JSON, "json", NULL, "as JSON, empty caches included" },
 	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics for Prometheus" },
 	{ 'a', "aliases", NULL, "the names of merged caches; with -i by name" },
 	{ '1', "1ref", NULL, "with -a: those with one name too" },
+	{ 'm', "memory", NULL,
+	  "resident memory by kind, then of each cache; in KiB, or with -B in bytes" },
 	{ 'X', "Xtotals", NULL,
 	  "sums, then the largest caches, those with most loss, most partial slabs" },
 	{ 'T', "Totals", NULL, "sums" },

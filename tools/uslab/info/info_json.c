@@ -2,13 +2,15 @@
 /*
  * uslab/info/info_json.c - a snapshot as JSON; every key comes from inspect/fields.def
  *
- * Flow:       called by cmd_info.c and info_library.c; calls info_rows.c, json_values.c and json-c.
- *             In: snapshots; out: one document, or nothing.
+ * Flow:       called by cmd_info.c and info_library.c; calls info_rows.c, info_memory.c,
+ *             memory_text.c, json_values.c and json-c. In: snapshots; out: one document, or
+ *             nothing.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "info/info.h"
+#include "info/memory_text.h"
 #include "json_values.h"
 
 static struct json_object *new_bool(uint64_t value)
@@ -46,11 +48,13 @@ static struct json_object *flags_json(slab_flags_t flags, bool *failed)
 static bool is_in_tree(const char *key)
 {
 	static const char *const missing[] = {
-		"ctor_address", "cpu_partial_slabs", "capacity",	 "objects_held",
-		"objects_cpu",	"objects_depot",     "objects_shared",	 "objects_alien",
-		"depot_limit",	"depot_overflows",   "depot_underflows", "depot_exchanges",
-		"debug_slabs",	"guarded",	     "tracked",		 "sampled",
-		"objects_lent",
+		"ctor_address",	 "cpu_partial_slabs", "capacity",	   "objects_held",
+		"objects_cpu",	 "objects_depot",     "objects_shared",	   "objects_alien",
+		"depot_limit",	 "depot_overflows",   "depot_underflows",  "depot_exchanges",
+		"debug_slabs",	 "guarded",	      "tracked",	   "sampled",
+		"objects_lent",	 "movable",	      "defrag_used_ratio", "defrag_slabs",
+		"defrag_bytes",	 "defrag_moved",      "defrag_refused",	   "limit",
+		"limit_refused",
 	};
 
 	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
@@ -96,6 +100,70 @@ static struct json_object *nodes_json(const struct snapshot_cache *c, bool *fail
 	return array;
 }
 
+static void add_bytes(struct json_object *to, const char *key, unsigned long bytes, bool *failed)
+{
+	json_add(to, key, json_object_new_uint64(bytes), failed);
+}
+
+/* Resident bytes of a cache, where they are known. */
+static void add_cache_memory(struct json_object *to, const struct memory_cache *m, bool *failed)
+{
+	struct json_object *object;
+
+	if (!m) {
+		json_add_null(to, "memory", failed);
+		return;
+	}
+	object = json_object_new_object();
+	add_bytes(object, "live", m->live, failed);
+	add_bytes(object, "padding", m->padding, failed);
+	add_bytes(object, "held_cpu", m->held_cpu, failed);
+	add_bytes(object, "held_node", m->held_node, failed);
+	add_bytes(object, "lent", m->lent, failed);
+	add_bytes(object, "free", m->free, failed);
+	add_bytes(object, "tails", m->tails, failed);
+	add_bytes(object, "estimated", m->estimated, failed);
+	json_add(to, "memory", object, failed);
+}
+
+/* Those of the process: kinds, and sums of them. */
+static void add_memory(struct json_object *to, const struct info_subject *subject, bool *failed)
+{
+	const struct resident *r = subject->resident;
+	struct json_object *object, *kinds;
+
+	if (!r || subject->memory_error) {
+		json_add_null(to, "memory", failed);
+		return;
+	}
+	object = json_object_new_object();
+	kinds = json_object_new_object();
+	for (enum memory_kind kind = 0; kind < NR_MEMORY_KINDS; kind++)
+		add_bytes(kinds, memory_key(kind), r->memory.kind[kind], failed);
+	json_add(object, "kinds", kinds, failed);
+	for (enum memory_sum sum = 0; sum < NR_MEMORY_SUMS; sum++)
+		json_add(object, memory_sum_key(sum), json_object_new_int64(memory_sum(r, sum)),
+			 failed);
+	json_add(to, "memory", object, failed);
+}
+
+/* Of the machine; none with one node. */
+static struct json_object *machine_nodes_json(const struct snapshot *s, bool *failed)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (unsigned int i = 0; s->totals.nodes > 1 && i < s->totals.nodes; i++) {
+		struct json_object *object = json_object_new_object();
+
+		json_add(object, "node", json_object_new_uint64(i), failed);
+#define NODE_FIELD(member, key, help) \
+	json_add(object, key, json_object_new_uint64(s->node[i].member), failed);
+#include "inspect/fields.def"
+		json_append(array, object, failed);
+	}
+	return array;
+}
+
 static struct json_object *cache_json(const struct info_subject *subject,
 				      const struct snapshot_cache *c, bool *failed)
 {
@@ -117,6 +185,7 @@ static struct json_object *cache_json(const struct info_subject *subject,
 	json_add(object, "aliases", aliases, failed);
 	json_add(object, "nodes", nodes_json(c, failed), failed);
 	json_add(object, "flags", flags_json(c->flags, failed), failed);
+	add_cache_memory(object, info_memory_of(subject, c), failed);
 	if (c->no_stats)
 		json_add_null(object, "stats", failed);
 	else
@@ -139,6 +208,8 @@ static void add_source(struct json_object *top, const struct info_subject *subje
 	json_add(top, "program", json_object_new_string(source->target.program), failed);
 	json_add(top, "object", json_object_new_string(source->root->object), failed);
 	json_add(top, "uslab", totals_json(&subject->s->totals, failed), failed);
+	add_memory(top, subject, failed);
+	json_add(top, "nodes", machine_nodes_json(subject->s, failed), failed);
 }
 
 static struct json_object *subject_json(const struct info_subject *subject, const char *time,

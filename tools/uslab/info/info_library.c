@@ -3,8 +3,8 @@
  * uslab/info/info_library.c - libuslab_inspect: `uslab info --json` as a function
  *
  * Data:       none: all of it belongs to the call, so that threads need no lock.
- * Flow:       called by programs; calls process/source.c, info_rows.c and info_json.c, and util.c,
- *             which collects messages meanwhile. In: whose caches; out: texts.
+ * Flow:       called by programs; calls process/source.c, info_rows.c, info_memory.c, info_json.c,
+ *             and util.c, which collects messages meanwhile. In: whose caches; out: texts.
  *
  * Why:        docs/adr/0053.
  */
@@ -47,6 +47,9 @@ static int print_snapshot(FILE *out, struct info_subject *subject)
 	if (status != EXIT_OK)
 		return status;
 	subject->nr_rows = info_rows(subject->s, &all, subject->rows);
+	status = info_take_memory(subject);
+	if (status != EXIT_OK)
+		return status;
 	return info_print_json(out, subject, 1, NULL) ? util_fail(INFO_COMMAND, "out of memory")
 						      : EXIT_OK;
 }
@@ -69,6 +72,7 @@ static int print_source(FILE *out, const struct uslab_inspect_source *source)
 	}
 	free(subject.s);
 	free(subject.rows);
+	free(subject.resident);
 	return status;
 }
 

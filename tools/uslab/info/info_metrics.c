@@ -2,8 +2,8 @@
 /*
  * uslab/info/info_metrics.c - snapshots as OpenMetrics text, which Prometheus reads as well
  *
- * Flow:       called by cmd_info.c, and for bytes that are resident by info_totals.c. In:
- *             snapshots; out: text on stdout.
+ * Flow:       called by cmd_info.c, for bytes that are resident by info_totals.c, and for parts of
+ *             a line by info_groups.c, which it calls. In: snapshots; out: text on stdout.
  *
  * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
  * Prometheus text wants x_total there. Counters have no type line here, only help: both read that,
@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "info/info.h"
+#include "info/memory_text.h"
 
 /* M(name, kind, unit, help, value): c is the cache. */
 #define CACHE_METRICS(M)                                                                     \
@@ -37,26 +38,31 @@
 	M("uslab_cache_debug_slabs", "gauge", "", "Slabs of checked objects.", c->debug_slabs)
 
 /* M(name, kind, unit, help, value): s is the snapshot, t its totals. */
-#define PROCESS_METRICS(M)                                                                       \
-	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                  \
-	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                      \
-	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",               \
-	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                        \
-	M("uslab_resident_bytes", "gauge", "bytes", "That, free pages and own data, in memory.", \
-	  info_resident(t))                                                                      \
-	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",      \
-	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                   \
-	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",    \
-	  t->arena_bytes + t->mapped_bytes)                                                      \
-	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data.", t->meta_bytes)  \
-	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",            \
-	  t->realtime_bytes)                                                                     \
-	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",        \
-	  t->realtime_locked)                                                                    \
-	M("uslab_realtime_exceeded_total", NULL, "", "Calls for which these were not enough.",   \
-	  t->realtime_exceeded)                                                                  \
-	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",          \
-	  t->reports)                                                                            \
+#define PROCESS_METRICS(M)                                                                        \
+	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                   \
+	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                       \
+	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",                \
+	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                         \
+	M("uslab_resident_bytes", "gauge", "bytes", "That, free pages and own data, in memory.",  \
+	  info_resident(t))                                                                       \
+	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",       \
+	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                    \
+	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",     \
+	  t->arena_bytes + t->mapped_bytes)                                                       \
+	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data.", t->meta_bytes)   \
+	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",             \
+	  t->realtime_bytes)                                                                      \
+	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",         \
+	  t->realtime_locked)                                                                     \
+	M("uslab_realtime_exceeded_total", NULL, "", "Calls for which these were not enough.",    \
+	  t->realtime_exceeded)                                                                   \
+	M("uslab_limit_bytes", "gauge", "bytes", "What the process may have; 0: any.", t->limit)  \
+	M("uslab_limit_refused_total", NULL, "", "Attempts to take more than that.",              \
+	  t->limit_refused)                                                                       \
+	M("uslab_shrinker_freed_total", NULL, "", "Objects that shrinkers of the program freed.", \
+	  t->shrinker_freed)                                                                      \
+	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",           \
+	  t->reports)                                                                             \
 	M("uslab_guard_bugs_total", NULL, "", "Errors that guard pages found.", t->guard_bugs)
 
 unsigned long info_resident(const struct snapshot_totals *t)
@@ -64,7 +70,7 @@ unsigned long info_resident(const struct snapshot_totals *t)
 	return t->slab_bytes + t->run_bytes + t->mapped_bytes + t->dirty_bytes + t->meta_bytes;
 }
 
-static void print_value(const char *key, const char *text)
+void info_print_label(const char *key, const char *text)
 {
 	printf("%s=\"", key);
 	for (; *text; text++) {
@@ -76,36 +82,36 @@ static void print_value(const char *key, const char *text)
 }
 
 /* Which process, core or tree; without the braces. */
-static void print_source(const struct info_subject *subject)
+void info_print_source(const struct info_subject *subject)
 {
 	const struct source *source = &subject->source;
 
 	switch (source->options.kind) {
 	case SOURCE_PROCESS:
 		printf("pid=\"%d\",", (int)source->target.pid);
-		print_value("program", source->target.program);
+		info_print_label("program", source->target.program);
 		break;
 	case SOURCE_CORE:
-		print_value("core", source->title);
+		info_print_label("core", source->title);
 		break;
 	case SOURCE_TREE:
-		print_value("tree", source->title);
+		info_print_label("tree", source->title);
 		break;
 	}
 }
 
 static void print_cache(const struct info_subject *subject, const struct info_row *row)
 {
-	print_source(subject);
+	info_print_source(subject);
 	putchar(',');
-	print_value("cache", row->name);
+	info_print_label("cache", row->name);
 	if (row->cache->engine[0]) {
 		putchar(',');
-		print_value("engine", row->cache->engine);
+		info_print_label("engine", row->cache->engine);
 	}
 }
 
-static void print_family(const char *name, const char *kind, const char *unit, const char *help)
+void info_print_family(const char *name, const char *kind, const char *unit, const char *help)
 {
 	if (kind)
 		printf("# TYPE %s %s\n", name, kind);
@@ -118,7 +124,7 @@ static void print_family(const char *name, const char *kind, const char *unit, c
 static void print_cache_metrics(const struct info_subject *subjects, unsigned int count)
 {
 #define METRIC(name, kind, unit, help, value)                                       \
-	print_family(name, kind, unit, help);                                       \
+	info_print_family(name, kind, unit, help);                                  \
 	for (unsigned int i = 0; i < count; i++)                                    \
 		for (unsigned int j = 0; j < subjects[i].nr_rows; j++) {            \
 			const struct snapshot_cache *c = subjects[i].rows[j].cache; \
@@ -145,7 +151,7 @@ static unsigned long object_bytes(const struct snapshot *s)
 static void print_process_metrics(const struct info_subject *subjects, unsigned int count)
 {
 #define METRIC(name, kind, unit, help, value)              \
-	print_family(name, kind, unit, help);              \
+	info_print_family(name, kind, unit, help);         \
 	for (unsigned int i = 0; i < count; i++) {         \
 		const struct snapshot *s = subjects[i].s;  \
 		const struct snapshot_totals *t;           \
@@ -154,11 +160,40 @@ static void print_process_metrics(const struct info_subject *subjects, unsigned 
 			continue;                          \
 		t = &s->totals;                            \
 		fputs(name "{", stdout);                   \
-		print_source(&subjects[i]);                \
+		info_print_source(&subjects[i]);           \
 		printf("} %lu\n", (unsigned long)(value)); \
 	}
 	PROCESS_METRICS(METRIC)
 #undef METRIC
+}
+
+/* For each process of which it is known. */
+static void print_memory_metrics(const struct info_subject *subjects, unsigned int count)
+{
+	info_print_family("uslab_memory_bytes", "gauge", "bytes",
+			  "Resident memory of uslab, by kind.");
+	for (unsigned int i = 0; i < count; i++) {
+		if (!subjects[i].open || !subjects[i].resident || subjects[i].memory_error)
+			continue;
+		for (enum memory_kind kind = 0; kind < NR_MEMORY_KINDS; kind++) {
+			fputs("uslab_memory_bytes{", stdout);
+			info_print_source(&subjects[i]);
+			printf(",kind=\"%s\"} %lu\n", memory_key(kind),
+			       subjects[i].resident->memory.kind[kind]);
+		}
+	}
+	info_print_family("uslab_memory_sum_bytes", "gauge", "bytes",
+			  "Of that and the whole process: sums, and what is of no kind.");
+	for (unsigned int i = 0; i < count; i++) {
+		if (!subjects[i].open || !subjects[i].resident || subjects[i].memory_error)
+			continue;
+		for (enum memory_sum sum = 0; sum < NR_MEMORY_SUMS; sum++) {
+			fputs("uslab_memory_sum_bytes{", stdout);
+			info_print_source(&subjects[i]);
+			printf(",sum=\"%s\"} %ld\n", memory_sum_key(sum),
+			       (long)memory_sum(subjects[i].resident, sum));
+		}
+	}
 }
 
 static void print_event(const struct info_subject *subject, const struct info_row *row,
@@ -174,7 +209,8 @@ static void print_event(const struct info_subject *subject, const struct info_ro
 /* Those that happened: most caches count nothing. */
 static void print_events(const struct info_subject *subjects, unsigned int count)
 {
-	print_family("uslab_cache_events_total", NULL, "", "Events counted with USLAB_CONF=stats.");
+	info_print_family("uslab_cache_events_total", NULL, "",
+			  "Events counted with USLAB_CONF=stats.");
 	for (unsigned int i = 0; i < count; i++)
 		for (unsigned int j = 0; j < subjects[i].nr_rows; j++) {
 			const struct info_row *row = &subjects[i].rows[j];
@@ -184,11 +220,39 @@ static void print_events(const struct info_subject *subjects, unsigned int count
 		}
 }
 
+static void print_node(const struct info_subject *subject, unsigned int node, unsigned long value)
+{
+	info_print_source(subject);
+	printf("node=\"%u\"} %lu\n", node, value);
+}
+
+/* Machines with one node have none. Names as those of the JSON, with the units that they say. */
+static void print_node_metrics(const struct info_subject *subjects, unsigned int count)
+{
+#define NODE_FIELD(member, key, help)                                         \
+	info_print_family("uslab_node_" key, "gauge", "", help);              \
+	for (unsigned int i = 0; i < count; i++) {                            \
+		const struct snapshot *s = subjects[i].s;                     \
+                                                                              \
+		if (!subjects[i].open || s->totals.nodes < 2)                 \
+			continue;                                             \
+		for (unsigned int node = 0; node < s->totals.nodes; node++) { \
+			fputs("uslab_node_" key "{", stdout);                 \
+			print_node(&subjects[i], node, s->node[node].member); \
+		}                                                             \
+	}
+#include "inspect/fields.def"
+}
+
 void info_print_metrics(const struct info_subject *subjects, unsigned int count)
 {
 	print_cache_metrics(subjects, count);
 	print_events(subjects, count);
-	if (count && subjects[0].source.options.kind != SOURCE_TREE)
+	if (count && subjects[0].source.options.kind != SOURCE_TREE) {
 		print_process_metrics(subjects, count);
+		print_memory_metrics(subjects, count);
+		print_node_metrics(subjects, count);
+		info_print_group_metrics(subjects, count);
+	}
 	puts("# EOF");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_numa.c - slabs by node (spec 8.8)
+ * uslab/info/info_numa.c - slabs by node (spec 8.8), and all that is counted of nodes
  *
  * Flow:       called by cmd_info.c and info_report.c; calls inspect/text.c. In: a row; out: its
  *             slabs by node, as text.
@@ -59,4 +59,21 @@ void info_print_nodes(const struct snapshot *s, const struct info_row *row)
 	print_heading(s, "NUMA nodes");
 	print_numbers(s, "All slabs", row->cache, false);
 	print_numbers(s, "Partial slabs", row->cache, true);
+}
+
+/* As numastat(8) has it: a line for each number, a column for each node. */
+void info_print_machine_nodes(const struct snapshot *s)
+{
+	if (s->totals.nodes < 2)
+		return;
+	printf("\n%-16s", "Node");
+	for (unsigned int node = 0; node < s->totals.nodes; node++)
+		printf(" %11u", node);
+	putchar('\n');
+#define NODE_FIELD(member, key, help)                               \
+	printf("%-16s", key);                                       \
+	for (unsigned int node = 0; node < s->totals.nodes; node++) \
+		printf(" %11lu", s->node[node].member);             \
+	putchar('\n');
+#include "inspect/fields.def"
 }

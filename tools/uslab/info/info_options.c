@@ -114,6 +114,7 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ 'i', &info->options.inverted },
 		{ 'l', &info->wanted[INFO_LIST] },
 		{ 'L', &orders->loss },
+		{ 'm', &info->wanted[INFO_MEMORY] },
 		{ 'n', &info->wanted[INFO_NUMA] },
 		{ 'o', &info->wanted[INFO_OPS] },
 		{ 'P', &orders->partial },
@@ -128,6 +129,7 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ 'z', &info->options.with_empty },
 		{ '1', &info->options.single_refs },
 		{ OPTION_ALLOCINFO, &info->wanted[INFO_ALLOCINFO] },
+		{ OPTION_GROUPS, &info->wanted[INFO_GROUPS] },
 		{ OPTION_JSON, &info->wanted[INFO_JSON] },
 		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
 	};
@@ -194,9 +196,13 @@ static int check_source(const struct info *info)
 		return util_usage_error(INFO_COMMAND, "--library is for processes and cores");
 	if (info->wanted[INFO_ADDRESS] && source->kind == SOURCE_TREE)
 		return util_usage_error(INFO_COMMAND, "--address is for processes and cores");
+	if (info->wanted[INFO_MEMORY] && source->kind == SOURCE_TREE)
+		return util_usage_error(INFO_COMMAND, "--memory is for processes and cores");
 	if (info->wanted[INFO_ALLOCINFO] && source->kind == SOURCE_TREE)
 		return util_usage_error(INFO_COMMAND, "--allocinfo is for processes and cores; "
 						      "the kernel's is in /proc/allocinfo");
+	if (info->wanted[INFO_GROUPS] && source->kind == SOURCE_TREE)
+		return util_usage_error(INFO_COMMAND, "--groups is for processes and cores");
 	return EXIT_OK;
 }
 
@@ -205,7 +211,8 @@ static int check_formats(const struct info *info)
 {
 	bool format = info->wanted[INFO_JSON] || info->wanted[INFO_OPENMETRICS];
 	bool other = info->wanted[INFO_OPENMETRICS] &&
-		     (info->wanted[INFO_JSON] || info->wanted[INFO_ALLOCINFO]);
+		     (info->wanted[INFO_JSON] || info->wanted[INFO_ALLOCINFO] ||
+		      info->wanted[INFO_GROUPS]);
 
 	for (int mode = INFO_ALIASES; mode < INFO_NR_MODES; mode++)
 		other |= mode != INFO_LIST && info->wanted[mode];
@@ -241,7 +248,7 @@ static void adapt_options(struct info *info, const struct orders *orders)
 					    : INFO_BY_NAME;
 	options->loss_column = orders->loss;
 	if (mode != INFO_LIST && mode != INFO_XTOTALS && mode != INFO_NUMA &&
-	    mode != INFO_ALLOCINFO)
+	    mode != INFO_ALLOCINFO && mode != INFO_MEMORY && mode != INFO_GROUPS)
 		options->with_empty = true;
 	options->only_caches = mode != INFO_LIST && mode != INFO_JSON;
 	if (options->activity_columns)

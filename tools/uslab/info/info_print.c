@@ -3,12 +3,14 @@
  * uslab/info/info_print.c - rows as the table of spec 8.3, aliases as in spec 8.7
  *
  * Flow:       called by cmd_info.c, info_options.c and info_totals.c; calls inspect/text.c for each
- *             column, and info_activity.c with -D. In: rows; out: lines on stdout.
+ *             column, info_activity.c with -D, and memory_text.c for names. In: rows; out: lines on
+ *             stdout.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "info/info.h"
+#include "info/memory_text.h"
 #include "inspect/text.h"
 
 static void print_table(const struct info_row *rows, unsigned int count,
@@ -51,12 +53,26 @@ void info_print_aliases(const struct info_alias *aliases, unsigned int count, bo
 		putchar('\n');
 }
 
+static void print_memory_fields(void)
+{
+	puts("memory, in bytes:");
+	for (enum memory_sum sum = 0; sum < NR_MEMORY_SUMS; sum++)
+		printf("  %-24s %s\n", memory_sum_key(sum), memory_sum_help(sum));
+	puts("memory, kinds (resident bytes):");
+	for (enum memory_kind kind = 0; kind < NR_MEMORY_KINDS; kind++)
+		printf("  %-24s %s\n", memory_key(kind), memory_help(kind));
+}
+
 void info_print_fields(void)
 {
 	puts("uslab:");
 #define TOTAL_TEXT(member, size, key, help) printf("  %-24s %s\n", key, help);
 #define TOTAL_FIELD(type, member, key, help) printf("  %-24s %s\n", key, help);
 #define TOTAL_ADDRESS(member, key, help) printf("  %-24s %s\n", key, help);
+#include "inspect/fields.def"
+	print_memory_fields();
+	puts("nodes, of machines with several:");
+#define NODE_FIELD(member, key, help) printf("  %-24s %s\n", key, help);
 #include "inspect/fields.def"
 	puts("caches:");
 #define CACHE_TEXT(member, size, key, help) printf("  %-24s %s\n", key, help);

@@ -4,8 +4,8 @@
  * 8.8)
  *
  * Flow:       called by cmd_info.c and info_address.c; calls inspect/text.c, info_activity.c,
- *             info_numa.c, and traces.c or process/tree.c for who allocated. In: one row; out:
- *             text.
+ *             info_memory.c, info_numa.c, and traces.c or process/tree.c for who allocated. In: one
+ *             row; out: text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +62,12 @@ static void print_sizes(const struct snapshot_cache *c)
 	       c->cpu_slabs, on_off(c, SLAB_STORE_USER), loss * c->objects);
 	printf("Align  : %7u  Objects: %7u   Tracing       : %s  Lpadd: %7lu\n", c->align,
 	       c->objs_per_slab, on_off(c, SLAB_TRACE), tail(c, slab) * c->slabs);
+}
+
+static void print_limit(const struct snapshot_cache *c)
+{
+	if (c->limit)
+		printf("\nLimit  : %7lu  Refused: %7lu\n", c->limit, c->limit_refused);
 }
 
 void info_print_ops(const struct info_subject *subject, const struct info_row *row)
@@ -159,10 +165,12 @@ int info_print_report(struct info_subject *subject, const struct info_row *row)
 	       c->refcount ? c->refcount - 1 : 0, c->order, c->objects);
 	print_notes(c);
 	print_sizes(c);
+	print_limit(c);
 	info_print_ops(subject, row);
 	status = info_print_tracking(subject, row);
 	if (status != EXIT_OK)
 		return status;
+	info_print_cache_memory(subject, c);
 	info_print_nodes(subject->s, row);
 	info_print_performance(c);
 	return EXIT_OK;

@@ -222,6 +222,16 @@ static void print_resident(const struct info_subject *subject, const struct info
 		       number(b, sizeof(b), t->free_bytes, options),
 		       number(c, sizeof(c), t->realtime_exceeded, options),
 		       t->realtime_locked < t->realtime_bytes ? "   (not locked)" : "");
+	if (t->limit)
+		printf("Limit      : %15s   Held     : %15s   Refused : %4s\n",
+		       number(a, sizeof(a), t->limit, options),
+		       number(b, sizeof(b), t->held_bytes, options),
+		       number(c, sizeof(c), t->limit_refused, options));
+	if (t->shrinkers || t->reclaims_cgroup || t->reclaims_psi)
+		printf("Shrinkers  : %15s   Freed    : %15s   Reclaims: %4s\n",
+		       number(a, sizeof(a), t->shrinkers, options),
+		       number(b, sizeof(b), t->shrinker_freed, options),
+		       number(c, sizeof(c), t->reclaims_cgroup + t->reclaims_psi, options));
 	if (t->reserve_served || t->reserve_failed)
 		printf("In handlers: %15s   In use   : %15s   Failed: %6s\n",
 		       number(a, sizeof(a), t->reserve_served, options),

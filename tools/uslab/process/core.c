@@ -2,9 +2,9 @@
 /*
  * uslab/process/core.c - uslab in a core file
  *
- * Flow:       called by source.c; calls core_map.c for the memory and symbol.c for uslab_root. In:
- *             the name of a core file; out: struct core, and a struct target by which target.c
- *             takes snapshots as of a process.
+ * Flow:       called by source.c and resident.c; calls core_map.c for the memory and symbol.c for
+ *             uslab_root. In: the name of a core file; out: struct core, and a struct target by
+ *             which target.c takes snapshots as of a process.
  *
  * uslab_root is found by its symbol in the files that were mapped, as in a running process. Where
  * these are gone, the data of mapped files, which the core has, is searched for its magic number.
@@ -21,6 +21,7 @@
 #include "process/core_map.h"
 #include "process/symbol.h"
 #include "util.h"
+#include "inspect/memory.h"
 
 #define ROOT_SYMBOL "uslab_root"
 #define MAX_SEARCHED (1ul << 30) /* bytes; a core may say that it has more */
@@ -223,6 +224,60 @@ uint64_t core_bytes(const struct core *core)
 		bytes += data_bytes(map->fd, (off_t)s->offset, (off_t)(s->offset + s->there));
 	}
 	return bytes;
+}
+
+/* Of one segment, as far as it lies between the two addresses. */
+static void segment_states(const struct core *core, const struct core_segment *s, uint64_t start,
+			   uint64_t end, uint8_t *state)
+{
+	uint64_t from = start > s->start ? start : s->start;
+	uint64_t to = end < s->start + s->there ? end : s->start + s->there;
+
+	while (from < to) {
+		off_t at = (off_t)(s->offset + (from - s->start));
+		off_t data = lseek(core->map->fd, at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(core->map->fd, data, SEEK_HOLE);
+		uint64_t first;
+
+		if (hole <= data)
+			return;
+		first = from + (uint64_t)(data - at);
+		from += (uint64_t)(hole - at);
+		for (; first < from && first < to; first += PAGE_SIZE)
+			state[(first - start) / PAGE_SIZE] = MEMORY_RESIDENT;
+	}
+}
+
+/* The first segment that ends behind an address. */
+static size_t find_segment(const struct core_map *map, uint64_t addr)
+{
+	size_t low = 0;
+	size_t high = map->nr_segments;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (map->segment[middle].end <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int core_states(void *ctx, uint64_t addr, size_t nr, uint8_t *state)
+{
+	const struct core *core = ctx;
+
+	memset(state, 0, nr);
+	for (size_t i = find_segment(core->map, addr); i < core->map->nr_segments; i++) {
+		const struct core_segment *s = &core->map->segment[i];
+
+		if (s->start >= addr + nr * PAGE_SIZE)
+			break;
+		segment_states(core, s, addr, addr + nr * PAGE_SIZE, state);
+	}
+	return 0;
 }
 
 void core_target(struct core *core, const char *command, struct target *t)

@@ -42,6 +42,12 @@ void core_close(struct core *core);
 uint64_t core_bytes(const struct core *core);
 
 /*
+ * For struct memory_pages, ctx is the struct core: MEMORY_RESIDENT: the page is in the file, and in
+ * none of its holes. 0.
+ */
+int core_states(void *ctx, uint64_t addr, size_t nr, uint8_t *state);
+
+/*
  * Makes *t a target that target_snapshot() reads the core by. It lives as long as the core;
  * target_close() may be called and frees nothing of the core.
  */

@@ -2,9 +2,10 @@
 /*
  * uslab/process/source.c - processes, cores and trees behind one function that makes a snapshot
  *
- * Flow:       called by info/, track/, fs/, top/cmd_top.c and command/cmd_debug.c; calls target.c
- *             for a process, core.c for a core and tree.c for a tree. In: the options that say
- *             whose caches; out: one struct snapshot, whichever it is.
+ * Flow:       called by info/, track/, fs/, top/cmd_top.c, command/cmd_debug.c,
+ *             command/cmd_defrag.c and bench/uslab-bench-mesh.c; calls target.c for a process,
+ *             core.c for a core and tree.c for a tree. In: the options that say whose caches; out:
+ *             one struct snapshot, whichever it is.
  */
 #define _GNU_SOURCE
 #include "process/source.h"

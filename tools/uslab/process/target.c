@@ -3,9 +3,9 @@
  * uslab/process/target.c - from a PID to the address of uslab_root
  *
  * Invariants: an address is a root only if the magic number was read there.
- * Flow:       called by source.c, cmd_debug.c and command_messages.c; calls mapped_file.c,
- *             symbol.c, remote.c and inspect/snapshot.c. In: a PID; out: struct target with the
- *             addresses of uslab_root, and snapshots of one of them.
+ * Flow:       called by source.c, cmd_debug.c, command/cmd_defrag.c and command_messages.c; calls
+ *             mapped_file.c, symbol.c, remote.c and inspect/snapshot.c. In: a PID; out: struct
+ *             target with the addresses of uslab_root, and snapshots of one of them.
  *
  * /proc/PID/maps names the files; each is opened as the process has it (mapped_file.h), and where
  * that is not permitted its dynamic symbols are read from memory. A result is used only if the

@@ -31,7 +31,7 @@ enum top_column {
 	TOP_FLAGS,
 	TOP_COLUMNS
 };
-enum top_view { TOP_LIST, TOP_DETAIL, TOP_SITES, TOP_HELP };
+enum top_view { TOP_LIST, TOP_DETAIL, TOP_SITES, TOP_MEMORY, TOP_NODES, TOP_GROUPS, TOP_HELP };
 
 /* What a cache held, sample by sample. */
 struct top_history {
@@ -146,5 +146,16 @@ bool top_key(struct top *top, int key);
  * is called once for each.
  */
 unsigned int top_sites(struct top *top, void (*line)(const char *text, void *arg), void *arg);
+
+/* ---- top_memory.c ---- */
+
+/* The same of the process's resident memory by kind. */
+void top_memory(struct top *top, void (*line)(const char *text, void *arg), void *arg);
+
+/* ---- top_groups.c ---- */
+
+/* The accounting groups of the process as lines, the largest first; as top_sites(). */
+unsigned int top_groups(struct top *top, void (*line)(const char *text, void *arg), void *arg);
+extern const char top_groups_title[];
 
 #endif /* TOOLS_TOP_H */

@@ -19,7 +19,8 @@
 #include "command/debug_flags.h"
 #include "top/top.h"
 
-#define WAIT_MS 2000 /* for the process to carry out a command */
+#define WAIT_MS 2000	 /* for the process to carry out a command */
+#define DEFRAG_US 200000 /* of one step */
 
 static void say(struct top *top, const char *text)
 {
@@ -37,6 +38,8 @@ static const char *error_text(int error)
 		{ -ETIMEDOUT, "the program did not take it; start it with USLAB_CONF=control=100" },
 		{ -ESRCH, "the process has ended" },
 		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
+		{ -EOPNOTSUPP,
+		  "start the program with USLAB_CONF=defrag=..., see uslab-defrag(1)" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
 	};
 
@@ -70,6 +73,7 @@ static void perform(struct top *top, const struct snapshot_cache *c, const char 
 		.command = command,
 		.pattern = c->name,
 		.argument = argument,
+		.value = command == CONTROL_DEFRAG ? DEFRAG_US : 0,
 		.wait_ms = WAIT_MS,
 	};
 	struct control reply;
@@ -84,6 +88,9 @@ static void perform(struct top *top, const struct snapshot_cache *c, const char 
 	else if (command == CONTROL_VALIDATE)
 		snprintf(top->message, sizeof(top->message), "validated %lu slabs of %.64s",
 			 (unsigned long)reply.value, c->name);
+	else if (command == CONTROL_DEFRAG)
+		snprintf(top->message, sizeof(top->message), "%s %.64s: %lu KiB given back%s", what,
+			 c->name, (unsigned long)reply.value / 1024, reply.more ? ", m: more" : "");
 	else
 		snprintf(top->message, sizeof(top->message), "%s %.64s: done", what, c->name);
 }
@@ -106,17 +113,33 @@ static void toggle_tracking(struct top *top, const struct snapshot_cache *c)
 	perform(top, c, on ? "stop tracking" : "track", CONTROL_DEBUG, on ? "-U" : "+U");
 }
 
+/* One step: the key may be pressed again. */
+static void defrag(struct top *top, const struct snapshot_cache *c)
+{
+	char sweep[CONTROL_TEXT];
+
+	if (!c->movable) {
+		snprintf(top->message, sizeof(top->message), "objects of %.64s do not move",
+			 c->name);
+		return;
+	}
+	command_new_sweep(sweep);
+	perform(top, c, "defragment", CONTROL_DEFRAG, sweep);
+}
+
 static bool act(struct top *top, int key)
 {
 	const struct snapshot_cache *c;
 
-	if (key != 'd' && key != 't' && key != 's' && key != 'v')
+	if (key != 'd' && key != 't' && key != 's' && key != 'v' && key != 'm')
 		return false;
 	c = choose(top);
 	if (c && key == 'd')
 		ask_debug(top, c);
 	else if (c && key == 't')
 		toggle_tracking(top, c);
+	else if (c && key == 'm')
+		defrag(top, c);
 	else if (c && key == 's')
 		perform(top, c, "shrink", CONTROL_SHRINK, NULL);
 	else if (c)
@@ -198,6 +221,15 @@ static bool view_key(struct top *top, int key)
 		return true;
 	case 'c':
 		go(top, TOP_SITES);
+		return true;
+	case 'M':
+		go(top, TOP_MEMORY);
+		return true;
+	case 'N':
+		go(top, TOP_NODES);
+		return true;
+	case 'G':
+		go(top, TOP_GROUPS);
 		return true;
 	case 'h':
 	case '?':

@@ -3,8 +3,8 @@
  * uslab/top/top_screen.c - the screen of `uslab top`, with ncurses
  *
  * Data:       screen: that of ncurses, NULL while there is none.
- * Flow:       called by cmd_top.c and top_keys.c; calls top_columns.c, top_rows.c, top_sites.c and
- *             ncurses. In: struct top; out: the terminal; keys.
+ * Flow:       called by cmd_top.c and top_keys.c; calls top_columns.c, top_rows.c, top_sites.c,
+ *             top_memory.c, top_groups.c and ncurses. In: struct top; out: the terminal; keys.
  *
  * Two lines of summary, a headline, rows, and a last line for messages or keys. Everything is drawn
  * anew each time; ncurses sends what differs. It also handles the new size of a terminal: the next
@@ -191,6 +191,50 @@ static void draw_sites(struct top *top)
 	end_lines(&lines);
 }
 
+static void draw_memory(struct top *top)
+{
+	struct lines lines = { .top = top };
+
+	put(2, "Resident memory of the process", A_BOLD);
+	top_memory(top, scrolled_line, &lines);
+	end_lines(&lines);
+}
+
+/* A line for each node, as far as they fit; `uslab info -n` has all that is counted. */
+static void draw_nodes(struct top *top)
+{
+	const struct snapshot *s = top->snapshot;
+	struct lines lines = { .top = top };
+	char text[160];
+
+	put(2,
+	    "node    slabs  objects     free    pages       hit      miss   foreign     local"
+	    "    other   remote",
+	    A_BOLD);
+	for (unsigned int i = 0; i < s->totals.nodes; i++) {
+		const struct snapshot_machine_node *n = &s->node[i];
+
+		snprintf(text, sizeof(text),
+			 "%4u %8lu %8lu %8lu %8lu %9lu %9lu %9lu %9lu %8lu %8lu", i, n->slabs,
+			 n->objects, n->free_objects, n->free_bytes >> PAGE_SHIFT, n->numa_hit,
+			 n->numa_miss, n->numa_foreign, n->local_node, n->other_node,
+			 n->remote_frees);
+		scrolled_line(text, &lines);
+	}
+	if (s->totals.nodes < 2)
+		scrolled_line("this machine has one node: nothing is counted", &lines);
+	end_lines(&lines);
+}
+
+static void draw_groups(struct top *top)
+{
+	struct lines lines = { .top = top };
+
+	put(2, top_groups_title, A_BOLD);
+	top_groups(top, scrolled_line, &lines);
+	end_lines(&lines);
+}
+
 static void draw_help(struct top *top)
 {
 	static const char *const help[] = {
@@ -198,12 +242,15 @@ static void draw_help(struct top *top)
 		"arrows, PageUp, PageDown, Home, End, j, k   move",
 		"Enter       all that is known of the cache;  Esc goes back",
 		"c           call sites of its objects, where users are tracked (U)",
+		"M           resident memory of the process, by kind",
+		"N           what each node has: slabs, objects, free ones, free pages; numastat",
+		"G           accounting groups, what is charged to each, and their limits",
 		"/           show names with this part only;  z shows empty caches too",
 		"",
 		"Done to the process, for the cache under the cursor:",
 		"d           set its debug flags: F Z P U T A, - for none",
 		"t           track users (U) from now on, or not any more",
-		"s           shrink;  v validates",
+		"s           shrink;  v validates;  m defragments, where objects move",
 		"",
 		"p           pause;  + and - change how often it updates",
 		"q           quit",
@@ -230,7 +277,8 @@ static void cut_at_blank(char *text)
 
 void top_screen_draw(struct top *top)
 {
-	static void (*const views[])(struct top *) = { draw_list, draw_detail, draw_sites,
+	static void (*const views[])(struct top *) = { draw_list,   draw_detail, draw_sites,
+						       draw_memory, draw_nodes,	 draw_groups,
 						       draw_help };
 	char title[256];
 	char sums[256];
@@ -244,7 +292,7 @@ void top_screen_draw(struct top *top)
 	put((unsigned int)LINES - 1,
 	    top->message[0]
 		    ? top->message
-		    : "h help  b/o/g/w/n sort  Enter detail  c sites  d debug  t track  q quit",
+		    : "h help  b/o/g/w/n sort  Enter detail  c sites  m memory  d debug  q quit",
 	    top->message[0] ? A_BOLD : A_DIM);
 	refresh();
 }

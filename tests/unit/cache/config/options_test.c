@@ -6,15 +6,19 @@
 
 #include "cache/debug/failslab.h"
 #include "cache/internal.h"
+#include "cache/reclaim/ahead.h"
 #include "cache/profile/profile.h"
 #include "unit/cache/cache_fixture.h"
 #include "debug/kfence/kfence.h"
 #include "debug/report/report_head.h"
 #include "debug/report/report_style.h"
+#include "engine/placement.h"
 #include "engine/slab/slab.h"
 #include "engine/slub/slub.h"
 #include "front/array.h"
 #include "front/queues.h"
+#include "page/limit.h"
+#include "page/numa.h"
 
 /* The table as the library has it, aliases too. */
 static const struct row {
@@ -103,6 +107,10 @@ IN_CHILD(test_options)
 		{ "purge_limit", "", false },
 		{ "purge_delay", "10", true },
 		{ "purge_delay", "99g", false },
+		{ "purge", "free", true },
+		{ "purge", "dontneed", true },
+		{ "purge", "", false },
+		{ "purge", "freely", false },
 		{ "realtime", "16M", true },
 		{ "realtime", "2048G", false },
 		{ "realtime", "much", false },
@@ -392,6 +400,15 @@ static const struct row *row_of(const char *key)
 	return NULL;
 }
 
+/* Some options are for made-up machines only. */
+static void make_topology(const struct row *row)
+{
+	if (!strcmp(row->key, "topology"))
+		setenv("USLAB_CONF", "topology=64x4", 1);
+	else if (!strncmp(row->key, "topology.", 9))
+		setenv("USLAB_CONF", "topology=3x3", 1);
+}
+
 /* Each row in a child of its own: the example is taken, and what is nothing is refused and told. */
 static void try_row(void *arg)
 {
@@ -400,8 +417,7 @@ static void try_row(void *arg)
 	bool alone = strstr(said->takes, ALONE);
 	char why[OS_ENV_WHY_BYTES];
 
-	if (!strcmp(row->key, "topology"))
-		setenv("USLAB_CONF", "topology=64x4", 1);
+	make_topology(row);
 	ready();
 	set_row(row, BAD, false);
 	cache_explain_option(why, row->key, BAD);
@@ -430,6 +446,7 @@ static void try_bounds(void *arg)
 	long long least, most;
 	char value[32];
 
+	make_topology(row);
 	ready();
 	CHILD_CHECK(sscanf(row->takes, "%lld to %lld", &least, &most) == 2);
 	for (int i = -1; i <= 1; i++) {
@@ -513,14 +530,18 @@ static void check_places(void)
 	CHILD_CHECK(initially_is("front:PATTERN", "as front"));
 	CHILD_CHECK(c->front.ops == cache_defaults.front);
 	CHILD_CHECK(initially_is("topology", "the machine's") && !os_topology.made_up);
+	CHILD_CHECK(initially_is("topology.memory", "no limit") && !numa_node_pages);
+	CHILD_CHECK(is_initially("spread_slab", placement_spreads != NULL));
 	CHILD_CHECK(is_initially("report.time", report_head(head, true) > 0));
 }
 
 /* Whoever adds an option compares it, or says here that it cannot be read. */
 static void check_all_looked_up(void)
 {
-	static const char *const unread[] = { "capacity:PATTERN", "purge_limit", "report.file",
-					      "valgrind", "asan" };
+	static const char *const unread[] = {
+		"capacity:PATTERN", "purge_limit", "report.file", "topology.distance",
+		"mempolicy",	    "valgrind",	   "asan"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(unread); i++)
 		row_of(unread[i]);
@@ -550,6 +571,7 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("near", array_near_most));
 	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
 	CHILD_CHECK(!strcmp(row_of("control")->initial, "off") && !cache_defaults.control_ms);
+	CHILD_CHECK(!strcmp(row_of("defrag")->initial, "off") && !cache_defaults.defrag_percent);
 	CHILD_CHECK(is_initially("slab_max_order", 3));
 	CHILD_CHECK(strtoul(strchr(row_of("slab_max_order")->initial, ':') + 1, NULL, 10) ==
 		    slab_max_order());
@@ -560,7 +582,11 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("report.burst", REPORT_BURST));
 	CHILD_CHECK(is_initially("report.interval", REPORT_INTERVAL_S));
 	CHILD_CHECK(is_initially("purge_delay", BUDDY_PURGE_DELAY_MS));
+	CHILD_CHECK(initially_is("purge", "dontneed") && !cache_defaults.purge_lazily);
 	CHILD_CHECK(is_initially("realtime", cache_defaults.realtime_bytes));
+	CHILD_CHECK(is_initially("limit", 0) && limit_counters.limit == LIMIT_NONE);
+	CHILD_CHECK(initially_is("limit:PATTERN", "none"));
+	CHILD_CHECK(is_initially("reclaim", 0) && !reclaim_is_on());
 	CHILD_CHECK(is_initially("kfence.sample", kfence_is_wanted()));
 	CHILD_CHECK(is_initially("kfence.objects", KFENCE_DEFAULT_OBJECTS));
 	CHILD_CHECK(is_initially("kfence.interval", kfence_interval()));

@@ -29,7 +29,7 @@ static void post(enum control_command command, const char *pattern, const char *
 	store_relaxed(&control.state, CONTROL_CLAIMED);
 	control_poll(); /* not yet */
 	CHILD_CHECK(load_relaxed(&control.state) == CONTROL_CLAIMED);
-	control.command = command;
+	store_relaxed(&control.command, (uint32_t)command); /* read before it is PENDING, too */
 	control.value = value;
 	control.result = 77;
 	control.matched = control.failed = 77;

@@ -14,6 +14,14 @@ static int setup(__attribute__((unused)) void **state)
 	return 0;
 }
 
+/* Of this node and no other. */
+static struct page *grow(struct engine *e, unsigned int node)
+{
+	const struct os_place place = { .first = node, .nodes = 1ull << node };
+
+	return slab_grow(e, &place, false);
+}
+
 static unsigned int colour_of(const struct page *slab)
 {
 	return engine_counters(slab).colour;
@@ -29,7 +37,7 @@ static void a_new_slab_is_marked(__attribute__((unused)) void **state)
 
 	params.page_class = CLASS;
 	e = make_engine(params);
-	slab = slab_grow(&e, 1, true, false);
+	slab = grow(&e, 1);
 	assert_non_null(slab);
 	start = page_address(slab);
 	assert_int_equal(slab->type, PAGE_SLAB);
@@ -66,14 +74,14 @@ static void colours_take_turns(__attribute__((unused)) void **state)
 
 	assert_int_equal(geometry_of(&e)->colour, 4);
 	for (i = 0; i < ARRAY_SIZE(turns); i++) {
-		struct page *slab = slab_grow(&e, 0, true, false);
+		struct page *slab = grow(&e, 0);
 
 		assert_int_equal(colour_of(slab), turns[i]);
 		assert_ptr_equal(slab_objects(slab_cache_of(&e), slab),
 				 (char *)page_address(slab) + 64 * turns[i]);
 		slab->next = slabs;
 		slabs = slab;
-		slab = slab_grow(&e, 1, true, false);
+		slab = grow(&e, 1);
 		assert_int_equal(colour_of(slab), turns[i]);
 		slab->next = slabs;
 		slabs = slab;
@@ -93,7 +101,7 @@ static void no_colour(__attribute__((unused)) void **state)
 		unsigned int k;
 
 		for (k = 0; k < 3; k++) {
-			struct page *slab = slab_grow(&e, 0, true, false);
+			struct page *slab = grow(&e, 0);
 
 			assert_int_equal(colour_of(slab), 0);
 			slab->next = NULL;
@@ -120,7 +128,7 @@ static void every_colour_fits(__attribute__((unused)) void **state)
 		e = make_engine(params);
 		assert_true(geometry_of(&e)->colour > 2);
 		for (k = 0; k < geometry_of(&e)->colour; k++) {
-			struct page *slab = slab_grow(&e, 0, true, false);
+			struct page *slab = grow(&e, 0);
 			char *end = (char *)object_at(slab, e.layout->objects - 1) + e.size;
 			char *limit = (char *)page_address(slab) + (PAGE_SIZE << slab->order);
 

@@ -3,6 +3,14 @@
  * unit/engine/slobseg/page_test.c - a new page: descriptor, free list, class byte; and back
  */
 #include "fixture.h"
+#include "os/memory/policy.h"
+
+static struct page *new_page(struct engine *e, unsigned int node)
+{
+	const struct os_place place = { .first = node, .nodes = OS_ALL_NODES };
+
+	return slobseg_page_new(slobseg_of(e), &place);
+}
 
 static void ascending_free_list(UNUSED_STATE)
 {
@@ -16,13 +24,13 @@ static void ascending_free_list(UNUSED_STATE)
 		void *obj;
 
 		make(&e, &slobseg_ops, sizes[i]);
-		page = slobseg_page_new(slobseg_of(&e), 0, false);
+		page = new_page(&e, 0);
 		for (obj = page->freelist; obj; obj = *(void **)obj)
 			assert_ptr_equal(obj, slobseg_object(page, n++));
 		assert_int_equal(n, PAGE_SIZE / ALIGN_UP(sizes[i], 8u));
 		assert_ptr_equal(slobseg_object(page, 0), page_address(page));
 		page->next = NULL;
-		slobseg_pages_free(page);
+		slobseg_pages_free(slobseg_of(&e), page);
 		END_ENGINE(&e);
 	}
 }
@@ -36,7 +44,7 @@ static void descriptor_of_a_cache(UNUSED_STATE)
 
 	params.page_class = 7;
 	make_with(&e, &slobseg_ops, params);
-	page = slobseg_page_new(slobseg_of(&e), 1, true);
+	page = new_page(&e, 1);
 	assert_int_equal(page->type, PAGE_SLAB);
 	assert_ptr_equal(page->engine, &e);
 	assert_ptr_equal(page->layout, e.layout);
@@ -50,7 +58,7 @@ static void descriptor_of_a_cache(UNUSED_STATE)
 	assert_int_equal(page_map.class[page_index(page_address(page))], 7);
 	assert_ptr_equal(page_head_of(page_address(page)), page);
 	page->next = NULL;
-	slobseg_pages_free(page);
+	slobseg_pages_free(slobseg_of(&e), page);
 	assert_null(page_head_of(page_address(page)));
 	assert_int_equal(page_map.class[page_index(page_address(page))], 0);
 	END_ENGINE(&e);
@@ -62,14 +70,14 @@ static void descriptor_of_a_pool(UNUSED_STATE)
 	struct engine e;
 
 	make(&e, &slobseg_pow2_ops, 100);
-	page = slobseg_page_new(slobseg_of(&e), 0, false);
+	page = new_page(&e, 0);
 	assert_int_equal(page->type, PAGE_HEAP);
 	assert_ptr_equal(page->heap, slobseg_pow2_ops.heap);
 	assert_int_equal(page->layout->stride, 128);
 	assert_int_equal((uint32_t)page->counters, PAGE_SIZE);
 	assert_int_equal(page_map.class[page_index(page_address(page))], 0);
 	page->next = NULL;
-	slobseg_pages_free(page);
+	slobseg_pages_free(slobseg_of(&e), page);
 	END_ENGINE(&e);
 }
 
@@ -82,13 +90,13 @@ static void several_at_once(UNUSED_STATE)
 
 	make(&e, &slobseg_ops, 8);
 	for (i = 0; i < 5; i++) {
-		struct page *page = slobseg_page_new(slobseg_of(&e), i % 2, false);
+		struct page *page = new_page(&e, i % 2);
 
 		page->next = chain;
 		chain = page;
 	}
 	assert_int_equal(arena_pages_out(), before + 5);
-	slobseg_pages_free(chain);
+	slobseg_pages_free(slobseg_of(&e), chain);
 	assert_int_equal(arena_pages_out(), before);
 	END_ENGINE(&e);
 }
@@ -100,7 +108,7 @@ IN_CHILD(no_memory_is_null)
 
 	make(&e, &slobseg_ops, PAGE_SIZE / 2);
 	no_more_memory();
-	while (slobseg_page_new(slobseg_of(&e), 0, false)) {}
+	while (new_page(&e, 0)) {}
 	CHILD_CHECK(!e.ops->refill(&e, &obj, 1, 0, -1));
 	e.ops->check(&e);
 }

@@ -142,7 +142,7 @@ static void the_ratio_is_a_share(__attribute__((unused)) void **state)
 	assert_int_equal(s->remote_node_defrag_ratio, 1000);
 	s->remote_node_defrag_ratio = 256;
 	for (i = 0; i < 4096; i++)
-		taken += slub_node_try_others(s, 0, take_it, &node);
+		taken += slub_node_try_others(&e, 0, take_it, &node);
 	assert_in_range(taken, 4096 / 5, 4096 / 3);
 	assert_ptr_equal(node, s->node[1]);
 	end_remote_partials(&e, objs, 6);

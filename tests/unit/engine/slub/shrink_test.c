@@ -72,6 +72,29 @@ static void equal_ones_are_reversed(__attribute__((unused)) void **state)
 	END_ENGINE(&e);
 }
 
+/* Those that were kept empty go; others stay as they are, and where they are. */
+static void reap_takes_empty_ones(__attribute__((unused)) void **state)
+{
+	static const unsigned int free[] = { 64, 10, 64, 3 };
+	struct engine e = make_plain(64);
+	struct page *slabs[4];
+
+	slub_of(&e)->min_partial = 10;
+	assert_int_equal(slub_reap(&e, 0), 0);
+	make_list(&e, free, slabs, 4);
+	assert_int_equal(nr_slabs(&e), 4);
+	assert_int_equal(slub_reap(&e, 0), 2);
+	assert_int_equal(nr_slabs(&e), 2);
+	assert_ptr_equal(partial_at(&e, 0), slabs[1]);
+	assert_ptr_equal(partial_at(&e, 1), slabs[3]);
+	assert_int_equal(slub_reap(&e, 0), 0);
+	slub_check(&e);
+	free_the_rest(&e, free, 4);
+	assert_int_equal(slub_reap(&e, 0), 2);
+	assert_int_equal(nr_slabs(&e), 0);
+	END_ENGINE(&e);
+}
+
 static void full_slabs_remain(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
@@ -104,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vector_5),
 		cmocka_unit_test(equal_ones_are_reversed),
+		cmocka_unit_test(reap_takes_empty_ones),
 		cmocka_unit_test(full_slabs_remain),
 		cmocka_unit_test(pack_slabs_too),
 	};

@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "os/cpu/cpu.h"
+#include "os/cpu/nodes.h"
 #include "os/memory/policy.h"
 
 static int set(int mode, unsigned long mask)
@@ -118,12 +119,110 @@ IN_CHILD(test_each_thread_its_own)
 	CHILD_CHECK(os_policy_node(3) == 1);
 }
 
+static bool is(struct os_place place, unsigned int first, uint64_t nodes)
+{
+	return place.first == first && place.nodes == nodes;
+}
+
+IN_CHILD(test_places)
+{
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	CHILD_CHECK(is(os_policy_place(3), 3, OS_ALL_NODES) && os_policy_stays(3));
+	CHILD_CHECK(set(OS_POLICY_PREFERRED, 0x84) == 0);
+	CHILD_CHECK(is(os_policy_place(3), 2, OS_ALL_NODES));
+	CHILD_CHECK(!os_policy_stays(3) && os_policy_stays(2));
+	CHILD_CHECK(set(OS_POLICY_PREFERRED_MANY, 0x84) == 0);
+	CHILD_CHECK(is(os_policy_place(6), 7, OS_ALL_NODES));
+	CHILD_CHECK(set(OS_POLICY_BIND, 0x84) == 0);
+	CHILD_CHECK(is(os_policy_place(6), 7, 0x84) && os_policy_place(6).sure);
+	CHILD_CHECK(set(OS_POLICY_INTERLEAVE, 0x84) == 0);
+	CHILD_CHECK(os_policy_peek(0) == 2 && os_policy_peek(0) == 2);
+	CHILD_CHECK(os_policy_place(0).interleaved && os_policy_peek(0) == 7);
+	CHILD_CHECK(!os_policy_stays(7));
+	for (unsigned int i = 0; i < 20; i++)
+		CHILD_CHECK(is(os_policy_spread(), i % 8, OS_ALL_NODES));
+	CHILD_CHECK(os_policy_peek(0) == 7);
+}
+
+/* A cursor of its own. */
+IN_CHILD(test_place_by)
+{
+	const struct os_policy in_turn = { .mode = OS_POLICY_INTERLEAVE, .mask = 0x92 };
+	static const unsigned int nodes[] = { 1, 4, 7 };
+	uint32_t cursor = 0;
+
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	for (unsigned int i = 0; i < 12; i++)
+		CHILD_CHECK(os_policy_place_by(&in_turn, &cursor, 3).first == nodes[i % 3]);
+	CHILD_CHECK(cursor == 12 && os_policy_node(3) == 3);
+}
+
+/* Of threads that have none. */
+IN_CHILD(test_process)
+{
+	struct os_policy policy;
+
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	CHILD_CHECK(os_policy_parse(&policy, "bind:6"));
+	os_policy_set_process(&policy);
+	CHILD_CHECK(os_policy_node(1) == 6);
+	CHILD_CHECK(set(OS_POLICY_PREFERRED, 8) == 0 && os_policy_node(1) == 3);
+	CHILD_CHECK(set(OS_POLICY_DEFAULT, 0) == 0 && os_policy_node(1) == 6);
+	CHILD_CHECK(set(OS_POLICY_LOCAL, 0) == 0 && os_policy_node(1) == 1);
+	os_policy_read_kernel(); /* not on made-up machines */
+	CHILD_CHECK(set(OS_POLICY_DEFAULT, 0) == 0 && os_policy_node(1) == 6);
+}
+
+IN_CHILD(test_parse)
+{
+	static const struct {
+		const char *text;
+		int mode;
+		uint64_t mask;
+	} good[] = {
+		{ "local", OS_POLICY_LOCAL, 0 },
+		{ "default", OS_POLICY_DEFAULT, 0 },
+		{ "preferred", OS_POLICY_LOCAL, 0 },
+		{ "preferred:7", OS_POLICY_PREFERRED, 0x80 },
+		{ "bind:0-2:5", OS_POLICY_BIND, 0x27 },
+		{ "interleave:0-7", OS_POLICY_INTERLEAVE, 0xff },
+		{ "interleave:3:3:50", OS_POLICY_INTERLEAVE, 8 }, /* there is no 50 */
+		{ "preferred-many:1:2", OS_POLICY_PREFERRED_MANY, 6 },
+	};
+	static const char *const bad[] = {
+		"",	   "bin:0",  "bind",	     "bind:",	 "bind:0:", "bind:0-",
+		"bind:9",  "bind:x", "local:0",	     "bind:0,1", "bind:64", "bind:3-1",
+		"binding", "BIND:0", "interleave:-", "bind 0",	 "bind:0 ", "bind:0-99999999999",
+	};
+	struct os_policy policy;
+
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		CHILD_CHECK(os_policy_parse(&policy, good[i].text) && policy.mode == good[i].mode &&
+			    policy.mask == good[i].mask);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHILD_CHECK(!os_policy_parse(&policy, bad[i]));
+}
+
+/* Nodes without memory count as if they were not there. */
+IN_CHILD(test_without_memory)
+{
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	os_nodes.memory = 0x0f;
+	CHILD_CHECK(set(OS_POLICY_BIND, 0x30) == -EINVAL);
+	CHILD_CHECK(set(OS_POLICY_INTERLEAVE, 0x38) == 0);
+	CHILD_CHECK(os_policy_node(0) == 3 && os_policy_node(0) == 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_default),	   cmocka_unit_test(test_preferred),
-		cmocka_unit_test(test_interleave), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_wrong),	   cmocka_unit_test(test_each_thread_its_own),
+		cmocka_unit_test(test_default),	       cmocka_unit_test(test_preferred),
+		cmocka_unit_test(test_interleave),     cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_wrong),	       cmocka_unit_test(test_each_thread_its_own),
+		cmocka_unit_test(test_places),	       cmocka_unit_test(test_place_by),
+		cmocka_unit_test(test_process),	       cmocka_unit_test(test_parse),
+		cmocka_unit_test(test_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

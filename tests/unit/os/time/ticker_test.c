@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ static void count(void)
 		for (int sig = 1; sig < 32; sig++)
 			blocked += sigismember(&set, sig) == 1;
 	}
+	CHILD_CHECK(os_ticker_is_here() && os_ticker_runs());
 	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELEASE); /* pairs with wait_for */
 }
 
@@ -57,6 +59,31 @@ static void fourth(void)
 }
 static void fifth(void)
 {
+}
+static void sixth(void)
+{
+}
+static void seventh(void)
+{
+}
+
+static int urgent[2];
+static unsigned int calls; /* of watched() */
+static bool watches;
+
+static void watched(void)
+{
+	char byte;
+
+	CHILD_CHECK(os_ticker_is_here() && recv(urgent[0], &byte, 1, MSG_OOB) == 1);
+	__atomic_fetch_add(&calls, 1, __ATOMIC_RELEASE);
+}
+
+static void start_watch(void)
+{
+	if (!watches)
+		watches = os_ticker_watch(urgent[0], watched) && os_ticker_watch(0, watched) &&
+			  !os_ticker_watch(1, watched);
 }
 
 static void wait_for(unsigned int *counter, unsigned int n)
@@ -95,6 +122,7 @@ IN_CHILD(test_ticker)
 	pthread_sigmask(SIG_BLOCK, NULL, &after);
 	for (int sig = 1; sig < 65; sig++)
 		CHILD_CHECK(sigismember(&before, sig) == sigismember(&after, sig));
+	CHILD_CHECK(!os_ticker_is_here());
 	wait_for(&ticks, 3);
 	CHILD_CHECK(!strcmp(name, "ticker-test"));
 	CHILD_CHECK(blocked == 29); /* all but KILL and STOP */
@@ -136,6 +164,8 @@ IN_CHILD(test_ticker)
 		CHILD_CHECK(os_ticker_start("third", 5, third) == 0);
 		CHILD_CHECK(os_ticker_start("fourth", 5, fourth) == 0);
 		CHILD_CHECK(os_ticker_start("fifth", 5, fifth) == 0);
+		CHILD_CHECK(os_ticker_start("sixth", 5, sixth) == 0);
+		CHILD_CHECK(os_ticker_start("seventh", 5, seventh) == 0);
 		CHILD_CHECK(os_ticker_start("ticker-test", 1, count) == -ENOSPC);
 		wait_for(&others, load_acquire(&others) + 20);
 		CHILD_CHECK(load_acquire(&ticks) == n);
@@ -236,11 +266,29 @@ static void test_last_thread(void **state)
 	close(order[0]);
 }
 
+/* It sleeps for a second at a time, but not while there is something urgent. */
+IN_CHILD(test_watch)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, urgent) || send(urgent[1], "x", 1, MSG_OOB) != 1)
+		child_cannot("sockets of this system have no urgent data");
+	CHILD_CHECK(os_ticker_start("ticker-test", 600, start_watch) == 0);
+	for (unsigned int i = 1; i <= 3; i++) {
+		wait_for(&calls, i);
+		CHILD_CHECK(watches);
+		CHILD_CHECK(send(urgent[1], "x", 1, MSG_OOB) == 1);
+	}
+	wait_for(&calls, 4);
+	close(urgent[1]); /* it is looked at no more */
+	CHILD_CHECK(os_ticker_start("ticker-test", 5, count) == 0);
+	wait_for(&ticks, 3);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ticker),
 		cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_last_thread),
 	};
 

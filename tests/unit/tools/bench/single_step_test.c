@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
+#include <uslab/group.h>
 #include <uslab/slab.h>
 #include <cmocka.h>
 
@@ -352,6 +353,64 @@ static void test_own_pair(void **state)
 	assert_in_range(steps[3] - steps[1], 100 * 20, 100 * (MOST_OF_PAIR + 5));
 	kmem_cache_destroy(cache);
 }
+
+/* ---- what is charged to a group ---- */
+
+/* Instructions of an allocation and free by that function, and the loop around them. */
+static unsigned long steps_of_pair(void (*pair)(size_t))
+{
+	static const size_t counts[] = { 10, 110 };
+	void (*const run[])(size_t) = { nothing, pair };
+	unsigned long steps[4];
+
+	count_two(run, counts, steps);
+	return (steps[3] - steps[1]) / 100;
+}
+
+/*
+ * A pair of a cache without SLAB_ACCOUNT, with it and no group, and charged. The last takes at most
+ * so many more than the one before: to find the object's word, and to change the stock.
+ */
+#ifdef USLAB_DEBUG_BUILD
+#define MOST_OF_CHARGE 500
+#else
+#define MOST_OF_CHARGE 200
+#endif
+
+static void test_charged(void **state)
+{
+	static const char *const fronts[] = { "array", "cpuslab", "queues" };
+	struct uslab_group *group;
+
+	(void)state;
+	if (!__rseq_size)
+		skip();
+	group = uslab_group_create("steps", 0, NULL);
+	assert_non_null(group);
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+		const struct kmem_cache_args args = { .engine = i == 2 ? "slab" : "slub",
+						      .front = fronts[i] };
+		unsigned long plain, outside, charged;
+
+		cache = kmem_cache_create_args("plain", 64, &args, SLAB_NOLEAKTRACE);
+		assert_non_null(cache);
+		plain = steps_of_pair(by_pair);
+		kmem_cache_destroy(cache);
+		cache = kmem_cache_create_args("charged", 64, &args,
+					       SLAB_NOLEAKTRACE | SLAB_ACCOUNT);
+		assert_non_null(cache);
+		outside = steps_of_pair(by_pair);
+		uslab_group_enter(group);
+		charged = steps_of_pair(by_pair);
+		uslab_group_enter(NULL);
+		kmem_cache_destroy(cache);
+		printf("%s: a pair takes %lu instructions, %lu with SLAB_ACCOUNT, %lu if charged\n",
+		       fronts[i], plain - 5, outside - 5, charged - 5);
+		assert_true(charged <= outside + MOST_OF_CHARGE);
+	}
+	assert_int_equal(uslab_group_usage(group), 0);
+	uslab_group_destroy(group);
+}
 #endif
 
 /* What is between two marks is the same each time. */
@@ -375,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_exact),
 #if USLAB_HAVE_RSEQ && defined(__OPTIMIZE__)
 		cmocka_unit_test(test_own_pair),
+		cmocka_unit_test(test_charged),
 #endif
 		cmocka_unit_test(test_bulk_array),
 		cmocka_unit_test(test_bulk_cpuslab),

@@ -128,17 +128,17 @@ static const char *list(const char *path)
 static void test_lists(void **state)
 {
 	(void)state;
-	assert_string_equal(list("/"), "kernel proc ");
+	assert_string_equal(list("/"), "kernel proc groups ");
 	assert_string_equal(list("/kernel"), "slab debug ");
 	assert_string_equal(list("/kernel/slab"), ":0000064 first plain second traced tracked ");
 	assert_string_equal(list("/kernel/debug"), "slab ");
 	assert_string_equal(list("/kernel/debug/slab"), "tracked ");
 	assert_string_equal(list("/kernel/debug/slab/tracked"), "alloc_traces free_traces ");
-	assert_string_equal(list("/proc"), "sys slabinfo allocinfo ");
+	assert_string_equal(list("/proc"), "sys slabinfo allocinfo memory numastat ");
 	assert_string_equal(list("/proc/sys"), "vm ");
 	assert_string_equal(list("/proc/sys/vm"), "mem_profiling ");
 	list("/kernel/slab/plain");
-	assert_int_equal(nr_listed, 32 + NR_ENGINE_STATS);
+	assert_int_equal(nr_listed, 35 + NR_ENGINE_STATS);
 	most_listed = 2;
 	assert_string_equal(list("/kernel/slab"), ":0000064 first ");
 	most_listed = 0;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/direct.c - objects that come from the fullest slab and go to their slab at once, for a
+ * program that moves them by itself
+ *
+ * Why:        docs/adr/0060.
+ * Data:       none.
+ * Invariants: those of object.h. The front is passed by: what it holds is of any slab.
+ * Locks:      none held here.
+ * Flow:       called by api/mobility_api.c and malloc/direct.c; calls the engine's refill, flush
+ *             and evacuation, cache/group/. Caches with other watch bits than those of groups, and
+ *             nested calls, take the ordinary ways.
+ */
+#include "cache/object.h"
+
+#include "cache/group/group.h"
+#include "engine/evacuation.h"
+
+/* What a cache has of which objects are charged, and no more: these come past the front as well. */
+#define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_GROUPS_CLOSED | WATCH_PAST_FRONT))
+
+/* NULL: the group may have no more, and the object is back. */
+static void *charge(struct cache *c, gfp_t gfp, void *obj, const void *caller)
+{
+	uint32_t id = group_for(c, gfp);
+
+	if (likely(!id) || group_add(id, c, obj, group_charge_of(gfp)))
+		return obj;
+	cache_free_direct(c, obj, caller);
+	return NULL;
+}
+
+void *cache_alloc_direct(struct cache *c, gfp_t gfp, size_t size, const void *caller)
+{
+	void *obj;
+
+	if (unlikely(!lock_is_plain()) || cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ||
+	    unlikely(!c->engine.ops->refill(&c->engine, &obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE)))
+		return cache_alloc_for(c, gfp, NUMA_NO_NODE, size, caller);
+	return charge(c, gfp, cache_zero(c, cache_unmark(c, obj), gfp), caller);
+}
+
+void cache_free_direct(struct cache *c, void *obj, const void *caller)
+{
+	if (unlikely(!lock_is_plain()) || cache_is_watched(c, ~CHARGED)) {
+		cache_free_for(c, obj, caller);
+	} else if (cache_receive(c, obj, caller)) {
+		group_drop(c, obj);
+		c->engine.ops->flush(&c->engine, &obj, 1);
+	}
+}
+
+bool cache_should_move(const void *p)
+{
+	struct page *slab = page_slab_of(p);
+	const struct engine_evacuation *ops;
+
+	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
+		return false;
+	ops = slab->engine->ops->evacuation;
+	return ops && ops->is_sparse && ops->is_sparse(slab->engine, slab);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/group/group.h - accounting groups: what is charged to whom
+ *
+ * Why:        docs/adr/0061.
+ * Data:       a table of groups by number, made with the first one; for each CPU a stock: bytes
+ *             that are charged to one group already, and that nobody has taken so far. The number
+ *             of a group is the word beside each object that is charged to it (PAGE_EXT_GROUPS).
+ * Invariants: the usage of a group is the sum of what the words of objects stand for that are its
+ *             own or a descendant's, and of the stocks of these. A number is used again when
+ *             nothing is charged to its group, no thread is in it and no group is below it, and it
+ *             was destroyed. Checked by group_check().
+ * Locks:      groups_lock for the table, the tree and callbacks; one lock per CPU for the slow
+ *             steps on its stock. Charges from a stock take none: charge.c has their contract.
+ * Flow:       called by public.c, cache/, api/, malloc/ and inspect/; calls extension.c, switch.c.
+ */
+#ifndef CACHE_GROUP_H
+#define CACHE_GROUP_H
+
+#include "base/atomic.h"
+#include "cache/cache.h"
+#include "os/lock/lock.h"
+#include <uslab/group.h>
+
+#define GROUPS_MAX 65536u /* numbers 1 .. GROUPS_MAX - 1 */
+#define GROUP_NONE 0u
+#define GROUP_REFUSED GROUPS_MAX /* no number: the charge failed */
+
+/* Fixed types, for tools read them. */
+struct group {
+	uint32_t id;
+	uint32_t dying;		       /* it was destroyed; atomic, set under groups_lock */
+	uint64_t serial;	       /* of its handle; 0: the number is free; atomic */
+	uint64_t usage;		       /* bytes, with those of all below it; atomic */
+	uint64_t limit;		       /* bytes; UINT64_MAX: none; atomic */
+	uint64_t peak;		       /* of usage; atomic */
+	uint64_t met;		       /* charges that met the limit; atomic */
+	uint64_t failed;	       /* of these, those that failed; atomic */
+	uint32_t threads;	       /* that are in it; atomic */
+	uint32_t children;	       /* groups below it, dying ones as well; groups_lock */
+	struct group *parent;	       /* const while the number is in use */
+	uslab_group_callback callback; /* groups_lock */
+	void *arg;		       /* likewise */
+	struct group *next_free;       /* while the number is free; groups_lock */
+	char name[USLAB_GROUP_NAME_MAX + 1];
+};
+
+#define STOCK_BYTES_BITS 48
+#define STOCK_BYTES(word) ((word) & ((1ull << STOCK_BYTES_BITS) - 1))
+#define STOCK_ID(word) ((uint32_t)((word) >> STOCK_BYTES_BITS))
+#define STOCK_WORD(id, bytes) ((uint64_t)(id) << STOCK_BYTES_BITS | (bytes))
+#define STOCK_BATCH 32768u /* bytes that are charged ahead */
+#define STOCK_MOST 65536u  /* that a stock may have after frees */
+
+struct group_stock {
+	uintptr_t word; /* STOCK_WORD(); 0: empty */
+	struct lock lock;
+} __attribute__((aligned(CACHE_LINE)));
+
+struct groups {
+	uint32_t nr; /* numbers 1 .. nr were used so far; atomic */
+	uint32_t nr_cpus;
+	uint32_t live;	  /* groups that are not destroyed; groups_lock */
+	uint32_t dying;	  /* likewise, destroyed ones */
+	uint64_t serials; /* groups_lock */
+	struct group *free;
+	struct group *slot[GROUPS_MAX]; /* by number; set once */
+	struct group_stock stock[];	/* by CPU */
+};
+
+/* NULL until the first group is made. */
+extern struct groups *groups_table;
+
+/* Are there groups, or have there been? Relaxed: who has an object that is charged knows. */
+static inline bool groups_are_known(void)
+{
+	return unlikely(load_relaxed(&groups_table));
+}
+
+/* The number of the group that this thread is in, or GROUP_NONE. */
+extern __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
+
+/* ---- group.c ---- */
+
+/* As the public functions; see <uslab/group.h>. */
+struct uslab_group *group_create(const char *name, size_t limit, struct uslab_group *parent,
+				 int *error);
+void group_destroy(struct uslab_group *handle);
+struct uslab_group *group_enter(struct uslab_group *handle);
+struct uslab_group *group_handle(const struct group *g);
+int group_stat(struct uslab_group *handle, struct uslab_group_statistics *stat);
+int group_set_limit(struct uslab_group *handle, size_t limit);
+int group_set_callback(struct uslab_group *handle, uslab_group_callback callback, void *arg);
+
+/* The group of that number, which is in use. */
+static inline struct group *group_at(uint32_t id)
+{
+	return load_acquire(&groups_table->slot[id]); /* pairs with who made it */
+}
+
+/* It or the nearest one above it that was not destroyed; NULL: there is none. */
+struct group *group_live(struct group *g);
+/* If nothing is left of it, whichever group it is by now, its number is free. The caller waits. */
+cold void group_try_release(uint32_t id);
+/*
+ * The group whose number is the word of an object is charged for as many bytes more, whatever its
+ * limits are. Returns its number, or GROUP_NONE: the object was freed meanwhile.
+ */
+uint32_t group_charge_like(const uint32_t *word, size_t bytes);
+/* This thread is counted in the group of that number; false: the word is another one by now. */
+bool group_count_like(const uint32_t *word, uint32_t id);
+/* It is so no longer. */
+void group_leave(uint32_t id);
+/* The limit of g was met: its callback, if any, is called. No lock may be held. */
+cold void group_call_back(struct group *g, size_t bytes);
+
+/* Set by kmalloc.c or malloc/: the first thread enters a group, or the last one is gone. */
+extern void (*group_listener)(void);
+/* Some thread entered a group, and there are groups; atomic. */
+extern uint32_t groups_entered;
+
+void groups_each_lock(void (*act)(struct lock *l));
+/* In the child of fork(): it has one thread. */
+void groups_forked(void);
+/* For tests: no other thread allocates or frees. */
+void group_check(void);
+
+/* ---- charge.c ---- */
+
+enum group_charge {
+	GROUP_CHARGE = 0,	 /* if it was destroyed: to one above it */
+	GROUP_CHARGE_FORCED = 1, /* whatever the limits are */
+	GROUP_CHARGE_MORE = 2,	 /* to this one, to which something is charged already */
+};
+
+static inline unsigned int group_charge_of(gfp_t gfp)
+{
+	return gfp & __GFP_NOFAIL ? GROUP_CHARGE_FORCED : GROUP_CHARGE;
+}
+
+/*
+ * Charges that many bytes to the group of that number; how: enum group_charge. Returns the number
+ * of the group that they are charged to, GROUP_NONE (there is none any more), or GROUP_REFUSED. The
+ * caller waits for locks, and holds none.
+ */
+uint32_t group_charge_slow(uint32_t id, size_t bytes, unsigned int how);
+void group_uncharge_slow(uint32_t id, size_t bytes);
+
+/* Likewise; from the CPU's stock if that has enough. Inline in charge_hit.h. */
+uint32_t group_charge(uint32_t id, size_t bytes, unsigned int how);
+void group_uncharge(uint32_t id, size_t bytes);
+
+/* All that CPUs hold of the group of that number, and of those below it, is uncharged. */
+cold void group_drain(const struct group *g);
+/* That much of the usage of g lies in stocks. groups_lock is held. */
+uint64_t group_ahead_locked(const struct group *g);
+
+/* ---- object.c ---- */
+
+/* Is what is allocated so to be charged? Then the number of the thread's group. */
+static always_inline uint32_t group_for(const struct cache *c, gfp_t gfp)
+{
+	uint32_t id = group_current;
+
+	return unlikely(id) && (gfp & __GFP_ACCOUNT || load_relaxed(&c->flags) & SLAB_ACCOUNT)
+		       ? id
+		       : GROUP_NONE;
+}
+
+/*
+ * An object or block that was just allocated is charged to the group of that number. c: as for
+ * ext_find(). false: it is not, and is to be freed: a limit was met, or there is no memory.
+ */
+bool group_add(uint32_t id, struct cache *c, const void *p, unsigned int how);
+/* What is live at p is about to be freed; c: as for ext_find(). The caller waits for locks. */
+cold void group_drop_slow(struct cache *c, const void *p);
+
+static inline void group_drop(struct cache *c, const void *p)
+{
+	if (groups_are_known())
+		group_drop_slow(c, p);
+}
+
+/*
+ * An object of c may be about to move to another one of c, the caller's: its group is charged for
+ * that one as well, whatever the limits are, until one of both is freed. The caller holds no lock.
+ */
+cold void group_copy_slow(struct cache *c, const void *from, const void *to);
+
+static inline void group_copy(struct cache *c, const void *from, const void *to)
+{
+	if (groups_are_known())
+		group_copy_slow(c, from, to);
+}
+
+/*
+ * The number of the group that an object of c is charged to, or GROUP_NONE. Another thread may
+ * free the object: then it is only good to be compared.
+ */
+uint32_t group_of(struct cache *c, const void *p);
+
+/*
+ * This thread is in the group of that number from now on, if one of nr objects of c is still
+ * charged to it, else in none. Returns the number of the group that it was in, for group_return().
+ * The caller holds no lock.
+ */
+uint32_t group_visit(struct cache *c, uint32_t id, void *const *objs, int nr);
+void group_return(uint32_t id);
+
+/*
+ * A block of whole pages is about to be resized to that many bytes: the more is charged. false: it
+ * may not grow. moved: it is at p now, and has bytes; it keeps its group.
+ */
+struct group_resize {
+	uint32_t id;	/* GROUP_NONE: it is charged to none */
+	size_t charged; /* bytes */
+};
+bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes);
+void group_resize_end(const struct group_resize *r, const void *p);
+
+/* ---- cache/charged.c: caches whose only watch bit is WATCH_GROUPS ---- */
+void *group_cache_alloc(struct cache *c, gfp_t gfp, int node);
+void group_cache_free(struct cache *c, void *obj, const void *caller);
+
+/* ---- switch ---- */
+
+/* A new cache that has its flags; one that was registered just now. cache_lock is held. */
+cold void group_begin_locked(struct cache *c);
+cold void group_created_locked(struct cache *c);
+/*
+ * Objects of this cache may be charged from now on, each free looks. With the first group all
+ * caches with SLAB_ACCOUNT, and those of heaps; others with their first object that is.
+ */
+cold void group_watch(struct cache *c);
+cold void group_watch_all(void);
+
+#endif /* CACHE_GROUP_H */

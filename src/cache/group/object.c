@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/group/object.c - objects and blocks that are charged to groups, and caches that have some
+ *
+ * Data:       the word beside each object (cache/extension.h): the number of its group, or 0.
+ * Invariants: an object with a word is of a cache with WATCH_GROUPS, so that each free of it comes
+ *             by group_drop(): the cache gets the bit before the word is stored, and before anybody
+ *             else has the object's address. Who still frees an object by a hit path that he had
+ *             begun before has one without a word.
+ * Locks:      cache_lock to set the bit.
+ * Flow:       called by cache/, api/ and malloc/; calls charge.c, extension.c, switch.c.
+ *
+ * The word is stored by whoever allocated the object, and taken out by an exchange by the one that
+ * frees it, before it is anybody's again: of two that free the same object one finds it.
+ */
+#include "base/bits.h"
+#include "cache/extension.h"
+#include "cache/group/group.h"
+#include "cache/internal.h"
+#include "debug/pages/pages.h"
+
+/* ---- objects and blocks ---- */
+
+bool group_add(uint32_t id, struct cache *c, const void *p, unsigned int how)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, true);
+
+	if (!ext_has_word(&place))
+		return !place.bytes; /* of a cache whose objects have no extensions: to nobody */
+	if (place.cache)
+		group_watch(place.cache);
+	id = group_charge(id, place.bytes, how);
+	if (id == GROUP_REFUSED)
+		return false;
+	if (id)
+		ext_exchange(PAGE_EXT_GROUPS, &place, id);
+	return true;
+}
+
+void group_drop_slow(struct cache *c, const void *p)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, p, false);
+	uint32_t id = ext_has_word(&place) ? ext_exchange(PAGE_EXT_GROUPS, &place, 0) : GROUP_NONE;
+
+	if (id)
+		group_uncharge(id, place.bytes);
+}
+
+/* ---- objects that move ---- */
+
+void group_copy_slow(struct cache *c, const void *from, const void *to)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, from, false);
+	const uint32_t *word = place.word;
+	uint32_t id;
+
+	if (!word || !load_relaxed(word))
+		return;
+	place = ext_find(PAGE_EXT_GROUPS, c, to, true);
+	id = place.word ? group_charge_like(word, place.bytes) : GROUP_NONE;
+	if (id)
+		ext_exchange(PAGE_EXT_GROUPS, &place, id);
+}
+
+static const uint32_t *word_of(struct cache *c, const void *p)
+{
+	return ext_find(PAGE_EXT_GROUPS, c, p, false).word;
+}
+
+uint32_t group_of(struct cache *c, const void *p)
+{
+	const uint32_t *word = groups_are_known() ? word_of(c, p) : NULL;
+
+	return word ? load_relaxed(word) : GROUP_NONE;
+}
+
+/* It stays counted in its own group meanwhile. */
+uint32_t group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
+{
+	uint32_t own = group_current;
+	const uint32_t *word;
+
+	group_current = GROUP_NONE;
+	for (int i = 0; id && i < nr && !group_current; i++) {
+		word = word_of(c, objs[i]);
+		if (word && group_count_like(word, id))
+			group_current = id;
+	}
+	return own;
+}
+
+void group_return(uint32_t id)
+{
+	if (group_current)
+		group_leave(group_current);
+	group_current = id;
+}
+
+/* ---- resized blocks ---- */
+
+/* The word is taken out while the block may move. */
+bool group_resize_begin(struct group_resize *r, const void *p, size_t bytes)
+{
+	struct ext_place place = ext_find(PAGE_EXT_GROUPS, NULL, p, false);
+
+	r->id = ext_has_word(&place) ? ext_exchange(PAGE_EXT_GROUPS, &place, 0) : GROUP_NONE;
+	r->charged = place.bytes;
+	if (!r->id || bytes <= r->charged)
+		return true;
+	if (group_charge_slow(r->id, bytes - r->charged, GROUP_CHARGE_MORE) == GROUP_REFUSED) {
+		ext_exchange(PAGE_EXT_GROUPS, &place, r->id);
+		return false;
+	}
+	r->charged = bytes;
+	return true;
+}
+
+void group_resize_end(const struct group_resize *r, const void *p)
+{
+	struct ext_place place;
+
+	if (!r->id)
+		return;
+	place = ext_find(PAGE_EXT_GROUPS, NULL, p, true);
+	if (place.bytes > r->charged) /* it got more than was asked for */
+		group_charge_slow(r->id, place.bytes - r->charged,
+				  GROUP_CHARGE_MORE | GROUP_CHARGE_FORCED);
+	else if (place.bytes < r->charged)
+		group_uncharge(r->id, r->charged - place.bytes);
+	if (ext_has_word(&place))
+		ext_exchange(PAGE_EXT_GROUPS, &place, r->id);
+	else /* no memory for its word: it is charged to nobody from now on */
+		group_uncharge(r->id, place.bytes);
+}
+
+/* ---- caches ---- */
+
+/* Whose objects are charged whatever the call says; or whose pages do not say whose they are. */
+static bool is_watched_from_start(const struct cache *c)
+{
+	return !(load_relaxed(&c->flags) & SLAB_NO_OBJ_EXT) &&
+	       (c->engine.ops->heap || load_relaxed(&c->flags) & SLAB_ACCOUNT);
+}
+
+void group_begin_locked(struct cache *c)
+{
+	if (groups_are_known() && (c->flags & (SLAB_ACCOUNT | SLAB_NO_OBJ_EXT)) == SLAB_ACCOUNT)
+		c->watch = WATCH_GROUPS; /* for mark.c: no inline hit path */
+}
+
+void group_created_locked(struct cache *c)
+{
+	if (groups_are_known() && is_watched_from_start(c))
+		cache_watch_frees_locked(c, WATCH_GROUPS, true);
+}
+
+void group_watch(struct cache *c)
+{
+	if (likely(load_acquire(&c->watch) & WATCH_GROUPS) || /* pairs with switch.c */
+	    load_relaxed(&c->flags) & SLAB_NO_OBJ_EXT)
+		return;
+	lock_acquire(&cache_lock);
+	if (!(c->watch & WATCH_GROUPS))
+		cache_watch_frees_locked(c, WATCH_GROUPS, true);
+	cache_unlock();
+}
+
+void group_watch_all(void)
+{
+	struct list_head *pos;
+
+	lock_acquire(&cache_lock);
+	list_for_each(pos, &cache_list)
+		group_created_locked(list_entry(pos, struct cache, list));
+	cache_unlock();
+}

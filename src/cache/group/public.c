@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/group/public.c - public functions of <uslab/group.h>, which both libraries have
+ *
+ * Why:        docs/adr/0061.
+ * Data:       none.
+ * Invariants: the floors are ready before there is a group.
+ * Locks:      none.
+ * Flow:       called by programs; calls group.c, init.c.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "cache/group/group.h"
+
+USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,
+						 struct uslab_group *parent)
+{
+	struct uslab_group *group = NULL;
+	int error = -cache_init();
+
+	if (!error)
+		group = group_create(name, limit, parent, &error);
+	if (!group)
+		errno = error;
+	return group;
+}
+
+USLAB_API void uslab_group_destroy(struct uslab_group *group)
+{
+	group_destroy(group);
+}
+
+USLAB_API struct uslab_group *uslab_group_enter(struct uslab_group *group)
+{
+	return group_enter(group);
+}
+
+USLAB_API struct uslab_group *uslab_group_current(void)
+{
+	return group_current ? group_handle(group_at(group_current)) : NULL;
+}
+
+USLAB_API size_t uslab_group_usage(struct uslab_group *group)
+{
+	struct uslab_group_statistics stat;
+
+	return group_stat(group, &stat) ? 0 : stat.usage;
+}
+
+USLAB_API size_t uslab_group_peak(struct uslab_group *group)
+{
+	struct uslab_group_statistics stat;
+
+	return group_stat(group, &stat) ? 0 : stat.peak;
+}
+
+USLAB_API int uslab_group_set_limit(struct uslab_group *group, size_t limit)
+{
+	return group_set_limit(group, limit);
+}
+
+/* Up to the last member that the first version had. */
+#define STAT_FIRST (offsetof(struct uslab_group_statistics, groups) + sizeof(size_t))
+
+USLAB_API int uslab_group_stat(struct uslab_group *group, struct uslab_group_statistics *stat)
+{
+	struct uslab_group_statistics all;
+	size_t size = MIN(stat->size, sizeof(all));
+	int ret;
+
+	if (size < STAT_FIRST)
+		return -EINVAL;
+	ret = group_stat(group, &all);
+	if (ret)
+		return ret;
+	all.size = size;
+	memcpy(stat, &all, size);
+	return 0;
+}
+
+USLAB_API int uslab_group_set_callback(struct uslab_group *group, uslab_group_callback callback,
+				       void *arg)
+{
+	return group_set_callback(group, callback, arg);
+}

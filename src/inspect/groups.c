@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/groups.c - accounting groups (cache/group/group.h), from outside
+ *
+ * Data:       struct snapshot of the caller.
+ * Invariants: see groups.h.
+ * Locks:      none.
+ * Flow:       called by tools; calls snapshot.c.
+ */
+#include "inspect/groups.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "inspect/internal.h"
+
+#define READ(s, at, type, member, to) \
+	snapshot_read((s), (at) + offsetof(type, member), (to), sizeof(*(to)))
+
+/* The address of struct groups; 0: there are none. */
+static uint64_t find_table(struct snapshot *s)
+{
+	uint64_t table;
+
+	return s->root.groups && snapshot_read(s, s->root.groups, &table, sizeof(table)) ? table
+											 : 0;
+}
+
+static uint32_t id_at(struct snapshot *s, uint64_t group)
+{
+	uint32_t id;
+
+	return group && READ(s, group, struct group, id, &id) && id < GROUPS_MAX ? id : GROUP_NONE;
+}
+
+/* false: the number is free, or cannot be read. */
+static bool read_group(struct snapshot *s, uint64_t table, uint32_t id, struct groups_group *to)
+{
+	struct group group;
+	uint64_t at = 0;
+
+	snapshot_read(s, table + offsetof(struct groups, slot) + id * sizeof(at), &at, sizeof(at));
+	if (!at || !snapshot_read(s, at, &group, sizeof(group)) || !group.serial)
+		return false;
+	*to = (struct groups_group){
+		.id = id,
+		.parent = id_at(s, (uint64_t)(uintptr_t)group.parent),
+		.usage = group.usage,
+		.peak = group.peak,
+		.limit = group.limit,
+		.met = group.met,
+		.failed = group.failed,
+		.threads = group.threads,
+		.groups = group.children,
+		.dying = group.dying != 0,
+	};
+	snapshot_text(s, at + offsetof(struct group, name), to->name, sizeof(to->name));
+	return true;
+}
+
+long groups_visit(struct snapshot *s, void (*visit)(const struct groups_group *group, void *arg),
+		  void *arg)
+{
+	uint64_t table = find_table(s);
+	struct groups_group group;
+	uint32_t nr = 0;
+	long count = 0;
+
+	if (!table || !READ(s, table, struct groups, nr, &nr))
+		return s->error;
+	nr = MIN(nr, GROUPS_MAX - 1);
+	for (uint32_t id = 1; id <= nr && !s->error; id++) {
+		if (!read_group(s, table, id, &group))
+			continue;
+		visit(&group, arg);
+		count++;
+	}
+	return s->error ? s->error : count;
+}
+
+long groups_visit_stocks(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
+			 void *arg)
+{
+	uint64_t table = find_table(s);
+	uint32_t nr_cpus = 0;
+	long count = 0;
+
+	if (!table || !READ(s, table, struct groups, nr_cpus, &nr_cpus))
+		return s->error;
+	nr_cpus = MIN(nr_cpus, (uint32_t)USLAB_MAX_CPUS);
+	for (uint32_t cpu = 0; cpu < nr_cpus && !s->error; cpu++) {
+		uint64_t at =
+			table + offsetof(struct groups, stock) + cpu * sizeof(struct group_stock);
+		uint64_t word = 0;
+
+		if (!READ(s, at, struct group_stock, word, &word) || !word)
+			continue;
+		visit(STOCK_ID(word), STOCK_BYTES(word), arg);
+		count++;
+	}
+	return s->error ? s->error : count;
+}

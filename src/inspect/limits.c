@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inspect/limits.c - limits of a process and of its caches, and what was reclaimed for them
+ *
+ * Data:       struct snapshot of the caller.
+ * Invariants: none.
+ * Locks:      none.
+ * Flow:       called by inspect/snapshot.c.
+ */
+#include "cache/reclaim/ahead.h"
+#include "cache/reclaim/shrinker.h"
+#include "engine/limit.h"
+#include "inspect/internal.h"
+#include "page/buddy.h"
+#include "page/keep.h"
+#include "page/large.h"
+#include "page/limit.h"
+
+/* As limit_held(); bytes. */
+static unsigned long held(struct snapshot *s)
+{
+	struct large_counters large = { 0 };
+	struct keep_counters keep = { 0 };
+	unsigned long pages = 0;
+
+	for (unsigned int node = 0; node < s->totals.nodes; node++) {
+		unsigned long of_node;
+		uint64_t zone = s->root.zones + node * sizeof(struct buddy_zone);
+
+		if (snapshot_read(s, zone + offsetof(struct buddy_zone, held), &of_node,
+				  sizeof(of_node)))
+			pages += of_node;
+	}
+	snapshot_read(s, s->root.large_counters, &large, sizeof(large));
+	snapshot_read(s, s->root.keep_counters, &keep, sizeof(keep));
+	return (pages << PAGE_SHIFT) + large.bytes + keep.bytes;
+}
+
+static void read_caches(struct snapshot *s)
+{
+	struct engine_limit limit;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		struct snapshot_cache *c = &s->cache[i];
+
+		if (!c->id || c->id >= USLAB_NR_HANDLES ||
+		    !snapshot_read(s, s->root.cache_limits + c->id * sizeof(limit), &limit,
+				   sizeof(limit)))
+			continue;
+		c->limit = limit.most << PAGE_SHIFT;
+		c->limit_refused = limit.refused;
+	}
+}
+
+void snapshot_limits(struct snapshot *s)
+{
+	struct snapshot_totals *t = &s->totals;
+	struct shrinker_counters shrinkers;
+	struct reclaim_counters reclaims;
+	struct limit_counters limits;
+
+	if (!s->root.limits || !snapshot_read(s, s->root.limits, &limits, sizeof(limits)))
+		return;
+	t->limit = limits.limit == LIMIT_NONE ? 0 : limits.limit << PAGE_SHIFT;
+	t->limit_refused = limits.refused;
+	t->held_bytes = held(s);
+	if (s->root.shrinkers &&
+	    snapshot_read(s, s->root.shrinkers, &shrinkers, sizeof(shrinkers))) {
+		t->shrinkers = shrinkers.registered;
+		t->shrinker_scanned = shrinkers.scanned;
+		t->shrinker_freed = shrinkers.freed;
+	}
+	if (s->root.reclaims && snapshot_read(s, s->root.reclaims, &reclaims, sizeof(reclaims))) {
+		t->reclaims_cgroup = reclaims.cgroup;
+		t->reclaims_psi = reclaims.psi;
+	}
+	if (s->root.cache_limits)
+		read_caches(s);
+}

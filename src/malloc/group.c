@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc/group.c - what threads in accounting groups allocate
+ *
+ * Why:        docs/adr/0061.
+ * Data:       caches: for each class the handle of a cache malloc-cg-<size>, made when the first
+ *             thread in a group asks for that size.
+ * Invariants: an entry is NULL, for a moment the handle of number 0, which has no cache, and then
+ *             for ever that of a cache with SLAB_ACCOUNT whose pages have no class. So free() finds
+ *             it by the page, and frees of all other objects stay hits. Where the engine has a heap
+ *             there are none: pages do not say whose they are there, and the class's own cache
+ *             serves. Checked by malloc_group_check().
+ * Locks:      cache_lock, when a cache is created (struct cache_spec, slot).
+ * Flow:       called by slow.c, direct.c, info.c and init.c; calls cache/.
+ */
+#include "base/assert.h"
+#include "cache/group/watched.h"
+#include "engine/place.h"
+#include "front/percpu.h"
+#include "malloc/internal.h"
+#include "malloc/sampling.h"
+#include "os/process/die.h"
+
+static struct kmem_cache *caches[MALLOC_CLASSES + 1];
+
+struct cache *malloc_group_class(unsigned int class)
+{
+	struct kmem_cache *handle = load_acquire(&caches[class]); /* pairs with cache_create() */
+
+	return handle ? cache_of(handle) : NULL;
+}
+
+static cold struct cache *create(unsigned int class)
+{
+	struct cache *own = cache_of(percpu_handle(class));
+	char name[32];
+	struct kmem_cache *handle;
+	struct cache_spec spec = {
+		.name = name,
+		.size = (unsigned int)malloc_class_size(class),
+		.align = (unsigned int)malloc_class_align(class),
+		.flags = SLAB_ACCOUNT | SLAB_KMALLOC,
+		.slot = &caches[class],
+		.pack = true,
+		.no_merge = true,
+	};
+
+	os_format(name, sizeof(name), "malloc-cg-%u", spec.size);
+	cmpxchg(&caches[class], NULL, percpu_handle(USLAB_ID_NONE)); /* which has no cache */
+	return own->engine.ops->heap || cache_create(&spec, &handle) ? own : cache_of(handle);
+}
+
+void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
+{
+	const gfp_t gfp = MALLOC_GFP | __GFP_ACCOUNT;
+	struct cache *c = malloc_group_class(class);
+	uint32_t sample;
+
+	if (unlikely(!c))
+		c = create(class);
+	group_watch(c);
+	if (unlikely(load_relaxed(&control.sample_mean)) && !sampling_passes(size)) {
+		sample = sampling_decide(c, size);
+		if (sample)
+			return cache_alloc_sampled(c, MAX(size, 1ul), caller, gfp, sample);
+	}
+	return cache_alloc_for(c, gfp, NUMA_NO_NODE, MAX(size, 1ul), caller);
+}
+
+bool malloc_group_hit(size_t size, void **result)
+{
+	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(malloc_class_of(size))
+						   : NULL;
+
+	if (unlikely(!c || !lock_is_plain() || !group_is_all(c) ||
+		     load_relaxed(&control.sample_mean)))
+		return false;
+	*result = group_cache_alloc(c, MALLOC_GFP | __GFP_ACCOUNT, NUMA_NO_NODE);
+	return true;
+}
+
+bool malloc_group_free(void *p, const void *caller)
+{
+	struct page *slab = page_slab_of(p);
+	struct cache *c;
+
+	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
+		return false;
+	c = container_of(slab->engine, struct cache, engine);
+	if (unlikely(!lock_is_plain() || !group_is_all(c)))
+		return false;
+	group_cache_free(c, p, caller);
+	return true;
+}
+
+bool malloc_group_add_run(const void *p)
+{
+	return group_add(group_current, NULL, p, GROUP_CHARGE);
+}
+
+struct cache *malloc_group_cache(const void *p)
+{
+	const struct page *slab = page_slab_of(p);
+
+	return slab && slab->layout->kind == LAYOUT_PLAIN && engine_starts_object(slab, p)
+		       ? container_of(slab->engine, struct cache, engine)
+		       : NULL;
+}
+
+void malloc_group_check(void)
+{
+	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
+		const struct cache *c = malloc_group_class(class);
+
+		CHECK(!c || (c->engine.object_size == malloc_class_size(class) &&
+			     c->flags & SLAB_ACCOUNT && !c->engine.page_class));
+	}
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page/purge_blocks.c - purges some free blocks at once
+ *
+ * Data:       struct purge_batch of the caller.
+ * Invariants: while a block is in a batch it is on no list, zone.purge_lock is held, and its pages
+ *             count in zone.nr_purging.
+ * Locks:      zone.purge_lock, in it zone.lock, which is dropped over the system call.
+ * Flow:       called by purge.c; calls buddy.c, purge_lazy.c, ranges.c, os/memory/vm.c.
+ */
+#include "base/bits.h"
+#include "os/memory/vm.h"
+#include "page/zone.h"
+
+/*
+ * The part of a block from its first to its last dirty page, of that the last pages, most at most,
+ * in whole pages of the system.
+ */
+static void dirty_span(struct page *page, unsigned long most, char **start, size_t *size)
+{
+	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long end = index + (1ul << page->order);
+	unsigned long first = index;
+	unsigned long last = end;
+	size_t system_page = os_page_size();
+	uintptr_t from;
+
+	while (first < end && zone_count_dirty(first, 1) == 0)
+		first++;
+	while (last > first && zone_count_dirty(last - 1, 1) == 0)
+		last--;
+	first = MAX(first, last - MIN(last, most));
+	from = ALIGN_DOWN((uintptr_t)page_address(page_at(first)), system_page);
+	*start = (char *)from;
+	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
+}
+
+void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
+			    unsigned long most)
+{
+	struct os_range *range = &batch->range[batch->nr];
+
+	zone_take_block_locked(zone, page);
+	zone->nr_purging += 1ul << page->order;
+	dirty_span(page, most, (char **)&range->start, &range->size);
+	batch->block[batch->nr++] = page;
+	batch->pages += range->size >> PAGE_SHIFT;
+}
+
+/* Back on its list; purged: what was to be purged of it was. */
+static void put_back_locked(struct buddy_zone *zone, const struct purge_batch *batch,
+			    unsigned int i, bool purged)
+{
+	struct page *page = batch->block[i];
+	const struct os_range *range = &batch->range[i];
+	unsigned long index = (unsigned long)(page - page_map.pages);
+	unsigned long was_dirty = page->nr_pages;
+	unsigned long nr_dirty = was_dirty;
+	unsigned int order = page->order;
+
+	if (purged) {
+		zone_set_dirty(page_index(range->start), range->size >> PAGE_SHIFT, false);
+		if (zone_lazy)
+			zone_set_lazy_locked(page_index(range->start), range->size >> PAGE_SHIFT,
+					     batch->lazily);
+		nr_dirty = zone_count_dirty(index, 1ul << order);
+		zone->stats.nr_purged += was_dirty - nr_dirty;
+		zone->purged_lately += was_dirty - nr_dirty;
+		zone->fit_purged += was_dirty - nr_dirty;
+		zone->fallen += was_dirty - nr_dirty;
+	}
+	zone->nr_purging -= 1ul << order;
+	zone_return_block_locked(zone, page, nr_dirty, was_dirty);
+}
+
+/* Returns how many, from the first on. */
+static unsigned int purge_lazily(const struct purge_batch *batch)
+{
+	unsigned int done = 0;
+
+	while (done < batch->nr &&
+	       os_purge_lazily(batch->range[done].start, batch->range[done].size) == 0)
+		done++;
+	return done;
+}
+
+bool purge_batch_end_locked(struct buddy_zone *zone, struct purge_batch *batch)
+{
+	unsigned int done;
+
+	lock_release(&zone->lock);
+	done = batch->lazily ? purge_lazily(batch) : os_purge_ranges(batch->range, batch->nr);
+	lock_acquire(&zone->lock);
+	for (unsigned int i = 0; i < batch->nr; i++)
+		put_back_locked(zone, batch, i, i < done);
+	return done == batch->nr;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/limit_test.c - two nodes take memory at the same moment, and there is room for one
+ *
+ * ctest: timeout=200
+ *
+ * page/limit.c is compiled into this program, with a delay before and behind its fence. In each
+ * round two threads count what they take in zones of their own, ask, and take it back if they may
+ * not. Never may both. Those that ask before they count, as the contract forbids, must be found out
+ * in the same rounds.
+ */
+#include <sched.h>
+
+#include "base/atomic.h"
+
+static void delay(void);
+
+#undef fence_seq_cst
+#define fence_seq_cst()                                  \
+	do {                                             \
+		delay();                                 \
+		__atomic_thread_fence(__ATOMIC_SEQ_CST); \
+		delay();                                 \
+	} while (0)
+#include "page/limit.c"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#define THREADS 2u
+#define EACH 8ul
+#define ROUNDS 30000u
+#define MOST_ROUNDS 2000000u /* until what is broken is seen */
+
+static bool broken;
+static unsigned int stop;	/* atomic */
+static unsigned int arrived;	/* atomic */
+static unsigned int turn;	/* atomic */
+static unsigned long admitted;	/* in this round; atomic */
+static unsigned long most_seen; /* admitted in a round */
+static __thread unsigned int seed;
+
+static void delay(void)
+{
+	unsigned int dice = (unsigned int)rand_r(&seed);
+
+	if (dice % 64 == 0)
+		sched_yield();
+	for (unsigned int i = 0; i < dice / 64 % 200; i++)
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static void meet(void)
+{
+	unsigned int now = load_acquire(&turn); /* pairs with the release below */
+
+	if (fetch_add(&arrived, 1) == THREADS - 1) {
+		store_relaxed(&arrived, 0);
+		store_release(&turn, now + 1); /* pairs with the acquires */
+	}
+	for (unsigned int i = 0; load_acquire(&turn) == now; i++)
+		if (i % 1024 == 1023)
+			sched_yield();
+}
+
+static void hold(unsigned int node, unsigned long pages)
+{
+	store_relaxed(&buddy_zones[node].held, buddy_zones[node].held + pages);
+}
+
+/* As zone_admit_locked(); that lock is one that no other thread wants. */
+static bool take(unsigned int node)
+{
+	if (broken) { /* asks first */
+		bool has_room = !limit_is_near(EACH);
+
+		delay();
+		if (has_room)
+			hold(node, EACH);
+		return has_room;
+	}
+	hold(node, EACH);
+	if (limit_admits())
+		return true;
+	hold(node, -EACH);
+	return false;
+}
+
+/* Was it admitted? Both threads go from step to step together. */
+static void one_round(unsigned int node)
+{
+	bool mine = take(node);
+
+	if (mine)
+		fetch_add(&admitted, 1);
+	meet();
+	if (mine)
+		hold(node, -EACH);
+	if (!node) {
+		unsigned long n = xchg(&admitted, 0);
+
+		most_seen = MAX(most_seen, n);
+	}
+	meet();
+}
+
+static void *work(void *arg)
+{
+	seed = 2;
+	for (;;) {
+		meet();
+		if (load_relaxed(&stop))
+			return arg;
+		one_round(1);
+	}
+}
+
+/* The most that were admitted in one of at most so many rounds; ends with the first one of more. */
+static unsigned long run(unsigned int rounds)
+{
+	pthread_t thread;
+
+	stop = 0;
+	most_seen = 0;
+	seed = 1;
+	assert_int_equal(pthread_create(&thread, NULL, work, NULL), 0);
+	for (unsigned int i = 0; i < rounds && most_seen < 2; i++) {
+		meet();
+		one_round(0);
+	}
+	store_relaxed(&stop, 1);
+	meet();
+	pthread_join(thread, NULL);
+	assert_int_equal(limit_held(), 0);
+	return most_seen;
+}
+
+static void test_one_at_a_time(void **state)
+{
+	(void)state;
+	assert_int_equal(run(ROUNDS), 1);
+	assert_true(limit_counters.refused > 0 && limit_counters.peak <= EACH + EACH / 2);
+}
+
+static void test_is_found_out(void **state)
+{
+	(void)state;
+	broken = true;
+	assert_int_equal(run(MOST_ROUNDS), 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_at_a_time),
+		cmocka_unit_test(test_is_found_out),
+	};
+
+	buddy_nr_nodes = THREADS;
+	limit_set((EACH + EACH / 2) << PAGE_SHIFT);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

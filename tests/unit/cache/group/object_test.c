@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/group/object_test.c - which caches are watched, blocks that are resized, no memory for
+ * words; what is charged for every engine and front: conformance/groups_test.c
+ */
+#include "cache/extension.h"
+#include "cache/group/group.h"
+#include "cache/internal.h"
+#include "debug/pages/pages.h"
+#include "unit/cache/cache_fixture.h"
+
+static struct uslab_group *handle;
+
+static size_t usage(void)
+{
+	struct uslab_group_statistics stat;
+
+	CHILD_CHECK(group_stat(handle, &stat) == 0);
+	return stat.usage;
+}
+
+static void enter_one(void)
+{
+	int error;
+
+	handle = group_create("g", 0, NULL, &error);
+	CHILD_CHECK(handle && !group_enter(handle));
+}
+
+/* With the first group: those with the flag, which are closed if frees of theirs could be hits. */
+IN_CHILD(test_watched)
+{
+	struct cache *plain, *before, *after, *none;
+
+	ready();
+	plain = make("plain", 64, 0, SLAB_NO_MERGE);
+	before = make("before", 64, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	CHILD_CHECK(!before->watch);
+	enter_one();
+	after = make("after", 64, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	none = make("none", 64, 0, SLAB_ACCOUNT | SLAB_NO_OBJ_EXT | SLAB_NO_MERGE);
+	CHILD_CHECK(!plain->watch && !none->watch);
+	CHILD_CHECK(before->watch & WATCH_GROUPS);
+	CHILD_CHECK(!(before->watch & WATCH_GROUPS_CLOSED) == !percpu_rseq);
+	CHILD_CHECK(after->watch == WATCH_GROUPS && !(after->front.closed & FRONT_CLOSED));
+	obj_free(none, get(none));
+	CHILD_CHECK(usage() == 0);
+	group_watch(plain);
+	group_watch(plain);
+	CHILD_CHECK(plain->watch & WATCH_GROUPS);
+	group_watch(none);
+	CHILD_CHECK(!none->watch);
+	cache_check_all();
+}
+
+/* Objects have their words whatever the cache was when they were allocated. */
+IN_CHILD(test_debugged)
+{
+	struct cache *c;
+	void *p[3];
+
+	ready();
+	enter_one();
+	c = make("debugged", 100, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	p[0] = get(c);
+	CHILD_CHECK(cache_set_debug(c, SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER) == 0);
+	p[1] = get(c);
+	CHILD_CHECK(usage() == 2ul * c->engine.size);
+	obj_free(c, p[0]);
+	CHILD_CHECK(cache_set_debug(c, 0) == 0);
+	p[2] = get(c);
+	CHILD_CHECK(usage() == 2ul * c->engine.size);
+	obj_free(c, p[1]);
+	obj_free(c, p[2]);
+	CHILD_CHECK(usage() == 0);
+	cache_check_all();
+}
+
+/* Of pages that grow, shrink and move: what they have, each time. */
+IN_CHILD(test_resized)
+{
+	static const size_t sizes[] = { 40000, 50000, 200000, 41000, 3 << 20, 5 << 20, 100000 };
+	struct group_resize r;
+	char *p, *moved;
+
+	ready();
+	enter_one();
+	p = pages_alloc(sizes[0], sizes[0], 0, NUMA_NO_NODE, NULL, NULL);
+	CHILD_CHECK(p && group_add(group_current, NULL, p, GROUP_CHARGE));
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		CHILD_CHECK(group_resize_begin(&r, p, sizes[i]));
+		moved = pages_resize(p, sizes[i], NULL);
+		group_resize_end(&r, moved ? moved : p);
+		p = moved ? moved : p;
+		CHILD_CHECK(usage() == ALIGN_UP(pages_size(p), PAGE_SIZE));
+	}
+	CHILD_CHECK(group_set_limit(handle, 2 << 20) == 0);
+	CHILD_CHECK(!group_resize_begin(&r, p, 9 << 20));
+	CHILD_CHECK(usage() == ALIGN_UP(pages_size(p), PAGE_SIZE));
+	group_drop(NULL, p);
+	CHILD_CHECK(usage() == 0 && pages_free(p, NULL));
+	group_drop(NULL, p); /* whatever it is */
+	CHILD_CHECK(usage() == 0);
+}
+
+/* Without memory for a word the object is not charged, and its allocation fails. */
+IN_BARE_CHILD(test_no_memory)
+{
+	struct cache *c;
+	void *first;
+
+	ready();
+	enter_one();
+	c = make("c", 64, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	group_enter(NULL);
+	first = get(c); /* there is a slab, without words */
+	group_enter(handle);
+	no_more_memory();
+	while (meta_alloc(64)) {}
+	CHILD_CHECK(!get(c) && usage() == 0);
+	group_enter(NULL);
+	CHILD_CHECK(first && get(c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_watched),
+		cmocka_unit_test(test_debugged),
+		cmocka_unit_test(test_resized),
+		cmocka_unit_test(test_no_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

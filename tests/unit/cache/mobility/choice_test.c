@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/mobility/choice_test.c - which slabs are emptied first, and which stay for the objects
+ * of the others
+ */
+#include "conformance/store.h"
+
+#define ONE_IN 20
+
+static void open_thin(const struct engine_ops *engine)
+{
+	open_store(made(&(struct cache_spec){
+			   .name = "store", .size = 256, .ctor = store_ctor, .engine = engine }),
+		   MOST);
+	for (unsigned int i = 0; i < store.nr; i++)
+		put(i);
+	for (unsigned int i = 0; i < store.nr; i++)
+		if (i % ONE_IN)
+			drop(i);
+	cache_shrink(store.c);
+}
+
+/* Pages from the lowest slab to where the objects lie, on average. */
+static unsigned long mean_place(void)
+{
+	unsigned long sum = 0, nr = 0, lowest = ~0ul;
+
+	for (unsigned int i = 0; i < store.nr; i++) {
+		const struct page *slab = store.slot[i] ? page_head_of(store.slot[i]) : NULL;
+
+		if (!slab)
+			continue;
+		sum += (unsigned long)(slab - page_map.pages);
+		lowest = MIN(lowest, (unsigned long)(slab - page_map.pages));
+		nr++;
+	}
+	return sum / nr - lowest;
+}
+
+static void check_lowest_stay(const struct engine_ops *engine)
+{
+	unsigned long before, needed;
+
+	open_thin(engine);
+	before = mean_place();
+	needed = DIV_ROUND_UP(MOST / ONE_IN, store.c->engine.layout->objects);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0);
+	cache_check_all();
+	CHILD_CHECK(stats_of(store.c).nr_slabs <= 2 * needed);
+	CHILD_CHECK(mean_place() * 4 < before);
+	empty_store();
+	cache_destroy(store.c->handle, NULL);
+}
+
+/* All slabs are equally empty: what is left lies side by side. */
+IN_CHILD(test_lowest_stay)
+{
+	ready();
+	check_lowest_stay(&slub_ops);
+	check_lowest_stay(&slab_ops);
+}
+
+/* Also in steps so short that each ends in the middle of a walk. */
+IN_CHILD(test_walks_in_steps)
+{
+	unsigned int steps = 0;
+	unsigned long before;
+
+	ready();
+	open_thin(&slub_ops);
+	before = stats_of(store.c).nr_slabs;
+	while (cache_defrag(store.c, NUMA_NO_NODE, 1))
+		CHILD_CHECK(++steps < 100000);
+	CHILD_CHECK(steps > 10 && stats_of(store.c).nr_slabs * 2 < before);
+	cache_check_all();
+	empty_store();
+	CHILD_CHECK(in_use(store.c) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lowest_stay),
+		cmocka_unit_test(test_walks_in_steps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/malloc/group_test.c - caches for what is charged, and that all else hits as before; what is
+ * charged: conformance/malloc/groups_test.c
+ *
+ * ctest: sanitize=no (the sanitizers bring a malloc of their own)
+ */
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "cache/group/group.h"
+#include "child.h"
+#include "front/percpu.h"
+#include "malloc/hot.h"
+#include "os/instrument/memcheck.h"
+#include "page/page.h"
+#include "replaced.h"
+
+static void *(*volatile alloc)(size_t) = malloc;
+static void (*volatile give)(void *) = free;
+
+/* One for each size that a thread in a group asked for; their pages have no class. */
+IN_CHILD(test_caches)
+{
+	struct uslab_group *g = uslab_group_create("g", 0, NULL);
+	struct cache *c;
+	void *p;
+
+	CHILD_CHECK(g && !malloc_group_class(malloc_class_of(100)));
+	p = alloc(100);
+	CHILD_CHECK(!malloc_group_class(malloc_class_of(100)));
+	give(p);
+	uslab_group_enter(g);
+	p = alloc(100);
+	c = malloc_group_class(malloc_class_of(100));
+	if (!c) /* a heap */
+		CHILD_CHECK(cache_of(percpu_handle(1))->engine.ops->heap);
+	else
+		CHILD_CHECK(!strcmp(c->name, "malloc-cg-112") && malloc_group_cache(p) == c);
+	CHILD_CHECK(!malloc_group_cache((char *)p + 8) || !c);
+	CHILD_CHECK(malloc_usable_size(p) >= 100);
+	CHILD_CHECK(!malloc_group_class(malloc_class_of(2000)));
+	give(p);
+	malloc_check();
+}
+
+/* malloc() goes out of line while threads are in groups, and hits there; frees are hits. */
+IN_CHILD(test_hits)
+{
+	unsigned long open_limit;
+	struct uslab_group *g;
+	void *p, *q;
+
+	give(alloc(10));
+	open_limit = malloc_hot.size_limit;
+	g = uslab_group_create("g", 0, NULL);
+	CHILD_CHECK(malloc_hot.size_limit == open_limit);
+	uslab_group_enter(g);
+	CHILD_CHECK(malloc_hot.size_limit == 0);
+	uslab_group_enter(NULL);
+	p = alloc(64);
+	give(p);
+	q = alloc(64);
+	CHILD_CHECK(p == q || !percpu_rseq);
+	CHILD_CHECK(!malloc_hot.page_limit || page_map.class[page_index(p)]);
+	give(q);
+	CHILD_CHECK(uslab_group_usage(g) == 0);
+	uslab_group_destroy(g);
+	CHILD_CHECK(malloc_hot.size_limit == open_limit);
+}
+
+/* What is no block, or is free, is none, whoever asks. */
+IN_CHILD(test_mistakes)
+{
+	struct uslab_group *g = uslab_group_create("g", 0, NULL);
+	char *p;
+
+	uslab_group_enter(g);
+	p = alloc(300);
+	CHILD_CHECK(malloc_block_size(p) >= 300);
+	CHILD_CHECK(!malloc_block_size(p + 16));
+	give(p);
+	if (malloc_group_class(malloc_class_of(300)) && !os_memcheck_on)
+		CHILD_CHECK(malloc_usable_size(p) == 0);
+	CHILD_CHECK(uslab_group_usage(g) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_caches),
+		cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_mistakes),
+	};
+
+	if (malloc_is_replaced())
+		return TEST_SKIPPED;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

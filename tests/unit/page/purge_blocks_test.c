@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/page/purge_blocks_test.c - blocks that are purged together: what is counted meanwhile, and
+ * what if the system refuses some
+ */
+#include <sys/syscall.h>
+
+#include "fixture.h"
+#include "page/zone.h"
+
+#define BLOCKS 20
+
+static unsigned long block[BLOCKS];
+
+/* Every other one of twice as many is free, and dirty. */
+static struct buddy_zone *dirty_blocks(void)
+{
+	fresh_arena();
+	for (unsigned int i = 0; i < 2 * BLOCKS; i++) {
+		unsigned long index = (unsigned long)take(1);
+
+		memset(page_address(page_at(index)), 0xa5, 2 * PAGE_SIZE);
+		if (i % 2)
+			block[i / 2] = index;
+	}
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		give(block[i], 1);
+	return &buddy_zones[0];
+}
+
+static void add_all_locked(struct buddy_zone *zone, struct purge_batch *batch)
+{
+	batch->nr = 0;
+	batch->pages = 0;
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		purge_batch_add_locked(zone, batch, page_at(block[i]), i ? 2 : 1);
+}
+
+IN_CHILD(all_of_them_are_purged)
+{
+	struct buddy_zone *zone = dirty_blocks();
+	unsigned long used = zone_used_here(zone);
+	struct purge_batch batch;
+
+	lock_acquire(&zone->purge_lock);
+	lock_acquire(&zone->lock);
+	add_all_locked(zone, &batch);
+	CHILD_CHECK(batch.nr == BLOCKS && batch.pages == 2 * BLOCKS - 1);
+	CHILD_CHECK(zone->nr_purging == 2 * BLOCKS && zone->stats.nr_dirty == 0);
+	CHILD_CHECK(zone_used_here(zone) == used);
+	CHILD_CHECK(purge_batch_end_locked(zone, &batch));
+	CHILD_CHECK(zone->nr_purging == 0 && zone->stats.nr_dirty == 1);
+	CHILD_CHECK(zone->stats.nr_purged == 2 * BLOCKS - 1);
+	lock_release(&zone->lock);
+	lock_release(&zone->purge_lock);
+	for (unsigned int i = 0; i < BLOCKS; i++)
+		CHILD_CHECK(all_bytes(page_address(page_at(block[i]) + !i), PAGE_SIZE, 0));
+	buddy_check();
+}
+
+IN_CHILD(what_is_refused_stays_dirty)
+{
+	struct buddy_zone *zone = dirty_blocks();
+	struct purge_batch batch;
+
+	child_deny(SYS_madvise, EINVAL);
+#ifdef SYS_process_madvise
+	child_deny(SYS_process_madvise, EPERM);
+#endif
+	lock_acquire(&zone->purge_lock);
+	lock_acquire(&zone->lock);
+	add_all_locked(zone, &batch);
+	CHILD_CHECK(!purge_batch_end_locked(zone, &batch));
+	CHILD_CHECK(zone->nr_purging == 0 && zone->stats.nr_dirty == 2 * BLOCKS);
+	CHILD_CHECK(zone->stats.nr_purged == 0);
+	lock_release(&zone->lock);
+	lock_release(&zone->purge_lock);
+	buddy_check();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_of_them_are_purged),
+		cmocka_unit_test(what_is_refused_stays_dirty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uslab/info/info_groups.c - --groups: what is charged to each accounting group; and as metrics
+ *
+ * Flow:       called by cmd_info.c, and for metrics by info_metrics.c; calls groups.c,
+ *             json_values.c and json-c. In: a process or core; out: a table, the groups below
+ *             another behind it, or JSON, or metrics.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "info/groups.h"
+#include "info/info.h"
+#include "json_values.h"
+#include "util.h"
+
+#define NO_LIMIT UINT64_MAX
+#define INDENT 2
+
+static bool is_chosen(const struct info_options *options, const struct groups_group *group)
+{
+	return !options->pattern || !regexec(options->pattern, group->name, 0, NULL, 0);
+}
+
+/* ---- the table ---- */
+
+static void print_bytes(uint64_t bytes)
+{
+	if (bytes == NO_LIMIT)
+		printf(" %14s", "-");
+	else
+		printf(" %14llu", (unsigned long long)bytes);
+}
+
+static void print_group(const struct groups_group *group, unsigned int depth)
+{
+	char name[GROUPS_NAME + 2 * INDENT];
+
+	snprintf(name, sizeof(name), "%*s%s%s", depth < 2 ? (int)depth * INDENT : 2 * INDENT, "",
+		 group->name, group->dying ? " (gone)" : "");
+	printf("%-24s", name);
+	print_bytes(group->usage);
+	print_bytes(group->limit);
+	print_bytes(group->peak);
+	printf(" %8llu %8llu %8u\n", (unsigned long long)group->met,
+	       (unsigned long long)group->failed, group->threads);
+}
+
+/* Those right below that number, each with what is below it; a circle ends at the depth. */
+static void print_below(const struct groups_list *list, uint32_t parent, unsigned int depth,
+			const struct info_options *options, unsigned long *lines)
+{
+	for (size_t i = 0; i < list->nr && depth < list->nr; i++) {
+		const struct groups_group *group = &list->group[i];
+
+		if (group->parent != parent)
+			continue;
+		if (is_chosen(options, group) && *lines) {
+			print_group(group, depth);
+			--*lines;
+		}
+		if (group->groups)
+			print_below(list, group->id, depth + 1, options, lines);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void add_limit(struct json_object *object, uint64_t limit, bool *failed)
+{
+	if (limit == NO_LIMIT)
+		json_add_null(object, "limit", failed);
+	else
+		json_add(object, "limit", json_object_new_uint64(limit), failed);
+}
+
+static struct json_object *group_json(const struct groups_group *group, bool *failed)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add(object, "id", json_object_new_uint64(group->id), failed);
+	json_add(object, "name", json_object_new_string(group->name), failed);
+	if (group->parent)
+		json_add(object, "parent", json_object_new_uint64(group->parent), failed);
+	else
+		json_add_null(object, "parent", failed);
+	json_add(object, "usage", json_object_new_uint64(group->usage), failed);
+	add_limit(object, group->limit, failed);
+	json_add(object, "peak", json_object_new_uint64(group->peak), failed);
+	json_add(object, "met", json_object_new_uint64(group->met), failed);
+	json_add(object, "failed", json_object_new_uint64(group->failed), failed);
+	json_add(object, "threads", json_object_new_uint64(group->threads), failed);
+	json_add(object, "destroyed", json_object_new_boolean(group->dying), failed);
+	return object;
+}
+
+static int print_json(const struct info *info, const struct info_subject *subject,
+		      const struct groups_list *list)
+{
+	struct json_object *top = json_object_new_object();
+	struct json_object *groups = json_object_new_array();
+	bool failed = false;
+
+	json_add(top, "pid", json_object_new_int((int)subject->source.target.pid), &failed);
+	json_add(top, "program", json_object_new_string(subject->source.target.program), &failed);
+	for (size_t i = 0; i < list->nr; i++)
+		if (is_chosen(&info->options, &list->group[i]))
+			json_append(groups, group_json(&list->group[i], &failed), &failed);
+	json_add(top, "groups", groups, &failed);
+	return json_print(stdout, top, JSON_PRETTY, failed)
+		       ? util_fail(INFO_COMMAND, "out of memory")
+		       : EXIT_OK;
+}
+
+int info_print_groups(const struct info *info, struct info_subject *subject)
+{
+	unsigned long lines = info->options.lines;
+	struct groups_list list;
+	int ret = groups_list_take(subject->s, &list);
+
+	if (ret)
+		return util_fail(INFO_COMMAND, "%s: cannot read its groups: %s",
+				 subject->source.title, strerror(-ret));
+	if (!list.nr)
+		util_warn(INFO_COMMAND, "%s has no groups: uslab_group_create() makes them",
+			  subject->source.title);
+	ret = EXIT_OK;
+	if (info->wanted[INFO_JSON]) {
+		ret = print_json(info, subject, &list);
+	} else {
+		printf("%-24s %14s %14s %14s %8s %8s %8s\n", "Group", "Usage", "Limit", "Peak",
+		       "Met", "Failed", "Threads");
+		print_below(&list, 0, 0, &info->options, &lines);
+	}
+	groups_list_free(&list);
+	return ret;
+}
+
+/* ---- metrics ---- */
+
+/* M(name, kind, unit, help, value): g is the group. */
+#define GROUP_METRICS(M)                                                                           \
+	M("uslab_group_usage_bytes", "gauge", "bytes", "Charged to the group and those below it.", \
+	  g->usage)                                                                                \
+	M("uslab_group_peak_bytes", "gauge", "bytes", "The most that this was.", g->peak)          \
+	M("uslab_group_limit_bytes", "gauge", "bytes", "Its limit, if it has one.", g->limit)      \
+	M("uslab_group_met_total", NULL, "", "Charges that met the limit.", g->met)                \
+	M("uslab_group_failed_total", NULL, "", "Allocations that failed at the limit.",           \
+	  g->failed)                                                                               \
+	M("uslab_group_threads", "gauge", "", "Threads that are in the group.",                    \
+	  (uint64_t)g->threads)
+
+static bool any_group(const struct groups_list *lists, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		if (lists[i].nr)
+			return true;
+	return false;
+}
+
+static void print_metrics(const struct info_subject *subjects, const struct groups_list *lists,
+			  unsigned int count)
+{
+#define METRIC(metric, kind, unit, help, value)                            \
+	info_print_family(metric, kind, unit, help);                       \
+	for (unsigned int i = 0; i < count; i++)                           \
+		for (size_t j = 0; j < lists[i].nr; j++) {                 \
+			const struct groups_group *g = &lists[i].group[j]; \
+                                                                           \
+			if ((value) == NO_LIMIT)                           \
+				continue;                                  \
+			fputs(metric "{", stdout);                         \
+			info_print_source(&subjects[i]);                   \
+			printf(",group=\"%u\",", g->id);                   \
+			info_print_label("name", g->name);                 \
+			printf("} %llu\n", (unsigned long long)(value));   \
+		}
+	GROUP_METRICS(METRIC)
+#undef METRIC
+}
+
+void info_print_group_metrics(const struct info_subject *subjects, unsigned int count)
+{
+	struct groups_list *lists = calloc(count, sizeof(*lists));
+
+	for (unsigned int i = 0; lists && i < count; i++)
+		if (subjects[i].open && groups_list_take(subjects[i].s, &lists[i]))
+			lists[i].nr = 0;
+	if (lists && any_group(lists, count))
+		print_metrics(subjects, lists, count);
+	for (unsigned int i = 0; lists && i < count; i++)
+		groups_list_free(&lists[i]);
+	free(lists);
+}
