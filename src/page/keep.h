@@ -8,7 +8,7 @@
  *             keep_counters.bytes in the dirty ones. Checked by keep_check().
  * Locks:      keep_lock (RANK_LARGE); not held over system calls.
  * Flow:       called by page/large.c (put, take, fill), page/purge.c (release, purge) and
- *             page/buddy.c (release); calls large.c for its count, os/memory/vm.c.
+ *             page/buddy.c (release); calls large.c for its count, os/memory/.
  *
  * A program that needs 8 MiB again and again would pay a page fault for every 4 KiB each time: here
  * 3.5 ms instead of 0.2. What is kept was in use a moment ago, so it does not raise the peak; it

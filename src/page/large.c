@@ -9,7 +9,7 @@
  *             finds it, since its address may be mapped and entered again at any moment. Checked by
  *             large_check().
  * Locks:      large_lock (RANK_LARGE) for the table; not held over mmap, munmap, mremap of blocks.
- * Flow:       see large.h; calls keep.c, os/memory/vm.c.
+ * Flow:       see large.h; calls keep.c, os/memory/.
  */
 #include <string.h>
 

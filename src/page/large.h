@@ -7,7 +7,7 @@
  * Invariants: every live block is in the table once; load factor at most 1/2. large_check().
  * Locks:      RANK_LARGE around the table; never held over mmap/mremap of the blocks themselves
  *             (mremap that moves: the entry is hidden before and replaced after).
- * Flow:       called by run.c, keep.c, cache/ and malloc/info.c; calls keep.c, os/memory/vm.c.
+ * Flow:       called by run.c, keep.c, cache/ and malloc/info.c; calls keep.c, os/memory/.
  */
 #ifndef PAGE_LARGE_H
 #define PAGE_LARGE_H

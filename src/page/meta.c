@@ -9,7 +9,7 @@
  * Invariants: used + free blocks + rest == mapped: nothing is lost to alignment (what a block must
  *             skip goes to the free lists in smaller blocks). Checked by meta_check().
  * Locks:      meta_lock (RANK_META).
- * Flow:       see meta.h; calls os/memory/vm.c.
+ * Flow:       see meta.h; calls os/memory/.
  */
 #include <string.h>
 

@@ -8,7 +8,7 @@
  *             never unmapped: a stale pointer into it (lock-free readers, tools) never faults.
  *             Checked by meta_check().
  * Locks:      RANK_META.
- * Flow:       called by every floor; calls os/memory/vm.c.
+ * Flow:       called by every floor; calls os/memory/.
  */
 #ifndef PAGE_META_H
 #define PAGE_META_H

@@ -10,7 +10,7 @@
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
  * Flow:       called by page/, api/, cache/ and malloc/; calls purge_blocks.c, purge_lazy.c,
- *             purge_tables.c, keep.c, os/memory/vm.c.
+ *             purge_tables.c, keep.c, os/memory/.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few

@@ -6,7 +6,7 @@
  * Invariants: while a block is in a batch it is on no list, zone.purge_lock is held, and its pages
  *             count in zone.nr_purging.
  * Locks:      zone.purge_lock, in it zone.lock, which is dropped over the system call.
- * Flow:       called by purge.c; calls buddy.c, purge_lazy.c, ranges.c, os/memory/vm.c.
+ * Flow:       called by purge.c; calls buddy.c, purge_lazy.c, ranges.c, os/memory/.
  */
 #include "base/bits.h"
 #include "os/memory/vm.h"

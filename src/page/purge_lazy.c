@@ -11,7 +11,7 @@
  * Locks:      a page's bit is changed under zone.lock; no two zones share a word. The owner of a
  *             page reads it without: others in the word change meanwhile, its own does not.
  * Flow:       called by purge.c, zone.h and cache/init.c; calls buddy.c, ranges.c, meta.c,
- *             purge_tables.c, os/memory/vm.c.
+ *             purge_tables.c, os/memory/.
  */
 #include <errno.h>
 #include <limits.h>

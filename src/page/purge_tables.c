@@ -11,7 +11,7 @@
  *             node.
  * Locks:      as in purge.c: zone.purge_lock is held, zone.lock is dropped over each system call,
  *             and the chunk is neither on its list nor bare then. bare: zone.lock of node 0.
- * Flow:       called by buddy.c, purge.c and purge_lazy.c; calls buddy.c, os/memory/vm.c.
+ * Flow:       called by buddy.c, purge.c and purge_lazy.c; calls buddy.c, os/memory/.
  *
  * 64 KiB for each 4 MiB: after a burst of 1 GiB 16 MiB would stay. A zone that has no block for a
  * request takes a bare chunk, the lowest, before the arena grows.

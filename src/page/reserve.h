@@ -9,7 +9,7 @@
  * Locks:      none: every step is one atomic exchange. Safe in a signal handler,
  *             whatever that interrupted.
  * Flow:       called by nested.c, cache/debug/misuse.c, cache/grace/, debug/report/report_policy.c,
- *             malloc/align.c and malloc/slow.c; calls os/memory/vm.c.
+ *             malloc/align.c and malloc/slow.c; calls os/memory/.
  *
  * It is for few blocks at a time: those that nested calls ask for. A block has the size of the next
  * power of two. Freed blocks of a page or more give their memory back at once.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/memory/vm.c - address ranges: reserve, commit, purge, map
+ * os/memory/vm.c - address ranges: reserve, commit, map
  *
  * Data:       does the kernel take names of mappings; libc knows the system's page size (4 KiB to
  *             64 KiB) from the kernel.
@@ -20,7 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
-#include <sys/uio.h>
 
 #include "base/assert.h"
 #include "base/atomic.h"
@@ -39,19 +38,6 @@
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
-
-/* Its number is the same on all machines; Linux 5.10. */
-#ifndef SYS_process_madvise
-#define SYS_process_madvise 440
-#endif
-
-/* linux/pidfd.h since Linux 6.14 */
-#ifndef PIDFD_SELF
-#define PIDFD_SELF (-10000)
-#endif
-
-BUILD_ASSERT(sizeof(struct os_range) == sizeof(struct iovec));
-BUILD_ASSERT(offsetof(struct os_range, size) == offsetof(struct iovec, iov_len));
 
 size_t os_page_size(void)
 {
@@ -185,58 +171,6 @@ int os_protect(void *addr, size_t size)
 	ret = mprotect(addr, size, PROT_NONE);
 	errno = saved;
 	return ret ? -ENOMEM : 0;
-}
-
-static int give_back(void *addr, size_t size, int advice)
-{
-	int saved = errno;
-	int ret;
-
-	ASSERT(is_page_multiple((uintptr_t)addr) && is_page_multiple(size));
-	ret = madvise(addr, size, advice) ? -errno : 0;
-	errno = saved;
-	return ret;
-}
-
-int os_purge(void *addr, size_t size)
-{
-	return give_back(addr, size, MADV_DONTNEED);
-}
-
-/* Locked memory is refused by EINVAL too; then the other call refuses as well. */
-int os_purge_lazily(void *addr, size_t size)
-{
-	int ret = give_back(addr, size, MADV_FREE);
-
-	return ret == -EINVAL ? os_purge(addr, size) : ret;
-}
-
-/* Without a word where the kernel does not know the call, or not for one's own memory. */
-static unsigned int purge_at_once(const struct os_range *ranges, unsigned int nr)
-{
-	long bytes =
-		os_syscall(SYS_process_madvise, PIDFD_SELF, ranges, (size_t)nr, MADV_DONTNEED, 0ul);
-	unsigned int done = 0;
-
-	while (done < nr && bytes >= (long)ranges[done].size)
-		bytes -= (long)ranges[done++].size;
-	return done;
-}
-
-unsigned int os_purge_ranges(const struct os_range *ranges, unsigned int nr)
-{
-	static bool is_unknown; /* atomic */
-	unsigned int at_once = 0;
-	unsigned int done;
-
-	if (nr > 1 && !load_relaxed(&is_unknown))
-		at_once = purge_at_once(ranges, nr);
-	for (done = at_once; done < nr; done++)
-		if (os_purge(ranges[done].start, ranges[done].size))
-			break;
-	if (nr > 1 && !at_once && done)
-		store_relaxed(&is_unknown, true);
-	return done;
 }
 
 void os_small_pages(void *addr, size_t size)
