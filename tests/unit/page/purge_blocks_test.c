@@ -32,6 +32,7 @@ static void add_all_locked(struct buddy_zone *zone, struct purge_batch *batch)
 {
 	batch->nr = 0;
 	batch->pages = 0;
+	batch->lazily = false;
 	for (unsigned int i = 0; i < BLOCKS; i++)
 		purge_batch_add_locked(zone, batch, page_at(block[i]), i ? 2 : 1);
 }
