@@ -113,6 +113,8 @@ void cache_place_mark_locked(struct cache *c);
 bool cache_marks_behind(const struct cache *c);
 /* Sets what the hit path of a free by address checks, for a new cache or one whose slabs change. */
 void cache_check_frees_locked(struct cache *c);
+/* None is a hit from now on. */
+void cache_stop_frees_locked(struct cache *c);
 
 /* ---- debug_option.c ---- */
 

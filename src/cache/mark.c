@@ -95,20 +95,30 @@ static uint64_t start_magic(const struct cache *c)
 {
 	const struct engine *e = &c->engine;
 
-	if (c->watch & (WATCH_TAGS | WATCH_GROUPS) || e->mark != USLAB_MARK_OFFSET ||
-	    c->front.ops != &front_array_ops || e->layout->colour_off)
+	if (e->mark != USLAB_MARK_OFFSET || c->front.ops != &front_array_ops ||
+	    e->layout->colour_off)
 		return 0;
 	return UINT64_MAX / e->size + 1;
 }
 
-void cache_check_frees_locked(struct cache *c)
+/* Without a mask no run of frees is a hit, without a magic no single one. */
+static void set_frees(struct cache *c, uint64_t mask, uint64_t magic)
 {
 	if (c->front.id >= USLAB_ID_FIRST_FREE)
 		return;
-	/* without a mask no run of frees is a hit, without a magic no single one */
-	store_relaxed(free_table(c, USLAB_WINDOW_MASKS),
-		      c->watch & (WATCH_TAGS | WATCH_GROUPS)
-			      ? 0
-			      : (PAGE_SIZE << c->engine.layout->order) - 1);
-	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), start_magic(c));
+	store_relaxed(free_table(c, USLAB_WINDOW_MASKS), mask);
+	store_relaxed(free_table(c, USLAB_WINDOW_MAGICS), magic);
+}
+
+void cache_stop_frees_locked(struct cache *c)
+{
+	set_frees(c, 0, 0);
+}
+
+void cache_check_frees_locked(struct cache *c)
+{
+	if (c->watch & (WATCH_TAGS | WATCH_GROUPS))
+		cache_stop_frees_locked(c);
+	else
+		set_frees(c, (PAGE_SIZE << c->engine.layout->order) - 1, start_magic(c));
 }

@@ -46,21 +46,24 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 
 /*
  * By address: no class has a magic then, and the front stays open. By handle: if the words are the
- * inline ones of the array front, inline frees push without a look at the object's page.
+ * inline ones of the array front, inline frees push without a look at the object's page. All that
+ * before the bit is seen: whoever sees it gives objects words, and their frees have to look.
  */
 void cache_watch_frees_locked(struct cache *c, unsigned int bit, bool on)
 {
 	bool is_hit = !cache_is_by_address(c) && c->front.ops == &front_array_ops &&
 		      percpu_is_inline(c->front.id);
 
-	if (on)
-		set_watch(c, bit);
 	if (is_hit)
 		cache_watch_locked(c, bit == WATCH_TAGS ? WATCH_TAGS_CLOSED : WATCH_GROUPS_CLOSED,
 				   on);
-	if (!on)
+	if (on) {
+		cache_stop_frees_locked(c);
+		set_watch(c, bit);
+	} else {
 		clear_watch(c, bit);
-	cache_check_frees_locked(c);
+		cache_check_frees_locked(c);
+	}
 }
 
 int cache_route_locked(struct cache *c)
