@@ -12,26 +12,28 @@
 #include "engine/evacuation.h"
 #include "engine/slab/slab.h"
 
-static unsigned long listed(struct engine *e, unsigned int node)
+static unsigned long read_count(struct slab_node *n, const unsigned long *count)
 {
-	struct slab_node *n = slab_cache_of(e)->node[node];
 	unsigned long nr;
 
 	lock_acquire(&n->list_lock);
-	nr = n->nr_partial;
+	nr = *count;
 	lock_release(&n->list_lock);
 	return nr;
+}
+
+static unsigned long listed(struct engine *e, unsigned int node)
+{
+	struct slab_node *n = slab_cache_of(e)->node[node];
+
+	return read_count(n, &n->nr_partial);
 }
 
 static unsigned long slabs(struct engine *e, unsigned int node)
 {
 	struct slab_node *n = slab_cache_of(e)->node[node];
-	unsigned long nr;
 
-	lock_acquire(&n->list_lock);
-	nr = n->total_slabs;
-	lock_release(&n->list_lock);
-	return nr;
+	return read_count(n, &n->total_slabs);
 }
 
 static void set_evacuated_locked(struct page *slab, bool on)
