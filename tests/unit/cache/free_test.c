@@ -72,16 +72,20 @@ IN_CHILD(test_whose)
 	CHILD_CHECK(!cache_of_object(obj)); /* its slab has gone */
 }
 
-/* No debug flags are set, and the call is no hit: what can be no object of anybody is refused. */
+/*
+ * No debug flags are set, and the call is no hit: what can be no object of anybody is refused.
+ * The memory of nobody does not start a page: that could have been a large block.
+ */
 static void free_nonsense(void *arg)
 {
+	static _Alignas(64) char outside[64];
 	struct cache *c;
 	char *obj;
 
 	ready();
 	c = make_front("victim", 64, "none");
 	obj = get(c);
-	cache_free_for(c, arg ? obj + 1 : (char *)&obj, (char *)free_nonsense + 4);
+	cache_free_for(c, arg ? obj + 1 : outside + 16, (char *)free_nonsense + 4);
 }
 
 static void test_no_object(void **state)
