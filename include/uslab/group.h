@@ -108,7 +108,7 @@ USLAB_API int uslab_group_stat(struct uslab_group *group, struct uslab_group_sta
 /*
  * Called when a charge of that many bytes would exceed the limit of the group, by the thread that
  * allocates, with no lock of this library held: it may free objects, or raise the limit. Then the
- * charge is tried once more. Not called again by what it allocates itself.
+ * charge is tried once more. Not called again by what it allocates itself. Must return.
  */
 typedef void (*uslab_group_callback)(struct uslab_group *group, size_t bytes, void *arg);
 

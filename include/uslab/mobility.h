@@ -80,7 +80,7 @@ USLAB_API int kmem_cache_setup_mobility(struct kmem_cache *s, kmem_cache_isolate
  * Finds out whether the program has @from. If so, copies it to @to, has everything that leads to it
  * lead to @to, and returns 0: then the library frees @from, which has to be left as constructed if
  * there is a constructor. Else, or if it is not to be moved now, returns another value; then @to
- * is as it was.
+ * is as it was. Must return: not by longjmp(), an exception or the end of its thread.
  */
 typedef int (*uslab_move_func)(void *from, void *to, void *arg);
 

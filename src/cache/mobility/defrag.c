@@ -201,9 +201,12 @@ static int run(struct mobility *m, int node, uint64_t end_us)
 	return m->round.begun || m->round.purges;
 }
 
+/* 0: there is none. */
 static uint64_t end_of(uint64_t budget_us)
 {
-	return budget_us ? os_clock_us() + budget_us : 0;
+	uint64_t now_us = os_clock_us();
+
+	return budget_us ? now_us + MIN(budget_us, UINT64_MAX - now_us) : 0;
 }
 
 int cache_defrag(struct cache *c, int node, uint64_t budget_us)

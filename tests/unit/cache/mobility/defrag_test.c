@@ -30,6 +30,18 @@ static void fill_slabs(unsigned int nr, unsigned int left)
 	cache_shrink(store.c);
 }
 
+/* A budget that no clock can reach is as good as none. */
+IN_CHILD(test_endless_budget)
+{
+	ready();
+	open_store(make_store("store"), MOST);
+	fill_slabs(8, objects_per_slab() / 8);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, UINT64_MAX) == 0);
+	CHILD_CHECK(stats_of(store.c).nr_slabs == 1);
+	empty_store();
+	cache_destroy(store.c->handle, NULL);
+}
+
 /* Eight slabs with that share of their objects, and one more; as many as there could be least? */
 static bool packs(unsigned int percent, unsigned int share, unsigned int more)
 {
@@ -224,9 +236,9 @@ IN_CHILD(test_sweep)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ratio), cmocka_unit_test(test_emptiest_first),
-		cmocka_unit_test(test_front), cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_endless_budget), cmocka_unit_test(test_ratio),
+		cmocka_unit_test(test_emptiest_first), cmocka_unit_test(test_front),
+		cmocka_unit_test(test_bound),	       cmocka_unit_test(test_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
