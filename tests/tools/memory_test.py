@@ -325,6 +325,8 @@ class Shown(Memory):
                 self.assertRegex(metrics, rf'(?m)^uslab_memory_bytes{{pid="{pid}",.*,kind="{key}"}} {expected[key]}$')
             self.assertRegex(metrics, rf'uslab_memory_sum_bytes{{.*sum="arena"}} {memory["arena"]}\n')
             self.assertIn("malloc-1024 ", info(pid, "-m").stdout)
+            largest = max(numbers(pid)["caches"], key=lambda c: c["slab_bytes"])["name"]
+            self.assertTrue(info(pid, "-m", "-N", "1").stdout.splitlines()[-1].startswith(largest + " "))
             only = info(pid, "-m", "malloc-1024$").stdout
             self.assertEqual(len(only.splitlines()), 2, only)
             report = info(pid, "malloc-1024$").stdout

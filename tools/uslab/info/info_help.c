@@ -31,7 +31,7 @@ const struct option_row info_option_rows[] = {
 	{ 'f', "first-alias", NULL, "name merged caches by one of their names, not by their id" },
 	{ 'N', "lines", "K", "the first K only" },
 
-	{ .help = "In which order (by name otherwise; the first of these that is given):" },
+	{ .help = "In which order (by name, -m by size; the first of these that is given):" },
 	{ 'S', "Size", NULL, "by size" },
 	{ 'A', "activity", NULL,
 	  "by number of allocations and frees (USLAB_CONF=stats counts them)" },

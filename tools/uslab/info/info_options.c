@@ -241,11 +241,12 @@ static void adapt_options(struct info *info, const struct orders *orders)
 	struct info_options *options = &info->options;
 	enum info_mode mode = info->mode;
 
-	options->order = orders->size	    ? INFO_BY_SIZE
-			 : orders->activity ? INFO_BY_ACTIVITY
-			 : orders->loss	    ? INFO_BY_LOSS
-			 : orders->partial  ? INFO_BY_PARTIAL
-					    : INFO_BY_NAME;
+	options->order = orders->size	       ? INFO_BY_SIZE
+			 : orders->activity    ? INFO_BY_ACTIVITY
+			 : orders->loss	       ? INFO_BY_LOSS
+			 : orders->partial     ? INFO_BY_PARTIAL
+			 : mode == INFO_MEMORY ? INFO_BY_SIZE
+					       : INFO_BY_NAME;
 	options->loss_column = orders->loss;
 	if (mode != INFO_LIST && mode != INFO_XTOTALS && mode != INFO_NUMA &&
 	    mode != INFO_ALLOCINFO && mode != INFO_MEMORY && mode != INFO_GROUPS)
