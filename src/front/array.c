@@ -235,7 +235,7 @@ void sheaf_install(struct front *f, uintptr_t top)
 
 	if (!sheaf_swap(f, percpu_word, top, &old))
 		sheaf_delete(sheaf_flush(f, top));
-	else if (old != front_stop_word)
+	else if (!front_is_stopped(old))
 		sheaf_stash(f, old);
 }
 
@@ -261,7 +261,7 @@ uintptr_t sheaf_unstash(struct front *f)
 	return top;
 }
 
-/* The same of its array, whose word is stopped then; 0: it was. */
+/* The same of its array, whose word misses both ways then; 0: it did. */
 uintptr_t sheaf_withdraw(struct front *f)
 {
 	uintptr_t *word;
@@ -274,9 +274,9 @@ uintptr_t sheaf_withdraw(struct front *f)
 			return 0;
 		word = percpu_word(f->id, cpu);
 		top = load_relaxed(word);
-		if (top == front_stop_word)
+		if (front_is_stopped(top))
 			return 0;
-	} while (percpu_cmp2_store(cpu, word, top, word, top, front_stop_word));
+	} while (percpu_cmp2_store(cpu, word, top, word, top, front_gone_word));
 	return top;
 }
 
@@ -457,7 +457,7 @@ static int drain_word(struct front *f, int cpu, uintptr_t *word)
 	if (!top || top == front_stop_word)
 		return 0;
 	ret = percpu_stop_xchg(cpu, word, front_stop_word, &top);
-	if (!ret && top && top != front_stop_word)
+	if (!ret && top && !front_is_stopped(top))
 		sheaf_delete(sheaf_flush(f, top));
 	return ret;
 }
@@ -520,7 +520,7 @@ void array_drain(struct front *f)
 
 static unsigned long word_count(struct front *f, uintptr_t top)
 {
-	return top && top != front_stop_word ? sheaf_count_at(top, f->capacity) : 0;
+	return top && !front_is_stopped(top) ? sheaf_count_at(top, f->capacity) : 0;
 }
 
 static unsigned long array_held(struct front *f)
@@ -566,7 +566,7 @@ static void check_sheaf(struct front *f, uintptr_t top)
 {
 	unsigned int bottom = USLAB_SHEAF_CAPACITY - f->capacity;
 
-	if (!top || top == front_stop_word)
+	if (!top || front_is_stopped(top))
 		return;
 	CHECK(sheaf_index(top) >= bottom);
 	CHECK(sheaf_bottom(top) == bottom);

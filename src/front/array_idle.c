@@ -68,7 +68,7 @@ static uint64_t look(struct front *f, bool *holds)
 		uintptr_t word = load_relaxed(percpu_word(f->id, cpu));
 		uintptr_t spare = load_relaxed(percpu_spare(f->id, cpu));
 
-		*holds |= (word && word != front_stop_word) || (spare && spare != front_stop_word);
+		*holds |= (word && !front_is_stopped(word)) || (spare && spare != front_stop_word);
 		sum = add(add(sum, word), spare);
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {

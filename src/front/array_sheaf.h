@@ -64,7 +64,7 @@ void sheaf_install(struct front *f, uintptr_t top);
 void sheaf_stash(struct front *f, uintptr_t top);
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
-/* Takes its array, whose word is stopped then; 0: it was. */
+/* Takes its array, whose word misses both ways then; 0: it did. */
 uintptr_t sheaf_withdraw(struct front *f);
 /*
  * All CPUs' arrays go back to the engine, with closed set. settle: also those that an install puts

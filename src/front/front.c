@@ -2,8 +2,8 @@
 /*
  * front/front.c - the fronts by name, and words that always miss
  *
- * Data:       one sheaf of NULLs whose last entry is what stopped words point at.
- * Invariants: that sheaf is never written.
+ * Data:       two sheaves of NULLs whose last entries are what stopped words point at.
+ * Invariants: these sheaves are never written.
  * Locks:      none; words are stopped before a cache is published or after it is gone.
  * Flow:       see front.h.
  */
@@ -15,9 +15,11 @@
 #include "os/cpu/cpu.h"
 
 /* Low byte of the last entry's address is 248: push misses; it holds NULL: pop misses. */
-static void *const stop_sheaf[USLAB_SHEAF_CAPACITY + 1] __attribute__((aligned(USLAB_SHEAF_SIZE)));
+static void *const stop_sheaf[2][USLAB_SHEAF_CAPACITY + 1]
+	__attribute__((aligned(USLAB_SHEAF_SIZE)));
 
-const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[USLAB_SHEAF_CAPACITY];
+const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[0][USLAB_SHEAF_CAPACITY];
+const uintptr_t front_gone_word = (uintptr_t)&stop_sheaf[1][USLAB_SHEAF_CAPACITY];
 
 const struct front_ops *front_by_name(const char *name)
 {

@@ -150,8 +150,19 @@ const struct front_ops *front_by_name(const char *name);
 void front_close(struct front *f);
 void front_open(struct front *f);
 
-/* The value of a word that misses both ways. */
+/*
+ * The values of a word that misses both ways. A drain stores the first one; a CPU that gives up its
+ * own array stores the second: a drain of the same word would take the first one for its own, and
+ * not see that the array was taken from it (front/percpu.c). The tools know that the second one is
+ * USLAB_SHEAF_SIZE bytes behind the first.
+ */
 extern const uintptr_t front_stop_word;
+extern const uintptr_t front_gone_word;
+
+static inline bool front_is_stopped(uintptr_t word)
+{
+	return word == front_stop_word || word == front_gone_word;
+}
 
 /* Sets the words of cache id to always-miss on every CPU (a new number, or a destroyed cache). */
 void front_stop_words(unsigned int id);

@@ -24,7 +24,9 @@
  *     stores stop again, or an install that compares the caller's closed flag, stored before the
  *     exchange: it commits nothing either.
  *  4. it is in flight during the fence: os_rseq_fence() aborts it; the next run is case 3.
- * So when the word still holds stop after the fence, v was its last value and is now ours.
+ * So when the word still holds stop after the fence, v was its last value and is now ours. This
+ * needs that no sequence stores stop where there was another value: case 2 would look like case 1.
+ * That is why a CPU which takes its own array leaves front_gone_word.
  * Progress: each retry means that the other CPU committed; closed lets it install nothing new, so
  * it can only run its array up and down until one exchange meets no sequence half-way.
  *

@@ -8,8 +8,8 @@
  * code around it; and in half of the rounds it withdraws its arrays again, as when use falls,
  * before it frees. Another one changes the capacity, or closes the front, at any moment of that.
  * When both are done, no CPU may have an array of the old capacity, nor any array if the front is
- * closed. Without the fence that waits for installs, or without the capacity in what an install
- * compares, the same rounds must find one.
+ * closed, and no array may have been taken by both. Without the fence that waits for installs, or
+ * without the capacity in what an install compares, the same rounds must find one.
  */
 #include "inject.h"
 
@@ -106,8 +106,10 @@ static void *miss(void *arg)
 				abort();
 			kmem_cache_free_bulk(cache, 39, p + 1);
 		}
-		if (r >> 31 & 1)
+		if (r >> 31 & 1) {
+			delay_install(r >> 3); /* it is the same sequence */
 			array_give_up(front);
+		}
 		kmem_cache_free(cache, p[0]);
 		memset(race_delay, 0, sizeof(race_delay));
 		meet();
@@ -130,7 +132,7 @@ static bool is_wrong(bool closed)
 				    load_relaxed(percpu_spare(front->id, cpu)) };
 
 		for (unsigned int i = 0; i < ARRAY_SIZE(top); i++)
-			if (top[i] && top[i] != front_stop_word &&
+			if (top[i] && !front_is_stopped(top[i]) &&
 			    (closed || sheaf_capacity(top[i]) != front->capacity))
 				return true;
 	}
