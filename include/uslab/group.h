@@ -64,7 +64,10 @@ USLAB_API void uslab_group_destroy(struct uslab_group *group);
  */
 USLAB_API struct uslab_group *uslab_group_enter(struct uslab_group *group);
 
-/* The group that this thread is in; NULL: none. Any context. */
+/*
+ * The group that this thread is in, or the next one above if that was destroyed; NULL: none. Any
+ * context.
+ */
 USLAB_API struct uslab_group *uslab_group_current(void);
 
 /*

@@ -103,7 +103,8 @@ USLAB_API int uslab_cache_set_defrag_ratio(struct kmem_cache *s, unsigned int pe
  * @s:         cache with functions that move
  * @node:      of the slabs; NUMA_NO_NODE: all
  * @budget_us: microseconds after which it returns; 0: when it is done. At least one object is
- *             moved; the time of one function of the program, and to free a slab, comes on top
+ *             moved, or 64 slabs are looked at; the time of one function of the program, and to
+ *             free a slab, comes on top
  *
  * Returns 1: the budget is used up, and there is more to do: to be called again; the round goes on
  * where it was. 0: it is done: all partial slabs were looked at, or are needed; or the cache has

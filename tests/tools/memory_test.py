@@ -345,7 +345,7 @@ class Shown(Memory):
     def test_refusals(self):
         for arguments, status, words in ((["--kernel", "-m"], 2, "--memory is for processes and cores"),
                                          (["-p", str(2 ** 22 + 1), "-m"], 1, "no such process"),
-                                         (["-p", "1", "-m", "--json"], 2, "two listings")):
+                                         (["-p", "1", "-m", "--json"], 2, "leave that out")):
             run = subprocess.run([BIN, "info", *arguments], capture_output=True, text=True, check=False)
             self.assertEqual((run.returncode, run.stdout), (status, ""), arguments)
             self.assertIn(words, run.stderr)

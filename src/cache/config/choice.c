@@ -50,7 +50,8 @@ BUILD_ASSERT(SHEAVES_MAX_CAPACITY == CACHE_MAX_CAPACITY);
 
 static struct rule rules[MAX_RULES];
 static unsigned int nr_rules;
-static int said; /* the message about a front that does not support an engine */
+static int said;       /* the message about a front that does not support an engine */
+static int said_limit; /* the one about a limit that an engine cannot keep */
 
 const struct engine_ops *cache_engine_by_name(const char *name)
 {
@@ -250,6 +251,16 @@ static void resolve_sheaves(struct cache_spec *spec)
 	}
 }
 
+/* Caches of such an engine share pages. */
+static void leave_out_limit(struct cache_spec *spec)
+{
+	if (spec->limit && !__atomic_exchange_n(&said_limit, 1, __ATOMIC_RELAXED))
+		os_say("USLAB_CONF: the limit for %s is not kept: caches of engine %s share their "
+		       "pages",
+		       spec->name, spec->engine->name);
+	spec->limit = 0;
+}
+
 int cache_resolve(struct cache_spec *spec)
 {
 	const struct cache_spec asked = *spec; /* by the program */
@@ -267,6 +278,6 @@ int cache_resolve(struct cache_spec *spec)
 	ret = go_together(spec->engine, spec->front) ? 0 : reconcile(spec, &asked);
 	resolve_sheaves(spec);
 	if (spec->engine->heap)
-		spec->limit = 0; /* its caches share pages */
+		leave_out_limit(spec);
 	return ret;
 }

@@ -214,6 +214,9 @@ static int check_formats(const struct info *info)
 		     (info->wanted[INFO_JSON] || info->wanted[INFO_ALLOCINFO] ||
 		      info->wanted[INFO_GROUPS]);
 
+	if (format && info->wanted[INFO_MEMORY])
+		return util_usage_error(INFO_COMMAND, "%s has what --memory shows: leave that out",
+					info->wanted[INFO_JSON] ? "--json" : "--openmetrics");
 	for (int mode = INFO_ALIASES; mode < INFO_NR_MODES; mode++)
 		other |= mode != INFO_LIST && info->wanted[mode];
 	if (format && (other || info->wanted[INFO_ADDRESS]))

@@ -64,7 +64,9 @@ void target_permission_text(char *buf, size_t size, const char *yama)
 			 "%s to be 0 (it is %s)",
 			 yama, scope);
 	else
-		snprintf(buf, size, "it needs the same user, root or CAP_SYS_PTRACE");
+		snprintf(
+			buf, size,
+			"it needs the same user, or CAP_SYS_PTRACE, which root in a container may lack");
 }
 
 static int fail_permission(const struct target *t)

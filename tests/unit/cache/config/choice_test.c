@@ -257,6 +257,26 @@ static void test_not_for_all(void **state)
 				    "slobseg; such caches get slobseg/none\n");
 }
 
+static void limits_of_a_heap(void *arg)
+{
+	(void)arg;
+	setenv("USLAB_CONF", "engine:h*=slob,limit:h*=64k,limit:s=64k", 1);
+	ready();
+	make("h1", 64, 0, 0);
+	make("h2", 64, 0, 0);
+	make("s", 64, 0, 0);
+}
+
+/* A limit that cannot be kept is not dropped in silence. */
+static void test_limits_of_a_heap(void **state)
+{
+	struct child c = child_run(limits_of_a_heap, state);
+
+	assert_true(child_passed(&c));
+	assert_string_equal(c.text, "uslab: USLAB_CONF: the limit for h1 is not kept: caches of "
+				    "engine slob share their pages\n");
+}
+
 static void front_goes_first(void *arg)
 {
 	(void)arg;
@@ -306,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_era),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_not_for_all),
+		cmocka_unit_test(test_limits_of_a_heap),
 		cmocka_unit_test(test_front_goes_first),
 		cmocka_unit_test(test_no_room),
 	};

@@ -28,6 +28,7 @@ IN_CHILD(test_sizes)
 		size_t newer;
 	} larger = { .stat = { .size = sizeof(larger) }, .newer = 77 };
 	struct uslab_group *g = uslab_group_create("g", 1000, NULL);
+	struct uslab_group *below;
 
 	CHILD_CHECK(g && uslab_group_stat(g, &larger.stat) == 0);
 	CHILD_CHECK(larger.stat.size == sizeof(larger.stat) && larger.newer == 77);
@@ -36,6 +37,11 @@ IN_CHILD(test_sizes)
 	CHILD_CHECK(uslab_group_stat(g, &larger.stat) == -EINVAL);
 	CHILD_CHECK(!uslab_group_enter(g) && uslab_group_current() == g);
 	CHILD_CHECK(uslab_group_enter(NULL) == g && !uslab_group_current());
+	below = uslab_group_create("below", 0, g);
+	CHILD_CHECK(!uslab_group_enter(below) && uslab_group_current() == below);
+	uslab_group_destroy(below);
+	CHILD_CHECK(uslab_group_current() == g);
+	CHILD_CHECK(uslab_group_enter(NULL) && !uslab_group_current());
 }
 
 int main(void)
