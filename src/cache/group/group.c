@@ -2,7 +2,7 @@
 /*
  * cache/group/group.c - accounting groups: the table, the tree, who is in which
  *
- * Data:       groups_table; group_current of each thread.
+ * Data:       groups_table; group_current and group_own of each thread.
  * Invariants: see group.h. A handle is number and serial of its group, so that one of a group that
  *             is gone is no other's. A thread is counted in its group: as long as it is, the number
  *             stays the group's, also when that was destroyed.
@@ -36,6 +36,7 @@ static struct lock groups_lock = LOCK_INIT(RANK_GROUPS);
 static bool ends_are_seen; /* threads can ask for a call at their end; groups_lock */
 
 __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
+__thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 /* This thread's end is asked for; it is in the middle of a callback. */
 static __thread bool end_is_asked __attribute__((tls_model("initial-exec")));
 static __thread bool in_callback __attribute__((tls_model("initial-exec")));
@@ -453,10 +454,12 @@ void groups_each_lock(void (*act)(struct lock *l))
 		act(&groups_table->stock[i].lock);
 }
 
+/* This thread alone; it may be in one group and belong to another, or to the same. */
 void groups_forked(void)
 {
 	for (uint32_t i = 1; groups_table && i <= groups_table->nr; i++)
-		store_relaxed(&group_at(i)->threads, i == group_current);
+		store_relaxed(&group_at(i)->threads,
+			      (uint32_t)(i == group_current) + (uint32_t)(i == group_own));
 }
 
 static void check_group(const struct group *g)

@@ -79,6 +79,8 @@ static inline bool groups_are_known(void)
 
 /* The number of the group that this thread is in, or GROUP_NONE. */
 extern __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
+/* While it visits another (group_visit()): the one that it returns to, or GROUP_NONE. */
+extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 
 /* ---- group.c ---- */
 
@@ -201,11 +203,11 @@ uint32_t group_of(struct cache *c, const void *p);
 
 /*
  * This thread is in the group of that number from now on, if one of nr objects of c is still
- * charged to it, else in none. Returns the number of the group that it was in, for group_return().
- * The caller holds no lock.
+ * charged to it, else in none, until group_return(). Not while it visits one already. The caller
+ * holds no lock.
  */
-uint32_t group_visit(struct cache *c, uint32_t id, void *const *objs, int nr);
-void group_return(uint32_t id);
+void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr);
+void group_return(void);
 
 /*
  * A block of whole pages is about to be resized to that many bytes: the more is charged. false: it

@@ -75,25 +75,25 @@ uint32_t group_of(struct cache *c, const void *p)
 }
 
 /* It stays counted in its own group meanwhile. */
-uint32_t group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
+void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 {
-	uint32_t own = group_current;
 	const uint32_t *word;
 
+	group_own = group_current;
 	group_current = GROUP_NONE;
 	for (int i = 0; id && i < nr && !group_current; i++) {
 		word = word_of(c, objs[i]);
 		if (word && group_count_like(word, id))
 			group_current = id;
 	}
-	return own;
 }
 
-void group_return(uint32_t id)
+void group_return(void)
 {
 	if (group_current)
 		group_leave(group_current);
-	group_current = id;
+	group_current = group_own;
+	group_own = GROUP_NONE;
 }
 
 /* ---- resized blocks ---- */

@@ -202,16 +202,14 @@ static void migrate(struct mobility_run *r, struct page *slab, struct batch *bat
 static enum mobility_result migrate_batch(struct mobility_run *r, struct page *slab,
 					  struct batch *batch)
 {
-	uint32_t group;
-
 	if (mobility_is_late(r))
 		return MOBILITY_LATE;
 	r->has_begun = true;
 	if (!r->ops->listed(&r->c->engine, r->node)) /* it would get a new slab */
 		return MOBILITY_NO_SPACE;
-	group = group_visit(r->c, batch->group, batch->objs, batch->nr);
+	group_visit(r->c, batch->group, batch->objs, batch->nr);
 	migrate(r, slab, batch);
-	group_return(group);
+	group_return();
 	batch->nr = 0;
 	return MOBILITY_DONE;
 }

@@ -4,6 +4,8 @@
  * only seem to be in use, and not those that the program does not move; and that what is counted
  * and charged for them goes with them
  */
+#include <sys/wait.h>
+
 #include "cache/group/group.h"
 #include "cache/profile/profile.h"
 #include "cache/profile/sites.h"
@@ -225,6 +227,49 @@ IN_CHILD(test_charged_migrates)
 	check_moves_charged();
 }
 
+static pid_t forked = -1; /* by migrate_forks(): there is one child */
+
+static void migrate_forks(struct kmem_cache *s, void **objs, int nr, int node, void *private)
+{
+	if (forked < 0 && group_current) /* it visits a group */
+		forked = fork();
+	migrate(s, objs, nr, node, private);
+}
+
+static size_t threads_in(struct uslab_group *g)
+{
+	struct uslab_group_statistics stat;
+
+	CHILD_CHECK(group_stat(g, &stat) == 0);
+	return stat.threads;
+}
+
+/* The child's one thread is counted where it is and where it returns to, whoever forked it when. */
+IN_CHILD(test_charged_forked)
+{
+	const struct mobility_functions functions = { .isolate = isolate,
+						      .migrate = migrate_forks };
+	struct uslab_group *own;
+	int error, status;
+
+	ready();
+	fill_charged(&slub_ops);
+	CHILD_CHECK(mobility_set(store.c, &functions) == 0);
+	own = group_create("own", 0, NULL, &error);
+	group_enter(own);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0 && forked >= 0);
+	CHILD_CHECK(threads_in(own) == 1);
+	CHILD_CHECK(threads_in(group[0]) == 0 && threads_in(group[1]) == 0);
+	group_enter(NULL);
+	CHILD_CHECK(threads_in(own) == 0);
+	group_destroy(own);
+	CHILD_CHECK(groups_table->dying == 0);
+	group_check();
+	if (!forked)
+		_exit(0);
+	CHILD_CHECK(waitpid(forked, &status, 0) == forked && !status);
+}
+
 /* Its group is gone: what is left of it is its parent's, also in the new place. */
 IN_CHILD(test_charged_to_the_dead)
 {
@@ -266,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_profiled),
 		cmocka_unit_test(test_charged),
 		cmocka_unit_test(test_charged_migrates),
+		cmocka_unit_test(test_charged_forked),
 		cmocka_unit_test(test_charged_to_the_dead),
 	};
 
