@@ -18,6 +18,8 @@
 static void *const stop_sheaf[2][USLAB_SHEAF_CAPACITY + 1]
 	__attribute__((aligned(USLAB_SHEAF_SIZE)));
 
+BUILD_ASSERT(sizeof(stop_sheaf[0]) == USLAB_SHEAF_SIZE);
+
 const uintptr_t front_stop_word = (uintptr_t)&stop_sheaf[0][USLAB_SHEAF_CAPACITY];
 const uintptr_t front_gone_word = (uintptr_t)&stop_sheaf[1][USLAB_SHEAF_CAPACITY];
 

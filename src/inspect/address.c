@@ -72,7 +72,7 @@ static bool in_words(struct snapshot *s, const struct snapshot_cache *c, uint64_
 	for (unsigned int i = 0; i < ARRAY_SIZE(places); i++)
 		if (snapshot_read(s, window(s, cpu) + places[i] + c->id * sizeof(word), &word,
 				  sizeof(word)) &&
-		    word != s->word[c->id] && in_sheaf(s, object, word, c->capacity))
+		    snapshot_is_array(s, c->id, word) && in_sheaf(s, object, word, c->capacity))
 			return true;
 	return false;
 }

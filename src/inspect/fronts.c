@@ -48,17 +48,14 @@ static unsigned long count_array(struct snapshot *s, uint64_t top, unsigned int 
 }
 
 /*
- * words: one for each cache number; those that equal the stop word of their cache, or the other one
- * behind that (front.h), count as empty.
+ * words: one for each cache number; those that always miss count as empty.
  */
 static void count_arrays(struct snapshot *s, const uint64_t *words)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		struct snapshot_cache *c = &s->cache[i];
-		uint64_t stop = s->word[c->id];
 
-		if (c->capacity && !s->work[i].sheaves && words[c->id] != stop &&
-		    words[c->id] != stop + USLAB_SHEAF_SIZE)
+		if (c->capacity && !s->work[i].sheaves && snapshot_is_array(s, c->id, words[c->id]))
 			c->objects_cpu += count_array(s, words[c->id], c->capacity);
 	}
 }

@@ -55,6 +55,12 @@ void snapshot_heap_rows(struct snapshot *s);
 void snapshot_node_block(struct snapshot *s, const struct page *page);
 void snapshot_numa(struct snapshot *s);
 
+/* Is that the word of an array of cache id, and not one of those that always miss (front/front.h)? */
+static inline bool snapshot_is_array(const struct snapshot *s, unsigned int id, uint64_t word)
+{
+	return word != s->word[id] && word != s->word[id] + USLAB_SHEAF_SIZE;
+}
+
 /* Reads what CPUs, depots and barns hold, and the event counters. */
 void snapshot_fronts(struct snapshot *s);
 

@@ -59,6 +59,7 @@ enum {
 	BROKEN_RETRY = 16,  /* a drain does not look whether its exchange was overwritten */
 	BROKEN_SETTLE = 32, /* front_close() and set_capacity() do not wait for installs */
 	BROKEN_GATE = 64,   /* an install takes the sheaf's capacity for the front's */
+	BROKEN_GONE = 128,  /* a CPU that gives up its array leaves the word of a drain */
 };
 
 static __thread int race_skip; /* loads until place 0 */
@@ -102,8 +103,10 @@ static inline void race_delay_load(void)
 #define load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 
 #include "front/depot.h"
+#include "front/front.h"
 #define percpu_settle(cpu) (race_broken & BROKEN_SETTLE ? 0 : percpu_settle(cpu))
 #define sheaf_capacity(top) (race_broken & BROKEN_GATE ? MAX(f->capacity, 1u) : sheaf_capacity(top))
+#define front_gone_word (race_broken & BROKEN_GONE ? front_stop_word : front_gone_word)
 
 #undef load_relaxed
 #define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
@@ -111,6 +114,7 @@ static inline void race_delay_load(void)
 #include "front/array_bulk.c"
 #undef percpu_settle
 #undef sheaf_capacity
+#undef front_gone_word
 #undef load_relaxed
 #define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 

@@ -44,6 +44,7 @@ static void test_generic_words(void **state)
 	fake_cache(&f, 192, "a", 64, 31);
 	fake_slab(&f, 0, 192, 64, 64, false);
 	*fake_word(&f, 192, 0, USLAB_WINDOW_GENERIC) = top(31, 31);
+	*fake_word(&f, 192, 1, USLAB_WINDOW_GENERIC) = FAKE_STOP + USLAB_SHEAF_SIZE;
 	*fake_word(&f, 192, 2, USLAB_WINDOW_GENERIC) = FAKE_STOP;
 	assert_int_equal(take(192)->objects, 64 - 31);
 }
