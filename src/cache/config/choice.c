@@ -50,8 +50,15 @@ BUILD_ASSERT(SHEAVES_MAX_CAPACITY == CACHE_MAX_CAPACITY);
 
 static struct rule rules[MAX_RULES];
 static unsigned int nr_rules;
-static int said;       /* the message about a front that does not support an engine */
-static int said_limit; /* the one about a limit that an engine cannot keep */
+
+/* Whether a message was said, of which the first of a process is enough. */
+static int said_front; /* a front does not support an engine */
+static int said_limit; /* an engine cannot keep a limit */
+
+static bool is_first(int *said)
+{
+	return !__atomic_exchange_n(said, 1, __ATOMIC_RELAXED);
+}
 
 const struct engine_ops *cache_engine_by_name(const char *name)
 {
@@ -190,10 +197,10 @@ static void apply_rules(struct cache_spec *spec)
 
 /* ---- the choice ---- */
 
-static void say_once(const struct engine_ops *engine, const struct front_ops *front,
-		     const struct cache_spec *instead)
+static void say_instead(const struct engine_ops *engine, const struct front_ops *front,
+			const struct cache_spec *instead)
 {
-	if (!__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+	if (is_first(&said_front))
 		os_say("USLAB_CONF: front %s does not go with engine %s; such caches get %s/%s",
 		       front->name, engine->name, instead->engine->name, instead->front->name);
 }
@@ -216,7 +223,7 @@ static int reconcile(struct cache_spec *spec, const struct cache_spec *asked)
 		spec->engine = &slub_ops;
 	else
 		spec->front = front_by_name(engine->front);
-	say_once(engine, front, spec);
+	say_instead(engine, front, spec);
 	return 0;
 }
 
@@ -254,7 +261,7 @@ static void resolve_sheaves(struct cache_spec *spec)
 /* Caches of such an engine share pages. */
 static void leave_out_limit(struct cache_spec *spec)
 {
-	if (spec->limit && !__atomic_exchange_n(&said_limit, 1, __ATOMIC_RELAXED))
+	if (spec->limit && is_first(&said_limit))
 		os_say("USLAB_CONF: the limit for %s is not kept: caches of engine %s share their "
 		       "pages",
 		       spec->name, spec->engine->name);
