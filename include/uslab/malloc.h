@@ -21,15 +21,16 @@ extern "C" {
 
 /*
  * Is the slab that the block at p lies in among those that are worth emptying? Then a copy that
- * uslab_malloc_direct() makes room for lies in a fuller one, and pages come back when all blocks of
- * that slab have moved. Any pointer; false: of a page run, no block, or with another engine than
- * slub. Costs about the look at one slab. Safe in threads, not in signal handlers.
+ * uslab_malloc_direct() makes room for lies in a fuller one, or in one that lies lower in an arena
+ * that is nearly empty, and pages come back when all blocks of that slab have moved. Any pointer;
+ * false: of a page run, no block, or with another engine than slub. Costs about the look at one
+ * slab. Safe in threads, not in signal handlers.
  */
 USLAB_API bool uslab_malloc_should_move(const void *p);
 
 /*
- * As malloc(), of the fullest slab of that size, past what CPUs hold. NULL: out of memory, and
- * errno is ENOMEM for more than 32 KiB alone.
+ * As malloc(), of the fullest slab of that size, and low in an arena that is nearly empty; past
+ * what CPUs hold. NULL: out of memory, and errno is ENOMEM for more than 32 KiB alone.
  */
 USLAB_API void *uslab_malloc_direct(size_t size);
 

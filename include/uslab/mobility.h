@@ -5,8 +5,8 @@
  *
  * After a program has freed most objects of a cache, many slabs have one or two left, and no page
  * can be given back. A cache whose objects can be moved is defragmented: kmem_cache_defrag() moves
- * the objects of slabs that are nearly empty to fuller ones. Why it is as it is: docs/adr/0060.
- * None of these may be called by a signal handler.
+ * the objects of slabs that are nearly empty to fuller or lower ones. Why: docs/adr/0060. None of
+ * these may be called by a signal handler.
  *
  * While slabs of a cache are emptied, they hand out no object, and calls for that cache on all
  * threads go past what CPUs hold: they are slower, and none waits for a function of the program.
@@ -73,8 +73,8 @@ USLAB_API int kmem_cache_setup_mobility(struct kmem_cache *s, kmem_cache_isolate
 /**
  * uslab_move_func - moves one object
  * @from: an object that is, or was, the program's
- * @to:   a free one in a fuller slab: constructed if the cache has a constructor, else it holds
- *        anything
+ * @to:   a free one in a fuller slab, or in one that lies lower: constructed if the cache has a
+ *        constructor, else it holds anything
  * @arg:  as given
  *
  * Finds out whether the program has @from. If so, copies it to @to, has everything that leads to it

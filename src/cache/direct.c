@@ -13,11 +13,25 @@
  */
 #include "cache/object.h"
 
+#include <limits.h>
+
 #include "cache/group/group.h"
 #include "engine/evacuation.h"
+#include "page/low.h"
 
 /* What a cache has of which objects are charged, and no more: these come past the front as well. */
 #define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_GROUPS_CLOSED | WATCH_PAST_FRONT))
+
+/* Of partial slabs, but not of those far up, before new ones. */
+static bool take(struct cache *c, gfp_t gfp, void **obj)
+{
+	struct engine *e = &c->engine;
+	const struct engine_evacuation *ops = e->ops->evacuation;
+	unsigned long far = page_far(0);
+
+	return (unlikely(far != ULONG_MAX) && ops && ops->take(e, 0, obj, 1, far, true)) ||
+	       e->ops->refill(e, obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE);
+}
 
 /* NULL: the group may have no more, and the object is back. */
 static void *charge(struct cache *c, gfp_t gfp, void *obj, const void *caller)
@@ -35,7 +49,7 @@ void *cache_alloc_direct(struct cache *c, gfp_t gfp, size_t size, const void *ca
 	void *obj;
 
 	if (unlikely(!lock_is_plain()) || cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ||
-	    unlikely(!c->engine.ops->refill(&c->engine, &obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE)))
+	    unlikely(!take(c, gfp, &obj)))
 		return cache_alloc_for(c, gfp, NUMA_NO_NODE, size, caller);
 	return charge(c, gfp, cache_zero(c, cache_unmark(c, obj), gfp), caller);
 }

@@ -12,7 +12,8 @@
  * Flow:       included by engine/slab/, engine/slub/, cache/direct.c and cache/mobility/; called by
  *             cache/direct.c, cache/mobility/choice.c, cache/mobility/defrag.c,
  *             cache/mobility/evacuate.c, cache/mobility/mobility.c, engine/slab/evacuate.c,
- *             engine/slub/evacuate.c and engine/slub/sparse.c.
+ *             engine/slab/refill.c, engine/slub/evacuate.c, engine/slub/low.c and
+ *             engine/slub/sparse.c.
  */
 #ifndef ENGINE_EVACUATION_H
 #define ENGINE_EVACUATION_H
@@ -30,13 +31,17 @@ struct evacuated {
 };
 
 #define EVACUATION_PLACES 64
+/* Eighths: where no more objects of the partial slabs are in use, most have to move in any case. */
+#define EVACUATION_THIN 3
 
 /* What partial slabs have, as they were looked at. */
 struct evacuation_survey {
 	unsigned long slabs;		/* that are to be emptied; */
+	unsigned long pages;		/* of one, at most; */
 	unsigned long objects;		/* of these, */
 	unsigned long inuse;		/* and those in use */
-	unsigned long room;		/* free objects of the other slabs */
+	unsigned long others;		/* objects of the other slabs; */
+	unsigned long room;		/* free ones of these */
 	unsigned long span;		/* pages of a place */
 	uint32_t at[EVACUATION_PLACES]; /* slabs that are to be emptied, by where in the arena */
 };
@@ -49,6 +54,7 @@ struct evacuation_choice {
 	/* So many others stay, of those that lie below that page: for the objects of the rest. */
 	unsigned long keep;
 	unsigned long below;
+	unsigned long far;		  /* those from that page on are emptied in any case */
 	struct evacuation_survey *survey; /* not NULL: all stay, and are counted */
 };
 
@@ -65,8 +71,13 @@ struct engine_evacuation {
 	unsigned int (*choose)(struct engine *e, struct evacuation_choice *choice,
 			       struct evacuated *set);
 
-	/* Up to want objects, as from refill, but of partial slabs of that node alone. */
-	unsigned int (*take)(struct engine *e, unsigned int node, void **objs, unsigned int want);
+	/*
+	 * Up to want objects, as from refill, but of partial slabs of that node alone, and of those
+	 * below page far (page/low.h). grows: then of new ones below that page; if there are none,
+	 * of any partial slab.
+	 */
+	unsigned int (*take)(struct engine *e, unsigned int node, void **objs, unsigned int want,
+			     unsigned long far, bool grows);
 
 	/*
 	 * Slab i of *set is as others again: it is freed if it is empty, else it is partial, at
@@ -87,11 +98,17 @@ static inline unsigned long evacuation_index(const struct page *slab)
 }
 
 static inline void evacuation_count(struct evacuation_survey *survey, const struct page *slab,
-				    unsigned int inuse, unsigned int objects)
+				    unsigned int inuse, unsigned int objects, bool few)
 {
 	unsigned long place = evacuation_index(slab) / survey->span;
 
+	if (!few) {
+		survey->others += objects;
+		survey->room += objects - inuse;
+		return;
+	}
 	survey->slabs++;
+	survey->pages = MAX(survey->pages, (unsigned long)slab->nr_pages);
 	survey->objects += objects;
 	survey->inuse += inuse;
 	survey->at[MIN(place, EVACUATION_PLACES - 1ul)]++;
@@ -101,13 +118,11 @@ static inline void evacuation_count(struct evacuation_survey *survey, const stru
 static inline bool evacuation_takes(struct evacuation_choice *choice, const struct page *slab,
 				    unsigned int inuse, unsigned int objects)
 {
-	bool few = (unsigned long)inuse * EVACUATED_WHOLE <= (unsigned long)choice->use * objects;
+	bool few = (unsigned long)inuse * EVACUATED_WHOLE <= (unsigned long)choice->use * objects ||
+		   evacuation_index(slab) >= choice->far;
 
 	if (choice->survey) {
-		if (few)
-			evacuation_count(choice->survey, slab, inuse, objects);
-		else
-			choice->survey->room += objects - inuse;
+		evacuation_count(choice->survey, slab, inuse, objects, few);
 		return false;
 	}
 	if (few && choice->keep && evacuation_index(slab) < choice->below) {

@@ -15,6 +15,7 @@
 #include "engine/stats.h"
 #include "os/cpu/cpu.h"
 #include "page/buddy.h"
+#include "page/low.h"
 #include "page/meta.h"
 
 unsigned int engine_nr_nodes(void)
@@ -71,6 +72,20 @@ struct page *engine_try_pages(const struct engine *e, const struct slab_layout *
 	}
 	if (page)
 		page->order = (uint8_t)order;
+	return page;
+}
+
+struct page *engine_low_block(const struct engine *e, unsigned int order, unsigned long far)
+{
+	struct page *page;
+
+	if (!engine_limit_take(e, 1ul << order))
+		return NULL;
+	page = buddy_alloc_low(order, far);
+	if (page)
+		page->order = (uint8_t)order;
+	else
+		engine_limit_give(e, 1ul << order);
 	return page;
 }
 

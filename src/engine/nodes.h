@@ -47,6 +47,8 @@ struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout
 struct page *engine_try_pages(const struct engine *e, const struct slab_layout *layout,
 			      unsigned int node);
 struct page *engine_try_block(const struct engine *e, unsigned int order, unsigned int node);
+/* Of that order, below page far (page/low.h), or NULL. */
+struct page *engine_low_block(const struct engine *e, unsigned int order, unsigned long far);
 
 /* NULL: out of memory. */
 struct engine_node *engine_node_new(void);

@@ -55,7 +55,7 @@ void snapshot_heap_rows(struct snapshot *s);
 void snapshot_node_block(struct snapshot *s, const struct page *page);
 void snapshot_numa(struct snapshot *s);
 
-/* Is that the word of an array of cache id, and not one of those that always miss (front/front.h)? */
+/* Is that the word of an array of a cache, and none of those that always miss (front/front.h)? */
 static inline bool snapshot_is_array(const struct snapshot *s, unsigned int id, uint64_t word)
 {
 	return word != s->word[id] && word != s->word[id] + USLAB_SHEAF_SIZE;

@@ -80,11 +80,13 @@ static inline void put_locked(struct buddy_zone *zone, struct page *page, unsign
 static inline void remove_locked(struct buddy_zone *zone, struct page *page)
 {
 	unsigned int order = page->order;
+	bool last = page->lru.next == page->lru.prev;
 
 	list_del(&page->lru);
 	store_relaxed(&page->type, PAGE_NONE);
-	if (list_empty(&zone->free[order][BUDDY_DIRTY]) &&
-	    list_empty(&zone->free[order][BUDDY_CLEAN]))
+	if (last && list_empty(&zone->free[order][BUDDY_DIRTY]) &&
+	    list_empty(&zone->free[order][BUDDY_CLEAN]) &&
+	    list_empty(&zone->free[order][BUDDY_BARE]))
 		zone->orders &= ~(1u << order);
 }
 
@@ -124,20 +126,43 @@ static void split_locked(struct buddy_zone *zone, struct page *page, unsigned in
 	page->nr_pages = (uint32_t)nr_dirty;
 }
 
+void zone_set_bare_locked(struct buddy_zone *zone, struct page *page, unsigned int order)
+{
+	if (page->type != PAGE_BUDDY || page->order != order || page->nr_pages)
+		return;
+	list_del(&page->lru);
+	list_add(&page->lru, &zone->free[order][BUDDY_BARE]);
+}
+
+/* Of a bare block that was cut down from that order, the upper halves are bare, if large enough. */
+static void set_halves_bare_locked(struct buddy_zone *zone, struct page *page, unsigned int from)
+{
+	unsigned int least = MAX(page->order, zone_bare_order());
+
+	while (from-- > least)
+		zone_set_bare_locked(zone, page + (1ul << from), from);
+}
+
 struct page *zone_take_locked(struct buddy_zone *zone, unsigned int order)
 {
 	uint32_t orders = zone->orders >> order;
 	struct list_head *lists;
 	struct list_head *list;
 	struct page *page;
+	unsigned int from;
 
 	if (!orders)
 		return NULL;
 	lists = zone->free[order + (unsigned int)__builtin_ctz(orders)];
 	list = list_empty(&lists[BUDDY_DIRTY]) ? &lists[BUDDY_CLEAN] : &lists[BUDDY_DIRTY];
+	if (unlikely(list_empty(list)))
+		list = &lists[BUDDY_BARE];
 	page = list_first(list, struct page, lru);
+	from = page->order;
 	remove_locked(zone, page);
 	split_locked(zone, page, order);
+	if (unlikely(list == &lists[BUDDY_BARE]))
+		set_halves_bare_locked(zone, page, from);
 	set_free(index_of(page), order, false);
 	zone_note_taken_locked(page->node, index_of(page), 1ul << order);
 
@@ -270,8 +295,7 @@ static bool add_chunk_locked(struct buddy_zone *zone, struct page *chunk)
 	return true;
 }
 
-/* A bare chunk of the zone; false: it has none. */
-static cold bool restore_locked(struct buddy_zone *zone)
+cold bool zone_restore_locked(struct buddy_zone *zone)
 {
 	return numa_has_room(zone->stats.nr_total, 1ul << BUDDY_MAX_ORDER) &&
 	       add_chunk_locked(zone, zone_take_bare_locked(zone));
@@ -283,7 +307,7 @@ cold bool zone_grow_locked(struct buddy_zone *zone, unsigned int node)
 	if (unlikely(!numa_has_room(zone->stats.nr_total, 1ul << BUDDY_MAX_ORDER)))
 		return false;
 	realtime_note_exceeded();
-	return restore_locked(zone) || add_chunk_locked(zone, arena_grow(node));
+	return zone_restore_locked(zone) || add_chunk_locked(zone, arena_grow(node));
 }
 
 /* A zone that has a block, but was refused it (page/limit.h), does not grow. */
@@ -293,7 +317,7 @@ static struct page *take_or_grow_locked(struct buddy_zone *zone, unsigned int no
 	struct page *page = zone_take_locked(zone, order);
 
 	if (unlikely(!page) && !(zone->orders >> order) &&
-	    (grow ? zone_grow_locked(zone, node) : restore_locked(zone)))
+	    (grow ? zone_grow_locked(zone, node) : zone_restore_locked(zone)))
 		page = zone_take_locked(zone, order);
 	return page;
 }
@@ -608,6 +632,7 @@ bool buddy_claim_range(struct page *page, unsigned long nr_pages, bool *zeroed)
 bool buddy_init(unsigned int nr_nodes)
 {
 	unsigned int order;
+	unsigned int list;
 
 	for (; buddy_nr_nodes < MIN(nr_nodes, OS_MAX_NODES); buddy_nr_nodes++) {
 		struct buddy_zone *zone = &buddy_zones[buddy_nr_nodes];
@@ -616,10 +641,9 @@ bool buddy_init(unsigned int nr_nodes)
 			return false;
 		lock_init(&zone->lock, RANK_PAGE);
 		lock_init(&zone->purge_lock, RANK_PURGE);
-		for (order = 0; order <= BUDDY_MAX_ORDER; order++) {
-			list_init(&zone->free[order][BUDDY_DIRTY]);
-			list_init(&zone->free[order][BUDDY_CLEAN]);
-		}
+		for (order = 0; order <= BUDDY_MAX_ORDER; order++)
+			for (list = 0; list < BUDDY_LISTS; list++)
+				list_init(&zone->free[order][list]);
 		zone_tick_locked(zone); /* no lock: not published yet */
 		zone->aged = zone->clock;
 		zone->purge_after = zone->clock;

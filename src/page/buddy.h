@@ -3,11 +3,12 @@
  * page/buddy.h - power-of-two page blocks with immediate merging, one zone per node (spec 0.3)
  *
  * Why:        docs/adr/0003, docs/adr/0006.
- * Data:       zone.free[order][DIRTY or CLEAN] lists of free blocks, orders 0..10; one bit for
- *             each page of the arena: may hold non-zero bytes, that is, may be resident.
+ * Data:       zone.free[order][DIRTY, CLEAN or BARE] lists of free blocks, orders 0..10; one bit
+ *             for each page of the arena: may hold non-zero bytes, that is, may be resident.
  * Invariants: a free block is on exactly one list; two free buddies never coexist below order 10;
  *             sum(count << order) == nr_free; a block's nr_pages is the number of its dirty bits,
- *             their sum is nr_dirty; CLEAN lists hold the blocks without any. buddy_check().
+ *             their sum is nr_dirty; CLEAN and BARE lists hold the blocks without any, BARE ones
+ *             those whose descriptors are not resident (page/purge_inside.c). buddy_check().
  *             While no purge is under way held == nr_total - nr_free + nr_dirty.
  * Locks:      zone.lock (RANK_PAGE); callers may hold RANK_ENGINE. zone.purge_lock (RANK_PURGE)
  *             around a purge, in which zone.lock is dropped while the system works.
@@ -21,9 +22,9 @@
  * has no movable pages.
  *
  * One deviation: within an order, blocks without a resident page come after all the others, so that
- * memory that the process pays for already is used first. The two lists of an order are that one
- * list cut in two. A page in use keeps its bit as it was when it was handed out, which is what
- * buddy_free(dirty = false) relies on.
+ * memory that the process pays for already is used first, and last those without descriptors. The
+ * three lists of an order are that one list cut in three. A page in use keeps its bit as it was
+ * when it was handed out, which is what buddy_free(dirty = false) relies on.
  */
 #ifndef PAGE_BUDDY_H
 #define PAGE_BUDDY_H
@@ -34,7 +35,7 @@
 
 #define BUDDY_MAX_ORDER 10
 
-enum { BUDDY_DIRTY, BUDDY_CLEAN, BUDDY_LISTS };
+enum { BUDDY_DIRTY, BUDDY_CLEAN, BUDDY_BARE, BUDDY_LISTS };
 
 struct buddy_stats {
 	unsigned long nr_free;	 /* pages in free blocks of the zone */

@@ -44,7 +44,8 @@ static unsigned long check_block(unsigned int node, struct page *page, unsigned 
 	CHECK(page->head == index && index % nr_pages == 0);
 	CHECK(index + nr_pages <= load_relaxed(&page_map.nr_pages));
 	CHECK(page->nr_pages == zone_count_dirty(index, nr_pages));
-	CHECK(list == (page->nr_pages ? BUDDY_DIRTY : BUDDY_CLEAN));
+	CHECK((list == BUDDY_DIRTY) == (page->nr_pages > 0));
+	CHECK(list != BUDDY_BARE || (order >= zone_bare_order() && node == 0));
 	CHECK(order == BUDDY_MAX_ORDER || !is_block(page_at(index ^ nr_pages), order));
 	for (i = 0; i < nr_pages; i++) {
 		CHECK(is_free(index + i));
@@ -75,7 +76,8 @@ static void check_zone(unsigned int node)
 		}
 		CHECK(!!(zone->orders & (1u << order)) ==
 		      !(list_empty(&zone->free[order][BUDDY_DIRTY]) &&
-			list_empty(&zone->free[order][BUDDY_CLEAN])));
+			list_empty(&zone->free[order][BUDDY_CLEAN]) &&
+			list_empty(&zone->free[order][BUDDY_BARE])));
 	}
 	CHECK(nr_free == zone->stats.nr_free && nr_free <= zone->stats.nr_total);
 	CHECK(nr_free == count_free(node));

@@ -10,7 +10,7 @@
  *             system call. An automatic purge only tries the purge lock: if it is held, another
  *             thread purges already.
  * Flow:       called by page/, api/, cache/ and malloc/; calls purge_blocks.c, purge_lazy.c,
- *             purge_tables.c, keep.c, os/memory/.
+ *             purge_tables.c, purge_inside.c, keep.c, os/memory/.
  *
  * A system call takes some 0.5 us before its first page, so the largest blocks are purged first,
  * and within an order those that have been free for longest: the tail of the list, but for the few
@@ -46,7 +46,7 @@
 #define LONGER 8u	/* half-lives */
 #define CLOCK_SHIFT 4	/* milliseconds to units of zone.clock */
 #define OLD_BLOCKS 64	/* that one search for old blocks purges at most: bounds a free's time */
-#define TABLE_CHUNKS 4	/* of which one purge gives the descriptors back, likewise */
+#define TABLES 4	/* chunks, and blocks, of which one purge gives the descriptors back */
 #define OLD_LOOKS 8	/* blocks from a list's tail that it examines */
 #define STEP_LEAST 64ul /* pages of one system call where there is a bound, */
 #define STEP_MOST 512ul /* by the time that is left */
@@ -280,13 +280,14 @@ static bool purge_old_locked(struct buddy_zone *zone)
 	return true;
 }
 
-/* Of some chunks; in steps as long as there is time. Returns whether there may be more. */
+/* Descriptors; in steps as long as there is time. Returns whether there may be more. */
 static bool purge_tables_locked(struct buddy_zone *zone)
 {
 	bool more;
 
 	do
-		more = zone_purge_tables_locked(zone, TABLE_CHUNKS);
+		more = zone_purge_tables_locked(zone, TABLES) ||
+		       zone_purge_inside_locked(zone, TABLES);
 	while (more && end_us && !is_late());
 	return more && end_us;
 }
@@ -399,6 +400,7 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
 	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true);
 	done = zone->stats.nr_purged - before;
 	zone_purge_tables_locked(zone, UINT_MAX);
+	zone_purge_inside_locked(zone, UINT_MAX);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
 	*excess -= MIN(*excess, done);
@@ -440,7 +442,8 @@ size_t buddy_trim(size_t keep_bytes)
 	else
 		bytes = MIN(keep_release(SIZE_MAX), kept); /* clean ranges are addresses only */
 	excess -= MIN(excess, bytes >> PAGE_SHIFT);
-	for (node = 0; node < buddy_nr_nodes && excess > 0 && !realtime_is_on(); node++)
+	/* descriptors go also where no page is left to go */
+	for (node = 0; node < buddy_nr_nodes && (excess || !keep) && !realtime_is_on(); node++)
 		bytes += trim_zone(&buddy_zones[node], &excess);
 	for (node = 0; node < buddy_nr_nodes && zone_lazy && !keep && !realtime_is_on(); node++)
 		bytes += zone_trim_lazy(node);

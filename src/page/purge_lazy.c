@@ -119,6 +119,7 @@ size_t zone_trim_lazy(unsigned int node)
 		index = (index | ((1ul << order) - 1)) + 1;
 	}
 	zone_purge_tables_locked(zone, UINT_MAX);
+	zone_purge_inside_locked(zone, UINT_MAX);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
 	return bytes;

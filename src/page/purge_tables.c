@@ -11,11 +11,13 @@
  *             node.
  * Locks:      as in purge.c: zone.purge_lock is held, zone.lock is dropped over each system call,
  *             and the chunk is neither on its list nor bare then. bare: zone.lock of node 0.
- * Flow:       called by buddy.c, purge.c and purge_lazy.c; calls buddy.c, os/memory/.
+ * Flow:       called by buddy.c, low.c, purge.c and purge_lazy.c; calls buddy.c, os/memory/.
  *
  * 64 KiB for each 4 MiB: after a burst of 1 GiB 16 MiB would stay. A zone that has no block for a
  * request takes a bare chunk, the lowest, before the arena grows.
  */
+#include <limits.h>
+
 #include "base/bits.h"
 #include "os/lock/lock.h"
 #include "os/memory/vm.h"
@@ -89,19 +91,27 @@ static void add_locked(struct buddy_zone *zone, const struct page *chunk)
 	nr_bare++;
 }
 
-struct page *zone_take_bare_locked(const struct buddy_zone *zone)
+unsigned long zone_lowest_bare_locked(const struct buddy_zone *zone)
 {
 	unsigned long word = 0;
-	unsigned long bit;
 
 	if (zone != &buddy_zones[0] || likely(!nr_bare))
-		return NULL;
+		return ULONG_MAX;
 	while (!bare[word])
 		word++;
-	bit = (unsigned long)__builtin_ctzl(bare[word]);
-	bare[word] &= bare[word] - 1;
+	return (word * 64 + (unsigned long)__builtin_ctzl(bare[word])) * CHUNK_PAGES;
+}
+
+struct page *zone_take_bare_locked(const struct buddy_zone *zone)
+{
+	unsigned long index = zone_lowest_bare_locked(zone);
+	unsigned long chunk = index / CHUNK_PAGES;
+
+	if (index == ULONG_MAX)
+		return NULL;
+	bare[chunk / 64] &= bare[chunk / 64] - 1;
 	nr_bare--;
-	return page_at((word * 64 + bit) * CHUNK_PAGES);
+	return page_at(index);
 }
 
 /* false: the system refused (locked memory); the chunk is on its list as before. */

@@ -54,6 +54,8 @@ void zone_return_block_locked(struct buddy_zone *zone, struct page *page, unsign
 			      unsigned long was_dirty);
 void zone_free_locked(struct buddy_zone *zone, struct page *page, unsigned int order,
 		      unsigned long nr_dirty);
+/* A block of that order, if it was not merged since, goes to the list of bare ones. */
+void zone_set_bare_locked(struct buddy_zone *zone, struct page *page, unsigned int order);
 /* The free block that holds page index, or NULL. */
 struct page *zone_find_free_locked(unsigned long index);
 /*
@@ -63,6 +65,8 @@ struct page *zone_find_free_locked(unsigned long index);
 void zone_claim_locked(struct buddy_zone *zone, unsigned long index, unsigned long end);
 /* The zone has got a chunk, which is to be freed to it next. */
 void zone_count_chunk_locked(struct buddy_zone *zone);
+/* A bare chunk (purge_tables.c) for the zone, the lowest; false: it has none. */
+bool zone_restore_locked(struct buddy_zone *zone);
 /* A new chunk for the zone; false: out of memory. */
 bool zone_grow_locked(struct buddy_zone *zone, unsigned int node);
 
@@ -142,8 +146,21 @@ bool purge_batch_end_locked(struct buddy_zone *zone, struct purge_batch *batch);
  * there are no more, or the system refused. Context: both locks.
  */
 bool zone_purge_tables_locked(struct buddy_zone *zone, unsigned int most);
+/*
+ * purge_inside.c: likewise those of blocks that are smaller than a chunk, but for the block's first
+ * one and those on its page.
+ */
+bool zone_purge_inside_locked(struct buddy_zone *zone, unsigned int most);
 /* A chunk without descriptors, to be used again as one of arena_grow(); NULL: there is none. */
 struct page *zone_take_bare_locked(const struct buddy_zone *zone);
+/* Its first page, or ULONG_MAX. */
+unsigned long zone_lowest_bare_locked(const struct buddy_zone *zone);
+
+/* Blocks of that order and more have pages of descriptors that the first one is not on. */
+static inline unsigned int zone_bare_order(void)
+{
+	return get_order(os_page_size() / sizeof(struct page) << PAGE_SHIFT) + 1;
+}
 
 /* The bits from bit first of a word on, n of them (1..64). */
 static inline unsigned long bits_mask(unsigned int first, unsigned long n)

@@ -10,6 +10,7 @@
 #include "buddy_model.h"
 #include "os/cpu/cpu.h"
 #include "page/arena.h"
+#include "page/low.h"
 #include "seeds.h"
 
 #define BLOCKS 400
@@ -199,6 +200,38 @@ static void do_fit(void)
 	add_block(index, n, zeroed);
 }
 
+/* Any aligned block below a page; none only if there is none, nor a chunk without descriptors. */
+static void do_low(void)
+{
+	unsigned int order = (unsigned int)below(6);
+	unsigned long n = 1ul << order;
+	unsigned long far = ALIGN_DOWN(below(grown + 1), 64ul);
+	unsigned long index = 0;
+	unsigned long row = 0; /* free pages */
+	bool there = false;
+	struct page *page;
+
+	if (nr_blocks == BLOCKS)
+		return;
+	for (unsigned long i = 0; i < far; i++) {
+		row = is_free[i] ? row + 1 : 0;
+		there |= row >= n && (i + 1) % n == 0;
+		there |= bare[i / CHUNK];
+	}
+	page = buddy_alloc_low(order, far);
+	EXPECT(!page == !there);
+	if (!page)
+		return;
+	index = (unsigned long)(page - page_map.pages);
+	EXPECT(index % n == 0 && index < far);
+	if (bare[index / CHUNK])
+		EXPECT(model_grow());
+	for (unsigned long i = index; i < index + n; i++)
+		EXPECT(is_free[i]);
+	model_claim(index, n);
+	add_block(index, n, count_dirty(index, n) == 0);
+}
+
 static void do_trim(void)
 {
 	unsigned long keep = below(4) ? below(500) : 0;
@@ -266,7 +299,7 @@ static void run_seed(unsigned long operations)
 		else if (what < 18)
 			do_cut();
 		else if (what < 19)
-			below(3) ? do_fit() : do_claim();
+			below(3) ? below(2) ? do_fit() : do_low() : do_claim();
 		else if (below(8) == 0)
 			do_trim();
 		buddy_check();

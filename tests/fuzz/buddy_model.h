@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "page/buddy.h"
 #include "page/page.h"
+#include "page/zone.h"
 
 #define ORDERS (BUDDY_MAX_ORDER + 1)
 #define CHUNK (1ul << BUDDY_MAX_ORDER)
@@ -29,6 +30,7 @@ static struct order_list lists[ORDERS]; /* head first */
 static bool is_free[PAGES];
 static bool dirty[PAGES];
 static bool bare[CHUNKS];   /* chunks without descriptors: not free, taken as new ones */
+static bool inside[PAGES];  /* free blocks without descriptors but for the first page's */
 static unsigned long grown; /* pages */
 
 static inline unsigned long count_dirty(unsigned long index, unsigned long n)
@@ -65,21 +67,29 @@ static inline long list_find(unsigned int order, unsigned long index)
 	return -1;
 }
 
-/* Blocks with dirty pages come first; head or tail is meant within either part. */
-static inline void model_put(unsigned long index, unsigned int order, bool tail)
+/* The part of its list that a block is in: dirty pages, none, no descriptors either. */
+static inline int part_of(unsigned long index, unsigned int order)
+{
+	return count_dirty(index, 1ul << order) > 0 ? 0 : 1 + inside[index];
+}
+
+/* Head or tail is meant within its part. */
+static inline void model_put_in(unsigned long index, unsigned int order, bool tail, bool no_inside)
 {
 	struct order_list *list = &lists[order];
-	unsigned long nr_dirty_blocks = 0;
-	unsigned long at;
+	unsigned long at = 0;
+	int part;
 
-	while (nr_dirty_blocks < list->n &&
-	       count_dirty(list->block[nr_dirty_blocks], 1ul << order) > 0)
-		nr_dirty_blocks++;
-	if (count_dirty(index, 1ul << order) > 0)
-		at = tail ? nr_dirty_blocks : 0;
-	else
-		at = tail ? list->n : nr_dirty_blocks;
+	inside[index] = no_inside;
+	part = part_of(index, order);
+	while (at < list->n && part_of(list->block[at], order) < part + tail)
+		at++;
 	list_put(list, at, index);
+}
+
+static inline void model_put(unsigned long index, unsigned int order, bool tail)
+{
+	model_put_in(index, order, tail, false);
 }
 
 static inline void model_free(unsigned long index, unsigned int order)
@@ -154,7 +164,8 @@ static inline long model_alloc(unsigned int order)
 	index = lists[from].block[0];
 	list_drop(&lists[from], 0);
 	while (from-- > order)
-		model_put(index + (1ul << from), from, false);
+		model_put_in(index + (1ul << from), from, false,
+			     inside[index] && from >= zone_bare_order());
 	mark_used(index, 1ul << order);
 	return (long)index;
 }
@@ -202,9 +213,27 @@ static inline void model_strip(void)
 	}
 }
 
+/* Descriptors of smaller blocks. */
+static inline void model_strip_inside(void)
+{
+	for (unsigned int order = BUDDY_MAX_ORDER; order-- > zone_bare_order();) {
+		unsigned long i = 0;
+
+		while (i < lists[order].n) {
+			unsigned long index = lists[order].block[i];
+
+			if (part_of(index, order) == 1) {
+				list_drop(&lists[order], i);
+				model_put_in(index, order, false, true);
+			} else {
+				i++;
+			}
+		}
+	}
+}
+
 /*
- * Largest order first, in an order the last of those that have dirty pages; then the descriptors of
- * chunks.
+ * Largest order first, in an order the last of those that have dirty pages; then descriptors.
  */
 static inline size_t model_trim(unsigned long keep)
 {
@@ -231,8 +260,10 @@ static inline size_t model_trim(unsigned long keep)
 		memset(&dirty[index], 0, 1ul << order);
 		model_free(index, order);
 	}
-	if (before > keep)
+	if (before > keep || !keep) {
 		model_strip();
+		model_strip_inside();
+	}
 	return (before - now) << PAGE_SHIFT;
 }
 

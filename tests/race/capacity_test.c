@@ -9,8 +9,8 @@
  * before it frees. Another one changes the capacity, or closes the front, at any moment of that.
  * When both are done, no CPU may have an array of the old capacity, nor any array if the front is
  * closed, and no array may have been taken by both. Without the fence that waits for installs,
- * without the capacity in what an install compares, or with one word for both who take an array, the
- * same rounds must find one.
+ * without the capacity in what an install compares, or with one word for both who take an array,
+ * the same rounds must find one.
  */
 #include "inject.h"
 

@@ -16,11 +16,15 @@
  *
  * Where the fuller slabs have no room for all objects, some of the emptiest have to stay: those
  * that lie lowest in the arena. Else one slab would stay here and one there, each with the
- * descriptors of its chunk, and no two free blocks would ever merge over it.
+ * descriptors of its chunk, and no two free blocks would ever merge over it. In an arena that is
+ * nearly empty slabs may have to go to where none is yet: see page/low.h.
  */
+#include <limits.h>
+
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/mobility/mobility.h"
+#include "page/low.h"
 
 #define LOOK 64 /* partial slabs that are looked at in one hold of list_lock */
 
@@ -32,37 +36,66 @@ static unsigned int most_use(const struct mobility *m)
 	return MAX(use, (unsigned int)MOBILITY_ALWAYS);
 }
 
-static void begin_survey(struct mobility_round *round)
+/* As page_far(); migrate() allocates by itself, and nobody says where. */
+static unsigned long far_for(const struct mobility_run *r, unsigned long leaving)
 {
+	return r->m->used.move ? page_far(leaving) : ULONG_MAX;
+}
+
+static void begin_survey(struct mobility_run *r)
+{
+	struct mobility_round *round = &r->m->round;
 	unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
 
 	round->surveys = true;
 	round->keep = 0;
 	round->below = 0;
+	round->far = far_for(r, 0);
+	round->low = false;
 	round->survey = (struct evacuation_survey){
 		.span = DIV_ROUND_UP(nr_pages, (unsigned long)EVACUATION_PLACES),
 	};
 }
 
 /*
+ * Is next to nothing in use, of the cache's slabs and of the arena? Then nearly all objects have to
+ * move in any case, and go to slabs low in the arena, most of them new ones: all slabs are emptied.
+ */
+static bool goes_low(struct mobility_run *r)
+{
+	struct mobility_round *round = &r->m->round;
+	const struct evacuation_survey *survey = &round->survey;
+	unsigned long objects = survey->objects + survey->others;
+	unsigned long unused = survey->objects - survey->inuse + survey->room;
+	unsigned long slabs = r->ops->listed(&r->c->engine, round->node);
+
+	if (!objects || unused * 8 < objects * (8 - EVACUATION_THIN))
+		return false;
+	round->far = far_for(r, slabs * unused / objects * survey->pages);
+	round->low = round->far != ULONG_MAX;
+	return round->low;
+}
+
+/*
  * How many slabs stay, and below which page. Somewhat more than are needed, so that one is at the
  * head nearly always while the list is walked: what is too much the next degrees empty.
  */
-static void end_survey(struct mobility_round *round)
+static void end_survey(struct mobility_run *r)
 {
+	struct mobility_round *round = &r->m->round;
 	const struct evacuation_survey *survey = &round->survey;
 	unsigned long without = survey->inuse - MIN(survey->inuse, survey->room);
 	unsigned long found = 0;
 
-	round->surveys = false;
-	if (!without)
-		return;
-	round->keep = DIV_ROUND_UP(without * survey->slabs, survey->objects);
+	if (without)
+		round->keep = DIV_ROUND_UP(without * survey->slabs, survey->objects);
+	round->far = far_for(r, (survey->slabs - MIN(round->keep, survey->slabs)) * survey->pages);
 	round->keep += round->keep / 8;
 	for (unsigned int i = 0; i < EVACUATION_PLACES && found < round->keep; i++) {
 		found += survey->at[i];
 		round->below += survey->span;
 	}
+	round->below = MIN(round->below, round->far);
 }
 
 /* The next walk over the list; false: that was the last one of this node. */
@@ -72,14 +105,19 @@ static bool next_walk(struct mobility_run *r)
 	unsigned int most = most_use(r->m);
 
 	if (round->surveys) {
-		end_survey(round);
+		round->surveys = false;
+		if (goes_low(r))
+			round->use = most;
+		else
+			end_survey(r);
 	} else {
 		if (round->use >= most)
 			return false;
 		round->use = MIN(round->use + MOBILITY_ALWAYS, most);
-		begin_survey(round);
+		begin_survey(r);
 	}
 	round->left = r->ops->listed(&r->c->engine, round->node);
+	round->more = round->left;
 	return true;
 }
 
@@ -93,6 +131,7 @@ static void look(struct mobility_run *r)
 		.look = (unsigned int)MIN(round->left, (unsigned long)LOOK),
 		.keep = round->keep,
 		.below = round->below,
+		.far = round->far,
 		.survey = round->surveys ? &round->survey : NULL,
 	};
 	unsigned int looked = r->ops->choose(&r->c->engine, &choice, &r->m->set);

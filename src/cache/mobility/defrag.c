@@ -98,6 +98,12 @@ static void end_all(struct mobility_run *r)
 		end_one(r, r->m->set.nr - 1, true);
 }
 
+/* Are there partial slabs, if only far up, that nothing is moved to? */
+static bool has_listed(const struct mobility_run *r)
+{
+	return r->ops->listed(&r->c->engine, r->node);
+}
+
 /*
  * Empties the slabs of the set, the last one first. Where no other slab has a free object, one of
  * the set becomes one that objects go to.
@@ -109,9 +115,10 @@ static enum mobility_result empty_slabs(struct mobility_run *r)
 	while (set->nr) {
 		unsigned long moved = r->m->counters.moved;
 		enum mobility_result result = mobility_empty(r, set->slab[set->nr - 1]);
-		bool again = result == MOBILITY_LATE && r->m->counters.moved != moved;
+		bool again = result == MOBILITY_LATE &&
+			     (!r->has_tried || r->m->counters.moved != moved);
 
-		if (result == MOBILITY_NO_SPACE && set->nr > 1) {
+		if (result == MOBILITY_NO_SPACE && (set->nr > 1 || has_listed(r))) {
 			end_one(r, 0, false);
 			continue;
 		}
@@ -136,6 +143,20 @@ static enum mobility_found find(struct mobility_run *r)
 	return mobility_find(r);
 }
 
+/*
+ * The slab of spares that go back is at the list's tail then, and looked at before those that are
+ * left. No more often than there are slabs: where objects are refused, two slabs might take turns.
+ */
+static void look_once_more(struct mobility_run *r)
+{
+	struct mobility_round *round = &r->m->round;
+
+	if (!r->nr_spares || !round->more)
+		return;
+	round->more--;
+	round->left++;
+}
+
 /* One node. false: the budget is used up. */
 static bool run_node(struct mobility_run *r)
 {
@@ -143,11 +164,15 @@ static bool run_node(struct mobility_run *r)
 	enum mobility_found found;
 
 	while (result == MOBILITY_DONE && (found = find(r)) == MOBILITY_FOUND) {
+		unsigned long moved = r->m->counters.moved;
+
 		if (!r->has_closed)
 			watch_moves(r, true);
 		r->node = r->m->round.node;
 		result = empty_slabs(r);
-		mobility_give_spares(r); /* their slabs may be the next ones */
+		if (r->m->counters.moved != moved)
+			look_once_more(r);
+		mobility_give_spares(r);
 	}
 	end_all(r);
 	return result == MOBILITY_NO_SPACE ||

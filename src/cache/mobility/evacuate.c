@@ -90,7 +90,8 @@ static bool get_spares(struct mobility_run *r)
 	if (r->nr_spares)
 		return true;
 	r->nr_taken = MIN(MAX(2 * r->nr_taken, 1u), count_wanted(r));
-	r->nr_spares = r->ops->take(&r->c->engine, r->node, r->spare, r->nr_taken);
+	r->nr_spares = r->ops->take(&r->c->engine, r->node, r->spare, r->nr_taken, r->m->round.far,
+				    r->grows);
 	return r->nr_spares;
 }
 
@@ -167,6 +168,7 @@ static enum mobility_result move_all(struct mobility_run *r, const struct live_o
 		if (mobility_is_late(r))
 			return MOBILITY_LATE;
 		r->has_begun = true;
+		r->has_tried = true;
 		if (!get_fresh(r))
 			return MOBILITY_NO_SPACE;
 		move_one(r, obj);
@@ -205,6 +207,7 @@ static enum mobility_result migrate_batch(struct mobility_run *r, struct page *s
 	if (mobility_is_late(r))
 		return MOBILITY_LATE;
 	r->has_begun = true;
+	r->has_tried = true;
 	if (!r->ops->listed(&r->c->engine, r->node)) /* it would get a new slab */
 		return MOBILITY_NO_SPACE;
 	group_visit(r->c, batch->group, batch->objs, batch->nr);
@@ -241,6 +244,8 @@ enum mobility_result mobility_empty(struct mobility_run *r, struct page *slab)
 {
 	struct live_objects live;
 
+	r->grows = r->m->round.low || evacuation_index(slab) >= r->m->round.far;
+	r->has_tried = false;
 	instrument_enter();
 	live_read(r->c, slab, &live);
 	instrument_leave();

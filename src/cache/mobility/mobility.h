@@ -49,9 +49,12 @@ struct mobility_round {
 	unsigned int node;  /* where it is */
 	unsigned int use;   /* see struct evacuation_choice; 0: a node is new */
 	unsigned long left; /* slabs of that node to look at with that use */
+	unsigned long more; /* that may be added to these */
 	bool surveys;	    /* they are counted, before some are emptied */
 	unsigned long keep; /* see struct evacuation_choice */
 	unsigned long below;
+	unsigned long far;
+	bool low; /* all objects go to slabs below that page, also to new ones */
 	struct evacuation_survey survey;
 	bool purges; /* they were looked at; what was freed is to be purged */
 };
@@ -108,6 +111,8 @@ struct mobility_run {
 	bool has_begun;		      /* something was done: from now on the budget counts */
 	bool has_closed;	      /* the front */
 	bool has_lent;		      /* there may be objects in lent sheaves */
+	bool has_tried;		      /* an object of the slab that is emptied */
+	bool grows;		      /* the objects of this slab may go to new ones */
 	unsigned int node;	      /* of the spares */
 	void *spare[MOBILITY_SPARES]; /* free objects of fuller slabs */
 	unsigned int nr_spares;

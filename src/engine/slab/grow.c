@@ -68,11 +68,11 @@ static bool open_slab(struct engine *e, struct page *slab, unsigned int colour, 
 	return true;
 }
 
-struct page *slab_grow(struct engine *e, const struct os_place *place, bool full)
+/* Pages that were taken become a slab. slab NULL: there were none. */
+static struct page *grow(struct engine *e, struct page *slab, bool full)
 {
 	struct slab_cache *c = slab_cache_of(e);
 	unsigned int order = c->geometry.order;
-	struct page *slab = placement_pages(e, order, place);
 
 	if (!slab)
 		return NULL;
@@ -86,6 +86,16 @@ struct page *slab_grow(struct engine *e, const struct os_place *place, bool full
 	slab->next = NULL;
 	slab_release(e, slab);
 	return NULL; /* as if the place had no memory: slab_refill() begins anew */
+}
+
+struct page *slab_grow(struct engine *e, const struct os_place *place, bool full)
+{
+	return grow(e, placement_pages(e, slab_cache_of(e)->geometry.order, place), full);
+}
+
+struct page *slab_grow_low(struct engine *e, unsigned long far)
+{
+	return grow(e, engine_low_block(e, slab_cache_of(e)->geometry.order, far), false);
 }
 
 struct page *slab_try_grow_locked(struct engine *e, unsigned int node)

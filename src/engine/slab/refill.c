@@ -13,6 +13,9 @@
  *
  * Policies are for each request (spec 0.4), which is for one object with the front queues.
  */
+#include <limits.h>
+
+#include "engine/evacuation.h"
 #include "engine/slab/slab.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/nodes.h"
@@ -52,14 +55,13 @@ static unsigned int refill_from_node(struct engine *e, unsigned int nr, void **o
 }
 
 /*
- * From a new slab; what is left of it goes to its node. Returns 0 if out of memory, or
- * if it is broken already.
+ * From a new slab; what is left of it goes to its node. Returns 0 if there is none (NULL), or if it
+ * is broken already.
  */
-static unsigned int refill_from_new(struct engine *e, const struct os_place *place, void **objs,
-				    unsigned int want)
+static unsigned int refill_from_slab(struct engine *e, struct page *slab, void **objs,
+				     unsigned int want)
 {
 	struct slab_cache *c = slab_cache_of(e);
-	struct page *slab = slab_grow(e, place, false);
 	struct slab_node *node;
 	unsigned int got;
 
@@ -76,6 +78,12 @@ static unsigned int refill_from_new(struct engine *e, const struct os_place *pla
 		slab_node_isolate_locked(e, node, slab);
 	engine_unlock(&node->list_lock, &node->said);
 	return got;
+}
+
+static unsigned int refill_from_new(struct engine *e, const struct os_place *place, void **objs,
+				    unsigned int want)
+{
+	return refill_from_slab(e, slab_grow(e, place, false), objs, want);
 }
 
 /*
@@ -151,17 +159,35 @@ unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want)
 	return got;
 }
 
-unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want)
+/* Of partial slabs, until one lies at page far or above. */
+static unsigned int take_below(struct engine *e, struct slab_node *n, void **objs,
+			       unsigned int want, unsigned long far)
 {
-	struct slab_node *n = slab_cache_of(e)->node[node];
 	unsigned int got = 0;
 
 	lock_acquire(&n->list_lock);
-	while (got < want && !list_empty(&n->partial))
-		got += take_locked(e, n, list_first(&n->partial, struct page, lru), objs + got,
-				   want - got);
+	while (got < want && !list_empty(&n->partial)) {
+		struct page *slab = list_first(&n->partial, struct page, lru);
+
+		if (evacuation_index(slab) >= far)
+			break;
+		got += take_locked(e, n, slab, objs + got, want - got);
+	}
 	slab_node_add_free_locked(n, -(long)got);
 	engine_unlock(&n->list_lock, &n->said);
+	return got;
+}
+
+unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want,
+			      unsigned long far, bool grows)
+{
+	struct slab_node *n = slab_cache_of(e)->node[node];
+	unsigned int got = take_below(e, n, objs, want, far);
+
+	if (!got && grows)
+		got = refill_from_slab(e, slab_grow_low(e, far), objs, want);
+	if (!got && grows)
+		got = take_below(e, n, objs, want, ULONG_MAX);
 	return got;
 }
 

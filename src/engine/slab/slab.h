@@ -206,6 +206,8 @@ bool slab_node_drop_locked(struct slab_node *node, struct page **dropped);
  * and not counted yet. Context: no lock held; may map memory. NULL: out of memory.
  */
 struct page *slab_grow(struct engine *e, const struct os_place *place, bool full);
+/* Likewise one below page far (page/low.h), its objects free. NULL: none is to be had there. */
+struct page *slab_grow_low(struct engine *e, unsigned long far);
 /*
  * One with all its objects free without waiting, of what that node has free now; for caches without
  * a constructor. NULL also where index arrays are blocks of their own.
@@ -224,7 +226,8 @@ bool slab_try_free(struct engine *e, void *obj);
 unsigned int slab_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want);
 /* As `take` of engine/evacuation.h. */
-unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want);
+unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want,
+			      unsigned long far, bool grows);
 unsigned int slab_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slab_flush(struct engine *e, void **objs, unsigned int n);
 unsigned long slab_reap(struct engine *e, unsigned int node);

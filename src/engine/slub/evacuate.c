@@ -8,7 +8,7 @@
  *             nobody takes from it. Unlike a CPU's it keeps its free list, and `formatted`.
  * Locks:      list_lock to freeze and to unfreeze; in the table of free.c these are "acquire" and
  *             "unfreeze". Objects come back without it.
- * Flow:       called through slub_evacuation; calls slab.c, refill.c, sparse.c.
+ * Flow:       called through slub_evacuation; calls slab.c, low.c, sparse.c.
  */
 #include "engine/evacuation.h"
 #include "engine/slub/slab.h"
@@ -87,7 +87,7 @@ const struct engine_evacuation slub_evacuation = {
 	.listed = listed,
 	.slabs = slabs,
 	.choose = choose,
-	.take = slub_take_listed,
+	.take = slub_take_below,
 	.end = end,
 	.is_sparse = slub_is_sparse,
 };

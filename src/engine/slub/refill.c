@@ -7,7 +7,7 @@
  * Invariants: a slab leaves the partial list in the same hold of list_lock that made it full.
  * Locks:      list_lock is taken once for all partial slabs of a node; new slabs are allocated
  *             without it. Pushes by free.c run at any time; see the table at the head of free.c.
- * Flow:       called through slub_ops and through slub_evacuation; calls ascend.c, slab.c, node.c.
+ * Flow:       called through slub_ops, and by low.c; calls ascend.c, slab.c, node.c.
  *
  * Objects come out in the order of the free lists, those of one slab ascending in lazy caches
  * (ascend.c), then (lazy caches) ascending from what was never touched. A pack cache is content

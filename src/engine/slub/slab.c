@@ -173,6 +173,16 @@ struct page *slub_try_new_slab(struct engine *e, unsigned int node)
 	return slab;
 }
 
+struct page *slub_new_low_slab(struct engine *e, unsigned long far)
+{
+	const struct slab_layout *layout = load_acquire(&e->layout); /* as above */
+	struct page *slab = engine_low_block(e, layout->order, far);
+
+	if (slab)
+		open_slab(e, layout, slab, slub_of(e)->lazy ? SLUB_LAZY : SLUB_LINKED);
+	return slab;
+}
+
 void slub_free_pages(struct engine *e, struct page *slab)
 {
 	engine_count(e, FREE_SLAB);

@@ -131,6 +131,8 @@ struct page *slub_new_slab(struct engine *e, gfp_t gfp, int node, enum slub_new 
  * a constructor.
  */
 struct page *slub_try_new_slab(struct engine *e, unsigned int node);
+/* One below page far (page/low.h), likewise its caller's alone. NULL: none is to be had there. */
+struct page *slub_new_low_slab(struct engine *e, unsigned long far);
 /* Gives the pages of an empty slab back; it is on no list and its node forgot it already. */
 void slub_free_pages(struct engine *e, struct page *slab);
 /* The same for slabs linked by page.next. Context: no lock held. */
@@ -202,8 +204,11 @@ unsigned int slub_take_ascending_locked(struct engine *e, struct page *slab, voi
 unsigned int slub_refill(struct engine *e, void **objs, unsigned int want, gfp_t gfp, int node);
 unsigned int slub_refill_near(struct engine *e, void **objs, unsigned int want);
 unsigned int slub_take_partial(struct engine *e, void **objs, unsigned int want);
-/* As `take` of engine/evacuation.h. */
+/* Of partial slabs of that node alone. */
 unsigned int slub_take_listed(struct engine *e, unsigned int node, void **objs, unsigned int want);
+/* low.c: as `take` of engine/evacuation.h. */
+unsigned int slub_take_below(struct engine *e, unsigned int node, void **objs, unsigned int want,
+			     unsigned long far, bool grows);
 unsigned int slub_take_new(struct engine *e, void **objs, unsigned int want, gfp_t gfp);
 void slub_flush(struct engine *e, void **objs, unsigned int n);
 int slub_shrink(struct engine *e);

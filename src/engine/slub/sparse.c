@@ -15,14 +15,16 @@
  * objects have to move in any case, by place alone. Objects are taken from the head: what is moved
  * goes there. Marks of slabs that have become full or empty do not matter, and a new slab has none.
  */
+#include <limits.h>
+
 #include "base/bits.h"
 #include "engine/evacuation.h"
 #include "engine/slub/slab.h"
+#include "page/low.h"
 
 #define SLUB_SPARSE 1u
 #define FEW_QUESTIONS 256ul
 #define DEGREES 64 /* of use, by which slabs are sorted */
-#define THIN 3	   /* eighths: where no more objects are in use, most have to move in any case */
 
 /* By degree of use. */
 static unsigned int degree_of(const struct page *slab, unsigned long span)
@@ -41,10 +43,16 @@ static unsigned int place_of(const struct page *slab, unsigned long span)
 	return DEGREES - (unsigned int)MIN(place, (unsigned long)DEGREES);
 }
 
+/* Those that lie far up come last. */
+static unsigned int nearness_of(const struct page *slab, unsigned long far)
+{
+	return evacuation_index(slab) < far;
+}
+
 /* Slabs of the highest row come to the head; those of one row keep their order. */
 static void sort_locked(struct engine_node *node,
-			unsigned int (*row_of)(const struct page *slab, unsigned long span),
-			unsigned long span)
+			unsigned int (*row_of)(const struct page *slab, unsigned long by),
+			unsigned long by)
 {
 	struct list_head row[DEGREES + 1];
 	struct list_head *pos;
@@ -56,7 +64,7 @@ static void sort_locked(struct engine_node *node,
 		struct page *slab = list_entry(pos, struct page, lru);
 
 		list_del(&slab->lru);
-		list_add_tail(&slab->lru, &row[row_of(slab, span)]);
+		list_add_tail(&slab->lru, &row[row_of(slab, by)]);
 	}
 	list_init(&node->partial);
 	for (unsigned int i = 0; i <= DEGREES; i++)
@@ -77,20 +85,24 @@ static unsigned long count_inuse_locked(const struct engine_node *node, bool *th
 		inuse += counters.inuse;
 		objects += counters.objects;
 	}
-	*thin = inuse * 8 <= objects * THIN;
+	*thin = inuse * 8 <= objects * EVACUATION_THIN;
 	return inuse;
 }
 
-/* The first ones, that have room for all objects, stay; the others are worth emptying. */
-static void mark_locked(struct engine_node *node, unsigned long inuse)
+/*
+ * The first ones, that have room for all objects, stay, but none far up; the others are worth
+ * emptying.
+ */
+static void mark_locked(struct engine_node *node, unsigned long inuse, unsigned long far)
 {
 	unsigned long room = 0;
 	struct list_head *pos;
 
 	list_for_each(pos, &node->partial) {
 		struct page *slab = list_entry(pos, struct page, lru);
+		bool stays = room < inuse && nearness_of(slab, far);
 
-		store_relaxed(&slab->stamp, room >= inuse ? SLUB_SPARSE : 0);
+		store_relaxed(&slab->stamp, stays ? 0 : SLUB_SPARSE);
 		room += slub_read(slab).counters.objects;
 	}
 }
@@ -98,6 +110,7 @@ static void mark_locked(struct engine_node *node, unsigned long inuse)
 static void look_again(struct engine_node *node)
 {
 	unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
+	unsigned long far = page_far(0);
 	unsigned long inuse;
 	bool thin;
 
@@ -107,7 +120,9 @@ static void look_again(struct engine_node *node)
 	sort_locked(node, place_of, DIV_ROUND_UP(nr_pages, (unsigned long)DEGREES));
 	if (!thin)
 		sort_locked(node, degree_of, 0);
-	mark_locked(node, inuse);
+	if (far != ULONG_MAX)
+		sort_locked(node, nearness_of, far);
+	mark_locked(node, inuse, far);
 	store_relaxed(&node->asked, 1); /* 0: never looked */
 	lock_release(&node->list_lock);
 }
@@ -121,6 +136,8 @@ bool slub_is_sparse(struct engine *e, struct page *slab)
 	if (!fetch_add(&node->asked, 1) || load_relaxed(&node->asked) > MAX(listed, FEW_QUESTIONS))
 		look_again(node);
 	counters = slub_read(slab).counters;
+	if (unlikely(!nearness_of(slab, page_far(0))))
+		return !counters.frozen;
 	return load_relaxed(&slab->stamp) == SLUB_SPARSE && !counters.frozen &&
 	       counters.inuse < counters.objects;
 }

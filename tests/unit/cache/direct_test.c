@@ -2,6 +2,7 @@
 /*
  * unit/cache/direct_test.c - objects past the front, and a program that moves its objects by itself
  */
+#include "ballast.h"
 #include "cache/group/group.h"
 #include "cache_fixture.h"
 #include "engine/evacuation.h"
@@ -69,6 +70,43 @@ IN_CHILD(test_slub)
 {
 	ready();
 	check_engine(&slub_ops, true);
+}
+
+static bool all_below(unsigned long index)
+{
+	for (unsigned int i = 0; i < OBJECTS; i++)
+		if (slot[i] && page_index(slot[i]) >= index)
+			return false;
+	return true;
+}
+
+/* Objects of slabs far up are to move, those of full slabs, too, and new ones come from below. */
+IN_CHILD(test_far_up)
+{
+	struct cache *c;
+	unsigned long below;
+
+	ready();
+	below = ballast(true);
+	c = made(&(struct cache_spec){ .name = "c", .size = 100 });
+	for (unsigned int i = 0; i < OBJECTS; i++) {
+		CHILD_CHECK((slot[i] = obj_alloc(c)));
+		CHILD_CHECK(page_index(slot[i]) >= below);
+		*(unsigned int *)slot[i] = i;
+	}
+	cache_shrink(c);
+	CHILD_CHECK(!cache_should_move(slot[0]));
+	ballast(false);
+	CHILD_CHECK(cache_should_move(slot[0]));
+	for (unsigned int i = 0; i < 3; i++)
+		pass(c);
+	CHILD_CHECK(all_below(page_far(0)));
+	for (unsigned int i = 0; i < OBJECTS; i++)
+		CHILD_CHECK(*(unsigned int *)slot[i] == i && !cache_should_move(slot[i]));
+	for (unsigned int i = 0; i < OBJECTS; i++)
+		obj_free(c, slot[i]);
+	cache_check_all();
+	CHILD_CHECK(in_use(c) == 0);
 }
 
 /* Nothing is ever to move. */
@@ -177,6 +215,7 @@ int main(void)
 		cmocka_unit_test(test_slub),	       cmocka_unit_test(test_others),
 		cmocka_unit_test(test_hardened),       cmocka_unit_test(test_debugged),
 		cmocka_unit_test(test_past_the_front), cmocka_unit_test(test_charged),
+		cmocka_unit_test(test_far_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

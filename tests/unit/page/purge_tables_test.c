@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/atomic.h"
-#include "fixture.h"
+#include "chunks.h"
 #include "page/zone.h"
 
 #define NEVER (1u << 30) /* milliseconds */
@@ -17,19 +17,6 @@
 static bool gone(unsigned long chunk)
 {
 	return all_bytes((const char *)page_at(chunk * CHUNK), CHUNK * sizeof(struct page), 0);
-}
-
-/* Blocks of order 5 until so many chunks are full of them. */
-static void fill(unsigned long chunks)
-{
-	for (unsigned long i = 0; i < chunks * CHUNK / 32; i++)
-		CHILD_CHECK(take(5) == (long)(i * 32));
-}
-
-static void empty(unsigned long from, unsigned long to)
-{
-	for (unsigned long i = from * CHUNK; i < to * CHUNK; i += 32)
-		give(i, 5);
 }
 
 static void start(void)

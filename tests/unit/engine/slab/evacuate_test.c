@@ -23,7 +23,9 @@ static void make_list(struct engine *e, struct page **slabs)
 
 static void is_emptied(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 4, .look = 3 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 4,
+					    .look = 3,
+					    .far = ULONG_MAX };
 	struct engine e = make_plain(SIZE);
 	struct evacuated set = { .nr = 0 };
 	struct page *slabs[SLABS];
@@ -38,7 +40,7 @@ static void is_emptied(__attribute__((unused)) void **state)
 	slab_check(&e);
 
 	/* of the partial slab, not of the free one */
-	assert_int_equal(slab_evacuation.take(&e, 0, taken, 3), 3);
+	assert_int_equal(slab_evacuation.take(&e, 0, taken, 3, ULONG_MAX, false), 3);
 	assert_ptr_equal(slab_of(taken[0]), slabs[1]);
 	assert_ptr_equal(slab_of(taken[2]), slabs[1]);
 
@@ -63,7 +65,7 @@ static void is_emptied(__attribute__((unused)) void **state)
 /* An object that is freed twice is no object of an isolated slab. */
 static void freed_twice(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1, .far = ULONG_MAX };
 	struct engine e = make_plain(SIZE);
 	struct evacuated set = { .nr = 0 };
 	void *p;
@@ -92,7 +94,7 @@ static void visit_it(void *slab, void *obj, void *arg)
 /* Walks see what is in use. */
 static void is_walked(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1, .far = ULONG_MAX };
 	struct engine e = make_plain(SIZE);
 	struct evacuated set = { .nr = 0 };
 	void *p;

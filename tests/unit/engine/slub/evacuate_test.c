@@ -30,7 +30,9 @@ static const unsigned int used[SLABS] = { 8, 9, 50, 1, 33, 3 };
 /* From the tail: those of at most 1/8; the others are at the head, in the order of the looks. */
 static void chooses(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 8, .look = 5 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 8,
+					    .look = 5,
+					    .far = ULONG_MAX };
 	struct engine e = make_plain(64);
 	struct evacuated set = { .nr = 0 };
 	struct page *slabs[SLABS];
@@ -62,7 +64,9 @@ static void chooses(__attribute__((unused)) void **state)
 /* What is freed comes back to it; nothing is handed out; the last one does not free it. */
 static void is_emptied(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 8, .look = 1 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE / 8,
+					    .look = 1,
+					    .far = ULONG_MAX };
 	struct engine e = make_plain(64);
 	struct evacuated set = { .nr = 0 };
 	struct page *slabs[SLABS];
@@ -71,7 +75,7 @@ static void is_emptied(__attribute__((unused)) void **state)
 	slub_of(&e)->min_partial = 0;
 	make_list(&e, used, slabs);
 	assert_int_equal(slub_evacuation.choose(&e, &choice, &set), 1);
-	assert_int_equal(slub_evacuation.take(&e, 0, taken, OBJECTS), OBJECTS);
+	assert_int_equal(slub_evacuation.take(&e, 0, taken, OBJECTS, ULONG_MAX, false), OBJECTS);
 	for (unsigned int i = 0; i < OBJECTS; i++)
 		assert_ptr_not_equal(slab_of(taken[i]), slabs[5]);
 	slub_flush(&e, objs[5], 2);
@@ -94,11 +98,11 @@ static void takes_no_more_than_there_is(__attribute__((unused)) void **state)
 	void *all[OBJECTS];
 	void *taken[OBJECTS];
 
-	assert_int_equal(slub_evacuation.take(&e, 0, taken, 1), 0);
+	assert_int_equal(slub_evacuation.take(&e, 0, taken, 1, ULONG_MAX, false), 0);
 	fill_slab(&e, all);
-	assert_int_equal(slub_evacuation.take(&e, 0, taken, 1), 0);
+	assert_int_equal(slub_evacuation.take(&e, 0, taken, 1, ULONG_MAX, false), 0);
 	slub_flush(&e, all, 3);
-	assert_int_equal(slub_evacuation.take(&e, 0, taken, OBJECTS), 3);
+	assert_int_equal(slub_evacuation.take(&e, 0, taken, OBJECTS, ULONG_MAX, false), 3);
 	assert_int_equal(nr_slabs(&e), 1);
 	slub_flush(&e, taken, 3);
 	slub_flush(&e, all + 3, OBJECTS - 3);

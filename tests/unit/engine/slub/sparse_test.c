@@ -46,7 +46,7 @@ static void the_fullest_stay(__attribute__((unused)) void **state)
 /* Neither a full slab, nor one of a CPU, nor a new one in the place of a marked one. */
 static void others_are_not(__attribute__((unused)) void **state)
 {
-	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1 };
+	struct evacuation_choice choice = { .use = EVACUATED_WHOLE, .look = 1, .far = ULONG_MAX };
 	struct engine e = make_plain(64);
 	struct evacuated set = { .nr = 0 };
 	struct page *slabs[2];
