@@ -261,6 +261,8 @@ class LimitsTest(InFolder):
                                     capture_output=True, text=True, check=True).stdout
             totals = subprocess.run([BIN, "info", "-T", "-p", str(process.pid)],
                                     capture_output=True, text=True, check=True).stdout
+            memory = subprocess.run([BIN, "info", "-m", "-p", str(process.pid)],
+                                    capture_output=True, text=True, check=True).stdout
             process.communicate("\n")
         self.assertEqual((got + refused, other), (3000, 1))
         self.assertTrue(900 <= got <= 1024, got)
@@ -270,7 +272,8 @@ class LimitsTest(InFolder):
         self.assertRegex(report, rf"Limit  :\s+{512 << 10}  Refused:\s+{refused}")
         self.assertEqual(info["uslab"]["limit"], 64 * MB)
         self.assertLessEqual(info["uslab"]["held_bytes"], 64 * MB)
-        self.assertIn("Limit      :", totals)
+        limit = next(line for line in totals.splitlines() if line.startswith("Limit      :"))
+        self.assertIn(limit, memory.splitlines())
 
     def uslab_of(self, pid):
         return json.loads(subprocess.run([BIN, "info", "--json", "-p", str(pid)], capture_output=True,

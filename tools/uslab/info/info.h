@@ -173,6 +173,8 @@ void info_print_performance(const struct snapshot_cache *c);
 
 /* info_totals.c */
 void info_print_totals(const struct info_subject *subject, const struct info_options *options);
+/* The limit of the process, if it has one, and what of that is held. */
+void info_print_limit(const struct info_subject *subject, const struct info_options *options);
 /* The subject's rows are others afterwards. */
 void info_print_xtotals(struct info_subject *subject, const struct info_options *options);
 

@@ -3,7 +3,8 @@
  * uslab/info/info_memory.c - `uslab info --memory`: resident memory by kind, and of each cache
  *
  * Flow:       called by cmd_info.c, info_library.c, info_json.c, and for one cache by
- *             info_report.c; calls memory_text.c and process/resident.c. In: a subject; out: text.
+ *             info_report.c; calls memory_text.c, info_totals.c and process/resident.c. In: a
+ *             subject; out: text.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,7 @@ int info_print_memory(const struct info_subject *subject, const struct info_opti
 				 subject->source.title, resident_text(subject->memory_error));
 	if (!options->pattern) {
 		memory_text(stdout, subject->resident, &text);
+		info_print_limit(subject, options);
 		putchar('\n');
 	}
 	print_caches(subject, options);

@@ -2,7 +2,7 @@
 /*
  * uslab/info/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
  *
- * Flow:       called by cmd_info.c; calls inspect/text.c, info_print.c and info_rows.c for the
+ * Flow:       called by cmd_info.c and info_memory.c; calls inspect/text.c, info_print.c and info_rows.c for the
  *             lists of -X, info_metrics.c, and process/source.c for the resident memory. In: all
  *             caches of a snapshot; out: text.
  *
@@ -196,6 +196,18 @@ static void print_whole_pages(const struct snapshot_totals *t, const struct info
 	       number(c, sizeof(c), t->mapped_bytes, options));
 }
 
+void info_print_limit(const struct info_subject *subject, const struct info_options *options)
+{
+	const struct snapshot_totals *t = &subject->s->totals;
+	char a[24], b[24], c[24];
+
+	if (t->limit)
+		printf("Limit      : %15s   Held     : %15s   Refused : %4s\n",
+		       number(a, sizeof(a), t->limit, options),
+		       number(b, sizeof(b), t->held_bytes, options),
+		       number(c, sizeof(c), t->limit_refused, options));
+}
+
 /*
  * Beside it what the allocator has of it: that, and pages of large blocks which were not touched
  * so far. And what CPUs keep of the free pages, where they do; and the reserve for signal
@@ -222,11 +234,7 @@ static void print_resident(const struct info_subject *subject, const struct info
 		       number(b, sizeof(b), t->free_bytes, options),
 		       number(c, sizeof(c), t->realtime_exceeded, options),
 		       t->realtime_locked < t->realtime_bytes ? "   (not locked)" : "");
-	if (t->limit)
-		printf("Limit      : %15s   Held     : %15s   Refused : %4s\n",
-		       number(a, sizeof(a), t->limit, options),
-		       number(b, sizeof(b), t->held_bytes, options),
-		       number(c, sizeof(c), t->limit_refused, options));
+	info_print_limit(subject, options);
 	if (t->shrinkers || t->reclaims_cgroup || t->reclaims_psi)
 		printf("Shrinkers  : %15s   Freed    : %15s   Reclaims: %4s\n",
 		       number(a, sizeof(a), t->shrinkers, options),
