@@ -17,7 +17,7 @@
 
 #include "cache/group/group.h"
 #include "engine/evacuation.h"
-#include "page/low.h"
+#include "engine/nodes.h"
 
 /* What a cache has of which objects are charged, and no more: these come past the front as well. */
 #define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_GROUPS_CLOSED | WATCH_PAST_FRONT))
@@ -27,9 +27,9 @@ static bool take(struct cache *c, gfp_t gfp, void **obj)
 {
 	struct engine *e = &c->engine;
 	const struct engine_evacuation *ops = e->ops->evacuation;
-	unsigned long far = page_far(0);
+	unsigned long far = ops && ops->is_sparse ? engine_far(e, 0) : ULONG_MAX;
 
-	return (unlikely(far != ULONG_MAX) && ops && ops->take(e, 0, obj, 1, far, true)) ||
+	return (unlikely(far != ULONG_MAX) && ops->take(e, 0, obj, 1, far, true)) ||
 	       e->ops->refill(e, obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE);
 }
 
@@ -64,6 +64,14 @@ void cache_free_direct(struct cache *c, void *obj, const void *caller)
 	}
 }
 
+/* Page far, if direct calls go past the front: else what is freed far up is handed out next. */
+static unsigned long far_for(const struct engine *e)
+{
+	const struct cache *c = container_of(e, struct cache, engine);
+
+	return cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ? ULONG_MAX : engine_far(e, 0);
+}
+
 bool cache_should_move(const void *p)
 {
 	struct page *slab = page_slab_of(p);
@@ -72,5 +80,5 @@ bool cache_should_move(const void *p)
 	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
 		return false;
 	ops = slab->engine->ops->evacuation;
-	return ops && ops->is_sparse && ops->is_sparse(slab->engine, slab);
+	return ops && ops->is_sparse && ops->is_sparse(slab->engine, slab, far_for(slab->engine));
 }

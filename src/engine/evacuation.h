@@ -38,6 +38,7 @@ struct evacuated {
 struct evacuation_survey {
 	unsigned long slabs;		/* that are to be emptied; */
 	unsigned long pages;		/* of one, at most; */
+	unsigned long highest;		/* page of any partial slab */
 	unsigned long objects;		/* of these, */
 	unsigned long inuse;		/* and those in use */
 	unsigned long others;		/* objects of the other slabs; */
@@ -87,9 +88,9 @@ struct engine_evacuation {
 
 	/*
 	 * Optional (NULL: no slab is): is a slab of this engine among those that are worth emptying
-	 * into the others, and neither full nor a CPU's?
+	 * into the others, and not a CPU's? That is, sparse, or at page far or above, full or not.
 	 */
-	bool (*is_sparse)(struct engine *e, struct page *slab);
+	bool (*is_sparse)(struct engine *e, struct page *slab, unsigned long far);
 };
 
 static inline unsigned long evacuation_index(const struct page *slab)
@@ -100,15 +101,17 @@ static inline unsigned long evacuation_index(const struct page *slab)
 static inline void evacuation_count(struct evacuation_survey *survey, const struct page *slab,
 				    unsigned int inuse, unsigned int objects, bool few)
 {
-	unsigned long place = evacuation_index(slab) / survey->span;
+	unsigned long index = evacuation_index(slab);
+	unsigned long place = index / survey->span;
 
+	survey->highest = MAX(survey->highest, index);
+	survey->pages = MAX(survey->pages, (unsigned long)slab->nr_pages);
 	if (!few) {
 		survey->others += objects;
 		survey->room += objects - inuse;
 		return;
 	}
 	survey->slabs++;
-	survey->pages = MAX(survey->pages, (unsigned long)slab->nr_pages);
 	survey->objects += objects;
 	survey->inuse += inuse;
 	survey->at[MIN(place, EVACUATION_PLACES - 1ul)]++;

@@ -39,6 +39,15 @@ static inline bool engine_limit_take(const struct engine *e, unsigned long nr_pa
 	return false;
 }
 
+/* Might it have so many now? */
+static inline bool engine_limit_has_room(const struct engine *e, unsigned long nr_pages)
+{
+	const struct engine_limit *l = &engine_limits[e->id];
+	unsigned long most = load_relaxed(&l->most);
+
+	return likely(!most) || load_relaxed(&l->pages) + nr_pages <= most;
+}
+
 /* They are not the cache's any more, or were not to be had. */
 static inline void engine_limit_give(const struct engine *e, unsigned long nr_pages)
 {

@@ -9,6 +9,8 @@
  */
 #include "engine/nodes.h"
 
+#include <limits.h>
+
 #include "base/bits.h"
 #include "engine/limit.h"
 #include "engine/placement.h"
@@ -73,6 +75,15 @@ struct page *engine_try_pages(const struct engine *e, const struct slab_layout *
 	if (page)
 		page->order = (uint8_t)order;
 	return page;
+}
+
+unsigned long engine_far(const struct engine *e, unsigned long leaving)
+{
+	unsigned int order = load_acquire(&e->layout)->order;
+
+	if (order > LOW_MOST_ORDER || !engine_limit_has_room(e, 1ul << order))
+		return ULONG_MAX;
+	return page_far(leaving);
 }
 
 struct page *engine_low_block(const struct engine *e, unsigned int order, unsigned long far)

@@ -6,7 +6,8 @@
  * Invariants: nr_partial is the length of partial. A slab that is on no list may be counted.
  * Locks:      list_lock (RANK_ENGINE) for both lists and nr_partial, which is also read without it,
  *             as a hint. The three totals are atomic.
- * Flow:       called by debug/, engine/ and cache/reclaim/shrinker.c; calls page/.
+ * Flow:       called by debug/, engine/, cache/direct.c, cache/mobility/choice.c and
+ *             cache/reclaim/shrinker.c; calls page/.
  */
 #ifndef ENGINE_NODES_H
 #define ENGINE_NODES_H
@@ -47,6 +48,12 @@ struct page *engine_get_pages(struct engine *e, const struct slab_layout *layout
 struct page *engine_try_pages(const struct engine *e, const struct slab_layout *layout,
 			      unsigned int node);
 struct page *engine_try_block(const struct engine *e, unsigned int order, unsigned int node);
+/*
+ * As page_far(), for a cache that may have new slabs below; ULONG_MAX: it has too large ones, or is
+ * at its limit.
+ */
+unsigned long engine_far(const struct engine *e, unsigned long leaving);
+
 /* Of that order, below page far (page/low.h), or NULL. */
 struct page *engine_low_block(const struct engine *e, unsigned int order, unsigned long far);
 

@@ -19,7 +19,6 @@
 #define FAR_TIMES 4ul /* what is in use; its descriptors are a 64th of that then */
 #define FAR_CHUNKS 4ul
 #define LOOK_WORDS 1024ul /* of 64 pages each: bounds the time of a search */
-#define MOST_ORDER 5u	  /* such a block lies in one word */
 
 static unsigned long next_word; /* zone.lock of node 0 */
 static unsigned long failed;	/* zone.held when a search found nothing; atomic */
@@ -39,7 +38,7 @@ unsigned long page_far(unsigned long leaving)
 /* The bits of a word at which an aligned block of that order is free. */
 static unsigned long free_blocks(unsigned long word, unsigned int order)
 {
-	static const unsigned long starts[MOST_ORDER + 1] = {
+	static const unsigned long starts[LOW_MOST_ORDER + 1] = {
 		~0ul,
 		0x5555555555555555ul,
 		0x1111111111111111ul,
@@ -91,7 +90,7 @@ struct page *buddy_alloc_low(unsigned int order, unsigned long far)
 	unsigned long index;
 	unsigned long nr_clean;
 
-	if (order > MOST_ORDER)
+	if (order > LOW_MOST_ORDER)
 		return NULL;
 	lock_acquire(&zone->lock);
 	far = MIN(far, page_map.nr_pages);

@@ -4,12 +4,12 @@
  *
  * Why:        docs/adr/0065.
  * Data:       none.
- * Invariants: below page_far() lie four times as many pages as are in use, so at least three of
- *             four are free. They may be in blocks that are too small: then it says that nothing
- *             lies far up, until the memory in use has changed by an eighth.
+ * Invariants: below page_far() lie four times as many pages as are held (in use, or free and
+ *             resident), so at least three of four are free. They may be in blocks that are too
+ *             small: then it says that nothing lies far up, until what is held has changed by an
+ *             eighth.
  * Locks:      zone.lock of node 0, for buddy_alloc_low().
- * Flow:       called by cache/direct.c, cache/mobility/choice.c, engine/nodes.c and engine/slub/;
- *             calls buddy.c.
+ * Flow:       called by engine/nodes.c; calls buddy.c, purge_tables.c.
  *
  * After a burst the pages that stay in use lie anywhere, each with a page of the descriptors of its
  * neighbours. Objects that can be moved go to slabs low in the arena, also to new ones: then whole
@@ -27,9 +27,11 @@
  */
 unsigned long page_far(unsigned long leaving);
 
+#define LOW_MOST_ORDER 5u /* of blocks below: such a block has its bits in one word */
+
 /*
  * A free block of that order below page far, one of the lowest: the first from where the last
- * search ended; then one of a bare chunk. Of at most 32 pages, after a look at the bits of 256 MiB.
+ * search ended; then one of a bare chunk. After a look at the bits of 256 MiB.
  * NULL: none was found. Type NONE; the caller marks it with page_set_block().
  */
 struct page *buddy_alloc_low(unsigned int order, unsigned long far);

@@ -388,8 +388,20 @@ bool buddy_rebalance(void)
 	return done;
 }
 
-/* Purges up to *excess pages, and lowers *excess by those purged. Returns their bytes. */
-static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
+/* All that there are now; others may go on making more. */
+static void trim_tables_locked(struct buddy_zone *zone)
+{
+	unsigned long most = zone->stats.nr_free >> zone_bare_order();
+
+	zone_purge_tables_locked(zone, UINT_MAX);
+	zone_purge_inside_locked(zone, (unsigned int)MIN(most, (unsigned long)UINT_MAX));
+}
+
+/*
+ * Purges up to *excess pages, and lowers *excess by those purged. Returns their bytes. tables: and
+ * descriptors, which no limit counts.
+ */
+static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess, bool tables)
 {
 	unsigned long before;
 	unsigned long done;
@@ -399,8 +411,8 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess)
 	before = zone->stats.nr_purged;
 	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true);
 	done = zone->stats.nr_purged - before;
-	zone_purge_tables_locked(zone, UINT_MAX);
-	zone_purge_inside_locked(zone, UINT_MAX);
+	if (tables)
+		trim_tables_locked(zone);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
 	*excess -= MIN(*excess, done);
@@ -418,7 +430,7 @@ void zone_make_room(unsigned long nr_pages)
 	excess = want - limit + PURGE_BATCH;
 	excess -= MIN(excess, keep_release(excess << PAGE_SHIFT) >> PAGE_SHIFT);
 	for (unsigned int node = 0; node < buddy_nr_nodes && excess > 0; node++)
-		trim_zone(&buddy_zones[node], &excess);
+		trim_zone(&buddy_zones[node], &excess, false);
 }
 
 size_t buddy_trim(size_t keep_bytes)
@@ -444,7 +456,7 @@ size_t buddy_trim(size_t keep_bytes)
 	excess -= MIN(excess, bytes >> PAGE_SHIFT);
 	/* descriptors go also where no page is left to go */
 	for (node = 0; node < buddy_nr_nodes && (excess || !keep) && !realtime_is_on(); node++)
-		bytes += trim_zone(&buddy_zones[node], &excess);
+		bytes += trim_zone(&buddy_zones[node], &excess, true);
 	for (node = 0; node < buddy_nr_nodes && zone_lazy && !keep && !realtime_is_on(); node++)
 		bytes += zone_trim_lazy(node);
 	return bytes;

@@ -7,8 +7,9 @@
  * Invariants: of a free block only the first descriptor says anything; the others have type NONE,
  *             as zeros have. So those on other pages than the first one's may go. Only of node 0:
  *             the descriptors of others say their node. A block of less than zone_bare_order() has
- *             no such page. What is split off a bare block is bare; what merges with another is
- *             not, since the first descriptors of both lay on resident pages.
+ *             no such page. Halves of a bare block that is split for a request are bare; the
+ *             rest of one that pages were claimed in is not, nor is what has merged, since the
+ *             first descriptors of both lay on resident pages.
  * Locks:      as in purge.c: zone.purge_lock is held, zone.lock is dropped over each system call,
  *             and the block is on no list then.
  * Flow:       called by purge.c and purge_lazy.c; calls buddy.c, os/memory/.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_try.c, page/fit.c, page/pcp.c,
- * page/purge.c, page/purge_blocks.c, page/purge_lazy.c, page/purge_tables.c, page/ranges.c and
- * page/realtime.c share about a zone; nobody else includes it
+ * page/zone.h - what page/buddy.c, page/buddy_check.c, page/buddy_try.c, page/fit.c, page/low.c,
+ * page/pcp.c, page/purge.c, page/purge_blocks.c, page/purge_inside.c, page/purge_lazy.c,
+ * page/purge_tables.c, page/ranges.c and page/realtime.c share about a zone; nobody else includes
+ * it
  *
  * Why:        docs/adr/0028, docs/adr/0057.
  * Data:       struct buddy_zone (page/buddy.h); the purge limits.

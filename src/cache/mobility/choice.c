@@ -24,7 +24,6 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/mobility/mobility.h"
-#include "page/low.h"
 
 #define LOOK 64 /* partial slabs that are looked at in one hold of list_lock */
 
@@ -36,10 +35,10 @@ static unsigned int most_use(const struct mobility *m)
 	return MAX(use, (unsigned int)MOBILITY_ALWAYS);
 }
 
-/* As page_far(); migrate() allocates by itself, and nobody says where. */
+/* As engine_far(); migrate() allocates by itself, and nobody says where. */
 static unsigned long far_for(const struct mobility_run *r, unsigned long leaving)
 {
-	return r->m->used.move ? page_far(leaving) : ULONG_MAX;
+	return r->m->used.move ? engine_far(&r->c->engine, leaving) : ULONG_MAX;
 }
 
 static void begin_survey(struct mobility_run *r)
@@ -50,6 +49,7 @@ static void begin_survey(struct mobility_run *r)
 	round->surveys = true;
 	round->keep = 0;
 	round->below = 0;
+	round->leaving = 0;
 	round->far = far_for(r, 0);
 	round->low = false;
 	round->survey = (struct evacuation_survey){
@@ -60,6 +60,7 @@ static void begin_survey(struct mobility_run *r)
 /*
  * Is next to nothing in use, of the cache's slabs and of the arena? Then nearly all objects have to
  * move in any case, and go to slabs low in the arena, most of them new ones: all slabs are emptied.
+ * Unless as many are needed as there are, and all lie low.
  */
 static bool goes_low(struct mobility_run *r)
 {
@@ -68,11 +69,14 @@ static bool goes_low(struct mobility_run *r)
 	unsigned long objects = survey->objects + survey->others;
 	unsigned long unused = survey->objects - survey->inuse + survey->room;
 	unsigned long slabs = r->ops->listed(&r->c->engine, round->node);
+	unsigned long spare;
 
 	if (!objects || unused * 8 < objects * (8 - EVACUATION_THIN))
 		return false;
-	round->far = far_for(r, slabs * unused / objects * survey->pages);
-	round->low = round->far != ULONG_MAX;
+	spare = slabs * unused / objects;
+	round->leaving = spare * survey->pages;
+	round->far = far_for(r, round->leaving);
+	round->low = round->far != ULONG_MAX && (spare || survey->highest >= round->far);
 	return round->low;
 }
 
@@ -89,7 +93,8 @@ static void end_survey(struct mobility_run *r)
 
 	if (without)
 		round->keep = DIV_ROUND_UP(without * survey->slabs, survey->objects);
-	round->far = far_for(r, (survey->slabs - MIN(round->keep, survey->slabs)) * survey->pages);
+	round->leaving = (survey->slabs - MIN(round->keep, survey->slabs)) * survey->pages;
+	round->far = far_for(r, round->leaving);
 	round->keep += round->keep / 8;
 	for (unsigned int i = 0; i < EVACUATION_PLACES && found < round->keep; i++) {
 		found += survey->at[i];
@@ -121,6 +126,17 @@ static bool next_walk(struct mobility_run *r)
 	return true;
 }
 
+/* Between two steps the memory in use may have grown: then nothing lies far up any more. */
+static void look_whether_far(struct mobility_run *r)
+{
+	struct mobility_round *round = &r->m->round;
+
+	if (likely(round->far == ULONG_MAX) || far_for(r, round->leaving) != ULONG_MAX)
+		return;
+	round->far = ULONG_MAX;
+	round->low = false;
+}
+
 /* One piece of a walk. */
 static void look(struct mobility_run *r)
 {
@@ -131,10 +147,13 @@ static void look(struct mobility_run *r)
 		.look = (unsigned int)MIN(round->left, (unsigned long)LOOK),
 		.keep = round->keep,
 		.below = round->below,
-		.far = round->far,
 		.survey = round->surveys ? &round->survey : NULL,
 	};
-	unsigned int looked = r->ops->choose(&r->c->engine, &choice, &r->m->set);
+	unsigned int looked;
+
+	look_whether_far(r);
+	choice.far = round->far;
+	looked = r->ops->choose(&r->c->engine, &choice, &r->m->set);
 
 	round->left = looked ? round->left - looked : 0;
 	round->keep = choice.keep;

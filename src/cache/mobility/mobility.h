@@ -54,7 +54,8 @@ struct mobility_round {
 	unsigned long keep; /* see struct evacuation_choice */
 	unsigned long below;
 	unsigned long far;
-	bool low; /* all objects go to slabs below that page, also to new ones */
+	unsigned long leaving; /* pages of slabs that are to be emptied, as far was set */
+	bool low;	       /* all objects go to slabs below that page, also to new ones */
 	struct evacuation_survey survey;
 	bool purges; /* they were looked at; what was freed is to be purged */
 };

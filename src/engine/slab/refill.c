@@ -20,6 +20,8 @@
 #include "os/cpu/cpu.h"
 #include "os/cpu/nodes.h"
 
+#define LOOKS 16u /* slabs of a list, in one hold of list_lock */
+
 /* Up to max objects of a slab on a list of the node. Returns how many; 0: it was isolated. */
 static unsigned int take_locked(struct engine *e, struct slab_node *node, struct page *slab,
 				void **objs, unsigned int max)
@@ -159,17 +161,36 @@ unsigned int slab_take_partial(struct engine *e, void **objs, unsigned int want)
 	return got;
 }
 
-/* Of partial slabs, until one lies at page far or above. */
+/* The first slab of a list below page far; NULL: none of the first LOOKS is. */
+static struct page *first_below(const struct list_head *list, unsigned long far)
+{
+	unsigned int looks = 0;
+	struct list_head *pos;
+
+	list_for_each(pos, list) {
+		struct page *slab = list_entry(pos, struct page, lru);
+
+		if (evacuation_index(slab) < far)
+			return slab;
+		if (++looks == LOOKS)
+			break;
+	}
+	return NULL;
+}
+
+/* Of partial slabs below page far, and of free ones if it may grow. */
 static unsigned int take_below(struct engine *e, struct slab_node *n, void **objs,
-			       unsigned int want, unsigned long far)
+			       unsigned int want, unsigned long far, bool grows)
 {
 	unsigned int got = 0;
 
 	lock_acquire(&n->list_lock);
-	while (got < want && !list_empty(&n->partial)) {
-		struct page *slab = list_first(&n->partial, struct page, lru);
+	while (got < want) {
+		struct page *slab = first_below(&n->partial, far);
 
-		if (evacuation_index(slab) >= far)
+		if (!slab && grows)
+			slab = first_below(&n->free, far);
+		if (!slab)
 			break;
 		got += take_locked(e, n, slab, objs + got, want - got);
 	}
@@ -182,12 +203,12 @@ unsigned int slab_take_listed(struct engine *e, unsigned int node, void **objs, 
 			      unsigned long far, bool grows)
 {
 	struct slab_node *n = slab_cache_of(e)->node[node];
-	unsigned int got = take_below(e, n, objs, want, far);
+	unsigned int got = take_below(e, n, objs, want, far, grows);
 
 	if (!got && grows)
 		got = refill_from_slab(e, slab_grow_low(e, far), objs, want);
 	if (!got && grows)
-		got = take_below(e, n, objs, want, ULONG_MAX);
+		got = take_below(e, n, objs, want, ULONG_MAX, false);
 	return got;
 }
 

@@ -15,18 +15,31 @@
 #include "engine/evacuation.h"
 #include "engine/slub/slab.h"
 
-/* Free objects of the slab at the list's head; 0: there is none, or not below page far. */
+#define LOOKS 16u /* slabs from the head of the list on, in one hold of list_lock */
+
+/*
+ * Free objects of the first slab below page far, which moves to the list's head; 0: none of the
+ * first LOOKS is.
+ */
 static unsigned int count_below(struct engine_node *node, unsigned long far)
 {
 	unsigned int count = 0;
+	unsigned int looks = 0;
+	struct list_head *pos;
 
 	lock_acquire(&node->list_lock);
-	if (!list_empty(&node->partial)) {
-		const struct page *slab = list_first(&node->partial, struct page, lru);
+	list_for_each(pos, &node->partial) {
+		struct page *slab = list_entry(pos, struct page, lru);
 		struct slab_counters counters = slub_read(slab).counters;
 
-		if (evacuation_index(slab) < far)
+		if (evacuation_index(slab) < far) {
+			engine_node_remove_partial_locked(node, slab);
+			engine_node_add_partial_locked(node, slab, false);
 			count = counters.objects - counters.inuse;
+			break;
+		}
+		if (++looks == LOOKS)
+			break;
 	}
 	lock_release(&node->list_lock);
 	return count;

@@ -222,7 +222,7 @@ bool slub_list_is_whole_locked(struct engine *e, struct page *slab);
 void slub_check(struct engine *e);
 extern const struct engine_evacuation slub_evacuation; /* evacuate.c */
 /* sparse.c: as is_sparse there. */
-bool slub_is_sparse(struct engine *e, struct page *slab);
+bool slub_is_sparse(struct engine *e, struct page *slab, unsigned long far);
 /* The whole message of spec 4.16. */
 void slub_warn_oom(struct engine *e, gfp_t gfp, int node);
 

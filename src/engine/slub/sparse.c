@@ -5,7 +5,8 @@
  * Why:        docs/adr/0060.
  * Data:       struct page.stamp of a slab: SLUB_SPARSE: it is one; engine_node.asked.
  * Invariants: the slabs without the mark have room for all objects of those with it, as it was at
- *             the last look; they are before these in the list.
+ *             the last look; they are before these in the list. But slabs far up (page/low.h) have
+ *             it in any case.
  * Locks:      list_lock for a look, which is tried; the answer takes none.
  * Flow:       called through slub_evacuation.
  *
@@ -20,7 +21,6 @@
 #include "base/bits.h"
 #include "engine/evacuation.h"
 #include "engine/slub/slab.h"
-#include "page/low.h"
 
 #define SLUB_SPARSE 1u
 #define FEW_QUESTIONS 256ul
@@ -107,10 +107,10 @@ static void mark_locked(struct engine_node *node, unsigned long inuse, unsigned 
 	}
 }
 
-static void look_again(struct engine_node *node)
+static void look_again(const struct engine *e, struct engine_node *node)
 {
 	unsigned long nr_pages = load_relaxed(&page_map.nr_pages);
-	unsigned long far = page_far(0);
+	unsigned long far = engine_far(e, 0);
 	unsigned long inuse;
 	bool thin;
 
@@ -127,16 +127,16 @@ static void look_again(struct engine_node *node)
 	lock_release(&node->list_lock);
 }
 
-bool slub_is_sparse(struct engine *e, struct page *slab)
+bool slub_is_sparse(struct engine *e, struct page *slab, unsigned long far)
 {
 	struct engine_node *node = slub_node_of(e, slab);
 	unsigned long listed = load_relaxed(&node->nr_partial);
 	struct slab_counters counters;
 
 	if (!fetch_add(&node->asked, 1) || load_relaxed(&node->asked) > MAX(listed, FEW_QUESTIONS))
-		look_again(node);
+		look_again(e, node);
 	counters = slub_read(slab).counters;
-	if (unlikely(!nearness_of(slab, page_far(0))))
+	if (unlikely(!nearness_of(slab, far)))
 		return !counters.frozen;
 	return load_relaxed(&slab->stamp) == SLUB_SPARSE && !counters.frozen &&
 	       counters.inuse < counters.objects;

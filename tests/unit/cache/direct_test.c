@@ -6,6 +6,7 @@
 #include "cache/group/group.h"
 #include "cache_fixture.h"
 #include "engine/evacuation.h"
+#include "engine/limit.h"
 
 #define OBJECTS 6000
 
@@ -80,7 +81,7 @@ static bool all_below(unsigned long index)
 	return true;
 }
 
-/* Objects of slabs far up are to move, those of full slabs, too, and new ones come from below. */
+/* Objects of slabs far up are to move, those of full slabs, too; new ones come from below. */
 IN_CHILD(test_far_up)
 {
 	struct cache *c;
@@ -98,6 +99,13 @@ IN_CHILD(test_far_up)
 	CHILD_CHECK(!cache_should_move(slot[0]));
 	ballast(false);
 	CHILD_CHECK(cache_should_move(slot[0]));
+	/* not where it would stay: at the limit of the cache, and where calls take other ways */
+	engine_limits[c->engine.id].most = engine_limits[c->engine.id].pages;
+	CHILD_CHECK(!cache_should_move(slot[0]));
+	engine_limits[c->engine.id].most = 0;
+	store_relaxed(&c->watch, WATCH_KFENCE);
+	CHILD_CHECK(!cache_should_move(slot[0]));
+	store_relaxed(&c->watch, 0);
 	for (unsigned int i = 0; i < 3; i++)
 		pass(c);
 	CHILD_CHECK(all_below(page_far(0)));

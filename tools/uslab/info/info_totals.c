@@ -2,9 +2,9 @@
 /*
  * uslab/info/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
  *
- * Flow:       called by cmd_info.c and info_memory.c; calls inspect/text.c, info_print.c and info_rows.c for the
- *             lists of -X, info_metrics.c, and process/source.c for the resident memory. In: all
- *             caches of a snapshot; out: text.
+ * Flow:       called by cmd_info.c and info_memory.c; calls inspect/text.c, info_print.c and
+ *             info_rows.c for the lists of -X, info_metrics.c, and process/source.c for the
+ *             resident memory. In: all caches of a snapshot; out: text.
  *
  * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the
  * resident memory of the process, beside which all these sums are to be seen. Others are there

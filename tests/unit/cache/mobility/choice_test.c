@@ -82,6 +82,7 @@ static void check_come_down(const struct engine_ops *engine, unsigned int one_in
 {
 	unsigned long below = ballast(true);
 	unsigned int steps = 0;
+	unsigned long moved;
 
 	open_store(made(&(struct cache_spec){
 			   .name = "store", .size = 256, .ctor = store_ctor, .engine = engine }),
@@ -100,6 +101,14 @@ static void check_come_down(const struct engine_ops *engine, unsigned int one_in
 	CHILD_CHECK(end_place(true) < page_far(0));
 	CHILD_CHECK(stats_of(store.c).nr_slabs <=
 		    in_use(store.c) / store.c->engine.layout->objects + 2);
+	moved = counters().defrag_moved;
+	for (unsigned int i = 0; i < 3; i++)
+		while (cache_defrag(store.c, NUMA_NO_NODE, budget_us))
+			CHILD_CHECK(++steps < 100000);
+	CHILD_CHECK(counters().defrag_moved - moved < 2 * store.c->engine.layout->objects);
+	moved = counters().defrag_moved;
+	while (cache_defrag(store.c, NUMA_NO_NODE, budget_us)) {}
+	CHILD_CHECK(counters().defrag_moved == moved);
 	cache_check_all();
 	empty_store();
 	cache_destroy(store.c->handle, NULL);

@@ -38,7 +38,7 @@ static void end_two(struct engine *e, unsigned int nr)
 	END_ENGINE(e);
 }
 
-/* The head of the list lies far up: nothing, or a new slab, which then is the head. */
+/* What lies far up at the list's head is left; then there are new slabs, if there may be. */
 static void not_from_far_up(__attribute__((unused)) void **state)
 {
 	struct engine e = make_plain(64);
@@ -47,19 +47,37 @@ static void not_from_far_up(__attribute__((unused)) void **state)
 
 	make_two(&e, &near, &far);
 	bound = evacuation_index(far);
-	assert_int_equal(slub_take_below(&e, 0, taken, 3, bound, false), 0);
+	assert_int_equal(slub_take_below(&e, 0, taken, 9, bound, false), 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_ptr_equal(slab_of(taken[i]), near);
+	assert_int_equal(slub_take_below(&e, 0, taken + 4, 3, bound, false), 0);
 	assert_int_equal(nr_slabs(&e), 2);
-	assert_int_equal(slub_take_below(&e, 0, taken, 3, bound, true), 3);
+	assert_int_equal(slub_take_below(&e, 0, taken + 4, 3, bound, true), 3);
 	assert_int_equal(nr_slabs(&e), 3);
-	for (unsigned int i = 0; i < 3; i++)
+	for (unsigned int i = 4; i < 7; i++)
 		assert_true(evacuation_index(slab_of(taken[i])) < bound);
-	assert_ptr_equal(partial_at(&e, 0), slab_of(taken[0]));
-	/* it is the head now: no other one is made before it is full */
-	assert_int_equal(slub_take_below(&e, 0, taken + 3, OBJECTS - 4, bound, false), OBJECTS - 4);
-	assert_int_equal(nr_slabs(&e), 3);
-	assert_int_equal(slub_take_below(&e, 0, taken + OBJECTS - 1, 2, bound, false), 1);
+	assert_ptr_equal(partial_at(&e, 0), slab_of(taken[4]));
 	slub_check(&e);
-	end_two(&e, OBJECTS);
+	end_two(&e, 7);
+}
+
+/* A slab far up that comes to the head does not hide those behind it: no other one is made. */
+static void from_behind_the_head(__attribute__((unused)) void **state)
+{
+	struct engine e = make_plain(64);
+	struct page *near, *far;
+	unsigned long bound;
+
+	make_two(&e, &near, &far);
+	bound = evacuation_index(far);
+	for (unsigned int i = 0; i < 40; i++) {
+		assert_int_equal(slub_take_below(&e, 0, taken + i, 1, bound, true), 1);
+		engine_node_remove_partial_locked(slub_of(&e)->node[0], far);
+		engine_node_add_partial_locked(slub_of(&e)->node[0], far, false);
+	}
+	assert_int_equal(nr_slabs(&e), 3);
+	slub_check(&e);
+	end_two(&e, 40);
 }
 
 /* As many new ones as are needed. */
@@ -73,7 +91,7 @@ static void several_new_ones(__attribute__((unused)) void **state)
 	bound = evacuation_index(far);
 	assert_int_equal(slub_take_below(&e, 0, taken, 2 * OBJECTS + 9, bound, true),
 			 2 * OBJECTS + 9);
-	assert_int_equal(nr_slabs(&e), 5);
+	assert_int_equal(nr_slabs(&e), 2 + 3); /* 4 objects were there */
 	for (unsigned int i = 0; i < 2 * OBJECTS + 9; i++)
 		assert_true(evacuation_index(slab_of(taken[i])) < bound);
 	slub_check(&e);
@@ -118,9 +136,11 @@ static void at_the_limit(__attribute__((unused)) void **state)
 
 	make_two(&e, &near, &far);
 	engine_limits[e.id].most = engine_limits[e.id].pages;
-	assert_int_equal(slub_take_below(&e, 0, taken, 9, evacuation_index(far), true), 9);
-	assert_ptr_equal(slab_of(taken[0]), far);
+	assert_int_equal(slub_take_below(&e, 0, taken, 9, evacuation_index(far), true), 4);
+	assert_int_equal(slub_take_below(&e, 0, taken + 4, 5, evacuation_index(far), true), 5);
+	assert_ptr_equal(slab_of(taken[4]), far);
 	assert_int_equal(nr_slabs(&e), 2);
+	assert_true(engine_far(&e, 0) == ULONG_MAX);
 	engine_limits[e.id].most = 0;
 	end_two(&e, 9);
 }
@@ -128,9 +148,9 @@ static void at_the_limit(__attribute__((unused)) void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(not_from_far_up), cmocka_unit_test(several_new_ones),
-		cmocka_unit_test(without_a_bound), cmocka_unit_test(nothing_free_below),
-		cmocka_unit_test(at_the_limit),
+		cmocka_unit_test(not_from_far_up),    cmocka_unit_test(from_behind_the_head),
+		cmocka_unit_test(several_new_ones),   cmocka_unit_test(without_a_bound),
+		cmocka_unit_test(nothing_free_below), cmocka_unit_test(at_the_limit),
 	};
 
 	return cmocka_run_group_tests(tests, slub_group_setup, NULL);

@@ -22,13 +22,13 @@ static void the_fullest_stay(__attribute__((unused)) void **state)
 	slub_of(&e)->min_partial = 10;
 	for (unsigned int i = 0; i < SLABS; i++)
 		slabs[i] = fill_slab(&e, objs[i]);
-	assert_false(slub_is_sparse(&e, slabs[0])); /* all are full */
+	assert_false(slub_is_sparse(&e, slabs[0], ULONG_MAX)); /* all are full */
 	for (unsigned int i = 0; i < SLABS; i++)
 		slub_flush(&e, objs[i] + used[i], OBJECTS - used[i]);
 	for (unsigned int i = 0; i < 300; i++)
-		slub_is_sparse(&e, slabs[0]);
+		slub_is_sparse(&e, slabs[0], ULONG_MAX);
 	for (unsigned int i = 0; i < SLABS; i++)
-		assert_int_equal(slub_is_sparse(&e, slabs[i]), i == 0 || i == 2);
+		assert_int_equal(slub_is_sparse(&e, slabs[i], ULONG_MAX), i == 0 || i == 2);
 	assert_ptr_equal(partial_at(&e, 0), slabs[1]);
 	assert_ptr_equal(partial_at(&e, 1), slabs[4]);
 	assert_ptr_equal(partial_at(&e, 5), slabs[2]);
@@ -57,11 +57,11 @@ static void others_are_not(__attribute__((unused)) void **state)
 	slub_flush(&e, objs[0] + 30, OBJECTS - 30);
 	slub_flush(&e, objs[1] + 10, OBJECTS - 10);
 	for (unsigned int i = 0; i < 300; i++)
-		slub_is_sparse(&e, slabs[0]);
-	assert_true(slub_is_sparse(&e, slabs[1]));
+		slub_is_sparse(&e, slabs[0], ULONG_MAX);
+	assert_true(slub_is_sparse(&e, slabs[1], ULONG_MAX));
 	assert_int_equal(slub_evacuation.choose(&e, &choice, &set), 1);
 	assert_ptr_equal(set.slab[0], slabs[1]);
-	assert_false(slub_is_sparse(&e, slabs[1]));
+	assert_false(slub_is_sparse(&e, slabs[1], ULONG_MAX));
 	slub_flush(&e, objs[1], 10);
 	slub_evacuation.end(&e, &set, 0, true);
 
