@@ -22,14 +22,27 @@
 /* What a cache has of which objects are charged, and no more: these come past the front as well. */
 #define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_GROUPS_CLOSED | WATCH_PAST_FRONT))
 
+/*
+ * Page far, of an engine that says what should move, and if direct calls go past the front: else
+ * what is freed far up is handed out next.
+ */
+static unsigned long far_for(const struct engine *e)
+{
+	const struct engine_evacuation *ops = e->ops->evacuation;
+	const struct cache *c = container_of(e, struct cache, engine);
+
+	if (!ops || !ops->is_sparse || cache_is_watched(c, WATCH_ALLOC & ~CHARGED))
+		return ULONG_MAX;
+	return engine_far(e, 0);
+}
+
 /* Of partial slabs, but not of those far up, before new ones. */
 static bool take(struct cache *c, gfp_t gfp, void **obj)
 {
 	struct engine *e = &c->engine;
-	const struct engine_evacuation *ops = e->ops->evacuation;
-	unsigned long far = ops && ops->is_sparse ? engine_far(e, 0) : ULONG_MAX;
+	unsigned long far = far_for(e);
 
-	return (unlikely(far != ULONG_MAX) && ops->take(e, 0, obj, 1, far, true)) ||
+	return (unlikely(far != ULONG_MAX) && e->ops->evacuation->take(e, 0, obj, 1, far, true)) ||
 	       e->ops->refill(e, obj, 1, gfp | __GFP_NOWARN, NUMA_NO_NODE);
 }
 
@@ -62,14 +75,6 @@ void cache_free_direct(struct cache *c, void *obj, const void *caller)
 		group_drop(c, obj);
 		c->engine.ops->flush(&c->engine, &obj, 1);
 	}
-}
-
-/* Page far, if direct calls go past the front: else what is freed far up is handed out next. */
-static unsigned long far_for(const struct engine *e)
-{
-	const struct cache *c = container_of(e, struct cache, engine);
-
-	return cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ? ULONG_MAX : engine_far(e, 0);
 }
 
 bool cache_should_move(const void *p)
