@@ -10,13 +10,18 @@
 
 #define ONE_IN 20
 
-static void open_thin(const struct engine_ops *engine)
+static void open_full(const struct engine_ops *engine)
 {
 	open_store(made(&(struct cache_spec){
 			   .name = "store", .size = 256, .ctor = store_ctor, .engine = engine }),
 		   MOST);
 	for (unsigned int i = 0; i < store.nr; i++)
 		put(i);
+}
+
+static void open_thin(const struct engine_ops *engine)
+{
+	open_full(engine);
 	for (unsigned int i = 0; i < store.nr; i++)
 		if (i % ONE_IN)
 			drop(i);
@@ -76,7 +81,10 @@ static unsigned long end_place(bool highest)
 	return end;
 }
 
-/* One in so many objects stays, in slabs far up: all of them come to slabs low in the arena. */
+/*
+ * One in so many objects stays (1: four of five), in slabs far up: all of them come to slabs low in
+ * the arena, and later rounds move none.
+ */
 static void check_come_down(const struct engine_ops *engine, unsigned int one_in,
 			    uint64_t budget_us)
 {
@@ -84,11 +92,7 @@ static void check_come_down(const struct engine_ops *engine, unsigned int one_in
 	unsigned int steps = 0;
 	unsigned long moved;
 
-	open_store(made(&(struct cache_spec){
-			   .name = "store", .size = 256, .ctor = store_ctor, .engine = engine }),
-		   MOST);
-	for (unsigned int i = 0; i < store.nr; i++)
-		put(i);
+	open_full(engine);
 	for (unsigned int i = 0; i < store.nr; i++)
 		if (one_in > 1 ? i % one_in : i % 5 == 0)
 			drop(i);
