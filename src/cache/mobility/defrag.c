@@ -11,7 +11,8 @@
  *             engine's end, page/purge.c.
  *
  * A round: for each node what choice.c finds, from the emptiest slabs up. It ends early on a node
- * where no other partial slab has a free object: then nothing is to be won.
+ * where no other partial slab has a free object, and none may be made for it (page/low.h): then
+ * nothing is to be won.
  *
  * The front is closed from the first slab that is to be emptied to the end of the step: the fence
  * of that is the only one, and what CPUs hold of the cache comes back with it.
