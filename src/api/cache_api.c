@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
-#include "cache/group/group.h"
+#include "cache/group/hit.h"
 #include "os/process/die.h"
 #include "os/rcu/rcu.h"
 #include "page/nested.h"
@@ -167,9 +167,24 @@ static inline void charge_if_asked(struct kmem_cache *s, gfp_t flags)
 		group_watch(cache_of(s));
 }
 
+/* By a thread in a group: an object that is charged already, or NULL. */
+static noinline void *alloc_charged(struct kmem_cache *s, gfp_t flags)
+{
+	struct cache *c = cache_of(s);
+	uint32_t id = group_for(c, flags);
+	void *obj = likely(id) ? group_hit_alloc(c, id, flags) : NULL;
+
+	if (unlikely(!obj))
+		charge_if_asked(s, flags);
+	return obj;
+}
+
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
-	charge_if_asked(s, flags);
+	void *obj = unlikely(group_current) ? alloc_charged(s, flags) : NULL;
+
+	if (likely(obj))
+		return obj;
 	return cache_alloc_for(cache_of(s), flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
 }
 
@@ -181,8 +196,19 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 	return cache_alloc_for(cache_of(s), flags, node, 0, __builtin_return_address(0));
 }
 
+/* By whatever thread: a charged object goes to the array of its group. */
+static noinline bool free_charged(struct kmem_cache *s, void *obj)
+{
+	const struct page *slab = page_slab_of(obj);
+
+	return slab && slab->engine == &cache_of(s)->engine && slab->layout->kind == LAYOUT_PLAIN &&
+	       group_hit_free(slab, obj);
+}
+
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj)
 {
+	if (unlikely(groups_are_known()) && free_charged(s, obj))
+		return;
 	cache_free_for(cache_of(s), obj, __builtin_return_address(0));
 }
 

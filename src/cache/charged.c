@@ -7,42 +7,18 @@
  * Invariants: as cache/group/object.c. Objects of a cache that has no other watch bit lie in plain
  *             slabs.
  * Locks:      none on a hit, see cache/group/charge.c.
- * Flow:       called by alloc.c, free.c, watch.c and malloc/group.c; calls charge_hit.h, the front;
- *             cache/group/ for what is rare.
+ * Flow:       called by alloc.c, free.c, watch.c and malloc/group.c; calls array_charged.h,
+ *             charge_hit.h, the front; cache/group/ for what is rare.
  *
- * A hit: bytes from the CPU's stock, an object from the CPU's array, and the number of the group
- * into the object's word, which is found by three loads. A free: the same, backwards.
+ * A hit: an object of the CPU's charged array (cache/group/array.c), if that is the group's. A free
+ * into it, if it is of the group that the object's word says, which is found by three loads. Where
+ * there is no such array: bytes from the CPU's stock, an object from the CPU's array, and the number
+ * of the group into the object's word. A free: the same, backwards.
  */
-#include "cache/extension.h"
 #include "cache/group/charge_hit.h"
+#include "cache/group/hit.h"
 #include "cache/object.h"
 #include "front/array.h"
-
-/* Where the object's word is if its slab has such words already; else NULL. */
-static always_inline uint32_t *word_of(const struct page *slab, const void *obj)
-{
-	return page_ext_look(PAGE_EXT_GROUPS, slab, ext_index(slab, obj));
-}
-
-/* The first of its slab. false: there is no memory for words. */
-static noinline bool set_first_word(struct cache *c, const void *obj, uint32_t id)
-{
-	struct ext_place place = ext_find(PAGE_EXT_GROUPS, c, obj, true);
-
-	if (place.word)
-		store_relaxed(place.word, id);
-	return place.word;
-}
-
-static always_inline bool set_word(struct cache *c, const void *obj, uint32_t id)
-{
-	uint32_t *word = word_of(page_head_unchecked(obj), obj);
-
-	if (unlikely(!word))
-		return set_first_word(c, obj, id);
-	store_relaxed(word, id);
-	return true;
-}
 
 static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 {
@@ -54,20 +30,18 @@ static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 	return cache_take_plain(c, gfp, node);
 }
 
-void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
+/* Charged by itself. */
+static noinline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, int node)
 {
-	uint32_t id = group_for(c, gfp);
 	size_t bytes = c->engine.size;
 	void *obj;
 
-	if (unlikely(!id))
-		return take(c, gfp, node);
 	if (unlikely(!stock_take(id, bytes)))
 		id = group_charge_slow(id, bytes, group_charge_of(gfp));
 	if (unlikely(id == GROUP_REFUSED))
 		return NULL;
 	obj = take(c, gfp, node);
-	if (likely(obj && (!id || set_word(c, obj, id))))
+	if (likely(obj && (!id || group_set_word(c, obj, id))))
 		return obj;
 	if (id)
 		group_uncharge(id, bytes);
@@ -76,17 +50,20 @@ void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 	return NULL;
 }
 
-/* As cache_receive(), of what is known to lie in that plain slab. */
-static always_inline bool receive(struct cache *c, const struct page *slab, void *obj,
-				  const void *caller)
+void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 {
-	unsigned int mark = c->engine.mark;
+	uint32_t id = group_for(c, gfp);
+	void *obj;
 
-	if (unlikely(!mark || slab->engine != &c->engine || !engine_starts_object(slab, obj) ||
-		     mark_is_set(obj, mark)))
-		return cache_receive(c, obj, caller);
-	mark_set(obj, mark);
-	return true;
+	if (unlikely(!id))
+		return take(c, gfp, node);
+	if (unlikely(node >= 0))
+		return alloc_one(c, id, gfp, node);
+	obj = group_hit_alloc(c, id, gfp);
+	if (likely(obj))
+		return obj;
+	obj = group_array_alloc(c, id, gfp);
+	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : alloc_one(c, id, gfp, node);
 }
 
 /* To the CPU's array, or whatever the front has. */
@@ -95,6 +72,16 @@ static always_inline void give(struct cache *c, void *obj)
 	if (unlikely(!load_relaxed(&c->front.capacity) || !percpu_rseq ||
 		     !array_push_handle(percpu_word_handle(c->front.id), obj)))
 		c->front.ops->free(&c->front, obj);
+}
+
+/* To an array that its group has from now on, or uncharged by itself. */
+static noinline void free_one(struct cache *c, uint32_t id, uint32_t *word, void *obj)
+{
+	if (group_array_free(c, id, obj))
+		return;
+	if (likely(xchg(word, GROUP_NONE)) && unlikely(!stock_give(id, c->engine.size)))
+		group_uncharge_slow(id, c->engine.size);
+	give(c, obj);
 }
 
 void group_cache_free(struct cache *c, void *obj, const void *caller)
@@ -107,12 +94,14 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		cache_give_wrong(c, obj, caller);
 		return;
 	}
-	if (unlikely(!receive(c, slab, obj, caller)))
+	if (likely(slab->engine == &c->engine) && likely(group_hit_free(slab, obj)))
 		return;
-	word = word_of(slab, obj);
+	if (unlikely(!cache_receive(c, obj, caller)))
+		return;
+	word = group_word_of(slab, obj);
 	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
-	if (likely(id) && likely(xchg(word, GROUP_NONE)) &&
-	    unlikely(!stock_give(id, c->engine.size)))
-		group_uncharge_slow(id, c->engine.size);
-	give(c, obj);
+	if (id)
+		free_one(c, id, word, obj);
+	else
+		give(c, obj);
 }

@@ -11,10 +11,14 @@
  */
 #include "base/atomic.h"
 #include "cache/internal.h"
+#include "front/array_charged.h"
 
+/* Charged arrays are hit without a look at the bits: none is left, and none comes (hit.h). */
 static void set_watch(struct cache *c, unsigned int bits)
 {
 	store_release(&c->watch, c->watch | bits); /* pairs with the slow paths' acquire */
+	if (c->watch != WATCH_GROUPS && front_has_arrays(&c->front))
+		array_charged_drain(&c->front);
 }
 
 static void clear_watch(struct cache *c, unsigned int bits)

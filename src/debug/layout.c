@@ -45,6 +45,7 @@ void debug_layout_sizes(struct slab_layout *layout, unsigned int object_size, un
 		size += WORD + layout->red_left_pad;
 	}
 	layout->stride = ALIGN_UP(size, align);
+	layout->magic = SLAB_MAGIC(layout->stride);
 }
 
 int debug_layout_orders(struct slab_layout *layout)

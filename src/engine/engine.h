@@ -95,7 +95,19 @@ struct slab_layout {
 	enum layout_kind kind;
 	/* SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER: what is around objects */
 	slab_flags_t debug;
+	uint64_t magic; /* SLAB_MAGIC(stride) */
 };
+
+/*
+ * n is a multiple of stride iff n * magic < magic, modulo 2^64, for any of 32 bits (Lemire, Kaser,
+ * Kurz, "Faster remainder by direct computation", 2019). stride: 2 or more.
+ */
+#define SLAB_MAGIC(stride) (UINT64_MAX / (stride) + 1)
+
+static inline bool slab_is_multiple(unsigned int n, uint64_t magic)
+{
+	return n * magic < magic;
+}
 
 /*
  * struct page.counters of a PAGE_SLAB, the same for all engines so that tools can count without

@@ -26,17 +26,18 @@ static always_inline unsigned int engine_offset(const struct page *slab,
 static always_inline bool engine_starts_object(const struct page *slab, const void *p)
 {
 	struct slab_counters counters = engine_counters(slab);
+	const struct slab_layout *layout = slab->layout;
 	unsigned int offset = engine_offset(slab, counters, p);
-	unsigned int stride = slab->layout->stride;
 
-	return offset / stride < counters.objects && offset % stride == 0;
+	return offset < counters.objects * layout->stride &&
+	       slab_is_multiple(offset, layout->magic);
 }
 
 /* Where the objects of one slab may start: to look at many of them one after the other. */
 struct engine_places {
 	const char *first;   /* object 0 */
 	unsigned long bytes; /* from there to the end of the last one; 0: none is known */
-	unsigned int stride;
+	uint64_t magic;	     /* see struct slab_layout */
 };
 
 static always_inline struct engine_places engine_places(const struct page *slab)
@@ -48,7 +49,7 @@ static always_inline struct engine_places engine_places(const struct page *slab)
 		.first = (const char *)page_address(slab) + layout->red_left_pad +
 			 (size_t)counters.colour * layout->colour_off,
 		.bytes = (unsigned long)counters.objects * layout->stride,
-		.stride = layout->stride,
+		.magic = layout->magic,
 	};
 }
 
@@ -56,7 +57,7 @@ static always_inline bool engine_is_place(const struct engine_places *places, co
 {
 	unsigned long offset = (unsigned long)((const char *)p - places->first);
 
-	return offset < places->bytes && (unsigned int)offset % places->stride == 0;
+	return offset < places->bytes && slab_is_multiple((unsigned int)offset, places->magic);
 }
 
 #endif /* ENGINE_PLACE_H */

@@ -42,6 +42,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "front/array_charged.h"
 #include "os/cpu/cpu.h"
 #include "os/cpu/rseq.h"
 #include "page/buddy.h"
@@ -512,6 +513,7 @@ void array_drain(struct front *f)
 	 */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
 	array_drain_cpus(f, settle);
+	array_charged_drain(f);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		array_drain_depot(f, &f->depot[node]);
 	array_limit_wait(); /* a reap may still hold sheaves of this front */
@@ -534,12 +536,16 @@ static unsigned long array_held(struct front *f)
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		held += load_relaxed(&f->depot[node].nr_objects) +
 			array_remote_held(&f->depot[node]);
-	return held;
+	return held + array_charged_held(f);
 }
 
 static void array_destroy(struct front *f)
 {
+	const struct array_charged_ops *ops = load_acquire(&array_charged); /* likewise */
+
 	front_stop_words(f->id);
+	if (ops)
+		ops->forget(f);
 	array_limit_forget(f);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		array_remote_destroy(&f->depot[node]);
@@ -562,9 +568,9 @@ static void array_each_lock(struct front *f, void (*act)(struct lock *l))
 	}
 }
 
-static void check_sheaf(struct front *f, uintptr_t top)
+static void check_sheaf(struct front *f, uintptr_t top, unsigned int capacity)
 {
-	unsigned int bottom = USLAB_SHEAF_CAPACITY - f->capacity;
+	unsigned int bottom = USLAB_SHEAF_CAPACITY - capacity;
 
 	if (!top || front_is_stopped(top))
 		return;
@@ -584,8 +590,10 @@ static void check_sheaf(struct front *f, uintptr_t top)
 static void array_check(struct front *f)
 {
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
-		check_sheaf(f, load_relaxed(percpu_word(f->id, cpu)));
-		check_sheaf(f, load_relaxed(percpu_spare(f->id, cpu)));
+		check_sheaf(f, load_relaxed(percpu_word(f->id, cpu)), f->capacity);
+		check_sheaf(f, load_relaxed(percpu_spare(f->id, cpu)), f->capacity);
+		check_sheaf(f, load_relaxed(percpu_charged(f->id, cpu)),
+			    array_charged_capacity(f->capacity));
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		depot_check(&f->depot[node]);

@@ -32,6 +32,7 @@
 
 #include "base/atomic.h"
 #include "base/bits.h"
+#include "front/array_charged.h"
 #include "front/array_sheaf.h"
 #include "os/cpu/cpu.h"
 #include "page/meta.h"
@@ -139,6 +140,7 @@ static int replace_arrays(struct front *f, unsigned int capacity)
 	/* pairs with sheaf_install; seen by every one that starts after percpu_settle's fence */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
 	ret = array_drain_cpus(f, true);
+	array_charged_drain(f);
 	if (!ret)
 		store_relaxed(&f->capacity, capacity);
 	if (!f->capacity)

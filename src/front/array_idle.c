@@ -25,6 +25,7 @@
 
 #include "base/atomic.h"
 #include "base/mix.h"
+#include "front/array_charged.h"
 #include "os/cpu/cpu.h"
 #include "page/realtime.h"
 
@@ -44,8 +45,13 @@ bool array_give_up(struct front *f)
 	struct depot *d = &f->depot[os_current_node()];
 	uintptr_t top;
 
+	const struct array_charged_ops *ops =
+		load_acquire(&array_charged); /* pairs with its store */
+
 	give_back(f, sheaf_withdraw(f));
 	give_back(f, sheaf_unstash(f));
+	if (ops)
+		ops->give_up(f);
 	for (unsigned int n = 0; n < GIVE_UP_SHEAVES && (top = depot_get_full(d)); n++)
 		give_back(f, top);
 	return f->engine->size >= LARGE_OBJECT;
@@ -58,6 +64,11 @@ static inline uint64_t add(uint64_t sum, uint64_t word)
 	return mix_bits(sum + mix_multiply(word + 1));
 }
 
+static bool is_sheaf(uintptr_t word)
+{
+	return word && !front_is_stopped(word);
+}
+
 /* *holds: any CPU or depot has a sheaf. */
 static uint64_t look(struct front *f, bool *holds)
 {
@@ -67,9 +78,10 @@ static uint64_t look(struct front *f, bool *holds)
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
 		uintptr_t word = load_relaxed(percpu_word(f->id, cpu));
 		uintptr_t spare = load_relaxed(percpu_spare(f->id, cpu));
+		uintptr_t charged = load_relaxed(percpu_charged(f->id, cpu));
 
-		*holds |= (word && !front_is_stopped(word)) || (spare && spare != front_stop_word);
-		sum = add(add(sum, word), spare);
+		*holds |= is_sheaf(word) || is_sheaf(spare) || is_sheaf(charged);
+		sum = add(add(add(sum, word), spare), charged);
 	}
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++) {
 		uint32_t full = load_relaxed(&f->depot[node].nr_full);

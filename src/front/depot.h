@@ -115,6 +115,18 @@ static inline unsigned int sheaf_count(uintptr_t top)
 	return sheaf_index(top) - sheaf_bottom(top);
 }
 
+/*
+ * Who its objects belong to (front/array_charged.h), for up to SHEAF_OWNED_CAPACITY of them: entry 0
+ * is not the NULL at the bottom then. Also read by those who do not own it: sheaves are metadata,
+ * which stays mapped.
+ */
+#define SHEAF_OWNED_CAPACITY (USLAB_SHEAF_CAPACITY - 1)
+
+static inline uint32_t *sheaf_owner(uintptr_t top)
+{
+	return (uint32_t *)sheaf_base(top) + 1; /* SHEAF_OWNER_OFFSET */
+}
+
 /* How many more objects it takes. */
 static inline unsigned int sheaf_room(uintptr_t top)
 {

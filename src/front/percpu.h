@@ -3,8 +3,8 @@
  * front/percpu.h - per-CPU words, changed by restartable sequences or under a per-CPU lock
  *
  * Why:        docs/adr/0002.
- * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word and one spare (array
- *             front) and one struct kmem_cache_cpu (the other fronts, statistics).
+ * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word, one spare and one for
+ *             charged objects (array front) and one struct kmem_cache_cpu (the other fronts, statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
  *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
  *             only under percpu_lock of c.
@@ -29,6 +29,7 @@ struct sheaf;
 
 struct kmem_cache_cpu {
 	union {
+		uint32_t charged_misses;      /* array front, see front/array_charged.h; a hint */
 		struct {		      /* cpuslab front */
 			uintptr_t freelist;   /* private LIFO list of the cpu slab */
 			uintptr_t slab;	      /* struct page of the cpu slab, or 0 */
@@ -111,6 +112,22 @@ static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 static inline void *percpu_word_handle(unsigned int id)
 {
 	return page_windows() + (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id;
+}
+
+/*
+ * array front: a sheaf of objects that are charged to somebody (front/array_charged.h), or 0; in the
+ * windows of CPUs, where window 0 has its tables
+ */
+#define PERCPU_CHARGED 0x8000ul
+
+static inline uintptr_t *percpu_charged(unsigned int id, int cpu)
+{
+	return (uintptr_t *)(percpu_window(cpu) + PERCPU_CHARGED + 8ul * id);
+}
+
+static inline void *percpu_charged_handle(unsigned int id)
+{
+	return page_windows() + PERCPU_CHARGED + 8ul * id;
 }
 
 /* array front: a second sheaf, or 0; taken and put by atomic exchange from any CPU */

@@ -66,14 +66,17 @@ static bool in_sheaf(struct snapshot *s, uint64_t object, uint64_t top, unsigned
 static bool in_words(struct snapshot *s, const struct snapshot_cache *c, uint64_t object,
 		     unsigned int cpu)
 {
-	static const uint64_t places[] = { 0, USLAB_WINDOW_GENERIC, USLAB_WINDOW_SPARES };
 	uint64_t word;
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(places); i++)
-		if (snapshot_read(s, window(s, cpu) + places[i] + c->id * sizeof(word), &word,
+	for (unsigned int i = 0; i < SNAPSHOT_ARRAY_PLACES; i++) {
+		const struct snapshot_array_place *place = &snapshot_array_places[i];
+
+		if (snapshot_read(s, window(s, cpu) + place->offset + c->id * sizeof(word), &word,
 				  sizeof(word)) &&
-		    snapshot_is_array(s, c->id, word) && in_sheaf(s, object, word, c->capacity))
+		    snapshot_is_array(s, c->id, word) &&
+		    in_sheaf(s, object, word, MIN(c->capacity, place->capacity)))
 			return true;
+	}
 	return false;
 }
 

@@ -48,29 +48,34 @@ static unsigned long count_array(struct snapshot *s, uint64_t top, unsigned int 
 }
 
 /*
- * words: one for each cache number; those that always miss count as empty.
+ * words: one for each cache number; those that always miss count as empty. most: objects that such
+ * an array can have.
  */
-static void count_arrays(struct snapshot *s, const uint64_t *words)
+static void count_arrays(struct snapshot *s, const uint64_t *words, unsigned int most)
 {
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		struct snapshot_cache *c = &s->cache[i];
 
 		if (c->capacity && !s->work[i].sheaves && snapshot_is_array(s, c->id, words[c->id]))
-			c->objects_cpu += count_array(s, words[c->id], c->capacity);
+			c->objects_cpu += count_array(s, words[c->id], MIN(c->capacity, most));
 	}
 }
 
-/*
- * The inline words, the words that are used without rseq (in each process one of the two is stopped
- * or was never set), and the spares.
- */
+const struct snapshot_array_place snapshot_array_places[SNAPSHOT_ARRAY_PLACES] = {
+	{ 0, USLAB_SHEAF_CAPACITY },
+	{ USLAB_WINDOW_GENERIC, USLAB_SHEAF_CAPACITY },
+	{ USLAB_WINDOW_SPARES, USLAB_SHEAF_CAPACITY },
+	{ PERCPU_CHARGED, SHEAF_OWNED_CAPACITY },
+};
+
 static void read_arrays(struct snapshot *s, int cpu)
 {
-	static const uint64_t places[] = { 0, USLAB_WINDOW_GENERIC, USLAB_WINDOW_SPARES };
+	for (unsigned int i = 0; i < SNAPSHOT_ARRAY_PLACES; i++) {
+		const struct snapshot_array_place *place = &snapshot_array_places[i];
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(places); i++)
-		if (snapshot_read(s, window(s, cpu) + places[i], s->buffer, WORDS_BYTES))
-			count_arrays(s, (const uint64_t *)s->buffer);
+		if (snapshot_read(s, window(s, cpu) + place->offset, s->buffer, WORDS_BYTES))
+			count_arrays(s, (const uint64_t *)s->buffer, place->capacity);
+	}
 }
 
 /* A slab of the process, for following the free list in it. */

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "front/depot.h"
+#include "front/percpu.h"
 #include "inspect/internal.h"
 
 #define READ(s, at, type, member, to) \
@@ -78,25 +80,67 @@ long groups_visit(struct snapshot *s, void (*visit)(const struct groups_group *g
 	return s->error ? s->error : count;
 }
 
-long groups_visit_stocks(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
-			 void *arg)
-{
-	uint64_t table = find_table(s);
-	uint32_t nr_cpus = 0;
-	long count = 0;
+struct visit {
+	void (*ahead)(uint32_t id, uint64_t bytes, void *arg);
+	void *arg;
+	long count;
+};
 
-	if (!table || !READ(s, table, struct groups, nr_cpus, &nr_cpus))
+static void visit_stock(struct snapshot *s, uint64_t table, uint32_t cpu, struct visit *v)
+{
+	uint64_t at = table + offsetof(struct groups, stock) + cpu * sizeof(struct group_stock);
+	uint64_t word = 0;
+
+	if (!READ(s, at, struct group_stock, word, &word) || !word)
+		return;
+	v->ahead(STOCK_ID(word), STOCK_BYTES(word), v->arg);
+	v->count++;
+}
+
+/* The charged array with that top; size: bytes of an object. Entry 0 has its bottom and its owner. */
+static void visit_array(struct snapshot *s, uint64_t top, uint32_t size, struct visit *v)
+{
+	uint32_t entry[2];
+	unsigned int index = sheaf_index(top);
+
+	if (!top || top % sizeof(void *) ||
+	    !snapshot_read(s, (uintptr_t)sheaf_base(top), entry, sizeof(entry)))
+		return;
+	if (!entry[1] || entry[1] >= GROUPS_MAX || index <= entry[0])
+		return;
+	v->ahead(entry[1], (uint64_t)(index - entry[0]) * size, v->arg);
+	v->count++;
+}
+
+/* Those of all caches on a CPU. */
+static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu, struct visit *v)
+{
+	uint64_t words[USLAB_NR_HANDLES];
+	uint64_t window = s->totals.arena_base + (uint64_t)USLAB_WINDOWS_OFFSET +
+			  ((uint64_t)(cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT);
+
+	if (!snapshot_read(s, window + PERCPU_CHARGED, words, sizeof(words)))
+		return;
+	for (unsigned int id = 0; id < USLAB_NR_HANDLES; id++)
+		if (sizes[id] && snapshot_is_array(s, id, words[id]))
+			visit_array(s, words[id], sizes[id], v);
+}
+
+long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
+			void *arg)
+{
+	struct visit v = { .ahead = visit, .arg = arg };
+	uint64_t table = find_table(s);
+	uint32_t sizes[USLAB_NR_HANDLES];
+	uint32_t nr_cpus = 0;
+
+	if (!table || !READ(s, table, struct groups, nr_cpus, &nr_cpus) ||
+	    !READ(s, table, struct groups, array_size, &sizes))
 		return s->error;
 	nr_cpus = MIN(nr_cpus, (uint32_t)USLAB_MAX_CPUS);
 	for (uint32_t cpu = 0; cpu < nr_cpus && !s->error; cpu++) {
-		uint64_t at =
-			table + offsetof(struct groups, stock) + cpu * sizeof(struct group_stock);
-		uint64_t word = 0;
-
-		if (!READ(s, at, struct group_stock, word, &word) || !word)
-			continue;
-		visit(STOCK_ID(word), STOCK_BYTES(word), arg);
-		count++;
+		visit_stock(s, table, cpu, &v);
+		visit_arrays(s, sizes, cpu, &v);
 	}
-	return s->error ? s->error : count;
+	return s->error ? s->error : v.count;
 }

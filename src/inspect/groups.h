@@ -3,8 +3,8 @@
  * inspect/groups.h - accounting groups (cache/group/group.h), from outside
  *
  * Data:       none of its own; reads the process of a snapshot that was opened, through its buffer.
- * Invariants: at most GROUPS_MAX groups are read, and the stocks of USLAB_MAX_CPUS CPUs; texts are
- *             bounded, and printable ASCII.
+ * Invariants: at most GROUPS_MAX groups are read, and the stocks and arrays of USLAB_MAX_CPUS CPUs;
+ *             texts are bounded, and printable ASCII.
  * Locks:      none; numbers change while they are read.
  * Flow:       called by tools; reads through s->reader.
  */
@@ -35,8 +35,8 @@ struct groups_group {
 long groups_visit(struct snapshot *s, void (*visit)(const struct groups_group *group, void *arg),
 		  void *arg);
 
-/* Calls visit for each CPU that holds bytes of a group charged ahead. */
-long groups_visit_stocks(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
-			 void *arg);
+/* Calls visit for each stock and each charged array of a CPU that holds bytes of a group. */
+long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
+			void *arg);
 
 #endif /* INSPECT_GROUPS_H */

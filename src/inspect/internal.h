@@ -55,6 +55,19 @@ void snapshot_heap_rows(struct snapshot *s);
 void snapshot_node_block(struct snapshot *s, const struct page *page);
 void snapshot_numa(struct snapshot *s);
 
+/*
+ * Where the words of arrays are in the window of a CPU, and how many objects such an array has at
+ * most: the inline words, those that are used without rseq (in each process one of the two is
+ * stopped or was never set), the spares, and those of charged objects.
+ */
+struct snapshot_array_place {
+	uint64_t offset;
+	unsigned int capacity;
+};
+
+#define SNAPSHOT_ARRAY_PLACES 4
+extern const struct snapshot_array_place snapshot_array_places[SNAPSHOT_ARRAY_PLACES];
+
 /* Is that the word of an array of a cache, and none of those that always miss (front/front.h)? */
 static inline bool snapshot_is_array(const struct snapshot *s, unsigned int id, uint64_t word)
 {

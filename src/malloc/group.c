@@ -14,6 +14,7 @@
  * Flow:       called by slow.c, direct.c, info.c and init.c; calls cache/.
  */
 #include "base/assert.h"
+#include "cache/group/hit.h"
 #include "cache/group/watched.h"
 #include "engine/place.h"
 #include "front/percpu.h"
@@ -72,6 +73,11 @@ bool malloc_group_hit(size_t size, void **result)
 	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(malloc_class_of(size))
 						   : NULL;
 
+	if (likely(c) && likely(!load_relaxed(&control.sample_mean))) {
+		*result = group_hit_alloc(c, group_current, MALLOC_GFP);
+		if (likely(*result))
+			return true;
+	}
 	if (unlikely(!c || !lock_is_plain() || !group_is_all(c) ||
 		     load_relaxed(&control.sample_mean)))
 		return false;
@@ -86,6 +92,8 @@ bool malloc_group_free(void *p, const void *caller)
 
 	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
 		return false;
+	if (likely(group_hit_free(slab, p)))
+		return true;
 	c = container_of(slab->engine, struct cache, engine);
 	if (unlikely(!lock_is_plain() || !group_is_all(c)))
 		return false;

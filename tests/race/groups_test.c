@@ -18,8 +18,6 @@ int main(void)
 }
 #else
 
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,6 +36,7 @@ static void look_is_over(void);
 
 #define GROUP_INJECT(step) look_is_over()
 #include "cache/group/charge.c"
+#include "pair_up.h"
 
 #define ROUNDS 3000
 #define MOST_ROUNDS 2000000 /* until what is broken is seen */
@@ -46,43 +45,12 @@ static void look_is_over(void);
 
 static struct uslab_group *handle;
 static struct group *group;
-static unsigned int round_of_both; /* how often both have begun one; atomic */
-static bool charges_end;	   /* with the next one; atomic */
-static unsigned int arrived;	   /* atomic */
 static __thread int pause_after_look;
 
 static void look_is_over(void)
 {
 	spin(pause_after_look);
 	pause_after_look = 0;
-}
-
-/* Both come here before and after each round. They spin: a round is some microseconds. */
-static void meet(void)
-{
-	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
-
-	if (fetch_add(&arrived, 1) == 1) {
-		store_relaxed(&arrived, 0);
-		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
-	}
-	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
-		if (i % 1024 == 1023)
-			sched_yield();
-}
-
-static void pin(unsigned int which)
-{
-	cpu_set_t all, one;
-	int cpu = 0;
-
-	sched_getaffinity(0, sizeof(all), &all);
-	for (;; cpu++)
-		if (CPU_ISSET(cpu, &all) && !which--)
-			break;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
 }
 
 static void charge_some(uint64_t r)
@@ -107,7 +75,7 @@ static void *charge_on(void *arg)
 	pin(0);
 	for (unsigned int n = 0;; n++) {
 		meet();
-		if (load_relaxed(&charges_end))
+		if (load_relaxed(&pair_ends))
 			return arg;
 		charge_some(mix_bits(n + 1) ^ mix_multiply(n));
 		memset(race_delay, 0, sizeof(race_delay));
@@ -160,14 +128,12 @@ static void rounds(void *arg)
 {
 	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	bool wrong = false;
-	pthread_t thread;
 	unsigned int n;
 
 	CHILD_CHECK(cache_init() == 0);
 	make();
 	race_broken = *(int *)arg;
-	pthread_create(&thread, NULL, charge_on, NULL);
-	pin(1);
+	pair_start(charge_on);
 	for (n = 1; n <= most && !wrong; n++)
 		wrong = one_round(n);
 	if (wrong) {
@@ -176,19 +142,15 @@ static void rounds(void *arg)
 			(unsigned long)group->usage, (unsigned long)group_ahead_locked(group));
 		_exit(3);
 	}
-	store_relaxed(&charges_end, true);
-	meet();
-	pthread_join(thread, NULL);
+	pair_end();
 	group_check();
 }
 
 static void run(int broken)
 {
 	struct child c;
-	cpu_set_t set;
 
-	sched_getaffinity(0, sizeof(set), &set);
-	if (!os_rseq_on || CPU_COUNT(&set) < 2)
+	if (!os_rseq_on || !pair_is_possible())
 		skip(); /* nothing is under way on another CPU */
 	c = child_run(rounds, &broken);
 	if (!broken) {

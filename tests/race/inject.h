@@ -41,7 +41,13 @@
 #define INJECT_31 NOT_RESTARTED DELAY(31)
 #define INJECT_32 DELAY(32)
 #define INJECT_33 DELAY(33)
-#define PLACES 34
+#define INJECT_34 NOT_RESTARTED DELAY(34)
+#define INJECT_35 DELAY(35)
+#define INJECT_36 DELAY(36)
+#define INJECT_37 NOT_RESTARTED DELAY(37)
+#define INJECT_38 DELAY(38)
+#define INJECT_39 DELAY(39)
+#define PLACES 40
 
 #include <uslab/slab.h>
 

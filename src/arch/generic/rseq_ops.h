@@ -48,4 +48,16 @@ static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *word, size_t nr, v
 	return 0;
 }
 
+static inline bool arch_rseq_pop_of(ptrdiff_t rseq, void *word, uint32_t owner, void **obj)
+{
+	(void)rseq, (void)word, (void)owner, (void)obj;
+	return false;
+}
+
+static inline bool arch_rseq_push_of(ptrdiff_t rseq, void *word, uint32_t owner, void *obj)
+{
+	(void)rseq, (void)word, (void)owner, (void)obj;
+	return false;
+}
+
 #endif /* ARCH_GENERIC_RSEQ_OPS_H */

@@ -117,4 +117,61 @@ static inline size_t arch_rseq_push_run(ptrdiff_t rseq, void *handle, size_t nr,
 
 #undef IF_THERE
 
+/* A word that is 0, or an array of somebody else: to miss. The owner is in the array itself. */
+#define IF_OWNED                                             \
+	"testq %[top], %[top]\n\t"                          \
+	"jz %l[miss]\n\t"                                   \
+	"movq %[top], %[base]\n\t"                          \
+	"movb $0, %b[base]\n\t"                             \
+	"cmpl %[owner], " USLAB_STR(SHEAF_OWNER_OFFSET) "(%[base])\n\t" \
+	"jne %l[miss]\n\t"
+
+static inline bool arch_rseq_pop_of(ptrdiff_t rseq, void *handle, uint32_t owner, void **result)
+{
+	unsigned long base;
+	unsigned long tmp;
+	char *top;
+	void *obj;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(34)
+			      USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP IF_OWNED
+			      USLAB_RSEQ_INJECT(35) USLAB_RSEQ_LOAD
+			      "testq %[obj], %[obj]\n\t"
+			      "jz %l[miss]\n\t" USLAB_RSEQ_DOWN
+			      USLAB_RSEQ_INJECT(36) USLAB_RSEQ_COMMIT
+			      "2:"
+			      : [obj] "=&r"(obj), [top] "=&r"(top), [tmp] "=&r"(tmp),
+				[base] "=&r"(base)
+			      : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner)
+			      : "memory", "cc"
+			      : miss);
+	*result = obj;
+	return true;
+miss:
+	return false;
+}
+
+static inline bool arch_rseq_push_of(ptrdiff_t rseq, void *handle, uint32_t owner, void *obj)
+{
+	unsigned long base;
+	unsigned long tmp;
+	char *top;
+
+	__asm__ volatile goto(USLAB_RSEQ_TABLE USLAB_RSEQ_ARM USLAB_RSEQ_INJECT(37)
+			      USLAB_RSEQ_WINDOW USLAB_RSEQ_TOP IF_OWNED USLAB_RSEQ_UP_OR_CARRY
+			      "jc %l[miss]\n\t" USLAB_RSEQ_INJECT(38) USLAB_RSEQ_STORE
+			      USLAB_RSEQ_INJECT(39) USLAB_RSEQ_COMMIT
+			      "2:"
+			      : [top] "=&r"(top), [tmp] "=&r"(tmp), [base] "=&r"(base)
+			      : [handle] "r"(handle), [rseq] "r"(rseq), [owner] "r"(owner),
+				[obj] "r"(obj)
+			      : "memory", "cc"
+			      : miss);
+	return true;
+miss:
+	return false;
+}
+
+#undef IF_OWNED
+
 #endif /* ARCH_X86_64_RSEQ_OPS_H */

@@ -33,7 +33,7 @@ static void *block_around(struct grace_seal *head)
 		return head;
 	places = engine_places(slab);
 	offset = (size_t)((const char *)head - places.first);
-	return (char *)head - offset % places.stride;
+	return (char *)head - offset % slab->layout->stride;
 }
 
 /* Makes entries objects; returns how many are to be freed. */

@@ -10,7 +10,8 @@
  *             a program frees twice. A stock is never that of a dying group.
  * Locks:      the stock's lock for all steps here but those of charge_hit.h, so that fork finds no
  *             usage half changed; nothing is taken under it.
- * Flow:       called by object.c, cache/charged.c and group.c; calls front/percpu.c.
+ * Flow:       called by array.c, object.c, cache/charged.c and group.c; calls array.c,
+ *             front/percpu.c.
  *
  * A stock's word has number and bytes of a group. Who changes the word of CPU c:
  *
@@ -34,8 +35,8 @@
  * A group is dying before group_destroy() drains all stocks, and a slow step looks under the lock
  * whether it is: what it puts there before that is drained, and after that it puts nothing there.
  *
- * The limit: only if there is not enough with all stocks of the group that has it drained, the
- * charge has met it.
+ * The limit: only if there is not enough with all stocks and charged arrays of the group that has it
+ * drained, the charge has met it.
  */
 #include "base/bits.h"
 #include "cache/group/charge_hit.h"
@@ -149,7 +150,7 @@ static uintptr_t stock_empty_locked(struct group_stock *stock, int cpu)
 	return percpu_stop_xchg(cpu, &stock->word, 0, &word) ? 0 : word;
 }
 
-static bool is_below(const struct group *g, const struct group *above)
+bool group_is_below(const struct group *g, const struct group *above)
 {
 	while (g && g != above)
 		g = g->parent;
@@ -167,7 +168,7 @@ void group_drain(const struct group *above)
 			continue;
 		lock_acquire(&stock->lock);
 		word = load_relaxed(&stock->word);
-		if (word && is_below(group_at(STOCK_ID(word)), above))
+		if (word && group_is_below(group_at(STOCK_ID(word)), above))
 			word = stock_empty_locked(stock, (int)cpu);
 		else
 			word = 0;
@@ -177,17 +178,32 @@ void group_drain(const struct group *above)
 	}
 }
 
+struct ahead {
+	const struct group *g;
+	uint64_t bytes;
+};
+
+static void add_array(unsigned int id, int cpu, uint32_t owner, size_t bytes, void *arg)
+{
+	struct ahead *ahead = arg;
+
+	(void)id, (void)cpu;
+	if (group_is_below(group_at(owner), ahead->g))
+		ahead->bytes += bytes;
+}
+
 uint64_t group_ahead_locked(const struct group *g)
 {
-	uint64_t ahead = 0;
+	struct ahead ahead = { g, 0 };
 
 	for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++) {
 		uintptr_t word = load_relaxed(&groups_table->stock[cpu].word);
 
-		if (word && is_below(group_at(STOCK_ID(word)), g))
-			ahead += STOCK_BYTES(word);
+		if (word && group_is_below(group_at(STOCK_ID(word)), g))
+			ahead.bytes += STOCK_BYTES(word);
 	}
-	return ahead;
+	group_arrays_each(add_array, &ahead);
+	return ahead.bytes;
 }
 
 /* ---- charges ---- */
@@ -216,19 +232,26 @@ static struct group *try_charge(uint32_t *id, size_t bytes, unsigned int how)
 	return met;
 }
 
+/* Arrays first: what is uncharged with them may go to a stock. */
+void group_drain_all(const struct group *g)
+{
+	group_arrays_drain(g);
+	group_drain(g);
+}
+
 uint32_t group_charge_slow(uint32_t id, size_t bytes, unsigned int how)
 {
 	struct group *met = try_charge(&id, bytes, how);
 
 	if (likely(!met))
 		return id;
-	group_drain(met);
+	group_drain_all(met);
 	met = try_charge(&id, bytes, how);
 	if (!met)
 		return id;
 	fetch_add(&met->met, 1);
 	group_call_back(met, bytes);
-	group_drain(met);
+	group_drain_all(met);
 	met = try_charge(&id, bytes, how);
 	if (!met)
 		return id;
@@ -253,6 +276,19 @@ void group_uncharge_slow(uint32_t id, size_t bytes)
 uint32_t group_charge(uint32_t id, size_t bytes, unsigned int how)
 {
 	return likely(stock_take(id, bytes)) ? id : group_charge_slow(id, bytes, how);
+}
+
+bool group_charge_ahead(uint32_t id, size_t bytes)
+{
+	uint32_t charged = id;
+
+	if (likely(stock_take(id, bytes)))
+		return true;
+	if (try_charge(&charged, bytes, GROUP_CHARGE))
+		return false;
+	if (unlikely(charged != id) && charged) /* id is dying, and this is one above it */
+		group_uncharge(charged, bytes);
+	return charged == id;
 }
 
 void group_uncharge(uint32_t id, size_t bytes)

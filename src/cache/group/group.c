@@ -107,6 +107,7 @@ static int make_table_locked(void)
 	table->nr_cpus = nr_cpus;
 	for (uint32_t i = 0; i < nr_cpus; i++)
 		lock_init(&table->stock[i].lock, RANK_STOCK);
+	group_arrays_init();
 	store_release(&groups_table, table); /* pairs with find() and who loads it */
 	return 0;
 }
@@ -265,6 +266,8 @@ void group_destroy(struct uslab_group *handle)
 	if (none)
 		store_relaxed(&groups_entered, 0);
 	lock_release(&groups_lock);
+	group_arrays_drain(g); /* if it was released, those of who has its number now: no harm */
+	group_try_release(g->id);
 	if (none)
 		tell();
 }
@@ -406,9 +409,11 @@ int group_set_limit(struct uslab_group *handle, size_t limit)
 {
 	struct group *g = find(handle);
 
-	if (g)
-		store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
-	return g ? 0 : -ENOENT;
+	if (!g)
+		return -ENOENT;
+	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
+	group_drain_all(g); /* what was charged ahead before is bound by it, too */
+	return 0;
 }
 
 int group_set_callback(struct uslab_group *handle, uslab_group_callback callback, void *arg)
@@ -449,6 +454,7 @@ void group_call_back(struct group *g, size_t bytes)
 
 void groups_each_lock(void (*act)(struct lock *l))
 {
+	group_arrays_each_lock(act);
 	act(&groups_lock);
 	for (uint32_t i = 0; groups_table && i < groups_table->nr_cpus; i++)
 		act(&groups_table->stock[i].lock);

@@ -4,15 +4,17 @@
  *
  * Why:        docs/adr/0061.
  * Data:       a table of groups by number, made with the first one; for each CPU a stock: bytes
- *             that are charged to one group already, and that nobody has taken so far. The number
- *             of a group is the word beside each object that is charged to it (PAGE_EXT_GROUPS).
+ *             that are charged to one group already, and that nobody has taken so far; and charged
+ *             arrays: free objects that are charged already (array.c). The number of a group is the
+ *             word beside each object that is charged to it (PAGE_EXT_GROUPS).
  * Invariants: the usage of a group is the sum of what the words of objects stand for that are its
  *             own or a descendant's, and of the stocks of these. A number is used again when
  *             nothing is charged to its group, no thread is in it and no group is below it, and it
  *             was destroyed. Checked by group_check().
  * Locks:      groups_lock for the table, the tree and callbacks; one lock per CPU for the slow
  *             steps on its stock. Charges from a stock take none: charge.c has their contract.
- * Flow:       called by public.c, cache/, api/, malloc/ and inspect/; calls extension.c, switch.c.
+ * Flow:       called by public.c, cache/, api/, malloc/ and inspect/; calls extension.c, switch.c,
+ *             the front.
  */
 #ifndef CACHE_GROUP_H
 #define CACHE_GROUP_H
@@ -59,6 +61,8 @@ struct group_stock {
 
 struct groups {
 	uint32_t nr; /* numbers 1 .. nr were used so far; atomic */
+	/* Of caches that have charged arrays (array.c): bytes of an object; 0: none. Atomic. */
+	uint32_t array_size[USLAB_NR_HANDLES];
 	uint32_t nr_cpus;
 	uint32_t live;	  /* groups that are not destroyed; groups_lock */
 	uint32_t dying;	  /* likewise, destroyed ones */
@@ -152,10 +156,40 @@ void group_uncharge_slow(uint32_t id, size_t bytes);
 uint32_t group_charge(uint32_t id, size_t bytes, unsigned int how);
 void group_uncharge(uint32_t id, size_t bytes);
 
-/* All that CPUs hold of the group of that number, and of those below it, is uncharged. */
+/* Likewise without a try to make room; false: nothing is charged. The caller holds no lock. */
+bool group_charge_ahead(uint32_t id, size_t bytes);
+
+/* The stocks that CPUs have of this group, and of those below it, are uncharged. */
 cold void group_drain(const struct group *g);
-/* That much of the usage of g lies in stocks. groups_lock is held. */
+/* And their charged arrays. No lock is held. */
+cold void group_drain_all(const struct group *g);
+/*
+ * That much of the usage of g lies in stocks and in charged arrays; exact when quiet. groups_lock
+ * is held.
+ */
 uint64_t group_ahead_locked(const struct group *g);
+/* Is it that group, or one below it? */
+bool group_is_below(const struct group *g, const struct group *above);
+
+/* ---- array.c ---- */
+
+/*
+ * A miss of this CPU's charged array: an object of c that is charged to the group of that number
+ * and has its word; it is free still (its mark). NULL: it is to be charged by itself. The caller
+ * waits for locks, and holds none; group_is_all(c).
+ */
+void *group_array_alloc(struct cache *c, uint32_t id, gfp_t gfp);
+/* Likewise: an object whose word is that number goes into the array. false: it does not. */
+bool group_array_free(struct cache *c, uint32_t id, void *obj);
+
+/* Charged arrays of this group, and of those below it, are emptied. No lock is held. */
+cold void group_arrays_drain(const struct group *above);
+/* Each array that is in use: of which cache and CPU, whose, and how many bytes it has. */
+void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, size_t bytes,
+				     void *arg),
+		       void *arg);
+void group_arrays_init(void);
+void group_arrays_each_lock(void (*act)(struct lock *l));
 
 /* ---- object.c ---- */
 

@@ -58,6 +58,7 @@ static struct slab_layout make_layout(const struct slab_geometry *g, unsigned in
 {
 	return (struct slab_layout){
 		.stride = g->size,
+		.magic = SLAB_MAGIC(g->size),
 		.object_size = object_size,
 		.inuse = ALIGN_UP(object_size, (unsigned int)sizeof(void *)),
 		.colour_off = g->colour > 1 ? g->colour_off : 0, /* else all start at 0 */

@@ -45,6 +45,7 @@ static int init_sizes(struct slob *s, const struct engine_params *params)
 		return -E2BIG;
 	s->layout = (struct slab_layout){
 		.stride = size,
+		.magic = SLAB_MAGIC(size),
 		.object_size = params->object_size,
 		.inuse = rcu ? params->object_size : size,
 		.order = order,

@@ -42,12 +42,12 @@ static struct engine pow2_self = { .ops = &slobseg_pow2_ops, .name = "slobseg:po
 		.full = 0,                                                         \
 		.type = PAGE_HEAP,                                                 \
 		.layout = { .stride = 1u << (shift),                               \
+			    .magic = SLAB_MAGIC(1u << (shift)),                    \
 			    .object_size = 1u << (shift),                          \
 			    .inuse = 1u << (shift),                                \
 			    .objects = (unsigned int)(PAGE_SIZE >> (shift)),       \
 			    .min_objects = (unsigned int)(PAGE_SIZE >> (shift)) }, \
 		.heap = &pow2_heap,                                                \
-		.magic = 1ull << (64 - (shift)),                                   \
 		.end = PAGE_SIZE,                                                  \
 		.nr_nodes = OS_MAX_NODES,                                          \
 	}

@@ -37,6 +37,7 @@ static struct slab_layout make_layout(const struct engine_params *params, unsign
 {
 	struct slab_layout layout = {
 		.stride = stride,
+		.magic = SLAB_MAGIC(stride),
 		.object_size = params->object_size,
 		.inuse = ALIGN_UP(params->object_size, SLOBSEG_WORD),
 		.order = get_order(stride),
@@ -77,7 +78,6 @@ int slobseg_init_own(struct engine *e, const struct engine_params *params,
 	s->one = slobseg_counters(1, 0);
 	s->empty = slobseg_counters(0, s->layout.objects);
 	s->full = slobseg_counters(s->layout.objects, s->layout.objects);
-	s->magic = UINT64_MAX / stride + 1;
 	s->end = s->layout.objects * stride;
 	s->page_class = params->page_class;
 	s->type = PAGE_SLAB;

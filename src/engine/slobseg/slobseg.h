@@ -68,7 +68,6 @@ struct slobseg {
 		const struct engine_heap *heap;
 	};
 	unsigned int nr_nodes;
-	uint64_t magic;			 /* 2^64 / stride, rounded up */
 	unsigned int end;		 /* bytes of a page up to where its last object ends */
 	bool said;			 /* reports wait for the release of lock: engine_unlock() */
 	unsigned long nr_partial;	 /* pages on the lists */
@@ -98,7 +97,7 @@ static inline void **slobseg_link(const struct slobseg *s, void *obj)
 /* Does an object start so many bytes from the start of a page? One multiplication. */
 static inline bool slobseg_starts(const struct slobseg *s, uint64_t offset)
 {
-	return offset < s->end && offset * s->magic < s->magic;
+	return offset < s->end && slab_is_multiple(offset, s->layout.magic);
 }
 
 /* Of objects - free ones, for page.counters. */

@@ -33,6 +33,7 @@ void slub_layout_sizes(struct slab_layout *layout, unsigned int object_size, uns
 		layout->offset = ALIGN_DOWN(object_size / 2, WORD);
 	}
 	layout->stride = ALIGN_UP(size, align);
+	layout->magic = SLAB_MAGIC(layout->stride);
 }
 
 int slub_layout_orders(struct slab_layout *layout, bool pack)

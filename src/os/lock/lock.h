@@ -47,6 +47,7 @@ enum lock_rank {
 	RANK_LENT = 55,	   /* cache/lent_list.c */
 	RANK_GRACE = 57,   /* cache/grace/batch.c */
 	RANK_GROUPS = 58,  /* cache/group/group.c: the table of groups */
+	RANK_CHARGED = 59, /* cache/group/array.c: who empties arrays of other CPUs */
 	RANK_CACHE = 60,   /* cache registry */
 	RANK_POOL = 62,	   /* cache/mempool/elements.c; nothing is called under it */
 };

@@ -102,6 +102,7 @@ static int make_slab(void **unused)
 	page_map.base = memory;
 	page_map.pages = pages;
 	layout = (struct slab_layout){ .stride = STRIDE,
+				       .magic = SLAB_MAGIC(STRIDE),
 				       .object_size = 64,
 				       .inuse = INUSE,
 				       .offset = INUSE,

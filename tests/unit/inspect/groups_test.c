@@ -84,7 +84,7 @@ static void test_none(void **state)
 {
 	(void)state;
 	assert_int_equal(visit(), 0);
-	assert_int_equal(groups_visit_stocks(s, see_stock, seen), 0);
+	assert_int_equal(groups_visit_ahead(s, see_stock, seen), 0);
 	fake_map(&f, POINTER, 8);
 	fake_root(&f)->groups = POINTER;
 	assert_int_equal(visit(), 0);
@@ -102,7 +102,7 @@ static void test_numbers(void **state)
 	assert_string_equal(seen[1].name, "below");
 	assert_true(seen[1].id == 3 && seen[1].parent == 1 && seen[1].limit == UINT64_MAX);
 	assert_true(seen[1].dying && seen[1].threads == 7);
-	assert_int_equal(groups_visit_stocks(s, see_stock, seen), 2);
+	assert_int_equal(groups_visit_ahead(s, see_stock, seen), 2);
 	assert_int_equal(ahead, 4000082);
 }
 
@@ -123,8 +123,7 @@ static void test_lies(void **state)
 	assert_int_equal(strlen(seen[1].name), USLAB_GROUP_NAME_MAX);
 	assert_int_equal(seen[1].name[0], '?');
 	table()->nr_cpus = UINT32_MAX;
-	assert_int_equal(groups_visit_stocks(s, see_stock, seen),
-			 2); /* as far as there is memory */
+	assert_int_equal(groups_visit_ahead(s, see_stock, seen), 2); /* as far as there is memory */
 	*(uint64_t *)fake_at(&f, POINTER) = 0x123;
 	assert_int_equal(visit(), 0);
 }

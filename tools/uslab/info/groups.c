@@ -75,7 +75,7 @@ int groups_list_take(struct snapshot *s, struct groups_list *list)
 	*list = (struct groups_list){ .nr = 0 };
 	ret = groups_visit(s, add, &taking);
 	if (ret >= 0 && !taking.failed)
-		ret = groups_visit_stocks(s, take_ahead, list);
+		ret = groups_visit_ahead(s, take_ahead, list);
 	if (ret >= 0 && !taking.failed)
 		return 0;
 	groups_list_free(list);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/group/array.c - CPUs' arrays of objects that are charged to a group before they are
+ * allocated
+ *
+ * Why:        docs/adr/0067.
+ * Data:       the arrays (front/array_charged.h), whose owners are numbers of groups; for each
+ *             cache that has had one the size of its objects (struct groups).
+ * Invariants: an object in such an array is free, charged to the array's group, and has that
+ *             group's number as its word: so neither a hit of an allocation nor one of a free
+ *             changes a charge or a word. No array belongs to a dying group, but for a moment.
+ * Locks:      arrays_lock, for whoever empties the arrays of other CPUs: a cache that is destroyed
+ *             waits for it. The lock of the CPU's stock for installs and takes. None on a hit.
+ * Flow:       called by cache/charged.c, charge.c, group.c and through array_charged; calls
+ *             charge.c, the front, front/array_charged.c.
+ *
+ * A CPU has one such array of each cache, for one group at a time. It becomes that of another group
+ * once so many calls in a row, or nearly so, wanted that (PATIENCE): until then they are charged
+ * one by one, which takes about as long as it takes here to change groups for each of them.
+ *
+ *   alloc miss: half an array is charged, and filled by the cache's front
+ *   free miss:  half an array goes back to the front, and is uncharged
+ *
+ * A miss has an array in its hands, and no lock. It looks for the last time whether the group is
+ * dying under the CPU's lock, when it puts the array back; group_destroy() sets that before it
+ * takes the arrays under these locks.
+ */
+#include "base/bits.h"
+#include "cache/group/charge_hit.h"
+#include "cache/group/word.h"
+#include "cache/internal.h"
+#include "front/array_charged.h"
+
+#include <string.h>
+
+#define PATIENCE 32u
+
+static struct lock arrays_lock = LOCK_INIT(RANK_CHARGED);
+
+/* ---- objects to and from an array ---- */
+
+/* They are charged to nobody from now on, and the front's. */
+static void give_back(struct cache *c, uint32_t id, unsigned int nr, void **objs)
+{
+	size_t bytes = 0;
+
+	for (unsigned int i = 0; i < nr; i++) {
+		uint32_t *word = group_word_of(page_head_unchecked(objs[i]), objs[i]);
+
+		if (likely(word) && likely(xchg(word, GROUP_NONE) == id))
+			bytes += c->engine.size;
+	}
+	if (nr)
+		c->front.ops->free_bulk(&c->front, nr, objs);
+	if (bytes)
+		group_uncharge(id, bytes);
+}
+
+/* The oldest ones, until so many are left. Returns the new top. */
+static uintptr_t give_back_most(struct cache *c, uintptr_t top, unsigned int left)
+{
+	unsigned int count = sheaf_count(top);
+	void **bottom = (void **)(top - count * sizeof(void *));
+	void *objs[SHEAF_OWNED_CAPACITY];
+	unsigned int nr = count > left ? count - left : 0;
+
+	memcpy(objs, bottom + 1, nr * sizeof(void *));
+	memmove(bottom + 1, bottom + 1 + nr, (count - nr) * sizeof(void *));
+	give_back(c, *sheaf_owner(top), nr, objs);
+	return top - nr * sizeof(void *);
+}
+
+static void end_array(struct cache *c, uintptr_t top)
+{
+	sheaf_delete(give_back_most(c, top, 0));
+}
+
+/* So many objects, charged and with their words; returns how many there are. */
+static unsigned int take_charged(struct cache *c, uint32_t id, gfp_t gfp, unsigned int nr,
+				 void **objs)
+{
+	unsigned int got, kept = 0;
+
+	if (!group_charge_ahead(id, nr * (size_t)c->engine.size))
+		return 0;
+	got = c->front.ops->alloc_bulk(&c->front, gfp | __GFP_NOWARN, nr, objs);
+	while (kept < got && likely(group_set_word(c, objs[kept], id)))
+		kept++;
+	for (unsigned int i = kept; i < got; i++)
+		c->front.ops->free(&c->front, objs[i]);
+	if (unlikely(kept < nr))
+		group_uncharge(id, (nr - kept) * (size_t)c->engine.size);
+	return kept;
+}
+
+/* Half an array more. The first ones, which are neighbours, are allocated first. */
+static uintptr_t fill(struct cache *c, uintptr_t top, gfp_t gfp)
+{
+	void *objs[SHEAF_OWNED_CAPACITY];
+	unsigned int nr = DIV_ROUND_UP(sheaf_capacity(top), 2);
+
+	nr = take_charged(c, *sheaf_owner(top), gfp, nr, objs);
+	while (nr) {
+		top += sizeof(void *);
+		*(void **)top = objs[--nr];
+	}
+	return top;
+}
+
+/* ---- the array of this CPU ---- */
+
+/* The array becomes this CPU's, or is no more. */
+static void put(struct cache *c, uintptr_t top)
+{
+	int cpu = percpu_cpu();
+	bool done = false;
+
+	if (likely(cpu >= 0)) {
+		struct group_stock *stock = &groups_table->stock[cpu];
+
+		lock_acquire(&stock->lock);
+		/* pairs with group_destroy(), and with set_watch() of switch.c */
+		done = !load_relaxed(&group_at(*sheaf_owner(top))->dying) &&
+		       load_relaxed(&c->watch) == WATCH_GROUPS &&
+		       array_charged_install(&c->front, cpu, top);
+		lock_release(&stock->lock);
+	}
+	if (unlikely(!done))
+		end_array(c, top);
+}
+
+/* A new one; 0: there is no memory, or this cache has none. */
+static uintptr_t make(struct cache *c)
+{
+	unsigned int capacity = array_charged_capacity(load_relaxed(&c->front.capacity));
+	uintptr_t top = capacity ? sheaf_new(capacity) : 0;
+
+	if (top) /* read by group_drain(), and from outside */
+		store_release(&groups_table->array_size[c->front.id], c->engine.size);
+	return top;
+}
+
+static bool has_patience(struct cache *c, int cpu)
+{
+	uint32_t *misses = &percpu_state(c->front.id, cpu)->charged_misses;
+	uint32_t n = load_relaxed(misses) + 1;
+
+	store_relaxed(misses, n < PATIENCE ? n : 0);
+	return n < PATIENCE;
+}
+
+/* The array of this CPU, which is that group's; 0: it is not, and shall not be. */
+static uintptr_t get(struct cache *c, uint32_t id)
+{
+	int cpu = percpu_cpu();
+	uintptr_t top;
+
+	if (unlikely(cpu < 0) || unlikely(!percpu_rseq) || unlikely(!front_has_arrays(&c->front)) ||
+	    unlikely(load_relaxed(&c->front.closed)))
+		return 0;
+	top = load_relaxed(percpu_charged(c->front.id, cpu));
+	if (!(top && *sheaf_owner(top) == id) && has_patience(c, cpu))
+		return 0;
+	top = array_charged_withdraw(&c->front);
+	if (!top)
+		top = make(c);
+	else if (*sheaf_owner(top) != id) /* also where this thread runs elsewhere by now */
+		top = give_back_most(c, top, 0);
+	if (top)
+		store_relaxed(sheaf_owner(top), id);
+	return top;
+}
+
+void *group_array_alloc(struct cache *c, uint32_t id, gfp_t gfp)
+{
+	uintptr_t top = get(c, id);
+	void *obj;
+
+	if (!top)
+		return NULL;
+	if (!sheaf_count(top))
+		top = fill(c, top, gfp);
+	obj = sheaf_count(top) ? *(void **)top : NULL;
+	put(c, obj ? top - sizeof(void *) : top);
+	return obj;
+}
+
+bool group_array_free(struct cache *c, uint32_t id, void *obj)
+{
+	uintptr_t top = get(c, id);
+
+	if (!top)
+		return false;
+	if (!sheaf_room(top))
+		top = give_back_most(c, top, sheaf_capacity(top) / 2);
+	top += sizeof(void *);
+	*(void **)top = obj;
+	put(c, top);
+	return true;
+}
+
+/* ---- the arrays of all CPUs ---- */
+
+/* arrays_lock is held, so that the cache stays. */
+static void take_away_locked(struct cache *c, int cpu)
+{
+	struct group_stock *stock = &groups_table->stock[cpu];
+	uintptr_t top;
+
+	lock_acquire(&stock->lock);
+	top = array_charged_take(&c->front, cpu);
+	lock_release(&stock->lock);
+	if (top)
+		end_array(c, top);
+}
+
+/* Whom the array of a cache on a CPU belongs to, and how many bytes it has; GROUP_NONE: there is none. */
+static uint32_t look(unsigned int id, int cpu, size_t *bytes)
+{
+	uintptr_t top = load_relaxed(percpu_charged(id, cpu));
+	uint32_t owner;
+
+	if (!top || front_is_stopped(top))
+		return GROUP_NONE;
+	owner = load_relaxed(sheaf_owner(top));
+	if (owner >= GROUPS_MAX) /* it is gone by now, and something else */
+		return GROUP_NONE;
+	*bytes = sheaf_count(top) * (size_t)load_relaxed(&groups_table->array_size[id]);
+	return owner;
+}
+
+void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, size_t bytes,
+				     void *arg),
+		       void *arg)
+{
+	for (unsigned int id = 0; id < USLAB_NR_HANDLES; id++) {
+		if (likely(!load_acquire(&groups_table->array_size[id]))) /* pairs with make() */
+			continue;
+		for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++) {
+			size_t bytes = 0;
+			uint32_t owner = look(id, (int)cpu, &bytes);
+
+			if (owner)
+				visit(id, (int)cpu, owner, bytes, arg);
+		}
+	}
+}
+
+static void drain_if_below(unsigned int id, int cpu, uint32_t owner, size_t bytes, void *above)
+{
+	if (bytes && group_is_below(group_at(owner), above))
+		take_away_locked(cache_of(percpu_handle(id)), cpu);
+}
+
+/* A miss that has not seen that a group is dying has put its array back after this. */
+static void wait_for_misses(void)
+{
+	for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++) {
+		lock_acquire(&groups_table->stock[cpu].lock);
+		lock_release(&groups_table->stock[cpu].lock);
+	}
+}
+
+void group_arrays_drain(const struct group *above)
+{
+	lock_acquire(&arrays_lock);
+	if (load_relaxed(&above->dying))
+		wait_for_misses();
+	group_arrays_each(drain_if_below, (void *)above);
+	lock_release(&arrays_lock);
+}
+
+/* ---- what the front asks for ---- */
+
+static bool has_arrays(const struct front *f)
+{
+	return load_relaxed(&groups_table->array_size[f->id]);
+}
+
+static void drain(struct front *f)
+{
+	struct cache *c = container_of(f, struct cache, front);
+
+	if (!has_arrays(f))
+		return;
+	lock_acquire(&arrays_lock);
+	for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++)
+		take_away_locked(c, (int)cpu);
+	lock_release(&arrays_lock);
+}
+
+static void give_up(struct front *f)
+{
+	uintptr_t top = has_arrays(f) ? array_charged_withdraw(f) : 0;
+
+	if (top)
+		end_array(container_of(f, struct cache, front), top);
+}
+
+static void forget(struct front *f)
+{
+	lock_acquire(&arrays_lock);
+	store_relaxed(&groups_table->array_size[f->id], 0);
+	lock_release(&arrays_lock);
+}
+
+void group_arrays_init(void)
+{
+	static const struct array_charged_ops ops = { drain, give_up, forget };
+
+	store_release(&array_charged, &ops);
+}
+
+void group_arrays_each_lock(void (*act)(struct lock *l))
+{
+	act(&arrays_lock);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front/array_charged.c - arrays of charged objects are taken, put back, and taken away
+ *
+ * Data:       see array_charged.h.
+ * Invariants: see array_charged.h.
+ * Locks:      none taken here.
+ * Flow:       called by array.c, array_capacity.c, array_idle.c and cache/group/array.c; calls
+ *             front/percpu.c.
+ *
+ * Who changes the word of CPU c:
+ *
+ *                       hit or withdrawal on c   install on c     take of c's
+ *   hit or withdrawal   never: same CPU          never: same CPU  see 1
+ *   install             never: same CPU          never: c's lock  never: c's lock
+ *   take                see 1                    never: c's lock  never: c's lock
+ *
+ * 1. percpu_stop_xchg(): what had begun on c either committed before, and its value is taken, or
+ *    begins anew and finds a word that misses. Nothing is installed meanwhile, as it requires. A
+ *    withdrawal leaves front_gone_word, which is no take's.
+ *
+ * An install compares the front's gate in its sequence, as sheaf_swap() does. Who closes a front
+ * does that before it takes the CPU's lock, and then takes the array: an install that had looked
+ * before has the lock, and its array is found; one that comes later sees that it is closed.
+ */
+#include "front/array_charged.h"
+
+#include <errno.h>
+
+#include "os/cpu/cpu.h"
+
+const struct array_charged_ops *array_charged;
+
+static bool is_array(uintptr_t word)
+{
+	return word && !front_is_stopped(word);
+}
+
+uintptr_t array_charged_withdraw(struct front *f)
+{
+	uintptr_t *word;
+	uintptr_t top;
+	int cpu;
+
+	do {
+		cpu = percpu_cpu();
+		if (cpu < 0 || !percpu_rseq)
+			return 0;
+		word = percpu_charged(f->id, cpu);
+		top = load_relaxed(word);
+		if (!is_array(top))
+			return 0;
+	} while (percpu_cmp2_store(cpu, word, top, word, top, front_gone_word));
+	return top;
+}
+
+bool array_charged_install(struct front *f, int cpu, uintptr_t top)
+{
+	const union front_gate gate = { .word = load_relaxed(&f->gate) };
+	uintptr_t *word = percpu_charged(f->id, cpu);
+	uintptr_t old = load_relaxed(word);
+
+	return percpu_rseq && !gate.closed && !is_array(old) &&
+	       array_charged_capacity(gate.capacity) == sheaf_capacity(top) &&
+	       percpu_cmp2_store(cpu, word, old, &f->gate, gate.word, top) == 0;
+}
+
+uintptr_t array_charged_take(struct front *f, int cpu)
+{
+	uintptr_t *word = percpu_charged(f->id, cpu);
+	uintptr_t top = load_relaxed(word);
+
+	if (!is_array(top) || percpu_stop_xchg(cpu, word, front_stop_word, &top))
+		return 0;
+	return is_array(top) ? top : 0;
+}
+
+unsigned long array_charged_held(const struct front *f)
+{
+	unsigned int capacity = array_charged_capacity(load_relaxed(&f->capacity));
+	unsigned long held = 0;
+
+	for (int cpu = 0; array_charged && cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		uintptr_t top = load_relaxed(percpu_charged(f->id, cpu));
+
+		held += is_array(top) ? sheaf_count_at(top, capacity) : 0;
+	}
+	return held;
+}

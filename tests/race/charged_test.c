@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/charged_test.c - hits and misses of a CPU's charged array, while another CPU takes it away
+ *
+ * ctest: timeout=300 serial sanitize=no
+ *
+ * One thread allocates and frees charged objects, with delays in the sequences of hits, of
+ * withdrawals and of installs. Another one drains the arrays of the group, destroys the group, or
+ * drains the cache's front, at any moment of that. When both are done, no object may be lost or in
+ * two places, and all that is charged must lie in stocks and arrays. With what is named in inject.h
+ * broken, the same rounds must find that it is not so.
+ */
+#include "inject.h"
+
+#if !USLAB_HAVE_RSEQ
+int main(void)
+{
+	return 77; /* no sequences in this build */
+}
+#else
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mix.h"
+#include "cache/cache.h"
+#include "child.h"
+#include "front/array_charged.c"
+#include "cache/charged.c"
+#include "cache/group/array.c"
+#include "pair_up.h"
+
+#define ROUNDS 3000
+#define MOST_ROUNDS 2000000 /* until what is broken is seen */
+#define CALLS 60
+#define SIZE 192u
+
+static struct uslab_group *handle;
+static struct cache *cache;
+
+/* Some are kept for a while, so that arrays get empty and full. */
+static void allocate_some(uint64_t r)
+{
+	void *p[CALLS];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < CALLS; i++) {
+		if (i == (r >> 16) % CALLS)
+			race_delay[34 + r % 6] = (int)(r >> 24 & 511);
+		if (i == (r >> 40) % CALLS)
+			race_delay[9 + r % 3] = (int)(r >> 48 & 2047);
+		if (n && (mix_bits(r + i) & 3) == 0)
+			group_cache_free(cache, p[--n], NULL);
+		else if ((p[n] = group_cache_alloc(cache, GFP_KERNEL, NUMA_NO_NODE)))
+			memset(p[n++], 0x5a, SIZE);
+	}
+	while (n)
+		group_cache_free(cache, p[--n], NULL);
+}
+
+static void *allocate_on(void *arg)
+{
+	pin(0);
+	for (unsigned int n = 0;; n++) {
+		meet();
+		if (load_relaxed(&pair_ends))
+			return arg;
+		group_enter(handle);
+		allocate_some(mix_bits(n + 1) ^ mix_multiply(n));
+		memset(race_delay, 0, sizeof(race_delay));
+		group_enter(NULL);
+		meet();
+	}
+}
+
+static void make_group(void)
+{
+	int error;
+
+	handle = group_create("race", 0, NULL, &error);
+	CHILD_CHECK(handle);
+}
+
+static struct group *group(void)
+{
+	return group_at((uint32_t)((uintptr_t)handle & 0xffff));
+}
+
+/* Nothing runs: are there bytes that nobody has, or objects that somebody has, or nobody? */
+static const char *wrong(void)
+{
+	struct engine_stats stats;
+
+	cache->engine.ops->stats(&cache->engine, &stats);
+	if (stats.total_objects - stats.free_objects != cache->front.ops->held(&cache->front))
+		return "objects are lost, or in two places";
+	if (load_relaxed(&group()->usage) != group_ahead_locked(group()))
+		return "bytes are charged that are nowhere, or the other way round";
+	cache->front.ops->check(&cache->front);
+	return NULL;
+}
+
+static void disturb(unsigned int n)
+{
+	switch (n % 4) {
+	case 0:
+		group_destroy(handle);
+		break;
+	case 1:
+		lock_acquire(&cache_lock);
+		cache->front.ops->drain(&cache->front);
+		cache_unlock();
+		break;
+	default:
+		group_arrays_drain(group());
+	}
+}
+
+static const char *one_round(unsigned int n)
+{
+	const char *what;
+
+	meet();
+	spin((int)(mix_bits(n) >> 8 & 16383));
+	disturb(n);
+	meet();
+	what = wrong();
+	if (n % 4)
+		return what;
+	if (!what && (group()->usage || groups_table->dying))
+		what = "the group is not gone";
+	make_group();
+	return what;
+}
+
+/* *arg: what is broken. Ends with status 3 once something is wrong. */
+static void rounds(void *arg)
+{
+	const struct cache_spec spec = { .name = "race",
+					 .size = SIZE,
+					 .flags = SLAB_ACCOUNT,
+					 .front = &front_array_ops,
+					 .no_merge = true };
+	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
+	const char *what = NULL;
+	struct kmem_cache *s;
+	unsigned int n;
+
+	CHILD_CHECK(cache_init() == 0);
+	make_group();
+	CHILD_CHECK(!cache_create(&spec, &s));
+	cache = cache_of(s);
+	race_broken = *(int *)arg;
+	pair_start(allocate_on);
+	for (n = 1; n <= most && !what; n++)
+		what = one_round(n);
+	if (what) {
+		dprintf(STDERR_FILENO, "race: wrong in round %u: %s\n", n - 1, what);
+		_exit(3);
+	}
+	pair_end();
+	group_check();
+	cache_check_all();
+}
+
+static void run(int broken)
+{
+	struct child c;
+
+	if (!os_rseq_on || !pair_is_possible())
+		skip(); /* nothing is under way on another CPU */
+	c = child_run(rounds, &broken);
+	if (!broken) {
+		assert_true(child_passed(&c));
+		return;
+	}
+	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
+	assert_int_not_equal(c.status, 0);
+}
+
+static void test_taken_away(void **state)
+{
+	(void)state;
+	run(0);
+}
+
+static void test_no_fence_is_seen(void **state)
+{
+	(void)state;
+	run(BROKEN_FENCE);
+}
+
+static void test_no_second_look_is_seen(void **state)
+{
+	(void)state;
+	run(BROKEN_RETRY);
+}
+
+/* ---- signals between any two instructions: sequences of one thread, nested ---- */
+
+static volatile sig_atomic_t signals;
+static void *held; /* by the handler */
+
+static void allocate_in_handler(int signal)
+{
+	(void)signal;
+	signals++;
+	if (lock_is_inside())
+		return;
+	if (held)
+		group_cache_free(cache, held, NULL);
+	held = held ? NULL : group_cache_alloc(cache, GFP_KERNEL, NUMA_NO_NODE);
+}
+
+static void interrupted(void *arg)
+{
+	const struct cache_spec spec = { .name = "race",
+					 .size = SIZE,
+					 .flags = SLAB_ACCOUNT,
+					 .front = &front_array_ops,
+					 .no_merge = true };
+	struct itimerval often = { { 0, 50 }, { 0, 50 } };
+	struct kmem_cache *s;
+
+	CHILD_CHECK(cache_init() == 0);
+	make_group();
+	CHILD_CHECK(!cache_create(&spec, &s));
+	cache = cache_of(s);
+	group_enter(handle);
+	race_broken = *(int *)arg;
+	signal(SIGALRM, allocate_in_handler);
+	CHILD_CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+	for (uint64_t n = 1; signals < 2000; n++) {
+		allocate_some(mix_bits(n));
+		memset(race_delay, 0, sizeof(race_delay));
+	}
+	signal(SIGALRM, SIG_IGN);
+	if (held)
+		group_cache_free(cache, held, NULL);
+	group_enter(NULL);
+	CHILD_CHECK(!wrong());
+}
+
+static void test_signals(void **state)
+{
+	int broken = 0;
+	struct child c = child_run(interrupted, &broken);
+
+	(void)state;
+	assert_true(child_passed(&c));
+}
+
+static void test_signals_without_restart_are_seen(void **state)
+{
+	int broken = BROKEN_RESTART;
+	struct child c;
+
+	(void)state;
+	if (!os_rseq_on)
+		skip();
+	c = child_run(interrupted, &broken);
+	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
+	assert_int_not_equal(c.status, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_taken_away),
+		cmocka_unit_test(test_no_fence_is_seen),
+		cmocka_unit_test(test_no_second_look_is_seen),
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_signals_without_restart_are_seen),
+	};
+
+	os_rseq_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/pair_up.h - rounds of two threads on two CPUs, which begin and end together
+ *
+ * One is the test's own, on its second CPU, the other one is started here and pins itself to the
+ * first. They spin between rounds, which take some microseconds.
+ */
+#ifndef RACE_PAIR_UP_H
+#define RACE_PAIR_UP_H
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/atomic.h"
+#include "child.h"
+
+static bool pair_ends; /* with the next round; atomic */
+static pthread_t pair_thread;
+
+/* Both come here before and after each round. */
+static void meet(void)
+{
+	static unsigned int round_of_both; /* how often both have begun one; atomic */
+	static unsigned int arrived;	   /* atomic */
+	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
+
+	if (fetch_add(&arrived, 1) == 1) {
+		store_relaxed(&arrived, 0);
+		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
+	}
+	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
+		if (i % 1024 == 1023)
+			sched_yield();
+}
+
+/* To the CPU of that number among those that this thread may use. */
+static void pin(unsigned int which)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	for (;; cpu++)
+		if (CPU_ISSET(cpu, &all) && !which--)
+			break;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+static bool pair_is_possible(void)
+{
+	cpu_set_t set;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	return CPU_COUNT(&set) >= 2;
+}
+
+static void pair_start(void *(*run)(void *))
+{
+	CHILD_CHECK(!pthread_create(&pair_thread, NULL, run, NULL));
+	pin(1);
+}
+
+static void pair_end(void)
+{
+	store_relaxed(&pair_ends, true);
+	meet();
+	pthread_join(pair_thread, NULL);
+}
+
+#endif /* RACE_PAIR_UP_H */

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/group/array_test.c - CPUs' arrays of charged objects: when there are any, whose they
+ * are, what they hold is no usage, and who empties them
+ */
+#include <sys/wait.h>
+
+#include "cache/group/group.h"
+#include "cache/internal.h"
+#include "front/array_charged.h"
+#include "unit/cache/cache_fixture.h"
+
+#define MANY 200u /* calls after which there is an array for certain */
+#define SIZE 64u
+
+static struct uslab_group *handle[2];
+static struct group *g[2];
+static struct cache *cache;
+static void *p[MANY];
+static int cpu;
+
+static struct cache *make_charged(const char *name)
+{
+	return made(&(struct cache_spec){ .name = name,
+					  .size = SIZE,
+					  .flags = SLAB_ACCOUNT,
+					  .front = &front_array_ops,
+					  .no_merge = true });
+}
+
+static void start(void)
+{
+	int error;
+
+	ready();
+	cpu = stay_here();
+	for (unsigned int i = 0; i < 2; i++) {
+		handle[i] = group_create("g", 0, NULL, &error);
+		CHILD_CHECK(handle[i]);
+		g[i] = group_at(i + 1);
+	}
+	cache = make_charged("charged");
+	group_enter(handle[0]);
+}
+
+static size_t usage(unsigned int i)
+{
+	struct uslab_group_statistics stat;
+
+	CHILD_CHECK(group_stat(handle[i], &stat) == 0);
+	return stat.usage;
+}
+
+static uintptr_t array_of(struct cache *c)
+{
+	uintptr_t top = load_relaxed(percpu_charged(c->front.id, cpu));
+
+	return top && !front_is_stopped(top) ? top : 0;
+}
+
+static uint32_t owner(void)
+{
+	return array_of(cache) ? *sheaf_owner(array_of(cache)) : GROUP_NONE;
+}
+
+static void get_many(struct cache *c)
+{
+	for (unsigned int i = 0; i < MANY; i++)
+		CHILD_CHECK((p[i] = get(c)) != NULL);
+}
+
+static void free_many(struct cache *c)
+{
+	for (unsigned int i = 0; i < MANY; i++)
+		obj_free(c, p[i]);
+}
+
+/* An array with objects of group 0, and nothing else is charged. */
+static void fill(void)
+{
+	get_many(cache);
+	free_many(cache);
+	CHILD_CHECK(usage(0) == 0);
+	CHILD_CHECK(!percpu_rseq || (owner() == 1 && sheaf_count(array_of(cache))));
+}
+
+static void end(void)
+{
+	group_enter(NULL);
+	CHILD_CHECK(usage(0) == 0 && usage(1) == 0 && in_use(cache) == 0);
+	group_check();
+	cache_check_all();
+	cache->front.ops->drain(&cache->front);
+	CHILD_CHECK(!array_of(cache) && cache->front.ops->held(&cache->front) == 0);
+	group_drain(g[0]);
+	group_drain(g[1]);
+	CHILD_CHECK(g[0]->usage == 0 && g[1]->usage == 0);
+}
+
+/* Usage is exact at each step; what an array holds has words, and counts as held by the CPU. */
+IN_CHILD(test_exact)
+{
+	start();
+	for (unsigned int i = 0; i < MANY; i++) {
+		p[i] = get(cache);
+		CHILD_CHECK(p[i] && usage(0) == (i + 1) * SIZE && group_of(cache, p[i]) == 1);
+		CHILD_CHECK(in_use(cache) == i + 1);
+	}
+	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0));
+	for (unsigned int i = 0; i < MANY; i++) {
+		obj_free(cache, p[i]);
+		CHILD_CHECK(usage(0) == (MANY - 1 - i) * SIZE && in_use(cache) == MANY - 1 - i);
+	}
+	for (unsigned int i = 0; percpu_rseq && i < sheaf_count(array_of(cache)); i++)
+		CHILD_CHECK(group_of(cache, ((void **)array_of(cache))[-(int)i]) == 1);
+	end();
+}
+
+/* Few calls make none. */
+IN_CHILD(test_patience)
+{
+	void *obj;
+
+	start();
+	for (unsigned int i = 0; i < 10; i++) {
+		obj = get(cache);
+		obj_free(cache, obj);
+	}
+	CHILD_CHECK(!array_of(cache) && usage(0) == 0);
+	for (unsigned int i = 0; i < MANY; i++) {
+		obj = get(cache);
+		obj_free(cache, obj);
+	}
+	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0));
+	end();
+}
+
+/* Whoever frees; the other group's objects do not get into this one's array. */
+IN_CHILD(test_frees_by_others)
+{
+	void *other[3];
+
+	start();
+	get_many(cache);
+	group_enter(handle[1]);
+	for (unsigned int i = 0; i < 3; i++)
+		other[i] = get(cache);
+	group_enter(NULL);
+	CHILD_CHECK(usage(0) == MANY * SIZE && usage(1) == 3 * SIZE);
+	free_many(cache);
+	CHILD_CHECK(usage(0) == 0 && usage(1) == 3 * SIZE);
+	for (unsigned int i = 0; i < 3; i++)
+		obj_free(cache, other[i]);
+	CHILD_CHECK(owner() == (percpu_rseq ? 1 : 0) && usage(1) == 0);
+	end();
+}
+
+/* Two groups in turn: the array is the one's that calls more often, and each is charged its own. */
+IN_CHILD(test_changes_hands)
+{
+	start();
+	fill();
+	group_enter(handle[1]);
+	for (unsigned int i = 0; i < MANY; i++) {
+		p[i] = get(cache);
+		CHILD_CHECK(usage(0) == 0 && usage(1) == (i + 1) * SIZE);
+	}
+	CHILD_CHECK(owner() == (percpu_rseq ? 2 : 0));
+	free_many(cache);
+	for (unsigned int i = 0; i < 5 * MANY; i++) {
+		void *obj;
+
+		group_enter(handle[i % 2]);
+		obj = get(cache);
+		CHILD_CHECK(usage(0) + usage(1) == SIZE && usage(i % 2) == SIZE);
+		obj_free(cache, obj);
+	}
+	end();
+}
+
+/* What an array holds is there for other charges before a limit is met, to the byte. */
+IN_CHILD(test_limit)
+{
+	struct cache *other;
+	unsigned int n = 0;
+
+	start();
+	other = make_charged("other");
+	fill();
+	CHILD_CHECK(group_set_limit(handle[0], 40 * SIZE) == 0);
+	while (n < MANY && (p[n] = get(other)))
+		n++;
+	CHILD_CHECK(n == 40 && usage(0) == 40 * SIZE && g[0]->met == 1 && g[0]->failed == 1);
+	CHILD_CHECK(!array_of(cache) || !sheaf_count(array_of(cache)));
+	while (n)
+		obj_free(other, p[--n]);
+	other->front.ops->drain(&other->front);
+	end();
+}
+
+/* Its arrays do not keep a group that was destroyed. */
+IN_CHILD(test_destroyed)
+{
+	int error;
+
+	start();
+	get_many(cache);
+	group_enter(NULL);
+	group_destroy(handle[0]);
+	CHILD_CHECK(groups_table->dying == 1);
+	free_many(cache);
+	CHILD_CHECK(groups_table->dying == 0 && owner() != 1);
+	handle[0] = group_create("again", 0, NULL, &error);
+	CHILD_CHECK(handle[0] && group_at(1)->serial);
+	group_enter(handle[0]);
+	fill();
+	group_enter(NULL);
+	group_destroy(handle[0]);
+	CHILD_CHECK(groups_table->dying == 0 && !array_of(cache));
+	handle[0] = handle[1];
+	end();
+}
+
+/* A cache of which more is wanted has none: hits do not look. */
+IN_CHILD(test_other_bits)
+{
+	start();
+	fill();
+	lock_acquire(&cache_lock);
+	cache_watch_locked(cache, WATCH_FAULTS, true);
+	cache_unlock();
+	get_many(cache);
+	CHILD_CHECK(!array_of(cache));
+	free_many(cache);
+	lock_acquire(&cache_lock);
+	cache_watch_locked(cache, WATCH_FAULTS, false);
+	cache_unlock();
+	fill();
+	CHILD_CHECK(cache_set_debug(cache, SLAB_POISON | SLAB_RED_ZONE) == 0);
+	CHILD_CHECK(!array_of(cache));
+	get_many(cache);
+	CHILD_CHECK(!array_of(cache) && usage(0) == MANY * (size_t)cache->engine.size);
+	CHILD_CHECK(cache_set_debug(cache, 0) == 0);
+	free_many(cache);
+	CHILD_CHECK(usage(0) == 0);
+	end();
+}
+
+/* Arrays have the capacity of the front's, or one less; a change empties them. */
+IN_CHILD(test_capacity)
+{
+	static const unsigned int capacities[] = { 1, 2, 7, USLAB_SHEAF_CAPACITY,
+						   FRONT_CAPACITY_NONE };
+
+	start();
+	fill();
+	for (size_t i = 0; i < ARRAY_SIZE(capacities); i++) {
+		bool none = capacities[i] == FRONT_CAPACITY_NONE || !percpu_rseq;
+
+		lock_acquire(&cache_lock);
+		CHILD_CHECK(!cache->front.ops->set_capacity(&cache->front, capacities[i]));
+		cache_unlock();
+		CHILD_CHECK(!array_of(cache));
+		get_many(cache);
+		CHILD_CHECK(!array_of(cache) == none && usage(0) == MANY * SIZE);
+		if (!none)
+			CHILD_CHECK(sheaf_capacity(array_of(cache)) ==
+				    MIN(capacities[i], (unsigned int)SHEAF_OWNED_CAPACITY));
+		free_many(cache);
+		CHILD_CHECK(usage(0) == 0);
+		cache_check_all();
+	}
+	end();
+}
+
+/* The arrays of a cache nobody uses go back, those of one in use stay. */
+IN_CHILD(test_idle)
+{
+	start();
+	fill();
+	for (unsigned int i = 0; i < 2; i++) {
+		p[i] = get(cache);
+		lock_acquire(&cache_lock);
+		cache->front.ops->reap(&cache->front, 0);
+		cache_unlock();
+		CHILD_CHECK(!percpu_rseq || array_of(cache));
+	}
+	obj_free(cache, p[0]);
+	obj_free(cache, p[1]);
+	for (unsigned int i = 0; i < 2; i++) {
+		lock_acquire(&cache_lock);
+		cache->front.ops->reap(&cache->front, 0);
+		cache_unlock();
+	}
+	CHILD_CHECK(!array_of(cache));
+	end();
+}
+
+/* A cache that is destroyed leaves none, and its number may be another's. */
+IN_CHILD(test_cache_destroyed)
+{
+	unsigned int id;
+
+	start();
+	fill();
+	id = cache->front.id;
+	CHILD_CHECK(!percpu_rseq || groups_table->array_size[id] == SIZE);
+	cache_destroy(cache->handle, NULL);
+	CHILD_CHECK(groups_table->array_size[id] == 0 && usage(0) == 0);
+	cache = make_charged("next");
+	CHILD_CHECK(cache->front.id == id && !array_of(cache));
+	fill();
+	end();
+}
+
+/* Once in an array is once: the second free of an object is noticed there, too. */
+IN_CHILD(test_twice)
+{
+	void *a, *b;
+
+	start();
+	fill();
+	a = get(cache);
+	b = get(cache);
+	obj_free(cache, a);
+	obj_free(cache, a);
+	CHILD_CHECK(usage(0) == SIZE);
+	obj_free(cache, b);
+	CHILD_CHECK(usage(0) == 0);
+	a = get(cache);
+	b = get(cache);
+	CHILD_CHECK(a != b);
+	obj_free(cache, a);
+	obj_free(cache, (char *)b + 8); /* is none of its objects */
+	CHILD_CHECK(usage(0) == SIZE);
+	obj_free(cache, b);
+	end();
+}
+
+/* The child has its own, and what other CPUs held there. */
+IN_CHILD(test_forked)
+{
+	int status;
+	pid_t pid;
+
+	start();
+	fill();
+	get_many(cache);
+	pid = fork();
+	CHILD_CHECK(pid >= 0);
+	if (!pid) {
+		CHILD_CHECK(usage(0) == MANY * SIZE);
+		free_many(cache);
+		end();
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	free_many(cache);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_patience),
+		cmocka_unit_test(test_frees_by_others),
+		cmocka_unit_test(test_changes_hands),
+		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_other_bits),
+		cmocka_unit_test(test_capacity),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_cache_destroyed),
+		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_forked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
