@@ -57,10 +57,11 @@ USLAB_API void uslab_group_destroy(struct uslab_group *group);
  * @group: NULL: to none
  *
  * Returns the group that it was in before, NULL: none; to be entered again afterwards. A thread
- * that ends leaves its group. A child of fork() is in the group that its parent's thread was in. If
- * the group was destroyed the thread is in none; if there never was such a one, that is said on
- * standard error as well. Signal handlers may call this once the thread has entered some group
- * outside of one; what they enter they have to leave.
+ * that ends leaves its group. A new thread is in none: it enters that of whom it works for. A child
+ * of fork() is in the group that its parent's thread was in. If the group was destroyed, the thread
+ * is in the next one above, or in none; if there never was such a one, or its number is another's
+ * by now, in none, and the former is said on standard error. Signal handlers may call this once the
+ * thread has entered some group outside of one; what they enter they have to leave.
  */
 USLAB_API struct uslab_group *uslab_group_enter(struct uslab_group *group);
 
@@ -75,7 +76,10 @@ USLAB_API struct uslab_group *uslab_group_current(void);
  * other thread allocates or frees: what CPUs hold charged ahead is not counted.
  */
 USLAB_API size_t uslab_group_usage(struct uslab_group *group);
-/* The most that it was, what CPUs held charged ahead (up to 64 KiB each) included. */
+/*
+ * The most that it was, what CPUs held charged ahead included: each up to 64 KiB, and of each size
+ * of object 30 at most. So a bound from above, and of use for groups that have far more.
+ */
 USLAB_API size_t uslab_group_peak(struct uslab_group *group);
 /*
  * Sets the limit, as uslab_group_create(). Less than the usage: nothing is freed, and charges fail

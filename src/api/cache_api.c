@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
-#include "cache/group/hit.h"
+#include "cache/group/watched.h"
 #include "os/process/die.h"
 #include "os/rcu/rcu.h"
 #include "page/nested.h"
@@ -167,25 +167,21 @@ static inline void charge_if_asked(struct kmem_cache *s, gfp_t flags)
 		group_watch(cache_of(s));
 }
 
-/* By a thread in a group: an object that is charged already, or NULL. */
-static noinline void *alloc_charged(struct kmem_cache *s, gfp_t flags)
+/* What the call would find after its other checks: they take as long as the hit of an array. */
+static always_inline bool is_charged(const struct cache *c)
 {
-	struct cache *c = cache_of(s);
-	uint32_t id = group_for(c, flags);
-	void *obj = likely(id) ? group_hit_alloc(c, id, flags) : NULL;
-
-	if (unlikely(!obj))
-		charge_if_asked(s, flags);
-	return obj;
+	return unlikely(load_relaxed(&c->watch) == WATCH_GROUPS) && likely(lock_is_plain()) &&
+	       group_is_all(c);
 }
 
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
-	void *obj = unlikely(group_current) ? alloc_charged(s, flags) : NULL;
+	struct cache *c = cache_of(s);
 
-	if (likely(obj))
-		return obj;
-	return cache_alloc_for(cache_of(s), flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
+	if (is_charged(c))
+		return group_cache_alloc(c, flags, NUMA_NO_NODE);
+	charge_if_asked(s, flags);
+	return cache_alloc_for(c, flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
 }
 
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
@@ -196,20 +192,14 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 	return cache_alloc_for(cache_of(s), flags, node, 0, __builtin_return_address(0));
 }
 
-/* By whatever thread: a charged object goes to the array of its group. */
-static noinline bool free_charged(struct kmem_cache *s, void *obj)
-{
-	const struct page *slab = page_slab_of(obj);
-
-	return slab && slab->engine == &cache_of(s)->engine && slab->layout->kind == LAYOUT_PLAIN &&
-	       group_hit_free(slab, obj);
-}
-
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj)
 {
-	if (unlikely(groups_are_known()) && free_charged(s, obj))
-		return;
-	cache_free_for(cache_of(s), obj, __builtin_return_address(0));
+	struct cache *c = cache_of(s);
+
+	if (is_charged(c))
+		group_cache_free(c, obj, __builtin_return_address(0));
+	else
+		cache_free_for(c, obj, __builtin_return_address(0));
 }
 
 USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,

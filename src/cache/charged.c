@@ -57,7 +57,7 @@ void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 
 	if (unlikely(!id))
 		return take(c, gfp, node);
-	if (unlikely(node >= 0))
+	if (unlikely(node >= 0) || !front_has_arrays(&c->front))
 		return alloc_one(c, id, gfp, node);
 	obj = group_hit_alloc(c, id, gfp);
 	if (likely(obj))
@@ -74,14 +74,23 @@ static always_inline void give(struct cache *c, void *obj)
 		c->front.ops->free(&c->front, obj);
 }
 
-/* To an array that its group has from now on, or uncharged by itself. */
-static noinline void free_one(struct cache *c, uint32_t id, uint32_t *word, void *obj)
+static always_inline void uncharge_one(struct cache *c, uint32_t id, uint32_t *word)
 {
-	if (group_array_free(c, id, obj))
-		return;
 	if (likely(xchg(word, GROUP_NONE)) && unlikely(!stock_give(id, c->engine.size)))
 		group_uncharge_slow(id, c->engine.size);
-	give(c, obj);
+}
+
+/* As cache_receive(), of what is known to lie in that plain slab. */
+static always_inline bool receive(struct cache *c, const struct page *slab, void *obj,
+				  const void *caller)
+{
+	unsigned int mark = c->engine.mark;
+
+	if (unlikely(!mark || slab->engine != &c->engine || !engine_starts_object(slab, obj) ||
+		     mark_is_set(obj, mark)))
+		return cache_receive(c, obj, caller);
+	mark_set(obj, mark);
+	return true;
 }
 
 void group_cache_free(struct cache *c, void *obj, const void *caller)
@@ -94,14 +103,16 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		cache_give_wrong(c, obj, caller);
 		return;
 	}
-	if (likely(slab->engine == &c->engine) && likely(group_hit_free(slab, obj)))
-		return;
-	if (unlikely(!cache_receive(c, obj, caller)))
-		return;
 	word = group_word_of(slab, obj);
 	id = likely(word) ? load_relaxed(word) : GROUP_NONE;
+	if (id && front_has_arrays(&c->front) && likely(slab->engine == &c->engine) &&
+	    likely(group_hit_free(c, slab, id, obj)))
+		return;
+	if (unlikely(!receive(c, slab, obj, caller)))
+		return;
+	if (id && front_has_arrays(&c->front) && group_array_free(c, id, obj))
+		return;
 	if (id)
-		free_one(c, id, word, obj);
-	else
-		give(c, obj);
+		uncharge_one(c, id, word);
+	give(c, obj);
 }

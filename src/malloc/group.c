@@ -73,13 +73,12 @@ bool malloc_group_hit(size_t size, void **result)
 	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(malloc_class_of(size))
 						   : NULL;
 
-	if (likely(c) && likely(!load_relaxed(&control.sample_mean))) {
-		*result = group_hit_alloc(c, group_current, MALLOC_GFP);
-		if (likely(*result))
-			return true;
-	}
-	if (unlikely(!c || !lock_is_plain() || !group_is_all(c) ||
-		     load_relaxed(&control.sample_mean)))
+	if (unlikely(!c) || unlikely(load_relaxed(&control.sample_mean)))
+		return false;
+	*result = group_hit_alloc(c, group_current, MALLOC_GFP);
+	if (likely(*result))
+		return true;
+	if (unlikely(!lock_is_plain() || !group_is_all(c)))
 		return false;
 	*result = group_cache_alloc(c, MALLOC_GFP | __GFP_ACCOUNT, NUMA_NO_NODE);
 	return true;
@@ -89,12 +88,15 @@ bool malloc_group_free(void *p, const void *caller)
 {
 	struct page *slab = page_slab_of(p);
 	struct cache *c;
+	uint32_t *word;
 
 	if (!slab || slab->layout->kind != LAYOUT_PLAIN)
 		return false;
-	if (likely(group_hit_free(slab, p)))
-		return true;
 	c = container_of(slab->engine, struct cache, engine);
+	word = group_word_of(slab, p);
+	if (likely(word) && likely(load_relaxed(word)) && front_has_arrays(&c->front) &&
+	    likely(group_hit_free(c, slab, load_relaxed(word), p)))
+		return true;
 	if (unlikely(!lock_is_plain() || !group_is_all(c)))
 		return false;
 	group_cache_free(c, p, caller);

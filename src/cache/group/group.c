@@ -68,6 +68,25 @@ static struct group *find(struct uslab_group *handle)
 		       : NULL;
 }
 
+/*
+ * The nearest one above a group that was destroyed; NULL: there is none. Also where nothing is left
+ * of it, as long as its number was not used again.
+ */
+static struct group *find_above(struct uslab_group *handle)
+{
+	struct group *g = NULL;
+
+	lock_acquire(&groups_lock);
+	while (handle && !g) {
+		struct group *gone = group_at(HANDLE_ID(handle));
+
+		handle = gone && gone->last_serial == HANDLE_SERIAL(handle) ? gone->above : NULL;
+		g = handle ? find(handle) : NULL;
+	}
+	lock_release(&groups_lock);
+	return g;
+}
+
 struct group *group_live(struct group *g)
 {
 	while (g && load_acquire(&g->dying)) /* pairs with group_destroy() */
@@ -181,12 +200,14 @@ static void start_locked(struct group *g, const char *name, size_t limit, struct
 	g->callback = NULL;
 	g->children = 0;
 	g->parent = parent;
+	g->above = parent ? group_handle(parent) : NULL;
 	if (parent)
 		parent->children++;
 	memset(g->name, 0, sizeof(g->name));
 	memcpy(g->name, name, strlen(name));
 	groups_table->live++;
 	store_relaxed(&groups_table->serials, groups_table->serials + 1);
+	g->last_serial = groups_table->serials;
 	seq_store(&g->serial, groups_table->serials);
 }
 
@@ -324,6 +345,21 @@ static bool is_invented(struct uslab_group *handle)
 	       HANDLE_ID(handle) > load_relaxed(&table->nr);
 }
 
+/* The group of that handle, or the next one above. NULL: there is none. *ret: as enter(). */
+static struct group *enter_nearest(struct uslab_group *handle, int *ret)
+{
+	bool may_wait = !is_invented(handle) && !lock_is_inside();
+	struct group *g = find(handle);
+
+	for (*ret = g ? enter(g, handle) : -ENOENT; *ret == -ENOENT && may_wait;) {
+		g = find_above(handle);
+		if (!g)
+			break;
+		*ret = enter(g, group_handle(g));
+	}
+	return g;
+}
+
 struct uslab_group *group_enter(struct uslab_group *handle)
 {
 	uint32_t old = group_current;
@@ -333,9 +369,7 @@ struct uslab_group *group_enter(struct uslab_group *handle)
 
 	if (handle == previous)
 		return previous; /* also if it was destroyed */
-	g = handle ? find(handle) : NULL;
-	if (g)
-		ret = enter(g, handle);
+	g = handle ? enter_nearest(handle, &ret) : NULL;
 	if (handle && !g && is_invented(handle))
 		os_say("uslab_group_enter: no such group");
 	else if (ret && ret != -ENOENT)

@@ -31,16 +31,18 @@
 /* Fixed types, for tools read them. */
 struct group {
 	uint32_t id;
-	uint32_t dying;		       /* it was destroyed; atomic, set under groups_lock */
-	uint64_t serial;	       /* of its handle; 0: the number is free; atomic */
-	uint64_t usage;		       /* bytes, with those of all below it; atomic */
-	uint64_t limit;		       /* bytes; UINT64_MAX: none; atomic */
-	uint64_t peak;		       /* of usage; atomic */
-	uint64_t met;		       /* charges that met the limit; atomic */
-	uint64_t failed;	       /* of these, those that failed; atomic */
-	uint32_t threads;	       /* that are in it; atomic */
-	uint32_t children;	       /* groups below it, dying ones as well; groups_lock */
-	struct group *parent;	       /* const while the number is in use */
+	uint32_t dying;		   /* it was destroyed; atomic, set under groups_lock */
+	uint64_t serial;	   /* of its handle; 0: the number is free; atomic */
+	uint64_t usage;		   /* bytes, with those of all below it; atomic */
+	uint64_t limit;		   /* bytes; UINT64_MAX: none; atomic */
+	uint64_t peak;		   /* of usage; atomic */
+	uint64_t met;		   /* charges that met the limit; atomic */
+	uint64_t failed;	   /* of these, those that failed; atomic */
+	uint32_t threads;	   /* that are in it; atomic */
+	uint32_t children;	   /* groups below it, dying ones as well; groups_lock */
+	struct group *parent;	   /* const while the number is in use */
+	struct uslab_group *above; /* its handle; kept until the number is used again; groups_lock */
+	uint64_t last_serial;	   /* likewise; groups_lock */
 	uslab_group_callback callback; /* groups_lock */
 	void *arg;		       /* likewise */
 	struct group *next_free;       /* while the number is free; groups_lock */

@@ -8,7 +8,7 @@
  *             has no charged arrays (cache/switch.c). So a hit needs no look at either, and none at
  *             locks that its thread may hold: it takes none.
  * Locks:      none.
- * Flow:       included by cache/charged.c, api/cache_api.c and malloc/group.c; calls
+ * Flow:       included by cache/charged.c and malloc/group.c; calls
  *             front/array_charged.h.
  */
 #ifndef CACHE_GROUP_HIT_H
@@ -29,15 +29,16 @@ static always_inline void *group_hit_alloc(struct cache *c, uint32_t id, gfp_t g
 		       : NULL;
 }
 
-/* obj lies in that plain slab. false: a miss, or no live object that is charged; all is as it was. */
-static always_inline bool group_hit_free(const struct page *slab, void *obj)
+/*
+ * obj lies in that plain slab of c, and its word is that number, not 0. false: a miss, or no live
+ * object starts there; all is as it was.
+ */
+static always_inline bool group_hit_free(const struct cache *c, const struct page *slab,
+					 uint32_t id, void *obj)
 {
-	const struct cache *c = container_of(slab->engine, struct cache, engine);
-	uint32_t *word = group_word_of(slab, obj);
-	uint32_t id = likely(word) ? load_relaxed(word) : GROUP_NONE;
 	unsigned int mark = c->engine.mark;
 
-	if (unlikely(!id) || unlikely(!mark) || unlikely(!engine_starts_object(slab, obj)) ||
+	if (unlikely(!mark) || unlikely(!engine_starts_object(slab, obj)) ||
 	    unlikely(mark_is_set(obj, mark)))
 		return false;
 	mark_set(obj, mark); /* before it is anybody else's */
