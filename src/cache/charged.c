@@ -19,6 +19,7 @@
 #include "cache/group/hit.h"
 #include "cache/object.h"
 #include "front/array.h"
+#include "os/cpu/cpu.h"
 
 static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 {
@@ -57,7 +58,7 @@ void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 
 	if (unlikely(!id))
 		return take(c, gfp, node);
-	if (unlikely(node >= 0) || !front_has_arrays(&c->front))
+	if ((unlikely(node >= 0) && os_topology.nr_nodes > 1) || !front_has_arrays(&c->front))
 		return alloc_one(c, id, gfp, node);
 	obj = group_hit_alloc(c, id, gfp);
 	if (likely(obj))
@@ -110,7 +111,9 @@ void group_cache_free(struct cache *c, void *obj, const void *caller)
 		return;
 	if (unlikely(!receive(c, slab, obj, caller)))
 		return;
-	if (id && front_has_arrays(&c->front) && group_array_free(c, id, obj))
+	/* a hit without a mark to look at: hardened caches */
+	if (id && front_has_arrays(&c->front) &&
+	    (array_charged_push(c->front.id, id, obj) || group_array_free(c, id, obj)))
 		return;
 	if (id)
 		uncharge_one(c, id, word);

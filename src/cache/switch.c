@@ -17,6 +17,7 @@
 static void set_watch(struct cache *c, unsigned int bits)
 {
 	store_release(&c->watch, c->watch | bits); /* pairs with the slow paths' acquire */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);   /* pairs with that of cache/group/array.c */
 	if (c->watch != WATCH_GROUPS && front_has_arrays(&c->front))
 		array_charged_drain(&c->front);
 }

@@ -512,8 +512,8 @@ void array_drain(struct front *f)
 	 * pairs with sheaf_install
 	 */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
+	array_charged_drain(f); /* first: it waits for others who give objects to this front */
 	array_drain_cpus(f, settle);
-	array_charged_drain(f);
 	for (unsigned int node = 0; node < os_topology.nr_nodes; node++)
 		array_drain_depot(f, &f->depot[node]);
 	array_limit_wait(); /* a reap may still hold sheaves of this front */

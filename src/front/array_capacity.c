@@ -139,8 +139,8 @@ static int replace_arrays(struct front *f, unsigned int capacity)
 
 	/* pairs with sheaf_install; seen by every one that starts after percpu_settle's fence */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
+	array_charged_drain(f); /* as array_drain() */
 	ret = array_drain_cpus(f, true);
-	array_charged_drain(f);
 	if (!ret)
 		store_relaxed(&f->capacity, capacity);
 	if (!f->capacity)

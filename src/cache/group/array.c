@@ -15,8 +15,8 @@
  *             charge.c, the front, front/array_charged.c.
  *
  * A CPU has one such array of each cache, for one group at a time. It becomes that of another group
- * once so many calls in a row, or nearly so, wanted that (PATIENCE): until then they are charged
- * one by one, which takes about as long as it takes here to change groups for each of them.
+ * with every so manyth call of others (PATIENCE): until then they are charged one by one, which in
+ * sum takes about as long as the change.
  *
  *   alloc miss: half an array is charged, and filled by the cache's front
  *   free miss:  half an array goes back to the front, and is uncharged
@@ -30,10 +30,12 @@
 #include "cache/group/word.h"
 #include "cache/internal.h"
 #include "front/array_charged.h"
+#include "page/buddy.h"
 
 #include <string.h>
 
 #define PATIENCE 32u
+#define LEAST_CAPACITY 4u /* else a miss, every second call or so, takes longer than a charge */
 
 static struct lock arrays_lock = LOCK_INIT(RANK_CHARGED);
 
@@ -50,7 +52,10 @@ static void give_back(struct cache *c, uint32_t id, unsigned int nr, void **objs
 		if (likely(word) && likely(xchg(word, GROUP_NONE) == id))
 			bytes += c->engine.size;
 	}
-	if (nr)
+	if (unlikely(buddy_falls())) /* then each miss gives more back: front/array_idle.c */
+		for (unsigned int i = 0; i < nr; i++)
+			c->front.ops->free(&c->front, objs[i]);
+	else if (nr)
 		c->front.ops->free_bulk(&c->front, nr, objs);
 	if (bytes)
 		group_uncharge(id, bytes);
@@ -133,10 +138,12 @@ static void put(struct cache *c, uintptr_t top)
 static uintptr_t make(struct cache *c)
 {
 	unsigned int capacity = array_charged_capacity(load_relaxed(&c->front.capacity));
-	uintptr_t top = capacity ? sheaf_new(capacity) : 0;
+	uintptr_t top = capacity >= LEAST_CAPACITY ? sheaf_new(capacity) : 0;
 
-	if (top) /* read by group_drain(), and from outside */
-		store_release(&groups_table->array_size[c->front.id], c->engine.size);
+	if (top) { /* read by whoever empties arrays, and from outside */
+		store_relaxed(&groups_table->array_size[c->front.id], c->engine.size);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST); /* put() looks at c->watch: set_watch() */
+	}
 	return top;
 }
 
@@ -156,7 +163,8 @@ static uintptr_t get(struct cache *c, uint32_t id)
 	uintptr_t top;
 
 	if (unlikely(cpu < 0) || unlikely(!percpu_rseq) || unlikely(!front_has_arrays(&c->front)) ||
-	    unlikely(load_relaxed(&c->front.closed)))
+	    unlikely(load_relaxed(&c->front.closed)) ||
+	    unlikely(load_relaxed(&group_at(id)->dying)))
 		return 0;
 	top = load_relaxed(percpu_charged(c->front.id, cpu));
 	if (!(top && *sheaf_owner(top) == id) && has_patience(c, cpu))
@@ -192,7 +200,7 @@ bool group_array_free(struct cache *c, uint32_t id, void *obj)
 	if (!top)
 		return false;
 	if (!sheaf_room(top))
-		top = give_back_most(c, top, sheaf_capacity(top) / 2);
+		top = give_back_most(c, top, buddy_falls() ? 0 : sheaf_capacity(top) / 2);
 	top += sizeof(void *);
 	*(void **)top = obj;
 	put(c, top);
@@ -218,14 +226,16 @@ static void take_away_locked(struct cache *c, int cpu)
 static uint32_t look(unsigned int id, int cpu, size_t *bytes)
 {
 	uintptr_t top = load_relaxed(percpu_charged(id, cpu));
+	unsigned int count;
 	uint32_t owner;
 
 	if (!top || front_is_stopped(top))
 		return GROUP_NONE;
 	owner = load_relaxed(sheaf_owner(top));
-	if (owner >= GROUPS_MAX) /* it is gone by now, and something else */
+	count = sheaf_count(top);
+	if (owner >= GROUPS_MAX || count > SHEAF_OWNED_CAPACITY) /* it is something else by now */
 		return GROUP_NONE;
-	*bytes = sheaf_count(top) * (size_t)load_relaxed(&groups_table->array_size[id]);
+	*bytes = count * (size_t)load_relaxed(&groups_table->array_size[id]);
 	return owner;
 }
 
@@ -234,7 +244,7 @@ void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, s
 		       void *arg)
 {
 	for (unsigned int id = 0; id < USLAB_NR_HANDLES; id++) {
-		if (likely(!load_acquire(&groups_table->array_size[id]))) /* pairs with make() */
+		if (likely(!load_relaxed(&groups_table->array_size[id])))
 			continue;
 		for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++) {
 			size_t bytes = 0;
@@ -248,7 +258,9 @@ void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, s
 
 static void drain_if_below(unsigned int id, int cpu, uint32_t owner, size_t bytes, void *above)
 {
-	if (bytes && group_is_below(group_at(owner), above))
+	/* an empty one of a dying group would take what is freed later */
+	if ((bytes || load_relaxed(&((const struct group *)above)->dying)) &&
+	    group_is_below(group_at(owner), above))
 		take_away_locked(cache_of(percpu_handle(id)), cpu);
 }
 
@@ -261,8 +273,33 @@ static void wait_for_misses(void)
 	}
 }
 
+struct search {
+	const struct group *above;
+	bool found;
+};
+
+static void find_below(unsigned int id, int cpu, uint32_t owner, size_t bytes, void *arg)
+{
+	struct search *search = arg;
+
+	(void)id, (void)cpu;
+	search->found |= bytes && group_is_below(group_at(owner), search->above);
+}
+
+/* Without the lock: a group that meets its limit again and again mostly has nothing. */
+static bool may_have_some(const struct group *above)
+{
+	struct search search = { above, load_relaxed(&above->dying) };
+
+	if (!search.found)
+		group_arrays_each(find_below, &search);
+	return search.found;
+}
+
 void group_arrays_drain(const struct group *above)
 {
+	if (!may_have_some(above))
+		return;
 	lock_acquire(&arrays_lock);
 	if (load_relaxed(&above->dying))
 		wait_for_misses();

@@ -126,8 +126,8 @@ static int make_table_locked(void)
 	table->nr_cpus = nr_cpus;
 	for (uint32_t i = 0; i < nr_cpus; i++)
 		lock_init(&table->stock[i].lock, RANK_STOCK);
-	group_arrays_init();
 	store_release(&groups_table, table); /* pairs with find() and who loads it */
+	group_arrays_init();		     /* who asks these functions reads the table */
 	return 0;
 }
 
@@ -443,10 +443,13 @@ int group_set_limit(struct uslab_group *handle, size_t limit)
 {
 	struct group *g = find(handle);
 
+	uint64_t before;
+
 	if (!g)
 		return -ENOENT;
-	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
-	group_drain_all(g); /* what was charged ahead before is bound by it, too */
+	before = xchg(&g->limit, limit ? limit : UINT64_MAX);
+	if (limit && limit < before && !lock_is_inside())
+		group_drain_all(g); /* what was charged ahead before is bound by it, too */
 	return 0;
 }
 

@@ -158,7 +158,10 @@ void group_uncharge_slow(uint32_t id, size_t bytes);
 uint32_t group_charge(uint32_t id, size_t bytes, unsigned int how);
 void group_uncharge(uint32_t id, size_t bytes);
 
-/* Likewise without a try to make room; false: nothing is charged. The caller holds no lock. */
+/*
+ * Likewise without a try to make room, and only if the limits leave a stock's batch beside it: near
+ * a limit nothing is charged ahead. false: nothing is charged. The caller holds no lock.
+ */
 bool group_charge_ahead(uint32_t id, size_t bytes);
 
 /* The stocks that CPUs have of this group, and of those below it, are uncharged. */

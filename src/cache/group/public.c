@@ -6,13 +6,23 @@
  * Data:       none.
  * Invariants: the floors are ready before there is a group.
  * Locks:      none.
- * Flow:       called by programs; calls group.c, init.c.
+ * Flow:       called by programs; calls group.c, init.c, os/symbol/symbol.c.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/bits.h"
 #include "cache/group/group.h"
+#include "os/process/say.h"
+#include "os/symbol/symbol.h"
+
+/* A copy of the library that is loaded after this one has groups of its own, which nobody makes. */
+static void say_if_twice(void)
+{
+	if (os_symbol_next("uslab_group_create"))
+		os_say("uslab_group_create: this process has two copies of uslab; groups charge what one of "
+		       "them allocates (uslab_group_create(3), LIBRARIES)");
+}
 
 USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,
 						 struct uslab_group *parent)
@@ -20,6 +30,8 @@ USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,
 	struct uslab_group *group = NULL;
 	int error = -cache_init();
 
+	if (!error && !groups_are_known())
+		say_if_twice();
 	if (!error)
 		group = group_create(name, limit, parent, &error);
 	if (!group)

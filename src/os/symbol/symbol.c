@@ -30,10 +30,19 @@ static void *symbol_near(const char *name, const void *caller)
 	return symbol;
 }
 
-void *os_symbol(const char *name, const void *caller)
+void *os_symbol_next(const char *name)
 {
 	int saved_errno = errno;
 	void *symbol = dlsym(RTLD_NEXT, name);
+
+	errno = saved_errno;
+	return symbol;
+}
+
+void *os_symbol(const char *name, const void *caller)
+{
+	int saved_errno = errno;
+	void *symbol = os_symbol_next(name);
 
 	if (!symbol)
 		symbol = symbol_near(name, caller);

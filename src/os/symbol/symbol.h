@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: errno is preserved. os_symbol() may allocate, through the program's malloc.
  * Locks:      none held by the caller of os_symbol(): the dynamic loader takes its own.
- * Flow:       called by cache/debug/failslab.c, debug/report/symbol_names.c and malloc/cxx.c (on
+ * Flow:       called by cache/debug/failslab.c, cache/group/public.c, debug/report/symbol_names.c and malloc/cxx.c (on
  *             failure paths only).
  */
 #ifndef OS_SYMBOL_H
@@ -13,8 +13,11 @@
 
 #include "base/compiler.h"
 
+/* The symbol as the libraries loaded after this one define it. NULL: none of them does. */
+void *os_symbol_next(const char *name);
+
 /*
- * The symbol as the libraries loaded after this one define it; where none of them does, as the
+ * The same; where none of them does, as the
  * library that contains the code address caller, or what that one needs, defines it (a plug-in
  * opened with RTLD_LOCAL brings a C++ library that nobody else sees). NULL: no such symbol.
  */

@@ -221,6 +221,25 @@ IN_CHILD(test_destroyed)
 	end();
 }
 
+/* An empty one is no other's, either: what is freed later would get into it, and stay charged. */
+IN_CHILD(test_destroyed_with_empty_array)
+{
+	unsigned int n = 0;
+
+	start();
+	fill();
+	while (array_of(cache) && sheaf_count(array_of(cache)))
+		p[n++] = get(cache);
+	group_enter(NULL);
+	group_destroy(handle[0]);
+	CHILD_CHECK(!array_of(cache) && groups_table->dying == (n ? 1u : 0u));
+	while (n)
+		obj_free(cache, p[--n]);
+	CHILD_CHECK(groups_table->dying == 0 && g[0]->usage == 0);
+	handle[0] = handle[1];
+	end();
+}
+
 /* A cache of which more is wanted has none: hits do not look. */
 IN_CHILD(test_other_bits)
 {
@@ -255,7 +274,8 @@ IN_CHILD(test_capacity)
 	start();
 	fill();
 	for (size_t i = 0; i < ARRAY_SIZE(capacities); i++) {
-		bool none = capacities[i] == FRONT_CAPACITY_NONE || !percpu_rseq;
+		bool none = capacities[i] == FRONT_CAPACITY_NONE || capacities[i] < 4 ||
+			    !percpu_rseq;
 
 		lock_acquire(&cache_lock);
 		CHILD_CHECK(!cache->front.ops->set_capacity(&cache->front, capacities[i]));
@@ -368,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_changes_hands),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_destroyed_with_empty_array),
 		cmocka_unit_test(test_other_bits),
 		cmocka_unit_test(test_capacity),
 		cmocka_unit_test(test_idle),

@@ -83,9 +83,32 @@ IN_CHILD(test_enter)
 	CHILD_CHECK(stat_of(a).groups == 1);		   /* this thread is in it */
 	CHILD_CHECK(group_enter(b) == b && group_current); /* it stays */
 	CHILD_CHECK(group_enter(NULL) == b && stat_of(a).groups == 0);
-	CHILD_CHECK(!group_enter(b) && !group_current);
+	CHILD_CHECK(!group_enter(b) &&
+		    group_current == 1); /* nothing of it is left: the next above */
+	CHILD_CHECK(group_enter(NULL) == a);
 	group_destroy(a);
 	CHILD_CHECK(told == 2 && !groups_entered);
+	CHILD_CHECK(!group_enter(b) && !group_current);
+	CHILD_CHECK(!group_enter(a) && !group_current);
+	group_check();
+}
+
+/* Over several levels; not once the number is another's. */
+IN_CHILD(test_enter_above)
+{
+	struct uslab_group *a, *b, *c;
+
+	ready();
+	a = make_group(NULL);
+	b = make_group(a);
+	c = make_group(b);
+	group_enter(a);
+	group_destroy(b);
+	group_destroy(c);
+	CHILD_CHECK(group_enter(c) == a && group_current == 1);
+	CHILD_CHECK(stat_of(a).threads == 1 && stat_of(a).groups == 0);
+	CHILD_CHECK(make_group(NULL) && make_group(NULL)); /* take the numbers of b and c */
+	CHILD_CHECK(group_enter(c) == a && !group_current);
 	group_check();
 }
 
@@ -188,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_handles),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_enter),
+		cmocka_unit_test(test_enter_above),
 		cmocka_unit_test(test_end_of_thread),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_all_numbers),
