@@ -160,7 +160,8 @@ private:
  */
 template <class T> class cache
 {
-	static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a cache has objects");
+	static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+		      "a cache has objects, which are made and ended");
 	static_assert(sizeof(T) <= KMALLOC_MAX_SIZE && alignof(T) <= detail::max_align,
 		      "an object has at most 4 MiB, and an alignment of at most a page");
 

@@ -53,6 +53,13 @@ USLAB_MUST_CHECK static inline void *uslab_take_pointer(void *at)
 /* p becomes NULL, and what it pointed to stays: it was given to somebody else already. */
 #define retain_and_null_ptr(p) ((void)((p) = NULL))
 
+#ifdef __cplusplus
+/* Casts as C has them: a program's warnings are for its own code, also where this is no -isystem. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
 static inline bool uslab_is_error(const void *p)
 {
 	return (uintptr_t)p >= (uintptr_t)-4095;
@@ -62,5 +69,9 @@ DEFINE_FREE(kfree, void *, if (!uslab_is_error(_T)) kfree(_T))
 DEFINE_FREE(kfree_sensitive, void *, if (!uslab_is_error(_T)) kfree_sensitive(_T))
 DEFINE_FREE(kvfree, void *, if (!uslab_is_error(_T)) kvfree(_T))
 DEFINE_FREE(kfree_const, const void *, if (!uslab_is_error(_T)) kfree_const(_T))
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
+#endif
 
 #endif /* USLAB_CLEANUP_H */

@@ -13,6 +13,13 @@
 #include <uslab/arch/rseq.h>
 
 #ifdef __cplusplus
+/* Casts as C has them: a program's warnings are for its own code, also where this is no -isystem. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+#ifdef __cplusplus
 extern "C" {
 #endif
 
@@ -243,6 +250,10 @@ krealloc_array(const void *p, size_t new_n, size_t new_size, gfp_t flags)
 
 #ifdef __cplusplus
 }
+#endif
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* USLAB_FASTPATH_H */

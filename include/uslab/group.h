@@ -56,7 +56,8 @@ USLAB_API void uslab_group_destroy(struct uslab_group *group);
  * uslab_group_enter - charges what this thread allocates to a group from now on
  * @group: NULL: to none
  *
- * Returns the group that it was in before, NULL: none; to be entered again afterwards. A thread
+ * Returns the group that it was in before, or the next one above if that was destroyed, NULL: none;
+ * to be entered again afterwards. A thread
  * that ends leaves its group. A new thread is in none: it enters that of whom it works for. A child
  * of fork() is in the group that its parent's thread was in. If the group was destroyed, the thread
  * is in the next one above, or in none; if there never was such a one, or its number is another's

@@ -53,6 +53,10 @@
 	}))
 #define USLAB_SITE(...) USLAB_SITE_OF(USLAB_ALLOC_TOKEN(__VA_ARGS__))
 
+#ifndef USLAB_FASTPATH_H
+#error "define USLAB_KMALLOC_PARTITION and include <uslab/slab.h>, which includes this"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -37,9 +37,9 @@ mod mempool;
 #[cfg(not(uslab_fake))]
 mod profiling;
 #[cfg(not(uslab_fake))]
-mod shrinker;
+mod shrinkers;
 #[cfg(not(uslab_fake))]
-pub use {functions::*, group::*, inlines::*, mempool::*, profiling::*, shrinker::*};
+pub use {functions::*, group::*, inlines::*, mempool::*, profiling::*, shrinkers::*};
 
 #[cfg(uslab_fake)]
 mod fake;

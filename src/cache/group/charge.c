@@ -46,6 +46,14 @@
 
 /* ---- the usage of a group, and of all above it ---- */
 
+static bool has_room(const struct group *g, size_t bytes)
+{
+	uint64_t limit = load_relaxed(&g->limit);
+	uint64_t usage = load_relaxed(&g->usage);
+
+	return bytes <= limit && usage <= limit - bytes;
+}
+
 static bool add_to(struct group *g, size_t bytes, bool forced)
 {
 	uint64_t usage = load_relaxed(&g->usage);
@@ -82,11 +90,18 @@ static void note_peak(struct group *g)
 		;
 }
 
-/* NULL: done. Else the group whose limit is met, and nothing is charged. */
+/*
+ * NULL: done. Else the group whose limit is met, and nothing is charged. All limits are looked at
+ * before anything is charged: else one who is refused far above, again and again, would have the
+ * groups between look full to others for a moment.
+ */
 static struct group *charge(struct group *g, size_t bytes, bool forced)
 {
 	struct group *at;
 
+	for (at = g; at && !forced; at = at->parent)
+		if (unlikely(!has_room(at, bytes)))
+			return at;
 	for (at = g; at && add_to(at, bytes, forced); at = at->parent)
 		;
 	if (unlikely(at)) {

@@ -37,6 +37,7 @@ static bool ends_are_seen; /* threads can ask for a call at their end; groups_lo
 
 __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
 __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
+__thread bool group_visits __attribute__((tls_model("initial-exec")));
 /* This thread's end is asked for; it is in the middle of a callback. */
 static __thread bool end_is_asked __attribute__((tls_model("initial-exec")));
 static __thread bool in_callback __attribute__((tls_model("initial-exec")));
@@ -106,10 +107,11 @@ static bool is_name(const char *name)
 	return length && length <= USLAB_GROUP_NAME_MAX;
 }
 
-/* A thread that ends leaves its group. */
+/* A thread that ends leaves its group; another destructor of a key may have it enter one again. */
 static void thread_ends(void)
 {
 	group_enter(NULL);
+	end_is_asked = false;
 }
 
 static int make_table_locked(void)
@@ -363,11 +365,12 @@ static struct group *enter_nearest(struct uslab_group *handle, int *ret)
 struct uslab_group *group_enter(struct uslab_group *handle)
 {
 	uint32_t old = group_current;
-	struct uslab_group *previous = old ? group_handle(group_at(old)) : NULL;
+	struct group *live = old ? group_live(group_at(old)) : NULL;
+	struct uslab_group *previous = live ? group_handle(live) : NULL;
 	struct group *g;
 	int ret = 0;
 
-	if (handle == previous)
+	if (handle == (old ? group_handle(group_at(old)) : NULL))
 		return previous; /* also if it was destroyed */
 	g = handle ? enter_nearest(handle, &ret) : NULL;
 	if (handle && !g && is_invented(handle))

@@ -87,6 +87,8 @@ static inline bool groups_are_known(void)
 extern __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
 /* While it visits another (group_visit()): the one that it returns to, or GROUP_NONE. */
 extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
+/* It does so: what it allocates is for an object that is charged already. */
+extern __thread bool group_visits __attribute__((tls_model("initial-exec")));
 
 /* ---- group.c ---- */
 
@@ -143,7 +145,7 @@ enum group_charge {
 
 static inline unsigned int group_charge_of(gfp_t gfp)
 {
-	return gfp & __GFP_NOFAIL ? GROUP_CHARGE_FORCED : GROUP_CHARGE;
+	return gfp & __GFP_NOFAIL || group_visits ? GROUP_CHARGE_FORCED : GROUP_CHARGE;
 }
 
 /*

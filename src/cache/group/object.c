@@ -74,13 +74,17 @@ uint32_t group_of(struct cache *c, const void *p)
 	return word ? load_relaxed(word) : GROUP_NONE;
 }
 
-/* It stays counted in its own group meanwhile. */
+/*
+ * It stays counted in its own group meanwhile. Charges are forced: a group at its limit is the one
+ * whose memory is wanted back, and what moves is freed right after.
+ */
 void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 {
 	const uint32_t *word;
 
 	group_own = group_current;
 	group_current = GROUP_NONE;
+	group_visits = true;
 	for (int i = 0; id && i < nr && !group_current; i++) {
 		word = word_of(c, objs[i]);
 		if (word && group_count_like(word, id))
@@ -94,6 +98,7 @@ void group_return(void)
 		group_leave(group_current);
 	group_current = group_own;
 	group_own = GROUP_NONE;
+	group_visits = false;
 }
 
 /* ---- resized blocks ---- */

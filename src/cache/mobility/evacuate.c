@@ -39,7 +39,8 @@ struct batch {
 
 bool mobility_is_late(const struct mobility_run *r)
 {
-	return r->end_us && r->has_begun && os_clock_us() >= r->end_us;
+	return unlikely(load_relaxed(&r->m->replaced)) ||
+	       (r->end_us && r->has_begun && os_clock_us() >= r->end_us);
 }
 
 /* The program may be writing to a live object: whatever is read then is hardly the mark. */

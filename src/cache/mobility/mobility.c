@@ -88,6 +88,8 @@ int mobility_set(struct cache *c, const struct mobility_functions *functions)
 	if (!ret) {
 		c->alone = 1; /* a user who merges would have objects that move */
 		m->functions = *functions;
+		store_relaxed(&m->replaced,
+			      1); /* for a step that is under way, maybe this thread's */
 	}
 	cache_unlock();
 	if (!ret)
@@ -125,6 +127,7 @@ int mobility_claim_locked(struct mobility *m)
 		return -EBUSY;
 	store_relaxed(&m->running, 1);
 	m->used = m->functions;
+	store_relaxed(&m->replaced, 0);
 	inside = m;
 	return 0;
 }

@@ -65,6 +65,7 @@ struct mobility {
 	struct cache *cache;
 	struct mobility_functions functions; /* none: objects do not move any more */
 	struct mobility_functions used;	     /* by the step that is under way */
+	uint32_t replaced;		     /* functions, since that step began; atomic */
 	unsigned int ratio;		     /* percent; atomic */
 	uintptr_t running;		     /* 1: a thread is in it; atomic */
 	uint64_t sweep;			     /* the last one whose round has ended; by who runs */
@@ -131,7 +132,7 @@ enum mobility_result {
 enum mobility_result mobility_empty(struct mobility_run *r, struct page *slab);
 /* Gives back what was taken for the next moves. */
 void mobility_give_spares(struct mobility_run *r);
-/* Is the budget used up? */
+/* Is the budget used up, or are the functions others by now? */
 bool mobility_is_late(const struct mobility_run *r);
 
 /* ---- choice.c ---- */

@@ -75,6 +75,17 @@ IN_CHILD(test_limits)
 	CHILD_CHECK(!charge(2, SIZE_MAX) || !group_set_limit(handle[0], 1));
 }
 
+/* Who is refused far above leaves no trace in the groups between, not even for a moment. */
+IN_CHILD(test_refused_above)
+{
+	start();
+	CHILD_CHECK(group_set_limit(handle[0], 100000) == 0);
+	CHILD_CHECK(group_set_limit(handle[1], 1 << 30) == 0);
+	CHILD_CHECK(!charge(2, 1 << 20));
+	CHILD_CHECK(g[0]->met == 1 && !g[1]->met && !g[1]->peak && !g[2]->peak && !g[1]->usage);
+	group_check();
+}
+
 /* What one CPU holds ahead another one gets before its charge fails. */
 static void *charge_elsewhere(void *arg)
 {
@@ -183,13 +194,10 @@ IN_CHILD(test_callback)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_above),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_stocks_of_others),
-		cmocka_unit_test(test_one_stock),
-		cmocka_unit_test(test_destroyed),
-		cmocka_unit_test(test_too_much),
-		cmocka_unit_test(test_callback),
+		cmocka_unit_test(test_above),	      cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_refused_above), cmocka_unit_test(test_stocks_of_others),
+		cmocka_unit_test(test_one_stock),     cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_too_much),      cmocka_unit_test(test_callback),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,9 +80,9 @@ IN_CHILD(test_enter)
 	CHILD_CHECK(group_enter(b) == b && stat_of(b).threads == 1);
 	group_destroy(b);
 	CHILD_CHECK(group_live(group_at(group_current)) == group_at(1));
-	CHILD_CHECK(stat_of(a).groups == 1);		   /* this thread is in it */
-	CHILD_CHECK(group_enter(b) == b && group_current); /* it stays */
-	CHILD_CHECK(group_enter(NULL) == b && stat_of(a).groups == 0);
+	CHILD_CHECK(stat_of(a).groups == 1);			/* this thread is in it */
+	CHILD_CHECK(group_enter(b) == a && group_current == 2); /* it stays */
+	CHILD_CHECK(group_enter(NULL) == a && stat_of(a).groups == 0);
 	CHILD_CHECK(!group_enter(b) &&
 		    group_current == 1); /* nothing of it is left: the next above */
 	CHILD_CHECK(group_enter(NULL) == a);
@@ -115,6 +115,39 @@ IN_CHILD(test_enter_above)
 static void *enter_and_end(void *arg)
 {
 	return group_enter(arg) ? NULL : arg;
+}
+
+/* A destructor of a key that comes after the library's own has the thread enter once more. */
+static struct uslab_group *late;
+static pthread_key_t late_key;
+
+static void enter_late(void *value)
+{
+	(void)value;
+	group_enter(late);
+}
+
+static void *end_late(void *arg)
+{
+	group_enter(late);
+	CHILD_CHECK(!pthread_setspecific(late_key, arg));
+	return NULL;
+}
+
+IN_CHILD(test_entered_at_the_end)
+{
+	pthread_t thread;
+
+	ready();
+	late = make_group(NULL);
+	CHILD_CHECK(!pthread_key_create(&late_key, enter_late));
+	for (unsigned int i = 0; i < 3; i++) {
+		CHILD_CHECK(!pthread_create(&thread, NULL, end_late, &late));
+		CHILD_CHECK(!pthread_join(thread, NULL));
+	}
+	CHILD_CHECK(stat_of(late).threads == 0);
+	group_destroy(late);
+	CHILD_CHECK(groups_table->dying == 0);
 }
 
 IN_CHILD(test_end_of_thread)
@@ -212,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_enter),
 		cmocka_unit_test(test_enter_above),
+		cmocka_unit_test(test_entered_at_the_end),
 		cmocka_unit_test(test_end_of_thread),
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_all_numbers),

@@ -29,6 +29,35 @@ IN_CHILD(test_merged)
 	cache_check_all();
 }
 
+/* A function that takes itself away, or sets another one, is not called again by that step. */
+static unsigned int calls_of_first;
+static struct mobility_functions next_functions;
+
+static int replace(void *from, void *to, void *arg)
+{
+	(void)from, (void)to, (void)arg;
+	if (++calls_of_first == 10)
+		CHILD_CHECK(mobility_set(store.c, &next_functions) == 0);
+	return -1;
+}
+
+IN_CHILD(test_replaced_by_itself)
+{
+	ready();
+	open_store(make_store(), 1000);
+	thin_out();
+	CHILD_CHECK(mobility_set(store.c, &(struct mobility_functions){ .move = replace }) == 0);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 1 && calls_of_first == 10);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == -EOPNOTSUPP);
+	calls_of_first = 0;
+	next_functions = (struct mobility_functions){ .move = move, .arg = &store };
+	CHILD_CHECK(mobility_set(store.c, &(struct mobility_functions){ .move = replace }) == 0);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 1 && calls_of_first == 10);
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0 && calls_of_first == 10);
+	empty_store();
+	cache_check_all();
+}
+
 /* ---- a step that is under way in another thread ---- */
 
 static unsigned int inside; /* atomic */
@@ -44,7 +73,9 @@ static int wait_inside(void *from, void *to, void *arg)
 
 static void *run_step(void *arg)
 {
-	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0);
+	int ret = cache_defrag(store.c, NUMA_NO_NODE, 0);
+
+	CHILD_CHECK(ret == 0 || ret == 1); /* 1: other functions were set meanwhile */
 	return arg;
 }
 
@@ -132,9 +163,8 @@ IN_CHILD(test_forked)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_merged),
-		cmocka_unit_test(test_one_at_a_time),
-		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_merged),	      cmocka_unit_test(test_replaced_by_itself),
+		cmocka_unit_test(test_one_at_a_time), cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_forked),
 	};
 
