@@ -22,6 +22,12 @@
 #include <uslab/slab.h>
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push /* as in fastpath.h */
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+#ifdef __cplusplus
 extern "C" {
 #endif
 
@@ -301,6 +307,10 @@ USLAB_API void uslab_alloc_tag_add_pool(struct alloc_tag *tag, const mempool_t *
 	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_kvmalloc_pool)(__VA_ARGS__))
 #define mempool_create_page_pool(...) \
 	USLAB_TAGGED_POOL(__COUNTER__, (mempool_create_page_pool)(__VA_ARGS__))
+#endif
+
+#ifdef __cplusplus
+#pragma GCC diagnostic pop
 #endif
 
 #endif /* USLAB_MEMPOOL_H */
