@@ -29,10 +29,10 @@ if(DPDK_FOUND)
 	target_link_libraries(uslab-bench-dpdk PRIVATE PkgConfig::DPDK uslab_internal uslab_lto_link m)
 endif()
 
-# Reads processes as the command does, and is not installed (docs/adr/0066).
+# Reads processes as the command does, and is not installed (docs/adr/0066). It has nothing to be quick at.
 if(TARGET uslab_tool)
 	add_executable(uslab-bench-mesh bench/uslab-bench-mesh.c)
-	target_link_libraries(uslab-bench-mesh PRIVATE uslab_tool uslab_flags uslab_lto_link)
+	target_link_libraries(uslab-bench-mesh PRIVATE uslab_tool uslab_flags uslab_plain_link)
 endif()
 
 # The same loads twice: on malloc, with no allocator linked, and on caches.

@@ -109,6 +109,16 @@ set(USLAB_HARDENED_TESTS conformance/kmalloc conformance/malloc/handlers fuzz/ca
 	stress/cache_storm stress/debug_switch stress/malloc/fork stress/malloc/fork_streams stress/malloc/limit
 	stress/malloc/signal stress/malloc/thread)
 
+# Most of the time of a build goes into optimising the tests. Unit tests need not be quick; the library that
+# they call is what it is, and the other tests inline the hit paths as programs do. unit/tools/bench counts
+# instructions of what is inlined.
+set(unit_test_options -O1 -g1)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+	set(unit_test_options -O0)
+elseif(CMAKE_CROSSCOMPILING)
+	set(unit_test_options "") # GCC warns, with tests/cmocka, of what it sees through at -O2
+endif()
+
 # It has the parser's sources in itself, and is built where the command is not.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/fuzz/trace_fuzz.c PROPERTIES
 	INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/tools/uslab)
@@ -140,6 +150,9 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${folder})
 		target_compile_definitions(${target} PRIVATE
 			USLAB_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+		if(kind STREQUAL "unit" AND NOT source MATCHES "^unit/tools/bench/")
+			target_compile_options(${target} PRIVATE ${unit_test_options})
+		endif()
 		if(source MATCHES "/malloc/|/malloc_[a-z]+\\.c$")
 			# All of the drop-in, not what an archive would give: this program's malloc is uslab's.
 			target_sources(${target} PRIVATE $<TARGET_OBJECTS:uslab_malloc_core>)
@@ -245,6 +258,7 @@ function(uslab_cpp_tests default_label default_timeout)
 			set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
 				RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cpp${standard}
 				CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+			target_compile_options(${target} PRIVATE -O1 -g1) # at -O0 sizes that throw are warned of
 			target_link_libraries(${target} PRIVATE uslab_internal uslab_cmocka uslab_flags uslab_plain_link)
 			uslab_add_test(cpp${standard}/${name} ${label} ${timeout} ${serial} "${test_environment}"
 				${launcher} $<TARGET_FILE:${target}>)
