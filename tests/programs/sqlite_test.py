@@ -51,7 +51,7 @@ def main():
                     # the page cache; without files it is 5.5 MiB, and 6.2 to 6.5 with uslab (6.0 to 6.2
                     # with purge_limit=0), whose CPUs have more or less cached: of six runs the least
                     # is 1.10 to 1.16
-                    anonymous=True, rounds=6, limit=1.18)
+                    anonymous=True, most=6, limit=1.18)
     peaks.finish()
 
 

@@ -80,8 +80,7 @@ static cpu_set_t allowed;
 #define STORM_GFP (STORM_GROUPS ? GFP_KERNEL_ACCOUNT : GFP_KERNEL)
 #define GROUPS 3
 static struct uslab_group *groups[GROUPS + 1]; /* the last is NULL: none */
-#define STORM_OTHERS (STORM_SWITCHES || STORM_PROFILES || STORM_MOVES || STORM_GROUPS)
-static double storm_seconds = STORM_OTHERS ? 4 : 10;
+static double storm_seconds = 4;
 static unsigned long switches, moves;
 static unsigned long ops, threads, forks, handled; /* atomic */
 
