@@ -18,9 +18,14 @@ help:
 demo: all
 	scripts/demo
 
-#: make test                the whole suite: GCC and Clang, rseq and not, sanitizers, valgrind
+#: make test                every test once, and again where GCC or Clang, rseq or not, a sanitizer,
+#:                          valgrind or musl may find something else
 test: setup
 	scripts/test $(ARGS)
+
+#: make test-all            also what only repeats that, in every build: twice as long and more
+test-all: setup
+	scripts/test --all $(ARGS)
 
 #: make test-numa [ARGS=...]
 #:                          memory policies on a virtual machine of several nodes (QEMU)
@@ -76,4 +81,4 @@ format:
 clean:
 	rm -rf build
 
-.PHONY: all help demo test test-numa check bench bench-malloc results charts pictures soak install setup format clean
+.PHONY: all help demo test test-all test-numa check bench bench-malloc results charts pictures soak install setup format clean

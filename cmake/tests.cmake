@@ -19,6 +19,9 @@
 #
 # tests/support/*.c is linked into every C test. A line "ctest: timeout=SECONDS label=NAME serial
 # sanitize=no" in a comment at the top of a test changes what is said here for that test.
+#
+# C tests have more labels, by which scripts/test selects: threads where the test, or a header of tests/ that
+# it includes, starts threads or has the library start some; plain where sanitizers do not run it.
 
 enable_testing()
 # For another CPU or C library than that of this system there is no cmocka: tests/cmocka is what the tests
@@ -88,18 +91,54 @@ function(uslab_test_options file label timeout)
 			set(serial ON)
 		endif()
 	endforeach()
+	if(file MATCHES "\\.c$")
+		uslab_has_threads(${file} threads)
+		if(threads)
+			list(APPEND label threads)
+		endif()
+		if(sanitize STREQUAL "no")
+			list(APPEND label plain)
+		endif()
+	endif()
 	foreach(variable label timeout serial sanitize)
-		set(${variable} ${${variable}} PARENT_SCOPE)
+		set(${variable} "${${variable}}" PARENT_SCOPE)
 	endforeach()
 endfunction()
 
-# uslab_add_test(<name> <label> <timeout> <serial> <environment> <command>...)
+# uslab_has_threads(<file> <variable>): whether it, or a header of tests/ that it includes, starts threads, of its
+# own or of the library.
+function(uslab_has_threads file variable)
+	set(todo ${file})
+	set(seen "")
+	set(found OFF)
+	while(todo AND NOT found)
+		list(POP_FRONT todo next)
+		list(APPEND seen ${next})
+		file(READ ${next} text)
+		if(text MATCHES "pthread_create|threads_run|start_threads|[Tt]icker|linux/(rcu|kthread)")
+			set(found ON)
+		endif()
+		cmake_path(GET next PARENT_PATH folder)
+		string(REGEX MATCHALL "#include \"[^\"]+\"" includes "${text}")
+		foreach(include IN LISTS includes)
+			string(REGEX REPLACE ".*\"(.*)\"" "\\1" include ${include})
+			foreach(where ${folder} ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/support)
+				if(EXISTS ${where}/${include} AND NOT ${where}/${include} IN_LIST seen)
+					list(APPEND todo ${where}/${include})
+				endif()
+			endforeach()
+		endforeach()
+	endwhile()
+	set(${variable} ${found} PARENT_SCOPE)
+endfunction()
+
+# uslab_add_test(<name> <labels> <timeout> <serial> <environment> <command>...)
 # Those that may take long start first, so that none of them is left for the end.
 # A limit is for a test that hangs: it allows for a machine that is busy with other things (four times).
 function(uslab_add_test name label timeout serial environment)
 	math(EXPR limit "${timeout} * 4")
 	add_test(NAME ${name} COMMAND ${ARGN})
-	set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${limit} COST ${timeout}
+	set_tests_properties(${name} PROPERTIES LABELS "${label}" TIMEOUT ${limit} COST ${timeout}
 		RUN_SERIAL ${serial} ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
 endfunction()
 
@@ -166,13 +205,13 @@ function(uslab_c_tests kind pattern default_label default_timeout)
 		target_compile_options(${target} PRIVATE
 			$<$<COMPILE_LANG_AND_ID:C,GNU>:-fno-reorder-blocks-and-partition>)
 
-		uslab_add_test(${name} ${label} ${timeout} ${serial} "${test_environment}"
+		uslab_add_test(${name} "${label}" ${timeout} ${serial} "${test_environment}"
 			${launcher} $<TARGET_FILE:${target}>)
 		if(kind MATCHES "unit|conformance" AND NOT USLAB_SANITIZE)
 			uslab_variants(${kind} ${name} ${timeout} ${target})
 		endif()
 		if(name IN_LIST USLAB_HARDENED_TESTS)
-			uslab_add_test(hardened/${name} ${label} ${timeout} ${serial}
+			uslab_add_test(hardened/${name} "${label}" ${timeout} ${serial}
 				"${sanitizer_environment};USLAB_CONF=hardened=1" ${launcher} $<TARGET_FILE:${target}>)
 		endif()
 	endforeach()
@@ -210,7 +249,7 @@ function(uslab_script_tests kind default_label default_timeout)
 				set(runner bash)
 			endif()
 		endif()
-		uslab_add_test(${name} ${label} ${timeout} ${serial} "${script_environment}"
+		uslab_add_test(${name} "${label}" ${timeout} ${serial} "${script_environment}"
 			${runner} ${file})
 	endforeach()
 endfunction()
@@ -237,7 +276,7 @@ function(uslab_linux_tests default_label default_timeout)
 		if(rcu)
 			target_link_libraries(test_linux_${name} PRIVATE ${USLAB_URCU})
 		endif()
-		uslab_add_test(linux/${name} ${label} ${timeout} ${serial} "${test_environment}"
+		uslab_add_test(linux/${name} "${label}" ${timeout} ${serial} "${test_environment}"
 			${launcher} $<TARGET_FILE:test_linux_${name}>)
 	endforeach()
 endfunction()
@@ -260,7 +299,7 @@ function(uslab_cpp_tests default_label default_timeout)
 				CXX_STANDARD ${standard} CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 			target_compile_options(${target} PRIVATE -O1 -g1) # at -O0 sizes that throw are warned of
 			target_link_libraries(${target} PRIVATE uslab_internal uslab_cmocka uslab_flags uslab_plain_link)
-			uslab_add_test(cpp${standard}/${name} ${label} ${timeout} ${serial} "${test_environment}"
+			uslab_add_test(cpp${standard}/${name} "${label}" ${timeout} ${serial} "${test_environment}"
 				${launcher} $<TARGET_FILE:${target}>)
 		endforeach()
 	endforeach()
