@@ -50,14 +50,19 @@ static inline struct cache *make_pair(const struct pair *pair, unsigned int size
 					  .no_merge = true });
 }
 
-/* How often something is done: less where it is the same but slow. */
+/*
+ * How often something is done: less where it is the same but slow, as with debug flags, which check
+ * each byte of an object (all of it with USLAB_TEST_ALL=1: make test-all).
+ */
 static inline unsigned int rounds(unsigned int often)
 {
 	static int emulated = -1;
+	bool slow = THREAD_SANITIZED ||
+		    (pairs_debug && !pairs_switched && !getenv("USLAB_TEST_ALL"));
 
 	if (emulated < 0)
 		emulated = is_emulated();
-	return emulated ? often / 6 : THREAD_SANITIZED ? often / 3 : often;
+	return emulated ? often / 6 : slow ? often / 3 : often;
 }
 
 static inline uint64_t draw(uint64_t *seed)
