@@ -97,6 +97,13 @@ class OnTerminal(InOwnFolder):
         self.addCleanup(terminal.close)
         return terminal
 
+    def twice(self, top, key, answer):
+        """Keys that act on the process ask to be pressed again."""
+        top.keys(key)
+        top.wait(f"{key} again to confirm")
+        top.keys(key)
+        return top.wait(answer)
+
     def lines(self, screen):
         return [line.split()[0] for line in screen.splitlines()[3:] if line.strip()]
 
@@ -167,8 +174,7 @@ class OnTerminal(InOwnFolder):
         top = self.top("-s", "growth")
         top.wait(r"\+[0-9.]+K/s")
         top.keys("Home")
-        top.keys("t")
-        top.wait("track grower: done")
+        self.twice(top, "t", "track grower: done")
         top.wait(r"(?m)^grower .* U$")
         top.keys("c")
         screen = top.wait(r"[0-9]+ of [0-9]+ live objects are tracked[\s\S]*main\+0x")
@@ -178,10 +184,8 @@ class OnTerminal(InOwnFolder):
         top.wait("debug flags")
         top.keys("FZP", "Enter")
         top.wait(r"(?m)^grower .* PZF$")
-        top.keys("v")
-        top.wait("validated [1-9][0-9]* slabs of grower")
-        top.keys("s")
-        top.wait("shrink grower: done")
+        self.twice(top, "v", "validated [1-9][0-9]* slabs of grower")
+        self.twice(top, "s", "shrink grower: done")
         top.keys("d")
         top.keys("-", "Enter")
         top.wait(r"(?m)^grower [^A-Z]* 0?[^A-Z]*$")
@@ -196,8 +200,7 @@ class OnTerminal(InOwnFolder):
         top.wait("show names with:")
         top.keys("grow", "Enter")
         self.assertNotIn("steady", top.wait("filter grow"))
-        top.keys("t")
-        top.wait("track grower: done")
+        self.twice(top, "t", "track grower: done")
         top.keys("c")
         top.wait("grower: call sites")
         top.keys("Escape")
@@ -205,10 +208,8 @@ class OnTerminal(InOwnFolder):
         top.wait("debug flags of grower ")
         top.keys("FZP", "Enter")
         top.wait("debug grower: done")
-        top.keys("v")
-        top.wait("validated [0-9]+ slabs of grower")
-        top.keys("s")
-        top.wait("shrink grower: done")
+        self.twice(top, "v", "validated [0-9]+ slabs of grower")
+        self.twice(top, "s", "shrink grower: done")
         top.keys("/")
         top.wait("show names with:")
         top.keys("nothing", "Enter")
@@ -221,6 +222,26 @@ class OnTerminal(InOwnFolder):
         top.keys("Enter")
         self.assertRegex(top.wait("(?m)^steady"), r"(?m)^steady .* \d+/\d+/\d+$")  # without debug flags
 
+    def test_last_line_names_the_keys(self):
+        """All of it on 80 columns; M is memory, and m asks before it moves anything."""
+        top = self.top(size=(80, 24))
+        last = top.wait(r"steady[\s\S]*q quit").rstrip("\n").splitlines()[-1]
+        self.assertEqual(last, "h help  b/o/g/w/n sort  Enter detail  c sites  M memory  d debug  q quit")
+        top.keys("M")
+        top.wait("(?m)^Process")
+        top.keys("Escape")
+        top.wait("Objsize")
+        top.keys("m")
+        top.wait("objects of steady do not move")
+        top.keys("s")
+        top.wait("shrink steady: s again to confirm")
+        top.keys("m")  # calls it off
+        top.wait("objects of steady do not move")
+        top.keys("s")
+        top.wait("shrink steady: s again to confirm")
+        top.wait(r"q quit")  # and so does time
+        self.assertIsNone(self.program.poll())
+
     def test_keys_before_the_cursor_was_moved(self):
         """Row 1 is current from the start."""
         top = self.top("-s", "name")
@@ -230,10 +251,8 @@ class OnTerminal(InOwnFolder):
         top.close()
         top = self.top("-s", "name")
         self.assertEqual(self.lines(top.wait("steady"))[0], first)
-        top.keys("t")
-        top.wait(f"track {first}: done")
-        top.keys("s")
-        top.wait(f"shrink {first}: done")
+        self.twice(top, "t", f"track {first}: done")
+        self.twice(top, "s", f"shrink {first}: done")
 
     def test_resizes_and_says_when_the_process_ends(self):
         top = self.top(size=(120, 10))

@@ -214,6 +214,7 @@ static int run_screen(struct top *top, unsigned long count)
 	int key = -1;
 
 	do {
+		double again = top_key_expire(top);
 		double wait;
 
 		top_make_rows(top->table, top->snapshot, top);
@@ -221,6 +222,8 @@ static int run_screen(struct top *top, unsigned long count)
 			show_ended(top);
 		top_screen_draw(top);
 		wait = top->ended ? 3600 : next - now();
+		if (again >= 0 && again < wait)
+			wait = again;
 		key = wait > 0 ? top_screen_key((int)(wait * 1000)) : -1;
 		if (key < 0 && now() >= next) {
 			if (!top->paused && !top->ended)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "process/source.h"
 
@@ -79,6 +80,12 @@ struct top {
 	char selected[SNAPSHOT_NAME_MAX];
 	unsigned int scroll;	/* first line shown */
 	char message[TOP_TEXT]; /* what the last key did */
+	/* a key that does something to the process when it is pressed again for that cache */
+	struct {
+		int key;	/* 0: none */
+		uint64_t until; /* ns of clock_ns() */
+		char name[SNAPSHOT_NAME_MAX];
+	} again;
 };
 
 /* ---- top_rows.c: no terminal, no process ---- */
@@ -138,6 +145,11 @@ int top_screen_key(int timeout_ms);
 
 /* Does what a key says; false: leave. */
 bool top_key(struct top *top, int key);
+/*
+ * A key that was not pressed again in time is forgotten, and what the last line said of it. Seconds
+ * until then; -1: none waits for that.
+ */
+double top_key_expire(struct top *top);
 
 /* ---- top_sites.c ---- */
 

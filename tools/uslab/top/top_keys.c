@@ -3,11 +3,12 @@
  * uslab/top/top_keys.c - what the keys of `uslab top` do
  *
  * Flow:       called by cmd_top.c; calls top_screen.c to ask, top_rows.c for the row under the
- *             cursor, command/command.c for what changes the process. In: a key; out: another view,
- *             a command, or a message.
+ *             cursor, command/command.c for what changes the process, clock.c. In: a key; out:
+ *             another view, a command, or a message.
  *
- * Keys that change the view, and keys that do something to the process. The latter say in the last
- * line what came of it; nothing of it ends the program.
+ * Keys that change the view, and keys that do something to the process. The latter are pressed
+ * twice, or ask for more, since a slip of a finger must not change a process in production. They
+ * say in the last line what came of it; nothing of it ends the program.
  */
 #define _GNU_SOURCE
 #include <curses.h>
@@ -15,12 +16,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "command/command.h"
 #include "command/debug_flags.h"
 #include "top/top.h"
 
-#define WAIT_MS 2000	 /* for the process to carry out a command */
-#define DEFRAG_US 200000 /* of one step */
+#define WAIT_MS 2000	  /* for the process to carry out a command */
+#define DEFRAG_US 200000  /* of one step */
+#define CONFIRM_SECONDS 5 /* in which a key is pressed again */
 
 static void say(struct top *top, const char *text)
 {
@@ -66,7 +69,52 @@ static const struct snapshot_cache *choose(struct top *top)
 	return row->cache;
 }
 
-static void perform(struct top *top, const struct snapshot_cache *c, const char *what,
+/* ---- keys that are pressed twice ---- */
+
+static uint64_t confirm_end(void)
+{
+	return clock_ns() + CONFIRM_SECONDS * 1000000000ull;
+}
+
+/* From now on the key does it for that cache, for a while. */
+static void expect_again(struct top *top, int key, const struct snapshot_cache *c)
+{
+	top->again.key = key;
+	top->again.until = confirm_end();
+	snprintf(top->again.name, sizeof(top->again.name), "%s", c->name);
+}
+
+/* Was the key pressed for that cache before? If not the last line asks for it to be pressed again. */
+static bool is_confirmed(struct top *top, int key, const char *what, const struct snapshot_cache *c)
+{
+	bool again = top->again.key == key && !strcmp(top->again.name, c->name) &&
+		     clock_ns() < top->again.until;
+
+	top->again.key = 0;
+	if (again)
+		return true;
+	expect_again(top, key, c);
+	snprintf(top->message, sizeof(top->message), "%s %.64s: %c again to confirm", what, c->name,
+		 key);
+	return false;
+}
+
+double top_key_expire(struct top *top)
+{
+	uint64_t now = clock_ns();
+
+	if (!top->again.key)
+		return -1;
+	if (now < top->again.until)
+		return (double)(top->again.until - now) / 1e9;
+	top->again.key = 0;
+	top->message[0] = '\0';
+	return -1;
+}
+
+/* ---- what is sent ---- */
+
+static bool perform(struct top *top, const struct snapshot_cache *c, const char *what,
 		    enum control_command command, const char *argument)
 {
 	struct command_request request = {
@@ -93,6 +141,7 @@ static void perform(struct top *top, const struct snapshot_cache *c, const char 
 			 c->name, (unsigned long)reply.value / 1024, reply.more ? ", m: more" : "");
 	else
 		snprintf(top->message, sizeof(top->message), "%s %.64s: done", what, c->name);
+	return !error && reply.more;
 }
 
 static void ask_debug(struct top *top, const struct snapshot_cache *c)
@@ -109,11 +158,13 @@ static void ask_debug(struct top *top, const struct snapshot_cache *c)
 static void toggle_tracking(struct top *top, const struct snapshot_cache *c)
 {
 	bool on = c->flags & SLAB_STORE_USER;
+	const char *what = on ? "stop tracking" : "track";
 
-	perform(top, c, on ? "stop tracking" : "track", CONTROL_DEBUG, on ? "-U" : "+U");
+	if (is_confirmed(top, 't', what, c))
+		perform(top, c, what, CONTROL_DEBUG, on ? "-U" : "+U");
 }
 
-/* One step: the key may be pressed again. */
+/* One step. Where there is more to do, the key goes on with it. */
 static void defrag(struct top *top, const struct snapshot_cache *c)
 {
 	char sweep[CONTROL_TEXT];
@@ -123,8 +174,24 @@ static void defrag(struct top *top, const struct snapshot_cache *c)
 			 c->name);
 		return;
 	}
+	if (!is_confirmed(top, 'm', "defragment", c))
+		return;
 	command_new_sweep(sweep);
-	perform(top, c, "defragment", CONTROL_DEFRAG, sweep);
+	if (perform(top, c, "defragment", CONTROL_DEFRAG, sweep))
+		expect_again(top, 'm', c);
+}
+
+static void shrink(struct top *top, const struct snapshot_cache *c)
+{
+	if (is_confirmed(top, 's', "shrink", c))
+		perform(top, c, "shrink", CONTROL_SHRINK, NULL);
+}
+
+/* Changes nothing, but what it finds the process reports, and may end for. */
+static void validate(struct top *top, const struct snapshot_cache *c)
+{
+	if (is_confirmed(top, 'v', "validate", c))
+		perform(top, c, "validate", CONTROL_VALIDATE, NULL);
 }
 
 static bool act(struct top *top, int key)
@@ -141,9 +208,9 @@ static bool act(struct top *top, int key)
 	else if (c && key == 'm')
 		defrag(top, c);
 	else if (c && key == 's')
-		perform(top, c, "shrink", CONTROL_SHRINK, NULL);
+		shrink(top, c);
 	else if (c)
-		perform(top, c, "validate", CONTROL_VALIDATE, NULL);
+		validate(top, c);
 	return true;
 }
 
@@ -267,6 +334,8 @@ bool top_key(struct top *top, int key)
 		return true;
 	if (!top->ended)
 		top->message[0] = '\0';
+	if (key != top->again.key)
+		top->again.key = 0;
 	if (!move_key(top, key) && !order_key(top, key) && !view_key(top, key) && !act(top, key))
 		other_key(top, key);
 	return true;

@@ -247,7 +247,7 @@ static void draw_help(struct top *top)
 		"G           accounting groups, what is charged to each, and their limits",
 		"/           show names with this part only;  z shows empty caches too",
 		"",
-		"Done to the process, for the cache under the cursor:",
+		"Done to the process, for the cache under the cursor; all but d are pressed twice:",
 		"d           set its debug flags: F Z P U T A, - for none",
 		"t           track users (U) from now on, or not any more",
 		"s           shrink;  v validates;  m defragments, where objects move",
@@ -292,7 +292,7 @@ void top_screen_draw(struct top *top)
 	put((unsigned int)LINES - 1,
 	    top->message[0]
 		    ? top->message
-		    : "h help  b/o/g/w/n sort  Enter detail  c sites  m memory  d debug  q quit",
+		    : "h help  b/o/g/w/n sort  Enter detail  c sites  M memory  d debug  q quit",
 	    top->message[0] ? A_BOLD : A_DIM);
 	refresh();
 }
