@@ -106,6 +106,7 @@ class AllocinfoTest(InFolder):
     def setUpClass(cls):
         super().setUpClass()
         cls.program = cls.build("program", PROGRAM, "-ldl")
+        cls.plain = cls.build("plain", PROGRAM, "-ldl", "-UUSLAB_MEM_ALLOC_PROFILING")
         cls.plug_in = cls.build("libplug.so", PLUG_IN, "-shared", "-fPIC")
         # without sequences, which would have to stay
         cls.plug_in_unloads = cls.build("libgoes.so", PLUG_IN, "-shared", "-fPIC", "-DUSLAB_NO_RSEQ")
@@ -123,9 +124,9 @@ class AllocinfoTest(InFolder):
     def setUp(self):
         self.process = None
 
-    def start(self, *arguments, conf="control=10"):
+    def start(self, *arguments, conf="control=10", program=None):
         self.place = tempfile.mkdtemp(dir=self.folder)
-        self.process = subprocess.Popen([self.program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program or self.program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, cwd=self.place, env=environment(USLAB_CONF=conf),
                                         preexec_fn=cores.allow)
         self.addCleanup(self.end)
@@ -202,6 +203,30 @@ class AllocinfoTest(InFolder):
         self.start(conf="mem_profiling=never,control=10")
         run = self.uslab("debug", "-p", self.process.pid, "--mem-profiling", 1, status=1)
         self.assertIn("never", run.stderr)
+
+    def test_without_call_sites(self):
+        """Nothing can be counted: that is said when it is switched on, with what to use, and nothing stays on."""
+        self.start(program=self.plain)
+        for _ in range(2):
+            run = self.uslab("debug", "-p", self.process.pid, "--mem-profiling", 1, status=1)
+            self.assertEqual(run.stdout, "")
+            self.assertIn("no call sites", run.stderr)
+            self.assertIn("is off again", run.stderr)
+            self.assertIn(f"uslab track -p {self.process.pid}", run.stderr)
+            self.do("grow 1")
+        run = self.uslab("info", "-p", self.process.pid, "--allocinfo", "--json")
+        self.assertFalse(json.loads(run.stdout)["on"])
+        self.assertIn("uslab track", run.stderr)
+        self.switch(0)
+
+    def test_without_call_sites_so_far(self):
+        """A plug-in may bring some: what was on stays on, and then they are counted."""
+        self.start(self.plug_in, conf="mem_profiling=1,control=10", program=self.plain)
+        run = self.uslab("debug", "-p", self.process.pid, "--mem-profiling", 1, status=1)
+        self.assertIn("stays on", run.stderr)
+        self.do("load", "call")
+        self.assertEqual(self.counts("plug_in_call"), [[1024, 1]])
+        self.switch(1)
 
     def test_json(self):
         self.start(conf="mem_profiling=1")

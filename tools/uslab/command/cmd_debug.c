@@ -2,14 +2,14 @@
 /*
  * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
  *
- * Flow:       called by main.c, cmd_defrag.c and debug_capacity.c; calls options.c,
+ * Flow:       called by main.c, cmd_defrag.c, debug_capacity.c and debug_profiling.c; calls options.c,
  *             process/source.c and target.c for the process, pattern.c for its caches, command.c
- *             and command_messages.c for the command, debug_capacity.c for --capacity. In: options;
- *             out: one command in the mailbox, and a table of what it changed: the difference of
- *             two snapshots.
+ *             and command_messages.c for the command, debug_capacity.c for --capacity,
+ *             debug_profiling.c for --mem-profiling. In: options; out: one command in the mailbox,
+ *             and a table of what it changed: the difference of two snapshots.
  *
- * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c and
- * debug_capacity.c.
+ * Read this file, then command.h, command.c (the mailbox, from outside), command_messages.c,
+ * debug_capacity.c and debug_profiling.c.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -548,40 +548,6 @@ static int shrink(struct debug_job *job)
 	return status;
 }
 
-static const char *profiling_refused(long result)
-{
-	switch (result) {
-	case -EPERM:
-		return "it was started with mem_profiling=never";
-	case -EOVERFLOW:
-		return "profiling was switched on as often as it can be, 65535 times";
-	default:
-		return strerror((int)-result);
-	}
-}
-
-/* It is of the whole process. */
-static int switch_profiling(struct debug_job *job)
-{
-	const struct command_request request = {
-		.command = CONTROL_PROFILE,
-		.pattern = "",
-		.value = job->profiling,
-		.wait_ms = job->wait_ms,
-	};
-	struct control reply;
-	int ret = command_send(job->target, job->root, &request, &reply);
-
-	if (ret)
-		return command_report(job->target, job->root, &request, ret, &reply);
-	if (reply.result)
-		return util_fail(COMMAND, "process %d (%s): %s", (int)job->source.pid,
-				 job->target->program, profiling_refused(reply.result));
-	printf("allocation profiling of process %d (%s) is %s\n", (int)job->source.pid,
-	       job->target->program, job->profiling ? "on" : "off");
-	return EXIT_OK;
-}
-
 /* The snapshot before, with all caches that patterns may mean. EXIT_OK or EXIT_FAILED. */
 static int look(struct debug_job *job)
 {
@@ -611,7 +577,7 @@ static int perform(struct debug_job *job)
 	case OPTION_CAPACITY:
 		return debug_set_capacity(job);
 	case OPTION_PROFILING:
-		return switch_profiling(job);
+		return debug_switch_profiling(job);
 	default:
 		return switch_debug_flags(job);
 	}

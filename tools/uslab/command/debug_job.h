@@ -53,4 +53,9 @@ double debug_seconds(void);
 /* --capacity. Exit status; what was changed is printed, and what went wrong said. */
 int debug_set_capacity(struct debug_job *job);
 
+/* ---- debug_profiling.c ---- */
+
+/* --mem-profiling. Exit status; what it is now is printed, and what went wrong said. */
+int debug_switch_profiling(struct debug_job *job);
+
 #endif /* TOOLS_DEBUG_JOB_H */

@@ -70,7 +70,7 @@ static void warn(const struct info_subject *subject, const struct allocinfo *inf
 	else if (!info->sites)
 		util_warn(INFO_COMMAND,
 			  "%s has no call site: it is to be compiled with "
-			  "-DUSLAB_MEM_ALLOC_PROFILING",
+			  "-DUSLAB_MEM_ALLOC_PROFILING; uslab track shows lines of any program",
 			  title);
 	else if (!info->on)
 		util_warn(INFO_COMMAND, "profiling of %s is off: these are the numbers of then",
