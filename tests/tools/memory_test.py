@@ -327,6 +327,7 @@ class Shown(Memory):
             for key in set(still) & set(memory["kinds"]):
                 self.assertRegex(metrics, rf'(?m)^uslab_memory_bytes{{pid="{pid}",.*,kind="{key}"}} {expected[key]}$')
             self.assertRegex(metrics, rf'uslab_memory_sum_bytes{{.*sum="arena"}} {memory["arena"]}\n')
+            self.sums(pid, metrics)
             self.assertIn("malloc-1024 ", info(pid, "-m").stdout)
             caches = [cache for cache in numbers(pid)["caches"] if cache["name"].startswith("malloc-")]
             largest = max(caches, key=lambda cache: cache["slab_bytes"])["name"]
@@ -338,6 +339,54 @@ class Shown(Memory):
             keys = subprocess.run([BIN, "info", "--fields"], capture_output=True, text=True, check=True).stdout
             for key in expected:
                 self.assertRegex(keys, rf"(?m)^  {key} ")
+
+    OWN = ("descriptors", "classes", "windows", "used_bits", "metadata", "tables", "library_data")
+
+    def sums(self, pid, metrics):
+        """uslab_resident_bytes and _metadata_bytes are those of the kinds, and so is "Of uslab" of -T."""
+        def value(name):
+            return int(re.search(rf"(?m)^{name}{{?.*}} (\d+)$", metrics).group(1))
+
+        kinds = {kind: int(size) for kind, size in
+                 re.findall(r'(?m)^uslab_memory_bytes{.*,kind="(\w+)"} (\d+)$', metrics)}
+        resident = value("uslab_resident_bytes")
+        self.assertEqual(resident, sum(kinds.values()))
+        self.assertRegex(metrics, rf'(?m)^uslab_memory_sum_bytes{{.*sum="uslab"}} {resident}$')
+        self.assertEqual(value("uslab_metadata_bytes"), sum(kinds[kind] for kind in self.OWN))
+        for option in ("-TB", "-X"):
+            said = int(re.search(r"Of uslab : +(\d+) ", info(pid, option).stdout).group(1))
+            self.assertLess(abs(said - resident), 1 << 20)  # pages of the library's file come and go
+
+    def test_large_blocks(self):
+        """Untouched pages of large blocks are not resident, and what freed ones left is."""
+        source = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(void)
+{
+	char *volatile untouched = malloc(64 << 20);
+	char *volatile freed = malloc(8 << 20);
+
+	memset(freed, 1, 8 << 20);
+	free(freed);
+	untouched[0] = 1;
+	puts("ready");
+	fflush(stdout);
+	pause();
+}
+"""
+        program = compile_program(self.folder, "large", source)
+        with self.running(program, LD_PRELOAD=MALLOC) as pid:
+            stop(pid)
+            metrics = info(pid, "--openmetrics").stdout
+            self.sums(pid, metrics)
+            resident, active = (int(re.search(rf"(?m)^uslab_{name}_bytes{{.*}} (\d+)$", metrics).group(1))
+                                for name in ("resident", "active"))
+            self.assertGreaterEqual(active, 64 << 20)
+            self.assertLess(resident, 48 << 20)
 
     def test_files(self):
         program = compile_program(self.folder, "filed", BLOCKS)

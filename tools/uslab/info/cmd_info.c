@@ -141,6 +141,9 @@ static bool shows_memory(const struct info *info, const struct info_subject *sub
 	case INFO_OPENMETRICS:
 	case INFO_REPORT:
 		return true;
+	case INFO_TOTALS: /* of the process, where no pattern leaves that out */
+	case INFO_XTOTALS:
+		return !info->options.pattern && subject->source.options.kind != SOURCE_TREE;
 	case INFO_LIST: /* a report, where that is all */
 		return subject->nr_rows <= 1;
 	default:

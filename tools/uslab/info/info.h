@@ -207,6 +207,12 @@ int info_take_memory(struct info_subject *subject);
 /* Of that cache; NULL: not known, or no cache. */
 const struct memory_cache *info_memory_of(const struct info_subject *subject,
 					  const struct snapshot_cache *c);
+/*
+ * Resident bytes of all of uslab, and of its own data, page by page as --memory has them. Where the
+ * system does not tell, what slabs, whole pages, dirty free pages and own data add up to.
+ */
+uint64_t info_resident(const struct info_subject *subject);
+uint64_t info_metadata(const struct info_subject *subject);
 /* EXIT_OK, or EXIT_FAILED after a message */
 int info_print_memory(const struct info_subject *subject, const struct info_options *options);
 /* A block of the report of one cache; nothing where it is not known. */
@@ -226,8 +232,6 @@ void info_print_metrics(const struct info_subject *subjects, unsigned int count)
 void info_print_family(const char *name, const char *kind, const char *unit, const char *help);
 void info_print_source(const struct info_subject *subject);
 void info_print_label(const char *key, const char *text);
-/* Bytes that uslab has: slabs, whole pages, free pages that are resident, its own data. */
-unsigned long info_resident(const struct snapshot_totals *t);
 
 /* Names of code addresses of a process or core; NULL: out of memory. Made when first asked for. */
 struct resolve *info_resolve(struct info_subject *subject);

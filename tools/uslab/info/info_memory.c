@@ -2,9 +2,9 @@
 /*
  * uslab/info/info_memory.c - `uslab info --memory`: resident memory by kind, and of each cache
  *
- * Flow:       called by cmd_info.c, info_library.c, info_json.c, and for one cache by
- *             info_report.c; calls memory_text.c, info_totals.c and process/resident.c. In: a
- *             subject; out: text.
+ * Flow:       called by cmd_info.c, info_library.c, info_json.c, info_metrics.c, info_totals.c, and
+ *             for one cache by info_report.c; calls memory_text.c, info_totals.c and
+ *             process/resident.c. In: a subject; out: text, and sums for the others.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +24,31 @@ int info_take_memory(struct info_subject *subject)
 	return EXIT_OK;
 }
 
+static bool is_known(const struct info_subject *subject)
+{
+	return subject->resident && !subject->memory_error;
+}
+
 const struct memory_cache *info_memory_of(const struct info_subject *subject,
 					  const struct snapshot_cache *c)
 {
-	bool known = subject->resident && !subject->memory_error && c->id;
+	return is_known(subject) && c->id ? &subject->resident->memory.cache[c - subject->s->cache]
+					  : NULL;
+}
 
-	return known ? &subject->resident->memory.cache[c - subject->s->cache] : NULL;
+uint64_t info_resident(const struct info_subject *subject)
+{
+	const struct snapshot_totals *t = &subject->s->totals;
+
+	return is_known(subject) ? subject->resident->memory.bytes
+				 : t->slab_bytes + t->run_bytes + t->mapped_bytes + t->dirty_bytes +
+					   t->meta_bytes;
+}
+
+uint64_t info_metadata(const struct info_subject *subject)
+{
+	return is_known(subject) ? memory_own_data(subject->resident)
+				 : subject->s->totals.meta_bytes;
 }
 
 static void print_row(const char *name, const struct memory_cache *c, unsigned long unit)

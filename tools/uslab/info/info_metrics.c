@@ -2,8 +2,9 @@
 /*
  * uslab/info/info_metrics.c - snapshots as OpenMetrics text, which Prometheus reads as well
  *
- * Flow:       called by cmd_info.c, for bytes that are resident by info_totals.c, and for parts of
- *             a line by info_groups.c, which it calls. In: snapshots; out: text on stdout.
+ * Flow:       called by cmd_info.c, and for parts of a line by info_groups.c, which it calls; calls
+ *             info_memory.c and memory_text.c for bytes that are resident. In: snapshots; out: text
+ *             on stdout.
  *
  * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
  * Prometheus text wants x_total there. Counters have no type line here, only help: both read that,
@@ -43,13 +44,14 @@
 	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                       \
 	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",                \
 	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                         \
-	M("uslab_resident_bytes", "gauge", "bytes", "That, free pages and own data, in memory.",  \
-	  info_resident(t))                                                                       \
+	M("uslab_resident_bytes", "gauge", "bytes", "What all of uslab has in memory.",           \
+	  info_resident(&subjects[i]))                                                            \
 	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",       \
 	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                    \
 	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",     \
 	  t->arena_bytes + t->mapped_bytes)                                                       \
-	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data.", t->meta_bytes)   \
+	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data, in memory.",       \
+	  info_metadata(&subjects[i]))                                                            \
 	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",             \
 	  t->realtime_bytes)                                                                      \
 	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",         \
@@ -64,11 +66,6 @@
 	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",           \
 	  t->reports)                                                                             \
 	M("uslab_guard_bugs_total", NULL, "", "Errors that guard pages found.", t->guard_bugs)
-
-unsigned long info_resident(const struct snapshot_totals *t)
-{
-	return t->slab_bytes + t->run_bytes + t->mapped_bytes + t->dirty_bytes + t->meta_bytes;
-}
 
 void info_print_label(const char *key, const char *text)
 {
@@ -150,18 +147,17 @@ static unsigned long object_bytes(const struct snapshot *s)
 /* One that has ended while others go on has no snapshot any more. */
 static void print_process_metrics(const struct info_subject *subjects, unsigned int count)
 {
-#define METRIC(name, kind, unit, help, value)              \
-	info_print_family(name, kind, unit, help);         \
-	for (unsigned int i = 0; i < count; i++) {         \
-		const struct snapshot *s = subjects[i].s;  \
-		const struct snapshot_totals *t;           \
-                                                           \
-		if (!subjects[i].open)                     \
-			continue;                          \
-		t = &s->totals;                            \
-		fputs(name "{", stdout);                   \
-		info_print_source(&subjects[i]);           \
-		printf("} %lu\n", (unsigned long)(value)); \
+#define METRIC(name, kind, unit, help, value)                            \
+	info_print_family(name, kind, unit, help);                       \
+	for (unsigned int i = 0; i < count; i++) {                       \
+		const struct snapshot *s = subjects[i].s;                \
+		const struct snapshot_totals *t = s ? &s->totals : NULL; \
+                                                                         \
+		if (!subjects[i].open || !t)                             \
+			continue;                                        \
+		fputs(name "{", stdout);                                 \
+		info_print_source(&subjects[i]);                         \
+		printf("} %lu\n", (unsigned long)(value));               \
 	}
 	PROCESS_METRICS(METRIC)
 #undef METRIC

@@ -3,7 +3,7 @@
  * uslab/info/info_totals.c - sums over all caches: -T, and -X, which scripts read (spec 8.5, 8.6)
  *
  * Flow:       called by cmd_info.c and info_memory.c; calls inspect/text.c, info_print.c and
- *             info_rows.c for the lists of -X, info_metrics.c, and process/source.c for the
+ *             info_rows.c for the lists of -X, info_memory.c and process/source.c for the
  *             resident memory. In: all caches of a snapshot; out: text.
  *
  * A process and a core have two lines more than a tree: whole pages, which are in no cache, and the
@@ -209,9 +209,8 @@ void info_print_limit(const struct info_subject *subject, const struct info_opti
 }
 
 /*
- * Beside it what the allocator has of it: that, and pages of large blocks which were not touched
- * so far. And what CPUs keep of the free pages, where they do; and the reserve for signal
- * handlers, where they came to it.
+ * Beside it what the allocator has of it, page by page. And what CPUs keep of the free pages, where
+ * they do; and the reserve for signal handlers, where they came to it.
  */
 static void print_resident(const struct info_subject *subject, const struct info_options *options)
 {
@@ -224,7 +223,7 @@ static void print_resident(const struct info_subject *subject, const struct info
 		number(a, sizeof(a), bytes, options);
 	printf("%s %15s   Of uslab : %15s   Free  : %6s\n",
 	       core ? "In the core:" : "Resident   :", a,
-	       number(b, sizeof(b), info_resident(t), options),
+	       number(b, sizeof(b), info_resident(subject), options),
 	       number(c, sizeof(c), t->dirty_bytes, options));
 	if (t->listed_bytes)
 		printf("Page lists : %15s\n", number(a, sizeof(a), t->listed_bytes, options));

@@ -62,6 +62,18 @@ int64_t memory_sum(const struct resident *r, enum memory_sum sum)
 	}
 }
 
+uint64_t memory_own_data(const struct resident *r)
+{
+	static const enum memory_kind own[] = { MEMORY_DESCRIPTORS, MEMORY_CLASSES, MEMORY_WINDOWS,
+						MEMORY_USED,	    MEMORY_META,    MEMORY_TABLES,
+						MEMORY_DATA };
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		bytes += r->memory.kind[own[i]];
+	return bytes;
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 struct printer {

@@ -34,5 +34,7 @@ const char *memory_sum_key(enum memory_sum sum);
 const char *memory_sum_help(enum memory_sum sum);
 /* Bytes; only MEMORY_SUM_MOVED and MEMORY_SUM_REST may be below 0. */
 int64_t memory_sum(const struct resident *r, enum memory_sum sum);
+/* Bytes of the kinds that are the allocator's own data: no objects, no free pages, no code. */
+uint64_t memory_own_data(const struct resident *r);
 
 #endif /* TOOLS_MEMORY_TEXT_H */
