@@ -338,17 +338,39 @@ class Several(Case):
         data = json.loads(self.info("-p", first, "-p", second, "--json"))
         self.assertEqual([part["pid"] for part in data], [first, second])
 
+    def families(self, text, counter, suffix):
+        """Each family has one type, samples of its name (a counter's with the suffix), and none is empty."""
+        kinds = re.findall(r"(?m)^# TYPE (\w+) (\w+)$", text)
+        self.assertEqual(len(kinds), len(set(name for name, _ in kinds)))
+        samples = [name + suffix if kind == counter else name for name, kind in kinds]
+        found = [name for name, _ in itertools.groupby(re.findall(r"(?m)^(?!#)(\w+){", text))]
+        self.assertEqual(found, samples)  # in this order, each together
+        self.assertEqual(re.findall(r"(?m)^# HELP (\w+) \S", text), [name for name, _ in kinds])
+        for name, kind in zip(samples, (kind for _, kind in kinds)):
+            self.assertEqual(name.endswith("_total"), kind == counter, name)
+        labels = r'\w+="(?:[^"\\]|\\.)*"'
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                self.assertRegex(line, rf"^\w+{{{labels}(?:,{labels})*}} -?\d+$")
+
     def test_metrics(self):
         first, second = self.start(USLAB_CONF="stats"), self.start()
         text = self.info("-p", first, "-p", second, "--openmetrics")
+        self.assertTrue(text.endswith("\n# EOF\n"))
         for pid in (first, second):
             self.assertIn('uslab_cache_active_objects{pid="%d",program="subject",cache="plain",'
                           'engine="slub"} 1000\n' % pid, text)
             self.assertIn('\nuslab_metadata_bytes{pid="%d",program="subject"} ' % pid, text)
         self.assertRegex(text, r'\nuslab_cache_events_total{pid="%d",.*cache="plain",.*,'
                                r'event="alloc_slab"} \d+\n' % first)
+        own = self.info("-p", first, "-p", second, "--prometheus")
+        self.families(text, "counter", "_total")
+        self.families(own, "counter", "")
+        self.assertNotIn("# EOF", own)
+        names = [re.findall(r"(?m)^(?!#)(\w+){", form) for form in (text, own)]
+        self.assertEqual(set(names[0]), set(names[1]))
         if shutil.which("promtool"):
-            run = subprocess.run(["promtool", "check", "metrics"], input=text, text=True,
+            run = subprocess.run(["promtool", "check", "metrics"], input=own, text=True,
                                  capture_output=True, check=False)
             self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
         try:

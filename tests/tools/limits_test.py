@@ -263,8 +263,14 @@ class LimitsTest(InFolder):
                                     capture_output=True, text=True, check=True).stdout
             memory = subprocess.run([BIN, "info", "-m", "-p", str(process.pid)],
                                     capture_output=True, text=True, check=True).stdout
+            metrics = subprocess.run([BIN, "info", "--openmetrics", "-p", str(process.pid)],
+                                     capture_output=True, text=True, check=True).stdout
             process.communicate("\n")
         self.assertEqual((got + refused, other), (3000, 1))
+        # of this cache only: the others have no limit
+        self.assertEqual(re.findall(r'(?m)^uslab_cache_(limit\w+){.*,cache="(\w+)",.*} (\d+)$', metrics),
+                         [("limit_bytes", "tenant", str(512 << 10)),
+                          ("limit_refused_total", "tenant", str(refused))])
         self.assertTrue(900 <= got <= 1024, got)
         cache = next(c for c in info["caches"] if c["name"] == "tenant")
         self.assertEqual((cache["limit"], cache["limit_refused"]), (512 << 10, refused))

@@ -111,9 +111,11 @@ class Nodes(unittest.TestCase):
 
     def test_metrics(self):
         text = self.info("--openmetrics")
-        found = re.findall(r'^uslab_node_numa_hit\{.*node="(\d)"\} (\d+)$', text, re.M)
+        found = re.findall(r'^uslab_node_numa_hit_total\{.*",node="(\d)"\} (\d+)$', text, re.M)
         self.assertEqual([int(node) for node, _ in found], list(range(NODES)))
-        self.assertIn("# HELP uslab_node_remote_frees ", text)
+        self.assertIn("# TYPE uslab_node_remote_frees counter\n# HELP uslab_node_remote_frees ", text)
+        self.assertIn("# TYPE uslab_node_slabs gauge\n", text)
+        self.assertIn("# TYPE uslab_node_remote_frees_total counter\n", self.info("--prometheus"))
 
     def test_one_node(self):
         """Nothing is added there."""

@@ -228,7 +228,7 @@ class OnTerminal(InOwnFolder):
         last = top.wait(r"steady[\s\S]*q quit").rstrip("\n").splitlines()[-1]
         self.assertEqual(last, "h help  b/o/g/w/n sort  Enter detail  c sites  M memory  d debug  q quit")
         top.keys("M")
-        top.wait("(?m)^Process")
+        top.wait("%process")
         top.keys("Escape")
         top.wait("Objsize")
         top.keys("m")

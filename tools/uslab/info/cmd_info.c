@@ -139,6 +139,7 @@ static bool shows_memory(const struct info *info, const struct info_subject *sub
 	case INFO_MEMORY:
 	case INFO_JSON:
 	case INFO_OPENMETRICS:
+	case INFO_PROMETHEUS:
 	case INFO_REPORT:
 		return true;
 	case INFO_TOTALS: /* of the process, where no pattern leaves that out */
@@ -173,8 +174,8 @@ static int show_all(const struct info *info, struct info_subject *subjects, unsi
 	int status = EXIT_OK;
 	bool first = true;
 
-	if (info->mode == INFO_OPENMETRICS) {
-		info_print_metrics(subjects, count);
+	if (info->mode == INFO_OPENMETRICS || info->mode == INFO_PROMETHEUS) {
+		info_print_metrics(subjects, count, info->mode == INFO_PROMETHEUS);
 		return EXIT_OK;
 	}
 	if (info->mode == INFO_JSON)

@@ -36,6 +36,7 @@ enum info_mode {
 	INFO_GROUPS,	/* likewise */
 	INFO_JSON,
 	INFO_OPENMETRICS,
+	INFO_PROMETHEUS,
 	INFO_ALIASES,
 	INFO_MEMORY,
 	INFO_XTOTALS,
@@ -118,6 +119,7 @@ enum {
 	OPTION_ALLOCINFO,
 	OPTION_GROUPS,
 	OPTION_OPENMETRICS,
+	OPTION_PROMETHEUS,
 	OPTION_INTERVAL,
 };
 
@@ -220,17 +222,28 @@ void info_print_cache_memory(const struct info_subject *subject, const struct sn
 
 /* info_groups.c: likewise; as metrics, of all that have some */
 int info_print_groups(const struct info *info, struct info_subject *subject);
-void info_print_group_metrics(const struct info_subject *subjects, unsigned int count);
+void info_print_group_metrics(const struct info_subject *subjects, unsigned int count,
+			      bool prometheus);
 
 /* info_json.c: 0, or -ENOMEM and nothing was printed. time: of the snapshots; NULL: left out */
 int info_print_json(FILE *out, const struct info_subject *subjects, unsigned int count,
 		    const char *time);
 
-/* info_metrics.c */
-void info_print_metrics(const struct info_subject *subjects, unsigned int count);
-/* Parts of it: what a metric is; which process, core or tree; key="text". */
-void info_print_family(const char *name, const char *kind, const char *unit, const char *help);
-void info_print_source(const struct info_subject *subject);
+/* info_metrics.c: as Prometheus text, or OpenMetrics */
+void info_print_metrics(const struct info_subject *subjects, unsigned int count, bool prometheus);
+
+struct info_family {
+	const char *name; /* of the samples: that of a counter ends with _total */
+	const char *kind; /* gauge or counter */
+	const char *unit;
+	const char *help;
+	bool prometheus;
+	bool begun; /* there was a sample */
+};
+
+/* The next sample, up to the labels of its process, core or tree; other labels and } follow. */
+void info_begin_sample(struct info_family *family, const struct info_subject *subject);
+/* key="text" */
 void info_print_label(const char *key, const char *text);
 
 /* Names of code addresses of a process or core; NULL: out of memory. Made when first asked for. */

@@ -145,50 +145,52 @@ int info_print_groups(const struct info *info, struct info_subject *subject)
 	  g->usage)                                                                                \
 	M("uslab_group_peak_bytes", "gauge", "bytes", "The most that this was.", g->peak)          \
 	M("uslab_group_limit_bytes", "gauge", "bytes", "Its limit, if it has one.", g->limit)      \
-	M("uslab_group_met_total", NULL, "", "Charges that met the limit.", g->met)                \
-	M("uslab_group_failed_total", NULL, "", "Allocations that failed at the limit.",           \
+	M("uslab_group_met_total", "counter", "", "Charges that met the limit.", g->met)           \
+	M("uslab_group_failed_total", "counter", "", "Allocations that failed at the limit.",      \
 	  g->failed)                                                                               \
 	M("uslab_group_threads", "gauge", "", "Threads that are in the group.",                    \
 	  (uint64_t)g->threads)
 
-static bool any_group(const struct groups_list *lists, unsigned int count)
+static void print_labels(const struct groups_group *group)
 {
-	for (unsigned int i = 0; i < count; i++)
-		if (lists[i].nr)
-			return true;
-	return false;
+	printf(",group=\"%u\",", group->id);
+	info_print_label("name", group->name);
+	if (group->dying)
+		fputs(",destroyed=\"true\"", stdout);
 }
 
 static void print_metrics(const struct info_subject *subjects, const struct groups_list *lists,
-			  unsigned int count)
+			  unsigned int count, bool prometheus)
 {
-#define METRIC(metric, kind, unit, help, value)                            \
-	info_print_family(metric, kind, unit, help);                       \
-	for (unsigned int i = 0; i < count; i++)                           \
-		for (size_t j = 0; j < lists[i].nr; j++) {                 \
-			const struct groups_group *g = &lists[i].group[j]; \
-                                                                           \
-			if ((value) == NO_LIMIT)                           \
-				continue;                                  \
-			fputs(metric "{", stdout);                         \
-			info_print_source(&subjects[i]);                   \
-			printf(",group=\"%u\",", g->id);                   \
-			info_print_label("name", g->name);                 \
-			printf("} %llu\n", (unsigned long long)(value));   \
-		}
+#define METRIC(metric, kind, unit, help, value)                                              \
+	{                                                                                    \
+		struct info_family family = { metric, kind, unit, help, prometheus, false }; \
+                                                                                             \
+		for (unsigned int i = 0; i < count; i++)                                     \
+			for (size_t j = 0; j < lists[i].nr; j++) {                           \
+				const struct groups_group *g = &lists[i].group[j];           \
+                                                                                             \
+				if ((value) == NO_LIMIT)                                     \
+					continue;                                            \
+				info_begin_sample(&family, &subjects[i]);                    \
+				print_labels(g);                                             \
+				printf("} %llu\n", (unsigned long long)(value));             \
+			}                                                                    \
+	}
 	GROUP_METRICS(METRIC)
 #undef METRIC
 }
 
-void info_print_group_metrics(const struct info_subject *subjects, unsigned int count)
+void info_print_group_metrics(const struct info_subject *subjects, unsigned int count,
+			      bool prometheus)
 {
 	struct groups_list *lists = calloc(count, sizeof(*lists));
 
 	for (unsigned int i = 0; lists && i < count; i++)
 		if (subjects[i].open && groups_list_take(subjects[i].s, &lists[i]))
 			lists[i].nr = 0;
-	if (lists && any_group(lists, count))
-		print_metrics(subjects, lists, count);
+	if (lists)
+		print_metrics(subjects, lists, count, prometheus);
 	for (unsigned int i = 0; lists && i < count; i++)
 		groups_list_free(&lists[i]);
 	free(lists);

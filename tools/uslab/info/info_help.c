@@ -49,7 +49,9 @@ const struct option_row info_option_rows[] = {
 	  "not caches, but what is charged to each accounting group, those below another behind "
 	  "it; -N, REGEX and --json as for caches" },
 	{ OPTION_JSON, "json", NULL, "as JSON, empty caches included" },
-	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics for Prometheus" },
+	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics, in the form of OpenMetrics" },
+	{ OPTION_PROMETHEUS, "prometheus", NULL,
+	  "the same in Prometheus's own form, as node_exporter reads it" },
 	{ 'a', "aliases", NULL, "the names of merged caches; with -i by name" },
 	{ '1', "1ref", NULL, "with -a: those with one name too" },
 	{ 'm', "memory", NULL,

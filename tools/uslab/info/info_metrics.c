@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uslab/info/info_metrics.c - snapshots as OpenMetrics text, which Prometheus reads as well
+ * uslab/info/info_metrics.c - snapshots as OpenMetrics or Prometheus text
  *
  * Flow:       called by cmd_info.c, and for parts of a line by info_groups.c, which it calls; calls
  *             info_memory.c and memory_text.c for bytes that are resident. In: snapshots; out: text
  *             on stdout.
  *
  * The two formats name counters differently: OpenMetrics wants `# TYPE x counter` before x_total,
- * Prometheus text wants x_total there. Counters have no type line here, only help: both read that,
- * and by the name know what it is.
+ * Prometheus text wants x_total there. So there is one of each, with the same samples. A family
+ * without samples is left out: its head comes with the first.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "info/info.h"
 #include "info/memory_text.h"
+
+struct metrics {
+	const struct info_subject *subjects;
+	unsigned int count;
+	bool prometheus; /* else OpenMetrics */
+};
 
 /* M(name, kind, unit, help, value): c is the cache. */
 #define CACHE_METRICS(M)                                                                     \
@@ -38,34 +45,40 @@
 	M("uslab_cache_cpu_slabs", "gauge", "", "Slabs that belong to a CPU.", c->cpu_slabs) \
 	M("uslab_cache_debug_slabs", "gauge", "", "Slabs of checked objects.", c->debug_slabs)
 
-/* M(name, kind, unit, help, value): s is the snapshot, t its totals. */
-#define PROCESS_METRICS(M)                                                                        \
-	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                   \
-	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                       \
-	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",                \
-	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                         \
-	M("uslab_resident_bytes", "gauge", "bytes", "What all of uslab has in memory.",           \
-	  info_resident(&subjects[i]))                                                            \
-	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",       \
-	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                    \
-	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",     \
-	  t->arena_bytes + t->mapped_bytes)                                                       \
-	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data, in memory.",       \
-	  info_metadata(&subjects[i]))                                                            \
-	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",             \
-	  t->realtime_bytes)                                                                      \
-	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",         \
-	  t->realtime_locked)                                                                     \
-	M("uslab_realtime_exceeded_total", NULL, "", "Calls for which these were not enough.",    \
-	  t->realtime_exceeded)                                                                   \
-	M("uslab_limit_bytes", "gauge", "bytes", "What the process may have; 0: any.", t->limit)  \
-	M("uslab_limit_refused_total", NULL, "", "Attempts to take more than that.",              \
-	  t->limit_refused)                                                                       \
-	M("uslab_shrinker_freed_total", NULL, "", "Objects that shrinkers of the program freed.", \
-	  t->shrinker_freed)                                                                      \
-	M("uslab_reports_total", NULL, "", "Errors of the program that were reported.",           \
-	  t->reports)                                                                             \
-	M("uslab_guard_bugs_total", NULL, "", "Errors that guard pages found.", t->guard_bugs)
+/* The same, of caches that have a limit, or had one at which something failed. */
+#define CACHE_LIMIT_METRICS(M)                                                                  \
+	M("uslab_cache_limit_bytes", "gauge", "bytes", "What all slabs may have.", c->limit)    \
+	M("uslab_cache_limit_refused_total", "counter", "", "Allocations that failed at that.", \
+	  c->limit_refused)
+
+/* M(name, kind, unit, help, value): s is the snapshot of subject, t its totals. */
+#define PROCESS_METRICS(M)                                                                       \
+	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                  \
+	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                      \
+	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",               \
+	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                        \
+	M("uslab_resident_bytes", "gauge", "bytes", "What all of uslab has in memory.",          \
+	  info_resident(subject))                                                                \
+	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",      \
+	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                   \
+	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",    \
+	  t->arena_bytes + t->mapped_bytes)                                                      \
+	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data, in memory.",      \
+	  info_metadata(subject))                                                                \
+	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",            \
+	  t->realtime_bytes)                                                                     \
+	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",        \
+	  t->realtime_locked)                                                                    \
+	M("uslab_realtime_exceeded_total", "counter", "",                                        \
+	  "Calls for which these were not enough.", t->realtime_exceeded)                        \
+	M("uslab_limit_bytes", "gauge", "bytes", "What the process may have; 0: any.", t->limit) \
+	M("uslab_limit_refused_total", "counter", "", "Attempts to take more than that.",        \
+	  t->limit_refused)                                                                      \
+	M("uslab_shrinker_freed_total", "counter", "",                                           \
+	  "Objects that shrinkers of the program freed.", t->shrinker_freed)                     \
+	M("uslab_reports_total", "counter", "", "Errors of the program that were reported.",     \
+	  t->reports)                                                                            \
+	M("uslab_guard_bugs_total", "counter", "", "Errors that guard pages found.", t->guard_bugs)
 
 void info_print_label(const char *key, const char *text)
 {
@@ -79,7 +92,7 @@ void info_print_label(const char *key, const char *text)
 }
 
 /* Which process, core or tree; without the braces. */
-void info_print_source(const struct info_subject *subject)
+static void print_source(const struct info_subject *subject)
 {
 	const struct source *source = &subject->source;
 
@@ -97,9 +110,32 @@ void info_print_source(const struct info_subject *subject)
 	}
 }
 
-static void print_cache(const struct info_subject *subject, const struct info_row *row)
+#define COUNTER "_total"
+
+static void print_head(const struct info_family *family)
 {
-	info_print_source(subject);
+	const char *name = family->name;
+	int len = (int)strlen(name);
+
+	if (!family->prometheus && !strcmp(family->kind, "counter"))
+		len -= (int)strlen(COUNTER);
+	printf("# TYPE %.*s %s\n", len, name, family->kind);
+	if (family->unit[0] && !family->prometheus)
+		printf("# UNIT %.*s %s\n", len, name, family->unit);
+	printf("# HELP %.*s %s\n", len, name, family->help);
+}
+
+void info_begin_sample(struct info_family *family, const struct info_subject *subject)
+{
+	if (!family->begun)
+		print_head(family);
+	family->begun = true;
+	printf("%s{", family->name);
+	print_source(subject);
+}
+
+static void print_labels(const struct info_row *row)
+{
 	putchar(',');
 	info_print_label("cache", row->name);
 	if (row->cache->engine[0]) {
@@ -108,30 +144,32 @@ static void print_cache(const struct info_subject *subject, const struct info_ro
 	}
 }
 
-void info_print_family(const char *name, const char *kind, const char *unit, const char *help)
-{
-	if (kind)
-		printf("# TYPE %s %s\n", name, kind);
-	if (unit[0])
-		printf("# UNIT %s %s\n", name, unit);
-	printf("# HELP %s %s\n", name, help);
-}
-
 /* All caches of all subjects for each metric: a family must stand together. */
-static void print_cache_metrics(const struct info_subject *subjects, unsigned int count)
+static void print_cache_metrics(const struct metrics *m)
 {
-#define METRIC(name, kind, unit, help, value)                                       \
-	info_print_family(name, kind, unit, help);                                  \
-	for (unsigned int i = 0; i < count; i++)                                    \
-		for (unsigned int j = 0; j < subjects[i].nr_rows; j++) {            \
-			const struct snapshot_cache *c = subjects[i].rows[j].cache; \
-                                                                                    \
-			fputs(name "{", stdout);                                    \
-			print_cache(&subjects[i], &subjects[i].rows[j]);            \
-			printf("} %lu\n", (unsigned long)(value));                  \
-		}
+#define METRIC_IF(condition, name, kind, unit, help, value)                                   \
+	{                                                                                     \
+		struct info_family family = { name, kind, unit, help, m->prometheus, false }; \
+                                                                                              \
+		for (unsigned int i = 0; i < m->count; i++)                                   \
+			for (unsigned int j = 0; j < m->subjects[i].nr_rows; j++) {           \
+				const struct info_row *row = &m->subjects[i].rows[j];         \
+				const struct snapshot_cache *c = row->cache;                  \
+                                                                                              \
+				if (!(condition))                                             \
+					continue;                                             \
+				info_begin_sample(&family, &m->subjects[i]);                  \
+				print_labels(row);                                            \
+				printf("} %lu\n", (unsigned long)(value));                    \
+			}                                                                     \
+	}
+#define METRIC(...) METRIC_IF(true, __VA_ARGS__)
 	CACHE_METRICS(METRIC)
 #undef METRIC
+#define METRIC(...) METRIC_IF(c->limit || c->limit_refused, __VA_ARGS__)
+	CACHE_LIMIT_METRICS(METRIC)
+#undef METRIC
+#undef METRIC_IF
 }
 
 static unsigned long object_bytes(const struct snapshot *s)
@@ -145,110 +183,133 @@ static unsigned long object_bytes(const struct snapshot *s)
 }
 
 /* One that has ended while others go on has no snapshot any more. */
-static void print_process_metrics(const struct info_subject *subjects, unsigned int count)
+static void print_process_metrics(const struct metrics *m)
 {
-#define METRIC(name, kind, unit, help, value)                            \
-	info_print_family(name, kind, unit, help);                       \
-	for (unsigned int i = 0; i < count; i++) {                       \
-		const struct snapshot *s = subjects[i].s;                \
-		const struct snapshot_totals *t = s ? &s->totals : NULL; \
-                                                                         \
-		if (!subjects[i].open || !t)                             \
-			continue;                                        \
-		fputs(name "{", stdout);                                 \
-		info_print_source(&subjects[i]);                         \
-		printf("} %lu\n", (unsigned long)(value));               \
+#define METRIC(name, kind, unit, help, value)                                                 \
+	{                                                                                     \
+		struct info_family family = { name, kind, unit, help, m->prometheus, false }; \
+                                                                                              \
+		for (unsigned int i = 0; i < m->count; i++) {                                 \
+			const struct info_subject *subject = &m->subjects[i];                 \
+			const struct snapshot *s = subject->s;                                \
+			const struct snapshot_totals *t = s ? &s->totals : NULL;              \
+                                                                                              \
+			if (!subject->open || !t)                                             \
+				continue;                                                     \
+			info_begin_sample(&family, subject);                                  \
+			printf("} %lu\n", (unsigned long)(value));                            \
+		}                                                                             \
 	}
 	PROCESS_METRICS(METRIC)
 #undef METRIC
 }
 
-/* For each process of which it is known. */
-static void print_memory_metrics(const struct info_subject *subjects, unsigned int count)
+static bool knows_memory(const struct info_subject *subject)
 {
-	info_print_family("uslab_memory_bytes", "gauge", "bytes",
-			  "Resident memory of uslab, by kind.");
-	for (unsigned int i = 0; i < count; i++) {
-		if (!subjects[i].open || !subjects[i].resident || subjects[i].memory_error)
-			continue;
-		for (enum memory_kind kind = 0; kind < NR_MEMORY_KINDS; kind++) {
-			fputs("uslab_memory_bytes{", stdout);
-			info_print_source(&subjects[i]);
-			printf(",kind=\"%s\"} %lu\n", memory_key(kind),
-			       subjects[i].resident->memory.kind[kind]);
-		}
-	}
-	info_print_family("uslab_memory_sum_bytes", "gauge", "bytes",
-			  "Of that and the whole process: sums, and what is of no kind.");
-	for (unsigned int i = 0; i < count; i++) {
-		if (!subjects[i].open || !subjects[i].resident || subjects[i].memory_error)
-			continue;
-		for (enum memory_sum sum = 0; sum < NR_MEMORY_SUMS; sum++) {
-			fputs("uslab_memory_sum_bytes{", stdout);
-			info_print_source(&subjects[i]);
-			printf(",sum=\"%s\"} %ld\n", memory_sum_key(sum),
-			       (long)memory_sum(subjects[i].resident, sum));
-		}
-	}
+	return subject->open && subject->resident && !subject->memory_error;
 }
 
-static void print_event(const struct info_subject *subject, const struct info_row *row,
-			const char *event, unsigned long value)
+/* For each process of which it is known. */
+static void print_memory_metrics(const struct metrics *m)
 {
-	if (!value)
-		return;
-	fputs("uslab_cache_events_total{", stdout);
-	print_cache(subject, row);
-	printf(",event=\"%s\"} %lu\n", event, value);
+	struct info_family kinds = {
+		.name = "uslab_memory_bytes",
+		.kind = "gauge",
+		.unit = "bytes",
+		.help = "Resident memory of uslab, by kind.",
+		.prometheus = m->prometheus,
+	};
+	struct info_family sums = {
+		.name = "uslab_memory_sum_bytes",
+		.kind = "gauge",
+		.unit = "bytes",
+		.help = "Of that and the whole process: sums, and what is of no kind.",
+		.prometheus = m->prometheus,
+	};
+
+	for (unsigned int i = 0; i < m->count; i++)
+		for (enum memory_kind kind = 0;
+		     knows_memory(&m->subjects[i]) && kind < NR_MEMORY_KINDS; kind++) {
+			info_begin_sample(&kinds, &m->subjects[i]);
+			printf(",kind=\"%s\"} %lu\n", memory_key(kind),
+			       m->subjects[i].resident->memory.kind[kind]);
+		}
+	for (unsigned int i = 0; i < m->count; i++)
+		for (enum memory_sum sum = 0; knows_memory(&m->subjects[i]) && sum < NR_MEMORY_SUMS;
+		     sum++) {
+			info_begin_sample(&sums, &m->subjects[i]);
+			printf(",sum=\"%s\"} %ld\n", memory_sum_key(sum),
+			       (long)memory_sum(m->subjects[i].resident, sum));
+		}
 }
 
 /* Those that happened: most caches count nothing. */
-static void print_events(const struct info_subject *subjects, unsigned int count)
+static void print_events(const struct metrics *m)
 {
-	info_print_family("uslab_cache_events_total", NULL, "",
-			  "Events counted with USLAB_CONF=stats.");
-	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int j = 0; j < subjects[i].nr_rows; j++) {
-			const struct info_row *row = &subjects[i].rows[j];
+	struct info_family family = {
+		.name = "uslab_cache_events_total",
+		.kind = "counter",
+		.unit = "",
+		.help = "Events counted with USLAB_CONF=stats.",
+		.prometheus = m->prometheus,
+	};
 
-#define CACHE_STAT(item, key, help) print_event(&subjects[i], row, key, row->cache->stat[item]);
+	for (unsigned int i = 0; i < m->count; i++)
+		for (unsigned int j = 0; j < m->subjects[i].nr_rows; j++) {
+			const struct info_row *row = &m->subjects[i].rows[j];
+
+#define CACHE_STAT(item, key, help)                                          \
+	if (row->cache->stat[item]) {                                        \
+		info_begin_sample(&family, &m->subjects[i]);                 \
+		print_labels(row);                                           \
+		printf(",event=\"%s\"} %lu\n", key, row->cache->stat[item]); \
+	}
 #include "inspect/fields.def"
 		}
 }
 
-static void print_node(const struct info_subject *subject, unsigned int node, unsigned long value)
+static void print_node(struct info_family *family, const struct info_subject *subject,
+		       unsigned int node, unsigned long value)
 {
-	info_print_source(subject);
-	printf("node=\"%u\"} %lu\n", node, value);
+	info_begin_sample(family, subject);
+	printf(",node=\"%u\"} %lu\n", node, value);
 }
 
 /* Machines with one node have none. Names as those of the JSON, with the units that they say. */
-static void print_node_metrics(const struct info_subject *subjects, unsigned int count)
+static void print_node_metrics(const struct metrics *m)
 {
-#define NODE_FIELD(member, key, help)                                         \
-	info_print_family("uslab_node_" key, "gauge", "", help);              \
-	for (unsigned int i = 0; i < count; i++) {                            \
-		const struct snapshot *s = subjects[i].s;                     \
-                                                                              \
-		if (!subjects[i].open || s->totals.nodes < 2)                 \
-			continue;                                             \
-		for (unsigned int node = 0; node < s->totals.nodes; node++) { \
-			fputs("uslab_node_" key "{", stdout);                 \
-			print_node(&subjects[i], node, s->node[node].member); \
-		}                                                             \
+#define NODE(member, name, kind, help)                                                      \
+	{                                                                                   \
+		struct info_family family = { name, kind, "", help, m->prometheus, false }; \
+                                                                                            \
+		for (unsigned int i = 0; i < m->count; i++) {                               \
+			const struct info_subject *subject = &m->subjects[i];               \
+			const struct snapshot *s = subject->s;                              \
+                                                                                            \
+			if (!subject->open || s->totals.nodes < 2)                          \
+				continue;                                                   \
+			for (unsigned int node = 0; node < s->totals.nodes; node++)         \
+				print_node(&family, subject, node, s->node[node].member);   \
+		}                                                                           \
 	}
+#define NODE_FIELD(member, key, help) NODE(member, "uslab_node_" key, "gauge", help)
+#define NODE_COUNT(member, key, help) NODE(member, "uslab_node_" key COUNTER, "counter", help)
 #include "inspect/fields.def"
+#undef NODE
 }
 
-void info_print_metrics(const struct info_subject *subjects, unsigned int count)
+void info_print_metrics(const struct info_subject *subjects, unsigned int count, bool prometheus)
 {
-	print_cache_metrics(subjects, count);
-	print_events(subjects, count);
+	const struct metrics m = { subjects, count, prometheus };
+
+	print_cache_metrics(&m);
+	print_events(&m);
 	if (count && subjects[0].source.options.kind != SOURCE_TREE) {
-		print_process_metrics(subjects, count);
-		print_memory_metrics(subjects, count);
-		print_node_metrics(subjects, count);
-		info_print_group_metrics(subjects, count);
+		print_process_metrics(&m);
+		print_memory_metrics(&m);
+		print_node_metrics(&m);
+		info_print_group_metrics(subjects, count, prometheus);
 	}
-	puts("# EOF");
+	if (!prometheus)
+		puts("# EOF");
 }

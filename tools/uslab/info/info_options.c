@@ -132,6 +132,7 @@ static bool set_switch(struct info *info, struct orders *orders, int option)
 		{ OPTION_GROUPS, &info->wanted[INFO_GROUPS] },
 		{ OPTION_JSON, &info->wanted[INFO_JSON] },
 		{ OPTION_OPENMETRICS, &info->wanted[INFO_OPENMETRICS] },
+		{ OPTION_PROMETHEUS, &info->wanted[INFO_PROMETHEUS] },
 	};
 
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
@@ -209,19 +210,28 @@ static int check_source(const struct info *info)
 /* JSON and metrics are of the list; -T and the like have formats of their own. */
 static int check_formats(const struct info *info)
 {
-	bool format = info->wanted[INFO_JSON] || info->wanted[INFO_OPENMETRICS];
-	bool other = info->wanted[INFO_OPENMETRICS] &&
-		     (info->wanted[INFO_JSON] || info->wanted[INFO_ALLOCINFO] ||
-		      info->wanted[INFO_GROUPS]);
+	static const char *const names[] = { [INFO_JSON] = "--json",
+					     [INFO_OPENMETRICS] = "--openmetrics",
+					     [INFO_PROMETHEUS] = "--prometheus" };
+	unsigned int formats = 0;
+	const char *format = NULL;
+	bool other = info->wanted[INFO_ADDRESS];
 
+	for (int mode = INFO_PROMETHEUS; mode >= INFO_JSON; mode--)
+		if (info->wanted[mode]) {
+			format = names[mode];
+			formats++;
+		}
 	if (format && info->wanted[INFO_MEMORY])
 		return util_usage_error(INFO_COMMAND, "%s has what --memory shows: leave that out",
-					info->wanted[INFO_JSON] ? "--json" : "--openmetrics");
+					format);
+	if (!info->wanted[INFO_JSON])
+		other |= info->wanted[INFO_ALLOCINFO] || info->wanted[INFO_GROUPS];
 	for (int mode = INFO_ALIASES; mode < INFO_NR_MODES; mode++)
 		other |= mode != INFO_LIST && info->wanted[mode];
-	if (format && (other || info->wanted[INFO_ADDRESS]))
+	if (formats > 1 || (format && other))
 		return util_usage_error(INFO_COMMAND, "%s and another option are two listings",
-					info->wanted[INFO_JSON] ? "--json" : "--openmetrics");
+					format);
 	if (info->rounds && !info->interval)
 		return util_usage_error(INFO_COMMAND, "--count goes with --interval");
 	return EXIT_OK;
