@@ -2,9 +2,9 @@
 /*
  * uslab/command/cmd_debug.c - `uslab debug`: switches debug flags of a running program
  *
- * Flow:       called by main.c, cmd_defrag.c, debug_capacity.c and debug_profiling.c; calls options.c,
- *             process/source.c and target.c for the process, pattern.c for its caches, command.c
- *             and command_messages.c for the command, debug_capacity.c for --capacity,
+ * Flow:       called by main.c, cmd_defrag.c, debug_capacity.c and debug_profiling.c; calls
+ *             options.c, process/source.c and target.c for the process, pattern.c for its caches,
+ *             command.c and command_messages.c for the command, debug_capacity.c for --capacity,
  *             debug_profiling.c for --mem-profiling. In: options; out: one command in the mailbox,
  *             and a table of what it changed: the difference of two snapshots.
  *

@@ -84,7 +84,7 @@ static void expect_again(struct top *top, int key, const struct snapshot_cache *
 	snprintf(top->again.name, sizeof(top->again.name), "%s", c->name);
 }
 
-/* Was the key pressed for that cache before? If not the last line asks for it to be pressed again. */
+/* Was the key pressed for that cache before? If not the last line asks for that. */
 static bool is_confirmed(struct top *top, int key, const char *what, const struct snapshot_cache *c)
 {
 	bool again = top->again.key == key && !strcmp(top->again.name, c->name) &&
