@@ -14,6 +14,7 @@
 #include "cache/cache.h"
 #include "debug/debug.h"
 #include "os/lock/lock.h"
+#include "os/process/env.h"
 #include "page/nested.h"
 
 /* By what kmalloc() chooses among the rows of its caches, see cache/kmalloc/rows.c. */
@@ -78,6 +79,8 @@ bool cache_set_distance(const char *name, const char *value);
 bool cache_set_node_memory(const char *name, const char *value);
 /* The option mempolicy. */
 bool cache_set_mempolicy(const char *value);
+/* Why the value was refused, unless it is no policy at all: false. */
+bool cache_explain_mempolicy(char why[OS_ENV_WHY_BYTES], const char *value);
 
 /* Do kfree() or free() find the cache by address? Objects of debug slabs never on a hit path. */
 static inline bool cache_is_by_address(const struct cache *c)

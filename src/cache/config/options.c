@@ -333,10 +333,76 @@ bool cache_set_option(const char *key, const char *value, void *arg)
 
 /* ---- what is wrong ---- */
 
-/* All keys, or those of the group that this one would be of. */
+#define TYPED_MAX 31 /* no key is longer */
+
+/*
+ * How many letters were left out, added, mistaken, or exchanged with the next: the row of the table
+ * for each letter of what was typed is made of the two before.
+ */
+static unsigned int typing_mistakes(const char *typed, size_t typed_len, const char *key,
+				    size_t key_len)
+{
+	unsigned int rows[3][TYPED_MAX + 1];
+
+	for (unsigned int j = 0; j <= key_len; j++)
+		rows[0][j] = j;
+	for (unsigned int i = 1; i <= typed_len; i++) {
+		unsigned int *row = rows[i % 3];
+		const unsigned int *above = rows[(i - 1) % 3];
+
+		row[0] = i;
+		for (unsigned int j = 1; j <= key_len; j++) {
+			unsigned int other = 1 + MIN(above[j], row[j - 1]);
+			unsigned int same = above[j - 1] + (typed[i - 1] != key[j - 1]);
+
+			row[j] = MIN(same, other);
+			if (i > 1 && j > 1 && typed[i - 1] == key[j - 2] &&
+			    typed[i - 2] == key[j - 1])
+				row[j] = MIN(row[j], 1 + rows[(i - 2) % 3][j - 2]);
+		}
+	}
+	return rows[typed_len % 3][key_len];
+}
+
+/* Of a rule only what stands before the pattern. */
+static unsigned int mistakes_in(const char *typed, const char *key, bool rule)
+{
+	size_t typed_len = rule ? strcspn(typed, ":") : strlen(typed);
+	size_t key_len = rule ? strcspn(key, ":") : strlen(key);
+
+	if (rule && !typed[typed_len])
+		return UINT32_MAX;
+	if (!typed_len || typed_len > TYPED_MAX || key_len > TYPED_MAX)
+		return UINT32_MAX;
+	return typing_mistakes(typed, typed_len, key, key_len);
+}
+
+/* The key that was meant, if one is near enough; of several the first. */
+static const char *meant_by(const char *typed)
+{
+	unsigned int nearest = strlen(typed) > 4 ? 3 : 2; /* one is forgiven in a short key */
+	const char *meant = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(options) + ARRAY_SIZE(aliases); i++) {
+		bool alias = i >= ARRAY_SIZE(options);
+		const char *key = alias ? aliases[i - ARRAY_SIZE(options)].key : options[i].key;
+		unsigned int mistakes = mistakes_in(typed, key, !alias && is_rule(&options[i]));
+
+		if (mistakes < nearest) {
+			nearest = mistakes;
+			meant = key;
+		}
+	}
+	return meant;
+}
+
+/* The key that was meant, then all keys, or those of the group that this one would be of. */
 static void list_options(char why[OS_ENV_WHY_BYTES], const char *key)
 {
-	size_t len = os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
+	const char *meant = meant_by(key);
+	size_t len = meant ? os_format(why, OS_ENV_WHY_BYTES,
+				       "there is no such option; did you mean %s? There are", meant)
+			   : os_format(why, OS_ENV_WHY_BYTES, "there is no such option, but");
 	const char *comma = "";
 	bool of_group = false;
 
@@ -378,6 +444,8 @@ void cache_explain_option(char why[OS_ENV_WHY_BYTES], const char *key, const cha
 
 	if (!option)
 		list_options(why, key);
+	else if (option->set == cache_set_mempolicy && cache_explain_mempolicy(why, value))
+		return;
 	else if (option->set == report_set_file && *value)
 		os_format(why, OS_ENV_WHY_BYTES, "%s takes %s: %s", known, option->takes,
 			  file_error());

@@ -11,6 +11,7 @@
  * For tools that act for the CPUs of that machine (os_act_as_cpu). Other programs run correctly,
  * and slower: there are no restartable sequences on made-up CPUs.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -18,6 +19,7 @@
 #include "os/cpu/nodes.h"
 #include "os/memory/policy.h"
 #include "os/process/env.h"
+#include "os/process/say.h"
 #include "page/arena.h"
 #include "page/numa.h"
 
@@ -119,8 +121,46 @@ bool cache_set_mempolicy(const char *value)
 {
 	struct os_policy policy;
 
-	if (!os_policy_parse(&policy, value))
+	if (os_policy_parse(&policy, value))
 		return false;
 	os_policy_set_process(&policy);
 	return true;
+}
+
+/* "nodes 0-3, 6" */
+static void name_nodes(char *text, size_t size, uint64_t mask)
+{
+	const char *comma = "";
+	size_t len = os_format(text, size, mask & (mask - 1) ? "nodes " : "node ");
+
+	for (unsigned int first = 0, last; first < OS_MAX_NODES && len < size; first = last + 1) {
+		last = first;
+		if (!(mask & os_node_bit(first)))
+			continue;
+		while (last + 1 < OS_MAX_NODES && mask & os_node_bit(last + 1))
+			last++;
+		len += os_format(text + len, size - len, "%s%u", comma, first);
+		if (last > first && len < size)
+			len += os_format(text + len, size - len, "-%u", last);
+		comma = ", ";
+	}
+}
+
+bool cache_explain_mempolicy(char why[OS_ENV_WHY_BYTES], const char *value)
+{
+	struct os_policy policy;
+	char nodes[OS_MAX_NODES * 4];
+
+	switch (os_policy_parse(&policy, value)) {
+	case -ENODEV:
+		name_nodes(nodes, sizeof(nodes), os_nodes.memory);
+		os_format(why, OS_ENV_WHY_BYTES, "this machine has memory on %s only", nodes);
+		return true;
+	case -EPERM:
+		os_format(why, OS_ENV_WHY_BYTES,
+			  "bind needs a kernel that says on which nodes pages are");
+		return true;
+	default:
+		return false;
+	}
 }

@@ -111,14 +111,20 @@ static int parse_mode(const char *text, const char **rest)
 	return -1;
 }
 
-/* ":0-3:7". false: no such list. */
-static bool parse_nodes(const char *text, unsigned long *nodes)
+static bool takes_nodes(int mode)
+{
+	return mode != OS_POLICY_DEFAULT && mode != OS_POLICY_LOCAL;
+}
+
+/* ":0-3:7". *above: it has some that no mask has a bit for. false: no such list. */
+static bool parse_nodes(const char *text, unsigned long *nodes, bool *above)
 {
 	char range[16];
 	unsigned int first;
 	unsigned int last;
 
 	*nodes = 0;
+	*above = false;
 	while (*text == ':') {
 		size_t len = strcspn(++text, ":");
 		const char *next = range;
@@ -127,24 +133,29 @@ static bool parse_nodes(const char *text, unsigned long *nodes)
 			return false;
 		memcpy(range, text, len);
 		range[len] = '\0';
-		if (strchr(range, ',') || os_cpulist_next(&next, &first, &last) <= 0 || *next ||
-		    last >= WORD_BITS)
+		if (strchr(range, ',') || os_cpulist_next(&next, &first, &last) <= 0 || *next)
 			return false;
-		for (; first <= last; first++)
+		*above |= last >= WORD_BITS;
+		for (; first <= last && first < WORD_BITS; first++)
 			*nodes |= os_node_bit(first);
 		text += len;
 	}
 	return !*text;
 }
 
-bool os_policy_parse(struct os_policy *policy, const char *text)
+int os_policy_parse(struct os_policy *policy, const char *text)
 {
 	const char *rest;
 	unsigned long nodes;
+	bool above;
 	int mode = parse_mode(text, &rest);
 
-	return mode >= 0 && parse_nodes(rest, &nodes) &&
-	       !os_policy_make(policy, mode, &nodes, WORD_BITS);
+	if (mode < 0 || !parse_nodes(rest, &nodes, &above))
+		return -EINVAL;
+	/* a text names what is meant to be there; masks of a caller may have all bits set */
+	if ((above || nodes != mask_of(&nodes, WORD_BITS)) && takes_nodes(mode))
+		return -ENODEV;
+	return os_policy_make(policy, mode, &nodes, WORD_BITS);
 }
 
 int os_policy_set(int mode, const unsigned long *nodes, unsigned int nr_nodes)

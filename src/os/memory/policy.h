@@ -52,8 +52,11 @@ struct os_place {
  */
 int os_policy_make(struct os_policy *policy, int mode, const unsigned long *nodes,
 		   unsigned int nr_nodes);
-/* "bind:0-3", "interleave:0:2:4-7", "local". false: no such policy. */
-bool os_policy_parse(struct os_policy *policy, const char *text);
+/*
+ * "bind:0-3", "interleave:0:2:4-7", "local". 0; -EINVAL: no such policy; -ENODEV: it names nodes
+ * that this machine does not have, or that have no memory; -EPERM: see above.
+ */
+int os_policy_parse(struct os_policy *policy, const char *text);
 
 /* os_policy_make() for this thread, or for all that have none. */
 int os_policy_set(int mode, const unsigned long *nodes, unsigned int nr_nodes);

@@ -17,6 +17,7 @@
 #include "engine/slub/slub.h"
 #include "front/array.h"
 #include "front/queues.h"
+#include "os/cpu/nodes.h"
 #include "page/limit.h"
 #include "page/numa.h"
 
@@ -319,6 +320,77 @@ static void test_wrong_conf(void **state)
 				       "slab_max_order (3), and has no value here\n"));
 }
 
+/* A mistyped key: the one that was meant comes first. */
+IN_CHILD(test_meant)
+{
+	static const struct {
+		const char *typed, *meant; /* NULL: none */
+	} v[] = {
+		{ "limti", "limit" },
+		{ "limits", "limit" },
+		{ "imit", "limit" },
+		{ "Limit", "limit" },
+		{ "mem_policy", "mempolicy" },
+		{ "slub_max_oder", "slub_max_order" },
+		{ "reprot", "report" },
+		{ "engin:kmalloc-*", "engine:PATTERN" },
+		{ "limt:x", "limit:PATTERN" },
+		{ "kfence.objcts", "kfence.objects" },
+		{ "eras", "era" },
+		{ "ear", "era" },
+		{ "xyz", NULL },
+		{ "what", NULL },
+		{ "", NULL },
+		{ "a-key-that-is-longer-than-any-other", NULL },
+		{ ":", NULL },
+		{ "engine-of-mine:x", NULL },
+	};
+	char why[OS_ENV_WHY_BYTES], meant[80];
+
+	ready();
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		cache_explain_option(why, v[i].typed, "1");
+		snprintf(meant, sizeof(meant), "; did you mean %s? There are ", v[i].meant);
+		if (!v[i].meant == !!strstr(why, "did you mean") ||
+		    (v[i].meant && !strstr(why, meant)))
+			dprintf(STDERR_FILENO, "%s: %s\n", v[i].typed, why);
+		CHILD_CHECK(!v[i].meant == !strstr(why, "did you mean"));
+		CHILD_CHECK(!v[i].meant || strstr(why, meant));
+		CHILD_CHECK(strlen(why) < OS_ENV_WHY_BYTES - 1);
+	}
+}
+
+/* Nodes that are not there: the message names those that are. */
+IN_CHILD(test_absent_nodes)
+{
+	static const struct {
+		uint64_t memory;
+		const char *value, *why;
+	} v[] = {
+		{ 0x01, "bind:1", "this machine has memory on node 0 only" },
+		{ 0x01, "preferred:99", "this machine has memory on node 0 only" },
+		{ 0x01, "interleave:0-3", "this machine has memory on node 0 only" },
+		{ 0x0f, "interleave:0-4", "this machine has memory on nodes 0-3 only" },
+		{ 0xad, "bind:1", "this machine has memory on nodes 0, 2-3, 5, 7 only" },
+		{ 0x01, "bind", "mempolicy takes local, preferred:NODES, bind:NODES" },
+		{ 0x01, "bund:0", "mempolicy takes local, preferred:NODES, bind:NODES" },
+	};
+	char why[OS_ENV_WHY_BYTES];
+
+	ready();
+	CHILD_CHECK(os_topology_set(8, 8) == 0);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		os_nodes.memory = v[i].memory;
+		CHILD_CHECK(!cache_set_option("mempolicy", v[i].value, NULL));
+		cache_explain_option(why, "mempolicy", v[i].value);
+		if (strncmp(why, v[i].why, strlen(v[i].why)) != 0)
+			dprintf(STDERR_FILENO, "%s: %s\n", v[i].value, why);
+		CHILD_CHECK(!strncmp(why, v[i].why, strlen(v[i].why)));
+	}
+	os_nodes.memory = 0x0f;
+	CHILD_CHECK(cache_set_option("mempolicy", "interleave:0-3", NULL));
+}
+
 /* Each refusal names what would have been taken. */
 IN_CHILD(test_explained)
 {
@@ -328,6 +400,9 @@ IN_CHILD(test_explained)
 		{ "engine:x", "slaub", "engine:PATTERN takes slub, slab, " },
 		{ "capacity:x", "0", "capacity:PATTERN takes 1 to 1024 objects" },
 		{ "kfence.simple", "1",
+		  "no such option; did you mean kfence.sample? There are kfence.sample, "
+		  "kfence.objects, kfence.interval" },
+		{ "kfence.nothing", "1",
 		  "no such option, but kfence.sample, kfence.objects, kfence.interval" },
 		{ "kfence.sample", "x", "kfence.sample takes 0 to 2147483648, 0 for off" },
 		{ "failslab.times", "-2", "failslab.times takes a number from -1 on" },
@@ -641,14 +716,15 @@ IN_CHILD(test_alone)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	   cmocka_unit_test(test_debug_options),
-		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
-		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_near),
-		cmocka_unit_test(test_reap),	   cmocka_unit_test(test_no_reap),
-		cmocka_unit_test(test_explained),  cmocka_unit_test(test_nr_rules),
-		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_initial),	   cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_options),	     cmocka_unit_test(test_debug_options),
+		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_wrong_conf),   cmocka_unit_test(test_orders_of_slab),
+		cmocka_unit_test(test_noalien),	     cmocka_unit_test(test_near),
+		cmocka_unit_test(test_reap),	     cmocka_unit_test(test_no_reap),
+		cmocka_unit_test(test_explained),    cmocka_unit_test(test_meant),
+		cmocka_unit_test(test_absent_nodes), cmocka_unit_test(test_nr_rules),
+		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_initial),	     cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

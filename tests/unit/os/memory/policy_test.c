@@ -163,7 +163,7 @@ IN_CHILD(test_process)
 	struct os_policy policy;
 
 	CHILD_CHECK(os_topology_set(8, 8) == 0);
-	CHILD_CHECK(os_policy_parse(&policy, "bind:6"));
+	CHILD_CHECK(!os_policy_parse(&policy, "bind:6"));
 	os_policy_set_process(&policy);
 	CHILD_CHECK(os_policy_node(1) == 6);
 	CHILD_CHECK(set(OS_POLICY_PREFERRED, 8) == 0 && os_policy_node(1) == 3);
@@ -186,30 +186,45 @@ IN_CHILD(test_parse)
 		{ "preferred:7", OS_POLICY_PREFERRED, 0x80 },
 		{ "bind:0-2:5", OS_POLICY_BIND, 0x27 },
 		{ "interleave:0-7", OS_POLICY_INTERLEAVE, 0xff },
-		{ "interleave:3:3:50", OS_POLICY_INTERLEAVE, 8 }, /* there is no 50 */
+		{ "interleave:3:3", OS_POLICY_INTERLEAVE, 8 },
 		{ "preferred-many:1:2", OS_POLICY_PREFERRED_MANY, 6 },
 	};
 	static const char *const bad[] = {
-		"",	   "bin:0",  "bind",	     "bind:",	 "bind:0:", "bind:0-",
-		"bind:9",  "bind:x", "local:0",	     "bind:0,1", "bind:64", "bind:3-1",
-		"binding", "BIND:0", "interleave:-", "bind 0",	 "bind:0 ", "bind:0-99999999999",
+		"",	   "bin:0",   "bind",	      "bind:",	  "bind:0:",  "bind:0-",
+		"bind:x",  "local:0", "local:9",      "bind:0,1", "bind:3-1", "default:0",
+		"binding", "BIND:0",  "interleave:-", "bind 0",	  "bind:0 ",  "bind:0-99999999999",
+	};
+	static const char *const absent[] = {
+		/* none of these, or not all */
+		"bind:8",
+		"bind:0-8",
+		"preferred:99",
+		"interleave:0-63",
+		"interleave:3:50",
+		"bind:64",
+		"preferred-many:0:999",
 	};
 	struct os_policy policy;
 
 	CHILD_CHECK(os_topology_set(8, 8) == 0);
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		CHILD_CHECK(os_policy_parse(&policy, good[i].text) && policy.mode == good[i].mode &&
-			    policy.mask == good[i].mask);
+		CHILD_CHECK(!os_policy_parse(&policy, good[i].text) &&
+			    policy.mode == good[i].mode && policy.mask == good[i].mask);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		CHILD_CHECK(!os_policy_parse(&policy, bad[i]));
+		CHILD_CHECK(os_policy_parse(&policy, bad[i]) == -EINVAL);
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+		CHILD_CHECK(os_policy_parse(&policy, absent[i]) == -ENODEV);
 }
 
-/* Nodes without memory count as if they were not there. */
+/* Nodes without memory count as if they were not there; a text may not name them. */
 IN_CHILD(test_without_memory)
 {
+	struct os_policy policy;
+
 	CHILD_CHECK(os_topology_set(8, 8) == 0);
 	os_nodes.memory = 0x0f;
 	CHILD_CHECK(set(OS_POLICY_BIND, 0x30) == -EINVAL);
+	CHILD_CHECK(os_policy_parse(&policy, "interleave:2-4") == -ENODEV);
 	CHILD_CHECK(set(OS_POLICY_INTERLEAVE, 0x38) == 0);
 	CHILD_CHECK(os_policy_node(0) == 3 && os_policy_node(0) == 3);
 }
