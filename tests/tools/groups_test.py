@@ -149,6 +149,7 @@ class Groups(InFolder):
     def test_info(self):
         pid = self.start()
         lines = [line.split() for line in self.info(pid, "--groups").splitlines()]
+        self.assertEqual([line.pop(0) for line in lines], ["Id", "1", "2", "3"])
         self.assertEqual(lines[0], ["Group", "Usage", "Limit", "Peak", "Met", "Failed", "Threads"])
         self.assertEqual([line[:3] for line in lines[1:]],
                          [["top", str(12 * 1024), str(MB)], ["below", str(11 * 1024), "-"], ["gone", "(gone)", "1024"]])
@@ -170,6 +171,22 @@ class Groups(InFolder):
         run = uslab("info", "--kernel", "--groups")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--groups is for processes", run.stderr)
+
+    def test_long_names(self):
+        """The column is as wide as the longest name that is shown, so that the numbers stay below one another."""
+        name = "n" * 63
+        text = PROGRAM.replace('uslab_group_create("gone", 0, top)', f'uslab_group_create("{name}", 0, below)')
+        process = subprocess.Popen([self.build(text, "-luslab")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, env=environment())
+        self.addCleanup(self.end, process)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        lines = self.info(process.pid, "--groups").splitlines()
+        self.assertEqual(len(lines), 4)
+        self.assertEqual({len(line) for line in lines}, {len(lines[0])})
+        self.assertTrue(lines[3].startswith(f"    3     {name} (gone) "), lines[3])
+        self.assertEqual(lines[0].index("Usage") + 5, lines[1].index("12288") + 5)
+        lines = self.info(process.pid, "--groups", "top").splitlines()
+        self.assertTrue(lines[0].startswith("   Id Group                             Usage "), lines[0])
 
     def test_none(self):
         process = subprocess.Popen([self.build("#include <stdio.h>\n#include <uslab/slab.h>\nint main(void) { "

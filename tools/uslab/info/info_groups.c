@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "info/groups.h"
 #include "info/info.h"
 #include "json_values.h"
@@ -17,6 +18,8 @@
 
 #define NO_LIMIT UINT64_MAX
 #define INDENT 2
+#define MAX_DEPTH 2   /* deeper ones stand no further to the right */
+#define NAME_WIDTH 24 /* at least */
 
 static bool is_chosen(const struct info_options *options, const struct groups_group *group)
 {
@@ -33,13 +36,26 @@ static void print_bytes(uint64_t bytes)
 		printf(" %14llu", (unsigned long long)bytes);
 }
 
-static void print_group(const struct groups_group *group, unsigned int depth)
+/* The name of a line, below those that the group is below. */
+static int group_text(char *buf, size_t size, const struct groups_group *group, unsigned int depth)
 {
-	char name[GROUPS_NAME + 2 * INDENT];
+	return snprintf(buf, size, "%*s%s%s", (int)MIN(depth, MAX_DEPTH) * INDENT, "", group->name,
+			group->dying ? " (gone)" : "");
+}
 
-	snprintf(name, sizeof(name), "%*s%s%s", depth < 2 ? (int)depth * INDENT : 2 * INDENT, "",
-		 group->name, group->dying ? " (gone)" : "");
-	printf("%-24s", name);
+struct table {
+	const struct groups_list *list;
+	const struct info_options *options;
+	unsigned long lines; /* to come */
+	int width;	     /* of names */
+};
+
+static void print_group(struct table *table, const struct groups_group *group, unsigned int depth)
+{
+	char name[GROUPS_NAME + MAX_DEPTH * INDENT];
+
+	group_text(name, sizeof(name), group, depth);
+	printf("%5u %-*s", group->id, table->width, name);
 	print_bytes(group->usage);
 	print_bytes(group->limit);
 	print_bytes(group->peak);
@@ -47,22 +63,49 @@ static void print_group(const struct groups_group *group, unsigned int depth)
 	       (unsigned long long)group->failed, group->threads);
 }
 
-/* Those right below that number, each with what is below it; a circle ends at the depth. */
-static void print_below(const struct groups_list *list, uint32_t parent, unsigned int depth,
-			const struct info_options *options, unsigned long *lines)
+/* The column of names gets as wide as the longest. */
+static void measure_group(struct table *table, const struct groups_group *group, unsigned int depth)
 {
+	int width = group_text(NULL, 0, group, depth);
+
+	table->width = MAX(table->width, width);
+}
+
+/* Those right below that number, each with what is below it; a circle ends at the depth. */
+static void each_below(struct table *table, uint32_t parent, unsigned int depth,
+		       void (*act)(struct table *table, const struct groups_group *group,
+				   unsigned int depth))
+{
+	const struct groups_list *list = table->list;
+
 	for (size_t i = 0; i < list->nr && depth < list->nr; i++) {
 		const struct groups_group *group = &list->group[i];
 
 		if (group->parent != parent)
 			continue;
-		if (is_chosen(options, group) && *lines) {
-			print_group(group, depth);
-			--*lines;
+		if (is_chosen(table->options, group) && table->lines) {
+			act(table, group, depth);
+			table->lines--;
 		}
 		if (group->groups)
-			print_below(list, group->id, depth + 1, options, lines);
+			each_below(table, group->id, depth + 1, act);
 	}
+}
+
+static void print_table(const struct info_options *options, const struct groups_list *list)
+{
+	struct table table = {
+		.list = list,
+		.options = options,
+		.lines = options->lines,
+		.width = NAME_WIDTH,
+	};
+
+	each_below(&table, 0, 0, measure_group);
+	table.lines = options->lines;
+	printf("%5s %-*s %14s %14s %14s %8s %8s %8s\n", "Id", table.width, "Group", "Usage",
+	       "Limit", "Peak", "Met", "Failed", "Threads");
+	each_below(&table, 0, 0, print_group);
 }
 
 /* ---- JSON ---- */
@@ -115,7 +158,6 @@ static int print_json(const struct info *info, const struct info_subject *subjec
 
 int info_print_groups(const struct info *info, struct info_subject *subject)
 {
-	unsigned long lines = info->options.lines;
 	struct groups_list list;
 	int ret = groups_list_take(subject->s, &list);
 
@@ -129,9 +171,7 @@ int info_print_groups(const struct info *info, struct info_subject *subject)
 	if (info->wanted[INFO_JSON]) {
 		ret = print_json(info, subject, &list);
 	} else {
-		printf("%-24s %14s %14s %14s %8s %8s %8s\n", "Group", "Usage", "Limit", "Peak",
-		       "Met", "Failed", "Threads");
-		print_below(&list, 0, 0, &info->options, &lines);
+		print_table(&info->options, &list);
 	}
 	groups_list_free(&list);
 	return ret;
