@@ -280,12 +280,15 @@ class Usage(Case):
     def test_versions(self):
         with open(os.path.join(SRC, "src/inspect/root.h"), encoding="utf-8") as header:
             own = re.search(r"#define USLAB_ROOT_VERSION (\d+)", header.read())[1]
-        with Started(self.folder.compile("newer", IMPOSTOR, "-DVERSION=99")) as pid:
+        newer = self.folder.compile("newer", IMPOSTOR, "-DVERSION=99")
+        with Started(newer) as pid:
+            self.refused(1, f"has uslab 5.4.3 ({os.path.realpath(newer)}), whose data", "-p", pid)
             self.refused(1, "version 99", "-p", pid)
             self.refused(1, "uslab 5.4.3", "-p", pid)
             self.refused(1, f"reads version {own}", "-p", pid)
         with Started(self.folder.compile("same", IMPOSTOR, f"-DVERSION={own}")) as pid:
             self.refused(1, "other data structures", "-p", pid)
+            self.refused(1, "/same), built with", "-p", pid)
 
     def test_full_output(self):
         with Started(self.folder.widgets("static")) as pid, open("/dev/full", "w") as full:

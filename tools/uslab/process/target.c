@@ -141,28 +141,30 @@ static int fail_without_uslab(const struct target *t)
 			 (int)t->pid, t->program);
 }
 
-static int fail_version(const struct target *t, const struct uslab_root *root)
+/* object: the file that has uslab in it; near it lies the command that came with that. */
+static int fail_version(const struct target *t, const struct uslab_root *root, const char *object)
 {
 	if (root->version != USLAB_ROOT_VERSION)
 		return util_fail(t->command,
-				 "process %d (%s) has uslab %s, whose data has version %u; this "
-				 "command is uslab %s and reads version %u: use the command that "
-				 "came with that library",
-				 (int)t->pid, t->program, root->version_text, root->version,
+				 "process %d (%s) has uslab %s (%s), whose data has version %u; "
+				 "this command is uslab %s and reads version %u: use the command "
+				 "that came with that library",
+				 (int)t->pid, t->program, root->version_text, object, root->version,
 				 USLAB_VERSION_TEXT, USLAB_ROOT_VERSION);
 	return util_fail(t->command,
-			 "process %d (%s) has uslab %s, built with other data structures than "
+			 "process %d (%s) has uslab %s (%s), built with other data structures than "
 			 "this command, uslab %s: use the command that came with that library",
-			 (int)t->pid, t->program, root->version_text, USLAB_VERSION_TEXT);
+			 (int)t->pid, t->program, root->version_text, object, USLAB_VERSION_TEXT);
 }
 
-static int fail_snapshot(const struct target *t, const struct snapshot *s, int error)
+static int fail_snapshot(const struct target *t, const struct target_root *root,
+			 const struct snapshot *s, int error)
 {
 	switch (error) {
 	case -EPROTO:
 		return fail_access(t, -EFAULT);
 	case -EPROTONOSUPPORT:
-		return fail_version(t, &s->root);
+		return fail_version(t, &s->root, root->object);
 	case -EAGAIN:
 		return util_fail(t->command, "process %d (%s) has loaded uslab and not used it yet",
 				 (int)t->pid, t->program);
@@ -396,7 +398,7 @@ int target_snapshot_root(struct target *t, const struct target_root *root, struc
 {
 	int ret = take(t, root, s);
 
-	return ret ? fail_snapshot(t, s, ret) : EXIT_OK;
+	return ret ? fail_snapshot(t, root, s, ret) : EXIT_OK;
 }
 
 int target_snapshot(struct target *t, const char *library, struct snapshot *s,
