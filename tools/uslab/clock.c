@@ -3,8 +3,8 @@
  * uslab/clock.c - a clock fine enough for one allocation, and what reading it costs
  *
  * Data:       use_tsc: which clock; written by clock_calibrate() before anything is measured.
- * Flow:       called by replay/, compare/, fs/fs_snapshot.c, bench/protocols.h and
- *             bench/latency.h; calls arch/tsc.h. Out: ticks, and what a tick is.
+ * Flow:       called by replay/, compare/, fs/fs_snapshot.c, top/top_keys.c, bench/protocols.h
+ *             and bench/latency.h; calls arch/tsc.h. Out: ticks, and what a tick is.
  *
  * The CPU's time stamp counter (arch/tsc.h) serves when the kernel says that its rate is constant
  * and that it runs on in sleep; otherwise, and on other CPUs, clock_gettime() does, which costs

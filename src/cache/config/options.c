@@ -336,8 +336,8 @@ bool cache_set_option(const char *key, const char *value, void *arg)
 #define TYPED_MAX 31 /* no key is longer */
 
 /*
- * How many letters were left out, added, mistaken, or exchanged with the next: the row of the table
- * for each letter of what was typed is made of the two before.
+ * How many characters were left out, added, mistaken, or exchanged with the next: the row of the
+ * table for each one that was typed is made of the two before.
  */
 static unsigned int typing_mistakes(const char *typed, size_t typed_len, const char *key,
 				    size_t key_len)

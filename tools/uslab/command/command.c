@@ -9,10 +9,10 @@
  * Locks:      flock() on /proc/PID/mem, against other tools; INT, TERM, HUP and QUIT are blocked
  *             while it is held. Without that file the state of the mailbox alone keeps tools apart.
  *             Fields for sampling are written without a lock.
- * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, command_messages.c,
- *             fs/fs_store.c, top/top_keys.c and track/; calls filtered.c first, then writes the
- *             mailbox and polls its state. cache/control/control.c is the other end. In: struct
- *             command_request; out: the answer in struct control, or -errno.
+ * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
+ *             command_messages.c, fs/fs_store.c, top/top_keys.c and track/; calls filtered.c first,
+ *             then writes the mailbox and polls its state. cache/control/control.c is the other
+ *             end. In: struct command_request; out: the answer in struct control, or -errno.
  *
  * The lock ends with the tool that holds it. So whoever has it may take over what a tool that was
  * killed left in the mailbox; only a command that the process is carrying out is waited for.

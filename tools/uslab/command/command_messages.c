@@ -2,10 +2,10 @@
 /*
  * uslab/command/command_messages.c - messages on what became of a command
  *
- * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, info/info_change.c and track/;
- *             calls command.c, and process/target.c for texts on permissions. In: what
- *             command_send() returned and the struct control; out: text on stderr and an exit
- *             status.
+ * Flow:       called by cmd_debug.c, cmd_defrag.c, debug_capacity.c, debug_profiling.c,
+ *             info/info_change.c and track/; calls command.c, and process/target.c for texts on
+ *             permissions. In: what command_send() returned and the struct control; out: text on
+ *             stderr and an exit status.
  */
 #include <errno.h>
 #include <stdio.h>

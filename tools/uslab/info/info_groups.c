@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
 #include "info/groups.h"
 #include "info/info.h"
 #include "json_values.h"
@@ -39,7 +38,9 @@ static void print_bytes(uint64_t bytes)
 /* The name of a line, below those that the group is below. */
 static int group_text(char *buf, size_t size, const struct groups_group *group, unsigned int depth)
 {
-	return snprintf(buf, size, "%*s%s%s", (int)MIN(depth, MAX_DEPTH) * INDENT, "", group->name,
+	int indent = (int)(depth < MAX_DEPTH ? depth : MAX_DEPTH) * INDENT;
+
+	return snprintf(buf, size, "%*s%s%s", indent, "", group->name,
 			group->dying ? " (gone)" : "");
 }
 
@@ -68,7 +69,8 @@ static void measure_group(struct table *table, const struct groups_group *group,
 {
 	int width = group_text(NULL, 0, group, depth);
 
-	table->width = MAX(table->width, width);
+	if (width > table->width)
+		table->width = width;
 }
 
 /* Those right below that number, each with what is below it; a circle ends at the depth. */

@@ -17,7 +17,6 @@
 #include "engine/slub/slub.h"
 #include "front/array.h"
 #include "front/queues.h"
-#include "os/cpu/nodes.h"
 #include "page/limit.h"
 #include "page/numa.h"
 
@@ -360,37 +359,6 @@ IN_CHILD(test_meant)
 	}
 }
 
-/* Nodes that are not there: the message names those that are. */
-IN_CHILD(test_absent_nodes)
-{
-	static const struct {
-		uint64_t memory;
-		const char *value, *why;
-	} v[] = {
-		{ 0x01, "bind:1", "this machine has memory on node 0 only" },
-		{ 0x01, "preferred:99", "this machine has memory on node 0 only" },
-		{ 0x01, "interleave:0-3", "this machine has memory on node 0 only" },
-		{ 0x0f, "interleave:0-4", "this machine has memory on nodes 0-3 only" },
-		{ 0xad, "bind:1", "this machine has memory on nodes 0, 2-3, 5, 7 only" },
-		{ 0x01, "bind", "mempolicy takes local, preferred:NODES, bind:NODES" },
-		{ 0x01, "bund:0", "mempolicy takes local, preferred:NODES, bind:NODES" },
-	};
-	char why[OS_ENV_WHY_BYTES];
-
-	ready();
-	CHILD_CHECK(os_topology_set(8, 8) == 0);
-	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
-		os_nodes.memory = v[i].memory;
-		CHILD_CHECK(!cache_set_option("mempolicy", v[i].value, NULL));
-		cache_explain_option(why, "mempolicy", v[i].value);
-		if (strncmp(why, v[i].why, strlen(v[i].why)) != 0)
-			dprintf(STDERR_FILENO, "%s: %s\n", v[i].value, why);
-		CHILD_CHECK(!strncmp(why, v[i].why, strlen(v[i].why)));
-	}
-	os_nodes.memory = 0x0f;
-	CHILD_CHECK(cache_set_option("mempolicy", "interleave:0-3", NULL));
-}
-
 /* Each refusal names what would have been taken. */
 IN_CHILD(test_explained)
 {
@@ -716,15 +684,15 @@ IN_CHILD(test_alone)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_options),	     cmocka_unit_test(test_debug_options),
-		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_wrong_conf),   cmocka_unit_test(test_orders_of_slab),
-		cmocka_unit_test(test_noalien),	     cmocka_unit_test(test_near),
-		cmocka_unit_test(test_reap),	     cmocka_unit_test(test_no_reap),
-		cmocka_unit_test(test_explained),    cmocka_unit_test(test_meant),
-		cmocka_unit_test(test_absent_nodes), cmocka_unit_test(test_nr_rules),
-		cmocka_unit_test(test_rows),	     cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_initial),	     cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_options),	   cmocka_unit_test(test_debug_options),
+		cmocka_unit_test(test_defaults),   cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_wrong_conf), cmocka_unit_test(test_orders_of_slab),
+		cmocka_unit_test(test_noalien),	   cmocka_unit_test(test_near),
+		cmocka_unit_test(test_reap),	   cmocka_unit_test(test_no_reap),
+		cmocka_unit_test(test_explained),  cmocka_unit_test(test_meant),
+		cmocka_unit_test(test_nr_rules),   cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_bounds),	   cmocka_unit_test(test_initial),
+		cmocka_unit_test(test_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

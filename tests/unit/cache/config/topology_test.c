@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit/cache/config/topology_test.c - USLAB_CONF=topology=CPUSxNODES, right and wrong
+ * unit/cache/config/topology_test.c - USLAB_CONF=topology=CPUSxNODES, right and wrong, and
+ * nodes of mempolicy= that are not there
  */
 #include "cache/cache.h"
 #include "cache/internal.h"
@@ -16,6 +17,7 @@
 
 #include "child.h"
 #include "os/cpu/cpu.h"
+#include "os/cpu/nodes.h"
 #include "os/cpu/rseq.h"
 #include "page/buddy.h"
 
@@ -84,11 +86,52 @@ static void wrong_values(void **state)
 	}
 }
 
+/* Nodes that are not there: the message names those that are. */
+static void names_nodes(void *arg)
+{
+	static const struct {
+		uint64_t memory;
+		const char *value, *why;
+	} v[] = {
+		{ 0x01, "bind:1", "this machine has memory on node 0 only" },
+		{ 0x01, "preferred:99", "this machine has memory on node 0 only" },
+		{ 0x01, "interleave:0-3", "this machine has memory on node 0 only" },
+		{ 0x0f, "interleave:0-4", "this machine has memory on nodes 0-3 only" },
+		{ 0xad, "bind:1", "this machine has memory on nodes 0, 2-3, 5, 7 only" },
+		{ 0x01, "bind", "mempolicy takes local, preferred:NODES, bind:NODES" },
+		{ 0x01, "bund:0", "mempolicy takes local, preferred:NODES, bind:NODES" },
+	};
+	char why[OS_ENV_WHY_BYTES];
+
+	try(arg);
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		os_nodes.memory = v[i].memory;
+		CHILD_CHECK(!cache_set_option("mempolicy", v[i].value, NULL));
+		cache_explain_option(why, "mempolicy", v[i].value);
+		if (strncmp(why, v[i].why, strlen(v[i].why)) != 0)
+			dprintf(STDERR_FILENO, "%s: %s\n", v[i].value, why);
+		CHILD_CHECK(!strncmp(why, v[i].why, strlen(v[i].why)));
+	}
+	os_nodes.memory = 0x0f;
+	CHILD_CHECK(cache_set_option("mempolicy", "interleave:0-3", NULL));
+}
+
+static void absent_nodes(void **state)
+{
+	char conf[] = "topology=8x8";
+	struct child child;
+
+	(void)state;
+	child = child_run(names_nodes, conf);
+	assert_true(child_passed(&child));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(right_values),
 		cmocka_unit_test(wrong_values),
+		cmocka_unit_test(absent_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

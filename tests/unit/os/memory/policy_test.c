@@ -196,13 +196,8 @@ IN_CHILD(test_parse)
 	};
 	static const char *const absent[] = {
 		/* none of these, or not all */
-		"bind:8",
-		"bind:0-8",
-		"preferred:99",
-		"interleave:0-63",
-		"interleave:3:50",
-		"bind:64",
-		"preferred-many:0:999",
+		"bind:8",	   "bind:0-8", "preferred:99",	       "interleave:0-63",
+		"interleave:3:50", "bind:64",  "preferred-many:0:999",
 	};
 	struct os_policy policy;
 
