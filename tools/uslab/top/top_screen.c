@@ -247,7 +247,7 @@ static void draw_help(struct top *top)
 		"G           accounting groups, what is charged to each, and their limits",
 		"/           show names with this part only;  z shows empty caches too",
 		"",
-		"Done to the process, for the cache under the cursor; all but d are pressed twice:",
+		"Done to the process, for the cache under the cursor (all but d: pressed twice):",
 		"d           set its debug flags: F Z P U T A, - for none",
 		"t           track users (U) from now on, or not any more",
 		"s           shrink;  v validates;  m defragments, where objects move",
