@@ -43,7 +43,7 @@ void *cache_alloc_polled(struct cache *c, gfp_t gfp, int node, size_t size, cons
 
 void *cache_alloc_inside(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
-	return reclaim_nested_look(gfp) ? NULL : cache_take(c, gfp, node, size, caller);
+	return reclaim_nested_look(gfp) ? NULL : cache_take_outside(c, gfp, node, size, caller);
 }
 
 void *cache_alloc_for(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)

@@ -142,6 +142,7 @@ void cache_fork_child(void)
 	shrinkers_forked();
 	reclaim_forked();
 	groups_forked();
+	thread_forked();
 	if (lock_fork_is_inside()) {
 		lock_fork_leave();
 		if (!load_relaxed(&forked_alone))

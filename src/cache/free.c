@@ -37,7 +37,7 @@ void cache_free_inside(struct cache *c, void *obj, const void *caller)
 	if (nested_look())
 		nested_defer(give, c, obj, caller);
 	else
-		cache_give(c, obj, caller);
+		cache_give_outside(c, obj, caller);
 }
 
 void cache_free_for(struct cache *c, void *obj, const void *caller)

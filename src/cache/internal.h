@@ -30,6 +30,7 @@ struct cache_defaults {
 	unsigned int reap_ms;	     /* time between two rounds of reaping; 0: no reaping */
 	size_t realtime_bytes;	     /* that are made ready ahead; 0: none, see page/realtime.h */
 	unsigned int control_ms;     /* between two polls of the mailbox; 0: no thread polls */
+	bool no_fork_thread;	     /* children of fork() do without the library's own thread */
 	unsigned int defrag_percent; /* of partial slabs, see mobility/auto.c; 0: off */
 	unsigned int defrag_share;   /* percent of a CPU */
 	enum cache_partition partition;

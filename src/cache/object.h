@@ -110,14 +110,21 @@ static always_inline void *cache_take_plain(struct cache *c, gfp_t gfp, int node
 			   : cache_alloc_again(c, gfp, node);
 }
 
+/* No nested call. */
+static always_inline void *cache_take_outside(struct cache *c, gfp_t gfp, int node, size_t size,
+					      const void *caller)
+{
+	if (cache_is_watched(c, WATCH_ALLOC))
+		return cache_alloc_polled(c, gfp, node, size, caller);
+	return cache_take_plain(c, gfp, node);
+}
+
 static always_inline void *cache_take(struct cache *c, gfp_t gfp, int node, size_t size,
 				      const void *caller)
 {
 	if (unlikely(!lock_is_plain()))
 		return cache_alloc_inside(c, gfp, node, size, caller);
-	if (cache_is_watched(c, WATCH_ALLOC))
-		return cache_alloc_polled(c, gfp, node, size, caller);
-	return cache_take_plain(c, gfp, node);
+	return cache_take_outside(c, gfp, node, size, caller);
 }
 
 /* May p be an object of c? Heaps check that themselves when it is freed to them. */
@@ -155,14 +162,21 @@ static always_inline void cache_give_plain(struct cache *c, void *obj, const voi
 		c->front.ops->free(&c->front, obj);
 }
 
+/* No nested call. */
+static always_inline void cache_give_outside(struct cache *c, void *obj, const void *caller)
+{
+	if (cache_is_watched(c, ~0u))
+		cache_free_polled(c, obj, caller);
+	else
+		cache_give_plain(c, obj, caller);
+}
+
 static always_inline void cache_give(struct cache *c, void *obj, const void *caller)
 {
 	if (unlikely(!lock_is_plain()))
 		cache_free_inside(c, obj, caller);
-	else if (cache_is_watched(c, ~0u))
-		cache_free_polled(c, obj, caller);
 	else
-		cache_give_plain(c, obj, caller);
+		cache_give_outside(c, obj, caller);
 }
 
 #endif /* CACHE_OBJECT_H */

@@ -23,6 +23,9 @@ DEBUGGED = "USLAB_DEBUG" in os.environ
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <uslab/slab.h>
 
 #define RECORDS 20000
@@ -59,7 +62,13 @@ static int move(void *from, void *to, void *arg)
 	return ret;
 }
 
-int main(void)
+/* The child goes on. */
+static int fork_if(int argc, char **argv, const char *when)
+{
+	return argc > 1 && !strcmp(argv[1], when) && fork() ? wait(NULL) : 0;
+}
+
+int main(int argc, char **argv)
 {
 	struct kmem_cache_args args = { .front = "none" }; /* each call polls the mailbox */
 	struct kmem_cache *others = kmem_cache_create_args("others", 1000, &args, 0);
@@ -67,6 +76,8 @@ int main(void)
 		kmem_cache_create("records", sizeof(struct record), 0, 0, construct);
 	char line[10];
 
+	if (fork_if(argc, argv, "early"))
+		return 0;
 	if (uslab_cache_set_move(s, move, NULL))
 		return 1;
 	for (unsigned int i = 0; i < RECORDS; i++) {
@@ -80,6 +91,8 @@ int main(void)
 			slot[i] = NULL;
 		}
 	kmem_cache_shrink(s);
+	if (fork_if(argc, argv, "late"))
+		return 0;
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
@@ -103,8 +116,8 @@ class Defrag(InOwnFolder):
         super().setUp()
         self.path = compile_program(self.folder, "store", PROGRAM, *WITH_LIBRARY)
 
-    def start(self, conf):
-        program = subprocess.Popen([self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    def start(self, conf, *arguments):
+        program = subprocess.Popen([self.path, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env={**os.environ, "USLAB_CONF": conf})
         self.addCleanup(program.wait)
         self.addCleanup(program.stdout.close)
@@ -126,6 +139,44 @@ class Defrag(InOwnFolder):
         program.stdin.write("\n")
         program.stdin.flush()
         self.assertEqual(program.stdout.readline(), "wrong: 0\n")
+
+    @staticmethod
+    def child(program):
+        with open(f"/proc/{program.pid}/task/{program.pid}/children", encoding="ascii") as file:
+            return int(file.read())
+
+    @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
+    def test_child_of_fork(self):
+        program = self.start("control=20", "early")
+        run = self.tool("defrag", "-p", self.child(program), "--budget", 200)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertRegex(run.stdout, r"given back, of .*, in \d+ steps? and")
+        self.check(program)
+
+    @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
+    def test_child_that_waits(self):
+        program = self.start("control=20", "late")
+        pid = self.child(program)
+        run = self.tool("defrag", "-p", pid, "--wait", 1)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr, (
+            f"uslab defrag: process {pid} (store) did not reach the library's slow paths within 1 s; nothing was "
+            "changed; it is a child of fork() in which the library's own thread was not started so far; an "
+            "allocation that is no hit does that\n"))
+        self.check(program)
+        run = self.tool("defrag", "-p", pid)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
+    def test_child_without(self):
+        program = self.start("control=20,fork_thread=0", "early")
+        pid = self.child(program)
+        run = self.tool("defrag", "-p", pid, "--wait", 1)
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.stderr, (
+            f"uslab defrag: process {pid} (store) did not reach the library's slow paths within 1 s; nothing was "
+            "changed; it is a child of fork(), in which there is no thread of the library "
+            "(USLAB_CONF=fork_thread=0)\n"))
 
     @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
     def test_by_command(self):

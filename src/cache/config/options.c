@@ -84,6 +84,11 @@ static bool set_merge(const char *value)
 	return set_flag(&cache_defaults.no_merge, value, false);
 }
 
+static bool set_fork_thread(const char *value)
+{
+	return set_flag(&cache_defaults.no_fork_thread, value, false);
+}
+
 static bool set_hardened(const char *value)
 {
 	return set_flag(&cache_defaults.hardened, value, true);

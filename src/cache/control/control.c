@@ -7,8 +7,9 @@
  *             out or refused: nothing in the mailbox can break this process.
  * Locks:      RUNNING, taken by compare and swap, keeps other threads away; cache_lock inside.
  * Flow:       called by control.h (control_poll(), on slow paths with no lock held), fork.c and
- *             init.c; called back by os/time/ticker.c; calls debug.c, attribute.c, shrink.c,
- *             reap.c, profile.c, and what the drop-in has set (control_prepare, control_rearm).
+ *             init.c; called back by os/time/ticker.c; calls thread.c, debug.c, attribute.c,
+ *             shrink.c, reap.c, profile.c, and what the drop-in has set (control_prepare,
+ *             control_rearm).
  */
 #include "cache/control/control.h"
 
@@ -271,13 +272,14 @@ static int perform(const struct command *command)
 static bool is_for_others(void)
 {
 	return load_relaxed(&control.command) == CONTROL_DEFRAG && !os_ticker_is_here() &&
-	       os_ticker_runs() && cache_defaults.control_ms;
+	       (os_ticker_runs() || os_ticker_waits()) && cache_defaults.control_ms;
 }
 
 void control_run(void)
 {
 	if (control_rearm)
 		control_rearm();
+	thread_mark();
 	if (is_for_others())
 		return;
 	/* acquire: pairs with the tool's write of PENDING, behind the rest */

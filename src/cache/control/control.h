@@ -91,10 +91,20 @@ struct control {
 	uint64_t sample_until; /* os_clock_ms() */
 	uint64_t sampled;      /* objects of sampled caches, since start */
 	uint32_t unprepared;   /* the next command makes caches: see control_prepare */
+	/* enum control_thread, of a process that was asked for a thread that polls */
+	uint32_t thread;
 	char argument[CONTROL_TEXT];
 	char failed_name[CONTROL_TEXT]; /* the first cache that gave an error */
 	/* strings one after the other; the last is followed by an empty one, or the end */
 	char patterns[CONTROL_PATTERNS];
+};
+
+/* Of a child of fork(), whose parent had the thread. */
+enum control_thread {
+	CONTROL_THREAD_AS_STARTED, /* it is no such child, or has its thread */
+	CONTROL_THREAD_WAITS,	   /* to be started by an allocation */
+	CONTROL_THREAD_FAILED,
+	CONTROL_THREAD_OFF, /* USLAB_CONF=fork_thread=0 */
 };
 
 extern struct control control;
@@ -134,6 +144,18 @@ cold int control_start(unsigned int interval_ms);
 
 /* A child of fork() has an empty mailbox. */
 cold void control_discard(void);
+
+/* ---- thread.c: the library's own thread in children of fork() ---- */
+
+/* In the child: does what there is to do without a lock and without memory. */
+cold void thread_forked(void);
+/* This thread is to start the other one, in a child that lacks it. */
+cold void thread_mark(void);
+/*
+ * LOCK_FORKED is set: starts it, if this is the time. Context: an allocation, no nested call, no
+ * lock held.
+ */
+cold void thread_start_again(void);
 
 /* One load. No lock may be held. */
 static inline void control_poll(void)

@@ -26,6 +26,7 @@
 
 #include "base/bits.h"
 #include "cache/callback.h"
+#include "cache/control/control.h"
 #include "cache/internal.h"
 #include "cache/reclaim/shrinker.h"
 #include "os/memory/cgroup.h"
@@ -53,8 +54,9 @@ static struct {
 } option;
 
 static struct os_cgroup group;
-static bool has_group; /* its files are open; const after reclaim_start() */
-static uint32_t busy;  /* a thread reclaims; atomic */
+static bool has_group;	/* its files are open; of the thread, after reclaim_start() */
+static uint32_t busy;	/* a thread reclaims; atomic */
+static uint32_t forked; /* the files are the parent's; atomic */
 /* This one does. */
 static __thread bool is_mine __attribute__((tls_model("initial-exec")));
 
@@ -65,6 +67,7 @@ static struct pressure_source {
 	uint64_t total; /* os_psi_total() at the start of the window */
 	uint64_t since; /* os_clock_ms() then */
 } sources[2];
+static bool watched; /* the thread looks at those with a trigger; its own */
 
 struct reclaim_counters reclaim_counters;
 
@@ -210,12 +213,15 @@ void reclaim_forked(void)
 {
 	if (!is_mine)
 		store_relaxed(&busy, 0);
+	store_relaxed(&forked, 1);
 }
 
 bool reclaim_nested_look(gfp_t gfp)
 {
 	if (nested_look())
 		return true;
+	if (unlikely(lock_thread.flags & LOCK_FORKED))
+		thread_start_again();
 	if (unlikely(load_relaxed(&limit_counters.due)))
 		reclaim_due(gfp);
 	return false;
@@ -258,13 +264,35 @@ static int open_sources(void)
 	return machine != -ENOENT ? 0 : own != -ENOENT ? 0 : -ENOENT;
 }
 
+/*
+ * In a child of fork(): it may be in another cgroup by now, and an event of a trigger is read by
+ * one of those who share it.
+ */
+static void open_again(void)
+{
+	if (!load_relaxed(&forked) || !begin())
+		return;
+	store_relaxed(&forked, 0);
+	os_kept_close(&group.used);
+	os_kept_close(&group.high);
+	os_kept_close(&group.max);
+	os_kept_close(&group.stat);
+	has_group = !os_cgroup_open(&group);
+	for (unsigned int i = 0; i < ARRAY_SIZE(sources); i++) {
+		os_kept_close(&sources[i].file);
+		sources[i] = (struct pressure_source){ .total = 0 };
+	}
+	if (option.psi)
+		open_sources();
+	watched = false;
+	end();
+}
+
 static void watch_sources(void)
 {
-	static bool done; /* by the thread: once */
-
-	if (done)
+	if (watched)
 		return;
-	done = true;
+	watched = true;
 	for (unsigned int i = 0; i < ARRAY_SIZE(sources); i++) {
 		int fd = os_kept_fd(&sources[i].file);
 
@@ -275,6 +303,7 @@ static void watch_sources(void)
 
 static void tick(void)
 {
+	open_again();
 	if (has_group)
 		try_look(GFP_KERNEL);
 	watch_sources();

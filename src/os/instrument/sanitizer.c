@@ -71,6 +71,11 @@ bool os_sanitizer_init(bool wanted)
 	return notify_tsan || notify_msan;
 }
 
+bool os_sanitizer_forbids_threads(void)
+{
+	return has_tsan();
+}
+
 void os_sanitizer_enter(void)
 {
 	if (notify_msan)

@@ -21,6 +21,9 @@
 /* Is one of them there? wanted: shall it be notified of objects? */
 bool os_sanitizer_init(bool wanted);
 
+/* Would it end a child of a program with threads that makes a thread? */
+bool os_sanitizer_forbids_threads(void);
+
 /*
  * What this thread reads and writes until the matching leave is the library's business: zeros,
  * constructors. They nest.

@@ -97,6 +97,11 @@ void lock_check_wait(const struct lock *l);
 #define LOCK_DEFERRED 16u
 #define LOCK_NOTIFYING 32u /* it runs the program's report hook, in the middle of a call of ours */
 #define LOCK_TRYING 64u	   /* it is between lock_tries_begin() and lock_tries_end() */
+/*
+ * No such reason either, and it may stay set for a while: a child of fork() may lack the library's
+ * own thread (cache/control/thread.c).
+ */
+#define LOCK_FORKED 128u
 
 struct lock_thread {
 	union {
@@ -125,7 +130,7 @@ static always_inline bool lock_is_plain(void)
  */
 static inline bool lock_is_inside(void)
 {
-	return lock_thread.nr || lock_thread.flags & ~LOCK_DEFERRED;
+	return lock_thread.nr || lock_thread.flags & ~(LOCK_DEFERRED | LOCK_FORKED);
 }
 
 /*

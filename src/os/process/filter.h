@@ -7,8 +7,8 @@
  * Invariants: const from os_filter_init() on, also in children of fork(), which inherit the
  *             filters. errno is preserved.
  * Locks:      none; the library's init calls os_filter_init() before there is a second user.
- * Flow:       called by cache/init.c; read by os/memory/readable.c and inspect/root.c;
- *             calls prctl(2), os/process/file.h.
+ * Flow:       called by cache/init.c and cache/control/thread.c; read by os/memory/readable.c and
+ *             inspect/root.c; calls prctl(2), os/process/file.h.
  */
 #ifndef OS_FILTER_H
 #define OS_FILTER_H
@@ -26,6 +26,9 @@
 extern uint32_t os_filters;
 
 cold void os_filter_init(void);
+
+/* Does this thread have filters that were not there then? As far as that can be known. */
+cold bool os_filter_was_added(void);
 
 /* The number by a file like /proc/self/status, as os_filters. */
 cold uint32_t os_filter_count(const char *path);

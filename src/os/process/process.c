@@ -7,6 +7,7 @@
  * Locks:      none.
  * Flow:       see process.h; calls os/sys.h.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -43,6 +44,14 @@ void os_thread_name(char name[OS_THREAD_NAME_MAX])
 	memset(name, 0, OS_THREAD_NAME_MAX);
 	if (os_syscall(SYS_prctl, PR_GET_NAME, name, 0, 0, 0) < 0 || !name[0])
 		memcpy(name, "?", sizeof("?"));
+}
+
+uint64_t os_blocked_signals(void)
+{
+	uint64_t set = 0;
+
+	os_syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &set, sizeof(set));
+	return set;
 }
 
 void os_yield(void)

@@ -6,7 +6,7 @@
  * Invariants: no allocation; errno is preserved; safe in a signal handler.
  * Locks:      none.
  * Flow:       called by die.c, cache/ and debug/; calls getpid(2),
- *             gettid(2), prctl(2), exit_group(2), abort(3).
+ *             gettid(2), prctl(2), rt_sigprocmask(2), exit_group(2), abort(3).
  */
 #ifndef OS_PROCESS_H
 #define OS_PROCESS_H
@@ -23,6 +23,9 @@ unsigned int os_thread_id(void);
 void os_thread_id_forget(void);
 /* Its name, at least "?". */
 void os_thread_name(char name[OS_THREAD_NAME_MAX]);
+
+/* Signals that this thread has blocked: bit n for number n + 1. */
+uint64_t os_blocked_signals(void);
 
 /* Lets others run. */
 void os_yield(void);

@@ -2,10 +2,12 @@
 /*
  * os/time/ticker.c - one thread that calls functions again and again
  *
+ * Why:        docs/adr/0068 for children of fork().
  * Data:       a table of functions and intervals, and the process that has the thread; all atomic.
  * Invariants: an entry whose function is set keeps it until another process makes the table its
- *             own. owner is 0, or the number of the process whose thread it is: in a child of
- *             fork() it is the parent's, so that nothing needs to be undone there.
+ *             own. owner is 0, or the number of the process whose thread it is; in a child of
+ *             fork() PARENT, and in one that ran no handlers the parent's. waiting is 0, or the
+ *             number of the process whose thread is to be made again; then owner is PARENT.
  * Locks:      none: whoever writes its number into owner makes the thread. Entries are
  *             taken by compare and swap.
  * Flow:       see ticker.h; calls pthread_create, clock_nanosleep, ppoll.
@@ -49,7 +51,11 @@ static struct {
 } watches[OS_TICKER_WATCHES]; /* the thread's own */
 static unsigned int nr_watches;
 
+#define PARENT (-1) /* of an owner: the process from which this one was forked had the thread */
+
 static pid_t owner;
+static pid_t waiting;
+static const char *thread_name;
 static __thread bool is_ticker __attribute__((tls_model("initial-exec")));
 static sigset_t signals; /* blocked in the thread that made ours */
 
@@ -195,36 +201,85 @@ static bool take_entry(void (*fn)(void), unsigned int interval_ms)
 	return false;
 }
 
-/* What the parent called is not called here. */
-static void forget_table(void)
+/* What the parent called, if it is kept, has to wait for its interval. */
+static void start_table(bool keep)
 {
 	for (unsigned int i = 0; i < OS_TICKER_MAX; i++) {
-		store_relaxed(&table[i].function, NULL);
+		if (!keep)
+			store_relaxed(&table[i].function, NULL);
 		table[i].due = 0;
 	}
 	nr_watches = 0;
 }
 
+static int make_owned(void)
+{
+	int ret = make_thread(thread_name);
+
+	if (ret)
+		store_relaxed(&owner, 0);
+	return ret;
+}
+
+bool os_ticker_forked(bool keep)
+{
+	if (is_ticker) {
+		store_relaxed(&owner, getpid());
+		return false;
+	}
+	if (!load_relaxed(&owner))
+		return false;
+	store_relaxed(&owner, PARENT);
+	store_relaxed(&waiting, keep ? getpid() : 0);
+	return true;
+}
+
+bool os_ticker_waits(void)
+{
+	return load_relaxed(&waiting);
+}
+
+bool os_ticker_waits_here(void)
+{
+	pid_t pid = load_relaxed(&waiting);
+
+	return pid && pid == getpid();
+}
+
+void os_ticker_give_up(void)
+{
+	store_relaxed(&waiting, 0);
+}
+
+/* Who changes owner makes the thread, and only then is nothing waiting any more. */
+int os_ticker_again(void)
+{
+	if (!os_ticker_waits_here() || !cmpxchg(&owner, PARENT, getpid()))
+		return 0;
+	store_relaxed(&waiting, 0);
+	start_table(true);
+	return make_owned();
+}
+
 int os_ticker_start(const char *name, unsigned int interval_ms, void (*fn)(void))
 {
 	pid_t self = getpid();
-	pid_t before = load_relaxed(&owner);
+	pid_t before;
 	bool first;
-	int ret;
 
 	if (!interval_ms)
 		return -EINVAL;
+	os_ticker_again();
+	before = load_relaxed(&owner);
 	first = before != self && cmpxchg(&owner, before, self);
 	if (first && before)
-		forget_table();
+		start_table(false);
 	if (!take_entry(fn, interval_ms))
 		return -ENOSPC;
 	if (!first)
 		return 0;
-	ret = make_thread(name);
-	if (ret)
-		store_relaxed(&owner, 0);
-	return ret;
+	thread_name = name;
+	return make_owned();
 }
 
 bool os_ticker_is_here(void)

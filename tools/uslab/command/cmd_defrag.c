@@ -155,6 +155,15 @@ static int set_ratio(struct defrag_job *job)
 	return command_report(job->debug.target, job->debug.root, &request, ret, &reply);
 }
 
+static int fail_thread(const struct defrag_job *job)
+{
+	const char *lacks = command_lacks_thread(job->debug.target, job->debug.root);
+
+	return util_fail(COMMAND, "process %d (%s) has no thread for it; %s",
+			 (int)job->debug.source.pid, job->debug.target->program,
+			 lacks ? lacks : "start it with USLAB_CONF=defrag=30 or control=100");
+}
+
 static int run_steps(struct defrag_job *job)
 {
 	struct command_request request = request_of(job);
@@ -169,10 +178,7 @@ static int run_steps(struct defrag_job *job)
 	do {
 		ret = command_send(job->debug.target, job->debug.root, &request, &reply);
 		if (!ret && reply.result == -EOPNOTSUPP)
-			return util_fail(COMMAND,
-					 "process %d (%s) has no thread for it; start it with "
-					 "USLAB_CONF=defrag=30 or control=100",
-					 (int)job->debug.source.pid, job->debug.target->program);
+			return fail_thread(job);
 		if (ret || reply.result)
 			return command_report(job->debug.target, job->debug.root, &request, ret,
 					      &reply);

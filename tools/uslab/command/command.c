@@ -483,6 +483,28 @@ bool command_makes_caches(struct target *t, const struct target_root *root)
 	return !open_mailbox(&box, root) && !read_control(&box, &control) && control.unprepared;
 }
 
+const char *command_lacks_thread(struct target *t, const struct target_root *root)
+{
+	static const char *const texts[] = {
+		[CONTROL_THREAD_WAITS] =
+			"it is a child of fork() in which the library's own thread was not started "
+			"so far; an allocation that is no hit does that",
+		[CONTROL_THREAD_FAILED] =
+			"it is a child of fork() in which the library's own thread could not be "
+			"started",
+		[CONTROL_THREAD_OFF] =
+			"it is a child of fork(), in which there is no thread of the "
+			"library (USLAB_CONF=fork_thread=0)",
+	};
+	struct mailbox box = { .target = t, .fd = -1 };
+	struct control control;
+
+	if (open_mailbox(&box, root) || read_control(&box, &control) ||
+	    control.thread >= sizeof(texts) / sizeof(texts[0]))
+		return NULL;
+	return texts[control.thread];
+}
+
 /* ---- sampling -------------------------------------------------------------------------------- */
 
 static int sampler_read(const struct command_sampler *sampler, size_t offset, void *buf, size_t len)

@@ -60,7 +60,7 @@ bool command_finds_stopped(pid_t pid);
  * A message on stderr if what command_send() returned, or the reply, is an error. EXIT_OK or
  * EXIT_FAILED.
  */
-int command_report(const struct target *t, const struct target_root *root,
+int command_report(struct target *t, const struct target_root *root,
 		   const struct command_request *request, int error, const struct control *reply);
 
 /*
@@ -74,6 +74,12 @@ int command_perform(struct target *t, const struct target_root *root,
  * size class when that is first used, or then.
  */
 bool command_makes_caches(struct target *t, const struct target_root *root);
+
+/*
+ * Why a process that was asked for it lacks the library's own thread: "it is a child of fork() in
+ * ..."; NULL: it does not, as far as that can be known.
+ */
+const char *command_lacks_thread(struct target *t, const struct target_root *root);
 
 /*
  * Before patterns are compared with a snapshot: has it make them. *made: it may have made some. As

@@ -39,11 +39,13 @@ bool command_finds_stopped(pid_t pid)
 	return state == 'T' || state == 't';
 }
 
-static int fail_timeout(const struct target *t, const struct target_root *root,
+static int fail_timeout(struct target *t, const struct target_root *root,
 			const struct command_request *request)
 {
 	double seconds = request->wait_ms / 1000.0;
 	struct uslab_root found = { .kick = 0 };
+	const char *lacks = command_lacks_thread(t, root);
+	static const char advice[] = " Started with USLAB_CONF=control=100 it polls by itself";
 
 	if (command_finds_stopped(t->pid))
 		return util_fail(t->command, "process %d (%s) is stopped and takes no command",
@@ -51,13 +53,14 @@ static int fail_timeout(const struct target *t, const struct target_root *root,
 	if (!reader_read(&t->remote.reader, root->address, &found, sizeof(found)) && found.kick)
 		return util_fail(t->command,
 				 "process %d (%s) did not call malloc within %g s; nothing was "
-				 "changed. Started with USLAB_CONF=control=100 it polls by itself",
-				 (int)t->pid, t->program, seconds);
+				 "changed%s%s",
+				 (int)t->pid, t->program, seconds, lacks ? "; " : ".",
+				 lacks ? lacks : advice);
 	return util_fail(t->command,
 			 "process %d (%s) did not reach the library's slow paths within %g s; "
-			 "nothing was changed. Started with USLAB_CONF=control=100 it polls by "
-			 "itself",
-			 (int)t->pid, t->program, seconds);
+			 "nothing was changed%s%s",
+			 (int)t->pid, t->program, seconds, lacks ? "; " : ".",
+			 lacks ? lacks : advice);
 }
 
 int command_fail_filtered(const struct target *t, const struct target_root *root)
@@ -92,7 +95,7 @@ static const char *name_of(const struct command_request *request)
 	return request->nr_patterns == 1 ? request->patterns[0] : "one of these";
 }
 
-static int fail_send(const struct target *t, const struct target_root *root,
+static int fail_send(struct target *t, const struct target_root *root,
 		     const struct command_request *request, int error)
 {
 	char text[256];
@@ -159,7 +162,7 @@ static const char *result_text(int32_t result)
 	}
 }
 
-int command_report(const struct target *t, const struct target_root *root,
+int command_report(struct target *t, const struct target_root *root,
 		   const struct command_request *request, int error, const struct control *reply)
 {
 	if (error)

@@ -32,20 +32,28 @@ static void say(struct top *top, const char *text)
 
 /* ---- to the process ---- */
 
-static const char *error_text(int error)
+static const char *error_text(struct top *top, int error)
 {
+	const char *lacks;
+
 	static const struct {
 		int error;
 		const char *text;
 	} texts[] = {
+		/* of these two the next lines may know better */
 		{ -ETIMEDOUT, "the program did not take it; start it with USLAB_CONF=control=100" },
-		{ -ESRCH, "the process has ended" },
-		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
 		{ -EOPNOTSUPP,
 		  "start the program with USLAB_CONF=defrag=..., see uslab-defrag(1)" },
+		{ -ESRCH, "the process has ended" },
+		{ -ECANCELED, "its seccomp filter may end the process; top --force does it" },
 		{ -EPERM, "not permitted: same user and ptrace rights are needed" },
 	};
 
+	lacks = error == -ETIMEDOUT || error == -EOPNOTSUPP
+			? command_lacks_thread(&top->source.target, top->source.root)
+			: NULL;
+	if (lacks)
+		return lacks;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (texts[i].error == error)
 			return texts[i].text;
@@ -132,7 +140,7 @@ static bool perform(struct top *top, const struct snapshot_cache *c, const char 
 		error = reply.result;
 	if (error)
 		snprintf(top->message, sizeof(top->message), "%s %.64s: %s", what, c->name,
-			 error_text(error));
+			 error_text(top, error));
 	else if (command == CONTROL_VALIDATE)
 		snprintf(top->message, sizeof(top->message), "validated %lu slabs of %.64s",
 			 (unsigned long)reply.value, c->name);

@@ -141,6 +141,9 @@ IN_CHILD(test_debug_options)
 		{ "control", "", true },
 		{ "control", "50", true },
 		{ "control", "0", false },
+		{ "fork_thread", "0", true },
+		{ "fork_thread", "", true },
+		{ "fork_thread", "2", false },
 		{ "control", "x", false },
 		{ "report", "continue", true },
 		{ "report", "exit", true },
@@ -614,6 +617,7 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("near", array_near_most));
 	CHILD_CHECK(!strcmp(row_of("reap")->initial, "off") && !cache_defaults.reap_ms);
 	CHILD_CHECK(!strcmp(row_of("control")->initial, "off") && !cache_defaults.control_ms);
+	CHILD_CHECK(is_initially("fork_thread", !cache_defaults.no_fork_thread));
 	CHILD_CHECK(!strcmp(row_of("defrag")->initial, "off") && !cache_defaults.defrag_percent);
 	CHILD_CHECK(is_initially("slab_max_order", 3));
 	CHILD_CHECK(strtoul(strchr(row_of("slab_max_order")->initial, ':') + 1, NULL, 10) ==

@@ -77,12 +77,17 @@ static void start_under_one(__attribute__((unused)) void *arg)
 	os_filter_init();
 	CHILD_CHECK(!os_filtered);
 	CHILD_CHECK(os_filters <= 1);
-	child_deny(SYS_acct, EPERM);
 	errno = 77;
+	CHILD_CHECK(!os_filter_was_added());
+	child_deny(SYS_acct, EPERM);
+	CHILD_CHECK(os_filter_was_added());
 	os_filter_init();
+	CHILD_CHECK(!os_filter_was_added());
 	CHILD_CHECK(errno == 77);
 	CHILD_CHECK(os_filtered);
 	CHILD_CHECK(os_filters == (kernel_counts() ? 2 : 0));
+	child_deny(SYS_swapon, EPERM);
+	CHILD_CHECK(os_filter_was_added() == kernel_counts());
 	/* through the file */
 	CHILD_CHECK(os_readable_copy(copy, word, 8) && !memcmp(copy, word, 8));
 	CHILD_CHECK(!os_readable_copy(copy, hole, 8));

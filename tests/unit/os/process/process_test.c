@@ -96,6 +96,20 @@ static void test_ends(void **state)
 	assert_true(child_aborted(&c));
 }
 
+static void test_blocked(void **state)
+{
+	sigset_t set;
+
+	(void)state;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	assert_false(os_blocked_signals() >> (SIGUSR2 - 1) & 1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	assert_true(os_blocked_signals() >> (SIGUSR2 - 1) & 1);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	assert_false(os_blocked_signals() >> (SIGUSR2 - 1) & 1);
+}
+
 static void test_yield(void **state)
 {
 	(void)state;
@@ -107,9 +121,8 @@ static void test_yield(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_yield),
-		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_thread), cmocka_unit_test(test_blocked),
+		cmocka_unit_test(test_yield),  cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_ends),
 	};
 

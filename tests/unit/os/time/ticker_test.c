@@ -175,6 +175,82 @@ IN_CHILD(test_ticker)
 	wait_for(&others, load_acquire(&others) + 2);
 }
 
+/* A child that is told of the fork has the functions again, with one more thread. */
+IN_CHILD(test_again)
+{
+	int status;
+	pid_t pid;
+
+	if (!bare_process() || is_emulated())
+		return;
+	CHILD_CHECK(!os_ticker_forked(true)); /* there is nothing to keep */
+	CHILD_CHECK(os_ticker_start("ticker-test", 2, count_others) == 0);
+	CHILD_CHECK(!os_ticker_waits() && os_ticker_again() == 0);
+	for (int way = 0; way < 5; way++) {
+		pid = fork();
+		if (pid == 0) {
+			unsigned int n = load_acquire(&others);
+
+			alarm(120);
+			CHILD_CHECK(os_ticker_forked(way != 3));
+			CHILD_CHECK(!os_ticker_runs() && os_ticker_waits() == (way != 3));
+			if (way == 1) { /* its own child waits as it did */
+				pid = fork();
+				CHILD_CHECK(pid || os_ticker_forked(true));
+				CHILD_CHECK(!pid || (waitpid(pid, &status, 0) == pid && !status));
+			}
+			if (way == 2) { /* another function: the old ones are there, too */
+				CHILD_CHECK(os_ticker_start("other", 5, third) == 0);
+			} else if (way == 4) {
+				os_ticker_give_up();
+				CHILD_CHECK(!os_ticker_waits());
+			}
+			CHILD_CHECK(os_ticker_again() == 0 && !os_ticker_waits());
+			CHILD_CHECK(os_ticker_runs() == (way < 3));
+			if (way < 3)
+				wait_for(&others, n + 3);
+			CHILD_CHECK(nr_threads() == 1u + (way < 3));
+			_exit(0);
+		}
+		CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+	pid = fork();
+	if (pid == 0) {
+		CHILD_CHECK(os_ticker_forked(true));
+		child_deny(SYS_clone3, ENOSYS);
+		child_deny(SYS_clone, EAGAIN);
+		CHILD_CHECK(os_ticker_again() == -EAGAIN && !os_ticker_runs());
+		CHILD_CHECK(!os_ticker_waits() && os_ticker_again() == 0);
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* The thread itself forks: in the child it is the thread. */
+static void fork_once(void)
+{
+	static bool done;
+	int status;
+	pid_t pid;
+
+	if (done)
+		return;
+	done = true;
+	pid = fork();
+	if (pid == 0) {
+		CHILD_CHECK(!os_ticker_forked(true) && os_ticker_runs() && !os_ticker_waits());
+		_exit(0);
+	}
+	CHILD_CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	__atomic_fetch_add(&ticks, 1, __ATOMIC_RELEASE);
+}
+
+IN_CHILD(test_it_forks)
+{
+	CHILD_CHECK(os_ticker_start("ticker-test", 2, fork_once) == 0);
+	wait_for(&ticks, 1);
+}
+
 IN_CHILD(test_no_thread)
 {
 	child_deny(SYS_clone3, ENOSYS);
@@ -286,10 +362,9 @@ IN_CHILD(test_watch)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ticker),
-		cmocka_unit_test(test_no_thread),
-		cmocka_unit_test(test_watch),
-		cmocka_unit_test(test_last_thread),
+		cmocka_unit_test(test_ticker),	 cmocka_unit_test(test_again),
+		cmocka_unit_test(test_it_forks), cmocka_unit_test(test_no_thread),
+		cmocka_unit_test(test_watch),	 cmocka_unit_test(test_last_thread),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], END_OF_MAIN)) {
