@@ -4,9 +4,11 @@
  * nofail; the kernel: shrinkers), and shrinks caches
  *
  * Why:        docs/adr/0047, docs/adr/0063.
- * Data:       the reclaim callbacks of caches; the hook that is asked before memory is refused.
+ * Data:       the reclaim callbacks of caches; the hook that is asked before memory is refused; of
+ *             each CPU when caches were shrunk in vain.
  * Invariants: a callback is in the list from the creation of its cache to the start of its
- *             destruction; running counts the threads that are in it.
+ *             destruction; running counts the threads that are in it. What in_vain holds is a
+ *             hint.
  * Locks:      cache_lock guards list and hook. Callbacks run without it, or any other.
  * Flow:       called by cache/, api/manage_api.c and malloc/slow.c; calls shrink.c,
  *             reclaim/shrinker.c.
@@ -14,6 +16,15 @@
  * A walk calls each callback once: it takes a number, and looks from the start of the list, after
  * each call, for one that no walk of that number or a later one has called. So callbacks may create
  * and destroy caches.
+ *
+ * To shrink all caches takes every CPU's arrays away. At a limit a thread that asks again and again
+ * would do that to all others for nothing, so what it freed in between is looked for first: hits
+ * count no frees, but each one moves a word of its CPU. A trace of these words, from before caches
+ * were shrunk in vain, is kept for each CPU. While it is the same nothing was freed there, and
+ * nothing is gained; what other CPUs freed is found when IN_VAIN_MS have passed. A thread that does
+ * more than to ask has another trace each time, and so has one that frees what it can spare until
+ * it gets what it wants. That one asks for the same each time; for who asks for one thing and
+ * another, ROW_MAX times in vain, caches are shrunk once in SHRINK_MS from then on.
  */
 #include "cache/pressure.h"
 
@@ -24,6 +35,8 @@
 #include "cache/callback.h"
 #include "cache/reclaim/shrinker.h"
 #include "engine/limit.h"
+#include "os/time/clock.h"
+#include "page/limit.h"
 #include "page/meta.h"
 
 struct reclaimer {
@@ -34,6 +47,20 @@ struct reclaimer {
 	uint64_t walk;	   /* the last one that called it */
 	uintptr_t running; /* atomic */
 };
+
+#define IN_VAIN_MS 10u
+#define ROW_MAX 4u
+#define ROW_MS 100u
+#define SHRINK_MS 4u
+#define NR_TRACES 64u /* CPUs share them, if there are more */
+
+static struct {
+	uint64_t trace; /* 0: none */
+	uint64_t at;	/* os_clock_ms() when caches were last shrunk */
+	size_t size;	/* bytes that were asked for */
+	size_t asked;	/* by the last one, whether caches were shrunk for it or not */
+	uint32_t row;	/* so often in vain, each time for another size */
+} in_vain[NR_TRACES];	/* atomics; if two threads mix them caches are shrunk once more, or later */
 
 static struct list_head reclaimers = { &reclaimers, &reclaimers };
 static uint64_t walks;
@@ -164,6 +191,100 @@ static bool ask(const struct pressure *p)
 	return again;
 }
 
+/* ---- room ---- */
+
+static uint64_t mix(uint64_t trace, uintptr_t word)
+{
+	return (trace ^ word) * 0x9e3779b97f4a7c15ul ^ trace >> 29;
+}
+
+/* The words of a front move with each object that this CPU gets or gives back. */
+static uint64_t trace_front(const struct front *f, int cpu, uint64_t trace)
+{
+	const struct kmem_cache_cpu *state;
+
+	if (front_has_arrays(f)) {
+		trace = mix(trace, load_relaxed(percpu_word(f->id, cpu)));
+		return mix(trace, load_relaxed(percpu_spare(f->id, cpu)));
+	}
+	state = percpu_state(f->id, cpu);
+	trace = mix(trace, load_relaxed(&state->freelist));
+	return mix(trace, load_relaxed(&state->slab));
+}
+
+/* Of c; NULL: of all caches. Not 0. */
+static uint64_t trace_of(const struct cache *c, int cpu)
+{
+	uint64_t trace = 1;
+	struct list_head *pos;
+
+	if (c)
+		return trace_front(&c->front, cpu, c->front.id) | 1;
+	lock_acquire(&cache_lock);
+	list_for_each(pos, &cache_list)
+		trace = trace_front(&list_entry(pos, struct cache, list)->front, cpu, trace);
+	cache_unlock();
+	return trace | 1;
+}
+
+static unsigned int place_of(const struct cache *c, int cpu)
+{
+	return ((unsigned int)cpu + (c ? 7 * c->front.id : 0)) % NR_TRACES;
+}
+
+/* The cache whose limit was met; NULL: it is the process'. */
+static struct cache *limited(const struct pressure *p)
+{
+	return p->cache && engine_limit_is_met(&p->cache->engine) ? p->cache : NULL;
+}
+
+/* Caches were shrunk here before. Is it too soon to do so again? */
+static bool is_too_soon(unsigned int place, const struct pressure *p)
+{
+	uint64_t now = os_clock_ms();
+	uint64_t ms = now - load_relaxed(&in_vain[place].at);
+	bool other = xchg(&in_vain[place].asked, p->size) != p->size;
+
+	if (ms > ROW_MS)
+		store_relaxed(&in_vain[place].row, 0);
+	if (load_relaxed(&in_vain[place].trace) == p->found &&
+	    load_relaxed(&in_vain[place].size) <= p->size && ms < IN_VAIN_MS)
+		return true;
+	if (other && ms < SHRINK_MS && load_relaxed(&in_vain[place].row) >= ROW_MAX)
+		return true;
+	store_relaxed(&in_vain[place].at, now);
+	return false;
+}
+
+/*
+ * At a limit: would it be in vain to shrink, as for the last failure? Else notes the trace. What
+ * programs are called back for is never in vain.
+ */
+static bool is_in_vain(struct pressure *p)
+{
+	const struct cache *c = limited(p);
+	int cpu = percpu_cpu();
+	unsigned int i = place_of(c, cpu);
+
+	p->found = 0;
+	p->place = i;
+	if (cpu < 0 || (!c && load_relaxed(&limit_counters.limit) == LIMIT_NONE) ||
+	    shrinkers_may_run(p->wanted) || load_relaxed(&reclaimers.next) != &reclaimers)
+		return false;
+	p->found = trace_of(c, cpu);
+	return is_too_soon(i, p);
+}
+
+/* It failed although caches were shrunk. */
+static void note_in_vain(const struct pressure *p)
+{
+	if (!p->found || p->in_vain)
+		return;
+	store_relaxed(&in_vain[p->place].trace, p->found);
+	if (xchg(&in_vain[p->place].size, p->size) != p->size)
+		fetch_add(&in_vain[p->place].row, 1);
+}
+
 /* By the kernel's priorities: first few objects, then more, at last all, as long as it helps. */
 static const unsigned char priorities[] = { 6, 3, 0 };
 #define MOST_ROUNDS 16u
@@ -175,11 +296,12 @@ static const unsigned char priorities[] = { 6, 3, 0 };
 static bool make_room(struct pressure *p)
 {
 	bool may_run = shrinkers_may_run(p->wanted);
+	struct cache *c = limited(p);
 	unsigned int round = MIN(p->round, (unsigned int)ARRAY_SIZE(priorities) - 1);
 	unsigned long freed = shrinkers_run(p->wanted, priorities[round]);
 
-	if (p->cache && engine_limit_is_met(&p->cache->engine))
-		cache_shrink(p->cache);
+	if (c)
+		cache_shrink(c);
 	else
 		cache_shrink_all();
 	p->round++;
@@ -190,7 +312,8 @@ static bool make_room(struct pressure *p)
 /* It fails. */
 static bool give_up(const struct pressure *p)
 {
-	if (p->cache && engine_limit_is_met(&p->cache->engine))
+	note_in_vain(p);
+	if (limited(p))
 		fetch_add(&engine_limits[p->cache->engine.id].refused, 1);
 	return false;
 }
@@ -199,18 +322,24 @@ bool pressure_again(struct pressure *p)
 {
 	switch (p->state) {
 	case PRESSURE_FAILED:
-		if (!make_room(p))
+		p->in_vain = is_in_vain(p);
+		if (p->in_vain || !make_room(p))
 			p->state = may_ask(p->wanted) ? PRESSURE_SHRUNK : PRESSURE_LAST;
 		break;
 	case PRESSURE_SHRUNK:
-		if (ask(p))
-			cache_shrink_all(); /* what the hook freed are objects as yet */
-		else
+		if (!ask(p)) {
 			p->state = PRESSURE_LAST;
+			break;
+		}
+		p->in_vain = false;
+		cache_shrink_all(); /* what the hook freed are objects as yet */
 		break;
 	default:
 		return give_up(p);
 	}
+	/* nothing has changed, and nobody wants a warning: another attempt fails as well */
+	if (p->in_vain && p->state == PRESSURE_LAST && p->wanted & __GFP_NOWARN)
+		return give_up(p);
 	p->gfp = p->state == PRESSURE_LAST ? p->wanted : p->wanted | __GFP_NOWARN;
 	return true;
 }

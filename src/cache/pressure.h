@@ -19,6 +19,9 @@ struct pressure {
 	struct cache *cache; /* that is to have the object; NULL: none; likewise */
 	gfp_t gfp;	     /* of the next attempt */
 	unsigned int round;  /* so often room was made */
+	uint64_t found;	     /* the trace of the failed shrink; 0: caches were not shrunk for it */
+	unsigned int place;  /* where it is kept */
+	bool in_vain;	     /* nothing was freed since caches were last shrunk in vain */
 	enum { PRESSURE_FAILED, PRESSURE_SHRUNK, PRESSURE_LAST } state;
 };
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "cache/pressure.h"
+#include "page/limit.h"
 #include "refused.h"
 
 #define NOWARN (GFP_KERNEL | __GFP_NOWARN)
@@ -332,6 +333,83 @@ IN_BARE_CHILD(test_hook_is_not_nested)
 	CHILD_CHECK(!cache_alloc(starved, NOWARN, NUMA_NO_NODE) && calls == 2);
 }
 
+/* ---- at a limit ---- */
+
+#define LIMIT (4ul << 20)
+
+static unsigned long held(struct cache *c)
+{
+	return c->front.ops->held(&c->front);
+}
+
+/* Who asks again and again takes away what others hold, but not each time. */
+static void ask_again(void *front)
+{
+	struct cache *eater;
+	struct cache *other;
+	unsigned int kept = 0;
+	void *list = NULL;
+
+	ready();
+	stay_here();
+	eater = make_front("eater", 2000, front);
+	other = make_front("other", 64, front);
+	CHILD_CHECK(get(other)); /* its slab stays */
+	limit_set(LIMIT);
+	take_all(eater, &list);
+	for (unsigned int i = 0; i < 1000 && kept < 5; i++) {
+		cache_free(other, get(other));
+		CHILD_CHECK(held(other));
+		CHILD_CHECK(!cache_alloc(eater, NOWARN, NUMA_NO_NODE));
+		kept = held(other) ? kept + 1 : 0;
+	}
+	CHILD_CHECK(kept == 5);
+	/* but for smaller ones, and in 10 ms */
+	usleep(30000);
+	cache_free(other, get(other));
+	CHILD_CHECK(!cache_alloc(eater, NOWARN, NUMA_NO_NODE) && !held(other));
+	cache_check_all();
+}
+
+static void test_ask_again(void **state)
+{
+	static char fronts[][8] = { "array", "cpuslab", "queues" };
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(fronts); i++) {
+		struct child c = child_run(ask_again, fronts[i]);
+
+		assert_true(child_passed(&c));
+	}
+}
+
+/* A program that frees one after the other until it gets what it wants frees no more than before. */
+IN_CHILD(test_free_and_ask)
+{
+	struct cache *a;
+	struct cache *b;
+	void *list = NULL;
+
+	ready();
+	stay_here();
+	a = made(&(struct cache_spec){ .name = "a", .size = 4096, .no_merge = true });
+	b = made(&(struct cache_spec){ .name = "b", .size = 3000, .no_merge = true });
+	limit_set(LIMIT);
+	take_all(a, &list);
+	for (unsigned int i = 0; i < 30; i++) {
+		unsigned int n = 0;
+		void *p = NULL;
+
+		while (!(p = cache_alloc(b, NOWARN, NUMA_NO_NODE))) {
+			void *obj = list;
+
+			CHILD_CHECK(n++ < 9); /* one slab */
+			list = *(void **)obj;
+			cache_free(a, obj);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +422,8 @@ int main(void)
 		cmocka_unit_test(test_hook),
 		cmocka_unit_test(test_hook_of_all),
 		cmocka_unit_test(test_hook_is_not_nested),
+		cmocka_unit_test(test_ask_again),
+		cmocka_unit_test(test_free_and_ask),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
