@@ -11,7 +11,7 @@
  *             hint.
  * Locks:      cache_lock guards list and hook. Callbacks run without it, or any other.
  * Flow:       called by cache/, api/manage_api.c and malloc/slow.c; calls shrink.c,
- *             reclaim/shrinker.c.
+ *             reclaim/shrinker.c, debug/report/report.h.
  *
  * A walk calls each callback once: it takes a number, and looks from the start of the list, after
  * each call, for one that no walk of that number or a later one has called. So callbacks may create
@@ -34,7 +34,10 @@
 #include "base/bits.h"
 #include "cache/callback.h"
 #include "cache/reclaim/shrinker.h"
+#include "debug/pages/blocks.h"
+#include "debug/report/report.h"
 #include "engine/limit.h"
+#include "os/process/say.h"
 #include "os/time/clock.h"
 #include "page/limit.h"
 #include "page/meta.h"
@@ -309,12 +312,72 @@ static bool make_room(struct pressure *p)
 	       (freed || p->round < ARRAY_SIZE(priorities));
 }
 
+/* ---- refusals ---- */
+
+#define SIZE_TEXT 32
+
+/* "64.0 MiB" */
+static const char *size_text(char text[SIZE_TEXT], size_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB" };
+	unsigned int i = 0;
+
+	while (i < ARRAY_SIZE(units) - 1 && bytes >> (10 * i + 20))
+		i++;
+	os_format(text, SIZE_TEXT, "%lu.%u %s", bytes >> (10 * i + 10),
+		  (unsigned int)((bytes >> (10 * i)) % 1024 * 10 / 1024), units[i]);
+	return text;
+}
+
+/* malloc() has no flags by which a caller could want no warning; its own say so always. */
+static bool wants_silence(const struct pressure *p)
+{
+	unsigned int id = p->cache ? p->cache->engine.id : 0;
+
+	return p->wanted & __GFP_NOWARN && !p->is_malloc &&
+	       !(id >= USLAB_ID_MALLOC && id < USLAB_ID_KMALLOC);
+}
+
+/* Pages that it would have taken, at least. */
+static unsigned long pages_of(const struct pressure *p)
+{
+	if (!p->cache)
+		return (p->size + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	return 1ul << load_acquire(&p->cache->engine.layout)->min_order; /* pairs: debug/attach.c */
+}
+
+void pressure_refused(const struct pressure *p)
+{
+	const struct cache *c = limited(p);
+	char most[SIZE_TEXT], held[SIZE_TEXT];
+
+	if (wants_silence(p) || (!c && !limit_is_near(pages_of(p))) || !report_note_is_due())
+		return;
+	if (c) {
+		const struct engine_limit *l = &engine_limits[c->engine.id];
+
+		report_note("limit of %s of cache %s met: %s held, %lu bytes refused",
+			    size_text(most, load_relaxed(&l->most) << PAGE_SHIFT), c->name,
+			    size_text(held, load_relaxed(&l->pages) << PAGE_SHIFT), p->size);
+	} else {
+		unsigned long limit = load_relaxed(&limit_counters.limit);
+
+		report_note("limit of %s met: %s held, %lu bytes refused to %s",
+			    size_text(most, limit << PAGE_SHIFT),
+			    size_text(held, limit_held() << PAGE_SHIFT), p->size,
+			    p->cache   ? p->cache->name
+			    : p->whose ? p->whose
+				       : blocks_name);
+	}
+}
+
 /* It fails. */
 static bool give_up(const struct pressure *p)
 {
 	note_in_vain(p);
 	if (limited(p))
 		fetch_add(&engine_limits[p->cache->engine.id].refused, 1);
+	pressure_refused(p);
 	return false;
 }
 

@@ -17,6 +17,8 @@ struct pressure {
 	gfp_t wanted;	     /* set by the caller */
 	size_t size;	     /* bytes of the request; likewise */
 	struct cache *cache; /* that is to have the object; NULL: none; likewise */
+	const char *whose;   /* name for messages, if there is no cache; NULL: whole pages */
+	bool is_malloc;	     /* for whole pages of malloc(), which has no flags; likewise */
 	gfp_t gfp;	     /* of the next attempt */
 	unsigned int round;  /* so often room was made */
 	uint64_t found;	     /* the trace of the failed shrink; 0: caches were not shrunk for it */
@@ -27,6 +29,9 @@ struct pressure {
 
 /* After a failure: is there to be another attempt? Only the last one may warn. */
 cold bool pressure_again(struct pressure *p);
+
+/* It failed, and there is no use in another attempt: says so if a limit was met. */
+cold void pressure_refused(const struct pressure *p);
 
 /* Calls the reclaim callback of c; NULL: those of all caches. Not inside of a callback. */
 void pressure_reclaim(const struct cache *c);

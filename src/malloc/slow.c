@@ -117,13 +117,15 @@ static bool limit_allows(size_t size)
 
 void *malloc_run(size_t size, size_t align, bool *zeroed, const void *caller)
 {
-	struct pressure t = { .wanted = MALLOC_GFP, .size = size };
+	struct pressure t = { .wanted = MALLOC_GFP, .size = size, .is_malloc = true };
 	void *p;
 
 	instrument_enter();
 	p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
 	while (unlikely(!p) && limit_allows(size) && pressure_again(&t))
 		p = pages_alloc(size, size, align, NUMA_NO_NODE, zeroed, caller);
+	if (unlikely(!p) && !limit_allows(size))
+		pressure_refused(&t);
 	instrument_leave();
 	if (unlikely(group_current) && p && !malloc_group_add_run(p)) {
 		pages_free(p, caller);

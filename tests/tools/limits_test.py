@@ -56,6 +56,73 @@ words = sorted(str(n) for n in range(100000))
 print(errors, len(words), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
+# At the limit one thread asks again and again; another one frees and allocates small objects, and says how
+# long that takes of the CPU.
+RETRY = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int stop;
+static unsigned long failed, pairs;
+static double spent_failing, spent_in_pairs;
+
+static double used(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void *retry(void *arg)
+{
+	double start;
+
+	while (malloc(20000)) {}
+	start = used();
+	while (!stop)
+		failed += !malloc(20000);
+	spent_failing = used() - start;
+	return arg;
+}
+
+static void *pair(void *arg)
+{
+	static void *p[256];
+	unsigned int x = 1;
+	double start = used();
+
+	while (!stop) {
+		x = x * 1103515245 + 12345;
+		free(p[x >> 16 & 255]);
+		p[x >> 16 & 255] = malloc(16 + (x >> 8) % 2001);
+		pairs++;
+	}
+	spent_in_pairs = used() - start;
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[2];
+
+	(void)argv;
+	pthread_create(&thread[0], NULL, pair, NULL);
+	usleep(100000);
+	if (argc > 1)
+		pthread_create(&thread[1], NULL, retry, NULL);
+	sleep(2);
+	stop = 1;
+	pthread_join(thread[0], NULL);
+	if (argc > 1)
+		pthread_join(thread[1], NULL);
+	printf("%.0f %.0f\n", spent_in_pairs / (double)pairs, failed ? spent_failing / (double)failed : 0);
+}
+"""
+
 # Keeps what it has computed until a shrinker takes it back, or for ever without one.
 SHRINKABLE = r"""
 #include <pthread.h>
@@ -213,11 +280,11 @@ def stalled():
 
 
 class LimitsTest(InFolder):
-    def compiled(self, name, text):
+    def compiled(self, name, text, *flags):
         source, program = (os.path.join(self.folder, name + end) for end in (".c", ""))
         with open(source, "w", encoding="utf-8") as stream:
             stream.write(text)
-        subprocess.run([CC, "-O1", "-I", f"{SRC}/include", source, "-o", program, "-L", LIB, "-luslab",
+        subprocess.run([CC, "-O1", *flags, "-I", f"{SRC}/include", source, "-o", program, "-L", LIB, "-luslab",
                         "-pthread"], check=True)
         return program
 
@@ -232,10 +299,28 @@ class LimitsTest(InFolder):
         self.assertEqual(run.returncode, 0, run.stderr)
         errors, words, most = (int(word) for word in run.stdout.split())
         self.assertEqual((errors, words), (4, 100000))
+        self.assertRegex(run.stderr, r"(?m)^uslab: limit of 512\.0 MiB met: \d+\.\d [KM]iB held, 10737\d+ bytes "
+                                     r"refused to malloc-large$")
         # the interpreter itself, and what describes pages, come on top
         self.assertLess(most << 10, 512 * MB + 64 * MB)
         self.assertGreater(most << 10, 400 * MB)
         print(f"python3: at most {most >> 10} MiB resident", file=sys.stderr)
+
+    def test_retry(self):
+        """One line says that the limit is met. Figures for ADR 0063; their size depends on what else runs."""
+        program = self.compiled("retry", RETRY, "-fno-builtin")
+        log = os.path.join(self.folder, "log")
+        for arguments in ([], ["retry"]):
+            run = subprocess.run([program, *arguments], capture_output=True, text=True, check=True, timeout=100,
+                                 env=environment(LD_PRELOAD=SO,
+                                                 USLAB_CONF=f"limit=64M,report.interval=1000,report.file={log}"))
+            pair, failure = run.stdout.split()
+            print(f"{arguments or 'alone'}: a pair {pair} ns, a failed call {failure} ns", file=sys.stderr)
+        with open(log, encoding="utf-8") as stream:
+            lines = stream.read().splitlines()
+        self.assertRegex(lines[0], r"^uslab: limit of 64\.0 MiB met: 6[34]\.\d MiB held, \d+ bytes refused to malloc-\d+$")
+        self.assertEqual([line for line in lines[1:] if "suppressed" not in line], [])
+        self.assertEqual(run.stderr, "")
 
     def test_options(self):
         for conf, text in (("limit=1000", "limit takes 1048576 to"), ("limit=x", "limit takes"),

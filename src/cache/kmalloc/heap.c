@@ -24,7 +24,7 @@
 void *cache_heap_alloc(const struct engine_heap *heap, size_t size, size_t align, gfp_t gfp,
 		       int node)
 {
-	struct pressure t = { .wanted = gfp, .size = size };
+	struct pressure t = { .wanted = gfp, .size = size, .whose = "a heap" };
 	void *p;
 
 	if (node >= (int)os_topology.nr_nodes)

@@ -153,6 +153,14 @@ cold void report_leak_object(struct engine *e, struct page *slab, void *obj);
 /* Its last line, also where no slab was listed: the cache still has objects. */
 cold void report_leak_end(struct engine *e, const void *caller);
 
+/*
+ * A line "uslab: ..." that is no report of a mistake: it goes where reports go, but neither to the
+ * program's hook, nor does it end the program. It is written if report_note_is_due(): one in an
+ * interval (report.interval), the others count as suppressed. Context: no lock held.
+ */
+cold bool report_note_is_due(void);
+cold void report_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* ---- policy, set by USLAB_CONF and programs ---- */
 
 enum report_policy { REPORT_CONTINUE, REPORT_ABORT, REPORT_EXIT };
@@ -193,7 +201,7 @@ struct report_counters {
 	unsigned long fixes;
 	unsigned long undelivered; /* texts that report.file or stderr did not take */
 	unsigned long isolated;	   /* slabs, and pages of heaps, see ENGINE_LIST_BROKEN */
-	unsigned long suppressed;  /* reports of which the text was not written: report.burst */
+	unsigned long suppressed;  /* reports and notes that were not written: report.burst */
 };
 extern struct report_counters report_counters;
 

@@ -33,7 +33,8 @@ static struct {
 static struct {
 	uint64_t begin; /* milliseconds; 0: none runs */
 	unsigned int written;
-	unsigned long left_out;
+	unsigned long left_out; /* atomic */
+	uint64_t noted; /* milliseconds of the last note that was written; 0: none; atomic */
 } limit;
 
 static bool set_number(unsigned int *option, const char *value, size_t most, unsigned int unit)
@@ -71,8 +72,8 @@ static bool is_limited(void)
 
 void report_limit_leave_out(unsigned int nr)
 {
-	store_relaxed(&limit.left_out, limit.left_out + nr);
-	store_relaxed(&report_counters.suppressed, report_counters.suppressed + nr);
+	fetch_add(&limit.left_out, nr);
+	fetch_add(&report_counters.suppressed, nr);
 }
 
 bool report_limit_takes(unsigned int nr, uint64_t now_ms)
@@ -91,6 +92,19 @@ bool report_limit_takes(unsigned int nr, uint64_t now_ms)
 	return true;
 }
 
+bool report_limit_takes_note(uint64_t now_ms)
+{
+	uint64_t noted = load_relaxed(&limit.noted);
+
+	if (!is_limited())
+		return true;
+	if ((!noted || now_ms - noted >= load_relaxed(&options.interval_ms)) &&
+	    cmpxchg(&limit.noted, noted, now_ms))
+		return true;
+	report_limit_leave_out(1);
+	return false;
+}
+
 bool report_limit_has_left_out(void)
 {
 	return load_relaxed(&limit.left_out);
@@ -99,15 +113,15 @@ bool report_limit_has_left_out(void)
 size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report)
 {
 	char time[OS_UTC_BYTES];
+	unsigned long left_out = xchg(&limit.left_out, 0);
 	size_t len = 0;
 
 	head[0] = '\0';
-	if (limit.left_out)
+	if (left_out)
 		len += os_format(head, REPORT_TEXT_HEAD_MAX,
 				 "uslab: %lu reports were suppressed; USLAB_CONF=report.burst=0 "
 				 "shows all\n",
-				 limit.left_out);
-	store_relaxed(&limit.left_out, 0);
+				 left_out);
 	if (!is_report || load_relaxed(&options.no_time))
 		return len;
 	os_utc_now(time);
@@ -118,5 +132,6 @@ size_t report_head(char head[REPORT_TEXT_HEAD_MAX], bool is_report)
 void report_head_reset(void)
 {
 	limit.begin = 0;
+	store_relaxed(&limit.noted, 0);
 	store_relaxed(&limit.left_out, 0);
 }

@@ -4,7 +4,8 @@
  *
  * Data:       the options report.burst, report.interval and report.time; what was left out.
  * Invariants: as the kernel's ratelimit: of the reports of an interval the first burst ones, whole.
- * Locks:      the text is open, but for the options, which are atomic.
+ *             Lines that are no reports take nothing of that.
+ * Locks:      the text is open, but for the options, and for notes, which are atomic.
  * Flow:       called by report_policy.c; calls os/time/utc.h.
  */
 #ifndef DEBUG_REPORT_HEAD_H
@@ -14,6 +15,8 @@
 
 /* Is a text with nr reports to be written now? Else they count as left out. */
 cold bool report_limit_takes(unsigned int nr, uint64_t now_ms);
+/* Likewise of a line that is no report: one in an interval. No lock is needed. */
+cold bool report_limit_takes_note(uint64_t now_ms);
 /* nr more were left out. */
 cold void report_limit_leave_out(unsigned int nr);
 /* Were any left out that no text mentions yet? Read without the lock. */

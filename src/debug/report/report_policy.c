@@ -18,6 +18,7 @@
  * under the registry's lock, or a front is locked, it is deferred as the frees of signal handlers
  * are (page/nested.h), until the holder of such a lock has released it and calls nested_call().
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/atomic.h"
@@ -442,4 +443,24 @@ void report_reset(void)
 	state.delivering = false;
 	store_relaxed(&nr_notifying, is_notifying()); /* others do not return here */
 	report_text_reset();
+}
+
+bool report_note_is_due(void)
+{
+	return report_limit_takes_note(os_clock_ms());
+}
+
+void report_note(const char *fmt, ...)
+{
+	char line[SHORT_BYTES];
+	va_list args;
+
+	if (report_text_is_open()) /* a report is under way, which this would become part of */
+		return;
+	va_start(args, fmt);
+	os_format_list(line, sizeof(line), fmt, args);
+	va_end(args);
+	report_text_open();
+	report_text_print("uslab: %s\n", line);
+	deliver();
 }

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 
 #include "cache/pressure.h"
+#include "debug/report/report.h"
+#include "engine/limit.h"
 #include "page/limit.h"
 #include "refused.h"
 
@@ -383,7 +385,7 @@ static void test_ask_again(void **state)
 	}
 }
 
-/* A program that frees one after the other until it gets what it wants frees no more than before. */
+/* Who frees one after the other until he gets what he wants: he frees no more than that. */
 IN_CHILD(test_free_and_ask)
 {
 	struct cache *a;
@@ -410,6 +412,102 @@ IN_CHILD(test_free_and_ask)
 	}
 }
 
+#define OF_PROCESS "uslab: limit of 4.0 MiB met: 4.0 MiB held, 1000 bytes refused to c\n"
+#define OF_CACHE "uslab: limit of 256.0 KiB of cache d met: 256.0 KiB held, 1000 bytes refused\n"
+#define LEFT_OUT "uslab: 3 reports were suppressed; USLAB_CONF=report.burst=0 shows all\n"
+
+static unsigned int count_of(const char *text, const char *line)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, line)); text++)
+		n++;
+	return n;
+}
+
+static void refuse(struct cache *c, gfp_t gfp, unsigned int times)
+{
+	while (times--)
+		CHILD_CHECK(!cache_alloc(c, gfp, NUMA_NO_NODE));
+}
+
+/* One line in an interval; none for who wants none. */
+static void refuse_many(void *seconds)
+{
+	struct cache *c;
+	void *list = NULL;
+
+	ready();
+	c = make("c", 1000, 0, SLAB_NO_MERGE);
+	CHILD_CHECK(report_set_interval(seconds));
+	limit_set(LIMIT);
+	take_all(c, &list);
+	refuse(c, NOWARN, 2);
+	CHILD_CHECK(!report_counters.suppressed);
+	refuse(c, GFP_KERNEL, 4);
+	if (*(char *)seconds == '0')
+		return;
+	CHILD_CHECK(report_counters.suppressed == 3);
+	usleep(1100000);
+	refuse(c, GFP_NOWAIT, 1);
+	CHILD_CHECK(report_counters.suppressed == 3 && !report_counters.reports);
+}
+
+static void refuse_in_cache(void *arg)
+{
+	struct cache *d;
+	void *list = NULL;
+
+	(void)arg;
+	ready();
+	d = make("d", 1000, 0, SLAB_NO_MERGE);
+	CHILD_CHECK(!cache_set_limit(d, 256ul << 10));
+	take_all(d, &list);
+	refuse(d, NOWARN, 1);
+	refuse(d, GFP_KERNEL, 2);
+	CHILD_CHECK(report_counters.suppressed == 1);
+}
+
+/* Out of memory without a limit is the engine's to say. */
+static void refuse_without(void *arg)
+{
+	struct cache *c;
+	void *list = NULL;
+
+	(void)arg;
+	ready();
+	c = make("c", 1000, 0, SLAB_NO_MERGE);
+	cache_free(c, get(c));
+	no_more_memory();
+	take_all(c, &list);
+	refuse(c, GFP_KERNEL, 1);
+}
+
+static void test_lines(void **state)
+{
+	char one[] = "1";
+	char none[] = "0";
+	struct child c = child_run(refuse_many, one);
+
+	(void)state;
+	assert_true(child_passed(&c));
+	assert_int_equal(count_of(c.text, "uslab: limit"), 2);
+	assert_int_equal(count_of(c.text, OF_PROCESS), 2);
+	assert_int_equal(count_of(c.text, LEFT_OUT OF_PROCESS), 1);
+	c = child_run(refuse_many, none);
+	assert_true(child_passed(&c));
+	assert_int_equal(count_of(c.text, OF_PROCESS), 4);
+	c = child_run(refuse_in_cache, NULL);
+	assert_true(child_passed(&c));
+	assert_int_equal(count_of(c.text, "uslab: limit"), 1);
+	assert_int_equal(count_of(c.text, OF_CACHE), 1);
+	if (bare_process()) {
+		c = child_run(refuse_without, NULL);
+		assert_true(child_passed(&c));
+		assert_int_equal(count_of(c.text, "uslab: limit"), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -424,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_hook_is_not_nested),
 		cmocka_unit_test(test_ask_again),
 		cmocka_unit_test(test_free_and_ask),
+		cmocka_unit_test(test_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,23 @@ static void test_limit(void **state)
 }
 
 /* A text is written whole, and each of its reports counts. */
+/* Notes: one in an interval, and reports have theirs beside it. */
+static void test_notes(void **state)
+{
+	unsigned long before = report_counters.suppressed;
+
+	(void)state;
+	assert_true(report_limit_takes_note(1000));
+	assert_false(report_limit_takes_note(1000) || report_limit_takes_note(5999));
+	assert_int_equal(report_counters.suppressed, before + 2);
+	assert_true(report_limit_has_left_out() && report_limit_takes(10, 1000));
+	assert_true(report_limit_takes_note(6000));
+	report_head_reset();
+	assert_true(report_limit_takes_note(6000) && !report_limit_takes_note(6000));
+	assert_true(report_set_burst("0"));
+	assert_true(report_limit_takes_note(6000));
+}
+
 static void test_long_texts(void **state)
 {
 	(void)state;
@@ -131,7 +148,7 @@ static void test_child(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(options),	TEST(limit), TEST(long_texts),
+		TEST(options),	TEST(limit), TEST(notes), TEST(long_texts),
 		TEST(no_limit), TEST(head),  TEST(child),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

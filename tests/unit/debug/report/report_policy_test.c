@@ -151,6 +151,43 @@ static void test_hook(void **unused)
 	assert_memory_equal(quiet.text, "TRACE kmalloc-64 alloc", 22);
 }
 
+static void no_hook(const char *name, const char *report, void *arg)
+{
+	(void)name, (void)report, (void)arg;
+	CHILD_CHECK(!"called");
+}
+
+/* A note is no mistake: no hook, no end; and none within a report. */
+static void child_notes(void *arg)
+{
+	struct engine e = { .name = "engine" };
+
+	(void)arg;
+	CHILD_CHECK(report_set_policy("abort"));
+	report_set_hook(no_hook, NULL, true);
+	CHILD_CHECK(report_note_is_due());
+	report_note("%u of %s", 3u, "these");
+	CHILD_CHECK(!report_text_is_open() && !report_counters.reports);
+	CHILD_CHECK(!report_note_is_due() && report_counters.suppressed == 1);
+	report_set_hook(NULL, NULL, false);
+	CHILD_CHECK(report_set_policy("continue"));
+	report_number(&e, NULL, 1u);
+	report_note("lost");
+	report_deliver();
+}
+
+static void test_note(void **unused)
+{
+	struct child c = child_run(child_notes, NULL);
+
+	(void)unused;
+	assert_true(child_passed(&c));
+	assert_memory_equal(c.text, "uslab: 3 of these\n", 18);
+	assert_non_null(strstr(c.text, "uslab: 1 reports were suppressed"));
+	assert_non_null(strstr(c.text, "BUG engine"));
+	assert_null(strstr(c.text, "lost"));
+}
+
 static void careless_hook(const char *name, const char *report, void *arg)
 {
 	struct engine other = { .name = "other" };
@@ -640,6 +677,7 @@ int main(void)
 		TEST(to_stderr),
 		TEST(limit),
 		TEST(hook),
+		TEST(note),
 		TEST(careless_hook),
 		TEST(waiting_hook),
 		TEST(hook_has_to_wait),
