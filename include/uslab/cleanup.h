@@ -54,7 +54,7 @@ USLAB_MUST_CHECK static inline void *uslab_take_pointer(void *at)
 #define retain_and_null_ptr(p) ((void)((p) = NULL))
 
 #ifdef __cplusplus
-/* Casts as C has them: a program's warnings are for its own code, also where this is no -isystem. */
+/* C's casts: a program's warnings are for its own code, also where this is no -isystem. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"

@@ -13,7 +13,7 @@
 #include <uslab/arch/rseq.h>
 
 #ifdef __cplusplus
-/* Casts as C has them: a program's warnings are for its own code, also where this is no -isystem. */
+/* C's casts: a program's warnings are for its own code, also where this is no -isystem. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"

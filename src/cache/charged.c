@@ -7,13 +7,13 @@
  * Invariants: as cache/group/object.c. Objects of a cache that has no other watch bit lie in plain
  *             slabs.
  * Locks:      none on a hit, see cache/group/charge.c.
- * Flow:       called by alloc.c, free.c, watch.c and malloc/group.c; calls array_charged.h,
- *             charge_hit.h, the front; cache/group/ for what is rare.
+ * Flow:       called by alloc.c, free.c, watch.c, api/cache_api.c and malloc/group.c; calls
+ *             group/hit.h, charge_hit.h, the front; cache/group/ for what is rare.
  *
- * A hit: an object of the CPU's charged array (cache/group/array.c), if that is the group's. A free
- * into it, if it is of the group that the object's word says, which is found by three loads. Where
- * there is no such array: bytes from the CPU's stock, an object from the CPU's array, and the number
- * of the group into the object's word. A free: the same, backwards.
+ * A hit: an object of the CPU's charged array (cache/group/array.c), if that is the group's. A
+ * free into it, if it is of the group that the object's word says, which is found by three loads.
+ * Where there is no such array: bytes from the CPU's stock, an object from the CPU's array, and the
+ * number of the group into the object's word. A free: the same, backwards.
  */
 #include "cache/group/charge_hit.h"
 #include "cache/group/hit.h"

@@ -7,7 +7,7 @@
  * Invariants: the same place for the same object, whatever has happened to its cache since: debug
  *             slabs, guarded pages, blocks of heaps and whole pages have theirs.
  * Locks:      none held here; see those two.
- * Flow:       called by cache/charged.c, cache/profile/profile.c and cache/group/; calls
+ * Flow:       called by cache/profile/profile.c and cache/group/; calls
  *             page/ext.c, page/large.c.
  */
 #ifndef CACHE_EXTENSION_H

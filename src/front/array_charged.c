@@ -5,8 +5,7 @@
  * Data:       see array_charged.h.
  * Invariants: see array_charged.h.
  * Locks:      none taken here.
- * Flow:       called by array.c, array_capacity.c, array_idle.c and cache/group/array.c; calls
- *             front/percpu.c.
+ * Flow:       called by array.c and cache/group/array.c; calls front/percpu.c.
  *
  * Who changes the word of CPU c:
  *

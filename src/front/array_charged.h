@@ -10,8 +10,9 @@
  *             out of the word has it alone.
  * Locks:      none for hits and a withdrawal; one that the caller has for each CPU, for installs
  *             and for taking an array away: array_charged.c has the contract.
- * Flow:       used by cache/charged.c and cache/group/array.c, which knows what a charge is; array.c
- *             and its kin ask that by array_charged to empty these arrays with all others.
+ * Flow:       used by array.c, array_capacity.c, array_charged.c, array_idle.c, cache/switch.c,
+ *             cache/group/hit.h and cache/group/array.c, which knows what a charge is: the others
+ *             ask it by array_charged to empty these arrays.
  *
  * Only with restartable sequences: without, there are none.
  */

@@ -10,9 +10,10 @@
  *             by the address of its top entry, so that the reference carries the count. Checked by
  *             depot_check().
  * Locks:      depot.lock (RANK_DEPOT), held for a few loads and stores.
- * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_idle.c, array_limit.c,
- *             array_near.c, array_remote.c, array_sheaf.h, cache/debug/misuse.c, inspect/address.c
- *             and inspect/fronts.c; calls page/meta.c.
+ * Flow:       called by array.c, array_bulk.c, array_capacity.c, array_charged.c, array_idle.c,
+ *             array_limit.c, array_near.c, array_remote.c, array_sheaf.h, cache/debug/misuse.c,
+ *             cache/group/array.c, inspect/address.c, inspect/fronts.c and inspect/groups.c; calls
+ *             page/meta.c.
  *
  * A sheaf: 32 pointers, aligned to 256 bytes. With capacity c the entries used are 32-c .. 31, and
  * entry 31-c is NULL: the bottom. top == &entry[31-c]: empty; top == &entry[31]: full. Outside of
@@ -116,8 +117,8 @@ static inline unsigned int sheaf_count(uintptr_t top)
 }
 
 /*
- * Who its objects belong to (front/array_charged.h), for up to SHEAF_OWNED_CAPACITY of them: entry 0
- * is not the NULL at the bottom then. Also read by those who do not own it: sheaves are metadata,
+ * Who its objects belong to (front/array_charged.h), for up to SHEAF_OWNED_CAPACITY of them: entry
+ * 0 is not the NULL at the bottom then. Also read by those who do not own it: sheaves are metadata,
  * which stays mapped.
  */
 #define SHEAF_OWNED_CAPACITY (USLAB_SHEAF_CAPACITY - 1)

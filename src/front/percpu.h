@@ -4,7 +4,8 @@
  *
  * Why:        docs/adr/0002.
  * Data:       the windows of <uslab/layout.h>: for cache i on CPU c one word, one spare and one for
- *             charged objects (array front) and one struct kmem_cache_cpu (the other fronts, statistics).
+ *             charged objects (array front), and one struct kmem_cache_cpu (the other fronts,
+ *             statistics).
  * Invariants: rseq mode: a word of CPU c changes only inside a sequence that runs on c, by
  *             percpu_stop_xchg() or by percpu_put_back(). Generic mode:
  *             only under percpu_lock of c.
@@ -115,8 +116,8 @@ static inline void *percpu_word_handle(unsigned int id)
 }
 
 /*
- * array front: a sheaf of objects that are charged to somebody (front/array_charged.h), or 0; in the
- * windows of CPUs, where window 0 has its tables
+ * array front: a sheaf of objects that are charged to somebody (front/array_charged.h), or 0; in
+ * the windows of CPUs, where window 0 has its tables
  */
 #define PERCPU_CHARGED 0x8000ul
 

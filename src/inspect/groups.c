@@ -97,7 +97,7 @@ static void visit_stock(struct snapshot *s, uint64_t table, uint32_t cpu, struct
 	v->count++;
 }
 
-/* The charged array with that top; size: bytes of an object. Entry 0 has its bottom and its owner. */
+/* The charged array with that top; size: bytes of an object. Entry 0 has bottom and owner. */
 static void visit_array(struct snapshot *s, uint64_t top, uint32_t size, struct visit *v)
 {
 	uint32_t entry[2];

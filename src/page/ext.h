@@ -13,7 +13,7 @@
  * Locks:      none. Pointers are set once, by compare and swap; who comes second takes the other's.
  *             A vector is freed by the thread that frees the block, when it has no live object: so
  *             nobody else has a word of it.
- * Flow:       called by page.c, buddy.c, cache/charged.c, cache/check.c and cache/extension.c;
+ * Flow:       called by page.c, buddy.c, cache/check.c, cache/extension.c and cache/group/word.h;
  *             calls meta.c.
  */
 #ifndef PAGE_EXT_H

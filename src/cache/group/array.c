@@ -11,8 +11,8 @@
  *             changes a charge or a word. No array belongs to a dying group, but for a moment.
  * Locks:      arrays_lock, for whoever empties the arrays of other CPUs: a cache that is destroyed
  *             waits for it. The lock of the CPU's stock for installs and takes. None on a hit.
- * Flow:       called by cache/charged.c, charge.c, group.c and through array_charged; calls
- *             charge.c, the front, front/array_charged.c.
+ * Flow:       called by cache/charged.c, charge.c, group.c, and as struct array_charged_ops says;
+ *             calls charge.c, the front, front/array_charged.c.
  *
  * A CPU has one such array of each cache, for one group at a time. It becomes that of another group
  * with every so manyth call of others (PATIENCE): until then they are charged one by one, which in
@@ -222,7 +222,7 @@ static void take_away_locked(struct cache *c, int cpu)
 		end_array(c, top);
 }
 
-/* Whom the array of a cache on a CPU belongs to, and how many bytes it has; GROUP_NONE: there is none. */
+/* Whose the array of a cache on a CPU is, and how many bytes it has; GROUP_NONE: there is none. */
 static uint32_t look(unsigned int id, int cpu, size_t *bytes)
 {
 	uintptr_t top = load_relaxed(percpu_charged(id, cpu));

@@ -35,9 +35,9 @@
  * A group is dying before group_destroy() drains all stocks, and a slow step looks under the lock
  * whether it is: what it puts there before that is drained, and after that it puts nothing there.
  *
- * The limit: only if there is not enough with all stocks and charged arrays of the group that has it
- * drained, the charge has met it. What misses of charged arrays have in their hands is not found: up
- * to 30 objects for each thread that is in one.
+ * The limit: only if there is not enough with all stocks and charged arrays of the group that has
+ * it drained, the charge has met it. What misses of charged arrays have in their hands is not
+ * found: up to 30 objects for each thread that is in one.
  */
 #include "base/bits.h"
 #include "cache/group/charge_hit.h"

@@ -5,7 +5,7 @@
  * Data:       the word of the CPU's stock.
  * Invariants: see charge.c, which has the contract.
  * Locks:      none.
- * Flow:       included by charge.c and cache/charged.c; calls arch/rseq_ops.h.
+ * Flow:       included by array.c, charge.c and cache/charged.c; calls arch/rseq_ops.h.
  */
 #ifndef CACHE_CHARGE_HIT_H
 #define CACHE_CHARGE_HIT_H

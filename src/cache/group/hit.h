@@ -4,9 +4,9 @@
  *
  * Why:        docs/adr/0067.
  * Data:       none.
- * Invariants: as long as a cache has another watch bit than WATCH_GROUPS, or its front is closed, it
- *             has no charged arrays (cache/switch.c). So a hit needs no look at either, and none at
- *             locks that its thread may hold: it takes none.
+ * Invariants: as long as a cache has another watch bit than WATCH_GROUPS, or its front is closed,
+ *             it has no charged arrays (cache/switch.c). So a hit needs no look at either, and none
+ *             at locks that its thread may hold: it takes none.
  * Locks:      none.
  * Flow:       included by cache/charged.c and malloc/group.c; calls
  *             front/array_charged.h.

@@ -6,7 +6,7 @@
  * Invariants: see cache/group/object.c. Objects of a cache that has no other watch bit than
  *             WATCH_GROUPS lie in plain slabs, and these functions are for such objects.
  * Locks:      none.
- * Flow:       included by cache/charged.c and cache/group/array.c; calls extension.c for the first
+ * Flow:       included by hit.h and cache/group/array.c; calls extension.c for the first
  *             word of a slab.
  */
 #ifndef CACHE_GROUP_WORD_H

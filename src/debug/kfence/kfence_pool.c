@@ -35,7 +35,7 @@ struct kfence_pool kfence_pool = { .lock = LOCK_INIT(RANK_KFENCE) };
 
 const struct slab_layout kfence_layout = {
 	.stride = PAGE_SIZE,
-	.magic = SLAB_MAGIC(PAGE_SIZE),
+	.magic = 1ull << (64 - PAGE_SHIFT), /* SLAB_MAGIC() */
 	.object_size = PAGE_SIZE,
 	.inuse = PAGE_SIZE,
 	.objects = 1,

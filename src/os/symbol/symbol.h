@@ -5,8 +5,8 @@
  * Data:       none.
  * Invariants: errno is preserved. os_symbol() may allocate, through the program's malloc.
  * Locks:      none held by the caller of os_symbol(): the dynamic loader takes its own.
- * Flow:       called by cache/debug/failslab.c, cache/group/public.c, debug/report/symbol_names.c and malloc/cxx.c (on
- *             failure paths only).
+ * Flow:       called by cache/debug/failslab.c, cache/group/public.c, debug/report/symbol_names.c
+ *             and malloc/cxx.c (on failure paths only).
  */
 #ifndef OS_SYMBOL_H
 #define OS_SYMBOL_H

@@ -642,12 +642,9 @@ IN_CHILD(test_initial)
 	CHILD_CHECK(is_initially("failslab.times", (unsigned long)failslab.times));
 	CHILD_CHECK(is_initially("failslab.space", (unsigned long)failslab.space));
 	CHILD_CHECK(is_initially("failslab.verbose", failslab.verbose));
-	CHILD_CHECK(*row_of("failslab.ignore-gfp-wait")->initial ==
-		    (failslab.ignore_gfp_wait ? 'Y' : 'N'));
-	CHILD_CHECK(*row_of("failslab.cache-filter")->initial ==
-		    (failslab.cache_filter ? 'Y' : 'N'));
-	CHILD_CHECK(!strcmp(row_of("failslab.task-filter")->initial, "N") &&
-		    !failslab.task_filter[0]);
+	CHILD_CHECK(initially_is("failslab.ignore-gfp-wait", failslab.ignore_gfp_wait ? "Y" : "N"));
+	CHILD_CHECK(initially_is("failslab.cache-filter", failslab.cache_filter ? "Y" : "N"));
+	CHILD_CHECK(initially_is("failslab.task-filter", "N") && !failslab.task_filter[0]);
 	CHILD_CHECK(is_initially("mem_profiling", (unsigned long)uslab_mem_profiling_on));
 	CHILD_CHECK(is_initially("slab_merge", !cache_defaults.no_merge));
 	check_places();

@@ -35,6 +35,13 @@ void command_new_sweep(char argument[CONTROL_TEXT])
 	argument[0] = '\0';
 }
 
+const char *command_lacks_thread(struct target *t, const struct target_root *root)
+{
+	(void)t;
+	(void)root;
+	return NULL;
+}
+
 bool top_screen_ask(const char *question, char *answer, size_t size)
 {
 	(void)question;
