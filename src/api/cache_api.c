@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "base/bits.h"
 #include "cache/cache.h"
-#include "cache/group/watched.h"
+#include "cache/group/group.h"
 #include "os/process/die.h"
 #include "os/rcu/rcu.h"
 #include "page/nested.h"
@@ -167,21 +167,10 @@ static inline void charge_if_asked(struct kmem_cache *s, gfp_t flags)
 		group_watch(cache_of(s));
 }
 
-/* What the call would find after its other checks: they take as long as the hit of an array. */
-static always_inline bool is_charged(const struct cache *c)
-{
-	return unlikely(load_relaxed(&c->watch) == WATCH_GROUPS) && likely(lock_is_plain()) &&
-	       group_is_all(c);
-}
-
 USLAB_API void *uslab_cache_alloc(struct kmem_cache *s, gfp_t flags)
 {
-	struct cache *c = cache_of(s);
-
-	if (is_charged(c))
-		return group_cache_alloc(c, flags, NUMA_NO_NODE);
 	charge_if_asked(s, flags);
-	return cache_alloc_for(c, flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
+	return cache_alloc_for(cache_of(s), flags, NUMA_NO_NODE, 0, __builtin_return_address(0));
 }
 
 USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int node)
@@ -194,12 +183,7 @@ USLAB_API void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t flags, int nod
 
 USLAB_API void uslab_cache_free(struct kmem_cache *s, void *obj)
 {
-	struct cache *c = cache_of(s);
-
-	if (is_charged(c))
-		group_cache_free(c, obj, __builtin_return_address(0));
-	else
-		cache_free_for(c, obj, __builtin_return_address(0));
+	cache_free_for(cache_of(s), obj, __builtin_return_address(0));
 }
 
 USLAB_API int uslab_cache_alloc_bulk(struct kmem_cache *s, gfp_t flags, size_t nr, void **p,

@@ -7,8 +7,8 @@
  * Invariants: as cache/group/object.c. Objects of a cache that has no other watch bit lie in plain
  *             slabs.
  * Locks:      none on a hit, see cache/group/charge.c.
- * Flow:       called by alloc.c, free.c, watch.c, api/cache_api.c and malloc/group.c; calls
- *             group/hit.h, charge_hit.h, the front; cache/group/ for what is rare.
+ * Flow:       called by alloc.c, free.c, watch.c and malloc/group.c; calls group/hit.h,
+ *             charge_hit.h, the front; cache/group/ for what is rare.
  *
  * A hit: an object of the CPU's charged array (cache/group/array.c), if that is the group's. A
  * free into it, if it is of the group that the object's word says, which is found by three loads.
@@ -32,7 +32,7 @@ static always_inline void *take(struct cache *c, gfp_t gfp, int node)
 }
 
 /* Charged by itself. */
-static noinline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, int node)
+static always_inline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, int node)
 {
 	size_t bytes = c->engine.size;
 	void *obj;
@@ -51,6 +51,14 @@ static noinline void *alloc_one(struct cache *c, uint32_t id, gfp_t gfp, int nod
 	return NULL;
 }
 
+/* Of a front with arrays, but not by a hit. */
+static noinline void *alloc_slow(struct cache *c, uint32_t id, gfp_t gfp, int node)
+{
+	void *obj = group_array_alloc(c, id, gfp);
+
+	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : alloc_one(c, id, gfp, node);
+}
+
 void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 {
 	uint32_t id = group_for(c, gfp);
@@ -58,13 +66,10 @@ void *group_cache_alloc(struct cache *c, gfp_t gfp, int node)
 
 	if (unlikely(!id))
 		return take(c, gfp, node);
-	if ((unlikely(node >= 0) && os_topology.nr_nodes > 1) || !front_has_arrays(&c->front))
+	if (!front_has_arrays(&c->front) || (unlikely(node >= 0) && os_topology.nr_nodes > 1))
 		return alloc_one(c, id, gfp, node);
 	obj = group_hit_alloc(c, id, gfp);
-	if (likely(obj))
-		return obj;
-	obj = group_array_alloc(c, id, gfp);
-	return obj ? cache_zero(c, cache_unmark(c, obj), gfp) : alloc_one(c, id, gfp, node);
+	return likely(obj) ? obj : alloc_slow(c, id, gfp, node);
 }
 
 /* To the CPU's array, or whatever the front has. */

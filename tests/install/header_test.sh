@@ -203,6 +203,17 @@ quiet -DUSLAB_KMALLOC_PARTITION
 quiet -DUSLAB_MEM_ALLOC_PROFILING
 quiet -DUSLAB_MEM_ALLOC_PROFILING -DUSLAB_KMALLOC_PARTITION
 
+# Warnings of casts and of NULL that a C++ program has switched on are for its own code, also with -I.
+for compiler in g++ clang++; do
+	for header in "$USLAB_SRC"/include/uslab/*.h "$USLAB_SRC"/include/uslab/*.hpp; do
+		[ "${header##*/}" != partition.h ] || continue # <uslab/slab.h> includes it where it is wanted
+		printf '#include <uslab/slab.h>\n#include <uslab/%s>\n' "${header##*/}" |
+			$compiler -std=c++20 -Wall -Wextra -Werror -Wold-style-cast -Wzero-as-null-pointer-constant \
+				"$include" -fsyntax-only -x c++ - ||
+			{ echo "$compiler: $header warns"; exit 1; }
+	done
+done
+
 # <uslab/cache.hpp> by each standard, also without exceptions and type information, and what it then does.
 hpp=$USLAB_SRC/tests/install/use_containers.cpp
 for compiler in g++ clang++; do

@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: then all its objects lie in plain slabs, and cache/charged.c may serve it.
  * Locks:      none.
- * Flow:       included by alloc.c, free.c and watch.c, by api/cache_api.c and malloc/group.c.
+ * Flow:       included by alloc.c, free.c and watch.c, and by malloc/group.c.
  */
 #ifndef CACHE_WATCHED_H
 #define CACHE_WATCHED_H

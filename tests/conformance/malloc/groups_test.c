@@ -203,7 +203,8 @@ IN_CHILD(destroyed)
 	CHILD_CHECK(uslab_group_stat(top, &stat) == 0 && stat.groups == 1);
 	uslab_group_enter(NULL);
 	CHILD_CHECK(uslab_group_stat(top, &stat) == 0 && stat.groups == 1);
-	CHILD_CHECK(uslab_group_enter(g) == NULL && !uslab_group_current());
+	CHILD_CHECK(uslab_group_enter(g) == NULL && uslab_group_current() == top);
+	CHILD_CHECK(uslab_group_enter(NULL) == top);
 	give(p[0]); /* the last of it */
 	CHILD_CHECK(uslab_group_stat(top, &stat) == 0 && stat.groups == 0);
 	uslab_group_destroy(top);

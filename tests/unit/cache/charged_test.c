@@ -27,7 +27,10 @@ static uint32_t word(const void *p)
 	return place.word ? *place.word : 0;
 }
 
-/* Each object has the number of its group as long as it lives, and neighbours have their own. */
+/*
+ * Each object has the number of its group as long as it lives, and neighbours have their own. One
+ * that lies in a charged array keeps it.
+ */
 IN_CHILD(test_words)
 {
 	void *p[200];
@@ -41,6 +44,9 @@ IN_CHILD(test_words)
 		CHILD_CHECK(word(p[i]) == (i % 3 ? 1 : 0));
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i += 2)
 		group_cache_free(c, p[i], NULL);
+	for (unsigned int i = 1; i < ARRAY_SIZE(p); i += 2)
+		CHILD_CHECK(word(p[i]) == (i % 3 ? 1 : 0));
+	c->front.ops->drain(&c->front);
 	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
 		CHILD_CHECK(word(p[i]) == (i % 2 && i % 3 ? 1 : 0));
 	cache_check_all();

@@ -215,12 +215,13 @@ IN_CHILD(test_thread)
 	CHILD_CHECK(cache_reap_start(0) == -EINVAL);
 }
 
-/* fork while the thread works: the child is whole, and has no such thread. */
+/* fork while the thread works: the child is whole, and has no such thread if it shall have none. */
 IN_CHILD(test_fork)
 {
 	struct cache *c;
 
 	ready();
+	cache_defaults.no_fork_thread = true;
 	c = make_front("c", 64, "queues");
 	CHILD_CHECK(cache_reap_start(1) == 0);
 	for (unsigned int round = 0; round < 30; round++) {

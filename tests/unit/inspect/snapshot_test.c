@@ -116,9 +116,9 @@ static void test_versions(void **state)
 	struct uslab_root *root = fake_root(&f);
 
 	(void)state;
-	root->version = 7;
+	root->version = USLAB_ROOT_VERSION + 1;
 	assert_int_equal(take(), -EPROTONOSUPPORT);
-	assert_int_equal(s->root.version, 7);
+	assert_int_equal(s->root.version, USLAB_ROOT_VERSION + 1);
 	assert_string_equal(s->root.version_text, "9.8.7");
 	root->version = USLAB_ROOT_VERSION;
 	root->cache_size++;
