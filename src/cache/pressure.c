@@ -208,6 +208,7 @@ static uint64_t trace_front(const struct front *f, int cpu, uint64_t trace)
 
 	if (front_has_arrays(f)) {
 		trace = mix(trace, load_relaxed(percpu_word(f->id, cpu)));
+		trace = mix(trace, load_relaxed(percpu_charged(f->id, cpu)));
 		return mix(trace, load_relaxed(percpu_spare(f->id, cpu)));
 	}
 	state = percpu_state(f->id, cpu);
@@ -215,19 +216,32 @@ static uint64_t trace_front(const struct front *f, int cpu, uint64_t trace)
 	return mix(trace, load_relaxed(&state->slab));
 }
 
-/* Of c; NULL: of all caches. Not 0. */
+/* A CPU's sheaves count their objects in themselves: no word of the CPU moves. */
+static bool has_trace(const struct front *f)
+{
+	return f->ops != &front_sheaves_ops && f->ops != &front_sheaves_618_ops;
+}
+
+/* Of c; NULL: of all caches. 0: a front among them has none. */
 static uint64_t trace_of(const struct cache *c, int cpu)
 {
 	uint64_t trace = 1;
 	struct list_head *pos;
 
 	if (c)
-		return trace_front(&c->front, cpu, c->front.id) | 1;
+		return has_trace(&c->front) ? trace_front(&c->front, cpu, c->front.id) | 1 : 0;
 	lock_acquire(&cache_lock);
-	list_for_each(pos, &cache_list)
-		trace = trace_front(&list_entry(pos, struct cache, list)->front, cpu, trace);
+	list_for_each(pos, &cache_list) {
+		const struct front *f = &list_entry(pos, struct cache, list)->front;
+
+		if (!has_trace(f)) {
+			trace = 0;
+			break;
+		}
+		trace = trace_front(f, cpu, trace) | 1;
+	}
 	cache_unlock();
-	return trace | 1;
+	return trace;
 }
 
 static unsigned int place_of(const struct cache *c, int cpu)
@@ -275,7 +289,7 @@ static bool is_in_vain(struct pressure *p)
 	    shrinkers_may_run(p->wanted) || load_relaxed(&reclaimers.next) != &reclaimers)
 		return false;
 	p->found = trace_of(c, cpu);
-	return is_too_soon(i, p);
+	return p->found && is_too_soon(i, p);
 }
 
 /* It failed although caches were shrunk. */
