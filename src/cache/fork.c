@@ -91,7 +91,7 @@ static void each_lock(void (*act)(struct lock *l))
 /*
  * fork: every lock is taken by the forking thread, floor by floor downward, so that the child finds
  * each structure between two operations. What other threads held (an object, a sheaf taken out of a
- * depot) is lost to the child, and nothing else.
+ * depot, with what is charged for it) is lost to the child, and nothing else.
  *
  * A signal handler that interrupted this library forks without any of that: it would wait for locks
  * that its own thread holds. A child of the only thread is an exact copy, which goes on as the

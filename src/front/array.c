@@ -240,45 +240,14 @@ void sheaf_install(struct front *f, uintptr_t top)
 		sheaf_stash(f, old);
 }
 
-/*
- * Takes the spare of this CPU; 0: it has none. The step compares what it takes: a concurrent drain
- * of the spare is either seen by the comparison, or sees what this committed.
- */
 uintptr_t sheaf_unstash(struct front *f)
 {
-	uintptr_t *spare;
-	uintptr_t top;
-	int cpu;
-
-	do {
-		cpu = percpu_cpu();
-		if (cpu < 0)
-			return 0;
-		spare = percpu_spare(f->id, cpu);
-		top = load_relaxed(spare);
-		if (!top || top == front_stop_word)
-			return 0;
-	} while (percpu_cmp2_store(cpu, spare, top, spare, top, 0));
-	return top;
+	return sheaf_take_out(f, percpu_spare, 0);
 }
 
-/* The same of its array, whose word misses both ways then; 0: it did. */
 uintptr_t sheaf_withdraw(struct front *f)
 {
-	uintptr_t *word;
-	uintptr_t top;
-	int cpu;
-
-	do {
-		cpu = percpu_cpu();
-		if (cpu < 0)
-			return 0;
-		word = percpu_word(f->id, cpu);
-		top = load_relaxed(word);
-		if (front_is_stopped(top))
-			return 0;
-	} while (percpu_cmp2_store(cpu, word, top, word, top, front_gone_word));
-	return top;
+	return sheaf_take_out(f, percpu_word, front_gone_word);
 }
 
 /*

@@ -26,6 +26,7 @@
 
 #include <errno.h>
 
+#include "front/array_sheaf.h"
 #include "os/cpu/cpu.h"
 
 const struct array_charged_ops *array_charged;
@@ -37,20 +38,7 @@ static bool is_array(uintptr_t word)
 
 uintptr_t array_charged_withdraw(struct front *f)
 {
-	uintptr_t *word;
-	uintptr_t top;
-	int cpu;
-
-	do {
-		cpu = percpu_cpu();
-		if (cpu < 0 || !percpu_rseq)
-			return 0;
-		word = percpu_charged(f->id, cpu);
-		top = load_relaxed(word);
-		if (!is_array(top))
-			return 0;
-	} while (percpu_cmp2_store(cpu, word, top, word, top, front_gone_word));
-	return top;
+	return percpu_rseq ? sheaf_take_out(f, percpu_charged, front_gone_word) : 0;
 }
 
 bool array_charged_install(struct front *f, int cpu, uintptr_t top)

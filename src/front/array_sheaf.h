@@ -62,6 +62,30 @@ uintptr_t sheaf_for_full(struct front *f, uintptr_t top);
 void sheaf_install(struct front *f, uintptr_t top);
 /* Makes a sheaf the CPU's spare; the old spare goes to the depot. */
 void sheaf_stash(struct front *f, uintptr_t top);
+/*
+ * Takes a sheaf out of one of the words of the CPU that this thread runs on, and leaves `left` there;
+ * 0: it has none. place: percpu_word, percpu_spare or percpu_charged. The step compares what it
+ * takes: a drain of that word is either seen by the comparison, or sees what this committed.
+ */
+static always_inline uintptr_t sheaf_take_out(struct front *f,
+					      uintptr_t *(*place)(unsigned int id, int cpu),
+					      uintptr_t left)
+{
+	uintptr_t *word;
+	uintptr_t top;
+	int cpu;
+
+	do {
+		cpu = percpu_cpu();
+		if (cpu < 0)
+			return 0;
+		word = place(f->id, cpu);
+		top = load_relaxed(word);
+		if (!top || front_is_stopped(top))
+			return 0;
+	} while (percpu_cmp2_store(cpu, word, top, word, top, left));
+	return top;
+}
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
 /* Takes its array, whose word misses both ways then; 0: it did. */

@@ -14,9 +14,9 @@
  * Flow:       called by cache/charged.c, charge.c, group.c, and as struct array_charged_ops says;
  *             calls charge.c, the front, front/array_charged.c.
  *
- * A CPU has one such array of each cache, for one group at a time. It becomes that of another group
- * with every so manyth call of others (PATIENCE): until then they are charged one by one, which in
- * sum takes about as long as the change.
+ * A CPU has one such array of each cache, for one group at a time. Calls of other groups are charged
+ * one by one; with one in CHANGE_AFTER of them the array becomes that of its group, which takes about
+ * as long as all of these charges.
  *
  *   alloc miss: half an array is charged, and filled by the cache's front
  *   free miss:  half an array goes back to the front, and is uncharged
@@ -34,7 +34,7 @@
 
 #include <string.h>
 
-#define PATIENCE 32u
+#define CHANGE_AFTER 32u
 #define LEAST_CAPACITY 4u /* else a miss, every second call or so, takes longer than a charge */
 
 static struct lock arrays_lock = LOCK_INIT(RANK_CHARGED);
@@ -147,13 +147,14 @@ static uintptr_t make(struct cache *c)
 	return top;
 }
 
-static bool has_patience(struct cache *c, int cpu)
+/* The array does not serve this call. Is it to become that of its group? */
+static bool shall_change(struct cache *c, int cpu)
 {
 	uint32_t *misses = &percpu_state(c->front.id, cpu)->charged_misses;
 	uint32_t n = load_relaxed(misses) + 1;
 
-	store_relaxed(misses, n < PATIENCE ? n : 0);
-	return n < PATIENCE;
+	store_relaxed(misses, n < CHANGE_AFTER ? n : 0);
+	return n >= CHANGE_AFTER;
 }
 
 /* The array of this CPU, which is that group's; 0: it is not, and shall not be. */
@@ -167,7 +168,7 @@ static uintptr_t get(struct cache *c, uint32_t id)
 	    unlikely(load_relaxed(&group_at(id)->dying)))
 		return 0;
 	top = load_relaxed(percpu_charged(c->front.id, cpu));
-	if (!(top && *sheaf_owner(top) == id) && has_patience(c, cpu))
+	if (!(top && *sheaf_owner(top) == id) && !shall_change(c, cpu))
 		return 0;
 	top = array_charged_withdraw(&c->front);
 	if (!top)

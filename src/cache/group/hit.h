@@ -8,8 +8,7 @@
  *             it has no charged arrays (cache/switch.c). So a hit needs no look at either, and none
  *             at locks that its thread may hold: it takes none.
  * Locks:      none.
- * Flow:       included by cache/charged.c and malloc/group.c; calls
- *             front/array_charged.h.
+ * Flow:       included by cache/charged.c and malloc/group.c; calls front/array_charged.h.
  */
 #ifndef CACHE_GROUP_HIT_H
 #define CACHE_GROUP_HIT_H

@@ -117,7 +117,7 @@ IN_CHILD(test_exact)
 }
 
 /* Few calls make none. */
-IN_CHILD(test_patience)
+IN_CHILD(test_few_calls)
 {
 	void *obj;
 
@@ -383,7 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_patience),
+		cmocka_unit_test(test_few_calls),
 		cmocka_unit_test(test_frees_by_others),
 		cmocka_unit_test(test_changes_hands),
 		cmocka_unit_test(test_limit),
