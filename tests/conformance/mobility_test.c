@@ -2,6 +2,7 @@
 /*
  * conformance/mobility_test.c - objects that move, for every engine with every front
  */
+#include "cache/group/group.h"
 #include "conformance/pairs.h"
 #include "conformance/store.h"
 
@@ -165,6 +166,41 @@ static void migrates(const struct pair *pair)
 	close_store();
 }
 
+/* A group at its limit: what `migrate` allocates is charged all the same, and given back. */
+static void migrates_at_limit(const struct pair *pair)
+{
+	const struct mobility_functions functions = { .isolate = isolate, .migrate = migrate };
+	struct uslab_group_statistics stat;
+	struct uslab_group *g;
+	unsigned int left;
+	int error;
+
+	if (!can_move(pair) || pairs_debug)
+		return;
+	g = group_create("full", 0, NULL, &error);
+	CHILD_CHECK(g);
+	store.c = made(&(struct cache_spec){ .name = "store",
+					     .size = 64,
+					     .flags = SLAB_ACCOUNT,
+					     .ctor = store_ctor,
+					     .engine = pair->engine,
+					     .front = pair->front,
+					     .no_merge = true });
+	open_store(store.c, rounds(MOST));
+	CHILD_CHECK(mobility_set(store.c, &functions) == 0);
+	group_enter(g);
+	left = thin_out();
+	group_enter(NULL);
+	CHILD_CHECK(!group_stat(g, &stat) && stat.usage == left * (size_t)store.c->engine.size);
+	CHILD_CHECK(!group_set_limit(g, stat.usage));
+	CHILD_CHECK(cache_defrag(store.c, NUMA_NO_NODE, 0) == 0);
+	CHILD_CHECK(!pinned && counters().defrag_moved);
+	CHILD_CHECK(!group_stat(g, &stat) && stat.usage == left * (size_t)store.c->engine.size);
+	check_is_packed(left);
+	close_store();
+	group_destroy(g);
+}
+
 /* ---- what is refused ---- */
 
 static void set_up(const struct pair *pair)
@@ -246,6 +282,7 @@ int main(int argc, char **argv)
 		{ "refuses", refuses, true, false },
 		{ "in_steps", in_steps, true, true },
 		{ "migrates", migrates, true, true },
+		{ "migrates_at_limit", migrates_at_limit, true, true },
 		{ "set_up", set_up, true, false },
 		{ "threads", threads, true, true },
 		{ 0 },

@@ -21,8 +21,6 @@ int main(void)
 }
 #else
 
-#include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,44 +34,14 @@ int main(void)
 #include "cache/cache.h"
 #include "child.h"
 #include "front/array_sheaf.h"
+#include "pair_up.h"
 
 #define ROUNDS 3000
 #define MOST_ROUNDS 2000000 /* until what is broken is seen */
 
 static struct kmem_cache *cache;
 static struct front *front;
-static unsigned int round_of_both; /* how often both have begun one; atomic */
-static bool misses_end;		   /* with the next one; atomic */
-static unsigned int arrived;	   /* atomic */
 static uint64_t dice;
-
-/* Both come here before and after each round. They spin: a round is some microseconds. */
-static void meet(void)
-{
-	unsigned int turn = load_acquire(&round_of_both); /* pairs with the release below */
-
-	if (fetch_add(&arrived, 1) == 1) {
-		store_relaxed(&arrived, 0);
-		store_release(&round_of_both, turn + 1); /* pairs with the acquires */
-	}
-	for (unsigned int i = 0; load_acquire(&round_of_both) == turn; i++)
-		if (i % 1024 == 1023)
-			sched_yield();
-}
-
-static void pin(unsigned int which)
-{
-	cpu_set_t all, one;
-	int cpu = 0;
-
-	sched_getaffinity(0, sizeof(all), &all);
-	for (;; cpu++)
-		if (CPU_ISSET(cpu, &all) && !which--)
-			break;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	sched_setaffinity(0, sizeof(one), &one);
-}
 
 /* The places of an install: 9 to 11 in the sequence, 0 before one of the loads around it. */
 static void delay_install(uint64_t r)
@@ -99,7 +67,7 @@ static void *miss(void *arg)
 		uint64_t r = mix_bits(n + 1) ^ mix_multiply(n);
 
 		meet();
-		if (load_relaxed(&misses_end))
+		if (load_relaxed(&pair_ends))
 			return arg;
 		delay_install(r);
 		p[0] = kmem_cache_alloc(cache, GFP_KERNEL);
@@ -170,74 +138,53 @@ static void rounds(void *arg)
 	struct kmem_cache_args args = { .front = "array", .engine = "slub" };
 	unsigned int most = *(int *)arg ? MOST_ROUNDS : ROUNDS;
 	bool wrong = false;
-	pthread_t thread;
 	unsigned int n;
 
 	race_broken = *(int *)arg;
 	cache = kmem_cache_create_args("race", 64, &args, 0);
 	front = &cache_of(cache)->front;
 	dice = 88172645463325252ull;
-	pthread_create(&thread, NULL, miss, NULL);
-	pin(1);
+	pair_start(miss);
 	for (n = 0; n < most && !wrong; n++)
 		wrong = one_round();
 	if (wrong) {
 		dprintf(STDERR_FILENO, "race: wrong in round %u\n", n);
 		_exit(3);
 	}
-	store_relaxed(&misses_end, true);
-	meet();
-	pthread_join(thread, NULL);
+	pair_end();
 	cache_check_all();
 	CHILD_CHECK(front->ops->held(front) == 0 && kmem_cache_shrink(cache) == 0);
 	kmem_cache_destroy(cache);
 }
 
-static void run(int broken)
-{
-	struct child c;
-	cpu_set_t set;
-
-	sched_getaffinity(0, sizeof(set), &set);
-	if (!percpu_rseq || CPU_COUNT(&set) < 2)
-		skip(); /* nothing is under way on another CPU */
-	c = child_run(rounds, &broken);
-	if (!broken) {
-		assert_true(child_passed(&c));
-		return;
-	}
-	printf("race: broken on purpose (%d): status %#x, %.70s\n", broken, c.status, c.text);
-	assert_int_not_equal(c.status, 0);
-}
-
 static void test_changes(void **state)
 {
 	(void)state;
-	run(0);
+	pair_run(rounds, 0);
 }
 
 static void test_no_settle_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_SETTLE);
+	pair_run(rounds, BROKEN_SETTLE);
 }
 
 static void test_no_gate_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_GATE);
+	pair_run(rounds, BROKEN_GATE);
 }
 
 static void test_taken_twice_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_GONE);
+	pair_run(rounds, BROKEN_GONE);
 }
 
 static void test_closed_unseen_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_CLOSED);
+	pair_run(rounds, BROKEN_CLOSED);
 }
 
 int main(void)

@@ -172,37 +172,22 @@ static void rounds(void *arg)
 	cache_check_all();
 }
 
-static void run(int broken)
-{
-	struct child c;
-
-	if (!os_rseq_on || !pair_is_possible())
-		skip(); /* nothing is under way on another CPU */
-	c = child_run(rounds, &broken);
-	if (!broken) {
-		assert_true(child_passed(&c));
-		return;
-	}
-	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
-	assert_int_not_equal(c.status, 0);
-}
-
 static void test_taken_away(void **state)
 {
 	(void)state;
-	run(0);
+	pair_run(rounds, 0);
 }
 
 static void test_no_fence_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_FENCE);
+	pair_run(rounds, BROKEN_FENCE);
 }
 
 static void test_no_second_look_is_seen(void **state)
 {
 	(void)state;
-	run(BROKEN_RETRY);
+	pair_run(rounds, BROKEN_RETRY);
 }
 
 /* ---- signals between any two instructions: sequences of one thread, nested ---- */

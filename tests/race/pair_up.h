@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "child.h"
+#include "os/cpu/rseq.h"
 
 static bool pair_ends; /* with the next round; atomic */
 static pthread_t pair_thread;
@@ -67,6 +68,25 @@ static void pair_end(void)
 	store_relaxed(&pair_ends, true);
 	meet();
 	pthread_join(pair_thread, NULL);
+}
+
+/*
+ * Runs rounds in a child, whose argument says what is broken. 0: nothing is, and it passes; else it
+ * must find that.
+ */
+static void pair_run(void (*rounds)(void *), int broken)
+{
+	struct child c;
+
+	if (!os_rseq_on || !pair_is_possible())
+		skip(); /* nothing is under way on another CPU */
+	c = child_run(rounds, &broken);
+	if (!broken) {
+		assert_true(child_passed(&c));
+		return;
+	}
+	printf("race: broken on purpose (%d): status %#x, %.90s\n", broken, c.status, c.text);
+	assert_int_not_equal(c.status, 0);
 }
 
 #endif /* RACE_PAIR_UP_H */

@@ -172,6 +172,14 @@ class Groups(InFolder):
         self.assertEqual(run.returncode, 2)
         self.assertIn("--groups is for processes", run.stderr)
 
+    def test_two_copies(self):
+        """A group of one copy does not charge what the other allocates: that is said, and only where there are two."""
+        program = self.build(PROGRAM, "-luslab")
+        for preload in ("", os.path.join(LIB, "libuslab_malloc.so")):
+            run = subprocess.run([program], input="end\n", capture_output=True, text=True, check=False, timeout=300,
+                                 env=environment(LD_PRELOAD=preload))
+            self.assertEqual("this process has two copies of uslab" in run.stderr, bool(preload), run.stderr)
+
     def test_long_names(self):
         """The column is as wide as the longest name that is shown, so that the numbers stay below one another."""
         name = "n" * 63
