@@ -63,8 +63,8 @@ void sheaf_install(struct front *f, uintptr_t top);
 /* Makes a sheaf the CPU's spare; the old spare goes to the depot. */
 void sheaf_stash(struct front *f, uintptr_t top);
 /*
- * Takes a sheaf out of one of the words of the CPU that this thread runs on, and leaves `left` there;
- * 0: it has none. place: percpu_word, percpu_spare or percpu_charged. The step compares what it
+ * Takes a sheaf out of one of the words of the CPU that this thread runs on, and leaves `left`
+ * there; 0: it has none. place: percpu_word, percpu_spare or percpu_charged. The step compares what it
  * takes: a drain of that word is either seen by the comparison, or sees what this committed.
  */
 static always_inline uintptr_t sheaf_take_out(struct front *f,

@@ -231,6 +231,12 @@ for compiler in g++ clang++; do
 	done
 	said=$(echo '#include <uslab/cache.hpp>' | $compiler -std=c++14 "$include" -fsyntax-only -x c++ - 2>&1) &&
 		{ echo "$compiler -std=c++14: is accepted"; exit 1; }
+	constant=$(printf '#include <uslab/cache.hpp>\nuslab::cache<const int> c("c");\n' |
+		$compiler -std=c++20 "$include" -fsyntax-only -x c++ - 2>&1) && { echo "a cache of constants is accepted"; exit 1; }
+	case $constant in
+	*"a cache has objects, which are made and ended"*) ;;
+	*) echo "$compiler: $constant"; exit 1 ;;
+	esac
 	case $said in
 	*"error: "*"is for C++17 and later"*) echo "$compiler, <uslab/cache.hpp>: ok" ;;
 	*) echo "$compiler -std=c++14: $said"; exit 1 ;;

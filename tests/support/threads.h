@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support/threads.h - some threads that do the same, until all of them have done it
+ * support/threads.h - some threads that do the same, until all of them have done it; how many there
+ * are
  */
 #ifndef SUPPORT_THREADS_H
 #define SUPPORT_THREADS_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #define THREADS_MAX 8
+
+/* Of this process, by the system. */
+static inline unsigned int nr_threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n - 2; /* . and .. */
+}
 
 /* With the arguments (void *)1, (void *)2, ... */
 static inline void threads_run(unsigned int nr, void *(*work)(void *arg))

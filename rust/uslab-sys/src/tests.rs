@@ -252,6 +252,20 @@ fn allocations_are_counted() {
 }
 
 #[test]
+fn shrinkers_can_be_named() {
+    // By their path, as programs do: a module of that name would hide the type.
+    unsafe extern "C" fn none(
+        _: *mut crate::shrinker,
+        _: *mut crate::shrink_control,
+    ) -> core::ffi::c_ulong {
+        0
+    }
+    let call: crate::shrinker_call = Some(none);
+
+    assert!(call.is_some());
+}
+
+#[test]
 fn groups_are_charged() {
     let mut stat = uslab_group_statistics {
         size: core::mem::size_of::<uslab_group_statistics>(),

@@ -14,9 +14,9 @@
  * Flow:       called by cache/charged.c, charge.c, group.c, and as struct array_charged_ops says;
  *             calls charge.c, the front, front/array_charged.c.
  *
- * A CPU has one such array of each cache, for one group at a time. Calls of other groups are charged
- * one by one; with one in CHANGE_AFTER of them the array becomes that of its group, which takes about
- * as long as all of these charges.
+ * A CPU has one such array of each cache, for one group at a time. Calls of other groups are
+ * charged one by one; with one in CHANGE_AFTER of them the array becomes that of its group, which
+ * takes about as long as all of these charges.
  *
  *   alloc miss: half an array is charged, and filled by the cache's front
  *   free miss:  half an array goes back to the front, and is uncharged

@@ -4,7 +4,6 @@
  */
 #include "unit/cache/cache_fixture.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,20 +15,10 @@
 #include "cache/control/control.h"
 #include "cache/internal.h"
 #include "os/time/ticker.h"
+#include "threads.h"
 
 static struct cache *cache;
 static void *p_of_parent;
-
-static unsigned int nr_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned int n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n - 2;
-}
 
 /* The thread takes a command. */
 static void await_polled(void)

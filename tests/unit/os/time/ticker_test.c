@@ -2,7 +2,6 @@
 /*
  * unit/os/time/ticker_test.c - the thread that calls again and again
  */
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -24,6 +23,7 @@
 #include "base/atomic.h"
 #include "child.h"
 #include "os/time/ticker.h"
+#include "threads.h"
 
 static unsigned int ticks;
 static unsigned int others; /* of the second function */
@@ -92,17 +92,6 @@ static void wait_for(unsigned int *counter, unsigned int n)
 		CHILD_CHECK(i < 60000);
 		usleep(1000);
 	}
-}
-
-static unsigned int nr_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned int n = 0;
-
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n - 2;
 }
 
 IN_CHILD(test_ticker)
