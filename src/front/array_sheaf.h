@@ -64,8 +64,8 @@ void sheaf_install(struct front *f, uintptr_t top);
 void sheaf_stash(struct front *f, uintptr_t top);
 /*
  * Takes a sheaf out of one of the words of the CPU that this thread runs on, and leaves `left`
- * there; 0: it has none. place: percpu_word, percpu_spare or percpu_charged. The step compares what it
- * takes: a drain of that word is either seen by the comparison, or sees what this committed.
+ * there; 0: it has none. place: percpu_word, percpu_spare or percpu_charged. The step compares what
+ * it takes: a drain of that word is either seen by the comparison, or sees what this committed.
  */
 static always_inline uintptr_t sheaf_take_out(struct front *f,
 					      uintptr_t *(*place)(unsigned int id, int cpu),
@@ -86,6 +86,7 @@ static always_inline uintptr_t sheaf_take_out(struct front *f,
 	} while (percpu_cmp2_store(cpu, word, top, word, top, left));
 	return top;
 }
+
 /* Takes the spare of this CPU; 0: it has none. */
 uintptr_t sheaf_unstash(struct front *f);
 /* Takes its array, whose word misses both ways then; 0: it did. */
