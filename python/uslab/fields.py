@@ -461,6 +461,12 @@ class Cache:
     limit_refused: Optional[int]
     """allocations that failed for that"""
 
+    group: int
+    """accounting group that its slabs are charged to; 0: none"""
+
+    group_bytes: int
+    """bytes that are charged to it for them"""
+
     aliases: List[str]
     """its other names"""
     nodes: List[Dict[str, int]]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * api/limits_api.c - public functions on how much memory there may be: of the process, of a cache,
- * of what CPUs hold of it, and when that goes back
+ * of what CPUs hold of it, when that goes back, and which group a cache belongs to
  *
  * Data:       none.
  * Invariants: none.
@@ -14,8 +14,10 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "cache/group/group.h"
 #include "page/buddy.h"
 #include "page/limit.h"
+#include <uslab/group.h>
 
 USLAB_API void kmem_cache_reap(void)
 {
@@ -36,6 +38,11 @@ USLAB_API int kmem_cache_set_capacity(struct kmem_cache *s, unsigned int objects
 USLAB_API int kmem_cache_set_limit(struct kmem_cache *s, size_t bytes)
 {
 	return cache_set_limit(cache_of(s), bytes);
+}
+
+USLAB_API int kmem_cache_set_group(struct kmem_cache *s, struct uslab_group *group)
+{
+	return groups_are_known() ? group_adopt(cache_of(s), group) : -ENOENT;
 }
 
 USLAB_API int uslab_set_limit(size_t bytes)

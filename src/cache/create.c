@@ -6,8 +6,8 @@
  * Data:       none of its own.
  * Invariants: a cache is registered only when front and engine are ready.
  * Locks:      cache_lock, over the whole creation.
- * Flow:       called by api/cache_api.c, kmalloc.c, rows.c, malloc/group.c and malloc/init.c; calls
- *             merge.c, registry.c, the front's and the engine's init.
+ * Flow:       called by api/cache_api.c, group/own.c, kmalloc.c, rows.c, malloc/group.c and
+ *             malloc/init.c; calls merge.c, registry.c, the front's and the engine's init.
  */
 #include <errno.h>
 #include <string.h>

@@ -12,6 +12,7 @@
  */
 #include "base/assert.h"
 #include "cache/grace/grace.h"
+#include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/lent.h"
@@ -128,12 +129,15 @@ void cache_destroy(struct kmem_cache *s, const void *caller)
 		instrument_enter();
 		cache_verify_frees_locked(c, true);
 		c->front.ops->drain(&c->front);
+		group_hide_cache_locked(c, true);
 		if (end_engine(c, caller)) {
+			group_release_cache_locked(c);
 			c->front.ops->destroy(&c->front);
 			cache_unregister_locked(c);
 			cache_number_put_locked(c->front.id);
 			free_cache(c);
 		} else {
+			group_hide_cache_locked(c, false);
 			cache_verify_frees_locked(c, false);
 		}
 		instrument_leave();

@@ -85,6 +85,7 @@ static void each_lock(void (*act)(struct lock *l))
 	meta_each_lock(act);
 	blocks_each_lock(act);
 	os_rcu_each_lock(act); /* under these nothing is taken */
+	groups_each_stock_lock(act);
 	dword_each_lock(act);
 }
 

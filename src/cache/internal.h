@@ -189,7 +189,7 @@ long cache_change_debug_locked(struct cache *c, const void *text);
  */
 long cache_set_attribute_locked(struct cache *c, const char *name, unsigned long value);
 
-/* ---- shrink.c ---- */
+/* ---- drain.c ---- */
 int cache_shrink_locked(struct cache *c);
 /*
  * While on, the engine checks each object that is flushed to it, and each free list

@@ -6,7 +6,7 @@
  * Data:       none; the limits are engine/limit.h's.
  * Invariants: a cache with a limit is alone.
  * Locks:      cache_lock: one change at a time; alloc and free go on.
- * Flow:       called by api/limits_api.c and control/attribute.c; calls shrink.c, engine/limit.h.
+ * Flow:       called by api/limits_api.c and control/attribute.c; calls drain.c, engine/limit.h.
  */
 #include <errno.h>
 

@@ -10,7 +10,7 @@
  *             5.9).
  * Locks:      none held here.
  * Flow:       included by cache/; called by array.c, charged.c, direct.c, group/hit.h,
- *             kfree_bulk.c, kmalloc.c, lent.c, mobility/evacuate.c, nolock.c and
+ *             group/own.c, kfree_bulk.c, kmalloc.c, lent.c, mobility/evacuate.c, nolock.c and
  *             grace/sheaf_free.c; calls the front. Rare cases are out of line, in alloc.c and
  *             free.c. Nested calls: page/nested.h.
  *

@@ -6,7 +6,7 @@
  * Data:       none; the policies are engine/placement.c's.
  * Invariants: see engine/placement.h. A cache with a policy is alone.
  * Locks:      cache_lock: one change at a time; alloc and free go on.
- * Flow:       called by api/policy_api.c; calls shrink.c, engine/placement.c.
+ * Flow:       called by api/policy_api.c; calls drain.c, engine/placement.c.
  */
 #include <errno.h>
 

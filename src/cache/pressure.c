@@ -26,6 +26,7 @@
  * it gets what it wants. That one asks for the same each time; for who asks for one thing and
  * another, ROW_MAX times in vain, caches are shrunk once in SHRINK_MS from then on.
  */
+#include "cache/group/group.h"
 #include "cache/pressure.h"
 
 #include <errno.h>
@@ -395,8 +396,29 @@ static bool give_up(const struct pressure *p)
 	return false;
 }
 
+#define GROUP_ROUNDS 3u /* others may take what the group has room for */
+
+/* It belongs to a group, for want of whose room it failed. *again: that is there by now. */
+static bool is_for_group(struct pressure *p, bool *again)
+{
+	enum group_room room;
+
+	if (likely(!p->cache) || likely(!engine_group(&p->cache->engine)) ||
+	    p->group_rounds++ >= GROUP_ROUNDS)
+		return false;
+	room = group_make_room(p->cache);
+	*again = room == GROUP_MADE_ROOM;
+	return room != GROUP_HAS_ROOM;
+}
+
 bool pressure_again(struct pressure *p)
 {
+	bool again;
+
+	if (is_for_group(p, &again)) {
+		p->gfp = p->wanted | __GFP_NOWARN;
+		return again;
+	}
 	switch (p->state) {
 	case PRESSURE_FAILED:
 		p->in_vain = is_in_vain(p);

@@ -14,16 +14,17 @@
 #include "cache/cache.h"
 
 struct pressure {
-	gfp_t wanted;	     /* set by the caller */
-	size_t size;	     /* bytes of the request; likewise */
-	struct cache *cache; /* that is to have the object; NULL: none; likewise */
-	const char *whose;   /* name for messages, if there is no cache; NULL: whole pages */
-	bool is_malloc;	     /* for whole pages of malloc(), which has no flags; likewise */
-	gfp_t gfp;	     /* of the next attempt */
-	unsigned int round;  /* so often room was made */
-	uint64_t found;	     /* the trace of the failed shrink; 0: caches were not shrunk for it */
-	unsigned int place;  /* where it is kept */
-	bool in_vain;	     /* nothing was freed since caches were last shrunk in vain */
+	gfp_t wanted;		   /* set by the caller */
+	size_t size;		   /* bytes of the request; likewise */
+	struct cache *cache;	   /* that is to have the object; NULL: none; likewise */
+	const char *whose;	   /* name for messages, if there is no cache; NULL: whole pages */
+	bool is_malloc;		   /* for whole pages of malloc(), which has no flags; likewise */
+	gfp_t gfp;		   /* of the next attempt */
+	unsigned int round;	   /* so often room was made */
+	unsigned int group_rounds; /* of these, in the group of the cache */
+	uint64_t found;	    /* the trace of the failed shrink; 0: caches were not shrunk for it */
+	unsigned int place; /* where it is kept */
+	bool in_vain;	    /* nothing was freed since caches were last shrunk in vain */
 	enum { PRESSURE_FAILED, PRESSURE_SHRUNK, PRESSURE_LAST } state;
 };
 

@@ -14,31 +14,6 @@
 #include "cache/pressure.h"
 #include "page/nested.h"
 
-void cache_verify_frees_locked(struct cache *c, bool on)
-{
-	store_relaxed(&c->engine.verify_frees, on);
-}
-
-void cache_drain_locked(struct cache *c)
-{
-	cache_verify_frees_locked(c, true);
-	c->front.ops->drain(&c->front);
-	cache_verify_frees_locked(c, false);
-}
-
-int cache_shrink_locked(struct cache *c)
-{
-	int ret;
-
-	instrument_enter();
-	cache_verify_frees_locked(c, true);
-	c->front.ops->drain(&c->front);
-	ret = c->engine.ops->shrink(&c->engine);
-	cache_verify_frees_locked(c, false);
-	instrument_leave();
-	return ret;
-}
-
 int cache_shrink(struct cache *c)
 {
 	int ret;

@@ -126,6 +126,17 @@ static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu
 			visit_array(s, words[id], sizes[id], v);
 }
 
+/* Of a cache that belongs to a group: what is charged for its slabs and no object in use. */
+static void visit_cache(const struct snapshot_cache *c, struct visit *v)
+{
+	uint64_t used = (uint64_t)c->objects * c->slab_size;
+
+	if (!c->group || c->group_bytes <= used)
+		return;
+	v->ahead(c->group, c->group_bytes - used, v->arg);
+	v->count++;
+}
+
 long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
 			void *arg)
 {
@@ -142,5 +153,7 @@ long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t 
 		visit_stock(s, table, cpu, &v);
 		visit_arrays(s, sizes, cpu, &v);
 	}
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		visit_cache(&s->cache[i], &v);
 	return s->error ? s->error : v.count;
 }

@@ -35,7 +35,10 @@ struct groups_group {
 long groups_visit(struct snapshot *s, void (*visit)(const struct groups_group *group, void *arg),
 		  void *arg);
 
-/* Calls visit for each stock and each charged array of a CPU that holds bytes of a group. */
+/*
+ * Calls visit for each stock and each charged array of a CPU that holds bytes of a group, and for
+ * each cache of a group that has free objects, if the snapshot has its caches.
+ */
 long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
 			void *arg);
 

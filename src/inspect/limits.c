@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inspect/limits.c - limits of a process and of its caches, and what was reclaimed for them
+ * inspect/limits.c - limits of a process and of its caches, what was reclaimed for them, and
+ * which groups caches belong to
  *
  * Data:       struct snapshot of the caller.
  * Invariants: none.
  * Locks:      none.
  * Flow:       called by inspect/snapshot.c.
  */
+#include "cache/group/group.h"
 #include "cache/reclaim/ahead.h"
 #include "cache/reclaim/shrinker.h"
 #include "engine/limit.h"
@@ -49,6 +51,8 @@ static void read_caches(struct snapshot *s)
 			continue;
 		c->limit = limit.most << PAGE_SHIFT;
 		c->limit_refused = limit.refused;
+		c->group = limit.group < GROUPS_MAX ? (unsigned int)limit.group : GROUP_NONE;
+		c->group_bytes = c->group ? limit.charged : 0;
 	}
 }
 

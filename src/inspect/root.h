@@ -18,7 +18,7 @@
 #include <uslab/slab.h>
 
 #define USLAB_ROOT_MAGIC 0x746f6f7262616c73ull /* "slabroot" */
-#define USLAB_ROOT_VERSION 7
+#define USLAB_ROOT_VERSION 8
 
 struct uslab_root {
 	uint64_t magic;
@@ -49,7 +49,7 @@ struct uslab_root {
 	uint64_t rseq_on;	 /* bool percpu_rseq */
 	uint64_t engines;	 /* struct engine_ops *[nr_engines] */
 	uint64_t control; /* struct control (cache/control/control.h): commands from outside */
-	uint64_t kick; /* size_t: with 0 written there the next malloc() polls the mailbox; or 0 */
+	uint64_t kick; /* size_t[2]: with 0 written there the next malloc() polls the mailbox; or 0 */
 	uint64_t stacks;	/* struct stacks ** (debug/stacks.h) */
 	uint64_t reports;	/* struct report_counters */
 	uint64_t kfence;	/* struct kfence_counters */

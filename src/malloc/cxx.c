@@ -148,13 +148,21 @@ static noinline void *new_slow(size_t size, size_t align, const void *caller)
 	return p;
 }
 
+/* No hit, unless threads are in groups. */
+static noinline void *new_missed(size_t size, const void *caller)
+{
+	void *p;
+
+	return malloc_hot_group(size, &p) ? p : new_slow(size, 0, caller);
+}
+
 MALLOC_HIT void *_Znwm(size_t size)
 {
 	void *p;
 
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return new_slow(size, 0, MALLOC_CALLER);
+	return new_missed(size, MALLOC_CALLER);
 }
 
 MALLOC_HIT void *_Znam(size_t size)
@@ -165,7 +173,7 @@ MALLOC_HIT void *_Znam(size_t size)
 		return look_up_forms()->new_one(size);
 	if (likely(malloc_hot_alloc(size, &p)))
 		return p;
-	return new_slow(size, 0, MALLOC_CALLER);
+	return new_missed(size, MALLOC_CALLER);
 }
 
 /* What is no power of two compilers do not pass; the standard does not say what it gets. */

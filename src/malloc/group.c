@@ -15,6 +15,7 @@
  */
 #include "base/assert.h"
 #include "cache/group/hit.h"
+#include "cache/group/own.h"
 #include "cache/group/watched.h"
 #include "engine/place.h"
 #include "front/percpu.h"
@@ -24,11 +25,33 @@
 
 static struct kmem_cache *caches[MALLOC_CLASSES + 1];
 
+#define N4(n) (n), (n) + 1, (n) + 2, (n) + 3
+#define N16(n) N4(n), N4((n) + 4), N4((n) + 8), N4((n) + 12)
+BUILD_ASSERT(MALLOC_CLASSES == 78);
+const unsigned char malloc_group_none[GROUP_NUMBERS] = { N16(0), N16(16), N16(32), N16(48), N4(64),
+							 N4(68), N4(72),  76,	   77,	    78 };
+
 struct cache *malloc_group_class(unsigned int class)
 {
 	struct kmem_cache *handle = load_acquire(&caches[class]); /* pairs with cache_create() */
 
 	return handle ? cache_of(handle) : NULL;
+}
+
+/* Caches that groups have for a class: as the class's own. */
+static void describe(unsigned int class, struct cache_spec *spec, char *name)
+{
+	spec->size = (unsigned int)malloc_class_size(class);
+	spec->align = (unsigned int)malloc_class_align(class);
+	spec->pack = true;
+	os_format(name, CACHE_NAME_MAX, "malloc-%u", spec->size);
+}
+
+void malloc_group_init(void)
+{
+	static const struct own_classes of = { MALLOC_CLASSES, describe };
+
+	group_own_init(&of);
 }
 
 static cold struct cache *create(unsigned int class)
@@ -56,6 +79,7 @@ void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
 	const gfp_t gfp = MALLOC_GFP | __GFP_ACCOUNT;
 	struct cache *c = malloc_group_class(class);
 	uint32_t sample;
+	void *p;
 
 	if (unlikely(!c))
 		c = create(class);
@@ -65,21 +89,26 @@ void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
 		if (sample)
 			return cache_alloc_sampled(c, MAX(size, 1ul), caller, gfp, sample);
 	}
-	return cache_alloc_for(c, gfp, NUMA_NO_NODE, MAX(size, 1ul), caller);
+	p = group_own_alloc(class, MALLOC_GFP);
+	return p ? p : cache_alloc_for(c, gfp, NUMA_NO_NODE, MAX(size, 1ul), caller);
 }
 
 bool malloc_group_hit(size_t size, void **result)
 {
-	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(malloc_class_of(size))
-						   : NULL;
+	unsigned int class = malloc_class_of(MIN(size, MALLOC_MAX_TABLE));
+	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(class) : NULL;
 
 	if (unlikely(!c) || unlikely(load_relaxed(&control.sample_mean)))
 		return false;
+	*result = lock_is_plain() ? group_own_alloc(class, MALLOC_GFP) : NULL;
+	if (*result)
+		return true;
 	*result = group_hit_alloc(c, group_current, MALLOC_GFP);
 	if (likely(*result))
 		return true;
 	if (unlikely(!lock_is_plain() || !group_is_all(c)))
 		return false;
+	group_own_missed(class);
 	*result = group_cache_alloc(c, MALLOC_GFP | __GFP_ACCOUNT, NUMA_NO_NODE);
 	return true;
 }
@@ -125,4 +154,5 @@ void malloc_group_check(void)
 		CHECK(!c || (c->engine.object_size == malloc_class_size(class) &&
 			     c->flags & SLAB_ACCOUNT && !c->engine.page_class));
 	}
+	group_own_check();
 }

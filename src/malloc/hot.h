@@ -20,6 +20,7 @@
 
 #include "arch/malloc_rseq.h"
 #include "base/mark.h"
+#include "cache/group/group.h"
 #include "malloc/internal.h"
 
 /*
@@ -45,6 +46,22 @@ static always_inline bool malloc_hot_pop(size_t size, void **result)
 	char *base = malloc_hot_base();
 
 	return arch_malloc_pop(base, &malloc_hot_table(base)[size], malloc_hot.rseq, result);
+}
+
+/*
+ * The hit of a thread while others, or itself, are in groups: an object of the cache that its group
+ * has for the class, or of the class's own cache if it is in none (cache/group/own.h). The numbers
+ * are zero where that is not known: cache 0 has no objects.
+ */
+static always_inline bool malloc_hot_group(size_t size, void **result)
+{
+	char *base;
+
+	if (unlikely(size >= malloc_hot.group_limit))
+		return false;
+	base = malloc_hot_base();
+	return arch_malloc_pop(base, &group_numbers[malloc_hot_table(base)[size]], malloc_hot.rseq,
+			       result);
 }
 
 /* An object for size bytes, or false. */

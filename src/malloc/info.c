@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "cache/group/own.h"
 #include "debug/pages/pages.h"
 #include "malloc/internal.h"
 #include "malloc/libc.h"
@@ -65,6 +66,11 @@ static void add_cache(struct cache *c, struct class_info *info)
 	info->used += stats.total_objects - idle;
 }
 
+static void add_own(struct cache *c, void *info)
+{
+	add_cache(c, info);
+}
+
 /* With what threads in groups allocated (group.c). */
 static struct class_info class_info(unsigned int class)
 {
@@ -74,6 +80,7 @@ static struct class_info class_info(unsigned int class)
 	add_cache(cache_of(percpu_handle(class)), &info);
 	if (charged)
 		add_cache(charged, &info);
+	group_own_each(class, add_own, &info);
 	return info;
 }
 

@@ -30,6 +30,9 @@
 #include "page/realtime.h"
 #include "inspect/root.h"
 
+BUILD_ASSERT(offsetof(struct malloc_hot, group_limit) ==
+	     offsetof(struct malloc_hot, size_limit) + sizeof(unsigned long));
+
 struct malloc_hot malloc_hot;
 struct malloc_shape malloc_shape[MALLOC_CLASSES + 1];
 struct kmem_cache *malloc_made[MALLOC_CLASSES + 1];
@@ -109,6 +112,7 @@ static void fill_tables(void)
 	unsigned char *table = malloc_table();
 	size_t done = 0; /* sizes below it are in the table */
 
+	front_stop_words(USLAB_ID_NONE);
 	for (unsigned int class = 1; class <= MALLOC_CLASSES; class += 1) {
 		size_t size = malloc_class_size(class);
 		size_t end = MIN(size + 1, MALLOC_TABLE_SIZE);
@@ -141,6 +145,12 @@ static unsigned long size_limit_now(void)
 	return load_relaxed(&control.sample_mean) ? CONTROL_SAMPLING : SIZE_LIMIT;
 }
 
+static unsigned long group_limit_now(void)
+{
+	return load_relaxed(&groups_entered) && !load_relaxed(&control.sample_mean) ? SIZE_LIMIT
+										    : 0;
+}
+
 /*
  * A full barrier: the next read of the mailbox must not be older, or a tool that wrote its command
  * and then 0 here would be missed. The same for a tool that begins or ends to sample, and for
@@ -148,14 +158,23 @@ static unsigned long size_limit_now(void)
  */
 void malloc_rearm(void)
 {
-	unsigned long limit;
+	unsigned long limit, group_limit;
 
 	if (!malloc_ready() || !malloc_hot.page_limit)
 		return;
 	do {
 		limit = size_limit_now();
+		group_limit = group_limit_now();
+		store_relaxed(&malloc_hot.group_limit, group_limit);
 		__atomic_exchange_n(&malloc_hot.size_limit, limit, __ATOMIC_SEQ_CST);
-	} while (size_limit_now() != limit);
+	} while (size_limit_now() != limit || group_limit_now() != group_limit);
+}
+
+void malloc_rearm_if_closed(void)
+{
+	if (!load_relaxed(&groups_entered) ||
+	    load_relaxed(&malloc_hot.group_limit) != group_limit_now())
+		malloc_rearm();
 }
 
 static int init_locked(void)
@@ -173,9 +192,10 @@ static int init_locked(void)
 	control_prepare = make_all;
 	control_rearm = malloc_rearm;
 	group_listener = malloc_rearm;
+	malloc_group_init();
 	control.can_sample = true;
 	if (os_rseq_on)
-		root_set_kick(&malloc_hot.size_limit);
+		root_set_kick(&malloc_hot.size_limit); /* and what is behind it */
 	root_init("malloc-large");
 	cache_start_blocks();
 	if (os_rseq_on)

@@ -4,9 +4,9 @@
  *
  * Data:       malloc_hot, the one cache line that all hit paths read; malloc_shape, malloc_made.
  * Invariants: malloc_hot is all zero until init.c opens the hit paths, and const
- *             afterwards, but for size_limit, where a tool may write 0 or CONTROL_SAMPLING, and
- *             page_limit (limit.c). With limits of 0 every call goes to the slow paths. It
- *             stays so where there is no rseq, and while threads are in groups.
+ *             afterwards, but for the limits of sizes, where a tool may write 0, and page_limit
+ *             (limit.c). With limits of 0 every call goes to the slow paths. It stays so where
+ *             there is no rseq, and size_limit while threads are in groups.
  * Locks:      none; init.c publishes.
  * Flow:       included by malloc/ only.
  */
@@ -16,11 +16,14 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "cache/cache.h"
+#include "cache/group/group.h"
 #include "malloc/classes.h"
 
 struct malloc_hot {
 	/* sizes below it hit; stored last, pairs with malloc_hot_alloc() */
 	unsigned long size_limit;
+	/* likewise of malloc_hot_group(), while threads are in groups; tools write both */
+	unsigned long group_limit;
 	char *base;		  /* page_map.base */
 	unsigned long page_limit; /* page_map.limit */
 	ptrdiff_t rseq;		  /* os_rseq_offset */
@@ -74,6 +77,8 @@ cold struct cache *malloc_make_class(unsigned int class);
 
 /* Opens the hit path of malloc() again after a tool closed it, see cache/control/control.h. */
 void malloc_rearm(void);
+/* Likewise, if it was a tool that did: size_limit is 0 while threads are in groups. */
+void malloc_rearm_if_closed(void);
 
 /* Asserts that each cache of a class has the right numbers. */
 void malloc_check(void);
@@ -143,6 +148,10 @@ struct cache *malloc_group_cache(const void *p);
 /* The cache of a class for what is charged; NULL: there is none so far. */
 struct cache *malloc_group_class(unsigned int class);
 void malloc_group_check(void);
+/* For group_numbers of threads in no group: each class's number is itself. */
+extern const unsigned char malloc_group_none[GROUP_NUMBERS];
+/* Before the first thread enters a group. */
+void malloc_group_init(void);
 
 /* ---- align.c ---- */
 

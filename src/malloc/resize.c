@@ -53,8 +53,11 @@ static void *clear(void *p, size_t bytes)
 static noinline void *calloc_slow(size_t bytes, const void *caller)
 {
 	bool zeroed;
-	void *p = malloc_any(bytes, &zeroed, caller);
+	void *p;
 
+	if (malloc_hot_group(bytes, &p))
+		return clear_object(p, bytes);
+	p = malloc_any(bytes, &zeroed, caller);
 	if (unlikely(!p))
 		return no_memory();
 	/* new pages are zero, and not resident until they are written to */

@@ -101,8 +101,8 @@ static void *alloc_small(size_t size, const void *caller)
 
 void malloc_poll_mailbox(void)
 {
-	if (unlikely(!load_relaxed(&malloc_hot.size_limit)) && !load_relaxed(&groups_entered))
-		malloc_rearm();
+	if (unlikely(!load_relaxed(&malloc_hot.size_limit)))
+		malloc_rearm_if_closed();
 	control_poll();
 	instrument_poll();
 }
@@ -153,12 +153,14 @@ static bool free_run(void *p, const void *caller)
 	return known;
 }
 
-/* While threads are in groups, every malloc() comes here: the hit path of those that are not. */
+/* While threads are in groups: the first hit of one that is in none; then malloc_hot_group(). */
 static noinline bool hit_outside_groups(size_t size, void **result)
 {
-	return load_relaxed(&groups_entered) && malloc_hot.page_limit && !group_current &&
-	       size <= MALLOC_MAX_TABLE && !load_relaxed(&control.sample_mean) &&
-	       !instrument_pending() && malloc_hot_pop(size, result);
+	if (!load_relaxed(&groups_entered) || !malloc_hot.page_limit || group_current ||
+	    size > MALLOC_MAX_TABLE || load_relaxed(&control.sample_mean) || instrument_pending())
+		return false;
+	group_numbers = malloc_group_none;
+	return malloc_hot_pop(size, result);
 }
 
 /*
@@ -204,11 +206,15 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 	return malloc_run(size, 0, zeroed, caller);
 }
 
-void *malloc_slow(size_t size, const void *caller)
+static noinline void *malloc_missed(size_t size, const void *caller)
 {
 	bool zeroed;
 	void *p;
 
+	/* a tool waits: what threads in groups hit below polls nothing */
+	if (unlikely(load_relaxed(&groups_entered) && !load_relaxed(&malloc_hot.group_limit)) &&
+	    lock_is_plain() && malloc_ready())
+		malloc_poll_mailbox();
 	if (hit_while_sampling(size, &p))
 		return p;
 	if (likely(!group_current) || !malloc_group_hit(size, &p))
@@ -216,6 +222,13 @@ void *malloc_slow(size_t size, const void *caller)
 	if (unlikely(!p))
 		errno = ENOMEM;
 	return p;
+}
+
+void *malloc_slow(size_t size, const void *caller)
+{
+	void *p;
+
+	return likely(malloc_hot_group(size, &p)) ? p : malloc_missed(size, caller);
 }
 
 static uint64_t check_of_class(unsigned int class, unsigned long table)

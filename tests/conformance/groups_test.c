@@ -335,6 +335,110 @@ static void lent(const struct pair *pair)
 	finish(c);
 }
 
+/* ---- caches of a group ---- */
+
+static struct cache *make_of(struct uslab_group *g, const struct pair *pair, unsigned int size)
+{
+	struct cache *c = make_pair(pair, size, 0, NULL);
+
+	CHILD_CHECK(group_adopt(c, g) == (c->engine.ops->heap ? -EOPNOTSUPP : 0));
+	return c->engine.ops->heap ? NULL : c;
+}
+
+/* Whoever allocates: the group of the cache is charged, and once only. */
+static void of_group(const struct pair *pair)
+{
+	struct uslab_group *top, *g, *other;
+	void *p[NR];
+
+	ready();
+	top = make_group("top", 0, NULL);
+	g = make_group("g", 0, top);
+	other = make_group("other", 0, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct cache *c = make_of(g, pair, sizes[i]);
+		unsigned int nr = sizes[i] > 1000 ? 30 : NR;
+
+		if (!c)
+			return;
+		CHILD_CHECK(group_adopt(c, g) == -EBUSY && usage(g) == 0);
+		for (unsigned int j = 0; j < nr; j++) {
+			group_enter(j % 3 == 0 ? NULL : j % 3 == 1 ? g : other);
+			p[j] = cache_alloc(c, j % 2 ? GFP_KERNEL : GFP_KERNEL_ACCOUNT,
+					   NUMA_NO_NODE);
+			CHILD_CHECK(p[j]);
+		}
+		group_enter(NULL);
+		CHILD_CHECK(usage(g) == (size_t)nr * c->engine.size && usage(top) == usage(g));
+		CHILD_CHECK(usage(other) == 0);
+		cache_free_bulk(c, nr / 2, p);
+		CHILD_CHECK(usage(g) == (size_t)(nr - nr / 2) * c->engine.size);
+		cache_shrink(c);
+		CHILD_CHECK(usage(g) == (size_t)(nr - nr / 2) * c->engine.size);
+		cache_free_bulk(c, nr - nr / 2, p + nr / 2);
+		CHILD_CHECK(usage(g) == 0 && usage(top) == 0);
+		group_check();
+		finish(c);
+		CHILD_CHECK(group_at((uint32_t)((uintptr_t)g & 0xffff))->usage == 0);
+	}
+	group_destroy(g);
+	group_destroy(top);
+	CHILD_CHECK(groups_table->live == 1 && !groups_table->dying);
+}
+
+static unsigned int fill(struct cache *c, unsigned int most, void **p)
+{
+	unsigned int n = 0;
+
+	while (n < most && (p[n] = cache_alloc(c, GFP_KERNEL, NUMA_NO_NODE)))
+		n++;
+	return n;
+}
+
+/*
+ * At the limit calls of its caches fail, and nobody else's; what another cache of the group has
+ * free makes room.
+ */
+static void of_group_limited(const struct pair *pair)
+{
+	enum { LIMIT = 256 * 1024, MOST = LIMIT / 192 + 1 };
+	static void *p[MOST], *q[MOST];
+	struct uslab_group_statistics stat;
+	struct cache *c, *beside, *free;
+	struct uslab_group *g;
+	unsigned int n, m;
+
+	ready();
+	g = make_group("limited", LIMIT, NULL);
+	c = make_of(g, pair, 192);
+	if (!c)
+		return;
+	beside = make_of(g, pair, 1024);
+	free = make_pair(pair, 192, 0, NULL);
+	n = fill(c, MOST, p);
+	CHILD_CHECK(n && n < MOST && usage(g) == (size_t)n * c->engine.size);
+	CHILD_CHECK(usage(g) > LIMIT - 2 * 65536); /* all but a slab, and a CPU's */
+	CHILD_CHECK(group_stat(g, &stat) == 0 && stat.failed == 1 && stat.met == 1);
+	CHILD_CHECK(stat.peak <= LIMIT);
+	CHILD_CHECK(fill(free, 100, q) == 100);
+	cache_free_bulk(free, 100, q);
+	cache_free_bulk(c, n, p);
+	CHILD_CHECK(usage(g) == 0);
+	m = fill(beside, MOST, q);
+	CHILD_CHECK(m > 100 && usage(g) == (size_t)m * beside->engine.size);
+	cache_free_bulk(beside, m, q);
+	CHILD_CHECK(fill(c, 100, p) == 100);
+	group_destroy(g); /* its objects stay, and it with them */
+	CHILD_CHECK(groups_table->dying == 1);
+	cache_free_bulk(c, 100, p);
+	finish(beside);
+	CHILD_CHECK(groups_table->dying == 1);
+	finish(c);
+	finish(free);
+	CHILD_CHECK(!groups_table->dying && !groups_table->live);
+	group_check();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct body bodies[] = {
@@ -346,6 +450,8 @@ int main(int argc, char **argv)
 		{ "by_threads", by_threads, true, true },
 		{ "by_child", by_child, true, false },
 		{ "lent", lent, true, false },
+		{ "of_group", of_group, true, true },
+		{ "of_group_limited", of_group_limited, true, false },
 		{ 0 },
 	};
 

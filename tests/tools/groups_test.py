@@ -114,6 +114,43 @@ int main(void)
 """
 
 
+# A tenant has many blocks of one size, and then hits again and again; so does a thread in no group.
+HITTING = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uslab/group.h>
+
+static void *hit(void *group)
+{
+	void *volatile block;
+
+	uslab_group_enter(group);
+	for (;;) {
+		block = malloc(200);
+		free(block);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	struct uslab_group *tenant = uslab_group_create("tenant", 0, NULL);
+	pthread_t thread;
+
+	uslab_group_enter(tenant);
+	for (int i = 0; i < 5000; i++)
+		*(volatile char *)malloc(200) = 1;
+	uslab_group_enter(NULL); /* what stdio allocates is not charged */
+	printf("%zu\n", uslab_group_usage(tenant));
+	fflush(stdout);
+	getchar();
+	pthread_create(&thread, NULL, hit, tenant);
+	hit(NULL);
+}
+"""
+
+
 def uslab(*arguments):
     return subprocess.run([BIN, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300)
 
@@ -227,6 +264,32 @@ class Groups(InFolder):
         with open(folder + "/groups/1-top/events", encoding="ascii") as stream:
             self.assertEqual(stream.read(), "met 1\nfailed 1\n")
         self.assertFalse(os.path.exists(folder + "/groups/9-none"))
+
+    def test_hits(self):
+        """Caches of a group, from outside; commands arrive in threads that only hit, in a group and in none."""
+        process = subprocess.Popen([self.build(HITTING, "-luslab_malloc")], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True, env=environment())
+        self.addCleanup(self.end, process)
+        usage = int(process.stdout.readline())
+        self.assertGreaterEqual(usage, 5000 * 200)
+        pid = process.pid
+        self.assertEqual(json.loads(self.info(pid, "--groups", "--json"))["groups"][0]["usage"], usage)
+        caches = json.loads(self.info(pid, "--json"))["caches"]
+        found = [c for c in caches if c["name"] == "malloc-208:tenant"]
+        if not found:  # no restartable sequences, or another front
+            self.assertFalse([c for c in caches if c["group"]])
+        else:
+            self.assertEqual([c["name"] for c in caches if c["group"]], ["malloc-208:tenant"])
+            self.assertEqual(found[0]["group"], 1)
+            self.assertGreaterEqual(found[0]["group_bytes"], found[0]["objects"] * found[0]["slab_size"])
+        process.stdin.write("\n")
+        process.stdin.flush()
+        for flags in ("F", "-"):
+            run = uslab("debug", "-p", pid, "--cache", "malloc-208*", flags)
+            self.assertEqual((run.returncode, run.stderr), (0, ""))
+        run = uslab("track", "-p", pid, "--once", "--interval", "1", "--sample", "-c", "malloc-*", "--json")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIsNone(process.poll())
 
     def test_tenants(self):
         """One leaks into its 64 MiB and gets ENOMEM, the other one never; counts end at zero."""

@@ -27,6 +27,7 @@ HITS = (
     ("posix_memalign", 1, 44, ""),
     ("aligned_alloc", 1, 41, ""),
     ("malloc_usable_size", 0, 25, ""),
+    ("malloc_slow", 1, 21, "malloc of a thread while some are in groups, after 4 of its own"),
     ("_Znwm", 1, 17, "operator new"),
     ("_ZnwmSt11align_val_t", 1, 39, "operator new, aligned"),
     ("_ZdlPvm", 1, 31, "operator delete, sized"),

@@ -45,6 +45,7 @@ extern "C" {
     pub fn uslab_group_peak(group: *mut uslab_group) -> usize;
     pub fn uslab_group_stat(group: *mut uslab_group, stat: *mut uslab_group_statistics) -> c_int;
     pub fn uslab_group_set_limit(group: *mut uslab_group, limit: usize) -> c_int;
+    pub fn kmem_cache_set_group(s: *mut kmem_cache, group: *mut uslab_group) -> c_int;
     pub fn uslab_group_set_callback(
         group: *mut uslab_group,
         callback: uslab_group_callback,

@@ -288,6 +288,14 @@ fn groups_are_charged() {
         assert_eq!((stat.usage, stat.failed, stat.limit), (0, 1, 4000));
         assert_eq!(stat.peak, uslab_group_peak(group));
         assert_eq!(uslab_group_set_limit(group, 0), 0);
+        let name = b"rust-group\0".as_ptr().cast();
+        let s = kmem_cache_create(name, 64, 0, SLAB_NO_MERGE, None);
+        assert!(!s.is_null() && kmem_cache_set_group(s, group) == 0);
+        let p = kmem_cache_alloc(s, GFP_KERNEL);
+        assert_eq!(uslab_group_usage(group), 64);
+        kmem_cache_free(s, p);
+        assert_eq!(uslab_group_usage(group), 0);
+        kmem_cache_destroy(s);
         uslab_group_destroy(group);
     }
 }

@@ -6,7 +6,7 @@
  * Data:       a table of names.
  * Invariants: a value that is refused changes nothing.
  * Locks:      cache_lock, held by the caller.
- * Flow:       called by control.c; calls debug.c, shrink.c, the engine.
+ * Flow:       called by control.c; calls debug.c, drain.c, the engine.
  *
  * As in the kernel, but for: red_zone, poison and store_user may be written while there are
  * objects; and what only SLUB has is refused for the other engines.

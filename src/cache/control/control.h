@@ -13,8 +13,9 @@
  *             write and read the structure.
  *
  * A program that never takes a slow path would never poll. So a tool also clears *kick
- * (uslab_root.kick), the drop-in's size limit: the next malloc() takes the slow path, and restores
- * it (control_rearm). USLAB_CONF=control=MS has a thread poll every MS milliseconds.
+ * (uslab_root.kick), the size limits of the drop-in, also for threads in groups: the next malloc()
+ * takes the slow path, and restores them (control_rearm). USLAB_CONF=control=MS has a thread poll
+ * every MS milliseconds.
  *
  * A tool that samples writes sample_mean, sample_until and clears *kick. From then on the limit is
  * CONTROL_SAMPLING, and every malloc() counts its bytes down (malloc/sampling.h). sample_until is a

@@ -10,8 +10,8 @@
  *             a program frees twice. A stock is never that of a dying group.
  * Locks:      the stock's lock for all steps here but those of charge_hit.h, so that fork finds no
  *             usage half changed; nothing is taken under it.
- * Flow:       called by array.c, object.c, cache/charged.c and group.c; calls array.c,
- *             front/percpu.c.
+ * Flow:       called by array.c, cache.c, object.c, cache/charged.c and group.c; calls array.c,
+ *             cache.c, front/percpu.c.
  *
  * A stock's word has number and bytes of a group. Who changes the word of CPU c:
  *
@@ -219,7 +219,7 @@ uint64_t group_ahead_locked(const struct group *g)
 			ahead.bytes += STOCK_BYTES(word);
 	}
 	group_arrays_each(add_array, &ahead);
-	return ahead.bytes;
+	return ahead.bytes + group_caches_ahead_locked(g);
 }
 
 /* ---- charges ---- */
@@ -248,10 +248,11 @@ static struct group *try_charge(uint32_t *id, size_t bytes, unsigned int how)
 	return met;
 }
 
-/* Arrays first: what is uncharged with them may go to a stock. */
-void group_drain_all(const struct group *g)
+/* Stocks last: what is uncharged before may go there. */
+void group_drain_all(struct group *g)
 {
 	group_arrays_drain(g);
+	group_caches_drain(g);
 	group_drain(g);
 }
 
@@ -315,4 +316,42 @@ void group_uncharge(uint32_t id, size_t bytes)
 {
 	if (unlikely(!stock_give(id, bytes)))
 		group_uncharge_slow(id, bytes);
+}
+
+/* ---- slabs ---- */
+
+/*
+ * Who only tries locks (lock_tries_begin()) takes none: a fork meanwhile would leave the child a
+ * slab too much or too little in the usage of some group, which is the lesser evil.
+ */
+static bool slab_lock(struct group_stock *stock)
+{
+	if (lock_thread.flags & LOCK_TRYING)
+		return false;
+	lock_acquire(&stock->lock);
+	return true;
+}
+
+bool group_charge_slab(unsigned long id, size_t bytes)
+{
+	int cpu;
+	struct group_stock *stock = stock_of(&cpu);
+	bool locked = slab_lock(stock);
+	struct group *met = charge(group_at((uint32_t)id), bytes, group_visits);
+
+	if (locked)
+		lock_release(&stock->lock);
+	return !met;
+}
+
+/* Never the last of it: the group has the cache. */
+void group_uncharge_slab(unsigned long id, size_t bytes)
+{
+	int cpu;
+	struct group_stock *stock = stock_of(&cpu);
+	bool locked = slab_lock(stock);
+
+	uncharge(group_at((uint32_t)id), bytes);
+	if (locked)
+		lock_release(&stock->lock);
 }

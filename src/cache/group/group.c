@@ -7,7 +7,7 @@
  *             is gone is no other's. A thread is counted in its group: as long as it is, the number
  *             stays the group's, also when that was destroyed.
  * Locks:      groups_lock; under it those of stocks.
- * Flow:       called by public.c, charge.c, object.c, fork.c and check.c; calls charge.c,
+ * Flow:       called by public.c, cache.c, charge.c, object.c, fork.c and check.c; calls charge.c,
  *             os/process/.
  *
  * group_enter() takes no lock. It counts the thread first, and then looks whether the group is the
@@ -38,6 +38,10 @@ static bool ends_are_seen; /* threads can ask for a call at their end; groups_lo
 __thread uint32_t group_current __attribute__((tls_model("initial-exec")));
 __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 __thread bool group_visits __attribute__((tls_model("initial-exec")));
+__thread const unsigned char *group_numbers
+	__attribute__((tls_model("initial-exec"))) = group_no_numbers;
+const unsigned char group_no_numbers[GROUP_NUMBERS];
+void (*group_destroyed)(uint32_t id);
 /* This thread's end is asked for; it is in the middle of a callback. */
 static __thread bool end_is_asked __attribute__((tls_model("initial-exec")));
 static __thread bool in_callback __attribute__((tls_model("initial-exec")));
@@ -138,7 +142,7 @@ static bool release_locked(struct group *g)
 {
 	uint64_t serial = load_relaxed(&g->serial);
 
-	if (!serial || !load_relaxed(&g->dying) || g->children || seq_load(&g->usage))
+	if (!serial || !load_relaxed(&g->dying) || g->children || g->caches || seq_load(&g->usage))
 		return false;
 	seq_store(&g->serial, 0);
 	if (seq_load(&g->threads)) { /* see the top */
@@ -201,6 +205,7 @@ static void start_locked(struct group *g, const char *name, size_t limit, struct
 	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
 	g->callback = NULL;
 	g->children = 0;
+	g->vain_at = 0;
 	g->parent = parent;
 	g->above = parent ? group_handle(parent) : NULL;
 	if (parent)
@@ -268,7 +273,7 @@ void group_try_release(uint32_t id)
 
 void group_destroy(struct uslab_group *handle)
 {
-	bool none;
+	bool none, has_caches;
 	struct group *g;
 
 	if (!handle)
@@ -284,18 +289,26 @@ void group_destroy(struct uslab_group *handle)
 	groups_table->live--;
 	groups_table->dying++;
 	group_drain(g);
+	has_caches = g->caches;
 	release_up_locked(g);
 	none = !groups_table->live;
 	if (none)
 		store_relaxed(&groups_entered, 0);
 	lock_release(&groups_lock);
 	group_arrays_drain(g); /* if it was released, those of who has its number now: no harm */
+	if (group_destroyed)
+		group_destroyed(has_caches ? g->id : GROUP_NONE);
 	group_try_release(g->id);
 	if (none)
 		tell();
 }
 
 /* ---- threads ---- */
+
+void group_count(uint32_t id)
+{
+	seq_add(&group_at(id)->threads, 1);
+}
 
 void group_leave(uint32_t id)
 {
@@ -378,6 +391,7 @@ struct uslab_group *group_enter(struct uslab_group *handle)
 	else if (ret && ret != -ENOENT)
 		os_say("uslab_group_enter: no memory for the end of the thread");
 	group_current = g && !ret ? g->id : GROUP_NONE;
+	group_numbers = group_no_numbers;
 	if (old)
 		group_leave(old);
 	return previous;
@@ -412,6 +426,62 @@ bool group_count_like(const uint32_t *word, uint32_t id)
 		seq_add(&group_at(id)->threads, 1);
 	lock_release(&groups_lock);
 	return same;
+}
+
+/* ---- caches ---- */
+
+void group_list_cache(unsigned int cache)
+{
+	__atomic_fetch_or(&groups_table->caches[cache / 64], 1ull << (cache % 64),
+			  __ATOMIC_RELEASE);
+}
+
+/* The lock: who sums up may be looking at the cache. */
+void group_unlist_cache(unsigned int cache)
+{
+	lock_acquire(&groups_lock);
+	__atomic_fetch_and(&groups_table->caches[cache / 64], ~(1ull << (cache % 64)),
+			   __ATOMIC_RELAXED);
+	lock_release(&groups_lock);
+}
+
+uint32_t group_hold_cache(struct uslab_group *handle, unsigned int cache)
+{
+	struct group *g;
+
+	lock_acquire(&groups_lock);
+	g = find(handle);
+	if (g)
+		g->caches++;
+	lock_release(&groups_lock);
+	if (g)
+		group_list_cache(cache);
+	return g ? g->id : GROUP_NONE;
+}
+
+bool group_hold_cache_of(uint32_t id, unsigned int cache)
+{
+	struct group *g = group_at(id);
+	bool live;
+
+	lock_acquire(&groups_lock);
+	live = !load_relaxed(&g->dying); /* else group_destroy() sees that it has one */
+	g->caches += live;
+	lock_release(&groups_lock);
+	if (live)
+		group_list_cache(cache);
+	return live;
+}
+
+void group_drop_cache(uint32_t id, unsigned int cache)
+{
+	struct group *g = group_at(id);
+
+	group_unlist_cache(cache);
+	lock_acquire(&groups_lock);
+	g->caches--;
+	release_up_locked(g);
+	lock_release(&groups_lock);
 }
 
 /* ---- numbers ---- */
@@ -496,6 +566,10 @@ void groups_each_lock(void (*act)(struct lock *l))
 {
 	group_arrays_each_lock(act);
 	act(&groups_lock);
+}
+
+void groups_each_stock_lock(void (*act)(struct lock *l))
+{
 	for (uint32_t i = 0; groups_table && i < groups_table->nr_cpus; i++)
 		act(&groups_table->stock[i].lock);
 }

@@ -2,15 +2,16 @@
 /*
  * cache/group/group.h - accounting groups: what is charged to whom
  *
- * Why:        docs/adr/0061.
+ * Why:        docs/adr/0061, docs/adr/0067, docs/adr/0069.
  * Data:       a table of groups by number, made with the first one; for each CPU a stock: bytes
  *             that are charged to one group already, and that nobody has taken so far; and charged
  *             arrays: free objects that are charged already (array.c). The number of a group is the
  *             word beside each object that is charged to it (PAGE_EXT_GROUPS).
+ *             Caches of a group (cache.c) have no such words: their slabs are charged.
  * Invariants: the usage of a group is the sum of what the words of objects stand for that are its
- *             own or a descendant's, and of the stocks of these. A number is used again when
- *             nothing is charged to its group, no thread is in it and no group is below it, and it
- *             was destroyed. Checked by group_check().
+ *             own or a descendant's, of the stocks of these, and of the slabs of their caches. A
+ *             number is used again when nothing is charged to its group, no thread is in it, it has
+ *             no cache and no group is below it, and it was destroyed. Checked by group_check().
  * Locks:      groups_lock for the table, the tree and callbacks; one lock per CPU for the slow
  *             steps on its stock. Charges from a stock take none: charge.c has their contract.
  * Flow:       called by public.c, cache/, api/, malloc/ and inspect/; calls extension.c, switch.c,
@@ -21,6 +22,7 @@
 
 #include "base/atomic.h"
 #include "cache/cache.h"
+#include "engine/limit.h"
 #include "os/lock/lock.h"
 #include <uslab/group.h>
 
@@ -46,6 +48,10 @@ struct group {
 	uslab_group_callback callback; /* groups_lock */
 	void *arg;		       /* likewise */
 	struct group *next_free;       /* while the number is free; groups_lock */
+	uint32_t caches;	       /* whose slabs are charged to it; groups_lock */
+	uint64_t vain_at; /* os_clock_ms() when its caches had nothing to give; atomic, a hint */
+	/* malloc/: by class its cache of this group, or 0; NULL: none so far; set once, atomic */
+	unsigned char *numbers;
 	char name[USLAB_GROUP_NAME_MAX + 1];
 };
 
@@ -69,6 +75,8 @@ struct groups {
 	uint32_t live;	  /* groups that are not destroyed; groups_lock */
 	uint32_t dying;	  /* likewise, destroyed ones */
 	uint64_t serials; /* groups_lock */
+	/* Bits: caches that belong to a group, and are whole (cache.c). Atomic. */
+	uint64_t caches[USLAB_NR_HANDLES / 64];
 	struct group *free;
 	struct group *slot[GROUPS_MAX]; /* by number; set once */
 	struct group_stock stock[];	/* by CPU */
@@ -89,6 +97,14 @@ extern __thread uint32_t group_current __attribute__((tls_model("initial-exec"))
 extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 /* It does so: what it allocates is for an object that is charged already. */
 extern __thread bool group_visits __attribute__((tls_model("initial-exec")));
+/*
+ * malloc/: the numbers of the caches that this thread allocates of, by class; set by its slow path,
+ * and empty again when the thread enters another group. What it says is also right when it is old:
+ * a number stays that of a class.
+ */
+extern __thread const unsigned char *group_numbers __attribute__((tls_model("initial-exec")));
+#define GROUP_NUMBERS 128
+extern const unsigned char group_no_numbers[GROUP_NUMBERS]; /* all 0 */
 
 /* ---- group.c ---- */
 
@@ -119,8 +135,21 @@ cold void group_try_release(uint32_t id);
 uint32_t group_charge_like(const uint32_t *word, size_t bytes);
 /* This thread is counted in the group of that number; false: the word is another one by now. */
 bool group_count_like(const uint32_t *word, uint32_t id);
+/* Likewise, in a group that is there until the call returns, whoever destroys it. */
+void group_count(uint32_t id);
 /* It is so no longer. */
 void group_leave(uint32_t id);
+/*
+ * It has a cache more: its number stays its own, and the bit of the cache is set. Returns the
+ * number, or GROUP_NONE: there is no such group. group_drop_cache() takes both back.
+ */
+uint32_t group_hold_cache(struct uslab_group *handle, unsigned int cache);
+/* Likewise the group of that number, in which this thread is; false: it was destroyed. */
+bool group_hold_cache_of(uint32_t id, unsigned int cache);
+void group_drop_cache(uint32_t id, unsigned int cache);
+/* The bit alone. Who has taken it back knows that nobody looks at the cache any more. */
+void group_list_cache(unsigned int cache);
+void group_unlist_cache(unsigned int cache);
 /* The limit of g was met: its callback, if any, is called. No lock may be held. */
 cold void group_call_back(struct group *g, size_t bytes);
 
@@ -129,7 +158,15 @@ extern void (*group_listener)(void);
 /* Some thread entered a group, and there are groups; atomic. */
 extern uint32_t groups_entered;
 
+/*
+ * own.c: a group was destroyed. id: its number, if it has caches: it is there still; else
+ * GROUP_NONE. No lock is held.
+ */
+extern void (*group_destroyed)(uint32_t id);
+
 void groups_each_lock(void (*act)(struct lock *l));
+/* Those of CPUs' stocks, under which no other is taken. */
+void groups_each_stock_lock(void (*act)(struct lock *l));
 /* In the child of fork(): it has one thread. */
 void groups_forked(void);
 /* For tests: no other thread allocates or frees. */
@@ -168,11 +205,11 @@ bool group_charge_ahead(uint32_t id, size_t bytes);
 
 /* The stocks that CPUs have of this group, and of those below it, are uncharged. */
 cold void group_drain(const struct group *g);
-/* And their charged arrays. No lock is held. */
-cold void group_drain_all(const struct group *g);
+/* And their charged arrays, and what their caches have free. No lock is held. */
+cold void group_drain_all(struct group *g);
 /*
- * That much of the usage of g lies in stocks and in charged arrays; exact when quiet. groups_lock
- * is held.
+ * That much of the usage of g lies in stocks, in charged arrays and in its caches, and is no object
+ * in use; exact when quiet. groups_lock is held.
  */
 uint64_t group_ahead_locked(const struct group *g);
 /* Is it that group, or one below it? */
@@ -198,14 +235,48 @@ void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, s
 void group_arrays_init(void);
 void group_arrays_each_lock(void (*act)(struct lock *l));
 
+/*
+ * Slabs of a cache of the group of that number: bytes are charged to it, also when it was
+ * destroyed. false: a limit is met. In any context; any lock but stocks' may be held.
+ */
+bool group_charge_slab(unsigned long id, size_t bytes);
+void group_uncharge_slab(unsigned long id, size_t bytes);
+
+/* ---- cache.c: caches that belong to a group ---- */
+
+/*
+ * The slabs of c are charged to that group from now on; c has none. 0; -ENOENT: there is no such
+ * group; -EBUSY: it has slabs, or has merged, or belongs to a group; -EOPNOTSUPP: its pages are
+ * shared, or its objects are charged one by one. No lock is held.
+ */
+int group_adopt(struct cache *c, struct uslab_group *handle);
+/* Likewise to the one of that number, in which this thread is. cache_lock is held. */
+int group_adopt_id_locked(struct cache *c, uint32_t id);
+/* c belongs to no group any more; false: it has slabs, and nothing changed. cache_lock is held. */
+bool group_release_cache_locked(struct cache *c);
+/* The engine of c is about to end, or goes on after all: who sums up leaves it out meanwhile. */
+void group_hide_cache_locked(struct cache *c, bool hidden);
+
+/* That much of what is charged for caches of g, and of those below it, is no object in use. */
+uint64_t group_caches_ahead_locked(const struct group *g);
+/* What these caches hold and their empty slabs go back. No lock is held. */
+cold void group_caches_drain(struct group *g);
+/*
+ * An allocation of c, which belongs to a group, has failed. Was it for want of room in the group?
+ * Then that is made, or its limit is met, as for a charge that fails. No lock is held.
+ */
+enum group_room { GROUP_HAS_ROOM, GROUP_MADE_ROOM, GROUP_HAS_NONE };
+cold enum group_room group_make_room(struct cache *c);
+
 /* ---- object.c ---- */
 
-/* Is what is allocated so to be charged? Then the number of the thread's group. */
+/* Is what is allocated so to be charged by itself? Then the number of the thread's group. */
 static always_inline uint32_t group_for(const struct cache *c, gfp_t gfp)
 {
 	uint32_t id = group_current;
 
-	return unlikely(id) && (gfp & __GFP_ACCOUNT || load_relaxed(&c->flags) & SLAB_ACCOUNT)
+	return unlikely(id) && (gfp & __GFP_ACCOUNT || load_relaxed(&c->flags) & SLAB_ACCOUNT) &&
+			       likely(!engine_group(&c->engine))
 		       ? id
 		       : GROUP_NONE;
 }

@@ -69,8 +69,11 @@ static const uint32_t *word_of(struct cache *c, const void *p)
 
 uint32_t group_of(struct cache *c, const void *p)
 {
-	const uint32_t *word = groups_are_known() ? word_of(c, p) : NULL;
+	const uint32_t *word;
 
+	if (unlikely(engine_group(&c->engine)))
+		return (uint32_t)engine_group(&c->engine);
+	word = groups_are_known() ? word_of(c, p) : NULL;
 	return word ? load_relaxed(word) : GROUP_NONE;
 }
 
@@ -84,7 +87,13 @@ void group_visit(struct cache *c, uint32_t id, void *const *objs, int nr)
 
 	group_own = group_current;
 	group_current = GROUP_NONE;
+	group_numbers = group_no_numbers;
 	group_visits = true;
+	if (id && id == engine_group(&c->engine)) { /* which has the cache, and so stays */
+		group_count(id);
+		group_current = id;
+		return;
+	}
 	for (int i = 0; id && i < nr && !group_current; i++) {
 		word = word_of(c, objs[i]);
 		if (word && group_count_like(word, id))
@@ -97,6 +106,7 @@ void group_return(void)
 	if (group_current)
 		group_leave(group_current);
 	group_current = group_own;
+	group_numbers = group_no_numbers;
 	group_own = GROUP_NONE;
 	group_visits = false;
 }

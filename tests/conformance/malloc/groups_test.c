@@ -23,7 +23,9 @@
 
 #include "cache/group/group.h"
 #include "child.h"
+#include "front/percpu.h"
 #include "malloc/internal.h"
+#include "page/page.h"
 #include "replaced.h"
 
 static const size_t sizes[] = { 0,    1,     40,    128,   1000,   5000,
@@ -291,6 +293,173 @@ IN_CHILD(bad_input)
 	uslab_group_destroy((struct uslab_group *)~0ul);
 }
 
+/* ---- classes that are used much: caches of the group ---- */
+
+#define MANY 4000
+
+static const size_t hot_sizes[] = { 24, 100, 1000 };
+
+/* In the CPU's cache of that group by now, where there are restartable sequences and arrays. */
+static bool is_own(const void *p)
+{
+	return page_map.class[page_index(p)] > MALLOC_CLASSES;
+}
+
+static void *free_all(void *list)
+{
+	while (list) {
+		void *next = *(void **)list;
+
+		give(list);
+		list = next;
+	}
+	return NULL;
+}
+
+static void *take_many(size_t size, size_t *sum)
+{
+	void *list = NULL;
+
+	for (int i = 0; i < MANY; i++) {
+		void **p = alloc(size);
+
+		CHILD_CHECK(p);
+		*p = list;
+		list = p;
+		*sum += malloc_usable_size(p);
+	}
+	return list;
+}
+
+static bool has_own(void)
+{
+	const struct cache *c = cache_of(percpu_handle(1));
+
+	return malloc_hot.page_limit && front_has_arrays(&c->front) && c->engine.mark && !c->watch;
+}
+
+/* Exact, whoever frees; what is free in the group's slabs is nobody's. */
+IN_CHILD(much_used)
+{
+	struct uslab_group *g[2] = { make("one", 0, NULL), make("two", 0, NULL) };
+	size_t sum[2] = { 0, 0 };
+	pthread_t thread;
+	void *list[2][3];
+	char *p;
+
+	give(alloc(1));
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 2; j++) {
+			uslab_group_enter(g[j]);
+			list[j][i] = take_many(hot_sizes[i], &sum[j]);
+			CHILD_CHECK(!has_own() || is_own(list[j][i]));
+			CHILD_CHECK(uslab_group_usage(g[j]) == sum[j]);
+		}
+	p = resize(alloc(100), 200);
+	CHILD_CHECK(p && malloc_usable_size(p) >= 200);
+	p = resize(p, 20);
+	CHILD_CHECK(p && malloc_usable_size(p) >= 20);
+	give(p);
+	p = alloc_zero(1, 100);
+	for (int i = 0; i < 100; i++)
+		CHILD_CHECK(!p[i]);
+	give(p);
+	CHILD_CHECK(uslab_group_usage(g[1]) == sum[1]);
+	uslab_group_enter(NULL);
+	free_all(list[0][0]);
+	CHILD_CHECK(uslab_group_usage(g[0]) == sum[0] - MANY * malloc_usable_size(list[1][0]));
+	for (int i = 0; i < 6; i++) {
+		if (!i)
+			continue;
+		CHILD_CHECK(!pthread_create(&thread, NULL, free_all, list[i / 3][i % 3]));
+		CHILD_CHECK(!pthread_join(thread, NULL));
+	}
+	CHILD_CHECK(uslab_group_usage(g[0]) == 0 && uslab_group_usage(g[1]) == 0);
+	malloc_check();
+	group_check();
+	cache_check_all();
+}
+
+/* To the byte, although slabs are charged; and what one class has free another one gets. */
+IN_CHILD(much_used_to_the_limit)
+{
+	const size_t limit = 4 << 20;
+	struct uslab_group *g = make("limited", limit, NULL);
+	void *list = NULL;
+	size_t n = 0;
+	void **p;
+
+	uslab_group_enter(g);
+	for (int round = 0; round < 3; round++) {
+		size_t size = hot_sizes[round];
+
+		for (n = 0; (p = alloc(size)); n++) {
+			*p = list;
+			list = p;
+		}
+		CHILD_CHECK(errno == ENOMEM && n == limit / malloc_usable_size(list));
+		CHILD_CHECK(uslab_group_peak(g) <= limit);
+		free_all(list);
+		list = NULL;
+		CHILD_CHECK(uslab_group_usage(g) == 0);
+	}
+	group_check();
+	cache_check_all();
+}
+
+/* Groups come and go, with objects that others free later. */
+#define STORM_THREADS 4
+#define STORM_ROUNDS 60
+
+static void *handed_on[64];
+
+static void *come_and_go(void *arg)
+{
+	uint64_t seed = (uintptr_t)arg;
+
+	for (int round = 0; round < STORM_ROUNDS; round++) {
+		struct uslab_group *g = make("storm", round % 3 ? 0 : 40000, NULL);
+
+		uslab_group_enter(g);
+		for (int i = 0; i < 3000; i++) {
+			size_t size = hot_sizes[i % 3];
+			void *p = alloc(size);
+
+			CHILD_CHECK(p || round % 3 == 0);
+			if (p)
+				memset(p, (int)size, size);
+			seed = seed * 6364136223846793005u + 1;
+			give(xchg(&handed_on[seed >> 58], p));
+		}
+		uslab_group_destroy(g);
+		if (round % 2)
+			uslab_group_enter(NULL);
+	}
+	return NULL;
+}
+
+IN_CHILD(much_used_by_some)
+{
+	pthread_t thread[STORM_THREADS];
+	size_t sum = 0;
+
+	for (uintptr_t i = 0; i < STORM_THREADS; i++)
+		CHILD_CHECK(!pthread_create(&thread[i], NULL, come_and_go, (void *)(i + 1)));
+	for (int i = 0; i < STORM_THREADS; i++)
+		CHILD_CHECK(!pthread_join(thread[i], NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(handed_on); i++)
+		give(handed_on[i]);
+	uslab_group_enter(make("last", 0, NULL));
+	free_all(take_many(100, &sum)); /* looks after those that were destroyed */
+	uslab_group_destroy(uslab_group_enter(NULL));
+	usleep(150000);
+	uslab_group_destroy(make("very-last", 0, NULL));
+	CHILD_CHECK(groups_table->live == 0 && groups_table->dying == 0);
+	malloc_check();
+	group_check();
+	cache_check_all();
+}
+
 /* ---- handlers at any place ---- */
 
 static volatile sig_atomic_t handled;
@@ -319,7 +488,7 @@ IN_CHILD(in_handlers)
 	CHILD_CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
 	for (unsigned int i = 0; handled < 300; i++) {
 		give(p[i % 32]);
-		p[i % 32] = alloc(sizes[i % 11]);
+		p[i % 32] = alloc(i % 2 ? hot_sizes[i % 3] : sizes[i % 11]);
 	}
 	often = (struct itimerval){ { 0, 0 }, { 0, 0 } };
 	setitimer(ITIMER_REAL, &often, NULL);
@@ -334,10 +503,17 @@ IN_CHILD(in_handlers)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_sizes),   cmocka_unit_test(resized),
-		cmocka_unit_test(limited),     cmocka_unit_test(called_back),
-		cmocka_unit_test(destroyed),   cmocka_unit_test(by_threads_that_end),
-		cmocka_unit_test(forked),      cmocka_unit_test(bad_input),
+		cmocka_unit_test(all_sizes),
+		cmocka_unit_test(resized),
+		cmocka_unit_test(limited),
+		cmocka_unit_test(called_back),
+		cmocka_unit_test(destroyed),
+		cmocka_unit_test(by_threads_that_end),
+		cmocka_unit_test(forked),
+		cmocka_unit_test(bad_input),
+		cmocka_unit_test(much_used),
+		cmocka_unit_test(much_used_to_the_limit),
+		cmocka_unit_test(much_used_by_some),
 		cmocka_unit_test(in_handlers),
 	};
 

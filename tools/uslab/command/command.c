@@ -276,9 +276,9 @@ static bool fits(const struct command_request *request)
 
 static int kick(const struct mailbox *box)
 {
-	uint64_t zero = 0;
+	uint64_t zero[2] = { 0 };
 
-	return box->kick ? write_memory(box, box->kick, &zero, sizeof(zero)) : 0;
+	return box->kick ? write_memory(box, box->kick, zero, sizeof(zero)) : 0;
 }
 
 static int post(struct mailbox *box, const struct command_request *request, struct control *control)
@@ -545,9 +545,9 @@ static int find_sampling(struct command_sampler *sampler, uint64_t root)
 /* The next malloc() sets the limit by what sample_mean says. */
 static int sampler_kick(const struct command_sampler *sampler)
 {
-	uint64_t zero = 0;
+	uint64_t zero[2] = { 0 };
 
-	return sampler->kick ? sampler_write(sampler, sampler->kick, &zero, sizeof(zero)) : 0;
+	return sampler->kick ? sampler_write(sampler, sampler->kick, zero, sizeof(zero)) : 0;
 }
 
 static int set_mean(const struct command_sampler *sampler, uint32_t mean)
@@ -576,7 +576,8 @@ static int adjust_mean(struct command_sampler *sampler, uint32_t mean, uint64_t 
 
 int command_sampler_renew(struct command_sampler *sampler)
 {
-	uint64_t now = now_ms(), until = now + LEASE_MS, limit;
+	uint64_t now = now_ms(), until = now + LEASE_MS;
+	uint64_t limits[2]; /* the second one: while threads are in groups */
 	uint32_t mean;
 	int ret;
 
@@ -592,9 +593,9 @@ int command_sampler_renew(struct command_sampler *sampler)
 	if (!ret)
 		ret = adjust_mean(sampler, mean, now);
 	if (!ret && sampler->kick)
-		ret = sampler_read(sampler, sampler->kick - sampler->control, &limit,
-				   sizeof(limit));
-	if (!ret && sampler->kick && limit > CONTROL_SAMPLING)
+		ret = sampler_read(sampler, sampler->kick - sampler->control, limits,
+				   sizeof(limits));
+	if (!ret && sampler->kick && (limits[0] > CONTROL_SAMPLING || limits[1]))
 		ret = sampler_kick(sampler);
 	return ret;
 }

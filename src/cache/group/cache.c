@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cache/group/cache.c - caches that belong to a group: their slabs are charged to it, whoever
+ * allocates of them
+ *
+ * Why:        docs/adr/0069.
+ * Data:       the group of a cache (engine/limit.h); the table's bits, of caches whose front and
+ *             engine are whole.
+ * Invariants: a cache gets a group, and loses it, while it has no slabs. The group's number stays
+ *             its own until then.
+ * Locks:      cache_lock for changes. A bit is cleared under groups_lock: who has that may look at
+ *             the caches whose bits are set.
+ * Flow:       called by charge.c, own.c, api/limits_api.c, cache/destroy.c and pressure.c; calls
+ *             charge.c, group.c, drain.c, the front and the engine.
+ *
+ * Hits of such a cache are those of any other. What is charged for it and no object in use (free in
+ * slabs, held by CPUs and depots) is subtracted from the usage that is told, so that this is the
+ * sum of objects, as for objects that are charged one by one. It comes back when a charge meets a
+ * limit.
+ */
+#include <errno.h>
+
+#include "base/bits.h"
+#include "cache/group/group.h"
+#include "cache/internal.h"
+#include "engine/limit.h"
+#include "os/time/clock.h"
+
+#define VAIN_MS 10u /* so long after a drain of a group's caches that gave nothing there is none */
+
+/* ---- a cache and its group ---- */
+
+static int may_adopt(const struct cache *c)
+{
+	if (c->engine.ops->heap || load_relaxed(&c->flags) & SLAB_ACCOUNT)
+		return -EOPNOTSUPP;
+	return c->refcount > 1 || engine_group(&c->engine) ? -EBUSY : 0;
+}
+
+/* The group of that number has the cache already. */
+static int adopt(struct cache *c, uint32_t id)
+{
+	static const struct engine_charges charges = { group_charge_slab, group_uncharge_slab };
+
+	store_release(&engine_charges, &charges); /* the same each time */
+	c->alone = 1;
+	if (engine_set_group(&c->engine, id))
+		return 0;
+	group_drop_cache(id, c->engine.id);
+	return -EBUSY;
+}
+
+static int adopt_by_handle_locked(struct cache *c, struct uslab_group *handle)
+{
+	int ret = may_adopt(c);
+	uint32_t id = ret ? GROUP_NONE : group_hold_cache(handle, c->engine.id);
+
+	if (ret)
+		return ret;
+	return id ? adopt(c, id) : -ENOENT;
+}
+
+int group_adopt(struct cache *c, struct uslab_group *handle)
+{
+	int ret;
+
+	lock_acquire(&cache_lock);
+	ret = adopt_by_handle_locked(c, handle);
+	cache_unlock();
+	return ret;
+}
+
+int group_adopt_id_locked(struct cache *c, uint32_t id)
+{
+	int ret = may_adopt(c);
+
+	if (ret)
+		return ret;
+	return group_hold_cache_of(id, c->engine.id) ? adopt(c, id) : -ENOENT;
+}
+
+bool group_release_cache_locked(struct cache *c)
+{
+	uint32_t id = (uint32_t)engine_group(&c->engine);
+
+	if (!id)
+		return true;
+	if (!engine_set_group(&c->engine, GROUP_NONE))
+		return false;
+	group_drop_cache(id, c->engine.id);
+	return true;
+}
+
+void group_hide_cache_locked(struct cache *c, bool hidden)
+{
+	if (!engine_group(&c->engine))
+		return;
+	if (hidden)
+		group_unlist_cache(c->engine.id);
+	else
+		group_list_cache(c->engine.id);
+}
+
+/* ---- the caches of a group ---- */
+
+static bool is_listed(unsigned int id)
+{
+	/* pairs with group_list_cache() */
+	return load_acquire(&groups_table->caches[id / 64]) >> (id % 64) & 1;
+}
+
+/* The next one from number id on that belongs to g or to a group below it; 0: there is none. */
+static unsigned int next_cache(const struct group *g, unsigned int id)
+{
+	for (; id < USLAB_NR_HANDLES; id++) {
+		unsigned long group;
+
+		if (!load_relaxed(&groups_table->caches[id / 64])) {
+			id |= 63;
+			continue;
+		}
+		group = is_listed(id) ? load_relaxed(&engine_limits[id].group) : GROUP_NONE;
+		if (group && group < GROUPS_MAX && group_is_below(group_at((uint32_t)group), g))
+			return id;
+	}
+	return 0;
+}
+
+static uint64_t bytes_in_use(struct cache *c)
+{
+	struct engine_stats stats;
+	unsigned long idle;
+
+	c->engine.ops->stats(&c->engine, &stats);
+	idle = stats.free_objects + c->front.ops->held(&c->front);
+	return (stats.total_objects - MIN(idle, stats.total_objects)) * c->engine.size;
+}
+
+uint64_t group_caches_ahead_locked(const struct group *g)
+{
+	uint64_t ahead = 0;
+
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
+		uint64_t charged = load_relaxed(&engine_limits[id].charged);
+
+		ahead += charged - MIN(charged, bytes_in_use(cache_of(percpu_handle(id))));
+	}
+	return ahead;
+}
+
+/* Gives back what the cache of that number has free, if it is there still. */
+static void shrink(unsigned int id)
+{
+	struct cache *c;
+
+	lock_acquire(&cache_lock);
+	c = is_listed(id) ? cache_of(percpu_handle(id)) : NULL;
+	if (c)
+		cache_shrink_locked(c);
+	cache_unlock();
+}
+
+/* A hint: CPUs and depots hold some of its objects. */
+static bool holds_some(unsigned int id)
+{
+	bool some;
+	struct cache *c;
+
+	lock_acquire(&cache_lock);
+	c = is_listed(id) ? cache_of(percpu_handle(id)) : NULL;
+	some = c && c->front.ops->held(&c->front);
+	cache_unlock();
+	return some;
+}
+
+/* One that meets its limit again and again would close its CPUs' arrays each time. */
+static bool is_vain(const struct group *g)
+{
+	uint64_t at = load_relaxed(&g->vain_at);
+
+	if (!at || os_clock_ms() - at >= VAIN_MS)
+		return false;
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));)
+		if (holds_some(id))
+			return false;
+	return true;
+}
+
+void group_caches_drain(struct group *g)
+{
+	uint64_t usage = load_relaxed(&g->usage);
+
+	if (!next_cache(g, 1) || is_vain(g))
+		return;
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));)
+		shrink(id);
+	store_relaxed(&g->vain_at, load_relaxed(&g->usage) < usage ? 0 : os_clock_ms());
+}
+
+enum group_room group_make_room(struct cache *c)
+{
+	const struct slab_layout *layout = load_acquire(&c->engine.layout); /* debug/attach.c */
+	size_t bytes = engine_charge_of(&c->engine, 1ul << layout->min_order);
+	unsigned long group = engine_group(&c->engine);
+	uint32_t id = (uint32_t)group;
+
+	if (group >= GROUPS_MAX) /* it changes */
+		return GROUP_HAS_ROOM;
+	if (group_charge_slab(id, bytes)) {
+		group_uncharge_slab(id, bytes);
+		return GROUP_HAS_ROOM;
+	}
+	if (group_charge_slow(id, bytes, GROUP_CHARGE_MORE) == GROUP_REFUSED)
+		return GROUP_HAS_NONE;
+	group_uncharge_slow(id, bytes);
+	return GROUP_MADE_ROOM;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * race/slab_group_test.c - the group of a cache changes while slabs of it are made and given back
+ *
+ * ctest: timeout=300
+ *
+ * engine/limit.c is compiled into this program, with delays where others may come between. One
+ * thread makes slabs and gives them back, the other one changes the group whenever there are none.
+ * When both are done and all slabs are gone, each group must have got back what it was charged.
+ * With a look that comes before the change is seen, or a slab that does not look twice, the same
+ * rounds must find that this is not so.
+ */
+static void inject(int step);
+#define LIMIT_INJECT(step) inject(step)
+#include "engine/limit.c"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mix.h"
+#include "pair_up.h"
+
+#define ROUNDS 200000u
+#define MOST_ROUNDS 2000000u /* until what is broken is seen */
+#define SLABS 8
+#define GROUPS 3u
+#define ID 7u
+
+enum { BROKEN_LOOK = 1, BROKEN_CHANGE = 2 };
+
+static int broken;
+static __thread int delay[5];
+static long balance[GROUPS + 1]; /* bytes by group; atomic */
+static const struct engine engine = { .id = ID, .size = 96 };
+
+static void inject(int step)
+{
+	for (volatile int i = 0; i < delay[step]; i++) {}
+	delay[step] = 0;
+}
+
+static bool charge(unsigned long group, size_t bytes)
+{
+	CHILD_CHECK(group && group <= GROUPS);
+	fetch_add(&balance[group], (long)bytes);
+	return true;
+}
+
+static void uncharge(unsigned long group, size_t bytes)
+{
+	CHILD_CHECK(group && group <= GROUPS);
+	fetch_sub(&balance[group], (long)bytes);
+}
+
+static const struct engine_charges charges = { charge, uncharge };
+
+/* BROKEN_LOOK: the slab is charged to the group that there was before it was counted. */
+static bool make_slab(unsigned long pages)
+{
+	unsigned long group = engine_group(&engine);
+
+	if (!(broken & BROKEN_LOOK))
+		return engine_limit_take(&engine, pages);
+	inject(1);
+	fetch_add(&engine_limits[ID].pages, pages);
+	if (group && group != ENGINE_GROUP_CHANGES) {
+		charge(group, engine_charge_of(&engine, pages));
+		fetch_add(&engine_limits[ID].charged, engine_charge_of(&engine, pages));
+	}
+	return true;
+}
+
+static void make_some(uint64_t r)
+{
+	unsigned long slab[SLABS];
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < 12; i++) {
+		delay[1 + i % 2] = (int)(mix_bits(r + i) & 255);
+		if (n == SLABS || (n && mix_bits(r ^ i) & 1)) {
+			engine_limit_give(&engine, slab[--n]);
+			continue;
+		}
+		slab[n] = 1ul << (mix_bits(r * 3 + i) & 3);
+		n += make_slab(slab[n]);
+	}
+	while (n)
+		engine_limit_give(&engine, slab[--n]);
+}
+
+static void *make_on(void *arg)
+{
+	pin(0);
+	for (unsigned int n = 1;; n++) {
+		meet();
+		if (load_relaxed(&pair_ends))
+			return arg;
+		make_some(mix_bits(n));
+		meet();
+	}
+}
+
+/* BROKEN_CHANGE: the pages are looked at before it is said that the group changes. */
+static void change(unsigned long group)
+{
+	struct engine e = engine;
+
+	if (!(broken & BROKEN_CHANGE)) {
+		engine_set_group(&e, group);
+	} else if (!load_relaxed(&engine_limits[ID].pages)) {
+		inject(3);
+		store_relaxed(&engine_limits[ID].group, group);
+	}
+}
+
+static const char *wrong(void)
+{
+	if (engine_limits[ID].pages || engine_limits[ID].charged)
+		return "pages or bytes of no slab";
+	for (unsigned int i = 1; i <= GROUPS; i++)
+		if (balance[i])
+			return "a group was charged for what it did not get back, or the other way round";
+	return NULL;
+}
+
+/* *arg: what is broken. Ends with status 3 once something is wrong. */
+static void rounds(void *arg)
+{
+	const char *what = NULL;
+	unsigned int n;
+
+	broken = *(int *)arg;
+	engine_charges = &charges;
+	pair_start(make_on);
+	for (n = 1; n <= (broken ? MOST_ROUNDS : ROUNDS) && !what; n++) {
+		meet();
+		for (unsigned int i = 0; i < 6; i++) {
+			uint64_t r = mix_bits(n * 8 + i);
+
+			delay[3] = (int)(r & 127);
+			delay[4] = (int)(r >> 8 & 127);
+			change((r >> 16) % (GROUPS + 1));
+		}
+		meet();
+		what = wrong();
+	}
+	if (what) {
+		dprintf(STDERR_FILENO, "race: wrong in round %u: %s\n", n - 1, what);
+		_exit(3);
+	}
+	pair_end();
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	pair_run(rounds, 0);
+}
+
+static void test_early_look_is_seen(void **state)
+{
+	(void)state;
+	pair_run(rounds, BROKEN_LOOK);
+}
+
+static void test_early_change_is_seen(void **state)
+{
+	(void)state;
+	pair_run(rounds, BROKEN_CHANGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_early_look_is_seen),
+		cmocka_unit_test(test_early_change_is_seen),
+	};
+
+	os_rseq_init();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/group/cache_test.c - which caches may belong to a group, and until when; their objects
+ * that move; what is charged for every engine and front: conformance/groups_test.c
+ */
+#include "cache/group/group.h"
+#include "cache/internal.h"
+#include "cache/mobility/mobility.h"
+#include "engine/limit.h"
+#include "unit/cache/cache_fixture.h"
+
+static struct uslab_group *make_group(const char *name, size_t limit)
+{
+	int error;
+	struct uslab_group *g = group_create(name, limit, NULL, &error);
+
+	CHILD_CHECK(g);
+	return g;
+}
+
+static size_t usage(struct uslab_group *g)
+{
+	struct uslab_group_statistics stat;
+
+	CHILD_CHECK(group_stat(g, &stat) == 0);
+	return stat.usage;
+}
+
+static struct group *group_of_handle(struct uslab_group *g)
+{
+	return group_at((uint32_t)((uintptr_t)g & 0xffff));
+}
+
+IN_CHILD(test_refused)
+{
+	struct cache *used, *merged, *charged, *shared, *c;
+	struct uslab_group *g, *gone;
+	void *obj;
+
+	ready();
+	g = make_group("g", 0);
+	gone = make_group("gone", 0);
+	group_destroy(gone);
+	used = make("used", 64, 0, SLAB_NO_MERGE);
+	obj = get(used);
+	CHILD_CHECK(group_adopt(used, g) == -EBUSY && !engine_group(&used->engine));
+	obj_free(used, obj);
+	merged = make("merged", 128, 0, 0);
+	if (make("merged as well", 128, 0, 0) == merged)
+		CHILD_CHECK(group_adopt(merged, g) == -EBUSY);
+	charged = make("charged", 64, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
+	CHILD_CHECK(group_adopt(charged, g) == -EOPNOTSUPP);
+	shared = made(&(struct cache_spec){ .name = "heap", .size = 64, .engine = &slob_ops });
+	CHILD_CHECK(group_adopt(shared, g) == -EOPNOTSUPP);
+	c = make("c", 96, 0, 0);
+	CHILD_CHECK(group_adopt(c, gone) == -ENOENT && group_adopt(c, NULL) == -ENOENT);
+	CHILD_CHECK(!group_of_handle(g)->caches);
+	CHILD_CHECK(group_adopt(c, g) == 0 && group_of_handle(g)->caches == 1);
+	CHILD_CHECK(group_adopt(c, g) == -EBUSY);
+	CHILD_CHECK(make("c too", 96, 0, 0) != c); /* nothing merges with it */
+	cache_check_all();
+}
+
+/* The number stays the group's; what the cache gets is charged to who was above it. */
+IN_CHILD(test_destroyed)
+{
+	struct uslab_group *g, *next;
+	struct kmem_cache *handle;
+	struct cache *c;
+	void *obj;
+
+	ready();
+	g = make_group("g", 0);
+	c = make("c", 96, 0, SLAB_NO_MERGE);
+	handle = c->handle;
+	CHILD_CHECK(group_adopt(c, g) == 0);
+	group_destroy(g);
+	CHILD_CHECK(groups_table->dying == 1 && group_of_handle(g)->caches == 1);
+	obj = get(c);
+	CHILD_CHECK(obj && group_of_handle(g)->usage);
+	next = make_group("next", 0);
+	CHILD_CHECK(group_of_handle(next) != group_of_handle(g));
+	obj_free(c, obj);
+	cache_destroy(handle, NULL);
+	CHILD_CHECK(!groups_table->dying && !group_of_handle(g)->usage);
+	CHILD_CHECK(!engine_group(&c->engine));
+	group_check();
+}
+
+/* It is not destroyed while it has objects, and is counted again. */
+IN_CHILD(test_left)
+{
+	struct uslab_group *g;
+	struct cache *c;
+	void *obj;
+
+	ready();
+	g = make_group("g", 0);
+	c = make("c", 96, 0, SLAB_NO_MERGE);
+	CHILD_CHECK(group_adopt(c, g) == 0);
+	obj = get(c);
+	cache_destroy(c->handle, NULL);
+	CHILD_CHECK(usage(g) == c->engine.size);
+	obj_free(c, obj);
+	CHILD_CHECK(usage(g) == 0);
+	cache_destroy(c->handle, NULL);
+	CHILD_CHECK(!group_of_handle(g)->caches && !group_of_handle(g)->usage);
+}
+
+/* While the group changes no slab is made; with slabs it does not change. */
+IN_CHILD(test_changes)
+{
+	struct engine_limit *l;
+	struct uslab_group *g;
+	struct cache *c;
+	void *obj;
+
+	ready();
+	g = make_group("g", 0);
+	c = make_front("c", 96, "none");
+	l = &engine_limits[c->engine.id];
+	CHILD_CHECK(group_adopt(c, g) == 0);
+	l->group = ENGINE_GROUP_CHANGES;
+	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE) && !l->pages);
+	l->group = (uintptr_t)g & 0xffff;
+	obj = get(c);
+	CHILD_CHECK(obj && l->pages && l->charged == group_of_handle(g)->usage);
+	CHILD_CHECK(usage(g) == c->engine.size);
+	CHILD_CHECK(!engine_set_group(&c->engine, 0) && l->group == ((uintptr_t)g & 0xffff));
+	lock_acquire(&cache_lock);
+	CHILD_CHECK(!group_release_cache_locked(c));
+	cache_unlock();
+	obj_free(c, obj);
+	cache_shrink(c);
+	CHILD_CHECK(!l->pages && !l->charged);
+	lock_acquire(&cache_lock);
+	CHILD_CHECK(group_release_cache_locked(c) && group_release_cache_locked(c));
+	cache_unlock();
+	CHILD_CHECK(!group_of_handle(g)->caches);
+	obj_free(c, get(c));
+	CHILD_CHECK(!group_of_handle(g)->usage);
+}
+
+/* One that meets its limit in vain has its caches left alone for a moment. */
+IN_CHILD(test_in_vain)
+{
+	struct uslab_group *g;
+	struct cache *c;
+	void *p[64];
+	unsigned int n = 0;
+
+	ready();
+	g = make_group("g", 8192);
+	c = make_front("c", 1024, "none");
+	CHILD_CHECK(group_adopt(c, g) == 0);
+	while (n < ARRAY_SIZE(p) && (p[n] = get(c)))
+		n++;
+	CHILD_CHECK(n && n < ARRAY_SIZE(p) && group_of_handle(g)->vain_at);
+	CHILD_CHECK(!get(c));
+	for (unsigned int i = 0; i < n; i++)
+		obj_free(c, p[i]);
+	usleep(20000);
+	CHILD_CHECK(get(c));
+	CHILD_CHECK(group_set_limit(g, 0) == 0 && get(c));
+}
+
+/* What migrate allocates is for the group of the cache, at its limit as well. */
+enum { NR_MOVED = 200 };
+static struct uslab_group *moving;
+static void *moved[NR_MOVED];
+static unsigned int moves;
+
+static void nothing(void *obj)
+{
+	(void)obj;
+}
+
+static void migrate(struct kmem_cache *s, void **objs, int nr, int node, void *private)
+{
+	(void)node, (void)private;
+	CHILD_CHECK(group_current == ((uintptr_t)moving & 0xffff));
+	for (int i = 0; i < nr; i++)
+		for (int j = 0; j < NR_MOVED; j++)
+			if (moved[j] == objs[i]) {
+				CHILD_CHECK((moved[j] = get(cache_of(s))));
+				obj_free(cache_of(s), objs[i]);
+				moves++;
+				break;
+			}
+}
+
+IN_CHILD(test_moved)
+{
+	struct cache *c;
+
+	ready();
+	moving = make_group("g", 0);
+	c = made(&(struct cache_spec){
+		.name = "c", .size = 512, .ctor = nothing, .no_merge = true });
+	CHILD_CHECK(group_adopt(c, moving) == 0);
+	CHILD_CHECK(!mobility_set(c, &(struct mobility_functions){ .migrate = migrate }));
+	for (int i = 0; i < NR_MOVED; i++)
+		CHILD_CHECK((moved[i] = get(c)));
+	for (int i = 0; i < NR_MOVED; i++)
+		if (i % 8)
+			obj_free(c, moved[i]);
+	cache_shrink(c);
+	CHILD_CHECK(group_set_limit(moving, group_of_handle(moving)->usage) == 0);
+	CHILD_CHECK(cache_defrag(c, NUMA_NO_NODE, 0) == 0);
+	CHILD_CHECK(moves && !group_current && group_of_handle(moving)->threads == 0);
+	CHILD_CHECK(usage(moving) == NR_MOVED / 8 * (size_t)c->engine.size);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_left),	cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_in_vain), cmocka_unit_test(test_moved),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

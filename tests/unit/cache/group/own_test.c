@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unit/cache/group/own_test.c - when a group has a cache of its own for a class, whose that is when
+ * the group was destroyed, and what has none; with malloc(): conformance/malloc/groups_test.c
+ */
+#include "cache/group/own.h"
+#include "cache/internal.h"
+#include "unit/cache/cache_fixture.h"
+
+#define CLASSES 120u /* so that there are few numbers for caches of groups */
+#define FIRST (USLAB_ID_MALLOC + CLASSES)
+#define NUMBERS (USLAB_ID_KMALLOC - FIRST)
+#define OFTEN 64u
+
+static unsigned int size_of(unsigned int class)
+{
+	return class * 32;
+}
+
+static void describe(unsigned int class, struct cache_spec *spec, char *name)
+{
+	spec->size = size_of(class);
+	spec->align = 16;
+	spec->pack = true;
+	os_format(name, CACHE_NAME_MAX, "class-%u", size_of(class));
+}
+
+/* Two classes, in a process that has sequences; false: it has none. */
+static bool start(void)
+{
+	static const struct own_classes classes = { CLASSES, describe };
+	char name[CACHE_NAME_MAX];
+
+	ready();
+	group_own_init(&classes);
+	for (unsigned int class = 1; class <= 2; class += 1) {
+		struct cache_spec spec = { .name = name, .id = class, .no_merge = true };
+
+		describe(class, &spec, name);
+		made(&spec);
+	}
+	return percpu_rseq;
+}
+
+static struct uslab_group *make_group(const char *name, size_t limit)
+{
+	int error;
+	struct uslab_group *g = group_create(name, limit, NULL, &error);
+
+	CHILD_CHECK(g);
+	return g;
+}
+
+static struct group *of_handle(struct uslab_group *g)
+{
+	return group_at((uint32_t)((uintptr_t)g & 0xffff));
+}
+
+static size_t usage(struct uslab_group *g)
+{
+	struct uslab_group_statistics stat;
+
+	CHILD_CHECK(group_stat(g, &stat) == 0);
+	return stat.usage;
+}
+
+static void miss(unsigned int class, unsigned int times)
+{
+	while (times--)
+		group_own_missed(class);
+}
+
+static unsigned int number_of(struct uslab_group *g, unsigned int class)
+{
+	return of_handle(g)->numbers ? of_handle(g)->numbers[class] : 0;
+}
+
+static struct cache *cache_at(unsigned int number)
+{
+	return cache_of(percpu_handle(number));
+}
+
+IN_CHILD(test_often)
+{
+	struct uslab_group *a, *b;
+	void *p;
+
+	if (!start())
+		return;
+	a = make_group("a", 0);
+	b = make_group("b", 0);
+	group_enter(a);
+	miss(1, OFTEN - 1);
+	CHILD_CHECK(!number_of(a, 1) && !group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(group_numbers == group_no_numbers);
+	miss(1, 2);
+	CHILD_CHECK(number_of(a, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:a"));
+	p = group_own_alloc(1, GFP_NOWAIT);
+	CHILD_CHECK(p && group_numbers[1] == FIRST && page_map.class[page_index(p)] == FIRST);
+	CHILD_CHECK(usage(a) == 32 && usage(b) == 0);
+	group_enter(b);
+	CHILD_CHECK(group_numbers == group_no_numbers && !group_own_alloc(1, GFP_NOWAIT));
+	miss(2, OFTEN + 1);
+	CHILD_CHECK(number_of(b, 2) == FIRST + 1 && !number_of(b, 1) && !number_of(a, 2));
+	cache_free(cache_at(FIRST), p); /* by whoever */
+	CHILD_CHECK(usage(a) == 0);
+	group_own_check();
+	group_check();
+	cache_check_all();
+}
+
+/* Two pairs that share a place are counted for the one that comes more often. */
+IN_CHILD(test_mixed)
+{
+	struct uslab_group *g[3];
+
+	if (!start())
+		return;
+	for (int i = 0; i < 3; i++)
+		g[i] = make_group("g", 0);
+	for (unsigned int n = 0; n < 3 * OFTEN; n++)
+		for (int i = 0; i < 3; i++) {
+			group_enter(g[i]);
+			group_own_missed(1 + n % 2);
+		}
+	for (int i = 0; i < 3; i++)
+		CHILD_CHECK(number_of(g[i], 1) && number_of(g[i], 2));
+	group_own_check();
+}
+
+/* Destroyed: nobody allocates of it; the next group gets it when the last object is freed. */
+IN_CHILD(test_handed_on)
+{
+	struct uslab_group *a, *b;
+	void *p[100];
+
+	if (!start())
+		return;
+	a = make_group("a", 0);
+	group_enter(a);
+	miss(1, OFTEN + 1);
+	for (int i = 0; i < 100; i++)
+		CHILD_CHECK((p[i] = group_own_alloc(1, GFP_NOWAIT)));
+	group_destroy(a);
+	CHILD_CHECK(!group_own_alloc(1, GFP_NOWAIT) && !group_numbers[1]);
+	CHILD_CHECK(cache_at(FIRST)->watch & WATCH_ORPHAN);
+	b = make_group("b", 0);
+	group_enter(b);
+	miss(1, OFTEN + 1);
+	CHILD_CHECK(number_of(b, 1) == FIRST + 1);
+	for (int i = 0; i < 100; i++)
+		cache_free(cache_at(FIRST), p[i]);
+	usleep(150000); /* they are looked at every 100 ms */
+	group_destroy(b);
+	CHILD_CHECK(groups_table->dying == 1); /* b, in which this thread is */
+	CHILD_CHECK(!strcmp(cache_at(FIRST)->name, "class-32:"));
+	b = make_group("c", 0);
+	group_enter(b);
+	CHILD_CHECK(!groups_table->dying);
+	miss(1, OFTEN + 1);
+	CHILD_CHECK(number_of(b, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:c"));
+	CHILD_CHECK(!cache_at(FIRST)->watch && group_own_alloc(1, GFP_NOWAIT));
+	group_own_check();
+	group_check();
+	cache_check_all();
+}
+
+/* All numbers are taken: the others go on without; a number serves its class for ever. */
+IN_CHILD(test_all_taken)
+{
+	struct uslab_group *g[NUMBERS + 1];
+
+	if (!start())
+		return;
+	for (unsigned int i = 0; i <= NUMBERS; i++) {
+		g[i] = make_group("g", 0);
+		group_enter(g[i]);
+		miss(1, OFTEN + 1);
+		CHILD_CHECK(number_of(g[i], 1) == (i < NUMBERS ? FIRST + i : 0));
+	}
+	group_destroy(g[0]);
+	miss(2, 2 * OFTEN);
+	CHILD_CHECK(!number_of(g[NUMBERS], 2));
+	miss(1, 2 * OFTEN);
+	CHILD_CHECK(number_of(g[NUMBERS], 1) == FIRST);
+	group_own_check();
+}
+
+/* With a limit that leaves no room for a slab there are none; and where tools watch the cache. */
+IN_CHILD(test_refused)
+{
+	struct uslab_group *g;
+
+	if (!start())
+		return;
+	g = make_group("g", 1000);
+	group_enter(g);
+	miss(1, OFTEN + 1);
+	CHILD_CHECK(number_of(g, 1) && !group_own_alloc(1, GFP_NOWAIT) && of_handle(g)->usage == 0);
+	CHILD_CHECK(group_set_limit(g, 0) == 0 && group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(cache_set_debug(cache_at(FIRST), SLAB_POISON) == 0);
+	CHILD_CHECK(!group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(cache_set_debug(cache_at(FIRST), 0) == 0);
+	CHILD_CHECK(group_own_alloc(1, GFP_NOWAIT) && usage(g) == 64);
+}
+
+/* Where they would have no hits there are none. */
+IN_CHILD(test_useless)
+{
+	struct uslab_group *g;
+
+	setenv("USLAB_CONF", "front=queues", 1);
+	start();
+	g = make_group("g", 0);
+	group_enter(g);
+	miss(1, 3 * OFTEN);
+	CHILD_CHECK(!number_of(g, 1) && !cache_at(FIRST));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_often),	  cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_handed_on), cmocka_unit_test(test_all_taken),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_useless),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
