@@ -26,9 +26,13 @@ bool engine_limit_is_met(const struct engine *e)
 bool engine_set_group(struct engine *e, unsigned long group)
 {
 	struct engine_limit *l = &engine_limits[e->id];
-	unsigned long old = __atomic_exchange_n(&l->group, ENGINE_GROUP_CHANGES, __ATOMIC_SEQ_CST);
+	unsigned long old;
 	bool empty;
 
+	/* mostly so; in this case nobody waits */
+	if (load_relaxed(&l->pages))
+		return false;
+	old = __atomic_exchange_n(&l->group, ENGINE_GROUP_CHANGES, __ATOMIC_SEQ_CST);
 	LIMIT_INJECT(3);
 	empty = !__atomic_load_n(&l->pages, __ATOMIC_SEQ_CST);
 	LIMIT_INJECT(4);

@@ -32,6 +32,7 @@ struct engine_limit {
 	 */
 	unsigned long group;
 	unsigned long charged; /* bytes; atomic */
+	unsigned long freed;   /* objects that came back to slabs, of caches with a group; atomic */
 };
 
 extern struct engine_limit engine_limits[USLAB_NR_HANDLES];
@@ -76,6 +77,13 @@ static inline size_t engine_charge_of(const struct engine *e, unsigned long nr_p
  * one of both sees the other, and the slab is refused, or the change is.
  */
 bool engine_set_group(struct engine *e, unsigned long group);
+
+/* So many objects come back to their slabs. */
+static inline void engine_note_frees(const struct engine *e, unsigned int n)
+{
+	if (unlikely(engine_group(e)))
+		fetch_add(&engine_limits[e->id].freed, n);
+}
 
 bool engine_charge_slow(const struct engine *e, unsigned long nr_pages);
 void engine_uncharge_slow(const struct engine *e, unsigned long nr_pages);

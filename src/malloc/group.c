@@ -25,11 +25,14 @@
 
 static struct kmem_cache *caches[MALLOC_CLASSES + 1];
 
+#define HITS 64u /* of charged arrays, for one miss */
+
 #define N4(n) (n), (n) + 1, (n) + 2, (n) + 3
 #define N16(n) N4(n), N4((n) + 4), N4((n) + 8), N4((n) + 12)
 BUILD_ASSERT(MALLOC_CLASSES == 78);
-const unsigned char malloc_group_none[GROUP_NUMBERS] = { N16(0), N16(16), N16(32), N16(48), N4(64),
-							 N4(68), N4(72),  76,	   77,	    78 };
+/* For threads in no group: each class's number is itself. */
+static const unsigned char outside[GROUP_NUMBERS] = { N16(0), N16(16), N16(32), N16(48), N4(64),
+						      N4(68), N4(72),  76,	77,	 78 };
 
 struct cache *malloc_group_class(unsigned int class)
 {
@@ -49,9 +52,11 @@ static void describe(unsigned int class, struct cache_spec *spec, char *name)
 
 void malloc_group_init(void)
 {
-	static const struct own_classes of = { MALLOC_CLASSES, describe };
+	/* larger ones do not hit */
+	static const struct own_classes of = { MALLOC_CLASSES, MALLOC_MAX_TABLE, describe };
 
 	group_own_init(&of);
+	group_numbers_outside = outside;
 }
 
 static cold struct cache *create(unsigned int class)
@@ -74,9 +79,33 @@ static cold struct cache *create(unsigned int class)
 	return own->engine.ops->heap || cache_create(&spec, &handle) ? own : cache_of(handle);
 }
 
+/* Who only hits charged arrays, call by call, has the class much used as well. */
+static void count_hit(uint32_t id, unsigned int class)
+{
+	static __thread unsigned int hits __attribute__((tls_model("initial-exec")));
+
+	if (unlikely(++hits % HITS == 0) && lock_is_plain())
+		group_own_missed(id, class);
+}
+
+/* From the cache that the group has for the class, or the CPU's charged array; NULL: neither. */
+static always_inline void *quick(struct cache *c, uint32_t id, unsigned int class)
+{
+	void *p = lock_is_plain() ? group_own_alloc(id, class, MALLOC_GFP) : NULL;
+
+	if (p)
+		return p;
+	p = group_hit_alloc(c, id, MALLOC_GFP);
+	if (likely(p))
+		count_hit(id, class);
+	return p;
+}
+
+/* A handler may take this thread to another group at any time: its number is read once. */
 void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
 {
 	const gfp_t gfp = MALLOC_GFP | __GFP_ACCOUNT;
+	const uint32_t id = load_relaxed(&group_current);
 	struct cache *c = malloc_group_class(class);
 	uint32_t sample;
 	void *p;
@@ -89,26 +118,28 @@ void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
 		if (sample)
 			return cache_alloc_sampled(c, MAX(size, 1ul), caller, gfp, sample);
 	}
-	p = group_own_alloc(class, MALLOC_GFP);
-	return p ? p : cache_alloc_for(c, gfp, NUMA_NO_NODE, MAX(size, 1ul), caller);
+	p = quick(c, id, class);
+	if (p)
+		return p;
+	if (lock_is_plain())
+		group_own_missed(id, class);
+	return cache_alloc_for(c, gfp, NUMA_NO_NODE, MAX(size, 1ul), caller);
 }
 
 bool malloc_group_hit(size_t size, void **result)
 {
+	const uint32_t id = load_relaxed(&group_current);
 	unsigned int class = malloc_class_of(MIN(size, MALLOC_MAX_TABLE));
 	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(class) : NULL;
 
 	if (unlikely(!c) || unlikely(load_relaxed(&control.sample_mean)))
 		return false;
-	*result = lock_is_plain() ? group_own_alloc(class, MALLOC_GFP) : NULL;
-	if (*result)
-		return true;
-	*result = group_hit_alloc(c, group_current, MALLOC_GFP);
+	*result = quick(c, id, class);
 	if (likely(*result))
 		return true;
 	if (unlikely(!lock_is_plain() || !group_is_all(c)))
 		return false;
-	group_own_missed(class);
+	group_own_missed(id, class);
 	*result = group_cache_alloc(c, MALLOC_GFP | __GFP_ACCOUNT, NUMA_NO_NODE);
 	return true;
 }

@@ -148,8 +148,6 @@ struct cache *malloc_group_cache(const void *p);
 /* The cache of a class for what is charged; NULL: there is none so far. */
 struct cache *malloc_group_class(unsigned int class);
 void malloc_group_check(void);
-/* For group_numbers of threads in no group: each class's number is itself. */
-extern const unsigned char malloc_group_none[GROUP_NUMBERS];
 /* Before the first thread enters a group. */
 void malloc_group_init(void);
 

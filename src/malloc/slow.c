@@ -159,8 +159,16 @@ static noinline bool hit_outside_groups(size_t size, void **result)
 	if (!load_relaxed(&groups_entered) || !malloc_hot.page_limit || group_current ||
 	    size > MALLOC_MAX_TABLE || load_relaxed(&control.sample_mean) || instrument_pending())
 		return false;
-	group_numbers = malloc_group_none;
+	group_use_numbers(GROUP_NONE, group_numbers_outside);
 	return malloc_hot_pop(size, result);
+}
+
+/* A tool waits, but what threads hit while some are in groups polls nothing. */
+static void poll_if_closed(void)
+{
+	if (unlikely(load_relaxed(&groups_entered) && !load_relaxed(&malloc_hot.group_limit)) &&
+	    lock_is_plain() && malloc_ready())
+		malloc_poll_mailbox();
 }
 
 /*
@@ -174,8 +182,10 @@ static always_inline bool hit_while_sampling(size_t size, void **result)
 
 	if (likely(limit > CONTROL_SAMPLING))
 		return false;
-	if (!limit)
+	if (!limit) {
+		poll_if_closed();
 		return hit_outside_groups(size, result);
+	}
 	if (size > MALLOC_MAX_TABLE || !sampling_passes(size))
 		return false;
 	if (likely(malloc_hot_pop(size, result)))
@@ -211,10 +221,6 @@ static noinline void *malloc_missed(size_t size, const void *caller)
 	bool zeroed;
 	void *p;
 
-	/* a tool waits: what threads in groups hit below polls nothing */
-	if (unlikely(load_relaxed(&groups_entered) && !load_relaxed(&malloc_hot.group_limit)) &&
-	    lock_is_plain() && malloc_ready())
-		malloc_poll_mailbox();
 	if (hit_while_sampling(size, &p))
 		return p;
 	if (likely(!group_current) || !malloc_group_hit(size, &p))

@@ -26,7 +26,8 @@
 #include "engine/limit.h"
 #include "os/time/clock.h"
 
-#define VAIN_MS 10u /* so long after a drain of a group's caches that gave nothing there is none */
+#define VAIN_MS 10u
+#define VAIN_ROW 3u
 
 /* ---- a cache and its group ---- */
 
@@ -148,56 +149,76 @@ uint64_t group_caches_ahead_locked(const struct group *g)
 	return ahead;
 }
 
-/* Gives back what the cache of that number has free, if it is there still. */
-static void shrink(unsigned int id)
+/*
+ * The cache of that number, if it is there still and belongs to g or to a group below it; cache_lock
+ * is held.
+ */
+static struct cache *cache_locked(const struct group *g, unsigned int id)
 {
-	struct cache *c;
-
-	lock_acquire(&cache_lock);
-	c = is_listed(id) ? cache_of(percpu_handle(id)) : NULL;
-	if (c)
-		cache_shrink_locked(c);
-	cache_unlock();
+	return next_cache(g, id) == id ? cache_of(percpu_handle(id)) : NULL;
 }
 
-/* A hint: CPUs and depots hold some of its objects. */
-static bool holds_some(unsigned int id)
+/* Another value when something was freed since: to a slab, or to what a CPU or a depot holds. */
+static uint64_t trace_of(const struct group *g)
 {
-	bool some;
-	struct cache *c;
+	uint64_t trace = 0;
 
 	lock_acquire(&cache_lock);
-	c = is_listed(id) ? cache_of(percpu_handle(id)) : NULL;
-	some = c && c->front.ops->held(&c->front);
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
+		struct cache *c = cache_locked(g, id);
+
+		trace += load_relaxed(&engine_limits[id].freed);
+		trace += c ? c->front.ops->held(&c->front) : 0;
+	}
 	cache_unlock();
-	return some;
+	return trace;
 }
 
-/* One that meets its limit again and again would close its CPUs' arrays each time. */
-static bool is_vain(const struct group *g)
+/*
+ * A drain takes away the arrays of all CPUs, also those of others below g who have room. One that
+ * meets its limit again and again would do so each time. After a drain in vain there is none until
+ * something was freed, and after VAIN_ROW of them none for VAIN_MS, since others free all the time.
+ */
+static bool is_vain(struct group *g)
 {
-	uint64_t at = load_relaxed(&g->vain_at);
-
-	if (!at || os_clock_ms() - at >= VAIN_MS)
+	if (!load_relaxed(&g->vain_row))
 		return false;
-	for (unsigned int id = 0; (id = next_cache(g, id + 1));)
-		if (holds_some(id))
-			return false;
+	if (os_clock_ms() - load_relaxed(&g->vain_at) >= VAIN_MS) {
+		store_relaxed(&g->vain_row, 0);
+		return false;
+	}
+	return load_relaxed(&g->vain_row) >= VAIN_ROW ||
+	       load_relaxed(&g->vain_trace) == trace_of(g);
+}
+
+bool group_caches_drain(struct group *g)
+{
+	if (!next_cache(g, 1) || is_vain(g))
+		return false;
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
+		struct cache *c;
+
+		lock_acquire(&cache_lock);
+		c = cache_locked(g, id);
+		if (c)
+			cache_shrink_locked(c);
+		cache_unlock();
+	}
 	return true;
 }
 
-void group_caches_drain(struct group *g)
+void group_caches_drained(struct group *g, bool in_vain)
 {
-	uint64_t usage = load_relaxed(&g->usage);
+	uint32_t row = load_relaxed(&g->vain_row);
 
-	if (!next_cache(g, 1) || is_vain(g))
-		return;
-	for (unsigned int id = 0; (id = next_cache(g, id + 1));)
-		shrink(id);
-	store_relaxed(&g->vain_at, load_relaxed(&g->usage) < usage ? 0 : os_clock_ms());
+	if (in_vain && !row)
+		store_relaxed(&g->vain_at, os_clock_ms());
+	if (in_vain)
+		store_relaxed(&g->vain_trace, trace_of(g));
+	store_relaxed(&g->vain_row, in_vain ? row + 1 : 0);
 }
 
-enum group_room group_make_room(struct cache *c)
+enum group_room group_make_room(struct cache *c, gfp_t gfp)
 {
 	const struct slab_layout *layout = load_acquire(&c->engine.layout); /* debug/attach.c */
 	size_t bytes = engine_charge_of(&c->engine, 1ul << layout->min_order);
@@ -209,6 +230,10 @@ enum group_room group_make_room(struct cache *c)
 	if (group_charge_slab(id, bytes)) {
 		group_uncharge_slab(id, bytes);
 		return GROUP_HAS_ROOM;
+	}
+	if (gfp & __GFP_NOFAIL) {
+		group_must = true;
+		return GROUP_MADE_ROOM;
 	}
 	if (group_charge_slow(id, bytes, GROUP_CHARGE_MORE) == GROUP_REFUSED)
 		return GROUP_HAS_NONE;

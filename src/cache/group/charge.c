@@ -249,27 +249,38 @@ static struct group *try_charge(uint32_t *id, size_t bytes, unsigned int how)
 }
 
 /* Stocks last: what is uncharged before may go there. */
-void group_drain_all(struct group *g)
+bool group_drain_all(struct group *g)
 {
+	bool caches;
+
 	group_arrays_drain(g);
-	group_caches_drain(g);
+	caches = group_caches_drain(g);
 	group_drain(g);
+	return caches;
+}
+
+/* As try_charge(), when what is ahead has come back. */
+static struct group *charge_drained(struct group *met, uint32_t *id, size_t bytes, unsigned int how)
+{
+	bool caches = group_drain_all(met);
+	struct group *next = try_charge(id, bytes, how);
+
+	if (caches)
+		group_caches_drained(met, next == met);
+	return next;
 }
 
 uint32_t group_charge_slow(uint32_t id, size_t bytes, unsigned int how)
 {
 	struct group *met = try_charge(&id, bytes, how);
 
+	if (unlikely(met))
+		met = charge_drained(met, &id, bytes, how);
 	if (likely(!met))
 		return id;
-	group_drain_all(met);
-	met = try_charge(&id, bytes, how);
-	if (!met)
-		return id;
 	fetch_add(&met->met, 1);
-	group_call_back(met, bytes);
-	group_drain_all(met);
-	met = try_charge(&id, bytes, how);
+	if (group_call_back(met, bytes))
+		met = charge_drained(met, &id, bytes, how);
 	if (!met)
 		return id;
 	fetch_add(&met->failed, 1);
@@ -320,6 +331,8 @@ void group_uncharge(uint32_t id, size_t bytes)
 
 /* ---- slabs ---- */
 
+__thread bool group_must __attribute__((tls_model("initial-exec")));
+
 /*
  * Who only tries locks (lock_tries_begin()) takes none: a fork meanwhile would leave the child a
  * slab too much or too little in the usage of some group, which is the lesser evil.
@@ -337,8 +350,9 @@ bool group_charge_slab(unsigned long id, size_t bytes)
 	int cpu;
 	struct group_stock *stock = stock_of(&cpu);
 	bool locked = slab_lock(stock);
-	struct group *met = charge(group_at((uint32_t)id), bytes, group_visits);
+	struct group *met = charge(group_at((uint32_t)id), bytes, group_visits || group_must);
 
+	group_must = false;
 	if (locked)
 		lock_release(&stock->lock);
 	return !met;

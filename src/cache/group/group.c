@@ -41,6 +41,7 @@ __thread bool group_visits __attribute__((tls_model("initial-exec")));
 __thread const unsigned char *group_numbers
 	__attribute__((tls_model("initial-exec"))) = group_no_numbers;
 const unsigned char group_no_numbers[GROUP_NUMBERS];
+const unsigned char *group_numbers_outside = group_no_numbers;
 void (*group_destroyed)(uint32_t id);
 /* This thread's end is asked for; it is in the middle of a callback. */
 static __thread bool end_is_asked __attribute__((tls_model("initial-exec")));
@@ -205,7 +206,7 @@ static void start_locked(struct group *g, const char *name, size_t limit, struct
 	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
 	g->callback = NULL;
 	g->children = 0;
-	g->vain_at = 0;
+	g->vain_row = 0;
 	g->parent = parent;
 	g->above = parent ? group_handle(parent) : NULL;
 	if (parent)
@@ -375,6 +376,29 @@ static struct group *enter_nearest(struct uslab_group *handle, int *ret)
 	return g;
 }
 
+/* A handler may take the thread to another group in between. */
+void group_use_numbers(uint32_t id, const unsigned char *numbers)
+{
+	group_numbers = numbers;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(load_relaxed(&group_current) != id))
+		group_numbers = group_no_numbers;
+}
+
+void group_go_to(uint32_t id)
+{
+	const unsigned char *numbers = group_numbers_outside;
+
+	if (id)
+		numbers = load_acquire(&group_at(id)->numbers); /* pairs with own.c */
+	group_numbers = group_no_numbers;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	group_current = id;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (numbers)
+		group_use_numbers(id, numbers);
+}
+
 struct uslab_group *group_enter(struct uslab_group *handle)
 {
 	uint32_t old = group_current;
@@ -390,8 +414,7 @@ struct uslab_group *group_enter(struct uslab_group *handle)
 		os_say("uslab_group_enter: no such group");
 	else if (ret && ret != -ENOENT)
 		os_say("uslab_group_enter: no memory for the end of the thread");
-	group_current = g && !ret ? g->id : GROUP_NONE;
-	group_numbers = group_no_numbers;
+	group_go_to(g && !ret ? g->id : GROUP_NONE);
 	if (old)
 		group_leave(old);
 	return previous;
@@ -540,24 +563,25 @@ int group_set_callback(struct uslab_group *handle, uslab_group_callback callback
 	return g ? 0 : -ENOENT;
 }
 
-void group_call_back(struct group *g, size_t bytes)
+bool group_call_back(struct group *g, size_t bytes)
 {
 	struct uslab_group *handle;
 	uslab_group_callback callback;
 	void *arg;
 
 	if (in_callback)
-		return;
+		return false;
 	lock_acquire(&groups_lock);
 	callback = g->callback;
 	arg = g->arg;
 	handle = group_handle(g);
 	lock_release(&groups_lock);
 	if (!callback)
-		return;
+		return false;
 	in_callback = true;
 	callback(handle, bytes, arg);
 	in_callback = false;
+	return true;
 }
 
 /* ---- for fork and tests ---- */

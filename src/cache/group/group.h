@@ -49,7 +49,10 @@ struct group {
 	void *arg;		       /* likewise */
 	struct group *next_free;       /* while the number is free; groups_lock */
 	uint32_t caches;	       /* whose slabs are charged to it; groups_lock */
-	uint64_t vain_at; /* os_clock_ms() when its caches had nothing to give; atomic, a hint */
+	/* Drains of its caches that gave too little: group_caches_drain(). Hints; atomic. */
+	uint64_t vain_at;    /* os_clock_ms() of the first one in a row */
+	uint64_t vain_trace; /* after the last one */
+	uint32_t vain_row;
 	/* malloc/: by class its cache of this group, or 0; NULL: none so far; set once, atomic */
 	unsigned char *numbers;
 	char name[USLAB_GROUP_NAME_MAX + 1];
@@ -97,14 +100,18 @@ extern __thread uint32_t group_current __attribute__((tls_model("initial-exec"))
 extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 /* It does so: what it allocates is for an object that is charged already. */
 extern __thread bool group_visits __attribute__((tls_model("initial-exec")));
+/* The next slab that it makes for a group is charged whatever the limits are (__GFP_NOFAIL). */
+extern __thread bool group_must __attribute__((tls_model("initial-exec")));
 /*
- * malloc/: the numbers of the caches that this thread allocates of, by class; set by its slow path,
- * and empty again when the thread enters another group. What it says is also right when it is old:
- * a number stays that of a class.
+ * malloc/: the numbers of the caches that this thread allocates of, by class; all 0 until it enters a
+ * group, or its slow path looks. What it says is also right when it is old: a number stays that of a
+ * class.
  */
 extern __thread const unsigned char *group_numbers __attribute__((tls_model("initial-exec")));
 #define GROUP_NUMBERS 128
 extern const unsigned char group_no_numbers[GROUP_NUMBERS]; /* all 0 */
+/* Of threads that are in no group any more. Set once by malloc/, before there are any. */
+extern const unsigned char *group_numbers_outside;
 
 /* ---- group.c ---- */
 
@@ -139,6 +146,10 @@ bool group_count_like(const uint32_t *word, uint32_t id);
 void group_count(uint32_t id);
 /* It is so no longer. */
 void group_leave(uint32_t id);
+/* This thread allocates for that group from now on, in which it is counted, or for none. */
+void group_go_to(uint32_t id);
+/* group_numbers are these, unless the thread is in another group by now. */
+void group_use_numbers(uint32_t id, const unsigned char *numbers);
 /*
  * It has a cache more: its number stays its own, and the bit of the cache is set. Returns the
  * number, or GROUP_NONE: there is no such group. group_drop_cache() takes both back.
@@ -150,8 +161,8 @@ void group_drop_cache(uint32_t id, unsigned int cache);
 /* The bit alone. Who has taken it back knows that nobody looks at the cache any more. */
 void group_list_cache(unsigned int cache);
 void group_unlist_cache(unsigned int cache);
-/* The limit of g was met: its callback, if any, is called. No lock may be held. */
-cold void group_call_back(struct group *g, size_t bytes);
+/* The limit of g was met: its callback is called, if any. false: none was. No lock may be held. */
+cold bool group_call_back(struct group *g, size_t bytes);
 
 /* Set by kmalloc.c or malloc/: the first thread enters a group, or the last one is gone. */
 extern void (*group_listener)(void);
@@ -205,8 +216,11 @@ bool group_charge_ahead(uint32_t id, size_t bytes);
 
 /* The stocks that CPUs have of this group, and of those below it, are uncharged. */
 cold void group_drain(const struct group *g);
-/* And their charged arrays, and what their caches have free. No lock is held. */
-cold void group_drain_all(struct group *g);
+/*
+ * And their charged arrays, and what their caches have free, which is the result: was that looked
+ * for? No lock is held.
+ */
+cold bool group_drain_all(struct group *g);
 /*
  * That much of the usage of g lies in stocks, in charged arrays and in its caches, and is no object
  * in use; exact when quiet. groups_lock is held.
@@ -259,14 +273,18 @@ void group_hide_cache_locked(struct cache *c, bool hidden);
 
 /* That much of what is charged for caches of g, and of those below it, is no object in use. */
 uint64_t group_caches_ahead_locked(const struct group *g);
-/* What these caches hold and their empty slabs go back. No lock is held. */
-cold void group_caches_drain(struct group *g);
+/*
+ * What these caches hold and their empty slabs go back, unless that was in vain just now: false.
+ * Whoever has tried again then says whether it was. No lock is held.
+ */
+cold bool group_caches_drain(struct group *g);
+cold void group_caches_drained(struct group *g, bool in_vain);
 /*
  * An allocation of c, which belongs to a group, has failed. Was it for want of room in the group?
  * Then that is made, or its limit is met, as for a charge that fails. No lock is held.
  */
 enum group_room { GROUP_HAS_ROOM, GROUP_MADE_ROOM, GROUP_HAS_NONE };
-cold enum group_room group_make_room(struct cache *c);
+cold enum group_room group_make_room(struct cache *c, gfp_t gfp);
 
 /* ---- object.c ---- */
 

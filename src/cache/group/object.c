@@ -105,8 +105,7 @@ void group_return(void)
 {
 	if (group_current)
 		group_leave(group_current);
-	group_current = group_own;
-	group_numbers = group_no_numbers;
+	group_go_to(group_own);
 	group_own = GROUP_NONE;
 	group_visits = false;
 }

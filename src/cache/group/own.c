@@ -127,18 +127,23 @@ static void close_locked(struct own *o, unsigned int number)
 	}
 	o->closed = true;
 	cache_shrink_locked(c);
-	if (!group_release_cache_locked(c))
+	if (!o->group || !group_release_cache_locked(c))
 		return;
 	store_relaxed(&nr_orphans, nr_orphans - 1);
 	rename_locked(c, o->class, NULL);
 	o->group = GROUP_NONE;
 }
 
-/* Those of groups that were destroyed before, if their objects are gone by now. */
+/*
+ * Those of groups that were destroyed before, if their objects are gone by now. One that is nobody's
+ * has slabs if somebody was stopped before he allocated from it.
+ */
 static void close_more_locked(void)
 {
+	if (os_clock_ms() - closed_at < CLOSE_MS)
+		return;
 	for (unsigned int i = first; i < USLAB_ID_KMALLOC; i++)
-		if (own[i].closed && own[i].group)
+		if (own[i].closed && (own[i].group || load_relaxed(&engine_limits[i].pages)))
 			close_locked(&own[i], i);
 	closed_at = os_clock_ms();
 }
@@ -154,17 +159,14 @@ static void close_of_locked(uint32_t id)
 			close_locked(&own[i], i);
 }
 
-/* A group was destroyed: id, if it has caches. */
+/* A group was destroyed: id, if it has caches. By now the number may be another one's. */
 static void group_is_destroyed(uint32_t id)
 {
-	bool is_time = load_relaxed(&nr_orphans) && os_clock_ms() - closed_at >= CLOSE_MS;
-
-	if (!id && !is_time)
+	if (!id && !load_relaxed(&nr_orphans))
 		return;
 	lock_acquire(&cache_lock);
-	if (is_time)
-		close_more_locked();
-	if (id)
+	close_more_locked();
+	if (id && load_relaxed(&group_at(id)->dying))
 		close_of_locked(id);
 	cache_unlock();
 }
@@ -177,7 +179,8 @@ static unsigned int find_locked(unsigned int class)
 	unsigned int found = 0;
 
 	for (unsigned int i = first; i < USLAB_ID_KMALLOC; i++) {
-		if (own[i].class == class && !own[i].group && cache_at(i))
+		if (own[i].class == class && !own[i].group && cache_at(i) &&
+		    !load_relaxed(&engine_limits[i].pages))
 			return i;
 		if (!own[i].class && !found)
 			found = i;
@@ -191,7 +194,7 @@ static unsigned int find_locked(unsigned int class)
 static bool may_hit(const struct cache *c)
 {
 	return c && front_has_arrays(&c->front) && !c->engine.ops->heap &&
-	       !load_relaxed(&c->watch) && c->engine.mark == USLAB_MARK_OFFSET;
+	       c->engine.mark == USLAB_MARK_OFFSET;
 }
 
 static unsigned int find_for(struct group *g, unsigned int class)
@@ -199,11 +202,15 @@ static unsigned int find_for(struct group *g, unsigned int class)
 	unsigned int number = 0;
 
 	lock_acquire(&cache_lock);
-	close_more_locked();
 	if (!g->numbers) /* pairs with group_own_alloc() */
 		store_release(&g->numbers, meta_alloc(GROUP_NUMBERS));
-	if (g->numbers && !g->numbers[class] && !useless)
+	if (g->numbers && !g->numbers[class] && !useless) {
 		number = find_locked(class);
+		if (!number) {
+			close_more_locked();
+			number = find_locked(class);
+		}
+	}
 	cache_unlock();
 	return number;
 }
@@ -219,7 +226,7 @@ static void make(struct group *g, unsigned int class)
 	lock_acquire(&cache_lock);
 	if (ret)
 		own[number].class = 0;
-	else if (!may_hit(cache_at(number)) && !own[number].closed)
+	else if (!may_hit(cache_at(number)))
 		useless = true;
 	else if (!own[number].group && !g->numbers[class])
 		open_locked(&own[number], number, g);
@@ -230,26 +237,32 @@ static void make(struct group *g, unsigned int class)
 static bool may_make(unsigned int class)
 {
 	return percpu_rseq && !realtime_counters.bytes && !os_memcheck_on && !used_are_kept() &&
-	       may_hit(cache_at(class));
+	       may_hit(cache_at(class)) && cache_at(class)->engine.object_size <= classes->most;
 }
 
-void group_own_missed(unsigned int class)
+/* That of the group's cache for the class, or 0. */
+static unsigned int number_of(uint32_t id, unsigned int class)
 {
-	if (is_frequent(group_current, class) && may_make(class))
-		make(group_at(group_current), class);
+	const unsigned char *numbers = load_acquire(&group_at(id)->numbers); /* as make() */
+
+	return numbers ? load_acquire(&numbers[class]) : 0; /* likewise */
 }
 
-void *group_own_alloc(unsigned int class, gfp_t gfp)
+void group_own_missed(uint32_t id, unsigned int class)
 {
-	struct group *g = group_at(group_current);
-	const unsigned char *numbers = load_acquire(&g->numbers); /* pairs with find_for() */
-	unsigned int number = numbers ? load_acquire(&numbers[class]) : 0;
+	if (id && !number_of(id, class) && is_frequent(id, class) && may_make(class))
+		make(group_at(id), class);
+}
+
+void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp)
+{
+	unsigned int number = id ? number_of(id, class) : 0;
 	struct cache *c;
 	void *obj;
 
 	if (!number)
 		return NULL;
-	group_numbers = numbers;
+	group_use_numbers(id, group_at(id)->numbers);
 	c = cache_at(number);
 	if (cache_is_watched(c, WATCH_ALLOC))
 		return NULL;

@@ -25,6 +25,7 @@
 /* Set by malloc/. */
 struct own_classes {
 	unsigned int nr; /* classes are caches 1 .. nr */
+	size_t most;	 /* bytes of an object */
 	/* What a cache for the class is like; name has room for CACHE_NAME_MAX bytes. */
 	void (*describe)(unsigned int class, struct cache_spec *spec, char *name);
 };
@@ -32,12 +33,13 @@ struct own_classes {
 void group_own_init(const struct own_classes *of);
 
 /*
- * An object of the cache that the group of this thread has for that class; NULL: it has none, or
- * that may have no other slab. No nested call.
+ * An object of the cache that the group of that number, which this thread is in, has for that class;
+ * NULL: it has none, or that may have no other slab, or the number is GROUP_NONE. A handler may have
+ * taken the thread elsewhere meanwhile. No nested call.
  */
-void *group_own_alloc(unsigned int class, gfp_t gfp);
+void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp);
 /* It has none, and no array served the call: it has one when this was so often enough. */
-void group_own_missed(unsigned int class);
+void group_own_missed(uint32_t id, unsigned int class);
 /* Calls visit for all that there are for a class. */
 void group_own_each(unsigned int class, void (*visit)(struct cache *c, void *arg), void *arg);
 void group_own_check(void);

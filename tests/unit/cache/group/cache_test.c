@@ -141,27 +141,82 @@ IN_CHILD(test_changes)
 	CHILD_CHECK(!group_of_handle(g)->usage);
 }
 
-/* One that meets its limit in vain has its caches left alone for a moment. */
+static unsigned int fill(struct cache *c, unsigned int most, void **p)
+{
+	unsigned int n = 0;
+
+	while (n < most && (p[n] = cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE)))
+		n++;
+	return n;
+}
+
+/* What was freed is found, also by who met the limit in vain just now: slabs keep some empty. */
+IN_CHILD(test_freed_since)
+{
+	struct uslab_group *g;
+	struct cache *c, *other;
+	void *p[64], *q[64];
+
+	ready();
+	g = make_group("g", 16384);
+	c = make_front("c", 1024, "none");
+	other = make_front("other", 512, "none");
+	CHILD_CHECK(group_adopt(c, g) == 0 && group_adopt(other, g) == 0);
+	for (unsigned int round = 0; round < 5; round++) {
+		unsigned int n = fill(c, 64, p);
+
+		CHILD_CHECK(n && n < 64 && fill(other, 64, q) == 0);
+		CHILD_CHECK(group_of_handle(g)->vain_row);
+		cache_free_bulk(c, n, p);
+		n = fill(other, 64, q);
+		CHILD_CHECK(n);
+		cache_free_bulk(other, n, q);
+	}
+}
+
+/* One that meets the limit of all again and again leaves the others' CPUs what they hold. */
 IN_CHILD(test_in_vain)
+{
+	struct uslab_group *top, *a, *b;
+	struct cache *of_a, *of_b;
+	void *p[64], *q[8];
+	int error;
+
+	ready();
+	top = make_group("top", 65536);
+	a = group_create("a", 0, top, &error);
+	b = group_create("b", 0, top, &error);
+	of_a = make("of a", 2048, 0, SLAB_NO_MERGE);
+	of_b = make_front("of b", 64, "array");
+	CHILD_CHECK(group_adopt(of_a, a) == 0 && group_adopt(of_b, b) == 0);
+	CHILD_CHECK(fill(of_b, 8, q) == 8 && fill(of_a, 64, p) < 64);
+	for (unsigned int i = 0; i < 10; i++) {
+		obj_free(of_b, get(of_b));
+		CHILD_CHECK(!cache_alloc(of_a, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
+	}
+	CHILD_CHECK(of_b->front.ops->held(&of_b->front));
+	usleep(20000);
+	CHILD_CHECK(!cache_alloc(of_a, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
+	CHILD_CHECK(!of_b->front.ops->held(&of_b->front)); /* once more */
+}
+
+/* Beyond the limit, one slab at a time. */
+IN_CHILD(test_must_not_fail)
 {
 	struct uslab_group *g;
 	struct cache *c;
 	void *p[64];
-	unsigned int n = 0;
 
 	ready();
 	g = make_group("g", 8192);
-	c = make_front("c", 1024, "none");
-	CHILD_CHECK(group_adopt(c, g) == 0);
-	while (n < ARRAY_SIZE(p) && (p[n] = get(c)))
-		n++;
-	CHILD_CHECK(n && n < ARRAY_SIZE(p) && group_of_handle(g)->vain_at);
-	CHILD_CHECK(!get(c));
-	for (unsigned int i = 0; i < n; i++)
-		obj_free(c, p[i]);
-	usleep(20000);
-	CHILD_CHECK(get(c));
-	CHILD_CHECK(group_set_limit(g, 0) == 0 && get(c));
+	c = make("c", 1024, 0, SLAB_NO_MERGE);
+	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) < 64);
+	for (unsigned int i = 0; i < 20; i++)
+		CHILD_CHECK(cache_alloc(c, GFP_KERNEL | __GFP_NOFAIL, NUMA_NO_NODE));
+	CHILD_CHECK(usage(g) > 8192 && !group_must);
+	while (cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE)) /* what is left of a slab */
+		CHILD_CHECK(usage(g) < 65536);
+	group_check();
 }
 
 /* What migrate allocates is for the group of the cache, at its limit as well. */
@@ -214,9 +269,10 @@ IN_CHILD(test_moved)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_destroyed),
-		cmocka_unit_test(test_left),	cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_in_vain), cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_left),	      cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_freed_since),   cmocka_unit_test(test_in_vain),
+		cmocka_unit_test(test_must_not_fail), cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

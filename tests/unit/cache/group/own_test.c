@@ -5,6 +5,7 @@
  */
 #include "cache/group/own.h"
 #include "cache/internal.h"
+#include "engine/limit.h"
 #include "unit/cache/cache_fixture.h"
 
 #define CLASSES 120u /* so that there are few numbers for caches of groups */
@@ -28,7 +29,7 @@ static void describe(unsigned int class, struct cache_spec *spec, char *name)
 /* Two classes, in a process that has sequences; false: it has none. */
 static bool start(void)
 {
-	static const struct own_classes classes = { CLASSES, describe };
+	static const struct own_classes classes = { CLASSES, 4096, describe };
 	char name[CACHE_NAME_MAX];
 
 	ready();
@@ -67,7 +68,7 @@ static size_t usage(struct uslab_group *g)
 static void miss(unsigned int class, unsigned int times)
 {
 	while (times--)
-		group_own_missed(class);
+		group_own_missed(group_current, class);
 }
 
 static unsigned int number_of(struct uslab_group *g, unsigned int class)
@@ -91,19 +92,24 @@ IN_CHILD(test_often)
 	b = make_group("b", 0);
 	group_enter(a);
 	miss(1, OFTEN - 1);
-	CHILD_CHECK(!number_of(a, 1) && !group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(!number_of(a, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT));
 	CHILD_CHECK(group_numbers == group_no_numbers);
 	miss(1, 2);
 	CHILD_CHECK(number_of(a, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:a"));
-	p = group_own_alloc(1, GFP_NOWAIT);
+	p = group_own_alloc(group_current, 1, GFP_NOWAIT);
 	CHILD_CHECK(p && group_numbers[1] == FIRST && page_map.class[page_index(p)] == FIRST);
 	CHILD_CHECK(usage(a) == 32 && usage(b) == 0);
 	group_enter(b);
-	CHILD_CHECK(group_numbers == group_no_numbers && !group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(group_numbers == group_no_numbers &&
+		    !group_own_alloc(group_current, 1, GFP_NOWAIT));
 	miss(2, OFTEN + 1);
 	CHILD_CHECK(number_of(b, 2) == FIRST + 1 && !number_of(b, 1) && !number_of(a, 2));
 	cache_free(cache_at(FIRST), p); /* by whoever */
 	CHILD_CHECK(usage(a) == 0);
+	group_own_missed(GROUP_NONE, 1); /* a handler took the thread out of its group */
+	CHILD_CHECK(!group_own_alloc(GROUP_NONE, 1, GFP_NOWAIT));
+	CHILD_CHECK(group_own_alloc((uintptr_t)a & 0xffff, 1, GFP_NOWAIT));
+	CHILD_CHECK(group_numbers == group_no_numbers); /* it is in b */
 	group_own_check();
 	group_check();
 	cache_check_all();
@@ -121,7 +127,7 @@ IN_CHILD(test_mixed)
 	for (unsigned int n = 0; n < 3 * OFTEN; n++)
 		for (int i = 0; i < 3; i++) {
 			group_enter(g[i]);
-			group_own_missed(1 + n % 2);
+			group_own_missed(group_current, 1 + n % 2);
 		}
 	for (int i = 0; i < 3; i++)
 		CHILD_CHECK(number_of(g[i], 1) && number_of(g[i], 2));
@@ -140,9 +146,9 @@ IN_CHILD(test_handed_on)
 	group_enter(a);
 	miss(1, OFTEN + 1);
 	for (int i = 0; i < 100; i++)
-		CHILD_CHECK((p[i] = group_own_alloc(1, GFP_NOWAIT)));
+		CHILD_CHECK((p[i] = group_own_alloc(group_current, 1, GFP_NOWAIT)));
 	group_destroy(a);
-	CHILD_CHECK(!group_own_alloc(1, GFP_NOWAIT) && !group_numbers[1]);
+	CHILD_CHECK(!group_own_alloc(group_current, 1, GFP_NOWAIT) && !group_numbers[1]);
 	CHILD_CHECK(cache_at(FIRST)->watch & WATCH_ORPHAN);
 	b = make_group("b", 0);
 	group_enter(b);
@@ -159,10 +165,42 @@ IN_CHILD(test_handed_on)
 	CHILD_CHECK(!groups_table->dying);
 	miss(1, OFTEN + 1);
 	CHILD_CHECK(number_of(b, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:c"));
-	CHILD_CHECK(!cache_at(FIRST)->watch && group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(!cache_at(FIRST)->watch && group_own_alloc(group_current, 1, GFP_NOWAIT));
 	group_own_check();
 	group_check();
 	cache_check_all();
+}
+
+/* One that has a slab although it is nobody's is not handed on, and gets rid of it. */
+IN_CHILD(test_late)
+{
+	struct uslab_group *a, *b;
+	void *p;
+
+	if (!start())
+		return;
+	a = make_group("a", 0);
+	group_enter(a);
+	miss(1, OFTEN + 1);
+	group_destroy(a);
+	CHILD_CHECK(!engine_group(&cache_at(FIRST)->engine));
+	p = cache_at(FIRST)->front.ops->alloc(&cache_at(FIRST)->front, GFP_NOWAIT, NUMA_NO_NODE);
+	b = make_group("b", 0);
+	group_enter(b);
+	miss(1, OFTEN + 1);
+	CHILD_CHECK(p && number_of(b, 1) == FIRST + 1 && usage(b) == 0);
+	cache_at(FIRST)->front.ops->free(&cache_at(FIRST)->front, p);
+	usleep(150000);
+	group_destroy(b);
+	b = make_group("c", 0);
+	group_enter(b);
+	for (unsigned int i = FIRST; i <= FIRST + 2; i++) {
+		b = make_group("d", 0);
+		group_enter(b);
+		miss(1, OFTEN + 1);
+		CHILD_CHECK(number_of(b, 1) >= FIRST && number_of(b, 1) <= FIRST + 2);
+	}
+	group_own_check();
 }
 
 /* All numbers are taken: the others go on without; a number serves its class for ever. */
@@ -196,12 +234,13 @@ IN_CHILD(test_refused)
 	g = make_group("g", 1000);
 	group_enter(g);
 	miss(1, OFTEN + 1);
-	CHILD_CHECK(number_of(g, 1) && !group_own_alloc(1, GFP_NOWAIT) && of_handle(g)->usage == 0);
-	CHILD_CHECK(group_set_limit(g, 0) == 0 && group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(number_of(g, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT) &&
+		    of_handle(g)->usage == 0);
+	CHILD_CHECK(group_set_limit(g, 0) == 0 && group_own_alloc(group_current, 1, GFP_NOWAIT));
 	CHILD_CHECK(cache_set_debug(cache_at(FIRST), SLAB_POISON) == 0);
-	CHILD_CHECK(!group_own_alloc(1, GFP_NOWAIT));
+	CHILD_CHECK(!group_own_alloc(group_current, 1, GFP_NOWAIT));
 	CHILD_CHECK(cache_set_debug(cache_at(FIRST), 0) == 0);
-	CHILD_CHECK(group_own_alloc(1, GFP_NOWAIT) && usage(g) == 64);
+	CHILD_CHECK(group_own_alloc(group_current, 1, GFP_NOWAIT) && usage(g) == 64);
 }
 
 /* Where they would have no hits there are none. */
@@ -222,7 +261,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_often),	  cmocka_unit_test(test_mixed),
 		cmocka_unit_test(test_handed_on), cmocka_unit_test(test_all_taken),
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_useless),
+		cmocka_unit_test(test_late),	  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_useless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
