@@ -117,6 +117,21 @@ static bool array_try_free(struct front *f, void *obj)
 	return done;
 }
 
+/*
+ * Most who come here have just missed, and need not try again. Hints: whether the array of a CPU is
+ * empty, or full. A sheaf stays mapped, whoever has it by now.
+ */
+static always_inline bool seems_empty(unsigned int id, int cpu)
+{
+	return percpu_rseq && !load_relaxed((void **)load_relaxed(percpu_word(id, cpu)));
+}
+
+static always_inline bool seems_full(unsigned int id, int cpu)
+{
+	return percpu_rseq &&
+	       sheaf_index(load_relaxed(percpu_word(id, cpu))) == USLAB_SHEAF_CAPACITY;
+}
+
 /* ---- objects to and from the engine ---- */
 
 static void *engine_one(struct front *f, gfp_t gfp, int node)
@@ -292,12 +307,26 @@ uintptr_t sheaf_from_depot(struct front *f, uintptr_t top)
 	return other;
 }
 
-/* A sheaf with at least one object, owned by the caller; 0: out of memory. */
+/* A hint. */
+static bool spare_is_empty(struct front *f)
+{
+	int cpu = percpu_cpu();
+	uintptr_t top = cpu < 0 ? 0 : load_relaxed(percpu_spare(f->id, cpu));
+
+	return top && !front_is_stopped(top) && !sheaf_count_at(top, load_relaxed(&f->capacity));
+}
+
+/*
+ * A sheaf with at least one object, owned by the caller; 0: out of memory. Of two empty sheaves the
+ * CPU's array is exchanged, so that the spare need not be taken and the array not become the spare.
+ */
 static uintptr_t sheaf_with_objects(struct front *f, gfp_t gfp)
 {
-	uintptr_t top = sheaf_unstash(f);
+	uintptr_t top = spare_is_empty(f) ? sheaf_withdraw(f) : 0;
 	uintptr_t other;
 
+	if (!top)
+		top = sheaf_unstash(f);
 	if (top && sheaf_count(top))
 		return sheaf_near(f, top);
 	other = sheaf_from_depot(f, top);
@@ -342,8 +371,8 @@ static void *array_alloc(struct front *f, gfp_t gfp, int node)
 	cpu = percpu_cpu();
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		return engine_one(f, gfp, node);
-	obj = array_pop(f->id, cpu);
-	return likely(obj) ? obj : alloc_miss(f, gfp);
+	obj = seems_empty(f->id, cpu) ? NULL : array_pop(f->id, cpu);
+	return obj ? obj : alloc_miss(f, gfp);
 }
 
 /* ---- free ---- */
@@ -409,7 +438,7 @@ static void array_free(struct front *f, void *obj)
 
 	if (unlikely(cpu < 0 || load_relaxed(&f->closed)))
 		f->engine->ops->flush(f->engine, &obj, 1);
-	else if (!array_push(f->id, cpu, obj))
+	else if (seems_full(f->id, cpu) || !array_push(f->id, cpu, obj))
 		free_miss(f, obj);
 }
 

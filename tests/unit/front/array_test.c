@@ -94,6 +94,36 @@ BOTH_MODES(test_no_ping_pong)
 	balance(0);
 }
 
+/* Where the array and the spare are empty, the array is exchanged, and the spare stays. */
+BOTH_MODES(test_spare_stays)
+{
+	void *p[4 * CAP];
+	uintptr_t *spare;
+	uintptr_t empty;
+
+	here();
+	make(CAP);
+	spare = percpu_spare(ID, percpu_cpu());
+	for (unsigned int i = 0; i < 4 * CAP; i++)
+		p[i] = get();
+	for (unsigned int i = 0; i < 4 * CAP; i++)
+		put(p[i]);
+	CHILD_CHECK(front.depot[os_current_node()].nr_full == 2);
+	fake.refills = 0;
+	for (unsigned int i = 0; i < 2 * CAP; i++)
+		p[i] = get();
+	empty = *spare;
+	CHILD_CHECK(empty && sheaf_count(empty) == 0);
+	for (unsigned int i = 2 * CAP; i < 4 * CAP; i++) {
+		p[i] = get();
+		CHILD_CHECK(*spare == empty);
+	}
+	CHILD_CHECK(front.depot[os_current_node()].nr_full == 0 && fake.refills == 0);
+	for (unsigned int i = 0; i < 4 * CAP; i++)
+		put(p[i]);
+	balance(0);
+}
+
 /* Far more frees than fit: current, spare and depot fill up, then sheaves go back whole. */
 BOTH_MODES(test_overflow)
 {
@@ -562,6 +592,7 @@ int main(void)
 		cmocka_unit_test(test_contiguous),
 		cmocka_unit_test(test_lifo),
 		cmocka_unit_test(test_no_ping_pong),
+		cmocka_unit_test(test_spare_stays),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_random_walk),
 		cmocka_unit_test(test_smallest_capacity),
