@@ -193,6 +193,11 @@ unsigned int cache_alloc_bulk_for(struct cache *c, gfp_t gfp, unsigned int nr, v
 unsigned int cache_alloc_array_for(struct cache *c, gfp_t gfp, unsigned int nr, void **p,
 				   unsigned int mode, const void *caller);
 void cache_free_for(struct cache *c, void *obj, const void *caller);
+/*
+ * The same where the caller knows that a plain object of c starts there, by what the hit path of
+ * free() looks at; whether it is free already is still found out.
+ */
+void cache_free_known(struct cache *c, void *obj, const void *caller);
 void cache_free_bulk_for(struct cache *c, unsigned int nr, void **p, const void *caller);
 /* The same, but each is checked as a single one would be, and NULLs are skipped. */
 void cache_free_array_for(struct cache *c, size_t nr, void **p, const void *caller);

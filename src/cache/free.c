@@ -45,6 +45,20 @@ void cache_free_for(struct cache *c, void *obj, const void *caller)
 	cache_give(c, obj, caller);
 }
 
+void cache_free_known(struct cache *c, void *obj, const void *caller)
+{
+	const unsigned int mark = c->engine.mark;
+
+	if (unlikely(!lock_is_plain() || !mark) || cache_is_watched(c, ~0u)) {
+		cache_free_for(c, obj, caller);
+		return;
+	}
+	if (unlikely(mark_is_set(obj, mark)) && cache_is_free_already(c, obj))
+		return;
+	mark_set(obj, mark);
+	c->front.ops->free(&c->front, obj);
+}
+
 /* Of many objects, which are compared with their pages. */
 enum free_check {
 	CHECK_NONE, /* all are known to be objects of the cache */

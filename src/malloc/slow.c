@@ -69,7 +69,9 @@ static always_inline void *class_alloc(struct cache *c, unsigned int class, size
 		if (sample)
 			return cache_alloc_sampled(c, MAX(size, 1ul), caller, MALLOC_GFP, sample);
 	}
-	if (malloc_hot.page_limit && arch_malloc_pop(malloc_hot.base, &number, malloc_hot.rseq, &p))
+	/* smaller sizes have missed already, and the front tries once more */
+	if (size >= load_relaxed(&malloc_hot.size_limit) && malloc_hot.page_limit &&
+	    arch_malloc_pop(malloc_hot.base, &number, malloc_hot.rseq, &p))
 		return p;
 	return cache_alloc_for(c, MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul), caller);
 }
@@ -216,11 +218,35 @@ void *malloc_any(size_t size, bool *zeroed, const void *caller)
 	return malloc_run(size, 0, zeroed, caller);
 }
 
+/*
+ * What most misses are: a size of the table, its hits are open, and its cache has an array. false:
+ * another case. Commands and tracers are polled where the cache is.
+ */
+static always_inline bool miss_plain(size_t size, const void *caller, void **result)
+{
+	struct cache *c;
+
+	if (unlikely(load_relaxed(&malloc_hot.size_limit) <= MAX(size, CONTROL_SAMPLING + 0ul)) ||
+	    unlikely(!lock_is_plain()) || unlikely(group_current))
+		return false;
+	/* pairs: cache_create() */
+	c = cache_of(load_acquire(&malloc_made[malloc_hot_table(malloc_hot.base)[size]]));
+	if (unlikely(!c) || unlikely(cache_heap_of(c)))
+		return false;
+	*result = cache_alloc_for(c, MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul), caller);
+	return true;
+}
+
 static noinline void *malloc_missed(size_t size, const void *caller)
 {
 	bool zeroed;
 	void *p;
 
+	if (likely(miss_plain(size, caller, &p))) {
+		if (unlikely(!p))
+			errno = ENOMEM;
+		return p;
+	}
 	if (hit_while_sampling(size, &p))
 		return p;
 	if (likely(!group_current) || !malloc_group_hit(size, &p))
@@ -327,6 +353,17 @@ static void free_other(const struct cache_call *call, void *p, const void *calle
 	control_poll();
 }
 
+/* p lies in a page of that class. */
+static always_inline void give_object(unsigned int class, void *p, const void *caller)
+{
+	struct cache *c = cache_of_class(class);
+
+	if (starts_surely(c, class, p))
+		cache_free_known(c, p, caller);
+	else
+		cache_free_for(c, p, caller);
+}
+
 static void give(void *call, void *p, const void *caller)
 {
 	free_slow_as(call, p, caller);
@@ -345,7 +382,7 @@ static always_inline void give_back(const struct cache_call *call, void *p, cons
 	}
 	class = class_at(p);
 	if (class)
-		cache_free_for(cache_of_class(class), p, caller);
+		give_object(class, p, caller);
 	else
 		free_other(call, p, caller);
 }
@@ -363,8 +400,12 @@ void free_slow_as(const struct cache_call *call, void *p, const void *caller)
 {
 	unsigned int class = malloc_ready() && !nested_call() ? class_at(p) : 0;
 
-	if (unlikely(class && !starts_object(cache_of_class(class), class, p)))
-		malloc_bad_pointer(call, p);
-	else
+	if (!class)
 		give_back(call, p, caller);
+	else if (likely(starts_surely(cache_of_class(class), class, p)))
+		cache_free_known(cache_of_class(class), p, caller);
+	else if (starts_object(cache_of_class(class), class, p))
+		cache_free_for(cache_of_class(class), p, caller);
+	else
+		malloc_bad_pointer(call, p);
 }

@@ -19,6 +19,30 @@ IN_CHILD(test_one)
 	CHILD_CHECK(in_use(c) == 0 && get(c) == a);
 }
 
+/* A caller that has looked at the page himself; whether the object is live is looked at here. */
+IN_CHILD(test_known)
+{
+	static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
+
+	ready();
+	report_set_hook(quiet, NULL, true);
+	for (size_t f = 0; f < ARRAY_SIZE(fronts); f++) {
+		struct cache *c = make_front("c", 64, fronts[f]);
+		unsigned long before = reports();
+		void *a = get(c);
+
+		cache_free_known(c, a, NULL);
+		CHILD_CHECK(in_use(c) == 0 && reports() == before);
+		cache_free_known(c, a, NULL);
+		CHILD_CHECK(in_use(c) == 0 && reports() == before + 1);
+		a = get(c);
+		((uint32_t *)a)[1] = (uint32_t)(uintptr_t)a; /* it only looks free */
+		cache_free_known(c, a, NULL);
+		CHILD_CHECK(in_use(c) == 0 && reports() == before + 1);
+	}
+	cache_check_all();
+}
+
 IN_CHILD(test_free_bulk)
 {
 	static const char *const fronts[] = { "array", "none", "cpuslab", "sheaves" };
@@ -159,6 +183,7 @@ int main(void)
 	static int something;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one),
+		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_free_bulk),
 		cmocka_unit_test(test_whose),
 		cmocka_unit_test(test_array_with_nulls),
