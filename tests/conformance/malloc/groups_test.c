@@ -500,6 +500,40 @@ IN_CHILD(in_handlers)
 	cache_check_all();
 }
 
+/*
+ * A handler that enters a group and comes back to one that was destroyed is in none: also in the
+ * middle of a malloc() that had begun in it.
+ */
+IN_CHILD(taken_out_of_groups)
+{
+	struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { 0 };
+	struct uslab_group *g = NULL;
+
+	handlers_group = make("handlers", 0, NULL);
+	uslab_group_enter(handlers_group);
+	signal(SIGALRM, handle);
+	for (int round = 0; round < 300; round++) {
+		int before;
+
+		g = make("gone", 0, NULL);
+		uslab_group_enter(g);
+		for (int i = 0; i < 3000; i++)
+			give(alloc(hot_sizes[i % 3]));
+		uslab_group_destroy(g);
+		before = handled;
+		CHILD_CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+		for (int i = 0; handled == before; i++)
+			give(alloc(hot_sizes[i % 3]));
+		setitimer(ITIMER_REAL, &never, NULL);
+		uslab_group_enter(handlers_group);
+	}
+	uslab_group_enter(NULL);
+	give(alloc(1 << 20));
+	CHILD_CHECK(uslab_group_usage(handlers_group) == 0);
+	group_check();
+	cache_check_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +549,7 @@ int main(void)
 		cmocka_unit_test(much_used_to_the_limit),
 		cmocka_unit_test(much_used_by_some),
 		cmocka_unit_test(in_handlers),
+		cmocka_unit_test(taken_out_of_groups),
 	};
 
 	if (malloc_is_replaced())
