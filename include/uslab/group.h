@@ -79,8 +79,8 @@ USLAB_API struct uslab_group *uslab_group_current(void);
 USLAB_API size_t uslab_group_usage(struct uslab_group *group);
 /*
  * The most that it was, what CPUs held charged ahead included: each up to 64 KiB, and of each size
- * of object 30 at most; and what slabs of caches that belong to the group had free. So a bound from
- * above, and of use for groups that have far more.
+ * of object 30 at most, but of caches that belong to the group what CPUs and depots hold. So a
+ * bound from above, and of use for groups that have far more.
  */
 USLAB_API size_t uslab_group_peak(struct uslab_group *group);
 /*
@@ -128,17 +128,19 @@ struct kmem_cache;
  * @s:     a cache that was just made: it has no slabs, and nobody allocates meanwhile
  * @group: the group, also for what threads in other groups, or in none, allocate
  *
- * For a tenant, or a part of the program, that has a cache of its own. Its slabs are charged when
- * they are made, not its objects when they are allocated: hits cost nothing more, where objects of
- * a cache with SLAB_ACCOUNT take some eight times as long. The usage that is told is that of the
- * objects all the same. Near the limit it counts that a slab has to fit under it as a whole, so an
- * allocation may fail with less than a slab left; what such caches have free goes back before that.
+ * For a tenant, or a part of the program, that has a cache of its own. Objects are charged when
+ * CPUs get them of slabs, many at once: hits cost nothing more, where objects of a cache with
+ * SLAB_ACCOUNT take some eight times as long. The usage that is told is that of the objects which
+ * the program has; what CPUs hold comes back before a limit is met.
  *
- * Until the cache is destroyed the group's number is kept, also if the group is destroyed before.
- * Returns 0; -ENOENT: there is no such group; -EBUSY: the cache has slabs, or merged with others
- * (SLAB_NO_MERGE keeps them away), or belongs to a group; -EOPNOTSUPP: it has SLAB_ACCOUNT, or its
- * engine shares pages among caches (slob, slob:1991, slobseg:pow2). Not in libuslab_malloc.so. Any
- * thread; not in a signal handler.
+ * Until the cache is destroyed the group's number is kept, also if the group is destroyed before:
+ * then its own limit is gone, and those above it hold. Its objects are never guarded ones
+ * (USLAB_CONF=kfence.sample). Returns 0; -EINVAL: @s is NULL; -ENOENT: there is no such group, or
+ * it is one of the other library (uslab_group_create(3), LIBRARIES); -EBUSY: the cache has slabs,
+ * or merged with others (SLAB_NO_MERGE keeps them away), or belongs to a group; -EOPNOTSUPP: it has
+ * SLAB_ACCOUNT, its engine shares pages among caches (slob, slob:1991, slobseg:pow2), or its front
+ * takes whole slabs (cpuslab, sheaves:6.18). Not in libuslab_malloc.so. Any thread; not in a signal
+ * handler.
  */
 USLAB_API int kmem_cache_set_group(struct kmem_cache *s, struct uslab_group *group);
 

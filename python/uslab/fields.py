@@ -462,10 +462,10 @@ class Cache:
     """allocations that failed for that"""
 
     group: int
-    """accounting group that its slabs are charged to; 0: none"""
+    """accounting group that its objects are charged to; 0: none"""
 
-    group_bytes: int
-    """bytes that are charged to it for them"""
+    group_held: int
+    """bytes that are charged to it for objects_held"""
 
     aliases: List[str]
     """its other names"""

@@ -42,6 +42,8 @@ USLAB_API int kmem_cache_set_limit(struct kmem_cache *s, size_t bytes)
 
 USLAB_API int kmem_cache_set_group(struct kmem_cache *s, struct uslab_group *group)
 {
+	if (!s)
+		return -EINVAL;
 	return groups_are_known() ? group_adopt(cache_of(s), group) : -ENOENT;
 }
 

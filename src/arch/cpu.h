@@ -5,7 +5,7 @@
  * Data:       none.
  * Invariants: none.
  * Locks:      none.
- * Flow:       used by debug/kfence/kfence_fault.c, engine/limit.c, engine/slub/free.c,
+ * Flow:       used by debug/kfence/kfence_fault.c, engine/charged.c, engine/slub/free.c,
  *             front/array.c, front/depot.c, os/cpu/rseq.c and os/lock/lock.c.
  *
  * Contract: void arch_pause(void): tells the CPU that this is a loop that waits for another CPU.

@@ -31,7 +31,9 @@ static unsigned long far_for(const struct engine *e)
 	const struct engine_evacuation *ops = e->ops->evacuation;
 	const struct cache *c = container_of(e, struct cache, engine);
 
-	if (!ops || !ops->is_sparse || cache_is_watched(c, WATCH_ALLOC & ~CHARGED))
+	/* objects of a group's cache are taken as limits allow: not by what is for moves */
+	if (!ops || !ops->is_sparse || cache_is_watched(c, WATCH_ALLOC & ~CHARGED) ||
+	    engine_group(e))
 		return ULONG_MAX;
 	return engine_far(e, 0);
 }

@@ -199,6 +199,9 @@ int cache_shrink_locked(struct cache *c);
 void cache_verify_frees_locked(struct cache *c, bool on);
 /* Drains the front with these checks. */
 void cache_drain_locked(struct cache *c);
+/* The same without them, since it must not take long; and the empty slabs as well. */
+void cache_empty_front_locked(struct cache *c);
+void cache_give_back_locked(struct cache *c);
 
 /* ---- capacity.c ---- */
 int cache_set_capacity_locked(struct cache *c, unsigned int objects);

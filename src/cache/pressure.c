@@ -406,7 +406,7 @@ static bool is_for_group(struct pressure *p, bool *again)
 	if (likely(!p->cache) || likely(!engine_group(&p->cache->engine)) ||
 	    p->group_rounds++ >= GROUP_ROUNDS)
 		return false;
-	room = group_make_room(p->cache, p->wanted);
+	room = group_make_room(p->cache);
 	*again = room == GROUP_MADE_ROOM;
 	return room != GROUP_HAS_ROOM;
 }

@@ -9,6 +9,7 @@
  */
 #include "base/atomic.h"
 #include "cache/grace/grace.h"
+#include "cache/group/group.h"
 #include "cache/instrument/instrument.h"
 #include "cache/internal.h"
 #include "cache/pressure.h"
@@ -38,4 +39,6 @@ void cache_shrink_all(void)
 	list_for_each(pos, &cache_list)
 		cache_shrink_locked(list_entry(pos, struct cache, list));
 	cache_unlock();
+	if (group_destroyed) /* caches of groups that were destroyed may be free by now */
+		group_destroyed(GROUP_NONE);
 }

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "debug/report/report.h"
 #include "debug/slab.h"
+#include "engine/charged.h"
 #include "engine/mistake.h"
 #include "engine/placement.h"
 #include "engine/slub/slub.h"
@@ -156,7 +157,7 @@ static void *alloc_from_new(struct engine *e, const struct slab_layout *layout, 
 	return obj;
 }
 
-void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller)
+static void *alloc_object(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	const struct debug *d = e->debug;
 	/* Acquire: pairs with the release in debug_set_flags(), which made the layout. */
@@ -177,6 +178,21 @@ void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void
 	if (!obj && node < 0)
 		obj = alloc_from_others(e, first, &r);
 	return obj ? obj : alloc_from_new(e, layout, gfp, node, &r);
+}
+
+void *debug_alloc(struct engine *e, gfp_t gfp, int node, size_t size, const void *caller)
+{
+	struct engine_charge charge;
+	void *obj;
+
+	if (likely(!engine_group(e)))
+		return alloc_object(e, gfp, node, size, caller);
+	charge = engine_charge_begin(e, 1, gfp & __GFP_NOFAIL);
+	if (!charge.nr)
+		return NULL;
+	obj = alloc_object(e, gfp, node, size, caller);
+	engine_charge_end(e, &charge, obj != NULL);
+	return obj;
 }
 
 /* ---- without waiting ---- */
@@ -209,7 +225,7 @@ static void *try_node(struct engine *e, const struct slab_layout *layout, unsign
 	return obj;
 }
 
-void *debug_try_alloc(struct engine *e, int node, size_t size, const void *caller)
+static void *try_object(struct engine *e, int node, size_t size, const void *caller)
 {
 	const struct debug *d = e->debug;
 	const struct slab_layout *layout = load_acquire(&d->layout); /* as in debug_alloc() */
@@ -223,5 +239,20 @@ void *debug_try_alloc(struct engine *e, int node, size_t size, const void *calle
 		r.track = debug_make_track(caller, false);
 	for (unsigned int i = 0; !obj && i < d->nr_nodes; i++)
 		obj = try_node(e, layout, (first + i) % d->nr_nodes, &r);
+	return obj;
+}
+
+void *debug_try_alloc(struct engine *e, int node, size_t size, const void *caller)
+{
+	struct engine_charge charge;
+	void *obj;
+
+	if (likely(!engine_group(e)))
+		return try_object(e, node, size, caller);
+	charge = engine_charge_begin(e, 1, false);
+	if (!charge.nr)
+		return NULL;
+	obj = try_object(e, node, size, caller);
+	engine_charge_end(e, &charge, obj != NULL);
 	return obj;
 }

@@ -72,6 +72,12 @@ int debug_attach(struct engine *e, bool orig_size, bool hardened)
 	return 0;
 }
 
+void debug_set_inner(struct engine *e, const struct engine_ops *inner)
+{
+	e->debug->inner = inner;
+	debug_wrap_ops(e->debug);
+}
+
 void debug_detach(struct engine *e)
 {
 	struct debug *d = e->debug;

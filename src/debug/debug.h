@@ -172,6 +172,11 @@ bool debug_may_merge(const struct engine *e);
 
 /* Frees struct debug, after ops->destroy() said 0; puts the inner ops back. */
 void debug_detach(struct engine *e);
+/*
+ * What stands behind the operations of an engine that has struct debug, which has no slabs and
+ * which nobody uses.
+ */
+void debug_set_inner(struct engine *e, const struct engine_ops *inner);
 
 /* ---- alloc.c, free.c (spec 4.13, 7.3, 7.4) ---- */
 

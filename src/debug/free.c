@@ -10,6 +10,7 @@
  */
 #include "debug/report/report.h"
 #include "debug/slab.h"
+#include "engine/charged.h"
 #include "engine/mistake.h"
 #include "engine/stats.h"
 #include "os/process/die.h"
@@ -95,6 +96,7 @@ static void give_locked(struct engine *e, struct page *slab, void *obj,
 	counters = engine_counters(slab);
 	counters.inuse--;
 	engine_set_counters(slab, counters);
+	engine_uncharge(e, 1); /* as long as the slab is counted */
 }
 
 /*

@@ -9,11 +9,11 @@
  *             took it off its list to the one that ends its evacuation, so that a child of fork()
  *             can end what another thread had begun.
  * Locks:      each function takes the list_lock of the node; one caller per set at a time.
- * Flow:       included by engine/slab/, engine/slub/, cache/direct.c and cache/mobility/; called by
- *             cache/direct.c, cache/mobility/choice.c, cache/mobility/defrag.c,
- *             cache/mobility/evacuate.c, cache/mobility/mobility.c, engine/slab/evacuate.c,
- *             engine/slab/refill.c, engine/slub/evacuate.c, engine/slub/low.c and
- *             engine/slub/sparse.c.
+ * Flow:       included by charged.c, engine/slab/, engine/slub/, cache/direct.c and
+ *             cache/mobility/; called by cache/direct.c, cache/mobility/choice.c,
+ *             cache/mobility/defrag.c, cache/mobility/evacuate.c, cache/mobility/mobility.c,
+ *             engine/slab/evacuate.c, engine/slab/refill.c, engine/slub/evacuate.c,
+ *             engine/slub/low.c and engine/slub/sparse.c.
  */
 #ifndef ENGINE_EVACUATION_H
 #define ENGINE_EVACUATION_H

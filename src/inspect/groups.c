@@ -126,14 +126,12 @@ static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu
 			visit_array(s, words[id], sizes[id], v);
 }
 
-/* Of a cache that belongs to a group: what is charged for its slabs and no object in use. */
+/* Of a cache that belongs to a group: what CPUs and depots hold. */
 static void visit_cache(const struct snapshot_cache *c, struct visit *v)
 {
-	uint64_t used = (uint64_t)c->objects * c->slab_size;
-
-	if (!c->group || c->group_bytes <= used)
+	if (!c->group || !c->group_held)
 		return;
-	v->ahead(c->group, c->group_bytes - used, v->arg);
+	v->ahead(c->group, c->group_held, v->arg);
 	v->count++;
 }
 

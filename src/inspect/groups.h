@@ -37,7 +37,7 @@ long groups_visit(struct snapshot *s, void (*visit)(const struct groups_group *g
 
 /*
  * Calls visit for each stock and each charged array of a CPU that holds bytes of a group, and for
- * each cache of a group that has free objects, if the snapshot has its caches.
+ * each cache of a group of which CPUs or depots hold objects, if the snapshot has its caches.
  */
 long groups_visit_ahead(struct snapshot *s, void (*visit)(uint32_t id, uint64_t bytes, void *arg),
 			void *arg);

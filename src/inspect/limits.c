@@ -11,6 +11,7 @@
 #include "cache/group/group.h"
 #include "cache/reclaim/ahead.h"
 #include "cache/reclaim/shrinker.h"
+#include "engine/charged.h"
 #include "engine/limit.h"
 #include "inspect/internal.h"
 #include "page/buddy.h"
@@ -38,6 +39,22 @@ static unsigned long held(struct snapshot *s)
 	return (pages << PAGE_SHIFT) + large.bytes + keep.bytes;
 }
 
+static void read_groups(struct snapshot *s)
+{
+	struct engine_group group;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++) {
+		struct snapshot_cache *c = &s->cache[i];
+
+		if (!c->id || c->id >= USLAB_NR_HANDLES ||
+		    !snapshot_read(s, s->root.cache_groups + c->id * sizeof(group), &group,
+				   sizeof(group)))
+			continue;
+		c->group = group.group < GROUPS_MAX ? (unsigned int)group.group : GROUP_NONE;
+		c->group_held = c->group ? c->objects_held * group.size : 0;
+	}
+}
+
 static void read_caches(struct snapshot *s)
 {
 	struct engine_limit limit;
@@ -51,8 +68,6 @@ static void read_caches(struct snapshot *s)
 			continue;
 		c->limit = limit.most << PAGE_SHIFT;
 		c->limit_refused = limit.refused;
-		c->group = limit.group < GROUPS_MAX ? (unsigned int)limit.group : GROUP_NONE;
-		c->group_bytes = c->group ? limit.charged : 0;
 	}
 }
 
@@ -80,4 +95,6 @@ void snapshot_limits(struct snapshot *s)
 	}
 	if (s->root.cache_limits)
 		read_caches(s);
+	if (s->root.cache_groups)
+		read_groups(s);
 }

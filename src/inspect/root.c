@@ -26,6 +26,7 @@
 #include "debug/kfence/kfence.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "engine/charged.h"
 #include "engine/limit.h"
 #include "engine/slub/slub.h"
 #include "front/depot.h"
@@ -86,6 +87,7 @@ static struct uslab_root root = {
 	.groups = (uint64_t)&groups_table,
 	.limits = (uint64_t)&limit_counters,
 	.cache_limits = (uint64_t)&engine_limits,
+	.cache_groups = (uint64_t)&engine_groups,
 	.shrinkers = (uint64_t)&shrinker_counters,
 	.reclaims = (uint64_t)&reclaim_counters,
 	.filters = (uint64_t)&os_filters,

@@ -72,6 +72,7 @@ struct uslab_root {
 	uint64_t groups;       /* struct groups ** (cache/group/group.h) */
 	uint64_t limits;       /* struct limit_counters (page/limit.h) */
 	uint64_t cache_limits; /* struct engine_limit[USLAB_NR_HANDLES] (engine/limit.h) */
+	uint64_t cache_groups; /* struct engine_group[USLAB_NR_HANDLES] (engine/charged.h) */
 	uint64_t shrinkers;    /* struct shrinker_counters (cache/reclaim/shrinker.h) */
 	uint64_t reclaims;     /* struct reclaim_counters (cache/reclaim/ahead.h) */
 };

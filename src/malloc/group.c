@@ -88,17 +88,32 @@ static void count_hit(uint32_t id, unsigned int class)
 		group_own_missed(id, class);
 }
 
-/* From the cache that the group has for the class, or the CPU's charged array; NULL: neither. */
-static always_inline void *quick(struct cache *c, uint32_t id, unsigned int class)
+/* New objects of a cache of the group are checked or tracked: none comes from elsewhere. */
+static bool is_debugged(const struct cache *own)
 {
-	void *p = lock_is_plain() ? group_own_alloc(id, class, MALLOC_GFP) : NULL;
+	return own && unlikely(load_relaxed(&own->watch) & WATCH_DEBUG);
+}
 
-	if (p)
+/* From the cache that the group has for the class, or the CPU's charged array; NULL: neither. */
+static always_inline void *quick(struct cache *c, const struct cache *own, uint32_t id,
+				 unsigned int class)
+{
+	void *p = own && lock_is_plain() ? group_own_alloc(id, class, MALLOC_GFP) : NULL;
+
+	if (p || is_debugged(own))
 		return p;
 	p = group_hit_alloc(c, id, MALLOC_GFP);
 	if (likely(p))
 		count_hit(id, class);
 	return p;
+}
+
+/* NULL: it is not sampled, or there is no room. */
+static void *sampled(struct cache *c, gfp_t gfp, size_t size, const void *caller)
+{
+	uint32_t sample = sampling_passes(size) ? 0 : sampling_decide(c, size);
+
+	return sample ? cache_alloc_sampled(c, MAX(size, 1ul), caller, gfp, sample) : NULL;
 }
 
 /* A handler may take this thread to another group at any time: its number is read once. */
@@ -107,19 +122,20 @@ void *malloc_group_alloc(unsigned int class, size_t size, const void *caller)
 	const gfp_t gfp = MALLOC_GFP | __GFP_ACCOUNT;
 	const uint32_t id = load_relaxed(&group_current);
 	struct cache *c = malloc_group_class(class);
-	uint32_t sample;
+	struct cache *own = group_own_cache(id, class);
 	void *p;
 
 	if (unlikely(!c))
 		c = create(class);
 	group_watch(c);
-	if (unlikely(load_relaxed(&control.sample_mean)) && !sampling_passes(size)) {
-		sample = sampling_decide(c, size);
-		if (sample)
-			return cache_alloc_sampled(c, MAX(size, 1ul), caller, gfp, sample);
-	}
-	p = quick(c, id, class);
+	if (unlikely(load_relaxed(&control.sample_mean)) &&
+	    (p = sampled(own ? own : c, own ? MALLOC_GFP : gfp, size, caller)))
+		return p;
+	p = quick(c, own, id, class);
 	if (p)
+		return p;
+	if (is_debugged(own) && lock_is_plain() &&
+	    (p = cache_alloc_for(own, MALLOC_GFP, NUMA_NO_NODE, MAX(size, 1ul), caller)))
 		return p;
 	if (lock_is_plain())
 		group_own_missed(id, class);
@@ -131,13 +147,15 @@ bool malloc_group_hit(size_t size, void **result)
 	const uint32_t id = load_relaxed(&group_current);
 	unsigned int class = malloc_class_of(MIN(size, MALLOC_MAX_TABLE));
 	struct cache *c = size <= MALLOC_MAX_TABLE ? malloc_group_class(class) : NULL;
+	struct cache *own;
 
 	if (unlikely(!c) || unlikely(load_relaxed(&control.sample_mean)))
 		return false;
-	*result = quick(c, id, class);
+	own = group_own_cache(id, class);
+	*result = quick(c, own, id, class);
 	if (likely(*result))
 		return true;
-	if (unlikely(!lock_is_plain() || !group_is_all(c)))
+	if (unlikely(!lock_is_plain() || !group_is_all(c)) || is_debugged(own))
 		return false;
 	group_own_missed(id, class);
 	*result = group_cache_alloc(c, MALLOC_GFP | __GFP_ACCOUNT, NUMA_NO_NODE);

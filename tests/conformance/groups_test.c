@@ -340,9 +340,11 @@ static void lent(const struct pair *pair)
 static struct cache *make_of(struct uslab_group *g, const struct pair *pair, unsigned int size)
 {
 	struct cache *c = make_pair(pair, size, 0, NULL);
+	bool whole = pair->front == &front_cpuslab_ops || pair->front == &front_sheaves_618_ops;
+	bool may = !c->engine.ops->heap && !whole;
 
-	CHILD_CHECK(group_adopt(c, g) == (c->engine.ops->heap ? -EOPNOTSUPP : 0));
-	return c->engine.ops->heap ? NULL : c;
+	CHILD_CHECK(group_adopt(c, g) == (may ? 0 : -EOPNOTSUPP));
+	return may ? c : NULL;
 }
 
 /* Whoever allocates: the group of the cache is charged, and once only. */
@@ -417,7 +419,7 @@ static void of_group_limited(const struct pair *pair)
 	free = make_pair(pair, 192, 0, NULL);
 	n = fill(c, MOST, p);
 	CHILD_CHECK(n && n < MOST && usage(g) == (size_t)n * c->engine.size);
-	CHILD_CHECK(usage(g) > LIMIT - 2 * 65536); /* all but a slab, and a CPU's */
+	CHILD_CHECK(n == LIMIT / c->engine.size);
 	CHILD_CHECK(group_stat(g, &stat) == 0 && stat.failed == 1 && stat.met == 1);
 	CHILD_CHECK(stat.peak <= LIMIT);
 	CHILD_CHECK(fill(free, 100, q) == 100);

@@ -121,14 +121,21 @@ HITTING = r"""
 #include <stdlib.h>
 #include <uslab/group.h>
 
+__attribute__((noinline)) static void *leak_here(void)
+{
+	return malloc(200);
+}
+
 static void *hit(void *group)
 {
 	void *volatile block;
 
 	uslab_group_enter(group);
-	for (;;) {
+	for (unsigned long i = 0;; i++) {
 		block = malloc(200);
 		free(block);
+		if (group && i % 100000 == 0)
+			block = leak_here();
 	}
 	return NULL;
 }
@@ -275,20 +282,22 @@ class Groups(InFolder):
         pid = process.pid
         self.assertEqual(json.loads(self.info(pid, "--groups", "--json"))["groups"][0]["usage"], usage)
         caches = json.loads(self.info(pid, "--json"))["caches"]
-        found = [c for c in caches if c["name"] == "malloc-208:tenant"]
+        found = [c for c in caches if c["name"] == "malloc-208:1-tenant"]
         if not found:  # no restartable sequences, or another front
             self.assertFalse([c for c in caches if c["group"]])
         else:
-            self.assertEqual([c["name"] for c in caches if c["group"]], ["malloc-208:tenant"])
+            self.assertEqual([c["name"] for c in caches if c["group"]], ["malloc-208:1-tenant"])
             self.assertEqual(found[0]["group"], 1)
-            self.assertGreaterEqual(found[0]["group_bytes"], found[0]["objects"] * found[0]["slab_size"])
+            self.assertEqual(found[0]["group_held"], found[0]["objects_held"] * found[0]["slab_size"])
         process.stdin.write("\n")
         process.stdin.flush()
         for flags in ("F", "-"):
             run = uslab("debug", "-p", pid, "--cache", "malloc-208*", flags)
             self.assertEqual((run.returncode, run.stderr), (0, ""))
-        run = uslab("track", "-p", pid, "--once", "--interval", "1", "--sample", "-c", "malloc-*", "--json")
-        self.assertEqual(run.returncode, 0, run.stderr)
+        for how in ("--sample", "--full"):
+            run = uslab("track", "-p", pid, "--once", "--interval", "2", how, "-c", "malloc-208*")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("leak_here", run.stdout)
         self.assertIsNone(process.poll())
 
     def test_tenants(self):

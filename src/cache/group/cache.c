@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cache/group/cache.c - caches that belong to a group: their slabs are charged to it, whoever
- * allocates of them
+ * cache/group/cache.c - caches that belong to a group: their objects are charged to it, whoever
+ * allocates them
  *
  * Why:        docs/adr/0069.
- * Data:       the group of a cache (engine/limit.h); the table's bits, of caches whose front and
+ * Data:       the group of a cache (engine/charged.h); the table's bits, of caches whose front and
  *             engine are whole.
  * Invariants: a cache gets a group, and loses it, while it has no slabs. The group's number stays
  *             its own until then.
@@ -13,17 +13,16 @@
  * Flow:       called by charge.c, own.c, api/limits_api.c, cache/destroy.c and pressure.c; calls
  *             charge.c, group.c, drain.c, the front and the engine.
  *
- * Hits of such a cache are those of any other. What is charged for it and no object in use (free in
- * slabs, held by CPUs and depots) is subtracted from the usage that is told, so that this is the
- * sum of objects, as for objects that are charged one by one. It comes back when a charge meets a
- * limit.
+ * Hits of such a cache are those of any other: objects are charged when they leave their slabs,
+ * many at once. What fronts hold of them is subtracted from the usage that is told, and comes back
+ * when a charge meets a limit.
  */
 #include <errno.h>
 
 #include "base/bits.h"
 #include "cache/group/group.h"
 #include "cache/internal.h"
-#include "engine/limit.h"
+#include "engine/charged.h"
 #include "os/time/clock.h"
 
 #define VAIN_MS 10u
@@ -31,9 +30,15 @@
 
 /* ---- a cache and its group ---- */
 
+/* These take whole slabs of the engine. */
+static bool takes_slabs(const struct front *f)
+{
+	return f->ops == &front_cpuslab_ops || f->ops == &front_sheaves_618_ops;
+}
+
 static int may_adopt(const struct cache *c)
 {
-	if (c->engine.ops->heap || load_relaxed(&c->flags) & SLAB_ACCOUNT)
+	if (c->engine.ops->heap || takes_slabs(&c->front) || load_relaxed(&c->flags) & SLAB_ACCOUNT)
 		return -EOPNOTSUPP;
 	return c->refcount > 1 || engine_group(&c->engine) ? -EBUSY : 0;
 }
@@ -41,12 +46,20 @@ static int may_adopt(const struct cache *c)
 /* The group of that number has the cache already. */
 static int adopt(struct cache *c, uint32_t id)
 {
-	static const struct engine_charges charges = { group_charge_slab, group_uncharge_slab };
+	static const struct engine_charges charges = { group_charge_objects,
+						       group_uncharge_objects };
+	struct engine *e = &c->engine;
 
 	store_release(&engine_charges, &charges); /* the same each time */
 	c->alone = 1;
-	if (engine_set_group(&c->engine, id))
+	if (engine_set_group(e, id)) {
+		engine_groups[e->id].size = e->size;
+		if (e->debug)
+			debug_set_inner(e, engine_charged_ops(e->debug->inner));
+		else
+			e->ops = engine_charged_ops(e->ops);
 		return 0;
+	}
 	group_drop_cache(id, c->engine.id);
 	return -EBUSY;
 }
@@ -120,21 +133,11 @@ static unsigned int next_cache(const struct group *g, unsigned int id)
 			id |= 63;
 			continue;
 		}
-		group = is_listed(id) ? load_relaxed(&engine_limits[id].group) : GROUP_NONE;
+		group = is_listed(id) ? load_relaxed(&engine_groups[id].group) : GROUP_NONE;
 		if (group && group < GROUPS_MAX && group_is_below(group_at((uint32_t)group), g))
 			return id;
 	}
 	return 0;
-}
-
-static uint64_t bytes_in_use(struct cache *c)
-{
-	struct engine_stats stats;
-	unsigned long idle;
-
-	c->engine.ops->stats(&c->engine, &stats);
-	idle = stats.free_objects + c->front.ops->held(&c->front);
-	return (stats.total_objects - MIN(idle, stats.total_objects)) * c->engine.size;
 }
 
 uint64_t group_caches_ahead_locked(const struct group *g)
@@ -142,36 +145,35 @@ uint64_t group_caches_ahead_locked(const struct group *g)
 	uint64_t ahead = 0;
 
 	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
-		uint64_t charged = load_relaxed(&engine_limits[id].charged);
+		struct cache *c = cache_of(percpu_handle(id));
 
-		ahead += charged - MIN(charged, bytes_in_use(cache_of(percpu_handle(id))));
+		ahead += c->front.ops->held(&c->front) * (uint64_t)c->engine.size;
 	}
 	return ahead;
 }
 
 /*
- * The cache of that number, if it is there still and belongs to g or to a group below it; cache_lock
- * is held.
+ * The cache of that number, if it is there still and belongs to g or to a group below it.
+ * cache_lock is held.
  */
 static struct cache *cache_locked(const struct group *g, unsigned int id)
 {
 	return next_cache(g, id) == id ? cache_of(percpu_handle(id)) : NULL;
 }
 
-/* Another value when something was freed since: to a slab, or to what a CPU or a depot holds. */
-static uint64_t trace_of(const struct group *g)
+/* What their fronts hold: another value when something was freed since. */
+static uint64_t held_by(const struct group *g)
 {
-	uint64_t trace = 0;
+	uint64_t held = 0;
 
 	lock_acquire(&cache_lock);
 	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
 		struct cache *c = cache_locked(g, id);
 
-		trace += load_relaxed(&engine_limits[id].freed);
-		trace += c ? c->front.ops->held(&c->front) : 0;
+		held += c ? c->front.ops->held(&c->front) : 0;
 	}
 	cache_unlock();
-	return trace;
+	return held;
 }
 
 /*
@@ -187,8 +189,7 @@ static bool is_vain(struct group *g)
 		store_relaxed(&g->vain_row, 0);
 		return false;
 	}
-	return load_relaxed(&g->vain_row) >= VAIN_ROW ||
-	       load_relaxed(&g->vain_trace) == trace_of(g);
+	return load_relaxed(&g->vain_row) >= VAIN_ROW || load_relaxed(&g->vain_held) == held_by(g);
 }
 
 bool group_caches_drain(struct group *g)
@@ -201,7 +202,7 @@ bool group_caches_drain(struct group *g)
 		lock_acquire(&cache_lock);
 		c = cache_locked(g, id);
 		if (c)
-			cache_shrink_locked(c);
+			cache_empty_front_locked(c);
 		cache_unlock();
 	}
 	return true;
@@ -214,26 +215,21 @@ void group_caches_drained(struct group *g, bool in_vain)
 	if (in_vain && !row)
 		store_relaxed(&g->vain_at, os_clock_ms());
 	if (in_vain)
-		store_relaxed(&g->vain_trace, trace_of(g));
+		store_relaxed(&g->vain_held, held_by(g));
 	store_relaxed(&g->vain_row, in_vain ? row + 1 : 0);
 }
 
-enum group_room group_make_room(struct cache *c, gfp_t gfp)
+enum group_room group_make_room(struct cache *c)
 {
-	const struct slab_layout *layout = load_acquire(&c->engine.layout); /* debug/attach.c */
-	size_t bytes = engine_charge_of(&c->engine, 1ul << layout->min_order);
 	unsigned long group = engine_group(&c->engine);
+	size_t bytes = c->engine.size;
 	uint32_t id = (uint32_t)group;
 
 	if (group >= GROUPS_MAX) /* it changes */
 		return GROUP_HAS_ROOM;
-	if (group_charge_slab(id, bytes)) {
-		group_uncharge_slab(id, bytes);
+	if (group_charge_objects(id, bytes, false)) {
+		group_uncharge_objects(id, bytes);
 		return GROUP_HAS_ROOM;
-	}
-	if (gfp & __GFP_NOFAIL) {
-		group_must = true;
-		return GROUP_MADE_ROOM;
 	}
 	if (group_charge_slow(id, bytes, GROUP_CHARGE_MORE) == GROUP_REFUSED)
 		return GROUP_HAS_NONE;

@@ -329,15 +329,13 @@ void group_uncharge(uint32_t id, size_t bytes)
 		group_uncharge_slow(id, bytes);
 }
 
-/* ---- slabs ---- */
-
-__thread bool group_must __attribute__((tls_model("initial-exec")));
+/* ---- objects of caches of a group ---- */
 
 /*
- * Who only tries locks (lock_tries_begin()) takes none: a fork meanwhile would leave the child a
- * slab too much or too little in the usage of some group, which is the lesser evil.
+ * Who only tries locks (lock_tries_begin()) takes none: a fork meanwhile would leave the child some
+ * bytes too much or too little in the usage of some group, which is the lesser evil.
  */
-static bool slab_lock(struct group_stock *stock)
+static bool lock_stock(struct group_stock *stock)
 {
 	if (lock_thread.flags & LOCK_TRYING)
 		return false;
@@ -345,26 +343,34 @@ static bool slab_lock(struct group_stock *stock)
 	return true;
 }
 
-bool group_charge_slab(unsigned long id, size_t bytes)
+bool group_charge_objects(unsigned long id, size_t bytes, bool forced)
 {
+	struct group_stock *stock;
+	struct group *met;
+	bool locked;
 	int cpu;
-	struct group_stock *stock = stock_of(&cpu);
-	bool locked = slab_lock(stock);
-	struct group *met = charge(group_at((uint32_t)id), bytes, group_visits || group_must);
 
-	group_must = false;
+	if (likely(stock_take((uint32_t)id, bytes)))
+		return true;
+	stock = stock_of(&cpu);
+	locked = lock_stock(stock);
+	met = charge(group_at((uint32_t)id), bytes, forced || group_visits);
 	if (locked)
 		lock_release(&stock->lock);
 	return !met;
 }
 
 /* Never the last of it: the group has the cache. */
-void group_uncharge_slab(unsigned long id, size_t bytes)
+void group_uncharge_objects(unsigned long id, size_t bytes)
 {
+	struct group_stock *stock;
+	bool locked;
 	int cpu;
-	struct group_stock *stock = stock_of(&cpu);
-	bool locked = slab_lock(stock);
 
+	if (likely(stock_give((uint32_t)id, bytes)))
+		return;
+	stock = stock_of(&cpu);
+	locked = lock_stock(stock);
 	uncharge(group_at((uint32_t)id), bytes);
 	if (locked)
 		lock_release(&stock->lock);

@@ -7,8 +7,8 @@
  *             is gone is no other's. A thread is counted in its group: as long as it is, the number
  *             stays the group's, also when that was destroyed.
  * Locks:      groups_lock; under it those of stocks.
- * Flow:       called by public.c, cache.c, charge.c, object.c, fork.c and check.c; calls charge.c,
- *             os/process/.
+ * Flow:       called by public.c, cache.c, charge.c, object.c, own.c, fork.c, check.c and
+ *             malloc/slow.c; calls charge.c, os/process/.
  *
  * group_enter() takes no lock. It counts the thread first, and then looks whether the group is the
  * handle's and alive; group_try_release() takes the serial away first, and then looks whether a
@@ -286,7 +286,8 @@ void group_destroy(struct uslab_group *handle)
 		os_say("uslab_group_destroy: no such group");
 		return;
 	}
-	seq_store(&g->dying, 1); /* pairs with group_live(), find() and uncharge() */
+	seq_store(&g->dying, 1);	      /* pairs with group_live(), find() and uncharge() */
+	store_relaxed(&g->limit, UINT64_MAX); /* its caches go on as if they were its parent's */
 	groups_table->live--;
 	groups_table->dying++;
 	group_drain(g);

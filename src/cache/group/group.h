@@ -7,11 +7,12 @@
  *             that are charged to one group already, and that nobody has taken so far; and charged
  *             arrays: free objects that are charged already (array.c). The number of a group is the
  *             word beside each object that is charged to it (PAGE_EXT_GROUPS).
- *             Caches of a group (cache.c) have no such words: their slabs are charged.
+ *             Caches of a group (cache.c) have no such words: the engine charges what leaves slabs.
  * Invariants: the usage of a group is the sum of what the words of objects stand for that are its
- *             own or a descendant's, of the stocks of these, and of the slabs of their caches. A
- *             number is used again when nothing is charged to its group, no thread is in it, it has
- *             no cache and no group is below it, and it was destroyed. Checked by group_check().
+ *             own or a descendant's, of the stocks of these, and of what their caches have handed
+ *             out. A number is used again when nothing is charged to its group, no thread is in it,
+ *             it has no cache and no group is below it, and it was destroyed. Checked by
+ *             group_check().
  * Locks:      groups_lock for the table, the tree and callbacks; one lock per CPU for the slow
  *             steps on its stock. Charges from a stock take none: charge.c has their contract.
  * Flow:       called by public.c, cache/, api/, malloc/ and inspect/; calls extension.c, switch.c,
@@ -22,7 +23,7 @@
 
 #include "base/atomic.h"
 #include "cache/cache.h"
-#include "engine/limit.h"
+#include "engine/charged.h"
 #include "os/lock/lock.h"
 #include <uslab/group.h>
 
@@ -48,10 +49,10 @@ struct group {
 	uslab_group_callback callback; /* groups_lock */
 	void *arg;		       /* likewise */
 	struct group *next_free;       /* while the number is free; groups_lock */
-	uint32_t caches;	       /* whose slabs are charged to it; groups_lock */
+	uint32_t caches;	       /* that belong to it; groups_lock */
 	/* Drains of its caches that gave too little: group_caches_drain(). Hints; atomic. */
-	uint64_t vain_at;    /* os_clock_ms() of the first one in a row */
-	uint64_t vain_trace; /* after the last one */
+	uint64_t vain_at;   /* os_clock_ms() of the first one in a row */
+	uint64_t vain_held; /* by fronts, after the last one */
 	uint32_t vain_row;
 	/* malloc/: by class its cache of this group, or 0; NULL: none so far; set once, atomic */
 	unsigned char *numbers;
@@ -100,12 +101,10 @@ extern __thread uint32_t group_current __attribute__((tls_model("initial-exec"))
 extern __thread uint32_t group_own __attribute__((tls_model("initial-exec")));
 /* It does so: what it allocates is for an object that is charged already. */
 extern __thread bool group_visits __attribute__((tls_model("initial-exec")));
-/* The next slab that it makes for a group is charged whatever the limits are (__GFP_NOFAIL). */
-extern __thread bool group_must __attribute__((tls_model("initial-exec")));
 /*
- * malloc/: the numbers of the caches that this thread allocates of, by class; all 0 until it enters a
- * group, or its slow path looks. What it says is also right when it is old: a number stays that of a
- * class.
+ * malloc/: the numbers of the caches that this thread allocates of, by class; all 0 until it enters
+ * a group, or its slow path looks. What it says is also right when it is old: a number stays that
+ * of a class.
  */
 extern __thread const unsigned char *group_numbers __attribute__((tls_model("initial-exec")));
 #define GROUP_NUMBERS 128
@@ -170,8 +169,8 @@ extern void (*group_listener)(void);
 extern uint32_t groups_entered;
 
 /*
- * own.c: a group was destroyed. id: its number, if it has caches: it is there still; else
- * GROUP_NONE. No lock is held.
+ * own.c: a group was destroyed. id: its number, if it has caches: it is there still; else, or where
+ * none was just now, GROUP_NONE. No lock is held.
  */
 extern void (*group_destroyed)(uint32_t id);
 
@@ -250,16 +249,16 @@ void group_arrays_init(void);
 void group_arrays_each_lock(void (*act)(struct lock *l));
 
 /*
- * Slabs of a cache of the group of that number: bytes are charged to it, also when it was
+ * Objects of a cache of the group of that number: bytes are charged to it, also when it was
  * destroyed. false: a limit is met. In any context; any lock but stocks' may be held.
  */
-bool group_charge_slab(unsigned long id, size_t bytes);
-void group_uncharge_slab(unsigned long id, size_t bytes);
+bool group_charge_objects(unsigned long id, size_t bytes, bool forced);
+void group_uncharge_objects(unsigned long id, size_t bytes);
 
 /* ---- cache.c: caches that belong to a group ---- */
 
 /*
- * The slabs of c are charged to that group from now on; c has none. 0; -ENOENT: there is no such
+ * Objects of c are charged to that group from now on; c has none. 0; -ENOENT: there is no such
  * group; -EBUSY: it has slabs, or has merged, or belongs to a group; -EOPNOTSUPP: its pages are
  * shared, or its objects are charged one by one. No lock is held.
  */
@@ -271,11 +270,11 @@ bool group_release_cache_locked(struct cache *c);
 /* The engine of c is about to end, or goes on after all: who sums up leaves it out meanwhile. */
 void group_hide_cache_locked(struct cache *c, bool hidden);
 
-/* That much of what is charged for caches of g, and of those below it, is no object in use. */
+/* That much of what is charged for caches of g, and of those below it, fronts hold. */
 uint64_t group_caches_ahead_locked(const struct group *g);
 /*
- * What these caches hold and their empty slabs go back, unless that was in vain just now: false.
- * Whoever has tried again then says whether it was. No lock is held.
+ * What fronts hold of these caches goes back, unless that was in vain just now: false. Whoever has
+ * tried again then says whether it was. No lock is held.
  */
 cold bool group_caches_drain(struct group *g);
 cold void group_caches_drained(struct group *g, bool in_vain);
@@ -284,7 +283,7 @@ cold void group_caches_drained(struct group *g, bool in_vain);
  * Then that is made, or its limit is met, as for a charge that fails. No lock is held.
  */
 enum group_room { GROUP_HAS_ROOM, GROUP_MADE_ROOM, GROUP_HAS_NONE };
-cold enum group_room group_make_room(struct cache *c, gfp_t gfp);
+cold enum group_room group_make_room(struct cache *c);
 
 /* ---- object.c ---- */
 

@@ -162,10 +162,18 @@ void group_begin_locked(struct cache *c)
 		c->watch = WATCH_GROUPS; /* for mark.c: no inline hit path */
 }
 
+/* One whose front is closed for that is not to be had by new caches. */
+static void watch_locked(struct cache *c)
+{
+	cache_watch_frees_locked(c, WATCH_GROUPS, true);
+	if (c->watch & WATCH_GROUPS_CLOSED)
+		c->alone = 1;
+}
+
 void group_created_locked(struct cache *c)
 {
 	if (groups_are_known() && is_watched_from_start(c))
-		cache_watch_frees_locked(c, WATCH_GROUPS, true);
+		watch_locked(c);
 }
 
 void group_watch(struct cache *c)
@@ -175,7 +183,7 @@ void group_watch(struct cache *c)
 		return;
 	lock_acquire(&cache_lock);
 	if (!(c->watch & WATCH_GROUPS))
-		cache_watch_frees_locked(c, WATCH_GROUPS, true);
+		watch_locked(c);
 	cache_unlock();
 }
 

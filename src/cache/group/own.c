@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "cache/internal.h"
 #include "cache/object.h"
+#include "engine/limit.h"
 #include "os/instrument/memcheck.h"
 #include "os/process/die.h"
 #include "os/time/clock.h"
@@ -81,7 +82,10 @@ static void rename_locked(struct cache *c, unsigned int class, const struct grou
 	char base[CACHE_NAME_MAX], name[CACHE_NAME_MAX] = { 0 };
 
 	classes->describe(class, &spec, base);
-	os_format(name, sizeof(name), "%s:%s", base, g ? g->name : "");
+	if (g)
+		os_format(name, sizeof(name), "%s:%u-%s", base, g->id, g->name);
+	else
+		os_format(name, sizeof(name), "%s:unused-%u", base, c->front.id);
 	for (unsigned int i = 0; i < CACHE_NAME_MAX - 1; i++)
 		store_relaxed(&c->name[i], name[i]);
 }
@@ -126,7 +130,7 @@ static void close_locked(struct own *o, unsigned int number)
 		store_relaxed(&nr_orphans, nr_orphans + 1);
 	}
 	o->closed = true;
-	cache_shrink_locked(c);
+	cache_give_back_locked(c);
 	if (!o->group || !group_release_cache_locked(c))
 		return;
 	store_relaxed(&nr_orphans, nr_orphans - 1);
@@ -135,8 +139,8 @@ static void close_locked(struct own *o, unsigned int number)
 }
 
 /*
- * Those of groups that were destroyed before, if their objects are gone by now. One that is nobody's
- * has slabs if somebody was stopped before he allocated from it.
+ * Those of groups that were destroyed before, if their objects are gone by now. One that is
+ * nobody's has slabs if somebody was stopped before he allocated from it.
  */
 static void close_more_locked(void)
 {
@@ -254,16 +258,21 @@ void group_own_missed(uint32_t id, unsigned int class)
 		make(group_at(id), class);
 }
 
-void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp)
+struct cache *group_own_cache(uint32_t id, unsigned int class)
 {
 	unsigned int number = id ? number_of(id, class) : 0;
-	struct cache *c;
+
+	return number ? cache_at(number) : NULL;
+}
+
+void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp)
+{
+	struct cache *c = group_own_cache(id, class);
 	void *obj;
 
-	if (!number)
+	if (!c)
 		return NULL;
 	group_use_numbers(id, group_at(id)->numbers);
-	c = cache_at(number);
 	if (cache_is_watched(c, WATCH_ALLOC))
 		return NULL;
 	obj = c->front.ops->alloc(&c->front, gfp | __GFP_NOWARN, NUMA_NO_NODE);

@@ -14,8 +14,7 @@
  * Locks:      see own.c.
  * Flow:       called by malloc/.
  *
- * A hit is malloc_hot_group() in malloc/hot.h. Slabs are charged, not objects. Where the group's
- * limit leaves no room for a slab, malloc/group.c charges object by object.
+ * A hit is malloc_hot_group() in malloc/hot.h.
  */
 #ifndef CACHE_GROUP_OWN_H
 #define CACHE_GROUP_OWN_H
@@ -33,11 +32,13 @@ struct own_classes {
 void group_own_init(const struct own_classes *of);
 
 /*
- * An object of the cache that the group of that number, which this thread is in, has for that class;
- * NULL: it has none, or that may have no other slab, or the number is GROUP_NONE. A handler may have
- * taken the thread elsewhere meanwhile. No nested call.
+ * An object of the cache that the group of that number, which this thread is in, has for that
+ * class; NULL: it has none, or that may have no other slab, or the number is GROUP_NONE. A handler
+ * may have taken the thread elsewhere meanwhile. No nested call.
  */
 void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp);
+/* That cache; NULL: it has none. */
+struct cache *group_own_cache(uint32_t id, unsigned int class);
 /* It has none, and no array served the call: it has one when this was so often enough. */
 void group_own_missed(uint32_t id, unsigned int class);
 /* Calls visit for all that there are for a class. */

@@ -23,6 +23,7 @@
 #include "debug/kfence/kfence_pool.h"
 #include "debug/report/report.h"
 #include "debug/stacks.h"
+#include "engine/charged.h"
 #include "engine/placement.h"
 #include "os/time/clock.h"
 #include "os/cpu/cpu.h"
@@ -154,7 +155,7 @@ void kfence_open_gate(void)
 
 static bool is_compatible(const struct engine *e, gfp_t gfp)
 {
-	if (gfp & GFP_ZONES)
+	if (gfp & GFP_ZONES || engine_group(e)) /* their pages are charged to nobody */
 		return false;
 	/* guarded pages may be of any node */
 	if (os_topology.nr_nodes > 1 && (gfp & __GFP_THISNODE || placement_is_bound(e)))

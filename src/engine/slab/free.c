@@ -8,7 +8,6 @@
  * Locks:      list_lock, once for neighbours of one node; pages go back without it.
  * Flow:       called through slab_ops; calls node.c, index.c, grow.c.
  */
-#include "engine/limit.h"
 #include "engine/slab/slab.h"
 
 static cold void say_again_locked(struct engine *e, struct slab_node *node, void *obj)
@@ -99,7 +98,6 @@ static unsigned int flush_to_node(struct engine *e, struct page *slab, unsigned 
 
 void slab_flush(struct engine *e, void **objs, unsigned int n)
 {
-	engine_note_frees(e, n);
 	while (n) {
 		unsigned int number;
 		struct page *slab = slab_home(slab_cache_of(e), objs[0], &number);

@@ -14,7 +14,6 @@
 #include <errno.h>
 
 #include "base/bits.h"
-#include "engine/limit.h"
 #include "engine/nodes.h"
 #include "engine/slobseg/slobseg.h"
 #include "engine/typesafe.h"
@@ -123,7 +122,6 @@ void slobseg_reclaim(struct engine *e, void **objs, unsigned int n)
 
 void slobseg_flush(struct engine *e, void **objs, unsigned int n)
 {
-	engine_note_frees(e, n);
 	if (unlikely(engine_is_typesafe(e)))
 		engine_defer(e, objs, n);
 	else

@@ -44,7 +44,6 @@
  */
 #include "arch/cpu.h"
 #include "base/mix.h"
-#include "engine/limit.h"
 #include "engine/slub/slab.h"
 
 #define FLUSH_BATCH 32 /* objects grouped at a time: an array of the front has 31 */
@@ -404,7 +403,6 @@ static unsigned int unformat(struct engine *e, void **objs, unsigned int n)
 
 void slub_flush(struct engine *e, void **objs, unsigned int n)
 {
-	engine_note_frees(e, n);
 	if (unlikely(load_relaxed(&e->verify_frees))) {
 		for (unsigned int i = 0; i < n; i++)
 			free_exactly(e, objs[i]);

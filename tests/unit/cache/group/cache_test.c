@@ -6,6 +6,7 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "cache/mobility/mobility.h"
+#include "engine/charged.h"
 #include "engine/limit.h"
 #include "unit/cache/cache_fixture.h"
 
@@ -74,6 +75,7 @@ IN_CHILD(test_destroyed)
 	c = make("c", 96, 0, SLAB_NO_MERGE);
 	handle = c->handle;
 	CHILD_CHECK(group_adopt(c, g) == 0);
+	CHILD_CHECK(group_set_limit(g, 1) == 0); /* not any more, when it is gone */
 	group_destroy(g);
 	CHILD_CHECK(groups_table->dying == 1 && group_of_handle(g)->caches == 1);
 	obj = get(c);
@@ -107,10 +109,11 @@ IN_CHILD(test_left)
 	CHILD_CHECK(!group_of_handle(g)->caches && !group_of_handle(g)->usage);
 }
 
-/* While the group changes no slab is made; with slabs it does not change. */
+/* While the group changes no object is handed out; with slabs, or takers, it does not change. */
 IN_CHILD(test_changes)
 {
-	struct engine_limit *l;
+	struct engine_charge charge;
+	struct engine_group *eg;
 	struct uslab_group *g;
 	struct cache *c;
 	void *obj;
@@ -118,27 +121,58 @@ IN_CHILD(test_changes)
 	ready();
 	g = make_group("g", 0);
 	c = make_front("c", 96, "none");
-	l = &engine_limits[c->engine.id];
-	CHILD_CHECK(group_adopt(c, g) == 0);
-	l->group = ENGINE_GROUP_CHANGES;
-	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE) && !l->pages);
-	l->group = (uintptr_t)g & 0xffff;
+	eg = &engine_groups[c->engine.id];
+	CHILD_CHECK(group_adopt(c, g) == 0 && eg->size == c->engine.size);
+	eg->group = ENGINE_GROUP_CHANGES;
+	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE) && !eg->users);
+	eg->group = (uintptr_t)g & 0xffff;
+	charge = engine_charge_begin(&c->engine, 5, false);
+	CHILD_CHECK(charge.nr == 5 && eg->users == 1 && !engine_set_group(&c->engine, 0));
+	CHILD_CHECK(group_of_handle(g)->usage == 5 * 96ul);
+	CHILD_CHECK(engine_charge_end(&c->engine, &charge, 0) == 0 && !eg->users);
+	CHILD_CHECK(usage(g) == 0);
 	obj = get(c);
-	CHILD_CHECK(obj && l->pages && l->charged == group_of_handle(g)->usage);
-	CHILD_CHECK(usage(g) == c->engine.size);
-	CHILD_CHECK(!engine_set_group(&c->engine, 0) && l->group == ((uintptr_t)g & 0xffff));
+	CHILD_CHECK(obj && usage(g) == c->engine.size);
+	CHILD_CHECK(!engine_set_group(&c->engine, 0) && eg->group == ((uintptr_t)g & 0xffff));
 	lock_acquire(&cache_lock);
 	CHILD_CHECK(!group_release_cache_locked(c));
 	cache_unlock();
 	obj_free(c, obj);
 	cache_shrink(c);
-	CHILD_CHECK(!l->pages && !l->charged);
+	CHILD_CHECK(usage(g) == 0);
 	lock_acquire(&cache_lock);
 	CHILD_CHECK(group_release_cache_locked(c) && group_release_cache_locked(c));
 	cache_unlock();
 	CHILD_CHECK(!group_of_handle(g)->caches);
 	obj_free(c, get(c));
-	CHILD_CHECK(!group_of_handle(g)->usage);
+	CHILD_CHECK(usage(g) == 0);
+}
+
+/* What slabs have free is charged to nobody: the limit is that of objects. */
+IN_CHILD(test_scattered)
+{
+	enum { NR = 16384 };
+	static void *p[NR], *q[NR];
+	struct uslab_group *g;
+	struct cache *c, *other;
+	unsigned int n;
+
+	ready();
+	g = make_group("g", 1 << 20);
+	c = make("c", 64, 0, SLAB_NO_MERGE);
+	other = make("other", 512, 0, SLAB_NO_MERGE);
+	CHILD_CHECK(group_adopt(c, g) == 0 && group_adopt(other, g) == 0);
+	for (n = 0; n < NR && (p[n] = cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE)); n++)
+		;
+	CHILD_CHECK(n == (1 << 20) / c->engine.size);
+	for (unsigned int i = 0; i < n; i++)
+		if (i % 10)
+			obj_free(c, p[i]);
+	CHILD_CHECK(usage(g) == (n + 9) / 10 * (size_t)c->engine.size);
+	for (n = 0; n < NR && (q[n] = cache_alloc(other, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
+	     n++)
+		;
+	CHILD_CHECK(usage(g) <= 1 << 20 && usage(g) > (1 << 20) - 512);
 }
 
 static unsigned int fill(struct cache *c, unsigned int most, void **p)
@@ -200,7 +234,7 @@ IN_CHILD(test_in_vain)
 	CHILD_CHECK(!of_b->front.ops->held(&of_b->front)); /* once more */
 }
 
-/* Beyond the limit, one slab at a time. */
+/* Beyond the limit. */
 IN_CHILD(test_must_not_fail)
 {
 	struct uslab_group *g;
@@ -213,9 +247,8 @@ IN_CHILD(test_must_not_fail)
 	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) < 64);
 	for (unsigned int i = 0; i < 20; i++)
 		CHILD_CHECK(cache_alloc(c, GFP_KERNEL | __GFP_NOFAIL, NUMA_NO_NODE));
-	CHILD_CHECK(usage(g) > 8192 && !group_must);
-	while (cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE)) /* what is left of a slab */
-		CHILD_CHECK(usage(g) < 65536);
+	CHILD_CHECK(usage(g) == 8192 + 20 * 1024);
+	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
 	group_check();
 }
 
@@ -269,10 +302,11 @@ IN_CHILD(test_moved)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_destroyed),
-		cmocka_unit_test(test_left),	      cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_freed_since),   cmocka_unit_test(test_in_vain),
-		cmocka_unit_test(test_must_not_fail), cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_left),	  cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_scattered), cmocka_unit_test(test_freed_since),
+		cmocka_unit_test(test_in_vain),	  cmocka_unit_test(test_must_not_fail),
+		cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

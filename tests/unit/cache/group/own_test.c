@@ -95,7 +95,7 @@ IN_CHILD(test_often)
 	CHILD_CHECK(!number_of(a, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT));
 	CHILD_CHECK(group_numbers == group_no_numbers);
 	miss(1, 2);
-	CHILD_CHECK(number_of(a, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:a"));
+	CHILD_CHECK(number_of(a, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:1-a"));
 	p = group_own_alloc(group_current, 1, GFP_NOWAIT);
 	CHILD_CHECK(p && group_numbers[1] == FIRST && page_map.class[page_index(p)] == FIRST);
 	CHILD_CHECK(usage(a) == 32 && usage(b) == 0);
@@ -137,6 +137,7 @@ IN_CHILD(test_mixed)
 /* Destroyed: nobody allocates of it; the next group gets it when the last object is freed. */
 IN_CHILD(test_handed_on)
 {
+	char name[CACHE_NAME_MAX];
 	struct uslab_group *a, *b;
 	void *p[100];
 
@@ -159,12 +160,13 @@ IN_CHILD(test_handed_on)
 	usleep(150000); /* they are looked at every 100 ms */
 	group_destroy(b);
 	CHILD_CHECK(groups_table->dying == 1); /* b, in which this thread is */
-	CHILD_CHECK(!strcmp(cache_at(FIRST)->name, "class-32:"));
+	os_format(name, sizeof(name), "class-32:unused-%u", FIRST);
+	CHILD_CHECK(!strcmp(cache_at(FIRST)->name, name));
 	b = make_group("c", 0);
 	group_enter(b);
 	CHILD_CHECK(!groups_table->dying);
 	miss(1, OFTEN + 1);
-	CHILD_CHECK(number_of(b, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:c"));
+	CHILD_CHECK(number_of(b, 1) == FIRST && !strcmp(cache_at(FIRST)->name, "class-32:1-c"));
 	CHILD_CHECK(!cache_at(FIRST)->watch && group_own_alloc(group_current, 1, GFP_NOWAIT));
 	group_own_check();
 	group_check();
@@ -224,14 +226,14 @@ IN_CHILD(test_all_taken)
 	group_own_check();
 }
 
-/* With a limit that leaves no room for a slab there are none; and where tools watch the cache. */
+/* Where a limit leaves no room for an object there are none; nor where tools watch the cache. */
 IN_CHILD(test_refused)
 {
 	struct uslab_group *g;
 
 	if (!start())
 		return;
-	g = make_group("g", 1000);
+	g = make_group("g", 30);
 	group_enter(g);
 	miss(1, OFTEN + 1);
 	CHILD_CHECK(number_of(g, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT) &&

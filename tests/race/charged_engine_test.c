@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/slab_group_test.c - the group of a cache changes while slabs of it are made and given back
+ * race/charged_engine_test.c - the group of a cache changes while others take objects and give them
+ * back
  *
  * ctest: timeout=300
  *
- * engine/limit.c is compiled into this program, with delays where others may come between. One
- * thread makes slabs and gives them back, the other one changes the group whenever there are none.
- * When both are done and all slabs are gone, each group must have got back what it was charged.
- * With a look that comes before the change is seen, or a slab that does not look twice, the same
- * rounds must find that this is not so.
+ * engine/charged.c is compiled into this program, with delays where others may come between. One
+ * thread takes objects, of slabs that are counted and not there, and gives them back; the other one
+ * changes the group whenever it can. When both are done and all is back, each group must have got
+ * what it was charged. With a look that comes before the taker is counted, or a change that is said
+ * after the look, the same rounds must find that this is not so.
  */
 static void inject(int step);
-#define LIMIT_INJECT(step) inject(step)
-#include "engine/limit.c"
+#define CHARGED_INJECT(step) inject(step)
+#include "engine/charged.c"
 
 #include <pthread.h>
 #include <sched.h>
@@ -39,7 +40,7 @@ enum { BROKEN_LOOK = 1, BROKEN_CHANGE = 2 };
 static int broken;
 static __thread int delay[5];
 static long balance[GROUPS + 1]; /* bytes by group; atomic */
-static const struct engine engine = { .id = ID, .size = 96 };
+static struct engine engine = { .id = ID, .size = 96 };
 
 static void inject(int step)
 {
@@ -47,8 +48,9 @@ static void inject(int step)
 	delay[step] = 0;
 }
 
-static bool charge(unsigned long group, size_t bytes)
+static bool charge(unsigned long group, size_t bytes, bool forced)
 {
+	(void)forced;
 	CHILD_CHECK(group && group <= GROUPS);
 	fetch_add(&balance[group], (long)bytes);
 	return true;
@@ -62,38 +64,57 @@ static void uncharge(unsigned long group, size_t bytes)
 
 static const struct engine_charges charges = { charge, uncharge };
 
-/* BROKEN_LOOK: the slab is charged to the group that there was before it was counted. */
-static bool make_slab(unsigned long pages)
+/* BROKEN_LOOK: the group is looked at before the taker is counted. */
+static struct engine_charge begin(unsigned int nr)
 {
-	unsigned long group = engine_group(&engine);
+	struct engine_charge c = { .group = engine_group(&engine), .nr = nr };
 
 	if (!(broken & BROKEN_LOOK))
-		return engine_limit_take(&engine, pages);
+		return engine_charge_begin(&engine, nr, false);
+	if (c.group == ENGINE_GROUP_CHANGES)
+		return (struct engine_charge){ 0 };
 	inject(1);
-	fetch_add(&engine_limits[ID].pages, pages);
-	if (group && group != ENGINE_GROUP_CHANGES) {
-		charge(group, engine_charge_of(&engine, pages));
-		fetch_add(&engine_limits[ID].charged, engine_charge_of(&engine, pages));
-	}
-	return true;
+	fetch_add(&engine_groups[ID].users, 1);
+	if (c.group)
+		charge(c.group, nr * (size_t)engine.size, false);
+	return c;
+}
+
+/* Some of what is wanted, in a slab of their own. */
+static unsigned int take(unsigned int nr, uint64_t r)
+{
+	struct engine_charge c = begin(nr);
+	unsigned int got = c.nr ? (unsigned int)(r % (c.nr + 1)) : 0;
+
+	if (!c.nr)
+		return 0;
+	if (got)
+		fetch_add(&engine_limits[ID].pages, 1);
+	return engine_charge_end(&engine, &c, got);
+}
+
+static void give(unsigned int nr)
+{
+	engine_uncharge(&engine, nr);
+	fetch_sub(&engine_limits[ID].pages, 1);
 }
 
 static void make_some(uint64_t r)
 {
-	unsigned long slab[SLABS];
+	unsigned int slab[SLABS];
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < 12; i++) {
 		delay[1 + i % 2] = (int)(mix_bits(r + i) & 255);
 		if (n == SLABS || (n && mix_bits(r ^ i) & 1)) {
-			engine_limit_give(&engine, slab[--n]);
+			give(slab[--n]);
 			continue;
 		}
-		slab[n] = 1ul << (mix_bits(r * 3 + i) & 3);
-		n += make_slab(slab[n]);
+		slab[n] = take(1 + (unsigned int)(mix_bits(r * 3 + i) % 31), mix_bits(r + 7 * i));
+		n += slab[n] != 0;
 	}
 	while (n)
-		engine_limit_give(&engine, slab[--n]);
+		give(slab[--n]);
 }
 
 static void *make_on(void *arg)
@@ -108,23 +129,21 @@ static void *make_on(void *arg)
 	}
 }
 
-/* BROKEN_CHANGE: the pages are looked at before it is said that the group changes. */
+/* BROKEN_CHANGE: others are looked at before it is said that the group changes. */
 static void change(unsigned long group)
 {
-	struct engine e = engine;
-
 	if (!(broken & BROKEN_CHANGE)) {
-		engine_set_group(&e, group);
-	} else if (!load_relaxed(&engine_limits[ID].pages)) {
+		engine_set_group(&engine, group);
+	} else if (is_idle(&engine)) {
 		inject(3);
-		store_relaxed(&engine_limits[ID].group, group);
+		store_relaxed(&engine_groups[ID].group, group);
 	}
 }
 
 static const char *wrong(void)
 {
-	if (engine_limits[ID].pages || engine_limits[ID].charged)
-		return "pages or bytes of no slab";
+	if (engine_limits[ID].pages || engine_groups[ID].users)
+		return "pages of no slab, or users that are gone";
 	for (unsigned int i = 1; i <= GROUPS; i++)
 		if (balance[i])
 			return "a group was charged for what it did not get back, or the other way round";
