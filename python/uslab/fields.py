@@ -464,8 +464,8 @@ class Cache:
     group: int
     """accounting group that its objects are charged to; 0: none"""
 
-    group_held: int
-    """bytes that are charged to it for objects_held"""
+    group_size: int
+    """bytes that it is charged with for each"""
 
     aliases: List[str]
     """its other names"""

@@ -129,9 +129,11 @@ static void visit_arrays(struct snapshot *s, const uint32_t *sizes, uint32_t cpu
 /* Of a cache that belongs to a group: what CPUs and depots hold. */
 static void visit_cache(const struct snapshot_cache *c, struct visit *v)
 {
-	if (!c->group || !c->group_held)
+	uint64_t held = c->objects_held - MIN(c->objects_held, c->objects_lent);
+
+	if (!c->group || !held)
 		return;
-	v->ahead(c->group, c->group_held, v->arg);
+	v->ahead(c->group, held * c->group_size, v->arg);
 	v->count++;
 }
 

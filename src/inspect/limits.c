@@ -51,7 +51,7 @@ static void read_groups(struct snapshot *s)
 				   sizeof(group)))
 			continue;
 		c->group = group.group < GROUPS_MAX ? (unsigned int)group.group : GROUP_NONE;
-		c->group_held = c->group ? c->objects_held * group.size : 0;
+		c->group_size = c->group ? (unsigned int)group.size : 0;
 	}
 }
 

@@ -23,10 +23,6 @@
 #include "cache/group/group.h"
 #include "cache/internal.h"
 #include "engine/charged.h"
-#include "os/time/clock.h"
-
-#define VAIN_MS 10u
-#define VAIN_ROW 3u
 
 /* ---- a cache and its group ---- */
 
@@ -161,7 +157,7 @@ static struct cache *cache_locked(const struct group *g, unsigned int id)
 	return next_cache(g, id) == id ? cache_of(percpu_handle(id)) : NULL;
 }
 
-/* What their fronts hold: another value when something was freed since. */
+/* Bytes that their fronts hold. */
 static uint64_t held_by(const struct group *g)
 {
 	uint64_t held = 0;
@@ -170,32 +166,27 @@ static uint64_t held_by(const struct group *g)
 	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
 		struct cache *c = cache_locked(g, id);
 
-		held += c ? c->front.ops->held(&c->front) : 0;
+		held += c ? c->front.ops->held(&c->front) * (uint64_t)c->engine.size : 0;
 	}
 	cache_unlock();
 	return held;
 }
 
-/*
- * A drain takes away the arrays of all CPUs, also those of others below g who have room. One that
- * meets its limit again and again would do so each time. After a drain in vain there is none until
- * something was freed, and after VAIN_ROW of them none for VAIN_MS, since others free all the time.
- */
-static bool is_vain(struct group *g)
+/* Bytes that have to come back, so that so many more may be charged. */
+static uint64_t missing(const struct group *g, size_t bytes)
 {
-	if (!load_relaxed(&g->vain_row))
-		return false;
-	if (os_clock_ms() - load_relaxed(&g->vain_at) >= VAIN_MS) {
-		store_relaxed(&g->vain_row, 0);
-		return false;
-	}
-	return load_relaxed(&g->vain_row) >= VAIN_ROW || load_relaxed(&g->vain_held) == held_by(g);
+	uint64_t limit = load_relaxed(&g->limit);
+	uint64_t usage = load_relaxed(&g->usage);
+
+	if (bytes > limit)
+		return UINT64_MAX;
+	return usage > limit - bytes ? usage - (limit - bytes) : 0;
 }
 
-bool group_caches_drain(struct group *g)
+void group_caches_drain(struct group *g, size_t bytes)
 {
-	if (!next_cache(g, 1) || is_vain(g))
-		return false;
+	if (!next_cache(g, 1) || held_by(g) < missing(g, bytes))
+		return;
 	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
 		struct cache *c;
 
@@ -205,18 +196,6 @@ bool group_caches_drain(struct group *g)
 			cache_empty_front_locked(c);
 		cache_unlock();
 	}
-	return true;
-}
-
-void group_caches_drained(struct group *g, bool in_vain)
-{
-	uint32_t row = load_relaxed(&g->vain_row);
-
-	if (in_vain && !row)
-		store_relaxed(&g->vain_at, os_clock_ms());
-	if (in_vain)
-		store_relaxed(&g->vain_held, held_by(g));
-	store_relaxed(&g->vain_row, in_vain ? row + 1 : 0);
 }
 
 enum group_room group_make_room(struct cache *c)

@@ -248,39 +248,30 @@ static struct group *try_charge(uint32_t *id, size_t bytes, unsigned int how)
 	return met;
 }
 
-/* Stocks last: what is uncharged before may go there. */
-bool group_drain_all(struct group *g)
+/* Stocks again: what is uncharged by a drain may go there. */
+void group_drain_all(struct group *g, size_t bytes)
 {
-	bool caches;
-
 	group_arrays_drain(g);
-	caches = group_caches_drain(g);
 	group_drain(g);
-	return caches;
-}
-
-/* As try_charge(), when what is ahead has come back. */
-static struct group *charge_drained(struct group *met, uint32_t *id, size_t bytes, unsigned int how)
-{
-	bool caches = group_drain_all(met);
-	struct group *next = try_charge(id, bytes, how);
-
-	if (caches)
-		group_caches_drained(met, next == met);
-	return next;
+	group_caches_drain(g, bytes);
+	group_drain(g);
 }
 
 uint32_t group_charge_slow(uint32_t id, size_t bytes, unsigned int how)
 {
 	struct group *met = try_charge(&id, bytes, how);
 
-	if (unlikely(met))
-		met = charge_drained(met, &id, bytes, how);
 	if (likely(!met))
 		return id;
+	group_drain_all(met, bytes);
+	met = try_charge(&id, bytes, how);
+	if (!met)
+		return id;
 	fetch_add(&met->met, 1);
-	if (group_call_back(met, bytes))
-		met = charge_drained(met, &id, bytes, how);
+	if (group_call_back(met, bytes)) {
+		group_drain_all(met, bytes);
+		met = try_charge(&id, bytes, how);
+	}
 	if (!met)
 		return id;
 	fetch_add(&met->failed, 1);

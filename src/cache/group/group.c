@@ -206,7 +206,6 @@ static void start_locked(struct group *g, const char *name, size_t limit, struct
 	store_relaxed(&g->limit, limit ? limit : UINT64_MAX);
 	g->callback = NULL;
 	g->children = 0;
-	g->vain_row = 0;
 	g->parent = parent;
 	g->above = parent ? group_handle(parent) : NULL;
 	if (parent)
@@ -546,7 +545,7 @@ int group_set_limit(struct uslab_group *handle, size_t limit)
 		return -ENOENT;
 	before = xchg(&g->limit, limit ? limit : UINT64_MAX);
 	if (limit && limit < before && !lock_is_inside())
-		group_drain_all(g); /* what was charged ahead before is bound by it, too */
+		group_drain_all(g, 0); /* what was charged ahead before is bound by it, too */
 	return 0;
 }
 

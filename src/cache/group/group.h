@@ -50,10 +50,6 @@ struct group {
 	void *arg;		       /* likewise */
 	struct group *next_free;       /* while the number is free; groups_lock */
 	uint32_t caches;	       /* that belong to it; groups_lock */
-	/* Drains of its caches that gave too little: group_caches_drain(). Hints; atomic. */
-	uint64_t vain_at;   /* os_clock_ms() of the first one in a row */
-	uint64_t vain_held; /* by fronts, after the last one */
-	uint32_t vain_row;
 	/* malloc/: by class its cache of this group, or 0; NULL: none so far; set once, atomic */
 	unsigned char *numbers;
 	char name[USLAB_GROUP_NAME_MAX + 1];
@@ -216,10 +212,10 @@ bool group_charge_ahead(uint32_t id, size_t bytes);
 /* The stocks that CPUs have of this group, and of those below it, are uncharged. */
 cold void group_drain(const struct group *g);
 /*
- * And their charged arrays, and what their caches have free, which is the result: was that looked
- * for? No lock is held.
+ * And their charged arrays, and what fronts hold of their caches, if it is enough for a charge of
+ * so many bytes. No lock is held.
  */
-cold bool group_drain_all(struct group *g);
+cold void group_drain_all(struct group *g, size_t bytes);
 /*
  * That much of the usage of g lies in stocks, in charged arrays and in its caches, and is no object
  * in use; exact when quiet. groups_lock is held.
@@ -273,11 +269,10 @@ void group_hide_cache_locked(struct cache *c, bool hidden);
 /* That much of what is charged for caches of g, and of those below it, fronts hold. */
 uint64_t group_caches_ahead_locked(const struct group *g);
 /*
- * What fronts hold of these caches goes back, unless that was in vain just now: false. Whoever has
- * tried again then says whether it was. No lock is held.
+ * What fronts hold of these caches goes back, if so many bytes can be charged then. A drain takes
+ * away the arrays of all CPUs: none is made in vain. No lock is held.
  */
-cold bool group_caches_drain(struct group *g);
-cold void group_caches_drained(struct group *g, bool in_vain);
+cold void group_caches_drain(struct group *g, size_t bytes);
 /*
  * An allocation of c, which belongs to a group, has failed. Was it for want of room in the group?
  * Then that is made, or its limit is met, as for a charge that fails. No lock is held.
