@@ -257,7 +257,7 @@ fn shrinkers_can_be_named() {
     unsafe extern "C" fn none(
         _: *mut crate::shrinker,
         _: *mut crate::shrink_control,
-    ) -> core::ffi::c_ulong {
+    ) -> c_ulong {
         0
     }
     let call: crate::shrinker_call = Some(none);

@@ -53,6 +53,21 @@ IN_CHILD(test_watched)
 	cache_check_all();
 }
 
+/* One that is slow for good, since it was there before, is not shared by those that come later. */
+IN_CHILD(test_alone)
+{
+	struct cache *before, *after;
+
+	ready();
+	before = make("before", 64, 0, SLAB_ACCOUNT);
+	enter_one();
+	after = make("after", 64, 0, SLAB_ACCOUNT);
+	CHILD_CHECK((before == after) == !(before->watch & WATCH_GROUPS_CLOSED));
+	CHILD_CHECK(!(after->watch & WATCH_GROUPS_CLOSED));
+	CHILD_CHECK(make("later", 64, 0, SLAB_ACCOUNT) == after);
+	cache_check_all();
+}
+
 /* Objects have their words whatever the cache was when they were allocated. */
 IN_CHILD(test_debugged)
 {
@@ -125,9 +140,8 @@ IN_BARE_CHILD(test_no_memory)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_watched),
-		cmocka_unit_test(test_debugged),
-		cmocka_unit_test(test_resized),
+		cmocka_unit_test(test_watched),	  cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_debugged),  cmocka_unit_test(test_resized),
 		cmocka_unit_test(test_no_memory),
 	};
 
