@@ -444,33 +444,43 @@ static void array_free(struct front *f, void *obj)
 
 /* ---- the whole front ---- */
 
-/*
- * Takes the sheaf out of one of a CPU's two words and stops the word. 0, also if there was none;
- * -errno: the CPU could not be fenced, and the sheaf is still there.
- */
-static int drain_word(struct front *f, int cpu, uintptr_t *word)
+static void flush_taken(struct front *f, uintptr_t top)
 {
-	uintptr_t top = load_relaxed(word);
-	int ret;
-
-	if (!top || top == front_stop_word)
-		return 0;
-	ret = percpu_stop_xchg(cpu, word, front_stop_word, &top);
-	if (!ret && top && !front_is_stopped(top))
+	if (top && !front_is_stopped(top))
 		sheaf_delete(sheaf_flush(f, top));
-	return ret;
 }
 
-static int drain_cpu(struct front *f, int cpu)
+static bool holds_none(struct front *f, int cpu)
 {
-	uintptr_t *spare = percpu_spare(f->id, cpu);
-	int ret = drain_word(f, cpu, percpu_word(f->id, cpu));
-	int err = drain_word(f, cpu, spare);
+	uintptr_t top = load_relaxed(percpu_word(f->id, cpu));
 
+	return (!top || top == front_stop_word) && !load_relaxed(percpu_spare(f->id, cpu));
+}
+
+/*
+ * Takes the sheaves out of a CPU's two words and stops the first one. 0, also if there were none;
+ * -errno: the CPU could not be fenced, and a sheaf may still be there. Each fence interrupts the
+ * CPU: there is one at most, unless an install comes in between.
+ */
+static int drain_cpu(struct front *f, int cpu, bool settle)
+{
+	uintptr_t *const word[2] = { percpu_word(f->id, cpu), percpu_spare(f->id, cpu) };
+	uintptr_t top[2];
+	int ret = 0;
+
+	if (holds_none(f, cpu)) {
+		if (settle)
+			ret = percpu_settle(cpu);
+		if (!settle || ret || holds_none(f, cpu))
+			return ret;
+	}
+	ret = percpu_stop_both(cpu, word, front_stop_word, top);
+	flush_taken(f, top[0]);
+	flush_taken(f, top[1]);
 	/* Still closed: nothing was put there, nor is taken. */
-	if (load_relaxed(spare) == front_stop_word)
-		percpu_put_back(cpu, spare, 0);
-	return ret ? ret : err;
+	if (load_relaxed(word[1]) == front_stop_word)
+		percpu_put_back(cpu, word[1], 0);
+	return ret;
 }
 
 int array_drain_cpus(struct front *f, bool settle)
@@ -478,9 +488,8 @@ int array_drain_cpus(struct front *f, bool settle)
 	int ret = 0;
 
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
-		int err = settle ? percpu_settle(cpu) : 0;
+		int err = drain_cpu(f, cpu, settle);
 
-		err = err ? err : drain_cpu(f, cpu);
 		ret = ret ? ret : err;
 	}
 	return ret;

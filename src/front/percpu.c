@@ -44,6 +44,7 @@
 #include "os/cpu/rseq.h"
 
 bool percpu_rseq;
+static bool fence_works; /* it did once; atomic */
 
 /*
  * What programs that inline this layout refer to (<uslab/arch/...>, in asm:
@@ -219,6 +220,44 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 static void nothing(void *arg)
 {
 	(void)arg;
+}
+
+/* A filter of system calls may have come since: that this thread ran there is as good. */
+static void fence_somehow(int cpu)
+{
+	if (os_rseq_fence((unsigned int)cpu) && os_run_on_cpu((unsigned int)cpu, nothing, NULL))
+		os_die(__FILE__, __LINE__, "membarrier worked and then failed");
+}
+
+/* One after the other, where there is no fence. */
+static int stop_both_apart(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
+{
+	int ret = percpu_stop_xchg(cpu, word[0], stop, &old[0]);
+
+	if (!ret)
+		ret = percpu_stop_xchg(cpu, word[1], stop, &old[1]);
+	return ret;
+}
+
+/* What one word held stays ours, however often the other one is looked at again. */
+int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
+{
+	bool done[2] = { false, false };
+
+	old[0] = old[1] = stop;
+	if (!percpu_rseq ||
+	    (unlikely(!load_relaxed(&fence_works)) && os_rseq_fence((unsigned int)cpu)))
+		return stop_both_apart(cpu, word, stop, old);
+	store_relaxed(&fence_works, true);
+	do {
+		for (int i = 0; i < 2; i++)
+			if (!done[i])
+				old[i] = xchg(word[i], stop);
+		fence_somehow(cpu);
+		for (int i = 0; i < 2; i++)
+			done[i] = done[i] || load_acquire(word[i]) == stop;
+	} while (!done[0] || !done[1]);
+	return 0;
 }
 
 int percpu_settle(int cpu)

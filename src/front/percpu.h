@@ -199,6 +199,12 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
 
 /*
+ * The same for two words of that CPU, with one fence for both, which settles as well. On error the
+ * first one may have been taken: old[] has stop where nothing was.
+ */
+int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2]);
+
+/*
  * No step that had begun on cpu before is under way any more: one that compares a flag which the
  * caller has set before either stored, or will see the flag. 0 or -errno, as percpu_stop_xchg().
  */
