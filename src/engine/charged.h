@@ -28,7 +28,7 @@
 /* No object is handed out meanwhile. */
 #define ENGINE_GROUP_CHANGES ULONG_MAX
 
-/* Fixed types, for tools read them. */
+/* Tools read it from outside. */
 struct engine_group {
 	unsigned long group; /* its number; 0: none; ENGINE_GROUP_CHANGES; atomic */
 	unsigned long users; /* who take objects; atomic */

@@ -39,21 +39,31 @@ static int may_adopt(const struct cache *c)
 	return c->refcount > 1 || engine_group(&c->engine) ? -EBUSY : 0;
 }
 
+/* Once: a cache that gets another group may be in the hands of who was stopped in it. */
+static void start_charging(struct engine *e)
+{
+	const struct engine_ops *plain = e->debug ? e->debug->inner : e->ops;
+	const struct engine_ops *ops = engine_charged_ops(plain);
+
+	engine_groups[e->id].size = e->size;
+	if (ops == plain)
+		return;
+	if (e->debug)
+		debug_set_inner(e, ops);
+	else
+		e->ops = ops;
+}
+
 /* The group of that number has the cache already. */
 static int adopt(struct cache *c, uint32_t id)
 {
 	static const struct engine_charges charges = { group_charge_objects,
 						       group_uncharge_objects };
-	struct engine *e = &c->engine;
 
 	store_release(&engine_charges, &charges); /* the same each time */
 	c->alone = 1;
-	if (engine_set_group(e, id)) {
-		engine_groups[e->id].size = e->size;
-		if (e->debug)
-			debug_set_inner(e, engine_charged_ops(e->debug->inner));
-		else
-			e->ops = engine_charged_ops(e->ops);
+	if (engine_set_group(&c->engine, id)) {
+		start_charging(&c->engine);
 		return 0;
 	}
 	group_drop_cache(id, c->engine.id);
@@ -148,36 +158,24 @@ uint64_t group_caches_ahead_locked(const struct group *g)
 	return ahead;
 }
 
-/*
- * The cache of that number, if it is there still and belongs to g or to a group below it.
- * cache_lock is held.
- */
-static struct cache *cache_locked(const struct group *g, unsigned int id)
-{
-	return next_cache(g, id) == id ? cache_of(percpu_handle(id)) : NULL;
-}
-
-/* Bytes that their fronts hold. */
 static uint64_t held_by(const struct group *g)
 {
-	uint64_t held = 0;
+	uint64_t held;
 
 	lock_acquire(&cache_lock);
-	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
-		struct cache *c = cache_locked(g, id);
-
-		held += c ? c->front.ops->held(&c->front) * (uint64_t)c->engine.size : 0;
-	}
+	held = group_caches_ahead_locked(g);
 	cache_unlock();
 	return held;
 }
 
-/* Bytes that have to come back, so that so many more may be charged. */
+/* Bytes that have to come back, so that so many more may be charged; of none: nothing. */
 static uint64_t missing(const struct group *g, size_t bytes)
 {
 	uint64_t limit = load_relaxed(&g->limit);
 	uint64_t usage = load_relaxed(&g->usage);
 
+	if (!bytes)
+		return 0;
 	if (bytes > limit)
 		return UINT64_MAX;
 	return usage > limit - bytes ? usage - (limit - bytes) : 0;
@@ -188,12 +186,9 @@ void group_caches_drain(struct group *g, size_t bytes)
 	if (!next_cache(g, 1) || held_by(g) < missing(g, bytes))
 		return;
 	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
-		struct cache *c;
-
 		lock_acquire(&cache_lock);
-		c = cache_locked(g, id);
-		if (c)
-			cache_empty_front_locked(c);
+		if (next_cache(g, id) == id) /* it is there still, and below g */
+			cache_empty_front_locked(cache_of(percpu_handle(id)));
 		cache_unlock();
 	}
 }

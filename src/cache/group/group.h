@@ -213,7 +213,7 @@ bool group_charge_ahead(uint32_t id, size_t bytes);
 cold void group_drain(const struct group *g);
 /*
  * And their charged arrays, and what fronts hold of their caches, if it is enough for a charge of
- * so many bytes. No lock is held.
+ * so many bytes; 0: in any case. No lock is held.
  */
 cold void group_drain_all(struct group *g, size_t bytes);
 /*
@@ -266,11 +266,14 @@ bool group_release_cache_locked(struct cache *c);
 /* The engine of c is about to end, or goes on after all: who sums up leaves it out meanwhile. */
 void group_hide_cache_locked(struct cache *c, bool hidden);
 
-/* That much of what is charged for caches of g, and of those below it, fronts hold. */
+/*
+ * That much of what is charged for caches of g, and of those below it, fronts hold. groups_lock or
+ * cache_lock is held: both keep these caches.
+ */
 uint64_t group_caches_ahead_locked(const struct group *g);
 /*
- * What fronts hold of these caches goes back, if so many bytes can be charged then. A drain takes
- * away the arrays of all CPUs: none is made in vain. No lock is held.
+ * What fronts hold of these caches goes back, if so many bytes can be charged then; 0: in any case.
+ * A drain takes away the arrays of all CPUs: none is made in vain. No lock is held.
  */
 cold void group_caches_drain(struct group *g, size_t bytes);
 /*

@@ -234,6 +234,23 @@ IN_CHILD(test_in_vain)
 	CHILD_CHECK(!of_b->front.ops->held(&of_b->front) && usage(top) > 65536 - 64);
 }
 
+/* What CPUs hold charged already is bound by a limit that is lowered below the usage. */
+IN_CHILD(test_lowered)
+{
+	struct uslab_group *g;
+	struct cache *c;
+	void *p[64];
+
+	ready();
+	g = make_group("g", 0);
+	c = make_front("c", 1024, "array");
+	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	obj_free(c, p[63]);
+	CHILD_CHECK(c->front.ops->held(&c->front));
+	CHILD_CHECK(group_set_limit(g, 1024) == 0 && !c->front.ops->held(&c->front));
+	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
+}
+
 /* Beyond the limit. */
 IN_CHILD(test_must_not_fail)
 {
@@ -302,11 +319,11 @@ IN_CHILD(test_moved)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_destroyed),
-		cmocka_unit_test(test_left),	  cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_scattered), cmocka_unit_test(test_freed_since),
-		cmocka_unit_test(test_in_vain),	  cmocka_unit_test(test_must_not_fail),
-		cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_left),	      cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_scattered),     cmocka_unit_test(test_freed_since),
+		cmocka_unit_test(test_in_vain),	      cmocka_unit_test(test_lowered),
+		cmocka_unit_test(test_must_not_fail), cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
