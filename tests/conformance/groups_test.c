@@ -8,26 +8,10 @@
 #include "cache/group/group.h"
 #include "cache/lent.h"
 #include "conformance/pairs.h"
+#include "groups.h"
 #include "threads.h"
 
 #define NR 300
-
-static struct uslab_group *make_group(const char *name, size_t limit, struct uslab_group *parent)
-{
-	int error;
-	struct uslab_group *g = group_create(name, limit, parent, &error);
-
-	CHILD_CHECK(g);
-	return g;
-}
-
-static size_t usage(struct uslab_group *g)
-{
-	struct uslab_group_statistics stat;
-
-	CHILD_CHECK(group_stat(g, &stat) == 0);
-	return stat.usage;
-}
 
 static struct cache *make_charged(const struct pair *pair, unsigned int size)
 {
@@ -381,7 +365,7 @@ static void of_group(const struct pair *pair)
 		CHILD_CHECK(usage(g) == 0 && usage(top) == 0);
 		group_check();
 		finish(c);
-		CHILD_CHECK(group_at((uint32_t)((uintptr_t)g & 0xffff))->usage == 0);
+		CHILD_CHECK(group_of_handle(g)->usage == 0);
 	}
 	group_destroy(g);
 	group_destroy(top);

@@ -8,29 +8,8 @@
 #include "cache/mobility/mobility.h"
 #include "engine/charged.h"
 #include "engine/limit.h"
+#include "groups.h"
 #include "unit/cache/cache_fixture.h"
-
-static struct uslab_group *make_group(const char *name, size_t limit)
-{
-	int error;
-	struct uslab_group *g = group_create(name, limit, NULL, &error);
-
-	CHILD_CHECK(g);
-	return g;
-}
-
-static size_t usage(struct uslab_group *g)
-{
-	struct uslab_group_statistics stat;
-
-	CHILD_CHECK(group_stat(g, &stat) == 0);
-	return stat.usage;
-}
-
-static struct group *group_of_handle(struct uslab_group *g)
-{
-	return group_at((uint32_t)((uintptr_t)g & 0xffff));
-}
 
 IN_CHILD(test_refused)
 {
@@ -39,8 +18,8 @@ IN_CHILD(test_refused)
 	void *obj;
 
 	ready();
-	g = make_group("g", 0);
-	gone = make_group("gone", 0);
+	g = make_group("g", 0, NULL);
+	gone = make_group("gone", 0, NULL);
 	group_destroy(gone);
 	used = make("used", 64, 0, SLAB_NO_MERGE);
 	obj = get(used);
@@ -71,7 +50,7 @@ IN_CHILD(test_destroyed)
 	void *obj;
 
 	ready();
-	g = make_group("g", 0);
+	g = make_group("g", 0, NULL);
 	c = make("c", 96, 0, SLAB_NO_MERGE);
 	handle = c->handle;
 	CHILD_CHECK(group_adopt(c, g) == 0);
@@ -80,7 +59,7 @@ IN_CHILD(test_destroyed)
 	CHILD_CHECK(groups_table->dying == 1 && group_of_handle(g)->caches == 1);
 	obj = get(c);
 	CHILD_CHECK(obj && group_of_handle(g)->usage);
-	next = make_group("next", 0);
+	next = make_group("next", 0, NULL);
 	CHILD_CHECK(group_of_handle(next) != group_of_handle(g));
 	obj_free(c, obj);
 	cache_destroy(handle, NULL);
@@ -97,7 +76,7 @@ IN_CHILD(test_left)
 	void *obj;
 
 	ready();
-	g = make_group("g", 0);
+	g = make_group("g", 0, NULL);
 	c = make("c", 96, 0, SLAB_NO_MERGE);
 	CHILD_CHECK(group_adopt(c, g) == 0);
 	obj = get(c);
@@ -119,7 +98,7 @@ IN_CHILD(test_changes)
 	void *obj;
 
 	ready();
-	g = make_group("g", 0);
+	g = make_group("g", 0, NULL);
 	c = make_front("c", 96, "none");
 	eg = &engine_groups[c->engine.id];
 	CHILD_CHECK(group_adopt(c, g) == 0 && eg->size == c->engine.size);
@@ -158,7 +137,7 @@ IN_CHILD(test_scattered)
 	unsigned int n;
 
 	ready();
-	g = make_group("g", 1 << 20);
+	g = make_group("g", 1 << 20, NULL);
 	c = make("c", 64, 0, SLAB_NO_MERGE);
 	other = make("other", 512, 0, SLAB_NO_MERGE);
 	CHILD_CHECK(group_adopt(c, g) == 0 && group_adopt(other, g) == 0);
@@ -192,7 +171,7 @@ IN_CHILD(test_freed_since)
 	void *p[64], *q[64];
 
 	ready();
-	g = make_group("g", 16384);
+	g = make_group("g", 16384, NULL);
 	c = make_front("c", 1024, "none");
 	other = make_front("other", 512, "none");
 	CHILD_CHECK(group_adopt(c, g) == 0 && group_adopt(other, g) == 0);
@@ -213,12 +192,11 @@ IN_CHILD(test_in_vain)
 	struct uslab_group *top, *a, *b;
 	struct cache *of_a, *small, *of_b;
 	void *p[64], *q[8];
-	int error;
 
 	ready();
-	top = make_group("top", 65536);
-	a = group_create("a", 0, top, &error);
-	b = group_create("b", 0, top, &error);
+	top = make_group("top", 65536, NULL);
+	a = make_group("a", 0, top);
+	b = make_group("b", 0, top);
 	of_a = make("of a", 2048, 0, SLAB_NO_MERGE);
 	small = make("small", 64, 0, SLAB_NO_MERGE);
 	of_b = make_front("of b", 64, "array");
@@ -242,7 +220,7 @@ IN_CHILD(test_lowered)
 	void *p[64];
 
 	ready();
-	g = make_group("g", 0);
+	g = make_group("g", 0, NULL);
 	c = make_front("c", 1024, "array");
 	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
 	obj_free(c, p[63]);
@@ -259,7 +237,7 @@ IN_CHILD(test_must_not_fail)
 	void *p[64];
 
 	ready();
-	g = make_group("g", 8192);
+	g = make_group("g", 8192, NULL);
 	c = make("c", 1024, 0, SLAB_NO_MERGE);
 	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) < 64);
 	for (unsigned int i = 0; i < 20; i++)
@@ -299,7 +277,7 @@ IN_CHILD(test_moved)
 	struct cache *c;
 
 	ready();
-	moving = make_group("g", 0);
+	moving = make_group("g", 0, NULL);
 	c = made(&(struct cache_spec){
 		.name = "c", .size = 512, .ctor = nothing, .no_merge = true });
 	CHILD_CHECK(group_adopt(c, moving) == 0);

@@ -6,6 +6,7 @@
 #include "cache/group/own.h"
 #include "cache/internal.h"
 #include "engine/limit.h"
+#include "groups.h"
 #include "unit/cache/cache_fixture.h"
 
 #define CLASSES 120u /* so that there are few numbers for caches of groups */
@@ -43,28 +44,6 @@ static bool start(void)
 	return percpu_rseq;
 }
 
-static struct uslab_group *make_group(const char *name, size_t limit)
-{
-	int error;
-	struct uslab_group *g = group_create(name, limit, NULL, &error);
-
-	CHILD_CHECK(g);
-	return g;
-}
-
-static struct group *of_handle(struct uslab_group *g)
-{
-	return group_at((uint32_t)((uintptr_t)g & 0xffff));
-}
-
-static size_t usage(struct uslab_group *g)
-{
-	struct uslab_group_statistics stat;
-
-	CHILD_CHECK(group_stat(g, &stat) == 0);
-	return stat.usage;
-}
-
 static void miss(unsigned int class, unsigned int times)
 {
 	while (times--)
@@ -73,7 +52,7 @@ static void miss(unsigned int class, unsigned int times)
 
 static unsigned int number_of(struct uslab_group *g, unsigned int class)
 {
-	return of_handle(g)->numbers ? of_handle(g)->numbers[class] : 0;
+	return group_of_handle(g)->numbers ? group_of_handle(g)->numbers[class] : 0;
 }
 
 static struct cache *cache_at(unsigned int number)
@@ -88,8 +67,8 @@ IN_CHILD(test_often)
 
 	if (!start())
 		return;
-	a = make_group("a", 0);
-	b = make_group("b", 0);
+	a = make_group("a", 0, NULL);
+	b = make_group("b", 0, NULL);
 	group_enter(a);
 	miss(1, OFTEN - 1);
 	CHILD_CHECK(!number_of(a, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT));
@@ -123,7 +102,7 @@ IN_CHILD(test_mixed)
 	if (!start())
 		return;
 	for (int i = 0; i < 3; i++)
-		g[i] = make_group("g", 0);
+		g[i] = make_group("g", 0, NULL);
 	for (unsigned int n = 0; n < 3 * OFTEN; n++)
 		for (int i = 0; i < 3; i++) {
 			group_enter(g[i]);
@@ -143,7 +122,7 @@ IN_CHILD(test_handed_on)
 
 	if (!start())
 		return;
-	a = make_group("a", 0);
+	a = make_group("a", 0, NULL);
 	group_enter(a);
 	miss(1, OFTEN + 1);
 	for (int i = 0; i < 100; i++)
@@ -151,7 +130,7 @@ IN_CHILD(test_handed_on)
 	group_destroy(a);
 	CHILD_CHECK(!group_own_alloc(group_current, 1, GFP_NOWAIT) && !group_numbers[1]);
 	CHILD_CHECK(cache_at(FIRST)->watch & WATCH_ORPHAN);
-	b = make_group("b", 0);
+	b = make_group("b", 0, NULL);
 	group_enter(b);
 	miss(1, OFTEN + 1);
 	CHILD_CHECK(number_of(b, 1) == FIRST + 1);
@@ -162,7 +141,7 @@ IN_CHILD(test_handed_on)
 	CHILD_CHECK(groups_table->dying == 1); /* b, in which this thread is */
 	os_format(name, sizeof(name), "class-32:unused-%u", FIRST);
 	CHILD_CHECK(!strcmp(cache_at(FIRST)->name, name));
-	b = make_group("c", 0);
+	b = make_group("c", 0, NULL);
 	group_enter(b);
 	CHILD_CHECK(!groups_table->dying);
 	miss(1, OFTEN + 1);
@@ -181,23 +160,23 @@ IN_CHILD(test_late)
 
 	if (!start())
 		return;
-	a = make_group("a", 0);
+	a = make_group("a", 0, NULL);
 	group_enter(a);
 	miss(1, OFTEN + 1);
 	group_destroy(a);
 	CHILD_CHECK(!engine_group(&cache_at(FIRST)->engine));
 	p = cache_at(FIRST)->front.ops->alloc(&cache_at(FIRST)->front, GFP_NOWAIT, NUMA_NO_NODE);
-	b = make_group("b", 0);
+	b = make_group("b", 0, NULL);
 	group_enter(b);
 	miss(1, OFTEN + 1);
 	CHILD_CHECK(p && number_of(b, 1) == FIRST + 1 && usage(b) == 0);
 	cache_at(FIRST)->front.ops->free(&cache_at(FIRST)->front, p);
 	usleep(150000);
 	group_destroy(b);
-	b = make_group("c", 0);
+	b = make_group("c", 0, NULL);
 	group_enter(b);
 	for (unsigned int i = FIRST; i <= FIRST + 2; i++) {
-		b = make_group("d", 0);
+		b = make_group("d", 0, NULL);
 		group_enter(b);
 		miss(1, OFTEN + 1);
 		CHILD_CHECK(number_of(b, 1) >= FIRST && number_of(b, 1) <= FIRST + 2);
@@ -213,7 +192,7 @@ IN_CHILD(test_all_taken)
 	if (!start())
 		return;
 	for (unsigned int i = 0; i <= NUMBERS; i++) {
-		g[i] = make_group("g", 0);
+		g[i] = make_group("g", 0, NULL);
 		group_enter(g[i]);
 		miss(1, OFTEN + 1);
 		CHILD_CHECK(number_of(g[i], 1) == (i < NUMBERS ? FIRST + i : 0));
@@ -233,11 +212,11 @@ IN_CHILD(test_refused)
 
 	if (!start())
 		return;
-	g = make_group("g", 30);
+	g = make_group("g", 30, NULL);
 	group_enter(g);
 	miss(1, OFTEN + 1);
 	CHILD_CHECK(number_of(g, 1) && !group_own_alloc(group_current, 1, GFP_NOWAIT) &&
-		    of_handle(g)->usage == 0);
+		    group_of_handle(g)->usage == 0);
 	CHILD_CHECK(group_set_limit(g, 0) == 0 && group_own_alloc(group_current, 1, GFP_NOWAIT));
 	CHILD_CHECK(cache_set_debug(cache_at(FIRST), SLAB_POISON) == 0);
 	CHILD_CHECK(!group_own_alloc(group_current, 1, GFP_NOWAIT));
@@ -252,7 +231,7 @@ IN_CHILD(test_useless)
 
 	setenv("USLAB_CONF", "front=queues", 1);
 	start();
-	g = make_group("g", 0);
+	g = make_group("g", 0, NULL);
 	group_enter(g);
 	miss(1, 3 * OFTEN);
 	CHILD_CHECK(!number_of(g, 1) && !cache_at(FIRST));
