@@ -39,35 +39,31 @@ static unsigned long held(struct snapshot *s)
 	return (pages << PAGE_SHIFT) + large.bytes + keep.bytes;
 }
 
-static void read_groups(struct snapshot *s)
+/* Of cache i of a table of the process, with elements of that size; false: it has none there. */
+static bool read_of(struct snapshot *s, uint64_t table, unsigned int i, void *to, size_t size)
 {
-	struct engine_group group;
+	unsigned int id = s->cache[i].id;
 
-	for (unsigned int i = 0; i < s->nr_caches; i++) {
-		struct snapshot_cache *c = &s->cache[i];
-
-		if (!c->id || c->id >= USLAB_NR_HANDLES ||
-		    !snapshot_read(s, s->root.cache_groups + c->id * sizeof(group), &group,
-				   sizeof(group)))
-			continue;
-		c->group = group.group < GROUPS_MAX ? (unsigned int)group.group : GROUP_NONE;
-		c->group_size = c->group ? (unsigned int)group.size : 0;
-	}
+	return table && id && id < USLAB_NR_HANDLES &&
+	       snapshot_read(s, table + id * size, to, size);
 }
 
 static void read_caches(struct snapshot *s)
 {
-	struct engine_limit limit;
-
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		struct snapshot_cache *c = &s->cache[i];
+		struct engine_limit limit;
+		struct engine_group group;
 
-		if (!c->id || c->id >= USLAB_NR_HANDLES ||
-		    !snapshot_read(s, s->root.cache_limits + c->id * sizeof(limit), &limit,
-				   sizeof(limit)))
-			continue;
-		c->limit = limit.most << PAGE_SHIFT;
-		c->limit_refused = limit.refused;
+		if (read_of(s, s->root.cache_limits, i, &limit, sizeof(limit))) {
+			c->limit = limit.most << PAGE_SHIFT;
+			c->limit_refused = limit.refused;
+		}
+		if (read_of(s, s->root.cache_groups, i, &group, sizeof(group))) {
+			c->group = group.group < GROUPS_MAX ? (unsigned int)group.group
+							    : GROUP_NONE;
+			c->group_size = c->group ? (unsigned int)group.size : 0;
+		}
 	}
 }
 
@@ -93,8 +89,5 @@ void snapshot_limits(struct snapshot *s)
 		t->reclaims_cgroup = reclaims.cgroup;
 		t->reclaims_psi = reclaims.psi;
 	}
-	if (s->root.cache_limits)
-		read_caches(s);
-	if (s->root.cache_groups)
-		read_groups(s);
+	read_caches(s);
 }
