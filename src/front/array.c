@@ -32,7 +32,7 @@
  *
  * Which functions may meet on one CPU's words (rseq mode; the generic mode has a lock for this):
  *   hit paths, swap, unstash, withdraw: sequences of that CPU, exclude one another
- *   drain:                     percpu_stop_xchg with f->closed set; swap compares f->gate, and
+ *   drain:                     percpu_stop_both with f->closed set; swap compares f->gate, and
  *                              unstash and withdraw what they take, so that they never store over a
  *                              stopped word
  */
@@ -515,7 +515,7 @@ void array_drain(struct front *f)
 	bool settle = f->closed & FRONT_CLOSED;
 
 	/*
-	 * seen by every install that starts after percpu_stop_xchg's fence;
+	 * seen by every install that starts after percpu_stop_both's fence;
 	 * pairs with sheaf_install
 	 */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);

@@ -20,8 +20,8 @@
  * signal handler) may go on at any later time. Whatever it does with one goes by the sheaf's own
  * capacity. To install it, or to put it into a depot, is refused from step 2 and from step 1 on, as
  * both compare capacities, the install in its sequence, together with closed: there is no moment
- * between look and store. An install that had looked before step 2 is over after its fence
- * (percpu_settle()), before the CPU's words are looked at. So after step 3 no word and no depot has
+ * between look and store. An install that had looked before step 2 is over after its fence, and the
+ * CPU's words are looked at after that (percpu_stop_both(), percpu_settle()). So after step 3 no word and no depot has
  * a sheaf of the old capacity, and none gets one. A capacity that comes back later is no mistake:
  * what matters is the capacity that the sheaf has, not when it was made.
  *
@@ -137,7 +137,7 @@ static int replace_arrays(struct front *f, unsigned int capacity)
 	uint32_t closed = f->closed & ~(uint32_t)FRONT_NO_ARRAYS;
 	int ret;
 
-	/* pairs with sheaf_install; seen by every one that starts after percpu_settle's fence */
+	/* pairs with sheaf_install; seen by every one that starts after a CPU's fence */
 	__atomic_fetch_or(&f->closed, FRONT_DRAINING, __ATOMIC_SEQ_CST);
 	array_charged_drain(f); /* as array_drain() */
 	ret = array_drain_cpus(f, true);
