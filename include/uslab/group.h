@@ -96,8 +96,8 @@ USLAB_API int uslab_group_set_limit(struct uslab_group *group, size_t limit);
  * @met:     how often a charge met the limit of this group, so that its callback was called
  * @failed:  allocations that failed since that did not help
  * @threads: that are in it now
- * @groups:  below it, at the next level; those that were destroyed count while they have objects, and
- *           until somebody looks after their caches: another group ends, or uslab_trim()
+ * @groups:  below it, at the next level; those that were destroyed count while they have objects,
+ *           and until somebody looks after their caches: another group ends, or uslab_trim()
  *
  * Bytes or counts.
  */

@@ -21,9 +21,9 @@
  * capacity. To install it, or to put it into a depot, is refused from step 2 and from step 1 on, as
  * both compare capacities, the install in its sequence, together with closed: there is no moment
  * between look and store. An install that had looked before step 2 is over after its fence, and the
- * CPU's words are looked at after that (percpu_stop_both(), percpu_settle()). So after step 3 no word and no depot has
- * a sheaf of the old capacity, and none gets one. A capacity that comes back later is no mistake:
- * what matters is the capacity that the sheaf has, not when it was made.
+ * CPU's words are looked at after that (percpu_stop_both(), percpu_settle()). So after step 3 no
+ * word and no depot has a sheaf of the old capacity, and none gets one. A capacity that comes back
+ * later is no mistake: what matters is the capacity that the sheaf has, not when it was made.
  *
  * If a CPU cannot be fenced (no membarrier, and the thread may not run there), step 1 is taken back
  * and the front opened as it was.

@@ -30,9 +30,9 @@
  * Progress: each retry means that the other CPU committed; closed lets it install nothing new, so
  * it can only run its array up and down until one exchange meets no sequence half-way.
  *
- * percpu_stop_both() does that with two words and one fence for both. Each word is ours by itself as
- * soon as it holds stop after a fence, and is not exchanged again then; what one of both still has
- * to retry is no concern of the other. Delays: tests/race/sequences_test.c, capacity_test.c.
+ * percpu_stop_both() does that with two words and one fence for both. Each word is ours by itself
+ * as soon as it holds stop after a fence, and is not exchanged again then; what one of both still
+ * has to retry is no concern of the other. Delays: tests/race/sequences_test.c, capacity_test.c.
  *
  * ThreadSanitizer does not see sequences (they are asm): the tsan build runs the generic mode,
  * whose locks it sees; the sequences are tested with delays injected (tests/race).

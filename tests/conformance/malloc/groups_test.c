@@ -380,7 +380,7 @@ IN_CHILD(much_used)
 	cache_check_all();
 }
 
-/* To the byte, although CPUs hold objects that are charged; what one class has free another gets. */
+/* To the byte, although CPUs hold charged objects; what one class has free another one gets. */
 IN_CHILD(much_used_to_the_limit)
 {
 	const size_t limit = 4 << 20;
