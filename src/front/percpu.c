@@ -32,7 +32,9 @@
  *
  * percpu_stop_both() does that with two words and one fence for both. Each word is ours by itself
  * as soon as it holds stop after a fence, and is not exchanged again then; what one of both still
- * has to retry is no concern of the other. Delays: tests/race/sequences_test.c, capacity_test.c.
+ * has to retry is no concern of the other. A word with 0 is not written, so that no page gets
+ * resident for it: if it is 0 after the fence still, it stays so, as nothing new is installed.
+ * Delays: tests/race/sequences_test.c, capacity_test.c.
  *
  * ThreadSanitizer does not see sequences (they are asm): the tsan build runs the generic mode,
  * whose locks it sees; the sequences are tested with delays injected (tests/race).
@@ -236,30 +238,35 @@ static void fence_somehow(int cpu)
 /* One after the other, where there is no fence. */
 static int stop_both_apart(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
 {
-	int ret = percpu_stop_xchg(cpu, word[0], stop, &old[0]);
+	int ret = 0;
 
-	if (!ret)
-		ret = percpu_stop_xchg(cpu, word[1], stop, &old[1]);
+	for (int i = 0; i < 2 && !ret; i++)
+		if (load_relaxed(word[i]))
+			ret = percpu_stop_xchg(cpu, word[i], stop, &old[i]);
 	return ret;
 }
 
 /* What one word held stays ours, however often the other one is looked at again. */
 int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
 {
+	uintptr_t left[2] = { stop, stop };
 	bool done[2] = { false, false };
 
-	old[0] = old[1] = stop;
+	old[0] = old[1] = 0;
 	if (!percpu_rseq ||
 	    (unlikely(!load_relaxed(&fence_works)) && os_rseq_fence((unsigned int)cpu)))
 		return stop_both_apart(cpu, word, stop, old);
 	store_relaxed(&fence_works, true);
 	do {
-		for (int i = 0; i < 2; i++)
-			if (!done[i])
-				old[i] = xchg(word[i], stop);
+		for (int i = 0; i < 2; i++) {
+			if (done[i])
+				continue;
+			left[i] = load_relaxed(word[i]) ? stop : 0;
+			old[i] = left[i] ? xchg(word[i], stop) : 0;
+		}
 		fence_somehow(cpu);
 		for (int i = 0; i < 2; i++)
-			done[i] = done[i] || load_acquire(word[i]) == stop;
+			done[i] = done[i] || load_acquire(word[i]) == left[i];
 	} while (!done[0] || !done[1]);
 	return 0;
 }

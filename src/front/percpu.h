@@ -199,8 +199,8 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value);
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old);
 
 /*
- * The same for two words of that CPU, with one fence for both, which settles as well. On error the
- * first one may have been taken: old[] has stop where nothing was.
+ * The same for two words of that CPU, with one fence for both, which settles as well. A word that
+ * is 0 is left as it is, and old[] is 0 then. On error the first one may have been taken.
  */
 int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2]);
 

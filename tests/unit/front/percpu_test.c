@@ -278,6 +278,33 @@ BOTH_MODES(test_stop_xchg)
 	}
 }
 
+/* One word, both, none: what is there is taken, and a word with 0 is not written. */
+static void stop_both_of(int cpu)
+{
+	uintptr_t *const word[2] = { percpu_word(ID, cpu), percpu_spare(ID, cpu) };
+
+	for (unsigned int set = 0; set < 4; set++) {
+		uintptr_t old[2] = { 1, 1 };
+
+		for (unsigned int i = 0; i < 2; i++)
+			*word[i] = set & 1u << i ? 100 + i : 0;
+		CHILD_CHECK(percpu_stop_both(cpu, word, front_stop_word, old) == 0);
+		for (unsigned int i = 0; i < 2; i++) {
+			bool was_set = set & 1u << i;
+
+			CHILD_CHECK(old[i] == (was_set ? 100 + i : 0));
+			CHILD_CHECK(*word[i] == (was_set ? front_stop_word : 0));
+		}
+	}
+}
+
+BOTH_MODES(test_stop_both)
+{
+	here();
+	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++)
+		stop_both_of(cpu);
+}
+
 /* Of every CPU, and of none that there is not. What it is good for: tests/race/capacity_test.c. */
 BOTH_MODES(test_settle)
 {
@@ -327,6 +354,7 @@ IN_CHILD(test_stop_by_migration)
 	}
 	sched_getaffinity(0, sizeof(after), &after);
 	CHILD_CHECK(CPU_EQUAL(&allowed, &after));
+	stop_both_of(here());
 	/* a CPU that nobody can go to */
 	if (percpu_rseq)
 		CHILD_CHECK(percpu_stop_xchg(8000, &old, 1, &old) < 0);
@@ -486,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_cmp2_store),
 		cmocka_unit_test(test_cmp2_push),
 		cmocka_unit_test(test_stop_xchg),
+		cmocka_unit_test(test_stop_both),
 		cmocka_unit_test(test_settle),
 		cmocka_unit_test(test_put_back),
 		cmocka_unit_test(test_stop_by_migration),
