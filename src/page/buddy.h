@@ -191,9 +191,10 @@ bool buddy_rebalance(void);
 /*
  * Automatic purges that this thread's frees set off end at that time (os_clock_us()), but for the
  * one system call that is under way: what is left goes with a later free, of any thread. They purge
- * several blocks at once. 0: they are as any other thread's.
+ * several blocks at once, and begin only while so much time is left: late ones would be small, and
+ * each system call interrupts all CPUs of the process. 0: they are as any other thread's.
  */
-void buddy_purge_until(uint64_t end_us);
+void buddy_purge_until(uint64_t end_us, uint64_t least_us);
 
 /*
  * For who frees a great part of the heap in small blocks, most of which will have free neighbours

@@ -34,6 +34,7 @@
  * not purge at every free.
  */
 #define PURGE_BATCH 256ul
+#define PURGE_BATCH_STEP 1024ul /* where a step sets it off: see purge_some_locked() */
 
 /*
  * Where page runs had many refaults, only the end of a block is purged, but at least this many
@@ -43,14 +44,15 @@
 #define PURGE_PART_REFAULTS 1024ul /* pages */
 #define PURGE_OLD_ORDER 2u	   /* by age no smaller blocks are purged */
 
-#define LONGER 8u	/* half-lives */
-#define CLOCK_SHIFT 4	/* milliseconds to units of zone.clock */
-#define OLD_BLOCKS 64	/* that one search for old blocks purges at most: bounds a free's time */
-#define TABLES 4	/* chunks, and blocks, of which one purge gives the descriptors back */
-#define OLD_LOOKS 8	/* blocks from a list's tail that it examines */
-#define STEP_LEAST 64ul /* pages of one system call where there is a bound, */
-#define STEP_MOST 512ul /* by the time that is left */
-#define STEP_PAGES_PER_US 2
+#define LONGER 8u	 /* half-lives */
+#define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
+#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most: bounds a free's time */
+#define TABLES 4	 /* chunks, and blocks, of which one purge gives the descriptors back */
+#define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
+#define STEP_LEAST 64ul	 /* units of one system call where there is a bound, */
+#define STEP_MOST 2048ul /* by the time that is left */
+#define BLOCK_UNITS 2u	 /* a unit is what a page takes; a block takes that much more */
+#define LEFT_MOST 100000 /* microseconds: more is no bound */
 #define MERGE_CLOCKS 64u /* about a second */
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
 
@@ -107,16 +109,19 @@ static unsigned int lowest_order(void)
 
 /* ---- bounds ---- */
 
-static __thread uint64_t end_us __attribute__((tls_model("initial-exec"))); /* 0: there is none */
+/* Of this thread's purges; 0: there are none. After begin_us none begins. */
+static __thread uint64_t begin_us __attribute__((tls_model("initial-exec")));
+static __thread uint64_t end_us __attribute__((tls_model("initial-exec")));
 
-void buddy_purge_until(uint64_t us)
+void buddy_purge_until(uint64_t us, uint64_t least_us)
 {
+	begin_us = us - MIN(us, least_us);
 	end_us = us;
 }
 
 static bool is_late(void)
 {
-	return unlikely(end_us) && os_clock_us() >= end_us;
+	return unlikely(end_us) && os_clock_us() >= begin_us;
 }
 
 void buddy_expect_merges(bool on)
@@ -192,8 +197,22 @@ static struct page *pick_old_locked(struct buddy_zone *zone)
 
 /* ---- purges ---- */
 
-/* What a system call takes grows with its pages. */
-static unsigned long pages_at_once(void)
+/*
+ * What a purge takes grows with its pages and blocks; how much, the machine says: learned from
+ * purges that have a bound. One that lost its CPU counts no more than twice.
+ */
+static uint32_t unit_ns = 500; /* atomic */
+
+static void learn(uint64_t us, unsigned long units)
+{
+	uint64_t known = load_relaxed(&unit_ns);
+	uint64_t seen = CLAMP(us * 1000 / units, known / 2, known * 2);
+	uint64_t next = seen > known ? (known + seen) / 2 : (7 * known + seen) / 8;
+
+	store_relaxed(&unit_ns, (uint32_t)MAX(next, 16u));
+}
+
+static unsigned long units_at_once(void)
 {
 	uint64_t now;
 	uint64_t left;
@@ -201,14 +220,8 @@ static unsigned long pages_at_once(void)
 	if (likely(!end_us))
 		return ULONG_MAX;
 	now = os_clock_us();
-	left = MIN(end_us - MIN(now, end_us), (uint64_t)STEP_MOST);
-	return CLAMP(left * STEP_PAGES_PER_US, STEP_LEAST, STEP_MOST);
-}
-
-/* What a step may do, an ordinary free may not: see os_purge_ranges(). */
-static unsigned int blocks_at_once(void)
-{
-	return unlikely(end_us) && !os_memcheck_on ? PURGE_BLOCKS : 1;
+	left = MIN(end_us - MIN(now, end_us), (uint64_t)LEFT_MOST);
+	return CLAMP(left * 700 / load_relaxed(&unit_ns), STEP_LEAST, STEP_MOST);
 }
 
 /* How many pages of the next block to purge, when excess pages are above the limit. */
@@ -217,41 +230,82 @@ static unsigned long most_locked(const struct buddy_zone *zone, unsigned long ex
 	return has_refaults(zone) ? MAX(excess, PURGE_PART) : ULONG_MAX;
 }
 
+static void fill_batch_locked(struct buddy_zone *zone, struct purge_batch *batch,
+			      struct page *(*pick)(struct buddy_zone *zone), unsigned long keep)
+{
+	unsigned long units = units_at_once();
+
+	while (batch->nr < batch->room && zone->stats.nr_dirty > keep) {
+		unsigned long excess = zone->stats.nr_dirty - keep;
+		unsigned long most = pick == pick_locked ? most_locked(zone, excess) : ULONG_MAX;
+		unsigned long used = batch->pages + BLOCK_UNITS * batch->nr;
+		struct page *page = used < units ? pick(zone) : NULL;
+
+		if (!page)
+			break;
+		purge_batch_add_locked(zone, batch, page, MIN(most, units - used));
+	}
+}
+
+/* Several blocks, and the time that takes is learned. */
+static unsigned int purge_some_locked(struct buddy_zone *zone,
+				      struct page *(*pick)(struct buddy_zone *zone),
+				      unsigned long keep, bool lazily, bool *ok)
+{
+	static struct {
+		struct page *block[PURGE_BLOCKS];
+		struct os_range range[PURGE_BLOCKS];
+	} rooms[OS_MAX_NODES]; /* of each zone's purge_lock: too large for some stacks */
+	unsigned int node = (unsigned int)(zone - buddy_zones);
+	struct purge_batch batch = {
+		.block = rooms[node].block,
+		.range = rooms[node].range,
+		.room = PURGE_BLOCKS,
+		.lazily = lazily,
+	};
+	uint64_t from = os_clock_us();
+
+	fill_batch_locked(zone, &batch, pick, keep);
+	*ok = batch.nr && purge_batch_end_locked(zone, &batch);
+	if (*ok)
+		learn(os_clock_us() - from, batch.pages + BLOCK_UNITS * batch.nr);
+	return batch.nr;
+}
+
 /*
- * Purges the block that pick() names, in steps several, while more than keep pages are dirty.
- * Returns how many; at_once: not lazily; *ok: there was one, and the system did not refuse.
+ * Purges the block that pick() names while more than keep pages are dirty. What a step may do, an
+ * ordinary free may not (os_purge_ranges()): several blocks. Returns how many; at_once: not lazily;
+ * *ok: there was one, and the system did not refuse.
  */
 static unsigned int purge_next_locked(struct buddy_zone *zone,
 				      struct page *(*pick)(struct buddy_zone *zone),
 				      unsigned long keep, bool at_once, bool *ok)
 {
-	unsigned long room = pages_at_once();
-	struct purge_batch batch;
+	struct page *block;
+	struct os_range range;
+	struct purge_batch batch = {
+		.block = &block,
+		.range = &range,
+		.room = 1,
+		.lazily = zone_lazy && !at_once,
+	};
 
-	batch.nr = 0;
-	batch.pages = 0;
-	batch.lazily = zone_lazy && !at_once;
-	while (batch.nr < blocks_at_once() && batch.pages < room && zone->stats.nr_dirty > keep) {
-		unsigned long excess = zone->stats.nr_dirty - keep;
-		unsigned long most = pick == pick_locked ? most_locked(zone, excess) : ULONG_MAX;
-		struct page *page = pick(zone);
-
-		if (!page)
-			break;
-		purge_batch_add_locked(zone, &batch, page, MIN(most, room - batch.pages));
-	}
+	if (unlikely(end_us) && !os_memcheck_on)
+		return purge_some_locked(zone, pick, keep, batch.lazily, ok);
+	fill_batch_locked(zone, &batch, pick, keep);
 	*ok = batch.nr && purge_batch_end_locked(zone, &batch);
 	return batch.nr;
 }
 
 /*
- * Purges the largest or oldest blocks until no more than keep pages are dirty, or it is late.
- * false: could not.
+ * Purges the largest or oldest blocks until no more than keep pages are dirty, or so many blocks
+ * are purged, or it is late. false: could not.
  */
-static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep, bool at_once)
+static bool purge_down_to_locked(struct buddy_zone *zone, unsigned long keep, bool at_once,
+				 unsigned long blocks)
 {
 	/* Other threads go on freeing: their blocks must not make this loop endless. */
-	unsigned long budget = zone->stats.nr_dirty;
+	unsigned long budget = MIN(zone->stats.nr_dirty, blocks);
 	bool ok = true;
 
 	while (zone->stats.nr_dirty > keep && budget > 0) {
@@ -319,7 +373,8 @@ static void note_fall_locked(struct buddy_zone *zone)
 /* Down to where a purge goes. While use falls, all of it: nobody will take it soon. */
 static unsigned long lower_limit_locked(const struct buddy_zone *zone, unsigned long limit)
 {
-	return zone->falls_until ? 0 : limit - MIN(limit / 4, PURGE_BATCH);
+	return zone->falls_until ? 0
+				 : limit - MIN(limit / 4, end_us ? PURGE_BATCH_STEP : PURGE_BATCH);
 }
 
 bool buddy_falls_still(const struct buddy_zone *zone)
@@ -330,10 +385,23 @@ bool buddy_falls_still(const struct buddy_zone *zone)
 }
 
 /*
+ * Where another thread expects merges, and purges many blocks at once, it is left to that one as
+ * long as it keeps up.
+ */
+static unsigned long upper_limit_locked(const struct buddy_zone *zone)
+{
+	unsigned long limit = zone_dirty_limit(zone);
+	bool waits = !end_us && zone_expects_merges(zone) &&
+		     load_relaxed(&zone_purge_limit) == ZONE_LIMIT_AUTO;
+
+	return waits ? limit + limit / 2 : limit;
+}
+
+/*
  * Mappings that are kept go as a whole, which takes too long where there is a bound. false: it is
  * late, and there may be more; something was done.
  */
-static bool purge_zone(struct buddy_zone *zone)
+static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 {
 	unsigned long limit;
 	bool ok = true;
@@ -344,9 +412,9 @@ static bool purge_zone(struct buddy_zone *zone)
 	if (!end_us && load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
-	limit = zone_dirty_limit(zone);
+	limit = upper_limit_locked(zone);
 	if (zone->stats.nr_dirty > limit) {
-		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false);
+		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false, blocks);
 		late = is_late();
 	}
 	if (ok && zone_aging_due(zone))
@@ -363,8 +431,10 @@ static bool purge_zone(struct buddy_zone *zone)
 
 cold void zone_purge_slow(struct buddy_zone *zone)
 {
-	if (!is_late())
-		purge_zone(zone);
+	if (likely(!end_us))
+		purge_zone(zone, ULONG_MAX);
+	else if (!is_late())
+		purge_zone(zone, 1); /* one system call; the next free may do another one */
 }
 
 bool buddy_rebalance(void)
@@ -382,7 +452,7 @@ bool buddy_rebalance(void)
 		purge = zone_purge_due(zone) || zone_aging_due(zone) ||
 			(end_us && !realtime_is_on()); /* there may be descriptors */
 		lock_release(&zone->lock);
-		if (purge && !purge_zone(zone))
+		if (purge && !purge_zone(zone, ULONG_MAX))
 			done = false;
 	}
 	return done;
@@ -409,7 +479,8 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess, bool tab
 	lock_acquire(&zone->purge_lock);
 	lock_acquire(&zone->lock);
 	before = zone->stats.nr_purged;
-	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true);
+	purge_down_to_locked(zone, zone->stats.nr_dirty - MIN(zone->stats.nr_dirty, *excess), true,
+			     ULONG_MAX);
 	done = zone->stats.nr_purged - before;
 	if (tables)
 		trim_tables_locked(zone);

@@ -5,12 +5,23 @@
  * Data:       struct purge_batch of the caller.
  * Invariants: while a block is in a batch it is on no list, zone.purge_lock is held, and its pages
  *             count in zone.nr_purging.
- * Locks:      zone.purge_lock, in it zone.lock, which is dropped over the system call.
+ * Locks:      zone.purge_lock, in it zone.lock, which is dropped over the system call, and for a
+ *             moment after some blocks.
  * Flow:       called by purge.c; calls buddy.c, purge_lazy.c, ranges.c, os/memory/.
  */
 #include "base/bits.h"
 #include "os/memory/vm.h"
 #include "page/zone.h"
+
+#define BLOCKS_IN_ONE_GO 32 /* with zone.lock held: less than 10 us */
+
+static void let_others_in_locked(struct buddy_zone *zone, unsigned int i)
+{
+	if ((i + 1) % BLOCKS_IN_ONE_GO)
+		return;
+	lock_release(&zone->lock);
+	lock_acquire(&zone->lock);
+}
 
 /*
  * The part of a block from its first to its last dirty page, of that the last pages, most at most,
@@ -43,8 +54,9 @@ void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, 
 	zone_take_block_locked(zone, page);
 	zone->nr_purging += 1ul << page->order;
 	dirty_span(page, most, (char **)&range->start, &range->size);
-	batch->block[batch->nr++] = page;
+	batch->block[batch->nr] = page;
 	batch->pages += range->size >> PAGE_SHIFT;
+	let_others_in_locked(zone, batch->nr++);
 }
 
 /* Back on its list; purged: what was to be purged of it was. */
@@ -91,7 +103,9 @@ bool purge_batch_end_locked(struct buddy_zone *zone, struct purge_batch *batch)
 	lock_release(&zone->lock);
 	done = batch->lazily ? purge_lazily(batch) : os_purge_ranges(batch->range, batch->nr);
 	lock_acquire(&zone->lock);
-	for (unsigned int i = 0; i < batch->nr; i++)
+	for (unsigned int i = 0; i < batch->nr; i++) {
 		put_back_locked(zone, batch, i, i < done);
+		let_others_in_locked(zone, i);
+	}
 	return done == batch->nr;
 }

@@ -125,16 +125,23 @@ static inline bool zone_is_zero(unsigned long index, unsigned long nr_pages)
 	return likely(!zone_lazy) || zone_none_lazy(index, nr_pages);
 }
 
-/* purge_blocks.c: free blocks to be purged together. Context: both locks. */
-#define PURGE_BLOCKS 32
+/*
+ * purge_blocks.c: free blocks to be purged together. Context: both locks. Each system call
+ * interrupts all CPUs that run threads of the process, so the more of them at once the better.
+ */
+#define PURGE_BLOCKS 256
 struct purge_batch {
-	struct page *block[PURGE_BLOCKS];
-	struct os_range range[PURGE_BLOCKS]; /* of each that is to be purged */
+	struct page **block;	/* of room for so many */
+	struct os_range *range; /* of each that is to be purged */
+	unsigned int room;
 	unsigned int nr;
 	unsigned long pages; /* of all ranges */
 	bool lazily;	     /* see os_purge_lazily() */
 };
-/* Takes a block off its list: all that is dirty of it, or most pages at its end. */
+/*
+ * Takes a block off its list: all that is dirty of it, or most pages at its end. Now and then it
+ * drops zone->lock, for those who wait.
+ */
 void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
 			    unsigned long most);
 /*

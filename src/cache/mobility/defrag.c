@@ -32,7 +32,8 @@
 #include "os/time/clock.h"
 #include "page/buddy.h"
 
-#define FEW_SLABS 16 /* partial ones, that are not worth it by themselves */
+#define PURGE_US 500u /* what a purge of a step should have */
+#define FEW_SLABS 16  /* partial ones, that are not worth it by themselves */
 
 /* ---- the front ---- */
 
@@ -203,6 +204,18 @@ static bool purge(const struct mobility_run *r)
 	return buddy_rebalance();
 }
 
+/* The last ones of a step would have time for few pages: they are for the next step. */
+static void bound_purges(uint64_t end_us)
+{
+	uint64_t now_us = os_clock_us();
+	uint64_t left_us = end_us - MIN(end_us, now_us);
+
+	if (end_us)
+		buddy_purge_until(end_us, MIN(left_us / 2, PURGE_US));
+	else
+		buddy_purge_until(UINT64_MAX, 0);
+}
+
 /* 0: the round has ended; 1: the budget has. */
 static int run(struct mobility *m, int node, uint64_t end_us)
 {
@@ -218,12 +231,12 @@ static int run(struct mobility *m, int node, uint64_t end_us)
 		m->round.begun = false; /* new objects come from debug slabs, and stay there */
 		return 0;
 	}
-	buddy_purge_until(end_us ? end_us : UINT64_MAX);
+	bound_purges(end_us);
 	if (!m->round.purges || m->round.scope != node)
 		run_slabs(&r, node);
 	if (m->round.purges)
 		m->round.purges = !purge(&r);
-	buddy_purge_until(0);
+	buddy_purge_until(0, 0);
 	return m->round.begun || m->round.purges;
 }
 

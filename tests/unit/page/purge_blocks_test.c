@@ -8,7 +8,7 @@
 #include "fixture.h"
 #include "page/zone.h"
 
-#define BLOCKS 20
+#define BLOCKS 70 /* more than are taken in one go */
 
 static unsigned long block[BLOCKS];
 
@@ -30,9 +30,10 @@ static struct buddy_zone *dirty_blocks(void)
 
 static void add_all_locked(struct buddy_zone *zone, struct purge_batch *batch)
 {
-	batch->nr = 0;
-	batch->pages = 0;
-	batch->lazily = false;
+	static struct page *blocks[BLOCKS];
+	static struct os_range ranges[BLOCKS];
+
+	*batch = (struct purge_batch){ .block = blocks, .range = ranges, .room = BLOCKS };
 	for (unsigned int i = 0; i < BLOCKS; i++)
 		purge_batch_add_locked(zone, batch, page_at(block[i]), i ? 2 : 1);
 }

@@ -410,7 +410,7 @@ IN_CHILD(a_bound_ends_purges)
 	buddy_set_purge(0, NEVER);
 	big = take_touched(10);
 	small = take_touched(3);
-	buddy_purge_until(os_clock_us());
+	buddy_purge_until(os_clock_us(), 0);
 	give(big, 10);
 	CHILD_CHECK(stats()->nr_purged == 0 && resident() == CHUNK + 8);
 	for (unsigned int i = 1; i <= CHUNK / 64; i++) { /* one piece at least */
@@ -423,13 +423,51 @@ IN_CHILD(a_bound_ends_purges)
 	big = take_touched(10);
 	give(small, 3);
 	CHILD_CHECK(stats()->nr_dirty == 8);
-	buddy_purge_until(os_clock_us() + 1000);
+	buddy_purge_until(os_clock_us() + 1000, 0);
 	give(big, 10);
 	CHILD_CHECK(stats()->nr_dirty == 0 && buddy_rebalance());
-	buddy_purge_until(0);
+	buddy_purge_until(0, 0);
 	big = take_touched(10);
 	give(big, 10);
 	CHILD_CHECK(stats()->nr_dirty == 0);
+}
+
+/* Not a small one at the end of a step: the next one has time for more. */
+IN_CHILD(none_begins_late)
+{
+	unsigned long big;
+
+	fresh_arena();
+	buddy_set_purge(0, NEVER);
+	big = take_touched(10);
+	buddy_purge_until(os_clock_us() + 1000000, 1000000);
+	give(big, 10);
+	CHILD_CHECK(stats()->nr_purged == 0);
+	CHILD_CHECK(!buddy_rebalance() && stats()->nr_purged == CHUNK); /* one call all the same */
+	CHILD_CHECK(buddy_rebalance());
+	buddy_purge_until(0, 0);
+}
+
+/* Half as much more may stay of what another thread will purge. */
+IN_CHILD(others_leave_it_to_who_expects_merges)
+{
+	unsigned long block[64];
+
+	os_cpu_init();
+	CHILD_CHECK(arena_init(os_topology.nr_cpu_ids) == 0);
+	buddy_init(1);
+	for (unsigned int i = 0; i < 64; i++)
+		block[i] = take_touched(5);
+	buddy_expect_merges(true);
+	for (unsigned int i = 0; i < 32; i += 2)
+		give(block[i], 5);
+	CHILD_CHECK(stats()->nr_dirty > zone_dirty_limit(&buddy_zones[0]));
+	CHILD_CHECK(buddy_rebalance() && stats()->nr_purged == 0);
+	buddy_purge_until(UINT64_MAX, 0);
+	CHILD_CHECK(buddy_rebalance() && stats()->nr_purged);
+	CHILD_CHECK(stats()->nr_dirty <= zone_dirty_limit(&buddy_zones[0]));
+	buddy_purge_until(0, 0);
+	buddy_check();
 }
 
 /* A quarter may stay, for a second; not of a limit that was set. */
@@ -546,6 +584,8 @@ int main(void)
 		cmocka_unit_test(a_limit_that_was_set_holds),
 		cmocka_unit_test(a_fall_is_said_for_a_while),
 		cmocka_unit_test(a_bound_ends_purges),
+		cmocka_unit_test(none_begins_late),
+		cmocka_unit_test(others_leave_it_to_who_expects_merges),
 		cmocka_unit_test(what_will_merge_is_not_purged_yet),
 		cmocka_unit_test(purging_does_not_look_like_use),
 		cmocka_unit_test(a_refusal_changes_nothing),
