@@ -52,6 +52,7 @@
 #define STEP_LEAST 64ul	 /* units of one system call where there is a bound, */
 #define STEP_MOST 2048ul /* by the time that is left */
 #define BLOCK_UNITS 2u	 /* a unit is what a page takes; a block takes that much more */
+#define PLANNED 600u	 /* of 1000, of the time that is left: some purges take longer */
 #define LEFT_MOST 100000 /* microseconds: more is no bound */
 #define MERGE_CLOCKS 64u /* about a second */
 #define RETRY_CLOCKS 64u /* about a second, when the system refused (locked memory) */
@@ -221,7 +222,7 @@ static unsigned long units_at_once(void)
 		return ULONG_MAX;
 	now = os_clock_us();
 	left = MIN(end_us - MIN(now, end_us), (uint64_t)LEFT_MOST);
-	return CLAMP(left * 700 / load_relaxed(&unit_ns), STEP_LEAST, STEP_MOST);
+	return CLAMP(left * PLANNED / load_relaxed(&unit_ns), STEP_LEAST, STEP_MOST);
 }
 
 /* How many pages of the next block to purge, when excess pages are above the limit. */
