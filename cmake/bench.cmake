@@ -26,7 +26,7 @@ if(DPDK_FOUND)
 	# its flags are for the CPUs that it supports, and its inline functions are not ours to warn of
 	target_compile_definitions(uslab-bench-dpdk PRIVATE _GNU_SOURCE)
 	target_include_directories(uslab-bench-dpdk PRIVATE include)
-	target_link_libraries(uslab-bench-dpdk PRIVATE PkgConfig::DPDK uslab_internal uslab_lto_link m)
+	target_link_libraries(uslab-bench-dpdk PRIVATE PkgConfig::DPDK uslab_inside m)
 endif()
 
 # Reads processes as the command does, and is not installed (docs/adr/0066). It has nothing to be quick at.
@@ -44,5 +44,5 @@ if(USLAB_CXX)
 		target_include_directories(${name} PRIVATE include) # src has a debug/debug.h, as libstdc++
 		target_link_libraries(${name} PRIVATE uslab_flags Threads::Threads m)
 	endforeach()
-	target_link_libraries(uslab-bench-containers-cache PRIVATE uslab_internal uslab_lto_link)
+	target_link_libraries(uslab-bench-containers-cache PRIVATE uslab_inside)
 endif()

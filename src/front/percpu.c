@@ -205,6 +205,12 @@ static int stop_by_migration(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t
 	return x.ret;
 }
 
+/* Asked after a fence: has no sequence stored over what was left in the word? */
+static bool is_still(const uintptr_t *word, uintptr_t left)
+{
+	return load_acquire(word) == left;
+}
+
 int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 {
 	uintptr_t value;
@@ -218,7 +224,7 @@ int percpu_stop_xchg(int cpu, uintptr_t *word, uintptr_t stop, uintptr_t *old)
 		value = xchg(word, stop);
 		if (os_rseq_fence((unsigned int)cpu))
 			os_die(__FILE__, __LINE__, "membarrier worked and then failed");
-	} while (load_acquire(word) != stop);
+	} while (!is_still(word, stop));
 	*old = value;
 	return 0;
 }
@@ -266,7 +272,7 @@ int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_
 		}
 		fence_somehow(cpu);
 		for (int i = 0; i < 2; i++)
-			done[i] = done[i] || load_acquire(word[i]) == left[i];
+			done[i] = done[i] || is_still(word[i], left[i]);
 	} while (!done[0] || !done[1]);
 	return 0;
 }

@@ -29,7 +29,7 @@ static void inject(int step);
 #include "base/mix.h"
 #include "pair_up.h"
 
-#define ROUNDS 200000u
+#define ROUNDS 50000u
 #define MOST_ROUNDS 2000000u /* until what is broken is seen */
 #define SLABS 8
 #define GROUPS 3u

@@ -101,7 +101,7 @@ static inline void race_delay_load(void)
 #include "base/atomic.h"
 #include "base/bits.h"
 #undef load_acquire
-#define load_acquire(p) (race_broken & BROKEN_RETRY ? stop : __atomic_load_n((p), __ATOMIC_ACQUIRE))
+#define load_acquire(p) (race_broken & BROKEN_RETRY ? left : __atomic_load_n((p), __ATOMIC_ACQUIRE))
 #define os_rseq_fence race_fence
 #include "front/percpu.c"
 #undef os_rseq_fence

@@ -168,7 +168,7 @@ BOTH_MODES(test_threads_and_others)
 static void entry_unseen(__attribute__((unused)) void *arg)
 {
 	broken = ENTRY_UNSEEN;
-	alarm(60); /* it may also run in circles */
+	alarm(20); /* it may also run in circles */
 	floors_init(4, 1);
 	run(4, true);
 }

@@ -316,7 +316,7 @@ BOTH_MODES(test_changes_over_cpu_slabs)
 static void break_it(void *how)
 {
 	broken = *(int *)how;
-	alarm(60); /* it may also run in circles */
+	alarm(20); /* it may also run in circles */
 	floors_init(4, 2);
 	changes = broken & NOT_COMPARED;
 	run(&front_sheaves_ops, 4);
