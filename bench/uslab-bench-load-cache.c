@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/uslab-bench-load-cache.c - order book, table, server and bursts on caches of their own
+ * bench/uslab-bench-load-cache.c - order book, table, server, bursts and groups on own caches
  *
  * Flow:       started by scripts/bench-malloc, for its contestant own-cache; calls the public API,
  *             inline, of libuslab.a. In: as uslab-bench-load.c; out: lines of metrics.
@@ -8,6 +8,7 @@
  * A cache for each type of object, kmalloc for what has no type. The work is that of
  * uslab-bench-load.c, from the same headers.
  */
+#include <uslab/group.h>
 #include <uslab/slab.h>
 
 #include "load_main.h"
@@ -52,6 +53,7 @@ static inline void any_free(void *p)
 }
 
 #include "load_back.h"
+#include "load_groups.h"
 #include "load_scatter.h"
 #include "load_server.h"
 #include "load_use.h"
@@ -83,6 +85,30 @@ static inline void kinds_defragment(struct scatter *s)
 	uslab_trim();
 }
 
+/*
+ * A cache of no group, one that belongs to a group, and one that groups share (SLAB_ACCOUNT), by a
+ * thread in a group and in none.
+ */
+static uint64_t load_groups(const struct load *l)
+{
+	struct uslab_group *group = uslab_group_create("one", 0, NULL);
+	struct kind plain, owned, shared;
+	uint64_t pairs;
+
+	kind_init(&plain, "plain", GROUPS_SIZE);
+	owned.cache = kmem_cache_create("owned", GROUPS_SIZE, 0, SLAB_NO_MERGE, NULL);
+	shared.cache = kmem_cache_create("shared", GROUPS_SIZE, 0, SLAB_ACCOUNT, NULL);
+	if (!group || !owned.cache || !shared.cache || kmem_cache_set_group(owned.cache, group))
+		die("no accounting group");
+	pairs = groups_measure(l, "groups_none", &plain, NULL);
+	pairs += groups_measure(l, "groups_owned", &owned, NULL);
+	pairs += groups_measure(l, "groups_shared_out", &shared, NULL);
+	uslab_group_enter(group);
+	pairs += groups_measure(l, "groups_shared", &shared, NULL);
+	uslab_group_enter(NULL);
+	return pairs;
+}
+
 static const struct load_row rows[] = {
 	{ "book", load_book, 1 },
 	{ "table", load_table, 1 },
@@ -90,6 +116,7 @@ static const struct load_row rows[] = {
 	{ "burst-idle", load_back_idle, 1 },
 	{ "burst-hits", load_back_hits, 1 },
 	{ "burst-scattered", load_scattered, 1 },
+	{ "groups", load_groups, 1 },
 };
 
 int main(int argc, char **argv)

@@ -6,7 +6,7 @@
  *             --mode LOAD, --threads N, --count PERCENT of the work; out: lines of metrics.
  *
  * Links no allocator. What the loads do is in load_threads.h, load_life.h, load_use.h,
- * load_server.h, load_back.h and load_scatter.h. "origin" does nothing: it is asked which library
+ * load_server.h, load_back.h, load_scatter.h and load_groups.h. "origin" does nothing: it is asked which library
  * malloc comes from.
  */
 #include <malloc.h>
@@ -50,6 +50,7 @@ static inline void kind_free(struct kind *kind, void *p)
 }
 
 #include "load_back.h"
+#include "load_groups.h"
 #include "load_life.h"
 #include "load_scatter.h"
 #include "load_server.h"
@@ -101,6 +102,47 @@ static inline void kinds_defragment(struct scatter *s)
 	malloc_trim(0);
 }
 
+/* Of <uslab/group.h>. */
+static struct {
+	void *(*create)(const char *name, size_t limit, void *parent);
+	void *(*enter)(void *group);
+	void *group[2];
+} groups;
+
+static void switch_group(uint64_t pair)
+{
+	groups.enter(groups.group[pair % 2]);
+}
+
+/*
+ * While there are no groups, in one that uses the size much, in none while there are groups, and
+ * with a switch from one group to another before each pair.
+ */
+static uint64_t load_groups(const struct load *l)
+{
+	struct kind kind;
+	uint64_t pairs;
+
+	kind_init(&kind, "groups", GROUPS_SIZE);
+	groups.create =
+		(void *(*)(const char *, size_t, void *))dlsym(RTLD_DEFAULT, "uslab_group_create");
+	groups.enter = (void *(*)(void *))dlsym(RTLD_DEFAULT, "uslab_group_enter");
+	if (!groups.create || !groups.enter)
+		die("this malloc has no accounting groups");
+	pairs = groups_measure(l, "groups_none", &kind, NULL);
+	for (unsigned int i = 0; i < 2; i++) {
+		groups.group[i] = groups.create(i ? "two" : "one", 0, NULL);
+		if (!groups.group[i])
+			die("no accounting group");
+		groups.enter(groups.group[i]);
+		groups_warm(&kind);
+	}
+	pairs += groups_measure(l, "groups_in", &kind, NULL);
+	pairs += groups_measure(l, "groups_switch", &kind, switch_group);
+	groups.enter(NULL);
+	return pairs + groups_measure(l, "groups_out", &kind, NULL);
+}
+
 static uint64_t load_origin(const struct load *l)
 {
 	(void)l;
@@ -120,6 +162,7 @@ static const struct load_row rows[] = {
 	{ "burst-idle", load_back_idle, 1 },
 	{ "burst-hits", load_back_hits, 1 },
 	{ "burst-scattered", load_scattered, 1 },
+	{ "groups", load_groups, 1 },
 };
 
 int main(int argc, char **argv)
