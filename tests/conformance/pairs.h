@@ -62,7 +62,9 @@ static inline unsigned int rounds(unsigned int often)
 
 	if (emulated < 0)
 		emulated = is_emulated();
-	return emulated ? often / 6 : slow ? often / 3 : often;
+	if (emulated || (THREAD_SANITIZED && pairs_switched))
+		return often / 6;
+	return slow ? often / 3 : often;
 }
 
 static inline uint64_t draw(uint64_t *seed)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ctest: timeout=900 serial
+# ctest: timeout=900
 """scripts/pictures: what the README shows, made anew from a real run, has what it must have.
 
 The texts that the README shows have the form of those of the new run: the same lines and columns with
