@@ -2,8 +2,8 @@
 /*
  * bench/load_groups.h - what accounting groups cost: groups
  *
- * ns of CPU time for an allocation of 64 bytes, a write of one byte and the free, of one thread: the
- * median of nine parts. Which pairs these are, and in which groups, is the program's.
+ * ns of CPU time for an allocation of 64 bytes, a write of one byte and the free, of one thread:
+ * the median of nine parts. Which pairs these are, and in which groups, is the program's.
  */
 #ifndef BENCH_LOAD_GROUPS_H
 #define BENCH_LOAD_GROUPS_H

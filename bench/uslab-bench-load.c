@@ -6,8 +6,8 @@
  *             --mode LOAD, --threads N, --count PERCENT of the work; out: lines of metrics.
  *
  * Links no allocator. What the loads do is in load_threads.h, load_life.h, load_use.h,
- * load_server.h, load_back.h, load_scatter.h and load_groups.h. "origin" does nothing: it is asked which library
- * malloc comes from.
+ * load_server.h, load_back.h, load_scatter.h and load_groups.h. "origin" does nothing: it is asked
+ * which library malloc comes from.
  */
 #include <malloc.h>
 

@@ -217,12 +217,14 @@ static unsigned long units_at_once(void)
 {
 	uint64_t now;
 	uint64_t left;
+	uint64_t units;
 
 	if (likely(!end_us))
 		return ULONG_MAX;
 	now = os_clock_us();
 	left = MIN(end_us - MIN(now, end_us), (uint64_t)LEFT_MOST);
-	return CLAMP(left * PLANNED / load_relaxed(&unit_ns), STEP_LEAST, STEP_MOST);
+	units = left * PLANNED / load_relaxed(&unit_ns);
+	return CLAMP(units, STEP_LEAST, STEP_MOST);
 }
 
 /* How many pages of the next block to purge, when excess pages are above the limit. */
