@@ -47,7 +47,9 @@ enum cache_watch {
 	WATCH_GROUPS_CLOSED = 2048,
 	WATCH_MOVES = 4096,  /* slabs are being emptied (mobility/mobility.h) */
 	WATCH_ORPHAN = 8192, /* its group was destroyed (group/own.h) */
-	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED | WATCH_GROUPS_CLOSED | WATCH_MOVES | WATCH_ORPHAN,
+	WATCH_OVER = 16384,  /* its group has more than its limit: see group_caches_close() */
+	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED | WATCH_GROUPS_CLOSED | WATCH_MOVES | WATCH_ORPHAN |
+		       WATCH_OVER,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */

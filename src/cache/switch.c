@@ -34,8 +34,8 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 
 	if (after && !before) {
 		set_watch(c, WATCH_PAST_FRONT);
-		cache_verify_frees_locked(
-			c, !(bit & (WATCH_MOVES | WATCH_ORPHAN))); /* these must not take long */
+		/* these must not take long */
+		cache_verify_frees_locked(c, !(bit & (WATCH_MOVES | WATCH_ORPHAN | WATCH_OVER)));
 		front_close(&c->front);
 		cache_verify_frees_locked(c, false);
 	}

@@ -217,11 +217,22 @@ static void *charge(struct request *r, void *obj)
 	return NULL;
 }
 
+/* The bits of c for an allocation. */
+static unsigned int bits_of(struct cache *c)
+{
+	unsigned int watch = load_acquire(&c->watch); /* pairs with cache_watch_locked() */
+
+	if (likely(!(watch & WATCH_OVER)))
+		return watch;
+	group_cache_open(c);
+	return load_acquire(&c->watch); /* likewise */
+}
+
 void *cache_alloc_watched(struct cache *c, gfp_t gfp, int node, size_t size, const void *caller)
 {
 	struct request r = {
 		.c = c,
-		.watch = load_acquire(&c->watch), /* pairs with cache_watch_locked() */
+		.watch = bits_of(c),
 		.gfp = gfp,
 		.node = node,
 		.size = size,
@@ -236,7 +247,7 @@ void *cache_alloc_sampled(struct cache *c, size_t size, const void *caller, gfp_
 {
 	struct request r = {
 		.c = c,
-		.watch = load_acquire(&c->watch), /* as above */
+		.watch = bits_of(c),
 		.gfp = gfp,
 		.node = NUMA_NO_NODE,
 		.size = size,
@@ -277,7 +288,7 @@ unsigned int cache_take_watched(struct cache *c, gfp_t gfp, unsigned int nr, voi
 {
 	struct request r = {
 		.c = c,
-		.watch = load_acquire(&c->watch), /* as above */
+		.watch = bits_of(c),
 		.gfp = gfp,
 		.node = NUMA_NO_NODE,
 		.caller = caller,
@@ -303,7 +314,7 @@ void *cache_alloc_lent_watched(struct cache *c, gfp_t gfp, struct slab_sheaf *sh
 
 	if (!inside)
 		cache_poll_now();
-	r.watch = load_acquire(&c->watch); /* as above */
+	r.watch = load_acquire(&c->watch); /* pairs with cache_watch_locked() */
 	instrument_enter();
 	if (r.watch & WATCH_KFENCE && !inside)
 		obj = kfence_alloc(&c->engine, 0, gfp, caller, 1);

@@ -22,8 +22,8 @@
  *   free miss:  half an array goes back to the front, and is uncharged
  *
  * A miss has an array in its hands, and no lock. It looks for the last time whether the group is
- * dying under the CPU's lock, when it puts the array back; group_destroy() sets that before it
- * takes the arrays under these locks.
+ * dying, or over its limit, under the CPU's lock, when it puts the array back; group_destroy() and
+ * group_set_limit() set that before they take these locks, and then the arrays.
  */
 #include "base/bits.h"
 #include "cache/group/charge_hit.h"
@@ -114,6 +114,12 @@ static uintptr_t fill(struct cache *c, uintptr_t top, gfp_t gfp)
 
 /* ---- the array of this CPU ---- */
 
+/* May it have no arrays at all? An empty one would take what is freed later. */
+static bool has_ended(const struct group *g)
+{
+	return load_relaxed(&g->dying) || group_is_over(g);
+}
+
 /* The array becomes this CPU's, or is no more. */
 static void put(struct cache *c, uintptr_t top)
 {
@@ -124,8 +130,8 @@ static void put(struct cache *c, uintptr_t top)
 		struct group_stock *stock = &groups_table->stock[cpu];
 
 		lock_acquire(&stock->lock);
-		/* pairs with group_destroy(), and with set_watch() of switch.c */
-		done = !load_relaxed(&group_at(*sheaf_owner(top))->dying) &&
+		/* pairs with who calls group_arrays_wait(), and with set_watch() of switch.c */
+		done = !has_ended(group_at(*sheaf_owner(top))) &&
 		       load_relaxed(&c->watch) == WATCH_GROUPS &&
 		       array_charged_install(&c->front, cpu, top);
 		lock_release(&stock->lock);
@@ -164,8 +170,7 @@ static uintptr_t get(struct cache *c, uint32_t id)
 	uintptr_t top;
 
 	if (unlikely(cpu < 0) || unlikely(!percpu_rseq) || unlikely(!front_has_arrays(&c->front)) ||
-	    unlikely(load_relaxed(&c->front.closed)) ||
-	    unlikely(load_relaxed(&group_at(id)->dying)))
+	    unlikely(load_relaxed(&c->front.closed)) || unlikely(has_ended(group_at(id))))
 		return 0;
 	top = load_relaxed(percpu_charged(c->front.id, cpu));
 	if (!(top && *sheaf_owner(top) == id) && !shall_change(c, cpu))
@@ -259,14 +264,11 @@ void group_arrays_each(void (*visit)(unsigned int id, int cpu, uint32_t owner, s
 
 static void drain_if_below(unsigned int id, int cpu, uint32_t owner, size_t bytes, void *above)
 {
-	/* an empty one of a dying group would take what is freed later */
-	if ((bytes || load_relaxed(&((const struct group *)above)->dying)) &&
-	    group_is_below(group_at(owner), above))
+	if (group_is_below(group_at(owner), above) && (bytes || has_ended(above)))
 		take_away_locked(cache_of(percpu_handle(id)), cpu);
 }
 
-/* A miss that has not seen that a group is dying has put its array back after this. */
-static void wait_for_misses(void)
+void group_arrays_wait(void)
 {
 	for (uint32_t cpu = 0; cpu < groups_table->nr_cpus; cpu++) {
 		lock_acquire(&groups_table->stock[cpu].lock);
@@ -284,7 +286,8 @@ static void find_below(unsigned int id, int cpu, uint32_t owner, size_t bytes, v
 	struct search *search = arg;
 
 	(void)id, (void)cpu;
-	search->found |= bytes && group_is_below(group_at(owner), search->above);
+	search->found |= group_is_below(group_at(owner), search->above) &&
+			 (bytes || has_ended(search->above));
 }
 
 /* Without the lock: a group that meets its limit again and again mostly has nothing. */
@@ -303,7 +306,7 @@ void group_arrays_drain(const struct group *above)
 		return;
 	lock_acquire(&arrays_lock);
 	if (load_relaxed(&above->dying))
-		wait_for_misses();
+		group_arrays_wait();
 	group_arrays_each(drain_if_below, (void *)above);
 	lock_release(&arrays_lock);
 }

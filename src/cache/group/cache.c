@@ -193,6 +193,34 @@ void group_caches_drain(struct group *g, size_t bytes)
 	}
 }
 
+void group_caches_close(const struct group *g)
+{
+	for (unsigned int id = 0; (id = next_cache(g, id + 1));) {
+		lock_acquire(&cache_lock);
+		if (next_cache(g, id) == id && group_is_over(g)) /* likewise */
+			cache_watch_locked(cache_of(percpu_handle(id)), WATCH_OVER, true);
+		cache_unlock();
+	}
+}
+
+/* Is its group within all limits, or has it none? */
+static bool may_open(const struct cache *c)
+{
+	unsigned long group = engine_group(&c->engine);
+
+	return group < GROUPS_MAX && !(group && group_is_over(group_at((uint32_t)group)));
+}
+
+void group_cache_open(struct cache *c)
+{
+	if (!lock_is_plain() || !may_open(c))
+		return;
+	lock_acquire(&cache_lock);
+	if (c->watch & WATCH_OVER && may_open(c))
+		cache_watch_locked(c, WATCH_OVER, false);
+	cache_unlock();
+}
+
 enum group_room group_make_room(struct cache *c)
 {
 	unsigned long group = engine_group(&c->engine);

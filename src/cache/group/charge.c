@@ -54,6 +54,13 @@ static bool has_room(const struct group *g, size_t bytes)
 	return bytes <= limit && usage <= limit - bytes;
 }
 
+bool group_is_over(const struct group *g)
+{
+	while (g && likely(load_relaxed(&g->usage) <= load_relaxed(&g->limit)))
+		g = g->parent;
+	return g;
+}
+
 static bool add_to(struct group *g, size_t bytes, bool forced)
 {
 	uint64_t usage = load_relaxed(&g->usage);

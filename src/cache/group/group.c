@@ -538,14 +538,17 @@ int group_stat(struct uslab_group *handle, struct uslab_group_statistics *stat)
 int group_set_limit(struct uslab_group *handle, size_t limit)
 {
 	struct group *g = find(handle);
-
 	uint64_t before;
 
 	if (!g)
 		return -ENOENT;
 	before = xchg(&g->limit, limit ? limit : UINT64_MAX);
-	if (limit && limit < before && !lock_is_inside())
+	if (limit && limit < before && !lock_is_inside()) {
+		group_arrays_wait();
 		group_drain_all(g, 0); /* what was charged ahead before is bound by it, too */
+		if (group_is_over(g))
+			group_caches_close(g);
+	}
 	return 0;
 }
 

@@ -223,6 +223,8 @@ cold void group_drain_all(struct group *g, size_t bytes);
 uint64_t group_ahead_locked(const struct group *g);
 /* Is it that group, or one below it? */
 bool group_is_below(const struct group *g, const struct group *above);
+/* Has g, or one above it, more than its limit? Then CPUs keep nothing that is charged to g. */
+bool group_is_over(const struct group *g);
 
 /* ---- array.c ---- */
 
@@ -235,6 +237,11 @@ void *group_array_alloc(struct cache *c, uint32_t id, gfp_t gfp);
 /* Likewise: an object whose word is that number goes into the array. false: it does not. */
 bool group_array_free(struct cache *c, uint32_t id, void *obj);
 
+/*
+ * A miss that has not seen that a group is dying, or over its limit, has put its array back after
+ * this. No lock is held.
+ */
+cold void group_arrays_wait(void);
 /* Charged arrays of this group, and of those below it, are emptied. No lock is held. */
 cold void group_arrays_drain(const struct group *above);
 /* Each array that is in use: of which cache and CPU, whose, and how many bytes it has. */
@@ -276,6 +283,13 @@ uint64_t group_caches_ahead_locked(const struct group *g);
  * A drain takes away the arrays of all CPUs: none is made in vain. No lock is held.
  */
 cold void group_caches_drain(struct group *g, size_t bytes);
+/*
+ * The limit of g was lowered to less than its usage. What is freed of these caches goes to its slab
+ * from now on, and is uncharged, so that it is not allocated again without a charge: their fronts
+ * are closed, until an allocation finds that no limit is exceeded any more. No lock is held.
+ */
+cold void group_caches_close(const struct group *g);
+cold void group_cache_open(struct cache *c);
 /*
  * An allocation of c, which belongs to a group, has failed. Was it for want of room in the group?
  * Then that is made, or its limit is met, as for a charge that fails. No lock is held.

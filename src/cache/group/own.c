@@ -113,6 +113,8 @@ static bool open_locked(struct own *o, unsigned int number, struct group *g)
 	rename_locked(c, o->class, g);
 	if (o->closed)
 		cache_watch_locked(c, WATCH_ORPHAN, false);
+	if (c->watch & WATCH_OVER)
+		cache_watch_locked(c, WATCH_OVER, false);
 	o->closed = false;
 	o->group = g->id;
 	/* pairs with group_own_alloc() */
@@ -254,7 +256,11 @@ static unsigned int number_of(uint32_t id, unsigned int class)
 
 void group_own_missed(uint32_t id, unsigned int class)
 {
-	if (id && !number_of(id, class) && is_frequent(id, class) && may_make(class))
+	unsigned int number = id ? number_of(id, class) : 0;
+
+	if (number && unlikely(load_relaxed(&cache_at(number)->watch) & WATCH_OVER))
+		group_cache_open(cache_at(number));
+	if (id && !number && is_frequent(id, class) && may_make(class))
 		make(group_at(id), class);
 }
 

@@ -39,7 +39,10 @@ void group_own_init(const struct own_classes *of);
 void *group_own_alloc(uint32_t id, unsigned int class, gfp_t gfp);
 /* That cache; NULL: it has none. */
 struct cache *group_own_cache(uint32_t id, unsigned int class);
-/* It has none, and no array served the call: it has one when this was so often enough. */
+/*
+ * No array served the call: it has one when this was so often enough, and one that was closed for
+ * the group's limit is opened when that is not exceeded any more.
+ */
 void group_own_missed(uint32_t id, unsigned int class);
 /* Calls visit for all that there are for a class. */
 void group_own_each(unsigned int class, void (*visit)(struct cache *c, void *arg), void *arg);

@@ -74,6 +74,35 @@ IN_CHILD(test_hits)
 	CHILD_CHECK(malloc_hot.size_limit == open_limit);
 }
 
+/* A tenant that frees one block and takes one, again and again, comes down to a lowered limit. */
+IN_CHILD(test_lowered)
+{
+	enum { BLOCKS = 4000, LEFT = 1000, SIZE = 64 };
+	struct uslab_group *g = uslab_group_create("g", 0, NULL);
+	static void *p[BLOCKS];
+	unsigned int nr;
+
+	uslab_group_enter(g);
+	for (nr = 0; nr < BLOCKS; nr++)
+		CHILD_CHECK((p[nr] = alloc(SIZE)));
+	CHILD_CHECK(uslab_group_set_limit(g, uslab_group_usage(g) / BLOCKS * LEFT) == 0);
+	for (unsigned int i = 0; i < 2 * BLOCKS; i++) {
+		give(p[nr - 1]);
+		p[nr - 1] = alloc(SIZE);
+		nr -= !p[nr - 1];
+	}
+	CHILD_CHECK(nr == LEFT && !alloc(SIZE));
+	uslab_group_set_limit(g, 0);
+	for (unsigned int i = 0; i < BLOCKS; i++) {
+		give(p[LEFT - 1]);
+		CHILD_CHECK((p[LEFT - 1] = alloc(SIZE)));
+	}
+	while (nr)
+		give(p[--nr]);
+	CHILD_CHECK(uslab_group_usage(g) == 0);
+	malloc_check();
+}
+
 /* What is no block, or is free, is none, whoever asks. */
 IN_CHILD(test_mistakes)
 {
@@ -95,6 +124,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_caches),
 		cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_lowered),
 		cmocka_unit_test(test_mistakes),
 	};
 

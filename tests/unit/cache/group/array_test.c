@@ -9,6 +9,7 @@
 #include "cache/internal.h"
 #include "front/array_charged.h"
 #include "unit/cache/cache_fixture.h"
+#include "unit/cache/group/lowered.h"
 
 #define MANY 200u /* calls after which there is an array for certain */
 #define SIZE 64u
@@ -194,6 +195,18 @@ IN_CHILD(test_limit)
 	CHILD_CHECK(!array_of(cache) || !sheaf_count(array_of(cache)));
 	while (n)
 		obj_free(other, p[--n]);
+	other->front.ops->drain(&other->front);
+	end();
+}
+
+IN_CHILD(test_lowered_while_used)
+{
+	struct cache *other;
+
+	start();
+	fill();
+	other = make_charged("other");
+	churn_at_lower_limit(other, handle[0]);
 	other->front.ops->drain(&other->front);
 	end();
 }
@@ -387,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_frees_by_others),
 		cmocka_unit_test(test_changes_hands),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_lowered_while_used),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_destroyed_with_empty_array),
 		cmocka_unit_test(test_other_bits),

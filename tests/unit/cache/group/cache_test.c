@@ -10,6 +10,7 @@
 #include "engine/limit.h"
 #include "groups.h"
 #include "unit/cache/cache_fixture.h"
+#include "unit/cache/group/lowered.h"
 
 IN_CHILD(test_refused)
 {
@@ -229,6 +230,40 @@ IN_CHILD(test_lowered)
 	CHILD_CHECK(!cache_alloc(c, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE));
 }
 
+/* The limit of a group above binds as well. */
+IN_CHILD(test_lowered_while_used)
+{
+	struct uslab_group *g, *above;
+	struct cache *c;
+
+	ready();
+	above = make_group("above", 0, NULL);
+	g = make_group("g", 0, above);
+	c = make_front("c", 1024, "array");
+	CHILD_CHECK(group_adopt(c, g) == 0);
+	churn_at_lower_limit(c, above);
+	CHILD_CHECK(!(c->watch & WATCH_OVER) && c->front.ops->held(&c->front) && !usage(above));
+	group_check();
+}
+
+/* A limit that is raised again, or the group's end, opens them too. */
+IN_CHILD(test_lowered_and_raised)
+{
+	struct uslab_group *g;
+	struct cache *c;
+	void *p[64];
+
+	ready();
+	g = make_group("g", 0, NULL);
+	c = make_front("c", 1024, "array");
+	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
+	CHILD_CHECK(group_set_limit(g, 1 << 20) == 0 && get(c) && !(c->watch & WATCH_OVER));
+	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
+	group_destroy(g);
+	CHILD_CHECK(get(c) && !(c->watch & WATCH_OVER));
+}
+
 /* Beyond the limit. */
 IN_CHILD(test_must_not_fail)
 {
@@ -297,11 +332,18 @@ IN_CHILD(test_moved)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_destroyed),
-		cmocka_unit_test(test_left),	      cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_scattered),     cmocka_unit_test(test_freed_since),
-		cmocka_unit_test(test_in_vain),	      cmocka_unit_test(test_lowered),
-		cmocka_unit_test(test_must_not_fail), cmocka_unit_test(test_moved),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_destroyed),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_scattered),
+		cmocka_unit_test(test_freed_since),
+		cmocka_unit_test(test_in_vain),
+		cmocka_unit_test(test_lowered),
+		cmocka_unit_test(test_lowered_while_used),
+		cmocka_unit_test(test_lowered_and_raised),
+		cmocka_unit_test(test_must_not_fail),
+		cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
