@@ -361,12 +361,18 @@ static unsigned long pages_of(const struct pressure *p)
 	return 1ul << load_acquire(&p->cache->engine.layout)->min_order; /* pairs: debug/attach.c */
 }
 
+/* Then that is said of it, and not what the engine says where there is no memory. */
+static bool is_for_limit(const struct pressure *p)
+{
+	return limited(p) || limit_is_near(pages_of(p));
+}
+
 void pressure_refused(const struct pressure *p)
 {
 	const struct cache *c = limited(p);
 	char most[SIZE_TEXT], held[SIZE_TEXT];
 
-	if (wants_silence(p) || (!c && !limit_is_near(pages_of(p))) || !report_note_is_due())
+	if (wants_silence(p) || !is_for_limit(p) || !report_note_is_due())
 		return;
 	if (c) {
 		const struct engine_limit *l = &engine_limits[c->engine.id];
@@ -439,7 +445,9 @@ bool pressure_again(struct pressure *p)
 	/* nothing has changed, and nobody wants a warning: another attempt fails as well */
 	if (p->in_vain && p->state == PRESSURE_LAST && p->wanted & __GFP_NOWARN)
 		return give_up(p);
-	p->gfp = p->state == PRESSURE_LAST ? p->wanted : p->wanted | __GFP_NOWARN;
+	p->gfp = p->wanted;
+	if (p->state != PRESSURE_LAST || is_for_limit(p))
+		p->gfp |= __GFP_NOWARN;
 	return true;
 }
 

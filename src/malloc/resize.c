@@ -119,15 +119,18 @@ static void *move(void *p, size_t old, size_t size, const void *caller)
 
 /*
  * In place, or by moving its mapping. NULL: not possible. With U the caller is stored as its user.
+ * *refused: the thread's group has not even room for what it grows by: it has none for a new block.
  */
-static void *resize_run(void *p, size_t size, const void *caller)
+static void *resize_run(void *p, size_t size, const void *caller, bool *refused)
 {
 	struct group_resize charged = { .id = GROUP_NONE };
 	void *resized;
 
 	malloc_poll_mailbox(); /* a program may only resize for long */
-	if (groups_are_known() && !group_resize_begin(&charged, p, size))
+	if (groups_are_known() && !group_resize_begin(&charged, p, size)) {
+		*refused = charged.id == group_current;
 		return NULL;
+	}
 	instrument_enter();
 	resized = pages_resize(p, size, caller);
 	instrument_leave();
@@ -138,6 +141,7 @@ static void *resize_run(void *p, size_t size, const void *caller)
 /* p is a block of old bytes, size is not 0. */
 static void *resize(void *p, size_t old, size_t size, const void *caller)
 {
+	bool refused = false;
 	void *resized;
 	bool stays;
 
@@ -150,9 +154,9 @@ static void *resize(void *p, size_t old, size_t size, const void *caller)
 	if (may_stay(old, size))
 		return p;
 	if (old > MALLOC_MAX_SMALL && size > MALLOC_MAX_SMALL && size <= PTRDIFF_MAX) {
-		resized = resize_run(p, size, caller);
-		if (resized)
-			return resized;
+		resized = resize_run(p, size, caller, &refused);
+		if (resized || refused)
+			return resized ? resized : no_memory();
 	}
 	return move(p, old, size, caller);
 }

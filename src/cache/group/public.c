@@ -20,8 +20,9 @@
 static void say_if_twice(void)
 {
 	if (os_symbol_next("uslab_group_create"))
-		os_say("uslab_group_create: this process has two copies of uslab; groups charge what one of "
-		       "them allocates (uslab_group_create(3), LIBRARIES)");
+		os_say("uslab_group_create: this process has two copies of uslab (libuslab and "
+		       "libuslab_malloc.so); the group and its limit are for what one of them "
+		       "allocates: uslab_group_create(3), LIBRARIES, says which, and how to link");
 }
 
 USLAB_API struct uslab_group *uslab_group_create(const char *name, size_t limit,

@@ -5,6 +5,7 @@
  *
  * ctest: sanitize=no (the sanitizers bring a malloc of their own)
  */
+#include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,6 +104,27 @@ IN_CHILD(test_lowered)
 	malloc_check();
 }
 
+/* One call that fails is one that the limit refused. */
+IN_CHILD(test_refused_once)
+{
+	void *(*volatile resize)(void *, size_t) = realloc;
+	struct uslab_group_statistics stat = { .size = sizeof(stat) };
+	struct uslab_group *g = uslab_group_create("g", 8 << 20, NULL);
+	void *p;
+
+	uslab_group_enter(g);
+	p = alloc(5 << 20);
+	errno = 0;
+	CHILD_CHECK(p && !resize(p, 9 << 20) && errno == ENOMEM);
+	CHILD_CHECK(uslab_group_stat(g, &stat) == 0 && stat.met == 1 && stat.failed == 1);
+	CHILD_CHECK(!alloc(4 << 20));
+	CHILD_CHECK(uslab_group_stat(g, &stat) == 0 && stat.met == 2 && stat.failed == 2);
+	uslab_group_enter(NULL);
+	p = resize(p, 9 << 20); /* in no group a new block is charged to none */
+	CHILD_CHECK(p && uslab_group_usage(g) == 0);
+	give(p);
+}
+
 /* What is no block, or is free, is none, whoever asks. */
 IN_CHILD(test_mistakes)
 {
@@ -122,9 +144,8 @@ IN_CHILD(test_mistakes)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_caches),
-		cmocka_unit_test(test_hits),
-		cmocka_unit_test(test_lowered),
+		cmocka_unit_test(test_caches),	 cmocka_unit_test(test_hits),
+		cmocka_unit_test(test_lowered),	 cmocka_unit_test(test_refused_once),
 		cmocka_unit_test(test_mistakes),
 	};
 
