@@ -234,6 +234,19 @@ static void nothing(void *arg)
 	(void)arg;
 }
 
+int percpu_settle(int cpu)
+{
+	if (!percpu_rseq) {
+		percpu_enter(cpu);
+		percpu_exit(cpu);
+		return 0;
+	}
+	if (!os_rseq_fence((unsigned int)cpu))
+		return 0;
+	/* that this thread ran there has aborted all others' sequences */
+	return os_run_on_cpu((unsigned int)cpu, nothing, NULL);
+}
+
 /* A filter of system calls may have come since: that this thread ran there is as good. */
 static void fence_somehow(int cpu)
 {
@@ -244,12 +257,16 @@ static void fence_somehow(int cpu)
 /* One after the other, where there is no fence. */
 static int stop_both_apart(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
 {
+	bool is_settled = false;
 	int ret = 0;
 
-	for (int i = 0; i < 2 && !ret; i++)
-		if (load_relaxed(word[i]))
-			ret = percpu_stop_xchg(cpu, word[i], stop, &old[i]);
-	return ret;
+	for (int i = 0; i < 2 && !ret; i++) {
+		if (!load_relaxed(word[i]))
+			continue;
+		ret = percpu_stop_xchg(cpu, word[i], stop, &old[i]);
+		is_settled = true;
+	}
+	return is_settled ? ret : percpu_settle(cpu);
 }
 
 /* What one word held stays ours, however often the other one is looked at again. */
@@ -275,19 +292,6 @@ int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_
 			done[i] = done[i] || is_still(word[i], left[i]);
 	} while (!done[0] || !done[1]);
 	return 0;
-}
-
-int percpu_settle(int cpu)
-{
-	if (!percpu_rseq) {
-		percpu_enter(cpu);
-		percpu_exit(cpu);
-		return 0;
-	}
-	if (!os_rseq_fence((unsigned int)cpu))
-		return 0;
-	/* that this thread ran there has aborted all others' sequences */
-	return os_run_on_cpu((unsigned int)cpu, nothing, NULL);
 }
 
 void percpu_count(unsigned int id, enum engine_stat item)
