@@ -50,7 +50,6 @@
 #include "os/cpu/rseq.h"
 
 bool percpu_rseq;
-static bool fence_works; /* it did once; atomic */
 
 /*
  * What programs that inline this layout refer to (<uslab/arch/...>, in asm:
@@ -247,6 +246,14 @@ int percpu_settle(int cpu)
 	return os_run_on_cpu((unsigned int)cpu, nothing, NULL);
 }
 
+/* Asked of this thread's own CPU, so that nobody is interrupted. */
+static bool fence_works(void)
+{
+	int here = os_rseq_cpu();
+
+	return os_rseq_fence(here < 0 ? 0 : (unsigned int)here) == 0;
+}
+
 /* A filter of system calls may have come since: that this thread ran there is as good. */
 static void fence_somehow(int cpu)
 {
@@ -276,10 +283,8 @@ int percpu_stop_both(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_
 	bool done[2] = { false, false };
 
 	old[0] = old[1] = 0;
-	if (!percpu_rseq ||
-	    (unlikely(!load_relaxed(&fence_works)) && os_rseq_fence((unsigned int)cpu)))
+	if (!percpu_rseq || unlikely(!fence_works()))
 		return stop_both_apart(cpu, word, stop, old);
-	store_relaxed(&fence_works, true);
 	do {
 		for (int i = 0; i < 2; i++) {
 			if (done[i])

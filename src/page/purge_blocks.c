@@ -46,17 +46,31 @@ static void dirty_span(struct page *page, unsigned long most, char **start, size
 	*size = ALIGN_UP((uintptr_t)page_map.base + (last << PAGE_SHIFT), system_page) - from;
 }
 
+static void take_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
+			struct os_range range)
+{
+	zone_take_block_locked(zone, page);
+	zone->nr_purging += 1ul << page->order;
+	batch->block[batch->nr] = page;
+	batch->range[batch->nr] = range;
+	batch->pages += range.size >> PAGE_SHIFT;
+	let_others_in_locked(zone, batch->nr++);
+}
+
 void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
 			    unsigned long most)
 {
-	struct os_range *range = &batch->range[batch->nr];
+	struct os_range range;
 
-	zone_take_block_locked(zone, page);
-	zone->nr_purging += 1ul << page->order;
-	dirty_span(page, most, (char **)&range->start, &range->size);
-	batch->block[batch->nr] = page;
-	batch->pages += range->size >> PAGE_SHIFT;
-	let_others_in_locked(zone, batch->nr++);
+	dirty_span(page, most, (char **)&range.start, &range.size);
+	take_locked(zone, batch, page, range);
+}
+
+void purge_batch_add_whole_locked(struct buddy_zone *zone, struct purge_batch *batch,
+				  struct page *page)
+{
+	take_locked(zone, batch, page,
+		    (struct os_range){ page_address(page), PAGE_SIZE << page->order });
 }
 
 /* Back on its list; purged: what was to be purged of it was. */

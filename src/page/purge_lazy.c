@@ -81,24 +81,12 @@ static bool find_locked(unsigned int node, unsigned long *index)
 /* Purges a whole free block; false: the system refused. As in purge.c, the lock is dropped. */
 static bool purge_block_locked(struct buddy_zone *zone, struct page *page)
 {
-	unsigned long index = (unsigned long)(page - page_map.pages);
-	unsigned int order = page->order;
-	unsigned long was_dirty = page->nr_pages;
-	bool done;
+	struct page *block;
+	struct os_range range;
+	struct purge_batch batch = { .block = &block, .range = &range, .room = 1 };
 
-	zone_take_block_locked(zone, page);
-	zone->nr_purging = 1ul << order;
-	lock_release(&zone->lock);
-	done = os_purge(page_address(page), PAGE_SIZE << order) == 0;
-	lock_acquire(&zone->lock);
-	if (done) {
-		zone->stats.nr_purged += was_dirty;
-		zone_set_dirty(index, 1ul << order, false);
-		zone_set_lazy_locked(index, 1ul << order, false);
-	}
-	zone->nr_purging = 0;
-	zone_return_block_locked(zone, page, done ? 0 : was_dirty, was_dirty);
-	return done;
+	purge_batch_add_whole_locked(zone, &batch, page);
+	return purge_batch_end_locked(zone, &batch);
 }
 
 size_t zone_trim_lazy(unsigned int node)

@@ -144,6 +144,9 @@ struct purge_batch {
  */
 void purge_batch_add_locked(struct buddy_zone *zone, struct purge_batch *batch, struct page *page,
 			    unsigned long most);
+/* Likewise, of all its pages, which may be dirty or not. */
+void purge_batch_add_whole_locked(struct buddy_zone *zone, struct purge_batch *batch,
+				  struct page *page);
 /*
  * Purges them, with zone->lock dropped meanwhile, and puts them back. false: the system refused one
  * or more, which are dirty as before.

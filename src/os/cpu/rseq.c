@@ -41,6 +41,15 @@ static int register_fence(void)
 			       0);
 }
 
+/* May this thread say where it runs? It stays where it is. */
+static bool may_move(void)
+{
+	struct os_cpumask set = { { 0 } };
+	long bytes = os_syscall(SYS_sched_getaffinity, 0, sizeof(set), &set);
+
+	return bytes > 0 && os_syscall(SYS_sched_setaffinity, 0, (size_t)bytes, &set) >= 0;
+}
+
 void os_rseq_init(void)
 {
 	os_cpu_init();
@@ -48,9 +57,12 @@ void os_rseq_init(void)
 		os_rseq_offset = __rseq_offset;
 	os_rseq_on = HAVE_SEQUENCES && libc_registers() && !os_topology.made_up &&
 		     !os_topology.folded;
-	/* Early, while there is one thread: with more it waits for an RCU grace period. */
-	if (os_rseq_on)
-		register_fence();
+	/*
+	 * Early, while there is one thread: with more it waits for an RCU grace period. Where a filter
+	 * of system calls forbids both ways to reach other CPUs, no sequence could ever be ended there.
+	 */
+	if (os_rseq_on && register_fence())
+		os_rseq_on = may_move();
 }
 
 void os_rseq_register_again(void)

@@ -170,6 +170,17 @@ static void *tick(void *name)
 	return NULL;
 }
 
+/* It calls functions of the program; musl's threads have 128 KiB, unless the program says more. */
+#define STACK_LEAST (1ul << 20)
+
+static void enlarge_stack(pthread_attr_t *attr)
+{
+	size_t size;
+
+	if (!pthread_attr_getstacksize(attr, &size) && size < STACK_LEAST)
+		pthread_attr_setstacksize(attr, STACK_LEAST);
+}
+
 /* Signals are blocked before the thread exists, so that it never takes one. */
 static int make_thread(const char *name)
 {
@@ -181,6 +192,7 @@ static int make_thread(const char *name)
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	enlarge_stack(&attr);
 	pthread_sigmask(SIG_SETMASK, &all, &signals);
 	ret = pthread_create(&thread, &attr, tick, (void *)name);
 	pthread_sigmask(SIG_SETMASK, &signals, NULL);

@@ -328,6 +328,24 @@ BOTH_MODES(test_put_back)
 	}
 }
 
+/* A filter that comes later, and forbids that too: an error, and nothing is taken. */
+static void forbid_moves(void)
+{
+	int cpu = here();
+	uintptr_t *const word[2] = { percpu_word(ID, cpu), percpu_spare(ID, cpu) };
+	uintptr_t old[2] = { 0, 0 };
+
+	child_deny(SYS_sched_setaffinity, EPERM);
+	*word[0] = 5;
+	*word[1] = 6;
+	if (!percpu_rseq)
+		return;
+	CHILD_CHECK(percpu_stop_xchg(cpu, word[0], front_stop_word, old) == -EPERM);
+	CHILD_CHECK(percpu_stop_both(cpu, word, front_stop_word, old) == -EPERM);
+	CHILD_CHECK(percpu_settle(cpu) == -EPERM);
+	CHILD_CHECK(*word[0] == 5 && *word[1] == 6);
+}
+
 /* Old kernels have no fence for sequences: the taker goes to that CPU itself. */
 IN_CHILD(test_stop_by_migration)
 {
@@ -355,6 +373,7 @@ IN_CHILD(test_stop_by_migration)
 	sched_getaffinity(0, sizeof(after), &after);
 	CHILD_CHECK(CPU_EQUAL(&allowed, &after));
 	stop_both_of(here());
+	forbid_moves();
 	/* a CPU that nobody can go to */
 	if (percpu_rseq)
 		CHILD_CHECK(percpu_stop_xchg(8000, &old, 1, &old) < 0);
