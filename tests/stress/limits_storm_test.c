@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress/limits_storm_test.c - threads at the limit of the process, and of a cache, while shrinkers
- * come and go, threads change CPUs, signals come and the process forks
+ * stress/limits_storm_test.c - threads at the limit of the process, of a cache and of a group, while
+ * shrinkers come and go, threads change CPUs, signals come and the process forks
  *
  * ctest: label=full timeout=300 serial
  *
  * USLAB_STORM_SECONDS says for how long; else two seconds. What is held never passes the limit;
- * each object that was handed out has its own bytes; in the end everything comes back.
+ * each object that was handed out has its own bytes; in the end everything comes back. The group's
+ * limit is lowered below its usage, and raised, all the time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <uslab/group.h>
 #include <uslab/shrinker.h>
 
 #include "unit/cache/cache_fixture.h"
@@ -37,13 +39,14 @@ struct store {
 
 static struct store stores[STORES];
 static struct kmem_cache *objects;
-static struct kmem_cache *limited;
-static unsigned int stop;      /* atomic */
-static unsigned long got;      /* atomic */
-static unsigned long refusals; /* atomic */
-static unsigned long scans;    /* atomic */
-static unsigned long handled;  /* signals; atomic */
-static unsigned long children; /* that ended well */
+static struct kmem_cache *limited; /* the group's, too */
+static struct uslab_group *group;  /* of all threads */
+static unsigned int stop;	   /* atomic */
+static unsigned long got;	   /* atomic */
+static unsigned long refusals;	   /* atomic */
+static unsigned long scans;	   /* atomic */
+static unsigned long handled;	   /* signals; atomic */
+static unsigned long children;	   /* that ended well */
 static __thread unsigned int seed;
 
 static unsigned long count(struct shrinker *shrinker, struct shrink_control *sc)
@@ -134,7 +137,8 @@ static void *take(unsigned int kind, unsigned char mark)
 		break;
 	case 2:
 		size = 1 + (size_t)rand_r(&seed) % 60000;
-		p = kmalloc(size, (rand_r(&seed) & 1 ? GFP_KERNEL : GFP_NOWAIT) | __GFP_NOWARN);
+		p = kmalloc(size,
+			    (rand_r(&seed) & 1 ? GFP_KERNEL_ACCOUNT : GFP_NOWAIT) | __GFP_NOWARN);
 		break;
 	default:
 		size = (1ul << 20) + (size_t)rand_r(&seed) % (3ul << 20);
@@ -166,6 +170,7 @@ static void *work(void *arg)
 	unsigned char *kept[KEPT] = { NULL };
 
 	seed = (unsigned int)(uintptr_t)arg + 1;
+	uslab_group_enter(group);
 	while (!load_relaxed(&stop)) {
 		unsigned int slot = (unsigned int)rand_r(&seed) % KEPT;
 		unsigned int kind = kinds[slot % 16];
@@ -208,6 +213,8 @@ static void start(void)
 	objects = kmem_cache_create("storm", 512, 0, SLAB_NO_MERGE, NULL);
 	limited = kmem_cache_create("storm_limited", 512, 0, SLAB_NO_MERGE, NULL);
 	CHILD_CHECK(objects && limited && kmem_cache_set_limit(limited, CACHE_ROOM) == 0);
+	group = uslab_group_create("storm", 0, NULL);
+	CHILD_CHECK(group && kmem_cache_set_group(limited, group) == 0);
 	uslab_limit(&held);
 	CHILD_CHECK(uslab_set_limit(held + ROOM) == 0);
 	for (unsigned int i = 0; i < STORES; i++) {
@@ -234,6 +241,8 @@ static void finish(void)
 		    stats_of(cache_of(limited)).slab_bytes);
 	kmem_cache_destroy(objects);
 	kmem_cache_destroy(limited);
+	CHILD_CHECK(uslab_group_usage(group) == 0);
+	uslab_group_destroy(group);
 	buddy_check();
 	large_check();
 }
@@ -258,6 +267,9 @@ IN_CHILD(test_storm)
 
 		shrinker_free(s->shrinker);
 		add_shrinker(s);
+		uslab_group_set_limit(group, 1 + (size_t)rand_r(&seed) % CACHE_ROOM);
+		usleep(100);
+		uslab_group_set_limit(group, 0);
 		check_limits();
 		if (rand_r(&seed) % 64 == 0)
 			try_fork();
