@@ -36,7 +36,7 @@ struct kmem_cache_statistics {
 	size_t total_objects; /* that all slabs have room for */
 	size_t slabs;	      /* 0 where objects lie in a heap */
 	size_t slab_bytes;
-	size_t defrag_slabs;   /* that kmem_cache_defrag() gave back, since the start */
+	size_t defrag_slabs;   /* that kmem_cache_defrag() emptied, each one, since the start */
 	size_t defrag_bytes;   /* of these */
 	size_t defrag_moved;   /* objects */
 	size_t defrag_refused; /* objects that the program's functions did not move */

@@ -444,10 +444,10 @@ class Cache:
     """percent of a slab's objects in use up to which it is emptied"""
 
     defrag_slabs: Optional[int]
-    """slabs that were emptied and given back"""
+    """slabs emptied and given back; each counts, also one that objects were moved to before"""
 
     defrag_bytes: Optional[int]
-    """their bytes"""
+    """their bytes; slab_bytes may have become less by not so many"""
 
     defrag_moved: Optional[int]
     """objects that were moved for that"""

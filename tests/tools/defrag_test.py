@@ -7,7 +7,9 @@ The program keeps one in ten of its records, and looks at all of them on each li
 """
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -111,6 +113,15 @@ int main(int argc, char **argv)
 """
 
 
+def size_text(number):
+    """As the tool prints it."""
+    for unit in ("B", "KiB", "MiB"):
+        if number < 1023.95 or unit == "MiB":
+            return f"{number} B" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    return None
+
+
 class Defrag(InOwnFolder):
     def setUp(self):
         super().setUp()
@@ -188,17 +199,54 @@ class Defrag(InOwnFolder):
         self.assertEqual(run.returncode, 0, run.stderr)
         after = self.cache(program.pid)
         slabs, now, moved, refused = map(int, re.search(
-            r"^records +(\d+) +(\d+) +(\d+) +(\d+)$", run.stdout, re.M).groups())
+            r"^records +(\d+) +(\d+) +(\d+) +(\d+) +[\d.]+ [KM]?i?B$", run.stdout, re.M).groups())
         self.assertEqual((slabs, now), (before["slabs"], after["slabs"]))
         self.assertLess(now * 4, slabs)
         self.assertEqual((moved, refused), (after["defrag_moved"], after["defrag_refused"]))
-        self.assertEqual(after["defrag_slabs"], slabs - now)
+        self.assertGreaterEqual(after["defrag_slabs"], slabs - now)
+        less = before["slab_bytes"] - after["slab_bytes"]
+        self.assertEqual(re.findall(r"(\S+ [KM]?i?B)$|^(\S+ [KM]?i?B) of process", run.stdout, re.M),
+                         [(size_text(less), ""), ("", size_text(less))])
         self.assertEqual(after["defrag_used_ratio"], 40)
         self.assertEqual(after["objects"], before["objects"])
         self.assertRegex(run.stdout, rf"of process {program.pid} \(store\) given back, of .*, in \d+ steps? and")
         self.check(program)
         again = self.tool("defrag", "-p", program.pid)
         self.assertEqual(again.returncode, 0, again.stderr)
+        self.check(program)
+
+    @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
+    def test_interrupted(self):
+        """A step in each interval of control: the terminal sees how far it is, and a signal ends it with the table."""
+        program = self.start("control=200")
+        screen, terminal = pty.openpty()
+        self.addCleanup(os.close, screen)
+        with subprocess.Popen([BIN, "defrag", "-p", str(program.pid), "--budget", "1"], stdout=subprocess.PIPE,
+                              stderr=terminal, text=True) as tool:
+            os.close(terminal)
+            shown = b""
+            while b" of slabs emptied" not in shown:
+                shown += os.read(screen, 1000)
+            self.assertRegex(shown, rb"uslab defrag: \d+ steps in \d s, \S+ [KM]?i?B of slabs emptied")
+            tool.terminate()
+            text = tool.stdout.read()
+        self.assertEqual(tool.returncode, -signal.SIGTERM, text)
+        self.assertRegex(text, r"(?m)^records +\d+ .*B$")
+        self.assertRegex(text, r"given back, of .*, in \d+ steps and .* ms; interrupted\n$")
+        run = self.tool("defrag", "-p", program.pid)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.check(program)
+
+    @unittest.skipIf(DEBUGGED, "the message is of all of these caches")
+    def test_debug_flags(self):
+        program = self.start("control=20")
+        for flags, message in (("F", True), ("-", False)):
+            self.assertEqual(self.tool("debug", "-p", program.pid, "--cache", "records", flags).returncode, 0)
+            run = self.tool("defrag", "-p", program.pid)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stderr, "uslab defrag: cache records has debug flags and is left alone; to switch "
+                             f"them off: uslab debug -p {program.pid} --cache 'records' -\n" if message else "")
+            self.assertEqual(self.cache(program.pid)["defrag_moved"] == 0, message)
         self.check(program)
 
     @unittest.skipIf(DEBUGGED, "objects of debug slabs do not move")
@@ -222,7 +270,8 @@ class Defrag(InOwnFolder):
             self.assertIn("has no thread for it; start it with USLAB_CONF=defrag=30", tool.stderr.read())
         run = self.tool("defrag", "-p", program.pid, "--cache", "others")
         self.assertEqual(run.returncode, 1)
-        self.assertIn("objects of no such cache", run.stderr)
+        self.assertIn(f"process {program.pid} (store) has no cache of that name whose objects can be moved: the "
+                      "program has to call uslab_cache_set_move() for it", run.stderr)
         run = self.tool("defrag", "-p", program.pid, "--cache", "nothing")
         self.assertEqual(run.returncode, 1)
         self.assertIn("has no cache 'nothing'", run.stderr)

@@ -4,14 +4,18 @@
  * comes back
  *
  * Why:        docs/adr/0060.
+ * Data:       interrupted.
  * Flow:       called by main.c; calls options.c, process/source.c and target.c for the process,
  *             command.c and command_messages.c for the commands. In: options; out: commands in the
  *             mailbox, step by step until there is no more to do, and a table of what came back:
  *             the difference of two snapshots.
+ *
+ * Interrupted it ends after the step that is under way, prints the table, and ends by that signal.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +27,7 @@
 
 #define COMMAND "defrag"
 #define BUDGET_US 10000
+#define QUIET_SECONDS 2 /* what takes longer says how far it is */
 
 static const char usage[] =
 	"usage: uslab defrag -p PID [--cache PATTERN]... [--budget US] [--ratio PERCENT]\n"
@@ -56,6 +61,8 @@ struct defrag_job {
 	unsigned long ratio; /* percent; ULONG_MAX: as it is */
 	unsigned long done;  /* steps */
 };
+
+static volatile sig_atomic_t interrupted; /* the signal */
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -108,6 +115,31 @@ static const struct option_table options = { .command = COMMAND,
 					     .set = set_option,
 					     .check = check };
 
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void stop(int signal)
+{
+	interrupted = signal;
+}
+
+/* One that is ignored stays so. */
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+}
+
+static void end_by_signal(void)
+{
+	signal(interrupted, SIG_DFL);
+	raise(interrupted);
+}
+
 /* ---- the process ----------------------------------------------------------------------------- */
 
 static bool is_meant(const struct defrag_job *job, const struct snapshot_cache *c)
@@ -125,10 +157,23 @@ static int check_caches(const struct defrag_job *job)
 	if (i < s->nr_caches)
 		return EXIT_OK;
 	return util_fail(COMMAND,
-			 "objects of no %scache of process %d (%s) move; the program has to call "
-			 "uslab_cache_set_move()",
-			 job->debug.named ? "such " : "", (int)job->debug.source.pid,
-			 job->debug.target->program);
+			 "process %d (%s) has no cache%s whose objects can be moved: the program "
+			 "has to call uslab_cache_set_move() for it",
+			 (int)job->debug.source.pid, job->debug.target->program,
+			 job->debug.named ? " of that name" : "");
+}
+
+/* New objects of these come from debug slabs, and no object leaves one. */
+static void warn_debugged(const struct defrag_job *job)
+{
+	const struct snapshot *s = job->debug.before;
+
+	for (unsigned int i = 0; i < s->nr_caches; i++)
+		if (is_meant(job, &s->cache[i]) && s->cache[i].flags & DEBUG_SLAB_FLAGS)
+			util_warn(COMMAND,
+				  "cache %s has debug flags and is left alone; to switch them off: "
+				  "uslab debug -p %d --cache '%s' -",
+				  s->cache[i].name, (int)job->debug.source.pid, s->cache[i].name);
 }
 
 static struct command_request request_of(const struct defrag_job *job)
@@ -164,36 +209,90 @@ static int fail_thread(const struct defrag_job *job)
 			 lacks ? lacks : "start it with USLAB_CONF=defrag=30 or control=100");
 }
 
+/* The first seconds show nothing. */
+static void show_progress(struct progress *progress, const struct defrag_job *job, uint64_t bytes,
+			  double start)
+{
+	double seconds = debug_seconds() - start;
+	char text[UTIL_SIZE_TEXT];
+
+	if (seconds >= QUIET_SECONDS)
+		progress_show(progress, "%lu step%s in %.0f s, %s of slabs emptied", job->done,
+			      job->done == 1 ? "" : "s", seconds,
+			      util_size(text, sizeof(text), bytes));
+}
+
+/* Until all is done, or a signal comes: then what was done counts. */
+static int send_steps(struct defrag_job *job, const struct command_request *request,
+		      struct progress *progress)
+{
+	double start = debug_seconds();
+	struct control reply;
+	uint64_t bytes = 0;
+	int ret;
+
+	do {
+		ret = command_send(job->debug.target, job->debug.root, request, &reply);
+		if (interrupted && ret == -EINTR)
+			return EXIT_OK;
+		if (ret || reply.result)
+			progress_end(progress);
+		if (!ret && reply.result == -EOPNOTSUPP)
+			return fail_thread(job);
+		if (ret || reply.result)
+			return command_report(job->debug.target, job->debug.root, request, ret,
+					      &reply);
+		job->done++;
+		bytes += reply.value;
+		show_progress(progress, job, bytes, start);
+	} while (reply.more && job->done != job->steps && !interrupted);
+	return EXIT_OK;
+}
+
 static int run_steps(struct defrag_job *job)
 {
 	struct command_request request = request_of(job);
 	char argument[CONTROL_TEXT];
-	struct control reply;
-	int ret;
+	struct progress progress;
+	int status;
 
 	command_new_sweep(argument);
 	request.command = CONTROL_DEFRAG;
 	request.argument = argument;
 	request.value = job->budget_us;
-	do {
-		ret = command_send(job->debug.target, job->debug.root, &request, &reply);
-		if (!ret && reply.result == -EOPNOTSUPP)
-			return fail_thread(job);
-		if (ret || reply.result)
-			return command_report(job->debug.target, job->debug.root, &request, ret,
-					      &reply);
-		job->done++;
-	} while (reply.more && job->done != job->steps);
-	return EXIT_OK;
+	progress_start(&progress, COMMAND);
+	status = send_steps(job, &request, &progress);
+	progress_end(&progress);
+	return status;
+}
+
+/*
+ * What slabs take less than before. The counters of the process count each slab that was emptied,
+ * also one that was filled with objects of others before.
+ */
+static unsigned long less(unsigned long before, unsigned long after)
+{
+	return before > after ? before - after : 0;
+}
+
+static void print_cache(const struct snapshot_cache *before, const struct snapshot_cache *after)
+{
+	char text[UTIL_SIZE_TEXT];
+
+	printf("%-21s %10lu %10lu %10lu %10lu %10s\n", before->name, before->slabs, after->slabs,
+	       after->defrag_moved - before->defrag_moved,
+	       after->defrag_refused - before->defrag_refused,
+	       util_size(text, sizeof(text), less(before->slab_bytes, after->slab_bytes)));
 }
 
 static void print_result(const struct defrag_job *job, double seconds)
 {
 	const struct snapshot *s = job->debug.before;
-	unsigned long bytes = 0, all = 0;
+	unsigned long before_bytes = 0, after_bytes = 0;
 	char text[UTIL_SIZE_TEXT];
 
-	printf("%-21s %10s %10s %10s %10s\n", "Name", "Slabs", "Now", "Moved", "Refused");
+	printf("%-21s %10s %10s %10s %10s %10s\n", "Name", "Slabs", "Now", "Moved", "Refused",
+	       "Back");
 	for (unsigned int i = 0; i < s->nr_caches; i++) {
 		const struct snapshot_cache *before = &s->cache[i];
 		const struct snapshot_cache *after;
@@ -203,16 +302,16 @@ static void print_result(const struct defrag_job *job, double seconds)
 		after = pattern_same(job->debug.after, before);
 		if (!after)
 			continue;
-		all += before->slab_bytes;
-		bytes += after->defrag_bytes - before->defrag_bytes;
-		printf("%-21s %10lu %10lu %10lu %10lu\n", before->name, before->slabs, after->slabs,
-		       after->defrag_moved - before->defrag_moved,
-		       after->defrag_refused - before->defrag_refused);
+		before_bytes += before->slab_bytes;
+		after_bytes += after->slab_bytes;
+		print_cache(before, after);
 	}
-	printf("%s of process %d (%s) given back", util_size(text, sizeof(text), bytes),
+	printf("%s of process %d (%s) given back",
+	       util_size(text, sizeof(text), less(before_bytes, after_bytes)),
 	       (int)job->debug.source.pid, job->debug.target->program);
-	printf(", of %s, in %lu step%s and %.1f ms\n", util_size(text, sizeof(text), all),
-	       job->done, job->done == 1 ? "" : "s", seconds * 1000);
+	printf(", of %s, in %lu step%s and %.1f ms%s\n",
+	       util_size(text, sizeof(text), before_bytes), job->done, job->done == 1 ? "" : "s",
+	       seconds * 1000, interrupted ? "; interrupted" : "");
 }
 
 static int perform(struct defrag_job *job)
@@ -228,8 +327,11 @@ static int perform(struct defrag_job *job)
 		status = check_caches(job);
 	if (status == EXIT_OK && job->ratio != ULONG_MAX)
 		status = set_ratio(job);
-	if (status == EXIT_OK)
+	if (status == EXIT_OK) {
+		warn_debugged(job);
+		catch_signals();
 		status = run_steps(job);
+	}
 	start = debug_seconds() - start;
 	if (status == EXIT_OK)
 		status = debug_again(debug);
@@ -252,5 +354,8 @@ int cmd_defrag(int argc, char **argv)
 	if (status == EXIT_OK)
 		status = perform(&job);
 	debug_close(&job.debug);
-	return util_finish(COMMAND, status);
+	status = util_finish(COMMAND, status);
+	if (interrupted)
+		end_by_signal();
+	return status;
 }
