@@ -205,6 +205,7 @@ class Groups(InFolder):
         self.assertEqual([(g["id"], g["name"], g["parent"], g["usage"], g["limit"], g["destroyed"]) for g in groups],
                          [(1, "top", None, 12288, MB, False), (2, "below", 1, 11264, None, False),
                           (3, "gone", 1, 1024, None, True)])
+        self.check_choice(pid)
         metrics = self.info(pid, "--openmetrics")
         self.assertRegex(metrics, r'uslab_group_usage_bytes\{pid="\d+",program="[^"]*",group="2",name="below"\} 11264\n')
         self.assertEqual(len(re.findall(r"^uslab_group_limit_bytes\{", metrics, re.M)), 1)
@@ -215,6 +216,27 @@ class Groups(InFolder):
         run = uslab("info", "--kernel", "--groups")
         self.assertEqual(run.returncode, 2)
         self.assertIn("--groups is for processes", run.stderr)
+
+    def check_choice(self, pid):
+        """-N and -S, with and without --json; what matches nothing, and what --groups makes nothing of."""
+        for options, names in ((("-N", 2), ["top", "below"]), (("-S", "-i"), ["gone", "below", "top"]),
+                               (("-S", "-i", "-N", 1), ["gone"]), (("-S",), ["top", "below", "gone"])):
+            groups = json.loads(self.info(pid, "--groups", "--json", *options))["groups"]
+            self.assertEqual([group["name"] for group in groups], names)
+            lines = self.info(pid, "--groups", *options).splitlines()[1:]
+            self.assertEqual([line.split()[1] for line in lines], names)
+            self.assertEqual(any(line[5:8] == "   " for line in lines), "-S" not in options)
+        for options in ((), ("--json",)):
+            run = uslab("info", "-p", pid, "--groups", *options, "nothing")
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr, r"^uslab info: no group of .* matches\n$")
+        run = uslab("info", "-p", pid, "--groups", "--interval=0.01", "-c2", "nothing")
+        self.assertEqual((run.returncode, run.stderr.count("matches")), (0, 1))
+        for options, message in ((["-L"], "-L has no meaning"), (["-T", "-z"], "-T has no meaning"),
+                                 (["-i"], "-i goes with -S"), (["--allocinfo"], "two listings")):
+            run = uslab("info", "-p", pid, "--groups", *options)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(message, run.stderr)
 
     def test_two_copies(self):
         """A group of one copy does not charge what the other allocates: that is said, and only where there are two."""

@@ -20,9 +20,78 @@
 #define MAX_DEPTH 2   /* deeper ones stand no further to the right */
 #define NAME_WIDTH 24 /* at least */
 
-static bool is_chosen(const struct info_options *options, const struct groups_group *group)
+/* ---- which groups ---- */
+
+struct line {
+	const struct groups_group *group;
+	unsigned int depth; /* groups that it is below, in the order of the tree */
+};
+
+struct table {
+	const struct groups_list *list;
+	const struct info_options *options;
+	struct line *line; /* room for as many as there are groups */
+	size_t nr;
+};
+
+static void add_line(struct table *table, const struct groups_group *group, unsigned int depth)
 {
-	return !options->pattern || !regexec(options->pattern, group->name, 0, NULL, 0);
+	const regex_t *pattern = table->options->pattern;
+
+	if (table->nr < table->list->nr && (!pattern || !regexec(pattern, group->name, 0, NULL, 0)))
+		table->line[table->nr++] = (struct line){ .group = group, .depth = depth };
+}
+
+/* Those right below that number, each with what is below it; a circle ends at the depth. */
+static void add_below(struct table *table, uint32_t parent, unsigned int depth)
+{
+	const struct groups_list *list = table->list;
+
+	for (size_t i = 0; i < list->nr && depth < list->nr; i++) {
+		const struct groups_group *group = &list->group[i];
+
+		if (group->parent != parent)
+			continue;
+		add_line(table, group, depth);
+		if (group->groups)
+			add_below(table, group->id, depth + 1);
+	}
+}
+
+/* Largest first, equal ones by number; all of it the other way round when inverted. */
+static int compare_lines(const void *a, const void *b, void *arg)
+{
+	const struct info_options *options = arg;
+	const struct groups_group *x = ((const struct line *)a)->group;
+	const struct groups_group *y = ((const struct line *)b)->group;
+	bool first = x->usage == y->usage ? x->id < y->id : x->usage > y->usage;
+
+	return first != options->inverted ? -1 : 1;
+}
+
+/* By size, or as a tree, or by number. line: nr 0; freed by the caller. false: out of memory. */
+static bool make_table(struct table *table, bool tree)
+{
+	const struct groups_list *list = table->list;
+	bool sorted = table->options->order == INFO_BY_SIZE;
+
+	table->line = calloc(list->nr + 1, sizeof(*table->line));
+	if (!table->line)
+		return false;
+	if (tree && !sorted)
+		add_below(table, 0, 0);
+	else
+		for (size_t i = 0; i < list->nr; i++)
+			add_line(table, &list->group[i], 0);
+	if (sorted)
+		qsort_r(table->line, table->nr, sizeof(*table->line), compare_lines,
+			(void *)table->options);
+	return true;
+}
+
+static size_t lines_shown(const struct table *table)
+{
+	return table->options->lines < table->nr ? table->options->lines : table->nr;
 }
 
 /* ---- the table ---- */
@@ -44,19 +113,13 @@ static int group_text(char *buf, size_t size, const struct groups_group *group, 
 			group->dying ? " (gone)" : "");
 }
 
-struct table {
-	const struct groups_list *list;
-	const struct info_options *options;
-	unsigned long lines; /* to come */
-	int width;	     /* of names */
-};
-
-static void print_group(struct table *table, const struct groups_group *group, unsigned int depth)
+static void print_line(const struct line *line, int width)
 {
+	const struct groups_group *group = line->group;
 	char name[GROUPS_NAME + MAX_DEPTH * INDENT];
 
-	group_text(name, sizeof(name), group, depth);
-	printf("%5u %-*s", group->id, table->width, name);
+	group_text(name, sizeof(name), group, line->depth);
+	printf("%5u %-*s", group->id, width, name);
 	print_bytes(group->usage);
 	print_bytes(group->limit);
 	print_bytes(group->peak);
@@ -65,49 +128,20 @@ static void print_group(struct table *table, const struct groups_group *group, u
 }
 
 /* The column of names gets as wide as the longest. */
-static void measure_group(struct table *table, const struct groups_group *group, unsigned int depth)
+static void print_table(const struct table *table)
 {
-	int width = group_text(NULL, 0, group, depth);
+	size_t nr = lines_shown(table);
+	int width = NAME_WIDTH;
 
-	if (width > table->width)
-		table->width = width;
-}
+	for (size_t i = 0; i < nr; i++) {
+		int wide = group_text(NULL, 0, table->line[i].group, table->line[i].depth);
 
-/* Those right below that number, each with what is below it; a circle ends at the depth. */
-static void each_below(struct table *table, uint32_t parent, unsigned int depth,
-		       void (*act)(struct table *table, const struct groups_group *group,
-				   unsigned int depth))
-{
-	const struct groups_list *list = table->list;
-
-	for (size_t i = 0; i < list->nr && depth < list->nr; i++) {
-		const struct groups_group *group = &list->group[i];
-
-		if (group->parent != parent)
-			continue;
-		if (is_chosen(table->options, group) && table->lines) {
-			act(table, group, depth);
-			table->lines--;
-		}
-		if (group->groups)
-			each_below(table, group->id, depth + 1, act);
+		width = wide > width ? wide : width;
 	}
-}
-
-static void print_table(const struct info_options *options, const struct groups_list *list)
-{
-	struct table table = {
-		.list = list,
-		.options = options,
-		.lines = options->lines,
-		.width = NAME_WIDTH,
-	};
-
-	each_below(&table, 0, 0, measure_group);
-	table.lines = options->lines;
-	printf("%5s %-*s %14s %14s %14s %8s %8s %8s\n", "Id", table.width, "Group", "Usage",
-	       "Limit", "Peak", "Met", "Failed", "Threads");
-	each_below(&table, 0, 0, print_group);
+	printf("%5s %-*s %14s %14s %14s %8s %8s %8s\n", "Id", width, "Group", "Usage", "Limit",
+	       "Peak", "Met", "Failed", "Threads");
+	for (size_t i = 0; i < nr; i++)
+		print_line(&table->line[i], width);
 }
 
 /* ---- JSON ---- */
@@ -140,43 +174,64 @@ static struct json_object *group_json(const struct groups_group *group, bool *fa
 	return object;
 }
 
-static int print_json(const struct info *info, const struct info_subject *subject,
-		      const struct groups_list *list)
+static int print_json(const struct info_subject *subject, const struct table *table)
 {
 	struct json_object *top = json_object_new_object();
 	struct json_object *groups = json_object_new_array();
+	size_t nr = lines_shown(table);
 	bool failed = false;
 
 	json_add(top, "pid", json_object_new_int((int)subject->source.target.pid), &failed);
 	json_add(top, "program", json_object_new_string(subject->source.target.program), &failed);
-	for (size_t i = 0; i < list->nr; i++)
-		if (is_chosen(&info->options, &list->group[i]))
-			json_append(groups, group_json(&list->group[i], &failed), &failed);
+	for (size_t i = 0; i < nr; i++)
+		json_append(groups, group_json(table->line[i].group, &failed), &failed);
 	json_add(top, "groups", groups, &failed);
 	return json_print(stdout, top, JSON_PRETTY, failed)
 		       ? util_fail(INFO_COMMAND, "out of memory")
 		       : EXIT_OK;
 }
 
+/* Whoever looks again and again waits for a group that comes. */
+static int warn_none(const struct info *info, const struct info_subject *subject, bool any)
+{
+	if (any)
+		util_warn(INFO_COMMAND, "no group of %s matches", subject->source.title);
+	else
+		util_warn(INFO_COMMAND, "%s has no groups: uslab_group_create() makes them",
+			  subject->source.title);
+	return info->options.pattern && !info->interval ? EXIT_FAILED : EXIT_OK;
+}
+
+static int print_groups(const struct info *info, const struct info_subject *subject,
+			const struct groups_list *list)
+{
+	struct table table = { .list = list, .options = &info->options };
+	int status = EXIT_OK;
+
+	if (!make_table(&table, !info->wanted[INFO_JSON]))
+		return util_fail(INFO_COMMAND, "out of memory");
+	if (info->wanted[INFO_JSON])
+		status = print_json(subject, &table);
+	else
+		print_table(&table);
+	if (!table.nr && status == EXIT_OK)
+		status = warn_none(info, subject, list->nr);
+	free(table.line);
+	return status;
+}
+
 int info_print_groups(const struct info *info, struct info_subject *subject)
 {
 	struct groups_list list;
 	int ret = groups_list_take(subject->s, &list);
+	int status;
 
 	if (ret)
 		return util_fail(INFO_COMMAND, "%s: cannot read its groups: %s",
 				 subject->source.title, strerror(-ret));
-	if (!list.nr)
-		util_warn(INFO_COMMAND, "%s has no groups: uslab_group_create() makes them",
-			  subject->source.title);
-	ret = EXIT_OK;
-	if (info->wanted[INFO_JSON]) {
-		ret = print_json(info, subject, &list);
-	} else {
-		print_table(&info->options, &list);
-	}
+	status = print_groups(info, subject, &list);
 	groups_list_free(&list);
-	return ret;
+	return status;
 }
 
 /* ---- metrics ---- */

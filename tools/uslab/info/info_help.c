@@ -47,7 +47,7 @@ const struct option_row info_option_rows[] = {
 	  "--json as for caches" },
 	{ OPTION_GROUPS, "groups", NULL,
 	  "not caches, but what is charged to each accounting group, those below another behind "
-	  "it; -N, REGEX and --json as for caches" },
+	  "it, or with -S by usage; -i with that, -N, REGEX and --json as for caches" },
 	{ OPTION_JSON, "json", NULL, "as JSON, empty caches included" },
 	{ OPTION_OPENMETRICS, "openmetrics", NULL, "as metrics, in the form of OpenMetrics" },
 	{ OPTION_PROMETHEUS, "prometheus", NULL,

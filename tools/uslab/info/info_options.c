@@ -26,6 +26,7 @@ struct parsing {
 	struct info *info;
 	struct orders orders;
 	bool fields; /* only explain the keys */
+	int foreign; /* one that --groups makes nothing of; 0: none was given */
 };
 
 /* One that is named twice counts once. */
@@ -237,6 +238,29 @@ static int check_formats(const struct info *info)
 	return EXIT_OK;
 }
 
+/* Groups are listed whatever size they have, and not as other things are. */
+static bool is_for_groups(int option)
+{
+	if (option == OPTION_ADDRESS || option == OPTION_ALLOCINFO)
+		return false;
+	return option > UCHAR_MAX || strchr("SiNcp", option);
+}
+
+static int check_groups(const struct parsing *parsing)
+{
+	if (!parsing->info->wanted[INFO_GROUPS])
+		return EXIT_OK;
+	if (parsing->foreign > UCHAR_MAX)
+		return util_usage_error(INFO_COMMAND,
+					"--groups and another option are two listings");
+	if (parsing->foreign)
+		return util_usage_error(INFO_COMMAND, "-%c has no meaning with --groups",
+					parsing->foreign);
+	if (parsing->info->options.inverted && !parsing->orders.size)
+		return util_usage_error(INFO_COMMAND, "-i goes with -S where --groups is given");
+	return EXIT_OK;
+}
+
 static void choose_mode(struct info *info)
 {
 	int mode = 0;
@@ -290,6 +314,8 @@ static int check(void *arg, int argc, char **argv)
 					  argv[optind + 1]);
 	if (status == EXIT_OK)
 		status = check_formats(info);
+	if (status == EXIT_OK)
+		status = check_groups(parsing);
 	if (status != EXIT_OK)
 		return status;
 	choose_mode(info);
@@ -301,6 +327,8 @@ static int set_option(void *arg, int option, const char *value)
 {
 	struct parsing *parsing = arg;
 
+	if (!parsing->foreign && !is_for_groups(option))
+		parsing->foreign = option;
 	if (option == OPTION_FIELDS)
 		parsing->fields = true;
 	else if (!set_switch(parsing->info, &parsing->orders, option))
