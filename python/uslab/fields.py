@@ -78,7 +78,7 @@ class Totals:
     """what counts for that: pages in use, resident free ones, single mappings"""
 
     limit_refused: int
-    """attempts to take more; another one may have followed that did not fail"""
+    """attempts to take more; a request makes several, and the last may not have failed"""
 
     shrinkers: int
     """shrinkers that the program has registered"""

@@ -146,6 +146,14 @@ class Defrag(InOwnFolder):
         self.assertEqual(run.returncode, 0, run.stderr)
         return {cache["name"]: cache for cache in json.loads(run.stdout)["caches"]}["records"]
 
+    def metrics(self, pid):
+        """Those of defragmentation; caches whose objects never moved have none."""
+        run = self.tool("info", "-p", pid, "--prometheus")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        found = re.findall(r'^uslab_cache_defrag_(\w+)\{.*,cache="records",.*\} (\d+)$', run.stdout, re.M)
+        self.assertEqual(run.stdout.count("\nuslab_cache_defrag_"), len(found))
+        return {name: int(value) for name, value in found}
+
     def check(self, program):
         program.stdin.write("\n")
         program.stdin.flush()
@@ -195,6 +203,7 @@ class Defrag(InOwnFolder):
         before = self.cache(program.pid)
         self.assertTrue(before["movable"])
         self.assertEqual(before["defrag_moved"], 0)
+        self.assertEqual(self.metrics(program.pid), {})
         run = self.tool("defrag", "-p", program.pid, "--cache", "rec*", "--budget", 200, "--ratio", 40)
         self.assertEqual(run.returncode, 0, run.stderr)
         after = self.cache(program.pid)
@@ -208,6 +217,8 @@ class Defrag(InOwnFolder):
         self.assertEqual(re.findall(r"(\S+ [KM]?i?B)$|^(\S+ [KM]?i?B) of process", run.stdout, re.M),
                          [(size_text(less), ""), ("", size_text(less))])
         self.assertEqual(after["defrag_used_ratio"], 40)
+        self.assertEqual(self.metrics(program.pid),
+                         {f"{name}_total": after[f"defrag_{name}"] for name in ("moved", "refused", "bytes")})
         self.assertEqual(after["objects"], before["objects"])
         self.assertRegex(run.stdout, rf"of process {program.pid} \(store\) given back, of .*, in \d+ steps? and")
         self.check(program)

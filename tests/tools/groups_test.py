@@ -210,6 +210,7 @@ class Groups(InFolder):
         self.assertRegex(metrics, r'uslab_group_usage_bytes\{pid="\d+",program="[^"]*",group="2",name="below"\} 11264\n')
         self.assertEqual(len(re.findall(r"^uslab_group_limit_bytes\{", metrics, re.M)), 1)
         self.assertIn("# TYPE uslab_group_failed counter\n", metrics)
+        self.assertNotIn("uslab_limit_bytes", metrics)
         self.assertRegex(metrics, r'uslab_group_usage_bytes\{.*,group="3",name="gone",destroyed="true"\} 1024\n')
         self.assertEqual(metrics.count("destroyed="), metrics.count('group="3"'))
         self.assertTrue(metrics.endswith("# EOF\n"))

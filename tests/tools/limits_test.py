@@ -356,6 +356,7 @@ class LimitsTest(InFolder):
         self.assertEqual(re.findall(r'(?m)^uslab_cache_(limit\w+){.*,cache="(\w+)",.*} (\d+)$', metrics),
                          [("limit_bytes", "tenant", str(512 << 10)),
                           ("limit_refused_total", "tenant", str(refused))])
+        self.assertRegex(metrics, rf"(?m)^uslab_limit_bytes{{.*}} {64 * MB}$")
         self.assertTrue(900 <= got <= 1024, got)
         cache = next(c for c in info["caches"] if c["name"] == "tenant")
         self.assertEqual((cache["limit"], cache["limit_refused"]), (512 << 10, refused))

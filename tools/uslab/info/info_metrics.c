@@ -51,34 +51,46 @@ struct metrics {
 	M("uslab_cache_limit_refused_total", "counter", "", "Allocations that failed at that.", \
 	  c->limit_refused)
 
+/* The same, of caches whose objects moved, or were to. */
+#define CACHE_DEFRAG_METRICS(M)                                                        \
+	M("uslab_cache_defrag_moved_total", "counter", "", "Objects that were moved.", \
+	  c->defrag_moved)                                                             \
+	M("uslab_cache_defrag_refused_total", "counter", "",                           \
+	  "Times that the program did not move an object.", c->defrag_refused)         \
+	M("uslab_cache_defrag_bytes_total", "counter", "bytes",                        \
+	  "Slabs emptied so, each one, in bytes.", c->defrag_bytes)
+
 /* M(name, kind, unit, help, value): s is the snapshot of subject, t its totals. */
-#define PROCESS_METRICS(M)                                                                       \
-	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",                  \
-	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                      \
-	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",               \
-	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                        \
-	M("uslab_resident_bytes", "gauge", "bytes", "What all of uslab has in memory.",          \
-	  info_resident(subject))                                                                \
-	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",      \
-	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                   \
-	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.",    \
-	  t->arena_bytes + t->mapped_bytes)                                                      \
-	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data, in memory.",      \
-	  info_metadata(subject))                                                                \
-	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",            \
-	  t->realtime_bytes)                                                                     \
-	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",        \
-	  t->realtime_locked)                                                                    \
-	M("uslab_realtime_exceeded_total", "counter", "",                                        \
-	  "Calls for which these were not enough.", t->realtime_exceeded)                        \
-	M("uslab_limit_bytes", "gauge", "bytes", "What the process may have; 0: any.", t->limit) \
-	M("uslab_limit_refused_total", "counter", "", "Attempts to take more than that.",        \
-	  t->limit_refused)                                                                      \
-	M("uslab_shrinker_freed_total", "counter", "",                                           \
-	  "Objects that shrinkers of the program freed.", t->shrinker_freed)                     \
-	M("uslab_reports_total", "counter", "", "Errors of the program that were reported.",     \
-	  t->reports)                                                                            \
+#define PROCESS_METRICS(M)                                                                    \
+	M("uslab_allocated_bytes", "gauge", "bytes", "What the program holds.",               \
+	  object_bytes(s) + t->run_bytes + t->mapped_bytes)                                   \
+	M("uslab_active_bytes", "gauge", "bytes", "Slabs and whole pages in use.",            \
+	  t->slab_bytes + t->run_bytes + t->mapped_bytes)                                     \
+	M("uslab_resident_bytes", "gauge", "bytes", "What all of uslab has in memory.",       \
+	  info_resident(subject))                                                             \
+	M("uslab_retained_bytes", "gauge", "bytes", "Free pages that the system has back.",   \
+	  t->free_bytes > t->dirty_bytes ? t->free_bytes - t->dirty_bytes : 0)                \
+	M("uslab_mapped_bytes", "gauge", "bytes", "Arena grown so far, and single mappings.", \
+	  t->arena_bytes + t->mapped_bytes)                                                   \
+	M("uslab_metadata_bytes", "gauge", "bytes", "The allocator's own data, in memory.",   \
+	  info_metadata(subject))                                                             \
+	M("uslab_realtime_bytes", "gauge", "bytes", "Pages made ready at the start.",         \
+	  t->realtime_bytes)                                                                  \
+	M("uslab_realtime_locked_bytes", "gauge", "bytes", "Of these, locked in memory.",     \
+	  t->realtime_locked)                                                                 \
+	M("uslab_realtime_exceeded_total", "counter", "",                                     \
+	  "Calls for which these were not enough.", t->realtime_exceeded)                     \
+	M("uslab_limit_refused_total", "counter", "",                                         \
+	  "Attempts to take more; a request makes several.", t->limit_refused)                \
+	M("uslab_shrinker_freed_total", "counter", "",                                        \
+	  "Objects that shrinkers of the program freed.", t->shrinker_freed)                  \
+	M("uslab_reports_total", "counter", "", "Errors of the program that were reported.",  \
+	  t->reports)                                                                         \
 	M("uslab_guard_bugs_total", "counter", "", "Errors that guard pages found.", t->guard_bugs)
+
+/* The same, of a process that has a limit. */
+#define PROCESS_LIMIT_METRICS(M) \
+	M("uslab_limit_bytes", "gauge", "bytes", "What the process may have.", t->limit)
 
 void info_print_label(const char *key, const char *text)
 {
@@ -169,6 +181,9 @@ static void print_cache_metrics(const struct metrics *m)
 #define METRIC(...) METRIC_IF(c->limit || c->limit_refused, __VA_ARGS__)
 	CACHE_LIMIT_METRICS(METRIC)
 #undef METRIC
+#define METRIC(...) METRIC_IF(c->defrag_moved || c->defrag_refused || c->defrag_bytes, __VA_ARGS__)
+	CACHE_DEFRAG_METRICS(METRIC)
+#undef METRIC
 #undef METRIC_IF
 }
 
@@ -185,7 +200,7 @@ static unsigned long object_bytes(const struct snapshot *s)
 /* One that has ended while others go on has no snapshot any more. */
 static void print_process_metrics(const struct metrics *m)
 {
-#define METRIC(name, kind, unit, help, value)                                                 \
+#define METRIC_IF(condition, name, kind, unit, help, value)                                   \
 	{                                                                                     \
 		struct info_family family = { name, kind, unit, help, m->prometheus, false }; \
                                                                                               \
@@ -194,14 +209,19 @@ static void print_process_metrics(const struct metrics *m)
 			const struct snapshot *s = subject->s;                                \
 			const struct snapshot_totals *t = s ? &s->totals : NULL;              \
                                                                                               \
-			if (!subject->open || !t)                                             \
+			if (!subject->open || !t || !(condition))                             \
 				continue;                                                     \
 			info_begin_sample(&family, subject);                                  \
 			printf("} %lu\n", (unsigned long)(value));                            \
 		}                                                                             \
 	}
+#define METRIC(...) METRIC_IF(true, __VA_ARGS__)
 	PROCESS_METRICS(METRIC)
 #undef METRIC
+#define METRIC(...) METRIC_IF(t->limit, __VA_ARGS__)
+	PROCESS_LIMIT_METRICS(METRIC)
+#undef METRIC
+#undef METRIC_IF
 }
 
 static bool knows_memory(const struct info_subject *subject)

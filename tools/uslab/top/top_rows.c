@@ -232,6 +232,7 @@ void top_summary_text(const struct top *top, char *title, size_t title_size, cha
 		 top->table->count, orders[top->order], top->inverted ? ", inverted" : "",
 		 top->interval, top->filter[0] ? ", filter " : "", top->filter,
 		 top->paused ? ", paused" : "");
-	snprintf(sums, sums_size, "%lu objects, %s held of %s (%s waste), %s", objects, held_text,
-		 space_text, waste_text, grown_text);
+	snprintf(sums, sums_size, "%lu objects, %s held of %s (%s waste)%s%s", objects, held_text,
+		 space_text, waste_text, fabs(grown) < 1 ? "" : ", ",
+		 fabs(grown) < 1 ? "" : grown_text);
 }

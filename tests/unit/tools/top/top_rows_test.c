@@ -240,7 +240,7 @@ static void test_texts(void **state)
 	sample(f, 0);
 	top_summary_text(&f->top, title, sizeof(title), text, sizeof(text));
 	assert_string_equal(title, "python3 (12) - 3 caches by space, every 0.5 s");
-	assert_string_equal(text, "1013 objects, 57.1K held of 106.4K (49.3K waste), 0");
+	assert_string_equal(text, "1013 objects, 57.1K held of 106.4K (49.3K waste)");
 	fixture_free(f);
 }
 
