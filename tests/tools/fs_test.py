@@ -334,6 +334,9 @@ class Writing(Case):
                 self.assertEqual(write(text, self.slab, "widget", name), 0)
                 self.assertEqual(read(self.slab, "widget", name), want)
         self.assertEqual(read(self.slab, "first", "remote_node_defrag_ratio"), "100\n")
+        for text, want in (("1M\n", "1048576\n"), ("0\n", "0\n")):
+            self.assertEqual(write(text, self.slab, "queued/limit"), 0)
+            self.assertEqual(read(self.slab, "queued/limit"), want)
 
     def test_refused(self):
         for name, text, want in (("min_partial", "x", errno.EINVAL), ("min_partial", "", 0),

@@ -154,7 +154,7 @@ class OnTerminal(InOwnFolder):
         top = self.top("-s", "growth", size=(80, 24))
         top.wait(r"(?m)^grower .*\+[0-9.]+K/s")
         os.kill(self.program.pid, signal.SIGSTOP)
-        top.wait(r"\), 0\n[\s\S]*grower .* 0 *\n")
+        top.wait(r"\)\n[\s\S]*grower .* 0 *\n")
         os.kill(self.program.pid, signal.SIGCONT)
 
     def test_detail_and_help(self):

@@ -102,6 +102,7 @@ struct fs_attribute;
 enum fs_store {
 	FS_READ_ONLY,
 	FS_STORE_NUMBER,   /* any unsigned long */
+	FS_STORE_BYTES,	   /* the same, or as 64k, 1M, 2G, 1T */
 	FS_STORE_UINT,	   /* any unsigned int */
 	FS_STORE_OBJECTS,  /* likewise; only 0 while debugging */
 	FS_STORE_PERCENT,  /* 0 to 100, else ERANGE */

@@ -292,7 +292,7 @@ static const struct fs_attribute attributes[] = {
 	  .show = show_flag,
 	  .value = SLAB_SKIP_KFENCE,
 	  .store = FS_STORE_BIT },
-	{ .name = "limit", .show = show_ulong, .value = AT(limit), .store = FS_STORE_NUMBER },
+	{ .name = "limit", .show = show_ulong, .value = AT(limit), .store = FS_STORE_BYTES },
 	UINT("defrag_used_ratio", defrag_used_ratio, FS_STORE_PERCENT),
 	OWN("defrag", show_defrag, FS_STORE_DEFRAG),
 	OWN("shrink", show_nothing, FS_STORE_SHRINK),

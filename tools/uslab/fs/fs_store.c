@@ -5,8 +5,8 @@
  * Flow:       called by fs_tree.c; calls command/command.c. In: what was written to a file; out: a
  *             command to the process, or -errno as the kernel gives it.
  *
- * Texts are accepted and refused as by the kernel (spec 6.3, 9.2). The debug flags are those of
- * Linux 3.18, without its limit to empty caches.
+ * Texts are accepted and refused as by the kernel (spec 6.3, 9.2); bytes may be said as 1M. The
+ * debug flags are those of Linux 3.18, without its limit to empty caches.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "fs/fs.h"
+#include "inspect/env.h"
 
 #define TUNE_MAX 128 /* bytes of a line */
 
@@ -76,6 +77,22 @@ static int parse_and_set(const struct fs_attribute *a, const char *text, size_t 
 	return ret ? ret : set_number(request, a->name, value);
 }
 
+/* As in USLAB_CONF; what is no such size is refused as a number is. */
+static int set_bytes(const struct fs_attribute *a, const char *text, size_t size,
+		     struct fs_request *request)
+{
+	size_t len = size && text[size - 1] == '\n' ? size - 1 : size;
+	char number[24] = "";
+	size_t bytes;
+
+	if (len < sizeof(number)) {
+		memcpy(number, text, len);
+		if (os_parse_size(number, &bytes))
+			return set_number(request, a->name, bytes);
+	}
+	return parse_and_set(a, text, size, ULONG_MAX, request);
+}
+
 /* The process knows how many fit the cache's front. */
 static int set_capacity(const struct fs_attribute *a, const char *text, size_t size,
 			struct fs_request *request)
@@ -131,6 +148,8 @@ int fs_store_parse(const struct fs_attribute *a, const struct snapshot_cache *c,
 	switch (a->store) {
 	case FS_STORE_NUMBER:
 		return parse_and_set(a, text, size, ULONG_MAX, request);
+	case FS_STORE_BYTES:
+		return set_bytes(a, text, size, request);
 	case FS_STORE_UINT:
 		return parse_and_set(a, text, size, UINT_MAX, request);
 	case FS_STORE_OBJECTS:

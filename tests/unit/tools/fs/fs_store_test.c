@@ -71,6 +71,24 @@ static void test_numbers_that_are_none(void **state)
 	assert_int_equal(store("remote_node_defrag_ratio", "101"), -ERANGE);
 }
 
+static void test_bytes(void **state)
+{
+	static const char *const none[] = { "",	   "\n",  "M",	  "1 M", "1MB",
+					    "1Mi", "-1M", "1.5M", "+1M", "1M\n\n" };
+
+	(void)state;
+	expect("limit", "65536\n", CONTROL_SET, "limit=65536");
+	expect("limit", "0", CONTROL_SET, "limit=0");
+	expect("limit", "+4096", CONTROL_SET, "limit=4096");
+	expect("limit", "64k\n", CONTROL_SET, "limit=65536");
+	expect("limit", "1M\n", CONTROL_SET, "limit=1048576");
+	expect("limit", "2G", CONTROL_SET, "limit=2147483648");
+	expect("limit", "1T\n", CONTROL_SET, "limit=1099511627776");
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(store("limit", none[i]), -EINVAL);
+	assert_int_equal(store("limit", "18446744073709551616"), -ERANGE);
+}
+
 static void test_cpu_partial_of_debug_cache(void **state)
 {
 	(void)state;
@@ -183,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_numbers_that_are_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cpu_partial_of_debug_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_capacity, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_flags, setup, teardown),
