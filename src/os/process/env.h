@@ -5,7 +5,7 @@
  * Data:       none; reads secure_getenv() each time.
  * Invariants: no allocation; works before any constructor ran.
  * Locks:      none.
- * Flow:       called by cache/ and debug/.
+ * Flow:       called by cache/, debug/ and, for sizes, tools/uslab/fs/fs_store.c.
  */
 #ifndef OS_ENV_H
 #define OS_ENV_H
