@@ -191,15 +191,13 @@ static int print_json(const struct info_subject *subject, const struct table *ta
 		       : EXIT_OK;
 }
 
-/* Whoever looks again and again waits for a group that comes. */
-static int warn_none(const struct info *info, const struct info_subject *subject, bool any)
+static void warn_none(const struct info_subject *subject, bool any)
 {
 	if (any)
 		util_warn(INFO_COMMAND, "no group of %s matches", subject->source.title);
 	else
 		util_warn(INFO_COMMAND, "%s has no groups: uslab_group_create() makes them",
 			  subject->source.title);
-	return info->options.pattern && !info->interval ? EXIT_FAILED : EXIT_OK;
 }
 
 static int print_groups(const struct info *info, const struct info_subject *subject,
@@ -215,7 +213,7 @@ static int print_groups(const struct info *info, const struct info_subject *subj
 	else
 		print_table(&table);
 	if (!table.nr && status == EXIT_OK)
-		status = warn_none(info, subject, list->nr);
+		warn_none(subject, list->nr);
 	free(table.line);
 	return status;
 }
