@@ -250,19 +250,21 @@ static void fill_batch_locked(struct buddy_zone *zone, struct purge_batch *batch
 	}
 }
 
+/* Each one is of its zone's purge_lock: too large for some stacks. */
+static struct {
+	struct page *block[PURGE_BLOCKS];
+	struct os_range range[PURGE_BLOCKS];
+} purge_rooms[OS_MAX_NODES];
+
 /* Several blocks, and the time that takes is learned. */
 static unsigned int purge_some_locked(struct buddy_zone *zone,
 				      struct page *(*pick)(struct buddy_zone *zone),
 				      unsigned long keep, bool lazily, bool *ok)
 {
-	static struct {
-		struct page *block[PURGE_BLOCKS];
-		struct os_range range[PURGE_BLOCKS];
-	} rooms[OS_MAX_NODES]; /* of each zone's purge_lock: too large for some stacks */
 	unsigned int node = (unsigned int)(zone - buddy_zones);
 	struct purge_batch batch = {
-		.block = rooms[node].block,
-		.range = rooms[node].range,
+		.block = purge_rooms[node].block,
+		.range = purge_rooms[node].range,
 		.room = PURGE_BLOCKS,
 		.lazily = lazily,
 	};

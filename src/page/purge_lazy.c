@@ -10,8 +10,8 @@
  *             A page in use keeps its bit, since it may come back as it was handed out.
  * Locks:      a page's bit is changed under zone.lock; no two zones share a word. The owner of a
  *             page reads it without: others in the word change meanwhile, its own does not.
- * Flow:       called by purge.c, purge_blocks.c, zone.h and cache/init.c; calls buddy.c, ranges.c,
- *             meta.c, purge_tables.c, os/memory/.
+ * Flow:       called by purge.c, purge_blocks.c, zone.h and cache/init.c; calls buddy.c, meta.c,
+ *             purge_blocks.c, purge_tables.c, os/memory/.
  */
 #include <errno.h>
 #include <limits.h>

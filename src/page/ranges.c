@@ -13,8 +13,8 @@
  *             begins and ends is what the free bits say. Checked by zone_check_ranges().
  * Locks:      zone.lock. A neighbouring chunk of another node is not looked into.
  * Flow:       called by buddy.c whenever pages became free or are so no longer, by fit.c, for dirty
- *             bits by buddy_try.c, low.c, purge_blocks.c, purge_lazy.c and realtime.c, and by
- *             buddy_check.c; calls meta.c.
+ *             bits by buddy_try.c, low.c, purge_blocks.c and realtime.c, and by buddy_check.c;
+ *             calls meta.c.
  *
  * Shorter ranges are on no list, so a slab that comes or goes between others costs a look at some
  * words of bits.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress/limits_storm_test.c - threads at the limit of the process, of a cache and of a group, while
- * shrinkers come and go, threads change CPUs, signals come and the process forks
+ * stress/limits_storm_test.c - threads at the limit of the process, of a cache and of a group,
+ * while shrinkers come and go, threads change CPUs, signals come and the process forks
  *
  * ctest: label=full timeout=300 serial
  *

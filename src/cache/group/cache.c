@@ -10,8 +10,8 @@
  *             its own until then.
  * Locks:      cache_lock for changes. A bit is cleared under groups_lock: who has that may look at
  *             the caches whose bits are set.
- * Flow:       called by charge.c, own.c, api/limits_api.c, cache/destroy.c and pressure.c; calls
- *             charge.c, group.c, drain.c, the front and the engine.
+ * Flow:       called by charge.c, group.c, own.c, api/limits_api.c, cache/destroy.c, pressure.c
+ *             and watch.c; calls charge.c, group.c, drain.c, switch.c, the front and the engine.
  *
  * Hits of such a cache are those of any other: objects are charged when they leave their slabs,
  * many at once. What fronts hold of them is subtracted from the usage that is told, and comes back

@@ -58,8 +58,9 @@ void os_rseq_init(void)
 	os_rseq_on = HAVE_SEQUENCES && libc_registers() && !os_topology.made_up &&
 		     !os_topology.folded;
 	/*
-	 * Early, while there is one thread: with more it waits for an RCU grace period. Where a filter
-	 * of system calls forbids both ways to reach other CPUs, no sequence could ever be ended there.
+	 * Early, while there is one thread: with more it waits for an RCU grace period. Where a
+	 * filter of system calls forbids both ways to reach other CPUs, no sequence could ever be
+	 * ended there.
 	 */
 	if (os_rseq_on && register_fence())
 		os_rseq_on = may_move();
