@@ -7,7 +7,8 @@
  *             count in zone.nr_purging.
  * Locks:      zone.purge_lock, in it zone.lock, which is dropped over the system call, and for a
  *             moment after some blocks.
- * Flow:       called by purge.c and purge_lazy.c; calls buddy.c, purge_lazy.c, ranges.c, os/memory/.
+ * Flow:       called by purge.c and purge_lazy.c; calls buddy.c, purge_lazy.c, ranges.c,
+ *             os/memory/.
  */
 #include "base/bits.h"
 #include "os/memory/vm.h"
