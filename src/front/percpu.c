@@ -261,19 +261,18 @@ static void fence_somehow(int cpu)
 		os_die(__FILE__, __LINE__, "membarrier worked and then failed");
 }
 
-/* One after the other, where there is no fence. */
+/*
+ * One after the other, where there is no fence. What may still be installed is seen: a word that is
+ * empty after everything has settled stays so.
+ */
 static int stop_both_apart(int cpu, uintptr_t *const word[2], uintptr_t stop, uintptr_t old[2])
 {
-	bool is_settled = false;
-	int ret = 0;
+	int ret = percpu_settle(cpu);
 
-	for (int i = 0; i < 2 && !ret; i++) {
-		if (!load_relaxed(word[i]))
-			continue;
-		ret = percpu_stop_xchg(cpu, word[i], stop, &old[i]);
-		is_settled = true;
-	}
-	return is_settled ? ret : percpu_settle(cpu);
+	for (int i = 0; i < 2 && !ret; i++)
+		if (load_relaxed(word[i]))
+			ret = percpu_stop_xchg(cpu, word[i], stop, &old[i]);
+	return ret;
 }
 
 /* What one word held stays ours, however often the other one is looked at again. */
