@@ -213,6 +213,15 @@ IN_CHILD(test_in_vain)
 	CHILD_CHECK(!of_b->front.ops->held(&of_b->front) && usage(top) > 65536 - 64);
 }
 
+/* A cache of that group, of which p has 64 objects of 1 KiB. */
+static struct cache *used_cache(struct uslab_group *g, void **p)
+{
+	struct cache *c = make_front("c", 1024, "array");
+
+	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	return c;
+}
+
 /* What CPUs hold charged already is bound by a limit that is lowered below the usage. */
 IN_CHILD(test_lowered)
 {
@@ -222,8 +231,7 @@ IN_CHILD(test_lowered)
 
 	ready();
 	g = make_group("g", 0, NULL);
-	c = make_front("c", 1024, "array");
-	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	c = used_cache(g, p);
 	obj_free(c, p[63]);
 	CHILD_CHECK(c->front.ops->held(&c->front));
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && !c->front.ops->held(&c->front));
@@ -255,8 +263,7 @@ IN_CHILD(test_lowered_and_raised)
 
 	ready();
 	g = make_group("g", 0, NULL);
-	c = make_front("c", 1024, "array");
-	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	c = used_cache(g, p);
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
 	CHILD_CHECK(group_set_limit(g, 1 << 20) == 0 && get(c) && !(c->watch & WATCH_OVER));
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
