@@ -14,7 +14,7 @@
 #include "os/memory/vm.h"
 #include "page/zone.h"
 
-#define BLOCKS_IN_ONE_GO 32 /* with zone.lock held: less than 10 us */
+#define BLOCKS_IN_ONE_GO 32 /* with zone.lock held */
 
 static void let_others_in_locked(struct buddy_zone *zone, unsigned int i)
 {
