@@ -3,6 +3,7 @@
  * unit/cache/group/array_test.c - CPUs' arrays of charged objects: when there are any, whose they
  * are, what they hold is no usage, and who empties them
  */
+#include <pthread.h>
 #include <sys/wait.h>
 
 #include "cache/group/group.h"
@@ -211,6 +212,43 @@ IN_CHILD(test_lowered_while_used)
 	end();
 }
 
+/* Frees one object and allocates one until it gets none. */
+static void *churn(void *obj)
+{
+	unsigned int left = 1000000;
+
+	group_enter(handle[0]);
+	while (obj && --left) {
+		obj_free(cache, obj);
+		obj = cache_alloc(cache, GFP_NOWAIT | __GFP_NOWARN, NUMA_NO_NODE);
+	}
+	CHILD_CHECK(left);
+	return NULL;
+}
+
+/*
+ * The limit is lowered while another thread hits. (Between a miss that takes an array and its end
+ * it hardly ever is: without the look in put() this passes as well.)
+ */
+IN_CHILD(test_lowered_beside_hits)
+{
+	pthread_t thread;
+
+	start();
+	for (unsigned int i = 0; i < 300; i++) {
+		void *kept = get(cache);
+
+		CHILD_CHECK(!pthread_create(&thread, NULL, churn, get(cache)));
+		for (volatile unsigned int n = 0; n < i * 997 % 100000; n++) {}
+		CHILD_CHECK(group_set_limit(handle[0], SIZE / 2) == 0);
+		pthread_join(thread, NULL);
+		CHILD_CHECK(usage(0) == SIZE);
+		obj_free(cache, kept);
+		CHILD_CHECK(group_set_limit(handle[0], 0) == 0);
+	}
+	end();
+}
+
 /* Its arrays do not keep a group that was destroyed. */
 IN_CHILD(test_destroyed)
 {
@@ -401,6 +439,7 @@ int main(void)
 		cmocka_unit_test(test_changes_hands),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_lowered_while_used),
+		cmocka_unit_test(test_lowered_beside_hits),
 		cmocka_unit_test(test_destroyed),
 		cmocka_unit_test(test_destroyed_with_empty_array),
 		cmocka_unit_test(test_other_bits),
