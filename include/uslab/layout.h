@@ -34,7 +34,8 @@
  * While it is free, an object has a mark, 4 bytes: the low half of its own address. It is at the
  * offset in USLAB_WINDOW_MARKS, in bytes, which for classes with a magic, and for kmalloc caches,
  * is USLAB_MARK_OFFSET. Caches with USLAB_MARK_NONE have no place for one: their words are where
- * those without rseq are, so that inline hit paths always miss.
+ * those without rseq are, so that inline hit paths always miss. So are those of caches whose
+ * objects are counted or charged, as long as they are.
  *
  * The word points at the top entry of a sheaf, an array of 32 pointers aligned to 256 bytes:
  *     pop misses  when the entry that the word points at is NULL (the bottom entry always is);

@@ -39,17 +39,15 @@ struct cache_alias {
  * paths.
  */
 enum cache_watch {
-	WATCH_DEBUG = 1,  /* new objects come from debug slabs: F, Z, P, U or T is set */
-	WATCH_FAULTS = 2, /* allocations may be made to fail (A, failslab) */
-	WATCH_PROBES = 4, /* a tracer is attached to our probes */
-	WATCH_TOOL = 8,	  /* valgrind or AddressSanitizer wants a notification for each object */
-	WATCH_TAGS_CLOSED = 512, /* see cache_watch_frees_locked() */
-	WATCH_GROUPS_CLOSED = 2048,
+	WATCH_DEBUG = 1,     /* new objects come from debug slabs: F, Z, P, U or T is set */
+	WATCH_FAULTS = 2,    /* allocations may be made to fail (A, failslab) */
+	WATCH_PROBES = 4,    /* a tracer is attached to our probes */
+	WATCH_TOOL = 8,	     /* valgrind or AddressSanitizer wants a notification for each object */
+	WATCH_WORDS = 512,   /* its words move, or should and cannot: cache_watch_frees_locked() */
 	WATCH_MOVES = 4096,  /* slabs are being emptied (mobility/mobility.h) */
 	WATCH_ORPHAN = 8192, /* its group was destroyed (group/own.h) */
 	WATCH_OVER = 16384,  /* its group has more than its limit: see group_caches_close() */
-	WATCH_CLOSED = 15 | WATCH_TAGS_CLOSED | WATCH_GROUPS_CLOSED | WATCH_MOVES | WATCH_ORPHAN |
-		       WATCH_OVER,
+	WATCH_CLOSED = 15 | WATCH_WORDS | WATCH_MOVES | WATCH_ORPHAN | WATCH_OVER,
 	WATCH_ROUTE = 16,  /* some objects may lie in debug slabs or guarded pages; never unset */
 	WATCH_SAMPLE = 32, /* allocations that are sampled are tracked (U), the front stays open */
 	WATCH_KFENCE = 64, /* some allocations go to guarded pages */

@@ -33,8 +33,7 @@ static void check_watch(const struct cache *c)
 	CHECK(closed || !(c->watch & WATCH_PAST_FRONT) ||
 	      (c->engine.debug && cache_marks_behind(c)));
 	CHECK(!(c->watch & WATCH_PAST_FRONT) == !(c->front.closed & FRONT_CLOSED));
-	CHECK(!(c->watch & WATCH_TAGS_CLOSED) || c->watch & WATCH_TAGS);
-	CHECK(!(c->watch & WATCH_GROUPS_CLOSED) || c->watch & WATCH_GROUPS);
+	CHECK(!(c->watch & WATCH_WORDS) || c->watch & (WATCH_TAGS | WATCH_GROUPS));
 	CHECK(c->engine.debug || !(c->watch & (WATCH_ROUTE | WATCH_DEBUG)));
 	CHECK(!(c->watch & WATCH_DEBUG) || (c->engine.debug->flags && c->engine.debug->layout));
 }

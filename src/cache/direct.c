@@ -20,7 +20,7 @@
 #include "engine/nodes.h"
 
 /* What a cache has of which objects are charged, and no more: these come past the front as well. */
-#define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_GROUPS_CLOSED | WATCH_PAST_FRONT))
+#define CHARGED ((unsigned int)(WATCH_GROUPS | WATCH_WORDS | WATCH_PAST_FRONT))
 
 /*
  * Page far, of an engine that says what should move, and if direct calls go past the front: else

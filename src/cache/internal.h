@@ -113,6 +113,13 @@ bool cache_matches_any_locked(const struct cache *c, const char *patterns, size_
  * is ready; its front has its number, and is made after this.
  */
 void cache_place_mark_locked(struct cache *c);
+/*
+ * Are its words where they should be? watched: its objects are counted or charged, so that each
+ * free looks at them.
+ */
+bool cache_words_are_right(const struct cache *c, bool watched);
+/* Puts them there; its front is closed. 0; -errno: as front_place_words(). */
+int cache_move_words_locked(struct cache *c, bool watched);
 /* Do they lie behind the program's bytes? In debug slabs other data lies there. */
 bool cache_marks_behind(const struct cache *c);
 /* Sets what the hit path of a free by address checks, for a new cache or one whose slabs change. */
@@ -134,8 +141,9 @@ int cache_route_locked(struct cache *c);
 
 /*
  * bit: WATCH_TAGS or WATCH_GROUPS. From now on each free of an object of the cache takes the slow
- * paths, or (off) may be a hit again. Of caches whose inline frees could be hits the front is
- * closed, but if they were made while profiling was on, or there were groups.
+ * paths, or (off) may be a hit again. For that the words of caches with inline hits move, as those
+ * of caches lie that are made while profiling is on, or there are groups; their fronts are closed
+ * meanwhile, and stay so where a CPU cannot be fenced.
  */
 cold void cache_watch_frees_locked(struct cache *c, unsigned int bit, bool on);
 

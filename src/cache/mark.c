@@ -2,8 +2,9 @@
 /*
  * cache/mark.c - where the marks of free objects are, and what else hits check
  *
- * Why:        docs/adr/0020.
- * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made.
+ * Why:        docs/adr/0020, docs/adr/0070.
+ * Data:       marks, masks and magics of window 0 (<uslab/layout.h>), written when a cache is made;
+ *             where its words are, also when its frees begin to be looked at (switch.c).
  * Invariants: a mark lies where neither the engine's link nor a byte of the program's is while the
  *             object is free.
  * Locks:      cache_lock, held by the caller where _locked says so.
@@ -70,24 +71,42 @@ bool cache_marks_behind(const struct cache *c)
 /*
  * The inline hit paths need a place in the object where nothing else lies. kmalloc() has its own,
  * constant one, and frees by address read no bytes of objects whose class has no magic. Guarded
- * objects may end where their page does. Hardened caches have no inline hit path, nor have caches
- * that are made while profiling is on, or for objects that are charged to groups: their frees can
- * look at each object, and the front works.
+ * objects may end where their page does. Hardened caches have no inline hit path.
  */
+static int64_t mark_of_hits(const struct cache *c)
+{
+	if (cache_is_by_size(c) && !used_are_kept() && c->engine.size >= sizeof(void *))
+		return USLAB_MARK_OFFSET;
+	if (cache_is_by_size(c) || !c->engine.mark || (cache_marks_behind(c) && kfence_is_on()))
+		return USLAB_MARK_NONE;
+	return (int64_t)c->engine.mark;
+}
+
+/* Nor have those whose frees look at each object (watched); but their fronts work. */
+static bool are_elsewhere(const struct cache *c, bool watched)
+{
+	return load_relaxed(percpu_mark(c->front.id)) == USLAB_MARK_NONE ||
+	       (watched && !cache_is_by_address(c));
+}
+
 void cache_place_mark_locked(struct cache *c)
 {
-	bool by_size = cache_is_by_size(c);
-	bool profiled = !cache_is_by_address(c) &&
-			(uslab_mem_profiling_on || c->watch & WATCH_GROUPS);
+	bool watched = uslab_mem_profiling_on || c->watch & WATCH_GROUPS;
 
-	c->engine.mark = mark_offset(&c->engine, by_size);
-	if (by_size && !profiled && !used_are_kept() && c->engine.size >= sizeof(void *))
-		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_OFFSET);
-	else if (by_size || !c->engine.mark || profiled ||
-		 (cache_marks_behind(c) && kfence_is_on()))
-		store_relaxed(percpu_mark(c->front.id), (int64_t)USLAB_MARK_NONE);
-	else
-		store_relaxed(percpu_mark(c->front.id), (int64_t)c->engine.mark);
+	c->engine.mark = mark_offset(&c->engine, cache_is_by_size(c));
+	store_relaxed(percpu_mark(c->front.id), mark_of_hits(c));
+	store_relaxed(percpu_elsewhere(c->front.id), are_elsewhere(c, watched));
+}
+
+bool cache_words_are_right(const struct cache *c, bool watched)
+{
+	return !percpu_rseq || !front_has_arrays(&c->front) ||
+	       load_relaxed(percpu_elsewhere(c->front.id)) == are_elsewhere(c, watched);
+}
+
+int cache_move_words_locked(struct cache *c, bool watched)
+{
+	return front_place_words(&c->front, are_elsewhere(c, watched));
 }
 
 /* 0: no free is a hit, each is checked out of line: only there the colours of slabs are known. */

@@ -51,23 +51,35 @@ void cache_watch_locked(struct cache *c, unsigned int bit, bool on)
 }
 
 /*
+ * The words of a cache with inline hits move, or move back, while its front is closed. One whose
+ * words should move, but cannot, stays closed.
+ */
+static void place_words(struct cache *c, bool watched)
+{
+	int ret;
+
+	if (likely(cache_words_are_right(c, watched)) && !(c->watch & WATCH_WORDS))
+		return;
+	cache_watch_locked(c, WATCH_WORDS, true);
+	ret = cache_move_words_locked(c, watched);
+	if (likely(!ret) || !watched)
+		cache_watch_locked(c, WATCH_WORDS, false);
+}
+
+/*
  * By address: no class has a magic then, and the front stays open. By handle: if the words are the
  * inline ones of the array front, inline frees push without a look at the object's page. All that
  * before the bit is seen: whoever sees it gives objects words, and their frees have to look.
  */
 void cache_watch_frees_locked(struct cache *c, unsigned int bit, bool on)
 {
-	bool is_hit = !cache_is_by_address(c) && c->front.ops == &front_array_ops &&
-		      percpu_is_inline(c->front.id);
-
-	if (is_hit)
-		cache_watch_locked(c, bit == WATCH_TAGS ? WATCH_TAGS_CLOSED : WATCH_GROUPS_CLOSED,
-				   on);
 	if (on) {
+		place_words(c, true);
 		cache_stop_frees_locked(c);
 		set_watch(c, bit);
 	} else {
 		clear_watch(c, bit);
+		place_words(c, c->watch & (WATCH_TAGS | WATCH_GROUPS));
 		cache_check_frees_locked(c);
 	}
 }

@@ -210,7 +210,8 @@ static void sheaf_put(struct front *f, uintptr_t top)
 /*
  * Puts a sheaf into one of the two words of the CPU that this thread runs on, and returns what was
  * there, which the caller owns now. place: percpu_word or percpu_spare. false: the front is
- * drained, or has another capacity by now, or there is no CPU; the caller still owns the sheaf.
+ * drained, or has another capacity or other words by now, or there is no CPU; the caller still owns
+ * the sheaf.
  */
 static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsigned int id, int cpu),
 				     uintptr_t top, uintptr_t *old)
@@ -225,6 +226,8 @@ static always_inline bool sheaf_swap(struct front *f, uintptr_t *(*place)(unsign
 			return false;
 		word = place(f->id, cpu);
 		*old = load_relaxed(word);
+		if (unlikely(*old == front_moved_word))
+			return false; /* that was its place before the front was closed */
 		/* compared in the sequence: pairs with array_drain and array_set_capacity */
 	} while (percpu_cmp2_store(cpu, word, *old, &f->gate, gate.word, top));
 	return true;
@@ -242,8 +245,8 @@ void sheaf_stash(struct front *f, uintptr_t top)
 }
 
 /*
- * Makes a sheaf the current one of this CPU; its old one becomes the spare. While the front is
- * drained, or if it has another capacity by now, or without a CPU, the sheaf is emptied instead.
+ * Makes a sheaf the current one of this CPU; its old one becomes the spare. If it cannot be put
+ * there (sheaf_swap()) it is emptied instead.
  */
 void sheaf_install(struct front *f, uintptr_t top)
 {

@@ -153,18 +153,28 @@ void front_open(struct front *f);
 /*
  * The values of a word that misses both ways. A drain stores the first one; a CPU that gives up its
  * own array stores the second: a drain of the same word would take the first one for its own, and
- * not see that the array was taken from it (front/percpu.c). The tools know that the second one is
- * USLAB_SHEAF_SIZE bytes behind the first.
+ * not see that the array was taken from it (front/percpu.c). The third one stays: the cache has its
+ * words elsewhere, and no install replaces it. The tools know that the second one is
+ * USLAB_SHEAF_SIZE bytes behind the first, and the third one as far behind the second.
  */
 extern const uintptr_t front_stop_word;
 extern const uintptr_t front_gone_word;
+extern const uintptr_t front_moved_word;
 
 static inline bool front_is_stopped(uintptr_t word)
 {
-	return word == front_stop_word || word == front_gone_word;
+	return word == front_stop_word || word == front_gone_word || word == front_moved_word;
 }
 
 /* Sets the words of cache id to always-miss on every CPU (a new number, or a destroyed cache). */
 void front_stop_words(unsigned int id);
+
+/*
+ * For the array front, in rseq mode: the cache has no inline hit path from now on (elsewhere), or
+ * has one, and its words are where they are then (percpu_place()): those of the place that it
+ * leaves miss for good. The front is closed, and the registry lock held. 0; -errno: a CPU could not
+ * be fenced, and nothing changed.
+ */
+int front_place_words(struct front *f, bool elsewhere);
 
 #endif /* FRONT_FRONT_H */

@@ -77,42 +77,71 @@ static inline char *percpu_window(int cpu)
 	return page_windows() + ((unsigned long)(cpu + USLAB_WINDOW_CPU0) << USLAB_WINDOW_SHIFT);
 }
 
+/* The word in one of its two places: 0, the inline hit paths' one, or USLAB_WINDOW_GENERIC. */
+static inline uintptr_t *percpu_word_at(unsigned int id, int cpu, unsigned long place)
+{
+	return (uintptr_t *)(percpu_window(cpu) + place + 8ul * id);
+}
+
 /* The word that the inline hit paths use. */
 static inline uintptr_t *percpu_inline_word(unsigned int id, int cpu)
 {
-	return (uintptr_t *)(percpu_window(cpu) + 8ul * id);
+	return percpu_word_at(id, cpu, 0);
 }
 
 /*
  * Where a free object of a cache has its mark, for the inline hit paths; written before its front
- * is made.
+ * is made, and not changed: a hit may look there long after its sequence.
  */
 static inline int64_t *percpu_mark(unsigned int id)
 {
 	return (int64_t *)(page_windows() + USLAB_WINDOW_MARKS) + id;
 }
 
-/* Caches whose objects have no place for a mark have no inline hit path, since that writes one. */
-static inline bool percpu_is_inline(unsigned int id)
+/*
+ * In window 0, behind the tables of <uslab/layout.h>: does a cache have no inline hit path? Either
+ * its objects have no place for a mark, since a hit writes one, or its frees have to look at each
+ * object. Written before its front is made, and by front_place_words().
+ */
+#define PERCPU_ELSEWHERE 0xae00ul
+BUILD_ASSERT(PERCPU_ELSEWHERE >= USLAB_WINDOW_MAGICS + USLAB_ID_FIRST_FREE * sizeof(uint64_t));
+BUILD_ASSERT(PERCPU_ELSEWHERE + USLAB_NR_HANDLES <= USLAB_WINDOW_GENERIC);
+
+static inline bool *percpu_elsewhere(unsigned int id)
 {
-	return likely(percpu_rseq) && likely(load_relaxed(percpu_mark(id)) != USLAB_MARK_NONE);
+	return (bool *)(page_windows() + PERCPU_ELSEWHERE + id);
 }
 
 /*
- * The word that is in use. Without rseq it lies elsewhere and the inline one is stopped, because a
- * program's inline hit path may run sequences although the library does not. The same holds for a
- * cache without an inline hit path.
+ * Where the words are that are in use. Not the inline ones, which are stopped then: for a cache
+ * without an inline hit path; and for all without rseq, because a program's inline hit path may run
+ * sequences although the library does not.
  */
+static inline unsigned long percpu_place_if(bool elsewhere)
+{
+	return likely(percpu_rseq) && likely(!elsewhere) ? 0 : USLAB_WINDOW_GENERIC;
+}
+
+static inline unsigned long percpu_place(unsigned int id)
+{
+	return percpu_place_if(load_relaxed(percpu_elsewhere(id)));
+}
+
+static inline bool percpu_is_inline(unsigned int id)
+{
+	return likely(!percpu_place(id));
+}
+
+/* The word that is in use. */
 static inline uintptr_t *percpu_word(unsigned int id, int cpu)
 {
-	return (uintptr_t *)(percpu_window(cpu) +
-			     (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id);
+	return percpu_word_at(id, cpu, percpu_place(id));
 }
 
 /* The handle for the library's own sequences: they find the word that is in use. */
 static inline void *percpu_word_handle(unsigned int id)
 {
-	return page_windows() + (percpu_is_inline(id) ? 0 : USLAB_WINDOW_GENERIC) + 8ul * id;
+	return page_windows() + percpu_place(id) + 8ul * id;
 }
 
 /*

@@ -71,7 +71,8 @@ extern const struct snapshot_array_place snapshot_array_places[SNAPSHOT_ARRAY_PL
 /* Is that the word of an array of a cache, and none of those that always miss (front/front.h)? */
 static inline bool snapshot_is_array(const struct snapshot *s, unsigned int id, uint64_t word)
 {
-	return word != s->word[id] && word != s->word[id] + USLAB_SHEAF_SIZE;
+	return word != s->word[id] && word != s->word[id] + USLAB_SHEAF_SIZE &&
+	       word != s->word[id] + 2 * USLAB_SHEAF_SIZE;
 }
 
 /* Reads what CPUs, depots and barns hold, and the event counters. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * race/capacity_test.c - an install that takes long, while the front changes its capacity or closes
+ * race/capacity_test.c - an install that takes long, while the front changes its capacity, moves
+ * its words or closes
  *
  * ctest: timeout=300 serial sanitize=no
  *
  * One thread misses: it fills an array and installs it, with a delay in the sequence or in the C
  * code around it; and in half of the rounds it withdraws its arrays again, as when use falls,
- * before it frees. Another one changes the capacity, or closes the front, at any moment of that.
- * When both are done, no CPU may have an array of the old capacity, nor any array if the front is
- * closed, and no array may have been taken by both. Without the fence that waits for installs,
- * without the capacity in what an install compares, or with one word for both who take an array,
- * the same rounds must find one.
+ * before it frees. Another one changes the capacity, has the words moved to their other place, or
+ * closes the front, at any moment of that. When both are done, no CPU may have an array of the old
+ * capacity, nor one in the place that is not in use, nor any array if the front is closed, and no
+ * array may have been taken by both. Without the fence that waits for installs, without the
+ * capacity in what an install compares, if it replaces the word of a place that was left, or with
+ * one word for both who take an array, the same rounds must find one.
  */
 #include "inject.h"
 
@@ -43,10 +45,15 @@ static struct kmem_cache *cache;
 static struct front *front;
 static uint64_t dice;
 
-/* The places of an install: 9 to 11 in the sequence, 0 before one of the loads around it. */
+/*
+ * The places of an install: 9 to 11 in the sequence, 0 before one of the loads around it; and that
+ * before the commit of a run, which stores a stopped word again.
+ */
 static void delay_install(uint64_t r)
 {
 	int loops = (int)(r >> 8 & 511);
+
+	race_delay[24] = (int)(r >> 33 & 1023);
 
 	if (r & 3) {
 		race_delay[9 + r % 3] = loops;
@@ -98,16 +105,29 @@ static uint64_t draw(void)
 /* Nothing runs: is a word or a spare left that should not be? */
 static bool is_wrong(bool closed)
 {
+	unsigned long unused = percpu_place(front->id) ^ USLAB_WINDOW_GENERIC;
+
 	for (int cpu = 0; cpu < (int)os_topology.nr_cpu_ids; cpu++) {
+		uintptr_t left = load_relaxed(percpu_word_at(front->id, cpu, unused));
 		uintptr_t top[] = { load_relaxed(percpu_word(front->id, cpu)),
 				    load_relaxed(percpu_spare(front->id, cpu)) };
 
+		if (left != front_moved_word)
+			return true;
 		for (unsigned int i = 0; i < ARRAY_SIZE(top); i++)
 			if (top[i] && !front_is_stopped(top[i]) &&
 			    (closed || sheaf_capacity(top[i]) != front->capacity))
 				return true;
 	}
 	return false;
+}
+
+static void move_words(void)
+{
+	front_close(front);
+	if (front_place_words(front, percpu_is_inline(front->id)))
+		abort();
+	front_open(front);
 }
 
 /* true: something was wrong. */
@@ -121,6 +141,8 @@ static bool one_round(void)
 	spin((int)(r >> 8 & 4095));
 	if (close)
 		front_close(front);
+	else if ((r & 3) == 1)
+		move_words();
 	else if (kmem_cache_set_capacity(cache, front->capacity == 5 ? 31 : 5))
 		abort();
 	meet();
@@ -143,6 +165,7 @@ static void rounds(void *arg)
 	race_broken = *(int *)arg;
 	cache = kmem_cache_create_args("race", 64, &args, 0);
 	front = &cache_of(cache)->front;
+	move_words(); /* from now on one place is always left */
 	dice = 88172645463325252ull;
 	pair_start(miss);
 	for (n = 0; n < most && !wrong; n++)
@@ -181,6 +204,18 @@ static void test_taken_twice_is_seen(void **state)
 	pair_run(rounds, BROKEN_GONE);
 }
 
+static void test_no_fence_is_seen(void **state)
+{
+	(void)state;
+	pair_run(rounds, BROKEN_FENCE);
+}
+
+static void test_moved_unseen_is_seen(void **state)
+{
+	(void)state;
+	pair_run(rounds, BROKEN_MOVED);
+}
+
 static void test_closed_unseen_is_seen(void **state)
 {
 	(void)state;
@@ -194,6 +229,8 @@ int main(void)
 		cmocka_unit_test(test_no_settle_is_seen),
 		cmocka_unit_test(test_no_gate_is_seen),
 		cmocka_unit_test(test_closed_unseen_is_seen),
+		cmocka_unit_test(test_moved_unseen_is_seen),
+		cmocka_unit_test(test_no_fence_is_seen),
 		cmocka_unit_test(test_taken_twice_is_seen),
 	};
 

@@ -66,6 +66,7 @@ enum {
 	BROKEN_SETTLE = 32, /* front_close() and set_capacity() do not wait for installs */
 	BROKEN_GATE = 64,   /* an install takes the sheaf's capacity for the front's */
 	BROKEN_GONE = 128,  /* a CPU that gives up its array leaves the word of a drain */
+	BROKEN_MOVED = 256, /* an install replaces the word of a place that is left */
 };
 
 static __thread int race_skip; /* loads until place 0 */
@@ -113,6 +114,7 @@ static inline void race_delay_load(void)
 #define percpu_settle(cpu) (race_broken & BROKEN_SETTLE ? 0 : percpu_settle(cpu))
 #define sheaf_capacity(top) (race_broken & BROKEN_GATE ? MAX(f->capacity, 1u) : sheaf_capacity(top))
 #define front_gone_word (race_broken & BROKEN_GONE ? front_stop_word : front_gone_word)
+#define front_moved_word (race_broken & BROKEN_MOVED ? 0 : front_moved_word)
 
 #undef load_relaxed
 #define load_relaxed(p) (race_delay_load(), __atomic_load_n((p), __ATOMIC_RELAXED))
@@ -121,6 +123,7 @@ static inline void race_delay_load(void)
 #undef percpu_settle
 #undef sheaf_capacity
 #undef front_gone_word
+#undef front_moved_word
 #undef load_relaxed
 #define load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
 

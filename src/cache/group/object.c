@@ -162,11 +162,11 @@ void group_begin_locked(struct cache *c)
 		c->watch = WATCH_GROUPS; /* for mark.c: no inline hit path */
 }
 
-/* One whose front is closed for that is not to be had by new caches. */
+/* One whose front stays closed is not to be had by new caches. */
 static void watch_locked(struct cache *c)
 {
 	cache_watch_frees_locked(c, WATCH_GROUPS, true);
-	if (c->watch & WATCH_GROUPS_CLOSED)
+	if (unlikely(c->watch & WATCH_WORDS))
 		c->alone = 1;
 }
 

@@ -9,6 +9,8 @@
 #include "debug/pages/pages.h"
 #include "unit/cache/cache_fixture.h"
 
+#include <sys/syscall.h>
+
 static struct uslab_group *handle;
 
 static size_t usage(void)
@@ -27,7 +29,7 @@ static void enter_one(void)
 	CHILD_CHECK(handle && !group_enter(handle));
 }
 
-/* With the first group: those with the flag, which are closed if frees of theirs could be hits. */
+/* With the first group: those with the flag, which have no inline hits from then on. */
 IN_CHILD(test_watched)
 {
 	struct cache *plain, *before, *after, *none;
@@ -40,31 +42,55 @@ IN_CHILD(test_watched)
 	after = make("after", 64, 0, SLAB_ACCOUNT | SLAB_NO_MERGE);
 	none = make("none", 64, 0, SLAB_ACCOUNT | SLAB_NO_OBJ_EXT | SLAB_NO_MERGE);
 	CHILD_CHECK(!plain->watch && !none->watch);
-	CHILD_CHECK(before->watch & WATCH_GROUPS);
-	CHILD_CHECK(!(before->watch & WATCH_GROUPS_CLOSED) == !percpu_rseq);
+	CHILD_CHECK(before->watch == WATCH_GROUPS && !(before->front.closed & FRONT_CLOSED));
+	CHILD_CHECK(!percpu_is_inline(before->front.id));
+	CHILD_CHECK(percpu_is_inline(plain->front.id) == percpu_rseq);
 	CHILD_CHECK(after->watch == WATCH_GROUPS && !(after->front.closed & FRONT_CLOSED));
 	obj_free(none, get(none));
 	CHILD_CHECK(usage() == 0);
 	group_watch(plain);
 	group_watch(plain);
-	CHILD_CHECK(plain->watch & WATCH_GROUPS);
+	CHILD_CHECK(plain->watch == WATCH_GROUPS && !percpu_is_inline(plain->front.id));
 	group_watch(none);
 	CHILD_CHECK(!none->watch);
 	cache_check_all();
 }
 
-/* One that is slow for good, since it was there before, is not shared by those that come later. */
-IN_CHILD(test_alone)
+/* One that was there before is as those that come later, and shared by them. */
+IN_CHILD(test_shared)
 {
-	struct cache *before, *after;
+	struct cache *before;
 
 	ready();
 	before = make("before", 64, 0, SLAB_ACCOUNT);
 	enter_one();
+	CHILD_CHECK(make("after", 64, 0, SLAB_ACCOUNT) == before);
+	cache_check_all();
+}
+
+/* No CPU can be fenced any more: the words stay where they are, and such a cache is not shared. */
+IN_CHILD(test_alone)
+{
+	struct cache *before, *after;
+	void *p;
+
+	ready();
+	before = make("before", 64, 0, SLAB_ACCOUNT);
+	child_deny(SYS_membarrier, EPERM);
+	child_deny(SYS_sched_setaffinity, EPERM);
+	enter_one();
 	after = make("after", 64, 0, SLAB_ACCOUNT);
-	CHILD_CHECK((before == after) == !(before->watch & WATCH_GROUPS_CLOSED));
-	CHILD_CHECK(!(after->watch & WATCH_GROUPS_CLOSED));
+	if (!percpu_rseq) {
+		CHILD_CHECK(before == after);
+		return;
+	}
+	CHILD_CHECK(before->watch & WATCH_WORDS && percpu_is_inline(before->front.id));
+	CHILD_CHECK(before != after && after->watch == WATCH_GROUPS);
 	CHILD_CHECK(make("later", 64, 0, SLAB_ACCOUNT) == after);
+	p = get(before);
+	CHILD_CHECK(usage() == before->engine.size);
+	obj_free(before, p);
+	CHILD_CHECK(usage() == 0);
 	cache_check_all();
 }
 
@@ -140,9 +166,9 @@ IN_BARE_CHILD(test_no_memory)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_watched),	  cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_debugged),  cmocka_unit_test(test_resized),
-		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_watched), cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_alone),	cmocka_unit_test(test_debugged),
+		cmocka_unit_test(test_resized), cmocka_unit_test(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ IN_CHILD(test_on_from_the_start)
 	profile_check();
 }
 
-/* A cache of before is closed with the first object that is counted; one made meanwhile is not. */
+/* The words of a cache of before move with the first object that is counted, and move back. */
 IN_CHILD(test_front)
 {
 	struct cache *before;
@@ -54,8 +54,9 @@ IN_CHILD(test_front)
 	profile_add(&tag, before, p[0], false);
 	profile_add(&tag, meanwhile, p[1], false);
 	CHILD_CHECK(meanwhile->watch == WATCH_TAGS);
-	CHILD_CHECK(before->watch & WATCH_TAGS);
-	CHILD_CHECK(!(before->watch & WATCH_TAGS_CLOSED) == !percpu_rseq);
+	CHILD_CHECK(before->watch == WATCH_TAGS && !before->front.closed);
+	CHILD_CHECK(!percpu_is_inline(before->front.id));
+	CHILD_CHECK(!percpu_is_inline(meanwhile->front.id));
 	CHILD_CHECK(calls() == 2);
 	obj_free(before, p[0]);
 	obj_free(meanwhile, p[1]);
@@ -63,6 +64,8 @@ IN_CHILD(test_front)
 	cache_check_all();
 	CHILD_CHECK(profile_switch(false) == 0);
 	CHILD_CHECK(!before->watch && !meanwhile->watch && !before->front.closed);
+	CHILD_CHECK(percpu_is_inline(before->front.id) == percpu_rseq);
+	CHILD_CHECK(percpu_is_inline(meanwhile->front.id) == percpu_rseq);
 	cache_check_all();
 }
 
