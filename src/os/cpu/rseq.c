@@ -3,11 +3,13 @@
  * os/cpu/rseq.c - is there a registration, and a fence for sequences on another CPU
  *
  * Why:        docs/adr/0005.
- * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init().
+ * Data:       os_rseq_on, os_rseq_offset: const after os_rseq_init(). An area for each thread that
+ *             says that it is not registered.
  * Invariants: this file only reads the rseq area; the kernel and libc own it.
  * Locks:      none.
  * Flow:       see rseq.h; calls membarrier(2), sched_setaffinity(2).
  */
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <linux/rseq.h>
 #include <uslab/arch/rseq.h>
@@ -24,6 +26,7 @@
 /* <sys/rseq.h> of glibc >= 2.35; weak, so that the library also loads where libc has none. */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+extern void *__libc_stack_end;
 
 bool os_rseq_on;
 ptrdiff_t os_rseq_offset;
@@ -34,6 +37,31 @@ static bool libc_registers(void)
 	return &__rseq_offset && &__rseq_size && __rseq_size != 0;
 }
 
+#if USLAB_HAVE_RSEQ
+/*
+ * Where libc's area is. Where it has none, calls begin with a sequence all the same, which misses
+ * in a thread without a registration: this area is one's.
+ */
+static ptrdiff_t find_area(void)
+{
+	static __thread struct rseq none = { .cpu_id = (uint32_t)RSEQ_CPU_ID_UNINITIALIZED };
+	/*
+	 * Both names are the dynamic loader's. Programs are linked with that if they need it, and
+	 * for some linkers (mold) weak names are no need: so here is one that is not weak.
+	 */
+	static void **const volatile needed = &__libc_stack_end;
+
+	(void)needed;
+	return &__rseq_offset ? __rseq_offset
+			      : (const char *)&none - (const char *)__builtin_thread_pointer();
+}
+#else
+static ptrdiff_t find_area(void)
+{
+	return 0; /* there are no sequences */
+}
+#endif
+
 /* Announces to the kernel that this process will call the fence. 0 or -errno. */
 static int register_fence(void)
 {
@@ -41,20 +69,21 @@ static int register_fence(void)
 			       0);
 }
 
-/* May this thread say where it runs? It stays where it is. */
+/*
+ * May this thread say where it runs? No CPU at all is an invalid argument, once that was allowed:
+ * so it stays where it is, and the kernel remembers no wish of its (Linux 6.2 would for ever).
+ */
 static bool may_move(void)
 {
-	struct os_cpumask set = { { 0 } };
-	long bytes = os_syscall(SYS_sched_getaffinity, 0, sizeof(set), &set);
+	struct os_cpumask none = { { 0 } };
 
-	return bytes > 0 && os_syscall(SYS_sched_setaffinity, 0, (size_t)bytes, &set) >= 0;
+	return os_syscall(SYS_sched_setaffinity, 0, sizeof(none), &none) == -EINVAL;
 }
 
 void os_rseq_init(void)
 {
 	os_cpu_init();
-	if (&__rseq_offset)
-		os_rseq_offset = __rseq_offset;
+	os_rseq_offset = find_area();
 	os_rseq_on = HAVE_SEQUENCES && libc_registers() && !os_topology.made_up &&
 		     !os_topology.folded;
 	/*
