@@ -85,7 +85,8 @@ USLAB_API size_t uslab_group_usage(struct uslab_group *group);
 USLAB_API size_t uslab_group_peak(struct uslab_group *group);
 /*
  * Sets the limit, as uslab_group_create(). Less than the usage: nothing is freed, and charges fail
- * until it is less. 0 or -ENOENT.
+ * until it is less. 0; -ENOENT; -EBUSY: in a signal handler that interrupted the library, or a hook
+ * for reports.
  */
 USLAB_API int uslab_group_set_limit(struct uslab_group *group, size_t limit);
 

@@ -177,6 +177,8 @@ void percpu_put_back(int cpu, uintptr_t *word, uintptr_t value)
 		percpu_exit(cpu);
 }
 
+#define LOCAL_TRIES 100u
+
 struct local_xchg {
 	int cpu;
 	uintptr_t *word;
@@ -189,7 +191,10 @@ static void local_xchg(void *arg)
 {
 	struct local_xchg *x = arg;
 
-	x->ret = percpu_xchg(x->cpu, x->word, x->new_value, &x->old);
+	/* it runs there: what ends its sequence is a preemption */
+	for (unsigned int i = 0; i < LOCAL_TRIES; i++)
+		if ((x->ret = percpu_xchg(x->cpu, x->word, x->new_value, &x->old)) != -EAGAIN)
+			break;
 }
 
 /* Without a fence: migrates to that CPU and takes the word there, by a sequence. */

@@ -46,7 +46,7 @@
 
 #define LONGER 8u	 /* half-lives */
 #define CLOCK_SHIFT 4	 /* milliseconds to units of zone.clock */
-#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most: bounds a free's time */
+#define OLD_BLOCKS 64	 /* that one search for old blocks purges at most where there is no bound */
 #define TABLES 4	 /* chunks, and blocks, of which one purge gives the descriptors back */
 #define OLD_LOOKS 8	 /* blocks from a list's tail that it examines */
 #define STEP_LEAST 64ul	 /* units of one system call where there is a bound, */
@@ -118,6 +118,23 @@ void buddy_purge_until(uint64_t us, uint64_t least_us)
 {
 	begin_us = us - MIN(us, least_us);
 	end_us = us;
+}
+
+/* For what cannot wait for the next step. Returns the bound, for drop_bound_end(). */
+static uint64_t drop_bound(uint64_t *begin)
+{
+	uint64_t end = end_us;
+
+	*begin = begin_us;
+	if (unlikely(end))
+		buddy_purge_until(UINT64_MAX, 0); /* in batches still */
+	return end;
+}
+
+static void drop_bound_end(uint64_t begin, uint64_t end)
+{
+	begin_us = begin;
+	end_us = end;
 }
 
 static bool is_late(void)
@@ -200,7 +217,7 @@ static struct page *pick_old_locked(struct buddy_zone *zone)
 
 /*
  * What a purge takes grows with its pages and blocks; how much, the machine says: learned from
- * purges that have a bound. One that lost its CPU counts no more than twice.
+ * purges in batches. One that lost its CPU counts no more than twice.
  */
 static uint32_t unit_ns = 500; /* atomic */
 
@@ -390,16 +407,21 @@ bool buddy_falls_still(const struct buddy_zone *zone)
 }
 
 /*
- * Where another thread expects merges, and purges many blocks at once, it is left to that one as
- * long as it keeps up.
+ * While merges are expected it is left to the steps, which purge many blocks at once: up to half as
+ * much again, also between two of them.
  */
-static unsigned long upper_limit_locked(const struct buddy_zone *zone)
+static unsigned long upper_limit(const struct buddy_zone *zone)
 {
 	unsigned long limit = zone_dirty_limit(zone);
 	bool waits = !end_us && zone_expects_merges(zone) &&
 		     load_relaxed(&zone_purge_limit) == ZONE_LIMIT_AUTO;
 
 	return waits ? limit + limit / 2 : limit;
+}
+
+bool zone_purge_waits(const struct buddy_zone *zone)
+{
+	return zone_idle(zone) <= upper_limit(zone);
 }
 
 /*
@@ -417,7 +439,7 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 	if (!end_us && load_relaxed(&keep_counters.count) > 0)
 		release_kept(zone);
 	lock_acquire(&zone->lock);
-	limit = upper_limit_locked(zone);
+	limit = upper_limit(zone);
 	if (zone->stats.nr_dirty > limit) {
 		ok = purge_down_to_locked(zone, lower_limit_locked(zone, limit), false, blocks);
 		late = is_late();
@@ -439,7 +461,8 @@ cold void zone_purge_slow(struct buddy_zone *zone)
 	if (likely(!end_us))
 		purge_zone(zone, ULONG_MAX);
 	else if (!is_late())
-		purge_zone(zone, 1); /* one system call; the next free may do another one */
+		purge_zone(zone,
+			   1); /* one batch over the limit; the next free may do another one */
 }
 
 bool buddy_rebalance(void)
@@ -474,10 +497,13 @@ static void trim_tables_locked(struct buddy_zone *zone)
 
 /*
  * Purges up to *excess pages, and lowers *excess by those purged. Returns their bytes. tables: and
- * descriptors, which no limit counts.
+ * descriptors, which no limit counts. Also in a step that is late: an allocation waits for the
+ * room, or the program has asked for it.
  */
 static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess, bool tables)
 {
+	uint64_t begin;
+	uint64_t end = drop_bound(&begin);
 	unsigned long before;
 	unsigned long done;
 
@@ -491,6 +517,7 @@ static size_t trim_zone(struct buddy_zone *zone, unsigned long *excess, bool tab
 		trim_tables_locked(zone);
 	lock_release(&zone->lock);
 	lock_release(&zone->purge_lock);
+	drop_bound_end(begin, end);
 	*excess -= MIN(*excess, done);
 	return done << PAGE_SHIFT;
 }

@@ -109,6 +109,8 @@ void zone_check_ranges(unsigned int node);
 /* purge.c: the clock, and purges above the limit or after the delay */
 void zone_tick_locked(struct buddy_zone *zone);
 void zone_purge_slow(struct buddy_zone *zone);
+/* Of a zone that is over its limit: do others purge soon? */
+bool zone_purge_waits(const struct buddy_zone *zone);
 /* Gives dirty free memory back until so many pages more fit the limit, or there is none. */
 void zone_make_room(unsigned long nr_pages);
 /* purge_lazy.c, with purge=free: bit i: clean page i may hold anything, see there; else NULL */
@@ -325,11 +327,11 @@ static inline unsigned long zone_idle(const struct buddy_zone *zone)
 	return zone->stats.nr_dirty + (load_relaxed(&keep_counters.bytes) >> PAGE_SHIFT);
 }
 
-/* More than the limit is idle, and the last purge did not fail. */
+/* More than the limit is idle, the last purge did not fail, and it is not left to steps. */
 static inline bool zone_purge_due(const struct buddy_zone *zone)
 {
 	return unlikely(zone_idle(zone) > zone_dirty_limit(zone)) && !realtime_is_on() &&
-	       (int32_t)(zone->clock - zone->purge_after) >= 0;
+	       (int32_t)(zone->clock - zone->purge_after) >= 0 && !zone_purge_waits(zone);
 }
 
 /* Four searches within the delay, so that nothing stays for much longer than that. */

@@ -537,13 +537,19 @@ int group_stat(struct uslab_group *handle, struct uslab_group_statistics *stat)
 
 int group_set_limit(struct uslab_group *handle, size_t limit)
 {
-	struct group *g = find(handle);
+	struct group *g;
 	uint64_t before;
 
+	if (lock_is_inside())
+		return -EBUSY; /* what is charged ahead could not be taken away */
+	lock_acquire(&groups_lock);
+	g = find(handle); /* it may end meanwhile: then it has no limit, and nothing is over it */
+	before = g ? xchg(&g->limit, limit ? limit : UINT64_MAX) : 0;
+	lock_release(&groups_lock);
 	if (!g)
 		return -ENOENT;
-	before = xchg(&g->limit, limit ? limit : UINT64_MAX);
-	if (limit && limit < before && !lock_is_inside()) {
+	/* of a child of fork(), perhaps, whose parent had not come that far */
+	if (limit && (limit < before || group_is_over(g))) {
 		group_arrays_wait();
 		group_drain_all(g, 0); /* what was charged ahead before is bound by it, too */
 		if (group_is_over(g))

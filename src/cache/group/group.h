@@ -239,7 +239,7 @@ bool group_array_free(struct cache *c, uint32_t id, void *obj);
 
 /*
  * A miss that has not seen that a group is dying, or over its limit, has put its array back after
- * this. No lock is held.
+ * this. No stock's lock is held.
  */
 cold void group_arrays_wait(void);
 /* Charged arrays of this group, and of those below it, are emptied. No lock is held. */

@@ -73,6 +73,25 @@ IN_CHILD(test_purges)
 	buddy_check();
 }
 
+/* In a step that is late (page/purge.c) there is room all the same. */
+IN_CHILD(test_late)
+{
+	unsigned long n;
+	void *p;
+
+	start();
+	n = take_all(0, index_of_all);
+	for (unsigned long i = 0; i < n; i++)
+		give(index_of_all[i], 0);
+	CHILD_CHECK(held() > 5 * MIB);
+	buddy_purge_until(1, 0);
+	p = large_alloc(5 * MIB, 0, NULL);
+	CHILD_CHECK(p && held() <= LIMIT);
+	buddy_purge_until(0, 0);
+	large_free(p);
+	buddy_check();
+}
+
 /* The arena does not grow for a block that is refused. */
 IN_CHILD(test_does_not_grow)
 {
@@ -217,10 +236,11 @@ IN_CHILD(test_nodes)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pages),	      cmocka_unit_test(test_purges),
-		cmocka_unit_test(test_does_not_grow), cmocka_unit_test(test_large),
-		cmocka_unit_test(test_runs),	      cmocka_unit_test(test_lowered),
-		cmocka_unit_test(test_mark),	      cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_late),	cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_purges),	cmocka_unit_test(test_does_not_grow),
+		cmocka_unit_test(test_large),	cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_lowered), cmocka_unit_test(test_mark),
+		cmocka_unit_test(test_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

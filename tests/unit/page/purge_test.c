@@ -485,6 +485,10 @@ IN_CHILD(what_will_merge_is_not_purged_yet)
 	for (i = 0; i < 24; i += 2)
 		give(block[i], 5);
 	CHILD_CHECK(stats()->nr_purged == 0);
+	for (; stats()->nr_dirty <= zone_dirty_limit(&buddy_zones[0]); i += 2)
+		give(block[i], 5);
+	CHILD_CHECK(i < 40 && stats()->nr_purged == 0);
+	CHILD_CHECK(!zone_purge_due(&buddy_zones[0])); /* frees go on without a look */
 	for (; i < 40; i += 2)
 		give(block[i], 5);
 	CHILD_CHECK(stats()->nr_purged && stats()->nr_dirty > 2 * ZONE_SLACK_MIN);

@@ -226,10 +226,7 @@ static void *churn(void *obj)
 	return NULL;
 }
 
-/*
- * The limit is lowered while another thread hits. (Between a miss that takes an array and its end
- * it hardly ever is: without the look in put() this passes as well.)
- */
+/* The limit is lowered while another thread hits. Beside a miss: race/charged_limit_test.c. */
 IN_CHILD(test_lowered_beside_hits)
 {
 	pthread_t thread;

@@ -271,6 +271,34 @@ IN_CHILD(test_lowered_and_raised)
 	CHILD_CHECK(get(c) && !(c->watch & WATCH_OVER));
 }
 
+/* A process that was forked in between has the limit, and nobody who would see to it. */
+IN_CHILD(test_lowered_by_parent)
+{
+	struct uslab_group *g;
+	struct cache *c;
+	void *p[64];
+
+	ready();
+	g = make_group("g", 0, NULL);
+	c = used_cache(g, p);
+	store_relaxed(&group_of_handle(g)->limit, 1024);
+	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
+}
+
+/* A hook for reports may be inside of anything. */
+IN_CHILD(test_set_inside)
+{
+	struct uslab_group *g;
+
+	ready();
+	g = make_group("g", 4096, NULL);
+	lock_thread.flags |= LOCK_NOTIFYING;
+	CHILD_CHECK(group_set_limit(g, 1024) == -EBUSY);
+	lock_thread.flags &= ~LOCK_NOTIFYING;
+	CHILD_CHECK(group_of_handle(g)->limit == 4096);
+	CHILD_CHECK(group_set_limit(g, 1024) == 0 && group_of_handle(g)->limit == 1024);
+}
+
 /* Beyond the limit. */
 IN_CHILD(test_must_not_fail)
 {
@@ -349,6 +377,8 @@ int main(void)
 		cmocka_unit_test(test_lowered),
 		cmocka_unit_test(test_lowered_while_used),
 		cmocka_unit_test(test_lowered_and_raised),
+		cmocka_unit_test(test_lowered_by_parent),
+		cmocka_unit_test(test_set_inside),
 		cmocka_unit_test(test_must_not_fail),
 		cmocka_unit_test(test_moved),
 	};
