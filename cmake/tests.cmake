@@ -71,6 +71,14 @@ target_compile_definitions(uslab_test_support PUBLIC
 target_include_directories(uslab_test_support PUBLIC tests tests/support include src)
 # Linked in although nothing names it: under valgrind these tests look at what tools would change.
 target_link_options(uslab_test_support INTERFACE -Wl,-u,support_decline)
+# There are hundreds of links, a third of a second each with sanitizers; with mold, where there is one, 0.1.
+include(CheckLinkerFlag)
+if(NOT CMAKE_CROSSCOMPILING)
+	check_linker_flag(C -fuse-ld=mold USLAB_HAS_MOLD)
+	if(USLAB_HAS_MOLD)
+		target_link_options(uslab_test_support INTERFACE -fuse-ld=mold)
+	endif()
+endif()
 set_target_properties(uslab_test_support PROPERTIES
 	ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
 target_link_libraries(uslab_test_support PUBLIC uslab_internal uslab_cmocka uslab_plain_link m

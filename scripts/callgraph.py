@@ -145,17 +145,27 @@ class Callers:
         self.objects = objects or Objects(tree)
         self.texts = {s.path: Text(s) for s in tree.c_files(*CALLERS_IN)}
         self._closures, self._by_function, self._used, self._in_tests = {}, {}, {}, None
+        self._resolved, self._matching = {}, {}
         self.exported = {line for name in ("symbols", "symbols-malloc", "symbols-inspect")
                          if f"scripts/{name}.txt" in tree.paths
                          for line in tree.source(f"scripts/{name}.txt").lines}
         self.tables = {t: p for p, text in self.texts.items() for t in text.tables}
 
     def resolve(self, include, path):
-        for base in ("src/", "include/", "tools/uslab/", os.path.dirname(path) + "/"):
-            full = os.path.normpath(base + include)
-            if full in self.texts:
-                return full
-        return None
+        key = include, os.path.dirname(path)
+        if key not in self._resolved:
+            bases = ("src/", "include/", "tools/uslab/", key[1] + "/")
+            full = (os.path.normpath(base + include) for base in bases)
+            self._resolved[key] = next((f for f in full if f in self.texts), None)
+        return self._resolved[key]
+
+    def matching(self, name):
+        """The files that a path names, or a folder (which ends with a slash); * is no slash."""
+        if name not in self._matching:
+            pattern = re.escape(name).replace(r"\*", "[^/]*") + ("" if name.endswith("/") else "$")
+            self._matching[name] = {p for p in self.texts if re.match(pattern, p)} \
+                if "*" in name or name.endswith("/") else {name} & self.texts.keys()
+        return set(self._matching[name])
 
     def closure(self, path):
         """The headers that a file includes, itself or by others."""

@@ -12,6 +12,7 @@ import argparse
 import ast
 import concurrent.futures
 import hashlib
+import functools
 import os
 import re
 import shutil
@@ -113,6 +114,11 @@ class Tree:
             folders[:] = [f for f in folders if f not in (".git", "build", "__pycache__")]
             found += [os.path.relpath(os.path.join(folder, f), self.root) for f in files]
         return sorted(found)
+
+    @functools.cached_property
+    def parts(self):
+        """All paths of files and folders."""
+        return {p[:end.start()] for p in self.paths for end in re.finditer(r"/|$", p)}
 
     def source(self, path):
         if path not in self._sources:

@@ -15,6 +15,7 @@ this file. Of a program of bench/ "started by NAME" says which files have its na
 a comment above a function may say "called by other() and NAME"; that is checked likewise.
 `scripts/callers FILE` prints what there is to say.
 """
+import fnmatch
 import os
 import re
 
@@ -206,14 +207,12 @@ class Flow:
         bare name is of this folder, or of any folder of this floor."""
         here = os.path.dirname(self.path) + "/"
         floor = "/".join(self.path.split("/")[:2]) + "/"
-        end = "" if word.endswith("/") else "$"
-        pattern = lambda base: re.compile(re.escape(base + word).replace(r"\*", "[^/]*") + end)
-        found = {p for p in self.callers.texts if pattern(here).match(p)}
+        found = self.callers.matching(here + word)
         if "/" not in word:
-            folders = re.compile(re.escape(floor) + r"(?:.*/)?" + pattern("").pattern)
-            return found or {p for p in self.callers.texts if folders.match(p)}
+            return found or {p for p in self.callers.matching(floor)
+                             if fnmatch.fnmatchcase(os.path.basename(p), word)}
         for base in (floor, "src/", ""):
-            found |= {p for p in self.callers.texts if pattern(base).match(p)}
+            found |= self.callers.matching(base + word)
         return found
 
     def _included(self, how, clause):

@@ -41,8 +41,8 @@ def path_exists(tree, token, doc):
     token = token.rstrip("/")
     for base in ("", "src/", "include/", os.path.dirname(doc) + "/"):
         full = os.path.normpath(base + token)
-        if any(fnmatch.fnmatch(p, full) or p.startswith(full + "/")
-               or fnmatch.fnmatch(p, full + "/*") for p in tree.paths):
+        if full in tree.parts or (re.search(r"[*?[]", full) and any(
+                fnmatch.filter(tree.paths, pattern) for pattern in (full, full + "/*"))):
             return True
     return False
 

@@ -3,7 +3,7 @@
  * race/charged_engine_test.c - the group of a cache changes while others take objects and give them
  * back
  *
- * ctest: timeout=300
+ * ctest: timeout=300 serial
  *
  * engine/charged.c is compiled into this program, with delays where others may come between. One
  * thread takes objects, of slabs that are counted and not there, and gives them back; the other one

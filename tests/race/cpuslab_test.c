@@ -2,6 +2,8 @@
 /*
  * race/cpuslab_test.c - the cpuslab front with delays and moves between all of its steps
  *
+ * ctest: timeout=60 serial
+ *
  * The front is compiled into this file with its per-CPU steps wrapped: before a step the thread may
  * yield, so that others of its CPU get in between, or be moved to another CPU, so that the step
  * fails. In rseq mode and, on a made-up topology, without.

@@ -2,7 +2,7 @@
 /*
  * race/placement_test.c - a cache is bound while others make slabs of it
  *
- * ctest: timeout=200
+ * ctest: timeout=200 serial
  *
  * engine/placement.c is compiled into this program, with a delay before and behind each fence of
  * its contract. Threads allocate and free; one binds the cache to changing nodes. While it is bound
