@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conformance/libc_without_rseq_test.c - a libc without the names of <sys/rseq.h>: before glibc 2.35
+ * conformance/libc_without_rseq_test.c - a libc without the names of <sys/rseq.h>
  *
- * This program has the library's file with names that nobody defines, in the place of the library's
- * own. Calls that begin with a sequence must miss.
+ * That is one before glibc 2.35. This program has the library's file with names that nobody
+ * defines, in the place of the library's own. Calls that begin with a sequence must miss.
  */
 #define __rseq_offset missing_rseq_offset
 #define __rseq_size missing_rseq_size

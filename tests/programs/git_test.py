@@ -41,6 +41,8 @@ def main():
     source, clone = lab.file("source.git"), lab.file("clone.git")
     lab.run_ok([*GIT, "init", "-q", "--bare", "-b", "main", source], None)
     lab.run_ok([*GIT, "-C", source, "fast-import", "--quiet"], None, stdin=history())
+    # What a clone gets is packed there, by as many threads as there are CPUs: each time another pack.
+    lab.run_ok([*GIT, "-C", source, "config", "pack.threads", "1"], None)
 
     def before():
         shutil.rmtree(clone, ignore_errors=True)
@@ -57,10 +59,11 @@ def main():
     preload.compare(lab, peaks, "git gc", [*GIT, "-C", clone, "gc", "--quiet"], outcome,
                     before=before)
     # Hundreds of short-lived objects of 4 to 13 KiB in all sizes, the worst there is for size classes.
-    # Once: the peak of one thread that always does the same varies by a thousandth or two.
+    # Once, as a rule: the peak of one thread that always does the same varies by a thousandth or two, but
+    # more where the machine is busy, since what is free goes back after a time.
     preload.compare(lab, peaks, "git gc --aggressive",
                     [*GIT, "-C", clone, "gc", "--quiet", "--aggressive"], outcome, before=before,
-                    limit=1.15, rounds=1)
+                    limit=1.15, rounds=1, most=3)
     peaks.finish()
 
 

@@ -81,7 +81,8 @@ class Test(InFolder):
         os.mkdir(os.path.join(cls.folder, FOLDER))
         cls.trace = os.path.join(FOLDER, NAME)
         shutil.copy(TRACE, os.path.join(cls.folder, cls.trace))
-        run = subprocess.run([BINARY, "compare", "--rounds=1", "--html=page.html", cls.trace],
+        run = subprocess.run([BINARY, "compare", "--rounds=1", "--html=page.html",
+                              "--no-instructions", cls.trace],
                              cwd=cls.folder, capture_output=True, text=True, timeout=300,
                              check=False)
         if run.returncode:

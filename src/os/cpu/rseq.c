@@ -58,7 +58,7 @@ static ptrdiff_t find_area(void)
 #else
 static ptrdiff_t find_area(void)
 {
-	return 0; /* there are no sequences */
+	return &__rseq_offset ? __rseq_offset : 0; /* there are no sequences */
 }
 #endif
 

@@ -232,8 +232,8 @@ static void find_symbol(Dwfl_Module *module, Dwarf_Addr address, struct found *f
 	const char *name =
 		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
 
-	/* the nearest one is not one that the address lies in */
-	if (!name || (symbol.st_size && offset >= symbol.st_size))
+	/* it does not lie in the nearest one; or that is a local label, which some linkers keep */
+	if (!name || (symbol.st_size && offset >= symbol.st_size) || !strncmp(name, ".L", 2))
 		return;
 	found->symbol = name;
 	found->offset = offset + 1;
