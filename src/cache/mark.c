@@ -82,11 +82,14 @@ static int64_t mark_of_hits(const struct cache *c)
 	return (int64_t)c->engine.mark;
 }
 
-/* Nor have those whose frees look at each object (watched); but their fronts work. */
+/*
+ * Nor have those whose frees look at each object (watched); but their fronts work. Nor do those get
+ * one again that have had debug or guarded objects meanwhile, where the mark is no byte of theirs.
+ */
 static bool are_elsewhere(const struct cache *c, bool watched)
 {
 	return load_relaxed(percpu_mark(c->front.id)) == USLAB_MARK_NONE ||
-	       (watched && !cache_is_by_address(c));
+	       (watched && !cache_is_by_address(c)) || (c->engine.debug && cache_marks_behind(c));
 }
 
 void cache_place_mark_locked(struct cache *c)

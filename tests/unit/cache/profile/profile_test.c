@@ -4,6 +4,7 @@
  * what is counted for every engine and front: conformance/profile_test.c
  */
 #include "cache/profile/profile.h"
+#include "cache/debug/guard.h"
 #include "cache/internal.h"
 #include "debug/kfence/kfence.h"
 #include "unit/cache/cache_fixture.h"
@@ -137,6 +138,39 @@ IN_CHILD(test_guarded)
 	profile_check();
 }
 
+static void set_up(void *obj)
+{
+	*(long *)obj = 1;
+}
+
+/* An inline free would look for the mark behind an object that ends with its page. */
+IN_CHILD(test_guarded_meanwhile)
+{
+	struct cache *c;
+	void *p[20];
+
+	setenv("USLAB_CONF", "valgrind=0", 1);
+	ready();
+	c = made(&(struct cache_spec){
+		.name = "c", .size = 64, .ctor = set_up, .front = &front_array_ops });
+	CHILD_CHECK(profile_switch(true) == 0);
+	p[0] = get(c);
+	profile_add(&tag, c, p[0], false);
+	CHILD_CHECK(!percpu_is_inline(c->front.id));
+	CHILD_CHECK(kfence_set_option("sample", "1") && guard_start() == 0);
+	if (!kfence_is_on())
+		child_cannot("guarded pages");
+	cache_shrink(c);
+	for (unsigned int i = 1; i < ARRAY_SIZE(p); i++)
+		p[i] = get(c);
+	CHILD_CHECK(kfence_is_object(page_head_of(p[1])) && cache_marks_behind(c));
+	CHILD_CHECK(profile_switch(false) == 0);
+	CHILD_CHECK(!percpu_is_inline(c->front.id) && !c->front.closed);
+	for (unsigned int i = 0; i < ARRAY_SIZE(p); i++)
+		obj_free(c, p[i]);
+	cache_check_all();
+}
+
 /* A free of what is no live object is no free of what was counted. */
 IN_CHILD(test_wrong_frees)
 {
@@ -201,7 +235,7 @@ int main(void)
 		cmocka_unit_test(test_front),	cmocka_unit_test(test_by_address),
 		cmocka_unit_test(test_lost),	cmocka_unit_test(test_wrong_frees),
 		cmocka_unit_test(test_guarded), cmocka_unit_test(test_slab_goes),
-		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_arena),	cmocka_unit_test(test_guarded_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
