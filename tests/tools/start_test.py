@@ -80,7 +80,7 @@ class Start(InFolder):
     def faults(self, program, **more):
         """The fewest of some runs: what else the system does may add some."""
         path, least = os.path.join(self.folder, "figures"), None
-        for _ in range(10):
+        for _ in range(30):
             subprocess.run([START, path, os.path.join(self.folder, program)], env=environment(**more), check=True)
             with open(path, encoding="ascii") as stream:
                 found = int(stream.read().split()[4])
