@@ -11,8 +11,8 @@ references to documents and files are in check_references.py, those of man pages
 import argparse
 import ast
 import concurrent.futures
-import hashlib
 import functools
+import hashlib
 import os
 import re
 import shutil

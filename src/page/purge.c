@@ -458,11 +458,11 @@ static bool purge_zone(struct buddy_zone *zone, unsigned long blocks)
 
 cold void zone_purge_slow(struct buddy_zone *zone)
 {
+	/* in a step one batch over the limit: the next free may do another one */
 	if (likely(!end_us))
 		purge_zone(zone, ULONG_MAX);
 	else if (!is_late())
-		purge_zone(zone,
-			   1); /* one batch over the limit; the next free may do another one */
+		purge_zone(zone, 1);
 }
 
 bool buddy_rebalance(void)
