@@ -213,12 +213,15 @@ IN_CHILD(test_in_vain)
 	CHILD_CHECK(!of_b->front.ops->held(&of_b->front) && usage(top) > 65536 - 64);
 }
 
-/* A cache of that group, of which p has 64 objects of 1 KiB. */
-static struct cache *used_cache(struct uslab_group *g, void **p)
+/* Starts with a cache of a new group, of which p has 64 objects of 1 KiB. */
+static struct cache *used_cache(struct uslab_group **g, void **p)
 {
-	struct cache *c = make_front("c", 1024, "array");
+	struct cache *c;
 
-	CHILD_CHECK(group_adopt(c, g) == 0 && fill(c, 64, p) == 64);
+	ready();
+	*g = make_group("g", 0, NULL);
+	c = make_front("c", 1024, "array");
+	CHILD_CHECK(group_adopt(c, *g) == 0 && fill(c, 64, p) == 64);
 	return c;
 }
 
@@ -226,12 +229,9 @@ static struct cache *used_cache(struct uslab_group *g, void **p)
 IN_CHILD(test_lowered)
 {
 	struct uslab_group *g;
-	struct cache *c;
 	void *p[64];
+	struct cache *c = used_cache(&g, p);
 
-	ready();
-	g = make_group("g", 0, NULL);
-	c = used_cache(g, p);
 	obj_free(c, p[63]);
 	CHILD_CHECK(c->front.ops->held(&c->front));
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && !c->front.ops->held(&c->front));
@@ -258,12 +258,9 @@ IN_CHILD(test_lowered_while_used)
 IN_CHILD(test_lowered_and_raised)
 {
 	struct uslab_group *g;
-	struct cache *c;
 	void *p[64];
+	struct cache *c = used_cache(&g, p);
 
-	ready();
-	g = make_group("g", 0, NULL);
-	c = used_cache(g, p);
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
 	CHILD_CHECK(group_set_limit(g, 1 << 20) == 0 && get(c) && !(c->watch & WATCH_OVER));
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
@@ -275,12 +272,9 @@ IN_CHILD(test_lowered_and_raised)
 IN_CHILD(test_lowered_by_parent)
 {
 	struct uslab_group *g;
-	struct cache *c;
 	void *p[64];
+	struct cache *c = used_cache(&g, p);
 
-	ready();
-	g = make_group("g", 0, NULL);
-	c = used_cache(g, p);
 	store_relaxed(&group_of_handle(g)->limit, 1024);
 	CHILD_CHECK(group_set_limit(g, 1024) == 0 && c->watch & WATCH_OVER);
 }
